@@ -1,0 +1,77 @@
+/*
+ * cupsjob.c - what cupsd says of our own job: IPP Get-Job-Attributes.
+ */
+#include "backend/backend.h"
+
+#include <cups/cups.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/log.h"
+
+static ipp_t *make_request(const struct backend *b)
+{
+  static const char *const wanted[] = {"job-uuid", "number-of-documents",
+                                       "time-at-creation"};
+  ipp_t *request = ippNewRequest(IPP_OP_GET_JOB_ATTRIBUTES);
+  char uri[128];
+
+  (void)snprintf(uri, sizeof(uri), "ipp://localhost/jobs/%.20s", b->job_id);
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_URI, "job-uri", NULL, uri);
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME,
+               "requesting-user-name", NULL, cupsUser());
+  ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
+                "requested-attributes",
+                (int)(sizeof(wanted) / sizeof(wanted[0])), NULL, wanted);
+  return request;
+}
+
+/* Job ids repeat: only the uuid says that it is ours. */
+static bool is_ours(const struct backend *b, ipp_t *answer)
+{
+  ipp_attribute_t *uuid =
+      ippFindAttribute(answer, "job-uuid", IPP_TAG_URI);
+
+  return uuid != NULL && b->uuid != NULL &&
+         strcmp(ippGetString(uuid, 0, NULL), b->uuid) == 0;
+}
+
+static void read_answer(const struct backend *b, ipp_t *answer,
+                        struct cups_job *ret_job)
+{
+  ipp_attribute_t *documents =
+      ippFindAttribute(answer, "number-of-documents", IPP_TAG_INTEGER);
+  ipp_attribute_t *created =
+      ippFindAttribute(answer, "time-at-creation", IPP_TAG_INTEGER);
+
+  if (!is_ours(b, answer) || created == NULL)
+    return;
+  ret_job->known = true;
+  ret_job->time_at_creation = ippGetInteger(created, 0);
+  ret_job->documents = documents != NULL ? ippGetInteger(documents, 0) : 0;
+}
+
+void cups_job_ask(const struct backend *b, int timeout_ms,
+                  struct cups_job *ret_job)
+{
+  http_t *http;
+  ipp_t *answer = NULL;
+
+  memset(ret_job, 0, sizeof(*ret_job));
+  http = httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
+                      HTTP_ENCRYPTION_IF_REQUESTED, 1, timeout_ms, NULL);
+  if (http != NULL) {
+    httpSetTimeout(http, timeout_ms / 1000.0, NULL, NULL);
+    answer = cupsDoRequest(http, make_request(b), "/");
+  }
+  if (answer != NULL)
+    read_answer(b, answer, ret_job);
+  if (ret_job->known)
+    dx_log(DX_LOG_DEBUG, "cupsd: the job has %d documents",
+           ret_job->documents);
+  else
+    dx_log(DX_LOG_DEBUG, "cupsd could not be asked about the job, or does "
+           "not know it: %s", cupsLastErrorString());
+  ippDelete(answer);
+  httpClose(http);
+}

@@ -1,0 +1,45 @@
+/*
+ * discover.c - the list of devices: one a configured service. No network: the
+ * web interface waits for it.
+ */
+#include "backend/backend.h"
+
+#include <cups/backend.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The same as in ppd/docextract.drv: cupsd finds the PPD by it. */
+#define DEVICE_ID "MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;"
+#define MODEL "Document Extraction Service"
+
+static void list(const struct dx_config *config)
+{
+  char uri[128], info[400];
+  size_t i;
+
+  for (i = 0; i < config->service_count; i++) {
+    const struct dx_service *s = &config->services[i];
+
+    (void)snprintf(uri, sizeof(uri), "docextract://%s", s->name);
+    (void)snprintf(info, sizeof(info), MODEL " (%s)", s->host);
+    cupsBackendReport("network", uri, MODEL, info, DEVICE_ID, NULL);
+  }
+}
+
+int discover(void)
+{
+  char *path = dx_config_path(true);
+  struct dx_config *config = NULL;
+  struct dx_err err;
+
+  if (path != NULL && dx_config_load(path, &config, &err) == DX_OK) {
+    list(config);
+  } else {
+    if (path != NULL)
+      status_error("%s", err.text);
+    cupsBackendReport("network", "docextract", "Unknown", MODEL, NULL, NULL);
+  }
+  dx_config_free(&config);
+  free(path);
+  return CUPS_BACKEND_OK;
+}

@@ -1,0 +1,125 @@
+/*
+ * ending.c - the one way out of the backend, and the one table from error
+ * class to exit status (design.md, "Ending").
+ */
+#include "backend/backend.h"
+
+#include <cups/backend.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/policy.h"
+
+/* Never 1, 2 or 6: the queue's error policy, a password dialog, and a job
+ * that is aborted after some tries. */
+static const int exit_status[DX_CL_COUNT] = {
+    [DX_CL_DONE] = CUPS_BACKEND_OK,
+    [DX_CL_NOT_YET] = CUPS_BACKEND_RETRY_CURRENT,
+    [DX_CL_TRANSIENT] = CUPS_BACKEND_RETRY_CURRENT,
+    [DX_CL_RATE] = CUPS_BACKEND_RETRY_CURRENT,
+    [DX_CL_TOKEN] = CUPS_BACKEND_STOP,
+    [DX_CL_REFUSED] = CUPS_BACKEND_HOLD,
+    [DX_CL_CONFIG] = CUPS_BACKEND_STOP,
+    [DX_CL_GONE] = CUPS_BACKEND_HOLD,
+    [DX_CL_LOCAL] = CUPS_BACKEND_RETRY_CURRENT,
+    [DX_CL_OVERDUE] = CUPS_BACKEND_HOLD,
+    [DX_CL_STOPPED] = CUPS_BACKEND_RETRY_CURRENT,
+    [DX_CL_INTERNAL] = CUPS_BACKEND_HOLD,
+};
+
+int backend_exit_status(enum dx_class cls)
+{
+  return exit_status[cls];
+}
+
+static bool was_anything_sent(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; job != NULL && i < job->submission_count; i++)
+    if (job->submissions[i].source_id != NULL)
+      return true;
+  return false;
+}
+
+/* A refusal may cancel the job instead, if the administrator wants that. */
+static int status_of(const struct backend *b, enum dx_code code)
+{
+  if ((code == DX_E_DOCUMENT || code == DX_E_MISSING) && b->conf != NULL &&
+      b->conf->on_document_error == DX_ON_ERROR_CANCEL &&
+      !was_anything_sent(b->job))
+    return CUPS_BACKEND_CANCEL;
+  return backend_exit_status(dx_class_of(code));
+}
+
+static void tell(const struct backend *b, enum dx_code code,
+                 const struct dx_err *err)
+{
+  size_t i, cases = 0;
+
+  if (code == DX_E_STOPPED)
+    return;
+  if (code != DX_OK) {
+    status_error("%s", err->text);
+    return;
+  }
+  for (i = 0; b->job != NULL && i < b->job->submission_count; i++)
+    cases += b->job->submissions[i].case_count;
+  if (b->handed_over)
+    status_info("Handed over before; nothing was sent again");
+  else if (b->nothing_new)
+    status_info("Extracted before; nothing was sent again");
+  else
+    status_info("Extracted %zu case%s", cases, cases == 1 ? "" : "s");
+}
+
+/* cupsd would run the job again at once; SIGTERM ends the wait. */
+static void wait_a_minute(void)
+{
+  struct pollfd fd = {.fd = term_wake_fd(), .events = POLLIN};
+
+  if (!term_came())
+    (void)poll(&fd, 1, DX_LOCAL_RETRY_MS);
+}
+
+/* CUPS has the documents still: ours go, unless an upload is unclear. */
+static void keep_no_documents(struct backend *b)
+{
+  struct dx_err err;
+
+  if (b->job == NULL)
+    return;
+  if (strncmp(b->job->folder, "incoming/", 9) == 0) {
+    dx_spool_discard(&b->spool, &b->job);
+    return;
+  }
+  if (!b->handed_over && dx_job_forget(b->job, &err) != DX_OK)
+    status_error("%s", err.text);
+}
+
+void backend_end(struct backend *b, enum dx_code code,
+                 const struct dx_err *err)
+{
+  int status;
+
+  if (code != DX_E_STOPPED)
+    backend_drain(b);
+  status = status_of(b, code);
+  keep_no_documents(b);
+  if (!b->eof && term_came())
+    term_die_before_eof();
+  term_eof();
+  tell(b, code, err);
+  status_end(dx_class_of(code));
+  if (dx_class_of(code) == DX_CL_LOCAL)
+    wait_a_minute();
+  dx_job_free(&b->job);
+  if (b->spool_is_open)
+    dx_spool_close(&b->spool);
+  dx_config_free(&b->config);
+  free(b->uuid);
+  free(b->host);
+  free(b->queue);
+  exit(status);
+}

@@ -1,0 +1,386 @@
+/*
+ * main.c - the docextract backend: arguments, and the order of its life.
+ *
+ * cupsd runs it as lp, with the framed documents of one job on stdin
+ * (lib/bundle.h). What it may not do is in backend.h.
+ */
+#include "backend/backend.h"
+
+#include <cups/backend.h>
+#include <cups/cups.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/drop.h"
+#include "lib/fs.h"
+#include "lib/http.h"
+#include "lib/log.h"
+#include "lib/policy.h"
+
+#define ASK_FIRST_MS 10000
+#define ASK_AGAIN_MS 1500 /* after EOF a SIGTERM leaves us two seconds */
+#define TICK_MS 60000
+#define TAKE_PAUSE_MS 50
+
+/* ---- arguments ---- */
+
+static char *copy_option(int count, cups_option_t *options, const char *name)
+{
+  const char *value = cupsGetOption(name, count, options);
+
+  return value != NULL ? strdup(value) : NULL;
+}
+
+/* docextract://SERVICE and nothing more: whoever may add queues must not be
+ * able to say where tokens go. */
+static enum dx_code read_uri(struct backend *b, struct dx_err *err)
+{
+  static const char scheme[] = "docextract://";
+  const char *uri = getenv("DEVICE_URI");
+  const char *name;
+  size_t len;
+
+  if (uri == NULL || strncmp(uri, scheme, sizeof(scheme) - 1) != 0)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "the device URI must be docextract://SERVICE");
+  name = uri + sizeof(scheme) - 1;
+  len = strlen(name);
+  if (len > 0 && name[len - 1] == '/')
+    len--; /* some dialogs add it */
+  if (len == 0 || len >= sizeof(b->service) ||
+      strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                   "0123456789-_.") < len)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "the device URI must be docextract://SERVICE with the name "
+                   "of a section of docextract.conf and nothing behind it");
+  memcpy(b->service, name, len);
+  b->service[len] = '\0';
+  return DX_OK;
+}
+
+static void read_arguments(struct backend *b, int argc, char **argv)
+{
+  cups_option_t *options = NULL;
+  int count = cupsParseOptions(argv[5], 0, &options);
+  const char *queue = getenv("PRINTER");
+
+  b->job_id = argv[1];
+  b->user = argv[2];
+  b->title = argv[3];
+  b->file = argc == 7 ? argv[6] : NULL;
+  b->uuid = copy_option(count, options, "job-uuid");
+  b->host = copy_option(count, options, "job-originating-host-name");
+  b->queue = queue != NULL ? strdup(queue) : NULL;
+  cupsFreeOptions(count, options);
+}
+
+/* ---- before anything is stored ---- */
+
+static enum dx_code open_input(struct backend *b, struct dx_err *err)
+{
+  if (b->file == NULL)
+    return DX_OK;
+  b->in_fd = open(b->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (b->in_fd >= 0)
+    return DX_OK;
+  return dx_fail(err, DX_E_IO, errno, "cannot open the document: %s",
+                 strerror(errno));
+}
+
+static enum dx_code read_config(struct backend *b, struct dx_err *err)
+{
+  char *path = dx_config_path(true);
+  enum dx_code code;
+
+  if (path == NULL)
+    return dx_fail_nomem(err);
+  code = dx_config_load(path, &b->config, err);
+  if (code == DX_OK) {
+    b->conf = dx_config_service(b->config, b->service);
+    if (b->conf == NULL)
+      code = dx_fail(err, DX_E_CONFIG, 0,
+                     "service '%s' is not in '%s'; add a section <Service %s>",
+                     b->service, path, b->service);
+  }
+  free(path);
+  return code;
+}
+
+static enum dx_code open_spool(struct backend *b, struct dx_err *err)
+{
+  enum dx_code code = dx_spool_open(b->config->spool_dir, &b->spool, err);
+
+  if (code != DX_OK)
+    return code;
+  b->spool_is_open = true;
+  dx_spool_sweep(&b->spool, b->config->keep_jobs_ms);
+  return dx_fs_probe(b->config->spool_dir, err);
+}
+
+/* A result that could not be dropped is found out before it is paid for. */
+static enum dx_code probe_results(struct backend *b, struct dx_err *err)
+{
+  enum dx_code code = dx_drop_make_dir(b->conf->results_dir, err);
+
+  return code == DX_OK ? dx_fs_probe(b->conf->results_dir, err) : code;
+}
+
+/* ---- from a received bundle to a job ---- */
+
+/* Places that cupsd counts and nobody filled: a type that bypassed the
+ * filter, or a cupsd that died. */
+static enum dx_code add_missing(struct dx_job *job, int expected,
+                                struct dx_err *err)
+{
+  struct dx_document *documents;
+  size_t count = (size_t)expected;
+
+  if (expected <= 0 || count == job->document_count)
+    return DX_OK;
+  if (count < job->document_count || count > DX_DOCUMENTS_MAX)
+    return dx_fail(err, DX_E_BUNDLE, 0,
+                   "%zu documents came, but the job has %d; print it anew",
+                   job->document_count, expected);
+  documents = realloc(job->documents, count * sizeof(*documents));
+  if (documents == NULL)
+    return dx_fail_nomem(err);
+  job->documents = documents;
+  while (job->document_count < count) {
+    struct dx_document *d = &documents[job->document_count++];
+
+    memset(d, 0, sizeof(*d));
+    d->entry.kind = DX_KIND_MISSING;
+  }
+  return DX_OK;
+}
+
+static char *copy_text(const char *text)
+{
+  return text != NULL ? strdup(text) : NULL;
+}
+
+static enum dx_code describe(struct backend *b, struct dx_err *err)
+{
+  struct dx_job *job = b->job;
+
+  job->owner = DX_OWNER_CUPS;
+  job->service = strdup(b->service);
+  job->base_url = strdup(b->conf->base_url);
+  job->queue = copy_text(b->queue);
+  job->cups_id = copy_text(b->job_id);
+  job->uuid = copy_text(b->uuid);
+  job->user = copy_text(b->user);
+  job->title = copy_text(b->title);
+  job->host = copy_text(b->host);
+  return job->service != NULL && job->base_url != NULL ? DX_OK
+                                                       : dx_fail_nomem(err);
+}
+
+static enum dx_code plan(struct backend *b, const struct cups_job *before,
+                         struct dx_err *err)
+{
+  struct cups_job now;
+  enum dx_code code;
+  char key[DX_KEY_BYTES];
+
+  cups_job_ask(b, ASK_AGAIN_MS, &now);
+  if (!now.known)
+    now = *before; /* an orphan: cupsd is gone, its last word counts */
+  if (!now.known && getenv("CUPS_SERVER") != NULL)
+    return dx_fail(err, DX_E_BUSY, 0,
+                   "cupsd does not answer questions about the job");
+  code = add_missing(b->job, now.documents, err);
+  if (code == DX_OK)
+    code = describe(b, err);
+  if (code == DX_OK && !dx_spool_key(b->service, b->uuid ? b->uuid : "",
+                                     b->job_id, now.time_at_creation, key))
+    code = dx_fail_nomem(err);
+  if (code == DX_OK)
+    code = dx_job_plan(b->job, err);
+  if (code == DX_OK)
+    memcpy(b->job->key, key, sizeof(key));
+  return code;
+}
+
+/* ---- the same job again ---- */
+
+static void pause_ms(int ms)
+{
+  struct pollfd fd = {.fd = term_wake_fd(), .events = POLLIN};
+
+  (void)poll(&fd, 1, ms);
+}
+
+/*
+ * Takes the job that is known already. Its holder, if there is one, is a
+ * backend whose cupsd died: it is asked to leave, with everything that it did
+ * in the journal.
+ */
+static enum dx_code take(struct backend *b, const char *key,
+                         struct dx_job **ret_job, struct dx_err *err)
+{
+  int64_t until = dx_boot_ms() + DX_HANDOVER_MS;
+  pid_t asked = 0, holder = 0;
+  enum dx_owner owner;
+  enum dx_code code;
+
+  for (;;) {
+    code = dx_spool_take(&b->spool, key, ret_job, &holder, &owner, err);
+    if (code != DX_E_BUSY)
+      return code;
+    if (owner == DX_OWNER_COLLECTOR) {
+      b->handed_over = true;
+      return DX_OK;
+    }
+    if (term_came())
+      return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+    if (dx_boot_ms() > until)
+      return code;
+    if (holder > 1 && holder != asked) {
+      dx_log(DX_LOG_DEBUG, "asking process %d to hand over the job",
+             (int)holder);
+      (void)kill(holder, SIGTERM);
+      asked = holder;
+    }
+    pause_ms(TAKE_PAUSE_MS);
+  }
+}
+
+static enum dx_code join(struct backend *b, struct dx_err *err)
+{
+  struct dx_job *fresh = b->job;
+  struct dx_job *old = NULL;
+  enum dx_code code = take(b, fresh->key, &old, err);
+
+  if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) /* out of the way */
+    return dx_spool_commit(&b->spool, fresh, err);
+  if (code == DX_OK && old != NULL && old->owner == DX_OWNER_COLLECTOR)
+    b->handed_over = true;
+  if (code == DX_OK && !b->handed_over)
+    code = dx_spool_merge(&b->spool, old, &fresh, err);
+  if (fresh != NULL)
+    dx_spool_discard(&b->spool, &fresh);
+  b->job = old;
+  b->nothing_new = code == DX_OK && old != NULL &&
+                   dx_job_outcome(old, NULL) == DX_OK;
+  return code;
+}
+
+static enum dx_code store(struct backend *b, struct dx_err *err)
+{
+  enum dx_code code = dx_spool_commit(&b->spool, b->job, err);
+
+  return code == DX_E_EXISTS ? join(b, err) : code;
+}
+
+static void count_pages(const struct dx_job *job)
+{
+  int pages = 0;
+  size_t i;
+
+  for (i = 0; i < job->document_count; i++)
+    if (job->documents[i].entry.kind == DX_KIND_DOCUMENT)
+      pages += job->documents[i].entry.pages;
+  status_pages(pages);
+}
+
+/* ---- driving ---- */
+
+static void on_ended(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job; /* job->ended says it */
+}
+
+static enum dx_code loop(struct backend *b, struct dx_engine *engine,
+                         struct dx_err *err)
+{
+  int wake = term_wake_fd();
+  enum dx_code code = dx_engine_add(engine, b->job, err);
+
+  while (code == DX_OK && !b->job->ended) {
+    if (term_came())
+      return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+    code = dx_engine_run(engine, TICK_MS, &wake, 1, err);
+    status_tick();
+  }
+  return code == DX_OK ? dx_job_outcome(b->job, err) : code;
+}
+
+static enum dx_code drive(struct backend *b, struct dx_err *err)
+{
+  const struct dx_observer observer = {status_note, on_ended, b};
+  struct dx_http *http = dx_http_new();
+  struct dx_engine *engine = NULL;
+  enum dx_code code;
+
+  if (http != NULL)
+    engine = dx_engine_new(b->config, &b->spool, http, &observer);
+  code = engine != NULL ? loop(b, engine, err) : dx_fail_nomem(err);
+  dx_engine_free(&engine);
+  dx_http_free(&http);
+  return code;
+}
+
+static enum dx_code run(struct backend *b, struct dx_err *err)
+{
+  struct cups_job before;
+  enum dx_code code = read_uri(b, err);
+
+  if (code == DX_OK)
+    code = open_input(b, err);
+  if (code == DX_OK)
+    code = read_config(b, err);
+  if (code == DX_OK)
+    code = open_spool(b, err);
+  if (code != DX_OK)
+    return code;
+  cups_job_ask(b, ASK_FIRST_MS, &before);
+  code = backend_receive(b, err);
+  if (code != DX_OK)
+    return code;
+  term_eof();
+  count_pages(b->job);
+  code = probe_results(b, err);
+  if (code == DX_OK)
+    code = plan(b, &before, err);
+  if (code == DX_OK && term_came())
+    code = dx_fail(err, DX_E_STOPPED, 0, "stopped");
+  if (code == DX_OK)
+    code = store(b, err);
+  if (code != DX_OK || b->handed_over)
+    return code;
+  return drive(b, err);
+}
+
+int main(int argc, char **argv)
+{
+  struct backend b = {.in_fd = STDIN_FILENO};
+  struct dx_err err = {0};
+  enum dx_code code;
+
+  (void)umask(077);
+  (void)prctl(PR_SET_DUMPABLE, 0);   /* no token in a core file */
+  (void)unsetenv("SSLKEYLOGFILE");
+  if (argc == 1)
+    return discover();
+  if (argc != 6 && argc != 7) {
+    fputs("usage: docextract job-id user title copies options [file]\n",
+          stderr);
+    return CUPS_BACKEND_FAILED;
+  }
+  term_catch();
+  status_start();
+  read_arguments(&b, argc, argv);
+  code = run(&b, &err);
+  backend_end(&b, code, &err);
+}

@@ -1,0 +1,136 @@
+/*
+ * receive.c - from stdin to a folder below incoming/. Nothing is committed
+ * here.
+ */
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/policy.h"
+
+/* Waits until there is something to read: E_STOPPED on SIGTERM; E_MISSING
+ * when nothing came for too long. */
+static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
+{
+  struct backend *b = ctx;
+  struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
+                          {.fd = term_wake_fd(), .events = POLLIN}};
+  int n;
+
+  do
+    n = term_came() ? 1 : poll(fds, 2, DX_SILENCE_MS);
+  while (n < 0 && errno == EINTR);
+  if (term_came())
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped while receiving");
+  if (n > 0)
+    return DX_OK;
+  b->silent = true;
+  return dx_fail(err, DX_E_MISSING, 0,
+                 "nothing came for %d minutes: one of the documents has a "
+                 "type that cannot be printed here; print them one by one",
+                 DX_SILENCE_MS / 60000);
+}
+
+void backend_drain(struct backend *b)
+{
+  char buffer[8192];
+  struct dx_err err;
+
+  while (b->in_fd >= 0 && !b->silent) {
+    ssize_t n;
+
+    if (wait_for_data(b, b->in_fd, &err) != DX_OK)
+      return;
+    n = read(b->in_fd, buffer, sizeof(buffer));
+    if (n == 0 || (n < 0 && errno != EINTR))
+      break;
+  }
+  b->eof = true;
+}
+
+static enum dx_code add_document(struct dx_job *job,
+                                 const struct dx_entry *entry,
+                                 struct dx_err *err)
+{
+  struct dx_document *documents;
+
+  if (job->document_count >= DX_DOCUMENTS_MAX)
+    return dx_fail(err, DX_E_BUNDLE, 0, "more than %d documents in one job",
+                   DX_DOCUMENTS_MAX);
+  documents = realloc(job->documents,
+                      (job->document_count + 1) * sizeof(*documents));
+  if (documents == NULL)
+    return dx_fail_nomem(err);
+  job->documents = documents;
+  documents[job->document_count].entry = *entry;
+  documents[job->document_count].is_here = false;
+  job->document_count++;
+  return DX_OK;
+}
+
+static enum dx_code receive_entry(struct backend *b,
+                                  struct dx_bundle_reader *reader,
+                                  const struct dx_entry *entry,
+                                  struct dx_err *err)
+{
+  size_t index = b->job->document_count;
+  enum dx_code code = add_document(b->job, entry, err);
+  int fd = -1;
+
+  if (code != DX_OK)
+    return code;
+  status_info("Receiving document %zu", index + 1);
+  if (entry->kind == DX_KIND_DOCUMENT) {
+    fd = dx_spool_create_document(b->job, index, err);
+    if (fd < 0)
+      return err->code;
+  }
+  code = dx_bundle_content(reader, fd, err);
+  if (code == DX_OK && fd >= 0)
+    code = dx_fs_sync(fd, "document", err);
+  if (fd >= 0)
+    (void)close(fd);
+  b->job->documents[index].is_here = code == DX_OK && fd >= 0;
+  return code;
+}
+
+static enum dx_code receive_all(struct backend *b,
+                                struct dx_bundle_reader *reader,
+                                struct dx_err *err)
+{
+  struct dx_entry entry;
+  bool end = false;
+  enum dx_code code = DX_OK;
+
+  while (code == DX_OK) {
+    code = dx_bundle_next(reader, &entry, &end, err);
+    if (code != DX_OK || end)
+      break;
+    code = receive_entry(b, reader, &entry, err);
+  }
+  b->eof = code == DX_OK;
+  return code;
+}
+
+enum dx_code backend_receive(struct backend *b, struct dx_err *err)
+{
+  struct dx_bundle_reader *reader;
+  enum dx_code code = dx_spool_receive(&b->spool, &b->job, err);
+
+  if (code != DX_OK)
+    return code;
+  reader = dx_bundle_reader_new(b->in_fd);
+  if (reader == NULL)
+    return dx_fail_nomem(err);
+  dx_bundle_reader_wait(reader, wait_for_data, b);
+  code = receive_all(b, reader, err);
+  dx_bundle_reader_free(&reader);
+  return code;
+}

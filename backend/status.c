@@ -1,0 +1,193 @@
+/*
+ * status.c - the lines that cupsd reads from our stderr; the only place of
+ * the backend that prints. INFO and ERROR are shown to everybody who can see
+ * the queue: counts and times only, no names, no titles.
+ */
+#include "backend/backend.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/policy.h"
+
+#define PROGRESS_STEP 5 /* per cent between two lines */
+
+/* State reasons come in pairs; the PPD translates them into sentences. */
+enum reason { WAITING, DOWN, LOCAL, REFUSED, CONFIG, REASON_COUNT };
+
+static const char *const reasons[REASON_COUNT] = {
+    "docextract-waiting-report",         "docextract-service-down-warning",
+    "docextract-local-trouble-error",    "docextract-document-refused-error",
+    "docextract-configuration-error",
+};
+
+static bool is_set[REASON_COUNT];
+static int64_t toggled_ms;
+static int last_percent = -1;
+
+/* One write a line: two processes share cupsd's pipe. */
+static void print_line(const char *prefix, const char *text)
+{
+  char line[1900]; /* below CUPS_MAX_MESSAGE */
+  int n = snprintf(line, sizeof(line) - 1, "%s: %s", prefix, text);
+
+  if (n < 0)
+    return;
+  if ((size_t)n > sizeof(line) - 2)
+    n = (int)sizeof(line) - 2;
+  line[n] = '\n';
+  (void)fwrite(line, 1, (size_t)n + 1, stderr);
+  (void)fflush(stderr);
+}
+
+static void log_line(enum dx_log_level level, const char *line)
+{
+  (void)level; /* WARNING and ERROR would be shown in place of the state */
+  print_line("DEBUG", line);
+}
+
+static void set_reason(enum reason reason, bool on)
+{
+  char text[80];
+
+  if (is_set[reason] == on)
+    return;
+  is_set[reason] = on;
+  toggled_ms = dx_boot_ms();
+  (void)snprintf(text, sizeof(text), "%c%s", on ? '+' : '-', reasons[reason]);
+  print_line("STATE", text);
+}
+
+void status_start(void)
+{
+  int i;
+
+  setvbuf(stderr, NULL, _IOFBF, 4096);
+  dx_log_to(log_line);
+  /* An earlier run may have ended with one of them set. */
+  for (i = 0; i < REASON_COUNT; i++) {
+    is_set[i] = true;
+    set_reason((enum reason)i, false);
+  }
+}
+
+void status_info(const char *format, ...)
+{
+  char text[1024];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  print_line("INFO", text);
+}
+
+void status_error(const char *format, ...)
+{
+  char text[1024];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  print_line("ERROR", text);
+}
+
+void status_pages(int pages)
+{
+  char text[32];
+
+  (void)snprintf(text, sizeof(text), "total %d", pages);
+  print_line("PAGE", text);
+}
+
+/* "35 s", "12 min", "3 h 5 min" */
+static const char *elapsed(int64_t since_ms, char text[32])
+{
+  int64_t s = (dx_boot_ms() - since_ms) / 1000;
+
+  if (s < 120)
+    (void)snprintf(text, 32, "%" PRId64 " s", s);
+  else if (s < 7200)
+    (void)snprintf(text, 32, "%" PRId64 " min", s / 60);
+  else
+    (void)snprintf(text, 32, "%" PRId64 " h %" PRId64 " min", s / 3600,
+                   s / 60 % 60);
+  return text;
+}
+
+static void uploading(const struct dx_note *note)
+{
+  char text[64];
+  int percent =
+      note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
+
+  if (last_percent >= 0 && percent < last_percent + PROGRESS_STEP &&
+      percent != 100)
+    return;
+  if (percent == last_percent)
+    return;
+  last_percent = percent;
+  (void)snprintf(text, sizeof(text), "job-media-progress=%d", percent);
+  print_line("ATTR", text);
+  status_info("Uploading, %d %%", percent);
+}
+
+void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+{
+  char time[32];
+
+  (void)ctx;
+  (void)job;
+  switch (note->kind) {
+  case DX_NOTE_UPLOADING:
+    uploading(note);
+    break;
+  case DX_NOTE_WAITING:
+    set_reason(WAITING, true);
+    status_info("Waiting for the extraction, %s", elapsed(note->since_ms,
+                                                         time));
+    break;
+  case DX_NOTE_DOWN:
+    set_reason(DOWN, true);
+    status_info("The service cannot be reached since %s: %s; trying again",
+                elapsed(note->since_ms, time), note->text);
+    break;
+  case DX_NOTE_UP:
+    set_reason(DOWN, false);
+    break;
+  case DX_NOTE_PAUSED:
+    status_info("The service asks for a pause; going on soon");
+    break;
+  case DX_NOTE_LOCAL:
+    set_reason(LOCAL, true);
+    status_error("%s; trying again every minute, nothing is lost",
+                 note->text);
+    break;
+  case DX_NOTE_LOCAL_OVER:
+    set_reason(LOCAL, false);
+    break;
+  }
+}
+
+/* Any change of a reason restarts the clock of MaxJobTime. */
+void status_tick(void)
+{
+  if (dx_boot_ms() - toggled_ms < DX_TOGGLE_MS)
+    return;
+  set_reason(WAITING, !is_set[WAITING]);
+  set_reason(WAITING, true);
+}
+
+void status_end(enum dx_class cls)
+{
+  set_reason(WAITING, false);
+  set_reason(DOWN, false);
+  set_reason(LOCAL, cls == DX_CL_LOCAL);
+  set_reason(REFUSED, cls == DX_CL_REFUSED || cls == DX_CL_GONE);
+  set_reason(CONFIG, cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
+}

@@ -1,0 +1,98 @@
+/*
+ * term.c - SIGTERM, which means four things to a backend: cancel, hold,
+ * disable, or another backend that takes over the job (cups-facts).
+ */
+#include "backend/backend.h"
+
+#include <cups/backend.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+
+#define OTHERS_WAIT_MS 1500 /* for cupsd's own SIGTERM after somebody else's */
+
+static volatile sig_atomic_t count;
+static volatile sig_atomic_t after_eof;
+static volatile pid_t sender; /* of the last one */
+static int wake[2] = {-1, -1};
+
+static void die_of_it(void)
+{
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  sigset_t set;
+
+  (void)sigaction(SIGTERM, &action, NULL);
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGTERM);
+  (void)raise(SIGTERM);
+  (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void on_term(int number, siginfo_t *info, void *context)
+{
+  int saved = errno;
+
+  (void)number;
+  (void)context;
+  sender = info->si_pid;
+  if (++count > 1 && after_eof)
+    _exit(CUPS_BACKEND_RETRY_CURRENT);
+  if (count > 1 && sender == getppid())
+    die_of_it();
+  (void)!write(wake[1], "", 1);
+  errno = saved;
+}
+
+void term_catch(void)
+{
+  struct sigaction action = {.sa_sigaction = on_term,
+                             .sa_flags = SA_SIGINFO | SA_RESTART};
+  struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+  (void)sigemptyset(&action.sa_mask);
+  if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
+    wake[0] = wake[1] = -1;
+  (void)sigaction(SIGTERM, &action, NULL);
+  (void)sigaction(SIGPIPE, &ignore, NULL);
+}
+
+void term_eof(void)
+{
+  after_eof = 1;
+}
+
+bool term_came(void)
+{
+  return count > 0;
+}
+
+int term_wake_fd(void)
+{
+  return wake[0];
+}
+
+/*
+ * If cupsd sent it, dying of it keeps the rest of the job. If somebody else
+ * did, dying of it would count as success and lose the rest: cupsd's own may
+ * follow (a system that stops tells every process); else try again.
+ */
+void term_die_before_eof(void)
+{
+  int64_t until = dx_boot_ms() + OTHERS_WAIT_MS;
+  char byte;
+
+  while (sender != getppid() && dx_boot_ms() < until) {
+    struct pollfd fd = {.fd = wake[0], .events = POLLIN};
+
+    while (read(wake[0], &byte, 1) == 1)
+      ;
+    (void)poll(&fd, 1, (int)(until - dx_boot_ms()));
+  }
+  if (sender == getppid())
+    die_of_it();
+  _exit(CUPS_BACKEND_RETRY_CURRENT);
+}

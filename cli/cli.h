@@ -1,0 +1,110 @@
+/*
+ * cli.h - what the verbs of the command share. The command line is main.c's,
+ * a verb is one file with one function and one row in main.c's table. All
+ * work on jobs is lib's; here it is begun, told and turned into an exit
+ * status.
+ *
+ * Who is who: the command may be started by root. Files that the caller names
+ * are opened with his rights first; then cli_become_owner() makes the process
+ * the owner of the spool, for good, before anything in it is touched.
+ *
+ * stdout has what was asked for, stderr what went wrong; main.c prints the
+ * error that a verb returns.
+ */
+#ifndef DX_CLI_H
+#define DX_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/config.h"
+#include "lib/job.h"
+#include "lib/spool.h"
+
+struct cli {
+  /* options; borrowed from argv */
+  const char *config_path; /* never NULL when a verb runs */
+  const char *service;     /* NULL: not given */
+  const char *title;       /* NULL: not given */
+  bool together;
+  bool verbose;
+  bool help;
+  bool version;
+  /* made on the way */
+  struct dx_config *config; /* by cli_load(); freed by main.c */
+};
+
+/* args: count of them, as many as the verb's pattern allows. */
+typedef enum dx_code cli_verb(struct cli *cli, size_t count, char **args,
+                              struct dx_err *err);
+
+cli_verb verb_config;
+cli_verb verb_hello;
+cli_verb verb_submit;
+
+/* ---- exit.c ---- */
+
+/* The exit status (sysexits.h) for a class; the one table. */
+int cli_exit_status(enum dx_class cls);
+
+/* ---- service.c ---- */
+
+/* Reads the configuration into cli->config, anew if it is there already. */
+enum dx_code cli_load(struct cli *cli, struct dx_err *err) DX_MUST_USE;
+
+/* The service that --service names; without it the only one, or "default".
+ * Borrowed from cli->config. */
+enum dx_code cli_service(const struct cli *cli,
+                         const struct dx_service **ret_service,
+                         struct dx_err *err) DX_MUST_USE;
+
+/* ---- owner.c ---- */
+
+/*
+ * Makes a process of root that of the owner of the spool folder; there is no
+ * way back. Whoever owns the folder already stays as he is; anybody else is
+ * told that he may not: E_ACCESS.
+ */
+enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
+    DX_MUST_USE;
+
+/* The name of the user we are now; "user 1000" when there is none. */
+#define CLI_USER_BYTES 64
+void cli_user_name(char name[CLI_USER_BYTES]);
+
+/* ---- daemon.c ---- */
+
+/* True if another process holds the lock that docextractd holds as long as it
+ * runs. False if the spool cannot be looked into. */
+bool cli_daemon_runs(const char *spool_dir);
+
+/* ---- drive.c ---- */
+
+/* From here on SIGINT and SIGTERM are noticed by cli_stop_came() and end
+ * cli_drive(); the second one ends the process at once. */
+void cli_stop_catch(void);
+bool cli_stop_came(void);
+
+/*
+ * Moves a stored job forward until nothing is left to do, with a line of
+ * progress now and then. What became of it: that of dx_job_outcome();
+ * E_STOPPED after a signal.
+ */
+enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
+                       struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* ---- warn.c ---- */
+
+/*
+ * Prints what is no failure of the service but will annoy somebody, one line
+ * "warning: ..." each: results that cannot be written, titles in cupsd's
+ * logs, a docextractd that does not run. To be called as the spool's owner;
+ * cupsd_conf_fd (-1: there is none) was opened before, and is read to its
+ * end.
+ */
+void warn_all(const struct dx_config *config, const struct dx_service *service,
+              int cupsd_conf_fd);
+void warn_print(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * drive.c - a job and the engine, in front of a person: lines of progress,
+ * and Ctrl-C. What comes next for a job is the engine's.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/engine.h"
+
+#define TURN_MS 60000
+#define REPEAT_MS 30000 /* between two lines that say the same */
+#define PROGRESS_STEP 10 /* per cent between two lines */
+
+/* ---- stopping ---- */
+
+static volatile sig_atomic_t stops;
+static int wake[2] = {-1, -1};
+
+static void on_stop(int number)
+{
+  int saved = errno;
+
+  (void)number;
+  if (++stops > 1)
+    _exit(EX_TEMPFAIL); /* the journal is never behind */
+  (void)!write(wake[1], "", 1);
+  errno = saved;
+}
+
+/* A signal that whoever started us had ignored stays ignored: nohup, `&`. */
+static void catch(int number)
+{
+  struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+  struct sigaction before;
+
+  (void)sigemptyset(&action.sa_mask);
+  if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+    (void)sigaction(number, &action, NULL);
+}
+
+void cli_stop_catch(void)
+{
+  if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
+    wake[0] = wake[1] = -1;
+  catch(SIGINT);
+  catch(SIGTERM);
+}
+
+bool cli_stop_came(void)
+{
+  return stops > 0;
+}
+
+/* ---- progress ---- */
+
+struct progress {
+  int percent; /* last told; -1: none */
+  enum dx_note_kind kind; /* of the last line */
+  int64_t told_ms;        /* when that was; 0: never */
+};
+
+/* True if a line of this kind is news. */
+static bool is_news(struct progress *p, enum dx_note_kind kind)
+{
+  int64_t now = dx_boot_ms();
+
+  if (p->told_ms != 0 && p->kind == kind && now - p->told_ms < REPEAT_MS)
+    return false;
+  p->kind = kind;
+  p->told_ms = now;
+  return true;
+}
+
+static void uploading(struct progress *p, const struct dx_note *note)
+{
+  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
+
+  if (percent == p->percent ||
+      (percent != 100 && p->percent >= 0 && percent > p->percent &&
+       percent < p->percent + PROGRESS_STEP))
+    return;
+  p->percent = percent;
+  (void)is_news(p, note->kind);
+  printf("Uploading, %d %%\n", percent);
+}
+
+static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+{
+  struct progress *p = ctx;
+  int64_t seconds = (dx_boot_ms() - note->since_ms) / 1000;
+
+  (void)job;
+  if (note->kind == DX_NOTE_UPLOADING) {
+    uploading(p, note);
+    return;
+  }
+  if (!is_news(p, note->kind))
+    return;
+  switch (note->kind) {
+  case DX_NOTE_WAITING:
+    printf("Waiting for the extraction, %" PRId64 " s\n", seconds);
+    break;
+  case DX_NOTE_DOWN:
+    printf("The service cannot be reached for %" PRId64 " s: %s; trying "
+           "again\n", seconds, note->text);
+    break;
+  case DX_NOTE_UP:
+    printf("The service answers again\n");
+    break;
+  case DX_NOTE_PAUSED:
+    printf("The service asks for a pause; going on soon\n");
+    break;
+  case DX_NOTE_LOCAL:
+    printf("%s; trying again every minute, nothing is lost\n", note->text);
+    break;
+  default:
+    printf("Going on\n");
+    break;
+  }
+}
+
+static void on_ended(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job; /* job->ended says it */
+}
+
+/* ---- driving ---- */
+
+static enum dx_code loop(struct dx_engine *engine, struct dx_job *job,
+                         struct dx_err *err)
+{
+  enum dx_code code = dx_engine_add(engine, job, err);
+
+  while (code == DX_OK && !job->ended) {
+    if (cli_stop_came()) {
+      dx_engine_stop(engine);
+      return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+    }
+    code = dx_engine_run(engine, TURN_MS, &wake[0], 1, err);
+  }
+  return code == DX_OK ? dx_job_outcome(job, err) : code;
+}
+
+enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
+                       struct dx_job *job, struct dx_err *err)
+{
+  struct progress progress = {.percent = -1};
+  const struct dx_observer observer = {on_note, on_ended, &progress};
+  struct dx_http *http = dx_http_new();
+  struct dx_engine *engine = NULL;
+  enum dx_code code;
+
+  if (http != NULL)
+    engine = dx_engine_new(cli->config, spool, http, &observer);
+  code = engine != NULL ? loop(engine, job, err) : dx_fail_nomem(err);
+  dx_engine_free(&engine);
+  dx_http_free(&http);
+  return code;
+}

@@ -1,0 +1,26 @@
+/*
+ * exit.c - the one table from error class to exit status.
+ */
+#include "cli/cli.h"
+
+#include <sysexits.h>
+
+static const int exit_status[DX_CL_COUNT] = {
+    [DX_CL_DONE] = EX_OK,
+    [DX_CL_NOT_YET] = EX_TEMPFAIL,
+    [DX_CL_TRANSIENT] = EX_TEMPFAIL,
+    [DX_CL_RATE] = EX_TEMPFAIL,
+    [DX_CL_TOKEN] = EX_NOPERM,
+    [DX_CL_REFUSED] = EX_DATAERR,
+    [DX_CL_CONFIG] = EX_CONFIG,
+    [DX_CL_GONE] = EX_UNAVAILABLE,
+    [DX_CL_LOCAL] = EX_IOERR,
+    [DX_CL_OVERDUE] = EX_TEMPFAIL,
+    [DX_CL_STOPPED] = EX_TEMPFAIL,
+    [DX_CL_INTERNAL] = EX_SOFTWARE,
+};
+
+int cli_exit_status(enum dx_class cls)
+{
+  return exit_status[cls];
+}

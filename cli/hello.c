@@ -1,0 +1,417 @@
+/*
+ * hello.c - `docextract hello`: will it work? One step after the other, as a
+ * job would take them; the first that fails is named, with what to do.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cli/reach.h"
+#include "lib/api.h"
+#include "lib/buf.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/pace.h"
+#include "lib/policy.h"
+#include "lib/token.h"
+
+#define PATIENCE_S 2 /* longer waits are explained */
+#define TURN_MS 1000
+
+struct hello {
+  struct cli *cli;
+  const struct dx_service *service;
+  int cupsd_conf_fd; /* opened with the caller's rights; -1: none */
+  struct dx_spool spool;
+  bool is_owner; /* the warnings can be looked for */
+  struct dx_token *token;
+  const char *token_text;
+  struct reach reach;
+  struct dx_pace *pace;
+  struct dx_http *http;
+  char detail[256]; /* of a step that went well */
+  /* the answer */
+  bool answered;
+  enum dx_verdict verdict;
+  struct dx_err err;
+  int status;
+  bool was_sent;
+  int64_t off_ms; /* their clock minus ours; 0 if they did not say */
+  int64_t retry_after_ms;
+  char *greeting;
+};
+
+static void detail(struct hello *h, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void detail(struct hello *h, const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(h->detail, sizeof(h->detail), format, args);
+  va_end(args);
+}
+
+/* Puts what to do behind what failed. */
+static enum dx_code advise(struct dx_err *err, const char *advice)
+{
+  struct dx_err what = *err;
+
+  return dx_fail(err, what.code, what.sys_errno, "%s; %s", what.text, advice);
+}
+
+/* ---- patience: a step that takes long says what it waits for ---- */
+
+static char waiting_text[160];
+static volatile sig_atomic_t waiting_len;
+
+static void on_alarm(int number)
+{
+  int saved = errno;
+
+  (void)number;
+  (void)!write(STDERR_FILENO, waiting_text, (size_t)waiting_len);
+  errno = saved;
+}
+
+static void set_alarm(int seconds)
+{
+  const struct itimerval timer = {.it_value = {.tv_sec = seconds}};
+
+  (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void patience(const char *what)
+{
+  struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+
+  set_alarm(0);
+  (void)sigemptyset(&action.sa_mask);
+  (void)sigaction(SIGALRM, &action, NULL);
+  waiting_len = snprintf(waiting_text, sizeof(waiting_text),
+                         "waiting for %s\n", what);
+  set_alarm(PATIENCE_S);
+}
+
+/* ---- the steps ---- */
+
+/* cupsd's own configuration lies beside ours. */
+static int open_cupsd_conf(const char *config_path)
+{
+  const char *slash = strrchr(config_path, '/');
+  struct dx_buf path = {0};
+  int fd = -1;
+
+  if (slash != NULL)
+    dx_buf_add(&path, config_path, (size_t)(slash - config_path) + 1);
+  dx_buf_puts(&path, "cupsd.conf");
+  if (dx_buf_ok(&path))
+    fd = open(dx_buf_text(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  dx_buf_release(&path);
+  return fd;
+}
+
+static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
+{
+  enum dx_code code = cli_load(h->cli, err);
+
+  if (code == DX_OK)
+    code = cli_service(h->cli, &h->service, err);
+  if (code != DX_OK)
+    return code;
+  h->cupsd_conf_fd = open_cupsd_conf(h->cli->config_path);
+  detail(h, "%s, service '%s'", h->cli->config_path, h->service->name);
+  return DX_OK;
+}
+
+/* What root can read, the backends may not be able to. */
+static enum dx_code step_user(struct hello *h, struct dx_err *err)
+{
+  char name[CLI_USER_BYTES];
+  enum dx_code code = cli_become_owner(h->cli->config->spool_dir, err);
+
+  if (code != DX_OK)
+    return code;
+  code = cli_load(h->cli, err);
+  if (code == DX_OK)
+    code = cli_service(h->cli, &h->service, err);
+  cli_user_name(name);
+  if (code == DX_OK) {
+    h->is_owner = true;
+    detail(h, "%s, the owner of SpoolDir", name);
+  } else {
+    struct dx_err what = *err;
+
+    (void)dx_fail(err, code, what.sys_errno,
+                  "%s; backends run as '%s', who must be able to read it",
+                  what.text, name);
+  }
+  return code;
+}
+
+static enum dx_code step_spool(struct hello *h, struct dx_err *err)
+{
+  const char *path = h->cli->config->spool_dir;
+  enum dx_code code = dx_spool_open(path, &h->spool, err);
+
+  if (code == DX_OK)
+    code = dx_fs_probe(path, err);
+  detail(h, "%s", path);
+  return code;
+}
+
+static enum dx_code step_token(struct hello *h, struct dx_err *err)
+{
+  const struct dx_service *s = h->service;
+
+  h->token = dx_token_new(s);
+  if (h->token == NULL)
+    return dx_fail_nomem(err);
+  if (s->token == DX_TOKEN_FILE)
+    detail(h, "from %s", s->token_file);
+  else if (s->token == DX_TOKEN_COMMAND)
+    detail(h, "from TokenCommand");
+  else
+    detail(h, "signed with %s, key id %s",
+           dx_algorithm_name(s->token_algorithm),
+           s->token_key_id != NULL ? s->token_key_id : "none");
+  return dx_token_get(h->token, 0, &h->token_text, err);
+}
+
+static enum dx_code step_name(struct hello *h, struct dx_err *err)
+{
+  enum dx_code code;
+
+  reach_begin(h->service, &h->reach);
+  code = reach_resolve(&h->reach, err);
+  detail(h, "%s%s is %s", h->reach.proxy ? "proxy " : "", h->reach.host,
+         h->reach.address);
+  return code;
+}
+
+static enum dx_code step_connection(struct hello *h, struct dx_err *err)
+{
+  enum dx_code code = reach_connect(&h->reach, err);
+
+  detail(h, "%s port %d", h->reach.address, h->reach.port);
+  return code;
+}
+
+/* Waits for our slot: this call counts in the rate that all share. */
+static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
+{
+  int64_t since = dx_boot_ms();
+  struct dx_slot slot = {false, 0};
+  enum dx_code code = DX_OK;
+
+  while (code == DX_OK) {
+    int64_t left;
+
+    if (!slot.booked)
+      slot = dx_pace_book(h->pace, DX_URGENT, dx_boot_ms() - since);
+    left = slot.at_ms - dx_boot_ms();
+    if (left > PATIENCE_S * 1000) {
+      char text[128];
+
+      (void)snprintf(text, sizeof(text),
+                     "the pause that all programs here keep after an outage "
+                     "or 429, %" PRId64 " s", left / 1000);
+      patience(text);
+    }
+    if (slot.booked && left <= 0)
+      break;
+    code = dx_http_run(h->http, left > 0 ? left : 0, NULL, 0, err);
+  }
+  return code;
+}
+
+static void on_done(void *ctx, const struct dx_http_answer *answer)
+{
+  struct hello *h = ctx;
+
+  h->answered = true;
+  h->verdict = dx_read_hello(answer, &h->greeting, &h->err);
+  h->status = answer->status;
+  h->was_sent = answer->was_sent;
+  h->retry_after_ms = answer->retry_after_ms;
+  if (answer->date_ms >= 0)
+    h->off_ms = answer->date_ms - dx_wall_ms();
+}
+
+static enum dx_code call_service(struct hello *h, struct dx_err *err)
+{
+  const struct dx_api api = {h->http, h->service, h->token_text};
+  struct dx_http_call *call;
+  enum dx_code code = wait_for_slot(h, err);
+
+  if (code == DX_OK) {
+    patience("the answer of the service");
+    code = dx_api_hello(&api, on_done, h, &call, err);
+  }
+  while (code == DX_OK && !h->answered)
+    code = dx_http_run(h->http, TURN_MS, NULL, 0, err);
+  if (code == DX_OK && h->verdict == DX_V_RATE)
+    dx_pace_block(h->pace, h->retry_after_ms > DX_BACKOFF_FIRST_MS
+                               ? h->retry_after_ms
+                               : DX_BACKOFF_FIRST_MS);
+  return code;
+}
+
+/* The call is made here; the steps behind this one read its answer. */
+static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
+{
+  bool tls = strncmp(h->service->base_url, "https:", 6) == 0;
+  enum dx_code code;
+
+  h->http = dx_http_new();
+  h->pace = dx_pace_new(h->spool.pace_dirfd, h->service->host,
+                        h->service->port, h->service->api_rate);
+  if (h->http == NULL || h->pace == NULL)
+    return dx_fail_nomem(err);
+  code = call_service(h, err);
+  if (code != DX_OK)
+    return code;
+  detail(h, "%s", tls ? "trusted" : "none, http to this computer itself");
+  if (!tls || h->status != 0 || h->was_sent)
+    return DX_OK;
+  *err = h->err;
+  if (err->code == DX_E_CERT)
+    return advise(err, "check the name in BaseURL, and set CAFile if your "
+                       "certificates have an authority of their own");
+  return advise(err, "check that https is spoken at the port of BaseURL");
+}
+
+static enum dx_code step_answer(struct hello *h, struct dx_err *err)
+{
+  if (h->verdict == DX_V_DONE || h->verdict == DX_V_TOKEN) {
+    detail(h, "status %d", h->status);
+    return DX_OK;
+  }
+  *err = h->err;
+  if (h->verdict == DX_V_CONFIG || h->verdict == DX_V_REFUSED)
+    return advise(err, "check BaseURL");
+  if (h->verdict == DX_V_RATE)
+    return advise(err, "try again later, or lower APIRate");
+  return advise(err, "try again later; print jobs wait until it is over");
+}
+
+static bool is_clock_off(const struct hello *h)
+{
+  return llabs(h->off_ms) > DX_CLOCK_SKEW_S * 1000;
+}
+
+static void describe_clock(const struct hello *h, char text[128])
+{
+  (void)snprintf(text, 128,
+                 "the clock of this computer is %lld s %s that of the "
+                 "service; set it right",
+                 (llabs(h->off_ms) + 500) / 1000,
+                 h->off_ms > 0 ? "behind" : "ahead of");
+}
+
+static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
+{
+  static const char *const advice[] = {
+      [DX_TOKEN_KEY] = "check TokenAlgorithm, TokenKeyFile, TokenKeyID and "
+                       "TokenClaim",
+      [DX_TOKEN_FILE] = "check the token in TokenFile",
+      [DX_TOKEN_COMMAND] = "check what TokenCommand prints"};
+  char clock[128];
+
+  if (h->verdict == DX_V_DONE) {
+    detail(h, "yes");
+    return DX_OK;
+  }
+  *err = h->err;
+  describe_clock(h, clock);
+  return advise(err, is_clock_off(h) ? clock : advice[h->service->token]);
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+  const char *name;
+  enum dx_code (*run)(struct hello *, struct dx_err *);
+} steps[] = {
+    {"configuration", step_configuration},
+    {"user", step_user},
+    {"spool", step_spool},
+    {"token", step_token},
+    {"name", step_name},
+    {"connection", step_connection},
+    {"certificate", step_certificate},
+    {"answer", step_answer},
+    {"token accepted", step_token_accepted},
+};
+
+static void print_step(bool colour, bool good, const char *name,
+                       const char *text)
+{
+  printf("%s%-6s%s %-14s%s%s\n", !colour ? "" : good ? "\033[32m" : "\033[31m",
+         good ? "ok" : "FAILED", colour ? "\033[0m" : "", name,
+         text[0] != '\0' ? "  " : "", text);
+}
+
+static enum dx_code run_steps(struct hello *h, struct dx_err *err)
+{
+  bool colour = isatty(STDOUT_FILENO) && getenv("NO_COLOR") == NULL;
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
+    patience(steps[i].name);
+    code = steps[i].run(h, err);
+    set_alarm(0);
+    print_step(colour, code == DX_OK, steps[i].name,
+               code == DX_OK ? h->detail : "");
+  }
+  return code;
+}
+
+/* What the service says is text from outside: no control characters. */
+static void print_greeting(const char *greeting)
+{
+  for (; *greeting != '\0'; greeting++)
+    (void)putchar((unsigned char)*greeting < ' ' || *greeting == 127
+                      ? '?'
+                      : *greeting);
+  (void)putchar('\n');
+}
+
+enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
+                        struct dx_err *err)
+{
+  struct hello h = {.cli = cli, .cupsd_conf_fd = -1, .spool = {-1, -1}};
+  enum dx_code code = run_steps(&h, err);
+  char clock[128];
+
+  (void)count;
+  (void)args;
+  if (code == DX_OK)
+    print_greeting(h.greeting);
+  if (code == DX_OK && is_clock_off(&h)) {
+    describe_clock(&h, clock);
+    warn_print("%s", clock);
+  }
+  if (h.is_owner)
+    warn_all(cli->config, h.service, h.cupsd_conf_fd);
+  else if (h.cupsd_conf_fd >= 0)
+    (void)close(h.cupsd_conf_fd);
+  free(h.greeting);
+  reach_end(&h.reach);
+  dx_pace_free(&h.pace);
+  dx_http_free(&h.http);
+  dx_token_free(&h.token);
+  dx_spool_close(&h.spool);
+  return code;
+}

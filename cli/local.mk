@@ -1,0 +1,17 @@
+# cli/ - the command `docextract`, one file per verb.
+bin_PROGRAMS += cli/docextract
+cli_docextract_SOURCES = cli/cli.h cli/config.c cli/daemon.c cli/drive.c \
+	cli/exit.c cli/hello.c cli/main.c cli/owner.c cli/reach.c cli/reach.h \
+	cli/service.c cli/submit.c cli/warn.c
+cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
+	$(OPENSSL_LIBS) -lm
+
+EXTRA_DIST += tests/cli/cli_test.sh
+
+if TESTS_ON
+check_PROGRAMS += tests/unit/test_cli
+TESTS += tests/unit/test_cli
+tests_unit_test_cli_SOURCES = tests/unit/test_cli.c cli/cli.h cli/daemon.c \
+	cli/exit.c cli/reach.c cli/reach.h
+tests_unit_test_cli_LDADD = $(unit_libs)
+endif

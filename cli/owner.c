@@ -1,0 +1,90 @@
+/*
+ * owner.c - whose rights the command works with. Everything in the spool
+ * belongs to the user that backends run as; what root left there, they could
+ * not touch.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void name_of(uid_t uid, char name[CLI_USER_BYTES])
+{
+  const struct passwd *entry = getpwuid(uid);
+
+  if (entry != NULL && strlen(entry->pw_name) < CLI_USER_BYTES)
+    (void)snprintf(name, CLI_USER_BYTES, "%s", entry->pw_name);
+  else
+    (void)snprintf(name, CLI_USER_BYTES, "user %u", (unsigned)uid);
+}
+
+void cli_user_name(char name[CLI_USER_BYTES])
+{
+  name_of(geteuid(), name);
+}
+
+/* Gives up root, all of it, and makes sure. */
+static enum dx_code become(uid_t uid, gid_t gid, struct dx_err *err)
+{
+  if (setgroups(1, &gid) < 0 || setresgid(gid, gid, gid) < 0 ||
+      setresuid(uid, uid, uid) < 0)
+    return dx_fail(err, DX_E_ACCESS, errno,
+                   "cannot become the owner of the spool: %s",
+                   strerror(errno));
+  if (getuid() != uid || geteuid() != uid || getgid() != gid ||
+      getegid() != gid || setuid(0) == 0)
+    return dx_fail(err, DX_E_ACCESS, 0,
+                   "cannot become the owner of the spool: the system kept "
+                   "other rights");
+  return DX_OK;
+}
+
+static enum dx_code look(const char *path, struct stat *ret_st,
+                         struct dx_err *err)
+{
+  int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int e = errno;
+
+  if (fd >= 0 && fstat(fd, ret_st) < 0) {
+    e = errno;
+    (void)close(fd);
+    fd = -1;
+  }
+  if (fd >= 0) {
+    (void)close(fd);
+    return DX_OK;
+  }
+  if (e == EACCES)
+    return dx_fail(err, DX_E_ACCESS, e,
+                   "you may not use SpoolDir '%s'; run this command as root",
+                   path);
+  return dx_fail(err, e == ENOENT ? DX_E_NOT_FOUND : DX_E_IO, e,
+                 "cannot open SpoolDir '%s': %s; make the folder and give it "
+                 "to the user that backends run as",
+                 path, strerror(e));
+}
+
+enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
+{
+  const struct passwd *entry;
+  char name[CLI_USER_BYTES];
+  struct stat st;
+  enum dx_code code = look(spool_dir, &st, err);
+
+  if (code != DX_OK || st.st_uid == geteuid())
+    return code;
+  if (geteuid() == 0) {
+    entry = getpwuid(st.st_uid);
+    return become(st.st_uid, entry != NULL ? entry->pw_gid : st.st_gid, err);
+  }
+  name_of(st.st_uid, name);
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "you may not use SpoolDir '%s'; run this command as root or "
+                 "as '%s'", spool_dir, name);
+}

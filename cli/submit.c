@@ -1,0 +1,341 @@
+/*
+ * submit.c - `docextract submit FILE...`: the way of a print job, without
+ * CUPS. The files become a job in the spool, and the engine does the rest; a
+ * job that was stored is never lost, however the command ends.
+ *
+ * Messages count the files instead of naming them: names of charts are names
+ * of patients, and stderr may end up in a log.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/digest.h"
+#include "lib/drop.h"
+#include "lib/fs.h"
+#include "lib/kind.h"
+#include "lib/policy.h"
+#include "lib/utf8.h"
+
+#define COPY_BYTES 65536
+
+struct input {
+  int fd;
+  const char *name; /* borrowed: behind the last '/' of the argument */
+  const char *type;
+};
+
+struct submit {
+  struct cli *cli;
+  const struct dx_service *service;
+  struct input *inputs;
+  size_t count;
+  char user[CLI_USER_BYTES]; /* who started us */
+  struct dx_spool spool;
+  struct dx_job *job;
+  bool is_stored;
+};
+
+/* ---- the files, with the caller's rights ---- */
+
+static enum dx_code check_input(struct input *input, size_t number,
+                                struct dx_err *err)
+{
+  char bytes[DX_KIND_LOOK_BYTES];
+  struct stat st;
+  ssize_t n;
+
+  if (fstat(input->fd, &st) < 0 || !S_ISREG(st.st_mode))
+    return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is not a regular file",
+                   number);
+  if (st.st_size == 0)
+    return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is empty", number);
+  n = pread(input->fd, bytes, sizeof(bytes), 0);
+  if (n < 0)
+    return dx_fail(err, DX_E_DOCUMENT, errno, "cannot read file %zu: %s",
+                   number, strerror(errno));
+  input->type = dx_kind_of_bytes(bytes, (size_t)n);
+  if (input->type == NULL)
+    return dx_fail(err, DX_E_DOCUMENT, 0,
+                   "file %zu is neither PDF nor JPEG nor PNG; print it to "
+                   "send it as a PDF", number);
+  return DX_OK;
+}
+
+static enum dx_code open_input(struct input *input, const char *path,
+                               size_t number, struct dx_err *err)
+{
+  const char *slash = strrchr(path, '/');
+
+  input->name = slash != NULL ? slash + 1 : path;
+  /* O_NONBLOCK: a fifo must not stop us. */
+  input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (input->fd < 0)
+    return dx_fail(err, DX_E_DOCUMENT, errno, "cannot open file %zu: %s",
+                   number, strerror(errno));
+  return check_input(input, number, err);
+}
+
+static enum dx_code open_inputs(struct submit *s, size_t count, char **paths,
+                                struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  if (count > DX_DOCUMENTS_MAX)
+    return dx_fail(err, DX_E_DOCUMENT, 0, "more than %d files in one job",
+                   DX_DOCUMENTS_MAX);
+  s->inputs = calloc(count, sizeof(*s->inputs));
+  if (s->inputs == NULL)
+    return dx_fail_nomem(err);
+  for (i = 0; i < count; i++)
+    s->inputs[i].fd = -1;
+  s->count = count;
+  for (i = 0; code == DX_OK && i < count; i++)
+    code = open_input(&s->inputs[i], paths[i], i + 1, err);
+  return code;
+}
+
+static enum dx_code check_title(const char *title, struct dx_err *err)
+{
+  if (title == NULL || dx_utf8_is_plain(title))
+    return DX_OK;
+  return dx_fail(err, DX_E_DOCUMENT, 0,
+                 "the title must be UTF-8 without control characters");
+}
+
+/* ---- the job ---- */
+
+/* Before anything is stored: a result that could not be dropped is found out
+ * before it is paid for. */
+static enum dx_code open_folders(struct submit *s, struct dx_err *err)
+{
+  const struct dx_config *config = s->cli->config;
+  enum dx_code code = dx_spool_open(config->spool_dir, &s->spool, err);
+
+  if (code != DX_OK)
+    return code;
+  dx_spool_sweep(&s->spool, config->keep_jobs_ms);
+  code = dx_fs_probe(config->spool_dir, err);
+  if (code == DX_OK)
+    code = dx_drop_make_dir(s->service->results_dir, err);
+  if (code == DX_OK)
+    code = dx_fs_probe(s->service->results_dir, err);
+  return code;
+}
+
+/* Copies with sum and length; nothing of it may be lost in a power cut. */
+static enum dx_code copy(const struct input *input, int to,
+                         struct dx_entry *entry, struct dx_err *err)
+{
+  char bytes[COPY_BYTES];
+  struct dx_sha256 *sha = dx_sha256_new();
+  enum dx_code code = sha != NULL ? DX_OK : dx_fail_nomem(err);
+
+  while (code == DX_OK) {
+    ssize_t n = read(input->fd, bytes, sizeof(bytes));
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      code = dx_fail_sys(err, errno, "read", "document");
+    if (n <= 0)
+      break;
+    entry->length += n;
+    if (cli_stop_came())
+      code = dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
+    else if (!dx_sha256_add(sha, bytes, (size_t)n))
+      code = dx_fail_nomem(err);
+    else
+      code = dx_fs_write_all(to, bytes, (size_t)n, "document", err);
+  }
+  if (code == DX_OK && !dx_sha256_end(sha, entry->sha256))
+    code = dx_fail_nomem(err);
+  if (code == DX_OK)
+    code = dx_fs_sync(to, "document", err);
+  dx_sha256_free(&sha);
+  return code;
+}
+
+/* The service's JSON must be UTF-8; a file's name may be anything. */
+static void copy_name(const char *from, char name[DX_NAME_BYTES])
+{
+  size_t len = 0;
+
+  while (*from != '\0' && len < DX_NAME_BYTES - 4) {
+    uint32_t c;
+    size_t n = dx_utf8_char(from, &c);
+
+    if (n == 0 || dx_utf8_is_control(c)) {
+      name[len++] = '_';
+    } else {
+      memcpy(name + len, from, n);
+      len += n;
+    }
+    from += n > 0 ? n : 1;
+  }
+  name[len] = '\0';
+}
+
+static enum dx_code add_document(struct submit *s, size_t index,
+                                 struct dx_err *err)
+{
+  struct input *input = &s->inputs[index];
+  struct dx_document *document = &s->job->documents[index];
+  struct dx_entry *entry = &document->entry;
+  int fd = dx_spool_create_document(s->job, index, err);
+  enum dx_code code;
+
+  if (fd < 0)
+    return err->code;
+  entry->kind = DX_KIND_DOCUMENT;
+  (void)snprintf(entry->type, sizeof(entry->type), "%s", input->type);
+  (void)snprintf(entry->origin, sizeof(entry->origin), "%s", input->type);
+  copy_name(input->name, entry->name);
+  entry->pages = strcmp(input->type, "application/pdf") == 0 ? 0 : 1;
+  entry->together = s->cli->together;
+  code = copy(input, fd, entry, err);
+  (void)close(fd);
+  (void)close(input->fd);
+  input->fd = -1;
+  document->is_here = code == DX_OK;
+  s->job->document_count++;
+  return code;
+}
+
+static enum dx_code describe(struct submit *s, struct dx_err *err)
+{
+  struct dx_job *job = s->job;
+  char host[256] = "";
+
+  if (gethostname(host, sizeof(host) - 1) < 0)
+    host[0] = '\0';
+  if (!dx_random_hex(job->key, DX_KEY_BYTES - 1))
+    return dx_fail(err, DX_E_IO, 0, "no random numbers to be had");
+  job->owner = DX_OWNER_COMMAND;
+  job->service = strdup(s->service->name);
+  job->base_url = strdup(s->service->base_url);
+  job->user = strdup(s->user);
+  job->host = strdup(host);
+  job->title = strdup(s->cli->title != NULL ? s->cli->title
+                                            : job->documents[0].entry.name);
+  if (job->service == NULL || job->base_url == NULL || job->user == NULL ||
+      job->host == NULL || job->title == NULL)
+    return dx_fail_nomem(err);
+  return DX_OK;
+}
+
+/* Everything into incoming/, then one rename makes it a job. */
+static enum dx_code store(struct submit *s, struct dx_err *err)
+{
+  enum dx_code code = dx_spool_receive(&s->spool, &s->job, err);
+  size_t i;
+
+  if (code != DX_OK)
+    return code;
+  s->job->documents = calloc(s->count, sizeof(*s->job->documents));
+  if (s->job->documents == NULL)
+    return dx_fail_nomem(err);
+  for (i = 0; code == DX_OK && i < s->count; i++)
+    code = add_document(s, i, err);
+  if (code == DX_OK)
+    code = describe(s, err);
+  if (code == DX_OK)
+    code = dx_job_plan(s->job, err);
+  if (code == DX_OK && cli_stop_came())
+    code = dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
+  if (code == DX_OK)
+    code = dx_spool_commit(&s->spool, s->job, err);
+  s->is_stored = code == DX_OK;
+  return code;
+}
+
+/* ---- the end ---- */
+
+static void print_results(const struct submit *s)
+{
+  size_t i, k;
+
+  for (i = 0; i < s->job->submission_count; i++) {
+    const struct dx_submission *sub = &s->job->submissions[i];
+
+    for (k = 0; k < sub->case_count; k++) {
+      char *name;
+
+      if (sub->cases[k].state != DX_CASE_DROPPED)
+        continue;
+      name = dx_drop_result_name(sub->source_id, sub->cases[k].id);
+      if (name != NULL)
+        printf("%s/%s\n", s->service->results_dir, name);
+      free(name);
+    }
+  }
+}
+
+static enum dx_code drive(struct submit *s, struct dx_err *err)
+{
+  struct dx_err forget, what;
+  enum dx_code code;
+
+  printf("Stored %zu document%s as job %s\n", s->count,
+         s->count == 1 ? "" : "s", s->job->key);
+  code = cli_drive(s->cli, &s->spool, s->job, err);
+  if (code == DX_OK && dx_job_forget(s->job, &forget) != DX_OK)
+    fprintf(stderr, "docextract: %s\n", forget.text);
+  print_results(s);
+  if (code == DX_OK)
+    return DX_OK;
+  what = *err;
+  return dx_fail(err, code, what.sys_errno,
+                 "%s; go on with: docextract retry %s", what.text,
+                 s->job->key);
+}
+
+static enum dx_code run(struct submit *s, size_t count, char **paths,
+                        struct dx_err *err)
+{
+  enum dx_code code = cli_load(s->cli, err);
+
+  if (code == DX_OK)
+    code = cli_service(s->cli, &s->service, err);
+  if (code == DX_OK)
+    code = check_title(s->cli->title, err);
+  if (code == DX_OK)
+    code = open_inputs(s, count, paths, err);
+  if (code == DX_OK)
+    code = cli_become_owner(s->cli->config->spool_dir, err);
+  if (code != DX_OK)
+    return code;
+  cli_stop_catch();
+  code = open_folders(s, err);
+  if (code == DX_OK)
+    code = store(s, err);
+  return code == DX_OK ? drive(s, err) : code;
+}
+
+enum dx_code verb_submit(struct cli *cli, size_t count, char **args,
+                         struct dx_err *err)
+{
+  struct submit s = {.cli = cli, .spool = {-1, -1}};
+  enum dx_code code;
+  size_t i;
+
+  cli_user_name(s.user);
+  code = run(&s, count, args, err);
+  for (i = 0; i < s.count; i++)
+    if (s.inputs[i].fd >= 0)
+      (void)close(s.inputs[i].fd);
+  free(s.inputs);
+  if (!s.is_stored)
+    dx_spool_discard(&s.spool, &s.job);
+  dx_job_free(&s.job);
+  dx_spool_close(&s.spool);
+  return code;
+}

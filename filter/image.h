@@ -1,0 +1,23 @@
+/*
+ * image.h - is this JPEG or PNG all there? Images travel as they are; what is
+ * checked is their frame, so that a transfer that broke off is noticed here
+ * and not by the service.
+ *
+ * Bytes after the end of the image are no damage: telephones put them there.
+ *
+ * Ownership: the descriptor is borrowed; its offset is neither used nor moved.
+ * Blocking: reads the file once. Errors: false for an image that is damaged,
+ * cut short or cannot be read.
+ */
+#ifndef DX_FILTER_IMAGE_H
+#define DX_FILTER_IMAGE_H
+
+#include <stdbool.h>
+
+/* The markers of a JPEG, from SOI to EOI (ITU-T T.81, annex B). */
+bool image_jpeg_is_whole(int fd);
+
+/* The chunks of a PNG with their checksums, from IHDR to IEND (RFC 2083). */
+bool image_png_is_whole(int fd);
+
+#endif

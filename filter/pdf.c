@@ -1,0 +1,197 @@
+/*
+ * pdf.c - libqpdf, through its C API; nothing else in the tree may call it.
+ *
+ * Files are named /proc/self/fd/N: the C API wants names, and ours have none.
+ */
+#include "filter/pdf.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <qpdf/qpdf-c.h>
+
+#define FD_PATH_BYTES 32
+
+static void fd_path(int fd, char path[FD_PATH_BYTES])
+{
+  (void)snprintf(path, FD_PATH_BYTES, "/proc/self/fd/%d", fd);
+}
+
+/* An object that prints nothing: qpdf's messages may quote the document. */
+static qpdf_data new_pdf(void)
+{
+  qpdf_data pdf = qpdf_init();
+
+  qpdf_set_suppress_warnings(pdf, QPDF_TRUE);
+  qpdf_silence_errors(pdf);
+  return pdf;
+}
+
+/*
+ * The reason for the last error; NONE if there was none. A "system error" of
+ * qpdf is a disk without room when it writes, but numbers too large for it
+ * when it reads: `system` says which.
+ */
+static enum dx_reason reason_of(qpdf_data pdf, enum dx_reason system)
+{
+  qpdf_error error = qpdf_get_error(pdf);
+
+  if (error == NULL)
+    return DX_REASON_NONE;
+  switch (qpdf_get_error_code(pdf, error)) {
+  case qpdf_e_password:
+  case qpdf_e_unsupported: /* only ways of encryption are */
+    return DX_REASON_PASSWORD;
+  case qpdf_e_internal: /* std::bad_alloc and its like */
+    return DX_REASON_TROUBLE;
+  case qpdf_e_system:
+    return system;
+  default:
+    return DX_REASON_DAMAGED;
+  }
+}
+
+static enum dx_reason open_document(qpdf_data pdf, int fd, int *ret_pages)
+{
+  char path[FD_PATH_BYTES];
+  enum dx_reason reason;
+  int pages;
+
+  fd_path(fd, path);
+  (void)qpdf_read(pdf, path, NULL);
+  reason = reason_of(pdf, DX_REASON_DAMAGED);
+  if (reason != DX_REASON_NONE)
+    return reason;
+  pages = qpdf_get_num_pages(pdf);
+  reason = reason_of(pdf, DX_REASON_DAMAGED);
+  if (reason != DX_REASON_NONE)
+    return reason;
+  *ret_pages = pages;
+  return pages > 0 ? DX_REASON_NONE : DX_REASON_NO_PAGES;
+}
+
+static bool open_separator(qpdf_data pdf, const char *path)
+{
+  return (qpdf_read(pdf, path, NULL) & QPDF_ERRORS) == 0 &&
+         qpdf_get_num_pages(pdf) == 1;
+}
+
+static bool append_page(qpdf_data pdf, qpdf_data from, qpdf_oh page)
+{
+  return (qpdf_add_page(pdf, from, page, QPDF_FALSE) & QPDF_ERRORS) == 0;
+}
+
+/*
+ * Makes the list of pages empty; what a page had from the tree becomes its
+ * own before. Not qpdf_remove_page() for each: that takes quadratic time.
+ */
+static bool empty_list(qpdf_data pdf)
+{
+  qpdf_oh tree = qpdf_oh_get_key(pdf, qpdf_get_root(pdf), "/Pages");
+
+  if ((qpdf_push_inherited_attributes_to_page(pdf) & QPDF_ERRORS) != 0)
+    return false;
+  qpdf_oh_replace_key(pdf, tree, "/Kids", qpdf_oh_new_array(pdf));
+  qpdf_oh_replace_key(pdf, tree, "/Count", qpdf_oh_new_integer(pdf, 0));
+  return (qpdf_update_all_pages_cache(pdf) & QPDF_ERRORS) == 0;
+}
+
+/*
+ * Takes all pages out and puts them back with the separator between: qpdf
+ * renumbers what follows an insertion, which would be quadratic, but works at
+ * once at the end of the list.
+ */
+static bool deal_pages(qpdf_data pdf, qpdf_data separator, int every,
+                       qpdf_oh *pages, int count)
+{
+  qpdf_oh page = qpdf_get_page_n(separator, 0);
+  bool ok;
+  int i;
+
+  for (i = 0; i < count; i++)
+    pages[i] = qpdf_get_page_n(pdf, (size_t)i);
+  ok = empty_list(pdf);
+  for (i = 0; i < count && ok; i++) {
+    if (i > 0 && i % every == 0)
+      ok = append_page(pdf, separator, page);
+    ok = ok && append_page(pdf, pdf, pages[i]);
+  }
+  return ok;
+}
+
+/* *pages is the number of pages before and after. */
+static enum dx_reason insert_separators(qpdf_data pdf, qpdf_data separator,
+                                        const struct pdf_task *task,
+                                        int *pages)
+{
+  enum dx_reason reason = DX_REASON_NONE;
+  qpdf_oh *handles;
+
+  if (!open_separator(separator, task->separator))
+    return DX_REASON_NO_SEPARATOR;
+  handles = calloc((size_t)*pages, sizeof(*handles));
+  if (handles == NULL)
+    return DX_REASON_TROUBLE;
+  if (!deal_pages(pdf, separator, task->every, handles, *pages))
+    reason = reason_of(pdf, DX_REASON_DAMAGED);
+  free(handles);
+  *pages = qpdf_get_num_pages(pdf);
+  return reason;
+}
+
+/* qpdf does not notice that the last bytes found no room on the disk. */
+static bool is_whole(int fd)
+{
+  static const char end[] = "%%EOF\n";
+  char bytes[sizeof(end)] = "";
+  struct stat st;
+
+  return fstat(fd, &st) == 0 && st.st_size > (off_t)sizeof(end) &&
+         pread(fd, bytes, sizeof(end) - 1,
+               st.st_size - (off_t)sizeof(end) + 1) ==
+             (ssize_t)sizeof(end) - 1 &&
+         strcmp(bytes, end) == 0;
+}
+
+static enum dx_reason write_pdf(qpdf_data pdf, int fd)
+{
+  char path[FD_PATH_BYTES];
+  enum dx_reason reason;
+
+  fd_path(fd, path);
+  qpdf_oh_remove_key(pdf, qpdf_get_trailer(pdf), "/ID");
+  if ((qpdf_init_write(pdf, path) & QPDF_ERRORS) == 0) {
+    qpdf_set_deterministic_ID(pdf, QPDF_TRUE);
+    qpdf_set_preserve_encryption(pdf, QPDF_FALSE);
+    qpdf_set_object_stream_mode(pdf, qpdf_o_preserve);
+    qpdf_set_stream_data_mode(pdf, qpdf_s_preserve);
+    (void)qpdf_write(pdf);
+  }
+  reason = reason_of(pdf, DX_REASON_TROUBLE);
+  if (reason == DX_REASON_NONE && !is_whole(fd))
+    reason = DX_REASON_TROUBLE;
+  return reason;
+}
+
+enum dx_reason pdf_rewrite(const struct pdf_task *task, int *ret_pages)
+{
+  qpdf_data pdf = new_pdf();
+  qpdf_data separator = new_pdf(); /* its page is read while pdf is written */
+  enum dx_reason reason;
+  int pages = 0;
+
+  reason = open_document(pdf, task->in_fd, &pages);
+  if (reason == DX_REASON_NONE && task->every > 0)
+    reason = insert_separators(pdf, separator, task, &pages);
+  if (reason == DX_REASON_NONE)
+    reason = write_pdf(pdf, task->out_fd);
+  if (reason == DX_REASON_NONE)
+    *ret_pages = pages;
+  qpdf_cleanup(&pdf);
+  qpdf_cleanup(&separator);
+  return reason;
+}

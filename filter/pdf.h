@@ -1,0 +1,35 @@
+/*
+ * pdf.h - one PDF in, the PDF that travels out. The only room of libqpdf.
+ *
+ * The result has the same pages with the same content, no encryption, the
+ * separator page where it was asked for, and no trace of when it was made:
+ * the old /ID goes, the new one is a sum of the content. So the same PDF in
+ * gives the same bytes out, run after run (design.md, step 1).
+ *
+ * Memory grows with the number of objects, not with their streams. A hostile
+ * PDF can make libqpdf take all of the processor or crash: the caller runs
+ * this in a process of its own.
+ *
+ * Ownership: descriptors and strings are borrowed for the call.
+ * Blocking: as long as the document takes. Errors: a reason of bundle.h.
+ */
+#ifndef DX_FILTER_PDF_H
+#define DX_FILTER_PDF_H
+
+#include "lib/bundle.h"
+
+struct pdf_task {
+  int in_fd;             /* a regular file, opened for reading */
+  int out_fd;            /* an empty one, opened for writing */
+  int every;             /* pages between two separator pages; 0: none */
+  const char *separator; /* path of a PDF with one page, if every > 0 */
+};
+
+/*
+ * Writes the PDF. DX_REASON_NONE and its number of pages, separator pages
+ * included; or PASSWORD, DAMAGED, NO_PAGES, NO_SEPARATOR, TROUBLE. A password
+ * that only protects against changes, or an empty one, is no reason.
+ */
+enum dx_reason pdf_rewrite(const struct pdf_task *task, int *ret_pages);
+
+#endif

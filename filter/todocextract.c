@@ -1,0 +1,391 @@
+/*
+ * todocextract.c - the filter: one document of a print job becomes one entry
+ * of a bundle (design.md, "The way of a document", step 1).
+ *
+ * It talks to nobody but cupsd, and knows nothing of the service. Whatever
+ * goes wrong becomes an entry with a reason, so that the n-th entry is always
+ * the n-th document; the backend tells the person. Only wrong arguments and a
+ * broken stdout end with 1. A document is never whole in memory, and the
+ * files it lies in have no names: nothing is left behind, however this ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "filter/image.h"
+#include "filter/name.h"
+#include "filter/options.h"
+#include "filter/pdf.h"
+#include "lib/bundle.h"
+#include "lib/config.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+
+#define COPY_BYTES 65536
+#define PDF_HEADER_WITHIN 1024 /* bytes; what readers of PDF agree on */
+#define PDF_CPU_S 900 /* a hostile PDF can keep libqpdf busy for ever; 2000
+                         pages take less than 2 s */
+
+enum type { TYPE_PDF, TYPE_JPEG, TYPE_PNG, TYPE_UNKNOWN };
+
+static const struct {
+  const char *mime;
+  const char *extension;
+} types[] = {
+    [TYPE_PDF] = {"application/pdf", ".pdf"},
+    [TYPE_JPEG] = {"image/jpeg", ".jpg"},
+    [TYPE_PNG] = {"image/png", ".png"},
+    [TYPE_UNKNOWN] = {"", ".pdf"}, /* it was meant to become one */
+};
+
+struct job {
+  const char *title;
+  const char *option_text;
+  int in_fd;  /* the document as it came */
+  int out_fd; /* as it goes; in_fd if nothing changes */
+  struct dx_entry entry;
+};
+
+static void print_debug(enum dx_log_level level, const char *line)
+{
+  (void)level;
+  (void)fprintf(stderr, "DEBUG: %s\n", line);
+}
+
+/* `text` NULL: the usual one. */
+static void refuse(struct dx_entry *entry, enum dx_reason reason,
+                   const char *text)
+{
+  entry->kind = DX_KIND_REFUSED;
+  entry->reason = reason;
+  (void)snprintf(entry->reason_text, sizeof(entry->reason_text), "%s",
+                 text != NULL ? text : dx_reason_text(reason));
+}
+
+/* A file without a name in TMPDIR; -1 if there can be none. */
+static int open_unnamed(void)
+{
+  const char *folder = getenv("TMPDIR");
+  char path[4096];
+  int fd;
+
+  if (folder == NULL || folder[0] == '\0')
+    folder = "/tmp";
+  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0)
+    return fd;
+  /* Some file systems know no files without names. */
+  if (snprintf(path, sizeof(path), "%s/todocextract-XXXXXX", folder) >=
+      (int)sizeof(path))
+    return -1;
+  fd = mkostemp(path, O_CLOEXEC);
+  if (fd >= 0)
+    (void)unlink(path);
+  return fd;
+}
+
+/*
+ * Reads to the end in any case: a stage before that finds its pipe broken
+ * would make cupsd stop the job. False if not all of it could be kept.
+ */
+static bool receive(int from, int to, int64_t *ret_length)
+{
+  char bytes[COPY_BYTES];
+  bool kept = to >= 0;
+  ssize_t n;
+
+  *ret_length = 0;
+  for (;;) {
+    n = read(from, bytes, sizeof(bytes));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      break;
+    *ret_length += n;
+    kept = kept &&
+           dx_fs_write_all(to, bytes, (size_t)n, "document", NULL) == DX_OK;
+  }
+  return kept && n == 0;
+}
+
+/* CONTENT_TYPE says what the program sent, the bytes what is here now. */
+static enum type type_of(int fd)
+{
+  char bytes[PDF_HEADER_WITHIN];
+  ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+
+  if (n >= 3 && memcmp(bytes, "\xFF\xD8\xFF", 3) == 0)
+    return TYPE_JPEG;
+  if (n >= 8 && memcmp(bytes, "\x89PNG\r\n\x1A\n", 8) == 0)
+    return TYPE_PNG;
+  if (n > 0 && memmem(bytes, (size_t)n, "%PDF-", 5) != NULL)
+    return TYPE_PDF;
+  return TYPE_UNKNOWN;
+}
+
+/* A type as RFC 6838 allows it, or nothing. */
+static void set_origin(struct dx_entry *entry, const char *type)
+{
+  static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789!#$&-^_.+/";
+
+  if (type != NULL && strlen(type) < sizeof(entry->origin) &&
+      strspn(type, allowed) == strlen(type))
+    (void)snprintf(entry->origin, sizeof(entry->origin), "%s", type);
+}
+
+/* The path of the service's SeparatorPage for the caller to free; NULL with
+ * the entry refused when there is none. */
+static char *find_separator(struct dx_entry *entry)
+{
+  static const char scheme[] = "docextract://";
+  const char *uri = getenv("DEVICE_URI");
+  const struct dx_service *service = NULL;
+  struct dx_config *config = NULL;
+  char *path = dx_config_path(true);
+  char *separator = NULL;
+  struct dx_err err;
+
+  if (path == NULL || dx_config_load(path, &config, &err) != DX_OK) {
+    dx_log(DX_LOG_DEBUG, "%s", path != NULL ? err.text : "out of memory");
+    refuse(entry, DX_REASON_NO_SEPARATOR,
+           "case separators were asked for but docextract.conf is not usable");
+    goto out;
+  }
+  if (uri != NULL && strncmp(uri, scheme, sizeof(scheme) - 1) == 0)
+    service = dx_config_service(config, uri + sizeof(scheme) - 1);
+  if (service != NULL && service->separator_page != NULL)
+    separator = strdup(service->separator_page);
+  if (separator == NULL)
+    refuse(entry, DX_REASON_NO_SEPARATOR, NULL);
+out:
+  dx_config_free(&config);
+  free(path);
+  return separator;
+}
+
+/* What the child process leaves for its parent. */
+struct outcome {
+  enum dx_reason reason;
+  int pages;
+};
+
+static void be_child(const struct pdf_task *task, struct outcome *outcome,
+                     pid_t parent)
+{
+  struct rlimit cpu = {PDF_CPU_S, PDF_CPU_S + 1};
+
+  (void)setrlimit(RLIMIT_CPU, &cpu);
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() == parent)
+    outcome->reason = pdf_rewrite(task, &outcome->pages);
+  _exit(0);
+}
+
+/*
+ * Runs pdf_rewrite() in a process of its own: a PDF that crashes libqpdf, or
+ * keeps it busy without end, costs that document only.
+ */
+static enum dx_reason rewrite_apart(const struct pdf_task *task,
+                                    int *ret_pages)
+{
+  struct outcome *outcome;
+  enum dx_reason reason = DX_REASON_TROUBLE;
+  pid_t parent = getpid();
+  pid_t child, ended;
+  int status = 0;
+
+  outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (outcome == MAP_FAILED)
+    return DX_REASON_TROUBLE;
+  outcome->reason = DX_REASON_TROUBLE;
+  child = fork();
+  if (child == 0)
+    be_child(task, outcome, parent);
+  do
+    ended = child > 0 ? waitpid(child, &status, 0) : -1;
+  while (ended < 0 && errno == EINTR && child > 0);
+  if (ended == child && WIFEXITED(status))
+    reason = outcome->reason;
+  else if (ended == child && WTERMSIG(status) != SIGKILL &&
+           WTERMSIG(status) != SIGXCPU)
+    reason = DX_REASON_DAMAGED; /* it crashed over this PDF */
+  if (reason == DX_REASON_NONE)
+    *ret_pages = outcome->pages;
+  (void)munmap(outcome, sizeof(*outcome));
+  return reason;
+}
+
+static enum dx_reason process_pdf(struct job *job, int every,
+                                  const char *separator)
+{
+  struct pdf_task task = {job->in_fd, -1, every, separator};
+
+  task.out_fd = open_unnamed();
+  if (task.out_fd < 0)
+    return DX_REASON_TROUBLE;
+  job->out_fd = task.out_fd;
+  return rewrite_apart(&task, &job->entry.pages);
+}
+
+static enum dx_reason process_image(struct job *job, bool whole)
+{
+  job->out_fd = job->in_fd;
+  job->entry.pages = 1;
+  return whole ? DX_REASON_NONE : DX_REASON_DAMAGED;
+}
+
+/* The entry's length and checksum, from the bytes that go. */
+static bool measure(struct job *job)
+{
+  struct dx_sha256 *sha = dx_sha256_new();
+  char bytes[COPY_BYTES];
+  bool ok = sha != NULL;
+  ssize_t n = 1;
+
+  while (ok && n > 0) {
+    n = pread(job->out_fd, bytes, sizeof(bytes), (off_t)job->entry.length);
+    if (n < 0 && errno == EINTR) {
+      n = 1;
+      continue;
+    }
+    ok = n >= 0 && dx_sha256_add(sha, bytes, (size_t)n);
+    if (ok)
+      job->entry.length += n;
+  }
+  ok = ok && dx_sha256_end(sha, job->entry.sha256);
+  dx_sha256_free(&sha);
+  return ok;
+}
+
+/* A document with known type and options. */
+static void process_document(struct job *job, enum type type, int every)
+{
+  enum dx_reason reason = DX_REASON_TYPE;
+  char *separator = NULL;
+
+  if (type == TYPE_PDF && every > 0) {
+    separator = find_separator(&job->entry);
+    if (separator == NULL)
+      return;
+  }
+  if (type == TYPE_PDF)
+    reason = process_pdf(job, every, separator);
+  else if (type == TYPE_JPEG)
+    reason = process_image(job, image_jpeg_is_whole(job->in_fd));
+  else if (type == TYPE_PNG)
+    reason = process_image(job, image_png_is_whole(job->in_fd));
+  if (reason == DX_REASON_NONE && !measure(job))
+    reason = DX_REASON_TROUBLE;
+  if (reason == DX_REASON_NO_SEPARATOR)
+    refuse(&job->entry, reason,
+           "the SeparatorPage must be a readable PDF with exactly one page");
+  else if (reason != DX_REASON_NONE)
+    refuse(&job->entry, reason, NULL);
+  free(separator);
+}
+
+/* Nothing came of a PDF: pdftopdf gave up on it, and only it knows why. */
+static const char *why_empty(const struct dx_entry *entry)
+{
+  return strcmp(entry->origin, types[TYPE_PDF].mime) == 0
+             ? "nothing could be read from it; it may be password-protected "
+               "or damaged"
+             : NULL;
+}
+
+/* Fills in the whole entry. */
+static void process(struct job *job, bool kept, int64_t length)
+{
+  const char *file_type = getenv("CUPS_FILETYPE");
+  struct dx_entry *entry = &job->entry;
+  struct options options;
+  const char *wrong;
+  enum type type;
+
+  wrong = options_read(getenv("PPD"), job->option_text, &options);
+  entry->together = options.together;
+  set_origin(entry, getenv("CONTENT_TYPE"));
+  if (file_type != NULL && strcmp(file_type, "job-sheet") == 0) {
+    entry->kind = DX_KIND_SHEET;
+    return;
+  }
+  type = kept ? type_of(job->in_fd) : TYPE_UNKNOWN;
+  (void)snprintf(entry->type, sizeof(entry->type), "%s", types[type].mime);
+  name_from_title(job->title, types[type].extension, entry->name);
+  if (!kept)
+    refuse(entry, DX_REASON_TROUBLE,
+           "it could not be stored in the temporary folder");
+  else if (length == 0)
+    refuse(entry, DX_REASON_EMPTY, why_empty(entry));
+  else if (wrong != NULL)
+    refuse(entry, DX_REASON_TROUBLE, wrong);
+  else
+    process_document(job, type, options.every);
+  if (entry->kind == DX_KIND_REFUSED) {
+    entry->pages = 0;
+    entry->length = 0;
+  }
+}
+
+/* Reads, works, writes; the exit status. */
+static int run(struct job *job, int from)
+{
+  struct dx_err err;
+  int64_t length;
+  bool kept;
+
+  job->in_fd = open_unnamed();
+  kept = receive(from, job->in_fd, &length);
+  process(job, kept, length);
+  dx_log(DX_LOG_DEBUG, "todocextract: %lld bytes in; out: %s%s%s, %lld bytes",
+         (long long)length, dx_kind_word(job->entry.kind),
+         job->entry.reason != DX_REASON_NONE ? " " : "",
+         dx_reason_word(job->entry.reason), (long long)job->entry.length);
+  if (dx_bundle_write(STDOUT_FILENO, &job->entry, job->out_fd, &err) == DX_OK)
+    return 0;
+  dx_log(DX_LOG_DEBUG, "todocextract: %s", err.text);
+  return 1;
+}
+
+/* Documents are patients': no core dump may hold one. Signals of broken pipes
+ * and of files that grew too large come as errors of write(). */
+static void set_up_process(void)
+{
+  struct rlimit none = {0, 0};
+
+  (void)setrlimit(RLIMIT_CORE, &none);
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN);
+  (void)signal(SIGCHLD, SIG_DFL);
+  dx_log_to(print_debug);
+}
+
+int main(int argc, char *argv[])
+{
+  struct job job = {.in_fd = -1, .out_fd = -1};
+  int from = STDIN_FILENO;
+
+  if (argc != 6 && argc != 7) {
+    (void)fputs("Usage: todocextract job user title copies options [file]\n",
+                stderr);
+    return 1;
+  }
+  set_up_process();
+  job.title = argv[3];
+  job.option_text = argv[5];
+  if (argc == 7)
+    from = open(argv[6], O_RDONLY | O_CLOEXEC);
+  return run(&job, from);
+}

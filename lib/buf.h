@@ -1,0 +1,55 @@
+/*
+ * buf.h - a growing string, and the escapes of this project.
+ *
+ * `struct dx_buf b = {0};` is an empty one. data is always NUL-terminated
+ * once anything was added. A failed addition sets `failed` and drops what
+ * comes after: build the whole text, then ask dx_buf_ok() once.
+ *
+ * Ownership: the buffer owns data; dx_buf_release() frees it and makes the
+ * buffer empty again. dx_buf_wipe() also overwrites it first: for secrets.
+ */
+#ifndef DX_BUF_H
+#define DX_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dx_buf {
+  char *data;
+  size_t len;
+  size_t room;
+  bool failed;
+  bool secret; /* set before the first byte: growing leaves no copy behind */
+};
+
+void dx_buf_add(struct dx_buf *buf, const void *bytes, size_t len);
+void dx_buf_puts(struct dx_buf *buf, const char *text);
+void dx_buf_printf(struct dx_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * Adds text percent-encoded: letters, digits, '-', '_', '.' and the bytes of
+ * `keep` stay; everything else becomes %XX. RFC 3986, section 2.
+ */
+void dx_buf_percent(struct dx_buf *buf, const char *text, const char *keep);
+
+/* False after any failed addition, or if nothing could be allocated. */
+bool dx_buf_ok(const struct dx_buf *buf);
+
+/* The text, "" when empty. Borrowed until the next addition. */
+const char *dx_buf_text(const struct dx_buf *buf);
+
+/* Gives the text away (caller frees) and leaves an empty buffer; NULL when
+ * an addition failed. */
+char *dx_buf_take(struct dx_buf *buf);
+
+void dx_buf_release(struct dx_buf *buf);
+void dx_buf_wipe(struct dx_buf *buf);
+
+/*
+ * Undoes percent-encoding in place. False if a '%' is not followed by two
+ * hex digits, or the result would hold a NUL byte.
+ */
+bool dx_percent_decode(char *text);
+
+#endif

@@ -1,0 +1,831 @@
+/*
+ * config.c - docextract.conf. Every directive is one row of `rows`; parser,
+ * listing, manual and tests are made of the rows.
+ */
+#include "lib/config.h"
+
+#include <cups/cups.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/fs.h"
+
+#define LINE_BYTES 4096
+#define NAME_MAX_BYTES 64
+#define FILE_MAX_BYTES (1024 * 1024)
+#define SERVICES_MAX 100
+#define CLAIMS_MAX 50
+
+enum type { PATH, KEY_PATH, URL, PROXY, WORD, TEXT, NUMBER, DURATION, COMMAND,
+            CLAIM };
+
+
+/* Words a WORD may be; their index is the value of the enum. */
+#define X(name) #name " "
+static const char algorithm_words[] = DX_ALGORITHMS(X);
+#undef X
+
+struct row {
+  struct dx_directive public;
+  enum type type;
+  const char *words;      /* WORD: separated by blanks */
+  size_t general_offset;  /* in struct dx_config */
+  size_t service_offset;  /* in struct dx_service */
+};
+
+#define G(field) offsetof(struct dx_config, field)
+#define S(field) offsetof(struct dx_service, field)
+#define NONE 0
+
+/* clang-format off */
+static const struct row rows[] = {
+  {{"SpoolDir", false, true, "path", "/var/spool/docextract", NULL, NULL,
+    "Folder for jobs under way; on a local disk, owned by the user that backends run as."},
+    PATH, NULL, G(spool_dir), NONE},
+  {{"ResultsDir", true, true, "path", NULL, NULL, NULL,
+    "Folder into which results are dropped; the default is 'results' in SpoolDir. In a <Service> it holds for that service alone."},
+    PATH, NULL, G(results_dir), S(results_dir)},
+  {{"KeepJobs", false, true, "duration", "7d", "1h", "365d",
+    "How long the records of finished jobs stay."},
+    DURATION, NULL, G(keep_jobs_ms), NONE},
+  {{"BaseURL", true, false, "URL", NULL, NULL, NULL,
+    "Address of the service, https; http only for this computer itself."},
+    URL, NULL, NONE, S(base_url)},
+  {{"Token", true, false, "word", "key", NULL, NULL,
+    "Where tokens come from: key, file or command."},
+    WORD, "key file command ", NONE, S(token)},
+  {{"TokenKeyFile", true, false, "path", NULL, NULL, NULL,
+    "Key that signs tokens: the secret for HS algorithms, a PEM private key for the others."},
+    KEY_PATH, NULL, NONE, S(token_key_file)},
+  {{"TokenAlgorithm", true, false, "word", "HS256", NULL, NULL,
+    "How tokens are signed; must fit the key."},
+    WORD, algorithm_words, NONE, S(token_algorithm)},
+  {{"TokenKeyID", true, false, "text", NULL, NULL, NULL,
+    "The kid in the head of every token."},
+    TEXT, NULL, NONE, S(token_key_id)},
+  {{"TokenClaim", true, false, "claim", NULL, NULL, NULL,
+    "A further claim, as NAME VALUE; may be repeated. exp, iat and jti are set by docextract."},
+    CLAIM, NULL, NONE, S(claims)},
+  {{"TokenLifetime", true, false, "duration", "5m", "1m", "1h",
+    "How long a signed token lasts."},
+    DURATION, NULL, NONE, S(token_lifetime_ms)},
+  {{"TokenFile", true, false, "path", NULL, NULL, NULL,
+    "File that holds the token; read again when it changes."},
+    KEY_PATH, NULL, NONE, S(token_file)},
+  {{"TokenCommand", true, false, "command", NULL, NULL, NULL,
+    "Program, with arguments, that prints a token; run without a shell."},
+    COMMAND, NULL, NONE, S(token_command)},
+  {{"CAFile", true, false, "path", NULL, NULL, NULL,
+    "Certificates to trust instead of the system's."},
+    PATH, NULL, NONE, S(ca_file)},
+  {{"Proxy", true, false, "URL", NULL, NULL, NULL,
+    "Proxy to go through; the environment's is never used."},
+    PROXY, NULL, NONE, S(proxy)},
+  {{"APIRate", true, false, "number", "8", "0.1", "9",
+    "Calls per second to the service from this host, all queues and processes together."},
+    NUMBER, NULL, NONE, S(api_rate)},
+  {{"Completion", true, false, "word", "extracted", NULL, NULL,
+    "When a print job is done: when everything is extracted, or when docextractd has accepted it."},
+    WORD, "extracted accepted ", NONE, S(completion)},
+  {{"SeparatorPage", true, false, "path", NULL, NULL, NULL,
+    "PDF of the page that is put between cases."},
+    PATH, NULL, NONE, S(separator_page)},
+  {{"OnDocumentError", true, false, "word", "hold", NULL, NULL,
+    "What becomes of a print job with a refused document: hold or cancel."},
+    WORD, "hold cancel ", NONE, S(on_document_error)},
+  {{"ProcessingLimit", true, false, "duration", "30m", "1m", "7d",
+    "How long a print job waits for its extraction before it is held."},
+    DURATION, NULL, NONE, S(processing_limit_ms)},
+};
+/* clang-format on */
+
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+struct parser {
+  const char *path;
+  struct dx_config *config;
+  struct dx_service *service; /* the open section; NULL outside */
+  int line;
+  bool seen[2][ROW_COUNT]; /* [inside a section] */
+};
+
+static const struct dx_directive *table;
+
+const struct dx_directive *dx_directives(size_t *ret_count)
+{
+  static struct dx_directive list[ROW_COUNT];
+  size_t i;
+
+  if (table == NULL) {
+    for (i = 0; i < ROW_COUNT; i++)
+      list[i] = rows[i].public;
+    table = list;
+  }
+  *ret_count = ROW_COUNT;
+  return table;
+}
+
+const char *dx_algorithm_name(enum dx_algorithm algorithm)
+{
+#define X(name) #name,
+  static const char *const names[] = {DX_ALGORITHMS(X)};
+#undef X
+
+  return names[algorithm];
+}
+
+/* ---- values ---- */
+
+static enum dx_code bad(const struct parser *p, struct dx_err *err,
+                        const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static enum dx_code bad(const struct parser *p, struct dx_err *err,
+                        const char *format, ...)
+{
+  char text[DX_ERR_TEXT_BYTES];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  return dx_fail(err, DX_E_CONFIG, 0, "%s:%d: %s", p->path, p->line, text);
+}
+
+/* "90s", "5m", "1h", "7d"; -1 if it is none. Milliseconds. */
+static int64_t parse_duration(const char *text)
+{
+  static const struct {
+    char unit;
+    int64_t ms;
+  } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}};
+  char *end;
+  long n;
+  size_t i;
+
+  errno = 0;
+  n = strtol(text, &end, 10);
+  if (end == text || errno != 0 || n < 0 || n > 1000000 || text[0] == '+' ||
+      text[0] == ' ')
+    return -1;
+  for (i = 0; i < 4; i++)
+    if (end[0] == units[i].unit && end[1] == '\0')
+      return n * units[i].ms;
+  return -1;
+}
+
+static enum dx_code set_duration(const struct parser *p,
+                                 const struct row *row, const char *value,
+                                 int64_t *field, struct dx_err *err)
+{
+  int64_t ms = parse_duration(value);
+
+  if (ms < 0)
+    return bad(p, err, "%s '%s' is not a duration; write a number with s, m, "
+               "h or d, such as %s", row->public.name, value,
+               row->public.fallback);
+  if (ms < parse_duration(row->public.least) ||
+      ms > parse_duration(row->public.most))
+    return bad(p, err, "%s must be between %s and %s", row->public.name,
+               row->public.least, row->public.most);
+  *field = ms;
+  return DX_OK;
+}
+
+static enum dx_code set_number(const struct parser *p, const struct row *row,
+                               const char *value, double *field,
+                               struct dx_err *err)
+{
+  char *end;
+  double n = strtod(value, &end);
+
+  if (end == value || *end != '\0' ||
+      strspn(value, "0123456789.") != strlen(value))
+    return bad(p, err, "%s '%s' is not a number; write one such as %s",
+               row->public.name, value, row->public.fallback);
+  if (n < strtod(row->public.least, NULL) || n > strtod(row->public.most, NULL))
+    return bad(p, err, "%s must be between %s and %s", row->public.name,
+               row->public.least, row->public.most);
+  *field = n;
+  return DX_OK;
+}
+
+static enum dx_code set_word(const struct parser *p, const struct row *row,
+                             const char *value, int *field,
+                             struct dx_err *err)
+{
+  const char *at = row->words;
+  int i;
+
+  for (i = 0; *at != '\0'; i++) {
+    size_t len = strcspn(at, " ");
+
+    if (strlen(value) == len && strncasecmp(at, value, len) == 0) {
+      *field = i;
+      return DX_OK;
+    }
+    at += len + 1;
+  }
+  return bad(p, err, "%s '%s' is not known; possible are: %.*s",
+             row->public.name, value, (int)strlen(row->words) - 1, row->words);
+}
+
+static enum dx_code set_text(const char *value, char **field,
+                             struct dx_err *err)
+{
+  free(*field);
+  *field = strdup(value);
+  return *field != NULL ? DX_OK : dx_fail_nomem(err);
+}
+
+static enum dx_code set_path(const struct parser *p, const struct row *row,
+                             const char *value, char **field,
+                             struct dx_err *err)
+{
+  struct stat st;
+
+  if (value[0] != '/')
+    return bad(p, err, "%s '%s' must be a whole path, beginning with '/'",
+               row->public.name, value);
+  if (row->type == KEY_PATH && stat(value, &st) == 0 &&
+      (st.st_mode & S_IROTH) != 0)
+    return bad(p, err, "everybody may read '%s'; mend it with: chmod o-rwx %s",
+               value, value);
+  return set_text(value, field, err);
+}
+
+bool dx_host_is_loopback(const char *host)
+{
+  unsigned a, b, c, d;
+  char rest;
+
+  if (strcasecmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+      strcmp(host, "[::1]") == 0)
+    return true;
+  return strspn(host, "0123456789.") == strlen(host) &&
+         sscanf(host, "%3u.%3u.%3u.%3u%c", &a, &b, &c, &d, &rest) == 4 &&
+         a == 127 && b < 256 && c < 256 && d < 256;
+}
+
+/* Splits scheme, host and port off; false if it is not such a URL. */
+static bool split_url(const char *value, char *scheme, char *host, int *port)
+{
+  char user[256], resource[1024], name[32];
+  http_uri_status_t status;
+
+  status = httpSeparateURI(HTTP_URI_CODING_MOST, value, name, sizeof(name),
+                           user, sizeof(user), host, 256, port, resource,
+                           sizeof(resource));
+  (void)snprintf(scheme, 32, "%s", name);
+  return (status == HTTP_URI_STATUS_OK ||
+          status == HTTP_URI_STATUS_MISSING_RESOURCE) && user[0] == '\0' && host[0] != '\0' &&
+         (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
+}
+
+static enum dx_code set_url(const struct parser *p, const char *value,
+                            struct dx_service *service, struct dx_err *err)
+{
+  char scheme[32], host[256];
+  size_t len = strlen(value);
+  int port;
+  enum dx_code code;
+
+  if (!split_url(value, scheme, host, &port) || strpbrk(value, "?@ ") != NULL)
+    return bad(p, err, "BaseURL must look like https://host or "
+               "https://host:port/path, without user, '?' or blanks");
+  if (strcmp(scheme, "http") == 0 && !dx_host_is_loopback(host))
+    return bad(p, err, "BaseURL must begin with https://; http:// is for this "
+               "computer itself (127.0.0.1, localhost) only");
+  code = set_text(value, &service->base_url, err);
+  if (code == DX_OK)
+    code = set_text(host, &service->host, err);
+  if (code != DX_OK)
+    return code;
+  while (len > 0 && service->base_url[len - 1] == '/')
+    service->base_url[--len] = '\0';
+  for (len = 0; service->host[len] != '\0'; len++)
+    if (service->host[len] >= 'A' && service->host[len] <= 'Z')
+      service->host[len] = (char)(service->host[len] + 'a' - 'A');
+  /* httpSeparateURI() says 80 or 443 when there is no port. */
+  service->port = port;
+  return DX_OK;
+}
+
+static enum dx_code set_proxy(const struct parser *p, const char *value,
+                              char **field, struct dx_err *err)
+{
+  char scheme[32], host[256];
+  int port;
+
+  if (!split_url(value, scheme, host, &port))
+    return bad(p, err, "Proxy must look like http://host:port, without user "
+               "and password");
+  return set_text(value, field, err);
+}
+
+static enum dx_code add_claim(const struct parser *p, const char *value,
+                              struct dx_service *service, struct dx_err *err)
+{
+  static const char *const ours[] = {"exp", "iat", "jti"};
+  size_t len = strcspn(value, " \t");
+  const char *text = value + len + strspn(value + len, " \t");
+  struct dx_claim *claims;
+  size_t i;
+
+  if (len == 0 || *text == '\0')
+    return bad(p, err, "TokenClaim needs a name and a value: TokenClaim NAME "
+               "VALUE");
+  for (i = 0; i < 3; i++)
+    if (strlen(ours[i]) == len && strncmp(ours[i], value, len) == 0)
+      return bad(p, err, "the claim '%s' is set by docextract; remove the line",
+                 ours[i]);
+  for (i = 0; i < service->claim_count; i++)
+    if (strlen(service->claims[i].name) == len &&
+        strncmp(service->claims[i].name, value, len) == 0)
+      return bad(p, err, "the claim '%.*s' is there twice; remove one",
+                 (int)len, value);
+  if (service->claim_count >= CLAIMS_MAX)
+    return bad(p, err, "more than %d claims", CLAIMS_MAX);
+  claims = realloc(service->claims,
+                   (service->claim_count + 1) * sizeof(*claims));
+  if (claims == NULL)
+    return dx_fail_nomem(err);
+  service->claims = claims;
+  claims[service->claim_count].name = strndup(value, len);
+  claims[service->claim_count].value = strdup(text);
+  service->claim_count++;
+  return claims[service->claim_count - 1].name != NULL &&
+                 claims[service->claim_count - 1].value != NULL
+             ? DX_OK
+             : dx_fail_nomem(err);
+}
+
+static enum dx_code set_value(const struct parser *p, const struct row *row,
+                              const char *value, struct dx_err *err)
+{
+  char *base = p->service != NULL
+                   ? (char *)p->service + row->service_offset
+                   : (char *)p->config + row->general_offset;
+  void *field = base;
+
+  switch (row->type) {
+  case PATH:
+  case KEY_PATH:
+    return set_path(p, row, value, field, err);
+  case COMMAND:
+    return value[0] == '/'
+               ? set_text(value, field, err)
+               : bad(p, err, "TokenCommand must begin with the whole path of "
+                     "a program");
+  case URL:
+    return set_url(p, value, p->service, err);
+  case PROXY:
+    return set_proxy(p, value, field, err);
+  case WORD:
+    return set_word(p, row, value, field, err);
+  case NUMBER:
+    return set_number(p, row, value, field, err);
+  case DURATION:
+    return set_duration(p, row, value, field, err);
+  case CLAIM:
+    return add_claim(p, value, p->service, err);
+  case TEXT:
+    break;
+  }
+  return set_text(value, field, err);
+}
+
+/* ---- lines ---- */
+
+static size_t least(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* How many letters differ (Levenshtein). */
+static size_t distance(const char *a, const char *b)
+{
+  size_t row[NAME_MAX_BYTES + 1];
+  size_t n = strlen(b), i, j;
+
+  for (j = 0; j <= n; j++)
+    row[j] = j;
+  for (i = 1; a[i - 1] != '\0'; i++) {
+    size_t corner = row[0];
+
+    row[0] = i;
+    for (j = 1; j <= n; j++) {
+      size_t up = row[j];
+      size_t cost = strncasecmp(&a[i - 1], &b[j - 1], 1) != 0;
+
+      row[j] = least(least(up + 1, row[j - 1] + 1), corner + cost);
+      corner = up;
+    }
+  }
+  return row[n];
+}
+
+static const char *nearest(const char *name)
+{
+  const char *best = rows[0].public.name;
+  size_t i;
+
+  for (i = 1; i < ROW_COUNT; i++)
+    if (distance(name, rows[i].public.name) < distance(name, best))
+      best = rows[i].public.name;
+  return best;
+}
+
+static enum dx_code directive(struct parser *p, const char *name,
+                              const char *value, struct dx_err *err)
+{
+  bool inside = p->service != NULL;
+  const struct row *row = rows;
+
+  while (row < rows + ROW_COUNT && strcasecmp(row->public.name, name) != 0)
+    row++;
+  if (row == rows + ROW_COUNT)
+    return bad(p, err, "there is no directive '%.64s'; did you mean '%s'?",
+               name, nearest(strlen(name) <= NAME_MAX_BYTES ? name : ""));
+  if (inside && !row->public.in_service)
+    return bad(p, err, "%s must stand outside of <Service>", row->public.name);
+  if (!inside && !row->public.in_general)
+    return bad(p, err, "%s must stand inside of a <Service NAME> section",
+               row->public.name);
+  if (value == NULL || value[0] == '\0')
+    return bad(p, err, "%s needs a value", row->public.name);
+  if (p->seen[inside][row - rows] && row->type != CLAIM)
+    return bad(p, err, "%s is there twice; remove one", row->public.name);
+  p->seen[inside][row - rows] = true;
+  return set_value(p, row, value, err);
+}
+
+static void set_defaults(struct dx_service *service)
+{
+  service->token = DX_TOKEN_KEY;
+  service->token_algorithm = DX_ALG_HS256;
+  service->completion = DX_COMPLETION_EXTRACTED;
+  service->on_document_error = DX_ON_ERROR_HOLD;
+}
+
+/* Numbers and durations come from the rows themselves. */
+static enum dx_code apply_fallbacks(struct parser *p, struct dx_err *err)
+{
+  bool inside = p->service != NULL;
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < ROW_COUNT; i++) {
+    const struct row *row = &rows[i];
+
+    if (row->public.fallback != NULL && !p->seen[inside][i] &&
+        (inside ? row->public.in_service : row->public.in_general))
+      code = set_value(p, row, row->public.fallback, err);
+  }
+  return code;
+}
+
+static enum dx_code open_section(struct parser *p, const char *value,
+                                 struct dx_err *err)
+{
+  struct dx_config *config = p->config;
+  struct dx_service *services;
+  /* cupsFileGetConf() takes the '>' away; without one there is no value. */
+  size_t len = value != NULL ? strlen(value) : 0;
+
+  if (p->service != NULL)
+    return bad(p, err, "<Service> inside of a <Service>; close the one from "
+               "line %d with </Service>", p->service->line);
+  if (len == 0)
+    return bad(p, err, "a section begins with <Service NAME>");
+  if (len > NAME_MAX_BYTES ||
+      strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                    "0123456789-_.") < len)
+    return bad(p, err, "the name of a service may have letters, digits, '-', "
+               "'_' and '.', at most %d", NAME_MAX_BYTES);
+  if (config->service_count >= SERVICES_MAX)
+    return bad(p, err, "more than %d services", SERVICES_MAX);
+  services = realloc(config->services,
+                     (config->service_count + 1) * sizeof(*services));
+  if (services == NULL)
+    return dx_fail_nomem(err);
+  config->services = services;
+  p->service = &services[config->service_count++];
+  memset(p->service, 0, sizeof(*p->service));
+  memset(p->seen[true], 0, sizeof(p->seen[true]));
+  p->service->line = p->line;
+  set_defaults(p->service);
+  p->service->name = strndup(value, len);
+  if (p->service->name == NULL)
+    return dx_fail_nomem(err);
+  if (dx_config_service(config, p->service->name) != p->service)
+    return bad(p, err, "<Service %s> is there twice; rename or remove one",
+               p->service->name);
+  return DX_OK;
+}
+
+static enum dx_code close_section(struct parser *p, struct dx_err *err)
+{
+  struct dx_service *s = p->service;
+  const char *missing = NULL;
+  enum dx_code code;
+
+  if (s == NULL)
+    return bad(p, err, "</Service> without <Service NAME>");
+  code = apply_fallbacks(p, err);
+  if (code != DX_OK)
+    return code;
+  if (s->base_url == NULL)
+    missing = "BaseURL";
+  else if (s->token == DX_TOKEN_KEY && s->token_key_file == NULL)
+    missing = "TokenKeyFile";
+  else if (s->token == DX_TOKEN_FILE && s->token_file == NULL)
+    missing = "TokenFile";
+  else if (s->token == DX_TOKEN_COMMAND && s->token_command == NULL)
+    missing = "TokenCommand";
+  if (missing != NULL)
+    return bad(p, err, "<Service %s> needs %s", s->name, missing);
+  p->service = NULL;
+  return DX_OK;
+}
+
+static enum dx_code read_line(struct parser *p, const char *name,
+                              const char *value, struct dx_err *err)
+{
+  if (strcasecmp(name, "<Service") == 0)
+    return open_section(p, value, err);
+  if (strcasecmp(name, "</Service>") == 0)
+    return close_section(p, err);
+  if (name[0] == '<')
+    return bad(p, err, "there is no section '%.64s'; only <Service NAME>",
+               name);
+  return directive(p, name, value, err);
+}
+
+/* ---- the file ---- */
+
+static enum dx_code open_file(const char *path, int *ret_fd,
+                              struct dx_err *err)
+{
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+  if (fd < 0)
+    return dx_fail(err, DX_E_CONFIG, errno, "cannot open '%s': %s", path,
+                   strerror(errno));
+  if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+      st.st_size > FILE_MAX_BYTES) {
+    (void)close(fd);
+    return dx_fail(err, DX_E_CONFIG, 0, "'%s' is not a configuration file",
+                   path);
+  }
+  if ((st.st_mode & S_IROTH) != 0) {
+    (void)close(fd);
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "everybody may read '%s'; mend it with: chmod o-rwx %s",
+                   path, path);
+  }
+  *ret_fd = fd;
+  return DX_OK;
+}
+
+static enum dx_code read_lines(struct parser *p, cups_file_t *file,
+                               struct dx_err *err)
+{
+  char line[LINE_BYTES];
+  char *value;
+  enum dx_code code = DX_OK;
+
+  while (code == DX_OK &&
+         cupsFileGetConf(file, line, sizeof(line), &value, &p->line) != NULL)
+    code = read_line(p, line, value, err);
+  return code;
+}
+
+/* What only the whole file can tell. */
+static enum dx_code finish(struct parser *p, struct dx_err *err)
+{
+  struct dx_config *config = p->config;
+  struct dx_buf results = {0};
+  enum dx_code code;
+  size_t i;
+
+  if (p->service != NULL)
+    return bad(p, err, "<Service %s> of line %d is not closed; add </Service>",
+               p->service->name, p->service->line);
+  if (config->service_count == 0)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "%s: no service; add a section <Service default> with "
+                   "BaseURL and TokenKeyFile", p->path);
+  code = apply_fallbacks(p, err);
+  if (code != DX_OK)
+    return code;
+  if (config->results_dir == NULL) {
+    dx_buf_printf(&results, "%s/results", config->spool_dir);
+    config->results_dir = dx_buf_take(&results);
+  }
+  for (i = 0; config->results_dir != NULL && i < config->service_count; i++)
+    if (config->services[i].results_dir == NULL &&
+        set_text(config->results_dir, &config->services[i].results_dir,
+                 err) != DX_OK)
+      return DX_E_NOMEM;
+  if (config->results_dir == NULL)
+    return dx_fail_nomem(err);
+  if (dx_fs_is_network(config->spool_dir))
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "%s: SpoolDir '%s' is on a network file system, where "
+                   "locks cannot be relied on; choose a local folder",
+                   p->path, config->spool_dir);
+  return DX_OK;
+}
+
+char *dx_config_path(bool trust_env)
+{
+  const char *root = trust_env ? getenv("CUPS_SERVERROOT") : NULL;
+  struct dx_buf path = {0};
+
+  dx_buf_printf(&path, "%s/docextract.conf",
+                root != NULL && root[0] == '/' ? root : DX_SERVERROOT);
+  return dx_buf_take(&path);
+}
+
+enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
+                            struct dx_err *err)
+{
+  struct parser p = {.path = path};
+  cups_file_t *file = NULL;
+  int fd = -1;
+  enum dx_code code = open_file(path, &fd, err);
+
+  if (code != DX_OK)
+    return code;
+  p.config = calloc(1, sizeof(*p.config));
+  if (p.config != NULL)
+    p.config->path = strdup(path);
+  file = cupsFileOpenFd(fd, "r");
+  if (file == NULL)
+    (void)close(fd);
+  if (file == NULL || p.config == NULL || p.config->path == NULL)
+    code = dx_fail_nomem(err);
+  if (code == DX_OK)
+    code = read_lines(&p, file, err);
+  if (code == DX_OK)
+    code = finish(&p, err);
+  if (file != NULL)
+    (void)cupsFileClose(file);
+  if (code != DX_OK)
+    dx_config_free(&p.config);
+  else
+    *ret_config = p.config;
+  return code;
+}
+
+static void release_service(struct dx_service *s)
+{
+  size_t i;
+
+  for (i = 0; i < s->claim_count; i++) {
+    free(s->claims[i].name);
+    free(s->claims[i].value);
+  }
+  free(s->claims);
+  free(s->name);
+  free(s->base_url);
+  free(s->host);
+  free(s->token_key_file);
+  free(s->token_key_id);
+  free(s->token_file);
+  free(s->token_command);
+  free(s->ca_file);
+  free(s->proxy);
+  free(s->separator_page);
+  free(s->results_dir);
+}
+
+void dx_config_free(struct dx_config **config_at)
+{
+  struct dx_config *config = *config_at;
+  size_t i;
+
+  if (config == NULL)
+    return;
+  for (i = 0; i < config->service_count; i++)
+    release_service(&config->services[i]);
+  free(config->services);
+  free(config->path);
+  free(config->spool_dir);
+  free(config->results_dir);
+  free(config);
+  *config_at = NULL;
+}
+
+const struct dx_service *dx_config_service(const struct dx_config *config,
+                                           const char *name)
+{
+  size_t i;
+
+  for (i = 0; i < config->service_count; i++)
+    if (strcmp(config->services[i].name, name) == 0)
+      return &config->services[i];
+  return NULL;
+}
+
+/* ---- printing ---- */
+
+static void print_duration(FILE *out, int64_t ms)
+{
+  static const struct {
+    char unit;
+    int64_t ms;
+  } units[] = {{'d', 86400000}, {'h', 3600000}, {'m', 60000}, {'s', 1000}};
+  int i = 0;
+
+  while (i < 3 && ms % units[i].ms != 0)
+    i++;
+  fprintf(out, "%" PRId64 "%c", ms / units[i].ms, units[i].unit);
+}
+
+static void print_word(FILE *out, const char *words, int n)
+{
+  while (n-- > 0)
+    words += strcspn(words, " ") + 1;
+  fprintf(out, "%.*s", (int)strcspn(words, " "), words);
+}
+
+/* '#' begins a comment anywhere: it is written as "\#". */
+static void print_text(FILE *out, const char *text)
+{
+  for (; *text != '\0'; text++) {
+    if (*text == '#')
+      fputc('\\', out);
+    fputc(*text, out);
+  }
+}
+
+static void print_row(FILE *out, const struct row *row, const void *base,
+                      const char *indent)
+{
+  const char *field = (const char *)base +
+                      (indent[0] != '\0' ? row->service_offset
+                                         : row->general_offset);
+  const void *value = field;
+  bool is_text = row->type != WORD && row->type != NUMBER &&
+                 row->type != DURATION;
+
+  if (is_text && *(char *const *)value == NULL)
+    return;
+  fprintf(out, "%s%-16s ", indent, row->public.name);
+  if (row->type == WORD)
+    print_word(out, row->words, *(const int *)value);
+  else if (row->type == NUMBER)
+    fprintf(out, "%g", *(const double *)value);
+  else if (row->type == DURATION)
+    print_duration(out, *(const int64_t *)value);
+  else
+    print_text(out, *(char *const *)value);
+  fputc('\n', out);
+}
+
+static void print_claims(FILE *out, const struct dx_service *service)
+{
+  size_t i;
+
+  for (i = 0; i < service->claim_count; i++) {
+    fprintf(out, "  %-16s ", "TokenClaim");
+    print_text(out, service->claims[i].name);
+    fputc(' ', out);
+    print_text(out, service->claims[i].value);
+    fputc('\n', out);
+  }
+}
+
+enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
+                             struct dx_err *err)
+{
+  size_t i, k;
+
+  fprintf(out, "# %s\n", config->path);
+  for (i = 0; i < ROW_COUNT; i++)
+    if (rows[i].public.in_general)
+      print_row(out, &rows[i], config, "");
+  for (k = 0; k < config->service_count; k++) {
+    fprintf(out, "\n<Service %s>\n", config->services[k].name);
+    for (i = 0; i < ROW_COUNT; i++) {
+      if (rows[i].type == CLAIM)
+        print_claims(out, &config->services[k]);
+      else if (rows[i].public.in_service)
+        print_row(out, &rows[i], &config->services[k], "  ");
+    }
+    fprintf(out, "</Service>\n");
+  }
+  return fflush(out) == 0 ? DX_OK
+                          : dx_fail_sys(err, errno, "write", "output");
+}

@@ -1,0 +1,34 @@
+/*
+ * digest.h - SHA-256, in one piece or as the bytes come.
+ *
+ * Ownership: dx_sha256_new() gives an object that dx_sha256_free() frees;
+ * free takes NULL and sets NULL. Errors: NULL or false only when memory is
+ * out. Blocking: never.
+ */
+#ifndef DX_DIGEST_H
+#define DX_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define DX_SHA256_HEX_BYTES 65 /* 64 lower-case hex digits and NUL */
+
+struct dx_sha256;
+
+struct dx_sha256 *dx_sha256_new(void);
+bool dx_sha256_add(struct dx_sha256 *sha, const void *bytes, size_t len);
+/* Ends the sum; the object can only be freed afterwards. */
+bool dx_sha256_end(struct dx_sha256 *sha, char hex[DX_SHA256_HEX_BYTES]);
+void dx_sha256_free(struct dx_sha256 **sha);
+
+bool dx_sha256_of(const void *bytes, size_t len,
+                  char hex[DX_SHA256_HEX_BYTES]);
+
+/* Fills bytes with lower-case hex digits of the kernel's random source:
+ * len characters and a NUL. False if there is none. */
+bool dx_random_hex(char *text, size_t len);
+
+/* A random number in [0, 1). For jitter, not for secrets. */
+double dx_random_unit(void);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * drop.h - putting results where other software takes them.
+ *
+ * ResultsDir is flat; a file is written under a hidden name and renamed, so a
+ * consumer only ever sees whole files; after a crash the same bytes are
+ * dropped again under the same name (design.md, "The DROP", "ResultsDir").
+ *
+ * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
+ * is not what the journal says.
+ */
+#ifndef DX_DROP_H
+#define DX_DROP_H
+
+#include <stddef.h>
+
+#include "lib/job.h"
+
+/*
+ * "<source_id>-<case_id>.json" and "<source_id>.job.json"; without a source
+ * id the job key and the submission's number take its place. Ids that are not
+ * made of letters, digits, '-' and '_' alone are percent-encoded, and what is
+ * over 128 bytes is cut and given a SHA-256: no id leaves the folder or
+ * meets another. Caller frees; NULL when memory is out.
+ */
+char *dx_drop_result_name(const char *source_id, const char *case_id);
+char *dx_drop_manifest_name(const struct dx_submission *sub);
+
+/* Makes the results folder (2770) unless it is there; a folder above it must
+ * exist. */
+enum dx_code dx_drop_make_dir(const char *path, struct dx_err *err)
+    DX_MUST_USE;
+
+/* Copies the stored result of case `index` to the folder, mode 0640. */
+enum dx_code dx_drop_result(const struct dx_submission *sub, size_t index,
+                            const char *results_dir, struct dx_err *err)
+    DX_MUST_USE;
+
+/* Writes the manifest, mode 0640. */
+enum dx_code dx_drop_manifest(const struct dx_submission *sub,
+                              const char *results_dir, struct dx_err *err)
+    DX_MUST_USE;
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * log.h - the one door through which the library tells what it does.
+ *
+ * lib/ never prints. It hands a line to the sink that the program set; the
+ * backend and the filter write it to stderr as "DEBUG: ...", the command
+ * shows it with --verbose, the daemon writes journald levels.
+ *
+ * What may appear: method, host, path with ids, status, times, sizes. Never:
+ * tokens, query strings, bodies, titles, names of people or files
+ * (policy.md, "Logs").
+ *
+ * Threads: one thread. Blocking: as long as the sink.
+ */
+#ifndef DX_LOG_H
+#define DX_LOG_H
+
+enum dx_log_level { DX_LOG_DEBUG, DX_LOG_INFO, DX_LOG_WARNING, DX_LOG_ERROR };
+
+typedef void dx_log_sink(enum dx_log_level level, const char *line);
+
+/* Sets the sink; NULL, the state at start, drops every line. */
+void dx_log_to(dx_log_sink *sink);
+
+/* One line, without a newline. Control characters become '?'. */
+void dx_log(enum dx_log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

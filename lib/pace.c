@@ -1,0 +1,227 @@
+/*
+ * pace.c - the shared rate limit; the only reader and writer of its files.
+ */
+#include "lib/pace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/policy.h"
+
+#define FILE_BYTES 256
+#define NAME_BYTES 200
+
+/* What the file says, in this boot's milliseconds. */
+struct record {
+  double next_ms;         /* the next free slot */
+  int64_t blocked_ms;     /* nobody calls before */
+  int64_t blocked_wall_s; /* the same for people who read the file */
+  int64_t down_ms;        /* length of the last outage block; 0: it is up */
+};
+
+struct dx_pace {
+  int fd; /* -1: alone */
+  double gap_ms;
+  char boot_id[DX_BOOT_ID_BYTES];
+  struct record alone; /* used when there is no file */
+  bool was_down;       /* this process reported an outage */
+};
+
+static void file_name(const char *host, int port, char name[NAME_BYTES])
+{
+  char *p;
+
+  (void)snprintf(name, NAME_BYTES, "%.180s_%d", host, port);
+  for (p = name; *p != '\0'; p++)
+    if (*p == '/' || *p == '.' || *p == ':')
+      *p = '-';
+}
+
+struct dx_pace *dx_pace_new(int dirfd, const char *host, int port, double rate)
+{
+  struct dx_pace *pace = calloc(1, sizeof(*pace));
+  char name[NAME_BYTES];
+
+  if (pace == NULL)
+    return NULL;
+  dx_boot_id(pace->boot_id);
+  pace->gap_ms = 1000 / rate;
+  file_name(host, port, name);
+  pace->fd = openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                    0600);
+  if (pace->fd < 0) {
+    dx_log(DX_LOG_WARNING, "cannot open the pace file '%s': %s; going at a "
+           "quarter of the rate", name, strerror(errno));
+    pace->gap_ms *= 4;
+  }
+  return pace;
+}
+
+void dx_pace_free(struct dx_pace **pace)
+{
+  if (*pace == NULL)
+    return;
+  if ((*pace)->fd >= 0)
+    (void)close((*pace)->fd);
+  free(*pace);
+  *pace = NULL;
+}
+
+static void set_lock(int fd, short type)
+{
+  struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+
+  while (fcntl(fd, F_SETLKW, &lock) < 0 && errno == EINTR)
+    ;
+}
+
+/* What no process of ours would have written counts as nothing. */
+static bool is_sane(const struct record *r, int64_t now)
+{
+  return r->next_ms >= 0 &&
+         r->next_ms <= (double)now + 10.0 * DX_PACE_AHEAD_MAX_MS &&
+         r->blocked_ms <= now + DX_RETRY_AFTER_MAX_MS && r->down_ms >= 0 &&
+         r->down_ms <= DX_DOWN_MAX_MS;
+}
+
+static void read_record(struct dx_pace *pace, struct record *r)
+{
+  char text[FILE_BYTES + 1];
+  char boot_id[DX_BOOT_ID_BYTES];
+  ssize_t n;
+
+  if (pace->fd < 0) {
+    *r = pace->alone;
+    return;
+  }
+  n = pread(pace->fd, text, FILE_BYTES, 0);
+  text[n > 0 ? n : 0] = '\0';
+  if (sscanf(text, "%36s %lf %" SCNd64 " %" SCNd64 " %" SCNd64, boot_id,
+             &r->next_ms, &r->blocked_ms, &r->blocked_wall_s,
+             &r->down_ms) != 5 ||
+      strcmp(boot_id, pace->boot_id) != 0 || !is_sane(r, dx_boot_ms()))
+    memset(r, 0, sizeof(*r));
+}
+
+static void write_record(struct dx_pace *pace, const struct record *r)
+{
+  char text[FILE_BYTES];
+  int n;
+
+  if (pace->fd < 0) {
+    pace->alone = *r;
+    return;
+  }
+  /* A fixed width: a shorter text must not leave the end of a longer one. */
+  n = snprintf(text, sizeof(text),
+               "%36s %20.3f %20" PRId64 " %20" PRId64 " %20" PRId64 "\n",
+               pace->boot_id, r->next_ms, r->blocked_ms, r->blocked_wall_s,
+               r->down_ms);
+  /* Not fsynced: after a power cut the boot id differs anyway. */
+  if (pwrite(pace->fd, text, (size_t)n, 0) != n)
+    dx_log(DX_LOG_WARNING, "cannot write the pace file: %s", strerror(errno));
+}
+
+static void begin(struct dx_pace *pace, struct record *r)
+{
+  if (pace->fd >= 0)
+    set_lock(pace->fd, F_WRLCK);
+  read_record(pace, r);
+}
+
+static void end(struct dx_pace *pace, const struct record *changed)
+{
+  if (changed != NULL)
+    write_record(pace, changed);
+  if (pace->fd >= 0)
+    set_lock(pace->fd, F_UNLCK);
+}
+
+static double ahead_ms(enum dx_urgency urgency, int64_t waited_ms)
+{
+  double ahead = DX_PACE_AHEAD_MS + (double)waited_ms / 4;
+
+  if (urgency == DX_URGENT || ahead > DX_PACE_AHEAD_MAX_MS)
+    return DX_PACE_AHEAD_MAX_MS;
+  return ahead;
+}
+
+struct dx_slot dx_pace_book(struct dx_pace *pace, enum dx_urgency urgency,
+                            int64_t waited_ms)
+{
+  struct record r;
+  struct dx_slot slot = {false, 0};
+  double now = (double)dx_boot_ms();
+  double at, ahead = ahead_ms(urgency, waited_ms);
+
+  begin(pace, &r);
+  at = r.next_ms > now ? r.next_ms : now;
+  if (at < (double)r.blocked_ms)
+    at = (double)r.blocked_ms;
+  if (at - now <= ahead) {
+    r.next_ms = at + pace->gap_ms;
+    slot.booked = true;
+    slot.at_ms = (int64_t)(at + 0.999); /* never early */
+    end(pace, &r);
+  } else {
+    slot.at_ms = (int64_t)(at - ahead) + 1;
+    end(pace, NULL);
+  }
+  return slot;
+}
+
+static void set_blocked(struct record *r, int64_t wait_ms)
+{
+  int64_t until;
+
+  if (wait_ms > DX_RETRY_AFTER_MAX_MS)
+    wait_ms = DX_RETRY_AFTER_MAX_MS;
+  until = dx_boot_ms() + wait_ms;
+  if (until <= r->blocked_ms)
+    return;
+  r->blocked_ms = until;
+  r->blocked_wall_s = (dx_wall_ms() + wait_ms) / 1000;
+}
+
+void dx_pace_block(struct dx_pace *pace, int64_t wait_ms)
+{
+  struct record r;
+
+  begin(pace, &r);
+  set_blocked(&r, wait_ms);
+  end(pace, &r);
+}
+
+void dx_pace_down(struct dx_pace *pace)
+{
+  struct record r;
+
+  begin(pace, &r);
+  if (r.blocked_ms <= dx_boot_ms()) { /* else somebody has just said so */
+    r.down_ms = r.down_ms == 0 ? DX_DOWN_FIRST_MS : 2 * r.down_ms;
+    if (r.down_ms > DX_DOWN_MAX_MS)
+      r.down_ms = DX_DOWN_MAX_MS;
+    set_blocked(&r, r.down_ms);
+  }
+  end(pace, &r);
+  pace->was_down = true;
+}
+
+void dx_pace_up(struct dx_pace *pace)
+{
+  struct record r;
+
+  if (!pace->was_down)
+    return;
+  pace->was_down = false;
+  begin(pace, &r);
+  r.down_ms = 0;
+  end(pace, &r);
+}

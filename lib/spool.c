@@ -1,0 +1,579 @@
+/*
+ * spool.c - the folders of the spool and their locks; the content of a
+ * journal is not its business.
+ */
+#include "lib/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/policy.h"
+
+#define LOCK_NAME "lock"
+
+/* ---- opening ---- */
+
+static enum dx_code make_folders(int dirfd, struct dx_err *err)
+{
+  static const char *const names[] = {"jobs", "incoming", "damaged", "pace"};
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < sizeof(names) / sizeof(names[0]); i++)
+    code = dx_fs_make_dir(dirfd, names[i], 0700, err);
+  return code;
+}
+
+enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
+                           struct dx_err *err)
+{
+  enum dx_code code;
+
+  ret_spool->pace_dirfd = -1;
+  ret_spool->dirfd = dx_fs_open_dir(path, err);
+  if (ret_spool->dirfd < 0)
+    return err != NULL ? err->code : DX_E_IO;
+  if (dx_fs_is_network(path))
+    code = dx_fail(err, DX_E_CONFIG, 0,
+                   "SpoolDir '%s' is on a network file system, where locks "
+                   "cannot be relied on; choose a local folder", path);
+  else
+    code = make_folders(ret_spool->dirfd, err);
+  if (code == DX_OK) {
+    ret_spool->pace_dirfd = dx_fs_open_dir_at(ret_spool->dirfd, "pace", err);
+    if (ret_spool->pace_dirfd < 0)
+      code = err != NULL ? err->code : DX_E_IO;
+  }
+  if (code != DX_OK)
+    dx_spool_close(ret_spool);
+  return code;
+}
+
+void dx_spool_close(struct dx_spool *spool)
+{
+  if (spool->pace_dirfd >= 0)
+    (void)close(spool->pace_dirfd);
+  if (spool->dirfd >= 0)
+    (void)close(spool->dirfd);
+  spool->pace_dirfd = -1;
+  spool->dirfd = -1;
+}
+
+bool dx_spool_key(const char *service, const char *uuid, const char *cups_id,
+                  int64_t time_at_creation, char key[DX_KEY_BYTES])
+{
+  struct dx_buf text = {0};
+  char sum[DX_SHA256_HEX_BYTES];
+  bool ok;
+
+  /* NUL between them: no two different fours give the same bytes. */
+  dx_buf_add(&text, service, strlen(service) + 1);
+  dx_buf_add(&text, uuid, strlen(uuid) + 1);
+  dx_buf_add(&text, cups_id, strlen(cups_id) + 1);
+  dx_buf_printf(&text, "%" PRId64, time_at_creation);
+  ok = dx_buf_ok(&text) && dx_sha256_of(text.data, text.len, sum);
+  if (ok)
+    (void)snprintf(key, DX_KEY_BYTES, "%.32s", sum);
+  dx_buf_release(&text);
+  return ok;
+}
+
+/* ---- locks ---- */
+
+/* Locks without waiting; E_BUSY with the holder, who may be gone already. */
+static enum dx_code lock_now(int fd, pid_t *ret_holder, struct dx_err *err)
+{
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+  if (fcntl(fd, F_SETLK, &lock) == 0)
+    return DX_OK;
+  if (errno != EACCES && errno != EAGAIN)
+    return dx_fail_sys(err, errno, "lock", LOCK_NAME);
+  if (ret_holder != NULL) {
+    *ret_holder = 0;
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+      *ret_holder = lock.l_pid;
+  }
+  return dx_fail(err, DX_E_BUSY, 0, "another process works on this job");
+}
+
+static int open_lock(int dirfd, int flags)
+{
+  return openat(dirfd, LOCK_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags,
+                0600);
+}
+
+/* ---- receiving ---- */
+
+static enum dx_code open_incoming(struct dx_spool *spool, struct dx_job *job,
+                                  struct dx_err *err)
+{
+  char random[25];
+
+  if (!dx_random_hex(random, 24))
+    return dx_fail(err, DX_E_IO, 0, "no random numbers to be had");
+  (void)snprintf(job->folder, sizeof(job->folder), "incoming/%s", random);
+  if (mkdirat(spool->dirfd, job->folder, 0700) < 0)
+    return dx_fail_sys(err, errno, "make folder", job->folder);
+  job->dirfd = dx_fs_open_dir_at(spool->dirfd, job->folder, err);
+  if (job->dirfd < 0)
+    return err != NULL ? err->code : DX_E_IO;
+  job->lockfd = open_lock(job->dirfd, O_CREAT | O_EXCL);
+  if (job->lockfd < 0)
+    return dx_fail_sys(err, errno, "create", LOCK_NAME);
+  return lock_now(job->lockfd, NULL, err);
+}
+
+enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
+                              struct dx_err *err)
+{
+  struct dx_job *job = dx_job_new();
+  enum dx_code code;
+
+  if (job == NULL)
+    return dx_fail_nomem(err);
+  code = open_incoming(spool, job, err);
+  if (code != DX_OK) {
+    dx_spool_discard(spool, &job);
+    return code;
+  }
+  job->received_at = dx_wall_ms();
+  *ret_job = job;
+  return DX_OK;
+}
+
+int dx_spool_create_document(struct dx_job *job, size_t index,
+                             struct dx_err *err)
+{
+  char name[DX_FILE_NAME_BYTES];
+  int fd;
+
+  dx_document_file(index, name);
+  fd = openat(job->dirfd, name,
+              O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0)
+    (void)dx_fail_sys(err, errno, "create", name);
+  return fd;
+}
+
+void dx_spool_discard(struct dx_spool *spool, struct dx_job **job)
+{
+  struct dx_err err;
+
+  if (*job == NULL)
+    return;
+  if ((*job)->dirfd >= 0 &&
+      dx_fs_remove_tree(spool->dirfd, (*job)->folder, &err) != DX_OK)
+    dx_log(DX_LOG_WARNING, "%s", err.text);
+  dx_job_free(job);
+}
+
+static enum dx_code sync_folder(struct dx_spool *spool, const char *name,
+                                struct dx_err *err)
+{
+  int fd = dx_fs_open_dir_at(spool->dirfd, name, err);
+  enum dx_code code;
+
+  if (fd < 0)
+    return err != NULL ? err->code : DX_E_IO;
+  code = dx_fs_sync(fd, name, err);
+  (void)close(fd);
+  return code;
+}
+
+enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
+                             struct dx_err *err)
+{
+  char folder[DX_FOLDER_BYTES];
+  enum dx_code code = dx_job_save(job, err);
+
+  if (code != DX_OK)
+    return code;
+  (void)snprintf(folder, sizeof(folder), "jobs/%s", job->key);
+  /* rename() would take the place of an empty folder; ours never are. */
+  if (renameat(spool->dirfd, job->folder, spool->dirfd, folder) < 0)
+    return errno == EEXIST || errno == ENOTEMPTY
+               ? dx_fail(err, DX_E_EXISTS, errno, "this job is known")
+               : dx_fail_sys(err, errno, "rename", job->folder);
+  memcpy(job->folder, folder, sizeof(folder));
+  code = sync_folder(spool, "jobs", err);
+  if (code == DX_OK)
+    code = sync_folder(spool, "incoming", err);
+  return code;
+}
+
+/* ---- taking ---- */
+
+/* True if the folder that dirfd opened is still the one with that name: it
+ * may have been swept between opening and locking. */
+static bool is_still_there(struct dx_spool *spool, const struct dx_job *job)
+{
+  struct stat a, b;
+
+  return fstat(job->dirfd, &a) == 0 &&
+         fstatat(spool->dirfd, job->folder, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static void set_aside(struct dx_spool *spool, const struct dx_job *job)
+{
+  char to[DX_FOLDER_BYTES + 32];
+  const char *name = strrchr(job->folder, '/') + 1;
+
+  (void)snprintf(to, sizeof(to), "damaged/%s-%" PRId64, name, dx_wall_ms());
+  if (renameat(spool->dirfd, job->folder, spool->dirfd, to) < 0)
+    dx_log(DX_LOG_ERROR, "cannot move '%s' aside: %s", job->folder,
+           strerror(errno));
+  else
+    dx_log(DX_LOG_ERROR, "damaged job moved to '%s'", to);
+}
+
+static enum dx_code lock_job(struct dx_spool *spool, struct dx_job *job,
+                             pid_t *ret_holder, struct dx_err *err)
+{
+  enum dx_code code;
+
+  job->dirfd = openat(spool->dirfd, job->folder,
+                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (job->dirfd < 0)
+    return errno == ENOENT
+               ? dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job")
+               : dx_fail_sys(err, errno, "open folder", job->folder);
+  job->lockfd = open_lock(job->dirfd, O_CREAT);
+  if (job->lockfd < 0)
+    return dx_fail_sys(err, errno, "open", LOCK_NAME);
+  code = lock_now(job->lockfd, ret_holder, err);
+  if (code == DX_OK && !is_still_there(spool, job))
+    code = dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job");
+  return code;
+}
+
+static void peek_owner(struct dx_job *job, enum dx_owner *ret_owner)
+{
+  *ret_owner = DX_OWNER_COUNT;
+  if (dx_job_load(job, NULL) == DX_OK)
+    *ret_owner = job->owner;
+}
+
+enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
+                           struct dx_job **ret_job, pid_t *ret_holder,
+                           enum dx_owner *ret_owner, struct dx_err *err)
+{
+  struct dx_job *job = dx_job_new();
+  enum dx_code code;
+
+  if (job == NULL)
+    return dx_fail_nomem(err);
+  (void)snprintf(job->folder, sizeof(job->folder), "jobs/%.32s", key);
+  code = lock_job(spool, job, ret_holder, err);
+  if (code == DX_E_BUSY)
+    peek_owner(job, ret_owner);
+  if (code == DX_OK) {
+    code = dx_job_load(job, err);
+    if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
+      code = dx_fail(err, DX_E_DAMAGED, 0, "the record of this job is damaged");
+      set_aside(spool, job);
+    }
+  }
+  if (code != DX_OK) {
+    dx_job_free(&job);
+    return code;
+  }
+  *ret_job = job;
+  return DX_OK;
+}
+
+/* ---- the same job again ---- */
+
+static bool came_as_it_is(const struct dx_entry *e)
+{
+  return strcmp(e->type, "application/pdf") != 0 ||
+         strcmp(e->origin, "application/pdf") == 0;
+}
+
+/* Text and PostScript carry the date of their conversion: only what came as
+ * PDF or picture is the same byte for byte when it is printed again. */
+static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
+{
+  if (a->kind != b->kind || strcmp(a->type, b->type) != 0 ||
+      a->pages != b->pages || a->together != b->together)
+    return false;
+  return !came_as_it_is(a) || strcmp(a->sha256, b->sha256) == 0;
+}
+
+/* The old submission of the same first place, if it must stay. */
+static struct dx_submission *kept(struct dx_job *old,
+                                  const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < old->submission_count; i++)
+    if (old->submissions[i].files[0].document == sub->files[0].document &&
+        dx_state_is_sent(old->submissions[i].state))
+      return &old->submissions[i];
+  return NULL;
+}
+
+static enum dx_code check_same(struct dx_job *old, struct dx_job *fresh,
+                               struct dx_submission *stays,
+                               struct dx_submission *sub, struct dx_err *err)
+{
+  size_t i;
+
+  if (stays->file_count != sub->file_count)
+    return dx_fail(err, DX_E_CHANGED, 0,
+                   "other documents, or another grouping, than were sent "
+                   "before; print them as a new job");
+  for (i = 0; i < sub->file_count; i++) {
+    size_t place = sub->files[i].document;
+
+    if (fresh->documents[place].entry.kind == DX_KIND_MISSING)
+      continue; /* it came before; that it did not now says nothing */
+    if (!is_same(&old->documents[place].entry, &fresh->documents[place].entry))
+      return dx_fail(err, DX_E_CHANGED, 0,
+                     "document %zu differs from what was sent before; print "
+                     "it as a new job", place + 1);
+  }
+  return DX_OK;
+}
+
+static enum dx_code check_merge(struct dx_job *old, struct dx_job *fresh,
+                                struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i, sent = 0, found = 0;
+
+  for (i = 0; i < old->submission_count; i++) {
+    enum dx_state state = old->submissions[i].state;
+
+    if (dx_state_is_sent(state))
+      sent++;
+    if (dx_state_is_sent(state) && !dx_state_is_final(state) &&
+        strcmp(old->base_url, fresh->base_url) != 0)
+      return dx_fail(err, DX_E_CONFIG, 0,
+                     "BaseURL was changed while a document is under way; set "
+                     "it back until the job is done");
+  }
+  for (i = 0; code == DX_OK && i < fresh->submission_count; i++) {
+    struct dx_submission *stays = kept(old, &fresh->submissions[i]);
+
+    if (stays == NULL)
+      continue;
+    found++;
+    code = check_same(old, fresh, stays, &fresh->submissions[i], err);
+  }
+  if (code == DX_OK && found != sent)
+    code = dx_fail(err, DX_E_CHANGED, 0,
+                   "other documents, or another grouping, than were sent "
+                   "before; print them as a new job");
+  return code;
+}
+
+static enum dx_code move_document(struct dx_job *old, struct dx_job *fresh,
+                                  size_t place, struct dx_err *err)
+{
+  char name[DX_FILE_NAME_BYTES];
+
+  if (fresh->documents[place].entry.kind != DX_KIND_DOCUMENT)
+    return DX_OK;
+  dx_document_file(place, name);
+  if (renameat(fresh->dirfd, name, old->dirfd, name) < 0)
+    return dx_fail_sys(err, errno, "move", name);
+  fresh->documents[place].is_here = true;
+  return DX_OK;
+}
+
+/*
+ * Bytes of a place whose submission stays: the old ones if they are here;
+ * the new ones if they are the same, or nothing was sent yet; else none, and
+ * the record keeps describing what was sent.
+ */
+static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
+                                const struct dx_submission *stays,
+                                const struct dx_file *file,
+                                struct dx_err *err)
+{
+  size_t place = file->document;
+  struct dx_document *before = &old->documents[place];
+  struct dx_document *now = &fresh->documents[place];
+  bool same = strcmp(before->entry.sha256, now->entry.sha256) == 0;
+
+  if (now->entry.kind == DX_KIND_DOCUMENT && !before->is_here &&
+      stays->state != DX_ST_EXTRACTED &&
+      (same || stays->state == DX_ST_REGISTERED))
+    return move_document(old, fresh, place, err);
+  *now = *before;
+  return DX_OK;
+}
+
+static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
+                                     struct dx_submission *sub,
+                                     struct dx_err *err)
+{
+  struct dx_submission *stays = kept(old, sub);
+  struct dx_submission swap;
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < sub->file_count; i++)
+    code = stays == NULL
+               ? move_document(old, fresh, sub->files[i].document, err)
+               : merge_place(old, fresh, stays, &sub->files[i], err);
+  if (code == DX_OK && stays != NULL) {
+    swap = *sub;
+    *sub = *stays;
+    *stays = swap;
+    sub->number = swap.number;
+  }
+  return code;
+}
+
+#define SWAP(field)                                                          \
+  do {                                                                       \
+    __typeof__(old->field) swap_ = old->field;                               \
+    old->field = fresh->field;                                               \
+    fresh->field = swap_;                                                    \
+  } while (0)
+
+static void exchange(struct dx_job *old, struct dx_job *fresh)
+{
+  size_t i;
+
+  SWAP(documents);
+  SWAP(document_count);
+  SWAP(submissions);
+  SWAP(submission_count);
+  SWAP(together);
+  SWAP(base_url);
+  for (i = 0; i < old->submission_count; i++)
+    old->submissions[i].job = old;
+  for (i = 0; i < fresh->submission_count; i++)
+    fresh->submissions[i].job = fresh;
+}
+
+enum dx_code dx_spool_merge(struct dx_spool *spool, struct dx_job *old,
+                            struct dx_job **fresh, struct dx_err *err)
+{
+  enum dx_code code = check_merge(old, *fresh, err);
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < (*fresh)->submission_count; i++)
+    code = merge_submission(old, *fresh, &(*fresh)->submissions[i], err);
+  if (code != DX_OK)
+    return code;
+  exchange(old, *fresh);
+  code = dx_job_save(old, err);
+  dx_spool_discard(spool, fresh);
+  return code;
+}
+
+/* ---- listing and sweeping ---- */
+
+static bool is_key(const char *name)
+{
+  return strlen(name) == DX_KEY_BYTES - 1 &&
+         strspn(name, "0123456789abcdef") == DX_KEY_BYTES - 1;
+}
+
+static DIR *open_list(struct dx_spool *spool, const char *name,
+                      struct dx_err *err)
+{
+  int fd = dx_fs_open_dir_at(spool->dirfd, name, err);
+  DIR *dir;
+
+  if (fd < 0)
+    return NULL;
+  dir = fdopendir(fd);
+  if (dir == NULL) {
+    (void)dx_fail_sys(err, errno, "list", name);
+    (void)close(fd);
+  }
+  return dir;
+}
+
+enum dx_code dx_spool_each(struct dx_spool *spool,
+                           enum dx_code (*each)(void *ctx, const char *key),
+                           void *ctx, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  struct dirent *entry;
+  DIR *dir = open_list(spool, "jobs", err);
+
+  if (dir == NULL)
+    return err != NULL ? err->code : DX_E_IO;
+  while (code == DX_OK && (entry = readdir(dir)) != NULL)
+    if (is_key(entry->d_name))
+      code = each(ctx, entry->d_name);
+  (void)closedir(dir);
+  return code;
+}
+
+/* Milliseconds since anything in the folder was written. */
+static int64_t age_ms(int dirfd)
+{
+  struct stat st;
+  int64_t newest = 0;
+
+  if (fstatat(dirfd, "job.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
+    newest = (int64_t)st.st_mtim.tv_sec * 1000;
+  if (fstat(dirfd, &st) == 0 && (int64_t)st.st_mtim.tv_sec * 1000 > newest)
+    newest = (int64_t)st.st_mtim.tv_sec * 1000;
+  return dx_wall_ms() - newest;
+}
+
+/* A job that nobody runs again unless we keep it. */
+static bool must_stay(struct dx_job *job)
+{
+  return dx_job_load(job, NULL) == DX_OK && job->owner != DX_OWNER_CUPS &&
+         !dx_job_is_final(job);
+}
+
+static void sweep_folder(struct dx_spool *spool, const char *parent,
+                         const char *name, int64_t keep_ms)
+{
+  struct dx_job *job = dx_job_new();
+  struct dx_err err;
+
+  if (job == NULL)
+    return;
+  (void)snprintf(job->folder, sizeof(job->folder), "%s/%.32s", parent, name);
+  if (lock_job(spool, job, NULL, &err) == DX_OK &&
+      age_ms(job->dirfd) > keep_ms && !must_stay(job)) {
+    dx_log(DX_LOG_DEBUG, "sweeping '%s'", job->folder);
+    if (dx_fs_remove_tree(spool->dirfd, job->folder, &err) != DX_OK)
+      dx_log(DX_LOG_WARNING, "%s", err.text);
+  }
+  dx_job_free(&job);
+}
+
+static void sweep_list(struct dx_spool *spool, const char *parent,
+                       int64_t keep_ms)
+{
+  struct dirent *entry;
+  DIR *dir = open_list(spool, parent, NULL);
+
+  if (dir == NULL)
+    return;
+  while ((entry = readdir(dir)) != NULL)
+    if (entry->d_name[0] != '.' && strlen(entry->d_name) <= 32)
+      sweep_folder(spool, parent, entry->d_name, keep_ms);
+  (void)closedir(dir);
+}
+
+void dx_spool_sweep(struct dx_spool *spool, int64_t keep_ms)
+{
+  /* A minute: its receiver may not have taken the lock yet. */
+  sweep_list(spool, "incoming", DX_INCOMING_MIN_MS);
+  sweep_list(spool, "jobs", keep_ms);
+}

@@ -1,0 +1,30 @@
+/*
+ * utf8.h - where characters begin and end; knows nothing of their meaning.
+ *
+ * Text from outside (titles, file names, fields of a bundle) is bytes until
+ * it went through here. RFC 3629: no overlong forms, no surrogates, nothing
+ * above U+10FFFF.
+ *
+ * Blocking: never. Errors: none; the answer is the result.
+ */
+#ifndef DX_UTF8_H
+#define DX_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The length (1 to 4) of the well-formed character at the beginning of the
+ * NUL-terminated text, 0 if there is none there or the text is at its end.
+ * *ret_char (may be NULL) is its code point, only written on success.
+ */
+size_t dx_utf8_char(const char *text, uint32_t *ret_char);
+
+/* True for C0, DEL and C1: nothing that belongs into a name or a message. */
+bool dx_utf8_is_control(uint32_t character);
+
+/* True if the whole text is well-formed and without control characters. */
+bool dx_utf8_is_plain(const char *text);
+
+#endif

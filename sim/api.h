@@ -1,0 +1,13 @@
+/*
+ * api.h - the service's own port: create, source, extract, hello.
+ *
+ * Source: service-interface.md, "Endpoints".
+ */
+#ifndef SIM_API_H
+#define SIM_API_H
+
+#include "sim/http.h"
+
+extern const struct sim_port sim_api_port;
+
+#endif

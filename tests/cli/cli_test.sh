@@ -1,0 +1,617 @@
+#!/usr/bin/env bash
+#
+# cli_test.sh - what the command `docextract` promises, asked for from outside,
+# with a simulator for the service.
+#
+# Needs bash, jq, openssl. Finds the programs in $DX_BUILD (default: the top
+# of the tree). Prints a line per case and a last line with the counts. Run by
+# root, the spool belongs to another user; run by anybody else, to him.
+set -u
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=${DX_BUILD:-$top}
+sim=$build/docextract-sim
+program=$build/cli/docextract
+mkpdf=$top/tests/it/mkpdf
+dir=$(mktemp -d)
+chmod 711 "$dir"
+conf=$dir/docextract.conf
+spool=$dir/spool
+results=$spool/results
+passed=0
+failed=0
+sim_pid=
+pid=
+if [ "$(id -u)" = 0 ]; then owner=nobody; else owner=$(id -un); fi
+group=$(id -gn "$owner")
+export LC_ALL=C.UTF-8
+unset CUPS_SERVERROOT
+
+# --- the frame -------------------------------------------------------------
+
+is() # WHAT ACTUAL EXPECTED
+{
+  if [ "$2" = "$3" ]; then
+    passed=$((passed + 1))
+    echo "ok - $1"
+  else
+    failed=$((failed + 1))
+    echo "not ok - $1"
+    printf '  got:      %s\n  expected: %s\n' "$2" "$3"
+  fi
+}
+
+has() # WHAT TEXT PATTERN: an extended one, found in a line
+{
+  if grep -Eq -e "$3" <<< "$2"; then
+    is "$1" found found
+  else
+    is "$1" "$2" "(something with) $3"
+  fi
+}
+
+hasnt() # WHAT TEXT PATTERN
+{
+  if grep -Eq -e "$3" <<< "$2"; then
+    is "$1" "$2" "(nothing with) $3"
+  else
+    is "$1" absent absent
+  fi
+}
+
+# Waits, at most 20 s, until a command succeeds.
+until_true()
+{
+  local end=$((SECONDS + 20))
+  until "$@"; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.02
+  done
+}
+
+# Runs the command and leaves what it said in $out and $err, its status in $rc.
+dx() # ARGUMENT...
+{
+  "$program" -c "$conf" "$@" > "$dir/out" 2> "$dir/err"
+  rc=$?
+  out=$(cat "$dir/out")
+  err=$(cat "$dir/err")
+  no_sanitizer
+}
+
+no_sanitizer()
+{
+  case $(cat "$dir/err") in
+  *Sanitizer* | *"runtime error"*) is 'no sanitizer complains' "$(cat "$dir/err")" '' ;;
+  esac
+}
+
+# --- the simulator and the configuration -----------------------------------
+
+is_gone() { ! kill -0 "$1" 2> /dev/null; }
+sim_is_up_or_gone() { [ -e "$dir/ready" ] || is_gone "$sim_pid"; }
+
+start_sim() # [OPTION...]: sets api
+{
+  stop_sim
+  rm -f "$dir/ready"
+  : > "$dir/log"
+  : > "$dir/faults"
+  "$sim" --port 0 --storage-port 0 --ready-file "$dir/ready" --log "$dir/log" \
+    --key-file "$dir/key" --algorithm HS256 --faults "$dir/faults" \
+    --source-time 0 --case-time 0 "$@" 2> "$dir/sim.err" &
+  sim_pid=$!
+  until_true sim_is_up_or_gone
+  if [ ! -e "$dir/ready" ]; then
+    echo "Bail out! the simulator did not start: $(cat "$dir/sim.err")"
+    exit 1
+  fi
+  api=$(sed -n 's/^api //p' "$dir/ready")
+}
+
+stop_sim()
+{
+  [ -n "$sim_pid" ] || return 0
+  kill -TERM "$sim_pid" 2> /dev/null
+  wait "$sim_pid"
+  sim_pid=
+}
+
+finish()
+{
+  [ -z "$pid" ] || kill -KILL "$pid" 2> /dev/null
+  stop_sim > /dev/null 2>&1
+  rm -rf "$dir"
+}
+trap finish EXIT
+
+faults() # LINES: the running simulator takes them up at the next call
+{
+  printf '%b' "$1" > "$dir/faults.new"
+  mv "$dir/faults.new" "$dir/faults"
+}
+
+calls() # KIND [FILTER]: how many the simulator has answered so
+{
+  jq -s "[.[] | select(.call == \"$1\") | select(${2:-true})] | length" \
+    "$dir/log"
+}
+
+give() # PATH...: to the user who owns the spool
+{
+  [ "$(id -u)" != 0 ] || chown -R "$owner:$group" "$@"
+}
+
+make_key() # FILE
+{
+  openssl rand -hex 32 | tr -d '\n' > "$1"
+  chmod 640 "$1"
+  give "$1"
+}
+
+new_spool()
+{
+  rm -rf "$spool"
+  mkdir -m 700 "$spool"
+  mkdir -m 2770 "$results"
+  give "$spool"
+}
+
+# Writes the configuration of one service; lines go into its section.
+configure() # [LINE...]
+{
+  {
+    echo "SpoolDir ${SPOOL:-$spool}"
+    echo "ResultsDir ${RESULTS:-$results}"
+    echo "<Service ${SERVICE:-default}>"
+    echo "BaseURL ${URL:-$api}"
+    echo "TokenKeyFile ${KEY:-$dir/key}"
+    [ $# -eq 0 ] || printf '%s\n' "$@"
+    echo '</Service>'
+  } > "$conf"
+  chmod 640 "$conf"
+  give "$conf"
+}
+
+jobs() { ls "$spool/jobs" 2> /dev/null; }
+journal() { cat "$spool/jobs/$(jobs)/job.json"; }
+
+# --- documents -------------------------------------------------------------
+
+make_documents()
+{
+  "$mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1|DOB: 03/07/1984'
+  "$mkpdf" "$dir/b.pdf" 'Patient: Ben Bauer|MRN: 2|DOB: 03/07/1985'
+  # The simulator does not look into pictures: their first bytes are enough.
+  printf '\xff\xd8\xff\xe0\x00\x04ab\xff\xd9' > "$dir/c.jpg"
+  printf '\x89PNG\r\n\x1a\n....' > "$dir/d.png"
+  echo 'only text' > "$dir/e.txt"
+  : > "$dir/empty.pdf"
+}
+
+make_key "$dir/key"
+make_documents
+new_spool
+start_sim
+configure
+
+# --- the command line ------------------------------------------------------
+
+dx frobnicate
+is 'an unknown command is a wrong usage' "$rc" 64
+has 'the possibilities are listed' "$err" 'possibilities are: .*hello.*submit'
+
+dx ''
+is 'an abbreviation of several commands is a wrong usage' "$rc" 64
+has 'what it can mean is listed' "$err" 'can mean.*possibilities are: .*hello'
+
+dx hel
+is 'an abbreviation of one command is that command' "$rc" 0
+
+dx
+is 'no command at all is a wrong usage' "$rc" 64
+
+dx hello --title x
+is 'an option of another command is refused' "$rc" 64
+has 'and named' "$err" "hello.*--title"
+
+dx submit
+is 'a missing argument is refused' "$rc" 64
+has 'with what the command takes' "$err" 'FILE\.\.\.'
+
+dx config more
+is 'an argument too much is refused' "$rc" 64
+
+dx --no-such-option hello
+is 'an unknown option is refused' "$rc" 64
+
+dx --help
+is '--help needs no command' "$rc" 0
+help=$out
+for verb in config hello submit; do
+  has "--help lists $verb" "$help" "^  $verb"
+  dx "$verb" --help
+  has "$verb has a help of its own" "$rc $out" "^0 Usage: .* $verb"
+done
+
+dx --version
+has '--version tells one' "$rc $out" '^0 docextract [0-9]'
+
+# --- config ----------------------------------------------------------------
+
+configure 'APIRate 5'
+dx config
+is 'config: a good one is printed' "$rc" 0
+has 'config: with what was set' "$out" 'APIRate +5'
+has 'config: with the defaults' "$out" 'TokenLifetime +5m'
+hasnt 'config: without the secret' "$out" "$(cat "$dir/key")"
+
+echo "$out" > "$dir/again.conf"
+chmod 600 "$dir/again.conf"
+is 'config: what is printed can be read again' \
+  "$("$program" -c "$dir/again.conf" config | sed 1d)" "$(sed 1d <<< "$out")"
+
+configure 'APIRat 5'
+dx config
+is 'config: a wrong line is a configuration error' "$rc" 78
+has 'config: file and line are named' "$err" "docextract.conf:6: .*APIRat"
+dx submit "$dir/a.pdf"
+is 'submit: a wrong line is a configuration error' "$rc" 78
+
+conf=$dir/nowhere.conf dx config
+has 'config: no file is a configuration error' "$rc $err" '^78 .*nowhere.conf'
+
+configure
+chmod 644 "$conf"
+dx config
+has 'config: one that everybody may read is refused' "$rc $err" '^78 .*chmod'
+
+# --- hello -----------------------------------------------------------------
+
+new_spool
+configure
+: > "$dir/log"
+dx hello
+is 'hello: the service greets' "$rc $(calls hello .status==200)" '0 1'
+for step in configuration user spool token name connection certificate \
+  answer 'token accepted'; do
+  has "hello: the step '$step' is told" "$out" "^ok +$step( |\$)"
+done
+has 'hello: the greeting is shown' "$out" '^Hello'
+is 'hello: nothing else is said' "$err" ''
+hasnt 'hello: no colour in a pipe' "$out" $'\033'
+is 'hello: it counts in the shared rate' \
+  "$(find "$spool/pace" -type f -size +0 | wc -l)" 1
+
+fails() # TEXT STEP STATUS PATTERN
+{
+  dx hello
+  has "hello, $1: the step is named" "$out" "^FAILED +$2( |\$)"
+  is "hello, $1: its status" "$rc" "$3"
+  has "hello, $1: with what to do" "$err" "$4"
+}
+
+configure 'Bad line'
+fails 'a wrong line' configuration 78 'docextract.conf:6'
+configure
+dx hello --service other
+has 'hello: another service must exist' "$rc $err" \
+  '^78 .*possibilities are: default'
+
+chmod 644 "$dir/key"
+fails 'a key that everybody may read' configuration 78 'chmod'
+chmod 640 "$dir/key"
+
+# A folder of root's that somebody else would use.
+mkdir -p "$dir/roots"
+SPOOL=$(if [ "$(id -u)" = 0 ]; then echo "$dir/roots"; else echo /; fi) configure
+chmod 640 "$conf"
+as_other=()
+[ "$(id -u)" != 0 ] ||
+  as_other=(setpriv --reuid="$owner" --regid="$group" --clear-groups)
+out=$("${as_other[@]}" "$program" -c "$conf" hello 2> "$dir/err")
+is 'hello, a spool of somebody else: its status' "$?" 74
+has 'hello, a spool of somebody else: the step is named' "$out" '^FAILED +user'
+has 'hello, a spool of somebody else: with what to do' "$(cat "$dir/err")" \
+  "run this command as root or as 'root'"
+"${as_other[@]}" "$program" -c "$conf" submit "$dir/a.pdf" \
+  > "$dir/out" 2> "$dir/err"
+is 'submit, a spool of somebody else: its status' "$?" 74
+has 'submit, a spool of somebody else: with what to do' "$(cat "$dir/err")" \
+  "run this command as root"
+SPOOL=$dir/nothing configure
+fails 'no spool' user 74 'make the folder'
+
+configure
+chmod 500 "$spool"
+if [ "$(id -u)" = 0 ]; then
+  fails 'a spool that cannot be written' spool 74 'ermission denied'
+else
+  dx hello
+  has 'hello: a spool that cannot be written' "$out" '^FAILED +spool'
+fi
+chmod 700 "$spool"
+
+KEY=$dir/no-key configure
+fails 'no key' token 77 'no-key'
+if [ "$(id -u)" = 0 ]; then
+  install -m 600 -o root "$dir/key" "$dir/roots-key"
+  KEY=$dir/roots-key configure
+  fails 'a key that only root may read' token 77 'roots-key'
+  configure
+  chown root: "$conf"
+  chmod 600 "$conf"
+  fails 'a configuration that only root may read' user 78 "'$owner'"
+fi
+
+URL=https://no-such-host.invalid configure
+fails 'a name that is none' name 75 'no-such-host.invalid.*BaseURL'
+
+# A port that is nobody's: one that a simulator has just given back.
+stop_sim
+configure
+fails 'nobody there' connection 75 'refused.*BaseURL'
+configure "Proxy $api"
+fails 'no proxy there' connection 75 'check Proxy'
+
+start_sim
+URL=https://${api#http://} configure
+dx hello
+has 'hello, no TLS there: the step is named' "$out" '^FAILED +certificate'
+has 'hello, no TLS there: with what to do' "$err" 'https|CAFile'
+
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+  -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/tls.key" \
+  -out "$dir/tls.pem" 2> "$dir/openssl.err"
+chmod 644 "$dir/tls.pem"
+start_sim --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key"
+configure
+fails 'a certificate of nobody known' certificate 78 'CAFile'
+configure "CAFile $dir/tls.pem"
+dx hello
+has 'hello: CAFile makes it trusted' "$rc $out" 'certificate +trusted'
+URL=${api/127.0.0.1/localhost} configure "CAFile $dir/tls.pem"
+fails 'a certificate of another name' certificate 78 'name in BaseURL'
+configure "CAFile $dir/nothing.pem"
+fails 'no CAFile' certificate 78 'CAFile'
+
+start_sim
+configure
+faults 'hello * status 404\n'
+fails 'not the service' answer 78 '404.*check BaseURL'
+faults 'hello * status 500\n'
+fails 'trouble of the service' answer 75 '500.*try again later'
+faults 'hello * garbage\n'
+fails 'a greeting that is none' answer 75 'not understood'
+faults 'hello * status 307 Location: http://127.0.0.1:9/\n'
+fails 'a redirect' answer 78 'BaseURL'
+faults 'hello * body {"status":200,"results":{"auth_info":"a\\u001b[31mb"}}\n'
+dx hello
+has 'hello: control characters of a greeting do no harm' "$rc $out" 'a\?\[31mb'
+faults 'hello * status 429 Retry-After: 1\n'
+fails 'too many calls' answer 75 'fewer calls'
+faults ''
+dx hello
+is 'hello: after the pause the service greets' "$rc" 0
+faults 'hello * delay 3000\n'
+dx hello
+has 'hello: a long wait is explained' "$rc $err" '^0 waiting for the answer'
+faults ''
+
+make_key "$dir/other-key"
+KEY=$dir/other-key configure
+fails 'another key' 'token accepted' 77 'TokenKeyFile'
+start_sim --skew 7200
+configure
+fails 'a clock that is late' 'token accepted' 77 '(719[89]|7200) s behind'
+start_sim --skew 100
+configure
+dx hello
+has 'hello: a clock that is a little off is worth a warning' "$rc $out" \
+  'warning: the clock .*(9[89]|100) s behind'
+
+# --- hello: warnings -------------------------------------------------------
+
+start_sim
+configure
+printf 'LogLevel debug2\nPageLogFormat %%p %%u %%{job-name}\n' \
+  > "$dir/cupsd.conf"
+dx hello
+is 'hello: a warning is no failure' "$rc" 0
+has 'hello: a log with titles is worth a warning' "$out" '^warning: .*LogLevel'
+has 'hello: a page log with titles too' "$out" '^warning: .*PageLogFormat'
+printf '#LogLevel debug\nLogLevel warn\nPageLogFormat %%p %%j\n' \
+  > "$dir/cupsd.conf"
+dx hello
+hasnt 'hello: decent logs are not' "$out" '^warning'
+rm "$dir/cupsd.conf"
+
+configure 'Completion accepted'
+dx hello
+has 'hello: accepted without docextractd is worth a warning' "$out" \
+  '^warning: .*docextractd'
+
+: > "$dir/file"
+RESULTS=$dir/file configure
+dx hello
+has 'hello: results that cannot be written are too' "$rc $out" \
+  'warning: results cannot be written'
+
+# --- submit ----------------------------------------------------------------
+
+new_spool
+configure
+: > "$dir/log"
+dx submit "$dir/a.pdf"
+is 'submit: a PDF is extracted' "$rc" 0
+is 'submit: nothing else is said' "$err" ''
+has 'submit: progress is told' "$out" '^Uploading, 100 %'
+result=$(tail -n 1 <<< "$out")
+is 'submit: the last line is the file of the result' \
+  "$(jq -r '.results.medical_data[].patient_last_name' "$result")" Ahrens
+is 'submit: with a manifest beside it' \
+  "$(jq -r '"\(.outcome) \(.job.title) \(.files[0].name)"' \
+    "$results"/*.job.json)" 'extracted a.pdf a.pdf'
+is 'submit: the spool stays its owner'"'"'s' \
+  "$(find "$spool" ! -user "$owner" | wc -l)" 0
+is 'submit: the document is gone from the spool' \
+  "$(find "$spool/jobs" "$spool/incoming" -name 'document*' | wc -l)" 0
+has 'submit: the journal says whose job it is' "$(journal)" \
+  '"owner":[^a-z]*"command"'
+
+new_spool
+: > "$dir/log"
+dx submit "$dir/a.pdf" "$dir/c.jpg" "$dir/d.png"
+is 'submit: PDF, JPEG and PNG are three sources' \
+  "$rc $(calls create) $(calls put .status==200)" '0 3 3'
+is 'submit: each with its own type' \
+  "$(jq -r '.files[].content_type' "$results"/*.job.json | sort | xargs)" \
+  'application/pdf image/jpeg image/png'
+
+new_spool
+: > "$dir/log"
+dx submit --together --title 'Visit of May' "$dir/a.pdf" "$dir/b.pdf"
+is 'submit: --together is one source' \
+  "$rc $(calls create) $(calls put .status==200)" '0 1 2'
+is 'submit: --title is the title' \
+  "$(jq -r .job.title "$results"/*.job.json)" 'Visit of May'
+
+new_spool
+(cd "$dir" && cp a.pdf -- '-x.pdf')
+(cd "$dir" && "$program" -c "$conf" submit -- -x.pdf > /dev/null)
+is 'submit: a name may begin with -' \
+  "$? $(jq -r .job.title "$results"/*.job.json)" '0 -x.pdf'
+
+new_spool
+cp "$dir/a.pdf" "$dir/$(printf 'M\xfcller\n.pdf')"
+dx submit "$dir/$(printf 'M\xfcller\n.pdf')"
+is 'submit: a name that is no UTF-8 is made one' \
+  "$rc $(jq -r .job.title "$results"/*.job.json)" '0 M_ller_.pdf'
+dx submit --title "$(printf 'M\xfcller')" "$dir/a.pdf"
+has 'submit: a title that is no UTF-8 is refused' "$rc $err" '^65 .*UTF-8'
+
+if [ "$(id -u)" = 0 ]; then
+  new_spool
+  mkdir -m 700 "$dir/private"
+  cp "$dir/a.pdf" "$dir/private/"
+  chmod 600 "$dir/private/a.pdf"
+  dx submit "$dir/private/a.pdf"
+  is 'submit: files of root are opened before he becomes another' "$rc" 0
+fi
+
+new_spool
+: > "$dir/log"
+cp "$dir/a.pdf" "$dir/Secretname.pdf"
+dx --verbose submit --title Secrettitle "$dir/Secretname.pdf"
+is 'submit: --verbose tells every call' \
+  "$rc $(grep -c '^debug: .* -> 20' "$dir/err")" "0 $(wc -l < "$dir/log")"
+hasnt 'submit: names and titles are told nowhere' "$out$err" 'Secret'
+
+# --- submit: refused before anything is sent -------------------------------
+
+new_spool
+: > "$dir/log"
+refused() # TEXT STATUS PATTERN ARGUMENT...
+{
+  local text=$1 status=$2 pattern=$3
+  shift 3
+  dx submit "$@"
+  is "submit, $text: its status" "$rc" "$status"
+  has "submit, $text: why" "$err" "$pattern"
+  is "submit, $text: nothing is sent or kept" \
+    "$(calls create) $(jobs | wc -l) $(find "$spool" -name 'document*' | wc -l)" \
+    '0 0 0'
+}
+refused 'another type' 65 'file 1 is neither PDF' "$dir/e.txt"
+refused 'a wrong one behind a good one' 65 'file 2' "$dir/a.pdf" "$dir/e.txt"
+refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"
+refused 'no file' 65 'cannot open file 1' "$dir/none.pdf"
+refused 'a folder' 65 'not a regular file' "$dir"
+mkfifo "$dir/fifo"
+refused 'a fifo' 65 'not a regular file' "$dir/fifo"
+RESULTS=$dir/file configure
+refused 'results that cannot be written' 74 'file' "$dir/a.pdf"
+SPOOL=$dir/nothing configure
+refused 'no spool' 74 'make the folder' "$dir/a.pdf"
+configure
+chmod 500 "$spool"
+refused 'a spool that cannot be written' 74 'ermission' "$dir/a.pdf"
+chmod 700 "$spool"
+
+SERVICE=left configure
+dx submit --service left "$dir/a.pdf"
+is 'submit: --service names the section' "$rc" 0
+{ cat "$conf" && sed 1,2d "$conf" | sed 's/left/right/'; } > "$dir/two"
+cat "$dir/two" > "$conf"
+dx submit "$dir/a.pdf"
+has 'submit: of two services one must be chosen' "$rc $err" \
+  '^78 .*--service NAME; possibilities are: left, right'
+
+# --- submit: trouble on the way --------------------------------------------
+
+new_spool
+configure
+faults 'create * status 400\n'
+dx submit "$dir/a.pdf"
+is 'submit, refused by the service: its status' "$rc" 65
+has 'submit, refused by the service: why, and what to do' "$err" \
+  'refused.*docextract retry [0-9a-f]{32}$'
+is 'submit, refused by the service: the document is kept' \
+  "$(find "$spool/jobs" -name 'document*' | wc -l)" 1
+faults ''
+
+start_sim
+new_spool
+configure
+faults 'create 2 status 400\n'
+dx submit "$dir/a.pdf" "$dir/b.pdf"
+is 'submit, one of two refused: its status' "$rc" 65
+is 'submit, one of two refused: the result of the other is told' \
+  "$(jq -r '.results.medical_data[].patient_mrn' \
+    "$(grep '^/' <<< "$out")")" 1
+faults ''
+
+start_sim --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key"
+new_spool
+configure
+dx submit "$dir/a.pdf"
+is 'submit, a certificate of nobody known: its status' "$rc" 78
+
+# Runs submit beside us, and sends it a signal when it has said PATTERN.
+says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; }
+stopped() # TEXT SIGNAL PATTERN
+{
+  local key
+  env --default-signal=INT "$program" -c "$conf" submit "$dir/a.pdf" \
+    > "$dir/out" 2> "$dir/err" &
+  pid=$!
+  until_true says "$3"
+  has "submit, $1: it waits" "$(cat "$dir/out")" "$3"
+  kill "-$2" "$pid"
+  wait "$pid"
+  is "submit, $1: its status" "$?" 75
+  pid=
+  no_sanitizer
+  key=$(jobs)
+  has "submit, $1: how to go on" "$(cat "$dir/err")" \
+    "stopped; go on with: docextract retry $key\$"
+}
+
+start_sim --source-time 600000
+new_spool
+configure
+stopped 'SIGTERM while waiting' TERM '^Waiting for the extraction'
+has 'submit, SIGTERM while waiting: the journal knows the source' \
+  "$(jq -r '.submissions[0].state' "$spool"/jobs/*/job.json)" \
+  'uploaded|processing'
+new_spool
+stopped 'SIGINT while waiting' INT '^Waiting for the extraction'
+
+stop_sim
+new_spool
+stopped 'nobody there' TERM '^The service cannot be reached'
+is 'submit, nobody there: the document is kept' \
+  "$(find "$spool/jobs" -name 'document*' | wc -l)" 1
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,366 @@
+#!/usr/bin/env bash
+#
+# filter_test.sh - what todocextract promises, asked for as cupsd does.
+#
+# Needs bash, qpdf, poppler-utils, ppdc, cups-filters (pdftopdf). Finds the
+# program in $DX_BUILD (default: the top of the tree). Prints a line per case
+# and a last line with the counts. No scheduler here: see tests/it.
+set -u
+export LC_ALL=C
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+filter=${DX_BUILD:-$top}/todocextract
+pdftopdf=$(cups-config --serverbin)/filter/pdftopdf
+mkpdf=$top/tests/it/mkpdf
+dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-filter.XXXXXX")
+passed=0
+failed=0
+trap 'rm -rf "$dir"' EXIT
+
+# --- the frame -------------------------------------------------------------
+
+is() # WHAT ACTUAL EXPECTED
+{
+  if [ "$2" = "$3" ]; then
+    passed=$((passed + 1))
+    echo "ok - $1"
+  else
+    failed=$((failed + 1))
+    echo "not ok - $1"
+    printf '  got:      %s\n  expected: %s\n' "$2" "$3"
+  fi
+}
+
+# Runs the filter on stdin: out (the entry), body (its bytes), status, err.
+title=chart.odt
+options=
+run() # [FILE]
+{
+  rm -f "$dir/out" "$dir/body" "$dir/err"
+  "$filter" 7 user "$title" 1 "$options" "$@" > "$dir/out" 2> "$dir/err"
+  status=$?
+  tail -c "$(field Length)" "$dir/out" > "$dir/body"
+}
+
+field() # KEY
+{
+  sed -n -e '/^$/q' -e "s/^$1: //p" "$dir/out"
+}
+
+# "document 3", "sheet 0", "refused password": kind, and pages or reason.
+kind_of()
+{
+  if [ "$(field Kind)" = refused ]; then
+    field Reason | sed 's/ .*//; s/^/refused /'
+  else
+    echo "$(field Kind) $(field Pages)"
+  fi
+}
+
+# The same with the exit status.
+result() # FILE
+{
+  run < "$1"
+  echo "$(kind_of) $status"
+}
+
+text_of() # PDF: the pages' words, a page after the other
+{
+  pdftotext "$1" - | tr -s '\n\f' '  ' | sed 's/ $//'
+}
+
+# --- what is printed -------------------------------------------------------
+
+mkdir "$dir/tmp" "$dir/root"
+export TMPDIR=$dir/tmp
+export CUPS_SERVERROOT=$dir/root
+export DEVICE_URI=docextract://default
+export CONTENT_TYPE=text/plain
+export PPD=$dir/docextract.ppd
+unset CUPS_FILETYPE
+ppdc -d "$dir" "$top/ppd/docextract.drv" > "$dir/ppdc" 2>&1 ||
+  cat "$dir/ppdc" >&2
+
+"$mkpdf" "$dir/five.pdf" one two three four five
+"$mkpdf" "$dir/separator.pdf" SEPARATOR
+"$mkpdf" "$dir/one.pdf" one
+qpdf --encrypt secret owner 256 -- "$dir/five.pdf" "$dir/user-password.pdf"
+qpdf --encrypt '' owner 256 -- "$dir/five.pdf" "$dir/owner-password.pdf"
+qpdf --empty "$dir/no-pages.pdf"
+head -c 400 "$dir/five.pdf" > "$dir/cut.pdf"
+cat > "$dir/tree.pdf" << 'END'
+%PDF-1.4
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 5/MediaBox[0 0 300 400]/Rotate 90
+  /Kids[3 0 R 4 0 R 5 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R>> endobj
+4 0 obj <</Type/Page/Parent 2 0 R>> endobj
+5 0 obj <</Type/Pages/Parent 2 0 R/Count 3/Kids[6 0 R 7 0 R 8 0 R]>> endobj
+6 0 obj <</Type/Page/Parent 5 0 R>> endobj
+7 0 obj <</Type/Page/Parent 5 0 R>> endobj
+8 0 obj <</Type/Page/Parent 5 0 R>> endobj
+trailer <</Root 1 0 R/Size 9>>
+%%EOF
+END
+printf '%%PDF-1.4\nnothing of the kind\n%%%%EOF\n' > "$dir/garbage.pdf"
+printf 'only text\n' > "$dir/text"
+: > "$dir/empty"
+{ printf 'some junk\n'; cat "$dir/five.pdf"; } > "$dir/late.pdf"
+base64 -d > "$dir/dot.png" << 'END'
+iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAA
+AABJRU5ErkJggg==
+END
+printf '%b' '\xFF\xD8\xFF\xC0\x00\x0B\x08\x00\x01\x00\x01\x01\x01\x11\x00' \
+  '\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00\x12\x34\xFF\xD9' > "$dir/dot.jpg"
+head -c 60 "$dir/dot.png" > "$dir/cut.png"
+head -c 26 "$dir/dot.jpg" > "$dir/cut.jpg"
+
+configure() # SEPARATOR: a line of the configuration, or nothing
+{
+  {
+    echo '<Service default>'
+    echo '  BaseURL https://extract.example.com'
+    echo '  Token file'
+    echo "  TokenFile $dir/token"
+    echo "  $1"
+    echo '</Service>'
+  } > "$dir/root/docextract.conf"
+  chmod 600 "$dir/root/docextract.conf"
+}
+echo token > "$dir/token"
+chmod 600 "$dir/token"
+configure "SeparatorPage $dir/separator.pdf"
+
+# --- one entry, whatever comes ---------------------------------------------
+
+is 'a PDF is a document' "$(result "$dir/five.pdf")" 'document 5 0'
+run < "$dir/five.pdf"
+is 'its type is what the bytes say' "$(field Type)" application/pdf
+is 'its origin is what the program sent' "$(field Origin)" text/plain
+is 'its name is the title with the right ending' "$(field Name)" chart.pdf
+is 'it travels by itself' "$(field Grouping)" separate
+is 'its checksum is that of the bytes' "$(field SHA-256)" \
+  "$(sha256sum < "$dir/body" | cut -d' ' -f1)"
+is 'nothing is between header and bytes, and nothing behind' \
+  "$(stat -c %s "$dir/out")" \
+  "$(($(sed '/^$/q' "$dir/out" | wc -c) + $(field Length)))"
+is 'the PDF is a whole one' \
+  "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
+is 'its pages are the same' "$(text_of "$dir/body")" \
+  "$(text_of "$dir/five.pdf")"
+is 'only debug lines are printed' "$(grep -cv '^DEBUG: ' "$dir/err")" 0
+is 'no line has the title' "$(grep -c chart "$dir/err")" 0
+
+cp "$dir/out" "$dir/first"
+is 'the same file by name gives the same entry' \
+  "$(run "$dir/five.pdf" < /dev/null
+    cmp "$dir/out" "$dir/first" && echo same)" \
+  same
+is 'junk before the header does not matter' \
+  "$(result "$dir/late.pdf")" 'document 5 0'
+is 'a JPEG is a document' "$(result "$dir/dot.jpg")" 'document 1 0'
+is 'and travels byte for byte' \
+  "$(cmp "$dir/body" "$dir/dot.jpg" && field Type)" image/jpeg
+is 'a PNG is a document' "$(result "$dir/dot.png")" 'document 1 0'
+is 'and travels byte for byte' \
+  "$(cmp "$dir/body" "$dir/dot.png" && field Type)" image/png
+is 'its name has the ending of a PNG' "$(field Name)" chart.png
+is 'a job sheet leaves a mark' \
+  "$(export CUPS_FILETYPE=job-sheet; result "$dir/five.pdf")" 'sheet 0 0'
+is 'even an empty one' \
+  "$(export CUPS_FILETYPE=job-sheet; result "$dir/empty")" 'sheet 0 0'
+
+while read -r file expected; do
+  is "$file is refused: $expected" "$(result "$dir/$file")" \
+    "refused $expected 0"
+  is "$file leaves no bytes" "$(field Length) $(wc -c < "$dir/body")" '0 0'
+done << 'END'
+empty empty
+text type
+user-password.pdf password
+cut.pdf damaged
+garbage.pdf damaged
+cut.png damaged
+cut.jpg damaged
+no-pages.pdf no-pages
+END
+CONTENT_TYPE=application/pdf run < "$dir/empty"
+is 'nothing of a PDF: the person is told what it may be' \
+  "$(field Reason | grep -c password-protected%20or%20damaged)" 1
+CONTENT_TYPE='a b' run < "$dir/empty"
+is 'an origin that is no type is left out' "$(field Origin)" ''
+is 'a file that is not there is refused' \
+  "$(run "$dir/nonexistent"; kind_of; echo $status)" $'refused trouble\n0'
+
+# --- passwords -------------------------------------------------------------
+
+is 'a password against changes only is no obstacle' \
+  "$(result "$dir/owner-password.pdf")" 'document 5 0'
+is 'what travels is not encrypted' \
+  "$(qpdf --is-encrypted "$dir/body"; echo $?)" 2
+is 'and has the same pages' "$(text_of "$dir/body")" \
+  "$(text_of "$dir/five.pdf")"
+
+# --- the same again --------------------------------------------------------
+
+with_id() # DIGIT FILE: five.pdf with an /ID
+{
+  qpdf --static-id "$dir/five.pdf" "$2"
+  sed -i "s/31415926535897932384626433832795/$(printf "$1%.0s" {1..32})/g" "$2"
+}
+with_id 1 "$dir/id1.pdf"
+with_id 2 "$dir/id2.pdf"
+is 'the two differ in their /ID' \
+  "$(cmp -s "$dir/id1.pdf" "$dir/id2.pdf"; echo $?)" 1
+run < "$dir/id1.pdf"
+cp "$dir/out" "$dir/first"
+run < "$dir/id2.pdf"
+is 'an old /ID leaves no trace' \
+  "$(cmp "$dir/out" "$dir/first" && echo same)" same
+for n in 1 2; do
+  "$pdftopdf" 7 user t 1 '' < "$dir/five.pdf" 2> /dev/null > "$dir/p$n.pdf"
+  run < "$dir/p$n.pdf"
+  cp "$dir/out" "$dir/through$n"
+done
+is 'through pdftopdf the same PDF gives the same entry' \
+  "$(kind_of) $(cmp "$dir/through1" "$dir/through2" && echo same)" \
+  'document 5 same'
+
+# --- options ---------------------------------------------------------------
+
+options='DocumentGrouping=Together'
+run < "$dir/five.pdf"
+is 'documents can travel together' "$(field Grouping)" together
+options='DocumentGrouping=Some'
+is 'an unknown choice is refused' "$(result "$dir/five.pdf")" \
+  'refused trouble 0'
+options=
+sed -i.orig 's/^\*DefaultDocumentGrouping.*/*DefaultDocumentGrouping: Together/
+  ' "$PPD"
+run < "$dir/five.pdf"
+is "the queue's default counts when the job says nothing" \
+  "$(field Grouping)" together
+mv "$PPD.orig" "$PPD"
+is 'without a PPD nothing goes' \
+  "$(export PPD=$dir/nonexistent; result "$dir/five.pdf")" 'refused trouble 0'
+
+# --- separators ------------------------------------------------------------
+
+while read -r choice pages text; do
+  options="CaseSeparators=$choice"
+  is "$choice: number of pages" "$(result "$dir/five.pdf")" \
+    "document $pages 0"
+  is "$choice: order of pages" "$(text_of "$dir/body")" "$text"
+done << 'END'
+None 5 one two three four five
+Every1 9 one SEPARATOR two SEPARATOR three SEPARATOR four SEPARATOR five
+Every2 7 one two SEPARATOR three four SEPARATOR five
+Every5 5 one two three four five
+Custom.3 6 one two three SEPARATOR four five
+Every10 5 one two three four five
+END
+options=CaseSeparators=Every2
+run < "$dir/five.pdf"
+is 'a PDF with separators is a whole one' \
+  "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
+cp "$dir/out" "$dir/first"
+run < "$dir/five.pdf"
+is 'and the same at every run' \
+  "$(cmp "$dir/out" "$dir/first" && echo same)" same
+is 'an encrypted one gets its separators too' \
+  "$(result "$dir/owner-password.pdf")" 'document 7 0'
+is 'images need none, and nobody asks for the page' \
+  "$(export CUPS_SERVERROOT=$dir/nonexistent; result "$dir/dot.png")" \
+  'document 1 0'
+qpdf "$dir/tree.pdf" "$dir/inherits.pdf" 2> /dev/null # makes its offsets right
+sizes=
+for page in own own sep own own sep own; do
+  [ $page = sep ] && sizes+='595 842 0 ' || sizes+='300 400 90 '
+done
+is 'pages with separators: their number' "$(result "$dir/inherits.pdf")" \
+  'document 7 0'
+is 'what they had from the tree is still theirs' \
+  "$(pdfinfo -l 7 "$dir/body" |
+    awk '/^Page .*size/ { printf "%s %s ", $4, $6 }
+         /^Page .*rot/ { printf "%s ", $4 }')" "$sizes"
+qpdf --empty --pages $(yes "$dir/five.pdf" | head -n 400) -- "$dir/many.pdf"
+options=CaseSeparators=Every1
+is '2000 pages with 1999 separators' "$(result "$dir/many.pdf")" \
+  'document 3999 0'
+while IFS='|' read -r what line; do
+  configure "$line"
+  is "refused: $what" "$(result "$dir/five.pdf")" 'refused no-separator 0'
+done << END
+no SeparatorPage|
+a SeparatorPage that is not there|SeparatorPage $dir/nonexistent.pdf
+a SeparatorPage that is no PDF|SeparatorPage $dir/dot.png
+a SeparatorPage with five pages|SeparatorPage $dir/five.pdf
+a SeparatorPage with a password|SeparatorPage $dir/user-password.pdf
+a configuration with an error|SeparatorPag $dir/separator.pdf
+END
+configure "SeparatorPage $dir/separator.pdf"
+is 'refused: a service that is not configured' \
+  "$(export DEVICE_URI=docextract://other; result "$dir/five.pdf")" \
+  'refused no-separator 0'
+is 'refused: no configuration at all' \
+  "$(export CUPS_SERVERROOT=$dir/nonexistent; result "$dir/five.pdf")" \
+  'refused no-separator 0'
+
+# --- trouble on this computer ----------------------------------------------
+
+options=
+is 'no temporary folder: refused' \
+  "$(export TMPDIR=$dir/nonexistent; result "$dir/five.pdf")" \
+  'refused trouble 0'
+is 'no room for what comes: refused' \
+  "$(ulimit -f 8; result "$dir/many.pdf")" 'refused trouble 0'
+head -c 300000 /dev/zero | tr '\0' ' ' > "$dir/blanks"
+is 'the stage before can always write to its end' \
+  "$({ cat "$dir/blanks" && echo written > "$dir/flag"; } |
+    TMPDIR=$dir/nonexistent "$filter" 7 u t 1 '' > "$dir/out" 2> /dev/null
+    cat "$dir/flag")" written
+
+# The result is larger than what came by its separators: only it has no room.
+# Limits are in KiB and also hold for the entry on stdout, hence the pipe.
+limited() # KIB
+{
+  (
+    ulimit -f "$1"
+    "$filter" 7 u t 1 CaseSeparators=Every1 < "$dir/many.pdf" 2> /dev/null
+  ) | cat > "$dir/out"
+  kind_of
+}
+options=CaseSeparators=Every1
+run < "$dir/many.pdf"
+length=$(field Length)
+is 'no room for what goes: refused' \
+  "$(limited $(($(stat -c %s "$dir/many.pdf") / 1024 + 1)))" 'refused trouble'
+is 'no room for its last bytes: refused' \
+  "$(limited $(((length - 1) / 1024)))" 'refused trouble'
+is 'just enough room: a document' \
+  "$(limited $((length / 1024 + 1)))" 'document 3999'
+
+# --- the end ---------------------------------------------------------------
+
+"$filter" > "$dir/out" 2> "$dir/err" < /dev/null
+is 'wrong arguments end with 1' "$? $(wc -c < "$dir/out")" '1 0'
+"$filter" 7 u t 1 '' < "$dir/five.pdf" > /dev/full 2> /dev/null
+is 'a stdout that takes nothing ends with 1' "$?" 1
+is 'so does one that nobody reads' "$(
+  "$filter" 7 u t 1 '' < "$dir/many.pdf" 2> /dev/null | true
+  echo "${PIPESTATUS[0]}")" 1
+
+mkfifo "$dir/fifo"
+"$filter" 7 u t 1 '' < "$dir/fifo" > "$dir/out" 2> /dev/null &
+pid=$!
+exec 9> "$dir/fifo"
+cat "$dir/many.pdf" >&9 # more than a pipe holds: the filter is reading
+kill "$pid"
+wait "$pid"
+is 'SIGTERM ends it at once' "$?" 143
+exec 9>&-
+is 'and nothing was said' "$(wc -c < "$dir/out")" 0
+is 'no file was left in the temporary folder' "$(ls -A "$dir/tmp")" ''
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

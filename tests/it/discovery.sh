@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+#
+# discovery.sh - the queue can be found and set up without knowing anything:
+# lpinfo, the driver by its device id, the bare scheme when nothing is set up.
+. "$(dirname "$0")/lib.sh"
+
+backend=$cups/bin/backend/docextract
+list() { env -i CUPS_SERVERROOT="$cups/root" PATH="$PATH" "$backend"; }
+
+# The system's data, and our driver as the package installs it.
+DATA_DIR=$cups/data
+mkdir -p "$DATA_DIR/model" "$cups/root"
+for f in /usr/share/cups/*; do
+  case ${f##*/} in model | drv) ;; *) ln -s "$f" "$DATA_DIR/" ;; esac
+done
+cp "$build/ppd/docextract.ppd" "$DATA_DIR/model/"
+
+make_key "$dir/key"
+SIM_API=http://127.0.0.1:9
+make_cups
+write_config
+start_cupsd
+
+id='MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;'
+has 'lpinfo lists the service' "$(lpinfo -v)" '^network docextract://default$'
+has 'lpinfo tells the device id' "$(lpinfo -l -v)" "device-id = $id"
+has 'the device id finds the driver' "$(lpinfo --device-id "$id" -m)" \
+  'docextract.ppd Document Extraction Service'
+said=$(cupstestppd "$build/ppd/docextract.ppd")
+is 'the PPD passes cupstestppd' "$?" 0
+
+said=$(list)
+is 'without arguments the backend lists one device' "$? $said" \
+  "0 network docextract://default \"Document Extraction Service\" \"Document Extraction Service (127.0.0.1)\" \"$id\" \"\""
+
+{
+  echo '<Service second>'
+  echo 'BaseURL https://extract.example.com'
+  echo 'Token key'
+  echo "TokenKeyFile $dir/key"
+  echo '</Service>'
+} >> "$config"
+said=$(list)
+is 'one device for each service' "$? $(cut -d ' ' -f 2 <<< "$said" | xargs)" \
+  '0 docextract://default docextract://second'
+
+echo 'Nonsense yes' >> "$config"
+said=$(list 2> "$dir/err")
+is 'with a wrong configuration: the bare scheme' "$? $(cut -d ' ' -f 1,2 <<< "$said")" \
+  '0 network docextract'
+has 'and what is wrong with it' "$(cat "$dir/err")" 'docextract.conf:[0-9]+: .*Nonsense'
+has 'lpinfo lists the bare scheme' "$(lpinfo -v)" '^network docextract$'
+rm "$config"
+said=$(list 2> "$dir/err")
+is 'without a configuration: the bare scheme' "$? $(cut -d ' ' -f 1,2 <<< "$said")" \
+  '0 network docextract'
+write_config
+
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+for uri in docextract://nobody docextract://default/x \
+  'docextract://default?host=evil.example' docextract://evil@default \
+  docextract://default:99; do
+  lpadmin -p odd -E -v "$uri" -P "$build/ppd/docextract.ppd" 2> "$dir/err" ||
+    bail "lpadmin takes $uri"
+  print -d odd "$dir/a.pdf"
+  WAIT_S=30 until_true queue_is_stopped odd
+  check "$uri: the queue stops" queue_is_stopped odd
+  cancel "$job"
+  cupsenable odd
+done

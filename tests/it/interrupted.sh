@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+#
+# interrupted.sh - a job of three documents that is stopped in every way there
+# is: while its first document is being filtered, and while its extraction is
+# awaited. In the end every document was sent once, or, if somebody canceled,
+# none was sent afterwards.
+#
+# Time does not matter here: a filter waits at a gate until it is opened, and
+# the simulator says "processing" until it is told otherwise.
+. "$(dirname "$0")/lib.sh"
+
+abc=$'Ahrens Ann 1\nBerg Bob 2\nCan Cem 3'
+gate=$dir/gate
+
+# A stage before ours that waits at the gate while there is one.
+build_gate()
+{
+  mkdir "$gate"
+  chmod 777 "$gate"
+  mkfifo -m 666 "$gate/fifo"
+  mv "$cups/bin/filter/pdftopdf" "$cups/bin/filter/pdftopdf.real"
+  cat > "$cups/bin/filter/pdftopdf" << END
+#!/bin/bash
+if [ -e $gate/closed ]; then
+  : > $gate/\$\$
+  read -r _ < $gate/fifo
+fi
+exec $cups/bin/filter/pdftopdf.real "\$@"
+END
+  chmod 755 "$cups/bin/filter/pdftopdf"
+}
+
+close_gate()
+{
+  rm -f "$gate"/[0-9]*
+  : > "$gate/closed"
+}
+somebody_waits() { compgen -G "$gate/[0-9]*" > /dev/null; }
+open_gate() # for one who waits, and for all who come
+{
+  rm -f "$gate/closed"
+  timeout 10 bash -c "echo > '$gate/fifo'"
+}
+
+print_three() { print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"; }
+
+to_the_gate() # prints; the first document waits in front of our filter
+{
+  clear_results
+  close_gate
+  print_three
+  until_true somebody_waits || not_ok 'the filter reaches the gate'
+  until_true one_backend || not_ok 'the backend runs'
+}
+
+to_the_wait() # prints; the extraction is awaited
+{
+  clear_results
+  faults 'source * word processing'
+  print_three
+  until_true calls_are source 3 || not_ok 'the extraction is awaited'
+}
+
+exactly_once() # TEXT
+{
+  wait_job "$job" "$ended"
+  is "$1: the job is completed" "$(job_state "$job")" completed
+  is "$1: each document was sent once" \
+    "$(calls create) $(calls put) $(n_results) $(n_manifests)" '3 3 3 3'
+  is "$1: all of them arrived" "$(patients)" "$abc"
+}
+
+nothing_sent() # TEXT
+{
+  is "$1: nothing was sent" "$(calls create) $(calls put) $(n_results)" '0 0 0'
+}
+
+backend_leaves() # TEXT
+{
+  if WAIT_S=10 until_true no_backend; then
+    ok "$1: the backend leaves"
+  else
+    not_ok "$1: the backend leaves" "$(cups_children)"
+  fi
+}
+
+start_all --source-time 0 --case-time 0
+build_gate
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+chart_pdf "$dir/b.pdf" Bob Berg 2
+chart_pdf "$dir/c.pdf" Cem Can 3
+
+# --- while the first document is being filtered ----------------------------
+
+t='disabled while filtering'
+to_the_gate
+cupsdisable chart
+backend_leaves "$t"
+nothing_sent "$t"
+rm "$gate/closed"
+cupsenable chart
+exactly_once "$t"
+
+t='held while filtering'
+to_the_gate
+lp -i "$job" -H hold
+backend_leaves "$t"
+is "$t: the job is held" "$(job_state "$job")" pending-held
+nothing_sent "$t"
+rm "$gate/closed"
+lp -i "$job" -H resume
+until_true job_is "$job" 'completed|aborted'
+exactly_once "$t"
+
+t='canceled while filtering'
+to_the_gate
+cancel "$job"
+backend_leaves "$t"
+is "$t: the job is canceled" "$(job_state "$job")" canceled
+nothing_sent "$t"
+rm "$gate/closed"
+
+t='SIGTERM from somebody while filtering'
+to_the_gate
+kill -TERM "$(backends)"
+backend_leaves "$t"
+nothing_sent "$t"
+is "$t: the job does not count as completed" \
+  "$(job_state "$job" | grep -c completed)" 0
+rm "$gate/closed"
+cancel "$job" 2> /dev/null
+
+# --- while the extraction is awaited ---------------------------------------
+
+t='disabled while waiting'
+to_the_wait
+cupsdisable chart
+backend_leaves "$t"
+faults '#'
+cupsenable chart
+exactly_once "$t"
+
+t='held while waiting'
+to_the_wait
+lp -i "$job" -H hold
+backend_leaves "$t"
+is "$t: the job is held" "$(job_state "$job")" pending-held
+faults '#'
+lp -i "$job" -H resume
+until_true job_is "$job" 'completed|aborted'
+exactly_once "$t"
+
+t='canceled while waiting'
+to_the_wait
+cancel "$job"
+backend_leaves "$t"
+is "$t: the job is canceled" "$(job_state "$job")" canceled
+is "$t: no document is kept" \
+  "$(find "$spool/jobs" -type f ! -name job.json ! -name lock)" ''
+n=$(jq -s length "$SIM_LOG")
+faults '#'
+
+t='SIGTERM from somebody while waiting'
+cp "$SIM_LOG" "$dir/before"
+to_the_wait
+kill -TERM "$(backends)"
+until_true started_again "$job" 1
+faults '#'
+exactly_once "$t"
+
+# --- the scheduler is killed -----------------------------------------------
+
+t='cupsd is killed while waiting'
+to_the_wait
+stop_cupsd KILL
+check "$t: the backend goes on" one_backend
+start_cupsd
+until_true started_again "$job" 1
+faults '#'
+exactly_once "$t"
+backend_leaves "$t"
+
+t='cupsd and the backend are killed while waiting'
+to_the_wait
+stop_cupsd KILL
+end_children
+start_cupsd
+faults '#'
+exactly_once "$t"
+
+t='cupsd is killed while filtering, the orphan ends later'
+to_the_gate
+orphan=$(backends)
+stop_cupsd KILL
+rm "$gate/closed"
+start_cupsd
+open_gate
+exactly_once "$t"
+until_true is_gone "$orphan"
+is "$t: and still so when the orphan has left" \
+  "$(calls create) $(calls put) $(n_results)" '3 3 3'
+
+t='cupsd is killed while filtering, the orphan ends first'
+to_the_gate
+orphan=$(backends)
+stop_cupsd KILL
+open_gate
+until_true is_gone "$orphan"
+is "$t: what the orphan had is not the whole job: nothing twice" \
+  "$(calls create) $(calls put)" "$(n_results) $(n_results)"
+start_cupsd
+exactly_once "$t"
+
+t='cupsd stops and starts in order while waiting'
+to_the_wait
+stop_cupsd TERM
+start_cupsd
+faults '#'
+exactly_once "$t"

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+#
+# many.sh - jobs of several documents: every document counts, none is lost,
+# none is sent twice. Single documents live in types.sh, interruptions in
+# interrupted.sh.
+. "$(dirname "$0")/lib.sh"
+
+hold_is() # TEXT PATTERN: the job is held, and somebody is told why
+{
+  job_ends "$1: the job is held" "$job" pending-held
+  has "$1: the reason is told" "$(told "$job")" "$2"
+}
+
+# How many documents were sent, how many results are there.
+counts() { echo "$(calls create) $(calls put) $(n_results)"; }
+
+start_all
+add_queue together DocumentGrouping=Together
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+chart_pdf "$dir/b.pdf" Bob Berg 2
+chart_pdf "$dir/c.pdf" Cem Can 3
+qpdf --encrypt secret owner 256 -- "$dir/b.pdf" "$dir/locked.pdf"
+head -c 3000 /dev/urandom > "$dir/random.bin"
+printf '\0\1\2\3' | cat - "$dir/random.bin" > "$dir/x" && mv "$dir/x" "$dir/random.bin"
+abc=$'Ahrens Ann 1\nBerg Bob 2\nCan Cem 3'
+ac=$'Ahrens Ann 1\nCan Cem 3'
+
+# --- all is well -----------------------------------------------------------
+
+print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
+job_ends 'three documents make one job' "$job" completed
+is 'three documents, three sources, three results' "$(counts)" '3 3 3'
+is 'all of them arrived' "$(patients)" "$abc"
+is 'each manifest knows the place of its document' \
+  "$(cd "$results" && jq -s -c '[.[].files[].document]|sort' $(manifests))" \
+  '[1,2,3]'
+
+clear_results
+pdftoppm -png -r 30 -singlefile "$dir/a.pdf" "$dir/scan"
+print -d together "$dir/a.pdf" "$dir/scan.png" "$dir/c.pdf"
+job_ends 'together: one job' "$job" completed
+is 'together: one source of three files' \
+  "$(calls create '.files==3') $(calls create) $(calls put)" '1 1 3'
+is 'together: one manifest with three files' \
+  "$(cd "$results" && jq -c '[.files[].content_type]' $(manifests))" \
+  '["application/pdf","image/png","application/pdf"]'
+
+clear_results
+print -d chart -o job-sheets=standard,standard "$dir/a.pdf" "$dir/c.pdf"
+job_ends 'with job sheets' "$job" completed
+is 'job sheets are not uploaded' "$(counts)" '2 2 2'
+is 'the documents between them are' "$(patients)" "$ac"
+
+clear_results
+uuid=urn:uuid:6d8b4ae2-7c34-4f4e-8f0a-2f4f0f5a1c11
+print -d chart -o "job-uuid=$uuid" "$dir/a.pdf"
+job_ends 'a job-uuid of the client' "$job" completed
+print -d chart -o "job-uuid=$uuid" "$dir/c.pdf"
+job_ends 'the same job-uuid again' "$job" completed
+is 'two jobs with one job-uuid are two submissions' "$(counts)" '2 2 2'
+
+# --- a document that cannot be sent ----------------------------------------
+
+for order in 'locked a c' 'a locked c' 'a c locked'; do
+  clear_results
+  files=()
+  for f in $order; do files+=("$dir/$f.pdf"); done
+  print -d chart "${files[@]}"
+  hold_is "$order" 'password'
+  is "$order: the others are extracted" "$(counts) $(patients)" "2 2 2 $ac"
+  is "$order: the queue goes on" "$(queue_is_stopped chart && echo stopped)" ''
+done
+
+release "$job"
+is 'released: still held, because of the same document' \
+  "$(job_state "$job")" pending-held
+is 'released: what was extracted is not sent again' "$(counts)" '2 2 2'
+
+clear_results
+print -d together "$dir/a.pdf" "$dir/locked.pdf"
+hold_is 'together with a refused one' 'password'
+is 'together: half a chart is not sent' "$(counts)" '0 0 0'
+
+clear_results
+print -d chart "$dir/a.pdf" "$dir/random.bin"
+hold_is 'an unknown type at the end' 'missing|type'
+is 'an unknown type at the end: the other is extracted' "$(counts)" '1 1 1'
+
+clear_results
+print -d chart "$dir/random.bin"
+hold_is 'an unknown type alone' 'raw|bundle|type'
+is 'an unknown type is not sent' "$(counts)" '0 0 0'
+
+clear_results
+print -d chart -o raw "$dir/a.pdf"
+hold_is 'a raw job' 'raw|bundle|submit'
+is 'a raw job is not sent' "$(counts)" '0 0 0'
+
+: > "$dir/empty.pdf"
+printf '%%PDF-1.4\nthis is no PDF\n' > "$dir/broken.pdf"
+clear_results
+print -d chart "$dir/a.pdf" "$dir/broken.pdf" "$dir/c.pdf"
+hold_is 'a damaged one in the middle' '.'
+is 'a damaged one in the middle: the others are extracted' \
+  "$(counts) $(patients)" "2 2 2 $ac"
+
+clear_results
+write_config 'OnDocumentError cancel'
+print -d chart "$dir/locked.pdf"
+job_ends 'OnDocumentError cancel: nothing was sent, the job is canceled' \
+  "$job" canceled
+is 'OnDocumentError cancel: nothing was sent' "$(counts)" '0 0 0'
+print -d chart "$dir/a.pdf" "$dir/locked.pdf"
+job_ends 'OnDocumentError cancel: held all the same when one was sent' \
+  "$job" pending-held
+write_config

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+#
+# office.sh - a letter written with LibreOffice, printed from LibreOffice.
+# Needs soffice with CUPS support. Where it is not installed the test is left
+# out and says so; in CI that is a failure.
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v soffice > /dev/null; then
+  [ -z "${CI-}" ] || bail 'soffice is installed'
+  echo "left out: office.sh (to include it: apt-get install" \
+    "libreoffice-writer libreoffice-gtk3)"
+  trap - EXIT
+  rm -rf "$dir"
+  exit 0
+fi
+
+office() # ARGUMENT...: with a profile of its own
+{
+  HOME=$dir timeout 120 soffice "-env:UserInstallation=file://$dir/profile" \
+    --headless "$@" > "$dir/office.out" 2>&1
+}
+
+start_all
+printf 'Patient: Jane Roe\nMRN: 4711\nWBC 7.2 10^3/uL 4.0 - 11.0\n' \
+  > "$dir/letter.txt"
+office --convert-to odt --outdir "$dir" "$dir/letter.txt"
+check 'LibreOffice makes a letter' test -s "$dir/letter.odt"
+office --pt chart "$dir/letter.odt"
+job_known() { [ -n "$(job_state 1)" ]; }
+until_true job_known
+job_ends 'a letter printed by LibreOffice is extracted' 1 completed
+is 'its values are there' "$(patients)" 'Roe Jane 4711'
+is 'it went as one PDF' "$(calls create '.files==1') $(calls put)" '1 1'

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+#
+# silence.sh - a document that bypasses the filters in the middle of a job:
+# cupsd then waits for the backend and the backend for cupsd. Somebody has to
+# give up. Runs with a backend whose patience is three seconds instead of
+# fifteen minutes.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$build/tests/it/docextract-quick" ] ||
+  bail 'docextract-quick is built (make tests/it/docextract-quick)'
+start_sim
+make_cups
+install -m 755 "$build/tests/it/docextract-quick" "$cups/bin/backend/docextract"
+start_cupsd
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+chart_pdf "$dir/b.pdf" Bob Berg 2
+{ printf '\0\1\2\3' && head -c 3000 /dev/urandom; } > "$dir/random.bin"
+
+print -d chart "$dir/a.pdf" "$dir/random.bin" "$dir/b.pdf"
+wait_job "$job" "$ended|aborted"
+has 'a job that cannot go on is not completed' "$(job_state "$job")" \
+  'pending-held|aborted'
+has 'the reason is told' "$(told "$job")" 'type'
+is 'half a job is not sent' "$(calls create)" 0
+until_true no_backend
+check 'the backend has left' no_backend
+
+print -d chart "$dir/b.pdf"
+job_ends 'the next job is extracted' "$job" completed
+is 'its values are there' "$(patients)" 'Berg Bob 2'

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+#
+# tls.sh - a service whose certificate comes from a private authority: trusted
+# when the configuration says so, and never spoken to when it is not.
+. "$(dirname "$0")/lib.sh"
+
+authority() # NAME
+{
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" \
+    -keyout "$dir/$1.key" -out "$dir/$1.pem" 2> "$dir/openssl.err"
+  chmod 644 "$dir/$1.pem"
+}
+
+certificate() # AUTHORITY FILE NAMES: signed, for these alternative names
+{
+  openssl req -newkey rsa:2048 -nodes -subj /CN=service -keyout "$2.key" \
+    -out "$2.csr" 2> "$dir/openssl.err"
+  openssl x509 -req -in "$2.csr" -CA "$dir/$1.pem" -CAkey "$dir/$1.key" \
+    -CAcreateserial -days 2 -extfile <(echo "subjectAltName=$3") \
+    -out "$2.pem" 2> "$dir/openssl.err"
+}
+
+stops() # TEXT PATTERN: printing stops the queue, nobody is spoken to
+{
+  local before=$(jq -s length "$SIM_LOG")
+  print -d chart "$dir/a.pdf"
+  until_true queue_is_stopped chart
+  check "$1: the queue stops" queue_is_stopped chart
+  has "$1: the queue says why" "$(queue_state chart)" "$2"
+  is "$1: the job is kept" "$(job_state "$job")" pending
+  is "$1: no call was made" "$(jq -s length "$SIM_LOG")" "$before"
+  cancel "$job"
+  cupsenable chart
+}
+
+authority ours
+authority theirs
+certificate ours "$dir/server" IP:127.0.0.1
+start_sim --tls-cert "$dir/server.pem" --tls-key "$dir/server.key"
+: > "$SIM_LOG"
+write_config "CAFile $dir/ours.pem"
+start_cupsd
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+
+has 'the simulator speaks TLS' "$SIM_API" '^https://'
+check 'hello trusts the private authority' dx hello
+print -d chart "$dir/a.pdf"
+job_ends 'a print goes through' "$job" completed
+is 'the values are there' "$(patients)" 'Ahrens Ann 1'
+is 'API and upload went over TLS' "$(calls create) $(calls put)" '1 1'
+
+write_config "CAFile $dir/theirs.pem"
+stops 'the wrong authority' 'certificate'
+write_config
+stops 'no authority named' 'certificate'
+BASE_URL=${SIM_API/127.0.0.1/localhost} write_config "CAFile $dir/ours.pem"
+stops 'a certificate for another name' 'certificate'
+BASE_URL=http://extract.example.com write_config
+stops 'no TLS beyond this machine' 'https|loopback'
+
+write_config "CAFile $dir/ours.pem"
+clear_results
+print -d chart "$dir/a.pdf"
+job_ends 'right again: a print goes through' "$job" completed

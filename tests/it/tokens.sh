@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+#
+# tokens.sh - every way to make a token, seen from the service: what is signed
+# is accepted, what is not stops the queue with a plain reason. And `docextract
+# hello`, which says which step fails. Certificates live in tls.sh.
+. "$(dirname "$0")/lib.sh"
+
+make_pair() # ALGORITHM: private in $dir/ALG.key, what verifies in $dir/ALG.pub
+{
+  local key=$dir/$1.key pub=$dir/$1.pub
+  case $1 in
+  HS*)
+    openssl rand -hex 64 | tr -d '\n' > "$key"
+    cp "$key" "$pub"
+    ;;
+  RS* | PS*)
+    openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$key"
+    ;;
+  ES256) ec_key "$key" P-256 ;;
+  ES384) ec_key "$key" P-384 ;;
+  ES512) ec_key "$key" P-521 ;;
+  EdDSA) openssl genpkey -algorithm ed25519 -out "$key" ;;
+  esac 2> "$dir/openssl.err"
+  [ -e "$pub" ] || openssl pkey -in "$key" -pubout -out "$pub"
+  chmod 640 "$key"
+  [ "$(id -u)" != 0 ] || chgrp "$run_group" "$key"
+}
+ec_key()
+{
+  openssl genpkey -algorithm EC -pkeyopt "ec_paramgen_curve:$2" -out "$1"
+}
+
+# A simulator that verifies with a key of this kind, and the fitting config.
+serve() # ALGORITHM [SIMULATOR OPTION...]
+{
+  local alg=$1
+  shift
+  stop_sim
+  [ -e "$dir/$alg.key" ] || make_pair "$alg"
+  SIM_AUTH=none start_sim --key-file "$dir/$alg.pub" --algorithm "$alg" "$@"
+  CIPHER=$alg KEY=$dir/$alg.key write_config
+}
+
+start_sim
+start_cupsd
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+
+# --- what is accepted ------------------------------------------------------
+
+for alg in HS256 HS384 HS512 RS256 RS384 RS512 PS256 PS384 PS512 \
+  ES256 ES384 ES512 EdDSA; do
+  serve "$alg"
+  said=$(dx hello 2>&1)
+  is "$alg: the service greets" "$? $(calls hello '.status==200')" '0 1'
+  has "$alg: the greeting is shown" "$said" Hello
+  : > "$SIM_LOG"
+done
+
+for alg in RS256 ES256; do
+  serve "$alg" --key-id 2026-01 --claim iss=clinic-7
+  CIPHER=$alg KEY=$dir/$alg.key write_config 'TokenKeyID 2026-01' \
+    'TokenClaim iss clinic-7'
+  clear_results
+  print -d chart "$dir/a.pdf"
+  job_ends "$alg, key id and claim: a print is extracted" "$job" completed
+  is "$alg: no token was refused" "$(
+    jq -s 'map(select(.status==401))|length' "$SIM_LOG")" 0
+done
+
+echo a-token-from-somewhere > "$dir/token"
+chmod 640 "$dir/token"
+[ "$(id -u)" != 0 ] || chgrp "$run_group" "$dir/token"
+stop_sim
+SIM_AUTH=none start_sim --token-file "$dir/token"
+NO_TOKEN=1 write_config 'Token file' "TokenFile $dir/token"
+check 'Token file: the service greets' dx hello
+
+cat > "$dir/mint" << END
+#!/bin/sh
+echo '{"token": "a-token-from-somewhere", "expires": "2099-01-01T00:00:00Z"}'
+END
+chmod 755 "$dir/mint"
+NO_TOKEN=1 write_config 'Token command' "TokenCommand $dir/mint"
+check 'Token command: the service greets' dx hello
+
+# --- what is not -----------------------------------------------------------
+
+says() # TEXT PATTERN: hello fails and says so
+{
+  local said status
+  said=$(dx hello 2>&1)
+  status=$?
+  has "$1: hello says so" "$said" "$2"
+  is "$1: hello fails" "$([ "$status" -ge 64 ] && echo "64 or more")" \
+    '64 or more'
+}
+
+serve HS256 --skew 7200
+said=$(dx hello 2>&1)
+has 'a wrong clock: hello says by how much' "$said" '(71[0-9]{2}|7200) s|2 h'
+
+serve HS256
+BASE_URL=https://no-such-host.invalid write_config
+says 'a wrong name' 'no-such-host\.invalid.*(name|resolve|address)|(name|resolve).*no-such-host'
+BASE_URL=http://127.0.0.1:1 write_config
+says 'nobody there' 'connect'
+BASE_URL=https://${SIM_API#http://} write_config
+says 'no TLS there' 'TLS|SSL|certificate|connect'
+KEY=$dir/nothing write_config
+says 'no key' 'nothing'
+openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024 \
+  -out "$dir/short.key" 2> "$dir/openssl.err"
+chmod 640 "$dir/short.key"
+[ "$(id -u)" != 0 ] || chgrp "$run_group" "$dir/short.key"
+CIPHER=RS256 KEY=$dir/short.key write_config
+says 'a key of 1024 bits' '2048'
+make_key "$dir/other.key"
+KEY=$dir/other.key write_config
+says 'the wrong key' 'token'
+
+clear_results
+print -d chart "$dir/a.pdf"
+until_true queue_is_stopped chart
+check 'the wrong key stops the queue' queue_is_stopped chart
+has 'the wrong key: the queue says why' "$(queue_state chart)" 'token'
+is 'the wrong key: nothing was sent' \
+  "$(calls create '.status<400') $(calls put)" '0 0'
+is 'the wrong key: the job is kept' "$(job_state "$job")" pending
+
+write_config
+cupsenable chart
+job_ends 'with the right key the kept job is extracted' "$job" completed
+is 'and its values are there' "$(patients)" 'Ahrens Ann 1'

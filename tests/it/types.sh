@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+#
+# types.sh - every kind of document, one at a time, on its way from lp to the
+# results folder; and what is found there. Jobs of several documents live in
+# many.sh.
+. "$(dirname "$0")/lib.sh"
+
+one_job() # TEXT LP ARGUMENT...: prints, waits, expects one result
+{
+  local text=$1
+  shift
+  clear_results
+  print -d chart "$@"
+  job_ends "$text: the job is completed" "$job" completed
+  is "$text: one result and one manifest" "$(n_results) $(n_manifests)" '1 1'
+  result=$results/$(results | head -n 1)
+  manifest=$results/$(manifests | head -n 1)
+}
+
+mode_of() { stat -c %a "$1"; }
+manifest_has() { jq -c "$1" "$manifest"; }
+uploaded() { echo "$SIM_DATA/$(uploads | head -n 1)"; }
+pages_of() { qpdf --show-npages "$1"; }
+
+start_all
+folder_mode=$(mode_of "$results")
+chart_pdf "$dir/chart.pdf" José Müller 004711 'a second page'
+
+# --- a PDF -----------------------------------------------------------------
+
+one_job 'a PDF' -t 'Befund Müller / "A"' "$dir/chart.pdf"
+source=$(jq -r .results.source_id "$result")
+case_id=$(jq -r .results.id "$result")
+is "the chart's own values come back" \
+  "$(jq -c '.results.medical_data[]' "$result")" \
+  '{"patient_first_name":"José","patient_last_name":"Müller","patient_mrn":"004711","patient_dob":"3/7/1984","wbc_count":{"value":7.2,"measurement_unit":"10^3/uL","range":{"min":4,"max":11}},"hemoglobin":{"value":13.5,"measurement_unit":"g/dL","range":{"min":12,"max":15.5}}}'
+is 'results are named after source and case' "$(results) $(manifests)" \
+  "$source-$case_id.json $source.job.json"
+is 'results are for their group only' \
+  "$(mode_of "$result") $(mode_of "$manifest") $folder_mode" '640 640 2770'
+is "results have their folder's group" \
+  "$(stat -c %G "$result" "$manifest" | sort -u)" "$(stat -c %G "$results")"
+is 'nothing else lies in the results folder' "$(ls -A "$results" | wc -l)" 2
+is 'the manifest says what became of it' \
+  "$(manifest_has '[.schema,.outcome,.service,.source_id]')" \
+  "[1,\"extracted\",\"default\",\"$source\"]"
+is 'the manifest has the job' \
+  "$(manifest_has '[.job|.queue,.id,.user,.title]')" \
+  "[\"chart\",\"$job\",\"$(id -un)\",\"Befund Müller / \\\"A\\\"\"]"
+is 'the manifest has the uuid that CUPS gave' \
+  "$(manifest_has .job.uuid)" "\"$(job_value "$job" job-uuid)\""
+has 'the manifest has the key of the record' "$(manifest_has .job.key)" \
+  '^"[0-9a-f]{32}"$'
+is 'the manifest has the file that was uploaded' \
+  "$(manifest_has '[.files[]|[.document,.content_type,.pages,.bytes,.sha256]]')" \
+  "[[1,\"application/pdf\",2,$(stat -c %s "$(uploaded)"),\"$(sha256sum < "$(uploaded)" | cut -d ' ' -f 1)\"]]"
+is 'the manifest has the case, with the checksum of its file' \
+  "$(manifest_has '[.cases[]|[.case_id,.file,.bytes,.sha256]]')" \
+  "[[\"$case_id\",\"${result##*/}\",$(stat -c %s "$result"),\"$(sha256sum < "$result" | cut -d ' ' -f 1)\"]]"
+has 'times are RFC 3339 in UTC' \
+  "$(manifest_has '[.times|.received_at,.uploaded_at,.complete_at,.extracted_at]')" \
+  '^\[("20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z",?){4}\]$'
+is 'one source, one upload' "$(calls create) $(calls put)" '1 1'
+is 'an upload carries no token and a length' \
+  "$(jq -sc '[.[]|select(.call=="put")|.auth,.chunked,.expect]' "$SIM_LOG")" \
+  '[false,false,false]'
+is 'no call was refused' "$(jq -s 'map(select(.status>=400))|length' "$SIM_LOG")" 0
+is 'the pages are counted' "$(tail -n 1 "$cups/log/page_log")" \
+  "chart $job 2 total 2"
+is 'no document is left in the spool' \
+  "$(find "$spool/jobs" "$spool/incoming" -type f ! -name job.json ! -name lock)" ''
+
+body='{"status":200, "results": {"status":"complete","n":1.2300000000000000000001e400,"t":"\u00e9 é\/" ,"a":[0.10,-0]}}'
+faults "extract * body $body"
+one_job 'a strange answer' "$dir/chart.pdf"
+is 'the answer is kept byte for byte' "$(cat "$result"; echo .)" "$body."
+faults '#'
+
+# --- pictures, text, PostScript --------------------------------------------
+
+pdftoppm -png -r 50 -singlefile "$dir/chart.pdf" "$dir/scan"
+pdftoppm -jpeg -r 50 -singlefile "$dir/chart.pdf" "$dir/scan"
+
+one_job 'a PNG' "$dir/scan.png"
+check 'a PNG is uploaded as it is' cmp "$dir/scan.png" "$(uploaded)"
+is 'a PNG is registered as one' "$(manifest_has '.files[0]|[.content_type,.pages]')" \
+  '["image/png",1]'
+
+one_job 'a JPEG' "$dir/scan.jpg"
+check 'a JPEG is uploaded as it is' cmp "$dir/scan.jpg" "$(uploaded)"
+is 'a JPEG is registered as one' "$(manifest_has '.files[0].content_type')" \
+  '"image/jpeg"'
+
+printf 'Patient: Jane Roe\nMRN: 815\n' > "$dir/note.txt"
+one_job 'a text file' "$dir/note.txt"
+is 'a text file becomes a PDF' "$(manifest_has '.files[0]|[.content_type,.pages]')" \
+  '["application/pdf",1]'
+
+pdftops -q "$dir/chart.pdf" "$dir/chart.ps"
+one_job 'a PostScript file' "$dir/chart.ps"
+is 'PostScript becomes a PDF of as many pages' \
+  "$(manifest_has '.files[0]|[.content_type,.pages]')" '["application/pdf",2]'
+
+one_job 'standard input' - < "$dir/chart.pdf"
+is 'what comes through a pipe arrives' "$(patients)" 'Müller José 004711'
+
+# --- what the dialog can say -----------------------------------------------
+
+"$it/mkpdf" "$dir/five.pdf" 'MRN: 1' 'MRN: 2' 'MRN: 3' 'MRN: 4' 'MRN: 5'
+one_job 'page ranges' -o page-ranges=2,4 "$dir/five.pdf"
+is 'only the chosen pages leave the machine' \
+  "$(pages_of "$(uploaded)") $(pdftotext "$(uploaded)" - | tr -s '\f\n' ' ')" \
+  '2 MRN: 2 MRN: 4 '
+
+one_job 'three copies' -n 3 "$dir/chart.pdf"
+is 'copies do not multiply anything' \
+  "$(calls create) $(pages_of "$(uploaded)")" '1 2'

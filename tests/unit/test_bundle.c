@@ -1,0 +1,651 @@
+/*
+ * test_bundle.c - lib/bundle.c: what is an entry, and what is none.
+ */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/bundle.h"
+
+#define SUM_ABC                                                               \
+  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+#define DOCUMENT                                                              \
+  "DOCEXTRACT-BUNDLE 1\n"                                                     \
+  "Kind: document\n"                                                          \
+  "Type: application/pdf\n"                                                   \
+  "Origin: text/plain\n"                                                      \
+  "Name: chart%20%C3%A4.pdf\n"                                                \
+  "Pages: 3\n"                                                                \
+  "Grouping: together\n"                                                      \
+  "Length: 3\n"                                                               \
+  "SHA-256: " SUM_ABC "\n"                                                    \
+  "\n"                                                                        \
+  "abc"
+
+#define SHEET                                                                 \
+  "DOCEXTRACT-BUNDLE 1\n"                                                     \
+  "Kind: sheet\n"                                                             \
+  "Pages: 0\n"                                                                \
+  "Grouping: separate\n"                                                      \
+  "Length: 0\n"                                                               \
+  "\n"
+
+#define REFUSED                                                               \
+  "DOCEXTRACT-BUNDLE 1\n"                                                     \
+  "Kind: refused\n"                                                           \
+  "Name: x.pdf\n"                                                             \
+  "Pages: 0\n"                                                                \
+  "Grouping: separate\n"                                                      \
+  "Length: 0\n"                                                               \
+  "Reason: password it%20is%20password-protected\n"                           \
+  "\n"
+
+static const struct dx_entry document = {
+    .kind = DX_KIND_DOCUMENT,
+    .type = "application/pdf",
+    .origin = "text/plain",
+    .name = "chart \xC3\xA4.pdf",
+    .pages = 3,
+    .together = true,
+    .length = 3,
+    .sha256 = SUM_ABC,
+};
+
+/* A file in memory with these bytes, read from its beginning. */
+static int file_of(const char *bytes, size_t len)
+{
+  int fd = memfd_create("test", MFD_CLOEXEC);
+
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+  assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+  return fd;
+}
+
+static void content_of(int fd, struct dx_buf *buf)
+{
+  char bytes[4096];
+  ssize_t n;
+
+  assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+  while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+    dx_buf_add(buf, bytes, (size_t)n);
+}
+
+/* Reads all entries with their contents; *ret_count of them were good. */
+static enum dx_code read_all(const char *bytes, size_t len, int *ret_count)
+{
+  int fd = file_of(bytes, len);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_entry entry;
+  enum dx_code code;
+  bool end = false;
+
+  *ret_count = 0;
+  for (;;) {
+    code = dx_bundle_next(reader, &entry, &end, NULL);
+    if (code != DX_OK || end)
+      break;
+    code = dx_bundle_content(reader, -1, NULL);
+    if (code != DX_OK)
+      break;
+    ++*ret_count;
+  }
+  dx_bundle_reader_free(&reader);
+  assert_null(reader);
+  (void)close(fd);
+  return code;
+}
+
+static enum dx_code read_text(const char *text)
+{
+  int count;
+
+  return read_all(text, strlen(text), &count);
+}
+
+static void assert_same(const struct dx_entry *a, const struct dx_entry *b)
+{
+  assert_int_equal(a->kind, b->kind);
+  assert_string_equal(a->type, b->type);
+  assert_string_equal(a->origin, b->origin);
+  assert_string_equal(a->name, b->name);
+  assert_int_equal(a->pages, b->pages);
+  assert_int_equal(a->together, b->together);
+  assert_int_equal(a->length, b->length);
+  assert_string_equal(a->sha256, b->sha256);
+  assert_int_equal(a->reason, b->reason);
+  assert_string_equal(a->reason_text, b->reason_text);
+}
+
+static void entry_is_written_as_documented(void **state)
+{
+  struct dx_entry sheet = {.kind = DX_KIND_SHEET};
+  struct dx_entry refused = {.kind = DX_KIND_REFUSED,
+                             .name = "x.pdf",
+                             .reason = DX_REASON_PASSWORD,
+                             .reason_text = "it is password-protected"};
+  int out = file_of("", 0);
+  int in = file_of("abcdef", 6); /* what is behind Length stays */
+  struct dx_buf buf = {0};
+
+  (void)state;
+  assert_int_equal(lseek(in, 5, SEEK_SET), 5); /* the offset does not count */
+  assert_int_equal(dx_bundle_write(out, &document, in, NULL), DX_OK);
+  assert_int_equal(dx_bundle_write(out, &sheet, -1, NULL), DX_OK);
+  assert_int_equal(dx_bundle_write(out, &refused, -1, NULL), DX_OK);
+  content_of(out, &buf);
+  assert_string_equal(dx_buf_text(&buf), DOCUMENT SHEET REFUSED);
+  dx_buf_release(&buf);
+  (void)close(in);
+  (void)close(out);
+}
+
+static void entry_is_read_as_it_was_written(void **state)
+{
+  static const char text[] = DOCUMENT SHEET REFUSED;
+  int in = file_of(text, sizeof(text) - 1);
+  int out = file_of("", 0);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(in);
+  struct dx_entry entry;
+  struct dx_buf buf = {0};
+  bool end = true;
+
+  (void)state;
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
+  assert_false(end);
+  assert_same(&entry, &document);
+  assert_int_equal(dx_bundle_content(reader, out, NULL), DX_OK);
+  content_of(out, &buf);
+  assert_string_equal(dx_buf_text(&buf), "abc");
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
+  assert_int_equal(entry.kind, DX_KIND_SHEET);
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
+  assert_int_equal(entry.kind, DX_KIND_REFUSED);
+  assert_int_equal(entry.reason, DX_REASON_PASSWORD);
+  assert_string_equal(entry.reason_text, "it is password-protected");
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
+  assert_true(end);
+  dx_buf_release(&buf);
+  dx_bundle_reader_free(&reader);
+  (void)close(in);
+  (void)close(out);
+}
+
+static void long_names_and_texts_survive(void **state)
+{
+  struct dx_entry entry = {.kind = DX_KIND_REFUSED,
+                           .reason = DX_REASON_TROUBLE};
+  struct dx_entry back;
+  struct dx_bundle_reader *reader;
+  bool end;
+  int fd = file_of("", 0);
+
+  (void)state;
+  memset(entry.name, '%', sizeof(entry.name) - 1);
+  memset(entry.reason_text, ' ', sizeof(entry.reason_text) - 1);
+  assert_int_equal(dx_bundle_write(fd, &entry, -1, NULL), DX_OK);
+  assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+  reader = dx_bundle_reader_new(fd);
+  assert_int_equal(dx_bundle_next(reader, &back, &end, NULL), DX_OK);
+  assert_same(&back, &entry);
+  dx_bundle_reader_free(&reader);
+  (void)close(fd);
+}
+
+static void content_larger_than_any_buffer_survives(void **state)
+{
+  size_t len = 1000001;
+  char *bytes = malloc(len);
+  struct dx_entry entry = document, back;
+  struct dx_bundle_reader *reader;
+  struct dx_buf buf = {0};
+  int in, out = file_of("", 0), copy = file_of("", 0);
+  bool end;
+  size_t i;
+
+  (void)state;
+  assert_non_null(bytes);
+  for (i = 0; i < len; i++)
+    bytes[i] = (char)(i * 7 + i / 251);
+  entry.length = (int64_t)len;
+  assert_true(dx_sha256_of(bytes, len, entry.sha256));
+  in = file_of(bytes, len);
+  assert_int_equal(dx_bundle_write(out, &entry, in, NULL), DX_OK);
+  assert_int_equal(lseek(out, 0, SEEK_SET), 0);
+  reader = dx_bundle_reader_new(out);
+  assert_int_equal(dx_bundle_next(reader, &back, &end, NULL), DX_OK);
+  assert_int_equal(dx_bundle_content(reader, copy, NULL), DX_OK);
+  content_of(copy, &buf);
+  assert_int_equal(buf.len, len);
+  assert_memory_equal(buf.data, bytes, len);
+  dx_buf_release(&buf);
+  dx_bundle_reader_free(&reader);
+  free(bytes);
+  (void)close(in);
+  (void)close(out);
+  (void)close(copy);
+}
+
+/* Wherever the stream breaks off: good entries before, E_BUNDLE after. */
+static void stream_cut_anywhere_is_recognised(void **state)
+{
+  static const char text[] = DOCUMENT SHEET DOCUMENT;
+  size_t first = strlen(DOCUMENT), second = first + strlen(SHEET);
+  size_t len;
+  int count;
+
+  (void)state;
+  for (len = 0; len < sizeof(text); len++) {
+    bool whole = len == 0 || len == first || len == second ||
+                 len == sizeof(text) - 1;
+
+    assert_int_equal(read_all(text, len, &count),
+                     whole ? DX_OK : DX_E_BUNDLE);
+    assert_int_equal(count, (len >= first) + (len >= second) +
+                                (len == sizeof(text) - 1));
+  }
+}
+
+static void changed_content_is_recognised(void **state)
+{
+  char text[] = DOCUMENT;
+  size_t i;
+
+  (void)state;
+  for (i = 1; i <= 3; i++) {
+    text[sizeof(text) - 1 - i] ^= 1;
+    assert_int_equal(read_text(text), DX_E_BUNDLE);
+    text[sizeof(text) - 1 - i] ^= 1;
+  }
+  assert_int_equal(read_text(text), DX_OK);
+}
+
+/* A filter that was killed: the next frame looks like its remainder. */
+static void next_frame_is_no_content(void **state)
+{
+  static const char killed[] = "DOCEXTRACT-BUNDLE 1\nKind: document\n"
+                               "Type: application/pdf\nName: a.pdf\nPages: 1\n"
+                               "Grouping: separate\nLength: 100\n"
+                               "SHA-256: " SUM_ABC "\n\nhalf of it";
+
+  char text[sizeof(killed) + sizeof(DOCUMENT)];
+
+  (void)state;
+  (void)snprintf(text, sizeof(text), "%s%s", killed, DOCUMENT);
+  assert_int_equal(read_text(text), DX_E_BUNDLE);
+}
+
+#define HEAD "DOCEXTRACT-BUNDLE 1\n"
+#define DOC_REST                                                              \
+  "Pages: 1\nGrouping: separate\nLength: 3\nSHA-256: " SUM_ABC "\n\nabc"
+#define TYPE "Type: image/png\n"
+#define NAME "Name: a.png\n"
+#define KIND "Kind: document\n"
+#define NOTHING "Grouping: separate\nLength: 0\n"
+
+static const struct {
+  const char *what;
+  const char *text;
+  enum dx_code code;
+} headers[] = {
+    {"the smallest document", HEAD KIND TYPE NAME DOC_REST, DX_OK},
+    {"unknown keys", HEAD KIND "New: x\nNew: x\n" TYPE NAME DOC_REST, DX_OK},
+    {"the smallest sheet", HEAD "Kind: sheet\n" NOTHING "\n", DX_OK},
+    {"reason without text",
+     HEAD "Kind: refused\n" NOTHING "Reason: damaged \n\n", DX_OK},
+    {"reason of a newer filter",
+     HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n",
+     DX_OK},
+    {"a raw PDF", "%PDF-1.4\n", DX_E_BUNDLE},
+    {"a raw PDF without lines", "%PDF-1.4", DX_E_BUNDLE},
+    {"a newline before", "\n" HEAD KIND TYPE NAME DOC_REST, DX_E_BUNDLE},
+    {"another version", "DOCEXTRACT-BUNDLE 2\n" KIND TYPE NAME DOC_REST,
+     DX_E_BUNDLE},
+    {"carriage returns", "DOCEXTRACT-BUNDLE 1\r\n", DX_E_BUNDLE},
+    {"no kind", HEAD TYPE NAME DOC_REST, DX_E_BUNDLE},
+    {"unknown kind", HEAD "Kind: thing\n" NOTHING "\n", DX_E_BUNDLE},
+    {"missing is for journals", HEAD "Kind: missing\n" NOTHING "\n",
+     DX_E_BUNDLE},
+    {"no type", HEAD KIND NAME DOC_REST, DX_E_BUNDLE},
+    {"unknown type", HEAD KIND NAME "Type: text/html\n" DOC_REST, DX_E_BUNDLE},
+    {"no name", HEAD KIND TYPE DOC_REST, DX_E_BUNDLE},
+    {"empty name", HEAD KIND TYPE "Name: \n" DOC_REST, DX_E_BUNDLE},
+    {"a slash", HEAD KIND TYPE "Name: a%2Fb.png\n" DOC_REST, DX_E_BUNDLE},
+    {"a newline in the name", HEAD KIND TYPE "Name: a%0Ab\n" DOC_REST,
+     DX_E_BUNDLE},
+    {"a NUL in the name", HEAD KIND TYPE "Name: a%00b\n" DOC_REST,
+     DX_E_BUNDLE},
+    {"no UTF-8", HEAD KIND TYPE "Name: a%FF\n" DOC_REST, DX_E_BUNDLE},
+    {"half an escape", HEAD KIND TYPE "Name: a%2\n" DOC_REST, DX_E_BUNDLE},
+    {"a key twice", HEAD KIND TYPE NAME NAME DOC_REST, DX_E_BUNDLE},
+    {"no colon", HEAD KIND "Kind document\n" TYPE NAME DOC_REST, DX_E_BUNDLE},
+    {"no key", HEAD KIND ": x\n" TYPE NAME DOC_REST, DX_E_BUNDLE},
+    {"document without bytes",
+     HEAD KIND TYPE NAME "Pages: 1\nGrouping: separate\nLength: 0\n\n",
+     DX_E_BUNDLE},
+    {"document without pages",
+     HEAD KIND TYPE NAME "Grouping: separate\nLength: 3\nSHA-256: " SUM_ABC
+                         "\n\nabc",
+     DX_E_BUNDLE},
+    {"negative length",
+     HEAD "Kind: sheet\nGrouping: separate\nLength: -1\n\n", DX_E_BUNDLE},
+    {"no number", HEAD "Kind: sheet\nGrouping: separate\nLength: 1x\n\n",
+     DX_E_BUNDLE},
+    {"no number at all", HEAD "Kind: sheet\nGrouping: separate\nLength: \n\n",
+     DX_E_BUNDLE},
+    {"absurd length",
+     HEAD "Kind: sheet\nGrouping: separate\nLength: 99999999999999999999\n\n",
+     DX_E_BUNDLE},
+    {"absurd pages",
+     HEAD "Kind: sheet\n" NOTHING "Pages: 2147483648\n\n", DX_E_BUNDLE},
+    {"bytes of a sheet",
+     HEAD "Kind: sheet\nGrouping: separate\nLength: 3\n\nabc", DX_E_BUNDLE},
+    {"no grouping", HEAD "Kind: sheet\nLength: 0\n\n", DX_E_BUNDLE},
+    {"unknown grouping", HEAD "Kind: sheet\nGrouping: some\nLength: 0\n\n",
+     DX_E_BUNDLE},
+    {"no length", HEAD "Kind: sheet\nGrouping: separate\n\n", DX_E_BUNDLE},
+    {"refused without reason", HEAD "Kind: refused\n" NOTHING "\n",
+     DX_E_BUNDLE},
+    {"sheet with a reason",
+     HEAD "Kind: sheet\n" NOTHING "Reason: damaged x\n\n", DX_E_BUNDLE},
+    {"no word", HEAD "Kind: refused\n" NOTHING "Reason:  text\n\n",
+     DX_E_BUNDLE},
+    {"a word only", HEAD "Kind: refused\n" NOTHING "Reason: damaged\n\n",
+     DX_E_BUNDLE},
+    {"control characters in the reason",
+     HEAD "Kind: refused\n" NOTHING "Reason: damaged a%0Ab\n\n", DX_E_BUNDLE},
+    {"capital checksum",
+     HEAD KIND TYPE NAME
+     "Pages: 1\nGrouping: separate\nLength: 3\nSHA-256: "
+     "BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD"
+     "\n\nabc",
+     DX_E_BUNDLE},
+};
+
+static void header_is_an_entry_or_none(void **state)
+{
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+    if (read_text(headers[i].text) != headers[i].code)
+      fail_msg("%s", headers[i].what);
+}
+
+static void header_with_a_nul_byte_is_none(void **state)
+{
+  static const char text[] = HEAD "Kind: sheet\0\n" NOTHING "\n";
+  int count;
+
+  (void)state;
+  assert_int_equal(read_all(text, sizeof(text) - 1, &count), DX_E_BUNDLE);
+}
+
+static void newer_reason_keeps_its_text(void **state)
+{
+  static const char text[] =
+      HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n";
+  int fd = file_of(text, sizeof(text) - 1);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_entry entry;
+  bool end;
+
+  (void)state;
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
+  assert_int_equal(entry.reason, DX_REASON_TROUBLE);
+  assert_string_equal(entry.reason_text, "it is odd");
+  dx_bundle_reader_free(&reader);
+  (void)close(fd);
+}
+
+/* A sheet with one more line of `len` bytes, and `more` short ones. */
+static enum dx_code read_with_lines(size_t len, int more)
+{
+  struct dx_buf buf = {0};
+  enum dx_code code;
+  int i;
+
+  dx_buf_puts(&buf, HEAD "Kind: sheet\n" NOTHING "X: ");
+  while (len-- > 3)
+    dx_buf_puts(&buf, "x");
+  dx_buf_puts(&buf, "\n");
+  for (i = 0; i < more; i++)
+    dx_buf_puts(&buf, "X: x\n");
+  dx_buf_puts(&buf, "\n");
+  code = read_text(dx_buf_text(&buf));
+  dx_buf_release(&buf);
+  return code;
+}
+
+static void header_has_limits(void **state)
+{
+  (void)state;
+  assert_int_equal(read_with_lines(4095, 0), DX_OK);
+  assert_int_equal(read_with_lines(4096, 0), DX_E_BUNDLE);
+  assert_int_equal(read_with_lines(100000, 0), DX_E_BUNDLE);
+  assert_int_equal(read_with_lines(10, 27), DX_OK); /* 32 with the others */
+  assert_int_equal(read_with_lines(10, 28), DX_E_BUNDLE);
+}
+
+static void nothing_follows_a_failure(void **state)
+{
+  static const char text[] = SHEET "garbage\n" SHEET;
+  int fd = file_of(text, sizeof(text) - 1);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_entry entry;
+  struct dx_err first, again;
+  bool end;
+
+  (void)state;
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, &first), DX_OK);
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, &first), DX_E_BUNDLE);
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, &again), DX_E_BUNDLE);
+  assert_string_equal(again.text, first.text);
+  assert_int_equal(dx_bundle_content(reader, -1, &again), DX_E_BUNDLE);
+  dx_bundle_reader_free(&reader);
+  (void)close(fd);
+}
+
+static void content_nobody_wants_is_skipped_and_checked(void **state)
+{
+  char text[] = DOCUMENT SHEET;
+  struct dx_bundle_reader *reader;
+  struct dx_entry entry;
+  bool end;
+  int round;
+
+  (void)state;
+  for (round = 0; round < 2; round++) {
+    int fd = file_of(text, sizeof(text) - 1);
+
+    reader = dx_bundle_reader_new(fd);
+    assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
+    assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL),
+                     round == 0 ? DX_OK : DX_E_BUNDLE);
+    dx_bundle_reader_free(&reader);
+    (void)close(fd);
+    text[strlen(DOCUMENT) - 1] ^= 1;
+  }
+}
+
+static void content_that_cannot_be_stored_is_local_trouble(void **state)
+{
+  int fd = file_of(DOCUMENT, strlen(DOCUMENT));
+  int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_entry entry;
+  struct dx_err err;
+  bool end;
+
+  (void)state;
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
+  assert_int_equal(dx_bundle_content(reader, full, &err), DX_E_SPACE);
+  assert_int_equal(err.sys_errno, ENOSPC);
+  dx_bundle_reader_free(&reader);
+  (void)close(full);
+  (void)close(fd);
+}
+
+/* Feeds a pipe byte by byte, from the hook: the slowest writer there is. */
+struct feeder {
+  int fd;
+  const char *text;
+  int calls;
+};
+
+static enum dx_code feed(void *ctx, int fd, struct dx_err *err)
+{
+  struct feeder *feeder = ctx;
+
+  (void)fd;
+  (void)err;
+  feeder->calls++;
+  if (*feeder->text != '\0')
+    assert_int_equal(write(feeder->fd, feeder->text++, 1), 1);
+  else
+    (void)close(feeder->fd);
+  return DX_OK;
+}
+
+static void slow_writer_is_understood(void **state)
+{
+  struct feeder feeder = {-1, DOCUMENT SHEET, 0};
+  struct dx_bundle_reader *reader;
+  struct dx_entry entry;
+  bool end = false;
+  int ends[2], count = 0;
+
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  feeder.fd = ends[1];
+  reader = dx_bundle_reader_new(ends[0]);
+  dx_bundle_reader_wait(reader, feed, &feeder);
+  while (dx_bundle_next(reader, &entry, &end, NULL) == DX_OK && !end)
+    count++;
+  assert_true(end);
+  assert_int_equal(count, 2);
+  assert_int_equal(feeder.calls, strlen(DOCUMENT SHEET) + 1);
+  dx_bundle_reader_free(&reader);
+  (void)close(ends[0]);
+}
+
+static enum dx_code give_up(void *ctx, int fd, struct dx_err *err)
+{
+  (void)ctx;
+  (void)fd;
+  return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+}
+
+static void hook_can_end_the_reading(void **state)
+{
+  int fd = file_of(SHEET, strlen(SHEET));
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_entry entry;
+  bool end;
+
+  (void)state;
+  dx_bundle_reader_wait(reader, give_up, NULL);
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_E_STOPPED);
+  dx_bundle_reader_free(&reader);
+  (void)close(fd);
+}
+
+static void writer_refuses_what_the_reader_would(void **state)
+{
+  struct dx_entry entry = document;
+  int out = file_of("", 0);
+
+  (void)state;
+  entry.kind = DX_KIND_MISSING;
+  assert_int_equal(dx_bundle_write(out, &entry, -1, NULL), DX_E_ARG);
+  entry = document;
+  entry.sha256[0] = '\0';
+  assert_int_equal(dx_bundle_write(out, &entry, -1, NULL), DX_E_ARG);
+  entry = document;
+  memcpy(entry.origin, "a\nb", 4);
+  assert_int_equal(dx_bundle_write(out, &entry, -1, NULL), DX_E_ARG);
+  entry = document;
+  entry.pages = 0;
+  assert_int_equal(dx_bundle_write(out, &entry, -1, NULL), DX_E_ARG);
+  assert_int_equal(lseek(out, 0, SEEK_END), 0);
+  (void)close(out);
+}
+
+static void writer_notices_what_went_wrong(void **state)
+{
+  int in = file_of("ab", 2); /* one byte is missing */
+  int out = file_of("", 0);
+  struct dx_err err;
+  int ends[2];
+
+  (void)state;
+  assert_int_equal(dx_bundle_write(out, &document, in, &err), DX_E_IO);
+  (void)signal(SIGPIPE, SIG_IGN);
+  assert_int_equal(pipe(ends), 0);
+  (void)close(ends[0]);
+  assert_int_equal(dx_bundle_write(ends[1], &document, in, &err), DX_E_IO);
+  assert_int_equal(err.sys_errno, EPIPE);
+  (void)close(ends[1]);
+  (void)close(out);
+  (void)close(in);
+}
+
+/* They stand in journals: a change would make old ones unreadable. */
+static void words_are_frozen(void **state)
+{
+  static const char *const reasons[DX_REASON_COUNT] = {
+      "",         "password",  "damaged",      "empty",  "no-pages",
+      "type",     "too-large", "no-separator", "trouble"};
+  static const char *const kinds[DX_KIND_COUNT] = {"document", "sheet",
+                                                   "refused", "missing"};
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_REASON_COUNT; i++) {
+    assert_string_equal(dx_reason_word((enum dx_reason)i), reasons[i]);
+    assert_int_equal(dx_reason_by_word(reasons[i]), i);
+    assert_non_null(dx_reason_text((enum dx_reason)i));
+  }
+  for (i = 0; i < DX_KIND_COUNT; i++) {
+    assert_string_equal(dx_kind_word((enum dx_kind)i), kinds[i]);
+    assert_int_equal(dx_kind_by_word(kinds[i]), i);
+  }
+  assert_int_equal(dx_reason_by_word("odd"), DX_REASON_COUNT);
+  assert_int_equal(dx_kind_by_word("odd"), DX_KIND_COUNT);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(entry_is_written_as_documented),
+      cmocka_unit_test(entry_is_read_as_it_was_written),
+      cmocka_unit_test(long_names_and_texts_survive),
+      cmocka_unit_test(content_larger_than_any_buffer_survives),
+      cmocka_unit_test(stream_cut_anywhere_is_recognised),
+      cmocka_unit_test(changed_content_is_recognised),
+      cmocka_unit_test(next_frame_is_no_content),
+      cmocka_unit_test(header_is_an_entry_or_none),
+      cmocka_unit_test(header_with_a_nul_byte_is_none),
+      cmocka_unit_test(newer_reason_keeps_its_text),
+      cmocka_unit_test(header_has_limits),
+      cmocka_unit_test(nothing_follows_a_failure),
+      cmocka_unit_test(content_nobody_wants_is_skipped_and_checked),
+      cmocka_unit_test(content_that_cannot_be_stored_is_local_trouble),
+      cmocka_unit_test(slow_writer_is_understood),
+      cmocka_unit_test(hook_can_end_the_reading),
+      cmocka_unit_test(writer_refuses_what_the_reader_would),
+      cmocka_unit_test(writer_notices_what_went_wrong),
+      cmocka_unit_test(words_are_frozen),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+/*
+ * test_cli.c - the parts of the command that can be asked alone: exit
+ * statuses, whom a proxy makes us reach, whether docextractd runs, and the
+ * types that are told by their bytes. The rest is in tests/cli.
+ */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/reach.h"
+#include "lib/kind.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Scripts rely on the numbers: they are written out here. */
+static void every_class_has_its_exit_status(void **state)
+{
+  static const struct {
+    enum dx_class cls;
+    int status;
+  } expected[] = {
+      {DX_CL_DONE, 0},      {DX_CL_NOT_YET, 75}, {DX_CL_TRANSIENT, 75},
+      {DX_CL_RATE, 75},     {DX_CL_TOKEN, 77},   {DX_CL_REFUSED, 65},
+      {DX_CL_CONFIG, 78},   {DX_CL_GONE, 69},    {DX_CL_LOCAL, 74},
+      {DX_CL_OVERDUE, 75},  {DX_CL_STOPPED, 75}, {DX_CL_INTERNAL, 70},
+  };
+  size_t i;
+
+  (void)state;
+  assert_int_equal(COUNT(expected), DX_CL_COUNT);
+  for (i = 0; i < COUNT(expected); i++) {
+    assert_int_equal(expected[i].cls, i);
+    assert_int_equal(cli_exit_status(expected[i].cls), expected[i].status);
+  }
+}
+
+static void with_a_proxy_it_is_the_proxy_that_is_reached(void **state)
+{
+  static const struct {
+    const char *proxy;
+    const char *host;
+    int port;
+  } cases[] = {
+      {NULL, "service.example", 8443},
+      {"http://proxy:3128", "proxy", 3128},
+      {"http://proxy:3128/", "proxy", 3128},
+      {"http://proxy", "proxy", 1080}, /* what libcurl takes */
+      {"https://proxy/", "proxy", 443},
+      {"http://[::1]:3128", "::1", 3128},
+      {"http://[::1]", "::1", 1080},
+  };
+  struct dx_service service = {.host = (char *)(uintptr_t) "service.example",
+                               .port = 8443};
+  struct reach reach;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < COUNT(cases); i++) {
+    service.proxy = (char *)(uintptr_t)cases[i].proxy;
+    reach_begin(&service, &reach);
+    assert_string_equal(reach.host, cases[i].host);
+    assert_int_equal(reach.port, cases[i].port);
+    assert_int_equal(reach.proxy, cases[i].proxy != NULL);
+    reach_end(&reach);
+  }
+}
+
+static void types_are_told_by_bytes(void **state)
+{
+  static const struct {
+    const char *bytes;
+    size_t len;
+    const char *type;
+  } cases[] = {
+      {"%PDF-1.4\n", 9, "application/pdf"},
+      {"\xEF\xBB\xBF\r\n%PDF-1.7", 13, "application/pdf"},
+      {"%PDF", 4, NULL},
+      {"\xFF\xD8\xFF\xE0", 4, "image/jpeg"},
+      {"\xFF\xD8", 2, NULL},
+      {"\x89PNG\r\n\x1A\n", 8, "image/png"},
+      {"\x89PNG\r\n\x1A", 7, NULL},
+      {"GIF89a", 6, NULL},
+      {"", 0, NULL},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < COUNT(cases); i++) {
+    const char *type = dx_kind_of_bytes(cases[i].bytes, cases[i].len);
+
+    if (cases[i].type == NULL)
+      assert_null(type);
+    else
+      assert_string_equal(type, cases[i].type);
+  }
+}
+
+static void a_pdf_begins_within_the_first_1024_bytes(void **state)
+{
+  char bytes[2048];
+
+  (void)state;
+  memset(bytes, ' ', sizeof(bytes));
+  memcpy(bytes + 1019, "%PDF-", 5);
+  assert_non_null(dx_kind_of_bytes(bytes, sizeof(bytes)));
+  memcpy(bytes + 1019, " %PDF-", 6);
+  assert_null(dx_kind_of_bytes(bytes, sizeof(bytes)));
+}
+
+/* A process that holds the lock until the returned descriptor is closed. */
+static pid_t start_holder(const char *path, int *ret_fd)
+{
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  int ready[2], end[2];
+  char byte;
+  pid_t pid;
+
+  assert_int_equal(pipe(ready), 0);
+  assert_int_equal(pipe(end), 0);
+  pid = fork();
+  if (pid == 0) {
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+    (void)close(end[1]);
+    if (fd < 0 || fcntl(fd, F_SETLK, &lock) < 0 || write(ready[1], "", 1) != 1)
+      _exit(1);
+    (void)!read(end[0], &byte, 1);
+    _exit(0);
+  }
+  (void)close(ready[1]);
+  (void)close(end[0]);
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  (void)close(ready[0]);
+  *ret_fd = end[1];
+  return pid;
+}
+
+static void docextractd_runs_while_its_lock_is_held(void **state)
+{
+  char dir[] = "/tmp/dx-cli.XXXXXX";
+  char path[64];
+  int status, fd;
+  pid_t pid;
+
+  (void)state;
+  assert_non_null(mkdtemp(dir));
+  (void)snprintf(path, sizeof(path), "%s/docextractd.lock", dir);
+  assert_false(cli_daemon_runs(dir));
+  pid = start_holder(path, &fd);
+  assert_true(cli_daemon_runs(dir));
+  (void)close(fd);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+  assert_false(cli_daemon_runs(dir)); /* the file alone says nothing */
+  (void)unlink(path);
+  (void)rmdir(dir);
+  assert_false(cli_daemon_runs(dir));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_class_has_its_exit_status),
+      cmocka_unit_test(with_a_proxy_it_is_the_proxy_that_is_reached),
+      cmocka_unit_test(types_are_told_by_bytes),
+      cmocka_unit_test(a_pdf_begins_within_the_first_1024_bytes),
+      cmocka_unit_test(docextractd_runs_while_its_lock_is_held),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,369 @@
+/*
+ * test_filter.c - the filter's parts that can be tested without a document:
+ * names, images, options. The whole is tested by tests/filter/filter_test.sh.
+ */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "filter/image.h"
+#include "filter/name.h"
+#include "filter/options.h"
+#include "lib/buf.h"
+#include "lib/utf8.h"
+
+/* Names */
+
+#define FFFD "\xEF\xBF\xBD" /* U+FFFD, the replacement character */
+
+static const struct {
+  const char *title;
+  const char *extension;
+  const char *name;
+} names[] = {
+    {"chart", ".pdf", "chart.pdf"},
+    {"chart.pdf", ".pdf", "chart.pdf"},
+    {"chart.PDF", ".pdf", "chart.pdf"},
+    {"chart.odt", ".pdf", "chart.pdf"},
+    {"chart.pdf.txt", ".pdf", "chart.pdf"},
+    {"scan.jpeg", ".jpg", "scan.jpg"},
+    {"scan.png", ".pdf", "scan.pdf"},
+    {"Dr. Smith", ".pdf", "Dr. Smith.pdf"},
+    {"Labs 3.5", ".pdf", "Labs 3.5.pdf"},
+    {"10/03/2026 labs", ".pdf", "10-03-2026 labs.pdf"},
+    {"a\\b", ".pdf", "a-b.pdf"},
+    {"../../etc/passwd", ".pdf", "-..-etc-passwd.pdf"},
+    {"..", ".pdf", "document.pdf"},
+    {"", ".pdf", "document.pdf"},
+    {" ", ".png", "document.png"},
+    {".pdf", ".pdf", "document.pdf"},
+    {".hidden", ".pdf", "hidden.pdf"},
+    {"two\nlines\x7F", ".pdf", "two lines.pdf"},
+    {"B\xC3\xBCro \xF0\x9F\xA9\xBA.doc", ".pdf",
+     "B\xC3\xBCro \xF0\x9F\xA9\xBA.pdf"},
+    {"caf\xE9", ".pdf", "caf" FFFD ".pdf"},
+    {"\xC0\xAF", ".pdf", FFFD FFFD ".pdf"},
+    {"\xE0\x80\xAF", ".pdf", FFFD FFFD FFFD ".pdf"}, /* overlong */
+    {"\xF0\x80\x80\xAF", ".pdf", FFFD FFFD FFFD FFFD ".pdf"},
+    {"\xED\xA0\x80", ".pdf", FFFD FFFD FFFD ".pdf"}, /* a surrogate */
+    {"\xF4\x90\x80\x80", ".pdf", FFFD FFFD FFFD FFFD ".pdf"},
+    {"a\xC2\x85z", ".pdf", "a z.pdf"},
+    {"$(reboot) 'x' \"y\"", ".pdf", "$(reboot) 'x' \"y\".pdf"},
+};
+
+static void title_becomes_a_name(void **state)
+{
+  char name[DX_NAME_BYTES];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    name_from_title(names[i].title, names[i].extension, name);
+    assert_string_equal(name, names[i].name);
+  }
+}
+
+/* Whatever the length and wherever the cut: whole characters, 255 bytes. */
+static void long_title_is_cut_at_a_character(void **state)
+{
+  char title[2000], name[DX_NAME_BYTES];
+  size_t shift, i;
+
+  (void)state;
+  for (shift = 0; shift < 4; shift++) {
+    memset(title, 'x', shift);
+    for (i = shift; i + 4 < sizeof(title); i += 4)
+      memcpy(title + i, "\xF0\x9F\xA9\xBA", 4);
+    title[i] = '\0';
+    name_from_title(title, ".pdf", name);
+    assert_true(strlen(name) <= 255 && strlen(name) > 250);
+    assert_true(dx_utf8_is_plain(name));
+    assert_string_equal(name + strlen(name) - 4, ".pdf");
+  }
+}
+
+static void long_title_loses_its_ending_first(void **state)
+{
+  char title[300], name[DX_NAME_BYTES];
+
+  (void)state;
+  memset(title, 'x', 251);
+  memcpy(title + 251, ".odt", 5);
+  name_from_title(title, ".pdf", name);
+  assert_int_equal(strlen(name), 255);
+  assert_string_equal(name + 250, "x.pdf");
+}
+
+/* Images */
+
+static int file_of(const void *bytes, size_t len)
+{
+  int fd = memfd_create("test", MFD_CLOEXEC);
+
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+  return fd;
+}
+
+static bool jpeg_is_whole(const void *bytes, size_t len)
+{
+  int fd = file_of(bytes, len);
+  bool whole = image_jpeg_is_whole(fd);
+
+  (void)close(fd);
+  return whole;
+}
+
+static bool png_is_whole(const void *bytes, size_t len)
+{
+  int fd = file_of(bytes, len);
+  bool whole = image_png_is_whole(fd);
+
+  (void)close(fd);
+  return whole;
+}
+
+#define SOI "\xFF\xD8"
+#define APP1 "\xFF\xE1\x00\x06\xFF\xD9!!" /* holds what looks like an end */
+#define SOF "\xFF\xC2\x00\x0B\x08\x00\x01\x00\x01\x01\x01\x11\x00"
+#define DHT "\xFF\xC4\x00\x04\x00\x00"
+#define SOS "\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00"
+#define SCAN "\x12\xFF\x00\x34\xFF\xD0\x56" /* a stuffed byte, a restart */
+#define EOI "\xFF\xD9"
+#define JPEG SOI APP1 SOF DHT SOS SCAN "\xFF\xFF" DHT SOS SCAN EOI
+
+static void jpeg_is_whole_only_with_its_end(void **state)
+{
+  static const char jpeg[] = JPEG;
+  size_t len;
+
+  (void)state;
+  for (len = 0; len < sizeof(jpeg) - 1; len++)
+    assert_false(jpeg_is_whole(jpeg, len));
+  assert_true(jpeg_is_whole(jpeg, sizeof(jpeg) - 1));
+}
+
+static void jpeg_may_have_a_tail(void **state)
+{
+  static const char jpeg[] = JPEG "\0\0\0SEFT";
+
+  (void)state;
+  assert_true(jpeg_is_whole(jpeg, sizeof(jpeg) - 1));
+}
+
+static void jpeg_needs_frame_and_scan(void **state)
+{
+  static const char no_frame[] = SOI SOS SCAN EOI;
+  static const char no_scan[] = SOI SOF EOI;
+  static const char short_segment[] = SOI SOF "\xFF\xE1\x00\x01" SOS SCAN EOI;
+  static const char two_starts[] = SOI SOF SOI SOS SCAN EOI;
+
+  (void)state;
+  assert_false(jpeg_is_whole(no_frame, sizeof(no_frame) - 1));
+  assert_false(jpeg_is_whole(no_scan, sizeof(no_scan) - 1));
+  assert_false(jpeg_is_whole(short_segment, sizeof(short_segment) - 1));
+  assert_false(jpeg_is_whole(two_starts, sizeof(two_starts) - 1));
+}
+
+static void add_number(struct dx_buf *buf, uint32_t number)
+{
+  const unsigned char bytes[] = {
+      (unsigned char)(number >> 24), (unsigned char)(number >> 16),
+      (unsigned char)(number >> 8), (unsigned char)number};
+
+  dx_buf_add(buf, bytes, sizeof(bytes));
+}
+
+static void add_chunk(struct dx_buf *buf, const char *type, size_t len)
+{
+  size_t start = buf->len + 4;
+
+  add_number(buf, (uint32_t)len);
+  dx_buf_puts(buf, type);
+  while (len-- > 0)
+    dx_buf_puts(buf, "d");
+  add_number(buf, (uint32_t)crc32(0, (const Bytef *)buf->data + start,
+                                  (uInt)(buf->len - start)));
+}
+
+/* Larger than the reader's window, if `data` says so. */
+static void make_png(struct dx_buf *buf, size_t data)
+{
+  dx_buf_add(buf, "\x89PNG\r\n\x1A\n", 8);
+  add_chunk(buf, "IHDR", 13);
+  add_chunk(buf, "tEXt", 5);
+  add_chunk(buf, "IDAT", data);
+  add_chunk(buf, "IEND", 0);
+}
+
+static void png_is_whole_only_with_its_end(void **state)
+{
+  struct dx_buf buf = {0};
+  size_t len;
+
+  (void)state;
+  make_png(&buf, 40);
+  for (len = 0; len < buf.len; len++)
+    assert_false(png_is_whole(buf.data, len));
+  assert_true(png_is_whole(buf.data, buf.len));
+  dx_buf_puts(&buf, "a tail");
+  assert_true(png_is_whole(buf.data, buf.len));
+  dx_buf_release(&buf);
+}
+
+/* All but IHDR's and IDAT's meaning is covered by a checksum. */
+static void png_with_any_changed_byte_is_damaged(void **state)
+{
+  struct dx_buf buf = {0};
+  size_t i;
+
+  (void)state;
+  make_png(&buf, 40);
+  for (i = 0; i < buf.len; i++) {
+    buf.data[i] ^= 1;
+    assert_false(png_is_whole(buf.data, buf.len));
+    buf.data[i] ^= 1;
+  }
+  dx_buf_release(&buf);
+}
+
+static void large_png_is_read_in_pieces(void **state)
+{
+  struct dx_buf buf = {0};
+
+  (void)state;
+  make_png(&buf, 200000);
+  assert_true(png_is_whole(buf.data, buf.len));
+  assert_false(png_is_whole(buf.data, buf.len - 1));
+  dx_buf_release(&buf);
+}
+
+static void png_needs_data(void **state)
+{
+  struct dx_buf buf = {0};
+
+  (void)state;
+  dx_buf_add(&buf, "\x89PNG\r\n\x1A\n", 8);
+  add_chunk(&buf, "IHDR", 13);
+  add_chunk(&buf, "IEND", 0);
+  assert_false(png_is_whole(buf.data, buf.len));
+  dx_buf_release(&buf);
+}
+
+/* Options */
+
+/* A PPD like ours, with these defaults. Removed by the caller. */
+static void make_ppd(char path[], const char *grouping, const char *separators)
+{
+  int fd;
+  FILE *file;
+
+  (void)strcpy(path, "/tmp/test_filter.XXXXXX");
+  fd = mkstemp(path);
+  assert_true(fd >= 0);
+  file = fdopen(fd, "w");
+  assert_non_null(file);
+  (void)fprintf(file,
+                "*PPD-Adobe: \"4.3\"\n*FormatVersion: \"4.3\"\n"
+                "*FileVersion: \"1.0\"\n*LanguageVersion: English\n"
+                "*LanguageEncoding: ISOLatin1\n*PCFileName: \"X.PPD\"\n"
+                "*Product: \"(x)\"\n*PSVersion: \"(3010.000) 0\"\n"
+                "*Manufacturer: \"x\"\n*ModelName: \"x\"\n"
+                "*ShortNickName: \"x\"\n*NickName: \"x\"\n"
+                "*OpenUI *DocumentGrouping: PickOne\n"
+                "*DefaultDocumentGrouping: %s\n"
+                "*DocumentGrouping Separate: \"\"\n"
+                "*DocumentGrouping Together: \"\"\n"
+                "*CloseUI: *DocumentGrouping\n"
+                "*OpenUI *CaseSeparators: PickOne\n"
+                "*DefaultCaseSeparators: %s\n"
+                "*CaseSeparators None: \"\"\n"
+                "*CaseSeparators Every1: \"\"\n"
+                "*CaseSeparators Every10: \"\"\n"
+                "*CloseUI: *CaseSeparators\n"
+                "*CustomCaseSeparators True: \"pop\"\n"
+                "*ParamCustomCaseSeparators Pages: 1 int 1 1000\n",
+                grouping, separators);
+  assert_int_equal(fclose(file), 0);
+}
+
+static const struct {
+  const char *grouping; /* of the PPD */
+  const char *separators;
+  const char *text; /* of the job */
+  bool wrong;
+  bool together;
+  int every;
+} jobs[] = {
+    {"Separate", "None", "", false, false, 0},
+    {"Separate", "None", "copies=3 page-ranges=1-2", false, false, 0},
+    {"Separate", "None", "DocumentGrouping=Together", false, true, 0},
+    {"Separate", "None", "documentgrouping=together", false, true, 0},
+    {"Together", "Every10", "", false, true, 10},
+    {"Together", "Every10", "DocumentGrouping=Separate CaseSeparators=None",
+     false, false, 0},
+    {"Separate", "Custom.7", "", false, false, 7},
+    {"Separate", "None", "CaseSeparators=Every1", false, false, 1},
+    {"Separate", "None", "CaseSeparators=Custom.1000", false, false, 1000},
+    {"Separate", "None", "CaseSeparators={Pages=12}", false, false, 12},
+    {"Separate", "None", "CaseSeparators=Custom.1001", true, false, 1001},
+    {"Separate", "None", "CaseSeparators=Custom.0", true, false, 0},
+    {"Separate", "None", "CaseSeparators=Custom.many", true, false, 0},
+    {"Separate", "None", "CaseSeparators=Every7", true, false, 0},
+    {"Separate", "Every10", "CaseSeparators=Every7", true, false, 0},
+    {"Separate", "None", "DocumentGrouping=Some", true, false, 0},
+};
+
+static void job_option_beats_the_default_of_the_queue(void **state)
+{
+  struct options options;
+  char path[64];
+  const char *wrong;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+    make_ppd(path, jobs[i].grouping, jobs[i].separators);
+    wrong = options_read(path, jobs[i].text, &options);
+    (void)unlink(path);
+    if ((wrong != NULL) != jobs[i].wrong ||
+        options.together != jobs[i].together ||
+        options.every != jobs[i].every)
+      fail_msg("'%s': %s, %d", jobs[i].text, wrong, options.every);
+  }
+}
+
+static void without_a_ppd_nothing_is_known(void **state)
+{
+  struct options options;
+
+  (void)state;
+  assert_non_null(options_read(NULL, "", &options));
+  assert_non_null(options_read("/nonexistent", "", &options));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(title_becomes_a_name),
+      cmocka_unit_test(long_title_is_cut_at_a_character),
+      cmocka_unit_test(long_title_loses_its_ending_first),
+      cmocka_unit_test(jpeg_is_whole_only_with_its_end),
+      cmocka_unit_test(jpeg_may_have_a_tail),
+      cmocka_unit_test(jpeg_needs_frame_and_scan),
+      cmocka_unit_test(png_is_whole_only_with_its_end),
+      cmocka_unit_test(png_with_any_changed_byte_is_damaged),
+      cmocka_unit_test(large_png_is_read_in_pieces),
+      cmocka_unit_test(png_needs_data),
+      cmocka_unit_test(job_option_beats_the_default_of_the_queue),
+      cmocka_unit_test(without_a_ppd_nothing_is_known),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
