@@ -111,6 +111,11 @@ static enum dx_code receive_all(struct backend *b,
 
   while (code == DX_OK) {
     code = dx_bundle_next(reader, &entry, &end, err);
+    if (code == DX_E_BUNDLE && b->job->document_count == 0)
+      return dx_fail(err, DX_E_BUNDLE, 0,
+                     "this was printed raw, or has a type that cannot be "
+                     "printed here: print it through the queue's own driver, "
+                     "or use the command 'docextract submit'");
     if (code != DX_OK || end)
       break;
     code = receive_entry(b, reader, &entry, err);

@@ -22,7 +22,7 @@ enum reason { WAITING, DOWN, LOCAL, REFUSED, CONFIG, REASON_COUNT };
 static const char *const reasons[REASON_COUNT] = {
     "docextract-waiting-report",         "docextract-service-down-warning",
     "docextract-local-trouble-error",    "docextract-document-refused-error",
-    "docextract-configuration-error",
+    "docextract-config-error",
 };
 
 static bool is_set[REASON_COUNT];

@@ -92,8 +92,8 @@ static bool stands_alone(int marker)
 /* SOFn; C4, C8 and CC between them are something else. */
 static bool is_frame(int marker)
 {
-  return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 &&
-         marker != 0xC8 && marker != 0xCC;
+  return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 &&
+         marker != 0xCC;
 }
 
 /*

@@ -5,4 +5,4 @@ todocextract_SOURCES = filter/todocextract.c filter/pdf.c filter/pdf.h \
 	filter/options.c filter/options.h
 todocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
 todocextract_LDADD = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \
-	$(OPENSSL_LIBS) -lz
+	$(OPENSSL_LIBS) $(ZLIB_LIBS)

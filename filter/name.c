@@ -15,10 +15,10 @@
 /* What people print from. An ending that is not here is part of the title:
  * "Dr. Smith" ends in none. */
 static const char *const endings[] = {
-    ".pdf",  ".jpg", ".jpeg", ".jpe", ".png",  ".gif",  ".tif",  ".tiff",
-    ".bmp",  ".svg", ".webp", ".ps",  ".eps",  ".txt",  ".text", ".csv",
-    ".log",  ".md",  ".htm",  ".html", ".xml", ".rtf",  ".odt",  ".ods",
-    ".odp",  ".odg", ".doc",  ".docx", ".xls", ".xlsx", ".ppt",  ".pptx"};
+    ".pdf", ".jpg", ".jpeg", ".jpe",  ".png", ".gif",  ".tif",  ".tiff",
+    ".bmp", ".svg", ".webp", ".ps",   ".eps", ".txt",  ".text", ".csv",
+    ".log", ".md",  ".htm",  ".html", ".xml", ".rtf",  ".odt",  ".ods",
+    ".odp", ".odg", ".doc",  ".docx", ".xls", ".xlsx", ".ppt",  ".pptx"};
 
 /* Adds what fits whole. */
 static void add(char *name, size_t *len, size_t room, const char *bytes,
@@ -65,8 +65,8 @@ static size_t length_of_stem(const char *name, size_t len)
     for (i = 0; i < sizeof(endings) / sizeof(endings[0]) && !again; i++) {
       size_t size = strlen(endings[i]);
 
-      again = len >= size &&
-              strncasecmp(name + len - size, endings[i], size) == 0;
+      again =
+          len >= size && strncasecmp(name + len - size, endings[i], size) == 0;
       if (again)
         len -= size;
     }

@@ -22,8 +22,7 @@ static const ppd_choice_t *chosen(ppd_file_t *ppd, const char *keyword,
   const char *asked = cupsGetOption(keyword, count, list);
   ppd_option_t *option = ppdFindOption(ppd, keyword);
 
-  if (option == NULL ||
-      (asked != NULL && ppdFindChoice(option, asked) == NULL))
+  if (option == NULL || (asked != NULL && ppdFindChoice(option, asked) == NULL))
     return NULL;
   return ppdFindMarkedChoice(ppd, keyword);
 }

@@ -125,8 +125,7 @@ static bool deal_pages(qpdf_data pdf, qpdf_data separator, int every,
 
 /* *pages is the number of pages before and after. */
 static enum dx_reason insert_separators(qpdf_data pdf, qpdf_data separator,
-                                        const struct pdf_task *task,
-                                        int *pages)
+                                        const struct pdf_task *task, int *pages)
 {
   enum dx_reason reason = DX_REASON_NONE;
   qpdf_oh *handles;

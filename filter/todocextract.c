@@ -32,8 +32,8 @@
 
 #define COPY_BYTES 65536
 #define PDF_HEADER_WITHIN 1024 /* bytes; what readers of PDF agree on */
-#define PDF_CPU_S 900 /* a hostile PDF can keep libqpdf busy for ever; 2000
-                         pages take less than 2 s */
+/* A hostile PDF can keep libqpdf busy for ever; 20,000 pages take a second. */
+#define PDF_CPU_S 900
 
 enum type { TYPE_PDF, TYPE_JPEG, TYPE_PNG, TYPE_UNKNOWN };
 
@@ -196,8 +196,7 @@ static void be_child(const struct pdf_task *task, struct outcome *outcome,
  * Runs pdf_rewrite() in a process of its own: a PDF that crashes libqpdf, or
  * keeps it busy without end, costs that document only.
  */
-static enum dx_reason rewrite_apart(const struct pdf_task *task,
-                                    int *ret_pages)
+static enum dx_reason rewrite_apart(const struct pdf_task *task, int *ret_pages)
 {
   struct outcome *outcome;
   enum dx_reason reason = DX_REASON_TROUBLE;

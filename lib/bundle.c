@@ -116,8 +116,8 @@ static const char *check_document(const struct dx_entry *entry)
 static const char *check(const struct dx_entry *entry)
 {
   if (!dx_utf8_is_plain(entry->type) || !dx_utf8_is_plain(entry->origin) ||
-      !dx_utf8_is_plain(entry->reason_text) ||
-      !dx_utf8_is_plain(entry->name) || strchr(entry->name, '/') != NULL)
+      !dx_utf8_is_plain(entry->reason_text) || !dx_utf8_is_plain(entry->name) ||
+      strchr(entry->name, '/') != NULL)
     return "text that is not plain";
   if (entry->pages < 0)
     return "wrong number of pages";
@@ -187,8 +187,9 @@ static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
     if (n < 0)
       return dx_fail_sys(err, errno, "read", "document");
     if (n == 0)
-      return dx_fail(err, DX_E_IO, 0, "the document became shorter while it "
-                                      "was written");
+      return dx_fail(err, DX_E_IO, 0,
+                     "the document became shorter while it "
+                     "was written");
     code = dx_fs_write_all(out_fd, bytes, (size_t)n, "bundle", err);
     if (code != DX_OK)
       return code;
@@ -448,10 +449,10 @@ static const struct {
   bool needed;
   bool (*set)(struct dx_entry *entry, char *value);
 } keys[] = {
-    {"Kind", true, set_kind},         {"Type", false, set_type},
-    {"Origin", false, set_origin},    {"Name", false, set_name},
-    {"Pages", false, set_pages},      {"Grouping", true, set_grouping},
-    {"Length", true, set_length},     {"SHA-256", false, set_sum},
+    {"Kind", true, set_kind},      {"Type", false, set_type},
+    {"Origin", false, set_origin}, {"Name", false, set_name},
+    {"Pages", false, set_pages},   {"Grouping", true, set_grouping},
+    {"Length", true, set_length},  {"SHA-256", false, set_sum},
     {"Reason", false, set_reason},
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
@@ -613,8 +614,8 @@ enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
   if (reader->left == 0)
     return DX_OK;
   sha = dx_sha256_new();
-  code = sha != NULL ? copy_content(reader, out_fd, sha, err)
-                     : dx_fail_nomem(err);
+  code =
+      sha != NULL ? copy_content(reader, out_fd, sha, err) : dx_fail_nomem(err);
   if (code == DX_OK && !dx_sha256_end(sha, sum))
     code = dx_fail_nomem(err);
   if (code == DX_OK && strcmp(sum, reader->sum) != 0)

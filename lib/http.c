@@ -365,7 +365,11 @@ static void fill_answer(struct dx_http_call *call, CURLcode result,
   } else if (result != CURLE_OK) {
     answer->code = code_of_curl(result, call->reason);
     /* Not call->reason: it can hold a URL. */
-    (void)dx_fail(&answer->err, answer->code, 0, "%s",
+    (void)dx_fail(&answer->err, answer->code, 0, "%s%s",
+                  answer->code == DX_E_CERT
+                      ? "the certificate of the service cannot be trusted; "
+                        "check BaseURL and CAFile: "
+                      : "",
                   curl_easy_strerror(result));
   }
 }

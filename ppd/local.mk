@@ -1,8 +1,7 @@
 # ppd/local.mk - the driver, as source for ppdc and as a finished PPD. ppdc
-# names its output itself, so it works in a folder of its own. Only the PPD is
-# installed: with the source in CUPS's drv/ too the driver would be listed
-# twice.
-EXTRA_DIST += ppd/docextract.drv
+# names its output itself, so it works in a folder of its own. The source goes
+# to a folder of ours: in CUPS's drv/ the driver would be listed twice.
+dist_pkgdata_DATA = ppd/docextract.drv
 cupsmodel_DATA = ppd/docextract.ppd
 CLEANFILES += ppd/docextract.ppd
 

@@ -1,15 +1,22 @@
 # tests/ - unit tests, run by "make check"; everything else by ./test.sh
 unit_libs = libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm
-EXTRA_DIST += tests/unit/unit.h tests/sim/sim_test.sh
+EXTRA_DIST += tests/unit/unit.h tests/sim/sim_test.sh \
+	tests/filter/filter_test.sh
 
 if TESTS_ON
-unit_programs = tests/unit/test_states
+unit_programs = tests/unit/test_states tests/unit/test_bundle \
+	tests/unit/test_filter
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
 tests_unit_test_states_SOURCES = tests/unit/test_states.c
 tests_unit_test_states_LDADD = $(unit_libs)
+tests_unit_test_bundle_SOURCES = tests/unit/test_bundle.c
+tests_unit_test_bundle_LDADD = $(unit_libs)
+tests_unit_test_filter_SOURCES = tests/unit/test_filter.c filter/name.c \
+	filter/image.c filter/options.c
+tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)
 endif
 
 include tests/it/local.mk

@@ -283,6 +283,7 @@ is 'what they had from the tree is still theirs' \
   "$(pdfinfo -l 7 "$dir/body" |
     awk '/^Page .*size/ { printf "%s %s ", $4, $6 }
          /^Page .*rot/ { printf "%s ", $4 }')" "$sizes"
+# shellcheck disable=SC2046 # one word a file
 qpdf --empty --pages $(yes "$dir/five.pdf" | head -n 400) -- "$dir/many.pdf"
 options=CaseSeparators=Every1
 is '2000 pages with 1999 separators' "$(result "$dir/many.pdf")" \

@@ -12,20 +12,24 @@
 abc=$'Ahrens Ann 1\nBerg Bob 2\nCan Cem 3'
 gate=$dir/gate
 
-# A stage before ours that waits at the gate while there is one.
+# A stage before ours that waits at the gate while it is closed: a lock that
+# this test holds. Its waiting child holds nothing of the job's pipes.
 build_gate()
 {
   mkdir "$gate"
   chmod 777 "$gate"
-  mkfifo -m 666 "$gate/fifo"
+  : > "$gate/lock"
+  chmod 644 "$gate/lock"
+  exec 8< "$gate/lock"
   mv "$cups/bin/filter/pdftopdf" "$cups/bin/filter/pdftopdf.real"
   cat > "$cups/bin/filter/pdftopdf" << END
 #!/bin/bash
-if [ -e $gate/closed ]; then
+exec 9< $gate/lock
+flock -n -s 9 || {
   : > $gate/\$\$
-  read -r _ < $gate/fifo
-fi
-exec $cups/bin/filter/pdftopdf.real "\$@"
+  flock -s 9 < /dev/null > /dev/null 2>&1
+}
+exec 9<&- $cups/bin/filter/pdftopdf.real "\$@"
 END
   chmod 755 "$cups/bin/filter/pdftopdf"
 }
@@ -33,14 +37,10 @@ END
 close_gate()
 {
   rm -f "$gate"/[0-9]*
-  : > "$gate/closed"
+  flock -x 8
 }
+open_gate() { flock -u 8; } # for those who wait, and for all who come
 somebody_waits() { compgen -G "$gate/[0-9]*" > /dev/null; }
-open_gate() # for one who waits, and for all who come
-{
-  rm -f "$gate/closed"
-  timeout 10 bash -c "echo > '$gate/fifo'"
-}
 
 print_three() { print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"; }
 
@@ -97,7 +97,7 @@ to_the_gate
 cupsdisable chart
 backend_leaves "$t"
 nothing_sent "$t"
-rm "$gate/closed"
+open_gate
 cupsenable chart
 exactly_once "$t"
 
@@ -107,7 +107,7 @@ lp -i "$job" -H hold
 backend_leaves "$t"
 is "$t: the job is held" "$(job_state "$job")" pending-held
 nothing_sent "$t"
-rm "$gate/closed"
+open_gate
 lp -i "$job" -H resume
 until_true job_is "$job" 'completed|aborted'
 exactly_once "$t"
@@ -118,7 +118,7 @@ cancel "$job"
 backend_leaves "$t"
 is "$t: the job is canceled" "$(job_state "$job")" canceled
 nothing_sent "$t"
-rm "$gate/closed"
+open_gate
 
 t='SIGTERM from somebody while filtering'
 to_the_gate
@@ -127,7 +127,7 @@ backend_leaves "$t"
 nothing_sent "$t"
 is "$t: the job does not count as completed" \
   "$(job_state "$job" | grep -c completed)" 0
-rm "$gate/closed"
+open_gate
 cancel "$job" 2> /dev/null
 
 # --- while the extraction is awaited ---------------------------------------
@@ -192,8 +192,8 @@ t='cupsd is killed while filtering, the orphan ends later'
 to_the_gate
 orphan=$(backends)
 stop_cupsd KILL
-rm "$gate/closed"
 start_cupsd
+until_true started_again "$job" 1
 open_gate
 exactly_once "$t"
 until_true is_gone "$orphan"

@@ -89,10 +89,10 @@ bail() # TEXT: the test cannot go on
   exit 1
 }
 
-# Waits until a command succeeds, at most WAIT_S seconds (60).
+# Waits until a command succeeds, at most WAIT_S seconds (30).
 until_true()
 {
-  local end=$((SECONDS + ${WAIT_S:-60}))
+  local end=$((SECONDS + ${WAIT_S:-30}))
   until "$@"; do
     [ $SECONDS -lt $end ] || return 1
     sleep 0.05

@@ -14,38 +14,38 @@
 #include "lib/buf.h"
 #include "lib/bundle.h"
 
-#define SUM_ABC                                                               \
+#define SUM_ABC \
   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-#define DOCUMENT                                                              \
-  "DOCEXTRACT-BUNDLE 1\n"                                                     \
-  "Kind: document\n"                                                          \
-  "Type: application/pdf\n"                                                   \
-  "Origin: text/plain\n"                                                      \
-  "Name: chart%20%C3%A4.pdf\n"                                                \
-  "Pages: 3\n"                                                                \
-  "Grouping: together\n"                                                      \
-  "Length: 3\n"                                                               \
-  "SHA-256: " SUM_ABC "\n"                                                    \
-  "\n"                                                                        \
+#define DOCUMENT               \
+  "DOCEXTRACT-BUNDLE 1\n"      \
+  "Kind: document\n"           \
+  "Type: application/pdf\n"    \
+  "Origin: text/plain\n"       \
+  "Name: chart%20%C3%A4.pdf\n" \
+  "Pages: 3\n"                 \
+  "Grouping: together\n"       \
+  "Length: 3\n"                \
+  "SHA-256: " SUM_ABC "\n"     \
+  "\n"                         \
   "abc"
 
-#define SHEET                                                                 \
-  "DOCEXTRACT-BUNDLE 1\n"                                                     \
-  "Kind: sheet\n"                                                             \
-  "Pages: 0\n"                                                                \
-  "Grouping: separate\n"                                                      \
-  "Length: 0\n"                                                               \
+#define SHEET             \
+  "DOCEXTRACT-BUNDLE 1\n" \
+  "Kind: sheet\n"         \
+  "Pages: 0\n"            \
+  "Grouping: separate\n"  \
+  "Length: 0\n"           \
   "\n"
 
-#define REFUSED                                                               \
-  "DOCEXTRACT-BUNDLE 1\n"                                                     \
-  "Kind: refused\n"                                                           \
-  "Name: x.pdf\n"                                                             \
-  "Pages: 0\n"                                                                \
-  "Grouping: separate\n"                                                      \
-  "Length: 0\n"                                                               \
-  "Reason: password it%20is%20password-protected\n"                           \
+#define REFUSED                                     \
+  "DOCEXTRACT-BUNDLE 1\n"                           \
+  "Kind: refused\n"                                 \
+  "Name: x.pdf\n"                                   \
+  "Pages: 0\n"                                      \
+  "Grouping: separate\n"                            \
+  "Length: 0\n"                                     \
+  "Reason: password it%20is%20password-protected\n" \
   "\n"
 
 static const struct dx_entry document = {
@@ -245,11 +245,10 @@ static void stream_cut_anywhere_is_recognised(void **state)
 
   (void)state;
   for (len = 0; len < sizeof(text); len++) {
-    bool whole = len == 0 || len == first || len == second ||
-                 len == sizeof(text) - 1;
+    bool whole =
+        len == 0 || len == first || len == second || len == sizeof(text) - 1;
 
-    assert_int_equal(read_all(text, len, &count),
-                     whole ? DX_OK : DX_E_BUNDLE);
+    assert_int_equal(read_all(text, len, &count), whole ? DX_OK : DX_E_BUNDLE);
     assert_int_equal(count, (len >= first) + (len >= second) +
                                 (len == sizeof(text) - 1));
   }
@@ -285,7 +284,7 @@ static void next_frame_is_no_content(void **state)
 }
 
 #define HEAD "DOCEXTRACT-BUNDLE 1\n"
-#define DOC_REST                                                              \
+#define DOC_REST \
   "Pages: 1\nGrouping: separate\nLength: 3\nSHA-256: " SUM_ABC "\n\nabc"
 #define TYPE "Type: image/png\n"
 #define NAME "Name: a.png\n"
@@ -303,8 +302,7 @@ static const struct {
     {"reason without text",
      HEAD "Kind: refused\n" NOTHING "Reason: damaged \n\n", DX_OK},
     {"reason of a newer filter",
-     HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n",
-     DX_OK},
+     HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n", DX_OK},
     {"a raw PDF", "%PDF-1.4\n", DX_E_BUNDLE},
     {"a raw PDF without lines", "%PDF-1.4", DX_E_BUNDLE},
     {"a newline before", "\n" HEAD KIND TYPE NAME DOC_REST, DX_E_BUNDLE},
@@ -322,8 +320,7 @@ static const struct {
     {"a slash", HEAD KIND TYPE "Name: a%2Fb.png\n" DOC_REST, DX_E_BUNDLE},
     {"a newline in the name", HEAD KIND TYPE "Name: a%0Ab\n" DOC_REST,
      DX_E_BUNDLE},
-    {"a NUL in the name", HEAD KIND TYPE "Name: a%00b\n" DOC_REST,
-     DX_E_BUNDLE},
+    {"a NUL in the name", HEAD KIND TYPE "Name: a%00b\n" DOC_REST, DX_E_BUNDLE},
     {"no UTF-8", HEAD KIND TYPE "Name: a%FF\n" DOC_REST, DX_E_BUNDLE},
     {"half an escape", HEAD KIND TYPE "Name: a%2\n" DOC_REST, DX_E_BUNDLE},
     {"a key twice", HEAD KIND TYPE NAME NAME DOC_REST, DX_E_BUNDLE},
@@ -336,8 +333,8 @@ static const struct {
      HEAD KIND TYPE NAME "Grouping: separate\nLength: 3\nSHA-256: " SUM_ABC
                          "\n\nabc",
      DX_E_BUNDLE},
-    {"negative length",
-     HEAD "Kind: sheet\nGrouping: separate\nLength: -1\n\n", DX_E_BUNDLE},
+    {"negative length", HEAD "Kind: sheet\nGrouping: separate\nLength: -1\n\n",
+     DX_E_BUNDLE},
     {"no number", HEAD "Kind: sheet\nGrouping: separate\nLength: 1x\n\n",
      DX_E_BUNDLE},
     {"no number at all", HEAD "Kind: sheet\nGrouping: separate\nLength: \n\n",
@@ -345,8 +342,8 @@ static const struct {
     {"absurd length",
      HEAD "Kind: sheet\nGrouping: separate\nLength: 99999999999999999999\n\n",
      DX_E_BUNDLE},
-    {"absurd pages",
-     HEAD "Kind: sheet\n" NOTHING "Pages: 2147483648\n\n", DX_E_BUNDLE},
+    {"absurd pages", HEAD "Kind: sheet\n" NOTHING "Pages: 2147483648\n\n",
+     DX_E_BUNDLE},
     {"bytes of a sheet",
      HEAD "Kind: sheet\nGrouping: separate\nLength: 3\n\nabc", DX_E_BUNDLE},
     {"no grouping", HEAD "Kind: sheet\nLength: 0\n\n", DX_E_BUNDLE},
@@ -603,8 +600,8 @@ static void writer_notices_what_went_wrong(void **state)
 static void words_are_frozen(void **state)
 {
   static const char *const reasons[DX_REASON_COUNT] = {
-      "",         "password",  "damaged",      "empty",  "no-pages",
-      "type",     "too-large", "no-separator", "trouble"};
+      "",     "password",  "damaged",      "empty",  "no-pages",
+      "type", "too-large", "no-separator", "trouble"};
   static const char *const kinds[DX_KIND_COUNT] = {"document", "sheet",
                                                    "refused", "missing"};
   int i;

@@ -333,8 +333,7 @@ static void job_option_beats_the_default_of_the_queue(void **state)
     wrong = options_read(path, jobs[i].text, &options);
     (void)unlink(path);
     if ((wrong != NULL) != jobs[i].wrong ||
-        options.together != jobs[i].together ||
-        options.every != jobs[i].every)
+        options.together != jobs[i].together || options.every != jobs[i].every)
       fail_msg("'%s': %s, %d", jobs[i].text, wrong, options.every);
   }
 }
