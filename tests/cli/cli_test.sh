@@ -582,6 +582,7 @@ says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; }
 stopped() # TEXT SIGNAL PATTERN
 {
   local key
+  : > "$dir/out" # the shell that becomes the program may not have got there
   env --default-signal=INT "$program" -c "$conf" submit "$dir/a.pdf" \
     > "$dir/out" 2> "$dir/err" &
   pid=$!

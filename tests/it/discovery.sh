@@ -26,8 +26,11 @@ has 'lpinfo lists the service' "$(lpinfo -v)" '^network docextract://default$'
 has 'lpinfo tells the device id' "$(lpinfo -l -v)" "device-id = $id"
 has 'the device id finds the driver' "$(lpinfo --device-id "$id" -m)" \
   'docextract.ppd Document Extraction Service'
-said=$(cupstestppd "$build/ppd/docextract.ppd")
-is 'the PPD passes cupstestppd' "$?" 0
+# cupstestppd looks for the filter below a root: it is not installed here.
+mkdir -p "$dir/root/usr/lib/cups/filter"
+cp "$build/todocextract" "$dir/root/usr/lib/cups/filter/"
+said=$(cupstestppd -R "$dir/root" "$build/ppd/docextract.ppd")
+is 'the PPD passes cupstestppd' "$? $(grep -cE 'FAIL|WARN' <<< "$said")" '0 0'
 
 said=$(list)
 is 'without arguments the backend lists one device' "$? $said" \
@@ -61,7 +64,7 @@ for uri in docextract://nobody docextract://default/x \
   'docextract://default?host=evil.example' docextract://evil@default \
   docextract://default:99; do
   lpadmin -p odd -E -v "$uri" -P "$build/ppd/docextract.ppd" 2> "$dir/err" ||
-    bail "lpadmin takes $uri"
+    give_up "lpadmin takes $uri"
   print -d odd "$dir/a.pdf"
   WAIT_S=30 until_true queue_is_stopped odd
   check "$uri: the queue stops" queue_is_stopped odd

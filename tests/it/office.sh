@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 if ! command -v soffice > /dev/null; then
-  [ -z "${CI-}" ] || bail 'soffice is installed'
+  [ -z "${CI-}" ] || give_up 'soffice is installed'
   echo "left out: office.sh (to include it: apt-get install" \
     "libreoffice-writer libreoffice-gtk3)"
   trap - EXIT

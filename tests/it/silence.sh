@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$build/tests/it/docextract-quick" ] ||
-  bail 'docextract-quick is built (make tests/it/docextract-quick)'
+  give_up 'docextract-quick is built (make tests/it/docextract-quick)'
 start_sim
 make_cups
 install -m 755 "$build/tests/it/docextract-quick" "$cups/bin/backend/docextract"

@@ -1,0 +1,59 @@
+# packages.sh - installs what is missing, for demo.sh and test.sh on Debian and
+# Ubuntu. To be sourced by bash. Elsewhere ./configure says what is missing.
+
+build_packages="build-essential autoconf automake pkg-config libcups2-dev
+libcurl4-openssl-dev libcjson-dev libssl-dev libqpdf-dev libmicrohttpd-dev
+libcmocka-dev cups-ppdc"
+run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
+poppler-utils jq curl openssl"
+
+missing_packages() # PACKAGE...: prints those that are not installed
+{
+  local p
+  for p in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2> /dev/null)" = installed ] ||
+      printf ' %s' "$p"
+  done
+}
+
+as_root()
+{
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif [ -t 0 ]; then
+    sudo "$@"
+  else
+    sudo -n "$@"
+  fi
+}
+
+# A scheduler of the system's own is not needed: one that is installed only
+# now is not started, and this is not left behind.
+no_service_start()
+{
+  [ ! -e /usr/sbin/policy-rc.d ] || return 1
+  as_root install -m 755 /dev/stdin /usr/sbin/policy-rc.d <<< $'#!/bin/sh\nexit 101'
+}
+
+install_missing() # PACKAGE...: false, with the reason, if that cannot be
+{
+  local missing policy status
+  command -v apt-get > /dev/null || return 0
+  missing=$(missing_packages "$@")
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" != 0 ] && ! command -v sudo > /dev/null; then
+    echo "Packages are missing, and there is no sudo. As root:" >&2
+    echo "  apt-get install$missing" >&2
+    return 1
+  fi
+  echo "Installing$missing"
+  no_service_start && policy=1
+  as_root apt-get -q update > /dev/null
+  # shellcheck disable=SC2086
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq install -y --no-install-recommends $missing > /dev/null
+  status=$?
+  [ -z "${policy-}" ] || as_root rm -f /usr/sbin/policy-rc.d
+  [ "$status" = 0 ] || echo "apt-get could not install$missing" >&2
+  return "$status"
+}

@@ -1,0 +1,317 @@
+# stage.sh - a simulator, a private cupsd with our backend and filter, a queue:
+# what the integration tests and demo.sh have in common.
+#
+# To be sourced by bash; the sourcing script defines give_up TEXT, sets an EXIT
+# trap that calls clear_stage, and may set the capitals below. Everything lies
+# in a folder of its own ($dir) and is ended by process id. Nothing is tested
+# here, and nothing waits a fixed time: until_true polls, with a bound.
+#
+# DX_BUILD is where the programs were built (default: the top of the tree).
+set -u
+
+it=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$it/../.." && pwd)
+build=${DX_BUILD:-$top}
+sim_program=$build/docextract-sim
+docextract=$build/cli/docextract
+export LC_ALL=C.UTF-8
+PATH=$PATH:/usr/sbin:/sbin
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-it.XXXXXX")
+chmod 711 "$dir" # the scheduler's user must get through
+cups=$dir/cups
+spool=$dir/spool
+results=$spool/results
+config=$cups/root/docextract.conf
+SIM_LOG=$dir/sim.log
+SIM_DATA=$dir/sim-data
+SIM_API=
+SIM_PID=
+CUPSD_PID=
+sessions=
+CIPHER=HS256
+: > "$dir/faults"
+
+# Backends run as this user.
+if [ "$(id -u)" = 0 ]; then
+  run_user=lp
+  run_group=lp
+else
+  run_user=$(id -un)
+  run_group=$(id -gn)
+fi
+
+# Waits until a command succeeds, at most WAIT_S seconds (30).
+until_true()
+{
+  local end=$((SECONDS + ${WAIT_S:-30}))
+  until "$@"; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.05
+  done
+}
+
+# --- ending ----------------------------------------------------------------
+
+# The processes that were started by our schedulers, wherever they hang now:
+# each scheduler has a session of its own. Lines of "pid command".
+cups_children()
+{
+  local f line
+  for f in /proc/[0-9]*/stat; do
+    { read -r line < "$f"; } 2> /dev/null || continue
+    set -- ${line##*) }
+    case " $sessions " in
+    *" $4 "*)
+      line=${line%)*}
+      [ "$1" = Z ] || echo "${line%% *} ${line#*(}"
+      ;;
+    esac
+  done
+}
+
+backends() # the ids of our backend's processes
+{
+  cups_children | sed -n 's/ docextract$//p'
+}
+
+is_gone() { ! kill -0 "$1" 2> /dev/null; }
+no_children() { [ -z "$(cups_children)" ]; }
+one_backend() { [ "$(backends | wc -w)" = 1 ]; }
+no_backend() { [ -z "$(backends)" ]; }
+
+end_process() # PID [SIGNAL]: a child of this shell
+{
+  kill "-${2:-TERM}" "$1" 2> /dev/null
+  WAIT_S=20 until_true is_gone "$1" || kill -KILL "$1" 2> /dev/null
+  wait "$1" 2> /dev/null
+}
+
+stop_sim()
+{
+  [ -z "$SIM_PID" ] || end_process "$SIM_PID"
+  SIM_PID=
+}
+
+stop_cupsd() # [SIGNAL]
+{
+  [ -z "$CUPSD_PID" ] || end_process "$CUPSD_PID" "${1:-TERM}"
+  CUPSD_PID=
+}
+
+end_children()
+{
+  local p
+  for p in $(cups_children | cut -d ' ' -f 1); do
+    kill -KILL "$p" 2> /dev/null
+  done
+  WAIT_S=10 until_true no_children
+}
+
+clear_stage()
+{
+  stop_cupsd
+  end_children
+  stop_sim
+}
+
+# --- the simulator ---------------------------------------------------------
+
+make_key() # FILE: a secret, as the manual recommends it
+{
+  (umask 077 && openssl rand -hex 32 | tr -d '\n' > "$1")
+  chmod 640 "$1"
+  [ "$(id -u)" != 0 ] || chgrp "$run_group" "$1"
+}
+
+sim_is_up_or_gone() { [ -e "$dir/sim.ready" ] || is_gone "$SIM_PID"; }
+
+# Later options win over those given here.
+start_sim() # [OPTION...]
+{
+  local auth=()
+  [ -e "$dir/key" ] || make_key "$dir/key"
+  [ "${SIM_AUTH:-key}" != key ] ||
+    auth=(--key-file "$dir/key" --algorithm "$CIPHER")
+  rm -f "$dir/sim.ready"
+  mkdir -p "$SIM_DATA"
+  "$sim_program" --port 0 --storage-port 0 --ready-file "$dir/sim.ready" \
+    --log "$SIM_LOG" --log-names --data-dir "$SIM_DATA" \
+    --faults "$dir/faults" --source-time 300 --case-time 200 \
+    "${auth[@]}" "$@" 2>> "$dir/sim.err" &
+  SIM_PID=$!
+  until_true sim_is_up_or_gone
+  [ -e "$dir/sim.ready" ] ||
+    give_up "the simulator starts: $(cat "$dir/sim.err")"
+  SIM_API=$(sed -n 's/^api //p' "$dir/sim.ready")
+}
+
+faults() # LINE...: the running simulator takes them up at the next call
+{
+  printf '%s\n' "$@" > "$dir/faults.new"
+  mv "$dir/faults.new" "$dir/faults"
+}
+
+# The command, with our configuration.
+dx() { "$docextract" -c "$config" "$@"; }
+
+# --- the private scheduler -------------------------------------------------
+
+folder() # MODE PATH: owned by the user of the backends
+{
+  mkdir -p "$2"
+  [ "$(id -u)" != 0 ] || chown "$run_user:$run_group" "$2"
+  chmod "$1" "$2"
+}
+
+# Writes the configuration; lines of the service come as arguments.
+write_config() # [LINE...]
+{
+  mkdir -p "${config%/*}"
+  folder 700 "$spool"
+  chmod 711 "$spool"
+  folder 2770 "$results"
+  {
+    echo "SpoolDir $spool"
+    echo "ResultsDir $results"
+    [ -z "${GENERAL-}" ] || echo "$GENERAL"
+    echo '<Service default>'
+    echo "BaseURL ${BASE_URL:-$SIM_API}"
+    if [ -z "${NO_TOKEN-}" ]; then
+      echo 'Token key'
+      echo "TokenKeyFile ${KEY:-$dir/key}"
+      echo "TokenAlgorithm $CIPHER"
+    fi
+    [ $# -eq 0 ] || printf '%s\n' "$@"
+    echo '</Service>'
+  } > "$config.new"
+  chmod 640 "$config.new"
+  [ "$(id -u)" != 0 ] || chgrp "$run_group" "$config.new"
+  mv "$config.new" "$config"
+}
+
+make_cups()
+{
+  local room
+  mkdir -p "$cups"/{root/ppd,log,doc,bin/backend}
+  # Other backends are none of our business, and some look for devices.
+  for room in filter daemon driver notifier; do
+    cp -a "/usr/lib/cups/$room" "$cups/bin/"
+  done
+  install -m 755 "$build/backend/docextract" "$cups/bin/backend/docextract"
+  install -m 755 "$build/todocextract" "$cups/bin/filter/todocextract"
+  folder 710 "$cups/spool"
+  folder 1770 "$cups/spool/tmp"
+  folder 755 "$cups/state"
+  folder 770 "$cups/cache"
+  chmod 755 "$cups" "$cups/root"
+  cat > "$cups/cups-files.conf" << END
+ServerRoot $cups/root
+ServerBin $cups/bin
+DataDir ${DATA_DIR:-/usr/share/cups}
+DocumentRoot $cups/doc
+StateDir $cups/state
+CacheDir $cups/cache
+RequestRoot $cups/spool
+TempDir $cups/spool/tmp
+AccessLog $cups/log/access_log
+ErrorLog $cups/log/error_log
+PageLog $cups/log/page_log
+User $run_user
+Group $run_group
+SystemGroup ${DX_SYSTEM_GROUP:-$(system_group)}
+${CUPS_FILES-}
+END
+  cat > "$cups/cupsd.conf" << END
+LogLevel ${LOG_LEVEL:-debug}
+MaxLogSize 0
+PageLogFormat %p %j %{job-media-sheets-completed} %P %C
+Listen $cups/cups.sock
+Browsing No
+WebInterface No
+DirtyCleanInterval 0
+DefaultAuthType None
+ErrorPolicy retry-job
+<Location />
+Order allow,deny
+Allow all
+</Location>
+<Policy default>
+JobPrivateAccess all
+JobPrivateValues none
+SubscriptionPrivateAccess all
+SubscriptionPrivateValues none
+<Limit All>
+Order deny,allow
+</Limit>
+</Policy>
+END
+}
+
+system_group()
+{
+  if [ "$(id -u)" = 0 ]; then echo root; else id -gn; fi
+}
+
+cupsd_is_up_or_gone() { lpstat -r 2> /dev/null | grep -q 'is running' || is_gone "$CUPSD_PID"; }
+
+# The first start makes its folders; a later one finds its jobs again.
+start_cupsd()
+{
+  [ -d "$cups/bin" ] || make_cups
+  [ -e "$config" ] || write_config
+  export CUPS_SERVER=$cups/cups.sock
+  setsid cupsd -f -c "$cups/cupsd.conf" -s "$cups/cups-files.conf" \
+    2>> "$dir/cupsd.err" &
+  CUPSD_PID=$!
+  sessions+=" $CUPSD_PID"
+  until_true cupsd_is_up_or_gone
+  ! is_gone "$CUPSD_PID" || give_up "cupsd starts: $(cat "$dir/cupsd.err"
+    tail -n 5 "$cups/log/error_log")"
+}
+
+add_queue() # NAME [OPTION=VALUE...]
+{
+  local name=$1 o=()
+  shift
+  for arg in "$@"; do o+=(-o "$arg"); done
+  lpadmin -p "$name" -E -v docextract://default -P "$build/ppd/docextract.ppd" \
+    "${o[@]}" 2>> "$dir/lpadmin.err" || give_up "lpadmin adds queue $name: $(cat "$dir/lpadmin.err")"
+}
+
+start_all() # a simulator, a cupsd and the queue chart
+{
+  start_sim "$@"
+  start_cupsd
+  add_queue chart
+}
+
+# --- jobs, as CUPS sees them ------------------------------------------------
+
+job_attributes() # ID: all of them, as ipptool shows them
+{
+  cat > "$dir/job.test" << 'END'
+{
+OPERATION Get-Job-Attributes
+GROUP operation-attributes-tag
+ATTR charset attributes-charset utf-8
+ATTR naturalLanguage attributes-natural-language en
+ATTR uri job-uri $uri
+ATTR name requesting-user-name root
+}
+END
+  ipptool -tv "$ipp/jobs/$1" "$dir/job.test" 2> /dev/null |
+    sed '1,/status-code/d'
+}
+
+# The host of an IPP address may be a socket's path.
+ipp=ipp://$(sed 's,/,%2F,g' <<< "$cups/cups.sock")
+
+job_value() # ID ATTRIBUTE
+{
+  job_attributes "$1" | sed -n "s/^ *$2 ([^)]*) = //p"
+}
+
+job_state() { job_value "$1" job-state; }
+job_message() { job_value "$1" job-printer-state-message; }
+
