@@ -203,6 +203,7 @@ static void token_trouble(struct call_ctx *ctx, const struct dx_err *err,
     link->token_due_ms =
         dx_boot_ms() +
         (link->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
+    note(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, dx_boot_ms(), err->text);
     return;
   }
   (void)dx_fail(&full, err->code, 0,

@@ -15,8 +15,8 @@
 
 /* Tokens (policy.md, "Tokens" and class A). */
 #define DX_TOKEN_TRIES 3
-#define DX_TOKEN_TRY_2_MS 5000
-#define DX_TOKEN_TRY_3_MS 30000
+#define DX_TOKEN_TRY_2_MS 5000      /* after the first refusal */
+#define DX_TOKEN_TRY_3_MS 25000     /* after the second: 30 s in all */
 #define DX_TOKEN_IAT_BACK_S 60      /* clocks differ */
 #define DX_TOKEN_RENEW_PERCENT 80   /* of its life */
 #define DX_TOKEN_COMMAND_S 10

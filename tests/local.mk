@@ -20,3 +20,4 @@ tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)
 endif
 
 include tests/it/local.mk
+include tests/bench/local.mk

@@ -100,27 +100,8 @@ calls_are() { [ "$(calls "$1" "${3:-true}")" -ge "$2" ]; } # KIND N [FILTER]
 
 # --- jobs ------------------------------------------------------------------
 
-# Prints with lp and leaves the number in $job.
-print() # LP ARGUMENT...
-{
-  local said
-  said=$(lp "$@" 2>&1)
-  job=$(sed -n 's/.*request id is [^ ]*-\([0-9]*\) .*/\1/p' <<< "$said")
-  [ -n "$job" ] || give_up "lp $* takes the job: $said"
-}
-
-job_is() # ID PATTERN
-{
-  grep -Eqx "$2" <<< "$(job_state "$1")"
-}
-
 # A stopped queue gets nowhere: no need to wait for it.
 job_is_or_stuck() { job_is "$1" "$2" || all_are_stopped; }
-all_are_stopped()
-{
-  [ -n "$(lpstat -p)" ] && ! lpstat -p | grep '^printer' | grep -qv disabled
-}
-
 wait_job() # ID PATTERN: canceled, completed, pending-held...
 {
   until_true job_is_or_stuck "$1" "$2"
@@ -143,7 +124,10 @@ told() # ID
 {
   local said
   said=$(job_message "$1")
-  [ -n "$said" ] || said=$(grep -aE "^E .*\[Job $1\] " "$cups/log/error_log" |
+  # cupsd keeps the first error as the job's message: its own "Filter failed",
+  # when it reaps pdftopdf before it reads what pdftopdf said. Ours is then
+  # the queue's message only, and in the log.
+  [ -n "${said#Filter failed}" ] || said=$(grep -aE "^E .*\[Job $1\] " "$cups/log/error_log" |
     tail -n 1)
   echo "$said"
 }

@@ -135,10 +135,10 @@ start_sim() # [OPTION...]
     auth=(--key-file "$dir/key" --algorithm "$CIPHER")
   rm -f "$dir/sim.ready"
   mkdir -p "$SIM_DATA"
-  "$sim_program" --port 0 --storage-port 0 --ready-file "$dir/sim.ready" \
+  setsid "$sim_program" --port 0 --storage-port 0 --ready-file "$dir/sim.ready" \
     --log "$SIM_LOG" --log-names --data-dir "$SIM_DATA" \
     --faults "$dir/faults" --source-time 300 --case-time 200 \
-    "${auth[@]}" "$@" 2>> "$dir/sim.err" &
+    "${auth[@]}" "$@" >> "$dir/sim.err" 2>&1 &
   SIM_PID=$!
   until_true sim_is_up_or_gone
   [ -e "$dir/sim.ready" ] ||
@@ -227,6 +227,7 @@ LogLevel ${LOG_LEVEL:-debug}
 MaxLogSize 0
 PageLogFormat %p %j %{job-media-sheets-completed} %P %C
 Listen $cups/cups.sock
+${LISTEN-}
 Browsing No
 WebInterface No
 DirtyCleanInterval 0
@@ -262,7 +263,7 @@ start_cupsd()
   [ -e "$config" ] || write_config
   export CUPS_SERVER=$cups/cups.sock
   setsid cupsd -f -c "$cups/cupsd.conf" -s "$cups/cups-files.conf" \
-    2>> "$dir/cupsd.err" &
+    >> "$dir/cupsd.err" 2>&1 &
   CUPSD_PID=$!
   sessions+=" $CUPSD_PID"
   until_true cupsd_is_up_or_gone
@@ -287,6 +288,15 @@ start_all() # a simulator, a cupsd and the queue chart
 }
 
 # --- jobs, as CUPS sees them ------------------------------------------------
+
+# Prints with lp and leaves the number in $job.
+print() # LP ARGUMENT...
+{
+  local said
+  said=$(lp "$@" 2>&1)
+  job=$(sed -n 's/.*request id is [^ ]*-\([0-9]*\) .*/\1/p' <<< "$said")
+  [ -n "$job" ] || give_up "lp $* takes the job: $said"
+}
 
 job_attributes() # ID: all of them, as ipptool shows them
 {
@@ -315,3 +325,12 @@ job_value() # ID ATTRIBUTE
 job_state() { job_value "$1" job-state; }
 job_message() { job_value "$1" job-printer-state-message; }
 
+job_is() # ID PATTERN
+{
+  grep -Eqx "$2" <<< "$(job_state "$1")"
+}
+
+all_are_stopped()
+{
+  [ -n "$(lpstat -p)" ] && ! lpstat -p | grep '^printer' | grep -qv disabled
+}

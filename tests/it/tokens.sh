@@ -121,7 +121,7 @@ says 'the wrong key' 'token'
 
 clear_results
 print -d chart "$dir/a.pdf"
-until_true queue_is_stopped chart
+WAIT_S=60 WAIT_S=60 until_true queue_is_stopped chart # three tries take 30 s
 check 'the wrong key stops the queue' queue_is_stopped chart
 has 'the wrong key: the queue says why' "$(queue_state chart)" 'token'
 is 'the wrong key: nothing was sent' \

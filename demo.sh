@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+#
+# demo.sh - shows the whole way once: installs what is missing, builds in
+# ./build, starts the simulator and a private cupsd on free ports, adds the
+# queue, prints a sample chart with lp and shows what was extracted. Everything
+# else lies in a temporary folder, and nothing is left running.
+#
+#   ./demo.sh          the demonstration
+#   ./demo.sh --keep   leaves simulator and scheduler running, to play with
+#
+# The simulator is a stand-in: nothing leaves this machine.
+set -u
+cd "$(dirname "$0")" || exit 1
+
+case ${1-} in
+'' | --keep) keep=${1-} ;;
+*)
+  sed -n '3,/^set/s/^#\( \|$\)//p' demo.sh
+  [ "$1" = --help ] || exit 64
+  exit 0
+  ;;
+esac
+
+give_up() # TEXT
+{
+  echo "demo.sh: failed: $1" >&2
+  exit 1
+}
+
+# --- building --------------------------------------------------------------
+
+build_it() # in ./build, or where somebody has configured the tree itself
+{
+  if [ -e config.status ]; then
+    DX_BUILD=$PWD
+  else
+    DX_BUILD=$PWD/build
+    [ -e configure ] || autoreconf -fi || return
+    mkdir -p build
+    [ -e build/Makefile ] || (cd build && ../configure) || return
+  fi
+  make -C "$DX_BUILD" -j"$(nproc)" all
+}
+
+. tests/helper/packages.sh
+# shellcheck disable=SC2086
+install_missing $build_packages $run_packages || give_up 'installing packages'
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+echo 'Building (a minute the first time) ...'
+build_it > "$log" 2>&1 || {
+  tail -n 30 "$log" >&2
+  give_up 'building'
+}
+rm -f "$log"
+
+# --- starting --------------------------------------------------------------
+
+. tests/it/stage.sh
+leave()
+{
+  local status=$?
+  trap - EXIT
+  clear_stage
+  rm -rf "$dir"
+  exit "$status"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM HUP
+
+free_port() # one that the kernel has just chosen
+{
+  perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1,
+    LocalAddr => "127.0.0.1")->sockport'
+}
+port_answers() { lpstat -h "localhost:$port" -r 2> /dev/null | grep -q 'is running'; }
+
+# Somebody may take the port before cupsd does.
+start_cupsd_on_a_port()
+{
+  for _ in 1 2 3 4 5; do
+    port=$(free_port)
+    LISTEN="Listen localhost:$port"
+    rm -rf "${cups:?}/bin"
+    start_cupsd
+    WAIT_S=3 until_true port_answers && return
+    stop_cupsd
+  done
+  give_up 'finding a free port for cupsd'
+}
+
+start_sim --source-time 2500 --case-time 1000
+start_cupsd_on_a_port
+add_queue chart
+echo "The simulator answers at $SIM_API, the scheduler at localhost:$port."
+echo 'The queue was added with:'
+echo '  lpadmin -p chart -E -v docextract://default -P docextract.ppd'
+
+# --- printing --------------------------------------------------------------
+
+progress() # follows the job's message, as a print dialog shows it
+{
+  local said last=
+  until job_is "$job" 'completed|canceled|aborted|pending-held' || all_are_stopped; do
+    said=$(job_message "$job")
+    [ "$said" = "$last" ] || echo "  ${said:-waiting}"
+    last=$said
+    sleep 0.1
+  done
+  job_is "$job" completed && return
+  job_message "$job"
+  return 1
+}
+
+table() # FILE: what was extracted, as a person wants to read it
+{
+  jq -r '
+    def show($name; $v): if $v == null then empty else [$name, $v] end;
+    def measure($name; $m): if $m == null then empty else
+      [$name, "\($m.value)", $m.measurement_unit,
+       "\($m.range.min) to \($m.range.max)",
+       (if $m.value < $m.range.min or $m.value > $m.range.max
+        then "outside" else "" end)] end;
+    .results.medical_data[] |
+    [show("Patient"; "\(.patient_first_name) \(.patient_last_name)"),
+     show("MRN"; .patient_mrn), show("Born"; .patient_dob),
+     measure("WBC"; .wbc_count), measure("Hemoglobin"; .hemoglobin)][] |
+    @tsv' "$1" |
+    awk -F '\t' '{ printf "  %-12s %-18s %-10s %-14s %s\n", $1, $2, $3, $4, $5 }'
+}
+
+echo
+echo 'lp -d chart doc/sample-chart.pdf'
+print -d chart doc/sample-chart.pdf
+progress || give_up 'the job did not end well'
+echo
+for f in "$results"/*.json; do
+  case $f in
+  *.job.json) ;;
+  *)
+    echo "Extracted: ${f##*/}"
+    table "$f"
+    ;;
+  esac
+done
+
+[ -n "$keep" ] || exit 0
+
+# --- leaving it running ----------------------------------------------------
+
+cat > "$dir/stop" << END
+#!/bin/sh
+# Ends what demo.sh --keep has left running, and removes this folder.
+kill $CUPSD_PID $SIM_PID
+while kill -0 $CUPSD_PID 2> /dev/null || kill -0 $SIM_PID 2> /dev/null; do
+  sleep 0.1
+done
+rm -rf '$dir'
+END
+chmod 755 "$dir/stop"
+trap - EXIT INT TERM HUP
+disown -a
+cat << END
+
+Still running. To print more charts:
+  CUPS_SERVER=localhost:$port lp -d chart FILE...
+Results appear in   $results
+The simulator is at $SIM_API
+The config file is  $config
+To stop it:         $dir/stop
+END

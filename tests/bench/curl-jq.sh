@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+#
+# curl-jq.sh - the way of a document as a shell script would go it, with curl
+# and jq: what cpu.sh compares the backend with. Keeps no journal and forgives
+# nothing.
+#
+# usage: curl-jq.sh API TOKEN-FILE DOCUMENT TYPE RESULTS
+set -eu
+
+api=$1 file=$3 type=$4 results=$5
+auth="Authorization: Bearer $(cat "$2")"
+
+answer=$(jq -n --arg type "$type" --arg name "${file##*/}" \
+  '{files: [{content_type: $type, file_name: $name}]}' |
+  curl -sS -H "$auth" -H 'Content-Type: application/json' -d @- \
+    "$api/v1/source")
+id=$(jq -r .results.id <<< "$answer")
+url=$(jq -r '.results.upload_urls[0].url' <<< "$answer")
+curl -sS -f -o /dev/null -H "Content-Type: $type" -T "$file" "$url"
+
+while
+  sleep 2
+  answer=$(curl -sS -H "$auth" "$api/v1/source/$id")
+  [ "$(jq -r .results.status <<< "$answer")" != complete ]
+do :; done
+
+for case in $(jq -r '.results.case_ids[]' <<< "$answer"); do
+  while
+    status=$(curl -sS -H "$auth" -o "$results/.$case" -w '%{http_code}' \
+      "$api/v1/patient_case/$case/extract")
+    [ "$status" != 200 ]
+  do sleep 2; done
+  jq -e '.results.status == "complete"' "$results/.$case" > /dev/null
+  mv "$results/.$case" "$results/$id-$case.json"
+done

@@ -1,0 +1,182 @@
+/*
+ * first-byte.c - how long a program takes until the first byte of its request
+ * arrives: a server that starts its own clients. It answers nothing and knows
+ * nothing of HTTP; what the times mean is first_byte.sh's.
+ *
+ * usage: first-byte CONFIG INPUT RUNS LABEL PROGRAM ARGUMENT...
+ *
+ * CONFIG  gets the line "BaseURL http://127.0.0.1:PORT" and </Service> added,
+ *         once; "-" for none
+ * INPUT   is written to the program's stdin; the clock starts when all of it
+ *         is written and the pipe is closed. "-": no stdin, and the clock
+ *         starts with the program
+ *
+ * "@URL@" and "@RUN@" in the arguments become our address and the number of
+ * the run. Prints a line "LABEL START END" a run, seconds of wall time: strace
+ * uses the same clock. The program is then ended by SIGTERM.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAX 64
+#define PAUSE_US 300000 /* the shared rate must not delay the next run */
+
+static void die(const char *step)
+{
+  fprintf(stderr, "first-byte: %s: %s\n", step, strerror(errno));
+  exit(1);
+}
+
+static double now(void)
+{
+  struct timespec t;
+
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int listen_here(char url[64])
+{
+  struct sockaddr_in a = {.sin_family = AF_INET,
+                          .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t len = sizeof(a);
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+  if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) < 0 ||
+      listen(fd, 8) < 0 || getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+    die("listen");
+  (void)snprintf(url, 64, "http://127.0.0.1:%d", ntohs(a.sin_port));
+  return fd;
+}
+
+static void add_to_config(const char *path, const char *url)
+{
+  FILE *file;
+
+  if (strcmp(path, "-") == 0)
+    return;
+  file = fopen(path, "a");
+  if (file == NULL || fprintf(file, "BaseURL %s\n</Service>\n", url) < 0 ||
+      fclose(file) != 0)
+    die(path);
+}
+
+/* The argument with @URL@ or @RUN@ replaced; never freed. */
+static char *filled_in(const char *argument, const char *url, int run)
+{
+  const char *at = strstr(argument, "@URL@");
+  char number[16];
+  char *text;
+
+  (void)snprintf(number, sizeof(number), "%d", run);
+  if (at == NULL) {
+    at = strstr(argument, "@RUN@");
+    url = number;
+  }
+  if (at == NULL)
+    return strdup(argument);
+  if (asprintf(&text, "%.*s%s%s", (int)(at - argument), argument, url,
+               at + 5) < 0)
+    die("memory");
+  return text;
+}
+
+static pid_t start(char **argv, const char *url, int run, int in)
+{
+  char *arguments[ARGUMENTS_MAX + 1] = {0};
+  pid_t pid = fork();
+  int i;
+
+  if (pid < 0)
+    die("fork");
+  if (pid > 0)
+    return pid;
+  for (i = 0; argv[i] != NULL && i < ARGUMENTS_MAX; i++)
+    arguments[i] = filled_in(argv[i], url, run);
+  if (in >= 0)
+    (void)dup2(in, STDIN_FILENO);
+  (void)execvp(arguments[0], arguments);
+  die(arguments[0]);
+  return -1;
+}
+
+static void feed(const char *path, int to)
+{
+  char bytes[65536];
+  int from = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n;
+
+  if (from < 0)
+    die(path);
+  while ((n = read(from, bytes, sizeof(bytes))) > 0)
+    if (write(to, bytes, (size_t)n) != n)
+      die("write");
+  (void)close(from);
+}
+
+static double wait_for_byte(int listener)
+{
+  char byte;
+  int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+  double t;
+
+  if (fd < 0 || recv(fd, &byte, 1, 0) != 1)
+    die("receive");
+  t = now();
+  (void)close(fd);
+  return t;
+}
+
+static void run_once(const char *label, const char *input, char **argv,
+                     const char *url, int run, int listener)
+{
+  double begin, end;
+  int pipe_fds[2] = {-1, -1};
+  pid_t pid;
+
+  if (strcmp(input, "-") == 0) {
+    begin = now();
+    pid = start(argv, url, run, -1);
+  } else {
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+      die("pipe");
+    pid = start(argv, url, run, pipe_fds[0]);
+    (void)close(pipe_fds[0]);
+    feed(input, pipe_fds[1]);
+    begin = now();
+    (void)close(pipe_fds[1]);
+  }
+  end = wait_for_byte(listener);
+  printf("%s %.6f %.6f\n", label, begin, end);
+  (void)kill(pid, SIGTERM);
+  (void)waitpid(pid, NULL, 0);
+  (void)usleep(PAUSE_US);
+}
+
+int main(int argc, char **argv)
+{
+  char url[64];
+  int listener, i;
+
+  if (argc < 6) {
+    fputs("usage: first-byte CONFIG INPUT RUNS LABEL PROGRAM ARGUMENT...\n",
+          stderr);
+    return 2;
+  }
+  (void)signal(SIGPIPE, SIG_IGN);
+  listener = listen_here(url);
+  add_to_config(argv[1], url);
+  for (i = 1; i <= atoi(argv[3]); i++)
+    run_once(argv[4], argv[2], argv + 5, url, i, listener);
+  return 0;
+}
