@@ -66,8 +66,15 @@ exactly_once() # TEXT
   wait_job "$job" "$ended"
   is "$1: the job is completed" "$(job_state "$job")" completed
   is "$1: each document was sent once" \
-    "$(calls create) $(calls put) $(n_results) $(n_manifests)" '3 3 3 3'
+    "$(calls create) $(calls put) $(n_results) $(n_extracted)" '3 3 3 3'
   is "$1: all of them arrived" "$(patients)" "$abc"
+}
+
+# A run that got only part of the job may have said so in manifests of its own.
+n_extracted()
+{
+  (cd "$results" && jq -s 'map(select(.outcome == "extracted")) | length' \
+    $(manifests))
 }
 
 nothing_sent() # TEXT
@@ -116,9 +123,14 @@ t='canceled while filtering'
 to_the_gate
 cancel "$job"
 backend_leaves "$t"
-is "$t: the job is canceled" "$(job_state "$job")" canceled
+has "$t: the job is over" "$(job_state "$job")" 'canceled|aborted'
 nothing_sent "$t"
 open_gate
+# cupsd 2.4 forgets to end such a job, and its queue with it, when the backend
+# just dies of the signal.
+print -d chart "$dir/a.pdf"
+job_ends "$t: the next job is extracted" "$job" completed
+is "$t: the canceled one is not" "$(patients)" 'Ahrens Ann 1'
 
 t='SIGTERM from somebody while filtering'
 to_the_gate
@@ -157,11 +169,9 @@ backend_leaves "$t"
 is "$t: the job is canceled" "$(job_state "$job")" canceled
 is "$t: no document is kept" \
   "$(find "$spool/jobs" -type f ! -name job.json ! -name lock)" ''
-n=$(jq -s length "$SIM_LOG")
 faults '#'
 
 t='SIGTERM from somebody while waiting'
-cp "$SIM_LOG" "$dir/before"
 to_the_wait
 kill -TERM "$(backends)"
 until_true started_again "$job" 1

@@ -1,0 +1,133 @@
+/*
+ * config.h - docextract.conf: reading, checking, and the table of all
+ * directives.
+ *
+ * The file is CUPS's own syntax, read with cupsFileGetConf() (design.md,
+ * "Names and places"). Every directive is one row in config.c (name, type,
+ * default, least, most, help): the rows make the parser, the listing of
+ * `docextract config`, the table of the manual and a test. A wrong line is
+ * refused with "FILE:LINE: what is wrong; what would be right"; an unknown
+ * directive names the nearest known one.
+ *
+ * Ownership: dx_config_load() gives an object; services and strings in it
+ * live as long as it. Secrets are never in it: only paths to them.
+ * Blocking: reads one small file. Errors: E_CONFIG for everything wrong with
+ * the content or the file's mode, E_NOMEM.
+ */
+#ifndef DX_CONFIG_H
+#define DX_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/err.h"
+
+enum dx_token_kind { DX_TOKEN_KEY, DX_TOKEN_FILE, DX_TOKEN_COMMAND };
+
+/* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not one. */
+#define DX_ALGORITHMS(X)                                                     \
+  X(HS256) X(HS384) X(HS512) X(RS256) X(RS384) X(RS512) X(PS256) X(PS384)    \
+  X(PS512) X(ES256) X(ES384) X(ES512) X(EdDSA)
+
+enum dx_algorithm {
+#define X(name) DX_ALG_##name,
+  DX_ALGORITHMS(X)
+#undef X
+  DX_ALG_COUNT
+};
+
+const char *dx_algorithm_name(enum dx_algorithm algorithm);
+
+enum dx_completion { DX_COMPLETION_EXTRACTED, DX_COMPLETION_ACCEPTED };
+enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
+
+struct dx_claim {
+  char *name;
+  char *value;
+};
+
+struct dx_service {
+  char *name;     /* section name: letters, digits, '-', '_', '.'; <= 64 */
+  int line;       /* of its section, for messages */
+  char *base_url; /* https://..., no trailing '/', no query, no user */
+  char *host;     /* of base_url, lower case; IPv6 without brackets */
+  int port;       /* of base_url, the scheme's default when not given */
+  enum dx_token_kind token;
+  char *token_key_file;
+  enum dx_algorithm token_algorithm;
+  char *token_key_id; /* NULL when not given */
+  struct dx_claim *claims;
+  size_t claim_count;
+  int64_t token_lifetime_ms;
+  char *token_file;
+  char *token_command; /* words split at blanks; no shell */
+  char *ca_file;
+  char *proxy;
+  double api_rate; /* calls per second */
+  enum dx_completion completion;
+  char *separator_page;
+  enum dx_on_error on_document_error;
+  int64_t processing_limit_ms;
+  char *results_dir; /* never NULL: the general one when not given */
+};
+
+struct dx_config {
+  char *path; /* of the file */
+  char *spool_dir;
+  char *results_dir;
+  int64_t keep_jobs_ms;
+  struct dx_service *services;
+  size_t service_count;
+};
+
+/*
+ * The file that is read when none is named: $CUPS_SERVERROOT/docextract.conf
+ * as cupsd sets it, else the built-in server root. Programs that run with
+ * somebody else's rights pass trust_env false. Caller frees.
+ */
+char *dx_config_path(bool trust_env);
+
+/*
+ * Reads and checks `path`. Refused: missing BaseURL; http:// with a host that
+ * is not a loopback address; a Token without what it needs; a file or key
+ * that everybody may read; a SpoolDir on a network file system (when it is
+ * there); relative paths; a directive twice (TokenClaim excepted), in the
+ * wrong place, without value or out of range; a section twice; no section.
+ */
+enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
+                            struct dx_err *err) DX_MUST_USE;
+void dx_config_free(struct dx_config **config);
+
+/* The service of that name, borrowed; NULL when there is none. */
+const struct dx_service *dx_config_service(const struct dx_config *config,
+                                           const char *name);
+
+/*
+ * True if `host` (without brackets) is the loopback: 127.0.0.0/8 as four
+ * numbers, ::1, or "localhost".
+ */
+bool dx_host_is_loopback(const char *host);
+
+/* Prints the effective configuration, readable as a configuration again. No
+ * secrets are known here. */
+enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
+                             struct dx_err *err) DX_MUST_USE;
+
+/* One row of the table, for the manual and the tests. */
+struct dx_directive {
+  const char *name;
+  bool in_service;     /* may stand inside <Service> */
+  bool in_general;     /* may stand outside */
+  const char *type;    /* "path", "duration", "number", "word", ... */
+  const char *fallback; /* the default as it would be written, or NULL */
+  const char *least;   /* as written, or NULL */
+  const char *most;
+  const char *help;    /* one sentence */
+};
+
+/* The rows; *ret_count of them. Static memory. */
+const struct dx_directive *dx_directives(size_t *ret_count);
+
+#endif
