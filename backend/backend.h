@@ -43,8 +43,9 @@ void term_catch(void);
 void term_eof(void);     /* from now on a failing exit is allowed */
 bool term_came(void);
 int term_wake_fd(void);  /* readable after a SIGTERM */
-/* After a SIGTERM before EOF, with nothing kept; does not return. */
-void term_die_before_eof(void) __attribute__((noreturn));
+/* Waits a little for cupsd's own when somebody else's came first. */
+bool term_is_from_cupsd(void);
+void term_die(void) __attribute__((noreturn)); /* of the signal itself */
 
 /* ---- receive.c ---- */
 
@@ -59,6 +60,7 @@ void backend_drain(struct backend *b);
 
 struct cups_job {
   bool known;
+  bool is_canceled;
   int documents; /* 0: not said */
   int64_t time_at_creation;
 };

@@ -12,7 +12,7 @@
 static ipp_t *make_request(const struct backend *b)
 {
   static const char *const wanted[] = {"job-uuid", "number-of-documents",
-                                       "time-at-creation"};
+                                       "time-at-creation", "job-state"};
   ipp_t *request = ippNewRequest(IPP_OP_GET_JOB_ATTRIBUTES);
   char uri[128];
 
@@ -44,8 +44,13 @@ static void read_answer(const struct backend *b, ipp_t *answer,
   ipp_attribute_t *created =
       ippFindAttribute(answer, "time-at-creation", IPP_TAG_INTEGER);
 
+  ipp_attribute_t *state =
+      ippFindAttribute(answer, "job-state", IPP_TAG_ENUM);
+
   if (!is_ours(b, answer) || created == NULL)
     return;
+  ret_job->is_canceled =
+      state != NULL && ippGetInteger(state, 0) == IPP_JSTATE_CANCELED;
   ret_job->known = true;
   ret_job->time_at_creation = ippGetInteger(created, 0);
   ret_job->documents = documents != NULL ? ippGetInteger(documents, 0) : 0;

@@ -11,6 +11,8 @@
 
 #include "lib/policy.h"
 
+#define ASK_MS 1000 /* cupsd that stops kills us anyway */
+
 /* Never 1, 2 or 6: the queue's error policy, a password dialog, and a job
  * that is aborted after some tries. */
 static const int exit_status[DX_CL_COUNT] = {
@@ -98,6 +100,24 @@ static void keep_no_documents(struct backend *b)
     status_error("%s", err.text);
 }
 
+/*
+ * SIGTERM with documents still to come. Held or disabled: only dying of the
+ * signal keeps the rest of the job. Canceled: cupsd 2.4 ends a job of several
+ * documents, and frees its queue, only when the backend exits with a failure.
+ * Not cupsd's: dying of it would count as success.
+ */
+static void leave_before_eof(struct backend *b)
+{
+  struct cups_job job;
+
+  if (!term_is_from_cupsd())
+    exit(CUPS_BACKEND_RETRY_CURRENT);
+  cups_job_ask(b, ASK_MS, &job);
+  if (job.is_canceled)
+    exit(CUPS_BACKEND_CANCEL);
+  term_die();
+}
+
 void backend_end(struct backend *b, enum dx_code code,
                  const struct dx_err *err)
 {
@@ -108,7 +128,7 @@ void backend_end(struct backend *b, enum dx_code code,
   status = status_of(b, code);
   keep_no_documents(b);
   if (!b->eof && term_came())
-    term_die_before_eof();
+    leave_before_eof(b);
   term_eof();
   tell(b, code, err);
   status_end(dx_class_of(code));

@@ -75,12 +75,9 @@ int term_wake_fd(void)
   return wake[0];
 }
 
-/*
- * If cupsd sent it, dying of it keeps the rest of the job. If somebody else
- * did, dying of it would count as success and lose the rest: cupsd's own may
- * follow (a system that stops tells every process); else try again.
- */
-void term_die_before_eof(void)
+/* cupsd's own may follow somebody else's: a system that stops tells every
+ * process. */
+bool term_is_from_cupsd(void)
 {
   int64_t until = dx_boot_ms() + OTHERS_WAIT_MS;
   char byte;
@@ -92,7 +89,11 @@ void term_die_before_eof(void)
       ;
     (void)poll(&fd, 1, (int)(until - dx_boot_ms()));
   }
-  if (sender == getppid())
-    die_of_it();
-  _exit(CUPS_BACKEND_RETRY_CURRENT);
+  return sender == getppid();
+}
+
+void term_die(void)
+{
+  die_of_it();
+  _exit(CUPS_BACKEND_RETRY_CURRENT); /* not reached */
 }

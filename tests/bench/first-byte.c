@@ -7,9 +7,9 @@
  *
  * CONFIG  gets the line "BaseURL http://127.0.0.1:PORT" and </Service> added,
  *         once; "-" for none
- * INPUT   is written to the program's stdin; the clock starts when all of it
- *         is written and the pipe is closed. "-": no stdin, and the clock
- *         starts with the program
+ * INPUT   is written to the program's stdin; when the program has taken all
+ *         of it the pipe is closed, and the clock starts. "-": no stdin, and
+ *         the clock starts with the program
  *
  * "@URL@" and "@RUN@" in the arguments become our address and the number of
  * the run. Prints a line "LABEL START END" a run, seconds of wall time: strace
@@ -23,12 +23,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define ARGUMENTS_MAX 64
+#define LOOK_US 50
 #define PAUSE_US 300000 /* the shared rate must not delay the next run */
 
 static void die(const char *step)
@@ -110,10 +112,12 @@ static pid_t start(char **argv, const char *url, int run, int in)
   return -1;
 }
 
+/* Returns when nothing is left in the pipe. */
 static void feed(const char *path, int to)
 {
   char bytes[65536];
   int from = open(path, O_RDONLY | O_CLOEXEC);
+  int left = 1;
   ssize_t n;
 
   if (from < 0)
@@ -122,6 +126,11 @@ static void feed(const char *path, int to)
     if (write(to, bytes, (size_t)n) != n)
       die("write");
   (void)close(from);
+  while (left > 0) {
+    (void)usleep(LOOK_US);
+    if (ioctl(to, FIONREAD, &left) < 0)
+      die("pipe");
+  }
 }
 
 static double wait_for_byte(int listener)

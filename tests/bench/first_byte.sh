@@ -31,7 +31,7 @@ time_backend() # LABEL PREFIX...
     -H 'Content-Type: application/json' -H 'Authorization: Bearer x' \
     --data-binary "@$dir/body" @URL@/v1/source 2> /dev/null
   if [ -n "$(command -v strace)" ]; then
-    time_backend 3 strace --seccomp-bpf -f -A -ttt -T \
+    time_backend 3 strace --seccomp-bpf -D -f -A -ttt -T \
       -e trace=fsync,fdatasync -o "$dir/trace"
   fi
 } > "$dir/times"

@@ -388,11 +388,12 @@ fails 'a redirect' answer 78 'BaseURL'
 faults 'hello * body {"status":200,"results":{"auth_info":"a\\u001b[31mb"}}\n'
 dx hello
 has 'hello: control characters of a greeting do no harm' "$rc $out" 'a\?\[31mb'
-faults 'hello * status 429 Retry-After: 1\n'
+faults 'hello * status 429 Retry-After: 4\n'
 fails 'too many calls' answer 75 'fewer calls'
 faults ''
 dx hello
-is 'hello: after the pause the service greets' "$rc" 0
+has 'hello: the next one keeps the pause, and says so' "$rc $err" \
+  '^0 waiting for the pause'
 faults 'hello * delay 3000\n'
 dx hello
 has 'hello: a long wait is explained' "$rc $err" '^0 waiting for the answer'

@@ -11,6 +11,7 @@
 
 abc=$'Ahrens Ann 1\nBerg Bob 2\nCan Cem 3'
 gate=$dir/gate
+queue=chart
 
 # A stage before ours that waits at the gate while it is closed: a lock that
 # this test holds. Its waiting child holds nothing of the job's pipes.
@@ -42,7 +43,7 @@ close_gate()
 open_gate() { flock -u 8; } # for those who wait, and for all who come
 somebody_waits() { compgen -G "$gate/[0-9]*" > /dev/null; }
 
-print_three() { print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"; }
+print_three() { print -d "$queue" "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"; }
 
 to_the_gate() # prints; the first document waits in front of our filter
 {
@@ -120,6 +121,8 @@ until_true job_is "$job" 'completed|aborted'
 exactly_once "$t"
 
 t='canceled while filtering'
+add_queue other # whatever happens to it, the other tests go on
+queue=other
 to_the_gate
 cancel "$job"
 backend_leaves "$t"
@@ -128,11 +131,13 @@ nothing_sent "$t"
 open_gate
 # cupsd 2.4 forgets to end such a job, and its queue with it, when the backend
 # just dies of the signal.
-print -d chart "$dir/a.pdf"
+print -d other "$dir/a.pdf"
 job_ends "$t: the next job is extracted" "$job" completed
 is "$t: the canceled one is not" "$(patients)" 'Ahrens Ann 1'
 
 t='SIGTERM from somebody while filtering'
+add_queue third
+queue=third
 to_the_gate
 kill -TERM "$(backends)"
 backend_leaves "$t"
@@ -144,6 +149,7 @@ cancel "$job" 2> /dev/null
 
 # --- while the extraction is awaited ---------------------------------------
 
+queue=chart
 t='disabled while waiting'
 to_the_wait
 cupsdisable chart
