@@ -121,14 +121,14 @@ says 'the wrong key' 'token'
 
 clear_results
 print -d chart "$dir/a.pdf"
-WAIT_S=60 WAIT_S=60 until_true queue_is_stopped chart # three tries take 30 s
+WAIT_S=60 until_true queue_is_stopped chart # three tries take 30 s
 check 'the wrong key stops the queue' queue_is_stopped chart
 has 'the wrong key: the queue says why' "$(queue_state chart)" 'token'
 is 'the wrong key: nothing was sent' \
   "$(calls create '.status<400') $(calls put)" '0 0'
 is 'the wrong key: the job is kept' "$(job_state "$job")" pending
 
-write_config
+KEY=$dir/HS256.key write_config
 cupsenable chart
 job_ends 'with the right key the kept job is extracted' "$job" completed
 is 'and its values are there' "$(patients)" 'Ahrens Ann 1'
