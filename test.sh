@@ -162,7 +162,7 @@ executables() # GLOB...: scripts that are tests by themselves
 office=
 [ -z "${CI-}" ] || office='libreoffice-writer libreoffice-gtk3'
 # shellcheck disable=SC2086
-install_missing $build_packages $run_packages xz-utils $office ||
+install_missing $build_packages $run_packages xz-utils clang-format $office ||
   give_up 'everything needed is installed'
 
 step 'building'
@@ -192,7 +192,7 @@ whole 'make distcheck' "$work/distcheck.log" \
 step 'with sanitizers'
 build_in sanitized --enable-sanitizers
 unit_tests sanitized
-scripts 2 sanitized tests/it/types.sh tests/it/many.sh
+scripts 2 sanitized tests/it/{interrupted,types,many,secrets,tls,silence,discovery}.sh
 
 step 'done'
 cd "$top" || exit 1

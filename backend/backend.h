@@ -40,9 +40,9 @@ struct backend {
 /* Catches SIGTERM, ignores SIGPIPE. A second SIGTERM ends the process at
  * once, in the way that is right at that moment (see term_eof()). */
 void term_catch(void);
-void term_eof(void);     /* from now on a failing exit is allowed */
+void term_eof(void); /* from now on a failing exit is allowed */
 bool term_came(void);
-int term_wake_fd(void);  /* readable after a SIGTERM */
+int term_wake_fd(void); /* readable after a SIGTERM */
 /* Waits a little for cupsd's own when somebody else's came first. */
 bool term_is_from_cupsd(void);
 void term_die(void) __attribute__((noreturn)); /* of the signal itself */
@@ -51,8 +51,7 @@ void term_die(void) __attribute__((noreturn)); /* of the signal itself */
 
 /* Reads all entries into a new job below incoming/. E_STOPPED after a
  * SIGTERM; E_BUNDLE for what is not a whole bundle. */
-enum dx_code backend_receive(struct backend *b, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code backend_receive(struct backend *b, struct dx_err *err) DX_MUST_USE;
 /* Reads to EOF and throws away; returns early on SIGTERM or silence. */
 void backend_drain(struct backend *b);
 
@@ -73,13 +72,12 @@ void cups_job_ask(const struct backend *b, int timeout_ms,
 /* ---- status.c: the only place that prints ---- */
 
 void status_start(void); /* sets the library's log sink; clears old reasons */
-void status_info(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+void status_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void status_error(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void status_pages(int pages);
 void status_note(void *ctx, struct dx_job *job, const struct dx_note *note);
-void status_tick(void);  /* to be called at least every 30 minutes */
+void status_tick(void); /* to be called at least every 30 minutes */
 /* Clears what was set on the way, and sets the reason of the end, if any. */
 void status_end(enum dx_class cls);
 
@@ -90,8 +88,8 @@ int discover(void);
 
 /* The one way out: drains stdin, tells the outcome, keeps no patient data,
  * and ends the process with the status of the code's class. */
-void backend_end(struct backend *b, enum dx_code code,
-                 const struct dx_err *err) __attribute__((noreturn));
+void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
+    __attribute__((noreturn));
 
 /* The exit status for a class; the one table. */
 int backend_exit_status(enum dx_class cls);

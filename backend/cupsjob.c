@@ -18,8 +18,8 @@ static ipp_t *make_request(const struct backend *b)
 
   (void)snprintf(uri, sizeof(uri), "ipp://localhost/jobs/%.20s", b->job_id);
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_URI, "job-uri", NULL, uri);
-  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME,
-               "requesting-user-name", NULL, cupsUser());
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME, "requesting-user-name",
+               NULL, cupsUser());
   ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
                 "requested-attributes",
                 (int)(sizeof(wanted) / sizeof(wanted[0])), NULL, wanted);
@@ -29,8 +29,7 @@ static ipp_t *make_request(const struct backend *b)
 /* Job ids repeat: only the uuid says that it is ours. */
 static bool is_ours(const struct backend *b, ipp_t *answer)
 {
-  ipp_attribute_t *uuid =
-      ippFindAttribute(answer, "job-uuid", IPP_TAG_URI);
+  ipp_attribute_t *uuid = ippFindAttribute(answer, "job-uuid", IPP_TAG_URI);
 
   return uuid != NULL && b->uuid != NULL &&
          strcmp(ippGetString(uuid, 0, NULL), b->uuid) == 0;
@@ -44,8 +43,7 @@ static void read_answer(const struct backend *b, ipp_t *answer,
   ipp_attribute_t *created =
       ippFindAttribute(answer, "time-at-creation", IPP_TAG_INTEGER);
 
-  ipp_attribute_t *state =
-      ippFindAttribute(answer, "job-state", IPP_TAG_ENUM);
+  ipp_attribute_t *state = ippFindAttribute(answer, "job-state", IPP_TAG_ENUM);
 
   if (!is_ours(b, answer) || created == NULL)
     return;
@@ -72,11 +70,12 @@ void cups_job_ask(const struct backend *b, int timeout_ms,
   if (answer != NULL)
     read_answer(b, answer, ret_job);
   if (ret_job->known)
-    dx_log(DX_LOG_DEBUG, "cupsd: the job has %d documents",
-           ret_job->documents);
+    dx_log(DX_LOG_DEBUG, "cupsd: the job has %d documents", ret_job->documents);
   else
-    dx_log(DX_LOG_DEBUG, "cupsd could not be asked about the job, or does "
-           "not know it: %s", cupsLastErrorString());
+    dx_log(DX_LOG_DEBUG,
+           "cupsd could not be asked about the job, or does "
+           "not know it: %s",
+           cupsLastErrorString());
   ippDelete(answer);
   httpClose(http);
 }

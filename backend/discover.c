@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 /* The same as in ppd/docextract.drv: cupsd finds the PPD by it. */
-#define DEVICE_ID "MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;"
+#define DEVICE_ID \
+  "MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;"
 #define MODEL "Document Extraction Service"
 
 static void list(const struct dx_config *config)

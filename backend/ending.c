@@ -118,8 +118,7 @@ static void leave_before_eof(struct backend *b)
   term_die();
 }
 
-void backend_end(struct backend *b, enum dx_code code,
-                 const struct dx_err *err)
+void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
 {
   int status;
 

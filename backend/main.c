@@ -270,8 +270,8 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
   if (fresh != NULL)
     dx_spool_discard(&b->spool, &fresh);
   b->job = old;
-  b->nothing_new = code == DX_OK && old != NULL &&
-                   dx_job_outcome(old, NULL) == DX_OK;
+  b->nothing_new =
+      code == DX_OK && old != NULL && dx_job_outcome(old, NULL) == DX_OK;
   return code;
 }
 
@@ -369,7 +369,7 @@ int main(int argc, char **argv)
   enum dx_code code;
 
   (void)umask(077);
-  (void)prctl(PR_SET_DUMPABLE, 0);   /* no token in a core file */
+  (void)prctl(PR_SET_DUMPABLE, 0); /* no token in a core file */
   (void)unsetenv("SSLKEYLOGFILE");
   if (argc == 1)
     return discover();

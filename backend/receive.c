@@ -64,8 +64,8 @@ static enum dx_code add_document(struct dx_job *job,
   if (job->document_count >= DX_DOCUMENTS_MAX)
     return dx_fail(err, DX_E_BUNDLE, 0, "more than %d documents in one job",
                    DX_DOCUMENTS_MAX);
-  documents = realloc(job->documents,
-                      (job->document_count + 1) * sizeof(*documents));
+  documents =
+      realloc(job->documents, (job->document_count + 1) * sizeof(*documents));
   if (documents == NULL)
     return dx_fail_nomem(err);
   job->documents = documents;

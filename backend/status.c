@@ -20,8 +20,8 @@
 enum reason { WAITING, DOWN, LOCAL, REFUSED, CONFIG, REASON_COUNT };
 
 static const char *const reasons[REASON_COUNT] = {
-    "docextract-waiting-report",         "docextract-service-down-warning",
-    "docextract-local-trouble-error",    "docextract-document-refused-error",
+    "docextract-waiting-report",      "docextract-service-down-warning",
+    "docextract-local-trouble-error", "docextract-document-refused-error",
     "docextract-config-error",
 };
 
@@ -123,8 +123,7 @@ static const char *elapsed(int64_t since_ms, char text[32])
 static void uploading(const struct dx_note *note)
 {
   char text[64];
-  int percent =
-      note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
+  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
 
   if (last_percent >= 0 && percent < last_percent + PROGRESS_STEP &&
       percent != 100)
@@ -149,8 +148,8 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     break;
   case DX_NOTE_WAITING:
     set_reason(WAITING, true);
-    status_info("Waiting for the extraction, %s", elapsed(note->since_ms,
-                                                         time));
+    status_info("Waiting for the extraction, %s",
+                elapsed(note->since_ms, time));
     break;
   case DX_NOTE_DOWN:
     set_reason(DOWN, true);
@@ -168,8 +167,7 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     break;
   case DX_NOTE_LOCAL:
     set_reason(LOCAL, true);
-    status_error("%s; trying again every minute, nothing is lost",
-                 note->text);
+    status_error("%s; trying again every minute, nothing is lost", note->text);
     break;
   case DX_NOTE_LOCAL_OVER:
     set_reason(LOCAL, false);

@@ -13,7 +13,7 @@
 
 #include "lib/clock.h"
 
-#define OTHERS_WAIT_MS 1500 /* for cupsd's own SIGTERM after somebody else's */
+#define OTHERS_WAIT_MS 1500 /* for cupsd's own after somebody else's */
 
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t after_eof;

@@ -65,8 +65,8 @@ enum dx_code cli_service(const struct cli *cli,
  * way back. Whoever owns the folder already stays as he is; anybody else is
  * told that he may not: E_ACCESS.
  */
-enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code cli_become_owner(const char *spool_dir,
+                              struct dx_err *err) DX_MUST_USE;
 
 /* The name of the user we are now; "user 1000" when there is none. */
 #define CLI_USER_BYTES 64
@@ -104,7 +104,6 @@ enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
  */
 void warn_all(const struct dx_config *config, const struct dx_service *service,
               int cupsd_conf_fd);
-void warn_print(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+void warn_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -17,7 +17,7 @@
 #include "lib/engine.h"
 
 #define TURN_MS 60000
-#define REPEAT_MS 30000 /* between two lines that say the same */
+#define REPEAT_MS 30000  /* between two lines that say the same */
 #define PROGRESS_STEP 10 /* per cent between two lines */
 
 /* ---- stopping ---- */
@@ -37,7 +37,7 @@ static void on_stop(int number)
 }
 
 /* A signal that whoever started us had ignored stays ignored: nohup, `&`. */
-static void catch(int number)
+static void catch (int number)
 {
   struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
   struct sigaction before;
@@ -51,8 +51,8 @@ void cli_stop_catch(void)
 {
   if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
     wake[0] = wake[1] = -1;
-  catch(SIGINT);
-  catch(SIGTERM);
+  catch (SIGINT);
+  catch (SIGTERM);
 }
 
 bool cli_stop_came(void)
@@ -63,7 +63,7 @@ bool cli_stop_came(void)
 /* ---- progress ---- */
 
 struct progress {
-  int percent; /* last told; -1: none */
+  int percent;            /* last told; -1: none */
   enum dx_note_kind kind; /* of the last line */
   int64_t told_ms;        /* when that was; 0: never */
 };
@@ -111,7 +111,8 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     break;
   case DX_NOTE_DOWN:
     printf("The service cannot be reached for %" PRId64 " s: %s; trying "
-           "again\n", seconds, note->text);
+           "again\n",
+           seconds, note->text);
     break;
   case DX_NOTE_UP:
     printf("The service answers again\n");

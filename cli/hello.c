@@ -98,8 +98,8 @@ static void patience(const char *what)
   set_alarm(0);
   (void)sigemptyset(&action.sa_mask);
   (void)sigaction(SIGALRM, &action, NULL);
-  waiting_len = snprintf(waiting_text, sizeof(waiting_text),
-                         "waiting for %s\n", what);
+  waiting_len =
+      snprintf(waiting_text, sizeof(waiting_text), "waiting for %s\n", what);
   set_alarm(PATIENCE_S);
 }
 
@@ -225,7 +225,8 @@ static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
 
       (void)snprintf(text, sizeof(text),
                      "the pause that all programs here keep after an outage "
-                     "or 429, %" PRId64 " s", left / 1000);
+                     "or 429, %" PRId64 " s",
+                     left / 1000);
       patience(text);
     }
     if (slot.booked && left <= 0)
@@ -274,8 +275,8 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
   enum dx_code code;
 
   h->http = dx_http_new();
-  h->pace = dx_pace_new(h->spool.pace_dirfd, h->service->host,
-                        h->service->port, h->service->api_rate);
+  h->pace = dx_pace_new(h->spool.pace_dirfd, h->service->host, h->service->port,
+                        h->service->api_rate);
   if (h->http == NULL || h->pace == NULL)
     return dx_fail_nomem(err);
   code = call_service(h, err);
@@ -357,7 +358,10 @@ static const struct {
 static void print_step(bool colour, bool good, const char *name,
                        const char *text)
 {
-  printf("%s%-6s%s %-14s%s%s\n", !colour ? "" : good ? "\033[32m" : "\033[31m",
+  printf("%s%-6s%s %-14s%s%s\n",
+         !colour ? ""
+         : good  ? "\033[32m"
+                 : "\033[31m",
          good ? "ok" : "FAILED", colour ? "\033[0m" : "", name,
          text[0] != '\0' ? "  " : "", text);
 }
@@ -382,9 +386,8 @@ static enum dx_code run_steps(struct hello *h, struct dx_err *err)
 static void print_greeting(const char *greeting)
 {
   for (; *greeting != '\0'; greeting++)
-    (void)putchar((unsigned char)*greeting < ' ' || *greeting == 127
-                      ? '?'
-                      : *greeting);
+    (void)putchar(
+        (unsigned char)*greeting < ' ' || *greeting == 127 ? '?' : *greeting);
   (void)putchar('\n');
 }
 

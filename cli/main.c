@@ -73,9 +73,9 @@ static bool is_taken_by(const struct row *row, const struct verb *verb)
 {
   char text[64];
 
-  (void)snprintf(text, sizeof(text), row->argument != NULL ? "[--%s %s]"
-                                                           : "[--%s]",
-                 row->name, row->argument);
+  (void)snprintf(text, sizeof(text),
+                 row->argument != NULL ? "[--%s %s]" : "[--%s]", row->name,
+                 row->argument);
   return row->everywhere || strstr(verb->pattern, text) != NULL;
 }
 
@@ -91,9 +91,8 @@ static void count_arguments(const char *pattern, size_t *ret_least,
 
     if (*p != '[') {
       *ret_least += 1;
-      *ret_most = len > 3 && memcmp(p + len - 3, "...", 3) == 0
-                      ? SIZE_MAX
-                      : *ret_least;
+      *ret_most =
+          len > 3 && memcmp(p + len - 3, "...", 3) == 0 ? SIZE_MAX : *ret_least;
     }
     p += len + (p[len] == ']');
     p += strspn(p, " ");

@@ -35,8 +35,7 @@ static enum dx_code become(uid_t uid, gid_t gid, struct dx_err *err)
   if (setgroups(1, &gid) < 0 || setresgid(gid, gid, gid) < 0 ||
       setresuid(uid, uid, uid) < 0)
     return dx_fail(err, DX_E_ACCESS, errno,
-                   "cannot become the owner of the spool: %s",
-                   strerror(errno));
+                   "cannot become the owner of the spool: %s", strerror(errno));
   if (getuid() != uid || geteuid() != uid || getgid() != gid ||
       getegid() != gid || setuid(0) == 0)
     return dx_fail(err, DX_E_ACCESS, 0,
@@ -86,5 +85,6 @@ enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
   name_of(st.st_uid, name);
   return dx_fail(err, DX_E_ACCESS, 0,
                  "you may not use SpoolDir '%s'; run this command as root or "
-                 "as '%s'", spool_dir, name);
+                 "as '%s'",
+                 spool_dir, name);
 }

@@ -47,8 +47,7 @@ void reach_begin(const struct dx_service *service, struct reach *ret_reach)
     read_proxy(service->proxy, ret_reach);
     return;
   }
-  (void)snprintf(ret_reach->host, sizeof(ret_reach->host), "%s",
-                 service->host);
+  (void)snprintf(ret_reach->host, sizeof(ret_reach->host), "%s", service->host);
   ret_reach->port = service->port;
 }
 
@@ -110,8 +109,7 @@ static int finish_connect(int fd)
 /* 0, or an errno. */
 static int try_address(const struct addrinfo *ai)
 {
-  int fd = socket(ai->ai_family,
-                  ai->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+  int fd = socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                   ai->ai_protocol);
   int e = 0;
 
@@ -134,8 +132,7 @@ enum dx_code reach_connect(struct reach *reach, struct dx_err *err)
     if (e == 0)
       return DX_OK;
   }
-  return dx_fail(err, DX_E_NET, e,
-                 "cannot connect to %s port %d: %s; check %s",
+  return dx_fail(err, DX_E_NET, e, "cannot connect to %s port %d: %s; check %s",
                  reach->address, reach->port, strerror(e),
                  reach->proxy ? "Proxy and the firewall"
                               : "BaseURL and the firewall, or set Proxy");

@@ -31,11 +31,9 @@ struct reach {
 void reach_begin(const struct dx_service *service, struct reach *ret_reach);
 void reach_end(struct reach *reach);
 
-enum dx_code reach_resolve(struct reach *reach, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code reach_resolve(struct reach *reach, struct dx_err *err) DX_MUST_USE;
 
 /* Tries one address after the other and closes the connection again. */
-enum dx_code reach_connect(struct reach *reach, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code reach_connect(struct reach *reach, struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -26,8 +26,7 @@ static enum dx_code no_choice(const struct dx_config *config,
   size_t i;
 
   for (i = 0; i < config->service_count; i++)
-    dx_buf_printf(&names, "%s%s", i > 0 ? ", " : "",
-                  config->services[i].name);
+    dx_buf_printf(&names, "%s%s", i > 0 ? ", " : "", config->services[i].name);
   code = dx_fail(err, DX_E_CONFIG, 0, "%s; possibilities are: %s", reason,
                  dx_buf_text(&names));
   dx_buf_release(&names);
@@ -44,13 +43,12 @@ enum dx_code cli_service(const struct cli *cli,
   if (cli->service == NULL && config->service_count == 1)
     service = &config->services[0];
   else
-    service = dx_config_service(
-        config, cli->service != NULL ? cli->service : "default");
+    service = dx_config_service(config, cli->service != NULL ? cli->service
+                                                             : "default");
   if (service == NULL && cli->service == NULL)
     return no_choice(config, "choose a service with --service NAME", err);
   if (service == NULL)
-    return no_choice(config, "the service of --service is not configured",
-                     err);
+    return no_choice(config, "the service of --service is not configured", err);
   *ret_service = service;
   return DX_OK;
 }

@@ -65,7 +65,8 @@ static enum dx_code check_input(struct input *input, size_t number,
   if (input->type == NULL)
     return dx_fail(err, DX_E_DOCUMENT, 0,
                    "file %zu is neither PDF nor JPEG nor PNG; print it to "
-                   "send it as a PDF", number);
+                   "send it as a PDF",
+                   number);
   return DX_OK;
 }
 
@@ -294,8 +295,7 @@ static enum dx_code drive(struct submit *s, struct dx_err *err)
     return DX_OK;
   what = *err;
   return dx_fail(err, code, what.sys_errno,
-                 "%s; go on with: docextract retry %s", what.text,
-                 s->job->key);
+                 "%s; go on with: docextract retry %s", what.text, s->job->key);
 }
 
 static enum dx_code run(struct submit *s, size_t count, char **paths,

@@ -45,8 +45,7 @@ static void warn_line(char *line)
   if (*value != '\0')
     *value++ = '\0';
   value += strspn(value, " \t");
-  if (strcasecmp(line, "LogLevel") == 0 &&
-      strncasecmp(value, "debug", 5) == 0)
+  if (strcasecmp(line, "LogLevel") == 0 && strncasecmp(value, "debug", 5) == 0)
     warn_print("cupsd logs the titles of print jobs, which may name patients; "
                "set 'LogLevel warn' in cupsd.conf");
   if (strcasecmp(line, "PageLogFormat") == 0 &&

@@ -115,8 +115,8 @@ static enum dx_verdict refine(enum dx_call_kind call,
 }
 
 /* The sentence for the person, by what the verdict means. */
-static void explain(enum dx_call_kind call, int status,
-                    enum dx_verdict verdict, struct dx_err *err)
+static void explain(enum dx_call_kind call, int status, enum dx_verdict verdict,
+                    struct dx_err *err)
 {
   const char *what = call_words[call];
 
@@ -144,16 +144,20 @@ static void explain(enum dx_call_kind call, int status,
   case DX_V_GONE:
   case DX_V_EXPIRED:
   case DX_V_THEN_EXPIRED:
-    (void)dx_fail(err, DX_E_GONE, 0, "the service no longer knows it (%d to "
-                  "'%s')", status, what);
+    (void)dx_fail(err, DX_E_GONE, 0,
+                  "the service no longer knows it (%d to "
+                  "'%s')",
+                  status, what);
     break;
   case DX_V_REFUSED:
   case DX_V_THEN_REFUSED:
     if (status == 413)
       (void)dx_fail(err, DX_E_REFUSED, 0, "too large for the service");
     else
-      (void)dx_fail(err, DX_E_REFUSED, 0, "the service refused it (%d to "
-                    "'%s')", status, what);
+      (void)dx_fail(err, DX_E_REFUSED, 0,
+                    "the service refused it (%d to "
+                    "'%s')",
+                    status, what);
     break;
   default:
     break;
@@ -220,8 +224,8 @@ static enum dx_code start(const struct dx_api *api,
   return code;
 }
 
-static struct dx_http_request request_of(const char *method,
-                                         dx_http_done *done, void *ctx)
+static struct dx_http_request request_of(const char *method, dx_http_done *done,
+                                         void *ctx)
 {
   struct dx_http_request request;
 
@@ -318,8 +322,7 @@ enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
 
 enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
                             int sink_fd, dx_http_done *done, void *ctx,
-                            struct dx_http_call **ret_call,
-                            struct dx_err *err)
+                            struct dx_http_call **ret_call, struct dx_err *err)
 {
   struct dx_http_request request = request_of("GET", done, ctx);
 
@@ -356,8 +359,8 @@ enum dx_verdict dx_read_hello(const struct dx_http_answer *answer,
 
   if (verdict != DX_V_DONE)
     return verdict;
-  greeting = dx_json_string(dx_json_get(results_of(answer, &root),
-                                        "auth_info"));
+  greeting =
+      dx_json_string(dx_json_get(results_of(answer, &root), "auth_info"));
   *ret_greeting = greeting != NULL ? strdup(greeting) : NULL;
   if (*ret_greeting == NULL)
     verdict = not_understood(call_words[DX_CALL_HELLO], err);
@@ -499,8 +502,7 @@ static bool copy_cases(const struct dx_json *list, struct dx_source *source)
   return true;
 }
 
-static bool copy_source(const struct dx_json *results,
-                        struct dx_source *source)
+static bool copy_source(const struct dx_json *results, struct dx_source *source)
 {
   const char *word = dx_json_string(dx_json_get(results, "status"));
   const struct dx_json *cases = dx_json_get(results, "case_ids");
@@ -518,8 +520,7 @@ static bool copy_source(const struct dx_json *results,
 }
 
 enum dx_verdict dx_read_source(const struct dx_http_answer *answer,
-                               struct dx_source *ret_source,
-                               struct dx_err *err)
+                               struct dx_source *ret_source, struct dx_err *err)
 {
   enum dx_verdict verdict = dx_judge(DX_CALL_SOURCE, answer, err);
   struct dx_json *root = NULL;

@@ -31,27 +31,27 @@ enum dx_call_kind {
 };
 
 /* What an answer asks us to do; the bounds of each are the engine's. */
-#define DX_VERDICTS(X)                                                       \
-  X(DONE, "done")                                                            \
-  X(NOT_YET, "not yet")           /* poll schedule */                        \
-  X(TRANSIENT, "transient")       /* back off, try again */                  \
-  X(RATE, "rate")                 /* shared pause, try again */              \
-  X(TOKEN, "token")               /* renew, try again */                     \
-  X(REFUSED, "refused")           /* final for the submission */             \
-  X(CONFIG, "config")             /* final for the queue */                  \
-  X(GONE, "gone")                 /* the source or case is not there */      \
-  X(EXPIRED, "expired")           /* the upload URL is over */               \
-  X(ASK, "ask")                   /* PUT: ask GET source what happened */    \
-  X(THEN_REFUSED, "then refused") /* transient three times, then refused */  \
-  X(THEN_EXPIRED, "then expired") /* transient three times, then expired */  \
-  X(UNTIL_EXPIRY, "until expiry") /* transient until the URL is over */      \
+#define DX_VERDICTS(X)                                                      \
+  X(DONE, "done")                                                           \
+  X(NOT_YET, "not yet")           /* poll schedule */                       \
+  X(TRANSIENT, "transient")       /* back off, try again */                 \
+  X(RATE, "rate")                 /* shared pause, try again */             \
+  X(TOKEN, "token")               /* renew, try again */                    \
+  X(REFUSED, "refused")           /* final for the submission */            \
+  X(CONFIG, "config")             /* final for the queue */                 \
+  X(GONE, "gone")                 /* the source or case is not there */     \
+  X(EXPIRED, "expired")           /* the upload URL is over */              \
+  X(ASK, "ask")                   /* PUT: ask GET source what happened */   \
+  X(THEN_REFUSED, "then refused") /* transient three times, then refused */ \
+  X(THEN_EXPIRED, "then expired") /* transient three times, then expired */ \
+  X(UNTIL_EXPIRY, "until expiry") /* transient until the URL is over */     \
   X(LOCAL, "local")               /* our disk or memory */
 
 enum dx_verdict {
 #define X(name, word) DX_V_##name,
   DX_VERDICTS(X)
 #undef X
-  DX_V_COUNT
+      DX_V_COUNT
 };
 
 const char *dx_verdict_word(enum dx_verdict verdict);

@@ -33,35 +33,40 @@
 #include "lib/err.h"
 
 #define DX_BUNDLE_MIME "application/vnd.docextract-bundle"
-#define DX_NAME_BYTES 256   /* a file name of at most 255 bytes, and NUL */
+#define DX_NAME_BYTES 256 /* a file name of at most 255 bytes, and NUL */
 #define DX_TYPE_BYTES 64
 #define DX_REASON_BYTES 256
 
 /* word, plain sentence for the person who printed, used when the filter
  * gives no text of its own. The words are frozen: they stand in journals. */
-#define DX_REASONS(X)                                                         \
-  X(NONE, "", "")                                                             \
-  X(PASSWORD, "password", "it is password-protected")                         \
-  X(DAMAGED, "damaged", "it is damaged and cannot be read")                   \
-  X(EMPTY, "empty", "it is empty; a stage before may have failed")            \
-  X(NO_PAGES, "no-pages", "it has no pages")                                  \
-  X(TYPE, "type", "only PDF, JPEG and PNG can be sent")                       \
-  X(TOO_LARGE, "too-large", "it is too large")                                \
-  X(NO_SEPARATOR, "no-separator",                                             \
-    "case separators were asked for but no SeparatorPage is configured")      \
+#define DX_REASONS(X)                                                    \
+  X(NONE, "", "")                                                        \
+  X(PASSWORD, "password", "it is password-protected")                    \
+  X(DAMAGED, "damaged", "it is damaged and cannot be read")              \
+  X(EMPTY, "empty", "it is empty; a stage before may have failed")       \
+  X(NO_PAGES, "no-pages", "it has no pages")                             \
+  X(TYPE, "type", "only PDF, JPEG and PNG can be sent")                  \
+  X(TOO_LARGE, "too-large", "it is too large")                           \
+  X(NO_SEPARATOR, "no-separator",                                        \
+    "case separators were asked for but no SeparatorPage is configured") \
   X(TROUBLE, "trouble", "this computer could not process it")
 
 enum dx_reason {
 #define X(name, word, text) DX_REASON_##name,
   DX_REASONS(X)
 #undef X
-  DX_REASON_COUNT
+      DX_REASON_COUNT
 };
 
 /* A document that never reached us is no entry of a bundle, but a place in
  * the job: MISSING is only found in journals. */
-enum dx_kind { DX_KIND_DOCUMENT, DX_KIND_SHEET, DX_KIND_REFUSED,
-               DX_KIND_MISSING, DX_KIND_COUNT };
+enum dx_kind {
+  DX_KIND_DOCUMENT,
+  DX_KIND_SHEET,
+  DX_KIND_REFUSED,
+  DX_KIND_MISSING,
+  DX_KIND_COUNT
+};
 
 struct dx_entry {
   enum dx_kind kind;
@@ -70,7 +75,7 @@ struct dx_entry {
   char name[DX_NAME_BYTES]; /* UTF-8 as it is, for the service */
   int pages;
   bool together;
-  int64_t length; /* bytes */
+  int64_t length;                   /* bytes */
   char sha256[DX_SHA256_HEX_BYTES]; /* of the bytes; "" when length is 0 */
   enum dx_reason reason;
   char reason_text[DX_REASON_BYTES]; /* a plain clause, no patient data */

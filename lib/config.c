@@ -24,9 +24,18 @@
 #define SERVICES_MAX 100
 #define CLAIMS_MAX 50
 
-enum type { PATH, KEY_PATH, URL, PROXY, WORD, TEXT, NUMBER, DURATION, COMMAND,
-            CLAIM };
-
+enum type {
+  PATH,
+  KEY_PATH,
+  URL,
+  PROXY,
+  WORD,
+  TEXT,
+  NUMBER,
+  DURATION,
+  COMMAND,
+  CLAIM
+};
 
 /* Words a WORD may be; their index is the value of the enum. */
 #define X(name) #name " "
@@ -36,9 +45,9 @@ static const char algorithm_words[] = DX_ALGORITHMS(X);
 struct row {
   struct dx_directive public;
   enum type type;
-  const char *words;      /* WORD: separated by blanks */
-  size_t general_offset;  /* in struct dx_config */
-  size_t service_offset;  /* in struct dx_service */
+  const char *words;     /* WORD: separated by blanks */
+  size_t general_offset; /* in struct dx_config */
+  size_t service_offset; /* in struct dx_service */
 };
 
 #define G(field) offsetof(struct dx_config, field)
@@ -182,16 +191,17 @@ static int64_t parse_duration(const char *text)
   return -1;
 }
 
-static enum dx_code set_duration(const struct parser *p,
-                                 const struct row *row, const char *value,
-                                 int64_t *field, struct dx_err *err)
+static enum dx_code set_duration(const struct parser *p, const struct row *row,
+                                 const char *value, int64_t *field,
+                                 struct dx_err *err)
 {
   int64_t ms = parse_duration(value);
 
   if (ms < 0)
-    return bad(p, err, "%s '%s' is not a duration; write a number with s, m, "
-               "h or d, such as %s", row->public.name, value,
-               row->public.fallback);
+    return bad(p, err,
+               "%s '%s' is not a duration; write a number with s, m, "
+               "h or d, such as %s",
+               row->public.name, value, row->public.fallback);
   if (ms < parse_duration(row->public.least) ||
       ms > parse_duration(row->public.most))
     return bad(p, err, "%s must be between %s and %s", row->public.name,
@@ -219,8 +229,7 @@ static enum dx_code set_number(const struct parser *p, const struct row *row,
 }
 
 static enum dx_code set_word(const struct parser *p, const struct row *row,
-                             const char *value, int *field,
-                             struct dx_err *err)
+                             const char *value, int *field, struct dx_err *err)
 {
   const char *at = row->words;
   int i;
@@ -286,7 +295,8 @@ static bool split_url(const char *value, char *scheme, char *host, int *port)
                            sizeof(resource));
   (void)snprintf(scheme, 32, "%s", name);
   return (status == HTTP_URI_STATUS_OK ||
-          status == HTTP_URI_STATUS_MISSING_RESOURCE) && user[0] == '\0' && host[0] != '\0' &&
+          status == HTTP_URI_STATUS_MISSING_RESOURCE) &&
+         user[0] == '\0' && host[0] != '\0' &&
          (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
 }
 
@@ -299,10 +309,12 @@ static enum dx_code set_url(const struct parser *p, const char *value,
   enum dx_code code;
 
   if (!split_url(value, scheme, host, &port) || strpbrk(value, "?@ ") != NULL)
-    return bad(p, err, "BaseURL must look like https://host or "
+    return bad(p, err,
+               "BaseURL must look like https://host or "
                "https://host:port/path, without user, '?' or blanks");
   if (strcmp(scheme, "http") == 0 && !dx_host_is_loopback(host))
-    return bad(p, err, "BaseURL must begin with https://; http:// is for this "
+    return bad(p, err,
+               "BaseURL must begin with https://; http:// is for this "
                "computer itself (127.0.0.1, localhost) only");
   code = set_text(value, &service->base_url, err);
   if (code == DX_OK)
@@ -326,7 +338,8 @@ static enum dx_code set_proxy(const struct parser *p, const char *value,
   int port;
 
   if (!split_url(value, scheme, host, &port))
-    return bad(p, err, "Proxy must look like http://host:port, without user "
+    return bad(p, err,
+               "Proxy must look like http://host:port, without user "
                "and password");
   return set_text(value, field, err);
 }
@@ -341,7 +354,8 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
   size_t i;
 
   if (len == 0 || *text == '\0')
-    return bad(p, err, "TokenClaim needs a name and a value: TokenClaim NAME "
+    return bad(p, err,
+               "TokenClaim needs a name and a value: TokenClaim NAME "
                "VALUE");
   for (i = 0; i < 3; i++)
     if (strlen(ours[i]) == len && strncmp(ours[i], value, len) == 0)
@@ -354,8 +368,8 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
                  (int)len, value);
   if (service->claim_count >= CLAIMS_MAX)
     return bad(p, err, "more than %d claims", CLAIMS_MAX);
-  claims = realloc(service->claims,
-                   (service->claim_count + 1) * sizeof(*claims));
+  claims =
+      realloc(service->claims, (service->claim_count + 1) * sizeof(*claims));
   if (claims == NULL)
     return dx_fail_nomem(err);
   service->claims = claims;
@@ -371,9 +385,8 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
 static enum dx_code set_value(const struct parser *p, const struct row *row,
                               const char *value, struct dx_err *err)
 {
-  char *base = p->service != NULL
-                   ? (char *)p->service + row->service_offset
-                   : (char *)p->config + row->general_offset;
+  char *base = p->service != NULL ? (char *)p->service + row->service_offset
+                                  : (char *)p->config + row->general_offset;
   void *field = base;
 
   switch (row->type) {
@@ -383,7 +396,8 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
   case COMMAND:
     return value[0] == '/'
                ? set_text(value, field, err)
-               : bad(p, err, "TokenCommand must begin with the whole path of "
+               : bad(p, err,
+                     "TokenCommand must begin with the whole path of "
                      "a program");
   case URL:
     return set_url(p, value, p->service, err);
@@ -502,15 +516,19 @@ static enum dx_code open_section(struct parser *p, const char *value,
   size_t len = value != NULL ? strlen(value) : 0;
 
   if (p->service != NULL)
-    return bad(p, err, "<Service> inside of a <Service>; close the one from "
-               "line %d with </Service>", p->service->line);
+    return bad(p, err,
+               "<Service> inside of a <Service>; close the one from "
+               "line %d with </Service>",
+               p->service->line);
   if (len == 0)
     return bad(p, err, "a section begins with <Service NAME>");
   if (len > NAME_MAX_BYTES ||
       strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                     "0123456789-_.") < len)
-    return bad(p, err, "the name of a service may have letters, digits, '-', "
-               "'_' and '.', at most %d", NAME_MAX_BYTES);
+    return bad(p, err,
+               "the name of a service may have letters, digits, '-', "
+               "'_' and '.', at most %d",
+               NAME_MAX_BYTES);
   if (config->service_count >= SERVICES_MAX)
     return bad(p, err, "more than %d services", SERVICES_MAX);
   services = realloc(config->services,
@@ -572,8 +590,7 @@ static enum dx_code read_line(struct parser *p, const char *name,
 
 /* ---- the file ---- */
 
-static enum dx_code open_file(const char *path, int *ret_fd,
-                              struct dx_err *err)
+static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
 {
   struct stat st;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -624,7 +641,8 @@ static enum dx_code finish(struct parser *p, struct dx_err *err)
   if (config->service_count == 0)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "%s: no service; add a section <Service default> with "
-                   "BaseURL and TokenKeyFile", p->path);
+                   "BaseURL and TokenKeyFile",
+                   p->path);
   code = apply_fallbacks(p, err);
   if (code != DX_OK)
     return code;
@@ -634,8 +652,8 @@ static enum dx_code finish(struct parser *p, struct dx_err *err)
   }
   for (i = 0; config->results_dir != NULL && i < config->service_count; i++)
     if (config->services[i].results_dir == NULL &&
-        set_text(config->results_dir, &config->services[i].results_dir,
-                 err) != DX_OK)
+        set_text(config->results_dir, &config->services[i].results_dir, err) !=
+            DX_OK)
       return DX_E_NOMEM;
   if (config->results_dir == NULL)
     return dx_fail_nomem(err);
@@ -773,12 +791,12 @@ static void print_text(FILE *out, const char *text)
 static void print_row(FILE *out, const struct row *row, const void *base,
                       const char *indent)
 {
-  const char *field = (const char *)base +
-                      (indent[0] != '\0' ? row->service_offset
-                                         : row->general_offset);
+  const char *field =
+      (const char *)base +
+      (indent[0] != '\0' ? row->service_offset : row->general_offset);
   const void *value = field;
-  bool is_text = row->type != WORD && row->type != NUMBER &&
-                 row->type != DURATION;
+  bool is_text =
+      row->type != WORD && row->type != NUMBER && row->type != DURATION;
 
   if (is_text && *(char *const *)value == NULL)
     return;
@@ -826,6 +844,5 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
     }
     fprintf(out, "</Service>\n");
   }
-  return fflush(out) == 0 ? DX_OK
-                          : dx_fail_sys(err, errno, "write", "output");
+  return fflush(out) == 0 ? DX_OK : dx_fail_sys(err, errno, "write", "output");
 }

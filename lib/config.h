@@ -27,15 +27,17 @@
 enum dx_token_kind { DX_TOKEN_KEY, DX_TOKEN_FILE, DX_TOKEN_COMMAND };
 
 /* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not one. */
-#define DX_ALGORITHMS(X)                                                     \
-  X(HS256) X(HS384) X(HS512) X(RS256) X(RS384) X(RS512) X(PS256) X(PS384)    \
+/* clang-format off */
+#define DX_ALGORITHMS(X)                                                   \
+  X(HS256) X(HS384) X(HS512) X(RS256) X(RS384) X(RS512) X(PS256) X(PS384)  \
   X(PS512) X(ES256) X(ES384) X(ES512) X(EdDSA)
+/* clang-format on */
 
 enum dx_algorithm {
 #define X(name) DX_ALG_##name,
   DX_ALGORITHMS(X)
 #undef X
-  DX_ALG_COUNT
+      DX_ALG_COUNT
 };
 
 const char *dx_algorithm_name(enum dx_algorithm algorithm);
@@ -118,13 +120,13 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
 /* One row of the table, for the manual and the tests. */
 struct dx_directive {
   const char *name;
-  bool in_service;     /* may stand inside <Service> */
-  bool in_general;     /* may stand outside */
-  const char *type;    /* "path", "duration", "number", "word", ... */
+  bool in_service;      /* may stand inside <Service> */
+  bool in_general;      /* may stand outside */
+  const char *type;     /* "path", "duration", "number", "word", ... */
   const char *fallback; /* the default as it would be written, or NULL */
-  const char *least;   /* as written, or NULL */
+  const char *least;    /* as written, or NULL */
   const char *most;
-  const char *help;    /* one sentence */
+  const char *help; /* one sentence */
 };
 
 /* The rows; *ret_count of them. Static memory. */

@@ -34,8 +34,7 @@ struct dx_sha256 *dx_sha256_new(void)
   if (sha == NULL)
     return NULL;
   sha->ctx = EVP_MD_CTX_new();
-  if (sha->ctx == NULL ||
-      EVP_DigestInit_ex(sha->ctx, EVP_sha256(), NULL) != 1)
+  if (sha->ctx == NULL || EVP_DigestInit_ex(sha->ctx, EVP_sha256(), NULL) != 1)
     dx_sha256_free(&sha);
   return sha;
 }
@@ -65,12 +64,11 @@ void dx_sha256_free(struct dx_sha256 **sha)
   *sha = NULL;
 }
 
-bool dx_sha256_of(const void *bytes, size_t len,
-                  char hex[DX_SHA256_HEX_BYTES])
+bool dx_sha256_of(const void *bytes, size_t len, char hex[DX_SHA256_HEX_BYTES])
 {
   struct dx_sha256 *sha = dx_sha256_new();
-  bool ok = sha != NULL && dx_sha256_add(sha, bytes, len) &&
-            dx_sha256_end(sha, hex);
+  bool ok =
+      sha != NULL && dx_sha256_add(sha, bytes, len) && dx_sha256_end(sha, hex);
 
   dx_sha256_free(&sha);
   return ok;
@@ -81,8 +79,7 @@ bool dx_random_hex(char *text, size_t len)
   unsigned char bytes[64];
   size_t i;
 
-  if (len > sizeof(bytes) ||
-      getrandom(bytes, len, 0) != (ssize_t)len)
+  if (len > sizeof(bytes) || getrandom(bytes, len, 0) != (ssize_t)len)
     return false;
   for (i = 0; i < len; i++)
     text[i] = digits[bytes[i] & 15];

@@ -21,8 +21,7 @@ bool dx_sha256_add(struct dx_sha256 *sha, const void *bytes, size_t len);
 bool dx_sha256_end(struct dx_sha256 *sha, char hex[DX_SHA256_HEX_BYTES]);
 void dx_sha256_free(struct dx_sha256 **sha);
 
-bool dx_sha256_of(const void *bytes, size_t len,
-                  char hex[DX_SHA256_HEX_BYTES]);
+bool dx_sha256_of(const void *bytes, size_t len, char hex[DX_SHA256_HEX_BYTES]);
 
 /* Fills bytes with lower-case hex digits of the kernel's random source:
  * len characters and a NUL. False if there is none. */

@@ -13,8 +13,8 @@
 #include "lib/buf.h"
 #include "lib/fs.h"
 
-#define ID_MAX 128  /* bytes of an id that goes into a name as it is */
-#define ID_CUT 40   /* of a longer one; 64 of its SHA-256 follow */
+#define ID_MAX 128 /* bytes of an id that goes into a name as it is */
+#define ID_CUT 40  /* of a longer one; 64 of its SHA-256 follow */
 
 static bool is_plain(const char *id)
 {
@@ -118,8 +118,7 @@ enum dx_code dx_drop_result(const struct dx_submission *sub, size_t index,
     return err != NULL ? err->code : DX_E_IO;
   }
   dx_result_file(sub, index, stored);
-  code = dx_fs_copy(sub->job->dirfd, stored, dirfd, name, 0640, c->sha256,
-                    err);
+  code = dx_fs_copy(sub->job->dirfd, stored, dirfd, name, 0640, c->sha256, err);
   (void)close(dirfd);
   free(name);
   return code;

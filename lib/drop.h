@@ -27,17 +27,16 @@ char *dx_drop_manifest_name(const struct dx_submission *sub);
 
 /* Makes the results folder (2770) unless it is there; a folder above it must
  * exist. */
-enum dx_code dx_drop_make_dir(const char *path, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code dx_drop_make_dir(const char *path, struct dx_err *err) DX_MUST_USE;
 
 /* Copies the stored result of case `index` to the folder, mode 0640. */
 enum dx_code dx_drop_result(const struct dx_submission *sub, size_t index,
-                            const char *results_dir, struct dx_err *err)
-    DX_MUST_USE;
+                            const char *results_dir,
+                            struct dx_err *err) DX_MUST_USE;
 
 /* Writes the manifest, mode 0640. */
 enum dx_code dx_drop_manifest(const struct dx_submission *sub,
-                              const char *results_dir, struct dx_err *err)
-    DX_MUST_USE;
+                              const char *results_dir,
+                              struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -36,11 +36,11 @@ struct link {
   struct dx_poll_history history[DX_PHASE_COUNT];
   int64_t server_offset_ms; /* their clock minus ours, when it is far off */
   int token_tries;
-  int64_t token_due_ms;   /* boot time: no call before */
-  int failures;           /* transient ones in a row */
-  int64_t down_since_ms;  /* boot time; 0: it is up */
-  struct dx_slot slot;    /* booked for the most urgent call */
-  int64_t slot_ask_ms;    /* ask for a slot again then */
+  int64_t token_due_ms;  /* boot time: no call before */
+  int failures;          /* transient ones in a row */
+  int64_t down_since_ms; /* boot time; 0: it is up */
+  struct dx_slot slot;   /* booked for the most urgent call */
+  int64_t slot_ask_ms;   /* ask for a slot again then */
 };
 
 struct dx_engine {
@@ -67,8 +67,8 @@ struct call_ctx {
 static void note(struct dx_engine *engine, struct dx_job *job,
                  enum dx_note_kind kind, int64_t since_ms, const char *text)
 {
-  struct dx_note n = {.kind = kind, .since_ms = since_ms,
-                      .text = text != NULL ? text : ""};
+  struct dx_note n = {
+      .kind = kind, .since_ms = since_ms, .text = text != NULL ? text : ""};
 
   engine->observer.note(engine->observer.ctx, job, &n);
 }
@@ -295,8 +295,7 @@ static bool get_api(struct call_ctx *ctx, struct dx_api *api)
   return false;
 }
 
-static void started(struct call_ctx *ctx, enum dx_code code,
-                    struct dx_err *err)
+static void started(struct call_ctx *ctx, enum dx_code code, struct dx_err *err)
 {
   if (code == DX_OK) {
     ctx->sub->run.sink = ctx;
@@ -326,8 +325,7 @@ static bool put_is_due(const struct dx_submission *sub)
   return dx_wall_ms() + DX_URL_MARGIN_MS < sub->url_until_ms;
 }
 
-static void take_created(struct dx_submission *sub,
-                         struct dx_created *created)
+static void take_created(struct dx_submission *sub, struct dx_created *created)
 {
   size_t i;
 
@@ -359,9 +357,10 @@ static void post_lost(struct dx_submission *sub)
   sub->registering = false;
   sub->job->dirty = true;
   sub->posts_lost++;
-  dx_log(DX_LOG_WARNING, "submission %zu: the answer to a registration was "
-         "lost (%" PRId64 " of %d)", sub->number, sub->posts_lost,
-         DX_LOST_POSTS_MAX);
+  dx_log(DX_LOG_WARNING,
+         "submission %zu: the answer to a registration was "
+         "lost (%" PRId64 " of %d)",
+         sub->number, sub->posts_lost, DX_LOST_POSTS_MAX);
   if (sub->posts_lost > DX_LOST_POSTS_MAX)
     dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
                       "the service did not answer to several registrations");
@@ -582,8 +581,8 @@ static void put_file(struct dx_engine *engine, struct dx_submission *sub)
     return;
   dx_document_file(file->document, name);
   sub->run.current = (size_t)(file - sub->files);
-  sub->run.fd = openat(sub->job->dirfd, name,
-                       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  sub->run.fd =
+      openat(sub->job->dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (sub->run.fd < 0) {
     (void)dx_fail_sys(&err, errno, "open", name);
     local_trouble(engine, sub->job, &err);
@@ -845,8 +844,8 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
     return dx_fail_sys(err, errno, "look at", "result");
   if (st.st_size == 0)
     return dx_fail(err, DX_E_ANSWER, 0, "the result is empty");
-  text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, ctx->sink.fd,
-              0);
+  text =
+      mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, ctx->sink.fd, 0);
   if (text == MAP_FAILED)
     return dx_fail_sys(err, errno, "map", "result");
   if (!dx_check_result(text, (size_t)st.st_size, err))
@@ -871,9 +870,9 @@ static void case_later(struct call_ctx *ctx, struct dx_case *c,
   int64_t age = dx_boot_ms() - sub->run.phase_ms;
 
   c->not_yet_ms = age;
-  c->wait_ms = dx_poll_wait_ms(history_of(ctx->link, DX_PHASE_EXTRACT),
-                               DX_PHASE_EXTRACT, longer(age, 1), c->wait_ms,
-                               dx_random_unit());
+  c->wait_ms =
+      dx_poll_wait_ms(history_of(ctx->link, DX_PHASE_EXTRACT), DX_PHASE_EXTRACT,
+                      longer(age, 1), c->wait_ms, dx_random_unit());
   c->due_ms = dx_boot_ms() + longer(c->wait_ms, retry_after_ms);
   note(ctx->engine, sub->job, DX_NOTE_WAITING, sub->run.phase_ms, NULL);
 }
@@ -999,8 +998,14 @@ static bool has_stored(const struct dx_submission *sub)
 
 /* ---- what comes next ---- */
 
-enum step { STEP_NONE, STEP_CREATE, STEP_PUT, STEP_SOURCE, STEP_EXTRACT,
-            STEP_DELIVER };
+enum step {
+  STEP_NONE,
+  STEP_CREATE,
+  STEP_PUT,
+  STEP_SOURCE,
+  STEP_EXTRACT,
+  STEP_DELIVER
+};
 
 /* Pure: what the state asks for, and when (boot time). */
 static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
@@ -1042,9 +1047,8 @@ static void begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   sub->run.wait_ms = 0;
   sub->run.not_yet_ms = 0;
   if (sub->state == DX_ST_UPLOADED) {
-    sub->run.wait_ms =
-        dx_poll_wait_ms(history_of(link, DX_PHASE_SOURCE), DX_PHASE_SOURCE, 0,
-                        0, dx_random_unit());
+    sub->run.wait_ms = dx_poll_wait_ms(history_of(link, DX_PHASE_SOURCE),
+                                       DX_PHASE_SOURCE, 0, 0, dx_random_unit());
     sub->run.due_ms = now + sub->run.wait_ms;
   }
   note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
@@ -1057,8 +1061,10 @@ static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
   struct dx_err err;
 
   if (dx_drop_manifest(sub, link->service->results_dir, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "the manifest of a failed submission could not be "
-           "dropped: %s", err.text);
+    dx_log(DX_LOG_WARNING,
+           "the manifest of a failed submission could not be "
+           "dropped: %s",
+           err.text);
 }
 
 static bool is_overdue(struct dx_engine *engine, struct dx_submission *sub)
@@ -1133,8 +1139,7 @@ static int64_t pace_link(struct dx_engine *engine, struct link *link,
   if (!link->slot.booked) {
     if (now < link->slot_ask_ms)
       return link->slot_ask_ms;
-    link->slot = dx_pace_book(link->pace,
-                              best->urgent ? DX_URGENT : DX_PATIENT,
+    link->slot = dx_pace_book(link->pace, best->urgent ? DX_URGENT : DX_PATIENT,
                               now - best->sub->run.waiting_since);
     if (!link->slot.booked) {
       link->slot_ask_ms = link->slot.at_ms;
@@ -1264,8 +1269,7 @@ void dx_engine_free(struct dx_engine **engine_at)
   if (engine == NULL)
     return;
   dx_engine_stop(engine);
-  for (i = 0; engine->links != NULL && i < engine->config->service_count;
-       i++) {
+  for (i = 0; engine->links != NULL && i < engine->config->service_count; i++) {
     dx_token_free(&engine->links[i].token);
     dx_pace_free(&engine->links[i].pace);
   }

@@ -27,13 +27,13 @@
 struct dx_engine;
 
 enum dx_note_kind {
-  DX_NOTE_UPLOADING,   /* done of total bytes, all documents together */
-  DX_NOTE_WAITING,     /* for the extraction; since_ms */
-  DX_NOTE_DOWN,        /* the service cannot be reached; since_ms, text */
-  DX_NOTE_UP,          /* and now it can */
-  DX_NOTE_PAUSED,      /* asked for fewer calls */
-  DX_NOTE_TOKEN,       /* refused or not made; tried again; text */
-  DX_NOTE_LOCAL,       /* trouble here; text; tried again every minute */
+  DX_NOTE_UPLOADING, /* done of total bytes, all documents together */
+  DX_NOTE_WAITING,   /* for the extraction; since_ms */
+  DX_NOTE_DOWN,      /* the service cannot be reached; since_ms, text */
+  DX_NOTE_UP,        /* and now it can */
+  DX_NOTE_PAUSED,    /* asked for fewer calls */
+  DX_NOTE_TOKEN,     /* refused or not made; tried again; text */
+  DX_NOTE_LOCAL,     /* trouble here; text; tried again every minute */
   DX_NOTE_LOCAL_OVER
 };
 

@@ -87,8 +87,8 @@ static enum dx_code code_of_errno(int sys_errno)
 enum dx_code dx_fail_sys(struct dx_err *err, int sys_errno, const char *step,
                          const char *subject)
 {
-  return dx_fail(err, code_of_errno(sys_errno), sys_errno,
-                 "cannot %s '%s': %s", step, subject, strerror(sys_errno));
+  return dx_fail(err, code_of_errno(sys_errno), sys_errno, "cannot %s '%s': %s",
+                 step, subject, strerror(sys_errno));
 }
 
 enum dx_code dx_fail_nomem(struct dx_err *err)

@@ -21,68 +21,68 @@
 /*
  * class, word: what to do (policy.md, "Status table" and below).
  */
-#define DX_CLASSES(X)                                                       \
-  X(DONE, "done")           /* nothing is wrong */                          \
-  X(NOT_YET, "not-yet")     /* ask again by the poll schedule */            \
-  X(TRANSIENT, "transient") /* back off and try again, without bound */     \
-  X(RATE, "rate")           /* everybody on this host keeps still */        \
-  X(TOKEN, "token")         /* renew the token; three tries */              \
-  X(REFUSED, "refused")     /* final for this document or submission */     \
+#define DX_CLASSES(X)                                                        \
+  X(DONE, "done")           /* nothing is wrong */                           \
+  X(NOT_YET, "not-yet")     /* ask again by the poll schedule */             \
+  X(TRANSIENT, "transient") /* back off and try again, without bound */      \
+  X(RATE, "rate")           /* everybody on this host keeps still */         \
+  X(TOKEN, "token")         /* renew the token; three tries */               \
+  X(REFUSED, "refused")     /* final for this document or submission */      \
   X(CONFIG, "config")       /* final for the queue: an administrator acts */ \
-  X(GONE, "gone")           /* the source or its URL is no longer there */  \
-  X(LOCAL, "local")         /* this machine: disk, memory, descriptors */   \
-  X(OVERDUE, "overdue")     /* waited as long as was allowed */             \
-  X(STOPPED, "stopped")     /* somebody asked us to stop */                 \
+  X(GONE, "gone")           /* the source or its URL is no longer there */   \
+  X(LOCAL, "local")         /* this machine: disk, memory, descriptors */    \
+  X(OVERDUE, "overdue")     /* waited as long as was allowed */              \
+  X(STOPPED, "stopped")     /* somebody asked us to stop */                  \
   X(INTERNAL, "internal")   /* a broken invariant */
 
 enum dx_class {
 #define X(name, word) DX_CL_##name,
   DX_CLASSES(X)
 #undef X
-  DX_CL_COUNT
+      DX_CL_COUNT
 };
 
 /*
  * code, class, text for when nothing better is known
  */
-#define DX_CODES(X)                                                         \
-  X(OK, DONE, "success")                                                    \
-  X(E_ARG, INTERNAL, "wrong argument")                                      \
-  X(E_STATE, INTERNAL, "event not possible in this state")                  \
-  X(E_NOMEM, LOCAL, "out of memory")                                        \
-  X(E_IO, LOCAL, "input or output failed")                                  \
-  X(E_SPACE, LOCAL, "disk or quota is full")                                \
-  X(E_ACCESS, LOCAL, "permission denied")                                   \
-  X(E_FDS, LOCAL, "too many open files")                                    \
-  X(E_BUSY, LOCAL, "held by another process")                               \
-  X(E_NOT_FOUND, LOCAL, "not found")                                        \
-  X(E_EXISTS, LOCAL, "already there")                                       \
-  X(E_DAMAGED, LOCAL, "damaged record")                                     \
-  X(E_CONFIG, CONFIG, "wrong configuration")                                \
-  X(E_CERT, CONFIG, "certificate not trusted")                              \
-  X(E_PROTOCOL, CONFIG, "this is not the service")                          \
-  X(E_KEY, TOKEN, "no token could be made")                                 \
-  X(E_TOKEN, TOKEN, "token refused")                                        \
-  X(E_NET, TRANSIENT, "no connection")                                      \
-  X(E_ANSWER, TRANSIENT, "answer not understood")                           \
-  X(E_SERVER, TRANSIENT, "the service has trouble")                         \
-  X(E_RATE, RATE, "too many calls")                                         \
-  X(E_NOT_YET, NOT_YET, "not ready yet")                                    \
-  X(E_DOCUMENT, REFUSED, "document refused")                                \
-  X(E_MISSING, REFUSED, "documents are missing")                            \
-  X(E_CHANGED, REFUSED, "document differs from what was sent")              \
-  X(E_BUNDLE, REFUSED, "bundle cut short or damaged")                       \
-  X(E_REFUSED, REFUSED, "refused by the service")                           \
-  X(E_FAILED, REFUSED, "extraction failed")                                 \
-  X(E_GONE, GONE, "the service no longer knows it")                         \
-  X(E_OVERDUE, OVERDUE, "took longer than was allowed")                     \
+#define DX_CODES(X)                                            \
+  X(OK, DONE, "success")                                       \
+  X(E_ARG, INTERNAL, "wrong argument")                         \
+  X(E_STATE, INTERNAL, "event not possible in this state")     \
+  X(E_NOMEM, LOCAL, "out of memory")                           \
+  X(E_IO, LOCAL, "input or output failed")                     \
+  X(E_SPACE, LOCAL, "disk or quota is full")                   \
+  X(E_ACCESS, LOCAL, "permission denied")                      \
+  X(E_FDS, LOCAL, "too many open files")                       \
+  X(E_BUSY, LOCAL, "held by another process")                  \
+  X(E_NOT_FOUND, LOCAL, "not found")                           \
+  X(E_EXISTS, LOCAL, "already there")                          \
+  X(E_DAMAGED, LOCAL, "damaged record")                        \
+  X(E_CONFIG, CONFIG, "wrong configuration")                   \
+  X(E_CERT, CONFIG, "certificate not trusted")                 \
+  X(E_PROTOCOL, CONFIG, "this is not the service")             \
+  X(E_KEY, TOKEN, "no token could be made")                    \
+  X(E_TOKEN, TOKEN, "token refused")                           \
+  X(E_NET, TRANSIENT, "no connection")                         \
+  X(E_ANSWER, TRANSIENT, "answer not understood")              \
+  X(E_SERVER, TRANSIENT, "the service has trouble")            \
+  X(E_RATE, RATE, "too many calls")                            \
+  X(E_NOT_YET, NOT_YET, "not ready yet")                       \
+  X(E_DOCUMENT, REFUSED, "document refused")                   \
+  X(E_MISSING, REFUSED, "documents are missing")               \
+  X(E_CHANGED, REFUSED, "document differs from what was sent") \
+  X(E_BUNDLE, REFUSED, "bundle cut short or damaged")          \
+  X(E_REFUSED, REFUSED, "refused by the service")              \
+  X(E_FAILED, REFUSED, "extraction failed")                    \
+  X(E_GONE, GONE, "the service no longer knows it")            \
+  X(E_OVERDUE, OVERDUE, "took longer than was allowed")        \
   X(E_STOPPED, STOPPED, "stopped")
 
 enum dx_code {
 #define X(name, class, text) DX_##name,
   DX_CODES(X)
 #undef X
-  DX_CODE_COUNT
+      DX_CODE_COUNT
 };
 
 struct dx_err {

@@ -35,8 +35,7 @@ static enum dx_code check_name(const char *name, struct dx_err *err)
 
 int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err)
 {
-  int fd = openat(dirfd, name,
-                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
   if (fd < 0)
     (void)dx_fail_sys(err, errno, "open folder", name);
@@ -55,9 +54,8 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   enum dx_code code;
 
   if (mkdirat(dirfd, name, 0700) < 0)
-    return errno == EEXIST
-               ? DX_OK
-               : dx_fail_sys(err, errno, "make folder", name);
+    return errno == EEXIST ? DX_OK
+                           : dx_fail_sys(err, errno, "make folder", name);
   fd = dx_fs_open_dir_at(dirfd, name, err);
   if (fd < 0)
     return err != NULL ? err->code : DX_E_IO;
@@ -243,8 +241,8 @@ static enum dx_code read_fd(int fd, const char *name, size_t limit,
       break;
     total += (size_t)n;
     if (total > limit) {
-      code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is over %zu bytes", name,
-                     limit);
+      code =
+          dx_fail(err, DX_E_DAMAGED, 0, "'%s' is over %zu bytes", name, limit);
       break;
     }
     dx_buf_add(content, buffer, (size_t)n);
@@ -306,14 +304,12 @@ static enum dx_code remove_entry(int dirfd, const char *name,
   return dx_fs_remove_tree(dirfd, name, err);
 }
 
-enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
-                               struct dx_err *err)
+enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
   struct dirent *entry;
   DIR *dir;
-  int fd = openat(dirfd, name,
-                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
   if (fd < 0)
     return errno == ENOENT ? DX_OK
@@ -334,8 +330,7 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
   return code;
 }
 
-static enum dx_code probe_write(int dirfd, const char *path,
-                                struct dx_err *err)
+static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
 {
   static const char zeros[4096];
   struct dx_temp temp = DX_TEMP_NONE;
@@ -376,9 +371,9 @@ enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
 bool dx_fs_is_network(const char *path)
 {
   static const unsigned long network[] = {
-      NFS_SUPER_MAGIC, SMB_SUPER_MAGIC,      SMB2_SUPER_MAGIC,
-      CIFS_SUPER_MAGIC, AFS_SUPER_MAGIC,     AFS_FS_MAGIC,
-      CODA_SUPER_MAGIC, CEPH_SUPER_MAGIC,    V9FS_MAGIC,
+      NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  SMB2_SUPER_MAGIC,
+      CIFS_SUPER_MAGIC, AFS_SUPER_MAGIC,  AFS_FS_MAGIC,
+      CODA_SUPER_MAGIC, CEPH_SUPER_MAGIC, V9FS_MAGIC,
   };
   struct statfs fs;
   size_t i;

@@ -35,12 +35,12 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
 
 /* Writes all, through short writes and EINTR. */
 enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
-                             const char *subject, struct dx_err *err)
-    DX_MUST_USE;
+                             const char *subject,
+                             struct dx_err *err) DX_MUST_USE;
 
 /* fsync with a message. */
-enum dx_code dx_fs_sync(int fd, const char *subject, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code dx_fs_sync(int fd, const char *subject,
+                        struct dx_err *err) DX_MUST_USE;
 
 /*
  * A file that is being written and will replace dirfd/name whole: a hidden
@@ -60,7 +60,10 @@ struct dx_temp {
   char name[DX_TEMP_NAME_BYTES];
   char temp_name[DX_TEMP_NAME_BYTES];
 };
-#define DX_TEMP_NONE {-1, -1, "", ""}
+#define DX_TEMP_NONE \
+  {                  \
+    -1, -1, "", ""   \
+  }
 
 enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
                            struct dx_err *err) DX_MUST_USE;
@@ -73,8 +76,8 @@ void dx_temp_drop(struct dx_temp *temp);
  * steps of a struct dx_temp.
  */
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
-                           size_t len, mode_t mode, struct dx_err *err)
-    DX_MUST_USE;
+                           size_t len, mode_t mode,
+                           struct dx_err *err) DX_MUST_USE;
 
 /*
  * Copies the whole file from_dirfd/from to to_dirfd/to in the same way.
@@ -88,8 +91,8 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
 /* Reads a whole regular file of at most `limit` bytes; E_DAMAGED if longer.
  * ret_content is added to, and is the caller's to release. */
 enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
-                        struct dx_buf *ret_content, struct dx_err *err)
-    DX_MUST_USE;
+                        struct dx_buf *ret_content,
+                        struct dx_err *err) DX_MUST_USE;
 
 /* The same for a path whose last part may be a link: a file that the
  * administrator named, never one of ours. */
@@ -98,8 +101,8 @@ enum dx_code dx_fs_read_linked(const char *path, size_t limit,
                                struct dx_err *err) DX_MUST_USE;
 
 /* Removes a file; that there is none is no error. */
-enum dx_code dx_fs_remove(int dirfd, const char *name, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code dx_fs_remove(int dirfd, const char *name,
+                          struct dx_err *err) DX_MUST_USE;
 
 /* Removes a folder with everything in it (never follows a link out). */
 enum dx_code dx_fs_remove_tree(int dirfd, const char *name,

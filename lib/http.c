@@ -188,10 +188,10 @@ static bool add_headers(struct dx_http_call *call)
              CURLE_OK;
 }
 
-#define SET(option, value)                                                   \
-  do {                                                                       \
-    if (curl_easy_setopt(call->easy, option, value) != CURLE_OK)             \
-      return false;                                                          \
+#define SET(option, value)                                       \
+  do {                                                           \
+    if (curl_easy_setopt(call->easy, option, value) != CURLE_OK) \
+      return false;                                              \
   } while (0)
 
 static bool set_transport(struct dx_http_call *call)
@@ -385,10 +385,11 @@ static void log_call(struct dx_http_call *call,
   (void)curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url);
   (void)curl_easy_getinfo(call->easy, CURLINFO_TOTAL_TIME, &seconds);
   len = url != NULL ? strcspn(url, "?") : 0;
-  dx_log(DX_LOG_DEBUG, "%s %.*s%s -> %d%s%s, %.0f ms, sent %" PRId64
-         ", got %zu bytes", call->request.method, (int)len,
-         url != NULL ? url : "", url != NULL && url[len] ? "?..." : "",
-         answer->status, answer->code != DX_OK ? ", " : "",
+  dx_log(DX_LOG_DEBUG,
+         "%s %.*s%s -> %d%s%s, %.0f ms, sent %" PRId64 ", got %zu bytes",
+         call->request.method, (int)len, url != NULL ? url : "",
+         url != NULL && url[len] ? "?..." : "", answer->status,
+         answer->code != DX_OK ? ", " : "",
          answer->code != DX_OK ? answer->err.text : "", seconds * 1000,
          answer->sent_bytes, answer->body_len + (size_t)call->sink_bytes);
 }
@@ -505,8 +506,7 @@ void dx_http_cancel(struct dx_http *http, struct dx_http_call **call)
 }
 
 enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
-                         const int *wake, size_t wake_count,
-                         struct dx_err *err)
+                         const int *wake, size_t wake_count, struct dx_err *err)
 {
   return http->ops->run(http, timeout_ms, wake, wake_count, err);
 }

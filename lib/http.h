@@ -30,9 +30,9 @@ struct dx_http_answer {
    * E_CERT, E_PROTOCOL, E_ANSWER (over the limit), E_SPACE and its like (the
    * sink could not be written), E_NOMEM. */
   enum dx_code code;
-  struct dx_err err;      /* filled when code is not DX_OK */
+  struct dx_err err; /* filled when code is not DX_OK */
   int status;
-  const char *body;       /* NUL-terminated; "" when it went to the sink */
+  const char *body; /* NUL-terminated; "" when it went to the sink */
   size_t body_len;
   int64_t date_ms;        /* the answer's Date, wall clock; -1 if none */
   int64_t retry_after_ms; /* 0 to 1 h; -1 if none */
@@ -44,19 +44,19 @@ typedef void dx_http_done(void *ctx, const struct dx_http_answer *answer);
 typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
 
 struct dx_http_request {
-  const char *method;       /* "GET", "POST", "PUT" */
+  const char *method; /* "GET", "POST", "PUT" */
   const char *url;
   const char *bearer;       /* token; NULL: no Authorization */
   const char *content_type; /* NULL: none */
   const char *body;         /* bytes in memory, or */
   size_t body_len;
-  int body_fd;              /* a file of body_bytes bytes; -1: memory */
+  int body_fd; /* a file of body_bytes bytes; -1: memory */
   int64_t body_bytes;
-  int sink_fd;              /* where the body of a 200 goes; -1: memory */
-  int64_t sink_limit;       /* bytes */
-  int64_t timeout_ms;       /* in all; 0: only stalls count */
-  const char *ca_file;      /* NULL: the system's */
-  const char *proxy;        /* NULL: none, whatever the environment says */
+  int sink_fd;         /* where the body of a 200 goes; -1: memory */
+  int64_t sink_limit;  /* bytes */
+  int64_t timeout_ms;  /* in all; 0: only stalls count */
+  const char *ca_file; /* NULL: the system's */
+  const char *proxy;   /* NULL: none, whatever the environment says */
   dx_http_done *done;
   dx_http_progress *progress; /* NULL: nobody asks */
   void *ctx;                  /* for both */

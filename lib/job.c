@@ -242,8 +242,8 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   }
 }
 
-enum dx_code dx_submission_apply(struct dx_submission *sub,
-                                 enum dx_event event, struct dx_err *err)
+enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
+                                 struct dx_err *err)
 {
   enum dx_state from = sub->state;
   enum dx_state to;

@@ -33,42 +33,42 @@
 #define DX_FOLDER_BYTES 64
 
 /* Who moves a job forward: words of the journal. */
-#define DX_OWNERS(X)                                                         \
-  X(CUPS, "cups")           /* a backend; cupsd runs it again */             \
-  X(COLLECTOR, "collector") /* handed over to docextractd */                 \
+#define DX_OWNERS(X)                                             \
+  X(CUPS, "cups")           /* a backend; cupsd runs it again */ \
+  X(COLLECTOR, "collector") /* handed over to docextractd */     \
   X(COMMAND, "command")     /* `docextract submit` */
 
 enum dx_owner {
 #define X(name, word) DX_OWNER_##name,
   DX_OWNERS(X)
 #undef X
-  DX_OWNER_COUNT
+      DX_OWNER_COUNT
 };
 
 /* How far the PUT of a file is: words of the journal. */
-#define DX_PUTS(X)                                                           \
-  X(NONE, "none")       /* no byte has left */                               \
-  X(SENDING, "sending") /* may have landed */                                \
+#define DX_PUTS(X)                             \
+  X(NONE, "none")       /* no byte has left */ \
+  X(SENDING, "sending") /* may have landed */  \
   X(DONE, "done")       /* answered with 200 */
 
 enum dx_put {
 #define X(name, word) DX_PUT_##name,
   DX_PUTS(X)
 #undef X
-  DX_PUT_COUNT
+      DX_PUT_COUNT
 };
 
 /* How far the result of a case is: words of the journal. */
-#define DX_CASE_STATES(X)                                                    \
-  X(WAITING, "waiting")                                                      \
-  X(STORED, "stored")   /* in the job folder, checked */                     \
+#define DX_CASE_STATES(X)                                \
+  X(WAITING, "waiting")                                  \
+  X(STORED, "stored")   /* in the job folder, checked */ \
   X(DROPPED, "dropped") /* in the results folder too */
 
 enum dx_case_state {
 #define X(name, word) DX_CASE_##name,
   DX_CASE_STATES(X)
 #undef X
-  DX_CASE_STATE_COUNT
+      DX_CASE_STATE_COUNT
 };
 
 struct dx_document {
@@ -76,7 +76,7 @@ struct dx_document {
   bool is_here; /* its bytes lie in the job folder; not in the journal */
 };
 
-struct dx_file { /* a document as it was registered */
+struct dx_file {   /* a document as it was registered */
   size_t document; /* index */
   char *url;       /* signed; NULL when not registered */
   enum dx_put put;
@@ -87,8 +87,8 @@ struct dx_case {
   enum dx_case_state state;
   int64_t bytes;
   char sha256[DX_SHA256_HEX_BYTES];
-  int64_t due_ms; /* runtime: next poll, boot time */
-  int64_t wait_ms; /* runtime: the last wait of the schedule */
+  int64_t due_ms;     /* runtime: next poll, boot time */
+  int64_t wait_ms;    /* runtime: the last wait of the schedule */
   int64_t not_yet_ms; /* runtime: age at the last "not yet" */
 };
 
@@ -106,8 +106,8 @@ struct dx_submission {
   int64_t url_until_ms; /* wall clock: the signed URLs end */
   bool registering;     /* a POST may be on its way */
   int64_t posts_lost, start_overs, anews;
-  bool put_again;       /* the one second upload was done */
-  enum dx_code code;    /* why it failed or was refused; DX_OK otherwise */
+  bool put_again;    /* the one second upload was done */
+  enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
   char reason[DX_REASON_BYTES];
   int64_t registered_at, uploaded_at, complete_at, extracted_at; /* wall ms;
                                                                     0: not */
@@ -128,9 +128,9 @@ struct dx_submission {
     int64_t wait_ms;       /* the last wait of the poll schedule */
     int64_t not_yet_ms;    /* age at the last "not yet" */
     bool overdue;
-    int fd;                /* of the file that is sent; -1: none */
-    size_t current;        /* index of the file or case under way */
-    void *sink;            /* the result that is coming */
+    int fd;         /* of the file that is sent; -1: none */
+    size_t current; /* index of the file or case under way */
+    void *sink;     /* the result that is coming */
   } run;
 };
 
@@ -140,16 +140,16 @@ struct dx_job {
   char *base_url; /* sources are known there and nowhere else */
   enum dx_owner owner;
   char *queue, *cups_id, *uuid, *user, *title, *host; /* NULL: not known */
-  int64_t received_at; /* wall ms */
+  int64_t received_at;                                /* wall ms */
   bool together;
   struct dx_document *documents;
   size_t document_count;
   struct dx_submission *submissions;
   size_t submission_count;
   char folder[DX_FOLDER_BYTES]; /* below SpoolDir: "jobs/KEY" */
-  int dirfd;  /* its folder; -1: none */
-  int lockfd; /* holds the lock; -1: not held */
-  bool dirty; /* memory is ahead of the journal */
+  int dirfd;                    /* its folder; -1: none */
+  int lockfd;                   /* holds the lock; -1: not held */
+  bool dirty;                   /* memory is ahead of the journal */
   /* Runtime, for the engine. */
   struct dx_err halt; /* not DX_OK: an administrator must act */
   int64_t due_ms;     /* local trouble: nothing happens before */
@@ -172,9 +172,8 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Applies the transition table, with what entering a state implies (times;
  * STORED forgets source, URLs and cases). Marks the job dirty. */
-enum dx_code dx_submission_apply(struct dx_submission *sub,
-                                 enum dx_event event, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
+                                 struct dx_err *err) DX_MUST_USE;
 
 /* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
@@ -208,8 +207,7 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
  * everything is extracted, else those of which it is clear whether they
  * landed (design.md, "Patient data"). Stored results go with extracted ones.
  */
-enum dx_code dx_job_forget(struct dx_job *job, struct dx_err *err)
-    DX_MUST_USE;
+enum dx_code dx_job_forget(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Nothing is left to do by itself. */
 bool dx_job_is_final(const struct dx_job *job);

@@ -78,19 +78,18 @@ static struct dx_json *document_json(const void *owner, size_t i)
   const struct dx_entry *e = &job->documents[i].entry;
   struct dx_json *json = dx_json_object();
 
-  return made(json,
-              json != NULL &&
-                  dx_json_put_string(json, "kind", dx_kind_word(e->kind)) &&
-                  dx_json_put_string(json, "type", e->type) &&
-                  dx_json_put_string(json, "origin", e->origin) &&
-                  dx_json_put_string(json, "name", e->name) &&
-                  dx_json_put_int(json, "pages", e->pages) &&
-                  dx_json_put_bool(json, "together", e->together) &&
-                  dx_json_put_int(json, "bytes", e->length) &&
-                  dx_json_put_string(json, "sha256", e->sha256) &&
-                  dx_json_put_string(json, "reason",
-                                     dx_reason_word(e->reason)) &&
-                  dx_json_put_string(json, "reason_text", e->reason_text));
+  return made(
+      json, json != NULL &&
+                dx_json_put_string(json, "kind", dx_kind_word(e->kind)) &&
+                dx_json_put_string(json, "type", e->type) &&
+                dx_json_put_string(json, "origin", e->origin) &&
+                dx_json_put_string(json, "name", e->name) &&
+                dx_json_put_int(json, "pages", e->pages) &&
+                dx_json_put_bool(json, "together", e->together) &&
+                dx_json_put_int(json, "bytes", e->length) &&
+                dx_json_put_string(json, "sha256", e->sha256) &&
+                dx_json_put_string(json, "reason", dx_reason_word(e->reason)) &&
+                dx_json_put_string(json, "reason_text", e->reason_text));
 }
 
 static struct dx_json *file_json(const void *owner, size_t i)
@@ -99,11 +98,11 @@ static struct dx_json *file_json(const void *owner, size_t i)
   const struct dx_file *f = &sub->files[i];
   struct dx_json *json = dx_json_object();
 
-  return made(json, json != NULL &&
-                        dx_json_put_int(json, "document",
-                                        (int64_t)f->document + 1) &&
-                        dx_json_put_string(json, "put", put_words[f->put]) &&
-                        dx_json_put_string(json, "url", f->url));
+  return made(json,
+              json != NULL &&
+                  dx_json_put_int(json, "document", (int64_t)f->document + 1) &&
+                  dx_json_put_string(json, "put", put_words[f->put]) &&
+                  dx_json_put_string(json, "url", f->url));
 }
 
 static struct dx_json *case_json(const void *owner, size_t i)
@@ -112,11 +111,11 @@ static struct dx_json *case_json(const void *owner, size_t i)
   const struct dx_case *c = &sub->cases[i];
   struct dx_json *json = dx_json_object();
 
-  return made(json, json != NULL && dx_json_put_string(json, "id", c->id) &&
-                        dx_json_put_string(json, "state",
-                                           case_words[c->state]) &&
-                        dx_json_put_int(json, "bytes", c->bytes) &&
-                        dx_json_put_string(json, "sha256", c->sha256));
+  return made(json,
+              json != NULL && dx_json_put_string(json, "id", c->id) &&
+                  dx_json_put_string(json, "state", case_words[c->state]) &&
+                  dx_json_put_int(json, "bytes", c->bytes) &&
+                  dx_json_put_string(json, "sha256", c->sha256));
 }
 
 static bool put_time(struct dx_json *json, const char *name, int64_t wall_ms)
@@ -144,48 +143,46 @@ static struct dx_json *submission_json(const void *owner, size_t i)
   struct dx_json *json = dx_json_object();
 
   return made(
-      json,
-      json != NULL &&
-          dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
-          dx_json_put_string(json, "source_id", sub->source_id) &&
-          dx_json_put_bool(json, "registering", sub->registering) &&
-          dx_json_put_int(json, "url_until_ms", sub->url_until_ms) &&
-          dx_json_put_int(json, "posts_lost", sub->posts_lost) &&
-          dx_json_put_int(json, "start_overs", sub->start_overs) &&
-          dx_json_put_int(json, "anews", sub->anews) &&
-          dx_json_put_bool(json, "put_again", sub->put_again) &&
-          dx_json_put_string(json, "code",
-                             sub->code != DX_OK ? dx_code_name(sub->code)
-                                                : NULL) &&
-          dx_json_put_string(json, "reason", sub->reason) &&
-          put_times(json, sub) &&
-          put_list(json, "files", sub, sub->file_count, file_json) &&
-          put_list(json, "cases", sub, sub->case_count, case_json));
+      json, json != NULL &&
+                dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
+                dx_json_put_string(json, "source_id", sub->source_id) &&
+                dx_json_put_bool(json, "registering", sub->registering) &&
+                dx_json_put_int(json, "url_until_ms", sub->url_until_ms) &&
+                dx_json_put_int(json, "posts_lost", sub->posts_lost) &&
+                dx_json_put_int(json, "start_overs", sub->start_overs) &&
+                dx_json_put_int(json, "anews", sub->anews) &&
+                dx_json_put_bool(json, "put_again", sub->put_again) &&
+                dx_json_put_string(json, "code",
+                                   sub->code != DX_OK ? dx_code_name(sub->code)
+                                                      : NULL) &&
+                dx_json_put_string(json, "reason", sub->reason) &&
+                put_times(json, sub) &&
+                put_list(json, "files", sub, sub->file_count, file_json) &&
+                put_list(json, "cases", sub, sub->case_count, case_json));
 }
 
 static struct dx_json *job_json(const struct dx_job *job)
 {
   struct dx_json *json = dx_json_object();
 
-  return made(
-      json,
-      json != NULL && dx_json_put_int(json, "schema", JOURNAL_SCHEMA) &&
-          dx_json_put_string(json, "key", job->key) &&
-          dx_json_put_string(json, "service", job->service) &&
-          dx_json_put_string(json, "base_url", job->base_url) &&
-          dx_json_put_string(json, "owner", owner_words[job->owner]) &&
-          dx_json_put_string(json, "queue", job->queue) &&
-          dx_json_put_string(json, "id", job->cups_id) &&
-          dx_json_put_string(json, "uuid", job->uuid) &&
-          dx_json_put_string(json, "user", job->user) &&
-          dx_json_put_string(json, "title", job->title) &&
-          dx_json_put_string(json, "host", job->host) &&
-          put_time(json, "received_at", job->received_at) &&
-          dx_json_put_bool(json, "together", job->together) &&
-          put_list(json, "documents", job, job->document_count,
-                   document_json) &&
-          put_list(json, "submissions", job, job->submission_count,
-                   submission_json));
+  return made(json,
+              json != NULL && dx_json_put_int(json, "schema", JOURNAL_SCHEMA) &&
+                  dx_json_put_string(json, "key", job->key) &&
+                  dx_json_put_string(json, "service", job->service) &&
+                  dx_json_put_string(json, "base_url", job->base_url) &&
+                  dx_json_put_string(json, "owner", owner_words[job->owner]) &&
+                  dx_json_put_string(json, "queue", job->queue) &&
+                  dx_json_put_string(json, "id", job->cups_id) &&
+                  dx_json_put_string(json, "uuid", job->uuid) &&
+                  dx_json_put_string(json, "user", job->user) &&
+                  dx_json_put_string(json, "title", job->title) &&
+                  dx_json_put_string(json, "host", job->host) &&
+                  put_time(json, "received_at", job->received_at) &&
+                  dx_json_put_bool(json, "together", job->together) &&
+                  put_list(json, "documents", job, job->document_count,
+                           document_json) &&
+                  put_list(json, "submissions", job, job->submission_count,
+                           submission_json));
 }
 
 enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
@@ -197,8 +194,7 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
   dx_json_free(&json);
   if (text == NULL)
     return dx_fail_nomem(err);
-  code = dx_fs_replace(job->dirfd, JOURNAL_NAME, text, strlen(text), 0600,
-                       err);
+  code = dx_fs_replace(job->dirfd, JOURNAL_NAME, text, strlen(text), 0600, err);
   explicit_bzero(text, strlen(text)); /* signed URLs are in it */
   free(text);
   if (code == DX_OK)
@@ -415,8 +411,8 @@ static bool read_job(const struct dx_json *json, struct dx_job *job)
   job->owner = (enum dx_owner)owner;
   return get_chars(json, "key", job->key, sizeof(job->key)) &&
          get_text(json, "service", &job->service) && job->service != NULL &&
-         get_text(json, "base_url", &job->base_url) &&
-         job->base_url != NULL && get_text(json, "queue", &job->queue) &&
+         get_text(json, "base_url", &job->base_url) && job->base_url != NULL &&
+         get_text(json, "queue", &job->queue) &&
          get_text(json, "id", &job->cups_id) &&
          get_text(json, "uuid", &job->uuid) &&
          get_text(json, "user", &job->user) &&
@@ -449,16 +445,15 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
   struct dx_json *json = NULL;
   enum dx_code code;
 
-  code = dx_fs_read(job->dirfd, JOURNAL_NAME, DX_JOURNAL_MAX_BYTES, &text,
-                    err);
+  code = dx_fs_read(job->dirfd, JOURNAL_NAME, DX_JOURNAL_MAX_BYTES, &text, err);
   if (code != DX_OK) {
     dx_buf_release(&text);
     return code;
   }
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
   if (!read_job(json, job))
-    code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' of a job is damaged",
-                   JOURNAL_NAME);
+    code =
+        dx_fail(err, DX_E_DAMAGED, 0, "'%s' of a job is damaged", JOURNAL_NAME);
   else
     look_for_documents(job);
   dx_json_free(&json);
@@ -536,8 +531,7 @@ static bool put_manifest_times(struct dx_json *root,
 
 char *dx_job_manifest(const struct dx_submission *sub)
 {
-  bool good =
-      sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
+  bool good = sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
   struct dx_json *root = dx_json_object();
   char *text = NULL;
 
@@ -548,8 +542,7 @@ char *dx_job_manifest(const struct dx_submission *sub)
       dx_json_put_string(root, "source_id", sub->source_id) &&
       put_manifest_job(root, sub->job) &&
       put_list(root, "files", sub, sub->file_count, manifest_file) &&
-      put_list(root, "cases", sub, good ? sub->case_count : 0,
-               manifest_case) &&
+      put_list(root, "cases", sub, good ? sub->case_count : 0, manifest_case) &&
       put_manifest_times(root, sub))
     text = dx_json_print(root, true);
   dx_json_free(&root);

@@ -27,8 +27,7 @@ static struct dx_json *wrap(cJSON *item)
   return (struct dx_json *)(void *)item;
 }
 
-struct dx_json *dx_json_parse(const char *text, size_t len,
-                              struct dx_err *err)
+struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
 {
   const char *end = NULL;
   cJSON *item = NULL;

@@ -26,8 +26,7 @@ struct dx_json;
 
 /* Parses len bytes (NUL behind them not needed). The whole text must be one
  * value; NUL bytes are refused. NULL with *err filled. */
-struct dx_json *dx_json_parse(const char *text, size_t len,
-                              struct dx_err *err);
+struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err);
 void dx_json_free(struct dx_json **json); /* takes NULL, sets NULL */
 
 const struct dx_json *dx_json_get(const struct dx_json *object,

@@ -25,10 +25,10 @@ enum family { HS, RS, PS, ES, ED };
 
 struct algorithm {
   enum family family;
-  const char *hash;     /* NULL: the key type's own */
+  const char *hash; /* NULL: the key type's own */
   size_t hash_bytes;
-  const char *curve;    /* ES */
-  size_t part_bytes;    /* ES: of r, and of s */
+  const char *curve; /* ES */
+  size_t part_bytes; /* ES: of r, and of s */
 };
 
 /* In the order of DX_ALGORITHMS. */
@@ -103,11 +103,11 @@ static bool add_claims(struct dx_buf *buf, const struct dx_service *service,
 {
   struct dx_json *json = dx_json_object();
   char id[33];
-  bool ok = json != NULL && dx_random_hex(id, 32) &&
-            dx_json_put_int(json, "iat", now_s - DX_TOKEN_IAT_BACK_S) &&
-            dx_json_put_int(json, "exp",
-                            now_s + service->token_lifetime_ms / 1000) &&
-            dx_json_put_string(json, "jti", id);
+  bool ok =
+      json != NULL && dx_random_hex(id, 32) &&
+      dx_json_put_int(json, "iat", now_s - DX_TOKEN_IAT_BACK_S) &&
+      dx_json_put_int(json, "exp", now_s + service->token_lifetime_ms / 1000) &&
+      dx_json_put_string(json, "jti", id);
   size_t i;
 
   for (i = 0; ok && i < service->claim_count; i++)
@@ -212,8 +212,10 @@ static enum dx_code sign_hmac(const struct dx_service *service,
   if (key_len > 0 && key[key_len - 1] == '\n')
     key_len--; /* editors add it */
   if (key_len < a->hash_bytes)
-    return unfit(service, "it is too short; HS256 needs 32 bytes, HS384 48, "
-                 "HS512 64", err);
+    return unfit(service,
+                 "it is too short; HS256 needs 32 bytes, HS384 48, "
+                 "HS512 64",
+                 err);
   if (EVP_Q_mac(NULL, "HMAC", NULL, a->hash, NULL, key, key_len,
                 (const unsigned char *)text->data, text->len, signature,
                 SIGNATURE_MAX, &len) == NULL)
@@ -258,8 +260,7 @@ static bool sign_with(EVP_PKEY *key, const struct algorithm *a,
                                   NULL) == 1 &&
             set_padding(key_ctx, a) &&
             EVP_DigestSign(ctx, signature, &len,
-                           (const unsigned char *)text->data,
-                           text->len) == 1 &&
+                           (const unsigned char *)text->data, text->len) == 1 &&
             (a->family != ES || to_raw(signature, &len, a->part_bytes));
 
   EVP_MD_CTX_free(ctx);
@@ -298,10 +299,9 @@ enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
   dx_buf_puts(ret, ".");
   if (!add_claims(ret, service, now_s) || !dx_buf_ok(ret))
     return dx_fail_nomem(err);
-  code = a->family == HS ? sign_hmac(service, a, key, key_len, ret, signature,
-                                     &len, err)
-                         : sign_key(service, a, key, key_len, ret, signature,
-                                    &len, err);
+  code = a->family == HS
+             ? sign_hmac(service, a, key, key_len, ret, signature, &len, err)
+             : sign_key(service, a, key, key_len, ret, signature, &len, err);
   if (code != DX_OK)
     return code;
   dx_buf_puts(ret, ".");

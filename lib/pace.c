@@ -54,11 +54,13 @@ struct dx_pace *dx_pace_new(int dirfd, const char *host, int port, double rate)
   dx_boot_id(pace->boot_id);
   pace->gap_ms = 1000 / rate;
   file_name(host, port, name);
-  pace->fd = openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-                    0600);
+  pace->fd =
+      openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (pace->fd < 0) {
-    dx_log(DX_LOG_WARNING, "cannot open the pace file '%s': %s; going at a "
-           "quarter of the rate", name, strerror(errno));
+    dx_log(DX_LOG_WARNING,
+           "cannot open the pace file '%s': %s; going at a "
+           "quarter of the rate",
+           name, strerror(errno));
     pace->gap_ms *= 4;
   }
   return pace;

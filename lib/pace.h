@@ -30,8 +30,7 @@ enum dx_urgency { DX_URGENT, DX_PATIENT };
 struct dx_pace;
 
 /* dirfd: SpoolDir/pace, borrowed. rate: calls per second. */
-struct dx_pace *dx_pace_new(int dirfd, const char *host, int port,
-                            double rate);
+struct dx_pace *dx_pace_new(int dirfd, const char *host, int port, double rate);
 void dx_pace_free(struct dx_pace **pace);
 
 struct dx_slot {

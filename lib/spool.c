@@ -47,7 +47,8 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
   if (dx_fs_is_network(path))
     code = dx_fail(err, DX_E_CONFIG, 0,
                    "SpoolDir '%s' is on a network file system, where locks "
-                   "cannot be relied on; choose a local folder", path);
+                   "cannot be relied on; choose a local folder",
+                   path);
   else
     code = make_folders(ret_spool->dirfd, err);
   if (code == DX_OK) {
@@ -343,7 +344,8 @@ static enum dx_code check_same(struct dx_job *old, struct dx_job *fresh,
     if (!is_same(&old->documents[place].entry, &fresh->documents[place].entry))
       return dx_fail(err, DX_E_CHANGED, 0,
                      "document %zu differs from what was sent before; print "
-                     "it as a new job", place + 1);
+                     "it as a new job",
+                     place + 1);
   }
   return DX_OK;
 }
@@ -401,8 +403,7 @@ static enum dx_code move_document(struct dx_job *old, struct dx_job *fresh,
  */
 static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
                                 const struct dx_submission *stays,
-                                const struct dx_file *file,
-                                struct dx_err *err)
+                                const struct dx_file *file, struct dx_err *err)
 {
   size_t place = file->document;
   struct dx_document *before = &old->documents[place];
@@ -439,11 +440,11 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
   return code;
 }
 
-#define SWAP(field)                                                          \
-  do {                                                                       \
-    __typeof__(old->field) swap_ = old->field;                               \
-    old->field = fresh->field;                                               \
-    fresh->field = swap_;                                                    \
+#define SWAP(field)                            \
+  do {                                         \
+    __typeof__(old->field) swap_ = old->field; \
+    old->field = fresh->field;                 \
+    fresh->field = swap_;                      \
   } while (0)
 
 static void exchange(struct dx_job *old, struct dx_job *fresh)

@@ -72,8 +72,8 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job);
  */
 enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
                            struct dx_job **ret_job, pid_t *ret_holder,
-                           enum dx_owner *ret_owner, struct dx_err *err)
-    DX_MUST_USE;
+                           enum dx_owner *ret_owner,
+                           struct dx_err *err) DX_MUST_USE;
 
 /*
  * The same CUPS job has come again as `fresh`: what was extracted or is under
@@ -82,8 +82,8 @@ enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
  * BaseURL changed under an unfinished source: nothing is changed then.
  */
 enum dx_code dx_spool_merge(struct dx_spool *spool, struct dx_job *old,
-                            struct dx_job **fresh, struct dx_err *err)
-    DX_MUST_USE;
+                            struct dx_job **fresh,
+                            struct dx_err *err) DX_MUST_USE;
 
 /*
  * Calls `each` with every key below jobs/, in no order; ends early when it

@@ -28,9 +28,9 @@
 
 struct dx_token {
   const struct dx_service *service;
-  char *text;          /* NULL: none now */
-  int64_t renew_ms;    /* boot time; 80 % of its life */
-  struct stat file;    /* of TokenFile, when it was read */
+  char *text;       /* NULL: none now */
+  int64_t renew_ms; /* boot time; 80 % of its life */
+  struct stat file; /* of TokenFile, when it was read */
 };
 
 struct dx_token *dx_token_new(const struct dx_service *service)
@@ -107,8 +107,7 @@ static enum dx_code from_key(struct dx_token *token, int64_t offset_ms,
   struct dx_err why;
   enum dx_code code;
 
-  code = dx_fs_read_linked(s->token_key_file, DX_TOKEN_MAX_BYTES, &key,
-                    &why);
+  code = dx_fs_read_linked(s->token_key_file, DX_TOKEN_MAX_BYTES, &key, &why);
   if (code != DX_OK)
     code = dx_fail(err, code == DX_E_NOMEM ? code : DX_E_KEY, why.sys_errno,
                    "the TokenKeyFile cannot be used: %s", why.text);
@@ -131,8 +130,7 @@ static enum dx_code from_key(struct dx_token *token, int64_t offset_ms,
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
   return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
-         a->st_size == b->st_size &&
-         a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+         a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
          a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
@@ -143,8 +141,10 @@ static enum dx_code from_file(struct dx_token *token, struct dx_err *err)
   enum dx_code code;
 
   if (stat(token->service->token_file, &token->file) < 0)
-    return dx_fail(err, DX_E_KEY, errno, "the TokenFile '%s' cannot be used: "
-                   "%s", token->service->token_file, strerror(errno));
+    return dx_fail(err, DX_E_KEY, errno,
+                   "the TokenFile '%s' cannot be used: "
+                   "%s",
+                   token->service->token_file, strerror(errno));
   /* Not O_NOFOLLOW: /run/secrets is made of links. */
   code = dx_fs_read_linked(token->service->token_file, DX_TOKEN_MAX_BYTES,
                            &text, &why);
@@ -182,16 +182,20 @@ static enum dx_code read_output(int fd, struct dx_buf *output,
     if (ready < 0 && errno == EINTR)
       continue;
     if (ready <= 0)
-      return dx_fail(err, DX_E_KEY, 0, "the TokenCommand took longer than %d "
-                     "s", DX_TOKEN_COMMAND_S);
+      return dx_fail(err, DX_E_KEY, 0,
+                     "the TokenCommand took longer than %d "
+                     "s",
+                     DX_TOKEN_COMMAND_S);
     n = read(fd, bytes, sizeof(bytes));
     if (n > 0)
       dx_buf_add(output, bytes, (size_t)n);
   }
   explicit_bzero(bytes, sizeof(bytes));
   if (output->len > DX_TOKEN_MAX_BYTES)
-    return dx_fail(err, DX_E_KEY, 0, "the TokenCommand printed more than %d "
-                   "bytes", DX_TOKEN_MAX_BYTES);
+    return dx_fail(err, DX_E_KEY, 0,
+                   "the TokenCommand printed more than %d "
+                   "bytes",
+                   DX_TOKEN_MAX_BYTES);
   return dx_buf_ok(output) ? DX_OK : dx_fail_nomem(err);
 }
 
@@ -216,8 +220,7 @@ static int start_command(char **words, int out_fd, pid_t *ret_pid)
                                               POSIX_SPAWN_SETSIGMASK);
     (void)posix_spawnattr_setpgroup(&attr, 0);
     (void)posix_spawnattr_setsigmask(&attr, &none);
-    e = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY,
-                                         0);
+    e = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     if (e == 0)
       e = posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
     if (e == 0)
@@ -303,11 +306,11 @@ static enum dx_code from_command(struct dx_token *token, struct dx_err *err)
   if (code == DX_OK) {
     set_life(token, COMMAND_LIFE_MS);
     json = dx_json_parse(dx_buf_text(&output), output.len, NULL);
-    code = json != NULL ? take_json(token, json, err)
-                        : take_bare(token,
-                                    output.data != NULL ? output.data
-                                                        : (char[]){""},
-                                    "the output of the TokenCommand", err);
+    code =
+        json != NULL
+            ? take_json(token, json, err)
+            : take_bare(token, output.data != NULL ? output.data : (char[]){""},
+                        "the output of the TokenCommand", err);
   }
   dx_json_free(&json);
   dx_buf_wipe(&output);

@@ -46,8 +46,8 @@ void dx_token_free(struct dx_token **token); /* takes NULL, wipes */
  *                   minus ours, 0 unless it is known to be off.
  */
 enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
-                          const char **ret_text, struct dx_err *err)
-    DX_MUST_USE;
+                          const char **ret_text,
+                          struct dx_err *err) DX_MUST_USE;
 
 /* Forgets the current token, so that key, file or command are read anew. */
 void dx_token_forget(struct dx_token *token);

@@ -54,8 +54,8 @@ static int listen_here(char url[64])
   socklen_t len = sizeof(a);
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-  if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) < 0 ||
-      listen(fd, 8) < 0 || getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+  if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) < 0 || listen(fd, 8) < 0 ||
+      getsockname(fd, (struct sockaddr *)&a, &len) < 0)
     die("listen");
   (void)snprintf(url, 64, "http://127.0.0.1:%d", ntohs(a.sin_port));
   return fd;
@@ -87,8 +87,8 @@ static char *filled_in(const char *argument, const char *url, int run)
   }
   if (at == NULL)
     return strdup(argument);
-  if (asprintf(&text, "%.*s%s%s", (int)(at - argument), argument, url,
-               at + 5) < 0)
+  if (asprintf(&text, "%.*s%s%s", (int)(at - argument), argument, url, at + 5) <
+      0)
     die("memory");
   return text;
 }

@@ -24,10 +24,10 @@ static void every_class_has_its_exit_status(void **state)
     enum dx_class cls;
     int status;
   } expected[] = {
-      {DX_CL_DONE, 0},      {DX_CL_NOT_YET, 75}, {DX_CL_TRANSIENT, 75},
-      {DX_CL_RATE, 75},     {DX_CL_TOKEN, 77},   {DX_CL_REFUSED, 65},
-      {DX_CL_CONFIG, 78},   {DX_CL_GONE, 69},    {DX_CL_LOCAL, 74},
-      {DX_CL_OVERDUE, 75},  {DX_CL_STOPPED, 75}, {DX_CL_INTERNAL, 70},
+      {DX_CL_DONE, 0},     {DX_CL_NOT_YET, 75}, {DX_CL_TRANSIENT, 75},
+      {DX_CL_RATE, 75},    {DX_CL_TOKEN, 77},   {DX_CL_REFUSED, 65},
+      {DX_CL_CONFIG, 78},  {DX_CL_GONE, 69},    {DX_CL_LOCAL, 74},
+      {DX_CL_OVERDUE, 75}, {DX_CL_STOPPED, 75}, {DX_CL_INTERNAL, 70},
   };
   size_t i;
 

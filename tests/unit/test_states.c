@@ -61,8 +61,8 @@ static void every_pair_is_as_listed_or_refused(void **state)
       int want = find((enum dx_state)from, (enum dx_event)event);
       enum dx_state to = DX_ST_COUNT;
       struct dx_err err;
-      enum dx_code code = dx_state_next((enum dx_state)from,
-                                        (enum dx_event)event, &to, &err);
+      enum dx_code code =
+          dx_state_next((enum dx_state)from, (enum dx_event)event, &to, &err);
 
       if (want >= 0) {
         assert_int_equal(code, DX_OK);
@@ -100,9 +100,9 @@ static void what_is_extracted_stays_so(void **state)
 
 static void words_are_frozen(void **state)
 {
-  static const char *const words[] = {
-      "stored",   "registered", "uploaded", "processing",
-      "complete", "extracted",  "failed",   "refused"};
+  static const char *const words[] = {"stored",     "registered", "uploaded",
+                                      "processing", "complete",   "extracted",
+                                      "failed",     "refused"};
   size_t i;
 
   (void)state;

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+#
+# checks.sh - what holds for the sources themselves: their form, which room
+# knows which library, and that every header stands alone. Nothing is run.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+passed=0
+failed=0
+
+none() # TEXT OUTPUT: nothing was found
+{
+  if [ -z "$2" ]; then
+    echo "ok - $1"
+    passed=$((passed + 1))
+  else
+    echo "not ok - $1"
+    sed 's/^/#   /' <<< "$2"
+    failed=$((failed + 1))
+  fi
+}
+
+rooms='lib backend filter cli sim tests'
+mapfile -t sources < <(find $rooms -name '*.[ch]' | sort)
+
+includes() # LIBRARY PATTERN, FILES THAT MAY: nobody else in lib/
+{
+  none "in lib/ only $2 know $1" \
+    "$(grep -lE "#include <($1)" lib/*.[ch] | grep -vE "/($2)\$")"
+}
+
+foreign() # ROOM ALLOWED: "room/" includes of any other
+{
+  none "$1/ includes nothing but $2" \
+    "$(grep -hoE '#include "[a-z_]+/' "$1"/*.[ch] | sort -u |
+      grep -vE "\"($2)/")"
+}
+
+stands_alone() # HEADER
+{
+  gcc -std=gnu11 -D_GNU_SOURCE -I. -fsyntax-only -x c "$1" 2>&1
+}
+
+none 'the sources are formatted' \
+  "$(clang-format --dry-run -Werror "${sources[@]}" 2>&1 | grep error)"
+
+includes 'curl/' 'http\.c'
+includes 'openssl/' 'digest\.c|jwt\.c'
+includes 'cjson/' 'json\.c'
+includes 'cups/' 'config\.c'
+foreign lib lib
+foreign backend 'lib|backend'
+foreign filter 'lib|filter'
+foreign cli 'lib|cli'
+foreign sim sim
+none 'only filter/pdf.c knows qpdf' \
+  "$(grep -lE '#include <qpdf' */*.[ch] | grep -v '^filter/pdf\.c$')"
+none 'lib/ never prints, exits or sleeps' \
+  "$(grep -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
+    lib/*.c)"
+
+for header in lib/*.h backend/*.h cli/*.h; do
+  none "$header stands alone" "$(stands_alone "$header")"
+done
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
