@@ -126,7 +126,8 @@ table() # FILE: what was extracted, as a person wants to read it
      show("MRN"; .patient_mrn), show("Born"; .patient_dob),
      measure("WBC"; .wbc_count), measure("Hemoglobin"; .hemoglobin)][] |
     @tsv' "$1" |
-    awk -F '\t' '{ printf "  %-12s %-18s %-10s %-14s %s\n", $1, $2, $3, $4, $5 }'
+    awk -F '\t' '{ s = sprintf("  %-12s %-18s %-10s %-14s %s", $1, $2, $3, $4, $5)
+      sub(/ +$/, "", s); print s }'
 }
 
 echo

@@ -484,7 +484,7 @@ static bool copy_cases(const struct dx_json *list, struct dx_source *source)
   const struct dx_json *item;
   size_t count = dx_json_count(list);
 
-  if (list == NULL || count > DX_CASES_MAX)
+  if (!dx_json_is_array(list) || count > DX_CASES_MAX)
     return false;
   source->case_ids = calloc(count + 1, sizeof(*source->case_ids));
   if (source->case_ids == NULL)

@@ -71,21 +71,36 @@ void dx_format_time(int64_t wall_ms, char text[DX_TIME_BYTES])
     memcpy(text, "", 1);
 }
 
+/* True if text begins like shape: '9' is any digit, 'A' any letter. */
+static bool has_shape(const char *text, const char *shape)
+{
+  for (; *shape != '\0'; shape++, text++) {
+    bool digit = *text >= '0' && *text <= '9';
+    bool letter =
+        (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
+
+    if (*shape == '9' ? !digit : *shape == 'A' ? !letter : *text != *shape)
+      return false;
+  }
+  return true;
+}
+
 /* Offset behind a time: "Z", "+02:00"; seconds east of UTC. */
 static bool parse_offset(const char *s, int *ret_offset)
 {
   int h, m;
-  char sign, rest;
 
   if ((*s == 'Z' || *s == 'z') && s[1] == '\0') {
     *ret_offset = 0;
     return true;
   }
-  if (sscanf(s, "%c%2d:%2d%c", &sign, &h, &m, &rest) != 3 || h > 23 || m > 59)
+  if ((*s != '+' && *s != '-') || !has_shape(s + 1, "99:99") || s[6] != '\0')
     return false;
-  if (sign != '+' && sign != '-')
+  h = (s[1] - '0') * 10 + s[2] - '0';
+  m = (s[4] - '0') * 10 + s[5] - '0';
+  if (h > 23 || m > 59)
     return false;
-  *ret_offset = (h * 3600 + m * 60) * (sign == '-' ? -1 : 1);
+  *ret_offset = (h * 3600 + m * 60) * (*s == '-' ? -1 : 1);
   return true;
 }
 
@@ -96,13 +111,17 @@ int64_t dx_parse_time(const char *text)
   int offset;
 
   memset(&tm, 0, sizeof(tm));
+  /* strptime() alone takes blanks, signs and missing digits. */
+  if (!has_shape(text, "9999-99-99") || text[10] == '\0' ||
+      !has_shape(text + 11, "99:99:99"))
+    return -1;
   rest = strptime(text, "%Y-%m-%d", &tm);
   if (rest == NULL || (*rest != 'T' && *rest != 't' && *rest != ' '))
     return -1;
   rest = strptime(rest + 1, "%H:%M:%S", &tm);
   if (rest == NULL)
     return -1;
-  if (*rest == '.')
+  if (has_shape(rest, ".9"))
     rest += 1 + strspn(rest + 1, "0123456789");
   if (!parse_offset(rest, &offset))
     return -1;
@@ -117,10 +136,13 @@ int64_t dx_parse_http_date(const char *text)
   const char *at;
 
   memset(&tm, 0, sizeof(tm));
+  if (!has_shape(text, "AAA, 99 AAA 9999 99:99:99 GMT") || text[29] != '\0')
+    return -1;
   /* Not strptime's %b: month names follow the locale, HTTP does not. */
-  if (sscanf(text, "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT",
-             &tm.tm_mday, month, &tm.tm_year, &tm.tm_hour, &tm.tm_min,
-             &tm.tm_sec) != 6)
+  if (sscanf(text, "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d", &tm.tm_mday,
+             month, &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6 ||
+      tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 ||
+      tm.tm_sec > 60)
     return -1;
   at = strstr(months, month);
   if (at == NULL || strlen(month) != 3 || (at - months) % 3 != 0)

@@ -182,7 +182,7 @@ static int64_t parse_duration(const char *text)
 
   errno = 0;
   n = strtol(text, &end, 10);
-  if (end == text || errno != 0 || n < 0 || n > 1000000 || text[0] == '+' ||
+  if (end == text || errno != 0 || n < 0 || n > 100000000 || text[0] == '+' ||
       text[0] == ' ')
     return -1;
   for (i = 0; i < 4; i++)
@@ -296,7 +296,7 @@ static bool split_url(const char *value, char *scheme, char *host, int *port)
   (void)snprintf(scheme, 32, "%s", name);
   return (status == HTTP_URI_STATUS_OK ||
           status == HTTP_URI_STATUS_MISSING_RESOURCE) &&
-         user[0] == '\0' && host[0] != '\0' &&
+         user[0] == '\0' && host[0] != '\0' && *port > 0 &&
          (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
 }
 
@@ -308,10 +308,11 @@ static enum dx_code set_url(const struct parser *p, const char *value,
   int port;
   enum dx_code code;
 
-  if (!split_url(value, scheme, host, &port) || strpbrk(value, "?@ ") != NULL)
+  if (!split_url(value, scheme, host, &port) ||
+      strpbrk(value, "?#@ \t\\") != NULL)
     return bad(p, err,
                "BaseURL must look like https://host or "
-               "https://host:port/path, without user, '?' or blanks");
+               "https://host:port/path, without user, '?', '#' or blanks");
   if (strcmp(scheme, "http") == 0 && !dx_host_is_loopback(host))
     return bad(p, err,
                "BaseURL must begin with https://; http:// is for this "
@@ -614,6 +615,31 @@ static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
   return DX_OK;
 }
 
+/* cupsFileGetConf() would cut such lines and go on with their rest. */
+static enum dx_code check_lines(struct parser *p, int fd, struct dx_err *err)
+{
+  char bytes[LINE_BYTES];
+  size_t len = 0;
+  off_t at = 0;
+  ssize_t n, i;
+
+  p->line = 1;
+  while ((n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+    for (i = 0; i < n; i++) {
+      if (bytes[i] == '\0')
+        return bad(p, err, "there is a NUL byte; remove it");
+      len = bytes[i] == '\n' ? 0 : len + 1;
+      if (len > LINE_BYTES - 2)
+        return bad(p, err, "the line is longer than %d bytes; shorten it",
+                   LINE_BYTES - 2);
+      p->line += bytes[i] == '\n';
+    }
+    at += n;
+  }
+  p->line = 0;
+  return DX_OK;
+}
+
 static enum dx_code read_lines(struct parser *p, cups_file_t *file,
                                struct dx_err *err)
 {
@@ -685,6 +711,11 @@ enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
 
   if (code != DX_OK)
     return code;
+  code = check_lines(&p, fd, err);
+  if (code != DX_OK) {
+    (void)close(fd);
+    return code;
+  }
   p.config = calloc(1, sizeof(*p.config));
   if (p.config != NULL)
     p.config->path = strdup(path);
@@ -778,14 +809,16 @@ static void print_word(FILE *out, const char *words, int n)
   fprintf(out, "%.*s", (int)strcspn(words, " "), words);
 }
 
-/* '#' begins a comment anywhere: it is written as "\#". */
+/*
+ * Only the first '#' of a line is special to cupsFileGetConf(): it begins a
+ * comment, or is the character itself if it is written as "\#".
+ */
 static void print_text(FILE *out, const char *text)
 {
-  for (; *text != '\0'; text++) {
-    if (*text == '#')
-      fputc('\\', out);
-    fputc(*text, out);
-  }
+  size_t len = strcspn(text, "#");
+
+  fprintf(out, "%.*s%s%s", (int)len, text, text[len] != '\0' ? "\\" : "",
+          text + len);
 }
 
 static void print_row(FILE *out, const struct row *row, const void *base,
@@ -804,7 +837,7 @@ static void print_row(FILE *out, const struct row *row, const void *base,
   if (row->type == WORD)
     print_word(out, row->words, *(const int *)value);
   else if (row->type == NUMBER)
-    fprintf(out, "%g", *(const double *)value);
+    fprintf(out, "%.15g", *(const double *)value);
   else if (row->type == DURATION)
     print_duration(out, *(const int64_t *)value);
   else
@@ -817,10 +850,15 @@ static void print_claims(FILE *out, const struct dx_service *service)
   size_t i;
 
   for (i = 0; i < service->claim_count; i++) {
+    const struct dx_claim *claim = &service->claims[i];
+
     fprintf(out, "  %-16s ", "TokenClaim");
-    print_text(out, service->claims[i].name);
+    print_text(out, claim->name);
     fputc(' ', out);
-    print_text(out, service->claims[i].value);
+    if (strchr(claim->name, '#') == NULL)
+      print_text(out, claim->value);
+    else
+      fputs(claim->value, out);
     fputc('\n', out);
   }
 }

@@ -59,10 +59,19 @@ static void add_id(struct dx_buf *name, const char *id)
   dx_buf_release(&encoded);
 }
 
+static size_t dashes(const char *id)
+{
+  size_t n = 0;
+
+  for (; *id != '\0'; id++)
+    n += *id == '-';
+  return n;
+}
+
 /*
- * "<a>-<b>" is not unique when ids may hold '-': "x-y"+"z" and "x"+"y-z". Of
- * such a pair the case id gets its own sum; plain ULIDs stay readable. And two
- * long ones together must stay below 230 bytes.
+ * "x-y" and "z" must not give the name of "x" and "y-z". With as many dashes
+ * in both ids (ULIDs: none, UUIDs: four) the middle one parts them; else the
+ * case's SHA-256 stands for it. Two long ones together stay below 230 bytes.
  */
 char *dx_drop_result_name(const char *source_id, const char *case_id)
 {
@@ -71,11 +80,12 @@ char *dx_drop_result_name(const char *source_id, const char *case_id)
 
   add_id(&name, source_id);
   dx_buf_puts(&name, "-");
-  if (strchr(source_id, '-') != NULL && strchr(case_id, '-') != NULL &&
-      dx_sha256_of(case_id, strlen(case_id), sum))
+  if (dashes(source_id) == dashes(case_id))
+    add_id(&name, case_id);
+  else if (dx_sha256_of(case_id, strlen(case_id), sum))
     dx_buf_printf(&name, "~%s", sum);
   else
-    add_id(&name, case_id);
+    name.failed = true;
   if (name.len > 220 && dx_sha256_of(name.data, name.len, sum)) {
     name.len = 2 * ID_CUT;
     dx_buf_printf(&name, "~%s", sum);

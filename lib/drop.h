@@ -20,7 +20,9 @@
  * id the job key and the submission's number take its place. Ids that are not
  * made of letters, digits, '-' and '_' alone are percent-encoded, and what is
  * over 128 bytes is cut and given a SHA-256: no id leaves the folder or
- * meets another. Caller frees; NULL when memory is out.
+ * meets another. Ids that differ in their number of dashes are ambiguous in
+ * the first name: there the case's SHA-256 takes the place of its id. Caller
+ * frees; NULL when memory is out.
  */
 char *dx_drop_result_name(const char *source_id, const char *case_id);
 char *dx_drop_manifest_name(const struct dx_submission *sub);

@@ -414,15 +414,18 @@ static void finish(struct curl_http *self, CURL *easy, CURLcode result)
   call_free(self, call);
 }
 
-/* One turn of the loop can end many transfers: drain them all. */
-static void drain(struct curl_http *self)
+/* One turn of the loop can end many transfers: drain them all. How many. */
+static int drain(struct curl_http *self)
 {
   CURLMsg *message;
-  int left;
+  int left, ended = 0;
 
   while ((message = curl_multi_info_read(self->multi, &left)) != NULL)
-    if (message->msg == CURLMSG_DONE)
+    if (message->msg == CURLMSG_DONE) {
       finish(self, message->easy_handle, message->data.result);
+      ended++;
+    }
+  return ended;
 }
 
 static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
@@ -440,16 +443,15 @@ static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
     fds[i] = (struct curl_waitfd){.fd = wake[i], .events = CURL_WAIT_POLLIN};
   if (curl_multi_perform(self->multi, &running) != CURLM_OK)
     return dx_fail_nomem(err);
-  drain(self);
+  if (drain(self) > 0)
+    return DX_OK; /* the caller has something to think about: no waiting */
   if (timeout_ms > INT32_MAX)
     timeout_ms = INT32_MAX;
-  /* What `done` started must be set in motion before anything waits. */
-  if (curl_multi_perform(self->multi, &running) != CURLM_OK ||
-      curl_multi_poll(self->multi, fds, (unsigned)wake_count, (int)timeout_ms,
+  if (curl_multi_poll(self->multi, fds, (unsigned)wake_count, (int)timeout_ms,
                       NULL) != CURLM_OK ||
       curl_multi_perform(self->multi, &running) != CURLM_OK)
     return dx_fail_nomem(err);
-  drain(self);
+  (void)drain(self);
   return DX_OK;
 }
 

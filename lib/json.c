@@ -89,6 +89,11 @@ bool dx_json_is_null(const struct dx_json *json)
   return json != NULL && cJSON_IsNull(peek(json));
 }
 
+bool dx_json_is_array(const struct dx_json *json)
+{
+  return json != NULL && cJSON_IsArray(peek(json));
+}
+
 size_t dx_json_count(const struct dx_json *array)
 {
   if (array == NULL || !cJSON_IsArray(peek(array)))

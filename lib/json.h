@@ -35,6 +35,7 @@ const char *dx_json_string(const struct dx_json *json);
 bool dx_json_int(const struct dx_json *json, int64_t *ret_value);
 bool dx_json_bool(const struct dx_json *json, bool *ret_value);
 bool dx_json_is_null(const struct dx_json *json);
+bool dx_json_is_array(const struct dx_json *json);
 size_t dx_json_count(const struct dx_json *array);
 /* Walks an array: first, then next until NULL. */
 const struct dx_json *dx_json_first(const struct dx_json *array);

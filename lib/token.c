@@ -11,8 +11,8 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -167,25 +167,34 @@ static void kill_and_reap(pid_t pid, int *ret_status)
     ;
 }
 
-static enum dx_code read_output(int fd, struct dx_buf *output,
+/* Waits until fd can be read, at most until that boot time. */
+static enum dx_code await(int fd, int64_t until, struct dx_err *err)
+{
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  int ready;
+
+  do {
+    int64_t left = until - dx_boot_ms();
+
+    ready = left > 0 ? poll(&p, 1, (int)left) : 0;
+  } while (ready < 0 && errno == EINTR);
+  if (ready > 0)
+    return DX_OK;
+  return dx_fail(err, DX_E_KEY, 0, "the TokenCommand took longer than %d s",
+                 DX_TOKEN_COMMAND_S);
+}
+
+static enum dx_code read_output(int fd, int64_t until, struct dx_buf *output,
                                 struct dx_err *err)
 {
-  int64_t until = dx_boot_ms() + DX_TOKEN_COMMAND_S * 1000;
   char bytes[4096];
   ssize_t n = 1;
 
   while (n > 0 && output->len <= DX_TOKEN_MAX_BYTES) {
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    int64_t left = until - dx_boot_ms();
-    int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
+    enum dx_code code = await(fd, until, err);
 
-    if (ready < 0 && errno == EINTR)
-      continue;
-    if (ready <= 0)
-      return dx_fail(err, DX_E_KEY, 0,
-                     "the TokenCommand took longer than %d "
-                     "s",
-                     DX_TOKEN_COMMAND_S);
+    if (code != DX_OK)
+      return code;
     n = read(fd, bytes, sizeof(bytes));
     if (n > 0)
       dx_buf_add(output, bytes, (size_t)n);
@@ -197,6 +206,19 @@ static enum dx_code read_output(int fd, struct dx_buf *output,
                    "bytes",
                    DX_TOKEN_MAX_BYTES);
   return dx_buf_ok(output) ? DX_OK : dx_fail_nomem(err);
+}
+
+/* A command may close its output and go on all the same. */
+static enum dx_code await_end(pid_t pid, int64_t until, struct dx_err *err)
+{
+  int fd = pidfd_open(pid, 0);
+  enum dx_code code;
+
+  if (fd < 0)
+    return dx_fail_sys(err, errno, "wait for", "TokenCommand");
+  code = await(fd, until, err);
+  (void)close(fd);
+  return code;
 }
 
 /* stdin and stderr from and to nowhere, everything above 2 closed. */
@@ -240,6 +262,7 @@ static enum dx_code run_command(char **words, struct dx_buf *output,
                                 struct dx_err *err)
 {
   int ends[2], e, status = 0;
+  int64_t until;
   pid_t pid;
   enum dx_code code;
 
@@ -252,8 +275,11 @@ static enum dx_code run_command(char **words, struct dx_buf *output,
     return dx_fail(err, DX_E_KEY, e, "cannot run the TokenCommand '%s': %s",
                    words[0], strerror(e));
   }
-  code = read_output(ends[0], output, err);
+  until = dx_boot_ms() + DX_TOKEN_COMMAND_S * 1000;
+  code = read_output(ends[0], until, output, err);
   (void)close(ends[0]);
+  if (code == DX_OK)
+    code = await_end(pid, until, err);
   if (code != DX_OK) {
     kill_and_reap(pid, &status);
     return code;
@@ -286,33 +312,44 @@ static enum dx_code take_json(struct dx_token *token, struct dx_json *json,
   return DX_OK;
 }
 
+static enum dx_code take_output(struct dx_token *token, struct dx_buf *output,
+                                struct dx_err *err)
+{
+  char *text = output->data != NULL ? output->data : (char[]){""};
+  struct dx_json *json = NULL;
+  enum dx_code code;
+
+  set_life(token, COMMAND_LIFE_MS);
+  if (text[strspn(text, " \t\r\n")] != '{')
+    return take_bare(token, text, "the output of the TokenCommand", err);
+  json = dx_json_parse(text, output->len, NULL);
+  code = take_json(token, json, err); /* takes NULL: there is no token */
+  dx_json_free(&json);
+  return code;
+}
+
 static enum dx_code from_command(struct dx_token *token, struct dx_err *err)
 {
   char *line = strdup(token->service->token_command);
   char *words[COMMAND_WORDS + 1] = {NULL};
   struct dx_buf output = {.secret = true};
-  struct dx_json *json = NULL;
   char *rest = NULL;
   int count = 0;
   enum dx_code code;
 
   if (line == NULL)
     return dx_fail_nomem(err);
-  while (count < COMMAND_WORDS &&
+  while (count <= COMMAND_WORDS &&
          (words[count] = strtok_r(count == 0 ? line : NULL, " \t", &rest)) !=
              NULL)
     count++;
-  code = run_command(words, &output, err);
-  if (code == DX_OK) {
-    set_life(token, COMMAND_LIFE_MS);
-    json = dx_json_parse(dx_buf_text(&output), output.len, NULL);
-    code =
-        json != NULL
-            ? take_json(token, json, err)
-            : take_bare(token, output.data != NULL ? output.data : (char[]){""},
-                        "the output of the TokenCommand", err);
-  }
-  dx_json_free(&json);
+  if (count > COMMAND_WORDS)
+    code = dx_fail(err, DX_E_KEY, 0, "the TokenCommand has more than %d words",
+                   COMMAND_WORDS);
+  else
+    code = run_command(words, &output, err);
+  if (code == DX_OK)
+    code = take_output(token, &output, err);
   dx_buf_wipe(&output);
   free(line);
   return code;

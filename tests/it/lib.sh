@@ -119,17 +119,13 @@ job_ends() # TEXT ID STATE
   is "$1" "$(job_state "$2")" "$3" 
 }
 
-# What a person is told about a job: its own message, else the last error.
+# What a person is told at the end of the job that ran last: the last words in
+# the queue's window. The job's own message keeps the first error of any stage.
 told() # ID
 {
-  local said
-  said=$(job_message "$1")
-  # cupsd keeps the first error as the job's message: its own "Filter failed",
-  # when it reaps pdftopdf before it reads what pdftopdf said. Ours is then
-  # the queue's message only, and in the log.
-  [ -n "${said#Filter failed}" ] || said=$(grep -aE "^E .*\[Job $1\] " "$cups/log/error_log" |
-    tail -n 1)
-  echo "$said"
+  local queue
+  queue=$(job_value "$1" job-printer-uri)
+  queue_state "${queue##*/}" | tail -n +2
 }
 
 # How often cupsd has started a backend for a job.

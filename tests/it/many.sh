@@ -100,7 +100,7 @@ is 'a raw job is not sent' "$(counts)" '0 0 0'
 printf '%%PDF-1.4\nthis is no PDF\n' > "$dir/broken.pdf"
 clear_results
 print -d chart "$dir/a.pdf" "$dir/broken.pdf" "$dir/c.pdf"
-hold_is 'a damaged one in the middle' '.'
+hold_is 'a damaged one in the middle' 'document 2: .*damaged'
 is 'a damaged one in the middle: the others are extracted' \
   "$(counts) $(patients)" "2 2 2 $ac"
 

@@ -1,0 +1,408 @@
+/*
+ * test_api.c - the status table of the policy, written once more as people
+ * read it; requests as they leave; answers that are not what they should be.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/api.h"
+#include "lib/clock.h"
+#include "lib/policy.h"
+
+/* One letter a call, in the order create, put, source, extract:
+ * S success  N not yet  T transient  R rate  A token  D refused  C config
+ * X gone  Q ask the source  E expired after tries  d refused after tries
+ * U transient until the URL expires */
+static const struct {
+  int from, to;
+  const char *letters;
+} table[] = {
+    {200, 200, "SSSS"}, {201, 201, "SQNT"}, {202, 202, "SQNN"},
+    {204, 204, "TQNN"}, {300, 399, "CUCC"}, {400, 400, "DdDD"},
+    {401, 401, "AEAA"}, {403, 403, "AEAA"}, {404, 404, "CEXX"},
+    {410, 410, "CEXX"}, {405, 406, "CUCC"}, {411, 411, "CUCC"},
+    {414, 414, "CUCC"}, {431, 431, "CUCC"}, {501, 501, "CUCC"},
+    {505, 505, "CUCC"}, {408, 408, "TTTT"}, {425, 425, "TTTT"},
+    {409, 409, "dTNN"}, {423, 423, "dTNN"}, {413, 413, "DdDD"},
+    {415, 415, "DdDD"}, {422, 422, "DdDD"}, {429, 429, "RTRR"},
+    {500, 500, "TTTT"}, {502, 504, "TTTT"}, {507, 599, "TTTT"},
+};
+
+static char letter_of(enum dx_verdict verdict)
+{
+  switch (verdict) {
+  case DX_V_DONE:
+    return 'S';
+  case DX_V_NOT_YET:
+    return 'N';
+  case DX_V_TRANSIENT:
+    return 'T';
+  case DX_V_RATE:
+    return 'R';
+  case DX_V_TOKEN:
+    return 'A';
+  case DX_V_REFUSED:
+    return 'D';
+  case DX_V_CONFIG:
+    return 'C';
+  case DX_V_GONE:
+    return 'X';
+  case DX_V_ASK:
+    return 'Q';
+  case DX_V_THEN_EXPIRED:
+    return 'E';
+  case DX_V_THEN_REFUSED:
+    return 'd';
+  case DX_V_UNTIL_EXPIRY:
+    return 'U';
+  default:
+    return '?';
+  }
+}
+
+static struct dx_http_answer answer_of(int status, const char *body)
+{
+  struct dx_http_answer answer;
+
+  memset(&answer, 0, sizeof(answer));
+  answer.status = status;
+  answer.body = body;
+  answer.body_len = strlen(body);
+  answer.date_ms = -1;
+  answer.retry_after_ms = -1;
+  return answer;
+}
+
+static void every_status_means_what_the_policy_says(void **state)
+{
+  struct dx_err err;
+  size_t i;
+  int call, status;
+
+  (void)state;
+  for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+    for (status = table[i].from; status <= table[i].to; status++)
+      for (call = DX_CALL_CREATE; call <= DX_CALL_EXTRACT; call++) {
+        struct dx_http_answer answer = answer_of(status, "");
+        char got = letter_of(dx_judge((enum dx_call_kind)call, &answer, &err));
+
+        if (got != table[i].letters[call])
+          fail_msg("%d to '%s': %c, not %c", status,
+                   dx_call_word((enum dx_call_kind)call), got,
+                   table[i].letters[call]);
+      }
+}
+
+static void a_503_with_retry_after_is_about_the_rate(void **state)
+{
+  struct dx_http_answer answer = answer_of(503, "");
+  struct dx_err err;
+
+  (void)state;
+  answer.retry_after_ms = 0;
+  assert_int_equal(dx_judge(DX_CALL_SOURCE, &answer, &err), DX_V_RATE);
+  assert_int_equal(dx_judge(DX_CALL_PUT, &answer, &err), DX_V_TRANSIENT);
+  answer.status = 500;
+  assert_int_equal(dx_judge(DX_CALL_SOURCE, &answer, &err), DX_V_TRANSIENT);
+}
+
+static void a_storage_that_says_expired_is_believed_at_once(void **state)
+{
+  struct dx_http_answer answer =
+      answer_of(403, "<Error><Message>Request has expired</Message></Error>");
+  struct dx_err err;
+
+  (void)state;
+  assert_int_equal(dx_read_put(&answer, &err), DX_V_EXPIRED);
+  answer.status = 400;
+  assert_int_equal(dx_read_put(&answer, &err), DX_V_EXPIRED);
+  answer.status = 500;
+  assert_int_equal(dx_read_put(&answer, &err), DX_V_TRANSIENT);
+}
+
+static void trouble_on_the_way_keeps_its_class(void **state)
+{
+  static const struct {
+    enum dx_code code;
+    enum dx_verdict verdict;
+  } rows[] = {
+      {DX_E_NET, DX_V_TRANSIENT}, {DX_E_ANSWER, DX_V_TRANSIENT},
+      {DX_E_CERT, DX_V_CONFIG},   {DX_E_PROTOCOL, DX_V_CONFIG},
+      {DX_E_SPACE, DX_V_LOCAL},   {DX_E_NOMEM, DX_V_LOCAL},
+  };
+  struct dx_err err;
+  size_t i;
+  int call;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
+      struct dx_http_answer answer = answer_of(0, "");
+
+      answer.code = rows[i].code;
+      (void)dx_fail(&answer.err, rows[i].code, 0, "what happened");
+      assert_int_equal(dx_judge((enum dx_call_kind)call, &answer, &err),
+                       rows[i].verdict);
+      assert_string_equal(err.text, "what happened");
+    }
+}
+
+#define URL "https://s.example/o?X-Amz-Date=20260131T120000Z&X-Amz-Expires=60"
+
+static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
+{
+  static const struct {
+    const char *body;
+    size_t files;
+    enum dx_verdict verdict;
+  } rows[] = {
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":\"" URL "\"}]}}",
+       1, DX_V_DONE},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":\"" URL "\"}]}}",
+       2, DX_V_TRANSIENT},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[]}}", 1, DX_V_TRANSIENT},
+      {"{\"results\":{\"id\":\"\",\"upload_urls\":[{\"url\":\"" URL "\"}]}}", 1,
+       DX_V_TRANSIENT},
+      {"{\"results\":{\"id\":7,\"upload_urls\":[{\"url\":\"" URL "\"}]}}", 1,
+       DX_V_TRANSIENT},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":5}]}}", 1,
+       DX_V_TRANSIENT},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":\"" URL "\"}]}} x",
+       1, DX_V_TRANSIENT},
+      {"", 1, DX_V_TRANSIENT},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
+       "\"http://s.example/o\"}]}}",
+       1, DX_V_CONFIG},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
+       "\"https://u:p@s.example/o\"}]}}",
+       1, DX_V_CONFIG},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
+       "\"file:///etc/passwd\"}]}}",
+       1, DX_V_CONFIG},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
+       "\"http://127.0.0.1:9/o\"}]}}",
+       1, DX_V_DONE},
+  };
+  struct dx_created created;
+  struct dx_err err;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_http_answer answer = answer_of(201, rows[i].body);
+    enum dx_verdict got =
+        dx_read_create(&answer, rows[i].files, &created, &err);
+
+    if (got != rows[i].verdict)
+      fail_msg("%s: %s", rows[i].body, dx_verdict_word(got));
+    assert_true((got == DX_V_DONE) == (created.source_id != NULL));
+    dx_created_release(&created);
+  }
+}
+
+static void a_source_says_how_far_it_is(void **state)
+{
+  static const struct {
+    const char *body;
+    enum dx_verdict verdict;
+    enum dx_source_status status;
+    size_t cases;
+  } rows[] = {
+      {"{\"results\":{\"status\":\"pending_upload\",\"case_ids\":null}}",
+       DX_V_DONE, DX_SOURCE_PENDING, 0},
+      {"{\"results\":{\"status\":\"processing\"}}", DX_V_DONE,
+       DX_SOURCE_PROCESSING, 0},
+      {"{\"results\":{\"status\":\"complete\",\"case_ids\":[\"a\",\"b\"]}}",
+       DX_V_DONE, DX_SOURCE_COMPLETE, 2},
+      {"{\"results\":{\"status\":\"complete\",\"case_ids\":[]}}", DX_V_DONE,
+       DX_SOURCE_COMPLETE, 0},
+      {"{\"results\":{\"status\":\"failed\"}}", DX_V_DONE, DX_SOURCE_FAILED, 0},
+      {"{\"results\":{\"status\":\"sleeping\"}}", DX_V_DONE, DX_SOURCE_UNKNOWN,
+       0},
+      {"{\"results\":{\"status\":\"complete\",\"case_ids\":null}}",
+       DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
+      {"{\"results\":{\"status\":\"complete\",\"case_ids\":[1]}}",
+       DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
+      {"{\"results\":{\"status\":1}}", DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
+      {"[]", DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
+      {"<html>", DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
+  };
+  struct dx_source source;
+  struct dx_err err;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_http_answer answer = answer_of(200, rows[i].body);
+
+    assert_int_equal(dx_read_source(&answer, &source, &err), rows[i].verdict);
+    if (rows[i].verdict == DX_V_DONE) {
+      assert_int_equal(source.status, rows[i].status);
+      assert_int_equal(source.case_count, rows[i].cases);
+    }
+    dx_source_release(&source);
+  }
+}
+
+static void only_a_whole_complete_result_is_one(void **state)
+{
+  static const char good[] = "{\"status\":200,\"results\":{\"status\":"
+                             "\"complete\",\"medical_data\":{}}}\n";
+  static const char *const bad[] = {
+      "",
+      "{}",
+      "{\"results\":{\"status\":\"processing\"}}",
+      "{\"results\":{\"status\":\"complete\"}",
+      "{\"results\":{\"status\":\"complete\"}}{}",
+      "{\"status\":\"complete\"}",
+  };
+  struct dx_err err;
+  size_t i;
+
+  (void)state;
+  assert_true(dx_check_result(good, strlen(good), &err));
+  assert_false(dx_check_result(good, strlen(good) + 1, &err)); /* a NUL */
+  for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    assert_false(dx_check_result(bad[i], strlen(bad[i]), &err));
+}
+
+static void a_url_lasts_as_long_as_it_says(void **state)
+{
+  static const struct {
+    const char *url;
+    int64_t lifetime_ms;
+  } rows[] = {
+      {URL, 60000},
+      {"https://g/o?X-Goog-Date=20260131T115930Z&X-Goog-Expires=90", 60000},
+      {"https://a/o?sv=1&se=2026-01-31T12%3A01%3A00Z&sig=x", 60000},
+      {"https://s/o?x-amz-expires=60&x-amz-date=20260131T115800Z", 0},
+      {"https://s/o?X-Amz-Date=rubbish&X-Amz-Expires=60", DX_URL_LIFETIME_MS},
+      {"https://s/o?X-Amz-Date=20260131T120000Z&X-Amz-Expires=-5",
+       DX_URL_LIFETIME_MS},
+      {"https://s/o", DX_URL_LIFETIME_MS},
+      {"https://s/o?nose=2026-01-31T12:01:00Z", DX_URL_LIFETIME_MS},
+  };
+  int64_t date = dx_parse_time("2026-01-31T12:00:00Z");
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    if (dx_url_lifetime_ms(rows[i].url, date) != rows[i].lifetime_ms)
+      fail_msg("%s", rows[i].url);
+}
+
+static void retry_after_is_understood_in_all_forms(void **state)
+{
+  static const struct {
+    const char *value;
+    int64_t ms;
+  } rows[] = {
+      {"", -1},
+      {"0", 0},
+      {"7", 7000},
+      {"1.5", 1500},
+      {"-3", 0},
+      {"0x10", -1},
+      {"inf", -1},
+      {"soon", -1},
+      {"5 s", -1},
+      {"99999", DX_RETRY_AFTER_MAX_MS},
+      {"Sat, 31 Jan 2026 12:00:30 GMT", 30000},
+      {"Sat, 31 Jan 2026 11:00:00 GMT", 0},
+  };
+  int64_t date = dx_parse_http_date("Sat, 31 Jan 2026 12:00:00 GMT");
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    if (dx_retry_after_ms(rows[i].value, date) != rows[i].ms)
+      fail_msg("'%s'", rows[i].value);
+}
+
+/* ---- what leaves ---- */
+
+static char sent_method[8], sent_url[256], sent_bearer[32], sent_body[512];
+static int64_t sent_timeout;
+
+static enum dx_code record(struct dx_http *http,
+                           const struct dx_http_request *r,
+                           struct dx_http_call **ret, struct dx_err *err)
+{
+  (void)http;
+  (void)ret;
+  (void)err;
+  (void)snprintf(sent_method, sizeof(sent_method), "%s", r->method);
+  (void)snprintf(sent_url, sizeof(sent_url), "%s", r->url);
+  (void)snprintf(sent_bearer, sizeof(sent_bearer), "%s",
+                 r->bearer != NULL ? r->bearer : "-");
+  (void)snprintf(sent_body, sizeof(sent_body), "%.*s", (int)r->body_len,
+                 r->body != NULL ? r->body : "");
+  sent_timeout = r->timeout_ms;
+  return DX_OK;
+}
+
+static const struct dx_http_ops recording = {record, NULL, NULL, NULL};
+
+static void requests_are_as_the_interface_says(void **state)
+{
+  struct dx_http http = {&recording};
+  char base[] = "https://a.example/x";
+  struct dx_service service = {.base_url = base};
+  struct dx_api api = {&http, &service, "TOKEN"};
+  const struct dx_api_file files[] = {{"application/pdf", "a \"b\".pdf"},
+                                      {"image/png", "\xc3\xa9.png"}};
+  struct dx_http_call *call = NULL;
+  struct dx_err err;
+
+  (void)state;
+  assert_int_equal(dx_api_create(&api, files, 2, NULL, NULL, &call, &err),
+                   DX_OK);
+  assert_string_equal(sent_method, "POST");
+  assert_string_equal(sent_url, "https://a.example/x/v1/source");
+  assert_string_equal(sent_bearer, "TOKEN");
+  assert_string_equal(sent_body,
+                      "{\"files\":[{\"content_type\":\"application/pdf\","
+                      "\"file_name\":\"a \\\"b\\\".pdf\"},{\"content_type\":"
+                      "\"image/png\",\"file_name\":\"\xc3\xa9.png\"}]}");
+  assert_int_equal(sent_timeout, 60000);
+  assert_int_equal(dx_api_source(&api, "a/../b?c", NULL, NULL, &call, &err),
+                   DX_OK);
+  assert_string_equal(sent_url, "https://a.example/x/v1/source/a%2F..%2Fb%3Fc");
+  assert_int_equal(dx_api_source(&api, "..", NULL, NULL, &call, &err), DX_OK);
+  assert_string_equal(sent_url, "https://a.example/x/v1/source/%2E%2E");
+  assert_int_equal(dx_api_extract(&api, "c1", 9, NULL, NULL, &call, &err),
+                   DX_OK);
+  assert_string_equal(sent_url,
+                      "https://a.example/x/v1/patient_case/c1/extract");
+  assert_int_equal(dx_api_hello(&api, NULL, NULL, &call, &err), DX_OK);
+  assert_string_equal(sent_url, "https://a.example/x/auth/hello");
+  assert_string_equal(sent_body, "");
+  assert_int_equal(dx_api_put(&api, "https://s.example/o?sig=1", "image/png", 9,
+                              5, NULL, NULL, NULL, &call, &err),
+                   DX_OK);
+  assert_string_equal(sent_method, "PUT");
+  assert_string_equal(sent_bearer, "-");
+  assert_int_equal(dx_api_put(&api, "http://s.example/o", "image/png", 9, 5,
+                              NULL, NULL, NULL, &call, &err),
+                   DX_E_PROTOCOL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_status_means_what_the_policy_says),
+      cmocka_unit_test(a_503_with_retry_after_is_about_the_rate),
+      cmocka_unit_test(a_storage_that_says_expired_is_believed_at_once),
+      cmocka_unit_test(trouble_on_the_way_keeps_its_class),
+      cmocka_unit_test(a_created_source_has_an_id_and_a_url_for_each_file),
+      cmocka_unit_test(a_source_says_how_far_it_is),
+      cmocka_unit_test(only_a_whole_complete_result_is_one),
+      cmocka_unit_test(a_url_lasts_as_long_as_it_says),
+      cmocka_unit_test(retry_after_is_understood_in_all_forms),
+      cmocka_unit_test(requests_are_as_the_interface_says),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,717 @@
+/*
+ * test_config.c - lib/config.c: what is a configuration, and what is said of
+ * a wrong one.
+ */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/config.h"
+
+#define OPEN "<Service default>\n"
+#define URL "BaseURL https://host.example\n"
+#define KEY "TokenKeyFile /nowhere/key\n"
+#define CLOSE "</Service>\n"
+#define GOOD OPEN URL KEY CLOSE
+#define X64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+static char dir[64];
+static char path[96];
+static char key_path[96];
+
+static int make_dir(void **state)
+{
+  (void)state;
+  memcpy(dir, "/tmp/dx-config.XXXXXX", 22);
+  if (mkdtemp(dir) == NULL)
+    return -1;
+  (void)snprintf(path, sizeof(path), "%s/docextract.conf", dir);
+  (void)snprintf(key_path, sizeof(key_path), "%s/key", dir);
+  return 0;
+}
+
+static int remove_dir(void **state)
+{
+  (void)state;
+  (void)unlink(path);
+  (void)unlink(key_path);
+  return rmdir(dir);
+}
+
+static void write_file(const char *name, const char *text, size_t len,
+                       mode_t mode)
+{
+  int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, len), (ssize_t)len);
+  assert_int_equal(fchmod(fd, mode), 0);
+  (void)close(fd);
+}
+
+static enum dx_code load(const char *text, struct dx_config **ret_config,
+                         struct dx_err *err)
+{
+  write_file(path, text, strlen(text), 0640);
+  return dx_config_load(path, ret_config, err);
+}
+
+static struct dx_config *loaded(const char *text)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err = {0};
+
+  if (load(text, &config, &err) != DX_OK)
+    fail_msg("%s", err.text);
+  return config;
+}
+
+/* Refused with "PATH:LINE: ...fragment..."; line 0: "PATH: ...". */
+static void check_refused(const char *text, int line, const char *fragment)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err = {0};
+  char begin[160];
+
+  if (line > 0)
+    (void)snprintf(begin, sizeof(begin), "%s:%d: ", path, line);
+  else
+    (void)snprintf(begin, sizeof(begin), "%s: ", path);
+  if (load(text, &config, &err) != DX_E_CONFIG)
+    fail_msg("accepted: %.300s", text);
+  assert_null(config);
+  assert_int_equal(err.code, DX_E_CONFIG);
+  if (strncmp(err.text, begin, strlen(begin)) != 0 ||
+      strstr(err.text, fragment) == NULL)
+    fail_msg("'%s' instead of '%s...%s'", err.text, begin, fragment);
+  assert_true(err.text[strlen(err.text) - 1] != '.');
+}
+
+static const struct {
+  const char *text;
+  int line;
+  const char *fragment;
+} wrong[] = {
+    /* sections */
+    {"", 0, "no service; add a section <Service default>"},
+    {"# nothing\n\n", 0, "no service"},
+    {"KeepJobs 7d\n", 0, "no service"},
+    {"<Service>\n" URL KEY CLOSE, 1, "there is no section '<Service>'"},
+    {"<Service default\n" URL KEY CLOSE, 1,
+     "a section begins with <Service NAME>"},
+    {"<Service >\n" URL KEY CLOSE, 1, "<Service NAME>"},
+    {"<Service a b>\n" URL KEY CLOSE, 1, "letters, digits, '-', '_' and '.'"},
+    {"<Service a/b>\n" URL KEY CLOSE, 1, "letters, digits"},
+    {"<Service \xC3\xA4>\n" URL KEY CLOSE, 1, "letters, digits"},
+    {"<Service " X64 "y>\n" URL KEY CLOSE, 1, "at most 64"},
+    {"<Printer lp>\n" CLOSE, 1, "there is no section '<Printer'"},
+    {"\n\n</Service>\n", 3, "</Service> without <Service NAME>"},
+    {OPEN URL KEY CLOSE CLOSE, 5, "</Service> without"},
+    {OPEN URL "<Service b>\n" URL KEY CLOSE, 3,
+     "close the one from line 1 with </Service>"},
+    {OPEN URL KEY, 3, "<Service default> of line 1 is not closed"},
+    {OPEN URL KEY "\n# end\n", 5, "is not closed; add </Service>"},
+    {GOOD GOOD, 5, "<Service default> is there twice"},
+    /* directives and their places */
+    {"Spooldirr /x\n" GOOD, 1,
+     "no directive 'Spooldirr'; did you mean 'SpoolDir'?"},
+    {OPEN "BaseUrll https://x\n", 2, "did you mean 'BaseURL'?"},
+    {OPEN URL KEY "TokenKeyfiles x\n", 4, "did you mean 'TokenKeyFile'?"},
+    {OPEN URL "Aprate 5\n", 3, "did you mean 'APIRate'?"},
+    {OPEN URL "SepratorPage /x\n", 3, "did you mean 'SeparatorPage'?"},
+    {X64 X64 " 1\n" GOOD, 1, "there is no directive 'xxx"},
+    {URL, 1, "BaseURL must stand inside of a <Service NAME> section"},
+    {GOOD "APIRate 5\n", 5, "APIRate must stand inside"},
+    {OPEN URL KEY "SpoolDir /x\n" CLOSE, 4,
+     "SpoolDir must stand outside of <Service>"},
+    {OPEN "KeepJobs 7d\n", 2, "KeepJobs must stand outside"},
+    {OPEN "BaseURL\n", 2, "BaseURL needs a value"},
+    {OPEN "BaseURL    # https://x\n", 2, "BaseURL needs a value"},
+    {OPEN URL URL, 3, "BaseURL is there twice"},
+    {"SpoolDir /a\nspooldir /b\n" GOOD, 2, "SpoolDir is there twice"},
+    /* values */
+    {"SpoolDir spool\n" GOOD, 1, "'spool' must be a whole path"},
+    {"ResultsDir ~/x\n" GOOD, 1, "must be a whole path, beginning with '/'"},
+    {OPEN URL KEY "ResultsDir x\n", 4, "must be a whole path"},
+    {OPEN "TokenKeyFile key\n", 2, "TokenKeyFile 'key' must be a whole path"},
+    {OPEN "TokenFile ./t\n", 2, "TokenFile './t' must be a whole path"},
+    {OPEN "CAFile ca.pem\n", 2, "CAFile 'ca.pem' must be a whole path"},
+    {OPEN "SeparatorPage p.pdf\n", 2, "must be a whole path"},
+    {OPEN "TokenCommand mint -a\n", 2, "whole path of a program"},
+    {OPEN "BaseURL host.example\n", 2, "must look like https://host"},
+    {OPEN "BaseURL https://\n", 2, "must look like https://host"},
+    {OPEN "BaseURL ftp://host\n", 2, "must look like https://host"},
+    {OPEN "BaseURL https://u:p@host\n", 2, "without user"},
+    {OPEN "BaseURL https://u@host\n", 2, "without user"},
+    {OPEN "BaseURL https://host/?x=1\n", 2, "without user, '?'"},
+    {OPEN "BaseURL https://host/\\#x\n", 2, "'#'"},
+    {OPEN "BaseURL https://host /x\n", 2, "or blanks"},
+    {OPEN "BaseURL https://host/a\tb\n", 2, "or blanks"},
+    {OPEN "BaseURL https://host:0\n", 2, "must look like"},
+    {OPEN "BaseURL https://host:65536\n", 2, "must look like"},
+    {OPEN "BaseURL https://host:x\n", 2, "must look like"},
+    {OPEN "BaseURL http://host.example\n", 2, "must begin with https://"},
+    {OPEN "BaseURL http://128.0.0.1\n", 2, "127.0.0.1, localhost"},
+    {OPEN "BaseURL http://127.0.0.1.example\n", 2, "must begin with https://"},
+    {OPEN "BaseURL http://localhost.example\n", 2, "must begin with https://"},
+    {OPEN "Proxy host:3128\n", 2, "Proxy must look like http://host:port"},
+    {OPEN "Proxy http://u:p@host:3128\n", 2, "without user and password"},
+    {OPEN "Token jwt\n", 2, "'jwt' is not known; possible are: key file comm"},
+    {OPEN "TokenAlgorithm none\n", 2, "possible are: HS256 HS384 HS512 RS256"},
+    {OPEN "TokenAlgorithm HS25\n", 2, "'HS25' is not known"},
+    {OPEN "Completion done\n", 2, "possible are: extracted accepted"},
+    {OPEN "OnDocumentError stop\n", 2, "possible are: hold cancel"},
+    {OPEN "TokenClaim iss\n", 2, "TokenClaim NAME VALUE"},
+    {OPEN "TokenClaim exp 1\n", 2, "'exp' is set by docextract"},
+    {OPEN "TokenClaim iat 1\n", 2, "'iat' is set by docextract"},
+    {OPEN "TokenClaim jti 1\n", 2, "'jti' is set by docextract"},
+    {OPEN "TokenClaim a 1\nTokenClaim a 2\n", 3, "'a' is there twice"},
+    {OPEN "APIRate fast\n", 2, "is not a number; write one such as 8"},
+    {OPEN "APIRate 0x5\n", 2, "is not a number"},
+    {OPEN "APIRate 5/s\n", 2, "is not a number"},
+    {OPEN "APIRate -1\n", 2, "is not a number"},
+    {OPEN "APIRate .\n", 2, "is not a number"},
+    {OPEN "APIRate 0\n", 2, "must be between 0.1 and 9"},
+    {OPEN "APIRate 9.01\n", 2, "must be between 0.1 and 9"},
+    {"KeepJobs 7\n" GOOD, 1, "write a number with s, m, h or d, such as 7d"},
+    {"KeepJobs 7w\n" GOOD, 1, "'7w' is not a duration"},
+    {"KeepJobs -7d\n" GOOD, 1, "is not a duration"},
+    {"KeepJobs 7dd\n" GOOD, 1, "is not a duration"},
+    {"KeepJobs 99999999999999999999d\n" GOOD, 1, "is not a duration"},
+    {"KeepJobs 59m\n" GOOD, 1, "must be between 1h and 365d"},
+    {"KeepJobs 366d\n" GOOD, 1, "must be between 1h and 365d"},
+    {OPEN "TokenLifetime 59s\n", 2, "must be between 1m and 1h"},
+    {OPEN "ProcessingLimit 8d\n", 2, "must be between 1m and 7d"},
+    /* what a section needs */
+    {OPEN KEY CLOSE, 3, "<Service default> needs BaseURL"},
+    {OPEN URL CLOSE, 3, "<Service default> needs TokenKeyFile"},
+    {OPEN URL KEY "Token file\n" CLOSE, 5, "needs TokenFile"},
+    {OPEN URL KEY "Token command\n\n" CLOSE, 6, "needs TokenCommand"},
+};
+
+static void wrong_lines_are_refused_by_number(void **state)
+{
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+    check_refused(wrong[i].text, wrong[i].line, wrong[i].fragment);
+}
+
+static void carriage_returns_and_comments_count_as_lines(void **state)
+{
+  (void)state;
+  check_refused("# one\r\n\r\n  # three\r\n" OPEN "  " URL "Nothing 1\r\n", 6,
+                "no directive 'Nothing'");
+}
+
+static void lines_that_would_be_cut_are_refused(void **state)
+{
+  struct dx_buf text = {0};
+  struct dx_config *config = NULL;
+  struct dx_err err = {0};
+
+  (void)state;
+  dx_buf_puts(&text, GOOD "#");
+  while (text.len < strlen(GOOD) + 4094)
+    dx_buf_puts(&text, "x");
+  dx_buf_puts(&text, "\n");
+  config = loaded(dx_buf_text(&text));
+  dx_config_free(&config);
+  text.data[text.len - 1] = 'x';
+  check_refused(dx_buf_text(&text), 5, "longer than 4094 bytes");
+  dx_buf_release(&text);
+  write_file(path, GOOD "KeepJobs\0 7d\n", strlen(GOOD) + 13, 0600);
+  assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+  assert_non_null(strstr(err.text, ":5: there is a NUL byte"));
+}
+
+static void services_and_claims_are_limited(void **state)
+{
+  struct dx_buf text = {0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 101; i++)
+    dx_buf_printf(&text, "<Service s%d>\n" URL KEY CLOSE, i);
+  check_refused(dx_buf_text(&text), 401, "more than 100 services");
+  dx_buf_release(&text);
+  dx_buf_puts(&text, OPEN);
+  for (i = 0; i < 51; i++)
+    dx_buf_printf(&text, "TokenClaim c%d x\n", i);
+  check_refused(dx_buf_text(&text), 52, "more than 50 claims");
+  dx_buf_release(&text);
+}
+
+/* ---- the file itself ---- */
+
+static void configuration_for_everybody_is_refused(void **state)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err = {0};
+  char fragment[160];
+
+  (void)state;
+  write_file(path, GOOD, strlen(GOOD), 0644);
+  assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+  (void)snprintf(fragment, sizeof(fragment), "chmod o-rwx %s", path);
+  assert_non_null(strstr(err.text, "everybody may read"));
+  assert_non_null(strstr(err.text, fragment));
+  assert_null(config);
+}
+
+static void key_for_everybody_is_refused(void **state)
+{
+  static const char *const names[] = {"TokenKeyFile", "TokenFile"};
+  struct dx_config *config;
+  char text[512];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    (void)snprintf(text, sizeof(text), OPEN URL "Token %s\n%s %s\n" CLOSE,
+                   i == 0 ? "key" : "file", names[i], key_path);
+    write_file(key_path, "x", 1, 0604);
+    check_refused(text, 4, "everybody may read");
+    check_refused(text, 4, key_path);
+    write_file(key_path, "x", 1, 0640);
+    config = loaded(text);
+    dx_config_free(&config);
+  }
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err = {0};
+
+  (void)state;
+  assert_int_equal(dx_config_load("/nowhere/x", &config, &err), DX_E_CONFIG);
+  assert_string_equal(err.text,
+                      "cannot open '/nowhere/x': No such file or directory");
+  assert_int_equal(dx_config_load(dir, &config, &err), DX_E_CONFIG);
+  assert_non_null(strstr(err.text, "is not a configuration file"));
+  (void)unlink(path);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+  assert_non_null(strstr(err.text, "is not a configuration file"));
+  (void)unlink(path);
+  write_file(path, "", 0, 0600);
+  assert_int_equal(truncate(path, 1024 * 1024 + 1), 0);
+  assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+  assert_non_null(strstr(err.text, "is not a configuration file"));
+  assert_null(config);
+}
+
+static void path_follows_cups_only_if_trusted(void **state)
+{
+  static const struct {
+    const char *root; /* NULL: not set */
+    bool trust;
+    const char *path;
+  } rows[] = {
+      {NULL, true, DX_SERVERROOT "/docextract.conf"},
+      {"/srv/cups", true, "/srv/cups/docextract.conf"},
+      {"/srv/cups", false, DX_SERVERROOT "/docextract.conf"},
+      {"srv/cups", true, DX_SERVERROOT "/docextract.conf"},
+      {"", true, DX_SERVERROOT "/docextract.conf"},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char *found;
+
+    if (rows[i].root != NULL)
+      assert_int_equal(setenv("CUPS_SERVERROOT", rows[i].root, 1), 0);
+    else
+      assert_int_equal(unsetenv("CUPS_SERVERROOT"), 0);
+    found = dx_config_path(rows[i].trust);
+    assert_string_equal(found, rows[i].path);
+    free(found);
+  }
+  assert_int_equal(unsetenv("CUPS_SERVERROOT"), 0);
+}
+
+/* ---- right ones ---- */
+
+static void smallest_configuration_gets_the_defaults(void **state)
+{
+  struct dx_config *config = loaded(GOOD);
+  const struct dx_service *s = dx_config_service(config, "default");
+
+  (void)state;
+  assert_string_equal(config->path, path);
+  assert_string_equal(config->spool_dir, "/var/spool/docextract");
+  assert_string_equal(config->results_dir, "/var/spool/docextract/results");
+  assert_int_equal(config->keep_jobs_ms, 7 * 86400000LL);
+  assert_int_equal(config->service_count, 1);
+  assert_non_null(s);
+  assert_int_equal(s->line, 1);
+  assert_string_equal(s->base_url, "https://host.example");
+  assert_string_equal(s->host, "host.example");
+  assert_int_equal(s->port, 443);
+  assert_int_equal(s->token, DX_TOKEN_KEY);
+  assert_string_equal(s->token_key_file, "/nowhere/key");
+  assert_int_equal(s->token_algorithm, DX_ALG_HS256);
+  assert_null(s->token_key_id);
+  assert_int_equal(s->claim_count, 0);
+  assert_int_equal(s->token_lifetime_ms, 300000);
+  assert_null(s->token_file);
+  assert_null(s->token_command);
+  assert_null(s->ca_file);
+  assert_null(s->proxy);
+  assert_true(s->api_rate > 7.99 && s->api_rate < 8.01);
+  assert_int_equal(s->completion, DX_COMPLETION_EXTRACTED);
+  assert_null(s->separator_page);
+  assert_int_equal(s->on_document_error, DX_ON_ERROR_HOLD);
+  assert_int_equal(s->processing_limit_ms, 1800000);
+  assert_string_equal(s->results_dir, config->results_dir);
+  dx_config_free(&config);
+  assert_null(config);
+  dx_config_free(&config);
+}
+
+#define EVERYTHING                               \
+  "# as in the manual\n"                         \
+  "SpoolDir /srv/spool\n"                        \
+  "ResultsDir /srv/results\n"                    \
+  "KeepJobs 90m\n"                               \
+  "<Service first>\n"                            \
+  "  BaseURL https://API.Example.org:8443/v//\n" \
+  "  Token key\n"                                \
+  "  TokenKeyFile /nowhere/a key.pem\n"          \
+  "  TokenAlgorithm eddsa\n"                     \
+  "  TokenKeyID 2026 \\#1 # the first\n"         \
+  "  TokenClaim iss clinic  7\n"                 \
+  "  TokenClaim aud \\#a#b \\# c\n"              \
+  "  TokenLifetime 3600s\n"                      \
+  "  CAFile /nowhere/ca.pem\n"                   \
+  "  Proxy http://proxy:3128\n"                  \
+  "  APIRate 1.2345678\n"                        \
+  "  Completion ACCEPTED\n"                      \
+  "  SeparatorPage /nowhere/page.pdf\n"          \
+  "  OnDocumentError cancel\n"                   \
+  "  ProcessingLimit 1d\n"                       \
+  "  ResultsDir /srv/first\n"                    \
+  "</Service>\n"                                 \
+  "<Service Second_2.b>\n"                       \
+  "  BaseURL http://127.0.0.1\n"                 \
+  "  Token command\n"                            \
+  "  TokenCommand /bin/mint --for  you\n"        \
+  "</service>\n"                                 \
+  "<SERVICE third>\n"                            \
+  "  BASEURL https://[2001:DB8::1]:444/\n"       \
+  "  Token file\n"                               \
+  "  TokenFile /nowhere/token\n"                 \
+  "</Service>\n"
+
+static void every_directive_reaches_its_field(void **state)
+{
+  struct dx_config *config = loaded(EVERYTHING);
+  const struct dx_service *s = dx_config_service(config, "first");
+
+  (void)state;
+  assert_string_equal(config->spool_dir, "/srv/spool");
+  assert_string_equal(config->results_dir, "/srv/results");
+  assert_int_equal(config->keep_jobs_ms, 5400000);
+  assert_int_equal(s->line, 5);
+  assert_string_equal(s->base_url, "https://API.Example.org:8443/v");
+  assert_string_equal(s->host, "api.example.org");
+  assert_int_equal(s->port, 8443);
+  assert_string_equal(s->token_key_file, "/nowhere/a key.pem");
+  assert_int_equal(s->token_algorithm, DX_ALG_EdDSA);
+  assert_int_equal(s->claim_count, 2);
+  assert_string_equal(s->claims[0].name, "iss");
+  assert_string_equal(s->claims[0].value, "clinic  7");
+  assert_int_equal(s->token_lifetime_ms, 3600000);
+  assert_string_equal(s->ca_file, "/nowhere/ca.pem");
+  assert_string_equal(s->proxy, "http://proxy:3128");
+  assert_true(s->api_rate > 1.23456779 && s->api_rate < 1.23456781);
+  assert_int_equal(s->completion, DX_COMPLETION_ACCEPTED);
+  assert_string_equal(s->separator_page, "/nowhere/page.pdf");
+  assert_int_equal(s->on_document_error, DX_ON_ERROR_CANCEL);
+  assert_int_equal(s->processing_limit_ms, 86400000);
+  assert_string_equal(s->results_dir, "/srv/first");
+  dx_config_free(&config);
+}
+
+static void services_are_found_by_name(void **state)
+{
+  struct dx_config *config = loaded(EVERYTHING);
+  const struct dx_service *s = dx_config_service(config, "Second_2.b");
+
+  (void)state;
+  assert_int_equal(config->service_count, 3);
+  assert_ptr_equal(s, &config->services[1]);
+  assert_int_equal(s->token, DX_TOKEN_COMMAND);
+  assert_string_equal(s->token_command, "/bin/mint --for  you");
+  assert_int_equal(s->port, 80);
+  assert_string_equal(s->results_dir, "/srv/results");
+  s = dx_config_service(config, "third");
+  assert_string_equal(s->host, "2001:db8::1");
+  assert_int_equal(s->port, 444);
+  assert_string_equal(s->base_url, "https://[2001:DB8::1]:444");
+  assert_string_equal(s->token_file, "/nowhere/token");
+  assert_null(dx_config_service(config, "second_2.b"));
+  assert_null(dx_config_service(config, ""));
+  dx_config_free(&config);
+}
+
+static void hash_is_a_comment_unless_escaped(void **state)
+{
+  struct dx_config *config = loaded(EVERYTHING);
+  const struct dx_service *s = dx_config_service(config, "first");
+
+  (void)state;
+  assert_string_equal(s->token_key_id, "2026 #1 # the first"); /* CUPS's rule:
+                           only the first one of a line is looked at */
+  assert_string_equal(s->claims[1].value, "#a#b \\# c");
+  dx_config_free(&config);
+  config = loaded(OPEN URL KEY "TokenKeyID a b # c \\# d\n" CLOSE);
+  s = dx_config_service(config, "default");
+  assert_string_equal(s->token_key_id, "a b");
+  dx_config_free(&config);
+}
+
+static void loopback_hosts_are_known(void **state)
+{
+  static const struct {
+    const char *host;
+    bool loopback;
+  } rows[] = {
+      {"127.0.0.1", true},
+      {"127.255.255.255", true},
+      {"127.0.0.0", true},
+      {"localhost", true},
+      {"LocalHost", true},
+      {"::1", true},
+      {"", false},
+      {"127", false},
+      {"127.1", false},
+      {"127.0.0", false},
+      {"127.0.0.1.", false},
+      {"127.0.0.1.2", false},
+      {"127.0.0.256", false},
+      {"127.0.0.1000", false},
+      {"127.0.0.1.nip.io", false},
+      {"127.0.0.-1", false},
+      {" 127.0.0.1", false},
+      {"127. 0.0.1", false},
+      {"128.0.0.1", false},
+      {"10.0.0.1", false},
+      {"0.0.0.0", false},
+      {"0177.0.0.1", false},
+      {"0x7f.0.0.1", false},
+      {"2130706433", false},
+      {"localhost.", false},
+      {"localhost.example", false},
+      {"xlocalhost", false},
+      {"::", false},
+      {"::2", false},
+      {"::ffff:127.0.0.1", false},
+      {"fe80::1", false},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    if (dx_host_is_loopback(rows[i].host) != rows[i].loopback)
+      fail_msg("'%s'", rows[i].host);
+}
+
+static void plain_http_is_for_this_computer(void **state)
+{
+  static const char *const urls[] = {"http://127.0.0.1:8080",
+                                     "http://[::1]:1/x", "http://localhost/v1"};
+  char text[256];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 3; i++) {
+    struct dx_config *config;
+
+    (void)snprintf(text, sizeof(text), OPEN "BaseURL %s\n" KEY CLOSE, urls[i]);
+    config = loaded(text);
+    dx_config_free(&config);
+  }
+}
+
+/* ---- the table and what is printed ---- */
+
+/* Loads a configuration whose one more line is `name value`. */
+static enum dx_code try_value(const struct dx_directive *d, const char *value)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err;
+  enum dx_code code;
+  char text[512];
+
+  (void)snprintf(text, sizeof(text), "%s %s\n" OPEN URL KEY "%s %s\n" CLOSE,
+                 d->in_service ? "#" : d->name, d->in_service ? "" : value,
+                 d->in_service ? d->name : "#", d->in_service ? value : "");
+  code = load(text, &config, &err);
+  dx_config_free(&config);
+  return code;
+}
+
+static void defaults_lie_in_their_range(void **state)
+{
+  size_t count, ranged = 0, i;
+  const struct dx_directive *d = dx_directives(&count);
+
+  (void)state;
+  assert_true(count >= 19);
+  for (i = 0; i < count; i++, d++) {
+    assert_true(d->in_service || d->in_general);
+    assert_true(d->type[0] != '\0');
+    assert_int_equal(d->help[strlen(d->help) - 1], '.');
+    assert_int_equal(d->least == NULL, d->most == NULL);
+    if (d->fallback != NULL)
+      assert_int_equal(try_value(d, d->fallback), DX_OK);
+    if (d->least == NULL)
+      continue;
+    assert_non_null(d->fallback);
+    assert_int_equal(try_value(d, d->least), DX_OK);
+    assert_int_equal(try_value(d, d->most), DX_OK);
+    assert_int_equal(try_value(d, "0s"), DX_E_CONFIG);
+    assert_int_equal(try_value(d, "0"), DX_E_CONFIG);
+    ranged++;
+  }
+  assert_int_equal(ranged, 4);
+}
+
+static void algorithms_have_their_names(void **state)
+{
+  (void)state;
+  assert_string_equal(dx_algorithm_name(DX_ALG_HS256), "HS256");
+  assert_string_equal(dx_algorithm_name(DX_ALG_ES512), "ES512");
+  assert_string_equal(dx_algorithm_name(DX_ALG_EdDSA), "EdDSA");
+}
+
+static char *printed(const struct dx_config *config)
+{
+  char *text = NULL;
+  size_t len;
+  FILE *out = open_memstream(&text, &len);
+
+  assert_non_null(out);
+  assert_int_equal(dx_config_print(config, out, NULL), DX_OK);
+  assert_int_equal(fclose(out), 0);
+  return text;
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+  assert_int_equal(a == NULL, b == NULL);
+  if (a != NULL)
+    assert_string_equal(a, b);
+}
+
+static void assert_same_service(const struct dx_service *a,
+                                const struct dx_service *b)
+{
+  size_t i;
+
+  assert_string_equal(a->name, b->name);
+  assert_string_equal(a->base_url, b->base_url);
+  assert_string_equal(a->host, b->host);
+  assert_int_equal(a->port, b->port);
+  assert_int_equal(a->token, b->token);
+  assert_same_text(a->token_key_file, b->token_key_file);
+  assert_int_equal(a->token_algorithm, b->token_algorithm);
+  assert_same_text(a->token_key_id, b->token_key_id);
+  assert_int_equal(a->claim_count, b->claim_count);
+  for (i = 0; i < a->claim_count; i++) {
+    assert_string_equal(a->claims[i].name, b->claims[i].name);
+    assert_string_equal(a->claims[i].value, b->claims[i].value);
+  }
+  assert_int_equal(a->token_lifetime_ms, b->token_lifetime_ms);
+  assert_same_text(a->token_file, b->token_file);
+  assert_same_text(a->token_command, b->token_command);
+  assert_same_text(a->ca_file, b->ca_file);
+  assert_same_text(a->proxy, b->proxy);
+  assert_memory_equal(&a->api_rate, &b->api_rate, sizeof(a->api_rate));
+  assert_int_equal(a->completion, b->completion);
+  assert_same_text(a->separator_page, b->separator_page);
+  assert_int_equal(a->on_document_error, b->on_document_error);
+  assert_int_equal(a->processing_limit_ms, b->processing_limit_ms);
+  assert_string_equal(a->results_dir, b->results_dir);
+}
+
+static void what_is_printed_is_the_same_configuration(void **state)
+{
+  static const char *const texts[] = {
+      GOOD,
+      EVERYTHING,
+      OPEN URL KEY "TokenClaim a\\#b c#d\nTokenClaim x y\\#z\nAPIRate 0.1\n"
+                   "TokenClaim back\\\\#slash \\x\nTokenLifetime 61s\n"
+                   "ResultsDir /odd \\#name\n" CLOSE,
+      "KeepJobs 1209601s\n" GOOD,
+  };
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    struct dx_config *a = loaded(texts[i]), *b;
+    char *text = printed(a), *again;
+
+    b = loaded(text);
+    assert_string_equal(a->spool_dir, b->spool_dir);
+    assert_string_equal(a->results_dir, b->results_dir);
+    assert_int_equal(a->keep_jobs_ms, b->keep_jobs_ms);
+    assert_int_equal(a->service_count, b->service_count);
+    for (k = 0; k < a->service_count; k++)
+      assert_same_service(&a->services[k], &b->services[k]);
+    again = printed(b);
+    assert_string_equal(text, again);
+    free(text);
+    free(again);
+    dx_config_free(&a);
+    dx_config_free(&b);
+  }
+}
+
+static void output_that_cannot_be_written_is_reported(void **state)
+{
+  struct dx_config *config = loaded(GOOD);
+  FILE *out = fopen("/dev/full", "we");
+  struct dx_err err;
+
+  (void)state;
+  assert_non_null(out);
+  assert_int_equal(dx_config_print(config, out, &err), DX_E_SPACE);
+  (void)fclose(out);
+  dx_config_free(&config);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(wrong_lines_are_refused_by_number),
+      cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
+      cmocka_unit_test(lines_that_would_be_cut_are_refused),
+      cmocka_unit_test(services_and_claims_are_limited),
+      cmocka_unit_test(configuration_for_everybody_is_refused),
+      cmocka_unit_test(key_for_everybody_is_refused),
+      cmocka_unit_test(what_is_no_file_is_refused),
+      cmocka_unit_test(path_follows_cups_only_if_trusted),
+      cmocka_unit_test(smallest_configuration_gets_the_defaults),
+      cmocka_unit_test(every_directive_reaches_its_field),
+      cmocka_unit_test(services_are_found_by_name),
+      cmocka_unit_test(hash_is_a_comment_unless_escaped),
+      cmocka_unit_test(loopback_hosts_are_known),
+      cmocka_unit_test(plain_http_is_for_this_computer),
+      cmocka_unit_test(defaults_lie_in_their_range),
+      cmocka_unit_test(algorithms_have_their_names),
+      cmocka_unit_test(what_is_printed_is_the_same_configuration),
+      cmocka_unit_test(output_that_cannot_be_written_is_reported),
+  };
+
+  return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

@@ -1,0 +1,304 @@
+/*
+ * test_json.c - lib/json.c: what is JSON, and what its accessors say of
+ * values that are not what was asked for.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/json.h"
+
+/* From memory that ends where the text ends: reading on would be seen. */
+static struct dx_json *parse(const char *text, size_t len, struct dx_err *err)
+{
+  char *exact = malloc(len > 0 ? len : 1);
+  struct dx_json *json;
+
+  assert_non_null(exact);
+  memcpy(exact, text, len);
+  json = dx_json_parse(exact, len, err);
+  free(exact);
+  return json;
+}
+
+static struct dx_json *parsed(const char *text)
+{
+  struct dx_json *json = parse(text, strlen(text), NULL);
+
+  assert_non_null(json);
+  return json;
+}
+
+static void one_whole_value_is_json(void **state)
+{
+  static const char *const texts[] = {
+      "{}",
+      "[]",
+      "null",
+      "true",
+      "0",
+      "\"\"",
+      " {} ",
+      "\t[1, 2]\r\n",
+      "{\"a\":{\"b\":[{}]}}",
+      "-1.5e3",
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    struct dx_json *json = parsed(texts[i]);
+
+    dx_json_free(&json);
+    assert_null(json);
+  }
+}
+
+static void everything_else_is_an_answer_not_understood(void **state)
+{
+  static const char *const texts[] = {
+      "",       " ",       "{",        "}",           "{}}",      "{} {}",
+      "[1,]",   "{\"a\"}", "{\"a\":}", "{a:1}",       "nul",      "<html>",
+      "\"open", "[1 2]",   "\"\\x\"",  "\"\\ud800\"", "'single'", "{\"a\":1,}",
+      "[",      "tru",
+  };
+  struct dx_err err;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    memset(&err, 0, sizeof(err));
+    if (parse(texts[i], strlen(texts[i]), &err) != NULL)
+      fail_msg("accepted: %s", texts[i]);
+    assert_int_equal(err.code, DX_E_ANSWER);
+  }
+}
+
+static void nul_bytes_are_refused(void **state)
+{
+  struct dx_err err = {0};
+
+  (void)state;
+  assert_null(parse("{}\0", 3, &err));
+  assert_int_equal(err.code, DX_E_ANSWER);
+  assert_null(parse("\"a\0b\"", 5, NULL));
+  assert_null(parse("\0{}", 3, NULL));
+}
+
+static void value_cut_anywhere_is_refused(void **state)
+{
+  static const char text[] = "{\"a\":[1,true,null,\"x\\u00e4\"],\"b\":{}}";
+  struct dx_json *json;
+  size_t len;
+
+  (void)state;
+  for (len = 0; len < sizeof(text) - 1; len++)
+    assert_null(parse(text, len, NULL));
+  json = parse(text, len, NULL);
+  assert_non_null(json);
+  dx_json_free(&json);
+}
+
+static void nesting_has_an_end(void **state)
+{
+  char deep[40001];
+  struct dx_err err;
+
+  (void)state;
+  memset(deep, '[', 20000);
+  memset(deep + 20000, ']', 20000);
+  assert_null(parse(deep, 40000, &err));
+  assert_int_equal(err.code, DX_E_ANSWER);
+}
+
+static void members_are_found_by_their_exact_name(void **state)
+{
+  struct dx_json *json = parsed("{\"id\":\"x\",\"ID\":\"y\",\"n\":null}");
+
+  (void)state;
+  assert_string_equal(dx_json_string(dx_json_get(json, "id")), "x");
+  assert_string_equal(dx_json_string(dx_json_get(json, "ID")), "y");
+  assert_null(dx_json_get(json, "Id"));
+  assert_null(dx_json_get(json, ""));
+  assert_true(dx_json_is_null(dx_json_get(json, "n")));
+  assert_false(dx_json_is_null(dx_json_get(json, "missing")));
+  dx_json_free(&json);
+}
+
+static void strings_are_unescaped(void **state)
+{
+  struct dx_json *json = parsed("\"a\\u00e4\\n\\\"\\ud83d\\ude00\"");
+
+  (void)state;
+  assert_string_equal(dx_json_string(json), "a\xC3\xA4\n\"\xF0\x9F\x98\x80");
+  dx_json_free(&json);
+}
+
+static void only_exact_integers_are_integers(void **state)
+{
+  static const struct {
+    const char *text;
+    bool ok;
+    int64_t value;
+  } rows[] = {
+      {"0", true, 0},
+      {"-0", true, 0},
+      {"-7", true, -7},
+      {"1e3", true, 1000},
+      {"5.0", true, 5},
+      {"9007199254740992", true, 9007199254740992},
+      {"-9007199254740992", true, -9007199254740992},
+      {"9007199254740994", false, 0},
+      {"-9007199254740994", false, 0},
+      {"1.5", false, 0},
+      {"-0.1", false, 0},
+      {"1e19", false, 0},
+      {"1e400", false, 0},
+      {"-1e400", false, 0},
+      {"\"5\"", false, 0},
+      {"true", false, 0},
+      {"null", false, 0},
+      {"[5]", false, 0},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_json *json = parsed(rows[i].text);
+    int64_t value = 4711;
+
+    if (dx_json_int(json, &value) != rows[i].ok)
+      fail_msg("wrong: %s", rows[i].text);
+    assert_int_equal(value, rows[i].ok ? rows[i].value : 4711);
+    dx_json_free(&json);
+  }
+}
+
+static void only_true_and_false_are_booleans(void **state)
+{
+  struct dx_json *json = parsed("[true,false,0,\"true\",null]");
+  const struct dx_json *item = dx_json_first(json);
+  bool value = false;
+
+  (void)state;
+  assert_true(dx_json_bool(item, &value));
+  assert_true(value);
+  item = dx_json_next(item);
+  assert_true(dx_json_bool(item, &value));
+  assert_false(value);
+  for (item = dx_json_next(item); item != NULL; item = dx_json_next(item))
+    assert_false(dx_json_bool(item, &value));
+  dx_json_free(&json);
+}
+
+static void arrays_are_walked_in_order(void **state)
+{
+  struct dx_json *json = parsed("{\"a\":[1,2,3],\"empty\":[]}");
+  const struct dx_json *array = dx_json_get(json, "a");
+  const struct dx_json *item;
+  int64_t expected = 0, value = 0;
+
+  (void)state;
+  assert_int_equal(dx_json_count(array), 3);
+  for (item = dx_json_first(array); item != NULL; item = dx_json_next(item)) {
+    assert_true(dx_json_int(item, &value));
+    assert_int_equal(value, ++expected);
+  }
+  assert_int_equal(expected, 3);
+  assert_int_equal(dx_json_count(dx_json_get(json, "empty")), 0);
+  assert_null(dx_json_first(dx_json_get(json, "empty")));
+  dx_json_free(&json);
+}
+
+/* Nothing and every type, asked for what it is not. */
+static void wrong_types_are_not_there(void **state)
+{
+  static const char *const texts[] = {"{\"a\":1}", "[1]",  "\"text\"", "1",
+                                      "true",      "null", NULL};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    struct dx_json *json = texts[i] != NULL ? parsed(texts[i]) : NULL;
+    char first = texts[i] != NULL ? texts[i][0] : '-';
+    int64_t n;
+    bool b;
+
+    assert_int_equal(dx_json_get(json, "a") != NULL, first == '{');
+    assert_int_equal(dx_json_count(json), first == '[');
+    assert_int_equal(dx_json_first(json) != NULL, first == '[');
+    assert_int_equal(dx_json_string(json) != NULL, first == '"');
+    assert_int_equal(dx_json_int(json, &n), first == '1');
+    assert_int_equal(dx_json_bool(json, &b), first == 't');
+    assert_int_equal(dx_json_is_null(json), first == 'n');
+    assert_null(dx_json_next(json));
+    dx_json_free(&json);
+  }
+}
+
+static void what_was_made_is_printed(void **state)
+{
+  struct dx_json *object = dx_json_object(), *array = dx_json_array();
+  struct dx_json *child = dx_json_object();
+  char *text;
+
+  (void)state;
+  assert_true(dx_json_put_string(child, "q", "\"\n\xC3\xA4"));
+  assert_true(dx_json_append_take(array, &child));
+  assert_null(child);
+  assert_false(dx_json_append_take(array, &child)); /* nothing to take */
+  assert_true(dx_json_put_string(object, "s", ""));
+  assert_true(dx_json_put_string(object, "n", NULL));
+  assert_true(dx_json_put_bool(object, "t", true));
+  assert_true(dx_json_put_bool(object, "f", false));
+  assert_true(dx_json_put_int(object, "i", INT64_MIN));
+  assert_true(dx_json_put_int(object, "j", 1769860800000));
+  assert_true(dx_json_put_take(object, "a", &array));
+  assert_null(array);
+  assert_false(dx_json_put_take(object, "b", &array));
+  text = dx_json_print(object, false);
+  assert_string_equal(text, "{\"s\":\"\",\"n\":null,\"t\":true,\"f\":false,"
+                            "\"i\":-9223372036854775808,\"j\":1769860800000,"
+                            "\"a\":[{\"q\":\"\\\"\\n\xC3\xA4\"}]}");
+  free(text);
+  dx_json_free(&object);
+}
+
+static void pretty_text_is_the_same_value(void **state)
+{
+  static const char text[] = "{\"a\":[1,{\"b\":null}],\"c\":\"x y\"}";
+  struct dx_json *json = parsed(text), *again;
+  char *pretty = dx_json_print(json, true), *plain;
+
+  (void)state;
+  assert_non_null(strchr(pretty, '\n'));
+  again = parsed(pretty);
+  plain = dx_json_print(again, false);
+  assert_string_equal(plain, text);
+  free(pretty);
+  free(plain);
+  dx_json_free(&again);
+  dx_json_free(&json);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_whole_value_is_json),
+      cmocka_unit_test(everything_else_is_an_answer_not_understood),
+      cmocka_unit_test(nul_bytes_are_refused),
+      cmocka_unit_test(value_cut_anywhere_is_refused),
+      cmocka_unit_test(nesting_has_an_end),
+      cmocka_unit_test(members_are_found_by_their_exact_name),
+      cmocka_unit_test(strings_are_unescaped),
+      cmocka_unit_test(only_exact_integers_are_integers),
+      cmocka_unit_test(only_true_and_false_are_booleans),
+      cmocka_unit_test(arrays_are_walked_in_order),
+      cmocka_unit_test(wrong_types_are_not_there),
+      cmocka_unit_test(what_was_made_is_printed),
+      cmocka_unit_test(pretty_text_is_the_same_value),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,567 @@
+/*
+ * test_spool.c - jobs on the disk: received, committed, taken, merged with
+ * the same job that comes again, set aside, swept.
+ */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/drop.h"
+#include "lib/fs.h"
+#include "lib/spool.h"
+
+#define KEY "0123456789abcdef0123456789abcdef"
+
+static char dir[32];
+static struct dx_spool spool;
+static struct dx_err err;
+
+static int start(void **state)
+{
+  (void)state;
+  (void)strcpy(dir, "/tmp/dx-spool-XXXXXX");
+  if (mkdtemp(dir) == NULL)
+    return -1;
+  return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  dx_spool_close(&spool);
+  return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
+}
+
+/* One letter a place: D a PDF, E another PDF, T a text that became a PDF,
+ * U the same text at another time, V one with another page, S a sheet, R
+ * refused, M missing. */
+static void fill(struct dx_entry *e, char letter, bool together)
+{
+  memset(e, 0, sizeof(*e));
+  e->together = together;
+  e->kind = letter == 'S'   ? DX_KIND_SHEET
+            : letter == 'R' ? DX_KIND_REFUSED
+            : letter == 'M' ? DX_KIND_MISSING
+                            : DX_KIND_DOCUMENT;
+  e->reason = letter == 'R' ? DX_REASON_PASSWORD : DX_REASON_NONE;
+  if (e->kind != DX_KIND_DOCUMENT)
+    return;
+  (void)strcpy(e->type, "application/pdf");
+  (void)strcpy(e->origin, strchr("TUV", letter) != NULL ? "text/plain"
+                                                        : "application/pdf");
+  (void)strcpy(e->name, "chart.pdf");
+  e->pages = letter == 'V' ? 2 : 1;
+  e->length = 1;
+  (void)dx_sha256_of(&letter, 1, e->sha256);
+}
+
+static struct dx_job *receive(const char *letters, bool together)
+{
+  struct dx_job *job = NULL;
+  size_t i, n = strlen(letters);
+
+  assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
+  job->documents = calloc(n, sizeof(*job->documents));
+  job->document_count = n;
+  for (i = 0; i < n; i++) {
+    fill(&job->documents[i].entry, letters[i], together);
+    if (job->documents[i].entry.kind == DX_KIND_DOCUMENT) {
+      int fd = dx_spool_create_document(job, i, &err);
+
+      assert_true(fd >= 0);
+      assert_int_equal(write(fd, &letters[i], 1), 1);
+      (void)close(fd);
+      job->documents[i].is_here = true;
+    }
+  }
+  job->service = strdup("default");
+  job->base_url = strdup("https://a");
+  job->title = strdup("a title");
+  job->received_at = 1700000000000;
+  (void)strcpy(job->key, KEY);
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  return job;
+}
+
+static struct dx_job *commit(const char *letters, bool together)
+{
+  struct dx_job *job = receive(letters, together);
+
+  assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+  return job;
+}
+
+static struct dx_job *take(void)
+{
+  struct dx_job *job = NULL;
+  enum dx_owner owner;
+  pid_t holder;
+
+  assert_int_equal(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err),
+                   DX_OK);
+  return job;
+}
+
+static size_t entries(const char *folder)
+{
+  char command[128];
+  size_t n = 0;
+  FILE *p;
+
+  (void)snprintf(command, sizeof(command), "ls -A %s/%s | wc -l", dir, folder);
+  p = popen(command, "r");
+  assert_non_null(p);
+  assert_int_equal(fscanf(p, "%zu", &n), 1);
+  (void)pclose(p);
+  return n;
+}
+
+/* Brings a submission to where a letter says: s stored, r registered, u
+ * uploaded, c complete with one case, x extracted, f failed. */
+static void bring(struct dx_submission *sub, char letter)
+{
+  static char id[] = "case_1";
+  char *ids[] = {id};
+  size_t i;
+
+  if (letter == 's' || sub->state == DX_ST_REFUSED)
+    return;
+  assert_int_equal(dx_submission_apply(sub, DX_EV_ACCEPTED, &err), DX_OK);
+  free(sub->source_id);
+  sub->source_id = strdup("SOURCE");
+  for (i = 0; i < sub->file_count; i++) {
+    free(sub->files[i].url);
+    sub->files[i].url = strdup("https://s/o?sig=1");
+    sub->files[i].put = letter == 'r' ? DX_PUT_SENDING : DX_PUT_DONE;
+  }
+  if (letter == 'r')
+    return;
+  assert_int_equal(dx_submission_apply(sub, DX_EV_PUT_ALL, &err), DX_OK);
+  if (letter == 'f')
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "for a reason");
+  if (letter == 'u' || letter == 'f')
+    return;
+  assert_int_equal(dx_submission_set_cases(sub, ids, 1, &err), DX_OK);
+  assert_int_equal(dx_submission_apply(sub, DX_EV_SEEN_COMPLETE, &err), DX_OK);
+  if (letter == 'c')
+    return;
+  sub->cases[0].state = DX_CASE_DROPPED;
+  assert_int_equal(dx_submission_apply(sub, DX_EV_DELIVERED, &err), DX_OK);
+}
+
+static char letter_of(const struct dx_submission *sub)
+{
+  static const char letters[DX_ST_COUNT] = {'s', 'r', 'u', 'p',
+                                            'c', 'x', 'f', 'R'};
+
+  return letters[sub->state];
+}
+
+static void a_committed_job_is_found_as_it_was(void **state)
+{
+  struct dx_job *job = commit("DSR", false);
+  char before[16384], after[16384];
+  struct dx_buf text = {0};
+
+  (void)state;
+  assert_int_equal(entries("incoming"), 0);
+  bring(&job->submissions[0], 'c');
+  job->submissions[0].posts_lost = 2;
+  job->submissions[0].url_until_ms = 1700000000123;
+  (void)strcpy(job->submissions[0].cases[0].sha256, "ab");
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(
+      dx_fs_read(job->dirfd, "job.json", sizeof(before), &text, &err), DX_OK);
+  (void)snprintf(before, sizeof(before), "%s", dx_buf_text(&text));
+  dx_buf_release(&text);
+  dx_job_free(&job);
+  job = take();
+  assert_string_equal(job->title, "a title");
+  assert_null(job->user);
+  assert_int_equal(job->submissions[0].posts_lost, 2);
+  assert_int_equal(job->submissions[0].url_until_ms, 1700000000123);
+  assert_true(job->documents[0].is_here);
+  assert_int_equal(job->documents[2].entry.reason, DX_REASON_PASSWORD);
+  assert_int_equal(job->submission_count, 2); /* a sheet is not sent */
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(
+      dx_fs_read(job->dirfd, "job.json", sizeof(after), &text, &err), DX_OK);
+  (void)snprintf(after, sizeof(after), "%s", dx_buf_text(&text));
+  dx_buf_release(&text);
+  assert_string_equal(before, after);
+  dx_job_free(&job);
+}
+
+static void a_second_commit_of_the_same_key_finds_the_first(void **state)
+{
+  struct dx_job *first = commit("D", false);
+  struct dx_job *second = receive("D", false);
+
+  (void)state;
+  assert_int_equal(dx_spool_commit(&spool, second, &err), DX_E_EXISTS);
+  dx_spool_discard(&spool, &second);
+  assert_int_equal(entries("incoming"), 0);
+  assert_int_equal(entries("jobs"), 1);
+  dx_job_free(&first);
+}
+
+static void one_process_holds_a_job_and_is_named(void **state)
+{
+  struct dx_job *job = commit("D", false);
+  pid_t child = fork();
+  int status;
+
+  (void)state;
+  if (child == 0) {
+    struct dx_job *mine = NULL;
+    enum dx_owner owner = DX_OWNER_COUNT;
+    pid_t holder = 0;
+    enum dx_code code =
+        dx_spool_take(&spool, KEY, &mine, &holder, &owner, &err);
+
+    _exit(code == DX_E_BUSY && holder == getppid() && owner == DX_OWNER_CUPS
+              ? 0
+              : 1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  dx_job_free(&job);
+}
+
+static void a_damaged_journal_is_set_aside_and_not_deleted(void **state)
+{
+  static const char *const journals[] = {
+      "",
+      "{}",
+      "{\"schema\":1}",
+      "not json",
+      "{\"schema\":2,\"key\":\"" KEY "\"}",
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(journals) / sizeof(journals[0]); i++) {
+    struct dx_job *job = commit("D", false);
+    enum dx_owner owner;
+    pid_t holder;
+
+    assert_int_equal(dx_fs_replace(job->dirfd, "job.json", journals[i],
+                                   strlen(journals[i]), 0600, &err),
+                     DX_OK);
+    dx_job_free(&job);
+    assert_int_equal(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err),
+                     DX_E_DAMAGED);
+    assert_int_equal(entries("jobs"), 0);
+    assert_int_equal(entries("damaged"), i + 1);
+  }
+}
+
+/*
+ * before: places of the first run, and how far each submission came.
+ * again:  places when cupsd runs the job again.
+ * want:   the states afterwards; NULL: refused with `code`, nothing changed.
+ */
+static const struct {
+  const char *before, *states, *again;
+  const char *want;
+  enum dx_code code;
+} merges[] = {
+    {"DDD", "xxx", "DDD", "xxx", DX_OK},
+    {"DDD", "xus", "DDD", "xus", DX_OK},
+    {"DDD", "xrc", "DDD", "xrc", DX_OK},
+    {"DRD", "xRx", "DRD", "xRx", DX_OK},
+    {"DRD", "xRx", "DDD", "xsx", DX_OK}, /* mended: it is tried now */
+    {"DM", "xR", "DD", "xs", DX_OK},     /* arrived this time */
+    {"DD", "xx", "DM", "xx", DX_OK},     /* it came before */
+    {"DD", "fx", "DD", "sx", DX_OK},     /* failed: tried anew */
+    {"DD", "fx", "ED", "sx", DX_OK},     /* nothing of it was extracted */
+    {"DD", "xs", "DE", "xs", DX_OK},     /* nothing of it was sent */
+    {"D", "x", "E", NULL, DX_E_CHANGED}, /* another document */
+    {"D", "u", "E", NULL, DX_E_CHANGED},
+    {"D", "r", "E", NULL, DX_E_CHANGED},
+    {"D", "x", "R", NULL, DX_E_CHANGED},
+    {"D", "x", "S", NULL, DX_E_CHANGED},
+    {"DD", "xs", "SD", NULL, DX_E_CHANGED},
+    {"T", "x", "U", "x", DX_OK}, /* the date differs, no more */
+    {"T", "u", "U", "u", DX_OK},
+    {"D", "x", "T", NULL, DX_E_CHANGED},
+    {"T", "x", "V", NULL, DX_E_CHANGED}, /* a page more */
+};
+
+static void the_same_job_again_goes_on_where_it_was(void **state)
+{
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < sizeof(merges) / sizeof(merges[0]); i++) {
+    struct dx_job *old = commit(merges[i].before, false);
+    struct dx_job *fresh;
+    enum dx_code code;
+
+    for (k = 0; k < old->submission_count; k++)
+      bring(&old->submissions[k], merges[i].states[k]);
+    assert_int_equal(dx_job_save(old, &err), DX_OK);
+    fresh = receive(merges[i].again, false);
+    code = dx_spool_merge(&spool, old, &fresh, &err);
+    if (code != merges[i].code)
+      fail_msg("row %zu: %s", i, dx_code_name(code));
+    dx_spool_discard(&spool, &fresh);
+    dx_job_free(&old);
+    old = take();
+    for (k = 0; k < old->submission_count; k++) {
+      char want = (merges[i].want ? merges[i].want : merges[i].states)[k];
+
+      if (letter_of(&old->submissions[k]) != want)
+        fail_msg("row %zu, place %zu: %c", i, k + 1,
+                 letter_of(&old->submissions[k]));
+      /* Whatever is still to be sent has its bytes. */
+      if (want == 's')
+        assert_true(
+            old->documents[old->submissions[k].files[0].document].is_here);
+    }
+    assert_int_equal(entries("incoming"), 0);
+    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->folder, &err), DX_OK);
+    dx_job_free(&old);
+  }
+}
+
+static void a_changed_address_waits_for_the_old_one(void **state)
+{
+  struct dx_job *old = commit("D", false);
+  struct dx_job *fresh = receive("D", false);
+
+  (void)state;
+  bring(&old->submissions[0], 'u');
+  free(fresh->base_url);
+  fresh->base_url = strdup("https://b");
+  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CONFIG);
+  dx_spool_discard(&spool, &fresh);
+  dx_job_free(&old);
+}
+
+static void a_changed_grouping_is_not_matched(void **state)
+{
+  struct dx_job *old = commit("DD", true);
+  struct dx_job *fresh = receive("DD", false);
+
+  (void)state;
+  assert_int_equal(old->submission_count, 1);
+  bring(&old->submissions[0], 'x');
+  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
+  dx_spool_discard(&spool, &fresh);
+  dx_job_free(&old);
+}
+
+static void together_is_all_or_nothing(void **state)
+{
+  struct dx_job *job = receive("SDRD", true);
+
+  (void)state;
+  assert_int_equal(job->submission_count, 1);
+  assert_int_equal(job->submissions[0].file_count, 3);
+  assert_int_equal(job->submissions[0].state, DX_ST_REFUSED);
+  assert_int_equal(dx_job_outcome(job, &err), DX_E_DOCUMENT);
+  assert_non_null(strstr(err.text, "password-protected"));
+  dx_spool_discard(&spool, &job);
+}
+
+static void the_outcome_names_the_first_trouble(void **state)
+{
+  struct dx_job *job = receive("DRD", false);
+
+  (void)state;
+  bring(&job->submissions[0], 'x');
+  bring(&job->submissions[2], 'x');
+  assert_int_equal(dx_job_outcome(job, &err), DX_E_DOCUMENT);
+  assert_string_equal(err.text, "2 of 3 documents extracted; document 2: it "
+                                "is password-protected");
+  dx_spool_discard(&spool, &job);
+  job = receive("S", false);
+  assert_int_equal(dx_job_outcome(job, &err), DX_E_MISSING);
+  assert_string_equal(err.text, "nothing to submit");
+  dx_spool_discard(&spool, &job);
+}
+
+static void bytes_stay_only_where_an_upload_is_unclear(void **state)
+{
+  struct dx_job *job = commit("DDDD", false);
+  char name[DX_FILE_NAME_BYTES];
+  size_t i;
+
+  (void)state;
+  bring(&job->submissions[0], 'x');
+  bring(&job->submissions[1], 'r');
+  bring(&job->submissions[2], 'u');
+  assert_int_equal(dx_job_forget(job, &err), DX_OK);
+  for (i = 0; i < 4; i++) {
+    dx_document_file(i, name);
+    assert_int_equal(faccessat(job->dirfd, name, F_OK, 0), i == 1 ? 0 : -1);
+  }
+  dx_job_free(&job);
+}
+
+static int64_t later_ms(void)
+{
+  return (int64_t)time(NULL) * 1000 + 8 * 86400000LL;
+}
+
+static void the_sweep_takes_old_and_unlocked_folders_only(void **state)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+  struct dx_job *job = commit("D", false);
+  struct dx_job *fresh = receive("D", false);
+  pid_t child;
+  int status;
+
+  (void)state;
+  child = fork(); /* record locks are a process's own */
+  if (child == 0) {
+    dx_clock_use(&later);
+    dx_spool_sweep(&spool, 7 * 86400000LL);
+    _exit(entries("jobs") == 1 && entries("incoming") == 1 ? 0 : 1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  dx_job_free(&job);
+  dx_job_free(&fresh);
+  dx_spool_sweep(&spool, 7 * 86400000LL);
+  assert_int_equal(entries("jobs"), 1); /* unlocked, but young */
+  dx_clock_use(&later);
+  dx_spool_sweep(&spool, 7 * 86400000LL);
+  dx_clock_use(NULL);
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("incoming"), 0);
+}
+
+static void what_the_command_has_to_finish_is_not_swept(void **state)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+  struct dx_job *job = commit("D", false);
+
+  (void)state;
+  job->owner = DX_OWNER_COMMAND;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  dx_clock_use(&later);
+  dx_spool_sweep(&spool, 7 * 86400000LL);
+  dx_clock_use(NULL);
+  assert_int_equal(entries("jobs"), 1);
+}
+
+/* ---- names and files in the results folder ---- */
+
+static void no_id_leaves_the_folder_or_meets_another(void **state)
+{
+  static char huge[600];
+  const char *ids[] = {"a",      "b",   "a-b",   "a_b",      ".",   "..",
+                       "../x",   "a/b", "a%2Fb", "\xc3\xa9", "a b", "-",
+                       "a.json", "~a",  "%",     huge,       "A",   "c",
+                       "b-c",    "b-a", "a-b-c"};
+  char *names[21][21];
+  size_t i, k, j, l;
+
+  (void)state;
+  memset(huge, 'x', sizeof(huge) - 1);
+  for (i = 0; i < 21; i++)
+    for (k = 0; k < 21; k++) {
+      names[i][k] = dx_drop_result_name(ids[i], ids[k]);
+      assert_non_null(names[i][k]);
+      assert_true(strlen(names[i][k]) <= 255);
+      assert_null(strchr(names[i][k], '/'));
+      assert_true(names[i][k][0] != '.');
+    }
+  for (i = 0; i < 21 * 21; i++)
+    for (j = 0; j < i; j++) {
+      k = i % 21;
+      l = j % 21;
+      if (strcmp(names[i / 21][k], names[j / 21][l]) == 0)
+        fail_msg("'%s' twice", names[i / 21][k]);
+    }
+  for (i = 0; i < 21; i++)
+    for (k = 0; k < 21; k++)
+      free(names[i][k]);
+}
+
+static void ids_of_the_usual_kinds_stay_readable(void **state)
+{
+  static const struct {
+    const char *source, *case_id, *name;
+  } rows[] = {
+      {"01M7YAA2GG", "01M7YAA2GW", "01M7YAA2GG-01M7YAA2GW.json"},
+      {"1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+       "6fa459ea-ee8a-3ca4-894e-db77e160355e",
+       "1b4e28ba-2fa1-11d2-883f-0016d3cca427-"
+       "6fa459ea-ee8a-3ca4-894e-db77e160355e.json"},
+      {"s_1", "../c", "s_1-%2E%2E%2Fc.json"},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char *name = dx_drop_result_name(rows[i].source, rows[i].case_id);
+
+    assert_string_equal(name, rows[i].name);
+    free(name);
+  }
+}
+
+static void a_result_is_dropped_whole_with_its_mode(void **state)
+{
+  struct dx_job *job = commit("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+  char results[64], path[200];
+  struct stat st;
+
+  (void)state;
+  (void)umask(077);
+  bring(sub, 'c');
+  (void)snprintf(results, sizeof(results), "%s/results", dir);
+  assert_int_equal(dx_drop_make_dir(results, &err), DX_OK);
+  assert_int_equal(
+      dx_fs_replace(job->dirfd, "result-0001-00001.json", "{}", 2, 0600, &err),
+      DX_OK);
+  (void)dx_sha256_of("[]", 2, sub->cases[0].sha256);
+  assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_E_DAMAGED);
+  assert_int_equal(entries("results"), 0);
+  (void)dx_sha256_of("{}", 2, sub->cases[0].sha256);
+  assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_drop_manifest(sub, results, &err), DX_OK);
+  assert_int_equal(entries("results"), 2);
+  (void)snprintf(path, sizeof(path), "%s/SOURCE-case_1.json", results);
+  assert_int_equal(stat(path, &st), 0);
+  assert_int_equal(st.st_mode & 07777, 0640);
+  assert_int_equal(stat(results, &st), 0);
+  assert_int_equal(st.st_mode & 07777, 02770);
+  dx_job_free(&job);
+}
+
+int main(void)
+{
+#define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
+  const struct CMUnitTest tests[] = {
+      IN_SPOOL(a_committed_job_is_found_as_it_was),
+      IN_SPOOL(a_second_commit_of_the_same_key_finds_the_first),
+      IN_SPOOL(one_process_holds_a_job_and_is_named),
+      IN_SPOOL(a_damaged_journal_is_set_aside_and_not_deleted),
+      IN_SPOOL(the_same_job_again_goes_on_where_it_was),
+      IN_SPOOL(a_changed_address_waits_for_the_old_one),
+      IN_SPOOL(a_changed_grouping_is_not_matched),
+      IN_SPOOL(together_is_all_or_nothing),
+      IN_SPOOL(the_outcome_names_the_first_trouble),
+      IN_SPOOL(bytes_stay_only_where_an_upload_is_unclear),
+      IN_SPOOL(the_sweep_takes_old_and_unlocked_folders_only),
+      IN_SPOOL(what_the_command_has_to_finish_is_not_swept),
+      cmocka_unit_test(no_id_leaves_the_folder_or_meets_another),
+      cmocka_unit_test(ids_of_the_usual_kinds_stay_readable),
+      IN_SPOOL(a_result_is_dropped_whole_with_its_mode),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
