@@ -185,6 +185,21 @@ mapfile -t list < <(executables tests/it/{interrupted,tokens,many,secrets}.sh
   executables tests/it/*.sh | grep -vE '/(interrupted|tokens|many|secrets)\.sh')
 scripts 2 build "${list[@]}"
 
+step 'installing'
+installs() # every part is where CUPS looks, and others may run it
+{
+  local root=$work/root bin data
+  bin=$(cups-config --serverbin)
+  data=$(cups-config --datadir)
+  (umask 077 && make -C "$work/build" -j1 install DESTDIR="$root") &&
+    [ "$(stat -c %a "$root$bin/backend/docextract" \
+      "$root$bin/filter/todocextract" | paste -sd' ')" = '755 755' ] &&
+    [ -s "$root$data/model/docextract.ppd" ] &&
+    [ -s "$root/usr/local/share/docextract/docextract.drv" ] &&
+    [ -x "$root/usr/local/bin/docextract" ]
+}
+whole 'make install puts every part in its place' "$work/install.log" installs
+
 step 'distcheck'
 whole 'make distcheck' "$work/distcheck.log" \
   make -C "$work/build" -j"$jobs" distcheck

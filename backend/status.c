@@ -153,7 +153,7 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     break;
   case DX_NOTE_DOWN:
     set_reason(DOWN, true);
-    status_info("The service cannot be reached since %s: %s; trying again",
+    status_info("The service cannot be reached for %s: %s; trying again",
                 elapsed(note->since_ms, time), note->text);
     break;
   case DX_NOTE_UP:

@@ -284,6 +284,14 @@ bool dx_host_is_loopback(const char *host)
          a == 127 && b < 256 && c < 256 && d < 256;
 }
 
+/* A "%00" would cut the host short for us, and "%0a" go into listings. */
+static bool is_host_escaped(const char *value)
+{
+  const char *host = strstr(value, "://");
+
+  return host != NULL && memchr(host + 3, '%', strcspn(host + 3, "/")) != NULL;
+}
+
 /* Splits scheme, host and port off; false if it is not such a URL. */
 static bool split_url(const char *value, char *scheme, char *host, int *port)
 {
@@ -296,7 +304,7 @@ static bool split_url(const char *value, char *scheme, char *host, int *port)
   (void)snprintf(scheme, 32, "%s", name);
   return (status == HTTP_URI_STATUS_OK ||
           status == HTTP_URI_STATUS_MISSING_RESOURCE) &&
-         user[0] == '\0' && host[0] != '\0' && *port > 0 &&
+         user[0] == '\0' && host[0] != '\0' && !is_host_escaped(value) &&
          (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
 }
 

@@ -470,6 +470,8 @@ static void put_succeeded(struct call_ctx *ctx)
 
   sub->files[sub->run.current].put = DX_PUT_DONE;
   sub->job->dirty = true;
+  if (sub->run.tries > 0)
+    note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
   sub->run.tries = 0;
   sub->run.soft_tries = 0;
   sub->run.due_ms = 0;
@@ -1365,9 +1367,10 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            const int *wake, size_t wake_count,
                            struct dx_err *err)
 {
-  int64_t next = turn(engine);
-  int64_t wait;
+  int64_t next, wait;
 
+  reap(engine); /* what the last answers ended begins nothing new */
+  next = turn(engine);
   reap(engine);
   wait = next == NEVER ? timeout_ms : next - dx_boot_ms();
   if (engine->job_count == 0 || wait < 0)

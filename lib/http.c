@@ -202,6 +202,7 @@ static bool set_transport(struct dx_http_call *call)
   SET(CURLOPT_PROTOCOLS_STR, "https,http");
   SET(CURLOPT_FOLLOWLOCATION, 0L);
   SET(CURLOPT_NOSIGNAL, 1L);
+  SET(CURLOPT_QUICK_EXIT, 1L); /* a slow name server must not hold us */
   SET(CURLOPT_PROXY, r->proxy != NULL ? r->proxy : "");
   SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);

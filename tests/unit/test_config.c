@@ -155,11 +155,14 @@ static const struct {
     {OPEN "BaseURL https://host:0\n", 2, "must look like"},
     {OPEN "BaseURL https://host:65536\n", 2, "must look like"},
     {OPEN "BaseURL https://host:x\n", 2, "must look like"},
+    {OPEN "BaseURL http://localhost%00.example\n", 2, "must look like"},
+    {OPEN "BaseURL https://ho%0ast\n", 2, "must look like"},
     {OPEN "BaseURL http://host.example\n", 2, "must begin with https://"},
     {OPEN "BaseURL http://128.0.0.1\n", 2, "127.0.0.1, localhost"},
     {OPEN "BaseURL http://127.0.0.1.example\n", 2, "must begin with https://"},
     {OPEN "BaseURL http://localhost.example\n", 2, "must begin with https://"},
     {OPEN "Proxy host:3128\n", 2, "Proxy must look like http://host:port"},
+    {OPEN "Proxy http://ho%73t:3128\n", 2, "Proxy must look like"},
     {OPEN "Proxy http://u:p@host:3128\n", 2, "without user and password"},
     {OPEN "Token jwt\n", 2, "'jwt' is not known; possible are: key file comm"},
     {OPEN "TokenAlgorithm none\n", 2, "possible are: HS256 HS384 HS512 RS256"},
@@ -527,8 +530,8 @@ static void loopback_hosts_are_known(void **state)
 
 static void plain_http_is_for_this_computer(void **state)
 {
-  static const char *const urls[] = {"http://127.0.0.1:8080",
-                                     "http://[::1]:1/x", "http://localhost/v1"};
+  static const char *const urls[] = {
+      "http://127.0.0.1:8080", "http://[::1]:1/x", "http://localhost/v%201"};
   char text[256];
   size_t i;
 

@@ -605,6 +605,7 @@ static void token_file_is_read_again_when_it_changes(void **state)
 {
   struct dx_service service = file_service();
   struct dx_token *token = dx_token_new(&service);
+  struct timespec before[2] = {{.tv_sec = NOW_S - 1}, {.tv_sec = NOW_S - 1}};
   struct timespec times[2] = {{.tv_sec = NOW_S}, {.tv_sec = NOW_S}};
   const char *text = NULL;
 
@@ -616,6 +617,7 @@ static void token_file_is_read_again_when_it_changes(void **state)
   assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_OK);
   assert_string_equal(text, "abc.def");
   write_text(token_path, "longer.than.before"); /* size */
+  assert_int_equal(utimensat(AT_FDCWD, token_path, before, 0), 0);
   assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_OK);
   assert_string_equal(text, "longer.than.before");
   write_text(token_path, "another.of.equal.s"); /* mtime */
@@ -652,6 +654,7 @@ static void token_file_holds_one_word(void **state)
       {" \n", "the TokenFile holds no token"},
       {"SECRETa SECRETb", "the TokenFile holds more than one token"},
       {"SECRETa\nSECRETb\n", "the TokenFile holds more than one token"},
+      {"SECRET\x7F", "the TokenFile holds no token"},
       {"SECRET\x01", "the TokenFile holds no token"},
       {"SECRET\xC3\xA4", "the TokenFile holds no token"},
   };
