@@ -40,8 +40,12 @@ static void add_encoded(struct dx_buf *name, const char *id)
   }
 }
 
-/* An encoded id holds '%' or '~', which a plain one never does: the two kinds
- * cannot collide. */
+/*
+ * An encoded id holds '%' or '~', which a plain one never does: the two kinds
+ * cannot collide. How many '~' stand before a sum says of what it is: one, of
+ * an id that was cut here; two, of a case id; three, of a whole name. Without
+ * that a service could make two pairs of ids meet.
+ */
 static void add_id(struct dx_buf *name, const char *id)
 {
   struct dx_buf encoded = {0};
@@ -83,12 +87,12 @@ char *dx_drop_result_name(const char *source_id, const char *case_id)
   if (dashes(source_id) == dashes(case_id))
     add_id(&name, case_id);
   else if (dx_sha256_of(case_id, strlen(case_id), sum))
-    dx_buf_printf(&name, "~%s", sum);
+    dx_buf_printf(&name, "~~%s", sum);
   else
     name.failed = true;
   if (name.len > 220 && dx_sha256_of(name.data, name.len, sum)) {
     name.len = 2 * ID_CUT;
-    dx_buf_printf(&name, "~%s", sum);
+    dx_buf_printf(&name, "~~~%s", sum);
   }
   dx_buf_puts(&name, ".json");
   return dx_buf_take(&name);

@@ -9,6 +9,7 @@ unit_programs = tests/unit/test_states tests/unit/test_bundle \
 	tests/unit/test_filter tests/unit/test_api \
 	tests/unit/test_pace tests/unit/test_spool
 include tests/unit/a.mk
+include tests/unit/b.mk
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 

@@ -1,0 +1,343 @@
+/*
+ * test_fs.c - files and folders: old or new and nothing between, links that
+ * others planted, limits. What lies in the files is no matter here.
+ */
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/digest.h"
+#include "lib/fs.h"
+
+static char dir[32];
+static int fd = -1;
+static struct dx_err err;
+
+static int start(void **state)
+{
+  (void)state;
+  (void)strcpy(dir, "/tmp/dx-fs-XXXXXX");
+  if (mkdtemp(dir) == NULL)
+    return -1;
+  fd = dx_fs_open_dir(dir, &err);
+  return fd < 0 ? -1 : 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  (void)close(fd);
+  return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
+}
+
+/* How many entries a folder has, hidden ones too. */
+static size_t entries(const char *name)
+{
+  int list = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *d;
+  size_t n = 0;
+
+  assert_true(list >= 0);
+  d = fdopendir(list);
+  assert_non_null(d);
+  while (readdir(d) != NULL)
+    n++;
+  (void)closedir(d);
+  return n - 2;
+}
+
+static void put(const char *name, const char *text)
+{
+  assert_int_equal(dx_fs_replace(fd, name, text, strlen(text), 0600, &err),
+                   DX_OK);
+}
+
+static void assert_content(const char *name, const char *want)
+{
+  struct dx_buf text = {0};
+
+  assert_int_equal(dx_fs_read(fd, name, 1000, &text, &err), DX_OK);
+  assert_string_equal(dx_buf_text(&text), want);
+  dx_buf_release(&text);
+}
+
+static void make_folder(const char *name)
+{
+  assert_int_equal(mkdirat(fd, name, 0700), 0);
+}
+
+/* ---- replacing ---- */
+
+static void a_file_is_replaced_whole_with_the_mode_asked_for(void **state)
+{
+  mode_t before = umask(077);
+  struct stat st;
+
+  (void)state;
+  put("a", "a long old content");
+  assert_int_equal(dx_fs_replace(fd, "a", "new", 3, 0640, &err), DX_OK);
+  (void)umask(before);
+  assert_content("a", "new");
+  assert_int_equal(fstatat(fd, "a", &st, 0), 0);
+  assert_int_equal(st.st_mode & 07777, 0640);
+  assert_int_equal(entries("."), 1);
+}
+
+static void
+nothing_is_there_before_the_commit_and_nothing_after_a_drop(void **state)
+{
+  struct dx_temp temp = DX_TEMP_NONE;
+
+  (void)state;
+  put("a", "old");
+  assert_int_equal(dx_temp_begin(&temp, fd, "a", &err), DX_OK);
+  assert_int_equal(dx_fs_write_all(temp.fd, "half", 4, "a", &err), DX_OK);
+  assert_content("a", "old");
+  assert_int_equal(temp.temp_name[0], '.'); /* consumers skip hidden names */
+  dx_temp_drop(&temp);
+  dx_temp_drop(&temp); /* a second time is nothing */
+  assert_content("a", "old");
+  assert_int_equal(entries("."), 1);
+}
+
+/* A limit on the size of files stands for a full disk. */
+static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
+{
+  static char big[8192];
+  struct rlimit before, small;
+
+  (void)state;
+  put("a", "old");
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = 4096;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  assert_int_not_equal(dx_fs_replace(fd, "a", big, sizeof(big), 0600, &err),
+                       DX_OK);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_content("a", "old");
+  assert_int_equal(entries("."), 1);
+}
+
+static void a_failed_rename_leaves_no_temporary_file(void **state)
+{
+  (void)state;
+  make_folder("a");
+  assert_int_not_equal(dx_fs_replace(fd, "a", "new", 3, 0600, &err), DX_OK);
+  assert_int_equal(entries("."), 1);
+  assert_int_equal(entries("a"), 0);
+}
+
+static void only_names_of_one_part_are_taken(void **state)
+{
+  static char longest[230], longer[231];
+  const char *const bad[] = {"", ".", "..", "a/b", "/a", "a/", "../a", longer};
+  size_t i;
+
+  (void)state;
+  memset(longest, 'x', 229);
+  memset(longer, 'x', 230);
+  make_folder("a");
+  for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    assert_int_equal(dx_fs_replace(fd, bad[i], "x", 1, 0600, &err), DX_E_ARG);
+  assert_int_equal(entries("a"), 0);
+  put(longest, "x");
+  assert_int_equal(entries("."), 2);
+}
+
+static void a_planted_link_is_replaced_not_written_through(void **state)
+{
+  struct stat st;
+
+  (void)state;
+  put("target", "precious");
+  assert_int_equal(symlinkat("target", fd, "a"), 0);
+  put("a", "new");
+  assert_content("target", "precious");
+  assert_int_equal(fstatat(fd, "a", &st, AT_SYMLINK_NOFOLLOW), 0);
+  assert_true(S_ISREG(st.st_mode));
+}
+
+/* ---- copying ---- */
+
+static void a_copy_with_another_sum_is_not_put_in_place(void **state)
+{
+  char sum[DX_SHA256_HEX_BYTES];
+
+  (void)state;
+  put("a", "some bytes");
+  assert_true(dx_sha256_of("other bytes", 11, sum));
+  assert_int_equal(dx_fs_copy(fd, "a", fd, "b", 0640, sum, &err), DX_E_DAMAGED);
+  assert_int_equal(entries("."), 1);
+  assert_true(dx_sha256_of("some bytes", 10, sum));
+  assert_int_equal(dx_fs_copy(fd, "a", fd, "b", 0640, sum, &err), DX_OK);
+  assert_content("b", "some bytes");
+  assert_int_equal(dx_fs_copy(fd, "a", fd, "c", 0640, NULL, &err), DX_OK);
+  assert_int_equal(dx_fs_copy(fd, "none", fd, "d", 0640, NULL, &err),
+                   DX_E_NOT_FOUND);
+  assert_int_equal(symlinkat("a", fd, "l"), 0);
+  assert_int_not_equal(dx_fs_copy(fd, "l", fd, "d", 0640, NULL, &err), DX_OK);
+  assert_int_equal(entries("."), 4);
+}
+
+/* ---- reading ---- */
+
+static void reading_stops_at_the_limit(void **state)
+{
+  struct dx_buf text = {0};
+
+  (void)state;
+  put("a", "12345");
+  assert_int_equal(dx_fs_read(fd, "a", 5, &text, &err), DX_OK);
+  assert_int_equal(text.len, 5);
+  dx_buf_release(&text);
+  assert_int_equal(dx_fs_read(fd, "a", 4, &text, &err), DX_E_DAMAGED);
+  dx_buf_release(&text);
+  put("empty", "");
+  assert_int_equal(dx_fs_read(fd, "empty", 0, &text, &err), DX_OK);
+  assert_int_equal(text.len, 0);
+  dx_buf_release(&text);
+  assert_int_equal(dx_fs_read(fd, "none", 5, &text, &err), DX_E_NOT_FOUND);
+  dx_buf_release(&text);
+}
+
+static void what_is_no_file_is_not_read(void **state)
+{
+  struct dx_buf text = {0};
+  char path[64];
+
+  (void)state;
+  put("a", "x");
+  make_folder("folder");
+  assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
+  assert_int_equal(symlinkat("a", fd, "link"), 0);
+  assert_int_equal(dx_fs_read(fd, "folder", 9, &text, &err), DX_E_DAMAGED);
+  assert_int_equal(dx_fs_read(fd, "fifo", 9, &text, &err), DX_E_DAMAGED);
+  assert_int_not_equal(dx_fs_read(fd, "link", 9, &text, &err), DX_OK);
+  assert_int_equal(text.len, 0);
+  (void)snprintf(path, sizeof(path), "%s/link", dir);
+  assert_int_equal(dx_fs_read_linked(path, 9, &text, &err), DX_OK);
+  assert_string_equal(dx_buf_text(&text), "x");
+  dx_buf_release(&text);
+  (void)snprintf(path, sizeof(path), "%s/fifo", dir);
+  assert_int_equal(dx_fs_read_linked(path, 9, &text, &err), DX_E_DAMAGED);
+  dx_buf_release(&text);
+}
+
+/* ---- folders ---- */
+
+static void a_folder_gets_its_mode_once(void **state)
+{
+  mode_t before = umask(077);
+  struct stat st;
+
+  (void)state;
+  assert_int_equal(dx_fs_make_dir(fd, "d", 02770, &err), DX_OK);
+  (void)umask(before);
+  assert_int_equal(fstatat(fd, "d", &st, 0), 0);
+  assert_int_equal(st.st_mode & 07777, 02770);
+  assert_int_equal(fchmodat(fd, "d", 0755, 0), 0);
+  assert_int_equal(dx_fs_make_dir(fd, "d", 02770, &err), DX_OK);
+  assert_int_equal(fstatat(fd, "d", &st, 0), 0);
+  assert_int_equal(st.st_mode & 07777, 0755); /* the administrator's choice */
+  assert_int_equal(dx_fs_make_dir(fd, "no/d", 0700, &err), DX_E_NOT_FOUND);
+}
+
+static void a_folder_is_not_opened_through_a_link(void **state)
+{
+  char path[64];
+
+  (void)state;
+  make_folder("d");
+  assert_int_equal(symlinkat("d", fd, "l"), 0);
+  assert_int_equal(dx_fs_open_dir_at(fd, "l", &err), -1);
+  (void)snprintf(path, sizeof(path), "%s/l", dir);
+  assert_int_equal(dx_fs_open_dir(path, &err), -1);
+  put("f", "x");
+  assert_int_equal(dx_fs_open_dir_at(fd, "f", &err), -1);
+}
+
+static void removing_a_tree_does_not_leave_it_through_links(void **state)
+{
+  (void)state;
+  make_folder("outside");
+  make_folder("tree");
+  make_folder("tree/sub");
+  put("precious", "x");
+  assert_int_equal(symlinkat("../precious", fd, "outside/keep"), 0);
+  assert_int_equal(symlinkat("../outside", fd, "tree/link"), 0);
+  assert_int_equal(symlinkat("../../precious", fd, "tree/sub/file"), 0);
+  assert_int_equal(symlinkat("nowhere", fd, "tree/sub/.dangling"), 0);
+  assert_int_equal(dx_fs_remove_tree(fd, "tree", &err), DX_OK);
+  assert_int_equal(entries("."), 2);
+  assert_int_equal(entries("outside"), 1);
+  assert_content("precious", "x");
+  assert_int_equal(symlinkat("outside", fd, "tree"), 0);
+  assert_int_not_equal(dx_fs_remove_tree(fd, "tree", &err), DX_OK);
+  assert_int_equal(entries("outside"), 1);
+  assert_int_equal(dx_fs_remove_tree(fd, "none", &err), DX_OK);
+}
+
+static void removing_what_is_not_there_is_no_error(void **state)
+{
+  (void)state;
+  put("target", "x");
+  assert_int_equal(symlinkat("target", fd, "l"), 0);
+  assert_int_equal(dx_fs_remove(fd, "l", &err), DX_OK);
+  assert_content("target", "x");
+  assert_int_equal(dx_fs_remove(fd, "target", &err), DX_OK);
+  assert_int_equal(dx_fs_remove(fd, "target", &err), DX_OK);
+  make_folder("d");
+  assert_int_not_equal(dx_fs_remove(fd, "d", &err), DX_OK);
+}
+
+static void a_probe_tells_whether_a_folder_can_be_written(void **state)
+{
+  struct rlimit before, small;
+  char path[64];
+
+  (void)state;
+  assert_int_equal(dx_fs_probe(dir, &err), DX_OK);
+  assert_int_equal(entries("."), 0);
+  (void)snprintf(path, sizeof(path), "%s/none", dir);
+  assert_int_equal(dx_fs_probe(path, &err), DX_E_NOT_FOUND);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = 65535; /* one byte less than is tried */
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  assert_int_not_equal(dx_fs_probe(dir, &err), DX_OK);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_non_null(strstr(err.text, dir));
+  assert_int_equal(entries("."), 0);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, start, stop)
+  const struct CMUnitTest tests[] = {
+      IN_FOLDER(a_file_is_replaced_whole_with_the_mode_asked_for),
+      IN_FOLDER(nothing_is_there_before_the_commit_and_nothing_after_a_drop),
+      IN_FOLDER(a_failed_write_leaves_the_old_file_and_no_other),
+      IN_FOLDER(a_failed_rename_leaves_no_temporary_file),
+      IN_FOLDER(only_names_of_one_part_are_taken),
+      IN_FOLDER(a_planted_link_is_replaced_not_written_through),
+      IN_FOLDER(a_copy_with_another_sum_is_not_put_in_place),
+      IN_FOLDER(reading_stops_at_the_limit),
+      IN_FOLDER(what_is_no_file_is_not_read),
+      IN_FOLDER(a_folder_gets_its_mode_once),
+      IN_FOLDER(a_folder_is_not_opened_through_a_link),
+      IN_FOLDER(removing_a_tree_does_not_leave_it_through_links),
+      IN_FOLDER(removing_what_is_not_there_is_no_error),
+      IN_FOLDER(a_probe_tells_whether_a_folder_can_be_written),
+  };
+
+  (void)signal(SIGXFSZ, SIG_IGN); /* the write shall fail, not the test */
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
