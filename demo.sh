@@ -66,7 +66,7 @@ leave()
   exit "$status"
 }
 trap leave EXIT
-trap 'exit 130' INT TERM HUP
+trap 'exit 130' INT TERM HUP PIPE
 
 free_port() # one that the kernel has just chosen
 {
@@ -159,7 +159,7 @@ done
 rm -rf '$dir'
 END
 chmod 755 "$dir/stop"
-trap - EXIT INT TERM HUP
+trap - EXIT INT TERM HUP PIPE
 disown -a
 cat << END
 

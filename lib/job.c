@@ -92,6 +92,12 @@ void dx_job_free(struct dx_job **job_at)
   *job_at = NULL;
 }
 
+bool dx_is_key(const char *text)
+{
+  return strlen(text) == DX_KEY_BYTES - 1 &&
+         strspn(text, "0123456789abcdef") == DX_KEY_BYTES - 1;
+}
+
 /* ---- planning ---- */
 
 static enum dx_code add_file(struct dx_submission *sub, size_t document)
@@ -214,6 +220,14 @@ static void enter_stored(struct dx_submission *sub)
   sub->reason[0] = '\0';
 }
 
+/* A person asked for it: what was tried before does not count. */
+static void forget_tries(struct dx_submission *sub)
+{
+  sub->posts_lost = 0;
+  sub->start_overs = 0;
+  sub->anews = 0;
+}
+
 static void enter(struct dx_submission *sub, enum dx_state from)
 {
   int64_t now = dx_wall_ms();
@@ -259,6 +273,8 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
            dx_event_word(event), dx_state_word(from), dx_state_word(to));
     sub->state = to;
     enter(sub, from);
+    if (event == DX_EV_RETRY)
+      forget_tries(sub);
     sub->job->dirty = true;
   }
   return DX_OK;
@@ -408,7 +424,7 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
                    "the job to go on waiting");
   if (!dx_state_is_final(wrong->state))
     return dx_fail(err, DX_E_STOPPED, 0, "stopped before the end");
-  if (job->together && job->document_count > 1)
+  if (job->together && wrong->file_count > 1)
     return dx_fail(err, wrong->code, 0,
                    "nothing was extracted, the documents belong together: %s",
                    wrong->reason);

@@ -158,6 +158,10 @@ struct dx_job {
 
 const char *dx_owner_word(enum dx_owner owner);
 
+/* True for 32 lower-case hex digits: nothing else is a key, and a key goes
+ * into paths. */
+bool dx_is_key(const char *text);
+
 /* An empty job with no folder; NULL when memory is out. */
 struct dx_job *dx_job_new(void);
 void dx_job_free(struct dx_job **job);
@@ -171,7 +175,8 @@ void dx_job_free(struct dx_job **job);
 enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Applies the transition table, with what entering a state implies (times;
- * STORED forgets source, URLs and cases). Marks the job dirty. */
+ * STORED forgets source, URLs and cases, and after RETRY the tries that were
+ * counted). Marks the job dirty. */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 

@@ -224,6 +224,13 @@ static bool get_chars(const struct dx_json *json, const char *name, char *text,
   return true;
 }
 
+/* A number of things, never below zero. */
+static bool get_count(const struct dx_json *json, const char *name,
+                      int64_t *ret_count)
+{
+  return dx_json_int(dx_json_get(json, name), ret_count) && *ret_count >= 0;
+}
+
 /* The index of a word in a table; -1 if it is none of them. */
 static int get_word(const struct dx_json *json, const char *name,
                     const char *const *words, int count)
@@ -260,8 +267,7 @@ static bool read_document(const struct dx_json *json,
   if (!get_chars(json, "reason", word, sizeof(word)))
     return false;
   e->reason = dx_reason_by_word(word);
-  if (!dx_json_int(dx_json_get(json, "pages"), &pages) || pages < 0 ||
-      pages > INT32_MAX)
+  if (!get_count(json, "pages", &pages) || pages > INT32_MAX)
     return false;
   e->pages = (int)pages;
   return e->kind != DX_KIND_COUNT && e->reason != DX_REASON_COUNT &&
@@ -272,7 +278,7 @@ static bool read_document(const struct dx_json *json,
          get_chars(json, "reason_text", e->reason_text,
                    sizeof(e->reason_text)) &&
          dx_json_bool(dx_json_get(json, "together"), &e->together) &&
-         dx_json_int(dx_json_get(json, "bytes"), &e->length);
+         get_count(json, "bytes", &e->length);
 }
 
 static bool read_documents(const struct dx_json *list, struct dx_job *job)
@@ -313,7 +319,7 @@ static bool read_case(const struct dx_json *json, struct dx_case *c)
     return false;
   c->state = (enum dx_case_state)state;
   return get_text(json, "id", &c->id) && c->id != NULL &&
-         dx_json_int(dx_json_get(json, "bytes"), &c->bytes) &&
+         get_count(json, "bytes", &c->bytes) &&
          get_chars(json, "sha256", c->sha256, sizeof(c->sha256));
 }
 
@@ -354,9 +360,9 @@ static bool read_submission(const struct dx_json *json,
          dx_json_bool(dx_json_get(json, "registering"), &sub->registering) &&
          dx_json_bool(dx_json_get(json, "put_again"), &sub->put_again) &&
          dx_json_int(dx_json_get(json, "url_until_ms"), &sub->url_until_ms) &&
-         dx_json_int(dx_json_get(json, "posts_lost"), &sub->posts_lost) &&
-         dx_json_int(dx_json_get(json, "start_overs"), &sub->start_overs) &&
-         dx_json_int(dx_json_get(json, "anews"), &sub->anews) &&
+         get_count(json, "posts_lost", &sub->posts_lost) &&
+         get_count(json, "start_overs", &sub->start_overs) &&
+         get_count(json, "anews", &sub->anews) &&
          get_chars(json, "reason", sub->reason, sizeof(sub->reason)) &&
          get_time(json, "registered_at", &sub->registered_at) &&
          get_time(json, "uploaded_at", &sub->uploaded_at) &&
@@ -365,11 +371,14 @@ static bool read_submission(const struct dx_json *json,
          read_files_and_cases(json, sub);
 }
 
-/* What no journal of ours says: a source without an id, cases too early. */
+/* What no journal of ours says: a source without an id, a registered file
+ * without its URL. */
 static bool is_plausible(const struct dx_submission *sub)
 {
   size_t i;
 
+  if (sub->source_id != NULL && sub->source_id[0] == '\0')
+    return false;
   if (dx_state_is_sent(sub->state) && sub->source_id == NULL)
     return false;
   for (i = 0; i < sub->file_count; i++)
@@ -410,9 +419,9 @@ static bool read_job(const struct dx_json *json, struct dx_job *job)
     return false;
   job->owner = (enum dx_owner)owner;
   return get_chars(json, "key", job->key, sizeof(job->key)) &&
-         get_text(json, "service", &job->service) && job->service != NULL &&
-         get_text(json, "base_url", &job->base_url) && job->base_url != NULL &&
-         get_text(json, "queue", &job->queue) &&
+         dx_is_key(job->key) && get_text(json, "service", &job->service) &&
+         job->service != NULL && get_text(json, "base_url", &job->base_url) &&
+         job->base_url != NULL && get_text(json, "queue", &job->queue) &&
          get_text(json, "id", &job->cups_id) &&
          get_text(json, "uuid", &job->uuid) &&
          get_text(json, "user", &job->user) &&

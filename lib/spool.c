@@ -271,12 +271,15 @@ enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
                            struct dx_job **ret_job, pid_t *ret_holder,
                            enum dx_owner *ret_owner, struct dx_err *err)
 {
-  struct dx_job *job = dx_job_new();
+  struct dx_job *job;
   enum dx_code code;
 
+  if (!dx_is_key(key))
+    return dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
+  job = dx_job_new();
   if (job == NULL)
     return dx_fail_nomem(err);
-  (void)snprintf(job->folder, sizeof(job->folder), "jobs/%.32s", key);
+  (void)snprintf(job->folder, sizeof(job->folder), "jobs/%s", key);
   code = lock_job(spool, job, ret_holder, err);
   if (code == DX_E_BUSY)
     peek_owner(job, ret_owner);
@@ -326,13 +329,26 @@ static struct dx_submission *kept(struct dx_job *old,
   return NULL;
 }
 
+static bool has_same_places(const struct dx_submission *a,
+                            const struct dx_submission *b)
+{
+  size_t i;
+
+  if (a->file_count != b->file_count)
+    return false;
+  for (i = 0; i < a->file_count; i++)
+    if (a->files[i].document != b->files[i].document)
+      return false;
+  return true;
+}
+
 static enum dx_code check_same(struct dx_job *old, struct dx_job *fresh,
                                struct dx_submission *stays,
                                struct dx_submission *sub, struct dx_err *err)
 {
   size_t i;
 
-  if (stays->file_count != sub->file_count)
+  if (!has_same_places(stays, sub))
     return dx_fail(err, DX_E_CHANGED, 0,
                    "other documents, or another grouping, than were sent "
                    "before; print them as a new job");
@@ -481,12 +497,6 @@ enum dx_code dx_spool_merge(struct dx_spool *spool, struct dx_job *old,
 
 /* ---- listing and sweeping ---- */
 
-static bool is_key(const char *name)
-{
-  return strlen(name) == DX_KEY_BYTES - 1 &&
-         strspn(name, "0123456789abcdef") == DX_KEY_BYTES - 1;
-}
-
 static DIR *open_list(struct dx_spool *spool, const char *name,
                       struct dx_err *err)
 {
@@ -514,7 +524,7 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
   if (dir == NULL)
     return err != NULL ? err->code : DX_E_IO;
   while (code == DX_OK && (entry = readdir(dir)) != NULL)
-    if (is_key(entry->d_name))
+    if (dx_is_key(entry->d_name))
       code = each(ctx, entry->d_name);
   (void)closedir(dir);
   return code;

@@ -370,7 +370,12 @@ fails 'a certificate of nobody known' certificate 78 'CAFile'
 configure "CAFile $dir/tls.pem"
 dx hello
 has 'hello: CAFile makes it trusted' "$rc $out" 'certificate +trusted'
-URL=${api/127.0.0.1/localhost} configure "CAFile $dir/tls.pem"
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other \
+  -addext 'subjectAltName=IP:127.0.0.2' -keyout "$dir/other.key" \
+  -out "$dir/other.pem" 2> "$dir/openssl.err"
+chmod 644 "$dir/other.pem"
+start_sim --tls-cert "$dir/other.pem" --tls-key "$dir/other.key"
+configure "CAFile $dir/other.pem"
 fails 'a certificate of another name' certificate 78 'name in BaseURL'
 configure "CAFile $dir/nothing.pem"
 fails 'no CAFile' certificate 78 'CAFile'

@@ -26,10 +26,14 @@ has 'lpinfo lists the service' "$(lpinfo -v)" '^network docextract://default$'
 has 'lpinfo tells the device id' "$(lpinfo -l -v)" "device-id = $id"
 has 'the device id finds the driver' "$(lpinfo --device-id "$id" -m)" \
   'docextract.ppd Document Extraction Service'
-# cupstestppd looks for the filter below a root: it is not installed here.
-mkdir -p "$dir/root/usr/lib/cups/filter"
-cp "$build/todocextract" "$dir/root/usr/lib/cups/filter/"
-said=$(cupstestppd -R "$dir/root" "$build/ppd/docextract.ppd")
+# cupstestppd wants to find the filter below a root, and that root owns it.
+if [ "$(id -u)" = 0 ]; then
+  install -D -m 755 "$build/todocextract" \
+    "$dir/root/usr/lib/cups/filter/todocextract"
+  said=$(cupstestppd -R "$dir/root" "$build/ppd/docextract.ppd")
+else
+  said=$(cupstestppd -I filters "$build/ppd/docextract.ppd")
+fi
 is 'the PPD passes cupstestppd' "$? $(grep -cE 'FAIL|WARN' <<< "$said")" '0 0'
 
 said=$(list)

@@ -86,7 +86,7 @@ finish()
   exit
 }
 trap finish EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' INT TERM HUP PIPE
 
 # How many calls of a kind were answered as the jq filter says.
 calls() # KIND [FILTER]

@@ -200,6 +200,9 @@ static void pairs_that_were_made_to_meet_do_not(void **state)
   assert_string_not_equal(one, two);
   free(two);
   free(one);
+  one = dx_drop_result_name(x128, x128); /* plain, but too long together */
+  assert_true(strlen(one) <= 255);
+  free(one);
   one = manifest_name(x128);
   two = manifest_name(x129);
   assert_string_not_equal(one, two);

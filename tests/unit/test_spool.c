@@ -542,6 +542,311 @@ static void a_result_is_dropped_whole_with_its_mode(void **state)
   dx_job_free(&job);
 }
 
+/* ---- more of the folders ---- */
+
+static void a_key_depends_on_all_four(void **state)
+{
+  static const struct {
+    const char *service, *uuid, *id;
+    int64_t time;
+  } rows[] = {{"default", "urn:1", "17", 1}, {"other", "urn:1", "17", 1},
+              {"default", "urn:2", "17", 1}, {"default", "urn:1", "18", 1},
+              {"default", "urn:1", "17", 2}, {"default", "urn:11", "7", 1},
+              {"defaultu", "rn:1", "17", 1}, {"default", "urn:1", "1", 71}};
+  char keys[8][DX_KEY_BYTES], again[DX_KEY_BYTES];
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < 8; i++) {
+    assert_true(dx_spool_key(rows[i].service, rows[i].uuid, rows[i].id,
+                             rows[i].time, keys[i]));
+    assert_int_equal(strspn(keys[i], "0123456789abcdef"), 32);
+    for (k = 0; k < i; k++)
+      assert_string_not_equal(keys[i], keys[k]);
+  }
+  assert_true(dx_spool_key("default", "urn:1", "17", 1, again));
+  assert_string_equal(again, keys[0]); /* the same after a restart */
+}
+
+static void what_is_no_key_is_no_job(void **state)
+{
+  const char *const names[] = {"", ".", "..", "../incoming/x", "../jobs", KEY};
+  struct dx_job *fresh = receive("D", false), *job = NULL;
+  char inside[DX_FOLDER_BYTES];
+  enum dx_owner owner;
+  pid_t holder;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    assert_int_equal(
+        dx_spool_take(&spool, names[i], &job, &holder, &owner, &err),
+        DX_E_NOT_FOUND);
+  (void)snprintf(inside, sizeof(inside), "../%.40s", fresh->folder);
+  assert_int_equal(dx_spool_take(&spool, inside, &job, &holder, &owner, &err),
+                   DX_E_NOT_FOUND);
+  assert_int_equal(entries("incoming"), 1);
+  assert_int_equal(entries("damaged"), 0);
+  dx_spool_discard(&spool, &fresh);
+}
+
+static void a_job_without_its_journal_keeps_its_documents_aside(void **state)
+{
+  struct dx_job *job = commit("DD", false);
+  char folder[64];
+  enum dx_owner owner;
+  pid_t holder;
+  FILE *p;
+
+  (void)state;
+  assert_int_equal(dx_fs_remove(job->dirfd, "job.json", &err), DX_OK);
+  dx_job_free(&job);
+  assert_int_equal(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err),
+                   DX_E_DAMAGED);
+  (void)snprintf(folder, sizeof(folder), "ls %s/damaged", dir);
+  p = popen(folder, "r");
+  assert_non_null(p);
+  (void)strcpy(folder, "damaged/");
+  assert_non_null(fgets(folder + 8, (int)sizeof(folder) - 8, p));
+  (void)pclose(p);
+  folder[strcspn(folder, "\n")] = '\0';
+  assert_int_equal(entries(folder), 3); /* two documents and the lock */
+}
+
+static enum dx_code count_two(void *ctx, const char *key)
+{
+  assert_string_equal(key, KEY);
+  return ++*(int *)ctx == 2 ? DX_E_STOPPED : DX_OK;
+}
+
+static void only_jobs_are_listed(void **state)
+{
+  struct dx_job *job = commit("D", false);
+  int n = 0;
+
+  (void)state;
+  assert_int_equal(mkdirat(spool.dirfd, "jobs/lost+found", 0700), 0);
+  assert_int_equal(mkdirat(spool.dirfd, "jobs/.hidden", 0700), 0);
+  assert_int_equal(dx_spool_each(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(n, 1);
+  assert_int_equal(dx_spool_each(&spool, count_two, &n, &err), DX_E_STOPPED);
+  dx_job_free(&job);
+}
+
+static void the_folders_are_closed_to_others(void **state)
+{
+  const char *const names[] = {"jobs", "incoming", "damaged", "pace"};
+  struct dx_spool second;
+  struct stat st;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    assert_int_equal(fstatat(spool.dirfd, names[i], &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+  }
+  assert_int_equal(dx_spool_open(dir, &second, &err), DX_OK); /* again */
+  dx_spool_close(&second);
+  assert_int_equal(second.dirfd, -1);
+}
+
+/* ---- more of the same job again ---- */
+
+/* Places that a first run never had, or had for a job sheet. */
+static void documents_in_other_places_are_not_matched(void **state)
+{
+  static const char *const pairs[][2] = {
+      {"DD", "DSSD"}, {"DD", "DSSM"}, {"DDS", "DSM"}, {"DDS", "DSD"}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+    struct dx_job *old = commit(pairs[i][0], true);
+    struct dx_job *fresh = receive(pairs[i][1], true);
+
+    bring(&old->submissions[0], 'u');
+    assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
+    dx_spool_discard(&spool, &fresh);
+    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->folder, &err), DX_OK);
+    dx_job_free(&old);
+  }
+}
+
+static void a_refused_merge_alters_nothing(void **state)
+{
+  struct dx_job *old = commit("DD", false);
+  struct dx_job *fresh = receive("DE", false);
+  struct dx_buf before = {0}, after = {0};
+  size_t files;
+
+  (void)state;
+  bring(&old->submissions[0], 's');
+  bring(&old->submissions[1], 'x');
+  assert_int_equal(dx_job_save(old, &err), DX_OK);
+  assert_int_equal(dx_fs_read(old->dirfd, "job.json", 99999, &before, &err),
+                   DX_OK);
+  files = entries(old->folder);
+  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
+  assert_non_null(fresh);
+  assert_int_equal(dx_fs_read(old->dirfd, "job.json", 99999, &after, &err),
+                   DX_OK);
+  assert_string_equal(dx_buf_text(&before), dx_buf_text(&after));
+  assert_int_equal(entries(old->folder), files);
+  assert_int_equal(letter_of(&old->submissions[0]), 's');
+  dx_buf_release(&before);
+  dx_buf_release(&after);
+  dx_spool_discard(&spool, &fresh);
+  dx_job_free(&old);
+}
+
+static void a_changed_address_matters_only_while_something_is_out(void **state)
+{
+  struct dx_job *old = commit("DDD", false);
+  struct dx_job *fresh = receive("DDD", false);
+
+  (void)state;
+  bring(&old->submissions[0], 'x');
+  bring(&old->submissions[1], 'f');
+  free(fresh->base_url);
+  fresh->base_url = strdup("https://b");
+  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_OK);
+  assert_null(fresh);
+  assert_string_equal(old->base_url, "https://b");
+  assert_int_equal(letter_of(&old->submissions[0]), 'x');
+  assert_int_equal(letter_of(&old->submissions[1]), 's');
+  dx_job_free(&old);
+}
+
+/* ---- planning, outcome, patient data ---- */
+
+static void a_plan_has_a_submission_for_what_is_no_sheet(void **state)
+{
+  static const struct {
+    const char *places;
+    bool together;
+    const char *want; /* a state a submission */
+  } rows[] = {{"D", false, "s"},  {"DDD", false, "sss"}, {"SDS", false, "s"},
+              {"S", false, ""},   {"DRM", false, "sRR"}, {"M", false, "R"},
+              {"DDD", true, "s"}, {"SDD", true, "s"},    {"DR", true, "R"},
+              {"DM", true, "R"},  {"D", true, "s"},      {"S", true, ""},
+              {"SSDS", true, "s"}};
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_job *job = receive(rows[i].places, rows[i].together);
+
+    assert_int_equal(job->submission_count, strlen(rows[i].want));
+    for (k = 0; k < job->submission_count; k++)
+      if (letter_of(&job->submissions[k]) != rows[i].want[k])
+        fail_msg("'%s': %c", rows[i].places, letter_of(&job->submissions[k]));
+    dx_spool_discard(&spool, &job);
+  }
+}
+
+static void every_end_has_its_outcome(void **state)
+{
+  static const struct {
+    const char *places, *states;
+    enum dx_code code;
+  } rows[] = {{"DD", "xx", DX_OK},        {"DD", "xf", DX_E_REFUSED},
+              {"DM", "xR", DX_E_MISSING}, {"RM", "RR", DX_E_DOCUMENT},
+              {"DD", "xu", DX_E_STOPPED}, {"D", "s", DX_E_STOPPED},
+              {"SD", "x", DX_OK},         {"S", "", DX_E_MISSING}};
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_job *job = receive(rows[i].places, false);
+
+    for (k = 0; k < job->submission_count; k++)
+      bring(&job->submissions[k], rows[i].states[k]);
+    if (dx_job_outcome(job, &err) != rows[i].code)
+      fail_msg("row %zu: %s", i, dx_code_name(dx_job_outcome(job, &err)));
+    dx_spool_discard(&spool, &job);
+  }
+}
+
+static void a_halt_and_an_overdue_wait_are_told(void **state)
+{
+  struct dx_job *job = receive("D", false);
+
+  (void)state;
+  bring(&job->submissions[0], 'u');
+  job->submissions[0].run.overdue = true;
+  assert_int_equal(dx_job_outcome(job, &err), DX_E_OVERDUE);
+  (void)dx_fail(&job->halt, DX_E_TOKEN, 0, "the token was refused");
+  assert_int_equal(dx_job_outcome(job, &err), DX_E_TOKEN);
+  assert_string_equal(err.text, "the token was refused");
+  dx_spool_discard(&spool, &job);
+}
+
+static void one_document_is_not_said_to_belong_together(void **state)
+{
+  struct dx_job *job = receive("SR", true);
+
+  (void)state;
+  (void)dx_job_outcome(job, &err);
+  assert_null(strstr(err.text, "together"));
+  dx_spool_discard(&spool, &job);
+}
+
+static void results_go_with_what_is_extracted_and_no_sooner(void **state)
+{
+  struct dx_job *job = commit("DD", false);
+
+  (void)state;
+  bring(&job->submissions[0], 'x');
+  bring(&job->submissions[1], 'c');
+  assert_int_equal(
+      dx_fs_replace(job->dirfd, "result-0001-00001.json", "{}", 2, 0600, &err),
+      DX_OK);
+  assert_int_equal(
+      dx_fs_replace(job->dirfd, "result-0002-00001.json", "{}", 2, 0600, &err),
+      DX_OK);
+  assert_int_equal(dx_job_forget(job, &err), DX_OK);
+  assert_int_equal(faccessat(job->dirfd, "result-0001-00001.json", F_OK, 0),
+                   -1);
+  assert_int_equal(faccessat(job->dirfd, "result-0002-00001.json", F_OK, 0), 0);
+  dx_job_free(&job);
+}
+
+/* Asked to try anew by a person, a submission has all its tries again. */
+static void trying_anew_begins_with_all_tries(void **state)
+{
+  struct dx_job *job = receive("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  sub->start_overs = 3;
+  sub->posts_lost = 3;
+  sub->anews = 3;
+  bring(sub, 'f');
+  assert_int_equal(dx_submission_apply(sub, DX_EV_RETRY, &err), DX_OK);
+  assert_int_equal(sub->state, DX_ST_STORED);
+  assert_int_equal(sub->start_overs + sub->posts_lost + sub->anews, 0);
+  assert_null(sub->source_id);
+  assert_null(sub->files[0].url);
+  assert_int_equal(sub->files[0].put, DX_PUT_NONE);
+  dx_spool_discard(&spool, &job);
+}
+
+/* The service said "failed": these tries go on being counted. */
+static void starting_over_keeps_the_count(void **state)
+{
+  struct dx_job *job = receive("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  bring(sub, 'u');
+  sub->start_overs = 2;
+  assert_int_equal(dx_submission_apply(sub, DX_EV_SEEN_FAILED, &err), DX_OK);
+  assert_int_equal(sub->start_overs, 2);
+  assert_null(sub->source_id);
+  assert_int_equal(sub->uploaded_at, 0);
+  dx_spool_discard(&spool, &job);
+}
+
 int main(void)
 {
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
@@ -561,6 +866,21 @@ int main(void)
       cmocka_unit_test(no_id_leaves_the_folder_or_meets_another),
       cmocka_unit_test(ids_of_the_usual_kinds_stay_readable),
       IN_SPOOL(a_result_is_dropped_whole_with_its_mode),
+      IN_SPOOL(a_key_depends_on_all_four),
+      IN_SPOOL(what_is_no_key_is_no_job),
+      IN_SPOOL(a_job_without_its_journal_keeps_its_documents_aside),
+      IN_SPOOL(only_jobs_are_listed),
+      IN_SPOOL(the_folders_are_closed_to_others),
+      IN_SPOOL(documents_in_other_places_are_not_matched),
+      IN_SPOOL(a_refused_merge_alters_nothing),
+      IN_SPOOL(a_changed_address_matters_only_while_something_is_out),
+      IN_SPOOL(a_plan_has_a_submission_for_what_is_no_sheet),
+      IN_SPOOL(every_end_has_its_outcome),
+      IN_SPOOL(a_halt_and_an_overdue_wait_are_told),
+      IN_SPOOL(one_document_is_not_said_to_belong_together),
+      IN_SPOOL(results_go_with_what_is_extracted_and_no_sooner),
+      IN_SPOOL(trying_anew_begins_with_all_tries),
+      IN_SPOOL(starting_over_keeps_the_count),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

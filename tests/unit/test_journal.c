@@ -1,0 +1,465 @@
+/*
+ * test_journal.c - job.json: what is written is read again, and a journal
+ * that says what cannot be is refused, never half believed.
+ */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/fs.h"
+#include "lib/job.h"
+#include "lib/policy.h"
+
+#define KEY "0123456789abcdef0123456789abcdef"
+#define SUM KEY KEY
+
+static char dir[32];
+static int dirfd_ = -1;
+static struct dx_err err;
+
+static int start(void **state)
+{
+  (void)state;
+  (void)strcpy(dir, "/tmp/dx-journal-XXXXXX");
+  if (mkdtemp(dir) == NULL)
+    return -1;
+  dirfd_ = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return dirfd_ < 0 ? -1 : 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  (void)close(dirfd_);
+  return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
+}
+
+static struct dx_job *empty_job(void)
+{
+  struct dx_job *job = dx_job_new();
+
+  assert_non_null(job);
+  job->dirfd = dup(dirfd_);
+  assert_true(job->dirfd >= 0);
+  return job;
+}
+
+static void fill_document(struct dx_entry *e)
+{
+  (void)strcpy(e->type, "application/pdf");
+  (void)strcpy(e->origin, "text/plain");
+  (void)strcpy(e->name, "a \"chart\" \xc3\xa9.pdf");
+  e->pages = 7;
+  e->length = 5000000000; /* more than 32 bits */
+  (void)strcpy(e->sha256, SUM);
+}
+
+static void fill_submission(struct dx_submission *sub)
+{
+  static char one[] = "case/1", two[] = "case-2";
+  char *ids[] = {one, two};
+
+  sub->state = DX_ST_COMPLETE;
+  sub->source_id = strdup("SOURCE");
+  sub->registering = true;
+  sub->url_until_ms = 1700000000123;
+  sub->posts_lost = 1;
+  sub->start_overs = 2;
+  sub->anews = 3;
+  sub->put_again = true;
+  sub->registered_at = 1700000001000;
+  sub->uploaded_at = 1700000002000;
+  sub->complete_at = 1700000003000;
+  sub->extracted_at = 1700000004000;
+  sub->files[0].url = strdup("https://s/o?sig=1");
+  sub->files[0].put = DX_PUT_DONE;
+  sub->files[1].url = strdup("https://s/p?sig=2");
+  sub->files[1].put = DX_PUT_SENDING;
+  assert_int_equal(dx_submission_set_cases(sub, ids, 2, &err), DX_OK);
+  sub->cases[0].state = DX_CASE_STORED;
+  sub->cases[0].bytes = 9007199254740992; /* 2^53 */
+  (void)strcpy(sub->cases[0].sha256, SUM);
+  sub->cases[1].state = DX_CASE_DROPPED;
+}
+
+/* A job in which every field says something: a sheet and two documents that
+ * belong together. */
+static struct dx_job *full_job(void)
+{
+  struct dx_job *job = empty_job();
+
+  (void)strcpy(job->key, KEY);
+  job->service = strdup("default");
+  job->base_url = strdup("https://a.example");
+  job->owner = DX_OWNER_COLLECTOR;
+  job->queue = strdup("chart");
+  job->cups_id = strdup("17");
+  job->uuid = strdup("urn:uuid:1");
+  job->user = strdup("o'brien");
+  job->title = strdup("tab\t, \"quotes\" and \xc3\xa9");
+  job->host = strdup("");
+  job->received_at = 1700000000000;
+  job->documents = calloc(3, sizeof(*job->documents));
+  job->document_count = 3;
+  job->documents[0].entry.kind = DX_KIND_SHEET;
+  fill_document(&job->documents[1].entry);
+  fill_document(&job->documents[2].entry);
+  job->documents[1].entry.together = true;
+  job->documents[2].entry.together = true;
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  assert_int_equal(job->submission_count, 1);
+  fill_submission(&job->submissions[0]);
+  return job;
+}
+
+static struct dx_job *again(struct dx_job **job)
+{
+  struct dx_job *read = empty_job();
+
+  assert_int_equal(dx_job_save(*job, &err), DX_OK);
+  assert_false((*job)->dirty);
+  dx_job_free(job);
+  assert_int_equal(dx_job_load(read, &err), DX_OK);
+  return read;
+}
+
+static void facts_of_the_job_are_kept(void **state)
+{
+  struct dx_job *job = full_job();
+
+  (void)state;
+  job = again(&job);
+  assert_string_equal(job->key, KEY);
+  assert_string_equal(job->service, "default");
+  assert_string_equal(job->base_url, "https://a.example");
+  assert_int_equal(job->owner, DX_OWNER_COLLECTOR);
+  assert_string_equal(job->queue, "chart");
+  assert_string_equal(job->cups_id, "17");
+  assert_string_equal(job->uuid, "urn:uuid:1");
+  assert_string_equal(job->user, "o'brien");
+  assert_string_equal(job->title, "tab\t, \"quotes\" and \xc3\xa9");
+  assert_string_equal(job->host, "");
+  assert_int_equal(job->received_at, 1700000000000);
+  assert_true(job->together);
+  assert_int_equal(job->document_count, 3);
+  dx_job_free(&job);
+}
+
+static void facts_of_documents_are_kept(void **state)
+{
+  struct dx_job *job = full_job();
+  struct dx_entry want = job->documents[1].entry, *got;
+
+  (void)state;
+  job = again(&job);
+  got = &job->documents[1].entry;
+  assert_int_equal(job->documents[0].entry.kind, DX_KIND_SHEET);
+  assert_int_equal(got->kind, DX_KIND_DOCUMENT);
+  assert_string_equal(got->type, want.type);
+  assert_string_equal(got->origin, want.origin);
+  assert_string_equal(got->name, want.name);
+  assert_string_equal(got->sha256, want.sha256);
+  assert_int_equal(got->pages, want.pages);
+  assert_int_equal(got->length, want.length);
+  assert_true(got->together);
+  assert_false(job->documents[1].is_here); /* its bytes are not */
+  dx_job_free(&job);
+}
+
+static void facts_of_submissions_are_kept(void **state)
+{
+  struct dx_job *job = full_job();
+  struct dx_submission *sub;
+
+  (void)state;
+  job = again(&job);
+  sub = &job->submissions[0];
+  assert_int_equal(job->submission_count, 1);
+  assert_ptr_equal(sub->job, job);
+  assert_int_equal(sub->number, 1);
+  assert_int_equal(sub->state, DX_ST_COMPLETE);
+  assert_string_equal(sub->source_id, "SOURCE");
+  assert_true(sub->registering);
+  assert_true(sub->put_again);
+  assert_int_equal(sub->url_until_ms, 1700000000123);
+  assert_int_equal(sub->posts_lost, 1);
+  assert_int_equal(sub->start_overs, 2);
+  assert_int_equal(sub->anews, 3);
+  assert_int_equal(sub->registered_at, 1700000001000);
+  assert_int_equal(sub->uploaded_at, 1700000002000);
+  assert_int_equal(sub->complete_at, 1700000003000);
+  assert_int_equal(sub->extracted_at, 1700000004000);
+  assert_int_equal(sub->run.fd, -1); /* 0 would be somebody's */
+  dx_job_free(&job);
+}
+
+static void files_and_cases_are_kept(void **state)
+{
+  struct dx_job *job = full_job();
+  struct dx_submission *sub;
+
+  (void)state;
+  job = again(&job);
+  sub = &job->submissions[0];
+  assert_int_equal(sub->file_count, 2);
+  assert_int_equal(sub->files[0].document, 1);
+  assert_int_equal(sub->files[1].document, 2);
+  assert_string_equal(sub->files[0].url, "https://s/o?sig=1");
+  assert_int_equal(sub->files[0].put, DX_PUT_DONE);
+  assert_int_equal(sub->files[1].put, DX_PUT_SENDING);
+  assert_int_equal(sub->case_count, 2);
+  assert_string_equal(sub->cases[0].id, "case/1");
+  assert_int_equal(sub->cases[0].state, DX_CASE_STORED);
+  assert_int_equal(sub->cases[0].bytes, 9007199254740992);
+  assert_string_equal(sub->cases[0].sha256, SUM);
+  assert_int_equal(sub->cases[1].state, DX_CASE_DROPPED);
+  dx_job_free(&job);
+}
+
+static void every_word_survives(void **state)
+{
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_CODE_COUNT; i++) {
+    struct dx_job *job = full_job();
+    struct dx_entry *e = &job->documents[1].entry;
+    struct dx_submission *sub = &job->submissions[0];
+
+    job->owner = (enum dx_owner)(i % DX_OWNER_COUNT);
+    e->kind = (enum dx_kind)(i % DX_KIND_COUNT);
+    e->reason = (enum dx_reason)(i % DX_REASON_COUNT);
+    sub->state = (enum dx_state)(i % DX_ST_COUNT);
+    sub->code = (enum dx_code)i;
+    (void)snprintf(sub->reason, sizeof(sub->reason), "reason %d", i);
+    (void)strcpy(e->reason_text, sub->reason);
+    sub->files[0].put = (enum dx_put)(i % DX_PUT_COUNT);
+    sub->cases[0].state = (enum dx_case_state)(i % DX_CASE_STATE_COUNT);
+    job = again(&job);
+    e = &job->documents[1].entry;
+    sub = &job->submissions[0];
+    assert_int_equal(job->owner, i % DX_OWNER_COUNT);
+    assert_int_equal(e->kind, i % DX_KIND_COUNT);
+    assert_int_equal(e->reason, i % DX_REASON_COUNT);
+    assert_string_equal(e->reason_text, sub->reason);
+    assert_int_equal(sub->state, i % DX_ST_COUNT);
+    assert_int_equal(sub->code, i);
+    assert_int_equal(sub->reason[7] - '0', i < 10 ? i : i / 10);
+    assert_int_equal(sub->files[0].put, i % DX_PUT_COUNT);
+    assert_int_equal(sub->cases[0].state, i % DX_CASE_STATE_COUNT);
+    dx_job_free(&job);
+  }
+}
+
+/* It holds signed URLs. */
+static void nobody_else_may_read_it(void **state)
+{
+  struct dx_job *job = full_job();
+  mode_t before = umask(0);
+  struct stat st;
+
+  (void)state;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  (void)umask(before);
+  assert_int_equal(fstatat(dirfd_, "job.json", &st, 0), 0);
+  assert_int_equal(st.st_mode & 07777, 0600);
+  dx_job_free(&job);
+}
+
+static void bytes_count_as_here_only_when_all_are(void **state)
+{
+  struct dx_job *job = full_job();
+
+  (void)state;
+  job->documents[1].entry.length = 3;
+  job->documents[2].entry.length = 3;
+  assert_int_equal(dx_fs_replace(dirfd_, "document-0002", "abc", 3, 0600, &err),
+                   DX_OK);
+  assert_int_equal(dx_fs_replace(dirfd_, "document-0003", "ab", 2, 0600, &err),
+                   DX_OK);
+  job = again(&job);
+  assert_true(job->documents[1].is_here);
+  assert_false(job->documents[2].is_here);
+  dx_job_free(&job);
+}
+
+/* ---- damage ---- */
+
+/* Not dx_fs_replace(): thousands of fsyncs take long. */
+static void write_journal(const char *text, size_t len)
+{
+  int fd = openat(dirfd_, "job.json", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                  0600);
+
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, len), (ssize_t)len);
+  (void)close(fd);
+}
+
+static enum dx_code load(const char *text, size_t len)
+{
+  struct dx_job *job = empty_job();
+  enum dx_code code;
+
+  write_journal(text, len);
+  code = dx_job_load(job, &err);
+  dx_job_free(&job);
+  return code;
+}
+
+static char *good_journal(void)
+{
+  struct dx_job *job = full_job();
+  struct dx_buf text = {0};
+
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_fs_read(dirfd_, "job.json", 100000, &text, &err), DX_OK);
+  dx_job_free(&job);
+  return dx_buf_take(&text);
+}
+
+static void a_journal_that_is_cut_short_is_damaged(void **state)
+{
+  char *good = good_journal();
+  size_t len = strlen(good), i;
+
+  (void)state;
+  assert_int_equal(load(good, len), DX_OK);
+  for (i = 0; i < len; i++)
+    if (load(good, i) != DX_E_DAMAGED)
+      fail_msg("the first %zu bytes were taken for a journal", i);
+  free(good);
+}
+
+/* One change each: the text (its first occurrence), and what it becomes. */
+static const struct {
+  const char *from, *to;
+} damages[] = {
+    {"\"schema\":\t1", "\"schema\":\t2"},
+    {"\"schema\":\t1", "\"schema\":\t\"1\""},
+    {"\"" KEY "\"", "\"\""},
+    {"\"" KEY "\"", "\"../../../../../../../../etc/passwd\""},
+    {"\"" KEY "\"", "\"0123456789ABCDEF0123456789abcdef\""},
+    {"\"" KEY "\"", "\"../3456789abcdef0123456789abcdef\""},
+    {"\"service\":\t\"default\"", "\"service\":\tnull"},
+    {"\"base_url\":\t\"https://a.example\"", "\"base_url\":\t7"},
+    {"\"collector\"", "\"nobody\""},
+    {"\"collector\"", "1"},
+    {"\"2023-11-14T22:13:20Z\"", "\"yesterday\""},
+    {"\"2023-11-14T22:13:20Z\"", "0"},
+    {"\"together\":\ttrue", "\"together\":\t\"yes\""},
+    {"\"kind\":\t\"sheet\"", "\"kind\":\t\"sheets\""},
+    {"\"kind\":\t\"document\"", "\"kind\":\tnull"},
+    {"\"pages\":\t7", "\"pages\":\t-1"},
+    {"\"pages\":\t7", "\"pages\":\t7.5"},
+    {"\"pages\":\t7", "\"pages\":\t3000000000"},
+    {"\"bytes\":\t5000000000", "\"bytes\":\t-5"},
+    {"\"bytes\":\t5000000000", "\"bytes\":\t1e300"},
+    {"\"sha256\":\t\"" SUM "\"", "\"sha256\":\t\"" SUM "0\""},
+    {"\"state\":\t\"complete\"", "\"state\":\t\"done\""},
+    {"\"state\":\t\"complete\"", "\"state\":\t5"},
+    {"\"SOURCE\"", "null"},
+    {"\"SOURCE\"", "\"\""},
+    {"\"registering\":\ttrue", "\"registering\":\t1"},
+    {"\"posts_lost\":\t1", "\"posts_lost\":\t-1"},
+    {"\"start_overs\":\t2", "\"start_overs\":\t-2"},
+    {"\"anews\":\t3", "\"anews\":\t-3"},
+    {"\"anews\":\t3", "\"anews\":\t9007199254740994"},
+    {"\"code\":\tnull", "\"code\":\t\"E_NOTHING\""},
+    {"\"document\":\t2", "\"document\":\t0"},
+    {"\"document\":\t3", "\"document\":\t4"},
+    {"\"document\":\t3", "\"document\":\t-1"},
+    {"\"put\":\t\"done\"", "\"put\":\t\"perhaps\""},
+    {"\"id\":\t\"case/1\"", "\"id\":\tnull"},
+    {"\"state\":\t\"stored\"", "\"state\":\t\"lost\""},
+    {"\"bytes\":\t9007199254740992", "\"bytes\":\t-9"},
+    {"\"files\":\t[", "\"filed\":\t["},
+    {"\"cases\":\t[", "\"case\":\t["},
+    {"\"documents\":\t[", "\"documents\":\t[{},"},
+    {"\"submissions\":\t[", "\"submissions\":\t[[],"},
+    {"{", "[{"},
+};
+
+static void a_journal_that_says_what_cannot_be_is_damaged(void **state)
+{
+  char *good = good_journal();
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+    char *at = strstr(good, damages[i].from);
+    struct dx_buf bad = {0};
+
+    if (at == NULL)
+      fail_msg("'%s' is not in a journal", damages[i].from);
+    dx_buf_add(&bad, good, (size_t)(at - good));
+    dx_buf_puts(&bad, damages[i].to);
+    dx_buf_puts(&bad, at + strlen(damages[i].from));
+    if (load(bad.data, bad.len) != DX_E_DAMAGED)
+      fail_msg("'%s' was believed", damages[i].to);
+    dx_buf_release(&bad);
+  }
+  free(good);
+}
+
+static void a_registered_file_without_its_url_is_damage(void **state)
+{
+  struct dx_job *job = full_job(), *read = empty_job();
+
+  (void)state;
+  job->submissions[0].state = DX_ST_REGISTERED;
+  free(job->submissions[0].files[1].url);
+  job->submissions[0].files[1].url = NULL;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_job_load(read, &err), DX_E_DAMAGED);
+  dx_job_free(&read);
+  dx_job_free(&job);
+}
+
+static void rubbish_of_any_kind_is_damaged(void **state)
+{
+  static char deep[3000];
+  static const char *const texts[] = {"",     "null", "[]", "{}", "\"x\"",
+                                      "\xff", "{",    "7",  deep};
+  size_t i;
+  int fd;
+
+  (void)state;
+  memset(deep, '[', sizeof(deep) - 1);
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    assert_int_equal(load(texts[i], strlen(texts[i])), DX_E_DAMAGED);
+  write_journal("", 0);
+  fd = openat(dirfd_, "job.json", O_WRONLY | O_CLOEXEC);
+  assert_int_equal(ftruncate(fd, DX_JOURNAL_MAX_BYTES + 1), 0);
+  (void)close(fd);
+  {
+    struct dx_job *job = empty_job();
+
+    assert_int_equal(dx_job_load(job, &err), DX_E_DAMAGED);
+    dx_job_free(&job);
+  }
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, start, stop)
+  const struct CMUnitTest tests[] = {
+      IN_FOLDER(facts_of_the_job_are_kept),
+      IN_FOLDER(facts_of_documents_are_kept),
+      IN_FOLDER(facts_of_submissions_are_kept),
+      IN_FOLDER(files_and_cases_are_kept),
+      IN_FOLDER(every_word_survives),
+      IN_FOLDER(nobody_else_may_read_it),
+      IN_FOLDER(bytes_count_as_here_only_when_all_are),
+      IN_FOLDER(a_journal_that_is_cut_short_is_damaged),
+      IN_FOLDER(a_journal_that_says_what_cannot_be_is_damaged),
+      IN_FOLDER(a_registered_file_without_its_url_is_damage),
+      IN_FOLDER(rubbish_of_any_kind_is_damaged),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
