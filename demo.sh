@@ -61,6 +61,7 @@ leave()
 {
   local status=$?
   trap - EXIT
+  trap '' INT TERM HUP PIPE # once begun it is done to the end
   clear_stage
   rm -rf "$dir"
   exit "$status"

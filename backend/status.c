@@ -64,15 +64,18 @@ static void set_reason(enum reason reason, bool on)
 
 void status_start(void)
 {
+  char text[400] = "-";
+  size_t len = 1;
   int i;
 
-  setvbuf(stderr, NULL, _IOFBF, 4096);
+  (void)setvbuf(stderr, NULL, _IOFBF, 4096);
   dx_log_to(log_line);
-  /* An earlier run may have ended with one of them set. */
-  for (i = 0; i < REASON_COUNT; i++) {
-    is_set[i] = true;
-    set_reason((enum reason)i, false);
-  }
+  /* An earlier run may have ended with one of them set. One line for all:
+   * pdftopdf writes in pieces, and what we say meanwhile is glued to it. */
+  for (i = 0; i < REASON_COUNT; i++)
+    len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+                            i > 0 ? "," : "", reasons[i]);
+  print_line("STATE", text);
 }
 
 void status_info(const char *format, ...)

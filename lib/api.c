@@ -357,6 +357,7 @@ enum dx_verdict dx_read_hello(const struct dx_http_answer *answer,
   struct dx_json *root = NULL;
   const char *greeting;
 
+  *ret_greeting = NULL;
   if (verdict != DX_V_DONE)
     return verdict;
   greeting =

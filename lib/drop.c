@@ -98,16 +98,37 @@ char *dx_drop_result_name(const char *source_id, const char *case_id)
   return dx_buf_take(&name);
 }
 
+/* What a manifest without a source is named after. */
+static char *sourceless_name(const struct dx_submission *sub)
+{
+  struct dx_buf name = {0};
+
+  dx_buf_printf(&name, "%s-%zu.job.json", sub->job->key, sub->number);
+  return dx_buf_take(&name);
+}
+
 char *dx_drop_manifest_name(const struct dx_submission *sub)
 {
   struct dx_buf name = {0};
 
-  if (sub->source_id != NULL)
-    add_id(&name, sub->source_id);
-  else
-    dx_buf_printf(&name, "%s-%zu", sub->job->key, sub->number);
+  if (sub->source_id == NULL)
+    return sourceless_name(sub);
+  add_id(&name, sub->source_id);
   dx_buf_puts(&name, ".job.json");
   return dx_buf_take(&name);
+}
+
+/* An earlier attempt may have ended before it had a source: what it said is
+ * no longer true. */
+static enum dx_code remove_sourceless(const struct dx_submission *sub,
+                                      int dirfd, struct dx_err *err)
+{
+  char *name = sourceless_name(sub);
+  enum dx_code code =
+      name != NULL ? dx_fs_remove(dirfd, name, err) : dx_fail_nomem(err);
+
+  free(name);
+  return code;
 }
 
 enum dx_code dx_drop_make_dir(const char *path, struct dx_err *err)
@@ -155,6 +176,8 @@ enum dx_code dx_drop_manifest(const struct dx_submission *sub,
   }
   if (code == DX_OK)
     code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
+  if (code == DX_OK && sub->source_id != NULL)
+    code = remove_sourceless(sub, dirfd, err);
   if (dirfd >= 0)
     (void)close(dirfd);
   free(name);

@@ -36,7 +36,8 @@ enum dx_code dx_drop_result(const struct dx_submission *sub, size_t index,
                             const char *results_dir,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Writes the manifest, mode 0640. */
+/* Writes the manifest, mode 0640, and removes the one of an earlier attempt
+ * of this submission that had no source. */
 enum dx_code dx_drop_manifest(const struct dx_submission *sub,
                               const char *results_dir,
                               struct dx_err *err) DX_MUST_USE;

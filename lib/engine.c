@@ -248,13 +248,18 @@ static bool common_verdict(struct call_ctx *ctx, enum dx_verdict verdict,
 
 /* ---- a call begins and ends ---- */
 
+/* NULL when memory is out: the job waits then. */
 static struct call_ctx *ctx_new(struct dx_engine *engine,
                                 struct dx_submission *sub)
 {
   struct call_ctx *ctx = calloc(1, sizeof(*ctx));
+  struct dx_err err;
 
-  if (ctx == NULL)
+  if (ctx == NULL) {
+    (void)dx_fail_nomem(&err);
+    local_trouble(engine, sub->job, &err);
     return NULL;
+  }
   ctx->engine = engine;
   ctx->link = link_of(engine, sub->job);
   ctx->sub = sub;
@@ -314,6 +319,7 @@ static bool save(struct dx_engine *engine, struct dx_job *job)
 
   if (dx_job_save(job, &err) == DX_OK)
     return true;
+  job->dirty = true; /* nothing is begun before this is written */
   local_trouble(engine, job, &err);
   return false;
 }
@@ -426,6 +432,10 @@ static void create(struct dx_engine *engine, struct dx_submission *sub)
             dx_api_create(&api, files, sub->file_count, create_done, ctx,
                           &sub->run.call, &err),
             &err);
+    if (sub->run.call == NULL) { /* nothing left this machine */
+      sub->registering = false;
+      job->dirty = true;
+    }
   }
   free(files);
 }

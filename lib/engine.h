@@ -58,7 +58,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
 void dx_engine_free(struct dx_engine **engine); /* ends calls, no `ended` */
 
 /* E_CONFIG if the job's service is not in the config, or its BaseURL is
- * another than the one under which it has sources. */
+ * another than when the job was stored. */
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err) DX_MUST_USE;
 

@@ -74,6 +74,7 @@ finish()
 {
   local status=$?
   trap - EXIT
+  trap '' INT TERM HUP PIPE # once begun it is done to the end
   clear_stage
   check 'no sanitizer complains' sanitizers_are_quiet
   [ "$failed" -eq 0 ] || tell_log

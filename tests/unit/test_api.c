@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/api.h"
+#include "lib/buf.h"
 #include "lib/clock.h"
 #include "lib/policy.h"
 
@@ -389,6 +390,357 @@ static void requests_are_as_the_interface_says(void **state)
                    DX_E_PROTOCOL);
 }
 
+/* ---- what no table lists ---- */
+
+static bool is_listed(int status)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+    if (status >= table[i].from && status <= table[i].to)
+      return true;
+  return false;
+}
+
+static void no_status_without_a_rule_counts_as_success(void **state)
+{
+  int call, status;
+
+  (void)state;
+  for (status = 0; status <= 999; status++)
+    for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
+      struct dx_http_answer answer = answer_of(status, "");
+      enum dx_verdict got = dx_judge((enum dx_call_kind)call, &answer, NULL);
+
+      assert_true(got >= DX_V_DONE && got < DX_V_COUNT);
+      if (!is_listed(status))
+        assert_int_not_equal(got, DX_V_DONE);
+    }
+}
+
+static void every_trouble_has_a_sentence_of_its_class(void **state)
+{
+  static const enum dx_class classes[DX_V_COUNT] = {
+      [DX_V_TRANSIENT] = DX_CL_TRANSIENT,
+      [DX_V_UNTIL_EXPIRY] = DX_CL_TRANSIENT,
+      [DX_V_ASK] = DX_CL_TRANSIENT,
+      [DX_V_RATE] = DX_CL_RATE,
+      [DX_V_TOKEN] = DX_CL_TOKEN,
+      [DX_V_REFUSED] = DX_CL_REFUSED,
+      [DX_V_THEN_REFUSED] = DX_CL_REFUSED,
+      [DX_V_CONFIG] = DX_CL_CONFIG,
+      [DX_V_GONE] = DX_CL_GONE,
+      [DX_V_THEN_EXPIRED] = DX_CL_GONE,
+  };
+  int call, status;
+
+  (void)state;
+  for (status = 200; status <= 599; status++)
+    for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
+      struct dx_http_answer answer = answer_of(status, "PATIENT DATA");
+      struct dx_err err = {DX_OK, 0, ""};
+      enum dx_verdict got = dx_judge((enum dx_call_kind)call, &answer, &err);
+
+      if (got == DX_V_DONE || got == DX_V_NOT_YET)
+        continue;
+      if (err.text[0] == '\0' || dx_class_of(err.code) != classes[got])
+        fail_msg("%d: '%s' (%s)", status, err.text, dx_code_name(err.code));
+      assert_null(strstr(err.text, "PATIENT")); /* bodies stay out of it */
+    }
+}
+
+static void a_503_says_when_or_is_trouble_of_any_kind(void **state)
+{
+  struct dx_http_answer answer = answer_of(503, "");
+  int call;
+
+  (void)state;
+  for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
+    enum dx_call_kind kind = (enum dx_call_kind)call;
+
+    answer.retry_after_ms = -1;
+    assert_int_equal(dx_judge(kind, &answer, NULL), DX_V_TRANSIENT);
+    answer.retry_after_ms = 5000;
+    assert_int_equal(dx_judge(kind, &answer, NULL),
+                     kind == DX_CALL_PUT ? DX_V_TRANSIENT : DX_V_RATE);
+  }
+}
+
+static void only_the_storage_says_expired(void **state)
+{
+  static const int statuses[] = {400, 401, 403};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+    struct dx_http_answer answer =
+        answer_of(statuses[i], "<Code>ExpiredToken</Code>");
+    int call;
+
+    assert_int_equal(dx_read_put(&answer, NULL), DX_V_EXPIRED);
+    for (call = 0; call < DX_CALL_KIND_COUNT; call++)
+      if (call != DX_CALL_PUT)
+        assert_int_not_equal(dx_judge((enum dx_call_kind)call, &answer, NULL),
+                             DX_V_EXPIRED);
+    answer = answer_of(statuses[i], "<Code>AccessDenied</Code>");
+    assert_int_not_equal(dx_read_put(&answer, NULL), DX_V_EXPIRED);
+  }
+}
+
+/* ---- greetings, lists and long things ---- */
+
+static void a_greeting_is_given_only_when_there_is_one(void **state)
+{
+  static const struct {
+    int status;
+    const char *body;
+    enum dx_verdict verdict;
+  } rows[] = {
+      {200, "{\"results\":{\"auth_info\":\"hello\"}}", DX_V_DONE},
+      {200, "{\"results\":{\"auth_info\":\"\"}}", DX_V_DONE},
+      {200, "{\"results\":{\"auth_info\":1}}", DX_V_TRANSIENT},
+      {200, "{\"results\":{}}", DX_V_TRANSIENT},
+      {200, "{\"results\":{\"auth_info\":\"hello\"}", DX_V_TRANSIENT},
+      {200, "", DX_V_TRANSIENT},
+      {204, "", DX_V_TRANSIENT},
+      {401, "{\"results\":{\"auth_info\":\"hello\"}}", DX_V_TOKEN},
+      {404, "", DX_V_CONFIG},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_http_answer answer = answer_of(rows[i].status, rows[i].body);
+    static char untouched[] = "x";
+    char *greeting = untouched;
+
+    assert_int_equal(dx_read_hello(&answer, &greeting, NULL), rows[i].verdict);
+    assert_ptr_not_equal(greeting, untouched);
+    assert_true((greeting != NULL) == (rows[i].verdict == DX_V_DONE));
+    free(greeting);
+  }
+}
+
+/* "[PIECE,PIECE,...]" between the two texts; caller frees. */
+static char *listed(const char *before, const char *piece, size_t count,
+                    const char *after)
+{
+  struct dx_buf text = {0};
+  size_t i;
+
+  dx_buf_puts(&text, before);
+  for (i = 0; i < count; i++)
+    dx_buf_printf(&text, "%s%s", i > 0 ? "," : "", piece);
+  dx_buf_puts(&text, after);
+  return dx_buf_take(&text);
+}
+
+static void a_flood_of_cases_is_not_believed(void **state)
+{
+  static const char *const before =
+      "{\"results\":{\"status\":\"complete\",\"case_ids\":[";
+  char *most = listed(before, "\"c\"", DX_CASES_MAX, "]}}");
+  char *more = listed(before, "\"c\"", DX_CASES_MAX + 1, "]}}");
+  struct dx_http_answer answer = answer_of(200, most);
+  struct dx_source source;
+
+  (void)state;
+  assert_int_equal(dx_read_source(&answer, &source, NULL), DX_V_DONE);
+  assert_int_equal(source.case_count, DX_CASES_MAX);
+  dx_source_release(&source);
+  answer = answer_of(200, more);
+  assert_int_equal(dx_read_source(&answer, &source, NULL), DX_V_TRANSIENT);
+  assert_int_equal(source.case_count, 0);
+  free(most);
+  free(more);
+}
+
+static void ids_are_neither_empty_nor_endless(void **state)
+{
+  static char name[5000];
+  size_t lengths[] = {0, 1, 4096, 4097}, i;
+
+  (void)state;
+  for (i = 0; i < 4; i++) {
+    char body[5200];
+    struct dx_http_answer answer;
+    struct dx_created created;
+    struct dx_source source;
+    enum dx_verdict want = i == 1 || i == 2 ? DX_V_DONE : DX_V_TRANSIENT;
+
+    memset(name, 'i', sizeof(name));
+    name[lengths[i]] = '\0';
+    (void)snprintf(body, sizeof(body),
+                   "{\"results\":{\"id\":\"%s\",\"upload_urls\":[{\"url\":"
+                   "\"" URL "\"}]}}",
+                   name);
+    answer = answer_of(201, body);
+    assert_int_equal(dx_read_create(&answer, 1, &created, NULL), want);
+    dx_created_release(&created);
+    (void)snprintf(body, sizeof(body),
+                   "{\"results\":{\"status\":\"complete\",\"case_ids\":[\"%s\""
+                   "]}}",
+                   name);
+    answer = answer_of(200, body);
+    assert_int_equal(dx_read_source(&answer, &source, NULL), want);
+    dx_source_release(&source);
+  }
+}
+
+static void counts_that_are_no_numbers_are_not_said(void **state)
+{
+  struct dx_http_answer answer =
+      answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
+                     "\"expected_file_count\":\"2\","
+                     "\"uploaded_file_count\":1.5}}");
+  struct dx_source source;
+
+  (void)state;
+  assert_int_equal(dx_read_source(&answer, &source, NULL), DX_V_DONE);
+  assert_int_equal(source.expected, -1);
+  assert_int_equal(source.uploaded, -1);
+  answer = answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
+                          "\"expected_file_count\":2,"
+                          "\"uploaded_file_count\":1}}");
+  assert_int_equal(dx_read_source(&answer, &source, NULL), DX_V_DONE);
+  assert_int_equal(source.expected, 2);
+  assert_int_equal(source.uploaded, 1);
+}
+
+static void the_shortest_url_counts_and_one_foreign_one_spoils_all(void **state)
+{
+  struct dx_http_answer answer =
+      answer_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
+                     "\"https://s.example/1\"},{\"url\":\"" URL "\"}]}}");
+  struct dx_created created;
+
+  (void)state;
+  answer.date_ms = dx_parse_time("2026-01-31T12:00:20Z");
+  assert_int_equal(dx_read_create(&answer, 2, &created, NULL), DX_V_DONE);
+  assert_int_equal(created.count, 2);
+  assert_string_equal(created.urls[0], "https://s.example/1"); /* in order */
+  assert_string_equal(created.urls[1], URL);
+  assert_int_equal(created.lifetime_ms, 40000);
+  dx_created_release(&created);
+  answer =
+      answer_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
+                     "\"https://s.example/1\"},{\"url\":"
+                     "\"http://s.example/2\"}]}}");
+  assert_int_equal(dx_read_create(&answer, 2, &created, NULL), DX_V_CONFIG);
+  assert_null(created.urls);
+  assert_null(created.source_id);
+}
+
+static void files_go_to_safe_addresses_only(void **state)
+{
+  static char huge[DX_URL_MAX_BYTES + 10];
+  static const struct {
+    const char *url;
+    bool may;
+  } rows[] = {
+      {"https://s.example/o?sig=a%40b", true},
+      {"https://s.example:8443/o", true},
+      {"HTTPS://s.example/o", true},
+      {"http://127.0.0.1:9000/o", true},
+      {"http://localhost/o", true},
+      {"http://[::1]:9000/o", true},
+      {"http://s.example/o", false},
+      {"http://127.0.0.1.s.example/o", false},
+      {"http://localhost.s.example/o", false},
+      {"http://127.0.0.1@s.example/o", false},
+      {"https://user@s.example/o", false},
+      {"https://user:password@s.example/o", false},
+      {"ftp://s.example/o", false},
+      {"file:///etc/passwd", false},
+      {"//s.example/o", false},
+      {"", false},
+      {"https://", false},
+      {huge, false},
+  };
+  size_t i;
+
+  (void)state;
+  memset(huge, 'x', sizeof(huge) - 1);
+  memcpy(huge, "https://s.example/", 18);
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    if (dx_http_may_send(rows[i].url) != rows[i].may)
+      fail_msg("'%.60s'", rows[i].url);
+}
+
+/* ---- more of what leaves ---- */
+
+static struct dx_http_request sent; /* texts are gone when it is looked at */
+static char sent_type[64], sent_ca[32], sent_proxy[32];
+
+static enum dx_code record_all(struct dx_http *http,
+                               const struct dx_http_request *r,
+                               struct dx_http_call **ret, struct dx_err *err)
+{
+  sent = *r;
+  (void)snprintf(sent_type, sizeof(sent_type), "%s",
+                 r->content_type != NULL ? r->content_type : "-");
+  (void)snprintf(sent_ca, sizeof(sent_ca), "%s", r->ca_file ? r->ca_file : "-");
+  (void)snprintf(sent_proxy, sizeof(sent_proxy), "%s",
+                 r->proxy ? r->proxy : "-");
+  return record(http, r, ret, err);
+}
+
+static const struct dx_http_ops recording_all = {record_all, NULL, NULL, NULL};
+
+static void never_done(void *ctx, const struct dx_http_answer *answer)
+{
+  (void)ctx;
+  (void)answer;
+}
+
+static void every_request_has_its_limits_and_its_way(void **state)
+{
+  struct dx_http http = {&recording_all};
+  char base[] = "https://a.example", ca[] = "/ca.pem", proxy[] = "http://p:1";
+  struct dx_service service = {.base_url = base, .ca_file = ca, .proxy = proxy};
+  struct dx_api api = {&http, &service, "TOKEN"};
+  const struct dx_api_file file = {"image/png", "a.png"};
+  struct dx_http_call *call = NULL;
+  int ctx = 0, i;
+
+  (void)state;
+  for (i = 0; i < DX_CALL_KIND_COUNT; i++) {
+    enum dx_code codes[] = {
+        i != 0 ? DX_OK
+               : dx_api_create(&api, &file, 1, never_done, &ctx, &call, NULL),
+        i != 1 ? DX_OK
+               : dx_api_put(&api, "https://s.example/o", "image/png", 9, 5,
+                            NULL, never_done, &ctx, &call, NULL),
+        i != 2 ? DX_OK
+               : dx_api_source(&api, ".", never_done, &ctx, &call, NULL),
+        i != 3 ? DX_OK
+               : dx_api_extract(&api, "..", 7, never_done, &ctx, &call, NULL),
+        i != 4 ? DX_OK : dx_api_hello(&api, never_done, &ctx, &call, NULL)};
+
+    assert_int_equal(codes[i], DX_OK);
+    assert_string_equal(sent_ca, ca);
+    assert_string_equal(sent_proxy, proxy);
+    assert_ptr_equal(sent.done, never_done);
+    assert_ptr_equal(sent.ctx, &ctx);
+    /* Bytes that may be many are bounded by standing still, not by time. */
+    assert_int_equal(sent.timeout_ms, i == 1 || i == 3 ? 0 : 60000);
+    assert_int_equal(sent.body_fd, i == 1 ? 9 : -1);
+    assert_int_equal(sent.body_bytes, i == 1 ? 5 : 0);
+    assert_int_equal(sent.sink_fd, i == 3 ? 7 : -1);
+    assert_string_equal(sent_bearer, i == 1 ? "-" : "TOKEN");
+    assert_string_equal(sent_type, i == 0   ? "application/json"
+                                   : i == 1 ? "image/png"
+                                            : "-");
+    if (i == 2)
+      assert_string_equal(sent_url, "https://a.example/v1/source/%2E");
+    if (i == 3) {
+      assert_string_equal(sent_url,
+                          "https://a.example/v1/patient_case/%2E%2E/extract");
+      assert_int_equal(sent.sink_limit, DX_RESULT_MAX_BYTES);
+    }
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -402,6 +754,17 @@ int main(void)
       cmocka_unit_test(a_url_lasts_as_long_as_it_says),
       cmocka_unit_test(retry_after_is_understood_in_all_forms),
       cmocka_unit_test(requests_are_as_the_interface_says),
+      cmocka_unit_test(no_status_without_a_rule_counts_as_success),
+      cmocka_unit_test(every_trouble_has_a_sentence_of_its_class),
+      cmocka_unit_test(a_503_says_when_or_is_trouble_of_any_kind),
+      cmocka_unit_test(only_the_storage_says_expired),
+      cmocka_unit_test(a_greeting_is_given_only_when_there_is_one),
+      cmocka_unit_test(a_flood_of_cases_is_not_believed),
+      cmocka_unit_test(ids_are_neither_empty_nor_endless),
+      cmocka_unit_test(counts_that_are_no_numbers_are_not_said),
+      cmocka_unit_test(the_shortest_url_counts_and_one_foreign_one_spoils_all),
+      cmocka_unit_test(files_go_to_safe_addresses_only),
+      cmocka_unit_test(every_request_has_its_limits_and_its_way),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

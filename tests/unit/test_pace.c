@@ -4,9 +4,11 @@
  */
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
@@ -151,12 +153,14 @@ static void an_absurd_or_foreign_file_counts_as_empty(void **state)
   (void)state;
   for (i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
     struct dx_pace *pace;
+    int64_t begin;
 
     assert_int_equal(dx_fs_replace(dirfd_, "h_443", contents[i],
                                    strlen(contents[i]), 0600, NULL),
                      DX_OK);
     pace = dx_pace_new(dirfd_, "h", 443, 8);
-    assert_int_equal(next_call(pace, DX_PATIENT), now_ms);
+    begin = now_ms;
+    assert_int_equal(next_call(pace, DX_PATIENT), begin);
     dx_pace_free(&pace);
   }
 }
@@ -169,6 +173,160 @@ static void without_a_file_it_goes_alone_at_a_quarter(void **state)
   (void)state;
   assert_int_equal(next_call(pace, DX_URGENT) - first, 500);
   dx_pace_free(&pace);
+}
+
+/* ---- the edges of booking, and the file ---- */
+
+static void how_far_ahead_a_call_books_grows_with_its_wait(void **state)
+{
+  static const struct {
+    int gap_ms; /* to the next free slot */
+    enum dx_urgency urgency;
+    int64_t waited_ms;
+    bool booked;
+  } rows[] = {
+      {250, DX_PATIENT, 0, true},        {251, DX_PATIENT, 0, false},
+      {500, DX_PATIENT, 1000, true},     {501, DX_PATIENT, 1000, false},
+      {3000, DX_PATIENT, 11000, true},   {3000, DX_PATIENT, 10990, false},
+      {3001, DX_PATIENT, 900000, false}, {3000, DX_URGENT, 0, true},
+      {3001, DX_URGENT, 0, false},       {3001, DX_URGENT, 900000, false},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_pace *pace =
+        dx_pace_new(dirfd_, "edge", (int)i + 1, 1000.0 / rows[i].gap_ms);
+    struct dx_slot slot;
+
+    assert_true(dx_pace_book(pace, DX_PATIENT, 0).booked);
+    slot = dx_pace_book(pace, rows[i].urgency, rows[i].waited_ms);
+    if (slot.booked != rows[i].booked)
+      fail_msg("row %zu", i);
+    if (slot.booked)
+      assert_true(slot.at_ms >= now_ms + rows[i].gap_ms &&
+                  slot.at_ms <= now_ms + rows[i].gap_ms + 1);
+    dx_pace_free(&pace);
+  }
+}
+
+static void processes_share_the_pace(void **state)
+{
+  struct dx_pace *pace = dx_pace_new(dirfd_, "h", 443, 8);
+  pid_t child = fork();
+  int status, i;
+
+  (void)state;
+  if (child == 0) {
+    struct dx_pace *mine = dx_pace_new(dirfd_, "h", 443, 8);
+
+    for (i = 0; i < 4; i++)
+      if (!dx_pace_book(mine, DX_URGENT, 0).booked)
+        _exit(1);
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(dx_pace_book(pace, DX_URGENT, 0).at_ms, now_ms + 500);
+  dx_pace_free(&pace);
+}
+
+/* Sane in everything but the boot that it speaks of. */
+static void times_of_another_boot_mean_nothing(void **state)
+{
+  struct dx_pace *pace = dx_pace_new(dirfd_, "h", 443, 8);
+  int fd = openat(dirfd_, "h_443", O_RDWR | O_CLOEXEC);
+
+  (void)state;
+  dx_pace_block(pace, 20000);
+  assert_false(dx_pace_book(pace, DX_URGENT, 0).booked);
+  assert_int_equal(pwrite(fd, "00000000-0000-0000-0000-000000000000", 36, 0),
+                   36);
+  assert_true(dx_pace_book(pace, DX_URGENT, 0).booked);
+  (void)close(fd);
+  dx_pace_free(&pace);
+}
+
+/* Sane in its boot id, absurd in one number. */
+static void one_absurd_number_empties_the_file(void **state)
+{
+  static const char *const numbers[] = {
+      "nan 0 0 0", "inf 0 0 0",    "-5 0 0 0",       "99999999 0 0 0",
+      "0 0 0 -1",  "0 0 0 300001", "0 99999999 0 0", "0 0 0",
+  };
+  char boot_id[DX_BOOT_ID_BYTES];
+  size_t i;
+
+  (void)state;
+  dx_boot_id(boot_id);
+  for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    struct dx_pace *pace;
+    char text[200];
+    int64_t begin;
+
+    (void)snprintf(text, sizeof(text), "%s %s\n", boot_id, numbers[i]);
+    assert_int_equal(
+        dx_fs_replace(dirfd_, "h_443", text, strlen(text), 0600, NULL), DX_OK);
+    pace = dx_pace_new(dirfd_, "h", 443, 8);
+    begin = now_ms;
+    assert_int_equal(next_call(pace, DX_PATIENT), begin);
+    dx_pace_down(pace); /* and the doubling begins at its beginning */
+    assert_false(dx_pace_book(pace, DX_URGENT, 0).booked);
+    now_ms += DX_DOWN_FIRST_MS;
+    assert_true(dx_pace_book(pace, DX_URGENT, 0).booked);
+    dx_pace_free(&pace);
+  }
+}
+
+static void a_planted_link_is_not_written_through(void **state)
+{
+  struct dx_buf text = {0};
+  struct dx_pace *pace;
+  int64_t first;
+
+  (void)state;
+  assert_int_equal(dx_fs_replace(dirfd_, "target", "precious", 8, 0600, NULL),
+                   DX_OK);
+  assert_int_equal(symlinkat("target", dirfd_, "h_443"), 0);
+  pace = dx_pace_new(dirfd_, "h", 443, 8);
+  first = next_call(pace, DX_URGENT);
+  assert_int_equal(next_call(pace, DX_URGENT) - first, 500);
+  assert_int_equal(dx_fs_read(dirfd_, "target", 100, &text, NULL), DX_OK);
+  assert_string_equal(dx_buf_text(&text), "precious");
+  dx_buf_release(&text);
+  dx_pace_free(&pace);
+}
+
+static size_t entries(void)
+{
+  DIR *d = opendir(dir);
+  size_t n = 0;
+
+  assert_non_null(d);
+  while (readdir(d) != NULL)
+    n++;
+  (void)closedir(d);
+  return n - 2;
+}
+
+static void no_host_name_leaves_the_folder(void **state)
+{
+  static char huge[2000];
+  const char *const hosts[] = {"../dx-pace-x", "/tmp/dx-pace-y", "::1", "..",
+                               huge};
+  size_t i;
+
+  (void)state;
+  memset(huge, '/', sizeof(huge) - 1);
+  for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+    struct dx_pace *pace = dx_pace_new(dirfd_, hosts[i], 443, 8);
+    int64_t first = next_call(pace, DX_URGENT);
+
+    /* not a quarter of the rate: it has its file */
+    assert_int_equal(next_call(pace, DX_URGENT) - first, 125);
+    assert_int_equal(entries(), i + 1);
+    dx_pace_free(&pace);
+  }
 }
 
 /* ---- the poll schedule ---- */
@@ -250,6 +408,12 @@ int main(void)
       WITH_FOLDER(an_outage_doubles_its_pause_until_it_is_over),
       WITH_FOLDER(an_absurd_or_foreign_file_counts_as_empty),
       WITH_FOLDER(without_a_file_it_goes_alone_at_a_quarter),
+      WITH_FOLDER(how_far_ahead_a_call_books_grows_with_its_wait),
+      WITH_FOLDER(processes_share_the_pace),
+      WITH_FOLDER(times_of_another_boot_mean_nothing),
+      WITH_FOLDER(one_absurd_number_empties_the_file),
+      WITH_FOLDER(a_planted_link_is_not_written_through),
+      WITH_FOLDER(no_host_name_leaves_the_folder),
       cmocka_unit_test(unknown_times_are_polled_from_two_seconds_up),
       cmocka_unit_test(known_times_are_waited_for_then_polled_steadily),
       cmocka_unit_test(the_first_look_at_a_case_is_at_once),

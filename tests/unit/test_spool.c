@@ -532,8 +532,13 @@ static void a_result_is_dropped_whole_with_its_mode(void **state)
   (void)dx_sha256_of("{}", 2, sub->cases[0].sha256);
   assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_OK);
   assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_OK);
+  /* What an earlier attempt without a source said is taken back. */
+  (void)snprintf(path, sizeof(path), "%s/" KEY "-1.job.json", results);
+  (void)close(open(path, O_WRONLY | O_CREAT, 0600));
+  assert_int_equal(entries("results"), 2);
   assert_int_equal(dx_drop_manifest(sub, results, &err), DX_OK);
   assert_int_equal(entries("results"), 2);
+  assert_int_equal(access(path, F_OK), -1);
   (void)snprintf(path, sizeof(path), "%s/SOURCE-case_1.json", results);
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_mode & 07777, 0640);
@@ -717,6 +722,25 @@ static void a_changed_address_matters_only_while_something_is_out(void **state)
   dx_job_free(&old);
 }
 
+/* A text converts to other bytes each time: those that were sent count. */
+static void the_record_keeps_telling_what_was_sent(void **state)
+{
+  struct dx_job *old = commit("TT", false);
+  struct dx_job *fresh = receive("UU", false);
+  struct dx_entry sent = old->documents[0].entry;
+
+  (void)state;
+  bring(&old->submissions[0], 'u');
+  bring(&old->submissions[1], 'x');
+  assert_int_equal(dx_job_forget(old, &err), DX_OK);
+  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_OK);
+  assert_string_equal(old->documents[0].entry.sha256, sent.sha256);
+  assert_string_equal(old->documents[1].entry.sha256, sent.sha256);
+  assert_false(old->documents[0].is_here);
+  assert_int_equal(entries(old->folder), 2); /* journal and lock */
+  dx_job_free(&old);
+}
+
 /* ---- planning, outcome, patient data ---- */
 
 static void a_plan_has_a_submission_for_what_is_no_sheet(void **state)
@@ -874,6 +898,7 @@ int main(void)
       IN_SPOOL(documents_in_other_places_are_not_matched),
       IN_SPOOL(a_refused_merge_alters_nothing),
       IN_SPOOL(a_changed_address_matters_only_while_something_is_out),
+      IN_SPOOL(the_record_keeps_telling_what_was_sent),
       IN_SPOOL(a_plan_has_a_submission_for_what_is_no_sheet),
       IN_SPOOL(every_end_has_its_outcome),
       IN_SPOOL(a_halt_and_an_overdue_wait_are_told),
