@@ -11,7 +11,7 @@
 
 #include "lib/policy.h"
 
-#define ASK_MS 1000 /* cupsd that stops kills us anyway */
+#define ASK_MS 1800 /* cupsd that stops kills us anyway */
 
 /* Never 1, 2 or 6: the queue's error policy, a password dialog, and a job
  * that is aborted after some tries. */
