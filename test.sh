@@ -207,7 +207,7 @@ whole 'make distcheck' "$work/distcheck.log" \
 step 'with sanitizers'
 build_in sanitized --enable-sanitizers
 unit_tests sanitized
-scripts 2 sanitized tests/it/{types,many,secrets,tls,silence,discovery}.sh
+scripts 2 sanitized tests/it/{interrupted,types,many,secrets,tls,silence,discovery}.sh
 
 step 'done'
 cd "$top" || exit 1
