@@ -289,6 +289,24 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
   (void)snprintf(sub->reason, sizeof(sub->reason), "%s", reason);
 }
 
+void dx_job_cancel(struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (!dx_state_is_final(job->submissions[i].state))
+      dx_submission_end(&job->submissions[i], DX_EV_FAIL, DX_E_CANCELED,
+                        "canceled");
+}
+
+void dx_job_set_message(struct dx_job *job, const char *message)
+{
+  if (strncmp(job->message, message, sizeof(job->message) - 1) == 0)
+    return;
+  (void)snprintf(job->message, sizeof(job->message), "%s", message);
+  job->dirty = true;
+}
+
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,
                                      char *const *ids, size_t count,
                                      struct dx_err *err)

@@ -146,10 +146,12 @@ struct dx_job {
   size_t document_count;
   struct dx_submission *submissions;
   size_t submission_count;
-  char folder[DX_FOLDER_BYTES]; /* below SpoolDir: "jobs/KEY" */
-  int dirfd;                    /* its folder; -1: none */
-  int lockfd;                   /* holds the lock; -1: not held */
-  bool dirty;                   /* memory is ahead of the journal */
+  char folder[DX_FOLDER_BYTES];  /* below SpoolDir: "jobs/KEY" */
+  int dirfd;                     /* its folder; -1: none */
+  int lockfd;                    /* holds the lock; -1: not held */
+  bool dirty;                    /* memory is ahead of the journal */
+  char message[DX_REASON_BYTES]; /* why it waits, for whoever asks; "" when
+                                    nothing is wrong */
   /* Runtime, for the engine. */
   struct dx_err halt; /* not DX_OK: an administrator must act */
   int64_t due_ms;     /* local trouble: nothing happens before */
@@ -183,6 +185,13 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
 /* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
                        enum dx_code code, const char *reason);
+
+/* Ends every submission that is under way: a person does not want it any
+ * more. What the service has already it keeps; nothing of it is fetched. */
+void dx_job_cancel(struct dx_job *job);
+
+/* Sets why the job waits; reason is copied, "" takes it away. */
+void dx_job_set_message(struct dx_job *job, const char *message);
 
 /* Sets the cases of a source; ids are copied. */
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,

@@ -2,6 +2,7 @@
  * journal.c - job.json: the only place where a journal is written or read,
  * and the manifest, which is made of the same facts.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -179,6 +180,7 @@ static struct dx_json *job_json(const struct dx_job *job)
                   dx_json_put_string(json, "host", job->host) &&
                   put_time(json, "received_at", job->received_at) &&
                   dx_json_put_bool(json, "together", job->together) &&
+                  dx_json_put_string(json, "message", job->message) &&
                   put_list(json, "documents", job, job->document_count,
                            document_json) &&
                   put_list(json, "submissions", job, job->submission_count,
@@ -418,6 +420,7 @@ static bool read_job(const struct dx_json *json, struct dx_job *job)
       schema != JOURNAL_SCHEMA || owner < 0)
     return false;
   job->owner = (enum dx_owner)owner;
+  (void)get_chars(json, "message", job->message, sizeof(job->message));
   return get_chars(json, "key", job->key, sizeof(job->key)) &&
          dx_is_key(job->key) && get_text(json, "service", &job->service) &&
          job->service != NULL && get_text(json, "base_url", &job->base_url) &&
@@ -459,10 +462,12 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
     dx_buf_release(&text);
     return code;
   }
+  errno = 0;
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
   if (!read_job(json, job))
-    code =
-        dx_fail(err, DX_E_DAMAGED, 0, "'%s' of a job is damaged", JOURNAL_NAME);
+    code = errno == ENOMEM ? dx_fail_nomem(err)
+                           : dx_fail(err, DX_E_DAMAGED, 0,
+                                     "'%s' of a job is damaged", JOURNAL_NAME);
   else
     look_for_documents(job);
   dx_json_free(&json);

@@ -21,6 +21,7 @@
 #include "lib/policy.h"
 
 #define LOCK_NAME "lock"
+#define CANCEL_NAME "cancel"
 
 /* ---- opening ---- */
 
@@ -240,17 +241,24 @@ static void set_aside(struct dx_spool *spool, const struct dx_job *job)
     dx_log(DX_LOG_ERROR, "damaged job moved to '%s'", to);
 }
 
-static enum dx_code lock_job(struct dx_spool *spool, struct dx_job *job,
-                             pid_t *ret_holder, struct dx_err *err)
+static enum dx_code open_folder(struct dx_spool *spool, struct dx_job *job,
+                                struct dx_err *err)
 {
-  enum dx_code code;
-
   job->dirfd = openat(spool->dirfd, job->folder,
                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (job->dirfd < 0)
     return errno == ENOENT
                ? dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job")
                : dx_fail_sys(err, errno, "open folder", job->folder);
+  return DX_OK;
+}
+
+/* The folder is open. */
+static enum dx_code lock_job(struct dx_spool *spool, struct dx_job *job,
+                             pid_t *ret_holder, struct dx_err *err)
+{
+  enum dx_code code;
+
   job->lockfd = open_lock(job->dirfd, O_CREAT);
   if (job->lockfd < 0)
     return dx_fail_sys(err, errno, "open", LOCK_NAME);
@@ -280,7 +288,9 @@ enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
   if (job == NULL)
     return dx_fail_nomem(err);
   (void)snprintf(job->folder, sizeof(job->folder), "jobs/%s", key);
-  code = lock_job(spool, job, ret_holder, err);
+  code = open_folder(spool, job, err);
+  if (code == DX_OK)
+    code = lock_job(spool, job, ret_holder, err);
   if (code == DX_E_BUSY)
     peek_owner(job, ret_owner);
   if (code == DX_OK) {
@@ -296,6 +306,88 @@ enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
   }
   *ret_job = job;
   return DX_OK;
+}
+
+enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
+                           struct dx_job **ret_job, pid_t *ret_holder,
+                           struct dx_err *err)
+{
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  struct dx_job *job;
+  enum dx_code code;
+  int fd;
+
+  if (!dx_is_key(key))
+    return dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
+  job = dx_job_new();
+  if (job == NULL)
+    return dx_fail_nomem(err);
+  (void)snprintf(job->folder, sizeof(job->folder), "jobs/%s", key);
+  code = open_folder(spool, job, err);
+  if (code == DX_OK)
+    code = dx_job_load(job, err);
+  if (code != DX_OK) {
+    dx_job_free(&job);
+    return code;
+  }
+  *ret_holder = 0;
+  fd = open_lock(job->dirfd, 0);
+  if (fd >= 0) {
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+      *ret_holder = lock.l_pid;
+    (void)close(fd);
+  }
+  *ret_job = job;
+  return DX_OK;
+}
+
+/* ---- docextractd's jobs ---- */
+
+static void touch(struct dx_spool *spool, const char *folder)
+{
+  if (utimensat(spool->dirfd, folder, NULL, AT_SYMLINK_NOFOLLOW) < 0)
+    dx_log(DX_LOG_WARNING, "cannot touch '%s': %s", folder, strerror(errno));
+}
+
+void dx_spool_hand_over(struct dx_spool *spool, struct dx_job **job)
+{
+  char folder[DX_FOLDER_BYTES];
+
+  memcpy(folder, (*job)->folder, sizeof(folder));
+  dx_job_free(job);
+  touch(spool, folder);
+}
+
+enum dx_code dx_spool_ask_cancel(struct dx_spool *spool, const char *key,
+                                 struct dx_err *err)
+{
+  char path[2 * DX_FOLDER_BYTES];
+  int fd;
+
+  if (!dx_is_key(key))
+    return dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
+  (void)snprintf(path, sizeof(path), "jobs/%s/" CANCEL_NAME, key);
+  fd = openat(spool->dirfd, path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+              0600);
+  if (fd < 0)
+    return dx_fail_sys(err, errno, "create", CANCEL_NAME);
+  (void)close(fd);
+  (void)snprintf(path, sizeof(path), "jobs/%s", key);
+  touch(spool, path);
+  return DX_OK;
+}
+
+bool dx_spool_cancel_is_asked(const struct dx_job *job)
+{
+  return faccessat(job->dirfd, CANCEL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void dx_spool_cancel_done(struct dx_job *job)
+{
+  struct dx_err err;
+
+  if (dx_fs_remove(job->dirfd, CANCEL_NAME, &err) != DX_OK)
+    dx_log(DX_LOG_WARNING, "%s", err.text);
 }
 
 /* ---- the same job again ---- */
@@ -559,7 +651,10 @@ static void sweep_folder(struct dx_spool *spool, const char *parent,
   if (job == NULL)
     return;
   (void)snprintf(job->folder, sizeof(job->folder), "%s/%.32s", parent, name);
-  if (lock_job(spool, job, NULL, &err) == DX_OK &&
+  /* The age first: a lock, however short, would make others believe that
+   * somebody works on the job. And again, when nobody else can. */
+  if (open_folder(spool, job, &err) == DX_OK && age_ms(job->dirfd) > keep_ms &&
+      lock_job(spool, job, NULL, &err) == DX_OK &&
       age_ms(job->dirfd) > keep_ms && !must_stay(job)) {
     dx_log(DX_LOG_DEBUG, "sweeping '%s'", job->folder);
     if (dx_fs_remove_tree(spool->dirfd, job->folder, &err) != DX_OK)

@@ -76,6 +76,34 @@ enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
                            struct dx_err *err) DX_MUST_USE;
 
 /*
+ * Reads job `key` without its lock, to be looked at only: the journal as it is
+ * at this moment, and in *ret_holder the process that drives the job, 0 if
+ * nobody does. Never for a job that this process holds: its lock would go.
+ * E_NOT_FOUND; E_DAMAGED, and nothing is moved.
+ */
+enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
+                           struct dx_job **ret_job, pid_t *ret_holder,
+                           struct dx_err *err) DX_MUST_USE;
+
+/*
+ * Lets go of a job whose saved journal says that it is docextractd's, and
+ * touches its folder: docextractd watches jobs/ and takes the job at once. A
+ * touch that nobody sees is no loss; docextractd looks through jobs/ when it
+ * starts, and now and then.
+ */
+void dx_spool_hand_over(struct dx_spool *spool, struct dx_job **job);
+
+/*
+ * Asks docextractd to cancel a job that it holds: leaves a mark in the folder
+ * and touches it. Who holds the job looks for the mark, cancels, saves, and
+ * takes the mark away; a mark in a job that is over means nothing.
+ */
+enum dx_code dx_spool_ask_cancel(struct dx_spool *spool, const char *key,
+                                 struct dx_err *err) DX_MUST_USE;
+bool dx_spool_cancel_is_asked(const struct dx_job *job);
+void dx_spool_cancel_done(struct dx_job *job);
+
+/*
  * The same CUPS job has come again as `fresh`: what was extracted or is under
  * way in `old` stays, everything else is taken from fresh. `fresh` is
  * discarded. E_CHANGED if a place differs from what was sent; E_CONFIG if
