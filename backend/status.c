@@ -168,6 +168,8 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   case DX_NOTE_TOKEN:
     status_info("%s; trying again with a new token", note->text);
     break;
+  case DX_NOTE_ADMIN: /* never a print job's */
+    break;
   case DX_NOTE_LOCAL:
     set_reason(LOCAL, true);
     status_error("%s; trying again every minute, nothing is lost", note->text);

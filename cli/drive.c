@@ -123,6 +123,9 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   case DX_NOTE_TOKEN:
     printf("%s; trying again with a new token\n", note->text);
     break;
+  case DX_NOTE_ADMIN:
+    printf("%s\n", note->text);
+    break;
   case DX_NOTE_LOCAL:
     printf("%s; trying again every minute, nothing is lost\n", note->text);
     break;

@@ -251,7 +251,7 @@ static void on_done(void *ctx, const struct dx_http_answer *answer)
 
 static enum dx_code call_service(struct hello *h, struct dx_err *err)
 {
-  const struct dx_api api = {h->http, h->service, h->token_text};
+  const struct dx_api api = {h->http, h->service, h->token_text, NULL};
   struct dx_http_call *call;
   enum dx_code code = wait_for_slot(h, err);
 

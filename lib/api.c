@@ -171,6 +171,8 @@ static enum dx_verdict by_code(enum dx_code code)
     return DX_V_CONFIG;
   case DX_CL_LOCAL:
     return DX_V_LOCAL;
+  case DX_CL_NOT_YET:
+    return DX_V_NOT_SENT;
   default:
     return DX_V_TRANSIENT;
   }
@@ -214,6 +216,7 @@ static enum dx_code start(const struct dx_api *api,
   dx_buf_puts(&url, rest);
   request->url = dx_buf_text(&url);
   request->bearer = api->token;
+  request->ready = api->ready;
   request->ca_file = api->service->ca_file;
   request->proxy = api->service->proxy;
   if (request->timeout_ms == 0 && request->sink_fd < 0)

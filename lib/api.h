@@ -45,6 +45,7 @@ enum dx_call_kind {
   X(THEN_REFUSED, "then refused") /* transient three times, then refused */ \
   X(THEN_EXPIRED, "then expired") /* transient three times, then expired */ \
   X(UNTIL_EXPIRY, "until expiry") /* transient until the URL is over */     \
+  X(NOT_SENT, "not sent")         /* its slot in the pace went by */        \
   X(LOCAL, "local")               /* our disk or memory */
 
 enum dx_verdict {
@@ -70,7 +71,8 @@ enum dx_verdict dx_judge(enum dx_call_kind call,
 struct dx_api {
   struct dx_http *http;
   const struct dx_service *service;
-  const char *token; /* for this call */
+  const char *token;    /* for this call */
+  dx_http_ready *ready; /* asked before the request is sent; NULL: nobody */
 };
 
 struct dx_api_file {

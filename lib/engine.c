@@ -24,6 +24,7 @@
 #include "lib/pace.h"
 #include "lib/policy.h"
 #include "lib/poll.h"
+#include "lib/times.h"
 #include "lib/token.h"
 
 #define NEVER INT64_MAX
@@ -33,14 +34,16 @@ struct link {
   const struct dx_service *service;
   struct dx_token *token;
   struct dx_pace *pace;
-  struct dx_poll_history history[DX_PHASE_COUNT];
+  struct dx_times *times;
   int64_t server_offset_ms; /* their clock minus ours, when it is far off */
   int token_tries;
-  int64_t token_due_ms;  /* boot time: no call before */
-  int failures;          /* transient ones in a row */
-  int64_t down_since_ms; /* boot time; 0: it is up */
-  struct dx_slot slot;   /* booked for the most urgent call */
-  int64_t slot_ask_ms;   /* ask for a slot again then */
+  int64_t token_failed_ms; /* boot time of the last of them */
+  int64_t due_ms;          /* boot time: no call before */
+  int calls;               /* of the API, under way */
+  int failures;            /* transient ones in a row */
+  int64_t down_since_ms;   /* boot time; 0: it is up */
+  struct dx_slot slot;     /* booked for the most urgent call */
+  int64_t slot_ask_ms;     /* ask for a slot again then */
 };
 
 struct dx_engine {
@@ -59,6 +62,7 @@ struct call_ctx {
   struct dx_engine *engine;
   struct link *link;
   struct dx_submission *sub;
+  int64_t slot_ms;     /* boot time of its slot; 0: none, a PUT */
   struct dx_temp sink; /* of a result */
 };
 
@@ -71,6 +75,21 @@ static void note(struct dx_engine *engine, struct dx_job *job,
       .kind = kind, .since_ms = since_ms, .text = text != NULL ? text : ""};
 
   engine->observer.note(engine->observer.ctx, job, &n);
+}
+
+/* The same about something that is wrong: whoever looks at the job later
+ * reads it in its record. */
+static void complain(struct dx_engine *engine, struct dx_job *job,
+                     enum dx_note_kind kind, int64_t since_ms, const char *text)
+{
+  note(engine, job, kind, since_ms, text);
+  dx_job_set_message(job, text);
+}
+
+/* docextractd waits for what would end a print job. */
+static bool is_patient(const struct dx_job *job)
+{
+  return job->owner == DX_OWNER_COLLECTOR;
 }
 
 static struct link *link_of(struct dx_engine *engine, const struct dx_job *job)
@@ -110,14 +129,29 @@ static void local_trouble(struct dx_engine *engine, struct dx_job *job,
   dx_log(DX_LOG_ERROR, "%s; trying again in %d s", err->text,
          DX_LOCAL_RETRY_MS / 1000);
   job->due_ms = dx_boot_ms() + DX_LOCAL_RETRY_MS;
-  note(engine, job, DX_NOTE_LOCAL, dx_boot_ms(), err->text);
+  complain(engine, job, DX_NOTE_LOCAL, dx_boot_ms(), err->text);
 }
 
-/* An administrator must act: nothing more is done for this job. */
+/* Nothing more is done for this job. */
 static void halt(struct dx_job *job, const struct dx_err *err)
 {
   if (job->halt.code == DX_OK)
     job->halt = *err;
+}
+
+/* An administrator must act: a print job ends, a handed-over one waits, and
+ * so does the whole service. */
+static void needs_admin(struct call_ctx *ctx, const struct dx_err *err)
+{
+  struct dx_job *job = ctx->sub->job;
+
+  if (!is_patient(job)) {
+    halt(job, err);
+    return;
+  }
+  ctx->link->due_ms = dx_boot_ms() + DX_ADMIN_RETRY_MS;
+  wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
+  complain(ctx->engine, job, DX_NOTE_ADMIN, dx_boot_ms(), err->text);
 }
 
 /* An event that the table does not know here is a broken promise of the
@@ -147,7 +181,7 @@ static void transient(struct call_ctx *ctx, const struct dx_err *err,
     link->down_since_ms = dx_boot_ms();
   if (link->failures >= DX_DOWN_AFTER_TRIES)
     dx_pace_down(link->pace);
-  note(ctx->engine, sub->job, DX_NOTE_DOWN, link->down_since_ms, err->text);
+  complain(ctx->engine, sub->job, DX_NOTE_DOWN, link->down_since_ms, err->text);
 }
 
 /* Any answer with a meaning: the service is there. */
@@ -158,6 +192,7 @@ static void it_answers(struct call_ctx *ctx)
   ctx->sub->run.tries = 0;
   link->failures = 0;
   link->token_tries = 0;
+  dx_job_set_message(ctx->sub->job, "");
   if (link->down_since_ms == 0)
     return;
   link->down_since_ms = 0;
@@ -188,22 +223,27 @@ static void learn_offset(struct link *link, int64_t date_ms)
       off > DX_CLOCK_SKEW_S * 1000 || off < -DX_CLOCK_SKEW_S * 1000 ? off : 0;
 }
 
+/* Tries at 0, 5 and 30 s. Calls that were under way with the token that was
+ * refused already count as one with it. */
 static void token_trouble(struct call_ctx *ctx, const struct dx_err *err,
                           int64_t date_ms)
 {
   struct link *link = ctx->link;
+  int64_t now = dx_boot_ms();
   struct dx_err full;
 
+  if (link->token_tries > 0 && ctx->slot_ms < link->token_failed_ms)
+    return;
   dx_token_forget(link->token);
   learn_offset(link, date_ms);
   link->token_tries++;
+  link->token_failed_ms = now;
   dx_log(DX_LOG_WARNING, "%s; try %d of %d", err->text, link->token_tries,
          DX_TOKEN_TRIES);
   if (link->token_tries < DX_TOKEN_TRIES) {
-    link->token_due_ms =
-        dx_boot_ms() +
-        (link->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
-    note(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, dx_boot_ms(), err->text);
+    link->due_ms =
+        now + (link->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
+    complain(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, now, err->text);
     return;
   }
   (void)dx_fail(&full, err->code, 0,
@@ -213,7 +253,7 @@ static void token_trouble(struct call_ctx *ctx, const struct dx_err *err,
                     ? link->service->token_key_id
                     : "none",
                 link->server_offset_ms / 1000);
-  halt(ctx->sub->job, &full);
+  needs_admin(ctx, &full);
 }
 
 /* What every call has in common: true if the verdict was one of those. */
@@ -233,10 +273,12 @@ static bool common_verdict(struct call_ctx *ctx, enum dx_verdict verdict,
     token_trouble(ctx, err, answer->date_ms);
     return true;
   case DX_V_CONFIG:
-    halt(ctx->sub->job, err);
+    needs_admin(ctx, err);
     return true;
   case DX_V_LOCAL:
     local_trouble(ctx->engine, ctx->sub->job, err);
+    return true;
+  case DX_V_NOT_SENT: /* it is due still, and takes a slot anew */
     return true;
   case DX_V_REFUSED:
     dx_submission_end(ctx->sub, DX_EV_FAIL, err->code, err->text);
@@ -278,8 +320,29 @@ static void ctx_free(struct call_ctx *ctx)
     sub->run.fd = -1;
     ctx->engine->puts--;
   }
+  if (ctx->slot_ms != 0)
+    ctx->link->calls--;
   dx_temp_drop(&ctx->sink);
   free(ctx);
+}
+
+/*
+ * The connection stands. Connecting may have taken so long that the slot went
+ * by, and others with it: sent now, they would all leave in one moment.
+ */
+static int64_t ready(void *arg)
+{
+  struct call_ctx *ctx = arg;
+  int64_t now = dx_boot_ms();
+  struct dx_slot slot;
+
+  if (now - ctx->slot_ms <= DX_PACE_LATE_MS)
+    return 0;
+  slot = dx_pace_book(ctx->link->pace, DX_URGENT, 0);
+  if (!slot.booked)
+    return -1;
+  ctx->slot_ms = slot.at_ms;
+  return slot.at_ms > now ? slot.at_ms - now : 0;
 }
 
 /* The token for the next call; on trouble the submission waits or halts. */
@@ -287,9 +350,12 @@ static bool get_api(struct call_ctx *ctx, struct dx_api *api)
 {
   struct dx_err err;
 
+  ctx->slot_ms = dx_boot_ms();
+  ctx->link->calls++;
   api->http = ctx->engine->http;
   api->service = ctx->link->service;
   api->token = NULL;
+  api->ready = ready;
   if (dx_token_get(ctx->link->token, ctx->link->server_offset_ms, &api->token,
                    &err) == DX_OK)
     return true;
@@ -307,7 +373,7 @@ static void started(struct call_ctx *ctx, enum dx_code code, struct dx_err *err)
     return;
   }
   if (dx_class_of(code) == DX_CL_CONFIG)
-    halt(ctx->sub->job, err);
+    needs_admin(ctx, err);
   else
     local_trouble(ctx->engine, ctx->sub->job, err);
   ctx_free(ctx);
@@ -482,6 +548,7 @@ static void put_succeeded(struct call_ctx *ctx)
   sub->job->dirty = true;
   if (sub->run.tries > 0)
     note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
+  dx_job_set_message(sub->job, "");
   sub->run.tries = 0;
   sub->run.soft_tries = 0;
   sub->run.due_ms = 0;
@@ -528,7 +595,7 @@ static void put_failed(struct call_ctx *ctx, const struct dx_err *err,
   wait_for(sub, wait);
   dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
          err->text);
-  note(ctx->engine, sub->job, DX_NOTE_DOWN, dx_boot_ms(), err->text);
+  complain(ctx->engine, sub->job, DX_NOTE_DOWN, dx_boot_ms(), err->text);
 }
 
 static void put_done(void *arg, const struct dx_http_answer *answer)
@@ -602,7 +669,7 @@ static void put_file(struct dx_engine *engine, struct dx_submission *sub)
     return;
   }
   engine->puts++;
-  api = (struct dx_api){engine->http, ctx->link->service, NULL};
+  api = (struct dx_api){engine->http, ctx->link->service, NULL, NULL};
   started(ctx,
           dx_api_put(&api, file->url, e->type, sub->run.fd, e->length,
                      put_progress, put_done, ctx, &sub->run.call, &err),
@@ -611,10 +678,14 @@ static void put_file(struct dx_engine *engine, struct dx_submission *sub)
 
 /* ---- get source ---- */
 
-static const struct dx_poll_history *history_of(struct link *link,
-                                                enum dx_phase phase)
+/* By the schedule; once an hour when nobody can expect it any more. */
+static int64_t next_poll_ms(struct call_ctx *ctx, enum dx_phase phase,
+                            int64_t age_ms, int64_t last_ms)
 {
-  return &link->history[phase];
+  if (ctx->sub->run.overdue)
+    return DX_OVERDUE_POLL_MS;
+  return dx_poll_wait_ms(dx_times_history(ctx->link->times, phase), phase,
+                         longer(age_ms, 1), last_ms, dx_random_unit());
 }
 
 static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
@@ -623,9 +694,7 @@ static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
   int64_t age = dx_boot_ms() - sub->run.phase_ms;
 
   sub->run.not_yet_ms = age;
-  sub->run.wait_ms =
-      dx_poll_wait_ms(history_of(ctx->link, DX_PHASE_SOURCE), DX_PHASE_SOURCE,
-                      longer(age, 1), sub->run.wait_ms, dx_random_unit());
+  sub->run.wait_ms = next_poll_ms(ctx, DX_PHASE_SOURCE, age, sub->run.wait_ms);
   wait_for(sub, longer(sub->run.wait_ms, retry_after_ms));
   note(ctx->engine, sub->job, DX_NOTE_WAITING, sub->run.phase_ms, NULL);
 }
@@ -726,8 +795,8 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source)
     return;
   }
   if (sub->run.phase_ms != 0)
-    dx_poll_learn(&ctx->link->history[DX_PHASE_SOURCE], sub->run.not_yet_ms,
-                  dx_boot_ms() - sub->run.phase_ms);
+    dx_times_learn(ctx->link->times, DX_PHASE_SOURCE, sub->run.not_yet_ms,
+                   dx_boot_ms() - sub->run.phase_ms);
   apply(sub, DX_EV_SEEN_COMPLETE);
   sub->run.phase_ms = 0;
   sub->run.due_ms = 0;
@@ -882,9 +951,7 @@ static void case_later(struct call_ctx *ctx, struct dx_case *c,
   int64_t age = dx_boot_ms() - sub->run.phase_ms;
 
   c->not_yet_ms = age;
-  c->wait_ms =
-      dx_poll_wait_ms(history_of(ctx->link, DX_PHASE_EXTRACT), DX_PHASE_EXTRACT,
-                      longer(age, 1), c->wait_ms, dx_random_unit());
+  c->wait_ms = next_poll_ms(ctx, DX_PHASE_EXTRACT, age, c->wait_ms);
   c->due_ms = dx_boot_ms() + longer(c->wait_ms, retry_after_ms);
   note(ctx->engine, sub->job, DX_NOTE_WAITING, sub->run.phase_ms, NULL);
 }
@@ -918,8 +985,8 @@ static void extract_done(void *arg, const struct dx_http_answer *answer)
     enum dx_code code = store_result(ctx, c, &err);
 
     if (code == DX_OK) {
-      dx_poll_learn(&ctx->link->history[DX_PHASE_EXTRACT], c->not_yet_ms,
-                    dx_boot_ms() - sub->run.phase_ms);
+      dx_times_learn(ctx->link->times, DX_PHASE_EXTRACT, c->not_yet_ms,
+                     dx_boot_ms() - sub->run.phase_ms);
       it_answers(ctx);
     } else if (dx_class_of(code) == DX_CL_TRANSIENT) {
       transient(ctx, &err, answer->retry_after_ms);
@@ -1059,8 +1126,9 @@ static void begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   sub->run.wait_ms = 0;
   sub->run.not_yet_ms = 0;
   if (sub->state == DX_ST_UPLOADED) {
-    sub->run.wait_ms = dx_poll_wait_ms(history_of(link, DX_PHASE_SOURCE),
-                                       DX_PHASE_SOURCE, 0, 0, dx_random_unit());
+    sub->run.wait_ms =
+        dx_poll_wait_ms(dx_times_history(link->times, DX_PHASE_SOURCE),
+                        DX_PHASE_SOURCE, 0, 0, dx_random_unit());
     sub->run.due_ms = now + sub->run.wait_ms;
   }
   note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
@@ -1079,16 +1147,24 @@ static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
            err.text);
 }
 
-static bool is_overdue(struct dx_engine *engine, struct dx_submission *sub)
+static void look_at_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct link *link = link_of(engine, sub->job);
 
-  if ((sub->state == DX_ST_UPLOADED || sub->state == DX_ST_PROCESSING ||
-       sub->state == DX_ST_COMPLETE) &&
-      sub->run.phase_ms != 0 && sub->run.call == NULL &&
-      dx_boot_ms() - sub->run.phase_ms > link->service->processing_limit_ms)
-    sub->run.overdue = true;
-  return sub->run.overdue;
+  if (sub->run.overdue || sub->run.call != NULL || sub->run.phase_ms == 0 ||
+      (sub->state != DX_ST_UPLOADED && sub->state != DX_ST_PROCESSING &&
+       sub->state != DX_ST_COMPLETE) ||
+      dx_boot_ms() - sub->run.phase_ms <= link->service->processing_limit_ms)
+    return;
+  sub->run.overdue = true;
+  dx_job_set_message(sub->job,
+                     "the extraction takes longer than ProcessingLimit");
+}
+
+/* Longer than ProcessingLimit: nobody waits for it here. */
+static bool is_given_up(const struct dx_submission *sub)
+{
+  return sub->run.overdue && !is_patient(sub->job);
 }
 
 static void step_local(struct dx_engine *engine, struct dx_submission *sub,
@@ -1142,10 +1218,10 @@ static int64_t pace_link(struct dx_engine *engine, struct link *link,
 {
   int64_t now = dx_boot_ms();
 
-  if (best->sub == NULL)
-    return NEVER;
-  if (now < link->token_due_ms)
-    return link->token_due_ms;
+  if (best->sub == NULL || link->calls >= DX_CALLS_AT_ONCE)
+    return NEVER; /* an answer wakes us */
+  if (now < link->due_ms)
+    return link->due_ms;
   if (link->slot.booked && now - link->slot.at_ms > DX_PACE_LATE_MS)
     link->slot.booked = false;
   if (!link->slot.booked) {
@@ -1194,10 +1270,12 @@ static bool is_over(struct dx_engine *engine, struct dx_job *job)
 
   if (job->halt.code != DX_OK)
     return true;
-  for (i = 0; i < job->submission_count; i++)
+  for (i = 0; i < job->submission_count; i++) {
+    look_at_limit(engine, &job->submissions[i]);
     if (!dx_state_is_final(job->submissions[i].state) &&
-        !is_overdue(engine, &job->submissions[i]))
+        !is_given_up(&job->submissions[i]))
       all = false;
+  }
   return all;
 }
 
@@ -1215,14 +1293,14 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
     return job->due_ms;
   if (job->due_ms != 0) {
     job->due_ms = 0;
-    note(engine, job, DX_NOTE_LOCAL_OVER, 0, NULL);
+    complain(engine, job, DX_NOTE_LOCAL_OVER, 0, "");
   }
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
     int64_t due;
     enum step step;
 
-    if (sub->run.call != NULL || sub->run.overdue)
+    if (sub->run.call != NULL || is_given_up(sub))
       continue;
     begin_phase(engine, sub);
     step = next_step(sub, &due);
@@ -1265,7 +1343,9 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
     link->token = dx_token_new(link->service);
     link->pace = dx_pace_new(spool->pace_dirfd, link->service->host,
                              link->service->port, link->service->api_rate);
-    if (link->token == NULL || link->pace == NULL)
+    link->times = dx_times_new(spool->pace_dirfd, link->service->host,
+                               link->service->port);
+    if (link->token == NULL || link->pace == NULL || link->times == NULL)
       break;
   }
   if (engine->links == NULL || i < config->service_count)
@@ -1284,6 +1364,7 @@ void dx_engine_free(struct dx_engine **engine_at)
   for (i = 0; engine->links != NULL && i < engine->config->service_count; i++) {
     dx_token_free(&engine->links[i].token);
     dx_pace_free(&engine->links[i].pace);
+    dx_times_free(&engine->links[i].times);
   }
   free(engine->links);
   free(engine->jobs);

@@ -33,6 +33,7 @@ enum dx_note_kind {
   DX_NOTE_UP,        /* and now it can */
   DX_NOTE_PAUSED,    /* asked for fewer calls */
   DX_NOTE_TOKEN,     /* refused or not made; tried again; text */
+  DX_NOTE_ADMIN,     /* somebody must mend the configuration; text */
   DX_NOTE_LOCAL,     /* trouble here; text; tried again every minute */
   DX_NOTE_LOCAL_OVER
 };

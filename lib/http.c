@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -20,8 +21,11 @@
 
 #define WAKE_MAX 4
 
+struct curl_http;
+
 struct dx_http_call {
   struct dx_http_call *next;
+  struct curl_http *self;
   CURL *easy;
   struct curl_slist *headers;
   struct dx_http_request request; /* pointers: only body, ctx and fds last */
@@ -38,6 +42,8 @@ struct curl_http {
   struct dx_http base; /* first: a dx_http is one of these */
   CURLM *multi;
   struct dx_http_call *calls;
+  const int *wake; /* of the run that goes on; borrowed from it */
+  size_t wake_count;
 };
 
 static struct curl_http *self_of(struct dx_http *http)
@@ -149,6 +155,34 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
   return 0;
 }
 
+/* Waits; true if somebody wants to be heard before it is over. */
+static bool is_woken(const struct curl_http *self, int64_t ms)
+{
+  struct pollfd fds[WAKE_MAX];
+  size_t i;
+
+  for (i = 0; i < self->wake_count; i++)
+    fds[i] = (struct pollfd){.fd = self->wake[i], .events = POLLIN};
+  return poll(fds, self->wake_count, (int)ms) > 0;
+}
+
+/* The connection stands, nothing of the request was sent. */
+static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
+{
+  struct dx_http_call *call = ctx;
+  int64_t wait;
+
+  (void)to;
+  (void)from;
+  (void)to_port;
+  (void)from_port;
+  wait = call->request.ready(call->request.ctx);
+  if (wait == 0 || (wait > 0 && !is_woken(call->self, wait)))
+    return CURL_PREREQFUNC_OK;
+  (void)dx_fail(&call->local, DX_E_NOT_YET, 0, "another call comes first");
+  return CURL_PREREQFUNC_ABORT;
+}
+
 /* ---- starting ---- */
 
 static bool add_header(struct dx_http_call *call, const char *name,
@@ -233,6 +267,10 @@ static bool set_transfer(struct dx_http_call *call)
   SET(CURLOPT_XFERINFOFUNCTION, on_progress);
   SET(CURLOPT_XFERINFODATA, call);
   SET(CURLOPT_NOPROGRESS, r->progress == NULL ? 1L : 0L);
+  if (r->ready != NULL) {
+    SET(CURLOPT_PREREQFUNCTION, on_ready);
+    SET(CURLOPT_PREREQDATA, call);
+  }
   if (r->body_fd >= 0) {
     SET(CURLOPT_UPLOAD, 1L);
     SET(CURLOPT_UPLOAD_BUFFERSIZE, DX_UPLOAD_BUFFER_BYTES);
@@ -288,6 +326,7 @@ static enum dx_code curl_start(struct dx_http *http,
 
   if (call == NULL)
     return dx_fail_nomem(err);
+  call->self = self;
   call->request = *request;
   call->date_ms = -1;
   call->next = self->calls;
@@ -355,7 +394,7 @@ static void fill_answer(struct dx_http_call *call, CURLcode result,
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
   answer->status = (int)status;
   answer->sent_bytes = sent;
-  answer->was_sent = start > 0;
+  answer->was_sent = start > 0 && call->local.code != DX_E_NOT_YET;
   answer->date_ms = call->date_ms;
   answer->retry_after_ms = dx_retry_after_ms(call->retry_after, call->date_ms);
   answer->body = dx_buf_text(&call->body);
@@ -429,31 +468,44 @@ static int drain(struct curl_http *self)
   return ended;
 }
 
-static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
-                             const int *wake, size_t wake_count,
-                             struct dx_err *err)
+static enum dx_code run(struct curl_http *self, int64_t timeout_ms,
+                        struct dx_err *err)
 {
-  struct curl_http *self = self_of(http);
   struct curl_waitfd fds[WAKE_MAX];
   int running;
   size_t i;
 
-  if (wake_count > WAKE_MAX)
-    return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
-  for (i = 0; i < wake_count; i++)
-    fds[i] = (struct curl_waitfd){.fd = wake[i], .events = CURL_WAIT_POLLIN};
+  for (i = 0; i < self->wake_count; i++)
+    fds[i] =
+        (struct curl_waitfd){.fd = self->wake[i], .events = CURL_WAIT_POLLIN};
   if (curl_multi_perform(self->multi, &running) != CURLM_OK)
     return dx_fail_nomem(err);
   if (drain(self) > 0)
     return DX_OK; /* the caller has something to think about: no waiting */
   if (timeout_ms > INT32_MAX)
     timeout_ms = INT32_MAX;
-  if (curl_multi_poll(self->multi, fds, (unsigned)wake_count, (int)timeout_ms,
-                      NULL) != CURLM_OK ||
+  if (curl_multi_poll(self->multi, fds, (unsigned)self->wake_count,
+                      (int)timeout_ms, NULL) != CURLM_OK ||
       curl_multi_perform(self->multi, &running) != CURLM_OK)
     return dx_fail_nomem(err);
   (void)drain(self);
   return DX_OK;
+}
+
+static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
+                             const int *wake, size_t wake_count,
+                             struct dx_err *err)
+{
+  struct curl_http *self = self_of(http);
+  enum dx_code code;
+
+  if (wake_count > WAKE_MAX)
+    return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
+  self->wake = wake;
+  self->wake_count = wake_count;
+  code = run(self, timeout_ms, err);
+  self->wake_count = 0;
+  return code;
 }
 
 static void curl_free_self(struct dx_http *http)

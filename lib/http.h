@@ -28,7 +28,7 @@
 struct dx_http_answer {
   /* DX_OK: there is a status. Else why there is none that counts: E_NET,
    * E_CERT, E_PROTOCOL, E_ANSWER (over the limit), E_SPACE and its like (the
-   * sink could not be written), E_NOMEM. */
+   * sink could not be written), E_NOMEM, E_NOT_YET (`ready` gave it up). */
   enum dx_code code;
   struct dx_err err; /* filled when code is not DX_OK */
   int status;
@@ -42,6 +42,14 @@ struct dx_http_answer {
 
 typedef void dx_http_done(void *ctx, const struct dx_http_answer *answer);
 typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
+
+/*
+ * Asked when the connection stands and the request could be sent at once: 0
+ * sends it; more is how many milliseconds to hold it back; less gives it up,
+ * and its answer is E_NOT_YET. Holding back holds up all transfers, except
+ * that a descriptor in `wake` ends it, and the request: for short waits.
+ */
+typedef int64_t dx_http_ready(void *ctx);
 
 struct dx_http_request {
   const char *method; /* "GET", "POST", "PUT" */
@@ -59,7 +67,8 @@ struct dx_http_request {
   const char *proxy;   /* NULL: none, whatever the environment says */
   dx_http_done *done;
   dx_http_progress *progress; /* NULL: nobody asks */
-  void *ctx;                  /* for both */
+  dx_http_ready *ready;       /* NULL: always */
+  void *ctx;                  /* for all three */
 };
 
 struct dx_http;

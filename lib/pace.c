@@ -4,7 +4,6 @@
 #include "lib/pace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +13,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/policy.h"
-
-#define FILE_BYTES 256
-#define NAME_BYTES 200
+#include "lib/shared.h"
 
 /* What the file says, in this boot's milliseconds. */
 struct record {
@@ -34,33 +31,20 @@ struct dx_pace {
   bool was_down;       /* this process reported an outage */
 };
 
-static void file_name(const char *host, int port, char name[NAME_BYTES])
-{
-  char *p;
-
-  (void)snprintf(name, NAME_BYTES, "%.180s_%d", host, port);
-  for (p = name; *p != '\0'; p++)
-    if (*p == '/' || *p == '.' || *p == ':')
-      *p = '-';
-}
-
 struct dx_pace *dx_pace_new(int dirfd, const char *host, int port, double rate)
 {
   struct dx_pace *pace = calloc(1, sizeof(*pace));
-  char name[NAME_BYTES];
 
   if (pace == NULL)
     return NULL;
   dx_boot_id(pace->boot_id);
   pace->gap_ms = 1000 / rate;
-  file_name(host, port, name);
-  pace->fd =
-      openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  pace->fd = dx_shared_open(dirfd, host, port, "");
   if (pace->fd < 0) {
     dx_log(DX_LOG_WARNING,
-           "cannot open the pace file '%s': %s; going at a "
-           "quarter of the rate",
-           name, strerror(errno));
+           "cannot open the pace file of '%s': %s; going at a quarter of "
+           "the rate",
+           host, strerror(errno));
     pace->gap_ms *= 4;
   }
   return pace;
@@ -76,14 +60,6 @@ void dx_pace_free(struct dx_pace **pace)
   *pace = NULL;
 }
 
-static void set_lock(int fd, short type)
-{
-  struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
-
-  while (fcntl(fd, F_SETLKW, &lock) < 0 && errno == EINTR)
-    ;
-}
-
 /* What no process of ours would have written counts as nothing. */
 static bool is_sane(const struct record *r, int64_t now)
 {
@@ -93,18 +69,11 @@ static bool is_sane(const struct record *r, int64_t now)
          r->down_ms <= DX_DOWN_MAX_MS;
 }
 
-static void read_record(struct dx_pace *pace, struct record *r)
+static void read_record(const struct dx_pace *pace, const char *text,
+                        struct record *r)
 {
-  char text[FILE_BYTES + 1];
   char boot_id[DX_BOOT_ID_BYTES];
-  ssize_t n;
 
-  if (pace->fd < 0) {
-    *r = pace->alone;
-    return;
-  }
-  n = pread(pace->fd, text, FILE_BYTES, 0);
-  text[n > 0 ? n : 0] = '\0';
   if (sscanf(text, "%36s %lf %" SCNd64 " %" SCNd64 " %" SCNd64, boot_id,
              &r->next_ms, &r->blocked_ms, &r->blocked_wall_s,
              &r->down_ms) != 5 ||
@@ -112,38 +81,33 @@ static void read_record(struct dx_pace *pace, struct record *r)
     memset(r, 0, sizeof(*r));
 }
 
-static void write_record(struct dx_pace *pace, const struct record *r)
-{
-  char text[FILE_BYTES];
-  int n;
-
-  if (pace->fd < 0) {
-    pace->alone = *r;
-    return;
-  }
-  /* A fixed width: a shorter text must not leave the end of a longer one. */
-  n = snprintf(text, sizeof(text),
-               "%36s %20.3f %20" PRId64 " %20" PRId64 " %20" PRId64 "\n",
-               pace->boot_id, r->next_ms, r->blocked_ms, r->blocked_wall_s,
-               r->down_ms);
-  /* Not fsynced: after a power cut the boot id differs anyway. */
-  if (pwrite(pace->fd, text, (size_t)n, 0) != n)
-    dx_log(DX_LOG_WARNING, "cannot write the pace file: %s", strerror(errno));
-}
-
 static void begin(struct dx_pace *pace, struct record *r)
 {
-  if (pace->fd >= 0)
-    set_lock(pace->fd, F_WRLCK);
-  read_record(pace, r);
+  char text[DX_SHARED_BYTES + 1];
+
+  if (pace->fd < 0) {
+    *r = pace->alone;
+    return;
+  }
+  dx_shared_begin(pace->fd, text);
+  read_record(pace, text, r);
 }
 
 static void end(struct dx_pace *pace, const struct record *changed)
 {
+  char text[DX_SHARED_BYTES + 1];
+
+  if (pace->fd < 0) {
+    if (changed != NULL)
+      pace->alone = *changed;
+    return;
+  }
   if (changed != NULL)
-    write_record(pace, changed);
-  if (pace->fd >= 0)
-    set_lock(pace->fd, F_UNLCK);
+    (void)snprintf(text, sizeof(text),
+                   "%36s %20.3f %20" PRId64 " %20" PRId64 " %20" PRId64 "\n",
+                   pace->boot_id, changed->next_ms, changed->blocked_ms,
+                   changed->blocked_wall_s, changed->down_ms);
+  dx_shared_end(pace->fd, changed != NULL ? text : NULL);
 }
 
 static double ahead_ms(enum dx_urgency urgency, int64_t waited_ms)

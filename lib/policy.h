@@ -55,6 +55,12 @@
 #define DX_PACE_AHEAD_MS 250      /* plus a quarter of the time waited */
 #define DX_PACE_AHEAD_MAX_MS 3000 /* creating and fetching may from start */
 #define DX_PACE_LATE_MS 100       /* a slot older than this is given up */
+#define DX_CALLS_AT_ONCE 16       /* of one process; 8 a second, 2 s each */
+
+/* A job that was handed over waits for the administrator, and longer than a
+ * person would (policy.md, last column of the classes). */
+#define DX_ADMIN_RETRY_MS 600000
+#define DX_OVERDUE_POLL_MS 3600000
 
 /* Local trouble (policy.md). */
 #define DX_LOCAL_RETRY_MS 60000

@@ -351,7 +351,7 @@ static void requests_are_as_the_interface_says(void **state)
   struct dx_http http = {&recording};
   char base[] = "https://a.example/x";
   struct dx_service service = {.base_url = base};
-  struct dx_api api = {&http, &service, "TOKEN"};
+  struct dx_api api = {&http, &service, "TOKEN", NULL};
   const struct dx_api_file files[] = {{"application/pdf", "a \"b\".pdf"},
                                       {"image/png", "\xc3\xa9.png"}};
   struct dx_http_call *call = NULL;
@@ -698,7 +698,7 @@ static void every_request_has_its_limits_and_its_way(void **state)
   struct dx_http http = {&recording_all};
   char base[] = "https://a.example", ca[] = "/ca.pem", proxy[] = "http://p:1";
   struct dx_service service = {.base_url = base, .ca_file = ca, .proxy = proxy};
-  struct dx_api api = {&http, &service, "TOKEN"};
+  struct dx_api api = {&http, &service, "TOKEN", NULL};
   const struct dx_api_file file = {"image/png", "a.png"};
   struct dx_http_call *call = NULL;
   int ctx = 0, i;
