@@ -28,11 +28,12 @@ struct backend {
   struct dx_spool spool;
   struct dx_job *job;
   bool spool_is_open;
-  int in_fd;        /* bundles come from here; -1 after its end */
-  bool eof;         /* everything was read: failing exits are allowed */
-  bool silent;      /* nothing came for too long: there will be no EOF */
-  bool nothing_new; /* all of it was extracted by an earlier run */
-  bool handed_over; /* an earlier run gave it to docextractd */
+  int in_fd;          /* bundles come from here; -1 after its end */
+  bool eof;           /* everything was read: failing exits are allowed */
+  bool silent;        /* nothing came for too long: there will be no EOF */
+  bool nothing_new;   /* all of it was extracted by an earlier run */
+  bool handed_over;   /* docextractd has it, from us or an earlier run */
+  bool handed_before; /* that was an earlier run */
 };
 
 /* ---- term.c: SIGTERM ---- */

@@ -68,8 +68,10 @@ static void tell(const struct backend *b, enum dx_code code,
   }
   for (i = 0; b->job != NULL && i < b->job->submission_count; i++)
     cases += b->job->submissions[i].case_count;
-  if (b->handed_over)
+  if (b->handed_before)
     status_info("Handed over before; nothing was sent again");
+  else if (b->handed_over)
+    status_info("Stored; docextractd sends it and fetches the results");
   else if (b->nothing_new)
     status_info("Extracted before; nothing was sent again");
   else

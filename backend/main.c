@@ -229,7 +229,7 @@ static enum dx_code take(struct backend *b, const char *key,
                          struct dx_job **ret_job, struct dx_err *err)
 {
   int64_t until = dx_boot_ms() + DX_HANDOVER_MS;
-  pid_t asked = 0, holder = 0;
+  pid_t asked = 0, seen = 0, holder = 0;
   enum dx_owner owner;
   enum dx_code code;
 
@@ -238,19 +238,21 @@ static enum dx_code take(struct backend *b, const char *key,
     if (code != DX_E_BUSY)
       return code;
     if (owner == DX_OWNER_COLLECTOR) {
-      b->handed_over = true;
+      b->handed_over = b->handed_before = true;
       return DX_OK;
     }
     if (term_came())
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
     if (dx_boot_ms() > until)
       return code;
-    if (holder > 1 && holder != asked) {
+    /* Seen twice: a sweeper holds it for a moment only. */
+    if (holder > 1 && holder == seen && holder != asked) {
       dx_log(DX_LOG_DEBUG, "asking process %d to hand over the job",
              (int)holder);
       (void)kill(holder, SIGTERM);
       asked = holder;
     }
+    seen = holder;
     pause_ms(TAKE_PAUSE_MS);
   }
 }
@@ -264,7 +266,7 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
   if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) /* out of the way */
     return dx_spool_commit(&b->spool, fresh, err);
   if (code == DX_OK && old != NULL && old->owner == DX_OWNER_COLLECTOR)
-    b->handed_over = true;
+    b->handed_over = b->handed_before = true;
   if (code == DX_OK && !b->handed_over)
     code = dx_spool_merge(&b->spool, old, &fresh, err);
   if (fresh != NULL)
@@ -275,11 +277,46 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
   return code;
 }
 
+/*
+ * With Completion accepted the print job ends when docextractd has it. Not
+ * while docextractd does not run, and not with a document that cannot be sent:
+ * a held print job tells that better than a record that nobody looks at.
+ */
+static bool may_hand_over(struct backend *b)
+{
+  return b->conf->completion == DX_COMPLETION_ACCEPTED &&
+         dx_job_count(b->job, DX_ST_REFUSED) == 0 &&
+         dx_spool_daemon_lock_is_held(&b->spool);
+}
+
+/* One write of the journal makes it docextractd's. */
+static enum dx_code hand_over(struct backend *b, struct dx_err *err)
+{
+  enum dx_code code;
+
+  b->job->owner = DX_OWNER_COLLECTOR;
+  code = dx_job_save(b->job, err);
+  if (code != DX_OK) {
+    b->job->owner = DX_OWNER_CUPS;
+    return code;
+  }
+  b->handed_over = true;
+  dx_spool_hand_over(&b->spool, &b->job);
+  return DX_OK;
+}
+
 static enum dx_code store(struct backend *b, struct dx_err *err)
 {
   enum dx_code code = dx_spool_commit(&b->spool, b->job, err);
 
-  return code == DX_E_EXISTS ? join(b, err) : code;
+  if (code == DX_E_EXISTS)
+    code = join(b, err);
+  if (code == DX_OK && term_came())
+    code = dx_fail(err, DX_E_STOPPED, 0, "stopped");
+  if (code == DX_OK && !b->handed_over && !dx_job_is_final(b->job) &&
+      may_hand_over(b))
+    code = hand_over(b, err);
+  return code;
 }
 
 static void count_pages(const struct dx_job *job)

@@ -361,7 +361,7 @@ static bool get_api(struct call_ctx *ctx, struct dx_api *api)
     return true;
   if (dx_class_of(err.code) == DX_CL_TOKEN)
     token_trouble(ctx, &err, -1);
-  else
+  else if (err.code != DX_E_STOPPED) /* else the caller knows */
     local_trouble(ctx->engine, ctx->sub->job, &err);
   return false;
 }
@@ -1414,9 +1414,10 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   return DX_OK;
 }
 
-/* Tells of jobs that are over, and forgets them. */
-static void reap(struct dx_engine *engine)
+/* Tells of jobs that are over, and forgets them; whether there were any. */
+static bool reap(struct dx_engine *engine)
 {
+  bool any = false;
   size_t i = 0;
 
   while (i < engine->job_count) {
@@ -1429,7 +1430,9 @@ static void reap(struct dx_engine *engine)
     job_ended(engine, job);
     engine->jobs[i] = engine->jobs[--engine->job_count];
     engine->observer.ended(engine->observer.ctx, job);
+    any = true;
   }
+  return any;
 }
 
 static int64_t turn(struct dx_engine *engine)
@@ -1459,13 +1462,17 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            struct dx_err *err)
 {
   int64_t next, wait;
+  bool any;
+  size_t i;
 
-  reap(engine); /* what the last answers ended begins nothing new */
+  for (i = 0; i < engine->config->service_count; i++)
+    dx_token_wake_by(engine->links[i].token, wake_count > 0 ? wake[0] : -1);
+  any = reap(engine); /* what the last answers ended begins nothing new */
   next = turn(engine);
-  reap(engine);
+  any = reap(engine) || any;
   wait = next == NEVER ? timeout_ms : next - dx_boot_ms();
-  if (engine->job_count == 0 || wait < 0)
-    wait = 0;
+  if (any || wait < 0)
+    wait = 0; /* the caller has something to think about */
   if (wait > timeout_ms)
     wait = timeout_ms;
   return dx_http_run(engine->http, wait, wake, wake_count, err);

@@ -64,7 +64,8 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err) DX_MUST_USE;
 
 /* One turn: does what is due, then waits for the next event, at most
- * timeout_ms, or until one of the descriptors can be read. */
+ * timeout_ms, or until one of the descriptors can be read. The first of them
+ * is the one that asks to stop: it also ends the wait for a TokenCommand. */
 enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            const int *wake, size_t wake_count,
                            struct dx_err *err) DX_MUST_USE;

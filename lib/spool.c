@@ -22,6 +22,7 @@
 
 #define LOCK_NAME "lock"
 #define CANCEL_NAME "cancel"
+#define DAEMON_LOCK_NAME "docextractd.lock"
 
 /* ---- opening ---- */
 
@@ -342,6 +343,39 @@ enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
 }
 
 /* ---- docextractd's jobs ---- */
+
+int dx_spool_hold_daemon_lock(struct dx_spool *spool, struct dx_err *err)
+{
+  int fd = openat(spool->dirfd, DAEMON_LOCK_NAME,
+                  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  pid_t holder = 0;
+
+  if (fd < 0) {
+    (void)dx_fail_sys(err, errno, "open", DAEMON_LOCK_NAME);
+    return -1;
+  }
+  if (lock_now(fd, &holder, err) == DX_OK)
+    return fd;
+  (void)close(fd);
+  if (err->code == DX_E_BUSY)
+    (void)dx_fail(err, DX_E_BUSY, 0, "docextractd runs already, as process %d",
+                  (int)holder);
+  return -1;
+}
+
+bool dx_spool_daemon_lock_is_held(struct dx_spool *spool)
+{
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  int fd =
+      openat(spool->dirfd, DAEMON_LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  bool held;
+
+  if (fd < 0)
+    return false;
+  held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  (void)close(fd);
+  return held;
+}
 
 static void touch(struct dx_spool *spool, const char *folder)
 {

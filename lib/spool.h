@@ -86,6 +86,14 @@ enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
                            struct dx_err *err) DX_MUST_USE;
 
 /*
+ * SpoolDir/docextractd.lock, which docextractd holds as long as it runs.
+ * hold: -1 with E_BUSY if another process has it; the descriptor keeps it.
+ * is_held: false as well if that cannot be found out.
+ */
+int dx_spool_hold_daemon_lock(struct dx_spool *spool, struct dx_err *err);
+bool dx_spool_daemon_lock_is_held(struct dx_spool *spool);
+
+/*
  * Lets go of a job whose saved journal says that it is docextractd's, and
  * touches its folder: docextractd watches jobs/ and takes the job at once. A
  * touch that nobody sees is no loss; docextractd looks through jobs/ when it

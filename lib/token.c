@@ -31,15 +31,23 @@ struct dx_token {
   char *text;       /* NULL: none now */
   int64_t renew_ms; /* boot time; 80 % of its life */
   struct stat file; /* of TokenFile, when it was read */
+  int wake_fd;      /* -1: none */
 };
 
 struct dx_token *dx_token_new(const struct dx_service *service)
 {
   struct dx_token *token = calloc(1, sizeof(*token));
 
-  if (token != NULL)
-    token->service = service;
+  if (token == NULL)
+    return NULL;
+  token->service = service;
+  token->wake_fd = -1;
   return token;
+}
+
+void dx_token_wake_by(struct dx_token *token, int fd)
+{
+  token->wake_fd = fd;
 }
 
 void dx_token_forget(struct dx_token *token)
@@ -167,31 +175,41 @@ static void kill_and_reap(pid_t pid, int *ret_status)
     ;
 }
 
-/* Waits until fd can be read, at most until that boot time. */
-static enum dx_code await(int fd, int64_t until, struct dx_err *err)
+/* Until when to wait, and what ends the wait before. */
+struct patience {
+  int64_t until; /* boot time */
+  int wake_fd;
+};
+
+/* Waits until fd can be read. */
+static enum dx_code await(int fd, const struct patience *patience,
+                          struct dx_err *err)
 {
-  struct pollfd p = {.fd = fd, .events = POLLIN};
+  struct pollfd p[2] = {{.fd = fd, .events = POLLIN},
+                        {.fd = patience->wake_fd, .events = POLLIN}};
   int ready;
 
   do {
-    int64_t left = until - dx_boot_ms();
+    int64_t left = patience->until - dx_boot_ms();
 
-    ready = left > 0 ? poll(&p, 1, (int)left) : 0;
+    ready = left > 0 ? poll(p, 2, (int)left) : 0;
   } while (ready < 0 && errno == EINTR);
+  if (p[1].revents != 0)
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (ready > 0)
     return DX_OK;
   return dx_fail(err, DX_E_KEY, 0, "the TokenCommand took longer than %d s",
                  DX_TOKEN_COMMAND_S);
 }
 
-static enum dx_code read_output(int fd, int64_t until, struct dx_buf *output,
-                                struct dx_err *err)
+static enum dx_code read_output(int fd, const struct patience *patience,
+                                struct dx_buf *output, struct dx_err *err)
 {
   char bytes[4096];
   ssize_t n = 1;
 
   while (n > 0 && output->len <= DX_TOKEN_MAX_BYTES) {
-    enum dx_code code = await(fd, until, err);
+    enum dx_code code = await(fd, patience, err);
 
     if (code != DX_OK)
       return code;
@@ -209,14 +227,15 @@ static enum dx_code read_output(int fd, int64_t until, struct dx_buf *output,
 }
 
 /* A command may close its output and go on all the same. */
-static enum dx_code await_end(pid_t pid, int64_t until, struct dx_err *err)
+static enum dx_code await_end(pid_t pid, const struct patience *patience,
+                              struct dx_err *err)
 {
   int fd = pidfd_open(pid, 0);
   enum dx_code code;
 
   if (fd < 0)
     return dx_fail_sys(err, errno, "wait for", "TokenCommand");
-  code = await(fd, until, err);
+  code = await(fd, patience, err);
   (void)close(fd);
   return code;
 }
@@ -258,11 +277,11 @@ static int start_command(char **words, int out_fd, pid_t *ret_pid)
   return e;
 }
 
-static enum dx_code run_command(char **words, struct dx_buf *output,
-                                struct dx_err *err)
+static enum dx_code run_command(char **words, int wake_fd,
+                                struct dx_buf *output, struct dx_err *err)
 {
   int ends[2], e, status = 0;
-  int64_t until;
+  struct patience patience = {.wake_fd = wake_fd};
   pid_t pid;
   enum dx_code code;
 
@@ -275,11 +294,11 @@ static enum dx_code run_command(char **words, struct dx_buf *output,
     return dx_fail(err, DX_E_KEY, e, "cannot run the TokenCommand '%s': %s",
                    words[0], strerror(e));
   }
-  until = dx_boot_ms() + DX_TOKEN_COMMAND_S * 1000;
-  code = read_output(ends[0], until, output, err);
+  patience.until = dx_boot_ms() + DX_TOKEN_COMMAND_S * 1000;
+  code = read_output(ends[0], &patience, output, err);
   (void)close(ends[0]);
   if (code == DX_OK)
-    code = await_end(pid, until, err);
+    code = await_end(pid, &patience, err);
   if (code != DX_OK) {
     kill_and_reap(pid, &status);
     return code;
@@ -347,7 +366,7 @@ static enum dx_code from_command(struct dx_token *token, struct dx_err *err)
     code = dx_fail(err, DX_E_KEY, 0, "the TokenCommand has more than %d words",
                    COMMAND_WORDS);
   else
-    code = run_command(words, &output, err);
+    code = run_command(words, token->wake_fd, &output, err);
   if (code == DX_OK)
     code = take_output(token, &output, err);
   dx_buf_wipe(&output);

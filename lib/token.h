@@ -49,6 +49,10 @@ enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
                           const char **ret_text,
                           struct dx_err *err) DX_MUST_USE;
 
+/* A descriptor that can be read when somebody wants us to stop: it ends the
+ * wait for a command with E_STOPPED. -1, the state at start: none. */
+void dx_token_wake_by(struct dx_token *token, int fd);
+
 /* Forgets the current token, so that key, file or command are read anew. */
 void dx_token_forget(struct dx_token *token);
 

@@ -3,7 +3,7 @@
 
 build_packages="build-essential autoconf automake pkg-config libcups2-dev
 libcurl4-openssl-dev libcjson-dev libssl-dev libqpdf-dev libmicrohttpd-dev
-zlib1g-dev libcmocka-dev cups-ppdc"
+zlib1g-dev libcmocka-dev libsystemd-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils jq curl openssl"
 

@@ -28,6 +28,7 @@ SIM_DATA=$dir/sim-data
 SIM_API=
 SIM_PID=
 CUPSD_PID=
+DAEMON_PID=
 sessions=
 CIPHER=HS256
 : > "$dir/faults"
@@ -99,6 +100,12 @@ stop_cupsd() # [SIGNAL]
   CUPSD_PID=
 }
 
+stop_daemon() # [SIGNAL]
+{
+  [ -z "$DAEMON_PID" ] || end_process "$DAEMON_PID" "${1:-TERM}"
+  DAEMON_PID=
+}
+
 end_children()
 {
   local p
@@ -110,6 +117,7 @@ end_children()
 
 clear_stage()
 {
+  stop_daemon
   stop_cupsd
   end_children
   stop_sim
@@ -150,6 +158,33 @@ faults() # LINE...: the running simulator takes them up at the next call
 {
   printf '%s\n' "$@" > "$dir/faults.new"
   mv "$dir/faults.new" "$dir/faults"
+}
+
+# --- docextractd ------------------------------------------------------------
+
+as_run_user()
+{
+  if [ "$(id -u)" = 0 ]; then
+    exec setpriv --reuid "$run_user" --regid "$run_group" --clear-groups "$@"
+  fi
+  exec "$@"
+}
+
+daemon_is_up_or_gone()
+{
+  grep -qx ready "$dir/daemon.new" || is_gone "$DAEMON_PID"
+}
+
+# What it says is in daemon.err, as a whole, and in daemon.new since its start.
+start_daemon()
+{
+  : > "$dir/daemon.new"
+  as_run_user "$build/collector/docextractd" -c "$config" --verbose \
+    > >(tee -a "$dir/daemon.err" > "$dir/daemon.new") 2>&1 &
+  DAEMON_PID=$!
+  until_true daemon_is_up_or_gone
+  ! is_gone "$DAEMON_PID" ||
+    give_up "docextractd starts: $(cat "$dir/daemon.new")"
 }
 
 # The command, with our configuration.

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+#
+# accepted.sh - Completion accepted: the print job ends when it is stored, and
+# docextractd does the rest, whatever dies. Without docextractd the print job
+# waits as it always does.
+. "$(dirname "$0")/lib.sh"
+
+journals() { find "$spool/jobs" -name job.json; }
+owner_of() # CUPS JOB ID
+{
+  journals | xargs jq -r "select(.id == \"$1\") | .owner"
+}
+key_of() { journals | xargs jq -r "select(.id == \"$1\") | .key"; }
+message_of() { journals | xargs jq -r "select(.id == \"$1\") | .message"; }
+extracted() # N
+{
+  [ "$(cd "$results" && manifests | xargs -r jq -s \
+    'map(select(.outcome == "extracted")) | length')" = "$1" ]
+}
+has_message() { [ -n "$(message_of "$1")" ]; }
+daemon_says() { grep -Eq -e "$1" "$dir/daemon.new"; }
+said_again() { [ "$(grep -Ec -e "$1" "$dir/daemon.new")" -gt "$2" ]; }
+
+accept() # [LINE...]: the configuration, with more lines of the service
+{
+  write_config 'Completion accepted' "$@"
+}
+
+print_chart() { print -d chart "$dir/a.pdf" "$@"; }
+
+to_the_wait() # prints; docextractd waits for the extraction
+{
+  clear_results
+  faults 'source * word processing'
+  print_chart "$@"
+  job_ends "$t: the print job ends while the extraction is awaited" \
+    "$job" completed
+  until_true calls_are source 1 || not_ok "$t: the extraction is awaited"
+}
+
+once() # TEXT [N]
+{
+  local n=${2:-1}
+  check "$1: it is extracted" until_true extracted "$n"
+  is "$1: sent once" "$(calls create) $(calls put) $(n_results)" "$n $n $n"
+}
+
+start_sim --source-time 0 --case-time 0
+start_cupsd
+accept
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+chart_pdf "$dir/b.pdf" Bob Berg 2
+
+t='without docextractd'
+print_chart
+job_ends "$t: the print job waits for the results" "$job" completed
+once "$t"
+is "$t: the job is CUPS's" "$(owner_of "$job")" cups
+
+t='handed over'
+start_daemon
+to_the_wait "$dir/b.pdf"
+is "$t: nothing is extracted yet" "$(n_results)" 0
+is "$t: the record says so" "$(owner_of "$job")" collector
+has "$t: and the person is told" \
+  "$(grep -a "\[Job $job\] Set job-printer-state-message" "$cups/log/error_log")" \
+  'docextractd sends it'
+faults '#'
+once "$t" 2
+no_documents_left() { [ -z "$(find "$spool/jobs" -name 'document-*')" ]; }
+check "$t: no document is kept" until_true no_documents_left
+
+t='no scanning'
+clear_results
+before=$(grep -c 'job .*: taken' "$dir/daemon.new")
+print_chart
+WAIT_S=5 until_true said_again 'job .*: taken' "$before" ||
+  not_ok "$t: a job is taken when it comes"
+once "$t"
+
+t='killed while waiting'
+to_the_wait
+stop_daemon KILL
+faults '#'
+start_daemon
+once "$t"
+
+t='killed before it takes a job'
+clear_results
+faults 'source * word processing'
+kill -STOP "$DAEMON_PID"
+print_chart
+job_ends "$t: the print job ends" "$job" completed
+stop_daemon KILL
+faults '#'
+start_daemon
+once "$t"
+
+t='stopped in order'
+to_the_wait
+before=$(date +%s%N)
+kill -TERM "$DAEMON_PID"
+wait "$DAEMON_PID"
+is "$t: it ends well" "$?" 0
+took=$((($(date +%s%N) - before) / 1000000))
+check "$t: within two seconds ($took ms)" test "$took" -lt 2000
+DAEMON_PID=
+faults '#'
+start_daemon
+once "$t"
+
+t='a second one'
+"$build/collector/docextractd" --version > "$dir/version"
+has "$t: the version is told" "$(cat "$dir/version")" '^docextractd [0-9]'
+(as_run_user "$build/collector/docextractd" -c "$config") 2> "$dir/second"
+is "$t: it does not start" "$?" 75
+has "$t: and says why" "$(cat "$dir/second")" "runs already, as process $DAEMON_PID"
+
+t="CUPS's own"
+clear_results
+write_config
+kill -HUP "$DAEMON_PID"
+until_true daemon_says 'anew'
+before=$(grep -c ': taken' "$dir/daemon.new")
+print_chart
+job_ends "$t: the print job ends with its results" "$job" completed
+is "$t: they are there" "$(n_results)" 1
+is "$t: docextractd left it alone" "$(grep -c ': taken' "$dir/daemon.new")" "$before"
+
+t='a document that cannot be sent'
+clear_results
+accept
+echo 'no document' > "$dir/bad.bin"
+print -d chart -o document-format=application/pdf "$dir/bad.bin"
+job_ends "$t: the print job is held, nobody else would tell" "$job" pending-held
+cancel "$job"
+
+t='the key is wrong'
+clear_results
+faults 'source * word processing'
+print_chart
+until_true calls_are source 1
+make_key "$dir/other"
+stop_daemon KILL
+
+KEY=$dir/other accept
+start_daemon
+WAIT_S=60 until_true daemon_says 'every 10 minutes' ||
+  not_ok "$t: docextractd says that it waits"
+check "$t: the record says why" until_true has_message "$job"
+has "$t: and whose fault it is" "$(message_of "$job")" 'key id'
+faults '#'
+accept
+once "$t, and put right: a new configuration is enough"
+is "$t, and put right: the record is clean" "$(message_of "$job")" ''
+
+t='a wrong configuration'
+to_the_wait
+before=$(grep -c 'going on as before' "$dir/daemon.new")
+accept 'Completon accepted'
+until_true said_again 'going on as before' "$before" ||
+  not_ok "$t: docextractd says that it goes on"
+faults '#'
+once "$t"
+accept
+
+t='started by the wrong user'
+if [ "$(id -u)" = 0 ]; then
+  stop_daemon
+  "$build/collector/docextractd" -c "$config" 2> "$dir/wrong"
+  is "$t: it does not run" "$?" 78
+  has "$t: and says as whom it must" "$(cat "$dir/wrong")" 'run docextractd as'
+fi
