@@ -336,13 +336,14 @@ static int64_t ready(void *arg)
   int64_t now = dx_boot_ms();
   struct dx_slot slot;
 
-  if (now - ctx->slot_ms <= DX_PACE_LATE_MS)
-    return 0;
-  slot = dx_pace_book(ctx->link->pace, DX_URGENT, 0);
-  if (!slot.booked)
-    return -1;
-  ctx->slot_ms = slot.at_ms;
-  return slot.at_ms > now ? slot.at_ms - now : 0;
+  if (now - ctx->slot_ms > DX_PACE_LATE_MS) {
+    slot = dx_pace_book(ctx->link->pace, DX_URGENT, 0);
+    if (!slot.booked)
+      return -1;
+    ctx->slot_ms = slot.at_ms;
+  }
+  dx_log(DX_LOG_DEBUG, "sending in the slot of %" PRId64 " ms", ctx->slot_ms);
+  return ctx->slot_ms > now ? ctx->slot_ms - now : 0;
 }
 
 /* The token for the next call; on trouble the submission waits or halts. */

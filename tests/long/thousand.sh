@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+#
+# thousand.sh - a thousand jobs outstanding in docextractd: the rate is used
+# and never exceeded, nothing is lost or doubled, memory stays small. JOBS can
+# be set from outside.
+#
+# The jobs are handed over by the backend itself, one after the other, as
+# cupsd would run it; no scheduler is needed.
+. "$(dirname "$0")/../it/lib.sh"
+
+n=${JOBS:-1000}
+rate=8
+longest=2 # seconds, of a source and a case together
+
+calls_log() # the moments of all API calls in the simulator, in seconds
+{
+  jq -r 'select(.call == "create" or .call == "source" or
+    .call == "extract") | .t' "$SIM_LOG"
+}
+sends_log() # the moments of all slots, as docextractd took them
+{
+  sed -n 's/^sending in the slot of \([0-9]*\) ms$/\1/p' "$dir/daemon.err" |
+    awk '{ printf "%.3f\n", $1 / 1000 }'
+}
+most_in_a_second()
+{
+  sort -n | awk '{ t[NR] = $1; while (t[NR] - t[first + 1] > 1) first++
+    if (NR - first > most) most = NR - first } END { print most + 0 }'
+}
+
+hand_over() # NUMBER
+{
+  env -i PATH="$PATH" DEVICE_URI=docextract://default PRINTER=chart \
+    CUPS_SERVERROOT="$cups/root" \
+    setpriv ${lp_rights[@]+"${lp_rights[@]}"} \
+    "$build/backend/docextract" "$1" somebody chart 1 \
+    "job-uuid=urn:uuid:00000000-0000-0000-0000-$(printf %012d "$1")" \
+    < "$dir/bundle" 2>> "$dir/backend.err"
+}
+
+all_extracted() { [ "$(n_manifests)" -ge "$n" ]; }
+
+lp_rights=()
+[ "$(id -u)" != 0 ] ||
+  lp_rights=(--reuid "$run_user" --regid "$run_group" --clear-groups)
+start_sim --source-time 1000 --case-time 1000
+write_config 'Completion accepted' "APIRate $rate"
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+PPD=$build/ppd/docextract.ppd CUPS_SERVERROOT=$cups/root \
+  "$build/todocextract" 1 somebody chart 1 '' "$dir/a.pdf" \
+  > "$dir/bundle" 2> "$dir/filter.err" || give_up 'the filter makes a bundle'
+start_daemon
+began=$(date +%s)
+handed=0
+for ((i = 1; i <= n; i++)); do
+  hand_over "$i" && handed=$((handed + 1))
+done
+is 'every job is handed over' "$handed" "$n"
+handing=$(($(date +%s) - began))
+
+# Three calls a job are what it takes; docextractd began with the first one.
+bound=$((3 * n * 105 / 100 / rate + longest))
+WAIT_S=$((bound + 60)) until_true all_extracted ||
+  not_ok 'all results arrive' "$(n_manifests) of $n"
+took=$(($(date +%s) - began))
+check "all results within $bound s ($took s, handing over took $handing s)" \
+  test "$took" -le "$bound"
+is 'sent once, all of them' "$(calls create) $(calls put) $(n_results)" \
+  "$n $n $n"
+sent=$(sends_log | most_in_a_second)
+came=$(calls_log | most_in_a_second)
+check "at most 9 calls in any second where they are sent ($sent)" \
+  test "$sent" -le 9
+check "at most 9 calls in any second where they come in ($came)" \
+  test "$came" -le 9
+is 'every call had a slot' "$(sends_log | wc -l)" "$(calls_log | wc -l)"
+peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$DAEMON_PID/status")
+check "peak memory of docextractd at most 64 MiB ($peak KiB)" \
+  test "$peak" -le 65536
+echo "# $(calls_log | wc -l) calls for $n jobs in $took s"
+stop_daemon
