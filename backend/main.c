@@ -28,7 +28,7 @@
 
 #define ASK_FIRST_MS 10000
 #define ASK_AGAIN_MS 1500 /* after EOF a SIGTERM leaves us two seconds */
-#define TICK_MS 60000
+#define TICK_MS (DX_TOGGLE_MS < 60000 ? DX_TOGGLE_MS : 60000)
 #define TAKE_PAUSE_MS 50
 
 /* ---- arguments ---- */

@@ -68,7 +68,9 @@
 #define DX_PROBE_FREE_BYTES (64LL * 1024 * 1024)
 
 /* A print job (policy.md, MaxJobTime; design.md, "Ending"). */
+#ifndef DX_TOGGLE_MS         /* tests build with a short one */
 #define DX_TOGGLE_MS 1500000 /* 25 min; MaxJobTime may be 30 */
+#endif
 #ifndef DX_SILENCE_MS        /* tests build with a short one */
 #define DX_SILENCE_MS 900000 /* nothing on stdin */
 #endif

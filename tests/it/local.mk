@@ -1,12 +1,13 @@
 # tests/it/ - integration tests, run by test.sh with the programs of a build.
-# The backend that is tired of silence after three seconds, for silence.sh;
-# nothing else differs.
+# The backend that is tired of silence after three seconds, for silence.sh,
+# and moves a state reason every second, for patience.sh; nothing else differs.
 check_PROGRAMS += tests/it/docextract-quick
 tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES)
-tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000
+tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000 \
+	-DDX_TOGGLE_MS=1000
 tests_it_docextract_quick_LDADD = $(backend_docextract_LDADD)
 
 EXTRA_DIST += tests/it/lib.sh tests/it/stage.sh tests/it/mkpdf tests/it/accepted.sh tests/it/discovery.sh \
-	tests/it/interrupted.sh tests/it/many.sh tests/it/office.sh \
+	tests/it/interrupted.sh tests/it/many.sh tests/it/office.sh tests/it/patience.sh \
 	tests/it/secrets.sh tests/it/silence.sh tests/it/tls.sh \
 	tests/it/tokens.sh tests/it/types.sh

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+#
+# patience.sh - a wait that is longer than cupsd's MaxJobTime, and one that is
+# longer than ProcessingLimit. cupsd cancels a job of which it hears nothing:
+# the backend moves a state reason now and then, here every second.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$build/tests/it/docextract-quick" ] ||
+  give_up 'docextract-quick is built (make tests/it/docextract-quick)'
+limit=4
+start_sim --source-time 0 --case-time 0
+make_cups
+echo "MaxJobTime $limit" >> "$cups/cupsd.conf"
+install -m 755 "$build/tests/it/docextract-quick" "$cups/bin/backend/docextract"
+start_cupsd
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+
+# The moment of the last call, on the simulator's clock.
+now() { tail -n 1 "$SIM_LOG" | jq '.t | floor'; }
+is_later() { [ "$(now)" -ge "$1" ]; }
+
+t='longer than MaxJobTime'
+faults 'source * word processing'
+print -d chart "$dir/a.pdf"
+until_true calls_are source 1 || not_ok "$t: the extraction is awaited"
+WAIT_S=60 until_true is_later $(($(now) + 4 * limit)) ||
+  not_ok "$t: polls go on"
+is "$t: the job is not canceled" "$(job_state "$job")" processing
+faults '#'
+job_ends "$t: and ends well" "$job" completed
+is "$t: sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
+
+t='longer than ProcessingLimit'
+clear_results
+write_config 'ProcessingLimit 1m'
+faults 'source * word processing'
+print -d chart "$dir/a.pdf"
+WAIT_S=100 job_ends "$t: the job is held" "$job" pending-held
+has "$t: the reason is told" "$(told "$job")" ProcessingLimit
+is "$t: nothing came" "$(n_results)" 0
+faults '#'
+release "$job"
+is "$t: released, it goes on waiting" "$(job_state "$job")" completed
+is "$t: and is sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
