@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+#
+# rows.sh - the status table against the real simulator: for every call one
+# answer of every row, and what becomes of the submission: the exit status of
+# `docextract submit`, how often each call was made, and how many results
+# there are. Every row has a simulator and a spool of its own, and they wait
+# side by side. Bounds and long waits are test_rows.c's, with turned clocks.
+. "$(dirname "$0")/lib.sh"
+
+at_once=12
+
+setup() # FOLDER FAULT: a simulator with its config
+{
+  mkdir -p "$1"/{spool,spool/results,data}
+  echo "$2" > "$1/faults"
+  openssl rand -hex 32 > "$1/key"
+  chmod 700 "$1/spool"
+  chmod 600 "$1/key"
+  "$sim_program" --port 0 --storage-port 0 --ready-file "$1/ready" \
+    --log "$1/log" --data-dir "$1/data" --faults "$1/faults" \
+    --source-time 0 --case-time 0 --key-file "$1/key" --algorithm HS256 \
+    2> "$1/sim.err" &
+  echo $! > "$1/pid"
+  until_true test -e "$1/ready" || return
+  cat > "$1/conf" << END
+SpoolDir $1/spool
+ResultsDir $1/spool/results
+<Service default>
+BaseURL $(sed -n 's/^api //p' "$1/ready")
+Token key
+TokenKeyFile $1/key
+TokenAlgorithm HS256
+</Service>
+END
+  chmod 600 "$1/conf"
+}
+
+end_rows() # when the test itself is interrupted
+{
+  local f
+  for f in "$dir"/row*/pid; do
+    [ ! -e "$f" ] || kill "$(cat "$f")" 2> /dev/null
+  done
+  finish
+}
+trap end_rows EXIT
+
+count() { jq -s "map(select(.call == \"$2\")) | length" "$1/log"; }
+
+run_row() # FOLDER FAULT: writes "exit creates puts results" to FOLDER/got
+{
+  local status
+  setup "$1" "$2"
+  "$docextract" -c "$1/conf" submit "$dir/a.pdf" > "$1/out" 2> "$1/err"
+  status=$?
+  kill "$(cat "$1/pid")"
+  wait "$(cat "$1/pid")" 2> /dev/null
+  rm "$1/pid"
+  echo "$status $(count "$1" create) $(count "$1" put)" \
+    "$(find "$1/spool/results" -name '*.json' ! -name '*.job.json' | wc -l)" \
+    > "$1/got"
+}
+
+rows=()
+row() # FAULT EXIT CREATES PUTS RESULTS
+{
+  rows+=("$*")
+  while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
+  run_row "$dir/row${#rows[@]}" "${*:1:$#-4}" &
+}
+
+check_rows()
+{
+  local i fault expected
+  wait
+  for i in "${!rows[@]}"; do
+    read -ra words <<< "${rows[i]}"
+    fault=${words[*]:0:${#words[@]}-4}
+    expected=${words[*]: -4}
+    is "$fault: exit, creates, uploads, results" \
+      "$(cat "$dir/row$((i + 1))/got")" "$expected"
+    [ "$(cat "$dir/row$((i + 1))/got")" = "$expected" ] ||
+      sed 's/^/#   /' "$dir/row$((i + 1))/err"
+  done
+}
+
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+
+# The slow ones first: three tries of a refused token take 30 s, three of an
+# upload that is refused 20 s.
+row 'create * status 401' 77 3 0 0
+row 'put * status 413' 65 1 3 0
+row 'put * status 415' 65 1 3 0
+row 'put 1 status 403' 0 1 2 1
+row 'put 1 status 404' 0 1 2 1
+row 'put 1 status 413' 0 1 2 1
+
+row 'create 1 status 204' 0 2 1 1
+row 'create * redirect http://127.0.0.1/' 78 1 0 0
+row 'create * status 400' 65 1 0 0
+row 'create 1 status 401' 0 2 1 1
+row 'create 1 status 403' 0 2 1 1
+row 'create * status 404' 78 1 0 0
+row 'create * status 410' 78 1 0 0
+row 'create * status 405' 78 1 0 0
+row 'create * status 501' 78 1 0 0
+row 'create 1 status 408' 0 2 1 1
+row 'create 1 status 425' 0 2 1 1
+row 'create 1 status 409' 0 2 1 1
+row 'create * status 423' 65 3 0 0
+row 'create * status 413' 65 1 0 0
+row 'create * status 422' 65 1 0 0
+row 'create 1 status 429 Retry-After: 1' 0 2 1 1
+row 'create 1 status 500' 0 2 1 1
+row 'create 1 status 503 Retry-After: 1' 0 2 1 1
+row 'create 1 close' 0 2 1 1
+row 'create 1 garbage' 0 2 1 1
+row 'create 1 short' 0 2 1 1
+row 'create 1 failed' 0 2 2 1
+
+row 'put 1 status 202' 0 1 2 1
+row 'put 1 after-status 202' 0 1 1 1
+row 'put 1 redirect http://127.0.0.1/' 0 1 2 1
+row 'put 1 status 400' 0 1 2 1
+row 'put 1 status 405' 0 1 2 1
+row 'put 1 status 408' 0 1 2 1
+row 'put 1 status 409' 0 1 2 1
+row 'put 1 status 429 Retry-After: 1' 0 1 2 1
+row 'put 1 status 500' 0 1 2 1
+row 'put 1 close' 0 1 1 1
+row 'put 1 drop' 0 1 2 1
+row 'put 1 after-status 500' 0 1 2 1
+
+row 'source 1 status 204' 0 1 1 1
+row 'source * redirect http://127.0.0.1/' 78 1 1 0
+row 'source * status 400' 65 1 1 0
+row 'source 1 status 401' 0 1 1 1
+row 'source 1 status 404' 0 1 1 1
+row 'source * status 405' 78 1 1 0
+row 'source 1 status 408' 0 1 1 1
+row 'source 1 status 409' 0 1 1 1
+row 'source * status 413' 65 1 1 0
+row 'source * status 415' 65 1 1 0
+row 'source 1 status 429 Retry-After: 1' 0 1 1 1
+row 'source 1 status 500' 0 1 1 1
+row 'source 1 status 503 Retry-After: 1' 0 1 1 1
+row 'source 1 close' 0 1 1 1
+row 'source 1 garbage' 0 1 1 1
+row 'source 1 short' 0 1 1 1
+row 'source 1 word strange' 0 1 1 1
+
+row 'extract 1 status 204' 0 1 1 1
+row 'extract 1 status 202' 0 1 1 1
+row 'extract * redirect http://127.0.0.1/' 78 1 1 0
+row 'extract * status 400' 65 1 1 0
+row 'extract 1 status 403' 0 1 1 1
+row 'extract 1 status 404' 0 1 1 1
+row 'extract * status 406' 78 1 1 0
+row 'extract 1 status 425' 0 1 1 1
+row 'extract 1 status 423' 0 1 1 1
+row 'extract * status 413' 65 1 1 0
+row 'extract * status 422' 65 1 1 0
+row 'extract 1 status 429 Retry-After: 1' 0 1 1 1
+row 'extract 1 status 500' 0 1 1 1
+row 'extract 1 close' 0 1 1 1
+row 'extract 1 garbage' 0 1 1 1
+row 'extract 1 short' 0 1 1 1
+check_rows
