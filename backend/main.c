@@ -131,7 +131,10 @@ static enum dx_code probe_results(struct backend *b, struct dx_err *err)
 {
   enum dx_code code = dx_drop_make_dir(b->conf->results_dir, err);
 
-  return code == DX_OK ? dx_fs_probe(b->conf->results_dir, err) : code;
+  if (code != DX_OK)
+    return code;
+  dx_drop_sweep(b->conf->results_dir);
+  return dx_fs_probe(b->conf->results_dir, err);
 }
 
 /* ---- from a received bundle to a job ---- */

@@ -127,9 +127,10 @@ static enum dx_code open_folders(struct submit *s, struct dx_err *err)
   code = dx_fs_probe(config->spool_dir, err);
   if (code == DX_OK)
     code = dx_drop_make_dir(s->service->results_dir, err);
-  if (code == DX_OK)
-    code = dx_fs_probe(s->service->results_dir, err);
-  return code;
+  if (code != DX_OK)
+    return code;
+  dx_drop_sweep(s->service->results_dir);
+  return dx_fs_probe(s->service->results_dir, err);
 }
 
 /* Copies with sum and length; nothing of it may be lost in a power cut. */

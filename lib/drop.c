@@ -12,6 +12,7 @@
 
 #include "lib/buf.h"
 #include "lib/fs.h"
+#include "lib/policy.h"
 
 #define ID_MAX 128 /* bytes of an id that goes into a name as it is */
 #define ID_CUT 40  /* of a longer one; 64 of its SHA-256 follow */
@@ -134,6 +135,16 @@ static enum dx_code remove_sourceless(const struct dx_submission *sub,
 enum dx_code dx_drop_make_dir(const char *path, struct dx_err *err)
 {
   return dx_fs_make_dir(AT_FDCWD, path, 02770, err);
+}
+
+void dx_drop_sweep(const char *path)
+{
+  int dirfd = dx_fs_open_dir(path, NULL);
+
+  if (dirfd < 0)
+    return;
+  dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);
+  (void)close(dirfd);
 }
 
 enum dx_code dx_drop_result(const struct dx_submission *sub, size_t index,

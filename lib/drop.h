@@ -31,6 +31,10 @@ char *dx_drop_manifest_name(const struct dx_submission *sub);
  * exist. */
 enum dx_code dx_drop_make_dir(const char *path, struct dx_err *err) DX_MUST_USE;
 
+/* Removes what writers that were killed have left there; nothing a consumer
+ * would take. */
+void dx_drop_sweep(const char *path);
+
 /* Copies the stored result of case `index` to the folder, mode 0640. */
 enum dx_code dx_drop_result(const struct dx_submission *sub, size_t index,
                             const char *results_dir,

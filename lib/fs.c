@@ -15,10 +15,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
 #include "lib/digest.h"
 #include "lib/policy.h"
 
 #define COPY_BYTES 65536
+#define TEMP_RANDOM 16 /* hex digits at the end of a temporary name */
 
 static bool is_plain_name(const char *name)
 {
@@ -97,11 +99,11 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
                            struct dx_err *err)
 {
   enum dx_code code = check_name(name, err);
-  char random[17];
+  char random[TEMP_RANDOM + 1];
 
   if (code != DX_OK)
     return code;
-  if (!dx_random_hex(random, 16))
+  if (!dx_random_hex(random, TEMP_RANDOM))
     return dx_fail(err, DX_E_IO, 0, "no random numbers to be had");
   temp->dirfd = dirfd;
   (void)snprintf(temp->name, sizeof(temp->name), "%s", name);
@@ -153,6 +155,43 @@ void dx_temp_drop(struct dx_temp *temp)
   (void)close(temp->fd);
   (void)unlinkat(temp->dirfd, temp->temp_name, 0);
   temp->fd = -1;
+}
+
+/* ".NAME.RANDOM", as dx_temp_begin() makes them */
+static bool is_temp_name(const char *name)
+{
+  size_t len = strlen(name);
+  const char *random = name + len - TEMP_RANDOM;
+
+  return name[0] == '.' && len > TEMP_RANDOM + 2 && random[-1] == '.' &&
+         strspn(random, "0123456789abcdef") == TEMP_RANDOM;
+}
+
+static bool is_left_behind(int dirfd, const char *name, int64_t min_age_ms)
+{
+  struct stat st;
+
+  return is_temp_name(name) &&
+         fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(st.st_mode) &&
+         dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000 >= min_age_ms;
+}
+
+void dx_temp_sweep(int dirfd, int64_t min_age_ms)
+{
+  int fd = dx_fs_open_dir_at(dirfd, ".", NULL);
+  DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+  struct dirent *entry;
+
+  if (dir == NULL) {
+    if (fd >= 0)
+      (void)close(fd);
+    return;
+  }
+  while ((entry = readdir(dir)) != NULL)
+    if (is_left_behind(fd, entry->d_name, min_age_ms))
+      (void)unlinkat(fd, entry->d_name, 0);
+  (void)closedir(dir);
 }
 
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,

@@ -72,6 +72,13 @@ enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
 void dx_temp_drop(struct dx_temp *temp);
 
 /*
+ * Removes what writers that were killed have left in a folder: files with a
+ * temporary name that nobody wrote to for min_age_ms; 0 is for who holds the
+ * lock of everything in there. Trouble is left to the next one who comes by.
+ */
+void dx_temp_sweep(int dirfd, int64_t min_age_ms);
+
+/*
  * Puts len bytes at dirfd/name with `mode`, whole or not at all, by the five
  * steps of a struct dx_temp.
  */

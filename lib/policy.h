@@ -80,6 +80,7 @@
 #define DX_CASES_MAX 10000    /* of one source: a list, not a flood */
 #define DX_JOURNAL_MAX_BYTES 16777216
 #define DX_INCOMING_MIN_MS 60000 /* age of what the sweep may take */
+#define DX_TEMP_MIN_MS 600000    /* not written to: its writer is gone */
 #define DX_HANDOVER_MS 30000     /* the holder of a lock gets to leave */
 
 #endif

@@ -295,6 +295,7 @@ enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
   if (code == DX_E_BUSY)
     peek_owner(job, ret_owner);
   if (code == DX_OK) {
+    dx_temp_sweep(job->dirfd, 0);
     code = dx_job_load(job, err);
     if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
       code = dx_fail(err, DX_E_DAMAGED, 0, "the record of this job is damaged");
@@ -676,15 +677,16 @@ static bool must_stay(struct dx_job *job)
          !dx_job_is_final(job);
 }
 
-static void sweep_folder(struct dx_spool *spool, const char *parent,
-                         const char *name, int64_t keep_ms)
+/* Old under the lock too, and nobody needs it: it goes. */
+static void remove_folder(struct dx_spool *spool, const char *folder,
+                          int64_t keep_ms)
 {
   struct dx_job *job = dx_job_new();
   struct dx_err err;
 
   if (job == NULL)
     return;
-  (void)snprintf(job->folder, sizeof(job->folder), "%s/%.32s", parent, name);
+  (void)snprintf(job->folder, sizeof(job->folder), "%s", folder);
   /* The age first: a lock, however short, would make others believe that
    * somebody works on the job. And again, when nobody else can. */
   if (open_folder(spool, job, &err) == DX_OK && age_ms(job->dirfd) > keep_ms &&
@@ -695,6 +697,28 @@ static void sweep_folder(struct dx_spool *spool, const char *parent,
       dx_log(DX_LOG_WARNING, "%s", err.text);
   }
   dx_job_free(&job);
+}
+
+/*
+ * The lock of a young folder is not touched: its owner may be about to take
+ * it, and would ask us to leave. What a killed writer left there goes all the
+ * same: a result or signed URLs may be in it.
+ */
+static void sweep_folder(struct dx_spool *spool, const char *parent,
+                         const char *name, int64_t keep_ms)
+{
+  char folder[DX_FOLDER_BYTES];
+  int dirfd;
+
+  (void)snprintf(folder, sizeof(folder), "%s/%.32s", parent, name);
+  dirfd = dx_fs_open_dir_at(spool->dirfd, folder, NULL);
+  if (dirfd < 0)
+    return;
+  if (age_ms(dirfd) > keep_ms)
+    remove_folder(spool, folder, keep_ms);
+  else
+    dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);
+  (void)close(dirfd);
 }
 
 static void sweep_list(struct dx_spool *spool, const char *parent,
@@ -716,4 +740,5 @@ void dx_spool_sweep(struct dx_spool *spool, int64_t keep_ms)
   /* A minute: its receiver may not have taken the lock yet. */
   sweep_list(spool, "incoming", DX_INCOMING_MIN_MS);
   sweep_list(spool, "jobs", keep_ms);
+  dx_temp_sweep(spool->dirfd, DX_TEMP_MIN_MS);
 }

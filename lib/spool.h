@@ -132,8 +132,8 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
 /*
  * Removes what nobody needs: abandoned incoming folders, jobs without
  * activity for keep_ms unless docextractd or the command still has to finish
- * them. To be called before the process holds the lock of any job. Trouble is
- * logged, not reported.
+ * them, and temporary files of writers that were killed. To be called before
+ * the process holds the lock of any job. Trouble is logged, not reported.
  */
 void dx_spool_sweep(struct dx_spool *spool, int64_t keep_ms);
 

@@ -107,6 +107,26 @@ nothing_is_there_before_the_commit_and_nothing_after_a_drop(void **state)
   assert_int_equal(entries("."), 1);
 }
 
+static void the_sweep_takes_what_killed_writers_left(void **state)
+{
+  struct dx_temp temp = DX_TEMP_NONE;
+
+  (void)state;
+  put("a", "old");
+  put(".hidden", "somebody's");
+  put(".a.0123456789abcdeg", "somebody's");
+  put("b.0123456789abcdef", "somebody's");
+  put(".0123456789abcdef", "somebody's");
+  make_folder(".c.0123456789abcdef");
+  assert_int_equal(dx_temp_begin(&temp, fd, "a", &err), DX_OK);
+  dx_temp_sweep(fd, 60000); /* its writer may be at work */
+  assert_int_equal(entries("."), 7);
+  dx_temp_sweep(fd, 0);
+  assert_int_equal(entries("."), 6);
+  assert_int_equal(faccessat(fd, temp.temp_name, F_OK, 0), -1);
+  dx_temp_drop(&temp);
+}
+
 /* A limit on the size of files stands for a full disk. */
 static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
 {
@@ -326,6 +346,7 @@ int main(void)
       IN_FOLDER(nothing_is_there_before_the_commit_and_nothing_after_a_drop),
       IN_FOLDER(a_failed_write_leaves_the_old_file_and_no_other),
       IN_FOLDER(a_failed_rename_leaves_no_temporary_file),
+      IN_FOLDER(the_sweep_takes_what_killed_writers_left),
       IN_FOLDER(only_names_of_one_part_are_taken),
       IN_FOLDER(a_planted_link_is_replaced_not_written_through),
       IN_FOLDER(a_copy_with_another_sum_is_not_put_in_place),

@@ -439,6 +439,22 @@ static void the_sweep_takes_old_and_unlocked_folders_only(void **state)
   assert_int_equal(entries("incoming"), 0);
 }
 
+/* Patient data may be in it, and a signed URL. */
+static void a_killed_writer_leaves_nothing_to_the_next_holder(void **state)
+{
+  struct dx_temp temp = DX_TEMP_NONE;
+  struct dx_job *job = commit("D", false);
+
+  (void)state;
+  assert_int_equal(dx_temp_begin(&temp, job->dirfd, "job.json", &err), DX_OK);
+  (void)close(temp.fd);
+  dx_job_free(&job);
+  assert_int_equal(entries("jobs/" KEY), 4);
+  job = take();
+  assert_int_equal(entries("jobs/" KEY), 3); /* journal, lock, document */
+  dx_job_free(&job);
+}
+
 static void what_the_command_has_to_finish_is_not_swept(void **state)
 {
   const struct dx_clock later = {later_ms, later_ms};
@@ -887,6 +903,7 @@ int main(void)
       IN_SPOOL(bytes_stay_only_where_an_upload_is_unclear),
       IN_SPOOL(the_sweep_takes_old_and_unlocked_folders_only),
       IN_SPOOL(what_the_command_has_to_finish_is_not_swept),
+      IN_SPOOL(a_killed_writer_leaves_nothing_to_the_next_holder),
       cmocka_unit_test(no_id_leaves_the_folder_or_meets_another),
       cmocka_unit_test(ids_of_the_usual_kinds_stay_readable),
       IN_SPOOL(a_result_is_dropped_whole_with_its_mode),
