@@ -561,6 +561,25 @@ static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
   return DX_OK;
 }
 
+/* A place that was not sent yet comes anew, but not what was tried for it: a
+ * registration may be out there, and their number is bounded. */
+static void keep_tries(const struct dx_job *old, struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < old->submission_count; i++) {
+    const struct dx_submission *before = &old->submissions[i];
+
+    if (before->state != DX_ST_STORED || sub->state != DX_ST_STORED ||
+        before->files[0].document != sub->files[0].document)
+      continue;
+    sub->registering = before->registering;
+    sub->posts_lost = before->posts_lost;
+    sub->start_overs = before->start_overs;
+    sub->anews = before->anews;
+  }
+}
+
 static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
                                      struct dx_submission *sub,
                                      struct dx_err *err)
@@ -570,6 +589,8 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
   enum dx_code code = DX_OK;
   size_t i;
 
+  if (stays == NULL)
+    keep_tries(old, sub);
   for (i = 0; code == DX_OK && i < sub->file_count; i++)
     code = stays == NULL
                ? move_document(old, fresh, sub->files[i].document, err)

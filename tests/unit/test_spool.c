@@ -406,6 +406,28 @@ static void bytes_stay_only_where_an_upload_is_unclear(void **state)
   dx_job_free(&job);
 }
 
+static void what_was_tried_counts_when_the_job_comes_again(void **state)
+{
+  struct dx_job *old = commit("DE", false);
+  struct dx_job *fresh = receive("DE", false);
+  struct dx_submission *sub = old->submissions;
+
+  (void)state;
+  sub[0].registering = true; /* then the process was killed */
+  sub[0].posts_lost = 2;
+  bring(&sub[1], 'f');
+  sub[1].start_overs = 3;
+  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_OK);
+  dx_job_free(&old);
+  old = take();
+  sub = old->submissions;
+  assert_true(sub[0].registering);
+  assert_int_equal(sub[0].posts_lost, 2);
+  assert_int_equal(sub[1].state, DX_ST_STORED);
+  assert_int_equal(sub[1].start_overs, 0); /* somebody released it */
+  dx_job_free(&old);
+}
+
 static int64_t later_ms(void)
 {
   return (int64_t)time(NULL) * 1000 + 8 * 86400000LL;
@@ -902,6 +924,7 @@ int main(void)
       IN_SPOOL(the_outcome_names_the_first_trouble),
       IN_SPOOL(bytes_stay_only_where_an_upload_is_unclear),
       IN_SPOOL(the_sweep_takes_old_and_unlocked_folders_only),
+      IN_SPOOL(what_was_tried_counts_when_the_job_comes_again),
       IN_SPOOL(what_the_command_has_to_finish_is_not_swept),
       IN_SPOOL(a_killed_writer_leaves_nothing_to_the_next_holder),
       cmocka_unit_test(no_id_leaves_the_folder_or_meets_another),
