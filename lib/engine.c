@@ -941,6 +941,7 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
     return code;
   c->bytes = st.st_size;
   c->state = DX_CASE_STORED;
+  ctx->sub->extracted_at = dx_wall_ms();
   ctx->sub->job->dirty = true;
   return DX_OK;
 }

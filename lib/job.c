@@ -216,6 +216,7 @@ static void enter_stored(struct dx_submission *sub)
   sub->registered_at = 0;
   sub->uploaded_at = 0;
   sub->complete_at = 0;
+  sub->extracted_at = 0;
   sub->code = DX_OK;
   sub->reason[0] = '\0';
 }
@@ -226,6 +227,17 @@ static void forget_tries(struct dx_submission *sub)
   sub->posts_lost = 0;
   sub->start_overs = 0;
   sub->anews = 0;
+}
+
+/* However it is known: the PUTs that nobody heard an answer to have landed. */
+static void enter_uploaded(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    sub->files[i].put = DX_PUT_DONE;
+  if (sub->uploaded_at == 0)
+    sub->uploaded_at = dx_wall_ms();
 }
 
 static void enter(struct dx_submission *sub, enum dx_state from)
@@ -243,13 +255,13 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
   case DX_ST_COMPLETE:
-    if (sub->uploaded_at == 0)
-      sub->uploaded_at = now;
+    enter_uploaded(sub);
     if (sub->state == DX_ST_COMPLETE)
       sub->complete_at = now;
     break;
   case DX_ST_EXTRACTED:
-    sub->extracted_at = now;
+    if (sub->extracted_at == 0)
+      sub->extracted_at = now;
     break;
   default:
     break;

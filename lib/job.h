@@ -109,8 +109,8 @@ struct dx_submission {
   bool put_again;    /* the one second upload was done */
   enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
   char reason[DX_REASON_BYTES];
-  int64_t registered_at, uploaded_at, complete_at, extracted_at; /* wall ms;
-                                                                    0: not */
+  /* Wall ms; 0: not. The last one: when the last result was stored. */
+  int64_t registered_at, uploaded_at, complete_at, extracted_at;
   /* Runtime, for the engine: not in the journal. */
   struct {
     struct dx_http_call *call;

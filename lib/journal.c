@@ -526,17 +526,24 @@ static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
   return ok;
 }
 
+/* No clock is read here: a manifest that is dropped again after a crash has
+ * the same bytes. A source without cases is extracted when it is complete. */
+static int64_t extracted_at(const struct dx_submission *sub)
+{
+  if (sub->state != DX_ST_COMPLETE && sub->state != DX_ST_EXTRACTED)
+    return 0;
+  return sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
+}
+
 static bool put_manifest_times(struct dx_json *root,
                                const struct dx_submission *sub)
 {
   struct dx_json *json = dx_json_object();
-  int64_t extracted =
-      sub->state == DX_ST_COMPLETE ? dx_wall_ms() : sub->extracted_at;
   bool ok = json != NULL &&
             put_time(json, "received_at", sub->job->received_at) &&
             put_time(json, "uploaded_at", sub->uploaded_at) &&
             put_time(json, "complete_at", sub->complete_at) &&
-            put_time(json, "extracted_at", extracted) &&
+            put_time(json, "extracted_at", extracted_at(sub)) &&
             dx_json_put_take(root, "times", &json);
 
   dx_json_free(&json);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
 #include "lib/drop.h"
 #include "lib/fs.h"
 #include "lib/json.h"
@@ -372,6 +373,32 @@ static void the_manifest_of_a_good_end_tells_all(void **state)
   dx_json_free(&json);
 }
 
+static int64_t later_ms(void)
+{
+  return 1900000000000;
+}
+
+/* A crash may come between the manifest and the journal. */
+static void a_manifest_made_later_has_the_same_bytes(void **state)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+  char *before, *after;
+
+  (void)state;
+  complete("S", "C");
+  sub->extracted_at = 1700000100000;
+  before = dx_job_manifest(sub);
+  dx_clock_use(&later);
+  assert_int_equal(dx_submission_apply(sub, DX_EV_DELIVERED, &err), DX_OK);
+  after = dx_job_manifest(sub);
+  dx_clock_use(NULL);
+  assert_non_null(before);
+  assert_non_null(after);
+  assert_string_equal(after, before);
+  free(before);
+  free(after);
+}
+
 static void the_manifest_of_a_failure_says_why(void **state)
 {
   struct dx_json *json;
@@ -417,6 +444,7 @@ int main(void)
       WITH_JOB(a_full_disk_leaves_no_file_and_loses_no_result),
       WITH_JOB(a_missing_folder_is_told_and_not_made),
       WITH_JOB(the_manifest_of_a_good_end_tells_all),
+      WITH_JOB(a_manifest_made_later_has_the_same_bytes),
       WITH_JOB(the_manifest_of_a_failure_says_why),
       WITH_JOB(no_signed_url_is_in_a_manifest),
   };

@@ -909,6 +909,21 @@ static void starting_over_keeps_the_count(void **state)
   dx_spool_discard(&spool, &job);
 }
 
+static void an_upload_that_was_seen_to_have_landed_is_done(void **state)
+{
+  struct dx_job *job = receive("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  bring(sub, 'r');
+  assert_int_equal(sub->files[0].put, DX_PUT_SENDING);
+  assert_int_equal(dx_submission_apply(sub, DX_EV_SEEN_PROCESSING, &err),
+                   DX_OK);
+  assert_int_equal(sub->files[0].put, DX_PUT_DONE);
+  assert_int_not_equal(sub->uploaded_at, 0);
+  dx_spool_discard(&spool, &job);
+}
+
 int main(void)
 {
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
@@ -927,6 +942,7 @@ int main(void)
       IN_SPOOL(what_was_tried_counts_when_the_job_comes_again),
       IN_SPOOL(what_the_command_has_to_finish_is_not_swept),
       IN_SPOOL(a_killed_writer_leaves_nothing_to_the_next_holder),
+      IN_SPOOL(an_upload_that_was_seen_to_have_landed_is_done),
       cmocka_unit_test(no_id_leaves_the_folder_or_meets_another),
       cmocka_unit_test(ids_of_the_usual_kinds_stay_readable),
       IN_SPOOL(a_result_is_dropped_whole_with_its_mode),
