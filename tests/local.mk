@@ -28,5 +28,6 @@ tests_unit_test_filter_SOURCES = tests/unit/test_filter.c filter/name.c \
 tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)
 endif
 
+include tests/crash/local.mk
 include tests/it/local.mk
 include tests/bench/local.mk

@@ -1,0 +1,290 @@
+# lib.sh - what the crash walk and the fault walk share: a job of two documents
+# and three cases, the backend run as cupsd would run it, a simulator a worker,
+# and what must hold at the end, whatever happened before.
+#
+# To be sourced by bash. No cupsd: the same arguments and the same bundle are
+# the same job. Which step is disturbed does not live here.
+. "$(dirname "${BASH_SOURCE[0]}")/../it/lib.sh"
+
+preload=$build/tests/crash/preload.so
+backend=$build/backend/docextract
+WORKERS=${WORKERS:-4} # they mostly wait
+SPEED=50              # times faster: two seconds become forty milliseconds
+bundle=$dir/bundle
+
+[ -e "$preload" ] || give_up 'preload.so is built (make tests/crash/preload.so)'
+unset CUPS_SERVER # nobody to ask about the job
+
+# What must never be told, whatever fails: name, record number, title.
+secrets='Ahrens|Berg|Czerny|555100|secret-title|secret-name|X-Sim|Bearer|ey[A-Z]'
+
+# --- the job ---------------------------------------------------------------
+
+entry() # FILE: as the filter frames it
+{
+  printf 'DOCEXTRACT-BUNDLE 1\nKind: document\nType: application/pdf\n'
+  printf 'Origin: application/pdf\nName: secret-name\nPages: 1\n'
+  printf 'Grouping: separate\nLength: %s\n' "$(stat -c %s "$1")"
+  printf 'SHA-256: %s\n\n' "$(sha256sum "$1" | cut -d ' ' -f 1)"
+  cat "$1"
+}
+
+make_bundle()
+{
+  chart_pdf "$dir/a.pdf" Ann Ahrens 5551001 'DOCEXTRACT CASE SEPARATOR' \
+    "$(mkchart Bob Berg 5551002 03/07/1984 7.2 13.5)"
+  chart_pdf "$dir/b.pdf" Cem Czerny 5551003
+  { entry "$dir/a.pdf" && entry "$dir/b.pdf"; } > "$bundle"
+}
+
+start_service()
+{
+  start_sim --rate 0 --source-time 0 --case-time 0
+  write_config 'APIRate 9'
+}
+
+# Every worker has a folder and a simulator of its own.
+start_worker() # NAME
+{
+  dir=$dir/$1
+  cups=$dir/cups
+  spool=$dir/spool
+  results=$spool/results
+  config=$cups/root/docextract.conf
+  SIM_LOG=$dir/sim.log
+  SIM_DATA=$dir/sim-data
+  SIM_PID=
+  mkdir "$dir"
+  : > "$dir/faults"
+  trap stop_sim EXIT
+  start_service
+}
+
+clean_sheet() # before every case
+{
+  rm -rf "$spool"
+  folder 700 "$spool"
+  : > "$SIM_LOG"
+  rm -rf "${SIM_DATA:?}"/* "$dir/seen"
+  kills=0
+}
+
+# --- the backend -----------------------------------------------------------
+
+# Runs it once with a plan for preload.so; its words go to $dir/err, its exit
+# status to $status.
+run_backend() # [PLAN]
+{
+  rm -f "$dir/walk.log"
+  { # bash would tell of every kill
+    env CUPS_SERVERROOT="$cups/root" DEVICE_URI=docextract://default \
+      PRINTER=chart LD_PRELOAD="$preload" DX_WALK="${1:-count journal}" \
+      DX_WALK_LOG="$dir/walk.log" DX_WALK_SPEED=$SPEED MALLOC_PERTURB_=165 \
+      timeout -s KILL 60 "$backend" 7 ann secret-title 1 \
+      'job-uuid=urn:uuid:crash job-originating-host-name=here' \
+      < "$bundle" > "$dir/out" 2> "$dir/err"
+    status=$?
+  } 2> /dev/null
+}
+
+happened() { grep -qx "$1" "$dir/walk.log" 2> /dev/null; } # killed, failed
+
+# What cupsd does: runs it again until it has ended well.
+run_to_the_end()
+{
+  local i
+  for i in 1 2 3 4; do
+    run_backend
+    [ "$status" != 0 ] || return 0
+  done
+  wrong "ends in the end: exit $status: $(grep ERROR "$dir/err")"
+}
+
+# Everything that was left lies there for two hours.
+grow_old()
+{
+  find "$spool" -depth -newermt '1 hour ago' \
+    \( -path '*/incoming/*' -o -name '.*' \) \
+    -exec touch -h -d '2 hours ago' {} +
+}
+
+# --- what must hold ----------------------------------------------------------
+
+# Workers report on $dir/wrong: nothing there is well.
+wrong() { echo "$case_name: $1" >> "$dir/wrong"; }
+
+same() # TEXT ACTUAL EXPECTED
+{
+  [ "$2" = "$3" ] ||
+    wrong "$1"$'\n'"got:      ${2//$'\n'/ }"$'\n'"expected: ${3//$'\n'/ }"
+}
+
+# One line a fact: what consumers find, without ids and times.
+found()
+{
+  (
+    cd "$results" || exit
+    shopt -s nullglob
+    for f in *.json; do
+      case $f in
+      *.job.json) jq -c '[.schema, .outcome, .reason, .service, .job.queue,
+        .job.title, [.files[] | [.document, .pages, .bytes, .sha256]],
+        (.cases | length)]' "$f" ;;
+      *) jq -c '[.results.status, [.results.medical_data[] |
+        .patient_last_name, .patient_first_name, .patient_mrn]]' "$f" ;;
+      esac
+    done | sort
+  )
+}
+
+# The files that the manifests name, with the sums that they have.
+named_by_manifests()
+{
+  (
+    cd "$results" || exit
+    shopt -s nullglob
+    cat -- *.job.json | jq -r '.cases[] | "\(.sha256)  \(.file)"' | sort
+  )
+}
+
+sums_of_results()
+{
+  (cd "$results" && results | xargs -r sha256sum | sort)
+}
+
+# Registrations, sources with files, and how often each got its files.
+sent()
+{
+  jq -rs '
+    ([.[] | select(.call == "create" and .status < 300)] | length),
+    ([.[] | select(.call == "put" and .status == 200) | .source_id] |
+      group_by(.) | map(length) | tojson)' "$SIM_LOG" | paste -sd' '
+}
+
+# The state of the one job there is.
+journal()
+{
+  jq -c '[.owner, (.submissions[] | [.state, .registering, (.files[].put),
+    (.cases[].state)])]' "$spool"/jobs/*/job.json 2>&1
+}
+
+lost_answers() # to registrations: of all, and the most of one
+{
+  jq -r '[.submissions[].posts_lost] | "\(add) \(max)"' \
+    "$spool"/jobs/*/job.json
+}
+
+leftovers() # in the folders of jobs
+{
+  find "$spool/jobs" -mindepth 2 ! -name job.json ! -name lock -printf '%P\n'
+}
+
+hidden() { find "$results" -name '.*' -printf '%f\n'; }
+
+secrets_told()
+{
+  grep -aE "$secrets" "$dir/err" "$dir/out"
+}
+
+# Nothing that a consumer can see is other than it will be.
+remember() { rm -rf "$dir/seen" && cp -a "$results" "$dir/seen" 2> /dev/null; }
+was_final()
+{
+  local f
+  for f in "$dir"/seen/*.json; do
+    [ ! -e "$f" ] || cmp -s "$f" "$results/${f##*/}" ||
+      wrong "${f##*/} was seen with other bytes, or taken back"
+  done
+}
+
+# Everything after the end; $kills runs were killed or disturbed before.
+check_end()
+{
+  local creates puts before lost most
+  same 'results and manifests are those of an undisturbed run' \
+    "$(found)" "$expected_found"
+  same 'manifests name every result with its sum' \
+    "$(named_by_manifests)" "$(sums_of_results)"
+  read -r creates puts <<< "$(sent)"
+  same 'two sources got their file once' "$puts" '[1,1]'
+  # Only an answer that was lost may leave an orphan, one a document and kill.
+  read -r lost most <<< "$(lost_answers)"
+  [ "$creates" -le $((2 + lost)) ] && [ "$most" -le "$kills" ] ||
+    wrong "$creates registrations, $lost answers lost, $kills runs disturbed"
+  same 'the journal says so' "$(journal)" "$expected_journal"
+  same 'nothing else is kept of the job' "$(leftovers)" ''
+  same 'the folder of results is for its group' \
+    "$(stat -c %a "$results")" 2770
+  same 'results are for their group' \
+    "$(stat -c %a "$results"/*.json | sort -u)" 640
+  was_final
+  before=$(state_now)
+  grow_old
+  run_backend
+  same 'once more: exit 0' "$status" 0
+  same 'once more: nothing is sent, nothing changes' "$(state_now)" "$before"
+  same 'what was left behind is swept' \
+    "$(hidden; find "$spool/incoming" "$spool/damaged" -mindepth 1)" ''
+}
+
+state_now()
+{
+  (
+    cd "$results" || exit
+    find . -name '*.json' ! -name '.*' -printf '%f %i %T@ %s\n' | sort
+    cat "$SIM_LOG" "$spool"/jobs/*/job.json | sha256sum
+  )
+}
+
+# What a run that nobody disturbs leaves behind.
+learn_expected()
+{
+  start_service
+  clean_sheet
+  run_backend
+  expected_found=$(found)
+  expected_journal=$(journal)
+  is 'an undisturbed run succeeds' "$status" 0
+  is 'it has three results and two manifests' \
+    "$(n_results) $(n_manifests)" '3 2'
+  is 'its manifests name its results' "$(named_by_manifests)" \
+    "$(sums_of_results)"
+  is 'it registers two sources and sends each once' "$(sent)" '2 [1,1]'
+  is 'every state is the last one' "$expected_journal" \
+    '["cups",["extracted",false,"done","dropped","dropped"],["extracted",false,"done","dropped"]]'
+  is 'it keeps no documents' "$(leftovers)" ''
+}
+
+# --- the workers -----------------------------------------------------------
+
+# Cuts a list of cases, one a line, into as many parts as there are workers;
+# work CASE... is run for each line. Prints a check for what went wrong.
+in_parallel() # TEXT WORK < CASES
+{
+  local text=$1 work=$2 i pids=() cases n
+  cases=$(cat)
+  n=$(grep -c . <<< "$cases")
+  for ((i = 0; i < WORKERS; i++)); do
+    (
+      start_worker "w$round-$i"
+      while read -r case_name; do
+        [ -n "$case_name" ] || continue
+        clean_sheet
+        # shellcheck disable=SC2086
+        $work $case_name < /dev/null
+      done < <(sed -n "$((i + 1))~${WORKERS}p" <<< "$cases")
+    ) &
+    pids+=($!)
+  done
+  wait "${pids[@]}"
+  report "$text ($n cases)"
+  round=$((round + 1))
+}
+round=0
+
+report() # TEXT
+{
+  local all
+  all=$(cat "$dir"/w"$round"-*/wrong 2> /dev/null)
+  is "$1" "$all" ''
+}

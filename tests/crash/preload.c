@@ -1,0 +1,479 @@
+/*
+ * preload.c - between the backend and the C library: kills the process at the
+ * n-th step on disk, or lets the n-th call fail, and makes waiting short. To
+ * be preloaded by the walks in this folder; never installed. What a walk
+ * expects does not live here.
+ *
+ * Only calls that come from the program itself (libdx.a is part of it) or
+ * from libcjson count and fail: libcurl, OpenSSL and the C library are not
+ * what is tested.
+ *
+ *   DX_WALK       "kill GROUP N before|after"   SIGKILL at the N-th of a group
+ *                 "fail GROUP N COUNT ERROR"    the N-th and COUNT-1 more fail
+ *                 "count GROUP"                 nothing happens
+ *   DX_WALK_LOG   gets a line for each call of that group: number, what, the
+ *                 place in the program; and "killed" or "failed"
+ *   DX_WALK_SPEED how much faster the program's boot clock runs
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* name, bit: a call may belong to several */
+#define GROUPS(X)                                                       \
+  X(WRITE, "write", 1u << 0)                                            \
+  X(FSYNC, "fsync", 1u << 1)                                            \
+  X(RENAME, "rename", 1u << 2)                                          \
+  X(OPEN, "open", 1u << 3)                                              \
+  X(MKDIR, "mkdir", 1u << 4)                                            \
+  X(REMOVE, "remove", 1u << 5)                                          \
+  X(MEMORY, "memory", 1u << 6)                                          \
+  X(JOURNAL, "journal", 1u << 7) /* renames that change what is true */ \
+  X(RESULT, "result", 1u << 8)   /* a result stored, or dropped */      \
+  X(FILE, "file", 1u << 9)       /* whatever changes the disk */
+
+enum group {
+#define X(name, word, bit) G_##name = (bit),
+  GROUPS(X)
+#undef X
+};
+
+/* What a walk tries first, and what happens in the field. */
+static const struct {
+  const char *name;
+  int value;
+} errors[] = {{"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EROFS", EROFS},
+              {"EACCES", EACCES}, {"EMFILE", EMFILE}, {"EIO", EIO},
+              {"ENOMEM", ENOMEM}};
+
+#define CODE_MAX 8
+
+static struct {
+  uintptr_t from, to;
+} code[CODE_MAX]; /* where the program and libcjson lie */
+static int code_count;
+
+static struct {
+  unsigned group;
+  unsigned long at, count;
+  bool kills, before, fails;
+  int error;
+} plan;
+static unsigned long seen;
+static int log_fd = -1;
+static long speed = 1;
+
+/* ---- whose call it is ---- */
+
+static bool is_ours(const void *caller)
+{
+  int i;
+
+  for (i = 0; i < code_count; i++)
+    if ((uintptr_t)caller >= code[i].from && (uintptr_t)caller < code[i].to)
+      return true;
+  return false;
+}
+
+/* The program itself comes first, without a name. */
+static int add_code(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+  int i;
+
+  (void)size;
+  (void)ctx;
+  if (info->dlpi_name[0] != '\0' && strstr(info->dlpi_name, "libcjson") == NULL)
+    return 0;
+  for (i = 0; i < info->dlpi_phnum && code_count < CODE_MAX; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+    if (p->p_type != PT_LOAD || (p->p_flags & PF_X) == 0)
+      continue;
+    code[code_count].from = (uintptr_t)(info->dlpi_addr + p->p_vaddr);
+    code[code_count].to = code[code_count].from + (uintptr_t)p->p_memsz;
+    code_count++;
+  }
+  return 0;
+}
+
+/* ---- the plan ---- */
+
+static void give_up(const char *text)
+{
+  (void)fprintf(stderr, "preload: %s\n", text);
+  _exit(99);
+}
+
+static unsigned group_by_word(const char *word)
+{
+#define X(name, w, bit)       \
+  if (strcmp(word, (w)) == 0) \
+    return (bit);
+  GROUPS(X)
+#undef X
+  give_up("unknown group in DX_WALK");
+  return 0;
+}
+
+static int error_by_name(const char *name)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+    if (strcmp(name, errors[i].name) == 0)
+      return errors[i].value;
+  give_up("unknown error in DX_WALK");
+  return 0;
+}
+
+static void read_plan(const char *text)
+{
+  char what[16], group[16], rest[16];
+  int n = sscanf(text, "%15s %15s", what, group);
+
+  if (n != 2)
+    give_up("DX_WALK is not understood");
+  plan.group = group_by_word(group);
+  plan.kills = strcmp(what, "kill") == 0;
+  plan.fails = strcmp(what, "fail") == 0;
+  if (plan.kills) {
+    n = sscanf(text, "%*s %*s %lu %15s", &plan.at, rest);
+    plan.before = n == 2 && strcmp(rest, "before") == 0;
+  } else if (plan.fails) {
+    n = sscanf(text, "%*s %*s %lu %lu %15s", &plan.at, &plan.count, rest) - 1;
+    plan.error = n == 2 ? error_by_name(rest) : 0;
+  }
+  if (n != 2)
+    give_up("DX_WALK is not understood");
+}
+
+__attribute__((constructor)) static void start(void)
+{
+  const char *text = getenv("DX_WALK");
+  const char *path = getenv("DX_WALK_LOG");
+  const char *factor = getenv("DX_WALK_SPEED");
+
+  if (factor != NULL)
+    speed = strtol(factor, NULL, 10);
+  if (path != NULL)
+    log_fd = (int)syscall(SYS_openat, AT_FDCWD, path,
+                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (text != NULL)
+    read_plan(text);
+  (void)dl_iterate_phdr(add_code, NULL);
+}
+
+/* ---- counting ---- */
+
+static void tell(const char *what, const char *subject, const void *caller)
+{
+  char line[400];
+  int n;
+
+  if (log_fd < 0)
+    return;
+  n = snprintf(line, sizeof(line), "%lu %s %.250s +0x%lx\n", seen, what,
+               subject, (unsigned long)((uintptr_t)caller - code[0].from));
+  if (n > 0)
+    (void)syscall(SYS_write, log_fd, line, (size_t)n);
+}
+
+static void kill_us(void)
+{
+  if (log_fd >= 0)
+    (void)syscall(SYS_write, log_fd, "killed\n", 7);
+  (void)syscall(SYS_kill, getpid(), SIGKILL);
+}
+
+/* Counts a call: false if it has to fail, with errno set. */
+static bool before(unsigned groups, const char *what, const char *subject,
+                   const void *caller)
+{
+  int saved = errno;
+
+  if ((groups & plan.group) == 0 || !is_ours(caller))
+    return true;
+  seen++;
+  tell(what, subject, caller);
+  if (plan.kills && plan.before && seen == plan.at)
+    kill_us();
+  errno = saved;
+  if (!plan.fails || seen < plan.at || seen >= plan.at + plan.count)
+    return true;
+  if (log_fd >= 0)
+    (void)syscall(SYS_write, log_fd, "failed\n", 7);
+  errno = plan.error;
+  return false;
+}
+
+/* The call is done. */
+static void after(unsigned groups, const void *caller)
+{
+  if (plan.kills && !plan.before && (groups & plan.group) != 0 &&
+      seen == plan.at && is_ours(caller))
+    kill_us();
+}
+
+/* ---- the calls ---- */
+
+#define CALLER __builtin_return_address(0)
+
+ssize_t write(int fd, const void *bytes, size_t len)
+{
+  ssize_t n;
+
+  if (!before(G_WRITE | G_FILE, "write", "", CALLER))
+    return -1;
+  n = syscall(SYS_write, fd, bytes, len);
+  after(G_WRITE | G_FILE, CALLER);
+  return n;
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t len, off_t at)
+{
+  ssize_t n;
+
+  if (!before(G_WRITE | G_FILE, "pwrite", "", CALLER))
+    return -1;
+  n = syscall(SYS_pwrite64, fd, bytes, len, at);
+  after(G_WRITE | G_FILE, CALLER);
+  return n;
+}
+
+int fsync(int fd)
+{
+  int result;
+
+  if (!before(G_FSYNC | G_FILE, "fsync", "", CALLER))
+    return -1;
+  result = (int)syscall(SYS_fsync, fd);
+  after(G_FSYNC | G_FILE, CALLER);
+  return result;
+}
+
+int fdatasync(int fd)
+{
+  int result;
+
+  if (!before(G_FSYNC | G_FILE, "fdatasync", "", CALLER))
+    return -1;
+  result = (int)syscall(SYS_fdatasync, fd);
+  after(G_FSYNC | G_FILE, CALLER);
+  return result;
+}
+
+static unsigned groups_of_rename(const char *from, const char *to)
+{
+  size_t len = strlen(to);
+
+  if (strcmp(to, "job.json") == 0 ||
+      (strncmp(from, "incoming/", 9) == 0 && strncmp(to, "jobs/", 5) == 0))
+    return G_RENAME | G_FILE | G_JOURNAL;
+  if (len > 5 && strcmp(to + len - 5, ".json") == 0)
+    return G_RENAME | G_FILE | G_RESULT;
+  return G_RENAME | G_FILE;
+}
+
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+  unsigned groups = groups_of_rename(from, to);
+  int result;
+
+  if (!before(groups, "rename", to, CALLER))
+    return -1;
+  result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
+  after(groups, CALLER);
+  return result;
+}
+
+int rename(const char *from, const char *to)
+{
+  unsigned groups = groups_of_rename(from, to);
+  int result;
+
+  if (!before(groups, "rename", to, CALLER))
+    return -1;
+  result = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+  after(groups, CALLER);
+  return result;
+}
+
+static int do_open(int dirfd, const char *path, int flags, mode_t mode,
+                   const void *caller)
+{
+  unsigned groups = G_OPEN | ((flags & O_CREAT) != 0 ? G_FILE : 0u);
+  int fd;
+
+  if (!before(groups, "open", path, caller))
+    return -1;
+  fd = (int)syscall(SYS_openat, dirfd, path, flags, mode);
+  after(groups, caller);
+  return fd;
+}
+
+static mode_t mode_of(int flags, va_list args)
+{
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, mode_t) : 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+  va_list args;
+  mode_t mode;
+
+  va_start(args, flags);
+  mode = mode_of(flags, args);
+  va_end(args);
+  return do_open(AT_FDCWD, path, flags, mode, CALLER);
+}
+
+int openat(int dirfd, const char *path, int flags, ...)
+{
+  va_list args;
+  mode_t mode;
+
+  va_start(args, flags);
+  mode = mode_of(flags, args);
+  va_end(args);
+  return do_open(dirfd, path, flags, mode, CALLER);
+}
+
+/* What _FORTIFY_SOURCE makes of them. */
+int __open_2(const char *path, int flags);
+int __openat_2(int dirfd, const char *path, int flags);
+
+int __open_2(const char *path, int flags)
+{
+  return do_open(AT_FDCWD, path, flags, 0, CALLER);
+}
+
+int __openat_2(int dirfd, const char *path, int flags)
+{
+  return do_open(dirfd, path, flags, 0, CALLER);
+}
+
+int mkdirat(int dirfd, const char *path, mode_t mode)
+{
+  int result;
+
+  if (!before(G_MKDIR | G_FILE, "mkdir", path, CALLER))
+    return -1;
+  result = (int)syscall(SYS_mkdirat, dirfd, path, mode);
+  after(G_MKDIR | G_FILE, CALLER);
+  return result;
+}
+
+int unlinkat(int dirfd, const char *path, int flags)
+{
+  int result;
+
+  if (!before(G_REMOVE | G_FILE, "remove", path, CALLER))
+    return -1;
+  result = (int)syscall(SYS_unlinkat, dirfd, path, flags);
+  after(G_REMOVE | G_FILE, CALLER);
+  return result;
+}
+
+/* ---- memory ---- */
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+
+void *malloc(size_t size)
+{
+  return before(G_MEMORY, "malloc", "", CALLER) ? __libc_malloc(size) : NULL;
+}
+
+void *calloc(size_t count, size_t size)
+{
+  return before(G_MEMORY, "calloc", "", CALLER) ? __libc_calloc(count, size)
+                                                : NULL;
+}
+
+void *realloc(void *old, size_t size)
+{
+  return before(G_MEMORY, "realloc", "", CALLER) ? __libc_realloc(old, size)
+                                                 : NULL;
+}
+
+static char *copy(const char *text, size_t len)
+{
+  char *fresh = __libc_malloc(len + 1);
+
+  if (fresh == NULL)
+    return NULL;
+  memcpy(fresh, text, len);
+  fresh[len] = '\0';
+  return fresh;
+}
+
+char *strdup(const char *text)
+{
+  return before(G_MEMORY, "strdup", "", CALLER) ? copy(text, strlen(text))
+                                                : NULL;
+}
+
+char *strndup(const char *text, size_t len)
+{
+  return before(G_MEMORY, "strndup", "", CALLER)
+             ? copy(text, strnlen(text, len))
+             : NULL;
+}
+
+/* ---- time ---- */
+
+/* The same for all processes: what one of them left in a file still fits. */
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+  int result = (int)syscall(SYS_clock_gettime, id, ts);
+
+  if (result == 0 && id == CLOCK_BOOTTIME && is_ours(CALLER)) {
+    int64_t ns = ((int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec) * speed;
+
+    ts->tv_sec = (time_t)(ns / 1000000000);
+    ts->tv_nsec = (long)(ns % 1000000000);
+  }
+  return result;
+}
+
+static int shorter(int timeout_ms)
+{
+  return timeout_ms <= 0 ? timeout_ms : (int)((timeout_ms + speed - 1) / speed);
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+  static int (*real)(struct pollfd *, nfds_t, int);
+
+  if (real == NULL)
+    *(void **)&real = dlsym(RTLD_NEXT, "poll");
+  return real(fds, count, is_ours(CALLER) ? shorter(timeout_ms) : timeout_ms);
+}
+
+/* libcurl's, without its header: this library goes into any program. */
+int curl_multi_poll(void *multi, void *fds, unsigned count, int timeout_ms,
+                    int *ret_count);
+
+int curl_multi_poll(void *multi, void *fds, unsigned count, int timeout_ms,
+                    int *ret_count)
+{
+  static int (*real)(void *, void *, unsigned, int, int *);
+
+  if (real == NULL)
+    *(void **)&real = dlsym(RTLD_NEXT, "curl_multi_poll");
+  return real(multi, fds, count, shorter(timeout_ms), ret_count);
+}
