@@ -33,11 +33,11 @@
 
 /* ---- arguments ---- */
 
-static char *copy_option(int count, cups_option_t *options, const char *name)
+/* False when memory is out; that there is no text is none of its business. */
+static bool copy_text(const char *text, char **ret_text)
 {
-  const char *value = cupsGetOption(name, count, options);
-
-  return value != NULL ? strdup(value) : NULL;
+  *ret_text = text != NULL ? strdup(text) : NULL;
+  return text == NULL || *ret_text != NULL;
 }
 
 /* docextract://SERVICE and nothing more: whoever may add queues must not be
@@ -67,20 +67,24 @@ static enum dx_code read_uri(struct backend *b, struct dx_err *err)
   return DX_OK;
 }
 
-static void read_arguments(struct backend *b, int argc, char **argv)
+/* Without its uuid the job would be another one, and sent twice. */
+static enum dx_code read_arguments(struct backend *b, int argc, char **argv,
+                                   struct dx_err *err)
 {
   cups_option_t *options = NULL;
   int count = cupsParseOptions(argv[5], 0, &options);
-  const char *queue = getenv("PRINTER");
+  bool ok;
 
   b->job_id = argv[1];
   b->user = argv[2];
   b->title = argv[3];
   b->file = argc == 7 ? argv[6] : NULL;
-  b->uuid = copy_option(count, options, "job-uuid");
-  b->host = copy_option(count, options, "job-originating-host-name");
-  b->queue = queue != NULL ? strdup(queue) : NULL;
+  ok = copy_text(cupsGetOption("job-uuid", count, options), &b->uuid) &&
+       copy_text(cupsGetOption("job-originating-host-name", count, options),
+                 &b->host) &&
+       copy_text(getenv("PRINTER"), &b->queue);
   cupsFreeOptions(count, options);
+  return ok ? DX_OK : dx_fail_nomem(err);
 }
 
 /* ---- before anything is stored ---- */
@@ -166,26 +170,18 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
   return DX_OK;
 }
 
-static char *copy_text(const char *text)
-{
-  return text != NULL ? strdup(text) : NULL;
-}
-
 static enum dx_code describe(struct backend *b, struct dx_err *err)
 {
   struct dx_job *job = b->job;
 
   job->owner = DX_OWNER_CUPS;
-  job->service = strdup(b->service);
-  job->base_url = strdup(b->conf->base_url);
-  job->queue = copy_text(b->queue);
-  job->cups_id = copy_text(b->job_id);
-  job->uuid = copy_text(b->uuid);
-  job->user = copy_text(b->user);
-  job->title = copy_text(b->title);
-  job->host = copy_text(b->host);
-  return job->service != NULL && job->base_url != NULL ? DX_OK
-                                                       : dx_fail_nomem(err);
+  if (copy_text(b->service, &job->service) &&
+      copy_text(b->conf->base_url, &job->base_url) &&
+      copy_text(b->queue, &job->queue) && copy_text(b->job_id, &job->cups_id) &&
+      copy_text(b->uuid, &job->uuid) && copy_text(b->user, &job->user) &&
+      copy_text(b->title, &job->title) && copy_text(b->host, &job->host))
+    return DX_OK;
+  return dx_fail_nomem(err);
 }
 
 static enum dx_code plan(struct backend *b, const struct cups_job *before,
@@ -420,7 +416,8 @@ int main(int argc, char **argv)
   }
   term_catch();
   status_start();
-  read_arguments(&b, argc, argv);
-  code = run(&b, &err);
+  code = read_arguments(&b, argc, argv, &err);
+  if (code == DX_OK)
+    code = run(&b, &err);
   backend_end(&b, code, &err);
 }
