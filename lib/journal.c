@@ -3,10 +3,10 @@
  * and the manifest, which is made of the same facts.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <fcntl.h>
 
 #include "lib/buf.h"
 #include "lib/clock.h"
@@ -462,7 +462,7 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
     dx_buf_release(&text);
     return code;
   }
-  errno = 0;
+  errno = 0; /* a good journal is not damaged because memory is out */
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
   if (!read_job(json, job))
     code = errno == ENOMEM ? dx_fail_nomem(err)
