@@ -599,14 +599,24 @@ static enum dx_code read_line(struct parser *p, const char *name,
 
 /* ---- the file ---- */
 
+/* What passes by itself is no reason to call for the administrator. */
+static enum dx_code cannot_open(const char *path, int e, struct dx_err *err)
+{
+  enum dx_code code = dx_fail_sys(err, e, "open", path);
+
+  if (code == DX_E_FDS || code == DX_E_NOMEM || code == DX_E_IO)
+    return code;
+  return dx_fail(err, DX_E_CONFIG, e, "cannot open '%s': %s", path,
+                 strerror(e));
+}
+
 static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
 {
   struct stat st;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
   if (fd < 0)
-    return dx_fail(err, DX_E_CONFIG, errno, "cannot open '%s': %s", path,
-                   strerror(errno));
+    return cannot_open(path, errno, err);
   if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
       st.st_size > FILE_MAX_BYTES) {
     (void)close(fd);
@@ -645,7 +655,7 @@ static enum dx_code check_lines(struct parser *p, int fd, struct dx_err *err)
     at += n;
   }
   p->line = 0;
-  return DX_OK;
+  return n < 0 ? dx_fail_sys(err, errno, "read", p->path) : DX_OK;
 }
 
 static enum dx_code read_lines(struct parser *p, cups_file_t *file,
