@@ -52,16 +52,22 @@ int dx_fs_open_dir(const char *path, struct dx_err *err)
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err)
 {
-  int fd;
+  int fd, made, e;
   enum dx_code code;
+  mode_t before;
 
-  if (mkdirat(dirfd, name, 0700) < 0)
-    return errno == EEXIST ? DX_OK
-                           : dx_fail_sys(err, errno, "make folder", name);
+  /* The umask is somebody else's: cupsd's is 077. Nobody mends the mode of a
+   * folder that is there, so it is made with all but the setgid bit, which
+   * mkdir() does not give. */
+  before = umask(0);
+  made = mkdirat(dirfd, name, mode & 0777);
+  e = errno;
+  (void)umask(before);
+  if (made < 0)
+    return e == EEXIST ? DX_OK : dx_fail_sys(err, e, "make folder", name);
   fd = dx_fs_open_dir_at(dirfd, name, err);
   if (fd < 0)
     return err != NULL ? err->code : DX_E_IO;
-  /* The umask is somebody else's: cupsd's is 077. */
   if (fchmod(fd, mode) < 0)
     code = dx_fail_sys(err, errno, "set the mode of", name);
   else
