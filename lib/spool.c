@@ -678,27 +678,35 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
   return code;
 }
 
-/* Milliseconds since anything in the folder was written. */
-static int64_t age_ms(int dirfd)
+/* Milliseconds since a file, or "." itself, was written; long ago if there is
+ * none. */
+static int64_t age_ms(int dirfd, const char *name)
 {
   struct stat st;
-  int64_t newest = 0;
 
-  if (fstatat(dirfd, "job.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
-    newest = (int64_t)st.st_mtim.tv_sec * 1000;
-  if (fstat(dirfd, &st) == 0 && (int64_t)st.st_mtim.tv_sec * 1000 > newest)
-    newest = (int64_t)st.st_mtim.tv_sec * 1000;
-  return dx_wall_ms() - newest;
+  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    return INT64_MAX;
+  return dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000;
 }
 
-/* A job that nobody runs again unless we keep it. */
-static bool must_stay(struct dx_job *job)
+/* A job that nobody runs again unless we keep it, or of which that is not
+ * clear. What was never committed is nobody's job. */
+static bool must_stay(struct dx_spool *spool, struct dx_job *job)
 {
-  return dx_job_load(job, NULL) == DX_OK && job->owner != DX_OWNER_CUPS &&
-         !dx_job_is_final(job);
+  enum dx_code code;
+
+  if (strncmp(job->folder, "incoming/", 9) == 0)
+    return false;
+  code = dx_job_load(job, NULL);
+  if (code == DX_E_DAMAGED)
+    set_aside(spool, job);
+  if (code != DX_OK)
+    return code != DX_E_NOT_FOUND;
+  return job->owner != DX_OWNER_CUPS && !dx_job_is_final(job);
 }
 
-/* Old under the lock too, and nobody needs it: it goes. */
+/* It goes if it is old under the lock too, and nobody needs it. The lock may
+ * have been made just now, by us: the folder's own time says nothing here. */
 static void remove_folder(struct dx_spool *spool, const char *folder,
                           int64_t keep_ms)
 {
@@ -710,9 +718,10 @@ static void remove_folder(struct dx_spool *spool, const char *folder,
   (void)snprintf(job->folder, sizeof(job->folder), "%s", folder);
   /* The age first: a lock, however short, would make others believe that
    * somebody works on the job. And again, when nobody else can. */
-  if (open_folder(spool, job, &err) == DX_OK && age_ms(job->dirfd) > keep_ms &&
+  if (open_folder(spool, job, &err) == DX_OK &&
+      age_ms(job->dirfd, "job.json") > keep_ms &&
       lock_job(spool, job, NULL, &err) == DX_OK &&
-      age_ms(job->dirfd) > keep_ms && !must_stay(job)) {
+      age_ms(job->dirfd, "job.json") > keep_ms && !must_stay(spool, job)) {
     dx_log(DX_LOG_DEBUG, "sweeping '%s'", job->folder);
     if (dx_fs_remove_tree(spool->dirfd, job->folder, &err) != DX_OK)
       dx_log(DX_LOG_WARNING, "%s", err.text);
@@ -735,7 +744,7 @@ static void sweep_folder(struct dx_spool *spool, const char *parent,
   dirfd = dx_fs_open_dir_at(spool->dirfd, folder, NULL);
   if (dirfd < 0)
     return;
-  if (age_ms(dirfd) > keep_ms)
+  if (age_ms(dirfd, ".") > keep_ms && age_ms(dirfd, "job.json") > keep_ms)
     remove_folder(spool, folder, keep_ms);
   else
     dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);

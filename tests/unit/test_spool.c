@@ -492,6 +492,37 @@ static void what_the_command_has_to_finish_is_not_swept(void **state)
   assert_int_equal(entries("jobs"), 1);
 }
 
+static void what_the_command_never_committed_is_swept(void **state)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+  struct dx_job *job = receive("D", false);
+
+  (void)state;
+  job->owner = DX_OWNER_COMMAND;
+  assert_int_equal(dx_job_save(job, &err), DX_OK); /* then it was killed */
+  dx_job_free(&job);
+  dx_clock_use(&later);
+  dx_spool_sweep(&spool, 7 * 86400000LL);
+  dx_clock_use(NULL);
+  assert_int_equal(entries("incoming"), 0);
+}
+
+static void a_damaged_job_is_set_aside_not_swept(void **state)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+  struct dx_job *job = commit("D", false);
+
+  (void)state;
+  assert_int_equal(dx_fs_replace(job->dirfd, "job.json", "{", 1, 0600, &err),
+                   DX_OK);
+  dx_job_free(&job);
+  dx_clock_use(&later);
+  dx_spool_sweep(&spool, 7 * 86400000LL);
+  dx_clock_use(NULL);
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("damaged"), 1);
+}
+
 /* ---- names and files in the results folder ---- */
 
 static void no_id_leaves_the_folder_or_meets_another(void **state)
@@ -939,6 +970,8 @@ int main(void)
       IN_SPOOL(the_outcome_names_the_first_trouble),
       IN_SPOOL(bytes_stay_only_where_an_upload_is_unclear),
       IN_SPOOL(the_sweep_takes_old_and_unlocked_folders_only),
+      IN_SPOOL(what_the_command_never_committed_is_swept),
+      IN_SPOOL(a_damaged_job_is_set_aside_not_swept),
       IN_SPOOL(what_was_tried_counts_when_the_job_comes_again),
       IN_SPOOL(what_the_command_has_to_finish_is_not_swept),
       IN_SPOOL(a_killed_writer_leaves_nothing_to_the_next_holder),
