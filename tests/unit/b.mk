@@ -12,5 +12,6 @@ unit_programs += tests/unit/test_poll
 tests_unit_test_poll_SOURCES = tests/unit/test_poll.c
 tests_unit_test_poll_LDADD = $(unit_libs)
 unit_programs += tests/unit/test_engine
-tests_unit_test_engine_SOURCES = tests/unit/test_engine.c
+tests_unit_test_engine_SOURCES = tests/unit/test_engine.c \
+	tests/unit/engine_stage.c
 tests_unit_test_engine_LDADD = $(unit_libs)

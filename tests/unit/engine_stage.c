@@ -1,0 +1,638 @@
+/*
+ * engine_stage.c - the service in memory, the transport and the clocks of
+ * engine_stage.h. It shares no code with lib/ but what reads a header.
+ */
+#include "tests/unit/engine_stage.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/fs.h"
+
+#define API "https://a.example"
+#define STORAGE "https://s.example"
+#define WALL_MS 1700000000000LL
+#define CALLS_AT_ONCE 64
+#define BODY_BYTES 2048
+#define FOUR_WEEKS_MS (28 * STAGE_DAY_MS)
+
+struct stage stage;
+
+/* ---- clocks ---- */
+
+static int64_t boot_ms(void)
+{
+  return stage.now_ms;
+}
+
+static int64_t wall_ms(void)
+{
+  return WALL_MS + stage.now_ms;
+}
+
+static const struct dx_clock turned = {boot_ms, wall_ms};
+
+/* Nobody cuts the power here, and a thousand journals take long to sync. */
+int fsync(int fd)
+{
+  return fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+}
+
+/* ---- the service ---- */
+
+struct source {
+  size_t files;
+  bool landed[STAGE_FILES_MAX];
+  int64_t made_ms;
+  int64_t full_ms; /* the last file came; 0: files are missing */
+  bool fails;
+};
+static struct source sources[STAGE_SOURCES_MAX];
+static size_t source_count;
+static int deaf_puts, failing; /* so many were already */
+
+static int64_t life_ms(void)
+{
+  return 1000 * (stage.url_life_s != 0 ? stage.url_life_s : 900);
+}
+
+static int64_t complete_ms(const struct source *s)
+{
+  return s->full_ms + stage.processing_ms;
+}
+
+static size_t landed_count(const struct source *s)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < s->files; i++)
+    n += s->landed[i];
+  return n;
+}
+
+static void add_url(char *text, size_t number, size_t file)
+{
+  size_t len = strlen(text);
+  time_t now = (time_t)((wall_ms() + stage.clock_off_ms) / 1000);
+  char date[32];
+  struct tm tm;
+
+  assert_non_null(gmtime_r(&now, &tm));
+  (void)strftime(date, sizeof(date), "%Y%m%dT%H%M%SZ", &tm);
+  len += (size_t)snprintf(text + len, BODY_BYTES - len,
+                          "%s{\"url\":\"" STORAGE "/S%zu/%zu",
+                          file > 1 ? "," : "", number, file);
+  if (stage.url_life_s != 0)
+    len +=
+        (size_t)snprintf(text + len, BODY_BYTES - len,
+                         "?X-Amz-Date=%s&X-Amz-Expires=%lld&X-Amz-Signature=x",
+                         date, (long long)stage.url_life_s);
+  (void)snprintf(text + len, BODY_BYTES - len, "\"}");
+}
+
+static int make_source(const char *request, char *body)
+{
+  struct source *s = &sources[source_count++];
+  const char *p = request;
+  size_t i;
+
+  assert_true(source_count <= STAGE_SOURCES_MAX);
+  memset(s, 0, sizeof(*s));
+  s->made_ms = stage.now_ms;
+  for (; (p = strstr(p, "content_type")) != NULL; p++)
+    s->files++;
+  s->fails = failing++ < stage.failing;
+  (void)snprintf(body, BODY_BYTES,
+                 "{\"status\":201,\"results\":{\"id\":\"S%zu\","
+                 "\"upload_urls\":[",
+                 source_count);
+  for (i = 1; i <= s->files; i++)
+    add_url(body, source_count, i);
+  (void)strcat(body, "]}}");
+  return 201;
+}
+
+static int take_file(const struct stage_call *call, char *body)
+{
+  struct source *s = &sources[call->source - 1];
+
+  if (stage.now_ms > s->made_ms + life_ms()) {
+    (void)strcpy(body, "<Code>AccessDenied</Code><Message>Request has expired"
+                       "</Message>");
+    return 403;
+  }
+  if (deaf_puts < stage.deaf_puts) {
+    deaf_puts++;
+    return 200;
+  }
+  s->landed[call->item - 1] = true;
+  if (landed_count(s) == s->files && s->full_ms == 0)
+    s->full_ms = stage.now_ms;
+  return 200;
+}
+
+static int show_source(const struct stage_call *call, char *body)
+{
+  const struct source *s = &sources[call->source - 1];
+  bool over = s->full_ms != 0 && stage.now_ms >= complete_ms(s);
+  bool complete = over && !s->fails;
+  int len;
+  size_t i;
+
+  len = snprintf(body, BODY_BYTES,
+                 "{\"results\":{\"id\":\"S%zu\",\"status\":\"%s\","
+                 "\"expected_file_count\":%zu,\"uploaded_file_count\":%zu,"
+                 "\"case_ids\":%s",
+                 call->source,
+                 complete          ? "complete"
+                 : over            ? "failed"
+                 : s->full_ms != 0 ? "processing"
+                                   : "pending_upload",
+                 s->files, landed_count(s), complete ? "[" : "null}}");
+  for (i = 1; complete && i <= stage.case_count; i++)
+    len += snprintf(body + len, (size_t)(BODY_BYTES - len), "%s\"S%zuC%zu\"",
+                    i > 1 ? "," : "", call->source, i);
+  if (complete)
+    (void)snprintf(body + len, (size_t)(BODY_BYTES - len), "]}}");
+  return 200;
+}
+
+static int show_case(const struct stage_call *call, char *body)
+{
+  const struct source *s = &sources[call->source - 1];
+
+  if (stage.now_ms < complete_ms(s) + stage.case_ms[call->item - 1])
+    return 204;
+  (void)snprintf(body, BODY_BYTES,
+                 "{\"results\":{\"status\":\"complete\",\"id\":\"S%zuC%zu\","
+                 "\"value\":1.50}}\n",
+                 call->source, call->item);
+  return 200;
+}
+
+static int serve(const struct stage_call *call, const char *request, char *body)
+{
+  body[0] = '\0';
+  switch (call->kind) {
+  case DX_CALL_CREATE:
+    return make_source(request, body);
+  case DX_CALL_PUT:
+    return take_file(call, body);
+  case DX_CALL_SOURCE:
+    return show_source(call, body);
+  default:
+    return show_case(call, body);
+  }
+}
+
+int stage_processed(void)
+{
+  size_t i;
+  int n = 0;
+
+  for (i = 0; i < source_count; i++)
+    n += sources[i].full_ms != 0;
+  return n;
+}
+
+/* ---- the transport ---- */
+
+/* A request on its way; the address of one is its name in lib/. */
+struct way {
+  bool used, sent, is_odd;
+  struct dx_http_request request;
+  char *body;    /* of the request */
+  size_t number; /* in stage.calls */
+  int64_t due_ms;
+  struct stage_answer odd;
+};
+static struct way ways[CALLS_AT_ONCE];
+
+/* Fewer than ten calls in any second. */
+static void check_pace(void)
+{
+  size_t i;
+  int n = 0;
+
+  for (i = stage.call_count; i-- > 0;) {
+    const struct stage_call *call = &stage.calls[i];
+
+    if (call->began_ms < stage.now_ms - 1000)
+      break;
+    n += call->kind != DX_CALL_PUT;
+  }
+  if (n > 9)
+    fail_msg("%d calls within a second", n);
+}
+
+static void read_url(const struct dx_http_request *r, struct stage_call *call)
+{
+  if (sscanf(r->url, STORAGE "/S%zu/%zu", &call->source, &call->item) == 2)
+    call->kind = DX_CALL_PUT;
+  else if (sscanf(r->url, API "/v1/patient_case/S%zuC%zu/extract",
+                  &call->source, &call->item) == 2)
+    call->kind = DX_CALL_EXTRACT;
+  else if (sscanf(r->url, API "/v1/source/S%zu", &call->source) == 1)
+    call->kind = DX_CALL_SOURCE;
+  else if (strcmp(r->url, API "/v1/source") == 0)
+    call->kind = DX_CALL_CREATE;
+  else
+    fail_msg("nobody may call %s", r->url);
+  assert_true(call->source <= source_count);
+}
+
+/* Only the storage must not see the token. */
+static void check_bearer(const struct dx_http_request *r,
+                         const struct stage_call *call)
+{
+  if (call->kind == DX_CALL_PUT) {
+    assert_string_equal(r->method, "PUT");
+    assert_null(r->bearer);
+    return;
+  }
+  assert_string_equal(r->method, call->kind == DX_CALL_CREATE ? "POST" : "GET");
+  assert_non_null(r->bearer);
+  (void)snprintf(stage.bearer, sizeof(stage.bearer), "%s", r->bearer);
+}
+
+static enum dx_code fake_start(struct dx_http *http,
+                               const struct dx_http_request *r,
+                               struct dx_http_call **ret, struct dx_err *err)
+{
+  struct stage_call *call = &stage.calls[stage.call_count];
+  struct way *way = ways;
+
+  (void)http;
+  (void)err;
+  while (way->used)
+    way++;
+  assert_true(way < ways + CALLS_AT_ONCE);
+  assert_true(stage.call_count < STAGE_CALLS_MAX);
+  memset(way, 0, sizeof(*way));
+  memset(call, 0, sizeof(*call));
+  read_url(r, call);
+  check_bearer(r, call);
+  call->nth = ++stage.count[call->kind];
+  call->began_ms = stage.now_ms;
+  way->used = true;
+  way->request = *r;
+  way->body = r->body != NULL ? strndup(r->body, r->body_len) : NULL;
+  way->number = stage.call_count++;
+  way->is_odd = stage.odd != NULL && stage.odd(call, &way->odd);
+  way->due_ms = stage.now_ms;
+  check_pace();
+  *ret = (struct dx_http_call *)(void *)way;
+  return DX_OK;
+}
+
+static void fake_cancel(struct dx_http *http, struct dx_http_call *call)
+{
+  struct way *way = (struct way *)(void *)call;
+
+  (void)http;
+  stage.calls[way->number].ended_ms = stage.now_ms;
+  free(way->body);
+  way->used = false;
+}
+
+static void fill(const struct way *way, char *body, struct dx_http_answer *a)
+{
+  const struct stage_answer *odd = &way->odd;
+  const struct stage_call *call = &stage.calls[way->number];
+
+  memset(a, 0, sizeof(*a));
+  a->date_ms = wall_ms() + stage.clock_off_ms;
+  a->retry_after_ms = -1;
+  a->sent_bytes = way->request.body_bytes;
+  a->was_sent = way->sent;
+  if (way->is_odd && odd->sent_bytes > a->sent_bytes)
+    a->sent_bytes = odd->sent_bytes;
+  if (!way->is_odd || odd->landed)
+    a->status = serve(call, way->body, body);
+  if (way->is_odd && odd->status != 0)
+    a->status = odd->status;
+  if (way->is_odd && odd->body != NULL)
+    (void)snprintf(body, BODY_BYTES, "%s", odd->body);
+  if (way->is_odd && odd->retry_after != NULL)
+    a->retry_after_ms = dx_retry_after_ms(odd->retry_after, a->date_ms);
+  if (way->is_odd && odd->code != DX_OK) {
+    a->code = dx_fail(&a->err, odd->code, 0, "trouble on the way");
+    a->status = 0;
+    a->date_ms = -1;
+    a->sent_bytes = way->sent ? a->sent_bytes : 0;
+    body[0] = '\0';
+  }
+}
+
+static void finish(struct way *way, struct dx_http_answer *a, char *body)
+{
+  struct dx_http_request r = way->request;
+  struct stage_call *call = &stage.calls[way->number];
+
+  if (a->status == 200 && r.sink_fd >= 0) {
+    assert_int_equal(write(r.sink_fd, body, strlen(body)),
+                     (ssize_t)strlen(body));
+    body[0] = '\0';
+  }
+  a->body = body;
+  a->body_len = strlen(body);
+  call->status = a->status;
+  call->ended_ms = stage.now_ms;
+  free(way->body);
+  way->used = false;
+  r.done(r.ctx, a);
+}
+
+/* The connection stands: may the request go out? */
+static void try_to_send(struct way *way)
+{
+  int64_t hold;
+  char body[BODY_BYTES] = "";
+  struct dx_http_answer a;
+
+  if (way->is_odd && way->odd.not_sent) { /* there was no connection */
+    fill(way, body, &a);
+    finish(way, &a, body);
+    return;
+  }
+  hold = way->request.ready != NULL ? way->request.ready(way->request.ctx) : 0;
+  if (hold > 0) {
+    way->due_ms = stage.now_ms + hold;
+  } else if (hold == 0) {
+    way->sent = true;
+    stage.calls[way->number].began_ms = stage.now_ms;
+    way->due_ms = stage.now_ms + stage.latency_ms;
+  } else {
+    memset(&a, 0, sizeof(a));
+    a.code = dx_fail(&a.err, DX_E_NOT_YET, 0, "given up");
+    a.date_ms = a.retry_after_ms = -1;
+    finish(way, &a, body);
+  }
+}
+
+static void move_on(struct way *way)
+{
+  char body[BODY_BYTES] = "";
+  struct dx_http_answer a;
+
+  if (!way->sent) {
+    try_to_send(way);
+    return;
+  }
+  fill(way, body, &a);
+  finish(way, &a, body);
+}
+
+static enum dx_code fake_run(struct dx_http *http, int64_t timeout_ms,
+                             const int *wake, size_t wake_count,
+                             struct dx_err *err)
+{
+  struct way *first = NULL;
+  size_t i;
+
+  (void)http;
+  (void)wake;
+  (void)wake_count;
+  (void)err;
+  for (i = 0; i < CALLS_AT_ONCE; i++)
+    if (ways[i].used && (first == NULL || ways[i].due_ms < first->due_ms))
+      first = &ways[i];
+  if (first == NULL || first->due_ms > stage.now_ms + timeout_ms) {
+    stage.now_ms += timeout_ms > 0 ? timeout_ms : 1;
+    return DX_OK;
+  }
+  if (first->due_ms > stage.now_ms)
+    stage.now_ms = first->due_ms;
+  move_on(first);
+  return DX_OK;
+}
+
+static const struct dx_http_ops fake_ops = {fake_start, fake_cancel, fake_run,
+                                            NULL};
+static struct dx_http http = {&fake_ops};
+
+/* ---- setting it up ---- */
+
+static struct dx_err err;
+static struct dx_config config = {.services = &stage.service,
+                                  .service_count = 1};
+
+static void set_service(void)
+{
+  static char name[] = "default", base[] = API, host[] = "a.example";
+
+  stage.service = (struct dx_service){.name = name,
+                                      .base_url = base,
+                                      .host = host,
+                                      .port = 443,
+                                      .token = DX_TOKEN_FILE,
+                                      .token_file = stage.token_path,
+                                      .api_rate = 8,
+                                      .processing_limit_ms = 1800000,
+                                      .results_dir = stage.results};
+}
+
+int stage_open(void **state)
+{
+  (void)state;
+  memset(&stage, 0, sizeof(stage));
+  memset(ways, 0, sizeof(ways));
+  source_count = 0;
+  deaf_puts = failing = 0;
+  stage.now_ms = STAGE_BEGIN_MS;
+  stage.latency_ms = 20;
+  stage.case_count = 1;
+  dx_clock_use(&turned);
+  (void)strcpy(stage.dir, "/tmp/dx-stage-XXXXXX");
+  if (mkdtemp(stage.dir) == NULL)
+    return -1;
+  (void)snprintf(stage.results, sizeof(stage.results), "%s/results", stage.dir);
+  (void)snprintf(stage.token_path, sizeof(stage.token_path), "%s/token",
+                 stage.dir);
+  set_service();
+  if (mkdir(stage.results, 0700) < 0 ||
+      dx_spool_open(stage.dir, &stage.spool, &err) != DX_OK)
+    return -1;
+  return dx_fs_replace(stage.spool.dirfd, "token", "TOKEN\n", 6, 0600, &err) ==
+                 DX_OK
+             ? 0
+             : -1;
+}
+
+int stage_close(void **state)
+{
+  (void)state;
+  dx_engine_free(&stage.engine);
+  while (stage.job_count > 0)
+    dx_job_free(&stage.jobs[--stage.job_count]);
+  dx_clock_use(NULL);
+  if (stage.dir[0] == '\0')
+    return 0;
+  dx_spool_close(&stage.spool);
+  if (dx_fs_remove_tree(AT_FDCWD, stage.dir, &err) != DX_OK)
+    return -1;
+  stage.dir[0] = '\0';
+  return 0;
+}
+
+static void add_document(struct dx_job *job, size_t i, bool together)
+{
+  struct dx_entry *e = &job->documents[i].entry;
+  int fd = dx_spool_create_document(job, i, &err);
+
+  job->documents[i].is_here = true;
+  (void)strcpy(e->type, "application/pdf");
+  (void)strcpy(e->origin, "application/pdf");
+  (void)strcpy(e->name, "chart.pdf");
+  e->pages = 1;
+  e->length = 3;
+  e->together = together;
+  (void)dx_sha256_of("PDF", 3, e->sha256);
+  assert_int_equal(write(fd, "PDF", 3), 3);
+  (void)close(fd);
+}
+
+struct dx_job *stage_job(size_t documents, bool together)
+{
+  struct dx_job *job = NULL;
+  size_t i;
+
+  assert_true(stage.job_count < STAGE_JOBS_MAX);
+  assert_int_equal(dx_spool_receive(&stage.spool, &job, &err), DX_OK);
+  job->documents = calloc(documents, sizeof(*job->documents));
+  assert_non_null(job->documents);
+  job->document_count = documents;
+  for (i = 0; i < documents; i++)
+    add_document(job, i, together);
+  job->service = strdup("default");
+  job->base_url = strdup(API);
+  (void)snprintf(job->key, sizeof(job->key), "%032d", stage.job_count + 1);
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  assert_int_equal(dx_spool_commit(&stage.spool, job, &err), DX_OK);
+  stage.jobs[stage.job_count++] = job;
+  return job;
+}
+
+static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+{
+  (void)ctx;
+  (void)job;
+  stage.notes[note->kind]++;
+  if (note->text[0] != '\0')
+    (void)snprintf(stage.note_text, sizeof(stage.note_text), "%s", note->text);
+}
+
+static void on_end(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+  stage.ended++;
+}
+
+void stage_begin(void)
+{
+  const struct dx_observer observer = {on_note, on_end, NULL};
+  int i;
+
+  dx_engine_free(&stage.engine);
+  stage.ended = 0;
+  stage.engine = dx_engine_new(&config, &stage.spool, &http, &observer);
+  assert_non_null(stage.engine);
+  for (i = 0; i < stage.job_count; i++)
+    assert_int_equal(dx_engine_add(stage.engine, stage.jobs[i], &err), DX_OK);
+}
+
+void stage_restart(void)
+{
+  enum dx_owner owner;
+  pid_t holder;
+  int i;
+
+  dx_engine_free(&stage.engine);
+  for (i = 0; i < stage.job_count; i++) {
+    char key[DX_KEY_BYTES];
+
+    memcpy(key, stage.jobs[i]->key, sizeof(key));
+    dx_job_free(&stage.jobs[i]);
+    assert_int_equal(
+        dx_spool_take(&stage.spool, key, &stage.jobs[i], &holder, &owner, &err),
+        DX_OK);
+  }
+  stage_begin();
+}
+
+void stage_drive(int64_t until_ms)
+{
+  int turns;
+
+  if (stage.engine == NULL)
+    stage_begin();
+  for (turns = 0; stage.ended < stage.job_count && stage.now_ms < until_ms;
+       turns++) {
+    int64_t most = until_ms - stage.now_ms;
+
+    assert_true(turns < 1000000);
+    assert_int_equal(
+        dx_engine_run(stage.engine, most < 60000 ? most : 60000, NULL, 0, &err),
+        DX_OK);
+  }
+}
+
+void stage_drive_to_end(void)
+{
+  stage_drive(stage.now_ms + FOUR_WEEKS_MS);
+  assert_int_equal(stage.ended, stage.job_count);
+}
+
+/* ---- looking at it ---- */
+
+const struct stage_call *stage_nth(enum dx_call_kind kind, int nth)
+{
+  size_t i;
+
+  for (i = 0; i < stage.call_count; i++)
+    if (stage.calls[i].kind == kind && stage.calls[i].nth == nth)
+      return &stage.calls[i];
+  return NULL;
+}
+
+int stage_calls_between(int64_t from_ms, int64_t to_ms)
+{
+  size_t i;
+  int n = 0;
+
+  for (i = 0; i < stage.call_count; i++)
+    n += stage.calls[i].began_ms >= from_ms && stage.calls[i].began_ms < to_ms;
+  return n;
+}
+
+bool stage_result_holds(const char *name, const char *text)
+{
+  struct dx_buf content = {0};
+  int fd = open(stage.results, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool holds = dx_fs_read(fd, name, 100000, &content, NULL) == DX_OK &&
+               strstr(dx_buf_text(&content), text) != NULL;
+
+  dx_buf_release(&content);
+  (void)close(fd);
+  return holds;
+}
+
+int stage_result_count(void)
+{
+  DIR *dir = opendir(stage.results);
+  const struct dirent *entry;
+  int n = 0;
+
+  assert_non_null(dir);
+  while ((entry = readdir(dir)) != NULL)
+    n += entry->d_name[0] != '.';
+  (void)closedir(dir);
+  return n;
+}
