@@ -541,16 +541,24 @@ static void put_progress(void *arg, int64_t sent)
   ctx->engine->observer.note(ctx->engine->observer.ctx, job, &n);
 }
 
+/* The storage took it, whether or not its answer came. */
+static void put_landed(struct call_ctx *ctx)
+{
+  struct dx_submission *sub = ctx->sub;
+
+  if (sub->run.put_tries > 0)
+    note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
+  dx_job_set_message(sub->job, "");
+  sub->run.put_tries = 0;
+}
+
 static void put_succeeded(struct call_ctx *ctx)
 {
   struct dx_submission *sub = ctx->sub;
 
   sub->files[sub->run.current].put = DX_PUT_DONE;
   sub->job->dirty = true;
-  if (sub->run.tries > 0)
-    note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
-  dx_job_set_message(sub->job, "");
-  sub->run.tries = 0;
+  put_landed(ctx);
   sub->run.soft_tries = 0;
   sub->run.due_ms = 0;
   put_progress(ctx, 0);
@@ -588,9 +596,9 @@ static void put_failed(struct call_ctx *ctx, const struct dx_err *err,
   int64_t wait;
 
   if (answer->sent_bytes > DX_PUT_PROGRESS_BYTES)
-    sub->run.tries = 0;
-  sub->run.tries++;
-  wait = longer(answer->retry_after_ms, backoff_ms(sub->run.tries));
+    sub->run.put_tries = 0;
+  sub->run.put_tries++;
+  wait = longer(answer->retry_after_ms, backoff_ms(sub->run.put_tries));
   if (sub->run.soft_tries > 0)
     wait = longer(wait, DX_REFUSED_PUT_GAP_MS);
   wait_for(sub, wait);
@@ -841,10 +849,12 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
     seen_pending(ctx, source, retry_after_ms);
     break;
   case DX_SOURCE_PROCESSING:
+    put_landed(ctx);
     apply(sub, DX_EV_SEEN_PROCESSING);
     poll_later(ctx, retry_after_ms);
     break;
   case DX_SOURCE_COMPLETE:
+    put_landed(ctx);
     seen_complete(ctx, source);
     break;
   case DX_SOURCE_FAILED:

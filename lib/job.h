@@ -117,6 +117,7 @@ struct dx_submission {
     int64_t due_ms;        /* boot time; nothing happens before */
     int64_t waiting_since; /* boot time a slot is waited for; 0: not */
     int tries;             /* failed ones in a row */
+    int put_tries;         /* the same of PUTs: a GET between says nothing */
     int soft_tries;        /* towards a refusal of the storage */
     int64_t put_tried_ms;  /* when the last of them counted */
     bool ask_first;        /* a PUT may have landed: GET the source */

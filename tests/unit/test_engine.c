@@ -50,6 +50,30 @@ static void an_extracted_job_asks_nothing_more(void **state)
   assert_int_equal(access(name, F_OK), -1);
 }
 
+static bool first_put_is_lost(const struct stage_call *call,
+                              struct stage_answer *ret)
+{
+  ret->code = DX_E_NET;
+  ret->landed = true;
+  return call->kind == DX_CALL_PUT && call->nth == 1;
+}
+
+/* The queue shows what is wrong; it must not go on when all is well again. */
+static void a_complaint_about_the_storage_is_taken_back(void **state)
+{
+  struct dx_job *job = stage_job(1, false);
+
+  (void)state;
+  stage.odd = first_put_is_lost;
+  stage.processing_ms = 60000;
+  stage_drive(stage.now_ms + 30000);
+  assert_int_equal(stage.notes[DX_NOTE_DOWN], 1);
+  assert_int_equal(stage.notes[DX_NOTE_UP], 1);
+  assert_string_equal(job->message, "");
+  stage_drive_to_end();
+  assert_int_equal(stage.count[DX_CALL_PUT], 1);
+}
+
 int main(void)
 {
 #define ON_STAGE(test) \
@@ -57,6 +81,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       ON_STAGE(a_document_goes_the_whole_way_once),
       ON_STAGE(an_extracted_job_asks_nothing_more),
+      ON_STAGE(a_complaint_about_the_storage_is_taken_back),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
