@@ -55,7 +55,7 @@ static const struct row rows[] = {
   {204, 204, V(    TRANSIENT,    ASK,          NOT_YET,   NOT_YET,   DONE)},
   {203, 299, V(    TRANSIENT,    ASK,          NOT_YET,   TRANSIENT, TRANSIENT)},
   {300, 399, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
-  {400, 400, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
+  {400, 400, V(    REFUSED,      UNTIL_EXPIRY, REFUSED,   REFUSED,   REFUSED)},
   {401, 401, V(    TOKEN,        THEN_EXPIRED, TOKEN,     TOKEN,     TOKEN)},
   {403, 403, V(    TOKEN,        THEN_EXPIRED, TOKEN,     TOKEN,     TOKEN)},
   {404, 404, V(    CONFIG,       THEN_EXPIRED, GONE,      GONE,      CONFIG)},
