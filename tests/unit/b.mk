@@ -15,3 +15,7 @@ unit_programs += tests/unit/test_engine
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c \
 	tests/unit/engine_stage.c
 tests_unit_test_engine_LDADD = $(unit_libs)
+unit_programs += tests/unit/test_rows
+tests_unit_test_rows_SOURCES = tests/unit/test_rows.c \
+	tests/unit/engine_stage.c
+tests_unit_test_rows_LDADD = $(unit_libs)

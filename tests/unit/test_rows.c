@@ -1,0 +1,368 @@
+/*
+ * test_rows.c - the status table of the policy, row by row, as a service
+ * would see it: the odd answer so many times, then the good one; how many
+ * calls that makes, how long each wait is, and how the print job ends.
+ */
+#include "tests/unit/engine_stage.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EVER INT_MAX
+#define SLACK_MS 300 /* the pace, and turns of the engine */
+
+/* What the next call waits for, after the odd one. */
+enum wait {
+  NO_WAIT,  /* none follows, or a test of its own says when */
+  AT_ONCE,  /* the pace alone */
+  BACKOFF,  /* U(.5,1) * min(60 s, 2^n s); from the 5th in a row more */
+  UPLOAD,   /* the same of a PUT: another host, never counts as down */
+  REFUSING, /* a PUT: at least 10 s, and the backoff */
+  SHARED,   /* the pause of a 429: the backoff */
+  TOKEN,    /* 5 s, then 25 s */
+  SCHEDULE  /* the next poll */
+};
+
+enum landing { LOST, LANDED, UNSENT };
+
+struct row {
+  enum dx_call_kind call;
+  const char *statuses; /* one after the other; "": the code below */
+  enum dx_code code;
+  enum landing landing;
+  const char *body; /* NULL: the good one */
+  const char *retry_after;
+  int64_t retry_ms;
+  int times;
+  enum wait wait;
+  enum dx_code end;
+  int calls[DX_CALL_HELLO]; /* POST, PUT, GET source, GET extract */
+};
+
+#define POST DX_CALL_CREATE
+#define PUT DX_CALL_PUT
+#define SOURCE DX_CALL_SOURCE
+#define EXTRACT DX_CALL_EXTRACT
+
+#define NOT_HERE "404 410"
+#define MISFITS "405 406 411 414 431 501 505"
+#define REDIRECTS "300 301 302 303 304 305 307 308"
+#define SERVER "500 502 503 504 507 508 520 599"
+#define NO_URLS "{\"results\":{\"id\":\"S1\"}}"
+#define TWO_URLS                                                          \
+  "{\"results\":{\"id\":\"S1\",\"upload_urls\":[{\"url\":\"https://s/\"}" \
+  ",{\"url\":\"https://s/\"}]}}"
+#define WRONG_TYPES "{\"results\":{\"id\":1,\"status\":2,\"upload_urls\":3}}"
+#define OTHER_WORD "{\"results\":{\"id\":\"S1\",\"status\":\"queued\"}}"
+#define NO_CASES                                                \
+  "{\"results\":{\"id\":\"S1\",\"status\":\"complete\",\"case_" \
+  "ids\":null}}"
+#define HALF "{\"results\":{\"status\":\"comp"
+#define EXPIRED "<Error><Code>AccessDenied</Code>Request has expired</Error>"
+
+/* clang-format off */
+#define ST(statuses) statuses, DX_OK, LOST, "", NULL, 0
+#define OK_AS(statuses) statuses, DX_OK, LANDED, NULL, NULL, 0
+#define SAYS(statuses, body) statuses, DX_OK, LOST, body, NULL, 0
+#define AFTER(statuses, seconds) \
+  statuses, DX_OK, LOST, "", #seconds, (seconds) * 1000
+#define ERR(code, landing) "", DX_##code, landing, NULL, NULL, 0
+
+static const struct row rows[] = {
+  /* call    answer                       times wait      end         calls */
+  /* S */
+  {POST,    OK_AS("200 201 202"),            1, AT_ONCE,  DX_OK, {1, 1, 1, 1}},
+  {PUT,     OK_AS("200"),                    1, NO_WAIT,  DX_OK, {1, 1, 1, 1}},
+  {SOURCE,  OK_AS("200"),                    1, AT_ONCE,  DX_OK, {1, 1, 1, 1}},
+  {EXTRACT, OK_AS("200"),                    1, NO_WAIT,  DX_OK, {1, 1, 1, 1}},
+
+  /* 200 201 202 without an id or with another number of URLs, not JSON */
+  {POST,    SAYS("200 201 202", "{}"),       3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {POST,    SAYS("200 201 202", NO_URLS),    3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {POST,    SAYS("201", TWO_URLS),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {POST,    SAYS("201", WRONG_TYPES),        3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {POST,    SAYS("201", "<html>"),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {SOURCE,  SAYS("200", "<html>"),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {SOURCE,  SAYS("200", WRONG_TYPES),       12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {SOURCE,  SAYS("200", NO_CASES),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, SAYS("200", "<html>"),          12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {EXTRACT, SAYS("200", HALF),              12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {EXTRACT, SAYS("200", ""),                12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {EXTRACT, SAYS("200", OTHER_WORD),        12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  /* over the size limit */
+  {POST,    ERR(E_ANSWER, LANDED),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {SOURCE,  ERR(E_ANSWER, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ERR(E_ANSWER, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  /* a status word that nobody knows */
+  {SOURCE,  SAYS("200", OTHER_WORD),         9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
+
+  /* 201 202 204 */
+  {POST,    ST("204"),                      12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
+  {PUT,     OK_AS("201 202 204"),            1, UPLOAD,   DX_OK, {1, 1, 1, 1}},
+  {PUT,     ST("201 202 204"),               5, UPLOAD,   DX_OK, {1, 6, 6, 1}},
+  {SOURCE,  ST("201 202 204"),               9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
+  {EXTRACT, ST("202 204"),                   9, SCHEDULE, DX_OK, {1, 1, 1, 10}},
+
+  /* 3xx: never followed */
+  {POST,    ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 0, 0, 0}},
+  {PUT,     ST(REDIRECTS),                   5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 0}},
+  {EXTRACT, ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 1}},
+
+  /* 400 */
+  {POST,    ST("400"),      EVER, NO_WAIT,  DX_E_REFUSED,  {1, 0, 0, 0}},
+  {PUT,     ST("400"),                       5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("400"),      EVER, NO_WAIT,  DX_E_REFUSED,  {1, 1, 1, 0}},
+  {EXTRACT, ST("400"),      EVER, NO_WAIT,  DX_E_REFUSED,  {1, 1, 1, 1}},
+
+  /* 401 403 */
+  {POST,    ST("401 403"),                   2, TOKEN,    DX_OK, {3, 1, 1, 1}},
+  {POST,    ST("401 403"),  EVER, TOKEN,    DX_E_TOKEN,    {3, 0, 0, 0}},
+  {PUT,     ST("401 403"),                   2, REFUSING, DX_OK, {1, 3, 1, 1}},
+  {SOURCE,  ST("401 403"),                   2, TOKEN,    DX_OK, {1, 1, 3, 1}},
+  {SOURCE,  ST("401 403"),  EVER, TOKEN,    DX_E_TOKEN,    {1, 1, 3, 0}},
+  {EXTRACT, ST("401 403"),                   2, TOKEN,    DX_OK, {1, 1, 1, 3}},
+  {EXTRACT, ST("401 403"),  EVER, TOKEN,    DX_E_TOKEN,    {1, 1, 1, 3}},
+
+  /* 404 410 */
+  {POST,    ST(NOT_HERE),   EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 0, 0, 0}},
+  {PUT,     ST(NOT_HERE),                    2, REFUSING, DX_OK, {1, 3, 1, 1}},
+  {SOURCE,  ST(NOT_HERE),                    3, BACKOFF,  DX_OK, {1, 1, 4, 1}},
+  {EXTRACT, ST(NOT_HERE),                    5, SCHEDULE, DX_OK, {1, 1, 1, 6}},
+
+  /* 405 406 411 414 431 501 505 */
+  {POST,    ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 0, 0, 0}},
+  {PUT,     ST(MISFITS),                     5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 0}},
+  {EXTRACT, ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 1}},
+
+  /* 408 425 */
+  {POST,    ST("408 425"),                  12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
+  {PUT,     ST("408 425"),                   5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("408 425"),                  12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ST("408 425"),                  12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+
+  /* 409 423 */
+  {POST,    ST("409 423"),                   2, BACKOFF,  DX_OK, {3, 1, 1, 1}},
+  {POST,    ST("409 423"),  EVER, BACKOFF,  DX_E_REFUSED,  {3, 0, 0, 0}},
+  {PUT,     ST("409 423"),                   5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("409 423"),                   9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
+  {EXTRACT, ST("409 423"),                   9, SCHEDULE, DX_OK, {1, 1, 1, 10}},
+
+  /* 413 415 422 */
+  {POST,    ST("413 415 422"), EVER, NO_WAIT, DX_E_REFUSED, {1, 0, 0, 0}},
+  {PUT,     ST("413 415 422"),               2, REFUSING, DX_OK, {1, 3, 1, 1}},
+  {PUT,     ST("413 415 422"), EVER, REFUSING, DX_E_REFUSED, {1, 3, 0, 0}},
+  {SOURCE,  ST("413 415 422"), EVER, NO_WAIT, DX_E_REFUSED, {1, 1, 1, 0}},
+  {EXTRACT, ST("413 415 422"), EVER, NO_WAIT, DX_E_REFUSED, {1, 1, 1, 1}},
+
+  /* 429 */
+  {POST,    ST("429"),                      12, SHARED,   DX_OK, {13, 1, 1, 1}},
+  {PUT,     ST("429"),                       5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("429"),                      12, SHARED,   DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ST("429"),                      12, SHARED,   DX_OK, {1, 1, 1, 13}},
+  {POST,    AFTER("429 503", 90),            5, SHARED,   DX_OK, {6, 1, 1, 1}},
+  {PUT,     AFTER("429 503", 90),            5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  AFTER("429 503", 90),            5, SHARED,   DX_OK, {1, 1, 6, 1}},
+  {EXTRACT, AFTER("429 503", 90),            5, SHARED,   DX_OK, {1, 1, 1, 6}},
+
+  /* 5xx; a Retry-After is kept to by whoever gets it */
+  {POST,    ST(SERVER),                     12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
+  {PUT,     ST(SERVER),                      5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  ST(SERVER),                     12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ST(SERVER),                     12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {POST,    AFTER("500 502", 90),            3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {SOURCE,  AFTER("500 408", 90),            3, BACKOFF,  DX_OK, {1, 1, 4, 1}},
+  {EXTRACT, AFTER("500 425", 90),            3, BACKOFF,  DX_OK, {1, 1, 1, 4}},
+  {EXTRACT, AFTER("204 202", 90),            3, SCHEDULE, DX_OK, {1, 1, 1, 4}},
+  {SOURCE,  AFTER("204", 90),                3, SCHEDULE, DX_OK, {1, 1, 4, 1}},
+
+  /* DNS, refused, unreachable: nothing has left; timeout, reset, short body:
+   * it may have arrived */
+  {POST,    ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
+  {PUT,     ERR(E_NET, UNSENT),              5, UPLOAD,   DX_OK, {1, 6, 6, 1}},
+  {SOURCE,  ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {POST,    ERR(E_NET, LANDED),              3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {PUT,     ERR(E_NET, LOST),                5, UPLOAD,   DX_OK, {1, 6, 6, 1}},
+  {PUT,     ERR(E_NET, LANDED),              5, UPLOAD,   DX_OK, {1, 1, 1, 1}},
+  {SOURCE,  ERR(E_NET, LANDED),             12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ERR(E_NET, LANDED),             12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+
+  /* certificate not trusted or wrong name; no TLS 1.2 */
+  {POST,    ERR(E_CERT, UNSENT),     EVER, NO_WAIT, DX_E_CERT, {1, 0, 0, 0}},
+  {PUT,     ERR(E_CERT, UNSENT),     EVER, NO_WAIT, DX_E_CERT, {1, 1, 0, 0}},
+  {SOURCE,  ERR(E_CERT, UNSENT),     EVER, NO_WAIT, DX_E_CERT, {1, 1, 1, 0}},
+  {EXTRACT, ERR(E_CERT, UNSENT),     EVER, NO_WAIT, DX_E_CERT, {1, 1, 1, 1}},
+  {POST,    ERR(E_PROTOCOL, UNSENT), EVER, NO_WAIT, DX_E_PROTOCOL, {1}},
+};
+/* clang-format on */
+
+/* ---- one row ---- */
+
+static const struct row *row; /* of the service's script */
+static int status;
+
+static bool by_row(const struct stage_call *call, struct stage_answer *ret)
+{
+  if (call->kind != row->call || call->nth > row->times)
+    return false;
+  ret->status = status;
+  ret->code = row->code;
+  ret->body = row->body;
+  ret->retry_after = row->retry_after;
+  ret->landed = row->landing == LANDED;
+  ret->not_sent = row->landing == UNSENT;
+  return true;
+}
+
+static int64_t most_backoff_ms(int nth)
+{
+  return nth < 6 ? 1000LL << nth : 60000;
+}
+
+/* All processes keep still for 5 s after the 5th in a row, doubling. */
+static int64_t down_ms(int nth)
+{
+  if (nth < 5)
+    return 0;
+  return nth < 11 ? 5000LL << (nth - 5) : 300000;
+}
+
+/* The least and the most after the nth odd answer. */
+static void bounds(int nth, int64_t *ret_least, int64_t *ret_most)
+{
+  int64_t least = 0, most = 0;
+
+  switch (row->wait) {
+  case BACKOFF:
+  case UPLOAD:
+  case REFUSING:
+  case SHARED:
+    most = most_backoff_ms(nth);
+    least = most / 2;
+    break;
+  case TOKEN:
+    least = most = nth == 1 ? 5000 : 25000;
+    break;
+  case SCHEDULE: /* 2 s, growing by 1.25 up to 15 s, 10 % more or less */
+    least = 1800;
+    most = 16500;
+    break;
+  default:
+    break;
+  }
+  if (row->wait == BACKOFF && down_ms(nth) > least)
+    least = down_ms(nth);
+  if (row->wait == REFUSING && least < 10000)
+    least = 10000;
+  if (row->retry_ms > least)
+    least = row->retry_ms;
+  *ret_least = least;
+  *ret_most = (least > most ? least : most) + SLACK_MS;
+}
+
+static int wrong; /* things, in all rows */
+
+static void complain(const char *what, long long is, long long least,
+                     long long most)
+{
+  static const char *const calls[] = {"POST source", "PUT", "GET source",
+                                      "GET extract"};
+
+  print_error("%s answered %d (%s)%s%s, %d times: %s %lld, not %lld to %lld\n",
+              calls[row->call], status, dx_code_name(row->code),
+              row->body != NULL && row->body[0] != '\0' ? " with " : "",
+              row->body != NULL ? row->body : "", row->times, what, is, least,
+              most);
+  wrong++;
+}
+
+static void check_waits(void)
+{
+  size_t i;
+
+  for (i = 0; row->wait != NO_WAIT && i + 1 < stage.call_count; i++) {
+    const struct stage_call *call = &stage.calls[i];
+    int64_t least, most, is = call[1].began_ms - call->ended_ms;
+
+    if (call->kind != row->call || call->nth > row->times)
+      continue;
+    bounds(call->nth, &least, &most);
+    if (is < least || is > most)
+      complain("wait", is, least, most);
+  }
+}
+
+static void check_results(enum dx_code outcome)
+{
+  int results = stage_result_count();
+  const char *manifest = stage.count[POST] > 1 ? NULL : "S1.job.json";
+
+  if (outcome == DX_OK) {
+    if (results != 2)
+      complain("files", results, 2, 2);
+    if (manifest != NULL && !stage_result_holds(manifest, "\"extracted\""))
+      complain("manifest", 0, 1, 1);
+  }
+  /* Whatever happens: no document is extracted twice. */
+  if (stage_processed() > 1)
+    complain("sources processed", stage_processed(), 0, 1);
+}
+
+static void try_row(void)
+{
+  struct dx_job *job;
+  struct dx_err err;
+  enum dx_code outcome;
+  int i;
+
+  assert_int_equal(stage_open(NULL), 0);
+  stage.odd = by_row;
+  job = stage_job(1, false);
+  stage_drive_to_end();
+  outcome = dx_job_outcome(job, &err);
+  if (outcome != row->end) {
+    complain("end", outcome, row->end, row->end);
+    print_error("  (%s)\n", err.text);
+  }
+  for (i = 0; i < DX_CALL_HELLO; i++)
+    if (stage.count[i] != row->calls[i])
+      complain("calls", 10000 * (i + 1) + stage.count[i],
+               10000 * (i + 1) + row->calls[i],
+               10000 * (i + 1) + row->calls[i]);
+  check_waits();
+  check_results(outcome);
+  assert_int_equal(stage_close(NULL), 0);
+}
+
+static void every_row_is_kept(void **state)
+{
+  size_t i;
+
+  (void)state;
+  wrong = 0;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    const char *p = rows[i].statuses;
+    char *end;
+
+    row = &rows[i];
+    do {
+      status = (int)strtol(p, &end, 10);
+      p = end;
+      try_row();
+    } while (*p != '\0');
+  }
+  assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+#define ROW(test) cmocka_unit_test_teardown(test, stage_close)
+  const struct CMUnitTest tests[] = {
+      ROW(every_row_is_kept),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
