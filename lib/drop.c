@@ -147,6 +147,13 @@ void dx_drop_sweep(const char *path)
   (void)close(dirfd);
 }
 
+/* The copy in the job folder is gone, not the folder it shall go to. */
+static bool is_lost(const struct dx_job *job, const char *stored)
+{
+  return faccessat(job->dirfd, stored, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+         errno == ENOENT;
+}
+
 enum dx_code dx_drop_result(const struct dx_submission *sub, size_t index,
                             const char *results_dir, struct dx_err *err)
 {
@@ -165,6 +172,8 @@ enum dx_code dx_drop_result(const struct dx_submission *sub, size_t index,
   }
   dx_result_file(sub, index, stored);
   code = dx_fs_copy(sub->job->dirfd, stored, dirfd, name, 0640, c->sha256, err);
+  if (code == DX_E_NOT_FOUND && is_lost(sub->job, stored))
+    code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is no longer there", stored);
   (void)close(dirfd);
   free(name);
   return code;

@@ -6,7 +6,7 @@
  * dropped again under the same name (design.md, "The DROP", "ResultsDir").
  *
  * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
- * is not what the journal says.
+ * is not what the journal says, or no longer there.
  */
 #ifndef DX_DROP_H
 #define DX_DROP_H

@@ -1056,7 +1056,7 @@ static bool deliver(struct dx_engine *engine, struct dx_submission *sub)
     if (sub->cases[i].state != DX_CASE_STORED)
       continue;
     code = dx_drop_result(sub, i, dir, &err);
-    if (code == DX_E_DAMAGED || code == DX_E_NOT_FOUND) {
+    if (code == DX_E_DAMAGED) {
       /* The stored copy is not what came: fetch it again. */
       sub->cases[i].state = DX_CASE_WAITING;
       sub->job->dirty = true;

@@ -263,7 +263,7 @@ static void a_damaged_stored_result_is_not_dropped(void **state)
   assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_E_DAMAGED);
   assert_int_equal(dx_fs_remove(job->dirfd, "result-0001-00001.json", &err),
                    DX_OK);
-  assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_E_NOT_FOUND);
+  assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_E_DAMAGED);
   assert_int_equal(entries(), 0);
 }
 
