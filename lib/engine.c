@@ -976,7 +976,7 @@ static void case_gone(struct call_ctx *ctx, struct dx_case *c,
 
   if (age >= 0 && age < DX_GONE_WAIT_MS)
     case_later(ctx, c, retry_after_ms);
-  else if (++sub->run.absent >= 2)
+  else if (++c->absent >= 2)
     dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
                       "uploaded, but the service no longer knows it");
   else
@@ -1007,7 +1007,7 @@ static void extract_done(void *arg, const struct dx_http_answer *answer)
     }
   } else if (verdict == DX_V_NOT_YET) {
     it_answers(ctx);
-    sub->run.absent = 0;
+    c->absent = 0;
     case_later(ctx, c, answer->retry_after_ms);
   } else if (verdict == DX_V_GONE) {
     case_gone(ctx, c, answer->retry_after_ms);

@@ -90,6 +90,7 @@ struct dx_case {
   int64_t due_ms;     /* runtime: next poll, boot time */
   int64_t wait_ms;    /* runtime: the last wait of the schedule */
   int64_t not_yet_ms; /* runtime: age at the last "not yet" */
+  int absent;         /* runtime: GETs in a row that did not find it */
 };
 
 struct dx_job;
@@ -121,7 +122,7 @@ struct dx_submission {
     int soft_tries;        /* towards a refusal of the storage */
     int64_t put_tried_ms;  /* when the last of them counted */
     bool ask_first;        /* a PUT may have landed: GET the source */
-    int absent;            /* GETs in a row that did not find it */
+    int absent;            /* GETs in a row that did not find the source */
     int pending_seen;      /* GETs that count for registering anew */
     int64_t pending_ms;    /* when the first of them was */
     int64_t sent_ms;       /* when the last byte was sent; 0: none was */
