@@ -1387,12 +1387,17 @@ void dx_engine_free(struct dx_engine **engine_at)
 /* What a crash or an exit may have left half done. */
 static void resume(struct dx_submission *sub)
 {
+  size_t i;
+
   memset(&sub->run, 0, sizeof(sub->run));
   sub->run.fd = -1;
   if (sub->registering)
     post_lost(sub);
   if (sub->state == DX_ST_REGISTERED)
     sub->run.ask_first = true;
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_NONE)
+      sub->run.sent_ms = dx_boot_ms(); /* nobody knows: it counts as now */
 }
 
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
