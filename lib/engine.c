@@ -735,10 +735,10 @@ static void start_over(struct call_ctx *ctx)
 
 /*
  * Registering anew while the first source is known is allowed only when it is
- * certain that nothing will be made of it: its URLs have expired and two
- * looks, far enough apart, found files missing.
+ * certain that nothing will be made of it: its URLs have expired, or it is
+ * gone, and two looks, far enough apart, found that files are missing.
  */
-static void pending_after_expiry(struct dx_submission *sub)
+static void look_before_anew(struct dx_submission *sub, const char *reason)
 {
   int64_t now = dx_boot_ms();
 
@@ -755,8 +755,7 @@ static void pending_after_expiry(struct dx_submission *sub)
     return;
   }
   if (sub->anews >= DX_ANEW_MAX) {
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
-                      "its upload address expired again and again");
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE, reason);
     return;
   }
   sub->anews++;
@@ -778,7 +777,7 @@ static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
     poll_later(ctx, retry_after_ms); /* it will turn to processing */
     sub->run.ask_first = true;
   } else if (sub->state == DX_ST_REGISTERED && !put_is_due(sub)) {
-    pending_after_expiry(sub);
+    look_before_anew(sub, "its upload address expired again and again");
   } else if (sub->state == DX_ST_REGISTERED) {
     sub->run.ask_first = false; /* PUT again, to the same URL */
   } else if (missing && !sub->put_again && put_is_due(sub) &&
@@ -827,13 +826,8 @@ static void source_gone(struct call_ctx *ctx, const struct dx_err *err,
                         "uploaded, but the service no longer knows it");
     else
       wait_for(sub, DX_GONE_WAIT_MS);
-  } else if (sub->anews >= DX_ANEW_MAX) {
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
-                      "the service forgets it again and again");
   } else {
-    sub->anews++;
-    wait_for(sub, DX_ANEW_WAIT_MS);
-    apply(sub, DX_EV_ANEW);
+    look_before_anew(sub, "the service forgets it again and again");
   }
 }
 
