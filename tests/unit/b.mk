@@ -19,3 +19,7 @@ unit_programs += tests/unit/test_rows
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c \
 	tests/unit/engine_stage.c
 tests_unit_test_rows_LDADD = $(unit_libs)
+unit_programs += tests/unit/test_once
+tests_unit_test_once_SOURCES = tests/unit/test_once.c \
+	tests/unit/engine_stage.c
+tests_unit_test_once_LDADD = $(unit_libs)

@@ -48,9 +48,9 @@ int fsync(int fd)
 
 struct source {
   size_t files;
-  bool landed[STAGE_FILES_MAX];
+  int64_t landed_ms[STAGE_FILES_MAX]; /* 0: not */
   int64_t made_ms;
-  int64_t full_ms; /* the last file came; 0: files are missing */
+  int64_t full_ms; /* the last file is seen; 0: files are missing */
   bool fails;
 };
 static struct source sources[STAGE_SOURCES_MAX];
@@ -64,16 +64,27 @@ static int64_t life_ms(void)
 
 static int64_t complete_ms(const struct source *s)
 {
-  return s->full_ms + stage.processing_ms;
+  return s->full_ms + stage.starting_ms + stage.processing_ms;
 }
 
-static size_t landed_count(const struct source *s)
+static size_t seen_count(const struct source *s)
 {
   size_t i, n = 0;
 
   for (i = 0; i < s->files; i++)
-    n += s->landed[i];
+    n += s->landed_ms[i] != 0 &&
+         stage.now_ms >= s->landed_ms[i] + stage.visible_ms;
   return n;
+}
+
+static bool all_landed(const struct source *s)
+{
+  size_t i;
+
+  for (i = 0; i < s->files; i++)
+    if (s->landed_ms[i] == 0)
+      return false;
+  return true;
 }
 
 static void add_url(char *text, size_t number, size_t file)
@@ -131,17 +142,27 @@ static int take_file(const struct stage_call *call, char *body)
     deaf_puts++;
     return 200;
   }
-  s->landed[call->item - 1] = true;
-  if (landed_count(s) == s->files && s->full_ms == 0)
-    s->full_ms = stage.now_ms;
+  if (s->landed_ms[call->item - 1] == 0)
+    s->landed_ms[call->item - 1] = stage.now_ms;
+  if (all_landed(s) && s->full_ms == 0)
+    s->full_ms = stage.now_ms + stage.visible_ms;
   return 200;
+}
+
+static const char *status_word(const struct source *s)
+{
+  if (s->full_ms == 0 || stage.now_ms < s->full_ms + stage.starting_ms)
+    return "pending_upload";
+  if (stage.now_ms < complete_ms(s))
+    return "processing";
+  return s->fails ? "failed" : "complete";
 }
 
 static int show_source(const struct stage_call *call, char *body)
 {
   const struct source *s = &sources[call->source - 1];
-  bool over = s->full_ms != 0 && stage.now_ms >= complete_ms(s);
-  bool complete = over && !s->fails;
+  const char *word = status_word(s);
+  bool complete = strcmp(word, "complete") == 0;
   int len;
   size_t i;
 
@@ -149,12 +170,8 @@ static int show_source(const struct stage_call *call, char *body)
                  "{\"results\":{\"id\":\"S%zu\",\"status\":\"%s\","
                  "\"expected_file_count\":%zu,\"uploaded_file_count\":%zu,"
                  "\"case_ids\":%s",
-                 call->source,
-                 complete          ? "complete"
-                 : over            ? "failed"
-                 : s->full_ms != 0 ? "processing"
-                                   : "pending_upload",
-                 s->files, landed_count(s), complete ? "[" : "null}}");
+                 call->source, word, s->files, seen_count(s),
+                 complete ? "[" : "null}}");
   for (i = 1; complete && i <= stage.case_count; i++)
     len += snprintf(body + len, (size_t)(BODY_BYTES - len), "%s\"S%zuC%zu\"",
                     i > 1 ? "," : "", call->source, i);
@@ -584,10 +601,11 @@ void stage_drive(int64_t until_ms)
   }
 }
 
-void stage_drive_to_end(void)
+enum dx_code stage_drive_to_end(void)
 {
   stage_drive(stage.now_ms + FOUR_WEEKS_MS);
   assert_int_equal(stage.ended, stage.job_count);
+  return dx_job_outcome(stage.jobs[0], NULL);
 }
 
 /* ---- looking at it ---- */
@@ -599,7 +617,13 @@ const struct stage_call *stage_nth(enum dx_call_kind kind, int nth)
   for (i = 0; i < stage.call_count; i++)
     if (stage.calls[i].kind == kind && stage.calls[i].nth == nth)
       return &stage.calls[i];
+  fail_msg("there was no %d. call to '%s'", nth, dx_call_word(kind));
   return NULL;
+}
+
+int64_t stage_gap_ms(const struct stage_call *a, const struct stage_call *b)
+{
+  return b->began_ms - a->ended_ms;
 }
 
 int stage_calls_between(int64_t from_ms, int64_t to_ms)

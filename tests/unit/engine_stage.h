@@ -50,7 +50,9 @@ struct stage_answer {
 struct stage {
   /* What the service is like. */
   int64_t latency_ms;
-  int64_t processing_ms; /* after the last file came */
+  int64_t visible_ms;    /* a file that landed is seen so late */
+  int64_t starting_ms;   /* all are seen, the source says pending still */
+  int64_t processing_ms; /* and then this long */
   int64_t url_life_s;    /* 0: URLs do not say; they live 15 min then */
   int deaf_puts;         /* that many are answered with 200 and forgotten */
   int failing;           /* that many sources end as failed */
@@ -94,11 +96,14 @@ void stage_restart(void);
 
 /* Until every job has ended or it is that time. */
 void stage_drive(int64_t until_ms);
-/* The same for jobs that shall end: within four weeks. */
-void stage_drive_to_end(void);
+/* The same for jobs that shall end, within four weeks; what became of the
+ * first of them. */
+enum dx_code stage_drive_to_end(void);
 
-/* The n-th call of a kind, from 1; NULL if there was none. */
+/* The n-th call of a kind, from 1. */
 const struct stage_call *stage_nth(enum dx_call_kind kind, int nth);
+/* From the end of a call to the beginning of another. */
+int64_t stage_gap_ms(const struct stage_call *a, const struct stage_call *b);
 /* Calls of all kinds that began in that time. */
 int stage_calls_between(int64_t from_ms, int64_t to_ms);
 /* Sources that had all their files: what the service worked on. */

@@ -185,6 +185,7 @@ static const struct row rows[] = {
   {SOURCE,  ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
   {POST,    ERR(E_NET, LANDED),              3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {POST,    ERR(E_NET, LANDED), EVER, BACKOFF, DX_E_FAILED, {4, 0, 0, 0}},
   {PUT,     ERR(E_NET, LOST),                5, UPLOAD,   DX_OK, {1, 6, 6, 1}},
   {PUT,     ERR(E_NET, LANDED),              5, UPLOAD,   DX_OK, {1, 1, 1, 1}},
   {SOURCE,  ERR(E_NET, LANDED),             12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
@@ -321,7 +322,7 @@ static void try_row(void)
   assert_int_equal(stage_open(NULL), 0);
   stage.odd = by_row;
   job = stage_job(1, false);
-  stage_drive_to_end();
+  (void)stage_drive_to_end();
   outcome = dx_job_outcome(job, &err);
   if (outcome != row->end) {
     complain("end", outcome, row->end, row->end);

@@ -1,0 +1,529 @@
+/*
+ * test_once.c - a document is extracted once, whatever is lost on the way,
+ * and nobody waits for ever: policy.md, "Exactly once", and the bounds of the
+ * classes X and "longer than ProcessingLimit".
+ */
+#include "tests/unit/engine_stage.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lib/fs.h"
+
+#define S 1000LL
+#define MIN 60000LL
+#define SLACK_MS 300
+
+#define POST DX_CALL_CREATE
+#define PUT DX_CALL_PUT
+#define SOURCE DX_CALL_SOURCE
+#define EXTRACT DX_CALL_EXTRACT
+
+static struct dx_err err;
+
+static void counts(int posts, int puts, int extracts)
+{
+  assert_int_equal(stage.count[POST], posts);
+  assert_int_equal(stage.count[PUT], puts);
+  assert_int_equal(stage.count[EXTRACT], extracts);
+}
+
+/* The only job ended like that; no document was processed twice. */
+static void ends(enum dx_code code, const char *text)
+{
+  enum dx_code outcome = stage_drive_to_end();
+
+  (void)dx_job_outcome(stage.jobs[0], &err);
+  if (outcome != code)
+    fail_msg("ended as %s: %s", dx_code_name(outcome), err.text);
+  if (code != DX_OK && strstr(err.text, text) == NULL)
+    fail_msg("'%s' does not say '%s'", err.text, text);
+  assert_true(stage_processed() <= 1);
+}
+
+/* ---- a script: what happens to which calls ---- */
+
+static struct script {
+  enum dx_call_kind kind;
+  int from, to;  /* the nth of its kind, both included */
+  size_t source; /* of this one only; 0: of all */
+  struct stage_answer answer;
+} script;
+
+static bool by_script(const struct stage_call *call, struct stage_answer *ret)
+{
+  if (call->kind != script.kind || call->nth < script.from ||
+      call->nth > script.to ||
+      (script.source != 0 && call->source != script.source))
+    return false;
+  *ret = script.answer;
+  return true;
+}
+
+static int open_stage(void **state)
+{
+  memset(&script, 0, sizeof(script));
+  script.from = 1;
+  script.to = INT_MAX;
+  script.kind = DX_CALL_HELLO; /* nothing odd happens */
+  if (stage_open(state) != 0)
+    return -1;
+  stage.odd = by_script;
+  return 0;
+}
+
+static int open_one(void **state)
+{
+  int result = open_stage(state);
+
+  if (result == 0)
+    (void)stage_job(1, false);
+  return result;
+}
+
+static int open_together(void **state)
+{
+  int result = open_stage(state);
+
+  if (result == 0)
+    (void)stage_job(2, true);
+  return result;
+}
+
+static void always(enum dx_call_kind kind, int status)
+{
+  script.kind = kind;
+  script.answer.status = status;
+}
+
+static void lost(enum dx_call_kind kind, int from, int to, bool landed)
+{
+  script.kind = kind;
+  script.from = from;
+  script.to = to;
+  script.answer.code = DX_E_NET;
+  script.answer.landed = landed;
+}
+
+/* ---- registering ---- */
+
+static void a_registration_cut_off_by_a_crash_counts_as_lost(void **state)
+{
+  (void)state;
+  stage.latency_ms = 5000;
+  stage_drive(stage.now_ms + 2000); /* it is under way */
+  counts(1, 0, 0);
+  stage_restart();
+  ends(DX_OK, "");
+  counts(2, 1, 1);
+  assert_int_equal(stage.jobs[0]->submissions[0].posts_lost, 1);
+}
+
+/* ---- uploading ---- */
+
+static void a_lost_upload_is_asked_about_before_it_is_sent_again(void **state)
+{
+  static const enum dx_call_kind order[] = {POST, PUT,    SOURCE,
+                                            PUT,  SOURCE, EXTRACT};
+  size_t i;
+
+  (void)state;
+  lost(PUT, 1, 1, false);
+  ends(DX_OK, "");
+  assert_int_equal(stage.call_count, sizeof(order) / sizeof(order[0]));
+  for (i = 0; i < stage.call_count; i++)
+    assert_int_equal(stage.calls[i].kind, order[i]);
+}
+
+/* Pending, but nothing is missing: it will begin. */
+static void a_source_that_has_all_files_gets_none_again(void **state)
+{
+  (void)state;
+  lost(PUT, 1, 1, true);
+  stage.starting_ms = 25 * MIN;
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
+static void a_job_taken_up_again_asks_before_it_uploads(void **state)
+{
+  size_t calls;
+
+  (void)state;
+  stage.latency_ms = 5000;
+  stage_drive(stage.now_ms + 7000);
+  counts(1, 1, 0); /* the PUT is under way */
+  calls = stage.call_count;
+  stage_restart();
+  ends(DX_OK, "");
+  assert_int_equal(stage.calls[calls].kind, SOURCE);
+  counts(1, 2, 1);
+}
+
+static void a_job_taken_up_again_does_not_upload_what_landed(void **state)
+{
+  (void)state;
+  lost(PUT, 1, 1, true);
+  stage_drive(stage.now_ms + 500);
+  counts(1, 1, 0);
+  stage_restart();
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
+/* An upload that moves is not starved by its own backoff. */
+static void an_upload_that_moves_is_taken_up_soon(void **state)
+{
+  int i;
+
+  (void)state;
+  always(PUT, 500);
+  script.to = 9;
+  script.answer.sent_bytes = 2000000;
+  ends(DX_OK, "");
+  counts(1, 10, 1);
+  for (i = 1; i < 10; i++)
+    assert_in_range(stage_gap_ms(stage_nth(PUT, i), stage_nth(PUT, i + 1)),
+                    1000, 2000 + SLACK_MS);
+}
+
+/* ---- registering anew ---- */
+
+/* Between two registrations: two looks at the first source 60 s apart, the
+ * first 60 s after the last byte, and 30 s more. */
+static void check_anew(size_t source)
+{
+  const struct stage_call *post = NULL, *put = NULL, *last = NULL;
+  int64_t first_ms = 0;
+  size_t i;
+
+  for (i = 0; i < stage.call_count && post == NULL; i++) {
+    const struct stage_call *call = &stage.calls[i];
+
+    if (call->kind == POST && call->nth > (int)source)
+      post = call;
+    else if (call->kind == PUT && call->source == source)
+      put = call;
+    else if (call->kind == SOURCE && call->source == source) {
+      last = call;
+      if (first_ms == 0 &&
+          (put == NULL || call->began_ms >= put->ended_ms + MIN))
+        first_ms = call->began_ms;
+    }
+  }
+  assert_non_null(post);
+  assert_non_null(last);
+  assert_int_not_equal(first_ms, 0);
+  assert_true(last->began_ms - first_ms >= MIN);
+  assert_in_range(stage_gap_ms(last, post), 30 * S, 30 * S + SLACK_MS);
+}
+
+static void an_expired_address_leads_to_one_new_registration(void **state)
+{
+  size_t i;
+
+  (void)state;
+  stage.url_life_s = 300;
+  always(PUT, 500);
+  script.source = 1;
+  ends(DX_OK, "");
+  assert_int_equal(stage.count[POST], 2);
+  check_anew(1);
+  for (i = 0; i < stage.call_count; i++) /* 30 s are left at least */
+    if (stage.calls[i].kind == PUT && stage.calls[i].source == 1)
+      assert_true(stage.calls[i].began_ms < STAGE_BEGIN_MS + 271 * S);
+}
+
+/* The storage tells the service late: it must not be sent a second time. */
+static void a_late_upload_is_not_registered_anew(void **state)
+{
+  (void)state;
+  stage.url_life_s = 100;
+  stage.visible_ms = 150 * S;
+  lost(PUT, 1, INT_MAX, true);
+  ends(DX_OK, "");
+  assert_int_equal(stage.count[POST], 1);
+  assert_int_equal(stage_processed(), 1);
+}
+
+/* After a crash nobody knows when the last byte left: it counts as now. */
+static void a_job_taken_up_again_takes_two_looks_too(void **state)
+{
+  (void)state;
+  stage.url_life_s = 31;
+  stage.visible_ms = 100 * S;
+  lost(PUT, 1, INT_MAX, true);
+  stage_drive(stage.now_ms + 1500);
+  counts(1, 1, 0);
+  stage_restart();
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
+static void nobody_uploads_to_an_address_about_to_expire(void **state)
+{
+  size_t i;
+
+  (void)state;
+  stage.url_life_s = 20;
+  ends(DX_E_GONE, "expired again and again");
+  counts(4, 0, 0);
+  for (i = 1; i < 4; i++)
+    check_anew(i);
+}
+
+static void a_storage_that_denies_for_ever_ends_in_a_hold(void **state)
+{
+  size_t i;
+
+  (void)state;
+  always(PUT, 403);
+  ends(DX_E_GONE, "");
+  counts(4, 12, 0);
+  for (i = 1; i < 4; i++)
+    check_anew(i);
+}
+
+static void a_storage_that_is_never_right_ends_in_a_hold(void **state)
+{
+  (void)state;
+  always(PUT, 302);
+  ends(DX_E_GONE, "");
+  assert_int_equal(stage.count[POST], 4);
+  /* as long as the addresses last */
+  assert_true(stage.now_ms - STAGE_BEGIN_MS > 4 * 14 * MIN);
+}
+
+static void an_address_said_to_be_expired_is_given_up_at_once(void **state)
+{
+  (void)state;
+  always(PUT, 403);
+  script.source = 1;
+  script.answer.body = "<Message>Request has expired</Message>";
+  ends(DX_OK, "");
+  counts(2, 2, 1);
+  check_anew(1);
+}
+
+/* One "not found" may be wrong, and an upload may have landed. */
+static void a_source_gone_before_the_upload_takes_two_looks(void **state)
+{
+  (void)state;
+  script.kind = SOURCE;
+  script.source = 1;
+  script.answer.status = 404;
+  stage.latency_ms = 2000;
+  stage_drive(stage.now_ms + 3000); /* the PUT is under way */
+  counts(1, 1, 0);
+  dx_engine_free(&stage.engine);
+  stage.now_ms += 10 * MIN;
+  stage_restart();
+  ends(DX_OK, "");
+  assert_int_equal(stage.count[POST], 2);
+  check_anew(1);
+}
+
+static void together_all_files_are_sent_to_the_new_source(void **state)
+{
+  static const size_t files[] = {1, 2};
+  size_t i, n = 0;
+
+  (void)state;
+  stage.url_life_s = 300;
+  always(PUT, 500);
+  script.source = 1;
+  script.from = 2; /* the first file lands */
+  ends(DX_OK, "");
+  assert_int_equal(stage.count[POST], 2);
+  for (i = 0; i < stage.call_count; i++)
+    if (stage.calls[i].kind == PUT && stage.calls[i].source == 2)
+      assert_int_equal(stage.calls[i].item, files[n++]);
+  assert_int_equal(n, 2);
+}
+
+/* ---- uploaded, and nothing happens ---- */
+
+static void forgotten_files_are_uploaded_once_more(void **state)
+{
+  (void)state;
+  stage.deaf_puts = 1;
+  ends(DX_OK, "");
+  counts(1, 2, 1);
+  assert_in_range(stage_gap_ms(stage_nth(PUT, 1), stage_nth(PUT, 2)), 10 * MIN,
+                  11 * MIN + 6 * S);
+}
+
+static void forgotten_twice_they_are_waited_for_until_the_limit(void **state)
+{
+  (void)state;
+  stage.deaf_puts = INT_MAX;
+  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
+  counts(1, 2, 0);
+  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * MIN, 32 * MIN);
+}
+
+static void an_expired_address_is_not_uploaded_to_again(void **state)
+{
+  (void)state;
+  stage.deaf_puts = INT_MAX;
+  stage.url_life_s = 300;
+  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  counts(1, 1, 0);
+}
+
+static void a_released_job_goes_on_waiting(void **state)
+{
+  (void)state;
+  stage.processing_ms = 40 * MIN;
+  ends(DX_E_OVERDUE, "");
+  stage_restart();
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
+/* ---- failed ---- */
+
+static void a_failed_source_is_started_over_three_times(void **state)
+{
+  static const int64_t waits[] = {5 * S, 30 * S, 120 * S};
+  int i;
+
+  (void)state;
+  stage.failing = 3;
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  counts(4, 4, 1);
+  for (i = 0; i < 3; i++)
+    assert_in_range(
+        stage_gap_ms(stage_nth(SOURCE, i + 1), stage_nth(POST, i + 2)),
+        waits[i], waits[i] + SLACK_MS);
+}
+
+static void and_then_it_has_failed(void **state)
+{
+  (void)state;
+  stage.failing = INT_MAX;
+  assert_int_equal(stage_drive_to_end(), DX_E_FAILED);
+  counts(4, 4, 0);
+  assert_true(stage_result_holds("S4.job.json", "\"failed\""));
+  assert_int_equal(stage_result_count(), 1);
+}
+
+/* ---- gone ---- */
+
+static void an_uploaded_source_that_is_gone_is_for_people(void **state)
+{
+  int last;
+
+  (void)state;
+  always(SOURCE, 404);
+  ends(DX_E_GONE, "uploaded, but the service no longer knows it");
+  counts(1, 1, 0);
+  last = stage.count[SOURCE];
+  assert_in_range(
+      stage_gap_ms(stage_nth(SOURCE, last - 1), stage_nth(SOURCE, last)), MIN,
+      MIN + SLACK_MS);
+  assert_true(stage_nth(SOURCE, last - 1)->ended_ms - STAGE_BEGIN_MS >= MIN);
+}
+
+static void a_source_not_found_once_is_asked_for_again(void **state)
+{
+  (void)state;
+  stage.processing_ms = 5 * MIN;
+  stage_drive(STAGE_BEGIN_MS + 2 * MIN);
+  always(SOURCE, 410);
+  script.from = script.to = stage.count[SOURCE] + 1;
+  ends(DX_OK, "");
+  assert_in_range(stage_gap_ms(stage_nth(SOURCE, script.to),
+                               stage_nth(SOURCE, script.to + 1)),
+                  MIN, MIN + SLACK_MS);
+}
+
+static void a_case_that_is_gone_is_for_people(void **state)
+{
+  int last;
+  int64_t complete_ms;
+
+  (void)state;
+  always(EXTRACT, 404);
+  ends(DX_E_GONE, "uploaded, but the service no longer knows it");
+  last = stage.count[EXTRACT];
+  complete_ms = stage_nth(SOURCE, 1)->ended_ms;
+  assert_in_range(
+      stage_gap_ms(stage_nth(EXTRACT, last - 1), stage_nth(EXTRACT, last)), MIN,
+      MIN + SLACK_MS);
+  assert_true(stage_nth(EXTRACT, last - 1)->ended_ms >= complete_ms + MIN);
+}
+
+/* Each of them is asked for once more. */
+static void two_cases_not_found_once_are_asked_for_again(void **state)
+{
+  (void)state;
+  stage.case_count = 2;
+  stage.case_ms[0] = stage.case_ms[1] = 2 * MIN;
+  stage_drive(STAGE_BEGIN_MS + 100 * S);
+  script.kind = EXTRACT;
+  script.answer.status = 404;
+  script.from = stage.count[EXTRACT] + 1;
+  script.to = stage.count[EXTRACT] + 2;
+  ends(DX_OK, "");
+  assert_int_equal(stage_result_count(), 3);
+}
+
+/* ---- results ---- */
+
+/* Trouble with the results folder is no reason to fetch a second time. */
+static void a_stored_result_is_not_fetched_twice(void **state)
+{
+  char aside[80];
+
+  (void)state;
+  (void)snprintf(aside, sizeof(aside), "%s-aside", stage.results);
+  assert_int_equal(rename(stage.results, aside), 0);
+  stage_drive(stage.now_ms + 10 * MIN);
+  counts(1, 1, 1);
+  assert_in_range(stage.notes[DX_NOTE_LOCAL], 9, 11);
+  stage_restart();
+  stage_drive(stage.now_ms + 10 * MIN);
+  assert_int_equal(rename(aside, stage.results), 0);
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+  assert_int_equal(stage_result_count(), 2);
+}
+
+int main(void)
+{
+#define ONCE(test) cmocka_unit_test_setup_teardown(test, open_one, stage_close)
+  const struct CMUnitTest tests[] = {
+      ONCE(a_registration_cut_off_by_a_crash_counts_as_lost),
+      ONCE(a_lost_upload_is_asked_about_before_it_is_sent_again),
+      ONCE(a_source_that_has_all_files_gets_none_again),
+      ONCE(a_job_taken_up_again_asks_before_it_uploads),
+      ONCE(a_job_taken_up_again_does_not_upload_what_landed),
+      ONCE(an_upload_that_moves_is_taken_up_soon),
+      ONCE(an_expired_address_leads_to_one_new_registration),
+      ONCE(a_late_upload_is_not_registered_anew),
+      ONCE(a_job_taken_up_again_takes_two_looks_too),
+      ONCE(nobody_uploads_to_an_address_about_to_expire),
+      ONCE(a_storage_that_denies_for_ever_ends_in_a_hold),
+      ONCE(a_storage_that_is_never_right_ends_in_a_hold),
+      ONCE(an_address_said_to_be_expired_is_given_up_at_once),
+      ONCE(a_source_gone_before_the_upload_takes_two_looks),
+      cmocka_unit_test_setup_teardown(
+          together_all_files_are_sent_to_the_new_source, open_together,
+          stage_close),
+      ONCE(forgotten_files_are_uploaded_once_more),
+      ONCE(forgotten_twice_they_are_waited_for_until_the_limit),
+      ONCE(an_expired_address_is_not_uploaded_to_again),
+      ONCE(a_released_job_goes_on_waiting),
+      ONCE(a_failed_source_is_started_over_three_times),
+      ONCE(and_then_it_has_failed),
+      ONCE(an_uploaded_source_that_is_gone_is_for_people),
+      ONCE(a_source_not_found_once_is_asked_for_again),
+      ONCE(a_case_that_is_gone_is_for_people),
+      ONCE(two_cases_not_found_once_are_asked_for_again),
+      ONCE(a_stored_result_is_not_fetched_twice),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
