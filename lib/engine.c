@@ -42,6 +42,8 @@ struct link {
   int calls;               /* of the API, under way */
   int failures;            /* transient ones in a row */
   int64_t down_since_ms;   /* boot time; 0: it is up */
+  int64_t away_since_ms;   /* not reached, in trouble or asking for a pause */
+  int64_t away_ms;         /* the same before that, in all */
   struct dx_slot slot;     /* booked for the most urgent call */
   int64_t slot_ask_ms;     /* ask for a slot again then */
 };
@@ -164,6 +166,23 @@ static void apply(struct dx_submission *sub, enum dx_event event)
     halt(sub->job, &err);
 }
 
+/* ProcessingLimit is about a service that works: the time in which it was
+ * not reached, had trouble or wanted a pause does not count. */
+static void set_away(struct link *link, bool is_away)
+{
+  int64_t now = dx_boot_ms();
+
+  if (link->away_since_ms != 0)
+    link->away_ms += now - link->away_since_ms;
+  link->away_since_ms = is_away ? now : 0;
+}
+
+static int64_t away_ms(const struct link *link)
+{
+  return link->away_ms +
+         (link->away_since_ms != 0 ? dx_boot_ms() - link->away_since_ms : 0);
+}
+
 /* The service is not reached, or has trouble: after some tries in a row all
  * processes of this host keep still for a while (policy.md, class T). */
 static void transient(struct call_ctx *ctx, const struct dx_err *err,
@@ -179,6 +198,7 @@ static void transient(struct call_ctx *ctx, const struct dx_err *err,
          err->text, sub->run.tries + 1);
   if (link->down_since_ms == 0)
     link->down_since_ms = dx_boot_ms();
+  set_away(link, err->code == DX_E_NET || err->code == DX_E_SERVER);
   if (link->failures >= DX_DOWN_AFTER_TRIES)
     dx_pace_down(link->pace);
   complain(ctx->engine, sub->job, DX_NOTE_DOWN, link->down_since_ms, err->text);
@@ -192,6 +212,7 @@ static void it_answers(struct call_ctx *ctx)
   ctx->sub->run.tries = 0;
   link->failures = 0;
   link->token_tries = 0;
+  set_away(link, false);
   dx_job_set_message(ctx->sub->job, "");
   if (link->down_since_ms == 0)
     return;
@@ -208,6 +229,7 @@ static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
   sub->run.tries++;
   wait = longer(retry_after_ms, backoff_ms(sub->run.tries));
   dx_pace_block(ctx->link->pace, wait);
+  set_away(ctx->link, true);
   wait_for(sub, 0); /* the pace keeps everybody still */
   note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_boot_ms(), NULL);
 }
@@ -1129,6 +1151,7 @@ static void begin_phase(struct dx_engine *engine, struct dx_submission *sub)
        sub->state != DX_ST_COMPLETE))
     return;
   sub->run.phase_ms = now;
+  sub->run.away_ms = away_ms(link);
   sub->run.wait_ms = 0;
   sub->run.not_yet_ms = 0;
   if (sub->state == DX_ST_UPLOADED) {
@@ -1156,11 +1179,13 @@ static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
 static void look_at_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct link *link = link_of(engine, sub->job);
+  int64_t away = away_ms(link) - sub->run.away_ms;
 
   if (sub->run.overdue || sub->run.call != NULL || sub->run.phase_ms == 0 ||
       (sub->state != DX_ST_UPLOADED && sub->state != DX_ST_PROCESSING &&
        sub->state != DX_ST_COMPLETE) ||
-      dx_boot_ms() - sub->run.phase_ms <= link->service->processing_limit_ms)
+      dx_boot_ms() - sub->run.phase_ms - away <=
+          link->service->processing_limit_ms)
     return;
   sub->run.overdue = true;
   dx_job_set_message(sub->job,

@@ -127,6 +127,7 @@ struct dx_submission {
     int64_t pending_ms;    /* when the first of them was */
     int64_t sent_ms;       /* when the last byte was sent; 0: none was */
     int64_t phase_ms;      /* boot time: start of waiting here */
+    int64_t away_ms;       /* how long the service was away until then */
     int64_t wait_ms;       /* the last wait of the poll schedule */
     int64_t not_yet_ms;    /* age at the last "not yet" */
     bool overdue;
