@@ -181,8 +181,10 @@ mapfile -t list < <(executables tests/[!ib]*/*.sh)
 
 step 'integration tests'
 # The longest first.
-mapfile -t list < <(executables tests/it/{interrupted,tokens,many,secrets}.sh
-  executables tests/it/*.sh | grep -vE '/(interrupted|tokens|many|secrets)\.sh')
+# shellcheck disable=SC2086,SC2046
+first='interrupted tokens patience many accepted'
+mapfile -t list < <(executables $(printf 'tests/it/%s.sh ' $first)
+  executables tests/it/*.sh | grep -vE "/(${first// /|})\.sh")
 scripts 2 build "${list[@]}"
 
 step 'installing'
@@ -207,7 +209,7 @@ whole 'make distcheck' "$work/distcheck.log" \
 step 'with sanitizers'
 build_in sanitized --enable-sanitizers
 unit_tests sanitized
-scripts 2 sanitized tests/it/{interrupted,types,many,secrets,tls,silence,discovery}.sh
+scripts 2 sanitized tests/it/{interrupted,accepted,types,many,secrets,tls,silence,discovery}.sh
 
 step 'done'
 cd "$top" || exit 1
