@@ -199,8 +199,10 @@ static void transient(struct call_ctx *ctx, const struct dx_err *err,
   if (link->down_since_ms == 0)
     link->down_since_ms = dx_boot_ms();
   set_away(link, err->code == DX_E_NET || err->code == DX_E_SERVER);
-  if (link->failures >= DX_DOWN_AFTER_TRIES)
+  if (link->failures >= DX_DOWN_AFTER_TRIES) {
     dx_pace_down(link->pace);
+    link->slot.booked = false; /* it may lie in the pause */
+  }
   complain(ctx->engine, sub->job, DX_NOTE_DOWN, link->down_since_ms, err->text);
 }
 
@@ -229,6 +231,7 @@ static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
   sub->run.tries++;
   wait = longer(retry_after_ms, backoff_ms(sub->run.tries));
   dx_pace_block(ctx->link->pace, wait);
+  ctx->link->slot.booked = false; /* it may lie in the pause */
   set_away(ctx->link, true);
   wait_for(sub, 0); /* the pace keeps everybody still */
   note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_boot_ms(), NULL);
