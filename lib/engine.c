@@ -482,6 +482,7 @@ static void create_done(void *arg, const struct dx_http_answer *answer)
   if (verdict == DX_V_DONE) {
     it_answers(ctx);
     take_created(sub, &created);
+    sub->run.poll_ms = dx_boot_ms() + answer->retry_after_ms;
   } else if (verdict == DX_V_THEN_REFUSED) {
     if (++sub->run.soft_tries >= DX_CONFLICT_TRIES)
       dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
@@ -817,7 +818,8 @@ static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
   }
 }
 
-static void seen_complete(struct call_ctx *ctx, const struct dx_source *source)
+static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
+                          int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
   struct dx_err err;
@@ -832,7 +834,7 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source)
                    dx_boot_ms() - sub->run.phase_ms);
   apply(sub, DX_EV_SEEN_COMPLETE);
   sub->run.phase_ms = 0;
-  sub->run.due_ms = 0;
+  wait_for(sub, longer(retry_after_ms, 0));
 }
 
 /* Not found: a young source may show late; one that took our files and is
@@ -874,7 +876,7 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
     break;
   case DX_SOURCE_COMPLETE:
     put_landed(ctx);
-    seen_complete(ctx, source);
+    seen_complete(ctx, source, retry_after_ms);
     break;
   case DX_SOURCE_FAILED:
     start_over(ctx);
@@ -1127,9 +1129,12 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
   case DX_ST_STORED:
     return STEP_CREATE;
   case DX_ST_REGISTERED:
-    return sub->run.ask_first || !put_is_due(sub) ? STEP_SOURCE : STEP_PUT;
+    if (!sub->run.ask_first && put_is_due(sub))
+      return STEP_PUT;
+    /* fall through */
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
+    *ret_due = longer(sub->run.due_ms, sub->run.poll_ms);
     return STEP_SOURCE;
   case DX_ST_COMPLETE:
     c = next_case(sub);

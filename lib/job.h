@@ -116,6 +116,7 @@ struct dx_submission {
   struct {
     struct dx_http_call *call;
     int64_t due_ms;        /* boot time; nothing happens before */
+    int64_t poll_ms;       /* boot time; no GET source before */
     int64_t waiting_since; /* boot time a slot is waited for; 0: not */
     int tries;             /* failed ones in a row */
     int put_tries;         /* the same of PUTs: a GET between says nothing */
