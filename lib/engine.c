@@ -166,6 +166,15 @@ static void apply(struct dx_submission *sub, enum dx_event event)
     halt(sub->job, &err);
 }
 
+/* All is well again, except that it may take long. */
+static void set_well(struct dx_submission *sub)
+{
+  dx_job_set_message(sub->job,
+                     sub->run.overdue && !dx_state_is_final(sub->state)
+                         ? "the extraction takes longer than ProcessingLimit"
+                         : "");
+}
+
 /* ProcessingLimit is about a service that works: the time in which it was
  * not reached, had trouble or wanted a pause does not count. */
 static void set_away(struct link *link, bool is_away)
@@ -215,7 +224,7 @@ static void it_answers(struct call_ctx *ctx)
   link->failures = 0;
   link->token_tries = 0;
   set_away(link, false);
-  dx_job_set_message(ctx->sub->job, "");
+  set_well(ctx->sub);
   if (link->down_since_ms == 0)
     return;
   link->down_since_ms = 0;
@@ -574,7 +583,7 @@ static void put_landed(struct call_ctx *ctx)
 
   if (sub->run.put_tries > 0)
     note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
-  dx_job_set_message(sub->job, "");
+  set_well(sub);
   sub->run.put_tries = 0;
 }
 
@@ -1090,8 +1099,10 @@ static bool deliver(struct dx_engine *engine, struct dx_submission *sub)
   }
   if (code == DX_OK && next_case(sub) == NULL) {
     code = dx_drop_manifest(sub, dir, &err);
-    if (code == DX_OK)
+    if (code == DX_OK) {
       apply(sub, DX_EV_DELIVERED);
+      set_well(sub);
+    }
   }
   if (code != DX_OK)
     local_trouble(engine, sub->job, &err);
@@ -1196,8 +1207,7 @@ static void look_at_limit(struct dx_engine *engine, struct dx_submission *sub)
           link->service->processing_limit_ms)
     return;
   sub->run.overdue = true;
-  dx_job_set_message(sub->job,
-                     "the extraction takes longer than ProcessingLimit");
+  set_well(sub);
 }
 
 /* Longer than ProcessingLimit: nobody waits for it here. */
