@@ -225,10 +225,10 @@ static void it_answers(struct call_ctx *ctx)
   link->token_tries = 0;
   set_away(link, false);
   set_well(ctx->sub);
+  dx_pace_up(link->pace); /* another process may have found it away */
   if (link->down_since_ms == 0)
     return;
   link->down_since_ms = 0;
-  dx_pace_up(link->pace);
   note(ctx->engine, ctx->sub->job, DX_NOTE_UP, 0, NULL);
 }
 

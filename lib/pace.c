@@ -28,7 +28,7 @@ struct dx_pace {
   double gap_ms;
   char boot_id[DX_BOOT_ID_BYTES];
   struct record alone; /* used when there is no file */
-  bool was_down;       /* this process reported an outage */
+  bool was_down;       /* the record spoke of an outage when last read */
 };
 
 struct dx_pace *dx_pace_new(int dirfd, const char *host, int port, double rate)
@@ -128,6 +128,7 @@ struct dx_slot dx_pace_book(struct dx_pace *pace, enum dx_urgency urgency,
   double at, ahead = ahead_ms(urgency, waited_ms);
 
   begin(pace, &r);
+  pace->was_down = r.down_ms != 0;
   at = r.next_ms > now ? r.next_ms : now;
   if (at < (double)r.blocked_ms)
     at = (double)r.blocked_ms;
