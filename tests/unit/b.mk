@@ -23,3 +23,7 @@ unit_programs += tests/unit/test_once
 tests_unit_test_once_SOURCES = tests/unit/test_once.c \
 	tests/unit/engine_stage.c
 tests_unit_test_once_LDADD = $(unit_libs)
+unit_programs += tests/unit/test_outage
+tests_unit_test_outage_SOURCES = tests/unit/test_outage.c \
+	tests/unit/engine_stage.c
+tests_unit_test_outage_LDADD = $(unit_libs)

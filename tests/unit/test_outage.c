@@ -1,0 +1,585 @@
+/*
+ * test_outage.c - a service that is away, that asks for fewer calls, that
+ * refuses the token: policy.md, the classes T, R and A, over days of the
+ * stage's time.
+ */
+#include "tests/unit/engine_stage.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/fs.h"
+
+#define S 1000LL
+#define MIN 60000LL
+#define SLACK_MS 300
+
+#define POST DX_CALL_CREATE
+#define PUT DX_CALL_PUT
+#define SOURCE DX_CALL_SOURCE
+#define EXTRACT DX_CALL_EXTRACT
+
+static struct dx_err err;
+
+/* ---- a day without the service ---- */
+
+static struct outage {
+  enum dx_call_kind kind; /* the first call of this kind is the first hit */
+  struct stage_answer first, then;
+  int64_t from_ms, to_ms; /* 0: not yet */
+} outage;
+
+static bool by_outage(const struct stage_call *call, struct stage_answer *ret)
+{
+  if (call->began_ms < outage.from_ms ||
+      (outage.to_ms != 0 && call->began_ms >= outage.to_ms) ||
+      (outage.to_ms == 0 && call->kind != outage.kind))
+    return false;
+  *ret = outage.to_ms == 0 ? outage.first : outage.then;
+  if (outage.to_ms == 0) {
+    outage.from_ms = call->began_ms;
+    outage.to_ms = call->began_ms + STAGE_DAY_MS;
+  }
+  return true;
+}
+
+static int after_it(enum dx_call_kind kind)
+{
+  size_t i;
+  int n = 0;
+
+  for (i = 0; i < stage.call_count; i++)
+    n += stage.calls[i].kind == kind && stage.calls[i].began_ms >= outage.to_ms;
+  return n;
+}
+
+static void begin_outage(enum dx_call_kind kind, struct stage_answer first,
+                         struct stage_answer then)
+{
+  assert_int_equal(stage_close(NULL), 0);
+  assert_int_equal(stage_open(NULL), 0);
+  memset(&outage, 0, sizeof(outage));
+  outage.kind = kind;
+  outage.first = first;
+  outage.then = then;
+  stage.odd = by_outage;
+  stage.processing_ms = 5 * S;
+}
+
+/* One document, one registration more at most, one upload, one result; and
+ * the service is left alone meanwhile. */
+static void ride_out(enum dx_call_kind kind, struct stage_answer first,
+                     struct stage_answer then, int least, int most)
+{
+  int calls;
+
+  begin_outage(kind, first, then);
+  (void)stage_job(1, false);
+  if (stage_drive_to_end() != DX_OK) {
+    (void)dx_job_outcome(stage.jobs[0], &err);
+    fail_msg("'%s': %s", dx_call_word(kind), err.text);
+  }
+  calls = stage_calls_between(outage.from_ms, outage.to_ms);
+  if (calls < least || calls > most)
+    fail_msg("'%s': %d calls in a day, not %d to %d", dx_call_word(kind), calls,
+             least, most);
+  assert_in_range(after_it(POST), 0, 1);
+  assert_in_range(after_it(PUT), 0, 1);
+  assert_int_equal(after_it(EXTRACT), 1);
+  assert_int_equal(stage_processed(), 1);
+  assert_int_equal(stage_result_count(), 2);
+  assert_true(stage.now_ms < outage.to_ms + 70 * MIN);
+}
+
+/* 5, 10, 20 s, ... and then every 300 s: 288 calls a day and some before. */
+#define LEAST_PROBES 270
+#define MOST_PROBES 305
+
+static void a_day_without_network_is_ridden_out_in_every_state(void **state)
+{
+  const struct stage_answer unsent = {.code = DX_E_NET, .not_sent = true};
+  const struct stage_answer lost = {.code = DX_E_NET, .landed = true};
+  int kind;
+
+  (void)state;
+  for (kind = POST; kind <= (int)EXTRACT; kind++) {
+    ride_out((enum dx_call_kind)kind, unsent, unsent, LEAST_PROBES,
+             MOST_PROBES);
+    ride_out((enum dx_call_kind)kind, lost, unsent, LEAST_PROBES, MOST_PROBES);
+    assert_true(stage.notes[DX_NOTE_DOWN] > 0);
+    assert_true(stage.notes[DX_NOTE_UP] > 0);
+  }
+}
+
+static void a_day_of_errors_of_the_server_is_ridden_out(void **state)
+{
+  const struct stage_answer down = {.status = 503};
+
+  (void)state;
+  ride_out(POST, down, down, LEAST_PROBES, MOST_PROBES);
+  ride_out(SOURCE, down, down, LEAST_PROBES, MOST_PROBES);
+  ride_out(EXTRACT, down, down, LEAST_PROBES, MOST_PROBES);
+}
+
+static void a_day_of_too_many_calls_is_ridden_out(void **state)
+{
+  const struct stage_answer rate = {.status = 429, .retry_after = "3600"};
+
+  (void)state;
+  ride_out(POST, rate, rate, 24, 25);
+  ride_out(SOURCE, rate, rate, 24, 25);
+  ride_out(EXTRACT, rate, rate, 24, 25);
+}
+
+/* The time of an outage is not processing time; what follows it is. */
+static void a_slow_extraction_is_overdue_after_an_outage_too(void **state)
+{
+  const struct stage_answer unsent = {.code = DX_E_NET, .not_sent = true};
+
+  (void)state;
+  begin_outage(SOURCE, unsent, unsent);
+  stage.processing_ms = 28 * STAGE_DAY_MS;
+  (void)stage_job(1, false);
+  assert_int_equal(stage_drive_to_end(), DX_E_OVERDUE);
+  assert_in_range(stage.now_ms - outage.to_ms, 25 * MIN, 40 * MIN);
+}
+
+/* An answer that nobody understands is an answer. */
+static void answers_of_rubbish_are_waited_for_until_the_limit(void **state)
+{
+  const struct stage_answer rubbish = {.status = 200, .body = "<html>"};
+
+  (void)state;
+  begin_outage(EXTRACT, rubbish, rubbish);
+  (void)stage_job(1, false);
+  assert_int_equal(stage_drive_to_end(), DX_E_OVERDUE);
+  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * MIN, 36 * MIN);
+}
+
+/* Many documents ask no more often than one. */
+static void in_an_outage_one_probes_for_all(void **state)
+{
+  const struct stage_answer unsent = {.code = DX_E_NET, .not_sent = true};
+  int calls;
+
+  (void)state;
+  begin_outage(SOURCE, unsent, unsent);
+  (void)stage_job(10, false);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  calls = stage_calls_between(outage.from_ms + 10 * MIN, outage.to_ms);
+  assert_in_range(calls, 260, 2 * MOST_PROBES);
+  assert_int_equal(stage_processed(), 10);
+  assert_int_equal(stage_result_count(), 20);
+}
+
+/* Whoever sees that the service is back ends the doubling of the waits, also
+ * after those who found it away have left. */
+static void the_next_outage_begins_with_short_waits_again(void **state)
+{
+  const struct stage_answer down = {.status = 503};
+  int first;
+
+  (void)state;
+  begin_outage(POST, down, down);
+  (void)stage_job(1, false);
+  stage_drive(stage.now_ms + 120 * MIN);
+  outage.to_ms = stage.now_ms;
+  stage_restart();
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  outage.from_ms = outage.to_ms = 0;
+  first = stage.count[POST] + 1;
+  (void)stage_job(1, false);
+  stage_restart();
+  stage_drive(stage.now_ms + 5 * MIN);
+  assert_true(stage.count[POST] > first + 5);
+  assert_in_range(
+      stage_gap_ms(stage_nth(POST, first + 4), stage_nth(POST, first + 5)),
+      16 * S, 32 * S + SLACK_MS);
+}
+
+/* ---- fewer calls ---- */
+
+static struct {
+  enum dx_call_kind kind;
+  int nth;
+  const char *retry_after;
+} asking;
+
+static bool asks_once(const struct stage_call *call, struct stage_answer *ret)
+{
+  if (call->kind != asking.kind || call->nth != asking.nth)
+    return false;
+  ret->status = 429;
+  ret->retry_after = asking.retry_after;
+  return true;
+}
+
+static void retry_after_is_kept_to_in_all_its_forms(void **state)
+{
+  static const struct {
+    const char *text; /* NULL: a date, 90 s after the answer's */
+    int64_t least_ms, most_ms;
+  } forms[] = {
+      {"120", 120 * S, 120 * S}, {"30.5", 30500, 30500},
+      {NULL, 89 * S, 90 * S},    {"-5", 1 * S, 2 * S},
+      {"0", 1 * S, 2 * S},       {"7200", 60 * MIN, 60 * MIN},
+      {"soon", 1 * S, 2 * S},
+  };
+  char date[64];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+    time_t then;
+    struct tm tm;
+
+    assert_int_equal(stage_close(NULL), 0);
+    assert_int_equal(stage_open(NULL), 0);
+    stage.clock_off_ms = -STAGE_DAY_MS; /* only their own Date can tell */
+    then = (time_t)((dx_wall_ms() + stage.clock_off_ms) / 1000 + 90);
+    assert_non_null(gmtime_r(&then, &tm));
+    (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+    asking.kind = POST;
+    asking.nth = 1;
+    asking.retry_after = forms[i].text != NULL ? forms[i].text : date;
+    stage.odd = asks_once;
+    (void)stage_job(1, false);
+    assert_int_equal(stage_drive_to_end(), DX_OK);
+    assert_in_range(stage_gap_ms(stage_nth(POST, 1), stage_nth(POST, 2)),
+                    forms[i].least_ms, forms[i].most_ms + SLACK_MS);
+  }
+}
+
+/* Every process of this host; an upload is another host's. */
+static void nobody_calls_while_the_service_asks_for_a_pause(void **state)
+{
+  const struct stage_call *call;
+  size_t i;
+
+  (void)state;
+  stage.odd = asks_once;
+  asking.kind = POST;
+  asking.nth = 3;
+  asking.retry_after = "600";
+  stage.latency_ms = 400; /* others are ready to go meanwhile */
+  (void)stage_job(12, false);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  call = stage_nth(POST, 3);
+  for (i = 0; i < stage.call_count; i++)
+    if (stage.calls[i].kind != PUT &&
+        stage.calls[i].began_ms > call->ended_ms &&
+        stage.calls[i].began_ms < call->ended_ms + 600 * S)
+      fail_msg("a call %lld ms after the service asked for a pause",
+               (long long)(stage.calls[i].began_ms - call->ended_ms));
+  assert_int_equal(stage_processed(), 12);
+}
+
+static void another_process_keeps_to_the_pause_too(void **state)
+{
+  const struct stage_call *call;
+  size_t before;
+
+  (void)state;
+  stage.odd = asks_once;
+  asking.kind = SOURCE;
+  asking.nth = 1;
+  asking.retry_after = "600";
+  (void)stage_job(1, false);
+  stage_drive(stage.now_ms + 10 * S);
+  call = stage_nth(SOURCE, 1);
+  before = stage.call_count;
+  (void)stage_job(1, false);
+  stage_restart(); /* it knows no more than the files in the spool */
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_true(stage_gap_ms(call, &stage.calls[before]) >= 600 * S);
+}
+
+/* The storage is another host: its 429 keeps nobody from the API. */
+static void a_storage_that_asks_for_a_pause_stops_only_itself(void **state)
+{
+  (void)state;
+  stage.odd = asks_once;
+  asking.kind = PUT;
+  asking.nth = 1;
+  asking.retry_after = "300";
+  (void)stage_job(2, false);
+  stage_drive(stage.now_ms + MIN);
+  assert_int_equal(stage.count[POST], 2);
+  assert_int_equal(stage.count[EXTRACT], 1);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 300 * S, 310 * S);
+}
+
+/* Whatever answer carries it. */
+static bool pauses_between(const struct stage_call *call,
+                           struct stage_answer *ret)
+{
+  ret->landed = true;
+  ret->retry_after = "40";
+  return call->kind == POST || call->kind == SOURCE;
+}
+
+static void no_poll_comes_before_a_retry_after(void **state)
+{
+  int i;
+
+  (void)state;
+  stage.odd = pauses_between;
+  stage.processing_ms = 100 * S;
+  (void)stage_job(1, false);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_true(stage_gap_ms(stage_nth(POST, 1), stage_nth(SOURCE, 1)) >= 40 * S);
+  for (i = 1; i < stage.count[SOURCE]; i++)
+    assert_true(stage_gap_ms(stage_nth(SOURCE, i), stage_nth(SOURCE, i + 1)) >=
+                40 * S);
+  assert_true(stage_gap_ms(stage_nth(SOURCE, i), stage_nth(EXTRACT, 1)) >=
+              40 * S);
+  assert_true(stage_gap_ms(stage_nth(POST, 1), stage_nth(PUT, 1)) < S);
+}
+
+/* ---- tokens ---- */
+
+static char key_path[80];
+
+static void write_key(const char *key)
+{
+  assert_int_equal(
+      dx_fs_replace(stage.spool.dirfd, "key", key, strlen(key), 0600, &err),
+      DX_OK);
+}
+
+#define OLD_KEY "an old key of thirty-two bytes at least"
+#define NEW_KEY "a new key of thirty-two bytes at the least"
+
+static int open_with_key(void **state)
+{
+  static char key_id[] = "2026-01";
+
+  if (stage_open(state) != 0)
+    return -1;
+  (void)snprintf(key_path, sizeof(key_path), "%s/key", stage.dir);
+  write_key(OLD_KEY);
+  stage.service.token = DX_TOKEN_KEY;
+  stage.service.token_key_file = key_path;
+  stage.service.token_algorithm = DX_ALG_HS256;
+  stage.service.token_key_id = key_id;
+  stage.service.token_lifetime_ms = 5 * MIN;
+  (void)stage_job(1, false);
+  return 0;
+}
+
+/* The payload of a JWT; base64url without padding. */
+static void payload(const char *jwt, char *text, size_t size)
+{
+  const char *p = strchr(jwt, '.') + 1;
+  size_t len = strcspn(p, "."), i;
+  char padded[2048];
+  int n;
+
+  assert_true(len + 4 < sizeof(padded) && size >= sizeof(padded));
+  for (i = 0; i < len; i++)
+    padded[i] = p[i] == '-' ? '+' : p[i] == '_' ? '/' : p[i];
+  while (i % 4 != 0)
+    padded[i++] = '=';
+  n = EVP_DecodeBlock((unsigned char *)text, (unsigned char *)padded, (int)i);
+  assert_true(n > 0);
+  text[n] = '\0';
+}
+
+static int64_t claim_s(const char *text, const char *name)
+{
+  const char *p = strstr(text, name);
+
+  assert_non_null(p);
+  return strtoll(p + strlen(name), NULL, 10);
+}
+
+/* As a service would: by its own clock. */
+static bool wants_its_own_time(const struct stage_call *call,
+                               struct stage_answer *ret)
+{
+  int64_t now_s = (dx_wall_ms() + stage.clock_off_ms) / 1000;
+  char text[2048];
+
+  if (call->kind == PUT)
+    return false;
+  payload(stage.bearer, text, sizeof(text));
+  ret->status = 401;
+  return claim_s(text, "\"iat\":") > now_s || claim_s(text, "\"exp\":") < now_s;
+}
+
+static void a_clock_that_is_off_is_made_up_for(void **state)
+{
+  static const int64_t off_s[] = {86400, -86400, 600, -600};
+  size_t i, k;
+
+  for (i = 0; i < sizeof(off_s) / sizeof(off_s[0]); i++) {
+    assert_int_equal(stage_close(state), 0);
+    assert_int_equal(open_with_key(state), 0);
+    stage.odd = wants_its_own_time;
+    stage.clock_off_ms = off_s[i] * S;
+    stage.processing_ms = 20 * MIN; /* some tokens */
+    assert_int_equal(stage_drive_to_end(), DX_OK);
+    assert_int_equal(stage.calls[0].status, 401);
+    for (k = 1; k < stage.call_count; k++)
+      assert_int_not_equal(stage.calls[k].status, 401);
+    assert_in_range(stage_gap_ms(&stage.calls[0], &stage.calls[1]), 5 * S,
+                    5 * S + SLACK_MS);
+  }
+}
+
+static bool refuses(const struct stage_call *call, struct stage_answer *ret)
+{
+  ret->status = 401;
+  return call->kind != PUT;
+}
+
+static void a_refused_token_names_key_and_clock(void **state)
+{
+  (void)state;
+  stage.odd = refuses;
+  stage.clock_off_ms = -600 * S;
+  assert_int_equal(stage_drive_to_end(), DX_E_TOKEN);
+  (void)dx_job_outcome(stage.jobs[0], &err);
+  assert_non_null(strstr(err.text, "'2026-01'"));
+  assert_non_null(strstr(err.text, "600 s"));
+  assert_int_equal(stage.call_count, 3);
+  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * S, 31 * S);
+}
+
+static bool is_signed_with(const char *key)
+{
+  const char *dot = strrchr(stage.bearer, '.');
+  unsigned char mac[EVP_MAX_MD_SIZE];
+  char text[128];
+  unsigned int len = 0;
+  size_t i;
+
+  assert_non_null(HMAC(EVP_sha256(), key, (int)strlen(key),
+                       (const unsigned char *)stage.bearer,
+                       (size_t)(dot - stage.bearer), mac, &len));
+  assert_true(EVP_EncodeBlock((unsigned char *)text, mac, (int)len) > 0);
+  for (i = 0; text[i] != '\0' && text[i] != '='; i++)
+    text[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
+  text[i] = '\0';
+  return strcmp(dot + 1, text) == 0;
+}
+
+static bool wants_the_new_key(const struct stage_call *call,
+                              struct stage_answer *ret)
+{
+  ret->status = 403;
+  return call->kind != PUT && !is_signed_with(NEW_KEY);
+}
+
+static void a_key_replaced_while_a_job_waits_is_used(void **state)
+{
+  (void)state;
+  stage.odd = wants_the_new_key;
+  stage_drive(stage.now_ms + 20 * S);
+  assert_int_equal(stage.call_count, 2);
+  assert_true(is_signed_with(OLD_KEY));
+  write_key(NEW_KEY);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage.count[POST], 3);
+  assert_true(stage.notes[DX_NOTE_TOKEN] > 0);
+}
+
+/* No token, no call; three tries all the same. */
+static void a_key_that_cannot_be_used_stops_before_any_call(void **state)
+{
+  (void)state;
+  write_key("short");
+  assert_int_equal(stage_drive_to_end(), DX_E_KEY);
+  assert_int_equal(stage.call_count, 0);
+  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * S, 31 * S);
+}
+
+static void a_key_mended_in_time_is_used(void **state)
+{
+  (void)state;
+  write_key("short");
+  stage_drive(stage.now_ms + 20 * S);
+  assert_int_equal(stage.call_count, 0);
+  write_key(NEW_KEY);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage.count[POST], 1);
+}
+
+/* A handed-over job has no queue that could stop: it waits 10 min a time. */
+static bool refuses_seven(const struct stage_call *call,
+                          struct stage_answer *ret)
+{
+  ret->status = call->nth % 2 ? 401 : 404;
+  return call->kind == POST && call->nth <= 7;
+}
+
+static void a_handed_over_job_waits_for_the_administrator(void **state)
+{
+  int i;
+
+  (void)state;
+  stage.odd = refuses_seven;
+  stage.jobs[0]->owner = DX_OWNER_COLLECTOR;
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage.count[POST], 8);
+  assert_true(stage.notes[DX_NOTE_ADMIN] > 0);
+  for (i = 2; i < 8; i += 2) /* after every 404 */
+    assert_in_range(stage_gap_ms(stage_nth(POST, i), stage_nth(POST, i + 1)),
+                    10 * MIN, 10 * MIN + SLACK_MS);
+}
+
+/* And it is shown as overdue, and asked about once an hour. */
+static void a_handed_over_job_waits_longer_than_the_limit(void **state)
+{
+  int last;
+
+  (void)state;
+  stage.jobs[0]->owner = DX_OWNER_COLLECTOR;
+  stage.processing_ms = 10 * 60 * MIN;
+  stage_drive(STAGE_BEGIN_MS + 5 * 60 * MIN);
+  assert_string_equal(stage.jobs[0]->message,
+                      "the extraction takes longer than ProcessingLimit");
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  last = stage.count[SOURCE];
+  assert_in_range(
+      stage_gap_ms(stage_nth(SOURCE, last - 1), stage_nth(SOURCE, last)),
+      60 * MIN, 60 * MIN + SLACK_MS);
+}
+
+int main(void)
+{
+#define OUTAGE(test) \
+  cmocka_unit_test_setup_teardown(test, stage_open, stage_close)
+#define WITH_KEY(test) \
+  cmocka_unit_test_setup_teardown(test, open_with_key, stage_close)
+  const struct CMUnitTest tests[] = {
+      OUTAGE(a_day_without_network_is_ridden_out_in_every_state),
+      OUTAGE(a_day_of_errors_of_the_server_is_ridden_out),
+      OUTAGE(a_day_of_too_many_calls_is_ridden_out),
+      OUTAGE(a_slow_extraction_is_overdue_after_an_outage_too),
+      OUTAGE(answers_of_rubbish_are_waited_for_until_the_limit),
+      OUTAGE(in_an_outage_one_probes_for_all),
+      OUTAGE(the_next_outage_begins_with_short_waits_again),
+      OUTAGE(retry_after_is_kept_to_in_all_its_forms),
+      OUTAGE(nobody_calls_while_the_service_asks_for_a_pause),
+      OUTAGE(another_process_keeps_to_the_pause_too),
+      OUTAGE(a_storage_that_asks_for_a_pause_stops_only_itself),
+      OUTAGE(no_poll_comes_before_a_retry_after),
+      WITH_KEY(a_clock_that_is_off_is_made_up_for),
+      WITH_KEY(a_refused_token_names_key_and_clock),
+      WITH_KEY(a_key_replaced_while_a_job_waits_is_used),
+      WITH_KEY(a_key_that_cannot_be_used_stops_before_any_call),
+      WITH_KEY(a_key_mended_in_time_is_used),
+      WITH_KEY(a_handed_over_job_waits_for_the_administrator),
+      WITH_KEY(a_handed_over_job_waits_longer_than_the_limit),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
