@@ -71,6 +71,148 @@ static void a_complaint_about_the_storage_is_taken_back(void **state)
   assert_int_equal(stage.count[DX_CALL_PUT], 1);
 }
 
+/* ---- more than one document ---- */
+
+static bool refuses_the_second(const struct stage_call *call,
+                               struct stage_answer *ret)
+{
+  ret->status = 400;
+  return call->kind == DX_CALL_CREATE && call->nth == 2;
+}
+
+/* What is final for one document is no trouble of the others. */
+static void one_refused_document_does_not_stop_the_others(void **state)
+{
+  struct dx_job *job = stage_job(3, false);
+  struct dx_err err;
+
+  (void)state;
+  stage.odd = refuses_the_second;
+  assert_int_equal(stage_drive_to_end(), DX_E_REFUSED);
+  (void)dx_job_outcome(job, &err);
+  assert_non_null(strstr(err.text, "2 of 3 documents extracted; document 2"));
+  assert_int_equal(stage_processed(), 2);
+  assert_int_equal(stage_result_count(), 5); /* two, three manifests */
+  assert_int_equal(stage.count[DX_CALL_CREATE], 3);
+}
+
+static bool refuses_the_storage_of_one(const struct stage_call *call,
+                                       struct stage_answer *ret)
+{
+  ret->status = 500;
+  return call->kind == DX_CALL_PUT && call->source == 1 && call->nth < 12;
+}
+
+static void a_slow_upload_does_not_hold_up_the_others(void **state)
+{
+  (void)state;
+  stage.odd = refuses_the_storage_of_one;
+  (void)stage_job(2, false);
+  stage_drive(stage.now_ms + 60000);
+  assert_int_equal(stage.count[DX_CALL_EXTRACT], 1);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage_processed(), 2);
+}
+
+static bool is_not_the_service(const struct stage_call *call,
+                               struct stage_answer *ret)
+{
+  ret->status = 404;
+  return call->kind == DX_CALL_CREATE && call->nth == 3;
+}
+
+/* What is final for the queue ends the job at once, and everything that is
+ * under way; taken up again, it goes on from there. */
+static void a_wrong_address_stops_the_whole_job(void **state)
+{
+  (void)state;
+  stage.odd = is_not_the_service;
+  stage.latency_ms = 1000;
+  (void)stage_job(4, false);
+  assert_int_equal(stage_drive_to_end(), DX_E_PROTOCOL);
+  assert_true(stage.now_ms < STAGE_BEGIN_MS + 3000);
+  assert_int_equal(stage_processed(), 0);
+  stage_restart();
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage_processed(), 4);
+  assert_int_equal(stage_result_count(), 8);
+}
+
+static void documents_together_are_one_source(void **state)
+{
+  (void)state;
+  (void)stage_job(2, true);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage.count[DX_CALL_CREATE], 1);
+  assert_int_equal(stage.count[DX_CALL_PUT], 2);
+  assert_int_equal(stage_processed(), 1);
+  assert_int_equal(stage_result_count(), 2);
+  assert_true(stage_result_holds("S1.job.json", "\"document\":\t2"));
+}
+
+/* ---- more than one case ---- */
+
+/* A case that takes long delays neither the fetching nor the dropping of the
+ * others; the manifest comes after the last. */
+static void a_slow_case_does_not_hold_up_the_others(void **state)
+{
+  (void)state;
+  stage.case_count = 3;
+  stage.case_ms[1] = 600000;
+  (void)stage_job(1, false);
+  stage_drive(stage.now_ms + 60000);
+  assert_true(stage_result_holds("S1-S1C1.json", "S1C1"));
+  assert_true(stage_result_holds("S1-S1C3.json", "S1C3"));
+  assert_int_equal(stage_result_count(), 2);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage_result_count(), 4);
+  assert_true(stage_result_holds("S1-S1C2.json", "S1C2"));
+  assert_true(stage_result_holds("S1.job.json", "S1C2"));
+}
+
+/* What was fetched before a crash is not fetched again. */
+static void only_the_missing_cases_are_fetched_after_a_crash(void **state)
+{
+  size_t i, before;
+
+  (void)state;
+  stage.case_count = 3;
+  stage.case_ms[1] = 600000;
+  (void)stage_job(1, false);
+  stage_drive(stage.now_ms + 60000);
+  before = stage.call_count;
+  stage_restart();
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  for (i = before; i < stage.call_count; i++) {
+    assert_int_equal(stage.calls[i].kind, DX_CALL_EXTRACT);
+    assert_int_equal(stage.calls[i].item, 2);
+  }
+  assert_int_equal(stage_result_count(), 4);
+}
+
+static void a_source_without_cases_is_extracted_all_the_same(void **state)
+{
+  (void)state;
+  stage.case_count = 0;
+  (void)stage_job(1, false);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage.count[DX_CALL_EXTRACT], 0);
+  assert_int_equal(stage_result_count(), 1);
+}
+
+/* Fifty at a time are no reason to call more often; the stage counts. */
+static void many_documents_keep_the_pace(void **state)
+{
+  (void)state;
+  stage.processing_ms = 5000;
+  (void)stage_job(50, false);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_int_equal(stage_processed(), 50);
+  assert_int_equal(stage_result_count(), 100);
+  /* at 8 a second: 50 to create, 50 to fetch, some polls */
+  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 12000, 60000);
+}
+
 int main(void)
 {
 #define ON_STAGE(test) \
@@ -79,6 +221,14 @@ int main(void)
       ON_STAGE(a_document_goes_the_whole_way_once),
       ON_STAGE(an_extracted_job_asks_nothing_more),
       ON_STAGE(a_complaint_about_the_storage_is_taken_back),
+      ON_STAGE(one_refused_document_does_not_stop_the_others),
+      ON_STAGE(a_slow_upload_does_not_hold_up_the_others),
+      ON_STAGE(a_wrong_address_stops_the_whole_job),
+      ON_STAGE(documents_together_are_one_source),
+      ON_STAGE(a_slow_case_does_not_hold_up_the_others),
+      ON_STAGE(only_the_missing_cases_are_fetched_after_a_crash),
+      ON_STAGE(a_source_without_cases_is_extracted_all_the_same),
+      ON_STAGE(many_documents_keep_the_pace),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
