@@ -450,8 +450,10 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
     return DX_OK;
   if (wrong->run.overdue && !dx_state_is_final(wrong->state))
     return dx_fail(err, DX_E_OVERDUE, 0,
-                   "the extraction takes longer than ProcessingLimit; release "
-                   "the job to go on waiting");
+                   "the extraction takes longer than ProcessingLimit%s",
+                   job->owner == DX_OWNER_CUPS
+                       ? "; release the job to go on waiting"
+                       : "");
   if (!dx_state_is_final(wrong->state))
     return dx_fail(err, DX_E_STOPPED, 0, "stopped before the end");
   if (job->together && wrong->file_count > 1)

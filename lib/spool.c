@@ -326,8 +326,11 @@ enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
     return dx_fail_nomem(err);
   (void)snprintf(job->folder, sizeof(job->folder), "jobs/%s", key);
   code = open_folder(spool, job, err);
-  if (code == DX_OK)
+  if (code == DX_OK) {
     code = dx_job_load(job, err);
+    if (code == DX_E_NOT_FOUND && is_still_there(spool, job))
+      code = dx_fail(err, DX_E_DAMAGED, 0, "the record of this job is missing");
+  }
   if (code != DX_OK) {
     dx_job_free(&job);
     return code;
@@ -676,6 +679,21 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
       code = each(ctx, entry->d_name);
   (void)closedir(dir);
   return code;
+}
+
+size_t dx_spool_count_damaged(struct dx_spool *spool)
+{
+  struct dirent *entry;
+  DIR *dir = open_list(spool, "damaged", NULL);
+  size_t count = 0;
+
+  if (dir == NULL)
+    return 0;
+  while ((entry = readdir(dir)) != NULL)
+    if (entry->d_name[0] != '.')
+      count++;
+  (void)closedir(dir);
+  return count;
 }
 
 /* Milliseconds since a file, or "." itself, was written; long ago if there is

@@ -129,6 +129,9 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
                            enum dx_code (*each)(void *ctx, const char *key),
                            void *ctx, struct dx_err *err) DX_MUST_USE;
 
+/* How many folders lie in damaged/; 0 if it cannot be looked into. */
+size_t dx_spool_count_damaged(struct dx_spool *spool);
+
 /*
  * Removes what nobody needs: abandoned incoming folders, jobs without
  * activity for keep_ms unless docextractd or the command still has to finish

@@ -259,7 +259,26 @@ static void a_damaged_journal_is_set_aside_and_not_deleted(void **state)
                      DX_E_DAMAGED);
     assert_int_equal(entries("jobs"), 0);
     assert_int_equal(entries("damaged"), i + 1);
+    assert_int_equal(dx_spool_count_damaged(&spool), i + 1);
   }
+}
+
+static void looking_at_a_damaged_job_says_so_and_leaves_it(void **state)
+{
+  struct dx_job *job = commit("D", false);
+  pid_t holder;
+
+  (void)state;
+  assert_int_equal(dx_fs_replace(job->dirfd, "job.json", "{}", 2, 0600, &err),
+                   DX_OK);
+  dx_job_free(&job);
+  assert_int_equal(dx_spool_peek(&spool, KEY, &job, &holder, &err),
+                   DX_E_DAMAGED);
+  assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY "/job.json", 0), 0);
+  assert_int_equal(dx_spool_peek(&spool, KEY, &job, &holder, &err),
+                   DX_E_DAMAGED);
+  assert_int_equal(entries("jobs"), 1);
+  assert_int_equal(dx_spool_count_damaged(&spool), 0);
 }
 
 /*
@@ -874,6 +893,30 @@ static void a_halt_and_an_overdue_wait_are_told(void **state)
   dx_spool_discard(&spool, &job);
 }
 
+/* Who is not CUPS's has nothing to release. */
+static void only_a_print_job_is_said_to_be_released(void **state)
+{
+  static const struct {
+    enum dx_owner owner;
+    bool released;
+  } rows[] = {{DX_OWNER_CUPS, true},
+              {DX_OWNER_COLLECTOR, false},
+              {DX_OWNER_COMMAND, false}};
+  struct dx_job *job = receive("D", false);
+  size_t i;
+
+  (void)state;
+  bring(&job->submissions[0], 'u');
+  job->submissions[0].run.overdue = true;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    job->owner = rows[i].owner;
+    assert_int_equal(dx_job_outcome(job, &err), DX_E_OVERDUE);
+    assert_non_null(strstr(err.text, "ProcessingLimit"));
+    assert_int_equal(strstr(err.text, "release") != NULL, rows[i].released);
+  }
+  dx_spool_discard(&spool, &job);
+}
+
 static void one_document_is_not_said_to_belong_together(void **state)
 {
   struct dx_job *job = receive("SR", true);
@@ -963,6 +1006,7 @@ int main(void)
       IN_SPOOL(a_second_commit_of_the_same_key_finds_the_first),
       IN_SPOOL(one_process_holds_a_job_and_is_named),
       IN_SPOOL(a_damaged_journal_is_set_aside_and_not_deleted),
+      IN_SPOOL(looking_at_a_damaged_job_says_so_and_leaves_it),
       IN_SPOOL(the_same_job_again_goes_on_where_it_was),
       IN_SPOOL(a_changed_address_waits_for_the_old_one),
       IN_SPOOL(a_changed_grouping_is_not_matched),
@@ -991,6 +1035,7 @@ int main(void)
       IN_SPOOL(a_plan_has_a_submission_for_what_is_no_sheet),
       IN_SPOOL(every_end_has_its_outcome),
       IN_SPOOL(a_halt_and_an_overdue_wait_are_told),
+      IN_SPOOL(only_a_print_job_is_said_to_be_released),
       IN_SPOOL(one_document_is_not_said_to_belong_together),
       IN_SPOOL(results_go_with_what_is_extracted_and_no_sooner),
       IN_SPOOL(trying_anew_begins_with_all_tries),
