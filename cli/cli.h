@@ -27,6 +27,7 @@ struct cli {
   const char *service;     /* NULL: not given */
   const char *title;       /* NULL: not given */
   bool together;
+  bool json;
   bool verbose;
   bool help;
   bool version;
@@ -38,8 +39,11 @@ struct cli {
 typedef enum dx_code cli_verb(struct cli *cli, size_t count, char **args,
                               struct dx_err *err);
 
+cli_verb verb_cancel;
 cli_verb verb_config;
 cli_verb verb_hello;
+cli_verb verb_jobs;
+cli_verb verb_retry;
 cli_verb verb_submit;
 
 /* ---- exit.c ---- */
@@ -72,11 +76,39 @@ enum dx_code cli_become_owner(const char *spool_dir,
 #define CLI_USER_BYTES 64
 void cli_user_name(char name[CLI_USER_BYTES]);
 
+/* ---- spool.c ---- */
+
+/* Reads the configuration, becomes the owner of the spool and opens it. */
+enum dx_code cli_open_spool(struct cli *cli, struct dx_spool *ret_spool,
+                            struct dx_err *err) DX_MUST_USE;
+
+/*
+ * The key of the job that `text` is, or of the only one that begins so; at
+ * least CLI_KEY_LEAST digits. E_JOB, with the possibilities.
+ */
+#define CLI_KEY_LEAST 4
+enum dx_code cli_pick_job(struct dx_spool *spool, const char *text,
+                          char key[DX_KEY_BYTES],
+                          struct dx_err *err) DX_MUST_USE;
+
+/* Shows that spool and results can be written: a result that could not be
+ * dropped is found out before it is paid for. */
+enum dx_code cli_probe(const struct dx_config *config,
+                       const struct dx_service *service,
+                       struct dx_err *err) DX_MUST_USE;
+
+/* How lp, cancel and lpstat call a job of CUPS: "chart-12". */
+#define CLI_CUPS_NAME_BYTES 192
+void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES]);
+
 /* ---- daemon.c ---- */
 
 /* True if another process holds the lock that docextractd holds as long as it
  * runs. False if the spool cannot be looked into. */
 bool cli_daemon_runs(const char *spool_dir);
+
+/* Its process id; 0 if it does not run. */
+pid_t cli_daemon_pid(const char *spool_dir);
 
 /* ---- drive.c ---- */
 
@@ -92,6 +124,14 @@ bool cli_stop_came(void);
  */
 enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
                        struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/*
+ * The same to the end: on success no document bytes stay; the files of the
+ * results are printed, and a failure is told with how to go on. Why a job
+ * came to no end is left in its journal, for `docextract jobs`.
+ */
+enum dx_code cli_finish(struct cli *cli, struct dx_spool *spool,
+                        struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* ---- warn.c ---- */
 

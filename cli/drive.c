@@ -1,6 +1,6 @@
 /*
  * drive.c - a job and the engine, in front of a person: lines of progress,
- * and Ctrl-C. What comes next for a job is the engine's.
+ * Ctrl-C, and what came of it. What comes next for a job is the engine's.
  */
 #include "cli/cli.h"
 
@@ -9,11 +9,13 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
+#include "lib/drop.h"
 #include "lib/engine.h"
 
 #define TURN_MS 60000
@@ -98,7 +100,10 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   struct progress *p = ctx;
   int64_t seconds = (dx_boot_ms() - note->since_ms) / 1000;
 
-  (void)job;
+  /* For `docextract jobs`. */
+  dx_job_set_message(job, note->kind == DX_NOTE_PAUSED
+                              ? "the service asks for a pause"
+                              : note->text);
   if (note->kind == DX_NOTE_UPLOADING) {
     uploading(p, note);
     return;
@@ -173,4 +178,67 @@ enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
   dx_engine_free(&engine);
   dx_http_free(&http);
   return code;
+}
+
+/* ---- the end ---- */
+
+static void print_results(const struct cli *cli, const struct dx_job *job)
+{
+  const struct dx_service *service =
+      dx_config_service(cli->config, job->service);
+  size_t i, k;
+
+  for (i = 0; service != NULL && i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    for (k = 0; k < sub->case_count; k++) {
+      char *name;
+
+      if (sub->cases[k].state != DX_CASE_DROPPED)
+        continue;
+      name = dx_drop_result_name(sub->source_id, sub->cases[k].id);
+      if (name != NULL)
+        printf("%s/%s\n", service->results_dir, name);
+      free(name);
+    }
+  }
+}
+
+static void warn(enum dx_code code, const struct dx_err *err)
+{
+  if (code != DX_OK)
+    fprintf(stderr, "docextract: %s\n", err->text);
+}
+
+/* Submissions that ended have their own reasons, and that somebody stopped us
+ * is none. */
+static void leave_message(struct dx_job *job, enum dx_code code,
+                          const struct dx_err *err)
+{
+  struct dx_err trouble;
+
+  if (code == DX_OK || dx_job_is_final(job))
+    dx_job_set_message(job, "");
+  else if (code != DX_E_STOPPED)
+    dx_job_set_message(job, err->text);
+  if (job->dirty)
+    warn(dx_job_save(job, &trouble), &trouble);
+}
+
+enum dx_code cli_finish(struct cli *cli, struct dx_spool *spool,
+                        struct dx_job *job, struct dx_err *err)
+{
+  struct dx_err what, forget;
+  enum dx_code code = cli_drive(cli, spool, job, err);
+
+  leave_message(job, code, err);
+  if (code == DX_OK)
+    warn(dx_job_forget(job, &forget), &forget);
+  print_results(cli, job);
+  if (code == DX_OK)
+    return DX_OK;
+  what = *err;
+  return dx_fail(err, code, what.sys_errno, "%s; %s with: docextract retry %s",
+                 what.text, dx_job_is_final(job) ? "try again" : "go on",
+                 job->key);
 }

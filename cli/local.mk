@@ -1,12 +1,17 @@
 # cli/ - the command `docextract`, one file per verb.
 bin_PROGRAMS += cli/docextract
-cli_docextract_SOURCES = cli/cli.h cli/config.c cli/daemon.c cli/drive.c \
-	cli/exit.c cli/hello.c cli/main.c cli/owner.c cli/reach.c cli/reach.h \
-	cli/service.c cli/submit.c cli/warn.c
+cli_docextract_SOURCES = cli/cancel.c cli/cli.h cli/config.c cli/daemon.c \
+	cli/drive.c cli/exit.c cli/hello.c cli/jobs.c cli/main.c cli/owner.c \
+	cli/reach.c cli/reach.h cli/retry.c cli/service.c cli/spool.c \
+	cli/submit.c cli/warn.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) -lm
 
-EXTRA_DIST += tests/cli/cli_test.sh
+EXTRA_DIST += tests/cli/cli_test.sh tests/cli/frame.sh tests/cli/jobs_test.sh
+
+# Somebody else who holds the locks of jobs.
+check_PROGRAMS += tests/cli/holder
+tests_cli_holder_SOURCES = tests/cli/holder.c
 
 if TESTS_ON
 check_PROGRAMS += tests/unit/test_cli

@@ -32,11 +32,19 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+    {"cancel", "JOB", "take a job back; JOB is its key or the beginning of it",
+     verb_cancel},
     {"config", "", "check the configuration and print it with all defaults",
      verb_config},
     {"hello", "[--service NAME]",
      "say whether the service will take our jobs, or which step fails",
      verb_hello},
+    {"jobs", "[--json]", "list the jobs in the spool, the newest last",
+     verb_jobs},
+    {"retry", "JOB",
+     "go on with a job or with what failed in it; JOB is a key or its "
+     "beginning",
+     verb_retry},
     {"submit", "FILE... [--service NAME] [--title TEXT] [--together]",
      "send PDF, JPEG or PNG files and wait for the results", verb_submit},
 };
@@ -58,6 +66,8 @@ static const struct row rows[] = {
      "the title of the job; without it the name of the first file"},
     {"together", NULL, false, offsetof(struct cli, together),
      "the files are one submission: all of them or none"},
+    {"json", NULL, false, offsetof(struct cli, json),
+     "print JSON, for programs"},
     {"verbose", NULL, true, offsetof(struct cli, verbose),
      "tell every step on stderr"},
     {"help", NULL, true, offsetof(struct cli, help), "print this and exit"},

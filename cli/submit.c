@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "lib/digest.h"
-#include "lib/drop.h"
 #include "lib/fs.h"
 #include "lib/kind.h"
 #include "lib/policy.h"
@@ -114,8 +113,6 @@ static enum dx_code check_title(const char *title, struct dx_err *err)
 
 /* ---- the job ---- */
 
-/* Before anything is stored: a result that could not be dropped is found out
- * before it is paid for. */
 static enum dx_code open_folders(struct submit *s, struct dx_err *err)
 {
   const struct dx_config *config = s->cli->config;
@@ -124,13 +121,7 @@ static enum dx_code open_folders(struct submit *s, struct dx_err *err)
   if (code != DX_OK)
     return code;
   dx_spool_sweep(&s->spool, config->keep_jobs_ms);
-  code = dx_fs_probe(config->spool_dir, err);
-  if (code == DX_OK)
-    code = dx_drop_make_dir(s->service->results_dir, err);
-  if (code != DX_OK)
-    return code;
-  dx_drop_sweep(s->service->results_dir);
-  return dx_fs_probe(s->service->results_dir, err);
+  return cli_probe(config, s->service, err);
 }
 
 /* Copies with sum and length; nothing of it may be lost in a power cut. */
@@ -259,45 +250,7 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
   return code;
 }
 
-/* ---- the end ---- */
-
-static void print_results(const struct submit *s)
-{
-  size_t i, k;
-
-  for (i = 0; i < s->job->submission_count; i++) {
-    const struct dx_submission *sub = &s->job->submissions[i];
-
-    for (k = 0; k < sub->case_count; k++) {
-      char *name;
-
-      if (sub->cases[k].state != DX_CASE_DROPPED)
-        continue;
-      name = dx_drop_result_name(sub->source_id, sub->cases[k].id);
-      if (name != NULL)
-        printf("%s/%s\n", s->service->results_dir, name);
-      free(name);
-    }
-  }
-}
-
-static enum dx_code drive(struct submit *s, struct dx_err *err)
-{
-  struct dx_err forget, what;
-  enum dx_code code;
-
-  printf("Stored %zu document%s as job %s\n", s->count,
-         s->count == 1 ? "" : "s", s->job->key);
-  code = cli_drive(s->cli, &s->spool, s->job, err);
-  if (code == DX_OK && dx_job_forget(s->job, &forget) != DX_OK)
-    fprintf(stderr, "docextract: %s\n", forget.text);
-  print_results(s);
-  if (code == DX_OK)
-    return DX_OK;
-  what = *err;
-  return dx_fail(err, code, what.sys_errno,
-                 "%s; go on with: docextract retry %s", what.text, s->job->key);
-}
+/* ---- all of it ---- */
 
 static enum dx_code run(struct submit *s, size_t count, char **paths,
                         struct dx_err *err)
@@ -318,7 +271,11 @@ static enum dx_code run(struct submit *s, size_t count, char **paths,
   code = open_folders(s, err);
   if (code == DX_OK)
     code = store(s, err);
-  return code == DX_OK ? drive(s, err) : code;
+  if (code != DX_OK)
+    return code;
+  printf("Stored %zu document%s as job %s\n", s->count,
+         s->count == 1 ? "" : "s", s->job->key);
+  return cli_finish(s->cli, &s->spool, s->job, err);
 }
 
 enum dx_code verb_submit(struct cli *cli, size_t count, char **args,

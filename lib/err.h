@@ -77,6 +77,7 @@ enum dx_class {
   X(E_GONE, GONE, "the service no longer knows it")            \
   X(E_OVERDUE, OVERDUE, "took longer than was allowed")        \
   X(E_CANCELED, REFUSED, "canceled")                           \
+  X(E_JOB, REFUSED, "not possible with this job")              \
   X(E_STOPPED, STOPPED, "stopped")
 
 enum dx_code {

@@ -734,10 +734,7 @@ static void remove_folder(struct dx_spool *spool, const char *folder,
   if (job == NULL)
     return;
   (void)snprintf(job->folder, sizeof(job->folder), "%s", folder);
-  /* The age first: a lock, however short, would make others believe that
-   * somebody works on the job. And again, when nobody else can. */
   if (open_folder(spool, job, &err) == DX_OK &&
-      age_ms(job->dirfd, "job.json") > keep_ms &&
       lock_job(spool, job, NULL, &err) == DX_OK &&
       age_ms(job->dirfd, "job.json") > keep_ms && !must_stay(spool, job)) {
     dx_log(DX_LOG_DEBUG, "sweeping '%s'", job->folder);

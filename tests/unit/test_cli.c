@@ -153,10 +153,12 @@ static void docextractd_runs_while_its_lock_is_held(void **state)
   assert_false(cli_daemon_runs(dir));
   pid = start_holder(path, &fd);
   assert_true(cli_daemon_runs(dir));
+  assert_int_equal(cli_daemon_pid(dir), pid);
   (void)close(fd);
   assert_int_equal(waitpid(pid, &status, 0), pid);
   assert_int_equal(status, 0);
   assert_false(cli_daemon_runs(dir)); /* the file alone says nothing */
+  assert_int_equal(cli_daemon_pid(dir), 0);
   (void)unlink(path);
   (void)rmdir(dir);
   assert_false(cli_daemon_runs(dir));

@@ -1,0 +1,213 @@
+/*
+ * retry.c - `docextract retry JOB`: goes on with a job that nobody drives, and
+ * tries again what failed in it. A print job is CUPS's to retry; one that was
+ * handed over goes back to docextractd if that runs.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct retry {
+  struct cli *cli;
+  struct dx_spool spool;
+  char key[DX_KEY_BYTES];
+  struct dx_job *job;
+};
+
+/* ---- before anything is touched ---- */
+
+static enum dx_code refuse_cups(const struct dx_job *job, pid_t holder,
+                                struct dx_err *err)
+{
+  char name[CLI_CUPS_NAME_BYTES];
+
+  cli_cups_name(job, name);
+  if (holder != 0)
+    return dx_fail(err, DX_E_JOB, 0,
+                   "this is the print job %s, and process %d works on it; if "
+                   "CUPS holds it later: lp -i %s -H resume",
+                   name, (int)holder, name);
+  return dx_fail(err, DX_E_JOB, 0,
+                 "this is the print job %s; if CUPS holds it: lp -i %s -H "
+                 "resume; if its queue is stopped: cupsenable %s",
+                 name, name, job->queue != NULL ? job->queue : "QUEUE");
+}
+
+static void tell_holder(const struct retry *r, const struct dx_job *job,
+                        pid_t holder)
+{
+  bool daemon = holder == cli_daemon_pid(r->cli->config->spool_dir);
+
+  printf("%s works on job %s (process %d); nothing to do\n",
+         daemon ? "docextractd" : "Another docextract", r->key, (int)holder);
+  if (job->message[0] != '\0')
+    printf("It says: %s\n", job->message);
+}
+
+static enum dx_code look(struct retry *r, bool *ret_is_done, struct dx_err *err)
+{
+  struct dx_job *job;
+  pid_t holder;
+  enum dx_code code = dx_spool_peek(&r->spool, r->key, &job, &holder, err);
+
+  if (code != DX_OK)
+    return code;
+  *ret_is_done = true;
+  if (dx_job_outcome(job, NULL) == DX_OK &&
+      (holder != 0 || job->owner == DX_OWNER_CUPS))
+    printf("Everything of job %s was extracted already\n", r->key);
+  else if (job->owner == DX_OWNER_CUPS)
+    code = refuse_cups(job, holder, err);
+  else if (holder != 0)
+    tell_holder(r, job, holder);
+  else
+    *ret_is_done = false;
+  dx_job_free(&job);
+  return code;
+}
+
+/* ---- making it ready ---- */
+
+static bool is_here(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (!sub->job->documents[sub->files[i].document].is_here)
+      return false;
+  return true;
+}
+
+/* What ended badly begins anew, as far as its documents are here. */
+static enum dx_code try_again(struct dx_job *job, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    if (sub->state != DX_ST_FAILED && sub->state != DX_ST_REFUSED)
+      continue;
+    if (is_here(sub))
+      code = dx_submission_apply(sub, DX_EV_RETRY, err);
+    else
+      fprintf(stderr,
+              "docextract: document %zu is not here any more and must be sent "
+              "anew: %s\n",
+              sub->files[0].document + 1, sub->reason);
+  }
+  if (code == DX_OK && dx_job_is_final(job))
+    return dx_fail(err, DX_E_JOB, 0, "nothing of job %s can be tried again",
+                   job->key);
+  return code;
+}
+
+/* Goes to where the configuration points now, unless a source of the old
+ * place is under way. */
+static enum dx_code follow_base_url(struct dx_job *job, const char *base_url,
+                                    struct dx_err *err)
+{
+  size_t i;
+  char *text;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (dx_state_is_sent(job->submissions[i].state) &&
+        !dx_state_is_final(job->submissions[i].state))
+      return DX_OK;
+  text = strdup(base_url);
+  if (text == NULL)
+    return dx_fail_nomem(err);
+  free(job->base_url);
+  job->base_url = text;
+  return DX_OK;
+}
+
+/* A request to cancel that came too late must not hit the new attempt. */
+static enum dx_code prepare(struct retry *r, struct dx_err *err)
+{
+  const struct dx_service *service =
+      dx_config_service(r->cli->config, r->job->service);
+  enum dx_code code = try_again(r->job, err);
+
+  if (code == DX_OK && service != NULL)
+    code = follow_base_url(r->job, service->base_url, err);
+  if (code != DX_OK)
+    return code;
+  dx_spool_cancel_done(r->job);
+  dx_job_set_message(r->job, "");
+  return dx_job_save(r->job, err);
+}
+
+/* ---- going on ---- */
+
+static enum dx_code drive(struct retry *r, struct dx_err *err)
+{
+  const struct dx_service *service =
+      dx_config_service(r->cli->config, r->job->service);
+  enum dx_code code = DX_OK;
+
+  if (service != NULL) /* else the engine says what is wrong */
+    code = cli_probe(r->cli->config, service, err);
+  if (code == DX_OK)
+    code = prepare(r, err);
+  if (code != DX_OK)
+    return code;
+  printf("Going on with job %s\n", r->key);
+  code = cli_finish(r->cli, &r->spool, r->job, err);
+  if (r->job->owner == DX_OWNER_COLLECTOR)
+    dx_spool_hand_over(&r->spool, &r->job); /* the rest, if there is any */
+  return code;
+}
+
+static enum dx_code hand_over(struct retry *r, struct dx_err *err)
+{
+  enum dx_code code = prepare(r, err);
+
+  if (code != DX_OK)
+    return code;
+  dx_spool_hand_over(&r->spool, &r->job);
+  printf("Handed job %s over to docextractd; look with: docextract jobs\n",
+         r->key);
+  return DX_OK;
+}
+
+/* The job is ours. */
+static enum dx_code go_on(struct retry *r, struct dx_err *err)
+{
+  if (dx_job_outcome(r->job, NULL) == DX_OK) {
+    printf("Everything of job %s was extracted already\n", r->key);
+    return dx_job_forget(r->job, err);
+  }
+  if (r->job->owner == DX_OWNER_COLLECTOR &&
+      cli_daemon_runs(r->cli->config->spool_dir))
+    return hand_over(r, err);
+  return drive(r, err);
+}
+
+enum dx_code verb_retry(struct cli *cli, size_t count, char **args,
+                        struct dx_err *err)
+{
+  struct retry r = {.cli = cli, .spool = {-1, -1}};
+  enum dx_owner owner;
+  pid_t holder;
+  bool is_done = false;
+  enum dx_code code = cli_open_spool(cli, &r.spool, err);
+
+  (void)count;
+  if (code == DX_OK)
+    code = cli_pick_job(&r.spool, args[0], r.key, err);
+  if (code == DX_OK)
+    code = look(&r, &is_done, err);
+  if (code == DX_OK && !is_done) {
+    cli_stop_catch();
+    code = dx_spool_take(&r.spool, r.key, &r.job, &holder, &owner, err);
+    if (code == DX_OK)
+      code = go_on(&r, err);
+  }
+  dx_job_free(&r.job);
+  dx_spool_close(&r.spool);
+  return code;
+}

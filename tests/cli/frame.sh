@@ -1,0 +1,201 @@
+# frame.sh - what the tests of the command share: the count of checks, a
+# simulator, a spool, a configuration, documents. Run by root, the spool
+# belongs to another user; run by anybody else, to him.
+#
+# To be sourced by bash. Finds the programs in $DX_BUILD (default: the top of
+# the tree). Needs jq, openssl. Tests do not live here.
+set -u
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${DX_BUILD:-$top}
+sim=$build/docextract-sim
+program=$build/cli/docextract
+mkpdf=$top/tests/it/mkpdf
+dir=$(mktemp -d)
+chmod 711 "$dir"
+conf=$dir/docextract.conf
+spool=$dir/spool
+results=$spool/results
+passed=0
+failed=0
+sim_pid=
+pid=
+if [ "$(id -u)" = 0 ]; then owner=nobody; else owner=$(id -un); fi
+group=$(id -gn "$owner")
+export LC_ALL=C.UTF-8
+unset CUPS_SERVERROOT
+
+# --- the frame -------------------------------------------------------------
+
+is() # WHAT ACTUAL EXPECTED
+{
+  if [ "$2" = "$3" ]; then
+    passed=$((passed + 1))
+    echo "ok - $1"
+  else
+    failed=$((failed + 1))
+    echo "not ok - $1"
+    printf '  got:      %s\n  expected: %s\n' "$2" "$3"
+  fi
+}
+
+has() # WHAT TEXT PATTERN: an extended one, found in a line
+{
+  if grep -Eq -e "$3" <<< "$2"; then
+    is "$1" found found
+  else
+    is "$1" "$2" "(something with) $3"
+  fi
+}
+
+hasnt() # WHAT TEXT PATTERN
+{
+  if grep -Eq -e "$3" <<< "$2"; then
+    is "$1" "$2" "(nothing with) $3"
+  else
+    is "$1" absent absent
+  fi
+}
+
+# Waits, at most 20 s, until a command succeeds.
+until_true()
+{
+  local end=$((SECONDS + 20))
+  until "$@"; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.02
+  done
+}
+
+# Runs the command and leaves what it said in $out and $err, its status in $rc.
+dx() # ARGUMENT...
+{
+  "$program" -c "$conf" "$@" > "$dir/out" 2> "$dir/err"
+  rc=$?
+  out=$(cat "$dir/out")
+  err=$(cat "$dir/err")
+  no_sanitizer
+}
+
+no_sanitizer()
+{
+  case $(cat "$dir/err") in
+  *Sanitizer* | *"runtime error"*) is 'no sanitizer complains' "$(cat "$dir/err")" '' ;;
+  esac
+}
+
+# --- the simulator and the configuration -----------------------------------
+
+is_gone() { ! kill -0 "$1" 2> /dev/null; }
+sim_is_up_or_gone() { [ -e "$dir/ready" ] || is_gone "$sim_pid"; }
+
+start_sim() # [OPTION...]: sets api
+{
+  stop_sim
+  rm -f "$dir/ready"
+  : > "$dir/log"
+  : > "$dir/faults"
+  "$sim" --port 0 --storage-port 0 --ready-file "$dir/ready" --log "$dir/log" \
+    --key-file "$dir/key" --algorithm HS256 --faults "$dir/faults" \
+    --source-time 0 --case-time 0 "$@" 2> "$dir/sim.err" &
+  sim_pid=$!
+  until_true sim_is_up_or_gone
+  if [ ! -e "$dir/ready" ]; then
+    echo "Bail out! the simulator did not start: $(cat "$dir/sim.err")"
+    exit 1
+  fi
+  api=$(sed -n 's/^api //p' "$dir/ready")
+}
+
+stop_sim()
+{
+  [ -n "$sim_pid" ] || return 0
+  kill -TERM "$sim_pid" 2> /dev/null
+  wait "$sim_pid"
+  sim_pid=
+}
+
+finish()
+{
+  [ -z "$pid" ] || kill -KILL "$pid" 2> /dev/null
+  stop_sim > /dev/null 2>&1
+  rm -rf "$dir"
+}
+trap finish EXIT
+
+faults() # LINES: the running simulator takes them up at the next call
+{
+  printf '%b' "$1" > "$dir/faults.new"
+  mv "$dir/faults.new" "$dir/faults"
+}
+
+calls() # KIND [FILTER]: how many the simulator has answered so
+{
+  jq -s "[.[] | select(.call == \"$1\") | select(${2:-true})] | length" \
+    "$dir/log"
+}
+
+give() # PATH...: to the user who owns the spool
+{
+  [ "$(id -u)" != 0 ] || chown -R "$owner:$group" "$@"
+}
+
+make_key() # FILE
+{
+  openssl rand -hex 32 | tr -d '\n' > "$1"
+  chmod 640 "$1"
+  give "$1"
+}
+
+new_spool()
+{
+  rm -rf "$spool"
+  mkdir -m 700 "$spool"
+  mkdir -m 2770 "$results"
+  give "$spool"
+}
+
+# Writes the configuration of one service; lines go into its section.
+configure() # [LINE...]
+{
+  {
+    echo "SpoolDir ${SPOOL:-$spool}"
+    echo "ResultsDir ${RESULTS:-$results}"
+    echo "<Service ${SERVICE:-default}>"
+    echo "BaseURL ${URL:-$api}"
+    echo "TokenKeyFile ${KEY:-$dir/key}"
+    [ $# -eq 0 ] || printf '%s\n' "$@"
+    echo '</Service>'
+  } > "$conf"
+  chmod 640 "$conf"
+  give "$conf"
+}
+
+jobs() { ls "$spool/jobs" 2> /dev/null; }
+journal() { cat "$spool/jobs/$(jobs)/job.json"; }
+
+# --- documents -------------------------------------------------------------
+
+make_documents()
+{
+  "$mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1|DOB: 03/07/1984'
+  "$mkpdf" "$dir/b.pdf" 'Patient: Ben Bauer|MRN: 2|DOB: 03/07/1985'
+  # The simulator does not look into pictures: their first bytes are enough.
+  printf '\xff\xd8\xff\xe0\x00\x04ab\xff\xd9' > "$dir/c.jpg"
+  printf '\x89PNG\r\n\x1a\n....' > "$dir/d.png"
+  echo 'only text' > "$dir/e.txt"
+  : > "$dir/empty.pdf"
+}
+
+make_key "$dir/key"
+make_documents
+new_spool
+start_sim
+configure
+
+end() # prints the count
+{
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+  exit
+}
