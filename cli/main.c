@@ -32,7 +32,8 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-    {"cancel", "JOB", "take a job back; JOB is its key or the beginning of it",
+    {"cancel", "JOB",
+     "send and fetch nothing more of a job; JOB is a key or its beginning",
      verb_cancel},
     {"config", "", "check the configuration and print it with all defaults",
      verb_config},

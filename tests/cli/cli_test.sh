@@ -5,6 +5,7 @@
 # jobs_test.sh's.
 #
 # Prints a line per case and a last line with the counts.
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/frame.sh"
 
 # --- the command line ------------------------------------------------------
@@ -44,6 +45,8 @@ for verb in cancel config hello jobs retry submit; do
   has "--help lists $verb" "$help" "^  $verb"
   dx "$verb" --help
   has "$verb has a help of its own" "$rc $out" "^0 Usage: .* $verb"
+  is "the help of $verb fits a screen" \
+    "$(fold -w 80 <<< "$out" | tail -n +25)" ''
 done
 
 dx --version
@@ -396,7 +399,6 @@ dx submit "$dir/a.pdf"
 is 'submit, a certificate of nobody known: its status' "$rc" 78
 
 # Runs submit beside us, and sends it a signal when it has said PATTERN.
-says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; }
 stopped() # TEXT SIGNAL PATTERN
 {
   local key

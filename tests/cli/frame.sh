@@ -80,9 +80,14 @@ dx() # ARGUMENT...
 no_sanitizer()
 {
   case $(cat "$dir/err") in
-  *Sanitizer* | *"runtime error"*) is 'no sanitizer complains' "$(cat "$dir/err")" '' ;;
+  *Sanitizer* | *"runtime error"*)
+    is 'no sanitizer complains' "$(cat "$dir/err")" ''
+    ;;
   esac
 }
+
+# Of a command that runs beside us as $pid; to be waited for.
+says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; } # PATTERN
 
 # --- the simulator and the configuration -----------------------------------
 

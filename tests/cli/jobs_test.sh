@@ -5,6 +5,7 @@
 # can end too early. Print jobs are made by the backend, without cupsd.
 #
 # Prints a line per case and a last line with the counts.
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/frame.sh"
 
 holder=$build/tests/cli/holder
@@ -14,8 +15,6 @@ holder=$build/tests/cli/holder
 }
 
 # --- jobs, as the cases need them ------------------------------------------
-
-says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; }
 
 # Starts submit beside us and waits until it has said PATTERN; sets key.
 begin_submit() # PATTERN FILE...
@@ -113,7 +112,7 @@ hold() # FILE...: sets pid
 let_go()
 {
   exec 9>&-
-  wait "$pid"
+  wait "$pid" 2> /dev/null
   pid=
 }
 
@@ -326,19 +325,15 @@ dx retry "$key"
 is 'retry: when it is set back the job goes on' "$rc $(sent)" '0 1 1'
 
 fresh
-make_key "$dir/other-key"
-KEY=$dir/other-key configure
 faults 'create * status 404\n'
 dx submit "$dir/a.pdf"
 key=$(jobs)
 is 'submit, not the service: its status' "$rc" 78
 dx jobs
 has 'jobs: the reason is told' "$out" "waiting .*404"
-fresh_key=$key
 faults ''
-configure
-dx retry "$fresh_key"
-is 'retry: after the configuration was mended it is sent' "$rc $(mrns)" '0 1'
+dx retry "$key"
+is 'retry: after the address was mended it is sent' "$rc $(mrns)" '0 1'
 
 # --- retry: jobs of others -------------------------------------------------
 
@@ -355,6 +350,10 @@ dx retry "$key"
 has 'retry: a print job is CUPS'"'"'s, the command is told' "$rc $err" \
   '^65 .*lp -i chart-12 -H resume'
 is 'retry: nothing is sent then' "$(sent)" '0 0'
+edit "$key" '.queue = "ch\u001b[31mart"'
+dx jobs
+has 'jobs: control characters do no harm' "$out" ' ch\?\[31mart-12 '
+edit "$key" '.queue = "chart"'
 hold "$spool/jobs/$key/lock"
 dx retry "$key"
 has 'retry: a print job that runs is told to run' "$rc $err" \
@@ -376,7 +375,8 @@ is 'retry: it stays its own' "$(jq -r .owner "$spool/jobs/$key/job.json")" \
 fresh
 submit_failed "$dir/a.pdf"
 edit "$key" '.owner = "collector"'
-"${as_owner[@]}" touch -d 2020-01-01 "$spool/jobs/$key/cancel" "$spool/jobs/$key"
+"${as_owner[@]}" touch -d 2020-01-01 "$spool/jobs/$key/cancel" \
+  "$spool/jobs/$key"
 hold "$spool/docextractd.lock"
 dx retry "$key"
 has 'retry: with docextractd its job is handed over' "$rc $out" \
@@ -494,6 +494,11 @@ key=$(jobs)
 dx cancel "$key"
 has 'cancel: a print job is CUPS'"'"'s, the command is told' "$rc $err" \
   '^65 .*: cancel chart-13$'
+hold "$spool/jobs/$key/lock"
+dx cancel "$key"
+kill -0 "$pid"
+is 'cancel: its backend is left alone' "$? $rc" '0 65'
+let_go
 
 # --- cancel: what docextractd drives ---------------------------------------
 
@@ -530,6 +535,18 @@ has 'cancel: that docextractd does not answer is told' "$rc $err" \
   "^75 .*process $pid was asked"
 is 'cancel: its job is left alone' "$(state "$key") $(documents)" 'stored 1'
 let_go
+hold "$spool/jobs/$key/lock"
+dx cancel "$key"
+has 'cancel: a retry that drives it is ended' "$rc $out" \
+  "^0 Canceled job $key"
+wait "$pid"
+is 'cancel: by a signal' "$?" 143
+let_go
+
+fresh
+submit_failed "$dir/a.pdf"
+edit "$key" '.owner = "collector" | .submissions[0].state = "stored"'
+"${as_owner[@]}" touch "$spool/jobs/$key/cancel"
 dx cancel "$key"
 has 'cancel: without docextractd it is done here' "$rc $out" \
   "^0 Canceled job $key"
