@@ -285,7 +285,7 @@ static bool may_hand_over(struct backend *b)
 {
   return b->conf->completion == DX_COMPLETION_ACCEPTED &&
          dx_job_count(b->job, DX_ST_REFUSED) == 0 &&
-         dx_spool_daemon_lock_is_held(&b->spool);
+         dx_spool_daemon(b->spool.dirfd) != 0;
 }
 
 /* One write of the journal makes it docextractd's. */

@@ -33,9 +33,10 @@ enum dx_code cli_probe(const struct dx_config *config,
 
   if (code == DX_OK)
     code = dx_drop_make_dir(service->results_dir, err);
-  if (code == DX_OK)
-    code = dx_fs_probe(service->results_dir, err);
-  return code;
+  if (code != DX_OK)
+    return code;
+  dx_drop_sweep(service->results_dir);
+  return dx_fs_probe(service->results_dir, err);
 }
 
 void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES])

@@ -367,18 +367,19 @@ int dx_spool_hold_daemon_lock(struct dx_spool *spool, struct dx_err *err)
   return -1;
 }
 
-bool dx_spool_daemon_lock_is_held(struct dx_spool *spool)
+pid_t dx_spool_daemon(int spool_dirfd)
 {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   int fd =
-      openat(spool->dirfd, DAEMON_LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  bool held;
+      openat(spool_dirfd, DAEMON_LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  pid_t holder = 0;
 
   if (fd < 0)
-    return false;
-  held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    return 0;
+  if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+    holder = lock.l_pid;
   (void)close(fd);
-  return held;
+  return holder;
 }
 
 static void touch(struct dx_spool *spool, const char *folder)

@@ -88,10 +88,11 @@ enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
 /*
  * SpoolDir/docextractd.lock, which docextractd holds as long as it runs.
  * hold: -1 with E_BUSY if another process has it; the descriptor keeps it.
- * is_held: false as well if that cannot be found out.
+ * dx_spool_daemon(): its process, 0 if it does not run or that cannot be found
+ * out.
  */
 int dx_spool_hold_daemon_lock(struct dx_spool *spool, struct dx_err *err);
-bool dx_spool_daemon_lock_is_held(struct dx_spool *spool);
+pid_t dx_spool_daemon(int spool_dirfd);
 
 /*
  * Lets go of a job whose saved journal says that it is docextractd's, and

@@ -155,6 +155,31 @@ accept
 once "$t, and put right: a new configuration is enough"
 is "$t, and put right: the record is clean" "$(message_of "$job")" ''
 
+t='canceled by the command'
+to_the_wait
+said=$(dx cancel "$(key_of "$job")" 2>&1)
+is "$t: it is done" "$?" 0
+has "$t: what the service has is told" "$said" 'service'
+faults '#'
+is "$t: the record says so" \
+  "$(journals | xargs jq -r "select(.id == \"$job\") | .submissions[0].reason")" \
+  canceled
+check "$t: no document is kept" until_true no_documents_left
+is "$t: whoever waits for results is told" \
+  "$(cd "$results" && manifests | xargs jq -r .outcome)" failed
+
+t='failed and tried again'
+clear_results
+faults 'create 1- status 400'
+print_chart
+job_ends "$t: the print job ends" "$job" completed
+check "$t: it fails" until_true daemon_says "job $(key_of "$job"): .*refused"
+faults '#'
+dx retry "$(key_of "$job")" > "$dir/retry" 2>&1
+is "$t: it is handed over again" "$?" 0
+check "$t: and extracted" until_true extracted 1
+is "$t: once" "$(calls put) $(n_results)" '1 1'
+
 t='a wrong configuration'
 to_the_wait
 before=$(grep -c 'going on as before' "$dir/daemon.new")
