@@ -300,10 +300,10 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         struct dx_err *err)
 {
   struct dx_http_request request = request_of("PUT", done, ctx);
+  enum dx_code code = dx_http_may_send(url, err);
 
-  if (!dx_http_may_send(url))
-    return dx_fail(err, DX_E_PROTOCOL, 0,
-                   "the upload URL is neither https nor on this computer");
+  if (code != DX_OK)
+    return code;
   request.url = url;
   request.content_type = type;
   request.body_fd = fd;
@@ -443,12 +443,12 @@ enum dx_verdict dx_read_create(const struct dx_http_answer *answer,
   if (!copy_created(results_of(answer, &root), count, answer->date_ms,
                     ret_created))
     verdict = not_understood(call_words[DX_CALL_CREATE], err);
-  for (i = 0; verdict == DX_V_DONE && i < count; i++)
-    if (!dx_http_may_send(ret_created->urls[i])) {
-      (void)dx_fail(err, DX_E_PROTOCOL, 0,
-                    "the upload URL is neither https nor on this computer");
-      verdict = DX_V_CONFIG;
-    }
+  for (i = 0; verdict == DX_V_DONE && i < count; i++) {
+    enum dx_code code = dx_http_may_send(ret_created->urls[i], err);
+
+    if (code != DX_OK)
+      verdict = code == DX_E_NOMEM ? DX_V_LOCAL : DX_V_CONFIG;
+  }
   if (verdict != DX_V_DONE)
     dx_created_release(ret_created);
   dx_json_free(&root);

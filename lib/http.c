@@ -599,16 +599,16 @@ static char *url_part(CURLU *handle, CURLUPart part)
   return curl_url_get(handle, part, &text, 0) == CURLUE_OK ? text : NULL;
 }
 
-bool dx_http_may_send(const char *url)
+enum dx_code dx_http_may_send(const char *url, struct dx_err *err)
 {
   CURLU *handle = curl_url();
+  CURLUcode set = CURLUE_OUT_OF_MEMORY;
   char *scheme = NULL, *host = NULL, *user = NULL, *password = NULL;
   bool ok = false;
 
-  if (handle == NULL)
-    return false;
-  if (strlen(url) <= DX_URL_MAX_BYTES &&
-      curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK) {
+  if (handle != NULL && strlen(url) <= DX_URL_MAX_BYTES)
+    set = curl_url_set(handle, CURLUPART_URL, url, 0);
+  if (handle != NULL && set == CURLUE_OK) {
     scheme = url_part(handle, CURLUPART_SCHEME);
     host = url_part(handle, CURLUPART_HOST);
     user = url_part(handle, CURLUPART_USER);
@@ -622,5 +622,10 @@ bool dx_http_may_send(const char *url)
   curl_free(user);
   curl_free(password);
   curl_url_cleanup(handle);
-  return ok;
+  if (ok)
+    return DX_OK;
+  if (strlen(url) <= DX_URL_MAX_BYTES && set == CURLUE_OUT_OF_MEMORY)
+    return dx_fail_nomem(err);
+  return dx_fail(err, DX_E_PROTOCOL, 0,
+                 "the upload URL is neither https nor on this computer");
 }

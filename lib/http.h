@@ -119,10 +119,10 @@ enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
 int64_t dx_retry_after_ms(const char *value, int64_t date_ms);
 
 /*
- * True if files may be sent to this URL: https, or http to a loopback
+ * Whether files may be sent to this URL: https, or http to a loopback
  * address; no user or password in it; at most 8 KiB (design.md, "Names and
- * places").
+ * places"). E_PROTOCOL if not, E_NOMEM.
  */
-bool dx_http_may_send(const char *url);
+enum dx_code dx_http_may_send(const char *url, struct dx_err *err) DX_MUST_USE;
 
 #endif
