@@ -484,8 +484,9 @@ static void create_done(void *arg, const struct dx_http_answer *answer)
   sub->run.call = NULL;
   verdict = dx_read_create(answer, sub->file_count, &created, &err);
   sub->job->dirty = true;
-  if (verdict == DX_V_TRANSIENT && answer->was_sent &&
-      (answer->status == 0 || err.code == DX_E_ANSWER))
+  if (answer->was_sent && (verdict == DX_V_LOCAL ||
+                           (verdict == DX_V_TRANSIENT &&
+                            (answer->status == 0 || err.code == DX_E_ANSWER))))
     post_lost(sub); /* it may have been registered */
   sub->registering = false;
   if (verdict == DX_V_DONE) {
