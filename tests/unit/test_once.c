@@ -439,6 +439,34 @@ static void a_source_not_found_once_is_asked_for_again(void **state)
                   MIN, MIN + SLACK_MS);
 }
 
+static bool every_other_is_not_found(const struct stage_call *call,
+                                     struct stage_answer *ret)
+{
+  ret->status = 404;
+  return call->kind != PUT && call->kind != POST && call->nth % 2 == 0;
+}
+
+/* Gone is what is not found twice in a row. */
+static void a_source_found_in_between_is_not_gone(void **state)
+{
+  (void)state;
+  stage.processing_ms = 10 * MIN;
+  stage_drive(STAGE_BEGIN_MS + 2 * MIN);
+  stage.odd = every_other_is_not_found;
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
+static void a_case_found_in_between_is_not_gone(void **state)
+{
+  (void)state;
+  stage.case_ms[0] = 10 * MIN;
+  stage_drive(STAGE_BEGIN_MS + 2 * MIN);
+  stage.odd = every_other_is_not_found;
+  ends(DX_OK, "");
+  assert_int_equal(stage.count[PUT], 1);
+}
+
 static void a_case_that_is_gone_is_for_people(void **state)
 {
   int last;
@@ -520,6 +548,8 @@ int main(void)
       ONCE(and_then_it_has_failed),
       ONCE(an_uploaded_source_that_is_gone_is_for_people),
       ONCE(a_source_not_found_once_is_asked_for_again),
+      ONCE(a_source_found_in_between_is_not_gone),
+      ONCE(a_case_found_in_between_is_not_gone),
       ONCE(a_case_that_is_gone_is_for_people),
       ONCE(two_cases_not_found_once_are_asked_for_again),
       ONCE(a_stored_result_is_not_fetched_twice),

@@ -178,6 +178,55 @@ static void in_an_outage_one_probes_for_all(void **state)
   assert_int_equal(stage_result_count(), 20);
 }
 
+/* Three errors, a good answer, three errors, ... */
+static bool three_of_four(const struct stage_call *call,
+                          struct stage_answer *ret)
+{
+  ret->status = 500;
+  return call->kind == SOURCE && call->nth % 4 != 0;
+}
+
+/* From the fifth in a row the service counts as down, and only then. */
+static void what_is_not_in_a_row_does_not_count_as_down(void **state)
+{
+  int i;
+
+  (void)state;
+  stage.odd = three_of_four;
+  stage.processing_ms = 3 * MIN;
+  (void)stage_job(1, false);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_true(stage.count[SOURCE] > 12);
+  for (i = 1; i < stage.count[SOURCE]; i++)
+    if (i % 4 != 0)
+      assert_in_range(
+          stage_gap_ms(stage_nth(SOURCE, i), stage_nth(SOURCE, i + 1)),
+          500 << i % 4, (1000 << i % 4) + SLACK_MS);
+}
+
+static bool five_fail(const struct stage_call *call, struct stage_answer *ret)
+{
+  ret->status = 500;
+  return call->kind == POST && call->nth <= 5;
+}
+
+/* Other documents are ready to go, but nobody calls a service that is down. */
+static void a_service_that_is_down_is_left_alone_by_all(void **state)
+{
+  int64_t down_ms;
+  size_t i;
+
+  (void)state;
+  stage.odd = five_fail;
+  stage.latency_ms = 90; /* the next slot is booked already */
+  (void)stage_job(12, false);
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  down_ms = stage_nth(POST, 5)->ended_ms;
+  for (i = 0; i < stage.call_count; i++)
+    if (stage.calls[i].kind != PUT && stage.calls[i].began_ms > down_ms)
+      assert_true(stage.calls[i].began_ms >= down_ms + 5 * S);
+}
+
 /* Whoever sees that the service is back ends the doubling of the waits, also
  * after those who found it away have left. */
 static void the_next_outage_begins_with_short_waits_again(void **state)
@@ -209,13 +258,14 @@ static struct {
   enum dx_call_kind kind;
   int nth;
   const char *retry_after;
+  int status; /* 0: 429 */
 } asking;
 
 static bool asks_once(const struct stage_call *call, struct stage_answer *ret)
 {
   if (call->kind != asking.kind || call->nth != asking.nth)
     return false;
-  ret->status = 429;
+  ret->status = asking.status != 0 ? asking.status : 429;
   ret->retry_after = asking.retry_after;
   return true;
 }
@@ -256,20 +306,20 @@ static void retry_after_is_kept_to_in_all_its_forms(void **state)
   }
 }
 
-/* Every process of this host; an upload is another host's. */
-static void nobody_calls_while_the_service_asks_for_a_pause(void **state)
+static void all_keep_still(int asked_with)
 {
   const struct stage_call *call;
   size_t i;
 
-  (void)state;
   stage.odd = asks_once;
   asking.kind = POST;
   asking.nth = 3;
   asking.retry_after = "600";
+  asking.status = asked_with;
   stage.latency_ms = 400; /* others are ready to go meanwhile */
   (void)stage_job(12, false);
   assert_int_equal(stage_drive_to_end(), DX_OK);
+  asking.status = 0;
   call = stage_nth(POST, 3);
   for (i = 0; i < stage.call_count; i++)
     if (stage.calls[i].kind != PUT &&
@@ -278,6 +328,18 @@ static void nobody_calls_while_the_service_asks_for_a_pause(void **state)
       fail_msg("a call %lld ms after the service asked for a pause",
                (long long)(stage.calls[i].began_ms - call->ended_ms));
   assert_int_equal(stage_processed(), 12);
+}
+
+static void nobody_calls_while_the_service_asks_for_a_pause(void **state)
+{
+  (void)state;
+  all_keep_still(429);
+}
+
+static void a_503_that_says_how_long_is_a_pause_for_all(void **state)
+{
+  (void)state;
+  all_keep_still(503);
 }
 
 static void another_process_keeps_to_the_pause_too(void **state)
@@ -512,6 +574,23 @@ static void a_key_mended_in_time_is_used(void **state)
   assert_int_equal(stage.count[POST], 1);
 }
 
+/* Two of three, again and again: never three in a row. */
+static bool refuses_two_of_three(const struct stage_call *call,
+                                 struct stage_answer *ret)
+{
+  ret->status = 401;
+  return call->kind == SOURCE && call->nth % 3 != 0;
+}
+
+static void a_token_that_is_taken_in_between_counts_anew(void **state)
+{
+  (void)state;
+  stage.odd = refuses_two_of_three;
+  stage.processing_ms = 3 * MIN;
+  assert_int_equal(stage_drive_to_end(), DX_OK);
+  assert_true(stage.count[SOURCE] >= 9);
+}
+
 /* A handed-over job has no queue that could stop: it waits 10 min a time. */
 static bool refuses_seven(const struct stage_call *call,
                           struct stage_answer *ret)
@@ -566,9 +645,12 @@ int main(void)
       OUTAGE(a_slow_extraction_is_overdue_after_an_outage_too),
       OUTAGE(answers_of_rubbish_are_waited_for_until_the_limit),
       OUTAGE(in_an_outage_one_probes_for_all),
+      OUTAGE(what_is_not_in_a_row_does_not_count_as_down),
+      OUTAGE(a_service_that_is_down_is_left_alone_by_all),
       OUTAGE(the_next_outage_begins_with_short_waits_again),
       OUTAGE(retry_after_is_kept_to_in_all_its_forms),
       OUTAGE(nobody_calls_while_the_service_asks_for_a_pause),
+      OUTAGE(a_503_that_says_how_long_is_a_pause_for_all),
       OUTAGE(another_process_keeps_to_the_pause_too),
       OUTAGE(a_storage_that_asks_for_a_pause_stops_only_itself),
       OUTAGE(no_poll_comes_before_a_retry_after),
@@ -577,6 +659,7 @@ int main(void)
       WITH_KEY(a_key_replaced_while_a_job_waits_is_used),
       WITH_KEY(a_key_that_cannot_be_used_stops_before_any_call),
       WITH_KEY(a_key_mended_in_time_is_used),
+      WITH_KEY(a_token_that_is_taken_in_between_counts_anew),
       WITH_KEY(a_handed_over_job_waits_for_the_administrator),
       WITH_KEY(a_handed_over_job_waits_longer_than_the_limit),
   };
