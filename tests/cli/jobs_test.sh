@@ -30,12 +30,20 @@ begin_submit() # PATTERN FILE...
   key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
 }
 
+leaves() # what runs beside us; sets rc
+{
+  { # the shell's word on it is not wanted
+    until_true is_gone "$pid" || kill -KILL "$pid"
+    wait "$pid"
+  } 2> /dev/null
+  rc=$?
+  pid=
+}
+
 end_submit() # SIGNAL: sets rc
 {
   kill "-$1" "$pid"
-  wait "$pid" 2> /dev/null
-  rc=$?
-  pid=
+  leaves
   no_sanitizer
 }
 
@@ -112,8 +120,7 @@ hold() # FILE...: sets pid
 let_go()
 {
   exec 9>&-
-  wait "$pid" 2> /dev/null
-  pid=
+  leaves
 }
 
 fresh() # an empty spool, and a service that does as it is told
@@ -426,9 +433,8 @@ dx cancel "$key"
 has 'cancel: a job that submit drives' "$rc $out" "^0 Canceled job $key"
 has 'cancel: that the service has it is told' "$out" \
   '^The service has 1 document of it already; nothing .* fetched'
-wait "$pid"
-is 'cancel: submit lets go of it' "$?" 75
-pid=
+leaves
+is 'cancel: submit lets go of it' "$rc" 75
 faults ''
 is 'cancel: it is canceled' "$(state "$key") $(documents) $(manifest)" \
   'failed 0 failed: canceled'
@@ -539,9 +545,9 @@ hold "$spool/jobs/$key/lock"
 dx cancel "$key"
 has 'cancel: a retry that drives it is ended' "$rc $out" \
   "^0 Canceled job $key"
-wait "$pid"
-is 'cancel: by a signal' "$?" 143
-let_go
+leaves
+is 'cancel: by a signal' "$rc" 143
+exec 9>&-
 
 fresh
 submit_failed "$dir/a.pdf"
