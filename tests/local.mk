@@ -31,4 +31,5 @@ endif
 
 include tests/crash/local.mk
 include tests/it/local.mk
+include tests/long/local.mk
 include tests/bench/local.mk

@@ -1,16 +1,20 @@
 # tests/bench/ - measured lines beside an alternative; run by hand only.
-EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/measure tests/bench/get
+EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/measure tests/bench/get \
+	tests/bench/lag
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_bench_first_byte_SOURCES = tests/bench/first-byte.c
 tests_bench_measure_SOURCES = tests/bench/measure.c
 tests_bench_get_SOURCES = tests/bench/get.c
 tests_bench_get_LDADD = $(CURL_LIBS)
+tests_bench_lag_SOURCES = tests/bench/lag.c
+tests_bench_lag_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) $(OPENSSL_LIBS) \
+	$(CUPS_LIBS) -lm
 
 EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
-	tests/bench/first_byte.sh tests/bench/lib.sh tests/bench/memory.sh \
+	tests/bench/first_byte.sh tests/bench/lag.sh tests/bench/lib.sh tests/bench/memory.sh \
 	tests/bench/run.sh tests/bench/throughput.sh
 
 bench: all tests/bench/first-byte$(EXEEXT) tests/bench/measure$(EXEEXT) \
-	tests/bench/get$(EXEEXT)
+	tests/bench/get$(EXEEXT) tests/bench/lag$(EXEEXT)
 	@DX_BUILD=$(abs_builddir) $(srcdir)/tests/bench/run.sh
 .PHONY: bench

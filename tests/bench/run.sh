@@ -8,7 +8,7 @@ set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 status=0
-for name in first_byte memory throughput cpu; do
+for name in first_byte memory throughput cpu lag; do
   "$here/$name.sh" || {
     echo "bench: $name could not be measured" >&2
     status=1

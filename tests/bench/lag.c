@@ -1,0 +1,540 @@
+/*
+ * lag.c - how late a result is stored, and how many calls it took to find out:
+ * the real engine, spool and pace with a service that lives in memory and a
+ * clock that is turned, so that hours take seconds. Prints one line of JSON
+ * for each of: learned, cold, outstanding.
+ *
+ * Polls are the calls that ask for the status of the source; registering and
+ * the result itself come on top, for everybody.
+ *
+ * Processing times are lognormal (median 30 s, sigma 0.6) and the same ones in
+ * every line and for every alternative, which is computed over them: a fixed
+ * wait, a wait that grows, and for many jobs at once a client that makes its
+ * calls in the order in which they fell due. Lag is the moment at which the
+ * engine has the result minus the moment at which the service had it.
+ *
+ * Usage: lag FOLDER (empty, for the spool)
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/engine.h"
+#include "lib/fs.h"
+
+#define JOBS 400    /* measured ones of each line */
+#define WARM_UP 40  /* before the learned line */
+#define AT_ONCE 100 /* of the outstanding line */
+#define JOBS_MAX (WARM_UP + JOBS + 2 * AT_ONCE)
+#define MEDIAN_S 30.0
+#define SIGMA 0.6
+#define LATENCY_MS 50
+#define RATE 8
+#define RESULT "{\"results\":{\"status\":\"complete\"}}"
+
+/* ---- processing times ---- */
+
+static double times_ms[JOBS_MAX];
+
+/* xorshift64*: the same numbers on every machine. */
+static double uniform(void)
+{
+  static uint64_t x = 88172645463325252ULL;
+
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  return (double)((x * 2685821657736338717ULL) >> 11) / 9007199254740992.0;
+}
+
+static void make_times(void)
+{
+  size_t i;
+
+  for (i = 0; i < JOBS_MAX; i++) {
+    double r = sqrt(-2 * log(1 - uniform()));
+
+    times_ms[i] = 1000 * MEDIAN_S * exp(SIGMA * r * cos(2 * M_PI * uniform()));
+  }
+}
+
+/* ---- clocks ---- */
+
+static int64_t now_ms = 1000000;
+
+static int64_t boot_ms(void)
+{
+  return now_ms;
+}
+
+static int64_t wall_ms(void)
+{
+  return 1700000000000 + now_ms;
+}
+
+/* ---- the service, as a transport ---- */
+
+struct pending {
+  struct dx_http_request request;
+  char what;       /* 'C'reate, 'P'ut, 'S'ource, 'E'xtract */
+  size_t number;   /* of the source */
+  int64_t ends_ms; /* its answer comes then */
+  bool used;
+};
+
+static struct pending pending[256];
+static int64_t ready_ms[JOBS_MAX]; /* 0: not uploaded */
+static int64_t lag_ms[JOBS_MAX];
+static int polls[JOBS_MAX]; /* how often the source was asked for */
+static size_t sources;
+
+static void die(const char *what)
+{
+  fprintf(stderr, "lag: %s\n", what);
+  exit(EXIT_FAILURE);
+}
+
+/* The number behind the last "/S" of a path, or behind "/C" of a case. */
+static size_t number_in(const char *url)
+{
+  const char *p = strpbrk(strrchr(url, '-'), "0123456789");
+
+  return (size_t)strtoul(p, NULL, 10);
+}
+
+static enum dx_code fake_start(struct dx_http *http,
+                               const struct dx_http_request *r,
+                               struct dx_http_call **ret, struct dx_err *err)
+{
+  struct pending *p = pending;
+
+  (void)http;
+  (void)err;
+  while (p->used)
+    p++;
+  memset(p, 0, sizeof(*p));
+  p->used = true;
+  p->request = *r;
+  p->ends_ms = now_ms + LATENCY_MS;
+  if (strcmp(r->method, "POST") == 0) {
+    p->what = 'C';
+    p->number = sources++;
+  } else {
+    p->what = strcmp(r->method, "PUT") == 0        ? 'P'
+              : strstr(r->url, "/extract") != NULL ? 'E'
+                                                   : 'S';
+    p->number = number_in(r->url);
+  }
+  *ret = (struct dx_http_call *)(void *)p;
+  return DX_OK;
+}
+
+static void fake_cancel(struct dx_http *http, struct dx_http_call *call)
+{
+  (void)http;
+  ((struct pending *)(void *)call)->used = false;
+}
+
+static void fill_body(struct pending *p, char *body, size_t size)
+{
+  size_t n = p->number;
+
+  switch (p->what) {
+  case 'C':
+    (void)snprintf(body, size,
+                   "{\"results\":{\"id\":\"S-%zu\",\"upload_urls\":[{"
+                   "\"url\":\"https://s.example/o-%zu\"}]}}",
+                   n, n);
+    break;
+  case 'P':
+    ready_ms[n] = now_ms + (int64_t)times_ms[n];
+    break;
+  case 'S':
+    polls[n]++;
+    (void)snprintf(body, size,
+                   now_ms < ready_ms[n]
+                       ? "{\"results\":{\"status\":\"processing\"}}"
+                       : "{\"results\":{\"status\":\"complete\","
+                         "\"case_ids\":[\"C-%zu\"]}}",
+                   n);
+    break;
+  default:
+    lag_ms[n] = now_ms - ready_ms[n];
+    if (write(p->request.sink_fd, RESULT, strlen(RESULT)) !=
+        (ssize_t)strlen(RESULT))
+      die("cannot write a result");
+    break;
+  }
+}
+
+static void answer(struct pending *p)
+{
+  struct dx_http_request r = p->request;
+  struct dx_http_answer a;
+  char body[256] = "";
+
+  memset(&a, 0, sizeof(a));
+  fill_body(p, body, sizeof(body));
+  p->used = false;
+  a.status = 200;
+  a.body = body;
+  a.body_len = strlen(body);
+  a.date_ms = wall_ms();
+  a.retry_after_ms = -1;
+  a.was_sent = true;
+  r.done(r.ctx, &a);
+}
+
+/* The answer that comes first; NULL when none is under way. */
+static struct pending *first_pending(void)
+{
+  struct pending *best = NULL;
+  size_t i;
+
+  for (i = 0; i < sizeof(pending) / sizeof(pending[0]); i++)
+    if (pending[i].used && (best == NULL || pending[i].ends_ms < best->ends_ms))
+      best = &pending[i];
+  return best;
+}
+
+static enum dx_code fake_run(struct dx_http *http, int64_t timeout_ms,
+                             const int *wake, size_t wake_count,
+                             struct dx_err *err)
+{
+  struct pending *p = first_pending();
+
+  (void)http;
+  (void)wake;
+  (void)wake_count;
+  (void)err;
+  if (p == NULL || p->ends_ms > now_ms + timeout_ms) {
+    now_ms += timeout_ms;
+    return DX_OK;
+  }
+  if (p->ends_ms > now_ms)
+    now_ms = p->ends_ms;
+  answer(p);
+  return DX_OK;
+}
+
+static const struct dx_http_ops fake_ops = {fake_start, fake_cancel, fake_run,
+                                            NULL};
+
+/* ---- jobs ---- */
+
+static struct dx_spool spool;
+static size_t ended;
+
+static struct dx_job *new_job(size_t number)
+{
+  struct dx_job *job = NULL;
+  struct dx_entry *e;
+  struct dx_err err;
+  int fd;
+
+  if (dx_spool_receive(&spool, &job, &err) != DX_OK)
+    die(err.text);
+  job->documents = calloc(1, sizeof(*job->documents));
+  job->service = strdup("default");
+  job->base_url = strdup("https://a.example");
+  if (job->documents == NULL || job->service == NULL || job->base_url == NULL)
+    die("out of memory");
+  job->document_count = 1;
+  job->documents[0].is_here = true;
+  e = &job->documents[0].entry;
+  (void)strcpy(e->type, "application/pdf");
+  (void)strcpy(e->origin, "application/pdf");
+  (void)strcpy(e->name, "chart.pdf");
+  e->pages = 1;
+  e->length = 3;
+  (void)dx_sha256_of("PDF", 3, e->sha256);
+  (void)snprintf(job->key, sizeof(job->key), "%032zx", number);
+  fd = dx_spool_create_document(job, 0, &err);
+  if (fd < 0 || write(fd, "PDF", 3) != 3 || close(fd) < 0 ||
+      dx_job_plan(job, &err) != DX_OK ||
+      dx_spool_commit(&spool, job, &err) != DX_OK)
+    die(err.text);
+  return job;
+}
+
+static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+{
+  (void)ctx;
+  (void)job;
+  (void)note;
+}
+
+static void on_ended(void *ctx, struct dx_job *job)
+{
+  struct dx_err err;
+
+  (void)ctx;
+  if (dx_job_outcome(job, &err) != DX_OK)
+    die(err.text);
+  dx_job_free(&job);
+  ended++;
+}
+
+static struct dx_engine *new_engine(const struct dx_config *config,
+                                    struct dx_http *http)
+{
+  const struct dx_observer observer = {on_note, on_ended, NULL};
+  struct dx_engine *engine = dx_engine_new(config, &spool, http, &observer);
+
+  if (engine == NULL)
+    die("out of memory");
+  return engine;
+}
+
+static void add_job(struct dx_engine *engine, size_t number)
+{
+  struct dx_err err;
+
+  if (dx_engine_add(engine, new_job(number), &err) != DX_OK)
+    die(err.text);
+}
+
+/* Until so many have ended in all. */
+static void drive(struct dx_engine *engine, size_t until)
+{
+  struct dx_err err;
+
+  while (ended < until)
+    if (dx_engine_run(engine, 60000, NULL, 0, &err) != DX_OK)
+      die(err.text);
+}
+
+/* ---- lines ---- */
+
+struct figures {
+  double lag_s, part, polls;
+};
+
+static struct figures mean(size_t from, size_t count)
+{
+  struct figures f = {0, 0, 0};
+  double t = 0;
+  size_t i;
+
+  for (i = from; i < from + count; i++) {
+    f.lag_s += (double)lag_ms[i] / 1000;
+    t += times_ms[i] / 1000;
+    f.polls += polls[i];
+  }
+  f.part = f.lag_s / t;
+  f.lag_s /= (double)count;
+  f.polls /= (double)count;
+  return f;
+}
+
+/* What a client would see that asks after `first`, and then waits `factor`
+ * times as long each time. */
+static struct figures schedule(size_t from, size_t count, double first,
+                               double factor)
+{
+  struct figures f = {0, 0, 0};
+  double total = 0;
+  size_t i;
+
+  for (i = from; i < from + count; i++) {
+    double at = 0, wait = first;
+
+    do {
+      at += wait;
+      wait *= factor;
+      f.polls++;
+    } while (at < times_ms[i]);
+    f.lag_s += (at - times_ms[i]) / 1000;
+    total += times_ms[i] / 1000;
+  }
+  f.part = f.lag_s / total;
+  f.lag_s /= (double)count;
+  f.polls /= (double)count;
+  return f;
+}
+
+static void print_lag(const char *name, size_t from, double aim_part,
+                      double aim_polls)
+{
+  struct figures ours = mean(from, JOBS);
+  struct figures fixed = schedule(from, JOBS, 5000, 1);
+  struct figures grows = schedule(from, JOBS, 1000, 1.5);
+
+  printf("{\"bench\":\"lag\",\"case\":\"%s\",\"jobs\":%d,\"lag_s\":%.2f,"
+         "\"lag_part\":%.3f,\"aim_part\":%.2f,\"polls\":%.2f,"
+         "\"aim_polls\":%.0f,\"fixed_5s_part\":%.3f,\"fixed_5s_polls\":%.2f,"
+         "\"backoff_1.5_part\":%.3f,\"backoff_1.5_polls\":%.2f}\n",
+         name, JOBS, ours.lag_s, ours.part, aim_part, ours.polls, aim_polls,
+         fixed.part, fixed.polls, grows.part, grows.polls);
+}
+
+static void begin(void)
+{
+  memset(polls, 0, sizeof(polls));
+  memset(ready_ms, 0, sizeof(ready_ms));
+  sources = 0;
+  ended = 0;
+}
+
+static void forget_times(void)
+{
+  (void)unlinkat(spool.pace_dirfd, "a-example_443_times", 0);
+}
+
+static void clear_jobs(const char *folder)
+{
+  struct dx_err err;
+
+  dx_spool_close(&spool);
+  if (dx_fs_remove_tree(AT_FDCWD, folder, &err) != DX_OK ||
+      mkdir(folder, 0700) < 0 || dx_spool_open(folder, &spool, &err) != DX_OK)
+    die("cannot empty the folder");
+}
+
+static void learned(const struct dx_config *config, struct dx_http *http)
+{
+  struct dx_engine *engine = new_engine(config, http);
+  size_t i;
+
+  begin();
+  for (i = 0; i < WARM_UP + JOBS; i++) {
+    add_job(engine, i);
+    drive(engine, i + 1);
+  }
+  dx_engine_free(&engine);
+  print_lag("learned", WARM_UP, 0.08, 7);
+}
+
+static void cold(const struct dx_config *config, struct dx_http *http)
+{
+  size_t i;
+
+  begin();
+  for (i = 0; i < WARM_UP + JOBS; i++) {
+    struct dx_engine *engine;
+
+    forget_times();
+    engine = new_engine(config, http);
+    add_job(engine, i);
+    drive(engine, i + 1);
+    dx_engine_free(&engine);
+  }
+  print_lag("cold", WARM_UP, 0.16, 8);
+}
+
+/* ---- many at once ---- */
+
+/* A client that calls in the order in which calls fell due, every 5 s a job,
+ * at the same rate. Ours is written again here on purpose: as simple as such
+ * clients are. */
+static void naive(double *ret_lag_s, double *ret_jobs_s)
+{
+  static double due[AT_ONCE], ready[AT_ONCE];
+  static int step[AT_ONCE]; /* 0: register, 1: ask, 2: fetch */
+  static size_t number[AT_ONCE];
+  double now = 0, lag = 0, began = 0;
+  size_t i, next = AT_ONCE, done = 0;
+
+  for (i = 0; i < AT_ONCE; i++)
+    number[i] = i;
+  while (done < AT_ONCE + JOBS) {
+    size_t best = 0;
+
+    for (i = 1; i < AT_ONCE; i++)
+      if (due[i] < due[best])
+        best = i;
+    now = fmax(now + 1000.0 / RATE, due[best]);
+    if (step[best] == 0) {
+      ready[best] = now + times_ms[number[best] % JOBS_MAX];
+      step[best] = 1;
+      due[best] = now + 5000;
+    } else if (step[best] == 1) {
+      step[best] = now >= ready[best] ? 2 : 1;
+      due[best] = now >= ready[best] ? now : now + 5000;
+    } else {
+      if (done++ == AT_ONCE)
+        began = now;
+      if (done > AT_ONCE)
+        lag += now - ready[best];
+      step[best] = 0;
+      number[best] = next++;
+      due[best] = now;
+    }
+  }
+  *ret_lag_s = lag / JOBS / 1000;
+  *ret_jobs_s = JOBS / (now - began) * 1000;
+}
+
+static void outstanding(const struct dx_config *config, struct dx_http *http)
+{
+  struct dx_engine *engine = new_engine(config, http);
+  double naive_lag, naive_jobs;
+  int64_t began = now_ms, took;
+  struct figures ours;
+  size_t i;
+
+  begin();
+  for (i = 0; i < AT_ONCE; i++)
+    add_job(engine, i);
+  for (; i < JOBS + 2 * AT_ONCE; i++) { /* AT_ONCE of them all the time */
+    if (i == 2 * AT_ONCE)
+      began = now_ms;
+    drive(engine, i - AT_ONCE + 1);
+    add_job(engine, i);
+  }
+  took = now_ms - began;
+  ours = mean(AT_ONCE, JOBS);
+  naive(&naive_lag, &naive_jobs);
+  printf("{\"bench\":\"outstanding\",\"at_once\":%d,\"rate\":%d,\"jobs\":%d,"
+         "\"lag_s\":%.2f,\"aim_lag_s\":13,\"jobs_s\":%.2f,\"aim_jobs_s\":1.9,"
+         "\"naive_lag_s\":%.2f,\"naive_jobs_s\":%.2f}\n",
+         AT_ONCE, RATE, JOBS, ours.lag_s, JOBS / ((double)took / 1000),
+         naive_lag, naive_jobs);
+  dx_engine_free(&engine);
+}
+
+int main(int argc, char **argv)
+{
+  static const struct dx_clock turned = {boot_ms, wall_ms};
+  struct dx_http http = {&fake_ops};
+  static char name[] = "default", url[] = "https://a.example",
+              host[] = "a.example";
+  struct dx_service service = {.name = name, .base_url = url, .host = host};
+  struct dx_config config = {0};
+  char token[512], results[512];
+  struct dx_err err;
+  int fd;
+
+  if (argc != 2)
+    die("usage: lag FOLDER");
+  dx_clock_use(&turned);
+  make_times();
+  (void)snprintf(results, sizeof(results), "%s.results", argv[1]);
+  (void)snprintf(token, sizeof(token), "%s.token", argv[1]);
+  if (mkdir(results, 0700) < 0 || dx_spool_open(argv[1], &spool, &err) != DX_OK)
+    die("cannot use the folder");
+  fd = open(token, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0 || write(fd, "TOKEN\n", 6) != 6 || close(fd) < 0)
+    die("cannot write the token");
+  service.port = 443;
+  service.api_rate = RATE;
+  service.token = DX_TOKEN_FILE;
+  service.token_file = token;
+  service.results_dir = results;
+  service.processing_limit_ms = 86400000;
+  config.services = &service;
+  config.service_count = 1;
+  learned(&config, &http);
+  clear_jobs(argv[1]);
+  cold(&config, &http);
+  clear_jobs(argv[1]);
+  outstanding(&config, &http);
+  dx_spool_close(&spool);
+  return EXIT_SUCCESS;
+}

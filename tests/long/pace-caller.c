@@ -1,0 +1,69 @@
+/*
+ * pace-caller.c - one of many processes that share a rate: takes slots of the
+ * pace as fast as it may, and writes the boot time of each, in milliseconds,
+ * to its standard output, one write a line, so that nothing is lost when it is
+ * killed. For tests/long/pace.sh; calls nobody.
+ *
+ * Usage: pace-caller FOLDER RATE urgent|patient UNTIL-MS
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/pace.h"
+
+static void sleep_until(int64_t boot_ms)
+{
+  const struct timespec at = {.tv_sec = boot_ms / 1000,
+                              .tv_nsec = boot_ms % 1000 * 1000000};
+
+  while (clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &at, NULL) != 0)
+    ;
+}
+
+/* The way of the engine: book, wait for the slot, call. */
+static void call_once(struct dx_pace *pace, enum dx_urgency urgency)
+{
+  int64_t began = dx_boot_ms();
+  struct dx_slot slot;
+  char line[64];
+  int n;
+
+  do {
+    slot = dx_pace_book(pace, urgency, dx_boot_ms() - began);
+    sleep_until(slot.at_ms);
+  } while (!slot.booked);
+  n = snprintf(line, sizeof(line), "%" PRId64 " %" PRId64 "\n", dx_boot_ms(),
+               dx_boot_ms() - began);
+  if (write(STDOUT_FILENO, line, (size_t)n) != n)
+    exit(EXIT_FAILURE);
+}
+
+int main(int argc, char **argv)
+{
+  enum dx_urgency urgency;
+  struct dx_pace *pace;
+  int64_t until;
+  int dirfd;
+
+  if (argc != 5)
+    return EXIT_FAILURE;
+  urgency = strcmp(argv[3], "urgent") == 0 ? DX_URGENT : DX_PATIENT;
+  until = strtoll(argv[4], NULL, 10);
+  dirfd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dirfd < 0)
+    return EXIT_FAILURE;
+  pace = dx_pace_new(dirfd, "host", 1, strtod(argv[2], NULL));
+  if (pace == NULL)
+    return EXIT_FAILURE;
+  while (dx_boot_ms() < until)
+    call_once(pace, urgency);
+  dx_pace_free(&pace);
+  (void)close(dirfd);
+  return EXIT_SUCCESS;
+}
