@@ -95,7 +95,7 @@ static enum dx_code try_again(struct dx_job *job, struct dx_err *err)
       code = dx_submission_apply(sub, DX_EV_RETRY, err);
     else
       fprintf(stderr,
-              "docextract: document %zu is not here any more and must be sent "
+              "docextract: document %zu is not here and must be sent "
               "anew: %s\n",
               sub->files[0].document + 1, sub->reason);
   }
