@@ -10,5 +10,5 @@ tests/crash/preload.so: $(srcdir)/tests/crash/preload.c
 endif
 CLEANFILES += tests/crash/preload.so
 
-EXTRA_DIST += tests/crash/lib.sh \
+EXTRA_DIST += tests/crash/faults.sh tests/crash/lib.sh \
 	tests/crash/preload.c tests/crash/walk.sh

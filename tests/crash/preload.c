@@ -51,7 +51,6 @@ enum group {
 #undef X
 };
 
-/* What a walk tries first, and what happens in the field. */
 static const struct {
   const char *name;
   int value;
@@ -65,6 +64,7 @@ static struct {
   uintptr_t from, to;
 } code[CODE_MAX]; /* where the program and libcjson lie */
 static int code_count;
+static uintptr_t base; /* of the program: what addr2line(1) wants */
 
 static struct {
   unsigned group;
@@ -97,6 +97,8 @@ static int add_code(struct dl_phdr_info *info, size_t size, void *ctx)
   (void)ctx;
   if (info->dlpi_name[0] != '\0' && strstr(info->dlpi_name, "libcjson") == NULL)
     return 0;
+  if (info->dlpi_name[0] == '\0')
+    base = (uintptr_t)info->dlpi_addr;
   for (i = 0; i < info->dlpi_phnum && code_count < CODE_MAX; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
@@ -186,7 +188,7 @@ static void tell(const char *what, const char *subject, const void *caller)
   if (log_fd < 0)
     return;
   n = snprintf(line, sizeof(line), "%lu %s %.250s +0x%lx\n", seen, what,
-               subject, (unsigned long)((uintptr_t)caller - code[0].from));
+               subject, (unsigned long)((uintptr_t)caller - base));
   if (n > 0)
     (void)syscall(SYS_write, log_fd, line, (size_t)n);
 }

@@ -70,7 +70,7 @@ make_bundle
 learn_expected
 every journal > "$dir/journal"
 every result > "$dir/result"
-pairs "${all:+1}${all:-4}" > "$dir/pairs"
+pairs "$([ -n "$all" ] && echo 1 || echo 4)" > "$dir/pairs"
 [ -z "$all" ] || every file > "$dir/file"
 in_parallel 'killed at a write of the journal' once < "$dir/journal"
 in_parallel 'killed when a result is stored or dropped' once < "$dir/result"

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+#
+# faults.sh - the n-th write, fsync, rename, open, mkdir, remove or allocation
+# of the backend fails, for all n. It may go on by itself or end so that cupsd
+# runs it again; it says what is wrong, shows nothing half-written, and when
+# the fault is gone every document is extracted, once.
+#
+#   faults.sh         some calls of every family
+#   faults.sh --all   every call; of allocations in a job that is resumed some
+. "$(dirname "$0")/lib.sh"
+
+all=
+[ "${1-}" != --all ] || all=1
+
+# What a person reads of an error, in the words of the C library.
+words_of() # ERROR
+{
+  case $1 in
+  ENOSPC) echo 'No space left on device' ;;
+  EDQUOT) echo 'Disk quota exceeded' ;;
+  EROFS) echo 'Read-only file system' ;;
+  EACCES) echo 'Permission denied' ;;
+  EMFILE) echo 'Too many open files' ;;
+  EIO) echo 'Input/output error' ;;
+  ENOMEM) echo 'out of memory' ;;
+  esac
+}
+
+# 0: it went on by itself. 7: cupsd runs it again, nobody has to do anything.
+# 4, the queue stops, is for what only an administrator can mend.
+ends_well() # ERROR
+{
+  case $status in
+  0) ;;
+  7) says_why "$1" ;;
+  4) [ "$1" = EACCES ] && says_why "$1" ;;
+  *) false ;;
+  esac
+}
+
+says_why()
+{
+  grep -q "^ERROR: .*$(words_of "$1")" "$dir/err"
+}
+
+# AT is the write of the journal at which a run before was killed; 0: none was.
+begin() # AT
+{
+  [ "$1" = 0 ] || run_backend "kill journal $1 after"
+  [ "$1" = 0 ] || kills=$((kills + 1))
+  remember
+}
+
+fails() # GROUP N COUNT ERROR AT
+{
+  begin "$5"
+  run_backend "fail $1 $2 $3 $4"
+  if ! happened failed; then
+    same 'it ends well when nothing fails' "$status" 0
+    return
+  fi
+  kills=$((kills + 1))
+  ends_well "$4" || wrong "exit $status at $(step): $(grep ERROR "$dir/err")"
+  same 'it keeps secrets' "$(secrets_told)" ''
+  [ "$1" = remove ] ||
+    same 'nothing half-written is left to consumers' "$(hidden)" ''
+  was_final
+  remember
+  run_to_the_end
+  check_end
+}
+
+step() # what failed, and where in the program
+{
+  grep -B 1 -m 1 -x failed "$dir/walk.log" | head -n 1
+}
+
+count() # GROUP AT: how many there are in a run that nothing disturbs
+{
+  clean_sheet
+  begin "$2"
+  run_backend "count $1"
+  grep -c . "$dir/walk.log"
+}
+
+walk() # TEXT GROUP STEP COUNT ERROR [AT]
+{
+  local n last
+  last=$(count "$2" "${6:-0}")
+  for ((n = 1; n <= last; n += $3)); do
+    echo "$2 $n $4 $5 ${6:-0}"
+  done > "$dir/list"
+  in_parallel "$1" fails < "$dir/list"
+}
+
+make_bundle
+learn_expected
+by() { if [ -n "$all" ]; then echo "$2"; else echo "$1"; fi; } # COARSE FINE
+
+walk 'a write fails, the disk is full' write "$(by 3 1)" 1 ENOSPC
+walk 'writes fail for a while' write "$(by 5 1)" 4 ENOSPC
+walk 'an fsync fails' fsync "$(by 2 1)" 1 EIO
+walk 'a rename fails' rename 1 1 EDQUOT
+walk 'a file is not opened' open "$(by 2 1)" 1 EMFILE
+walk 'a folder is not made' mkdir 1 1 EROFS
+walk 'a file is not removed' remove 1 1 EACCES
+walk 'memory is out' memory "$(by 60 1)" 1 ENOMEM
+for at in ${all:+4 6} 8; do
+  walk "a write fails after a kill at $at" write "$(by 5 1)" 1 ENOSPC "$at"
+  walk "a file is not opened after a kill at $at" open "$(by 3 1)" 1 EMFILE \
+    "$at"
+  walk "memory is out after a kill at $at" memory "$(by 60 7)" 1 ENOMEM "$at"
+done
