@@ -22,7 +22,7 @@ struct row {
   const char *state;
   char owner[CLI_CUPS_NAME_BYTES];
   char age[24], docs[48], cases[24];
-  char message[DX_REASON_BYTES];
+  char message[DX_ERR_TEXT_BYTES];
   struct dx_json *json; /* with --json only */
 };
 
@@ -99,17 +99,17 @@ static const char *first_reason(const struct dx_job *job)
 }
 
 static void describe(const struct list *list, const struct dx_job *job,
-                     pid_t holder, char message[DX_REASON_BYTES])
+                     pid_t holder, char message[DX_ERR_TEXT_BYTES])
 {
   const char *said = job->message[0] != '\0' ? job->message : first_reason(job);
 
   if (said[0] != '\0' || !is_waiting(job, holder))
-    (void)snprintf(message, DX_REASON_BYTES, "%s", said);
+    (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s", said);
   else if (job->owner == DX_OWNER_COMMAND)
-    (void)snprintf(message, DX_REASON_BYTES,
+    (void)snprintf(message, DX_ERR_TEXT_BYTES,
                    "interrupted; go on with: docextract retry %.8s", job->key);
   else
-    (void)snprintf(message, DX_REASON_BYTES, "%s",
+    (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
                    cli_daemon_runs(list->cli->config->spool_dir)
                        ? "docextractd has not taken it yet"
                        : "docextractd does not run");

@@ -105,35 +105,11 @@ static enum dx_code try_again(struct dx_job *job, struct dx_err *err)
   return code;
 }
 
-/* Goes to where the configuration points now, unless a source of the old
- * place is under way. */
-static enum dx_code follow_base_url(struct dx_job *job, const char *base_url,
-                                    struct dx_err *err)
-{
-  size_t i;
-  char *text;
-
-  for (i = 0; i < job->submission_count; i++)
-    if (dx_state_is_sent(job->submissions[i].state) &&
-        !dx_state_is_final(job->submissions[i].state))
-      return DX_OK;
-  text = strdup(base_url);
-  if (text == NULL)
-    return dx_fail_nomem(err);
-  free(job->base_url);
-  job->base_url = text;
-  return DX_OK;
-}
-
 /* A request to cancel that came too late must not hit the new attempt. */
 static enum dx_code prepare(struct retry *r, struct dx_err *err)
 {
-  const struct dx_service *service =
-      dx_config_service(r->cli->config, r->job->service);
   enum dx_code code = try_again(r->job, err);
 
-  if (code == DX_OK && service != NULL)
-    code = follow_base_url(r->job, service->base_url, err);
   if (code != DX_OK)
     return code;
   dx_spool_cancel_done(r->job);

@@ -4,6 +4,7 @@
  */
 #include "lib/api.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,9 +338,14 @@ enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
 
 /* ---- answers ---- */
 
-/* An answer of the right status whose body is not what it should be. */
+/* An answer of the right status whose body is not what it should be, unless it
+ * is our memory that was out: results_of() has cleared errno. */
 static enum dx_verdict not_understood(const char *what, struct dx_err *err)
 {
+  if (errno == ENOMEM) {
+    (void)dx_fail_nomem(err);
+    return DX_V_LOCAL;
+  }
   (void)dx_fail(err, DX_E_ANSWER, 0, "the answer to '%s' was not understood",
                 what);
   return DX_V_TRANSIENT;
@@ -349,6 +355,7 @@ static enum dx_verdict not_understood(const char *what, struct dx_err *err)
 static const struct dx_json *results_of(const struct dx_http_answer *answer,
                                         struct dx_json **ret_root)
 {
+  errno = 0;
   *ret_root = dx_json_parse(answer->body, answer->body_len, NULL);
   return dx_json_get(*ret_root, "results");
 }
@@ -548,11 +555,14 @@ enum dx_verdict dx_read_extract(const struct dx_http_answer *answer,
 
 bool dx_check_result(const char *text, size_t len, struct dx_err *err)
 {
-  struct dx_json *root = dx_json_parse(text, len, err);
-  const char *status =
-      dx_json_string(dx_json_get(dx_json_get(root, "results"), "status"));
-  bool ok = status != NULL && strcmp(status, "complete") == 0;
+  struct dx_json *root;
+  const char *status;
+  bool ok;
 
+  errno = 0;
+  root = dx_json_parse(text, len, err);
+  status = dx_json_string(dx_json_get(dx_json_get(root, "results"), "status"));
+  ok = status != NULL && strcmp(status, "complete") == 0;
   dx_json_free(&root);
   if (!ok)
     (void)not_understood(call_words[DX_CALL_EXTRACT], err);

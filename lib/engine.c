@@ -370,6 +370,8 @@ static int64_t ready(void *arg)
   int64_t now = dx_boot_ms();
   struct dx_slot slot;
 
+  if (dx_pace_is_blocked(ctx->link->pace))
+    return -1; /* by another process, since the slot was booked */
   if (now - ctx->slot_ms > DX_PACE_LATE_MS) {
     slot = dx_pace_book(ctx->link->pace, DX_URGENT, 0);
     if (!slot.booked)
@@ -972,7 +974,7 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
   if (text == MAP_FAILED)
     return dx_fail_sys(err, errno, "map", "result");
   if (!dx_check_result(text, (size_t)st.st_size, err))
-    code = DX_E_ANSWER;
+    code = err->code;
   else if (!dx_sha256_of(text, (size_t)st.st_size, c->sha256))
     code = dx_fail_nomem(err);
   (void)munmap(text, (size_t)st.st_size);
@@ -1443,17 +1445,16 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
 {
   struct link *link = link_of(engine, job);
   struct dx_job **jobs;
+  enum dx_code code;
   size_t i;
 
   if (link == NULL)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "service '%s' is not in '%s'; add a section <Service %s>",
                    job->service, engine->config->path, job->service);
-  if (strcmp(link->service->base_url, job->base_url) != 0)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "BaseURL of service '%s' was changed while a document is "
-                   "under way; set it back until the job is done",
-                   job->service);
+  code = dx_job_follow(job, link->service->base_url, err);
+  if (code != DX_OK)
+    return code;
   if (engine->job_count == engine->job_room) {
     size_t room = engine->job_room != 0 ? 2 * engine->job_room : 16;
 

@@ -59,7 +59,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
 void dx_engine_free(struct dx_engine **engine); /* ends calls, no `ended` */
 
 /* E_CONFIG if the job's service is not in the config, or its BaseURL is
- * another than when the job was stored. */
+ * another than the one of a source that is under way. */
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err) DX_MUST_USE;
 

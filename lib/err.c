@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/utf8.h"
+
 static const struct {
   const char *name;
   enum dx_class cls;
@@ -24,22 +26,10 @@ static const char *const class_words[DX_CL_COUNT] = {
 #undef X
 };
 
-/* Drops the bytes of a character that did not fit whole. */
-static void cut_at_character(char *text)
-{
-  size_t len = strlen(text);
-  size_t start = len;
-
-  while (start > 0 && ((unsigned char)text[start - 1] & 0xC0) == 0x80)
-    start--;
-  if (start > 0 && (unsigned char)text[start - 1] >= 0xC0)
-    text[start - 1] = '\0';
-}
-
 enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
                      const char *format, ...)
 {
-  char text[DX_ERR_TEXT_BYTES]; /* an argument may be err->text itself */
+  char text[DX_ERR_TEXT_BYTES + 4]; /* an argument may be err->text itself */
   va_list args;
   int n;
 
@@ -50,11 +40,9 @@ enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
   va_end(args);
   if (n < 0)
     (void)snprintf(text, sizeof(text), "%s", codes[code].text);
-  else if ((size_t)n >= sizeof(text))
-    cut_at_character(text);
   err->code = code;
   err->sys_errno = sys_errno;
-  memcpy(err->text, text, sizeof(text));
+  dx_utf8_copy(err->text, sizeof(err->text), text);
   return code;
 }
 

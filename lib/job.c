@@ -14,6 +14,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/utf8.h"
 
 struct dx_job *dx_job_new(void)
 {
@@ -298,7 +299,7 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
   if (dx_submission_apply(sub, event, NULL) != DX_OK)
     return;
   sub->code = code;
-  (void)snprintf(sub->reason, sizeof(sub->reason), "%s", reason);
+  dx_utf8_copy(sub->reason, sizeof(sub->reason), reason);
 }
 
 void dx_job_cancel(struct dx_job *job)
@@ -311,11 +312,35 @@ void dx_job_cancel(struct dx_job *job)
                         "canceled");
 }
 
+enum dx_code dx_job_follow(struct dx_job *job, const char *base_url,
+                           struct dx_err *err)
+{
+  char *text;
+  size_t i;
+
+  if (strcmp(job->base_url, base_url) == 0)
+    return DX_OK;
+  for (i = 0; i < job->submission_count; i++)
+    if (dx_state_is_sent(job->submissions[i].state) &&
+        !dx_state_is_final(job->submissions[i].state))
+      return dx_fail(err, DX_E_CONFIG, 0,
+                     "BaseURL of service '%s' was changed while a document is "
+                     "under way; set it back until the job is done",
+                     job->service);
+  text = strdup(base_url);
+  if (text == NULL)
+    return dx_fail_nomem(err);
+  free(job->base_url);
+  job->base_url = text;
+  job->dirty = true;
+  return DX_OK;
+}
+
 void dx_job_set_message(struct dx_job *job, const char *message)
 {
-  if (strncmp(job->message, message, sizeof(job->message) - 1) == 0)
+  if (strcmp(job->message, message) == 0)
     return;
-  (void)snprintf(job->message, sizeof(job->message), "%s", message);
+  dx_utf8_copy(job->message, sizeof(job->message), message);
   job->dirty = true;
 }
 

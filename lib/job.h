@@ -150,11 +150,11 @@ struct dx_job {
   size_t document_count;
   struct dx_submission *submissions;
   size_t submission_count;
-  char folder[DX_FOLDER_BYTES];  /* below SpoolDir: "jobs/KEY" */
-  int dirfd;                     /* its folder; -1: none */
-  int lockfd;                    /* holds the lock; -1: not held */
-  bool dirty;                    /* memory is ahead of the journal */
-  char message[DX_REASON_BYTES]; /* why it waits, for whoever asks; "" when
+  char folder[DX_FOLDER_BYTES];    /* below SpoolDir: "jobs/KEY" */
+  int dirfd;                       /* its folder; -1: none */
+  int lockfd;                      /* holds the lock; -1: not held */
+  bool dirty;                      /* memory is ahead of the journal */
+  char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" when
                                     nothing is wrong */
   /* Runtime, for the engine. */
   struct dx_err halt; /* not DX_OK: an administrator must act */
@@ -193,6 +193,11 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
 /* Ends every submission that is under way: a person does not want it any
  * more. What the service has already it keeps; nothing of it is fetched. */
 void dx_job_cancel(struct dx_job *job);
+
+/* Goes to where the configuration points now, unless a source of the old place
+ * is under way: E_CONFIG then. */
+enum dx_code dx_job_follow(struct dx_job *job, const char *base_url,
+                           struct dx_err *err) DX_MUST_USE;
 
 /* Sets why the job waits; reason is copied, "" takes it away. */
 void dx_job_set_message(struct dx_job *job, const char *message);

@@ -39,7 +39,11 @@ struct dx_pace *dx_pace_new(int dirfd, const char *host, int port, double rate)
     return NULL;
   dx_boot_id(pace->boot_id);
   pace->gap_ms = 1000 / rate;
-  pace->fd = dx_shared_open(dirfd, host, port, "");
+  /* Without the boot id every other process's times would look like those of
+   * another boot, and be thrown away. */
+  pace->fd = strcmp(pace->boot_id, "-") != 0
+                 ? dx_shared_open(dirfd, host, port, "")
+                 : -1;
   if (pace->fd < 0) {
     dx_log(DX_LOG_WARNING,
            "cannot open the pace file of '%s': %s; going at a quarter of "
@@ -164,6 +168,15 @@ void dx_pace_block(struct dx_pace *pace, int64_t wait_ms)
   begin(pace, &r);
   set_blocked(&r, wait_ms);
   end(pace, &r);
+}
+
+bool dx_pace_is_blocked(struct dx_pace *pace)
+{
+  struct record r;
+
+  begin(pace, &r);
+  end(pace, NULL);
+  return r.blocked_ms > dx_boot_ms();
 }
 
 void dx_pace_down(struct dx_pace *pace)

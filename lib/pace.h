@@ -49,6 +49,9 @@ struct dx_slot dx_pace_book(struct dx_pace *pace, enum dx_urgency urgency,
  * shortens a longer block. */
 void dx_pace_block(struct dx_pace *pace, int64_t wait_ms);
 
+/* True while somebody has asked for that. */
+bool dx_pace_is_blocked(struct dx_pace *pace);
+
 /* The service cannot be reached: blocks 5 s, doubling to 300 s while it goes
  * on. dx_pace_up() ends the doubling; cheap when nothing was wrong. */
 void dx_pace_down(struct dx_pace *pace);

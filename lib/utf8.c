@@ -3,6 +3,8 @@
  */
 #include "lib/utf8.h"
 
+#include <string.h>
+
 /* How many bytes follow the first one; -1 if it cannot be a first one. */
 static int bytes_to_follow(unsigned char first)
 {
@@ -58,4 +60,15 @@ bool dx_utf8_is_plain(const char *text)
     text += len;
   }
   return true;
+}
+
+void dx_utf8_copy(char *to, size_t size, const char *text)
+{
+  size_t len = strlen(text);
+
+  if (len >= size)
+    for (len = size - 1; len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80;)
+      len--;
+  memcpy(to, text, len);
+  to[len] = '\0';
 }

@@ -27,4 +27,8 @@ bool dx_utf8_is_control(uint32_t character);
 /* True if the whole text is well-formed and without control characters. */
 bool dx_utf8_is_plain(const char *text);
 
+/* Copies a text into `size` bytes; one that is too long ends with a whole
+ * character. */
+void dx_utf8_copy(char *to, size_t size, const char *text);
+
 #endif
