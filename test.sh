@@ -5,12 +5,23 @@
 # and ends with "N passed, N failed". Nothing outside a temporary folder is
 # changed, packages excepted. With CI=true nothing may be left out.
 #
+#   ./test.sh [--long]   the tests that take minutes each, too
+#
 # What is tested lives in tests/; only the order and the counting live here.
 set -u
 cd "$(dirname "$0")" || exit 1
 top=$PWD
 . tests/helper/packages.sh
 
+long=
+case ${1-} in
+'') ;;
+--long) long=1 ;;
+*)
+  echo 'usage: ./test.sh [--long]' >&2
+  exit 2
+  ;;
+esac
 passed=0
 failed=0
 left_out=
@@ -134,9 +145,9 @@ unit_tests() # FOLDER
     give_up 'unit tests ran' "$work/$1-check.log"
 }
 
-one_script() # BUILD FILE LOG: at most five minutes
+one_script() # BUILD FILE LOG: at most five minutes, or DX_MINUTES
 {
-  DX_BUILD=$1 timeout 300 bash "$2" > "$3" 2>&1 < /dev/null
+  DX_BUILD=$1 timeout "$((${DX_MINUTES:-5} * 60))" bash "$2" > "$3" 2>&1 < /dev/null
 }
 export -f one_script
 
@@ -176,7 +187,7 @@ unit_tests build
 
 step 'scripts'
 cd "$work/src" || exit 1
-mapfile -t list < <(executables tests/[!ib]*/*.sh)
+mapfile -t list < <(executables tests/[!ibl]*/*.sh)
 [ ${#list[@]} -eq 0 ] || scripts 1 build "${list[@]}"
 
 step 'integration tests'
@@ -210,6 +221,14 @@ step 'with sanitizers'
 build_in sanitized --enable-sanitizers
 unit_tests sanitized
 scripts 2 sanitized tests/it/{interrupted,accepted,types,many,secrets,tls,silence,discovery}.sh
+
+if [ -n "$long" ]; then
+  step 'long tests'
+  export DX_MINUTES=50
+  mapfile -t list < <(executables tests/long/{faults,thousand}.sh
+    executables tests/long/*.sh | grep -vE '/(faults|thousand)\.sh')
+  scripts 2 build "${list[@]}"
+fi
 
 step 'done'
 cd "$top" || exit 1

@@ -4,4 +4,15 @@ check_PROGRAMS += tests/long/pace-caller
 tests_long_pace_caller_SOURCES = tests/long/pace-caller.c
 tests_long_pace_caller_LDADD = libdx.a -lm
 
-EXTRA_DIST += tests/long/pace.sh tests/long/thousand.sh
+EXTRA_DIST += tests/long/faults.sh tests/long/pace.sh \
+	tests/long/thousand.sh tests/long/walk.sh
+
+# One after the other; each ends with its counts, and is wrong if it fails.
+check-long: all
+	@$(MAKE) check TESTS=
+	@wrong=; for t in $(srcdir)/tests/long/*.sh; do \
+	  echo "== $$t"; \
+	  DX_BUILD=$(abs_builddir) bash $$t < /dev/null || wrong="$$wrong $$t"; \
+	done; \
+	test -z "$$wrong" || { echo "failed:$$wrong" >&2; exit 1; }
+.PHONY: check-long
