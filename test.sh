@@ -188,7 +188,7 @@ unit_tests build
 step 'scripts'
 cd "$work/src" || exit 1
 mapfile -t list < <(executables tests/[!ibl]*/*.sh)
-[ ${#list[@]} -eq 0 ] || scripts 1 build "${list[@]}"
+[ ${#list[@]} -eq 0 ] || scripts 2 build "${list[@]}"
 
 step 'integration tests'
 # The longest first.
@@ -224,7 +224,7 @@ scripts 2 sanitized tests/it/{interrupted,accepted,types,many,secrets,tls,silenc
 
 if [ -n "$long" ]; then
   step 'long tests'
-  export DX_MINUTES=50
+  export DX_MINUTES=65
   mapfile -t list < <(executables tests/long/{faults,thousand}.sh
     executables tests/long/*.sh | grep -vE '/(faults|thousand)\.sh')
   scripts 2 build "${list[@]}"
