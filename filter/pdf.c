@@ -1,5 +1,6 @@
 /*
- * pdf.c - libqpdf, through its C API; nothing else in the tree may call it.
+ * pdf.c - libqpdf, through its C API; strip.c beside it is the only other file
+ * in the tree that may call it.
  *
  * Files are named /proc/self/fd/N: the C API wants names, and ours have none.
  */
@@ -13,6 +14,9 @@
 #include <unistd.h>
 
 #include <qpdf/qpdf-c.h>
+
+#include "filter/strip.h"
+#include "lib/log.h"
 
 #define FD_PATH_BYTES 32
 
@@ -176,6 +180,19 @@ static enum dx_reason write_pdf(qpdf_data pdf, int fd)
   return reason;
 }
 
+static enum dx_reason strip(qpdf_data pdf)
+{
+  struct strip_count count;
+
+  if (!strip_active(pdf, &count))
+    return DX_REASON_DAMAGED;
+  if (count.attachments > 0 || count.actions > 0)
+    dx_log(DX_LOG_DEBUG,
+           "todocextract: left out %d attachments, %d scripts and actions",
+           count.attachments, count.actions);
+  return reason_of(pdf, DX_REASON_DAMAGED);
+}
+
 enum dx_reason pdf_rewrite(const struct pdf_task *task, int *ret_pages)
 {
   qpdf_data pdf = new_pdf();
@@ -184,6 +201,8 @@ enum dx_reason pdf_rewrite(const struct pdf_task *task, int *ret_pages)
   int pages = 0;
 
   reason = open_document(pdf, task->in_fd, &pages);
+  if (reason == DX_REASON_NONE)
+    reason = strip(pdf);
   if (reason == DX_REASON_NONE && task->every > 0)
     reason = insert_separators(pdf, separator, task, &pages);
   if (reason == DX_REASON_NONE)

@@ -1,7 +1,9 @@
 /*
- * pdf.h - one PDF in, the PDF that travels out. The only room of libqpdf.
+ * pdf.h - one PDF in, the PDF that travels out. The room of libqpdf, together
+ * with strip.h.
  *
- * The result has the same pages with the same content, no encryption, the
+ * The result has the same pages with the same content, no encryption, no
+ * attachments, scripts and actions that start something (strip.h), the
  * separator page where it was asked for, and no trace of when it was made:
  * the old /ID goes, the new one is a sum of the content. So the same PDF in
  * gives the same bytes out, run after run (design.md, step 1).

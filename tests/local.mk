@@ -3,7 +3,8 @@ unit_libs = libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 EXTRA_DIST += tests/unit/unit.h tests/unit/engine_stage.h \
 	tests/sim/sim_test.sh \
-	tests/filter/filter_test.sh
+	tests/filter/lib.sh tests/filter/filter_test.sh \
+	tests/filter/active_test.sh
 
 if TESTS_ON
 unit_programs = tests/unit/test_states tests/unit/test_bundle \

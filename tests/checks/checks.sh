@@ -52,8 +52,9 @@ foreign backend 'lib|backend'
 foreign filter 'lib|filter'
 foreign cli 'lib|cli'
 foreign sim sim
-none 'only filter/pdf.c knows qpdf' \
-  "$(grep -lE '#include <qpdf' */*.[ch] | grep -v '^filter/pdf\.c$')"
+none 'only filter/pdf.c and strip.c know qpdf' \
+  "$(grep -lE '#include <qpdf' */*.[ch] |
+    grep -vE '^filter/(pdf\.c|strip\.[ch])$')"
 none 'lib/ never prints, exits or sleeps' \
   "$(grep -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
     lib/*.c)"
