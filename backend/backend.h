@@ -19,8 +19,9 @@
 
 struct backend {
   /* arguments and environment; borrowed */
-  const char *job_id, *user, *title, *file; /* file: NULL for stdin */
-  char *uuid, *host, *queue;                /* NULL: not known */
+  const char *job_id, *user, *title, *options;
+  const char *file;          /* NULL for stdin */
+  char *uuid, *host, *queue; /* NULL: not known */
   char service[65];
   /* made on the way */
   struct dx_config *config;
@@ -55,6 +56,12 @@ void term_die(void) __attribute__((noreturn)); /* of the signal itself */
 enum dx_code backend_receive(struct backend *b, struct dx_err *err) DX_MUST_USE;
 /* Reads to EOF and throws away; returns early on SIGTERM or silence. */
 void backend_drain(struct backend *b);
+
+/* ---- names.c ---- */
+
+/* Gives the documents the file names that the service is told: as FileNames
+ * says, and those of the files where cupsd knows all of them. */
+void backend_name_documents(const struct backend *b);
 
 /* ---- cupsjob.c ---- */
 

@@ -78,6 +78,7 @@ static enum dx_code read_arguments(struct backend *b, int argc, char **argv,
   b->job_id = argv[1];
   b->user = argv[2];
   b->title = argv[3];
+  b->options = argv[5];
   b->file = argc == 7 ? argv[6] : NULL;
   ok = copy_text(cupsGetOption("job-uuid", count, options), &b->uuid) &&
        copy_text(cupsGetOption("job-originating-host-name", count, options),
@@ -203,8 +204,10 @@ static enum dx_code plan(struct backend *b, const struct cups_job *before,
   if (code == DX_OK && !dx_spool_key(b->service, b->uuid ? b->uuid : "",
                                      b->job_id, now.time_at_creation, key))
     code = dx_fail_nomem(err);
-  if (code == DX_OK)
+  if (code == DX_OK) {
+    backend_name_documents(b);
     code = dx_job_plan(b->job, err);
+  }
   if (code == DX_OK)
     memcpy(b->job->key, key, sizeof(key));
   return code;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,24 @@ void backend_drain(struct backend *b)
   b->eof = true;
 }
 
+/* Half of a job that was a mistake helps nobody: all of it is refused. */
+static enum dx_code check_count(const struct backend *b,
+                                const struct dx_entry *entry,
+                                struct dx_err *err)
+{
+  int64_t count = entry->kind != DX_KIND_SHEET;
+  size_t i;
+
+  for (i = 0; i < b->job->document_count; i++)
+    count += b->job->documents[i].entry.kind != DX_KIND_SHEET;
+  if (count <= b->conf->max_documents)
+    return DX_OK;
+  return dx_fail(err, DX_E_DOCUMENT, 0,
+                 "the job has more documents than MaxDocumentsPerJob, "
+                 "%" PRId64 "; nothing was sent, print fewer at a time",
+                 b->conf->max_documents);
+}
+
 static enum dx_code add_document(struct dx_job *job,
                                  const struct dx_entry *entry,
                                  struct dx_err *err)
@@ -81,9 +100,11 @@ static enum dx_code receive_entry(struct backend *b,
                                   struct dx_err *err)
 {
   size_t index = b->job->document_count;
-  enum dx_code code = add_document(b->job, entry, err);
+  enum dx_code code = check_count(b, entry, err);
   int fd = -1;
 
+  if (code == DX_OK)
+    code = add_document(b->job, entry, err);
   if (code != DX_OK)
     return code;
   status_info("Receiving document %zu", index + 1);

@@ -20,6 +20,7 @@
 #include "lib/digest.h"
 #include "lib/fs.h"
 #include "lib/kind.h"
+#include "lib/name.h"
 #include "lib/policy.h"
 #include "lib/utf8.h"
 
@@ -45,8 +46,9 @@ struct submit {
 /* ---- the files, with the caller's rights ---- */
 
 static enum dx_code check_input(struct input *input, size_t number,
-                                struct dx_err *err)
+                                int64_t most, struct dx_err *err)
 {
+  char size[DX_SIZE_TEXT_BYTES];
   char bytes[DX_KIND_LOOK_BYTES];
   struct stat st;
   ssize_t n;
@@ -56,6 +58,10 @@ static enum dx_code check_input(struct input *input, size_t number,
                    number);
   if (st.st_size == 0)
     return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is empty", number);
+  if (st.st_size > most)
+    return dx_fail(err, DX_E_DOCUMENT, 0,
+                   "file %zu is larger than MaxDocumentSize, %s", number,
+                   dx_size_text(most, size));
   n = pread(input->fd, bytes, sizeof(bytes), 0);
   if (n < 0)
     return dx_fail(err, DX_E_DOCUMENT, errno, "cannot read file %zu: %s",
@@ -70,7 +76,7 @@ static enum dx_code check_input(struct input *input, size_t number,
 }
 
 static enum dx_code open_input(struct input *input, const char *path,
-                               size_t number, struct dx_err *err)
+                               size_t number, int64_t most, struct dx_err *err)
 {
   const char *slash = strrchr(path, '/');
 
@@ -80,7 +86,7 @@ static enum dx_code open_input(struct input *input, const char *path,
   if (input->fd < 0)
     return dx_fail(err, DX_E_DOCUMENT, errno, "cannot open file %zu: %s",
                    number, strerror(errno));
-  return check_input(input, number, err);
+  return check_input(input, number, most, err);
 }
 
 static enum dx_code open_inputs(struct submit *s, size_t count, char **paths,
@@ -89,9 +95,11 @@ static enum dx_code open_inputs(struct submit *s, size_t count, char **paths,
   enum dx_code code = DX_OK;
   size_t i;
 
-  if (count > DX_DOCUMENTS_MAX)
-    return dx_fail(err, DX_E_DOCUMENT, 0, "more than %d files in one job",
-                   DX_DOCUMENTS_MAX);
+  if ((int64_t)count > s->service->max_documents)
+    return dx_fail(err, DX_E_DOCUMENT, 0,
+                   "more files than MaxDocumentsPerJob, %" PRId64
+                   "; submit fewer at a time",
+                   s->service->max_documents);
   s->inputs = calloc(count, sizeof(*s->inputs));
   if (s->inputs == NULL)
     return dx_fail_nomem(err);
@@ -99,7 +107,8 @@ static enum dx_code open_inputs(struct submit *s, size_t count, char **paths,
     s->inputs[i].fd = -1;
   s->count = count;
   for (i = 0; code == DX_OK && i < count; i++)
-    code = open_input(&s->inputs[i], paths[i], i + 1, err);
+    code = open_input(&s->inputs[i], paths[i], i + 1,
+                      s->service->max_document_bytes, err);
   return code;
 }
 
@@ -157,24 +166,15 @@ static enum dx_code copy(const struct input *input, int to,
   return code;
 }
 
-/* The service's JSON must be UTF-8; a file's name may be anything. */
-static void copy_name(const char *from, char name[DX_NAME_BYTES])
+static void name_document(const struct submit *s, size_t index,
+                          char name[DX_NAME_BYTES])
 {
-  size_t len = 0;
+  const struct input *input = &s->inputs[index];
 
-  while (*from != '\0' && len < DX_NAME_BYTES - 4) {
-    uint32_t c;
-    size_t n = dx_utf8_char(from, &c);
-
-    if (n == 0 || dx_utf8_is_control(c)) {
-      name[len++] = '_';
-    } else {
-      memcpy(name + len, from, n);
-      len += n;
-    }
-    from += n > 0 ? n : 1;
-  }
-  name[len] = '\0';
+  if (s->service->file_names == DX_FILE_NAMES_NEUTRAL)
+    dx_name_neutral(index + 1, input->type, name);
+  else
+    dx_name_from_title(input->name, input->type, name);
 }
 
 static enum dx_code add_document(struct submit *s, size_t index,
@@ -191,7 +191,7 @@ static enum dx_code add_document(struct submit *s, size_t index,
   entry->kind = DX_KIND_DOCUMENT;
   (void)snprintf(entry->type, sizeof(entry->type), "%s", input->type);
   (void)snprintf(entry->origin, sizeof(entry->origin), "%s", input->type);
-  copy_name(input->name, entry->name);
+  name_document(s, index, entry->name);
   entry->pages = strcmp(input->type, "application/pdf") == 0 ? 0 : 1;
   entry->together = s->cli->together;
   code = copy(input, fd, entry, err);

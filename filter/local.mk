@@ -2,7 +2,7 @@
 cupsfilter_PROGRAMS += todocextract
 todocextract_SOURCES = filter/todocextract.c filter/pdf.c filter/pdf.h \
 	filter/strip.c filter/strip.h \
-	filter/image.c filter/image.h filter/name.c filter/name.h \
+	filter/image.c filter/image.h \
 	filter/options.c filter/options.h
 todocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
 todocextract_LDADD = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \

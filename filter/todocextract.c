@@ -22,36 +22,33 @@
 #include <unistd.h>
 
 #include "filter/image.h"
-#include "filter/name.h"
 #include "filter/options.h"
 #include "filter/pdf.h"
 #include "lib/bundle.h"
 #include "lib/config.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/name.h"
 
 #define COPY_BYTES 65536
 #define PDF_HEADER_WITHIN 1024 /* bytes; what readers of PDF agree on */
-/* A hostile PDF can keep libqpdf busy for ever; 20,000 pages take a second. */
-#define PDF_CPU_S 900
+#define TIME_LIMIT_MS 900000   /* FilterTimeLimit without a configuration */
 
 enum type { TYPE_PDF, TYPE_JPEG, TYPE_PNG, TYPE_UNKNOWN };
 
-static const struct {
-  const char *mime;
-  const char *extension;
-} types[] = {
-    [TYPE_PDF] = {"application/pdf", ".pdf"},
-    [TYPE_JPEG] = {"image/jpeg", ".jpg"},
-    [TYPE_PNG] = {"image/png", ".png"},
-    [TYPE_UNKNOWN] = {"", ".pdf"}, /* it was meant to become one */
+static const char *const mime[] = {
+    [TYPE_PDF] = "application/pdf",
+    [TYPE_JPEG] = "image/jpeg",
+    [TYPE_PNG] = "image/png",
+    [TYPE_UNKNOWN] = "",
 };
 
 struct job {
   const char *title;
   const char *option_text;
-  int in_fd;  /* the document as it came */
-  int out_fd; /* as it goes; in_fd if nothing changes */
+  const struct dx_service *service; /* NULL: the configuration is not usable */
+  int in_fd;                        /* the document as it came */
+  int out_fd;                       /* as it goes; in_fd if nothing changes */
   struct dx_entry entry;
 };
 
@@ -95,9 +92,10 @@ static int open_unnamed(void)
 
 /*
  * Reads to the end in any case: a stage before that finds its pipe broken
- * would make cupsd stop the job. False if not all of it could be kept.
+ * would make cupsd stop the job. False if not all of it could be kept; what
+ * is more than `most` need not be.
  */
-static bool receive(int from, int to, int64_t *ret_length)
+static bool receive(int from, int to, int64_t most, int64_t *ret_length)
 {
   char bytes[COPY_BYTES];
   bool kept = to >= 0;
@@ -112,7 +110,8 @@ static bool receive(int from, int to, int64_t *ret_length)
       break;
     *ret_length += n;
     kept = kept &&
-           dx_fs_write_all(to, bytes, (size_t)n, "document", NULL) == DX_OK;
+           (*ret_length > most ||
+            dx_fs_write_all(to, bytes, (size_t)n, "document", NULL) == DX_OK);
   }
   return kept && n == 0;
 }
@@ -144,34 +143,34 @@ static void set_origin(struct dx_entry *entry, const char *type)
     (void)snprintf(entry->origin, sizeof(entry->origin), "%s", type);
 }
 
-/* The path of the service's SeparatorPage for the caller to free; NULL with
- * the entry refused when there is none. */
-static char *find_separator(struct dx_entry *entry)
+/* Our section of the configuration; NULL if there is none. What is wrong with
+ * the file is the backend's to tell. */
+static const struct dx_service *find_service(struct dx_config **config)
 {
   static const char scheme[] = "docextract://";
   const char *uri = getenv("DEVICE_URI");
-  const struct dx_service *service = NULL;
-  struct dx_config *config = NULL;
   char *path = dx_config_path(true);
-  char *separator = NULL;
+  char name[80] = "";
   struct dx_err err;
 
-  if (path == NULL || dx_config_load(path, &config, &err) != DX_OK) {
+  if (path == NULL || dx_config_load(path, config, &err) != DX_OK)
     dx_log(DX_LOG_DEBUG, "%s", path != NULL ? err.text : "out of memory");
-    refuse(entry, DX_REASON_NO_SEPARATOR,
-           "case separators were asked for but docextract.conf is not usable");
-    goto out;
-  }
-  if (uri != NULL && strncmp(uri, scheme, sizeof(scheme) - 1) == 0)
-    service = dx_config_service(config, uri + sizeof(scheme) - 1);
-  if (service != NULL && service->separator_page != NULL)
-    separator = strdup(service->separator_page);
-  if (separator == NULL)
-    refuse(entry, DX_REASON_NO_SEPARATOR, NULL);
-out:
-  dx_config_free(&config);
   free(path);
-  return separator;
+  if (uri != NULL && strncmp(uri, scheme, sizeof(scheme) - 1) == 0)
+    (void)snprintf(name, sizeof(name), "%s", uri + sizeof(scheme) - 1);
+  name[strcspn(name, "/")] = '\0'; /* some dialogs add one */
+  return *config != NULL ? dx_config_service(*config, name) : NULL;
+}
+
+static int64_t most_bytes(const struct job *job)
+{
+  return job->service != NULL ? job->service->max_document_bytes : INT64_MAX;
+}
+
+static int64_t time_limit_ms(const struct job *job)
+{
+  return job->service != NULL ? job->service->filter_time_limit_ms
+                              : TIME_LIMIT_MS;
 }
 
 /* What the child process leaves for its parent. */
@@ -180,12 +179,10 @@ struct outcome {
   int pages;
 };
 
-static void be_child(const struct pdf_task *task, struct outcome *outcome,
-                     pid_t parent)
+static void be_child(const struct pdf_task *task, int64_t limit_ms,
+                     struct outcome *outcome, pid_t parent)
 {
-  struct rlimit cpu = {PDF_CPU_S, PDF_CPU_S + 1};
-
-  (void)setrlimit(RLIMIT_CPU, &cpu);
+  (void)alarm((unsigned)(limit_ms / 1000)); /* nobody else handles SIGALRM */
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() == parent)
     outcome->reason = pdf_rewrite(task, &outcome->pages);
@@ -196,7 +193,8 @@ static void be_child(const struct pdf_task *task, struct outcome *outcome,
  * Runs pdf_rewrite() in a process of its own: a PDF that crashes libqpdf, or
  * keeps it busy without end, costs that document only.
  */
-static enum dx_reason rewrite_apart(const struct pdf_task *task, int *ret_pages)
+static enum dx_reason rewrite_apart(const struct pdf_task *task,
+                                    int64_t limit_ms, int *ret_pages)
 {
   struct outcome *outcome;
   enum dx_reason reason = DX_REASON_TROUBLE;
@@ -211,14 +209,15 @@ static enum dx_reason rewrite_apart(const struct pdf_task *task, int *ret_pages)
   outcome->reason = DX_REASON_TROUBLE;
   child = fork();
   if (child == 0)
-    be_child(task, outcome, parent);
+    be_child(task, limit_ms, outcome, parent);
   do
     ended = child > 0 ? waitpid(child, &status, 0) : -1;
   while (ended < 0 && errno == EINTR && child > 0);
   if (ended == child && WIFEXITED(status))
     reason = outcome->reason;
-  else if (ended == child && WTERMSIG(status) != SIGKILL &&
-           WTERMSIG(status) != SIGXCPU)
+  else if (ended == child && WTERMSIG(status) == SIGALRM)
+    reason = DX_REASON_TOO_SLOW;
+  else if (ended == child && WTERMSIG(status) != SIGKILL)
     reason = DX_REASON_DAMAGED; /* it crashed over this PDF */
   if (reason == DX_REASON_NONE)
     *ret_pages = outcome->pages;
@@ -235,7 +234,7 @@ static enum dx_reason process_pdf(struct job *job, int every,
   if (task.out_fd < 0)
     return DX_REASON_TROUBLE;
   job->out_fd = task.out_fd;
-  return rewrite_apart(&task, &job->entry.pages);
+  return rewrite_apart(&task, time_limit_ms(job), &job->entry.pages);
 }
 
 static enum dx_reason process_image(struct job *job, bool whole)
@@ -268,16 +267,52 @@ static bool measure(struct job *job)
   return ok;
 }
 
+/* The limits are the administrator's: the person is told whose they are. */
+static void refuse_large(struct job *job)
+{
+  char size[DX_SIZE_TEXT_BYTES], text[DX_REASON_BYTES];
+
+  (void)snprintf(text, sizeof(text), "it is larger than MaxDocumentSize, %s",
+                 dx_size_text(most_bytes(job), size));
+  refuse(&job->entry, DX_REASON_TOO_LARGE, text);
+}
+
+static void refuse_slow(struct job *job)
+{
+  char text[DX_REASON_BYTES];
+
+  (void)snprintf(text, sizeof(text),
+                 "processing it took longer than FilterTimeLimit, %lld s",
+                 (long long)(time_limit_ms(job) / 1000));
+  refuse(&job->entry, DX_REASON_TOO_SLOW, text);
+}
+
+static void refuse_as(struct job *job, enum dx_reason reason)
+{
+  if (reason == DX_REASON_TOO_SLOW)
+    refuse_slow(job);
+  else if (reason == DX_REASON_NO_SEPARATOR)
+    refuse(&job->entry, reason,
+           "the SeparatorPage must be a readable PDF with exactly one page");
+  else if (reason != DX_REASON_NONE)
+    refuse(&job->entry, reason, NULL);
+  else if (job->entry.length > most_bytes(job))
+    refuse_large(job);
+}
+
 /* A document with known type and options. */
 static void process_document(struct job *job, enum type type, int every)
 {
   enum dx_reason reason = DX_REASON_TYPE;
-  char *separator = NULL;
+  const char *separator =
+      job->service != NULL ? job->service->separator_page : NULL;
 
-  if (type == TYPE_PDF && every > 0) {
-    separator = find_separator(&job->entry);
-    if (separator == NULL)
-      return;
+  if (type == TYPE_PDF && every > 0 && separator == NULL) {
+    refuse(&job->entry, DX_REASON_NO_SEPARATOR,
+           job->service != NULL ? NULL
+                                : "case separators were asked for but "
+                                  "docextract.conf is not usable");
+    return;
   }
   if (type == TYPE_PDF)
     reason = process_pdf(job, every, separator);
@@ -287,18 +322,13 @@ static void process_document(struct job *job, enum type type, int every)
     reason = process_image(job, image_png_is_whole(job->in_fd));
   if (reason == DX_REASON_NONE && !measure(job))
     reason = DX_REASON_TROUBLE;
-  if (reason == DX_REASON_NO_SEPARATOR)
-    refuse(&job->entry, reason,
-           "the SeparatorPage must be a readable PDF with exactly one page");
-  else if (reason != DX_REASON_NONE)
-    refuse(&job->entry, reason, NULL);
-  free(separator);
+  refuse_as(job, reason);
 }
 
 /* Nothing came of a PDF: pdftopdf gave up on it, and only it knows why. */
 static const char *why_empty(const struct dx_entry *entry)
 {
-  return strcmp(entry->origin, types[TYPE_PDF].mime) == 0
+  return strcmp(entry->origin, mime[TYPE_PDF]) == 0
              ? "nothing could be read from it; it may be password-protected "
                "or damaged"
              : NULL;
@@ -321,11 +351,13 @@ static void process(struct job *job, bool kept, int64_t length)
     return;
   }
   type = kept ? type_of(job->in_fd) : TYPE_UNKNOWN;
-  (void)snprintf(entry->type, sizeof(entry->type), "%s", types[type].mime);
-  name_from_title(job->title, types[type].extension, entry->name);
+  (void)snprintf(entry->type, sizeof(entry->type), "%s", mime[type]);
+  dx_name_from_title(job->title, mime[type], entry->name);
   if (!kept)
     refuse(entry, DX_REASON_TROUBLE,
            "it could not be stored in the temporary folder");
+  else if (length > most_bytes(job))
+    refuse_large(job);
   else if (length == 0)
     refuse(entry, DX_REASON_EMPTY, why_empty(entry));
   else if (wrong != NULL)
@@ -341,13 +373,16 @@ static void process(struct job *job, bool kept, int64_t length)
 /* Reads, works, writes; the exit status. */
 static int run(struct job *job, int from)
 {
+  struct dx_config *config = NULL;
   struct dx_err err;
   int64_t length;
   bool kept;
 
   job->in_fd = open_unnamed();
-  kept = receive(from, job->in_fd, &length);
+  job->service = find_service(&config);
+  kept = receive(from, job->in_fd, most_bytes(job), &length);
   process(job, kept, length);
+  dx_config_free(&config);
   dx_log(DX_LOG_DEBUG, "todocextract: %lld bytes in; out: %s%s%s, %lld bytes",
          (long long)length, dx_kind_word(job->entry.kind),
          job->entry.reason != DX_REASON_NONE ? " " : "",

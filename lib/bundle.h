@@ -49,6 +49,7 @@
   X(TOO_LARGE, "too-large", "it is too large")                           \
   X(NO_SEPARATOR, "no-separator",                                        \
     "case separators were asked for but no SeparatorPage is configured") \
+  X(TOO_SLOW, "too-slow", "processing it took too long")                 \
   X(TROUBLE, "trouble", "this computer could not process it")
 
 enum dx_reason {

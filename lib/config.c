@@ -33,6 +33,8 @@ enum type {
   TEXT,
   NUMBER,
   DURATION,
+  SIZE,
+  COUNT,
   COMMAND,
   CLAIM
 };
@@ -113,6 +115,18 @@ static const struct row rows[] = {
   {{"ProcessingLimit", true, false, "duration", "30m", "1m", "7d",
     "How long a print job waits for its extraction before it is held."},
     DURATION, NULL, NONE, S(processing_limit_ms)},
+  {{"MaxDocumentSize", true, false, "size", "1G", "1M", "100G",
+    "How large a document may be, with K, M or G; a larger one is refused."},
+    SIZE, NULL, NONE, S(max_document_bytes)},
+  {{"MaxDocumentsPerJob", true, false, "count", "1000", "1", "1000",
+    "How many documents a job may have; a job with more is refused as a whole."},
+    COUNT, NULL, NONE, S(max_documents)},
+  {{"FilterTimeLimit", true, false, "duration", "15m", "1s", "1d",
+    "How long the filter may work on one document before it is refused."},
+    DURATION, NULL, NONE, S(filter_time_limit_ms)},
+  {{"FileNames", true, false, "word", "title", NULL, NULL,
+    "File names the service is told: from the job's title or the document's name, or neutral ones without any of both."},
+    WORD, "title neutral ", NONE, S(file_names)},
 };
 /* clang-format on */
 
@@ -207,6 +221,62 @@ static enum dx_code set_duration(const struct parser *p, const struct row *row,
     return bad(p, err, "%s must be between %s and %s", row->public.name,
                row->public.least, row->public.most);
   *field = ms;
+  return DX_OK;
+}
+
+/* "64K", "500M", "1G"; -1 if it is none. Bytes. */
+static int64_t parse_size(const char *text)
+{
+  static const char units[] = "KMG";
+  const char *unit;
+  char *end;
+  long n;
+
+  errno = 0;
+  n = strtol(text, &end, 10);
+  if (end == text || errno != 0 || n < 0 || n > 1000000 || text[0] == '+' ||
+      text[0] == ' ' || end[0] == '\0' || end[1] != '\0')
+    return -1;
+  unit = strchr(units, end[0]);
+  return unit != NULL ? (int64_t)n << (10 * (unit - units + 1)) : -1;
+}
+
+static enum dx_code set_size(const struct parser *p, const struct row *row,
+                             const char *value, int64_t *field,
+                             struct dx_err *err)
+{
+  int64_t bytes = parse_size(value);
+
+  if (bytes < 0)
+    return bad(p, err,
+               "%s '%s' is not a size; write a whole number with K, M or G, "
+               "such as %s",
+               row->public.name, value, row->public.fallback);
+  if (bytes < parse_size(row->public.least) ||
+      bytes > parse_size(row->public.most))
+    return bad(p, err, "%s must be between %s and %s", row->public.name,
+               row->public.least, row->public.most);
+  *field = bytes;
+  return DX_OK;
+}
+
+static enum dx_code set_count(const struct parser *p, const struct row *row,
+                              const char *value, int64_t *field,
+                              struct dx_err *err)
+{
+  char *end;
+  long n;
+
+  errno = 0;
+  n = strtol(value, &end, 10);
+  if (end == value || *end != '\0' || errno != 0 ||
+      strspn(value, "0123456789") != strlen(value))
+    return bad(p, err, "%s '%s' is not a whole number; write one such as %s",
+               row->public.name, value, row->public.fallback);
+  if (n < atol(row->public.least) || n > atol(row->public.most))
+    return bad(p, err, "%s must be between %s and %s", row->public.name,
+               row->public.least, row->public.most);
+  *field = n;
   return DX_OK;
 }
 
@@ -418,6 +488,10 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
     return set_number(p, row, value, field, err);
   case DURATION:
     return set_duration(p, row, value, field, err);
+  case SIZE:
+    return set_size(p, row, value, field, err);
+  case COUNT:
+    return set_count(p, row, value, field, err);
   case CLAIM:
     return add_claim(p, value, p->service, err);
   case TEXT:
@@ -820,6 +894,18 @@ static void print_duration(FILE *out, int64_t ms)
   fprintf(out, "%" PRId64 "%c", ms / units[i].ms, units[i].unit);
 }
 
+const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES])
+{
+  static const char units[] = "KMG";
+  int i = 2;
+
+  while (i > 0 && bytes % (INT64_C(1) << (10 * (i + 1))) != 0)
+    i--;
+  (void)snprintf(text, DX_SIZE_TEXT_BYTES, "%" PRId64 "%c",
+                 bytes >> (10 * (i + 1)), units[i]);
+  return text;
+}
+
 static void print_word(FILE *out, const char *words, int n)
 {
   while (n-- > 0)
@@ -846,8 +932,10 @@ static void print_row(FILE *out, const struct row *row, const void *base,
       (const char *)base +
       (indent[0] != '\0' ? row->service_offset : row->general_offset);
   const void *value = field;
-  bool is_text =
-      row->type != WORD && row->type != NUMBER && row->type != DURATION;
+  bool is_text = row->type != WORD && row->type != NUMBER &&
+                 row->type != DURATION && row->type != SIZE &&
+                 row->type != COUNT;
+  char size[DX_SIZE_TEXT_BYTES];
 
   if (is_text && *(char *const *)value == NULL)
     return;
@@ -858,6 +946,10 @@ static void print_row(FILE *out, const struct row *row, const void *base,
     fprintf(out, "%.15g", *(const double *)value);
   else if (row->type == DURATION)
     print_duration(out, *(const int64_t *)value);
+  else if (row->type == COUNT)
+    fprintf(out, "%" PRId64, *(const int64_t *)value);
+  else if (row->type == SIZE)
+    fputs(dx_size_text(*(const int64_t *)value, size), out);
   else
     print_text(out, *(char *const *)value);
   fputc('\n', out);

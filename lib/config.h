@@ -44,6 +44,7 @@ const char *dx_algorithm_name(enum dx_algorithm algorithm);
 
 enum dx_completion { DX_COMPLETION_EXTRACTED, DX_COMPLETION_ACCEPTED };
 enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
+enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
 
 struct dx_claim {
   char *name;
@@ -72,6 +73,10 @@ struct dx_service {
   char *separator_page;
   enum dx_on_error on_document_error;
   int64_t processing_limit_ms;
+  int64_t max_document_bytes;
+  int64_t max_documents; /* of one job, job sheets not counted */
+  int64_t filter_time_limit_ms;
+  enum dx_file_names file_names;
   char *results_dir; /* never NULL: the general one when not given */
 };
 
@@ -111,6 +116,10 @@ const struct dx_service *dx_config_service(const struct dx_config *config,
  * numbers, ::1, or "localhost".
  */
 bool dx_host_is_loopback(const char *host);
+
+/* A size as it would be written, "500M"; returns `text`. */
+#define DX_SIZE_TEXT_BYTES 24
+const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES]);
 
 /* Prints the effective configuration, readable as a configuration again. No
  * secrets are known here. */

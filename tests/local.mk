@@ -25,7 +25,7 @@ tests_unit_test_spool_SOURCES = tests/unit/test_spool.c
 tests_unit_test_spool_LDADD = $(unit_libs)
 tests_unit_test_bundle_SOURCES = tests/unit/test_bundle.c
 tests_unit_test_bundle_LDADD = $(unit_libs)
-tests_unit_test_filter_SOURCES = tests/unit/test_filter.c filter/name.c \
+tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
 	filter/image.c filter/options.c
 tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)
 endif

@@ -307,9 +307,17 @@ new_spool
 cp "$dir/a.pdf" "$dir/$(printf 'M\xfcller\n.pdf')"
 dx submit "$dir/$(printf 'M\xfcller\n.pdf')"
 is 'submit: a name that is no UTF-8 is made one' \
-  "$rc $(jq -r .job.title "$results"/*.job.json)" '0 M_ller_.pdf'
+  "$rc $(jq -r .job.title "$results"/*.job.json)" $'0 M\uFFFDller.pdf'
 dx submit --title "$(printf 'M\xfcller')" "$dir/a.pdf"
 has 'submit: a title that is no UTF-8 is refused' "$rc $err" '^65 .*UTF-8'
+
+new_spool
+configure 'FileNames neutral'
+dx submit "$dir/a.pdf" "$dir/c.jpg"
+is 'submit: FileNames neutral tells place and type only' \
+  "$rc $(jq -r '.files[].name' "$results"/*.job.json | sort | xargs)" \
+  '0 document-1.pdf document-2.jpg'
+configure
 
 if [ "$(id -u)" = 0 ]; then
   new_spool
@@ -350,6 +358,13 @@ refused 'no file' 65 'cannot open file 1' "$dir/none.pdf"
 refused 'a folder' 65 'not a regular file' "$dir"
 mkfifo "$dir/fifo"
 refused 'a fifo' 65 'not a regular file' "$dir/fifo"
+configure 'MaxDocumentsPerJob 1'
+refused 'too many files' 65 'more files than MaxDocumentsPerJob, 1;' \
+  "$dir/a.pdf" "$dir/b.pdf"
+configure 'MaxDocumentSize 1M'
+{ cat "$dir/a.pdf"; head -c 1048576 /dev/zero; } > "$dir/large.pdf"
+refused 'a large file' 65 'file 2 is larger than MaxDocumentSize, 1M' \
+  "$dir/a.pdf" "$dir/large.pdf"
 RESULTS=$dir/file configure
 refused 'results that cannot be written' 74 'file' "$dir/a.pdf"
 SPOOL=$dir/nothing configure

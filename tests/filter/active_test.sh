@@ -121,7 +121,8 @@ is 'its pages look the same' "$(pictures "$dir/tame.pdf")" \
 is 'and are no blank ones' "$(pictures "$dir/wild.pdf" | sort -u | wc -l)" 4
 is 'its text is the same' "$(text_of "$dir/tame.pdf")" 'first page second page'
 is 'all annotations are there' \
-  "$(plain "$dir/tame.pdf" | grep -acE '/Subtype /(Widget|Link|Stamp|Sound|FileAttachment)')" 7
+  "$(plain "$dir/tame.pdf" | grep -acE \
+    '/Subtype /(Widget|Link|Stamp|Sound|FileAttachment)')" 7
 for kept in '(value)' '(http://kept.example/)' '(kept note)' '(kept bookmark)' \
   '(place)' '/S /GoTo'; do
   is "what does no harm stays: $kept" \

@@ -222,6 +222,48 @@ is 'refused: no configuration at all' \
   "$(export CUPS_SERVERROOT=$dir/nonexistent; result "$dir/five.pdf")" \
   'refused no-separator 0'
 
+# --- limits ----------------------------------------------------------------
+
+reason() { field Reason | sed 's/^[^ ]* //; s/%20/ /g; s/%2C/,/g'; }
+options=
+{ cat "$dir/dot.png"; head -c 1048576 /dev/zero; } > "$dir/large.png"
+configure 'MaxDocumentSize 1M'
+is 'larger than MaxDocumentSize: refused' "$(result "$dir/large.png")" \
+  'refused too-large 0'
+is 'and the person is told what is allowed' "$(reason)" \
+  'it is larger than MaxDocumentSize, 1M'
+is 'a small one is not' "$(result "$dir/five.pdf")" 'document 5 0'
+configure 'MaxDocumentSize 2M'
+is 'nor is a large one where it is allowed' "$(result "$dir/large.png")" \
+  'document 1 0'
+{
+  echo '%PDF-1.4'
+  echo '1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj'
+  echo '2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj'
+  echo '3 0 obj <</Type/Page/Parent 2 0 R/Contents 4 0 R'
+  echo '/MediaBox[0 0 9 9]>> endobj'
+  echo "4 0 obj <</Length 1048577>>"
+  printf 'stream\n%%%1048576s\nendstream endobj\n' ''
+  printf 'trailer <</Root 1 0 R/Size 5>>\n%%%%EOF\n'
+} > "$dir/heavy.pdf"
+configure $'MaxDocumentSize 1M\nSeparatorPage '"$dir/heavy.pdf"
+options=CaseSeparators=Every1
+is 'what counts is what would be sent' "$(result "$dir/five.pdf")" \
+  'refused too-large 0'
+options=
+is 'a slash behind the service in the URI changes nothing' \
+  "$(export DEVICE_URI=docextract://default/; result "$dir/large.png")" \
+  'refused too-large 0'
+# shellcheck disable=SC2046 # one word a file
+qpdf --empty --pages $(yes "$dir/many.pdf" | head -n 40) -- "$dir/huge.pdf"
+configure 'FilterTimeLimit 1s'
+is 'longer than FilterTimeLimit: refused' "$(result "$dir/huge.pdf")" \
+  'refused too-slow 0'
+is 'and the person is told how long' "$(reason)" \
+  'processing it took longer than FilterTimeLimit, 1 s'
+rm "$dir/huge.pdf" "$dir/large.png"
+configure "SeparatorPage $dir/separator.pdf"
+
 # --- trouble on this computer ----------------------------------------------
 
 options=

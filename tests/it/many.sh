@@ -114,3 +114,61 @@ print -d chart "$dir/a.pdf" "$dir/locked.pdf"
 job_ends 'OnDocumentError cancel: held all the same when one was sent' \
   "$job" pending-held
 write_config
+
+# --- limits ----------------------------------------------------------------
+
+clear_results
+write_config 'MaxDocumentsPerJob 2'
+print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
+hold_is 'more documents than MaxDocumentsPerJob' \
+  'MaxDocumentsPerJob, 2; nothing'
+is 'more documents than allowed: nothing is sent' "$(counts)" '0 0 0'
+print -d chart -o job-sheets=standard,standard "$dir/a.pdf" "$dir/c.pdf"
+job_ends 'job sheets are no documents' "$job" completed
+is 'as many as allowed are sent' "$(counts)" '2 2 2'
+
+clear_results
+write_config 'MaxDocumentSize 1M'
+{ cat "$dir/scan.png"; head -c 1048576 /dev/zero; } > "$dir/large.png"
+print -d chart "$dir/a.pdf" "$dir/large.png" "$dir/c.pdf"
+hold_is 'a document larger than MaxDocumentSize' \
+  'document 2: .*larger than MaxDocumentSize, 1M'
+is 'the smaller ones beside it are extracted' "$(counts) $(patients)" \
+  "2 2 2 $ac"
+
+# --- names -----------------------------------------------------------------
+
+names() # of the files, in the order of the documents
+{
+  (cd "$results" && jq -r '.files[]|"\(.document) \(.name)"' $(manifests)) |
+    sort -n | cut -d ' ' -f 2- | paste -sd '|'
+}
+
+write_config
+umlaut="$dir/Müller  \"Anna\" it's 10\\1.pdf"
+cp "$dir/a.pdf" "$umlaut"
+clear_results
+print -d chart -t 'Visit of May' "$umlaut" "$dir/scan.png"
+job_ends 'names: two files' "$job" completed
+is 'documents of one job are named after their files' "$(names)" \
+  "Müller  \"Anna\" it's 10-1.pdf|scan.png"
+clear_results
+print -d chart -t 'Visit of May' "$umlaut"
+job_ends 'names: one file with a title' "$job" completed
+is 'a single document is named after the title' "$(names)" 'Visit of May.pdf'
+clear_results
+print -d chart -t 'x document-name-supplied=evil.pdf' -o job-sheets=standard \
+  "$dir/a.pdf" "$dir/c.pdf"
+job_ends 'names: a title that looks like a name, and a sheet' "$job" completed
+is 'titles do not become names of others, sheets take none' "$(names)" \
+  'a.pdf|c.pdf'
+
+clear_results
+write_config 'FileNames neutral'
+print -d chart -t 'Visit of May' "$umlaut" "$dir/scan.png"
+job_ends 'neutral names' "$job" completed
+is 'neutral names tell the place and the type only' "$(names)" \
+  'document-1.pdf|document-2.png'
+is 'and the service hears no other' \
+  "$(grep -c 'Müller\|Visit\|scan' "$SIM_LOG")" 0
+write_config

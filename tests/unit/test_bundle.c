@@ -600,8 +600,8 @@ static void writer_notices_what_went_wrong(void **state)
 static void words_are_frozen(void **state)
 {
   static const char *const reasons[DX_REASON_COUNT] = {
-      "",     "password",  "damaged",      "empty",  "no-pages",
-      "type", "too-large", "no-separator", "trouble"};
+      "",     "password",  "damaged",      "empty",    "no-pages",
+      "type", "too-large", "no-separator", "too-slow", "trouble"};
   static const char *const kinds[DX_KIND_COUNT] = {"document", "sheet",
                                                    "refused", "missing"};
   int i;

@@ -190,6 +190,20 @@ static const struct {
     {"KeepJobs 366d\n" GOOD, 1, "must be between 1h and 365d"},
     {OPEN "TokenLifetime 59s\n", 2, "must be between 1m and 1h"},
     {OPEN "ProcessingLimit 8d\n", 2, "must be between 1m and 7d"},
+    {OPEN "MaxDocumentSize 5\n", 2, "write a whole number with K, M or G"},
+    {OPEN "MaxDocumentSize 5T\n", 2, "'5T' is not a size"},
+    {OPEN "MaxDocumentSize 5MB\n", 2, "such as 1G"},
+    {OPEN "MaxDocumentSize -5M\n", 2, "is not a size"},
+    {OPEN "MaxDocumentSize 99999999999999999999G\n", 2, "is not a size"},
+    {OPEN "MaxDocumentSize 1023K\n", 2, "must be between 1M and 100G"},
+    {OPEN "MaxDocumentSize 101G\n", 2, "must be between 1M and 100G"},
+    {OPEN "MaxDocumentsPerJob 0\n", 2, "must be between 1 and 1000"},
+    {OPEN "MaxDocumentsPerJob 1001\n", 2, "must be between 1 and 1000"},
+    {OPEN "MaxDocumentsPerJob 2.5\n", 2, "is not a whole number"},
+    {OPEN "MaxDocumentsPerJob many\n", 2, "write one such as 1000"},
+    {OPEN "FilterTimeLimit 0s\n", 2, "must be between 1s and 1d"},
+    {OPEN "FileNames number\n", 2, "possible are: title neutral"},
+    {"FileNames title\n" GOOD, 1, "must stand inside"},
     /* what a section needs */
     {OPEN KEY CLOSE, 3, "<Service default> needs BaseURL"},
     {OPEN URL CLOSE, 3, "<Service default> needs TokenKeyFile"},
@@ -374,6 +388,10 @@ static void smallest_configuration_gets_the_defaults(void **state)
   assert_null(s->separator_page);
   assert_int_equal(s->on_document_error, DX_ON_ERROR_HOLD);
   assert_int_equal(s->processing_limit_ms, 1800000);
+  assert_int_equal(s->max_document_bytes, 1 << 30);
+  assert_int_equal(s->max_documents, 1000);
+  assert_int_equal(s->filter_time_limit_ms, 900000);
+  assert_int_equal(s->file_names, DX_FILE_NAMES_TITLE);
   assert_string_equal(s->results_dir, config->results_dir);
   dx_config_free(&config);
   assert_null(config);
@@ -401,6 +419,10 @@ static void smallest_configuration_gets_the_defaults(void **state)
   "  SeparatorPage /nowhere/page.pdf\n"          \
   "  OnDocumentError cancel\n"                   \
   "  ProcessingLimit 1d\n"                       \
+  "  MaxDocumentSize 1536K\n"                    \
+  "  MaxDocumentsPerJob 20\n"                    \
+  "  FilterTimeLimit 90s\n"                      \
+  "  FileNames neutral\n"                        \
   "  ResultsDir /srv/first\n"                    \
   "</Service>\n"                                 \
   "<Service Second_2.b>\n"                       \
@@ -440,6 +462,10 @@ static void every_directive_reaches_its_field(void **state)
   assert_string_equal(s->separator_page, "/nowhere/page.pdf");
   assert_int_equal(s->on_document_error, DX_ON_ERROR_CANCEL);
   assert_int_equal(s->processing_limit_ms, 86400000);
+  assert_int_equal(s->max_document_bytes, 1536 * 1024);
+  assert_int_equal(s->max_documents, 20);
+  assert_int_equal(s->filter_time_limit_ms, 90000);
+  assert_int_equal(s->file_names, DX_FILE_NAMES_NEUTRAL);
   assert_string_equal(s->results_dir, "/srv/first");
   dx_config_free(&config);
 }
@@ -569,7 +595,7 @@ static void defaults_lie_in_their_range(void **state)
   const struct dx_directive *d = dx_directives(&count);
 
   (void)state;
-  assert_true(count >= 19);
+  assert_true(count >= 23);
   for (i = 0; i < count; i++, d++) {
     assert_true(d->in_service || d->in_general);
     assert_true(d->type[0] != '\0');
@@ -586,7 +612,7 @@ static void defaults_lie_in_their_range(void **state)
     assert_int_equal(try_value(d, "0"), DX_E_CONFIG);
     ranged++;
   }
-  assert_int_equal(ranged, 4);
+  assert_int_equal(ranged, 7);
 }
 
 static void algorithms_have_their_names(void **state)
@@ -644,6 +670,10 @@ static void assert_same_service(const struct dx_service *a,
   assert_same_text(a->separator_page, b->separator_page);
   assert_int_equal(a->on_document_error, b->on_document_error);
   assert_int_equal(a->processing_limit_ms, b->processing_limit_ms);
+  assert_int_equal(a->max_document_bytes, b->max_document_bytes);
+  assert_int_equal(a->max_documents, b->max_documents);
+  assert_int_equal(a->filter_time_limit_ms, b->filter_time_limit_ms);
+  assert_int_equal(a->file_names, b->file_names);
   assert_string_equal(a->results_dir, b->results_dir);
 }
 

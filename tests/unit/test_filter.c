@@ -13,48 +13,49 @@
 #include <zlib.h>
 
 #include "filter/image.h"
-#include "filter/name.h"
 #include "filter/options.h"
 #include "lib/buf.h"
+#include "lib/name.h"
 #include "lib/utf8.h"
 
 /* Names */
 
+#define PDF "application/pdf"
 #define FFFD "\xEF\xBF\xBD" /* U+FFFD, the replacement character */
 
 static const struct {
   const char *title;
-  const char *extension;
+  const char *type;
   const char *name;
 } names[] = {
-    {"chart", ".pdf", "chart.pdf"},
-    {"chart.pdf", ".pdf", "chart.pdf"},
-    {"chart.PDF", ".pdf", "chart.pdf"},
-    {"chart.odt", ".pdf", "chart.pdf"},
-    {"chart.pdf.txt", ".pdf", "chart.pdf"},
-    {"scan.jpeg", ".jpg", "scan.jpg"},
-    {"scan.png", ".pdf", "scan.pdf"},
-    {"Dr. Smith", ".pdf", "Dr. Smith.pdf"},
-    {"Labs 3.5", ".pdf", "Labs 3.5.pdf"},
-    {"10/03/2026 labs", ".pdf", "10-03-2026 labs.pdf"},
-    {"a\\b", ".pdf", "a-b.pdf"},
-    {"../../etc/passwd", ".pdf", "-..-etc-passwd.pdf"},
-    {"..", ".pdf", "document.pdf"},
-    {"", ".pdf", "document.pdf"},
-    {" ", ".png", "document.png"},
-    {".pdf", ".pdf", "document.pdf"},
-    {".hidden", ".pdf", "hidden.pdf"},
-    {"two\nlines\x7F", ".pdf", "two lines.pdf"},
-    {"B\xC3\xBCro \xF0\x9F\xA9\xBA.doc", ".pdf",
+    {"chart", PDF, "chart.pdf"},
+    {"chart.pdf", PDF, "chart.pdf"},
+    {"chart.PDF", PDF, "chart.pdf"},
+    {"chart.odt", PDF, "chart.pdf"},
+    {"chart.pdf.txt", PDF, "chart.pdf"},
+    {"scan.jpeg", "image/jpeg", "scan.jpg"},
+    {"scan.png", PDF, "scan.pdf"},
+    {"Dr. Smith", PDF, "Dr. Smith.pdf"},
+    {"Labs 3.5", PDF, "Labs 3.5.pdf"},
+    {"10/03/2026 labs", PDF, "10-03-2026 labs.pdf"},
+    {"a\\b", PDF, "a-b.pdf"},
+    {"../../etc/passwd", PDF, "-..-etc-passwd.pdf"},
+    {"..", PDF, "document.pdf"},
+    {"", PDF, "document.pdf"},
+    {" ", "image/png", "document.png"},
+    {".pdf", PDF, "document.pdf"},
+    {".hidden", PDF, "hidden.pdf"},
+    {"two\nlines\x7F", PDF, "two lines.pdf"},
+    {"B\xC3\xBCro \xF0\x9F\xA9\xBA.doc", PDF,
      "B\xC3\xBCro \xF0\x9F\xA9\xBA.pdf"},
-    {"caf\xE9", ".pdf", "caf" FFFD ".pdf"},
-    {"\xC0\xAF", ".pdf", FFFD FFFD ".pdf"},
-    {"\xE0\x80\xAF", ".pdf", FFFD FFFD FFFD ".pdf"}, /* overlong */
-    {"\xF0\x80\x80\xAF", ".pdf", FFFD FFFD FFFD FFFD ".pdf"},
-    {"\xED\xA0\x80", ".pdf", FFFD FFFD FFFD ".pdf"}, /* a surrogate */
-    {"\xF4\x90\x80\x80", ".pdf", FFFD FFFD FFFD FFFD ".pdf"},
-    {"a\xC2\x85z", ".pdf", "a z.pdf"},
-    {"$(reboot) 'x' \"y\"", ".pdf", "$(reboot) 'x' \"y\".pdf"},
+    {"caf\xE9", PDF, "caf" FFFD ".pdf"},
+    {"\xC0\xAF", PDF, FFFD FFFD ".pdf"},
+    {"\xE0\x80\xAF", PDF, FFFD FFFD FFFD ".pdf"}, /* overlong */
+    {"\xF0\x80\x80\xAF", PDF, FFFD FFFD FFFD FFFD ".pdf"},
+    {"\xED\xA0\x80", PDF, FFFD FFFD FFFD ".pdf"}, /* a surrogate */
+    {"\xF4\x90\x80\x80", PDF, FFFD FFFD FFFD FFFD ".pdf"},
+    {"a\xC2\x85z", PDF, "a z.pdf"},
+    {"$(reboot) 'x' \"y\"", PDF, "$(reboot) 'x' \"y\".pdf"},
 };
 
 static void title_becomes_a_name(void **state)
@@ -64,7 +65,7 @@ static void title_becomes_a_name(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-    name_from_title(names[i].title, names[i].extension, name);
+    dx_name_from_title(names[i].title, names[i].type, name);
     assert_string_equal(name, names[i].name);
   }
 }
@@ -81,7 +82,7 @@ static void long_title_is_cut_at_a_character(void **state)
     for (i = shift; i + 4 < sizeof(title); i += 4)
       memcpy(title + i, "\xF0\x9F\xA9\xBA", 4);
     title[i] = '\0';
-    name_from_title(title, ".pdf", name);
+    dx_name_from_title(title, PDF, name);
     assert_true(strlen(name) <= 255 && strlen(name) > 250);
     assert_true(dx_utf8_is_plain(name));
     assert_string_equal(name + strlen(name) - 4, ".pdf");
@@ -95,9 +96,36 @@ static void long_title_loses_its_ending_first(void **state)
   (void)state;
   memset(title, 'x', 251);
   memcpy(title + 251, ".odt", 5);
-  name_from_title(title, ".pdf", name);
+  dx_name_from_title(title, PDF, name);
   assert_int_equal(strlen(name), 255);
   assert_string_equal(name + 250, "x.pdf");
+}
+
+static void real_name_ends_as_files_of_people_do(void **state)
+{
+  static const char *const real[] = {"a.pdf", "Labs 3.ODS", "x.y.jpeg"};
+  static const char *const made[] = {"",        ".pdf",  "lu1234abc.tmp",
+                                     "(stdin)", "chart", "pdf"};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(real) / sizeof(real[0]); i++)
+    assert_true(dx_name_is_real(real[i]));
+  for (i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+    assert_false(dx_name_is_real(made[i]));
+}
+
+static void neutral_name_tells_place_and_type_only(void **state)
+{
+  char name[DX_NAME_BYTES];
+
+  (void)state;
+  dx_name_neutral(12, "image/jpeg", name);
+  assert_string_equal(name, "document-12.jpg");
+  dx_name_neutral(1, "image/png", name);
+  assert_string_equal(name, "document-1.png");
+  dx_name_neutral(2, PDF, name);
+  assert_string_equal(name, "document-2.pdf");
 }
 
 /* Images */
@@ -353,6 +381,8 @@ int main(void)
       cmocka_unit_test(title_becomes_a_name),
       cmocka_unit_test(long_title_is_cut_at_a_character),
       cmocka_unit_test(long_title_loses_its_ending_first),
+      cmocka_unit_test(real_name_ends_as_files_of_people_do),
+      cmocka_unit_test(neutral_name_tells_place_and_type_only),
       cmocka_unit_test(jpeg_is_whole_only_with_its_end),
       cmocka_unit_test(jpeg_may_have_a_tail),
       cmocka_unit_test(jpeg_needs_frame_and_scan),

@@ -1,10 +1,10 @@
 /*
- * name.c - file names from titles; knows nothing of jobs.
+ * name.c - file names; knows nothing of jobs.
  */
-#include "filter/name.h"
+#include "lib/name.h"
 
-#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -52,25 +52,31 @@ static size_t copy_safe(const char *title, char *name, size_t room)
   return len;
 }
 
+/* The length of the type's ending that the name has; 0 if it has none. */
+static size_t length_of_ending(const char *name, size_t len)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+    size_t size = strlen(endings[i]);
+
+    if (len >= size && strncasecmp(name + len - size, endings[i], size) == 0)
+      return size;
+  }
+  return 0;
+}
+
 /* The length without blanks at the end and without the endings of types. */
 static size_t length_of_stem(const char *name, size_t len)
 {
-  bool again = true;
-  size_t i;
+  size_t ending;
 
-  while (again) {
-    again = false;
+  do {
     while (len > 0 && name[len - 1] == ' ')
       len--;
-    for (i = 0; i < sizeof(endings) / sizeof(endings[0]) && !again; i++) {
-      size_t size = strlen(endings[i]);
-
-      again =
-          len >= size && strncasecmp(name + len - size, endings[i], size) == 0;
-      if (again)
-        len -= size;
-    }
-  }
+    ending = length_of_ending(name, len);
+    len -= ending;
+  } while (ending > 0);
   return len;
 }
 
@@ -84,9 +90,30 @@ static size_t cut(const char *name, size_t len, size_t room)
   return room;
 }
 
-void name_from_title(const char *title, const char *extension,
-                     char name[DX_NAME_BYTES])
+const char *dx_name_extension(const char *type)
 {
+  if (strcmp(type, "image/jpeg") == 0)
+    return ".jpg";
+  return strcmp(type, "image/png") == 0 ? ".png" : ".pdf";
+}
+
+bool dx_name_is_real(const char *name)
+{
+  size_t len = strlen(name), ending = length_of_ending(name, len);
+
+  return ending > 0 && len > ending;
+}
+
+void dx_name_neutral(size_t number, const char *type, char name[DX_NAME_BYTES])
+{
+  (void)snprintf(name, DX_NAME_BYTES, "document-%zu%s", number,
+                 dx_name_extension(type));
+}
+
+void dx_name_from_title(const char *title, const char *type,
+                        char name[DX_NAME_BYTES])
+{
+  const char *extension = dx_name_extension(type);
   char safe[4 * DX_NAME_BYTES]; /* an ending may stand behind the cut */
   const char *stem = safe;
   size_t len = copy_safe(title, safe, sizeof(safe));

@@ -1,0 +1,97 @@
+/*
+ * names.c - the file names that the service is told. The filter knows only
+ * the title, which all documents of a job share; cupsd's options name each.
+ */
+#include "backend/backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/name.h"
+
+#define SUPPLIED "document-name-supplied="
+#define BLANKS " \t\n"
+
+/*
+ * The next value of SUPPLIED, from *text on, without cupsd's backslashes; NULL
+ * at the end. cupsParseOptions() would keep the last one only. A blank within
+ * a value has a backslash: nobody can make a title look like a name.
+ */
+static const char *next_supplied(const char **text, char name[DX_NAME_BYTES])
+{
+  const char *at = *text;
+  size_t len = 0;
+  bool ours = false;
+
+  while (*at != '\0' && !ours) {
+    at += strspn(at, BLANKS);
+    ours = strncmp(at, SUPPLIED, sizeof(SUPPLIED) - 1) == 0;
+    if (ours)
+      at += sizeof(SUPPLIED) - 1;
+    for (; *at != '\0' && strchr(BLANKS, *at) == NULL; at++) {
+      if (*at == '\\' && at[1] != '\0')
+        at++;
+      if (ours && len < DX_NAME_BYTES - 1)
+        name[len++] = *at;
+    }
+  }
+  *text = at;
+  name[len] = '\0';
+  return ours ? name : NULL;
+}
+
+static size_t count_documents(const struct dx_job *job)
+{
+  size_t i, count = 0;
+
+  for (i = 0; i < job->document_count; i++)
+    count += job->documents[i].entry.kind != DX_KIND_SHEET;
+  return count;
+}
+
+static size_t count_supplied(const char *text)
+{
+  char name[DX_NAME_BYTES];
+  size_t count = 0;
+
+  while (next_supplied(&text, name) != NULL)
+    count++;
+  return count;
+}
+
+/* A client need not name its documents: only if all are named it is known
+ * which name is whose. */
+static void name_after_files(const struct backend *b)
+{
+  const char *text = b->options;
+  char name[DX_NAME_BYTES];
+  size_t i;
+
+  if (count_supplied(text) != count_documents(b->job))
+    return;
+  for (i = 0; i < b->job->document_count; i++) {
+    struct dx_entry *entry = &b->job->documents[i].entry;
+
+    if (entry->kind == DX_KIND_SHEET)
+      continue;
+    if (next_supplied(&text, name) != NULL && dx_name_is_real(name))
+      dx_name_from_title(name, entry->type, entry->name);
+  }
+}
+
+static void name_neutrally(struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->document_count; i++)
+    dx_name_neutral(i + 1, job->documents[i].entry.type,
+                    job->documents[i].entry.name);
+}
+
+void backend_name_documents(const struct backend *b)
+{
+  if (b->conf->file_names == DX_FILE_NAMES_NEUTRAL)
+    name_neutrally(b->job);
+  else if (count_documents(b->job) > 1)
+    name_after_files(b);
+}
