@@ -1,7 +1,7 @@
 # filter/local.mk - todocextract, one document in, one entry of a bundle out.
 cupsfilter_PROGRAMS += todocextract
 todocextract_SOURCES = filter/todocextract.c filter/pdf.c filter/pdf.h \
-	filter/strip.c filter/strip.h \
+	filter/separated.c filter/separated.h filter/strip.c filter/strip.h \
 	filter/image.c filter/image.h \
 	filter/options.c filter/options.h
 todocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)

@@ -1,6 +1,6 @@
 /*
- * pdf.c - libqpdf, through its C API; strip.c beside it is the only other file
- * in the tree that may call it.
+ * pdf.c - libqpdf, through its C API; strip.c and separated.c beside it are the
+ * only other files in the tree that may call it.
  *
  * Files are named /proc/self/fd/N: the C API wants names, and ours have none.
  */
@@ -15,6 +15,7 @@
 
 #include <qpdf/qpdf-c.h>
 
+#include "filter/separated.h"
 #include "filter/strip.h"
 #include "lib/log.h"
 
@@ -136,6 +137,12 @@ static enum dx_reason insert_separators(qpdf_data pdf, qpdf_data separator,
 
   if (!open_separator(separator, task->separator))
     return DX_REASON_NO_SEPARATOR;
+  if (is_separated(pdf, *pages, separator)) {
+    dx_log(DX_LOG_DEBUG, "todocextract: separated already, left alone");
+    (void)reason_of(pdf, DX_REASON_NONE);
+    return DX_REASON_NONE;
+  }
+  (void)reason_of(pdf, DX_REASON_NONE); /* of pages that it could not read */
   handles = calloc((size_t)*pages, sizeof(*handles));
   if (handles == NULL)
     return DX_REASON_TROUBLE;
@@ -193,7 +200,8 @@ static enum dx_reason strip(qpdf_data pdf)
   return reason_of(pdf, DX_REASON_DAMAGED);
 }
 
-enum dx_reason pdf_rewrite(const struct pdf_task *task, int *ret_pages)
+enum dx_reason pdf_rewrite(const struct pdf_task *task,
+                           struct pdf_done *ret_done)
 {
   qpdf_data pdf = new_pdf();
   qpdf_data separator = new_pdf(); /* its page is read while pdf is written */
@@ -207,8 +215,10 @@ enum dx_reason pdf_rewrite(const struct pdf_task *task, int *ret_pages)
     reason = insert_separators(pdf, separator, task, &pages);
   if (reason == DX_REASON_NONE)
     reason = write_pdf(pdf, task->out_fd);
-  if (reason == DX_REASON_NONE)
-    *ret_pages = pages;
+  if (reason == DX_REASON_NONE) {
+    ret_done->pages = pages;
+    ret_done->repaired = qpdf_more_warnings(pdf) == QPDF_TRUE;
+  }
   qpdf_cleanup(&pdf);
   qpdf_cleanup(&separator);
   return reason;

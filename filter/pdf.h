@@ -1,6 +1,6 @@
 /*
  * pdf.h - one PDF in, the PDF that travels out. The room of libqpdf, together
- * with strip.h.
+ * with separated.h and strip.h.
  *
  * The result has the same pages with the same content, no encryption, no
  * attachments, scripts and actions that start something (strip.h), the
@@ -18,20 +18,29 @@
 #ifndef DX_FILTER_PDF_H
 #define DX_FILTER_PDF_H
 
+#include <stdbool.h>
+
 #include "lib/bundle.h"
 
 struct pdf_task {
   int in_fd;             /* a regular file, opened for reading */
   int out_fd;            /* an empty one, opened for writing */
-  int every;             /* pages between two separator pages; 0: none */
+  int every;             /* pages between two separator pages; 0: none; a
+                            PDF that has some already gets no more */
   const char *separator; /* path of a PDF with one page, if every > 0 */
 };
 
+struct pdf_done {
+  int pages;     /* separator pages included */
+  bool repaired; /* qpdf had to guess; something may be lost */
+};
+
 /*
- * Writes the PDF. DX_REASON_NONE and its number of pages, separator pages
- * included; or PASSWORD, DAMAGED, NO_PAGES, NO_SEPARATOR, TROUBLE. A password
- * that only protects against changes, or an empty one, is no reason.
+ * Writes the PDF. DX_REASON_NONE and *ret_done; or PASSWORD, DAMAGED, NO_PAGES,
+ * NO_SEPARATOR, TROUBLE. A password that only protects against changes, or an
+ * empty one, is no reason.
  */
-enum dx_reason pdf_rewrite(const struct pdf_task *task, int *ret_pages);
+enum dx_reason pdf_rewrite(const struct pdf_task *task,
+                           struct pdf_done *ret_done);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * strip.h - takes out of a PDF what extraction does not need and may be
  * somebody else's: attached files, sounds and films, scripts, and actions
- * that start something. The second room of libqpdf, beside pdf.c.
+ * that start something. Part of the room of libqpdf, beside pdf.c.
  *
  * What a reader prints stays as it is: pages, annotations with their
  * appearance, the values of forms; so do links and bookmarks.

@@ -176,7 +176,7 @@ static int64_t time_limit_ms(const struct job *job)
 /* What the child process leaves for its parent. */
 struct outcome {
   enum dx_reason reason;
-  int pages;
+  struct pdf_done done;
 };
 
 static void be_child(const struct pdf_task *task, int64_t limit_ms,
@@ -185,7 +185,7 @@ static void be_child(const struct pdf_task *task, int64_t limit_ms,
   (void)alarm((unsigned)(limit_ms / 1000)); /* nobody else handles SIGALRM */
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() == parent)
-    outcome->reason = pdf_rewrite(task, &outcome->pages);
+    outcome->reason = pdf_rewrite(task, &outcome->done);
   _exit(0);
 }
 
@@ -194,7 +194,7 @@ static void be_child(const struct pdf_task *task, int64_t limit_ms,
  * keeps it busy without end, costs that document only.
  */
 static enum dx_reason rewrite_apart(const struct pdf_task *task,
-                                    int64_t limit_ms, int *ret_pages)
+                                    int64_t limit_ms, struct pdf_done *ret_done)
 {
   struct outcome *outcome;
   enum dx_reason reason = DX_REASON_TROUBLE;
@@ -220,7 +220,7 @@ static enum dx_reason rewrite_apart(const struct pdf_task *task,
   else if (ended == child && WTERMSIG(status) != SIGKILL)
     reason = DX_REASON_DAMAGED; /* it crashed over this PDF */
   if (reason == DX_REASON_NONE)
-    *ret_pages = outcome->pages;
+    *ret_done = outcome->done;
   (void)munmap(outcome, sizeof(*outcome));
   return reason;
 }
@@ -229,12 +229,20 @@ static enum dx_reason process_pdf(struct job *job, int every,
                                   const char *separator)
 {
   struct pdf_task task = {job->in_fd, -1, every, separator};
+  struct pdf_done done = {0};
+  enum dx_reason reason;
 
   task.out_fd = open_unnamed();
   if (task.out_fd < 0)
     return DX_REASON_TROUBLE;
   job->out_fd = task.out_fd;
-  return rewrite_apart(&task, time_limit_ms(job), &job->entry.pages);
+  reason = rewrite_apart(&task, time_limit_ms(job), &done);
+  job->entry.pages = done.pages;
+  if (done.repaired) /* shown in the queue's window */
+    (void)fputs("WARNING: A document was damaged and has been repaired; "
+                "check what was extracted from it\n",
+                stderr);
+  return reason;
 }
 
 static enum dx_reason process_image(struct job *job, bool whole)

@@ -31,6 +31,7 @@ cat > "$dir/tree.pdf" << 'END'
 trailer <</Root 1 0 R/Size 9>>
 %%EOF
 END
+head -c -12 "$dir/five.pdf" > "$dir/tail.pdf"
 printf '%%PDF-1.4\nnothing of the kind\n%%%%EOF\n' > "$dir/garbage.pdf"
 printf 'only text\n' > "$dir/text"
 : > "$dir/empty"
@@ -106,6 +107,18 @@ CONTENT_TYPE='a b' run < "$dir/empty"
 is 'an origin that is no type is left out' "$(field Origin)" ''
 is 'a file that is not there is refused' \
   "$(run "$dir/nonexistent"; kind_of; echo $status)" $'refused trouble\n0'
+
+# --- damage that can be repaired -------------------------------------------
+
+warnings() { grep -c '^WARNING: .*repaired' "$dir/err"; }
+run < "$dir/five.pdf"
+is 'of a whole PDF there is no warning' "$(warnings)" 0
+is 'a PDF without its end is repaired' "$(result "$dir/tail.pdf")" \
+  'document 5 0'
+is 'with all its pages' "$(text_of "$dir/body")" "$(text_of "$dir/five.pdf")"
+is 'into a whole one' \
+  "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
+is 'with a warning' "$(warnings)" 1
 
 # --- passwords -------------------------------------------------------------
 
@@ -198,9 +211,60 @@ is 'what they had from the tree is still theirs' \
   "$(pdfinfo -l 7 "$dir/body" |
     awk '/^Page .*size/ { printf "%s %s ", $4, $6 }
          /^Page .*rot/ { printf "%s ", $4 }')" "$sizes"
+qpdf --empty --pages "$dir/five.pdf" 1-2 "$dir/separator.pdf" \
+  "$dir/five.pdf" 3-5 -- "$dir/separated.pdf"
+for level in 1 9; do # other compression, other objects
+  qpdf --recompress-flate --compression-level=$level --object-streams=generate \
+    "$dir/separated.pdf" "$dir/packed.pdf"
+  is "a PDF that is separated already is left alone, packed at level $level" \
+    "$(result "$dir/packed.pdf") $(text_of "$dir/body")" \
+    'document 6 0 one two SEPARATOR three four five'
+done
+for o in '' media=A4 media=A5; do
+  "$pdftopdf" 7 u t 1 "$o" < "$dir/separated.pdf" > "$dir/p.pdf" 2> /dev/null
+  is "also behind pdftopdf $o" "$(result "$dir/p.pdf")" 'document 6 0'
+done
+"$mkpdf" "$dir/like.pdf" one 'SEPARATOR ' two
+is 'a page that only looks like it is a page' "$(result "$dir/like.pdf")" \
+  'document 4 0'
+for colour in FF0000 0000FF; do
+  cat > "$dir/raw.pdf" << END
+%PDF-1.4
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R
+  /Resources<</XObject<</I 5 0 R>>>>>> endobj
+4 0 obj <</Length 30>>
+stream
+q 300 0 0 400 0 0 cm /I Do Q
+endstream endobj
+5 0 obj <</Type/XObject/Subtype/Image/Width 1/Height 1/BitsPerComponent 8
+  /ColorSpace/DeviceRGB/Filter/ASCIIHexDecode/Length 7>>
+stream
+$colour>
+endstream endobj
+trailer <</Root 1 0 R/Size 6>>
+%%EOF
+END
+  qpdf "$dir/raw.pdf" "$dir/$colour.pdf" 2> /dev/null
+done
+qpdf --empty --pages "$dir/0000FF.pdf" "$dir/0000FF.pdf" -- "$dir/blue.pdf"
+configure "SeparatorPage $dir/FF0000.pdf"
+options=CaseSeparators=Every1
+is 'scanned pages differ by their pictures' "$(result "$dir/blue.pdf")" \
+  'document 3 0'
+configure "SeparatorPage $dir/0000FF.pdf"
+is 'and are the same by them' "$(result "$dir/blue.pdf")" 'document 2 0'
+configure "SeparatorPage $dir/separator.pdf"
 # shellcheck disable=SC2046 # one word a file
 qpdf --empty --pages $(yes "$dir/five.pdf" | head -n 400) -- "$dir/many.pdf"
 options=CaseSeparators=Every1
+qpdf --empty --pages "$dir/five.pdf" 1 "$dir/0000FF.pdf" "$dir/five.pdf" 2 \
+  "$dir/inherits.pdf" 1 -- "$dir/sizes.pdf"
+result "$dir/sizes.pdf" > "$dir/kind"
+is 'each page keeps its size, and so does the separator' \
+  "$(pdfinfo -l 9 "$dir/body" | awk '/^Page .*size/ { printf "%s ", $4 }')" \
+  '595 595 300 595 595 595 300 '
 is '2000 pages with 1999 separators' "$(result "$dir/many.pdf")" \
   'document 3999 0'
 while IFS='|' read -r what line; do
