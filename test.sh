@@ -193,7 +193,7 @@ mapfile -t list < <(executables tests/[!ibl]*/*.sh)
 step 'integration tests'
 # The longest first.
 # shellcheck disable=SC2086,SC2046
-first='interrupted tokens patience many accepted'
+first='interrupted tokens patience pages many accepted'
 mapfile -t list < <(executables $(printf 'tests/it/%s.sh ' $first)
   executables tests/it/*.sh | grep -vE "/(${first// /|})\.sh")
 scripts 2 build "${list[@]}"
