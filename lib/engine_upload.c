@@ -63,6 +63,16 @@ void engine_post_lost(struct dx_submission *sub)
                       "the service did not answer to several registrations");
 }
 
+/* It was sent, and what came back, if it came whole, does not say that nothing
+ * was made of it. */
+static bool may_be_registered(const struct dx_http_answer *answer,
+                              enum dx_verdict verdict, enum dx_code code)
+{
+  return answer->was_sent && (verdict == DX_V_LOCAL ||
+                              (verdict == DX_V_TRANSIENT &&
+                               (answer->code != DX_OK || code == DX_E_ANSWER)));
+}
+
 static void create_done(void *arg, const struct dx_http_answer *answer)
 {
   struct call_ctx *ctx = arg;
@@ -74,10 +84,8 @@ static void create_done(void *arg, const struct dx_http_answer *answer)
   sub->run.call = NULL;
   verdict = dx_read_create(answer, sub->file_count, &created, &err);
   sub->job->dirty = true;
-  if (answer->was_sent && (verdict == DX_V_LOCAL ||
-                           (verdict == DX_V_TRANSIENT &&
-                            (answer->status == 0 || err.code == DX_E_ANSWER))))
-    engine_post_lost(sub); /* it may have been registered */
+  if (may_be_registered(answer, verdict, err.code))
+    engine_post_lost(sub);
   sub->registering = false;
   if (verdict == DX_V_DONE) {
     engine_it_answers(ctx);

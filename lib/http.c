@@ -113,7 +113,10 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     return 0;
   }
   dx_buf_add(&call->body, bytes, len);
-  return dx_buf_ok(&call->body) ? len : 0;
+  if (dx_buf_ok(&call->body))
+    return len;
+  (void)dx_fail_nomem(&call->local);
+  return 0;
 }
 
 static size_t on_read(char *bytes, size_t size, size_t count, void *ctx)

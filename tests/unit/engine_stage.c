@@ -340,7 +340,7 @@ static void fill(const struct way *way, char *body, struct dx_http_answer *a)
     a->retry_after_ms = dx_retry_after_ms(odd->retry_after, a->date_ms);
   if (way->is_odd && odd->code != DX_OK) {
     a->code = dx_fail(&a->err, odd->code, 0, "trouble on the way");
-    a->status = 0;
+    a->status = odd->status; /* it may have come before the trouble */
     a->date_ms = -1;
     a->sent_bytes = way->sent ? a->sent_bytes : 0;
     body[0] = '\0';

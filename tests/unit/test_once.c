@@ -120,6 +120,27 @@ static void a_registration_cut_off_by_a_crash_counts_as_lost(void **state)
   assert_int_equal(stage.jobs[0]->submissions[0].posts_lost, 1);
 }
 
+/* The status came, its body did not: cut off, or our memory was out. */
+static void
+a_registration_whose_answer_is_cut_short_counts_as_lost(void **state)
+{
+  static const enum dx_code cut[] = {DX_E_NET, DX_E_NOMEM};
+  size_t i;
+
+  for (i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+    script.kind = POST;
+    script.from = script.to = 1;
+    script.answer.code = cut[i];
+    script.answer.status = 201;
+    script.answer.landed = true;
+    ends(DX_OK, "");
+    counts(2, 1, 1);
+    assert_int_equal(stage.jobs[0]->submissions[0].posts_lost, 1);
+    assert_int_equal(stage_close(state), 0);
+    assert_int_equal(open_one(state), 0);
+  }
+}
+
 /* ---- uploading ---- */
 
 static void a_lost_upload_is_asked_about_before_it_is_sent_again(void **state)
@@ -524,6 +545,7 @@ int main(void)
 #define ONCE(test) cmocka_unit_test_setup_teardown(test, open_one, stage_close)
   const struct CMUnitTest tests[] = {
       ONCE(a_registration_cut_off_by_a_crash_counts_as_lost),
+      ONCE(a_registration_whose_answer_is_cut_short_counts_as_lost),
       ONCE(a_lost_upload_is_asked_about_before_it_is_sent_again),
       ONCE(a_source_that_has_all_files_gets_none_again),
       ONCE(a_job_taken_up_again_asks_before_it_uploads),
