@@ -11,7 +11,8 @@ tests_bench_lag_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) $(OPENSSL_LIBS) \
 	$(CUPS_LIBS) -lm
 
 EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
-	tests/bench/first_byte.sh tests/bench/lag.sh tests/bench/lib.sh tests/bench/memory.sh \
+	tests/bench/filter.sh tests/bench/first_byte.sh tests/bench/lag.sh \
+	tests/bench/lib.sh tests/bench/memory.sh \
 	tests/bench/run.sh tests/bench/throughput.sh
 
 bench: all tests/bench/first-byte$(EXEEXT) tests/bench/measure$(EXEEXT) \
