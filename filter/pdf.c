@@ -200,25 +200,55 @@ static enum dx_reason strip(qpdf_data pdf)
   return reason_of(pdf, DX_REASON_DAMAGED);
 }
 
+static bool shows_something(qpdf_data pdf, qpdf_oh page)
+{
+  unsigned char *content = NULL;
+  size_t len = 0;
+  bool ok = (qpdf_oh_get_page_content_data(pdf, page, &content, &len) &
+             QPDF_ERRORS) == 0;
+
+  free(content);
+  return ok && len > 0;
+}
+
+/*
+ * qpdf repairs as well as it can: what it does not find becomes an empty page.
+ * Half a chart is worse than none. `step` is how many pages lie between two
+ * separator pages, which may be empty; 0 if there are none.
+ */
+static enum dx_reason check_repaired(qpdf_data pdf, int pages, int step)
+{
+  int i;
+
+  for (i = 0; i < pages; i++)
+    if ((step == 0 || i % (step + 1) != step) &&
+        !shows_something(pdf, qpdf_get_page_n(pdf, (size_t)i)))
+      return DX_REASON_DAMAGED;
+  return reason_of(pdf, DX_REASON_DAMAGED);
+}
+
 enum dx_reason pdf_rewrite(const struct pdf_task *task,
                            struct pdf_done *ret_done)
 {
   qpdf_data pdf = new_pdf();
   qpdf_data separator = new_pdf(); /* its page is read while pdf is written */
   enum dx_reason reason;
-  int pages = 0;
+  int pages = 0, own_pages;
+  bool repaired;
 
   reason = open_document(pdf, task->in_fd, &pages);
+  own_pages = pages;
   if (reason == DX_REASON_NONE)
     reason = strip(pdf);
   if (reason == DX_REASON_NONE && task->every > 0)
     reason = insert_separators(pdf, separator, task, &pages);
   if (reason == DX_REASON_NONE)
     reason = write_pdf(pdf, task->out_fd);
-  if (reason == DX_REASON_NONE) {
-    ret_done->pages = pages;
-    ret_done->repaired = qpdf_more_warnings(pdf) == QPDF_TRUE;
-  }
+  repaired = qpdf_more_warnings(pdf) == QPDF_TRUE;
+  if (reason == DX_REASON_NONE && repaired)
+    reason = check_repaired(pdf, pages, pages > own_pages ? task->every : 0);
+  if (reason == DX_REASON_NONE)
+    *ret_done = (struct pdf_done){pages, repaired};
   qpdf_cleanup(&pdf);
   qpdf_cleanup(&separator);
   return reason;

@@ -32,7 +32,7 @@ struct pdf_task {
 
 struct pdf_done {
   int pages;     /* separator pages included */
-  bool repaired; /* qpdf had to guess; something may be lost */
+  bool repaired; /* qpdf had to guess, but every page shows something */
 };
 
 /*

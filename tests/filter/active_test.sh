@@ -164,8 +164,10 @@ deep=$(printf '[%.0s' {1..400})$(printf ']%.0s' {1..400})
 document "$dir/deep.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R/Deep $deep>> endobj
 2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
-3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Self 3 0 R>> endobj
-trailer <</Root 1 0 R/Size 4>>
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Self 3 0 R
+  /Contents 4 0 R>> endobj
+4 0 obj $(stream '20 20 40 40 re f') endobj
+trailer <</Root 1 0 R/Size 5>>
 %%EOF
 END
 is 'deep and circular ones are walked through' "$(result "$dir/deep.pdf")" \

@@ -32,6 +32,7 @@ trailer <</Root 1 0 R/Size 9>>
 %%EOF
 END
 head -c -12 "$dir/five.pdf" > "$dir/tail.pdf"
+qpdf "$dir/tree.pdf" "$dir/inherits.pdf" 2> /dev/null # makes its offsets right
 printf '%%PDF-1.4\nnothing of the kind\n%%%%EOF\n' > "$dir/garbage.pdf"
 printf 'only text\n' > "$dir/text"
 : > "$dir/empty"
@@ -119,6 +120,18 @@ is 'with all its pages' "$(text_of "$dir/body")" "$(text_of "$dir/five.pdf")"
 is 'into a whole one' \
   "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
 is 'with a warning' "$(warnings)" 1
+sed 's/startxref/startxerf/' "$dir/inherits.pdf" > "$dir/blank.pdf"
+is 'where a page shows nothing it may have lost it: refused' \
+  "$(result "$dir/blank.pdf")" 'refused damaged 0'
+sed '/^10 0 obj/,/^endobj/d; s/^startxref/startxerf/' "$dir/five.pdf" \
+  > "$dir/lost.pdf"
+is 'where a page is lost: refused' "$(result "$dir/lost.pdf")" \
+  'refused damaged 0'
+sed '/^11 0 obj/,/^endobj/d; s/^startxref/startxerf/' "$dir/five.pdf" \
+  > "$dir/lost.pdf"
+is 'where what it shows is lost: refused' "$(result "$dir/lost.pdf")" \
+  'refused damaged 0'
+is 'of such a one there is no word of repair' "$(warnings)" 0
 
 # --- passwords -------------------------------------------------------------
 
@@ -195,12 +208,16 @@ cp "$dir/out" "$dir/first"
 run < "$dir/five.pdf"
 is 'and the same at every run' \
   "$(cmp "$dir/out" "$dir/first" && echo same)" same
+sed 's/^startxref/startxerf/' "$dir/five.pdf" > "$dir/broken.pdf"
+is 'and so does a repaired one, also with an empty separator' "$(
+  qpdf --empty --pages "$dir/inherits.pdf" 1 -- "$dir/bare.pdf"
+  configure "SeparatorPage $dir/bare.pdf"; result "$dir/broken.pdf"
+  configure "SeparatorPage $dir/separator.pdf")" 'document 7 0'
 is 'an encrypted one gets its separators too' \
   "$(result "$dir/owner-password.pdf")" 'document 7 0'
 is 'images need none, and nobody asks for the page' \
   "$(export CUPS_SERVERROOT=$dir/nonexistent; result "$dir/dot.png")" \
   'document 1 0'
-qpdf "$dir/tree.pdf" "$dir/inherits.pdf" 2> /dev/null # makes its offsets right
 sizes=
 for page in own own sep own own sep own; do
   [ $page = sep ] && sizes+='595 842 0 ' || sizes+='300 400 90 '
