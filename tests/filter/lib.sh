@@ -67,6 +67,62 @@ text_of() # PDF: the pages' words, a page after the other
   pdftotext "$1" - | tr -s '\n\f' '  ' | sed 's/ $//'
 }
 
+# --- whole documents -------------------------------------------------------
+
+pages_of() { qpdf --show-npages "$1" 2> /dev/null; }
+words_of() { pdftotext "$1" - 2> /dev/null; } # with a form feed a page
+
+# A PDF goes through with as many pages as before, the words of each page the
+# same, and is a whole one: prints nothing. Else what is different.
+changes() # FILE
+{
+  local kind
+  kind=$(result "$1")
+  [ "$kind" = "document $(pages_of "$1") 0" ] ||
+    echo "$kind instead of $(pages_of "$1") pages"
+  [ "$(pages_of "$dir/body")" = "$(field Pages)" ] ||
+    echo "$(pages_of "$dir/body") pages instead of the $(field Pages) told of"
+  [ "$(words_of "$dir/body" | sha256sum)" = "$(words_of "$1" | sha256sum)" ] ||
+    echo 'other words'
+  qpdf --check "$dir/body" > "$dir/check" 2>&1 || echo 'not whole'
+}
+
+# Locked and broken versions of a PDF: each goes through whole or is refused
+# with the right reason.
+mistreat() # TEXT FILE
+{
+  qpdf --encrypt secret owner 256 -- "$2" "$dir/m.pdf" 2> /dev/null
+  is "$1, with a password" "$(result "$dir/m.pdf")" 'refused password 0'
+  qpdf --allow-weak-crypto --encrypt '' owner 128 --use-aes=n -- "$2" \
+    "$dir/m.pdf" 2> /dev/null
+  is "$1, with a password against changes" "$(changes "$dir/m.pdf")" ''
+  qpdf --linearize "$2" "$dir/whole.pdf" 2> /dev/null
+  is "$1, for the web" "$(changes "$dir/whole.pdf")" ''
+  qpdf --object-streams=generate "$2" "$dir/m.pdf" 2> /dev/null
+  is "$1, packed" "$(changes "$dir/m.pdf")" ''
+  for part in 10 50 90 99; do
+    for way in linearized plain; do
+      [ $way = linearized ] || cp "$2" "$dir/whole.pdf"
+      head -c $(($(stat -c %s "$dir/whole.pdf") * part / 100)) \
+        "$dir/whole.pdf" > "$dir/m.pdf"
+      is "$1, $way, cut after $part %" "$(whole_or_refused "$2")" ''
+    done
+  done
+}
+
+# The cut m.pdf is refused, or nothing of the original is lost.
+whole_or_refused() # ORIGINAL
+{
+  case $(result "$dir/m.pdf") in
+  'refused damaged 0' | 'refused no-pages 0') ;;
+  "document $(pages_of "$1") 0")
+    [ "$(words_of "$dir/body" | sha256sum)" = "$(words_of "$1" | sha256sum)" ] ||
+      echo 'some words are lost'
+    ;;
+  *) kind_of ;;
+  esac
+}
+
 # --- the environment -------------------------------------------------------
 
 mkdir "$dir/tmp" "$dir/root"
