@@ -20,33 +20,6 @@ text_pages() # FILE PAGES: as Ghostscript writes them
     } for showpage } for quit"
 }
 
-picture_pages() # FILE PAGES BYTES: each with a picture of that many bytes
-{
-  local i
-  head -c "$3" /dev/urandom > "$dir/pixels"
-  {
-    printf '%%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n'
-    printf '2 0 obj<</Type/Pages/Count %d/Kids[' "$2"
-    for ((i = 0; i < $2; i++)); do printf '%d 0 R ' $((4 + 2 * i)); done
-    printf ']>>endobj\n3 0 obj<</Length 26>>stream\n'
-    printf 'q 612 0 0 792 0 0 cm /I Do\nendstream endobj\n'
-    for ((i = 0; i < $2; i++)); do
-      printf '%d 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]' \
-        $((4 + 2 * i))
-      printf '/Contents 3 0 R/Resources<</XObject<</I %d 0 R>>>>>>endobj\n' \
-        $((5 + 2 * i))
-      printf '%d 0 obj<</Type/XObject/Subtype/Image/Width %d/Height 1' \
-        $((5 + 2 * i)) "$3"
-      printf '/BitsPerComponent 8/ColorSpace/DeviceGray/Length %d>>stream\n' "$3"
-      cat "$dir/pixels"
-      printf '\nendstream endobj\n'
-    done
-    printf 'trailer<</Root 1 0 R/Size %d>>\n%%%%EOF\n' $((4 + 2 * $2))
-  } > "$dir/raw.pdf"
-  qpdf --stream-data=preserve "$dir/raw.pdf" "$1" 2> /dev/null || [ $? = 3 ]
-  rm "$dir/raw.pdf"
-}
-
 # A line "WHAT WALL_MS CPU_MS PEAK_KIB"; what the program says is thrown away.
 measured() # WHAT COMMAND...
 {
@@ -82,7 +55,7 @@ one() # LABEL FILE RUNS: a JSON object
 for n in 10 200 2000; do
   text_pages "$dir/$n.pdf" "$n"
 done
-picture_pages "$dir/large.pdf" 2000 150000
+"$top/tests/it/mkpictures" "$dir/large.pdf" 2000 150000
 start() # COMMAND...: what it takes to do nothing
 {
   local n

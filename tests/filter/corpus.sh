@@ -17,8 +17,8 @@ chart="$dir/chart.pdf"
 
 same 'as our tests write it' "$chart"
 mistreat 'as our tests write it' "$chart"
-for o in --qdf --linearize --object-streams=generate --newline-before-endstream \
-  --stream-data=uncompress --coalesce-contents --force-version=2.0 \
+for o in --qdf --linearize --object-streams=generate \
+  --newline-before-endstream --stream-data=uncompress --coalesce-contents --force-version=2.0 \
   --min-version=1.7 --preserve-unreferenced; do
   qpdf "$o" "$chart" "$dir/q.pdf"
   same "qpdf $o" "$dir/q.pdf"
@@ -35,8 +35,8 @@ same 'the same page twice, one turned' "$dir/q.pdf"
 
 # --- Ghostscript -----------------------------------------------------------
 
-for o in -dCompatibilityLevel=1.3 -dCompatibilityLevel=1.7 -dPDFSETTINGS=/screen \
-  -dPDFA=2 -dFastWebView=true; do
+for o in -dCompatibilityLevel=1.3 -dCompatibilityLevel=1.7 \
+  -dPDFSETTINGS=/screen -dPDFA=2 -dFastWebView=true; do
   gs -q -dNOPAUSE -dBATCH -sDEVICE=pdfwrite "$o" -o "$dir/g.pdf" "$chart" \
     2> /dev/null
   same "Ghostscript $o" "$dir/g.pdf"
@@ -85,7 +85,8 @@ if command -v soffice > /dev/null; then
   done
   mistreat LibreOffice "$dir/note.pdf"
 else
-  echo 'left out: LibreOffice (to include it: apt-get install libreoffice-writer)'
+  echo 'left out: LibreOffice (to include it:' \
+    'apt-get install libreoffice-writer)'
 fi
 
 # --- what nobody should write, and some do ----------------------------------

@@ -71,6 +71,10 @@ text_of() # PDF: the pages' words, a page after the other
 
 pages_of() { qpdf --show-npages "$1" 2> /dev/null; }
 words_of() { pdftotext "$1" - 2> /dev/null; } # with a form feed a page
+same_words() # FILE FILE
+{
+  [ "$(words_of "$1" | sha256sum)" = "$(words_of "$2" | sha256sum)" ]
+}
 
 # A PDF goes through with as many pages as before, the words of each page the
 # same, and is a whole one: prints nothing. Else what is different.
@@ -82,8 +86,7 @@ changes() # FILE
     echo "$kind instead of $(pages_of "$1") pages"
   [ "$(pages_of "$dir/body")" = "$(field Pages)" ] ||
     echo "$(pages_of "$dir/body") pages instead of the $(field Pages) told of"
-  [ "$(words_of "$dir/body" | sha256sum)" = "$(words_of "$1" | sha256sum)" ] ||
-    echo 'other words'
+  same_words "$dir/body" "$1" || echo 'other words'
   qpdf --check "$dir/body" > "$dir/check" 2>&1 || echo 'not whole'
 }
 
@@ -116,8 +119,7 @@ whole_or_refused() # ORIGINAL
   case $(result "$dir/m.pdf") in
   'refused damaged 0' | 'refused no-pages 0') ;;
   "document $(pages_of "$1") 0")
-    [ "$(words_of "$dir/body" | sha256sum)" = "$(words_of "$1" | sha256sum)" ] ||
-      echo 'some words are lost'
+    same_words "$dir/body" "$1" || echo 'some words are lost'
     ;;
   *) kind_of ;;
   esac
