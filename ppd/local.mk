@@ -1,11 +1,14 @@
-# ppd/local.mk - the driver, as source for ppdc and as a finished PPD. ppdc
-# names its output itself, so it works in a folder of its own. The source goes
-# to a folder of ours: in CUPS's drv/ the driver would be listed twice.
-dist_pkgdata_DATA = ppd/docextract.drv
+# ppd/local.mk - the driver, as source for ppdc with its catalogs and as a
+# finished PPD that holds all languages. ppdc names its output itself, so it
+# works in a folder of its own. The source goes to a folder of ours: in CUPS's
+# drv/ the driver would be listed twice.
+ppd_catalogs = ppd/de.po ppd/es.po ppd/fr.po ppd/ja.po
+dist_pkgdata_DATA = ppd/docextract.drv $(ppd_catalogs)
 cupsmodel_DATA = ppd/docextract.ppd
 CLEANFILES += ppd/docextract.ppd
 
-ppd/docextract.ppd: ppd/docextract.drv
+ppd/docextract.ppd: ppd/docextract.drv $(ppd_catalogs)
 	$(AM_V_GEN)$(MKDIR_P) ppd/made && \
-	$(PPDC) -d ppd/made $(srcdir)/ppd/docextract.drv >/dev/null && \
+	$(PPDC) -l en,de,es,fr,ja -d ppd/made \
+	  $(srcdir)/ppd/docextract.drv >/dev/null && \
 	mv ppd/made/docextract.ppd $@ && rmdir ppd/made
