@@ -156,6 +156,15 @@ const struct dx_directive *dx_directives(size_t *ret_count)
   return table;
 }
 
+const char *dx_directive_words(const struct dx_directive *directive)
+{
+  size_t i = 0;
+
+  while (i < ROW_COUNT && strcmp(rows[i].public.name, directive->name) != 0)
+    i++;
+  return i < ROW_COUNT ? rows[i].words : NULL;
+}
+
 const char *dx_algorithm_name(enum dx_algorithm algorithm)
 {
 #define X(name) #name,

@@ -141,4 +141,8 @@ struct dx_directive {
 /* The rows; *ret_count of them. Static memory. */
 const struct dx_directive *dx_directives(size_t *ret_count);
 
+/* The words that this one of them may have, a blank between two and one after
+ * the last; NULL if it is not of type "word". */
+const char *dx_directive_words(const struct dx_directive *directive);
+
 #endif

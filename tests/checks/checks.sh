@@ -19,7 +19,7 @@ none() # TEXT OUTPUT: nothing was found
   fi
 }
 
-rooms='lib backend filter cli sim tests'
+rooms='lib backend filter cli sim doc tests'
 mapfile -t sources < <(find $rooms -name '*.[ch]' | sort)
 
 includes() # LIBRARY PATTERN, FILES THAT MAY: nobody else in lib/
@@ -52,6 +52,7 @@ foreign backend 'lib|backend'
 foreign filter 'lib|filter'
 foreign cli 'lib|cli'
 foreign sim sim
+foreign doc lib
 none 'only pdf.c, separated.c and strip.c in filter/ know qpdf' \
   "$(grep -lE '#include <qpdf' */*.[ch] |
     grep -vE '^filter/(pdf\.c|(separated|strip)\.[ch])$')"

@@ -5,7 +5,7 @@ build_packages="build-essential autoconf automake pkg-config libcups2-dev
 libcurl4-openssl-dev libcjson-dev libssl-dev libqpdf-dev libmicrohttpd-dev
 zlib1g-dev libcmocka-dev libsystemd-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
-poppler-utils jq curl openssl"
+poppler-utils jq curl openssl mandoc"
 
 missing_packages() # PACKAGE...: prints those that are not installed
 {

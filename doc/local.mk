@@ -1,0 +1,19 @@
+# doc/ - manual pages and the completion of bash. The directives of
+# docextract.conf(5) are printed by a program made of lib/config.c's rows.
+dist_man_MANS = doc/docextract.1 doc/docextract-sim.1 \
+	doc/docextract-backend.7 doc/todocextract.7 doc/docextractd.8
+nodist_man_MANS = doc/docextract.conf.5
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = doc/completion/docextract
+EXTRA_DIST += doc/docextract.conf.5.in tests/doc/man.sh
+CLEANFILES += doc/docextract.conf.5 doc/directives.mdoc
+
+noinst_PROGRAMS += doc/directives
+doc_directives_SOURCES = doc/directives.c
+doc_directives_LDADD = libdx.a $(CUPS_LIBS) $(OPENSSL_LIBS)
+
+doc/docextract.conf.5: $(srcdir)/doc/docextract.conf.5.in \
+		doc/directives$(EXEEXT)
+	$(AM_V_GEN)doc/directives$(EXEEXT) > doc/directives.mdoc && \
+	sed -e '/^\.\\" @directives@$$/{' -e 'r doc/directives.mdoc' -e d -e '}' \
+	$(srcdir)/doc/docextract.conf.5.in > $@.new && mv $@.new $@
