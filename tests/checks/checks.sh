@@ -19,7 +19,7 @@ none() # TEXT OUTPUT: nothing was found
   fi
 }
 
-rooms='lib backend filter cli sim doc tests'
+rooms='lib backend filter cli collector sim doc tests'
 mapfile -t sources < <(find $rooms -name '*.[ch]' | sort)
 
 includes() # LIBRARY PATTERN, FILES THAT MAY: nobody else in lib/
@@ -51,6 +51,7 @@ foreign lib lib
 foreign backend 'lib|backend'
 foreign filter 'lib|filter'
 foreign cli 'lib|cli'
+foreign collector 'lib|collector'
 foreign sim sim
 foreign doc lib
 none 'only pdf.c, separated.c and strip.c in filter/ know qpdf' \

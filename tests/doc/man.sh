@@ -90,6 +90,17 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
       "$top/ppd/docextract.drv" "$top/backend/status.c" | sort -u)
 }
 
+# The synopsis has a line a command, with its options.
+for verb in $verbs; do
+  line=$(text_of docextract.1 |
+    grep -m 1 -E "^ *docextract \[-c file\] .* $verb( |\$)")
+  for word in $("$program" "$verb" --help | sed -n '1s/.*FILE\] //p' |
+    grep -oE -e '--[a-z-]+'); do
+    has "docextract.1: the synopsis has $verb $word" "$line" "\[$word"
+  done
+  has "docextract.1: the synopsis has $verb" "$line" .
+done
+
 # Defaults and limits are those of the rows.
 text=$(text_of docextract.conf.5)
 has 'a directive has its default and its limits' \
