@@ -28,17 +28,20 @@ text_of() # PAGE
 
 # Every word is explained in the page: it heads an entry of a list, maybe with
 # others, as in "--one n, --two x".
-explains_all() { says_all "$1" "$2" '^ *([^ ]+ [^ ]+, )*' "${@:3}"; }
-
-# Every word stands in the page, behind such a beginning.
-says_all() # WHAT PAGE BEGINNING WORD...
+explains_all() # WHAT PAGE WORD...
 {
-  local what=$1 page=$2 before=$3 text word missing=
-  shift 3
+  looks_for_all "$1" "$2" '^ *([^ ]+ [^ ]+, )*' '([ ,]|$)' "${@:3}"
+}
+
+says_all() { looks_for_all "$1" "$2" '\<' '\>' "${@:3}"; } # likewise
+
+looks_for_all() # WHAT PAGE BEFORE AFTER WORD...
+{
+  local what=$1 page=$2 before=$3 after=$4 text word missing=
+  shift 4
   text=$(text_of "$page")
   for word; do
-    grep -qE -e "$before$word([^A-Za-z0-9_-]|$)" <<< "$text" ||
-      missing+=" $word"
+    grep -qE -e "$before$word$after" <<< "$text" || missing+=" $word"
   done
   is "$page: $what" "$# words, missing:$missing" "$# words, missing:"
   is "$page: $what, and there are some" "$(($# > 0))" 1
@@ -76,10 +79,10 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
     sed -n '/^  ACTION/,/^[^ ]/s/^\(  ACTION\)\{0,1\}  *\([a-z-]*\) .*/\2/p')
   explains_all 'every directive' docextract.conf.5 \
     $(sed -n 's/^  {{"\([A-Za-z]*\)", .*/\1/p' "$top/lib/config.c")
-  says_all 'every algorithm' docextract.conf.5 '\<' $(sed -n \
+  says_all 'every algorithm' docextract.conf.5 $(sed -n \
     '/^#define DX_ALGORITHMS/,/^$/s/X(\([A-Za-z0-9]*\))/\1/gp' \
     "$top/lib/config.h" | grep -o '[A-Za-z0-9]*')
-  says_all 'every option of the driver' todocextract.7 '\<' \
+  says_all 'every option of the driver' todocextract.7 \
     $(sed -nE 's/.*(Option|Choice) "([A-Za-z0-9]*)\/.*/\2/p' \
       "$top/ppd/docextract.drv")
   explains_all 'every reason of a refusal' todocextract.7 \
