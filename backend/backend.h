@@ -45,6 +45,9 @@ void term_catch(void);
 void term_eof(void); /* from now on a failing exit is allowed */
 bool term_came(void);
 int term_wake_fd(void); /* readable after a SIGTERM */
+/* SIGTERM also ends this connection, for those who wait deep in a library;
+ * one that came before ends it now. -1: none any more. */
+void term_ends(int fd);
 /* Waits a little for cupsd's own when somebody else's came first. */
 bool term_is_from_cupsd(void);
 void term_die(void) __attribute__((noreturn)); /* of the signal itself */
@@ -73,8 +76,9 @@ struct cups_job {
 };
 
 /* Asks cupsd about our job; not known if it cannot be asked, or has another
- * job of this number by now. Waits at most timeout_ms. */
-void cups_job_ask(const struct backend *b, int timeout_ms,
+ * job of this number by now. Waits at most timeout_ms, and if it heeds SIGTERM
+ * not after that. */
+void cups_job_ask(const struct backend *b, int timeout_ms, bool heeds_term,
                   struct cups_job *ret_job);
 
 /* ---- status.c: the only place that prints ---- */

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/clock.h"
 #include "lib/log.h"
+
+#define LOOK_S 0.1 /* how often a cupsd that keeps silent is given up */
 
 static ipp_t *make_request(const struct backend *b)
 {
@@ -54,9 +57,17 @@ static void read_answer(const struct backend *b, ipp_t *answer,
   ret_job->documents = documents != NULL ? ippGetInteger(documents, 0) : 0;
 }
 
-void cups_job_ask(const struct backend *b, int timeout_ms,
+/* libcups begins its timeout anew at every step, and asks here each time. */
+static int is_patient(http_t *http, void *until_ms)
+{
+  (void)http;
+  return dx_boot_ms() < *(const int64_t *)until_ms;
+}
+
+void cups_job_ask(const struct backend *b, int timeout_ms, bool heeds_term,
                   struct cups_job *ret_job)
 {
+  int64_t until_ms = dx_boot_ms() + timeout_ms;
   http_t *http;
   ipp_t *answer = NULL;
 
@@ -64,8 +75,11 @@ void cups_job_ask(const struct backend *b, int timeout_ms,
   http = httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
                       HTTP_ENCRYPTION_IF_REQUESTED, 1, timeout_ms, NULL);
   if (http != NULL) {
-    httpSetTimeout(http, timeout_ms / 1000.0, NULL, NULL);
+    httpSetTimeout(http, LOOK_S, is_patient, &until_ms);
+    if (heeds_term)
+      term_ends(httpGetFd(http));
     answer = cupsDoRequest(http, make_request(b), "/");
+    term_ends(-1);
   }
   if (answer != NULL)
     read_answer(b, answer, ret_job);

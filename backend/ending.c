@@ -114,7 +114,7 @@ static void leave_before_eof(struct backend *b)
 
   if (!term_is_from_cupsd())
     exit(CUPS_BACKEND_RETRY_CURRENT);
-  cups_job_ask(b, ASK_MS, &job);
+  cups_job_ask(b, ASK_MS, false, &job);
   if (job.is_canceled)
     exit(CUPS_BACKEND_CANCEL);
   term_die();

@@ -26,8 +26,7 @@
 #include "lib/log.h"
 #include "lib/policy.h"
 
-#define ASK_FIRST_MS 10000
-#define ASK_AGAIN_MS 1500 /* after EOF a SIGTERM leaves us two seconds */
+#define ASK_MS 10000
 #define TICK_MS (DX_TOGGLE_MS < 60000 ? DX_TOGGLE_MS : 60000)
 #define TAKE_PAUSE_MS 50
 
@@ -192,7 +191,9 @@ static enum dx_code plan(struct backend *b, const struct cups_job *before,
   enum dx_code code;
   char key[DX_KEY_BYTES];
 
-  cups_job_ask(b, ASK_AGAIN_MS, &now);
+  cups_job_ask(b, ASK_MS, true, &now);
+  if (term_came())
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (!now.known)
     now = *before; /* an orphan: cupsd is gone, its last word counts */
   if (!now.known && getenv("CUPS_SERVER") != NULL)
@@ -383,7 +384,7 @@ static enum dx_code run(struct backend *b, struct dx_err *err)
     code = open_spool(b, err);
   if (code != DX_OK)
     return code;
-  cups_job_ask(b, ASK_FIRST_MS, &before);
+  cups_job_ask(b, ASK_MS, true, &before);
   code = backend_receive(b, err);
   if (code != DX_OK)
     return code;
@@ -392,8 +393,6 @@ static enum dx_code run(struct backend *b, struct dx_err *err)
   code = probe_results(b, err);
   if (code == DX_OK)
     code = plan(b, &before, err);
-  if (code == DX_OK && term_came())
-    code = dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (code == DX_OK)
     code = store(b, err);
   if (code != DX_OK || b->handed_over)

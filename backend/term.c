@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
@@ -17,7 +18,8 @@
 
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t after_eof;
-static volatile pid_t sender; /* of the last one */
+static volatile sig_atomic_t by_cupsd; /* one of them */
+static volatile sig_atomic_t connection = -1;
 static int wake[2] = {-1, -1};
 
 static void die_of_it(void)
@@ -38,12 +40,15 @@ static void on_term(int number, siginfo_t *info, void *context)
 
   (void)number;
   (void)context;
-  sender = info->si_pid;
-  if (++count > 1 && after_eof)
+  if (info->si_pid == getppid())
+    by_cupsd = 1;
+  if (++count > 1 && (after_eof || !by_cupsd))
     _exit(CUPS_BACKEND_RETRY_CURRENT);
-  if (count > 1 && sender == getppid())
+  if (count > 1)
     die_of_it();
   (void)!write(wake[1], "", 1);
+  if (connection >= 0)
+    (void)shutdown(connection, SHUT_RDWR);
   errno = saved;
 }
 
@@ -75,6 +80,13 @@ int term_wake_fd(void)
   return wake[0];
 }
 
+void term_ends(int fd)
+{
+  connection = fd;
+  if (fd >= 0 && term_came())
+    (void)shutdown(fd, SHUT_RDWR);
+}
+
 /* cupsd's own may follow somebody else's: a system that stops tells every
  * process. */
 bool term_is_from_cupsd(void)
@@ -82,14 +94,14 @@ bool term_is_from_cupsd(void)
   int64_t until = dx_boot_ms() + OTHERS_WAIT_MS;
   char byte;
 
-  while (sender != getppid() && dx_boot_ms() < until) {
+  while (!by_cupsd && dx_boot_ms() < until) {
     struct pollfd fd = {.fd = wake[0], .events = POLLIN};
 
     while (read(wake[0], &byte, 1) == 1)
       ;
     (void)poll(&fd, 1, (int)(until - dx_boot_ms()));
   }
-  return sender == getppid();
+  return by_cupsd;
 }
 
 void term_die(void)

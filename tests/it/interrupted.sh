@@ -8,50 +8,20 @@
 # Time does not matter here: a filter waits at a gate until it is opened, and
 # the simulator says "processing" until it is told otherwise.
 . "$(dirname "$0")/lib.sh"
+. "$it/gate.sh"
 
 abc=$'Ahrens Ann 1\nBerg Bob 2\nCan Cem 3'
-gate=$dir/gate
 queue=chart
-
-# A stage before ours that waits at the gate while it is closed: a lock that
-# this test holds. Its waiting child holds nothing of the job's pipes.
-build_gate()
-{
-  mkdir "$gate"
-  chmod 777 "$gate"
-  : > "$gate/lock"
-  chmod 644 "$gate/lock"
-  exec 8< "$gate/lock"
-  mv "$cups/bin/filter/pdftopdf" "$cups/bin/filter/pdftopdf.real"
-  cat > "$cups/bin/filter/pdftopdf" << END
-#!/bin/bash
-exec 9< $gate/lock
-flock -n -s 9 || {
-  : > $gate/\$\$
-  flock -s 9 < /dev/null > /dev/null 2>&1
-}
-exec 9<&- $cups/bin/filter/pdftopdf.real "\$@"
-END
-  chmod 755 "$cups/bin/filter/pdftopdf"
-}
-
-close_gate()
-{
-  rm -f "$gate"/[0-9]*
-  flock -x 8
-}
-open_gate() { flock -u 8; } # for those who wait, and for all who come
-somebody_waits() { compgen -G "$gate/[0-9]*" > /dev/null; }
 
 print_three() { print -d "$queue" "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"; }
 
 to_the_gate() # prints; the first document waits in front of our filter
 {
   clear_results
-  close_gate
+  close_gate filter
   print_three
-  until_true somebody_waits || not_ok 'the filter reaches the gate'
-  until_true one_backend || not_ok 'the backend runs'
+  until_true somebody_waits filter || not_ok 'the filter reaches the gate'
+  until_true is_receiving || not_ok 'the backend runs'
 }
 
 to_the_wait() # prints; the extraction is awaited
@@ -93,7 +63,7 @@ backend_leaves() # TEXT
 }
 
 start_all --source-time 0 --case-time 0
-build_gate
+build_gate filter
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Bob Berg 2
 chart_pdf "$dir/c.pdf" Cem Can 3
@@ -105,7 +75,7 @@ to_the_gate
 cupsdisable chart
 backend_leaves "$t"
 nothing_sent "$t"
-open_gate
+open_gate filter
 cupsenable chart
 exactly_once "$t"
 
@@ -115,7 +85,7 @@ lp -i "$job" -H hold
 backend_leaves "$t"
 is "$t: the job is held" "$(job_state "$job")" pending-held
 nothing_sent "$t"
-open_gate
+open_gate filter
 lp -i "$job" -H resume
 until_true job_is "$job" 'completed|aborted'
 exactly_once "$t"
@@ -128,7 +98,7 @@ cancel "$job"
 backend_leaves "$t"
 has "$t: the job is over" "$(job_state "$job")" 'canceled|aborted'
 nothing_sent "$t"
-open_gate
+open_gate filter
 # cupsd 2.4 forgets to end such a job, and its queue with it, when the backend
 # just dies of the signal.
 print -d other "$dir/a.pdf"
@@ -144,7 +114,7 @@ backend_leaves "$t"
 nothing_sent "$t"
 is "$t: the job does not count as completed" \
   "$(job_state "$job" | grep -c completed)" 0
-open_gate
+open_gate filter
 cancel "$job" 2> /dev/null
 
 # --- while the extraction is awaited ---------------------------------------
@@ -210,7 +180,7 @@ orphan=$(backends)
 stop_cupsd KILL
 start_cupsd
 until_true started_again "$job" 1
-open_gate
+open_gate filter
 exactly_once "$t"
 until_true is_gone "$orphan"
 is "$t: and still so when the orphan has left" \
@@ -220,7 +190,7 @@ t='cupsd is killed while filtering, the orphan ends first'
 to_the_gate
 orphan=$(backends)
 stop_cupsd KILL
-open_gate
+open_gate filter
 until_true is_gone "$orphan"
 is "$t: what the orphan had is not the whole job: nothing twice" \
   "$(calls create) $(calls put)" "$(n_results) $(n_results)"

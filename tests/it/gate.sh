@@ -1,0 +1,61 @@
+# gate.sh - a gate on the way to our filter, and another one in front of our
+# backend: what comes waits there while it is closed. So a test can hold a job
+# in a state for as long as it wants, whatever time that takes.
+#
+# To be sourced by bash after lib.sh, and to be built before jobs are printed.
+# A gate is a lock that the test holds; its waiting child holds nothing of the
+# job's pipes.
+# shellcheck disable=SC2154
+
+gate=$dir/gate
+
+gate_of() # filter or backend: its descriptor, and whom it stops
+{
+  case $1 in
+  filter) echo 8 filter/pdftopdf ;;
+  backend) echo 7 backend/docextract ;;
+  esac
+}
+
+build_gate() # filter: in front of pdftopdf; backend: in front of ours
+{
+  local fd whom to=$cups/bin/behind-$1
+  read -r fd whom < <(gate_of "$1")
+  mkdir -p "$gate" "$to"
+  chmod 777 "$gate"
+  chmod 755 "$to"
+  : > "$gate/$1.lock"
+  chmod 644 "$gate/$1.lock"
+  eval "exec $fd< '$gate/$1.lock'"
+  mv "$cups/bin/$whom" "$to/"
+  cat > "$cups/bin/$whom" << END
+#!/bin/bash
+exec 9< $gate/$1.lock
+flock -n -s 9 || {
+  : > $gate/$1.\$\$
+  flock -s 9 < /dev/null > /dev/null 2>&1
+}
+exec 9<&- $to/${whom##*/} "\$@"
+END
+  chmod 755 "$cups/bin/$whom"
+}
+
+close_gate() # filter or backend
+{
+  local fd
+  read -r fd _ < <(gate_of "$1")
+  rm -f "$gate/$1".[0-9]*
+  flock -x "$fd"
+}
+
+open_gate() # for those who wait, and for all who come
+{
+  local fd
+  read -r fd _ < <(gate_of "$1")
+  flock -u "$fd"
+}
+
+somebody_waits() { compgen -G "$gate/$1.[0-9]*" > /dev/null; }
+
+# The backend reads: it has long learned what to do with signals.
+is_receiving() { [ -n "$(ls "$spool/incoming")" ]; }

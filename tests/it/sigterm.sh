@@ -1,0 +1,296 @@
+#!/usr/bin/env bash
+#
+# sigterm.sh - SIGTERM in every state there is ends the backend within two
+# seconds, cupsd runs the job again, and every document is sent once. A job
+# that is canceled in that state is over, and before its upload began nobody
+# ever submits it. What the queue makes of cancel, hold and disable in a job of
+# several documents lives in interrupted.sh.
+. "$(dirname "$0")/lib.sh"
+. "$it/gate.sh"
+
+bound_ms=2000
+measured_ms=250 # how late the end of a process may be noticed
+again='stopped with status 7.' # CUPS_BACKEND_RETRY_CURRENT
+
+# --- the end of a process ----------------------------------------------------
+
+# A zombie has ended: a cupsd that is stopped collects it later.
+has_ended() # PID
+{
+  local line
+  { read -r line < "/proc/$1/stat"; } 2> /dev/null || return 0
+  line=${line##*) }
+  [ "${line%% *}" = Z ]
+}
+
+# Waits for the end of $backend and says how long that took since $then.
+took_ms()
+{
+  local give_up=$((${EPOCHREALTIME/./} / 1000 + 40000)) now
+  while now=$((${EPOCHREALTIME/./} / 1000)) && ! has_ended "$backend"; do
+    [ "$now" -lt "$give_up" ] || break
+    sleep 0.01
+  done
+  echo $((now - then_ms))
+}
+
+start_clock()
+{
+  backend=$(backends)
+  then_ms=$((${EPOCHREALTIME/./} / 1000))
+}
+
+ends_within() # TEXT MS
+{
+  local ms
+  ms=$(took_ms)
+  if [ "$ms" -le $(($2 + measured_ms)) ]; then
+    ok "$1: ends within $2 ms ($ms)"
+  else
+    not_ok "$1: ends within $2 ms" "it took $ms ms"
+  fi
+}
+
+how_it_ended() # as cupsd logs it
+{
+  grep -a "PID $backend " "$cups/log/error_log" |
+    sed -n 's/.*) \(stopped with\|was terminated\|exited\|crashed\)/\1/p'
+}
+end_is_logged() { [ -n "$(how_it_ended)" ]; }
+
+# --- states ------------------------------------------------------------------
+
+print_chart()
+{
+  clear_results
+  print -d chart "$dir/a.pdf"
+}
+
+reach() # CONDITION...: the state, or the rest means nothing
+{
+  until_true "$@" || not_ok "$t: the state is reached" "$*"
+}
+
+journal_says() # JQ FILTER: true for the one job
+{
+  local j
+  j=$(find "$spool/jobs" -name job.json -newer "$dir/mark")
+  [ -n "$j" ] && [ "$(jq -s "any(.[]; $1)" $j)" = true ]
+}
+
+connections() { grep -c " $cups/cups.sock\$" /proc/net/unix; }
+has_connected() { [ "$(connections)" -gt "$1" ]; } # BEFORE
+has_let_go() { ! is_receiving; }
+extract_began() { compgen -G "$spool/jobs/*/.result*" > /dev/null; }
+trouble_is_told() { queue_state chart | grep -q 'every minute'; }
+wait_is_told()
+{
+  grep -aq "\[Job $job\].*cannot write in folder" "$cups/log/error_log"
+}
+
+freeze_cupsd() { kill -STOP "$CUPSD_PID"; }
+thaw_cupsd() { kill -CONT "$CUPSD_PID"; }
+
+to_receiving()
+{
+  close_gate filter
+  print_chart
+  reach somebody_waits filter
+  reach is_receiving
+}
+
+to_asking_first() # cupsd does not answer, and nothing was read yet
+{
+  local before
+  close_gate filter
+  close_gate backend
+  print_chart
+  reach somebody_waits filter
+  reach somebody_waits backend
+  freeze_cupsd
+  before=$(connections)
+  open_gate backend
+  reach has_connected "$before"
+}
+
+to_asking_again() # everything was read
+{
+  local before
+  to_receiving
+  freeze_cupsd
+  before=$(connections)
+  open_gate filter
+  reach has_connected "$before"
+}
+
+to_first_signal() # of somebody; another one by cupsd may follow
+{
+  to_receiving
+  kill -TERM "$(backends)"
+  reach has_let_go
+}
+
+to_post()
+{
+  faults 'create * hang'
+  print_chart
+  reach journal_says '.submissions[0].registering'
+}
+
+to_put()
+{
+  faults 'put * hang'
+  print_chart
+  reach journal_says '.submissions[0].files[0].put == "sending"'
+}
+
+to_poll()
+{
+  faults 'source * word processing'
+  print_chart
+  reach calls_are source 1
+}
+
+to_extract()
+{
+  faults 'extract * hang'
+  print_chart
+  reach extract_began
+}
+
+to_local_trouble()
+{
+  to_poll
+  chmod 550 "$results"
+  faults '#'
+  reach trouble_is_told
+  chmod 2770 "$results" # the wait goes on all the same
+}
+
+to_minute() # the same before anything was stored
+{
+  chmod 550 "$results"
+  print_chart
+  reach wait_is_told
+  chmod 2770 "$results"
+}
+
+to_backoff()
+{
+  faults 'create * status 503'
+  print_chart
+  reach calls_are create 3
+}
+
+to_token() # refused twice: the third try comes 25 s later
+{
+  faults 'create * status 401'
+  print_chart
+  reach calls_are create 2
+}
+
+to_minting() # the command that makes the token takes its time
+{
+  rm -f "$gate/minting"
+  NO_TOKEN=1 write_config 'Token command' "TokenCommand $dir/mint"
+  print_chart
+  reach test -s "$gate/minting"
+  write_config # for whoever comes next
+}
+
+calm_down() # whatever kept the job in its state is over
+{
+  thaw_cupsd
+  faults '#'
+  open_gate filter
+  open_gate backend
+}
+
+# --- cases -------------------------------------------------------------------
+
+begin() # TEXT STATE
+{
+  t=$1
+  touch "$dir/mark"
+  "to_$2"
+  start_clock
+}
+
+sent_once()
+{
+  job_ends "$t: the job is extracted" "$job" completed
+  is "$t: sent once" "$(calls put '.status == 200') $(n_results)" '1 1'
+  is "$t: it is the right one" "$(patients)" 'Ahrens Ann 1'
+}
+
+signaled() # TEXT STATE [MS]: somebody's SIGTERM
+{
+  begin "$1, SIGTERM" "$2"
+  kill -TERM "$backend"
+  ends_within "$t" "${3:-$bound_ms}"
+  calm_down
+  until_true end_is_logged
+  is "$t: cupsd is asked to run it again" "$(how_it_ended)" "$again"
+  sent_once
+}
+
+over=() # canceled jobs
+
+canceled() # TEXT STATE [CALLS]: with what the service had got by then
+{
+  begin "$1, canceled" "$2"
+  cancel "$job"
+  ends_within "$t" "$bound_ms"
+  calm_down
+  until_true no_backend
+  over+=("$job")
+  is "$t: the job is over" "$(job_state "$job")" canceled
+  is "$t: what was uploaded" "$(calls put '.status == 200')" "${3:-0}"
+}
+
+kept() { find "$spool/incoming" "$spool/jobs" -type f -name 'document*'; }
+
+start_all --source-time 0 --case-time 0
+build_gate filter
+build_gate backend
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+cat > "$dir/mint" << END
+#!/bin/sh
+echo \$\$ > $gate/minting
+exec sleep 60
+END
+chmod 755 "$dir/mint"
+
+for state in receiving asking_first asking_again post put poll extract \
+  local_trouble minute backoff token minting; do
+  signaled "${state//_/ }" $state
+done
+check 'minting: the command has ended, too' is_gone "$(cat "$gate/minting")"
+signaled 'a second one' first_signal 500
+
+for state in receiving post minute backoff token minting; do
+  canceled "${state//_/ }" $state
+done
+is 'canceled before the upload: no document is kept' "$(kept)" ''
+canceled put put
+for state in poll extract local_trouble; do
+  canceled "${state//_/ }" $state 1
+done
+
+# --- nobody submits what was canceled ----------------------------------------
+
+t='what was canceled'
+clear_results
+for id in "${over[@]}"; do
+  lp -i "$id" -H resume 2> "$dir/resume.err" && not_ok "$t: $id is released"
+done
+stop_cupsd
+start_cupsd
+start_daemon
+stop_daemon
+find "$spool/jobs" -exec touch -d '8 days ago' {} +
+print -d chart "$dir/a.pdf"
+sent_once
+is "$t: nothing but this one was registered" "$(calls create)" 1
+is "$t: and the records are swept" \
+  "$(find "$spool/jobs" -name job.json | wc -l)" 1
