@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+#
+# languages.sh - what a print dialog shows in the language of its user: every
+# text of the driver is translated, none is cut, and whoever speaks another
+# language reads English. The catalogs are taken as the truth.
+. "$(dirname "$0")/lib.sh"
+
+ppd=$build/ppd/docextract.ppd
+mapfile -t reasons < <(sed -n 's/^\*cupsIPPReason \([a-z-]*\)\/.*/\1/p' "$ppd")
+
+# Dialogs show no PageRegion, and call the group of libcups and the size that
+# somebody types in as they like.
+dialog() # LANG: its lines, in an order that the language does not change
+{
+  LC_ALL=$1 LANG=$1 "$build/tests/it/ppdtext" "$ppd" "${reasons[@]}" |
+    grep -Ev $'^(PageRegion|General\t|PageSize Custom)'
+}
+
+catalog() # LANG: its lines "ENGLISH<tab>TEXT"
+{
+  sed -n 's/^msgid "\(.*\)"$/\1/p' "$top/ppd/$1.po" | sed 1d > "$dir/ids"
+  sed -n 's/^msgstr "\(.*\)"$/\1/p' "$top/ppd/$1.po" | sed 1d > "$dir/strs"
+  paste "$dir/ids" "$dir/strs"
+}
+
+# What the dialog should show, and what it does not.
+wrong() # LANG CATALOG
+{
+  local keyword english shown want
+  while IFS=$'\t' read -r keyword english shown; do
+    [ -n "$english" ] || continue
+    want=$(awk -F '\t' -v e="$english" '$1 == e { print $2 }' "$dir/catalog")
+    [ "$shown" = "$want" ] ||
+      echo "$keyword: '$shown' for '$english', not '$want'"
+  done < <(paste "$dir/english" <(dialog "$1" | cut -f 2))
+}
+
+# An English dialog calls a custom choice "Custom", whatever the driver says.
+dialog C | sed 's/^\(CaseSeparators Custom\t\).*/\1After another number of pages/' \
+  > "$dir/english"
+is 'there are state reasons' "$((${#reasons[@]} >= 5))" 1
+is 'every text is there in English' "$(awk -F '\t' '$2 == ""' "$dir/english")" ''
+
+for language in de es fr ja; do
+  catalog "$language" > "$dir/catalog"
+  is "$language: every text is as the catalog has it" "$(wrong "$language")" ''
+  is "$language: so it is with a country" \
+    "$(dialog "${language}_XX.UTF-8")" "$(dialog "$language")"
+  is "$language: nothing is in the catalog for nothing" "$(comm -23 \
+    <(cut -f 1 "$dir/catalog" | sort -u) \
+    <({ cut -f 2 "$dir/english"; sed -n 's/.*"".*//; s/^\*[A-Za-z]*Name: "\(.*\)"$/\1/p; s/^\*OpenUI \*PageSize\/\(.*\): PickOne$/\1/p' "$ppd"; } | sort -u))" ''
+done
+is 'others read English' "$(dialog it_IT.UTF-8)" "$(dialog C)"
