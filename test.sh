@@ -193,7 +193,7 @@ mapfile -t list < <(executables tests/[!ibl]*/*.sh)
 step 'integration tests'
 # The longest first.
 # shellcheck disable=SC2086,SC2046
-first='interrupted tokens patience pages many accepted'
+first='interrupted sigterm tokens patience pages many accepted'
 mapfile -t list < <(executables $(printf 'tests/it/%s.sh ' $first)
   executables tests/it/*.sh | grep -vE "/(${first// /|})\.sh")
 scripts 2 build "${list[@]}"
@@ -220,7 +220,8 @@ whole 'make distcheck' "$work/distcheck.log" \
 step 'with sanitizers'
 build_in sanitized --enable-sanitizers
 unit_tests sanitized
-scripts 2 sanitized tests/it/{interrupted,accepted,types,many,secrets,tls,silence,discovery}.sh
+scripts 2 sanitized \
+  tests/it/{interrupted,sigterm,accepted,types,many,secrets,tls,silence,discovery}.sh
 
 if [ -n "$long" ]; then
   step 'long tests'
