@@ -4,20 +4,9 @@
 # knows which library, and that every header stands alone. Nothing is run.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-passed=0
-failed=0
+. tests/helper/count.sh
 
-none() # TEXT OUTPUT: nothing was found
-{
-  if [ -z "$2" ]; then
-    echo "ok - $1"
-    passed=$((passed + 1))
-  else
-    echo "not ok - $1"
-    sed 's/^/#   /' <<< "$2"
-    failed=$((failed + 1))
-  fi
-}
+none() { is "$1" "$2" ''; } # TEXT OUTPUT: nothing was found
 
 rooms='lib backend filter cli collector sim doc tests'
 mapfile -t sources < <(find $rooms -name '*.[ch]' | sort)
@@ -65,5 +54,4 @@ for header in lib/*.h backend/*.h cli/*.h; do
   none "$header stands alone" "$(stands_alone "$header")"
 done
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+count_is_good

@@ -1,6 +1,6 @@
-# frame.sh - what the tests of the command share: the count of checks, a
-# simulator, a spool, a configuration, documents. Run by root, the spool
-# belongs to another user; run by anybody else, to him.
+# frame.sh - what the tests of the command share: a simulator, a spool, a
+# configuration, documents. Run by root, the spool belongs to another user; run
+# by anybody else, to him.
 #
 # To be sourced by bash. Finds the programs in $DX_BUILD (default: the top of
 # the tree). Needs jq, openssl. Tests do not live here.
@@ -16,8 +16,6 @@ chmod 711 "$dir"
 conf=$dir/docextract.conf
 spool=$dir/spool
 results=$spool/results
-passed=0
-failed=0
 sim_pid=
 pid=
 if [ "$(id -u)" = 0 ]; then owner=nobody; else owner=$(id -un); fi
@@ -25,47 +23,8 @@ group=$(id -gn "$owner")
 export LC_ALL=C.UTF-8
 unset CUPS_SERVERROOT
 
-# --- the frame -------------------------------------------------------------
-
-is() # WHAT ACTUAL EXPECTED
-{
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-    echo "ok - $1"
-  else
-    failed=$((failed + 1))
-    echo "not ok - $1"
-    printf '  got:      %s\n  expected: %s\n' "$2" "$3"
-  fi
-}
-
-has() # WHAT TEXT PATTERN: an extended one, found in a line
-{
-  if grep -Eq -e "$3" <<< "$2"; then
-    is "$1" found found
-  else
-    is "$1" "$2" "(something with) $3"
-  fi
-}
-
-hasnt() # WHAT TEXT PATTERN
-{
-  if grep -Eq -e "$3" <<< "$2"; then
-    is "$1" "$2" "(nothing with) $3"
-  else
-    is "$1" absent absent
-  fi
-}
-
-# Waits, at most 20 s, until a command succeeds.
-until_true()
-{
-  local end=$((SECONDS + 20))
-  until "$@"; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.02
-  done
-}
+. "$top/tests/helper/count.sh"
+. "$top/tests/helper/wait.sh"
 
 # Runs the command and leaves what it said in $out and $err, its status in $rc.
 dx() # ARGUMENT...
@@ -200,7 +159,6 @@ configure
 
 end() # prints the count
 {
-  echo "$passed passed, $failed failed"
-  [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+  count_is_good
   exit
 }

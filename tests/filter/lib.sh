@@ -1,6 +1,5 @@
-# lib.sh - what the tests of todocextract share: the count of checks, the
-# filter run as cupsd would, and readers of what came out. To be sourced by
-# bash; nothing is tested here.
+# lib.sh - what the tests of todocextract share: the filter run as cupsd would,
+# and readers of what came out. To be sourced by bash; nothing is tested here.
 #
 # Needs bash, qpdf, poppler-utils, ppdc. Finds the program in $DX_BUILD
 # (default: the top of the tree).
@@ -11,23 +10,9 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 filter=${DX_BUILD:-$top}/todocextract
 mkpdf=$top/tests/it/mkpdf
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-filter.XXXXXX")
-passed=0
-failed=0
 trap 'rm -rf "$dir"' EXIT
 
-# --- the frame -------------------------------------------------------------
-
-is() # WHAT ACTUAL EXPECTED
-{
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-    echo "ok - $1"
-  else
-    failed=$((failed + 1))
-    echo "not ok - $1"
-    printf '  got:      %s\n  expected: %s\n' "$2" "$3"
-  fi
-}
+. "$top/tests/helper/count.sh"
 
 # Runs the filter on stdin: out (the entry), body (its bytes), status, err.
 title=chart.odt
@@ -155,6 +140,5 @@ chmod 600 "$dir/token"
 finish() # the last line of a test
 {
   is 'no file was left in the temporary folder' "$(ls -A "$dir/tmp")" ''
-  echo "$passed passed, $failed failed"
-  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+  count_is_good
 }

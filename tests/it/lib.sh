@@ -1,52 +1,10 @@
-# lib.sh - what the integration tests share: the count of checks, and readers
-# of jobs, results and calls. The simulator and the private cupsd come from
-# stage.sh.
+# lib.sh - what the integration tests share: how they end, and readers of jobs,
+# results and calls. The simulator and the private cupsd come from stage.sh.
 #
 # To be sourced by bash. Tests of single features do not live here.
 . "$(dirname "${BASH_SOURCE[0]}")/stage.sh"
 
-passed=0
-failed=0
-
-# --- the count -------------------------------------------------------------
-
-ok() # TEXT
-{
-  passed=$((passed + 1))
-  echo "ok - $1"
-}
-
-not_ok() # TEXT [DETAIL]
-{
-  failed=$((failed + 1))
-  echo "not ok - $1"
-  [ -z "${2-}" ] || sed 's/^/#   /' <<< "$2"
-}
-
-check() # TEXT COMMAND...: true when the command succeeds
-{
-  local text=$1 said
-  shift
-  if said=$("$@" 2>&1); then ok "$text"; else not_ok "$text" "$* $said"; fi
-}
-
-is() # TEXT ACTUAL EXPECTED
-{
-  if [ "$2" = "$3" ]; then
-    ok "$1"
-  else
-    not_ok "$1" "got:      $2"$'\n'"expected: $3"
-  fi
-}
-
-has() # TEXT ACTUAL PATTERN: true when the extended pattern is found
-{
-  if grep -Eq -e "$3" <<< "$2"; then
-    ok "$1"
-  else
-    not_ok "$1" "got:      $2"$'\n'"expected: $3"
-  fi
-}
+. "$top/tests/helper/count.sh"
 
 give_up() # TEXT: the test cannot go on
 {
@@ -82,8 +40,7 @@ finish()
   if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
     not_ok "the test went on to its end (status $status)"
   fi
-  echo "$passed passed, $failed failed"
-  [ "$failed" -eq 0 ] && [ "$passed" -gt 1 ]
+  count_is_good && [ "$passed" -gt 1 ]
   exit
 }
 trap finish EXIT

@@ -15,6 +15,7 @@ build=${DX_BUILD:-$top}
 sim_program=$build/docextract-sim
 docextract=$build/cli/docextract
 export LC_ALL=C.UTF-8
+. "$top/tests/helper/wait.sh"
 PATH=$PATH:/usr/sbin:/sbin
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-it.XXXXXX")
@@ -41,16 +42,6 @@ else
   run_user=$(id -un)
   run_group=$(id -gn)
 fi
-
-# Waits until a command succeeds, at most WAIT_S seconds (30).
-until_true()
-{
-  local end=$((SECONDS + ${WAIT_S:-30}))
-  until "$@"; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.05
-  done
-}
 
 # --- ending ----------------------------------------------------------------
 

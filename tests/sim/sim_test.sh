@@ -10,46 +10,22 @@ set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 sim=${DX_BUILD:-$top}/docextract-sim
 dir=$(mktemp -d)
-passed=0
-failed=0
 pid=
 auth='Authorization: Bearer any'
 json='Content-Type: application/json'
 pdf_type='Content-Type: application/pdf'
 
+. "$top/tests/helper/count.sh"
+. "$top/tests/helper/wait.sh"
+
 # --- the frame -------------------------------------------------------------
 
-is() # WHAT ACTUAL EXPECTED
-{
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-    echo "ok - $1"
-  else
-    failed=$((failed + 1))
-    echo "not ok - $1"
-    printf '  got:      %s\n  expected: %s\n' "$2" "$3"
-  fi
-}
-
-has() # WHAT TEXT PART
+contains() # TEXT ACTUAL PART
 {
   case $2 in
-  *"$3"*) is "$1" found found ;;
-  *) is "$1" "$2" "(something with) $3" ;;
+  *"$3"*) ok "$1" ;;
+  *) not_ok "$1" "got:      $2"$'\n'"expected: something with $3" ;;
   esac
-}
-
-# Waits, at most 10 s, until a command succeeds.
-until_true()
-{
-  local i
-  for i in $(seq 500); do
-    "$@" && return 0
-    [ -z "$pid" ] || kill -0 "$pid" 2> /dev/null || break
-    sleep 0.02
-  done
-  echo "  gave up waiting for: $*"
-  return 1
 }
 
 start() # OPTION...: sets api, storage, pid
@@ -206,8 +182,8 @@ test_whole_way()
   start --log-names
   hello
   is 'hello answers 200' "$status" 200
-  has 'hello greets' "$(jq -r .results.auth_info <<< "$body")" 'Hello, '
-  has 'debug_info has a delta' "$(jq -r .debug_info.delta <<< "$body")" ms
+  contains 'hello greets' "$(jq -r .results.auth_info <<< "$body")" 'Hello, '
+  contains 'debug_info has a delta' "$(jq -r .debug_info.delta <<< "$body")" ms
 
   create application/pdf
   is 'create answers 201' "$status $(jq .status <<< "$body")" '201 201'
@@ -234,7 +210,7 @@ test_whole_way()
   is 'the result names case and source' \
     "$(jq -r '.results|"\(.status) \(.id) \(.source_id) \(.case_name)"' \
       <<< "$body")" "complete $case_id $id Doe, Jane"
-  has 'the values come back with every digit' "$body" \
+  contains 'the values come back with every digit' "$body" \
     '{"patient_first_name":"Jane","patient_last_name":"Doe","patient_mrn":"004711","patient_dob":"3/7/1984","wbc_count":{"value":7.20,"measurement_unit":"10^3/uL","range":{"min":4.0,"max":11.0}},"hemoglobin":{"value":13.50,"measurement_unit":"g/dL","range":{"min":12.0,"max":15.5}}}'
   is 'the answer is JSON' "$(jq -r .status <<< "$body")" 200
 
@@ -293,7 +269,7 @@ test_refusals()
   head -c 1100000 /dev/zero | tr '\0' ' ' > "$big"
   call -H "$auth" -H "$json" -H Expect: --data-binary "@$big" "$api/v1/source"
   is 'a body over 1 MiB: 413' "$status" 413
-  has 'Date is sent' "$(header Date)" GMT
+  contains 'Date is sent' "$(header Date)" GMT
   stop
 }
 
@@ -413,11 +389,11 @@ test_storage()
   create application/pdf
   put "$url" "$dir/chart.pdf" image/png
   is 'another Content-Type: 403' "$status" 403
-  has 'and why' "$body" '<Code>SignatureDoesNotMatch</Code>'
+  contains 'and why' "$body" '<Code>SignatureDoesNotMatch</Code>'
   put "${url%?}$(tr 0-9a-f 1-9a-f0 <<< "${url: -1}")" "$dir/chart.pdf"
   is 'a forged signature: 403' "$status" 403
   put "${url/Expires=900/Expires=90000}" "$dir/chart.pdf"
-  has 'a longer life: 403' "$status $body" '403 <?xml'
+  contains 'a longer life: 403' "$status $body" '403 <?xml'
   put "${url/_1?/_2?}" "$dir/chart.pdf"
   is 'another object: 403' "$status" 403
   put "${url%%\?*}" "$dir/chart.pdf"
@@ -451,9 +427,9 @@ test_storage()
   create application/pdf
   put "$url" "$dir/chart.pdf"
   is 'expired: 403' "$status" 403
-  has 'and why' "$body" \
+  contains 'and why' "$body" \
     '<Code>AccessDenied</Code><Message>Request has expired</Message>'
-  has 'the query tells the life time' "$url" 'X-Amz-Expires=0&'
+  contains 'the query tells the life time' "$url" 'X-Amz-Expires=0&'
   stop
 }
 
@@ -644,8 +620,8 @@ test_rate()
     curl -s -o /dev/null -w '%{http_code} %header{retry-after}\n' -X POST \
       -H "$auth" "$api/auth/hello"
   done > "$dir/codes"
-  has 'the calls over the rate get 429' "$(cat "$dir/codes")" 429
-  has 'with Retry-After' "$(cat "$dir/codes")" '429 1'
+  contains 'the calls over the rate get 429' "$(cat "$dir/codes")" 429
+  contains 'with Retry-After' "$(cat "$dir/codes")" '429 1'
   is 'no second has more than three' \
     "$(logged '[.[]|select(.status==200).t]|[range(length-3) as $i|.[$i+3]-.[$i]]|all(.>=0.999)')" \
     true
@@ -767,7 +743,7 @@ test_faults()
 
   faults 'hello * nonsense\n'
   hello
-  has 'a wrong line is complained about' "$(cat "$dir/err")" \
+  contains 'a wrong line is complained about' "$(cat "$dir/err")" \
     "$dir/faults:1: unknown action"
   test_quick_end 'hello * hang' 'a client hangs' \
     -X POST -H "$auth" "$api/auth/hello"
@@ -833,7 +809,7 @@ test_tls()
     -addext subjectAltName=IP:127.0.0.1 -keyout "$dir/tls.key" \
     -out "$dir/tls.crt" 2> /dev/null
   start --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key"
-  has 'the address says https' "$api $storage" \
+  contains 'the address says https' "$api $storage" \
     "https://127.0.0.1:${api##*:} https://127.0.0.1:"
   is 'hello over TLS, certificate checked' \
     "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/tls.crt" \
@@ -852,7 +828,7 @@ test_options()
   local option
 
   is '--help exits 0' "$(exit_of --help)" 0
-  has 'help says what it is for' "$(tr '\n' ' ' < "$dir/out")" \
+  contains 'help says what it is for' "$(tr '\n' ' ' < "$dir/out")" \
     "never for patients' data"
   for option in port storage-port bind ready-file tls-cert tls-key key-file \
     algorithm key-id claim token-file skew separator-text source-time \
@@ -861,7 +837,7 @@ test_options()
     grep -q -e "^  --$option " "$dir/out" || is "help has --$option" no yes
   done
   is '--version exits 0' "$(exit_of --version)" 0
-  has 'and tells the name' "$(cat "$dir/out")" 'docextract-sim '
+  contains 'and tells the name' "$(cat "$dir/out")" 'docextract-sim '
   is 'an unknown option: 64' "$(exit_of --nonsense)" 64
   is 'a wrong number: 64' "$(exit_of --port 70000)" 64
   is 'an argument: 64' "$(exit_of x)" 64
@@ -875,7 +851,7 @@ test_options()
     '69 docextract-sim: token check: the key does not fit the algorithm'
   start --bind ::1
   hello
-  has 'IPv6 loopback' "$status $api" '200 http://[::1]:'
+  contains 'IPv6 loopback' "$status $api" '200 http://[::1]:'
   is 'a port in use is refused' "$(exit_of --port "${api##*:}" --bind ::1)" 69
   stop
 }
@@ -900,5 +876,4 @@ test_wrong_scripts
 test_tls
 test_options
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+count_is_good

@@ -1,0 +1,63 @@
+# count.sh - the count of checks, the same in every test script: each prints
+# "ok - TEXT" or "not ok - TEXT" with the difference, and count_is_good prints
+# the last line, "N passed, N failed", that test.sh adds up.
+#
+# To be sourced by bash. What is checked, and with which programs, lives in
+# the tests and the libraries beside them.
+# shellcheck disable=SC2034
+
+passed=0
+failed=0
+
+ok() # TEXT
+{
+  passed=$((passed + 1))
+  echo "ok - $1"
+}
+
+not_ok() # TEXT [DETAIL]
+{
+  failed=$((failed + 1))
+  echo "not ok - $1"
+  [ -z "${2-}" ] || sed 's/^/#   /' <<< "$2"
+}
+
+check() # TEXT COMMAND...: true when the command succeeds
+{
+  local text=$1 said
+  shift
+  if said=$("$@" 2>&1); then ok "$text"; else not_ok "$text" "$* $said"; fi
+}
+
+is() # TEXT ACTUAL EXPECTED
+{
+  if [ "$2" = "$3" ]; then
+    ok "$1"
+  else
+    not_ok "$1" "got:      $2"$'\n'"expected: $3"
+  fi
+}
+
+has() # TEXT ACTUAL PATTERN: true when the extended pattern is in a line
+{
+  if grep -Eq -e "$3" <<< "$2"; then
+    ok "$1"
+  else
+    not_ok "$1" "got:      $2"$'\n'"expected: something with $3"
+  fi
+}
+
+hasnt() # TEXT ACTUAL PATTERN
+{
+  if grep -Eq -e "$3" <<< "$2"; then
+    not_ok "$1" "got:      $2"$'\n'"expected: nothing with $3"
+  else
+    ok "$1"
+  fi
+}
+
+count_is_good()
+{
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
