@@ -24,10 +24,14 @@
 struct cli {
   /* options; borrowed from argv */
   const char *config_path; /* never NULL when a verb runs */
+  const char *config_from; /* what named it, for a person */
   const char *service;     /* NULL: not given */
   const char *title;       /* NULL: not given */
+  const char *older_than;  /* a duration; NULL: not given */
   bool together;
   bool json;
+  bool watch;
+  bool dry_run;
   bool verbose;
   bool help;
   bool version;
@@ -43,13 +47,38 @@ cli_verb verb_cancel;
 cli_verb verb_config;
 cli_verb verb_hello;
 cli_verb verb_jobs;
+cli_verb verb_purge;
+cli_verb verb_report;
 cli_verb verb_retry;
+cli_verb verb_show;
 cli_verb verb_submit;
 
 /* ---- exit.c ---- */
 
 /* The exit status (sysexits.h) for a class; the one table. */
 int cli_exit_status(enum dx_class cls);
+
+/* ---- term.c ---- */
+
+/* True if stdout is a terminal on which lines can be written over. */
+bool cli_is_live(void);
+
+/* What switches to the colour: "" where there shall be none. */
+enum cli_colour { CLI_PLAIN, CLI_GREEN, CLI_RED };
+const char *cli_colour(enum cli_colour colour);
+
+void cli_screen(int *ret_lines, int *ret_columns);
+void cli_screen_clear(void);
+
+/* A line that the next one is written over, on a terminal; elsewhere a line
+ * like any other. cli_line_end() before anything else is printed. */
+void cli_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_line_end(void);
+
+/* Prints text from outside: what is no character, and control characters, as
+ * '?'; at most `most` characters. Returns how many. */
+size_t cli_print_plain(const char *text, size_t most);
+size_t cli_count_characters(const char *text);
 
 /* ---- service.c ---- */
 
@@ -116,6 +145,10 @@ pid_t cli_daemon_pid(const char *spool_dir);
  * cli_drive(); the second one ends the process at once. */
 void cli_stop_catch(void);
 bool cli_stop_came(void);
+
+/* Waits so long. False if waiting on makes no sense: a signal came, or nobody
+ * reads our stdout any more. */
+bool cli_stop_wait(int ms);
 
 /*
  * Moves a stored job forward until nothing is left to do, with a line of

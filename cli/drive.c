@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,37 +63,66 @@ bool cli_stop_came(void)
   return stops > 0;
 }
 
+bool cli_stop_wait(int ms)
+{
+  struct pollfd fds[] = {{.fd = wake[0], .events = POLLIN},
+                         {.fd = STDOUT_FILENO, .events = 0}};
+
+  (void)poll(fds, 2, ms);
+  return stops == 0 && (fds[1].revents & (POLLERR | POLLNVAL)) == 0;
+}
+
 /* ---- progress ---- */
 
+#define BAR_WIDTH 40
+
 struct progress {
+  bool live;              /* one line, written over again and again */
   int percent;            /* last told; -1: none */
   enum dx_note_kind kind; /* of the last line */
   int64_t told_ms;        /* when that was; 0: never */
 };
 
-/* True if a line of this kind is news. */
+/* True if a line of this kind is news. What is said of another matter does not
+ * write over what was said before. */
 static bool is_news(struct progress *p, enum dx_note_kind kind)
 {
   int64_t now = dx_boot_ms();
 
-  if (p->told_ms != 0 && p->kind == kind && now - p->told_ms < REPEAT_MS)
+  if (p->told_ms != 0 && p->kind != kind)
+    cli_line_end();
+  if (!p->live && p->told_ms != 0 && p->kind == kind &&
+      now - p->told_ms < REPEAT_MS)
     return false;
   p->kind = kind;
   p->told_ms = now;
   return true;
 }
 
+/* Per cent that were not told yet. */
+static bool is_step(const struct progress *p, int percent)
+{
+  if (percent == p->percent)
+    return false;
+  return p->live || percent == 100 || p->percent < 0 || percent < p->percent ||
+         percent >= p->percent + PROGRESS_STEP;
+}
+
 static void uploading(struct progress *p, const struct dx_note *note)
 {
+  static const char full[] = "########################################";
+
   int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
 
-  if (percent == p->percent ||
-      (percent != 100 && p->percent >= 0 && percent > p->percent &&
-       percent < p->percent + PROGRESS_STEP))
+  if (!is_step(p, percent))
     return;
   p->percent = percent;
   (void)is_news(p, note->kind);
-  printf("Uploading, %d %%\n", percent);
+  if (p->live)
+    cli_line("Uploading [%-*.*s] %3d %%", BAR_WIDTH, percent * BAR_WIDTH / 100,
+             full, percent);
+  else
+    printf("Uploading, %d %%\n", percent);
 }
 
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
@@ -112,30 +142,30 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     return;
   switch (note->kind) {
   case DX_NOTE_WAITING:
-    printf("Waiting for the extraction, %" PRId64 " s\n", seconds);
+    cli_line("Waiting for the extraction, %" PRId64 " s", seconds);
     break;
   case DX_NOTE_DOWN:
-    printf("The service cannot be reached for %" PRId64 " s: %s; trying "
-           "again\n",
-           seconds, note->text);
+    cli_line("The service cannot be reached for %" PRId64 " s: %s; trying "
+             "again",
+             seconds, note->text);
     break;
   case DX_NOTE_UP:
-    printf("The service answers again\n");
+    cli_line("The service answers again");
     break;
   case DX_NOTE_PAUSED:
-    printf("The service asks for a pause; going on soon\n");
+    cli_line("The service asks for a pause; going on soon");
     break;
   case DX_NOTE_TOKEN:
-    printf("%s; trying again with a new token\n", note->text);
+    cli_line("%s; trying again with a new token", note->text);
     break;
   case DX_NOTE_ADMIN:
-    printf("%s\n", note->text);
+    cli_line("%s", note->text);
     break;
   case DX_NOTE_LOCAL:
-    printf("%s; trying again every minute, nothing is lost\n", note->text);
+    cli_line("%s; trying again every minute, nothing is lost", note->text);
     break;
   default:
-    printf("Going on\n");
+    cli_line("Going on");
     break;
   }
 }
@@ -166,7 +196,9 @@ static enum dx_code loop(struct dx_engine *engine, struct dx_job *job,
 enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
                        struct dx_job *job, struct dx_err *err)
 {
-  struct progress progress = {.percent = -1};
+  /* With --verbose other lines come in between. */
+  struct progress progress = {.live = cli_is_live() && !cli->verbose,
+                              .percent = -1};
   const struct dx_observer observer = {on_note, on_ended, &progress};
   struct dx_http *http = dx_http_new();
   struct dx_engine *engine = NULL;
@@ -175,6 +207,7 @@ enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
   if (http != NULL)
     engine = dx_engine_new(cli->config, spool, http, &observer);
   code = engine != NULL ? loop(engine, job, err) : dx_fail_nomem(err);
+  cli_line_end();
   dx_engine_free(&engine);
   dx_http_free(&http);
   return code;

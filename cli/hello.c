@@ -355,20 +355,15 @@ static const struct {
     {"token accepted", step_token_accepted},
 };
 
-static void print_step(bool colour, bool good, const char *name,
-                       const char *text)
+static void print_step(bool good, const char *name, const char *text)
 {
-  printf("%s%-6s%s %-14s%s%s\n",
-         !colour ? ""
-         : good  ? "\033[32m"
-                 : "\033[31m",
-         good ? "ok" : "FAILED", colour ? "\033[0m" : "", name,
+  printf("%s%-6s%s %-14s%s%s\n", cli_colour(good ? CLI_GREEN : CLI_RED),
+         good ? "ok" : "FAILED", cli_colour(CLI_PLAIN), name,
          text[0] != '\0' ? "  " : "", text);
 }
 
 static enum dx_code run_steps(struct hello *h, struct dx_err *err)
 {
-  bool colour = isatty(STDOUT_FILENO) && getenv("NO_COLOR") == NULL;
   enum dx_code code = DX_OK;
   size_t i;
 
@@ -376,19 +371,9 @@ static enum dx_code run_steps(struct hello *h, struct dx_err *err)
     patience(steps[i].name);
     code = steps[i].run(h, err);
     set_alarm(0);
-    print_step(colour, code == DX_OK, steps[i].name,
-               code == DX_OK ? h->detail : "");
+    print_step(code == DX_OK, steps[i].name, code == DX_OK ? h->detail : "");
   }
   return code;
-}
-
-/* What the service says is text from outside: no control characters. */
-static void print_greeting(const char *greeting)
-{
-  for (; *greeting != '\0'; greeting++)
-    (void)putchar(
-        (unsigned char)*greeting < ' ' || *greeting == 127 ? '?' : *greeting);
-  (void)putchar('\n');
 }
 
 enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
@@ -400,8 +385,10 @@ enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
 
   (void)count;
   (void)args;
-  if (code == DX_OK)
-    print_greeting(h.greeting);
+  if (code == DX_OK) {
+    (void)cli_print_plain(h.greeting, SIZE_MAX);
+    (void)putchar('\n');
+  }
   if (code == DX_OK && is_clock_off(&h)) {
     describe_clock(&h, clock);
     warn_print("%s", clock);

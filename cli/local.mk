@@ -1,9 +1,9 @@
 # cli/ - the command `docextract`, one file per verb.
 bin_PROGRAMS += cli/docextract
 cli_docextract_SOURCES = cli/cancel.c cli/cli.h cli/config.c cli/daemon.c \
-	cli/drive.c cli/exit.c cli/hello.c cli/jobs.c cli/main.c cli/owner.c \
-	cli/reach.c cli/reach.h cli/retry.c cli/service.c cli/spool.c \
-	cli/submit.c cli/warn.c
+	cli/drive.c cli/exit.c cli/hello.c cli/jobs.c cli/list.c cli/list.h \
+	cli/main.c cli/owner.c cli/reach.c cli/reach.h cli/retry.c \
+	cli/service.c cli/spool.c cli/submit.c cli/term.c cli/warn.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) -lm
 

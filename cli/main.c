@@ -32,20 +32,14 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-    {"cancel", "JOB",
-     "send and fetch nothing more of a job; JOB is a key or its beginning",
-     verb_cancel},
-    {"config", "", "check the configuration and print it with all defaults",
+    {"cancel", "JOB", "send and fetch nothing more of a job", verb_cancel},
+    {"config", "", "check the configuration; tell its values and their origin",
      verb_config},
     {"hello", "[--service NAME]",
-     "say whether the service will take our jobs, or which step fails",
-     verb_hello},
-    {"jobs", "[--json]", "list the jobs in the spool, the newest last",
-     verb_jobs},
-    {"retry", "JOB",
-     "go on with a job or with what failed in it; JOB is a key or its "
-     "beginning",
-     verb_retry},
+     "say whether the service will take our jobs, or what fails", verb_hello},
+    {"jobs", "[--json] [--watch]",
+     "list the jobs in the spool, the newest last", verb_jobs},
+    {"retry", "JOB", "go on with a job or with what failed in it", verb_retry},
     {"submit", "FILE... [--service NAME] [--title TEXT] [--together]",
      "send PDF, JPEG or PNG files and wait for the results", verb_submit},
 };
@@ -67,6 +61,8 @@ static const struct row rows[] = {
      "the title of the job; without it the name of the first file"},
     {"together", NULL, false, offsetof(struct cli, together),
      "the files are one submission: all of them or none"},
+    {"watch", NULL, false, offsetof(struct cli, watch),
+     "go on until interrupted, and tell what changes"},
     {"json", NULL, false, offsetof(struct cli, json),
      "print JSON, for programs"},
     {"verbose", NULL, true, offsetof(struct cli, verbose),
@@ -112,19 +108,33 @@ static void count_arguments(const char *pattern, size_t *ret_least,
 
 /* ---- help ---- */
 
+/* The pattern without its options; static memory. */
+static const char *arguments_of(const struct verb *verb)
+{
+  static char text[64];
+
+  (void)snprintf(text, sizeof(text), "%.*s", (int)strcspn(verb->pattern, "["),
+                 verb->pattern);
+  return text;
+}
+
+static void print_line(const char *name, const char *argument, const char *help)
+{
+  printf("  %s %-*s %s\n", name, 18 - (int)strlen(name) - 1, argument, help);
+}
+
 static void print_options(const struct verb *verb)
 {
-  char left[40];
+  char name[40];
   size_t i;
 
-  printf("  %-18s %s\n", "-c FILE", "read this configuration");
+  print_line("-c", "FILE", "read this configuration");
   for (i = 0; i < ROW_COUNT; i++) {
     if (verb != NULL ? !is_taken_by(&rows[i], verb) : !rows[i].everywhere)
       continue;
-    (void)snprintf(left, sizeof(left), "--%s%s%s", rows[i].name,
-                   rows[i].argument != NULL ? " " : "",
-                   rows[i].argument != NULL ? rows[i].argument : "");
-    printf("  %-18s %s\n", left, rows[i].help);
+    (void)snprintf(name, sizeof(name), "--%s", rows[i].name);
+    print_line(name, rows[i].argument != NULL ? rows[i].argument : "",
+               rows[i].help);
   }
 }
 
@@ -135,14 +145,16 @@ static void print_help(const struct verb *verb)
   if (verb != NULL) {
     printf("Usage: docextract [-c FILE] %s%s%s\n%s.\n\n", verb->name,
            verb->pattern[0] != '\0' ? " " : "", verb->pattern, verb->help);
+    if (strstr(verb->pattern, "JOB") != NULL)
+      printf("JOB is a key from 'docextract jobs' or its beginning, at least "
+             "%d digits.\n\n",
+             CLI_KEY_LEAST);
   } else {
     printf("Usage: docextract [-c FILE] COMMAND [ARGUMENT]...\n"
            "Sends documents for extraction, and tells what became of them.\n"
            "A command may be abbreviated.\n\n");
     for (i = 0; i < VERB_COUNT; i++)
-      printf("  %s%s%s\n      %s\n", verbs[i].name,
-             verbs[i].pattern[0] != '\0' ? " " : "", verbs[i].pattern,
-             verbs[i].help);
+      print_line(verbs[i].name, arguments_of(&verbs[i]), verbs[i].help);
     printf("\n");
   }
   print_options(verb);
@@ -209,6 +221,7 @@ static bool read_options(struct cli *cli, int argc, char **argv,
   while ((letter = getopt_long(argc, argv, "c:", longs, &index)) != -1) {
     if (letter == 'c') {
       cli->config_path = optarg;
+      cli->config_from = "-c";
     } else if (letter == 0) {
       given[index] = true;
       set_option(cli, &rows[index]);
@@ -259,6 +272,8 @@ static int run(const struct verb *verb, struct cli *cli, size_t count,
   if (cli->config_path == NULL) {
     fallback = dx_config_path(true);
     cli->config_path = fallback;
+    cli->config_from = getenv("CUPS_SERVERROOT") != NULL ? "CUPS_SERVERROOT"
+                                                         : "the built-in path";
   }
   code = cli->config_path != NULL ? verb->run(cli, count, args, &err)
                                   : dx_fail_nomem(&err);

@@ -45,6 +45,30 @@ no_sanitizer()
   esac
 }
 
+# Starts the command beside us on a terminal of 24 lines; sets $pid, and what
+# it shows comes to $dir/out.
+on_terminal() # ARGUMENT...
+{
+  : > "$dir/out"
+  rm -f "$dir/pid"
+  printf 'stty rows 24 cols 80; echo $$ > %q\nexec' "$dir/pid" > "$dir/run"
+  printf ' %q' env --default-signal=INT TERM="${TERMINAL-xterm}" "$program" \
+    -c "$conf" "$@" >> "$dir/run"
+  script -qfec "bash $dir/run" "$dir/typescript" < /dev/null > "$dir/out" 2>&1 &
+  script_pid=$!
+  until_true test -s "$dir/pid"
+  pid=$(cat "$dir/pid")
+}
+
+# Waits for it; sets rc.
+end_terminal()
+{
+  wait "$script_pid"
+  rc=$?
+  pid=
+  out=$(cat "$dir/out")
+}
+
 # Of a command that runs beside us as $pid; to be waited for.
 says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; } # PATTERN
 

@@ -558,4 +558,68 @@ has 'cancel: without docextractd it is done here' "$rc $out" \
   "^0 Canceled job $key"
 is 'cancel: no mark is left for later' "$(is_asked && echo asked)" ''
 
+# --- watching --------------------------------------------------------------
+
+watch() # ARGUMENT...: beside us, into a pipe that is a file
+{
+  : > "$dir/out"
+  env --default-signal=INT "$program" -c "$conf" jobs --watch "$@" \
+    > "$dir/out" 2> "$dir/err" &
+  pid=$!
+}
+
+fresh
+submit_failed "$dir/a.pdf"
+watch
+until_true says "^${key:0:8} .* failed"
+edit "$key" '.message = "something new"'
+until_true says 'something new'
+kill -INT "$pid"
+leaves
+is 'jobs --watch: ends well when interrupted' "$rc $(cat "$dir/err")" '0 '
+is 'jobs --watch: a line for the header, a job and a change' \
+  "$(cut -d ' ' -f 1 "$dir/out" | xargs)" "KEY ${key:0:8} ${key:0:8}"
+hasnt 'jobs --watch: nothing for a terminal in a pipe' "$(cat "$dir/out")" \
+  $'\033'
+
+watch --json
+until_true says 'something new'
+edit "$key" '.message = "something else"'
+until_true says 'something else'
+kill -TERM "$pid"
+leaves
+is 'jobs --watch --json: a line for every change, each the whole list' \
+  "$rc $(jq -c 'map(.message)' "$dir/out" | xargs)" \
+  '0 [something new] [something else]'
+
+"$program" -c "$conf" jobs --watch 2> "$dir/err" | head -n 1 > "$dir/out"
+is 'jobs --watch: ends when nobody reads on' "${PIPESTATUS[0]}" 0
+
+drawn() # N: so many screens
+{
+  [ "$(grep -o $'\033\\[H\033\\[J' "$dir/out" | wc -l)" -ge "$1" ] ||
+    is_gone "$pid"
+}
+for i in $(seq 30); do
+  copy=$(printf '%032x' "$i")
+  cp -a "$spool/jobs/$key" "$spool/jobs/$copy"
+  edit "$copy" ".key = \"$copy\" | .message = \"$(printf 'long %.0s' {1..40})\""
+done
+on_terminal jobs --watch
+until_true drawn 2
+kill -INT "$pid"
+end_terminal
+is 'jobs --watch: ends well on a terminal' "$rc" 0
+# shellcheck disable=SC2016
+screen=$(awk -v RS='\033\\[H\033\\[J' 'NR == 2' "$dir/out" | tr -d '\r')
+is 'jobs --watch: a screen holds what is drawn' \
+  "$(grep -c . <<< "$screen") $(grep -E '.{81}' <<< "$screen")" '23 '
+has 'jobs --watch: what does not fit is counted' "$screen" '^10 older$'
+
+TERMINAL=dumb on_terminal jobs --watch
+until_true says older\|"${key:0:8}"
+kill -INT "$pid"
+end_terminal
+hasnt 'jobs --watch: TERM=dumb is no terminal' "$out" $'\033'
+
 end

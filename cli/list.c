@@ -1,0 +1,337 @@
+/*
+ * list.c - all jobs in the spool as rows, for the verbs that list or count
+ * them. Looks only: no lock is taken. Titles and people's names are in the
+ * journals, and stay there.
+ */
+#include "cli/list.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/clock.h"
+#include "lib/json.h"
+
+#define KEY_DIGITS 8 /* shown, at least */
+
+/* ---- what there is to say of a job ---- */
+
+/* One word for all: what is under way comes first, the least advanced of it;
+ * then what went wrong. */
+static enum dx_state state_of(const struct dx_job *job)
+{
+  static const enum dx_state order[] = {
+      DX_ST_STORED,   DX_ST_REGISTERED, DX_ST_UPLOADED, DX_ST_PROCESSING,
+      DX_ST_COMPLETE, DX_ST_FAILED,     DX_ST_REFUSED};
+  size_t i;
+
+  for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+    if (dx_job_count(job, order[i]) > 0)
+      return order[i];
+  return DX_ST_EXTRACTED;
+}
+
+/* Ours, unfinished, and nobody there to finish it. Of a job of CUPS's it is
+ * CUPS that knows. */
+static bool is_waiting(const struct dx_job *job, pid_t holder)
+{
+  return holder == 0 && job->owner != DX_OWNER_CUPS && !dx_job_is_final(job);
+}
+
+const char *list_word(const struct dx_job *job, pid_t holder)
+{
+  return is_waiting(job, holder) ? "waiting" : dx_state_word(state_of(job));
+}
+
+static void count_documents(const struct dx_job *job, size_t *ret_done,
+                            size_t *ret_all)
+{
+  size_t i;
+
+  *ret_done = 0;
+  *ret_all = 0;
+  for (i = 0; i < job->submission_count; i++) {
+    *ret_all += job->submissions[i].file_count;
+    if (job->submissions[i].state == DX_ST_EXTRACTED)
+      *ret_done += job->submissions[i].file_count;
+  }
+}
+
+static size_t count_cases(const struct dx_job *job)
+{
+  size_t i, count = 0;
+
+  for (i = 0; i < job->submission_count; i++)
+    count += job->submissions[i].case_count;
+  return count;
+}
+
+static const char *first_reason(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (dx_state_is_final(job->submissions[i].state) &&
+        job->submissions[i].state != DX_ST_EXTRACTED)
+      return job->submissions[i].reason;
+  return "";
+}
+
+static void describe(const struct list *list, const struct dx_job *job,
+                     pid_t holder, char message[DX_ERR_TEXT_BYTES])
+{
+  const char *said = job->message[0] != '\0' ? job->message : first_reason(job);
+
+  if (said[0] != '\0' || !is_waiting(job, holder))
+    (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s", said);
+  else if (job->owner == DX_OWNER_COMMAND)
+    (void)snprintf(message, DX_ERR_TEXT_BYTES,
+                   "interrupted; go on with: docextract retry %.8s", job->key);
+  else
+    (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
+                   cli_daemon_runs(list->spool_dir)
+                       ? "docextractd has not taken it yet"
+                       : "docextractd does not run");
+}
+
+static void name_owner(const struct dx_job *job,
+                       char owner[CLI_CUPS_NAME_BYTES])
+{
+  if (job->owner == DX_OWNER_CUPS)
+    cli_cups_name(job, owner);
+  else
+    (void)snprintf(owner, CLI_CUPS_NAME_BYTES, "%s",
+                   job->owner == DX_OWNER_COLLECTOR ? "docextractd"
+                                                    : "command");
+}
+
+static void format_age(int64_t since_ms, char age[24])
+{
+  static const struct {
+    int64_t seconds;
+    const char *unit;
+  } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+  int64_t seconds = (dx_wall_ms() - since_ms) / 1000;
+  size_t i = 0;
+
+  if (seconds < 0)
+    seconds = 0;
+  while (i < 3 && seconds < units[i].seconds)
+    i++;
+  (void)snprintf(age, 24, "%" PRId64 " %s", seconds / units[i].seconds,
+                 units[i].unit);
+}
+
+/* ---- JSON ---- */
+
+static struct dx_json *made(struct dx_json *json, bool ok)
+{
+  if (!ok)
+    dx_json_free(&json);
+  return json;
+}
+
+static bool put_text(struct dx_json *json, const char *name, const char *text)
+{
+  return dx_json_put_string(json, name,
+                            text != NULL && text[0] != '\0' ? text : NULL);
+}
+
+static bool put_time(struct dx_json *json, const char *name, int64_t wall_ms)
+{
+  char text[DX_TIME_BYTES] = "";
+
+  if (wall_ms != 0)
+    dx_format_time(wall_ms, text);
+  return put_text(json, name, text);
+}
+
+static struct dx_json *submission_json(const struct dx_submission *sub)
+{
+  struct dx_json *json = dx_json_object();
+
+  return made(
+      json, json != NULL &&
+                dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
+                put_text(json, "source_id", sub->source_id) &&
+                dx_json_put_int(json, "cases", (int64_t)sub->case_count) &&
+                put_text(json, "reason", sub->reason));
+}
+
+static bool put_submissions(struct dx_json *json, const struct dx_job *job)
+{
+  struct dx_json *list = dx_json_array();
+  bool ok = list != NULL;
+  size_t i;
+
+  for (i = 0; ok && i < job->submission_count; i++) {
+    struct dx_json *item = submission_json(&job->submissions[i]);
+
+    ok = item != NULL && dx_json_append_take(list, &item);
+    dx_json_free(&item);
+  }
+  ok = ok && dx_json_put_take(json, "submissions", &list);
+  dx_json_free(&list);
+  return ok;
+}
+
+static struct dx_json *job_json(const struct dx_job *job, pid_t holder,
+                                const struct list_row *row)
+{
+  struct dx_json *json = dx_json_object();
+  size_t done, all;
+
+  count_documents(job, &done, &all);
+  return made(
+      json, json != NULL && dx_json_put_string(json, "key", job->key) &&
+                dx_json_put_string(json, "state", row->state) &&
+                dx_json_put_string(json, "owner", dx_owner_word(job->owner)) &&
+                put_text(json, "queue", job->queue) &&
+                put_text(json, "id", job->cups_id) &&
+                dx_json_put_string(json, "service", job->service) &&
+                put_time(json, "received_at", job->received_at) &&
+                dx_json_put_int(json, "documents", (int64_t)all) &&
+                dx_json_put_int(json, "extracted", (int64_t)done) &&
+                dx_json_put_int(json, "cases", (int64_t)count_cases(job)) &&
+                put_text(json, "message", row->message) &&
+                (holder > 0 ? dx_json_put_int(json, "pid", holder)
+                            : dx_json_put_string(json, "pid", NULL)) &&
+                put_submissions(json, job));
+}
+
+/* ---- gathering ---- */
+
+static struct list_row *new_row(struct list *list)
+{
+  if (list->count == list->room) {
+    size_t room = list->room != 0 ? 2 * list->room : 64;
+    struct list_row *rows = realloc(list->rows, room * sizeof(*rows));
+
+    if (rows == NULL)
+      return NULL;
+    list->rows = rows;
+    list->room = room;
+  }
+  memset(&list->rows[list->count], 0, sizeof(*list->rows));
+  return &list->rows[list->count++];
+}
+
+static enum dx_code add(struct list *list, const struct dx_job *job,
+                        pid_t holder)
+{
+  struct list_row *row = new_row(list);
+  size_t done, all;
+
+  if (row == NULL)
+    return dx_fail_nomem(list->err);
+  count_documents(job, &done, &all);
+  memcpy(row->key, job->key, sizeof(row->key));
+  row->received_at = job->received_at;
+  row->state = list_word(job, holder);
+  name_owner(job, row->owner);
+  format_age(job->received_at, row->age);
+  (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", done, all);
+  (void)snprintf(row->cases, sizeof(row->cases), "%zu", count_cases(job));
+  describe(list, job, holder, row->message);
+  if (!list->json)
+    return DX_OK;
+  row->json = job_json(job, holder, row);
+  return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
+}
+
+static enum dx_code look_at(void *ctx, const char *key)
+{
+  struct list *list = ctx;
+  struct dx_job *job;
+  pid_t holder;
+  enum dx_code code = dx_spool_peek(list->spool, key, &job, &holder, list->err);
+
+  if (code == DX_E_NOT_FOUND) /* swept just now */
+    return DX_OK;
+  if (code == DX_E_DAMAGED) {
+    list->unreadable++;
+    return DX_OK;
+  }
+  if (code != DX_OK)
+    return code;
+  code = add(list, job, holder);
+  dx_job_free(&job);
+  return code;
+}
+
+/* ---- order ---- */
+
+static int by_key(const void *a, const void *b)
+{
+  const struct list_row *x = a, *y = b;
+
+  return strcmp(x->key, y->key);
+}
+
+static int by_time(const void *a, const void *b)
+{
+  const struct list_row *x = a, *y = b;
+
+  if (x->received_at != y->received_at)
+    return x->received_at < y->received_at ? -1 : 1;
+  return by_key(a, b);
+}
+
+void list_sort_by_key(struct list *list)
+{
+  if (list->count > 0)
+    qsort(list->rows, list->count, sizeof(*list->rows), by_key);
+}
+
+const struct list_row *list_find(const struct list *list, const char *key)
+{
+  struct list_row wanted;
+
+  if (list->count == 0)
+    return NULL;
+  memcpy(wanted.key, key, sizeof(wanted.key));
+  return bsearch(&wanted, list->rows, list->count, sizeof(*list->rows), by_key);
+}
+
+/* The rows are sorted by key. */
+static int count_digits(const struct list *list)
+{
+  int digits = KEY_DIGITS;
+  size_t i;
+
+  for (i = 1; i < list->count; i++)
+    while (digits < DX_KEY_BYTES - 1 &&
+           strncmp(list->rows[i - 1].key, list->rows[i].key, (size_t)digits) ==
+               0)
+      digits++;
+  return digits;
+}
+
+/* ---- all ---- */
+
+enum dx_code list_read(struct list *list, struct dx_err *err)
+{
+  enum dx_code code;
+
+  list->err = err;
+  code = dx_spool_each(list->spool, look_at, list, err);
+  list_sort_by_key(list);
+  list->digits = count_digits(list);
+  if (list->count > 0)
+    qsort(list->rows, list->count, sizeof(*list->rows), by_time);
+  return code;
+}
+
+void list_release(struct list *list)
+{
+  size_t i;
+
+  for (i = 0; i < list->count; i++)
+    dx_json_free(&list->rows[i].json);
+  free(list->rows);
+  list->rows = NULL;
+  list->count = 0;
+  list->room = 0;
+  list->unreadable = 0;
+}

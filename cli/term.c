@@ -1,0 +1,108 @@
+/*
+ * term.c - what a person at a terminal gets that a pipe does not: colour, a
+ * line that is written over, a screen that is drawn anew. The one place that
+ * decides; and the one through which text from outside is printed.
+ */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "lib/utf8.h"
+
+static bool is_line_open; /* the cursor stands behind a line to write over */
+
+bool cli_is_live(void)
+{
+  const char *term = getenv("TERM");
+
+  return isatty(STDOUT_FILENO) == 1 && term != NULL && term[0] != '\0' &&
+         strcmp(term, "dumb") != 0;
+}
+
+/* no-color.org: set, and not to nothing */
+static bool has_colour(void)
+{
+  const char *no = getenv("NO_COLOR");
+
+  return cli_is_live() && (no == NULL || no[0] == '\0');
+}
+
+const char *cli_colour(enum cli_colour colour)
+{
+  static const char *const escapes[] = {[CLI_GREEN] = "\033[32m",
+                                        [CLI_RED] = "\033[31m",
+                                        [CLI_PLAIN] = "\033[0m"};
+
+  return has_colour() ? escapes[colour] : "";
+}
+
+void cli_screen(int *ret_lines, int *ret_columns)
+{
+  struct winsize size = {0};
+
+  (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+  *ret_lines = size.ws_row > 0 ? size.ws_row : 24;
+  *ret_columns = size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void cli_screen_clear(void)
+{
+  (void)fputs("\033[H\033[J", stdout);
+}
+
+void cli_line(const char *format, ...)
+{
+  bool live = cli_is_live();
+  va_list args;
+
+  if (live)
+    (void)fputs(is_line_open ? "\r\033[K" : "", stdout);
+  va_start(args, format);
+  (void)vprintf(format, args);
+  va_end(args);
+  (void)fputs(live ? "" : "\n", stdout);
+  (void)fflush(stdout);
+  is_line_open = live;
+}
+
+void cli_line_end(void)
+{
+  if (is_line_open)
+    (void)putchar('\n');
+  (void)fflush(stdout);
+  is_line_open = false;
+}
+
+size_t cli_print_plain(const char *text, size_t most)
+{
+  size_t count = 0;
+
+  for (; *text != '\0' && count < most; count++) {
+    uint32_t c;
+    size_t len = dx_utf8_char(text, &c);
+
+    if (len == 0 || dx_utf8_is_control(c))
+      (void)putchar('?');
+    else
+      (void)fwrite(text, len, 1, stdout);
+    text += len > 0 ? len : 1;
+  }
+  return count;
+}
+
+size_t cli_count_characters(const char *text)
+{
+  size_t count = 0;
+
+  for (; *text != '\0'; count++) {
+    size_t len = dx_utf8_char(text, NULL);
+
+    text += len > 0 ? len : 1;
+  }
+  return count;
+}
