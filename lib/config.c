@@ -23,6 +23,9 @@
 #define FILE_MAX_BYTES (1024 * 1024)
 #define SERVICES_MAX 100
 #define CLAIMS_MAX 50
+#define NAME_WIDTH 20     /* printed, with what is before it */
+#define COMMENT_AT 28     /* behind that */
+#define COMMENT_WITHIN 60 /* a longer value has its comment above */
 
 enum type {
   PATH,
@@ -137,8 +140,9 @@ struct parser {
   struct dx_config *config;
   struct dx_service *service; /* the open section; NULL outside */
   int line;
-  bool seen[2][ROW_COUNT]; /* [inside a section] */
 };
+
+_Static_assert(ROW_COUNT <= DX_DIRECTIVES_MAX, "struct dx_lines is too small");
 
 static const struct dx_directive *table;
 
@@ -192,8 +196,7 @@ static enum dx_code bad(const struct parser *p, struct dx_err *err,
   return dx_fail(err, DX_E_CONFIG, 0, "%s:%d: %s", p->path, p->line, text);
 }
 
-/* "90s", "5m", "1h", "7d"; -1 if it is none. Milliseconds. */
-static int64_t parse_duration(const char *text)
+int64_t dx_parse_duration(const char *text)
 {
   static const struct {
     char unit;
@@ -218,15 +221,15 @@ static enum dx_code set_duration(const struct parser *p, const struct row *row,
                                  const char *value, int64_t *field,
                                  struct dx_err *err)
 {
-  int64_t ms = parse_duration(value);
+  int64_t ms = dx_parse_duration(value);
 
   if (ms < 0)
     return bad(p, err,
                "%s '%s' is not a duration; write a number with s, m, "
                "h or d, such as %s",
                row->public.name, value, row->public.fallback);
-  if (ms < parse_duration(row->public.least) ||
-      ms > parse_duration(row->public.most))
+  if (ms < dx_parse_duration(row->public.least) ||
+      ms > dx_parse_duration(row->public.most))
     return bad(p, err, "%s must be between %s and %s", row->public.name,
                row->public.least, row->public.most);
   *field = ms;
@@ -463,6 +466,7 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
   service->claims = claims;
   claims[service->claim_count].name = strndup(value, len);
   claims[service->claim_count].value = strdup(text);
+  claims[service->claim_count].line = p->line;
   service->claim_count++;
   return claims[service->claim_count - 1].name != NULL &&
                  claims[service->claim_count - 1].value != NULL
@@ -550,6 +554,12 @@ static const char *nearest(const char *name)
   return best;
 }
 
+/* Of the open section, or of what stands outside. */
+static struct dx_lines *lines_of(const struct parser *p)
+{
+  return p->service != NULL ? &p->service->lines : &p->config->lines;
+}
+
 static enum dx_code directive(struct parser *p, const char *name,
                               const char *value, struct dx_err *err)
 {
@@ -568,9 +578,9 @@ static enum dx_code directive(struct parser *p, const char *name,
                row->public.name);
   if (value == NULL || value[0] == '\0')
     return bad(p, err, "%s needs a value", row->public.name);
-  if (p->seen[inside][row - rows] && row->type != CLAIM)
+  if (lines_of(p)->of[row - rows] != 0 && row->type != CLAIM)
     return bad(p, err, "%s is there twice; remove one", row->public.name);
-  p->seen[inside][row - rows] = true;
+  lines_of(p)->of[row - rows] = p->line;
   return set_value(p, row, value, err);
 }
 
@@ -592,7 +602,7 @@ static enum dx_code apply_fallbacks(struct parser *p, struct dx_err *err)
   for (i = 0; code == DX_OK && i < ROW_COUNT; i++) {
     const struct row *row = &rows[i];
 
-    if (row->public.fallback != NULL && !p->seen[inside][i] &&
+    if (row->public.fallback != NULL && lines_of(p)->of[i] == 0 &&
         (inside ? row->public.in_service : row->public.in_general))
       code = set_value(p, row, row->public.fallback, err);
   }
@@ -630,7 +640,6 @@ static enum dx_code open_section(struct parser *p, const char *value,
   config->services = services;
   p->service = &services[config->service_count++];
   memset(p->service, 0, sizeof(*p->service));
-  memset(p->seen[true], 0, sizeof(p->seen[true]));
   p->service->line = p->line;
   set_defaults(p->service);
   p->service->name = strndup(value, len);
@@ -890,7 +899,7 @@ const struct dx_service *dx_config_service(const struct dx_config *config,
 
 /* ---- printing ---- */
 
-static void print_duration(FILE *out, int64_t ms)
+static int print_duration(FILE *out, int64_t ms)
 {
   static const struct {
     char unit;
@@ -900,7 +909,7 @@ static void print_duration(FILE *out, int64_t ms)
 
   while (i < 3 && ms % units[i].ms != 0)
     i++;
-  fprintf(out, "%" PRId64 "%c", ms / units[i].ms, units[i].unit);
+  return fprintf(out, "%" PRId64 "%c", ms / units[i].ms, units[i].unit);
 }
 
 const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES])
@@ -915,74 +924,155 @@ const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES])
   return text;
 }
 
-static void print_word(FILE *out, const char *words, int n)
+static int print_word(FILE *out, const char *words, int n)
 {
   while (n-- > 0)
     words += strcspn(words, " ") + 1;
-  fprintf(out, "%.*s", (int)strcspn(words, " "), words);
+  return fprintf(out, "%.*s", (int)strcspn(words, " "), words);
 }
 
 /*
  * Only the first '#' of a line is special to cupsFileGetConf(): it begins a
  * comment, or is the character itself if it is written as "\#".
  */
-static void print_text(FILE *out, const char *text)
+static int print_text(FILE *out, const char *text)
 {
   size_t len = strcspn(text, "#");
 
-  fprintf(out, "%.*s%s%s", (int)len, text, text[len] != '\0' ? "\\" : "",
-          text + len);
+  return fprintf(out, "%.*s%s%s", (int)len, text, text[len] != '\0' ? "\\" : "",
+                 text + len);
 }
 
-static void print_row(FILE *out, const struct row *row, const void *base,
-                      const char *indent)
+static int print_value(FILE *out, const struct row *row, const void *value)
 {
-  const char *field =
-      (const char *)base +
-      (indent[0] != '\0' ? row->service_offset : row->general_offset);
-  const void *value = field;
-  bool is_text = row->type != WORD && row->type != NUMBER &&
-                 row->type != DURATION && row->type != SIZE &&
-                 row->type != COUNT;
   char size[DX_SIZE_TEXT_BYTES];
 
-  if (is_text && *(char *const *)value == NULL)
+  switch (row->type) {
+  case WORD:
+    return print_word(out, row->words, *(const int *)value);
+  case NUMBER:
+    return fprintf(out, "%.15g", *(const double *)value);
+  case DURATION:
+    return print_duration(out, *(const int64_t *)value);
+  case COUNT:
+    return fprintf(out, "%" PRId64, *(const int64_t *)value);
+  case SIZE:
+    return fprintf(out, "%s", dx_size_text(*(const int64_t *)value, size));
+  default:
+    return print_text(out, *(char *const *)value);
+  }
+}
+
+static bool is_text(const struct row *row)
+{
+  return row->type != WORD && row->type != NUMBER && row->type != DURATION &&
+         row->type != SIZE && row->type != COUNT;
+}
+
+/* A line has one comment at most and none behind a "\#": the comment of such
+ * a value has a line of its own. */
+static bool needs_comment_above(const char *text)
+{
+  return strchr(text, '#') != NULL || strlen(text) > COMMENT_WITHIN;
+}
+
+/* Blanks between a value and its comment. */
+static void fill(FILE *out, int width)
+{
+  fprintf(out, "%*s  ", width < COMMENT_AT ? COMMENT_AT - width : 0, "");
+}
+
+/* "docextract.conf:7"; the whole path stands at the top. */
+static void print_line_number(FILE *out, const struct dx_config *config,
+                              int line)
+{
+  const char *slash = strrchr(config->path, '/');
+
+  fprintf(out, "%s:%d", slash != NULL ? slash + 1 : config->path, line);
+}
+
+/* Where the value of a row came from. */
+static void print_origin(FILE *out, const struct dx_config *config,
+                         const struct dx_lines *lines, const struct row *row)
+{
+  size_t i = (size_t)(row - rows);
+
+  fputs("# ", out);
+  if (lines->of[i] != 0) {
+    print_line_number(out, config, lines->of[i]);
+  } else if (row->public.in_general && config->lines.of[i] != 0) {
+    print_line_number(out, config, config->lines.of[i]);
+    fputs(", for all services", out);
+  } else {
+    fputs("default", out);
+  }
+}
+
+static void print_row(FILE *out, const struct dx_config *config,
+                      const struct dx_service *service, const struct row *row)
+{
+  const void *value = service != NULL
+                          ? (const char *)service + row->service_offset
+                          : (const char *)config + row->general_offset;
+  const struct dx_lines *lines =
+      service != NULL ? &service->lines : &config->lines;
+  const char *indent = service != NULL ? "  " : "";
+  bool above;
+  int width;
+
+  if (is_text(row) && *(char *const *)value == NULL)
     return;
-  fprintf(out, "%s%-16s ", indent, row->public.name);
-  if (row->type == WORD)
-    print_word(out, row->words, *(const int *)value);
-  else if (row->type == NUMBER)
-    fprintf(out, "%.15g", *(const double *)value);
-  else if (row->type == DURATION)
-    print_duration(out, *(const int64_t *)value);
-  else if (row->type == COUNT)
-    fprintf(out, "%" PRId64, *(const int64_t *)value);
-  else if (row->type == SIZE)
-    fputs(dx_size_text(*(const int64_t *)value, size), out);
-  else
-    print_text(out, *(char *const *)value);
+  above = is_text(row) && needs_comment_above(*(char *const *)value);
+  if (above) {
+    fputs(indent, out);
+    print_origin(out, config, lines, row);
+    fputc('\n', out);
+  }
+  fprintf(out, "%s%-*s ", indent, NAME_WIDTH - (int)strlen(indent),
+          row->public.name);
+  width = print_value(out, row, value);
+  if (!above) {
+    fill(out, width);
+    print_origin(out, config, lines, row);
+  }
   fputc('\n', out);
 }
 
-static void print_claims(FILE *out, const struct dx_service *service)
+static void print_claims(FILE *out, const struct dx_config *config,
+                         const struct dx_service *service)
 {
   size_t i;
 
   for (i = 0; i < service->claim_count; i++) {
     const struct dx_claim *claim = &service->claims[i];
+    int width;
+    bool above =
+        needs_comment_above(claim->name) || needs_comment_above(claim->value);
 
-    fprintf(out, "  %-16s ", "TokenClaim");
-    print_text(out, claim->name);
+    fputs("  ", out);
+    if (above) {
+      fputs("# ", out);
+      print_line_number(out, config, claim->line);
+      fputs("\n  ", out);
+    }
+    fprintf(out, "%-*s ", NAME_WIDTH - 2, "TokenClaim");
+    width = print_text(out, claim->name) + 1;
     fputc(' ', out);
     if (strchr(claim->name, '#') == NULL)
-      print_text(out, claim->value);
+      width += print_text(out, claim->value);
     else
       fputs(claim->value, out);
+    if (!above) {
+      fill(out, width);
+      fputs("# ", out);
+      print_line_number(out, config, claim->line);
+    }
     fputc('\n', out);
   }
 }
 
 enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
+                             dx_config_note *each, void *ctx,
                              struct dx_err *err)
 {
   size_t i, k;
@@ -990,14 +1080,18 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
   fprintf(out, "# %s\n", config->path);
   for (i = 0; i < ROW_COUNT; i++)
     if (rows[i].public.in_general)
-      print_row(out, &rows[i], config, "");
+      print_row(out, config, NULL, &rows[i]);
   for (k = 0; k < config->service_count; k++) {
-    fprintf(out, "\n<Service %s>\n", config->services[k].name);
+    const struct dx_service *service = &config->services[k];
+
+    fprintf(out, "\n<Service %s>\n", service->name);
+    if (each != NULL)
+      each(ctx, service, out);
     for (i = 0; i < ROW_COUNT; i++) {
       if (rows[i].type == CLAIM)
-        print_claims(out, &config->services[k]);
+        print_claims(out, config, service);
       else if (rows[i].public.in_service)
-        print_row(out, &rows[i], &config->services[k], "  ");
+        print_row(out, config, service, &rows[i]);
     }
     fprintf(out, "</Service>\n");
   }

@@ -49,11 +49,19 @@ enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
 struct dx_claim {
   char *name;
   char *value;
+  int line;
+};
+
+/* The line that each row of dx_directives() was set in; 0: its default. */
+#define DX_DIRECTIVES_MAX 32
+struct dx_lines {
+  int of[DX_DIRECTIVES_MAX];
 };
 
 struct dx_service {
-  char *name;     /* section name: letters, digits, '-', '_', '.'; <= 64 */
-  int line;       /* of its section, for messages */
+  char *name; /* section name: letters, digits, '-', '_', '.'; <= 64 */
+  int line;   /* of its section, for messages */
+  struct dx_lines lines;
   char *base_url; /* https://..., no trailing '/', no query, no user */
   char *host;     /* of base_url, lower case; IPv6 without brackets */
   int port;       /* of base_url, the scheme's default when not given */
@@ -81,7 +89,8 @@ struct dx_service {
 };
 
 struct dx_config {
-  char *path; /* of the file */
+  char *path;            /* of the file */
+  struct dx_lines lines; /* outside of sections */
   char *spool_dir;
   char *results_dir;
   int64_t keep_jobs_ms;
@@ -121,9 +130,18 @@ bool dx_host_is_loopback(const char *host);
 #define DX_SIZE_TEXT_BYTES 24
 const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES]);
 
-/* Prints the effective configuration, readable as a configuration again. No
- * secrets are known here. */
+/* "90s", "5m", "1h", "7d" in milliseconds; -1 if it is none. */
+int64_t dx_parse_duration(const char *text);
+
+/*
+ * Prints the effective configuration, readable as a configuration again: every
+ * value with a comment that says where it came from. No secrets are known
+ * here. After the head of each section `each` may print comments of its own.
+ */
+typedef void dx_config_note(void *ctx, const struct dx_service *service,
+                            FILE *out);
 enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
+                             dx_config_note *each, void *ctx,
                              struct dx_err *err) DX_MUST_USE;
 
 /* One row of the table, for the manual and the tests. */

@@ -41,6 +41,7 @@ is 'an unknown option is refused' "$rc" 64
 dx --help
 is '--help needs no command' "$rc" 0
 help=$out
+is '--help fits a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
 for verb in cancel config hello jobs retry submit; do
   has "--help lists $verb" "$help" "^  $verb"
   dx "$verb" --help
@@ -63,8 +64,19 @@ hasnt 'config: without the secret' "$out" "$(cat "$dir/key")"
 
 echo "$out" > "$dir/again.conf"
 chmod 600 "$dir/again.conf"
+values() { sed 's/ *#.*//' | grep .; } # of what config printed, without comments
 is 'config: what is printed can be read again' \
-  "$("$program" -c "$dir/again.conf" config | sed 1d)" "$(sed 1d <<< "$out")"
+  "$("$program" -c "$dir/again.conf" config | values)" "$(values <<< "$out")"
+
+has 'config: a line that set a value is told' "$out" \
+  '^  APIRate +5 +# docextract\.conf:6$'
+has 'config: a default is told' "$out" '^  TokenLifetime +5m +# default$'
+has 'config: of what holds for all services too' "$out" \
+  "^  ResultsDir +$results +# docextract\.conf:2, for all services\$"
+has 'config: the file is named' "$out" "^# $conf\$"
+has 'config: and why it is that one' "$out" '^# .*-c'
+out=$(CUPS_SERVERROOT=$dir "$program" config)
+has 'config: it may be the environment' "$out" '^# .*CUPS_SERVERROOT'
 
 configure 'APIRat 5'
 dx config
@@ -335,6 +347,26 @@ dx --verbose submit --title Secrettitle "$dir/Secretname.pdf"
 is 'submit: --verbose tells every call' \
   "$rc $(grep -c '^debug: .* -> 20' "$dir/err")" "0 $(wc -l < "$dir/log")"
 hasnt 'submit: names and titles are told nowhere' "$out$err" 'Secret'
+
+# --- submit and hello on a terminal ----------------------------------------
+
+new_spool
+on_terminal submit "$dir/a.pdf"
+end_terminal
+has 'submit on a terminal: a bar goes to its end' \
+  "$rc $(tr '\r' ' ' <<< "$out")" 'Uploading \[#{40}\] 100 %'
+has 'submit on a terminal: the file of the result has a line of its own' \
+  "$(tr -d '\r' <<< "$out")" "^$results/.*\\.json\$"
+on_terminal --verbose submit "$dir/a.pdf"
+end_terminal
+has 'submit on a terminal: with --verbose there are lines' \
+  "$(tr -d '\r' <<< "$out")" '^Uploading, 100 %$'
+on_terminal hello
+end_terminal
+has 'hello on a terminal: in colour' "$out" $'\033\\[32mok'
+NO_COLOR=1 on_terminal hello
+end_terminal
+hasnt 'hello on a terminal: NO_COLOR is respected' "$out" $'\033'
 
 # --- submit: refused before anything is sent -------------------------------
 

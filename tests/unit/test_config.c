@@ -630,9 +630,27 @@ static char *printed(const struct dx_config *config)
   FILE *out = open_memstream(&text, &len);
 
   assert_non_null(out);
-  assert_int_equal(dx_config_print(config, out, NULL), DX_OK);
+  assert_int_equal(dx_config_print(config, out, NULL, NULL, NULL), DX_OK);
   assert_int_equal(fclose(out), 0);
   return text;
+}
+
+/* Comments tell where values came from; the second time that is all from
+ * there. */
+static void cut_comments(char *text)
+{
+  char *to = text;
+  bool inside = false;
+
+  for (const char *at = text; *at != '\0'; at++) {
+    if (*at == '\n')
+      inside = false;
+    else if (*at == '#' && (at == text || at[-1] != '\\'))
+      inside = true;
+    if (!inside && *at != ' ' && (*at != '\n' || to == text || to[-1] != '\n'))
+      *to++ = *at;
+  }
+  *to = '\0';
 }
 
 static void assert_same_text(const char *a, const char *b)
@@ -702,12 +720,46 @@ static void what_is_printed_is_the_same_configuration(void **state)
     for (k = 0; k < a->service_count; k++)
       assert_same_service(&a->services[k], &b->services[k]);
     again = printed(b);
+    cut_comments(text);
+    cut_comments(again);
     assert_string_equal(text, again);
     free(text);
     free(again);
     dx_config_free(&a);
     dx_config_free(&b);
   }
+}
+
+static void every_value_tells_where_it_came_from(void **state)
+{
+  static const char *const lines[] = {
+      "\nSpoolDir /s # docextract.conf:1\n",
+      "\nKeepJobs 7d # default\n",
+      "\nResultsDir /r # docextract.conf:2\n",
+      "\nResultsDir /r # docextract.conf:2, for all services\n",
+      "\nResultsDir /q # docextract.conf:11\n",
+      "\nAPIRate 5 # docextract.conf:10\n",
+      "\nAPIRate 8 # default\n",
+      "\n# docextract.conf:7\nTokenKeyID a\\#b\n",
+      "\nTokenClaim iss x # docextract.conf:6\n",
+  };
+  struct dx_config *config =
+      loaded("SpoolDir /s\nResultsDir /r\n<Service a>\n" URL KEY
+             "TokenClaim iss x\nTokenKeyID a\\#b\n" CLOSE "<Service b>\n"
+             "APIRate 5\nResultsDir /q\n" URL KEY CLOSE);
+  char *text = printed(config), *to = text;
+  size_t i;
+
+  (void)state;
+  for (const char *at = text; *at != '\0'; at++) /* any number of blanks */
+    if (*at != ' ' || (to > text && to[-1] != ' ' && to[-1] != '\n'))
+      *to++ = *at;
+  *to = '\0';
+  for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+    if (strstr(text, lines[i]) == NULL)
+      fail_msg("no line '%s' in %s", lines[i], text);
+  free(text);
+  dx_config_free(&config);
 }
 
 static void output_that_cannot_be_written_is_reported(void **state)
@@ -718,7 +770,7 @@ static void output_that_cannot_be_written_is_reported(void **state)
 
   (void)state;
   assert_non_null(out);
-  assert_int_equal(dx_config_print(config, out, &err), DX_E_SPACE);
+  assert_int_equal(dx_config_print(config, out, NULL, NULL, &err), DX_E_SPACE);
   (void)fclose(out);
   dx_config_free(&config);
 }
@@ -743,6 +795,7 @@ int main(void)
       cmocka_unit_test(defaults_lie_in_their_range),
       cmocka_unit_test(algorithms_have_their_names),
       cmocka_unit_test(what_is_printed_is_the_same_configuration),
+      cmocka_unit_test(every_value_tells_where_it_came_from),
       cmocka_unit_test(output_that_cannot_be_written_is_reported),
   };
 
