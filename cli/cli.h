@@ -82,8 +82,12 @@ size_t cli_count_characters(const char *text);
 
 /* ---- service.c ---- */
 
-/* Reads the configuration into cli->config, anew if it is there already. */
+/* Reads the configuration into cli->config, anew if it is there already. Of
+ * several mistakes each has a line on stderr, and *err counts them. */
 enum dx_code cli_load(struct cli *cli, struct dx_err *err) DX_MUST_USE;
+
+/* The same, and warns on stderr of files and folders that are not there. */
+enum dx_code cli_check(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /* The service that --service names; without it the only one, or "default".
  * Borrowed from cli->config. */

@@ -10,7 +10,7 @@
 enum dx_code verb_config(struct cli *cli, size_t count, char **args,
                          struct dx_err *err)
 {
-  enum dx_code code = cli_load(cli, err);
+  enum dx_code code = cli_check(cli, err);
 
   (void)count;
   (void)args;

@@ -3,18 +3,68 @@
  */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "lib/buf.h"
+
+static void print_lines(const char *before, const char *lines)
+{
+  size_t len;
+
+  for (; *lines != '\0'; lines += len + (lines[len] == '\n')) {
+    len = strcspn(lines, "\n");
+    fprintf(stderr, "%s%.*s\n", before, (int)len, lines);
+  }
+}
+
+/* A single mistake is told by whoever prints *err. */
+static enum dx_code tell_mistakes(const struct cli *cli,
+                                  const struct dx_config_notes *notes,
+                                  struct dx_err *err)
+{
+  struct dx_err what = *err;
+
+  if (notes->mistake_count > 1) {
+    print_lines("docextract: ", dx_buf_text(&notes->mistakes));
+    return dx_fail(err, what.code, 0,
+                   "there are %d mistakes in '%s'; mend them",
+                   notes->mistake_count, cli->config_path);
+  }
+  if (what.sys_errno == EACCES && cli->config == NULL && geteuid() != 0)
+    return dx_fail(err, what.code, EACCES, "%s; run this command as root",
+                   what.text);
+  return what.code;
+}
+
+static enum dx_code load(struct cli *cli, bool warns, struct dx_err *err)
+{
+  struct dx_config_notes notes = {.mistake_count = 0};
+  struct dx_config *config = NULL;
+  enum dx_code code = dx_config_check(cli->config_path, &config, &notes, err);
+
+  if (code == DX_OK) {
+    dx_config_free(&cli->config);
+    cli->config = config;
+    if (warns)
+      print_lines("warning: ", dx_buf_text(&notes.warnings));
+  } else {
+    code = tell_mistakes(cli, &notes, err);
+  }
+  dx_config_notes_release(&notes);
+  return code;
+}
 
 enum dx_code cli_load(struct cli *cli, struct dx_err *err)
 {
-  struct dx_config *config = NULL;
-  enum dx_code code = dx_config_load(cli->config_path, &config, err);
+  return load(cli, false, err);
+}
 
-  if (code != DX_OK)
-    return code;
-  dx_config_free(&cli->config);
-  cli->config = config;
-  return DX_OK;
+enum dx_code cli_check(struct cli *cli, struct dx_err *err)
+{
+  return load(cli, true, err);
 }
 
 /* "reason; possibilities are: a, b" */

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
 #include "lib/fs.h"
+#include "lib/utf8.h"
 
 #define LINE_BYTES 4096
 #define NAME_MAX_BYTES 64
@@ -26,6 +26,7 @@
 #define NAME_WIDTH 20     /* printed, with what is before it */
 #define COMMENT_AT 28     /* behind that */
 #define COMMENT_WITHIN 60 /* a longer value has its comment above */
+#define WORD_MAX_BYTES 24 /* a longer word is more likely a key than a name */
 
 enum type {
   PATH,
@@ -139,7 +140,12 @@ struct parser {
   const char *path;
   struct dx_config *config;
   struct dx_service *service; /* the open section; NULL outside */
+  bool is_foreign;            /* in something else: a key, another section */
   int line;
+  int mistakes;
+  int mistakes_before;           /* the open section */
+  struct dx_err first;           /* mistake */
+  struct dx_config_notes *notes; /* NULL: nobody wants to know */
 };
 
 _Static_assert(ROW_COUNT <= DX_DIRECTIVES_MAX, "struct dx_lines is too small");
@@ -194,6 +200,22 @@ static enum dx_code bad(const struct parser *p, struct dx_err *err,
   (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
   return dx_fail(err, DX_E_CONFIG, 0, "%s:%d: %s", p->path, p->line, text);
+}
+
+/* A mistake of the administrator's is no reason to look no further: all of
+ * them can be mended at once. Everything else ends the reading. */
+static enum dx_code go_on(struct parser *p, enum dx_code code,
+                          const struct dx_err *err)
+{
+  if (code != DX_E_CONFIG)
+    return code;
+  if (p->mistakes++ == 0)
+    p->first = *err;
+  if (p->notes != NULL)
+    p->notes->mistake_count = p->mistakes;
+  if (p->notes != NULL && p->mistakes <= DX_MISTAKES_MAX)
+    dx_buf_printf(&p->notes->mistakes, "%s\n", err->text);
+  return DX_OK;
 }
 
 int64_t dx_parse_duration(const char *text)
@@ -325,6 +347,10 @@ static enum dx_code set_word(const struct parser *p, const struct row *row,
     }
     at += len + 1;
   }
+  if (row->service_offset == S(token))
+    return bad(p, err,
+               "Token is one of: %.*s; the token itself does not belong here",
+               (int)strlen(row->words) - 1, row->words);
   return bad(p, err, "%s '%s' is not known; possible are: %.*s",
              row->public.name, value, (int)strlen(row->words) - 1, row->words);
 }
@@ -343,11 +369,20 @@ static enum dx_code set_path(const struct parser *p, const struct row *row,
 {
   struct stat st;
 
+  if (value[0] != '/' && row->type == KEY_PATH)
+    return bad(p, err,
+               "%s must be the whole path of a file, beginning with '/'; the "
+               "secret itself does not belong here",
+               row->public.name);
   if (value[0] != '/')
     return bad(p, err, "%s '%s' must be a whole path, beginning with '/'",
                row->public.name, value);
-  if (row->type == KEY_PATH && stat(value, &st) == 0 &&
-      (st.st_mode & S_IROTH) != 0)
+  if (row->type != KEY_PATH || stat(value, &st) < 0)
+    return set_text(value, field, err);
+  if (!S_ISREG(st.st_mode))
+    return bad(p, err, "%s '%s' is not a file; mend the path", row->public.name,
+               value);
+  if ((st.st_mode & S_IROTH) != 0)
     return bad(p, err, "everybody may read '%s'; mend it with: chmod o-rwx %s",
                value, value);
   return set_text(value, field, err);
@@ -387,6 +422,7 @@ static bool split_url(const char *value, char *scheme, char *host, int *port)
   return (status == HTTP_URI_STATUS_OK ||
           status == HTTP_URI_STATUS_MISSING_RESOURCE) &&
          user[0] == '\0' && host[0] != '\0' && !is_host_escaped(value) &&
+         strpbrk(host, ";,!$&'()*+=<>|{}^`~\"") == NULL &&
          (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
 }
 
@@ -435,6 +471,15 @@ static enum dx_code set_proxy(const struct parser *p, const char *value,
   return set_text(value, field, err);
 }
 
+/* Quotes would become part of the value. */
+static bool is_quoted(const char *value)
+{
+  size_t len = strlen(value);
+
+  return len > 1 && (value[0] == '"' || value[0] == '\'') &&
+         value[len - 1] == value[0];
+}
+
 static enum dx_code add_claim(const struct parser *p, const char *value,
                               struct dx_service *service, struct dx_err *err)
 {
@@ -448,6 +493,8 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
     return bad(p, err,
                "TokenClaim needs a name and a value: TokenClaim NAME "
                "VALUE");
+  if (is_quoted(text))
+    return bad(p, err, "TokenClaim takes its value without quotes");
   for (i = 0; i < 3; i++)
     if (strlen(ours[i]) == len && strncmp(ours[i], value, len) == 0)
       return bad(p, err, "the claim '%s' is set by docextract; remove the line",
@@ -458,7 +505,7 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
       return bad(p, err, "the claim '%.*s' is there twice; remove one",
                  (int)len, value);
   if (service->claim_count >= CLAIMS_MAX)
-    return bad(p, err, "more than %d claims", CLAIMS_MAX);
+    return bad(p, err, "more than %d claims; remove some", CLAIMS_MAX);
   claims =
       realloc(service->claims, (service->claim_count + 1) * sizeof(*claims));
   if (claims == NULL)
@@ -513,6 +560,71 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
   return set_text(value, field, err);
 }
 
+/* ---- around the file ---- */
+
+static void note(const struct parser *p, const struct row *row,
+                 const char *path, const char *what)
+{
+  dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
+                row->public.name, path, what);
+}
+
+static void look_at_file(const struct parser *p, const struct row *row,
+                         const char *path)
+{
+  struct stat st;
+
+  if (stat(path, &st) < 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      note(p, row, path, "is not there; make it, or mend the path");
+  } else if (!S_ISREG(st.st_mode)) {
+    note(p, row, path, "is not a file; mend the path");
+  } else if (row->type == COMMAND &&
+             (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) {
+    note(p, row, path, "is no program; mend the path, or chmod a+x");
+  }
+}
+
+/* A ResultsDir is made when it is needed, the folder that it lies in is not. */
+static void look_at_folder(const struct parser *p, const struct row *row,
+                           char *path)
+{
+  struct stat st;
+  char *slash = strrchr(path, '/');
+  bool is_there = stat(path, &st) == 0;
+
+  if (is_there && !S_ISDIR(st.st_mode)) {
+    note(p, row, path, "is not a folder; mend the path");
+  } else if (!is_there && errno == ENOENT && row->public.in_service &&
+             slash > path) {
+    *slash = '\0';
+    is_there = stat(path, &st) == 0;
+    *slash = '/';
+  }
+  if (!is_there && (errno == ENOENT || errno == ENOTDIR))
+    note(p, row, path, "is not there; make the folder, or mend the path");
+}
+
+/*
+ * What a right line names may come later, and is no mistake: a key from a
+ * store of secrets, a folder of a disk that is not there yet. Nothing works
+ * before, though.
+ */
+static void look_around(const struct parser *p, const struct row *row,
+                        const char *value)
+{
+  char path[LINE_BYTES];
+
+  (void)snprintf(path, sizeof(path), "%.*s",
+                 row->type == COMMAND ? (int)strcspn(value, " \t")
+                                      : LINE_BYTES - 1,
+                 value);
+  if (row->public.in_general)
+    look_at_folder(p, row, path);
+  else
+    look_at_file(p, row, path);
+}
+
 /* ---- lines ---- */
 
 static size_t least(size_t a, size_t b)
@@ -520,12 +632,14 @@ static size_t least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* How many letters differ (Levenshtein). */
+/* How many letters differ (Levenshtein); part of a name differs by one. */
 static size_t distance(const char *a, const char *b)
 {
   size_t row[NAME_MAX_BYTES + 1];
   size_t n = strlen(b), i, j;
 
+  if (strlen(a) > 2 && strcasestr(b, a) != NULL)
+    return 1;
   for (j = 0; j <= n; j++)
     row[j] = j;
   for (i = 1; a[i - 1] != '\0'; i++) {
@@ -543,6 +657,7 @@ static size_t distance(const char *a, const char *b)
   return row[n];
 }
 
+/* NULL if none is near. */
 static const char *nearest(const char *name)
 {
   const char *best = rows[0].public.name;
@@ -551,7 +666,95 @@ static const char *nearest(const char *name)
   for (i = 1; i < ROW_COUNT; i++)
     if (distance(name, rows[i].public.name) < distance(name, best))
       best = rows[i].public.name;
-  return best;
+  return distance(name, best) <= 1 + strlen(name) / 3 ? best : NULL;
+}
+
+static const struct row *find_row(const char *name, size_t len)
+{
+  const struct row *row;
+
+  for (row = rows; row < rows + ROW_COUNT; row++)
+    if (strlen(row->public.name) == len &&
+        strncasecmp(row->public.name, name, len) == 0)
+      return row;
+  return NULL;
+}
+
+static void list_possible(bool inside, char *text, size_t size)
+{
+  size_t i, used = 0;
+
+  for (i = 0; i < ROW_COUNT && used < size; i++)
+    if (inside ? rows[i].public.in_service : rows[i].public.in_general)
+      used += (size_t)snprintf(text + used, size - used, "%s%s",
+                               used > 0 ? ", " : "", rows[i].public.name);
+  if (!inside && used < size)
+    (void)snprintf(text + used, size - used, ", <Service NAME>");
+}
+
+/*
+ * A line may be a key that slipped into the file, and messages are read by
+ * others: only what looks like the name of a directive is repeated.
+ */
+static bool looks_like_a_name(const char *name)
+{
+  size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-");
+
+  return name[len] == '\0' && len <= WORD_MAX_BYTES;
+}
+
+static enum dx_code unknown(const struct parser *p, const char *name,
+                            struct dx_err *err)
+{
+  size_t len = strcspn(name, "=:");
+  const struct row *row = find_row(name, len);
+  const char *near = looks_like_a_name(name) ? nearest(name) : NULL;
+  char possible[DX_ERR_TEXT_BYTES];
+
+  if (row != NULL)
+    return bad(p, err, "write '%s VALUE', with a blank instead of '%c'",
+               row->public.name, name[len]);
+  if (strcasecmp(name, "Service") == 0)
+    return bad(p, err, "a section begins with <Service NAME>");
+  if (near != NULL)
+    return bad(p, err, "there is no directive '%s'; did you mean '%s'?", name,
+               near);
+  list_possible(p->service != NULL, possible, sizeof(possible));
+  if (looks_like_a_name(name))
+    return bad(p, err, "there is no directive '%s'; possible here are: %s",
+               name, possible);
+  return bad(p, err, "this is no directive; possible here are: %s", possible);
+}
+
+/* What is wrong with any value whatever. */
+static enum dx_code check_text(const struct parser *p, const struct row *row,
+                               const char *value, struct dx_err *err)
+{
+  const char *name = row->public.name;
+
+  if (value == NULL || value[0] == '\0')
+    return row->public.fallback != NULL
+               ? bad(p, err, "%s needs a value, such as %s", name,
+                     row->public.fallback)
+               : bad(p, err, "%s needs a value (%s)", name,
+                     row->type == CLAIM ? "NAME VALUE" : row->public.type);
+  if (value[0] == '=')
+    return bad(p, err, "write '%s VALUE', without '='", name);
+  if (is_quoted(value))
+    return bad(p, err, "%s takes its value without quotes", name);
+  for (; *value != '\0';) {
+    uint32_t character;
+    size_t len = dx_utf8_char(value, &character);
+
+    if (len == 0)
+      return bad(p, err, "%s is not UTF-8; save the file as UTF-8", name);
+    if (dx_utf8_is_control(character) && character != '\t')
+      return bad(p, err, "there is a control character behind %s; remove it",
+                 name);
+    value += len;
+  }
+  return DX_OK;
 }
 
 /* Of the open section, or of what stands outside. */
@@ -564,24 +767,29 @@ static enum dx_code directive(struct parser *p, const char *name,
                               const char *value, struct dx_err *err)
 {
   bool inside = p->service != NULL;
-  const struct row *row = rows;
+  const struct row *row = find_row(name, strlen(name));
+  enum dx_code code;
+  int *seen;
 
-  while (row < rows + ROW_COUNT && strcasecmp(row->public.name, name) != 0)
-    row++;
-  if (row == rows + ROW_COUNT)
-    return bad(p, err, "there is no directive '%.64s'; did you mean '%s'?",
-               name, nearest(strlen(name) <= NAME_MAX_BYTES ? name : ""));
+  if (row == NULL)
+    return unknown(p, name, err);
   if (inside && !row->public.in_service)
     return bad(p, err, "%s must stand outside of <Service>", row->public.name);
   if (!inside && !row->public.in_general)
     return bad(p, err, "%s must stand inside of a <Service NAME> section",
                row->public.name);
-  if (value == NULL || value[0] == '\0')
-    return bad(p, err, "%s needs a value", row->public.name);
-  if (lines_of(p)->of[row - rows] != 0 && row->type != CLAIM)
-    return bad(p, err, "%s is there twice; remove one", row->public.name);
-  lines_of(p)->of[row - rows] = p->line;
-  return set_value(p, row, value, err);
+  seen = &lines_of(p)->of[row - rows];
+  if (*seen > 0 && row->type != CLAIM)
+    return bad(p, err, "%s is there twice, first in line %d; remove one",
+               row->public.name, *seen);
+  *seen = p->line;
+  code = check_text(p, row, value, err);
+  if (code == DX_OK)
+    code = set_value(p, row, value, err);
+  if (code == DX_OK && p->notes != NULL &&
+      (row->type == PATH || row->type == KEY_PATH || row->type == COMMAND))
+    look_around(p, row, value);
+  return code;
 }
 
 static void set_defaults(struct dx_service *service)
@@ -609,30 +817,37 @@ static enum dx_code apply_fallbacks(struct parser *p, struct dx_err *err)
   return code;
 }
 
-static enum dx_code open_section(struct parser *p, const char *value,
-                                 struct dx_err *err)
+static enum dx_code check_name(const struct parser *p, const char *name,
+                               struct dx_err *err)
 {
-  struct dx_config *config = p->config;
-  struct dx_service *services;
-  /* cupsFileGetConf() takes the '>' away; without one there is no value. */
-  size_t len = value != NULL ? strlen(value) : 0;
+  const struct dx_service *other;
 
-  if (p->service != NULL)
-    return bad(p, err,
-               "<Service> inside of a <Service>; close the one from "
-               "line %d with </Service>",
-               p->service->line);
-  if (len == 0)
+  if (name == NULL || name[0] == '\0')
     return bad(p, err, "a section begins with <Service NAME>");
-  if (len > NAME_MAX_BYTES ||
-      strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                    "0123456789-_.") < len)
+  if (strlen(name) > NAME_MAX_BYTES ||
+      strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                   "0123456789-_.") < strlen(name))
     return bad(p, err,
                "the name of a service may have letters, digits, '-', "
                "'_' and '.', at most %d",
                NAME_MAX_BYTES);
+  other = dx_config_service(p->config, name);
+  if (other != NULL)
+    return bad(p, err,
+               "<Service %s> is there twice, first in line %d; rename or "
+               "remove one",
+               name, other->line);
+  return DX_OK;
+}
+
+static enum dx_code add_service(struct parser *p, const char *name,
+                                struct dx_err *err)
+{
+  struct dx_config *config = p->config;
+  struct dx_service *services;
+
   if (config->service_count >= SERVICES_MAX)
-    return bad(p, err, "more than %d services", SERVICES_MAX);
+    return bad(p, err, "more than %d services; remove some", SERVICES_MAX);
   services = realloc(config->services,
                      (config->service_count + 1) * sizeof(*services));
   if (services == NULL)
@@ -642,51 +857,120 @@ static enum dx_code open_section(struct parser *p, const char *value,
   memset(p->service, 0, sizeof(*p->service));
   p->service->line = p->line;
   set_defaults(p->service);
-  p->service->name = strndup(value, len);
-  if (p->service->name == NULL)
-    return dx_fail_nomem(err);
-  if (dx_config_service(config, p->service->name) != p->service)
-    return bad(p, err, "<Service %s> is there twice; rename or remove one",
-               p->service->name);
-  return DX_OK;
+  return set_text(name, &p->service->name, err);
+}
+
+/* A section with a wrong name is read all the same, for its other mistakes. */
+static enum dx_code open_section(struct parser *p, const char *name,
+                                 struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+
+  if (p->service != NULL)
+    code = bad(p, err,
+               "<Service> inside of a <Service>; close the one from "
+               "line %d with </Service>",
+               p->service->line);
+  if (code == DX_OK)
+    code = check_name(p, name, err);
+  if (code == DX_E_CONFIG) {
+    code = go_on(p, code, err);
+    name = "?";
+  }
+  p->service = NULL;
+  p->mistakes_before = p->mistakes;
+  p->is_foreign = p->config->service_count >= SERVICES_MAX;
+  return code == DX_OK ? add_service(p, name, err) : code;
+}
+
+/* The directive that the section still needs, or NULL. */
+static const char *missing(const struct parser *p)
+{
+  const struct dx_service *s = p->service;
+
+  if (s->name[0] == '?')
+    return NULL; /* where the section begins is not sure */
+  if (s->lines.of[find_row("BaseURL", 7) - rows] == 0)
+    return "BaseURL";
+  if (p->mistakes > p->mistakes_before)
+    return NULL; /* it may be there, on a wrong line */
+  if (s->token == DX_TOKEN_KEY && s->token_key_file == NULL) {
+    if (s->token_file != NULL)
+      return "the line 'Token file', for its TokenFile";
+    if (s->token_command != NULL)
+      return "the line 'Token command', for its TokenCommand";
+    return "TokenKeyFile";
+  }
+  if (s->token == DX_TOKEN_FILE && s->token_file == NULL)
+    return "TokenFile";
+  if (s->token == DX_TOKEN_COMMAND && s->token_command == NULL)
+    return "TokenCommand";
+  return NULL;
 }
 
 static enum dx_code close_section(struct parser *p, struct dx_err *err)
 {
   struct dx_service *s = p->service;
-  const char *missing = NULL;
   enum dx_code code;
+  const char *what;
 
   if (s == NULL)
     return bad(p, err, "</Service> without <Service NAME>");
   code = apply_fallbacks(p, err);
   if (code != DX_OK)
     return code;
-  if (s->base_url == NULL)
-    missing = "BaseURL";
-  else if (s->token == DX_TOKEN_KEY && s->token_key_file == NULL)
-    missing = "TokenKeyFile";
-  else if (s->token == DX_TOKEN_FILE && s->token_file == NULL)
-    missing = "TokenFile";
-  else if (s->token == DX_TOKEN_COMMAND && s->token_command == NULL)
-    missing = "TokenCommand";
-  if (missing != NULL)
-    return bad(p, err, "<Service %s> needs %s", s->name, missing);
+  what = missing(p);
   p->service = NULL;
-  return DX_OK;
+  return what == NULL ? DX_OK
+                      : bad(p, err, "<Service %s> needs %s", s->name, what);
+}
+
+/* Lines of a section of another kind would all seem to be in a wrong place. */
+static enum dx_code foreign_section(struct parser *p, const char *name,
+                                    struct dx_err *err)
+{
+  bool closes = name[1] == '/';
+
+  if (closes && p->is_foreign) {
+    p->is_foreign = false;
+    return DX_OK;
+  }
+  if (closes && p->service != NULL) {
+    enum dx_code code = close_section(p, err);
+
+    code = go_on(p, code, err);
+    return code == DX_OK ? bad(p, err, "a section ends with </Service>") : code;
+  }
+  p->is_foreign = !closes;
+  return looks_like_a_name(name + 1)
+             ? bad(p, err, "there is no section '%s'; only <Service NAME>",
+                   name)
+             : bad(p, err, "there is no such section; only <Service NAME>");
+}
+
+/* Nothing of it is repeated: what lies between such lines is skipped. */
+static enum dx_code pasted_key(struct parser *p, struct dx_err *err)
+{
+  p->is_foreign = !p->is_foreign;
+  if (!p->is_foreign)
+    return DX_OK;
+  return bad(p, err,
+             "keys and certificates do not belong here; put them into files "
+             "of their own, and name those with TokenKeyFile and CAFile");
 }
 
 static enum dx_code read_line(struct parser *p, const char *name,
                               const char *value, struct dx_err *err)
 {
-  if (strcasecmp(name, "<Service") == 0)
+  if (strncmp(name, "-----", 5) == 0)
+    return pasted_key(p, err);
+  if (strcasecmp(name, "<Service") == 0 || strcasecmp(name, "<Service>") == 0)
     return open_section(p, value, err);
-  if (strcasecmp(name, "</Service>") == 0)
-    return close_section(p, err);
+  if (name[0] == '<' && (p->is_foreign || strcasecmp(name, "</Service>") != 0))
+    return foreign_section(p, name, err);
   if (name[0] == '<')
-    return bad(p, err, "there is no section '%.64s'; only <Service NAME>",
-               name);
-  return directive(p, name, value, err);
+    return close_section(p, err);
+  return p->is_foreign ? DX_OK : directive(p, name, value, err);
 }
 
 /* ---- the file ---- */
@@ -698,8 +982,9 @@ static enum dx_code cannot_open(const char *path, int e, struct dx_err *err)
 
   if (code == DX_E_FDS || code == DX_E_NOMEM || code == DX_E_IO)
     return code;
-  return dx_fail(err, DX_E_CONFIG, e, "cannot open '%s': %s", path,
-                 strerror(e));
+  return dx_fail(err, DX_E_CONFIG, e, "cannot open '%s': %s%s", path,
+                 strerror(e),
+                 e == ENOENT ? "; write one as in docextract.conf(5)" : "");
 }
 
 static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
@@ -712,8 +997,10 @@ static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
   if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
       st.st_size > FILE_MAX_BYTES) {
     (void)close(fd);
-    return dx_fail(err, DX_E_CONFIG, 0, "'%s' is not a configuration file",
-                   path);
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "'%s' is not a configuration file: name a regular file of "
+                   "at most %d bytes",
+                   path, FILE_MAX_BYTES);
   }
   if ((st.st_mode & S_IROTH) != 0) {
     (void)close(fd);
@@ -725,24 +1012,45 @@ static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
   return DX_OK;
 }
 
+/* What editors put before the first line, as a rule unseen. */
+static enum dx_code check_begin(const struct parser *p, const char *bytes,
+                                size_t len, struct dx_err *err)
+{
+  if (len > 2 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
+    return bad(p, err,
+               "there is a byte order mark before the first line; save the "
+               "file as UTF-8 without one");
+  if (len > 1 &&
+      (memcmp(bytes, "\xFF\xFE", 2) == 0 || memcmp(bytes, "\xFE\xFF", 2) == 0))
+    return bad(p, err, "the file is UTF-16; save it as UTF-8");
+  return DX_OK;
+}
+
 /* cupsFileGetConf() would cut such lines and go on with their rest. */
 static enum dx_code check_lines(struct parser *p, int fd, struct dx_err *err)
 {
   char bytes[LINE_BYTES];
+  char last = '\0';
   size_t len = 0;
   off_t at = 0;
   ssize_t n, i;
+  enum dx_code code;
 
   p->line = 1;
   while ((n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+    code = at == 0 ? check_begin(p, bytes, (size_t)n, err) : DX_OK;
+    if (code != DX_OK)
+      return code;
     for (i = 0; i < n; i++) {
       if (bytes[i] == '\0')
         return bad(p, err, "there is a NUL byte; remove it");
-      len = bytes[i] == '\n' ? 0 : len + 1;
+      /* A line may end with CR, LF or both. */
+      p->line += bytes[i] == '\r' || (bytes[i] == '\n' && last != '\r');
+      len = bytes[i] == '\n' || bytes[i] == '\r' ? 0 : len + 1;
       if (len > LINE_BYTES - 2)
         return bad(p, err, "the line is longer than %d bytes; shorten it",
                    LINE_BYTES - 2);
-      p->line += bytes[i] == '\n';
+      last = bytes[i];
     }
     at += n;
   }
@@ -759,7 +1067,28 @@ static enum dx_code read_lines(struct parser *p, cups_file_t *file,
 
   while (code == DX_OK &&
          cupsFileGetConf(file, line, sizeof(line), &value, &p->line) != NULL)
-    code = read_line(p, line, value, err);
+    code = go_on(p, read_line(p, line, value, err), err);
+  return code;
+}
+
+/* Mistakes that show at the end only. */
+static enum dx_code end_lines(struct parser *p, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+
+  if (p->service != NULL)
+    code = bad(p, err, "<Service %s> of line %d is not closed; add </Service>",
+               p->service->name, p->service->line);
+  else if (p->config->service_count == 0 && p->mistakes == 0)
+    code = dx_fail(err, DX_E_CONFIG, 0,
+                   "%s: no service; add a section <Service default> with "
+                   "BaseURL and TokenKeyFile",
+                   p->path);
+  code = go_on(p, code, err);
+  if (code == DX_OK && p->mistakes > 0) {
+    *err = p->first;
+    code = DX_E_CONFIG;
+  }
   return code;
 }
 
@@ -768,18 +1097,9 @@ static enum dx_code finish(struct parser *p, struct dx_err *err)
 {
   struct dx_config *config = p->config;
   struct dx_buf results = {0};
-  enum dx_code code;
+  enum dx_code code = apply_fallbacks(p, err);
   size_t i;
 
-  if (p->service != NULL)
-    return bad(p, err, "<Service %s> of line %d is not closed; add </Service>",
-               p->service->name, p->service->line);
-  if (config->service_count == 0)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "%s: no service; add a section <Service default> with "
-                   "BaseURL and TokenKeyFile",
-                   p->path);
-  code = apply_fallbacks(p, err);
   if (code != DX_OK)
     return code;
   if (config->results_dir == NULL) {
@@ -793,11 +1113,12 @@ static enum dx_code finish(struct parser *p, struct dx_err *err)
       return DX_E_NOMEM;
   if (config->results_dir == NULL)
     return dx_fail_nomem(err);
+  p->line = config->lines.of[0]; /* SpoolDir's */
   if (dx_fs_is_network(config->spool_dir))
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "%s: SpoolDir '%s' is on a network file system, where "
-                   "locks cannot be relied on; choose a local folder",
-                   p->path, config->spool_dir);
+    return bad(p, err,
+               "SpoolDir '%s' is on a network file system, where locks "
+               "cannot be relied on; choose a local folder",
+               config->spool_dir);
   return DX_OK;
 }
 
@@ -814,37 +1135,64 @@ char *dx_config_path(bool trust_env)
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
                             struct dx_err *err)
 {
-  struct parser p = {.path = path};
-  cups_file_t *file = NULL;
-  int fd = -1;
-  enum dx_code code = open_file(path, &fd, err);
+  return dx_config_check(path, ret_config, NULL, err);
+}
 
-  if (code != DX_OK)
-    return code;
-  code = check_lines(&p, fd, err);
-  if (code != DX_OK) {
+void dx_config_notes_release(struct dx_config_notes *notes)
+{
+  dx_buf_release(&notes->mistakes);
+  dx_buf_release(&notes->warnings);
+}
+
+static enum dx_code parse(struct parser *p, int fd, struct dx_err *err)
+{
+  cups_file_t *file = cupsFileOpenFd(fd, "r");
+  enum dx_code code;
+
+  if (file == NULL) {
     (void)close(fd);
-    return code;
+    return dx_fail_nomem(err);
   }
-  p.config = calloc(1, sizeof(*p.config));
-  if (p.config != NULL)
-    p.config->path = strdup(path);
-  file = cupsFileOpenFd(fd, "r");
-  if (file == NULL)
-    (void)close(fd);
-  if (file == NULL || p.config == NULL || p.config->path == NULL)
-    code = dx_fail_nomem(err);
+  p->config = calloc(1, sizeof(*p->config));
+  if (p->config != NULL)
+    p->config->path = strdup(p->path);
+  code =
+      p->config != NULL && p->config->path != NULL ? DX_OK : dx_fail_nomem(err);
   if (code == DX_OK)
-    code = read_lines(&p, file, err);
+    code = read_lines(p, file, err);
   if (code == DX_OK)
-    code = finish(&p, err);
-  if (file != NULL)
-    (void)cupsFileClose(file);
-  if (code != DX_OK)
-    dx_config_free(&p.config);
-  else
-    *ret_config = p.config;
+    code = end_lines(p, err);
+  if (code == DX_OK)
+    code = finish(p, err);
+  (void)cupsFileClose(file);
   return code;
+}
+
+enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
+                             struct dx_config_notes *notes, struct dx_err *err)
+{
+  struct parser p = {.path = path, .notes = notes};
+  struct dx_err why;
+  int fd = -1;
+  enum dx_code code = open_file(path, &fd, &why);
+
+  if (code == DX_OK) {
+    code = check_lines(&p, fd, &why);
+    if (code == DX_OK)
+      code = parse(&p, fd, &why);
+    else
+      (void)close(fd);
+  }
+  if (code == DX_OK) {
+    *ret_config = p.config;
+    return DX_OK;
+  }
+  dx_config_free(&p.config);
+  if (notes == NULL && p.mistakes > 1)
+    return dx_fail(err, code, 0,
+                   "%s (one of %d mistakes; see docextract config)", why.text,
+                   p.mistakes);
+  return dx_fail(err, code, why.sys_errno, "%s", why.text);
 }
 
 static void release_service(struct dx_service *s)

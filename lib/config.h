@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lib/buf.h"
 #include "lib/err.h"
 
 enum dx_token_kind { DX_TOKEN_KEY, DX_TOKEN_FILE, DX_TOKEN_COMMAND };
@@ -111,10 +112,29 @@ char *dx_config_path(bool trust_env);
  * that everybody may read; a SpoolDir on a network file system (when it is
  * there); relative paths; a directive twice (TokenClaim excepted), in the
  * wrong place, without value or out of range; a section twice; no section.
+ * The message is that of the first mistake and says how many there are. Words
+ * that may be a secret in a wrong place are not repeated in it.
  */
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
                             struct dx_err *err) DX_MUST_USE;
 void dx_config_free(struct dx_config **config);
+
+/* What there is to say of a file besides its first mistake; lines, all of
+ * them "FILE:LINE: ...". Begin with {0}. */
+struct dx_config_notes {
+  struct dx_buf mistakes; /* the first DX_MISTAKES_MAX */
+  int mistake_count;
+  struct dx_buf warnings; /* of right lines: what they name is not there */
+};
+#define DX_MISTAKES_MAX 20
+
+void dx_config_notes_release(struct dx_config_notes *notes);
+
+/* dx_config_load() for who wants to mend everything at once: *notes (may be
+ * NULL) tells the rest. Looks for the files and folders that are named. */
+enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
+                             struct dx_config_notes *notes,
+                             struct dx_err *err) DX_MUST_USE;
 
 /* The service of that name, borrowed; NULL when there is none. */
 const struct dx_service *dx_config_service(const struct dx_config *config,

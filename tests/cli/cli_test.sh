@@ -85,6 +85,23 @@ has 'config: file and line are named' "$err" "docextract.conf:6: .*APIRat"
 dx submit "$dir/a.pdf"
 is 'submit: a wrong line is a configuration error' "$rc" 78
 
+configure 'APIRat 5' 'Completion now' "Token $(cat "$dir/key")"
+dx config
+is 'config: of several mistakes each has its line, then all are counted' \
+  "$rc $(sed -E 's/^docextract: ([^ ]*:([678]): .*|(there are 3) mis.*)/\2\3/' \
+    <<< "$err" | xargs)" '78 6 7 8 there are 3'
+hasnt 'config: a secret in a wrong place is not repeated' "$out$err" \
+  "$(cat "$dir/key")"
+
+configure 'CAFile /nowhere/ca.pem' "TokenCommand $dir/a.pdf"
+dx config
+is 'config: a file that is not there is no mistake' "$rc $(wc -l <<< "$err")" \
+  '0 2'
+has 'config: but worth a warning' "$err" \
+  "^warning: .*conf:6: CAFile '/nowhere/ca.pem' is not there"
+has 'config: as is a command that is no program' "$err" \
+  "^warning: .*conf:7: TokenCommand '.*a.pdf' is no program"
+
 conf=$dir/nowhere.conf dx config
 has 'config: no file is a configuration error' "$rc $err" '^78 .*nowhere.conf'
 

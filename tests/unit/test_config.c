@@ -101,7 +101,7 @@ static const struct {
     {"", 0, "no service; add a section <Service default>"},
     {"# nothing\n\n", 0, "no service"},
     {"KeepJobs 7d\n", 0, "no service"},
-    {"<Service>\n" URL KEY CLOSE, 1, "there is no section '<Service>'"},
+    {"<Service>\n" URL KEY CLOSE, 1, "a section begins with <Service NAME>"},
     {"<Service default\n" URL KEY CLOSE, 1,
      "a section begins with <Service NAME>"},
     {"<Service >\n" URL KEY CLOSE, 1, "<Service NAME>"},
@@ -124,7 +124,7 @@ static const struct {
     {OPEN URL KEY "TokenKeyfiles x\n", 4, "did you mean 'TokenKeyFile'?"},
     {OPEN URL "Aprate 5\n", 3, "did you mean 'APIRate'?"},
     {OPEN URL "SepratorPage /x\n", 3, "did you mean 'SeparatorPage'?"},
-    {X64 X64 " 1\n" GOOD, 1, "there is no directive 'xxx"},
+    {X64 X64 " 1\n" GOOD, 1, "this is no directive; possible here are: Spool"},
     {URL, 1, "BaseURL must stand inside of a <Service NAME> section"},
     {GOOD "APIRate 5\n", 5, "APIRate must stand inside"},
     {OPEN URL KEY "SpoolDir /x\n" CLOSE, 4,
@@ -138,8 +138,9 @@ static const struct {
     {"SpoolDir spool\n" GOOD, 1, "'spool' must be a whole path"},
     {"ResultsDir ~/x\n" GOOD, 1, "must be a whole path, beginning with '/'"},
     {OPEN URL KEY "ResultsDir x\n", 4, "must be a whole path"},
-    {OPEN "TokenKeyFile key\n", 2, "TokenKeyFile 'key' must be a whole path"},
-    {OPEN "TokenFile ./t\n", 2, "TokenFile './t' must be a whole path"},
+    {OPEN "TokenKeyFile key\n", 2,
+     "TokenKeyFile must be the whole path of a file"},
+    {OPEN "TokenFile ./t\n", 2, "TokenFile must be the whole path of a file"},
     {OPEN "CAFile ca.pem\n", 2, "CAFile 'ca.pem' must be a whole path"},
     {OPEN "SeparatorPage p.pdf\n", 2, "must be a whole path"},
     {OPEN "TokenCommand mint -a\n", 2, "whole path of a program"},
@@ -164,7 +165,7 @@ static const struct {
     {OPEN "Proxy host:3128\n", 2, "Proxy must look like http://host:port"},
     {OPEN "Proxy http://ho%73t:3128\n", 2, "Proxy must look like"},
     {OPEN "Proxy http://u:p@host:3128\n", 2, "without user and password"},
-    {OPEN "Token jwt\n", 2, "'jwt' is not known; possible are: key file comm"},
+    {OPEN "Token jwt\n", 2, "Token is one of: key file command; the token"},
     {OPEN "TokenAlgorithm none\n", 2, "possible are: HS256 HS384 HS512 RS256"},
     {OPEN "TokenAlgorithm HS25\n", 2, "'HS25' is not known"},
     {OPEN "Completion done\n", 2, "possible are: extracted accepted"},
@@ -209,6 +210,55 @@ static const struct {
     {OPEN URL CLOSE, 3, "<Service default> needs TokenKeyFile"},
     {OPEN URL KEY "Token file\n" CLOSE, 5, "needs TokenFile"},
     {OPEN URL KEY "Token command\n\n" CLOSE, 6, "needs TokenCommand"},
+    {OPEN URL "TokenFile /nowhere/t\n" CLOSE, 4, "needs the line 'Token file'"},
+    {OPEN URL "TokenCommand /nowhere/t\n" CLOSE, 4,
+     "needs the line 'Token command'"},
+    /* as other files have it */
+    {"KeepJobs = 7d\n" GOOD, 1, "write 'KeepJobs VALUE', without '='"},
+    {"KeepJobs=7d\n" GOOD, 1, "'KeepJobs VALUE', with a blank instead of '='"},
+    {"keepjobs: 7d\n" GOOD, 1, "'KeepJobs VALUE', with a blank instead of ':'"},
+    {"KeepJobs \"7d\"\n" GOOD, 1, "KeepJobs takes its value without quotes"},
+    {OPEN "BaseURL 'https://h'\n", 2, "BaseURL takes its value without quotes"},
+    {OPEN "TokenClaim iss \"a b\"\n", 2, "TokenClaim takes its value without"},
+    {"<Service \"a\">\n" URL KEY CLOSE, 1, "letters, digits"},
+    {"Service a\n" URL KEY CLOSE, 1, "a section begins with <Service NAME>"},
+    {"[Service]\n" URL KEY, 1, "possible here are: SpoolDir, ResultsDir"},
+    {"{\n", 1, "possible here are: SpoolDir, ResultsDir, KeepJobs, <Service"},
+    {"<Service a> " URL KEY CLOSE, 1, "a section begins with <Service NAME>"},
+    {OPEN URL KEY "</Services>\n", 4, "a section ends with </Service>"},
+    {OPEN URL KEY "</Service default>\n", 4, "a section ends with </Service>"},
+    {OPEN "<Limit>\nx\n</Limit>\n" URL KEY CLOSE, 2, "only <Service NAME>"},
+    {"Include /etc/x.conf\n" GOOD, 1, "no directive 'Include'; possible here"},
+    {"<Include /etc/x.conf>\n" GOOD, 1, "no section '<Include'; only <Serv"},
+    {OPEN "Timeout 5s\n", 2, "possible here are: ResultsDir, BaseURL, Token"},
+    {OPEN "URL https://h\n", 2, "did you mean 'BaseURL'?"},
+    {OPEN "Rate 5\n", 2, "did you mean 'APIRate'?"},
+    /* as editors and other computers have it */
+    {"\xEF\xBB\xBF" GOOD, 1, "byte order mark before the first line; save"},
+    {"\xFF\xFE<", 1, "the file is UTF-16; save it as UTF-8"},
+    {OPEN "TokenKeyID \xE4\n", 2, "TokenKeyID is not UTF-8; save the file"},
+    {OPEN "TokenClaim iss caf\xE9\n", 2, "TokenClaim is not UTF-8"},
+    {"SpoolDir /a\x1b[31m\n" GOOD, 1, "control character behind SpoolDir"},
+    {"\x1b[31mSpoolDir /a\n" GOOD, 1, "this is no directive"},
+    {"# one\r# two\rSpoolDir x\r", 3, "'x' must be a whole path"},
+    /* numbers and units as people write them */
+    {"KeepJobs 7D\n" GOOD, 1, "'7D' is not a duration; write a number with"},
+    {"KeepJobs 7 d\n" GOOD, 1, "'7 d' is not a duration"},
+    {"KeepJobs 1.5d\n" GOOD, 1, "'1.5d' is not a duration"},
+    {"KeepJobs 7days\n" GOOD, 1, "'7days' is not a duration"},
+    {OPEN "TokenLifetime 5min\n", 2, "with s, m, h or d, such as 5m"},
+    {OPEN "MaxDocumentSize 1g\n", 2, "'1g' is not a size; write a whole num"},
+    {OPEN "MaxDocumentSize 1.5G\n", 2, "'1.5G' is not a size"},
+    {OPEN "MaxDocumentsPerJob 1e3\n", 2, "'1e3' is not a whole number"},
+    {OPEN "MaxDocumentsPerJob 1,000\n", 2, "write one such as 1000"},
+    {OPEN "APIRate 1,5\n", 2, "'1,5' is not a number; write one such as 8"},
+    {OPEN "APIRate nan\n", 2, "'nan' is not a number"},
+    {OPEN "APIRate\n", 2, "APIRate needs a value, such as 8"},
+    {OPEN "CAFile $HOME/ca.pem\n", 2, "must be a whole path"},
+    {OPEN "BaseURL https://host; \n", 2, "must look like https://host"},
+    {OPEN "BaseURL https://ho st\n", 2, "or blanks"},
+    {OPEN "BaseURL file:///etc/passwd\n", 2, "must look like https://host"},
+    {OPEN "TokenFile /tmp\n", 2, "TokenFile '/tmp' is not a file"},
 };
 
 static void wrong_lines_are_refused_by_number(void **state)
@@ -218,6 +268,160 @@ static void wrong_lines_are_refused_by_number(void **state)
   (void)state;
   for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
     check_refused(wrong[i].text, wrong[i].line, wrong[i].fragment);
+}
+
+/* All of `text`, with the lines of the mistakes and warnings. */
+static int check_all(const char *text, struct dx_config_notes *notes)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err = {0};
+  enum dx_code code;
+
+  write_file(path, text, strlen(text), 0640);
+  code = dx_config_check(path, &config, notes, &err);
+  assert_int_equal(code, notes->mistake_count > 0 ? DX_E_CONFIG : DX_OK);
+  if (notes->mistake_count > 0)
+    assert_memory_equal(dx_buf_text(&notes->mistakes), err.text,
+                        strlen(err.text));
+  dx_config_free(&config);
+  return notes->mistake_count;
+}
+
+/* "N" for each line "PATH:N: ...", a blank behind each. */
+static void numbers_of(const struct dx_buf *lines, char *text, size_t size)
+{
+  const char *at = dx_buf_text(lines);
+  size_t used = 0;
+
+  text[0] = '\0';
+  for (; *at != '\0'; at = strchr(at, '\n') + 1) {
+    assert_memory_equal(at, path, strlen(path));
+    used += (size_t)snprintf(text + used, size - used, "%d ",
+                             atoi(at + strlen(path) + 1));
+  }
+}
+
+static void
+all_mistakes_are_told_and_none_that_follows_from_another(void **state)
+{
+  static const struct {
+    const char *text;
+    const char *lines;
+  } rows[] = {
+      {GOOD, ""},
+      {"SpoolDirr /a\nKeepJobs 7\n" OPEN "BaseURL x\nToken x\n" CLOSE "X y\n",
+       "1 2 4 5 7 "},
+      {"<Service a/b>\n" URL "APIRate x\n" CLOSE GOOD, "1 3 "},
+      {"<Printer a>\nBaseURL x\nMore\n</Printer>\n" GOOD, "1 "},
+      {OPEN "<Auth>\nmore\n</Auth>\n" URL KEY CLOSE, "2 "},
+      {OPEN URL KEY "</Services>\n<Service b>\n" URL KEY CLOSE, "4 "},
+      {OPEN URL KEY "<Service b>\n" URL KEY CLOSE, "4 "},
+      {OPEN KEY "Token x\n" CLOSE, "3 4 "},
+      {GOOD GOOD "SpoolDir x\n", "5 9 "},
+      {OPEN "BaseURL\n" KEY CLOSE OPEN URL KEY, "2 5 7 "},
+  };
+  char numbers[64];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_config_notes notes = {.mistake_count = 0};
+
+    (void)check_all(rows[i].text, &notes);
+    numbers_of(&notes.mistakes, numbers, sizeof(numbers));
+    assert_string_equal(numbers, rows[i].lines);
+    dx_config_notes_release(&notes);
+  }
+}
+
+static void first_mistake_says_that_there_are_more(void **state)
+{
+  (void)state;
+  check_refused("KeepJobs 7\nKeepJob 7d\n" OPEN URL KEY CLOSE, 1,
+                "such as 7d (one of 2 mistakes; see docextract config)");
+}
+
+static void no_more_mistakes_are_told_than_help(void **state)
+{
+  struct dx_config_notes notes = {.mistake_count = 0};
+  struct dx_buf text = {0};
+  const char *at;
+  int i;
+
+  (void)state;
+  for (i = 0; i < 1000; i++)
+    dx_buf_puts(&text, "Nothing 1\n");
+  assert_int_equal(check_all(dx_buf_text(&text), &notes), 1000);
+  at = dx_buf_text(&notes.mistakes);
+  for (i = 0; *at != '\0'; i++)
+    at = strchr(at, '\n') + 1;
+  assert_int_equal(i, DX_MISTAKES_MAX);
+  dx_config_notes_release(&notes);
+  dx_buf_release(&text);
+}
+
+static void secrets_in_wrong_places_are_not_repeated(void **state)
+{
+  static const char *const texts[] = {
+      OPEN "Token s3cret\n",
+      OPEN "Token SecretToken\n",
+      OPEN "TokenKeyFile s3cret\n",
+      OPEN "TokenFile SecretToken\n",
+      OPEN "TokenSecret s3cret\n",
+      OPEN "TokenSecret=s3cret\n",
+      OPEN "TokenKeyFile=s3cret\n",
+      OPEN "TokenKeyFile:s3cret\n",
+      OPEN "TokenCommand mint s3cret\n",
+      OPEN "TokenKeyID\nTokenKeyID \"s3cret\"\n",
+      OPEN "TokenClaim s3cret\n",
+      OPEN "TokenClaim a \"s3cret\"\n",
+      OPEN "BaseURL https://me:s3cret@host\n",
+      OPEN "Proxy http://me:s3cret@host:1\n",
+      "0123s3cret4567890abcdef\n",
+      "ThisIsASecretTokenThatSlippedInto\n",
+      "-----BEGIN PRIVATE KEY-----\nSecret\ns3cret\n"
+      "-----END PRIVATE KEY-----\n",
+      "<s3cret>\n",
+      "<Service s3cret/>\n",
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    struct dx_config_notes notes = {.mistake_count = 0};
+    const char *mistakes;
+
+    assert_true(check_all(texts[i], &notes) > 0);
+    mistakes = dx_buf_text(&notes.mistakes);
+    if (strstr(mistakes, "s3cret") != NULL ||
+        strstr(mistakes, "SecretToken") != NULL ||
+        strstr(mistakes, "'Secret'") != NULL)
+      fail_msg("%s", mistakes);
+    dx_config_notes_release(&notes);
+  }
+}
+
+static void what_is_named_but_not_there_is_worth_a_warning(void **state)
+{
+  static const char text[] =
+      "SpoolDir /nowhere/spool\nResultsDir /nowhere/x/results\n" OPEN URL KEY
+      "CAFile /dev/null\nSeparatorPage /nowhere/page.pdf\n"
+      "TokenCommand %s --all\nTokenFile %s\nResultsDir %s/results\n" CLOSE;
+  struct dx_config_notes notes = {.mistake_count = 0};
+  char filled[512], numbers[64];
+
+  (void)state;
+  write_file(key_path, "x", 1, 0640);
+  (void)snprintf(filled, sizeof(filled), text, key_path, key_path, dir);
+  assert_int_equal(check_all(filled, &notes), 0);
+  numbers_of(&notes.warnings, numbers, sizeof(numbers));
+  assert_string_equal(numbers, "1 2 5 6 7 8 ");
+  assert_non_null(
+      strstr(dx_buf_text(&notes.warnings), "8: TokenCommand '/tmp/dx-config."));
+  assert_non_null(strstr(dx_buf_text(&notes.warnings), "/key' is no program"));
+  assert_non_null(strstr(dx_buf_text(&notes.warnings),
+                         "'/nowhere/spool' is not there; make the folder"));
+  dx_config_notes_release(&notes);
 }
 
 static void carriage_returns_and_comments_count_as_lines(void **state)
@@ -310,7 +514,8 @@ static void what_is_no_file_is_refused(void **state)
   (void)state;
   assert_int_equal(dx_config_load("/nowhere/x", &config, &err), DX_E_CONFIG);
   assert_string_equal(err.text,
-                      "cannot open '/nowhere/x': No such file or directory");
+                      "cannot open '/nowhere/x': No such file or directory; "
+                      "write one as in docextract.conf(5)");
   assert_int_equal(dx_config_load(dir, &config, &err), DX_E_CONFIG);
   assert_non_null(strstr(err.text, "is not a configuration file"));
   (void)unlink(path);
@@ -779,6 +984,12 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(wrong_lines_are_refused_by_number),
+      cmocka_unit_test(
+          all_mistakes_are_told_and_none_that_follows_from_another),
+      cmocka_unit_test(first_mistake_says_that_there_are_more),
+      cmocka_unit_test(no_more_mistakes_are_told_than_help),
+      cmocka_unit_test(secrets_in_wrong_places_are_not_repeated),
+      cmocka_unit_test(what_is_named_but_not_there_is_worth_a_warning),
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
       cmocka_unit_test(lines_that_would_be_cut_are_refused),
       cmocka_unit_test(services_and_claims_are_limited),
