@@ -174,10 +174,10 @@ enum dx_code cli_finish(struct cli *cli, struct dx_spool *spool,
 
 /*
  * Prints what is no failure of the service but will annoy somebody, one line
- * "warning: ..." each: results that cannot be written, titles in cupsd's
- * logs, a docextractd that does not run. To be called as the spool's owner;
- * cupsd_conf_fd (-1: there is none) was opened before, and is read to its
- * end.
+ * "warning: ..." each: results that cannot be written, a separator page that
+ * cannot be read, titles in cupsd's logs, a docextractd that does not run. To
+ * be called as the spool's owner; cupsd_conf_fd (-1: there is none) was opened
+ * before, and is read to its end.
  */
 void warn_all(const struct dx_config *config, const struct dx_service *service,
               int cupsd_conf_fd);

@@ -24,7 +24,9 @@
 #include "lib/policy.h"
 #include "lib/token.h"
 
-#define PATIENCE_S 2 /* longer waits are explained */
+/* Who has had no answer after this long is told what is waited for. */
+#define PATIENCE_MS 2000
+#define PATIENCE_LEAST_MS 300 /* of a step that begins late */
 #define TURN_MS 1000
 
 struct hello {
@@ -72,8 +74,9 @@ static enum dx_code advise(struct dx_err *err, const char *advice)
 
 /* ---- patience: a step that takes long says what it waits for ---- */
 
-static char waiting_text[160];
+static char waiting_text[512];
 static volatile sig_atomic_t waiting_len;
+static int64_t begun_ms;
 
 static void on_alarm(int number)
 {
@@ -84,23 +87,33 @@ static void on_alarm(int number)
   errno = saved;
 }
 
-static void set_alarm(int seconds)
+static void set_alarm(int64_t ms)
 {
-  const struct itimerval timer = {.it_value = {.tv_sec = seconds}};
+  const struct itimerval timer = {
+      .it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
 
   (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void patience(const char *what)
+static void patience(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+static void patience(const char *format, ...)
 {
   struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+  int64_t left = begun_ms + PATIENCE_MS - dx_boot_ms();
+  char what[sizeof(waiting_text) - 16];
+  va_list args;
 
   set_alarm(0);
+  va_start(args, format);
+  (void)vsnprintf(what, sizeof(what), format, args);
+  va_end(args);
   (void)sigemptyset(&action.sa_mask);
   (void)sigaction(SIGALRM, &action, NULL);
   waiting_len =
       snprintf(waiting_text, sizeof(waiting_text), "waiting for %s\n", what);
-  set_alarm(PATIENCE_S);
+  set_alarm(left > PATIENCE_LEAST_MS ? left : PATIENCE_LEAST_MS);
 }
 
 /* ---- the steps ---- */
@@ -162,8 +175,10 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
 static enum dx_code step_spool(struct hello *h, struct dx_err *err)
 {
   const char *path = h->cli->config->spool_dir;
-  enum dx_code code = dx_spool_open(path, &h->spool, err);
+  enum dx_code code;
 
+  patience("the disk of SpoolDir '%s'", path);
+  code = dx_spool_open(path, &h->spool, err);
   if (code == DX_OK)
     code = dx_fs_probe(path, err);
   detail(h, "%s", path);
@@ -174,6 +189,8 @@ static enum dx_code step_token(struct hello *h, struct dx_err *err)
 {
   const struct dx_service *s = h->service;
 
+  if (s->token == DX_TOKEN_COMMAND)
+    patience("TokenCommand, at most %d s", DX_TOKEN_COMMAND_S);
   h->token = dx_token_new(s);
   if (h->token == NULL)
     return dx_fail_nomem(err);
@@ -193,6 +210,8 @@ static enum dx_code step_name(struct hello *h, struct dx_err *err)
   enum dx_code code;
 
   reach_begin(h->service, &h->reach);
+  patience("the name servers to know '%s'; /etc/resolv.conf says how long",
+           h->reach.host);
   code = reach_resolve(&h->reach, err);
   detail(h, "%s%s is %s", h->reach.proxy ? "proxy " : "", h->reach.host,
          h->reach.address);
@@ -201,8 +220,12 @@ static enum dx_code step_name(struct hello *h, struct dx_err *err)
 
 static enum dx_code step_connection(struct hello *h, struct dx_err *err)
 {
-  enum dx_code code = reach_connect(&h->reach, err);
+  enum dx_code code;
 
+  patience("a connection to '%s' port %d, at most %d s for each of its "
+           "addresses",
+           h->reach.host, h->reach.port, DX_CONNECT_TIMEOUT_MS / 1000);
+  code = reach_connect(&h->reach, err);
   detail(h, "%s port %d", h->reach.address, h->reach.port);
   return code;
 }
@@ -220,15 +243,10 @@ static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
     if (!slot.booked)
       slot = dx_pace_book(h->pace, DX_URGENT, dx_boot_ms() - since);
     left = slot.at_ms - dx_boot_ms();
-    if (left > PATIENCE_S * 1000) {
-      char text[128];
-
-      (void)snprintf(text, sizeof(text),
-                     "the pause that all programs here keep after an outage "
-                     "or 429, %" PRId64 " s",
-                     left / 1000);
-      patience(text);
-    }
+    if (left > PATIENCE_MS)
+      patience("the end of the pause that all programs here keep after an "
+               "outage or 429, %" PRId64 " s",
+               left / 1000);
     if (slot.booked && left <= 0)
       break;
     code = dx_http_run(h->http, left > 0 ? left : 0, NULL, 0, err);
@@ -256,7 +274,8 @@ static enum dx_code call_service(struct hello *h, struct dx_err *err)
   enum dx_code code = wait_for_slot(h, err);
 
   if (code == DX_OK) {
-    patience("the answer of the service");
+    patience("the answer of '%s', at most %d s", h->service->host,
+             DX_API_TIMEOUT_MS / 1000);
     code = dx_api_hello(&api, on_done, h, &call, err);
   }
   while (code == DX_OK && !h->answered)
@@ -368,7 +387,7 @@ static enum dx_code run_steps(struct hello *h, struct dx_err *err)
   size_t i;
 
   for (i = 0; code == DX_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
-    patience(steps[i].name);
+    patience("%s", steps[i].name);
     code = steps[i].run(h, err);
     set_alarm(0);
     print_step(code == DX_OK, steps[i].name, code == DX_OK ? h->detail : "");
@@ -380,11 +399,13 @@ enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
                         struct dx_err *err)
 {
   struct hello h = {.cli = cli, .cupsd_conf_fd = -1, .spool = {-1, -1}};
-  enum dx_code code = run_steps(&h, err);
+  enum dx_code code;
   char clock[128];
 
   (void)count;
   (void)args;
+  begun_ms = dx_boot_ms();
+  code = run_steps(&h, err);
   if (code == DX_OK) {
     (void)cli_print_plain(h.greeting, SIZE_MAX);
     (void)putchar('\n');
@@ -393,10 +414,13 @@ enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
     describe_clock(&h, clock);
     warn_print("%s", clock);
   }
-  if (h.is_owner)
+  if (h.is_owner) {
+    patience("the disk of ResultsDir '%s'", h.service->results_dir);
     warn_all(cli->config, h.service, h.cupsd_conf_fd);
-  else if (h.cupsd_conf_fd >= 0)
+    set_alarm(0);
+  } else if (h.cupsd_conf_fd >= 0) {
     (void)close(h.cupsd_conf_fd);
+  }
   free(h.greeting);
   reach_end(&h.reach);
   dx_pace_free(&h.pace);

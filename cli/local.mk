@@ -12,6 +12,9 @@ EXTRA_DIST += tests/cli/cli_test.sh tests/cli/frame.sh tests/cli/jobs_test.sh
 # Somebody else who holds the locks of jobs.
 check_PROGRAMS += tests/cli/holder
 tests_cli_holder_SOURCES = tests/cli/holder.c
+# A network that does not answer.
+check_PROGRAMS += tests/cli/silent
+tests_cli_silent_SOURCES = tests/cli/silent.c
 
 if TESTS_ON
 check_PROGRAMS += tests/unit/test_cli

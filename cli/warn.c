@@ -4,6 +4,8 @@
  */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +36,26 @@ static void warn_results(const struct dx_service *service)
   if (code != DX_OK)
     warn_print("results cannot be written, so nothing will be sent: %s",
                err.text);
+}
+
+/* Nothing looks at it before somebody asks for separators. */
+static void warn_separator(const char *path)
+{
+  char begin[5];
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  ssize_t n = fd >= 0 ? read(fd, begin, sizeof(begin)) : -1;
+  int e = errno;
+
+  if (fd >= 0)
+    (void)close(fd);
+  if (n < 0)
+    warn_print("SeparatorPage '%s' cannot be read, so documents that ask for "
+               "separators are refused: %s",
+               path, strerror(e));
+  else if (n < (ssize_t)sizeof(begin) || memcmp(begin, "%PDF-", 5) != 0)
+    warn_print("SeparatorPage '%s' is not a PDF, so documents that ask for "
+               "separators are refused",
+               path);
 }
 
 /* One line of cupsd.conf; the last line of a directive counts, as for cupsd,
@@ -78,6 +100,8 @@ void warn_all(const struct dx_config *config, const struct dx_service *service,
               int cupsd_conf_fd)
 {
   warn_results(service);
+  if (service->separator_page != NULL)
+    warn_separator(service->separator_page);
   if (cupsd_conf_fd >= 0)
     warn_logs(cupsd_conf_fd);
   if (service->completion == DX_COMPLETION_ACCEPTED &&

@@ -142,6 +142,10 @@ dx hello --service other
 has 'hello: another service must exist' "$rc $err" \
   '^78 .*possibilities are: default'
 
+configure
+chmod 644 "$conf"
+fails 'a configuration that everybody may read' configuration 78 'chmod o-rwx'
+configure
 chmod 644 "$dir/key"
 fails 'a key that everybody may read' configuration 78 'chmod'
 chmod 640 "$dir/key"
@@ -242,7 +246,7 @@ fails 'too many calls' answer 75 'fewer calls'
 faults ''
 dx hello
 has 'hello: the next one keeps the pause, and says so' "$rc $err" \
-  '^0 waiting for the pause'
+  '^0 waiting for the end of the pause'
 faults 'hello * delay 3000\n'
 dx hello
 has 'hello: a long wait is explained' "$rc $err" '^0 waiting for the answer'
@@ -259,6 +263,44 @@ configure
 dx hello
 has 'hello: a clock that is a little off is worth a warning' "$rc $out" \
   'warning: the clock .*(9[89]|100) s behind'
+
+# --- hello: what does not answer -------------------------------------------
+
+mkfifo "$dir/silent.in"
+"$build/tests/cli/silent" < "$dir/silent.in" > "$dir/silent.out" &
+silent_pid=$!
+exec 8> "$dir/silent.in"
+has_ports() { grep -q ' ' "$dir/silent.out" || is_gone "$silent_pid"; }
+until_true has_ports
+read -r hole mute < "$dir/silent.out"
+
+told() { [ -s "$dir/err" ] || is_gone "$pid"; }
+waits_for() # TEXT PATTERN STEP: said while the step is still under way
+{
+  : > "$dir/err" # the shell that becomes the program may not have got there
+  "$program" -c "$conf" hello > "$dir/out" 2> "$dir/err" 8>&- &
+  pid=$!
+  until_true told
+  has "hello, $1: it says what it waits for, and how long" \
+    "$(cat "$dir/err")" "^waiting for $2\$"
+  hasnt "hello, $1: it waits for it" "$(cat "$dir/out")" "$3|FAILED"
+  kill -TERM "$pid"
+  wait "$pid"
+  pid=
+}
+URL=http://127.0.0.1:$hole configure
+waits_for 'a network that swallows all' \
+  "a connection to '127.0.0.1' port $hole, at most 10 s .*" connection
+URL=https://127.0.0.1:$mute configure
+waits_for 'a service that says nothing' \
+  "the answer of '127.0.0.1', at most 60 s" certificate
+printf '#!/bin/sh\nexec sleep 30\n' > "$dir/slow"
+chmod 755 "$dir/slow"
+configure 'Token command' "TokenCommand $dir/slow"
+waits_for 'a slow TokenCommand' 'TokenCommand, at most 10 s' token
+exec 8>&-
+wait "$silent_pid"
+is 'a network that swallows all is gone' "$?" 0
 
 # --- hello: warnings -------------------------------------------------------
 
@@ -280,6 +322,29 @@ configure 'Completion accepted'
 dx hello
 has 'hello: accepted without docextractd is worth a warning' "$out" \
   '^warning: .*docextractd'
+mkfifo "$dir/holder.in"
+"${as_other[@]}" "$build/tests/cli/holder" "$spool/docextractd.lock" \
+  < "$dir/holder.in" > "$dir/holder.out" &
+pid=$!
+exec 9> "$dir/holder.in"
+locked() { grep -q locked "$dir/holder.out" || is_gone "$pid"; }
+until_true locked
+dx hello
+hasnt 'hello: with docextractd it is not' "$out" '^warning'
+exec 9>&-
+wait "$pid"
+pid=
+
+configure "SeparatorPage $dir/a.pdf"
+dx hello
+hasnt 'hello: a separator page that can be read is no warning' "$out" '^warning'
+configure "SeparatorPage $dir/no.pdf"
+dx hello
+has 'hello: one that cannot be read is' "$rc $out" \
+  "^warning: SeparatorPage '.*no.pdf' cannot be read, .*No such file"
+configure "SeparatorPage $dir/e.txt"
+dx hello
+has 'hello: one that is no PDF is' "$out" '^warning: SeparatorPage .*not a PDF'
 
 : > "$dir/file"
 RESULTS=$dir/file configure

@@ -377,9 +377,10 @@ static int64_t number(const struct dx_json *object, const char *name)
 
 static void claims_are_those_of_the_configuration(void **state)
 {
-  struct dx_claim claims[] = {{(char[]){"iss"}, (char[]){"clinic \"7\""}},
-                              {(char[]){"n"}, (char[]){"42"}},
-                              {(char[]){"t"}, (char[]){"true"}}};
+  struct dx_claim claims[] = {
+      {.name = (char[]){"iss"}, .value = (char[]){"clinic \"7\""}},
+      {.name = (char[]){"n"}, .value = (char[]){"42"}},
+      {.name = (char[]){"t"}, .value = (char[]){"true"}}};
   struct dx_service service = key_service(DX_ALG_HS256);
   struct dx_token *token;
   struct parts parts;
