@@ -185,9 +185,28 @@ static enum dx_code step_spool(struct hello *h, struct dx_err *err)
   return code;
 }
 
+/* A key may be in its place and still not be for those who need it. */
+static enum dx_code advise_token(const struct dx_service *s, struct dx_err *err)
+{
+  char name[CLI_USER_BYTES], advice[CLI_USER_BYTES + 64];
+
+  if (err->sys_errno == ENOENT)
+    return advise(err, s->token == DX_TOKEN_KEY
+                           ? "put the key there, or mend the path"
+                           : "mend the path, or look after what makes it");
+  if (err->sys_errno != EACCES)
+    return err->code;
+  cli_user_name(name);
+  (void)snprintf(advice, sizeof(advice),
+                 "backends run as '%s', who must be able to %s it", name,
+                 s->token == DX_TOKEN_COMMAND ? "run" : "read");
+  return advise(err, advice);
+}
+
 static enum dx_code step_token(struct hello *h, struct dx_err *err)
 {
   const struct dx_service *s = h->service;
+  enum dx_code code;
 
   if (s->token == DX_TOKEN_COMMAND)
     patience("TokenCommand, at most %d s", DX_TOKEN_COMMAND_S);
@@ -202,7 +221,8 @@ static enum dx_code step_token(struct hello *h, struct dx_err *err)
     detail(h, "signed with %s, key id %s",
            dx_algorithm_name(s->token_algorithm),
            s->token_key_id != NULL ? s->token_key_id : "none");
-  return dx_token_get(h->token, 0, &h->token_text, err);
+  code = dx_token_get(h->token, 0, &h->token_text, err);
+  return code == DX_OK ? code : advise_token(s, err);
 }
 
 static enum dx_code step_name(struct hello *h, struct dx_err *err)

@@ -692,16 +692,20 @@ static void list_possible(bool inside, char *text, size_t size)
     (void)snprintf(text + used, size - used, ", <Service NAME>");
 }
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
+
 /*
  * A line may be a key that slipped into the file, and messages are read by
- * others: only what looks like the name of a directive is repeated.
+ * others: only what looks like the name of a directive is repeated. It may
+ * have digits where it is like one that there is.
  */
 static bool looks_like_a_name(const char *name)
 {
-  size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz"
-                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-");
+  size_t len = strspn(name, LETTERS);
+  size_t more = strspn(name + len, "0123456789");
 
-  return name[len] == '\0' && len <= WORD_MAX_BYTES;
+  return name[len + more] == '\0' && len + more <= WORD_MAX_BYTES &&
+         (more == 0 || nearest(name) != NULL);
 }
 
 static enum dx_code unknown(const struct parser *p, const char *name,

@@ -232,6 +232,7 @@ static const struct {
     {"<Include /etc/x.conf>\n" GOOD, 1, "no section '<Include'; only <Serv"},
     {OPEN "Timeout 5s\n", 2, "possible here are: ResultsDir, BaseURL, Token"},
     {OPEN "URL https://h\n", 2, "did you mean 'BaseURL'?"},
+    {OPEN "TokenKeyID2 5\n", 2, "'TokenKeyID2'; did you mean 'TokenKeyID'?"},
     {OPEN "Rate 5\n", 2, "did you mean 'APIRate'?"},
     /* as editors and other computers have it */
     {"\xEF\xBB\xBF" GOOD, 1, "byte order mark before the first line; save"},
@@ -378,6 +379,8 @@ static void secrets_in_wrong_places_are_not_repeated(void **state)
       OPEN "BaseURL https://me:s3cret@host\n",
       OPEN "Proxy http://me:s3cret@host:1\n",
       "0123s3cret4567890abcdef\n",
+      "s3cret\n",
+      "SecretToken7\n",
       "ThisIsASecretTokenThatSlippedInto\n",
       "-----BEGIN PRIVATE KEY-----\nSecret\ns3cret\n"
       "-----END PRIVATE KEY-----\n",
