@@ -231,7 +231,8 @@ static void token_trouble(struct call_ctx *ctx, const struct dx_err *err,
     return;
   }
   (void)dx_fail(&full, err->code, 0,
-                "%s; service '%s', key id '%s', clock off by %" PRId64 " s",
+                "%s; service '%s', key id '%s', clock off by %" PRId64
+                " s; see docextract hello",
                 err->text, link->service->name,
                 link->service->token_key_id != NULL
                     ? link->service->token_key_id

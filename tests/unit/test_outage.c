@@ -511,6 +511,7 @@ static void a_refused_token_names_key_and_clock(void **state)
   (void)dx_job_outcome(stage.jobs[0], &err);
   assert_non_null(strstr(err.text, "'2026-01'"));
   assert_non_null(strstr(err.text, "600 s"));
+  assert_non_null(strstr(err.text, "see docextract hello"));
   assert_int_equal(stage.call_count, 3);
   assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * S, 31 * S);
 }
