@@ -219,9 +219,9 @@ write_config() # [LINE...]
 make_cups()
 {
   local room
-  mkdir -p "$cups"/{root/ppd,log,doc,bin/backend}
+  mkdir -p "$cups"/{root/ppd,log,bin/backend}
   # Other backends are none of our business, and some look for devices.
-  for room in filter daemon driver notifier; do
+  for room in filter daemon driver notifier cgi-bin; do
     cp -a "/usr/lib/cups/$room" "$cups/bin/"
   done
   install -m 755 "$build/backend/docextract" "$cups/bin/backend/docextract"
@@ -235,7 +235,7 @@ make_cups()
 ServerRoot $cups/root
 ServerBin $cups/bin
 DataDir ${DATA_DIR:-/usr/share/cups}
-DocumentRoot $cups/doc
+DocumentRoot /usr/share/cups/doc-root
 StateDir $cups/state
 CacheDir $cups/cache
 RequestRoot $cups/spool
@@ -255,7 +255,7 @@ PageLogFormat %p %j %{job-media-sheets-completed} %P %C
 Listen $cups/cups.sock
 ${LISTEN-}
 Browsing No
-WebInterface No
+WebInterface ${WEB_INTERFACE:-No}
 DirtyCleanInterval 0
 DefaultAuthType None
 ErrorPolicy retry-job
@@ -295,6 +295,27 @@ start_cupsd()
   until_true cupsd_is_up_or_gone
   ! is_gone "$CUPSD_PID" || give_up "cupsd starts: $(cat "$dir/cupsd.err"
     tail -n 5 "$cups/log/error_log")"
+}
+
+free_port() # one that the kernel has just chosen
+{
+  perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1,
+    LocalAddr => "127.0.0.1")->sockport'
+}
+port_answers() { lpstat -h "localhost:$port" -r 2> /dev/null | grep -q 'is running'; }
+
+# The same, also at localhost:$port. Somebody may take it before cupsd does.
+start_cupsd_on_a_port()
+{
+  for _ in 1 2 3 4 5; do
+    port=$(free_port)
+    LISTEN="Listen localhost:$port"
+    rm -rf "${cups:?}/bin"
+    start_cupsd
+    WAIT_S=3 until_true port_answers && return
+    stop_cupsd
+  done
+  give_up 'finding a free port for cupsd'
 }
 
 add_queue() # NAME [OPTION=VALUE...]

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+#
+# web.sh - the web interface of CUPS, clicked through in a real browser: add
+# the printer, choose how cases are separated, print, read what became of it.
+#
+#   SCREENSHOTS=FOLDER tests/it/web.sh   also makes the pictures of the README
+. "$(dirname "$0")/lib.sh"
+. "$it/browser.sh"
+
+# Drivers are looked up in the data folder: ours is the only one there.
+make_data()
+{
+  local f
+  DATA_DIR=$dir/data
+  mkdir -p "$DATA_DIR/model"
+  for f in /usr/share/cups/*; do
+    case ${f##*/} in
+    model | drv) ;;
+    *) ln -s "$f" "$DATA_DIR/" ;;
+    esac
+  done
+  cp "$build/ppd/docextract.ppd" "$DATA_DIR/model/"
+  chmod 755 "$DATA_DIR" "$DATA_DIR/model"
+}
+
+default_of() # OPTION
+{
+  sed -n "s/^\*Default$1: //p" "$cups/root/ppd/chart.ppd"
+}
+
+options_page()
+{
+  open_page "$site/printers/chart"
+  choose OP set-printer-options
+  follow 'Document extraction'
+}
+
+set_separators() # CHOICE [PAGES]
+{
+  options_page
+  choose CaseSeparators "$1"
+  [ $# -lt 2 ] || type_into CaseSeparators.Pages "$2"
+  picture options
+  click "//div[@id='Extraction']//input[@type='SUBMIT']"
+  until_true shows 'has been set successfully'
+}
+
+trap 'stop_browser; finish' EXIT
+make_data
+start_sim
+WEB_INTERFACE=Yes start_cupsd_on_a_port
+site=http://localhost:$port
+"$it/mkpdf" "$dir/separator.pdf" 'DOCEXTRACT CASE SEPARATOR'
+chmod 644 "$dir/separator.pdf"
+write_config "SeparatorPage $dir/separator.pdf"
+start_browser
+
+# --- adding the printer ----------------------------------------------------
+
+open_page "$site"
+follow Administration
+press 'Add Printer'
+until_true shows 'Document Extraction Service (127.0.0.1)'
+has 'the service is listed among the printers' "$(page_text)" \
+  'Document Extraction Service \(127.0.0.1\) \(Document Extraction Service\)'
+click "//input[@name='DEVICE_URI' and starts-with(@value, 'docextract://default|')]"
+picture add-printer
+press Continue
+type_into PRINTER_NAME chart
+press Continue
+seek "//select[@name='PPD_NAME']"
+check 'the driver is chosen already' is_there \
+  "//select[@name='PPD_NAME']/option[@selected and @value='docextract.ppd']"
+press 'Add Printer'
+check 'the printer is added' until_true shows 'has been added'
+is 'the queue takes jobs' "$(lpstat -a chart | grep -c accepting)" 1
+
+# --- its options -----------------------------------------------------------
+
+set_separators Every2
+is 'a separator page after every 2 pages is the default' \
+  "$(default_of CaseSeparators)" Every2
+
+pages=()
+for name in Ahrens Berg Can Dorn; do
+  pages+=("$(mkchart A "$name" 1 03/07/1984 7.2 13.5)")
+done
+"$it/mkpdf" "$dir/four.pdf" "${pages[@]}"
+print -d chart "$dir/four.pdf"
+job_ends 'four pages are extracted' "$job" completed
+is 'four pages are two cases' "$(n_results)" 2
+
+set_separators Custom 3
+is 'so is one after any number of pages' "$(default_of CaseSeparators)" Custom.3
+clear_results
+print -d chart "$dir/four.pdf"
+job_ends 'they are extracted' "$job" completed
+is 'a case of three pages and one of the fourth' "$(n_results)" 2
+
+# --- what became of it -----------------------------------------------------
+
+faults 'source * word processing'
+print -d chart "$dir/four.pdf"
+until_true calls_are source 1
+open_page "$site/printers/chart"
+check 'the page of the printer says what it waits for' \
+  until_true shows 'Waiting for the extraction'
+picture waiting
+faults '#'
+job_ends 'it goes on' "$job" completed
+
+qpdf --encrypt secret secret 256 -- "$dir/four.pdf" "$dir/locked.pdf"
+print -d chart "$dir/locked.pdf"
+job_ends 'a document with a password is held' "$job" pending-held
+open_page "$site/jobs"
+check 'the page of jobs says why' until_true shows 'password'
+picture held
