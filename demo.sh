@@ -69,27 +69,6 @@ leave()
 trap leave EXIT
 trap 'exit 130' INT TERM HUP PIPE
 
-free_port() # one that the kernel has just chosen
-{
-  perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1,
-    LocalAddr => "127.0.0.1")->sockport'
-}
-port_answers() { lpstat -h "localhost:$port" -r 2> /dev/null | grep -q 'is running'; }
-
-# Somebody may take the port before cupsd does.
-start_cupsd_on_a_port()
-{
-  for _ in 1 2 3 4 5; do
-    port=$(free_port)
-    LISTEN="Listen localhost:$port"
-    rm -rf "${cups:?}/bin"
-    start_cupsd
-    WAIT_S=3 until_true port_answers && return
-    stop_cupsd
-  done
-  give_up 'finding a free port for cupsd'
-}
-
 start_sim --source-time 2500 --case-time 1000
 start_cupsd_on_a_port
 add_queue chart

@@ -142,6 +142,30 @@ uploads() # the files the simulator has got, sorted
   find "$SIM_DATA" -type f -printf '%f\n' | sort
 }
 
+sent_files() # the same as paths, in the order of the documents
+{
+  jq -r '.files[]|"\(.document) \(.sha256)"' "$results"/*.job.json | sort -n |
+    while read -r _ sum; do
+      for f in $(uploads); do
+        [ "$(sha256sum < "$SIM_DATA/$f")" != "$sum  -" ] || echo "$SIM_DATA/$f"
+      done
+    done
+}
+
+# The words of each page, pages apart with '|', documents apart with '#'.
+sent()
+{
+  local f page all=
+  for f in $(sent_files); do
+    all+="${all:+#}"
+    for ((page = 1; page <= $(qpdf --show-npages "$f"); page++)); do
+      [ $page = 1 ] || all+='|'
+      all+=$(pdftotext -f $page -l $page "$f" - | tr -d '\f' | xargs)
+    done
+  done
+  echo "$all"
+}
+
 clear_results() # a clean sheet for the next case
 {
   rm -f "$results"/*.json

@@ -5,30 +5,6 @@
 # never multiply anything. Kinds of documents live in types.sh.
 . "$(dirname "$0")/lib.sh"
 
-uploaded() # the files, in the order in which they came
-{
-  jq -r '.files[]|"\(.document) \(.sha256)"' "$results"/*.job.json | sort -n |
-    while read -r _ sum; do
-      for f in $(uploads); do
-        [ "$(sha256sum < "$SIM_DATA/$f")" != "$sum  -" ] || echo "$SIM_DATA/$f"
-      done
-    done
-}
-
-# The words of each page, pages apart with '|', documents apart with '#'.
-sent()
-{
-  local f page all=
-  for f in $(uploaded); do
-    all+="${all:+#}"
-    for ((page = 1; page <= $(qpdf --show-npages "$f"); page++)); do
-      [ $page = 1 ] || all+='|'
-      all+=$(pdftotext -f $page -l $page "$f" - | tr -d '\f' | xargs)
-    done
-  done
-  echo "$all"
-}
-
 # pages, sheets; and the last line of the page_log
 counted() { echo "$(job_value "$job" job-impressions-completed) $(
   job_value "$job" job-media-sheets-completed)"; }
@@ -80,13 +56,13 @@ chosen 'copies of two documents' "$five#q1|q2" 7 -n 2 -o collate=true \
 chosen 'copies with job sheets' 'q1|q2' 2 -n 2 -o job-sheets=standard,standard \
   "$dir/two.pdf"
 
-size() { pdfinfo "$(uploaded)" | sed -n 's/^Page size: *\([^(]*[^ (]\).*/\1/p'; }
+size() { pdfinfo "$(sent_files)" | sed -n 's/^Page size: *\([^(]*[^ (]\).*/\1/p'; }
 chosen 'on A5' "$five" 5 -o media=A5 -o fit-to-page "$dir/five.pdf"
 is 'the page has the size that was chosen' "$(size)" '420 x 595 pts'
 chosen 'landscape' 'q1|q2' 2 -o orientation-requested=4 -o media=A4 \
   "$dir/two.pdf"
 pdftoppm -r 20 -f 1 -l 1 -png -singlefile "$dir/two.pdf" "$dir/upright"
-pdftoppm -r 20 -f 1 -l 1 -png -singlefile "$(uploaded)" "$dir/turned"
+pdftoppm -r 20 -f 1 -l 1 -png -singlefile "$(sent_files)" "$dir/turned"
 is 'and is turned as the person wants it' \
   "$(cmp -s "$dir/upright.png" "$dir/turned.png"; echo $?)" 1
 
@@ -95,7 +71,7 @@ clear_results
 print -d chart -n 4 "$dir/scan.png"
 job_ends 'copies of a picture: the job is completed' "$job" completed
 is 'copies of a picture: one source, one file, as it is' \
-  "$(calls create) $(calls put) $(cmp "$(uploaded)" "$dir/scan.png" && echo same)" \
+  "$(calls create) $(calls put) $(cmp "$(sent_files)" "$dir/scan.png" && echo same)" \
   '1 1 same'
 is 'copies of a picture: one page' "$(logged) $(counted)" \
   "chart $job 1 total 1 1 1"
