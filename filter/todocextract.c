@@ -43,6 +43,8 @@ static const char *const mime[] = {
     [TYPE_UNKNOWN] = "",
 };
 
+static const char device_scheme[] = "docextract://";
+
 struct job {
   const char *title;
   const char *option_text;
@@ -147,7 +149,6 @@ static void set_origin(struct dx_entry *entry, const char *type)
  * the file is the backend's to tell. */
 static const struct dx_service *find_service(struct dx_config **config)
 {
-  static const char scheme[] = "docextract://";
   const char *uri = getenv("DEVICE_URI");
   char *path = dx_config_path(true);
   char name[80] = "";
@@ -156,8 +157,9 @@ static const struct dx_service *find_service(struct dx_config **config)
   if (path == NULL || dx_config_load(path, config, &err) != DX_OK)
     dx_log(DX_LOG_DEBUG, "%s", path != NULL ? err.text : "out of memory");
   free(path);
-  if (uri != NULL && strncmp(uri, scheme, sizeof(scheme) - 1) == 0)
-    (void)snprintf(name, sizeof(name), "%s", uri + sizeof(scheme) - 1);
+  if (uri != NULL &&
+      strncmp(uri, device_scheme, sizeof(device_scheme) - 1) == 0)
+    (void)snprintf(name, sizeof(name), "%s", uri + sizeof(device_scheme) - 1);
   name[strcspn(name, "/")] = '\0'; /* some dialogs add one */
   return *config != NULL ? dx_config_service(*config, name) : NULL;
 }
@@ -414,6 +416,27 @@ static void set_up_process(void)
   dx_log_to(print_debug);
 }
 
+/* Only our backend understands a bundle. Any other would pass it on, to be
+ * printed as text, or as whatever it looks like. */
+static bool goes_elsewhere(void)
+{
+  const char *uri = getenv("DEVICE_URI");
+
+  return uri != NULL && strstr(uri, device_scheme) == NULL;
+}
+
+/* The words come first: at the end of a filter cupsd has its own. */
+static int refuse_queue(int from)
+{
+  int64_t length;
+
+  (void)fputs("ERROR: this driver is for docextract:// devices; add a queue to "
+              "a shared printer with '-m everywhere'\n",
+              stderr);
+  (void)receive(from, -1, 0, &length);
+  return 1;
+}
+
 int main(int argc, char *argv[])
 {
   struct job job = {.in_fd = -1, .out_fd = -1};
@@ -429,5 +452,7 @@ int main(int argc, char *argv[])
   job.option_text = argv[5];
   if (argc == 7)
     from = open(argv[6], O_RDONLY | O_CLOEXEC);
+  if (goes_elsewhere())
+    return refuse_queue(from);
   return run(&job, from);
 }

@@ -383,6 +383,11 @@ is 'just enough room: a document' \
 
 "$filter" > "$dir/out" 2> "$dir/err" < /dev/null
 is 'wrong arguments end with 1' "$? $(wc -c < "$dir/out")" '1 0'
+is 'before the backend of another driver nothing is written' "$(
+  export DEVICE_URI=ipp://localhost/printers/chart
+  "$filter" 7 u t 1 '' < "$dir/five.pdf" > "$dir/out" 2> "$dir/err"
+  echo "$? $(wc -c < "$dir/out") $(grep -c '^ERROR:.*everywhere' "$dir/err")"
+)" '1 0 1'
 "$filter" 7 u t 1 '' < "$dir/five.pdf" > /dev/full 2> /dev/null
 is 'a stdout that takes nothing ends with 1' "$?" 1
 is 'so does one that nobody reads' "$(
