@@ -170,10 +170,10 @@ executables() # GLOB...: scripts that are tests by themselves
 
 # --- the order -------------------------------------------------------------
 
-office=
-[ -z "${CI-}" ] || office='libreoffice-writer libreoffice-gtk3'
+programs=
+[ -z "${CI-}" ] || programs=$program_packages
 # shellcheck disable=SC2086
-install_missing $build_packages $run_packages xz-utils clang-format $office ||
+install_missing $build_packages $run_packages xz-utils clang-format $programs ||
   give_up 'everything needed is installed'
 
 step 'building'

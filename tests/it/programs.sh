@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+#
+# programs.sh - what people print from: text and PostScript files, a
+# spreadsheet and a mail merge of LibreOffice, a web page as Chromium prints it,
+# a GTK program. From each the pages arrive that the program made, and the
+# patients on them. A letter of LibreOffice is in office.sh, types and options
+# are in types.sh and pages.sh.
+#
+# A program that is not installed is left out, and that is said; in CI it is a
+# failure.
+. "$(dirname "$0")/lib.sh"
+
+is_there() # WHAT PACKAGES COMMAND...: false, and says so, if it is not
+{
+  local what=$1 packages=$2
+  shift 2
+  "$@" > /dev/null 2>&1 && return
+  [ -z "${CI-}" ] || not_ok "$what is installed"
+  echo "# left out: $what (to include it: apt-get install $packages)"
+  return 1
+}
+
+can_import() { /usr/bin/python3 -c "import $1"; }
+
+# "SOURCES UPLOADS NAME PAGES" of what went since the sheet was clean.
+went()
+{
+  echo "$(calls create) $(calls put) $(cd "$results" &&
+    jq -r '.files[]|"\(.name) \(.pages)"' $(manifests) | paste -sd '|')"
+}
+
+newest_job() { lpstat -W all -o | sed -n 's/^[^ ]*-\([0-9]*\) .*/\1/p' | sort -n | tail -n 1; }
+comes_after() { [ "$(newest_job)" -gt "$1" ]; } # ID
+
+# The job of a program that does not tell its number.
+job_comes() # TEXT
+{
+  until_true comes_after "$job" || not_ok "$1: there is a job"
+  job=$(newest_job)
+  job_ends "$1: the job is completed" "$job" completed
+}
+
+words() { pdftotext "$1" - | tr -s '\f\n ' ' '; }
+
+start_all
+write_config "SeparatorPage $top/doc/separator-sample.pdf"
+
+# --- a text file -----------------------------------------------------------
+
+# The PDFs of texttopdf do not say which letters their glyphs are: pdftotext,
+# and so the simulator, cannot read them. A person can, and so the pictures of
+# the pages are compared.
+pictures() { pdftoppm -r 50 -gray "$1" | sha256sum; }
+
+printf 'Patient: José Müller\nMRN: 4711\n\fsecond page\n' > "$dir/labor 7.txt"
+print -d chart "$dir/labor 7.txt"
+job_ends 'a text file: the job is completed' "$job" completed
+is 'a text file: one PDF, with a page for each form feed' "$(went)" \
+  '1 1 labor 7.pdf 2'
+is 'a text file: a result' "$(n_results)" 1
+export PPD=$cups/root/ppd/chart.ppd CHARSET=utf-8
+"$cups/bin/filter/texttopdf" 1 u t 1 '' "$dir/labor 7.txt" 2> /dev/null |
+  "$cups/bin/filter/pdftopdf" 1 u t 1 '' > "$dir/text.pdf" 2> /dev/null
+unset PPD CHARSET
+is 'a text file: the pages look as CUPS makes them' \
+  "$(pictures "$(sent_files)")" "$(pictures "$dir/text.pdf")"
+
+# --- PostScript ------------------------------------------------------------
+
+cat > "$dir/chart.ps" << 'END'
+%!PS-Adobe-3.0
+%%Title: another title
+%%Pages: 2
+%%EndComments
+/Helvetica findfont 12 scalefont setfont
+%%Page: 1 1
+72 700 moveto (Patient: Jane Roe) show 72 680 moveto (MRN: 4711) show showpage
+%%Page: 2 2
+/Helvetica findfont 12 scalefont setfont
+72 700 moveto (second page) show showpage
+%%EOF
+END
+clear_results
+print -d chart "$dir/chart.ps"
+job_ends 'PostScript: the job is completed' "$job" completed
+is 'PostScript: one PDF of its pages' "$(went)" '1 1 chart.pdf 2'
+is 'PostScript: the patient' "$(patients)" 'Roe Jane 4711'
+clear_results
+print -d chart -o page-ranges=2 "$dir/chart.ps"
+job_ends 'PostScript, one page: the job is completed' "$job" completed
+is 'PostScript: the page that was chosen' "$(sent)" 'second page'
+clear_results
+{ head -n 6 "$dir/chart.ps"; echo 'nonsense'; } > "$dir/broken.ps"
+print -d chart "$dir/broken.ps"
+job_ends 'broken PostScript: the job is held' "$job" pending-held
+is 'broken PostScript: nothing is sent' "$(calls create)" 0
+
+# --- LibreOffice -----------------------------------------------------------
+
+office() # ARGUMENT...: with a profile of its own
+{
+  HOME=$dir timeout 120 soffice "-env:UserInstallation=file://$dir/profile" \
+    --headless --norestore "$@" > "$dir/office.out" 2>&1
+}
+
+spreadsheet()
+{
+  local rows
+  rows=$(seq -f 'day %.0f,7.2,13.5' 90)
+  printf 'Patient: Jane Roe\nMRN: 4711\nday,WBC,HGB\n%s\n' "$rows" \
+    > "$dir/values.csv"
+  office --convert-to ods --outdir "$dir" "$dir/values.csv"
+  office --convert-to pdf --outdir "$dir" "$dir/values.ods"
+  clear_results
+  office --pt chart "$dir/values.ods"
+  job_comes 'a spreadsheet'
+  is 'a spreadsheet: one PDF of as many pages as when exported' "$(went)" \
+    "1 1 values.pdf $(qpdf --show-npages "$dir/values.pdf")"
+  is 'a spreadsheet: the same words' "$(words "$(sent_files)")" \
+    "$(words "$dir/values.pdf")"
+  is 'a spreadsheet: the patient' "$(patients)" 'Roe Jane 4711'
+}
+
+# Three letters in one job. LibreOffice begins each with an odd page, and what
+# the queue says of separators holds.
+mail_merge()
+{
+  local pipe=${dir##*/} said
+  mkdir "$dir/merge"
+  printf '%s\n' first,last,mrn Ann,Ahrens,1 Bob,Berg,2 Cem,Can,3 \
+    > "$dir/merge/patients.csv"
+  add_queue letters CaseSeparators=Every2
+  lpadmin -d letters
+  clear_results
+  office "--accept=pipe,name=$pipe;urp" &
+  said=$(timeout 90 "$it/office-merge" "$pipe" "$dir/merge" 2>&1)
+  is 'a mail merge: LibreOffice prints it' "$? $said" '0 '
+  wait $!
+  job_comes 'a mail merge'
+  is 'a mail merge: one job, one PDF' "$(went)" '1 1 Untitled.pdf 7'
+  is 'a mail merge: every letter is a case' \
+    "$(n_results) $(patients | paste -sd '|')" \
+    '3 Ahrens Ann 1|Berg Bob 2|Can Cem 3'
+}
+
+calc=/usr/lib/libreoffice/program/libsclo.so
+if is_there 'LibreOffice' 'libreoffice-calc libreoffice-gtk3' \
+  test -x "$(command -v soffice)" -a -e "$calc"; then
+  spreadsheet
+  ! is_there 'mail merge of LibreOffice' \
+    'libreoffice-writer libreoffice-base-drivers python3-uno' can_import uno ||
+    mail_merge
+fi
+
+# --- a browser -------------------------------------------------------------
+
+web_page()
+{
+  printf '%s' '<!DOCTYPE html><meta charset="utf-8"><title>x</title>' \
+    '<script>document.title = "Report"</script>' \
+    '<p>Patient: José Müller<p>MRN: 4711' \
+    '<p style="break-before: page">second page' > "$dir/page.html"
+  HOME=$dir timeout 90 chromium --headless --no-sandbox --disable-gpu \
+    --user-data-dir="$dir/chromium" --no-pdf-header-footer \
+    --print-to-pdf="$dir/web.pdf" "file://$dir/page.html" \
+    > "$dir/chromium.out" 2>&1
+  clear_results
+  print -d chart -t 'https://lab.example/report?id=7' "$dir/web.pdf"
+  job_ends 'a web page: the job is completed' "$job" completed
+  has 'a web page: one PDF of two pages, with a plain name' "$(went)" \
+    '^1 1 https[^/]*\.pdf 2$'
+  is 'a web page: its words' "$(sent)" \
+    'Patient: José Müller MRN: 4711|second page'
+  is 'a web page: the patient' "$(patients)" 'Müller José 4711'
+}
+
+! is_there Chromium chromium command -v chromium || web_page
+
+# --- a GTK program ---------------------------------------------------------
+
+gtk_prints() # COPIES TITLE PAGE...
+{
+  local server
+  exec 3> "$dir/display"
+  timeout 90 Xvfb -displayfd 3 -nolisten tcp > "$dir/xvfb.out" 2>&1 &
+  server=$!
+  exec 3>&-
+  until_true test -s "$dir/display"
+  HOME=$dir DISPLAY=:$(cat "$dir/display") timeout 60 "$it/gtk-print" chart \
+    "$@" > "$dir/gtk.out" 2>&1
+  is 'a GTK program: it prints' "$?" 0
+  end_process "$server"
+}
+
+gtk_program()
+{
+  clear_results
+  gtk_prints 3 'Befund Müller' 'Patient: José Müller|MRN: 4711' 'second page'
+  job_comes 'a GTK program'
+  is 'a GTK program: one PDF of its pages, however many copies' "$(went)" \
+    '1 1 Befund Müller.pdf 2'
+  is 'a GTK program: its words' "$(sent)" \
+    'Patient: José Müller MRN: 4711|second page'
+  is 'a GTK program: the patient' "$(patients)" 'Müller José 4711'
+}
+
+! is_there 'a GTK program' \
+  'python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb' \
+  can_import gi,cairo || ! is_there Xvfb xvfb command -v Xvfb || gtk_program
