@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/buf.h"
+
 #define INT_MAX_EXACT 9007199254740992.0 /* 2^53 */
 
 static cJSON *raw(struct dx_json *json)
@@ -43,6 +45,98 @@ struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
   }
   return wrap(item);
 }
+
+/* ---- numbers as they are written ---- */
+
+static size_t digits(const char *at, const char *end)
+{
+  size_t n = 0;
+
+  while (at + n < end && at[n] >= '0' && at[n] <= '9')
+    n++;
+  return n;
+}
+
+/* The length of the number that begins there (RFC 8259, section 6), or 0. */
+static size_t number_len(const char *text, const char *end)
+{
+  const char *at = text + (text < end && *text == '-');
+  size_t whole = digits(at, end), n;
+
+  if (whole == 0 || (whole > 1 && *at == '0'))
+    return 0;
+  at += whole;
+  if (at < end && *at == '.') {
+    n = digits(at + 1, end);
+    if (n == 0)
+      return 0;
+    at += 1 + n;
+  }
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    at += 1 + (at + 1 < end && (at[1] == '+' || at[1] == '-'));
+    n = digits(at, end);
+    if (n == 0)
+      return 0;
+    at += n;
+  }
+  return (size_t)(at - text);
+}
+
+bool dx_json_is_number(const char *text)
+{
+  size_t len = strlen(text);
+
+  return len > 0 && number_len(text, text + len) == len;
+}
+
+/* Up to the end of the string that begins there. */
+static size_t string_len(const char *text, const char *end)
+{
+  const char *at = text + 1;
+
+  while (at < end && *at != '"')
+    at += *at == '\\' && at + 1 < end ? 2 : 1;
+  return (size_t)(at - text) + (at < end);
+}
+
+/* False if something that begins like a number is none. */
+static bool quote_numbers(const char *text, size_t len, struct dx_buf *quoted)
+{
+  const char *at = text, *end = text + len;
+
+  while (at < end) {
+    bool number = *at == '-' || (*at >= '0' && *at <= '9');
+    size_t n = number       ? number_len(at, end)
+               : *at == '"' ? string_len(at, end)
+                            : 1;
+
+    if (n == 0)
+      return false;
+    dx_buf_add(quoted, "\"", number);
+    dx_buf_add(quoted, at, n);
+    dx_buf_add(quoted, "\"", number);
+    at += n;
+  }
+  return true;
+}
+
+struct dx_json *dx_json_parse_exact(const char *text, size_t len,
+                                    struct dx_err *err)
+{
+  struct dx_buf quoted = {0};
+  struct dx_json *json = NULL;
+
+  if (!quote_numbers(text, len, &quoted))
+    (void)dx_fail(err, DX_E_ANSWER, 0, "this is not JSON");
+  else if (quoted.failed)
+    (void)dx_fail_nomem(err);
+  else
+    json = dx_json_parse(dx_buf_text(&quoted), quoted.len, err);
+  dx_buf_release(&quoted);
+  return json;
+}
+
+/* ---- walking ---- */
 
 void dx_json_free(struct dx_json **json)
 {
@@ -111,6 +205,18 @@ const struct dx_json *dx_json_first(const struct dx_json *array)
 const struct dx_json *dx_json_next(const struct dx_json *item)
 {
   return item != NULL ? wrap(peek(item)->next) : NULL;
+}
+
+const struct dx_json *dx_json_first_member(const struct dx_json *object)
+{
+  if (object == NULL || !cJSON_IsObject(peek(object)))
+    return NULL;
+  return wrap(peek(object)->child);
+}
+
+const char *dx_json_name(const struct dx_json *member)
+{
+  return peek(member)->string;
 }
 
 struct dx_json *dx_json_object(void)

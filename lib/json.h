@@ -27,6 +27,15 @@ struct dx_json;
 /* Parses len bytes (NUL behind them not needed). The whole text must be one
  * value; NUL bytes are refused. NULL with *err filled. */
 struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err);
+/*
+ * The same for showing: every number becomes a string of the characters it was
+ * written with, so that no digit is lost. dx_json_is_number() tells which
+ * texts are numbers.
+ */
+struct dx_json *dx_json_parse_exact(const char *text, size_t len,
+                                    struct dx_err *err);
+bool dx_json_is_number(const char *text);
+
 void dx_json_free(struct dx_json **json); /* takes NULL, sets NULL */
 
 const struct dx_json *dx_json_get(const struct dx_json *object,
@@ -40,6 +49,10 @@ size_t dx_json_count(const struct dx_json *array);
 /* Walks an array: first, then next until NULL. */
 const struct dx_json *dx_json_first(const struct dx_json *array);
 const struct dx_json *dx_json_next(const struct dx_json *item);
+
+/* Walks an object, dx_json_next() likewise; a name is never NULL there. */
+const struct dx_json *dx_json_first_member(const struct dx_json *object);
+const char *dx_json_name(const struct dx_json *member);
 
 struct dx_json *dx_json_object(void);
 struct dx_json *dx_json_array(void);

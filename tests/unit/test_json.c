@@ -282,6 +282,56 @@ static void pretty_text_is_the_same_value(void **state)
   dx_json_free(&json);
 }
 
+static void exact_numbers_keep_their_digits(void **state)
+{
+  static const char *const numbers[] = {
+      "0",
+      "-0",
+      "7.10",
+      "1e400",
+      "-1E-400",
+      "1e+05",
+      "123456789012345678901234567890.10",
+      "0.0000000000000000000000000000000000000000000000000000000000000000001"};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    char text[200];
+    struct dx_json *json;
+
+    (void)snprintf(text, sizeof(text), "{\"a\\\"1\":[%s, \"2\"],\"b\":%s}",
+                   numbers[i], numbers[i]);
+    json = dx_json_parse_exact(text, strlen(text), NULL);
+    assert_non_null(json);
+    assert_string_equal(dx_json_string(dx_json_get(json, "b")), numbers[i]);
+    assert_string_equal(dx_json_name(dx_json_first_member(json)), "a\"1");
+    assert_string_equal(
+        dx_json_string(dx_json_first(dx_json_first_member(json))), numbers[i]);
+    assert_true(dx_json_is_number(numbers[i]));
+    dx_json_free(&json);
+  }
+}
+
+static void what_is_no_number_is_none_exactly_either(void **state)
+{
+  static const char *const texts[] = {"01",  "-",   "1.",  ".5",  "+1",  "1e",
+                                      "1e+", "--1", "1-2", "0x1", "NaN", ""};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    struct dx_err err;
+
+    assert_false(dx_json_is_number(texts[i]));
+    assert_null(dx_json_parse_exact(texts[i], strlen(texts[i]), &err));
+    assert_int_equal(err.code, DX_E_ANSWER);
+  }
+  assert_null(dx_json_parse_exact("{\"a", 3, NULL));
+  assert_null(dx_json_parse_exact("\"\\", 2, NULL));
+  assert_null(dx_json_first_member(NULL));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -293,6 +343,8 @@ int main(void)
       cmocka_unit_test(members_are_found_by_their_exact_name),
       cmocka_unit_test(strings_are_unescaped),
       cmocka_unit_test(only_exact_integers_are_integers),
+      cmocka_unit_test(exact_numbers_keep_their_digits),
+      cmocka_unit_test(what_is_no_number_is_none_exactly_either),
       cmocka_unit_test(only_true_and_false_are_booleans),
       cmocka_unit_test(arrays_are_walked_in_order),
       cmocka_unit_test(wrong_types_are_not_there),
