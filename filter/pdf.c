@@ -253,3 +253,8 @@ enum dx_reason pdf_rewrite(const struct pdf_task *task,
   qpdf_cleanup(&separator);
   return reason;
 }
+
+const char *pdf_library_version(void)
+{
+  return qpdf_get_qpdf_version();
+}

@@ -43,4 +43,7 @@ struct pdf_done {
 enum dx_reason pdf_rewrite(const struct pdf_task *task,
                            struct pdf_done *ret_done);
 
+/* Of the library behind it: "11.3.0". */
+const char *pdf_library_version(void);
+
 #endif

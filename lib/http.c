@@ -632,3 +632,8 @@ enum dx_code dx_http_may_send(const char *url, struct dx_err *err)
   return dx_fail(err, DX_E_PROTOCOL, 0,
                  "the upload URL is neither https nor on this computer");
 }
+
+const char *dx_http_version(void)
+{
+  return curl_version();
+}

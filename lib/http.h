@@ -125,4 +125,7 @@ int64_t dx_retry_after_ms(const char *value, int64_t date_ms);
  */
 enum dx_code dx_http_may_send(const char *url, struct dx_err *err) DX_MUST_USE;
 
+/* What it is made of, with versions: "libcurl/7.88.1 OpenSSL/3.0.15 ...". */
+const char *dx_http_version(void);
+
 #endif
