@@ -78,6 +78,10 @@ void cli_line_end(void);
 /* Prints text from outside: what is no character, and control characters, as
  * '?'; at most `most` characters. Returns how many. */
 size_t cli_print_plain(const char *text, size_t most);
+
+/* Prints bytes as they are; to a terminal without control characters other
+ * than newlines and tabs. A NUL follows them. */
+void cli_print_bytes(const char *bytes, size_t len);
 size_t cli_count_characters(const char *text);
 
 /* ---- service.c ---- */
@@ -133,6 +137,20 @@ enum dx_code cli_probe(const struct dx_config *config,
 /* How lp, cancel and lpstat call a job of CUPS: "chart-12". */
 #define CLI_CUPS_NAME_BYTES 192
 void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES]);
+
+/* A file of cupsd's, which lies beside our configuration, opened with the
+ * caller's rights; -1: there is none, or he may not. */
+int cli_open_beside(const char *config_path, const char *name);
+
+/* ---- reportlog.c ---- */
+
+/* cupsd's error_log, opened with the caller's rights; -1: it is not to be had.
+ */
+int report_open_log(const char *config_path);
+
+/* Prints the last lines of it that are known to tell of our programs and to
+ * hold nothing that a person wrote. Reads and closes fd, which may be -1. */
+void report_log(int fd);
 
 /* ---- daemon.c ---- */
 

@@ -6,17 +6,45 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/queues.h"
+#include "lib/utf8.h"
+
+struct queues {
+  struct queue *list;
+  size_t count;
+};
+
+/* The device URI of a queue chooses the section. */
+static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
+{
+  const struct queues *queues = ctx;
+  size_t i;
+
+  for (i = 0; i < queues->count; i++)
+    if (strcmp(queues->list[i].service, service->name) == 0 &&
+        dx_utf8_is_plain(queues->list[i].name))
+      fprintf(out, "  # for the queue %s, by its device URI docextract://%s\n",
+              queues->list[i].name, service->name);
+}
 
 enum dx_code verb_config(struct cli *cli, size_t count, char **args,
                          struct dx_err *err)
 {
+  struct queues queues = {0};
+  struct dx_err trouble;
   enum dx_code code = cli_check(cli, err);
 
   (void)count;
   (void)args;
-  if (code == DX_OK)
-    printf("# the file named by %s:\n", cli->config_from);
-  if (code == DX_OK)
-    code = dx_config_print(cli->config, stdout, NULL, NULL, err);
+  if (code != DX_OK)
+    return code;
+  printf("# the file named by %s:\n", cli->config_from);
+  if (queues_read(&queues.list, &queues.count, &trouble) != DX_OK)
+    queues.count = 0; /* a comment less; `hello` and lpstat say more */
+  code = dx_config_print(cli->config, stdout, print_queues, &queues, err);
+  free(queues.list);
   return code;
 }

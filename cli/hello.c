@@ -118,22 +118,6 @@ static void patience(const char *format, ...)
 
 /* ---- the steps ---- */
 
-/* cupsd's own configuration lies beside ours. */
-static int open_cupsd_conf(const char *config_path)
-{
-  const char *slash = strrchr(config_path, '/');
-  struct dx_buf path = {0};
-  int fd = -1;
-
-  if (slash != NULL)
-    dx_buf_add(&path, config_path, (size_t)(slash - config_path) + 1);
-  dx_buf_puts(&path, "cupsd.conf");
-  if (dx_buf_ok(&path))
-    fd = open(dx_buf_text(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  dx_buf_release(&path);
-  return fd;
-}
-
 static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
 {
   enum dx_code code = cli_load(h->cli, err);
@@ -142,7 +126,7 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
     code = cli_service(h->cli, &h->service, err);
   if (code != DX_OK)
     return code;
-  h->cupsd_conf_fd = open_cupsd_conf(h->cli->config_path);
+  h->cupsd_conf_fd = cli_open_beside(h->cli->config_path, "cupsd.conf");
   detail(h, "%s, service '%s'", h->cli->config_path, h->service->name);
   return DX_OK;
 }

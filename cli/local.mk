@@ -2,12 +2,14 @@
 bin_PROGRAMS += cli/docextract
 cli_docextract_SOURCES = cli/cancel.c cli/cli.h cli/config.c cli/daemon.c \
 	cli/drive.c cli/exit.c cli/hello.c cli/jobs.c cli/list.c cli/list.h \
-	cli/main.c cli/owner.c cli/reach.c cli/reach.h cli/retry.c \
-	cli/service.c cli/spool.c cli/submit.c cli/term.c cli/warn.c
+	cli/main.c cli/owner.c cli/purge.c cli/queues.c cli/queues.h \
+	cli/reach.c cli/reach.h cli/report.c cli/reportlog.c cli/retry.c cli/service.c cli/show.c cli/spool.c \
+	cli/submit.c cli/term.c cli/warn.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) -lm
 
-EXTRA_DIST += tests/cli/cli_test.sh tests/cli/frame.sh tests/cli/jobs_test.sh
+EXTRA_DIST += tests/cli/cli_test.sh tests/cli/frame.sh \
+	tests/cli/jobs_test.sh tests/cli/show_test.sh
 
 # Somebody else who holds the locks of jobs.
 check_PROGRAMS += tests/cli/holder

@@ -39,7 +39,13 @@ static const struct verb verbs[] = {
      "say whether the service will take our jobs, or what fails", verb_hello},
     {"jobs", "[--json] [--watch]",
      "list the jobs in the spool, the newest last", verb_jobs},
+    {"purge", "[--older-than AGE] [--dry-run]",
+     "remove the records of finished jobs; results stay", verb_purge},
+    {"report", "", "print what a bug report needs, without any person's data",
+     verb_report},
     {"retry", "JOB", "go on with a job or with what failed in it", verb_retry},
+    {"show", "JOB|FILE [--json]", "show what was extracted, as a table",
+     verb_show},
     {"submit", "FILE... [--service NAME] [--title TEXT] [--together]",
      "send PDF, JPEG or PNG files and wait for the results", verb_submit},
 };
@@ -61,6 +67,10 @@ static const struct row rows[] = {
      "the title of the job; without it the name of the first file"},
     {"together", NULL, false, offsetof(struct cli, together),
      "the files are one submission: all of them or none"},
+    {"older-than", "AGE", false, offsetof(struct cli, older_than),
+     "without activity for so long: 90s, 5m, 2h, 7d (default KeepJobs)"},
+    {"dry-run", NULL, false, offsetof(struct cli, dry_run),
+     "only say what would be done"},
     {"watch", NULL, false, offsetof(struct cli, watch),
      "go on until interrupted, and tell what changes"},
     {"json", NULL, false, offsetof(struct cli, json),
@@ -251,6 +261,15 @@ static bool fits(const struct verb *verb, const bool given[ROW_COUNT],
   return false;
 }
 
+static bool is_well_said(const struct cli *cli)
+{
+  if (cli->older_than == NULL || dx_parse_duration(cli->older_than) >= 0)
+    return true;
+  fprintf(stderr, "docextract: --older-than takes a number with s, m, h or d, "
+                  "such as 7d\n");
+  return false;
+}
+
 /* ---- running ---- */
 
 static void log_line(enum dx_log_level level, const char *line)
@@ -321,7 +340,7 @@ int main(int argc, char **argv)
     fputs("docextract: a command is missing\n", stderr);
     return wrong_usage(NULL);
   }
-  if (!fits(verb, given, (size_t)(argc - optind)))
+  if (!fits(verb, given, (size_t)(argc - optind)) || !is_well_said(&cli))
     return wrong_usage(verb);
   return run(verb, &cli, (size_t)(argc - optind), argv + optind);
 }

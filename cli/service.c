@@ -1,9 +1,11 @@
 /*
- * service.c - the configuration, and which of its services is meant.
+ * service.c - the configuration, which of its services is meant, and cupsd's
+ * files beside it.
  */
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,4 +103,19 @@ enum dx_code cli_service(const struct cli *cli,
     return no_choice(config, "the service of --service is not configured", err);
   *ret_service = service;
   return DX_OK;
+}
+
+int cli_open_beside(const char *config_path, const char *name)
+{
+  const char *slash = strrchr(config_path, '/');
+  struct dx_buf path = {0};
+  int fd = -1;
+
+  if (slash != NULL)
+    dx_buf_add(&path, config_path, (size_t)(slash - config_path) + 1);
+  dx_buf_puts(&path, name);
+  if (dx_buf_ok(&path))
+    fd = open(dx_buf_text(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  dx_buf_release(&path);
+  return fd;
 }

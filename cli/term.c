@@ -95,6 +95,28 @@ size_t cli_print_plain(const char *text, size_t most)
   return count;
 }
 
+void cli_print_bytes(const char *bytes, size_t len)
+{
+  const char *at = bytes, *end = bytes + len;
+
+  if (isatty(STDOUT_FILENO) != 1) {
+    (void)fwrite(bytes, len, 1, stdout);
+    return;
+  }
+  while (at < end) {
+    size_t n = strcspn(at, "\n\t");
+    char *part = strndup(at, n);
+
+    if (part != NULL)
+      (void)cli_print_plain(part, SIZE_MAX);
+    free(part);
+    at += n;
+    if (at < end)
+      (void)putchar(*at != '\0' ? *at : '?');
+    at++;
+  }
+}
+
 size_t cli_count_characters(const char *text)
 {
   size_t count = 0;

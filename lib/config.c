@@ -1360,12 +1360,18 @@ static void print_origin(FILE *out, const struct dx_config *config,
   }
 }
 
+static const void *value_of(const struct dx_config *config,
+                            const struct dx_service *service,
+                            const struct row *row)
+{
+  return service != NULL ? (const char *)service + row->service_offset
+                         : (const char *)config + row->general_offset;
+}
+
 static void print_row(FILE *out, const struct dx_config *config,
                       const struct dx_service *service, const struct row *row)
 {
-  const void *value = service != NULL
-                          ? (const char *)service + row->service_offset
-                          : (const char *)config + row->general_offset;
+  const void *value = value_of(config, service, row);
   const struct dx_lines *lines =
       service != NULL ? &service->lines : &config->lines;
   const char *indent = service != NULL ? "  " : "";
@@ -1448,4 +1454,37 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
     fprintf(out, "</Service>\n");
   }
   return fflush(out) == 0 ? DX_OK : dx_fail_sys(err, errno, "write", "output");
+}
+
+static void print_anonymous(FILE *out, const struct dx_config *config,
+                            const struct dx_service *service,
+                            const struct row *row)
+{
+  const struct dx_lines *lines =
+      service != NULL ? &service->lines : &config->lines;
+  bool is_set = lines->of[row - rows] != 0;
+
+  if (is_text(row) && !is_set)
+    return;
+  fprintf(out, "  %-*s ", NAME_WIDTH, row->public.name);
+  if (is_text(row))
+    fputs("(set)", out);
+  else
+    (void)print_value(out, row, value_of(config, service, row));
+  fputs(is_set ? "\n" : " (default)\n", out);
+}
+
+void dx_config_print_anonymous(const struct dx_config *config, FILE *out)
+{
+  size_t i, k;
+
+  for (i = 0; i < ROW_COUNT; i++)
+    if (rows[i].public.in_general)
+      print_anonymous(out, config, NULL, &rows[i]);
+  for (k = 0; k < config->service_count; k++) {
+    fprintf(out, "  service %zu of %zu\n", k + 1, config->service_count);
+    for (i = 0; i < ROW_COUNT; i++)
+      if (rows[i].public.in_service)
+        print_anonymous(out, config, &config->services[k], &rows[i]);
+  }
 }

@@ -164,6 +164,11 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
                              dx_config_note *each, void *ctx,
                              struct dx_err *err) DX_MUST_USE;
 
+/* The same for somebody who shall not see what a person wrote: of words and
+ * numbers the value, of everything else only that it is set; services are
+ * numbered. */
+void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
+
 /* One row of the table, for the manual and the tests. */
 struct dx_directive {
   const char *name;

@@ -708,6 +708,20 @@ static int64_t age_ms(int dirfd, const char *name)
   return dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000;
 }
 
+int64_t dx_spool_idle_ms(const struct dx_job *job)
+{
+  return age_ms(job->dirfd, "job.json");
+}
+
+enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
+                             struct dx_err *err)
+{
+  enum dx_code code = dx_fs_remove_tree(spool->dirfd, (*job)->folder, err);
+
+  dx_job_free(job);
+  return code;
+}
+
 /* A job that nobody runs again unless we keep it, or of which that is not
  * clear. What was never committed is nobody's job. */
 static bool must_stay(struct dx_spool *spool, struct dx_job *job)

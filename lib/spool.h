@@ -130,6 +130,14 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
                            enum dx_code (*each)(void *ctx, const char *key),
                            void *ctx, struct dx_err *err) DX_MUST_USE;
 
+/* Milliseconds since the journal of a job was written. */
+int64_t dx_spool_idle_ms(const struct dx_job *job);
+
+/* Removes the folder of a job that is held, and frees it: nobody needs its
+ * record any more. */
+enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
+                             struct dx_err *err) DX_MUST_USE;
+
 /* How many folders lie in damaged/; 0 if it cannot be looked into. */
 size_t dx_spool_count_damaged(struct dx_spool *spool);
 

@@ -42,7 +42,7 @@ dx --help
 is '--help needs no command' "$rc" 0
 help=$out
 is '--help fits a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
-for verb in cancel config hello jobs retry submit; do
+for verb in cancel config hello jobs purge report retry show submit; do
   has "--help lists $verb" "$help" "^  $verb"
   dx "$verb" --help
   has "$verb has a help of its own" "$rc $out" "^0 Usage: .* $verb"
@@ -51,7 +51,12 @@ for verb in cancel config hello jobs retry submit; do
 done
 
 dx --version
+version=${out#docextract }
 has '--version tells one' "$rc $out" '^0 docextract [0-9]'
+for other in docextract-sim collector/docextractd todocextract; do
+  has "$other --version tells the same" "$("$build/$other" --version)" \
+    "^${other##*/} $version( |\$)"
+done
 
 # --- config ----------------------------------------------------------------
 

@@ -12,11 +12,11 @@ check_PROGRAMS += tests/it/ppdtext
 tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
 tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
-EXTRA_DIST += tests/it/accepted.sh tests/it/discovery.sh tests/it/gate.sh \
-	tests/it/gtk-print tests/it/interrupted.sh tests/it/languages.sh \
-	tests/it/lib.sh tests/it/many.sh tests/it/mkpdf tests/it/mkpictures \
-	tests/it/office-merge tests/it/office.sh tests/it/pages.sh \
-	tests/it/patience.sh tests/it/programs.sh tests/it/rows.sh \
-	tests/it/secrets.sh tests/it/shared.sh tests/it/sigterm.sh \
-	tests/it/silence.sh tests/it/stage.sh tests/it/tls.sh \
-	tests/it/tokens.sh tests/it/types.sh
+EXTRA_DIST += tests/it/accepted.sh tests/it/browser.sh tests/it/discovery.sh \
+	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
+	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
+	tests/it/mkpictures tests/it/office-merge tests/it/office.sh \
+	tests/it/pages.sh tests/it/patience.sh tests/it/programs.sh \
+	tests/it/report.sh tests/it/rows.sh tests/it/secrets.sh tests/it/shared.sh \
+	tests/it/sigterm.sh tests/it/silence.sh tests/it/stage.sh tests/it/tls.sh \
+	tests/it/tokens.sh tests/it/types.sh tests/it/web.sh

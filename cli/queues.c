@@ -1,0 +1,134 @@
+/*
+ * queues.c - CUPS-Get-Printers, and what of the answer is ours.
+ */
+#include "cli/queues.h"
+
+#include <cups/cups.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMEOUT_MS 3000
+#define SCHEME "docextract://"
+
+static ipp_t *make_request(void)
+{
+  static const char *const wanted[] = {
+      "printer-name",          "device-uri",       "printer-state",
+      "printer-state-reasons", "queued-job-count", "printer-is-accepting-jobs"};
+  ipp_t *request = ippNewRequest(IPP_OP_CUPS_GET_PRINTERS);
+
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME, "requesting-user-name",
+               NULL, cupsUser());
+  ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
+                "requested-attributes",
+                (int)(sizeof(wanted) / sizeof(wanted[0])), NULL, wanted);
+  return request;
+}
+
+/* Anything but a keyword (RFC 8011, section 5.1.4) is left out. */
+static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
+{
+  size_t len = 0;
+  int i;
+
+  for (i = 0; i < ippGetCount(attribute); i++) {
+    const char *word = ippGetString(attribute, i, NULL);
+
+    if (word == NULL || strcmp(word, "none") == 0 ||
+        word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.")] != '\0' ||
+        len + strlen(word) + 2 > sizeof(queue->reasons))
+      continue;
+    len += (size_t)snprintf(queue->reasons + len, sizeof(queue->reasons) - len,
+                            "%s%s", len > 0 ? " " : "", word);
+  }
+}
+
+static const char *state_word(int state)
+{
+  return state == IPP_PSTATE_IDLE         ? "idle"
+         : state == IPP_PSTATE_PROCESSING ? "processing"
+                                          : "stopped";
+}
+
+static void take(struct queue *queue, ipp_attribute_t *attribute)
+{
+  const char *name = ippGetName(attribute);
+  const char *text = ippGetString(attribute, 0, NULL);
+
+  if (strcmp(name, "printer-name") == 0 && text != NULL)
+    (void)snprintf(queue->name, sizeof(queue->name), "%s", text);
+  else if (strcmp(name, "device-uri") == 0 && text != NULL &&
+           strncmp(text, SCHEME, strlen(SCHEME)) == 0)
+    (void)snprintf(queue->service, sizeof(queue->service), "%s",
+                   text + strlen(SCHEME));
+  else if (strcmp(name, "printer-state-reasons") == 0)
+    add_reasons(queue, attribute);
+  else if (strcmp(name, "printer-state") == 0)
+    queue->state = state_word(ippGetInteger(attribute, 0));
+  else if (strcmp(name, "printer-is-accepting-jobs") == 0)
+    queue->accepting = ippGetBoolean(attribute, 0) != 0;
+  else if (strcmp(name, "queued-job-count") == 0)
+    queue->jobs = ippGetInteger(attribute, 0);
+}
+
+/* Attributes without a name part two printers. */
+static ipp_attribute_t *take_printer(ipp_t *answer, ipp_attribute_t *attribute,
+                                     struct queue *ret_queue)
+{
+  memset(ret_queue, 0, sizeof(*ret_queue));
+  ret_queue->state = "unknown";
+  for (; attribute != NULL && ippGetName(attribute) != NULL;
+       attribute = ippNextAttribute(answer))
+    if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
+      take(ret_queue, attribute);
+  return attribute;
+}
+
+static enum dx_code take_all(ipp_t *answer, struct queue **ret_queues,
+                             size_t *ret_count, struct dx_err *err)
+{
+  ipp_attribute_t *attribute = ippFirstAttribute(answer);
+
+  for (; attribute != NULL; attribute = ippNextAttribute(answer)) {
+    struct queue queue, *more;
+
+    attribute = take_printer(answer, attribute, &queue);
+    if (queue.service[0] != '\0') {
+      more = realloc(*ret_queues, (*ret_count + 1) * sizeof(queue));
+      if (more == NULL)
+        return dx_fail_nomem(err);
+      more[(*ret_count)++] = queue;
+      *ret_queues = more;
+    }
+    if (attribute == NULL)
+      break;
+  }
+  return DX_OK;
+}
+
+enum dx_code queues_read(struct queue **ret_queues, size_t *ret_count,
+                         struct dx_err *err)
+{
+  http_t *http =
+      httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
+                   HTTP_ENCRYPTION_IF_REQUESTED, 1, TIMEOUT_MS, NULL);
+  ipp_t *answer = NULL;
+  enum dx_code code = DX_OK;
+
+  *ret_queues = NULL;
+  *ret_count = 0;
+  if (http != NULL) {
+    httpSetTimeout(http, TIMEOUT_MS / 1000.0, NULL, NULL);
+    answer = cupsDoRequest(http, make_request(), "/");
+  }
+  if (answer == NULL ||
+      (ippGetStatusCode(answer) >= IPP_STATUS_ERROR_BAD_REQUEST &&
+       ippGetStatusCode(answer) != IPP_STATUS_ERROR_NOT_FOUND))
+    code = dx_fail(err, DX_E_NET, 0, "cupsd cannot be asked");
+  else
+    code = take_all(answer, ret_queues, ret_count, err);
+  ippDelete(answer);
+  httpClose(http);
+  return code;
+}

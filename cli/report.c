@@ -1,0 +1,252 @@
+/*
+ * report.c - `docextract report`: what whoever looks into a fault needs to
+ * know first, to be sent to anybody. It is put together from what is known to
+ * be harmless, versions, numbers and words of fixed sets, and never by taking
+ * secrets out of something: nothing that a person wrote is in it, no title,
+ * no name of a user, a host, a queue or a file.
+ */
+#include "cli/cli.h"
+
+#include <cups/cups.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/list.h"
+#include "cli/queues.h"
+#include "lib/buf.h"
+#include "lib/http.h"
+
+#define WORDS_MAX 12 /* of jobs: the states, and "waiting" */
+
+struct count {
+  struct dx_spool *spool;
+  struct {
+    const char *word;
+    size_t count;
+  } states[WORDS_MAX];
+  size_t codes[DX_CODE_COUNT]; /* why submissions ended */
+  size_t messages;
+  size_t unreadable;
+};
+
+/* ---- versions ---- */
+
+/* Of the filter, which alone knows its library. It tells one line. */
+static void ask_filter(const char *path, char line[80])
+{
+  char *const args[] = {(char *)(uintptr_t)path,
+                        (char *)(uintptr_t) "--version", NULL};
+  posix_spawn_file_actions_t actions;
+  int ends[2], status;
+  pid_t pid;
+  FILE *file;
+
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return;
+  (void)posix_spawn_file_actions_init(&actions);
+  (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  if (posix_spawn(&pid, path, &actions, NULL, args, environ) == 0) {
+    (void)close(ends[1]);
+    ends[1] = -1;
+    file = fdopen(ends[0], "r");
+    if (file != NULL && fgets(line, 80, file) == NULL)
+      line[0] = '\0';
+    if (file != NULL && fclose(file) == 0)
+      ends[0] = -1;
+    (void)waitpid(pid, &status, 0);
+  }
+  (void)posix_spawn_file_actions_destroy(&actions);
+  if (ends[1] >= 0)
+    (void)close(ends[1]);
+  if (ends[0] >= 0)
+    (void)close(ends[0]);
+}
+
+static void print_filter(void)
+{
+  const char *folder = getenv("CUPS_SERVERBIN");
+  struct dx_buf path = {0};
+  char line[80] = "";
+
+  dx_buf_printf(&path, "%s/filter/todocextract",
+                folder != NULL ? folder : DX_SERVERBIN);
+  if (dx_buf_ok(&path))
+    ask_filter(dx_buf_text(&path), line);
+  dx_buf_release(&path);
+  line[strcspn(line, "\n")] = '\0';
+  printf("  %s\n", strncmp(line, "todocextract ", 13) == 0
+                       ? line
+                       : "todocextract is not where cupsd looks for it");
+}
+
+/* PRETTY_NAME="..." */
+static void print_system(void)
+{
+  FILE *file = fopen("/etc/os-release", "re");
+  struct utsname name;
+  char line[256];
+
+  while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+    if (strncmp(line, "PRETTY_NAME=", 12) == 0)
+      printf("  %.*s\n", (int)strcspn(line + 13, "\"\n"), line + 13);
+  if (file != NULL)
+    (void)fclose(file);
+  if (uname(&name) == 0)
+    printf("  %s %s %s\n", name.sysname, name.release, name.machine);
+}
+
+static void print_versions(void)
+{
+  const char *agent = cupsUserAgent(); /* "CUPS/2.4.2 (...) IPP/2.0" */
+
+  printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
+  print_filter();
+  printf("  lib%.*s\n  %s\n", (int)strcspn(agent, " "), agent,
+         dx_http_version());
+  print_system();
+}
+
+/* ---- configuration and queues ---- */
+
+static size_t number_of(const struct cli *cli, const char *service)
+{
+  size_t i;
+
+  for (i = 0; cli->config != NULL && i < cli->config->service_count; i++)
+    if (strcmp(cli->config->services[i].name, service) == 0)
+      return i + 1;
+  return 0;
+}
+
+static void print_queue(const struct cli *cli, size_t number,
+                        const struct queue *queue)
+{
+  size_t service = number_of(cli, queue->service);
+
+  printf("  queue %zu: %s, %s, %d job%s", number, queue->state,
+         queue->accepting ? "accepting" : "rejecting", queue->jobs,
+         queue->jobs == 1 ? "" : "s");
+  if (service > 0)
+    printf(", service %zu", service);
+  else
+    printf(", a service that is not configured");
+  printf("%s%s\n", queue->reasons[0] != '\0' ? ", " : "", queue->reasons);
+}
+
+static void print_queues(const struct cli *cli)
+{
+  struct queue *queues;
+  struct dx_err err;
+  size_t count, i;
+
+  printf("\nQueues\n");
+  if (queues_read(&queues, &count, &err) != DX_OK)
+    printf("  %s\n", err.text);
+  else if (count == 0)
+    printf("  none prints to docextract\n");
+  for (i = 0; i < count; i++)
+    print_queue(cli, i + 1, &queues[i]);
+  free(queues);
+}
+
+/* ---- jobs ---- */
+
+static void count_word(struct count *c, const char *word)
+{
+  size_t i = 0;
+
+  while (i < WORDS_MAX - 1 && c->states[i].word != NULL &&
+         strcmp(c->states[i].word, word) != 0)
+    i++;
+  c->states[i].word = word;
+  c->states[i].count++;
+}
+
+static enum dx_code look_at(void *ctx, const char *key)
+{
+  struct count *c = ctx;
+  struct dx_job *job;
+  pid_t holder;
+  size_t i;
+
+  if (dx_spool_peek(c->spool, key, &job, &holder, NULL) != DX_OK) {
+    c->unreadable++;
+    return DX_OK;
+  }
+  count_word(c, list_word(job, holder));
+  for (i = 0; i < job->submission_count; i++)
+    c->codes[job->submissions[i].code]++;
+  c->messages += job->message[0] != '\0';
+  dx_job_free(&job);
+  return DX_OK;
+}
+
+static void print_counts(struct count *c)
+{
+  size_t i;
+
+  for (i = 0; i < WORDS_MAX && c->states[i].word != NULL; i++)
+    printf("  %-12s %zu\n", c->states[i].word, c->states[i].count);
+  printf("  %-12s %zu\n", "with message", c->messages);
+  printf("  %-12s %zu\n", "damaged",
+         c->unreadable + dx_spool_count_damaged(c->spool));
+  for (i = DX_OK + 1; i < DX_CODE_COUNT; i++)
+    if (c->codes[i] > 0)
+      printf("  ended with %s (%s) %zu\n", dx_code_name((enum dx_code)i),
+             dx_class_word(dx_class_of((enum dx_code)i)), c->codes[i]);
+}
+
+static void print_jobs(struct cli *cli)
+{
+  struct dx_spool spool = {-1, -1};
+  struct count count = {.spool = &spool};
+  struct dx_err err;
+  enum dx_code code = cli_open_spool(cli, &spool, &err);
+
+  printf("\nJobs\n");
+  if (code == DX_OK)
+    code = dx_spool_each(&spool, look_at, &count, &err);
+  if (code == DX_OK)
+    print_counts(&count);
+  else
+    printf("  cannot be read: %s\n", dx_code_name(code));
+  if (code == DX_OK)
+    printf("  docextractd  %s\n",
+           cli_daemon_runs(cli->config->spool_dir) ? "runs" : "does not run");
+  dx_spool_close(&spool);
+}
+
+/* What only the caller may read is opened before the spool makes us its owner;
+ * trouble with one part is part of the report. */
+enum dx_code verb_report(struct cli *cli, size_t count, char **args,
+                         struct dx_err *err)
+{
+  int log = report_open_log(cli->config_path);
+  struct dx_err trouble;
+  enum dx_code code = cli_load(cli, &trouble);
+
+  (void)count;
+  (void)args;
+  if (code == DX_OK) /* if that fails print_jobs() says so */
+    (void)!cli_become_owner(cli->config->spool_dir, NULL);
+  print_versions();
+  printf("\nConfiguration\n");
+  if (code == DX_OK)
+    dx_config_print_anonymous(cli->config, stdout);
+  else
+    printf("  cannot be used: %s; see: docextract config\n",
+           dx_code_name(code));
+  print_queues(cli);
+  print_jobs(cli);
+  printf("\nLast lines of cupsd's log about our programs\n");
+  report_log(log);
+  return fflush(stdout) == 0 ? DX_OK
+                             : dx_fail_sys(err, errno, "write", "output");
+}

@@ -1,0 +1,391 @@
+/*
+ * show.c - `docextract show JOB|FILE`: what was extracted, as a table for a
+ * person, or as it came. Everything in a result is text from outside and is
+ * printed through term.c; numbers keep the digits they were sent with. Which
+ * fields there can be is the service's to say: what is not known here is
+ * shown too.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/digest.h"
+#include "lib/drop.h"
+#include "lib/fs.h"
+#include "lib/json.h"
+#include "lib/policy.h"
+
+enum { FIELD, VALUE, UNIT, MIN, MAX, COLUMNS };
+
+struct line {
+  const char *text[COLUMNS];
+};
+
+struct show {
+  struct cli *cli;
+  struct dx_spool spool;
+  const struct dx_service *service;
+  size_t shown; /* results */
+};
+
+/* ---- a document ---- */
+
+static const char *text_of(const struct dx_json *json)
+{
+  const char *text = dx_json_string(json);
+  bool yes;
+
+  if (text != NULL)
+    return text;
+  if (dx_json_bool(json, &yes))
+    return yes ? "true" : "false";
+  return json == NULL ? "" : dx_json_is_null(json) ? "-" : "(more; see --json)";
+}
+
+/* A measurement has a value; anything else is its own. */
+static struct line line_of(const struct dx_json *member)
+{
+  const struct dx_json *value = dx_json_get(member, "value");
+  const struct dx_json *range = dx_json_get(member, "range");
+
+  if (value == NULL)
+    return (struct line){{dx_json_name(member), text_of(member), "", "", ""}};
+  return (struct line){{dx_json_name(member), text_of(value),
+                        text_of(dx_json_get(member, "measurement_unit")),
+                        text_of(dx_json_get(range, "min")),
+                        text_of(dx_json_get(range, "max"))}};
+}
+
+static bool is_less(const char *a, const char *b)
+{
+  return dx_json_is_number(a) && dx_json_is_number(b) &&
+         strtold(a, NULL) < strtold(b, NULL);
+}
+
+static const char *mark_of(const struct line *line)
+{
+  if (is_less(line->text[VALUE], line->text[MIN]))
+    return "low";
+  return is_less(line->text[MAX], line->text[VALUE]) ? "high" : "";
+}
+
+static void print_line(const struct line *line, const size_t width[COLUMNS],
+                       const char *mark)
+{
+  size_t left = 2; /* blanks before the next one: the last has none behind */
+  size_t i;
+
+  for (i = 0; i < COLUMNS; i++) {
+    if (line->text[i][0] != '\0') {
+      printf("%*s", (int)left, "");
+      left = 0;
+      (void)cli_print_plain(line->text[i], SIZE_MAX);
+    }
+    left += width[i] + 2 - cli_count_characters(line->text[i]);
+  }
+  if (mark[0] != '\0')
+    printf("%*s%s%s%s", (int)left, "", cli_colour(CLI_RED), mark,
+           cli_colour(CLI_PLAIN));
+  printf("\n");
+}
+
+static const char *const patient[] = {"patient_first_name", "patient_last_name",
+                                      "patient_mrn", "patient_dob"};
+
+static bool is_of_patient(const char *name)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(patient) / sizeof(patient[0]); i++)
+    if (strcmp(name, patient[i]) == 0)
+      return true;
+  return false;
+}
+
+static void print_patient(const struct dx_json *document)
+{
+  static const char *const before[] = {" ", " ", ", MRN ", ", born "};
+  size_t i;
+
+  printf("Patient:");
+  for (i = 0; i < sizeof(patient) / sizeof(patient[0]); i++) {
+    const struct dx_json *field = dx_json_get(document, patient[i]);
+
+    if (field == NULL)
+      continue;
+    printf("%s", before[i]);
+    (void)cli_print_plain(text_of(field), SIZE_MAX);
+  }
+  printf("\n");
+}
+
+static const struct dx_json *next_row(const struct dx_json *member)
+{
+  while (member != NULL && is_of_patient(dx_json_name(member)))
+    member = dx_json_next(member);
+  return member;
+}
+
+static void print_rows(const struct dx_json *document)
+{
+  static const struct line header = {{"FIELD", "VALUE", "UNIT", "MIN", "MAX"}};
+  const struct dx_json *first = next_row(dx_json_first_member(document));
+  const struct dx_json *member;
+  size_t width[COLUMNS], i;
+
+  if (first == NULL)
+    return;
+  for (i = 0; i < COLUMNS; i++)
+    width[i] = cli_count_characters(header.text[i]);
+  for (member = first; member; member = next_row(dx_json_next(member))) {
+    struct line line = line_of(member);
+
+    for (i = 0; i < COLUMNS; i++)
+      if (cli_count_characters(line.text[i]) > width[i])
+        width[i] = cli_count_characters(line.text[i]);
+  }
+  print_line(&header, width, "");
+  for (member = first; member; member = next_row(dx_json_next(member))) {
+    struct line line = line_of(member);
+
+    print_line(&line, width, mark_of(&line));
+  }
+}
+
+/* ---- a result ---- */
+
+static void print_named(const char *what, const char *id, const char *name)
+{
+  printf("%s ", what);
+  (void)cli_print_plain(id, SIZE_MAX);
+  if (name[0] != '\0')
+    printf(": ");
+  (void)cli_print_plain(name, SIZE_MAX);
+  printf("\n");
+}
+
+static void print_case(const struct dx_json *results)
+{
+  const struct dx_json *document =
+      dx_json_first_member(dx_json_get(results, "medical_data"));
+
+  print_named("Case", text_of(dx_json_get(results, "id")),
+              text_of(dx_json_get(results, "case_name")));
+  if (document == NULL)
+    printf("There is no document in it\n");
+  for (; document != NULL; document = dx_json_next(document)) {
+    printf("\n");
+    print_named("Document", dx_json_name(document), "");
+    print_patient(document);
+    print_rows(document);
+  }
+}
+
+static enum dx_code print_table(const struct dx_buf *content,
+                                struct dx_err *err)
+{
+  struct dx_json *root =
+      dx_json_parse_exact(dx_buf_text(content), content->len, err);
+  const struct dx_json *results = dx_json_get(root, "results");
+  enum dx_code code = root != NULL ? DX_OK : err->code;
+
+  if (dx_json_get(results, "medical_data") != NULL)
+    print_case(results);
+  else if (dx_json_get(root, "outcome") != NULL)
+    code = dx_fail(err, DX_E_DOCUMENT, 0,
+                   "this is the manifest of a job; the results are in the "
+                   "other files that begin so");
+  else if (code == DX_OK || code == DX_E_ANSWER)
+    code = dx_fail(err, DX_E_DOCUMENT, 0,
+                   "this is not a result of the "
+                   "service");
+  dx_json_free(&root);
+  return code;
+}
+
+static enum dx_code print_result(struct show *s, const struct dx_buf *content,
+                                 struct dx_err *err)
+{
+  bool is_first = s->shown++ == 0;
+
+  if (!s->cli->json) {
+    printf("%s", is_first ? "" : "\n");
+    return print_table(content, err);
+  }
+  printf("%s", is_first ? "" : "\n");
+  cli_print_bytes(dx_buf_text(content), content->len);
+  return DX_OK;
+}
+
+/* ---- a file ---- */
+
+static enum dx_code show_file(struct show *s, const char *path,
+                              struct dx_err *err)
+{
+  struct dx_buf content = {0};
+  enum dx_code code =
+      dx_fs_read_linked(path, DX_RESULT_MAX_BYTES, &content, err);
+
+  if (code == DX_OK)
+    code = print_result(s, &content, err);
+  dx_buf_wipe(&content);
+  return code;
+}
+
+/* ---- a job ---- */
+
+static enum dx_code read_dropped(const struct show *s, const char *name,
+                                 struct dx_buf *content, struct dx_err *err)
+{
+  int dirfd = dx_fs_open_dir(s->service->results_dir, err);
+  enum dx_code code;
+
+  if (dirfd < 0)
+    return err->code;
+  code = dx_fs_read(dirfd, name, DX_RESULT_MAX_BYTES, content, err);
+  (void)close(dirfd);
+  return code;
+}
+
+/* Where it was dropped, or in the job folder if it is not there yet. */
+static enum dx_code read_case(const struct show *s,
+                              const struct dx_submission *sub, size_t index,
+                              struct dx_buf *content, struct dx_err *err)
+{
+  char stored[DX_FILE_NAME_BYTES], sum[DX_SHA256_HEX_BYTES];
+  const struct dx_case *c = &sub->cases[index];
+  char *name = dx_drop_result_name(sub->source_id, c->id);
+  struct dx_err none;
+  enum dx_code code;
+
+  if (name == NULL)
+    return dx_fail_nomem(err);
+  dx_result_file(sub, index, stored);
+  code = read_dropped(s, name, content, err);
+  if (code == DX_E_NOT_FOUND &&
+      dx_fs_read(sub->job->dirfd, stored, DX_RESULT_MAX_BYTES, content,
+                 &none) == DX_OK)
+    code = DX_OK;
+  else if (code == DX_E_NOT_FOUND)
+    code =
+        dx_fail(err, code, 0,
+                "'%s' is no longer in '%s'; whoever takes the results has it",
+                name, s->service->results_dir);
+  if (code == DX_OK && dx_sha256_of(content->data, content->len, sum) &&
+      strcmp(sum, c->sha256) != 0)
+    fprintf(stderr,
+            "docextract: '%s' is not what the service sent; somebody changed "
+            "it\n",
+            name);
+  free(name);
+  return code;
+}
+
+static enum dx_code show_submission(struct show *s,
+                                    const struct dx_submission *sub,
+                                    struct dx_err *err)
+{
+  enum dx_code code, first = DX_OK;
+  struct dx_err what;
+  size_t i;
+
+  for (i = 0; i < sub->case_count; i++) {
+    struct dx_buf content = {0};
+
+    if (sub->cases[i].state == DX_CASE_WAITING)
+      continue;
+    code = read_case(s, sub, i, &content, &what);
+    if (code == DX_OK)
+      code = print_result(s, &content, &what);
+    dx_buf_wipe(&content);
+    if (code != DX_OK && first == DX_OK) {
+      first = code;
+      *err = what;
+    }
+  }
+  return first;
+}
+
+/* What there is no result of. */
+static void tell_rest(const struct dx_job *job)
+{
+  size_t i, k;
+
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    for (k = 0; sub->state != DX_ST_EXTRACTED && k < sub->file_count; k++)
+      fprintf(stderr, "docextract: document %zu is %s%s%s\n",
+              sub->files[k].document + 1, dx_state_word(sub->state),
+              sub->reason[0] != '\0' ? ": " : "", sub->reason);
+  }
+}
+
+static enum dx_code show_all(struct show *s, const struct dx_job *job,
+                             struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  s->service = dx_config_service(s->cli->config, job->service);
+  if (s->service == NULL)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "the service of job %s is not configured any more, so its "
+                   "results folder is not known",
+                   job->key);
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_err what;
+    enum dx_code one = show_submission(s, &job->submissions[i], &what);
+
+    if (one != DX_OK && code == DX_OK) {
+      code = one;
+      *err = what;
+    }
+  }
+  tell_rest(job);
+  if (code != DX_OK || s->shown > 0)
+    return code;
+  return dx_fail(err, dx_job_is_final(job) ? DX_E_JOB : DX_E_NOT_YET, 0,
+                 "nothing of job %s is extracted%s", job->key,
+                 dx_job_is_final(job) ? "" : " yet");
+}
+
+static enum dx_code show_job(struct show *s, const char *text,
+                             struct dx_err *err)
+{
+  char key[DX_KEY_BYTES];
+  struct dx_job *job = NULL;
+  pid_t holder;
+  enum dx_code code = cli_open_spool(s->cli, &s->spool, err);
+
+  if (code == DX_OK)
+    code = cli_pick_job(&s->spool, text, key, err);
+  if (code == DX_OK)
+    code = dx_spool_peek(&s->spool, key, &job, &holder, err);
+  if (code == DX_OK)
+    code = show_all(s, job, err);
+  dx_job_free(&job);
+  dx_spool_close(&s->spool);
+  return code;
+}
+
+/* A file of such a name is written as "./1234abcd". */
+static bool is_key(const char *text)
+{
+  return strlen(text) >= CLI_KEY_LEAST && strlen(text) < DX_KEY_BYTES &&
+         text[strspn(text, "0123456789abcdef")] == '\0';
+}
+
+enum dx_code verb_show(struct cli *cli, size_t count, char **args,
+                       struct dx_err *err)
+{
+  struct show s = {.cli = cli, .spool = {-1, -1}};
+
+  (void)count;
+  return is_key(args[0]) ? show_job(&s, args[0], err)
+                         : show_file(&s, args[0], err);
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+#
+# report.sh - `docextract report` holds what helps and nothing of a person:
+# markers are planted in everything that somebody wrote, and no line of the
+# report has one. `docextract config` knows the queues, and no secret.
+. "$(dirname "$0")/lib.sh"
+
+printf 'MARKKEY-%s' "$(openssl rand -hex 30)" > "$dir/key"
+chmod 640 "$dir/key"
+[ "$(id -u)" != 0 ] || chgrp "$run_group" "$dir/key"
+LOG_LEVEL=debug2
+start_sim
+write_config 'TokenClaim sub MARKCLAIM' 'TokenKeyID MARKKEYID' \
+  'TokenCommand /bin/true MARKCOMMAND' 'FilterTimeLimit 14m'
+start_cupsd
+add_queue MARKQUEUE
+chart_pdf "$dir/MARKFILE.pdf" MARKFIRST MARKLAST MARKMRN1
+print -d MARKQUEUE -U MARKUSER -t MARKTITLE "$dir/MARKFILE.pdf"
+job_ends 'a job is printed' "$job" completed
+faults 'create * status 400 X-Body: MARKBODY'
+print -d MARKQUEUE -U MARKUSER -t 'MARKTITLE -> 200, 1 ms' "$dir/MARKFILE.pdf"
+job_ends 'another one is refused' "$job" pending-held
+dx submit --title MARKTITLE "$dir/MARKFILE.pdf" > "$dir/submit" 2>&1
+faults ''
+# What another program of the job could say.
+echo "D [21/Nov/2026:10:00:00 +0000] [Job 3] submission 1: x, MARKLAST -> y
+D [21/Nov/2026:10:00:00 +0000] [Job 3] Patient MARKLAST
+D [21/Nov/2026:10:00:00 +0000] [Job 3] PID 1 (/opt/MARKFILE) stopped with status 1." \
+  >> "$cups/log/error_log"
+echo "ErrorLog $cups/log/error_log" > "$cups/root/cups-files.conf"
+
+report() { CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" report; }
+said=$(report 2> "$dir/report.err")
+is 'report: succeeds' "$? $(cat "$dir/report.err")" '0 '
+is 'report: nothing that somebody wrote' \
+  "$(grep -aoE 'MARK[A-Z]*' <<< "$said" | sort -u)" ''
+is 'report: no path, address, host or token' \
+  "$(grep -aoE "$dir|127\.0\.0\.1|://|$(hostname)|eyJ[A-Za-z0-9_-]{6}" \
+    <<< "$said" | sort -u)" ''
+has 'report: our version' "$said" '^  docextract [0-9]+\.[0-9]'
+has 'report: that of the filter, with qpdf' "$said" \
+  '^  todocextract [0-9.]+ \(qpdf [0-9.]+\)$'
+has 'report: that of libcups' "$said" '^  libCUPS/[0-9.]+$'
+has 'report: that of libcurl' "$said" '^  libcurl/[0-9.]+ '
+has 'report: the system' "$said" '^  Linux [0-9]'
+has 'report: a value that is a number' "$said" '^  FilterTimeLimit +14m$'
+has 'report: a default' "$said" '^  APIRate +8 \(default\)$'
+has 'report: of what a person wrote that it is set' "$said" \
+  '^  TokenKeyID +\(set\)$'
+has 'report: the queue' "$said" '^  queue 1: idle, accepting, [0-9]+ job.*service 1'
+has 'report: jobs by state' "$said" '^  extracted +1$'
+has 'report: failed ones' "$said" '^  failed +2$'
+has 'report: and why' "$said" '^  ended with E_REFUSED \(refused\) 2$'
+has 'report: docextractd' "$said" '^  docextractd +does not run$'
+has 'report: calls, from the log' "$said" '^  [0-9A-Za-z/: +]+ job [0-9]+: POST -> 400$'
+has 'report: how our programs ended' "$said" 'job [0-9]+: todocextract exited$'
+has 'report: how states changed' "$said" 'submission 1: stored -> (failed|registered)$'
+
+said=$(dx config)
+has 'config: a queue is told by its device URI' "$said" \
+  '^  # for the queue MARKQUEUE, by its device URI docextract://default$'
+is 'config: no secret' "$(grep -c MARKKEY- <<< "$said")" 0
+
+stop_cupsd
+said=$(report)
+has 'report: without cupsd too' "$? $said" '  cupsd cannot be asked$'
+echo 'Nonsense MARKNONSENSE' >> "$config"
+said=$(report 2>&1)
+has 'report: with a wrong configuration too' "$? $said" \
+  '  cannot be used: E_CONFIG'
+hasnt() { is "$1" "$(grep -Eo -e "$3" <<< "$2")" ''; }
+hasnt 'report: and then nothing that somebody wrote either' "$said" MARK
