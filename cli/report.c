@@ -23,7 +23,8 @@
 #include "lib/buf.h"
 #include "lib/http.h"
 
-#define WORDS_MAX 12 /* of jobs: the states, and "waiting" */
+#define LINE_BYTES 80 /* of what the filter tells */
+#define WORDS_MAX 12  /* of jobs: the states, and "waiting" */
 
 struct count {
   struct dx_spool *spool;
@@ -39,41 +40,36 @@ struct count {
 /* ---- versions ---- */
 
 /* Of the filter, which alone knows its library. It tells one line. */
-static void ask_filter(const char *path, char line[80])
+static void ask_filter(const char *path, char line[LINE_BYTES])
 {
   char *const args[] = {(char *)(uintptr_t)path,
                         (char *)(uintptr_t) "--version", NULL};
   posix_spawn_file_actions_t actions;
-  int ends[2], status;
-  pid_t pid;
-  FILE *file;
+  ssize_t n = 0;
+  int ends[2];
+  pid_t pid = 0;
 
   if (pipe2(ends, O_CLOEXEC) < 0)
     return;
   (void)posix_spawn_file_actions_init(&actions);
   (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  if (posix_spawn(&pid, path, &actions, NULL, args, environ) == 0) {
-    (void)close(ends[1]);
-    ends[1] = -1;
-    file = fdopen(ends[0], "r");
-    if (file != NULL && fgets(line, 80, file) == NULL)
-      line[0] = '\0';
-    if (file != NULL && fclose(file) == 0)
-      ends[0] = -1;
-    (void)waitpid(pid, &status, 0);
-  }
+  if (posix_spawn(&pid, path, &actions, NULL, args, environ) != 0)
+    pid = 0;
   (void)posix_spawn_file_actions_destroy(&actions);
-  if (ends[1] >= 0)
-    (void)close(ends[1]);
-  if (ends[0] >= 0)
-    (void)close(ends[0]);
+  (void)close(ends[1]);
+  if (pid != 0)
+    n = read(ends[0], line, LINE_BYTES - 1);
+  line[n > 0 ? n : 0] = '\0';
+  (void)close(ends[0]);
+  if (pid != 0)
+    (void)waitpid(pid, NULL, 0);
 }
 
 static void print_filter(void)
 {
   const char *folder = getenv("CUPS_SERVERBIN");
   struct dx_buf path = {0};
-  char line[80] = "";
+  char line[LINE_BYTES] = "";
 
   dx_buf_printf(&path, "%s/filter/todocextract",
                 folder != NULL ? folder : DX_SERVERBIN);
@@ -86,16 +82,15 @@ static void print_filter(void)
                        : "todocextract is not where cupsd looks for it");
 }
 
-/* PRETTY_NAME="..." */
 static void print_system(void)
 {
   FILE *file = fopen("/etc/os-release", "re");
   struct utsname name;
-  char line[256];
+  char line[256], system[256];
 
   while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-    if (strncmp(line, "PRETTY_NAME=", 12) == 0)
-      printf("  %.*s\n", (int)strcspn(line + 13, "\"\n"), line + 13);
+    if (sscanf(line, "PRETTY_NAME=\"%255[^\"\n]", system) == 1)
+      printf("  %s\n", system);
   if (file != NULL)
     (void)fclose(file);
   if (uname(&name) == 0)

@@ -24,7 +24,9 @@
 #define PROGRAM "\\([^ ()]*/(docextract|todocextract)\\)"
 #define STATE \
   "(stored|registered|uploaded|processing|complete|extracted|failed|refused)"
-#define REASON "[-+]docextract-[a-z]+(-[a-z]+)*-(report|warning|error)"
+#define REASON                                                               \
+  "[-+]docextract-(waiting-report|service-down-warning|local-trouble-error|" \
+  "document-refused-error|config-error)"
 
 /* What a line is told as is its time and job, then `tell` with the groups that
  * it names: %3 is the third. */
