@@ -29,7 +29,8 @@ row() { grep -E "^ +$1 " <<< "$out" | xargs; } # FIELD: with single blanks
 # --- show: a job -------------------------------------------------------------
 
 "$mkpdf" "$dir/values.pdf" \
-  'Patient: Ann Ahrens|MRN: 17|DOB: 03/07/1984|WBC 7.10 10^3/uL (4.50 - 11.0)|Hemoglobin 17.20 g/dL (12.0 - 16.0)'
+  "Patient: Ann Ahrens|MRN: 17|DOB: 03/07/1984|\
+WBC 7.10 10^3/uL (4.50 - 11.0)|Hemoglobin 17.20 g/dL (12.0 - 16.0)"
 submitted "$dir/values.pdf"
 dx show "${key:0:8}"
 is 'show: a job is shown' "$rc $err" '0 '
@@ -82,7 +83,8 @@ is 'show: a text is shown and not compared' "$(row odd)" 'odd <5 g 1 2'
 is 'show: what is no measurement is shown' \
   "$(row yes), $(row no), $(row list)" \
   'yes true, no -, list (more; see --json)'
-hasnt 'show: no control characters of a result' "$out" $'[\001-\010\013-\037\302]'
+hasnt 'show: no control characters of a result' "$out" \
+  $'[\001-\010\013-\037\302]'
 has 'show: a place is held for them' "$out" '^Case c1: a\?\[31mb\?c$'
 
 printf '{"a":"\033[2J\302\233x"}\n' > "$dir/raw.json"

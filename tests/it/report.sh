@@ -25,7 +25,7 @@ faults ''
 # What another program of the job could say.
 echo "D [21/Nov/2026:10:00:00 +0000] [Job 3] submission 1: x, MARKLAST -> y
 D [21/Nov/2026:10:00:00 +0000] [Job 3] Patient MARKLAST
-D [21/Nov/2026:10:00:00 +0000] [Job 3] PID 1 (/opt/MARKFILE) stopped with status 1." \
+D [21/Nov/2026:10:00:00 +0000] [Job 3] PID 1 (/MARKFILE) stopped with status 1." \
   >> "$cups/log/error_log"
 echo "ErrorLog $cups/log/error_log" > "$cups/root/cups-files.conf"
 
@@ -47,14 +47,18 @@ has 'report: a value that is a number' "$said" '^  FilterTimeLimit +14m$'
 has 'report: a default' "$said" '^  APIRate +8 \(default\)$'
 has 'report: of what a person wrote that it is set' "$said" \
   '^  TokenKeyID +\(set\)$'
-has 'report: the queue' "$said" '^  queue 1: idle, accepting, [0-9]+ job.*service 1'
+has 'report: the queue' "$said" \
+  '^  queue 1: idle, accepting, [0-9]+ job.*service 1'
 has 'report: jobs by state' "$said" '^  extracted +1$'
 has 'report: failed ones' "$said" '^  failed +2$'
 has 'report: and why' "$said" '^  ended with E_REFUSED \(refused\) 2$'
 has 'report: docextractd' "$said" '^  docextractd +does not run$'
-has 'report: calls, from the log' "$said" '^  [0-9A-Za-z/: +]+ job [0-9]+: POST -> 400$'
-has 'report: how our programs ended' "$said" 'job [0-9]+: todocextract exited$'
-has 'report: how states changed' "$said" 'submission 1: stored -> (failed|registered)$'
+has 'report: calls, from the log' "$said" \
+  '^  [0-9A-Za-z/: +]+ job [0-9]+: POST -> 400$'
+has 'report: how our programs ended' "$said" \
+  'job [0-9]+: todocextract exited$'
+has 'report: how states changed' "$said" \
+  'submission 1: stored -> (failed|registered)$'
 
 said=$(dx config)
 has 'config: a queue is told by its device URI' "$said" \
