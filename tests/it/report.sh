@@ -72,5 +72,4 @@ echo 'Nonsense MARKNONSENSE' >> "$config"
 said=$(report 2>&1)
 has 'report: with a wrong configuration too' "$? $said" \
   '  cannot be used: E_CONFIG'
-hasnt() { is "$1" "$(grep -Eo -e "$3" <<< "$2")" ''; }
 hasnt 'report: and then nothing that somebody wrote either' "$said" MARK
