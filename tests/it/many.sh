@@ -96,13 +96,28 @@ print -d chart -o raw "$dir/a.pdf"
 hold_is 'a raw job' 'raw|bundle|submit'
 is 'a raw job is not sent' "$(counts)" '0 0 0'
 
-: > "$dir/empty.pdf"
 printf '%%PDF-1.4\nthis is no PDF\n' > "$dir/broken.pdf"
 clear_results
 print -d chart "$dir/a.pdf" "$dir/broken.pdf" "$dir/c.pdf"
 hold_is 'a damaged one in the middle' 'document 2: .*damaged'
 is 'a damaged one in the middle: the others are extracted' \
   "$(counts) $(patients)" "2 2 2 $ac"
+
+pdftoppm -jpeg -r 30 -singlefile "$dir/a.pdf" "$dir/photo"
+head -c 1500 "$dir/photo.jpg" > "$dir/cut.jpg"
+clear_results
+print -d chart "$dir/a.pdf" "$dir/cut.jpg" "$dir/c.pdf"
+hold_is 'a picture that is cut short' 'document 2: .*damaged'
+is 'a picture that is cut short: the others are extracted' \
+  "$(counts) $(patients)" "2 2 2 $ac"
+
+qpdf --empty "$dir/none.pdf"
+for bad in broken.pdf none.pdf cut.jpg random.bin; do
+  clear_results
+  print -d together "$dir/a.pdf" "$dir/c.pdf" "$dir/$bad"
+  hold_is "together with $bad" 'belong together'
+  is "together with $bad: nothing is sent" "$(counts)" '0 0 0'
+done
 
 clear_results
 write_config 'OnDocumentError cancel'

@@ -66,15 +66,18 @@ pdftoppm -r 20 -f 1 -l 1 -png -singlefile "$(sent_files)" "$dir/turned"
 is 'and is turned as the person wants it' \
   "$(cmp -s "$dir/upright.png" "$dir/turned.png"; echo $?)" 1
 
-pdftoppm -png -r 30 -f 1 -l 1 -singlefile "$dir/five.pdf" "$dir/scan"
-clear_results
-print -d chart -n 4 "$dir/scan.png"
-job_ends 'copies of a picture: the job is completed' "$job" completed
-is 'copies of a picture: one source, one file, as it is' \
-  "$(calls create) $(calls put) $(cmp "$(sent_files)" "$dir/scan.png" && echo same)" \
-  '1 1 same'
-is 'copies of a picture: one page' "$(logged) $(counted)" \
-  "chart $job 1 total 1 1 1"
+for type in png jpeg; do
+  file=$dir/scan.${type/e/}
+  pdftoppm -$type -r 30 -f 1 -l 1 -singlefile "$dir/five.pdf" "$dir/scan"
+  clear_results
+  print -d chart -n 4 "$file"
+  job_ends "copies of a $type: the job is completed" "$job" completed
+  is "copies of a $type: one source, one file, as it is" \
+    "$(calls create) $(calls put) $(cmp "$(sent_files)" "$file" && echo same)" \
+    '1 1 same'
+  is "copies of a $type: one page" "$(logged) $(counted)" \
+    "chart $job 1 total 1 1 1"
+done
 
 clear_results
 print -d chart -o page-ranges=7-9 "$dir/five.pdf"
@@ -89,6 +92,9 @@ chmod 644 "$dir/separator.pdf"
 chosen 'separators count the pages that are left' \
   'p2|p3|separator|p4|p5' 5 -o page-ranges=2-5 -o CaseSeparators=Every2 \
   "$dir/five.pdf"
+chosen 'separators count what is on a page' \
+  'p1 p2|separator|p3 p4|separator|p5' 5 -o number-up=2 \
+  -o CaseSeparators=Every1 "$dir/five.pdf"
 chosen 'any number of pages' 'p1|p2|p3|separator|p4|p5' 6 \
   -o CaseSeparators=Custom.3 "$dir/five.pdf"
 write_config
@@ -106,7 +112,9 @@ is 'a second run counts nothing twice' "$(counted)" '7 7'
 add_queue limited job-quota-period=86400 job-page-limit=8
 print -d limited "$dir/five.pdf"
 job_ends 'a quota of 8 pages: 5 are allowed' "$job" completed
+print -d limited "$dir/scan.jpg" "$dir/scan.jpg"
+job_ends 'and 2 pictures' "$job" completed
 print -d limited "$dir/five.pdf"
-job_ends 'and 5 more, since 3 are left' "$job" completed
+job_ends 'and 5 more, since one is left' "$job" completed
 has 'then no more' "$(lp -d limited "$dir/two.pdf" 2>&1)" '[Qq]uota'
 is 'other queues go on' "$(print -d chart "$dir/two.pdf" && echo yes)" yes
