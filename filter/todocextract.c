@@ -425,7 +425,8 @@ static bool goes_elsewhere(void)
   return uri != NULL && strstr(uri, device_scheme) == NULL;
 }
 
-/* The words come first: at the end of a filter cupsd has its own. */
+/* Reads all, as the other stages expect it, and lets cupsd read the words: it
+ * has its own for a filter that ended. */
 static int refuse_queue(int from)
 {
   int64_t length;
