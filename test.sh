@@ -206,7 +206,8 @@ installs() # every part is where CUPS looks, and others may run it
   data=$(cups-config --datadir)
   (umask 077 && make -C "$work/build" -j1 install DESTDIR="$root") &&
     [ "$(stat -c %a "$root$bin/backend/docextract" \
-      "$root$bin/filter/todocextract" | paste -sd' ')" = '755 755' ] &&
+      "$root$bin"/filter/{check,to}docextract | paste -sd' ')" = \
+      '755 755 755' ] &&
     [ -s "$root$data/model/docextract.ppd" ] &&
     [ -s "$root/usr/local/share/docextract/docextract.drv" ] &&
     [ -x "$root/usr/local/bin/docextract" ]

@@ -1,9 +1,16 @@
-# filter/local.mk - todocextract, one document in, one entry of a bundle out.
-cupsfilter_PROGRAMS += todocextract
-todocextract_SOURCES = filter/todocextract.c filter/pdf.c filter/pdf.h \
-	filter/separated.c filter/separated.h filter/strip.c filter/strip.h \
+# filter/local.mk - the filters: one document in, one entry of a bundle out, and
+# the look at a PDF before that.
+cupsfilter_PROGRAMS += checkdocextract todocextract
+filter_shared = filter/apart.c filter/apart.h filter/pdf.c filter/pdf.h \
+	filter/separated.c filter/separated.h filter/stage.c filter/stage.h \
+	filter/strip.c filter/strip.h
+filter_libs = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \
+	$(OPENSSL_LIBS) $(ZLIB_LIBS)
+checkdocextract_SOURCES = filter/checkdocextract.c $(filter_shared)
+checkdocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
+checkdocextract_LDADD = $(filter_libs)
+todocextract_SOURCES = filter/todocextract.c $(filter_shared) \
 	filter/image.c filter/image.h \
 	filter/options.c filter/options.h
 todocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
-todocextract_LDADD = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \
-	$(OPENSSL_LIBS) $(ZLIB_LIBS)
+todocextract_LDADD = $(filter_libs)

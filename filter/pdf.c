@@ -20,6 +20,9 @@
 #include "lib/log.h"
 
 #define FD_PATH_BYTES 32
+#define NOTE_KEY                                               \
+  "/DocextractRefused" /* of the catalog, which pdftopdf keeps \
+                        */
 
 static void fd_path(int fd, char path[FD_PATH_BYTES])
 {
@@ -60,6 +63,18 @@ static enum dx_reason reason_of(qpdf_data pdf, enum dx_reason system)
   }
 }
 
+/* What pdf_write_note() left for us; NONE in any other PDF. */
+static enum dx_reason noted_reason(qpdf_data pdf)
+{
+  qpdf_oh note = qpdf_oh_get_key(pdf, qpdf_get_root(pdf), NOTE_KEY);
+  const char *name = qpdf_oh_is_name(pdf, note) == QPDF_TRUE
+                         ? qpdf_oh_get_name(pdf, note)
+                         : "/";
+  enum dx_reason reason = dx_reason_by_word(name + 1);
+
+  return reason != DX_REASON_COUNT ? reason : DX_REASON_NONE;
+}
+
 static enum dx_reason open_document(qpdf_data pdf, int fd, int *ret_pages)
 {
   char path[FD_PATH_BYTES];
@@ -76,7 +91,7 @@ static enum dx_reason open_document(qpdf_data pdf, int fd, int *ret_pages)
   if (reason != DX_REASON_NONE)
     return reason;
   *ret_pages = pages;
-  return pages > 0 ? DX_REASON_NONE : DX_REASON_NO_PAGES;
+  return pages > 0 ? noted_reason(pdf) : DX_REASON_NO_PAGES;
 }
 
 static bool open_separator(qpdf_data pdf, const char *path)
@@ -213,18 +228,60 @@ static bool shows_something(qpdf_data pdf, qpdf_oh page)
 
 /*
  * qpdf repairs as well as it can: what it does not find becomes an empty page.
- * Half a chart is worse than none. `step` is how many pages lie between two
- * separator pages, which may be empty; 0 if there are none.
+ * `step` is how many pages lie between two separator pages, which may be
+ * empty; 0 if there are none.
  */
-static enum dx_reason check_repaired(qpdf_data pdf, int pages, int step)
+static bool has_empty_page(qpdf_data pdf, int pages, int step)
 {
+  bool found = false;
   int i;
 
   for (i = 0; i < pages; i++)
     if ((step == 0 || i % (step + 1) != step) &&
         !shows_something(pdf, qpdf_get_page_n(pdf, (size_t)i)))
-      return DX_REASON_DAMAGED;
-  return reason_of(pdf, DX_REASON_DAMAGED);
+      found = true;
+  return found;
+}
+
+enum dx_reason pdf_check(const struct pdf_task *task, struct pdf_done *ret_done)
+{
+  qpdf_data pdf = new_pdf();
+  enum dx_reason reason;
+  int pages = 0;
+  bool empty = false, repaired;
+
+  reason = open_document(pdf, task->in_fd, &pages);
+  if (reason == DX_REASON_NONE) {
+    empty = has_empty_page(pdf, pages, 0);
+    reason = reason_of(pdf, DX_REASON_DAMAGED);
+  }
+  repaired = qpdf_more_warnings(pdf) == QPDF_TRUE;
+  if (reason == DX_REASON_NONE && repaired && empty)
+    reason = DX_REASON_DAMAGED; /* half a chart is worse than none */
+  if (reason == DX_REASON_NONE)
+    *ret_done = (struct pdf_done){pages, repaired};
+  qpdf_cleanup(&pdf);
+  return reason;
+}
+
+bool pdf_write_note(int fd, enum dx_reason reason)
+{
+  qpdf_data pdf = new_pdf();
+  char name[64];
+  bool ok;
+
+  (void)snprintf(name, sizeof(name), "/%s", dx_reason_word(reason));
+  ok = (qpdf_empty_pdf(pdf) & QPDF_ERRORS) == 0;
+  if (ok) {
+    qpdf_oh page = qpdf_make_indirect_object(
+        pdf, qpdf_oh_parse(pdf, "<</Type/Page/MediaBox[0 0 595 842]>>"));
+
+    qpdf_oh_replace_key(pdf, qpdf_get_root(pdf), NOTE_KEY,
+                        qpdf_oh_new_name(pdf, name));
+    ok = append_page(pdf, pdf, page) && write_pdf(pdf, fd) == DX_REASON_NONE;
+  }
+  qpdf_cleanup(&pdf);
+  return ok;
 }
 
 enum dx_reason pdf_rewrite(const struct pdf_task *task,
@@ -245,8 +302,11 @@ enum dx_reason pdf_rewrite(const struct pdf_task *task,
   if (reason == DX_REASON_NONE)
     reason = write_pdf(pdf, task->out_fd);
   repaired = qpdf_more_warnings(pdf) == QPDF_TRUE;
-  if (reason == DX_REASON_NONE && repaired)
-    reason = check_repaired(pdf, pages, pages > own_pages ? task->every : 0);
+  if (reason == DX_REASON_NONE && repaired &&
+      has_empty_page(pdf, pages, pages > own_pages ? task->every : 0))
+    reason = DX_REASON_DAMAGED;
+  if (reason == DX_REASON_NONE)
+    reason = reason_of(pdf, DX_REASON_DAMAGED);
   if (reason == DX_REASON_NONE)
     *ret_done = (struct pdf_done){pages, repaired};
   qpdf_cleanup(&pdf);

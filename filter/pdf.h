@@ -43,6 +43,21 @@ struct pdf_done {
 enum dx_reason pdf_rewrite(const struct pdf_task *task,
                            struct pdf_done *ret_done);
 
+/*
+ * Looks only, before anybody has repaired or changed the PDF: PASSWORD, DAMAGED
+ * (also if qpdf had to guess and a page shows nothing now), NO_PAGES, TROUBLE.
+ * Of the task only in_fd counts. Reads what is on the pages, not the pictures.
+ */
+enum dx_reason pdf_check(const struct pdf_task *task,
+                         struct pdf_done *ret_done);
+
+/*
+ * Writes a PDF that is no document but says why there is none, for
+ * pdf_rewrite() behind pdftopdf, which answers with that reason. fd: an empty
+ * file. False if it cannot be written.
+ */
+bool pdf_write_note(int fd, enum dx_reason reason);
+
 /* Of the library behind it: "11.3.0". */
 const char *pdf_library_version(void);
 

@@ -10,20 +10,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "filter/apart.h"
 #include "filter/image.h"
 #include "filter/options.h"
 #include "filter/pdf.h"
+#include "filter/stage.h"
 #include "lib/bundle.h"
 #include "lib/config.h"
 #include "lib/fs.h"
@@ -32,7 +29,6 @@
 
 #define COPY_BYTES 65536
 #define PDF_HEADER_WITHIN 1024 /* bytes; what readers of PDF agree on */
-#define TIME_LIMIT_MS 900000   /* FilterTimeLimit without a configuration */
 
 enum type { TYPE_PDF, TYPE_JPEG, TYPE_PNG, TYPE_UNKNOWN };
 
@@ -43,8 +39,6 @@ static const char *const mime[] = {
     [TYPE_UNKNOWN] = "",
 };
 
-static const char device_scheme[] = "docextract://";
-
 struct job {
   const char *title;
   const char *option_text;
@@ -54,12 +48,6 @@ struct job {
   struct dx_entry entry;
 };
 
-static void print_debug(enum dx_log_level level, const char *line)
-{
-  (void)level;
-  (void)fprintf(stderr, "DEBUG: %s\n", line);
-}
-
 /* `text` NULL: the usual one. */
 static void refuse(struct dx_entry *entry, enum dx_reason reason,
                    const char *text)
@@ -68,54 +56,6 @@ static void refuse(struct dx_entry *entry, enum dx_reason reason,
   entry->reason = reason;
   (void)snprintf(entry->reason_text, sizeof(entry->reason_text), "%s",
                  text != NULL ? text : dx_reason_text(reason));
-}
-
-/* A file without a name in TMPDIR; -1 if there can be none. */
-static int open_unnamed(void)
-{
-  const char *folder = getenv("TMPDIR");
-  char path[4096];
-  int fd;
-
-  if (folder == NULL || folder[0] == '\0')
-    folder = "/tmp";
-  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0)
-    return fd;
-  /* Some file systems know no files without names. */
-  if (snprintf(path, sizeof(path), "%s/todocextract-XXXXXX", folder) >=
-      (int)sizeof(path))
-    return -1;
-  fd = mkostemp(path, O_CLOEXEC);
-  if (fd >= 0)
-    (void)unlink(path);
-  return fd;
-}
-
-/*
- * Reads to the end in any case: a stage before that finds its pipe broken
- * would make cupsd stop the job. False if not all of it could be kept; what
- * is more than `most` need not be.
- */
-static bool receive(int from, int to, int64_t most, int64_t *ret_length)
-{
-  char bytes[COPY_BYTES];
-  bool kept = to >= 0;
-  ssize_t n;
-
-  *ret_length = 0;
-  for (;;) {
-    n = read(from, bytes, sizeof(bytes));
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      break;
-    *ret_length += n;
-    kept = kept &&
-           (*ret_length > most ||
-            dx_fs_write_all(to, bytes, (size_t)n, "document", NULL) == DX_OK);
-  }
-  return kept && n == 0;
 }
 
 /* CONTENT_TYPE says what the program sent, the bytes what is here now. */
@@ -145,86 +85,9 @@ static void set_origin(struct dx_entry *entry, const char *type)
     (void)snprintf(entry->origin, sizeof(entry->origin), "%s", type);
 }
 
-/* Our section of the configuration; NULL if there is none. What is wrong with
- * the file is the backend's to tell. */
-static const struct dx_service *find_service(struct dx_config **config)
-{
-  const char *uri = getenv("DEVICE_URI");
-  char *path = dx_config_path(true);
-  char name[80] = "";
-  struct dx_err err;
-
-  if (path == NULL || dx_config_load(path, config, &err) != DX_OK)
-    dx_log(DX_LOG_DEBUG, "%s", path != NULL ? err.text : "out of memory");
-  free(path);
-  if (uri != NULL &&
-      strncmp(uri, device_scheme, sizeof(device_scheme) - 1) == 0)
-    (void)snprintf(name, sizeof(name), "%s", uri + sizeof(device_scheme) - 1);
-  name[strcspn(name, "/")] = '\0'; /* some dialogs add one */
-  return *config != NULL ? dx_config_service(*config, name) : NULL;
-}
-
 static int64_t most_bytes(const struct job *job)
 {
   return job->service != NULL ? job->service->max_document_bytes : INT64_MAX;
-}
-
-static int64_t time_limit_ms(const struct job *job)
-{
-  return job->service != NULL ? job->service->filter_time_limit_ms
-                              : TIME_LIMIT_MS;
-}
-
-/* What the child process leaves for its parent. */
-struct outcome {
-  enum dx_reason reason;
-  struct pdf_done done;
-};
-
-static void be_child(const struct pdf_task *task, int64_t limit_ms,
-                     struct outcome *outcome, pid_t parent)
-{
-  (void)alarm((unsigned)(limit_ms / 1000)); /* nobody else handles SIGALRM */
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() == parent)
-    outcome->reason = pdf_rewrite(task, &outcome->done);
-  _exit(0);
-}
-
-/*
- * Runs pdf_rewrite() in a process of its own: a PDF that crashes libqpdf, or
- * keeps it busy without end, costs that document only.
- */
-static enum dx_reason rewrite_apart(const struct pdf_task *task,
-                                    int64_t limit_ms, struct pdf_done *ret_done)
-{
-  struct outcome *outcome;
-  enum dx_reason reason = DX_REASON_TROUBLE;
-  pid_t parent = getpid();
-  pid_t child, ended;
-  int status = 0;
-
-  outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (outcome == MAP_FAILED)
-    return DX_REASON_TROUBLE;
-  outcome->reason = DX_REASON_TROUBLE;
-  child = fork();
-  if (child == 0)
-    be_child(task, limit_ms, outcome, parent);
-  do
-    ended = child > 0 ? waitpid(child, &status, 0) : -1;
-  while (ended < 0 && errno == EINTR && child > 0);
-  if (ended == child && WIFEXITED(status))
-    reason = outcome->reason;
-  else if (ended == child && WTERMSIG(status) == SIGALRM)
-    reason = DX_REASON_TOO_SLOW;
-  else if (ended == child && WTERMSIG(status) != SIGKILL)
-    reason = DX_REASON_DAMAGED; /* it crashed over this PDF */
-  if (reason == DX_REASON_NONE)
-    *ret_done = outcome->done;
-  (void)munmap(outcome, sizeof(*outcome));
-  return reason;
 }
 
 static enum dx_reason process_pdf(struct job *job, int every,
@@ -234,11 +97,12 @@ static enum dx_reason process_pdf(struct job *job, int every,
   struct pdf_done done = {0};
   enum dx_reason reason;
 
-  task.out_fd = open_unnamed();
+  task.out_fd = stage_unnamed_file();
   if (task.out_fd < 0)
     return DX_REASON_TROUBLE;
   job->out_fd = task.out_fd;
-  reason = rewrite_apart(&task, time_limit_ms(job), &done);
+  reason =
+      run_apart(pdf_rewrite, &task, stage_time_limit_ms(job->service), &done);
   job->entry.pages = done.pages;
   if (done.repaired) /* shown in the queue's window */
     (void)fputs("WARNING: A document was damaged and has been repaired; "
@@ -293,7 +157,7 @@ static void refuse_slow(struct job *job)
 
   (void)snprintf(text, sizeof(text),
                  "processing it took longer than FilterTimeLimit, %lld s",
-                 (long long)(time_limit_ms(job) / 1000));
+                 (long long)(stage_time_limit_ms(job->service) / 1000));
   refuse(&job->entry, DX_REASON_TOO_SLOW, text);
 }
 
@@ -335,12 +199,12 @@ static void process_document(struct job *job, enum type type, int every)
   refuse_as(job, reason);
 }
 
-/* Nothing came of a PDF: pdftopdf gave up on it, and only it knows why. */
+/* Nothing came of a PDF: pdftopdf left nothing of it. */
 static const char *why_empty(const struct dx_entry *entry)
 {
   return strcmp(entry->origin, mime[TYPE_PDF]) == 0
-             ? "nothing could be read from it; it may be password-protected "
-               "or damaged"
+             ? "nothing is left of it; it does not have the pages that were "
+               "chosen, or it cannot be read"
              : NULL;
 }
 
@@ -388,9 +252,9 @@ static int run(struct job *job, int from)
   int64_t length;
   bool kept;
 
-  job->in_fd = open_unnamed();
-  job->service = find_service(&config);
-  kept = receive(from, job->in_fd, most_bytes(job), &length);
+  job->in_fd = stage_unnamed_file();
+  job->service = stage_service(&config);
+  kept = stage_receive(from, job->in_fd, most_bytes(job), &length);
   process(job, kept, length);
   dx_config_free(&config);
   dx_log(DX_LOG_DEBUG, "todocextract: %lld bytes in; out: %s%s%s, %lld bytes",
@@ -403,26 +267,13 @@ static int run(struct job *job, int from)
   return 1;
 }
 
-/* Documents are patients': no core dump may hold one. Signals of broken pipes
- * and of files that grew too large come as errors of write(). */
-static void set_up_process(void)
-{
-  struct rlimit none = {0, 0};
-
-  (void)setrlimit(RLIMIT_CORE, &none);
-  (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN);
-  (void)signal(SIGCHLD, SIG_DFL);
-  dx_log_to(print_debug);
-}
-
 /* Only our backend understands a bundle. Any other would pass it on, to be
  * printed as text, or as whatever it looks like. */
 static bool goes_elsewhere(void)
 {
   const char *uri = getenv("DEVICE_URI");
 
-  return uri != NULL && strstr(uri, device_scheme) == NULL;
+  return uri != NULL && strstr(uri, STAGE_SCHEME) == NULL;
 }
 
 /* Reads all, as the other stages expect it, and lets cupsd read the words: it
@@ -434,7 +285,7 @@ static int refuse_queue(int from)
   (void)fputs("ERROR: this driver is for docextract:// devices; add a queue to "
               "a shared printer with '-m everywhere'\n",
               stderr);
-  (void)receive(from, -1, 0, &length);
+  (void)stage_receive(from, -1, 0, &length);
   return 1;
 }
 
@@ -454,7 +305,7 @@ int main(int argc, char *argv[])
                 stderr);
     return 1;
   }
-  set_up_process();
+  stage_set_up();
   job.title = argv[3];
   job.option_text = argv[5];
   if (argc == 7)

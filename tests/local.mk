@@ -4,7 +4,8 @@ unit_libs = libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 EXTRA_DIST += tests/unit/unit.h tests/unit/engine_stage.h \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
-	tests/filter/active_test.sh tests/filter/corpus.sh
+	tests/filter/active_test.sh tests/filter/check_test.sh \
+	tests/filter/corpus.sh
 
 if TESTS_ON
 unit_programs = tests/unit/test_states tests/unit/test_bundle \

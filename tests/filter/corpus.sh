@@ -6,6 +6,7 @@
 #
 # Needs what lib.sh needs, and Ghostscript; uses LibreOffice where it is there.
 . "$(dirname "$0")/lib.sh"
+looked=yes
 
 same() { is "$1: pages and words are the same" "$(changes "$2")" ''; }
 

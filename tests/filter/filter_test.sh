@@ -103,7 +103,7 @@ no-pages.pdf no-pages
 END
 CONTENT_TYPE=application/pdf run < "$dir/empty"
 is 'nothing of a PDF: the person is told what it may be' \
-  "$(field Reason | grep -c password-protected%20or%20damaged)" 1
+  "$(field Reason | grep -c the%20pages%20that%20were%20chosen)" 1
 CONTENT_TYPE='a b' run < "$dir/empty"
 is 'an origin that is no type is left out' "$(field Origin)" ''
 is 'a file that is not there is refused' \

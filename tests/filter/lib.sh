@@ -8,6 +8,7 @@ export LC_ALL=C
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 filter=${DX_BUILD:-$top}/todocextract
+check=${DX_BUILD:-$top}/checkdocextract
 mkpdf=$top/tests/it/mkpdf
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-filter.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -15,12 +16,19 @@ trap 'rm -rf "$dir"' EXIT
 . "$top/tests/helper/count.sh"
 
 # Runs the filter on stdin: out (the entry), body (its bytes), status, err.
+# A document that shall be looked at before goes through checkdocextract first.
 title=chart.odt
 options=
+looked=
 run() # [FILE]
 {
   rm -f "$dir/out" "$dir/body" "$dir/err"
-  "$filter" 7 user "$title" 1 "$options" "$@" > "$dir/out" 2> "$dir/err"
+  if [ -n "$looked" ]; then
+    "$check" 7 user "$title" 1 "$options" "$@" 2> "$dir/err" |
+      "$filter" 7 user "$title" 1 "$options" > "$dir/out" 2>> "$dir/err"
+  else
+    "$filter" 7 user "$title" 1 "$options" "$@" > "$dir/out" 2> "$dir/err"
+  fi
   status=$?
   tail -c "$(field Length)" "$dir/out" > "$dir/body"
 }

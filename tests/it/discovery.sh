@@ -26,10 +26,10 @@ has 'lpinfo lists the service' "$(lpinfo -v)" '^network docextract://default$'
 has 'lpinfo tells the device id' "$(lpinfo -l -v)" "device-id = $id"
 has 'the device id finds the driver' "$(lpinfo --device-id "$id" -m)" \
   'docextract.ppd Document Extraction Service'
-# cupstestppd wants to find the filter below a root, and that root owns it.
+# cupstestppd wants to find the filters below a root, and that root owns them.
 if [ "$(id -u)" = 0 ]; then
-  install -D -m 755 "$build/todocextract" \
-    "$dir/root/usr/lib/cups/filter/todocextract"
+  install -D -m 755 -t "$dir/root/usr/lib/cups/filter" \
+    "$build/checkdocextract" "$build/todocextract"
   said=$(cupstestppd -R "$dir/root" "$build/ppd/docextract.ppd")
 else
   said=$(cupstestppd -I filters "$build/ppd/docextract.ppd")

@@ -9,6 +9,7 @@ hold_is() # TEXT PATTERN: the job is held, and somebody is told why
 {
   job_ends "$1: the job is held" "$job" pending-held
   has "$1: the reason is told" "$(told "$job")" "$2"
+  has "$1: the job has it as its message" "$(job_message "$job")" "$2"
 }
 
 # How many documents were sent, how many results are there.
@@ -66,7 +67,7 @@ for order in 'locked a c' 'a locked c' 'a c locked'; do
   files=()
   for f in $order; do files+=("$dir/$f.pdf"); done
   print -d chart "${files[@]}"
-  hold_is "$order" 'password'
+  hold_is "$order" 'document .: it is password-protected'
   is "$order: the others are extracted" "$(counts) $(patients)" "2 2 2 $ac"
   is "$order: the queue goes on" "$(queue_is_stopped chart && echo stopped)" ''
 done
@@ -78,7 +79,7 @@ is 'released: what was extracted is not sent again' "$(counts)" '2 2 2'
 
 clear_results
 print -d together "$dir/a.pdf" "$dir/locked.pdf"
-hold_is 'together with a refused one' 'password'
+hold_is 'together with a refused one' 'belong together: it is password-protected'
 is 'together: half a chart is not sent' "$(counts)" '0 0 0'
 
 clear_results

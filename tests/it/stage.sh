@@ -225,7 +225,8 @@ make_cups()
     cp -a "/usr/lib/cups/$room" "$cups/bin/"
   done
   install -m 755 "$build/backend/docextract" "$cups/bin/backend/docextract"
-  install -m 755 "$build/todocextract" "$cups/bin/filter/todocextract"
+  install -m 755 "$build/checkdocextract" "$build/todocextract" \
+    "$cups/bin/filter/"
   folder 710 "$cups/spool"
   folder 1770 "$cups/spool/tmp"
   folder 755 "$cups/state"

@@ -113,5 +113,5 @@ qpdf --encrypt secret secret 256 -- "$dir/four.pdf" "$dir/locked.pdf"
 print -d chart "$dir/locked.pdf"
 job_ends 'a document with a password is held' "$job" pending-held
 open_page "$site/jobs"
-check 'the page of jobs says why' until_true shows 'password'
+check 'the page of jobs says why' until_true shows 'document 1: it is password-protected'
 picture held

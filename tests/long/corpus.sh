@@ -8,6 +8,7 @@
 # Those that are made on the spot are in tests/filter/corpus.sh.
 cache=${DX_CORPUS:-${TMPDIR:-/tmp}/docextract-corpus}
 . "$(dirname "$0")/../filter/lib.sh"
+looked=yes
 
 # What their PDFs were made with, at the time of writing.
 packages='

@@ -1,0 +1,111 @@
+/*
+ * checkdocextract.c - the filter in front of pdftopdf: a PDF that nobody can
+ * extract is replaced by a note that says why, every other one goes through
+ * byte for byte.
+ *
+ * pdftopdf ends without a word to us on a PDF that it cannot read, and cupsd
+ * keeps the words that it has for people as the job's message, whatever is
+ * said later. It also repairs in silence, pages lost or not. So the PDF is
+ * looked at before; todocextract, behind pdftopdf, makes a refusal of the note.
+ * Whoever cannot look lets everything through. Nothing is kept.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "filter/apart.h"
+#include "filter/stage.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+
+/* A file that can be read again and again: the spooled one, or a copy. Not
+ * even that when there is no room at all: then nobody looks. */
+static int input(const char *path, enum dx_reason *ret_reason)
+{
+  struct stat st;
+  int64_t length;
+  int fd;
+
+  if (path != NULL)
+    return open(path, O_RDONLY | O_CLOEXEC);
+  if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+    return STDIN_FILENO;
+  fd = stage_unnamed_file();
+  if (fd < 0)
+    return STDIN_FILENO;
+  if (!stage_receive(STDIN_FILENO, fd, INT64_MAX, &length))
+    *ret_reason = DX_REASON_TROUBLE; /* half a PDF could be "repaired" */
+  return fd;
+}
+
+static enum dx_reason look(int fd)
+{
+  struct dx_config *config = NULL;
+  const struct dx_service *service = stage_service(&config);
+  struct pdf_task task = {.in_fd = fd, .out_fd = -1};
+  struct pdf_done done = {0};
+  struct stat st;
+  enum dx_reason reason = DX_REASON_TROUBLE;
+
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+    reason = run_apart(pdf_check, &task, stage_time_limit_ms(service), &done);
+  dx_config_free(&config);
+  if (done.repaired) /* shown in the queue's window */
+    (void)fputs("WARNING: A document was damaged and has been repaired; "
+                "check what was extracted from it\n",
+                stderr);
+  return reason == DX_REASON_TROUBLE ? DX_REASON_NONE : reason;
+}
+
+/* In memory; -1 if there is no room for one. */
+static int make_note(enum dx_reason reason)
+{
+  int fd = memfd_create("note", MFD_CLOEXEC);
+
+  dx_log(DX_LOG_DEBUG, "checkdocextract: refused %s", dx_reason_word(reason));
+  return fd >= 0 && pdf_write_note(fd, reason) ? fd : -1;
+}
+
+static bool send_all(int fd)
+{
+  char bytes[65536];
+  ssize_t n;
+
+  (void)lseek(fd, 0, SEEK_SET);
+  do {
+    n = read(fd, bytes, sizeof(bytes));
+    if (n > 0 && dx_fs_write_all(STDOUT_FILENO, bytes, (size_t)n, "document",
+                                 NULL) != DX_OK)
+      return false;
+  } while (n > 0 || (n < 0 && errno == EINTR));
+  return n == 0;
+}
+
+int main(int argc, char *argv[])
+{
+  enum dx_reason reason = DX_REASON_NONE;
+  int fd;
+
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    printf("checkdocextract %s (qpdf %s)\n", PACKAGE_VERSION,
+           pdf_library_version());
+    return 0;
+  }
+  if (argc != 6 && argc != 7) {
+    (void)fputs("Usage: checkdocextract job user title copies options [file]\n"
+                "       checkdocextract --version\n",
+                stderr);
+    return 1;
+  }
+  stage_set_up();
+  fd = input(argc == 7 ? argv[6] : NULL, &reason);
+  if (reason == DX_REASON_NONE)
+    reason = look(fd);
+  if (reason != DX_REASON_NONE)
+    fd = make_note(reason);
+  return send_all(fd) ? 0 : 1;
+}

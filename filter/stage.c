@@ -1,0 +1,100 @@
+/*
+ * stage.c - the process, the files and the input of a filter (stage.h).
+ */
+#include "filter/stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "lib/fs.h"
+#include "lib/log.h"
+
+#define COPY_BYTES 65536
+#define TIME_LIMIT_MS 900000 /* FilterTimeLimit without a configuration */
+
+static void print_debug(enum dx_log_level level, const char *line)
+{
+  (void)level;
+  (void)fprintf(stderr, "DEBUG: %s\n", line);
+}
+
+void stage_set_up(void)
+{
+  struct rlimit none = {0, 0};
+
+  (void)setrlimit(RLIMIT_CORE, &none);
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN);
+  (void)signal(SIGCHLD, SIG_DFL);
+  dx_log_to(print_debug);
+}
+
+int stage_unnamed_file(void)
+{
+  const char *folder = getenv("TMPDIR");
+  char path[4096];
+  int fd;
+
+  if (folder == NULL || folder[0] == '\0')
+    folder = "/tmp";
+  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0)
+    return fd;
+  /* Some file systems know no files without names. */
+  if (snprintf(path, sizeof(path), "%s/todocextract-XXXXXX", folder) >=
+      (int)sizeof(path))
+    return -1;
+  fd = mkostemp(path, O_CLOEXEC);
+  if (fd >= 0)
+    (void)unlink(path);
+  return fd;
+}
+
+bool stage_receive(int from, int to, int64_t most, int64_t *ret_length)
+{
+  char bytes[COPY_BYTES];
+  bool kept = to >= 0;
+  ssize_t n;
+
+  *ret_length = 0;
+  for (;;) {
+    n = read(from, bytes, sizeof(bytes));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      break;
+    *ret_length += n;
+    kept = kept &&
+           (*ret_length > most ||
+            dx_fs_write_all(to, bytes, (size_t)n, "document", NULL) == DX_OK);
+  }
+  return kept && n == 0;
+}
+
+const struct dx_service *stage_service(struct dx_config **config)
+{
+  static const char scheme[] = STAGE_SCHEME;
+  const char *uri = getenv("DEVICE_URI");
+  char *path = dx_config_path(true);
+  char name[80] = "";
+  struct dx_err err;
+
+  if (path == NULL || dx_config_load(path, config, &err) != DX_OK)
+    dx_log(DX_LOG_DEBUG, "%s", path != NULL ? err.text : "out of memory");
+  free(path);
+  if (uri != NULL && strncmp(uri, scheme, sizeof(scheme) - 1) == 0)
+    (void)snprintf(name, sizeof(name), "%s", uri + sizeof(scheme) - 1);
+  name[strcspn(name, "/")] = '\0'; /* some dialogs add one */
+  return *config != NULL ? dx_config_service(*config, name) : NULL;
+}
+
+int64_t stage_time_limit_ms(const struct dx_service *service)
+{
+  return service != NULL ? service->filter_time_limit_ms : TIME_LIMIT_MS;
+}
