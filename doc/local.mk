@@ -1,11 +1,13 @@
-# doc/ - manual pages and the completion of bash. The directives of
-# docextract.conf(5) are printed by a program made of lib/config.c's rows.
+# doc/ - manual pages, the completion of bash, a configuration to begin with.
+# The directives of docextract.conf(5) are printed by a program made of
+# lib/config.c's rows.
 dist_man_MANS = doc/docextract.1 doc/docextract-sim.1 \
 	doc/docextract-backend.7 doc/todocextract.7 doc/docextractd.8
 nodist_man_MANS = doc/docextract.conf.5
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = doc/completion/docextract
-EXTRA_DIST += doc/docextract.conf.5.in tests/doc/man.sh
+dist_pkgdata_DATA += doc/docextract.conf
+EXTRA_DIST += doc/docextract.conf.5.in doc/administration.md tests/doc/man.sh
 CLEANFILES += doc/docextract.conf.5 doc/directives.mdoc
 
 noinst_PROGRAMS += doc/directives
