@@ -5,7 +5,8 @@ tests_long_pace_caller_SOURCES = tests/long/pace-caller.c
 tests_long_pace_caller_LDADD = libdx.a -lm
 
 EXTRA_DIST += tests/long/faults.sh tests/long/kills.sh \
-	tests/long/pace.sh tests/long/thousand.sh tests/long/walk.sh
+	tests/long/packages.sh tests/long/pace.sh tests/long/thousand.sh \
+	tests/long/walk.sh
 
 # One after the other; each ends with its counts, and is wrong if it fails.
 check-long: all

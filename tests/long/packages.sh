@@ -1,0 +1,335 @@
+#!/usr/bin/env bash
+#
+# packages.sh - the Debian packages as an administrator meets them: built,
+# looked at by lintian, then installed, used, upgraded, removed and purged on a
+# machine of their own, with systemd and the system's cupsd. The machine is a
+# folder in which systemd-nspawn starts Debian; it reaches no network.
+# Needs root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration.
+. "$(dirname "$0")/../it/lib.sh"
+. "$top/tests/helper/packages.sh"
+
+[ "$(id -u)" = 0 ] || give_up 'it is run by root'
+install_missing build-essential debhelper lintian debootstrap \
+  systemd-container util-linux || give_up 'everything needed is installed'
+
+machine=$dir/machine
+debs=$machine/root
+spool=$machine/var/spool/docextract
+results=$spool/results
+SIM_LOG=$machine/root/sim.log
+nspawn=
+groups=
+version=$(sed -n 's/^AC_INIT(\[docextract\], \[\(.*\)\])$/\1/p' \
+  "$top/configure.ac")
+arch=$(dpkg --print-architecture)
+
+# --- the machine -------------------------------------------------------------
+
+# Lines of "URI RELEASE COMPONENT", as apt on this machine knows them.
+suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+sources()
+{
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
+    'Created-By: Packages' | awk -v s="$suite" '$2 == s || index($2, s "-") == 1' |
+    sort -u
+}
+
+make_machine()
+{
+  local mirror
+  mirror=$(sources | awk -v s="$suite" '$2 == s { print $1; exit }')
+  mkdir "$machine"
+  debootstrap --variant=minbase --include=systemd,dbus \
+    --components="$(sources | cut -d ' ' -f 3 | sort -u | paste -sd,)" \
+    "$suite" "$machine" "$mirror" || return
+  sources | sed 's/^/deb /' > "$machine/etc/apt/sources.list"
+  apt-config dump | grep '^Acquire::Check-Valid-Until' \
+    > "$machine/etc/apt/apt.conf.d/50host"
+  echo 'APT::Install-Recommends "false";' >> "$machine/etc/apt/apt.conf.d/50host"
+}
+
+# While it is only a folder it can use this machine's network.
+fetch_dependencies()
+{
+  chroot "$machine" apt-get -q update &&
+    chroot "$machine" env LC_ALL=C apt-get -qy install --download-only \
+      "/root/docextract_${version}_$arch.deb" \
+      "/root/docextract-sim_${version}_$arch.deb"
+}
+
+# systemd leaves its control groups behind: they lie below groups of our own.
+make_groups()
+{
+  local id kind path at
+  while IFS=: read -r id kind path; do
+    case $id:$kind in
+    0: ) at=/sys/fs/cgroup$path; [ -e "$at/cgroup.procs" ] || at=/sys/fs/cgroup/unified$path ;;
+    *:name=systemd) at=/sys/fs/cgroup/systemd$path ;;
+    *) continue ;;
+    esac
+    mkdir "$at/docextract-test.$$" && groups+=" $at/docextract-test.$$"
+  done < /proc/self/cgroup
+}
+
+remove_groups()
+{
+  local g
+  for g in $groups; do
+    find "$g" -depth -type d -exec rmdir {} + || return
+  done
+  groups=
+}
+
+boot()
+{
+  make_groups
+  (
+    for g in $groups; do echo "$BASHPID" > "$g/cgroup.procs"; done
+    exec systemd-nspawn -q -D "$machine" -b --private-network --register=no \
+      --keep-unit --machine="docextract-$$" --console=pipe
+  ) > "$dir/console" 2>&1 < /dev/null &
+  nspawn=$!
+  WAIT_S=60 until_true is_booted || {
+    tail -n 20 "$dir/console"
+    give_up 'the machine starts'
+  }
+}
+is_booted() { on systemctl is-system-running 2> /dev/null | grep -Eqx 'running|degraded'; }
+
+# Runs a command on the machine, as its root.
+on() # COMMAND...
+{
+  local leader=
+  read -r leader _ < "/proc/$nspawn/task/$nspawn/children"
+  [ -n "$leader" ] || return
+  nsenter -t "$leader" -m -u -i -n -p -r -w env -i -C /root HOME=/root LC_ALL=C.UTF-8 \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+clear_stage() # called at the end, whatever happens
+{
+  if [ -n "$nspawn" ]; then
+    [ "$failed" -eq 0 ] || on journalctl -q --no-pager -u docextractd -n 20 |
+      sed 's/^/# /'
+    end_process "$nspawn"
+  fi
+  WAIT_S=10 until_true remove_groups 2> /dev/null
+}
+
+# --- building ----------------------------------------------------------------
+
+unpack_source() # VERSION: what `make dist` would pack
+{
+  local src=$dir/build-$1/docextract
+  mkdir -p "${src%/*}"
+  make -C "$build" distdir distdir="$src" || return
+  [ "$1" = "$version" ] || {
+    sed -i "s/\[$version\]/[$1]/" "$src/configure.ac"
+    sed -i -e "1s/($version)/($1)/" -e "5s/  .*/  $(date -R)/" \
+      "$src/debian/changelog"
+    sed -i 's/^Version .*/Version 9.9/' "$src/ppd/docextract.drv"
+  }
+}
+
+build_packages() # VERSION BUILDPACKAGE OPTION...
+{
+  local v=$1
+  shift
+  unpack_source "$v" > "$dir/build.log" 2>&1 &&
+    (cd "$dir/build-$v/docextract" &&
+      DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" \
+        dpkg-buildpackage -us -uc "$@") >> "$dir/build.log" 2>&1 || {
+    tail -n 20 "$dir/build.log" | sed 's/^/# /'
+    give_up "packages of version $v are built"
+  }
+  ok "packages of version $v are built"
+}
+
+in_package() # "MODE PATH" of what stands where CUPS runs it
+{
+  dpkg-deb -c "$dir/build-$version/docextract_${version}_$arch.deb" |
+    awk '/\/cups\/(backend|filter)\/./ { print $1, $6 }'
+}
+
+# --- an administrator's commands ---------------------------------------------
+
+commands=0
+types() # COMMAND: one that an administrator types; counted and shown
+{
+  commands=$((commands + 1))
+  echo "#   $commands. $1"
+  on sh -c "$1" > "$dir/said" 2>&1 < /dev/null && return
+  sed 's/^/#      /' "$dir/said"
+  give_up "this works: $1"
+}
+
+modes() { on stat -c '%a %U:%G %n' "$@"; }
+
+is_there() { [ "$(n_results)" -ge "$1" ]; }
+state() { on systemctl is-active docextractd; }
+main_pid() { on systemctl show -P MainPID docextractd; }
+installed() # VERSION
+{
+  on apt-get -qy install "/root/docextract_$1_$arch.deb" > "$dir/said" 2>&1 ||
+    give_up "version $1 is installed: $(cat "$dir/said")"
+}
+
+# One that tells its calls, instead of the one that runs.
+restart_sim()
+{
+  on sh -c 'kill $(cat sim.pid)'
+  until_true sim_is_gone
+  on sh -c 'docextract-sim --ready-file ready --log sim.log --faults faults \
+    > sim.err 2>&1 & echo $! > sim.pid'
+  until_true sim_is_up || give_up "the simulator starts again: $(
+    cat "$machine/root/sim.err")"
+}
+sim_is_up() { [ -e "$machine/root/ready" ]; }
+sim_is_gone() { ! on sh -c 'kill -0 $(cat sim.pid)' 2> /dev/null; }
+hold_back() { echo 'source * word processing' > "$machine/root/faults"; }
+let_go() { : > "$machine/root/faults"; }
+
+queue_has_new_driver()
+{
+  grep -q '^\*FileVersion: "9\.9"' "$machine/etc/cups/ppd/chart.ppd"
+}
+
+# Prints a chart that is handed over, and whose extraction is held back.
+print_accepted()
+{
+  on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
+  until_true is_handed_over || give_up "the job is handed over: $(
+    on docextract jobs)"
+}
+handed_over() # the states of jobs that docextractd has
+{
+  on docextract jobs --json | jq -r '.[] | select(.owner == "collector") |
+    .state' | grep -v extracted
+}
+is_handed_over()
+{
+  [ "$(handed_over)" = processing ] && [ -z "$(on lpstat -o)" ]
+}
+
+# --- building ----------------------------------------------------------------
+
+next=$version+1
+build_packages "$version"
+has 'changelog and configure.ac name the same version' \
+  "$(cd "$top" && dpkg-parsechangelog -S Version)" "^${version//./\\.}\$"
+is 'lintian finds nothing wrong' "$(lintian --fail-on none \
+  --display-level '>=warning' "$dir/build-$version"/*.changes 2> /dev/null)" ''
+is 'cupsd will run backend and filter as lp' "$(in_package | sort -k 2)" \
+  '-rwxr-xr-x ./usr/lib/cups/backend/docextract
+-rwxr-xr-x ./usr/lib/cups/filter/todocextract'
+build_packages "$next" -b
+
+make_machine > "$dir/machine.log" 2>&1 ||
+  give_up "debootstrap makes a machine: $(tail -n 5 "$dir/machine.log")"
+cp "$dir/build-$version"/docextract*_"${version}_$arch".deb \
+  "$dir/build-$next"/docextract*_"${next}_$arch".deb "$debs"
+fetch_dependencies > "$dir/machine.log" 2>&1 ||
+  give_up "apt fetches what is needed: $(tail -n 5 "$dir/machine.log")"
+boot
+
+# --- from nothing to the first result ----------------------------------------
+
+echo '# from the package to the first result:'
+types "apt-get -y install ./docextract_${version}_$arch.deb \
+./docextract-sim_${version}_$arch.deb"
+is 'folders and configuration have the right owners and modes' \
+  "$(modes /etc/cups/docextract.conf /var/spool/docextract{,/jobs,/results})" \
+  '640 root:lp /etc/cups/docextract.conf
+711 lp:lp /var/spool/docextract
+700 lp:lp /var/spool/docextract/jobs
+2770 lp:docextract /var/spool/docextract/results'
+is 'no queue was made' "$(on lpstat -v 2>&1 | grep docextract)" ''
+is 'docextractd waits to be wanted' "$(state)" inactive
+has 'an untouched configuration says what is missing' \
+  "$(on docextract config 2>&1)" 'add a section <Service default>'
+types 'docextract-sim > sim.out 2>&1 & echo $! > sim.pid'
+types "sed -i '/<Service trial>/,/<.Service>/s/^#//' /etc/cups/docextract.conf"
+types 'docextract hello'
+has 'hello says that it works' "$(cat "$dir/said")" '^ok +token accepted'
+types 'lpadmin -p chart -E -v docextract://trial -m docextract.ppd'
+types 'lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf'
+until_true is_there 1
+is 'the first result is there' "$(n_results)" 1
+check "after $commands commands, 6 at most" [ "$commands" -le 6 ]
+
+first=$(results)
+is 'results belong to their group' "$(modes "${results#"$machine"}/$first")" \
+  "640 lp:docextract ${results#"$machine"}/$first"
+on adduser --quiet --system --ingroup docextract reader 2> /dev/null
+reads() { on setpriv --reuid reader --regid docextract --init-groups cat "$1" | md5sum; }
+is 'whose members read them' "$(reads "${results#"$machine"}/$first")" \
+  "$(md5sum < "$results/$first")"
+is 'and nothing of jobs and configuration' \
+  "$(reads /var/spool/docextract/jobs/*/job.json 2> /dev/null
+    reads /etc/cups/docextract.conf 2> /dev/null)" \
+  "$(md5sum < /dev/null)"$'\n'"$(md5sum < /dev/null)"
+
+# --- upgrading ---------------------------------------------------------------
+
+hold_back
+restart_sim
+on sed -i '/<Service trial>/a \  Completion accepted' /etc/cups/docextract.conf
+on systemctl enable --now docextractd 2> /dev/null
+is 'docextractd starts' "$(state)" active
+print_accepted
+on lpadmin -p chart -o DocumentGrouping=Together
+before=$(main_pid)
+config_before=$(md5sum < "$machine/etc/cups/docextract.conf")
+installed "$next"
+is 'the new version is there' "$(on docextract --version)" "docextract $next"
+check 'an upgrade starts docextractd again' [ "$(main_pid)" != "$before" ]
+is 'and it runs' "$(state)" active
+is 'an edited configuration stays' "$config_before" \
+  "$(md5sum < "$machine/etc/cups/docextract.conf")"
+until_true queue_has_new_driver
+check 'queues get the new driver' queue_has_new_driver
+has 'and keep their defaults' "$(on lpoptions -p chart -l)" \
+  '^DocumentGrouping/.*\*Together'
+is 'the job that was out goes on' "$(handed_over)" processing
+let_go
+until_true is_there 2
+is 'its result arrives' "$(n_results)" 2
+is 'it was sent once' "$(calls create) $(calls put)" '1 1'
+
+# --- removing ----------------------------------------------------------------
+
+hold_back
+print_accepted
+kept=$(cd "$results" && md5sum ./*)
+on apt-get -qy remove docextract > "$dir/said" 2>&1 ||
+  give_up "it is removed: $(cat "$dir/said")"
+is 'removing ends docextractd' "$(state)" inactive
+check 'the backend is gone' [ ! -e "$machine/usr/lib/cups/backend/docextract" ]
+check 'the configuration stays' [ -s "$machine/etc/cups/docextract.conf" ]
+is 'the queue is the administrator'"'"'s' "$(on lpstat -v)" \
+  'device for chart: docextract://trial'
+cp "$machine/etc/cups/docextract.conf" "$dir/config"
+on apt-get -qy purge docextract > "$dir/said" 2>&1 ||
+  give_up "it is purged: $(cat "$dir/said")"
+has 'purging says what it keeps' "$(cat "$dir/said")" \
+  '/var/spool/docextract were kept'
+check 'the configuration is gone' [ ! -e "$machine/etc/cups/docextract.conf" ]
+is 'results are there as they were' "$(cd "$results" && md5sum ./*)" "$kept"
+
+# --- coming back -------------------------------------------------------------
+
+installed "$next"
+cat "$dir/config" > "$machine/etc/cups/docextract.conf"
+on systemctl enable --now docextractd 2> /dev/null
+let_go
+until_true is_there 3
+is 'a job that was out when it was purged goes on after all' "$(n_results)" 3
+is 'it was sent once, too' "$(calls create) $(calls put)" '2 2'
+
+on apt-get -qy remove docextract > "$dir/said" 2>&1
+rm -r "$spool"/jobs/* "$spool"/results/*
+on apt-get -qy purge docextract > "$dir/said" 2>&1
+check 'with no results and no jobs purging leaves nothing' [ ! -e "$spool" ]
+is 'and no group' "$(on getent group docextract)" ''
+echo "# $commands commands from the package to the first result"
