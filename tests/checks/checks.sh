@@ -50,6 +50,16 @@ none 'lib/ never prints, exits or sleeps' \
   "$(grep -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
     lib/*.c)"
 
+# configure.ac has the version; whatever else names one follows.
+version=$(sed -n 's/^AC_INIT(\[docextract\], \[\(.*\)\])$/\1/p' configure.ac)
+begins() # FILE PATTERN TEXT: the first line that fits names the version
+{
+  none "$1 begins with version $version" \
+    "$(grep -m 1 "$2" "$1" | grep -qF "$3" || echo 'it does not')"
+}
+begins CHANGES.md '^## ' "## $version ("
+begins debian/changelog . "docextract ($version) "
+
 for header in lib/*.h backend/*.h cli/*.h; do
   none "$header stands alone" "$(stands_alone "$header")"
 done

@@ -4,11 +4,18 @@
 # looked at by lintian, then installed, used, upgraded, removed and purged on a
 # machine of their own, with systemd and the system's cupsd. The machine is a
 # folder in which systemd-nspawn starts Debian; it reaches no network.
-# Needs root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration.
+# Needs root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration;
+# without root it is left out and says so, in CI that is a failure.
 . "$(dirname "$0")/../it/lib.sh"
 . "$top/tests/helper/packages.sh"
 
-[ "$(id -u)" = 0 ] || give_up 'it is run by root'
+if [ "$(id -u)" != 0 ]; then
+  [ -z "${CI-}" ] || give_up 'it is run by root'
+  echo 'left out: packages.sh (to include it: run it as root)'
+  trap - EXIT
+  rm -rf "$dir"
+  exit 0
+fi
 install_missing build-essential debhelper lintian debootstrap \
   systemd-container util-linux || give_up 'everything needed is installed'
 
@@ -30,8 +37,8 @@ suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
 sources()
 {
   apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
-    'Created-By: Packages' | awk -v s="$suite" '$2 == s || index($2, s "-") == 1' |
-    sort -u
+    'Created-By: Packages' |
+    awk -v s="$suite" '$2 == s || index($2, s "-") == 1' | sort -u
 }
 
 make_machine()
@@ -43,9 +50,10 @@ make_machine()
     --components="$(sources | cut -d ' ' -f 3 | sort -u | paste -sd,)" \
     "$suite" "$machine" "$mirror" || return
   sources | sed 's/^/deb /' > "$machine/etc/apt/sources.list"
-  apt-config dump | grep '^Acquire::Check-Valid-Until' \
-    > "$machine/etc/apt/apt.conf.d/50host"
-  echo 'APT::Install-Recommends "false";' >> "$machine/etc/apt/apt.conf.d/50host"
+  {
+    apt-config dump | grep '^Acquire::Check-Valid-Until'
+    echo 'APT::Install-Recommends "false";'
+  } > "$machine/etc/apt/apt.conf.d/50test"
 }
 
 # While it is only a folder it can use this machine's network.
@@ -63,7 +71,10 @@ make_groups()
   local id kind path at
   while IFS=: read -r id kind path; do
     case $id:$kind in
-    0: ) at=/sys/fs/cgroup$path; [ -e "$at/cgroup.procs" ] || at=/sys/fs/cgroup/unified$path ;;
+    0:)
+      at=/sys/fs/cgroup$path
+      [ -e "$at/cgroup.procs" ] || at=/sys/fs/cgroup/unified$path
+      ;;
     *:name=systemd) at=/sys/fs/cgroup/systemd$path ;;
     *) continue ;;
     esac
@@ -94,7 +105,10 @@ boot()
     give_up 'the machine starts'
   }
 }
-is_booted() { on systemctl is-system-running 2> /dev/null | grep -Eqx 'running|degraded'; }
+is_booted()
+{
+  on systemctl is-system-running 2> /dev/null | grep -Eqx 'running|degraded'
+}
 
 # Runs a command on the machine, as its root.
 on() # COMMAND...
@@ -102,9 +116,9 @@ on() # COMMAND...
   local leader=
   read -r leader _ < "/proc/$nspawn/task/$nspawn/children"
   [ -n "$leader" ] || return
-  nsenter -t "$leader" -m -u -i -n -p -r -w env -i -C /root HOME=/root LC_ALL=C.UTF-8 \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    DEBIAN_FRONTEND=noninteractive "$@"
+  nsenter -t "$leader" -m -u -i -n -p -r -w env -i -C /root \
+    HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
 clear_stage() # called at the end, whatever happens
@@ -215,9 +229,11 @@ is_handed_over()
 # --- building ----------------------------------------------------------------
 
 next=$version+1
+text='changelog and configure.ac name the same version'
+[ "$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)" = "$version" ] ||
+  give_up "$text"
+ok "$text"
 build_packages "$version"
-has 'changelog and configure.ac name the same version' \
-  "$(cd "$top" && dpkg-parsechangelog -S Version)" "^${version//./\\.}\$"
 is 'lintian finds nothing wrong' "$(lintian --fail-on none \
   --display-level '>=warning' "$dir/build-$version"/*.changes 2> /dev/null)" ''
 is 'cupsd will run backend and filter as lp' "$(in_package | sort -k 2)" \
@@ -258,17 +274,21 @@ until_true is_there 1
 is 'the first result is there' "$(n_results)" 1
 check "after $commands commands, 6 at most" [ "$commands" -le 6 ]
 
-first=$(results)
-is 'results belong to their group' "$(modes "${results#"$machine"}/$first")" \
-  "640 lp:docextract ${results#"$machine"}/$first"
+inside() { echo "${1#"$machine"}"; } # PATH, as the machine has it
+reads() # PATH: as somebody in the group of the results
+{
+  on setpriv --reuid reader --regid docextract --init-groups cat "$(inside "$1")"
+}
+first=$results/$(results)
+record=$(find "$spool/jobs" -name job.json)
+is 'results belong to their group' "$(modes "$(inside "$first")")" \
+  "640 lp:docextract $(inside "$first")"
 on adduser --quiet --system --ingroup docextract reader 2> /dev/null
-reads() { on setpriv --reuid reader --regid docextract --init-groups cat "$1" | md5sum; }
-is 'whose members read them' "$(reads "${results#"$machine"}/$first")" \
-  "$(md5sum < "$results/$first")"
-is 'and nothing of jobs and configuration' \
-  "$(reads /var/spool/docextract/jobs/*/job.json 2> /dev/null
-    reads /etc/cups/docextract.conf 2> /dev/null)" \
-  "$(md5sum < /dev/null)"$'\n'"$(md5sum < /dev/null)"
+is 'whose members read them' "$(reads "$first")" "$(cat "$first")"
+check 'there is a record of the job' [ -s "$record" ]
+is 'which they do not read' "$(reads "$record" 2> /dev/null)" ''
+is 'and no configuration' \
+  "$(reads "$machine/etc/cups/docextract.conf" 2> /dev/null)" ''
 
 # --- upgrading ---------------------------------------------------------------
 
