@@ -230,7 +230,8 @@ is_handed_over()
 
 next=$version+1
 text='changelog and configure.ac name the same version'
-[ "$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)" = "$version" ] ||
+changelog=$top/debian/changelog
+[ "$(dpkg-parsechangelog -l "$changelog" -S Version)" = "$version" ] ||
   give_up "$text"
 ok "$text"
 build_packages "$version"
@@ -277,13 +278,14 @@ check "after $commands commands, 6 at most" [ "$commands" -le 6 ]
 inside() { echo "${1#"$machine"}"; } # PATH, as the machine has it
 reads() # PATH: as somebody in the group of the results
 {
-  on setpriv --reuid reader --regid docextract --init-groups cat "$(inside "$1")"
+  on setpriv --reuid reader --regid nogroup --init-groups cat "$(inside "$1")"
 }
 first=$results/$(results)
 record=$(find "$spool/jobs" -name job.json)
 is 'results belong to their group' "$(modes "$(inside "$first")")" \
   "640 lp:docextract $(inside "$first")"
-on adduser --quiet --system --ingroup docextract reader 2> /dev/null
+on adduser --quiet --system reader 2> /dev/null
+on adduser --quiet reader docextract
 is 'whose members read them' "$(reads "$first")" "$(cat "$first")"
 check 'there is a record of the job' [ -s "$record" ]
 is 'which they do not read' "$(reads "$record" 2> /dev/null)" ''
