@@ -18,7 +18,7 @@
 #define PROXY_PORT 1080
 #define PROXY_PORT_TLS 443
 
-/* "http://host:port/", which config.c has checked. */
+/* "http://host:port/", which config_value.c has checked. */
 static void read_proxy(const char *url, struct reach *reach)
 {
   const char *host = strstr(url, "://");

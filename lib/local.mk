@@ -2,7 +2,8 @@
 noinst_LIBRARIES += libdx.a
 libdx_a_SOURCES = \
 	lib/api.c lib/api.h lib/buf.c lib/buf.h lib/bundle.c lib/bundle.h \
-	lib/clock.c lib/clock.h lib/config.c lib/config.h lib/digest.c \
+	lib/clock.c lib/clock.h lib/config.c lib/config.h lib/config_parts.h \
+	lib/config_print.c lib/config_read.c lib/config_value.c lib/digest.c \
 	lib/digest.h lib/drop.c lib/drop.h lib/engine.c lib/engine.h lib/engine_call.c \
 	lib/engine_fetch.c lib/engine_parts.h lib/engine_upload.c lib/err.c \
 	lib/err.h lib/fs.c lib/fs.h lib/http.c lib/http.h lib/job.c lib/job.h \

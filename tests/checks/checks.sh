@@ -35,7 +35,7 @@ none 'the sources are formatted' \
 includes 'curl/' 'http\.c'
 includes 'openssl/' 'digest\.c|jwt\.c'
 includes 'cjson/' 'json\.c'
-includes 'cups/' 'config\.c'
+includes 'cups/' 'config_read\.c|config_value\.c'
 foreign lib lib
 foreign backend 'lib|backend'
 foreign filter 'lib|filter'

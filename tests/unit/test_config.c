@@ -1,5 +1,5 @@
 /*
- * test_config.c - lib/config.c: what is a configuration, and what is said of
+ * test_config.c - lib/config.h: what is a configuration, and what is said of
  * a wrong one.
  */
 #include "tests/unit/unit.h"
