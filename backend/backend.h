@@ -87,6 +87,7 @@ void status_start(void); /* sets the library's log sink; clears old reasons */
 void status_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void status_error(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+void status_keep(void); /* the last words stay with a job that ends well */
 void status_pages(int pages);
 void status_note(void *ctx, struct dx_job *job, const struct dx_note *note);
 void status_tick(void); /* to be called at least every 30 minutes */

@@ -76,6 +76,7 @@ static void tell(const struct backend *b, enum dx_code code,
     status_info("Extracted before; nothing was sent again");
   else
     status_info("Extracted %zu case%s", cases, cases == 1 ? "" : "s");
+  status_keep();
 }
 
 /* cupsd would run the job again at once; SIGTERM ends the wait. */

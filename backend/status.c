@@ -100,6 +100,13 @@ void status_error(const char *format, ...)
   print_line("ERROR", text);
 }
 
+/* cupsd empties the message of a job that has ended when nothing above INFO
+ * was said. An empty warning changes no message and is not logged. */
+void status_keep(void)
+{
+  print_line("WARNING", "");
+}
+
 void status_pages(int pages)
 {
   char text[32];

@@ -29,6 +29,8 @@ chart_pdf "$dir/chart.pdf" José Müller 004711 'a second page'
 # --- a PDF -----------------------------------------------------------------
 
 one_job 'a PDF' -t 'Befund Müller / "A"' "$dir/chart.pdf"
+is 'the job says what became of it, when it has ended' \
+  "$(job_message "$job")" 'Extracted 1 case'
 source=$(jq -r .results.source_id "$result")
 case_id=$(jq -r .results.id "$result")
 is "the chart's own values come back" \
