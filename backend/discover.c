@@ -13,6 +13,7 @@
   "MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;"
 #define MODEL "Document Extraction Service"
 
+/* The host tells people where documents go; several services may share one. */
 static void list(const struct dx_config *config)
 {
   char uri[128], info[400];
@@ -22,7 +23,10 @@ static void list(const struct dx_config *config)
     const struct dx_service *s = &config->services[i];
 
     (void)snprintf(uri, sizeof(uri), "docextract://%s", s->name);
-    (void)snprintf(info, sizeof(info), MODEL " (%s)", s->host);
+    if (config->service_count == 1)
+      (void)snprintf(info, sizeof(info), MODEL " (%s)", s->host);
+    else
+      (void)snprintf(info, sizeof(info), MODEL " %s (%s)", s->name, s->host);
     cupsBackendReport("network", uri, MODEL, info, DEVICE_ID, NULL);
   }
 }

@@ -50,6 +50,9 @@ is 'without arguments the backend lists one device' "$? $said" \
 said=$(list)
 is 'one device for each service' "$? $(cut -d ' ' -f 2 <<< "$said" | xargs)" \
   '0 docextract://default docextract://second'
+is 'people can tell them apart' "$(cut -d '"' -f 4 <<< "$said")" \
+  'Document Extraction Service default (127.0.0.1)
+Document Extraction Service second (extract.example.com)'
 
 echo 'Nonsense yes' >> "$config"
 said=$(list 2> "$dir/err")
