@@ -71,7 +71,8 @@ void backend_name_documents(const struct backend *b);
 struct cups_job {
   bool known;
   bool is_canceled;
-  int documents; /* 0: not said */
+  bool filter_failed; /* one of this run, of any document */
+  int documents;      /* 0: not said */
   int64_t time_at_creation;
 };
 

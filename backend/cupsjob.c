@@ -15,7 +15,8 @@
 static ipp_t *make_request(const struct backend *b)
 {
   static const char *const wanted[] = {"job-uuid", "number-of-documents",
-                                       "time-at-creation", "job-state"};
+                                       "time-at-creation", "job-state",
+                                       "job-printer-state-message"};
   ipp_t *request = ippNewRequest(IPP_OP_GET_JOB_ATTRIBUTES);
   char uri[128];
 
@@ -47,11 +48,16 @@ static void read_answer(const struct backend *b, ipp_t *answer,
       ippFindAttribute(answer, "time-at-creation", IPP_TAG_INTEGER);
 
   ipp_attribute_t *state = ippFindAttribute(answer, "job-state", IPP_TAG_ENUM);
+  ipp_attribute_t *said =
+      ippFindAttribute(answer, "job-printer-state-message", IPP_TAG_TEXT);
 
   if (!is_ours(b, answer) || created == NULL)
     return;
   ret_job->is_canceled =
       state != NULL && ippGetInteger(state, 0) == IPP_JSTATE_CANCELED;
+  /* cupsd's own words, whatever filter of the job it was. */
+  ret_job->filter_failed =
+      said != NULL && strcmp(ippGetString(said, 0, NULL), "Filter failed") == 0;
   ret_job->known = true;
   ret_job->time_at_creation = ippGetInteger(created, 0);
   ret_job->documents = documents != NULL ? ippGetInteger(documents, 0) : 0;

@@ -170,6 +170,27 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
   return DX_OK;
 }
 
+/*
+ * A converter that fails midway leaves a whole PDF with the pages before: half
+ * a chart. cupsd does not say which document it was; those that came as PDF or
+ * picture were not converted.
+ */
+static void refuse_halves(struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->document_count; i++) {
+    struct dx_entry *e = &job->documents[i].entry;
+
+    if (e->kind != DX_KIND_DOCUMENT || strcmp(e->origin, e->type) == 0)
+      continue;
+    e->kind = DX_KIND_REFUSED;
+    e->reason = DX_REASON_DAMAGED;
+    (void)snprintf(e->reason_text, sizeof(e->reason_text),
+                   "not all of it could be converted to PDF");
+  }
+}
+
 static enum dx_code describe(struct backend *b, struct dx_err *err)
 {
   struct dx_job *job = b->job;
@@ -200,6 +221,8 @@ static enum dx_code plan(struct backend *b, const struct cups_job *before,
     return dx_fail(err, DX_E_BUSY, 0,
                    "cupsd does not answer questions about the job");
   code = add_missing(b->job, now.documents, err);
+  if (code == DX_OK && now.filter_failed)
+    refuse_halves(b->job);
   if (code == DX_OK)
     code = describe(b, err);
   if (code == DX_OK && !dx_spool_key(b->service, b->uuid ? b->uuid : "",

@@ -99,6 +99,17 @@ is 'a raw job is not sent' "$(counts)" '0 0 0'
 
 printf '%%PDF-1.4\nthis is no PDF\n' > "$dir/broken.pdf"
 clear_results
+"$it/mkpdf" "$dir/two.pdf" "$(mkchart Bob Berg 2 03/07/1984 7.2 13.5)" more
+pdftops -q "$dir/two.pdf" "$dir/half.ps"
+sed -i '/^%%Page: 2 2/a nosuchoperator' "$dir/half.ps"
+print -d chart "$dir/a.pdf" "$dir/half.ps" "$dir/c.pdf"
+job_ends 'a converter that fails midway: the job is held' "$job" pending-held
+has 'a converter that fails midway: the reason is told' "$(told "$job")" \
+  'document 2: not all of it could be converted'
+is 'a converter that fails midway: half a chart is not sent' \
+  "$(counts) $(patients)" "2 2 2 $ac"
+
+clear_results
 print -d chart "$dir/a.pdf" "$dir/broken.pdf" "$dir/c.pdf"
 hold_is 'a damaged one in the middle' 'document 2: .*damaged'
 is 'a damaged one in the middle: the others are extracted' \
