@@ -6,11 +6,11 @@ libcurl4-openssl-dev libcjson-dev libssl-dev libqpdf-dev libmicrohttpd-dev
 zlib1g-dev libcmocka-dev libsystemd-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils jq curl openssl mandoc"
-# What people print from. Where they are missing tests/it/office.sh and
-# programs.sh leave them out, but in CI.
+# What people print from. Where they are missing tests/it/office.sh,
+# programs.sh and web.sh leave them out, but in CI.
 program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3
-libreoffice-base-drivers python3-uno chromium python3-gi python3-gi-cairo
-gir1.2-gtk-3.0 xvfb"
+libreoffice-base-drivers python3-uno chromium chromium-driver python3-gi
+python3-gi-cairo gir1.2-gtk-3.0 xvfb"
 
 missing_packages() # PACKAGE...: prints those that are not installed
 {

@@ -3,42 +3,50 @@
 #
 # To be sourced by bash after lib.sh. Elements are XPath expressions; whatever
 # is clicked or asked for is waited for. Needs chromium, chromium-driver, jq.
-# Nothing of CUPS lives here.
+# Pictures apart, nothing of CUPS lives here.
 # shellcheck disable=SC2154
 
 DRIVER_PID=
 browser= # where commands go
 
+# Driver and browser have a session of their own, so that clear_stage ends
+# what a driver that was killed leaves behind.
 start_browser() # [LANGUAGE]
 {
   local port args
-  chromedriver --port=0 > "$dir/driver.log" 2>&1 &
+  mkdir -p "$dir/browser"
+  HOME=$dir/browser TMPDIR=$dir/browser setsid chromedriver --port=0 \
+    > "$dir/driver.log" 2>&1 &
   DRIVER_PID=$!
+  sessions+=" $DRIVER_PID"
   until_true grep -q 'successfully on port' "$dir/driver.log" ||
     give_up "chromedriver starts: $(cat "$dir/driver.log")"
   port=$(sed -n 's/.*successfully on port \([0-9]*\).*/\1/p' "$dir/driver.log")
-  browser=http://localhost:$port/session
+  browser=http://127.0.0.1:$port/session
   # Its own sandbox cannot be had by root, and this network is ours.
-  args=$(jq -n --arg d "$dir/browser" --arg l "${1:-en}" '{capabilities:
+  args=$(jq -n --arg l "${1:-en}" '{capabilities:
     {alwaysMatch: {"goog:chromeOptions": {args: ["--headless=new",
     "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-    "--window-size=860,760", "--accept-lang=" + $l,
-    "--user-data-dir=" + $d + "-" + $l]}}}}')
+    "--no-proxy-server", "--hide-scrollbars", "--window-size=860,1100",
+    "--accept-lang=" + $l]}}}}')
   browser+=/$(ask '' "$args" | jq -r .sessionId)
+  [ "${browser##*/}" != '' ] ||
+    give_up "Chromium starts: $(cat "$dir/browser.err")"
 }
 
-stop_browser()
+stop_browser() # leaves the exit status as it was
 {
-  [ -n "$DRIVER_PID" ] || return 0
-  curl -sS -X DELETE "$browser" > /dev/null
-  kill "$DRIVER_PID"
-  wait "$DRIVER_PID" 2> /dev/null
+  local status=$?
+  [ -n "$DRIVER_PID" ] || return "$status"
+  curl -sS -m 20 -X DELETE "$browser" > /dev/null 2>&1
+  end_process "$DRIVER_PID"
   DRIVER_PID=
+  return "$status"
 }
 
 ask() # PATH JSON: the value of the answer; false if it is an error
 {
-  curl -sS "$browser$1" -H 'Content-Type: application/json' -d "$2" |
+  curl -sS -m 60 "$browser$1" -H 'Content-Type: application/json' -d "$2" |
     jq '.value | if type == "object" and has("error") then
       error(.message) else . end' 2> "$dir/browser.err"
 }
@@ -50,17 +58,18 @@ seek() # XPATH: waits for it; its id is in $element
 is_there()
 {
   element=$(ask /element "$(jq -n --arg x "$1" '{using: "xpath", value: $x}')" |
-    jq -er 'to_entries[0].value')
+    jq -r 'to_entries[0].value') && [ -n "$element" ]
 }
 
 open_page() { ask /url "$(jq -n --arg u "$1" '{url: $u}')" > /dev/null; }
 
+# What is found may be gone with its page a moment later: tried again.
 click() # XPATH
 {
-  seek "$1"
-  ask "/element/$element/click" '{}' > /dev/null ||
-    give_up "$1 can be clicked: $(cat "$dir/browser.err")"
+  until_true click_now "$1" || give_up "$1 can be clicked: $(page_text)"
 }
+click_now() { is_there "$1" && ask "/element/$element/click" '{}' > /dev/null; }
+
 press() { click "//input[@type='SUBMIT' and @value='$1']"; } # BUTTON
 follow() { click "//a[normalize-space()='$1']"; } # LINK
 
@@ -80,9 +89,29 @@ page_text()
     jq -r .
 }
 
+value_of() # NAME: what a field holds
+{
+  seek "//*[self::input or self::select][@name='$1']"
+  curl -sS "$browser/element/$element/property/value" | jq -r .value
+}
+
+# What is seen of a page, without the empty rest of the window.
+content='const at = (e) => e.getBoundingClientRect();
+  const is_seen = (e) => !e.closest(".cups-footer") && e ===
+    document.elementFromPoint(at(e).x + at(e).width / 2,
+      at(e).y + at(e).height / 2);
+  const seen = [...document.querySelectorAll(".cups-body *")]
+    .filter(e => !e.children.length && is_seen(e));
+  return {x: 0, y: 0, scale: 1, width: innerWidth,
+    height: 20 + Math.ceil(Math.max(...seen.map(e => at(e).bottom)))}'
+
 picture() # NAME: of the page, if somebody wants pictures
 {
-  [ -z "${SCREENSHOTS-}" ] ||
-    curl -sS "$browser/screenshot" | jq -r .value |
-    base64 -d > "$SCREENSHOTS/$1.png"
+  local clip
+  [ -n "${SCREENSHOTS-}" ] || return 0
+  clip=$(ask /execute/sync \
+    "$(jq -n --arg s "$content" '{script: $s, args: []}')")
+  ask /goog/cdp/execute "{\"cmd\": \"Page.captureScreenshot\",
+    \"params\": {\"format\": \"png\", \"clip\": $clip}}" |
+    jq -r .data | base64 -d > "$SCREENSHOTS/$1.png"
 }
