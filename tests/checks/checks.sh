@@ -57,6 +57,11 @@ begins() # FILE PATTERN TEXT: the first line that fits names the version
   none "$1 begins with version $version" \
     "$(grep -m 1 "$2" "$1" | grep -qF "$3" || echo 'it does not')"
 }
+# test.sh runs what may be run: a test without the mode would be left out.
+none 'every script may be run' "$(grep -lI -m 1 '^#!' -r tests demo.sh test.sh |
+  while read -r f; do
+    [ -x "$f" ] || [ "$(head -c 2 "$f")" != '#!' ] || echo "$f"
+  done)"
 begins CHANGES.md '^## ' "## $version ("
 begins debian/changelog . "docextract ($version) "
 
