@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 #
-# large.sh - a PDF of 2,000 pages and 300 MB goes through todocextract in
-# bounded memory, with and without separator pages, and the time grows with the
+# large.sh - a PDF of 2,000 pages and 300 MB goes through our filters in bounded
+# memory, with and without separator pages, and the time grows with the
 # number of pages and not faster. Needs 1.5 GB in TMPDIR.
 . "$(dirname "$0")/../filter/lib.sh"
+looked=yes
 
 mkpictures=$top/tests/it/mkpictures
 "$mkpdf" "$dir/separator.pdf" SEPARATOR
