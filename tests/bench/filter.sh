@@ -33,6 +33,12 @@ one() # LABEL FILE RUNS: a JSON object
 {
   local n costs=$dir/costs ours qpdf
   : > "$costs"
+  "$build/todocextract" 1 user title 1 '' "$2" > "$dir/entry" 2> "$dir/err"
+  grep -qa '^Kind: document' "$dir/entry" || {
+    echo "filter.sh: todocextract refuses the document of $1" >&2
+    exit 1
+  }
+  rm "$dir/entry"
   for n in $(seq "$3"); do
     measured ours "$build/todocextract" 1 user title 1 '' "$2" >> "$costs"
     measured qpdf qpdf "$2" "$dir/out.pdf" >> "$costs"
