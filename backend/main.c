@@ -172,8 +172,8 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
 
 /*
  * A converter that fails midway leaves a whole PDF with the pages before: half
- * a chart. cupsd does not say which document it was; those that came as PDF or
- * picture were not converted.
+ * a chart. cupsd does not say which document of several it was; those that
+ * came as PDF or picture were not converted.
  */
 static void refuse_halves(struct dx_job *job)
 {
@@ -182,12 +182,13 @@ static void refuse_halves(struct dx_job *job)
   for (i = 0; i < job->document_count; i++) {
     struct dx_entry *e = &job->documents[i].entry;
 
-    if (e->kind != DX_KIND_DOCUMENT || strcmp(e->origin, e->type) == 0)
+    if (e->kind != DX_KIND_DOCUMENT ||
+        (job->document_count > 1 && strcmp(e->origin, e->type) == 0))
       continue;
     e->kind = DX_KIND_REFUSED;
     e->reason = DX_REASON_DAMAGED;
     (void)snprintf(e->reason_text, sizeof(e->reason_text),
-                   "not all of it could be converted to PDF");
+                   "a filter failed on it, and pages may be missing");
   }
 }
 

@@ -105,9 +105,26 @@ sed -i '/^%%Page: 2 2/a nosuchoperator' "$dir/half.ps"
 print -d chart "$dir/a.pdf" "$dir/half.ps" "$dir/c.pdf"
 job_ends 'a converter that fails midway: the job is held' "$job" pending-held
 has 'a converter that fails midway: the reason is told' "$(told "$job")" \
-  'document 2: not all of it could be converted'
+  'document 2: a filter failed on it'
 is 'a converter that fails midway: half a chart is not sent' \
   "$(counts) $(patients)" "2 2 2 $ac"
+
+mv "$cups/bin/filter/pdftopdf" "$cups/bin/filter/pdftopdf.real"
+cat > "$cups/bin/filter/pdftopdf" << END
+#!/bin/sh
+"$cups/bin/filter/pdftopdf.real" "\$@"
+exit 1
+END
+chmod 755 "$cups/bin/filter/pdftopdf"
+clear_results
+print -d chart "$dir/a.pdf"
+job_ends 'a filter fails on the only document: the job is held' "$job" \
+  pending-held
+is 'a filter fails on the only document: it is not sent' "$(counts)" '0 0 0'
+mv "$cups/bin/filter/pdftopdf.real" "$cups/bin/filter/pdftopdf"
+release "$job"
+job_ends 'and is sent when it does not' "$job" completed
+is 'and is sent when it does not: once' "$(counts)" '1 1 1'
 
 clear_results
 print -d chart "$dir/a.pdf" "$dir/broken.pdf" "$dir/c.pdf"
