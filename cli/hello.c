@@ -239,6 +239,7 @@ static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
 {
   int64_t since = dx_boot_ms();
   struct dx_slot slot = {false, 0};
+  bool is_told = false;
   enum dx_code code = DX_OK;
 
   while (code == DX_OK) {
@@ -247,10 +248,12 @@ static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
     if (!slot.booked)
       slot = dx_pace_book(h->pace, DX_URGENT, dx_boot_ms() - since);
     left = slot.at_ms - dx_boot_ms();
-    if (left > PATIENCE_MS)
+    if (left > 0 && !is_told) {
+      is_told = true;
       patience("the end of the pause that all programs here keep after an "
                "outage or 429, %" PRId64 " s",
-               left / 1000);
+               (left + (slot.booked ? 0 : DX_PACE_AHEAD_MAX_MS) + 500) / 1000);
+    }
     if (slot.booked && left <= 0)
       break;
     code = dx_http_run(h->http, left > 0 ? left : 0, NULL, 0, err);
@@ -310,8 +313,7 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
     return DX_OK;
   *err = h->err;
   if (err->code == DX_E_CERT)
-    return advise(err, "check the name in BaseURL, and set CAFile if your "
-                       "certificates have an authority of their own");
+    return err->code; /* it says what to do */
   return advise(err, "check that https is spoken at the port of BaseURL");
 }
 

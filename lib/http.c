@@ -385,6 +385,45 @@ static enum dx_code code_of_curl(CURLcode result, const char *reason)
   }
 }
 
+/* What is wrong with the certificate, or with TLS itself, and what to do. The
+ * words are OpenSSL's and libcurl's; the reason itself can hold a URL. */
+static const char *trouble_of_tls(CURLcode result, const char *reason)
+{
+  static const struct {
+    const char *word;
+    const char *text;
+  } known[] = {
+      {"expired", "it has expired, or the clock of this computer is wrong"},
+      {"not yet valid",
+       "it is not valid yet; check the clock of this computer"},
+      {"subject name", "it is for another name; check the name in BaseURL"},
+      {"not match", "it is for another name; check the name in BaseURL"},
+      {"issuer", "its authority is not known here; set CAFile"},
+      {"self-signed", "its authority is not known here; set CAFile"},
+      {"self signed", "its authority is not known here; set CAFile"},
+  };
+  size_t i;
+
+  if (result == CURLE_SSL_CACERT_BADFILE)
+    return "CAFile cannot be read, or has no certificates";
+  for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    if (strstr(reason, known[i].word) != NULL)
+      return known[i].text;
+  return "check BaseURL and CAFile";
+}
+
+static enum dx_code fail_tls(CURLcode result, const char *reason,
+                             struct dx_err *err)
+{
+  if (result == CURLE_SSL_CONNECT_ERROR)
+    return dx_fail(err, DX_E_CERT, 0,
+                   "no TLS 1.2 or newer is spoken there; check that BaseURL "
+                   "has the port of https");
+  return dx_fail(err, DX_E_CERT, 0,
+                 "the certificate of the service cannot be trusted: %s",
+                 trouble_of_tls(result, reason));
+}
+
 static void fill_answer(struct dx_http_call *call, CURLcode result,
                         struct dx_http_answer *answer)
 {
@@ -407,13 +446,11 @@ static void fill_answer(struct dx_http_call *call, CURLcode result,
     answer->err = call->local;
   } else if (result != CURLE_OK) {
     answer->code = code_of_curl(result, call->reason);
-    /* Not call->reason: it can hold a URL. */
-    (void)dx_fail(&answer->err, answer->code, 0, "%s%s",
-                  answer->code == DX_E_CERT
-                      ? "the certificate of the service cannot be trusted; "
-                        "check BaseURL and CAFile: "
-                      : "",
-                  curl_easy_strerror(result));
+    if (answer->code == DX_E_CERT)
+      (void)fail_tls(result, call->reason, &answer->err);
+    else /* not call->reason: it can hold a URL */
+      (void)dx_fail(&answer->err, answer->code, 0, "%s",
+                    curl_easy_strerror(result));
   }
 }
 

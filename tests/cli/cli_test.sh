@@ -220,7 +220,8 @@ start_sim
 URL=https://${api#http://} configure
 dx hello
 has 'hello, no TLS there: the step is named' "$out" '^FAILED +certificate'
-has 'hello, no TLS there: with what to do' "$err" 'https|CAFile'
+has 'hello, no TLS there: with what to do' "$err" 'port of https'
+hasnt 'hello, no TLS there: no certificate is blamed' "$err" 'certificate'
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
   -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/tls.key" \
@@ -239,8 +240,17 @@ chmod 644 "$dir/other.pem"
 start_sim --tls-cert "$dir/other.pem" --tls-key "$dir/other.key"
 configure "CAFile $dir/other.pem"
 fails 'a certificate of another name' certificate 78 'name in BaseURL'
+openssl req -newkey rsa:2048 -nodes -subj /CN=localhost \
+  -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/old.key" \
+  -out "$dir/old.csr" 2> "$dir/openssl.err"
+openssl x509 -req -in "$dir/old.csr" -key "$dir/old.key" -days -1 \
+  -copy_extensions copy -out "$dir/old.pem" 2>> "$dir/openssl.err"
+chmod 644 "$dir/old.pem"
+start_sim --tls-cert "$dir/old.pem" --tls-key "$dir/old.key"
+configure "CAFile $dir/old.pem"
+fails 'a certificate of yesterday' certificate 78 'expired'
 configure "CAFile $dir/nothing.pem"
-fails 'no CAFile' certificate 78 'CAFile'
+fails 'no CAFile' certificate 78 'CAFile cannot be read'
 
 start_sim
 configure
@@ -260,7 +270,8 @@ fails 'too many calls' answer 75 'fewer calls'
 faults ''
 dx hello
 has 'hello: the next one keeps the pause, and says so' "$rc $err" \
-  '^0 waiting for the end of the pause'
+  '^0 waiting for the end of the pause.*, [34] s$'
+is 'hello: it says so once' "$(wc -l <<< "$err")" 1
 faults 'hello * delay 3000\n'
 dx hello
 has 'hello: a long wait is explained' "$rc $err" '^0 waiting for the answer'
