@@ -109,6 +109,14 @@ enum dx_code cli_service(const struct cli *cli,
 enum dx_code cli_become_owner(const char *spool_dir,
                               struct dx_err *err) DX_MUST_USE;
 
+/*
+ * Shows that the spool folder belongs to the user that cupsd runs backends as:
+ * E_ACCESS, with what to do. cups_files_fd (-1: not to be had, then anybody
+ * may own it) is read and closed. To be called before cli_become_owner().
+ */
+enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
+                             struct dx_err *err) DX_MUST_USE;
+
 /* The name of the user we are now; "user 1000" when there is none. */
 #define CLI_USER_BYTES 64
 void cli_user_name(char name[CLI_USER_BYTES]);

@@ -135,8 +135,12 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
 static enum dx_code step_user(struct hello *h, struct dx_err *err)
 {
   char name[CLI_USER_BYTES];
-  enum dx_code code = cli_become_owner(h->cli->config->spool_dir, err);
+  const char *spool_dir = h->cli->config->spool_dir;
+  enum dx_code code = cli_check_owner(
+      spool_dir, cli_open_beside(h->cli->config_path, "cups-files.conf"), err);
 
+  if (code == DX_OK)
+    code = cli_become_owner(spool_dir, err);
   if (code != DX_OK)
     return code;
   code = cli_load(h->cli, err);

@@ -14,6 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What cupsd is built with, nearly everywhere. */
+#define CUPS_DEFAULT_USER "lp"
+
 static void name_of(uid_t uid, char name[CLI_USER_BYTES])
 {
   const struct passwd *entry = getpwuid(uid);
@@ -87,4 +90,46 @@ enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
                  "you may not use SpoolDir '%s'; run this command as root or "
                  "as '%s'",
                  spool_dir, name);
+}
+
+/* ---- whom cupsd runs backends as ---- */
+
+/* The last "User NAME" counts, as for cupsd; "" if there is none. */
+static void read_user(int fd, char name[CLI_USER_BYTES])
+{
+  FILE *file = fdopen(fd, "r");
+  char line[1024];
+
+  name[0] = '\0';
+  while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+    (void)sscanf(line, " User %63[^# \t\r\n]", name);
+  if (file != NULL)
+    (void)fclose(file);
+  else
+    (void)close(fd);
+}
+
+enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
+                             struct dx_err *err)
+{
+  char backends[CLI_USER_BYTES] = "", owner[CLI_USER_BYTES];
+  const struct passwd *entry;
+  struct stat st;
+  enum dx_code code = look(spool_dir, &st, err);
+
+  if (cups_files_fd < 0)
+    return code;
+  read_user(cups_files_fd, backends);
+  if (code != DX_OK)
+    return code;
+  entry = backends[0] != '\0' ? getpwnam(backends) : NULL;
+  if (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0)
+    return DX_OK;
+  if (entry == NULL) /* not even cupsd of root runs them as root */
+    (void)snprintf(backends, sizeof(backends), "%s", CUPS_DEFAULT_USER);
+  name_of(st.st_uid, owner);
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "SpoolDir '%s' belongs to '%s', but backends run as '%s'; "
+                 "mend it with: chown -R %s: '%s'",
+                 spool_dir, owner, backends, backends, spool_dir);
 }

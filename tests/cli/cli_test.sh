@@ -209,6 +209,23 @@ configure 'Token command' "TokenCommand $dir/no-program"
 fails 'a TokenCommand that is no program' token 77 \
   "no-program.*'$owner', who must be able to run it"
 
+configure
+echo 'User daemon' > "$dir/cups-files.conf"
+fails 'a spool of somebody else than backends run as' user 74 \
+  "belongs to '$owner'.* run as 'daemon'; .* chown -R daemon: '$spool'"
+echo "User $owner # as it should be" > "$dir/cups-files.conf"
+dx hello
+has 'hello: the user of backends owns the spool' "$rc $out" "user +$owner,"
+echo '#User root' > "$dir/cups-files.conf"
+if [ "$(id -u)" = 0 ]; then
+  chown root "$spool"
+  fails 'a spool of root' user 74 "belongs to 'root'.*chown -R lp: "
+  chown "$owner" "$spool"
+fi
+dx hello
+has 'hello: cupsd may be built for another user' "$rc $out" "user +$owner,"
+rm "$dir/cups-files.conf"
+
 # A port that is nobody's: one that a simulator has just given back.
 stop_sim
 configure
