@@ -55,6 +55,23 @@ static int status_of(const struct backend *b, enum dx_code code)
   return backend_exit_status(dx_class_of(code));
 }
 
+/* What went wrong, and what comes next or is to be done. */
+static void tell_failure(const struct backend *b, enum dx_code code,
+                         const struct dx_err *err)
+{
+  enum dx_class cls = dx_class_of(code);
+  int status = status_of(b, code);
+
+  if (cls == DX_CL_LOCAL)
+    status_error("%s; trying again every minute, nothing is lost", err->text);
+  else if (status == CUPS_BACKEND_STOP)
+    status_error("%s%s; when it is mended: cupsenable %s", err->text,
+                 cls == DX_CL_CONFIG ? "; see docextract hello" : "",
+                 b->queue != NULL ? b->queue : "QUEUE");
+  else
+    status_error("%s", err->text);
+}
+
 static void tell(const struct backend *b, enum dx_code code,
                  const struct dx_err *err)
 {
@@ -63,7 +80,7 @@ static void tell(const struct backend *b, enum dx_code code,
   if (code == DX_E_STOPPED)
     return;
   if (code != DX_OK) {
-    status_error("%s", err->text);
+    tell_failure(b, code, err);
     return;
   }
   for (i = 0; b->job != NULL && i < b->job->submission_count; i++)

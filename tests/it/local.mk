@@ -17,6 +17,7 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/browser.sh tests/it/discovery.sh \
 	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
 	tests/it/mkpictures tests/it/office-merge tests/it/office.sh \
 	tests/it/pages.sh tests/it/patience.sh tests/it/programs.sh \
-	tests/it/report.sh tests/it/rows.sh tests/it/secrets.sh tests/it/shared.sh \
-	tests/it/sigterm.sh tests/it/silence.sh tests/it/stage.sh tests/it/tls.sh \
-	tests/it/tokens.sh tests/it/types.sh tests/it/web.sh
+	tests/it/repair.sh tests/it/report.sh tests/it/rows.sh \
+	tests/it/secrets.sh tests/it/shared.sh tests/it/sigterm.sh \
+	tests/it/silence.sh tests/it/stage.sh tests/it/tls.sh tests/it/tokens.sh \
+	tests/it/types.sh tests/it/web.sh

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+#
+# repair.sh - what an administrator can have broken, as the queue tells it: what
+# is wrong, what to do about it or what comes next, and hello says the same.
+# When it is mended, the job goes on. Tokens live in tokens.sh, certificates in
+# tls.sh.
+. "$(dirname "$0")/lib.sh"
+
+tells() { queue_state chart | grep -Eq "$1"; } # PATTERN
+
+# Folders are taken from the backends in ways that bind their owner as well.
+stops() # TEXT PATTERN
+{
+  print -d chart "$dir/a.pdf"
+  until_true queue_is_stopped chart
+  has "$1: the queue says why" "$(queue_state chart)" "$2"
+  has "$1: and what to do" "$(queue_state chart)" \
+    'see docextract hello; when it is mended: cupsenable chart$'
+}
+
+waits() # TEXT PATTERN
+{
+  print -d chart "$dir/a.pdf"
+  until_true tells 'trying again every minute, nothing is lost$'
+  has "$1: the queue says why, and that it goes on" "$(queue_state chart)" \
+    "$2.*; trying again every minute, nothing is lost\$"
+  is "$1: nothing was sent" "$(calls create)" 0
+  has "$1: hello says the same" "$(dx hello 2>&1)" "$2"
+}
+
+goes_on() # TEXT: after cupsenable
+{
+  cupsenable chart
+  job_ends "$1: mended, the job goes on" "$job" completed
+  clear_results
+}
+
+start_all
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+
+chmod 000 "$config"
+stops 'a config that backends may not read' 'docextract\.conf.*Permission'
+chmod 640 "$config"
+goes_on 'a config that backends may not read'
+
+sed -i 's/<Service default>/<Service other>/' "$config"
+stops 'a section that is not there' "add a section <Service default>"
+write_config
+goes_on 'a section that is not there'
+
+chmod 000 "$spool"
+waits 'a spool that backends may not use' "$spool.*Permission"
+cupsdisable chart
+chmod 711 "$spool"
+goes_on 'a spool that backends may not use'
+
+chmod 000 "$results"
+waits 'results that cannot be written' "$results.*Permission"
+cupsdisable chart
+chmod 2770 "$results"
+goes_on 'results that cannot be written'
