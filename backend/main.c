@@ -435,8 +435,15 @@ int main(int argc, char **argv)
   (void)unsetenv("SSLKEYLOGFILE");
   if (argc == 1)
     return discover();
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    printf("docextract-backend %s\n", PACKAGE_VERSION);
+    return CUPS_BACKEND_OK;
+  }
   if (argc != 6 && argc != 7) {
-    fputs("usage: docextract job-id user title copies options [file]\n",
+    fputs("Usage: docextract job user title copies options [file]\n"
+          "       docextract --version\n"
+          "Without arguments it lists devices. cupsd runs it; the command for "
+          "people is\ndocextract(1).\n",
           stderr);
     return CUPS_BACKEND_FAILED;
   }

@@ -57,6 +57,8 @@ for other in docextract-sim collector/docextractd todocextract; do
   has "$other --version tells the same" "$("$build/$other" --version)" \
     "^${other##*/} $version( |\$)"
 done
+is 'the backend --version tells the same' \
+  "$("$build/backend/docextract" --version)" "docextract-backend $version"
 
 # --- config ----------------------------------------------------------------
 
