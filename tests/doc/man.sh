@@ -177,6 +177,10 @@ completes 'not those of another command' '' jobs --title
 SERVICE=north configure 'APIRate 5'
 completes 'services of the configuration' 'north' \
   -c "$conf" submit --service ''
+completes 'services behind an equals sign' 'north' \
+  -c "$conf" submit --service =
+completes 'the beginning of one there' 'north' \
+  -c "$conf" submit --service = no
 completes 'services that begin so' '' -c "$conf" submit --service x
 completes 'nothing for a free text' '' -c "$conf" submit --title ''
 completes 'files' "$dir/a.pdf" -c "$conf" submit "$dir/a.p"
