@@ -130,7 +130,7 @@ static void print_queue(const struct cli *cli, size_t number,
          queue->jobs == 1 ? "" : "s");
   if (service > 0)
     printf(", service %zu", service);
-  else
+  else if (cli->config != NULL)
     printf(", a service that is not configured");
   printf("%s%s\n", queue->reasons[0] != '\0' ? ", " : "", queue->reasons);
 }
@@ -236,8 +236,9 @@ enum dx_code verb_report(struct cli *cli, size_t count, char **args,
   if (code == DX_OK)
     dx_config_print_anonymous(cli->config, stdout);
   else
-    printf("  cannot be used: %s; see: docextract config\n",
-           dx_code_name(code));
+    printf("  cannot be used: %s; %s\n", dx_code_name(code),
+           trouble.sys_errno == EACCES ? "run this command as root"
+                                       : "see: docextract config");
   print_queues(cli);
   print_jobs(cli);
   printf("\nLast lines of cupsd's log about our programs\n");

@@ -65,9 +65,19 @@ has 'config: a queue is told by its device URI' "$said" \
   '^  # for the queue MARKQUEUE, by its device URI docextract://default$'
 is 'config: no secret' "$(grep -c MARKKEY- <<< "$said")" 0
 
+chmod 000 "$config"
+hasnt 'report: no queue is blamed for that' \
+  "$(as_run_user "$docextract" -c "$config" report)" 'service.*not configured'
+chmod 640 "$config"
+
 stop_cupsd
 said=$(report)
 has 'report: without cupsd too' "$? $said" '  cupsd cannot be asked$'
+chmod 000 "$config"
+said=$(as_run_user "$docextract" -c "$config" report)
+has 'report: who may not read the configuration is told what to do' "$said" \
+  '  cannot be used: E_CONFIG; run this command as root'
+chmod 640 "$config"
 echo 'Nonsense MARKNONSENSE' >> "$config"
 said=$(report 2>&1)
 has 'report: with a wrong configuration too' "$? $said" \
