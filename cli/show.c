@@ -7,6 +7,7 @@
  */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,11 @@ static enum dx_code show_file(struct show *s, const char *path,
   enum dx_code code =
       dx_fs_read_linked(path, DX_RESULT_MAX_BYTES, &content, err);
 
+  if (code == DX_E_NOT_FOUND)
+    return dx_fail(err, code, ENOENT,
+                   "'%s' is neither a file nor the key of a job; list jobs "
+                   "with: docextract jobs",
+                   path);
   if (code == DX_OK)
     code = print_result(s, &content, err);
   dx_buf_wipe(&content);

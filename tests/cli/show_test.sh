@@ -102,7 +102,9 @@ out=$(cd "$dir" && "$program" -c "$dir/none.conf" show result.json)
 is 'show: a file needs no configuration' "$? $(row seven)" \
   '0 seven 7.10 g 4.50 7.1'
 dx show "$dir/none.json"
-has 'show: no such file' "$rc $err" '^74 .*cannot open'
+has 'show: no such file' "$rc $err" '^74 .*neither a file'
+dx show chart-12
+has 'show: what jobs are called is told' "$rc $err" '^74 .*docextract jobs$'
 dx show "$dir/e.txt"
 has 'show: a file that is no result' "$rc $err" '^65 .*not a result'
 manifests=("$results"/*.job.json)
