@@ -83,8 +83,15 @@ static void describe(const struct list *list, const struct dx_job *job,
 {
   const char *said = job->message[0] != '\0' ? job->message : first_reason(job);
 
-  if (said[0] != '\0' || !is_waiting(job, holder))
+  if (said[0] != '\0')
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s", said);
+  else if (holder != 0 || dx_job_is_final(job))
+    message[0] = '\0';
+  else if (job->owner == DX_OWNER_CUPS)
+    (void)snprintf(message, DX_ERR_TEXT_BYTES,
+                   "not under way; it was canceled unless this lists it: "
+                   "lpstat -o %s",
+                   job->queue != NULL ? job->queue : "");
   else if (job->owner == DX_OWNER_COMMAND)
     (void)snprintf(message, DX_ERR_TEXT_BYTES,
                    "interrupted; go on with: docextract retry %.8s", job->key);

@@ -38,6 +38,20 @@ goes_on() # TEXT: after cupsenable
 start_all
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
+# A job without a backend: only CUPS knows whether it will have one again.
+faults 'source * hang'
+print -d chart "$dir/a.pdf"
+is_waiting() { [ "$(calls put)" = 1 ]; }
+until_true is_waiting
+has 'a job under way: no more is said' "$(dx jobs)" " chart-$job .* 0$"
+cancel "$job"
+job_ends 'a job is canceled' "$job" canceled
+until_true no_backend
+has 'jobs: tells how to know that it was' "$(dx jobs)" \
+  " chart-$job .*canceled unless this lists it: lpstat -o chart\$"
+faults ''
+clear_results
+
 chmod 000 "$config"
 stops 'a config that backends may not read' 'docextract\.conf.*Permission'
 chmod 640 "$config"
