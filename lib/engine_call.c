@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -214,6 +215,7 @@ static void token_trouble(struct call_ctx *ctx, const struct dx_err *err,
 {
   struct link *link = ctx->link;
   int64_t now = dx_boot_ms();
+  char clock[48] = "";
   struct dx_err full;
 
   if (link->token_tries > 0 && ctx->slot_ms < link->token_failed_ms)
@@ -230,14 +232,16 @@ static void token_trouble(struct call_ctx *ctx, const struct dx_err *err,
     engine_complain(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, now, err->text);
     return;
   }
+  if (link->server_offset_ms != 0)
+    (void)snprintf(clock, sizeof(clock), ", clock off by %" PRId64 " s",
+                   link->server_offset_ms / 1000);
   (void)dx_fail(&full, err->code, 0,
-                "%s; service '%s', key id '%s', clock off by %" PRId64
-                " s; see docextract hello",
+                "%s; service '%s', key id '%s'%s; see docextract hello",
                 err->text, link->service->name,
                 link->service->token_key_id != NULL
                     ? link->service->token_key_id
                     : "none",
-                link->server_offset_ms / 1000);
+                clock);
   needs_admin(ctx, &full);
 }
 
