@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,19 +98,20 @@ static void reload(struct daemon *d)
   (void)sd_notify(0, "READY=1");
 }
 
-/* Root would leave files that the backends could not touch. */
+/* Root would leave files that the backends could not touch: this comes before
+ * the spool is opened, which makes its folders. */
 static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
 {
+  const struct passwd *entry;
   struct stat st;
 
-  if (fstat(d->spool.dirfd, &st) < 0)
-    return dx_fail_sys(err, errno, "look at", d->spool_dir);
-  if (st.st_uid == geteuid())
-    return DX_OK;
+  if (stat(d->spool_dir, &st) < 0 || st.st_uid == geteuid())
+    return DX_OK; /* opening it says why it cannot be */
+  entry = getpwuid(st.st_uid);
   return dx_fail(err, DX_E_CONFIG, 0,
-                 "SpoolDir '%s' belongs to user %u; run docextractd as that "
-                 "user, with systemctl start docextractd",
-                 d->spool_dir, (unsigned)st.st_uid);
+                 "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
+                 "with systemctl start docextractd",
+                 d->spool_dir, entry != NULL ? entry->pw_name : "nobody known");
 }
 
 /* Every job keeps two files open. */
@@ -139,9 +141,9 @@ static enum dx_code begin(struct daemon *d, struct dx_err *err)
   if (d->spool_dir == NULL || d->http == NULL)
     code = dx_fail_nomem(err);
   if (code == DX_OK)
-    code = dx_spool_open(d->spool_dir, &d->spool, err);
-  if (code == DX_OK)
     code = check_user(d, err);
+  if (code == DX_OK)
+    code = dx_spool_open(d->spool_dir, &d->spool, err);
   if (code == DX_OK) {
     d->lock_fd = dx_spool_hold_daemon_lock(&d->spool, err);
     code = d->lock_fd >= 0 ? DX_OK : err->code;

@@ -193,7 +193,15 @@ accept
 t='started by the wrong user'
 if [ "$(id -u)" = 0 ]; then
   stop_daemon
+  mv "$spool" "$spool.full"
+  write_config # with a spool that nobody has used yet
   "$build/collector/docextractd" -c "$config" 2> "$dir/wrong"
   is "$t: it does not run" "$?" 78
-  has "$t: and says as whom it must" "$(cat "$dir/wrong")" 'run docextractd as'
+  has "$t: and says as whom it must" "$(cat "$dir/wrong")" \
+    "belongs to '$run_user'; run docextractd as"
+  is "$t: and leaves nothing of its own" \
+    "$(find "$spool" ! -user "$run_user")" ''
+  rm -rf "$spool"
+  mv "$spool.full" "$spool"
+  accept
 fi
