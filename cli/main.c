@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stddef.h>
@@ -153,8 +154,9 @@ static void print_help(const struct verb *verb)
   size_t i;
 
   if (verb != NULL) {
-    printf("Usage: docextract [-c FILE] %s%s%s\n%s.\n\n", verb->name,
-           verb->pattern[0] != '\0' ? " " : "", verb->pattern, verb->help);
+    printf("Usage: docextract [-c FILE] %s%s%s\n%c%s.\n\n", verb->name,
+           verb->pattern[0] != '\0' ? " " : "", verb->pattern,
+           toupper((unsigned char)verb->help[0]), verb->help + 1);
     if (strstr(verb->pattern, "JOB") != NULL)
       printf("JOB is a key from 'docextract jobs' or its beginning, at least "
              "%d digits.\n\n",

@@ -283,6 +283,7 @@ int main(int argc, char **argv)
       printf("docextractd %s\n", PACKAGE_VERSION);
       return EX_OK;
     } else {
+      fputs("try: docextractd --help\n", stderr);
       return EX_USAGE;
     }
   }
