@@ -39,17 +39,18 @@
 
 /* word, plain sentence for the person who printed, used when the filter
  * gives no text of its own. The words are frozen: they stand in journals. */
-#define DX_REASONS(X)                                                    \
-  X(NONE, "", "")                                                        \
-  X(PASSWORD, "password", "it is password-protected")                    \
-  X(DAMAGED, "damaged", "it is damaged and cannot be read")              \
-  X(EMPTY, "empty", "it is empty; a stage before may have failed")       \
-  X(NO_PAGES, "no-pages", "it has no pages")                             \
-  X(TYPE, "type", "only PDF, JPEG and PNG can be sent")                  \
-  X(TOO_LARGE, "too-large", "it is too large")                           \
-  X(NO_SEPARATOR, "no-separator",                                        \
-    "case separators were asked for but no SeparatorPage is configured") \
-  X(TOO_SLOW, "too-slow", "processing it took too long")                 \
+#define DX_REASONS(X)                                                      \
+  X(NONE, "", "")                                                          \
+  X(PASSWORD, "password", "it is password-protected")                      \
+  X(DAMAGED, "damaged", "it is damaged and cannot be read")                \
+  X(EMPTY, "empty", "it is empty; a stage before may have failed")         \
+  X(NO_PAGES, "no-pages", "it has no pages")                               \
+  X(TYPE, "type", "only PDF, JPEG and PNG can be sent")                    \
+  X(TOO_LARGE, "too-large", "it is too large")                             \
+  X(NO_SEPARATOR, "no-separator",                                          \
+    "separator pages were asked for and none is configured; choose none, " \
+    "or have a SeparatorPage set up")                                      \
+  X(TOO_SLOW, "too-slow", "processing it took too long")                   \
   X(TROUBLE, "trouble", "this computer could not process it")
 
 enum dx_reason {

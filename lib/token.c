@@ -306,7 +306,9 @@ static enum dx_code run_command(char **words, int wake_fd,
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
     ;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return dx_fail(err, DX_E_KEY, 0, "the TokenCommand '%s' failed (%s %d)",
+    return dx_fail(err, DX_E_KEY, 0,
+                   "the TokenCommand '%s' failed (%s %d); run it as the "
+                   "user of the backends to see why",
                    words[0], WIFEXITED(status) ? "status" : "signal",
                    WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
   return DX_OK;
