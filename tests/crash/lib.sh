@@ -16,7 +16,9 @@ bundle=$dir/bundle
 unset CUPS_SERVER # nobody to ask about the job
 
 # What must never be told, whatever fails: name, record number, title.
-secrets='Ahrens|Berg|Czerny|555100|secret-title|secret-name|X-Sim|Bearer|eyJ'
+# Numbers of milliseconds may hold any digits.
+secrets='Ahrens|Berg|Czerny|secret-title|secret-name|X-Sim|Bearer|eyJ'
+secrets+='|(^|[^0-9])555100[1-3]([^0-9]|$)'
 
 # --- the job ---------------------------------------------------------------
 

@@ -237,8 +237,9 @@ ok "$text"
 build_packages "$version"
 is 'lintian finds nothing wrong' "$(lintian --fail-on none \
   --display-level '>=warning' "$dir/build-$version"/*.changes 2> /dev/null)" ''
-is 'cupsd will run backend and filter as lp' "$(in_package | sort -k 2)" \
+is 'cupsd will run backend and filters as lp' "$(in_package | sort -k 2)" \
   '-rwxr-xr-x ./usr/lib/cups/backend/docextract
+-rwxr-xr-x ./usr/lib/cups/filter/checkdocextract
 -rwxr-xr-x ./usr/lib/cups/filter/todocextract'
 build_packages "$next" -b
 
