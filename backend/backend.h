@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/config.h"
-#include "lib/engine.h"
-#include "lib/job.h"
-#include "lib/spool.h"
+#include "lib/config/config.h"
+#include "lib/engine/engine.h"
+#include "lib/job/job.h"
+#include "lib/job/spool.h"
 
 struct backend {
   /* arguments and environment; borrowed */

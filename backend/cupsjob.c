@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/clock.h"
-#include "lib/log.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
 
 #define LOOK_S 0.1 /* how often a cupsd that keeps silent is given up */
 
@@ -31,27 +31,28 @@ static ipp_t *make_request(const struct backend *b)
 }
 
 /* Job ids repeat: only the uuid says that it is ours. */
-static bool is_ours(const struct backend *b, ipp_t *answer)
+static bool is_ours(const struct backend *b, ipp_t *response)
 {
-  ipp_attribute_t *uuid = ippFindAttribute(answer, "job-uuid", IPP_TAG_URI);
+  ipp_attribute_t *uuid = ippFindAttribute(response, "job-uuid", IPP_TAG_URI);
 
   return uuid != NULL && b->uuid != NULL &&
          strcmp(ippGetString(uuid, 0, NULL), b->uuid) == 0;
 }
 
-static void read_answer(const struct backend *b, ipp_t *answer,
+static void read_answer(const struct backend *b, ipp_t *response,
                         struct cups_job *ret_job)
 {
   ipp_attribute_t *documents =
-      ippFindAttribute(answer, "number-of-documents", IPP_TAG_INTEGER);
+      ippFindAttribute(response, "number-of-documents", IPP_TAG_INTEGER);
   ipp_attribute_t *created =
-      ippFindAttribute(answer, "time-at-creation", IPP_TAG_INTEGER);
+      ippFindAttribute(response, "time-at-creation", IPP_TAG_INTEGER);
 
-  ipp_attribute_t *state = ippFindAttribute(answer, "job-state", IPP_TAG_ENUM);
+  ipp_attribute_t *state =
+      ippFindAttribute(response, "job-state", IPP_TAG_ENUM);
   ipp_attribute_t *said =
-      ippFindAttribute(answer, "job-printer-state-message", IPP_TAG_TEXT);
+      ippFindAttribute(response, "job-printer-state-message", IPP_TAG_TEXT);
 
-  if (!is_ours(b, answer) || created == NULL)
+  if (!is_ours(b, response) || created == NULL)
     return;
   ret_job->is_canceled =
       state != NULL && ippGetInteger(state, 0) == IPP_JSTATE_CANCELED;
@@ -67,15 +68,15 @@ static void read_answer(const struct backend *b, ipp_t *answer,
 static int is_patient(http_t *http, void *until_ms)
 {
   (void)http;
-  return dx_boot_ms() < *(const int64_t *)until_ms;
+  return dx_monotonic_ms() < *(const int64_t *)until_ms;
 }
 
 void cups_job_ask(const struct backend *b, int timeout_ms, bool heeds_term,
                   struct cups_job *ret_job)
 {
-  int64_t until_ms = dx_boot_ms() + timeout_ms;
+  int64_t until_ms = dx_monotonic_ms() + timeout_ms;
   http_t *http;
-  ipp_t *answer = NULL;
+  ipp_t *response = NULL;
 
   memset(ret_job, 0, sizeof(*ret_job));
   http = httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
@@ -84,11 +85,11 @@ void cups_job_ask(const struct backend *b, int timeout_ms, bool heeds_term,
     httpSetTimeout(http, LOOK_S, is_patient, &until_ms);
     if (heeds_term)
       term_ends(httpGetFd(http));
-    answer = cupsDoRequest(http, make_request(b), "/");
+    response = cupsDoRequest(http, make_request(b), "/");
     term_ends(-1);
   }
-  if (answer != NULL)
-    read_answer(b, answer, ret_job);
+  if (response != NULL)
+    read_answer(b, response, ret_job);
   if (ret_job->known)
     dx_log(DX_LOG_DEBUG, "cupsd: the job has %d documents", ret_job->documents);
   else
@@ -96,6 +97,6 @@ void cups_job_ask(const struct backend *b, int timeout_ms, bool heeds_term,
            "cupsd could not be asked about the job, or does "
            "not know it: %s",
            cupsLastErrorString());
-  ippDelete(answer);
+  ippDelete(response);
   httpClose(http);
 }

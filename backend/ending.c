@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/policy.h"
+#include "lib/base/policy.h"
 
 #define ASK_MS 1800 /* cupsd that stops kills us anyway */
 
@@ -112,11 +112,11 @@ static void keep_no_documents(struct backend *b)
 
   if (b->job == NULL)
     return;
-  if (strncmp(b->job->folder, "incoming/", 9) == 0) {
+  if (strncmp(b->job->path, "incoming/", 9) == 0) {
     dx_spool_discard(&b->spool, &b->job);
     return;
   }
-  if (!b->handed_over && dx_job_forget(b->job, &err) != DX_OK)
+  if (!b->handed_over && dx_job_delete_documents(b->job, &err) != DX_OK)
     status_error("%s", err.text);
 }
 

@@ -2,7 +2,7 @@
  * main.c - the docextract backend: arguments, and the order of its life.
  *
  * cupsd runs it as lp, with the framed documents of one job on stdin
- * (lib/bundle.h). What it may not do is in backend.h.
+ * (lib/job/bundle.h). What it may not do is in backend.h.
  */
 #include "backend/backend.h"
 
@@ -19,12 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/drop.h"
-#include "lib/fs.h"
-#include "lib/http.h"
-#include "lib/log.h"
-#include "lib/policy.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/job/results.h"
+#include "lib/service/http.h"
 
 #define ASK_MS 10000
 #define TICK_MS (DX_TOGGLE_MS < 60000 ? DX_TOGGLE_MS : 60000)
@@ -133,11 +133,11 @@ static enum dx_code open_spool(struct backend *b, struct dx_err *err)
 /* A result that could not be dropped is found out before it is paid for. */
 static enum dx_code probe_results(struct backend *b, struct dx_err *err)
 {
-  enum dx_code code = dx_drop_make_dir(b->conf->results_dir, err);
+  enum dx_code code = dx_results_make_dir(b->conf->results_dir, err);
 
   if (code != DX_OK)
     return code;
-  dx_drop_sweep(b->conf->results_dir);
+  dx_results_sweep(b->conf->results_dir);
   return dx_fs_probe(b->conf->results_dir, err);
 }
 
@@ -255,7 +255,7 @@ static void pause_ms(int ms)
 static enum dx_code take(struct backend *b, const char *key,
                          struct dx_job **ret_job, struct dx_err *err)
 {
-  int64_t until = dx_boot_ms() + DX_HANDOVER_MS;
+  int64_t until = dx_monotonic_ms() + DX_HANDOVER_MS;
   pid_t asked = 0, seen = 0, holder = 0;
   enum dx_owner owner;
   enum dx_code code;
@@ -264,13 +264,13 @@ static enum dx_code take(struct backend *b, const char *key,
     code = dx_spool_take(&b->spool, key, ret_job, &holder, &owner, err);
     if (code != DX_E_BUSY)
       return code;
-    if (owner == DX_OWNER_COLLECTOR) {
+    if (owner == DX_OWNER_DAEMON) {
       b->handed_over = b->handed_before = true;
       return DX_OK;
     }
     if (term_came())
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
-    if (dx_boot_ms() > until)
+    if (dx_monotonic_ms() > until)
       return code;
     /* Seen twice: a sweeper holds it for a moment only. */
     if (holder > 1 && holder == seen && holder != asked) {
@@ -292,7 +292,7 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
 
   if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) /* out of the way */
     return dx_spool_commit(&b->spool, fresh, err);
-  if (code == DX_OK && old != NULL && old->owner == DX_OWNER_COLLECTOR)
+  if (code == DX_OK && old != NULL && old->owner == DX_OWNER_DAEMON)
     b->handed_over = b->handed_before = true;
   if (code == DX_OK && !b->handed_over)
     code = dx_spool_merge(&b->spool, old, &fresh, err);
@@ -321,7 +321,7 @@ static enum dx_code hand_over(struct backend *b, struct dx_err *err)
 {
   enum dx_code code;
 
-  b->job->owner = DX_OWNER_COLLECTOR;
+  b->job->owner = DX_OWNER_DAEMON;
   code = dx_job_save(b->job, err);
   if (code != DX_OK) {
     b->job->owner = DX_OWNER_CUPS;

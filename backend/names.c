@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/name.h"
+#include "lib/job/filename.h"
 
 #define SUPPLIED "document-name-supplied="
 #define BLANKS " \t\n"
@@ -74,8 +74,8 @@ static void name_after_files(const struct backend *b)
 
     if (entry->kind == DX_KIND_SHEET)
       continue;
-    if (next_supplied(&text, name) != NULL && dx_name_is_real(name))
-      dx_name_from_title(name, entry->type, entry->name);
+    if (next_supplied(&text, name) != NULL && dx_filename_is_real(name))
+      dx_filename_from_title(name, entry->type, entry->name);
   }
 }
 
@@ -84,8 +84,8 @@ static void name_neutrally(struct dx_job *job)
   size_t i;
 
   for (i = 0; i < job->document_count; i++)
-    dx_name_neutral(i + 1, job->documents[i].entry.type,
-                    job->documents[i].entry.name);
+    dx_filename_neutral(i + 1, job->documents[i].entry.type,
+                        job->documents[i].entry.name);
 }
 
 void backend_name_documents(const struct backend *b)

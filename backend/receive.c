@@ -1,5 +1,5 @@
 /*
- * receive.c - from stdin to a folder below incoming/. Nothing is committed
+ * receive.c - from stdin to a directory below incoming/. Nothing is committed
  * here.
  */
 #include "backend/backend.h"
@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/fs.h"
-#include "lib/log.h"
-#include "lib/policy.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
 
 /* Waits until there is something to read: E_STOPPED on SIGTERM; E_MISSING
  * when nothing came for too long. */

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/clock.h"
-#include "lib/log.h"
-#include "lib/policy.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
 
 #define PROGRESS_STEP 5 /* per cent between two lines */
 
@@ -57,7 +57,7 @@ static void set_reason(enum reason reason, bool on)
   if (is_set[reason] == on)
     return;
   is_set[reason] = on;
-  toggled_ms = dx_boot_ms();
+  toggled_ms = dx_monotonic_ms();
   (void)snprintf(text, sizeof(text), "%c%s", on ? '+' : '-', reasons[reason]);
   print_line("STATE", text);
 }
@@ -118,7 +118,7 @@ void status_pages(int pages)
 /* "35 s", "12 min", "3 h 5 min" */
 static const char *elapsed(int64_t since_ms, char text[32])
 {
-  int64_t s = (dx_boot_ms() - since_ms) / 1000;
+  int64_t s = (dx_monotonic_ms() - since_ms) / 1000;
 
   if (s < 120)
     (void)snprintf(text, 32, "%" PRId64 " s", s);
@@ -190,7 +190,7 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 /* Any change of a reason restarts the clock of MaxJobTime. */
 void status_tick(void)
 {
-  if (dx_boot_ms() - toggled_ms < DX_TOGGLE_MS)
+  if (dx_monotonic_ms() - toggled_ms < DX_TOGGLE_MS)
     return;
   set_reason(WAITING, !is_set[WAITING]);
   set_reason(WAITING, true);

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 
 #define OTHERS_WAIT_MS 1500 /* for cupsd's own after somebody else's */
 
@@ -91,15 +91,15 @@ void term_ends(int fd)
  * process. */
 bool term_is_from_cupsd(void)
 {
-  int64_t until = dx_boot_ms() + OTHERS_WAIT_MS;
+  int64_t until = dx_monotonic_ms() + OTHERS_WAIT_MS;
   char byte;
 
-  while (!by_cupsd && dx_boot_ms() < until) {
+  while (!by_cupsd && dx_monotonic_ms() < until) {
     struct pollfd fd = {.fd = wake[0], .events = POLLIN};
 
     while (read(wake[0], &byte, 1) == 1)
       ;
-    (void)poll(&fd, 1, (int)(until - dx_boot_ms()));
+    (void)poll(&fd, 1, (int)(until - dx_monotonic_ms()));
   }
   return by_cupsd;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 
 #define WAIT_MS 10000 /* for whoever drives the job */
 #define LOOK_MS 100
@@ -114,7 +114,7 @@ static void clean_up(struct dx_job *job)
 {
   struct dx_err err;
 
-  if (dx_job_forget(job, &err) != DX_OK)
+  if (dx_job_delete_documents(job, &err) != DX_OK)
     fprintf(stderr, "docextract: %s\n", err.text);
   dx_spool_cancel_done(job);
 }
@@ -174,12 +174,12 @@ static enum dx_code refuse_cups(const struct dx_job *job, struct dx_err *err)
 static bool is_docextractds(const struct cancel *c, const struct dx_job *job,
                             pid_t holder)
 {
-  return job->owner == DX_OWNER_COLLECTOR &&
+  return job->owner == DX_OWNER_DAEMON &&
          holder == cli_daemon_pid(c->cli->config->spool_dir);
 }
 
 /*
- * docextractd finds a mark in the job's folder. Any other holder is a
+ * docextractd finds a mark in the job's directory. Any other holder is a
  * `docextract`, which lets go of the job after SIGTERM, or for a moment the
  * backend that handed the job over, to which the signal changes nothing.
  */
@@ -233,11 +233,11 @@ static void pause_ms(long ms)
 
 static enum dx_code wait_for_it(struct cancel *c, struct dx_err *err)
 {
-  int64_t until = dx_boot_ms() + WAIT_MS;
+  int64_t until = dx_monotonic_ms() + WAIT_MS;
   struct dx_err what;
   enum dx_code code;
 
-  while ((code = look(c, err)) == DX_E_BUSY && dx_boot_ms() < until &&
+  while ((code = look(c, err)) == DX_E_BUSY && dx_monotonic_ms() < until &&
          !cli_stop_came())
     pause_ms(LOOK_MS);
   if (code != DX_E_BUSY)

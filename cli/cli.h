@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/config.h"
-#include "lib/job.h"
-#include "lib/spool.h"
+#include "lib/config/config.h"
+#include "lib/job/job.h"
+#include "lib/job/spool.h"
 
 struct cli {
   /* options; borrowed from argv */
@@ -90,7 +90,7 @@ size_t cli_count_characters(const char *text);
  * several mistakes each has a line on stderr, and *err counts them. */
 enum dx_code cli_load(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
-/* The same, and warns on stderr of files and folders that are not there. */
+/* The same, and warns on stderr of files and directories that are not there. */
 enum dx_code cli_check(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /* The service that --service names; without it the only one, or "default".
@@ -102,16 +102,16 @@ enum dx_code cli_service(const struct cli *cli,
 /* ---- owner.c ---- */
 
 /*
- * Makes a process of root that of the owner of the spool folder; there is no
- * way back. Whoever owns the folder already stays as he is; anybody else is
+ * Makes a process of root that of the owner of the spool directory; there is no
+ * way back. Whoever owns the directory already stays as he is; anybody else is
  * told that he may not: E_ACCESS.
  */
 enum dx_code cli_become_owner(const char *spool_dir,
                               struct dx_err *err) DX_MUST_USE;
 
 /*
- * Shows that the spool folder belongs to the user that cupsd runs backends as:
- * E_ACCESS, with what to do. cups_files_fd (-1: not to be had, then anybody
+ * Shows that the spool directory belongs to the user that cupsd runs backends
+ * as: E_ACCESS, with what to do. cups_files_fd (-1: not to be had, then anybody
  * may own it) is read and closed. To be called before cli_become_owner().
  */
 enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/queues.h"
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 
 struct queues {
   struct queue *list;

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 pid_t cli_daemon_pid(const char *spool_dir)
 {

@@ -15,9 +15,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/drop.h"
-#include "lib/engine.h"
+#include "lib/base/clock.h"
+#include "lib/engine/engine.h"
+#include "lib/job/results.h"
 
 #define TURN_MS 60000
 #define REPEAT_MS 30000  /* between two lines that say the same */
@@ -87,7 +87,7 @@ struct progress {
  * write over what was said before. */
 static bool is_news(struct progress *p, enum dx_note_kind kind)
 {
-  int64_t now = dx_boot_ms();
+  int64_t now = dx_monotonic_ms();
 
   if (p->told_ms != 0 && p->kind != kind)
     cli_line_end();
@@ -128,7 +128,7 @@ static void uploading(struct progress *p, const struct dx_note *note)
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
   struct progress *p = ctx;
-  int64_t seconds = (dx_boot_ms() - note->since_ms) / 1000;
+  int64_t seconds = (dx_monotonic_ms() - note->since_ms) / 1000;
 
   /* For `docextract jobs`. */
   dx_job_set_message(job, note->kind == DX_NOTE_PAUSED
@@ -227,9 +227,9 @@ static void print_results(const struct cli *cli, const struct dx_job *job)
     for (k = 0; k < sub->case_count; k++) {
       char *name;
 
-      if (sub->cases[k].state != DX_CASE_DROPPED)
+      if (sub->cases[k].state != DX_CASE_DELIVERED)
         continue;
-      name = dx_drop_result_name(sub->source_id, sub->cases[k].id);
+      name = dx_result_name(sub->source_id, sub->cases[k].id);
       if (name != NULL)
         printf("%s/%s\n", service->results_dir, name);
       free(name);
@@ -266,7 +266,7 @@ enum dx_code cli_finish(struct cli *cli, struct dx_spool *spool,
 
   leave_message(job, code, err);
   if (code == DX_OK)
-    warn(dx_job_forget(job, &forget), &forget);
+    warn(dx_job_delete_documents(job, &forget), &forget);
   print_results(cli, job);
   if (code == DX_OK)
     return DX_OK;

@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 #include "cli/reach.h"
-#include "lib/api.h"
-#include "lib/buf.h"
-#include "lib/clock.h"
-#include "lib/fs.h"
-#include "lib/pace.h"
-#include "lib/policy.h"
-#include "lib/token.h"
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/policy.h"
+#include "lib/service/api.h"
+#include "lib/service/rate_limit.h"
+#include "lib/service/token.h"
 
 /* Who has had no answer after this long is told what is waited for. */
 #define PATIENCE_MS 2000
@@ -38,7 +38,7 @@ struct hello {
   struct dx_token *token;
   const char *token_text;
   struct reach reach;
-  struct dx_pace *pace;
+  struct dx_rate_limit *pace;
   struct dx_http *http;
   char detail[256]; /* of a step that went well */
   /* the answer */
@@ -101,7 +101,7 @@ static void patience(const char *format, ...)
 static void patience(const char *format, ...)
 {
   struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
-  int64_t left = begun_ms + PATIENCE_MS - dx_boot_ms();
+  int64_t left = begun_ms + PATIENCE_MS - dx_monotonic_ms();
   char what[sizeof(waiting_text) - 16];
   va_list args;
 
@@ -241,7 +241,7 @@ static enum dx_code step_connection(struct hello *h, struct dx_err *err)
 /* Waits for our slot: this call counts in the rate that all share. */
 static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
 {
-  int64_t since = dx_boot_ms();
+  int64_t since = dx_monotonic_ms();
   struct dx_slot slot = {false, 0};
   bool is_told = false;
   enum dx_code code = DX_OK;
@@ -250,13 +250,14 @@ static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
     int64_t left;
 
     if (!slot.booked)
-      slot = dx_pace_book(h->pace, DX_URGENT, dx_boot_ms() - since);
-    left = slot.at_ms - dx_boot_ms();
+      slot = dx_rate_limit_book(h->pace, DX_URGENT, dx_monotonic_ms() - since);
+    left = slot.at_ms - dx_monotonic_ms();
     if (left > 0 && !is_told) {
       is_told = true;
       patience("the end of the pause that all programs here keep after an "
                "outage or 429, %" PRId64 " s",
-               (left + (slot.booked ? 0 : DX_PACE_AHEAD_MAX_MS) + 500) / 1000);
+               (left + (slot.booked ? 0 : DX_RATE_LIMIT_AHEAD_MAX_MS) + 500) /
+                   1000);
     }
     if (slot.booked && left <= 0)
       break;
@@ -265,17 +266,17 @@ static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
   return code;
 }
 
-static void on_done(void *ctx, const struct dx_http_answer *answer)
+static void on_done(void *ctx, const struct dx_http_response *response)
 {
   struct hello *h = ctx;
 
   h->answered = true;
-  h->verdict = dx_read_hello(answer, &h->greeting, &h->err);
-  h->status = answer->status;
-  h->was_sent = answer->was_sent;
-  h->retry_after_ms = answer->retry_after_ms;
-  if (answer->date_ms >= 0)
-    h->off_ms = answer->date_ms - dx_wall_ms();
+  h->verdict = dx_read_hello(response, &h->greeting, &h->err);
+  h->status = response->status;
+  h->was_sent = response->was_sent;
+  h->retry_after_ms = response->retry_after_ms;
+  if (response->date_ms >= 0)
+    h->off_ms = response->date_ms - dx_wall_ms();
 }
 
 static enum dx_code call_service(struct hello *h, struct dx_err *err)
@@ -292,9 +293,9 @@ static enum dx_code call_service(struct hello *h, struct dx_err *err)
   while (code == DX_OK && !h->answered)
     code = dx_http_run(h->http, TURN_MS, NULL, 0, err);
   if (code == DX_OK && h->verdict == DX_V_RATE)
-    dx_pace_block(h->pace, h->retry_after_ms > DX_BACKOFF_FIRST_MS
-                               ? h->retry_after_ms
-                               : DX_BACKOFF_FIRST_MS);
+    dx_rate_limit_block(h->pace, h->retry_after_ms > DX_BACKOFF_FIRST_MS
+                                     ? h->retry_after_ms
+                                     : DX_BACKOFF_FIRST_MS);
   return code;
 }
 
@@ -305,8 +306,8 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
   enum dx_code code;
 
   h->http = dx_http_new();
-  h->pace = dx_pace_new(h->spool.pace_dirfd, h->service->host, h->service->port,
-                        h->service->api_rate);
+  h->pace = dx_rate_limit_new(h->spool.rate_dirfd, h->service->host,
+                              h->service->port, h->service->api_rate);
   if (h->http == NULL || h->pace == NULL)
     return dx_fail_nomem(err);
   code = call_service(h, err);
@@ -414,7 +415,7 @@ enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
 
   (void)count;
   (void)args;
-  begun_ms = dx_boot_ms();
+  begun_ms = dx_monotonic_ms();
   code = run_steps(&h, err);
   if (code == DX_OK) {
     (void)cli_print_plain(h.greeting, SIZE_MAX);
@@ -433,7 +434,7 @@ enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
   }
   free(h.greeting);
   reach_end(&h.reach);
-  dx_pace_free(&h.pace);
+  dx_rate_limit_free(&h.pace);
   dx_http_free(&h.http);
   dx_token_free(&h.token);
   dx_spool_close(&h.spool);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/list.h"
-#include "lib/json.h"
+#include "lib/base/json.h"
 
 #define WATCH_MS 1000
 

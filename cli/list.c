@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/clock.h"
-#include "lib/json.h"
+#include "lib/base/clock.h"
+#include "lib/base/json.h"
 
 #define KEY_DIGITS 8 /* shown, at least */
 
@@ -109,8 +109,7 @@ static void name_owner(const struct dx_job *job,
     cli_cups_name(job, owner);
   else
     (void)snprintf(owner, CLI_CUPS_NAME_BYTES, "%s",
-                   job->owner == DX_OWNER_COLLECTOR ? "docextractd"
-                                                    : "command");
+                   job->owner == DX_OWNER_DAEMON ? "docextractd" : "command");
 }
 
 static void format_age(int64_t since_ms, char age[24])

@@ -13,15 +13,14 @@ EXTRA_DIST += tests/cli/cli_test.sh tests/cli/frame.sh \
 
 # Somebody else who holds the locks of jobs.
 check_PROGRAMS += tests/cli/holder
-tests_cli_holder_SOURCES = tests/cli/holder.c
+tests_cli_holder_LDADD =
 # A network that does not answer.
 check_PROGRAMS += tests/cli/silent
-tests_cli_silent_SOURCES = tests/cli/silent.c
+tests_cli_silent_LDADD =
 
 if TESTS_ON
 check_PROGRAMS += tests/unit/test_cli
 TESTS += tests/unit/test_cli
 tests_unit_test_cli_SOURCES = tests/unit/test_cli.c cli/cli.h cli/daemon.c \
 	cli/exit.c cli/reach.c cli/reach.h
-tests_unit_test_cli_LDADD = $(unit_libs)
 endif

@@ -18,7 +18,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "lib/log.h"
+#include "lib/base/log.h"
 
 /*
  * The pattern is the law: words in capitals are arguments that must be there,

@@ -73,27 +73,28 @@ static void take(struct queue *queue, ipp_attribute_t *attribute)
 }
 
 /* Attributes without a name part two printers. */
-static ipp_attribute_t *take_printer(ipp_t *answer, ipp_attribute_t *attribute,
+static ipp_attribute_t *take_printer(ipp_t *response,
+                                     ipp_attribute_t *attribute,
                                      struct queue *ret_queue)
 {
   memset(ret_queue, 0, sizeof(*ret_queue));
   ret_queue->state = "unknown";
   for (; attribute != NULL && ippGetName(attribute) != NULL;
-       attribute = ippNextAttribute(answer))
+       attribute = ippNextAttribute(response))
     if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
       take(ret_queue, attribute);
   return attribute;
 }
 
-static enum dx_code take_all(ipp_t *answer, struct queue **ret_queues,
+static enum dx_code take_all(ipp_t *response, struct queue **ret_queues,
                              size_t *ret_count, struct dx_err *err)
 {
-  ipp_attribute_t *attribute = ippFirstAttribute(answer);
+  ipp_attribute_t *attribute = ippFirstAttribute(response);
 
-  for (; attribute != NULL; attribute = ippNextAttribute(answer)) {
+  for (; attribute != NULL; attribute = ippNextAttribute(response)) {
     struct queue queue, *more;
 
-    attribute = take_printer(answer, attribute, &queue);
+    attribute = take_printer(response, attribute, &queue);
     if (queue.service[0] != '\0') {
       more = realloc(*ret_queues, (*ret_count + 1) * sizeof(queue));
       if (more == NULL)
@@ -113,22 +114,22 @@ enum dx_code queues_read(struct queue **ret_queues, size_t *ret_count,
   http_t *http =
       httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
                    HTTP_ENCRYPTION_IF_REQUESTED, 1, TIMEOUT_MS, NULL);
-  ipp_t *answer = NULL;
+  ipp_t *response = NULL;
   enum dx_code code = DX_OK;
 
   *ret_queues = NULL;
   *ret_count = 0;
   if (http != NULL) {
     httpSetTimeout(http, TIMEOUT_MS / 1000.0, NULL, NULL);
-    answer = cupsDoRequest(http, make_request(), "/");
+    response = cupsDoRequest(http, make_request(), "/");
   }
-  if (answer == NULL ||
-      (ippGetStatusCode(answer) >= IPP_STATUS_ERROR_BAD_REQUEST &&
-       ippGetStatusCode(answer) != IPP_STATUS_ERROR_NOT_FOUND))
+  if (response == NULL ||
+      (ippGetStatusCode(response) >= IPP_STATUS_ERROR_BAD_REQUEST &&
+       ippGetStatusCode(response) != IPP_STATUS_ERROR_NOT_FOUND))
     code = dx_fail(err, DX_E_NET, 0, "cupsd cannot be asked");
   else
-    code = take_all(answer, ret_queues, ret_count, err);
-  ippDelete(answer);
+    code = take_all(response, ret_queues, ret_count, err);
+  ippDelete(response);
   httpClose(http);
   return code;
 }

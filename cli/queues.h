@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 struct queue {
   char name[128]; /* chosen by a person */

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/policy.h"
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
 
 /* What libcurl takes for a proxy without a port. */
 #define PROXY_PORT 1080
@@ -89,14 +89,14 @@ enum dx_code reach_resolve(struct reach *reach, struct dx_err *err)
 /* 0, or an errno. */
 static int finish_connect(int fd)
 {
-  int64_t until = dx_boot_ms() + DX_CONNECT_TIMEOUT_MS;
+  int64_t until = dx_monotonic_ms() + DX_CONNECT_TIMEOUT_MS;
   struct pollfd p = {.fd = fd, .events = POLLOUT};
   socklen_t size = sizeof(int);
   int64_t left;
   int n, e = 0;
 
   do {
-    left = until - dx_boot_ms();
+    left = until - dx_monotonic_ms();
     n = poll(&p, 1, left > 0 ? (int)left : 0);
   } while (n < 0 && errno == EINTR);
   if (n == 0)

@@ -14,7 +14,7 @@
 #include <netdb.h>
 #include <stdbool.h>
 
-#include "lib/config.h"
+#include "lib/config/config.h"
 
 #define REACH_HOST_BYTES 256
 #define REACH_ADDRESS_BYTES 64

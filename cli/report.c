@@ -20,8 +20,8 @@
 
 #include "cli/list.h"
 #include "cli/queues.h"
-#include "lib/buf.h"
-#include "lib/http.h"
+#include "lib/base/buf.h"
+#include "lib/service/http.h"
 
 #define LINE_BYTES 80 /* of what the filter tells */
 #define WORDS_MAX 12  /* of jobs: the states, and "waiting" */

@@ -133,7 +133,7 @@ static enum dx_code drive(struct retry *r, struct dx_err *err)
     return code;
   printf("Going on with job %s\n", r->key);
   code = cli_finish(r->cli, &r->spool, r->job, err);
-  if (r->job->owner == DX_OWNER_COLLECTOR)
+  if (r->job->owner == DX_OWNER_DAEMON)
     dx_spool_hand_over(&r->spool, &r->job); /* the rest, if there is any */
   return code;
 }
@@ -155,9 +155,9 @@ static enum dx_code go_on(struct retry *r, struct dx_err *err)
 {
   if (dx_job_outcome(r->job, NULL) == DX_OK) {
     printf("Everything of job %s was extracted already\n", r->key);
-    return dx_job_forget(r->job, err);
+    return dx_job_delete_documents(r->job, err);
   }
-  if (r->job->owner == DX_OWNER_COLLECTOR &&
+  if (r->job->owner == DX_OWNER_DAEMON &&
       cli_daemon_runs(r->cli->config->spool_dir))
     return hand_over(r, err);
   return drive(r, err);

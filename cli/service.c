@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
+#include "lib/base/buf.h"
 
 static void print_lines(const char *before, const char *lines)
 {

@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
-#include "lib/digest.h"
-#include "lib/drop.h"
-#include "lib/fs.h"
-#include "lib/json.h"
-#include "lib/policy.h"
+#include "lib/base/buf.h"
+#include "lib/base/digest.h"
+#include "lib/base/fs.h"
+#include "lib/base/json.h"
+#include "lib/base/policy.h"
+#include "lib/job/results.h"
 
 enum { FIELD, VALUE, UNIT, MIN, MAX, COLUMNS };
 
@@ -200,7 +200,7 @@ static enum dx_code print_table(const struct dx_buf *content,
     code = dx_fail(err, DX_E_DOCUMENT, 0,
                    "this is the manifest of a job; the results are in the "
                    "other files that begin so");
-  else if (code == DX_OK || code == DX_E_ANSWER)
+  else if (code == DX_OK || code == DX_E_RESPONSE)
     code = dx_fail(err, DX_E_DOCUMENT, 0,
                    "this is not a result of the "
                    "service");
@@ -257,14 +257,14 @@ static enum dx_code read_dropped(const struct show *s, const char *name,
   return code;
 }
 
-/* Where it was dropped, or in the job folder if it is not there yet. */
+/* Where it was dropped, or in the job directory if it is not there yet. */
 static enum dx_code read_case(const struct show *s,
                               const struct dx_submission *sub, size_t index,
                               struct dx_buf *content, struct dx_err *err)
 {
   char stored[DX_FILE_NAME_BYTES], sum[DX_SHA256_HEX_BYTES];
   const struct dx_case *c = &sub->cases[index];
-  char *name = dx_drop_result_name(sub->source_id, c->id);
+  char *name = dx_result_name(sub->source_id, c->id);
   struct dx_err none;
   enum dx_code code;
 

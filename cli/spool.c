@@ -1,16 +1,16 @@
 /*
  * spool.c - the spool as the verbs need it: opened with the right owner,
  * tried, and a job in it found by the beginning of its key. What is in it is
- * lib/spool.h's.
+ * lib/job/spool.h's.
  */
 #include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/buf.h"
-#include "lib/drop.h"
-#include "lib/fs.h"
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/job/results.h"
 
 #define POSSIBILITIES_MAX 5 /* in one message */
 
@@ -32,10 +32,10 @@ enum dx_code cli_probe(const struct dx_config *config,
   enum dx_code code = dx_fs_probe(config->spool_dir, err);
 
   if (code == DX_OK)
-    code = dx_drop_make_dir(service->results_dir, err);
+    code = dx_results_make_dir(service->results_dir, err);
   if (code != DX_OK)
     return code;
-  dx_drop_sweep(service->results_dir);
+  dx_results_sweep(service->results_dir);
   return dx_fs_probe(service->results_dir, err);
 }
 

@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/digest.h"
-#include "lib/fs.h"
-#include "lib/kind.h"
-#include "lib/name.h"
-#include "lib/policy.h"
-#include "lib/utf8.h"
+#include "lib/base/digest.h"
+#include "lib/base/fs.h"
+#include "lib/base/policy.h"
+#include "lib/base/utf8.h"
+#include "lib/job/filename.h"
+#include "lib/job/mime.h"
 
 #define COPY_BYTES 65536
 
@@ -49,7 +49,7 @@ static enum dx_code check_input(struct input *input, size_t number,
                                 int64_t most, struct dx_err *err)
 {
   char size[DX_SIZE_TEXT_BYTES];
-  char bytes[DX_KIND_LOOK_BYTES];
+  char bytes[DX_MIME_LOOK_BYTES];
   struct stat st;
   ssize_t n;
 
@@ -66,7 +66,7 @@ static enum dx_code check_input(struct input *input, size_t number,
   if (n < 0)
     return dx_fail(err, DX_E_DOCUMENT, errno, "cannot read file %zu: %s",
                    number, strerror(errno));
-  input->type = dx_kind_of_bytes(bytes, (size_t)n);
+  input->type = dx_mime_of_bytes(bytes, (size_t)n);
   if (input->type == NULL)
     return dx_fail(err, DX_E_DOCUMENT, 0,
                    "file %zu is neither PDF nor JPEG nor PNG; print it to "
@@ -172,9 +172,9 @@ static void name_document(const struct submit *s, size_t index,
   const struct input *input = &s->inputs[index];
 
   if (s->service->file_names == DX_FILE_NAMES_NEUTRAL)
-    dx_name_neutral(index + 1, input->type, name);
+    dx_filename_neutral(index + 1, input->type, name);
   else
-    dx_name_from_title(input->name, input->type, name);
+    dx_filename_from_title(input->name, input->type, name);
 }
 
 static enum dx_code add_document(struct submit *s, size_t index,

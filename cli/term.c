@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 
 static bool is_line_open; /* the cursor stands behind a line to write over */
 

@@ -12,8 +12,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "lib/drop.h"
-#include "lib/fs.h"
+#include "lib/base/fs.h"
+#include "lib/job/results.h"
 
 void warn_print(const char *format, ...)
 {
@@ -29,7 +29,7 @@ void warn_print(const char *format, ...)
 static void warn_results(const struct dx_service *service)
 {
   struct dx_err err;
-  enum dx_code code = dx_drop_make_dir(service->results_dir, &err);
+  enum dx_code code = dx_results_make_dir(service->results_dir, &err);
 
   if (code == DX_OK)
     code = dx_fs_probe(service->results_dir, &err);

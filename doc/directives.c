@@ -1,13 +1,13 @@
 /*
  * directives.c - prints the list of all directives for docextract.conf(5),
- * in mdoc, from the rows in lib/config.c. Run while building only; what a
- * directive means is said in its row, not here.
+ * in mdoc, from the rows in lib/config/config.c. Run while building only; what
+ * a directive means is said in its row, not here.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/config.h"
+#include "lib/config/config.h"
 
 #define LINE_CHARACTERS 78 /* mandoc complains of more than 80 */
 

@@ -1,6 +1,6 @@
 # doc/ - manual pages, the completion of bash, a configuration to begin with.
 # The directives of docextract.conf(5) are printed by a program made of
-# lib/config.c's rows.
+# lib/config/config.c's rows.
 dist_man_MANS = doc/docextract.1 doc/docextract-sim.1 \
 	doc/docextract-backend.7 doc/todocextract.7 doc/docextractd.8
 nodist_man_MANS = doc/docextract.conf.5

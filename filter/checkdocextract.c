@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/apart.h"
+#include "filter/isolate.h"
 #include "filter/stage.h"
-#include "lib/fs.h"
-#include "lib/log.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
 
 /* A file that can be read again and again: the spooled one, or a copy. Not
  * even that when there is no room at all: then nobody looks. */

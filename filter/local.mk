@@ -1,7 +1,7 @@
 # filter/local.mk - the filters: one document in, one entry of a bundle out, and
 # the look at a PDF before that.
 cupsfilter_PROGRAMS += checkdocextract todocextract
-filter_shared = filter/apart.c filter/apart.h filter/pdf.c filter/pdf.h \
+filter_shared = filter/isolate.c filter/isolate.h filter/pdf.c filter/pdf.h \
 	filter/separated.c filter/separated.h filter/stage.c filter/stage.h \
 	filter/strip.c filter/strip.h
 filter_libs = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \

@@ -17,7 +17,7 @@
 
 #include "filter/separated.h"
 #include "filter/strip.h"
-#include "lib/log.h"
+#include "lib/base/log.h"
 
 #define FD_PATH_BYTES 32
 #define NOTE_KEY                                               \

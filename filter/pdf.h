@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-#include "lib/bundle.h"
+#include "lib/job/bundle.h"
 
 struct pdf_task {
   int in_fd;             /* a regular file, opened for reading */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/digest.h"
+#include "lib/base/digest.h"
 
 #define DEPTH_MAX 32  /* of resources within resources */
 #define KEYS_MAX 1000 /* of one dictionary in them */

@@ -12,8 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "lib/fs.h"
-#include "lib/log.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
 
 #define COPY_BYTES 65536
 #define TIME_LIMIT_MS 900000 /* FilterTimeLimit without a configuration */

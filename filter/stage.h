@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/config.h"
+#include "lib/config/config.h"
 
 #define STAGE_SCHEME "docextract://"
 
 /* What the kernel and our library may do: no core dump, since documents are
  * patients'; broken pipes and files that grew too large come as errors of
- * write(); lib/log.h goes to cupsd's log. */
+ * write(); lib/base/log.h goes to cupsd's log. */
 void stage_set_up(void);
 
 /* A file without a name in TMPDIR: nothing is left behind, however this ends.

@@ -16,16 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/apart.h"
 #include "filter/image.h"
+#include "filter/isolate.h"
 #include "filter/options.h"
 #include "filter/pdf.h"
 #include "filter/stage.h"
-#include "lib/bundle.h"
-#include "lib/config.h"
-#include "lib/fs.h"
-#include "lib/log.h"
-#include "lib/name.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/config/config.h"
+#include "lib/job/bundle.h"
+#include "lib/job/filename.h"
 
 #define COPY_BYTES 65536
 #define PDF_HEADER_WITHIN 1024 /* bytes; what readers of PDF agree on */
@@ -226,7 +226,7 @@ static void process(struct job *job, bool kept, int64_t length)
   }
   type = kept ? type_of(job->in_fd) : TYPE_UNKNOWN;
   (void)snprintf(entry->type, sizeof(entry->type), "%s", mime[type]);
-  dx_name_from_title(job->title, mime[type], entry->name);
+  dx_filename_from_title(job->title, mime[type], entry->name);
   if (!kept)
     refuse(entry, DX_REASON_TROUBLE,
            "it could not be stored in the temporary folder");

@@ -1,15 +1,28 @@
-# lib/ - everything that can be tested without a scheduler
+# lib/ - everything that can be tested without a scheduler, in five layers.
+# A directory may include itself and what stands above it here, as
+# tests/checks/checks.sh proves: base; config; service and job, which do not
+# know each other; engine.
 noinst_LIBRARIES += libdx.a
 libdx_a_SOURCES = \
-	lib/api.c lib/api.h lib/buf.c lib/buf.h lib/bundle.c lib/bundle.h \
-	lib/clock.c lib/clock.h lib/config.c lib/config.h lib/config_parts.h \
-	lib/config_print.c lib/config_read.c lib/config_value.c lib/digest.c \
-	lib/digest.h lib/drop.c lib/drop.h lib/engine.c lib/engine.h lib/engine_call.c \
-	lib/engine_fetch.c lib/engine_parts.h lib/engine_upload.c lib/err.c \
-	lib/err.h lib/fs.c lib/fs.h lib/http.c lib/http.h lib/job.c lib/job.h \
-	lib/journal.c lib/jwt.c lib/jwt.h lib/json.c lib/json.h lib/kind.c lib/kind.h lib/log.c lib/log.h \
-	lib/name.c lib/name.h lib/pace.c \
-	lib/pace.h lib/policy.h lib/poll.c lib/poll.h lib/shared.c lib/shared.h \
-	lib/spool.c lib/spool.h \
-	lib/states.c lib/states.h lib/times.c lib/times.h lib/token.c lib/token.h lib/utf8.c \
-	lib/utf8.h
+	lib/base/buf.c lib/base/buf.h lib/base/clock.c lib/base/clock.h \
+	lib/base/digest.c lib/base/digest.h lib/base/err.c lib/base/err.h \
+	lib/base/fs.c lib/base/fs.h lib/base/json.c lib/base/json.h \
+	lib/base/log.c lib/base/log.h lib/base/policy.h lib/base/shared.c \
+	lib/base/shared.h lib/base/utf8.c lib/base/utf8.h \
+	\
+	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
+	lib/config/load.c lib/config/print.c lib/config/value.c \
+	\
+	lib/service/api.c lib/service/api.h lib/service/http.c \
+	lib/service/http.h lib/service/jwt.c lib/service/jwt.h \
+	lib/service/latency.c lib/service/latency.h lib/service/poll.c \
+	lib/service/poll.h lib/service/rate_limit.c lib/service/rate_limit.h \
+	lib/service/token.c lib/service/token.h \
+	\
+	lib/job/bundle.c lib/job/bundle.h lib/job/filename.c \
+	lib/job/filename.h lib/job/job.c lib/job/job.h lib/job/journal.c \
+	lib/job/mime.c lib/job/mime.h lib/job/results.c lib/job/results.h \
+	lib/job/spool.c lib/job/spool.h lib/job/state.c lib/job/state.h \
+	\
+	lib/engine/call.c lib/engine/engine.c lib/engine/engine.h \
+	lib/engine/engine_internal.h lib/engine/fetch.c lib/engine/upload.c

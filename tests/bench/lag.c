@@ -25,9 +25,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/engine.h"
-#include "lib/fs.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/engine/engine.h"
 
 #define JOBS 400    /* measured ones of each line */
 #define WARM_UP 40  /* before the learned line */
@@ -192,10 +192,10 @@ static void fill_body(struct pending *p, char *body, size_t size)
   }
 }
 
-static void answer(struct pending *p)
+static void response(struct pending *p)
 {
   struct dx_http_request r = p->request;
-  struct dx_http_answer a;
+  struct dx_http_response a;
   char body[256] = "";
 
   memset(&a, 0, sizeof(a));
@@ -238,7 +238,7 @@ static enum dx_code fake_run(struct dx_http *http, int64_t timeout_ms,
   }
   if (p->ends_ms > now_ms)
     now_ms = p->ends_ms;
-  answer(p);
+  response(p);
   return DX_OK;
 }
 
@@ -406,7 +406,7 @@ static void begin(void)
 /* What the last engine has learned: without it there was nothing to measure. */
 static void forget_times(void)
 {
-  if (unlinkat(spool.pace_dirfd, "a-example_443_times", 0) < 0)
+  if (unlinkat(spool.rate_dirfd, "a-example_443_times", 0) < 0)
     die("cannot remove the file of times");
 }
 

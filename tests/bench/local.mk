@@ -2,8 +2,8 @@
 EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/measure tests/bench/get \
 	tests/bench/lag
 CLEANFILES += $(EXTRA_PROGRAMS)
-tests_bench_first_byte_SOURCES = tests/bench/first-byte.c
-tests_bench_measure_SOURCES = tests/bench/measure.c
+tests_bench_first_byte_LDADD =
+tests_bench_measure_LDADD =
 tests_bench_get_SOURCES = tests/bench/get.c
 tests_bench_get_LDADD = $(CURL_LIBS)
 tests_bench_lag_SOURCES = tests/bench/lag.c

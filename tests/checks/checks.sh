@@ -8,20 +8,20 @@ cd "$(dirname "$0")/../.." || exit 1
 
 none() { is "$1" "$2" ''; } # TEXT OUTPUT: nothing was found
 
-rooms='lib backend filter cli collector sim doc tests'
-mapfile -t sources < <(find $rooms -name '*.[ch]' | sort)
+directories='lib backend filter cli daemon sim doc tests'
+mapfile -t sources < <(find $directories -name '*.[ch]' | sort)
 
 includes() # LIBRARY PATTERN, FILES THAT MAY: nobody else in lib/
 {
   none "in lib/ only $2 know $1" \
-    "$(grep -lE "#include <($1)" lib/*.[ch] | grep -vE "/($2)\$")"
+    "$(grep -lE "#include <($1)" lib/*/*.[ch] | grep -vE "/($2)\$")"
 }
 
-foreign() # ROOM ALLOWED: "room/" includes of any other
+may_include() # DIRECTORY PATTERN: what its files include of ours
 {
   none "$1/ includes nothing but $2" \
-    "$(grep -hoE '#include "[a-z_]+/' "$1"/*.[ch] | sort -u |
-      grep -vE "\"($2)/")"
+    "$(grep -hoE '#include "[a-z_]+/([a-z_]+/)?' "$1"/*.[ch] | sort -u |
+      grep -vE "\"($2)/$")"
 }
 
 stands_alone() # HEADER
@@ -32,23 +32,32 @@ stands_alone() # HEADER
 none 'the sources are formatted' \
   "$(clang-format --dry-run -Werror "${sources[@]}" 2>&1 | grep error)"
 
-includes 'curl/' 'http\.c'
-includes 'openssl/' 'digest\.c|jwt\.c'
-includes 'cjson/' 'json\.c'
-includes 'cups/' 'config_read\.c|config_value\.c'
-foreign lib lib
-foreign backend 'lib|backend'
-foreign filter 'lib|filter'
-foreign cli 'lib|cli'
-foreign collector 'lib|collector'
-foreign sim sim
-foreign doc lib
+includes 'curl/' 'service/http\.c'
+includes 'openssl/' 'base/digest\.c|service/jwt\.c'
+includes 'cjson/' 'base/json\.c'
+includes 'cups/' 'config/load\.c|config/value\.c'
+# The layers of lib/: no circle can come to be, because nobody includes what
+# stands below him here.
+may_include lib/base lib/base
+may_include lib/config 'lib/(base|config)'
+may_include lib/service 'lib/(base|config|service)'
+may_include lib/job 'lib/(base|config|job)'
+may_include lib/engine 'lib/(base|config|service|job|engine)'
+may_include backend 'lib/[a-z]+|backend'
+may_include filter 'lib/(base|config|job)|filter'
+may_include cli 'lib/[a-z]+|cli'
+may_include daemon 'lib/[a-z]+|daemon'
+may_include sim sim
+may_include doc 'lib/[a-z]+'
+none 'internal headers stay in their directory' \
+  "$(grep -rE '#include "lib/[a-z]+/[a-z_]+_internal\.h"' --include=*.[ch] . |
+    grep -vE '^\./(lib/[a-z]+/)[a-z_]+\.[ch]:#include "\1')"
 none 'only pdf.c, separated.c and strip.c in filter/ know qpdf' \
   "$(grep -lE '#include <qpdf' */*.[ch] |
     grep -vE '^filter/(pdf\.c|(separated|strip)\.[ch])$')"
 none 'lib/ never prints, exits or sleeps' \
   "$(grep -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
-    lib/*.c)"
+    lib/*/*.c)"
 
 # configure.ac has the version; whatever else names one follows.
 version=$(sed -n 's/^AC_INIT(\[docextract\], \[\(.*\)\])$/\1/p' configure.ac)
@@ -65,7 +74,7 @@ none 'every script may be run' "$(grep -lI -m 1 '^#!' -r tests demo.sh test.sh |
 begins CHANGES.md '^## ' "## $version ("
 begins debian/changelog . "docextract ($version) "
 
-for header in lib/*.h backend/*.h cli/*.h; do
+for header in {lib/*,backend,cli,daemon,filter}/*.h; do
   none "$header stands alone" "$(stands_alone "$header")"
 done
 

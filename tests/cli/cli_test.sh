@@ -53,7 +53,7 @@ done
 dx --version
 version=${out#docextract }
 has '--version tells one' "$rc $out" '^0 docextract [0-9]'
-for other in docextract-sim collector/docextractd todocextract \
+for other in docextract-sim daemon/docextractd todocextract \
   checkdocextract; do
   has "$other --version tells the same" "$("$build/$other" --version)" \
     "^${other##*/} $version( |\$)"

@@ -1,7 +1,7 @@
 /*
  * preload.c - between the backend and the C library: kills the process at the
  * n-th step on disk, or lets the n-th call fail, and makes waiting short. To
- * be preloaded by the walks in this folder; never installed. What a walk
+ * be preloaded by the walks in this directory; never installed. What a walk
  * expects does not live here.
  *
  * Only calls that come from the program itself (libdx.a is part of it) or

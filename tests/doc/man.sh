@@ -72,7 +72,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every state' docextract.1 waiting \
     $(sed -n 's/^  X([A-Z]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/states.h")
   explains_all 'every option' docextractd.8 -c \
-    $("$build/collector/docextractd" --help | grep -oE -e '^  --[a-z-]+')
+    $("$build/daemon/docextractd" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every option' docextract-sim.1 \
     $("$sim" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every fault' docextract-sim.1 $("$sim" --help |
@@ -132,7 +132,7 @@ statuses() # PAGE PREFIX HEADER SOURCE...
   done
 }
 statuses docextract.1 EX_ sysexits.h "$top"/cli/*.c
-statuses docextractd.8 EX_ sysexits.h "$top"/collector/*.c
+statuses docextractd.8 EX_ sysexits.h "$top"/daemon/*.c
 statuses docextract-sim.1 EX_ sysexits.h "$top"/sim/*.c
 statuses docextract-backend.7 CUPS_BACKEND_ cups/backend.h "$top"/backend/*.c
 

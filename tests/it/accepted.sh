@@ -111,9 +111,9 @@ start_daemon
 once "$t"
 
 t='a second one'
-"$build/collector/docextractd" --version > "$dir/version"
+"$build/daemon/docextractd" --version > "$dir/version"
 has "$t: the version is told" "$(cat "$dir/version")" '^docextractd [0-9]'
-(as_run_user "$build/collector/docextractd" -c "$config") 2> "$dir/second"
+(as_run_user "$build/daemon/docextractd" -c "$config") 2> "$dir/second"
 is "$t: it does not start" "$?" 75
 has "$t: and says why" "$(cat "$dir/second")" "runs already, as process $DAEMON_PID"
 
@@ -195,7 +195,7 @@ if [ "$(id -u)" = 0 ]; then
   stop_daemon
   mv "$spool" "$spool.full"
   write_config # with a spool that nobody has used yet
-  "$build/collector/docextractd" -c "$config" 2> "$dir/wrong"
+  "$build/daemon/docextractd" -c "$config" 2> "$dir/wrong"
   is "$t: it does not run" "$?" 78
   has "$t: and says as whom it must" "$(cat "$dir/wrong")" \
     "belongs to '$run_user'; run docextractd as"

@@ -170,7 +170,7 @@ daemon_is_up_or_gone()
 start_daemon()
 {
   : > "$dir/daemon.new"
-  as_run_user "$build/collector/docextractd" -c "$config" --verbose \
+  as_run_user "$build/daemon/docextractd" -c "$config" --verbose \
     > >(tee -a "$dir/daemon.err" > "$dir/daemon.new") 2>&1 &
   DAEMON_PID=$!
   until_true daemon_is_up_or_gone

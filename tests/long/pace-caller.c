@@ -1,6 +1,6 @@
 /*
  * pace-caller.c - one of many processes that share a rate: takes slots of the
- * pace as fast as it may, and writes the boot time of each, in milliseconds,
+ * pace as fast as it may, and writes the monotonic of each, in milliseconds,
  * to its standard output, one write a line, so that nothing is lost when it is
  * killed. For tests/long/pace.sh; calls nobody.
  *
@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/pace.h"
-#include "lib/policy.h"
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+#include "lib/service/rate_limit.h"
 
 static void sleep_until(int64_t boot_ms)
 {
@@ -31,19 +31,19 @@ static void sleep_until(int64_t boot_ms)
 
 /* The way of the engine: book, wait for the slot, call; a slot that comes too
  * late on a busy machine is given up. */
-static void call_once(struct dx_pace *pace, enum dx_urgency urgency)
+static void call_once(struct dx_rate_limit *pace, enum dx_urgency urgency)
 {
-  int64_t began = dx_boot_ms();
+  int64_t began = dx_monotonic_ms();
   int64_t now = began;
   struct dx_slot slot;
   char line[64];
   int n;
 
   do {
-    slot = dx_pace_book(pace, urgency, now - began);
+    slot = dx_rate_limit_book(pace, urgency, now - began);
     sleep_until(slot.at_ms);
-    now = dx_boot_ms();
-  } while (!slot.booked || now - slot.at_ms > DX_PACE_LATE_MS);
+    now = dx_monotonic_ms();
+  } while (!slot.booked || now - slot.at_ms > DX_RATE_LIMIT_LATE_MS);
   n = snprintf(line, sizeof(line), "%" PRId64 " %" PRId64 "\n", now,
                now - began);
   if (write(STDOUT_FILENO, line, (size_t)n) != n)
@@ -53,7 +53,7 @@ static void call_once(struct dx_pace *pace, enum dx_urgency urgency)
 int main(int argc, char **argv)
 {
   enum dx_urgency urgency;
-  struct dx_pace *pace;
+  struct dx_rate_limit *pace;
   int64_t until;
   int dirfd;
 
@@ -65,12 +65,12 @@ int main(int argc, char **argv)
   dirfd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dirfd < 0)
     return EXIT_FAILURE;
-  pace = dx_pace_new(dirfd, "host", 1, strtod(argv[2], NULL));
+  pace = dx_rate_limit_new(dirfd, "host", 1, strtod(argv[2], NULL));
   if (pace == NULL)
     return EXIT_FAILURE;
-  while (dx_boot_ms() < until)
+  while (dx_monotonic_ms() < until)
     call_once(pace, urgency);
-  dx_pace_free(&pace);
+  dx_rate_limit_free(&pace);
   (void)close(dirfd);
   return EXIT_SUCCESS;
 }

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/api.h"
-#include "lib/buf.h"
-#include "lib/clock.h"
-#include "lib/policy.h"
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+#include "lib/service/api.h"
 
 /* One letter a call, in the order create, put, source, extract:
  * S success  N not yet  T transient  R rate  A token  D refused  C config
@@ -63,17 +63,17 @@ static char letter_of(enum dx_verdict verdict)
   }
 }
 
-static struct dx_http_answer answer_of(int status, const char *body)
+static struct dx_http_response answer_of(int status, const char *body)
 {
-  struct dx_http_answer answer;
+  struct dx_http_response response;
 
-  memset(&answer, 0, sizeof(answer));
-  answer.status = status;
-  answer.body = body;
-  answer.body_len = strlen(body);
-  answer.date_ms = -1;
-  answer.retry_after_ms = -1;
-  return answer;
+  memset(&response, 0, sizeof(response));
+  response.status = status;
+  response.body = body;
+  response.body_len = strlen(body);
+  response.date_ms = -1;
+  response.retry_after_ms = -1;
+  return response;
 }
 
 static void every_status_means_what_the_policy_says(void **state)
@@ -86,8 +86,9 @@ static void every_status_means_what_the_policy_says(void **state)
   for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
     for (status = table[i].from; status <= table[i].to; status++)
       for (call = DX_CALL_CREATE; call <= DX_CALL_EXTRACT; call++) {
-        struct dx_http_answer answer = answer_of(status, "");
-        char got = letter_of(dx_judge((enum dx_call_kind)call, &answer, &err));
+        struct dx_http_response response = answer_of(status, "");
+        char got =
+            letter_of(dx_judge((enum dx_call_kind)call, &response, &err));
 
         if (got != table[i].letters[call])
           fail_msg("%d to '%s': %c, not %c", status,
@@ -98,29 +99,29 @@ static void every_status_means_what_the_policy_says(void **state)
 
 static void a_503_with_retry_after_is_about_the_rate(void **state)
 {
-  struct dx_http_answer answer = answer_of(503, "");
+  struct dx_http_response response = answer_of(503, "");
   struct dx_err err;
 
   (void)state;
-  answer.retry_after_ms = 0;
-  assert_int_equal(dx_judge(DX_CALL_SOURCE, &answer, &err), DX_V_RATE);
-  assert_int_equal(dx_judge(DX_CALL_PUT, &answer, &err), DX_V_TRANSIENT);
-  answer.status = 500;
-  assert_int_equal(dx_judge(DX_CALL_SOURCE, &answer, &err), DX_V_TRANSIENT);
+  response.retry_after_ms = 0;
+  assert_int_equal(dx_judge(DX_CALL_SOURCE, &response, &err), DX_V_RATE);
+  assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), DX_V_TRANSIENT);
+  response.status = 500;
+  assert_int_equal(dx_judge(DX_CALL_SOURCE, &response, &err), DX_V_TRANSIENT);
 }
 
 static void a_storage_that_says_expired_is_believed_at_once(void **state)
 {
-  struct dx_http_answer answer =
+  struct dx_http_response response =
       answer_of(403, "<Error><Message>Request has expired</Message></Error>");
   struct dx_err err;
 
   (void)state;
-  assert_int_equal(dx_read_put(&answer, &err), DX_V_EXPIRED);
-  answer.status = 400;
-  assert_int_equal(dx_read_put(&answer, &err), DX_V_EXPIRED);
-  answer.status = 500;
-  assert_int_equal(dx_read_put(&answer, &err), DX_V_TRANSIENT);
+  assert_int_equal(dx_read_put(&response, &err), DX_V_EXPIRED);
+  response.status = 400;
+  assert_int_equal(dx_read_put(&response, &err), DX_V_EXPIRED);
+  response.status = 500;
+  assert_int_equal(dx_read_put(&response, &err), DX_V_TRANSIENT);
 }
 
 static void trouble_on_the_way_keeps_its_class(void **state)
@@ -129,7 +130,7 @@ static void trouble_on_the_way_keeps_its_class(void **state)
     enum dx_code code;
     enum dx_verdict verdict;
   } rows[] = {
-      {DX_E_NET, DX_V_TRANSIENT}, {DX_E_ANSWER, DX_V_TRANSIENT},
+      {DX_E_NET, DX_V_TRANSIENT}, {DX_E_RESPONSE, DX_V_TRANSIENT},
       {DX_E_CERT, DX_V_CONFIG},   {DX_E_PROTOCOL, DX_V_CONFIG},
       {DX_E_SPACE, DX_V_LOCAL},   {DX_E_NOMEM, DX_V_LOCAL},
   };
@@ -140,11 +141,11 @@ static void trouble_on_the_way_keeps_its_class(void **state)
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
     for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
-      struct dx_http_answer answer = answer_of(0, "");
+      struct dx_http_response response = answer_of(0, "");
 
-      answer.code = rows[i].code;
-      (void)dx_fail(&answer.err, rows[i].code, 0, "what happened");
-      assert_int_equal(dx_judge((enum dx_call_kind)call, &answer, &err),
+      response.code = rows[i].code;
+      (void)dx_fail(&response.err, rows[i].code, 0, "what happened");
+      assert_int_equal(dx_judge((enum dx_call_kind)call, &response, &err),
                        rows[i].verdict);
       assert_string_equal(err.text, "what happened");
     }
@@ -192,9 +193,9 @@ static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_http_answer answer = answer_of(201, rows[i].body);
+    struct dx_http_response response = answer_of(201, rows[i].body);
     enum dx_verdict got =
-        dx_read_create(&answer, rows[i].files, &created, &err);
+        dx_read_create(&response, rows[i].files, &created, &err);
 
     if (got != rows[i].verdict)
       fail_msg("%s: %s", rows[i].body, dx_verdict_word(got));
@@ -236,9 +237,9 @@ static void a_source_says_how_far_it_is(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_http_answer answer = answer_of(200, rows[i].body);
+    struct dx_http_response response = answer_of(200, rows[i].body);
 
-    assert_int_equal(dx_read_source(&answer, &source, &err), rows[i].verdict);
+    assert_int_equal(dx_read_source(&response, &source, &err), rows[i].verdict);
     if (rows[i].verdict == DX_V_DONE) {
       assert_int_equal(source.status, rows[i].status);
       assert_int_equal(source.case_count, rows[i].cases);
@@ -409,8 +410,8 @@ static void no_status_without_a_rule_counts_as_success(void **state)
   (void)state;
   for (status = 0; status <= 999; status++)
     for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
-      struct dx_http_answer answer = answer_of(status, "");
-      enum dx_verdict got = dx_judge((enum dx_call_kind)call, &answer, NULL);
+      struct dx_http_response response = answer_of(status, "");
+      enum dx_verdict got = dx_judge((enum dx_call_kind)call, &response, NULL);
 
       assert_true(got >= DX_V_DONE && got < DX_V_COUNT);
       if (!is_listed(status))
@@ -437,9 +438,9 @@ static void every_trouble_has_a_sentence_of_its_class(void **state)
   (void)state;
   for (status = 200; status <= 599; status++)
     for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
-      struct dx_http_answer answer = answer_of(status, "PATIENT DATA");
+      struct dx_http_response response = answer_of(status, "PATIENT DATA");
       struct dx_err err = {DX_OK, 0, ""};
-      enum dx_verdict got = dx_judge((enum dx_call_kind)call, &answer, &err);
+      enum dx_verdict got = dx_judge((enum dx_call_kind)call, &response, &err);
 
       if (got == DX_V_DONE || got == DX_V_NOT_YET)
         continue;
@@ -451,17 +452,17 @@ static void every_trouble_has_a_sentence_of_its_class(void **state)
 
 static void a_503_says_when_or_is_trouble_of_any_kind(void **state)
 {
-  struct dx_http_answer answer = answer_of(503, "");
+  struct dx_http_response response = answer_of(503, "");
   int call;
 
   (void)state;
   for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
     enum dx_call_kind kind = (enum dx_call_kind)call;
 
-    answer.retry_after_ms = -1;
-    assert_int_equal(dx_judge(kind, &answer, NULL), DX_V_TRANSIENT);
-    answer.retry_after_ms = 5000;
-    assert_int_equal(dx_judge(kind, &answer, NULL),
+    response.retry_after_ms = -1;
+    assert_int_equal(dx_judge(kind, &response, NULL), DX_V_TRANSIENT);
+    response.retry_after_ms = 5000;
+    assert_int_equal(dx_judge(kind, &response, NULL),
                      kind == DX_CALL_PUT ? DX_V_TRANSIENT : DX_V_RATE);
   }
 }
@@ -473,17 +474,17 @@ static void only_the_storage_says_expired(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-    struct dx_http_answer answer =
+    struct dx_http_response response =
         answer_of(statuses[i], "<Code>ExpiredToken</Code>");
     int call;
 
-    assert_int_equal(dx_read_put(&answer, NULL), DX_V_EXPIRED);
+    assert_int_equal(dx_read_put(&response, NULL), DX_V_EXPIRED);
     for (call = 0; call < DX_CALL_KIND_COUNT; call++)
       if (call != DX_CALL_PUT)
-        assert_int_not_equal(dx_judge((enum dx_call_kind)call, &answer, NULL),
+        assert_int_not_equal(dx_judge((enum dx_call_kind)call, &response, NULL),
                              DX_V_EXPIRED);
-    answer = answer_of(statuses[i], "<Code>AccessDenied</Code>");
-    assert_int_not_equal(dx_read_put(&answer, NULL), DX_V_EXPIRED);
+    response = answer_of(statuses[i], "<Code>AccessDenied</Code>");
+    assert_int_not_equal(dx_read_put(&response, NULL), DX_V_EXPIRED);
   }
 }
 
@@ -510,11 +511,12 @@ static void a_greeting_is_given_only_when_there_is_one(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_http_answer answer = answer_of(rows[i].status, rows[i].body);
+    struct dx_http_response response = answer_of(rows[i].status, rows[i].body);
     static char untouched[] = "x";
     char *greeting = untouched;
 
-    assert_int_equal(dx_read_hello(&answer, &greeting, NULL), rows[i].verdict);
+    assert_int_equal(dx_read_hello(&response, &greeting, NULL),
+                     rows[i].verdict);
     assert_ptr_not_equal(greeting, untouched);
     assert_true((greeting != NULL) == (rows[i].verdict == DX_V_DONE));
     free(greeting);
@@ -541,15 +543,15 @@ static void a_flood_of_cases_is_not_believed(void **state)
       "{\"results\":{\"status\":\"complete\",\"case_ids\":[";
   char *most = listed(before, "\"c\"", DX_CASES_MAX, "]}}");
   char *more = listed(before, "\"c\"", DX_CASES_MAX + 1, "]}}");
-  struct dx_http_answer answer = answer_of(200, most);
+  struct dx_http_response response = answer_of(200, most);
   struct dx_source source;
 
   (void)state;
-  assert_int_equal(dx_read_source(&answer, &source, NULL), DX_V_DONE);
+  assert_int_equal(dx_read_source(&response, &source, NULL), DX_V_DONE);
   assert_int_equal(source.case_count, DX_CASES_MAX);
   dx_source_release(&source);
-  answer = answer_of(200, more);
-  assert_int_equal(dx_read_source(&answer, &source, NULL), DX_V_TRANSIENT);
+  response = answer_of(200, more);
+  assert_int_equal(dx_read_source(&response, &source, NULL), DX_V_TRANSIENT);
   assert_int_equal(source.case_count, 0);
   free(most);
   free(more);
@@ -563,7 +565,7 @@ static void ids_are_neither_empty_nor_endless(void **state)
   (void)state;
   for (i = 0; i < 4; i++) {
     char body[5200];
-    struct dx_http_answer answer;
+    struct dx_http_response response;
     struct dx_created created;
     struct dx_source source;
     enum dx_verdict want = i == 1 || i == 2 ? DX_V_DONE : DX_V_TRANSIENT;
@@ -574,59 +576,59 @@ static void ids_are_neither_empty_nor_endless(void **state)
                    "{\"results\":{\"id\":\"%s\",\"upload_urls\":[{\"url\":"
                    "\"" URL "\"}]}}",
                    name);
-    answer = answer_of(201, body);
-    assert_int_equal(dx_read_create(&answer, 1, &created, NULL), want);
+    response = answer_of(201, body);
+    assert_int_equal(dx_read_create(&response, 1, &created, NULL), want);
     dx_created_release(&created);
     (void)snprintf(body, sizeof(body),
                    "{\"results\":{\"status\":\"complete\",\"case_ids\":[\"%s\""
                    "]}}",
                    name);
-    answer = answer_of(200, body);
-    assert_int_equal(dx_read_source(&answer, &source, NULL), want);
+    response = answer_of(200, body);
+    assert_int_equal(dx_read_source(&response, &source, NULL), want);
     dx_source_release(&source);
   }
 }
 
 static void counts_that_are_no_numbers_are_not_said(void **state)
 {
-  struct dx_http_answer answer =
+  struct dx_http_response response =
       answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
                      "\"expected_file_count\":\"2\","
                      "\"uploaded_file_count\":1.5}}");
   struct dx_source source;
 
   (void)state;
-  assert_int_equal(dx_read_source(&answer, &source, NULL), DX_V_DONE);
+  assert_int_equal(dx_read_source(&response, &source, NULL), DX_V_DONE);
   assert_int_equal(source.expected, -1);
   assert_int_equal(source.uploaded, -1);
-  answer = answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
-                          "\"expected_file_count\":2,"
-                          "\"uploaded_file_count\":1}}");
-  assert_int_equal(dx_read_source(&answer, &source, NULL), DX_V_DONE);
+  response = answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
+                            "\"expected_file_count\":2,"
+                            "\"uploaded_file_count\":1}}");
+  assert_int_equal(dx_read_source(&response, &source, NULL), DX_V_DONE);
   assert_int_equal(source.expected, 2);
   assert_int_equal(source.uploaded, 1);
 }
 
 static void the_shortest_url_counts_and_one_foreign_one_spoils_all(void **state)
 {
-  struct dx_http_answer answer =
+  struct dx_http_response response =
       answer_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
                      "\"https://s.example/1\"},{\"url\":\"" URL "\"}]}}");
   struct dx_created created;
 
   (void)state;
-  answer.date_ms = dx_parse_time("2026-01-31T12:00:20Z");
-  assert_int_equal(dx_read_create(&answer, 2, &created, NULL), DX_V_DONE);
+  response.date_ms = dx_parse_time("2026-01-31T12:00:20Z");
+  assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_V_DONE);
   assert_int_equal(created.count, 2);
   assert_string_equal(created.urls[0], "https://s.example/1"); /* in order */
   assert_string_equal(created.urls[1], URL);
   assert_int_equal(created.lifetime_ms, 40000);
   dx_created_release(&created);
-  answer =
+  response =
       answer_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
                      "\"https://s.example/1\"},{\"url\":"
                      "\"http://s.example/2\"}]}}");
-  assert_int_equal(dx_read_create(&answer, 2, &created, NULL), DX_V_CONFIG);
+  assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_V_CONFIG);
   assert_null(created.urls);
   assert_null(created.source_id);
 }
@@ -687,10 +689,10 @@ static enum dx_code record_all(struct dx_http *http,
 
 static const struct dx_http_ops recording_all = {record_all, NULL, NULL, NULL};
 
-static void never_done(void *ctx, const struct dx_http_answer *answer)
+static void never_done(void *ctx, const struct dx_http_response *response)
 {
   (void)ctx;
-  (void)answer;
+  (void)response;
 }
 
 static void every_request_has_its_limits_and_its_way(void **state)

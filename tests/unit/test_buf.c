@@ -1,6 +1,6 @@
 /*
- * test_buf.c - lib/buf.c: texts that grow and their escapes; lib/err.c: the
- * list of what can go wrong.
+ * test_buf.c - lib/base/buf.c: texts that grow and their escapes;
+ * lib/base/err.c: the list of what can go wrong.
  */
 #include "tests/unit/unit.h"
 
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/buf.h"
-#include "lib/err.h"
-#include "lib/utf8.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
 
 static void empty_buffer_is_an_empty_text(void **state)
 {

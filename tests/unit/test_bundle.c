@@ -1,5 +1,5 @@
 /*
- * test_bundle.c - lib/bundle.c: what is an entry, and what is none.
+ * test_bundle.c - lib/job/bundle.c: what is an entry, and what is none.
  */
 #include "tests/unit/unit.h"
 
@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
-#include "lib/bundle.h"
+#include "lib/base/buf.h"
+#include "lib/job/bundle.h"
 
 #define SUM_ABC \
   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

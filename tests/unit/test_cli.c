@@ -13,7 +13,7 @@
 
 #include "cli/cli.h"
 #include "cli/reach.h"
-#include "lib/kind.h"
+#include "lib/job/mime.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -91,7 +91,7 @@ static void types_are_told_by_bytes(void **state)
 
   (void)state;
   for (i = 0; i < COUNT(cases); i++) {
-    const char *type = dx_kind_of_bytes(cases[i].bytes, cases[i].len);
+    const char *type = dx_mime_of_bytes(cases[i].bytes, cases[i].len);
 
     if (cases[i].type == NULL)
       assert_null(type);
@@ -107,9 +107,9 @@ static void a_pdf_begins_within_the_first_1024_bytes(void **state)
   (void)state;
   memset(bytes, ' ', sizeof(bytes));
   memcpy(bytes + 1019, "%PDF-", 5);
-  assert_non_null(dx_kind_of_bytes(bytes, sizeof(bytes)));
+  assert_non_null(dx_mime_of_bytes(bytes, sizeof(bytes)));
   memcpy(bytes + 1019, " %PDF-", 6);
-  assert_null(dx_kind_of_bytes(bytes, sizeof(bytes)));
+  assert_null(dx_mime_of_bytes(bytes, sizeof(bytes)));
 }
 
 /* A process that holds the lock until the returned descriptor is closed. */

@@ -1,6 +1,6 @@
 /*
- * test_config.c - lib/config.h: what is a configuration, and what is said of
- * a wrong one.
+ * test_config.c - lib/config/config.h: what is a configuration, and what is
+ * said of a wrong one.
  */
 #include "tests/unit/unit.h"
 
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
-#include "lib/config.h"
+#include "lib/base/buf.h"
+#include "lib/config/config.h"
 
 #define OPEN "<Service default>\n"
 #define URL "BaseURL https://host.example\n"

@@ -1,9 +1,9 @@
 /*
  * test_engine.c - the way of a job through the engine: what is asked in which
- * order, what lies in the results folder, what happens to more than one
+ * order, what lies in the results directory, what happens to more than one
  * document, and to a job that is taken up again.
  */
-#include "tests/unit/engine_stage.h"
+#include "tests/unit/engine_fixture.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -16,17 +16,17 @@ static void a_document_goes_the_whole_way_once(void **state)
   size_t i;
 
   (void)state;
-  (void)stage_job(1, false);
-  stage.processing_ms = 3000;
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage.call_count, sizeof(order) / sizeof(order[0]));
-  for (i = 0; i < stage.call_count; i++)
-    assert_int_equal(stage.calls[i].kind, order[i]);
-  assert_int_equal(stage_result_count(), 2);
-  assert_true(stage_result_holds("S1-S1C1.json",
-                                 "{\"results\":{\"status\":\"complete\","
-                                 "\"id\":\"S1C1\",\"value\":1.50}}\n"));
-  assert_true(stage_result_holds("S1.job.json", "\"extracted\""));
+  (void)fixture_job(1, false);
+  fixture.processing_ms = 3000;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.call_count, sizeof(order) / sizeof(order[0]));
+  for (i = 0; i < fixture.call_count; i++)
+    assert_int_equal(fixture.calls[i].kind, order[i]);
+  assert_int_equal(fixture_result_count(), 2);
+  assert_true(fixture_result_holds("S1-S1C1.json",
+                                   "{\"results\":{\"status\":\"complete\","
+                                   "\"id\":\"S1C1\",\"value\":1.50}}\n"));
+  assert_true(fixture_result_holds("S1.job.json", "\"extracted\""));
 }
 
 /* The journal knows: nothing is asked, nothing is dropped a second time. */
@@ -36,19 +36,19 @@ static void an_extracted_job_asks_nothing_more(void **state)
   size_t calls;
 
   (void)state;
-  (void)stage_job(1, false);
-  (void)stage_drive_to_end();
-  (void)snprintf(name, sizeof(name), "%s/S1-S1C1.json", stage.results);
+  (void)fixture_job(1, false);
+  (void)fixture_drive_to_end();
+  (void)snprintf(name, sizeof(name), "%s/S1-S1C1.json", fixture.results);
   assert_int_equal(unlink(name), 0); /* its consumer took it */
-  calls = stage.call_count;
-  stage_restart();
-  (void)stage_drive_to_end();
-  assert_int_equal(stage.call_count, calls);
+  calls = fixture.call_count;
+  fixture_restart();
+  (void)fixture_drive_to_end();
+  assert_int_equal(fixture.call_count, calls);
   assert_int_equal(access(name, F_OK), -1);
 }
 
-static bool first_put_is_lost(const struct stage_call *call,
-                              struct stage_answer *ret)
+static bool first_put_is_lost(const struct fixture_call *call,
+                              struct fixture_response *ret)
 {
   ret->code = DX_E_NET;
   ret->landed = true;
@@ -58,23 +58,23 @@ static bool first_put_is_lost(const struct stage_call *call,
 /* The queue shows what is wrong; it must not go on when all is well again. */
 static void a_complaint_about_the_storage_is_taken_back(void **state)
 {
-  struct dx_job *job = stage_job(1, false);
+  struct dx_job *job = fixture_job(1, false);
 
   (void)state;
-  stage.odd = first_put_is_lost;
-  stage.processing_ms = 60000;
-  stage_drive(stage.now_ms + 30000);
-  assert_int_equal(stage.notes[DX_NOTE_DOWN], 1);
-  assert_int_equal(stage.notes[DX_NOTE_UP], 1);
+  fixture.odd = first_put_is_lost;
+  fixture.processing_ms = 60000;
+  fixture_drive(fixture.now_ms + 30000);
+  assert_int_equal(fixture.notes[DX_NOTE_DOWN], 1);
+  assert_int_equal(fixture.notes[DX_NOTE_UP], 1);
   assert_string_equal(job->message, "");
-  (void)stage_drive_to_end();
-  assert_int_equal(stage.count[DX_CALL_PUT], 1);
+  (void)fixture_drive_to_end();
+  assert_int_equal(fixture.count[DX_CALL_PUT], 1);
 }
 
 /* ---- more than one document ---- */
 
-static bool refuses_the_second(const struct stage_call *call,
-                               struct stage_answer *ret)
+static bool refuses_the_second(const struct fixture_call *call,
+                               struct fixture_response *ret)
 {
   ret->status = 400;
   return call->kind == DX_CALL_CREATE && call->nth == 2;
@@ -83,21 +83,21 @@ static bool refuses_the_second(const struct stage_call *call,
 /* What is final for one document is no trouble of the others. */
 static void one_refused_document_does_not_stop_the_others(void **state)
 {
-  struct dx_job *job = stage_job(3, false);
+  struct dx_job *job = fixture_job(3, false);
   struct dx_err err;
 
   (void)state;
-  stage.odd = refuses_the_second;
-  assert_int_equal(stage_drive_to_end(), DX_E_REFUSED);
+  fixture.odd = refuses_the_second;
+  assert_int_equal(fixture_drive_to_end(), DX_E_REFUSED);
   (void)dx_job_outcome(job, &err);
   assert_non_null(strstr(err.text, "2 of 3 documents extracted; document 2"));
-  assert_int_equal(stage_processed(), 2);
-  assert_int_equal(stage_result_count(), 5); /* two, three manifests */
-  assert_int_equal(stage.count[DX_CALL_CREATE], 3);
+  assert_int_equal(fixture_processed(), 2);
+  assert_int_equal(fixture_result_count(), 5); /* two, three manifests */
+  assert_int_equal(fixture.count[DX_CALL_CREATE], 3);
 }
 
-static bool refuses_the_storage_of_one(const struct stage_call *call,
-                                       struct stage_answer *ret)
+static bool refuses_the_storage_of_one(const struct fixture_call *call,
+                                       struct fixture_response *ret)
 {
   ret->status = 500;
   return call->kind == DX_CALL_PUT && call->source == 1 && call->nth < 12;
@@ -106,16 +106,16 @@ static bool refuses_the_storage_of_one(const struct stage_call *call,
 static void a_slow_upload_does_not_hold_up_the_others(void **state)
 {
   (void)state;
-  stage.odd = refuses_the_storage_of_one;
-  (void)stage_job(2, false);
-  stage_drive(stage.now_ms + 60000);
-  assert_int_equal(stage.count[DX_CALL_EXTRACT], 1);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage_processed(), 2);
+  fixture.odd = refuses_the_storage_of_one;
+  (void)fixture_job(2, false);
+  fixture_drive(fixture.now_ms + 60000);
+  assert_int_equal(fixture.count[DX_CALL_EXTRACT], 1);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture_processed(), 2);
 }
 
-static bool is_not_the_service(const struct stage_call *call,
-                               struct stage_answer *ret)
+static bool is_not_the_service(const struct fixture_call *call,
+                               struct fixture_response *ret)
 {
   ret->status = 404;
   return call->kind == DX_CALL_CREATE && call->nth == 3;
@@ -126,28 +126,28 @@ static bool is_not_the_service(const struct stage_call *call,
 static void a_wrong_address_stops_the_whole_job(void **state)
 {
   (void)state;
-  stage.odd = is_not_the_service;
-  stage.latency_ms = 1000;
-  (void)stage_job(4, false);
-  assert_int_equal(stage_drive_to_end(), DX_E_PROTOCOL);
-  assert_true(stage.now_ms < STAGE_BEGIN_MS + 3000);
-  assert_int_equal(stage_processed(), 0);
-  stage_restart();
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage_processed(), 4);
-  assert_int_equal(stage_result_count(), 8);
+  fixture.odd = is_not_the_service;
+  fixture.latency_ms = 1000;
+  (void)fixture_job(4, false);
+  assert_int_equal(fixture_drive_to_end(), DX_E_PROTOCOL);
+  assert_true(fixture.now_ms < FIXTURE_BEGIN_MS + 3000);
+  assert_int_equal(fixture_processed(), 0);
+  fixture_restart();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture_processed(), 4);
+  assert_int_equal(fixture_result_count(), 8);
 }
 
 static void documents_together_are_one_source(void **state)
 {
   (void)state;
-  (void)stage_job(2, true);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage.count[DX_CALL_CREATE], 1);
-  assert_int_equal(stage.count[DX_CALL_PUT], 2);
-  assert_int_equal(stage_processed(), 1);
-  assert_int_equal(stage_result_count(), 2);
-  assert_true(stage_result_holds("S1.job.json", "\"document\":\t2"));
+  (void)fixture_job(2, true);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[DX_CALL_CREATE], 1);
+  assert_int_equal(fixture.count[DX_CALL_PUT], 2);
+  assert_int_equal(fixture_processed(), 1);
+  assert_int_equal(fixture_result_count(), 2);
+  assert_true(fixture_result_holds("S1.job.json", "\"document\":\t2"));
 }
 
 /* ---- more than one case ---- */
@@ -157,17 +157,17 @@ static void documents_together_are_one_source(void **state)
 static void a_slow_case_does_not_hold_up_the_others(void **state)
 {
   (void)state;
-  stage.case_count = 3;
-  stage.case_ms[1] = 600000;
-  (void)stage_job(1, false);
-  stage_drive(stage.now_ms + 60000);
-  assert_true(stage_result_holds("S1-S1C1.json", "S1C1"));
-  assert_true(stage_result_holds("S1-S1C3.json", "S1C3"));
-  assert_int_equal(stage_result_count(), 2);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage_result_count(), 4);
-  assert_true(stage_result_holds("S1-S1C2.json", "S1C2"));
-  assert_true(stage_result_holds("S1.job.json", "S1C2"));
+  fixture.case_count = 3;
+  fixture.case_ms[1] = 600000;
+  (void)fixture_job(1, false);
+  fixture_drive(fixture.now_ms + 60000);
+  assert_true(fixture_result_holds("S1-S1C1.json", "S1C1"));
+  assert_true(fixture_result_holds("S1-S1C3.json", "S1C3"));
+  assert_int_equal(fixture_result_count(), 2);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture_result_count(), 4);
+  assert_true(fixture_result_holds("S1-S1C2.json", "S1C2"));
+  assert_true(fixture_result_holds("S1.job.json", "S1C2"));
 }
 
 /* What was fetched before a crash is not fetched again. */
@@ -176,47 +176,47 @@ static void only_the_missing_cases_are_fetched_after_a_crash(void **state)
   size_t i, before;
 
   (void)state;
-  stage.case_count = 3;
-  stage.case_ms[1] = 600000;
-  (void)stage_job(1, false);
-  stage_drive(stage.now_ms + 60000);
-  before = stage.call_count;
-  stage_restart();
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  for (i = before; i < stage.call_count; i++) {
-    assert_int_equal(stage.calls[i].kind, DX_CALL_EXTRACT);
-    assert_int_equal(stage.calls[i].item, 2);
+  fixture.case_count = 3;
+  fixture.case_ms[1] = 600000;
+  (void)fixture_job(1, false);
+  fixture_drive(fixture.now_ms + 60000);
+  before = fixture.call_count;
+  fixture_restart();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  for (i = before; i < fixture.call_count; i++) {
+    assert_int_equal(fixture.calls[i].kind, DX_CALL_EXTRACT);
+    assert_int_equal(fixture.calls[i].item, 2);
   }
-  assert_int_equal(stage_result_count(), 4);
+  assert_int_equal(fixture_result_count(), 4);
 }
 
 static void a_source_without_cases_is_extracted_all_the_same(void **state)
 {
   (void)state;
-  stage.case_count = 0;
-  (void)stage_job(1, false);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage.count[DX_CALL_EXTRACT], 0);
-  assert_int_equal(stage_result_count(), 1);
+  fixture.case_count = 0;
+  (void)fixture_job(1, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[DX_CALL_EXTRACT], 0);
+  assert_int_equal(fixture_result_count(), 1);
 }
 
-/* Fifty at a time are no reason to call more often; the stage counts. */
+/* Fifty at a time are no reason to call more often; the fixture counts. */
 static void many_documents_keep_the_pace(void **state)
 {
   (void)state;
-  stage.processing_ms = 5000;
-  (void)stage_job(50, false);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage_processed(), 50);
-  assert_int_equal(stage_result_count(), 100);
+  fixture.processing_ms = 5000;
+  (void)fixture_job(50, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture_processed(), 50);
+  assert_int_equal(fixture_result_count(), 100);
   /* at 8 a second: 50 to create, 50 to fetch, some polls */
-  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 12000, 60000);
+  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 12000, 60000);
 }
 
 int main(void)
 {
 #define ON_STAGE(test) \
-  cmocka_unit_test_setup_teardown(test, stage_open, stage_close)
+  cmocka_unit_test_setup_teardown(test, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
       ON_STAGE(a_document_goes_the_whole_way_once),
       ON_STAGE(an_extracted_job_asks_nothing_more),

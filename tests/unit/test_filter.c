@@ -14,9 +14,9 @@
 
 #include "filter/image.h"
 #include "filter/options.h"
-#include "lib/buf.h"
-#include "lib/name.h"
-#include "lib/utf8.h"
+#include "lib/base/buf.h"
+#include "lib/base/utf8.h"
+#include "lib/job/filename.h"
 
 /* Names */
 
@@ -65,7 +65,7 @@ static void title_becomes_a_name(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-    dx_name_from_title(names[i].title, names[i].type, name);
+    dx_filename_from_title(names[i].title, names[i].type, name);
     assert_string_equal(name, names[i].name);
   }
 }
@@ -82,7 +82,7 @@ static void long_title_is_cut_at_a_character(void **state)
     for (i = shift; i + 4 < sizeof(title); i += 4)
       memcpy(title + i, "\xF0\x9F\xA9\xBA", 4);
     title[i] = '\0';
-    dx_name_from_title(title, PDF, name);
+    dx_filename_from_title(title, PDF, name);
     assert_true(strlen(name) <= 255 && strlen(name) > 250);
     assert_true(dx_utf8_is_plain(name));
     assert_string_equal(name + strlen(name) - 4, ".pdf");
@@ -96,7 +96,7 @@ static void long_title_loses_its_ending_first(void **state)
   (void)state;
   memset(title, 'x', 251);
   memcpy(title + 251, ".odt", 5);
-  dx_name_from_title(title, PDF, name);
+  dx_filename_from_title(title, PDF, name);
   assert_int_equal(strlen(name), 255);
   assert_string_equal(name + 250, "x.pdf");
 }
@@ -110,9 +110,9 @@ static void real_name_ends_as_files_of_people_do(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(real) / sizeof(real[0]); i++)
-    assert_true(dx_name_is_real(real[i]));
+    assert_true(dx_filename_is_real(real[i]));
   for (i = 0; i < sizeof(made) / sizeof(made[0]); i++)
-    assert_false(dx_name_is_real(made[i]));
+    assert_false(dx_filename_is_real(made[i]));
 }
 
 static void neutral_name_tells_place_and_type_only(void **state)
@@ -120,11 +120,11 @@ static void neutral_name_tells_place_and_type_only(void **state)
   char name[DX_NAME_BYTES];
 
   (void)state;
-  dx_name_neutral(12, "image/jpeg", name);
+  dx_filename_neutral(12, "image/jpeg", name);
   assert_string_equal(name, "document-12.jpg");
-  dx_name_neutral(1, "image/png", name);
+  dx_filename_neutral(1, "image/png", name);
   assert_string_equal(name, "document-1.png");
-  dx_name_neutral(2, PDF, name);
+  dx_filename_neutral(2, PDF, name);
   assert_string_equal(name, "document-2.pdf");
 }
 

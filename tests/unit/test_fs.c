@@ -1,5 +1,5 @@
 /*
- * test_fs.c - files and folders: old or new and nothing between, links that
+ * test_fs.c - files and directories: old or new and nothing between, links that
  * others planted, limits. What lies in the files is no matter here.
  */
 #include "tests/unit/unit.h"
@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/digest.h"
-#include "lib/fs.h"
+#include "lib/base/digest.h"
+#include "lib/base/fs.h"
 
 static char dir[32];
 static int fd = -1;
@@ -37,7 +37,7 @@ static int stop(void **state)
   return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
 }
 
-/* How many entries a folder has, hidden ones too. */
+/* How many entries a directory has, hidden ones too. */
 static size_t entries(const char *name)
 {
   int list = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -101,8 +101,8 @@ nothing_is_there_before_the_commit_and_nothing_after_a_drop(void **state)
   assert_int_equal(dx_fs_write_all(temp.fd, "half", 4, "a", &err), DX_OK);
   assert_content("a", "old");
   assert_int_equal(temp.temp_name[0], '.'); /* consumers skip hidden names */
-  dx_temp_drop(&temp);
-  dx_temp_drop(&temp); /* a second time is nothing */
+  dx_temp_discard(&temp);
+  dx_temp_discard(&temp); /* a second time is nothing */
   assert_content("a", "old");
   assert_int_equal(entries("."), 1);
 }
@@ -124,7 +124,7 @@ static void the_sweep_takes_what_killed_writers_left(void **state)
   dx_temp_sweep(fd, 0);
   assert_int_equal(entries("."), 6);
   assert_int_equal(faccessat(fd, temp.temp_name, F_OK, 0), -1);
-  dx_temp_drop(&temp);
+  dx_temp_discard(&temp);
 }
 
 /* A limit on the size of files stands for a full disk. */
@@ -251,7 +251,7 @@ static void what_is_no_file_is_not_read(void **state)
   dx_buf_release(&text);
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static void a_folder_gets_its_mode_once(void **state)
 {

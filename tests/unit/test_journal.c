@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/fs.h"
-#include "lib/job.h"
-#include "lib/policy.h"
+#include "lib/base/fs.h"
+#include "lib/base/policy.h"
+#include "lib/job/job.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define SUM KEY KEY
@@ -67,9 +67,9 @@ static void fill_submission(struct dx_submission *sub)
   sub->source_id = strdup("SOURCE");
   sub->registering = true;
   sub->url_until_ms = 1700000000123;
-  sub->posts_lost = 1;
+  sub->lost_creates = 1;
   sub->start_overs = 2;
-  sub->anews = 3;
+  sub->reregistrations = 3;
   sub->put_again = true;
   sub->registered_at = 1700000001000;
   sub->uploaded_at = 1700000002000;
@@ -83,7 +83,7 @@ static void fill_submission(struct dx_submission *sub)
   sub->cases[0].state = DX_CASE_STORED;
   sub->cases[0].bytes = 9007199254740992; /* 2^53 */
   (void)strcpy(sub->cases[0].sha256, SUM);
-  sub->cases[1].state = DX_CASE_DROPPED;
+  sub->cases[1].state = DX_CASE_DELIVERED;
 }
 
 /* A job in which every field says something: a sheet and two documents that
@@ -95,7 +95,7 @@ static struct dx_job *full_job(void)
   (void)strcpy(job->key, KEY);
   job->service = strdup("default");
   job->base_url = strdup("https://a.example");
-  job->owner = DX_OWNER_COLLECTOR;
+  job->owner = DX_OWNER_DAEMON;
   job->queue = strdup("chart");
   job->cups_id = strdup("17");
   job->uuid = strdup("urn:uuid:1");
@@ -136,7 +136,7 @@ static void facts_of_the_job_are_kept(void **state)
   assert_string_equal(job->key, KEY);
   assert_string_equal(job->service, "default");
   assert_string_equal(job->base_url, "https://a.example");
-  assert_int_equal(job->owner, DX_OWNER_COLLECTOR);
+  assert_int_equal(job->owner, DX_OWNER_DAEMON);
   assert_string_equal(job->queue, "chart");
   assert_string_equal(job->cups_id, "17");
   assert_string_equal(job->uuid, "urn:uuid:1");
@@ -186,9 +186,9 @@ static void facts_of_submissions_are_kept(void **state)
   assert_true(sub->registering);
   assert_true(sub->put_again);
   assert_int_equal(sub->url_until_ms, 1700000000123);
-  assert_int_equal(sub->posts_lost, 1);
+  assert_int_equal(sub->lost_creates, 1);
   assert_int_equal(sub->start_overs, 2);
-  assert_int_equal(sub->anews, 3);
+  assert_int_equal(sub->reregistrations, 3);
   assert_int_equal(sub->registered_at, 1700000001000);
   assert_int_equal(sub->uploaded_at, 1700000002000);
   assert_int_equal(sub->complete_at, 1700000003000);
@@ -216,7 +216,7 @@ static void files_and_cases_are_kept(void **state)
   assert_int_equal(sub->cases[0].state, DX_CASE_STORED);
   assert_int_equal(sub->cases[0].bytes, 9007199254740992);
   assert_string_equal(sub->cases[0].sha256, SUM);
-  assert_int_equal(sub->cases[1].state, DX_CASE_DROPPED);
+  assert_int_equal(sub->cases[1].state, DX_CASE_DELIVERED);
   dx_job_free(&job);
 }
 

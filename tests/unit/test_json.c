@@ -1,5 +1,5 @@
 /*
- * test_json.c - lib/json.c: what is JSON, and what its accessors say of
+ * test_json.c - lib/base/json.c: what is JSON, and what its accessors say of
  * values that are not what was asked for.
  */
 #include "tests/unit/unit.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/json.h"
+#include "lib/base/json.h"
 
 /* From memory that ends where the text ends: reading on would be seen. */
 static struct dx_json *parse(const char *text, size_t len, struct dx_err *err)
@@ -71,7 +71,7 @@ static void everything_else_is_an_answer_not_understood(void **state)
     memset(&err, 0, sizeof(err));
     if (parse(texts[i], strlen(texts[i]), &err) != NULL)
       fail_msg("accepted: %s", texts[i]);
-    assert_int_equal(err.code, DX_E_ANSWER);
+    assert_int_equal(err.code, DX_E_RESPONSE);
   }
 }
 
@@ -81,7 +81,7 @@ static void nul_bytes_are_refused(void **state)
 
   (void)state;
   assert_null(parse("{}\0", 3, &err));
-  assert_int_equal(err.code, DX_E_ANSWER);
+  assert_int_equal(err.code, DX_E_RESPONSE);
   assert_null(parse("\"a\0b\"", 5, NULL));
   assert_null(parse("\0{}", 3, NULL));
 }
@@ -109,7 +109,7 @@ static void nesting_has_an_end(void **state)
   memset(deep, '[', 20000);
   memset(deep + 20000, ']', 20000);
   assert_null(parse(deep, 40000, &err));
-  assert_int_equal(err.code, DX_E_ANSWER);
+  assert_int_equal(err.code, DX_E_RESPONSE);
 }
 
 static void members_are_found_by_their_exact_name(void **state)
@@ -325,7 +325,7 @@ static void what_is_no_number_is_none_exactly_either(void **state)
 
     assert_false(dx_json_is_number(texts[i]));
     assert_null(dx_json_parse_exact(texts[i], strlen(texts[i]), &err));
-    assert_int_equal(err.code, DX_E_ANSWER);
+    assert_int_equal(err.code, DX_E_RESPONSE);
   }
   assert_null(dx_json_parse_exact("{\"a", 3, NULL));
   assert_null(dx_json_parse_exact("\"\\", 2, NULL));

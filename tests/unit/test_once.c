@@ -3,13 +3,13 @@
  * and nobody waits for ever: policy.md, "Exactly once", and the bounds of the
  * classes X and "longer than ProcessingLimit".
  */
-#include "tests/unit/engine_stage.h"
+#include "tests/unit/engine_fixture.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "lib/fs.h"
+#include "lib/base/fs.h"
 
 #define S 1000LL
 #define MIN 60000LL
@@ -24,22 +24,22 @@ static struct dx_err err;
 
 static void counts(int posts, int puts, int extracts)
 {
-  assert_int_equal(stage.count[POST], posts);
-  assert_int_equal(stage.count[PUT], puts);
-  assert_int_equal(stage.count[EXTRACT], extracts);
+  assert_int_equal(fixture.count[POST], posts);
+  assert_int_equal(fixture.count[PUT], puts);
+  assert_int_equal(fixture.count[EXTRACT], extracts);
 }
 
 /* The only job ended like that; no document was processed twice. */
 static void ends(enum dx_code code, const char *text)
 {
-  enum dx_code outcome = stage_drive_to_end();
+  enum dx_code outcome = fixture_drive_to_end();
 
-  (void)dx_job_outcome(stage.jobs[0], &err);
+  (void)dx_job_outcome(fixture.jobs[0], &err);
   if (outcome != code)
     fail_msg("ended as %s: %s", dx_code_name(outcome), err.text);
   if (code != DX_OK && strstr(err.text, text) == NULL)
     fail_msg("'%s' does not say '%s'", err.text, text);
-  assert_true(stage_processed() <= 1);
+  assert_true(fixture_processed() <= 1);
 }
 
 /* ---- a script: what happens to which calls ---- */
@@ -48,16 +48,17 @@ static struct script {
   enum dx_call_kind kind;
   int from, to;  /* the nth of its kind, both included */
   size_t source; /* of this one only; 0: of all */
-  struct stage_answer answer;
+  struct fixture_response response;
 } script;
 
-static bool by_script(const struct stage_call *call, struct stage_answer *ret)
+static bool by_script(const struct fixture_call *call,
+                      struct fixture_response *ret)
 {
   if (call->kind != script.kind || call->nth < script.from ||
       call->nth > script.to ||
       (script.source != 0 && call->source != script.source))
     return false;
-  *ret = script.answer;
+  *ret = script.response;
   return true;
 }
 
@@ -67,9 +68,9 @@ static int open_stage(void **state)
   script.from = 1;
   script.to = INT_MAX;
   script.kind = DX_CALL_HELLO; /* nothing odd happens */
-  if (stage_open(state) != 0)
+  if (fixture_open(state) != 0)
     return -1;
-  stage.odd = by_script;
+  fixture.odd = by_script;
   return 0;
 }
 
@@ -78,7 +79,7 @@ static int open_one(void **state)
   int result = open_stage(state);
 
   if (result == 0)
-    (void)stage_job(1, false);
+    (void)fixture_job(1, false);
   return result;
 }
 
@@ -87,14 +88,14 @@ static int open_together(void **state)
   int result = open_stage(state);
 
   if (result == 0)
-    (void)stage_job(2, true);
+    (void)fixture_job(2, true);
   return result;
 }
 
 static void always(enum dx_call_kind kind, int status)
 {
   script.kind = kind;
-  script.answer.status = status;
+  script.response.status = status;
 }
 
 static void lost(enum dx_call_kind kind, int from, int to, bool landed)
@@ -102,8 +103,8 @@ static void lost(enum dx_call_kind kind, int from, int to, bool landed)
   script.kind = kind;
   script.from = from;
   script.to = to;
-  script.answer.code = DX_E_NET;
-  script.answer.landed = landed;
+  script.response.code = DX_E_NET;
+  script.response.landed = landed;
 }
 
 /* ---- registering ---- */
@@ -111,13 +112,13 @@ static void lost(enum dx_call_kind kind, int from, int to, bool landed)
 static void a_registration_cut_off_by_a_crash_counts_as_lost(void **state)
 {
   (void)state;
-  stage.latency_ms = 5000;
-  stage_drive(stage.now_ms + 2000); /* it is under way */
+  fixture.latency_ms = 5000;
+  fixture_drive(fixture.now_ms + 2000); /* it is under way */
   counts(1, 0, 0);
-  stage_restart();
+  fixture_restart();
   ends(DX_OK, "");
   counts(2, 1, 1);
-  assert_int_equal(stage.jobs[0]->submissions[0].posts_lost, 1);
+  assert_int_equal(fixture.jobs[0]->submissions[0].lost_creates, 1);
 }
 
 /* The status came, its body did not: cut off, or our memory was out. */
@@ -130,13 +131,13 @@ a_registration_whose_answer_is_cut_short_counts_as_lost(void **state)
   for (i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
     script.kind = POST;
     script.from = script.to = 1;
-    script.answer.code = cut[i];
-    script.answer.status = 201;
-    script.answer.landed = true;
+    script.response.code = cut[i];
+    script.response.status = 201;
+    script.response.landed = true;
     ends(DX_OK, "");
     counts(2, 1, 1);
-    assert_int_equal(stage.jobs[0]->submissions[0].posts_lost, 1);
-    assert_int_equal(stage_close(state), 0);
+    assert_int_equal(fixture.jobs[0]->submissions[0].lost_creates, 1);
+    assert_int_equal(fixture_close(state), 0);
     assert_int_equal(open_one(state), 0);
   }
 }
@@ -152,9 +153,9 @@ static void a_lost_upload_is_asked_about_before_it_is_sent_again(void **state)
   (void)state;
   lost(PUT, 1, 1, false);
   ends(DX_OK, "");
-  assert_int_equal(stage.call_count, sizeof(order) / sizeof(order[0]));
-  for (i = 0; i < stage.call_count; i++)
-    assert_int_equal(stage.calls[i].kind, order[i]);
+  assert_int_equal(fixture.call_count, sizeof(order) / sizeof(order[0]));
+  for (i = 0; i < fixture.call_count; i++)
+    assert_int_equal(fixture.calls[i].kind, order[i]);
 }
 
 /* Pending, but nothing is missing: it will begin. */
@@ -162,7 +163,7 @@ static void a_source_that_has_all_files_gets_none_again(void **state)
 {
   (void)state;
   lost(PUT, 1, 1, true);
-  stage.starting_ms = 25 * MIN;
+  fixture.starting_ms = 25 * MIN;
   ends(DX_OK, "");
   counts(1, 1, 1);
 }
@@ -172,13 +173,13 @@ static void a_job_taken_up_again_asks_before_it_uploads(void **state)
   size_t calls;
 
   (void)state;
-  stage.latency_ms = 5000;
-  stage_drive(stage.now_ms + 7000);
+  fixture.latency_ms = 5000;
+  fixture_drive(fixture.now_ms + 7000);
   counts(1, 1, 0); /* the PUT is under way */
-  calls = stage.call_count;
-  stage_restart();
+  calls = fixture.call_count;
+  fixture_restart();
   ends(DX_OK, "");
-  assert_int_equal(stage.calls[calls].kind, SOURCE);
+  assert_int_equal(fixture.calls[calls].kind, SOURCE);
   counts(1, 2, 1);
 }
 
@@ -186,9 +187,9 @@ static void a_job_taken_up_again_does_not_upload_what_landed(void **state)
 {
   (void)state;
   lost(PUT, 1, 1, true);
-  stage_drive(stage.now_ms + 500);
+  fixture_drive(fixture.now_ms + 500);
   counts(1, 1, 0);
-  stage_restart();
+  fixture_restart();
   ends(DX_OK, "");
   counts(1, 1, 1);
 }
@@ -201,12 +202,13 @@ static void an_upload_that_moves_is_taken_up_soon(void **state)
   (void)state;
   always(PUT, 500);
   script.to = 9;
-  script.answer.sent_bytes = 2000000;
+  script.response.sent_bytes = 2000000;
   ends(DX_OK, "");
   counts(1, 10, 1);
   for (i = 1; i < 10; i++)
-    assert_in_range(stage_gap_ms(stage_nth(PUT, i), stage_nth(PUT, i + 1)),
-                    1000, 2000 + SLACK_MS);
+    assert_in_range(
+        fixture_gap_ms(fixture_nth(PUT, i), fixture_nth(PUT, i + 1)), 1000,
+        2000 + SLACK_MS);
 }
 
 /* ---- registering anew ---- */
@@ -215,12 +217,12 @@ static void an_upload_that_moves_is_taken_up_soon(void **state)
  * first 60 s after the last byte, and 30 s more. */
 static void check_anew(size_t source)
 {
-  const struct stage_call *post = NULL, *put = NULL, *last = NULL;
+  const struct fixture_call *post = NULL, *put = NULL, *last = NULL;
   int64_t first_ms = 0;
   size_t i;
 
-  for (i = 0; i < stage.call_count && post == NULL; i++) {
-    const struct stage_call *call = &stage.calls[i];
+  for (i = 0; i < fixture.call_count && post == NULL; i++) {
+    const struct fixture_call *call = &fixture.calls[i];
 
     if (call->kind == POST && call->nth > (int)source)
       post = call;
@@ -237,7 +239,7 @@ static void check_anew(size_t source)
   assert_non_null(last);
   assert_int_not_equal(first_ms, 0);
   assert_true(last->began_ms - first_ms >= MIN);
-  assert_in_range(stage_gap_ms(last, post), 30 * S, 30 * S + SLACK_MS);
+  assert_in_range(fixture_gap_ms(last, post), 30 * S, 30 * S + SLACK_MS);
 }
 
 static void an_expired_address_leads_to_one_new_registration(void **state)
@@ -245,39 +247,39 @@ static void an_expired_address_leads_to_one_new_registration(void **state)
   size_t i;
 
   (void)state;
-  stage.url_life_s = 300;
+  fixture.url_life_s = 300;
   always(PUT, 500);
   script.source = 1;
   ends(DX_OK, "");
-  assert_int_equal(stage.count[POST], 2);
+  assert_int_equal(fixture.count[POST], 2);
   check_anew(1);
-  for (i = 0; i < stage.call_count; i++) /* 30 s are left at least */
-    if (stage.calls[i].kind == PUT && stage.calls[i].source == 1)
-      assert_true(stage.calls[i].began_ms < STAGE_BEGIN_MS + 271 * S);
+  for (i = 0; i < fixture.call_count; i++) /* 30 s are left at least */
+    if (fixture.calls[i].kind == PUT && fixture.calls[i].source == 1)
+      assert_true(fixture.calls[i].began_ms < FIXTURE_BEGIN_MS + 271 * S);
 }
 
 /* The storage tells the service late: it must not be sent a second time. */
 static void a_late_upload_is_not_registered_anew(void **state)
 {
   (void)state;
-  stage.url_life_s = 100;
-  stage.visible_ms = 150 * S;
+  fixture.url_life_s = 100;
+  fixture.visible_ms = 150 * S;
   lost(PUT, 1, INT_MAX, true);
   ends(DX_OK, "");
-  assert_int_equal(stage.count[POST], 1);
-  assert_int_equal(stage_processed(), 1);
+  assert_int_equal(fixture.count[POST], 1);
+  assert_int_equal(fixture_processed(), 1);
 }
 
 /* After a crash nobody knows when the last byte left: it counts as now. */
 static void a_job_taken_up_again_takes_two_looks_too(void **state)
 {
   (void)state;
-  stage.url_life_s = 31;
-  stage.visible_ms = 100 * S;
+  fixture.url_life_s = 31;
+  fixture.visible_ms = 100 * S;
   lost(PUT, 1, INT_MAX, true);
-  stage_drive(stage.now_ms + 1500);
+  fixture_drive(fixture.now_ms + 1500);
   counts(1, 1, 0);
-  stage_restart();
+  fixture_restart();
   ends(DX_OK, "");
   counts(1, 1, 1);
 }
@@ -287,7 +289,7 @@ static void nobody_uploads_to_an_address_about_to_expire(void **state)
   size_t i;
 
   (void)state;
-  stage.url_life_s = 20;
+  fixture.url_life_s = 20;
   ends(DX_E_GONE, "expired again and again");
   counts(4, 0, 0);
   for (i = 1; i < 4; i++)
@@ -311,9 +313,9 @@ static void a_storage_that_is_never_right_ends_in_a_hold(void **state)
   (void)state;
   always(PUT, 302);
   ends(DX_E_GONE, "");
-  assert_int_equal(stage.count[POST], 4);
+  assert_int_equal(fixture.count[POST], 4);
   /* as long as the addresses last */
-  assert_true(stage.now_ms - STAGE_BEGIN_MS > 4 * 14 * MIN);
+  assert_true(fixture.now_ms - FIXTURE_BEGIN_MS > 4 * 14 * MIN);
 }
 
 static void an_address_said_to_be_expired_is_given_up_at_once(void **state)
@@ -321,7 +323,7 @@ static void an_address_said_to_be_expired_is_given_up_at_once(void **state)
   (void)state;
   always(PUT, 403);
   script.source = 1;
-  script.answer.body = "<Message>Request has expired</Message>";
+  script.response.body = "<Message>Request has expired</Message>";
   ends(DX_OK, "");
   counts(2, 2, 1);
   check_anew(1);
@@ -333,15 +335,15 @@ static void a_source_gone_before_the_upload_takes_two_looks(void **state)
   (void)state;
   script.kind = SOURCE;
   script.source = 1;
-  script.answer.status = 404;
-  stage.latency_ms = 2000;
-  stage_drive(stage.now_ms + 3000); /* the PUT is under way */
+  script.response.status = 404;
+  fixture.latency_ms = 2000;
+  fixture_drive(fixture.now_ms + 3000); /* the PUT is under way */
   counts(1, 1, 0);
-  dx_engine_free(&stage.engine);
-  stage.now_ms += 10 * MIN;
-  stage_restart();
+  dx_engine_free(&fixture.engine);
+  fixture.now_ms += 10 * MIN;
+  fixture_restart();
   ends(DX_OK, "");
-  assert_int_equal(stage.count[POST], 2);
+  assert_int_equal(fixture.count[POST], 2);
   check_anew(1);
 }
 
@@ -351,15 +353,15 @@ static void together_all_files_are_sent_to_the_new_source(void **state)
   size_t i, n = 0;
 
   (void)state;
-  stage.url_life_s = 300;
+  fixture.url_life_s = 300;
   always(PUT, 500);
   script.source = 1;
   script.from = 2; /* the first file lands */
   ends(DX_OK, "");
-  assert_int_equal(stage.count[POST], 2);
-  for (i = 0; i < stage.call_count; i++)
-    if (stage.calls[i].kind == PUT && stage.calls[i].source == 2)
-      assert_int_equal(stage.calls[i].item, files[n++]);
+  assert_int_equal(fixture.count[POST], 2);
+  for (i = 0; i < fixture.call_count; i++)
+    if (fixture.calls[i].kind == PUT && fixture.calls[i].source == 2)
+      assert_int_equal(fixture.calls[i].item, files[n++]);
   assert_int_equal(n, 2);
 }
 
@@ -368,27 +370,27 @@ static void together_all_files_are_sent_to_the_new_source(void **state)
 static void forgotten_files_are_uploaded_once_more(void **state)
 {
   (void)state;
-  stage.deaf_puts = 1;
+  fixture.deaf_puts = 1;
   ends(DX_OK, "");
   counts(1, 2, 1);
-  assert_in_range(stage_gap_ms(stage_nth(PUT, 1), stage_nth(PUT, 2)), 10 * MIN,
-                  11 * MIN + 6 * S);
+  assert_in_range(fixture_gap_ms(fixture_nth(PUT, 1), fixture_nth(PUT, 2)),
+                  10 * MIN, 11 * MIN + 6 * S);
 }
 
 static void forgotten_twice_they_are_waited_for_until_the_limit(void **state)
 {
   (void)state;
-  stage.deaf_puts = INT_MAX;
+  fixture.deaf_puts = INT_MAX;
   ends(DX_E_OVERDUE, "longer than ProcessingLimit");
   counts(1, 2, 0);
-  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * MIN, 32 * MIN);
+  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 32 * MIN);
 }
 
 static void an_expired_address_is_not_uploaded_to_again(void **state)
 {
   (void)state;
-  stage.deaf_puts = INT_MAX;
-  stage.url_life_s = 300;
+  fixture.deaf_puts = INT_MAX;
+  fixture.url_life_s = 300;
   ends(DX_E_OVERDUE, "release the job to go on waiting");
   counts(1, 1, 0);
 }
@@ -396,9 +398,9 @@ static void an_expired_address_is_not_uploaded_to_again(void **state)
 static void a_released_job_goes_on_waiting(void **state)
 {
   (void)state;
-  stage.processing_ms = 40 * MIN;
+  fixture.processing_ms = 40 * MIN;
   ends(DX_E_OVERDUE, "");
-  stage_restart();
+  fixture_restart();
   ends(DX_OK, "");
   counts(1, 1, 1);
 }
@@ -411,23 +413,23 @@ static void a_failed_source_is_started_over_three_times(void **state)
   int i;
 
   (void)state;
-  stage.failing = 3;
-  assert_int_equal(stage_drive_to_end(), DX_OK);
+  fixture.failing = 3;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
   counts(4, 4, 1);
   for (i = 0; i < 3; i++)
     assert_in_range(
-        stage_gap_ms(stage_nth(SOURCE, i + 1), stage_nth(POST, i + 2)),
+        fixture_gap_ms(fixture_nth(SOURCE, i + 1), fixture_nth(POST, i + 2)),
         waits[i], waits[i] + SLACK_MS);
 }
 
 static void and_then_it_has_failed(void **state)
 {
   (void)state;
-  stage.failing = INT_MAX;
-  assert_int_equal(stage_drive_to_end(), DX_E_FAILED);
+  fixture.failing = INT_MAX;
+  assert_int_equal(fixture_drive_to_end(), DX_E_FAILED);
   counts(4, 4, 0);
-  assert_true(stage_result_holds("S4.job.json", "\"failed\""));
-  assert_int_equal(stage_result_count(), 1);
+  assert_true(fixture_result_holds("S4.job.json", "\"failed\""));
+  assert_int_equal(fixture_result_count(), 1);
 }
 
 /* ---- gone ---- */
@@ -440,28 +442,29 @@ static void an_uploaded_source_that_is_gone_is_for_people(void **state)
   always(SOURCE, 404);
   ends(DX_E_GONE, "uploaded, but the service no longer knows it");
   counts(1, 1, 0);
-  last = stage.count[SOURCE];
+  last = fixture.count[SOURCE];
   assert_in_range(
-      stage_gap_ms(stage_nth(SOURCE, last - 1), stage_nth(SOURCE, last)), MIN,
-      MIN + SLACK_MS);
-  assert_true(stage_nth(SOURCE, last - 1)->ended_ms - STAGE_BEGIN_MS >= MIN);
+      fixture_gap_ms(fixture_nth(SOURCE, last - 1), fixture_nth(SOURCE, last)),
+      MIN, MIN + SLACK_MS);
+  assert_true(fixture_nth(SOURCE, last - 1)->ended_ms - FIXTURE_BEGIN_MS >=
+              MIN);
 }
 
 static void a_source_not_found_once_is_asked_for_again(void **state)
 {
   (void)state;
-  stage.processing_ms = 5 * MIN;
-  stage_drive(STAGE_BEGIN_MS + 2 * MIN);
+  fixture.processing_ms = 5 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
   always(SOURCE, 410);
-  script.from = script.to = stage.count[SOURCE] + 1;
+  script.from = script.to = fixture.count[SOURCE] + 1;
   ends(DX_OK, "");
-  assert_in_range(stage_gap_ms(stage_nth(SOURCE, script.to),
-                               stage_nth(SOURCE, script.to + 1)),
+  assert_in_range(fixture_gap_ms(fixture_nth(SOURCE, script.to),
+                                 fixture_nth(SOURCE, script.to + 1)),
                   MIN, MIN + SLACK_MS);
 }
 
-static bool every_other_is_not_found(const struct stage_call *call,
-                                     struct stage_answer *ret)
+static bool every_other_is_not_found(const struct fixture_call *call,
+                                     struct fixture_response *ret)
 {
   ret->status = 404;
   return call->kind != PUT && call->kind != POST && call->nth % 2 == 0;
@@ -471,9 +474,9 @@ static bool every_other_is_not_found(const struct stage_call *call,
 static void a_source_found_in_between_is_not_gone(void **state)
 {
   (void)state;
-  stage.processing_ms = 10 * MIN;
-  stage_drive(STAGE_BEGIN_MS + 2 * MIN);
-  stage.odd = every_other_is_not_found;
+  fixture.processing_ms = 10 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
+  fixture.odd = every_other_is_not_found;
   ends(DX_OK, "");
   counts(1, 1, 1);
 }
@@ -481,11 +484,11 @@ static void a_source_found_in_between_is_not_gone(void **state)
 static void a_case_found_in_between_is_not_gone(void **state)
 {
   (void)state;
-  stage.case_ms[0] = 10 * MIN;
-  stage_drive(STAGE_BEGIN_MS + 2 * MIN);
-  stage.odd = every_other_is_not_found;
+  fixture.case_ms[0] = 10 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
+  fixture.odd = every_other_is_not_found;
   ends(DX_OK, "");
-  assert_int_equal(stage.count[PUT], 1);
+  assert_int_equal(fixture.count[PUT], 1);
 }
 
 static void a_case_that_is_gone_is_for_people(void **state)
@@ -496,53 +499,54 @@ static void a_case_that_is_gone_is_for_people(void **state)
   (void)state;
   always(EXTRACT, 404);
   ends(DX_E_GONE, "uploaded, but the service no longer knows it");
-  last = stage.count[EXTRACT];
-  complete_ms = stage_nth(SOURCE, 1)->ended_ms;
-  assert_in_range(
-      stage_gap_ms(stage_nth(EXTRACT, last - 1), stage_nth(EXTRACT, last)), MIN,
-      MIN + SLACK_MS);
-  assert_true(stage_nth(EXTRACT, last - 1)->ended_ms >= complete_ms + MIN);
+  last = fixture.count[EXTRACT];
+  complete_ms = fixture_nth(SOURCE, 1)->ended_ms;
+  assert_in_range(fixture_gap_ms(fixture_nth(EXTRACT, last - 1),
+                                 fixture_nth(EXTRACT, last)),
+                  MIN, MIN + SLACK_MS);
+  assert_true(fixture_nth(EXTRACT, last - 1)->ended_ms >= complete_ms + MIN);
 }
 
 /* Each of them is asked for once more. */
 static void two_cases_not_found_once_are_asked_for_again(void **state)
 {
   (void)state;
-  stage.case_count = 2;
-  stage.case_ms[0] = stage.case_ms[1] = 2 * MIN;
-  stage_drive(STAGE_BEGIN_MS + 100 * S);
+  fixture.case_count = 2;
+  fixture.case_ms[0] = fixture.case_ms[1] = 2 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 100 * S);
   script.kind = EXTRACT;
-  script.answer.status = 404;
-  script.from = stage.count[EXTRACT] + 1;
-  script.to = stage.count[EXTRACT] + 2;
+  script.response.status = 404;
+  script.from = fixture.count[EXTRACT] + 1;
+  script.to = fixture.count[EXTRACT] + 2;
   ends(DX_OK, "");
-  assert_int_equal(stage_result_count(), 3);
+  assert_int_equal(fixture_result_count(), 3);
 }
 
 /* ---- results ---- */
 
-/* Trouble with the results folder is no reason to fetch a second time. */
+/* Trouble with the results directory is no reason to fetch a second time. */
 static void a_stored_result_is_not_fetched_twice(void **state)
 {
   char aside[80];
 
   (void)state;
-  (void)snprintf(aside, sizeof(aside), "%s-aside", stage.results);
-  assert_int_equal(rename(stage.results, aside), 0);
-  stage_drive(stage.now_ms + 10 * MIN);
+  (void)snprintf(aside, sizeof(aside), "%s-aside", fixture.results);
+  assert_int_equal(rename(fixture.results, aside), 0);
+  fixture_drive(fixture.now_ms + 10 * MIN);
   counts(1, 1, 1);
-  assert_in_range(stage.notes[DX_NOTE_LOCAL], 9, 11);
-  stage_restart();
-  stage_drive(stage.now_ms + 10 * MIN);
-  assert_int_equal(rename(aside, stage.results), 0);
+  assert_in_range(fixture.notes[DX_NOTE_LOCAL], 9, 11);
+  fixture_restart();
+  fixture_drive(fixture.now_ms + 10 * MIN);
+  assert_int_equal(rename(aside, fixture.results), 0);
   ends(DX_OK, "");
   counts(1, 1, 1);
-  assert_int_equal(stage_result_count(), 2);
+  assert_int_equal(fixture_result_count(), 2);
 }
 
 int main(void)
 {
-#define ONCE(test) cmocka_unit_test_setup_teardown(test, open_one, stage_close)
+#define ONCE(test) \
+  cmocka_unit_test_setup_teardown(test, open_one, fixture_close)
   const struct CMUnitTest tests[] = {
       ONCE(a_registration_cut_off_by_a_crash_counts_as_lost),
       ONCE(a_registration_whose_answer_is_cut_short_counts_as_lost),
@@ -561,7 +565,7 @@ int main(void)
       ONCE(a_source_gone_before_the_upload_takes_two_looks),
       cmocka_unit_test_setup_teardown(
           together_all_files_are_sent_to_the_new_source, open_together,
-          stage_close),
+          fixture_close),
       ONCE(forgotten_files_are_uploaded_once_more),
       ONCE(forgotten_twice_they_are_waited_for_until_the_limit),
       ONCE(an_expired_address_is_not_uploaded_to_again),

@@ -1,9 +1,9 @@
 /*
  * test_outage.c - a service that is away, that asks for fewer calls, that
  * refuses the token: policy.md, the classes T, R and A, over days of the
- * stage's time.
+ * fixture's time.
  */
-#include "tests/unit/engine_stage.h"
+#include "tests/unit/engine_fixture.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/fs.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
 
 #define S 1000LL
 #define MIN 60000LL
@@ -31,11 +31,12 @@ static struct dx_err err;
 
 static struct outage {
   enum dx_call_kind kind; /* the first call of this kind is the first hit */
-  struct stage_answer first, then;
+  struct fixture_response first, then;
   int64_t from_ms, to_ms; /* 0: not yet */
 } outage;
 
-static bool by_outage(const struct stage_call *call, struct stage_answer *ret)
+static bool by_outage(const struct fixture_call *call,
+                      struct fixture_response *ret)
 {
   if (call->began_ms < outage.from_ms ||
       (outage.to_ms != 0 && call->began_ms >= outage.to_ms) ||
@@ -44,7 +45,7 @@ static bool by_outage(const struct stage_call *call, struct stage_answer *ret)
   *ret = outage.to_ms == 0 ? outage.first : outage.then;
   if (outage.to_ms == 0) {
     outage.from_ms = call->began_ms;
-    outage.to_ms = call->began_ms + STAGE_DAY_MS;
+    outage.to_ms = call->began_ms + FIXTURE_DAY_MS;
   }
   return true;
 }
@@ -54,47 +55,48 @@ static int after_it(enum dx_call_kind kind)
   size_t i;
   int n = 0;
 
-  for (i = 0; i < stage.call_count; i++)
-    n += stage.calls[i].kind == kind && stage.calls[i].began_ms >= outage.to_ms;
+  for (i = 0; i < fixture.call_count; i++)
+    n += fixture.calls[i].kind == kind &&
+         fixture.calls[i].began_ms >= outage.to_ms;
   return n;
 }
 
-static void begin_outage(enum dx_call_kind kind, struct stage_answer first,
-                         struct stage_answer then)
+static void begin_outage(enum dx_call_kind kind, struct fixture_response first,
+                         struct fixture_response then)
 {
-  assert_int_equal(stage_close(NULL), 0);
-  assert_int_equal(stage_open(NULL), 0);
+  assert_int_equal(fixture_close(NULL), 0);
+  assert_int_equal(fixture_open(NULL), 0);
   memset(&outage, 0, sizeof(outage));
   outage.kind = kind;
   outage.first = first;
   outage.then = then;
-  stage.odd = by_outage;
-  stage.processing_ms = 5 * S;
+  fixture.odd = by_outage;
+  fixture.processing_ms = 5 * S;
 }
 
 /* One document, one registration more at most, one upload, one result; and
  * the service is left alone meanwhile. */
-static void ride_out(enum dx_call_kind kind, struct stage_answer first,
-                     struct stage_answer then, int least, int most)
+static void ride_out(enum dx_call_kind kind, struct fixture_response first,
+                     struct fixture_response then, int least, int most)
 {
   int calls;
 
   begin_outage(kind, first, then);
-  (void)stage_job(1, false);
-  if (stage_drive_to_end() != DX_OK) {
-    (void)dx_job_outcome(stage.jobs[0], &err);
+  (void)fixture_job(1, false);
+  if (fixture_drive_to_end() != DX_OK) {
+    (void)dx_job_outcome(fixture.jobs[0], &err);
     fail_msg("'%s': %s", dx_call_word(kind), err.text);
   }
-  calls = stage_calls_between(outage.from_ms, outage.to_ms);
+  calls = fixture_calls_between(outage.from_ms, outage.to_ms);
   if (calls < least || calls > most)
     fail_msg("'%s': %d calls in a day, not %d to %d", dx_call_word(kind), calls,
              least, most);
   assert_in_range(after_it(POST), 0, 1);
   assert_in_range(after_it(PUT), 0, 1);
   assert_int_equal(after_it(EXTRACT), 1);
-  assert_int_equal(stage_processed(), 1);
-  assert_int_equal(stage_result_count(), 2);
-  assert_true(stage.now_ms < outage.to_ms + 70 * MIN);
+  assert_int_equal(fixture_processed(), 1);
+  assert_int_equal(fixture_result_count(), 2);
+  assert_true(fixture.now_ms < outage.to_ms + 70 * MIN);
 }
 
 /* 5, 10, 20 s, ... and then every 300 s: 288 calls a day and some before. */
@@ -103,8 +105,8 @@ static void ride_out(enum dx_call_kind kind, struct stage_answer first,
 
 static void a_day_without_network_is_ridden_out_in_every_state(void **state)
 {
-  const struct stage_answer unsent = {.code = DX_E_NET, .not_sent = true};
-  const struct stage_answer lost = {.code = DX_E_NET, .landed = true};
+  const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
+  const struct fixture_response lost = {.code = DX_E_NET, .landed = true};
   int kind;
 
   (void)state;
@@ -112,14 +114,14 @@ static void a_day_without_network_is_ridden_out_in_every_state(void **state)
     ride_out((enum dx_call_kind)kind, unsent, unsent, LEAST_PROBES,
              MOST_PROBES);
     ride_out((enum dx_call_kind)kind, lost, unsent, LEAST_PROBES, MOST_PROBES);
-    assert_true(stage.notes[DX_NOTE_DOWN] > 0);
-    assert_true(stage.notes[DX_NOTE_UP] > 0);
+    assert_true(fixture.notes[DX_NOTE_DOWN] > 0);
+    assert_true(fixture.notes[DX_NOTE_UP] > 0);
   }
 }
 
 static void a_day_of_errors_of_the_server_is_ridden_out(void **state)
 {
-  const struct stage_answer down = {.status = 503};
+  const struct fixture_response down = {.status = 503};
 
   (void)state;
   ride_out(POST, down, down, LEAST_PROBES, MOST_PROBES);
@@ -129,7 +131,7 @@ static void a_day_of_errors_of_the_server_is_ridden_out(void **state)
 
 static void a_day_of_too_many_calls_is_ridden_out(void **state)
 {
-  const struct stage_answer rate = {.status = 429, .retry_after = "3600"};
+  const struct fixture_response rate = {.status = 429, .retry_after = "3600"};
 
   (void)state;
   ride_out(POST, rate, rate, 24, 25);
@@ -140,47 +142,47 @@ static void a_day_of_too_many_calls_is_ridden_out(void **state)
 /* The time of an outage is not processing time; what follows it is. */
 static void a_slow_extraction_is_overdue_after_an_outage_too(void **state)
 {
-  const struct stage_answer unsent = {.code = DX_E_NET, .not_sent = true};
+  const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
 
   (void)state;
   begin_outage(SOURCE, unsent, unsent);
-  stage.processing_ms = 28 * STAGE_DAY_MS;
-  (void)stage_job(1, false);
-  assert_int_equal(stage_drive_to_end(), DX_E_OVERDUE);
-  assert_in_range(stage.now_ms - outage.to_ms, 25 * MIN, 40 * MIN);
+  fixture.processing_ms = 28 * FIXTURE_DAY_MS;
+  (void)fixture_job(1, false);
+  assert_int_equal(fixture_drive_to_end(), DX_E_OVERDUE);
+  assert_in_range(fixture.now_ms - outage.to_ms, 25 * MIN, 40 * MIN);
 }
 
 /* An answer that nobody understands is an answer. */
 static void answers_of_rubbish_are_waited_for_until_the_limit(void **state)
 {
-  const struct stage_answer rubbish = {.status = 200, .body = "<html>"};
+  const struct fixture_response rubbish = {.status = 200, .body = "<html>"};
 
   (void)state;
   begin_outage(EXTRACT, rubbish, rubbish);
-  (void)stage_job(1, false);
-  assert_int_equal(stage_drive_to_end(), DX_E_OVERDUE);
-  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * MIN, 36 * MIN);
+  (void)fixture_job(1, false);
+  assert_int_equal(fixture_drive_to_end(), DX_E_OVERDUE);
+  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 36 * MIN);
 }
 
 /* Many documents ask no more often than one. */
 static void in_an_outage_one_probes_for_all(void **state)
 {
-  const struct stage_answer unsent = {.code = DX_E_NET, .not_sent = true};
+  const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
   int calls;
 
   (void)state;
   begin_outage(SOURCE, unsent, unsent);
-  (void)stage_job(10, false);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  calls = stage_calls_between(outage.from_ms + 10 * MIN, outage.to_ms);
+  (void)fixture_job(10, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  calls = fixture_calls_between(outage.from_ms + 10 * MIN, outage.to_ms);
   assert_in_range(calls, 260, 2 * MOST_PROBES);
-  assert_int_equal(stage_processed(), 10);
-  assert_int_equal(stage_result_count(), 20);
+  assert_int_equal(fixture_processed(), 10);
+  assert_int_equal(fixture_result_count(), 20);
 }
 
 /* Three errors, a good answer, three errors, ... */
-static bool three_of_four(const struct stage_call *call,
-                          struct stage_answer *ret)
+static bool three_of_four(const struct fixture_call *call,
+                          struct fixture_response *ret)
 {
   ret->status = 500;
   return call->kind == SOURCE && call->nth % 4 != 0;
@@ -192,19 +194,20 @@ static void what_is_not_in_a_row_does_not_count_as_down(void **state)
   int i;
 
   (void)state;
-  stage.odd = three_of_four;
-  stage.processing_ms = 3 * MIN;
-  (void)stage_job(1, false);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_true(stage.count[SOURCE] > 12);
-  for (i = 1; i < stage.count[SOURCE]; i++)
+  fixture.odd = three_of_four;
+  fixture.processing_ms = 3 * MIN;
+  (void)fixture_job(1, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_true(fixture.count[SOURCE] > 12);
+  for (i = 1; i < fixture.count[SOURCE]; i++)
     if (i % 4 != 0)
       assert_in_range(
-          stage_gap_ms(stage_nth(SOURCE, i), stage_nth(SOURCE, i + 1)),
+          fixture_gap_ms(fixture_nth(SOURCE, i), fixture_nth(SOURCE, i + 1)),
           500 << i % 4, (1000 << i % 4) + SLACK_MS);
 }
 
-static bool five_fail(const struct stage_call *call, struct stage_answer *ret)
+static bool five_fail(const struct fixture_call *call,
+                      struct fixture_response *ret)
 {
   ret->status = 500;
   return call->kind == POST && call->nth <= 5;
@@ -217,39 +220,39 @@ static void a_service_that_is_down_is_left_alone_by_all(void **state)
   size_t i;
 
   (void)state;
-  stage.odd = five_fail;
-  stage.latency_ms = 90; /* the next slot is booked already */
-  (void)stage_job(12, false);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  down_ms = stage_nth(POST, 5)->ended_ms;
-  for (i = 0; i < stage.call_count; i++)
-    if (stage.calls[i].kind != PUT && stage.calls[i].began_ms > down_ms)
-      assert_true(stage.calls[i].began_ms >= down_ms + 5 * S);
+  fixture.odd = five_fail;
+  fixture.latency_ms = 90; /* the next slot is booked already */
+  (void)fixture_job(12, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  down_ms = fixture_nth(POST, 5)->ended_ms;
+  for (i = 0; i < fixture.call_count; i++)
+    if (fixture.calls[i].kind != PUT && fixture.calls[i].began_ms > down_ms)
+      assert_true(fixture.calls[i].began_ms >= down_ms + 5 * S);
 }
 
 /* Whoever sees that the service is back ends the doubling of the waits, also
  * after those who found it away have left. */
 static void the_next_outage_begins_with_short_waits_again(void **state)
 {
-  const struct stage_answer down = {.status = 503};
+  const struct fixture_response down = {.status = 503};
   int first;
 
   (void)state;
   begin_outage(POST, down, down);
-  (void)stage_job(1, false);
-  stage_drive(stage.now_ms + 120 * MIN);
-  outage.to_ms = stage.now_ms;
-  stage_restart();
-  assert_int_equal(stage_drive_to_end(), DX_OK);
+  (void)fixture_job(1, false);
+  fixture_drive(fixture.now_ms + 120 * MIN);
+  outage.to_ms = fixture.now_ms;
+  fixture_restart();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
   outage.from_ms = outage.to_ms = 0;
-  first = stage.count[POST] + 1;
-  (void)stage_job(1, false);
-  stage_restart();
-  stage_drive(stage.now_ms + 5 * MIN);
-  assert_true(stage.count[POST] > first + 5);
-  assert_in_range(
-      stage_gap_ms(stage_nth(POST, first + 4), stage_nth(POST, first + 5)),
-      16 * S, 32 * S + SLACK_MS);
+  first = fixture.count[POST] + 1;
+  (void)fixture_job(1, false);
+  fixture_restart();
+  fixture_drive(fixture.now_ms + 5 * MIN);
+  assert_true(fixture.count[POST] > first + 5);
+  assert_in_range(fixture_gap_ms(fixture_nth(POST, first + 4),
+                                 fixture_nth(POST, first + 5)),
+                  16 * S, 32 * S + SLACK_MS);
 }
 
 /* ---- fewer calls ---- */
@@ -261,7 +264,8 @@ static struct {
   int status; /* 0: 429 */
 } asking;
 
-static bool asks_once(const struct stage_call *call, struct stage_answer *ret)
+static bool asks_once(const struct fixture_call *call,
+                      struct fixture_response *ret)
 {
   if (call->kind != asking.kind || call->nth != asking.nth)
     return false;
@@ -289,45 +293,45 @@ static void retry_after_is_kept_to_in_all_its_forms(void **state)
     time_t then;
     struct tm tm;
 
-    assert_int_equal(stage_close(NULL), 0);
-    assert_int_equal(stage_open(NULL), 0);
-    stage.clock_off_ms = -STAGE_DAY_MS; /* only their own Date can tell */
-    then = (time_t)((dx_wall_ms() + stage.clock_off_ms) / 1000 + 90);
+    assert_int_equal(fixture_close(NULL), 0);
+    assert_int_equal(fixture_open(NULL), 0);
+    fixture.clock_off_ms = -FIXTURE_DAY_MS; /* only their own Date can tell */
+    then = (time_t)((dx_wall_ms() + fixture.clock_off_ms) / 1000 + 90);
     assert_non_null(gmtime_r(&then, &tm));
     (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
     asking.kind = POST;
     asking.nth = 1;
     asking.retry_after = forms[i].text != NULL ? forms[i].text : date;
-    stage.odd = asks_once;
-    (void)stage_job(1, false);
-    assert_int_equal(stage_drive_to_end(), DX_OK);
-    assert_in_range(stage_gap_ms(stage_nth(POST, 1), stage_nth(POST, 2)),
+    fixture.odd = asks_once;
+    (void)fixture_job(1, false);
+    assert_int_equal(fixture_drive_to_end(), DX_OK);
+    assert_in_range(fixture_gap_ms(fixture_nth(POST, 1), fixture_nth(POST, 2)),
                     forms[i].least_ms, forms[i].most_ms + SLACK_MS);
   }
 }
 
 static void all_keep_still(int asked_with)
 {
-  const struct stage_call *call;
+  const struct fixture_call *call;
   size_t i;
 
-  stage.odd = asks_once;
+  fixture.odd = asks_once;
   asking.kind = POST;
   asking.nth = 3;
   asking.retry_after = "600";
   asking.status = asked_with;
-  stage.latency_ms = 400; /* others are ready to go meanwhile */
-  (void)stage_job(12, false);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
+  fixture.latency_ms = 400; /* others are ready to go meanwhile */
+  (void)fixture_job(12, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
   asking.status = 0;
-  call = stage_nth(POST, 3);
-  for (i = 0; i < stage.call_count; i++)
-    if (stage.calls[i].kind != PUT &&
-        stage.calls[i].began_ms > call->ended_ms &&
-        stage.calls[i].began_ms < call->ended_ms + 600 * S)
+  call = fixture_nth(POST, 3);
+  for (i = 0; i < fixture.call_count; i++)
+    if (fixture.calls[i].kind != PUT &&
+        fixture.calls[i].began_ms > call->ended_ms &&
+        fixture.calls[i].began_ms < call->ended_ms + 600 * S)
       fail_msg("a call %lld ms after the service asked for a pause",
-               (long long)(stage.calls[i].began_ms - call->ended_ms));
-  assert_int_equal(stage_processed(), 12);
+               (long long)(fixture.calls[i].began_ms - call->ended_ms));
+  assert_int_equal(fixture_processed(), 12);
 }
 
 static void nobody_calls_while_the_service_asks_for_a_pause(void **state)
@@ -344,43 +348,43 @@ static void a_503_that_says_how_long_is_a_pause_for_all(void **state)
 
 static void another_process_keeps_to_the_pause_too(void **state)
 {
-  const struct stage_call *call;
+  const struct fixture_call *call;
   size_t before;
 
   (void)state;
-  stage.odd = asks_once;
+  fixture.odd = asks_once;
   asking.kind = SOURCE;
   asking.nth = 1;
   asking.retry_after = "600";
-  (void)stage_job(1, false);
-  stage_drive(stage.now_ms + 10 * S);
-  call = stage_nth(SOURCE, 1);
-  before = stage.call_count;
-  (void)stage_job(1, false);
-  stage_restart(); /* it knows no more than the files in the spool */
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_true(stage_gap_ms(call, &stage.calls[before]) >= 600 * S);
+  (void)fixture_job(1, false);
+  fixture_drive(fixture.now_ms + 10 * S);
+  call = fixture_nth(SOURCE, 1);
+  before = fixture.call_count;
+  (void)fixture_job(1, false);
+  fixture_restart(); /* it knows no more than the files in the spool */
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_true(fixture_gap_ms(call, &fixture.calls[before]) >= 600 * S);
 }
 
 /* The storage is another host: its 429 keeps nobody from the API. */
 static void a_storage_that_asks_for_a_pause_stops_only_itself(void **state)
 {
   (void)state;
-  stage.odd = asks_once;
+  fixture.odd = asks_once;
   asking.kind = PUT;
   asking.nth = 1;
   asking.retry_after = "300";
-  (void)stage_job(2, false);
-  stage_drive(stage.now_ms + MIN);
-  assert_int_equal(stage.count[POST], 2);
-  assert_int_equal(stage.count[EXTRACT], 1);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 300 * S, 310 * S);
+  (void)fixture_job(2, false);
+  fixture_drive(fixture.now_ms + MIN);
+  assert_int_equal(fixture.count[POST], 2);
+  assert_int_equal(fixture.count[EXTRACT], 1);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 300 * S, 310 * S);
 }
 
 /* Whatever answer carries it. */
-static bool pauses_between(const struct stage_call *call,
-                           struct stage_answer *ret)
+static bool pauses_between(const struct fixture_call *call,
+                           struct fixture_response *ret)
 {
   ret->landed = true;
   ret->retry_after = "40";
@@ -392,17 +396,18 @@ static void no_poll_comes_before_a_retry_after(void **state)
   int i;
 
   (void)state;
-  stage.odd = pauses_between;
-  stage.processing_ms = 100 * S;
-  (void)stage_job(1, false);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_true(stage_gap_ms(stage_nth(POST, 1), stage_nth(SOURCE, 1)) >= 40 * S);
-  for (i = 1; i < stage.count[SOURCE]; i++)
-    assert_true(stage_gap_ms(stage_nth(SOURCE, i), stage_nth(SOURCE, i + 1)) >=
-                40 * S);
-  assert_true(stage_gap_ms(stage_nth(SOURCE, i), stage_nth(EXTRACT, 1)) >=
+  fixture.odd = pauses_between;
+  fixture.processing_ms = 100 * S;
+  (void)fixture_job(1, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_true(fixture_gap_ms(fixture_nth(POST, 1), fixture_nth(SOURCE, 1)) >=
               40 * S);
-  assert_true(stage_gap_ms(stage_nth(POST, 1), stage_nth(PUT, 1)) < S);
+  for (i = 1; i < fixture.count[SOURCE]; i++)
+    assert_true(fixture_gap_ms(fixture_nth(SOURCE, i),
+                               fixture_nth(SOURCE, i + 1)) >= 40 * S);
+  assert_true(fixture_gap_ms(fixture_nth(SOURCE, i), fixture_nth(EXTRACT, 1)) >=
+              40 * S);
+  assert_true(fixture_gap_ms(fixture_nth(POST, 1), fixture_nth(PUT, 1)) < S);
 }
 
 /* ---- tokens ---- */
@@ -412,7 +417,7 @@ static char key_path[80];
 static void write_key(const char *key)
 {
   assert_int_equal(
-      dx_fs_replace(stage.spool.dirfd, "key", key, strlen(key), 0600, &err),
+      dx_fs_replace(fixture.spool.dirfd, "key", key, strlen(key), 0600, &err),
       DX_OK);
 }
 
@@ -423,16 +428,16 @@ static int open_with_key(void **state)
 {
   static char key_id[] = "2026-01";
 
-  if (stage_open(state) != 0)
+  if (fixture_open(state) != 0)
     return -1;
-  (void)snprintf(key_path, sizeof(key_path), "%s/key", stage.dir);
+  (void)snprintf(key_path, sizeof(key_path), "%s/key", fixture.dir);
   write_key(OLD_KEY);
-  stage.service.token = DX_TOKEN_KEY;
-  stage.service.token_key_file = key_path;
-  stage.service.token_algorithm = DX_ALG_HS256;
-  stage.service.token_key_id = key_id;
-  stage.service.token_lifetime_ms = 5 * MIN;
-  (void)stage_job(1, false);
+  fixture.service.token = DX_TOKEN_KEY;
+  fixture.service.token_key_file = key_path;
+  fixture.service.token_algorithm = DX_ALG_HS256;
+  fixture.service.token_key_id = key_id;
+  fixture.service.token_lifetime_ms = 5 * MIN;
+  (void)fixture_job(1, false);
   return 0;
 }
 
@@ -463,15 +468,15 @@ static int64_t claim_s(const char *text, const char *name)
 }
 
 /* As a service would: by its own clock. */
-static bool wants_its_own_time(const struct stage_call *call,
-                               struct stage_answer *ret)
+static bool wants_its_own_time(const struct fixture_call *call,
+                               struct fixture_response *ret)
 {
-  int64_t now_s = (dx_wall_ms() + stage.clock_off_ms) / 1000;
+  int64_t now_s = (dx_wall_ms() + fixture.clock_off_ms) / 1000;
   char text[2048];
 
   if (call->kind == PUT)
     return false;
-  payload(stage.bearer, text, sizeof(text));
+  payload(fixture.bearer, text, sizeof(text));
   ret->status = 401;
   return claim_s(text, "\"iat\":") > now_s || claim_s(text, "\"exp\":") < now_s;
 }
@@ -482,21 +487,22 @@ static void a_clock_that_is_off_is_made_up_for(void **state)
   size_t i, k;
 
   for (i = 0; i < sizeof(off_s) / sizeof(off_s[0]); i++) {
-    assert_int_equal(stage_close(state), 0);
+    assert_int_equal(fixture_close(state), 0);
     assert_int_equal(open_with_key(state), 0);
-    stage.odd = wants_its_own_time;
-    stage.clock_off_ms = off_s[i] * S;
-    stage.processing_ms = 20 * MIN; /* some tokens */
-    assert_int_equal(stage_drive_to_end(), DX_OK);
-    assert_int_equal(stage.calls[0].status, 401);
-    for (k = 1; k < stage.call_count; k++)
-      assert_int_not_equal(stage.calls[k].status, 401);
-    assert_in_range(stage_gap_ms(&stage.calls[0], &stage.calls[1]), 5 * S,
+    fixture.odd = wants_its_own_time;
+    fixture.clock_off_ms = off_s[i] * S;
+    fixture.processing_ms = 20 * MIN; /* some tokens */
+    assert_int_equal(fixture_drive_to_end(), DX_OK);
+    assert_int_equal(fixture.calls[0].status, 401);
+    for (k = 1; k < fixture.call_count; k++)
+      assert_int_not_equal(fixture.calls[k].status, 401);
+    assert_in_range(fixture_gap_ms(&fixture.calls[0], &fixture.calls[1]), 5 * S,
                     5 * S + SLACK_MS);
   }
 }
 
-static bool refuses(const struct stage_call *call, struct stage_answer *ret)
+static bool refuses(const struct fixture_call *call,
+                    struct fixture_response *ret)
 {
   ret->status = 401;
   return call->kind != PUT;
@@ -505,28 +511,28 @@ static bool refuses(const struct stage_call *call, struct stage_answer *ret)
 static void a_refused_token_names_key_and_clock(void **state)
 {
   (void)state;
-  stage.odd = refuses;
-  stage.clock_off_ms = -600 * S;
-  assert_int_equal(stage_drive_to_end(), DX_E_TOKEN);
-  (void)dx_job_outcome(stage.jobs[0], &err);
+  fixture.odd = refuses;
+  fixture.clock_off_ms = -600 * S;
+  assert_int_equal(fixture_drive_to_end(), DX_E_TOKEN);
+  (void)dx_job_outcome(fixture.jobs[0], &err);
   assert_non_null(strstr(err.text, "'2026-01'"));
   assert_non_null(strstr(err.text, "600 s"));
   assert_non_null(strstr(err.text, "see docextract hello"));
-  assert_int_equal(stage.call_count, 3);
-  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * S, 31 * S);
+  assert_int_equal(fixture.call_count, 3);
+  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
 }
 
 static bool is_signed_with(const char *key)
 {
-  const char *dot = strrchr(stage.bearer, '.');
+  const char *dot = strrchr(fixture.bearer, '.');
   unsigned char mac[EVP_MAX_MD_SIZE];
   char text[128];
   unsigned int len = 0;
   size_t i;
 
   assert_non_null(HMAC(EVP_sha256(), key, (int)strlen(key),
-                       (const unsigned char *)stage.bearer,
-                       (size_t)(dot - stage.bearer), mac, &len));
+                       (const unsigned char *)fixture.bearer,
+                       (size_t)(dot - fixture.bearer), mac, &len));
   assert_true(EVP_EncodeBlock((unsigned char *)text, mac, (int)len) > 0);
   for (i = 0; text[i] != '\0' && text[i] != '='; i++)
     text[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
@@ -534,8 +540,8 @@ static bool is_signed_with(const char *key)
   return strcmp(dot + 1, text) == 0;
 }
 
-static bool wants_the_new_key(const struct stage_call *call,
-                              struct stage_answer *ret)
+static bool wants_the_new_key(const struct fixture_call *call,
+                              struct fixture_response *ret)
 {
   ret->status = 403;
   return call->kind != PUT && !is_signed_with(NEW_KEY);
@@ -544,14 +550,14 @@ static bool wants_the_new_key(const struct stage_call *call,
 static void a_key_replaced_while_a_job_waits_is_used(void **state)
 {
   (void)state;
-  stage.odd = wants_the_new_key;
-  stage_drive(stage.now_ms + 20 * S);
-  assert_int_equal(stage.call_count, 2);
+  fixture.odd = wants_the_new_key;
+  fixture_drive(fixture.now_ms + 20 * S);
+  assert_int_equal(fixture.call_count, 2);
   assert_true(is_signed_with(OLD_KEY));
   write_key(NEW_KEY);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage.count[POST], 3);
-  assert_true(stage.notes[DX_NOTE_TOKEN] > 0);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 3);
+  assert_true(fixture.notes[DX_NOTE_TOKEN] > 0);
 }
 
 /* No token, no call; three tries all the same. */
@@ -559,25 +565,25 @@ static void a_key_that_cannot_be_used_stops_before_any_call(void **state)
 {
   (void)state;
   write_key("short");
-  assert_int_equal(stage_drive_to_end(), DX_E_KEY);
-  assert_int_equal(stage.call_count, 0);
-  assert_in_range(stage.now_ms - STAGE_BEGIN_MS, 30 * S, 31 * S);
+  assert_int_equal(fixture_drive_to_end(), DX_E_KEY);
+  assert_int_equal(fixture.call_count, 0);
+  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
 }
 
 static void a_key_mended_in_time_is_used(void **state)
 {
   (void)state;
   write_key("short");
-  stage_drive(stage.now_ms + 20 * S);
-  assert_int_equal(stage.call_count, 0);
+  fixture_drive(fixture.now_ms + 20 * S);
+  assert_int_equal(fixture.call_count, 0);
   write_key(NEW_KEY);
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage.count[POST], 1);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 1);
 }
 
 /* Two of three, again and again: never three in a row. */
-static bool refuses_two_of_three(const struct stage_call *call,
-                                 struct stage_answer *ret)
+static bool refuses_two_of_three(const struct fixture_call *call,
+                                 struct fixture_response *ret)
 {
   ret->status = 401;
   return call->kind == SOURCE && call->nth % 3 != 0;
@@ -586,15 +592,15 @@ static bool refuses_two_of_three(const struct stage_call *call,
 static void a_token_that_is_taken_in_between_counts_anew(void **state)
 {
   (void)state;
-  stage.odd = refuses_two_of_three;
-  stage.processing_ms = 3 * MIN;
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_true(stage.count[SOURCE] >= 9);
+  fixture.odd = refuses_two_of_three;
+  fixture.processing_ms = 3 * MIN;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_true(fixture.count[SOURCE] >= 9);
 }
 
 /* A handed-over job has no queue that could stop: it waits 10 min a time. */
-static bool refuses_seven(const struct stage_call *call,
-                          struct stage_answer *ret)
+static bool refuses_seven(const struct fixture_call *call,
+                          struct fixture_response *ret)
 {
   ret->status = call->nth % 2 ? 401 : 404;
   return call->kind == POST && call->nth <= 7;
@@ -605,14 +611,15 @@ static void a_handed_over_job_waits_for_the_administrator(void **state)
   int i;
 
   (void)state;
-  stage.odd = refuses_seven;
-  stage.jobs[0]->owner = DX_OWNER_COLLECTOR;
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  assert_int_equal(stage.count[POST], 8);
-  assert_true(stage.notes[DX_NOTE_ADMIN] > 0);
+  fixture.odd = refuses_seven;
+  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 8);
+  assert_true(fixture.notes[DX_NOTE_ADMIN] > 0);
   for (i = 2; i < 8; i += 2) /* after every 404 */
-    assert_in_range(stage_gap_ms(stage_nth(POST, i), stage_nth(POST, i + 1)),
-                    10 * MIN, 10 * MIN + SLACK_MS);
+    assert_in_range(
+        fixture_gap_ms(fixture_nth(POST, i), fixture_nth(POST, i + 1)),
+        10 * MIN, 10 * MIN + SLACK_MS);
 }
 
 /* And it is shown as overdue, and asked about once an hour. */
@@ -621,24 +628,24 @@ static void a_handed_over_job_waits_longer_than_the_limit(void **state)
   int last;
 
   (void)state;
-  stage.jobs[0]->owner = DX_OWNER_COLLECTOR;
-  stage.processing_ms = 10 * 60 * MIN;
-  stage_drive(STAGE_BEGIN_MS + 5 * 60 * MIN);
-  assert_string_equal(stage.jobs[0]->message,
+  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
+  fixture.processing_ms = 10 * 60 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
+  assert_string_equal(fixture.jobs[0]->message,
                       "the extraction takes longer than ProcessingLimit");
-  assert_int_equal(stage_drive_to_end(), DX_OK);
-  last = stage.count[SOURCE];
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  last = fixture.count[SOURCE];
   assert_in_range(
-      stage_gap_ms(stage_nth(SOURCE, last - 1), stage_nth(SOURCE, last)),
+      fixture_gap_ms(fixture_nth(SOURCE, last - 1), fixture_nth(SOURCE, last)),
       60 * MIN, 60 * MIN + SLACK_MS);
 }
 
 int main(void)
 {
 #define OUTAGE(test) \
-  cmocka_unit_test_setup_teardown(test, stage_open, stage_close)
+  cmocka_unit_test_setup_teardown(test, fixture_open, fixture_close)
 #define WITH_KEY(test) \
-  cmocka_unit_test_setup_teardown(test, open_with_key, stage_close)
+  cmocka_unit_test_setup_teardown(test, open_with_key, fixture_close)
   const struct CMUnitTest tests[] = {
       OUTAGE(a_day_without_network_is_ridden_out_in_every_state),
       OUTAGE(a_day_of_errors_of_the_server_is_ridden_out),

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/poll.h"
+#include "lib/service/poll.h"
 
 /* median and how many were seen; age and last wait; the waits for random
  * numbers of 0, 0.5 and 0.999. All in milliseconds. */

@@ -3,7 +3,7 @@
  * would see it: the odd answer so many times, then the good one; how many
  * calls that makes, how long each wait is, and how the print job ends.
  */
-#include "tests/unit/engine_stage.h"
+#include "tests/unit/engine_fixture.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -91,9 +91,9 @@ static const struct row rows[] = {
   {EXTRACT, SAYS("200", ""),                12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
   {EXTRACT, SAYS("200", OTHER_WORD),        12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
   /* over the size limit */
-  {POST,    ERR(E_ANSWER, LANDED),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {SOURCE,  ERR(E_ANSWER, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ERR(E_ANSWER, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {POST,    ERR(E_RESPONSE, LANDED),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
+  {SOURCE,  ERR(E_RESPONSE, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ERR(E_RESPONSE, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
   /* a status word that nobody knows */
   {SOURCE,  SAYS("200", OTHER_WORD),         9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
 
@@ -205,7 +205,8 @@ static const struct row rows[] = {
 static const struct row *row; /* of the service's script */
 static int status;
 
-static bool by_row(const struct stage_call *call, struct stage_answer *ret)
+static bool by_row(const struct fixture_call *call,
+                   struct fixture_response *ret)
 {
   if (call->kind != row->call || call->nth > row->times)
     return false;
@@ -284,8 +285,8 @@ static void check_waits(void)
 {
   size_t i;
 
-  for (i = 0; row->wait != NO_WAIT && i + 1 < stage.call_count; i++) {
-    const struct stage_call *call = &stage.calls[i];
+  for (i = 0; row->wait != NO_WAIT && i + 1 < fixture.call_count; i++) {
+    const struct fixture_call *call = &fixture.calls[i];
     int64_t least, most, is = call[1].began_ms - call->ended_ms;
 
     if (call->kind != row->call || call->nth > row->times)
@@ -298,18 +299,18 @@ static void check_waits(void)
 
 static void check_results(enum dx_code outcome)
 {
-  int results = stage_result_count();
-  const char *manifest = stage.count[POST] > 1 ? NULL : "S1.job.json";
+  int results = fixture_result_count();
+  const char *manifest = fixture.count[POST] > 1 ? NULL : "S1.job.json";
 
   if (outcome == DX_OK) {
     if (results != 2)
       complain("files", results, 2, 2);
-    if (manifest != NULL && !stage_result_holds(manifest, "\"extracted\""))
+    if (manifest != NULL && !fixture_result_holds(manifest, "\"extracted\""))
       complain("manifest", 0, 1, 1);
   }
   /* Whatever happens: no document is extracted twice. */
-  if (stage_processed() > 1)
-    complain("sources processed", stage_processed(), 0, 1);
+  if (fixture_processed() > 1)
+    complain("sources processed", fixture_processed(), 0, 1);
 }
 
 static void try_row(void)
@@ -319,23 +320,23 @@ static void try_row(void)
   enum dx_code outcome;
   int i;
 
-  assert_int_equal(stage_open(NULL), 0);
-  stage.odd = by_row;
-  job = stage_job(1, false);
-  (void)stage_drive_to_end();
+  assert_int_equal(fixture_open(NULL), 0);
+  fixture.odd = by_row;
+  job = fixture_job(1, false);
+  (void)fixture_drive_to_end();
   outcome = dx_job_outcome(job, &err);
   if (outcome != row->end) {
     complain("end", outcome, row->end, row->end);
     print_error("  (%s)\n", err.text);
   }
   for (i = 0; i < DX_CALL_HELLO; i++)
-    if (stage.count[i] != row->calls[i])
-      complain("calls", 10000 * (i + 1) + stage.count[i],
+    if (fixture.count[i] != row->calls[i])
+      complain("calls", 10000 * (i + 1) + fixture.count[i],
                10000 * (i + 1) + row->calls[i],
                10000 * (i + 1) + row->calls[i]);
   check_waits();
   check_results(outcome);
-  assert_int_equal(stage_close(NULL), 0);
+  assert_int_equal(fixture_close(NULL), 0);
 }
 
 static void every_row_is_kept(void **state)
@@ -360,7 +361,7 @@ static void every_row_is_kept(void **state)
 
 int main(void)
 {
-#define ROW(test) cmocka_unit_test_teardown(test, stage_close)
+#define ROW(test) cmocka_unit_test_teardown(test, fixture_close)
   const struct CMUnitTest tests[] = {
       ROW(every_row_is_kept),
   };

@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/drop.h"
-#include "lib/fs.h"
-#include "lib/spool.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/job/results.h"
+#include "lib/job/spool.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 
@@ -151,7 +151,7 @@ static void bring(struct dx_submission *sub, char letter)
   assert_int_equal(dx_submission_apply(sub, DX_EV_SEEN_COMPLETE, &err), DX_OK);
   if (letter == 'c')
     return;
-  sub->cases[0].state = DX_CASE_DROPPED;
+  sub->cases[0].state = DX_CASE_DELIVERED;
   assert_int_equal(dx_submission_apply(sub, DX_EV_DELIVERED, &err), DX_OK);
 }
 
@@ -172,7 +172,7 @@ static void a_committed_job_is_found_as_it_was(void **state)
   (void)state;
   assert_int_equal(entries("incoming"), 0);
   bring(&job->submissions[0], 'c');
-  job->submissions[0].posts_lost = 2;
+  job->submissions[0].lost_creates = 2;
   job->submissions[0].url_until_ms = 1700000000123;
   (void)strcpy(job->submissions[0].cases[0].sha256, "ab");
   assert_int_equal(dx_job_save(job, &err), DX_OK);
@@ -184,7 +184,7 @@ static void a_committed_job_is_found_as_it_was(void **state)
   job = take();
   assert_string_equal(job->title, "a title");
   assert_null(job->user);
-  assert_int_equal(job->submissions[0].posts_lost, 2);
+  assert_int_equal(job->submissions[0].lost_creates, 2);
   assert_int_equal(job->submissions[0].url_until_ms, 1700000000123);
   assert_true(job->documents[0].is_here);
   assert_int_equal(job->documents[2].entry.reason, DX_REASON_PASSWORD);
@@ -345,7 +345,7 @@ static void the_same_job_again_goes_on_where_it_was(void **state)
             old->documents[old->submissions[k].files[0].document].is_here);
     }
     assert_int_equal(entries("incoming"), 0);
-    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->folder, &err), DX_OK);
+    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->path, &err), DX_OK);
     dx_job_free(&old);
   }
 }
@@ -417,7 +417,7 @@ static void bytes_stay_only_where_an_upload_is_unclear(void **state)
   bring(&job->submissions[0], 'x');
   bring(&job->submissions[1], 'r');
   bring(&job->submissions[2], 'u');
-  assert_int_equal(dx_job_forget(job, &err), DX_OK);
+  assert_int_equal(dx_job_delete_documents(job, &err), DX_OK);
   for (i = 0; i < 4; i++) {
     dx_document_file(i, name);
     assert_int_equal(faccessat(job->dirfd, name, F_OK, 0), i == 1 ? 0 : -1);
@@ -433,7 +433,7 @@ static void what_was_tried_counts_when_the_job_comes_again(void **state)
 
   (void)state;
   sub[0].registering = true; /* then the process was killed */
-  sub[0].posts_lost = 2;
+  sub[0].lost_creates = 2;
   bring(&sub[1], 'f');
   sub[1].start_overs = 3;
   assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_OK);
@@ -441,7 +441,7 @@ static void what_was_tried_counts_when_the_job_comes_again(void **state)
   old = take();
   sub = old->submissions;
   assert_true(sub[0].registering);
-  assert_int_equal(sub[0].posts_lost, 2);
+  assert_int_equal(sub[0].lost_creates, 2);
   assert_int_equal(sub[1].state, DX_ST_STORED);
   assert_int_equal(sub[1].start_overs, 0); /* somebody released it */
   dx_job_free(&old);
@@ -542,7 +542,7 @@ static void a_damaged_job_is_set_aside_not_swept(void **state)
   assert_int_equal(entries("damaged"), 1);
 }
 
-/* ---- names and files in the results folder ---- */
+/* ---- names and files in the results directory ---- */
 
 static void no_id_leaves_the_folder_or_meets_another(void **state)
 {
@@ -558,7 +558,7 @@ static void no_id_leaves_the_folder_or_meets_another(void **state)
   memset(huge, 'x', sizeof(huge) - 1);
   for (i = 0; i < 21; i++)
     for (k = 0; k < 21; k++) {
-      names[i][k] = dx_drop_result_name(ids[i], ids[k]);
+      names[i][k] = dx_result_name(ids[i], ids[k]);
       assert_non_null(names[i][k]);
       assert_true(strlen(names[i][k]) <= 255);
       assert_null(strchr(names[i][k], '/'));
@@ -592,7 +592,7 @@ static void ids_of_the_usual_kinds_stay_readable(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    char *name = dx_drop_result_name(rows[i].source, rows[i].case_id);
+    char *name = dx_result_name(rows[i].source, rows[i].case_id);
 
     assert_string_equal(name, rows[i].name);
     free(name);
@@ -610,21 +610,21 @@ static void a_result_is_dropped_whole_with_its_mode(void **state)
   (void)umask(077);
   bring(sub, 'c');
   (void)snprintf(results, sizeof(results), "%s/results", dir);
-  assert_int_equal(dx_drop_make_dir(results, &err), DX_OK);
+  assert_int_equal(dx_results_make_dir(results, &err), DX_OK);
   assert_int_equal(
       dx_fs_replace(job->dirfd, "result-0001-00001.json", "{}", 2, 0600, &err),
       DX_OK);
   (void)dx_sha256_of("[]", 2, sub->cases[0].sha256);
-  assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_E_DAMAGED);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_E_DAMAGED);
   assert_int_equal(entries("results"), 0);
   (void)dx_sha256_of("{}", 2, sub->cases[0].sha256);
-  assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_OK);
-  assert_int_equal(dx_drop_result(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
   /* What an earlier attempt without a source said is taken back. */
   (void)snprintf(path, sizeof(path), "%s/" KEY "-1.job.json", results);
   (void)close(open(path, O_WRONLY | O_CREAT, 0600));
   assert_int_equal(entries("results"), 2);
-  assert_int_equal(dx_drop_manifest(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
   assert_int_equal(entries("results"), 2);
   assert_int_equal(access(path, F_OK), -1);
   (void)snprintf(path, sizeof(path), "%s/SOURCE-case_1.json", results);
@@ -635,7 +635,7 @@ static void a_result_is_dropped_whole_with_its_mode(void **state)
   dx_job_free(&job);
 }
 
-/* ---- more of the folders ---- */
+/* ---- more of the directories ---- */
 
 static void a_key_depends_on_all_four(void **state)
 {
@@ -665,7 +665,7 @@ static void what_is_no_key_is_no_job(void **state)
 {
   const char *const names[] = {"", ".", "..", "../incoming/x", "../jobs", KEY};
   struct dx_job *fresh = receive("D", false), *job = NULL;
-  char inside[DX_FOLDER_BYTES];
+  char inside[DX_JOB_PATH_BYTES];
   enum dx_owner owner;
   pid_t holder;
   size_t i;
@@ -675,7 +675,7 @@ static void what_is_no_key_is_no_job(void **state)
     assert_int_equal(
         dx_spool_take(&spool, names[i], &job, &holder, &owner, &err),
         DX_E_NOT_FOUND);
-  (void)snprintf(inside, sizeof(inside), "../%.40s", fresh->folder);
+  (void)snprintf(inside, sizeof(inside), "../%.40s", fresh->path);
   assert_int_equal(dx_spool_take(&spool, inside, &job, &holder, &owner, &err),
                    DX_E_NOT_FOUND);
   assert_int_equal(entries("incoming"), 1);
@@ -760,7 +760,7 @@ static void documents_in_other_places_are_not_matched(void **state)
     bring(&old->submissions[0], 'u');
     assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
     dx_spool_discard(&spool, &fresh);
-    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->folder, &err), DX_OK);
+    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->path, &err), DX_OK);
     dx_job_free(&old);
   }
 }
@@ -778,13 +778,13 @@ static void a_refused_merge_alters_nothing(void **state)
   assert_int_equal(dx_job_save(old, &err), DX_OK);
   assert_int_equal(dx_fs_read(old->dirfd, "job.json", 99999, &before, &err),
                    DX_OK);
-  files = entries(old->folder);
+  files = entries(old->path);
   assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
   assert_non_null(fresh);
   assert_int_equal(dx_fs_read(old->dirfd, "job.json", 99999, &after, &err),
                    DX_OK);
   assert_string_equal(dx_buf_text(&before), dx_buf_text(&after));
-  assert_int_equal(entries(old->folder), files);
+  assert_int_equal(entries(old->path), files);
   assert_int_equal(letter_of(&old->submissions[0]), 's');
   dx_buf_release(&before);
   dx_buf_release(&after);
@@ -820,12 +820,12 @@ static void the_record_keeps_telling_what_was_sent(void **state)
   (void)state;
   bring(&old->submissions[0], 'u');
   bring(&old->submissions[1], 'x');
-  assert_int_equal(dx_job_forget(old, &err), DX_OK);
+  assert_int_equal(dx_job_delete_documents(old, &err), DX_OK);
   assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_OK);
   assert_string_equal(old->documents[0].entry.sha256, sent.sha256);
   assert_string_equal(old->documents[1].entry.sha256, sent.sha256);
   assert_false(old->documents[0].is_here);
-  assert_int_equal(entries(old->folder), 2); /* journal and lock */
+  assert_int_equal(entries(old->path), 2); /* journal and lock */
   dx_job_free(&old);
 }
 
@@ -900,7 +900,7 @@ static void only_a_print_job_is_said_to_be_released(void **state)
     enum dx_owner owner;
     bool released;
   } rows[] = {{DX_OWNER_CUPS, true},
-              {DX_OWNER_COLLECTOR, false},
+              {DX_OWNER_DAEMON, false},
               {DX_OWNER_COMMAND, false}};
   struct dx_job *job = receive("D", false);
   size_t i;
@@ -940,7 +940,7 @@ static void results_go_with_what_is_extracted_and_no_sooner(void **state)
   assert_int_equal(
       dx_fs_replace(job->dirfd, "result-0002-00001.json", "{}", 2, 0600, &err),
       DX_OK);
-  assert_int_equal(dx_job_forget(job, &err), DX_OK);
+  assert_int_equal(dx_job_delete_documents(job, &err), DX_OK);
   assert_int_equal(faccessat(job->dirfd, "result-0001-00001.json", F_OK, 0),
                    -1);
   assert_int_equal(faccessat(job->dirfd, "result-0002-00001.json", F_OK, 0), 0);
@@ -955,12 +955,13 @@ static void trying_anew_begins_with_all_tries(void **state)
 
   (void)state;
   sub->start_overs = 3;
-  sub->posts_lost = 3;
-  sub->anews = 3;
+  sub->lost_creates = 3;
+  sub->reregistrations = 3;
   bring(sub, 'f');
   assert_int_equal(dx_submission_apply(sub, DX_EV_RETRY, &err), DX_OK);
   assert_int_equal(sub->state, DX_ST_STORED);
-  assert_int_equal(sub->start_overs + sub->posts_lost + sub->anews, 0);
+  assert_int_equal(sub->start_overs + sub->lost_creates + sub->reregistrations,
+                   0);
   assert_null(sub->source_id);
   assert_null(sub->files[0].url);
   assert_int_equal(sub->files[0].put, DX_PUT_NONE);

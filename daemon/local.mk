@@ -1,0 +1,17 @@
+# daemon/ - docextractd: a thin loop around the engine.
+sbin_PROGRAMS += daemon/docextractd
+daemon_docextractd_SOURCES = daemon/driver.c daemon/driver.h \
+	daemon/log.c daemon/log.h daemon/main.c daemon/watch.c \
+	daemon/watch.h
+daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+daemon_docextractd_LDADD = libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
+	$(CJSON_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
+
+EXTRA_DIST += daemon/docextractd.service.in
+nodist_systemdsystemunit_DATA = daemon/docextractd.service
+CLEANFILES += daemon/docextractd.service
+daemon/docextractd.service: $(srcdir)/daemon/docextractd.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) daemon && sed \
+	-e 's|@sbindir[@]|$(sbindir)|' \
+	-e 's|@cups_serverroot[@]|$(cups_serverroot)|' \
+	$(srcdir)/daemon/docextractd.service.in > $@

@@ -1,0 +1,303 @@
+/*
+ * main.c - docextractd: goes on with jobs that were handed over, so that a
+ * print job may end when it is stored (Completion accepted). Command line,
+ * signals, configuration, systemd; the jobs are driver.c's.
+ *
+ * SIGTERM and SIGINT end it within two seconds, with everything it did in the
+ * records of the jobs; SIGHUP, or a changed file, reads the configuration
+ * anew. It runs as the user that backends run as.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "daemon/driver.h"
+#include "daemon/log.h"
+#include "daemon/watch.h"
+#include "lib/base/clock.h"
+
+#define TURN_MS 60000          /* the longest wait for an event */
+#define SWEEP_MS 3600000       /* between two looks for old records */
+#define TURN_UNWATCHED_MS 5000 /* between two looks, without inotify */
+
+struct daemon {
+  const char *config_path;
+  struct dx_spool spool;
+  char *spool_dir;
+  struct dx_http *http;
+  struct driver driver;
+  struct watch watch;
+  int signal_fd;
+  int lock_fd;
+  int64_t sweep_ms;
+  bool stop, reload;
+};
+
+/* ---- signals ---- */
+
+static int catch_signals(void)
+{
+  sigset_t set;
+
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGTERM);
+  (void)sigaddset(&set, SIGINT);
+  (void)sigaddset(&set, SIGHUP);
+  (void)signal(SIGPIPE, SIG_IGN);
+  if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+    return -1;
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void read_signals(struct daemon *d)
+{
+  struct signalfd_siginfo info;
+
+  while (read(d->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+    if (info.ssi_signo == SIGHUP)
+      d->reload = true;
+    else
+      d->stop = true;
+  }
+}
+
+/* ---- configuration ---- */
+
+/* The wrong one is not taken: what runs goes on as before. */
+static void reload(struct daemon *d)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err;
+  enum dx_code code;
+
+  d->reload = false;
+  (void)sd_notify(0, "RELOADING=1");
+  code = dx_config_load(d->config_path, &config, &err);
+  if (code == DX_OK && strcmp(config->spool_dir, d->spool_dir) != 0) {
+    code = dx_fail(&err, DX_E_CONFIG, 0,
+                   "SpoolDir was changed; restart docextractd");
+    dx_config_free(&config);
+  }
+  if (code == DX_OK)
+    code = driver_reload(&d->driver, config, &err);
+  if (code == DX_OK)
+    log_line(DX_LOG_INFO, "read '%s' anew", d->config_path);
+  else
+    log_line(DX_LOG_ERROR, "%s; going on as before", err.text);
+  (void)sd_notify(0, "READY=1");
+}
+
+/* Root would leave files that the backends could not touch: this comes before
+ * the spool is opened, which makes its directories. */
+static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
+{
+  const struct passwd *entry;
+  struct stat st;
+
+  if (stat(d->spool_dir, &st) < 0 || st.st_uid == geteuid())
+    return DX_OK; /* opening it says why it cannot be */
+  entry = getpwuid(st.st_uid);
+  return dx_fail(err, DX_E_CONFIG, 0,
+                 "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
+                 "with systemctl start docextractd",
+                 d->spool_dir, entry != NULL ? entry->pw_name : "nobody known");
+}
+
+/* Every job keeps two files open. */
+static void raise_limits(void)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* ---- begin, go on, end ---- */
+
+static enum dx_code begin(struct daemon *d, struct dx_err *err)
+{
+  struct dx_config *config = NULL;
+  enum dx_code code = dx_config_load(d->config_path, &config, err);
+
+  if (code != DX_OK)
+    return code;
+  d->spool_dir = strdup(config->spool_dir);
+  d->http = dx_http_new();
+  d->driver.spool = &d->spool;
+  d->driver.http = d->http;
+  if (d->spool_dir == NULL || d->http == NULL)
+    code = dx_fail_nomem(err);
+  if (code == DX_OK)
+    code = check_user(d, err);
+  if (code == DX_OK)
+    code = dx_spool_open(d->spool_dir, &d->spool, err);
+  if (code == DX_OK) {
+    d->lock_fd = dx_spool_hold_daemon_lock(&d->spool, err);
+    code = d->lock_fd >= 0 ? DX_OK : err->code;
+  }
+  if (code != DX_OK) {
+    dx_config_free(&config);
+    return code;
+  }
+  if (watch_start(&d->watch, d->spool_dir, d->config_path, err) != DX_OK)
+    log_line(DX_LOG_WARNING, "%s; looking every %d s instead", err->text,
+             TURN_UNWATCHED_MS / 1000);
+  return driver_start(&d->driver, config, err);
+}
+
+static void read_watch(struct daemon *d)
+{
+  struct watch_events events = {.job = driver_look, .ctx = &d->driver};
+
+  if (d->watch.fd < 0) {
+    int64_t at = dx_monotonic_ms() + TURN_UNWATCHED_MS;
+
+    if (at < d->driver.look_ms)
+      d->driver.look_ms = at;
+    return;
+  }
+  watch_read(&d->watch, &events);
+  d->reload = d->reload || events.config_changed;
+  if (events.lost)
+    d->driver.look_ms = 0;
+}
+
+static void sweep(struct daemon *d)
+{
+  if (dx_monotonic_ms() < d->sweep_ms || d->driver.count > 0)
+    return; /* it locks, and closing gives up locks of ours */
+  d->sweep_ms = dx_monotonic_ms() + SWEEP_MS;
+  dx_spool_sweep(&d->spool, d->driver.config->keep_jobs_ms);
+}
+
+static int64_t wait_ms(const struct daemon *d)
+{
+  int64_t wait = d->driver.look_ms - dx_monotonic_ms();
+
+  return wait < 0 ? 0 : wait < TURN_MS ? wait : TURN_MS;
+}
+
+static enum dx_code go_on(struct daemon *d, struct dx_err *err)
+{
+  const int wake[2] = {d->signal_fd, d->watch.fd};
+  enum dx_code code = DX_OK;
+
+  (void)sd_notify(0, "READY=1");
+  log_line(DX_LOG_INFO, "ready");
+  while (code == DX_OK) {
+    read_signals(d);
+    read_watch(d);
+    if (d->stop)
+      return DX_OK;
+    if (d->reload)
+      reload(d);
+    sweep(d);
+    driver_look_through(&d->driver);
+    code = dx_engine_run(d->driver.engine, wait_ms(d), wake,
+                         d->watch.fd >= 0 ? 2 : 1, err);
+  }
+  return code;
+}
+
+static void end(struct daemon *d)
+{
+  (void)sd_notify(0, "STOPPING=1");
+  driver_stop(&d->driver);
+  watch_stop(&d->watch);
+  dx_http_free(&d->http);
+  if (d->lock_fd >= 0)
+    (void)close(d->lock_fd);
+  dx_spool_close(&d->spool);
+  free(d->spool_dir);
+  (void)close(d->signal_fd);
+}
+
+static int run(const char *config_path)
+{
+  struct daemon d = {.config_path = config_path,
+                     .spool = {-1, -1},
+                     .watch = {.fd = -1},
+                     .lock_fd = -1};
+  struct dx_err err = {0};
+  enum dx_code code = DX_OK;
+
+  raise_limits();
+  d.signal_fd = catch_signals();
+  if (d.signal_fd < 0)
+    code = dx_fail_sys(&err, errno, "catch", "signals");
+  if (code == DX_OK)
+    code = begin(&d, &err);
+  if (code == DX_OK)
+    code = go_on(&d, &err);
+  end(&d);
+  if (code == DX_OK)
+    return EX_OK;
+  log_line(DX_LOG_ERROR, "%s", err.text);
+  return dx_class_of(code) == DX_CL_CONFIG ? EX_CONFIG : EX_TEMPFAIL;
+}
+
+static void print_help(void)
+{
+  printf("Usage: docextractd [-c FILE] [--verbose]\n"
+         "Goes on with print jobs that were handed over (Completion "
+         "accepted).\n\n"
+         "  -c FILE    read this configuration\n"
+         "  --verbose  tell every step on stderr\n"
+         "  --help     print this and exit\n"
+         "  --version  print the version and exit\n");
+}
+
+int main(int argc, char **argv)
+{
+  static const struct option longs[] = {{"verbose", no_argument, NULL, 'd'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {"version", no_argument, NULL, 'V'},
+                                        {NULL, 0, NULL, 0}};
+  const char *config_path = NULL;
+  bool verbose = false;
+  char *fallback = NULL;
+  int letter, status;
+
+  while ((letter = getopt_long(argc, argv, "c:", longs, NULL)) != -1) {
+    if (letter == 'c') {
+      config_path = optarg;
+    } else if (letter == 'd') {
+      verbose = true;
+    } else if (letter == 'h') {
+      print_help();
+      return EX_OK;
+    } else if (letter == 'V') {
+      printf("docextractd %s\n", PACKAGE_VERSION);
+      return EX_OK;
+    } else {
+      fputs("try: docextractd --help\n", stderr);
+      return EX_USAGE;
+    }
+  }
+  if (optind < argc) {
+    fputs("docextractd: takes no arguments; try: docextractd --help\n", stderr);
+    return EX_USAGE;
+  }
+  (void)umask(077);
+  (void)prctl(PR_SET_DUMPABLE, 0); /* no token in a core file */
+  (void)unsetenv("SSLKEYLOGFILE");
+  log_start(verbose);
+  if (config_path == NULL)
+    config_path = fallback = dx_config_path(true);
+  status = config_path != NULL ? run(config_path) : EX_TEMPFAIL;
+  free(fallback);
+  return status;
+}

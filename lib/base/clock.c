@@ -1,0 +1,153 @@
+/*
+ * clock.c - clocks and the two date formats that cross our borders.
+ */
+#include "lib/base/clock.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int64_t read_clock(clockid_t id)
+{
+  struct timespec ts;
+
+  if (clock_gettime(id, &ts) != 0)
+    return 0;
+  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int64_t real_boot_ms(void)
+{
+  return read_clock(CLOCK_BOOTTIME);
+}
+
+static int64_t real_wall_ms(void)
+{
+  return read_clock(CLOCK_REALTIME);
+}
+
+static const struct dx_clock real = {real_boot_ms, real_wall_ms};
+static const struct dx_clock *current = &real;
+
+void dx_clock_use(const struct dx_clock *clock)
+{
+  current = clock != NULL ? clock : &real;
+}
+
+int64_t dx_monotonic_ms(void)
+{
+  return current->boot_ms();
+}
+
+int64_t dx_wall_ms(void)
+{
+  return current->wall_ms();
+}
+
+void dx_boot_id(char id[DX_BOOT_ID_BYTES])
+{
+  ssize_t n = -1;
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+  if (fd >= 0) {
+    n = read(fd, id, DX_BOOT_ID_BYTES - 1);
+    (void)close(fd);
+  }
+  if (n == DX_BOOT_ID_BYTES - 1)
+    id[n] = '\0';
+  else
+    memcpy(id, "-", 2);
+}
+
+void dx_format_time(int64_t wall_ms, char text[DX_TIME_BYTES])
+{
+  time_t s = (time_t)(wall_ms / 1000);
+  struct tm tm;
+
+  if (gmtime_r(&s, &tm) == NULL ||
+      strftime(text, DX_TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+    memcpy(text, "", 1);
+}
+
+/* True if text begins like shape: '9' is any digit, 'A' any letter. */
+static bool has_shape(const char *text, const char *shape)
+{
+  for (; *shape != '\0'; shape++, text++) {
+    bool digit = *text >= '0' && *text <= '9';
+    bool letter =
+        (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
+
+    if (*shape == '9' ? !digit : *shape == 'A' ? !letter : *text != *shape)
+      return false;
+  }
+  return true;
+}
+
+/* Offset behind a time: "Z", "+02:00"; seconds east of UTC. */
+static bool parse_offset(const char *s, int *ret_offset)
+{
+  int h, m;
+
+  if ((*s == 'Z' || *s == 'z') && s[1] == '\0') {
+    *ret_offset = 0;
+    return true;
+  }
+  if ((*s != '+' && *s != '-') || !has_shape(s + 1, "99:99") || s[6] != '\0')
+    return false;
+  h = (s[1] - '0') * 10 + s[2] - '0';
+  m = (s[4] - '0') * 10 + s[5] - '0';
+  if (h > 23 || m > 59)
+    return false;
+  *ret_offset = (h * 3600 + m * 60) * (*s == '-' ? -1 : 1);
+  return true;
+}
+
+int64_t dx_parse_time(const char *text)
+{
+  struct tm tm;
+  const char *rest;
+  int offset;
+
+  memset(&tm, 0, sizeof(tm));
+  /* strptime() alone takes blanks, signs and missing digits. */
+  if (!has_shape(text, "9999-99-99") || text[10] == '\0' ||
+      !has_shape(text + 11, "99:99:99"))
+    return -1;
+  rest = strptime(text, "%Y-%m-%d", &tm);
+  if (rest == NULL || (*rest != 'T' && *rest != 't' && *rest != ' '))
+    return -1;
+  rest = strptime(rest + 1, "%H:%M:%S", &tm);
+  if (rest == NULL)
+    return -1;
+  if (has_shape(rest, ".9"))
+    rest += 1 + strspn(rest + 1, "0123456789");
+  if (!parse_offset(rest, &offset))
+    return -1;
+  return ((int64_t)timegm(&tm) - offset) * 1000;
+}
+
+int64_t dx_parse_http_date(const char *text)
+{
+  static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  struct tm tm;
+  char month[4];
+  const char *at;
+
+  memset(&tm, 0, sizeof(tm));
+  if (!has_shape(text, "AAA, 99 AAA 9999 99:99:99 GMT") || text[29] != '\0')
+    return -1;
+  /* Not strptime's %b: month names follow the locale, HTTP does not. */
+  if (sscanf(text, "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d", &tm.tm_mday,
+             month, &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6 ||
+      tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 ||
+      tm.tm_sec > 60)
+    return -1;
+  at = strstr(months, month);
+  if (at == NULL || strlen(month) != 3 || (at - months) % 3 != 0)
+    return -1;
+  tm.tm_mon = (int)(at - months) / 3;
+  tm.tm_year -= 1900;
+  return (int64_t)timegm(&tm) * 1000;
+}

@@ -1,0 +1,41 @@
+/*
+ * clock.h - the two clocks, behind one seam so that tests can turn them.
+ *
+ * Waits are measured with the boot-time clock, which also runs while the
+ * machine sleeps and never jumps; wall time is for records and tokens only
+ * (policy.md, "Time").
+ *
+ * Blocking: never. Threads: any, once dx_clock_use() was called or not.
+ */
+#ifndef DX_CLOCK_H
+#define DX_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+struct dx_clock {
+  int64_t (*boot_ms)(void); /* milliseconds since the machine started */
+  int64_t (*wall_ms)(void); /* milliseconds since 1970 UTC */
+};
+
+/* Replaces both clocks, for tests; NULL brings the real ones back. */
+void dx_clock_use(const struct dx_clock *clock);
+
+int64_t dx_monotonic_ms(void);
+int64_t dx_wall_ms(void);
+
+/* The boot id of the running kernel, 36 characters and NUL; "-" if unknown. */
+#define DX_BOOT_ID_BYTES 37
+void dx_boot_id(char id[DX_BOOT_ID_BYTES]);
+
+/* RFC 3339 in UTC with seconds: "2026-01-31T12:00:00Z". */
+#define DX_TIME_BYTES 32
+void dx_format_time(int64_t wall_ms, char text[DX_TIME_BYTES]);
+
+/* The reverse, offsets and fractions understood; -1 if it is not one. */
+int64_t dx_parse_time(const char *text);
+
+/* An HTTP date (IMF-fixdate); -1 if it is not one. Milliseconds. */
+int64_t dx_parse_http_date(const char *text);
+
+#endif

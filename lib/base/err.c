@@ -1,0 +1,110 @@
+/*
+ * err.c - the rows of err.h, and the one place where messages are made.
+ */
+#include "lib/base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/utf8.h"
+
+static const struct {
+  const char *name;
+  enum dx_class cls;
+  const char *text;
+} codes[DX_CODE_COUNT] = {
+#define X(name, class, text) [DX_##name] = {#name, DX_CL_##class, text},
+    DX_CODES(X)
+#undef X
+};
+
+static const char *const class_words[DX_CL_COUNT] = {
+#define X(name, word) [DX_CL_##name] = word,
+    DX_CLASSES(X)
+#undef X
+};
+
+enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
+                     const char *format, ...)
+{
+  char text[DX_ERR_TEXT_BYTES + 4]; /* an argument may be err->text itself */
+  va_list args;
+  int n;
+
+  if (err == NULL)
+    return code;
+  va_start(args, format);
+  n = vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  if (n < 0)
+    (void)snprintf(text, sizeof(text), "%s", codes[code].text);
+  err->code = code;
+  err->sys_errno = sys_errno;
+  dx_utf8_copy(err->text, sizeof(err->text), text);
+  return code;
+}
+
+static enum dx_code code_of_errno(int sys_errno)
+{
+  switch (sys_errno) {
+  case ENOSPC:
+  case EDQUOT:
+  case EFBIG:
+    return DX_E_SPACE;
+  case EACCES:
+  case EPERM:
+  case EROFS:
+    return DX_E_ACCESS;
+  case EMFILE:
+  case ENFILE:
+    return DX_E_FDS;
+  case ENOMEM:
+    return DX_E_NOMEM;
+  case ENOENT:
+    return DX_E_NOT_FOUND;
+  case EEXIST:
+  case ENOTEMPTY:
+    return DX_E_EXISTS;
+  default:
+    return DX_E_IO;
+  }
+}
+
+enum dx_code dx_fail_sys(struct dx_err *err, int sys_errno, const char *step,
+                         const char *subject)
+{
+  return dx_fail(err, code_of_errno(sys_errno), sys_errno, "cannot %s '%s': %s",
+                 step, subject, strerror(sys_errno));
+}
+
+enum dx_code dx_fail_nomem(struct dx_err *err)
+{
+  return dx_fail(err, DX_E_NOMEM, ENOMEM, "out of memory");
+}
+
+enum dx_class dx_class_of(enum dx_code code)
+{
+  return codes[code].cls;
+}
+
+const char *dx_code_name(enum dx_code code)
+{
+  return codes[code].name;
+}
+
+const char *dx_class_word(enum dx_class cls)
+{
+  return class_words[cls];
+}
+
+enum dx_code dx_code_by_name(const char *name)
+{
+  int i;
+
+  for (i = 0; i < DX_CODE_COUNT; i++)
+    if (strcmp(codes[i].name, name) == 0)
+      return (enum dx_code)i;
+  return DX_CODE_COUNT;
+}

@@ -1,0 +1,125 @@
+/*
+ * err.h - one list of everything that can go wrong, and its one class.
+ *
+ * A function that can fail returns an enum dx_code and takes a struct dx_err
+ * as its last argument. The code names what happened; its class says what to
+ * do about it, in the words of the policy: programs map classes, never codes,
+ * to exit statuses. The text can be printed as it is: lower case, no full
+ * stop, what failed, the subject in quotes. It never holds a title, a file
+ * name chosen by a person, a token or a signed URL.
+ *
+ * Ownership: struct dx_err is plain memory of the caller. Nothing to free.
+ * Blocking:  never.
+ */
+#ifndef DX_ERR_H
+#define DX_ERR_H
+
+#define DX_ERR_TEXT_BYTES 480 /* with prefix below CUPS_MAX_MESSAGE (2047) */
+
+#define DX_MUST_USE __attribute__((warn_unused_result))
+
+/*
+ * class, word: what to do (policy.md, "Status table" and below).
+ */
+#define DX_CLASSES(X)                                                        \
+  X(DONE, "done")           /* nothing is wrong */                           \
+  X(NOT_YET, "not-yet")     /* ask again by the poll schedule */             \
+  X(TRANSIENT, "transient") /* back off and try again, without bound */      \
+  X(RATE, "rate")           /* everybody on this host keeps still */         \
+  X(TOKEN, "token")         /* renew the token; three tries */               \
+  X(REFUSED, "refused")     /* final for this document or submission */      \
+  X(CONFIG, "config")       /* final for the queue: an administrator acts */ \
+  X(GONE, "gone")           /* the source or its URL is no longer there */   \
+  X(LOCAL, "local")         /* this machine: disk, memory, descriptors */    \
+  X(OVERDUE, "overdue")     /* waited as long as was allowed */              \
+  X(STOPPED, "stopped")     /* somebody asked us to stop */                  \
+  X(INTERNAL, "internal")   /* a broken invariant */
+
+enum dx_class {
+#define X(name, word) DX_CL_##name,
+  DX_CLASSES(X)
+#undef X
+      DX_CL_COUNT
+};
+
+/*
+ * code, class, text for when nothing better is known
+ */
+#define DX_CODES(X)                                            \
+  X(OK, DONE, "success")                                       \
+  X(E_ARG, INTERNAL, "wrong argument")                         \
+  X(E_STATE, INTERNAL, "event not possible in this state")     \
+  X(E_NOMEM, LOCAL, "out of memory")                           \
+  X(E_IO, LOCAL, "input or output failed")                     \
+  X(E_SPACE, LOCAL, "disk or quota is full")                   \
+  X(E_ACCESS, LOCAL, "permission denied")                      \
+  X(E_FDS, LOCAL, "too many open files")                       \
+  X(E_BUSY, LOCAL, "held by another process")                  \
+  X(E_NOT_FOUND, LOCAL, "not found")                           \
+  X(E_EXISTS, LOCAL, "already there")                          \
+  X(E_DAMAGED, LOCAL, "damaged record")                        \
+  X(E_CONFIG, CONFIG, "wrong configuration")                   \
+  X(E_CERT, CONFIG, "certificate not trusted")                 \
+  X(E_PROTOCOL, CONFIG, "this is not the service")             \
+  X(E_KEY, TOKEN, "no token could be made")                    \
+  X(E_TOKEN, TOKEN, "token refused")                           \
+  X(E_NET, TRANSIENT, "no connection")                         \
+  X(E_RESPONSE, TRANSIENT, "answer not understood")            \
+  X(E_SERVER, TRANSIENT, "the service has trouble")            \
+  X(E_RATE, RATE, "too many calls")                            \
+  X(E_NOT_YET, NOT_YET, "not ready yet")                       \
+  X(E_DOCUMENT, REFUSED, "document refused")                   \
+  X(E_MISSING, REFUSED, "documents are missing")               \
+  X(E_CHANGED, REFUSED, "document differs from what was sent") \
+  X(E_BUNDLE, REFUSED, "bundle cut short or damaged")          \
+  X(E_REFUSED, REFUSED, "refused by the service")              \
+  X(E_FAILED, REFUSED, "extraction failed")                    \
+  X(E_GONE, GONE, "the service no longer knows it")            \
+  X(E_OVERDUE, OVERDUE, "took longer than was allowed")        \
+  X(E_CANCELED, REFUSED, "canceled")                           \
+  X(E_JOB, REFUSED, "not possible with this job")              \
+  X(E_STOPPED, STOPPED, "stopped")
+
+enum dx_code {
+#define X(name, class, text) DX_##name,
+  DX_CODES(X)
+#undef X
+      DX_CODE_COUNT
+};
+
+struct dx_err {
+  enum dx_code code;
+  int sys_errno; /* 0 when no system call was involved */
+  char text[DX_ERR_TEXT_BYTES];
+};
+
+/*
+ * Fills *err (may be NULL) with a message and returns `code`, so that a
+ * caller can write `return dx_fail(...)`. Longer texts are cut at a character.
+ */
+enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
+                     const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/*
+ * The same for a failed system call: "cannot STEP 'SUBJECT': strerror".
+ * Picks the code from errno: E_SPACE, E_ACCESS, E_FDS, E_NOMEM, E_NOT_FOUND,
+ * E_EXISTS, else E_IO.
+ */
+enum dx_code dx_fail_sys(struct dx_err *err, int sys_errno, const char *step,
+                         const char *subject);
+
+/* "out of memory"; returns DX_E_NOMEM. */
+enum dx_code dx_fail_nomem(struct dx_err *err);
+
+/* The class of a code. Total: every code has exactly one. */
+enum dx_class dx_class_of(enum dx_code code);
+
+/* The frozen words: "E_SPACE" without the prefix, "local". Never NULL. */
+const char *dx_code_name(enum dx_code code);
+const char *dx_class_word(enum dx_class cls);
+
+/* Finds a code by its name; DX_CODE_COUNT when there is none. */
+enum dx_code dx_code_by_name(const char *name);
+
+#endif

@@ -1,0 +1,432 @@
+/*
+ * fs.c - files and directories; knows nothing of jobs.
+ */
+#include "lib/base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/digest.h"
+#include "lib/base/policy.h"
+
+#define COPY_BYTES 65536
+#define TEMP_RANDOM 16 /* hex digits at the end of a temporary name */
+
+static bool is_plain_name(const char *name)
+{
+  return name[0] != '\0' && strchr(name, '/') == NULL &&
+         strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static enum dx_code check_name(const char *name, struct dx_err *err)
+{
+  if (is_plain_name(name) && strlen(name) < 230) /* room for ".x.RANDOM" */
+    return DX_OK;
+  return dx_fail(err, DX_E_ARG, 0, "not a file name");
+}
+
+int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err)
+{
+  int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+  if (fd < 0)
+    (void)dx_fail_sys(err, errno, "open folder", name);
+  return fd;
+}
+
+int dx_fs_open_dir(const char *path, struct dx_err *err)
+{
+  return dx_fs_open_dir_at(AT_FDCWD, path, err);
+}
+
+enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
+                            struct dx_err *err)
+{
+  int fd, made, e;
+  enum dx_code code;
+  mode_t before;
+
+  /* The umask is somebody else's: cupsd's is 077. Nobody mends the mode of a
+   * directory that is there, so it is made with all but the setgid bit, which
+   * mkdir() does not give. */
+  before = umask(0);
+  made = mkdirat(dirfd, name, mode & 0777);
+  e = errno;
+  (void)umask(before);
+  if (made < 0)
+    return e == EEXIST ? DX_OK : dx_fail_sys(err, e, "make folder", name);
+  fd = dx_fs_open_dir_at(dirfd, name, err);
+  if (fd < 0)
+    return err != NULL ? err->code : DX_E_IO;
+  if (fchmod(fd, mode) < 0)
+    code = dx_fail_sys(err, errno, "set the mode of", name);
+  else
+    code = dirfd == AT_FDCWD ? DX_OK : dx_fs_sync(dirfd, "..", err);
+  (void)close(fd);
+  return code;
+}
+
+enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
+                             const char *subject, struct dx_err *err)
+{
+  const char *p = bytes;
+
+  while (len > 0) {
+    ssize_t n = write(fd, p, len);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return dx_fail_sys(err, errno, "write", subject);
+    p += n;
+    len -= (size_t)n;
+  }
+  return DX_OK;
+}
+
+enum dx_code dx_fs_sync(int fd, const char *subject, struct dx_err *err)
+{
+  if (fsync(fd) < 0)
+    return dx_fail_sys(err, errno, "fsync", subject);
+  return DX_OK;
+}
+
+enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
+                           struct dx_err *err)
+{
+  enum dx_code code = check_name(name, err);
+  char random[TEMP_RANDOM + 1];
+
+  if (code != DX_OK)
+    return code;
+  if (!dx_random_hex(random, TEMP_RANDOM))
+    return dx_fail(err, DX_E_IO, 0, "no random numbers to be had");
+  temp->dirfd = dirfd;
+  (void)snprintf(temp->name, sizeof(temp->name), "%s", name);
+  (void)snprintf(temp->temp_name, sizeof(temp->temp_name), ".%.200s.%s", name,
+                 random);
+  temp->fd = openat(dirfd, temp->temp_name,
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (temp->fd < 0)
+    return dx_fail_sys(err, errno, "create", name);
+  return DX_OK;
+}
+
+enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
+                            struct dx_err *err)
+{
+  const char *step;
+  int e = 0;
+  bool renamed = false;
+
+  step = "set the mode of";
+  if (fchmod(temp->fd, mode) < 0)
+    goto out;
+  step = "fsync";
+  if (fsync(temp->fd) < 0)
+    goto out;
+  step = "rename";
+  if (renameat(temp->dirfd, temp->temp_name, temp->dirfd, temp->name) < 0)
+    goto out;
+  renamed = true;
+  step = "fsync the folder of";
+  if (fsync(temp->dirfd) < 0)
+    goto out;
+  step = NULL; /* every step is done */
+
+out:
+  if (step != NULL)
+    e = errno; /* before the clean-up can change it */
+  if (!renamed)
+    (void)unlinkat(temp->dirfd, temp->temp_name, 0);
+  (void)close(temp->fd);
+  temp->fd = -1;
+  return step == NULL ? DX_OK : dx_fail_sys(err, e, step, temp->name);
+}
+
+void dx_temp_discard(struct dx_temp *temp)
+{
+  if (temp->fd < 0)
+    return;
+  (void)close(temp->fd);
+  (void)unlinkat(temp->dirfd, temp->temp_name, 0);
+  temp->fd = -1;
+}
+
+/* ".NAME.RANDOM", as dx_temp_begin() makes them */
+static bool is_temp_name(const char *name)
+{
+  size_t len = strlen(name);
+  const char *random = name + len - TEMP_RANDOM;
+
+  return name[0] == '.' && len > TEMP_RANDOM + 2 && random[-1] == '.' &&
+         strspn(random, "0123456789abcdef") == TEMP_RANDOM;
+}
+
+static bool is_left_behind(int dirfd, const char *name, int64_t min_age_ms)
+{
+  struct stat st;
+
+  return is_temp_name(name) &&
+         fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(st.st_mode) &&
+         dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000 >= min_age_ms;
+}
+
+void dx_temp_sweep(int dirfd, int64_t min_age_ms)
+{
+  int fd = dx_fs_open_dir_at(dirfd, ".", NULL);
+  DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+  struct dirent *entry;
+
+  if (dir == NULL) {
+    if (fd >= 0)
+      (void)close(fd);
+    return;
+  }
+  while ((entry = readdir(dir)) != NULL)
+    if (is_left_behind(fd, entry->d_name, min_age_ms))
+      (void)unlinkat(fd, entry->d_name, 0);
+  (void)closedir(dir);
+}
+
+enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
+                           size_t len, mode_t mode, struct dx_err *err)
+{
+  struct dx_temp temp = DX_TEMP_NONE;
+  enum dx_code code = dx_temp_begin(&temp, dirfd, name, err);
+
+  if (code == DX_OK)
+    code = dx_fs_write_all(temp.fd, bytes, len, name, err);
+  if (code == DX_OK)
+    code = dx_temp_commit(&temp, mode, err);
+  dx_temp_discard(&temp);
+  return code;
+}
+
+/* Copies all bytes; with a sum to check, refuses other bytes. */
+static enum dx_code copy_bytes(int from, int to, const char *name,
+                               const char *sha256, struct dx_err *err)
+{
+  char buffer[COPY_BYTES];
+  char sum[DX_SHA256_HEX_BYTES];
+  struct dx_sha256 *sha = dx_sha256_new();
+  enum dx_code code = DX_OK;
+
+  if (sha == NULL)
+    return dx_fail_nomem(err);
+  for (;;) {
+    ssize_t n = read(from, buffer, sizeof(buffer));
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      code = dx_fail_sys(err, errno, "read", name);
+    if (n <= 0)
+      break;
+    if (!dx_sha256_add(sha, buffer, (size_t)n))
+      code = dx_fail_nomem(err);
+    else
+      code = dx_fs_write_all(to, buffer, (size_t)n, name, err);
+    if (code != DX_OK)
+      break;
+  }
+  if (code == DX_OK && sha256 != NULL &&
+      (!dx_sha256_end(sha, sum) || strcmp(sum, sha256) != 0))
+    code = dx_fail(err, DX_E_DAMAGED, 0, "checksum of '%s' is wrong", name);
+  dx_sha256_free(&sha);
+  return code;
+}
+
+enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
+                        const char *to, mode_t mode, const char *sha256,
+                        struct dx_err *err)
+{
+  struct dx_temp temp = DX_TEMP_NONE;
+  enum dx_code code;
+  int fd = openat(from_dirfd, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+  if (fd < 0)
+    return dx_fail_sys(err, errno, "open", from);
+  code = dx_temp_begin(&temp, to_dirfd, to, err);
+  if (code == DX_OK)
+    code = copy_bytes(fd, temp.fd, from, sha256, err);
+  if (code == DX_OK)
+    code = dx_temp_commit(&temp, mode, err);
+  dx_temp_discard(&temp);
+  (void)close(fd);
+  return code;
+}
+
+static enum dx_code read_fd(int fd, const char *name, size_t limit,
+                            struct dx_buf *content, struct dx_err *err)
+{
+  char buffer[8192];
+  enum dx_code code = DX_OK;
+  size_t total = 0;
+
+  for (;;) {
+    ssize_t n = read(fd, buffer, sizeof(buffer));
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      code = dx_fail_sys(err, errno, "read", name);
+    if (n <= 0)
+      break;
+    total += (size_t)n;
+    if (total > limit) {
+      code =
+          dx_fail(err, DX_E_DAMAGED, 0, "'%s' is over %zu bytes", name, limit);
+      break;
+    }
+    dx_buf_add(content, buffer, (size_t)n);
+  }
+  if (content->secret)
+    explicit_bzero(buffer, sizeof(buffer));
+  if (code == DX_OK && !dx_buf_ok(content))
+    code = dx_fail_nomem(err);
+  return code;
+}
+
+static enum dx_code read_file(int dirfd, const char *name, int flags,
+                              size_t limit, struct dx_buf *content,
+                              struct dx_err *err)
+{
+  struct stat st;
+  enum dx_code code;
+  /* O_NONBLOCK: a fifo that somebody left here must not stop us. */
+  int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+
+  if (fd < 0)
+    return dx_fail_sys(err, errno, "open", name);
+  if (fstat(fd, &st) < 0)
+    code = dx_fail_sys(err, errno, "look at", name);
+  else if (!S_ISREG(st.st_mode))
+    code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is not a file", name);
+  else
+    code = read_fd(fd, name, limit, content, err);
+  (void)close(fd);
+  return code;
+}
+
+enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
+                        struct dx_buf *ret_content, struct dx_err *err)
+{
+  return read_file(dirfd, name, O_NOFOLLOW, limit, ret_content, err);
+}
+
+enum dx_code dx_fs_read_linked(const char *path, size_t limit,
+                               struct dx_buf *ret_content, struct dx_err *err)
+{
+  return read_file(AT_FDCWD, path, 0, limit, ret_content, err);
+}
+
+enum dx_code dx_fs_remove(int dirfd, const char *name, struct dx_err *err)
+{
+  if (unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
+    return dx_fail_sys(err, errno, "remove", name);
+  return DX_OK;
+}
+
+static enum dx_code remove_entry(int dirfd, const char *name,
+                                 struct dx_err *err)
+{
+  if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+    return DX_OK;
+  if (errno != EISDIR && errno != EPERM)
+    return dx_fail_sys(err, errno, "remove", name);
+  return dx_fs_remove_tree(dirfd, name, err);
+}
+
+enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  struct dirent *entry;
+  DIR *dir;
+  int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+  if (fd < 0)
+    return errno == ENOENT ? DX_OK
+                           : dx_fail_sys(err, errno, "open folder", name);
+  dir = fdopendir(fd);
+  if (dir == NULL) {
+    code = dx_fail_sys(err, errno, "list folder", name);
+    (void)close(fd);
+    return code;
+  }
+  while (code == DX_OK && (entry = readdir(dir)) != NULL)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      code = remove_entry(fd, entry->d_name, err);
+  (void)closedir(dir);
+  if (code == DX_OK && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 &&
+      errno != ENOENT)
+    code = dx_fail_sys(err, errno, "remove folder", name);
+  return code;
+}
+
+static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
+{
+  static const char zeros[4096];
+  struct dx_temp temp = DX_TEMP_NONE;
+  enum dx_code code = dx_temp_begin(&temp, dirfd, "probe", err);
+  int i;
+
+  for (i = 0; code == DX_OK && i < DX_PROBE_BYTES / (int)sizeof(zeros); i++)
+    code = dx_fs_write_all(temp.fd, zeros, sizeof(zeros), path, err);
+  if (code == DX_OK)
+    code = dx_fs_sync(temp.fd, path, err);
+  dx_temp_discard(&temp);
+  if (code != DX_OK && err != NULL)
+    return dx_fail(err, code, err->sys_errno, "cannot write in folder '%s': %s",
+                   path, strerror(err->sys_errno));
+  return code;
+}
+
+enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
+{
+  struct statvfs vfs;
+  enum dx_code code;
+  int fd = dx_fs_open_dir(path, err);
+
+  if (fd < 0)
+    return err != NULL ? err->code : DX_E_IO;
+  if (fstatvfs(fd, &vfs) < 0)
+    code = dx_fail_sys(err, errno, "look at folder", path);
+  else if (vfs.f_bavail < (fsblkcnt_t)DX_PROBE_FREE_BYTES / vfs.f_frsize)
+    code = dx_fail(err, DX_E_SPACE, ENOSPC,
+                   "less than %lld MiB are free in folder '%s'",
+                   DX_PROBE_FREE_BYTES / 1048576, path);
+  else
+    code = probe_write(fd, path, err);
+  (void)close(fd);
+  return code;
+}
+
+bool dx_fs_is_network(const char *path)
+{
+  static const unsigned long network[] = {
+      NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  SMB2_SUPER_MAGIC,
+      CIFS_SUPER_MAGIC, AFS_SUPER_MAGIC,  AFS_FS_MAGIC,
+      CODA_SUPER_MAGIC, CEPH_SUPER_MAGIC, V9FS_MAGIC,
+  };
+  struct statfs fs;
+  size_t i;
+
+  if (statfs(path, &fs) < 0)
+    return false;
+  for (i = 0; i < sizeof(network) / sizeof(network[0]); i++)
+    if ((unsigned long)fs.f_type == network[i])
+      return true;
+  return false;
+}

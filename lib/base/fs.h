@@ -1,0 +1,129 @@
+/*
+ * fs.h - the file system, the way this project uses it.
+ *
+ * Everything is opened relative to a directory's descriptor with O_CLOEXEC and
+ * O_NOFOLLOW: the backend runs as lp, and so do other people's filters.
+ *
+ * Crash rule of dx_fs_replace(): a reader finds the old content or the new
+ * content, never a mix; once it has returned DX_OK the new content survives a
+ * power cut, as far as the disk honours fsync.
+ *
+ * Errors: those of dx_fail_sys(); E_ARG for a name with a '/' or an empty
+ * one. Blocking: waits for the disk; fsync usually 1 to 100 ms.
+ */
+#ifndef DX_FS_H
+#define DX_FS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+
+/* Opens directory `path`; -1 with *err filled. The path itself may be reached
+ * through links (/var/spool may be one), its last part may not be. */
+int dx_fs_open_dir(const char *path, struct dx_err *err);
+
+/* Opens a directory below another. Never follows a link. */
+int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
+
+/* Makes directory `name` with exactly `mode` unless it is there; its parent is
+ * fsynced when it was made. */
+enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
+                            struct dx_err *err) DX_MUST_USE;
+
+/* Writes all, through short writes and EINTR. */
+enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
+                             const char *subject,
+                             struct dx_err *err) DX_MUST_USE;
+
+/* fsync with a message. */
+enum dx_code dx_fs_sync(int fd, const char *subject,
+                        struct dx_err *err) DX_MUST_USE;
+
+/*
+ * A file that is being written and will replace dirfd/name whole: a hidden
+ * temporary name (".NAME.RANDOM") in the same directory. Begin, write to fd,
+ * then commit (fchmod, fsync, rename, fsync of the directory) or drop; both end
+ * it. dx_temp_discard() may follow a commit, and takes one that never began:
+ * `struct dx_temp t = DX_TEMP_NONE;`.
+ *
+ * After a failed commit the old file is still there and no temporary one is
+ * left, except if the directory's fsync failed: then the new content is in
+ * place but may be lost in a power cut. dirfd is borrowed until the end.
+ */
+#define DX_TEMP_NAME_BYTES 256
+struct dx_temp {
+  int dirfd;
+  int fd; /* -1: not begun, or ended */
+  char name[DX_TEMP_NAME_BYTES];
+  char temp_name[DX_TEMP_NAME_BYTES];
+};
+#define DX_TEMP_NONE \
+  {                  \
+    -1, -1, "", ""   \
+  }
+
+enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
+                           struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
+                            struct dx_err *err) DX_MUST_USE;
+void dx_temp_discard(struct dx_temp *temp);
+
+/*
+ * Removes what writers that were killed have left in a directory: files with a
+ * temporary name that nobody wrote to for min_age_ms; 0 is for who holds the
+ * lock of everything in there. Trouble is left to the next one who comes by.
+ */
+void dx_temp_sweep(int dirfd, int64_t min_age_ms);
+
+/*
+ * Puts len bytes at dirfd/name with `mode`, whole or not at all, by the five
+ * steps of a struct dx_temp.
+ */
+enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
+                           size_t len, mode_t mode,
+                           struct dx_err *err) DX_MUST_USE;
+
+/*
+ * Copies the whole file from_dirfd/from to to_dirfd/to in the same way.
+ * If sha256 (64 hex digits) is not NULL the bytes read must have that sum,
+ * else E_DAMAGED and nothing is put in place.
+ */
+enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
+                        const char *to, mode_t mode, const char *sha256,
+                        struct dx_err *err) DX_MUST_USE;
+
+/* Reads a whole regular file of at most `limit` bytes; E_DAMAGED if longer.
+ * ret_content is added to, and is the caller's to release. */
+enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
+                        struct dx_buf *ret_content,
+                        struct dx_err *err) DX_MUST_USE;
+
+/* The same for a path whose last part may be a link: a file that the
+ * administrator named, never one of ours. */
+enum dx_code dx_fs_read_linked(const char *path, size_t limit,
+                               struct dx_buf *ret_content,
+                               struct dx_err *err) DX_MUST_USE;
+
+/* Removes a file; that there is none is no error. */
+enum dx_code dx_fs_remove(int dirfd, const char *name,
+                          struct dx_err *err) DX_MUST_USE;
+
+/* Removes a directory with everything in it (never follows a link out). */
+enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
+                               struct dx_err *err) DX_MUST_USE;
+
+/*
+ * Shows that the directory can be used now: creates a hidden file, writes 64
+ * KiB, fsyncs and removes it, and asks for DX_PROBE_FREE_BYTES of free space
+ * (design.md, "What the backend tells CUPS").
+ */
+enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
+
+/* True if the directory lies on NFS, SMB, AFS or another network file system:
+ * record locks and fsync cannot be relied on there. */
+bool dx_fs_is_network(const char *path);
+
+#endif

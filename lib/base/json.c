@@ -1,0 +1,282 @@
+/*
+ * json.c - a thin, checked face of cJSON. struct dx_json is a cJSON; nobody
+ * else may know.
+ */
+#include "lib/base/json.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/buf.h"
+
+#define INT_MAX_EXACT 9007199254740992.0 /* 2^53 */
+
+static cJSON *raw(struct dx_json *json)
+{
+  return (cJSON *)(void *)json;
+}
+
+static const cJSON *peek(const struct dx_json *json)
+{
+  return (const cJSON *)(const void *)json;
+}
+
+static struct dx_json *wrap(cJSON *item)
+{
+  return (struct dx_json *)(void *)item;
+}
+
+struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
+{
+  const char *end = NULL;
+  cJSON *item = NULL;
+
+  if (memchr(text, '\0', len) == NULL)
+    item = cJSON_ParseWithLengthOpts(text, len, &end, 0);
+  while (item != NULL && end < text + len && strchr(" \t\r\n", *end) != NULL)
+    end++;
+  if (item == NULL || end != text + len) {
+    cJSON_Delete(item);
+    (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
+    return NULL;
+  }
+  return wrap(item);
+}
+
+/* ---- numbers as they are written ---- */
+
+static size_t digits(const char *at, const char *end)
+{
+  size_t n = 0;
+
+  while (at + n < end && at[n] >= '0' && at[n] <= '9')
+    n++;
+  return n;
+}
+
+/* The length of the number that begins there (RFC 8259, section 6), or 0. */
+static size_t number_len(const char *text, const char *end)
+{
+  const char *at = text + (text < end && *text == '-');
+  size_t whole = digits(at, end), n;
+
+  if (whole == 0 || (whole > 1 && *at == '0'))
+    return 0;
+  at += whole;
+  if (at < end && *at == '.') {
+    n = digits(at + 1, end);
+    if (n == 0)
+      return 0;
+    at += 1 + n;
+  }
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    at += 1 + (at + 1 < end && (at[1] == '+' || at[1] == '-'));
+    n = digits(at, end);
+    if (n == 0)
+      return 0;
+    at += n;
+  }
+  return (size_t)(at - text);
+}
+
+bool dx_json_is_number(const char *text)
+{
+  size_t len = strlen(text);
+
+  return len > 0 && number_len(text, text + len) == len;
+}
+
+/* Up to the end of the string that begins there. */
+static size_t string_len(const char *text, const char *end)
+{
+  const char *at = text + 1;
+
+  while (at < end && *at != '"')
+    at += *at == '\\' && at + 1 < end ? 2 : 1;
+  return (size_t)(at - text) + (at < end);
+}
+
+/* False if something that begins like a number is none. */
+static bool quote_numbers(const char *text, size_t len, struct dx_buf *quoted)
+{
+  const char *at = text, *end = text + len;
+
+  while (at < end) {
+    bool number = *at == '-' || (*at >= '0' && *at <= '9');
+    size_t n = number       ? number_len(at, end)
+               : *at == '"' ? string_len(at, end)
+                            : 1;
+
+    if (n == 0)
+      return false;
+    dx_buf_add(quoted, "\"", number);
+    dx_buf_add(quoted, at, n);
+    dx_buf_add(quoted, "\"", number);
+    at += n;
+  }
+  return true;
+}
+
+struct dx_json *dx_json_parse_exact(const char *text, size_t len,
+                                    struct dx_err *err)
+{
+  struct dx_buf quoted = {0};
+  struct dx_json *json = NULL;
+
+  if (!quote_numbers(text, len, &quoted))
+    (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
+  else if (quoted.failed)
+    (void)dx_fail_nomem(err);
+  else
+    json = dx_json_parse(dx_buf_text(&quoted), quoted.len, err);
+  dx_buf_release(&quoted);
+  return json;
+}
+
+/* ---- walking ---- */
+
+void dx_json_free(struct dx_json **json)
+{
+  cJSON_Delete(raw(*json));
+  *json = NULL;
+}
+
+const struct dx_json *dx_json_get(const struct dx_json *object,
+                                  const char *name)
+{
+  if (object == NULL || !cJSON_IsObject(peek(object)))
+    return NULL;
+  return wrap(cJSON_GetObjectItemCaseSensitive(peek(object), name));
+}
+
+const char *dx_json_string(const struct dx_json *json)
+{
+  return json != NULL ? cJSON_GetStringValue(peek(json)) : NULL;
+}
+
+bool dx_json_int(const struct dx_json *json, int64_t *ret_value)
+{
+  double value;
+
+  if (json == NULL || !cJSON_IsNumber(peek(json)))
+    return false;
+  value = peek(json)->valuedouble;
+  if (!(fabs(value) <= INT_MAX_EXACT) || floor(value) < value)
+    return false;
+  *ret_value = (int64_t)value;
+  return true;
+}
+
+bool dx_json_bool(const struct dx_json *json, bool *ret_value)
+{
+  if (json == NULL || !cJSON_IsBool(peek(json)))
+    return false;
+  *ret_value = cJSON_IsTrue(peek(json)) != 0;
+  return true;
+}
+
+bool dx_json_is_null(const struct dx_json *json)
+{
+  return json != NULL && cJSON_IsNull(peek(json));
+}
+
+bool dx_json_is_array(const struct dx_json *json)
+{
+  return json != NULL && cJSON_IsArray(peek(json));
+}
+
+size_t dx_json_count(const struct dx_json *array)
+{
+  if (array == NULL || !cJSON_IsArray(peek(array)))
+    return 0;
+  return (size_t)cJSON_GetArraySize(peek(array));
+}
+
+const struct dx_json *dx_json_first(const struct dx_json *array)
+{
+  if (array == NULL || !cJSON_IsArray(peek(array)))
+    return NULL;
+  return wrap(peek(array)->child);
+}
+
+const struct dx_json *dx_json_next(const struct dx_json *item)
+{
+  return item != NULL ? wrap(peek(item)->next) : NULL;
+}
+
+const struct dx_json *dx_json_first_member(const struct dx_json *object)
+{
+  if (object == NULL || !cJSON_IsObject(peek(object)))
+    return NULL;
+  return wrap(peek(object)->child);
+}
+
+const char *dx_json_name(const struct dx_json *member)
+{
+  return peek(member)->string;
+}
+
+struct dx_json *dx_json_object(void)
+{
+  return wrap(cJSON_CreateObject());
+}
+
+struct dx_json *dx_json_array(void)
+{
+  return wrap(cJSON_CreateArray());
+}
+
+static bool put(struct dx_json *object, const char *name, cJSON *item)
+{
+  if (item == NULL)
+    return false;
+  if (cJSON_AddItemToObject(raw(object), name, item))
+    return true;
+  cJSON_Delete(item);
+  return false;
+}
+
+bool dx_json_put_string(struct dx_json *object, const char *name,
+                        const char *text)
+{
+  return put(object, name,
+             text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
+bool dx_json_put_int(struct dx_json *object, const char *name, int64_t value)
+{
+  char text[32];
+
+  (void)snprintf(text, sizeof(text), "%" PRId64, value);
+  return put(object, name, cJSON_CreateRaw(text));
+}
+
+bool dx_json_put_bool(struct dx_json *object, const char *name, bool value)
+{
+  return put(object, name, cJSON_CreateBool(value));
+}
+
+bool dx_json_put_take(struct dx_json *object, const char *name,
+                      struct dx_json **child)
+{
+  if (*child == NULL || !cJSON_AddItemToObject(raw(object), name, raw(*child)))
+    return false;
+  *child = NULL;
+  return true;
+}
+
+bool dx_json_append_take(struct dx_json *array, struct dx_json **child)
+{
+  if (*child == NULL || !cJSON_AddItemToArray(raw(array), raw(*child)))
+    return false;
+  *child = NULL;
+  return true;
+}
+
+char *dx_json_print(const struct dx_json *json, bool pretty)
+{
+  return pretty ? cJSON_Print(peek(json)) : cJSON_PrintUnformatted(peek(json));
+}

@@ -1,0 +1,70 @@
+/*
+ * json.h - reading and making JSON through checked accessors; the only place
+ * that knows cJSON.
+ *
+ * Every accessor takes NULL and values of another type and says "not there":
+ * an answer can be walked without a check in between. cJSON turns numbers
+ * into doubles, so integers are taken only within 2^53, and a result of the
+ * service is never written back through here.
+ *
+ * Ownership: what dx_json_parse() or dx_json_object()/_array() gave, the
+ * caller frees; what was put with _take belongs to its parent, and the
+ * pointer is set to NULL. Strings are borrowed from the value.
+ * Errors: E_RESPONSE for text that is not one whole JSON value; false or NULL
+ * when memory is out.
+ */
+#ifndef DX_JSON_H
+#define DX_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+
+struct dx_json;
+
+/* Parses len bytes (NUL behind them not needed). The whole text must be one
+ * value; NUL bytes are refused. NULL with *err filled. */
+struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err);
+/*
+ * The same for showing: every number becomes a string of the characters it was
+ * written with, so that no digit is lost. dx_json_is_number() tells which
+ * texts are numbers.
+ */
+struct dx_json *dx_json_parse_exact(const char *text, size_t len,
+                                    struct dx_err *err);
+bool dx_json_is_number(const char *text);
+
+void dx_json_free(struct dx_json **json); /* takes NULL, sets NULL */
+
+const struct dx_json *dx_json_get(const struct dx_json *object,
+                                  const char *name);
+const char *dx_json_string(const struct dx_json *json);
+bool dx_json_int(const struct dx_json *json, int64_t *ret_value);
+bool dx_json_bool(const struct dx_json *json, bool *ret_value);
+bool dx_json_is_null(const struct dx_json *json);
+bool dx_json_is_array(const struct dx_json *json);
+size_t dx_json_count(const struct dx_json *array);
+/* Walks an array: first, then next until NULL. */
+const struct dx_json *dx_json_first(const struct dx_json *array);
+const struct dx_json *dx_json_next(const struct dx_json *item);
+
+/* Walks an object, dx_json_next() likewise; a name is never NULL there. */
+const struct dx_json *dx_json_first_member(const struct dx_json *object);
+const char *dx_json_name(const struct dx_json *member);
+
+struct dx_json *dx_json_object(void);
+struct dx_json *dx_json_array(void);
+bool dx_json_put_string(struct dx_json *object, const char *name,
+                        const char *text); /* NULL text: null */
+bool dx_json_put_int(struct dx_json *object, const char *name, int64_t value);
+bool dx_json_put_bool(struct dx_json *object, const char *name, bool value);
+bool dx_json_put_take(struct dx_json *object, const char *name,
+                      struct dx_json **child);
+bool dx_json_append_take(struct dx_json *array, struct dx_json **child);
+
+/* The text; caller frees. */
+char *dx_json_print(const struct dx_json *json, bool pretty);
+
+#endif

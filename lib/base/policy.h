@@ -1,0 +1,87 @@
+/*
+ * policy.h - every number that is not the administrator's to choose, with its
+ * unit and its reason. What may be changed is a row in config.c.
+ */
+#ifndef DX_POLICY_H
+#define DX_POLICY_H
+
+/* Waits between tries (policy.md, class T): U(.5,1) * min(60 s, 2^n s). */
+#define DX_BACKOFF_FIRST_MS 1000
+#define DX_BACKOFF_MAX_MS 60000
+#define DX_DOWN_AFTER_TRIES 5 /* in a row: the service counts as down */
+#define DX_DOWN_FIRST_MS 5000 /* doubling */
+#define DX_DOWN_MAX_MS 300000
+#define DX_RETRY_AFTER_MAX_MS 3600000 /* nobody may stop us for longer */
+
+/* Tokens (policy.md, "Tokens" and class A). */
+#define DX_TOKEN_TRIES 3
+#define DX_TOKEN_TRY_2_MS 5000    /* after the first refusal */
+#define DX_TOKEN_TRY_3_MS 25000   /* after the second: 30 s in all */
+#define DX_TOKEN_IAT_BACK_S 60    /* clocks differ */
+#define DX_TOKEN_RENEW_PERCENT 80 /* of its life */
+#define DX_TOKEN_COMMAND_S 10
+#define DX_TOKEN_MAX_BYTES 65536
+#define DX_CLOCK_SKEW_S 30 /* more than that: sign with their time */
+
+/* Registering and uploading (policy.md, "Exactly once", "Upload"). */
+#define DX_LOST_CREATES_MAX 3 /* orphans a submission may leave */
+#define DX_START_OVER_MAX 3   /* after status "failed" */
+#define DX_START_OVER_1_MS 5000
+#define DX_START_OVER_2_MS 30000
+#define DX_START_OVER_3_MS 120000
+#define DX_REREGISTRATIONS_MAX 3    /* sources whose URL expired */
+#define DX_REREGISTER_GAP_MS 60000  /* between the two GETs, and after a PUT */
+#define DX_REREGISTER_WAIT_MS 30000 /* between registrations */
+#define DX_REFUSED_PUT_TRIES 3      /* before a refusal of the storage counts */
+#define DX_REFUSED_PUT_GAP_MS 10000
+#define DX_CONFLICT_TRIES 3       /* 409, 423 on POST */
+#define DX_STUCK_MS 600000        /* all PUT, still pending: PUT again once */
+#define DX_URL_LIFETIME_MS 900000 /* when the URL does not say */
+#define DX_URL_MARGIN_MS 30000    /* start no PUT with less left */
+#define DX_GONE_WAIT_MS 60000     /* a young source or case may show late */
+#define DX_PUT_PROGRESS_BYTES 1048576 /* an attempt that moved more: n = 0 */
+
+/* HTTP (policy.md, "Timeouts"). */
+#define DX_CONNECT_TIMEOUT_MS 10000
+#define DX_API_TIMEOUT_MS 60000
+#define DX_STALL_S 30
+#define DX_RESPONSE_MAX_BYTES 1048576    /* status answers */
+#define DX_RESULT_MAX_BYTES 1073741824LL /* extraction results */
+#define DX_UPLOAD_BUFFER_BYTES 65536L
+#define DX_URL_MAX_BYTES 8192 /* of a signed URL */
+#define DX_PUTS_AT_ONCE 4     /* uploads of one process */
+
+/* Pace (policy.md, "Pace"): measured with 100 to 1000 processes. */
+#define DX_RATE_LIMIT_AHEAD_MS 250 /* plus a quarter of the time waited */
+#define DX_RATE_LIMIT_AHEAD_MAX_MS \
+  3000                            /* creating and fetching may from start */
+#define DX_RATE_LIMIT_LATE_MS 100 /* a slot older than this is given up */
+#define DX_CALLS_AT_ONCE 16       /* of one process; 8 a second, 2 s each */
+
+/* A job that was handed over waits for the administrator, and longer than a
+ * person would (policy.md, last column of the classes). */
+#define DX_ADMIN_RETRY_MS 600000
+#define DX_OVERDUE_POLL_MS 3600000
+
+/* Local trouble (policy.md). */
+#define DX_LOCAL_RETRY_MS 60000
+#define DX_PROBE_BYTES 65536
+#define DX_PROBE_FREE_BYTES (64LL * 1024 * 1024)
+
+/* A print job (policy.md, MaxJobTime; design.md, "Ending"). */
+#ifndef DX_TOGGLE_MS         /* tests build with a short one */
+#define DX_TOGGLE_MS 1500000 /* 25 min; MaxJobTime may be 30 */
+#endif
+#ifndef DX_SILENCE_MS        /* tests build with a short one */
+#define DX_SILENCE_MS 900000 /* nothing on stdin */
+#endif
+
+/* Jobs. */
+#define DX_DOCUMENTS_MAX 1000 /* entries of one bundle */
+#define DX_CASES_MAX 10000    /* of one source: a list, not a flood */
+#define DX_JOURNAL_MAX_BYTES 16777216
+#define DX_INCOMING_MIN_MS 60000 /* age of what the sweep may take */
+#define DX_TEMP_MIN_MS 600000    /* not written to: its writer is gone */
+#define DX_HANDOVER_MS 30000     /* the holder of a lock gets to leave */
+
+#endif

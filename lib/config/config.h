@@ -1,0 +1,191 @@
+/*
+ * config.h - docextract.conf: reading, checking, and the table of all
+ * directives.
+ *
+ * The file is CUPS's own syntax, read with cupsFileGetConf() (design.md,
+ * "Names and places"). Every directive is one row in config.c (name, type,
+ * default, least, most, help): the rows make the parser, the listing of
+ * `docextract config`, the table of the manual and a test. A wrong line is
+ * refused with "FILE:LINE: what is wrong; what would be right"; an unknown
+ * directive names the nearest known one.
+ *
+ * Ownership: dx_config_load() gives an object; services and strings in it
+ * live as long as it. Secrets are never in it: only paths to them.
+ * Blocking: reads one small file. Errors: E_CONFIG for everything wrong with
+ * the content or the file's mode, E_NOMEM.
+ */
+#ifndef DX_CONFIG_H
+#define DX_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+
+enum dx_token_kind { DX_TOKEN_KEY, DX_TOKEN_FILE, DX_TOKEN_COMMAND };
+
+/* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not one. */
+/* clang-format off */
+#define DX_ALGORITHMS(X)                                                   \
+  X(HS256) X(HS384) X(HS512) X(RS256) X(RS384) X(RS512) X(PS256) X(PS384)  \
+  X(PS512) X(ES256) X(ES384) X(ES512) X(EdDSA)
+/* clang-format on */
+
+enum dx_algorithm {
+#define X(name) DX_ALG_##name,
+  DX_ALGORITHMS(X)
+#undef X
+      DX_ALG_COUNT
+};
+
+const char *dx_algorithm_name(enum dx_algorithm algorithm);
+
+enum dx_completion { DX_COMPLETION_EXTRACTED, DX_COMPLETION_ACCEPTED };
+enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
+enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
+
+struct dx_claim {
+  char *name;
+  char *value;
+  int line;
+};
+
+/* The line that each row of dx_directives() was set in; 0: its default. */
+#define DX_DIRECTIVES_MAX 32
+struct dx_lines {
+  int of[DX_DIRECTIVES_MAX];
+};
+
+struct dx_service {
+  char *name; /* section name: letters, digits, '-', '_', '.'; <= 64 */
+  int line;   /* of its section, for messages */
+  struct dx_lines lines;
+  char *base_url; /* https://..., no trailing '/', no query, no user */
+  char *host;     /* of base_url, lower case; IPv6 without brackets */
+  int port;       /* of base_url, the scheme's default when not given */
+  enum dx_token_kind token;
+  char *token_key_file;
+  enum dx_algorithm token_algorithm;
+  char *token_key_id; /* NULL when not given */
+  struct dx_claim *claims;
+  size_t claim_count;
+  int64_t token_lifetime_ms;
+  char *token_file;
+  char *token_command; /* words split at blanks; no shell */
+  char *ca_file;
+  char *proxy;
+  double api_rate; /* calls per second */
+  enum dx_completion completion;
+  char *separator_page;
+  enum dx_on_error on_document_error;
+  int64_t processing_limit_ms;
+  int64_t max_document_bytes;
+  int64_t max_documents; /* of one job, job sheets not counted */
+  int64_t filter_time_limit_ms;
+  enum dx_file_names file_names;
+  char *results_dir; /* never NULL: the general one when not given */
+};
+
+struct dx_config {
+  char *path;            /* of the file */
+  struct dx_lines lines; /* outside of sections */
+  char *spool_dir;
+  char *results_dir;
+  int64_t keep_jobs_ms;
+  struct dx_service *services;
+  size_t service_count;
+};
+
+/*
+ * The file that is read when none is named: $CUPS_SERVERROOT/docextract.conf
+ * as cupsd sets it, else the built-in server root. Programs that run with
+ * somebody else's rights pass trust_env false. Caller frees.
+ */
+char *dx_config_path(bool trust_env);
+
+/*
+ * Reads and checks `path`. Refused: missing BaseURL; http:// with a host that
+ * is not a loopback address; a Token without what it needs; a file or key
+ * that everybody may read; a SpoolDir on a network file system (when it is
+ * there); relative paths; a directive twice (TokenClaim excepted), in the
+ * wrong place, without value or out of range; a section twice; no section.
+ * The message is that of the first mistake and says how many there are. Words
+ * that may be a secret in a wrong place are not repeated in it.
+ */
+enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
+                            struct dx_err *err) DX_MUST_USE;
+void dx_config_free(struct dx_config **config);
+
+/* What there is to say of a file besides its first mistake; lines, all of
+ * them "FILE:LINE: ...". Begin with {0}. */
+struct dx_config_notes {
+  struct dx_buf mistakes; /* the first DX_MISTAKES_MAX */
+  int mistake_count;
+  struct dx_buf warnings; /* of right lines: what they name is not there */
+};
+#define DX_MISTAKES_MAX 20
+
+void dx_config_notes_release(struct dx_config_notes *notes);
+
+/* dx_config_load() for who wants to mend everything at once: *notes (may be
+ * NULL) tells the rest. Looks for the files and directories that are named. */
+enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
+                             struct dx_config_notes *notes,
+                             struct dx_err *err) DX_MUST_USE;
+
+/* The service of that name, borrowed; NULL when there is none. */
+const struct dx_service *dx_config_service(const struct dx_config *config,
+                                           const char *name);
+
+/*
+ * True if `host` (without brackets) is the loopback: 127.0.0.0/8 as four
+ * numbers, ::1, or "localhost".
+ */
+bool dx_host_is_loopback(const char *host);
+
+/* A size as it would be written, "500M"; returns `text`. */
+#define DX_SIZE_TEXT_BYTES 24
+const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES]);
+
+/* "90s", "5m", "1h", "7d" in milliseconds; -1 if it is none. */
+int64_t dx_parse_duration(const char *text);
+
+/*
+ * Prints the effective configuration, readable as a configuration again: every
+ * value with a comment that says where it came from. No secrets are known
+ * here. After the head of each section `each` may print comments of its own.
+ */
+typedef void dx_config_note(void *ctx, const struct dx_service *service,
+                            FILE *out);
+enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
+                             dx_config_note *each, void *ctx,
+                             struct dx_err *err) DX_MUST_USE;
+
+/* The same for somebody who shall not see what a person wrote: of words and
+ * numbers the value, of everything else only that it is set; services are
+ * numbered. */
+void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
+
+/* One row of the table, for the manual and the tests. */
+struct dx_directive {
+  const char *name;
+  bool in_service;      /* may stand inside <Service> */
+  bool in_general;      /* may stand outside */
+  const char *type;     /* "path", "duration", "number", "word", ... */
+  const char *fallback; /* the default as it would be written, or NULL */
+  const char *least;    /* as written, or NULL */
+  const char *most;
+  const char *help; /* one sentence */
+};
+
+/* The rows; *ret_count of them. Static memory. */
+const struct dx_directive *dx_directives(size_t *ret_count);
+
+/* The words that this one of them may have, a blank between two and one after
+ * the last; NULL if it is not of type "word". */
+const char *dx_directive_words(const struct dx_directive *directive);
+
+#endif

@@ -1,0 +1,502 @@
+/*
+ * config_value.c - what the value of a directive means: reading it by its
+ * row's type, its limits, the defaults, and a look at the files and directories
+ * that it names. Each is one value of a row that is known; where a line may
+ * stand, and which lines a section needs, belongs to config_read.c.
+ */
+#include "lib/config/config_internal.h"
+
+#include <cups/http.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "lib/base/utf8.h"
+
+#define CLAIMS_MAX 50
+
+/* ---- one type after the other ---- */
+
+int64_t dx_parse_duration(const char *text)
+{
+  static const struct {
+    char unit;
+    int64_t ms;
+  } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}};
+  char *end;
+  long n;
+  size_t i;
+
+  errno = 0;
+  n = strtol(text, &end, 10);
+  if (end == text || errno != 0 || n < 0 || n > 100000000 || text[0] == '+' ||
+      text[0] == ' ')
+    return -1;
+  for (i = 0; i < 4; i++)
+    if (end[0] == units[i].unit && end[1] == '\0')
+      return n * units[i].ms;
+  return -1;
+}
+
+static enum dx_code set_duration(const struct parser *p, const struct row *row,
+                                 const char *value, int64_t *field,
+                                 struct dx_err *err)
+{
+  int64_t ms = dx_parse_duration(value);
+
+  if (ms < 0)
+    return config_bad(p, err,
+                      "%s '%s' is not a duration; write a number with s, m, "
+                      "h or d, such as %s",
+                      row->public.name, value, row->public.fallback);
+  if (ms < dx_parse_duration(row->public.least) ||
+      ms > dx_parse_duration(row->public.most))
+    return config_bad(p, err, "%s must be between %s and %s", row->public.name,
+                      row->public.least, row->public.most);
+  *field = ms;
+  return DX_OK;
+}
+
+/* "64K", "500M", "1G"; -1 if it is none. Bytes. */
+static int64_t parse_size(const char *text)
+{
+  static const char units[] = "KMG";
+  const char *unit;
+  char *end;
+  long n;
+
+  errno = 0;
+  n = strtol(text, &end, 10);
+  if (end == text || errno != 0 || n < 0 || n > 1000000 || text[0] == '+' ||
+      text[0] == ' ' || end[0] == '\0' || end[1] != '\0')
+    return -1;
+  unit = strchr(units, end[0]);
+  return unit != NULL ? (int64_t)n << (10 * (unit - units + 1)) : -1;
+}
+
+static enum dx_code set_size(const struct parser *p, const struct row *row,
+                             const char *value, int64_t *field,
+                             struct dx_err *err)
+{
+  int64_t bytes = parse_size(value);
+
+  if (bytes < 0)
+    return config_bad(
+        p, err,
+        "%s '%s' is not a size; write a whole number with K, M or G, "
+        "such as %s",
+        row->public.name, value, row->public.fallback);
+  if (bytes < parse_size(row->public.least) ||
+      bytes > parse_size(row->public.most))
+    return config_bad(p, err, "%s must be between %s and %s", row->public.name,
+                      row->public.least, row->public.most);
+  *field = bytes;
+  return DX_OK;
+}
+
+static enum dx_code set_count(const struct parser *p, const struct row *row,
+                              const char *value, int64_t *field,
+                              struct dx_err *err)
+{
+  char *end;
+  long n;
+
+  errno = 0;
+  n = strtol(value, &end, 10);
+  if (end == value || *end != '\0' || errno != 0 ||
+      strspn(value, "0123456789") != strlen(value))
+    return config_bad(p, err,
+                      "%s '%s' is not a whole number; write one such as %s",
+                      row->public.name, value, row->public.fallback);
+  if (n < atol(row->public.least) || n > atol(row->public.most))
+    return config_bad(p, err, "%s must be between %s and %s", row->public.name,
+                      row->public.least, row->public.most);
+  *field = n;
+  return DX_OK;
+}
+
+static enum dx_code set_number(const struct parser *p, const struct row *row,
+                               const char *value, double *field,
+                               struct dx_err *err)
+{
+  char *end;
+  double n = strtod(value, &end);
+
+  if (end == value || *end != '\0' ||
+      strspn(value, "0123456789.") != strlen(value))
+    return config_bad(p, err, "%s '%s' is not a number; write one such as %s",
+                      row->public.name, value, row->public.fallback);
+  if (n < strtod(row->public.least, NULL) || n > strtod(row->public.most, NULL))
+    return config_bad(p, err, "%s must be between %s and %s", row->public.name,
+                      row->public.least, row->public.most);
+  *field = n;
+  return DX_OK;
+}
+
+static enum dx_code set_word(const struct parser *p, const struct row *row,
+                             const char *value, int *field, struct dx_err *err)
+{
+  const char *at = row->words;
+  int i;
+
+  for (i = 0; *at != '\0'; i++) {
+    size_t len = strcspn(at, " ");
+
+    if (strlen(value) == len && strncasecmp(at, value, len) == 0) {
+      *field = i;
+      return DX_OK;
+    }
+    at += len + 1;
+  }
+  if (row->service_offset == offsetof(struct dx_service, token))
+    return config_bad(
+        p, err, "Token is one of: %.*s; the token itself does not belong here",
+        (int)strlen(row->words) - 1, row->words);
+  return config_bad(p, err, "%s '%s' is not known; possible are: %.*s",
+                    row->public.name, value, (int)strlen(row->words) - 1,
+                    row->words);
+}
+
+enum dx_code config_set_text(const char *value, char **field,
+                             struct dx_err *err)
+{
+  free(*field);
+  *field = strdup(value);
+  return *field != NULL ? DX_OK : dx_fail_nomem(err);
+}
+
+static enum dx_code set_path(const struct parser *p, const struct row *row,
+                             const char *value, char **field,
+                             struct dx_err *err)
+{
+  struct stat st;
+
+  if (value[0] != '/' && row->type == KEY_PATH)
+    return config_bad(
+        p, err,
+        "%s must be the whole path of a file, beginning with '/'; "
+        "the secret itself does not belong here",
+        row->public.name);
+  if (value[0] != '/')
+    return config_bad(p, err,
+                      "%s '%s' must be a whole path, beginning with '/'",
+                      row->public.name, value);
+  if (row->type != KEY_PATH || stat(value, &st) < 0)
+    return config_set_text(value, field, err);
+  if (!S_ISREG(st.st_mode))
+    return config_bad(p, err, "%s '%s' is not a file; mend the path",
+                      row->public.name, value);
+  if ((st.st_mode & S_IROTH) != 0)
+    return config_bad(p, err,
+                      "everybody may read '%s'; mend it with: chmod o-rwx %s",
+                      value, value);
+  return config_set_text(value, field, err);
+}
+
+bool dx_host_is_loopback(const char *host)
+{
+  unsigned a, b, c, d;
+  char rest;
+
+  if (strcasecmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+      strcmp(host, "[::1]") == 0)
+    return true;
+  return strspn(host, "0123456789.") == strlen(host) &&
+         sscanf(host, "%3u.%3u.%3u.%3u%c", &a, &b, &c, &d, &rest) == 4 &&
+         a == 127 && b < 256 && c < 256 && d < 256;
+}
+
+/* A "%00" would cut the host short for us, and "%0a" go into listings. */
+static bool is_host_escaped(const char *value)
+{
+  const char *host = strstr(value, "://");
+
+  return host != NULL && memchr(host + 3, '%', strcspn(host + 3, "/")) != NULL;
+}
+
+/* Splits scheme, host and port off; false if it is not such a URL. */
+static bool split_url(const char *value, char *scheme, char *host, int *port)
+{
+  char user[256], resource[1024], name[32];
+  http_uri_status_t status;
+
+  status = httpSeparateURI(HTTP_URI_CODING_MOST, value, name, sizeof(name),
+                           user, sizeof(user), host, 256, port, resource,
+                           sizeof(resource));
+  (void)snprintf(scheme, 32, "%s", name);
+  return (status == HTTP_URI_STATUS_OK ||
+          status == HTTP_URI_STATUS_MISSING_RESOURCE) &&
+         user[0] == '\0' && host[0] != '\0' && !is_host_escaped(value) &&
+         strpbrk(host, ";,!$&'()*+=<>|{}^`~\"") == NULL &&
+         (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
+}
+
+static enum dx_code set_url(const struct parser *p, const char *value,
+                            struct dx_service *service, struct dx_err *err)
+{
+  char scheme[32], host[256];
+  size_t len = strlen(value);
+  int port;
+  enum dx_code code;
+
+  if (!split_url(value, scheme, host, &port) ||
+      strpbrk(value, "?#@ \t\\") != NULL)
+    return config_bad(
+        p, err,
+        "BaseURL must look like https://host or https://host:port/path, "
+        "without user, '?', '#' or blanks");
+  if (strcmp(scheme, "http") == 0 && !dx_host_is_loopback(host))
+    return config_bad(p, err,
+                      "BaseURL must begin with https://; http:// is for this "
+                      "computer itself (127.0.0.1, localhost) only");
+  code = config_set_text(value, &service->base_url, err);
+  if (code == DX_OK)
+    code = config_set_text(host, &service->host, err);
+  if (code != DX_OK)
+    return code;
+  while (len > 0 && service->base_url[len - 1] == '/')
+    service->base_url[--len] = '\0';
+  for (len = 0; service->host[len] != '\0'; len++)
+    if (service->host[len] >= 'A' && service->host[len] <= 'Z')
+      service->host[len] = (char)(service->host[len] + 'a' - 'A');
+  /* httpSeparateURI() says 80 or 443 when there is no port. */
+  service->port = port;
+  return DX_OK;
+}
+
+static enum dx_code set_proxy(const struct parser *p, const char *value,
+                              char **field, struct dx_err *err)
+{
+  char scheme[32], host[256];
+  int port;
+
+  if (!split_url(value, scheme, host, &port))
+    return config_bad(p, err,
+                      "Proxy must look like http://host:port, without user "
+                      "and password");
+  return config_set_text(value, field, err);
+}
+
+/* Quotes would become part of the value. */
+static bool is_quoted(const char *value)
+{
+  size_t len = strlen(value);
+
+  return len > 1 && (value[0] == '"' || value[0] == '\'') &&
+         value[len - 1] == value[0];
+}
+
+static enum dx_code add_claim(const struct parser *p, const char *value,
+                              struct dx_service *service, struct dx_err *err)
+{
+  static const char *const ours[] = {"exp", "iat", "jti"};
+  size_t len = strcspn(value, " \t");
+  const char *text = value + len + strspn(value + len, " \t");
+  struct dx_claim *claims;
+  size_t i;
+
+  if (len == 0 || *text == '\0')
+    return config_bad(p, err,
+                      "TokenClaim needs a name and a value: TokenClaim NAME "
+                      "VALUE");
+  if (is_quoted(text))
+    return config_bad(p, err, "TokenClaim takes its value without quotes");
+  for (i = 0; i < 3; i++)
+    if (strlen(ours[i]) == len && strncmp(ours[i], value, len) == 0)
+      return config_bad(p, err,
+                        "the claim '%s' is set by docextract; remove the line",
+                        ours[i]);
+  for (i = 0; i < service->claim_count; i++)
+    if (strlen(service->claims[i].name) == len &&
+        strncmp(service->claims[i].name, value, len) == 0)
+      return config_bad(p, err, "the claim '%.*s' is there twice; remove one",
+                        (int)len, value);
+  if (service->claim_count >= CLAIMS_MAX)
+    return config_bad(p, err, "more than %d claims; remove some", CLAIMS_MAX);
+  claims =
+      realloc(service->claims, (service->claim_count + 1) * sizeof(*claims));
+  if (claims == NULL)
+    return dx_fail_nomem(err);
+  service->claims = claims;
+  claims[service->claim_count].name = strndup(value, len);
+  claims[service->claim_count].value = strdup(text);
+  claims[service->claim_count].line = p->line;
+  service->claim_count++;
+  return claims[service->claim_count - 1].name != NULL &&
+                 claims[service->claim_count - 1].value != NULL
+             ? DX_OK
+             : dx_fail_nomem(err);
+}
+
+static enum dx_code set_value(const struct parser *p, const struct row *row,
+                              const char *value, struct dx_err *err)
+{
+  char *base = p->service != NULL ? (char *)p->service + row->service_offset
+                                  : (char *)p->config + row->general_offset;
+  void *field = base;
+
+  switch (row->type) {
+  case PATH:
+  case KEY_PATH:
+    return set_path(p, row, value, field, err);
+  case COMMAND:
+    return value[0] == '/'
+               ? config_set_text(value, field, err)
+               : config_bad(p, err,
+                            "TokenCommand must begin with the whole path of "
+                            "a program");
+  case URL:
+    return set_url(p, value, p->service, err);
+  case PROXY:
+    return set_proxy(p, value, field, err);
+  case WORD:
+    return set_word(p, row, value, field, err);
+  case NUMBER:
+    return set_number(p, row, value, field, err);
+  case DURATION:
+    return set_duration(p, row, value, field, err);
+  case SIZE:
+    return set_size(p, row, value, field, err);
+  case COUNT:
+    return set_count(p, row, value, field, err);
+  case CLAIM:
+    return add_claim(p, value, p->service, err);
+  case TEXT:
+    break;
+  }
+  return config_set_text(value, field, err);
+}
+
+/* ---- around the file ---- */
+
+static void note(const struct parser *p, const struct row *row,
+                 const char *path, const char *what)
+{
+  dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
+                row->public.name, path, what);
+}
+
+static void look_at_file(const struct parser *p, const struct row *row,
+                         const char *path)
+{
+  struct stat st;
+
+  if (stat(path, &st) < 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      note(p, row, path, "is not there; make it, or mend the path");
+  } else if (!S_ISREG(st.st_mode)) {
+    note(p, row, path, "is not a file; mend the path");
+  } else if (row->type == COMMAND &&
+             (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) {
+    note(p, row, path, "is no program; mend the path, or chmod a+x");
+  }
+}
+
+/* A ResultsDir is made when it is needed, the directory that it lies in is not.
+ */
+static void look_at_folder(const struct parser *p, const struct row *row,
+                           char *path)
+{
+  struct stat st;
+  char *slash = strrchr(path, '/');
+  bool is_there = stat(path, &st) == 0;
+
+  if (is_there && !S_ISDIR(st.st_mode)) {
+    note(p, row, path, "is not a folder; mend the path");
+  } else if (!is_there && errno == ENOENT && row->public.in_service &&
+             slash > path) {
+    *slash = '\0';
+    is_there = stat(path, &st) == 0;
+    *slash = '/';
+  }
+  if (!is_there && (errno == ENOENT || errno == ENOTDIR))
+    note(p, row, path, "is not there; make the folder, or mend the path");
+}
+
+/*
+ * What a right line names may come later, and is no mistake: a key from a
+ * store of secrets, a directory of a disk that is not there yet. Nothing works
+ * before, though.
+ */
+static void look_around(const struct parser *p, const struct row *row,
+                        const char *value)
+{
+  char path[LINE_BYTES];
+
+  (void)snprintf(path, sizeof(path), "%.*s",
+                 row->type == COMMAND ? (int)strcspn(value, " \t")
+                                      : LINE_BYTES - 1,
+                 value);
+  if (row->public.in_general)
+    look_at_folder(p, row, path);
+  else
+    look_at_file(p, row, path);
+}
+
+/* ---- any of them ---- */
+
+/* What is wrong with any value whatever. */
+static enum dx_code check_text(const struct parser *p, const struct row *row,
+                               const char *value, struct dx_err *err)
+{
+  const char *name = row->public.name;
+
+  if (value == NULL || value[0] == '\0')
+    return row->public.fallback != NULL
+               ? config_bad(p, err, "%s needs a value, such as %s", name,
+                            row->public.fallback)
+               : config_bad(p, err, "%s needs a value (%s)", name,
+                            row->type == CLAIM ? "NAME VALUE"
+                                               : row->public.type);
+  if (value[0] == '=')
+    return config_bad(p, err, "write '%s VALUE', without '='", name);
+  if (is_quoted(value))
+    return config_bad(p, err, "%s takes its value without quotes", name);
+  for (; *value != '\0';) {
+    uint32_t character;
+    size_t len = dx_utf8_char(value, &character);
+
+    if (len == 0)
+      return config_bad(p, err, "%s is not UTF-8; save the file as UTF-8",
+                        name);
+    if (dx_utf8_is_control(character) && character != '\t')
+      return config_bad(p, err,
+                        "there is a control character behind %s; "
+                        "remove it",
+                        name);
+    value += len;
+  }
+  return DX_OK;
+}
+
+enum dx_code config_take_value(const struct parser *p, const struct row *row,
+                               const char *value, struct dx_err *err)
+{
+  enum dx_code code = check_text(p, row, value, err);
+
+  if (code == DX_OK)
+    code = set_value(p, row, value, err);
+  if (code == DX_OK && p->notes != NULL &&
+      (row->type == PATH || row->type == KEY_PATH || row->type == COMMAND))
+    look_around(p, row, value);
+  return code;
+}
+
+/* Numbers and durations come from the rows themselves. */
+enum dx_code config_apply_fallbacks(struct parser *p, struct dx_err *err)
+{
+  bool inside = p->service != NULL;
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < config_row_count; i++) {
+    const struct row *row = &config_rows[i];
+
+    if (row->public.fallback != NULL && config_lines_of(p)->of[i] == 0 &&
+        (inside ? row->public.in_service : row->public.in_general))
+      code = set_value(p, row, row->public.fallback, err);
+  }
+  return code;
+}

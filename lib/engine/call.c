@@ -1,0 +1,387 @@
+/*
+ * engine_call.c - what all calls of the engine have in common: the context of
+ * a call, its token and its slot, and the troubles that any call can meet.
+ * What a call is for is in engine_upload.c and engine_fetch.c.
+ */
+#include "lib/engine/engine_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/digest.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+
+/* ---- small things ---- */
+
+void engine_note(struct dx_engine *engine, struct dx_job *job,
+                 enum dx_note_kind kind, int64_t since_ms, const char *text)
+{
+  struct dx_note n = {
+      .kind = kind, .since_ms = since_ms, .text = text != NULL ? text : ""};
+
+  engine->observer.note(engine->observer.ctx, job, &n);
+}
+
+/* The same about something that is wrong: whoever looks at the job later
+ * reads it in its record. */
+void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
+                           enum dx_note_kind kind, int64_t since_ms,
+                           const char *text)
+{
+  engine_note(engine, job, kind, since_ms, text);
+  dx_job_set_message(job, text);
+}
+
+/* docextractd waits for what would end a print job. */
+bool engine_is_patient(const struct dx_job *job)
+{
+  return job->owner == DX_OWNER_DAEMON;
+}
+
+struct service_state *engine_service_of(struct dx_engine *engine,
+                                        const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < engine->config->service_count; i++)
+    if (strcmp(engine->services[i].service->name, job->service) == 0)
+      return &engine->services[i];
+  return NULL;
+}
+
+int64_t engine_backoff_ms(int tries)
+{
+  double most = ldexp(DX_BACKOFF_FIRST_MS, tries < 10 ? tries : 10);
+
+  return (int64_t)(fmin(most, DX_BACKOFF_MAX_MS) *
+                   (0.5 + dx_random_unit() / 2));
+}
+
+void engine_wait_for(struct dx_submission *sub, int64_t ms)
+{
+  sub->run.due_ms = dx_monotonic_ms() + ms;
+}
+
+int64_t engine_longer(int64_t a, int64_t b)
+{
+  return a > b ? a : b;
+}
+
+/* ---- trouble ---- */
+
+/* Local trouble stops the whole job for a minute and loses nothing. */
+void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
+                          const struct dx_err *err)
+{
+  dx_log(DX_LOG_ERROR, "%s; trying again in %d s", err->text,
+         DX_LOCAL_RETRY_MS / 1000);
+  job->due_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
+  engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(),
+                        err->text);
+}
+
+/* Nothing more is done for this job. */
+static void halt(struct dx_job *job, const struct dx_err *err)
+{
+  if (job->halt.code == DX_OK)
+    job->halt = *err;
+}
+
+/* An administrator must act: a print job ends, a handed-over one waits, and
+ * so does the whole service. */
+static void needs_admin(struct call_ctx *ctx, const struct dx_err *err)
+{
+  struct dx_job *job = ctx->sub->job;
+
+  if (!engine_is_patient(job)) {
+    halt(job, err);
+    return;
+  }
+  ctx->svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
+  engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
+  engine_report_problem(ctx->engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
+                        err->text);
+}
+
+/* An event that the table does not know here is a broken promise of the
+ * service or of ours: the job stops before it does harm. */
+void engine_apply(struct dx_submission *sub, enum dx_event event)
+{
+  struct dx_err err;
+
+  if (dx_submission_apply(sub, event, &err) != DX_OK)
+    halt(sub->job, &err);
+}
+
+/* All is well again, except that it may take long. */
+void engine_set_well(struct dx_submission *sub)
+{
+  dx_job_set_message(sub->job,
+                     sub->run.overdue && !dx_state_is_final(sub->state)
+                         ? "the extraction takes longer than ProcessingLimit"
+                         : "");
+}
+
+/* ProcessingLimit is about a service that works: the time in which it was
+ * not reached, had trouble or wanted a pause does not count. */
+static void set_away(struct service_state *svc, bool is_away)
+{
+  int64_t now = dx_monotonic_ms();
+
+  if (svc->away_since_ms != 0)
+    svc->away_ms += now - svc->away_since_ms;
+  svc->away_since_ms = is_away ? now : 0;
+}
+
+int64_t engine_away_ms(const struct service_state *svc)
+{
+  return svc->away_ms +
+         (svc->away_since_ms != 0 ? dx_monotonic_ms() - svc->away_since_ms : 0);
+}
+
+/* The service is not reached, or has trouble: after some tries in a row all
+ * processes of this host keep still for a while (policy.md, class T). */
+void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
+                      int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct service_state *svc = ctx->svc;
+
+  sub->run.tries++;
+  svc->failures++;
+  engine_wait_for(
+      sub, engine_longer(retry_after_ms, engine_backoff_ms(sub->run.tries)));
+  dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
+         err->text, sub->run.tries + 1);
+  if (svc->down_since_ms == 0)
+    svc->down_since_ms = dx_monotonic_ms();
+  set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
+  if (svc->failures >= DX_DOWN_AFTER_TRIES) {
+    dx_rate_limit_down(svc->pace);
+    svc->slot.booked = false; /* it may lie in the pause */
+  }
+  engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
+                        err->text);
+}
+
+/* Any answer with a meaning: the service is there. */
+void engine_service_up(struct call_ctx *ctx)
+{
+  struct service_state *svc = ctx->svc;
+
+  ctx->sub->run.tries = 0;
+  svc->failures = 0;
+  svc->token_tries = 0;
+  set_away(svc, false);
+  engine_set_well(ctx->sub);
+  dx_rate_limit_up(svc->pace); /* another process may have found it away */
+  if (svc->down_since_ms == 0)
+    return;
+  svc->down_since_ms = 0;
+  engine_note(ctx->engine, ctx->sub->job, DX_NOTE_UP, 0, NULL);
+}
+
+static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  int64_t wait;
+
+  sub->run.tries++;
+  wait = engine_longer(retry_after_ms, engine_backoff_ms(sub->run.tries));
+  dx_rate_limit_block(ctx->svc->pace, wait);
+  ctx->svc->slot.booked = false; /* it may lie in the pause */
+  set_away(ctx->svc, true);
+  engine_wait_for(sub, 0); /* the pace keeps everybody still */
+  engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
+}
+
+/* Signs with their time when ours is far off theirs. */
+static void learn_offset(struct service_state *svc, int64_t date_ms)
+{
+  int64_t off = date_ms - dx_wall_ms();
+
+  if (date_ms < 0)
+    return;
+  svc->server_offset_ms =
+      off > DX_CLOCK_SKEW_S * 1000 || off < -DX_CLOCK_SKEW_S * 1000 ? off : 0;
+}
+
+/* Tries at 0, 5 and 30 s. Calls that were under way with the token that was
+ * refused already count as one with it. */
+static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
+                          int64_t date_ms)
+{
+  struct service_state *svc = ctx->svc;
+  int64_t now = dx_monotonic_ms();
+  char clock[48] = "";
+  struct dx_err full;
+
+  if (svc->token_tries > 0 && ctx->slot_ms < svc->token_failed_ms)
+    return;
+  dx_token_forget(svc->token);
+  learn_offset(svc, date_ms);
+  svc->token_tries++;
+  svc->token_failed_ms = now;
+  dx_log(DX_LOG_WARNING, "%s; try %d of %d", err->text, svc->token_tries,
+         DX_TOKEN_TRIES);
+  if (svc->token_tries < DX_TOKEN_TRIES) {
+    svc->due_ms =
+        now + (svc->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
+    engine_report_problem(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, now,
+                          err->text);
+    return;
+  }
+  if (svc->server_offset_ms != 0)
+    (void)snprintf(clock, sizeof(clock), ", clock off by %" PRId64 " s",
+                   svc->server_offset_ms / 1000);
+  (void)dx_fail(&full, err->code, 0,
+                "%s; service '%s', key id '%s'%s; see docextract hello",
+                err->text, svc->service->name,
+                svc->service->token_key_id != NULL ? svc->service->token_key_id
+                                                   : "none",
+                clock);
+  needs_admin(ctx, &full);
+}
+
+/* What every call has in common: true if the verdict was one of those. */
+bool engine_common_verdict(struct call_ctx *ctx, enum dx_verdict verdict,
+                           const struct dx_http_response *response,
+                           const struct dx_err *err)
+{
+  switch (verdict) {
+  case DX_V_TRANSIENT:
+  case DX_V_UNTIL_EXPIRY:
+    engine_transient(ctx, err, response->retry_after_ms);
+    return true;
+  case DX_V_RATE:
+    rate_limited(ctx, response->retry_after_ms);
+    return true;
+  case DX_V_TOKEN:
+    token_refused(ctx, err, response->date_ms);
+    return true;
+  case DX_V_CONFIG:
+    needs_admin(ctx, err);
+    return true;
+  case DX_V_LOCAL:
+    engine_local_failure(ctx->engine, ctx->sub->job, err);
+    return true;
+  case DX_V_NOT_SENT: /* it is due still, and takes a slot anew */
+    return true;
+  case DX_V_REFUSED:
+    dx_submission_end(ctx->sub, DX_EV_FAIL, err->code, err->text);
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* ---- a call begins and ends ---- */
+
+/* NULL when memory is out: the job waits then. */
+struct call_ctx *engine_ctx_new(struct dx_engine *engine,
+                                struct dx_submission *sub)
+{
+  struct call_ctx *ctx = calloc(1, sizeof(*ctx));
+  struct dx_err err;
+
+  if (ctx == NULL) {
+    (void)dx_fail_nomem(&err);
+    engine_local_failure(engine, sub->job, &err);
+    return NULL;
+  }
+  ctx->engine = engine;
+  ctx->svc = engine_service_of(engine, sub->job);
+  ctx->sub = sub;
+  ctx->sink.fd = -1;
+  return ctx;
+}
+
+void engine_ctx_free(struct call_ctx *ctx)
+{
+  struct dx_submission *sub = ctx->sub;
+
+  sub->run.call = NULL;
+  sub->run.sink = NULL;
+  if (sub->run.fd >= 0) {
+    (void)close(sub->run.fd);
+    sub->run.fd = -1;
+    ctx->engine->puts--;
+  }
+  if (ctx->slot_ms != 0)
+    ctx->svc->calls--;
+  dx_temp_discard(&ctx->sink);
+  free(ctx);
+}
+
+/*
+ * The connection stands. Connecting may have taken so long that the slot went
+ * by, and others with it: sent now, they would all leave in one moment.
+ */
+static int64_t ready(void *arg)
+{
+  struct call_ctx *ctx = arg;
+  int64_t now = dx_monotonic_ms();
+  struct dx_slot slot;
+
+  if (dx_rate_limit_is_blocked(ctx->svc->pace))
+    return -1; /* by another process, since the slot was booked */
+  if (now - ctx->slot_ms > DX_RATE_LIMIT_LATE_MS) {
+    slot = dx_rate_limit_book(ctx->svc->pace, DX_URGENT, 0);
+    if (!slot.booked)
+      return -1;
+    ctx->slot_ms = slot.at_ms;
+  }
+  dx_log(DX_LOG_DEBUG, "sending in the slot of %" PRId64 " ms", ctx->slot_ms);
+  return ctx->slot_ms > now ? ctx->slot_ms - now : 0;
+}
+
+/* The token for the next call; on trouble the submission waits or halts. */
+bool engine_get_api(struct call_ctx *ctx, struct dx_api *api)
+{
+  struct dx_err err;
+
+  ctx->slot_ms = dx_monotonic_ms();
+  ctx->svc->calls++;
+  api->http = ctx->engine->http;
+  api->service = ctx->svc->service;
+  api->token = NULL;
+  api->ready = ready;
+  if (dx_token_get(ctx->svc->token, ctx->svc->server_offset_ms, &api->token,
+                   &err) == DX_OK)
+    return true;
+  if (dx_class_of(err.code) == DX_CL_TOKEN)
+    token_refused(ctx, &err, -1);
+  else if (err.code != DX_E_STOPPED) /* else the caller knows */
+    engine_local_failure(ctx->engine, ctx->sub->job, &err);
+  return false;
+}
+
+void engine_started(struct call_ctx *ctx, enum dx_code code, struct dx_err *err)
+{
+  if (code == DX_OK) {
+    ctx->sub->run.sink = ctx;
+    return;
+  }
+  if (dx_class_of(code) == DX_CL_CONFIG)
+    needs_admin(ctx, err);
+  else
+    engine_local_failure(ctx->engine, ctx->sub->job, err);
+  engine_ctx_free(ctx);
+}
+
+bool engine_save(struct dx_engine *engine, struct dx_job *job)
+{
+  struct dx_err err;
+
+  if (dx_job_save(job, &err) == DX_OK)
+    return true;
+  job->dirty = true; /* nothing is begun before this is written */
+  engine_local_failure(engine, job, &err);
+  return false;
+}

@@ -1,0 +1,457 @@
+/*
+ * engine.c - the wheel: which submission is due for what, and whose turn it is
+ * in the pace. What an answer means is api.c's, which state may follow is
+ * states.c's, what an answer changes is in engine_upload.c and engine_fetch.c.
+ */
+#include "lib/engine/engine_internal.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/digest.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/job/results.h"
+#include "lib/service/poll.h"
+
+#define NEVER INT64_MAX
+
+/* ---- what comes next ---- */
+
+enum step {
+  STEP_NONE,
+  STEP_CREATE,
+  STEP_PUT,
+  STEP_SOURCE,
+  STEP_EXTRACT,
+  STEP_DELIVER
+};
+
+/* Pure: what the state asks for, and when (monotonic). */
+static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
+{
+  struct dx_case *c;
+
+  *ret_due = sub->run.due_ms;
+  switch (sub->state) {
+  case DX_ST_STORED:
+    return STEP_CREATE;
+  case DX_ST_REGISTERED:
+    if (!sub->run.ask_first && engine_put_is_due(sub))
+      return STEP_PUT;
+    /* fall through */
+  case DX_ST_UPLOADED:
+  case DX_ST_PROCESSING:
+    *ret_due = engine_longer(sub->run.due_ms, sub->run.poll_ms);
+    return STEP_SOURCE;
+  case DX_ST_COMPLETE:
+    c = engine_next_case(sub);
+    if (c == NULL || engine_has_stored(sub))
+      return STEP_DELIVER;
+    *ret_due = engine_longer(c->due_ms, sub->run.due_ms);
+    return STEP_EXTRACT;
+  default:
+    *ret_due = NEVER;
+    return STEP_NONE;
+  }
+}
+
+/* The clocks of waiting start with the first look at a state. */
+static void begin_phase(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct service_state *svc = engine_service_of(engine, sub->job);
+  int64_t now = dx_monotonic_ms();
+
+  if (sub->run.phase_ms != 0 ||
+      (sub->state != DX_ST_UPLOADED && sub->state != DX_ST_PROCESSING &&
+       sub->state != DX_ST_COMPLETE))
+    return;
+  sub->run.phase_ms = now;
+  sub->run.away_ms = engine_away_ms(svc);
+  sub->run.wait_ms = 0;
+  sub->run.not_yet_ms = 0;
+  if (sub->state == DX_ST_UPLOADED) {
+    sub->run.wait_ms =
+        dx_poll_wait_ms(dx_latency_history(svc->times, DX_PHASE_SOURCE),
+                        DX_PHASE_SOURCE, 0, 0, dx_random_unit());
+    sub->run.due_ms = now + sub->run.wait_ms;
+  }
+  engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
+}
+
+/* A submission ended badly: consumers shall know too. */
+static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct service_state *svc = engine_service_of(engine, sub->job);
+  struct dx_err err;
+
+  if (dx_manifest_deliver(sub, svc->service->results_dir, &err) != DX_OK)
+    dx_log(DX_LOG_WARNING,
+           "the manifest of a failed submission could not be "
+           "dropped: %s",
+           err.text);
+}
+
+static void look_at_limit(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct service_state *svc = engine_service_of(engine, sub->job);
+  int64_t away = engine_away_ms(svc) - sub->run.away_ms;
+
+  if (sub->run.overdue || sub->run.call != NULL || sub->run.phase_ms == 0 ||
+      (sub->state != DX_ST_UPLOADED && sub->state != DX_ST_PROCESSING &&
+       sub->state != DX_ST_COMPLETE) ||
+      dx_monotonic_ms() - sub->run.phase_ms - away <=
+          svc->service->processing_limit_ms)
+    return;
+  sub->run.overdue = true;
+  engine_set_well(sub);
+}
+
+/* Longer than ProcessingLimit: nobody waits for it here. */
+static bool is_given_up(const struct dx_submission *sub)
+{
+  return sub->run.overdue && !engine_is_patient(sub->job);
+}
+
+static void step_local(struct dx_engine *engine, struct dx_submission *sub,
+                       enum step step)
+{
+  if (step == STEP_PUT && engine->puts < DX_PUTS_AT_ONCE)
+    engine_put_file(engine, sub);
+  else if (step == STEP_DELIVER)
+    (void)engine_deliver(engine, sub);
+}
+
+static void step_api(struct dx_engine *engine, struct dx_submission *sub,
+                     enum step step)
+{
+  sub->run.waiting_since = 0;
+  if (step == STEP_CREATE)
+    engine_create(engine, sub);
+  else if (step == STEP_SOURCE)
+    engine_get_source(engine, sub);
+  else
+    engine_get_extract(engine, sub);
+}
+
+/* The most urgent API call of a service that is due. */
+struct candidate {
+  struct dx_submission *sub;
+  enum step step;
+  bool urgent;
+};
+
+static void consider(struct candidate *best, struct dx_submission *sub,
+                     enum step step, int64_t now)
+{
+  bool urgent = step != STEP_SOURCE;
+
+  if (sub->run.waiting_since == 0)
+    sub->run.waiting_since = now;
+  if (best->sub != NULL &&
+      (best->urgent > urgent ||
+       (best->urgent == urgent &&
+        best->sub->run.waiting_since <= sub->run.waiting_since)))
+    return;
+  best->sub = sub;
+  best->step = step;
+  best->urgent = urgent;
+}
+
+/* Sends the best call when its slot has come; returns when to look again. */
+static int64_t pace_link(struct dx_engine *engine, struct service_state *svc,
+                         const struct candidate *best)
+{
+  int64_t now = dx_monotonic_ms();
+
+  if (best->sub == NULL || svc->calls >= DX_CALLS_AT_ONCE)
+    return NEVER; /* an answer wakes us */
+  if (now < svc->due_ms)
+    return svc->due_ms;
+  if (svc->slot.booked && now - svc->slot.at_ms > DX_RATE_LIMIT_LATE_MS)
+    svc->slot.booked = false;
+  if (!svc->slot.booked) {
+    if (now < svc->slot_ask_ms)
+      return svc->slot_ask_ms;
+    svc->slot =
+        dx_rate_limit_book(svc->pace, best->urgent ? DX_URGENT : DX_PATIENT,
+                           now - best->sub->run.waiting_since);
+    if (!svc->slot.booked) {
+      svc->slot_ask_ms = svc->slot.at_ms;
+      return svc->slot.at_ms;
+    }
+    now = dx_monotonic_ms();
+  }
+  if (now < svc->slot.at_ms)
+    return svc->slot.at_ms;
+  svc->slot.booked = false;
+  step_api(engine, best->sub, best->step);
+  return dx_monotonic_ms(); /* there may be more */
+}
+
+static void job_ended(struct dx_engine *engine, struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+    struct call_ctx *ctx = sub->run.sink;
+
+    if (sub->run.call != NULL) {
+      dx_http_cancel(engine->http, &sub->run.call);
+      engine_ctx_free(ctx);
+    }
+    if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
+      finish_failed(engine, sub);
+  }
+  if (job->dirty)
+    (void)engine_save(engine, job);
+  job->ended = true;
+}
+
+/* True when the engine has nothing more to do for the job. */
+static bool is_over(struct dx_engine *engine, struct dx_job *job)
+{
+  bool all = true;
+  size_t i;
+
+  if (job->halt.code != DX_OK)
+    return true;
+  for (i = 0; i < job->submission_count; i++) {
+    look_at_limit(engine, &job->submissions[i]);
+    if (!dx_state_is_final(job->submissions[i].state) &&
+        !is_given_up(&job->submissions[i]))
+      all = false;
+  }
+  return all;
+}
+
+/* One look at a job; returns when the next one is worth it. */
+static int64_t drive(struct dx_engine *engine, struct dx_job *job,
+                     struct candidate *best)
+{
+  int64_t now = dx_monotonic_ms();
+  int64_t next = NEVER;
+  size_t i;
+
+  if (now < job->due_ms)
+    return job->due_ms;
+  if (job->dirty && !engine_save(engine, job))
+    return job->due_ms;
+  if (job->due_ms != 0) {
+    job->due_ms = 0;
+    engine_report_problem(engine, job, DX_NOTE_LOCAL_OVER, 0, "");
+  }
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+    int64_t due;
+    enum step step;
+
+    if (sub->run.call != NULL || is_given_up(sub))
+      continue;
+    begin_phase(engine, sub);
+    step = next_step(sub, &due);
+    if (step == STEP_NONE)
+      continue;
+    if (due > now)
+      next = due < next ? due : next;
+    else if (step == STEP_PUT || step == STEP_DELIVER)
+      step_local(engine, sub, step);
+    else
+      consider(best, sub, step, now);
+    if (job->dirty)
+      next = now; /* save, then look again */
+    if (job->due_ms > now)
+      return job->due_ms;
+  }
+  return next;
+}
+
+/* ---- outside ---- */
+
+struct dx_engine *dx_engine_new(const struct dx_config *config,
+                                struct dx_spool *spool, struct dx_http *http,
+                                const struct dx_observer *observer)
+{
+  struct dx_engine *engine = calloc(1, sizeof(*engine));
+  size_t i;
+
+  if (engine == NULL)
+    return NULL;
+  engine->config = config;
+  engine->spool = spool;
+  engine->http = http;
+  engine->observer = *observer;
+  engine->services =
+      calloc(config->service_count + 1, sizeof(*engine->services));
+  for (i = 0; engine->services != NULL && i < config->service_count; i++) {
+    struct service_state *svc = &engine->services[i];
+
+    svc->service = &config->services[i];
+    svc->token = dx_token_new(svc->service);
+    svc->pace = dx_rate_limit_new(spool->rate_dirfd, svc->service->host,
+                                  svc->service->port, svc->service->api_rate);
+    svc->times = dx_latency_new(spool->rate_dirfd, svc->service->host,
+                                svc->service->port);
+    if (svc->token == NULL || svc->pace == NULL || svc->times == NULL)
+      break;
+  }
+  if (engine->services == NULL || i < config->service_count)
+    dx_engine_free(&engine);
+  return engine;
+}
+
+void dx_engine_free(struct dx_engine **engine_at)
+{
+  struct dx_engine *engine = *engine_at;
+  size_t i;
+
+  if (engine == NULL)
+    return;
+  dx_engine_stop(engine);
+  for (i = 0; engine->services != NULL && i < engine->config->service_count;
+       i++) {
+    dx_token_free(&engine->services[i].token);
+    dx_rate_limit_free(&engine->services[i].pace);
+    dx_latency_free(&engine->services[i].times);
+  }
+  free(engine->services);
+  free(engine->jobs);
+  free(engine);
+  *engine_at = NULL;
+}
+
+/* What a crash or an exit may have left half done. */
+static void resume(struct dx_submission *sub)
+{
+  size_t i;
+
+  memset(&sub->run, 0, sizeof(sub->run));
+  sub->run.fd = -1;
+  if (sub->registering)
+    engine_create_lost(sub);
+  if (sub->state == DX_ST_REGISTERED)
+    sub->run.ask_first = true;
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_NONE)
+      sub->run.sent_ms = dx_monotonic_ms(); /* nobody knows: it counts as now */
+}
+
+enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
+                           struct dx_err *err)
+{
+  struct service_state *svc = engine_service_of(engine, job);
+  struct dx_job **jobs;
+  enum dx_code code;
+  size_t i;
+
+  if (svc == NULL)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "service '%s' is not in '%s'; add a section <Service %s>",
+                   job->service, engine->config->path, job->service);
+  code = dx_job_set_base_url(job, svc->service->base_url, err);
+  if (code != DX_OK)
+    return code;
+  if (engine->job_count == engine->job_room) {
+    size_t room = engine->job_room != 0 ? 2 * engine->job_room : 16;
+
+    jobs = realloc(engine->jobs, room * sizeof(struct dx_job *));
+    if (jobs == NULL)
+      return dx_fail_nomem(err);
+    engine->jobs = jobs;
+    engine->job_room = room;
+  }
+  for (i = 0; i < job->submission_count; i++)
+    resume(&job->submissions[i]);
+  engine->jobs[engine->job_count++] = job;
+  return DX_OK;
+}
+
+/* Tells of jobs that are over, and forgets them; whether there were any. */
+static bool reap(struct dx_engine *engine)
+{
+  bool any = false;
+  size_t i = 0;
+
+  while (i < engine->job_count) {
+    struct dx_job *job = engine->jobs[i];
+
+    if (job->dirty || !is_over(engine, job)) {
+      i++;
+      continue;
+    }
+    job_ended(engine, job);
+    engine->jobs[i] = engine->jobs[--engine->job_count];
+    engine->observer.ended(engine->observer.ctx, job);
+    any = true;
+  }
+  return any;
+}
+
+static int64_t turn(struct dx_engine *engine)
+{
+  int64_t next = NEVER;
+  size_t i, k;
+
+  for (k = 0; k < engine->config->service_count; k++) {
+    struct service_state *svc = &engine->services[k];
+    struct candidate best = {NULL, STEP_NONE, false};
+    int64_t when;
+
+    for (i = 0; i < engine->job_count; i++) {
+      if (engine_service_of(engine, engine->jobs[i]) != svc)
+        continue;
+      when = drive(engine, engine->jobs[i], &best);
+      next = when < next ? when : next;
+    }
+    when = pace_link(engine, svc, &best);
+    next = when < next ? when : next;
+  }
+  return next;
+}
+
+enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
+                           const int *wake, size_t wake_count,
+                           struct dx_err *err)
+{
+  int64_t next, wait;
+  bool any;
+  size_t i;
+
+  for (i = 0; i < engine->config->service_count; i++)
+    dx_token_wake_by(engine->services[i].token, wake_count > 0 ? wake[0] : -1);
+  any = reap(engine); /* what the last answers ended begins nothing new */
+  next = turn(engine);
+  any = reap(engine) || any;
+  wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
+  if (any || wait < 0)
+    wait = 0; /* the caller has something to think about */
+  if (wait > timeout_ms)
+    wait = timeout_ms;
+  return dx_http_run(engine->http, wait, wake, wake_count, err);
+}
+
+void dx_engine_stop(struct dx_engine *engine)
+{
+  size_t i, k;
+
+  for (i = 0; i < engine->job_count; i++) {
+    struct dx_job *job = engine->jobs[i];
+
+    for (k = 0; k < job->submission_count; k++) {
+      struct dx_submission *sub = &job->submissions[k];
+      struct call_ctx *ctx = sub->run.sink;
+
+      if (sub->run.call == NULL)
+        continue;
+      dx_http_cancel(engine->http, &sub->run.call);
+      engine_ctx_free(ctx);
+    }
+    if (job->dirty)
+      (void)engine_save(engine, job);
+  }
+  engine->job_count = 0;
+}

@@ -1,0 +1,422 @@
+/*
+ * engine_fetch.c - a submission that the service has: asking for its status,
+ * fetching its results, dropping them (policy.md, "Exactly once", "Poll
+ * schedule").
+ */
+#include "lib/engine/engine_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/digest.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/job/results.h"
+#include "lib/service/poll.h"
+
+/* ---- get source ---- */
+
+/* By the schedule; once an hour when nobody can expect it any more. */
+static int64_t next_poll_ms(struct call_ctx *ctx, enum dx_phase phase,
+                            int64_t age_ms, int64_t last_ms)
+{
+  if (ctx->sub->run.overdue)
+    return DX_OVERDUE_POLL_MS;
+  return dx_poll_wait_ms(dx_latency_history(ctx->svc->times, phase), phase,
+                         engine_longer(age_ms, 1), last_ms, dx_random_unit());
+}
+
+static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  int64_t age = dx_monotonic_ms() - sub->run.phase_ms;
+
+  sub->run.not_yet_ms = age;
+  sub->run.wait_ms = next_poll_ms(ctx, DX_PHASE_SOURCE, age, sub->run.wait_ms);
+  engine_wait_for(sub, engine_longer(sub->run.wait_ms, retry_after_ms));
+  engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, sub->run.phase_ms, NULL);
+}
+
+/* The service could not do it: begin anew from creation, some times. */
+static void start_over(struct call_ctx *ctx)
+{
+  static const int64_t waits[DX_START_OVER_MAX] = {
+      DX_START_OVER_1_MS, DX_START_OVER_2_MS, DX_START_OVER_3_MS};
+  struct dx_submission *sub = ctx->sub;
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (!sub->job->documents[sub->files[i].document].is_here) {
+      dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                        "the service failed to extract it; release the job "
+                        "to send it again");
+      return;
+    }
+  if (sub->start_overs >= DX_START_OVER_MAX) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service failed to extract it, several times");
+    return;
+  }
+  engine_wait_for(sub, waits[sub->start_overs]);
+  sub->start_overs++;
+  engine_apply(sub, DX_EV_SEEN_FAILED);
+}
+
+/*
+ * Registering anew while the first source is known is allowed only when it is
+ * certain that nothing will be made of it: its URLs have expired, or it is
+ * gone, and two looks, far enough apart, found that files are missing.
+ */
+static void check_before_reregistering(struct dx_submission *sub,
+                                       const char *reason)
+{
+  int64_t now = dx_monotonic_ms();
+
+  if (sub->run.sent_ms != 0 && now - sub->run.sent_ms < DX_REREGISTER_GAP_MS) {
+    sub->run.due_ms = sub->run.sent_ms + DX_REREGISTER_GAP_MS;
+    return;
+  }
+  if (sub->run.pending_seen == 0) {
+    sub->run.pending_seen = 1;
+    sub->run.pending_ms = now;
+  }
+  if (now - sub->run.pending_ms < DX_REREGISTER_GAP_MS) {
+    sub->run.due_ms = sub->run.pending_ms + DX_REREGISTER_GAP_MS;
+    return;
+  }
+  if (sub->reregistrations >= DX_REREGISTRATIONS_MAX) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE, reason);
+    return;
+  }
+  sub->reregistrations++;
+  sub->run.pending_seen = 0;
+  engine_wait_for(sub, DX_REREGISTER_WAIT_MS);
+  engine_apply(sub, DX_EV_REREGISTER);
+}
+
+static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
+                         int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  bool missing = source->expected < 0 || source->uploaded < 0 ||
+                 source->uploaded < source->expected;
+  size_t i;
+
+  engine_apply(sub, DX_EV_SEEN_PENDING);
+  if (sub->state == DX_ST_REGISTERED && !missing) {
+    poll_later(ctx, retry_after_ms); /* it will turn to processing */
+    sub->run.ask_first = true;
+  } else if (sub->state == DX_ST_REGISTERED && !engine_put_is_due(sub)) {
+    check_before_reregistering(sub,
+                               "its upload address expired again and again");
+  } else if (sub->state == DX_ST_REGISTERED) {
+    sub->run.ask_first = false; /* PUT again, to the same URL */
+  } else if (missing && !sub->put_again && engine_put_is_due(sub) &&
+             sub->state == DX_ST_UPLOADED &&
+             dx_monotonic_ms() - sub->run.phase_ms > DX_STUCK_MS) {
+    engine_apply(sub, DX_EV_PUT_AGAIN);
+    sub->put_again = true;
+    for (i = 0; i < sub->file_count; i++)
+      sub->files[i].put = DX_PUT_SENDING;
+  } else {
+    poll_later(ctx, retry_after_ms);
+  }
+}
+
+static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
+                          int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct dx_err err;
+
+  if (dx_submission_set_cases(sub, source->case_ids, source->case_count,
+                              &err) != DX_OK) {
+    engine_local_failure(ctx->engine, sub->job, &err);
+    return;
+  }
+  if (sub->run.phase_ms != 0)
+    dx_latency_learn(ctx->svc->times, DX_PHASE_SOURCE, sub->run.not_yet_ms,
+                     dx_monotonic_ms() - sub->run.phase_ms);
+  engine_apply(sub, DX_EV_SEEN_COMPLETE);
+  sub->run.phase_ms = 0;
+  engine_wait_for(sub, engine_longer(retry_after_ms, 0));
+}
+
+/* Not found: a young source may show late; one that took our files and is
+ * gone is for people to look into. */
+static void source_gone(struct call_ctx *ctx, const struct dx_err *err,
+                        int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  int64_t age = dx_wall_ms() - sub->registered_at;
+
+  if (age >= 0 && age < DX_GONE_WAIT_MS) {
+    engine_transient(ctx, err, retry_after_ms);
+  } else if (sub->state != DX_ST_REGISTERED) {
+    if (++sub->run.absent >= 2)
+      dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
+                        "uploaded, but the service no longer knows it");
+    else
+      engine_wait_for(sub, DX_GONE_WAIT_MS);
+  } else {
+    check_before_reregistering(sub, "the service forgets it again and again");
+  }
+}
+
+static void source_read(struct call_ctx *ctx, const struct dx_source *source,
+                        int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+
+  engine_service_up(ctx);
+  sub->run.absent = 0;
+  switch (source->status) {
+  case DX_SOURCE_PENDING:
+    seen_pending(ctx, source, retry_after_ms);
+    break;
+  case DX_SOURCE_PROCESSING:
+    engine_put_landed(ctx);
+    engine_apply(sub, DX_EV_SEEN_PROCESSING);
+    poll_later(ctx, retry_after_ms);
+    break;
+  case DX_SOURCE_COMPLETE:
+    engine_put_landed(ctx);
+    seen_complete(ctx, source, retry_after_ms);
+    break;
+  case DX_SOURCE_FAILED:
+    start_over(ctx);
+    break;
+  default:
+    dx_log(DX_LOG_WARNING, "submission %zu: unknown status of the source",
+           sub->number);
+    poll_later(ctx, retry_after_ms);
+    break;
+  }
+}
+
+static void source_done(void *arg, const struct dx_http_response *response)
+{
+  struct call_ctx *ctx = arg;
+  struct dx_source source;
+  struct dx_err err;
+  enum dx_verdict verdict;
+
+  ctx->sub->run.call = NULL;
+  verdict = dx_read_source(response, &source, &err);
+  if (verdict == DX_V_DONE) {
+    source_read(ctx, &source, response->retry_after_ms);
+  } else if (verdict == DX_V_NOT_YET) {
+    engine_service_up(ctx);
+    poll_later(ctx, response->retry_after_ms);
+  } else if (verdict == DX_V_GONE) {
+    source_gone(ctx, &err, response->retry_after_ms);
+  } else {
+    (void)engine_common_verdict(ctx, verdict, response, &err);
+  }
+  dx_source_release(&source);
+  engine_ctx_free(ctx);
+}
+
+void engine_get_source(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct call_ctx *ctx = engine_ctx_new(engine, sub);
+  struct dx_api api;
+  struct dx_err err;
+
+  if (ctx == NULL)
+    return;
+  if (!engine_get_api(ctx, &api)) {
+    engine_ctx_free(ctx);
+    return;
+  }
+  engine_started(ctx,
+                 dx_api_source(&api, sub->source_id, source_done, ctx,
+                               &sub->run.call, &err),
+                 &err);
+}
+
+/* ---- get extract ---- */
+
+/* The waiting case that is due first; NULL when none waits. */
+struct dx_case *engine_next_case(struct dx_submission *sub)
+{
+  struct dx_case *best = NULL;
+  size_t i;
+
+  for (i = 0; i < sub->case_count; i++)
+    if (sub->cases[i].state == DX_CASE_WAITING &&
+        (best == NULL || sub->cases[i].due_ms < best->due_ms))
+      best = &sub->cases[i];
+  return best;
+}
+
+/* Checks what came without changing a byte of it, then puts it in place. */
+static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
+                                 struct dx_err *err)
+{
+  struct stat st;
+  enum dx_code code = DX_OK;
+  char *text;
+
+  if (fstat(ctx->sink.fd, &st) < 0)
+    return dx_fail_sys(err, errno, "look at", "result");
+  if (st.st_size == 0)
+    return dx_fail(err, DX_E_RESPONSE, 0, "the result is empty");
+  text =
+      mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, ctx->sink.fd, 0);
+  if (text == MAP_FAILED)
+    return dx_fail_sys(err, errno, "map", "result");
+  if (!dx_check_result(text, (size_t)st.st_size, err))
+    code = err->code;
+  else if (!dx_sha256_of(text, (size_t)st.st_size, c->sha256))
+    code = dx_fail_nomem(err);
+  (void)munmap(text, (size_t)st.st_size);
+  if (code == DX_OK)
+    code = dx_temp_commit(&ctx->sink, 0600, err);
+  if (code != DX_OK)
+    return code;
+  c->bytes = st.st_size;
+  c->state = DX_CASE_STORED;
+  ctx->sub->extracted_at = dx_wall_ms();
+  ctx->sub->job->dirty = true;
+  return DX_OK;
+}
+
+static void case_later(struct call_ctx *ctx, struct dx_case *c,
+                       int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  int64_t age = dx_monotonic_ms() - sub->run.phase_ms;
+
+  c->not_yet_ms = age;
+  c->wait_ms = next_poll_ms(ctx, DX_PHASE_EXTRACT, age, c->wait_ms);
+  c->due_ms = dx_monotonic_ms() + engine_longer(c->wait_ms, retry_after_ms);
+  engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, sub->run.phase_ms, NULL);
+}
+
+static void case_gone(struct call_ctx *ctx, struct dx_case *c,
+                      int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  int64_t age = dx_wall_ms() - sub->complete_at;
+
+  if (age >= 0 && age < DX_GONE_WAIT_MS)
+    case_later(ctx, c, retry_after_ms);
+  else if (++c->absent >= 2)
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
+                      "uploaded, but the service no longer knows it");
+  else
+    c->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
+}
+
+static void extract_done(void *arg, const struct dx_http_response *response)
+{
+  struct call_ctx *ctx = arg;
+  struct dx_submission *sub = ctx->sub;
+  struct dx_case *c = &sub->cases[sub->run.current];
+  struct dx_err err;
+  enum dx_verdict verdict;
+
+  sub->run.call = NULL;
+  verdict = dx_read_extract(response, &err);
+  if (verdict == DX_V_DONE) {
+    enum dx_code code = store_result(ctx, c, &err);
+
+    if (code == DX_OK) {
+      dx_latency_learn(ctx->svc->times, DX_PHASE_EXTRACT, c->not_yet_ms,
+                       dx_monotonic_ms() - sub->run.phase_ms);
+      engine_service_up(ctx);
+    } else if (dx_class_of(code) == DX_CL_TRANSIENT) {
+      engine_transient(ctx, &err, response->retry_after_ms);
+    } else {
+      engine_local_failure(ctx->engine, sub->job, &err);
+    }
+  } else if (verdict == DX_V_NOT_YET) {
+    engine_service_up(ctx);
+    c->absent = 0;
+    case_later(ctx, c, response->retry_after_ms);
+  } else if (verdict == DX_V_GONE) {
+    case_gone(ctx, c, response->retry_after_ms);
+  } else {
+    (void)engine_common_verdict(ctx, verdict, response, &err);
+  }
+  engine_ctx_free(ctx);
+}
+
+void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct dx_case *c = engine_next_case(sub);
+  struct call_ctx *ctx = engine_ctx_new(engine, sub);
+  char name[DX_FILE_NAME_BYTES];
+  struct dx_api api;
+  struct dx_err err;
+
+  if (ctx == NULL)
+    return;
+  sub->run.current = (size_t)(c - sub->cases);
+  dx_result_file(sub, sub->run.current, name);
+  if (dx_temp_begin(&ctx->sink, sub->job->dirfd, name, &err) != DX_OK) {
+    engine_local_failure(engine, sub->job, &err);
+    engine_ctx_free(ctx);
+  } else if (!engine_get_api(ctx, &api)) {
+    engine_ctx_free(ctx);
+  } else {
+    engine_started(ctx,
+                   dx_api_extract(&api, c->id, ctx->sink.fd, extract_done, ctx,
+                                  &sub->run.call, &err),
+                   &err);
+  }
+}
+
+/* ---- dropping ---- */
+
+/* Everything that can be put into the results directory now; false on trouble.
+ */
+bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
+{
+  const char *dir = engine_service_of(engine, sub->job)->service->results_dir;
+  struct dx_err err;
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < sub->case_count; i++) {
+    if (sub->cases[i].state != DX_CASE_STORED)
+      continue;
+    code = dx_result_deliver(sub, i, dir, &err);
+    if (code == DX_E_DAMAGED) {
+      /* The stored copy is not what came: fetch it again. */
+      sub->cases[i].state = DX_CASE_WAITING;
+      sub->job->dirty = true;
+      return true;
+    }
+    if (code == DX_OK) {
+      sub->cases[i].state = DX_CASE_DELIVERED;
+      sub->job->dirty = true;
+    }
+  }
+  if (code == DX_OK && engine_next_case(sub) == NULL) {
+    code = dx_manifest_deliver(sub, dir, &err);
+    if (code == DX_OK) {
+      engine_apply(sub, DX_EV_DELIVERED);
+      engine_set_well(sub);
+    }
+  }
+  if (code != DX_OK)
+    engine_local_failure(engine, sub->job, &err);
+  return code == DX_OK;
+}
+
+bool engine_has_stored(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->case_count; i++)
+    if (sub->cases[i].state == DX_CASE_STORED)
+      return true;
+  return false;
+}

@@ -1,0 +1,323 @@
+/*
+ * engine_upload.c - a submission on its way to the service: registering and
+ * uploading (policy.md, "Exactly once", "Upload").
+ */
+#include "lib/engine/engine_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+
+/* ---- create source ---- */
+
+bool engine_put_is_due(const struct dx_submission *sub)
+{
+  return dx_wall_ms() + DX_URL_MARGIN_MS < sub->url_until_ms;
+}
+
+static void take_created(struct dx_submission *sub, struct dx_created *created)
+{
+  size_t i;
+
+  engine_apply(sub, DX_EV_ACCEPTED);
+  free(sub->source_id);
+  sub->source_id = created->source_id;
+  created->source_id = NULL;
+  for (i = 0; i < sub->file_count; i++) {
+    sub->files[i].url = created->urls[i];
+    created->urls[i] = NULL;
+    sub->files[i].put = DX_PUT_NONE;
+  }
+  sub->url_until_ms = dx_wall_ms() + created->lifetime_ms;
+  /* The first PUT follows at once: one write of the journal serves both. */
+  if (engine_put_is_due(sub))
+    sub->files[0].put = DX_PUT_SENDING;
+  sub->run.due_ms = 0;
+  sub->run.storage_refusals = 0;
+  sub->run.absent = 0;
+  sub->run.pending_seen = 0;
+  sub->run.sent_ms = 0;
+  sub->run.ask_first = false;
+  sub->run.phase_ms = 0;
+}
+
+/* A POST whose answer is lost left an orphan, which expires by itself. */
+void engine_create_lost(struct dx_submission *sub)
+{
+  sub->registering = false;
+  sub->job->dirty = true;
+  sub->lost_creates++;
+  dx_log(DX_LOG_WARNING,
+         "submission %zu: the answer to a registration was "
+         "lost (%" PRId64 " of %d)",
+         sub->number, sub->lost_creates, DX_LOST_CREATES_MAX);
+  if (sub->lost_creates > DX_LOST_CREATES_MAX)
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service did not answer to several registrations");
+}
+
+/* It was sent, and what came back, if it came whole, does not say that nothing
+ * was made of it. */
+static bool may_be_registered(const struct dx_http_response *response,
+                              enum dx_verdict verdict, enum dx_code code)
+{
+  return response->was_sent &&
+         (verdict == DX_V_LOCAL ||
+          (verdict == DX_V_TRANSIENT &&
+           (response->code != DX_OK || code == DX_E_RESPONSE)));
+}
+
+static void create_done(void *arg, const struct dx_http_response *response)
+{
+  struct call_ctx *ctx = arg;
+  struct dx_submission *sub = ctx->sub;
+  struct dx_created created;
+  struct dx_err err;
+  enum dx_verdict verdict;
+
+  sub->run.call = NULL;
+  verdict = dx_read_create(response, sub->file_count, &created, &err);
+  sub->job->dirty = true;
+  if (may_be_registered(response, verdict, err.code))
+    engine_create_lost(sub);
+  sub->registering = false;
+  if (verdict == DX_V_DONE) {
+    engine_service_up(ctx);
+    take_created(sub, &created);
+    sub->run.poll_ms = dx_monotonic_ms() + response->retry_after_ms;
+  } else if (verdict == DX_V_THEN_REFUSED) {
+    if (++sub->run.storage_refusals >= DX_CONFLICT_TRIES)
+      dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
+    else
+      engine_transient(ctx, &err, response->retry_after_ms);
+  } else {
+    (void)engine_common_verdict(ctx, verdict, response, &err);
+  }
+  dx_created_release(&created);
+  engine_ctx_free(ctx);
+}
+
+void engine_create(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct dx_job *job = sub->job;
+  struct call_ctx *ctx = engine_ctx_new(engine, sub);
+  struct dx_api_file *files = calloc(sub->file_count, sizeof(*files));
+  struct dx_api api;
+  struct dx_err err;
+  size_t i;
+
+  if (ctx == NULL || files == NULL) {
+    (void)dx_fail_nomem(&err);
+    engine_local_failure(engine, job, &err);
+    free(ctx);
+    free(files);
+    return;
+  }
+  for (i = 0; i < sub->file_count; i++) {
+    const struct dx_entry *e = &job->documents[sub->files[i].document].entry;
+
+    files[i] = (struct dx_api_file){e->type, e->name};
+  }
+  sub->registering = true;
+  if (!engine_get_api(ctx, &api) || !engine_save(engine, job)) {
+    sub->registering = false;
+    engine_ctx_free(ctx);
+  } else {
+    engine_started(ctx,
+                   dx_api_create(&api, files, sub->file_count, create_done, ctx,
+                                 &sub->run.call, &err),
+                   &err);
+    if (sub->run.call == NULL) { /* nothing left this machine */
+      sub->registering = false;
+      job->dirty = true;
+    }
+  }
+  free(files);
+}
+
+/* ---- PUT ---- */
+
+static struct dx_file *next_file(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_DONE)
+      return &sub->files[i];
+  return NULL;
+}
+
+static void put_progress(void *arg, int64_t sent)
+{
+  struct call_ctx *ctx = arg;
+  struct dx_job *job = ctx->sub->job;
+  struct dx_note n = {.kind = DX_NOTE_UPLOADING, .text = ""};
+  size_t i;
+
+  for (i = 0; i < job->document_count; i++)
+    if (job->documents[i].entry.kind == DX_KIND_DOCUMENT)
+      n.total += job->documents[i].entry.length;
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+    size_t k;
+
+    for (k = 0; k < sub->file_count; k++)
+      if (sub->files[k].put == DX_PUT_DONE)
+        n.done += job->documents[sub->files[k].document].entry.length;
+  }
+  n.done += sent;
+  ctx->engine->observer.note(ctx->engine->observer.ctx, job, &n);
+}
+
+/* The storage took it, whether or not its answer came. */
+void engine_put_landed(struct call_ctx *ctx)
+{
+  struct dx_submission *sub = ctx->sub;
+
+  if (sub->run.put_tries > 0)
+    engine_note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
+  engine_set_well(sub);
+  sub->run.put_tries = 0;
+}
+
+static void put_succeeded(struct call_ctx *ctx)
+{
+  struct dx_submission *sub = ctx->sub;
+
+  sub->files[sub->run.current].put = DX_PUT_DONE;
+  sub->job->dirty = true;
+  engine_put_landed(ctx);
+  sub->run.storage_refusals = 0;
+  sub->run.due_ms = 0;
+  put_progress(ctx, 0);
+  if (next_file(sub) == NULL)
+    engine_apply(sub, DX_EV_PUT_ALL);
+}
+
+/* The storage refuses: the interface says to try the same URL until it
+ * expires, so a refusal counts only after some tries. */
+static bool refusal_counts(struct dx_submission *sub)
+{
+  int64_t now = dx_monotonic_ms();
+
+  if (sub->run.storage_refusals == 0 ||
+      now - sub->run.put_tried_ms >= DX_REFUSED_PUT_GAP_MS) {
+    sub->run.storage_refusals++;
+    sub->run.put_tried_ms = now;
+  }
+  return sub->run.storage_refusals >= DX_REFUSED_PUT_TRIES;
+}
+
+static void expire_urls(struct dx_submission *sub)
+{
+  sub->url_until_ms = 0;
+  sub->job->dirty = true;
+  sub->run.due_ms = 0;
+  sub->run.pending_seen = 0;
+}
+
+/* A PUT is another host's trouble: it waits alone, and never blocks the API. */
+static void put_failed(struct call_ctx *ctx, const struct dx_err *err,
+                       const struct dx_http_response *response)
+{
+  struct dx_submission *sub = ctx->sub;
+  int64_t wait;
+
+  if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
+    sub->run.put_tries = 0;
+  sub->run.put_tries++;
+  wait = engine_longer(response->retry_after_ms,
+                       engine_backoff_ms(sub->run.put_tries));
+  if (sub->run.storage_refusals > 0)
+    wait = engine_longer(wait, DX_REFUSED_PUT_GAP_MS);
+  engine_wait_for(sub, wait);
+  dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
+         err->text);
+  engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, dx_monotonic_ms(),
+                        err->text);
+}
+
+static void put_done(void *arg, const struct dx_http_response *response)
+{
+  struct call_ctx *ctx = arg;
+  struct dx_submission *sub = ctx->sub;
+  struct dx_err err;
+  enum dx_verdict verdict;
+
+  sub->run.call = NULL;
+  if (response->sent_bytes > 0)
+    sub->run.sent_ms = dx_monotonic_ms();
+  verdict = dx_read_put(response, &err);
+  switch (verdict) {
+  case DX_V_DONE:
+    put_succeeded(ctx);
+    break;
+  case DX_V_EXPIRED:
+    expire_urls(sub);
+    break;
+  case DX_V_THEN_EXPIRED:
+    if (refusal_counts(sub))
+      expire_urls(sub);
+    else
+      put_failed(ctx, &err, response);
+    break;
+  case DX_V_THEN_REFUSED:
+    if (refusal_counts(sub))
+      dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
+    else
+      put_failed(ctx, &err, response);
+    break;
+  case DX_V_CONFIG:
+  case DX_V_LOCAL:
+    (void)engine_common_verdict(ctx, verdict, response, &err);
+    break;
+  default:
+    /* Without an answer, or with an odd success, it may have landed. */
+    sub->run.ask_first = response->code != DX_OK || verdict == DX_V_ASK;
+    put_failed(ctx, &err, response);
+    break;
+  }
+  engine_ctx_free(ctx);
+}
+
+void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct dx_file *file = next_file(sub);
+  const struct dx_entry *e = &sub->job->documents[file->document].entry;
+  char name[DX_FILE_NAME_BYTES];
+  struct call_ctx *ctx;
+  struct dx_api api;
+  struct dx_err err;
+
+  if (file->put == DX_PUT_NONE) {
+    file->put = DX_PUT_SENDING;
+    if (!engine_save(engine, sub->job))
+      return;
+  }
+  ctx = engine_ctx_new(engine, sub);
+  if (ctx == NULL)
+    return;
+  dx_document_file(file->document, name);
+  sub->run.current = (size_t)(file - sub->files);
+  sub->run.fd =
+      openat(sub->job->dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (sub->run.fd < 0) {
+    (void)dx_fail_sys(&err, errno, "open", name);
+    engine_local_failure(engine, sub->job, &err);
+    engine_ctx_free(ctx);
+    return;
+  }
+  engine->puts++;
+  api = (struct dx_api){engine->http, ctx->svc->service, NULL, NULL};
+  engine_started(ctx,
+                 dx_api_put(&api, file->url, e->type, sub->run.fd, e->length,
+                            put_progress, put_done, ctx, &sub->run.call, &err),
+                 &err);
+}

@@ -1,0 +1,132 @@
+/*
+ * bundle.h - what the filter writes and the backend reads: every document of
+ * a job as one framed entry (design.md, "Bundle").
+ *
+ *   DOCEXTRACT-BUNDLE 1
+ *   Kind: document            document | sheet | refused
+ *   Type: application/pdf     document: pdf, jpeg or png
+ *   Origin: application/pdf   the type that the person's program sent
+ *   Name: chart%20one.pdf     percent-encoded UTF-8
+ *   Pages: 3
+ *   Grouping: separate        separate | together
+ *   Length: 12345             bytes after the blank line
+ *   SHA-256: <64 hex digits>
+ *   Reason: password ...      refused: a word, a blank, percent-encoded text
+ *
+ *   <Length bytes>
+ *
+ * Entries follow each other without anything between. Unknown keys are
+ * skipped, so that newer filters can say more. A known key twice, a missing
+ * one, a line over 4096 bytes, more than 32 lines, or data that is cut short
+ * or has another checksum make the rest unusable: E_BUNDLE.
+ *
+ * Ownership: struct dx_entry holds its strings inline; nothing to free.
+ * Blocking: as long as the pipe. Errors: E_BUNDLE, E_NOMEM, those of fs.h.
+ */
+#ifndef DX_BUNDLE_H
+#define DX_BUNDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/digest.h"
+#include "lib/base/err.h"
+
+#define DX_BUNDLE_MIME "application/vnd.docextract-bundle"
+#define DX_NAME_BYTES 256 /* a file name of at most 255 bytes, and NUL */
+#define DX_TYPE_BYTES 64
+#define DX_REASON_BYTES 256
+
+/* word, plain sentence for the person who printed, used when the filter
+ * gives no text of its own. The words are frozen: they stand in journals. */
+#define DX_REASONS(X)                                                      \
+  X(NONE, "", "")                                                          \
+  X(PASSWORD, "password", "it is password-protected")                      \
+  X(DAMAGED, "damaged", "it is damaged and cannot be read")                \
+  X(EMPTY, "empty", "it is empty; a stage before may have failed")         \
+  X(NO_PAGES, "no-pages", "it has no pages")                               \
+  X(TYPE, "type", "only PDF, JPEG and PNG can be sent")                    \
+  X(TOO_LARGE, "too-large", "it is too large")                             \
+  X(NO_SEPARATOR, "no-separator",                                          \
+    "separator pages were asked for and none is configured; choose none, " \
+    "or have a SeparatorPage set up")                                      \
+  X(TOO_SLOW, "too-slow", "processing it took too long")                   \
+  X(TROUBLE, "trouble", "this computer could not process it")
+
+enum dx_reason {
+#define X(name, word, text) DX_REASON_##name,
+  DX_REASONS(X)
+#undef X
+      DX_REASON_COUNT
+};
+
+/* A document that never reached us is no entry of a bundle, but a place in
+ * the job: MISSING is only found in journals. */
+enum dx_kind {
+  DX_KIND_DOCUMENT,
+  DX_KIND_SHEET,
+  DX_KIND_REFUSED,
+  DX_KIND_MISSING,
+  DX_KIND_COUNT
+};
+
+struct dx_entry {
+  enum dx_kind kind;
+  char type[DX_TYPE_BYTES];
+  char origin[DX_TYPE_BYTES];
+  char name[DX_NAME_BYTES]; /* UTF-8 as it is, for the service */
+  int pages;
+  bool together;
+  int64_t length;                   /* bytes */
+  char sha256[DX_SHA256_HEX_BYTES]; /* of the bytes; "" when length is 0 */
+  enum dx_reason reason;
+  char reason_text[DX_REASON_BYTES]; /* a plain clause, no patient data */
+};
+
+const char *dx_reason_word(enum dx_reason reason);
+const char *dx_reason_text(enum dx_reason reason);
+/* DX_REASON_COUNT if there is no such word. */
+enum dx_reason dx_reason_by_word(const char *word);
+const char *dx_kind_word(enum dx_kind kind);
+/* DX_KIND_COUNT if there is no such word. */
+enum dx_kind dx_kind_by_word(const char *word);
+
+/*
+ * Writes one entry: header, then entry->length bytes from content_fd (from
+ * its beginning; -1 when length is 0). The caller has filled in everything,
+ * the SHA-256 too. E_IO with EPIPE when the reader is gone.
+ */
+enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
+                             int content_fd, struct dx_err *err) DX_MUST_USE;
+
+/* Reads a stream of entries; opaque, one buffer of 64 KiB. */
+struct dx_bundle_reader;
+
+struct dx_bundle_reader *dx_bundle_reader_new(int fd);
+void dx_bundle_reader_free(struct dx_bundle_reader **reader);
+
+/*
+ * Reads the next header. *ret_end is true, and nothing else is set, at a
+ * clean end of the stream. E_BUNDLE for everything that is not an entry.
+ */
+enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
+                            struct dx_entry *ret_entry, bool *ret_end,
+                            struct dx_err *err) DX_MUST_USE;
+
+/*
+ * Copies the bytes of the entry that was read last to out_fd (-1: to nowhere)
+ * and checks length and SHA-256. Does not fsync.
+ */
+enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
+                               struct dx_err *err) DX_MUST_USE;
+
+/*
+ * A hook called before every read of the stream, so that the caller can wait
+ * with its own limit of silence and its own signals; returning anything but
+ * DX_OK ends the reading with that code.
+ */
+typedef enum dx_code dx_bundle_wait(void *ctx, int fd, struct dx_err *err);
+void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
+                           dx_bundle_wait *wait, void *ctx);
+
+#endif

@@ -1,0 +1,491 @@
+/*
+ * job.c - jobs in memory: planning, transitions, outcome. The journal's
+ * format is in journal.c.
+ */
+#include "lib/job/job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/utf8.h"
+
+struct dx_job *dx_job_new(void)
+{
+  struct dx_job *job = calloc(1, sizeof(*job));
+
+  if (job == NULL)
+    return NULL;
+  job->dirfd = -1;
+  job->lockfd = -1;
+  return job;
+}
+
+static void free_secret(char **text)
+{
+  if (*text != NULL)
+    explicit_bzero(*text, strlen(*text));
+  free(*text);
+  *text = NULL;
+}
+
+static void forget_cases(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->case_count; i++)
+    free(sub->cases[i].id);
+  free(sub->cases);
+  sub->cases = NULL;
+  sub->case_count = 0;
+}
+
+static void release_submission(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    free_secret(&sub->files[i].url);
+  free(sub->files);
+  free(sub->source_id);
+  forget_cases(sub);
+  memset(sub, 0, sizeof(*sub));
+}
+
+static void release_submissions(struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    release_submission(&job->submissions[i]);
+  free(job->submissions);
+  job->submissions = NULL;
+  job->submission_count = 0;
+}
+
+void dx_job_free(struct dx_job **job_at)
+{
+  struct dx_job *job = *job_at;
+
+  if (job == NULL)
+    return;
+  release_submissions(job);
+  free(job->documents);
+  free(job->service);
+  free(job->base_url);
+  free(job->queue);
+  free(job->cups_id);
+  free(job->uuid);
+  free(job->user);
+  free(job->title);
+  free(job->host);
+  if (job->lockfd >= 0)
+    (void)close(job->lockfd);
+  if (job->dirfd >= 0)
+    (void)close(job->dirfd);
+  free(job);
+  *job_at = NULL;
+}
+
+bool dx_is_key(const char *text)
+{
+  return strlen(text) == DX_KEY_BYTES - 1 &&
+         strspn(text, "0123456789abcdef") == DX_KEY_BYTES - 1;
+}
+
+/* ---- planning ---- */
+
+static enum dx_code add_file(struct dx_submission *sub, size_t document)
+{
+  struct dx_file *files =
+      realloc(sub->files, (sub->file_count + 1) * sizeof(*files));
+
+  if (files == NULL)
+    return DX_E_NOMEM;
+  sub->files = files;
+  files[sub->file_count++] = (struct dx_file){.document = document};
+  return DX_OK;
+}
+
+static void refuse_for(struct dx_submission *sub,
+                       const struct dx_document *document)
+{
+  const struct dx_entry *entry = &document->entry;
+
+  if (entry->kind == DX_KIND_MISSING)
+    dx_submission_end(sub, DX_EV_REFUSE, DX_E_MISSING,
+                      "it did not arrive: its type is unknown here, or "
+                      "printing was interrupted");
+  else
+    dx_submission_end(sub, DX_EV_REFUSE, DX_E_DOCUMENT,
+                      entry->reason_text[0] != '\0'
+                          ? entry->reason_text
+                          : dx_reason_text(entry->reason));
+}
+
+static bool is_bad(const struct dx_document *document)
+{
+  return document->entry.kind == DX_KIND_REFUSED ||
+         document->entry.kind == DX_KIND_MISSING;
+}
+
+static bool plans_together(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->document_count; i++)
+    if (job->documents[i].entry.kind != DX_KIND_SHEET &&
+        job->documents[i].entry.kind != DX_KIND_MISSING)
+      return job->documents[i].entry.together;
+  return false;
+}
+
+static size_t count_planned(const struct dx_job *job)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < job->document_count; i++)
+    if (job->documents[i].entry.kind != DX_KIND_SHEET)
+      n++;
+  return job->together && n > 1 ? 1 : n;
+}
+
+/* Half a chart is worse than none: one bad document refuses all. */
+static void refuse_bad(struct dx_job *job, struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (is_bad(&job->documents[sub->files[i].document])) {
+      refuse_for(sub, &job->documents[sub->files[i].document]);
+      return;
+    }
+}
+
+enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err)
+{
+  struct dx_submission *sub;
+  size_t i, next = 0, count;
+
+  release_submissions(job);
+  job->together = plans_together(job);
+  count = count_planned(job);
+  job->submissions = calloc(count + 1, sizeof(*job->submissions));
+  if (job->submissions == NULL)
+    return dx_fail_nomem(err);
+  job->submission_count = count;
+  for (i = 0; i < count; i++) {
+    sub = &job->submissions[i];
+    sub->job = job;
+    sub->number = i + 1;
+    sub->run.fd = -1;
+  }
+  for (i = 0; i < job->document_count; i++) {
+    if (job->documents[i].entry.kind == DX_KIND_SHEET)
+      continue;
+    sub = &job->submissions[job->together ? 0 : next++];
+    if (add_file(sub, i) != DX_OK)
+      return dx_fail_nomem(err);
+  }
+  for (i = 0; i < count; i++)
+    refuse_bad(job, &job->submissions[i]);
+  job->dirty = true;
+  return DX_OK;
+}
+
+/* ---- transitions ---- */
+
+static void enter_stored(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++) {
+    free_secret(&sub->files[i].url);
+    sub->files[i].put = DX_PUT_NONE;
+  }
+  free(sub->source_id);
+  sub->source_id = NULL;
+  forget_cases(sub);
+  sub->url_until_ms = 0;
+  sub->put_again = false;
+  sub->registered_at = 0;
+  sub->uploaded_at = 0;
+  sub->complete_at = 0;
+  sub->extracted_at = 0;
+  sub->code = DX_OK;
+  sub->reason[0] = '\0';
+}
+
+/* A person asked for it: what was tried before does not count. */
+static void forget_tries(struct dx_submission *sub)
+{
+  sub->lost_creates = 0;
+  sub->start_overs = 0;
+  sub->reregistrations = 0;
+}
+
+/* However it is known: the PUTs that nobody heard an answer to have landed. */
+static void enter_uploaded(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    sub->files[i].put = DX_PUT_DONE;
+  if (sub->uploaded_at == 0)
+    sub->uploaded_at = dx_wall_ms();
+}
+
+static void enter(struct dx_submission *sub, enum dx_state from)
+{
+  int64_t now = dx_wall_ms();
+
+  switch (sub->state) {
+  case DX_ST_STORED:
+    enter_stored(sub);
+    break;
+  case DX_ST_REGISTERED:
+    if (from == DX_ST_STORED)
+      sub->registered_at = now;
+    break;
+  case DX_ST_UPLOADED:
+  case DX_ST_PROCESSING:
+  case DX_ST_COMPLETE:
+    enter_uploaded(sub);
+    if (sub->state == DX_ST_COMPLETE)
+      sub->complete_at = now;
+    break;
+  case DX_ST_EXTRACTED:
+    if (sub->extracted_at == 0)
+      sub->extracted_at = now;
+    break;
+  default:
+    break;
+  }
+}
+
+enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
+                                 struct dx_err *err)
+{
+  enum dx_state from = sub->state;
+  enum dx_state to;
+  enum dx_code code = dx_state_next(from, event, &to, err);
+
+  if (code != DX_OK) {
+    dx_log(DX_LOG_ERROR, "submission %zu: %s is not possible in state %s",
+           sub->number, dx_event_word(event), dx_state_word(from));
+    return code;
+  }
+  if (from != to || event == DX_EV_RETRY) {
+    dx_log(DX_LOG_DEBUG, "submission %zu: %s, %s -> %s", sub->number,
+           dx_event_word(event), dx_state_word(from), dx_state_word(to));
+    sub->state = to;
+    enter(sub, from);
+    if (event == DX_EV_RETRY)
+      forget_tries(sub);
+    sub->job->dirty = true;
+  }
+  return DX_OK;
+}
+
+void dx_submission_end(struct dx_submission *sub, enum dx_event event,
+                       enum dx_code code, const char *reason)
+{
+  if (dx_submission_apply(sub, event, NULL) != DX_OK)
+    return;
+  sub->code = code;
+  dx_utf8_copy(sub->reason, sizeof(sub->reason), reason);
+}
+
+void dx_job_cancel(struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (!dx_state_is_final(job->submissions[i].state))
+      dx_submission_end(&job->submissions[i], DX_EV_FAIL, DX_E_CANCELED,
+                        "canceled");
+}
+
+enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
+                                 struct dx_err *err)
+{
+  char *text;
+  size_t i;
+
+  if (strcmp(job->base_url, base_url) == 0)
+    return DX_OK;
+  for (i = 0; i < job->submission_count; i++)
+    if (dx_state_is_sent(job->submissions[i].state) &&
+        !dx_state_is_final(job->submissions[i].state))
+      return dx_fail(err, DX_E_CONFIG, 0,
+                     "BaseURL of service '%s' was changed while a document is "
+                     "under way; set it back until the job is done",
+                     job->service);
+  text = strdup(base_url);
+  if (text == NULL)
+    return dx_fail_nomem(err);
+  free(job->base_url);
+  job->base_url = text;
+  job->dirty = true;
+  return DX_OK;
+}
+
+void dx_job_set_message(struct dx_job *job, const char *message)
+{
+  if (strcmp(job->message, message) == 0)
+    return;
+  dx_utf8_copy(job->message, sizeof(job->message), message);
+  job->dirty = true;
+}
+
+enum dx_code dx_submission_set_cases(struct dx_submission *sub,
+                                     char *const *ids, size_t count,
+                                     struct dx_err *err)
+{
+  size_t i;
+
+  forget_cases(sub);
+  sub->cases = calloc(count + 1, sizeof(*sub->cases));
+  if (sub->cases == NULL)
+    return dx_fail_nomem(err);
+  for (i = 0; i < count; i++) {
+    sub->cases[i].id = strdup(ids[i]);
+    if (sub->cases[i].id == NULL)
+      return dx_fail_nomem(err);
+    sub->case_count++;
+  }
+  sub->job->dirty = true;
+  return DX_OK;
+}
+
+/* ---- files of a job ---- */
+
+void dx_document_file(size_t index, char name[DX_FILE_NAME_BYTES])
+{
+  (void)snprintf(name, DX_FILE_NAME_BYTES, "document-%04zu", index + 1);
+}
+
+void dx_result_file(const struct dx_submission *sub, size_t index,
+                    char name[DX_FILE_NAME_BYTES])
+{
+  (void)snprintf(name, DX_FILE_NAME_BYTES, "result-%04zu-%05zu.json",
+                 sub->number, index + 1);
+}
+
+/* An upload may have landed and nobody knows yet: the bytes may be needed to
+ * send them once more to the same URL. */
+static bool is_unclear(const struct dx_submission *sub)
+{
+  size_t i;
+
+  if (sub->state != DX_ST_REGISTERED)
+    return false;
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_NONE)
+      return true;
+  return false;
+}
+
+static enum dx_code forget_submission(struct dx_submission *sub,
+                                      struct dx_err *err)
+{
+  struct dx_job *job = sub->job;
+  enum dx_code code = DX_OK;
+  char name[DX_FILE_NAME_BYTES];
+  size_t i;
+
+  if (is_unclear(sub))
+    return DX_OK;
+  for (i = 0; code == DX_OK && i < sub->file_count; i++) {
+    dx_document_file(sub->files[i].document, name);
+    code = dx_fs_remove(job->dirfd, name, err);
+    job->documents[sub->files[i].document].is_here = false;
+  }
+  if (sub->state != DX_ST_EXTRACTED)
+    return code;
+  for (i = 0; code == DX_OK && i < sub->case_count; i++) {
+    dx_result_file(sub, i, name);
+    code = dx_fs_remove(job->dirfd, name, err);
+  }
+  return code;
+}
+
+enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < job->submission_count; i++)
+    code = forget_submission(&job->submissions[i], err);
+  return code;
+}
+
+/* ---- outcome ---- */
+
+bool dx_job_is_final(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (!dx_state_is_final(job->submissions[i].state))
+      return false;
+  return true;
+}
+
+size_t dx_job_count(const struct dx_job *job, enum dx_state state)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state == state)
+      n++;
+  return n;
+}
+
+/* The first submission that did not come through; NULL if all did. */
+static const struct dx_submission *first_wrong(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state != DX_ST_EXTRACTED)
+      return &job->submissions[i];
+  return NULL;
+}
+
+enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
+{
+  const struct dx_submission *wrong = first_wrong(job);
+  size_t good = dx_job_count(job, DX_ST_EXTRACTED);
+
+  if (job->halt.code != DX_OK) {
+    if (err != NULL)
+      *err = job->halt;
+    return job->halt.code;
+  }
+  if (job->submission_count == 0)
+    return dx_fail(err, DX_E_MISSING, 0, "nothing to submit");
+  if (wrong == NULL)
+    return DX_OK;
+  if (wrong->run.overdue && !dx_state_is_final(wrong->state))
+    return dx_fail(err, DX_E_OVERDUE, 0,
+                   "the extraction takes longer than ProcessingLimit%s",
+                   job->owner == DX_OWNER_CUPS
+                       ? "; release the job to go on waiting"
+                       : "");
+  if (!dx_state_is_final(wrong->state))
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped before the end");
+  if (job->together && wrong->file_count > 1)
+    return dx_fail(err, wrong->code, 0,
+                   "nothing was extracted, the documents belong together: %s",
+                   wrong->reason);
+  return dx_fail(err, wrong->code, 0,
+                 "%zu of %zu documents extracted; document %zu: %s", good,
+                 job->submission_count, wrong->number, wrong->reason);
+}

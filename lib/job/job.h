@@ -1,0 +1,249 @@
+/*
+ * job.h - a job: its documents, its submissions, and its journal job.json.
+ *
+ * The journal is the only truth after a crash. It is written by one function,
+ * dx_job_save(), whole (lib/base/fs.h, crash rule), before anything that cannot
+ * be undone and after it; it holds words, not numbers. Signed URLs are in it,
+ * because an upload must be resumable: hence mode 0600 in a directory of 0700.
+ *
+ * A job has places 1..n, one for every document of the print job, job sheets
+ * included; the n-th place is the n-th document at every attempt. Every
+ * document that can be sent belongs to one submission (a source of the
+ * service); `separate`: one each, `together`: one for all.
+ *
+ * Ownership: a job owns everything in it, its directory's descriptor and the
+ * lock; dx_job_free() releases all. A lock is a POSIX record lock: it is
+ * gone when any descriptor of the lock file is closed in this process, so
+ * nobody else opens it.
+ * Blocking: the disk. Errors: those of fs.h; E_DAMAGED for a journal that
+ * says what cannot be.
+ */
+#ifndef DX_JOB_H
+#define DX_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/job/bundle.h"
+#include "lib/job/state.h"
+
+#define DX_KEY_BYTES 33 /* 32 hex digits and NUL */
+#define DX_JOB_PATH_BYTES 64
+
+/* Who moves a job forward: words of the journal. */
+#define DX_OWNERS(X)                                          \
+  X(CUPS, "cups")        /* a backend; cupsd runs it again */ \
+  X(DAEMON, "collector") /* handed over to docextractd */     \
+  X(COMMAND, "command")  /* `docextract submit` */
+
+enum dx_owner {
+#define X(name, word) DX_OWNER_##name,
+  DX_OWNERS(X)
+#undef X
+      DX_OWNER_COUNT
+};
+
+/* How far the PUT of a file is: words of the journal. */
+#define DX_PUTS(X)                             \
+  X(NONE, "none")       /* no byte has left */ \
+  X(SENDING, "sending") /* may have landed */  \
+  X(DONE, "done")       /* answered with 200 */
+
+enum dx_put {
+#define X(name, word) DX_PUT_##name,
+  DX_PUTS(X)
+#undef X
+      DX_PUT_COUNT
+};
+
+/* How far the result of a case is: words of the journal. */
+#define DX_CASE_STATES(X)                                     \
+  X(WAITING, "waiting")                                       \
+  X(STORED, "stored")     /* in the job directory, checked */ \
+  X(DELIVERED, "dropped") /* in the results directory too */
+
+enum dx_case_state {
+#define X(name, word) DX_CASE_##name,
+  DX_CASE_STATES(X)
+#undef X
+      DX_CASE_STATE_COUNT
+};
+
+struct dx_document {
+  struct dx_entry entry;
+  bool is_here; /* its bytes lie in the job directory; not in the journal */
+};
+
+struct dx_file {   /* a document as it was registered */
+  size_t document; /* index */
+  char *url;       /* signed; NULL when not registered */
+  enum dx_put put;
+};
+
+struct dx_case {
+  char *id;
+  enum dx_case_state state;
+  int64_t bytes;
+  char sha256[DX_SHA256_HEX_BYTES];
+  int64_t due_ms;     /* runtime: next poll, monotonic */
+  int64_t wait_ms;    /* runtime: the last wait of the schedule */
+  int64_t not_yet_ms; /* runtime: age at the last "not yet" */
+  int absent;         /* runtime: GETs in a row that did not find it */
+};
+
+struct dx_job;
+struct dx_http_call;
+
+struct dx_submission {
+  struct dx_job *job;
+  size_t number; /* 1..n, part of file names */
+  enum dx_state state;
+  char *source_id;
+  struct dx_file *files;
+  size_t file_count;
+  struct dx_case *cases;
+  size_t case_count;
+  int64_t url_until_ms; /* wall clock: the signed URLs end */
+  bool registering;     /* a POST may be on its way */
+  int64_t lost_creates, start_overs, reregistrations;
+  bool put_again;    /* the one second upload was done */
+  enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
+  char reason[DX_REASON_BYTES];
+  /* Wall ms; 0: not. The last one: when the last result was stored. */
+  int64_t registered_at, uploaded_at, complete_at, extracted_at;
+  /* Runtime, for the engine: not in the journal. */
+  struct {
+    struct dx_http_call *call;
+    int64_t due_ms;        /* monotonic; nothing happens before */
+    int64_t poll_ms;       /* monotonic; no GET source before */
+    int64_t waiting_since; /* monotonic a slot is waited for; 0: not */
+    int tries;             /* failed ones in a row */
+    int put_tries;         /* the same of PUTs: a GET between says nothing */
+    int storage_refusals;  /* towards a refusal of the storage */
+    int64_t put_tried_ms;  /* when the last of them counted */
+    bool ask_first;        /* a PUT may have landed: GET the source */
+    int absent;            /* GETs in a row that did not find the source */
+    int pending_seen;      /* GETs that count for registering anew */
+    int64_t pending_ms;    /* when the first of them was */
+    int64_t sent_ms;       /* when the last byte was sent; 0: none was */
+    int64_t phase_ms;      /* monotonic: start of waiting here */
+    int64_t away_ms;       /* how long the service was away until then */
+    int64_t wait_ms;       /* the last wait of the poll schedule */
+    int64_t not_yet_ms;    /* age at the last "not yet" */
+    bool overdue;
+    int fd;         /* of the file that is sent; -1: none */
+    size_t current; /* index of the file or case under way */
+    void *sink;     /* the result that is coming */
+  } run;
+};
+
+struct dx_job {
+  char key[DX_KEY_BYTES];
+  char *service;
+  char *base_url; /* sources are known there and nowhere else */
+  enum dx_owner owner;
+  char *queue, *cups_id, *uuid, *user, *title, *host; /* NULL: not known */
+  int64_t received_at;                                /* wall ms */
+  bool together;
+  struct dx_document *documents;
+  size_t document_count;
+  struct dx_submission *submissions;
+  size_t submission_count;
+  char path[DX_JOB_PATH_BYTES];    /* below SpoolDir: "jobs/KEY" */
+  int dirfd;                       /* its directory; -1: none */
+  int lockfd;                      /* holds the lock; -1: not held */
+  bool dirty;                      /* memory is ahead of the journal */
+  char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" when
+                                    nothing is wrong */
+  /* Runtime, for the engine. */
+  struct dx_err halt; /* not DX_OK: an administrator must act */
+  int64_t due_ms;     /* local trouble: nothing happens before */
+  bool ended;
+};
+
+const char *dx_owner_word(enum dx_owner owner);
+
+/* True for 32 lower-case hex digits: nothing else is a key, and a key goes
+ * into paths. */
+bool dx_is_key(const char *text);
+
+/* An empty job with no directory; NULL when memory is out. */
+struct dx_job *dx_job_new(void);
+void dx_job_free(struct dx_job **job);
+
+/*
+ * Makes the submissions of a job from its documents: `together` one, else one
+ * for each; refused and missing documents become refused submissions with the
+ * document's reason; with `together` one such document refuses all. Sheets
+ * belong to none. Replaces what was there.
+ */
+enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* Applies the transition table, with what entering a state implies (times;
+ * STORED forgets source, URLs and cases, and after RETRY the tries that were
+ * counted). Marks the job dirty. */
+enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */
+void dx_submission_end(struct dx_submission *sub, enum dx_event event,
+                       enum dx_code code, const char *reason);
+
+/* Ends every submission that is under way: a person does not want it any
+ * more. What the service has already it keeps; nothing of it is fetched. */
+void dx_job_cancel(struct dx_job *job);
+
+/* Goes to where the configuration points now, unless a source of the old place
+ * is under way: E_CONFIG then. */
+enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* Sets why the job waits; reason is copied, "" takes it away. */
+void dx_job_set_message(struct dx_job *job, const char *message);
+
+/* Sets the cases of a source; ids are copied. */
+enum dx_code dx_submission_set_cases(struct dx_submission *sub,
+                                     char *const *ids, size_t count,
+                                     struct dx_err *err) DX_MUST_USE;
+
+/* Writes the journal; on success the job is not dirty. */
+enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* Reads job.json from job->dirfd into an empty job. */
+enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* The manifest of a submission (design.md, "Names and places"); caller frees;
+ * NULL when memory is out. */
+char *dx_job_manifest(const struct dx_submission *sub);
+
+/* The file name of the n-th document's bytes (index, from 0). */
+#define DX_FILE_NAME_BYTES 64
+void dx_document_file(size_t index, char name[DX_FILE_NAME_BYTES]);
+
+/* The file name of a stored result. */
+void dx_result_file(const struct dx_submission *sub, size_t index,
+                    char name[DX_FILE_NAME_BYTES]);
+
+/*
+ * Removes the document bytes that nobody needs any more: all of them when
+ * everything is extracted, else those of which it is clear whether they
+ * landed (design.md, "Patient data"). Stored results go with extracted ones.
+ */
+enum dx_code dx_job_delete_documents(struct dx_job *job,
+                                     struct dx_err *err) DX_MUST_USE;
+
+/* Nothing is left to do by itself. */
+bool dx_job_is_final(const struct dx_job *job);
+
+/*
+ * What became of the job, for the person: DX_OK when every document was
+ * extracted, else the code of the first thing that is wrong, with one
+ * sentence about all of it in *err.
+ */
+enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
+
+/* How many submissions are in `state`. */
+size_t dx_job_count(const struct dx_job *job, enum dx_state state);
+
+#endif

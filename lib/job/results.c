@@ -1,0 +1,206 @@
+/*
+ * drop.c - names in, and writing to, the results directory; nobody else writes
+ * there.
+ */
+#include "lib/job/results.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/policy.h"
+
+#define ID_MAX 128 /* bytes of an id that goes into a name as it is */
+#define ID_CUT 40  /* of a longer one; 64 of its SHA-256 follow */
+
+static bool is_plain(const char *id)
+{
+  size_t i;
+
+  for (i = 0; id[i] != '\0'; i++)
+    if (!((id[i] >= 'a' && id[i] <= 'z') || (id[i] >= 'A' && id[i] <= 'Z') ||
+          (id[i] >= '0' && id[i] <= '9') || id[i] == '-' || id[i] == '_'))
+      return false;
+  return i > 0;
+}
+
+/* '.' too: dx_buf_percent() keeps it, names here must not. */
+static void add_encoded(struct dx_buf *name, const char *id)
+{
+  for (; *id != '\0'; id++) {
+    char one[2] = {*id, '\0'};
+
+    if (is_plain(one))
+      dx_buf_puts(name, one);
+    else
+      dx_buf_printf(name, "%%%02X", (unsigned char)*id);
+  }
+}
+
+/*
+ * An encoded id holds '%' or '~', which a plain one never does: the two kinds
+ * cannot collide. How many '~' stand before a sum says of what it is: one, of
+ * an id that was cut here; two, of a case id; three, of a whole name. Without
+ * that a service could make two pairs of ids meet.
+ */
+static void add_id(struct dx_buf *name, const char *id)
+{
+  struct dx_buf encoded = {0};
+  char sum[DX_SHA256_HEX_BYTES];
+
+  add_encoded(&encoded, id);
+  if (dx_buf_ok(&encoded) && encoded.len <= ID_MAX) {
+    dx_buf_add(name, dx_buf_text(&encoded), encoded.len);
+  } else if (dx_buf_ok(&encoded) && dx_sha256_of(id, strlen(id), sum)) {
+    dx_buf_add(name, encoded.data, ID_CUT);
+    dx_buf_printf(name, "~%s", sum);
+  } else {
+    name->failed = true;
+  }
+  dx_buf_release(&encoded);
+}
+
+static size_t dashes(const char *id)
+{
+  size_t n = 0;
+
+  for (; *id != '\0'; id++)
+    n += *id == '-';
+  return n;
+}
+
+/*
+ * "x-y" and "z" must not give the name of "x" and "y-z". With as many dashes
+ * in both ids (ULIDs: none, UUIDs: four) the middle one parts them; else the
+ * case's SHA-256 stands for it. Two long ones together stay below 230 bytes.
+ */
+char *dx_result_name(const char *source_id, const char *case_id)
+{
+  struct dx_buf name = {0};
+  char sum[DX_SHA256_HEX_BYTES];
+
+  add_id(&name, source_id);
+  dx_buf_puts(&name, "-");
+  if (dashes(source_id) == dashes(case_id))
+    add_id(&name, case_id);
+  else if (dx_sha256_of(case_id, strlen(case_id), sum))
+    dx_buf_printf(&name, "~~%s", sum);
+  else
+    name.failed = true;
+  if (name.len > 220 && dx_sha256_of(name.data, name.len, sum)) {
+    name.len = 2 * ID_CUT;
+    dx_buf_printf(&name, "~~~%s", sum);
+  }
+  dx_buf_puts(&name, ".json");
+  return dx_buf_take(&name);
+}
+
+/* What a manifest without a source is named after. */
+static char *sourceless_name(const struct dx_submission *sub)
+{
+  struct dx_buf name = {0};
+
+  dx_buf_printf(&name, "%s-%zu.job.json", sub->job->key, sub->number);
+  return dx_buf_take(&name);
+}
+
+char *dx_manifest_name(const struct dx_submission *sub)
+{
+  struct dx_buf name = {0};
+
+  if (sub->source_id == NULL)
+    return sourceless_name(sub);
+  add_id(&name, sub->source_id);
+  dx_buf_puts(&name, ".job.json");
+  return dx_buf_take(&name);
+}
+
+/* An earlier attempt may have ended before it had a source: what it said is
+ * no longer true. */
+static enum dx_code remove_sourceless(const struct dx_submission *sub,
+                                      int dirfd, struct dx_err *err)
+{
+  char *name = sourceless_name(sub);
+  enum dx_code code =
+      name != NULL ? dx_fs_remove(dirfd, name, err) : dx_fail_nomem(err);
+
+  free(name);
+  return code;
+}
+
+enum dx_code dx_results_make_dir(const char *path, struct dx_err *err)
+{
+  return dx_fs_make_dir(AT_FDCWD, path, 02770, err);
+}
+
+void dx_results_sweep(const char *path)
+{
+  int dirfd = dx_fs_open_dir(path, NULL);
+
+  if (dirfd < 0)
+    return;
+  dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);
+  (void)close(dirfd);
+}
+
+/* The copy in the job directory is gone, not the directory it shall go to. */
+static bool is_lost(const struct dx_job *job, const char *stored)
+{
+  return faccessat(job->dirfd, stored, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+         errno == ENOENT;
+}
+
+enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
+                               const char *results_dir, struct dx_err *err)
+{
+  const struct dx_case *c = &sub->cases[index];
+  char stored[DX_FILE_NAME_BYTES];
+  char *name = dx_result_name(sub->source_id, c->id);
+  enum dx_code code;
+  int dirfd;
+
+  if (name == NULL)
+    return dx_fail_nomem(err);
+  dirfd = dx_fs_open_dir(results_dir, err);
+  if (dirfd < 0) {
+    free(name);
+    return err != NULL ? err->code : DX_E_IO;
+  }
+  dx_result_file(sub, index, stored);
+  code = dx_fs_copy(sub->job->dirfd, stored, dirfd, name, 0640, c->sha256, err);
+  if (code == DX_E_NOT_FOUND && is_lost(sub->job, stored))
+    code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is no longer there", stored);
+  (void)close(dirfd);
+  free(name);
+  return code;
+}
+
+enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
+                                 const char *results_dir, struct dx_err *err)
+{
+  char *name = dx_manifest_name(sub);
+  char *text = dx_job_manifest(sub);
+  enum dx_code code = DX_OK;
+  int dirfd = -1;
+
+  if (name == NULL || text == NULL)
+    code = dx_fail_nomem(err);
+  if (code == DX_OK) {
+    dirfd = dx_fs_open_dir(results_dir, err);
+    if (dirfd < 0)
+      code = err != NULL ? err->code : DX_E_IO;
+  }
+  if (code == DX_OK)
+    code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
+  if (code == DX_OK && sub->source_id != NULL)
+    code = remove_sourceless(sub, dirfd, err);
+  if (dirfd >= 0)
+    (void)close(dirfd);
+  free(name);
+  free(text);
+  return code;
+}

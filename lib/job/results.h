@@ -1,0 +1,50 @@
+/*
+ * drop.h - putting results where other software takes them.
+ *
+ * ResultsDir is flat; a file is written under a hidden name and renamed, so a
+ * consumer only ever sees whole files; after a crash the same bytes are
+ * dropped again under the same name (design.md, "The DROP", "ResultsDir").
+ *
+ * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
+ * is not what the journal says, or no longer there.
+ */
+#ifndef DX_RESULTS_H
+#define DX_RESULTS_H
+
+#include <stddef.h>
+
+#include "lib/job/job.h"
+
+/*
+ * "<source_id>-<case_id>.json" and "<source_id>.job.json"; without a source
+ * id the job key and the submission's number take its place. Ids that are not
+ * made of letters, digits, '-' and '_' alone are percent-encoded, and what is
+ * over 128 bytes is cut and given a SHA-256: no id leaves the directory or
+ * meets another. Ids that differ in their number of dashes are ambiguous in
+ * the first name: there the case's SHA-256 takes the place of its id. Caller
+ * frees; NULL when memory is out.
+ */
+char *dx_result_name(const char *source_id, const char *case_id);
+char *dx_manifest_name(const struct dx_submission *sub);
+
+/* Makes the results directory (2770) unless it is there; a directory above it
+ * must exist. */
+enum dx_code dx_results_make_dir(const char *path,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* Removes what writers that were killed have left there; nothing a consumer
+ * would take. */
+void dx_results_sweep(const char *path);
+
+/* Copies the stored result of case `index` to the directory, mode 0640. */
+enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
+                               const char *results_dir,
+                               struct dx_err *err) DX_MUST_USE;
+
+/* Writes the manifest, mode 0640, and removes the one of an earlier attempt
+ * of this submission that had no source. */
+enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
+                                 const char *results_dir,
+                                 struct dx_err *err) DX_MUST_USE;
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * states.h - the states of a submission and the one table of what may follow
+ * what. Pure: no files, no clock, no network.
+ *
+ * A submission is one source of the service. The words stand in journals and
+ * are frozen; the numbers may change with every build. What the table does
+ * not list is refused (design.md, "Jobs"; interface, "Transitions").
+ */
+#ifndef DX_STATES_H
+#define DX_STATES_H
+
+#include <stdbool.h>
+
+#include "lib/base/err.h"
+
+/* name, word in the journal, true if nothing follows by itself */
+#define DX_STATES(X)                                                        \
+  X(STORED, "stored", false)         /* here, nobody else knows of it */    \
+  X(REGISTERED, "registered", false) /* the source exists, files missing */ \
+  X(UPLOADED, "uploaded", false)     /* every PUT was answered with 200 */  \
+  X(PROCESSING, "processing", false) /* the service works on it */          \
+  X(COMPLETE, "complete", false)     /* cases are known, results fetched */ \
+  X(EXTRACTED, "extracted", true)    /* every result and the manifest lie   \
+                                        in the results directory */         \
+  X(FAILED, "failed", true)          /* the service would not, for good */  \
+  X(REFUSED, "refused", true)        /* never offered to the service */
+
+/* name, word for logs and the printed table */
+#define DX_EVENTS(X)                                       \
+  X(ACCEPTED, "source created")                            \
+  X(PUT_ALL, "every file put")                             \
+  X(SEEN_PENDING, "source says pending_upload")            \
+  X(SEEN_PROCESSING, "source says processing")             \
+  X(SEEN_COMPLETE, "source says complete")                 \
+  X(SEEN_FAILED, "source says failed")                     \
+  X(PUT_AGAIN, "files missing for too long")               \
+  X(REREGISTER, "URL or source is gone before the upload") \
+  X(DELIVERED, "every result and the manifest dropped")    \
+  X(FAIL, "given up for good")                             \
+  X(REFUSE, "document refused or missing")                 \
+  X(RETRY, "asked to try anew")
+
+enum dx_state {
+#define X(name, word, final) DX_ST_##name,
+  DX_STATES(X)
+#undef X
+      DX_ST_COUNT
+};
+
+enum dx_event {
+#define X(name, word) DX_EV_##name,
+  DX_EVENTS(X)
+#undef X
+      DX_EV_COUNT
+};
+
+const char *dx_state_word(enum dx_state state);
+const char *dx_event_word(enum dx_event event);
+enum dx_state dx_state_by_word(const char *word); /* DX_ST_COUNT: none */
+bool dx_state_is_final(enum dx_state state);
+
+/* True from the first moment at which the service may hold pages of it: such
+ * a submission is never exchanged for other content. */
+bool dx_state_is_sent(enum dx_state state);
+
+/*
+ * The state after `event` in state `from`. E_STATE if the table has no such
+ * row; *ret_to is untouched then.
+ */
+enum dx_code dx_state_next(enum dx_state from, enum dx_event event,
+                           enum dx_state *ret_to,
+                           struct dx_err *err) DX_MUST_USE;
+
+#endif

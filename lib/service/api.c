@@ -1,0 +1,647 @@
+/*
+ * api.c - requests, answers and the status table; the only place that knows
+ * the service's paths and field names.
+ */
+#include "lib/service/api.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/json.h"
+#include "lib/base/policy.h"
+
+static const char *const verdict_words[DX_V_COUNT] = {
+#define X(name, word) [DX_V_##name] = word,
+    DX_VERDICTS(X)
+#undef X
+};
+
+static const char *const call_words[DX_CALL_KIND_COUNT] = {
+    "create source", "upload", "get source", "get extract", "hello"};
+
+const char *dx_verdict_word(enum dx_verdict verdict)
+{
+  return verdict_words[verdict];
+}
+
+const char *dx_call_word(enum dx_call_kind call)
+{
+  return call_words[call];
+}
+
+/* ---- the status table (policy.md) ---- */
+
+/* clang-format off */
+struct row {
+  int from, to;                               /* statuses, both included */
+  enum dx_verdict of[DX_CALL_KIND_COUNT];     /* in the order of the enum */
+};
+
+#define V(create, put, source, extract, hello)                               \
+  {DX_V_##create, DX_V_##put, DX_V_##source, DX_V_##extract, DX_V_##hello}
+
+/* The first row that holds a status counts. 503 and the 403 of an expired
+ * URL need more than the status: see refine(). */
+static const struct row rows[] = {
+  /*               create        put           source     extract    hello */
+  {200, 200, V(    DONE,         DONE,         DONE,      DONE,      DONE)},
+  {201, 201, V(    DONE,         ASK,          NOT_YET,   TRANSIENT, DONE)},
+  {202, 202, V(    DONE,         ASK,          NOT_YET,   NOT_YET,   DONE)},
+  {204, 204, V(    TRANSIENT,    ASK,          NOT_YET,   NOT_YET,   DONE)},
+  {203, 299, V(    TRANSIENT,    ASK,          NOT_YET,   TRANSIENT, TRANSIENT)},
+  {300, 399, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
+  {400, 400, V(    REFUSED,      UNTIL_EXPIRY, REFUSED,   REFUSED,   REFUSED)},
+  {401, 401, V(    TOKEN,        THEN_EXPIRED, TOKEN,     TOKEN,     TOKEN)},
+  {403, 403, V(    TOKEN,        THEN_EXPIRED, TOKEN,     TOKEN,     TOKEN)},
+  {404, 404, V(    CONFIG,       THEN_EXPIRED, GONE,      GONE,      CONFIG)},
+  {410, 410, V(    CONFIG,       THEN_EXPIRED, GONE,      GONE,      CONFIG)},
+  {405, 406, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
+  {411, 411, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
+  {414, 414, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
+  {431, 431, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
+  {501, 501, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
+  {505, 505, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
+  {408, 408, V(    TRANSIENT,    TRANSIENT,    TRANSIENT, TRANSIENT, TRANSIENT)},
+  {425, 425, V(    TRANSIENT,    TRANSIENT,    TRANSIENT, TRANSIENT, TRANSIENT)},
+  {409, 409, V(    THEN_REFUSED, TRANSIENT,    NOT_YET,   NOT_YET,   TRANSIENT)},
+  {423, 423, V(    THEN_REFUSED, TRANSIENT,    NOT_YET,   NOT_YET,   TRANSIENT)},
+  {413, 413, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
+  {415, 415, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
+  {422, 422, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
+  {429, 429, V(    RATE,         TRANSIENT,    RATE,      RATE,      RATE)},
+  {500, 599, V(    TRANSIENT,    TRANSIENT,    TRANSIENT, TRANSIENT, TRANSIENT)},
+  /* What nobody foresaw: refused where it is about the content, else it may
+   * pass. */
+  {  0, 999, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
+};
+/* clang-format on */
+
+static enum dx_verdict by_status(enum dx_call_kind call, int status)
+{
+  const struct row *row = rows;
+
+  while (status < row->from || status > row->to)
+    row++;
+  return row->of[call];
+}
+
+/* Storages say why they forbid: an expired URL need not be tried again. */
+static bool says_expired(const struct dx_http_response *response)
+{
+  return strcasestr(response->body, "expired") != NULL ||
+         strcasestr(response->body, "<Code>RequestTimeTooSkewed") != NULL;
+}
+
+static enum dx_verdict refine(enum dx_call_kind call,
+                              const struct dx_http_response *response,
+                              enum dx_verdict verdict)
+{
+  int status = response->status;
+
+  if (call == DX_CALL_PUT) {
+    if ((status == 400 || status == 401 || status == 403) &&
+        says_expired(response))
+      return DX_V_EXPIRED;
+    return verdict;
+  }
+  if (status == 503 && response->retry_after_ms >= 0)
+    return DX_V_RATE;
+  return verdict;
+}
+
+/* The sentence for the person, by what the verdict means. */
+static void explain(enum dx_call_kind call, int status, enum dx_verdict verdict,
+                    struct dx_err *err)
+{
+  const char *what = call_words[call];
+
+  switch (verdict) {
+  case DX_V_TRANSIENT:
+  case DX_V_UNTIL_EXPIRY:
+  case DX_V_ASK:
+    (void)dx_fail(err, DX_E_SERVER, 0, "the service answered %d to '%s'",
+                  status, what);
+    break;
+  case DX_V_RATE:
+    (void)dx_fail(err, DX_E_RATE, 0, "the service asks for fewer calls (%d)",
+                  status);
+    break;
+  case DX_V_TOKEN:
+    (void)dx_fail(err, DX_E_TOKEN, 0, "the service refused the token (%d)",
+                  status);
+    break;
+  case DX_V_CONFIG:
+    (void)dx_fail(err, DX_E_PROTOCOL, 0,
+                  "the address of BaseURL does not answer like the service "
+                  "(%d to '%s')",
+                  status, what);
+    break;
+  case DX_V_GONE:
+  case DX_V_EXPIRED:
+  case DX_V_THEN_EXPIRED:
+    (void)dx_fail(err, DX_E_GONE, 0,
+                  "the service no longer knows it (%d to "
+                  "'%s')",
+                  status, what);
+    break;
+  case DX_V_REFUSED:
+  case DX_V_THEN_REFUSED:
+    if (status == 413)
+      (void)dx_fail(err, DX_E_REFUSED, 0, "too large for the service");
+    else
+      (void)dx_fail(err, DX_E_REFUSED, 0,
+                    "the service refused it (%d to "
+                    "'%s')",
+                    status, what);
+    break;
+  default:
+    break;
+  }
+}
+
+static enum dx_verdict by_code(enum dx_code code)
+{
+  switch (dx_class_of(code)) {
+  case DX_CL_CONFIG:
+    return DX_V_CONFIG;
+  case DX_CL_LOCAL:
+    return DX_V_LOCAL;
+  case DX_CL_NOT_YET:
+    return DX_V_NOT_SENT;
+  default:
+    return DX_V_TRANSIENT;
+  }
+}
+
+enum dx_verdict dx_judge(enum dx_call_kind call,
+                         const struct dx_http_response *response,
+                         struct dx_err *err)
+{
+  enum dx_verdict verdict;
+
+  if (response->code != DX_OK) {
+    (void)dx_fail(err, response->code, response->err.sys_errno, "%s",
+                  response->err.text);
+    verdict = by_code(response->code);
+    /* The storage is another host, whose trouble is not the queue's, except
+     * for what TLS says. */
+    return verdict;
+  }
+  verdict = refine(call, response, by_status(call, response->status));
+  explain(call, response->status, verdict, err);
+  return verdict;
+}
+
+/* ---- requests ---- */
+
+static enum dx_code start(const struct dx_api *api,
+                          struct dx_http_request *request, const char *path,
+                          const char *id, const char *rest,
+                          struct dx_http_call **ret_call, struct dx_err *err)
+{
+  struct dx_buf url = {0};
+  enum dx_code code;
+
+  dx_buf_puts(&url, api->service->base_url);
+  dx_buf_puts(&url, path);
+  if (id != NULL && (strcmp(id, ".") == 0 || strcmp(id, "..") == 0))
+    dx_buf_puts(&url, id[1] == '\0' ? "%2E" : "%2E%2E");
+  else if (id != NULL)
+    dx_buf_percent(&url, id, "~");
+  dx_buf_puts(&url, rest);
+  request->url = dx_buf_text(&url);
+  request->bearer = api->token;
+  request->ready = api->ready;
+  request->ca_file = api->service->ca_file;
+  request->proxy = api->service->proxy;
+  if (request->timeout_ms == 0 && request->sink_fd < 0)
+    request->timeout_ms = DX_API_TIMEOUT_MS;
+  code = dx_buf_ok(&url) ? dx_http_start(api->http, request, ret_call, err)
+                         : dx_fail_nomem(err);
+  dx_buf_release(&url);
+  return code;
+}
+
+static struct dx_http_request request_of(const char *method, dx_http_done *done,
+                                         void *ctx)
+{
+  struct dx_http_request request;
+
+  memset(&request, 0, sizeof(request));
+  request.method = method;
+  request.body_fd = -1;
+  request.sink_fd = -1;
+  request.done = done;
+  request.ctx = ctx;
+  return request;
+}
+
+enum dx_code dx_api_hello(const struct dx_api *api, dx_http_done *done,
+                          void *ctx, struct dx_http_call **ret_call,
+                          struct dx_err *err)
+{
+  struct dx_http_request request = request_of("POST", done, ctx);
+
+  return start(api, &request, "/auth/hello", NULL, "", ret_call, err);
+}
+
+static char *create_body(const struct dx_api_file *files, size_t count)
+{
+  struct dx_json *root = dx_json_object();
+  struct dx_json *list = dx_json_array();
+  char *text = NULL;
+  bool ok = root != NULL && list != NULL;
+  size_t i;
+
+  for (i = 0; ok && i < count; i++) {
+    struct dx_json *file = dx_json_object();
+
+    ok = file != NULL &&
+         dx_json_put_string(file, "content_type", files[i].type) &&
+         dx_json_put_string(file, "file_name", files[i].name) &&
+         dx_json_append_take(list, &file);
+    dx_json_free(&file);
+  }
+  if (ok && dx_json_put_take(root, "files", &list))
+    text = dx_json_print(root, false);
+  dx_json_free(&list);
+  dx_json_free(&root);
+  return text;
+}
+
+enum dx_code dx_api_create(const struct dx_api *api,
+                           const struct dx_api_file *files, size_t count,
+                           dx_http_done *done, void *ctx,
+                           struct dx_http_call **ret_call, struct dx_err *err)
+{
+  struct dx_http_request request = request_of("POST", done, ctx);
+  char *body = create_body(files, count);
+  enum dx_code code;
+
+  if (body == NULL)
+    return dx_fail_nomem(err);
+  request.content_type = "application/json";
+  request.body = body;
+  request.body_len = strlen(body);
+  code = start(api, &request, "/v1/source", NULL, "", ret_call, err);
+  free(body);
+  return code;
+}
+
+enum dx_code dx_api_put(const struct dx_api *api, const char *url,
+                        const char *type, int fd, int64_t bytes,
+                        dx_http_progress *progress, dx_http_done *done,
+                        void *ctx, struct dx_http_call **ret_call,
+                        struct dx_err *err)
+{
+  struct dx_http_request request = request_of("PUT", done, ctx);
+  enum dx_code code = dx_http_may_send(url, err);
+
+  if (code != DX_OK)
+    return code;
+  request.url = url;
+  request.content_type = type;
+  request.body_fd = fd;
+  request.body_bytes = bytes;
+  request.ca_file = api->service->ca_file;
+  request.proxy = api->service->proxy;
+  request.progress = progress;
+  return dx_http_start(api->http, &request, ret_call, err);
+}
+
+enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
+                           dx_http_done *done, void *ctx,
+                           struct dx_http_call **ret_call, struct dx_err *err)
+{
+  struct dx_http_request request = request_of("GET", done, ctx);
+
+  return start(api, &request, "/v1/source/", source_id, "", ret_call, err);
+}
+
+enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
+                            int sink_fd, dx_http_done *done, void *ctx,
+                            struct dx_http_call **ret_call, struct dx_err *err)
+{
+  struct dx_http_request request = request_of("GET", done, ctx);
+
+  request.sink_fd = sink_fd;
+  request.sink_limit = DX_RESULT_MAX_BYTES;
+  return start(api, &request, "/v1/patient_case/", case_id, "/extract",
+               ret_call, err);
+}
+
+/* ---- answers ---- */
+
+/* An answer of the right status whose body is not what it should be, unless it
+ * is our memory that was out: results_of() has cleared errno. */
+static enum dx_verdict not_understood(const char *what, struct dx_err *err)
+{
+  if (errno == ENOMEM) {
+    (void)dx_fail_nomem(err);
+    return DX_V_LOCAL;
+  }
+  (void)dx_fail(err, DX_E_RESPONSE, 0, "the answer to '%s' was not understood",
+                what);
+  return DX_V_TRANSIENT;
+}
+
+/* Parses the body; *ret_root is the caller's, the result is inside it. */
+static const struct dx_json *results_of(const struct dx_http_response *response,
+                                        struct dx_json **ret_root)
+{
+  errno = 0;
+  *ret_root = dx_json_parse(response->body, response->body_len, NULL);
+  return dx_json_get(*ret_root, "results");
+}
+
+enum dx_verdict dx_read_hello(const struct dx_http_response *response,
+                              char **ret_greeting, struct dx_err *err)
+{
+  enum dx_verdict verdict = dx_judge(DX_CALL_HELLO, response, err);
+  struct dx_json *root = NULL;
+  const char *greeting;
+
+  *ret_greeting = NULL;
+  if (verdict != DX_V_DONE)
+    return verdict;
+  greeting =
+      dx_json_string(dx_json_get(results_of(response, &root), "auth_info"));
+  *ret_greeting = greeting != NULL ? strdup(greeting) : NULL;
+  if (*ret_greeting == NULL)
+    verdict = not_understood(call_words[DX_CALL_HELLO], err);
+  dx_json_free(&root);
+  return verdict;
+}
+
+void dx_created_release(struct dx_created *created)
+{
+  size_t i;
+
+  free(created->source_id);
+  for (i = 0; created->urls != NULL && i < created->count; i++) {
+    if (created->urls[i] != NULL)
+      explicit_bzero(created->urls[i], strlen(created->urls[i]));
+    free(created->urls[i]);
+  }
+  free(created->urls);
+  memset(created, 0, sizeof(*created));
+}
+
+static bool is_id(const char *id)
+{
+  return id != NULL && id[0] != '\0' && strlen(id) <= 4096;
+}
+
+static bool copy_urls(const struct dx_json *list, int64_t date_ms,
+                      struct dx_created *created)
+{
+  const struct dx_json *item = dx_json_first(list);
+  size_t i;
+
+  created->lifetime_ms = INT64_MAX;
+  for (i = 0; i < created->count; i++, item = dx_json_next(item)) {
+    const char *url = dx_json_string(dx_json_get(item, "url"));
+    int64_t lifetime;
+
+    if (url == NULL)
+      return false;
+    created->urls[i] = strdup(url);
+    if (created->urls[i] == NULL)
+      return false;
+    lifetime = dx_url_lifetime_ms(url, date_ms);
+    if (lifetime < created->lifetime_ms)
+      created->lifetime_ms = lifetime;
+  }
+  return true;
+}
+
+static bool copy_created(const struct dx_json *results, size_t count,
+                         int64_t date_ms, struct dx_created *created)
+{
+  const struct dx_json *list = dx_json_get(results, "upload_urls");
+  const char *id = dx_json_string(dx_json_get(results, "id"));
+
+  if (!is_id(id) || dx_json_count(list) != count)
+    return false;
+  created->source_id = strdup(id);
+  created->urls = calloc(count, sizeof(*created->urls));
+  created->count = count;
+  return created->source_id != NULL && created->urls != NULL &&
+         copy_urls(list, date_ms, created);
+}
+
+enum dx_verdict dx_read_create(const struct dx_http_response *response,
+                               size_t count, struct dx_created *ret_created,
+                               struct dx_err *err)
+{
+  enum dx_verdict verdict = dx_judge(DX_CALL_CREATE, response, err);
+  struct dx_json *root = NULL;
+  size_t i;
+
+  memset(ret_created, 0, sizeof(*ret_created));
+  if (verdict != DX_V_DONE)
+    return verdict;
+  if (!copy_created(results_of(response, &root), count, response->date_ms,
+                    ret_created))
+    verdict = not_understood(call_words[DX_CALL_CREATE], err);
+  for (i = 0; verdict == DX_V_DONE && i < count; i++) {
+    enum dx_code code = dx_http_may_send(ret_created->urls[i], err);
+
+    if (code != DX_OK)
+      verdict = code == DX_E_NOMEM ? DX_V_LOCAL : DX_V_CONFIG;
+  }
+  if (verdict != DX_V_DONE)
+    dx_created_release(ret_created);
+  dx_json_free(&root);
+  return verdict;
+}
+
+enum dx_verdict dx_read_put(const struct dx_http_response *response,
+                            struct dx_err *err)
+{
+  return dx_judge(DX_CALL_PUT, response, err);
+}
+
+void dx_source_release(struct dx_source *source)
+{
+  size_t i;
+
+  for (i = 0; source->case_ids != NULL && i < source->case_count; i++)
+    free(source->case_ids[i]);
+  free(source->case_ids);
+  memset(source, 0, sizeof(*source));
+}
+
+static enum dx_source_status source_status(const char *word)
+{
+  static const char *const words[] = {"pending_upload", "processing",
+                                      "complete", "failed"};
+  int i;
+
+  for (i = 0; i < DX_SOURCE_UNKNOWN; i++)
+    if (strcmp(word, words[i]) == 0)
+      break;
+  return (enum dx_source_status)i;
+}
+
+static bool copy_cases(const struct dx_json *list, struct dx_source *source)
+{
+  const struct dx_json *item;
+  size_t count = dx_json_count(list);
+
+  if (!dx_json_is_array(list) || count > DX_CASES_MAX)
+    return false;
+  source->case_ids = calloc(count + 1, sizeof(*source->case_ids));
+  if (source->case_ids == NULL)
+    return false;
+  for (item = dx_json_first(list); item != NULL; item = dx_json_next(item)) {
+    const char *id = dx_json_string(item);
+
+    if (!is_id(id))
+      return false;
+    source->case_ids[source->case_count] = strdup(id);
+    if (source->case_ids[source->case_count] == NULL)
+      return false;
+    source->case_count++;
+  }
+  return true;
+}
+
+static bool copy_source(const struct dx_json *results, struct dx_source *source)
+{
+  const char *word = dx_json_string(dx_json_get(results, "status"));
+  const struct dx_json *cases = dx_json_get(results, "case_ids");
+
+  if (word == NULL)
+    return false;
+  source->status = source_status(word);
+  if (!dx_json_int(dx_json_get(results, "expected_file_count"),
+                   &source->expected))
+    source->expected = -1;
+  if (!dx_json_int(dx_json_get(results, "uploaded_file_count"),
+                   &source->uploaded))
+    source->uploaded = -1;
+  return source->status != DX_SOURCE_COMPLETE || copy_cases(cases, source);
+}
+
+enum dx_verdict dx_read_source(const struct dx_http_response *response,
+                               struct dx_source *ret_source, struct dx_err *err)
+{
+  enum dx_verdict verdict = dx_judge(DX_CALL_SOURCE, response, err);
+  struct dx_json *root = NULL;
+
+  memset(ret_source, 0, sizeof(*ret_source));
+  if (verdict != DX_V_DONE)
+    return verdict;
+  if (!copy_source(results_of(response, &root), ret_source)) {
+    dx_source_release(ret_source);
+    verdict = not_understood(call_words[DX_CALL_SOURCE], err);
+  }
+  dx_json_free(&root);
+  return verdict;
+}
+
+enum dx_verdict dx_read_extract(const struct dx_http_response *response,
+                                struct dx_err *err)
+{
+  return dx_judge(DX_CALL_EXTRACT, response, err);
+}
+
+bool dx_check_result(const char *text, size_t len, struct dx_err *err)
+{
+  struct dx_json *root;
+  const char *status;
+  bool ok;
+
+  errno = 0;
+  root = dx_json_parse(text, len, err);
+  status = dx_json_string(dx_json_get(dx_json_get(root, "results"), "status"));
+  ok = status != NULL && strcmp(status, "complete") == 0;
+  dx_json_free(&root);
+  if (!ok)
+    (void)not_understood(call_words[DX_CALL_EXTRACT], err);
+  return ok;
+}
+
+/* ---- how long a signed URL lasts ---- */
+
+/* The value of a query field, cut at `size`; false if there is none. */
+static bool query_value(const char *url, const char *name, char *value,
+                        size_t size)
+{
+  const char *p = strchr(url, '?');
+  size_t name_len = strlen(name);
+
+  while (p != NULL) {
+    p++;
+    if (strncasecmp(p, name, name_len) == 0 && p[name_len] == '=') {
+      size_t len = strcspn(p + name_len + 1, "&#");
+
+      if (len >= size)
+        return false;
+      memcpy(value, p + name_len + 1, len);
+      value[len] = '\0';
+      return dx_percent_decode(value);
+    }
+    p = strchr(p, '&');
+  }
+  return false;
+}
+
+/* "20260131T120000Z", the form of AWS and Google. */
+static int64_t parse_compact_time(const char *text)
+{
+  char iso[DX_TIME_BYTES];
+
+  if (strlen(text) != 16 || text[8] != 'T' || text[15] != 'Z')
+    return -1;
+  (void)snprintf(iso, sizeof(iso), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", text,
+                 text + 4, text + 6, text + 9, text + 11, text + 13);
+  return dx_parse_time(iso);
+}
+
+static int64_t signed_until(const char *url, const char *date_name,
+                            const char *expires_name)
+{
+  char date[64], expires[64];
+  int64_t from;
+  long seconds;
+
+  if (!query_value(url, date_name, date, sizeof(date)) ||
+      !query_value(url, expires_name, expires, sizeof(expires)))
+    return -1;
+  from = parse_compact_time(date);
+  seconds = strtol(expires, NULL, 10);
+  if (from < 0 || seconds <= 0 || seconds > 366L * 86400)
+    return -1;
+  return from + (int64_t)seconds * 1000;
+}
+
+static int64_t expires_at(const char *url)
+{
+  char text[64];
+  int64_t at = signed_until(url, "X-Amz-Date", "X-Amz-Expires");
+
+  if (at < 0)
+    at = signed_until(url, "X-Goog-Date", "X-Goog-Expires");
+  if (at < 0 && query_value(url, "se", text, sizeof(text)))
+    at = dx_parse_time(text);
+  return at;
+}
+
+int64_t dx_url_lifetime_ms(const char *url, int64_t date_ms)
+{
+  int64_t at = expires_at(url);
+  int64_t left;
+
+  if (at < 0)
+    return DX_URL_LIFETIME_MS;
+  left = at - (date_ms >= 0 ? date_ms : dx_wall_ms());
+  return left > 0 ? left : 0;
+}

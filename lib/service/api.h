@@ -1,0 +1,170 @@
+/*
+ * api.h - the five calls of the service: what is sent, what an answer means.
+ *
+ * dx_api_*() start a call on a struct dx_http; the caller's `done` gives the
+ * answer to the matching dx_read_*(), which says what to do about it. The
+ * status table of policy.md is one table in api.c. Nothing here waits,
+ * repeats or remembers: that is the engine's.
+ *
+ * Ownership: results of dx_read_*() belong to the caller and end with the
+ * matching release. Errors: those of dx_http_start(); E_NOMEM.
+ * Source: interface document, "Endpoints"; policy.md, "Status table".
+ */
+#ifndef DX_API_H
+#define DX_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/config/config.h"
+#include "lib/service/http.h"
+
+enum dx_call_kind {
+  DX_CALL_CREATE,
+  DX_CALL_PUT,
+  DX_CALL_SOURCE,
+  DX_CALL_EXTRACT,
+  DX_CALL_HELLO,
+  DX_CALL_KIND_COUNT
+};
+
+/* What an answer asks us to do; the bounds of each are the engine's. */
+#define DX_VERDICTS(X)                                                      \
+  X(DONE, "done")                                                           \
+  X(NOT_YET, "not yet")           /* poll schedule */                       \
+  X(TRANSIENT, "transient")       /* back off, try again */                 \
+  X(RATE, "rate")                 /* shared pause, try again */             \
+  X(TOKEN, "token")               /* renew, try again */                    \
+  X(REFUSED, "refused")           /* final for the submission */            \
+  X(CONFIG, "config")             /* final for the queue */                 \
+  X(GONE, "gone")                 /* the source or case is not there */     \
+  X(EXPIRED, "expired")           /* the upload URL is over */              \
+  X(ASK, "ask")                   /* PUT: ask GET source what happened */   \
+  X(THEN_REFUSED, "then refused") /* transient three times, then refused */ \
+  X(THEN_EXPIRED, "then expired") /* transient three times, then expired */ \
+  X(UNTIL_EXPIRY, "until expiry") /* transient until the URL is over */     \
+  X(NOT_SENT, "not sent")         /* its slot in the pace went by */        \
+  X(LOCAL, "local")               /* our disk or memory */
+
+enum dx_verdict {
+#define X(name, word) DX_V_##name,
+  DX_VERDICTS(X)
+#undef X
+      DX_V_COUNT
+};
+
+const char *dx_verdict_word(enum dx_verdict verdict);
+const char *dx_call_word(enum dx_call_kind call); /* for logs */
+
+/*
+ * The verdict on an answer by transport result and status alone. Fills *err
+ * with a sentence for the person whenever the verdict is not DONE or NOT_YET.
+ * Pure. The readers below call it first.
+ */
+enum dx_verdict dx_judge(enum dx_call_kind call,
+                         const struct dx_http_response *response,
+                         struct dx_err *err);
+
+/* Everything a call needs besides its own arguments; borrowed. */
+struct dx_api {
+  struct dx_http *http;
+  const struct dx_service *service;
+  const char *token;    /* for this call */
+  dx_http_ready *ready; /* asked before the request is sent; NULL: nobody */
+};
+
+struct dx_api_file {
+  const char *type;
+  const char *name; /* UTF-8 */
+};
+
+enum dx_code dx_api_hello(const struct dx_api *api, dx_http_done *done,
+                          void *ctx, struct dx_http_call **ret_call,
+                          struct dx_err *err) DX_MUST_USE;
+
+enum dx_code dx_api_create(const struct dx_api *api,
+                           const struct dx_api_file *files, size_t count,
+                           dx_http_done *done, void *ctx,
+                           struct dx_http_call **ret_call,
+                           struct dx_err *err) DX_MUST_USE;
+
+/* fd: the document, `bytes` long; stays open until the end of the call. */
+enum dx_code dx_api_put(const struct dx_api *api, const char *url,
+                        const char *type, int fd, int64_t bytes,
+                        dx_http_progress *progress, dx_http_done *done,
+                        void *ctx, struct dx_http_call **ret_call,
+                        struct dx_err *err) DX_MUST_USE;
+
+enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
+                           dx_http_done *done, void *ctx,
+                           struct dx_http_call **ret_call,
+                           struct dx_err *err) DX_MUST_USE;
+
+/* The body of a 200 is written to sink_fd as it comes. */
+enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
+                            int sink_fd, dx_http_done *done, void *ctx,
+                            struct dx_http_call **ret_call,
+                            struct dx_err *err) DX_MUST_USE;
+
+/* ---- reading the answers ---- */
+
+/* Greeting: caller frees; NULL unless DONE. */
+enum dx_verdict dx_read_hello(const struct dx_http_response *response,
+                              char **ret_greeting, struct dx_err *err);
+
+struct dx_created {
+  char *source_id;
+  char **urls; /* one per file, in file order */
+  size_t count;
+  int64_t lifetime_ms; /* of the shortest-lived URL, from now on */
+};
+void dx_created_release(struct dx_created *created);
+
+/* count: files registered. A URL that is neither https nor http on the
+ * loopback is CONFIG. */
+enum dx_verdict dx_read_create(const struct dx_http_response *response,
+                               size_t count, struct dx_created *ret_created,
+                               struct dx_err *err);
+
+enum dx_verdict dx_read_put(const struct dx_http_response *response,
+                            struct dx_err *err);
+
+enum dx_source_status {
+  DX_SOURCE_PENDING,
+  DX_SOURCE_PROCESSING,
+  DX_SOURCE_COMPLETE,
+  DX_SOURCE_FAILED,
+  DX_SOURCE_UNKNOWN /* a word we do not know: not yet */
+};
+
+struct dx_source {
+  enum dx_source_status status;
+  int64_t expected; /* files; -1: not said */
+  int64_t uploaded;
+  char **case_ids; /* only when complete */
+  size_t case_count;
+};
+void dx_source_release(struct dx_source *source);
+
+/* DONE whenever a status was read, whatever it says. */
+enum dx_verdict dx_read_source(const struct dx_http_response *response,
+                               struct dx_source *ret_source,
+                               struct dx_err *err);
+
+/* Status only; the body is in the sink: see dx_check_result(). */
+enum dx_verdict dx_read_extract(const struct dx_http_response *response,
+                                struct dx_err *err);
+
+/* True if the text is one well-formed JSON value with results.status =
+ * "complete" (policy.md, "Result"). */
+bool dx_check_result(const char *text, size_t len, struct dx_err *err);
+
+/*
+ * How long a signed URL lasts from the moment of the answer, by what its
+ * query says, taken against the answer's own Date; DX_URL_LIFETIME_MS when it
+ * says nothing that can be read. Never below zero.
+ */
+int64_t dx_url_lifetime_ms(const char *url, int64_t date_ms);
+
+#endif

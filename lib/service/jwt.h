@@ -1,0 +1,25 @@
+/*
+ * jwt.h - signing a JSON Web Token (RFC 7519, RFC 7515, RFC 7518 section 3,
+ * RFC 8037; policy.md, "Tokens").
+ *
+ * The algorithm comes from the config alone and must fit the key: HS keys at
+ * least as long as the hash, RSA at least 2048 bits, the algorithm's curve.
+ * Blocking: never. Errors: E_KEY with what does not fit, E_NOMEM. No message
+ * holds a byte of the key.
+ */
+#ifndef DX_JWT_H
+#define DX_JWT_H
+
+#include "lib/base/buf.h"
+#include "lib/config/config.h"
+
+/*
+ * key    the bytes of TokenKeyFile, borrowed; the caller wipes them
+ * now_s  seconds since 1970, by the clock of whoever checks the token
+ * ret    the token is added; set its `secret` before
+ */
+enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
+                         size_t key_len, int64_t now_s, struct dx_buf *ret,
+                         struct dx_err *err) DX_MUST_USE;
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * times.c - the only reader and writer of the files of times.
+ */
+#include "lib/service/latency.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/shared.h"
+
+#define MEDIAN_MAX_MS 86400000.0 /* more than a day is no median of ours */
+
+struct dx_latency {
+  int fd; /* -1: this process learns alone */
+  struct dx_poll_history history[DX_PHASE_COUNT];
+};
+
+static bool is_sane(const struct dx_poll_history *h)
+{
+  return isfinite(h->median_ms) && h->median_ms >= 0 &&
+         h->median_ms <= MEDIAN_MAX_MS && h->seen >= 0;
+}
+
+static void read_text(struct dx_latency *times, const char *text)
+{
+  struct dx_poll_history *s = &times->history[DX_PHASE_SOURCE];
+  struct dx_poll_history *e = &times->history[DX_PHASE_EXTRACT];
+
+  if (sscanf(text, "source %lf %" SCNd64 " extract %lf %" SCNd64, &s->median_ms,
+             &s->seen, &e->median_ms, &e->seen) != 4 ||
+      !is_sane(s) || !is_sane(e))
+    memset(times->history, 0, sizeof(times->history));
+}
+
+static void write_text(const struct dx_latency *times,
+                       char text[DX_SHARED_BYTES + 1])
+{
+  const struct dx_poll_history *s = &times->history[DX_PHASE_SOURCE];
+  const struct dx_poll_history *e = &times->history[DX_PHASE_EXTRACT];
+
+  (void)snprintf(text, DX_SHARED_BYTES + 1,
+                 "source %15.0f %20" PRId64 "\nextract %15.0f %20" PRId64 "\n",
+                 s->median_ms, s->seen, e->median_ms, e->seen);
+}
+
+struct dx_latency *dx_latency_new(int dirfd, const char *host, int port)
+{
+  struct dx_latency *times = calloc(1, sizeof(*times));
+  char text[DX_SHARED_BYTES + 1];
+
+  if (times == NULL)
+    return NULL;
+  times->fd = dx_shared_open(dirfd, host, port, "_times");
+  if (times->fd >= 0) {
+    dx_shared_begin(times->fd, text);
+    dx_shared_end(times->fd, NULL);
+    read_text(times, text);
+  }
+  return times;
+}
+
+void dx_latency_free(struct dx_latency **times)
+{
+  if (*times == NULL)
+    return;
+  if ((*times)->fd >= 0)
+    (void)close((*times)->fd);
+  free(*times);
+  *times = NULL;
+}
+
+const struct dx_poll_history *dx_latency_history(const struct dx_latency *times,
+                                                 enum dx_phase phase)
+{
+  return &times->history[phase];
+}
+
+void dx_latency_learn(struct dx_latency *times, enum dx_phase phase,
+                      int64_t not_yet_ms, int64_t done_ms)
+{
+  char text[DX_SHARED_BYTES + 1];
+
+  if (times->fd >= 0) {
+    dx_shared_begin(times->fd, text);
+    read_text(times, text);
+  }
+  dx_poll_learn(&times->history[phase], not_yet_ms, done_ms);
+  if (times->fd >= 0) {
+    write_text(times, text);
+    dx_shared_end(times->fd, text);
+  }
+}

@@ -1,0 +1,61 @@
+/*
+ * pace.h - fewer than ten calls in any second, over all processes of this
+ * host (policy.md, "Pace").
+ *
+ * One small file per API host and port in SpoolDir/pace, locked while it is
+ * read and written, holds the time of the next free slot (generic cell rate
+ * algorithm, burst 1) and `blocked until`, one field for 429 and outages.
+ * Times in it are monotonic; its first field is the boot id, and a file of
+ * another boot counts as empty. An absurd file is reset under its lock. If it
+ * cannot be opened at all the process paces itself alone at a quarter of the
+ * rate and says so once in the log.
+ *
+ * A slot is booked at most a little ahead: slots of processes that die are
+ * lost, and booking far ahead would leak most of the rate.
+ *
+ * Blocking: for the lock, which is held for microseconds.
+ */
+#ifndef DX_RATE_LIMIT_H
+#define DX_RATE_LIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+
+/* Creating and fetching results go before polls: finishing what is ready
+ * halves the mean lag when much is under way. */
+enum dx_urgency { DX_URGENT, DX_PATIENT };
+
+struct dx_rate_limit;
+
+/* dirfd: SpoolDir/pace, borrowed. rate: calls per second. */
+struct dx_rate_limit *dx_rate_limit_new(int dirfd, const char *host, int port,
+                                        double rate);
+void dx_rate_limit_free(struct dx_rate_limit **pace);
+
+struct dx_slot {
+  bool booked;   /* true: the call may be sent at `at`; false: ask at `at` */
+  int64_t at_ms; /* monotonic */
+};
+
+/*
+ * Books the next slot if it lies near enough: 0.25 s plus a quarter of the
+ * time waited already, at most 3 s; urgent calls 3 s from the start.
+ */
+struct dx_slot dx_rate_limit_book(struct dx_rate_limit *pace,
+                                  enum dx_urgency urgency, int64_t waited_ms);
+
+/* Every process keeps still for wait_ms from now (at most 1 h); never
+ * shortens a longer block. */
+void dx_rate_limit_block(struct dx_rate_limit *pace, int64_t wait_ms);
+
+/* True while somebody has asked for that. */
+bool dx_rate_limit_is_blocked(struct dx_rate_limit *pace);
+
+/* The service cannot be reached: blocks 5 s, doubling to 300 s while it goes
+ * on. dx_rate_limit_up() ends the doubling; cheap when nothing was wrong. */
+void dx_rate_limit_down(struct dx_rate_limit *pace);
+void dx_rate_limit_up(struct dx_rate_limit *pace);
+
+#endif

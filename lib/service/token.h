@@ -1,0 +1,59 @@
+/*
+ * token.h - bearer tokens from a key, a file or a command (policy.md,
+ * "Tokens").
+ *
+ * One object per service and process; it keeps the current token in memory
+ * only, renews it at 80 % of its life, and wipes it when freed. Nothing
+ * secret is ever logged or put into a message: messages name files, key ids
+ * and algorithms.
+ *
+ *   key      a JWT signed here: iat = now - 60 s, exp = now + TokenLifetime,
+ *            random jti, kid and extra claims from the config. The algorithm
+ *            comes from the config alone and must fit the key. HS keys: the
+ *            file's bytes without one final newline, at least as long as the
+ *            hash (32, 48, 64 bytes); RSA at least 2048 bits; the curve must
+ *            be the algorithm's. A claim whose value is a whole number or
+ *            true/false is still written as a string.
+ *   file     the file's first word, read again when mtime, size or inode
+ *            changed.
+ *   command  run without a shell, stdin /dev/null, clean environment (PATH
+ *            only), all other descriptors closed, killed after 10 s; at most
+ *            64 KiB: the bare token, or JSON {"token": ..., "expires":
+ *            RFC 3339}.
+ *
+ * Blocking: reading files; a command blocks up to 10 s.
+ * Errors: E_KEY with what to do (class TOKEN), E_NOMEM.
+ */
+#ifndef DX_TOKEN_H
+#define DX_TOKEN_H
+
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/config/config.h"
+
+struct dx_token;
+
+/* The service is borrowed and must outlive the object. Reads nothing yet. */
+struct dx_token *dx_token_new(const struct dx_service *service);
+void dx_token_free(struct dx_token **token); /* takes NULL, wipes */
+
+/*
+ * The token to send now, borrowed until the next call on the object. Made or
+ * read anew when there is none or 80 % of its life is over.
+ *
+ * server_offset_ms  added to our wall clock when signing: the service's clock
+ *                   minus ours, 0 unless it is known to be off.
+ */
+enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
+                          const char **ret_text,
+                          struct dx_err *err) DX_MUST_USE;
+
+/* A descriptor that can be read when somebody wants us to stop: it ends the
+ * wait for a command with E_STOPPED. -1, the state at start: none. */
+void dx_token_wake_by(struct dx_token *token, int fd);
+
+/* Forgets the current token, so that key, file or command are read anew. */
+void dx_token_forget(struct dx_token *token);
+
+#endif

@@ -1,0 +1,669 @@
+/*
+ * engine_fixture.c - the service in memory, the transport and the clocks of
+ * engine_fixture.h. It shares no code with lib/ but what reads a header.
+ */
+#include "tests/unit/engine_fixture.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+
+#define API "https://a.example"
+#define STORAGE "https://s.example"
+#define WALL_MS 1700000000000LL
+#define CALLS_AT_ONCE 64
+#define BODY_BYTES 2048
+#define FOUR_WEEKS_MS (28 * FIXTURE_DAY_MS)
+
+struct fixture fixture;
+
+/* ---- clocks ---- */
+
+static int64_t boot_ms(void)
+{
+  return fixture.now_ms;
+}
+
+static int64_t wall_ms(void)
+{
+  return WALL_MS + fixture.now_ms;
+}
+
+static const struct dx_clock turned = {boot_ms, wall_ms};
+
+/* Nobody cuts the power here, and a thousand journals take long to sync. */
+int fsync(int fd)
+{
+  return fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+}
+
+/* ---- the service ---- */
+
+struct source {
+  size_t files;
+  int64_t landed_ms[FIXTURE_FILES_MAX]; /* 0: not */
+  int64_t made_ms;
+  int64_t full_ms; /* the last file is seen; 0: files are missing */
+  bool fails;
+};
+static struct source sources[FIXTURE_SOURCES_MAX];
+static size_t source_count;
+static int deaf_puts, failing; /* so many were already */
+
+static int64_t life_ms(void)
+{
+  return 1000 * (fixture.url_life_s != 0 ? fixture.url_life_s : 900);
+}
+
+static int64_t complete_ms(const struct source *s)
+{
+  return s->full_ms + fixture.starting_ms + fixture.processing_ms;
+}
+
+static size_t seen_count(const struct source *s)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < s->files; i++)
+    n += s->landed_ms[i] != 0 &&
+         fixture.now_ms >= s->landed_ms[i] + fixture.visible_ms;
+  return n;
+}
+
+static bool all_landed(const struct source *s)
+{
+  size_t i;
+
+  for (i = 0; i < s->files; i++)
+    if (s->landed_ms[i] == 0)
+      return false;
+  return true;
+}
+
+static void add_url(char *text, size_t number, size_t file)
+{
+  size_t len = strlen(text);
+  time_t now = (time_t)((wall_ms() + fixture.clock_off_ms) / 1000);
+  char date[32];
+  struct tm tm;
+
+  assert_non_null(gmtime_r(&now, &tm));
+  (void)strftime(date, sizeof(date), "%Y%m%dT%H%M%SZ", &tm);
+  len += (size_t)snprintf(text + len, BODY_BYTES - len,
+                          "%s{\"url\":\"" STORAGE "/S%zu/%zu",
+                          file > 1 ? "," : "", number, file);
+  if (fixture.url_life_s != 0)
+    len +=
+        (size_t)snprintf(text + len, BODY_BYTES - len,
+                         "?X-Amz-Date=%s&X-Amz-Expires=%lld&X-Amz-Signature=x",
+                         date, (long long)fixture.url_life_s);
+  (void)snprintf(text + len, BODY_BYTES - len, "\"}");
+}
+
+static int make_source(const char *request, char *body)
+{
+  struct source *s = &sources[source_count++];
+  const char *p = request;
+  size_t i;
+
+  assert_true(source_count <= FIXTURE_SOURCES_MAX);
+  memset(s, 0, sizeof(*s));
+  s->made_ms = fixture.now_ms;
+  for (; (p = strstr(p, "content_type")) != NULL; p++)
+    s->files++;
+  s->fails = failing++ < fixture.failing;
+  (void)snprintf(body, BODY_BYTES,
+                 "{\"status\":201,\"results\":{\"id\":\"S%zu\","
+                 "\"upload_urls\":[",
+                 source_count);
+  for (i = 1; i <= s->files; i++)
+    add_url(body, source_count, i);
+  (void)strcat(body, "]}}");
+  return 201;
+}
+
+static int take_file(const struct fixture_call *call, char *body)
+{
+  struct source *s = &sources[call->source - 1];
+
+  if (fixture.now_ms > s->made_ms + life_ms()) {
+    (void)strcpy(body, "<Code>AccessDenied</Code><Message>Request has expired"
+                       "</Message>");
+    return 403;
+  }
+  if (deaf_puts < fixture.deaf_puts) {
+    deaf_puts++;
+    return 200;
+  }
+  if (s->landed_ms[call->item - 1] == 0)
+    s->landed_ms[call->item - 1] = fixture.now_ms;
+  if (all_landed(s) && s->full_ms == 0)
+    s->full_ms = fixture.now_ms + fixture.visible_ms;
+  return 200;
+}
+
+static const char *status_word(const struct source *s)
+{
+  if (s->full_ms == 0 || fixture.now_ms < s->full_ms + fixture.starting_ms)
+    return "pending_upload";
+  if (fixture.now_ms < complete_ms(s))
+    return "processing";
+  return s->fails ? "failed" : "complete";
+}
+
+static int show_source(const struct fixture_call *call, char *body)
+{
+  const struct source *s = &sources[call->source - 1];
+  const char *word = status_word(s);
+  bool complete = strcmp(word, "complete") == 0;
+  int len;
+  size_t i;
+
+  len = snprintf(body, BODY_BYTES,
+                 "{\"results\":{\"id\":\"S%zu\",\"status\":\"%s\","
+                 "\"expected_file_count\":%zu,\"uploaded_file_count\":%zu,"
+                 "\"case_ids\":%s",
+                 call->source, word, s->files, seen_count(s),
+                 complete ? "[" : "null}}");
+  for (i = 1; complete && i <= fixture.case_count; i++)
+    len += snprintf(body + len, (size_t)(BODY_BYTES - len), "%s\"S%zuC%zu\"",
+                    i > 1 ? "," : "", call->source, i);
+  if (complete)
+    (void)snprintf(body + len, (size_t)(BODY_BYTES - len), "]}}");
+  return 200;
+}
+
+static int show_case(const struct fixture_call *call, char *body)
+{
+  const struct source *s = &sources[call->source - 1];
+
+  if (fixture.now_ms < complete_ms(s) + fixture.case_ms[call->item - 1])
+    return 204;
+  (void)snprintf(body, BODY_BYTES,
+                 "{\"results\":{\"status\":\"complete\",\"id\":\"S%zuC%zu\","
+                 "\"value\":1.50}}\n",
+                 call->source, call->item);
+  return 200;
+}
+
+static int serve(const struct fixture_call *call, const char *request,
+                 char *body)
+{
+  body[0] = '\0';
+  switch (call->kind) {
+  case DX_CALL_CREATE:
+    return make_source(request, body);
+  case DX_CALL_PUT:
+    return take_file(call, body);
+  case DX_CALL_SOURCE:
+    return show_source(call, body);
+  default:
+    return show_case(call, body);
+  }
+}
+
+int fixture_processed(void)
+{
+  size_t i;
+  int n = 0;
+
+  for (i = 0; i < source_count; i++)
+    n += sources[i].full_ms != 0;
+  return n;
+}
+
+/* ---- the transport ---- */
+
+/* A request on its way; the address of one is its name in lib/. */
+struct way {
+  bool used, sent, is_odd;
+  struct dx_http_request request;
+  char *body;    /* of the request */
+  size_t number; /* in fixture.calls */
+  int64_t due_ms;
+  struct fixture_response odd;
+};
+static struct way ways[CALLS_AT_ONCE];
+
+/* Fewer than ten calls in any second. */
+static void check_pace(void)
+{
+  size_t i;
+  int n = 0;
+
+  for (i = fixture.call_count; i-- > 0;) {
+    const struct fixture_call *call = &fixture.calls[i];
+
+    if (call->began_ms < fixture.now_ms - 1000)
+      break;
+    n += call->kind != DX_CALL_PUT;
+  }
+  if (n > 9)
+    fail_msg("%d calls within a second", n);
+}
+
+static void read_url(const struct dx_http_request *r, struct fixture_call *call)
+{
+  if (sscanf(r->url, STORAGE "/S%zu/%zu", &call->source, &call->item) == 2)
+    call->kind = DX_CALL_PUT;
+  else if (sscanf(r->url, API "/v1/patient_case/S%zuC%zu/extract",
+                  &call->source, &call->item) == 2)
+    call->kind = DX_CALL_EXTRACT;
+  else if (sscanf(r->url, API "/v1/source/S%zu", &call->source) == 1)
+    call->kind = DX_CALL_SOURCE;
+  else if (strcmp(r->url, API "/v1/source") == 0)
+    call->kind = DX_CALL_CREATE;
+  else
+    fail_msg("nobody may call %s", r->url);
+  assert_true(call->source <= source_count);
+}
+
+/* Only the storage must not see the token. */
+static void check_bearer(const struct dx_http_request *r,
+                         const struct fixture_call *call)
+{
+  if (call->kind == DX_CALL_PUT) {
+    assert_string_equal(r->method, "PUT");
+    assert_null(r->bearer);
+    return;
+  }
+  assert_string_equal(r->method, call->kind == DX_CALL_CREATE ? "POST" : "GET");
+  assert_non_null(r->bearer);
+  (void)snprintf(fixture.bearer, sizeof(fixture.bearer), "%s", r->bearer);
+}
+
+static enum dx_code fake_start(struct dx_http *http,
+                               const struct dx_http_request *r,
+                               struct dx_http_call **ret, struct dx_err *err)
+{
+  struct fixture_call *call = &fixture.calls[fixture.call_count];
+  struct way *way = ways;
+
+  (void)http;
+  (void)err;
+  while (way->used)
+    way++;
+  assert_true(way < ways + CALLS_AT_ONCE);
+  assert_true(fixture.call_count < FIXTURE_CALLS_MAX);
+  memset(way, 0, sizeof(*way));
+  memset(call, 0, sizeof(*call));
+  read_url(r, call);
+  check_bearer(r, call);
+  call->nth = ++fixture.count[call->kind];
+  call->began_ms = fixture.now_ms;
+  way->used = true;
+  way->request = *r;
+  way->body = r->body != NULL ? strndup(r->body, r->body_len) : NULL;
+  way->number = fixture.call_count++;
+  way->is_odd = fixture.odd != NULL && fixture.odd(call, &way->odd);
+  way->due_ms = fixture.now_ms;
+  check_pace();
+  *ret = (struct dx_http_call *)(void *)way;
+  return DX_OK;
+}
+
+static void fake_cancel(struct dx_http *http, struct dx_http_call *call)
+{
+  struct way *way = (struct way *)(void *)call;
+
+  (void)http;
+  fixture.calls[way->number].ended_ms = fixture.now_ms;
+  free(way->body);
+  way->used = false;
+}
+
+static void fill(const struct way *way, char *body, struct dx_http_response *a)
+{
+  const struct fixture_response *odd = &way->odd;
+  const struct fixture_call *call = &fixture.calls[way->number];
+
+  memset(a, 0, sizeof(*a));
+  a->date_ms = wall_ms() + fixture.clock_off_ms;
+  a->retry_after_ms = -1;
+  a->sent_bytes = way->request.body_bytes;
+  a->was_sent = way->sent;
+  if (way->is_odd && odd->sent_bytes > a->sent_bytes)
+    a->sent_bytes = odd->sent_bytes;
+  if (!way->is_odd || odd->landed)
+    a->status = serve(call, way->body, body);
+  if (way->is_odd && odd->status != 0)
+    a->status = odd->status;
+  if (way->is_odd && odd->body != NULL)
+    (void)snprintf(body, BODY_BYTES, "%s", odd->body);
+  if (way->is_odd && odd->retry_after != NULL)
+    a->retry_after_ms = dx_retry_after_ms(odd->retry_after, a->date_ms);
+  if (way->is_odd && odd->code != DX_OK) {
+    a->code = dx_fail(&a->err, odd->code, 0, "trouble on the way");
+    a->status = odd->status; /* it may have come before the trouble */
+    a->date_ms = -1;
+    a->sent_bytes = way->sent ? a->sent_bytes : 0;
+    body[0] = '\0';
+  }
+}
+
+static void finish(struct way *way, struct dx_http_response *a, char *body)
+{
+  struct dx_http_request r = way->request;
+  struct fixture_call *call = &fixture.calls[way->number];
+
+  if (a->status == 200 && r.sink_fd >= 0) {
+    assert_int_equal(write(r.sink_fd, body, strlen(body)),
+                     (ssize_t)strlen(body));
+    body[0] = '\0';
+  }
+  a->body = body;
+  a->body_len = strlen(body);
+  call->status = a->status;
+  call->ended_ms = fixture.now_ms;
+  free(way->body);
+  way->used = false;
+  r.done(r.ctx, a);
+}
+
+/* The connection stands: may the request go out? */
+static void try_to_send(struct way *way)
+{
+  int64_t hold;
+  char body[BODY_BYTES] = "";
+  struct dx_http_response a;
+
+  if (way->is_odd && way->odd.not_sent) { /* there was no connection */
+    fill(way, body, &a);
+    finish(way, &a, body);
+    return;
+  }
+  hold = way->request.ready != NULL ? way->request.ready(way->request.ctx) : 0;
+  if (hold > 0) {
+    way->due_ms = fixture.now_ms + hold;
+  } else if (hold == 0) {
+    way->sent = true;
+    fixture.calls[way->number].began_ms = fixture.now_ms;
+    way->due_ms = fixture.now_ms + fixture.latency_ms;
+  } else {
+    memset(&a, 0, sizeof(a));
+    a.code = dx_fail(&a.err, DX_E_NOT_YET, 0, "given up");
+    a.date_ms = a.retry_after_ms = -1;
+    finish(way, &a, body);
+  }
+}
+
+static void move_on(struct way *way)
+{
+  char body[BODY_BYTES] = "";
+  struct dx_http_response a;
+
+  if (!way->sent) {
+    try_to_send(way);
+    return;
+  }
+  fill(way, body, &a);
+  finish(way, &a, body);
+}
+
+static enum dx_code fake_run(struct dx_http *http, int64_t timeout_ms,
+                             const int *wake, size_t wake_count,
+                             struct dx_err *err)
+{
+  struct way *first = NULL;
+  size_t i;
+
+  (void)http;
+  (void)wake;
+  (void)wake_count;
+  (void)err;
+  for (i = 0; i < CALLS_AT_ONCE; i++)
+    if (ways[i].used && (first == NULL || ways[i].due_ms < first->due_ms))
+      first = &ways[i];
+  if (first == NULL || first->due_ms > fixture.now_ms + timeout_ms) {
+    fixture.now_ms += timeout_ms > 0 ? timeout_ms : 1;
+    return DX_OK;
+  }
+  if (first->due_ms > fixture.now_ms)
+    fixture.now_ms = first->due_ms;
+  move_on(first);
+  return DX_OK;
+}
+
+static const struct dx_http_ops fake_ops = {fake_start, fake_cancel, fake_run,
+                                            NULL};
+static struct dx_http http = {&fake_ops};
+
+/* ---- setting it up ---- */
+
+static struct dx_err err;
+static struct dx_config config = {.services = &fixture.service,
+                                  .service_count = 1};
+
+static void set_service(void)
+{
+  static char name[] = "default", base[] = API, host[] = "a.example";
+
+  fixture.service = (struct dx_service){.name = name,
+                                        .base_url = base,
+                                        .host = host,
+                                        .port = 443,
+                                        .token = DX_TOKEN_FILE,
+                                        .token_file = fixture.token_path,
+                                        .api_rate = 8,
+                                        .processing_limit_ms = 1800000,
+                                        .results_dir = fixture.results};
+}
+
+int fixture_open(void **state)
+{
+  (void)state;
+  memset(&fixture, 0, sizeof(fixture));
+  memset(ways, 0, sizeof(ways));
+  source_count = 0;
+  deaf_puts = failing = 0;
+  fixture.now_ms = FIXTURE_BEGIN_MS;
+  fixture.latency_ms = 20;
+  fixture.case_count = 1;
+  dx_clock_use(&turned);
+  (void)strcpy(fixture.dir, "/tmp/dx-stage-XXXXXX");
+  if (mkdtemp(fixture.dir) == NULL)
+    return -1;
+  (void)snprintf(fixture.results, sizeof(fixture.results), "%s/results",
+                 fixture.dir);
+  (void)snprintf(fixture.token_path, sizeof(fixture.token_path), "%s/token",
+                 fixture.dir);
+  set_service();
+  if (mkdir(fixture.results, 0700) < 0 ||
+      dx_spool_open(fixture.dir, &fixture.spool, &err) != DX_OK)
+    return -1;
+  return dx_fs_replace(fixture.spool.dirfd, "token", "TOKEN\n", 6, 0600,
+                       &err) == DX_OK
+             ? 0
+             : -1;
+}
+
+int fixture_close(void **state)
+{
+  (void)state;
+  dx_engine_free(&fixture.engine);
+  while (fixture.job_count > 0)
+    dx_job_free(&fixture.jobs[--fixture.job_count]);
+  dx_clock_use(NULL);
+  if (fixture.dir[0] == '\0')
+    return 0;
+  dx_spool_close(&fixture.spool);
+  if (dx_fs_remove_tree(AT_FDCWD, fixture.dir, &err) != DX_OK)
+    return -1;
+  fixture.dir[0] = '\0';
+  return 0;
+}
+
+static void add_document(struct dx_job *job, size_t i, bool together)
+{
+  struct dx_entry *e = &job->documents[i].entry;
+  int fd = dx_spool_create_document(job, i, &err);
+
+  job->documents[i].is_here = true;
+  (void)strcpy(e->type, "application/pdf");
+  (void)strcpy(e->origin, "application/pdf");
+  (void)strcpy(e->name, "chart.pdf");
+  e->pages = 1;
+  e->length = 3;
+  e->together = together;
+  (void)dx_sha256_of("PDF", 3, e->sha256);
+  assert_int_equal(write(fd, "PDF", 3), 3);
+  (void)close(fd);
+}
+
+struct dx_job *fixture_job(size_t documents, bool together)
+{
+  struct dx_job *job = NULL;
+  size_t i;
+
+  assert_true(fixture.job_count < FIXTURE_JOBS_MAX);
+  assert_int_equal(dx_spool_receive(&fixture.spool, &job, &err), DX_OK);
+  job->documents = calloc(documents, sizeof(*job->documents));
+  assert_non_null(job->documents);
+  job->document_count = documents;
+  for (i = 0; i < documents; i++)
+    add_document(job, i, together);
+  job->service = strdup("default");
+  job->base_url = strdup(API);
+  (void)snprintf(job->key, sizeof(job->key), "%032d", fixture.job_count + 1);
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  assert_int_equal(dx_spool_commit(&fixture.spool, job, &err), DX_OK);
+  fixture.jobs[fixture.job_count++] = job;
+  return job;
+}
+
+static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+{
+  (void)ctx;
+  (void)job;
+  fixture.notes[note->kind]++;
+  if (note->text[0] != '\0')
+    (void)snprintf(fixture.note_text, sizeof(fixture.note_text), "%s",
+                   note->text);
+}
+
+static void on_end(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+  fixture.ended++;
+}
+
+void fixture_begin(void)
+{
+  const struct dx_observer observer = {on_note, on_end, NULL};
+  int i;
+
+  dx_engine_free(&fixture.engine);
+  fixture.ended = 0;
+  fixture.engine = dx_engine_new(&config, &fixture.spool, &http, &observer);
+  assert_non_null(fixture.engine);
+  for (i = 0; i < fixture.job_count; i++)
+    assert_int_equal(dx_engine_add(fixture.engine, fixture.jobs[i], &err),
+                     DX_OK);
+}
+
+void fixture_restart(void)
+{
+  enum dx_owner owner;
+  pid_t holder;
+  int i;
+
+  dx_engine_free(&fixture.engine);
+  for (i = 0; i < fixture.job_count; i++) {
+    char key[DX_KEY_BYTES];
+
+    memcpy(key, fixture.jobs[i]->key, sizeof(key));
+    dx_job_free(&fixture.jobs[i]);
+    assert_int_equal(dx_spool_take(&fixture.spool, key, &fixture.jobs[i],
+                                   &holder, &owner, &err),
+                     DX_OK);
+  }
+  fixture_begin();
+}
+
+void fixture_drive(int64_t until_ms)
+{
+  int turns;
+
+  if (fixture.engine == NULL)
+    fixture_begin();
+  for (turns = 0;
+       fixture.ended < fixture.job_count && fixture.now_ms < until_ms;
+       turns++) {
+    int64_t most = until_ms - fixture.now_ms;
+
+    assert_true(turns < 1000000);
+    assert_int_equal(dx_engine_run(fixture.engine, most < 60000 ? most : 60000,
+                                   NULL, 0, &err),
+                     DX_OK);
+  }
+}
+
+enum dx_code fixture_drive_to_end(void)
+{
+  fixture_drive(fixture.now_ms + FOUR_WEEKS_MS);
+  assert_int_equal(fixture.ended, fixture.job_count);
+  return dx_job_outcome(fixture.jobs[0], NULL);
+}
+
+/* ---- looking at it ---- */
+
+const struct fixture_call *fixture_nth(enum dx_call_kind kind, int nth)
+{
+  size_t i;
+
+  for (i = 0; i < fixture.call_count; i++)
+    if (fixture.calls[i].kind == kind && fixture.calls[i].nth == nth)
+      return &fixture.calls[i];
+  fail_msg("there was no %d. call to '%s'", nth, dx_call_word(kind));
+  return NULL;
+}
+
+int64_t fixture_gap_ms(const struct fixture_call *a,
+                       const struct fixture_call *b)
+{
+  return b->began_ms - a->ended_ms;
+}
+
+int fixture_calls_between(int64_t from_ms, int64_t to_ms)
+{
+  size_t i;
+  int n = 0;
+
+  for (i = 0; i < fixture.call_count; i++)
+    n += fixture.calls[i].began_ms >= from_ms &&
+         fixture.calls[i].began_ms < to_ms;
+  return n;
+}
+
+bool fixture_result_holds(const char *name, const char *text)
+{
+  struct dx_buf content = {0};
+  int fd = open(fixture.results, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool holds = dx_fs_read(fd, name, 100000, &content, NULL) == DX_OK &&
+               strstr(dx_buf_text(&content), text) != NULL;
+
+  dx_buf_release(&content);
+  (void)close(fd);
+  return holds;
+}
+
+int fixture_result_count(void)
+{
+  DIR *dir = opendir(fixture.results);
+  const struct dirent *entry;
+  int n = 0;
+
+  assert_non_null(dir);
+  while ((entry = readdir(dir)) != NULL)
+    n += entry->d_name[0] != '.';
+  (void)closedir(dir);
+  return n;
+}

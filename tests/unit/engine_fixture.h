@@ -1,0 +1,117 @@
+/*
+ * engine_fixture.h - a stage for the engine: a service that lives in memory, a
+ * transport that brings its answers, clocks that only the fixture turns. No
+ * test stands here, and nothing of lib/ is judged here except what must hold
+ * in every test: the pace, and who gets the token.
+ *
+ * The service does what the interface document says as long as `odd` does not
+ * ask for something else. Times are milliseconds of the fixture's clock.
+ */
+#ifndef DX_ENGINE_FIXTURE_H
+#define DX_ENGINE_FIXTURE_H
+
+#include "tests/unit/unit.h"
+
+#include <stdbool.h>
+
+#include "lib/engine/engine.h"
+#include "lib/service/api.h"
+
+#define FIXTURE_BEGIN_MS 1000000
+#define FIXTURE_CALLS_MAX 20000
+#define FIXTURE_SOURCES_MAX 64
+#define FIXTURE_FILES_MAX 4
+#define FIXTURE_CASES_MAX 4
+#define FIXTURE_JOBS_MAX 4
+#define FIXTURE_DAY_MS 86400000LL
+
+/* A call as the service and the network saw it. */
+struct fixture_call {
+  enum dx_call_kind kind;
+  int nth;          /* of its kind, from 1 */
+  size_t source;    /* 1..n; 0: it makes one */
+  size_t item;      /* file or case of the source, 1..n */
+  int64_t began_ms; /* left this machine, or tried to */
+  int64_t ended_ms; /* 0: under way */
+  int status;       /* of the answer; 0: there was none */
+};
+
+/* What comes instead of the good answer. */
+struct fixture_response {
+  enum dx_code code; /* not DX_OK: trouble on the way */
+  int status;        /* 0: the one of the good answer */
+  const char *body;  /* NULL: the one of the good answer */
+  const char *retry_after;
+  int64_t sent_bytes; /* of a PUT, when it is more than the file's size */
+  bool landed;        /* the service did what it was asked for */
+  bool not_sent;      /* no byte has left */
+};
+
+struct fixture {
+  /* What the service is like. */
+  int64_t latency_ms;
+  int64_t visible_ms;    /* a file that landed is seen so late */
+  int64_t starting_ms;   /* all are seen, the source says pending still */
+  int64_t processing_ms; /* and then this long */
+  int64_t url_life_s;    /* 0: URLs do not say; they live 15 min then */
+  int deaf_puts;         /* that many are answered with 200 and forgotten */
+  int failing;           /* that many sources end as failed */
+  size_t case_count;
+  int64_t case_ms[FIXTURE_CASES_MAX]; /* ready that long after `complete` */
+  int64_t clock_off_ms;               /* of their Date */
+  bool (*odd)(const struct fixture_call *call, struct fixture_response *ret);
+
+  /* What happened. */
+  int64_t now_ms;
+  struct fixture_call calls[FIXTURE_CALLS_MAX];
+  size_t call_count;
+  int count[DX_CALL_KIND_COUNT];
+  char bearer[4096]; /* of the last call of the API */
+  int notes[DX_NOTE_LOCAL_OVER + 1];
+  char note_text[512]; /* of the last note that had one */
+  int ended;           /* jobs */
+
+  /* Where it happens. */
+  char dir[40], results[60], token_path[60];
+  struct dx_service service; /* may be changed before fixture_begin() */
+  struct dx_spool spool;
+  struct dx_job *jobs[FIXTURE_JOBS_MAX];
+  int job_count;
+  struct dx_engine *engine;
+};
+extern struct fixture fixture;
+
+/* Setup and teardown of a test; close may be called twice. */
+int fixture_open(void **state);
+int fixture_close(void **state);
+
+/* A job of `documents` small PDFs, committed to the spool. */
+struct dx_job *fixture_job(size_t documents, bool together);
+
+/* An engine with all jobs; ends the one that was there, as a crash of the
+ * machine would not, but SIGTERM. */
+void fixture_begin(void);
+/* Forgets all jobs and takes them from the spool again. */
+void fixture_restart(void);
+
+/* Until every job has ended or it is that time. */
+void fixture_drive(int64_t until_ms);
+/* The same for jobs that shall end, within four weeks; what became of the
+ * first of them. */
+enum dx_code fixture_drive_to_end(void);
+
+/* The n-th call of a kind, from 1. */
+const struct fixture_call *fixture_nth(enum dx_call_kind kind, int nth);
+/* From the end of a call to the beginning of another. */
+int64_t fixture_gap_ms(const struct fixture_call *a,
+                       const struct fixture_call *b);
+/* Calls of all kinds that began in that time. */
+int fixture_calls_between(int64_t from_ms, int64_t to_ms);
+/* Sources that had all their files: what the service worked on. */
+int fixture_processed(void);
+
+/* True if a file of that name in the results directory holds this. */
+bool fixture_result_holds(const char *name, const char *text);
+int fixture_result_count(void);
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * test_pace.c - the shared rate limit and the poll schedule, with a clock
+ * that the tests turn.
+ */
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/policy.h"
+#include "lib/service/poll.h"
+#include "lib/service/rate_limit.h"
+
+static int64_t now_ms = 1000000;
+
+static int64_t fake_ms(void)
+{
+  return now_ms;
+}
+
+static const struct dx_clock fake = {fake_ms, fake_ms};
+static char dir[] = "/tmp/dx-pace-XXXXXX";
+static int dirfd_ = -1;
+
+static int start(void **state)
+{
+  (void)state;
+  dx_clock_use(&fake);
+  (void)strcpy(dir, "/tmp/dx-pace-XXXXXX");
+  if (mkdtemp(dir) == NULL)
+    return -1;
+  dirfd_ = open(dir, O_RDONLY | O_DIRECTORY);
+  return dirfd_ < 0 ? -1 : 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  (void)close(dirfd_);
+  dx_clock_use(NULL);
+  return dx_fs_remove_tree(AT_FDCWD, dir, NULL) == DX_OK ? 0 : -1;
+}
+
+/* When the next call may go out, waiting as the engine would. */
+static int64_t next_call(struct dx_rate_limit *pace, enum dx_urgency urgency)
+{
+  int64_t since = now_ms;
+
+  for (;;) {
+    struct dx_slot slot = dx_rate_limit_book(pace, urgency, now_ms - since);
+
+    assert_true(slot.at_ms >= now_ms);
+    now_ms = slot.at_ms;
+    if (slot.booked)
+      return now_ms;
+  }
+}
+
+static void at_most_nine_calls_are_in_any_closed_second(void **state)
+{
+  struct dx_rate_limit *a = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  struct dx_rate_limit *b = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  int64_t at[200];
+  int i;
+
+  (void)state;
+  for (i = 0; i < 200; i++) {
+    if (i % 40 == 39)
+      now_ms += 3000; /* a rest earns no burst */
+    at[i] = next_call(i % 3 == 0 ? a : b, i % 2 ? DX_URGENT : DX_PATIENT);
+  }
+  for (i = 9; i < 200; i++)
+    assert_true(at[i] - at[i - 9] > 1000);
+  /* and the rate is used: 8 a second */
+  assert_true(at[38] - at[0] <= 38 * 125 + 1);
+  dx_rate_limit_free(&a);
+  dx_rate_limit_free(&b);
+}
+
+static void polls_book_near_and_urgent_calls_further_ahead(void **state)
+{
+  struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, "h", 443, 1);
+  struct dx_slot slot;
+
+  (void)state;
+  assert_true(dx_rate_limit_book(pace, DX_PATIENT, 0).booked); /* now */
+  slot = dx_rate_limit_book(pace, DX_PATIENT, 0);
+  assert_false(slot.booked); /* a second ahead is too far */
+  assert_true(slot.at_ms > now_ms && slot.at_ms <= now_ms + 751);
+  assert_true(
+      dx_rate_limit_book(pace, DX_PATIENT, 3000).booked);     /* waited long */
+  assert_true(dx_rate_limit_book(pace, DX_URGENT, 0).booked); /* 2 s ahead */
+  assert_true(dx_rate_limit_book(pace, DX_URGENT, 0).booked); /* 3 s ahead */
+  assert_false(
+      dx_rate_limit_book(pace, DX_URGENT, 9000).booked); /* never more */
+  dx_rate_limit_free(&pace);
+}
+
+static void a_block_holds_for_everybody_and_is_not_shortened(void **state)
+{
+  struct dx_rate_limit *a = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  struct dx_rate_limit *b = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  struct dx_rate_limit *other = dx_rate_limit_new(dirfd_, "h", 444, 8);
+  int64_t begin = now_ms;
+
+  (void)state;
+  dx_rate_limit_block(a, 20000);
+  dx_rate_limit_block(a, 1000);
+  assert_int_equal(next_call(other, DX_URGENT), begin);
+  assert_true(next_call(b, DX_URGENT) >= begin + 20000);
+  now_ms = begin;
+  dx_rate_limit_block(a, 365LL * 86400000);
+  assert_true(next_call(b, DX_PATIENT) <= begin + DX_RETRY_AFTER_MAX_MS + 1);
+  dx_rate_limit_free(&a);
+  dx_rate_limit_free(&b);
+  dx_rate_limit_free(&other);
+}
+
+static void an_outage_doubles_its_pause_until_it_is_over(void **state)
+{
+  struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  int64_t want = DX_DOWN_FIRST_MS;
+  int i;
+
+  (void)state;
+  for (i = 0; i < 9; i++) {
+    int64_t begin = now_ms;
+
+    dx_rate_limit_down(pace);
+    dx_rate_limit_down(pace); /* said twice at once counts once */
+    assert_true(next_call(pace, DX_URGENT) - begin >= want);
+    assert_true(now_ms - begin <= want + 200);
+    want = 2 * want < DX_DOWN_MAX_MS ? 2 * want : DX_DOWN_MAX_MS;
+  }
+  dx_rate_limit_up(pace);
+  want = now_ms;
+  dx_rate_limit_down(pace);
+  assert_true(next_call(pace, DX_URGENT) - want <= DX_DOWN_FIRST_MS + 200);
+  dx_rate_limit_free(&pace);
+}
+
+static void an_absurd_or_foreign_file_counts_as_empty(void **state)
+{
+  static const char *const contents[] = {
+      "", "rubbish", "-------------- 1 2 3",
+      "00000000-0000-0000-0000-000000000000 1e9 999999999 0 0\n"};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
+    struct dx_rate_limit *pace;
+    int64_t begin;
+
+    assert_int_equal(dx_fs_replace(dirfd_, "h_443", contents[i],
+                                   strlen(contents[i]), 0600, NULL),
+                     DX_OK);
+    pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+    begin = now_ms;
+    assert_int_equal(next_call(pace, DX_PATIENT), begin);
+    dx_rate_limit_free(&pace);
+  }
+}
+
+static void without_a_file_it_goes_alone_at_a_quarter(void **state)
+{
+  struct dx_rate_limit *pace = dx_rate_limit_new(-1, "h", 443, 8);
+  int64_t first = next_call(pace, DX_URGENT);
+
+  (void)state;
+  assert_int_equal(next_call(pace, DX_URGENT) - first, 500);
+  dx_rate_limit_free(&pace);
+}
+
+/* ---- the edges of booking, and the file ---- */
+
+static void how_far_ahead_a_call_books_grows_with_its_wait(void **state)
+{
+  static const struct {
+    int gap_ms; /* to the next free slot */
+    enum dx_urgency urgency;
+    int64_t waited_ms;
+    bool booked;
+  } rows[] = {
+      {250, DX_PATIENT, 0, true},        {251, DX_PATIENT, 0, false},
+      {500, DX_PATIENT, 1000, true},     {501, DX_PATIENT, 1000, false},
+      {3000, DX_PATIENT, 11000, true},   {3000, DX_PATIENT, 10990, false},
+      {3001, DX_PATIENT, 900000, false}, {3000, DX_URGENT, 0, true},
+      {3001, DX_URGENT, 0, false},       {3001, DX_URGENT, 900000, false},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_rate_limit *pace =
+        dx_rate_limit_new(dirfd_, "edge", (int)i + 1, 1000.0 / rows[i].gap_ms);
+    struct dx_slot slot;
+
+    assert_true(dx_rate_limit_book(pace, DX_PATIENT, 0).booked);
+    slot = dx_rate_limit_book(pace, rows[i].urgency, rows[i].waited_ms);
+    if (slot.booked != rows[i].booked)
+      fail_msg("row %zu", i);
+    if (slot.booked)
+      assert_true(slot.at_ms >= now_ms + rows[i].gap_ms &&
+                  slot.at_ms <= now_ms + rows[i].gap_ms + 1);
+    dx_rate_limit_free(&pace);
+  }
+}
+
+static void processes_share_the_pace(void **state)
+{
+  struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  pid_t child = fork();
+  int status, i;
+
+  (void)state;
+  if (child == 0) {
+    struct dx_rate_limit *mine = dx_rate_limit_new(dirfd_, "h", 443, 8);
+
+    for (i = 0; i < 4; i++)
+      if (!dx_rate_limit_book(mine, DX_URGENT, 0).booked)
+        _exit(1);
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(dx_rate_limit_book(pace, DX_URGENT, 0).at_ms, now_ms + 500);
+  dx_rate_limit_free(&pace);
+}
+
+/* Sane in everything but the boot that it speaks of. */
+static void times_of_another_boot_mean_nothing(void **state)
+{
+  struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  int fd = openat(dirfd_, "h_443", O_RDWR | O_CLOEXEC);
+
+  (void)state;
+  dx_rate_limit_block(pace, 20000);
+  assert_false(dx_rate_limit_book(pace, DX_URGENT, 0).booked);
+  assert_int_equal(pwrite(fd, "00000000-0000-0000-0000-000000000000", 36, 0),
+                   36);
+  assert_true(dx_rate_limit_book(pace, DX_URGENT, 0).booked);
+  (void)close(fd);
+  dx_rate_limit_free(&pace);
+}
+
+/* Sane in its boot id, absurd in one number. */
+static void one_absurd_number_empties_the_file(void **state)
+{
+  static const char *const numbers[] = {
+      "nan 0 0 0", "inf 0 0 0",    "-5 0 0 0",       "99999999 0 0 0",
+      "0 0 0 -1",  "0 0 0 300001", "0 99999999 0 0", "0 0 0",
+  };
+  char boot_id[DX_BOOT_ID_BYTES];
+  size_t i;
+
+  (void)state;
+  dx_boot_id(boot_id);
+  for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    struct dx_rate_limit *pace;
+    char text[200];
+    int64_t begin;
+
+    (void)snprintf(text, sizeof(text), "%s %s\n", boot_id, numbers[i]);
+    assert_int_equal(
+        dx_fs_replace(dirfd_, "h_443", text, strlen(text), 0600, NULL), DX_OK);
+    pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+    begin = now_ms;
+    assert_int_equal(next_call(pace, DX_PATIENT), begin);
+    dx_rate_limit_down(pace); /* and the doubling begins at its beginning */
+    assert_false(dx_rate_limit_book(pace, DX_URGENT, 0).booked);
+    now_ms += DX_DOWN_FIRST_MS;
+    assert_true(dx_rate_limit_book(pace, DX_URGENT, 0).booked);
+    dx_rate_limit_free(&pace);
+  }
+}
+
+static void a_planted_link_is_not_written_through(void **state)
+{
+  struct dx_buf text = {0};
+  struct dx_rate_limit *pace;
+  int64_t first;
+
+  (void)state;
+  assert_int_equal(dx_fs_replace(dirfd_, "target", "precious", 8, 0600, NULL),
+                   DX_OK);
+  assert_int_equal(symlinkat("target", dirfd_, "h_443"), 0);
+  pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  first = next_call(pace, DX_URGENT);
+  assert_int_equal(next_call(pace, DX_URGENT) - first, 500);
+  assert_int_equal(dx_fs_read(dirfd_, "target", 100, &text, NULL), DX_OK);
+  assert_string_equal(dx_buf_text(&text), "precious");
+  dx_buf_release(&text);
+  dx_rate_limit_free(&pace);
+}
+
+static size_t entries(void)
+{
+  DIR *d = opendir(dir);
+  size_t n = 0;
+
+  assert_non_null(d);
+  while (readdir(d) != NULL)
+    n++;
+  (void)closedir(d);
+  return n - 2;
+}
+
+static void no_host_name_leaves_the_folder(void **state)
+{
+  static char huge[2000];
+  const char *const hosts[] = {"../dx-pace-x", "/tmp/dx-pace-y", "::1", "..",
+                               huge};
+  size_t i;
+
+  (void)state;
+  memset(huge, '/', sizeof(huge) - 1);
+  for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+    struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, hosts[i], 443, 8);
+    int64_t first = next_call(pace, DX_URGENT);
+
+    /* not a quarter of the rate: it has its file */
+    assert_int_equal(next_call(pace, DX_URGENT) - first, 125);
+    assert_int_equal(entries(), i + 1);
+    dx_rate_limit_free(&pace);
+  }
+}
+
+/* ---- the poll schedule ---- */
+
+static void unknown_times_are_polled_from_two_seconds_up(void **state)
+{
+  const struct dx_poll_history none = {0, 0};
+  int64_t wait = 0, age = 0;
+  int i;
+
+  (void)state;
+  wait = dx_poll_wait_ms(&none, DX_PHASE_SOURCE, 0, 0, 0.5);
+  assert_int_equal(wait, 2000);
+  for (i = 0; i < 30; i++) {
+    int64_t next;
+
+    age += wait;
+    next = dx_poll_wait_ms(&none, DX_PHASE_SOURCE, age, wait, 0.5);
+    assert_true(next >= wait || next == 15000);
+    assert_true(next <= (age > 300000 ? 60000 : 15000));
+    assert_true(next <= wait * 5 / 4 + 1);
+    wait = next;
+  }
+  assert_true(dx_poll_wait_ms(&none, DX_PHASE_SOURCE, 4000, 2000, 0) >= 2249);
+  assert_true(dx_poll_wait_ms(&none, DX_PHASE_SOURCE, 4000, 2000, 0.999) <=
+              2750);
+}
+
+static void known_times_are_waited_for_then_polled_steadily(void **state)
+{
+  const struct dx_poll_history known = {30000, 5};
+  const struct dx_poll_history few = {30000, 4};
+
+  (void)state;
+  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 0, 0, 0.5), 13500);
+  assert_int_equal(dx_poll_wait_ms(&few, DX_PHASE_SOURCE, 0, 0, 0.5), 2000);
+  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 14000, 13500, 0.5),
+                   4200);
+  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 40000, 4200, 0.5),
+                   4200);
+  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 75001, 4200, 0.5),
+                   5250);
+  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 900000, 59000, 0.5),
+                   60000);
+}
+
+static void the_first_look_at_a_case_is_at_once(void **state)
+{
+  const struct dx_poll_history known = {30000, 9};
+
+  (void)state;
+  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_EXTRACT, 0, 0, 0.5), 0);
+}
+
+static void the_median_is_learned(void **state)
+{
+  struct dx_poll_history h = {0, 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 40; i++)
+    dx_poll_learn(&h, 27000, 33000);
+  assert_true(h.median_ms > 28000 && h.median_ms < 32000);
+  assert_int_equal(h.seen, 40);
+  dx_poll_learn(&h, 1000, 100000); /* says nothing new */
+  assert_true(h.median_ms > 28000 && h.median_ms < 32000);
+  for (i = 0; i < 60; i++)
+    dx_poll_learn(&h, 0, 5000); /* done at the first poll: come earlier */
+  assert_true(h.median_ms < 5001);
+}
+
+int main(void)
+{
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, start, stop)
+  const struct CMUnitTest tests[] = {
+      WITH_FOLDER(at_most_nine_calls_are_in_any_closed_second),
+      WITH_FOLDER(polls_book_near_and_urgent_calls_further_ahead),
+      WITH_FOLDER(a_block_holds_for_everybody_and_is_not_shortened),
+      WITH_FOLDER(an_outage_doubles_its_pause_until_it_is_over),
+      WITH_FOLDER(an_absurd_or_foreign_file_counts_as_empty),
+      WITH_FOLDER(without_a_file_it_goes_alone_at_a_quarter),
+      WITH_FOLDER(how_far_ahead_a_call_books_grows_with_its_wait),
+      WITH_FOLDER(processes_share_the_pace),
+      WITH_FOLDER(times_of_another_boot_mean_nothing),
+      WITH_FOLDER(one_absurd_number_empties_the_file),
+      WITH_FOLDER(a_planted_link_is_not_written_through),
+      WITH_FOLDER(no_host_name_leaves_the_folder),
+      cmocka_unit_test(unknown_times_are_polled_from_two_seconds_up),
+      cmocka_unit_test(known_times_are_waited_for_then_polled_steadily),
+      cmocka_unit_test(the_first_look_at_a_case_is_at_once),
+      cmocka_unit_test(the_median_is_learned),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,454 @@
+/*
+ * test_drop.c - what a consumer finds in the results directory: names, modes,
+ * whole files, the manifest. How a job gets that far is no matter here.
+ */
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/json.h"
+#include "lib/job/results.h"
+
+#define KEY "0123456789abcdef0123456789abcdef"
+#define BODY "{\"results\":{\"value\":1.50}}"
+
+static char dir[32], results[48];
+static int dirfd_ = -1;
+static struct dx_job *job;
+static struct dx_submission *sub;
+static struct dx_err err;
+
+/* A job of a sheet and a document, whose one result lies in its directory. */
+static int start(void **state)
+{
+  (void)state;
+  (void)strcpy(dir, "/tmp/dx-drop-XXXXXX");
+  if (mkdtemp(dir) == NULL)
+    return -1;
+  (void)snprintf(results, sizeof(results), "%s/results", dir);
+  job = dx_job_new();
+  if (job == NULL || mkdir(results, 0700) < 0)
+    return -1;
+  dirfd_ = open(results, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  job->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  (void)strcpy(job->key, KEY);
+  job->service = strdup("default");
+  job->base_url = strdup("https://a");
+  job->title = strdup("a \"title\"\n\xc3\xa9");
+  job->received_at = 1700000000000;
+  job->documents = calloc(2, sizeof(*job->documents));
+  job->document_count = 2;
+  job->documents[0].entry.kind = DX_KIND_SHEET;
+  job->documents[1].entry.pages = 3;
+  job->documents[1].entry.length = 12;
+  (void)strcpy(job->documents[1].entry.type, "application/pdf");
+  (void)strcpy(job->documents[1].entry.name, "chart.pdf");
+  (void)strcpy(job->documents[1].entry.sha256, "ab");
+  if (dx_job_plan(job, &err) != DX_OK)
+    return -1;
+  sub = &job->submissions[0];
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  dx_job_free(&job);
+  (void)close(dirfd_);
+  return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
+}
+
+static void complete(const char *source_id, const char *case_id)
+{
+  char *ids[] = {NULL};
+
+  ids[0] = strdup(case_id);
+  sub->source_id = strdup(source_id);
+  sub->state = DX_ST_COMPLETE;
+  sub->complete_at = 1700000060000;
+  assert_int_equal(dx_submission_set_cases(sub, ids, 1, &err), DX_OK);
+  free(ids[0]);
+  assert_int_equal(dx_fs_replace(job->dirfd, "result-0001-00001.json", BODY,
+                                 strlen(BODY), 0600, &err),
+                   DX_OK);
+  sub->cases[0].bytes = (int64_t)strlen(BODY);
+  assert_true(dx_sha256_of(BODY, strlen(BODY), sub->cases[0].sha256));
+}
+
+/* Entries of the results directory, hidden ones too. */
+static size_t entries(void)
+{
+  DIR *d = opendir(results);
+  size_t n = 0;
+
+  assert_non_null(d);
+  while (readdir(d) != NULL)
+    n++;
+  (void)closedir(d);
+  return n - 2;
+}
+
+static void assert_mode(const char *name, mode_t mode)
+{
+  struct stat st;
+
+  assert_int_equal(fstatat(dirfd_, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+  assert_true(S_ISREG(st.st_mode));
+  assert_int_equal(st.st_mode & 07777, mode);
+}
+
+/* ---- names ---- */
+
+static char *manifest_name(const char *source_id)
+{
+  char *name;
+
+  sub->source_id = strdup(source_id);
+  name = dx_manifest_name(sub);
+  free(sub->source_id);
+  sub->source_id = NULL;
+  return name;
+}
+
+static void every_strange_id_stays_inside_the_folder(void **state)
+{
+  static char huge[5000];
+  const char *const ids[] = {".",           "..",    "../../etc/passwd",
+                             "/etc/passwd", "a/b",   "a\\b",
+                             "a\nb",        "\xff",  "\xe2\x80\xae",
+                             "-rf",         "~root", "*",
+                             "a b.json",    "%2e",   "$(id)",
+                             huge};
+  size_t i, k;
+
+  (void)state;
+  memset(huge, '/', sizeof(huge) - 1);
+  for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+    char *names[] = {dx_result_name(ids[i], ids[i]),
+                     dx_result_name("s", ids[i]), dx_result_name(ids[i], "c"),
+                     manifest_name(ids[i])};
+
+    for (k = 0; k < 4; k++) {
+      assert_non_null(names[k]);
+      assert_int_equal(strspn(names[k], "abcdefghijklmnopqrstuvwxyz0123456789"
+                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.~%"),
+                       strlen(names[k]));
+      assert_true(strlen(names[k]) <= 255);
+      assert_int_not_equal(names[k][0], '.');
+      /* a name that cannot be written would be no result at all */
+      assert_int_equal(dx_fs_replace(dirfd_, names[k], "", 0, 0640, &err),
+                       DX_OK);
+      free(names[k]);
+    }
+  }
+}
+
+static void a_plain_id_is_its_own_name(void **state)
+{
+  char *name = manifest_name("01M7YAA2GG_x-1");
+
+  (void)state;
+  assert_string_equal(name, "01M7YAA2GG_x-1.job.json");
+  free(name);
+  name = dx_manifest_name(sub); /* never registered */
+  assert_string_equal(name, KEY "-1.job.json");
+  free(name);
+}
+
+/* Pairs that were made to meet: cuts, sums and dashes in each other's place. */
+static void pairs_that_were_made_to_meet_do_not(void **state)
+{
+  static char x39[40], x100[101], x128[129], x129[130], y129[130];
+  char a[600], b[600];
+  char *one, *two;
+
+  (void)state;
+  memset(x39, 'x', 39);
+  memset(x100, 'x', 100);
+  memset(x128, 'x', 128);
+  memset(x129, 'x', 129);
+  memset(y129, 'x', 128);
+  y129[128] = 'y';
+  /* a long case with a dash where it is cut */
+  (void)snprintf(a, sizeof(a), "%s-%s", x39, x100);
+  (void)snprintf(b, sizeof(b), "a-b-%s", x39);
+  one = dx_result_name("a-b", a);
+  two = dx_result_name(b, a);
+  assert_string_not_equal(one, two);
+  free(two);
+  free(one);
+  /* a case that is the text of which another name holds the sum */
+  (void)snprintf(a, sizeof(a), "%.79s-%.48s", x128, x128);
+  (void)snprintf(b, sizeof(b), "-%s", x100);
+  one = dx_result_name(a, b);
+  (void)snprintf(b, sizeof(b), "%.79s-%.48s--%s", x128, x128, x100);
+  a[79] = '\0';
+  two = dx_result_name(a, b);
+  assert_string_not_equal(one, two);
+  free(two);
+  free(one);
+  one = dx_result_name(x129, "c");
+  two = dx_result_name(y129, "c");
+  assert_string_not_equal(one, two);
+  free(two);
+  free(one);
+  one = dx_result_name(x128, x128); /* plain, but too long together */
+  assert_true(strlen(one) <= 255);
+  free(one);
+  one = manifest_name(x128);
+  two = manifest_name(x129);
+  assert_string_not_equal(one, two);
+  free(two);
+  free(one);
+}
+
+/* ---- files ---- */
+
+static void a_result_is_the_bytes_as_they_came(void **state)
+{
+  struct dx_buf text = {0};
+  mode_t before = umask(077);
+
+  (void)state;
+  complete("S", "C");
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  (void)umask(before);
+  assert_mode("S-C.json", 0640);
+  assert_mode("S.job.json", 0640);
+  assert_int_equal(dx_fs_read(dirfd_, "S-C.json", 100, &text, &err), DX_OK);
+  assert_string_equal(dx_buf_text(&text), BODY);
+  dx_buf_release(&text);
+  assert_int_equal(entries(), 2);
+}
+
+static void an_open_umask_opens_nothing(void **state)
+{
+  mode_t before = umask(0);
+
+  (void)state;
+  complete("S", "C");
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  (void)umask(before);
+  assert_mode("S-C.json", 0640);
+  assert_mode("S.job.json", 0640);
+}
+
+static void dropping_twice_leaves_one_file(void **state)
+{
+  (void)state;
+  complete("S", "C");
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(entries(), 1);
+}
+
+static void a_damaged_stored_result_is_not_dropped(void **state)
+{
+  (void)state;
+  complete("S", "C");
+  assert_int_equal(dx_fs_replace(job->dirfd, "result-0001-00001.json", BODY " ",
+                                 strlen(BODY) + 1, 0600, &err),
+                   DX_OK);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_E_DAMAGED);
+  assert_int_equal(dx_fs_remove(job->dirfd, "result-0001-00001.json", &err),
+                   DX_OK);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_E_DAMAGED);
+  assert_int_equal(entries(), 0);
+}
+
+/* A limit on the size of files stands for a full disk. */
+static void a_full_disk_leaves_no_file_and_loses_no_result(void **state)
+{
+  struct rlimit before, small;
+
+  (void)state;
+  complete("S", "C");
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = 10;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  assert_int_not_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_not_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_int_equal(entries(), 0);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(entries(), 1);
+}
+
+static void a_missing_folder_is_told_and_not_made(void **state)
+{
+  char path[64];
+
+  (void)state;
+  complete("S", "C");
+  (void)snprintf(path, sizeof(path), "%s/none", dir);
+  assert_int_equal(dx_result_deliver(sub, 0, path, &err), DX_E_NOT_FOUND);
+  assert_int_equal(dx_manifest_deliver(sub, path, &err), DX_E_NOT_FOUND);
+  assert_int_equal(access(path, F_OK), -1);
+}
+
+/* ---- the manifest ---- */
+
+static struct dx_json *manifest(void)
+{
+  char *text = dx_job_manifest(sub);
+  struct dx_json *json;
+
+  assert_non_null(text);
+  json = dx_json_parse(text, strlen(text), &err);
+  assert_non_null(json);
+  free(text);
+  return json;
+}
+
+static void assert_text(const struct dx_json *json, const char *name,
+                        const char *want)
+{
+  const struct dx_json *value = dx_json_get(json, name);
+
+  if (want == NULL)
+    assert_true(dx_json_is_null(value));
+  else if (dx_json_string(value) == NULL ||
+           strcmp(dx_json_string(value), want) != 0)
+    fail_msg("%s is not '%s'", name, want);
+}
+
+static void assert_int(const struct dx_json *json, const char *name,
+                       int64_t want)
+{
+  int64_t value = -1;
+
+  assert_true(dx_json_int(dx_json_get(json, name), &value));
+  assert_int_equal(value, want);
+}
+
+static void the_manifest_of_a_good_end_tells_all(void **state)
+{
+  struct dx_json *json;
+  const struct dx_json *part;
+
+  (void)state;
+  complete("S", "C/1");
+  json = manifest();
+  assert_int(json, "schema", 1);
+  assert_text(json, "outcome", "extracted");
+  assert_text(json, "reason", NULL);
+  assert_text(json, "service", "default");
+  assert_text(json, "source_id", "S");
+  part = dx_json_get(json, "job");
+  assert_text(part, "key", KEY);
+  assert_text(part, "title", "a \"title\"\n\xc3\xa9");
+  assert_text(part, "user", NULL);
+  assert_text(part, "queue", NULL);
+  part = dx_json_get(json, "files");
+  assert_int_equal(dx_json_count(part), 1);
+  part = dx_json_first(part);
+  assert_int(part, "document", 2); /* the sheet was the first */
+  assert_text(part, "name", "chart.pdf");
+  assert_text(part, "content_type", "application/pdf");
+  assert_int(part, "pages", 3);
+  assert_int(part, "bytes", 12);
+  assert_text(part, "sha256", "ab");
+  part = dx_json_first(dx_json_get(json, "cases"));
+  assert_text(part, "case_id", "C/1");
+  assert_text(part, "file", "S-C%2F1.json");
+  assert_int(part, "bytes", (int64_t)strlen(BODY));
+  assert_text(part, "sha256", sub->cases[0].sha256);
+  part = dx_json_get(json, "times");
+  assert_text(part, "received_at", "2023-11-14T22:13:20Z");
+  assert_text(part, "uploaded_at", NULL);
+  assert_text(part, "complete_at", "2023-11-14T22:14:20Z");
+  assert_non_null(dx_json_string(dx_json_get(part, "extracted_at")));
+  dx_json_free(&json);
+}
+
+static int64_t later_ms(void)
+{
+  return 1900000000000;
+}
+
+/* A crash may come between the manifest and the journal. */
+static void a_manifest_made_later_has_the_same_bytes(void **state)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+  char *before, *after;
+
+  (void)state;
+  complete("S", "C");
+  sub->extracted_at = 1700000100000;
+  before = dx_job_manifest(sub);
+  dx_clock_use(&later);
+  assert_int_equal(dx_submission_apply(sub, DX_EV_DELIVERED, &err), DX_OK);
+  after = dx_job_manifest(sub);
+  dx_clock_use(NULL);
+  assert_non_null(before);
+  assert_non_null(after);
+  assert_string_equal(after, before);
+  free(before);
+  free(after);
+}
+
+static void the_manifest_of_a_failure_says_why(void **state)
+{
+  struct dx_json *json;
+
+  (void)state;
+  complete("S", "C");
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "too large for the service");
+  json = manifest();
+  assert_text(json, "outcome", "failed");
+  assert_text(json, "reason", "too large for the service");
+  assert_int_equal(dx_json_count(dx_json_get(json, "cases")), 0);
+  assert_text(dx_json_get(json, "times"), "extracted_at", NULL);
+  dx_json_free(&json);
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_mode("S.job.json", 0640);
+}
+
+static void no_signed_url_is_in_a_manifest(void **state)
+{
+  char *text;
+
+  (void)state;
+  complete("S", "C");
+  sub->files[0].url = strdup("https://s.example/o?sig=SECRET");
+  text = dx_job_manifest(sub);
+  assert_non_null(text);
+  assert_null(strstr(text, "SECRET"));
+  assert_null(strstr(text, "s.example"));
+  free(text);
+}
+
+int main(void)
+{
+#define WITH_JOB(test) cmocka_unit_test_setup_teardown(test, start, stop)
+  const struct CMUnitTest tests[] = {
+      WITH_JOB(every_strange_id_stays_inside_the_folder),
+      WITH_JOB(a_plain_id_is_its_own_name),
+      WITH_JOB(pairs_that_were_made_to_meet_do_not),
+      WITH_JOB(a_result_is_the_bytes_as_they_came),
+      WITH_JOB(an_open_umask_opens_nothing),
+      WITH_JOB(dropping_twice_leaves_one_file),
+      WITH_JOB(a_damaged_stored_result_is_not_dropped),
+      WITH_JOB(a_full_disk_leaves_no_file_and_loses_no_result),
+      WITH_JOB(a_missing_folder_is_told_and_not_made),
+      WITH_JOB(the_manifest_of_a_good_end_tells_all),
+      WITH_JOB(a_manifest_made_later_has_the_same_bytes),
+      WITH_JOB(the_manifest_of_a_failure_says_why),
+      WITH_JOB(no_signed_url_is_in_a_manifest),
+  };
+
+  (void)signal(SIGXFSZ, SIG_IGN); /* the write shall fail, not the test */
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
