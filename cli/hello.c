@@ -43,7 +43,7 @@ struct hello {
   char detail[256]; /* of a step that went well */
   /* the answer */
   bool answered;
-  enum dx_verdict verdict;
+  enum dx_code said; /* what the response means */
   struct dx_err err;
   int status;
   bool was_sent;
@@ -271,7 +271,7 @@ static void on_done(void *ctx, const struct dx_http_response *response)
   struct hello *h = ctx;
 
   h->answered = true;
-  h->verdict = dx_read_hello(response, &h->greeting, &h->err);
+  h->said = dx_read_hello(response, &h->greeting, &h->err);
   h->status = response->status;
   h->was_sent = response->was_sent;
   h->retry_after_ms = response->retry_after_ms;
@@ -292,7 +292,7 @@ static enum dx_code call_service(struct hello *h, struct dx_err *err)
   }
   while (code == DX_OK && !h->answered)
     code = dx_http_run(h->http, TURN_MS, NULL, 0, err);
-  if (code == DX_OK && h->verdict == DX_V_RATE)
+  if (code == DX_OK && h->said == DX_E_RATE)
     dx_rate_limit_block(h->pace, h->retry_after_ms > DX_BACKOFF_FIRST_MS
                                      ? h->retry_after_ms
                                      : DX_BACKOFF_FIRST_MS);
@@ -324,14 +324,14 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
 
 static enum dx_code step_answer(struct hello *h, struct dx_err *err)
 {
-  if (h->verdict == DX_V_DONE || h->verdict == DX_V_TOKEN) {
+  if (h->said == DX_OK || h->said == DX_E_TOKEN) {
     detail(h, "status %d", h->status);
     return DX_OK;
   }
   *err = h->err;
-  if (h->verdict == DX_V_CONFIG || h->verdict == DX_V_REFUSED)
+  if (dx_class_of(h->said) == DX_CL_CONFIG || h->said == DX_E_REFUSED)
     return advise(err, "check BaseURL");
-  if (h->verdict == DX_V_RATE)
+  if (h->said == DX_E_RATE)
     return advise(err, "try again later, or lower APIRate");
   return advise(err, "try again later; print jobs wait until it is over");
 }
@@ -359,7 +359,7 @@ static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
       [DX_TOKEN_COMMAND] = "check what TokenCommand prints"};
   char clock[128];
 
-  if (h->verdict == DX_V_DONE) {
+  if (h->said == DX_OK) {
     detail(h, "yes");
     return DX_OK;
   }

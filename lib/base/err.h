@@ -66,8 +66,11 @@ enum dx_class {
   X(E_NET, TRANSIENT, "no connection")                         \
   X(E_RESPONSE, TRANSIENT, "answer not understood")            \
   X(E_SERVER, TRANSIENT, "the service has trouble")            \
+  X(E_CONFLICT, TRANSIENT, "the service is busy with it")      \
+  X(E_UNCLEAR, TRANSIENT, "it may have been done")             \
   X(E_RATE, RATE, "too many calls")                            \
   X(E_NOT_YET, NOT_YET, "not ready yet")                       \
+  X(E_NOT_SENT, NOT_YET, "given up before it was sent")        \
   X(E_DOCUMENT, REFUSED, "document refused")                   \
   X(E_MISSING, REFUSED, "documents are missing")               \
   X(E_CHANGED, REFUSED, "document differs from what was sent") \
@@ -75,6 +78,7 @@ enum dx_class {
   X(E_REFUSED, REFUSED, "refused by the service")              \
   X(E_FAILED, REFUSED, "extraction failed")                    \
   X(E_GONE, GONE, "the service no longer knows it")            \
+  X(E_EXPIRED, GONE, "the upload URL has expired")             \
   X(E_OVERDUE, OVERDUE, "took longer than was allowed")        \
   X(E_CANCELED, REFUSED, "canceled")                           \
   X(E_JOB, REFUSED, "not possible with this job")              \

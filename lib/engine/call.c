@@ -249,35 +249,31 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
   needs_admin(ctx, &full);
 }
 
-/* What every call has in common: true if the verdict was one of those. */
-bool engine_common_verdict(struct call_ctx *ctx, enum dx_verdict verdict,
-                           const struct dx_http_response *response,
-                           const struct dx_err *err)
+void engine_failed(struct call_ctx *ctx,
+                   const struct dx_http_response *response,
+                   const struct dx_err *err)
 {
-  switch (verdict) {
-  case DX_V_TRANSIENT:
-  case DX_V_UNTIL_EXPIRY:
-    engine_transient(ctx, err, response->retry_after_ms);
-    return true;
-  case DX_V_RATE:
+  switch (dx_class_of(err->code)) {
+  case DX_CL_NOT_YET: /* not sent: it is due still, and takes another slot */
+    break;
+  case DX_CL_RATE:
     rate_limited(ctx, response->retry_after_ms);
-    return true;
-  case DX_V_TOKEN:
+    break;
+  case DX_CL_TOKEN:
     token_refused(ctx, err, response->date_ms);
-    return true;
-  case DX_V_CONFIG:
+    break;
+  case DX_CL_CONFIG:
     needs_admin(ctx, err);
-    return true;
-  case DX_V_LOCAL:
+    break;
+  case DX_CL_LOCAL:
     engine_local_failure(ctx->engine, ctx->sub->job, err);
-    return true;
-  case DX_V_NOT_SENT: /* it is due still, and takes a slot anew */
-    return true;
-  case DX_V_REFUSED:
+    break;
+  case DX_CL_REFUSED:
     dx_submission_end(ctx->sub, DX_EV_FAIL, err->code, err->text);
-    return true;
+    break;
   default:
-    return false;
+    engine_transient(ctx, err, response->retry_after_ms);
+    break;
   }
 }
 

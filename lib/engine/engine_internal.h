@@ -92,10 +92,10 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                       int64_t retry_after_ms);
 /* Any answer with a meaning: the service is there. */
 void engine_service_up(struct call_ctx *ctx);
-/* What every call has in common: true if the verdict was one of those. */
-bool engine_common_verdict(struct call_ctx *ctx, enum dx_verdict verdict,
-                           const struct dx_http_response *response,
-                           const struct dx_err *err);
+/* What any call can meet that did not succeed: by the class of err->code. */
+void engine_failed(struct call_ctx *ctx,
+                   const struct dx_http_response *response,
+                   const struct dx_err *err);
 /* NULL when memory is out: the job waits then. */
 struct call_ctx *engine_ctx_new(struct dx_engine *engine,
                                 struct dx_submission *sub);

@@ -204,19 +204,19 @@ static void source_done(void *arg, const struct dx_http_response *response)
   struct call_ctx *ctx = arg;
   struct dx_source source;
   struct dx_err err;
-  enum dx_verdict verdict;
+  enum dx_code code;
 
   ctx->sub->run.call = NULL;
-  verdict = dx_read_source(response, &source, &err);
-  if (verdict == DX_V_DONE) {
+  code = dx_read_source(response, &source, &err);
+  if (code == DX_OK) {
     source_read(ctx, &source, response->retry_after_ms);
-  } else if (verdict == DX_V_NOT_YET) {
+  } else if (code == DX_E_NOT_YET) {
     engine_service_up(ctx);
     poll_later(ctx, response->retry_after_ms);
-  } else if (verdict == DX_V_GONE) {
+  } else if (code == DX_E_GONE) {
     source_gone(ctx, &err, response->retry_after_ms);
   } else {
-    (void)engine_common_verdict(ctx, verdict, response, &err);
+    engine_failed(ctx, response, &err);
   }
   dx_source_release(&source);
   engine_ctx_free(ctx);
@@ -320,13 +320,12 @@ static void extract_done(void *arg, const struct dx_http_response *response)
   struct dx_submission *sub = ctx->sub;
   struct dx_case *c = &sub->cases[sub->run.current];
   struct dx_err err;
-  enum dx_verdict verdict;
+  enum dx_code code;
 
   sub->run.call = NULL;
-  verdict = dx_read_extract(response, &err);
-  if (verdict == DX_V_DONE) {
-    enum dx_code code = store_result(ctx, c, &err);
-
+  code = dx_read_extract(response, &err);
+  if (code == DX_OK) {
+    code = store_result(ctx, c, &err);
     if (code == DX_OK) {
       dx_latency_learn(ctx->svc->times, DX_PHASE_EXTRACT, c->not_yet_ms,
                        dx_monotonic_ms() - sub->run.phase_ms);
@@ -336,14 +335,14 @@ static void extract_done(void *arg, const struct dx_http_response *response)
     } else {
       engine_local_failure(ctx->engine, sub->job, &err);
     }
-  } else if (verdict == DX_V_NOT_YET) {
+  } else if (code == DX_E_NOT_YET) {
     engine_service_up(ctx);
     c->absent = 0;
     case_later(ctx, c, response->retry_after_ms);
-  } else if (verdict == DX_V_GONE) {
+  } else if (code == DX_E_GONE) {
     case_gone(ctx, c, response->retry_after_ms);
   } else {
-    (void)engine_common_verdict(ctx, verdict, response, &err);
+    engine_failed(ctx, response, &err);
   }
   engine_ctx_free(ctx);
 }

@@ -66,11 +66,13 @@ void engine_create_lost(struct dx_submission *sub)
 /* It was sent, and what came back, if it came whole, does not say that nothing
  * was made of it. */
 static bool may_be_registered(const struct dx_http_response *response,
-                              enum dx_verdict verdict, enum dx_code code)
+                              enum dx_code code)
 {
+  enum dx_class cls = dx_class_of(code);
+
   return response->was_sent &&
-         (verdict == DX_V_LOCAL ||
-          (verdict == DX_V_TRANSIENT &&
+         (cls == DX_CL_LOCAL ||
+          (cls == DX_CL_TRANSIENT &&
            (response->code != DX_OK || code == DX_E_RESPONSE)));
 }
 
@@ -80,25 +82,25 @@ static void create_done(void *arg, const struct dx_http_response *response)
   struct dx_submission *sub = ctx->sub;
   struct dx_created created;
   struct dx_err err;
-  enum dx_verdict verdict;
+  enum dx_code code;
 
   sub->run.call = NULL;
-  verdict = dx_read_create(response, sub->file_count, &created, &err);
+  code = dx_read_create(response, sub->file_count, &created, &err);
   sub->job->dirty = true;
-  if (may_be_registered(response, verdict, err.code))
+  if (may_be_registered(response, code))
     engine_create_lost(sub);
   sub->registering = false;
-  if (verdict == DX_V_DONE) {
+  if (code == DX_OK) {
     engine_service_up(ctx);
     take_created(sub, &created);
     sub->run.poll_ms = dx_monotonic_ms() + response->retry_after_ms;
-  } else if (verdict == DX_V_THEN_REFUSED) {
+  } else if (code == DX_E_CONFLICT) {
     if (++sub->run.storage_refusals >= DX_CONFLICT_TRIES)
-      dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
+      dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, err.text);
     else
       engine_transient(ctx, &err, response->retry_after_ms);
   } else {
-    (void)engine_common_verdict(ctx, verdict, response, &err);
+    engine_failed(ctx, response, &err);
   }
   dx_created_release(&created);
   engine_ctx_free(ctx);
@@ -249,38 +251,38 @@ static void put_done(void *arg, const struct dx_http_response *response)
   struct call_ctx *ctx = arg;
   struct dx_submission *sub = ctx->sub;
   struct dx_err err;
-  enum dx_verdict verdict;
+  enum dx_code code;
 
   sub->run.call = NULL;
   if (response->sent_bytes > 0)
     sub->run.sent_ms = dx_monotonic_ms();
-  verdict = dx_read_put(response, &err);
-  switch (verdict) {
-  case DX_V_DONE:
+  code = dx_read_put(response, &err);
+  switch (code) {
+  case DX_OK:
     put_succeeded(ctx);
     break;
-  case DX_V_EXPIRED:
+  case DX_E_EXPIRED:
     expire_urls(sub);
     break;
-  case DX_V_THEN_EXPIRED:
+  case DX_E_GONE:
     if (refusal_counts(sub))
       expire_urls(sub);
     else
       put_failed(ctx, &err, response);
     break;
-  case DX_V_THEN_REFUSED:
+  case DX_E_REFUSED:
     if (refusal_counts(sub))
       dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
     else
       put_failed(ctx, &err, response);
     break;
-  case DX_V_CONFIG:
-  case DX_V_LOCAL:
-    (void)engine_common_verdict(ctx, verdict, response, &err);
-    break;
   default:
-    /* Without an answer, or with an odd success, it may have landed. */
-    sub->run.ask_first = response->code != DX_OK || verdict == DX_V_ASK;
+    if (dx_class_of(code) != DX_CL_TRANSIENT) {
+      engine_failed(ctx, response, &err);
+      break;
+    }
+    /* Without a response, or with an odd success, it may have landed. */
+    sub->run.ask_first = response->code != DX_OK || code == DX_E_UNCLEAR;
     put_failed(ctx, &err, response);
     break;
   }

@@ -1,5 +1,5 @@
 /*
- * api.c - requests, answers and the status table; the only place that knows
+ * api.c - requests, responses and the status table; the only place that knows
  * the service's paths and field names.
  */
 #include "lib/service/api.h"
@@ -16,19 +16,8 @@
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
 
-static const char *const verdict_words[DX_V_COUNT] = {
-#define X(name, word) [DX_V_##name] = word,
-    DX_VERDICTS(X)
-#undef X
-};
-
 static const char *const call_words[DX_CALL_KIND_COUNT] = {
     "create source", "upload", "get source", "get extract", "hello"};
-
-const char *dx_verdict_word(enum dx_verdict verdict)
-{
-  return verdict_words[verdict];
-}
 
 const char *dx_call_word(enum dx_call_kind call)
 {
@@ -40,49 +29,51 @@ const char *dx_call_word(enum dx_call_kind call)
 /* clang-format off */
 struct row {
   int from, to;                               /* statuses, both included */
-  enum dx_verdict of[DX_CALL_KIND_COUNT];     /* in the order of the enum */
+  enum dx_code of[DX_CALL_KIND_COUNT]; /* in the order of the enum */
 };
 
-#define V(create, put, source, extract, hello)                               \
-  {DX_V_##create, DX_V_##put, DX_V_##source, DX_V_##extract, DX_V_##hello}
+/* Of an upload SERVER, GONE and REFUSED all mean the same URL again; only the
+ * engine knows when GONE and REFUSED have been said often enough. */
+#define V(create, put, source, extract, hello)                           \
+  {DX_##create, DX_##put, DX_##source, DX_##extract, DX_##hello}
 
 /* The first row that holds a status counts. 503 and the 403 of an expired
  * URL need more than the status: see refine(). */
 static const struct row rows[] = {
-  /*               create        put           source     extract    hello */
-  {200, 200, V(    DONE,         DONE,         DONE,      DONE,      DONE)},
-  {201, 201, V(    DONE,         ASK,          NOT_YET,   TRANSIENT, DONE)},
-  {202, 202, V(    DONE,         ASK,          NOT_YET,   NOT_YET,   DONE)},
-  {204, 204, V(    TRANSIENT,    ASK,          NOT_YET,   NOT_YET,   DONE)},
-  {203, 299, V(    TRANSIENT,    ASK,          NOT_YET,   TRANSIENT, TRANSIENT)},
-  {300, 399, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
-  {400, 400, V(    REFUSED,      UNTIL_EXPIRY, REFUSED,   REFUSED,   REFUSED)},
-  {401, 401, V(    TOKEN,        THEN_EXPIRED, TOKEN,     TOKEN,     TOKEN)},
-  {403, 403, V(    TOKEN,        THEN_EXPIRED, TOKEN,     TOKEN,     TOKEN)},
-  {404, 404, V(    CONFIG,       THEN_EXPIRED, GONE,      GONE,      CONFIG)},
-  {410, 410, V(    CONFIG,       THEN_EXPIRED, GONE,      GONE,      CONFIG)},
-  {405, 406, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
-  {411, 411, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
-  {414, 414, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
-  {431, 431, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
-  {501, 501, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
-  {505, 505, V(    CONFIG,       UNTIL_EXPIRY, CONFIG,    CONFIG,    CONFIG)},
-  {408, 408, V(    TRANSIENT,    TRANSIENT,    TRANSIENT, TRANSIENT, TRANSIENT)},
-  {425, 425, V(    TRANSIENT,    TRANSIENT,    TRANSIENT, TRANSIENT, TRANSIENT)},
-  {409, 409, V(    THEN_REFUSED, TRANSIENT,    NOT_YET,   NOT_YET,   TRANSIENT)},
-  {423, 423, V(    THEN_REFUSED, TRANSIENT,    NOT_YET,   NOT_YET,   TRANSIENT)},
-  {413, 413, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
-  {415, 415, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
-  {422, 422, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
-  {429, 429, V(    RATE,         TRANSIENT,    RATE,      RATE,      RATE)},
-  {500, 599, V(    TRANSIENT,    TRANSIENT,    TRANSIENT, TRANSIENT, TRANSIENT)},
+  /*             create      put         source      extract     hello */
+  {200, 200, V(OK,          OK,          OK,          OK,         OK)},
+  {201, 201, V(OK,          E_UNCLEAR,   E_NOT_YET,   E_SERVER,   OK)},
+  {202, 202, V(OK,          E_UNCLEAR,   E_NOT_YET,   E_NOT_YET,  OK)},
+  {204, 204, V(E_SERVER,    E_UNCLEAR,   E_NOT_YET,   E_NOT_YET,  OK)},
+  {203, 299, V(E_SERVER,    E_UNCLEAR,   E_NOT_YET,   E_SERVER,   E_SERVER)},
+  {300, 399, V(E_PROTOCOL,  E_SERVER,    E_PROTOCOL,  E_PROTOCOL, E_PROTOCOL)},
+  {400, 400, V(E_REFUSED,   E_SERVER,    E_REFUSED,   E_REFUSED,  E_REFUSED)},
+  {401, 401, V(E_TOKEN,     E_GONE,      E_TOKEN,     E_TOKEN,    E_TOKEN)},
+  {403, 403, V(E_TOKEN,     E_GONE,      E_TOKEN,     E_TOKEN,    E_TOKEN)},
+  {404, 404, V(E_PROTOCOL,  E_GONE,      E_GONE,      E_GONE,     E_PROTOCOL)},
+  {410, 410, V(E_PROTOCOL,  E_GONE,      E_GONE,      E_GONE,     E_PROTOCOL)},
+  {405, 406, V(E_PROTOCOL,  E_SERVER,    E_PROTOCOL,  E_PROTOCOL, E_PROTOCOL)},
+  {411, 411, V(E_PROTOCOL,  E_SERVER,    E_PROTOCOL,  E_PROTOCOL, E_PROTOCOL)},
+  {414, 414, V(E_PROTOCOL,  E_SERVER,    E_PROTOCOL,  E_PROTOCOL, E_PROTOCOL)},
+  {431, 431, V(E_PROTOCOL,  E_SERVER,    E_PROTOCOL,  E_PROTOCOL, E_PROTOCOL)},
+  {501, 501, V(E_PROTOCOL,  E_SERVER,    E_PROTOCOL,  E_PROTOCOL, E_PROTOCOL)},
+  {505, 505, V(E_PROTOCOL,  E_SERVER,    E_PROTOCOL,  E_PROTOCOL, E_PROTOCOL)},
+  {408, 408, V(E_SERVER,    E_SERVER,    E_SERVER,    E_SERVER,   E_SERVER)},
+  {425, 425, V(E_SERVER,    E_SERVER,    E_SERVER,    E_SERVER,   E_SERVER)},
+  {409, 409, V(E_CONFLICT,  E_SERVER,    E_NOT_YET,   E_NOT_YET,  E_SERVER)},
+  {423, 423, V(E_CONFLICT,  E_SERVER,    E_NOT_YET,   E_NOT_YET,  E_SERVER)},
+  {413, 413, V(E_REFUSED,   E_REFUSED,   E_REFUSED,   E_REFUSED,  E_REFUSED)},
+  {415, 415, V(E_REFUSED,   E_REFUSED,   E_REFUSED,   E_REFUSED,  E_REFUSED)},
+  {422, 422, V(E_REFUSED,   E_REFUSED,   E_REFUSED,   E_REFUSED,  E_REFUSED)},
+  {429, 429, V(E_RATE,      E_SERVER,    E_RATE,      E_RATE,     E_RATE)},
+  {500, 599, V(E_SERVER,    E_SERVER,    E_SERVER,    E_SERVER,   E_SERVER)},
   /* What nobody foresaw: refused where it is about the content, else it may
    * pass. */
-  {  0, 999, V(    REFUSED,      THEN_REFUSED, REFUSED,   REFUSED,   REFUSED)},
+  {  0, 999, V(E_REFUSED,   E_REFUSED,   E_REFUSED,   E_REFUSED,  E_REFUSED)},
 };
 /* clang-format on */
 
-static enum dx_verdict by_status(enum dx_call_kind call, int status)
+static enum dx_code by_status(enum dx_call_kind call, int status)
 {
   const struct row *row = rows;
 
@@ -98,104 +89,70 @@ static bool says_expired(const struct dx_http_response *response)
          strcasestr(response->body, "<Code>RequestTimeTooSkewed") != NULL;
 }
 
-static enum dx_verdict refine(enum dx_call_kind call,
-                              const struct dx_http_response *response,
-                              enum dx_verdict verdict)
+static enum dx_code refine(enum dx_call_kind call,
+                           const struct dx_http_response *response,
+                           enum dx_code code)
 {
   int status = response->status;
 
   if (call == DX_CALL_PUT) {
     if ((status == 400 || status == 401 || status == 403) &&
         says_expired(response))
-      return DX_V_EXPIRED;
-    return verdict;
+      return DX_E_EXPIRED;
+    return code;
   }
   if (status == 503 && response->retry_after_ms >= 0)
-    return DX_V_RATE;
-  return verdict;
+    return DX_E_RATE;
+  return code;
 }
 
-/* The sentence for the person, by what the verdict means. */
-static void explain(enum dx_call_kind call, int status, enum dx_verdict verdict,
-                    struct dx_err *err)
+/* The sentence for the person. */
+static enum dx_code explain(enum dx_call_kind call, int status,
+                            enum dx_code code, struct dx_err *err)
 {
   const char *what = call_words[call];
 
-  switch (verdict) {
-  case DX_V_TRANSIENT:
-  case DX_V_UNTIL_EXPIRY:
-  case DX_V_ASK:
-    (void)dx_fail(err, DX_E_SERVER, 0, "the service answered %d to '%s'",
-                  status, what);
-    break;
-  case DX_V_RATE:
-    (void)dx_fail(err, DX_E_RATE, 0, "the service asks for fewer calls (%d)",
-                  status);
-    break;
-  case DX_V_TOKEN:
-    (void)dx_fail(err, DX_E_TOKEN, 0, "the service refused the token (%d)",
-                  status);
-    break;
-  case DX_V_CONFIG:
-    (void)dx_fail(err, DX_E_PROTOCOL, 0,
-                  "the address of BaseURL does not answer like the service "
-                  "(%d to '%s')",
-                  status, what);
-    break;
-  case DX_V_GONE:
-  case DX_V_EXPIRED:
-  case DX_V_THEN_EXPIRED:
-    (void)dx_fail(err, DX_E_GONE, 0,
-                  "the service no longer knows it (%d to "
-                  "'%s')",
-                  status, what);
-    break;
-  case DX_V_REFUSED:
-  case DX_V_THEN_REFUSED:
+  switch (code) {
+  case DX_OK:
+  case DX_E_NOT_YET:
+    return code;
+  case DX_E_RATE:
+    return dx_fail(err, code, 0, "the service asks for fewer calls (%d)",
+                   status);
+  case DX_E_TOKEN:
+    return dx_fail(err, code, 0, "the service refused the token (%d)", status);
+  case DX_E_PROTOCOL:
+    return dx_fail(err, code, 0,
+                   "the address of BaseURL does not answer like the service "
+                   "(%d to '%s')",
+                   status, what);
+  case DX_E_GONE:
+  case DX_E_EXPIRED:
+    return dx_fail(err, code, 0, "the service no longer knows it (%d to '%s')",
+                   status, what);
+  case DX_E_REFUSED:
+  case DX_E_CONFLICT:
     if (status == 413)
-      (void)dx_fail(err, DX_E_REFUSED, 0, "too large for the service");
-    else
-      (void)dx_fail(err, DX_E_REFUSED, 0,
-                    "the service refused it (%d to "
-                    "'%s')",
-                    status, what);
-    break;
+      return dx_fail(err, code, 0, "too large for the service");
+    return dx_fail(err, code, 0, "the service refused it (%d to '%s')", status,
+                   what);
   default:
-    break;
+    return dx_fail(err, code, 0, "the service answered %d to '%s'", status,
+                   what);
   }
 }
 
-static enum dx_verdict by_code(enum dx_code code)
+enum dx_code dx_judge(enum dx_call_kind call,
+                      const struct dx_http_response *response,
+                      struct dx_err *err)
 {
-  switch (dx_class_of(code)) {
-  case DX_CL_CONFIG:
-    return DX_V_CONFIG;
-  case DX_CL_LOCAL:
-    return DX_V_LOCAL;
-  case DX_CL_NOT_YET:
-    return DX_V_NOT_SENT;
-  default:
-    return DX_V_TRANSIENT;
-  }
-}
+  enum dx_code code;
 
-enum dx_verdict dx_judge(enum dx_call_kind call,
-                         const struct dx_http_response *response,
-                         struct dx_err *err)
-{
-  enum dx_verdict verdict;
-
-  if (response->code != DX_OK) {
-    (void)dx_fail(err, response->code, response->err.sys_errno, "%s",
-                  response->err.text);
-    verdict = by_code(response->code);
-    /* The storage is another host, whose trouble is not the queue's, except
-     * for what TLS says. */
-    return verdict;
-  }
-  verdict = refine(call, response, by_status(call, response->status));
-  explain(call, response->status, verdict, err);
-  return verdict;
+  if (response->code != DX_OK)
+    return dx_fail(err, response->code, response->err.sys_errno, "%s",
+                   response->err.text);
+  code = refine(call, response, by_status(call, response->status));
+  return explain(call, response->status, code, err);
 }
 
 /* ---- requests ---- */
@@ -336,19 +293,16 @@ enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
                ret_call, err);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* An answer of the right status whose body is not what it should be, unless it
+/* A response of the right status whose body is not what it should be, unless it
  * is our memory that was out: results_of() has cleared errno. */
-static enum dx_verdict not_understood(const char *what, struct dx_err *err)
+static enum dx_code not_understood(const char *what, struct dx_err *err)
 {
-  if (errno == ENOMEM) {
-    (void)dx_fail_nomem(err);
-    return DX_V_LOCAL;
-  }
-  (void)dx_fail(err, DX_E_RESPONSE, 0, "the answer to '%s' was not understood",
-                what);
-  return DX_V_TRANSIENT;
+  if (errno == ENOMEM)
+    return dx_fail_nomem(err);
+  return dx_fail(err, DX_E_RESPONSE, 0, "the answer to '%s' was not understood",
+                 what);
 }
 
 /* Parses the body; *ret_root is the caller's, the result is inside it. */
@@ -360,23 +314,23 @@ static const struct dx_json *results_of(const struct dx_http_response *response,
   return dx_json_get(*ret_root, "results");
 }
 
-enum dx_verdict dx_read_hello(const struct dx_http_response *response,
-                              char **ret_greeting, struct dx_err *err)
+enum dx_code dx_read_hello(const struct dx_http_response *response,
+                           char **ret_greeting, struct dx_err *err)
 {
-  enum dx_verdict verdict = dx_judge(DX_CALL_HELLO, response, err);
+  enum dx_code code = dx_judge(DX_CALL_HELLO, response, err);
   struct dx_json *root = NULL;
   const char *greeting;
 
   *ret_greeting = NULL;
-  if (verdict != DX_V_DONE)
-    return verdict;
+  if (code != DX_OK)
+    return code;
   greeting =
       dx_json_string(dx_json_get(results_of(response, &root), "auth_info"));
   *ret_greeting = greeting != NULL ? strdup(greeting) : NULL;
   if (*ret_greeting == NULL)
-    verdict = not_understood(call_words[DX_CALL_HELLO], err);
+    code = not_understood(call_words[DX_CALL_HELLO], err);
   dx_json_free(&root);
-  return verdict;
+  return code;
 }
 
 void dx_created_release(struct dx_created *created)
@@ -436,34 +390,30 @@ static bool copy_created(const struct dx_json *results, size_t count,
          copy_urls(list, date_ms, created);
 }
 
-enum dx_verdict dx_read_create(const struct dx_http_response *response,
-                               size_t count, struct dx_created *ret_created,
-                               struct dx_err *err)
+enum dx_code dx_read_create(const struct dx_http_response *response,
+                            size_t count, struct dx_created *ret_created,
+                            struct dx_err *err)
 {
-  enum dx_verdict verdict = dx_judge(DX_CALL_CREATE, response, err);
+  enum dx_code code = dx_judge(DX_CALL_CREATE, response, err);
   struct dx_json *root = NULL;
   size_t i;
 
   memset(ret_created, 0, sizeof(*ret_created));
-  if (verdict != DX_V_DONE)
-    return verdict;
+  if (code != DX_OK)
+    return code;
   if (!copy_created(results_of(response, &root), count, response->date_ms,
                     ret_created))
-    verdict = not_understood(call_words[DX_CALL_CREATE], err);
-  for (i = 0; verdict == DX_V_DONE && i < count; i++) {
-    enum dx_code code = dx_http_may_send(ret_created->urls[i], err);
-
-    if (code != DX_OK)
-      verdict = code == DX_E_NOMEM ? DX_V_LOCAL : DX_V_CONFIG;
-  }
-  if (verdict != DX_V_DONE)
+    code = not_understood(call_words[DX_CALL_CREATE], err);
+  for (i = 0; code == DX_OK && i < count; i++)
+    code = dx_http_may_send(ret_created->urls[i], err);
+  if (code != DX_OK)
     dx_created_release(ret_created);
   dx_json_free(&root);
-  return verdict;
+  return code;
 }
 
-enum dx_verdict dx_read_put(const struct dx_http_response *response,
-                            struct dx_err *err)
+enum dx_code dx_read_put(const struct dx_http_response *response,
+                         struct dx_err *err)
 {
   return dx_judge(DX_CALL_PUT, response, err);
 }
@@ -530,25 +480,25 @@ static bool copy_source(const struct dx_json *results, struct dx_source *source)
   return source->status != DX_SOURCE_COMPLETE || copy_cases(cases, source);
 }
 
-enum dx_verdict dx_read_source(const struct dx_http_response *response,
-                               struct dx_source *ret_source, struct dx_err *err)
+enum dx_code dx_read_source(const struct dx_http_response *response,
+                            struct dx_source *ret_source, struct dx_err *err)
 {
-  enum dx_verdict verdict = dx_judge(DX_CALL_SOURCE, response, err);
+  enum dx_code code = dx_judge(DX_CALL_SOURCE, response, err);
   struct dx_json *root = NULL;
 
   memset(ret_source, 0, sizeof(*ret_source));
-  if (verdict != DX_V_DONE)
-    return verdict;
+  if (code != DX_OK)
+    return code;
   if (!copy_source(results_of(response, &root), ret_source)) {
     dx_source_release(ret_source);
-    verdict = not_understood(call_words[DX_CALL_SOURCE], err);
+    code = not_understood(call_words[DX_CALL_SOURCE], err);
   }
   dx_json_free(&root);
-  return verdict;
+  return code;
 }
 
-enum dx_verdict dx_read_extract(const struct dx_http_response *response,
-                                struct dx_err *err)
+enum dx_code dx_read_extract(const struct dx_http_response *response,
+                             struct dx_err *err)
 {
   return dx_judge(DX_CALL_EXTRACT, response, err);
 }

@@ -2,7 +2,7 @@
  * api.h - the five calls of the service: what is sent, what an answer means.
  *
  * dx_api_*() start a call on a struct dx_http; the caller's `done` gives the
- * answer to the matching dx_read_*(), which says what to do about it. The
+ * answer to the matching dx_read_*(), whose code says what it means. The
  * status table of policy.md is one table in api.c. Nothing here waits,
  * repeats or remembers: that is the engine's.
  *
@@ -29,42 +29,24 @@ enum dx_call_kind {
   DX_CALL_KIND_COUNT
 };
 
-/* What an answer asks us to do; the bounds of each are the engine's. */
-#define DX_VERDICTS(X)                                                      \
-  X(DONE, "done")                                                           \
-  X(NOT_YET, "not yet")           /* poll schedule */                       \
-  X(TRANSIENT, "transient")       /* back off, try again */                 \
-  X(RATE, "rate")                 /* shared pause, try again */             \
-  X(TOKEN, "token")               /* renew, try again */                    \
-  X(REFUSED, "refused")           /* final for the submission */            \
-  X(CONFIG, "config")             /* final for the queue */                 \
-  X(GONE, "gone")                 /* the source or case is not there */     \
-  X(EXPIRED, "expired")           /* the upload URL is over */              \
-  X(ASK, "ask")                   /* PUT: ask GET source what happened */   \
-  X(THEN_REFUSED, "then refused") /* transient three times, then refused */ \
-  X(THEN_EXPIRED, "then expired") /* transient three times, then expired */ \
-  X(UNTIL_EXPIRY, "until expiry") /* transient until the URL is over */     \
-  X(NOT_SENT, "not sent")         /* its slot in the pace went by */        \
-  X(LOCAL, "local")               /* our disk or memory */
-
-enum dx_verdict {
-#define X(name, word) DX_V_##name,
-  DX_VERDICTS(X)
-#undef X
-      DX_V_COUNT
-};
-
-const char *dx_verdict_word(enum dx_verdict verdict);
 const char *dx_call_word(enum dx_call_kind call); /* for logs */
 
 /*
- * The verdict on an answer by transport result and status alone. Fills *err
- * with a sentence for the person whenever the verdict is not DONE or NOT_YET.
- * Pure. The readers below call it first.
+ * What a response means by transport result and status alone: the status
+ * table of doc/policy.md. The class of the code says what to do; of codes of
+ * one class the engine tells these apart:
+ *
+ *   E_NOT_SENT  its slot went by: it is due still
+ *   E_UNCLEAR   upload: it may have landed; ask GET source
+ *   E_CONFLICT  create: transient three times, then refused
+ *   E_EXPIRED   upload: the signed URL is over
+ *
+ * Fills *err with a sentence for the person unless it returns DX_OK or
+ * E_NOT_YET. Pure. The readers below call it first.
  */
-enum dx_verdict dx_judge(enum dx_call_kind call,
-                         const struct dx_http_response *response,
-                         struct dx_err *err);
+enum dx_code dx_judge(enum dx_call_kind call,
+                      const struct dx_http_response *response,
+                      struct dx_err *err) DX_MUST_USE;
 
 /* Everything a call needs besides its own arguments; borrowed. */
 struct dx_api {
@@ -109,9 +91,9 @@ enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
 
 /* ---- reading the answers ---- */
 
-/* Greeting: caller frees; NULL unless DONE. */
-enum dx_verdict dx_read_hello(const struct dx_http_response *response,
-                              char **ret_greeting, struct dx_err *err);
+/* Greeting: caller frees; NULL unless DX_OK. */
+enum dx_code dx_read_hello(const struct dx_http_response *response,
+                           char **ret_greeting, struct dx_err *err) DX_MUST_USE;
 
 struct dx_created {
   char *source_id;
@@ -122,13 +104,13 @@ struct dx_created {
 void dx_created_release(struct dx_created *created);
 
 /* count: files registered. A URL that is neither https nor http on the
- * loopback is CONFIG. */
-enum dx_verdict dx_read_create(const struct dx_http_response *response,
-                               size_t count, struct dx_created *ret_created,
-                               struct dx_err *err);
+ * loopback is E_PROTOCOL. */
+enum dx_code dx_read_create(const struct dx_http_response *response,
+                            size_t count, struct dx_created *ret_created,
+                            struct dx_err *err) DX_MUST_USE;
 
-enum dx_verdict dx_read_put(const struct dx_http_response *response,
-                            struct dx_err *err);
+enum dx_code dx_read_put(const struct dx_http_response *response,
+                         struct dx_err *err) DX_MUST_USE;
 
 enum dx_source_status {
   DX_SOURCE_PENDING,
@@ -147,14 +129,14 @@ struct dx_source {
 };
 void dx_source_release(struct dx_source *source);
 
-/* DONE whenever a status was read, whatever it says. */
-enum dx_verdict dx_read_source(const struct dx_http_response *response,
-                               struct dx_source *ret_source,
-                               struct dx_err *err);
+/* DX_OK whenever a status was read, whatever it says. */
+enum dx_code dx_read_source(const struct dx_http_response *response,
+                            struct dx_source *ret_source,
+                            struct dx_err *err) DX_MUST_USE;
 
 /* Status only; the body is in the sink: see dx_check_result(). */
-enum dx_verdict dx_read_extract(const struct dx_http_response *response,
-                                struct dx_err *err);
+enum dx_code dx_read_extract(const struct dx_http_response *response,
+                             struct dx_err *err) DX_MUST_USE;
 
 /* True if the text is one well-formed JSON value with results.status =
  * "complete" (policy.md, "Result"). */

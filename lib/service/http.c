@@ -182,7 +182,7 @@ static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
   wait = call->request.ready(call->request.ctx);
   if (wait == 0 || (wait > 0 && !is_woken(call->self, wait)))
     return CURL_PREREQFUNC_OK;
-  (void)dx_fail(&call->local, DX_E_NOT_YET, 0, "another call comes first");
+  (void)dx_fail(&call->local, DX_E_NOT_SENT, 0, "another call comes first");
   return CURL_PREREQFUNC_ABORT;
 }
 
@@ -436,7 +436,7 @@ static void fill_answer(struct dx_http_call *call, CURLcode result,
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
   response->status = (int)status;
   response->sent_bytes = sent;
-  response->was_sent = start > 0 && call->local.code != DX_E_NOT_YET;
+  response->was_sent = start > 0 && call->local.code != DX_E_NOT_SENT;
   response->date_ms = call->date_ms;
   response->retry_after_ms =
       dx_retry_after_ms(call->retry_after, call->date_ms);

@@ -28,7 +28,7 @@
 struct dx_http_response {
   /* DX_OK: there is a status. Else why there is none that counts: E_NET,
    * E_CERT, E_PROTOCOL, E_RESPONSE (over the limit), E_SPACE and its like (the
-   * sink could not be written), E_NOMEM, E_NOT_YET (`ready` gave it up). */
+   * sink could not be written), E_NOMEM, E_NOT_SENT (`ready` gave it up). */
   enum dx_code code;
   struct dx_err err; /* filled when code is not DX_OK */
   int status;
@@ -46,7 +46,7 @@ typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
 /*
  * Asked when the connection stands and the request could be sent at once: 0
  * sends it; more is how many milliseconds to hold it back; less gives it up,
- * and its answer is E_NOT_YET. Holding back holds up all transfers, except
+ * and its answer is E_NOT_SENT. Holding back holds up all transfers, except
  * that a descriptor in `wake` ends it, and the request: for short waits.
  */
 typedef int64_t dx_http_ready(void *ctx);

@@ -388,7 +388,7 @@ static void try_to_send(struct way *way)
     way->due_ms = fixture.now_ms + fixture.latency_ms;
   } else {
     memset(&a, 0, sizeof(a));
-    a.code = dx_fail(&a.err, DX_E_NOT_YET, 0, "given up");
+    a.code = dx_fail(&a.err, DX_E_NOT_SENT, 0, "given up");
     a.date_ms = a.retry_after_ms = -1;
     finish(way, &a, body);
   }

@@ -21,43 +21,39 @@ static const struct {
   const char *letters;
 } table[] = {
     {200, 200, "SSSS"}, {201, 201, "SQNT"}, {202, 202, "SQNN"},
-    {204, 204, "TQNN"}, {300, 399, "CUCC"}, {400, 400, "DUDD"},
-    {401, 401, "AEAA"}, {403, 403, "AEAA"}, {404, 404, "CEXX"},
-    {410, 410, "CEXX"}, {405, 406, "CUCC"}, {411, 411, "CUCC"},
-    {414, 414, "CUCC"}, {431, 431, "CUCC"}, {501, 501, "CUCC"},
-    {505, 505, "CUCC"}, {408, 408, "TTTT"}, {425, 425, "TTTT"},
-    {409, 409, "dTNN"}, {423, 423, "dTNN"}, {413, 413, "DdDD"},
-    {415, 415, "DdDD"}, {422, 422, "DdDD"}, {429, 429, "RTRR"},
+    {204, 204, "TQNN"}, {300, 399, "CTCC"}, {400, 400, "DTDD"},
+    {401, 401, "AXAA"}, {403, 403, "AXAA"}, {404, 404, "CXXX"},
+    {410, 410, "CXXX"}, {405, 406, "CTCC"}, {411, 411, "CTCC"},
+    {414, 414, "CTCC"}, {431, 431, "CTCC"}, {501, 501, "CTCC"},
+    {505, 505, "CTCC"}, {408, 408, "TTTT"}, {425, 425, "TTTT"},
+    {409, 409, "dTNN"}, {423, 423, "dTNN"}, {413, 413, "DDDD"},
+    {415, 415, "DDDD"}, {422, 422, "DDDD"}, {429, 429, "RTRR"},
     {500, 500, "TTTT"}, {502, 504, "TTTT"}, {507, 599, "TTTT"},
 };
 
-static char letter_of(enum dx_verdict verdict)
+static char letter_of(enum dx_code code)
 {
-  switch (verdict) {
-  case DX_V_DONE:
+  switch (code) {
+  case DX_OK:
     return 'S';
-  case DX_V_NOT_YET:
+  case DX_E_NOT_YET:
     return 'N';
-  case DX_V_TRANSIENT:
+  case DX_E_SERVER:
     return 'T';
-  case DX_V_RATE:
+  case DX_E_RATE:
     return 'R';
-  case DX_V_TOKEN:
+  case DX_E_TOKEN:
     return 'A';
-  case DX_V_REFUSED:
+  case DX_E_REFUSED:
     return 'D';
-  case DX_V_CONFIG:
+  case DX_E_PROTOCOL:
     return 'C';
-  case DX_V_GONE:
+  case DX_E_GONE:
     return 'X';
-  case DX_V_ASK:
+  case DX_E_UNCLEAR:
     return 'Q';
-  case DX_V_THEN_EXPIRED:
-    return 'E';
-  case DX_V_THEN_REFUSED:
+  case DX_E_CONFLICT:
     return 'd';
-  case DX_V_UNTIL_EXPIRY:
-    return 'U';
   default:
     return '?';
   }
@@ -104,10 +100,10 @@ static void a_503_with_retry_after_is_about_the_rate(void **state)
 
   (void)state;
   response.retry_after_ms = 0;
-  assert_int_equal(dx_judge(DX_CALL_SOURCE, &response, &err), DX_V_RATE);
-  assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), DX_V_TRANSIENT);
+  assert_int_equal(dx_judge(DX_CALL_SOURCE, &response, &err), DX_E_RATE);
+  assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), DX_E_SERVER);
   response.status = 500;
-  assert_int_equal(dx_judge(DX_CALL_SOURCE, &response, &err), DX_V_TRANSIENT);
+  assert_int_equal(dx_judge(DX_CALL_SOURCE, &response, &err), DX_E_SERVER);
 }
 
 static void a_storage_that_says_expired_is_believed_at_once(void **state)
@@ -117,22 +113,22 @@ static void a_storage_that_says_expired_is_believed_at_once(void **state)
   struct dx_err err;
 
   (void)state;
-  assert_int_equal(dx_read_put(&response, &err), DX_V_EXPIRED);
+  assert_int_equal(dx_read_put(&response, &err), DX_E_EXPIRED);
   response.status = 400;
-  assert_int_equal(dx_read_put(&response, &err), DX_V_EXPIRED);
+  assert_int_equal(dx_read_put(&response, &err), DX_E_EXPIRED);
   response.status = 500;
-  assert_int_equal(dx_read_put(&response, &err), DX_V_TRANSIENT);
+  assert_int_equal(dx_read_put(&response, &err), DX_E_SERVER);
 }
 
 static void trouble_on_the_way_keeps_its_class(void **state)
 {
   static const struct {
     enum dx_code code;
-    enum dx_verdict verdict;
+    enum dx_class cls;
   } rows[] = {
-      {DX_E_NET, DX_V_TRANSIENT}, {DX_E_RESPONSE, DX_V_TRANSIENT},
-      {DX_E_CERT, DX_V_CONFIG},   {DX_E_PROTOCOL, DX_V_CONFIG},
-      {DX_E_SPACE, DX_V_LOCAL},   {DX_E_NOMEM, DX_V_LOCAL},
+      {DX_E_NET, DX_CL_TRANSIENT}, {DX_E_RESPONSE, DX_CL_TRANSIENT},
+      {DX_E_CERT, DX_CL_CONFIG},   {DX_E_PROTOCOL, DX_CL_CONFIG},
+      {DX_E_SPACE, DX_CL_LOCAL},   {DX_E_NOMEM, DX_CL_LOCAL},
   };
   struct dx_err err;
   size_t i;
@@ -146,7 +142,8 @@ static void trouble_on_the_way_keeps_its_class(void **state)
       response.code = rows[i].code;
       (void)dx_fail(&response.err, rows[i].code, 0, "what happened");
       assert_int_equal(dx_judge((enum dx_call_kind)call, &response, &err),
-                       rows[i].verdict);
+                       rows[i].code);
+      assert_int_equal(dx_class_of(err.code), rows[i].cls);
       assert_string_equal(err.text, "what happened");
     }
 }
@@ -158,34 +155,34 @@ static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
   static const struct {
     const char *body;
     size_t files;
-    enum dx_verdict verdict;
+    enum dx_code code;
   } rows[] = {
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":\"" URL "\"}]}}",
-       1, DX_V_DONE},
+       1, DX_OK},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":\"" URL "\"}]}}",
-       2, DX_V_TRANSIENT},
-      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[]}}", 1, DX_V_TRANSIENT},
+       2, DX_E_RESPONSE},
+      {"{\"results\":{\"id\":\"a\",\"upload_urls\":[]}}", 1, DX_E_RESPONSE},
       {"{\"results\":{\"id\":\"\",\"upload_urls\":[{\"url\":\"" URL "\"}]}}", 1,
-       DX_V_TRANSIENT},
+       DX_E_RESPONSE},
       {"{\"results\":{\"id\":7,\"upload_urls\":[{\"url\":\"" URL "\"}]}}", 1,
-       DX_V_TRANSIENT},
+       DX_E_RESPONSE},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":5}]}}", 1,
-       DX_V_TRANSIENT},
+       DX_E_RESPONSE},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":\"" URL "\"}]}} x",
-       1, DX_V_TRANSIENT},
-      {"", 1, DX_V_TRANSIENT},
+       1, DX_E_RESPONSE},
+      {"", 1, DX_E_RESPONSE},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
        "\"http://s.example/o\"}]}}",
-       1, DX_V_CONFIG},
+       1, DX_E_PROTOCOL},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
        "\"https://u:p@s.example/o\"}]}}",
-       1, DX_V_CONFIG},
+       1, DX_E_PROTOCOL},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
        "\"file:///etc/passwd\"}]}}",
-       1, DX_V_CONFIG},
+       1, DX_E_PROTOCOL},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
        "\"http://127.0.0.1:9/o\"}]}}",
-       1, DX_V_DONE},
+       1, DX_OK},
   };
   struct dx_created created;
   struct dx_err err;
@@ -194,12 +191,11 @@ static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct dx_http_response response = answer_of(201, rows[i].body);
-    enum dx_verdict got =
-        dx_read_create(&response, rows[i].files, &created, &err);
+    enum dx_code got = dx_read_create(&response, rows[i].files, &created, &err);
 
-    if (got != rows[i].verdict)
-      fail_msg("%s: %s", rows[i].body, dx_verdict_word(got));
-    assert_true((got == DX_V_DONE) == (created.source_id != NULL));
+    if (got != rows[i].code)
+      fail_msg("%s: %s", rows[i].body, dx_code_name(got));
+    assert_true((got == DX_OK) == (created.source_id != NULL));
     dx_created_release(&created);
   }
 }
@@ -208,28 +204,27 @@ static void a_source_says_how_far_it_is(void **state)
 {
   static const struct {
     const char *body;
-    enum dx_verdict verdict;
+    enum dx_code code;
     enum dx_source_status status;
     size_t cases;
   } rows[] = {
-      {"{\"results\":{\"status\":\"pending_upload\",\"case_ids\":null}}",
-       DX_V_DONE, DX_SOURCE_PENDING, 0},
-      {"{\"results\":{\"status\":\"processing\"}}", DX_V_DONE,
-       DX_SOURCE_PROCESSING, 0},
-      {"{\"results\":{\"status\":\"complete\",\"case_ids\":[\"a\",\"b\"]}}",
-       DX_V_DONE, DX_SOURCE_COMPLETE, 2},
-      {"{\"results\":{\"status\":\"complete\",\"case_ids\":[]}}", DX_V_DONE,
-       DX_SOURCE_COMPLETE, 0},
-      {"{\"results\":{\"status\":\"failed\"}}", DX_V_DONE, DX_SOURCE_FAILED, 0},
-      {"{\"results\":{\"status\":\"sleeping\"}}", DX_V_DONE, DX_SOURCE_UNKNOWN,
+      {"{\"results\":{\"status\":\"pending_upload\",\"case_ids\":null}}", DX_OK,
+       DX_SOURCE_PENDING, 0},
+      {"{\"results\":{\"status\":\"processing\"}}", DX_OK, DX_SOURCE_PROCESSING,
        0},
+      {"{\"results\":{\"status\":\"complete\",\"case_ids\":[\"a\",\"b\"]}}",
+       DX_OK, DX_SOURCE_COMPLETE, 2},
+      {"{\"results\":{\"status\":\"complete\",\"case_ids\":[]}}", DX_OK,
+       DX_SOURCE_COMPLETE, 0},
+      {"{\"results\":{\"status\":\"failed\"}}", DX_OK, DX_SOURCE_FAILED, 0},
+      {"{\"results\":{\"status\":\"sleeping\"}}", DX_OK, DX_SOURCE_UNKNOWN, 0},
       {"{\"results\":{\"status\":\"complete\",\"case_ids\":null}}",
-       DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
+       DX_E_RESPONSE, DX_SOURCE_PENDING, 0},
       {"{\"results\":{\"status\":\"complete\",\"case_ids\":[1]}}",
-       DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
-      {"{\"results\":{\"status\":1}}", DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
-      {"[]", DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
-      {"<html>", DX_V_TRANSIENT, DX_SOURCE_PENDING, 0},
+       DX_E_RESPONSE, DX_SOURCE_PENDING, 0},
+      {"{\"results\":{\"status\":1}}", DX_E_RESPONSE, DX_SOURCE_PENDING, 0},
+      {"[]", DX_E_RESPONSE, DX_SOURCE_PENDING, 0},
+      {"<html>", DX_E_RESPONSE, DX_SOURCE_PENDING, 0},
   };
   struct dx_source source;
   struct dx_err err;
@@ -239,8 +234,8 @@ static void a_source_says_how_far_it_is(void **state)
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct dx_http_response response = answer_of(200, rows[i].body);
 
-    assert_int_equal(dx_read_source(&response, &source, &err), rows[i].verdict);
-    if (rows[i].verdict == DX_V_DONE) {
+    assert_int_equal(dx_read_source(&response, &source, &err), rows[i].code);
+    if (rows[i].code == DX_OK) {
       assert_int_equal(source.status, rows[i].status);
       assert_int_equal(source.case_count, rows[i].cases);
     }
@@ -411,28 +406,16 @@ static void no_status_without_a_rule_counts_as_success(void **state)
   for (status = 0; status <= 999; status++)
     for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
       struct dx_http_response response = answer_of(status, "");
-      enum dx_verdict got = dx_judge((enum dx_call_kind)call, &response, NULL);
+      enum dx_code got = dx_judge((enum dx_call_kind)call, &response, NULL);
 
-      assert_true(got >= DX_V_DONE && got < DX_V_COUNT);
+      assert_true(got >= DX_OK && got < DX_CODE_COUNT);
       if (!is_listed(status))
-        assert_int_not_equal(got, DX_V_DONE);
+        assert_int_not_equal(got, DX_OK);
     }
 }
 
 static void every_trouble_has_a_sentence_of_its_class(void **state)
 {
-  static const enum dx_class classes[DX_V_COUNT] = {
-      [DX_V_TRANSIENT] = DX_CL_TRANSIENT,
-      [DX_V_UNTIL_EXPIRY] = DX_CL_TRANSIENT,
-      [DX_V_ASK] = DX_CL_TRANSIENT,
-      [DX_V_RATE] = DX_CL_RATE,
-      [DX_V_TOKEN] = DX_CL_TOKEN,
-      [DX_V_REFUSED] = DX_CL_REFUSED,
-      [DX_V_THEN_REFUSED] = DX_CL_REFUSED,
-      [DX_V_CONFIG] = DX_CL_CONFIG,
-      [DX_V_GONE] = DX_CL_GONE,
-      [DX_V_THEN_EXPIRED] = DX_CL_GONE,
-  };
   int call, status;
 
   (void)state;
@@ -440,11 +423,11 @@ static void every_trouble_has_a_sentence_of_its_class(void **state)
     for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
       struct dx_http_response response = answer_of(status, "PATIENT DATA");
       struct dx_err err = {DX_OK, 0, ""};
-      enum dx_verdict got = dx_judge((enum dx_call_kind)call, &response, &err);
+      enum dx_code got = dx_judge((enum dx_call_kind)call, &response, &err);
 
-      if (got == DX_V_DONE || got == DX_V_NOT_YET)
+      if (got == DX_OK || got == DX_E_NOT_YET)
         continue;
-      if (err.text[0] == '\0' || dx_class_of(err.code) != classes[got])
+      if (err.text[0] == '\0' || err.code != got)
         fail_msg("%d: '%s' (%s)", status, err.text, dx_code_name(err.code));
       assert_null(strstr(err.text, "PATIENT")); /* bodies stay out of it */
     }
@@ -460,10 +443,10 @@ static void a_503_says_when_or_is_trouble_of_any_kind(void **state)
     enum dx_call_kind kind = (enum dx_call_kind)call;
 
     response.retry_after_ms = -1;
-    assert_int_equal(dx_judge(kind, &response, NULL), DX_V_TRANSIENT);
+    assert_int_equal(dx_judge(kind, &response, NULL), DX_E_SERVER);
     response.retry_after_ms = 5000;
     assert_int_equal(dx_judge(kind, &response, NULL),
-                     kind == DX_CALL_PUT ? DX_V_TRANSIENT : DX_V_RATE);
+                     kind == DX_CALL_PUT ? DX_E_SERVER : DX_E_RATE);
   }
 }
 
@@ -478,13 +461,13 @@ static void only_the_storage_says_expired(void **state)
         answer_of(statuses[i], "<Code>ExpiredToken</Code>");
     int call;
 
-    assert_int_equal(dx_read_put(&response, NULL), DX_V_EXPIRED);
+    assert_int_equal(dx_read_put(&response, NULL), DX_E_EXPIRED);
     for (call = 0; call < DX_CALL_KIND_COUNT; call++)
       if (call != DX_CALL_PUT)
         assert_int_not_equal(dx_judge((enum dx_call_kind)call, &response, NULL),
-                             DX_V_EXPIRED);
+                             DX_E_EXPIRED);
     response = answer_of(statuses[i], "<Code>AccessDenied</Code>");
-    assert_int_not_equal(dx_read_put(&response, NULL), DX_V_EXPIRED);
+    assert_int_not_equal(dx_read_put(&response, NULL), DX_E_EXPIRED);
   }
 }
 
@@ -495,17 +478,17 @@ static void a_greeting_is_given_only_when_there_is_one(void **state)
   static const struct {
     int status;
     const char *body;
-    enum dx_verdict verdict;
+    enum dx_code code;
   } rows[] = {
-      {200, "{\"results\":{\"auth_info\":\"hello\"}}", DX_V_DONE},
-      {200, "{\"results\":{\"auth_info\":\"\"}}", DX_V_DONE},
-      {200, "{\"results\":{\"auth_info\":1}}", DX_V_TRANSIENT},
-      {200, "{\"results\":{}}", DX_V_TRANSIENT},
-      {200, "{\"results\":{\"auth_info\":\"hello\"}", DX_V_TRANSIENT},
-      {200, "", DX_V_TRANSIENT},
-      {204, "", DX_V_TRANSIENT},
-      {401, "{\"results\":{\"auth_info\":\"hello\"}}", DX_V_TOKEN},
-      {404, "", DX_V_CONFIG},
+      {200, "{\"results\":{\"auth_info\":\"hello\"}}", DX_OK},
+      {200, "{\"results\":{\"auth_info\":\"\"}}", DX_OK},
+      {200, "{\"results\":{\"auth_info\":1}}", DX_E_RESPONSE},
+      {200, "{\"results\":{}}", DX_E_RESPONSE},
+      {200, "{\"results\":{\"auth_info\":\"hello\"}", DX_E_RESPONSE},
+      {200, "", DX_E_RESPONSE},
+      {204, "", DX_E_RESPONSE},
+      {401, "{\"results\":{\"auth_info\":\"hello\"}}", DX_E_TOKEN},
+      {404, "", DX_E_PROTOCOL},
   };
   size_t i;
 
@@ -515,10 +498,9 @@ static void a_greeting_is_given_only_when_there_is_one(void **state)
     static char untouched[] = "x";
     char *greeting = untouched;
 
-    assert_int_equal(dx_read_hello(&response, &greeting, NULL),
-                     rows[i].verdict);
+    assert_int_equal(dx_read_hello(&response, &greeting, NULL), rows[i].code);
     assert_ptr_not_equal(greeting, untouched);
-    assert_true((greeting != NULL) == (rows[i].verdict == DX_V_DONE));
+    assert_true((greeting != NULL) == (rows[i].code == DX_OK));
     free(greeting);
   }
 }
@@ -547,11 +529,11 @@ static void a_flood_of_cases_is_not_believed(void **state)
   struct dx_source source;
 
   (void)state;
-  assert_int_equal(dx_read_source(&response, &source, NULL), DX_V_DONE);
+  assert_int_equal(dx_read_source(&response, &source, NULL), DX_OK);
   assert_int_equal(source.case_count, DX_CASES_MAX);
   dx_source_release(&source);
   response = answer_of(200, more);
-  assert_int_equal(dx_read_source(&response, &source, NULL), DX_V_TRANSIENT);
+  assert_int_equal(dx_read_source(&response, &source, NULL), DX_E_RESPONSE);
   assert_int_equal(source.case_count, 0);
   free(most);
   free(more);
@@ -568,7 +550,7 @@ static void ids_are_neither_empty_nor_endless(void **state)
     struct dx_http_response response;
     struct dx_created created;
     struct dx_source source;
-    enum dx_verdict want = i == 1 || i == 2 ? DX_V_DONE : DX_V_TRANSIENT;
+    enum dx_code want = i == 1 || i == 2 ? DX_OK : DX_E_RESPONSE;
 
     memset(name, 'i', sizeof(name));
     name[lengths[i]] = '\0';
@@ -598,13 +580,13 @@ static void counts_that_are_no_numbers_are_not_said(void **state)
   struct dx_source source;
 
   (void)state;
-  assert_int_equal(dx_read_source(&response, &source, NULL), DX_V_DONE);
+  assert_int_equal(dx_read_source(&response, &source, NULL), DX_OK);
   assert_int_equal(source.expected, -1);
   assert_int_equal(source.uploaded, -1);
   response = answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
                             "\"expected_file_count\":2,"
                             "\"uploaded_file_count\":1}}");
-  assert_int_equal(dx_read_source(&response, &source, NULL), DX_V_DONE);
+  assert_int_equal(dx_read_source(&response, &source, NULL), DX_OK);
   assert_int_equal(source.expected, 2);
   assert_int_equal(source.uploaded, 1);
 }
@@ -618,7 +600,7 @@ static void the_shortest_url_counts_and_one_foreign_one_spoils_all(void **state)
 
   (void)state;
   response.date_ms = dx_parse_time("2026-01-31T12:00:20Z");
-  assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_V_DONE);
+  assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_OK);
   assert_int_equal(created.count, 2);
   assert_string_equal(created.urls[0], "https://s.example/1"); /* in order */
   assert_string_equal(created.urls[1], URL);
@@ -628,7 +610,7 @@ static void the_shortest_url_counts_and_one_foreign_one_spoils_all(void **state)
       answer_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
                      "\"https://s.example/1\"},{\"url\":"
                      "\"http://s.example/2\"}]}}");
-  assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_V_CONFIG);
+  assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_E_PROTOCOL);
   assert_null(created.urls);
   assert_null(created.source_id);
 }
