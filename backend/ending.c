@@ -1,6 +1,6 @@
 /*
  * ending.c - the one way out of the backend, and the one table from error
- * class to exit status (design.md, "Ending").
+ * class to exit status (doc/policy.md, "Print jobs").
  */
 #include "backend/backend.h"
 

@@ -1,6 +1,7 @@
 /*
  * term.c - SIGTERM, which means four things to a backend: cancel, hold,
- * disable, or another backend that takes over the job (cups-facts).
+ * disable, or another backend that takes over the job (doc/cups.md,
+ * "Signals").
  */
 #include "backend/backend.h"
 

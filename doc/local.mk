@@ -7,7 +7,8 @@ nodist_man_MANS = doc/docextract.conf.5
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = doc/completion/docextract
 dist_pkgdata_DATA += doc/docextract.conf
-EXTRA_DIST += doc/docextract.conf.5.in doc/administration.md tests/doc/man.sh \
+EXTRA_DIST += doc/docextract.conf.5.in doc/administration.md doc/architecture.md \
+	doc/cups.md doc/policy.md doc/service-interface.md tests/doc/man.sh \
 	doc/images/add-printer.png doc/images/finished.png doc/images/held.png \
 	doc/images/options.png
 CLEANFILES += doc/docextract.conf.5 doc/directives.mdoc

@@ -6,7 +6,7 @@
  * attachments, scripts and actions that start something (strip.h), the
  * separator page where it was asked for, and no trace of when it was made:
  * the old /ID goes, the new one is a sum of the content. So the same PDF in
- * gives the same bytes out, run after run (design.md, step 1).
+ * gives the same bytes out, run after run (doc/cups.md, "Filters").
  *
  * Memory grows with the number of objects, not with their streams. A hostile
  * PDF can make libqpdf take all of the processor or crash: the caller runs

@@ -1,6 +1,6 @@
 /*
  * todocextract.c - the filter: one document of a print job becomes one entry
- * of a bundle (design.md, "The way of a document", step 1).
+ * of a bundle (doc/architecture.md, "The way of a document").
  *
  * It talks to nobody but cupsd, and knows nothing of the service. Whatever
  * goes wrong becomes an entry with a reason, so that the n-th entry is always

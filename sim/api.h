@@ -1,7 +1,7 @@
 /*
  * api.h - the service's own port: create, source, extract, hello.
  *
- * Source: service-interface.md, "Endpoints".
+ * Source: doc/service-interface.md, "Endpoints".
  */
 #ifndef SIM_API_H
 #define SIM_API_H

@@ -3,7 +3,7 @@
  *
  * A file goes to the disk as it comes, under a hidden name, and gets its
  * place with a rename; memory does not grow with its size.
- * Source: service-interface.md, "PUT {upload_url}".
+ * Source: doc/service-interface.md, "Endpoints".
  */
 #ifndef SIM_STORAGE_H
 #define SIM_STORAGE_H

@@ -9,7 +9,7 @@
  *
  * Threads:   any number; one lock inside, never held while a file is read.
  * Ownership: texts are copied in; what is written into a buffer is a copy.
- * Source:    service-interface.md, "States and transitions".
+ * Source:    doc/service-interface.md, "Source status".
  */
 #ifndef SIM_STORE_H
 #define SIM_STORE_H

@@ -3,7 +3,7 @@
  *
  * Waits are measured with the boot-time clock, which also runs while the
  * machine sleeps and never jumps; wall time is for records and tokens only
- * (policy.md, "Time").
+ * (doc/policy.md, "Timeouts").
  *
  * Blocking: never. Threads: any, once dx_clock_use() was called or not.
  */

@@ -19,7 +19,7 @@
 #define DX_MUST_USE __attribute__((warn_unused_result))
 
 /*
- * class, word: what to do (policy.md, "Status table" and below).
+ * class, word: what to do (doc/policy.md, "Classes").
  */
 #define DX_CLASSES(X)                                                        \
   X(DONE, "done")           /* nothing is wrong */                           \

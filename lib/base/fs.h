@@ -118,7 +118,7 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
 /*
  * Shows that the directory can be used now: creates a hidden file, writes 64
  * KiB, fsyncs and removes it, and asks for DX_PROBE_FREE_BYTES of free space
- * (design.md, "What the backend tells CUPS").
+ * (doc/policy.md, "Print jobs").
  */
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
 

@@ -7,7 +7,7 @@
  *
  * What may appear: method, host, path with ids, status, times, sizes. Never:
  * tokens, query strings, bodies, titles, names of people or files
- * (policy.md, "Logs").
+ * (doc/policy.md, "Logs").
  *
  * Threads: one thread. Blocking: as long as the sink.
  */

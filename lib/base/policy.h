@@ -5,7 +5,7 @@
 #ifndef DX_POLICY_H
 #define DX_POLICY_H
 
-/* Waits between tries (policy.md, class T): U(.5,1) * min(60 s, 2^n s). */
+/* Waits between tries: U(.5,1) * min(60 s, 2^n s); doc/policy.md, "Classes". */
 #define DX_BACKOFF_FIRST_MS 1000
 #define DX_BACKOFF_MAX_MS 60000
 #define DX_DOWN_AFTER_TRIES 5 /* in a row: the service counts as down */
@@ -13,7 +13,7 @@
 #define DX_DOWN_MAX_MS 300000
 #define DX_RETRY_AFTER_MAX_MS 3600000 /* nobody may stop us for longer */
 
-/* Tokens (policy.md, "Tokens" and class A). */
+/* Tokens (doc/policy.md, "Tokens", "Classes"). */
 #define DX_TOKEN_TRIES 3
 #define DX_TOKEN_TRY_2_MS 5000    /* after the first refusal */
 #define DX_TOKEN_TRY_3_MS 25000   /* after the second: 30 s in all */
@@ -23,7 +23,7 @@
 #define DX_TOKEN_MAX_BYTES 65536
 #define DX_CLOCK_SKEW_S 30 /* more than that: sign with their time */
 
-/* Registering and uploading (policy.md, "Exactly once", "Upload"). */
+/* Registering and uploading (doc/policy.md, "Exactly once", "Uploads"). */
 #define DX_LOST_CREATES_MAX 3 /* orphans a submission may leave */
 #define DX_START_OVER_MAX 3   /* after status "failed" */
 #define DX_START_OVER_1_MS 5000
@@ -41,7 +41,7 @@
 #define DX_GONE_WAIT_MS 60000     /* a young source or case may show late */
 #define DX_PUT_PROGRESS_BYTES 1048576 /* an attempt that moved more: n = 0 */
 
-/* HTTP (policy.md, "Timeouts"). */
+/* HTTP (doc/policy.md, "Timeouts"). */
 #define DX_CONNECT_TIMEOUT_MS 10000
 #define DX_API_TIMEOUT_MS 60000
 #define DX_STALL_S 30
@@ -51,7 +51,7 @@
 #define DX_URL_MAX_BYTES 8192 /* of a signed URL */
 #define DX_PUTS_AT_ONCE 4     /* uploads of one process */
 
-/* Pace (policy.md, "Pace"): measured with 100 to 1000 processes. */
+/* doc/policy.md, "Rate limit": measured with 100 to 1000 processes. */
 #define DX_RATE_LIMIT_AHEAD_MS 250 /* plus a quarter of the time waited */
 #define DX_RATE_LIMIT_AHEAD_MAX_MS \
   3000                            /* creating and fetching may from start */
@@ -59,16 +59,16 @@
 #define DX_CALLS_AT_ONCE 16       /* of one process; 8 a second, 2 s each */
 
 /* A job that was handed over waits for the administrator, and longer than a
- * person would (policy.md, last column of the classes). */
+ * person would (doc/policy.md, "Classes"). */
 #define DX_ADMIN_RETRY_MS 600000
 #define DX_OVERDUE_POLL_MS 3600000
 
-/* Local trouble (policy.md). */
+/* Local errors (doc/policy.md, "Print jobs"). */
 #define DX_LOCAL_RETRY_MS 60000
 #define DX_PROBE_BYTES 65536
 #define DX_PROBE_FREE_BYTES (64LL * 1024 * 1024)
 
-/* A print job (policy.md, MaxJobTime; design.md, "Ending"). */
+/* A print job (doc/policy.md, "Print jobs"). */
 #ifndef DX_TOGGLE_MS         /* tests build with a short one */
 #define DX_TOGGLE_MS 1500000 /* 25 min; MaxJobTime may be 30 */
 #endif

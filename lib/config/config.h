@@ -2,8 +2,8 @@
  * config.h - docextract.conf: reading, checking, and the table of all
  * directives.
  *
- * The file is CUPS's own syntax, read with cupsFileGetConf() (design.md,
- * "Names and places"). Every directive is one row in config.c (name, type,
+ * The file is CUPS's own syntax, read with cupsFileGetConf(); see
+ * docextract.conf(5). Every directive is one row in config.c (name, type,
  * default, least, most, help): the rows make the parser, the listing of
  * `docextract config`, the table of the manual and a test. A wrong line is
  * refused with "FILE:LINE: what is wrong; what would be right"; an unknown

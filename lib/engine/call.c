@@ -146,7 +146,7 @@ int64_t engine_away_ms(const struct service_state *svc)
 }
 
 /* The service is not reached, or has trouble: after some tries in a row all
- * processes of this host keep still for a while (policy.md, class T). */
+ * processes of this host keep still for a while (doc/policy.md, "Classes"). */
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                       int64_t retry_after_ms)
 {

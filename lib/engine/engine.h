@@ -1,6 +1,6 @@
 /*
  * engine.h - moves jobs forward: one job or a thousand, in one thread, by
- * events (design.md, "The ENGINE"; policy.md, all of it).
+ * events (doc/architecture.md, "The way of a document"; doc/policy.md).
  *
  * Every step is: save the journal if memory is ahead of it, then do what the
  * state asks for, then take the answer into memory. Nothing that cannot be

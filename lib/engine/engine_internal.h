@@ -87,7 +87,7 @@ void engine_set_well(struct dx_submission *sub);
  * processing time. */
 int64_t engine_away_ms(const struct service_state *svc);
 /* The service is not reached, or has trouble: after some tries in a row all
- * processes of this host keep still for a while (policy.md, class T). */
+ * processes of this host keep still for a while (doc/policy.md, "Classes"). */
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                       int64_t retry_after_ms);
 /* Any answer with a meaning: the service is there. */

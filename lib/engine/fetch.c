@@ -1,7 +1,7 @@
 /*
  * engine_fetch.c - a submission that the service has: asking for its status,
- * fetching its results, dropping them (policy.md, "Exactly once", "Poll
- * schedule").
+ * fetching its results, dropping them (doc/policy.md, "Exactly once",
+ * "Poll schedule").
  */
 #include "lib/engine/engine_internal.h"
 

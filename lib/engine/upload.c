@@ -1,6 +1,6 @@
 /*
  * engine_upload.c - a submission on its way to the service: registering and
- * uploading (policy.md, "Exactly once", "Upload").
+ * uploading (doc/policy.md, "Exactly once", "Uploads").
  */
 #include "lib/engine/engine_internal.h"
 

@@ -1,6 +1,6 @@
 /*
  * bundle.h - what the filter writes and the backend reads: every document of
- * a job as one framed entry (design.md, "Bundle").
+ * a job as one framed entry (doc/architecture.md, "Bundle").
  *
  *   DOCEXTRACT-BUNDLE 1
  *   Kind: document            document | sheet | refused

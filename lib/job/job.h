@@ -213,7 +213,7 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 /* Reads job.json from job->dirfd into an empty job. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
-/* The manifest of a submission (design.md, "Names and places"); caller frees;
+/* The manifest of a submission (doc/architecture.md, "Results"); caller frees;
  * NULL when memory is out. */
 char *dx_job_manifest(const struct dx_submission *sub);
 
@@ -228,7 +228,8 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
 /*
  * Removes the document bytes that nobody needs any more: all of them when
  * everything is extracted, else those of which it is clear whether they
- * landed (design.md, "Patient data"). Stored results go with extracted ones.
+ * landed (doc/architecture.md, "Patient data"). Stored results go with
+ * extracted ones.
  */
 enum dx_code dx_job_delete_documents(struct dx_job *job,
                                      struct dx_err *err) DX_MUST_USE;

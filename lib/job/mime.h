@@ -14,7 +14,7 @@
 #define DX_MIME_LOOK_BYTES 1024
 
 /* The MIME type, one of the three that the service takes; NULL for the rest
- * (interface document, "What the service does"). */
+ * (doc/service-interface.md, "Endpoints"). */
 const char *dx_mime_of_bytes(const void *bytes, size_t len);
 
 #endif

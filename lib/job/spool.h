@@ -40,7 +40,8 @@ void dx_spool_close(struct dx_spool *spool);
 
 /*
  * The key of a CUPS job: 32 hex digits of SHA-256 over the four together
- * (job-uuid alone can be set by the client; see design.md, "Spool").
+ * (job-uuid alone can be set by the client; see doc/architecture.md,
+ * "Spool").
  * False when memory is out.
  */
 bool dx_spool_key(const char *service, const char *uuid, const char *cups_id,

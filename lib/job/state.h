@@ -4,7 +4,8 @@
  *
  * A submission is one source of the service. The words stand in journals and
  * are frozen; the numbers may change with every build. What the table does
- * not list is refused (design.md, "Jobs"; interface, "Transitions").
+ * not list is refused (doc/architecture.md, "Jobs";
+ * doc/service-interface.md, "Source status").
  */
 #ifndef DX_STATES_H
 #define DX_STATES_H

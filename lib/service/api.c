@@ -24,7 +24,7 @@ const char *dx_call_word(enum dx_call_kind call)
   return call_words[call];
 }
 
-/* ---- the status table (policy.md) ---- */
+/* ---- the status table (doc/policy.md, "Status table") ---- */
 
 /* clang-format off */
 struct row {

@@ -3,12 +3,13 @@
  *
  * dx_api_*() start a call on a struct dx_http; the caller's `done` gives the
  * answer to the matching dx_read_*(), whose code says what it means. The
- * status table of policy.md is one table in api.c. Nothing here waits,
+ * status table of doc/policy.md is one table in api.c. Nothing here waits,
  * repeats or remembers: that is the engine's.
  *
  * Ownership: results of dx_read_*() belong to the caller and end with the
  * matching release. Errors: those of dx_http_start(); E_NOMEM.
- * Source: interface document, "Endpoints"; policy.md, "Status table".
+ * Source: doc/service-interface.md, "Endpoints"; doc/policy.md,
+ * "Status table".
  */
 #ifndef DX_API_H
 #define DX_API_H
@@ -139,7 +140,7 @@ enum dx_code dx_read_extract(const struct dx_http_response *response,
                              struct dx_err *err) DX_MUST_USE;
 
 /* True if the text is one well-formed JSON value with results.status =
- * "complete" (policy.md, "Result"). */
+ * "complete" (doc/policy.md, "Results"). */
 bool dx_check_result(const char *text, size_t len, struct dx_err *err);
 
 /*

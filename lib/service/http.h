@@ -14,7 +14,7 @@
  * the descriptors: they stay the caller's and open until the end. An answer
  * lives during `done` only.
  * Blocking: run waits at most timeout_ms; nothing else waits for the network.
- * Source: policy.md, "Timeouts", "Upload"; interface document, "Endpoints".
+ * Source: doc/policy.md, "Timeouts", "Uploads".
  */
 #ifndef DX_HTTP_H
 #define DX_HTTP_H
@@ -120,8 +120,8 @@ int64_t dx_retry_after_ms(const char *value, int64_t date_ms);
 
 /*
  * Whether files may be sent to this URL: https, or http to a loopback
- * address; no user or password in it; at most 8 KiB (design.md, "Names and
- * places"). E_PROTOCOL if not, E_NOMEM.
+ * address; no user or password in it; at most 8 KiB (doc/policy.md,
+ * "Uploads"). E_PROTOCOL if not, E_NOMEM.
  */
 enum dx_code dx_http_may_send(const char *url, struct dx_err *err) DX_MUST_USE;
 

@@ -1,6 +1,6 @@
 /*
  * jwt.h - signing a JSON Web Token (RFC 7519, RFC 7515, RFC 7518 section 3,
- * RFC 8037; policy.md, "Tokens").
+ * RFC 8037; doc/policy.md, "Tokens").
  *
  * The algorithm comes from the config alone and must fit the key: HS keys at
  * least as long as the hash, RSA at least 2048 bits, the algorithm's curve.

@@ -2,7 +2,8 @@
  * times.h - how long the service takes, as far as this host has seen: the
  * history of the poll schedule (lib/service/poll.h), one small file per API
  * host and port beside its pace file, shared by all processes. It holds two
- * medians and two counts, nothing of any document (policy.md, "Poll schedule").
+ * medians and two counts, nothing of any document (doc/policy.md,
+ * "Poll schedule").
  *
  * A file that cannot be opened or read is no trouble: this process learns for
  * itself then.

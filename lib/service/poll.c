@@ -1,6 +1,6 @@
 /*
- * poll.c - the poll schedule; every number is from policy.md and was found by
- * simulation with lognormal processing times.
+ * poll.c - the poll schedule; every number is in doc/policy.md, "Poll
+ * schedule", and was found by simulation with lognormal processing times.
  */
 #include "lib/service/poll.h"
 

@@ -1,6 +1,6 @@
 /*
  * poll.h - when to ask again: pure functions of history, age and a random
- * number (policy.md, "Poll schedule").
+ * number (doc/policy.md, "Poll schedule").
  *
  * For processing times with median M the best schedule is nearly "wait, then
  * ask at a constant interval". M is learned per service and phase.

@@ -1,6 +1,6 @@
 /*
  * pace.h - fewer than ten calls in any second, over all processes of this
- * host (policy.md, "Pace").
+ * host (doc/policy.md, "Rate limit").
  *
  * One small file per API host and port in SpoolDir/pace, locked while it is
  * read and written, holds the time of the next free slot (generic cell rate

@@ -1,5 +1,5 @@
 /*
- * token.h - bearer tokens from a key, a file or a command (policy.md,
+ * token.h - bearer tokens from a key, a file or a command (doc/policy.md,
  * "Tokens").
  *
  * One object per service and process; it keeps the current token in memory

@@ -4,7 +4,7 @@
  * test stands here, and nothing of lib/ is judged here except what must hold
  * in every test: the pace, and who gets the token.
  *
- * The service does what the interface document says as long as `odd` does not
+ * The service does what doc/service-interface.md says as long as `odd` does not
  * ask for something else. Times are milliseconds of the fixture's clock.
  */
 #ifndef DX_ENGINE_FIXTURE_H

@@ -1,7 +1,7 @@
 /*
  * test_once.c - a document is extracted once, whatever is lost on the way,
- * and nobody waits for ever: policy.md, "Exactly once", and the bounds of the
- * classes X and "longer than ProcessingLimit".
+ * and nobody waits for ever: doc/policy.md, "Exactly once", and the bounds in
+ * "Classes".
  */
 #include "tests/unit/engine_fixture.h"
 

@@ -1,6 +1,6 @@
 /*
  * test_outage.c - a service that is away, that asks for fewer calls, that
- * refuses the token: policy.md, the classes T, R and A, over days of the
+ * refuses the token: doc/policy.md, "Classes", over days of the
  * fixture's time.
  */
 #include "tests/unit/engine_fixture.h"

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+#
+# documents.sh - the documents say what the sources have: the status table and
+# the numbers of doc/policy.md, and every file and function that a document
+# names. And every document and heading that a source cites exists.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/helper/count.sh
+
+directories='lib backend filter cli daemon sim ppd tests debian doc'
+documents=$(printf "%s\n" *.md doc/*.md)
+
+# --- doc/policy.md -----------------------------------------------------
+
+# "| 405-406 | E_PROTOCOL | E_SERVER | ...", from the rows of api.c.
+status_table()
+{
+  sed -nE 's/^ *\{ *([0-9]+), *([0-9]+), [A-Z]+\((.*)\)\},$/\1-\2,\3/p' \
+    lib/service/api.c | sed -E 's/ *, */ | /g; s/^ */| /; s/ *$/ |/
+      s/^\| ([0-9]+)-\1 /| \1 /; s/^\| 0-999 /| other /'
+}
+is 'doc/policy.md has the status table of api.c' "$(diff \
+  <(grep -E '^\| ([0-9]{3}(-[0-9]{3})?|other) \|' doc/policy.md) \
+  <(status_table))" ''
+is 'the status table has rows' "$(($(status_table | wc -l) > 20))" 1
+
+# "NAME VALUE", in milliseconds, seconds or bytes as the name says.
+numbers_of_source()
+{
+  local name value
+  gcc -E -dM -include lib/base/policy.h -x c /dev/null |
+    sed -nE 's/^#define (DX_[A-Z0-9_]+) (.+)/\1 \2/p' | sort |
+    while read -r name value; do
+      echo "$name $((${value//L/}))"
+    done
+}
+numbers_of_document()
+{
+  local name value unit
+  sed -nE 's/^\| `(DX_[A-Z0-9_]+)` \| ([^|]*) \|.*/\1 \2/p' doc/policy.md |
+    sort | while read -r name value unit; do
+    case $unit in
+    s) value=$((value * 1000)) ;;
+    min) value=$((value * 60000)) ;;
+    h) value=$((value * 3600000)) ;;
+    KiB) value=$((value << 10)) ;;
+    MiB) value=$((value << 20)) ;;
+    GiB) value=$((value << 30)) ;;
+    esac
+    [ "$name" = "${name%_S}" ] || value=$((value / 1000))
+    echo "$name $value"
+  done
+}
+is 'doc/policy.md has the numbers of policy.h' \
+  "$(diff <(numbers_of_document) <(numbers_of_source))" ''
+is 'there are numbers' "$(($(numbers_of_source | wc -l) > 40))" 1
+
+# --- what the documents name -------------------------------------------
+
+# Paths in backquotes and links. Options may follow, as in `tests/it/x.sh -v`.
+named_paths() # DOCUMENT
+{
+  grep -oE "\`(${directories// /|})/[A-Za-z0-9_./*-]*" "$1" | tr -d '`'
+  grep -oE '\]\([^)#:]+\)' "$1" | sed -E 's/^\]\((.*)\)$/\1/' |
+    sed "s|^|$(dirname "$1")/|"
+}
+named_functions() # DOCUMENT
+{
+  grep -oE '`[a-z_]+\(\)`' "$1" | tr -d '`()'
+}
+missing_names() # DOCUMENT
+{
+  local name
+  for name in $(named_paths "$1" | sort -u); do
+    compgen -G "$name" > /dev/null || echo "$name"
+  done
+  for name in $(named_functions "$1" | sort -u); do
+    # shellcheck disable=SC2086
+    grep -rqE --include='*.[ch]' "\\b$name\\(" $directories || echo "$name()"
+  done
+}
+for document in $documents; do
+  is "$document names what exists" "$(missing_names "$document")" ''
+done
+
+# --- what the sources cite ---------------------------------------------
+
+# 'doc/policy.md, "Tokens", "Classes"', on one line each, wherever the comment
+# breaks.
+citations()
+{
+  local file
+  # shellcheck disable=SC2086
+  grep -rlIE '[A-Za-z]\.md\b' $directories ./*.sh ./*.ac Makefile.am .ci |
+    grep -v '^doc/.*\.md$' | while read -r file; do
+    sed -E 's/^[ *#]+//' "$file" | tr '\n' ' ' |
+      grep -oE '[A-Za-z0-9_/-]+\.md\b(, "[^"]+")*' | sed "s|^|$file: |"
+  done
+}
+dangling()
+{
+  local file cited document heading
+  while IFS= read -r cited; do
+    file=${cited%%: *} cited=${cited#*: }
+    document=${cited%%, *}
+    if [ ! -e "$document" ]; then
+      echo "$file: $document"
+      continue
+    fi
+    while read -r heading; do
+      [ -z "$heading" ] || grep -qE "^##* $heading\$" "$document" ||
+        echo "$file: $document, \"$heading\""
+    done < <(grep -oE '"[^"]+"' <<< "$cited" | tr -d '"')
+  done < <(citations)
+}
+is 'every document and heading that a source cites exists' "$(dangling)" ''
+is 'there are citations' "$(($(citations | wc -l) > 30))" 1
+# shellcheck disable=SC2086
+is 'no source cites a document without its name' "$(grep -rnIwE \
+  'interface document|cups-facts|design document' $directories |
+  grep -v '^tests/checks/')" ''
+
+count_is_good
