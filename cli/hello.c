@@ -319,7 +319,7 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
   *err = h->err;
   if (err->code == DX_E_CERT)
     return err->code; /* it says what to do */
-  return advise(err, "check that https is spoken at the port of BaseURL");
+  return advise(err, "check that the port of BaseURL speaks HTTPS");
 }
 
 static enum dx_code step_answer(struct hello *h, struct dx_err *err)

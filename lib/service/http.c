@@ -417,8 +417,8 @@ static enum dx_code fail_tls(CURLcode result, const char *reason,
 {
   if (result == CURLE_SSL_CONNECT_ERROR)
     return dx_fail(err, DX_E_CERT, 0,
-                   "no TLS 1.2 or newer is spoken there; check that BaseURL "
-                   "has the port of https");
+                   "no TLS 1.2 or newer there; check that the port of BaseURL "
+                   "speaks HTTPS");
   return dx_fail(err, DX_E_CERT, 0,
                  "the certificate of the service cannot be trusted: %s",
                  trouble_of_tls(result, reason));

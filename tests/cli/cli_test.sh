@@ -240,7 +240,8 @@ start_sim
 URL=https://${api#http://} configure
 dx hello
 has 'hello, no TLS there: the step is named' "$out" '^FAILED +certificate'
-has 'hello, no TLS there: with what to do' "$err" 'port of https'
+has 'hello, no TLS there: with what to do' "$err" \
+  'port of BaseURL speaks HTTPS'
 hasnt 'hello, no TLS there: no certificate is blamed' "$err" 'certificate'
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
@@ -263,12 +264,14 @@ fails 'a certificate of another name' certificate 78 'name in BaseURL'
 openssl req -newkey rsa:2048 -nodes -subj /CN=localhost \
   -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/old.key" \
   -out "$dir/old.csr" 2> "$dir/openssl.err"
-openssl x509 -req -in "$dir/old.csr" -key "$dir/old.key" -days -1 \
+openssl x509 -req -in "$dir/old.csr" -key "$dir/old.key" -days 0 \
   -copy_extensions copy -out "$dir/old.pem" 2>> "$dir/openssl.err"
 chmod 644 "$dir/old.pem"
+has_expired() { ! openssl x509 -in "$1" -noout -checkend 0 > /dev/null; }
+until_true has_expired "$dir/old.pem"
 start_sim --tls-cert "$dir/old.pem" --tls-key "$dir/old.key"
 configure "CAFile $dir/old.pem"
-fails 'a certificate of yesterday' certificate 78 'expired'
+fails 'an expired certificate' certificate 78 'expired'
 configure "CAFile $dir/nothing.pem"
 fails 'no CAFile' certificate 78 'CAFile cannot be read'
 

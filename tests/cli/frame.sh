@@ -88,10 +88,8 @@ start_sim() # [OPTION...]: sets api
     --source-time 0 --case-time 0 "$@" 2> "$dir/sim.err" &
   sim_pid=$!
   until_true sim_is_up_or_gone
-  if [ ! -e "$dir/ready" ]; then
-    echo "Bail out! the simulator did not start: $(cat "$dir/sim.err")"
-    exit 1
-  fi
+  [ -e "$dir/ready" ] ||
+    bail_out "the simulator did not start: $(cat "$dir/sim.err")"
   api=$(sed -n 's/^api //p' "$dir/ready")
 }
 
@@ -103,13 +101,28 @@ stop_sim()
   sim_pid=
 }
 
+# Whatever ends a script, its last line has the counts: one that did not get to
+# end() has failed.
+ended=
 finish()
 {
+  local rc=$?
   [ -z "$pid" ] || kill -KILL "$pid" 2> /dev/null
   stop_sim > /dev/null 2>&1
   rm -rf "$dir"
+  [ -z "$ended" ] || exit "$rc"
+  not_ok "${0##*/} runs to its end" "exit status $rc"
+  count_is_good
+  exit 1
 }
 trap finish EXIT
+trap 'exit 143' TERM
+
+bail_out() # TEXT
+{
+  not_ok "$1"
+  exit 1
+}
 
 faults() # LINES: the running simulator takes them up at the next call
 {
@@ -183,6 +196,7 @@ configure
 
 end() # prints the count
 {
+  ended=1
   count_is_good
   exit
 }

@@ -9,10 +9,7 @@
 . "$(dirname "$0")/frame.sh"
 
 holder=$build/tests/cli/holder
-[ -x "$holder" ] || {
-  echo "Bail out! $holder is not built (make check TESTS=)"
-  exit 1
-}
+[ -x "$holder" ] || bail_out "$holder is not built (make check TESTS=)"
 
 # --- jobs, as the cases need them ------------------------------------------
 
