@@ -70,7 +70,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every command' docextract.1 $verbs
   explains_all 'every option' docextract.1 -c $options
   explains_all 'every state' docextract.1 waiting \
-    $(sed -n 's/^  X([A-Z]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/states.h")
+    $(sed -n 's/^  X([A-Z]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/job/state.h")
   explains_all 'every option' docextractd.8 -c \
     $("$build/daemon/docextractd" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every option' docextract-sim.1 \
@@ -78,16 +78,16 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every fault' docextract-sim.1 $("$sim" --help |
     sed -n '/^  ACTION/,/^[^ ]/s/^\(  ACTION\)\{0,1\}  *\([a-z-]*\) .*/\2/p')
   explains_all 'every directive' docextract.conf.5 \
-    $(sed -n 's/^  {{"\([A-Za-z]*\)", .*/\1/p' "$top/lib/config.c")
+    $(sed -n 's/^  {{"\([A-Za-z]*\)", .*/\1/p' "$top/lib/config/config.c")
   says_all 'every algorithm' docextract.conf.5 $(sed -n \
     '/^#define DX_ALGORITHMS/,/^$/s/X(\([A-Za-z0-9]*\))/\1/gp' \
-    "$top/lib/config.h" | grep -o '[A-Za-z0-9]*')
+    "$top/lib/config/config.h" | grep -o '[A-Za-z0-9]*')
   says_all 'every option of the driver' todocextract.7 \
     $(sed -nE 's/.*(Option|Choice) "([A-Za-z0-9]*)\/.*/\2/p' \
       "$top/ppd/docextract.drv")
   explains_all 'every reason of a refusal' todocextract.7 \
     $(sed -nE '/define DX_REASONS/,/^$/s/^  X\([A-Z_]*, "([a-z-]+)",.*/\1/p' \
-      "$top/lib/bundle.h")
+      "$top/lib/job/bundle.h")
   explains_all 'every state reason' docextract-backend.7 \
     $(grep -ohE 'docextract-[a-z-]+-(report|warning|error)' \
       "$top/ppd/docextract.drv" "$top/backend/status.c" | sort -u)

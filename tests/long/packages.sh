@@ -336,7 +336,7 @@ cp "$machine/etc/cups/docextract.conf" "$dir/config"
 on apt-get -qy purge docextract > "$dir/said" 2>&1 ||
   give_up "it is purged: $(cat "$dir/said")"
 has 'purging says what it keeps' "$(cat "$dir/said")" \
-  '/var/spool/docextract were kept'
+  '/var/spool/docextract was not removed'
 check 'the configuration is gone' [ ! -e "$machine/etc/cups/docextract.conf" ]
 is 'results are there as they were' "$(cd "$results" && md5sum ./*)" "$kept"
 
