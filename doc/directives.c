@@ -39,7 +39,7 @@ static void print_text(const char *text)
 
 static void print_words(const char *words)
 {
-  char text[256] = "Possible are: ";
+  char text[256] = "Possible values: ";
   size_t used = strlen(text);
 
   while (*words != '\0' && used < sizeof(text)) {
@@ -62,7 +62,7 @@ static void print_directive(const struct dx_directive *d)
   if (words != NULL)
     print_words(words);
   if (d->fallback != NULL && d->least != NULL)
-    printf("Default %s, possible from %s to %s.\n", d->fallback, d->least,
+    printf("Default %s, range %s to %s.\n", d->fallback, d->least,
            d->most);
   else if (d->fallback != NULL)
     printf("Default %s.\n", d->fallback);
@@ -82,7 +82,7 @@ static void print_list(const char *title, bool in_general)
 
 int main(void)
 {
-  print_list("Outside of sections", true);
-  print_list("Within a section", false);
+  print_list("Global directives", true);
+  print_list("Directives of a service", false);
   return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -108,7 +108,7 @@ done
 text=$(text_of docextract.conf.5)
 has 'a directive has its default and its limits' \
   "$(grep -A 3 '^ *TokenLifetime ' <<< "$text")" \
-  'Default 5m, possible from 1m to 1h\.'
+  'Default 5m, range 1m to 1h\.'
 has 'a directive has its words' \
   "$(grep -A 3 '^ *OnDocumentError ' <<< "$text")" \
   'hold, cancel\. +Default hold'
