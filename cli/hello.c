@@ -174,43 +174,39 @@ static enum dx_code step_spool(struct hello *h, struct dx_err *err)
 }
 
 /* A key may be in its place and still not be for those who need it. */
-static enum dx_code advise_token(const struct dx_service *s, struct dx_err *err)
+static enum dx_code advise_token(struct dx_err *err)
 {
   char name[CLI_USER_BYTES], advice[CLI_USER_BYTES + 64];
 
   if (err->sys_errno == ENOENT)
-    return advise(err, s->token == DX_TOKEN_KEY
-                           ? "put the key there, or mend the path"
-                           : "mend the path, or look after what makes it");
+    return advise(err, "put it there, or correct the path");
   if (err->sys_errno != EACCES)
     return err->code;
   cli_user_name(name);
   (void)snprintf(advice, sizeof(advice),
-                 "backends run as '%s', who must be able to %s it", name,
-                 s->token == DX_TOKEN_COMMAND ? "run" : "read");
+                 "backends run as '%s', who must be able to use it", name);
   return advise(err, advice);
 }
 
 static enum dx_code step_token(struct hello *h, struct dx_err *err)
 {
   const struct dx_service *s = h->service;
+  const struct dx_token_source_info *source = dx_token_source_info(s->token);
   enum dx_code code;
 
-  if (s->token == DX_TOKEN_COMMAND)
-    patience("TokenCommand, at most %d s", DX_TOKEN_COMMAND_S);
+  if (source->limit_s > 0)
+    patience("%s, at most %d s", source->directive, source->limit_s);
   h->token = dx_token_new(s);
   if (h->token == NULL)
     return dx_fail_nomem(err);
-  if (s->token == DX_TOKEN_FILE)
-    detail(h, "from %s", s->token_file);
-  else if (s->token == DX_TOKEN_COMMAND)
-    detail(h, "from TokenCommand");
-  else
+  if (s->token == DX_TOKEN_KEY)
     detail(h, "signed with %s, key id %s",
            dx_algorithm_name(s->token_algorithm),
            s->token_key_id != NULL ? s->token_key_id : "none");
+  else
+    detail(h, "from %s", source->directive);
   code = dx_token_get(h->token, 0, &h->token_text, err);
-  return code == DX_OK ? code : advise_token(s, err);
+  return code == DX_OK ? code : advise_token(err);
 }
 
 static enum dx_code step_name(struct hello *h, struct dx_err *err)
@@ -352,11 +348,6 @@ static void describe_clock(const struct hello *h, char text[128])
 
 static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
 {
-  static const char *const advice[] = {
-      [DX_TOKEN_KEY] = "check TokenAlgorithm, TokenKeyFile, TokenKeyID and "
-                       "TokenClaim",
-      [DX_TOKEN_FILE] = "check the token in TokenFile",
-      [DX_TOKEN_COMMAND] = "check what TokenCommand prints"};
   char clock[128];
 
   if (h->said == DX_OK) {
@@ -365,7 +356,9 @@ static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
   }
   *err = h->err;
   describe_clock(h, clock);
-  return advise(err, is_clock_off(h) ? clock : advice[h->service->token]);
+  return advise(err, is_clock_off(h)
+                         ? clock
+                         : dx_token_source_info(h->service->token)->advice);
 }
 
 /* ---- all of them ---- */

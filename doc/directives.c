@@ -55,12 +55,10 @@ static void print_words(const char *words)
 
 static void print_directive(const struct dx_directive *d)
 {
-  const char *words = dx_directive_words(d);
-
   printf(".It Ic %s Ar %s\n", d->name, d->type);
   print_text(d->help);
-  if (words != NULL)
-    print_words(words);
+  if (d->words != NULL)
+    print_words(d->words);
   if (d->fallback != NULL && d->least != NULL)
     printf("Default %s, range %s to %s.\n", d->fallback, d->least,
            d->most);
@@ -70,13 +68,13 @@ static void print_directive(const struct dx_directive *d)
 
 static void print_list(const char *title, bool in_general)
 {
-  size_t i, count;
-  const struct dx_directive *list = dx_directives(&count);
+  const struct dx_directive *d;
+  size_t i;
 
   printf(".Ss %s\n.Bl -tag -width Ds\n", title);
-  for (i = 0; i < count; i++)
-    if (in_general ? list[i].in_general : list[i].in_service)
-      print_directive(&list[i]);
+  for (i = 0; (d = dx_directive(i)) != NULL; i++)
+    if (in_general ? d->in_general : d->in_service)
+      print_directive(d);
   printf(".El\n");
 }
 

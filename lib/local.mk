@@ -11,7 +11,8 @@ libdx_a_SOURCES = \
 	lib/base/shared.h lib/base/utf8.c lib/base/utf8.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
-	lib/config/load.c lib/config/print.c lib/config/value.c \
+	lib/config/load.c lib/config/mistakes.c lib/config/parse.c \
+	lib/config/print.c lib/config/token_source.h \
 	\
 	lib/service/api.c lib/service/api.h lib/service/http.c \
 	lib/service/http.h lib/service/jwt.c lib/service/jwt.h \

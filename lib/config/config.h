@@ -24,8 +24,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
-
-enum dx_token_kind { DX_TOKEN_KEY, DX_TOKEN_FILE, DX_TOKEN_COMMAND };
+#include "lib/config/token_source.h"
 
 /* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not one. */
 /* clang-format off */
@@ -66,15 +65,15 @@ struct dx_service {
   char *base_url; /* https://..., no trailing '/', no query, no user */
   char *host;     /* of base_url, lower case; IPv6 without brackets */
   int port;       /* of base_url, the scheme's default when not given */
-  enum dx_token_kind token;
-  char *token_key_file;
+  enum dx_token_source token;
+#define X(NAME, word, directive, field, ...) char *field;
+  DX_TOKEN_SOURCES(X) /* NULL when not given */
+#undef X
   enum dx_algorithm token_algorithm;
   char *token_key_id; /* NULL when not given */
   struct dx_claim *claims;
   size_t claim_count;
   int64_t token_lifetime_ms;
-  char *token_file;
-  char *token_command; /* words split at blanks; no shell */
   char *ca_file;
   char *proxy;
   double api_rate; /* calls per second */
@@ -178,14 +177,11 @@ struct dx_directive {
   const char *fallback; /* the default as it would be written, or NULL */
   const char *least;    /* as written, or NULL */
   const char *most;
-  const char *help; /* one sentence */
+  const char *words; /* of type "word": each with a blank after it */
+  const char *help;
 };
 
-/* The rows; *ret_count of them. Static memory. */
-const struct dx_directive *dx_directives(size_t *ret_count);
-
-/* The words that this one of them may have, a blank between two and one after
- * the last; NULL if it is not of type "word". */
-const char *dx_directive_words(const struct dx_directive *directive);
+/* The n-th row, or NULL after the last one. Static memory. */
+const struct dx_directive *dx_directive(size_t n);
 
 #endif

@@ -1,12 +1,15 @@
 /*
- * config_parts.h - what the files of the configuration share, and nobody else
- * may include. config.c has the table of directives, loads a file as a whole
- * and lets go of it. config_read.c knows lines and sections, and finds their
- * mistakes. config_value.c knows what the value of each type means.
- * config_print.c prints what was understood, with its origin.
+ * config_internal.h - what the files of lib/config/ share. Each uses only
+ * those above it:
+ *
+ *   config.c    the table of directives, and looking things up
+ *   mistakes.c  how mistakes and warnings are worded and collected
+ *   parse.c     the value of one directive
+ *   print.c     printing a loaded configuration
+ *   load.c      the file: lines, sections, the whole
  */
-#ifndef DX_CONFIG_PARTS_H
-#define DX_CONFIG_PARTS_H
+#ifndef DX_CONFIG_INTERNAL_H
+#define DX_CONFIG_INTERNAL_H
 
 #include "lib/config/config.h"
 
@@ -32,7 +35,6 @@ enum type {
 struct row {
   struct dx_directive public;
   enum type type;
-  const char *words;     /* WORD: separated by blanks */
   size_t general_offset; /* in struct dx_config */
   size_t service_offset; /* in struct dx_service */
 };
@@ -50,30 +52,51 @@ struct parser {
   struct dx_config_notes *notes; /* NULL: nobody wants to know */
 };
 
-/* ---- config.c: the table ---- */
+/* ---- config.c ---- */
 
 extern const struct row config_rows[];
 extern const size_t config_row_count;
 
-/* ---- config_read.c: lines, sections and their mistakes ---- */
+/* The row of that name, `len` bytes long, in any case; NULL if none. */
+const struct row *config_find_row(const char *name, size_t len);
+
+/* ---- mistakes.c ---- */
 
 /* A mistake in the line that is read: E_CONFIG, with FILE:LINE before it. */
 enum dx_code config_bad(const struct parser *p, struct dx_err *err,
                         const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Of the open section, or of what stands outside. */
+
+/* Remembers a mistake and returns DX_OK, so that reading goes on and all of
+ * them can be fixed at once. Every code but E_CONFIG is returned as it is. */
+enum dx_code config_note_mistake(struct parser *p, enum dx_code code,
+                                 const struct dx_err *err);
+
+/* The mistake of a line that begins with no known directive. */
+enum dx_code config_unknown(const struct parser *p, const char *name,
+                            struct dx_err *err);
+
+/* False for what may be a secret in a wrong place: not for a message. */
+bool config_is_repeatable(const char *name);
+
+/* Warns in p->notes if what a PATH, KEY_PATH or COMMAND names is missing. */
+void config_look_for(const struct parser *p, const struct row *row,
+                     const char *value);
+
+/* ---- parse.c ---- */
+
+/* Lines of the open section, or of what is outside of sections. */
 struct dx_lines *config_lines_of(const struct parser *p);
-/* Reads all lines into p->config, which is there already. Closes `fd`. */
-enum dx_code config_read(struct parser *p, int fd, struct dx_err *err);
 
-/* ---- config_value.c: what a value means ---- */
-
-/* What a person wrote behind a directive: checked, kept where its row says,
- * and what it names looked for if there are notes. NULL: nothing. */
+/* Checks what was written after a directive (NULL: nothing), stores it where
+ * the row says, and warns if there are notes. */
 enum dx_code config_take_value(const struct parser *p, const struct row *row,
                                const char *value, struct dx_err *err);
-/* For every row that had no line, here or in the open section. */
+
+/* Stores the default of every row that had no line, in the open section or
+ * outside of sections. */
 enum dx_code config_apply_fallbacks(struct parser *p, struct dx_err *err);
+
 /* Replaces a string by a copy of `value`. */
 enum dx_code config_set_text(const char *value, char **field,
                              struct dx_err *err);

@@ -1,180 +1,37 @@
 /*
- * config_read.c - the lines of docextract.conf: which directive or section
- * each is, where it may stand, and everything that can be wrong with it, told
- * with its line and what would be right. What a value means is no matter of
- * this file but of config_value.c; the directives are the rows in config.c.
+ * load.c - reads docextract.conf: opens the file, knows which lines are
+ * directives and sections and where they may stand, fills in what the file
+ * leaves out, and frees it all again. What the value of a directive means is
+ * parse.c's business; how a mistake is reported, that of mistakes.c.
  */
 #include "lib/config/config_internal.h"
 
 #include <cups/file.h>
 #include <errno.h>
-#include <stdarg.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_MAX_BYTES 64
+#include "lib/base/fs.h"
+
+#define FILE_MAX_BYTES (1024 * 1024)
 #define SERVICES_MAX 100
-#define WORD_MAX_BYTES 24 /* a longer word is more likely a key than a name */
-
-/* ---- mistakes ---- */
-
-enum dx_code config_bad(const struct parser *p, struct dx_err *err,
-                        const char *format, ...)
-{
-  char text[DX_ERR_TEXT_BYTES];
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(text, sizeof(text), format, args);
-  va_end(args);
-  return dx_fail(err, DX_E_CONFIG, 0, "%s:%d: %s", p->path, p->line, text);
-}
-
-/* A mistake of the administrator's is no reason to look no further: all of
- * them can be mended at once. Everything else ends the reading. */
-static enum dx_code go_on(struct parser *p, enum dx_code code,
-                          const struct dx_err *err)
-{
-  if (code != DX_E_CONFIG)
-    return code;
-  if (p->mistakes++ == 0)
-    p->first = *err;
-  if (p->notes != NULL)
-    p->notes->mistake_count = p->mistakes;
-  if (p->notes != NULL && p->mistakes <= DX_MISTAKES_MAX)
-    dx_buf_printf(&p->notes->mistakes, "%s\n", err->text);
-  return DX_OK;
-}
-
-/* ---- names ---- */
-
-static size_t least(size_t a, size_t b)
-{
-  return a < b ? a : b;
-}
-
-/* How many letters differ (Levenshtein); part of a name differs by one. */
-static size_t distance(const char *a, const char *b)
-{
-  size_t row[NAME_MAX_BYTES + 1];
-  size_t n = strlen(b), i, j;
-
-  if (strlen(a) > 2 && strcasestr(b, a) != NULL)
-    return 1;
-  for (j = 0; j <= n; j++)
-    row[j] = j;
-  for (i = 1; a[i - 1] != '\0'; i++) {
-    size_t corner = row[0];
-
-    row[0] = i;
-    for (j = 1; j <= n; j++) {
-      size_t up = row[j];
-      size_t cost = strncasecmp(&a[i - 1], &b[j - 1], 1) != 0;
-
-      row[j] = least(least(up + 1, row[j - 1] + 1), corner + cost);
-      corner = up;
-    }
-  }
-  return row[n];
-}
-
-/* NULL if none is near. */
-static const char *nearest(const char *name)
-{
-  const char *best = config_rows[0].public.name;
-  size_t i;
-
-  for (i = 1; i < config_row_count; i++)
-    if (distance(name, config_rows[i].public.name) < distance(name, best))
-      best = config_rows[i].public.name;
-  return distance(name, best) <= 1 + strlen(name) / 3 ? best : NULL;
-}
-
-static const struct row *find_row(const char *name, size_t len)
-{
-  const struct row *row;
-
-  for (row = config_rows; row < config_rows + config_row_count; row++)
-    if (strlen(row->public.name) == len &&
-        strncasecmp(row->public.name, name, len) == 0)
-      return row;
-  return NULL;
-}
-
-static void list_possible(bool inside, char *text, size_t size)
-{
-  size_t i, used = 0;
-
-  for (i = 0; i < config_row_count && used < size; i++)
-    if (inside ? config_rows[i].public.in_service
-               : config_rows[i].public.in_general)
-      used +=
-          (size_t)snprintf(text + used, size - used, "%s%s",
-                           used > 0 ? ", " : "", config_rows[i].public.name);
-  if (!inside && used < size)
-    (void)snprintf(text + used, size - used, ", <Service NAME>");
-}
-
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
-
-/*
- * A line may be a key that slipped into the file, and messages are read by
- * others: only what looks like the name of a directive is repeated. It may
- * have digits where it is like one that there is.
- */
-static bool looks_like_a_name(const char *name)
-{
-  size_t len = strspn(name, LETTERS);
-  size_t more = strspn(name + len, "0123456789");
-
-  return name[len + more] == '\0' && len + more <= WORD_MAX_BYTES &&
-         (more == 0 || nearest(name) != NULL);
-}
-
-static enum dx_code unknown(const struct parser *p, const char *name,
-                            struct dx_err *err)
-{
-  size_t len = strcspn(name, "=:");
-  const struct row *row = find_row(name, len);
-  const char *near = looks_like_a_name(name) ? nearest(name) : NULL;
-  char possible[DX_ERR_TEXT_BYTES];
-
-  if (row != NULL)
-    return config_bad(p, err, "write '%s VALUE', with a blank instead of '%c'",
-                      row->public.name, name[len]);
-  if (strcasecmp(name, "Service") == 0)
-    return config_bad(p, err, "a section begins with <Service NAME>");
-  if (near != NULL)
-    return config_bad(p, err, "there is no directive '%s'; did you mean '%s'?",
-                      name, near);
-  list_possible(p->service != NULL, possible, sizeof(possible));
-  if (looks_like_a_name(name))
-    return config_bad(p, err,
-                      "there is no directive '%s'; possible here are: %s", name,
-                      possible);
-  return config_bad(p, err, "this is no directive; possible here are: %s",
-                    possible);
-}
+#define SERVICE_NAME_MAX 64
 
 /* ---- directives ---- */
-
-/* Of the open section, or of what stands outside. */
-struct dx_lines *config_lines_of(const struct parser *p)
-{
-  return p->service != NULL ? &p->service->lines : &p->config->lines;
-}
 
 static enum dx_code directive(struct parser *p, const char *name,
                               const char *value, struct dx_err *err)
 {
   bool inside = p->service != NULL;
-  const struct row *row = find_row(name, strlen(name));
+  const struct row *row = config_find_row(name, strlen(name));
   int *seen;
 
   if (row == NULL)
-    return unknown(p, name, err);
+    return config_unknown(p, name, err);
   if (inside && !row->public.in_service)
     return config_bad(p, err, "%s must stand outside of <Service>",
                       row->public.name);
@@ -192,14 +49,6 @@ static enum dx_code directive(struct parser *p, const char *name,
 
 /* ---- sections ---- */
 
-static void set_defaults(struct dx_service *service)
-{
-  service->token = DX_TOKEN_KEY;
-  service->token_algorithm = DX_ALG_HS256;
-  service->completion = DX_COMPLETION_EXTRACTED;
-  service->on_document_error = DX_ON_ERROR_HOLD;
-}
-
 static enum dx_code check_name(const struct parser *p, const char *name,
                                struct dx_err *err)
 {
@@ -207,13 +56,13 @@ static enum dx_code check_name(const struct parser *p, const char *name,
 
   if (name == NULL || name[0] == '\0')
     return config_bad(p, err, "a section begins with <Service NAME>");
-  if (strlen(name) > NAME_MAX_BYTES ||
+  if (strlen(name) > SERVICE_NAME_MAX ||
       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                    "0123456789-_.") < strlen(name))
     return config_bad(p, err,
                       "the name of a service may have letters, digits, '-', "
                       "'_' and '.', at most %d",
-                      NAME_MAX_BYTES);
+                      SERVICE_NAME_MAX);
   other = dx_config_service(p->config, name);
   if (other != NULL)
     return config_bad(
@@ -241,7 +90,6 @@ static enum dx_code add_service(struct parser *p, const char *name,
   p->service = &services[config->service_count++];
   memset(p->service, 0, sizeof(*p->service));
   p->service->line = p->line;
-  set_defaults(p->service);
   return config_set_text(name, &p->service->name, err);
 }
 
@@ -259,7 +107,7 @@ static enum dx_code open_section(struct parser *p, const char *name,
   if (code == DX_OK)
     code = check_name(p, name, err);
   if (code == DX_E_CONFIG) {
-    code = go_on(p, code, err);
+    code = config_note_mistake(p, code, err);
     name = "?";
   }
   p->service = NULL;
@@ -268,47 +116,61 @@ static enum dx_code open_section(struct parser *p, const char *name,
   return code == DX_OK ? add_service(p, name, err) : code;
 }
 
-/* The directive that the section still needs, or NULL. */
-static const char *missing(const struct parser *p)
+/* What the directive of a token source says, or NULL. */
+static const char *token_setting(const struct dx_service *s, int source)
+{
+#define X(NAME, word, directive, field, ...) s->field,
+  const char *const settings[] = {DX_TOKEN_SOURCES(X)};
+#undef X
+
+  return settings[source];
+}
+
+/* The directive of another source is there: the Token line may be missing. */
+static enum dx_code token_missing(const struct parser *p, struct dx_err *err)
+{
+  const struct dx_service *s = p->service;
+  const struct dx_token_source_info *info;
+  bool is_set = s->lines.of[config_find_row("Token", 5) - config_rows] != 0;
+  int i;
+
+  for (i = 0; !is_set && i < DX_TOKEN_SOURCE_COUNT; i++) {
+    info = dx_token_source_info((enum dx_token_source)i);
+    if (token_setting(s, i) != NULL)
+      return config_bad(p, err,
+                        "<Service %s> needs the line 'Token %s', for its %s",
+                        s->name, info->word, info->directive);
+  }
+  return config_bad(p, err, "<Service %s> needs %s", s->name,
+                    dx_token_source_info(s->token)->directive);
+}
+
+/* What the section as a whole lacks. */
+static enum dx_code check_section(const struct parser *p, struct dx_err *err)
 {
   const struct dx_service *s = p->service;
 
   if (s->name[0] == '?')
-    return NULL; /* where the section begins is not sure */
-  if (s->lines.of[find_row("BaseURL", 7) - config_rows] == 0)
-    return "BaseURL";
+    return DX_OK; /* where the section begins is not sure */
+  if (s->lines.of[config_find_row("BaseURL", 7) - config_rows] == 0)
+    return config_bad(p, err, "<Service %s> needs BaseURL", s->name);
   if (p->mistakes > p->mistakes_before)
-    return NULL; /* it may be there, on a wrong line */
-  if (s->token == DX_TOKEN_KEY && s->token_key_file == NULL) {
-    if (s->token_file != NULL)
-      return "the line 'Token file', for its TokenFile";
-    if (s->token_command != NULL)
-      return "the line 'Token command', for its TokenCommand";
-    return "TokenKeyFile";
-  }
-  if (s->token == DX_TOKEN_FILE && s->token_file == NULL)
-    return "TokenFile";
-  if (s->token == DX_TOKEN_COMMAND && s->token_command == NULL)
-    return "TokenCommand";
-  return NULL;
+    return DX_OK; /* the rest may be there, on a wrong line */
+  return token_setting(s, (int)s->token) != NULL ? DX_OK
+                                                 : token_missing(p, err);
 }
 
 static enum dx_code close_section(struct parser *p, struct dx_err *err)
 {
-  struct dx_service *s = p->service;
   enum dx_code code;
-  const char *what;
 
-  if (s == NULL)
+  if (p->service == NULL)
     return config_bad(p, err, "</Service> without <Service NAME>");
   code = config_apply_fallbacks(p, err);
-  if (code != DX_OK)
-    return code;
-  what = missing(p);
+  if (code == DX_OK)
+    code = check_section(p, err);
   p->service = NULL;
-  return what == NULL
-             ? DX_OK
-             : config_bad(p, err, "<Service %s> needs %s", s->name, what);
+  return code;
 }
 
 /* Lines of a section of another kind would all seem to be in a wrong place. */
@@ -324,12 +186,12 @@ static enum dx_code foreign_section(struct parser *p, const char *name,
   if (closes && p->service != NULL) {
     enum dx_code code = close_section(p, err);
 
-    code = go_on(p, code, err);
+    code = config_note_mistake(p, code, err);
     return code == DX_OK ? config_bad(p, err, "a section ends with </Service>")
                          : code;
   }
   p->is_foreign = !closes;
-  return looks_like_a_name(name + 1)
+  return config_is_repeatable(name + 1)
              ? config_bad(p, err,
                           "there is no section '%s'; only <Service NAME>", name)
              : config_bad(p, err,
@@ -420,7 +282,7 @@ static enum dx_code read_lines(struct parser *p, cups_file_t *file,
 
   while (code == DX_OK &&
          cupsFileGetConf(file, line, sizeof(line), &value, &p->line) != NULL)
-    code = go_on(p, read_line(p, line, value, err), err);
+    code = config_note_mistake(p, read_line(p, line, value, err), err);
   return code;
 }
 
@@ -438,7 +300,7 @@ static enum dx_code end_lines(struct parser *p, struct dx_err *err)
                    "%s: no service; add a section <Service default> with "
                    "BaseURL and TokenKeyFile",
                    p->path);
-  code = go_on(p, code, err);
+  code = config_note_mistake(p, code, err);
   if (code == DX_OK && p->mistakes > 0) {
     *err = p->first;
     code = DX_E_CONFIG;
@@ -446,7 +308,7 @@ static enum dx_code end_lines(struct parser *p, struct dx_err *err)
   return code;
 }
 
-enum dx_code config_read(struct parser *p, int fd, struct dx_err *err)
+static enum dx_code read_file(struct parser *p, int fd, struct dx_err *err)
 {
   enum dx_code code = check_lines(p, fd, err);
   cups_file_t *file = code == DX_OK ? cupsFileOpenFd(fd, "r") : NULL;
@@ -460,4 +322,164 @@ enum dx_code config_read(struct parser *p, int fd, struct dx_err *err)
     code = end_lines(p, err);
   (void)cupsFileClose(file);
   return code;
+}
+
+/* ---- the file ---- */
+
+/* What passes by itself is no reason to call for the administrator. */
+static enum dx_code cannot_open(const char *path, int e, struct dx_err *err)
+{
+  enum dx_code code = dx_fail_sys(err, e, "open", path);
+
+  if (code == DX_E_FDS || code == DX_E_NOMEM || code == DX_E_IO)
+    return code;
+  return dx_fail(err, DX_E_CONFIG, e, "cannot open '%s': %s%s", path,
+                 strerror(e),
+                 e == ENOENT ? "; write one as in docextract.conf(5)" : "");
+}
+
+static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
+{
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+  if (fd < 0)
+    return cannot_open(path, errno, err);
+  if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+      st.st_size > FILE_MAX_BYTES) {
+    (void)close(fd);
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "'%s' is not a configuration file: name a regular file of "
+                   "at most %d bytes",
+                   path, FILE_MAX_BYTES);
+  }
+  if ((st.st_mode & S_IROTH) != 0) {
+    (void)close(fd);
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "everybody may read '%s'; mend it with: chmod o-rwx %s",
+                   path, path);
+  }
+  *ret_fd = fd;
+  return DX_OK;
+}
+
+/* What only the whole file can tell. */
+static enum dx_code finish(struct parser *p, struct dx_err *err)
+{
+  struct dx_config *config = p->config;
+  struct dx_buf results = {0};
+  enum dx_code code = config_apply_fallbacks(p, err);
+  size_t i;
+
+  if (code != DX_OK)
+    return code;
+  if (config->results_dir == NULL) {
+    dx_buf_printf(&results, "%s/results", config->spool_dir);
+    config->results_dir = dx_buf_take(&results);
+  }
+  for (i = 0; config->results_dir != NULL && i < config->service_count; i++)
+    if (config->services[i].results_dir == NULL &&
+        config_set_text(config->results_dir, &config->services[i].results_dir,
+                        err) != DX_OK)
+      return DX_E_NOMEM;
+  if (config->results_dir == NULL)
+    return dx_fail_nomem(err);
+  p->line = config->lines.of[0]; /* SpoolDir's */
+  if (dx_fs_is_network(config->spool_dir))
+    return config_bad(p, err,
+                      "SpoolDir '%s' is on a network file system, where locks "
+                      "cannot be relied on; choose a local folder",
+                      config->spool_dir);
+  return DX_OK;
+}
+
+char *dx_config_path(bool trust_env)
+{
+  const char *root = trust_env ? getenv("CUPS_SERVERROOT") : NULL;
+  struct dx_buf path = {0};
+
+  dx_buf_printf(&path, "%s/docextract.conf",
+                root != NULL && root[0] == '/' ? root : DX_SERVERROOT);
+  return dx_buf_take(&path);
+}
+
+enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
+                            struct dx_err *err)
+{
+  return dx_config_check(path, ret_config, NULL, err);
+}
+
+/* With its path alone. */
+static enum dx_code make_config(struct parser *p, struct dx_err *err)
+{
+  p->config = calloc(1, sizeof(*p->config));
+  if (p->config != NULL)
+    p->config->path = strdup(p->path);
+  return p->config != NULL && p->config->path != NULL ? DX_OK
+                                                      : dx_fail_nomem(err);
+}
+
+enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
+                             struct dx_config_notes *notes, struct dx_err *err)
+{
+  struct parser p = {.path = path, .notes = notes};
+  struct dx_err why;
+  int fd = -1;
+  enum dx_code code = make_config(&p, &why);
+
+  if (code == DX_OK)
+    code = open_file(path, &fd, &why);
+  if (code == DX_OK)
+    code = read_file(&p, fd, &why);
+  if (code == DX_OK)
+    code = finish(&p, &why);
+  if (code == DX_OK) {
+    *ret_config = p.config;
+    return DX_OK;
+  }
+  dx_config_free(&p.config);
+  if (notes == NULL && p.mistakes > 1)
+    return dx_fail(err, code, 0,
+                   "%s (one of %d mistakes; see docextract config)", why.text,
+                   p.mistakes);
+  return dx_fail(err, code, why.sys_errno, "%s", why.text);
+}
+
+static void release_service(struct dx_service *s)
+{
+  size_t i;
+
+  for (i = 0; i < s->claim_count; i++) {
+    free(s->claims[i].name);
+    free(s->claims[i].value);
+  }
+  free(s->claims);
+  free(s->name);
+  free(s->base_url);
+  free(s->host);
+#define X(NAME, word, directive, field, ...) free(s->field);
+  DX_TOKEN_SOURCES(X)
+#undef X
+  free(s->token_key_id);
+  free(s->ca_file);
+  free(s->proxy);
+  free(s->separator_page);
+  free(s->results_dir);
+}
+
+void dx_config_free(struct dx_config **config_at)
+{
+  struct dx_config *config = *config_at;
+  size_t i;
+
+  if (config == NULL)
+    return;
+  for (i = 0; i < config->service_count; i++)
+    release_service(&config->services[i]);
+  free(config->services);
+  free(config->path);
+  free(config->spool_dir);
+  free(config->results_dir);
+  free(config);
+  *config_at = NULL;
 }

@@ -1,8 +1,7 @@
 /*
- * config_print.c - prints docextract.conf as it is understood: every value
- * with where it came from, or without what a person wrote. Whatever it prints
- * of values must be readable as a configuration again; nothing is read or
- * judged here.
+ * print.c - prints a loaded configuration: every value with where it came
+ * from, or without anything that a person wrote. What is printed with values
+ * can be read as a configuration again. Nothing is read or checked here.
  */
 #include "lib/config/config_internal.h"
 
@@ -65,7 +64,7 @@ static int print_value(FILE *out, const struct row *row, const void *value)
 
   switch (row->type) {
   case WORD:
-    return print_word(out, row->words, *(const int *)value);
+    return print_word(out, row->public.words, *(const int *)value);
   case NUMBER:
     return fprintf(out, "%.15g", *(const double *)value);
   case DURATION:

@@ -1,6 +1,6 @@
 /*
- * token.c - where the current token comes from, and when it is renewed. How
- * one is signed is jwt.c's business, what a command prints is here.
+ * token.c - the current token: one reader for each source of token_source.h,
+ * and when it is read again. How a token is signed is jwt.c's business.
  */
 #include "lib/service/token.h"
 
@@ -28,10 +28,12 @@
 
 struct dx_token {
   const struct dx_service *service;
-  char *text;       /* NULL: none now */
-  int64_t renew_ms; /* monotonic; 80 % of its life */
-  struct stat file; /* of TokenFile, when it was read */
-  int wake_fd;      /* -1: none */
+  char *text;          /* NULL: none now */
+  int64_t renew_ms;    /* monotonic; 80 % of its life */
+  const char *watched; /* path; NULL: renew_ms counts, else its changes */
+  struct stat file;    /* what was there when it was read */
+  int64_t offset_ms;   /* added to our clock when signing */
+  int wake_fd;         /* -1: none */
 };
 
 struct dx_token *dx_token_new(const struct dx_service *service)
@@ -106,8 +108,7 @@ static enum dx_code take_bare(struct dx_token *token, char *text,
 
 /* ---- a key ---- */
 
-static enum dx_code from_key(struct dx_token *token, int64_t offset_ms,
-                             struct dx_err *err)
+static enum dx_code read_key(struct dx_token *token, struct dx_err *err)
 {
   const struct dx_service *s = token->service;
   struct dx_buf key = {.secret = true};
@@ -121,7 +122,8 @@ static enum dx_code from_key(struct dx_token *token, int64_t offset_ms,
                    "the TokenKeyFile cannot be used: %s", why.text);
   else
     code = dx_jwt_sign(s, key.data != NULL ? key.data : "", key.len,
-                       (dx_wall_ms() + offset_ms) / 1000, &signed_text, err);
+                       (dx_wall_ms() + token->offset_ms) / 1000, &signed_text,
+                       err);
   dx_buf_wipe(&key);
   if (code == DX_OK) {
     token->text = dx_buf_take(&signed_text);
@@ -142,20 +144,20 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
          a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static enum dx_code from_file(struct dx_token *token, struct dx_err *err)
+static enum dx_code read_file(struct dx_token *token, struct dx_err *err)
 {
+  const char *path = token->service->token_file;
   struct dx_buf text = {.secret = true};
   struct dx_err why;
   enum dx_code code;
 
-  if (stat(token->service->token_file, &token->file) < 0)
+  if (stat(path, &token->file) < 0)
     return dx_fail(err, DX_E_KEY, errno,
-                   "the TokenFile '%s' cannot be used: "
-                   "%s",
-                   token->service->token_file, strerror(errno));
+                   "the TokenFile '%s' cannot be used: %s", path,
+                   strerror(errno));
+  token->watched = path;
   /* Not O_NOFOLLOW: /run/secrets is made of links. */
-  code = dx_fs_read_linked(token->service->token_file, DX_TOKEN_MAX_BYTES,
-                           &text, &why);
+  code = dx_fs_read_linked(path, DX_TOKEN_MAX_BYTES, &text, &why);
   if (code != DX_OK)
     code = dx_fail(err, code == DX_E_NOMEM ? code : DX_E_KEY, why.sys_errno,
                    "the TokenFile cannot be used: %s", why.text);
@@ -349,7 +351,7 @@ static enum dx_code take_output(struct dx_token *token, struct dx_buf *output,
   return code;
 }
 
-static enum dx_code from_command(struct dx_token *token, struct dx_err *err)
+static enum dx_code read_command(struct dx_token *token, struct dx_err *err)
 {
   char *line = strdup(token->service->token_command);
   char *words[COMMAND_WORDS + 1] = {NULL};
@@ -378,16 +380,28 @@ static enum dx_code from_command(struct dx_token *token, struct dx_err *err)
 
 /* ---- the current one ---- */
 
-static bool is_fresh(struct dx_token *token)
+static bool is_fresh(const struct dx_token *token)
 {
   struct stat now;
 
   if (token->text == NULL)
     return false;
-  if (token->service->token == DX_TOKEN_FILE)
-    return stat(token->service->token_file, &now) == 0 &&
-           is_same_file(&now, &token->file);
+  if (token->watched != NULL)
+    return stat(token->watched, &now) == 0 && is_same_file(&now, &token->file);
   return dx_monotonic_ms() < token->renew_ms;
+}
+
+/* Gets a token from where the service has it. */
+static enum dx_code read_token(struct dx_token *token, struct dx_err *err)
+{
+#define X(NAME, word, directive, field, TYPE, type, help, limit_s, advice, \
+          reader)                                                          \
+  reader,
+  static enum dx_code (*const readers[])(struct dx_token *, struct dx_err *) = {
+      DX_TOKEN_SOURCES(X)};
+#undef X
+
+  return readers[token->service->token](token, err);
 }
 
 enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
@@ -397,12 +411,8 @@ enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
 
   if (!is_fresh(token)) {
     dx_token_forget(token);
-    if (token->service->token == DX_TOKEN_KEY)
-      code = from_key(token, server_offset_ms, err);
-    else if (token->service->token == DX_TOKEN_FILE)
-      code = from_file(token, err);
-    else
-      code = from_command(token, err);
+    token->offset_ms = server_offset_ms;
+    code = read_token(token, err);
   }
   if (code == DX_OK)
     *ret_text = token->text;

@@ -35,7 +35,7 @@ none 'the sources are formatted' \
 includes 'curl/' 'service/http\.c'
 includes 'openssl/' 'base/digest\.c|service/jwt\.c'
 includes 'cjson/' 'base/json\.c'
-includes 'cups/' 'config/load\.c|config/value\.c'
+includes 'cups/' 'config/load\.c|config/parse\.c'
 # The layers of lib/: no circle can come to be, because nobody includes what
 # stands below him here.
 may_include lib/base lib/base

@@ -189,12 +189,12 @@ fi
 chmod 700 "$spool"
 
 KEY=$dir/no-key configure
-fails 'no key' token 77 'no-key.*put the key there'
+fails 'no key' token 77 'no-key.*put it there, or correct the path'
 if [ "$(id -u)" = 0 ]; then
   install -m 600 -o root "$dir/key" "$dir/roots-key"
   KEY=$dir/roots-key configure
   fails 'a key that only root may read' token 77 \
-    "roots-key.*backends run as '$owner', who must be able to read it"
+    "roots-key.*backends run as '$owner', who must be able to use it"
   configure
   chown root: "$conf"
   chmod 600 "$conf"
@@ -205,12 +205,12 @@ URL=https://no-such-host.invalid configure
 fails 'a name that is none' name 75 'no-such-host.invalid.*BaseURL'
 
 configure 'Token file' "TokenFile $dir/no-token"
-fails 'no token in its file' token 77 'no-token.*mend the path'
+fails 'no token in its file' token 77 'no-token.*correct the path'
 cp "$dir/e.txt" "$dir/no-program"
 chmod 644 "$dir/no-program"
 configure 'Token command' "TokenCommand $dir/no-program"
 fails 'a TokenCommand that is no program' token 77 \
-  "no-program.*'$owner', who must be able to run it"
+  "no-program.*'$owner', who must be able to use it"
 
 configure
 echo 'User daemon' > "$dir/cups-files.conf"

@@ -1,8 +1,8 @@
 /*
- * config_value.c - what the value of a directive means: reading it by its
- * row's type, its limits, the defaults, and a look at the files and directories
- * that it names. Each is one value of a row that is known; where a line may
- * stand, and which lines a section needs, belongs to config_read.c.
+ * parse.c - what the value of a directive means: one function for each type of
+ * row, the limits, and the defaults. It sees one value of a known row at a
+ * time; where a line may stand, and which lines a section needs, is decided in
+ * load.c.
  */
 #include "lib/config/config_internal.h"
 
@@ -138,7 +138,7 @@ static enum dx_code set_number(const struct parser *p, const struct row *row,
 static enum dx_code set_word(const struct parser *p, const struct row *row,
                              const char *value, int *field, struct dx_err *err)
 {
-  const char *at = row->words;
+  const char *at = row->public.words;
   int i;
 
   for (i = 0; *at != '\0'; i++) {
@@ -153,10 +153,15 @@ static enum dx_code set_word(const struct parser *p, const struct row *row,
   if (row->service_offset == offsetof(struct dx_service, token))
     return config_bad(
         p, err, "Token is one of: %.*s; the token itself does not belong here",
-        (int)strlen(row->words) - 1, row->words);
+        (int)strlen(row->public.words) - 1, row->public.words);
   return config_bad(p, err, "%s '%s' is not known; possible are: %.*s",
-                    row->public.name, value, (int)strlen(row->words) - 1,
-                    row->words);
+                    row->public.name, value, (int)strlen(row->public.words) - 1,
+                    row->public.words);
+}
+
+struct dx_lines *config_lines_of(const struct parser *p)
+{
+  return p->service != NULL ? &p->service->lines : &p->config->lines;
 }
 
 enum dx_code config_set_text(const char *value, char **field,
@@ -369,72 +374,6 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
   return config_set_text(value, field, err);
 }
 
-/* ---- around the file ---- */
-
-static void note(const struct parser *p, const struct row *row,
-                 const char *path, const char *what)
-{
-  dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
-                row->public.name, path, what);
-}
-
-static void look_at_file(const struct parser *p, const struct row *row,
-                         const char *path)
-{
-  struct stat st;
-
-  if (stat(path, &st) < 0) {
-    if (errno == ENOENT || errno == ENOTDIR)
-      note(p, row, path, "is not there; make it, or mend the path");
-  } else if (!S_ISREG(st.st_mode)) {
-    note(p, row, path, "is not a file; mend the path");
-  } else if (row->type == COMMAND &&
-             (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) {
-    note(p, row, path, "is no program; mend the path, or chmod a+x");
-  }
-}
-
-/* A ResultsDir is made when it is needed, the directory that it lies in is not.
- */
-static void look_at_folder(const struct parser *p, const struct row *row,
-                           char *path)
-{
-  struct stat st;
-  char *slash = strrchr(path, '/');
-  bool is_there = stat(path, &st) == 0;
-
-  if (is_there && !S_ISDIR(st.st_mode)) {
-    note(p, row, path, "is not a folder; mend the path");
-  } else if (!is_there && errno == ENOENT && row->public.in_service &&
-             slash > path) {
-    *slash = '\0';
-    is_there = stat(path, &st) == 0;
-    *slash = '/';
-  }
-  if (!is_there && (errno == ENOENT || errno == ENOTDIR))
-    note(p, row, path, "is not there; make the folder, or mend the path");
-}
-
-/*
- * What a right line names may come later, and is no mistake: a key from a
- * store of secrets, a directory of a disk that is not there yet. Nothing works
- * before, though.
- */
-static void look_around(const struct parser *p, const struct row *row,
-                        const char *value)
-{
-  char path[LINE_BYTES];
-
-  (void)snprintf(path, sizeof(path), "%.*s",
-                 row->type == COMMAND ? (int)strcspn(value, " \t")
-                                      : LINE_BYTES - 1,
-                 value);
-  if (row->public.in_general)
-    look_at_folder(p, row, path);
-  else
-    look_at_file(p, row, path);
-}
-
 /* ---- any of them ---- */
 
 /* What is wrong with any value whatever. */
@@ -480,7 +419,7 @@ enum dx_code config_take_value(const struct parser *p, const struct row *row,
     code = set_value(p, row, value, err);
   if (code == DX_OK && p->notes != NULL &&
       (row->type == PATH || row->type == KEY_PATH || row->type == COMMAND))
-    look_around(p, row, value);
+    config_look_for(p, row, value);
   return code;
 }
 

@@ -1,0 +1,215 @@
+/*
+ * mistakes.c - what is wrong with a configuration, as the administrator reads
+ * it: a message with file and line, the list of all mistakes, the name that an
+ * unknown directive is likely to be, and warnings about files that are not
+ * where a correct line says. What is a mistake is decided in load.c and
+ * parse.c.
+ */
+#include "lib/config/config_internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define NAME_MAX_BYTES 64 /* of a directive */
+#define WORD_MAX_BYTES 24 /* a longer word is more likely a key than a name */
+
+enum dx_code config_bad(const struct parser *p, struct dx_err *err,
+                        const char *format, ...)
+{
+  char text[DX_ERR_TEXT_BYTES];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  return dx_fail(err, DX_E_CONFIG, 0, "%s:%d: %s", p->path, p->line, text);
+}
+
+enum dx_code config_note_mistake(struct parser *p, enum dx_code code,
+                                 const struct dx_err *err)
+{
+  if (code != DX_E_CONFIG)
+    return code;
+  if (p->mistakes++ == 0)
+    p->first = *err;
+  if (p->notes != NULL)
+    p->notes->mistake_count = p->mistakes;
+  if (p->notes != NULL && p->mistakes <= DX_MISTAKES_MAX)
+    dx_buf_printf(&p->notes->mistakes, "%s\n", err->text);
+  return DX_OK;
+}
+
+/* ---- names ---- */
+
+static size_t least(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* How many letters differ (Levenshtein); part of a name differs by one. */
+static size_t distance(const char *a, const char *b)
+{
+  size_t row[NAME_MAX_BYTES + 1];
+  size_t n = strlen(b), i, j;
+
+  if (strlen(a) > 2 && strcasestr(b, a) != NULL)
+    return 1;
+  for (j = 0; j <= n; j++)
+    row[j] = j;
+  for (i = 1; a[i - 1] != '\0'; i++) {
+    size_t corner = row[0];
+
+    row[0] = i;
+    for (j = 1; j <= n; j++) {
+      size_t up = row[j];
+      size_t cost = strncasecmp(&a[i - 1], &b[j - 1], 1) != 0;
+
+      row[j] = least(least(up + 1, row[j - 1] + 1), corner + cost);
+      corner = up;
+    }
+  }
+  return row[n];
+}
+
+/* NULL if none is near. */
+static const char *nearest(const char *name)
+{
+  const char *best = config_rows[0].public.name;
+  size_t i;
+
+  for (i = 1; i < config_row_count; i++)
+    if (distance(name, config_rows[i].public.name) < distance(name, best))
+      best = config_rows[i].public.name;
+  return distance(name, best) <= 1 + strlen(name) / 3 ? best : NULL;
+}
+
+static void list_possible(bool inside, char *text, size_t size)
+{
+  size_t i, used = 0;
+
+  for (i = 0; i < config_row_count && used < size; i++)
+    if (inside ? config_rows[i].public.in_service
+               : config_rows[i].public.in_general)
+      used +=
+          (size_t)snprintf(text + used, size - used, "%s%s",
+                           used > 0 ? ", " : "", config_rows[i].public.name);
+  if (!inside && used < size)
+    (void)snprintf(text + used, size - used, ", <Service NAME>");
+}
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
+
+/*
+ * A line may be a key that slipped into the file, and messages are read by
+ * others: only what looks like the name of a directive is repeated. It may
+ * have digits where it is like one that there is.
+ */
+bool config_is_repeatable(const char *name)
+{
+  size_t len = strspn(name, LETTERS);
+  size_t more = strspn(name + len, "0123456789");
+
+  return name[len + more] == '\0' && len + more <= WORD_MAX_BYTES &&
+         (more == 0 || nearest(name) != NULL);
+}
+
+enum dx_code config_unknown(const struct parser *p, const char *name,
+                            struct dx_err *err)
+{
+  size_t len = strcspn(name, "=:");
+  const struct row *row = config_find_row(name, len);
+  const char *near = config_is_repeatable(name) ? nearest(name) : NULL;
+  char possible[DX_ERR_TEXT_BYTES];
+
+  if (row != NULL)
+    return config_bad(p, err, "write '%s VALUE', with a blank instead of '%c'",
+                      row->public.name, name[len]);
+  if (strcasecmp(name, "Service") == 0)
+    return config_bad(p, err, "a section begins with <Service NAME>");
+  if (near != NULL)
+    return config_bad(p, err, "there is no directive '%s'; did you mean '%s'?",
+                      name, near);
+  list_possible(p->service != NULL, possible, sizeof(possible));
+  if (config_is_repeatable(name))
+    return config_bad(p, err,
+                      "there is no directive '%s'; possible here are: %s", name,
+                      possible);
+  return config_bad(p, err, "this is no directive; possible here are: %s",
+                    possible);
+}
+
+/* ---- what a right line names ---- */
+
+static void note(const struct parser *p, const struct row *row,
+                 const char *path, const char *what)
+{
+  dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
+                row->public.name, path, what);
+}
+
+static void look_at_file(const struct parser *p, const struct row *row,
+                         const char *path)
+{
+  struct stat st;
+
+  if (stat(path, &st) < 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      note(p, row, path, "is not there; make it, or mend the path");
+  } else if (!S_ISREG(st.st_mode)) {
+    note(p, row, path, "is not a file; mend the path");
+  } else if (row->type == COMMAND &&
+             (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) {
+    note(p, row, path, "is no program; mend the path, or chmod a+x");
+  }
+}
+
+/* A ResultsDir is made when it is needed, the directory that it lies in is not.
+ */
+static void look_at_folder(const struct parser *p, const struct row *row,
+                           char *path)
+{
+  struct stat st;
+  char *slash = strrchr(path, '/');
+  bool is_there = stat(path, &st) == 0;
+
+  if (is_there && !S_ISDIR(st.st_mode)) {
+    note(p, row, path, "is not a folder; mend the path");
+  } else if (!is_there && errno == ENOENT && row->public.in_service &&
+             slash > path) {
+    *slash = '\0';
+    is_there = stat(path, &st) == 0;
+    *slash = '/';
+  }
+  if (!is_there && (errno == ENOENT || errno == ENOTDIR))
+    note(p, row, path, "is not there; make the folder, or mend the path");
+}
+
+/*
+ * What a right line names may come later, and is no mistake: a key from a
+ * store of secrets, a directory of a disk that is not there yet. Nothing works
+ * before, though.
+ */
+void config_look_for(const struct parser *p, const struct row *row,
+                     const char *value)
+{
+  char path[LINE_BYTES];
+
+  (void)snprintf(path, sizeof(path), "%.*s",
+                 row->type == COMMAND ? (int)strcspn(value, " \t")
+                                      : LINE_BYTES - 1,
+                 value);
+  if (row->public.in_general)
+    look_at_folder(p, row, path);
+  else
+    look_at_file(p, row, path);
+}
+
+void dx_config_notes_release(struct dx_config_notes *notes)
+{
+  dx_buf_release(&notes->mistakes);
+  dx_buf_release(&notes->warnings);
+}
