@@ -23,7 +23,9 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/job/merge.h"
 #include "lib/job/results.h"
+#include "lib/job/sweep.h"
 #include "lib/service/http.h"
 
 #define ASK_MS 10000
@@ -295,7 +297,7 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
   if (code == DX_OK && old != NULL && old->owner == DX_OWNER_DAEMON)
     b->handed_over = b->handed_before = true;
   if (code == DX_OK && !b->handed_over)
-    code = dx_spool_merge(&b->spool, old, &fresh, err);
+    code = dx_job_merge(&b->spool, old, &fresh, err);
   if (fresh != NULL)
     dx_spool_discard(&b->spool, &fresh);
   b->job = old;

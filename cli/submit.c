@@ -23,6 +23,7 @@
 #include "lib/base/utf8.h"
 #include "lib/job/filename.h"
 #include "lib/job/mime.h"
+#include "lib/job/sweep.h"
 
 #define COPY_BYTES 65536
 

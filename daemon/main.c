@@ -26,6 +26,7 @@
 #include "daemon/log.h"
 #include "daemon/watch.h"
 #include "lib/base/clock.h"
+#include "lib/job/sweep.h"
 
 #define TURN_MS 60000          /* the longest wait for an event */
 #define SWEEP_MS 3600000       /* between two looks for old records */

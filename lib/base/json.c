@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/clock.h"
 
 #define INT_MAX_EXACT 9007199254740992.0 /* 2^53 */
 
@@ -274,6 +275,41 @@ bool dx_json_append_take(struct dx_json *array, struct dx_json **child)
     return false;
   *child = NULL;
   return true;
+}
+
+bool dx_json_put_time(struct dx_json *object, const char *name, int64_t wall_ms)
+{
+  char text[DX_TIME_BYTES];
+
+  if (wall_ms == 0)
+    return dx_json_put_string(object, name, NULL);
+  dx_format_time(wall_ms, text);
+  return dx_json_put_string(object, name, text);
+}
+
+bool dx_json_put_list(struct dx_json *object, const char *name,
+                      const void *owner, size_t count, dx_json_make *make)
+{
+  struct dx_json *list = dx_json_array();
+  bool ok = list != NULL;
+  size_t i;
+
+  for (i = 0; ok && i < count; i++) {
+    struct dx_json *item = make(owner, i);
+
+    ok = item != NULL && dx_json_append_take(list, &item);
+    dx_json_free(&item);
+  }
+  ok = ok && dx_json_put_take(object, name, &list);
+  dx_json_free(&list);
+  return ok;
+}
+
+struct dx_json *dx_json_made_take(struct dx_json *json, bool ok)
+{
+  if (!ok)
+    dx_json_free(&json);
+  return json;
 }
 
 char *dx_json_print(const struct dx_json *json, bool pretty)

@@ -64,6 +64,19 @@ bool dx_json_put_take(struct dx_json *object, const char *name,
                       struct dx_json **child);
 bool dx_json_append_take(struct dx_json *array, struct dx_json **child);
 
+/* RFC 3339 UTC; 0: null. */
+bool dx_json_put_time(struct dx_json *object, const char *name,
+                      int64_t wall_ms);
+
+/* A list of `count` items, each made by `make` from what it belongs to. */
+typedef struct dx_json *dx_json_make(const void *owner, size_t i);
+bool dx_json_put_list(struct dx_json *object, const char *name,
+                      const void *owner, size_t count, dx_json_make *make);
+
+/* Ends the making of an object: gives it back, or frees it and gives NULL if
+ * something failed. */
+struct dx_json *dx_json_made_take(struct dx_json *json, bool ok);
+
 /* The text; caller frees. */
 char *dx_json_print(const struct dx_json *json, bool pretty);
 

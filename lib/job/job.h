@@ -213,10 +213,6 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 /* Reads job.json from job->dirfd into an empty job. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
-/* The manifest of a submission (doc/architecture.md, "Results"); caller frees;
- * NULL when memory is out. */
-char *dx_job_manifest(const struct dx_submission *sub);
-
 /* The file name of the n-th document's bytes (index, from 0). */
 #define DX_FILE_NAME_BYTES 64
 void dx_document_file(size_t index, char name[DX_FILE_NAME_BYTES]);

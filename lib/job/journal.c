@@ -14,7 +14,6 @@
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
 #include "lib/job/job.h"
-#include "lib/job/results.h"
 
 #define JOURNAL_NAME "job.json"
 #define JOURNAL_SCHEMA 1
@@ -44,42 +43,13 @@ const char *dx_owner_word(enum dx_owner owner)
 
 /* ---- writing ---- */
 
-/* A list under construction: each() makes the n-th element. */
-typedef struct dx_json *make_item(const void *owner, size_t i);
-
-static bool put_list(struct dx_json *object, const char *name,
-                     const void *owner, size_t count, make_item *make)
-{
-  struct dx_json *list = dx_json_array();
-  bool ok = list != NULL;
-  size_t i;
-
-  for (i = 0; ok && i < count; i++) {
-    struct dx_json *item = make(owner, i);
-
-    ok = item != NULL && dx_json_append_take(list, &item);
-    dx_json_free(&item);
-  }
-  ok = ok && dx_json_put_take(object, name, &list);
-  dx_json_free(&list);
-  return ok;
-}
-
-/* Ends the making of an object: it, or NULL when something failed. */
-static struct dx_json *made(struct dx_json *json, bool ok)
-{
-  if (!ok)
-    dx_json_free(&json);
-  return json;
-}
-
 static struct dx_json *document_json(const void *owner, size_t i)
 {
   const struct dx_job *job = owner;
   const struct dx_entry *e = &job->documents[i].entry;
   struct dx_json *json = dx_json_object();
 
-  return made(
+  return dx_json_made_take(
       json, json != NULL &&
                 dx_json_put_string(json, "kind", dx_kind_word(e->kind)) &&
                 dx_json_put_string(json, "type", e->type) &&
@@ -99,11 +69,11 @@ static struct dx_json *file_json(const void *owner, size_t i)
   const struct dx_file *f = &sub->files[i];
   struct dx_json *json = dx_json_object();
 
-  return made(json,
-              json != NULL &&
-                  dx_json_put_int(json, "document", (int64_t)f->document + 1) &&
-                  dx_json_put_string(json, "put", put_words[f->put]) &&
-                  dx_json_put_string(json, "url", f->url));
+  return dx_json_made_take(
+      json, json != NULL &&
+                dx_json_put_int(json, "document", (int64_t)f->document + 1) &&
+                dx_json_put_string(json, "put", put_words[f->put]) &&
+                dx_json_put_string(json, "url", f->url));
 }
 
 static struct dx_json *case_json(const void *owner, size_t i)
@@ -112,29 +82,19 @@ static struct dx_json *case_json(const void *owner, size_t i)
   const struct dx_case *c = &sub->cases[i];
   struct dx_json *json = dx_json_object();
 
-  return made(json,
-              json != NULL && dx_json_put_string(json, "id", c->id) &&
-                  dx_json_put_string(json, "state", case_words[c->state]) &&
-                  dx_json_put_int(json, "bytes", c->bytes) &&
-                  dx_json_put_string(json, "sha256", c->sha256));
-}
-
-static bool put_time(struct dx_json *json, const char *name, int64_t wall_ms)
-{
-  char text[DX_TIME_BYTES];
-
-  if (wall_ms == 0)
-    return dx_json_put_string(json, name, NULL);
-  dx_format_time(wall_ms, text);
-  return dx_json_put_string(json, name, text);
+  return dx_json_made_take(
+      json, json != NULL && dx_json_put_string(json, "id", c->id) &&
+                dx_json_put_string(json, "state", case_words[c->state]) &&
+                dx_json_put_int(json, "bytes", c->bytes) &&
+                dx_json_put_string(json, "sha256", c->sha256));
 }
 
 static bool put_times(struct dx_json *json, const struct dx_submission *sub)
 {
-  return put_time(json, "registered_at", sub->registered_at) &&
-         put_time(json, "uploaded_at", sub->uploaded_at) &&
-         put_time(json, "complete_at", sub->complete_at) &&
-         put_time(json, "extracted_at", sub->extracted_at);
+  return dx_json_put_time(json, "registered_at", sub->registered_at) &&
+         dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
+         dx_json_put_time(json, "complete_at", sub->complete_at) &&
+         dx_json_put_time(json, "extracted_at", sub->extracted_at);
 }
 
 static struct dx_json *submission_json(const void *owner, size_t i)
@@ -143,48 +103,49 @@ static struct dx_json *submission_json(const void *owner, size_t i)
   const struct dx_submission *sub = &job->submissions[i];
   struct dx_json *json = dx_json_object();
 
-  return made(
-      json, json != NULL &&
-                dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
-                dx_json_put_string(json, "source_id", sub->source_id) &&
-                dx_json_put_bool(json, "registering", sub->registering) &&
-                dx_json_put_int(json, "url_until_ms", sub->url_until_ms) &&
-                dx_json_put_int(json, "posts_lost", sub->lost_creates) &&
-                dx_json_put_int(json, "start_overs", sub->start_overs) &&
-                dx_json_put_int(json, "anews", sub->reregistrations) &&
-                dx_json_put_bool(json, "put_again", sub->put_again) &&
-                dx_json_put_string(json, "code",
-                                   sub->code != DX_OK ? dx_code_name(sub->code)
-                                                      : NULL) &&
-                dx_json_put_string(json, "reason", sub->reason) &&
-                put_times(json, sub) &&
-                put_list(json, "files", sub, sub->file_count, file_json) &&
-                put_list(json, "cases", sub, sub->case_count, case_json));
+  return dx_json_made_take(
+      json,
+      json != NULL &&
+          dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
+          dx_json_put_string(json, "source_id", sub->source_id) &&
+          dx_json_put_bool(json, "registering", sub->registering) &&
+          dx_json_put_int(json, "url_until_ms", sub->url_until_ms) &&
+          dx_json_put_int(json, "posts_lost", sub->lost_creates) &&
+          dx_json_put_int(json, "start_overs", sub->start_overs) &&
+          dx_json_put_int(json, "anews", sub->reregistrations) &&
+          dx_json_put_bool(json, "put_again", sub->put_again) &&
+          dx_json_put_string(json, "code",
+                             sub->code != DX_OK ? dx_code_name(sub->code)
+                                                : NULL) &&
+          dx_json_put_string(json, "reason", sub->reason) &&
+          put_times(json, sub) &&
+          dx_json_put_list(json, "files", sub, sub->file_count, file_json) &&
+          dx_json_put_list(json, "cases", sub, sub->case_count, case_json));
 }
 
 static struct dx_json *job_json(const struct dx_job *job)
 {
   struct dx_json *json = dx_json_object();
 
-  return made(json,
-              json != NULL && dx_json_put_int(json, "schema", JOURNAL_SCHEMA) &&
-                  dx_json_put_string(json, "key", job->key) &&
-                  dx_json_put_string(json, "service", job->service) &&
-                  dx_json_put_string(json, "base_url", job->base_url) &&
-                  dx_json_put_string(json, "owner", owner_words[job->owner]) &&
-                  dx_json_put_string(json, "queue", job->queue) &&
-                  dx_json_put_string(json, "id", job->cups_id) &&
-                  dx_json_put_string(json, "uuid", job->uuid) &&
-                  dx_json_put_string(json, "user", job->user) &&
-                  dx_json_put_string(json, "title", job->title) &&
-                  dx_json_put_string(json, "host", job->host) &&
-                  put_time(json, "received_at", job->received_at) &&
-                  dx_json_put_bool(json, "together", job->together) &&
-                  dx_json_put_string(json, "message", job->message) &&
-                  put_list(json, "documents", job, job->document_count,
-                           document_json) &&
-                  put_list(json, "submissions", job, job->submission_count,
-                           submission_json));
+  return dx_json_made_take(
+      json, json != NULL && dx_json_put_int(json, "schema", JOURNAL_SCHEMA) &&
+                dx_json_put_string(json, "key", job->key) &&
+                dx_json_put_string(json, "service", job->service) &&
+                dx_json_put_string(json, "base_url", job->base_url) &&
+                dx_json_put_string(json, "owner", owner_words[job->owner]) &&
+                dx_json_put_string(json, "queue", job->queue) &&
+                dx_json_put_string(json, "id", job->cups_id) &&
+                dx_json_put_string(json, "uuid", job->uuid) &&
+                dx_json_put_string(json, "user", job->user) &&
+                dx_json_put_string(json, "title", job->title) &&
+                dx_json_put_string(json, "host", job->host) &&
+                dx_json_put_time(json, "received_at", job->received_at) &&
+                dx_json_put_bool(json, "together", job->together) &&
+                dx_json_put_string(json, "message", job->message) &&
+                dx_json_put_list(json, "documents", job, job->document_count,
+                                 document_json) &&
+                dx_json_put_list(json, "submissions", job,
+                                 job->submission_count, submission_json));
 }
 
 enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
@@ -473,99 +434,4 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
   dx_json_free(&json);
   dx_buf_release(&text);
   return code;
-}
-
-/* ---- the manifest ---- */
-
-static struct dx_json *manifest_file(const void *owner, size_t i)
-{
-  const struct dx_submission *sub = owner;
-  size_t document = sub->files[i].document;
-  const struct dx_entry *e = &sub->job->documents[document].entry;
-  struct dx_json *json = dx_json_object();
-
-  return made(json,
-              json != NULL &&
-                  dx_json_put_int(json, "document", (int64_t)document + 1) &&
-                  dx_json_put_string(json, "name", e->name) &&
-                  dx_json_put_string(json, "content_type", e->type) &&
-                  dx_json_put_int(json, "pages", e->pages) &&
-                  dx_json_put_int(json, "bytes", e->length) &&
-                  dx_json_put_string(json, "sha256", e->sha256));
-}
-
-static struct dx_json *manifest_case(const void *owner, size_t i)
-{
-  const struct dx_submission *sub = owner;
-  const struct dx_case *c = &sub->cases[i];
-  struct dx_json *json = dx_json_object();
-  char *file = dx_result_name(sub->source_id, c->id);
-  bool ok = json != NULL && file != NULL &&
-            dx_json_put_string(json, "case_id", c->id) &&
-            dx_json_put_string(json, "file", file) &&
-            dx_json_put_int(json, "bytes", c->bytes) &&
-            dx_json_put_string(json, "sha256", c->sha256);
-
-  free(file);
-  return made(json, ok);
-}
-
-static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
-{
-  struct dx_json *json = dx_json_object();
-  bool ok = json != NULL && dx_json_put_string(json, "key", job->key) &&
-            dx_json_put_string(json, "queue", job->queue) &&
-            dx_json_put_string(json, "id", job->cups_id) &&
-            dx_json_put_string(json, "uuid", job->uuid) &&
-            dx_json_put_string(json, "user", job->user) &&
-            dx_json_put_string(json, "title", job->title) &&
-            dx_json_put_string(json, "host", job->host) &&
-            dx_json_put_take(root, "job", &json);
-
-  dx_json_free(&json);
-  return ok;
-}
-
-/* No clock is read here: a manifest that is dropped again after a crash has
- * the same bytes. A source without cases is extracted when it is complete. */
-static int64_t extracted_at(const struct dx_submission *sub)
-{
-  if (sub->state != DX_ST_COMPLETE && sub->state != DX_ST_EXTRACTED)
-    return 0;
-  return sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
-}
-
-static bool put_manifest_times(struct dx_json *root,
-                               const struct dx_submission *sub)
-{
-  struct dx_json *json = dx_json_object();
-  bool ok = json != NULL &&
-            put_time(json, "received_at", sub->job->received_at) &&
-            put_time(json, "uploaded_at", sub->uploaded_at) &&
-            put_time(json, "complete_at", sub->complete_at) &&
-            put_time(json, "extracted_at", extracted_at(sub)) &&
-            dx_json_put_take(root, "times", &json);
-
-  dx_json_free(&json);
-  return ok;
-}
-
-char *dx_job_manifest(const struct dx_submission *sub)
-{
-  bool good = sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
-  struct dx_json *root = dx_json_object();
-  char *text = NULL;
-
-  if (root != NULL && dx_json_put_int(root, "schema", 1) &&
-      dx_json_put_string(root, "outcome", good ? "extracted" : "failed") &&
-      dx_json_put_string(root, "reason", good ? NULL : sub->reason) &&
-      dx_json_put_string(root, "service", sub->job->service) &&
-      dx_json_put_string(root, "source_id", sub->source_id) &&
-      put_manifest_job(root, sub->job) &&
-      put_list(root, "files", sub, sub->file_count, manifest_file) &&
-      put_list(root, "cases", sub, good ? sub->case_count : 0, manifest_case) &&
-      put_manifest_times(root, sub))
-    text = dx_json_print(root, true);
-  dx_json_free(&root);
-  return text;
 }

@@ -13,6 +13,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
+#include "lib/job/manifest.h"
 
 #define ID_MAX 128 /* bytes of an id that goes into a name as it is */
 #define ID_CUT 40  /* of a longer one; 64 of its SHA-256 follow */
@@ -183,7 +184,7 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
                                  const char *results_dir, struct dx_err *err)
 {
   char *name = dx_manifest_name(sub);
-  char *text = dx_job_manifest(sub);
+  char *text = dx_manifest_text(sub);
   enum dx_code code = DX_OK;
   int dirfd = -1;
 

@@ -2,7 +2,7 @@
  * spool.c - the directories of the spool and their locks; the content of a
  * journal is not its business.
  */
-#include "lib/job/spool.h"
+#include "lib/job/spool_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -229,7 +229,7 @@ static bool is_still_there(struct dx_spool *spool, const struct dx_job *job)
          a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static void set_aside(struct dx_spool *spool, const struct dx_job *job)
+void spool_set_aside(struct dx_spool *spool, const struct dx_job *job)
 {
   char to[DX_JOB_PATH_BYTES + 32];
   const char *name = strrchr(job->path, '/') + 1;
@@ -242,8 +242,8 @@ static void set_aside(struct dx_spool *spool, const struct dx_job *job)
     dx_log(DX_LOG_ERROR, "damaged job moved to '%s'", to);
 }
 
-static enum dx_code open_dir(struct dx_spool *spool, struct dx_job *job,
-                             struct dx_err *err)
+enum dx_code spool_open_job(struct dx_spool *spool, struct dx_job *job,
+                            struct dx_err *err)
 {
   job->dirfd = openat(spool->dirfd, job->path,
                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -254,9 +254,8 @@ static enum dx_code open_dir(struct dx_spool *spool, struct dx_job *job,
   return DX_OK;
 }
 
-/* The directory is open. */
-static enum dx_code lock_job(struct dx_spool *spool, struct dx_job *job,
-                             pid_t *ret_holder, struct dx_err *err)
+enum dx_code spool_lock_job(struct dx_spool *spool, struct dx_job *job,
+                            pid_t *ret_holder, struct dx_err *err)
 {
   enum dx_code code;
 
@@ -289,9 +288,9 @@ enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
   if (job == NULL)
     return dx_fail_nomem(err);
   (void)snprintf(job->path, sizeof(job->path), "jobs/%s", key);
-  code = open_dir(spool, job, err);
+  code = spool_open_job(spool, job, err);
   if (code == DX_OK)
-    code = lock_job(spool, job, ret_holder, err);
+    code = spool_lock_job(spool, job, ret_holder, err);
   if (code == DX_E_BUSY)
     peek_owner(job, ret_owner);
   if (code == DX_OK) {
@@ -299,7 +298,7 @@ enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
     code = dx_job_load(job, err);
     if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
       code = dx_fail(err, DX_E_DAMAGED, 0, "the record of this job is damaged");
-      set_aside(spool, job);
+      spool_set_aside(spool, job);
     }
   }
   if (code != DX_OK) {
@@ -325,7 +324,7 @@ enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
   if (job == NULL)
     return dx_fail_nomem(err);
   (void)snprintf(job->path, sizeof(job->path), "jobs/%s", key);
-  code = open_dir(spool, job, err);
+  code = spool_open_job(spool, job, err);
   if (code == DX_OK) {
     code = dx_job_load(job, err);
     if (code == DX_E_NOT_FOUND && is_still_there(spool, job))
@@ -429,228 +428,10 @@ void dx_spool_cancel_done(struct dx_job *job)
     dx_log(DX_LOG_WARNING, "%s", err.text);
 }
 
-/* ---- the same job again ---- */
+/* ---- looking through the spool ---- */
 
-static bool came_as_it_is(const struct dx_entry *e)
-{
-  return strcmp(e->type, "application/pdf") != 0 ||
-         strcmp(e->origin, "application/pdf") == 0;
-}
-
-/* Text and PostScript carry the date of their conversion: only what came as
- * PDF or picture is the same byte for byte when it is printed again. */
-static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
-{
-  if (a->kind != b->kind || strcmp(a->type, b->type) != 0 ||
-      a->pages != b->pages || a->together != b->together)
-    return false;
-  return !came_as_it_is(a) || strcmp(a->sha256, b->sha256) == 0;
-}
-
-/* The old submission of the same first place, if it must stay. */
-static struct dx_submission *kept(struct dx_job *old,
-                                  const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < old->submission_count; i++)
-    if (old->submissions[i].files[0].document == sub->files[0].document &&
-        dx_state_is_sent(old->submissions[i].state))
-      return &old->submissions[i];
-  return NULL;
-}
-
-static bool has_same_places(const struct dx_submission *a,
-                            const struct dx_submission *b)
-{
-  size_t i;
-
-  if (a->file_count != b->file_count)
-    return false;
-  for (i = 0; i < a->file_count; i++)
-    if (a->files[i].document != b->files[i].document)
-      return false;
-  return true;
-}
-
-static enum dx_code check_same(struct dx_job *old, struct dx_job *fresh,
-                               struct dx_submission *stays,
-                               struct dx_submission *sub, struct dx_err *err)
-{
-  size_t i;
-
-  if (!has_same_places(stays, sub))
-    return dx_fail(err, DX_E_CHANGED, 0,
-                   "other documents, or another grouping, than were sent "
-                   "before; print them as a new job");
-  for (i = 0; i < sub->file_count; i++) {
-    size_t place = sub->files[i].document;
-
-    if (fresh->documents[place].entry.kind == DX_KIND_MISSING)
-      continue; /* it came before; that it did not now says nothing */
-    if (!is_same(&old->documents[place].entry, &fresh->documents[place].entry))
-      return dx_fail(err, DX_E_CHANGED, 0,
-                     "document %zu differs from what was sent before; print "
-                     "it as a new job",
-                     place + 1);
-  }
-  return DX_OK;
-}
-
-static enum dx_code check_merge(struct dx_job *old, struct dx_job *fresh,
-                                struct dx_err *err)
-{
-  enum dx_code code = DX_OK;
-  size_t i, sent = 0, found = 0;
-
-  for (i = 0; i < old->submission_count; i++) {
-    enum dx_state state = old->submissions[i].state;
-
-    if (dx_state_is_sent(state))
-      sent++;
-    if (dx_state_is_sent(state) && !dx_state_is_final(state) &&
-        strcmp(old->base_url, fresh->base_url) != 0)
-      return dx_fail(err, DX_E_CONFIG, 0,
-                     "BaseURL was changed while a document is under way; set "
-                     "it back until the job is done");
-  }
-  for (i = 0; code == DX_OK && i < fresh->submission_count; i++) {
-    struct dx_submission *stays = kept(old, &fresh->submissions[i]);
-
-    if (stays == NULL)
-      continue;
-    found++;
-    code = check_same(old, fresh, stays, &fresh->submissions[i], err);
-  }
-  if (code == DX_OK && found != sent)
-    code = dx_fail(err, DX_E_CHANGED, 0,
-                   "other documents, or another grouping, than were sent "
-                   "before; print them as a new job");
-  return code;
-}
-
-static enum dx_code move_document(struct dx_job *old, struct dx_job *fresh,
-                                  size_t place, struct dx_err *err)
-{
-  char name[DX_FILE_NAME_BYTES];
-
-  if (fresh->documents[place].entry.kind != DX_KIND_DOCUMENT)
-    return DX_OK;
-  dx_document_file(place, name);
-  if (renameat(fresh->dirfd, name, old->dirfd, name) < 0)
-    return dx_fail_sys(err, errno, "move", name);
-  fresh->documents[place].is_here = true;
-  return DX_OK;
-}
-
-/*
- * Bytes of a place whose submission stays: the old ones if they are here;
- * the new ones if they are the same, or nothing was sent yet; else none, and
- * the record keeps describing what was sent.
- */
-static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
-                                const struct dx_submission *stays,
-                                const struct dx_file *file, struct dx_err *err)
-{
-  size_t place = file->document;
-  struct dx_document *before = &old->documents[place];
-  struct dx_document *now = &fresh->documents[place];
-  bool same = strcmp(before->entry.sha256, now->entry.sha256) == 0;
-
-  if (now->entry.kind == DX_KIND_DOCUMENT && !before->is_here &&
-      stays->state != DX_ST_EXTRACTED &&
-      (same || stays->state == DX_ST_REGISTERED))
-    return move_document(old, fresh, place, err);
-  *now = *before;
-  return DX_OK;
-}
-
-/* A place that was not sent yet comes anew, but not what was tried for it: a
- * registration may be out there, and their number is bounded. */
-static void keep_tries(const struct dx_job *old, struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < old->submission_count; i++) {
-    const struct dx_submission *before = &old->submissions[i];
-
-    if (before->state != DX_ST_STORED || sub->state != DX_ST_STORED ||
-        before->files[0].document != sub->files[0].document)
-      continue;
-    sub->registering = before->registering;
-    sub->lost_creates = before->lost_creates;
-    sub->start_overs = before->start_overs;
-    sub->reregistrations = before->reregistrations;
-  }
-}
-
-static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
-                                     struct dx_submission *sub,
-                                     struct dx_err *err)
-{
-  struct dx_submission *stays = kept(old, sub);
-  struct dx_submission swap;
-  enum dx_code code = DX_OK;
-  size_t i;
-
-  if (stays == NULL)
-    keep_tries(old, sub);
-  for (i = 0; code == DX_OK && i < sub->file_count; i++)
-    code = stays == NULL
-               ? move_document(old, fresh, sub->files[i].document, err)
-               : merge_place(old, fresh, stays, &sub->files[i], err);
-  if (code == DX_OK && stays != NULL) {
-    swap = *sub;
-    *sub = *stays;
-    *stays = swap;
-    sub->number = swap.number;
-  }
-  return code;
-}
-
-#define SWAP(field)                            \
-  do {                                         \
-    __typeof__(old->field) swap_ = old->field; \
-    old->field = fresh->field;                 \
-    fresh->field = swap_;                      \
-  } while (0)
-
-static void exchange(struct dx_job *old, struct dx_job *fresh)
-{
-  size_t i;
-
-  SWAP(documents);
-  SWAP(document_count);
-  SWAP(submissions);
-  SWAP(submission_count);
-  SWAP(together);
-  SWAP(base_url);
-  for (i = 0; i < old->submission_count; i++)
-    old->submissions[i].job = old;
-  for (i = 0; i < fresh->submission_count; i++)
-    fresh->submissions[i].job = fresh;
-}
-
-enum dx_code dx_spool_merge(struct dx_spool *spool, struct dx_job *old,
-                            struct dx_job **fresh, struct dx_err *err)
-{
-  enum dx_code code = check_merge(old, *fresh, err);
-  size_t i;
-
-  for (i = 0; code == DX_OK && i < (*fresh)->submission_count; i++)
-    code = merge_submission(old, *fresh, &(*fresh)->submissions[i], err);
-  if (code != DX_OK)
-    return code;
-  exchange(old, *fresh);
-  code = dx_job_save(old, err);
-  dx_spool_discard(spool, fresh);
-  return code;
-}
-
-/* ---- listing and sweeping ---- */
-
-static DIR *open_list(struct dx_spool *spool, const char *name,
-                      struct dx_err *err)
+DIR *spool_open_list(struct dx_spool *spool, const char *name,
+                     struct dx_err *err)
 {
   int fd = dx_fs_open_dir_at(spool->dirfd, name, err);
   DIR *dir;
@@ -671,7 +452,7 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
 {
   enum dx_code code = DX_OK;
   struct dirent *entry;
-  DIR *dir = open_list(spool, "jobs", err);
+  DIR *dir = spool_open_list(spool, "jobs", err);
 
   if (dir == NULL)
     return err != NULL ? err->code : DX_E_IO;
@@ -685,7 +466,7 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
 size_t dx_spool_count_damaged(struct dx_spool *spool)
 {
   struct dirent *entry;
-  DIR *dir = open_list(spool, "damaged", NULL);
+  DIR *dir = spool_open_list(spool, "damaged", NULL);
   size_t count = 0;
 
   if (dir == NULL)
@@ -697,9 +478,7 @@ size_t dx_spool_count_damaged(struct dx_spool *spool)
   return count;
 }
 
-/* Milliseconds since a file, or "." itself, was written; long ago if there is
- * none. */
-static int64_t age_ms(int dirfd, const char *name)
+int64_t spool_age_ms(int dirfd, const char *name)
 {
   struct stat st;
 
@@ -710,7 +489,7 @@ static int64_t age_ms(int dirfd, const char *name)
 
 int64_t dx_spool_idle_ms(const struct dx_job *job)
 {
-  return age_ms(job->dirfd, "job.json");
+  return spool_age_ms(job->dirfd, "job.json");
 }
 
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
@@ -720,86 +499,4 @@ enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
 
   dx_job_free(job);
   return code;
-}
-
-/* A job that nobody runs again unless we keep it, or of which that is not
- * clear. What was never committed is nobody's job. */
-static bool must_stay(struct dx_spool *spool, struct dx_job *job)
-{
-  enum dx_code code;
-
-  if (strncmp(job->path, "incoming/", 9) == 0)
-    return false;
-  code = dx_job_load(job, NULL);
-  if (code == DX_E_DAMAGED)
-    set_aside(spool, job);
-  if (code != DX_OK)
-    return code != DX_E_NOT_FOUND;
-  return job->owner != DX_OWNER_CUPS && !dx_job_is_final(job);
-}
-
-/* It goes if it is old under the lock too, and nobody needs it. The lock may
- * have been made just now, by us: the directory's own time says nothing here.
- */
-static void remove_dir(struct dx_spool *spool, const char *path,
-                       int64_t keep_ms)
-{
-  struct dx_job *job = dx_job_new();
-  struct dx_err err;
-
-  if (job == NULL)
-    return;
-  (void)snprintf(job->path, sizeof(job->path), "%s", path);
-  if (open_dir(spool, job, &err) == DX_OK &&
-      lock_job(spool, job, NULL, &err) == DX_OK &&
-      age_ms(job->dirfd, "job.json") > keep_ms && !must_stay(spool, job)) {
-    dx_log(DX_LOG_DEBUG, "sweeping '%s'", job->path);
-    if (dx_fs_remove_tree(spool->dirfd, job->path, &err) != DX_OK)
-      dx_log(DX_LOG_WARNING, "%s", err.text);
-  }
-  dx_job_free(&job);
-}
-
-/*
- * The lock of a young directory is not touched: its owner may be about to take
- * it, and would ask us to leave. What a killed writer left there goes all the
- * same: a result or signed URLs may be in it.
- */
-static void sweep_dir(struct dx_spool *spool, const char *parent,
-                      const char *name, int64_t keep_ms)
-{
-  char path[DX_JOB_PATH_BYTES];
-  int dirfd;
-
-  (void)snprintf(path, sizeof(path), "%s/%.32s", parent, name);
-  dirfd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
-  if (dirfd < 0)
-    return;
-  if (age_ms(dirfd, ".") > keep_ms && age_ms(dirfd, "job.json") > keep_ms)
-    remove_dir(spool, path, keep_ms);
-  else
-    dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);
-  (void)close(dirfd);
-}
-
-static void sweep_list(struct dx_spool *spool, const char *parent,
-                       int64_t keep_ms)
-{
-  struct dirent *entry;
-  DIR *dir = open_list(spool, parent, NULL);
-
-  if (dir == NULL)
-    return;
-  while ((entry = readdir(dir)) != NULL)
-    if (entry->d_name[0] != '.' && strlen(entry->d_name) <= 32)
-      sweep_dir(spool, parent, entry->d_name, keep_ms);
-  (void)closedir(dir);
-}
-
-void dx_spool_sweep(struct dx_spool *spool, int64_t keep_ms)
-{
-  /* A minute: its receiver may not have taken the lock yet. */
-  sweep_list(spool, "incoming", DX_INCOMING_MIN_MS);
-  sweep_list(spool, "jobs", keep_ms);
-  dx_temp_sweep(spool->dirfd, DX_TEMP_MIN_MS);
 }

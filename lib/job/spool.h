@@ -14,7 +14,7 @@
  *
  * Crash rule: a crash before the rename of dx_spool_commit() leaves nothing
  * but a directory under incoming/ that the next sweep removes; after it, the
- * job exists. dx_spool_merge() is repeated safely: the new bundle comes again.
+ * job exists. dx_job_merge() is repeated safely: the new bundle comes again.
  *
  * Ownership: struct dx_spool is the caller's; jobs that are given out are
  * freed with dx_job_free(). Blocking: the disk.
@@ -114,16 +114,6 @@ bool dx_spool_cancel_is_asked(const struct dx_job *job);
 void dx_spool_cancel_done(struct dx_job *job);
 
 /*
- * The same CUPS job has come again as `fresh`: what was extracted or is under
- * way in `old` stays, everything else is taken from fresh. `fresh` is
- * discarded. E_CHANGED if a place differs from what was sent; E_CONFIG if
- * BaseURL changed under an unfinished source: nothing is changed then.
- */
-enum dx_code dx_spool_merge(struct dx_spool *spool, struct dx_job *old,
-                            struct dx_job **fresh,
-                            struct dx_err *err) DX_MUST_USE;
-
-/*
  * Calls `each` with every key below jobs/, in no order; ends early when it
  * returns anything but DX_OK, with that code.
  */
@@ -141,13 +131,5 @@ enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
 
 /* How many directories lie in damaged/; 0 if it cannot be looked into. */
 size_t dx_spool_count_damaged(struct dx_spool *spool);
-
-/*
- * Removes what nobody needs: abandoned incoming directories, jobs without
- * activity for keep_ms unless docextractd or the command still has to finish
- * them, and temporary files of writers that were killed. To be called before
- * the process holds the lock of any job. Trouble is logged, not reported.
- */
-void dx_spool_sweep(struct dx_spool *spool, int64_t keep_ms);
 
 #endif

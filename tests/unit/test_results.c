@@ -16,6 +16,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
+#include "lib/job/manifest.h"
 #include "lib/job/results.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
@@ -302,7 +303,7 @@ static void a_missing_folder_is_told_and_not_made(void **state)
 
 static struct dx_json *manifest(void)
 {
-  char *text = dx_job_manifest(sub);
+  char *text = dx_manifest_text(sub);
   struct dx_json *json;
 
   assert_non_null(text);
@@ -387,10 +388,10 @@ static void a_manifest_made_later_has_the_same_bytes(void **state)
   (void)state;
   complete("S", "C");
   sub->extracted_at = 1700000100000;
-  before = dx_job_manifest(sub);
+  before = dx_manifest_text(sub);
   dx_clock_use(&later);
   assert_int_equal(dx_submission_apply(sub, DX_EV_DELIVERED, &err), DX_OK);
-  after = dx_job_manifest(sub);
+  after = dx_manifest_text(sub);
   dx_clock_use(NULL);
   assert_non_null(before);
   assert_non_null(after);
@@ -423,7 +424,7 @@ static void no_signed_url_is_in_a_manifest(void **state)
   (void)state;
   complete("S", "C");
   sub->files[0].url = strdup("https://s.example/o?sig=SECRET");
-  text = dx_job_manifest(sub);
+  text = dx_manifest_text(sub);
   assert_non_null(text);
   assert_null(strstr(text, "SECRET"));
   assert_null(strstr(text, "s.example"));

@@ -13,8 +13,10 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/job/merge.h"
 #include "lib/job/results.h"
 #include "lib/job/spool.h"
+#include "lib/job/sweep.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 
@@ -327,7 +329,7 @@ static void the_same_job_again_goes_on_where_it_was(void **state)
       bring(&old->submissions[k], merges[i].states[k]);
     assert_int_equal(dx_job_save(old, &err), DX_OK);
     fresh = receive(merges[i].again, false);
-    code = dx_spool_merge(&spool, old, &fresh, &err);
+    code = dx_job_merge(&spool, old, &fresh, &err);
     if (code != merges[i].code)
       fail_msg("row %zu: %s", i, dx_code_name(code));
     dx_spool_discard(&spool, &fresh);
@@ -359,7 +361,7 @@ static void a_changed_address_waits_for_the_old_one(void **state)
   bring(&old->submissions[0], 'u');
   free(fresh->base_url);
   fresh->base_url = strdup("https://b");
-  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CONFIG);
+  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CONFIG);
   dx_spool_discard(&spool, &fresh);
   dx_job_free(&old);
 }
@@ -372,7 +374,7 @@ static void a_changed_grouping_is_not_matched(void **state)
   (void)state;
   assert_int_equal(old->submission_count, 1);
   bring(&old->submissions[0], 'x');
-  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
+  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
   dx_spool_discard(&spool, &fresh);
   dx_job_free(&old);
 }
@@ -436,7 +438,7 @@ static void what_was_tried_counts_when_the_job_comes_again(void **state)
   sub[0].lost_creates = 2;
   bring(&sub[1], 'f');
   sub[1].start_overs = 3;
-  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_OK);
+  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
   dx_job_free(&old);
   old = take();
   sub = old->submissions;
@@ -758,7 +760,7 @@ static void documents_in_other_places_are_not_matched(void **state)
     struct dx_job *fresh = receive(pairs[i][1], true);
 
     bring(&old->submissions[0], 'u');
-    assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
+    assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
     dx_spool_discard(&spool, &fresh);
     assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->path, &err), DX_OK);
     dx_job_free(&old);
@@ -779,7 +781,7 @@ static void a_refused_merge_alters_nothing(void **state)
   assert_int_equal(dx_fs_read(old->dirfd, "job.json", 99999, &before, &err),
                    DX_OK);
   files = entries(old->path);
-  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
+  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
   assert_non_null(fresh);
   assert_int_equal(dx_fs_read(old->dirfd, "job.json", 99999, &after, &err),
                    DX_OK);
@@ -802,7 +804,7 @@ static void a_changed_address_matters_only_while_something_is_out(void **state)
   bring(&old->submissions[1], 'f');
   free(fresh->base_url);
   fresh->base_url = strdup("https://b");
-  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_OK);
+  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
   assert_null(fresh);
   assert_string_equal(old->base_url, "https://b");
   assert_int_equal(letter_of(&old->submissions[0]), 'x');
@@ -821,7 +823,7 @@ static void the_record_keeps_telling_what_was_sent(void **state)
   bring(&old->submissions[0], 'u');
   bring(&old->submissions[1], 'x');
   assert_int_equal(dx_job_delete_documents(old, &err), DX_OK);
-  assert_int_equal(dx_spool_merge(&spool, old, &fresh, &err), DX_OK);
+  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
   assert_string_equal(old->documents[0].entry.sha256, sent.sha256);
   assert_string_equal(old->documents[1].entry.sha256, sent.sha256);
   assert_false(old->documents[0].is_here);

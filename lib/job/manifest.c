@@ -1,0 +1,104 @@
+/*
+ * manifest.c - the manifest of a submission, made of the facts of its journal:
+ * the only place that knows its fields.
+ */
+#include "lib/job/manifest.h"
+
+#include <stdlib.h>
+
+#include "lib/base/json.h"
+#include "lib/job/results.h"
+
+static struct dx_json *manifest_file(const void *owner, size_t i)
+{
+  const struct dx_submission *sub = owner;
+  size_t document = sub->files[i].document;
+  const struct dx_entry *e = &sub->job->documents[document].entry;
+  struct dx_json *json = dx_json_object();
+
+  return dx_json_made_take(
+      json, json != NULL &&
+                dx_json_put_int(json, "document", (int64_t)document + 1) &&
+                dx_json_put_string(json, "name", e->name) &&
+                dx_json_put_string(json, "content_type", e->type) &&
+                dx_json_put_int(json, "pages", e->pages) &&
+                dx_json_put_int(json, "bytes", e->length) &&
+                dx_json_put_string(json, "sha256", e->sha256));
+}
+
+static struct dx_json *manifest_case(const void *owner, size_t i)
+{
+  const struct dx_submission *sub = owner;
+  const struct dx_case *c = &sub->cases[i];
+  struct dx_json *json = dx_json_object();
+  char *file = dx_result_name(sub->source_id, c->id);
+  bool ok = json != NULL && file != NULL &&
+            dx_json_put_string(json, "case_id", c->id) &&
+            dx_json_put_string(json, "file", file) &&
+            dx_json_put_int(json, "bytes", c->bytes) &&
+            dx_json_put_string(json, "sha256", c->sha256);
+
+  free(file);
+  return dx_json_made_take(json, ok);
+}
+
+static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
+{
+  struct dx_json *json = dx_json_object();
+  bool ok = json != NULL && dx_json_put_string(json, "key", job->key) &&
+            dx_json_put_string(json, "queue", job->queue) &&
+            dx_json_put_string(json, "id", job->cups_id) &&
+            dx_json_put_string(json, "uuid", job->uuid) &&
+            dx_json_put_string(json, "user", job->user) &&
+            dx_json_put_string(json, "title", job->title) &&
+            dx_json_put_string(json, "host", job->host) &&
+            dx_json_put_take(root, "job", &json);
+
+  dx_json_free(&json);
+  return ok;
+}
+
+/* No clock is read here: a manifest that is dropped again after a crash has
+ * the same bytes. A source without cases is extracted when it is complete. */
+static int64_t extracted_at(const struct dx_submission *sub)
+{
+  if (sub->state != DX_ST_COMPLETE && sub->state != DX_ST_EXTRACTED)
+    return 0;
+  return sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
+}
+
+static bool put_manifest_times(struct dx_json *root,
+                               const struct dx_submission *sub)
+{
+  struct dx_json *json = dx_json_object();
+  bool ok = json != NULL &&
+            dx_json_put_time(json, "received_at", sub->job->received_at) &&
+            dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
+            dx_json_put_time(json, "complete_at", sub->complete_at) &&
+            dx_json_put_time(json, "extracted_at", extracted_at(sub)) &&
+            dx_json_put_take(root, "times", &json);
+
+  dx_json_free(&json);
+  return ok;
+}
+
+char *dx_manifest_text(const struct dx_submission *sub)
+{
+  bool good = sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
+  struct dx_json *root = dx_json_object();
+  char *text = NULL;
+
+  if (root != NULL && dx_json_put_int(root, "schema", 1) &&
+      dx_json_put_string(root, "outcome", good ? "extracted" : "failed") &&
+      dx_json_put_string(root, "reason", good ? NULL : sub->reason) &&
+      dx_json_put_string(root, "service", sub->job->service) &&
+      dx_json_put_string(root, "source_id", sub->source_id) &&
+      put_manifest_job(root, sub->job) &&
+      dx_json_put_list(root, "files", sub, sub->file_count, manifest_file) &&
+      dx_json_put_list(root, "cases", sub, good ? sub->case_count : 0,
+                       manifest_case) &&
+      put_manifest_times(root, sub))
+    text = dx_json_print(root, true);
+  dx_json_free(&root);
+  return text;
+}

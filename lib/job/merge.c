@@ -1,0 +1,227 @@
+/*
+ * merge.c - the same print job again: what was sent stays, everything else is
+ * taken from the bundle that came now.
+ */
+#include "lib/job/merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/fs.h"
+
+static bool came_as_it_is(const struct dx_entry *e)
+{
+  return strcmp(e->type, "application/pdf") != 0 ||
+         strcmp(e->origin, "application/pdf") == 0;
+}
+
+/* Text and PostScript carry the date of their conversion: only what came as
+ * PDF or picture is the same byte for byte when it is printed again. */
+static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
+{
+  if (a->kind != b->kind || strcmp(a->type, b->type) != 0 ||
+      a->pages != b->pages || a->together != b->together)
+    return false;
+  return !came_as_it_is(a) || strcmp(a->sha256, b->sha256) == 0;
+}
+
+/* The old submission of the same first place, if it must stay. */
+static struct dx_submission *kept(struct dx_job *old,
+                                  const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < old->submission_count; i++)
+    if (old->submissions[i].files[0].document == sub->files[0].document &&
+        dx_state_is_sent(old->submissions[i].state))
+      return &old->submissions[i];
+  return NULL;
+}
+
+static bool has_same_places(const struct dx_submission *a,
+                            const struct dx_submission *b)
+{
+  size_t i;
+
+  if (a->file_count != b->file_count)
+    return false;
+  for (i = 0; i < a->file_count; i++)
+    if (a->files[i].document != b->files[i].document)
+      return false;
+  return true;
+}
+
+static enum dx_code check_same(struct dx_job *old, struct dx_job *fresh,
+                               struct dx_submission *stays,
+                               struct dx_submission *sub, struct dx_err *err)
+{
+  size_t i;
+
+  if (!has_same_places(stays, sub))
+    return dx_fail(err, DX_E_CHANGED, 0,
+                   "other documents, or another grouping, than were sent "
+                   "before; print them as a new job");
+  for (i = 0; i < sub->file_count; i++) {
+    size_t place = sub->files[i].document;
+
+    if (fresh->documents[place].entry.kind == DX_KIND_MISSING)
+      continue; /* it came before; that it did not now says nothing */
+    if (!is_same(&old->documents[place].entry, &fresh->documents[place].entry))
+      return dx_fail(err, DX_E_CHANGED, 0,
+                     "document %zu differs from what was sent before; print "
+                     "it as a new job",
+                     place + 1);
+  }
+  return DX_OK;
+}
+
+static enum dx_code check_merge(struct dx_job *old, struct dx_job *fresh,
+                                struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i, sent = 0, found = 0;
+
+  for (i = 0; i < old->submission_count; i++) {
+    enum dx_state state = old->submissions[i].state;
+
+    if (dx_state_is_sent(state))
+      sent++;
+    if (dx_state_is_sent(state) && !dx_state_is_final(state) &&
+        strcmp(old->base_url, fresh->base_url) != 0)
+      return dx_fail(err, DX_E_CONFIG, 0,
+                     "BaseURL was changed while a document is under way; set "
+                     "it back until the job is done");
+  }
+  for (i = 0; code == DX_OK && i < fresh->submission_count; i++) {
+    struct dx_submission *stays = kept(old, &fresh->submissions[i]);
+
+    if (stays == NULL)
+      continue;
+    found++;
+    code = check_same(old, fresh, stays, &fresh->submissions[i], err);
+  }
+  if (code == DX_OK && found != sent)
+    code = dx_fail(err, DX_E_CHANGED, 0,
+                   "other documents, or another grouping, than were sent "
+                   "before; print them as a new job");
+  return code;
+}
+
+static enum dx_code move_document(struct dx_job *old, struct dx_job *fresh,
+                                  size_t place, struct dx_err *err)
+{
+  char name[DX_FILE_NAME_BYTES];
+
+  if (fresh->documents[place].entry.kind != DX_KIND_DOCUMENT)
+    return DX_OK;
+  dx_document_file(place, name);
+  if (renameat(fresh->dirfd, name, old->dirfd, name) < 0)
+    return dx_fail_sys(err, errno, "move", name);
+  fresh->documents[place].is_here = true;
+  return DX_OK;
+}
+
+/*
+ * Bytes of a place whose submission stays: the old ones if they are here;
+ * the new ones if they are the same, or nothing was sent yet; else none, and
+ * the record keeps describing what was sent.
+ */
+static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
+                                const struct dx_submission *stays,
+                                const struct dx_file *file, struct dx_err *err)
+{
+  size_t place = file->document;
+  struct dx_document *before = &old->documents[place];
+  struct dx_document *now = &fresh->documents[place];
+  bool same = strcmp(before->entry.sha256, now->entry.sha256) == 0;
+
+  if (now->entry.kind == DX_KIND_DOCUMENT && !before->is_here &&
+      stays->state != DX_ST_EXTRACTED &&
+      (same || stays->state == DX_ST_REGISTERED))
+    return move_document(old, fresh, place, err);
+  *now = *before;
+  return DX_OK;
+}
+
+/* A place that was not sent yet comes anew, but not what was tried for it: a
+ * registration may be out there, and their number is bounded. */
+static void keep_tries(const struct dx_job *old, struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < old->submission_count; i++) {
+    const struct dx_submission *before = &old->submissions[i];
+
+    if (before->state != DX_ST_STORED || sub->state != DX_ST_STORED ||
+        before->files[0].document != sub->files[0].document)
+      continue;
+    sub->registering = before->registering;
+    sub->lost_creates = before->lost_creates;
+    sub->start_overs = before->start_overs;
+    sub->reregistrations = before->reregistrations;
+  }
+}
+
+static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
+                                     struct dx_submission *sub,
+                                     struct dx_err *err)
+{
+  struct dx_submission *stays = kept(old, sub);
+  struct dx_submission swap;
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  if (stays == NULL)
+    keep_tries(old, sub);
+  for (i = 0; code == DX_OK && i < sub->file_count; i++)
+    code = stays == NULL
+               ? move_document(old, fresh, sub->files[i].document, err)
+               : merge_place(old, fresh, stays, &sub->files[i], err);
+  if (code == DX_OK && stays != NULL) {
+    swap = *sub;
+    *sub = *stays;
+    *stays = swap;
+    sub->number = swap.number;
+  }
+  return code;
+}
+
+#define SWAP(field)                            \
+  do {                                         \
+    __typeof__(old->field) swap_ = old->field; \
+    old->field = fresh->field;                 \
+    fresh->field = swap_;                      \
+  } while (0)
+
+static void exchange(struct dx_job *old, struct dx_job *fresh)
+{
+  size_t i;
+
+  SWAP(documents);
+  SWAP(document_count);
+  SWAP(submissions);
+  SWAP(submission_count);
+  SWAP(together);
+  SWAP(base_url);
+  for (i = 0; i < old->submission_count; i++)
+    old->submissions[i].job = old;
+  for (i = 0; i < fresh->submission_count; i++)
+    fresh->submissions[i].job = fresh;
+}
+
+enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
+                          struct dx_job **fresh, struct dx_err *err)
+{
+  enum dx_code code = check_merge(old, *fresh, err);
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < (*fresh)->submission_count; i++)
+    code = merge_submission(old, *fresh, &(*fresh)->submissions[i], err);
+  if (code != DX_OK)
+    return code;
+  exchange(old, *fresh);
+  code = dx_job_save(old, err);
+  dx_spool_discard(spool, fresh);
+  return code;
+}
