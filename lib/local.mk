@@ -28,4 +28,5 @@ libdx_a_SOURCES = \
 	lib/job/state.h lib/job/sweep.c lib/job/sweep.h \
 	\
 	lib/engine/call.c lib/engine/engine.c lib/engine/engine.h \
-	lib/engine/engine_internal.h lib/engine/fetch.c lib/engine/upload.c
+	lib/engine/engine_internal.h lib/engine/fetch.c lib/engine/report.c \
+	lib/engine/upload.c

@@ -1,7 +1,7 @@
 /*
- * engine_call.c - what all calls of the engine have in common: the context of
- * a call, its token and its slot, and the troubles that any call can meet.
- * What a call is for is in engine_upload.c and engine_fetch.c.
+ * call.c - what all calls of the engine have in common: the context of
+ * a call, its token and its slot, and the failures that any call can meet.
+ * What a call is for is in upload.c and fetch.c.
  */
 #include "lib/engine/engine_internal.h"
 
@@ -19,26 +19,6 @@
 
 /* ---- small things ---- */
 
-void engine_note(struct dx_engine *engine, struct dx_job *job,
-                 enum dx_note_kind kind, int64_t since_ms, const char *text)
-{
-  struct dx_note n = {
-      .kind = kind, .since_ms = since_ms, .text = text != NULL ? text : ""};
-
-  engine->observer.note(engine->observer.ctx, job, &n);
-}
-
-/* The same about something that is wrong: whoever looks at the job later
- * reads it in its record. */
-void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
-                           enum dx_note_kind kind, int64_t since_ms,
-                           const char *text)
-{
-  engine_note(engine, job, kind, since_ms, text);
-  dx_job_set_message(job, text);
-}
-
-/* docextractd waits for what would end a print job. */
 bool engine_is_patient(const struct dx_job *job)
 {
   return job->owner == DX_OWNER_DAEMON;
@@ -65,7 +45,9 @@ int64_t engine_backoff_ms(int tries)
 
 void engine_wait_for(struct dx_submission *sub, int64_t ms)
 {
-  sub->run.due_ms = dx_monotonic_ms() + ms;
+  struct run *run = run_of(sub);
+
+  run->due_ms = dx_monotonic_ms() + ms;
 }
 
 int64_t engine_longer(int64_t a, int64_t b)
@@ -73,63 +55,10 @@ int64_t engine_longer(int64_t a, int64_t b)
   return a > b ? a : b;
 }
 
-/* ---- trouble ---- */
-
-/* Local trouble stops the whole job for a minute and loses nothing. */
-void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
-                          const struct dx_err *err)
-{
-  dx_log(DX_LOG_ERROR, "%s; trying again in %d s", err->text,
-         DX_LOCAL_RETRY_MS / 1000);
-  job->due_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
-  engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(),
-                        err->text);
-}
-
-/* Nothing more is done for this job. */
-static void halt(struct dx_job *job, const struct dx_err *err)
-{
-  if (job->halt.code == DX_OK)
-    job->halt = *err;
-}
-
-/* An administrator must act: a print job ends, a handed-over one waits, and
- * so does the whole service. */
-static void needs_admin(struct call_ctx *ctx, const struct dx_err *err)
-{
-  struct dx_job *job = ctx->sub->job;
-
-  if (!engine_is_patient(job)) {
-    halt(job, err);
-    return;
-  }
-  ctx->svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
-  engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
-  engine_report_problem(ctx->engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
-                        err->text);
-}
-
-/* An event that the table does not know here is a broken promise of the
- * service or of ours: the job stops before it does harm. */
-void engine_apply(struct dx_submission *sub, enum dx_event event)
-{
-  struct dx_err err;
-
-  if (dx_submission_apply(sub, event, &err) != DX_OK)
-    halt(sub->job, &err);
-}
-
-/* All is well again, except that it may take long. */
-void engine_set_well(struct dx_submission *sub)
-{
-  dx_job_set_message(sub->job,
-                     sub->run.overdue && !dx_state_is_final(sub->state)
-                         ? "the extraction takes longer than ProcessingLimit"
-                         : "");
-}
+/* ---- failures ---- */
 
 /* ProcessingLimit is about a service that works: the time in which it was
- * not reached, had trouble or wanted a pause does not count. */
+ * not reached, failed or asked for a pause does not count. */
 static void set_away(struct service_state *svc, bool is_away)
 {
   int64_t now = dx_monotonic_ms();
@@ -145,42 +74,41 @@ int64_t engine_away_ms(const struct service_state *svc)
          (svc->away_since_ms != 0 ? dx_monotonic_ms() - svc->away_since_ms : 0);
 }
 
-/* The service is not reached, or has trouble: after some tries in a row all
- * processes of this host keep still for a while (doc/policy.md, "Classes"). */
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                       int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
   struct service_state *svc = ctx->svc;
 
-  sub->run.tries++;
+  run->tries++;
   svc->failures++;
-  engine_wait_for(
-      sub, engine_longer(retry_after_ms, engine_backoff_ms(sub->run.tries)));
+  engine_wait_for(sub,
+                  engine_longer(retry_after_ms, engine_backoff_ms(run->tries)));
   dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
-         err->text, sub->run.tries + 1);
+         err->text, run->tries + 1);
   if (svc->down_since_ms == 0)
     svc->down_since_ms = dx_monotonic_ms();
   set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
   if (svc->failures >= DX_DOWN_AFTER_TRIES) {
-    dx_rate_limit_down(svc->pace);
+    dx_rate_limit_down(svc->rate_limit);
     svc->slot.booked = false; /* it may lie in the pause */
   }
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
                         err->text);
 }
 
-/* Any answer with a meaning: the service is there. */
 void engine_service_up(struct call_ctx *ctx)
 {
   struct service_state *svc = ctx->svc;
 
-  ctx->sub->run.tries = 0;
+  run_of(ctx->sub)->tries = 0;
   svc->failures = 0;
   svc->token_tries = 0;
   set_away(svc, false);
   engine_set_well(ctx->sub);
-  dx_rate_limit_up(svc->pace); /* another process may have found it away */
+  dx_rate_limit_up(
+      svc->rate_limit); /* another process may have found it away */
   if (svc->down_since_ms == 0)
     return;
   svc->down_since_ms = 0;
@@ -190,11 +118,12 @@ void engine_service_up(struct call_ctx *ctx)
 static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
   int64_t wait;
 
-  sub->run.tries++;
-  wait = engine_longer(retry_after_ms, engine_backoff_ms(sub->run.tries));
-  dx_rate_limit_block(ctx->svc->pace, wait);
+  run->tries++;
+  wait = engine_longer(retry_after_ms, engine_backoff_ms(run->tries));
+  dx_rate_limit_block(ctx->svc->rate_limit, wait);
   ctx->svc->slot.booked = false; /* it may lie in the pause */
   set_away(ctx->svc, true);
   engine_wait_for(sub, 0); /* the pace keeps everybody still */
@@ -246,7 +175,7 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
                 svc->service->token_key_id != NULL ? svc->service->token_key_id
                                                    : "none",
                 clock);
-  needs_admin(ctx, &full);
+  engine_needs_admin(ctx, &full);
 }
 
 void engine_failed(struct call_ctx *ctx,
@@ -263,7 +192,7 @@ void engine_failed(struct call_ctx *ctx,
     token_refused(ctx, err, response->date_ms);
     break;
   case DX_CL_CONFIG:
-    needs_admin(ctx, err);
+    engine_needs_admin(ctx, err);
     break;
   case DX_CL_LOCAL:
     engine_local_failure(ctx->engine, ctx->sub->job, err);
@@ -279,7 +208,6 @@ void engine_failed(struct call_ctx *ctx,
 
 /* ---- a call begins and ends ---- */
 
-/* NULL when memory is out: the job waits then. */
 struct call_ctx *engine_ctx_new(struct dx_engine *engine,
                                 struct dx_submission *sub)
 {
@@ -301,12 +229,13 @@ struct call_ctx *engine_ctx_new(struct dx_engine *engine,
 void engine_ctx_free(struct call_ctx *ctx)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
 
-  sub->run.call = NULL;
-  sub->run.sink = NULL;
-  if (sub->run.fd >= 0) {
-    (void)close(sub->run.fd);
-    sub->run.fd = -1;
+  run->call = NULL;
+  run->ctx = NULL;
+  if (run->fd >= 0) {
+    (void)close(run->fd);
+    run->fd = -1;
     ctx->engine->puts--;
   }
   if (ctx->slot_ms != 0)
@@ -325,10 +254,10 @@ static int64_t ready(void *arg)
   int64_t now = dx_monotonic_ms();
   struct dx_slot slot;
 
-  if (dx_rate_limit_is_blocked(ctx->svc->pace))
+  if (dx_rate_limit_is_blocked(ctx->svc->rate_limit))
     return -1; /* by another process, since the slot was booked */
   if (now - ctx->slot_ms > DX_RATE_LIMIT_LATE_MS) {
-    slot = dx_rate_limit_book(ctx->svc->pace, DX_URGENT, 0);
+    slot = dx_rate_limit_book(ctx->svc->rate_limit, DX_URGENT, 0);
     if (!slot.booked)
       return -1;
     ctx->slot_ms = slot.at_ms;
@@ -337,7 +266,6 @@ static int64_t ready(void *arg)
   return ctx->slot_ms > now ? ctx->slot_ms - now : 0;
 }
 
-/* The token for the next call; on trouble the submission waits or halts. */
 bool engine_get_api(struct call_ctx *ctx, struct dx_api *api)
 {
   struct dx_err err;
@@ -361,23 +289,12 @@ bool engine_get_api(struct call_ctx *ctx, struct dx_api *api)
 void engine_started(struct call_ctx *ctx, enum dx_code code, struct dx_err *err)
 {
   if (code == DX_OK) {
-    ctx->sub->run.sink = ctx;
+    run_of(ctx->sub)->ctx = ctx;
     return;
   }
   if (dx_class_of(code) == DX_CL_CONFIG)
-    needs_admin(ctx, err);
+    engine_needs_admin(ctx, err);
   else
     engine_local_failure(ctx->engine, ctx->sub->job, err);
   engine_ctx_free(ctx);
-}
-
-bool engine_save(struct dx_engine *engine, struct dx_job *job)
-{
-  struct dx_err err;
-
-  if (dx_job_save(job, &err) == DX_OK)
-    return true;
-  job->dirty = true; /* nothing is begun before this is written */
-  engine_local_failure(engine, job, &err);
-  return false;
 }

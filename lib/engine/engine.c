@@ -1,7 +1,8 @@
 /*
- * engine.c - the wheel: which submission is due for what, and whose turn it is
- * in the pace. What an answer means is api.c's, which state may follow is
- * states.c's, what an answer changes is in engine_upload.c and engine_fetch.c.
+ * engine.c - the event loop: which submission is due for what, and whose turn
+ * it is in the rate limit. What an answer means is api.c's, which state may
+ * follow is states.c's, what an answer changes is in engine_upload.c and
+ * engine_fetch.c.
  */
 #include "lib/engine/engine_internal.h"
 
@@ -33,25 +34,26 @@ enum step {
 /* Pure: what the state asks for, and when (monotonic). */
 static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
 {
+  struct run *run = run_of(sub);
   struct dx_case *c;
 
-  *ret_due = sub->run.due_ms;
+  *ret_due = run->due_ms;
   switch (sub->state) {
   case DX_ST_STORED:
     return STEP_CREATE;
   case DX_ST_REGISTERED:
-    if (!sub->run.ask_first && engine_put_is_due(sub))
+    if (!run->ask_first && engine_put_is_due(sub))
       return STEP_PUT;
     /* fall through */
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
-    *ret_due = engine_longer(sub->run.due_ms, sub->run.poll_ms);
+    *ret_due = engine_longer(run->due_ms, run->poll_ms);
     return STEP_SOURCE;
   case DX_ST_COMPLETE:
     c = engine_next_case(sub);
     if (c == NULL || engine_has_stored(sub))
       return STEP_DELIVER;
-    *ret_due = engine_longer(c->due_ms, sub->run.due_ms);
+    *ret_due = engine_longer(case_run_of(sub, c)->due_ms, run->due_ms);
     return STEP_EXTRACT;
   default:
     *ret_due = NEVER;
@@ -62,22 +64,23 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
 /* The clocks of waiting start with the first look at a state. */
 static void begin_phase(struct dx_engine *engine, struct dx_submission *sub)
 {
+  struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub->job);
   int64_t now = dx_monotonic_ms();
 
-  if (sub->run.phase_ms != 0 ||
+  if (run->phase_ms != 0 ||
       (sub->state != DX_ST_UPLOADED && sub->state != DX_ST_PROCESSING &&
        sub->state != DX_ST_COMPLETE))
     return;
-  sub->run.phase_ms = now;
-  sub->run.away_ms = engine_away_ms(svc);
-  sub->run.wait_ms = 0;
-  sub->run.not_yet_ms = 0;
+  run->phase_ms = now;
+  run->away_ms = engine_away_ms(svc);
+  run->wait_ms = 0;
+  run->not_yet_ms = 0;
   if (sub->state == DX_ST_UPLOADED) {
-    sub->run.wait_ms =
-        dx_poll_wait_ms(dx_latency_history(svc->times, DX_PHASE_SOURCE),
+    run->wait_ms =
+        dx_poll_wait_ms(dx_latency_history(svc->latency, DX_PHASE_SOURCE),
                         DX_PHASE_SOURCE, 0, 0, dx_random_unit());
-    sub->run.due_ms = now + sub->run.wait_ms;
+    run->due_ms = now + run->wait_ms;
   }
   engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
 }
@@ -91,29 +94,30 @@ static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
   if (dx_manifest_deliver(sub, svc->service->results_dir, &err) != DX_OK)
     dx_log(DX_LOG_WARNING,
            "the manifest of a failed submission could not be "
-           "dropped: %s",
+           "delivered: %s",
            err.text);
 }
 
 static void look_at_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
+  struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub->job);
-  int64_t away = engine_away_ms(svc) - sub->run.away_ms;
+  int64_t away = engine_away_ms(svc) - run->away_ms;
 
-  if (sub->run.overdue || sub->run.call != NULL || sub->run.phase_ms == 0 ||
+  if (sub->overdue || run->call != NULL || run->phase_ms == 0 ||
       (sub->state != DX_ST_UPLOADED && sub->state != DX_ST_PROCESSING &&
        sub->state != DX_ST_COMPLETE) ||
-      dx_monotonic_ms() - sub->run.phase_ms - away <=
+      dx_monotonic_ms() - run->phase_ms - away <=
           svc->service->processing_limit_ms)
     return;
-  sub->run.overdue = true;
+  sub->overdue = true;
   engine_set_well(sub);
 }
 
 /* Longer than ProcessingLimit: nobody waits for it here. */
 static bool is_given_up(const struct dx_submission *sub)
 {
-  return sub->run.overdue && !engine_is_patient(sub->job);
+  return sub->overdue && !engine_is_patient(sub->job);
 }
 
 static void step_local(struct dx_engine *engine, struct dx_submission *sub,
@@ -128,7 +132,9 @@ static void step_local(struct dx_engine *engine, struct dx_submission *sub,
 static void step_api(struct dx_engine *engine, struct dx_submission *sub,
                      enum step step)
 {
-  sub->run.waiting_since = 0;
+  struct run *run = run_of(sub);
+
+  run->waiting_since = 0;
   if (step == STEP_CREATE)
     engine_create(engine, sub);
   else if (step == STEP_SOURCE)
@@ -147,14 +153,15 @@ struct candidate {
 static void consider(struct candidate *best, struct dx_submission *sub,
                      enum step step, int64_t now)
 {
+  struct run *run = run_of(sub);
   bool urgent = step != STEP_SOURCE;
 
-  if (sub->run.waiting_since == 0)
-    sub->run.waiting_since = now;
+  if (run->waiting_since == 0)
+    run->waiting_since = now;
   if (best->sub != NULL &&
       (best->urgent > urgent ||
        (best->urgent == urgent &&
-        best->sub->run.waiting_since <= sub->run.waiting_since)))
+        run_of(best->sub)->waiting_since <= run->waiting_since)))
     return;
   best->sub = sub;
   best->step = step;
@@ -162,13 +169,13 @@ static void consider(struct candidate *best, struct dx_submission *sub,
 }
 
 /* Sends the best call when its slot has come; returns when to look again. */
-static int64_t pace_link(struct dx_engine *engine, struct service_state *svc,
+static int64_t send_best(struct dx_engine *engine, struct service_state *svc,
                          const struct candidate *best)
 {
   int64_t now = dx_monotonic_ms();
 
   if (best->sub == NULL || svc->calls >= DX_CALLS_AT_ONCE)
-    return NEVER; /* an answer wakes us */
+    return NEVER; /* a response wakes us */
   if (now < svc->due_ms)
     return svc->due_ms;
   if (svc->slot.booked && now - svc->slot.at_ms > DX_RATE_LIMIT_LATE_MS)
@@ -176,9 +183,9 @@ static int64_t pace_link(struct dx_engine *engine, struct service_state *svc,
   if (!svc->slot.booked) {
     if (now < svc->slot_ask_ms)
       return svc->slot_ask_ms;
-    svc->slot =
-        dx_rate_limit_book(svc->pace, best->urgent ? DX_URGENT : DX_PATIENT,
-                           now - best->sub->run.waiting_since);
+    svc->slot = dx_rate_limit_book(svc->rate_limit,
+                                   best->urgent ? DX_URGENT : DX_PATIENT,
+                                   now - run_of(best->sub)->waiting_since);
     if (!svc->slot.booked) {
       svc->slot_ask_ms = svc->slot.at_ms;
       return svc->slot.at_ms;
@@ -192,16 +199,30 @@ static int64_t pace_link(struct dx_engine *engine, struct service_state *svc,
   return dx_monotonic_ms(); /* there may be more */
 }
 
+static void drive_free(struct dx_job *job)
+{
+  size_t i;
+
+  if (job->drive == NULL)
+    return;
+  for (i = 0; job->drive->runs != NULL && i < job->submission_count; i++)
+    free(job->drive->runs[i].cases);
+  free(job->drive->runs);
+  free(job->drive);
+  job->drive = NULL;
+}
+
 static void job_ended(struct dx_engine *engine, struct dx_job *job)
 {
   size_t i;
 
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
-    struct call_ctx *ctx = sub->run.sink;
+    struct run *run = run_of(sub);
+    struct call_ctx *ctx = run->ctx;
 
-    if (sub->run.call != NULL) {
-      dx_http_cancel(engine->http, &sub->run.call);
+    if (run->call != NULL) {
+      dx_http_cancel(engine->http, &run->call);
       engine_ctx_free(ctx);
     }
     if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
@@ -209,6 +230,7 @@ static void job_ended(struct dx_engine *engine, struct dx_job *job)
   }
   if (job->dirty)
     (void)engine_save(engine, job);
+  drive_free(job);
   job->ended = true;
 }
 
@@ -237,20 +259,21 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
   int64_t next = NEVER;
   size_t i;
 
-  if (now < job->due_ms)
-    return job->due_ms;
+  if (now < job->drive->due_ms)
+    return job->drive->due_ms;
   if (job->dirty && !engine_save(engine, job))
-    return job->due_ms;
-  if (job->due_ms != 0) {
-    job->due_ms = 0;
+    return job->drive->due_ms;
+  if (job->drive->due_ms != 0) {
+    job->drive->due_ms = 0;
     engine_report_problem(engine, job, DX_NOTE_LOCAL_OVER, 0, "");
   }
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
+    struct run *run = run_of(sub);
     int64_t due;
     enum step step;
 
-    if (sub->run.call != NULL || is_given_up(sub))
+    if (run->call != NULL || is_given_up(sub))
       continue;
     begin_phase(engine, sub);
     step = next_step(sub, &due);
@@ -264,8 +287,8 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
       consider(best, sub, step, now);
     if (job->dirty)
       next = now; /* save, then look again */
-    if (job->due_ms > now)
-      return job->due_ms;
+    if (job->drive->due_ms > now)
+      return job->drive->due_ms;
   }
   return next;
 }
@@ -292,11 +315,12 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
 
     svc->service = &config->services[i];
     svc->token = dx_token_new(svc->service);
-    svc->pace = dx_rate_limit_new(spool->rate_dirfd, svc->service->host,
-                                  svc->service->port, svc->service->api_rate);
-    svc->times = dx_latency_new(spool->rate_dirfd, svc->service->host,
-                                svc->service->port);
-    if (svc->token == NULL || svc->pace == NULL || svc->times == NULL)
+    svc->rate_limit =
+        dx_rate_limit_new(spool->rate_dirfd, svc->service->host,
+                          svc->service->port, svc->service->api_rate);
+    svc->latency = dx_latency_new(spool->rate_dirfd, svc->service->host,
+                                  svc->service->port);
+    if (svc->token == NULL || svc->rate_limit == NULL || svc->latency == NULL)
       break;
   }
   if (engine->services == NULL || i < config->service_count)
@@ -315,8 +339,8 @@ void dx_engine_free(struct dx_engine **engine_at)
   for (i = 0; engine->services != NULL && i < engine->config->service_count;
        i++) {
     dx_token_free(&engine->services[i].token);
-    dx_rate_limit_free(&engine->services[i].pace);
-    dx_latency_free(&engine->services[i].times);
+    dx_rate_limit_free(&engine->services[i].rate_limit);
+    dx_latency_free(&engine->services[i].latency);
   }
   free(engine->services);
   free(engine->jobs);
@@ -324,20 +348,39 @@ void dx_engine_free(struct dx_engine **engine_at)
   *engine_at = NULL;
 }
 
-/* What a crash or an exit may have left half done. */
-static void resume(struct dx_submission *sub)
+static bool drive_new(struct dx_job *job)
 {
   size_t i;
 
-  memset(&sub->run, 0, sizeof(sub->run));
-  sub->run.fd = -1;
+  job->drive = calloc(1, sizeof(*job->drive));
+  if (job->drive == NULL)
+    return false;
+  job->drive->runs =
+      calloc(job->submission_count + 1, sizeof(*job->drive->runs));
+  for (i = 0; job->drive->runs != NULL && i < job->submission_count; i++)
+    if (!engine_begin_cases(&job->submissions[i]))
+      break;
+  if (job->drive->runs != NULL && i == job->submission_count)
+    return true;
+  drive_free(job);
+  return false;
+}
+
+/* What a crash or an exit may have left half done. */
+static void resume(struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  size_t i;
+
+  run->fd = -1;
+  sub->overdue = false;
   if (sub->registering)
     engine_create_lost(sub);
   if (sub->state == DX_ST_REGISTERED)
-    sub->run.ask_first = true;
+    run->ask_first = true;
   for (i = 0; i < sub->file_count; i++)
     if (sub->files[i].put != DX_PUT_NONE)
-      sub->run.sent_ms = dx_monotonic_ms(); /* nobody knows: it counts as now */
+      run->sent_ms = dx_monotonic_ms(); /* nobody knows: it counts as now */
 }
 
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
@@ -364,6 +407,8 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     engine->jobs = jobs;
     engine->job_room = room;
   }
+  if (!drive_new(job))
+    return dx_fail_nomem(err);
   for (i = 0; i < job->submission_count; i++)
     resume(&job->submissions[i]);
   engine->jobs[engine->job_count++] = job;
@@ -391,7 +436,7 @@ static bool reap(struct dx_engine *engine)
   return any;
 }
 
-static int64_t turn(struct dx_engine *engine)
+static int64_t step_all(struct dx_engine *engine)
 {
   int64_t next = NEVER;
   size_t i, k;
@@ -407,7 +452,7 @@ static int64_t turn(struct dx_engine *engine)
       when = drive(engine, engine->jobs[i], &best);
       next = when < next ? when : next;
     }
-    when = pace_link(engine, svc, &best);
+    when = send_best(engine, svc, &best);
     next = when < next ? when : next;
   }
   return next;
@@ -423,8 +468,8 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
 
   for (i = 0; i < engine->config->service_count; i++)
     dx_token_wake_by(engine->services[i].token, wake_count > 0 ? wake[0] : -1);
-  any = reap(engine); /* what the last answers ended begins nothing new */
-  next = turn(engine);
+  any = reap(engine); /* what the last responses ended begins nothing new */
+  next = step_all(engine);
   any = reap(engine) || any;
   wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
   if (any || wait < 0)
@@ -443,15 +488,17 @@ void dx_engine_stop(struct dx_engine *engine)
 
     for (k = 0; k < job->submission_count; k++) {
       struct dx_submission *sub = &job->submissions[k];
-      struct call_ctx *ctx = sub->run.sink;
+      struct run *run = run_of(sub);
+      struct call_ctx *ctx = run->ctx;
 
-      if (sub->run.call == NULL)
+      if (run->call == NULL)
         continue;
-      dx_http_cancel(engine->http, &sub->run.call);
+      dx_http_cancel(engine->http, &run->call);
       engine_ctx_free(ctx);
     }
     if (job->dirty)
       (void)engine_save(engine, job);
+    drive_free(job);
   }
   engine->job_count = 0;
 }

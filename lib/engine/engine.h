@@ -3,8 +3,9 @@
  * events (doc/architecture.md, "The way of a document"; doc/policy.md).
  *
  * Every step is: save the journal if memory is ahead of it, then do what the
- * state asks for, then take the answer into memory. Nothing that cannot be
- * undone is begun while the journal is behind. Waits are monotonic.
+ * state asks for, then take the response into memory. Nothing that cannot be
+ * undone is begun while the journal is behind. Waits are on the monotonic
+ * clock.
  *
  * Calling sequence: new, add jobs (locked, with a journal), then
  * dx_engine_run() until the observer's `ended` came for the jobs of interest.
@@ -33,8 +34,8 @@ enum dx_note_kind {
   DX_NOTE_UP,        /* and now it can */
   DX_NOTE_PAUSED,    /* asked for fewer calls */
   DX_NOTE_TOKEN,     /* refused or not made; tried again; text */
-  DX_NOTE_ADMIN,     /* somebody must mend the configuration; text */
-  DX_NOTE_LOCAL,     /* trouble here; text; tried again every minute */
+  DX_NOTE_ADMIN,     /* somebody must fix the configuration; text */
+  DX_NOTE_LOCAL,     /* a failure here; text; tried again every minute */
   DX_NOTE_LOCAL_OVER
 };
 
@@ -63,9 +64,10 @@ void dx_engine_free(struct dx_engine **engine); /* ends calls, no `ended` */
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err) DX_MUST_USE;
 
-/* One turn: does what is due, then waits for the next event, at most
- * timeout_ms, or until one of the descriptors can be read. The first of them
- * is the one that asks to stop: it also ends the wait for a TokenCommand. */
+/* One round of the event loop: does what is due, then waits for the next event,
+ * at most timeout_ms, or until one of the descriptors can be read. The first of
+ * them is the one that asks to stop: it also ends the wait for a TokenCommand.
+ */
 enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            const int *wake, size_t wake_count,
                            struct dx_err *err) DX_MUST_USE;

@@ -1,13 +1,13 @@
 /*
- * engine_parts.h - what the files of the engine share, and nobody else may
- * include. engine.c turns the wheel: which submission is due for what.
- * engine_call.c knows what all calls have in common: their context, token,
- * slot, and every trouble that is not about one kind of call. engine_upload.c
- * registers and uploads; engine_fetch.c asks, fetches and drops.
+ * engine_internal.h - what the files of the engine share, and nobody else may
+ * include. engine.c runs the event loop: which submission is due for what.
+ * upload.c registers and uploads; fetch.c polls, fetches and delivers; call.c
+ * knows what all their calls have in common: context, token, slot, and every
+ * failure that is not about one kind of call; report.c tells the observer.
  *
- * A step is begun by one of the functions that start a call; its answer comes
+ * A step is begun by one of the functions that start a call; its response comes
  * to a callback in the same file, which takes it into memory and marks the
- * job dirty. The wheel saves before the next step.
+ * job dirty. The event loop saves the journal before the next step.
  */
 #ifndef DX_ENGINE_PARTS_H
 #define DX_ENGINE_PARTS_H
@@ -23,8 +23,8 @@
 struct service_state {
   const struct dx_service *service;
   struct dx_token *token;
-  struct dx_rate_limit *pace;
-  struct dx_latency *times;
+  struct dx_rate_limit *rate_limit;
+  struct dx_latency *latency;
   int64_t server_offset_ms; /* their clock minus ours, when it is far off */
   int token_tries;
   int64_t token_failed_ms; /* monotonic of the last of them */
@@ -37,6 +37,56 @@ struct service_state {
   struct dx_slot slot;     /* booked for the most urgent call */
   int64_t slot_ask_ms;     /* ask for a slot again then */
 };
+
+/* Where a case is, in this process. */
+struct case_run {
+  int64_t due_ms;     /* monotonic: next poll */
+  int64_t wait_ms;    /* the last wait of the schedule */
+  int64_t not_yet_ms; /* age at the last "not yet" */
+  int absent;         /* GETs in a row that did not find it */
+};
+
+/* Where a submission is, in this process; times are monotonic. */
+struct run {
+  struct dx_http_call *call;
+  struct call_ctx *ctx;   /* of the call */
+  struct case_run *cases; /* one for each case */
+  int64_t due_ms;         /* nothing happens before */
+  int64_t poll_ms;        /* no GET source before */
+  int64_t waiting_since;  /* a slot is waited for; 0: not */
+  int tries;              /* failed ones in a row */
+  int put_tries;          /* the same of PUTs: a GET between says nothing */
+  int storage_refusals;   /* towards a refusal of the storage */
+  int64_t put_tried_ms;   /* when the last of them counted */
+  bool ask_first;         /* a PUT may have landed: GET the source */
+  int absent;             /* GETs in a row that did not find the source */
+  int pending_seen;       /* GETs that count for registering again */
+  int64_t pending_ms;     /* when the first of them was */
+  int64_t sent_ms;        /* when the last byte was sent; 0: none was */
+  int64_t phase_ms;       /* start of waiting here */
+  int64_t away_ms;        /* how long the service was away until then */
+  int64_t wait_ms;        /* the last wait of the poll schedule */
+  int64_t not_yet_ms;     /* age at the last "not yet" */
+  int fd;                 /* of the file that is sent; -1: none */
+  size_t current;         /* index of the file or case under way */
+};
+
+/* A job while the engine drives it. */
+struct dx_drive {
+  int64_t due_ms;   /* a local failure: nothing happens before; monotonic */
+  struct run *runs; /* one for each submission */
+};
+
+static inline struct run *run_of(const struct dx_submission *sub)
+{
+  return &sub->job->drive->runs[sub->number - 1];
+}
+
+static inline struct case_run *case_run_of(const struct dx_submission *sub,
+                                           const struct dx_case *c)
+{
+  return &run_of(sub)->cases[c - sub->cases];
+}
 
 struct dx_engine {
   const struct dx_config *config;
@@ -58,39 +108,49 @@ struct call_ctx {
   struct dx_temp sink; /* of a result */
 };
 
-/* ---- engine_call.c: what all calls have in common ---- */
+/* ---- report.c: telling the observer, waiting, stopping ---- */
 
 /* Tells the observer. text: NULL for none. */
 void engine_note(struct dx_engine *engine, struct dx_job *job,
                  enum dx_note_kind kind, int64_t since_ms, const char *text);
-/* The same about something that is wrong: whoever looks at the job later
- * reads it in its record. */
+/* The same about a problem: the text goes to the job file, too, for whoever
+ * looks at the job later. */
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
                            const char *text);
-/* docextractd waits for what would end a print job. */
+/* There is no problem any more, except that it may take long. */
+void engine_set_well(struct dx_submission *sub);
+/* A failure on this machine stops the whole job for a minute; nothing is
+ * lost. */
+void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
+                          const struct dx_err *err);
+/* An administrator must act: a print job ends, a handed-over one waits, and
+ * so does the whole service. */
+void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
+/* An event that the table does not list here is a broken promise of the
+ * service or of ours: the job stops before it does harm. */
+void engine_apply(struct dx_submission *sub, enum dx_event event);
+/* Writes the journal; a local failure if that fails. */
+bool engine_save(struct dx_engine *engine, struct dx_job *job);
+
+/* ---- call.c: what all calls have in common ---- */
+
+/* docextractd waits where a print job would end. */
 bool engine_is_patient(const struct dx_job *job);
 struct service_state *engine_service_of(struct dx_engine *engine,
                                         const struct dx_job *job);
 int64_t engine_backoff_ms(int tries);
 void engine_wait_for(struct dx_submission *sub, int64_t ms);
 int64_t engine_longer(int64_t a, int64_t b);
-/* Local trouble stops the whole job for a minute and loses nothing. */
-void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
-                          const struct dx_err *err);
-/* An event that the table does not know here is a broken promise of the
- * service or of ours: the job stops before it does harm. */
-void engine_apply(struct dx_submission *sub, enum dx_event event);
-/* All is well again, except that it may take long. */
-void engine_set_well(struct dx_submission *sub);
-/* How long the service was away while this process looked: that is no
- * processing time. */
+/* How long the service was away while this process looked: that does not
+ * count as processing time. */
 int64_t engine_away_ms(const struct service_state *svc);
-/* The service is not reached, or has trouble: after some tries in a row all
- * processes of this host keep still for a while (doc/policy.md, "Classes"). */
+/* The service cannot be reached, or fails: after some tries in a row all
+ * processes of this host hold their calls for a while (doc/policy.md,
+ * "Classes"). */
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                       int64_t retry_after_ms);
-/* Any answer with a meaning: the service is there. */
+/* Any response with a meaning: the service is there. */
 void engine_service_up(struct call_ctx *ctx);
 /* What any call can meet that did not succeed: by the class of err->code. */
 void engine_failed(struct call_ctx *ctx,
@@ -100,34 +160,32 @@ void engine_failed(struct call_ctx *ctx,
 struct call_ctx *engine_ctx_new(struct dx_engine *engine,
                                 struct dx_submission *sub);
 void engine_ctx_free(struct call_ctx *ctx);
-/* The token for the next call; on trouble the submission waits or halts. */
+/* The token for the next call; without one the submission waits or halts. */
 bool engine_get_api(struct call_ctx *ctx, struct dx_api *api);
-/* What starting the call gave: on trouble the context ends here. */
+/* The outcome of starting a call; unless it is DX_OK the context ends here. */
 void engine_started(struct call_ctx *ctx, enum dx_code code,
                     struct dx_err *err);
-/* Writes the journal; local trouble if that fails. */
-bool engine_save(struct dx_engine *engine, struct dx_job *job);
 
-/* ---- engine_upload.c: registering and uploading ---- */
+/* ---- upload.c: registering and uploading ---- */
 
 /* The URLs last long enough to begin an upload. */
 bool engine_put_is_due(const struct dx_submission *sub);
-/* A POST whose answer is lost left an orphan, which expires by itself. */
+/* A POST whose response is lost left an orphan, which expires by itself. */
 void engine_create_lost(struct dx_submission *sub);
-/* Each starts a call; its answer comes to a callback there. */
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
-/* The storage took it, whether or not its answer came. */
+/* The storage took it, whether or not its response came. */
 void engine_put_landed(struct call_ctx *ctx);
 void engine_put_file(struct dx_engine *engine, struct dx_submission *sub);
 
-/* ---- engine_fetch.c: asking, fetching, dropping ---- */
+/* ---- fetch.c: polling, fetching, delivering ---- */
 
 void engine_get_source(struct dx_engine *engine, struct dx_submission *sub);
+/* Looks at all cases from the beginning; false when memory is out. */
+bool engine_begin_cases(struct dx_submission *sub);
 /* The waiting case that is due first; NULL when none waits. */
 struct dx_case *engine_next_case(struct dx_submission *sub);
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
-/* Everything that can be put into the results directory now; false on trouble.
- */
+/* Delivers everything that can be delivered now; false if that failed. */
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub);
 bool engine_has_stored(const struct dx_submission *sub);
 

@@ -1,6 +1,6 @@
 /*
- * engine_fetch.c - a submission that the service has: asking for its status,
- * fetching its results, dropping them (doc/policy.md, "Exactly once",
+ * fetch.c - a submission that the service has: asking for its status,
+ * fetching its results, delivering them (doc/policy.md, "Exactly once",
  * "Poll schedule").
  */
 #include "lib/engine/engine_internal.h"
@@ -25,24 +25,25 @@
 static int64_t next_poll_ms(struct call_ctx *ctx, enum dx_phase phase,
                             int64_t age_ms, int64_t last_ms)
 {
-  if (ctx->sub->run.overdue)
+  if (ctx->sub->overdue)
     return DX_OVERDUE_POLL_MS;
-  return dx_poll_wait_ms(dx_latency_history(ctx->svc->times, phase), phase,
+  return dx_poll_wait_ms(dx_latency_history(ctx->svc->latency, phase), phase,
                          engine_longer(age_ms, 1), last_ms, dx_random_unit());
 }
 
 static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
-  int64_t age = dx_monotonic_ms() - sub->run.phase_ms;
+  struct run *run = run_of(sub);
+  int64_t age = dx_monotonic_ms() - run->phase_ms;
 
-  sub->run.not_yet_ms = age;
-  sub->run.wait_ms = next_poll_ms(ctx, DX_PHASE_SOURCE, age, sub->run.wait_ms);
-  engine_wait_for(sub, engine_longer(sub->run.wait_ms, retry_after_ms));
-  engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, sub->run.phase_ms, NULL);
+  run->not_yet_ms = age;
+  run->wait_ms = next_poll_ms(ctx, DX_PHASE_SOURCE, age, run->wait_ms);
+  engine_wait_for(sub, engine_longer(run->wait_ms, retry_after_ms));
+  engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, run->phase_ms, NULL);
 }
 
-/* The service could not do it: begin anew from creation, some times. */
+/* The service could not do it: start over from creation, a few times. */
 static void start_over(struct call_ctx *ctx)
 {
   static const int64_t waits[DX_START_OVER_MAX] = {
@@ -68,25 +69,26 @@ static void start_over(struct call_ctx *ctx)
 }
 
 /*
- * Registering anew while the first source is known is allowed only when it is
+ * Registering again while the first source is known is allowed only when it is
  * certain that nothing will be made of it: its URLs have expired, or it is
  * gone, and two looks, far enough apart, found that files are missing.
  */
 static void check_before_reregistering(struct dx_submission *sub,
                                        const char *reason)
 {
+  struct run *run = run_of(sub);
   int64_t now = dx_monotonic_ms();
 
-  if (sub->run.sent_ms != 0 && now - sub->run.sent_ms < DX_REREGISTER_GAP_MS) {
-    sub->run.due_ms = sub->run.sent_ms + DX_REREGISTER_GAP_MS;
+  if (run->sent_ms != 0 && now - run->sent_ms < DX_REREGISTER_GAP_MS) {
+    run->due_ms = run->sent_ms + DX_REREGISTER_GAP_MS;
     return;
   }
-  if (sub->run.pending_seen == 0) {
-    sub->run.pending_seen = 1;
-    sub->run.pending_ms = now;
+  if (run->pending_seen == 0) {
+    run->pending_seen = 1;
+    run->pending_ms = now;
   }
-  if (now - sub->run.pending_ms < DX_REREGISTER_GAP_MS) {
-    sub->run.due_ms = sub->run.pending_ms + DX_REREGISTER_GAP_MS;
+  if (now - run->pending_ms < DX_REREGISTER_GAP_MS) {
+    run->due_ms = run->pending_ms + DX_REREGISTER_GAP_MS;
     return;
   }
   if (sub->reregistrations >= DX_REREGISTRATIONS_MAX) {
@@ -94,7 +96,7 @@ static void check_before_reregistering(struct dx_submission *sub,
     return;
   }
   sub->reregistrations++;
-  sub->run.pending_seen = 0;
+  run->pending_seen = 0;
   engine_wait_for(sub, DX_REREGISTER_WAIT_MS);
   engine_apply(sub, DX_EV_REREGISTER);
 }
@@ -103,6 +105,7 @@ static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
                          int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
   bool missing = source->expected < 0 || source->uploaded < 0 ||
                  source->uploaded < source->expected;
   size_t i;
@@ -110,15 +113,15 @@ static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
   engine_apply(sub, DX_EV_SEEN_PENDING);
   if (sub->state == DX_ST_REGISTERED && !missing) {
     poll_later(ctx, retry_after_ms); /* it will turn to processing */
-    sub->run.ask_first = true;
+    run->ask_first = true;
   } else if (sub->state == DX_ST_REGISTERED && !engine_put_is_due(sub)) {
     check_before_reregistering(sub,
                                "its upload address expired again and again");
   } else if (sub->state == DX_ST_REGISTERED) {
-    sub->run.ask_first = false; /* PUT again, to the same URL */
+    run->ask_first = false; /* PUT again, to the same URL */
   } else if (missing && !sub->put_again && engine_put_is_due(sub) &&
              sub->state == DX_ST_UPLOADED &&
-             dx_monotonic_ms() - sub->run.phase_ms > DX_STUCK_MS) {
+             dx_monotonic_ms() - run->phase_ms > DX_STUCK_MS) {
     engine_apply(sub, DX_EV_PUT_AGAIN);
     sub->put_again = true;
     for (i = 0; i < sub->file_count; i++)
@@ -132,18 +135,21 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
                           int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
   struct dx_err err;
 
   if (dx_submission_set_cases(sub, source->case_ids, source->case_count,
-                              &err) != DX_OK) {
+                              &err) != DX_OK ||
+      !engine_begin_cases(sub)) {
+    (void)dx_fail_nomem(&err);
     engine_local_failure(ctx->engine, sub->job, &err);
     return;
   }
-  if (sub->run.phase_ms != 0)
-    dx_latency_learn(ctx->svc->times, DX_PHASE_SOURCE, sub->run.not_yet_ms,
-                     dx_monotonic_ms() - sub->run.phase_ms);
+  if (run->phase_ms != 0)
+    dx_latency_learn(ctx->svc->latency, DX_PHASE_SOURCE, run->not_yet_ms,
+                     dx_monotonic_ms() - run->phase_ms);
   engine_apply(sub, DX_EV_SEEN_COMPLETE);
-  sub->run.phase_ms = 0;
+  run->phase_ms = 0;
   engine_wait_for(sub, engine_longer(retry_after_ms, 0));
 }
 
@@ -153,12 +159,13 @@ static void source_gone(struct call_ctx *ctx, const struct dx_err *err,
                         int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
   int64_t age = dx_wall_ms() - sub->registered_at;
 
   if (age >= 0 && age < DX_GONE_WAIT_MS) {
     engine_transient(ctx, err, retry_after_ms);
   } else if (sub->state != DX_ST_REGISTERED) {
-    if (++sub->run.absent >= 2)
+    if (++run->absent >= 2)
       dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
                         "uploaded, but the service no longer knows it");
     else
@@ -172,9 +179,10 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
                         int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
 
   engine_service_up(ctx);
-  sub->run.absent = 0;
+  run->absent = 0;
   switch (source->status) {
   case DX_SOURCE_PENDING:
     seen_pending(ctx, source, retry_after_ms);
@@ -206,7 +214,7 @@ static void source_done(void *arg, const struct dx_http_response *response)
   struct dx_err err;
   enum dx_code code;
 
-  ctx->sub->run.call = NULL;
+  run_of(ctx->sub)->call = NULL;
   code = dx_read_source(response, &source, &err);
   if (code == DX_OK) {
     source_read(ctx, &source, response->retry_after_ms);
@@ -224,6 +232,7 @@ static void source_done(void *arg, const struct dx_http_response *response)
 
 void engine_get_source(struct dx_engine *engine, struct dx_submission *sub)
 {
+  struct run *run = run_of(sub);
   struct call_ctx *ctx = engine_ctx_new(engine, sub);
   struct dx_api api;
   struct dx_err err;
@@ -234,25 +243,34 @@ void engine_get_source(struct dx_engine *engine, struct dx_submission *sub)
     engine_ctx_free(ctx);
     return;
   }
-  engine_started(ctx,
-                 dx_api_source(&api, sub->source_id, source_done, ctx,
-                               &sub->run.call, &err),
-                 &err);
+  engine_started(
+      ctx,
+      dx_api_source(&api, sub->source_id, source_done, ctx, &run->call, &err),
+      &err);
 }
 
 /* ---- get extract ---- */
 
-/* The waiting case that is due first; NULL when none waits. */
+bool engine_begin_cases(struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+
+  free(run->cases);
+  run->cases = calloc(sub->case_count + 1, sizeof(*run->cases));
+  return run->cases != NULL;
+}
+
 struct dx_case *engine_next_case(struct dx_submission *sub)
 {
-  struct dx_case *best = NULL;
+  const struct case_run *cases = run_of(sub)->cases;
+  size_t best = sub->case_count;
   size_t i;
 
   for (i = 0; i < sub->case_count; i++)
     if (sub->cases[i].state == DX_CASE_WAITING &&
-        (best == NULL || sub->cases[i].due_ms < best->due_ms))
-      best = &sub->cases[i];
-  return best;
+        (best == sub->case_count || cases[i].due_ms < cases[best].due_ms))
+      best = i;
+  return best < sub->case_count ? &sub->cases[best] : NULL;
 }
 
 /* Checks what came without changing a byte of it, then puts it in place. */
@@ -287,19 +305,20 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
   return DX_OK;
 }
 
-static void case_later(struct call_ctx *ctx, struct dx_case *c,
+static void case_later(struct call_ctx *ctx, struct case_run *c,
                        int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
-  int64_t age = dx_monotonic_ms() - sub->run.phase_ms;
+  struct run *run = run_of(sub);
+  int64_t age = dx_monotonic_ms() - run->phase_ms;
 
   c->not_yet_ms = age;
   c->wait_ms = next_poll_ms(ctx, DX_PHASE_EXTRACT, age, c->wait_ms);
   c->due_ms = dx_monotonic_ms() + engine_longer(c->wait_ms, retry_after_ms);
-  engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, sub->run.phase_ms, NULL);
+  engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, run->phase_ms, NULL);
 }
 
-static void case_gone(struct call_ctx *ctx, struct dx_case *c,
+static void case_gone(struct call_ctx *ctx, struct case_run *c,
                       int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
@@ -318,17 +337,19 @@ static void extract_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = arg;
   struct dx_submission *sub = ctx->sub;
-  struct dx_case *c = &sub->cases[sub->run.current];
+  struct run *run = run_of(sub);
+  struct dx_case *c = &sub->cases[run->current];
   struct dx_err err;
   enum dx_code code;
 
-  sub->run.call = NULL;
+  run->call = NULL;
   code = dx_read_extract(response, &err);
   if (code == DX_OK) {
     code = store_result(ctx, c, &err);
     if (code == DX_OK) {
-      dx_latency_learn(ctx->svc->times, DX_PHASE_EXTRACT, c->not_yet_ms,
-                       dx_monotonic_ms() - sub->run.phase_ms);
+      dx_latency_learn(ctx->svc->latency, DX_PHASE_EXTRACT,
+                       case_run_of(sub, c)->not_yet_ms,
+                       dx_monotonic_ms() - run->phase_ms);
       engine_service_up(ctx);
     } else if (dx_class_of(code) == DX_CL_TRANSIENT) {
       engine_transient(ctx, &err, response->retry_after_ms);
@@ -337,10 +358,10 @@ static void extract_done(void *arg, const struct dx_http_response *response)
     }
   } else if (code == DX_E_NOT_YET) {
     engine_service_up(ctx);
-    c->absent = 0;
-    case_later(ctx, c, response->retry_after_ms);
+    case_run_of(sub, c)->absent = 0;
+    case_later(ctx, case_run_of(sub, c), response->retry_after_ms);
   } else if (code == DX_E_GONE) {
-    case_gone(ctx, c, response->retry_after_ms);
+    case_gone(ctx, case_run_of(sub, c), response->retry_after_ms);
   } else {
     engine_failed(ctx, response, &err);
   }
@@ -349,6 +370,7 @@ static void extract_done(void *arg, const struct dx_http_response *response)
 
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 {
+  struct run *run = run_of(sub);
   struct dx_case *c = engine_next_case(sub);
   struct call_ctx *ctx = engine_ctx_new(engine, sub);
   char name[DX_FILE_NAME_BYTES];
@@ -357,8 +379,8 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 
   if (ctx == NULL)
     return;
-  sub->run.current = (size_t)(c - sub->cases);
-  dx_result_file(sub, sub->run.current, name);
+  run->current = (size_t)(c - sub->cases);
+  dx_result_file(sub, run->current, name);
   if (dx_temp_begin(&ctx->sink, sub->job->dirfd, name, &err) != DX_OK) {
     engine_local_failure(engine, sub->job, &err);
     engine_ctx_free(ctx);
@@ -367,15 +389,13 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
   } else {
     engine_started(ctx,
                    dx_api_extract(&api, c->id, ctx->sink.fd, extract_done, ctx,
-                                  &sub->run.call, &err),
+                                  &run->call, &err),
                    &err);
   }
 }
 
-/* ---- dropping ---- */
+/* ---- delivering ---- */
 
-/* Everything that can be put into the results directory now; false on trouble.
- */
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
 {
   const char *dir = engine_service_of(engine, sub->job)->service->results_dir;

@@ -24,6 +24,7 @@ bool engine_put_is_due(const struct dx_submission *sub)
 
 static void take_created(struct dx_submission *sub, struct dx_created *created)
 {
+  struct run *run = run_of(sub);
   size_t i;
 
   engine_apply(sub, DX_EV_ACCEPTED);
@@ -39,23 +40,22 @@ static void take_created(struct dx_submission *sub, struct dx_created *created)
   /* The first PUT follows at once: one write of the journal serves both. */
   if (engine_put_is_due(sub))
     sub->files[0].put = DX_PUT_SENDING;
-  sub->run.due_ms = 0;
-  sub->run.storage_refusals = 0;
-  sub->run.absent = 0;
-  sub->run.pending_seen = 0;
-  sub->run.sent_ms = 0;
-  sub->run.ask_first = false;
-  sub->run.phase_ms = 0;
+  run->due_ms = 0;
+  run->storage_refusals = 0;
+  run->absent = 0;
+  run->pending_seen = 0;
+  run->sent_ms = 0;
+  run->ask_first = false;
+  run->phase_ms = 0;
 }
 
-/* A POST whose answer is lost left an orphan, which expires by itself. */
 void engine_create_lost(struct dx_submission *sub)
 {
   sub->registering = false;
   sub->job->dirty = true;
   sub->lost_creates++;
   dx_log(DX_LOG_WARNING,
-         "submission %zu: the answer to a registration was "
+         "submission %zu: the response to a registration was "
          "lost (%" PRId64 " of %d)",
          sub->number, sub->lost_creates, DX_LOST_CREATES_MAX);
   if (sub->lost_creates > DX_LOST_CREATES_MAX)
@@ -80,11 +80,12 @@ static void create_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = arg;
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
   struct dx_created created;
   struct dx_err err;
   enum dx_code code;
 
-  sub->run.call = NULL;
+  run->call = NULL;
   code = dx_read_create(response, sub->file_count, &created, &err);
   sub->job->dirty = true;
   if (may_be_registered(response, code))
@@ -93,9 +94,9 @@ static void create_done(void *arg, const struct dx_http_response *response)
   if (code == DX_OK) {
     engine_service_up(ctx);
     take_created(sub, &created);
-    sub->run.poll_ms = dx_monotonic_ms() + response->retry_after_ms;
+    run->poll_ms = dx_monotonic_ms() + response->retry_after_ms;
   } else if (code == DX_E_CONFLICT) {
-    if (++sub->run.storage_refusals >= DX_CONFLICT_TRIES)
+    if (++run->storage_refusals >= DX_CONFLICT_TRIES)
       dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, err.text);
     else
       engine_transient(ctx, &err, response->retry_after_ms);
@@ -108,6 +109,7 @@ static void create_done(void *arg, const struct dx_http_response *response)
 
 void engine_create(struct dx_engine *engine, struct dx_submission *sub)
 {
+  struct run *run = run_of(sub);
   struct dx_job *job = sub->job;
   struct call_ctx *ctx = engine_ctx_new(engine, sub);
   struct dx_api_file *files = calloc(sub->file_count, sizeof(*files));
@@ -134,9 +136,9 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
   } else {
     engine_started(ctx,
                    dx_api_create(&api, files, sub->file_count, create_done, ctx,
-                                 &sub->run.call, &err),
+                                 &run->call, &err),
                    &err);
-    if (sub->run.call == NULL) { /* nothing left this machine */
+    if (run->call == NULL) { /* nothing left this machine */
       sub->registering = false;
       job->dirty = true;
     }
@@ -178,26 +180,27 @@ static void put_progress(void *arg, int64_t sent)
   ctx->engine->observer.note(ctx->engine->observer.ctx, job, &n);
 }
 
-/* The storage took it, whether or not its answer came. */
 void engine_put_landed(struct call_ctx *ctx)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
 
-  if (sub->run.put_tries > 0)
+  if (run->put_tries > 0)
     engine_note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
   engine_set_well(sub);
-  sub->run.put_tries = 0;
+  run->put_tries = 0;
 }
 
 static void put_succeeded(struct call_ctx *ctx)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
 
-  sub->files[sub->run.current].put = DX_PUT_DONE;
+  sub->files[run->current].put = DX_PUT_DONE;
   sub->job->dirty = true;
   engine_put_landed(ctx);
-  sub->run.storage_refusals = 0;
-  sub->run.due_ms = 0;
+  run->storage_refusals = 0;
+  run->due_ms = 0;
   put_progress(ctx, 0);
   if (next_file(sub) == NULL)
     engine_apply(sub, DX_EV_PUT_ALL);
@@ -207,37 +210,42 @@ static void put_succeeded(struct call_ctx *ctx)
  * expires, so a refusal counts only after some tries. */
 static bool refusal_counts(struct dx_submission *sub)
 {
+  struct run *run = run_of(sub);
   int64_t now = dx_monotonic_ms();
 
-  if (sub->run.storage_refusals == 0 ||
-      now - sub->run.put_tried_ms >= DX_REFUSED_PUT_GAP_MS) {
-    sub->run.storage_refusals++;
-    sub->run.put_tried_ms = now;
+  if (run->storage_refusals == 0 ||
+      now - run->put_tried_ms >= DX_REFUSED_PUT_GAP_MS) {
+    run->storage_refusals++;
+    run->put_tried_ms = now;
   }
-  return sub->run.storage_refusals >= DX_REFUSED_PUT_TRIES;
+  return run->storage_refusals >= DX_REFUSED_PUT_TRIES;
 }
 
 static void expire_urls(struct dx_submission *sub)
 {
+  struct run *run = run_of(sub);
+
   sub->url_until_ms = 0;
   sub->job->dirty = true;
-  sub->run.due_ms = 0;
-  sub->run.pending_seen = 0;
+  run->due_ms = 0;
+  run->pending_seen = 0;
 }
 
-/* A PUT is another host's trouble: it waits alone, and never blocks the API. */
+/* A failed PUT is another host's failure: it waits alone, and never blocks the
+ * API. */
 static void put_failed(struct call_ctx *ctx, const struct dx_err *err,
                        const struct dx_http_response *response)
 {
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
   int64_t wait;
 
   if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
-    sub->run.put_tries = 0;
-  sub->run.put_tries++;
+    run->put_tries = 0;
+  run->put_tries++;
   wait = engine_longer(response->retry_after_ms,
-                       engine_backoff_ms(sub->run.put_tries));
-  if (sub->run.storage_refusals > 0)
+                       engine_backoff_ms(run->put_tries));
+  if (run->storage_refusals > 0)
     wait = engine_longer(wait, DX_REFUSED_PUT_GAP_MS);
   engine_wait_for(sub, wait);
   dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
@@ -250,12 +258,13 @@ static void put_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = arg;
   struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
   struct dx_err err;
   enum dx_code code;
 
-  sub->run.call = NULL;
+  run->call = NULL;
   if (response->sent_bytes > 0)
-    sub->run.sent_ms = dx_monotonic_ms();
+    run->sent_ms = dx_monotonic_ms();
   code = dx_read_put(response, &err);
   switch (code) {
   case DX_OK:
@@ -282,7 +291,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
       break;
     }
     /* Without a response, or with an odd success, it may have landed. */
-    sub->run.ask_first = response->code != DX_OK || code == DX_E_UNCLEAR;
+    run->ask_first = response->code != DX_OK || code == DX_E_UNCLEAR;
     put_failed(ctx, &err, response);
     break;
   }
@@ -291,6 +300,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
 
 void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
 {
+  struct run *run = run_of(sub);
   struct dx_file *file = next_file(sub);
   const struct dx_entry *e = &sub->job->documents[file->document].entry;
   char name[DX_FILE_NAME_BYTES];
@@ -307,10 +317,9 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
   if (ctx == NULL)
     return;
   dx_document_file(file->document, name);
-  sub->run.current = (size_t)(file - sub->files);
-  sub->run.fd =
-      openat(sub->job->dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (sub->run.fd < 0) {
+  run->current = (size_t)(file - sub->files);
+  run->fd = openat(sub->job->dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (run->fd < 0) {
     (void)dx_fail_sys(&err, errno, "open", name);
     engine_local_failure(engine, sub->job, &err);
     engine_ctx_free(ctx);
@@ -319,7 +328,7 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
   engine->puts++;
   api = (struct dx_api){engine->http, ctx->svc->service, NULL, NULL};
   engine_started(ctx,
-                 dx_api_put(&api, file->url, e->type, sub->run.fd, e->length,
-                            put_progress, put_done, ctx, &sub->run.call, &err),
+                 dx_api_put(&api, file->url, e->type, run->fd, e->length,
+                            put_progress, put_done, ctx, &run->call, &err),
                  &err);
 }

@@ -1,5 +1,5 @@
 /*
- * name.h - the file names that the service is told, such that every system
+ * filename.h - the file names that the service is told, such that every system
  * can store them. Titles hold anything: slashes, quotes, other people's
  * encodings.
  *

@@ -184,7 +184,6 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err)
     sub = &job->submissions[i];
     sub->job = job;
     sub->number = i + 1;
-    sub->run.fd = -1;
   }
   for (i = 0; i < job->document_count; i++) {
     if (job->documents[i].entry.kind == DX_KIND_SHEET)
@@ -230,7 +229,7 @@ static void forget_tries(struct dx_submission *sub)
   sub->reregistrations = 0;
 }
 
-/* However it is known: the PUTs that nobody heard an answer to have landed. */
+/* However it is known: the PUTs without a response have landed. */
 static void enter_uploaded(struct dx_submission *sub)
 {
   size_t i;
@@ -473,7 +472,7 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
     return dx_fail(err, DX_E_MISSING, 0, "nothing to submit");
   if (wrong == NULL)
     return DX_OK;
-  if (wrong->run.overdue && !dx_state_is_final(wrong->state))
+  if (wrong->overdue && !dx_state_is_final(wrong->state))
     return dx_fail(err, DX_E_OVERDUE, 0,
                    "the extraction takes longer than ProcessingLimit%s",
                    job->owner == DX_OWNER_CUPS

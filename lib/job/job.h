@@ -86,14 +86,10 @@ struct dx_case {
   enum dx_case_state state;
   int64_t bytes;
   char sha256[DX_SHA256_HEX_BYTES];
-  int64_t due_ms;     /* runtime: next poll, monotonic */
-  int64_t wait_ms;    /* runtime: the last wait of the schedule */
-  int64_t not_yet_ms; /* runtime: age at the last "not yet" */
-  int absent;         /* runtime: GETs in a row that did not find it */
 };
 
 struct dx_job;
-struct dx_http_call;
+struct dx_drive;
 
 struct dx_submission {
   struct dx_job *job;
@@ -112,30 +108,7 @@ struct dx_submission {
   char reason[DX_REASON_BYTES];
   /* Wall ms; 0: not. The last one: when the last result was stored. */
   int64_t registered_at, uploaded_at, complete_at, extracted_at;
-  /* Runtime, for the engine: not in the journal. */
-  struct {
-    struct dx_http_call *call;
-    int64_t due_ms;        /* monotonic; nothing happens before */
-    int64_t poll_ms;       /* monotonic; no GET source before */
-    int64_t waiting_since; /* monotonic a slot is waited for; 0: not */
-    int tries;             /* failed ones in a row */
-    int put_tries;         /* the same of PUTs: a GET between says nothing */
-    int storage_refusals;  /* towards a refusal of the storage */
-    int64_t put_tried_ms;  /* when the last of them counted */
-    bool ask_first;        /* a PUT may have landed: GET the source */
-    int absent;            /* GETs in a row that did not find the source */
-    int pending_seen;      /* GETs that count for registering anew */
-    int64_t pending_ms;    /* when the first of them was */
-    int64_t sent_ms;       /* when the last byte was sent; 0: none was */
-    int64_t phase_ms;      /* monotonic: start of waiting here */
-    int64_t away_ms;       /* how long the service was away until then */
-    int64_t wait_ms;       /* the last wait of the poll schedule */
-    int64_t not_yet_ms;    /* age at the last "not yet" */
-    bool overdue;
-    int fd;         /* of the file that is sent; -1: none */
-    size_t current; /* index of the file or case under way */
-    void *sink;     /* the result that is coming */
-  } run;
+  bool overdue; /* longer than ProcessingLimit; not in the journal */
 };
 
 struct dx_job {
@@ -156,10 +129,10 @@ struct dx_job {
   bool dirty;                      /* memory is ahead of the journal */
   char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" when
                                     nothing is wrong */
-  /* Runtime, for the engine. */
-  struct dx_err halt; /* not DX_OK: an administrator must act */
-  int64_t due_ms;     /* local trouble: nothing happens before */
-  bool ended;
+  /* Not in the journal. */
+  struct dx_err halt;     /* not DX_OK: nothing more is done for it here */
+  bool ended;             /* the engine has nothing more to do for it */
+  struct dx_drive *drive; /* the engine's, while it drives the job */
 };
 
 const char *dx_owner_word(enum dx_owner owner);

@@ -365,7 +365,6 @@ static bool read_submissions(const struct dx_json *list, struct dx_job *job)
 
     sub->job = job;
     sub->number = job->submission_count;
-    sub->run.fd = -1;
     if (!read_submission(item, sub) || !is_plausible(sub))
       return false;
   }

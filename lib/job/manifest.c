@@ -58,7 +58,7 @@ static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
   return ok;
 }
 
-/* No clock is read here: a manifest that is dropped again after a crash has
+/* No clock is read here: a manifest that is delivered again after a crash has
  * the same bytes. A source without cases is extracted when it is complete. */
 static int64_t extracted_at(const struct dx_submission *sub)
 {

@@ -125,7 +125,7 @@ static enum dx_code move_document(struct dx_job *old, struct dx_job *fresh,
 /*
  * Bytes of a place whose submission stays: the old ones if they are here;
  * the new ones if they are the same, or nothing was sent yet; else none, and
- * the record keeps describing what was sent.
+ * the job file keeps describing what was sent.
  */
 static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
                                 const struct dx_submission *stays,
@@ -144,7 +144,7 @@ static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
   return DX_OK;
 }
 
-/* A place that was not sent yet comes anew, but not what was tried for it: a
+/* A place that was not sent yet comes again, but not what was tried for it: a
  * registration may be out there, and their number is bounded. */
 static void keep_tries(const struct dx_job *old, struct dx_submission *sub)
 {

@@ -1,6 +1,6 @@
 /*
- * drop.c - names in, and writing to, the results directory; nobody else writes
- * there.
+ * results.c - names in, and writing to, the results directory; nobody else
+ * writes there.
  */
 #include "lib/job/results.h"
 

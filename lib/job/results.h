@@ -1,9 +1,10 @@
 /*
- * drop.h - putting results where other software takes them.
+ * results.h - delivering results: putting them where other software takes
+ * them.
  *
  * ResultsDir is flat; a file is written under a hidden name and renamed, so a
  * consumer only ever sees whole files; after a crash the same bytes are
- * dropped again under the same name (doc/architecture.md, "Results").
+ * delivered again under the same name (doc/architecture.md, "Results").
  *
  * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
  * is not what the journal says, or no longer there.

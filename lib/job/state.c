@@ -37,14 +37,14 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
   [DX_ST_REGISTERED] = {
     [DX_EV_PUT_ALL]         = GO(UPLOADED),
     [DX_EV_SEEN_PENDING]    = GO(REGISTERED),
-    [DX_EV_SEEN_PROCESSING] = GO(PROCESSING), /* a PUT landed unanswered */
+    [DX_EV_SEEN_PROCESSING] = GO(PROCESSING), /* a PUT without a response landed */
     [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),   /* and was quick */
     [DX_EV_SEEN_FAILED]     = GO(STORED),
     [DX_EV_REREGISTER]            = GO(STORED),
     [DX_EV_FAIL]            = GO(FAILED),
   },
   [DX_ST_UPLOADED] = {
-    [DX_EV_SEEN_PENDING]    = GO(UPLOADED),   /* the storage tells it late */
+    [DX_EV_SEEN_PENDING]    = GO(UPLOADED),   /* the storage reports it late */
     [DX_EV_SEEN_PROCESSING] = GO(PROCESSING),
     [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
     [DX_EV_SEEN_FAILED]     = GO(STORED),
@@ -52,7 +52,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_FAIL]            = GO(FAILED),
   },
   [DX_ST_PROCESSING] = {
-    [DX_EV_SEEN_PENDING]    = GO(PROCESSING), /* an answer overtaken */
+    [DX_EV_SEEN_PENDING]    = GO(PROCESSING), /* a response overtaken */
     [DX_EV_SEEN_PROCESSING] = GO(PROCESSING),
     [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
     [DX_EV_SEEN_FAILED]     = GO(STORED),

@@ -36,10 +36,10 @@
   X(SEEN_FAILED, "source says failed")                     \
   X(PUT_AGAIN, "files missing for too long")               \
   X(REREGISTER, "URL or source is gone before the upload") \
-  X(DELIVERED, "every result and the manifest dropped")    \
+  X(DELIVERED, "every result and the manifest delivered")  \
   X(FAIL, "given up for good")                             \
   X(REFUSE, "document refused or missing")                 \
-  X(RETRY, "asked to try anew")
+  X(RETRY, "asked to try again")
 
 enum dx_state {
 #define X(name, word, final) DX_ST_##name,

@@ -887,7 +887,7 @@ static void a_halt_and_an_overdue_wait_are_told(void **state)
 
   (void)state;
   bring(&job->submissions[0], 'u');
-  job->submissions[0].run.overdue = true;
+  job->submissions[0].overdue = true;
   assert_int_equal(dx_job_outcome(job, &err), DX_E_OVERDUE);
   (void)dx_fail(&job->halt, DX_E_TOKEN, 0, "the token was refused");
   assert_int_equal(dx_job_outcome(job, &err), DX_E_TOKEN);
@@ -909,7 +909,7 @@ static void only_a_print_job_is_said_to_be_released(void **state)
 
   (void)state;
   bring(&job->submissions[0], 'u');
-  job->submissions[0].run.overdue = true;
+  job->submissions[0].overdue = true;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     job->owner = rows[i].owner;
     assert_int_equal(dx_job_outcome(job, &err), DX_E_OVERDUE);

@@ -1,0 +1,85 @@
+/*
+ * report.c - what the engine tells the observer and leaves in the job file for
+ * whoever looks later, and the three ways in which a job waits or stops for a
+ * reason that is not about one call.
+ */
+#include "lib/engine/engine_internal.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+
+void engine_note(struct dx_engine *engine, struct dx_job *job,
+                 enum dx_note_kind kind, int64_t since_ms, const char *text)
+{
+  struct dx_note n = {
+      .kind = kind, .since_ms = since_ms, .text = text != NULL ? text : ""};
+
+  engine->observer.note(engine->observer.ctx, job, &n);
+}
+
+void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
+                           enum dx_note_kind kind, int64_t since_ms,
+                           const char *text)
+{
+  engine_note(engine, job, kind, since_ms, text);
+  dx_job_set_message(job, text);
+}
+
+void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
+                          const struct dx_err *err)
+{
+  dx_log(DX_LOG_ERROR, "%s; trying again in %d s", err->text,
+         DX_LOCAL_RETRY_MS / 1000);
+  job->drive->due_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
+  engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(),
+                        err->text);
+}
+
+/* Nothing more is done for this job. */
+static void halt(struct dx_job *job, const struct dx_err *err)
+{
+  if (job->halt.code == DX_OK)
+    job->halt = *err;
+}
+
+void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err)
+{
+  struct dx_job *job = ctx->sub->job;
+
+  if (!engine_is_patient(job)) {
+    halt(job, err);
+    return;
+  }
+  ctx->svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
+  engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
+  engine_report_problem(ctx->engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
+                        err->text);
+}
+
+void engine_apply(struct dx_submission *sub, enum dx_event event)
+{
+  struct dx_err err;
+
+  if (dx_submission_apply(sub, event, &err) != DX_OK)
+    halt(sub->job, &err);
+}
+
+void engine_set_well(struct dx_submission *sub)
+{
+  dx_job_set_message(sub->job,
+                     sub->overdue && !dx_state_is_final(sub->state)
+                         ? "the extraction takes longer than ProcessingLimit"
+                         : "");
+}
+
+bool engine_save(struct dx_engine *engine, struct dx_job *job)
+{
+  struct dx_err err;
+
+  if (dx_job_save(job, &err) == DX_OK)
+    return true;
+  job->dirty = true; /* nothing is begun before this is written */
+  engine_local_failure(engine, job, &err);
+  return false;
+}
