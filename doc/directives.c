@@ -60,8 +60,7 @@ static void print_directive(const struct dx_directive *d)
   if (d->words != NULL)
     print_words(d->words);
   if (d->fallback != NULL && d->least != NULL)
-    printf("Default %s, range %s to %s.\n", d->fallback, d->least,
-           d->most);
+    printf("Default %s, range %s to %s.\n", d->fallback, d->least, d->most);
   else if (d->fallback != NULL)
     printf("Default %s.\n", d->fallback);
 }

@@ -1,8 +1,7 @@
 /*
  * engine.c - the event loop: which submission is due for what, and whose turn
- * it is in the rate limit. What an answer means is api.c's, which state may
- * follow is states.c's, what an answer changes is in engine_upload.c and
- * engine_fetch.c.
+ * it is under the rate limit. What a response means is api.c's, which state may
+ * follow is state.c's, what a response changes is in upload.c and fetch.c.
  */
 #include "lib/engine/engine_internal.h"
 
