@@ -11,9 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/policy.h"
 #include "lib/base/shared.h"
-
-#define MEDIAN_MAX_MS 86400000.0 /* more than a day is no median of ours */
 
 struct dx_latency {
   int fd; /* -1: this process learns alone */
@@ -23,7 +22,7 @@ struct dx_latency {
 static bool is_sane(const struct dx_poll_history *h)
 {
   return isfinite(h->median_ms) && h->median_ms >= 0 &&
-         h->median_ms <= MEDIAN_MAX_MS && h->seen >= 0;
+         h->median_ms <= DX_POLL_MEDIAN_MAX_MS && h->seen >= 0;
 }
 
 static void read_text(struct dx_latency *times, const char *text)

@@ -1,12 +1,11 @@
 /*
- * poll.c - the poll schedule; every number is in doc/policy.md, "Poll
- * schedule", and was found by simulation with lognormal processing times.
+ * poll.c - the poll schedule; its numbers are in policy.h.
  */
 #include "lib/service/poll.h"
 
 #include <math.h>
 
-#define KNOWN_FROM 5 /* seen */
+#include "lib/base/policy.h"
 
 static double jitter(double wait, double part, double random)
 {
@@ -20,22 +19,24 @@ static double clamp(double value, double least, double most)
 
 static double known(double median, double age, double last, double random)
 {
-  double step = clamp(0.14 * median, 1000, 20000);
+  double step = clamp(DX_POLL_STEP_PART * median, DX_POLL_STEP_MIN_MS,
+                      DX_POLL_STEP_MAX_MS);
 
   if (age <= 0 && last <= 0)
-    return fmax(2000, 0.45 * median);
-  if (age > 2.5 * median)
-    step = fmin(fmax(last, step) * 1.25, 60000);
-  return jitter(step, 0.05, random);
+    return fmax(DX_POLL_FIRST_MS, DX_POLL_FIRST_PART * median);
+  if (age > DX_POLL_OVERDUE_PART * median)
+    step = fmin(fmax(last, step) * DX_POLL_GROWTH, DX_POLL_MAX_MS);
+  return jitter(step, DX_POLL_JITTER, random);
 }
 
 static double unknown(double age, double last, double random)
 {
-  double most = age > 300000 ? 60000 : 15000;
+  double most = age > DX_POLL_BLIND_MS ? DX_POLL_MAX_MS : DX_POLL_BLIND_MAX_MS;
 
   if (last <= 0)
-    return 2000;
-  return jitter(fmin(last * 1.25, most), 0.1, random);
+    return DX_POLL_FIRST_MS;
+  return jitter(fmin(last * DX_POLL_GROWTH, most), DX_POLL_BLIND_JITTER,
+                random);
 }
 
 int64_t dx_poll_wait_ms(const struct dx_poll_history *history,
@@ -46,7 +47,7 @@ int64_t dx_poll_wait_ms(const struct dx_poll_history *history,
 
   if (phase == DX_PHASE_EXTRACT && last_ms <= 0 && age_ms <= 0)
     return 0; /* the first GET goes out as soon as the source is complete */
-  if (history->seen >= KNOWN_FROM)
+  if (history->seen >= DX_POLL_KNOWN_FROM)
     wait = known(history->median_ms, (double)age_ms, (double)last_ms, random);
   else
     wait = unknown((double)age_ms, (double)last_ms, random);
@@ -58,13 +59,14 @@ void dx_poll_learn(struct dx_poll_history *history, int64_t not_yet_ms,
 {
   double low = (double)not_yet_ms;
   double high = fmax((double)done_ms, 1);
-  double weight = fmax(0.1, 1.0 / ((double)history->seen + 1));
+  double weight = fmax(DX_POLL_WEIGHT_MIN, 1.0 / ((double)history->seen + 1));
   double mean = log(fmax(history->median_ms, 1));
   double target;
 
   if (low <= 0) /* done at the first poll: all we know is "not longer" */
-    target = history->seen > 0 ? fmin(mean, log(high)) - 0.1 : log(high);
-  else if (high / low <= 1.6 || history->seen == 0)
+    target =
+        history->seen > 0 ? fmin(mean, log(high)) - DX_POLL_EARLIER : log(high);
+  else if (high / low <= DX_POLL_NARROW || history->seen == 0)
     target = (log(low) + log(high)) / 2;
   else
     target = clamp(mean, log(low), log(high));

@@ -24,7 +24,6 @@
 #include "lib/service/jwt.h"
 
 #define COMMAND_WORDS 64
-#define COMMAND_LIFE_MS 300000 /* of a token that does not say how long */
 
 struct dx_token {
   const struct dx_service *service;
@@ -342,7 +341,7 @@ static enum dx_code take_output(struct dx_token *token, struct dx_buf *output,
   struct dx_json *json = NULL;
   enum dx_code code;
 
-  set_life(token, COMMAND_LIFE_MS);
+  set_life(token, DX_TOKEN_LIFE_MS);
   if (text[strspn(text, " \t\r\n")] != '{')
     return take_bare(token, text, "the output of the TokenCommand", err);
   json = dx_json_parse(text, output->len, NULL);

@@ -20,6 +20,7 @@ static const struct {
     /* not known: 2 s, then 1.25-fold up to 15 s, 10 % around it */
     {0, 0, 0, 0, {2000, 2000, 2000}},
     {0, 0, 2000, 2000, {2250, 2500, 2749}},
+    {0, 0, 4000, 2000, {2250, 2500, 2749}},
     {0, 0, 40000, 12000, {13500, 15000, 16497}},
     {0, 0, 200000, 15000, {13500, 15000, 16497}},
     {0, 0, 300000, 15000, {13500, 15000, 16497}},
@@ -34,6 +35,8 @@ static const struct {
     {600000, 5, 0, 0, {270000, 270000, 270000}},
     /* then 0.14 of it, 5 % around, within 1 s and 20 s */
     {30000, 5, 13500, 13500, {3990, 4200, 4409}},
+    {30000, 5, 14000, 13500, {3990, 4200, 4409}},
+    {30000, 5, 40000, 4200, {3990, 4200, 4409}},
     {30000, 99, 74999, 4200, {3990, 4200, 4409}},
     {3000, 5, 2000, 2000, {950, 1000, 1049}},
     {600000, 5, 270000, 270000, {19000, 20000, 20998}},
@@ -60,13 +63,36 @@ static void the_schedule_is_as_the_policy_says(void **state)
     }
 }
 
+static void an_unknown_time_is_polled_from_two_seconds_up(void **state)
+{
+  const struct dx_poll_history none = {0, 0};
+  int64_t wait = 0, age = 0;
+  int i;
+
+  (void)state;
+  wait = dx_poll_wait_ms(&none, DX_PHASE_SOURCE, 0, 0, 0.5);
+  assert_int_equal(wait, 2000);
+  for (i = 0; i < 30; i++) {
+    int64_t next;
+
+    age += wait;
+    next = dx_poll_wait_ms(&none, DX_PHASE_SOURCE, age, wait, 0.5);
+    assert_true(next >= wait || next == 15000);
+    assert_true(next <= (age > 300000 ? 60000 : 15000));
+    assert_true(next <= wait * 5 / 4 + 1);
+    wait = next;
+  }
+}
+
 static void a_case_is_looked_at_at_once_and_then_as_a_source(void **state)
 {
-  const struct dx_poll_history none = {0, 0}, known = {30000, 5};
+  const struct dx_poll_history none = {0, 0}, known = {30000, 5},
+                               well = {30000, 9};
 
   (void)state;
   assert_int_equal(dx_poll_wait_ms(&none, DX_PHASE_EXTRACT, 0, 0, 0.5), 0);
   assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_EXTRACT, 0, 0, 0.5), 0);
+  assert_int_equal(dx_poll_wait_ms(&well, DX_PHASE_EXTRACT, 0, 0, 0.5), 0);
   assert_int_equal(dx_poll_wait_ms(&none, DX_PHASE_EXTRACT, 10, 0, 0.5), 2000);
   assert_int_equal(dx_poll_wait_ms(&none, DX_PHASE_EXTRACT, 2010, 2000, 0.5),
                    2500);
@@ -133,6 +159,23 @@ static void what_is_learned_has_its_weight(void **state)
   }
 }
 
+static void the_median_is_learned(void **state)
+{
+  struct dx_poll_history h = {0, 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 40; i++)
+    dx_poll_learn(&h, 27000, 33000);
+  assert_true(h.median_ms > 28000 && h.median_ms < 32000);
+  assert_int_equal(h.seen, 40);
+  dx_poll_learn(&h, 1000, 100000); /* says nothing new */
+  assert_true(h.median_ms > 28000 && h.median_ms < 32000);
+  for (i = 0; i < 60; i++)
+    dx_poll_learn(&h, 0, 5000); /* done at the first poll: come earlier */
+  assert_true(h.median_ms < 5001);
+}
+
 /* A clock that was set, or a phase without length, must not spoil it. */
 static void absurd_times_leave_a_number(void **state)
 {
@@ -151,9 +194,11 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_schedule_is_as_the_policy_says),
+      cmocka_unit_test(an_unknown_time_is_polled_from_two_seconds_up),
       cmocka_unit_test(a_case_is_looked_at_at_once_and_then_as_a_source),
       cmocka_unit_test(no_wait_is_ever_too_short_or_without_end),
       cmocka_unit_test(what_is_learned_has_its_weight),
+      cmocka_unit_test(the_median_is_learned),
       cmocka_unit_test(absurd_times_leave_a_number),
   };
 

@@ -1,6 +1,5 @@
 /*
- * test_pace.c - the shared rate limit and the poll schedule, with a clock
- * that the tests turn.
+ * test_rate_limit.c - the shared rate limit, with a clock that the tests set.
  */
 #include "tests/unit/unit.h"
 
@@ -14,7 +13,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
-#include "lib/service/poll.h"
 #include "lib/service/rate_limit.h"
 
 static int64_t now_ms = 1000000;
@@ -331,75 +329,6 @@ static void no_host_name_leaves_the_folder(void **state)
   }
 }
 
-/* ---- the poll schedule ---- */
-
-static void unknown_times_are_polled_from_two_seconds_up(void **state)
-{
-  const struct dx_poll_history none = {0, 0};
-  int64_t wait = 0, age = 0;
-  int i;
-
-  (void)state;
-  wait = dx_poll_wait_ms(&none, DX_PHASE_SOURCE, 0, 0, 0.5);
-  assert_int_equal(wait, 2000);
-  for (i = 0; i < 30; i++) {
-    int64_t next;
-
-    age += wait;
-    next = dx_poll_wait_ms(&none, DX_PHASE_SOURCE, age, wait, 0.5);
-    assert_true(next >= wait || next == 15000);
-    assert_true(next <= (age > 300000 ? 60000 : 15000));
-    assert_true(next <= wait * 5 / 4 + 1);
-    wait = next;
-  }
-  assert_true(dx_poll_wait_ms(&none, DX_PHASE_SOURCE, 4000, 2000, 0) >= 2249);
-  assert_true(dx_poll_wait_ms(&none, DX_PHASE_SOURCE, 4000, 2000, 0.999) <=
-              2750);
-}
-
-static void known_times_are_waited_for_then_polled_steadily(void **state)
-{
-  const struct dx_poll_history known = {30000, 5};
-  const struct dx_poll_history few = {30000, 4};
-
-  (void)state;
-  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 0, 0, 0.5), 13500);
-  assert_int_equal(dx_poll_wait_ms(&few, DX_PHASE_SOURCE, 0, 0, 0.5), 2000);
-  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 14000, 13500, 0.5),
-                   4200);
-  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 40000, 4200, 0.5),
-                   4200);
-  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 75001, 4200, 0.5),
-                   5250);
-  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 900000, 59000, 0.5),
-                   60000);
-}
-
-static void the_first_look_at_a_case_is_at_once(void **state)
-{
-  const struct dx_poll_history known = {30000, 9};
-
-  (void)state;
-  assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_EXTRACT, 0, 0, 0.5), 0);
-}
-
-static void the_median_is_learned(void **state)
-{
-  struct dx_poll_history h = {0, 0};
-  int i;
-
-  (void)state;
-  for (i = 0; i < 40; i++)
-    dx_poll_learn(&h, 27000, 33000);
-  assert_true(h.median_ms > 28000 && h.median_ms < 32000);
-  assert_int_equal(h.seen, 40);
-  dx_poll_learn(&h, 1000, 100000); /* says nothing new */
-  assert_true(h.median_ms > 28000 && h.median_ms < 32000);
-  for (i = 0; i < 60; i++)
-    dx_poll_learn(&h, 0, 5000); /* done at the first poll: come earlier */
-  assert_true(h.median_ms < 5001);
-}
-
 int main(void)
 {
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, start, stop)
@@ -416,10 +345,6 @@ int main(void)
       WITH_FOLDER(one_absurd_number_empties_the_file),
       WITH_FOLDER(a_planted_link_is_not_written_through),
       WITH_FOLDER(no_host_name_leaves_the_folder),
-      cmocka_unit_test(unknown_times_are_polled_from_two_seconds_up),
-      cmocka_unit_test(known_times_are_waited_for_then_polled_steadily),
-      cmocka_unit_test(the_first_look_at_a_case_is_at_once),
-      cmocka_unit_test(the_median_is_learned),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
