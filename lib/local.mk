@@ -18,6 +18,7 @@ libdx_a_SOURCES = \
 	lib/service/http.h lib/service/jwt.c lib/service/jwt.h \
 	lib/service/latency.c lib/service/latency.h lib/service/poll.c \
 	lib/service/poll.h lib/service/rate_limit.c lib/service/rate_limit.h \
+	lib/service/signed_url.c lib/service/signed_url.h \
 	lib/service/token.c lib/service/token.h \
 	\
 	lib/job/bundle.c lib/job/bundle.h lib/job/filename.c \

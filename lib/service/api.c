@@ -15,6 +15,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
+#include "lib/service/signed_url.h"
 
 static const char *const call_words[DX_CALL_KIND_COUNT] = {
     "create source", "upload", "get source", "get extract", "hello"};
@@ -258,7 +259,7 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         struct dx_err *err)
 {
   struct dx_http_request request = request_of("PUT", done, ctx);
-  enum dx_code code = dx_http_may_send(url, err);
+  enum dx_code code = dx_signed_url_check(url, err);
 
   if (code != DX_OK)
     return code;
@@ -368,7 +369,7 @@ static bool copy_urls(const struct dx_json *list, int64_t date_ms,
     created->urls[i] = strdup(url);
     if (created->urls[i] == NULL)
       return false;
-    lifetime = dx_url_lifetime_ms(url, date_ms);
+    lifetime = dx_signed_url_lifetime_ms(url, date_ms);
     if (lifetime < created->lifetime_ms)
       created->lifetime_ms = lifetime;
   }
@@ -405,7 +406,7 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
                     ret_created))
     code = not_understood(call_words[DX_CALL_CREATE], err);
   for (i = 0; code == DX_OK && i < count; i++)
-    code = dx_http_may_send(ret_created->urls[i], err);
+    code = dx_signed_url_check(ret_created->urls[i], err);
   if (code != DX_OK)
     dx_created_release(ret_created);
   dx_json_free(&root);
@@ -517,81 +518,4 @@ bool dx_check_result(const char *text, size_t len, struct dx_err *err)
   if (!ok)
     (void)not_understood(call_words[DX_CALL_EXTRACT], err);
   return ok;
-}
-
-/* ---- how long a signed URL lasts ---- */
-
-/* The value of a query field, cut at `size`; false if there is none. */
-static bool query_value(const char *url, const char *name, char *value,
-                        size_t size)
-{
-  const char *p = strchr(url, '?');
-  size_t name_len = strlen(name);
-
-  while (p != NULL) {
-    p++;
-    if (strncasecmp(p, name, name_len) == 0 && p[name_len] == '=') {
-      size_t len = strcspn(p + name_len + 1, "&#");
-
-      if (len >= size)
-        return false;
-      memcpy(value, p + name_len + 1, len);
-      value[len] = '\0';
-      return dx_percent_decode(value);
-    }
-    p = strchr(p, '&');
-  }
-  return false;
-}
-
-/* "20260131T120000Z", the form of AWS and Google. */
-static int64_t parse_compact_time(const char *text)
-{
-  char iso[DX_TIME_BYTES];
-
-  if (strlen(text) != 16 || text[8] != 'T' || text[15] != 'Z')
-    return -1;
-  (void)snprintf(iso, sizeof(iso), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", text,
-                 text + 4, text + 6, text + 9, text + 11, text + 13);
-  return dx_parse_time(iso);
-}
-
-static int64_t signed_until(const char *url, const char *date_name,
-                            const char *expires_name)
-{
-  char date[64], expires[64];
-  int64_t from;
-  long seconds;
-
-  if (!query_value(url, date_name, date, sizeof(date)) ||
-      !query_value(url, expires_name, expires, sizeof(expires)))
-    return -1;
-  from = parse_compact_time(date);
-  seconds = strtol(expires, NULL, 10);
-  if (from < 0 || seconds <= 0 || seconds > 366L * 86400)
-    return -1;
-  return from + (int64_t)seconds * 1000;
-}
-
-static int64_t expires_at(const char *url)
-{
-  char text[64];
-  int64_t at = signed_until(url, "X-Amz-Date", "X-Amz-Expires");
-
-  if (at < 0)
-    at = signed_until(url, "X-Goog-Date", "X-Goog-Expires");
-  if (at < 0 && query_value(url, "se", text, sizeof(text)))
-    at = dx_parse_time(text);
-  return at;
-}
-
-int64_t dx_url_lifetime_ms(const char *url, int64_t date_ms)
-{
-  int64_t at = expires_at(url);
-  int64_t left;
-
-  if (at < 0)
-    return DX_URL_LIFETIME_MS;
-  left = at - (date_ms >= 0 ? date_ms : dx_wall_ms());
-  return left > 0 ? left : 0;
 }

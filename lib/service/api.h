@@ -143,11 +143,4 @@ enum dx_code dx_read_extract(const struct dx_http_response *response,
  * "complete" (doc/policy.md, "Results"). */
 bool dx_check_result(const char *text, size_t len, struct dx_err *err);
 
-/*
- * How long a signed URL lasts from the moment of the answer, by what its
- * query says, taken against the answer's own Date; DX_URL_LIFETIME_MS when it
- * says nothing that can be read. Never below zero.
- */
-int64_t dx_url_lifetime_ms(const char *url, int64_t date_ms);
-
 #endif

@@ -17,7 +17,6 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/config/config.h"
 
 #define WAKE_MAX 4
 
@@ -630,45 +629,6 @@ int64_t dx_retry_after_ms(const char *value, int64_t date_ms)
   if (seconds >= DX_RETRY_AFTER_MAX_MS / 1000)
     return DX_RETRY_AFTER_MAX_MS;
   return (int64_t)(seconds * 1000);
-}
-
-/* One part of a URL, caller frees with curl_free(); NULL if there is none. */
-static char *url_part(CURLU *handle, CURLUPart part)
-{
-  char *text = NULL;
-
-  return curl_url_get(handle, part, &text, 0) == CURLUE_OK ? text : NULL;
-}
-
-enum dx_code dx_http_may_send(const char *url, struct dx_err *err)
-{
-  CURLU *handle = curl_url();
-  CURLUcode set = CURLUE_OUT_OF_MEMORY;
-  char *scheme = NULL, *host = NULL, *user = NULL, *password = NULL;
-  bool ok = false;
-
-  if (handle != NULL && strlen(url) <= DX_URL_MAX_BYTES)
-    set = curl_url_set(handle, CURLUPART_URL, url, 0);
-  if (handle != NULL && set == CURLUE_OK) {
-    scheme = url_part(handle, CURLUPART_SCHEME);
-    host = url_part(handle, CURLUPART_HOST);
-    user = url_part(handle, CURLUPART_USER);
-    password = url_part(handle, CURLUPART_PASSWORD);
-    ok = scheme != NULL && host != NULL && user == NULL && password == NULL &&
-         (strcmp(scheme, "https") == 0 ||
-          (strcmp(scheme, "http") == 0 && dx_host_is_loopback(host)));
-  }
-  curl_free(scheme);
-  curl_free(host);
-  curl_free(user);
-  curl_free(password);
-  curl_url_cleanup(handle);
-  if (ok)
-    return DX_OK;
-  if (strlen(url) <= DX_URL_MAX_BYTES && set == CURLUE_OUT_OF_MEMORY)
-    return dx_fail_nomem(err);
-  return dx_fail(err, DX_E_PROTOCOL, 0,
-                 "the upload URL is neither https nor on this computer");
 }
 
 const char *dx_http_version(void)

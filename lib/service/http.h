@@ -118,13 +118,6 @@ enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
  */
 int64_t dx_retry_after_ms(const char *value, int64_t date_ms);
 
-/*
- * Whether files may be sent to this URL: https, or http to a loopback
- * address; no user or password in it; at most 8 KiB (doc/policy.md,
- * "Uploads"). E_PROTOCOL if not, E_NOMEM.
- */
-enum dx_code dx_http_may_send(const char *url, struct dx_err *err) DX_MUST_USE;
-
 /* What it is made of, with versions: "libcurl/7.88.1 OpenSSL/3.0.15 ...". */
 const char *dx_http_version(void);
 

@@ -32,7 +32,7 @@ stands_alone() # HEADER
 none 'the sources are formatted' \
   "$(clang-format --dry-run -Werror "${sources[@]}" 2>&1 | grep error)"
 
-includes 'curl/' 'service/http\.c'
+includes 'curl/' 'service/http\.c|service/signed_url\.c'
 includes 'openssl/' 'base/digest\.c|service/jwt\.c'
 includes 'cjson/' 'base/json\.c'
 includes 'cups/' 'config/load\.c|config/parse\.c'

@@ -219,6 +219,7 @@ static void retry_after_is_understood_as_documented(void **state)
   } rows[] = {
       {"0", -1, 0},
       {"1", -1, 1000},
+      {"7", NOON, 7000},
       {"120", -1, 120000},
       {" 7 ", -1, 7000},
       {"+3", -1, 3000},
@@ -227,9 +228,11 @@ static void retry_after_is_understood_as_documented(void **state)
       {"0.0", -1, 0},
       {"-1", -1, 0},
       {"-0.5", -1, 0},
+      {"-3", NOON, 0},
       {"3599", -1, 3599000},
       {"3600", -1, DX_RETRY_AFTER_MAX_MS},
       {"86400", -1, DX_RETRY_AFTER_MAX_MS},
+      {"99999", NOON, DX_RETRY_AFTER_MAX_MS},
       {"99999999999999999999999999", -1, DX_RETRY_AFTER_MAX_MS},
       {NOON_HTTP, NOON - 90000, 90000},
       {NOON_HTTP, NOON, 0},
@@ -247,6 +250,7 @@ static void retry_after_is_understood_as_documented(void **state)
       {"nan", -1, -1},
       {"soon", -1, -1},
       {"5s", -1, -1},
+      {"5 s", -1, -1},
       {"Sat, 31 Jan 2026", -1, -1},
   };
   size_t i;
