@@ -87,22 +87,30 @@ static bool is_token(const char *text)
   return p > text;
 }
 
+static const struct dx_token_source_info *
+source_of(const struct dx_token *token)
+{
+  return dx_token_source_info(token->service->token);
+}
+
 /* Takes the bare token out of what a file or a command gave. */
 static enum dx_code take_bare(struct dx_token *token, char *text,
-                              const char *from, struct dx_err *err)
+                              struct dx_err *err)
 {
+  const char *from = source_of(token)->directive;
   size_t start = strspn(text, " \t\r\n");
   size_t len = strcspn(text + start, " \t\r\n");
 
   if (text[start + len + strspn(text + start + len, " \t\r\n")] != '\0')
-    return dx_fail(err, DX_E_KEY, 0, "%s holds more than one token", from);
+    return dx_fail(err, DX_E_KEY, 0, "the %s provides more than one token",
+                   from);
   token->text = strndup(text + start, len);
   if (token->text == NULL)
     return dx_fail_nomem(err);
   if (is_token(token->text))
     return DX_OK;
   dx_token_forget(token);
-  return dx_fail(err, DX_E_KEY, 0, "%s holds no token", from);
+  return dx_fail(err, DX_E_KEY, 0, "the %s provides no token", from);
 }
 
 /* ---- a key ---- */
@@ -161,8 +169,7 @@ static enum dx_code read_file(struct dx_token *token, struct dx_err *err)
     code = dx_fail(err, code == DX_E_NOMEM ? code : DX_E_KEY, why.sys_errno,
                    "the TokenFile cannot be used: %s", why.text);
   else
-    code = take_bare(token, text.data != NULL ? text.data : (char[]){""},
-                     "the TokenFile", err);
+    code = take_bare(token, text.data != NULL ? text.data : (char[]){""}, err);
   dx_buf_wipe(&text);
   return code;
 }
@@ -178,9 +185,18 @@ static void kill_and_reap(pid_t pid, int *ret_status)
 
 /* Until when to wait, and what ends the wait before. */
 struct patience {
+  const struct dx_token_source_info *source;
   int64_t until; /* monotonic */
   int wake_fd;
 };
+
+static struct patience patience_for(const struct dx_token *token)
+{
+  const struct dx_token_source_info *source = source_of(token);
+
+  return (struct patience){source, dx_monotonic_ms() + source->limit_s * 1000,
+                           token->wake_fd};
+}
 
 /* Waits until fd can be read. */
 static enum dx_code await(int fd, const struct patience *patience,
@@ -199,8 +215,8 @@ static enum dx_code await(int fd, const struct patience *patience,
     return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (ready > 0)
     return DX_OK;
-  return dx_fail(err, DX_E_KEY, 0, "the TokenCommand took longer than %d s",
-                 DX_TOKEN_COMMAND_S);
+  return dx_fail(err, DX_E_KEY, 0, "the %s took longer than %d s",
+                 patience->source->directive, patience->source->limit_s);
 }
 
 static enum dx_code read_output(int fd, const struct patience *patience,
@@ -220,10 +236,8 @@ static enum dx_code read_output(int fd, const struct patience *patience,
   }
   explicit_bzero(bytes, sizeof(bytes));
   if (output->len > DX_TOKEN_MAX_BYTES)
-    return dx_fail(err, DX_E_KEY, 0,
-                   "the TokenCommand printed more than %d "
-                   "bytes",
-                   DX_TOKEN_MAX_BYTES);
+    return dx_fail(err, DX_E_KEY, 0, "the %s provides more than %d bytes",
+                   patience->source->directive, DX_TOKEN_MAX_BYTES);
   return dx_buf_ok(output) ? DX_OK : dx_fail_nomem(err);
 }
 
@@ -278,11 +292,10 @@ static int start_command(char **words, int out_fd, pid_t *ret_pid)
   return e;
 }
 
-static enum dx_code run_command(char **words, int wake_fd,
+static enum dx_code run_command(char **words, const struct patience *patience,
                                 struct dx_buf *output, struct dx_err *err)
 {
   int ends[2], e, status = 0;
-  struct patience patience = {.wake_fd = wake_fd};
   pid_t pid;
   enum dx_code code;
 
@@ -295,11 +308,10 @@ static enum dx_code run_command(char **words, int wake_fd,
     return dx_fail(err, DX_E_KEY, e, "cannot run the TokenCommand '%s': %s",
                    words[0], strerror(e));
   }
-  patience.until = dx_monotonic_ms() + DX_TOKEN_COMMAND_S * 1000;
-  code = read_output(ends[0], &patience, output, err);
+  code = read_output(ends[0], patience, output, err);
   (void)close(ends[0]);
   if (code == DX_OK)
-    code = await_end(pid, &patience, err);
+    code = await_end(pid, patience, err);
   if (code != DX_OK) {
     kill_and_reap(pid, &status);
     return code;
@@ -324,8 +336,8 @@ static enum dx_code take_json(struct dx_token *token, struct dx_json *json,
   int64_t until = expires != NULL ? dx_parse_time(expires) : -1;
 
   if (text == NULL || !is_token(text))
-    return dx_fail(err, DX_E_KEY, 0,
-                   "the TokenCommand printed JSON without a token");
+    return dx_fail(err, DX_E_KEY, 0, "the %s provides JSON without a token",
+                   source_of(token)->directive);
   token->text = strdup(text);
   if (token->text == NULL)
     return dx_fail_nomem(err);
@@ -343,7 +355,7 @@ static enum dx_code take_output(struct dx_token *token, struct dx_buf *output,
 
   set_life(token, DX_TOKEN_LIFE_MS);
   if (text[strspn(text, " \t\r\n")] != '{')
-    return take_bare(token, text, "the output of the TokenCommand", err);
+    return take_bare(token, text, err);
   json = dx_json_parse(text, output->len, NULL);
   code = take_json(token, json, err); /* takes NULL: there is no token */
   dx_json_free(&json);
@@ -355,6 +367,7 @@ static enum dx_code read_command(struct dx_token *token, struct dx_err *err)
   char *line = strdup(token->service->token_command);
   char *words[COMMAND_WORDS + 1] = {NULL};
   struct dx_buf output = {.secret = true};
+  struct patience patience = patience_for(token);
   char *rest = NULL;
   int count = 0;
   enum dx_code code;
@@ -369,7 +382,7 @@ static enum dx_code read_command(struct dx_token *token, struct dx_err *err)
     code = dx_fail(err, DX_E_KEY, 0, "the TokenCommand has more than %d words",
                    COMMAND_WORDS);
   else
-    code = run_command(words, token->wake_fd, &output, err);
+    code = run_command(words, &patience, &output, err);
   if (code == DX_OK)
     code = take_output(token, &output, err);
   dx_buf_wipe(&output);

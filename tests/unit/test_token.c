@@ -651,13 +651,13 @@ static void token_file_holds_one_word(void **state)
     const char *content;
     const char *fragment;
   } bad[] = {
-      {"", "the TokenFile holds no token"},
-      {" \n", "the TokenFile holds no token"},
-      {"SECRETa SECRETb", "the TokenFile holds more than one token"},
-      {"SECRETa\nSECRETb\n", "the TokenFile holds more than one token"},
-      {"SECRET\x7F", "the TokenFile holds no token"},
-      {"SECRET\x01", "the TokenFile holds no token"},
-      {"SECRET\xC3\xA4", "the TokenFile holds no token"},
+      {"", "the TokenFile provides no token"},
+      {" \n", "the TokenFile provides no token"},
+      {"SECRETa SECRETb", "the TokenFile provides more than one token"},
+      {"SECRETa\nSECRETb\n", "the TokenFile provides more than one token"},
+      {"SECRET\x7F", "the TokenFile provides no token"},
+      {"SECRET\x01", "the TokenFile provides no token"},
+      {"SECRET\xC3\xA4", "the TokenFile provides no token"},
   };
   struct dx_service service = file_service();
   char *large = malloc(65537);
@@ -748,15 +748,15 @@ static void commands_that_fail_are_reported(void **state)
       {"echo SECRET; exit 3\n", "'/bin/sh' failed (status 3)"},
       {"kill -9 $$\n", "'/bin/sh' failed (signal 9)"},
       {"exec /nowhere/x\n", "failed (status 127)"},
-      {":\n", "the output of the TokenCommand holds no token"},
-      {"echo SECRET SECRET\n", "holds more than one token"},
-      {"echo '{}'\n", "printed JSON without a token"},
-      {"echo '{\"token\":7}'\n", "printed JSON without a token"},
-      {"echo '{\"token\":\"\"}'\n", "printed JSON without a token"},
-      {"echo '{\"token\":\"SECRET x\"}'\n", "printed JSON without a token"},
-      {"printf '{\"token\":\"SECRET'\n", "printed JSON without a token"},
+      {":\n", "the TokenCommand provides no token"},
+      {"echo SECRET SECRET\n", "provides more than one token"},
+      {"echo '{}'\n", "provides JSON without a token"},
+      {"echo '{\"token\":7}'\n", "provides JSON without a token"},
+      {"echo '{\"token\":\"\"}'\n", "provides JSON without a token"},
+      {"echo '{\"token\":\"SECRET x\"}'\n", "provides JSON without a token"},
+      {"printf '{\"token\":\"SECRET'\n", "provides JSON without a token"},
       {"head -c 65537 /dev/zero | tr '\\0' x\n", "more than 65536 bytes"},
-      {"exec tr '\\0' x < /dev/zero\n", "printed more than 65536 bytes"},
+      {"exec tr '\\0' x < /dev/zero\n", "provides more than 65536 bytes"},
   };
   size_t i;
 
