@@ -24,6 +24,8 @@ is 'doc/policy.md has the status table of api.c' "$(diff \
   <(status_table))" ''
 is 'the status table has rows' "$(($(status_table | wc -l) > 20))" 1
 
+calculate() { awk "BEGIN { printf \"%.10g\", $1 }"; } # EXPRESSION
+
 # "NAME VALUE", in milliseconds, seconds or bytes as the name says.
 numbers_of_source()
 {
@@ -31,7 +33,7 @@ numbers_of_source()
   gcc -E -dM -include lib/base/policy.h -x c /dev/null |
     sed -nE 's/^#define (DX_[A-Z0-9_]+) (.+)/\1 \2/p' | sort |
     while read -r name value; do
-      echo "$name $((${value//L/}))"
+      echo "$name $(calculate "${value//L/}")"
     done
 }
 numbers_of_document()
@@ -40,15 +42,15 @@ numbers_of_document()
   sed -nE 's/^\| `(DX_[A-Z0-9_]+)` \| ([^|]*) \|.*/\1 \2/p' doc/policy.md |
     sort | while read -r name value unit; do
     case $unit in
-    s) value=$((value * 1000)) ;;
-    min) value=$((value * 60000)) ;;
-    h) value=$((value * 3600000)) ;;
-    KiB) value=$((value << 10)) ;;
-    MiB) value=$((value << 20)) ;;
-    GiB) value=$((value << 30)) ;;
+    s) value+='*1000' ;;
+    min) value+='*60000' ;;
+    h) value+='*3600000' ;;
+    KiB) value+='*1024' ;;
+    MiB) value+='*1048576' ;;
+    GiB) value+='*1073741824' ;;
     esac
-    [ "$name" = "${name%_S}" ] || value=$((value / 1000))
-    echo "$name $value"
+    [ "$name" = "${name%_S}" ] || value+='/1000'
+    echo "$name $(calculate "$value")"
   done
 }
 is 'doc/policy.md has the numbers of policy.h' \
