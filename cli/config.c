@@ -1,7 +1,6 @@
 /*
- * config.c - `docextract config`: is the configuration right, what is it with
- * all defaults, and where did each value come from. Secrets are not in it,
- * only paths to them.
+ * config.c - `docextract config`: checks the configuration and prints every
+ * value in effect, with its origin. Secrets are not in it, only paths to them.
  */
 #include "cli/cli.h"
 
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/queues.h"
+#include "cli/cupsd.h"
 #include "lib/base/utf8.h"
 
 struct queues {
@@ -26,24 +25,21 @@ static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
   for (i = 0; i < queues->count; i++)
     if (strcmp(queues->list[i].service, service->name) == 0 &&
         dx_utf8_is_plain(queues->list[i].name))
-      fprintf(out, "  # for the queue %s, by its device URI docextract://%s\n",
+      fprintf(out, "  # used by queue %s, device URI docextract://%s\n",
               queues->list[i].name, service->name);
 }
 
-enum dx_code verb_config(struct cli *cli, size_t count, char **args,
-                         struct dx_err *err)
+enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 {
   struct queues queues = {0};
-  struct dx_err trouble;
+  struct dx_err ignored;
   enum dx_code code = cli_check(cli, err);
 
-  (void)count;
-  (void)args;
   if (code != DX_OK)
     return code;
-  printf("# the file named by %s:\n", cli->config_from);
-  if (queues_read(&queues.list, &queues.count, &trouble) != DX_OK)
-    queues.count = 0; /* a comment less; `hello` and lpstat say more */
+  printf("# the file given by %s:\n", cli->config_from);
+  if (cupsd_queues(&queues.list, &queues.count, &ignored) != DX_OK)
+    queues.count = 0; /* the comments are left out */
   code = dx_config_print(cli->config, stdout, print_queues, &queues, err);
   free(queues.list);
   return code;

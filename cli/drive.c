@@ -1,19 +1,12 @@
 /*
- * drive.c - a job and the engine, in front of a person: lines of progress,
- * Ctrl-C, and what came of it. What comes next for a job is the engine's.
+ * drive.c - a job and the engine, in front of a person: lines of progress, and
+ * what came of it. What a job needs next is the engine's.
  */
 #include "cli/cli.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sysexits.h>
-#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/engine/engine.h"
@@ -21,85 +14,36 @@
 
 #define TURN_MS 60000
 #define REPEAT_MS 30000  /* between two lines that say the same */
-#define PROGRESS_STEP 10 /* per cent between two lines */
-
-/* ---- stopping ---- */
-
-static volatile sig_atomic_t stops;
-static int wake[2] = {-1, -1};
-
-static void on_stop(int number)
-{
-  int saved = errno;
-
-  (void)number;
-  if (++stops > 1)
-    _exit(EX_TEMPFAIL); /* the journal is never behind */
-  (void)!write(wake[1], "", 1);
-  errno = saved;
-}
-
-/* A signal that whoever started us had ignored stays ignored: nohup, `&`. */
-static void catch (int number)
-{
-  struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
-  struct sigaction before;
-
-  (void)sigemptyset(&action.sa_mask);
-  if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-    (void)sigaction(number, &action, NULL);
-}
-
-void cli_stop_catch(void)
-{
-  if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
-    wake[0] = wake[1] = -1;
-  catch (SIGINT);
-  catch (SIGTERM);
-}
-
-bool cli_stop_came(void)
-{
-  return stops > 0;
-}
-
-bool cli_stop_wait(int ms)
-{
-  struct pollfd fds[] = {{.fd = wake[0], .events = POLLIN},
-                         {.fd = STDOUT_FILENO, .events = 0}};
-
-  (void)poll(fds, 2, ms);
-  return stops == 0 && (fds[1].revents & (POLLERR | POLLNVAL)) == 0;
-}
+#define PROGRESS_STEP 10 /* percent between two lines */
 
 /* ---- progress ---- */
 
 #define BAR_WIDTH 40
 
 struct progress {
-  bool live;              /* one line, written over again and again */
-  int percent;            /* last told; -1: none */
+  bool live;              /* one line, overwritten again and again */
+  int percent;            /* last printed; -1: none */
   enum dx_note_kind kind; /* of the last line */
-  int64_t told_ms;        /* when that was; 0: never */
+  int64_t printed_ms;     /* when that was; 0: never */
 };
 
-/* True if a line of this kind is news. What is said of another matter does not
- * write over what was said before. */
+/* True if a line of this kind is news. One of another kind does not overwrite
+ * the last one. */
 static bool is_news(struct progress *p, enum dx_note_kind kind)
 {
   int64_t now = dx_monotonic_ms();
 
-  if (p->told_ms != 0 && p->kind != kind)
+  if (p->printed_ms != 0 && p->kind != kind)
     cli_line_end();
-  if (!p->live && p->told_ms != 0 && p->kind == kind &&
-      now - p->told_ms < REPEAT_MS)
+  if (!p->live && p->printed_ms != 0 && p->kind == kind &&
+      now - p->printed_ms < REPEAT_MS)
     return false;
   p->kind = kind;
-  p->told_ms = now;
+  p->printed_ms = now;
   return true;
 }
 
-/* Per cent that were not told yet. */
+/* True if this is worth a line of its own. */
 static bool is_step(const struct progress *p, int percent)
 {
   if (percent == p->percent)
@@ -119,10 +63,10 @@ static void uploading(struct progress *p, const struct dx_note *note)
   p->percent = percent;
   (void)is_news(p, note->kind);
   if (p->live)
-    cli_line("Uploading [%-*.*s] %3d %%", BAR_WIDTH, percent * BAR_WIDTH / 100,
+    cli_line("Uploading [%-*.*s] %3d%%", BAR_WIDTH, percent * BAR_WIDTH / 100,
              full, percent);
   else
-    printf("Uploading, %d %%\n", percent);
+    printf("Uploading: %d%%\n", percent);
 }
 
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
@@ -132,7 +76,7 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 
   /* For `docextract jobs`. */
   dx_job_set_message(job, note->kind == DX_NOTE_PAUSED
-                              ? "the service asks for a pause"
+                              ? "the service asks to slow down"
                               : note->text);
   if (note->kind == DX_NOTE_UPLOADING) {
     uploading(p, note);
@@ -142,30 +86,30 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     return;
   switch (note->kind) {
   case DX_NOTE_WAITING:
-    cli_line("Waiting for the extraction, %" PRId64 " s", seconds);
+    cli_line("Waiting for extraction, %" PRId64 " s", seconds);
     break;
   case DX_NOTE_DOWN:
-    cli_line("The service cannot be reached for %" PRId64 " s: %s; trying "
-             "again",
+    cli_line("The service has been unreachable for %" PRId64 " s: %s; "
+             "retrying",
              seconds, note->text);
     break;
   case DX_NOTE_UP:
-    cli_line("The service answers again");
+    cli_line("The service is reachable again");
     break;
   case DX_NOTE_PAUSED:
-    cli_line("The service asks for a pause; going on soon");
+    cli_line("The service asks to slow down; continuing soon");
     break;
   case DX_NOTE_TOKEN:
-    cli_line("%s; trying again with a new token", note->text);
+    cli_line("%s; retrying with a new token", note->text);
     break;
   case DX_NOTE_ADMIN:
     cli_line("%s", note->text);
     break;
   case DX_NOTE_LOCAL:
-    cli_line("%s; trying again every minute, nothing is lost", note->text);
+    cli_line("%s; retrying every minute, nothing is lost", note->text);
     break;
   default:
-    cli_line("Going on");
+    cli_line("Continuing");
     break;
   }
 }
@@ -173,7 +117,7 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 static void on_ended(void *ctx, struct dx_job *job)
 {
   (void)ctx;
-  (void)job; /* job->ended says it */
+  (void)job; /* loop() looks at job->ended */
 }
 
 /* ---- driving ---- */
@@ -181,6 +125,7 @@ static void on_ended(void *ctx, struct dx_job *job)
 static enum dx_code loop(struct dx_engine *engine, struct dx_job *job,
                          struct dx_err *err)
 {
+  const int wake = cli_stop_fd();
   enum dx_code code = dx_engine_add(engine, job, err);
 
   while (code == DX_OK && !job->ended) {
@@ -188,13 +133,12 @@ static enum dx_code loop(struct dx_engine *engine, struct dx_job *job,
       dx_engine_stop(engine);
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
     }
-    code = dx_engine_run(engine, TURN_MS, &wake[0], 1, err);
+    code = dx_engine_run(engine, TURN_MS, &wake, 1, err);
   }
   return code == DX_OK ? dx_job_outcome(job, err) : code;
 }
 
-enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
-                       struct dx_job *job, struct dx_err *err)
+enum dx_code cli_drive(struct cli *cli, struct dx_job *job, struct dx_err *err)
 {
   /* With --verbose other lines come in between. */
   struct progress progress = {.live = cli_is_live() && !cli->verbose,
@@ -205,7 +149,7 @@ enum dx_code cli_drive(struct cli *cli, struct dx_spool *spool,
   enum dx_code code;
 
   if (http != NULL)
-    engine = dx_engine_new(cli->config, spool, http, &observer);
+    engine = dx_engine_new(cli->config, &cli->spool, http, &observer);
   code = engine != NULL ? loop(engine, job, err) : dx_fail_nomem(err);
   cli_line_end();
   dx_engine_free(&engine);
@@ -243,35 +187,34 @@ static void warn(enum dx_code code, const struct dx_err *err)
     fprintf(stderr, "docextract: %s\n", err->text);
 }
 
-/* Submissions that ended have their own reasons, and that somebody stopped us
- * is none. */
+/* Submissions that ended have reasons of their own, and being stopped is none.
+ */
 static void leave_message(struct dx_job *job, enum dx_code code,
                           const struct dx_err *err)
 {
-  struct dx_err trouble;
+  struct dx_err save;
 
   if (code == DX_OK || dx_job_is_final(job))
     dx_job_set_message(job, "");
   else if (code != DX_E_STOPPED)
     dx_job_set_message(job, err->text);
   if (job->dirty)
-    warn(dx_job_save(job, &trouble), &trouble);
+    warn(dx_job_save(job, &save), &save);
 }
 
-enum dx_code cli_finish(struct cli *cli, struct dx_spool *spool,
-                        struct dx_job *job, struct dx_err *err)
+enum dx_code cli_finish(struct cli *cli, struct dx_job *job, struct dx_err *err)
 {
-  struct dx_err what, forget;
-  enum dx_code code = cli_drive(cli, spool, job, err);
+  struct dx_err what, delete;
+  enum dx_code code = cli_drive(cli, job, err);
 
   leave_message(job, code, err);
   if (code == DX_OK)
-    warn(dx_job_delete_documents(job, &forget), &forget);
+    warn(dx_job_delete_documents(job, &delete), &delete);
   print_results(cli, job);
   if (code == DX_OK)
     return DX_OK;
   what = *err;
   return dx_fail(err, code, what.sys_errno, "%s; %s with: docextract retry %s",
-                 what.text, dx_job_is_final(job) ? "try again" : "go on",
+                 what.text, dx_job_is_final(job) ? "retry" : "continue",
                  job->key);
 }

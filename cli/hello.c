@@ -1,11 +1,10 @@
 /*
- * hello.c - `docextract hello`: will it work? One step after the other, as a
- * job would take them; the first that fails is named, with what to do.
+ * hello.c - `docextract hello`: takes the steps that a job would take, one
+ * after the other; the first that fails is named, with what to do.
  */
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "cli/cupsd.h"
 #include "cli/reach.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
@@ -24,30 +24,29 @@
 #include "lib/service/rate_limit.h"
 #include "lib/service/token.h"
 
-/* Who has had no answer after this long is told what is waited for. */
+/* After this long without a result, what is waited for is printed. */
 #define PATIENCE_MS 2000
-#define PATIENCE_LEAST_MS 300 /* of a step that begins late */
+#define PATIENCE_LEAST_MS 300 /* for a step that begins late */
 #define TURN_MS 1000
 
 struct hello {
   struct cli *cli;
   const struct dx_service *service;
   int cupsd_conf_fd; /* opened with the caller's rights; -1: none */
-  struct dx_spool spool;
-  bool is_owner; /* the warnings can be looked for */
+  bool is_owner;     /* warnings can be checked */
   struct dx_token *token;
   const char *token_text;
   struct reach reach;
-  struct dx_rate_limit *pace;
+  struct dx_rate_limit *rate_limit;
   struct dx_http *http;
-  char detail[256]; /* of a step that went well */
-  /* the answer */
-  bool answered;
+  char detail[256]; /* of a step that succeeded */
+  /* the response */
+  bool has_response;
   enum dx_code said; /* what the response means */
   struct dx_err err;
   int status;
   bool was_sent;
-  int64_t off_ms; /* their clock minus ours; 0 if they did not say */
+  int64_t off_ms; /* their clock minus ours; 0 if unknown */
   int64_t retry_after_ms;
   char *greeting;
 };
@@ -64,7 +63,7 @@ static void detail(struct hello *h, const char *format, ...)
   va_end(args);
 }
 
-/* Puts what to do behind what failed. */
+/* Appends what to do to what failed. */
 static enum dx_code advise(struct dx_err *err, const char *advice)
 {
   struct dx_err what = *err;
@@ -72,7 +71,7 @@ static enum dx_code advise(struct dx_err *err, const char *advice)
   return dx_fail(err, what.code, what.sys_errno, "%s; %s", what.text, advice);
 }
 
-/* ---- patience: a step that takes long says what it waits for ---- */
+/* ---- a step that takes long says what it waits for ---- */
 
 static char waiting_text[512];
 static volatile sig_atomic_t waiting_len;
@@ -95,10 +94,10 @@ static void set_alarm(int64_t ms)
   (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void patience(const char *format, ...)
+static void expect_wait(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
-static void patience(const char *format, ...)
+static void expect_wait(const char *format, ...)
 {
   struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
   int64_t left = begun_ms + PATIENCE_MS - dx_monotonic_ms();
@@ -126,18 +125,18 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
     code = cli_service(h->cli, &h->service, err);
   if (code != DX_OK)
     return code;
-  h->cupsd_conf_fd = cli_open_beside(h->cli->config_path, "cupsd.conf");
+  h->cupsd_conf_fd = cupsd_open(h->cli->config_path, "cupsd.conf");
   detail(h, "%s, service '%s'", h->cli->config_path, h->service->name);
   return DX_OK;
 }
 
-/* What root can read, the backends may not be able to. */
+/* What root can read may be closed to the backends. */
 static enum dx_code step_user(struct hello *h, struct dx_err *err)
 {
   char name[CLI_USER_BYTES];
   const char *spool_dir = h->cli->config->spool_dir;
   enum dx_code code = cli_check_owner(
-      spool_dir, cli_open_beside(h->cli->config_path, "cups-files.conf"), err);
+      spool_dir, cupsd_open(h->cli->config_path, "cups-files.conf"), err);
 
   if (code == DX_OK)
     code = cli_become_owner(spool_dir, err);
@@ -154,7 +153,7 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
     struct dx_err what = *err;
 
     (void)dx_fail(err, code, what.sys_errno,
-                  "%s; backends run as '%s', who must be able to read it",
+                  "%s; backends run as '%s', which must be able to read it",
                   what.text, name);
   }
   return code;
@@ -165,26 +164,26 @@ static enum dx_code step_spool(struct hello *h, struct dx_err *err)
   const char *path = h->cli->config->spool_dir;
   enum dx_code code;
 
-  patience("the disk of SpoolDir '%s'", path);
-  code = dx_spool_open(path, &h->spool, err);
+  expect_wait("the disk of SpoolDir '%s'", path);
+  code = dx_spool_open(path, &h->cli->spool, err);
   if (code == DX_OK)
     code = dx_fs_probe(path, err);
   detail(h, "%s", path);
   return code;
 }
 
-/* A key may be in its place and still not be for those who need it. */
+/* A key may be there and still be closed to the backends. */
 static enum dx_code advise_token(struct dx_err *err)
 {
   char name[CLI_USER_BYTES], advice[CLI_USER_BYTES + 64];
 
   if (err->sys_errno == ENOENT)
-    return advise(err, "put it there, or correct the path");
+    return advise(err, "put it there, or fix the path");
   if (err->sys_errno != EACCES)
     return err->code;
   cli_user_name(name);
   (void)snprintf(advice, sizeof(advice),
-                 "backends run as '%s', who must be able to use it", name);
+                 "backends run as '%s', which must be able to use it", name);
   return advise(err, advice);
 }
 
@@ -195,7 +194,7 @@ static enum dx_code step_token(struct hello *h, struct dx_err *err)
   enum dx_code code;
 
   if (source->limit_s > 0)
-    patience("%s, at most %d s", source->directive, source->limit_s);
+    expect_wait("%s, at most %d s", source->directive, source->limit_s);
   h->token = dx_token_new(s);
   if (h->token == NULL)
     return dx_fail_nomem(err);
@@ -214,8 +213,9 @@ static enum dx_code step_name(struct hello *h, struct dx_err *err)
   enum dx_code code;
 
   reach_begin(h->service, &h->reach);
-  patience("the name servers to know '%s'; /etc/resolv.conf says how long",
-           h->reach.host);
+  expect_wait(
+      "the name servers to resolve '%s', as long as /etc/resolv.conf says",
+      h->reach.host);
   code = reach_resolve(&h->reach, err);
   detail(h, "%s%s is %s", h->reach.proxy ? "proxy " : "", h->reach.host,
          h->reach.address);
@@ -226,34 +226,33 @@ static enum dx_code step_connection(struct hello *h, struct dx_err *err)
 {
   enum dx_code code;
 
-  patience("a connection to '%s' port %d, at most %d s for each of its "
-           "addresses",
-           h->reach.host, h->reach.port, DX_CONNECT_TIMEOUT_MS / 1000);
+  expect_wait("a connection to '%s' port %d, at most %d s for each address",
+              h->reach.host, h->reach.port, DX_CONNECT_TIMEOUT_MS / 1000);
   code = reach_connect(&h->reach, err);
   detail(h, "%s port %d", h->reach.address, h->reach.port);
   return code;
 }
 
-/* Waits for our slot: this call counts in the rate that all share. */
+/* Waits for a slot: this call counts toward the shared rate limit. */
 static enum dx_code wait_for_slot(struct hello *h, struct dx_err *err)
 {
   int64_t since = dx_monotonic_ms();
   struct dx_slot slot = {false, 0};
-  bool is_told = false;
+  bool is_announced = false;
   enum dx_code code = DX_OK;
 
   while (code == DX_OK) {
     int64_t left;
 
     if (!slot.booked)
-      slot = dx_rate_limit_book(h->pace, DX_URGENT, dx_monotonic_ms() - since);
+      slot = dx_rate_limit_book(h->rate_limit, DX_URGENT,
+                                dx_monotonic_ms() - since);
     left = slot.at_ms - dx_monotonic_ms();
-    if (left > 0 && !is_told) {
-      is_told = true;
-      patience("the end of the pause that all programs here keep after an "
-               "outage or 429, %" PRId64 " s",
-               (left + (slot.booked ? 0 : DX_RATE_LIMIT_AHEAD_MAX_MS) + 500) /
-                   1000);
+    if (left > 0 && !is_announced) {
+      is_announced = true;
+      expect_wait(
+          "the end of the pause after an outage or status 429, %" PRId64 " s",
+          (left + (slot.booked ? 0 : DX_RATE_LIMIT_AHEAD_MAX_MS) + 500) / 1000);
     }
     if (slot.booked && left <= 0)
       break;
@@ -266,7 +265,7 @@ static void on_done(void *ctx, const struct dx_http_response *response)
 {
   struct hello *h = ctx;
 
-  h->answered = true;
+  h->has_response = true;
   h->said = dx_read_hello(response, &h->greeting, &h->err);
   h->status = response->status;
   h->was_sent = response->was_sent;
@@ -282,43 +281,43 @@ static enum dx_code call_service(struct hello *h, struct dx_err *err)
   enum dx_code code = wait_for_slot(h, err);
 
   if (code == DX_OK) {
-    patience("the answer of '%s', at most %d s", h->service->host,
-             DX_API_TIMEOUT_MS / 1000);
+    expect_wait("the response of '%s', at most %d s", h->service->host,
+                DX_API_TIMEOUT_MS / 1000);
     code = dx_api_hello(&api, on_done, h, &call, err);
   }
-  while (code == DX_OK && !h->answered)
+  while (code == DX_OK && !h->has_response)
     code = dx_http_run(h->http, TURN_MS, NULL, 0, err);
   if (code == DX_OK && h->said == DX_E_RATE)
-    dx_rate_limit_block(h->pace, h->retry_after_ms > DX_BACKOFF_FIRST_MS
-                                     ? h->retry_after_ms
-                                     : DX_BACKOFF_FIRST_MS);
+    dx_rate_limit_block(h->rate_limit, h->retry_after_ms > DX_BACKOFF_FIRST_MS
+                                           ? h->retry_after_ms
+                                           : DX_BACKOFF_FIRST_MS);
   return code;
 }
 
-/* The call is made here; the steps behind this one read its answer. */
+/* Makes the call; the following steps look at its response. */
 static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
 {
   bool tls = strncmp(h->service->base_url, "https:", 6) == 0;
   enum dx_code code;
 
   h->http = dx_http_new();
-  h->pace = dx_rate_limit_new(h->spool.rate_dirfd, h->service->host,
-                              h->service->port, h->service->api_rate);
-  if (h->http == NULL || h->pace == NULL)
+  h->rate_limit = dx_rate_limit_new(h->cli->spool.rate_dirfd, h->service->host,
+                                    h->service->port, h->service->api_rate);
+  if (h->http == NULL || h->rate_limit == NULL)
     return dx_fail_nomem(err);
   code = call_service(h, err);
   if (code != DX_OK)
     return code;
-  detail(h, "%s", tls ? "trusted" : "none, http to this computer itself");
+  detail(h, "%s", tls ? "trusted" : "none: plain HTTP to this computer");
   if (!tls || h->status != 0 || h->was_sent)
     return DX_OK;
   *err = h->err;
   if (err->code == DX_E_CERT)
-    return err->code; /* it says what to do */
+    return err->code; /* the message says what to do */
   return advise(err, "check that the port of BaseURL speaks HTTPS");
 }
 
-static enum dx_code step_answer(struct hello *h, struct dx_err *err)
+static enum dx_code step_response(struct hello *h, struct dx_err *err)
 {
   if (h->said == DX_OK || h->said == DX_E_TOKEN) {
     detail(h, "status %d", h->status);
@@ -329,7 +328,7 @@ static enum dx_code step_answer(struct hello *h, struct dx_err *err)
     return advise(err, "check BaseURL");
   if (h->said == DX_E_RATE)
     return advise(err, "try again later, or lower APIRate");
-  return advise(err, "try again later; print jobs wait until it is over");
+  return advise(err, "try again later; print jobs wait until then");
 }
 
 static bool is_clock_off(const struct hello *h)
@@ -341,7 +340,7 @@ static void describe_clock(const struct hello *h, char text[128])
 {
   (void)snprintf(text, 128,
                  "the clock of this computer is %lld s %s that of the "
-                 "service; set it right",
+                 "service; correct it",
                  (llabs(h->off_ms) + 500) / 1000,
                  h->off_ms > 0 ? "behind" : "ahead of");
 }
@@ -374,14 +373,14 @@ static const struct {
     {"name", step_name},
     {"connection", step_connection},
     {"certificate", step_certificate},
-    {"answer", step_answer},
+    {"response", step_response},
     {"token accepted", step_token_accepted},
 };
 
 static void print_step(bool good, const char *name, const char *text)
 {
-  printf("%s%-6s%s %-14s%s%s\n", cli_colour(good ? CLI_GREEN : CLI_RED),
-         good ? "ok" : "FAILED", cli_colour(CLI_PLAIN), name,
+  printf("%s%-6s%s %-14s%s%s\n", cli_color(good ? CLI_GREEN : CLI_RED),
+         good ? "ok" : "FAILED", cli_color(CLI_PLAIN), name,
          text[0] != '\0' ? "  " : "", text);
 }
 
@@ -391,7 +390,7 @@ static enum dx_code run_steps(struct hello *h, struct dx_err *err)
   size_t i;
 
   for (i = 0; code == DX_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
-    patience("%s", steps[i].name);
+    expect_wait("%s", steps[i].name);
     code = steps[i].run(h, err);
     set_alarm(0);
     print_step(code == DX_OK, steps[i].name, code == DX_OK ? h->detail : "");
@@ -399,15 +398,12 @@ static enum dx_code run_steps(struct hello *h, struct dx_err *err)
   return code;
 }
 
-enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
-                        struct dx_err *err)
+enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
 {
-  struct hello h = {.cli = cli, .cupsd_conf_fd = -1, .spool = {-1, -1}};
+  struct hello h = {.cli = cli, .cupsd_conf_fd = -1};
   enum dx_code code;
   char clock[128];
 
-  (void)count;
-  (void)args;
   begun_ms = dx_monotonic_ms();
   code = run_steps(&h, err);
   if (code == DX_OK) {
@@ -416,20 +412,19 @@ enum dx_code verb_hello(struct cli *cli, size_t count, char **args,
   }
   if (code == DX_OK && is_clock_off(&h)) {
     describe_clock(&h, clock);
-    warn_print("%s", clock);
+    hello_warn("%s", clock);
   }
   if (h.is_owner) {
-    patience("the disk of ResultsDir '%s'", h.service->results_dir);
-    warn_all(cli->config, h.service, h.cupsd_conf_fd);
+    expect_wait("the disk of ResultsDir '%s'", h.service->results_dir);
+    hello_warn_all(cli, h.service, h.cupsd_conf_fd);
     set_alarm(0);
   } else if (h.cupsd_conf_fd >= 0) {
     (void)close(h.cupsd_conf_fd);
   }
   free(h.greeting);
   reach_end(&h.reach);
-  dx_rate_limit_free(&h.pace);
+  dx_rate_limit_free(&h.rate_limit);
   dx_http_free(&h.http);
   dx_token_free(&h.token);
-  dx_spool_close(&h.spool);
   return code;
 }

@@ -1,6 +1,6 @@
 /*
- * jobs.c - `docextract jobs`: what lies in the spool, and how far it is, once
- * or again and again. What there is to say of a job is list.c's.
+ * jobs.c - `docextract jobs`: prints the jobs in the spool, once or whenever
+ * something changes. What is printed of a job is list.c's.
  */
 #include "cli/cli.h"
 
@@ -94,18 +94,18 @@ static void print_table(const struct list *list)
     print_row(&table, &list->rows[i]);
 }
 
-static void tell_damaged(const struct list *list, size_t count,
-                         const char *folder)
+static void print_damaged(const struct list *list, size_t count,
+                          const char *directory)
 {
   if (count > 0)
     fprintf(stderr, "%zu damaged job%s in '%s/%s'\n", count,
-            count == 1 ? "" : "s", list->spool_dir, folder);
+            count == 1 ? "" : "s", list->cli->config->spool_dir, directory);
 }
 
-static void tell_all_damaged(const struct list *list)
+static void print_all_damaged(const struct list *list)
 {
-  tell_damaged(list, list->unreadable, "jobs");
-  tell_damaged(list, dx_spool_count_damaged(list->spool), "damaged");
+  print_damaged(list, list->unreadable, "jobs");
+  print_damaged(list, dx_spool_count_damaged(&list->cli->spool), "damaged");
 }
 
 /* ---- watching ---- */
@@ -116,7 +116,7 @@ struct watch {
   bool again; /* not the first round */
 };
 
-/* The whole screen, and not more: the newest that fit, one line each. */
+/* Fills the screen and no more: the newest that fit, one line each. */
 static void draw(const struct list *list)
 {
   struct table table = lay_out(list);
@@ -136,7 +136,7 @@ static void draw(const struct list *list)
     print_row(&table, &list->rows[i]);
 }
 
-/* Ages change without anything having happened. */
+/* Ages do not count: they change all the time. */
 static bool has_changed(const struct list_row *before,
                         const struct list_row *now)
 {
@@ -188,7 +188,7 @@ static enum dx_code look_again(struct watch *w, struct dx_err *err)
     print_changed(w);
   (void)fflush(stdout);
   if (!w->again)
-    tell_all_damaged(&w->now);
+    print_all_damaged(&w->now);
   w->again = true;
   w->before = w->now;
   list_sort_by_key(&w->before);
@@ -197,7 +197,7 @@ static enum dx_code look_again(struct watch *w, struct dx_err *err)
   return code;
 }
 
-/* Until somebody stops us, or nobody reads on: that is no failure. */
+/* Being stopped, or having no reader left, is no failure. */
 static enum dx_code watch(const struct list *list, struct dx_err *err)
 {
   struct watch w = {.now = *list, .before = *list};
@@ -222,24 +222,17 @@ static enum dx_code once(struct list *list, struct dx_err *err)
   else if (code == DX_OK)
     print_table(list);
   if (code == DX_OK)
-    tell_all_damaged(list);
+    print_all_damaged(list);
   list_release(list);
   return code;
 }
 
-enum dx_code verb_jobs(struct cli *cli, size_t count, char **args,
-                       struct dx_err *err)
+enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
 {
-  struct dx_spool spool = {-1, -1};
-  struct list list = {.spool = &spool, .json = cli->json};
-  enum dx_code code = cli_open_spool(cli, &spool, err);
+  struct list list = {.cli = cli, .json = cli->json};
+  enum dx_code code = cli_open_spool(cli, err);
 
-  (void)count;
-  (void)args;
-  if (code == DX_OK) {
-    list.spool_dir = cli->config->spool_dir;
-    code = cli->watch ? watch(&list, err) : once(&list, err);
-  }
-  dx_spool_close(&spool);
-  return code;
+  if (code != DX_OK)
+    return code;
+  return cli->watch ? watch(&list, err) : once(&list, err);
 }

@@ -1,7 +1,6 @@
 /*
- * list.c - all jobs in the spool as rows, for the verbs that list or count
- * them. Looks only: no lock is taken. Titles and people's names are in the
- * journals, and stay there.
+ * list.c - the jobs in the spool as rows, for the verbs that list or count
+ * them. No lock is taken. Titles and names of people stay in the journals.
  */
 #include "cli/list.h"
 
@@ -15,10 +14,10 @@
 
 #define KEY_DIGITS 8 /* shown, at least */
 
-/* ---- what there is to say of a job ---- */
+/* ---- what is shown of a job ---- */
 
-/* One word for all: what is under way comes first, the least advanced of it;
- * then what went wrong. */
+/* One word for all submissions: the least advanced of those under way, then
+ * what failed. */
 static enum dx_state state_of(const struct dx_job *job)
 {
   static const enum dx_state order[] = {
@@ -32,8 +31,7 @@ static enum dx_state state_of(const struct dx_job *job)
   return DX_ST_EXTRACTED;
 }
 
-/* Ours, unfinished, and nobody there to finish it. Of a job of CUPS's it is
- * CUPS that knows. */
+/* Unfinished, with nobody to finish it. Of CUPS's jobs only CUPS knows that. */
 static bool is_waiting(const struct dx_job *job, pid_t holder)
 {
   return holder == 0 && job->owner != DX_OWNER_CUPS && !dx_job_is_final(job);
@@ -81,25 +79,26 @@ static const char *first_reason(const struct dx_job *job)
 static void describe(const struct list *list, const struct dx_job *job,
                      pid_t holder, char message[DX_ERR_TEXT_BYTES])
 {
-  const char *said = job->message[0] != '\0' ? job->message : first_reason(job);
+  const char *known =
+      job->message[0] != '\0' ? job->message : first_reason(job);
 
-  if (said[0] != '\0')
-    (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s", said);
+  if (known[0] != '\0')
+    (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s", known);
   else if (holder != 0 || dx_job_is_final(job))
     message[0] = '\0';
   else if (job->owner == DX_OWNER_CUPS)
     (void)snprintf(message, DX_ERR_TEXT_BYTES,
-                   "not under way; it was canceled unless this lists it: "
-                   "lpstat -o %s",
+                   "not in progress; canceled unless listed by: lpstat -o %s",
                    job->queue != NULL ? job->queue : "");
   else if (job->owner == DX_OWNER_COMMAND)
     (void)snprintf(message, DX_ERR_TEXT_BYTES,
-                   "interrupted; go on with: docextract retry %.8s", job->key);
+                   "interrupted; continue with: docextract retry %.8s",
+                   job->key);
   else
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
-                   cli_daemon_runs(list->spool_dir)
+                   dx_spool_daemon(list->cli->spool.dirfd) != 0
                        ? "docextractd has not taken it yet"
-                       : "docextractd does not run");
+                       : "docextractd is not running");
 }
 
 static void name_owner(const struct dx_job *job,
@@ -251,9 +250,10 @@ static enum dx_code look_at(void *ctx, const char *key)
   struct list *list = ctx;
   struct dx_job *job;
   pid_t holder;
-  enum dx_code code = dx_spool_peek(list->spool, key, &job, &holder, list->err);
+  enum dx_code code =
+      dx_spool_peek(&list->cli->spool, key, &job, &holder, list->err);
 
-  if (code == DX_E_NOT_FOUND) /* swept just now */
+  if (code == DX_E_NOT_FOUND) /* just removed */
     return DX_OK;
   if (code == DX_E_DAMAGED) {
     list->unreadable++;
@@ -321,7 +321,7 @@ enum dx_code list_read(struct list *list, struct dx_err *err)
   enum dx_code code;
 
   list->err = err;
-  code = dx_spool_each(list->spool, look_at, list, err);
+  code = dx_spool_each(&list->cli->spool, look_at, list, err);
   list_sort_by_key(list);
   list->digits = count_digits(list);
   if (list->count > 0)

@@ -1,26 +1,26 @@
 # cli/ - the command `docextract`, one file per verb.
 bin_PROGRAMS += cli/docextract
-cli_docextract_SOURCES = cli/cancel.c cli/cli.h cli/config.c cli/daemon.c \
-	cli/drive.c cli/exit.c cli/hello.c cli/jobs.c cli/list.c cli/list.h \
-	cli/main.c cli/owner.c cli/purge.c cli/queues.c cli/queues.h \
-	cli/reach.c cli/reach.h cli/report.c cli/reportlog.c cli/retry.c cli/service.c cli/show.c cli/spool.c \
-	cli/submit.c cli/term.c cli/warn.c
+cli_docextract_SOURCES = cli/cancel.c cli/cli.h cli/config.c cli/cupsd.c \
+	cli/cupsd.h cli/drive.c cli/exit.c cli/hello.c cli/hello_warnings.c \
+	cli/jobs.c cli/list.c cli/list.h cli/load.c cli/main.c cli/owner.c \
+	cli/purge.c cli/reach.c cli/reach.h cli/report.c cli/report_log.c \
+	cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) -lm
 
 EXTRA_DIST += tests/cli/cli_test.sh tests/cli/frame.sh \
 	tests/cli/jobs_test.sh tests/cli/show_test.sh
 
-# Somebody else who holds the locks of jobs.
+# Another process that holds the locks of jobs.
 check_PROGRAMS += tests/cli/holder
 tests_cli_holder_LDADD =
-# A network that does not answer.
+# A network that never responds.
 check_PROGRAMS += tests/cli/silent
 tests_cli_silent_LDADD =
 
 if TESTS_ON
 check_PROGRAMS += tests/unit/test_cli
 TESTS += tests/unit/test_cli
-tests_unit_test_cli_SOURCES = tests/unit/test_cli.c cli/cli.h cli/daemon.c \
-	cli/exit.c cli/reach.c cli/reach.h
+tests_unit_test_cli_SOURCES = tests/unit/test_cli.c cli/cli.h cli/exit.c \
+	cli/reach.c cli/reach.h
 endif

@@ -1,7 +1,7 @@
 /*
- * main.c - the command line of `docextract`. A new verb is a row in `verbs`
- * and a file; usage, help, abbreviations and the check of arguments come from
- * the rows. What a verb does lives in its file.
+ * main.c - the command line of `docextract`: usage, help, abbreviations and the
+ * check of arguments come from CLI_VERBS (cli.h) and the options below. What a
+ * verb does lives in its file.
  */
 #include "cli/cli.h"
 
@@ -20,11 +20,6 @@
 
 #include "lib/base/log.h"
 
-/*
- * The pattern is the law: words in capitals are arguments that must be there,
- * one with "..." may be repeated, and of the options that are not taken
- * everywhere a verb takes those that its pattern names.
- */
 struct verb {
   const char *name;
   const char *pattern;
@@ -33,52 +28,39 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-    {"cancel", "JOB", "send and fetch nothing more of a job", verb_cancel},
-    {"config", "", "check the configuration; tell its values and their origin",
-     verb_config},
-    {"hello", "[--service NAME]",
-     "say whether the service will take our jobs, or what fails", verb_hello},
-    {"jobs", "[--json] [--watch]",
-     "list the jobs in the spool, the newest last", verb_jobs},
-    {"purge", "[--older-than AGE] [--dry-run]",
-     "remove the records of finished jobs; results stay", verb_purge},
-    {"report", "", "print what a bug report needs, without any person's data",
-     verb_report},
-    {"retry", "JOB", "go on with a job or with what failed in it", verb_retry},
-    {"show", "JOB|FILE [--json]", "show what was extracted, as a table",
-     verb_show},
-    {"submit", "FILE... [--service NAME] [--title TEXT] [--together]",
-     "send PDF, JPEG or PNG files and wait for the results", verb_submit},
+#define X(name, pattern, help) {#name, pattern, help, verb_##name},
+    CLI_VERBS(X)
+#undef X
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
-struct row {
+struct option_row {
   const char *name;
-  const char *argument; /* NULL: takes none, and its place is a bool */
+  const char *argument; /* NULL: takes none, and the field is a bool */
   bool everywhere;
-  size_t place; /* in struct cli */
+  size_t offset; /* of the field in struct cli */
   const char *help;
 };
 
-static const struct row rows[] = {
+static const struct option_row rows[] = {
     {"service", "NAME", false, offsetof(struct cli, service),
-     "the section of the configuration that is meant"},
+     "the service to use, a section of the configuration"},
     {"title", "TEXT", false, offsetof(struct cli, title),
-     "the title of the job; without it the name of the first file"},
+     "title of the job (default: name of the first file)"},
     {"together", NULL, false, offsetof(struct cli, together),
-     "the files are one submission: all of them or none"},
+     "submit the files as one unit: all of them or none"},
     {"older-than", "AGE", false, offsetof(struct cli, older_than),
-     "without activity for so long: 90s, 5m, 2h, 7d (default KeepJobs)"},
+     "idle for at least 90s, 5m, 2h, 7d (default: KeepJobs)"},
     {"dry-run", NULL, false, offsetof(struct cli, dry_run),
-     "only say what would be done"},
+     "only print what would be removed"},
     {"watch", NULL, false, offsetof(struct cli, watch),
-     "go on until interrupted, and tell what changes"},
-    {"json", NULL, false, offsetof(struct cli, json),
-     "print JSON, for programs"},
+     "keep running, and print what changes"},
+    {"json", NULL, false, offsetof(struct cli, json), "print JSON"},
     {"verbose", NULL, true, offsetof(struct cli, verbose),
-     "tell every step on stderr"},
-    {"help", NULL, true, offsetof(struct cli, help), "print this and exit"},
+     "print every step to stderr"},
+    {"help", NULL, true, offsetof(struct cli, help),
+     "print this help and exit"},
     {"version", NULL, true, offsetof(struct cli, version),
      "print the version and exit"},
 };
@@ -87,7 +69,8 @@ static const struct row rows[] = {
 
 /* ---- patterns ---- */
 
-static bool is_taken_by(const struct row *row, const struct verb *verb)
+static bool is_accepted_by(const struct option_row *row,
+                           const struct verb *verb)
 {
   char text[64];
 
@@ -139,9 +122,9 @@ static void print_options(const struct verb *verb)
   char name[40];
   size_t i;
 
-  print_line("-c", "FILE", "read this configuration");
+  print_line("-c", "FILE", "use this configuration file");
   for (i = 0; i < ROW_COUNT; i++) {
-    if (verb != NULL ? !is_taken_by(&rows[i], verb) : !rows[i].everywhere)
+    if (verb != NULL ? !is_accepted_by(&rows[i], verb) : !rows[i].everywhere)
       continue;
     (void)snprintf(name, sizeof(name), "--%s", rows[i].name);
     print_line(name, rows[i].argument != NULL ? rows[i].argument : "",
@@ -158,13 +141,13 @@ static void print_help(const struct verb *verb)
            verb->pattern[0] != '\0' ? " " : "", verb->pattern,
            toupper((unsigned char)verb->help[0]), verb->help + 1);
     if (strstr(verb->pattern, "JOB") != NULL)
-      printf("JOB is a key from 'docextract jobs' or its beginning, at least "
-             "%d digits.\n\n",
+      printf("JOB is a key from 'docextract jobs', or at least its first %d "
+             "digits.\n\n",
              CLI_KEY_LEAST);
   } else {
     printf("Usage: docextract [-c FILE] COMMAND [ARGUMENT]...\n"
-           "Sends documents for extraction, and tells what became of them.\n"
-           "A command may be abbreviated.\n\n");
+           "Submits documents for extraction and shows what became of them.\n"
+           "Commands may be abbreviated.\n\n");
     for (i = 0; i < VERB_COUNT; i++)
       print_line(verbs[i].name, arguments_of(&verbs[i]), verbs[i].help);
     printf("\n");
@@ -174,15 +157,15 @@ static void print_help(const struct verb *verb)
 
 /* ---- the command line ---- */
 
-static int wrong_usage(const struct verb *verb)
+static int fail_usage(const struct verb *verb)
 {
-  fprintf(stderr, "try: docextract %s%s--help\n",
+  fprintf(stderr, "try 'docextract %s%s--help' for more information\n",
           verb != NULL ? verb->name : "", verb != NULL ? " " : "");
   return EX_USAGE;
 }
 
-/* The verb of that name, or the only one that begins so; else NULL, and the
- * possibilities are told. */
+/* The verb of that name, or the only one that begins with it; else NULL, and
+ * the candidates are printed. */
 static const struct verb *find_verb(const char *name)
 {
   const struct verb *found = NULL;
@@ -198,8 +181,8 @@ static const struct verb *find_verb(const char *name)
   }
   if (count == 1)
     return found;
-  fprintf(stderr, "docextract: '%s' %s; possibilities are:", name,
-          count > 1 ? "can mean more than one command" : "is no command");
+  fprintf(stderr, "docextract: %s command '%s'; possible commands:",
+          count > 1 ? "ambiguous" : "unknown", name);
   for (i = 0; i < VERB_COUNT; i++)
     if (count == 0 || strncmp(verbs[i].name, name, strlen(name)) == 0)
       fprintf(stderr, " %s", verbs[i].name);
@@ -207,17 +190,17 @@ static const struct verb *find_verb(const char *name)
   return NULL;
 }
 
-static void set_option(struct cli *cli, const struct row *row)
+static void set_option(struct cli *cli, const struct option_row *row)
 {
-  void *place = (char *)cli + row->place;
+  void *field = (char *)cli + row->offset;
 
   if (row->argument != NULL)
-    *(const char **)place = optarg;
+    *(const char **)field = optarg;
   else
-    *(bool *)place = true;
+    *(bool *)field = true;
 }
 
-/* Options may stand anywhere. False if one is wrong: getopt has said so. */
+/* Options may stand anywhere. False if one is wrong: getopt has printed it. */
 static bool read_options(struct cli *cli, int argc, char **argv,
                          bool given[ROW_COUNT])
 {
@@ -244,30 +227,30 @@ static bool read_options(struct cli *cli, int argc, char **argv,
   return true;
 }
 
-static bool fits(const struct verb *verb, const bool given[ROW_COUNT],
-                 size_t count)
+static bool check_usage(const struct cli *cli, const struct verb *verb,
+                        const bool given[ROW_COUNT])
 {
   size_t i, least, most;
 
   for (i = 0; i < ROW_COUNT; i++)
-    if (given[i] && !is_taken_by(&rows[i], verb)) {
-      fprintf(stderr, "docextract: '%s' does not take --%s\n", verb->name,
+    if (given[i] && !is_accepted_by(&rows[i], verb)) {
+      fprintf(stderr, "docextract: '%s' does not accept --%s\n", verb->name,
               rows[i].name);
       return false;
     }
   count_arguments(verb->pattern, &least, &most);
-  if (count >= least && count <= most)
+  if (cli->arg_count >= least && cli->arg_count <= most)
     return true;
   fprintf(stderr, "docextract: '%s' takes %s\n", verb->name,
           verb->pattern[0] != '\0' ? verb->pattern : "no arguments");
   return false;
 }
 
-static bool is_well_said(const struct cli *cli)
+static bool check_age(const struct cli *cli)
 {
   if (cli->older_than == NULL || dx_parse_duration(cli->older_than) >= 0)
     return true;
-  fprintf(stderr, "docextract: --older-than takes a number with s, m, h or d, "
+  fprintf(stderr, "docextract: --older-than takes a number and s, m, h or d, "
                   "such as 7d\n");
   return false;
 }
@@ -281,8 +264,7 @@ static void log_line(enum dx_log_level level, const char *line)
   fprintf(stderr, "%s: %s\n", words[level], line);
 }
 
-static int run(const struct verb *verb, struct cli *cli, size_t count,
-               char **args)
+static int run(const struct verb *verb, struct cli *cli)
 {
   char *fallback = NULL;
   struct dx_err err = {0};
@@ -296,17 +278,17 @@ static int run(const struct verb *verb, struct cli *cli, size_t count,
     cli->config_from = getenv("CUPS_SERVERROOT") != NULL ? "CUPS_SERVERROOT"
                                                          : "the built-in path";
   }
-  code = cli->config_path != NULL ? verb->run(cli, count, args, &err)
-                                  : dx_fail_nomem(&err);
+  code = cli->config_path != NULL ? verb->run(cli, &err) : dx_fail_nomem(&err);
   if (code != DX_OK)
     fprintf(stderr, "docextract: %s\n", err.text);
+  dx_spool_close(&cli->spool);
   dx_config_free(&cli->config);
   free(fallback);
   return cli_exit_status(dx_class_of(code));
 }
 
 /* No token may get into a core file or to another process of the same user;
- * a pipe that broke is no reason to leave a job. */
+ * a broken pipe is no reason to abandon a job. */
 static void set_up_process(void)
 {
   (void)umask(077);
@@ -320,11 +302,11 @@ int main(int argc, char **argv)
 {
   const struct verb *verb = NULL;
   bool given[ROW_COUNT] = {false};
-  struct cli cli = {0};
+  struct cli cli = {.spool = {-1, -1}};
 
   set_up_process();
   if (!read_options(&cli, argc, argv, given))
-    return wrong_usage(NULL);
+    return fail_usage(NULL);
   if (cli.version) {
     printf("docextract %s\n", PACKAGE_VERSION);
     return EX_OK;
@@ -332,17 +314,19 @@ int main(int argc, char **argv)
   if (optind < argc) {
     verb = find_verb(argv[optind++]);
     if (verb == NULL)
-      return wrong_usage(NULL);
+      return fail_usage(NULL);
   }
   if (cli.help) {
     print_help(verb);
     return EX_OK;
   }
   if (verb == NULL) {
-    fputs("docextract: a command is missing\n", stderr);
-    return wrong_usage(NULL);
+    fputs("docextract: missing command\n", stderr);
+    return fail_usage(NULL);
   }
-  if (!fits(verb, given, (size_t)(argc - optind)) || !is_well_said(&cli))
-    return wrong_usage(verb);
-  return run(verb, &cli, (size_t)(argc - optind), argv + optind);
+  cli.args = argv + optind;
+  cli.arg_count = (size_t)(argc - optind);
+  if (!check_usage(&cli, verb, given) || !check_age(&cli))
+    return fail_usage(verb);
+  return run(verb, &cli);
 }

@@ -1,7 +1,7 @@
 /*
  * owner.c - whose rights the command works with. Everything in the spool
- * belongs to the user that backends run as; what root left there, they could
- * not touch.
+ * belongs to the user that backends run as; they could not touch what root left
+ * there.
  */
 #include "cli/cli.h"
 
@@ -11,10 +11,13 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What cupsd is built with, nearly everywhere. */
+#include "cli/cupsd.h"
+
+/* The user that nearly every cupsd is built with. */
 #define CUPS_DEFAULT_USER "lp"
 
 static void name_of(uid_t uid, char name[CLI_USER_BYTES])
@@ -32,7 +35,7 @@ void cli_user_name(char name[CLI_USER_BYTES])
   name_of(geteuid(), name);
 }
 
-/* Gives up root, all of it, and makes sure. */
+/* Gives up root for good, and checks that. */
 static enum dx_code become(uid_t uid, gid_t gid, struct dx_err *err)
 {
   if (setgroups(1, &gid) < 0 || setresgid(gid, gid, gid) < 0 ||
@@ -42,13 +45,13 @@ static enum dx_code become(uid_t uid, gid_t gid, struct dx_err *err)
   if (getuid() != uid || geteuid() != uid || getgid() != gid ||
       getegid() != gid || setuid(0) == 0)
     return dx_fail(err, DX_E_ACCESS, 0,
-                   "cannot become the owner of the spool: the system kept "
-                   "other rights");
+                   "cannot become the owner of the spool: privileges were not "
+                   "dropped");
   return DX_OK;
 }
 
-static enum dx_code look(const char *path, struct stat *ret_st,
-                         struct dx_err *err)
+static enum dx_code stat_spool(const char *path, struct stat *ret_st,
+                               struct dx_err *err)
 {
   int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   int e = errno;
@@ -63,12 +66,12 @@ static enum dx_code look(const char *path, struct stat *ret_st,
     return DX_OK;
   }
   if (e == EACCES)
-    return dx_fail(err, DX_E_ACCESS, e,
-                   "you may not use SpoolDir '%s'; run this command as root",
-                   path);
+    return dx_fail(
+        err, DX_E_ACCESS, e,
+        "no permission to use SpoolDir '%s'; run this command as root", path);
   return dx_fail(err, e == ENOENT ? DX_E_NOT_FOUND : DX_E_IO, e,
-                 "cannot open SpoolDir '%s': %s; make the folder and give it "
-                 "to the user that backends run as",
+                 "cannot open SpoolDir '%s': %s; create the directory and give "
+                 "it to the user that backends run as",
                  path, strerror(e));
 }
 
@@ -77,7 +80,7 @@ enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
   const struct passwd *entry;
   char name[CLI_USER_BYTES];
   struct stat st;
-  enum dx_code code = look(spool_dir, &st, err);
+  enum dx_code code = stat_spool(spool_dir, &st, err);
 
   if (code != DX_OK || st.st_uid == geteuid())
     return code;
@@ -87,26 +90,17 @@ enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
   }
   name_of(st.st_uid, name);
   return dx_fail(err, DX_E_ACCESS, 0,
-                 "you may not use SpoolDir '%s'; run this command as root or "
-                 "as '%s'",
+                 "no permission to use SpoolDir '%s'; run this command as root "
+                 "or as '%s'",
                  spool_dir, name);
 }
 
-/* ---- whom cupsd runs backends as ---- */
+/* ---- the user that cupsd runs backends as ---- */
 
-/* The last "User NAME" counts, as for cupsd; "" if there is none. */
-static void read_user(int fd, char name[CLI_USER_BYTES])
+static void read_user(void *ctx, const char *name, const char *value)
 {
-  FILE *file = fdopen(fd, "r");
-  char line[1024];
-
-  name[0] = '\0';
-  while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-    (void)sscanf(line, " User %63[^# \t\r\n]", name);
-  if (file != NULL)
-    (void)fclose(file);
-  else
-    (void)close(fd);
+  if (strcasecmp(name, "User") == 0) /* the last one counts */
+    (void)snprintf(ctx, CLI_USER_BYTES, "%s", value);
 }
 
 enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
@@ -115,21 +109,21 @@ enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
   char backends[CLI_USER_BYTES] = "", owner[CLI_USER_BYTES];
   const struct passwd *entry;
   struct stat st;
-  enum dx_code code = look(spool_dir, &st, err);
+  enum dx_code code = stat_spool(spool_dir, &st, err);
 
   if (cups_files_fd < 0)
     return code;
-  read_user(cups_files_fd, backends);
+  cupsd_directives(cups_files_fd, read_user, backends);
   if (code != DX_OK)
     return code;
   entry = backends[0] != '\0' ? getpwnam(backends) : NULL;
   if (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0)
     return DX_OK;
-  if (entry == NULL) /* not even cupsd of root runs them as root */
+  if (entry == NULL) /* even a cupsd of root does not run them as root */
     (void)snprintf(backends, sizeof(backends), "%s", CUPS_DEFAULT_USER);
   name_of(st.st_uid, owner);
   return dx_fail(err, DX_E_ACCESS, 0,
                  "SpoolDir '%s' belongs to '%s', but backends run as '%s'; "
-                 "mend it with: chown -R %s: '%s'",
+                 "fix it with: chown -R %s: '%s'",
                  spool_dir, owner, backends, backends, spool_dir);
 }

@@ -1,8 +1,8 @@
 /*
- * purge.c - `docextract purge`: removes the records of jobs that are over,
- * before KeepJobs does. What is unfinished stays, and so do results; and so
- * does the record of a print job of which something failed: CUPS may run it
- * again, and then only the record knows what must not be sent twice.
+ * purge.c - `docextract purge`: removes finished jobs from the spool before
+ * KeepJobs does. Unfinished jobs and all results stay. So does a print job of
+ * which something failed: CUPS may run it again, and only its journal knows
+ * what must not be sent twice.
  */
 #include "cli/cli.h"
 
@@ -11,19 +11,18 @@
 
 struct purge {
   struct cli *cli;
-  struct dx_spool spool;
   int64_t least_ms; /* without activity */
-  size_t removed, unfinished, young, print_jobs;
+  size_t removed, unfinished, recent, print_jobs;
   struct dx_err *err;
 };
 
-/* True if the job may go; counts why not. */
-static bool may_go(struct purge *p, const struct dx_job *job, pid_t holder)
+/* True if the job may be removed; counts why not. */
+static bool may_remove(struct purge *p, const struct dx_job *job, pid_t holder)
 {
   if (holder != 0 || !dx_job_is_final(job))
     p->unfinished++;
   else if (dx_spool_idle_ms(job) < p->least_ms)
-    p->young++;
+    p->recent++;
   else if (job->owner == DX_OWNER_CUPS && dx_job_outcome(job, NULL) != DX_OK)
     p->print_jobs++;
   else
@@ -31,17 +30,17 @@ static bool may_go(struct purge *p, const struct dx_job *job, pid_t holder)
   return false;
 }
 
-/* Under its lock, and only if it may still go then. */
+/* Takes the lock, and looks again. */
 static enum dx_code remove_job(struct purge *p, const char *key)
 {
   struct dx_job *job = NULL;
   enum dx_owner owner;
   pid_t holder;
   enum dx_code code =
-      dx_spool_take(&p->spool, key, &job, &holder, &owner, p->err);
+      dx_spool_take(&p->cli->spool, key, &job, &holder, &owner, p->err);
 
-  if (code == DX_OK && may_go(p, job, 0)) {
-    code = dx_spool_remove(&p->spool, &job, p->err);
+  if (code == DX_OK && may_remove(p, job, 0)) {
+    code = dx_spool_remove(&p->cli->spool, &job, p->err);
     p->removed += code == DX_OK;
   } else if (code == DX_E_BUSY) {
     p->unfinished++;
@@ -56,8 +55,8 @@ static enum dx_code look_at(void *ctx, const char *key)
   struct purge *p = ctx;
   struct dx_job *job;
   pid_t holder;
-  bool goes;
-  enum dx_code code = dx_spool_peek(&p->spool, key, &job, &holder, p->err);
+  bool removable;
+  enum dx_code code = dx_spool_peek(&p->cli->spool, key, &job, &holder, p->err);
 
   if (cli_stop_came())
     return dx_fail(p->err, DX_E_STOPPED, 0, "stopped");
@@ -65,47 +64,43 @@ static enum dx_code look_at(void *ctx, const char *key)
     return DX_OK;
   if (code != DX_OK)
     return code;
-  goes = may_go(p, job, holder);
+  removable = may_remove(p, job, holder);
   dx_job_free(&job);
-  if (goes && p->cli->dry_run)
+  if (removable && p->cli->dry_run)
     p->removed++;
-  else if (goes)
+  else if (removable)
     code = remove_job(p, key);
   return code == DX_E_NOT_FOUND || code == DX_E_DAMAGED ? DX_OK : code;
 }
 
-static void tell_kept(size_t count, const char *why)
+static void print_kept(size_t count, const char *why)
 {
   if (count > 0)
     printf("Kept %zu: %s\n", count, why);
 }
 
-static void tell(const struct purge *p)
+static void print_summary(const struct purge *p)
 {
-  printf("%s %zu record%s of finished jobs\n",
+  printf("%s %zu finished job%s\n",
          p->cli->dry_run ? "Would remove" : "Removed", p->removed,
          p->removed == 1 ? "" : "s");
-  tell_kept(p->unfinished, "not finished");
-  tell_kept(p->young, "not old enough");
-  tell_kept(p->print_jobs, "failed print jobs, which CUPS may run again; they "
-                           "go after KeepJobs");
+  print_kept(p->unfinished, "unfinished");
+  print_kept(p->recent, "too recent");
+  print_kept(p->print_jobs, "failed print jobs, which CUPS may run again; they "
+                            "are removed after KeepJobs");
 }
 
-enum dx_code verb_purge(struct cli *cli, size_t count, char **args,
-                        struct dx_err *err)
+enum dx_code verb_purge(struct cli *cli, struct dx_err *err)
 {
-  struct purge p = {.cli = cli, .spool = {-1, -1}, .err = err};
-  enum dx_code code = cli_open_spool(cli, &p.spool, err);
+  struct purge p = {.cli = cli, .err = err};
+  enum dx_code code = cli_open_spool(cli, err);
 
-  (void)count;
-  (void)args;
-  if (code == DX_OK) {
-    p.least_ms = cli->older_than != NULL ? dx_parse_duration(cli->older_than)
-                                         : cli->config->keep_jobs_ms;
-    cli_stop_catch();
-    code = dx_spool_each(&p.spool, look_at, &p, err);
-    tell(&p);
-  }
-  dx_spool_close(&p.spool);
+  if (code != DX_OK)
+    return code;
+  p.least_ms = cli->older_than != NULL ? dx_parse_duration(cli->older_than)
+                                       : cli->config->keep_jobs_ms;
+  cli_stop_catch();
+  code = dx_spool_each(&cli->spool, look_at, &p, err);
+  print_summary(&p);
   return code;
 }

@@ -1,5 +1,5 @@
 /*
- * reach.c - name and connection, without a word of HTTP.
+ * reach.c - name and connection, without HTTP.
  */
 #include "cli/reach.h"
 
@@ -14,11 +14,11 @@
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 
-/* What libcurl takes for a proxy without a port. */
+/* libcurl's defaults for a proxy without a port. */
 #define PROXY_PORT 1080
 #define PROXY_PORT_TLS 443
 
-/* "http://host:port/", which config_value.c has checked. */
+/* "http://host:port/", which lib/config has checked. */
 static void read_proxy(const char *url, struct reach *reach)
 {
   const char *host = strstr(url, "://");
@@ -80,8 +80,8 @@ enum dx_code reach_resolve(struct reach *reach, struct dx_err *err)
   }
   reach->list = NULL;
   return dx_fail(err, DX_E_NET, result == EAI_SYSTEM ? errno : 0,
-                 "the name '%s' cannot be resolved: %s; check %s and the name "
-                 "servers of this computer",
+                 "cannot resolve '%s': %s; check %s and the name servers of "
+                 "this computer",
                  reach->host, gai_strerror(result),
                  reach->proxy ? "Proxy" : "BaseURL");
 }

@@ -1,12 +1,12 @@
 /*
- * reach.h - can the service be reached at all, one step after the other: its
- * name, then a connection. libcurl does both again by itself; here they are
- * apart, so that `docextract hello` can say which one fails. With a Proxy the
- * proxy is what must be reached.
+ * reach.h - can the service be reached at all? First its name, then a
+ * connection. libcurl does both again by itself; here they are separate, so
+ * that `docextract hello` can say which one fails. With a Proxy the proxy is
+ * what must be reached.
  *
  * Ownership: struct reach is the caller's; reach_end() frees what is in it.
- * Blocking: as long as the name servers, and DX_CONNECT_TIMEOUT_MS an
- * address. Errors: E_NET.
+ * Blocking: as long as the name servers take, and DX_CONNECT_TIMEOUT_MS for
+ * each address. Errors: E_NET.
  */
 #ifndef DX_CLI_REACH_H
 #define DX_CLI_REACH_H
@@ -27,7 +27,7 @@ struct reach {
   char address[REACH_ADDRESS_BYTES]; /* the one that was tried last */
 };
 
-/* Whom to reach for this service. */
+/* The host to reach for this service. */
 void reach_begin(const struct dx_service *service, struct reach *ret_reach);
 void reach_end(struct reach *reach);
 

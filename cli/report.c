@@ -1,9 +1,9 @@
 /*
- * report.c - `docextract report`: what whoever looks into a fault needs to
- * know first, to be sent to anybody. It is put together from what is known to
- * be harmless, versions, numbers and words of fixed sets, and never by taking
- * secrets out of something: nothing that a person wrote is in it, no title,
- * no name of a user, a host, a queue or a file.
+ * report.c - `docextract report`: the first things that whoever looks into a
+ * bug needs to know, safe to send to anybody. It is made of what is known to be
+ * harmless (versions, numbers, words of fixed sets), never by removing secrets
+ * from something: nothing that a person wrote is in it, no title, no name of a
+ * user, host, queue or file.
  */
 #include "cli/cli.h"
 
@@ -18,13 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cupsd.h"
 #include "cli/list.h"
-#include "cli/queues.h"
 #include "lib/base/buf.h"
 #include "lib/service/http.h"
 
-#define LINE_BYTES 80 /* of what the filter tells */
-#define WORDS_MAX 12  /* of jobs: the states, and "waiting" */
+#define LINE_BYTES 80 /* of what the filter prints */
+#define WORDS_MAX 12  /* the states of a job, and "waiting" */
 
 struct count {
   struct dx_spool *spool;
@@ -39,7 +39,7 @@ struct count {
 
 /* ---- versions ---- */
 
-/* Of the filter, which alone knows its library. It tells one line. */
+/* Only the filter knows the version of its PDF library. It prints one line. */
 static void ask_filter(const char *path, char line[LINE_BYTES])
 {
   char *const args[] = {(char *)(uintptr_t)path,
@@ -67,12 +67,12 @@ static void ask_filter(const char *path, char line[LINE_BYTES])
 
 static void print_filter(void)
 {
-  const char *folder = getenv("CUPS_SERVERBIN");
+  const char *serverbin = getenv("CUPS_SERVERBIN");
   struct dx_buf path = {0};
   char line[LINE_BYTES] = "";
 
   dx_buf_printf(&path, "%s/filter/todocextract",
-                folder != NULL ? folder : DX_SERVERBIN);
+                serverbin != NULL ? serverbin : DX_SERVERBIN);
   if (dx_buf_ok(&path))
     ask_filter(dx_buf_text(&path), line);
   dx_buf_release(&path);
@@ -142,10 +142,10 @@ static void print_queues(const struct cli *cli)
   size_t count, i;
 
   printf("\nQueues\n");
-  if (queues_read(&queues, &count, &err) != DX_OK)
+  if (cupsd_queues(&queues, &count, &err) != DX_OK)
     printf("  %s\n", err.text);
   else if (count == 0)
-    printf("  none prints to docextract\n");
+    printf("  no queue prints to docextract\n");
   for (i = 0; i < count; i++)
     print_queue(cli, i + 1, &queues[i]);
   free(queues);
@@ -200,36 +200,31 @@ static void print_counts(struct count *c)
 
 static void print_jobs(struct cli *cli)
 {
-  struct dx_spool spool = {-1, -1};
-  struct count count = {.spool = &spool};
+  struct count count = {.spool = &cli->spool};
   struct dx_err err;
-  enum dx_code code = cli_open_spool(cli, &spool, &err);
+  enum dx_code code = cli_open_spool(cli, &err);
 
   printf("\nJobs\n");
   if (code == DX_OK)
-    code = dx_spool_each(&spool, look_at, &count, &err);
+    code = dx_spool_each(&cli->spool, look_at, &count, &err);
   if (code == DX_OK)
     print_counts(&count);
   else
     printf("  cannot be read: %s\n", dx_code_name(code));
   if (code == DX_OK)
     printf("  docextractd  %s\n",
-           cli_daemon_runs(cli->config->spool_dir) ? "runs" : "does not run");
-  dx_spool_close(&spool);
+           dx_spool_daemon(cli->spool.dirfd) != 0 ? "running" : "not running");
 }
 
-/* What only the caller may read is opened before the spool makes us its owner;
- * trouble with one part is part of the report. */
-enum dx_code verb_report(struct cli *cli, size_t count, char **args,
-                         struct dx_err *err)
+/* What only the caller may read is opened before we become the owner of the
+ * spool. An error in one part is part of the report. */
+enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
   int log = report_open_log(cli->config_path);
-  struct dx_err trouble;
-  enum dx_code code = cli_load(cli, &trouble);
+  struct dx_err why;
+  enum dx_code code = cli_load(cli, &why);
 
-  (void)count;
-  (void)args;
-  if (code == DX_OK) /* if that fails print_jobs() says so */
+  if (code == DX_OK) /* print_jobs() reports a failure */
     (void)!cli_become_owner(cli->config->spool_dir, NULL);
   print_versions();
   printf("\nConfiguration\n");
@@ -237,8 +232,8 @@ enum dx_code verb_report(struct cli *cli, size_t count, char **args,
     dx_config_print_anonymous(cli->config, stdout);
   else
     printf("  cannot be used: %s; %s\n", dx_code_name(code),
-           trouble.sys_errno == EACCES ? "run this command as root"
-                                       : "see: docextract config");
+           why.sys_errno == EACCES ? "run this command as root"
+                                   : "see: docextract config");
   print_queues(cli);
   print_jobs(cli);
   printf("\nLast lines of cupsd's log about our programs\n");

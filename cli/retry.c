@@ -1,17 +1,14 @@
 /*
- * retry.c - `docextract retry JOB`: goes on with a job that nobody drives, and
- * tries again what failed in it. A print job is CUPS's to retry; one that was
- * handed over goes back to docextractd if that runs.
+ * retry.c - `docextract retry JOB`: continues a job that nobody drives, and
+ * retries what failed in it. A print job is CUPS's to retry; one that was
+ * handed over goes back to docextractd if that is running.
  */
 #include "cli/cli.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct retry {
   struct cli *cli;
-  struct dx_spool spool;
   char key[DX_KEY_BYTES];
   struct dx_job *job;
 };
@@ -26,49 +23,49 @@ static enum dx_code refuse_cups(const struct dx_job *job, pid_t holder,
   cli_cups_name(job, name);
   if (holder != 0)
     return dx_fail(err, DX_E_JOB, 0,
-                   "this is the print job %s, and process %d works on it; if "
+                   "this is print job %s, and process %d is working on it; if "
                    "CUPS holds it later: lp -i %s -H resume",
                    name, (int)holder, name);
   return dx_fail(err, DX_E_JOB, 0,
-                 "this is the print job %s; if CUPS holds it: lp -i %s -H "
-                 "resume; if its queue is stopped: cupsenable %s",
+                 "this is print job %s; if CUPS holds it: lp -i %s -H resume; "
+                 "if its queue is stopped: cupsenable %s",
                  name, name, job->queue != NULL ? job->queue : "QUEUE");
 }
 
-static void tell_holder(const struct retry *r, const struct dx_job *job,
-                        pid_t holder)
+static void print_holder(const struct retry *r, const struct dx_job *job,
+                         pid_t holder)
 {
-  bool daemon = holder == cli_daemon_pid(r->cli->config->spool_dir);
+  bool daemon = holder == dx_spool_daemon(r->cli->spool.dirfd);
 
-  printf("%s works on job %s (process %d); nothing to do\n",
+  printf("%s is working on job %s (process %d); nothing to do\n",
          daemon ? "docextractd" : "Another docextract", r->key, (int)holder);
   if (job->message[0] != '\0')
-    printf("It says: %s\n", job->message);
+    printf("Its message: %s\n", job->message);
 }
 
-static enum dx_code look(struct retry *r, bool *ret_is_done, struct dx_err *err)
+static enum dx_code look(struct retry *r, bool *ret_done, struct dx_err *err)
 {
   struct dx_job *job;
   pid_t holder;
-  enum dx_code code = dx_spool_peek(&r->spool, r->key, &job, &holder, err);
+  enum dx_code code = dx_spool_peek(&r->cli->spool, r->key, &job, &holder, err);
 
   if (code != DX_OK)
     return code;
-  *ret_is_done = true;
+  *ret_done = true;
   if (dx_job_outcome(job, NULL) == DX_OK &&
       (holder != 0 || job->owner == DX_OWNER_CUPS))
-    printf("Everything of job %s was extracted already\n", r->key);
+    printf("Everything in job %s has already been extracted\n", r->key);
   else if (job->owner == DX_OWNER_CUPS)
     code = refuse_cups(job, holder, err);
   else if (holder != 0)
-    tell_holder(r, job, holder);
+    print_holder(r, job, holder);
   else
-    *ret_is_done = false;
+    *ret_done = false;
   dx_job_free(&job);
   return code;
 }
 
-/* ---- making it ready ---- */
+/* ---- preparing it ---- */
 
 static bool is_here(const struct dx_submission *sub)
 {
@@ -80,8 +77,8 @@ static bool is_here(const struct dx_submission *sub)
   return true;
 }
 
-/* What ended badly begins anew, as far as its documents are here. */
-static enum dx_code try_again(struct dx_job *job, struct dx_err *err)
+/* What failed starts over, as far as its documents are still here. */
+static enum dx_code restart_failed(struct dx_job *job, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
   size_t i;
@@ -95,12 +92,12 @@ static enum dx_code try_again(struct dx_job *job, struct dx_err *err)
       code = dx_submission_apply(sub, DX_EV_RETRY, err);
     else
       fprintf(stderr,
-              "docextract: document %zu is not here and must be sent "
-              "anew: %s\n",
+              "docextract: document %zu is no longer here and must be "
+              "submitted again: %s\n",
               sub->files[0].document + 1, sub->reason);
   }
   if (code == DX_OK && dx_job_is_final(job))
-    return dx_fail(err, DX_E_JOB, 0, "nothing of job %s can be tried again",
+    return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
                    job->key);
   return code;
 }
@@ -108,7 +105,7 @@ static enum dx_code try_again(struct dx_job *job, struct dx_err *err)
 /* A request to cancel that came too late must not hit the new attempt. */
 static enum dx_code prepare(struct retry *r, struct dx_err *err)
 {
-  enum dx_code code = try_again(r->job, err);
+  enum dx_code code = restart_failed(r->job, err);
 
   if (code != DX_OK)
     return code;
@@ -117,7 +114,7 @@ static enum dx_code prepare(struct retry *r, struct dx_err *err)
   return dx_job_save(r->job, err);
 }
 
-/* ---- going on ---- */
+/* ---- continuing it ---- */
 
 static enum dx_code drive(struct retry *r, struct dx_err *err)
 {
@@ -125,16 +122,16 @@ static enum dx_code drive(struct retry *r, struct dx_err *err)
       dx_config_service(r->cli->config, r->job->service);
   enum dx_code code = DX_OK;
 
-  if (service != NULL) /* else the engine says what is wrong */
+  if (service != NULL) /* else the engine reports what is wrong */
     code = cli_probe(r->cli->config, service, err);
   if (code == DX_OK)
     code = prepare(r, err);
   if (code != DX_OK)
     return code;
-  printf("Going on with job %s\n", r->key);
-  code = cli_finish(r->cli, &r->spool, r->job, err);
+  printf("Continuing job %s\n", r->key);
+  code = cli_finish(r->cli, r->job, err);
   if (r->job->owner == DX_OWNER_DAEMON)
-    dx_spool_hand_over(&r->spool, &r->job); /* the rest, if there is any */
+    dx_spool_hand_over(&r->cli->spool, &r->job); /* the rest, if there is any */
   return code;
 }
 
@@ -144,46 +141,43 @@ static enum dx_code hand_over(struct retry *r, struct dx_err *err)
 
   if (code != DX_OK)
     return code;
-  dx_spool_hand_over(&r->spool, &r->job);
-  printf("Handed job %s over to docextractd; look with: docextract jobs\n",
+  dx_spool_hand_over(&r->cli->spool, &r->job);
+  printf("Handed job %s over to docextractd; check with: docextract jobs\n",
          r->key);
   return DX_OK;
 }
 
-/* The job is ours. */
-static enum dx_code go_on(struct retry *r, struct dx_err *err)
+/* The job is locked. */
+static enum dx_code resume(struct retry *r, struct dx_err *err)
 {
   if (dx_job_outcome(r->job, NULL) == DX_OK) {
-    printf("Everything of job %s was extracted already\n", r->key);
+    printf("Everything in job %s has already been extracted\n", r->key);
     return dx_job_delete_documents(r->job, err);
   }
   if (r->job->owner == DX_OWNER_DAEMON &&
-      cli_daemon_runs(r->cli->config->spool_dir))
+      dx_spool_daemon(r->cli->spool.dirfd) != 0)
     return hand_over(r, err);
   return drive(r, err);
 }
 
-enum dx_code verb_retry(struct cli *cli, size_t count, char **args,
-                        struct dx_err *err)
+enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
 {
-  struct retry r = {.cli = cli, .spool = {-1, -1}};
+  struct retry r = {.cli = cli};
   enum dx_owner owner;
   pid_t holder;
   bool is_done = false;
-  enum dx_code code = cli_open_spool(cli, &r.spool, err);
+  enum dx_code code = cli_open_spool(cli, err);
 
-  (void)count;
   if (code == DX_OK)
-    code = cli_pick_job(&r.spool, args[0], r.key, err);
+    code = cli_pick_job(cli, cli->args[0], r.key, err);
   if (code == DX_OK)
     code = look(&r, &is_done, err);
-  if (code == DX_OK && !is_done) {
-    cli_stop_catch();
-    code = dx_spool_take(&r.spool, r.key, &r.job, &holder, &owner, err);
-    if (code == DX_OK)
-      code = go_on(&r, err);
-  }
+  if (code != DX_OK || is_done)
+    return code;
+  cli_stop_catch();
+  code = dx_spool_take(&cli->spool, r.key, &r.job, &holder, &owner, err);
+  if (code == DX_OK)
+    code = resume(&r, err);
   dx_job_free(&r.job);
-  dx_spool_close(&r.spool);
   return code;
 }

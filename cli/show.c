@@ -1,9 +1,8 @@
 /*
- * show.c - `docextract show JOB|FILE`: what was extracted, as a table for a
- * person, or as it came. Everything in a result is text from outside and is
- * printed through term.c; numbers keep the digits they were sent with. Which
- * fields there can be is the service's to say: what is not known here is
- * shown too.
+ * show.c - `docextract show JOB|FILE`: what was extracted, as a table, or with
+ * --json as it came. Everything in a result is text from outside and is printed
+ * through term.c; numbers keep their digits. The service decides which fields
+ * there are: unknown ones are shown too.
  */
 #include "cli/cli.h"
 
@@ -28,7 +27,6 @@ struct line {
 
 struct show {
   struct cli *cli;
-  struct dx_spool spool;
   const struct dx_service *service;
   size_t shown; /* results */
 };
@@ -44,10 +42,11 @@ static const char *text_of(const struct dx_json *json)
     return text;
   if (dx_json_bool(json, &yes))
     return yes ? "true" : "false";
-  return json == NULL ? "" : dx_json_is_null(json) ? "-" : "(more; see --json)";
+  return json == NULL ? "" : dx_json_is_null(json) ? "-" : "(see --json)";
 }
 
-/* A measurement has a value; anything else is its own. */
+/* A measurement is an object with a value; anything else is the value itself.
+ */
 static struct line line_of(const struct dx_json *member)
 {
   const struct dx_json *value = dx_json_get(member, "value");
@@ -77,7 +76,7 @@ static const char *mark_of(const struct line *line)
 static void print_line(const struct line *line, const size_t width[COLUMNS],
                        const char *mark)
 {
-  size_t left = 2; /* blanks before the next one: the last has none behind */
+  size_t left = 2; /* blanks before the next text: none follow the last */
   size_t i;
 
   for (i = 0; i < COLUMNS; i++) {
@@ -89,8 +88,8 @@ static void print_line(const struct line *line, const size_t width[COLUMNS],
     left += width[i] + 2 - cli_count_characters(line->text[i]);
   }
   if (mark[0] != '\0')
-    printf("%*s%s%s%s", (int)left, "", cli_colour(CLI_RED), mark,
-           cli_colour(CLI_PLAIN));
+    printf("%*s%s%s%s", (int)left, "", cli_color(CLI_RED), mark,
+           cli_color(CLI_PLAIN));
   printf("\n");
 }
 
@@ -177,7 +176,7 @@ static void print_case(const struct dx_json *results)
   print_named("Case", text_of(dx_json_get(results, "id")),
               text_of(dx_json_get(results, "case_name")));
   if (document == NULL)
-    printf("There is no document in it\n");
+    printf("No documents\n");
   for (; document != NULL; document = dx_json_next(document)) {
     printf("\n");
     print_named("Document", dx_json_name(document), "");
@@ -198,12 +197,11 @@ static enum dx_code print_table(const struct dx_buf *content,
     print_case(results);
   else if (dx_json_get(root, "outcome") != NULL)
     code = dx_fail(err, DX_E_DOCUMENT, 0,
-                   "this is the manifest of a job; the results are in the "
-                   "other files that begin so");
+                   "this is the manifest of a job; its results are in the "
+                   "other files with this prefix");
   else if (code == DX_OK || code == DX_E_RESPONSE)
-    code = dx_fail(err, DX_E_DOCUMENT, 0,
-                   "this is not a result of the "
-                   "service");
+    code =
+        dx_fail(err, DX_E_DOCUMENT, 0, "this is not a result of the service");
   dx_json_free(&root);
   return code;
 }
@@ -233,8 +231,8 @@ static enum dx_code show_file(struct show *s, const char *path,
 
   if (code == DX_E_NOT_FOUND)
     return dx_fail(err, code, ENOENT,
-                   "'%s' is neither a file nor the key of a job; list jobs "
-                   "with: docextract jobs",
+                   "'%s' is neither a file nor a job key; list jobs with: "
+                   "docextract jobs",
                    path);
   if (code == DX_OK)
     code = print_result(s, &content, err);
@@ -244,8 +242,8 @@ static enum dx_code show_file(struct show *s, const char *path,
 
 /* ---- a job ---- */
 
-static enum dx_code read_dropped(const struct show *s, const char *name,
-                                 struct dx_buf *content, struct dx_err *err)
+static enum dx_code read_delivered(const struct show *s, const char *name,
+                                   struct dx_buf *content, struct dx_err *err)
 {
   int dirfd = dx_fs_open_dir(s->service->results_dir, err);
   enum dx_code code;
@@ -257,7 +255,8 @@ static enum dx_code read_dropped(const struct show *s, const char *name,
   return code;
 }
 
-/* Where it was dropped, or in the job directory if it is not there yet. */
+/* From the results directory, or from the job directory if it is not delivered
+ * yet. */
 static enum dx_code read_case(const struct show *s,
                               const struct dx_submission *sub, size_t index,
                               struct dx_buf *content, struct dx_err *err)
@@ -271,7 +270,7 @@ static enum dx_code read_case(const struct show *s,
   if (name == NULL)
     return dx_fail_nomem(err);
   dx_result_file(sub, index, stored);
-  code = read_dropped(s, name, content, err);
+  code = read_delivered(s, name, content, err);
   if (code == DX_E_NOT_FOUND &&
       dx_fs_read(sub->job->dirfd, stored, DX_RESULT_MAX_BYTES, content,
                  &none) == DX_OK)
@@ -279,13 +278,11 @@ static enum dx_code read_case(const struct show *s,
   else if (code == DX_E_NOT_FOUND)
     code =
         dx_fail(err, code, 0,
-                "'%s' is no longer in '%s'; whoever takes the results has it",
+                "'%s' is no longer in '%s'; a consumer of the results took it",
                 name, s->service->results_dir);
   if (code == DX_OK && dx_sha256_of(content->data, content->len, sum) &&
       strcmp(sum, c->sha256) != 0)
-    fprintf(stderr,
-            "docextract: '%s' is not what the service sent; somebody changed "
-            "it\n",
+    fprintf(stderr, "docextract: '%s' differs from what the service sent\n",
             name);
   free(name);
   return code;
@@ -316,8 +313,8 @@ static enum dx_code show_submission(struct show *s,
   return first;
 }
 
-/* What there is no result of. */
-static void tell_rest(const struct dx_job *job)
+/* The documents without a result. */
+static void print_missing(const struct dx_job *job)
 {
   size_t i, k;
 
@@ -325,7 +322,7 @@ static void tell_rest(const struct dx_job *job)
     const struct dx_submission *sub = &job->submissions[i];
 
     for (k = 0; sub->state != DX_ST_EXTRACTED && k < sub->file_count; k++)
-      fprintf(stderr, "docextract: document %zu is %s%s%s\n",
+      fprintf(stderr, "docextract: document %zu: %s%s%s\n",
               sub->files[k].document + 1, dx_state_word(sub->state),
               sub->reason[0] != '\0' ? ": " : "", sub->reason);
   }
@@ -340,8 +337,8 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
   s->service = dx_config_service(s->cli->config, job->service);
   if (s->service == NULL)
     return dx_fail(err, DX_E_CONFIG, 0,
-                   "the service of job %s is not configured any more, so its "
-                   "results folder is not known",
+                   "the service of job %s is no longer configured, so its "
+                   "results directory is unknown",
                    job->key);
   for (i = 0; i < job->submission_count; i++) {
     struct dx_err what;
@@ -352,11 +349,11 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
       *err = what;
     }
   }
-  tell_rest(job);
+  print_missing(job);
   if (code != DX_OK || s->shown > 0)
     return code;
   return dx_fail(err, dx_job_is_final(job) ? DX_E_JOB : DX_E_NOT_YET, 0,
-                 "nothing of job %s is extracted%s", job->key,
+                 "job %s has no results%s", job->key,
                  dx_job_is_final(job) ? "" : " yet");
 }
 
@@ -366,32 +363,29 @@ static enum dx_code show_job(struct show *s, const char *text,
   char key[DX_KEY_BYTES];
   struct dx_job *job = NULL;
   pid_t holder;
-  enum dx_code code = cli_open_spool(s->cli, &s->spool, err);
+  enum dx_code code = cli_open_spool(s->cli, err);
 
   if (code == DX_OK)
-    code = cli_pick_job(&s->spool, text, key, err);
+    code = cli_pick_job(s->cli, text, key, err);
   if (code == DX_OK)
-    code = dx_spool_peek(&s->spool, key, &job, &holder, err);
+    code = dx_spool_peek(&s->cli->spool, key, &job, &holder, err);
   if (code == DX_OK)
     code = show_all(s, job, err);
   dx_job_free(&job);
-  dx_spool_close(&s->spool);
   return code;
 }
 
-/* A file of such a name is written as "./1234abcd". */
+/* A file with such a name is given as "./1234abcd". */
 static bool is_key(const char *text)
 {
   return strlen(text) >= CLI_KEY_LEAST && strlen(text) < DX_KEY_BYTES &&
          text[strspn(text, "0123456789abcdef")] == '\0';
 }
 
-enum dx_code verb_show(struct cli *cli, size_t count, char **args,
-                       struct dx_err *err)
+enum dx_code verb_show(struct cli *cli, struct dx_err *err)
 {
-  struct show s = {.cli = cli, .spool = {-1, -1}};
+  struct show s = {.cli = cli};
 
-  (void)count;
-  return is_key(args[0]) ? show_job(&s, args[0], err)
-                         : show_file(&s, args[0], err);
+  return is_key(cli->args[0]) ? show_job(&s, cli->args[0], err)
+                              : show_file(&s, cli->args[0], err);
 }

@@ -1,6 +1,6 @@
 /*
- * spool.c - the spool as the verbs need it: opened with the right owner,
- * tried, and a job in it found by the beginning of its key. What is in it is
+ * spool.c - the spool as the verbs need it: opened by the right user, checked,
+ * and a job in it found by the beginning of its key. The rest is
  * lib/job/spool.h's.
  */
 #include "cli/cli.h"
@@ -12,17 +12,16 @@
 #include "lib/base/fs.h"
 #include "lib/job/results.h"
 
-#define POSSIBILITIES_MAX 5 /* in one message */
+#define CANDIDATES_MAX 5 /* in one message */
 
-enum dx_code cli_open_spool(struct cli *cli, struct dx_spool *ret_spool,
-                            struct dx_err *err)
+enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
 {
   enum dx_code code = cli_load(cli, err);
 
   if (code == DX_OK)
     code = cli_become_owner(cli->config->spool_dir, err);
   if (code == DX_OK)
-    code = dx_spool_open(cli->config->spool_dir, ret_spool, err);
+    code = dx_spool_open(cli->config->spool_dir, &cli->spool, err);
   return code;
 }
 
@@ -51,11 +50,11 @@ void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES])
 struct search {
   const char *text;
   size_t count;
-  char key[DX_KEY_BYTES]; /* the last that was found */
-  struct dx_buf possible;
+  char key[DX_KEY_BYTES]; /* the last one found */
+  struct dx_buf candidates;
 };
 
-static enum dx_code look_at(void *ctx, const char *key)
+static enum dx_code add_candidate(void *ctx, const char *key)
 {
   struct search *s = ctx;
 
@@ -63,44 +62,42 @@ static enum dx_code look_at(void *ctx, const char *key)
     return DX_OK;
   s->count++;
   memcpy(s->key, key, DX_KEY_BYTES);
-  if (s->count <= POSSIBILITIES_MAX)
-    dx_buf_printf(&s->possible, "%s%s", s->count > 1 ? ", " : "", key);
+  if (s->count <= CANDIDATES_MAX)
+    dx_buf_printf(&s->candidates, "%s%s", s->count > 1 ? ", " : "", key);
   return DX_OK;
 }
 
-static enum dx_code judge(const struct search *s, char key[DX_KEY_BYTES],
-                          struct dx_err *err)
+static enum dx_code choose(const struct search *s, char key[DX_KEY_BYTES],
+                           struct dx_err *err)
 {
   if (s->count == 0)
     return dx_fail(err, DX_E_JOB, 0,
-                   "there is no job '%s'; list them with: docextract jobs",
-                   s->text);
+                   "no job '%s'; list jobs with: docextract jobs", s->text);
   if (s->count > 1)
-    return dx_fail(err, DX_E_JOB, 0,
-                   "'%s' can mean more than one job; possibilities are: %s%s",
-                   s->text, dx_buf_text(&s->possible),
-                   s->count > POSSIBILITIES_MAX ? " and more" : "");
+    return dx_fail(err, DX_E_JOB, 0, "ambiguous job '%s'; possible jobs: %s%s",
+                   s->text, dx_buf_text(&s->candidates),
+                   s->count > CANDIDATES_MAX ? ", ..." : "");
   memcpy(key, s->key, DX_KEY_BYTES);
   return DX_OK;
 }
 
-enum dx_code cli_pick_job(struct dx_spool *spool, const char *text,
+enum dx_code cli_pick_job(struct cli *cli, const char *text,
                           char key[DX_KEY_BYTES], struct dx_err *err)
 {
   struct search search = {.text = text};
   size_t len = strlen(text);
   enum dx_code code;
 
-  /* Checked here: it goes into a message, and may be anything. */
+  /* Checked first: it may be anything, and goes into messages. */
   if (len < CLI_KEY_LEAST || len >= DX_KEY_BYTES ||
       strspn(text, "0123456789abcdef") < len)
     return dx_fail(err, DX_E_JOB, 0,
-                   "a job is named by its key or the beginning of it, at "
-                   "least %d digits; list them with: docextract jobs",
+                   "not a job key or at least its first %d digits; list jobs "
+                   "with: docextract jobs",
                    CLI_KEY_LEAST);
-  code = dx_spool_each(spool, look_at, &search, err);
+  code = dx_spool_each(&cli->spool, add_candidate, &search, err);
   if (code == DX_OK)
-    code = judge(&search, key, err);
-  dx_buf_release(&search.possible);
+    code = choose(&search, key, err);
+  dx_buf_release(&search.candidates);
   return code;
 }

@@ -1,10 +1,10 @@
 /*
- * submit.c - `docextract submit FILE...`: the way of a print job, without
- * CUPS. The files become a job in the spool, and the engine does the rest; a
- * job that was stored is never lost, however the command ends.
+ * submit.c - `docextract submit FILE...`: the way of a print job, without CUPS.
+ * The files become a job in the spool, and the engine does the rest; a job that
+ * was stored is never lost, however the command ends.
  *
- * Messages count the files instead of naming them: names of charts are names
- * of patients, and stderr may end up in a log.
+ * Messages count the files instead of naming them: names of charts are often
+ * names of patients, and stderr may end up in a log.
  */
 #include "cli/cli.h"
 
@@ -29,7 +29,7 @@
 
 struct input {
   int fd;
-  const char *name; /* borrowed: behind the last '/' of the argument */
+  const char *name; /* borrowed: the last part of the path */
   const char *type;
 };
 
@@ -37,9 +37,8 @@ struct submit {
   struct cli *cli;
   const struct dx_service *service;
   struct input *inputs;
-  size_t count;
-  char user[CLI_USER_BYTES]; /* who started us */
-  struct dx_spool spool;
+  size_t count;              /* of inputs */
+  char user[CLI_USER_BYTES]; /* the caller */
   struct dx_job *job;
   bool is_stored;
 };
@@ -70,7 +69,7 @@ static enum dx_code check_input(struct input *input, size_t number,
   input->type = dx_mime_of_bytes(bytes, (size_t)n);
   if (input->type == NULL)
     return dx_fail(err, DX_E_DOCUMENT, 0,
-                   "file %zu is neither PDF nor JPEG nor PNG; print it to "
+                   "file %zu is not a PDF, JPEG or PNG file; print it to "
                    "send it as a PDF",
                    number);
   return DX_OK;
@@ -82,7 +81,7 @@ static enum dx_code open_input(struct input *input, const char *path,
   const char *slash = strrchr(path, '/');
 
   input->name = slash != NULL ? slash + 1 : path;
-  /* O_NONBLOCK: a fifo must not stop us. */
+  /* O_NONBLOCK: a fifo must not block. */
   input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (input->fd < 0)
     return dx_fail(err, DX_E_DOCUMENT, errno, "cannot open file %zu: %s",
@@ -90,9 +89,9 @@ static enum dx_code open_input(struct input *input, const char *path,
   return check_input(input, number, most, err);
 }
 
-static enum dx_code open_inputs(struct submit *s, size_t count, char **paths,
-                                struct dx_err *err)
+static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
 {
+  size_t count = s->cli->arg_count;
   enum dx_code code = DX_OK;
   size_t i;
 
@@ -108,7 +107,7 @@ static enum dx_code open_inputs(struct submit *s, size_t count, char **paths,
     s->inputs[i].fd = -1;
   s->count = count;
   for (i = 0; code == DX_OK && i < count; i++)
-    code = open_input(&s->inputs[i], paths[i], i + 1,
+    code = open_input(&s->inputs[i], s->cli->args[i], i + 1,
                       s->service->max_document_bytes, err);
   return code;
 }
@@ -123,18 +122,18 @@ static enum dx_code check_title(const char *title, struct dx_err *err)
 
 /* ---- the job ---- */
 
-static enum dx_code open_folders(struct submit *s, struct dx_err *err)
+static enum dx_code open_directories(struct submit *s, struct dx_err *err)
 {
   const struct dx_config *config = s->cli->config;
-  enum dx_code code = dx_spool_open(config->spool_dir, &s->spool, err);
+  enum dx_code code = dx_spool_open(config->spool_dir, &s->cli->spool, err);
 
   if (code != DX_OK)
     return code;
-  dx_spool_sweep(&s->spool, config->keep_jobs_ms);
+  dx_spool_sweep(&s->cli->spool, config->keep_jobs_ms);
   return cli_probe(config, s->service, err);
 }
 
-/* Copies with sum and length; nothing of it may be lost in a power cut. */
+/* Copies and fsyncs, with checksum and length. */
 static enum dx_code copy(const struct input *input, int to,
                          struct dx_entry *entry, struct dx_err *err)
 {
@@ -212,7 +211,7 @@ static enum dx_code describe(struct submit *s, struct dx_err *err)
   if (gethostname(host, sizeof(host) - 1) < 0)
     host[0] = '\0';
   if (!dx_random_hex(job->key, DX_KEY_BYTES - 1))
-    return dx_fail(err, DX_E_IO, 0, "no random numbers to be had");
+    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   job->owner = DX_OWNER_COMMAND;
   job->service = strdup(s->service->name);
   job->base_url = strdup(s->service->base_url);
@@ -226,10 +225,10 @@ static enum dx_code describe(struct submit *s, struct dx_err *err)
   return DX_OK;
 }
 
-/* Everything into incoming/, then one rename makes it a job. */
+/* Everything goes into incoming/, then one rename makes it a job. */
 static enum dx_code store(struct submit *s, struct dx_err *err)
 {
-  enum dx_code code = dx_spool_receive(&s->spool, &s->job, err);
+  enum dx_code code = dx_spool_receive(&s->cli->spool, &s->job, err);
   size_t i;
 
   if (code != DX_OK)
@@ -246,15 +245,14 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
   if (code == DX_OK && cli_stop_came())
     code = dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
   if (code == DX_OK)
-    code = dx_spool_commit(&s->spool, s->job, err);
+    code = dx_spool_commit(&s->cli->spool, s->job, err);
   s->is_stored = code == DX_OK;
   return code;
 }
 
 /* ---- all of it ---- */
 
-static enum dx_code run(struct submit *s, size_t count, char **paths,
-                        struct dx_err *err)
+static enum dx_code run(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = cli_load(s->cli, err);
 
@@ -263,38 +261,36 @@ static enum dx_code run(struct submit *s, size_t count, char **paths,
   if (code == DX_OK)
     code = check_title(s->cli->title, err);
   if (code == DX_OK)
-    code = open_inputs(s, count, paths, err);
+    code = open_inputs(s, err);
   if (code == DX_OK)
     code = cli_become_owner(s->cli->config->spool_dir, err);
   if (code != DX_OK)
     return code;
   cli_stop_catch();
-  code = open_folders(s, err);
+  code = open_directories(s, err);
   if (code == DX_OK)
     code = store(s, err);
   if (code != DX_OK)
     return code;
   printf("Stored %zu document%s as job %s\n", s->count,
          s->count == 1 ? "" : "s", s->job->key);
-  return cli_finish(s->cli, &s->spool, s->job, err);
+  return cli_finish(s->cli, s->job, err);
 }
 
-enum dx_code verb_submit(struct cli *cli, size_t count, char **args,
-                         struct dx_err *err)
+enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
 {
-  struct submit s = {.cli = cli, .spool = {-1, -1}};
+  struct submit s = {.cli = cli};
   enum dx_code code;
   size_t i;
 
   cli_user_name(s.user);
-  code = run(&s, count, args, err);
+  code = run(&s, err);
   for (i = 0; i < s.count; i++)
     if (s.inputs[i].fd >= 0)
       (void)close(s.inputs[i].fd);
   free(s.inputs);
   if (!s.is_stored)
-    dx_spool_discard(&s.spool, &s.job);
+    dx_spool_discard(&cli->spool, &s.job);
   dx_job_free(&s.job);
-  dx_spool_close(&s.spool);
   return code;
 }

@@ -1,7 +1,7 @@
 /*
- * term.c - what a person at a terminal gets that a pipe does not: colour, a
- * line that is written over, a screen that is drawn anew. The one place that
- * decides; and the one through which text from outside is printed.
+ * term.c - what a terminal gets and a pipe does not: color, a line that is
+ * overwritten, a screen that is redrawn. Also the only way in which text from
+ * outside is printed.
  */
 #include "cli/cli.h"
 
@@ -14,7 +14,7 @@
 
 #include "lib/base/utf8.h"
 
-static bool is_line_open; /* the cursor stands behind a line to write over */
+static bool is_line_open; /* the cursor is behind a line to overwrite */
 
 bool cli_is_live(void)
 {
@@ -24,21 +24,21 @@ bool cli_is_live(void)
          strcmp(term, "dumb") != 0;
 }
 
-/* no-color.org: set, and not to nothing */
-static bool has_colour(void)
+/* no-color.org: set, and not empty */
+static bool has_color(void)
 {
   const char *no = getenv("NO_COLOR");
 
   return cli_is_live() && (no == NULL || no[0] == '\0');
 }
 
-const char *cli_colour(enum cli_colour colour)
+const char *cli_color(enum cli_color color)
 {
   static const char *const escapes[] = {[CLI_GREEN] = "\033[32m",
                                         [CLI_RED] = "\033[31m",
                                         [CLI_PLAIN] = "\033[0m"};
 
-  return has_colour() ? escapes[colour] : "";
+  return has_color() ? escapes[color] : "";
 }
 
 void cli_screen(int *ret_lines, int *ret_columns)

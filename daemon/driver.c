@@ -1,5 +1,5 @@
 /*
- * driver.c - taking handed-over jobs and ending them.
+ * driver.c - takes jobs that were handed over, and ends them.
  */
 #include "daemon/driver.h"
 
@@ -10,8 +10,8 @@
 #include "daemon/log.h"
 #include "lib/base/clock.h"
 
-#define LOOK_MS 600000    /* events may be lost; waiting jobs are tried again */
-#define LOOK_SOON_MS 1000 /* whoever locks a job of ours is about to let go */
+#define LOOK_MS 600000    /* events may be lost; waiting jobs are retried */
+#define LOOK_SOON_MS 1000 /* the lock on one of our jobs is about to go */
 
 /* ---- the list ---- */
 
@@ -42,7 +42,7 @@ static bool add(struct driver *driver, struct dx_job *job)
   return true;
 }
 
-static void let_go(struct driver *driver, struct dx_job *job)
+static void release(struct driver *driver, struct dx_job *job)
 {
   size_t i;
 
@@ -54,7 +54,7 @@ static void let_go(struct driver *driver, struct dx_job *job)
   dx_job_free(&job);
 }
 
-/* ---- what the engine tells ---- */
+/* ---- what the engine reports ---- */
 
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
@@ -64,20 +64,19 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   case DX_NOTE_DOWN:
     if (!driver->is_down)
       log_line(DX_LOG_WARNING,
-               "service '%s' cannot be reached: %s; it is "
-               "tried again until it answers",
+               "service '%s' cannot be reached: %s; retrying until it responds",
                job->service, note->text);
     driver->is_down = true;
     break;
   case DX_NOTE_UP:
     if (driver->is_down)
-      log_line(DX_LOG_INFO, "service '%s' answers again", job->service);
+      log_line(DX_LOG_INFO, "service '%s' is reachable again", job->service);
     driver->is_down = false;
     break;
   case DX_NOTE_ADMIN:
     log_line(DX_LOG_ERROR,
-             "service '%s': %s; its jobs wait, and are tried "
-             "again every 10 minutes and when the configuration is changed",
+             "service '%s': %s; its jobs wait and are retried every 10 minutes "
+             "and when the configuration changes",
              job->service, note->text);
     break;
   default:
@@ -85,7 +84,7 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   }
 }
 
-static void tell_outcome(const struct dx_job *job)
+static void log_outcome(const struct dx_job *job)
 {
   size_t i, cases = 0;
   struct dx_err err;
@@ -100,8 +99,8 @@ static void tell_outcome(const struct dx_job *job)
              err.text);
 }
 
-/* The documents of a job that failed are kept: docextract retry needs them.
- * Nobody wants those of a canceled one. */
+/* `docextract retry` needs the documents of a failed job; nobody needs those of
+ * a canceled one. */
 static bool keeps_documents(const struct dx_job *job)
 {
   size_t i;
@@ -117,12 +116,12 @@ static void on_ended(void *ctx, struct dx_job *job)
 {
   struct dx_err err;
 
-  tell_outcome(job);
+  log_outcome(job);
   if (!keeps_documents(job) && dx_job_delete_documents(job, &err) != DX_OK)
     log_line(DX_LOG_WARNING, "%s", err.text);
   if (dx_job_is_final(job) && !job->dirty)
     dx_spool_cancel_done(job);
-  let_go(ctx, job);
+  release(ctx, job);
 }
 
 /* ---- taking ---- */
@@ -146,7 +145,7 @@ static void drive(struct driver *driver, struct dx_job *job)
     dx_job_set_message(job, err.text);
     if (job->dirty && dx_job_save(job, &err) != DX_OK)
       log_line(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
-    let_go(driver, job);
+    release(driver, job);
   }
 }
 
@@ -174,7 +173,7 @@ static void take(struct driver *driver, const char *key)
   drive(driver, job);
 }
 
-/* Is it ours to take? Its record says so, without a lock. */
+/* Is it ours to take? Its journal says so, and no lock is needed. */
 static bool is_ours(struct driver *driver, const char *key)
 {
   struct dx_job *job = NULL;
@@ -184,7 +183,7 @@ static bool is_ours(struct driver *driver, const char *key)
   bool ours;
 
   if (code != DX_OK)
-    return code == DX_E_DAMAGED; /* taking it sets it aside */
+    return code == DX_E_DAMAGED; /* taking it moves it to damaged/ */
   ours = job->owner == DX_OWNER_DAEMON && !dx_job_is_final(job);
   dx_job_free(&job);
   return ours;
@@ -201,7 +200,7 @@ void driver_look(void *ctx, const char *key)
   if (job == NULL && is_ours(driver, key))
     take(driver, key);
   else if (job != NULL && dx_spool_cancel_is_asked(job))
-    dx_job_cancel(job); /* the engine sees it at its next turn */
+    dx_job_cancel(job); /* the engine sees that in its next turn */
 }
 
 static enum dx_code look_at(void *ctx, const char *key)
@@ -221,7 +220,7 @@ void driver_look_through(struct driver *driver)
     log_line(DX_LOG_ERROR, "%s", err.text);
 }
 
-/* ---- begin and end ---- */
+/* ---- start, stop, reload ---- */
 
 static struct dx_engine *engine_for(struct driver *driver,
                                     const struct dx_config *config)
@@ -243,7 +242,7 @@ void driver_stop(struct driver *driver)
 {
   dx_engine_free(&driver->engine);
   while (driver->count > 0)
-    let_go(driver, driver->jobs[0]);
+    release(driver, driver->jobs[0]);
   free(driver->jobs);
   dx_config_free(&driver->config);
 }
@@ -263,8 +262,8 @@ enum dx_code driver_reload(struct driver *driver, struct dx_config *config,
   driver->engine = engine;
   driver->config = config;
   driver->is_down = false;
-  for (i = driver->count; i > 0; i--) /* drive() may let go of this one */
+  for (i = driver->count; i > 0; i--) /* drive() may release this one */
     drive(driver, driver->jobs[i - 1]);
-  driver->look_ms = 0; /* what had no service may have one now */
+  driver->look_ms = 0; /* jobs without a service may have one now */
   return DX_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * log.h - what docextractd tells: lines on stderr, with journald's levels when
- * journald reads them. The only place of the daemon that prints.
+ * log.h - the log of docextractd: lines on stderr, with journald's levels if
+ * journald reads them. Nothing else in the daemon prints.
  *
  * No titles, names, tokens or signed URLs, at any level.
  */
@@ -11,7 +11,7 @@
 
 #include "lib/base/log.h"
 
-/* Makes this the library's sink too. verbose: debug lines are printed. */
+/* Makes this the library's log too. verbose: prints debug lines. */
 void log_start(bool verbose);
 void log_line(enum dx_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

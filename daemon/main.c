@@ -1,11 +1,11 @@
 /*
- * main.c - docextractd: goes on with jobs that were handed over, so that a
- * print job may end when it is stored (Completion accepted). Command line,
- * signals, configuration, systemd; the jobs are driver.c's.
+ * main.c - docextractd: finishes jobs that were handed over, so that a print
+ * job can end when it is stored (Completion accepted). Command line, signals,
+ * configuration, systemd; the jobs are driver.c's.
  *
  * SIGTERM and SIGINT end it within two seconds, with everything it did in the
- * records of the jobs; SIGHUP, or a changed file, reads the configuration
- * anew. It runs as the user that backends run as.
+ * journals of the jobs; SIGHUP, or a changed file, reloads the configuration.
+ * It runs as the user that backends run as.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,7 +29,7 @@
 #include "lib/job/sweep.h"
 
 #define TURN_MS 60000          /* the longest wait for an event */
-#define SWEEP_MS 3600000       /* between two looks for old records */
+#define SWEEP_MS 3600000       /* between two looks for old jobs */
 #define TURN_UNWATCHED_MS 5000 /* between two looks, without inotify */
 
 struct daemon {
@@ -75,7 +75,7 @@ static void read_signals(struct daemon *d)
 
 /* ---- configuration ---- */
 
-/* The wrong one is not taken: what runs goes on as before. */
+/* An invalid configuration is reported and ignored. */
 static void reload(struct daemon *d)
 {
   struct dx_config *config = NULL;
@@ -87,32 +87,33 @@ static void reload(struct daemon *d)
   code = dx_config_load(d->config_path, &config, &err);
   if (code == DX_OK && strcmp(config->spool_dir, d->spool_dir) != 0) {
     code = dx_fail(&err, DX_E_CONFIG, 0,
-                   "SpoolDir was changed; restart docextractd");
+                   "SpoolDir has changed; restart docextractd");
     dx_config_free(&config);
   }
   if (code == DX_OK)
     code = driver_reload(&d->driver, config, &err);
   if (code == DX_OK)
-    log_line(DX_LOG_INFO, "read '%s' anew", d->config_path);
+    log_line(DX_LOG_INFO, "reloaded '%s'", d->config_path);
   else
-    log_line(DX_LOG_ERROR, "%s; going on as before", err.text);
+    log_line(DX_LOG_ERROR, "%s; keeping the previous configuration", err.text);
   (void)sd_notify(0, "READY=1");
 }
 
-/* Root would leave files that the backends could not touch: this comes before
- * the spool is opened, which makes its directories. */
+/* Root would leave files that the backends could not touch. Comes before the
+ * spool is opened, which creates its directories. */
 static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
 {
   const struct passwd *entry;
   struct stat st;
 
   if (stat(d->spool_dir, &st) < 0 || st.st_uid == geteuid())
-    return DX_OK; /* opening it says why it cannot be */
+    return DX_OK; /* opening it reports why it cannot be used */
   entry = getpwuid(st.st_uid);
   return dx_fail(err, DX_E_CONFIG, 0,
                  "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
                  "with systemctl start docextractd",
-                 d->spool_dir, entry != NULL ? entry->pw_name : "nobody known");
+                 d->spool_dir,
+                 entry != NULL ? entry->pw_name : "an unknown user");
 }
 
 /* Every job keeps two files open. */
@@ -126,9 +127,9 @@ static void raise_limits(void)
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* ---- begin, go on, end ---- */
+/* ---- start, loop, stop ---- */
 
-static enum dx_code begin(struct daemon *d, struct dx_err *err)
+static enum dx_code start(struct daemon *d, struct dx_err *err)
 {
   struct dx_config *config = NULL;
   enum dx_code code = dx_config_load(d->config_path, &config, err);
@@ -154,7 +155,7 @@ static enum dx_code begin(struct daemon *d, struct dx_err *err)
     return code;
   }
   if (watch_start(&d->watch, d->spool_dir, d->config_path, err) != DX_OK)
-    log_line(DX_LOG_WARNING, "%s; looking every %d s instead", err->text,
+    log_line(DX_LOG_WARNING, "%s; checking every %d s instead", err->text,
              TURN_UNWATCHED_MS / 1000);
   return driver_start(&d->driver, config, err);
 }
@@ -179,7 +180,7 @@ static void read_watch(struct daemon *d)
 static void sweep(struct daemon *d)
 {
   if (dx_monotonic_ms() < d->sweep_ms || d->driver.count > 0)
-    return; /* it locks, and closing gives up locks of ours */
+    return; /* closing a lock file gives up our own lock on it */
   d->sweep_ms = dx_monotonic_ms() + SWEEP_MS;
   dx_spool_sweep(&d->spool, d->driver.config->keep_jobs_ms);
 }
@@ -191,7 +192,7 @@ static int64_t wait_ms(const struct daemon *d)
   return wait < 0 ? 0 : wait < TURN_MS ? wait : TURN_MS;
 }
 
-static enum dx_code go_on(struct daemon *d, struct dx_err *err)
+static enum dx_code loop(struct daemon *d, struct dx_err *err)
 {
   const int wake[2] = {d->signal_fd, d->watch.fd};
   enum dx_code code = DX_OK;
@@ -213,7 +214,7 @@ static enum dx_code go_on(struct daemon *d, struct dx_err *err)
   return code;
 }
 
-static void end(struct daemon *d)
+static void stop(struct daemon *d)
 {
   (void)sd_notify(0, "STOPPING=1");
   driver_stop(&d->driver);
@@ -240,10 +241,10 @@ static int run(const char *config_path)
   if (d.signal_fd < 0)
     code = dx_fail_sys(&err, errno, "catch", "signals");
   if (code == DX_OK)
-    code = begin(&d, &err);
+    code = start(&d, &err);
   if (code == DX_OK)
-    code = go_on(&d, &err);
-  end(&d);
+    code = loop(&d, &err);
+  stop(&d);
   if (code == DX_OK)
     return EX_OK;
   log_line(DX_LOG_ERROR, "%s", err.text);
@@ -253,11 +254,10 @@ static int run(const char *config_path)
 static void print_help(void)
 {
   printf("Usage: docextractd [-c FILE] [--verbose]\n"
-         "Goes on with print jobs that were handed over (Completion "
-         "accepted).\n\n"
-         "  -c FILE    read this configuration\n"
-         "  --verbose  tell every step on stderr\n"
-         "  --help     print this and exit\n"
+         "Finishes print jobs that were handed over (Completion accepted).\n\n"
+         "  -c FILE    use this configuration file\n"
+         "  --verbose  print every step to stderr\n"
+         "  --help     print this help and exit\n"
          "  --version  print the version and exit\n");
 }
 
@@ -284,12 +284,14 @@ int main(int argc, char **argv)
       printf("docextractd %s\n", PACKAGE_VERSION);
       return EX_OK;
     } else {
-      fputs("try: docextractd --help\n", stderr);
+      fputs("try 'docextractd --help' for more information\n", stderr);
       return EX_USAGE;
     }
   }
   if (optind < argc) {
-    fputs("docextractd: takes no arguments; try: docextractd --help\n", stderr);
+    fputs("docextractd: takes no arguments; try 'docextractd --help' for more "
+          "information\n",
+          stderr);
     return EX_USAGE;
   }
   (void)umask(077);

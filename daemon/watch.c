@@ -1,6 +1,6 @@
 /*
  * watch.c - inotify on SpoolDir/jobs and on the directory of the configuration:
- * editors replace a file, so the file itself is not what to watch.
+ * editors replace a file, so watching the file itself is not enough.
  */
 #include "daemon/watch.h"
 
@@ -13,8 +13,8 @@
 
 #include "lib/base/buf.h"
 
-static int watch_folder(int fd, const char *path, uint32_t events,
-                        struct dx_err *err)
+static int watch_directory(int fd, const char *path, uint32_t events,
+                           struct dx_err *err)
 {
   int id = inotify_add_watch(fd, path, events | IN_ONLYDIR);
 
@@ -27,24 +27,24 @@ static enum dx_code add_watches(struct watch *watch, const char *spool_dir,
                                 const char *config_path, struct dx_err *err)
 {
   const char *slash = strrchr(config_path, '/');
-  struct dx_buf jobs = {0}, folder = {0};
+  struct dx_buf jobs = {0}, directory = {0};
 
   watch->config_name = slash != NULL ? slash + 1 : config_path;
   dx_buf_printf(&jobs, "%s/jobs", spool_dir);
-  dx_buf_printf(&folder, "%.*s/.",
+  dx_buf_printf(&directory, "%.*s/.",
                 slash != NULL ? (int)(slash - config_path) : 1,
                 slash != NULL ? config_path : ".");
-  if (dx_buf_ok(&jobs) && dx_buf_ok(&folder)) {
-    watch->jobs = watch_folder(watch->fd, dx_buf_text(&jobs),
-                               IN_MOVED_TO | IN_ATTRIB, err);
+  if (dx_buf_ok(&jobs) && dx_buf_ok(&directory)) {
+    watch->jobs = watch_directory(watch->fd, dx_buf_text(&jobs),
+                                  IN_MOVED_TO | IN_ATTRIB, err);
     if (watch->jobs >= 0)
-      watch->config = watch_folder(watch->fd, dx_buf_text(&folder),
-                                   IN_MOVED_TO | IN_CLOSE_WRITE, err);
+      watch->config = watch_directory(watch->fd, dx_buf_text(&directory),
+                                      IN_MOVED_TO | IN_CLOSE_WRITE, err);
   } else {
     (void)dx_fail_nomem(err);
   }
   dx_buf_release(&jobs);
-  dx_buf_release(&folder);
+  dx_buf_release(&directory);
   return watch->jobs >= 0 && watch->config >= 0 ? DX_OK : err->code;
 }
 

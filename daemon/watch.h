@@ -1,10 +1,10 @@
 /*
- * watch.h - being told at once: of jobs that were handed over or shall be
- * canceled, and of a changed configuration (inotify(7)).
+ * watch.h - events (inotify(7)): a job was handed over or is to be canceled, or
+ * the configuration changed.
  *
- * A job that comes into being is a directory moved into jobs/; whoever hands
- * one over, or asks to cancel it, touches its directory (lib/job/spool.h).
- * Events can be lost; who uses this looks through everything now and then.
+ * A new job is a directory moved into jobs/; handing one over and asking to
+ * cancel it touch its directory (lib/job/spool.h). Events can be lost: the
+ * caller also looks through everything now and then.
  *
  * Blocking: never.
  */
@@ -16,7 +16,7 @@
 #include "lib/base/err.h"
 
 struct watch {
-  int fd; /* readable when there is something; -1: nothing is watched */
+  int fd; /* readable when there are events; -1: nothing is watched */
   int jobs, config;
   const char *config_name; /* borrowed */
 };
@@ -28,13 +28,15 @@ struct watch_events {
   bool lost; /* look through everything */
 };
 
-/* E_IO with a message: go on without, by looking. The paths are borrowed. */
+/* E_IO if nothing can be watched: look now and then instead. The paths are
+ * borrowed. */
 enum dx_code watch_start(struct watch *watch, const char *spool_dir,
                          const char *config_path,
                          struct dx_err *err) DX_MUST_USE;
 void watch_stop(struct watch *watch);
 
-/* Reads what has come; calls events->job for every directory, sets the rest. */
+/* Reads the pending events; calls events->job for every directory, sets the
+ * rest. */
 void watch_read(struct watch *watch, struct watch_events *events);
 
 #endif

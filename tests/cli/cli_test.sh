@@ -12,11 +12,11 @@
 
 dx frobnicate
 is 'an unknown command is a wrong usage' "$rc" 64
-has 'the possibilities are listed' "$err" 'possibilities are: .*hello.*submit'
+has 'the possibilities are listed' "$err" "unknown command 'frobnicate'; possible commands: .*hello.*submit"
 
 dx ''
 is 'an abbreviation of several commands is a wrong usage' "$rc" 64
-has 'what it can mean is listed' "$err" 'can mean.*possibilities are: .*hello'
+has 'what it can mean is listed' "$err" 'ambiguous.*possible commands: .*hello'
 
 dx hel
 is 'an abbreviation of one command is that command' "$rc" 0
@@ -42,8 +42,12 @@ dx --help
 is '--help needs no command' "$rc" 0
 help=$out
 is '--help fits a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
-for verb in cancel config hello jobs purge report retry show submit; do
-  has "--help lists $verb" "$help" "^  $verb"
+# The rows, in the order in which they are listed.
+verbs=$(sed -n 's/^  X(\([a-z]*\), ".*/\1/p' "$top/cli/cli.h")
+is '--help lists every verb' "$(sed -n 's/^  \([a-z]*\) .*/\1/p' <<< "$help")" \
+  "$verbs"
+has 'there are verbs' "$verbs" '^hello$'
+for verb in $verbs; do
   dx "$verb" --help
   has "$verb has a help of its own" "$rc $out" "^0 Usage: .* $verb"
   is "the help of $verb fits a screen" \
@@ -96,8 +100,8 @@ is 'submit: a wrong line is a configuration error' "$rc" 78
 configure 'APIRat 5' 'Completion now' "Token $(cat "$dir/key")"
 dx config
 is 'config: of several mistakes each has its line, then all are counted' \
-  "$rc $(sed -E 's/^docextract: ([^ ]*:([678]): .*|(there are 3) mis.*)/\2\3/' \
-    <<< "$err" | xargs)" '78 6 7 8 there are 3'
+  "$rc $(sed -E 's/^docextract: ([^ ]*:([678]): .*|(found 3) err.*)/\2\3/' \
+    <<< "$err" | xargs)" '78 6 7 8 found 3'
 hasnt 'config: a secret in a wrong place is not repeated' "$out$err" \
   "$(cat "$dir/key")"
 
@@ -126,7 +130,7 @@ configure
 dx hello
 is 'hello: the service greets' "$rc $(calls hello .status==200)" '0 1'
 for step in configuration user spool token name connection certificate \
-  answer 'token accepted'; do
+  response 'token accepted'; do
   has "hello: the step '$step' is told" "$out" "^ok +$step( |\$)"
 done
 has 'hello: the greeting is shown' "$out" '^Hello'
@@ -148,7 +152,7 @@ fails 'a wrong line' configuration 78 'docextract.conf:6'
 configure
 dx hello --service other
 has 'hello: another service must exist' "$rc $err" \
-  '^78 .*possibilities are: default'
+  '^78 .*configured services: default'
 
 configure
 chmod 644 "$conf"
@@ -176,7 +180,7 @@ is 'submit, a spool of somebody else: its status' "$?" 74
 has 'submit, a spool of somebody else: with what to do' "$(cat "$dir/err")" \
   "run this command as root"
 SPOOL=$dir/nothing configure
-fails 'no spool' user 74 'make the folder'
+fails 'no spool' user 74 'create the directory'
 
 configure
 chmod 500 "$spool"
@@ -189,12 +193,12 @@ fi
 chmod 700 "$spool"
 
 KEY=$dir/no-key configure
-fails 'no key' token 77 'no-key.*put it there, or correct the path'
+fails 'no key' token 77 'no-key.*put it there, or fix the path'
 if [ "$(id -u)" = 0 ]; then
   install -m 600 -o root "$dir/key" "$dir/roots-key"
   KEY=$dir/roots-key configure
   fails 'a key that only root may read' token 77 \
-    "roots-key.*backends run as '$owner', who must be able to use it"
+    "roots-key.*backends run as '$owner', which must be able to use it"
   configure
   chown root: "$conf"
   chmod 600 "$conf"
@@ -205,12 +209,12 @@ URL=https://no-such-host.invalid configure
 fails 'a name that is none' name 75 'no-such-host.invalid.*BaseURL'
 
 configure 'Token file' "TokenFile $dir/no-token"
-fails 'no token in its file' token 77 'no-token.*correct the path'
+fails 'no token in its file' token 77 'no-token.*fix the path'
 cp "$dir/e.txt" "$dir/no-program"
 chmod 644 "$dir/no-program"
 configure 'Token command' "TokenCommand $dir/no-program"
 fails 'a TokenCommand that is no program' token 77 \
-  "no-program.*'$owner', who must be able to use it"
+  "no-program.*'$owner', which must be able to use it"
 
 configure
 echo 'User daemon' > "$dir/cups-files.conf"
@@ -278,18 +282,18 @@ fails 'no CAFile' certificate 78 'CAFile cannot be read'
 start_sim
 configure
 faults 'hello * status 404\n'
-fails 'not the service' answer 78 '404.*check BaseURL'
+fails 'not the service' response 78 '404.*check BaseURL'
 faults 'hello * status 500\n'
-fails 'trouble of the service' answer 75 '500.*try again later'
+fails 'trouble of the service' response 75 '500.*try again later'
 faults 'hello * garbage\n'
-fails 'a greeting that is none' answer 75 'not understood'
+fails 'a greeting that is none' response 75 'not understood'
 faults 'hello * status 307 Location: http://127.0.0.1:9/\n'
-fails 'a redirect' answer 78 'BaseURL'
+fails 'a redirect' response 78 'BaseURL'
 faults 'hello * body {"status":200,"results":{"auth_info":"a\\u001b[31mb"}}\n'
 dx hello
 has 'hello: control characters of a greeting do no harm' "$rc $out" 'a\?\[31mb'
 faults 'hello * status 429 Retry-After: 4\n'
-fails 'too many calls' answer 75 'fewer calls'
+fails 'too many calls' response 75 'fewer calls'
 faults ''
 dx hello
 has 'hello: the next one keeps the pause, and says so' "$rc $err" \
@@ -297,7 +301,7 @@ has 'hello: the next one keeps the pause, and says so' "$rc $err" \
 is 'hello: it says so once' "$(wc -l <<< "$err")" 1
 faults 'hello * delay 3000\n'
 dx hello
-has 'hello: a long wait is explained' "$rc $err" '^0 waiting for the answer'
+has 'hello: a long wait is explained' "$rc $err" '^0 waiting for the response'
 faults ''
 
 make_key "$dir/other-key"
@@ -338,10 +342,10 @@ waits_for() # TEXT PATTERN STEP: said while the step is still under way
 }
 URL=http://127.0.0.1:$hole configure
 waits_for 'a network that swallows all' \
-  "a connection to '127.0.0.1' port $hole, at most 10 s .*" connection
+  "a connection to '127.0.0.1' port $hole, at most 10 s for each address" connection
 URL=https://127.0.0.1:$mute configure
 waits_for 'a service that says nothing' \
-  "the answer of '127.0.0.1', at most 60 s" certificate
+  "the response of '127.0.0.1', at most 60 s" certificate
 printf '#!/bin/sh\nexec sleep 30\n' > "$dir/slow"
 chmod 755 "$dir/slow"
 configure 'Token command' "TokenCommand $dir/slow"
@@ -408,7 +412,7 @@ configure
 dx submit "$dir/a.pdf"
 is 'submit: a PDF is extracted' "$rc" 0
 is 'submit: nothing else is said' "$err" ''
-has 'submit: progress is told' "$out" '^Uploading, 100 %'
+has 'submit: progress is told' "$out" '^Uploading: 100%'
 result=$(tail -n 1 <<< "$out")
 is 'submit: the last line is the file of the result' \
   "$(jq -r '.results.medical_data[].patient_last_name' "$result")" Ahrens
@@ -484,13 +488,13 @@ new_spool
 on_terminal submit "$dir/a.pdf"
 end_terminal
 has 'submit on a terminal: a bar goes to its end' \
-  "$rc $(tr '\r' ' ' <<< "$out")" 'Uploading \[#{40}\] 100 %'
+  "$rc $(tr '\r' ' ' <<< "$out")" 'Uploading \[#{40}\] 100%'
 has 'submit on a terminal: the file of the result has a line of its own' \
   "$(tr -d '\r' <<< "$out")" "^$results/.*\\.json\$"
 on_terminal --verbose submit "$dir/a.pdf"
 end_terminal
 has 'submit on a terminal: with --verbose there are lines' \
-  "$(tr -d '\r' <<< "$out")" '^Uploading, 100 %$'
+  "$(tr -d '\r' <<< "$out")" '^Uploading: 100%$'
 on_terminal hello
 end_terminal
 has 'hello on a terminal: in colour' "$out" $'\033\\[32mok'
@@ -513,7 +517,7 @@ refused() # TEXT STATUS PATTERN ARGUMENT...
     "$(calls create) $(jobs | wc -l) $(find "$spool" -name 'document*' | wc -l)" \
     '0 0 0'
 }
-refused 'another type' 65 'file 1 is neither PDF' "$dir/e.txt"
+refused 'another type' 65 'file 1 is not a PDF' "$dir/e.txt"
 refused 'a wrong one behind a good one' 65 'file 2' "$dir/a.pdf" "$dir/e.txt"
 refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"
 refused 'no file' 65 'cannot open file 1' "$dir/none.pdf"
@@ -530,7 +534,7 @@ refused 'a large file' 65 'file 2 is larger than MaxDocumentSize, 1M' \
 RESULTS=$dir/file configure
 refused 'results that cannot be written' 74 'file' "$dir/a.pdf"
 SPOOL=$dir/nothing configure
-refused 'no spool' 74 'make the folder' "$dir/a.pdf"
+refused 'no spool' 74 'create the directory' "$dir/a.pdf"
 configure
 chmod 500 "$spool"
 refused 'a spool that cannot be written' 74 'ermission' "$dir/a.pdf"
@@ -543,7 +547,7 @@ is 'submit: --service names the section' "$rc" 0
 cat "$dir/two" > "$conf"
 dx submit "$dir/a.pdf"
 has 'submit: of two services one must be chosen' "$rc $err" \
-  '^78 .*--service NAME; possibilities are: left, right'
+  '^78 .*--service NAME; configured services: left, right'
 
 # --- submit: trouble on the way --------------------------------------------
 
@@ -592,22 +596,22 @@ stopped() # TEXT SIGNAL PATTERN
   no_sanitizer
   key=$(jobs)
   has "submit, $1: how to go on" "$(cat "$dir/err")" \
-    "stopped; go on with: docextract retry $key\$"
+    "stopped; continue with: docextract retry $key\$"
 }
 
 start_sim --source-time 600000
 new_spool
 configure
-stopped 'SIGTERM while waiting' TERM '^Waiting for the extraction'
+stopped 'SIGTERM while waiting' TERM '^Waiting for extraction'
 has 'submit, SIGTERM while waiting: the journal knows the source' \
   "$(jq -r '.submissions[0].state' "$spool"/jobs/*/job.json)" \
   'uploaded|processing'
 new_spool
-stopped 'SIGINT while waiting' INT '^Waiting for the extraction'
+stopped 'SIGINT while waiting' INT '^Waiting for extraction'
 
 stop_sim
 new_spool
-stopped 'nobody there' TERM '^The service cannot be reached'
+stopped 'nobody there' TERM '^The service has been unreachable'
 is 'submit, nobody there: the document is kept' \
   "$(find "$spool/jobs" -name 'document*' | wc -l)" 1
 

@@ -187,7 +187,7 @@ edit "$alike" '.owner = "collector"'
 dx jobs
 has 'jobs: of what was handed over docextractd is missing' \
   "$(grep "^${alike:0:11}" <<< "$out")" \
-  'waiting +docextractd .*docextractd does not run'
+  'waiting +docextractd .*docextractd is not running'
 hold "$spool/docextractd.lock" "$spool/jobs/$alike/lock"
 dx jobs --json
 is 'jobs: who drives a job is told' \
@@ -216,14 +216,14 @@ no_job() # TEXT NAME PATTERN
     has "$verb, $1" "$rc $err" "^65 .*$3"
   done
 }
-no_job 'three digits are too few' "${failed_key:0:3}" 'at least 4 digits'
-no_job 'an unknown one is told where to look' ffffffffffffffff \
+no_job 'three digits are too few' "${failed_key:0:3}" 'at least its first 4 digits'
+no_job 'an unknown job' ffffffffffffffff \
   "no job 'ffffffffffffffff'.*docextract jobs"
-no_job 'a path is no key' ../../etc 'its key'
-no_job 'what is longer than a key is none' "${failed_key}0" 'its key'
+no_job 'a path is no key' ../../etc 'not a job key'
+no_job 'what is longer than a key is none' "${failed_key}0" 'not a job key'
 cp -a "$spool/jobs/$failed_key" "$spool/jobs/$alike"
 no_job 'of two the possibilities are told' "${failed_key:0:8}" \
-  "possibilities are: ($failed_key, $alike|$alike, $failed_key)"
+  "possible jobs: ($failed_key, $alike|$alike, $failed_key)"
 rm -rf "${spool:?}/jobs/$alike"
 
 # --- retry: what failed ----------------------------------------------------
@@ -239,7 +239,7 @@ is 'retry: no document stays' "$(documents)" 0
 
 : > "$dir/log"
 dx retry "$failed_key"
-has 'retry: of what is extracted it says so' "$rc $out" '^0 .*extracted already'
+has 'retry: of what is extracted it says so' "$rc $out" '^0 .*already been extracted'
 is 'retry: and sends nothing' "$(wc -l < "$dir/log")" 0
 
 fresh
@@ -259,11 +259,11 @@ rm "$spool/jobs/$key/document-0001"
 : > "$dir/log"
 dx retry "$key"
 has 'retry: a document that is gone must be sent anew' "$rc $err" \
-  '^65 .*document 1 is not here .*sent anew'
+  '^65 .*document 1 is no longer here .*submitted again'
 is 'retry: the other one is extracted' "$(sent) $(mrns)" '1 1 2'
 dx retry "$key"
 has 'retry: with nothing left to try it says so' "$rc $err" \
-  'nothing of job .* can be tried again'
+  'nothing in job .* can be retried'
 is 'retry: nothing is sent then' "$(sent)" '1 1'
 
 # --- retry: after a submit that ended too early ----------------------------
@@ -285,7 +285,7 @@ goes_on() # TEXT SENT: with the interrupted job
 for signal in KILL INT; do
   fresh
   faults 'source * word processing\n'
-  begin_submit '^Waiting for the extraction' "$dir/a.pdf"
+  begin_submit '^Waiting for extraction' "$dir/a.pdf"
   end_submit $signal
   faults ''
   goes_on "SIG$signal during the wait" '1 1'
@@ -301,12 +301,12 @@ done
 # Another port, as after the address was set right.
 stop_sim
 fresh
-begin_submit '^The service cannot be reached' "$dir/a.pdf"
+begin_submit '^The service has been unreachable' "$dir/a.pdf"
 dx jobs
 has 'jobs: why a job waits is told' "$out" ' stored +command .*connect'
 dx retry "$key"
 has 'retry: what somebody works on is left to him' "$rc $out" \
-  "^0 .*docextract works on job $key .process $pid"
+  "^0 .*docextract is working on job $key .process $pid"
 end_submit KILL
 start_sim
 configure
@@ -315,12 +315,12 @@ is 'retry: nothing was sent, so it follows BaseURL' "$rc $(mrns)" '0 1'
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for the extraction' "$dir/a.pdf"
+begin_submit '^Waiting for extraction' "$dir/a.pdf"
 end_submit KILL
 URL=http://127.0.0.1:9 configure
 dx retry "$key"
 has 'retry: what was sent keeps its BaseURL' "$rc $err" \
-  "^78 .*BaseURL .*go on with: docextract retry $key"
+  "^78 .*BaseURL .*continue with: docextract retry $key"
 dx jobs
 has 'jobs: and says that it does' "$out" "waiting .*BaseURL"
 configure
@@ -361,12 +361,12 @@ edit "$key" '.queue = "chart"'
 hold "$spool/jobs/$key/lock"
 dx retry "$key"
 has 'retry: a print job that runs is told to run' "$rc $err" \
-  "^65 .*process $pid works on it.*lp -i chart-12"
+  "^65 .*process $pid is working on it.*lp -i chart-12"
 let_go
 backend 12 "$dir/a.pdf"
 dx retry "$key"
 has 'retry: an extracted print job is extracted' "$rc $out" \
-  '^0 .*extracted already'
+  '^0 .*already been extracted'
 
 fresh
 submit_failed "$dir/a.pdf"
@@ -394,7 +394,7 @@ let_go
 hold "$spool/docextractd.lock" "$spool/jobs/$key/lock"
 dx retry "$key"
 has 'retry: what docextractd drives is left to it' "$rc $out" \
-  "^0 docextractd works on job $key"
+  "^0 docextractd is working on job $key"
 let_go
 
 # --- cancel ----------------------------------------------------------------
@@ -406,30 +406,30 @@ manifest() # the outcome and the reason of the only one
 
 stop_sim
 fresh
-begin_submit '^The service cannot be reached' "$dir/a.pdf"
+begin_submit '^The service has been unreachable' "$dir/a.pdf"
 end_submit KILL
 dx cancel "${key:0:8}"
 has 'cancel: a job that nobody drives' "$rc $out" "^0 Canceled job $key"
-has 'cancel: that nothing was sent is told' "$out" '^Nothing .*uploaded'
+has 'cancel: that nothing was sent is told' "$out" '^None of .* uploaded'
 is 'cancel: no document stays' "$(documents)" 0
 is 'cancel: who takes results is told' "$(manifest)" 'failed: canceled'
 dx jobs
 has 'cancel: it is listed as canceled' "$out" "^${key:0:8}  failed .*canceled"
 dx cancel "$key"
-has 'cancel: again it says that it is over' "$rc $out" '^0 .*over already'
+has 'cancel: again it says that it is over' "$rc $out" '^0 .*already finished'
 start_sim
 configure
 dx retry "$key"
-has 'cancel: it cannot be tried again' "$rc $err" '^65 .*sent anew: canceled'
+has 'cancel: it cannot be tried again' "$rc $err" '^65 .*submitted again: canceled'
 is 'cancel: nothing of it is ever sent' "$(wc -l < "$dir/log")" 0
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for the extraction' "$dir/a.pdf"
+begin_submit '^Waiting for extraction' "$dir/a.pdf"
 dx cancel "$key"
 has 'cancel: a job that submit drives' "$rc $out" "^0 Canceled job $key"
 has 'cancel: that the service has it is told' "$out" \
-  '^The service has 1 document of it already; nothing .* fetched'
+  '^The service already has 1 document; no results .* fetched'
 leaves
 is 'cancel: submit lets go of it' "$rc" 75
 faults ''
@@ -447,11 +447,11 @@ end_submit KILL
 faults ''
 dx cancel "$key"
 has 'cancel: that something may have arrived is told' "$rc $out" \
-  '^1 document of it had begun to be uploaded'
+  '^The service may have 1 document;'
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for the extraction' "$dir/a.pdf" "$dir/b.pdf"
+begin_submit '^Waiting for extraction' "$dir/a.pdf" "$dir/b.pdf"
 end_submit KILL
 faults ''
 first=$(jq -r '.submissions[0].source_id' "$spool/jobs/$key/job.json")
@@ -459,7 +459,7 @@ edit "$key" '.submissions[0].state = "extracted"'
 touch "$results/$first-kept.json"
 dx cancel "$key"
 has 'cancel: what was extracted stays' "$rc $out" \
-  '^What was extracted before stays'
+  '^Earlier results stay'
 is 'cancel: in the journal too' \
   "$(state "$key") $(ls "$results" | grep -c "$first-kept.json")" \
   'extracted failed 1'
@@ -468,18 +468,18 @@ fresh
 dx submit "$dir/a.pdf"
 dx cancel "$(jobs)"
 has 'cancel: what is extracted is over' "$rc $out" \
-  '^0 .*over already: everything is extracted'
+  '^0 .*already finished: everything is extracted'
 is 'cancel: and keeps its result' "$(mrns)" 1
 
 fresh
 submit_failed "$dir/a.pdf"
 dx cancel "$key"
-has 'cancel: what failed is over' "$rc $out" '^0 .*over already: 0 of 1'
+has 'cancel: what failed is over' "$rc $out" '^0 .*already finished: 0 of 1'
 is 'cancel: nobody wants its document any more' "$(documents)" 0
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for the extraction' "$dir/a.pdf"
+begin_submit '^Waiting for extraction' "$dir/a.pdf"
 end_submit KILL
 faults ''
 SERVICE=other configure
@@ -535,7 +535,7 @@ let_go
 handed_over
 dx cancel "$key"
 has 'cancel: that docextractd does not answer is told' "$rc $err" \
-  "^75 .*process $pid was asked"
+  "^75 .*process $pid has not released job $key"
 is 'cancel: its job is left alone' "$(state "$key") $(documents)" 'stored 1'
 let_go
 hold "$spool/jobs/$key/lock"

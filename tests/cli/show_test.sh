@@ -82,7 +82,7 @@ is 'show: as many digits as there are' "$(row long)" "long $long g 0 high"
 is 'show: a text is shown and not compared' "$(row odd)" 'odd <5 g 1 2'
 is 'show: what is no measurement is shown' \
   "$(row yes), $(row no), $(row list)" \
-  'yes true, no -, list (more; see --json)'
+  'yes true, no -, list (see --json)'
 hasnt 'show: no control characters of a result' "$out" \
   $'[\001-\010\013-\037\302]'
 has 'show: a place is held for them' "$out" '^Case c1: a\?\[31mb\?c$'
@@ -125,7 +125,7 @@ faults ''
 dx show "$key"
 has 'show: of two documents the good one is shown' "$rc $out" 'Ann Ahrens'
 has 'show: and of the other one why there is nothing' "$err" \
-  'document 2 is failed: .*refused'
+  'document 2: failed: .*refused'
 submitted "$dir/a.pdf" "$dir/b.pdf"
 "$program" -c "$conf" show --json "$key" > "$dir/shown"
 is 'show --json: several results are values one after the other' \
@@ -136,14 +136,14 @@ dx show "$key"
 has 'show: a result that was taken is named' "$err" \
   "${files[0]##*/}' is no longer in"
 is 'show: and is no success' "$rc" 74
-has 'show: one that was changed too' "$err" "${files[1]##*/}' is not what"
+has 'show: one that was changed too' "$err" "${files[1]##*/}' differs from what"
 has 'show: what is there is shown' "$out" 'Ben Bauer'
 faults 'create * status 400\n'
 submitted "$dir/a.pdf"
 faults ''
 dx show "$key"
 is 'show: nothing extracted is no success' "$rc" 65
-has 'show: and is said' "$err" 'nothing of job .* is extracted'
+has 'show: and is said' "$err" 'job .* has no results'
 dx show 12345
 has 'show: no such job' "$rc $err" '^65 .*no job'
 
@@ -172,16 +172,16 @@ before=$(ls "$results")
 
 dx purge --dry-run
 has 'purge --dry-run: says what would go' "$rc $out" \
-  '^0 Would remove 1 record of'
+  '^0 Would remove 1 finished job$'
 is 'purge --dry-run: and removes nothing' "$(kept)" 3
 dx purge
-has 'purge: what is older than KeepJobs goes' "$rc $out" '^0 Removed 1 record'
+has 'purge: what is older than KeepJobs goes' "$rc $out" '^0 Removed 1 finished job'
 is 'purge: that one, and nothing else' "$(jobs | sort | xargs)" \
   "$(printf '%s\n' "$failed_key" "$open_key" | sort | xargs)"
-has 'purge: what stays is counted' "$out" '^Kept 1: not finished'
+has 'purge: what stays is counted' "$out" '^Kept 1: unfinished'
 is 'purge: results stay' "$(ls "$results")" "$before"
 dx purge --older-than 1h
-has 'purge: young ones stay' "$out" '^Removed 0 records.*|^Kept 1: not old'
+has 'purge: young ones stay' "$out" '^Kept 1: too recent'
 is 'purge: all of them' "$(kept)" 2
 edit "$failed_key" '.owner = "cups" | .queue = "chart" | .cups_id = "12"'
 dx purge --older-than 0s

@@ -182,10 +182,10 @@ is "$t: once" "$(calls put) $(n_results)" '1 1'
 
 t='a wrong configuration'
 to_the_wait
-before=$(grep -c 'going on as before' "$dir/daemon.new")
+before=$(grep -c 'keeping the previous' "$dir/daemon.new")
 accept 'Completon accepted'
-until_true said_again 'going on as before' "$before" ||
-  not_ok "$t: docextractd says that it goes on"
+until_true said_again 'keeping the previous' "$before" ||
+  not_ok "$t: docextractd keeps the previous one"
 faults '#'
 once "$t"
 accept

@@ -52,7 +52,7 @@ has 'report: the queue' "$said" \
 has 'report: jobs by state' "$said" '^  extracted +1$'
 has 'report: failed ones' "$said" '^  failed +2$'
 has 'report: and why' "$said" '^  ended with E_REFUSED \(refused\) 2$'
-has 'report: docextractd' "$said" '^  docextractd +does not run$'
+has 'report: docextractd' "$said" '^  docextractd +not running$'
 has 'report: calls, from the log' "$said" \
   '^  [0-9A-Za-z/: +]+ job [0-9]+: POST -> 400$'
 has 'report: how our programs ended' "$said" \
@@ -62,7 +62,7 @@ has 'report: how states changed' "$said" \
 
 said=$(dx config)
 has 'config: a queue is told by its device URI' "$said" \
-  '^  # for the queue MARKQUEUE, by its device URI docextract://default$'
+  '^  # used by queue MARKQUEUE, device URI docextract://default$'
 is 'config: no secret' "$(grep -c MARKKEY- <<< "$said")" 0
 
 chmod 000 "$config"
@@ -72,7 +72,7 @@ chmod 640 "$config"
 
 stop_cupsd
 said=$(report)
-has 'report: without cupsd too' "$? $said" '  cupsd cannot be asked$'
+has 'report: without cupsd too' "$? $said" '  cupsd does not respond$'
 chmod 000 "$config"
 said=$(as_run_user "$docextract" -c "$config" report)
 has 'report: who may not read the configuration is told what to do' "$said" \

@@ -1,15 +1,9 @@
 /*
- * test_cli.c - the parts of the command that can be asked alone: exit
- * statuses, whom a proxy makes us reach, whether docextractd runs, and the
- * types that are told by their bytes. The rest is in tests/cli.
+ * test_cli.c - the parts of the command that can be tested alone: exit statuses,
+ * the host that is reached, and the types that are recognized by their bytes.
+ * The rest is in tests/cli.
  */
 #include "tests/unit/unit.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/reach.h"
@@ -17,7 +11,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Scripts rely on the numbers: they are written out here. */
+/* Scripts rely on the numbers, so they are written out here. */
 static void every_class_has_its_exit_status(void **state)
 {
   static const struct {
@@ -39,7 +33,7 @@ static void every_class_has_its_exit_status(void **state)
   }
 }
 
-static void with_a_proxy_it_is_the_proxy_that_is_reached(void **state)
+static void with_a_proxy_the_proxy_is_reached(void **state)
 {
   static const struct {
     const char *proxy;
@@ -49,7 +43,7 @@ static void with_a_proxy_it_is_the_proxy_that_is_reached(void **state)
       {NULL, "service.example", 8443},
       {"http://proxy:3128", "proxy", 3128},
       {"http://proxy:3128/", "proxy", 3128},
-      {"http://proxy", "proxy", 1080}, /* what libcurl takes */
+      {"http://proxy", "proxy", 1080}, /* libcurl's default */
       {"https://proxy/", "proxy", 443},
       {"http://[::1]:3128", "::1", 3128},
       {"http://[::1]", "::1", 1080},
@@ -70,7 +64,7 @@ static void with_a_proxy_it_is_the_proxy_that_is_reached(void **state)
   }
 }
 
-static void types_are_told_by_bytes(void **state)
+static void types_are_recognized_by_their_bytes(void **state)
 {
   static const struct {
     const char *bytes;
@@ -112,66 +106,13 @@ static void a_pdf_begins_within_the_first_1024_bytes(void **state)
   assert_null(dx_mime_of_bytes(bytes, sizeof(bytes)));
 }
 
-/* A process that holds the lock until the returned descriptor is closed. */
-static pid_t start_holder(const char *path, int *ret_fd)
-{
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  int ready[2], end[2];
-  char byte;
-  pid_t pid;
-
-  assert_int_equal(pipe(ready), 0);
-  assert_int_equal(pipe(end), 0);
-  pid = fork();
-  if (pid == 0) {
-    int fd = open(path, O_RDWR | O_CREAT, 0600);
-
-    (void)close(end[1]);
-    if (fd < 0 || fcntl(fd, F_SETLK, &lock) < 0 || write(ready[1], "", 1) != 1)
-      _exit(1);
-    (void)!read(end[0], &byte, 1);
-    _exit(0);
-  }
-  (void)close(ready[1]);
-  (void)close(end[0]);
-  assert_int_equal(read(ready[0], &byte, 1), 1);
-  (void)close(ready[0]);
-  *ret_fd = end[1];
-  return pid;
-}
-
-static void docextractd_runs_while_its_lock_is_held(void **state)
-{
-  char dir[] = "/tmp/dx-cli.XXXXXX";
-  char path[64];
-  int status, fd;
-  pid_t pid;
-
-  (void)state;
-  assert_non_null(mkdtemp(dir));
-  (void)snprintf(path, sizeof(path), "%s/docextractd.lock", dir);
-  assert_false(cli_daemon_runs(dir));
-  pid = start_holder(path, &fd);
-  assert_true(cli_daemon_runs(dir));
-  assert_int_equal(cli_daemon_pid(dir), pid);
-  (void)close(fd);
-  assert_int_equal(waitpid(pid, &status, 0), pid);
-  assert_int_equal(status, 0);
-  assert_false(cli_daemon_runs(dir)); /* the file alone says nothing */
-  assert_int_equal(cli_daemon_pid(dir), 0);
-  (void)unlink(path);
-  (void)rmdir(dir);
-  assert_false(cli_daemon_runs(dir));
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_class_has_its_exit_status),
-      cmocka_unit_test(with_a_proxy_it_is_the_proxy_that_is_reached),
-      cmocka_unit_test(types_are_told_by_bytes),
+      cmocka_unit_test(with_a_proxy_the_proxy_is_reached),
+      cmocka_unit_test(types_are_recognized_by_their_bytes),
       cmocka_unit_test(a_pdf_begins_within_the_first_1024_bytes),
-      cmocka_unit_test(docextractd_runs_while_its_lock_is_held),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1001,6 +1001,52 @@ static void an_upload_that_was_seen_to_have_landed_is_done(void **state)
   dx_spool_discard(&spool, &job);
 }
 
+/* A process that holds the lock until the returned descriptor is closed. */
+static pid_t start_holder(const char *path, int *ret_fd)
+{
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  int ready[2], end[2];
+  char byte;
+  pid_t pid;
+
+  assert_int_equal(pipe(ready), 0);
+  assert_int_equal(pipe(end), 0);
+  pid = fork();
+  if (pid == 0) {
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+    (void)close(end[1]);
+    if (fd < 0 || fcntl(fd, F_SETLK, &lock) < 0 || write(ready[1], "", 1) != 1)
+      _exit(1);
+    (void)!read(end[0], &byte, 1);
+    _exit(0);
+  }
+  (void)close(ready[1]);
+  (void)close(end[0]);
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  (void)close(ready[0]);
+  *ret_fd = end[1];
+  return pid;
+}
+
+static void docextractd_runs_while_its_lock_is_held(void **state)
+{
+  char path[64];
+  int status, fd;
+  pid_t pid;
+
+  (void)state;
+  (void)snprintf(path, sizeof(path), "%s/docextractd.lock", dir);
+  assert_int_equal(dx_spool_daemon(spool.dirfd), 0);
+  pid = start_holder(path, &fd);
+  assert_int_equal(dx_spool_daemon(spool.dirfd), pid);
+  (void)close(fd);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+  assert_int_equal(dx_spool_daemon(spool.dirfd), 0); /* only a file is left */
+  assert_int_equal(dx_spool_daemon(-1), 0);
+}
+
 int main(void)
 {
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
@@ -1030,6 +1076,7 @@ int main(void)
       IN_SPOOL(what_is_no_key_is_no_job),
       IN_SPOOL(a_job_without_its_journal_keeps_its_documents_aside),
       IN_SPOOL(only_jobs_are_listed),
+      IN_SPOOL(docextractd_runs_while_its_lock_is_held),
       IN_SPOOL(the_folders_are_closed_to_others),
       IN_SPOOL(documents_in_other_places_are_not_matched),
       IN_SPOOL(a_refused_merge_alters_nothing),

@@ -1,8 +1,8 @@
 /*
- * reportlog.c - what of cupsd's error_log may go into a bug report. The log
- * has titles and names of people in many places, and so nothing is taken out
- * of it: a line is told if it is one of a few that are known, and of that line
- * only words of fixed sets, and numbers.
+ * report_log.c - which lines of cupsd's error_log may go into a bug report. The
+ * log has titles and names of people in many places, so nothing is removed from
+ * it: a line is printed if it is one of a few known ones, and of that line only
+ * words of fixed sets, and numbers.
  */
 #include "cli/cli.h"
 
@@ -10,10 +10,14 @@
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/cupsd.h"
+
 #define DEFAULT_LOG "/var/log/cups/error_log"
+#define PATH_BYTES 512
 #define TAIL_BYTES (1024 * 1024)
 #define LINES 20
 #define LINE_BYTES 160
@@ -28,11 +32,11 @@
   "[-+]docextract-(waiting-report|service-down-warning|local-trouble-error|" \
   "document-refused-error|config-error)"
 
-/* What a line is told as is its time and job, then `tell` with the groups that
- * it names: %3 is the third. */
+/* A line is printed as its time and job, then `format` with the groups that it
+ * names: %3 is the third. */
 static const struct {
   const char *pattern;
-  const char *tell;
+  const char *format;
 } known[] = {
     {HEAD "PID [0-9]+ " PROGRAM " (stopped with status|crashed on signal) "
           "([0-9]+)\\.$",
@@ -57,39 +61,32 @@ struct tail {
 
 /* ---- finding it ---- */
 
-/* "ErrorLog PATH" of cups-files.conf; false if it is no file, "syslog". */
-static void find_log(const char *config_path, char path[512])
+static void read_log_path(void *ctx, const char *name, const char *value)
 {
-  int fd = cli_open_beside(config_path, "cups-files.conf");
-  FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-  char line[1024];
-
-  (void)snprintf(path, 512, "%s", DEFAULT_LOG);
-  while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-    (void)sscanf(line, " ErrorLog %511s", path);
-  if (file != NULL)
-    (void)fclose(file);
-  else if (fd >= 0)
-    (void)close(fd);
+  if (strcasecmp(name, "ErrorLog") == 0)
+    (void)snprintf(ctx, PATH_BYTES, "%s", value);
 }
 
 int report_open_log(const char *config_path)
 {
-  char path[512];
+  char path[PATH_BYTES] = DEFAULT_LOG;
+  int fd = cupsd_open(config_path, "cups-files.conf");
 
-  find_log(config_path, path);
+  if (fd >= 0)
+    cupsd_directives(fd, read_log_path, path);
+  /* it may be "syslog" */
   return path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 }
 
 /* ---- choosing ---- */
 
-static void tell_line(const char *line, const char *tell, const regmatch_t *at,
-                      char out[LINE_BYTES])
+static void format_line(const char *line, const char *format,
+                        const regmatch_t *at, char out[LINE_BYTES])
 {
   size_t len = 0;
   const char *p;
 
-  for (p = tell; *p != '\0' && len < LINE_BYTES - 1; p++) {
+  for (p = format; *p != '\0' && len < LINE_BYTES - 1; p++) {
     const regmatch_t *group = *p == '%' ? &at[*++p - '0'] : NULL;
 
     len +=
@@ -99,17 +96,17 @@ static void tell_line(const char *line, const char *tell, const regmatch_t *at,
   }
 }
 
-static void look_at(struct tail *tail, const char *line)
+static void add_line(struct tail *tail, const char *line)
 {
   regmatch_t at[GROUPS];
-  char tell[64];
+  char format[64];
   size_t i;
 
   for (i = 0; i < KNOWN; i++) {
     if (regexec(&tail->expressions[i], line, GROUPS, at, 0) != 0)
       continue;
-    (void)snprintf(tell, sizeof(tell), "%%1 job %%2: %s", known[i].tell);
-    tell_line(line, tell, at, tail->lines[tail->count++ % LINES]);
+    (void)snprintf(format, sizeof(format), "%%1 job %%2: %s", known[i].format);
+    format_line(line, format, at, tail->lines[tail->count++ % LINES]);
     return;
   }
 }
@@ -123,7 +120,7 @@ static void read_tail(struct tail *tail, FILE *file)
     (void)fseeko(file, st.st_size - TAIL_BYTES, SEEK_SET);
   while (fgets(line, sizeof(line), file) != NULL) {
     line[strcspn(line, "\n")] = '\0';
-    look_at(tail, line);
+    add_line(tail, line);
   }
 }
 

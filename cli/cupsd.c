@@ -1,12 +1,19 @@
 /*
- * queues.c - CUPS-Get-Printers, and what of the answer is ours.
+ * cupsd.c - CUPS-Get-Printers, and cupsd.conf and cups-files.conf in CUPS's own
+ * syntax.
  */
-#include "cli/queues.h"
+#include "cli/cupsd.h"
 
 #include <cups/cups.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+
+/* ---- queues ---- */
 
 #define TIMEOUT_MS 3000
 #define SCHEME "docextract://"
@@ -51,7 +58,7 @@ static const char *state_word(int state)
                                           : "stopped";
 }
 
-static void take(struct queue *queue, ipp_attribute_t *attribute)
+static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)
 {
   const char *name = ippGetName(attribute);
   const char *text = ippGetString(attribute, 0, NULL);
@@ -72,8 +79,8 @@ static void take(struct queue *queue, ipp_attribute_t *attribute)
     queue->jobs = ippGetInteger(attribute, 0);
 }
 
-/* Attributes without a name part two printers. */
-static ipp_attribute_t *take_printer(ipp_t *response,
+/* An attribute without a name separates two printers. */
+static ipp_attribute_t *read_printer(ipp_t *response,
                                      ipp_attribute_t *attribute,
                                      struct queue *ret_queue)
 {
@@ -82,19 +89,19 @@ static ipp_attribute_t *take_printer(ipp_t *response,
   for (; attribute != NULL && ippGetName(attribute) != NULL;
        attribute = ippNextAttribute(response))
     if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
-      take(ret_queue, attribute);
+      read_attribute(ret_queue, attribute);
   return attribute;
 }
 
-static enum dx_code take_all(ipp_t *response, struct queue **ret_queues,
-                             size_t *ret_count, struct dx_err *err)
+static enum dx_code read_printers(ipp_t *response, struct queue **ret_queues,
+                                  size_t *ret_count, struct dx_err *err)
 {
   ipp_attribute_t *attribute = ippFirstAttribute(response);
 
   for (; attribute != NULL; attribute = ippNextAttribute(response)) {
     struct queue queue, *more;
 
-    attribute = take_printer(response, attribute, &queue);
+    attribute = read_printer(response, attribute, &queue);
     if (queue.service[0] != '\0') {
       more = realloc(*ret_queues, (*ret_count + 1) * sizeof(queue));
       if (more == NULL)
@@ -108,8 +115,8 @@ static enum dx_code take_all(ipp_t *response, struct queue **ret_queues,
   return DX_OK;
 }
 
-enum dx_code queues_read(struct queue **ret_queues, size_t *ret_count,
-                         struct dx_err *err)
+enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
+                          struct dx_err *err)
 {
   http_t *http =
       httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
@@ -126,10 +133,46 @@ enum dx_code queues_read(struct queue **ret_queues, size_t *ret_count,
   if (response == NULL ||
       (ippGetStatusCode(response) >= IPP_STATUS_ERROR_BAD_REQUEST &&
        ippGetStatusCode(response) != IPP_STATUS_ERROR_NOT_FOUND))
-    code = dx_fail(err, DX_E_NET, 0, "cupsd cannot be asked");
+    code = dx_fail(err, DX_E_NET, 0, "cupsd does not respond");
   else
-    code = take_all(response, ret_queues, ret_count, err);
+    code = read_printers(response, ret_queues, ret_count, err);
   ippDelete(response);
   httpClose(http);
   return code;
+}
+
+/* ---- configuration files ---- */
+
+int cupsd_open(const char *config_path, const char *name)
+{
+  const char *slash = strrchr(config_path, '/');
+  struct dx_buf path = {0};
+  int fd = -1;
+
+  if (slash != NULL)
+    dx_buf_add(&path, config_path, (size_t)(slash - config_path) + 1);
+  dx_buf_puts(&path, name);
+  if (dx_buf_ok(&path))
+    fd = open(dx_buf_text(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  dx_buf_release(&path);
+  return fd;
+}
+
+void cupsd_directives(int fd,
+                      void (*each)(void *ctx, const char *name,
+                                   const char *value),
+                      void *ctx)
+{
+  cups_file_t *file = cupsFileOpenFd(fd, "r");
+  char line[1024], *value;
+  int number = 0;
+
+  if (file == NULL) {
+    (void)close(fd);
+    return;
+  }
+  while (cupsFileGetConf(file, line, sizeof(line), &value, &number) != NULL)
+    if (value != NULL)
+      each(ctx, line, value);
+  (void)cupsFileClose(file);
 }

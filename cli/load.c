@@ -1,38 +1,35 @@
 /*
- * service.c - the configuration, which of its services is meant, and cupsd's
- * files beside it.
+ * load.c - the configuration, and which of its services is meant.
  */
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
 
-static void print_lines(const char *before, const char *lines)
+static void print_lines(const char *prefix, const char *lines)
 {
   size_t len;
 
   for (; *lines != '\0'; lines += len + (lines[len] == '\n')) {
     len = strcspn(lines, "\n");
-    fprintf(stderr, "%s%.*s\n", before, (int)len, lines);
+    fprintf(stderr, "%s%.*s\n", prefix, (int)len, lines);
   }
 }
 
-/* A single mistake is told by whoever prints *err. */
-static enum dx_code tell_mistakes(const struct cli *cli,
-                                  const struct dx_config_notes *notes,
-                                  struct dx_err *err)
+/* A single error is left to whoever prints *err. */
+static enum dx_code report_mistakes(const struct cli *cli,
+                                    const struct dx_config_notes *notes,
+                                    struct dx_err *err)
 {
   struct dx_err what = *err;
 
   if (notes->mistake_count > 1) {
     print_lines("docextract: ", dx_buf_text(&notes->mistakes));
-    return dx_fail(err, what.code, 0,
-                   "there are %d mistakes in '%s'; mend them",
+    return dx_fail(err, what.code, 0, "found %d errors in '%s'",
                    notes->mistake_count, cli->config_path);
   }
   if (what.sys_errno == EACCES && cli->config == NULL && geteuid() != 0)
@@ -53,7 +50,7 @@ static enum dx_code load(struct cli *cli, bool warns, struct dx_err *err)
     if (warns)
       print_lines("warning: ", dx_buf_text(&notes.warnings));
   } else {
-    code = tell_mistakes(cli, &notes, err);
+    code = report_mistakes(cli, &notes, err);
   }
   dx_config_notes_release(&notes);
   return code;
@@ -69,7 +66,7 @@ enum dx_code cli_check(struct cli *cli, struct dx_err *err)
   return load(cli, true, err);
 }
 
-/* "reason; possibilities are: a, b" */
+/* "reason; configured services: a, b" */
 static enum dx_code no_choice(const struct dx_config *config,
                               const char *reason, struct dx_err *err)
 {
@@ -79,7 +76,7 @@ static enum dx_code no_choice(const struct dx_config *config,
 
   for (i = 0; i < config->service_count; i++)
     dx_buf_printf(&names, "%s%s", i > 0 ? ", " : "", config->services[i].name);
-  code = dx_fail(err, DX_E_CONFIG, 0, "%s; possibilities are: %s", reason,
+  code = dx_fail(err, DX_E_CONFIG, 0, "%s; configured services: %s", reason,
                  dx_buf_text(&names));
   dx_buf_release(&names);
   return code;
@@ -100,22 +97,7 @@ enum dx_code cli_service(const struct cli *cli,
   if (service == NULL && cli->service == NULL)
     return no_choice(config, "choose a service with --service NAME", err);
   if (service == NULL)
-    return no_choice(config, "the service of --service is not configured", err);
+    return no_choice(config, "--service names no configured service", err);
   *ret_service = service;
   return DX_OK;
-}
-
-int cli_open_beside(const char *config_path, const char *name)
-{
-  const char *slash = strrchr(config_path, '/');
-  struct dx_buf path = {0};
-  int fd = -1;
-
-  if (slash != NULL)
-    dx_buf_add(&path, config_path, (size_t)(slash - config_path) + 1);
-  dx_buf_puts(&path, name);
-  if (dx_buf_ok(&path))
-    fd = open(dx_buf_text(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  dx_buf_release(&path);
-  return fd;
 }

@@ -1,0 +1,40 @@
+/*
+ * cupsd.h - what cupsd knows: its queues that print to our backend, and the
+ * directives of its configuration files, which lie beside docextract.conf.
+ *
+ * Ownership: the array of queues is the caller's; free(). Blocking: the disk;
+ * at most a few seconds for cupsd. Errors: E_NET if it does not respond,
+ * E_NOMEM.
+ */
+#ifndef DX_CLI_CUPSD_H
+#define DX_CLI_CUPSD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/err.h"
+
+struct queue {
+  char name[128]; /* chosen by a person */
+  char service[72];
+  char reasons[256]; /* keywords, separated by blanks */
+  const char *state; /* "idle", "processing", "stopped"; static memory */
+  bool accepting;
+  int jobs;
+};
+
+enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
+                          struct dx_err *err) DX_MUST_USE;
+
+/* Opens a file beside our configuration with the caller's rights; -1: there is
+ * none, or access is denied. */
+int cupsd_open(const char *config_path, const char *name);
+
+/* Calls `each` for every directive that has a value, in order. Reads and closes
+ * fd. */
+void cupsd_directives(int fd,
+                      void (*each)(void *ctx, const char *name,
+                                   const char *value),
+                      void *ctx);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * hello_warnings.c - what `docextract hello` warns about: what will go wrong
+ * later although the service responds now.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/cupsd.h"
+#include "lib/base/fs.h"
+#include "lib/job/results.h"
+
+void hello_warn(const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  (void)fputs("warning: ", stdout);
+  (void)vprintf(format, args);
+  (void)putchar('\n');
+  va_end(args);
+}
+
+static void warn_results(const struct dx_service *service)
+{
+  struct dx_err err;
+  enum dx_code code = dx_results_make_dir(service->results_dir, &err);
+
+  if (code == DX_OK)
+    code = dx_fs_probe(service->results_dir, &err);
+  if (code != DX_OK)
+    hello_warn("results cannot be written, so nothing will be sent: %s",
+               err.text);
+}
+
+/* Nothing else reads it before a print job asks for separators. */
+static void warn_separator(const char *path)
+{
+  char begin[5];
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  ssize_t n = fd >= 0 ? read(fd, begin, sizeof(begin)) : -1;
+  int e = errno;
+
+  if (fd >= 0)
+    (void)close(fd);
+  if (n < 0)
+    hello_warn("SeparatorPage '%s' cannot be read, so documents that ask for "
+               "separators are refused: %s",
+               path, strerror(e));
+  else if (n < (ssize_t)sizeof(begin) || memcmp(begin, "%PDF-", 5) != 0)
+    hello_warn("SeparatorPage '%s' is not a PDF, so documents that ask for "
+               "separators are refused",
+               path);
+}
+
+/* One wrong line is enough to be worth a warning, even if a later one is right.
+ */
+static void warn_directive(void *ctx, const char *name, const char *value)
+{
+  (void)ctx;
+  if (strcasecmp(name, "LogLevel") == 0 && strncasecmp(value, "debug", 5) == 0)
+    hello_warn("cupsd logs the titles of print jobs, which may name patients; "
+               "set 'LogLevel warn' in cupsd.conf");
+  if (strcasecmp(name, "PageLogFormat") == 0 &&
+      strstr(value, "job-name") != NULL)
+    hello_warn("cupsd's page_log holds the titles of print jobs, which may "
+               "name patients; remove job-name from PageLogFormat in "
+               "cupsd.conf");
+}
+
+void hello_warn_all(const struct cli *cli, const struct dx_service *service,
+                    int cupsd_conf_fd)
+{
+  warn_results(service);
+  if (service->separator_page != NULL)
+    warn_separator(service->separator_page);
+  if (cupsd_conf_fd >= 0)
+    cupsd_directives(cupsd_conf_fd, warn_directive, NULL);
+  if (service->completion == DX_COMPLETION_ACCEPTED &&
+      dx_spool_daemon(cli->spool.dirfd) == 0)
+    hello_warn("Completion is 'accepted' but docextractd is not running: print "
+               "jobs wait for their extraction; start docextractd");
+}
