@@ -59,10 +59,11 @@ is 'there are numbers' "$(($(numbers_of_source | wc -l) > 40))" 1
 
 # --- what the documents name -------------------------------------------
 
-# Paths in backquotes and links. Options may follow, as in `tests/it/x.sh -v`.
+# Paths in backquotes, and links; NAME and MODULE stand for any.
 named_paths() # DOCUMENT
 {
-  grep -oE "\`(${directories// /|})/[A-Za-z0-9_./*-]*" "$1" | tr -d '`'
+  grep -oE "\`(${directories// /|})/[A-Za-z0-9_./*-]*" "$1" | tr -d '`' |
+    grep -vE 'NAME|MODULE'
   grep -oE '\]\([^)#:]+\)' "$1" | sed -E 's/^\]\((.*)\)$/\1/' |
     sed "s|^|$(dirname "$1")/|"
 }
