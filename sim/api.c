@@ -1,360 +1,325 @@
 /*
- * api.c - the service's own port: create, source, extract, hello.
+ * api.c - the port of the service: create, source, extract, hello.
+ *
+ * Source: doc/service-interface.md, "Endpoints".
  */
-#include "sim/api.h"
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
 
-#include "sim/clock.h"
+#include "sim/request.h"
 
-#include <cjson/cJSON.h>
-#include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define BODY_BYTES_MAX (1u << 20)
 #define DRAIN_BYTES_MAX (64u << 20)
+#define FILES_MAX 1000
 #define NAME_BYTES_MAX 1024u
+#define RATE_MAX 1000
 #define JSON_TYPE "application/json"
 
-/* A path is `before` + id + `after`; without an id `after` is NULL. */
-struct endpoint {
+static const struct endpoint {
   enum sim_call call;
   const char *method;
-  const char *before;
+  const char
+      *before; /* the ID in the path; the whole path if `after` is NULL */
   const char *after;
+  const char *allow;
+} endpoints[] = {
+    {SIM_CREATE, "POST", "/v1/source", NULL, "Allow: POST"},
+    {SIM_SOURCE, "GET", "/v1/source/", "", "Allow: GET"},
+    {SIM_EXTRACT, "GET", "/v1/patient_case/", "/extract", "Allow: GET"},
+    {SIM_HELLO, "POST", "/auth/hello", NULL, "Allow: POST"},
 };
 
-static const struct endpoint endpoints[] = {
-    {SIM_CREATE, "POST", "/v1/source", NULL},
-    {SIM_SOURCE, "GET", "/v1/source/", ""},
-    {SIM_EXTRACT, "GET", "/v1/patient_case/", "/extract"},
-    {SIM_HELLO, "POST", "/auth/hello", NULL},
-};
-
-#define N_ENDPOINTS (sizeof(endpoints) / sizeof(endpoints[0]))
-
-/*
- * The id in `path` if the endpoint is there, else NULL; an empty string for
- * those without one. *ret_len is its length.
- */
-static const char *match_path(const struct endpoint *e, const char *path,
-                              size_t *ret_len)
+/* Fills ret_id, "" where there is none or it cannot be one. */
+static bool match_path(const struct endpoint *e, const char *path,
+                       char ret_id[SIM_ID_BYTES])
 {
   size_t before = strlen(e->before);
-  size_t after = e->after == NULL ? 0 : strlen(e->after);
-  size_t len = strlen(path);
+  size_t id_len;
 
-  if (strncmp(path, e->before, before) != 0)
-    return NULL;
+  ret_id[0] = '\0';
   if (e->after == NULL)
-    return path[before] == '\0' ? path + before : NULL;
-  if (len <= before + after || strcmp(path + len - after, e->after) != 0)
-    return NULL;
-  *ret_len = len - before - after;
-  return path + before;
+    return strcmp(path, e->before) == 0;
+  if (strncmp(path, e->before, before) != 0 ||
+      strlen(path) <= before + strlen(e->after) ||
+      strcmp(path + strlen(path) - strlen(e->after), e->after) != 0)
+    return false;
+  id_len = strlen(path) - before - strlen(e->after);
+  if (id_len == SIM_ID_LEN) {
+    memcpy(ret_id, path + before, SIM_ID_LEN);
+    ret_id[SIM_ID_LEN] = '\0';
+  }
+  return true;
 }
 
-static const struct endpoint *find_endpoint(const char *path)
+static const struct endpoint *find_endpoint(const char *path,
+                                            char ret_id[SIM_ID_BYTES])
 {
-  size_t len = 0;
-
-  for (size_t i = 0; i < N_ENDPOINTS; i++)
-    if (match_path(&endpoints[i], path, &len) != NULL)
+  for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++)
+    if (match_path(&endpoints[i], path, ret_id))
       return &endpoints[i];
   return NULL;
 }
 
 static enum sim_call classify(const char *method, const char *path)
 {
-  const struct endpoint *e = find_endpoint(path);
+  char unused[SIM_ID_BYTES];
+  const struct endpoint *e = find_endpoint(path, unused);
 
   return e != NULL && strcmp(method, e->method) == 0 ? e->call : SIM_OTHER;
 }
 
-/* The id in the path; "" when it cannot be one. */
-static void path_id(const struct sim_request *r, char ret[SIM_ID_BYTES])
+/* Whether no more than `limit` calls are let through in any second. */
+static bool within_rate(size_t limit, int64_t now_ms)
 {
-  const struct endpoint *e = find_endpoint(r->path);
-  const char *id;
-  size_t len = 0;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static int64_t last_ms[RATE_MAX]; /* of the last `limit` calls */
+  static size_t oldest;
+  bool within;
 
-  ret[0] = '\0';
-  id = e == NULL ? NULL : match_path(e, r->path, &len);
-  if (id == NULL || len != SIM_ID_LEN)
-    return;
-  memcpy(ret, id, len);
-  ret[len] = '\0';
-  if (!sim_id_valid(ret))
-    ret[0] = '\0';
+  if (limit == 0)
+    return true;
+  (void)pthread_mutex_lock(&lock);
+  within = last_ms[oldest] == 0 || now_ms - last_ms[oldest] >= 1000;
+  if (within) {
+    last_ms[oldest] = now_ms;
+    oldest = (oldest + 1) % limit;
+  }
+  (void)pthread_mutex_unlock(&lock);
+  return within;
 }
 
-static void error(struct sim_answer *a, unsigned status)
+static void begin(struct sim_request *r)
+{
+  r->over_rate = !within_rate((size_t)r->service->options.rate, r->at_ms);
+  if (r->call == SIM_SOURCE)
+    (void)find_endpoint(r->path, r->source_id);
+  if (r->call == SIM_CREATE)
+    r->body_stream = open_memstream(&r->body, &r->body_len);
+}
+
+static bool receive(struct sim_request *r, const char *data, size_t len)
+{
+  if (r->body_stream != NULL && r->bytes <= BODY_BYTES_MAX)
+    (void)fwrite(data, 1, len, r->body_stream);
+  return r->bytes <= DRAIN_BYTES_MAX;
+}
+
+static void end(struct sim_request *r)
+{
+  if (r->body_stream != NULL)
+    (void)fclose(r->body_stream);
+  free(r->body);
+}
+
+static void error(struct sim_response *a, unsigned status)
 {
   a->status = status;
   if (status == MHD_HTTP_NO_CONTENT || status == MHD_HTTP_NOT_MODIFIED)
     return;
   a->type = JSON_TYPE;
-  sim_buf_addf(&a->body, "{\"status\":%u}", status);
+  if (asprintf(&a->body, "{\"status\":%u}", status) < 0)
+    a->body = NULL;
 }
 
-static void begin(struct sim_request *r)
+/* Puts `results` in the envelope and takes it over. */
+static void succeed(const struct sim_request *r, struct sim_response *a,
+                    unsigned status, cJSON *results)
 {
-  r->limited = !sim_rate_take(r->service->rate, r->line.at_ns);
-  if (r->line.call == SIM_SOURCE)
-    path_id(r, r->source_id);
-}
+  cJSON *json = cJSON_CreateObject();
+  cJSON *debug;
+  char delta[32];
 
-static bool piece(struct sim_request *r, const char *data, size_t len)
-{
-  if (r->body.len <= BODY_BYTES_MAX)
-    sim_buf_add(&r->body, data, len);
-  return r->line.bytes <= DRAIN_BYTES_MAX;
-}
-
-/* Begins the envelope; its results follow. */
-static void open_envelope(struct sim_answer *a, unsigned status)
-{
+  (void)snprintf(delta, sizeof(delta), "%lldms",
+                 (long long)(sim_now_ms() - r->at_ms));
+  (void)cJSON_AddNumberToObject(json, "status", status);
+  (void)cJSON_AddItemToObject(json, "results", results);
+  debug = cJSON_AddObjectToObject(json, "debug_info");
+  (void)cJSON_AddStringToObject(debug, "delta", delta);
+  (void)cJSON_AddStringToObject(debug, "version",
+                                "docextract-sim " PACKAGE_VERSION);
   a->status = status;
   a->type = JSON_TYPE;
-  sim_buf_addf(&a->body, "{\"status\":%u,\"results\":", status);
+  a->body = cJSON_PrintUnformatted(json);
+  cJSON_Delete(json);
 }
 
-static void close_envelope(const struct sim_request *r, struct sim_answer *a)
+/* Returns a member if it is a string that is not empty, else NULL. */
+static const char *text_of(const cJSON *json, const char *name)
 {
-  int64_t us = (sim_mono_ns() - r->line.at_ns) / 1000;
+  const char *s =
+      cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
 
-  sim_buf_addf(&a->body,
-               ",\"debug_info\":{\"delta\":\"%" PRId64 ".%03dms\","
-               "\"version\":\"docextract-sim %s\"}}",
-               us / 1000, (int)(us % 1000), sim_version());
+  return s == NULL || *s == '\0' ? NULL : s;
 }
 
-/* Reads one file entry; false when it is not as the interface has it. */
-static bool read_entry(const cJSON *entry, struct sim_file_spec *ret)
+static const char *find_type(const char *type)
 {
-  static const char *const types[] = {"application/pdf", "image/jpeg",
-                                      "image/png"};
-  const char *type = cJSON_GetStringValue(
-      cJSON_GetObjectItemCaseSensitive(entry, "content_type"));
-  const char *name = cJSON_GetStringValue(
-      cJSON_GetObjectItemCaseSensitive(entry, "file_name"));
+  static const char *const accepted[] = {"application/pdf", "image/jpeg",
+                                         "image/png"};
 
-  if (type == NULL || name == NULL || *name == '\0' ||
-      strlen(name) > NAME_BYTES_MAX)
-    return false;
-  *ret = (struct sim_file_spec){type, name};
-  for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-    if (strcmp(type, types[i]) == 0)
-      return true;
-  return false;
+  for (size_t i = 0; type != NULL && i < 3; i++)
+    if (strcmp(type, accepted[i]) == 0)
+      return accepted[i];
+  return NULL;
 }
 
-/* The entries of the request, borrowed from `json`; 0 when it is wrong. */
-static size_t read_entries(const cJSON *json,
-                           struct sim_file_spec ret[SIM_FILES_MAX])
+/* Collects the types of the files; returns 0 if the request is invalid. */
+static size_t read_types(const cJSON *files, const char *types[FILES_MAX])
 {
-  const cJSON *files = cJSON_GetObjectItemCaseSensitive(json, "files");
-  const cJSON *entry;
+  const cJSON *file;
   size_t n = 0;
 
-  if (!cJSON_IsArray(files))
+  if (!cJSON_IsArray(files) || cJSON_GetArraySize(files) > FILES_MAX)
     return 0;
-  cJSON_ArrayForEach(entry, files)
+  cJSON_ArrayForEach(file, files)
   {
-    if (n == SIM_FILES_MAX || !read_entry(entry, &ret[n]))
+    const char *name = text_of(file, "file_name");
+
+    types[n] = find_type(text_of(file, "content_type"));
+    if (name == NULL || strlen(name) > NAME_BYTES_MAX || types[n] == NULL)
       return 0;
     n++;
   }
   return n;
 }
 
-static void add_url(const struct sim_request *r, const char *id, size_t n,
-                    const struct sim_file_spec *file, struct sim_buf *b)
+static cJSON *upload_url(const struct sim_request *r, const cJSON *file,
+                         size_t n)
 {
-  const struct sim_service *s = r->service;
-  struct sim_buf url = {0};
-  struct sim_buf path = {0};
+  cJSON *entry = cJSON_CreateObject();
+  char *url = sim_storage_url(r->service, r->source_id, n,
+                              text_of(file, "content_type"));
+  char object[3 * SIM_ID_BYTES + 24];
 
-  sim_buf_addf(&path, "/images/%s/SOURCE_FILES/%s_%zu", id, id, n);
-  if (!path.failed) {
-    sim_buf_addf(&url, "%s%s", s->storage_url, path.data);
-    sim_sign_add(&s->signer, path.data, file->content_type,
-                 sim_server_s(s->options->skew_s), s->options->url_lifetime_s,
-                 &url);
-  }
-  if (!url.failed && !path.failed) {
-    sim_buf_addf(b, "%s{\"url\":", n == 1 ? "" : ",");
-    sim_buf_json(b, url.data);
-    sim_buf_addf(b, ",\"object_name\":\"%s\",\"file_name\":", path.data + 1);
-    sim_buf_json(b, file->file_name);
-    sim_buf_str(b, "}");
-  } else {
-    b->failed = true;
-  }
-  sim_buf_free(&url);
-  sim_buf_free(&path);
+  (void)snprintf(object, sizeof(object), "images/%s/SOURCE_FILES/%s_%zu",
+                 r->source_id, r->source_id, n);
+  (void)cJSON_AddStringToObject(entry, "url", url == NULL ? "" : url);
+  (void)cJSON_AddStringToObject(entry, "object_name", object);
+  (void)cJSON_AddStringToObject(entry, "file_name", text_of(file, "file_name"));
+  free(url);
+  return entry;
 }
 
-/* Notes what the log wants to know about the files. */
-static void note_files(struct sim_request *r, const struct sim_file_spec *files,
-                       size_t n)
+static void create_source(struct sim_request *r, struct sim_response *a,
+                          const cJSON *files)
 {
-  r->line.files = n;
-  if (!r->service->options->log_names)
-    return;
-  for (size_t i = 0; i < n; i++) {
-    sim_buf_str(&r->names, i == 0 ? "[" : ",");
-    sim_buf_json(&r->names, files[i].file_name);
-  }
-  sim_buf_str(&r->names, "]");
-  if (r->names.failed)
-    r->names.len = 0;
-}
-
-static enum sim_fate fate_of(const struct sim_request *r)
-{
-  if (r->fault.action == SIM_ACT_FAILED)
-    return SIM_FATE_FAILED;
-  return r->fault.action == SIM_ACT_STUCK ? SIM_FATE_STUCK : SIM_FATE_NORMAL;
-}
-
-static void create_source(struct sim_request *r, struct sim_answer *a,
-                          const struct sim_file_spec *files, size_t n)
-{
-  char id[SIM_ID_BYTES];
-
-  note_files(r, files, n);
-  if (sim_store_create(r->service->store, files, n, fate_of(r), id) !=
-      SIM_FOUND) {
-    error(a, MHD_HTTP_SERVICE_UNAVAILABLE);
-    return;
-  }
-  memcpy(r->source_id, id, sizeof(id));
-  open_envelope(a, MHD_HTTP_CREATED);
-  sim_buf_addf(&a->body, "{\"id\":\"%s\",\"upload_urls\":[", id);
-  for (size_t i = 0; i < n; i++)
-    add_url(r, id, i + 1, &files[i], &a->body);
-  sim_buf_str(&a->body, "]}");
-  close_envelope(r, a);
-}
-
-static bool is_json(const char *content_type)
-{
-  size_t n = strlen(JSON_TYPE);
-
-  return content_type != NULL && strncasecmp(content_type, JSON_TYPE, n) == 0 &&
-         strchr("; ", content_type[n]) != NULL; /* the NUL is found, too */
-}
-
-static void do_create(struct sim_request *r, struct sim_answer *a)
-{
-  struct sim_file_spec *files = calloc(SIM_FILES_MAX, sizeof(*files));
-  cJSON *json = NULL;
+  const char *types[FILES_MAX];
+  size_t n_files = read_types(files, types);
   size_t n = 0;
+  const cJSON *file;
+  cJSON *results;
+  cJSON *urls;
 
-  sim_buf_str(&r->body, ""); /* data is no longer NULL */
-  if (files == NULL || r->body.failed) {
+  if (n_files == 0) {
+    error(a, MHD_HTTP_BAD_REQUEST);
+    return;
+  }
+  if (!sim_store_create(r->service->store, types, n_files, r->source_id)) {
     error(a, MHD_HTTP_SERVICE_UNAVAILABLE);
-  } else if (r->body.len > BODY_BYTES_MAX) {
+    return;
+  }
+  r->names = cJSON_CreateArray();
+  results = cJSON_CreateObject();
+  (void)cJSON_AddStringToObject(results, "id", r->source_id);
+  urls = cJSON_AddArrayToObject(results, "upload_urls");
+  cJSON_ArrayForEach(file, files)
+  {
+    (void)cJSON_AddItemToArray(urls, upload_url(r, file, ++n));
+    (void)cJSON_AddItemToArray(r->names,
+                               cJSON_CreateString(text_of(file, "file_name")));
+  }
+  succeed(r, a, MHD_HTTP_CREATED, results);
+}
+
+static void do_create(struct sim_request *r, struct sim_response *a)
+{
+  const char *type = sim_request_header(r, "Content-Type");
+  cJSON *json = NULL;
+
+  if (r->bytes > BODY_BYTES_MAX) {
     error(a, MHD_HTTP_CONTENT_TOO_LARGE);
-  } else {
-    if (is_json(r->line.content_type))
-      json = cJSON_ParseWithLengthOpts(r->body.data, r->body.len + 1, NULL, 1);
-    n = json == NULL ? 0 : read_entries(json, files);
-    if (n == 0)
-      error(a, MHD_HTTP_BAD_REQUEST);
-    else
-      create_source(r, a, files, n);
+    return;
   }
+  if (r->body_stream != NULL && fflush(r->body_stream) == 0 && type != NULL &&
+      strncasecmp(type, JSON_TYPE, strlen(JSON_TYPE)) == 0)
+    json = cJSON_ParseWithOpts(r->body, NULL, 1);
+  create_source(r, a, cJSON_GetObjectItemCaseSensitive(json, "files"));
   cJSON_Delete(json);
-  free(files);
 }
 
-static void do_source(struct sim_request *r, struct sim_answer *a)
+static void do_source(struct sim_request *r, struct sim_response *a)
 {
-  const char *word = r->fault.action == SIM_ACT_WORD ? r->fault.text : NULL;
+  cJSON *results = sim_store_source(r->service->store, r->source_id,
+                                    r->fault.arg[SIM_ACT_WORD]);
 
-  if (r->fault.action == SIM_ACT_FORGET)
-    sim_store_forget(r->service->store, r->source_id);
-  open_envelope(a, MHD_HTTP_OK);
-  if (sim_store_describe(r->service->store, r->source_id, word, &a->body) ==
-      SIM_FOUND) {
-    close_envelope(r, a);
-    return;
-  }
-  sim_buf_free(&a->body);
-  error(a, MHD_HTTP_NOT_FOUND);
+  if (results != NULL)
+    succeed(r, a, MHD_HTTP_OK, results);
+  else
+    error(a, MHD_HTTP_NOT_FOUND);
 }
 
-static void do_extract(struct sim_request *r, struct sim_answer *a)
+static void do_extract(struct sim_request *r, struct sim_response *a)
 {
-  enum sim_found found;
   char id[SIM_ID_BYTES];
+  cJSON *results = NULL;
+  unsigned status;
 
-  path_id(r, id);
-  if (r->fault.action == SIM_ACT_FORGET)
-    sim_store_forget(r->service->store, id);
-  open_envelope(a, MHD_HTTP_OK);
-  found = sim_store_extract(r->service->store, id, &a->body, r->source_id);
-  if (found == SIM_FOUND) {
-    close_envelope(r, a);
-    return;
-  }
-  sim_buf_free(&a->body);
-  a->type = NULL;
-  error(a, found == SIM_NOT_YET ? MHD_HTTP_NO_CONTENT : MHD_HTTP_NOT_FOUND);
+  (void)find_endpoint(r->path, id);
+  status = sim_store_case(r->service->store, id, &results, r->source_id);
+  if (status == MHD_HTTP_OK)
+    succeed(r, a, status, results);
+  else
+    error(a, status);
 }
 
-static void do_hello(struct sim_request *r, struct sim_answer *a)
+static void do_hello(struct sim_request *r, struct sim_response *a)
 {
-  open_envelope(a, MHD_HTTP_OK);
-  sim_buf_str(&a->body, "{\"auth_info\":\"Hello, this is docextract-sim, a "
-                        "stand-in for trying and testing.\"}");
-  close_envelope(r, a);
+  cJSON *results = cJSON_CreateObject();
+
+  (void)cJSON_AddStringToObject(
+      results, "auth_info",
+      "Hello, this is docextract-sim, a simulator for trials and tests.");
+  succeed(r, a, MHD_HTTP_OK, results);
 }
 
-static void do_other(struct sim_request *r, struct sim_answer *a)
+static void do_other(struct sim_request *r, struct sim_response *a)
 {
-  const struct endpoint *e = find_endpoint(r->path);
+  char unused[SIM_ID_BYTES];
+  const struct endpoint *e = find_endpoint(r->path, unused);
 
   error(a, e == NULL ? MHD_HTTP_NOT_FOUND : MHD_HTTP_METHOD_NOT_ALLOWED);
-  if (e != NULL) {
-    a->header = "Allow";
-    a->value = e->method;
-  }
+  a->header = e == NULL ? NULL : e->allow;
 }
 
-static void perform(struct sim_request *r, struct sim_answer *a)
+static void perform(struct sim_request *r, struct sim_response *a)
 {
-  static void (*const calls[SIM_CALL_COUNT])(struct sim_request *,
-                                             struct sim_answer *) = {
+  static void (*const calls[])(struct sim_request *, struct sim_response *) = {
       [SIM_CREATE] = do_create, [SIM_PUT] = do_other,
       [SIM_SOURCE] = do_source, [SIM_EXTRACT] = do_extract,
       [SIM_HELLO] = do_hello,   [SIM_OTHER] = do_other,
   };
 
-  if (r->limited) {
+  if (r->over_rate) {
     error(a, MHD_HTTP_TOO_MANY_REQUESTS);
-    a->header = "Retry-After";
-    a->value = "1";
+    a->header = "Retry-After: 1";
     return;
   }
-  r->line.why =
-      sim_token_wrong(r->service->token, sim_request_header(r, "Authorization"),
-                      sim_server_s(r->service->options->skew_s));
-  if (r->line.why != NULL) {
+  r->token_error =
+      sim_token_error(r->service->token, sim_request_header(r, "Authorization"),
+                      sim_server_s(r->service));
+  if (r->token_error != NULL) {
     error(a, MHD_HTTP_UNAUTHORIZED);
-    a->header = "WWW-Authenticate";
-    a->value = "Bearer";
+    a->header = "WWW-Authenticate: Bearer";
     return;
   }
-  calls[r->line.call](r, a);
+  calls[r->call](r, a);
 }
 
-static void end(struct sim_request *r)
-{
-  (void)r; /* nothing of its own */
-}
-
-const struct sim_port sim_api_port = {classify, begin, piece,
-                                      perform,  error, end};
+const struct sim_port sim_api_port = {NULL,    classify, begin, receive,
+                                      perform, error,    end};

@@ -1,374 +1,376 @@
 /*
- * fault.c - the script of faults: which call goes wrong, and how.
+ * fault.c - the fault script: which calls go wrong, and how.
  */
 #include "sim/fault.h"
 
-#include <errno.h>
+#include <ctype.h>
+#include <err.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define LINE_BYTES 8192
-#define LINES_MAX 10000u
 #define DELAY_MAX_MS 3600000
-#define BLANKS " \t\r\n"
+#define GROUPS_MAX 10
 
-enum arg { ARG_NONE, ARG_CODE, ARG_MS, ARG_TEXT };
+enum kind { NONE, STATUS, HEADER, TEXT, EDIT, MS };
 
-struct action_row {
+static const struct {
   const char *word;
-  enum arg arg;
-  unsigned calls;
-};
-
-static const struct action_row actions[SIM_ACT_COUNT] = {
-    [SIM_ACT_NONE] = {NULL, ARG_NONE, 0},
-#define X(name, word, arg, calls) [SIM_ACT_##name] = {word, arg, calls},
+  enum kind kind;
+} actions[SIM_ACT_COUNT] = {
+#define X(name, word, kind) {word, kind},
     SIM_ACTIONS(X)
 #undef X
 };
 
 static const char *const call_words[SIM_CALL_COUNT + 1] = {
-#define X(name, word) [SIM_##name] = word,
+#define X(name, word) word,
     SIM_CALLS(X)
 #undef X
-        [SIM_CALL_COUNT] = "any",
+        "any",
 };
 
-struct script {
-  struct sim_fault *rows;
+struct line {
+  unsigned call; /* SIM_CALL_COUNT: any */
+  uint64_t from;
+  uint64_t to;
+  unsigned action;
+  char *arg;
+};
+
+struct lines {
+  struct line *at;
   size_t n;
 };
 
-struct sim_faults {
+struct sim_script {
   pthread_mutex_t lock;
   const char *path;
-  struct script script;
-  struct timespec changed_at;
-  off_t size;
-  ino_t inode;
-  uint64_t counts[SIM_CALL_COUNT + 1]; /* the last one counts all */
+  struct lines lines;
+  struct stat loaded;                  /* the file when it was loaded */
+  uint64_t counts[SIM_CALL_COUNT + 1]; /* the last one counts all calls */
 };
 
-const char *sim_call_word(enum sim_call call)
+static void free_lines(struct lines *l)
 {
-  return call_words[call];
+  for (size_t i = 0; i < l->n; i++)
+    free(l->at[i].arg);
+  free(l->at);
+  *l = (struct lines){0};
 }
 
-const char *sim_action_word(enum sim_action action)
-{
-  return actions[action].word;
-}
-
-void sim_fault_free(struct sim_fault *fault)
-{
-  free(fault->text);
-  *fault = (struct sim_fault){0};
-}
-
-static void script_free(struct script *s)
-{
-  for (size_t i = 0; i < s->n; i++)
-    free(s->rows[i].text);
-  free(s->rows);
-  *s = (struct script){0};
-}
-
-/* Cuts the next word off *rest; an empty string when there is none. */
-static char *next_word(char **rest)
-{
-  char *word = *rest + strspn(*rest, BLANKS);
-  char *end = word + strcspn(word, BLANKS);
-
-  *rest = *end == '\0' ? end : end + 1;
-  *end = '\0';
-  return word;
-}
-
-static const char *parse_call(const char *word, struct sim_fault *ret)
+static const char *parse_call(const char *word, struct line *ret)
 {
   for (unsigned i = 0; i <= SIM_CALL_COUNT; i++)
     if (i != SIM_OTHER && strcmp(word, call_words[i]) == 0) {
-      ret->call = (enum sim_call)i;
+      ret->call = i;
       return NULL;
     }
   return "the call must be create, put, source, extract, hello or any";
 }
 
-/* Reads a number from 1; NULL when there is none. */
-static const char *parse_count(const char *text, uint64_t *ret)
+static const char *parse_which(const char *word, struct line *ret)
 {
   char *end;
-
-  if (*text < '0' || *text > '9')
-    return NULL;
-  *ret = strtoull(text, &end, 10);
-  return *ret == 0 ? NULL : end;
-}
-
-static const char *parse_which(const char *word, struct sim_fault *ret)
-{
-  static const char wrong[] = "which calls must be 3, 2-4, 2- or *";
-  const char *p;
 
   ret->from = 1;
   ret->to = UINT64_MAX;
   if (strcmp(word, "*") == 0)
     return NULL;
-  p = parse_count(word, &ret->from);
-  if (p == NULL)
-    return wrong;
-  if (*p == '\0')
+  ret->from = strtoul(word, &end, 10);
+  if (*end != '-')
     ret->to = ret->from;
-  else if (*p == '-' && p[1] != '\0')
-    p = parse_count(p + 1, &ret->to);
-  else if (*p == '-')
-    p++;
-  return p == NULL || *p != '\0' || ret->to < ret->from ? wrong : NULL;
+  else if (*++end != '\0')
+    ret->to = strtoul(end, &end, 10);
+  return ret->from == 0 || ret->to < ret->from || *end != '\0'
+             ? "which calls must be 3, 2-4, 2- or *"
+             : NULL;
 }
 
-static const char *parse_action(const char *word, struct sim_fault *ret)
+static const char *parse_action(const char *word, struct line *ret)
 {
-  unsigned calls;
-
-  for (unsigned i = SIM_ACT_NONE + 1; i < SIM_ACT_COUNT; i++)
-    if (strcmp(word, actions[i].word) == 0)
-      ret->action = (enum sim_action)i;
-  if (ret->action == SIM_ACT_NONE)
-    return "unknown action";
-  calls = actions[ret->action].calls;
-  if (calls != 0 && (calls & 1u << ret->call) == 0)
-    return "this action is not for this call";
-  return NULL;
+  for (unsigned i = 0; i < SIM_ACT_COUNT; i++)
+    if (strcmp(word, actions[i].word) == 0) {
+      ret->action = i;
+      return NULL;
+    }
+  return "unknown action";
 }
 
-static const char *parse_ms(const char *text, int64_t *ret)
+static const char *check_header(const char *text)
 {
-  char *end;
-  long n = strtol(text, &end, 10);
+  size_t n = strcspn(text, " :");
 
-  if (end == text || *end != '\0' || n < 0 || n > DELAY_MAX_MS)
-    return "the delay must be 0 to 3600000 ms";
-  *ret = n;
-  return NULL;
+  return n > 0 && strncmp(text + n, ": ", 2) == 0
+             ? NULL
+             : "a header must be given as 'Name: value'";
 }
 
-static const char *keep_text(const char *text, struct sim_fault *ret)
-{
-  if (*text == '\0')
-    return "the argument is missing";
-  ret->text = strdup(text);
-  return ret->text == NULL ? "out of memory" : NULL;
-}
-
-static const char *parse_code(char *text, struct sim_fault *ret)
+static const char *check_status(const char *text)
 {
   char *end;
-  long n = strtol(text, &end, 10);
-  const char *colon;
+  unsigned long n = strtoul(text, &end, 10);
 
-  if (end == text || n < 200 || n > 599 || strchr(BLANKS, *end) == NULL)
+  if (n < 200 || n > 599 || strchr(" ", *end) == NULL)
     return "the status must be 200 to 599";
-  ret->code = (unsigned)n;
-  end += strspn(end, BLANKS);
-  if (*end == '\0')
-    return NULL;
-  colon = strstr(end, ": ");
-  if (colon == NULL || strcspn(end, BLANKS ":") != (size_t)(colon - end))
-    return "a header must be given as 'Name: value'";
-  return keep_text(end, ret);
+  return *end == '\0' ? NULL : check_header(end + strspn(end, " "));
 }
 
-static void cut_comment(char *text)
+static const char *check_edit(const char *text)
 {
-  char *hash = text[0] == '#' ? text : strstr(text, " #");
-
-  if (hash != NULL)
-    *hash = '\0';
+  return sim_fault_edit(text, NULL) ? NULL
+                                    : "an edit must be given as /REGEX/TEXT/";
 }
 
-static void trim_end(char *text)
+static const char *check_ms(const char *text)
 {
-  size_t n = strlen(text);
+  char *end;
+  unsigned long n = strtoul(text, &end, 10);
 
-  while (n > 0 && strchr(BLANKS, text[n - 1]) != NULL)
-    text[--n] = '\0';
+  return *end == '\0' && n <= DELAY_MAX_MS
+             ? NULL
+             : "the delay must be 0 to 3600000 ms";
 }
 
-static const char *parse_arg(char *rest, struct sim_fault *ret)
+static const char *parse_arg(const char *text, struct line *ret)
 {
-  enum arg arg = actions[ret->action].arg;
+  static const char *(*const checks[])(const char *) = {
+      [STATUS] = check_status,
+      [HEADER] = check_header,
+      [EDIT] = check_edit,
+      [MS] = check_ms,
+  };
+  enum kind kind = actions[ret->action].kind;
+  const char *wrong = NULL;
 
-  rest += strspn(rest, BLANKS);
-  if (arg != ARG_TEXT) /* a body may well have a # in it */
-    cut_comment(rest);
-  trim_end(rest);
-  switch (arg) {
-  case ARG_NONE:
-    return *rest == '\0' ? NULL : "this action takes no argument";
-  case ARG_CODE:
-    return parse_code(rest, ret);
-  case ARG_MS:
-    return parse_ms(rest, &ret->delay_ms);
-  case ARG_TEXT:
-    return keep_text(rest, ret);
-  }
-  return NULL;
-}
-
-/* Parses one line; NULL, or what is wrong with it. */
-static const char *parse_line(char *line, struct sim_fault *ret)
-{
-  const char *wrong = parse_call(next_word(&line), ret);
-
-  if (wrong == NULL)
-    wrong = parse_which(next_word(&line), ret);
-  if (wrong == NULL)
-    wrong = parse_action(next_word(&line), ret);
-  if (wrong == NULL)
-    wrong = parse_arg(line, ret);
+  if (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE)
+    return "this action is not for this call";
+  if (kind == NONE && *text != '\0')
+    return "this action takes no argument";
+  if (kind != NONE && *text == '\0')
+    return "the argument is missing";
+  if (kind != NONE && kind != TEXT)
+    wrong = checks[kind](text);
+  if (wrong == NULL && (ret->arg = strdup(text)) == NULL)
+    wrong = "out of memory";
   return wrong;
 }
 
-static const char *add_line(struct script *s, char *line)
+/* Returns NULL, or what is wrong with the line. */
+static const char *parse_line(const char *text, struct line *ret)
 {
-  struct sim_fault fault = {0};
+  char call[16];
+  char which[32];
+  char action[16];
+  int rest = 0;
   const char *wrong;
-  char *start = line + strspn(line, BLANKS);
-  struct sim_fault *rows;
 
-  if (*start == '\0' || *start == '#')
-    return NULL;
-  if (s->n == LINES_MAX)
-    return "too many lines";
-  wrong = parse_line(start, &fault);
-  if (wrong != NULL) {
-    sim_fault_free(&fault);
-    return wrong;
-  }
-  rows = reallocarray(s->rows, s->n + 1, sizeof(*rows));
-  if (rows == NULL) {
-    sim_fault_free(&fault);
-    return "out of memory";
-  }
-  s->rows = rows;
-  s->rows[s->n++] = fault;
-  return NULL;
+  if (sscanf(text, "%15s %31s %15s %n", call, which, action, &rest) != 3)
+    return "a line must be CALL WHICH ACTION [ARGUMENT]";
+  wrong = parse_call(call, ret);
+  if (wrong == NULL)
+    wrong = parse_which(which, ret);
+  if (wrong == NULL)
+    wrong = parse_action(action, ret);
+  return wrong == NULL ? parse_arg(text + rest, ret) : wrong;
 }
 
-static int load(const char *path, struct script *ret)
+static const char *add_line(struct lines *l, char *text)
 {
-  struct script s = {0};
+  struct line *at;
+  size_t n = strlen(text);
+
+  while (n > 0 && isspace((unsigned char)text[n - 1]))
+    text[--n] = '\0';
+  text += strspn(text, " \t");
+  if (*text == '\0' || *text == '#')
+    return NULL;
+  at = reallocarray(l->at, l->n + 1, sizeof(*at));
+  if (at == NULL)
+    return "out of memory";
+  l->at = at;
+  at[l->n] = (struct line){0};
+  return parse_line(text, &at[l->n++]);
+}
+
+static bool load(const char *path, struct lines *ret)
+{
+  struct lines lines = {0};
   const char *wrong = NULL;
-  char line[LINE_BYTES];
+  char *text = NULL;
+  size_t size = 0;
   unsigned number = 0;
   FILE *file = fopen(path, "re");
 
   if (file == NULL) {
-    (void)fprintf(stderr, "docextract-sim: cannot open '%s': %s\n", path,
-                  strerror(errno));
-    return -1;
+    warn("cannot open '%s'", path);
+    return false;
   }
-  while (wrong == NULL && fgets(line, sizeof(line), file) != NULL) {
+  while (wrong == NULL && getline(&text, &size, file) > 0) {
     number++;
-    wrong = strlen(line) == sizeof(line) - 1 ? "the line is too long"
-                                             : add_line(&s, line);
+    wrong = add_line(&lines, text);
   }
   (void)fclose(file);
+  free(text);
   if (wrong != NULL) {
-    (void)fprintf(stderr, "docextract-sim: %s:%u: %s\n", path, number, wrong);
-    script_free(&s);
-    return -1;
+    warnx("%s:%u: %s", path, number, wrong);
+    free_lines(&lines);
+    return false;
   }
-  *ret = s;
-  return 0;
-}
-
-/* Remembers what the file looks like; false if it looks as before. */
-static bool file_changed(struct sim_faults *f)
-{
-  struct stat st;
-
-  if (stat(f->path, &st) != 0)
-    return false;
-  if (st.st_mtim.tv_sec == f->changed_at.tv_sec &&
-      st.st_mtim.tv_nsec == f->changed_at.tv_nsec && st.st_size == f->size &&
-      st.st_ino == f->inode)
-    return false;
-  f->changed_at = st.st_mtim;
-  f->size = st.st_size;
-  f->inode = st.st_ino;
+  free_lines(ret);
+  *ret = lines;
   return true;
 }
 
-static void load_again(struct sim_faults *f)
+/* Remembers what the file looks like; false if it looks as before. */
+static bool file_changed(struct sim_script *s)
 {
-  struct script s;
+  struct stat old = s->loaded;
+  struct stat now;
 
-  if (f->path == NULL || !file_changed(f) || load(f->path, &s) < 0)
-    return;
-  script_free(&f->script);
-  f->script = s;
+  if (s->path == NULL || stat(s->path, &now) != 0)
+    return false;
+  s->loaded = now;
+  return now.st_mtim.tv_sec != old.st_mtim.tv_sec ||
+         now.st_mtim.tv_nsec != old.st_mtim.tv_nsec ||
+         now.st_size != old.st_size || now.st_ino != old.st_ino;
 }
 
-struct sim_faults *sim_faults_new(const char *path)
+struct sim_script *sim_script_new(const char *path)
 {
-  struct sim_faults *f = calloc(1, sizeof(*f));
+  struct sim_script *s = calloc(1, sizeof(*s));
 
-  if (f == NULL)
+  if (s == NULL)
     return NULL;
-  f->path = path;
-  if (path != NULL) {
-    (void)file_changed(f);
-    if (load(path, &f->script) < 0) {
-      free(f);
-      return NULL;
-    }
-  }
-  (void)pthread_mutex_init(&f->lock, NULL);
-  return f;
+  (void)pthread_mutex_init(&s->lock, NULL);
+  s->path = path;
+  (void)file_changed(s);
+  if (path == NULL || load(path, &s->lines))
+    return s;
+  sim_script_free(s);
+  return NULL;
 }
 
-static bool fits(const struct sim_fault *row, const uint64_t *counts,
-                 enum sim_call call)
+static bool matches(const struct line *l, const uint64_t *counts,
+                    enum sim_call call)
 {
-  uint64_t n = counts[row->call];
+  uint64_t n = counts[l->call];
 
-  return (row->call == call || row->call == SIM_CALL_COUNT) && n >= row->from &&
-         n <= row->to;
+  return (l->call == call || l->call == SIM_CALL_COUNT) && n >= l->from &&
+         n <= l->to;
 }
 
-static void copy_fault(const struct sim_fault *from, struct sim_fault *ret)
-{
-  *ret = *from;
-  if (from->text != NULL)
-    ret->text = strdup(from->text); /* NULL is dealt with as "no text" */
-}
-
-void sim_faults_next(struct sim_faults *f, enum sim_call call, uint64_t *ret_n,
+void sim_script_next(struct sim_script *s, enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault)
 {
-  *ret_fault = (struct sim_fault){0};
-  (void)pthread_mutex_lock(&f->lock);
-  load_again(f);
-  f->counts[SIM_CALL_COUNT]++;
-  *ret_n = ++f->counts[call];
-  for (size_t i = 0; i < f->script.n; i++)
-    if (fits(&f->script.rows[i], f->counts, call)) {
-      copy_fault(&f->script.rows[i], ret_fault);
-      break;
-    }
-  (void)pthread_mutex_unlock(&f->lock);
+  struct sim_fault f = {0};
+
+  (void)pthread_mutex_lock(&s->lock);
+  if (file_changed(s))
+    (void)load(s->path, &s->lines);
+  s->counts[SIM_CALL_COUNT]++;
+  *ret_n = ++s->counts[call];
+  for (size_t i = 0; i < s->lines.n; i++) {
+    const struct line *l = &s->lines.at[i];
+
+    if (!matches(l, s->counts, call) || f.arg[l->action] != NULL)
+      continue;
+    f.arg[l->action] = strdup(l->arg);
+    if (f.word == NULL)
+      f.word = actions[l->action].word;
+  }
+  (void)pthread_mutex_unlock(&s->lock);
+  *ret_fault = f;
 }
 
-void sim_faults_free(struct sim_faults *f)
+bool sim_fault_performs(const struct sim_fault *f)
 {
-  if (f == NULL)
+  return f->arg[SIM_ACT_AFTER_STATUS] != NULL ||
+         (f->arg[SIM_ACT_STATUS] == NULL && f->arg[SIM_ACT_BODY] == NULL &&
+          f->arg[SIM_ACT_GARBAGE] == NULL && f->arg[SIM_ACT_DROP] == NULL &&
+          f->arg[SIM_ACT_HANG] == NULL);
+}
+
+unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action)
+{
+  return (unsigned)strtoul(f->arg[action], NULL, 10);
+}
+
+/* Writes `text` with the groups of the match in place of \1 to \9. */
+static void expand(FILE *out, const char *text, const char *body,
+                   const regmatch_t *groups)
+{
+  for (; *text != '\0'; text++) {
+    const regmatch_t *g;
+
+    if (text[0] != '\\' || !isdigit((unsigned char)text[1])) {
+      (void)putc(*text, out);
+      continue;
+    }
+    g = &groups[*++text - '0'];
+    if (g->rm_so >= 0)
+      (void)fwrite(body + g->rm_so, 1, (size_t)(g->rm_eo - g->rm_so), out);
+  }
+}
+
+static void substitute(const regex_t *regex, const char *text, char **body)
+{
+  regmatch_t groups[GROUPS_MAX];
+  char *edited = NULL;
+  size_t len;
+  FILE *out;
+
+  if (regexec(regex, *body, GROUPS_MAX, groups, 0) != 0)
     return;
-  script_free(&f->script);
-  (void)pthread_mutex_destroy(&f->lock);
-  free(f);
+  out = open_memstream(&edited, &len);
+  if (out == NULL)
+    return;
+  (void)fwrite(*body, 1, (size_t)groups[0].rm_so, out);
+  expand(out, text, *body, groups);
+  (void)fputs(*body + groups[0].rm_eo, out);
+  (void)fclose(out);
+  free(*body);
+  *body = edited;
+}
+
+bool sim_fault_edit(const char *edit, char **body)
+{
+  const char slash[] = {*edit, '\0'};
+  char *copy = strdup(edit);
+  char *rest = copy;
+  const char *pattern;
+  const char *text;
+  regex_t regex;
+  bool valid;
+
+  (void)strsep(&rest, slash); /* what is before the first slash: nothing */
+  pattern = strsep(&rest, slash);
+  text = strsep(&rest, slash);
+  valid = rest != NULL && *rest == '\0' &&
+          regcomp(&regex, pattern, REG_EXTENDED) == 0;
+  if (valid && body != NULL && *body != NULL)
+    substitute(&regex, text, body);
+  if (valid)
+    regfree(&regex);
+  free(copy);
+  return valid;
+}
+
+void sim_fault_release(struct sim_fault *f)
+{
+  for (size_t i = 0; i < SIM_ACT_COUNT; i++)
+    free(f->arg[i]);
+  *f = (struct sim_fault){0};
+}
+
+void sim_script_free(struct sim_script *s)
+{
+  if (s == NULL)
+    return;
+  free_lines(&s->lines);
+  (void)pthread_mutex_destroy(&s->lock);
+  free(s);
 }

@@ -1,77 +1,92 @@
 /*
- * fault.h - the script of faults: which call goes wrong, and how.
+ * fault.h - the fault script: which calls go wrong, and how.
  *
- * A line is `CALL WHICH ACTION [ARGUMENT]`; docextract-sim --help explains
- * them. The file is read again when it changes; a version with a wrong line
- * is complained about on standard error and the old one stays in force.
+ * A line is `CALL WHICH ACTION [ARGUMENT]`, see docextract-sim(1). All lines
+ * that match a call apply to it; of two with the same action, the first one.
+ * The file is read again when it changes. A version with a wrong line is
+ * reported on standard error and ignored.
  *
- * Threads:   any number; one lock inside.
- * Ownership: a struct sim_fault filled by sim_faults_next() is the caller's,
- *            to be released with sim_fault_free().
+ * Threads: any number; one lock inside.
  */
 #ifndef SIM_FAULT_H
 #define SIM_FAULT_H
 
-#include "sim/call.h"
-
+#include <stdbool.h>
 #include <stdint.h>
 
-/* name, word, what follows it, the calls it is for (0: all) */
-#define SIM_ACTIONS(X)                                                \
-  X(STATUS, "status", ARG_CODE, 0)                                    \
-  X(AFTER_STATUS, "after-status", ARG_CODE, 0)                        \
-  X(CLOSE, "close", ARG_NONE, 0)                                      \
-  X(DROP, "drop", ARG_NONE, 0)                                        \
-  X(DELAY, "delay", ARG_MS, 0)                                        \
-  X(GARBAGE, "garbage", ARG_NONE, 0)                                  \
-  X(SHORT, "short", ARG_NONE, 0)                                      \
-  X(BODY, "body", ARG_TEXT, 0)                                        \
-  X(HANG, "hang", ARG_NONE, 0)                                        \
-  X(REDIRECT, "redirect", ARG_TEXT, 0)                                \
-  X(FAILED, "failed", ARG_NONE, 1u << SIM_CREATE)                     \
-  X(STUCK, "stuck", ARG_NONE, 1u << SIM_CREATE)                       \
-  X(LOSE, "lose", ARG_NONE, 1u << SIM_PUT)                            \
-  X(FORGET, "forget", ARG_NONE, 1u << SIM_SOURCE | 1u << SIM_EXTRACT) \
-  X(WORD, "word", ARG_TEXT, 1u << SIM_SOURCE)
+/* The calls, as the log and fault scripts name them. */
+#define SIM_CALLS(X)    \
+  X(CREATE, "create")   \
+  X(PUT, "put")         \
+  X(SOURCE, "source")   \
+  X(EXTRACT, "extract") \
+  X(HELLO, "hello")     \
+  X(OTHER, "other")
+
+enum sim_call {
+#define X(name, word) SIM_##name,
+  SIM_CALLS(X)
+#undef X
+      SIM_CALL_COUNT
+};
+
+/* name, word, what follows it */
+#define SIM_ACTIONS(X)                    \
+  X(STATUS, "status", STATUS)             \
+  X(AFTER_STATUS, "after-status", STATUS) \
+  X(HEADER, "header", HEADER)             \
+  X(BODY, "body", TEXT)                   \
+  X(GARBAGE, "garbage", NONE)             \
+  X(EDIT, "edit", EDIT)                   \
+  X(WORD, "word", TEXT)                   \
+  X(DELAY, "delay", MS)                   \
+  X(DRIP, "drip", MS)                     \
+  X(SHORT, "short", NONE)                 \
+  X(CLOSE, "close", NONE)                 \
+  X(DROP, "drop", NONE)                   \
+  X(HANG, "hang", NONE)
 
 enum sim_action {
-  SIM_ACT_NONE,
-#define X(name, word, arg, calls) SIM_ACT_##name,
+#define X(name, word, arg) SIM_ACT_##name,
   SIM_ACTIONS(X)
 #undef X
       SIM_ACT_COUNT
 };
 
+/* What happens to one call. */
 struct sim_fault {
-  enum sim_call call; /* SIM_CALL_COUNT: any */
-  uint64_t from;
-  uint64_t to;
-  enum sim_action action;
-  unsigned code;
-  int64_t delay_ms;
-  char *text; /* body, word, address, or "Header: value"; may be NULL */
+  char *arg[SIM_ACT_COUNT]; /* "" without an argument; NULL: no such action */
+  const char *word;         /* of the first action, for the log; or NULL */
 };
 
-struct sim_faults;
+struct sim_script;
 
 /*
- * Loads the script; `path` may be NULL: no faults, but calls are counted.
- * NULL when it cannot be read or has a wrong line; the reason, with file and
- * line, was printed on standard error.
+ * Loads the script; without a `path` there are no faults, but calls are
+ * counted. Returns NULL after printing the reason, with file and line.
  */
-struct sim_faults *sim_faults_new(const char *path);
+struct sim_script *sim_script_new(const char *path);
 
 /*
- * Counts one call of this kind and finds its fault. *ret_n is its number,
- * from 1; ret_fault->action is SIM_ACT_NONE when there is no fault.
+ * Counts a call and finds its faults. *ret_n is its number among calls of
+ * this kind, from 1. The caller releases *ret_fault.
  */
-void sim_faults_next(struct sim_faults *f, enum sim_call call, uint64_t *ret_n,
+void sim_script_next(struct sim_script *s, enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault);
 
-/* The word of an action; NULL for SIM_ACT_NONE. */
-const char *sim_action_word(enum sim_action action);
+/* Whether the call itself is carried out. */
+bool sim_fault_performs(const struct sim_fault *f);
 
-void sim_fault_free(struct sim_fault *fault);
-void sim_faults_free(struct sim_faults *f);
+/* The number that a status or a delay begins with. */
+unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action);
+
+/*
+ * Applies `edit`, "/REGEX/TEXT/", to the first match in *body, if there is
+ * one; `body` and *body may be NULL. Returns false if it is not of this form.
+ */
+bool sim_fault_edit(const char *edit, char **body);
+
+void sim_fault_release(struct sim_fault *f);
+void sim_script_free(struct sim_script *s);
 
 #endif

@@ -1,13 +1,11 @@
 /*
  * options.h - the command line of docextract-sim.
  *
- * One table makes the parser and --help.
- * Ownership: the strings point into argv; nothing to free.
+ * One table makes the parser and --help. The strings point into argv.
  */
 #ifndef SIM_OPTIONS_H
 #define SIM_OPTIONS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +14,6 @@
 struct sim_options {
   int64_t api_port;
   int64_t storage_port;
-  const char *bind_address;
   const char *ready_file;
   const char *tls_cert;
   const char *tls_key;
@@ -27,31 +24,19 @@ struct sim_options {
   size_t n_claims;
   const char *token_file;
   int64_t skew_s;
-  const char *separator_text;
   int64_t source_time_ms;
   int64_t case_time_ms;
-  double time_median_s; /* 0: source_time_ms counts */
-  double time_sigma;
-  int64_t seed;
   int64_t rate; /* API calls in any second; 0: no limit */
   int64_t url_lifetime_s;
   const char *data_dir;
-  int64_t max_size; /* bytes; 0: no limit */
   const char *log_file;
-  bool log_names;
-  const char *faults_file;
+  const char *fault_script;
 };
 
-enum sim_parse { SIM_PARSE_RUN, SIM_PARSE_DONE, SIM_PARSE_WRONG };
-
 /*
- * Reads the command line into *ret. DONE: --help or --version was printed;
- * WRONG: the reason was printed on standard error.
+ * Reads the command line. Prints help, version or a usage error and exits
+ * where that is all there is to do.
  */
-enum sim_parse sim_options_parse(int argc, char **argv,
-                                 struct sim_options *ret);
-
-/* The version of this program. */
-const char *sim_version(void);
+void sim_options_parse(int argc, char **argv, struct sim_options *ret);
 
 #endif

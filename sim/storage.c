@@ -1,20 +1,52 @@
 /*
- * storage.c - the object storage: takes the PUT of a signed address.
+ * storage.c - the port of the object storage: takes the PUT of a signed URL.
+ *
+ * A file goes to the disk as it comes, under a hidden name, and is renamed
+ * into place; memory does not grow with its size.
+ *
+ * Source: doc/service-interface.md, "Endpoints".
  */
-#include "sim/storage.h"
+#include "sim/request.h"
 
-#include "sim/clock.h"
-#include "sim/file.h"
-
-#include <errno.h>
+#include <err.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-/* A refused body is read up to here, so that the client sees the answer. */
+/* A refused body is read up to here, so that the client sees the response. */
 #define DRAIN_BYTES_MAX (64u << 20)
+#define MAC_BYTES 32
+#define HEX_BYTES (2 * MAC_BYTES + 1)
+#define AMZ_DATE "%Y%m%dT%H%M%SZ"
+
+/* Worded like the errors of common object storages. */
+struct sim_refusal {
+  unsigned status;
+  const char *code;
+  const char *message;
+};
+
+static const struct sim_refusal two_auths = {
+    MHD_HTTP_BAD_REQUEST, "InvalidArgument", "Only one auth mechanism allowed"};
+static const struct sim_refusal no_length = {
+    MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
+    "You must provide the Content-Length HTTP header"};
+static const struct sim_refusal wrong_signature = {
+    MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
+    "The request signature does not match"};
+static const struct sim_refusal expired = {MHD_HTTP_FORBIDDEN, "AccessDenied",
+                                           "Request has expired"};
+static const struct sim_refusal not_stored = {
+    MHD_HTTP_INTERNAL_SERVER_ERROR, "InternalError",
+    "We encountered an internal error. Please try again."};
+static const struct sim_refusal not_allowed = {
+    MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
+    "The specified method is not allowed"};
 
 static enum sim_call classify(const char *method, const char *path)
 {
@@ -22,167 +54,167 @@ static enum sim_call classify(const char *method, const char *path)
   return strcmp(method, "PUT") == 0 ? SIM_PUT : SIM_OTHER;
 }
 
-/* Errors look like those of the common object storages. */
-static void answer_xml(struct sim_answer *a, unsigned status, const char *code,
-                       const char *message)
+static void refuse(struct sim_response *a, const struct sim_refusal *refusal)
 {
-  a->status = status;
-  if (status == MHD_HTTP_NO_CONTENT || status == MHD_HTTP_NOT_MODIFIED)
-    return;
+  a->status = refusal->status;
   a->type = "application/xml";
-  sim_buf_addf(&a->body,
+  if (asprintf(&a->body,
                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                "<Error><Code>%s</Code><Message>%s</Message></Error>\n",
-               code, message);
+               refusal->code, refusal->message) < 0)
+    a->body = NULL;
 }
 
-static void error(struct sim_answer *a, unsigned status)
+static void error(struct sim_response *a, unsigned status)
 {
-  if (status < 300) {
-    a->status = status;
-    return;
-  }
-  answer_xml(a, status, status < 500 ? "RequestError" : "InternalError",
-             "We encountered a problem. Please try again.");
+  const struct sim_refusal refusal = {
+      status, status < 500 ? "RequestError" : "InternalError",
+      "We encountered a problem. Please try again."};
+
+  a->status = status;
+  if (status >= 300 && status != MHD_HTTP_NOT_MODIFIED)
+    refuse(a, &refusal);
 }
 
-static void refuse(struct sim_request *r, unsigned status, const char *code,
-                   const char *message)
+/* The signature in hex; "" without memory. */
+static void sign(const struct sim_service *s, const char *path,
+                 const char *content_type, const char *date,
+                 const char *expires, char ret[HEX_BYTES])
 {
-  r->upload.refused = status;
-  r->upload.code = code;
-  r->upload.message = message;
+  unsigned char mac[EVP_MAX_MD_SIZE] = {0};
+  unsigned len = 0;
+  char *text = NULL;
+  int n =
+      asprintf(&text, "PUT\n%s\n%s\n%s\n%s", path, content_type, date, expires);
+
+  ret[0] = '\0';
+  if (n > 0 && HMAC(EVP_sha256(), s->signing_key, SIM_SIGNING_KEY_BYTES,
+                    (unsigned char *)text, (size_t)n, mac, &len) != NULL)
+    for (size_t i = 0; i < MAC_BYTES; i++)
+      (void)snprintf(ret + 2 * i, 3, "%02x", mac[i]);
+  free(text);
 }
 
-/* Finds source and file in /images/<id>/SOURCE_FILES/<id>_<n>. */
-static bool read_path(const char *path, struct sim_upload *u)
+char *sim_storage_url(const struct sim_service *s, const char *source_id,
+                      size_t n, const char *content_type)
 {
-  char *again = NULL;
-  char id[SIM_ID_BYTES];
-  bool same;
+  time_t now = (time_t)sim_server_s(s);
+  struct tm tm;
+  char date[32];
+  char expires[24];
+  char hex[HEX_BYTES];
+  char path[3 * SIM_ID_BYTES + 24];
+  char *url = NULL;
 
-  if (sscanf(path, "/images/%26[0-9A-Z]/SOURCE_FILES/%*26[0-9A-Z]_%zu", id,
-             &u->index) != 2 ||
-      asprintf(&again, "/images/%s/SOURCE_FILES/%s_%zu", id, id, u->index) < 0)
-    return false;
-  same = sim_id_valid(id) && strcmp(path, again) == 0;
-  free(again);
-  if (same)
-    memcpy(u->source_id, id, sizeof(id));
-  return same;
+  (void)strftime(date, sizeof(date), AMZ_DATE, gmtime_r(&now, &tm));
+  (void)snprintf(expires, sizeof(expires), "%lld",
+                 (long long)s->options.url_lifetime_s);
+  (void)snprintf(path, sizeof(path), "/images/%s/SOURCE_FILES/%s_%zu",
+                 source_id, source_id, n);
+  sign(s, path, content_type, date, expires, hex);
+  if (asprintf(&url, "%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
+               s->storage_url, path, date, expires, hex) < 0)
+    return NULL;
+  return url;
 }
 
 static const char *query_value(const struct sim_request *r, const char *name)
 {
-  return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND,
-                                     name);
+  const char *value =
+      MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+
+  return value == NULL ? "" : value;
 }
 
-static void check_signature(struct sim_request *r)
+static const struct sim_refusal *check_signature(const struct sim_request *r)
 {
-  const struct sim_query query = {query_value(r, "X-Amz-Date"),
-                                  query_value(r, "X-Amz-Expires"),
-                                  query_value(r, "X-Amz-Signature")};
+  const char *type = sim_request_header(r, "Content-Type");
+  const char *date = query_value(r, "X-Amz-Date");
+  const char *expires = query_value(r, "X-Amz-Expires");
+  const char *signature = query_value(r, "X-Amz-Signature");
+  char hex[HEX_BYTES];
+  struct tm tm = {0};
 
-  switch (sim_sign_check(&r->service->signer, r->path, r->line.content_type,
-                         &query, sim_server_s(r->service->options->skew_s))) {
-  case SIM_SIGN_GOOD:
-    break;
-  case SIM_SIGN_WRONG:
-    refuse(r, MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
-           "The request signature does not match");
-    break;
-  case SIM_SIGN_EXPIRED:
-    refuse(r, MHD_HTTP_FORBIDDEN, "AccessDenied", "Request has expired");
-    break;
-  }
+  sign(r->service, r->path, type == NULL ? "" : type, date, expires, hex);
+  if (strlen(signature) != HEX_BYTES - 1 || strlen(hex) != HEX_BYTES - 1 ||
+      CRYPTO_memcmp(signature, hex, HEX_BYTES) != 0)
+    return &wrong_signature;
+  /* the signature is ours, and so are date and lifetime */
+  (void)strptime(date, AMZ_DATE, &tm);
+  return sim_server_s(r->service) >= timegm(&tm) + atoll(expires) ? &expired
+                                                                  : NULL;
 }
 
-/* Looks at the headers; what is wrong is noted as the refusal. */
-static void check_upload(struct sim_request *r, uint64_t length)
+/* Returns NULL for an upload that is welcome. */
+static const struct sim_refusal *check_upload(struct sim_request *r)
 {
-  const struct sim_options *o = r->service->options;
+  const struct sim_refusal *refusal;
 
-  if (r->line.auth)
-    refuse(r, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
-           "Only one auth mechanism allowed");
-  else if (sim_request_header(r, "Content-Length") == NULL)
-    refuse(r, MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
-           "You must provide the Content-Length HTTP header");
-  else
-    check_signature(r);
-  if (r->upload.refused != 0)
-    return;
-  if (!sim_store_has_file(r->service->store, r->upload.source_id,
-                          r->upload.index))
-    refuse(r, MHD_HTTP_NOT_FOUND, "NoSuchKey",
-           "The specified key does not exist");
-  else if (o->max_size > 0 && length > (uint64_t)o->max_size)
-    refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "EntityTooLarge",
-           "Your proposed upload exceeds the maximum allowed size");
+  if (sim_request_header(r, "Authorization") != NULL)
+    return &two_auths;
+  if (sim_request_header(r, "Content-Length") == NULL)
+    return &no_length;
+  refusal = check_signature(r);
+  if (refusal == NULL) /* we made this path, for a file that exists */
+    (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu",
+                 r->source_id, &r->upload.index);
+  return refusal;
 }
 
-static void refuse_disk(struct sim_request *r)
+static void fail_upload(struct sim_request *r)
 {
-  (void)fprintf(stderr, "docextract-sim: cannot store an upload: %s\n",
-                strerror(errno));
-  refuse(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "InternalError",
-         "We encountered an internal error. Please try again.");
-}
-
-static void open_upload(struct sim_request *r)
-{
-  struct sim_upload *u = &r->upload;
-
-  if (asprintf(&u->tmp, "%s/.put-XXXXXX", r->service->data_dir) < 0) {
-    u->tmp = NULL;
-    refuse_disk(r);
-    return;
-  }
-  u->fd = mkostemp(u->tmp, O_CLOEXEC);
-  if (u->fd >= 0)
-    return;
-  refuse_disk(r);
-  free(u->tmp);
-  u->tmp = NULL;
+  warn("cannot store an upload");
+  r->upload.refusal = &not_stored;
 }
 
 static void begin(struct sim_request *r)
 {
   const char *text = sim_request_header(r, "Content-Length");
   uint64_t length = text == NULL ? 0 : strtoull(text, NULL, 10);
+  struct sim_upload *u = &r->upload;
 
-  if (r->line.call != SIM_PUT || !sim_request_is_done(r))
+  if (r->call != SIM_PUT || !sim_fault_performs(&r->fault))
     return;
-  if (read_path(r->path, &r->upload))
-    memcpy(r->source_id, r->upload.source_id, sizeof(r->source_id));
-  check_upload(r, length);
-  if (r->upload.refused == 0)
-    open_upload(r);
-  r->answer_now =
-      r->upload.refused != 0 && (r->line.expect || length > DRAIN_BYTES_MAX);
+  u->refusal = check_upload(r);
+  if (u->refusal != NULL) {
+    r->respond_now =
+        sim_request_header(r, "Expect") != NULL || length > DRAIN_BYTES_MAX;
+    return;
+  }
+  if (asprintf(&u->tmp, "%s/.put-XXXXXX", r->service->data_dir) < 0)
+    u->tmp = NULL;
+  else
+    u->fd = mkostemp(u->tmp, O_CLOEXEC);
+  if (u->fd < 0)
+    fail_upload(r);
 }
 
-static bool piece(struct sim_request *r, const char *data, size_t len)
+static bool receive(struct sim_request *r, const char *data, size_t len)
 {
-  if (r->upload.fd < 0) /* the script or a refusal: read and forget */
-    return r->upload.refused == 0 || r->line.bytes <= DRAIN_BYTES_MAX;
-  if (!sim_write_all(r->upload.fd, data, len)) {
-    refuse_disk(r);
-    (void)close(r->upload.fd);
-    r->upload.fd = -1;
+  struct sim_upload *u = &r->upload;
+
+  if (u->fd < 0) /* the script or a refusal: read and discard */
+    return u->refusal == NULL || r->bytes <= DRAIN_BYTES_MAX;
+  while (len > 0 && u->refusal == NULL) {
+    ssize_t n = write(u->fd, data, len);
+
+    if (n < 0) {
+      fail_upload(r);
+      break;
+    }
+    data += n;
+    len -= (size_t)n;
   }
   return true;
 }
 
-/* Gives the file its place and tells the store; false on disk trouble. */
 static bool keep_file(struct sim_request *r)
 {
   struct sim_upload *u = &r->upload;
   char *path = NULL;
   bool kept;
 
-  if (asprintf(&path, "%s/%s_%zu", r->service->data_dir, u->source_id,
+  if (asprintf(&path, "%s/%s_%zu", r->service->data_dir, r->source_id,
                u->index) < 0)
     return false;
   kept = rename(u->tmp, path) == 0;
@@ -191,25 +223,21 @@ static bool keep_file(struct sim_request *r)
     return false;
   free(u->tmp);
   u->tmp = NULL;
-  sim_store_arrived(r->service->store, u->source_id, u->index);
+  sim_store_file_arrived(r->service->store, r->source_id, u->index);
   return true;
 }
 
-static void perform(struct sim_request *r, struct sim_answer *a)
+static void perform(struct sim_request *r, struct sim_response *a)
 {
-  const struct sim_upload *u = &r->upload;
-
-  if (r->line.call != SIM_PUT) {
-    answer_xml(a, MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
-               "The specified method is not allowed");
-    a->header = "Allow";
-    a->value = "PUT";
+  if (r->call != SIM_PUT) {
+    refuse(a, &not_allowed);
+    a->header = "Allow: PUT";
     return;
   }
-  if (u->refused == 0 && r->fault.action != SIM_ACT_LOSE && !keep_file(r))
-    refuse_disk(r);
-  if (u->refused != 0)
-    answer_xml(a, u->refused, u->code, u->message);
+  if (r->upload.refusal == NULL && !keep_file(r))
+    fail_upload(r);
+  if (r->upload.refusal != NULL)
+    refuse(a, r->upload.refusal);
   else
     a->status = MHD_HTTP_OK;
 }
@@ -225,5 +253,5 @@ static void end(struct sim_request *r)
   free(u->tmp);
 }
 
-const struct sim_port sim_storage_port = {classify, begin, piece,
-                                          perform,  error, end};
+const struct sim_port sim_storage_port = {NULL,    classify, begin, receive,
+                                          perform, error,    end};

@@ -1,9 +1,10 @@
 /*
- * token.h - who may call: a signed token (JWT), one fixed token, or anyone.
+ * token.h - who may call: bearers of a signed token (JWT), of one fixed
+ * token, or of any token.
  *
- * Signed tokens: the algorithm is the one given at start and no other; exp
- * with 30 s of leeway, iat not more than 30 s ahead, a life of at most an
- * hour, a jti, and the key id and claims that were asked for.
+ * A signed token must have the algorithm given at start, an exp with 30 s of
+ * leeway, an iat at most 30 s ahead, at most an hour between the two, a jti,
+ * and the key ID and claims that are required.
  *
  * Threads: checking is safe from any number of threads.
  */
@@ -14,18 +15,15 @@
 
 struct sim_token;
 
-/*
- * Loads the key or the token. NULL when that fails or the key does not fit
- * the algorithm; the reason was printed on standard error.
- */
+/* Loads the key or the token. Returns NULL after printing the reason. */
 struct sim_token *sim_token_new(const struct sim_options *options);
 
 /*
- * Checks the value of an Authorization header (may be NULL) at the server's
- * time `now_s`. NULL when it is good, else what is wrong, in fixed words
- * without any part of the token.
+ * Checks an Authorization header, which may be NULL, at the server's time
+ * `now_s`. Returns NULL if it is good, else what is wrong, without any part
+ * of the token.
  */
-const char *sim_token_wrong(const struct sim_token *t, const char *header,
+const char *sim_token_error(const struct sim_token *t, const char *header,
                             int64_t now_s);
 
 void sim_token_free(struct sim_token *t);

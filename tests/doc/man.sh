@@ -75,8 +75,8 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
     $("$build/daemon/docextractd" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every option' docextract-sim.1 \
     $("$sim" --help | grep -oE -e '^  --[a-z-]+')
-  explains_all 'every fault' docextract-sim.1 $("$sim" --help |
-    sed -n '/^  ACTION/,/^[^ ]/s/^\(  ACTION\)\{0,1\}  *\([a-z-]*\) .*/\2/p')
+  explains_all 'every fault' docextract-sim.1 $(sed -n \
+    's/^  X([A-Z_]*, "\([a-z-]*\)", [A-Z]*).*/\1/p' "$top/sim/fault.h")
   explains_all 'every directive' docextract.conf.5 \
     $(sed -nE -e 's/^  (GENERAL|SERVICE|BOTH)\("([A-Za-z]+)", .*/\2/p' \
       -e 's/^  X\([A-Z]+, "[a-z]+", ([A-Za-z]+), .*/\1/p' \

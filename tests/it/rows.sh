@@ -96,7 +96,7 @@ row 'put 1 status 404' 0 1 2 1
 row 'put 1 status 413' 0 1 2 1
 
 row 'create 1 status 204' 0 2 1 1
-row 'create * redirect http://127.0.0.1/' 78 1 0 0
+row 'create * status 307 Location: http://127.0.0.1/' 78 1 0 0
 row 'create * status 400' 65 1 0 0
 row 'create 1 status 401' 0 2 1 1
 row 'create 1 status 403' 0 2 1 1
@@ -116,11 +116,11 @@ row 'create 1 status 503 Retry-After: 1' 0 2 1 1
 row 'create 1 close' 0 2 1 1
 row 'create 1 garbage' 0 2 1 1
 row 'create 1 short' 0 2 1 1
-row 'create 1 failed' 0 2 2 1
+row 'source 1 word failed' 0 2 2 1
 
 row 'put 1 status 202' 0 1 2 1
 row 'put 1 after-status 202' 0 1 1 1
-row 'put 1 redirect http://127.0.0.1/' 0 1 2 1
+row 'put 1 status 307 Location: http://127.0.0.1/' 0 1 2 1
 row 'put 1 status 400' 0 1 2 1
 row 'put 1 status 405' 0 1 2 1
 row 'put 1 status 408' 0 1 2 1
@@ -132,7 +132,7 @@ row 'put 1 drop' 0 1 2 1
 row 'put 1 after-status 500' 0 1 2 1
 
 row 'source 1 status 204' 0 1 1 1
-row 'source * redirect http://127.0.0.1/' 78 1 1 0
+row 'source * status 307 Location: http://127.0.0.1/' 78 1 1 0
 row 'source * status 400' 65 1 1 0
 row 'source 1 status 401' 0 1 1 1
 row 'source 1 status 404' 0 1 1 1
@@ -151,7 +151,7 @@ row 'source 1 word strange' 0 1 1 1
 
 row 'extract 1 status 204' 0 1 1 1
 row 'extract 1 status 202' 0 1 1 1
-row 'extract * redirect http://127.0.0.1/' 78 1 1 0
+row 'extract * status 307 Location: http://127.0.0.1/' 78 1 1 0
 row 'extract * status 400' 65 1 1 0
 row 'extract 1 status 403' 0 1 1 1
 row 'extract 1 status 404' 0 1 1 1

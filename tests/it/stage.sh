@@ -135,7 +135,7 @@ start_sim() # [OPTION...]
   rm -f "$dir/sim.ready"
   mkdir -p "$SIM_DATA"
   setsid "$sim_program" --port 0 --storage-port 0 --ready-file "$dir/sim.ready" \
-    --log "$SIM_LOG" --log-names --data-dir "$SIM_DATA" \
+    --log "$SIM_LOG" --data-dir "$SIM_DATA" \
     --faults "$dir/faults" --source-time 300 --case-time 200 \
     "${auth[@]}" "$@" >> "$dir/sim.err" 2>&1 &
   SIM_PID=$!

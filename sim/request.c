@@ -1,0 +1,335 @@
+/*
+ * request.c - a request from its arrival to its response, the faults that
+ * happen to it, and its line in the log.
+ */
+#include "sim/request.h"
+
+#include <err.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FOREVER (-1)
+
+int64_t sim_server_s(const struct sim_service *s)
+{
+  return (int64_t)time(NULL) + s->options.skew_s;
+}
+
+const char *sim_request_header(const struct sim_request *r, const char *name)
+{
+  return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+}
+
+static void free_request(struct sim_request *r)
+{
+  r->port->end(r);
+  sim_fault_release(&r->fault);
+  cJSON_Delete(r->names);
+  free(r->path);
+  free(r);
+}
+
+/* Starts a request whose headers have arrived. Returns NULL without memory. */
+static struct sim_request *new_request(const struct sim_port *port,
+                                       struct MHD_Connection *connection,
+                                       const char *url, const char *method)
+{
+  struct sim_request *r = calloc(1, sizeof(*r));
+
+  if (r == NULL)
+    return NULL;
+  r->service = port->service;
+  r->port = port;
+  r->connection = connection;
+  r->at_ms = sim_now_ms();
+  r->upload.fd = -1;
+  r->call = port->classify(method, url);
+  r->path = strdup(url);
+  if (r->path == NULL) {
+    free_request(r);
+    return NULL;
+  }
+  sim_script_next(r->service->script, r->call, &r->n, &r->fault);
+  port->begin(r);
+  return r;
+}
+
+static cJSON *make_log_line(const struct sim_request *r, unsigned status)
+{
+  static const char *const calls[] = {
+#define X(name, word) word,
+      SIM_CALLS(X)
+#undef X
+  };
+  const char *coding = sim_request_header(r, "Transfer-Encoding");
+  cJSON *line = cJSON_CreateObject();
+
+  (void)cJSON_AddNumberToObject(line, "t", (double)r->at_ms / 1000);
+  (void)cJSON_AddStringToObject(line, "call", calls[r->call]);
+  (void)cJSON_AddNumberToObject(line, "n", (double)r->n);
+  (void)cJSON_AddStringToObject(line, "path", r->path);
+  (void)cJSON_AddNumberToObject(line, "status", status);
+  if (r->source_id[0] != '\0')
+    (void)cJSON_AddStringToObject(line, "source_id", r->source_id);
+  if (r->call == SIM_CREATE)
+    (void)cJSON_AddNumberToObject(line, "files", cJSON_GetArraySize(r->names));
+  if (r->names != NULL)
+    (void)cJSON_AddItemReferenceToObject(line, "names", r->names);
+  (void)cJSON_AddNumberToObject(line, "bytes", (double)r->bytes);
+  if (r->fault.word != NULL)
+    (void)cJSON_AddStringToObject(line, "fault", r->fault.word);
+  if (r->token_error != NULL)
+    (void)cJSON_AddStringToObject(line, "token_error", r->token_error);
+  (void)cJSON_AddBoolToObject(line, "auth",
+                              sim_request_header(r, "Authorization") != NULL);
+  (void)cJSON_AddBoolToObject(line, "expect",
+                              sim_request_header(r, "Expect") != NULL);
+  (void)cJSON_AddBoolToObject(
+      line, "chunked", coding != NULL && strcasecmp(coding, "chunked") == 0);
+  return line;
+}
+
+/*
+ * Appends a line for each request, in one write(), before its response is
+ * sent: whoever has the response finds the line.
+ */
+static void log_request(struct sim_request *r, unsigned status)
+{
+  cJSON *line;
+  char *json;
+  char *text = NULL;
+  int n = -1;
+
+  if (r->service->log_fd < 0 || r->logged)
+    return;
+  r->logged = true;
+  line = make_log_line(r, status);
+  json = cJSON_PrintUnformatted(line);
+  if (json != NULL)
+    n = asprintf(&text, "%s\n", json);
+  if (n < 0 || write(r->service->log_fd, text, (size_t)n) != n)
+    warn("cannot write to the log");
+  free(text);
+  free(json);
+  cJSON_Delete(line);
+}
+
+/* Waits; ends early with the program or, if asked for, with the client. */
+static void wait_ms(const struct sim_request *r, int64_t ms, bool for_client)
+{
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  int fd = for_client && info != NULL ? info->connect_fd : -1;
+  struct pollfd p[2] = {{r->service->stop_fd, POLLIN, 0}, {fd, POLLRDHUP, 0}};
+
+  while (poll(p, 2, (int)ms) < 0 && errno == EINTR)
+    continue;
+}
+
+/* A body that is cut at half, or sent byte by byte. */
+struct slow_body {
+  const struct sim_request *request;
+  char *data;
+  size_t len;
+  int64_t drip_ms; /* 0: it is cut */
+};
+
+static ssize_t send_slowly(void *cls, uint64_t pos, char *buf, size_t max)
+{
+  const struct slow_body *b = cls;
+  size_t n = b->len / 2 - (size_t)pos;
+
+  if (b->drip_ms > 0) {
+    wait_ms(b->request, b->drip_ms, true);
+    n = 1;
+  } else if (n == 0) {
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+  }
+  n = n < max ? n : max;
+  memcpy(buf, b->data + pos, n);
+  return (ssize_t)n;
+}
+
+static void free_slow_body(void *cls)
+{
+  struct slow_body *b = cls;
+
+  free(b->data);
+  free(b);
+}
+
+/* Takes the body over. */
+static struct MHD_Response *make_slow(const struct sim_request *r, char *body,
+                                      int64_t drip_ms)
+{
+  struct slow_body *b = malloc(sizeof(*b));
+
+  if (b == NULL) {
+    free(body);
+    return NULL;
+  }
+  *b = (struct slow_body){r, body, strlen(body), drip_ms};
+  return MHD_create_response_from_callback(b->len, 4096, send_slowly, b,
+                                           free_slow_body);
+}
+
+static struct MHD_Response *make_response(const struct sim_request *r,
+                                          struct sim_response *a)
+{
+  char *const *arg = r->fault.arg;
+  char *body = a->body;
+
+  a->body = NULL;
+  if (body == NULL)
+    return MHD_create_response_from_buffer(0, (char[]){""},
+                                           MHD_RESPMEM_MUST_COPY);
+  if (arg[SIM_ACT_DRIP] != NULL)
+    return make_slow(r, body, sim_fault_number(&r->fault, SIM_ACT_DRIP));
+  if (arg[SIM_ACT_SHORT] != NULL)
+    return make_slow(r, body, 0);
+  return MHD_create_response_from_buffer(strlen(body), body,
+                                         MHD_RESPMEM_MUST_FREE);
+}
+
+/* Adds "Name: value"; a `text` that is NULL or "" adds nothing. */
+static void add_header(struct MHD_Response *response, const char *text)
+{
+  char *name = text == NULL ? NULL : strdup(text);
+  char *value = name == NULL ? NULL : strstr(name, ": ");
+
+  if (value != NULL) {
+    *value = '\0';
+    (void)MHD_del_response_header(response, name,
+                                  MHD_get_response_header(response, name));
+    (void)MHD_add_response_header(response, name, value + 2);
+  }
+  free(name);
+}
+
+static void add_headers(const struct sim_request *r,
+                        const struct sim_response *a,
+                        struct MHD_Response *response)
+{
+  char *const *arg = r->fault.arg;
+  const char *status = arg[SIM_ACT_STATUS] != NULL ? arg[SIM_ACT_STATUS]
+                                                   : arg[SIM_ACT_AFTER_STATUS];
+  time_t now = (time_t)sim_server_s(r->service);
+  struct tm tm;
+  char date[64];
+
+  (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",
+                 gmtime_r(&now, &tm));
+  add_header(response, date);
+  if (a->type != NULL)
+    (void)MHD_add_response_header(response, "Content-Type", a->type);
+  add_header(response, a->header);
+  if (status != NULL)
+    add_header(response, status + strspn(status, "0123456789 "));
+  add_header(response, arg[SIM_ACT_HEADER]);
+}
+
+/* Puts what the script says in place of the call's own response. */
+static void apply_fault(const struct sim_request *r, struct sim_response *a)
+{
+  char *const *arg = r->fault.arg;
+  const char *body = arg[SIM_ACT_GARBAGE] != NULL
+                         ? "<html><body>Maintenance</body></html>\n"
+                         : arg[SIM_ACT_BODY];
+  unsigned status = 0;
+
+  if (arg[SIM_ACT_STATUS] != NULL)
+    status = sim_fault_number(&r->fault, SIM_ACT_STATUS);
+  else if (arg[SIM_ACT_AFTER_STATUS] != NULL)
+    status = sim_fault_number(&r->fault, SIM_ACT_AFTER_STATUS);
+  if (status != 0) {
+    free(a->body);
+    *a = (struct sim_response){0};
+    r->port->error(a, status);
+  }
+  if (body != NULL) {
+    free(a->body);
+    a->body = strdup(body);
+    a->type = *body == '<' ? "text/html" : "application/json";
+    a->status = status != 0 ? status : MHD_HTTP_OK;
+  }
+  if (arg[SIM_ACT_EDIT] != NULL)
+    (void)sim_fault_edit(arg[SIM_ACT_EDIT], &a->body);
+  if (arg[SIM_ACT_SHORT] != NULL && a->body == NULL) {
+    a->status = MHD_HTTP_OK; /* an empty body cannot be cut */
+    a->body = strdup("{\"status\":200}");
+  }
+}
+
+/* The request has arrived: performs it, as far as the script lets us. */
+static enum MHD_Result respond(struct sim_request *r)
+{
+  char *const *arg = r->fault.arg;
+  struct sim_response a = {0};
+  struct MHD_Response *response;
+  enum MHD_Result result;
+
+  if (arg[SIM_ACT_DELAY] != NULL)
+    wait_ms(r, sim_fault_number(&r->fault, SIM_ACT_DELAY), false);
+  if (arg[SIM_ACT_HANG] != NULL)
+    wait_ms(r, FOREVER, true);
+  if (sim_fault_performs(&r->fault))
+    r->port->perform(r, &a);
+  apply_fault(r, &a);
+  if (arg[SIM_ACT_CLOSE] != NULL || arg[SIM_ACT_DROP] != NULL ||
+      arg[SIM_ACT_HANG] != NULL) {
+    free(a.body);
+    log_request(r, 0);
+    return MHD_NO; /* closes the connection */
+  }
+  response = make_response(r, &a);
+  if (response == NULL)
+    return MHD_NO;
+  add_headers(r, &a, response);
+  log_request(r, a.status);
+  result = MHD_queue_response(r->connection, a.status, response);
+  MHD_destroy_response(response);
+  return result;
+}
+
+enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
+                                   const char *url, const char *method,
+                                   const char *version, const char *data,
+                                   size_t *len, void **con_cls)
+{
+  struct sim_request *r = *con_cls;
+  size_t n = *len;
+
+  (void)version;
+  if (r == NULL) {
+    r = new_request(cls, connection, url, method);
+    *con_cls = r;
+    if (r == NULL)
+      return MHD_NO;
+    return r->respond_now ? respond(r) : MHD_YES;
+  }
+  if (n == 0)
+    return respond(r);
+  *len = 0;
+  r->bytes += n;
+  return r->port->receive(r, data, n) ? MHD_YES : MHD_NO;
+}
+
+void sim_request_completed(void *cls, struct MHD_Connection *connection,
+                           void **con_cls, enum MHD_RequestTerminationCode code)
+{
+  struct sim_request *r = *con_cls;
+
+  (void)cls;
+  (void)connection;
+  (void)code;
+  if (r == NULL)
+    return;
+  log_request(r, 0); /* unless it is logged: the client broke off */
+  free_request(r);
+  *con_cls = NULL;
+}

@@ -1,0 +1,60 @@
+/*
+ * util.c - clocks, ids and whole files.
+ */
+#include "sim/util.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define FILE_BYTES_MAX 65536u
+#define TIME_CHARS 10
+
+int64_t sim_now_ms(void)
+{
+  struct timespec ts;
+
+  (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void sim_id_new(char ret_id[SIM_ID_BYTES])
+{
+  static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+  unsigned char random[SIM_ID_LEN] = {0};
+  struct timespec ts;
+  uint64_t ms;
+
+  (void)clock_gettime(CLOCK_REALTIME, &ts);
+  (void)!getrandom(random, sizeof(random), 0);
+  ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+  for (int i = TIME_CHARS - 1; i >= 0; i--, ms /= 32)
+    ret_id[i] = alphabet[ms % 32];
+  for (int i = TIME_CHARS; i < SIM_ID_LEN; i++)
+    ret_id[i] = alphabet[random[i] % 32];
+  ret_id[SIM_ID_LEN] = '\0';
+}
+
+char *sim_read_file(const char *path, size_t *ret_len)
+{
+  FILE *file = fopen(path, "re");
+  char *data = calloc(1, FILE_BYTES_MAX + 2);
+
+  if (file != NULL && data != NULL) {
+    *ret_len = fread(data, 1, FILE_BYTES_MAX + 1, file);
+    if (*ret_len > FILE_BYTES_MAX)
+      errno = EFBIG;
+    if (*ret_len <= FILE_BYTES_MAX && !ferror(file)) {
+      (void)fclose(file);
+      return data;
+    }
+  }
+  warn("cannot read '%s'", path);
+  if (file != NULL)
+    (void)fclose(file);
+  free(data);
+  return NULL;
+}
