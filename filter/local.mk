@@ -3,7 +3,8 @@
 cupsfilter_PROGRAMS += checkdocextract todocextract
 filter_shared = filter/isolate.c filter/isolate.h filter/pdf.c filter/pdf.h \
 	filter/separated.c filter/separated.h filter/stage.c filter/stage.h \
-	filter/strip.c filter/strip.h
+	filter/strip.c filter/strip.h filter/tail.c filter/tail.h \
+	filter/walk.c filter/walk.h filter/whole.c filter/whole.h
 filter_libs = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) $(ZLIB_LIBS)
 checkdocextract_SOURCES = filter/checkdocextract.c $(filter_shared)

@@ -17,12 +17,23 @@
 
 #include "filter/separated.h"
 #include "filter/strip.h"
+#include "filter/tail.h"
+#include "filter/whole.h"
 #include "lib/base/log.h"
 
 #define FD_PATH_BYTES 32
 #define NOTE_KEY                                               \
   "/DocextractRefused" /* of the catalog, which pdftopdf keeps \
                         */
+
+/* A PDF that is open. */
+struct document {
+  qpdf_data pdf;
+  int copy_fd; /* where it is read from instead if its end was repaired; or -1
+                */
+  int pages;
+  bool repaired; /* it has defects that do not matter to its pages */
+};
 
 static void fd_path(int fd, char path[FD_PATH_BYTES])
 {
@@ -75,23 +86,58 @@ static enum dx_reason noted_reason(qpdf_data pdf)
   return reason != DX_REASON_COUNT ? reason : DX_REASON_NONE;
 }
 
-static enum dx_reason open_document(qpdf_data pdf, int fd, int *ret_pages)
+/* Without recovery: what libqpdf would guess differs between its versions. */
+static enum dx_reason read_strictly(qpdf_data pdf, int fd)
 {
   char path[FD_PATH_BYTES];
-  enum dx_reason reason;
-  int pages;
 
   fd_path(fd, path);
+  qpdf_set_attempt_recovery(pdf, QPDF_FALSE);
   (void)qpdf_read(pdf, path, NULL);
-  reason = reason_of(pdf, DX_REASON_DAMAGED);
+  return reason_of(pdf, DX_REASON_DAMAGED);
+}
+
+static enum dx_reason read_document(struct document *d, int fd)
+{
+  enum dx_reason reason = read_strictly(d->pdf, fd);
+
+  if (reason == DX_REASON_NONE && tail_is_cut(fd))
+    return DX_REASON_DAMAGED;
+  if (reason != DX_REASON_DAMAGED)
+    return reason;
+  d->copy_fd = tail_repair(fd);
+  if (d->copy_fd < 0)
+    return reason;
+  d->repaired = true;
+  qpdf_cleanup(&d->pdf);
+  d->pdf = new_pdf();
+  return read_strictly(d->pdf, d->copy_fd);
+}
+
+/* To be closed whatever comes of it. */
+static enum dx_reason open_document(struct document *d, int fd)
+{
+  enum dx_reason reason;
+  bool defects = false;
+
+  *d = (struct document){.pdf = new_pdf(), .copy_fd = -1};
+  reason = read_document(d, fd);
+  if (reason == DX_REASON_NONE && !whole_pages(d->pdf, &d->pages, &defects))
+    reason = DX_REASON_DAMAGED;
+  d->repaired = d->repaired || defects;
   if (reason != DX_REASON_NONE)
     return reason;
-  pages = qpdf_get_num_pages(pdf);
-  reason = reason_of(pdf, DX_REASON_DAMAGED);
+  reason = reason_of(d->pdf, DX_REASON_DAMAGED);
   if (reason != DX_REASON_NONE)
     return reason;
-  *ret_pages = pages;
-  return pages > 0 ? noted_reason(pdf) : DX_REASON_NO_PAGES;
+  return d->pages > 0 ? noted_reason(d->pdf) : DX_REASON_NO_PAGES;
+}
+
+static void close_document(struct document *d)
+{
+  qpdf_cleanup(&d->pdf);
+  if (d->copy_fd >= 0)
+    (void)close(d->copy_fd);
 }
 
 static bool open_separator(qpdf_data pdf, const char *path)
@@ -226,41 +272,34 @@ static bool shows_something(qpdf_data pdf, qpdf_oh page)
   return ok && len > 0;
 }
 
-/*
- * qpdf repairs as well as it can: what it does not find becomes an empty page.
- * `step` is how many pages lie between two separator pages, which may be
- * empty; 0 if there are none.
- */
-static bool has_empty_page(qpdf_data pdf, int pages, int step)
+/* In a PDF with defects it may have lost what it showed. */
+static bool has_empty_page(const struct document *d)
 {
   bool found = false;
   int i;
 
-  for (i = 0; i < pages; i++)
-    if ((step == 0 || i % (step + 1) != step) &&
-        !shows_something(pdf, qpdf_get_page_n(pdf, (size_t)i)))
+  for (i = 0; i < d->pages; i++)
+    if (!shows_something(d->pdf, qpdf_get_page_n(d->pdf, (size_t)i)))
       found = true;
   return found;
 }
 
 enum dx_reason pdf_check(const struct pdf_task *task, struct pdf_done *ret_done)
 {
-  qpdf_data pdf = new_pdf();
-  enum dx_reason reason;
-  int pages = 0;
-  bool empty = false, repaired;
+  struct document d;
+  enum dx_reason reason = open_document(&d, task->in_fd);
+  bool empty = false;
 
-  reason = open_document(pdf, task->in_fd, &pages);
   if (reason == DX_REASON_NONE) {
-    empty = has_empty_page(pdf, pages, 0);
-    reason = reason_of(pdf, DX_REASON_DAMAGED);
+    empty = has_empty_page(&d);
+    reason = reason_of(d.pdf, DX_REASON_DAMAGED);
   }
-  repaired = qpdf_more_warnings(pdf) == QPDF_TRUE;
-  if (reason == DX_REASON_NONE && repaired && empty)
+  d.repaired = d.repaired || qpdf_more_warnings(d.pdf) == QPDF_TRUE;
+  if (reason == DX_REASON_NONE && d.repaired && empty)
     reason = DX_REASON_DAMAGED; /* half a chart is worse than none */
   if (reason == DX_REASON_NONE)
-    *ret_done = (struct pdf_done){pages, repaired};
-  qpdf_cleanup(&pdf);
+    *ret_done = (struct pdf_done){d.pages, d.repaired};
+  close_document(&d);
   return reason;
 }
 
@@ -287,29 +326,21 @@ bool pdf_write_note(int fd, enum dx_reason reason)
 enum dx_reason pdf_rewrite(const struct pdf_task *task,
                            struct pdf_done *ret_done)
 {
-  qpdf_data pdf = new_pdf();
-  qpdf_data separator = new_pdf(); /* its page is read while pdf is written */
-  enum dx_reason reason;
-  int pages = 0, own_pages;
-  bool repaired;
+  struct document d;
+  qpdf_data separator = new_pdf(); /* its page is read while d is written */
+  enum dx_reason reason = open_document(&d, task->in_fd);
 
-  reason = open_document(pdf, task->in_fd, &pages);
-  own_pages = pages;
-  if (reason == DX_REASON_NONE)
-    reason = strip(pdf);
-  if (reason == DX_REASON_NONE && task->every > 0)
-    reason = insert_separators(pdf, separator, task, &pages);
-  if (reason == DX_REASON_NONE)
-    reason = write_pdf(pdf, task->out_fd);
-  repaired = qpdf_more_warnings(pdf) == QPDF_TRUE;
-  if (reason == DX_REASON_NONE && repaired &&
-      has_empty_page(pdf, pages, pages > own_pages ? task->every : 0))
+  if (reason == DX_REASON_NONE && d.repaired && has_empty_page(&d))
     reason = DX_REASON_DAMAGED;
   if (reason == DX_REASON_NONE)
-    reason = reason_of(pdf, DX_REASON_DAMAGED);
+    reason = strip(d.pdf);
+  if (reason == DX_REASON_NONE && task->every > 0)
+    reason = insert_separators(d.pdf, separator, task, &d.pages);
   if (reason == DX_REASON_NONE)
-    *ret_done = (struct pdf_done){pages, repaired};
-  qpdf_cleanup(&pdf);
+    reason = write_pdf(d.pdf, task->out_fd);
+  if (reason == DX_REASON_NONE)
+    *ret_done = (struct pdf_done){d.pages, d.repaired};
+  close_document(&d);
   qpdf_cleanup(&separator);
   return reason;
 }

@@ -1,12 +1,12 @@
 /*
- * pdf.h - one PDF in, the PDF that travels out. The room of libqpdf, together
- * with separated.h and strip.h.
+ * pdf.h - one PDF in, the PDF that is sent out. All that knows libqpdf is here
+ * and in separated.h, strip.h, walk.h and whole.h.
  *
  * The result has the same pages with the same content, no encryption, no
  * attachments, scripts and actions that start something (strip.h), the
  * separator page where it was asked for, and no trace of when it was made:
- * the old /ID goes, the new one is a sum of the content. So the same PDF in
- * gives the same bytes out, run after run (doc/cups.md, "Filters").
+ * the old /ID goes, the new one is a checksum of the content. So the same PDF
+ * in gives the same bytes out, run after run (doc/cups.md, "Filters").
  *
  * Memory grows with the number of objects, not with their streams. A hostile
  * PDF can make libqpdf take all of the processor or crash: the caller runs
@@ -32,7 +32,7 @@ struct pdf_task {
 
 struct pdf_done {
   int pages;     /* separator pages included */
-  bool repaired; /* qpdf had to guess, but every page shows something */
+  bool repaired; /* it had defects that do not matter to its pages */
 };
 
 /*
@@ -44,9 +44,10 @@ enum dx_reason pdf_rewrite(const struct pdf_task *task,
                            struct pdf_done *ret_done);
 
 /*
- * Looks only, before anybody has repaired or changed the PDF: PASSWORD, DAMAGED
- * (also if qpdf had to guess and a page shows nothing now), NO_PAGES, TROUBLE.
- * Of the task only in_fd counts. Reads what is on the pages, not the pictures.
+ * Only checks, before anybody has repaired or changed the PDF: PASSWORD,
+ * DAMAGED (whole.h; also if it has defects and a page shows nothing), NO_PAGES,
+ * TROUBLE. Of the task only in_fd counts. Reads the content of the pages, not
+ * the pictures.
  */
 enum dx_reason pdf_check(const struct pdf_task *task,
                          struct pdf_done *ret_done);

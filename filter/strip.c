@@ -1,6 +1,6 @@
 /*
  * strip.c - one walk over every object that would be written, and what to
- * leave out on the way. Reads no streams and knows nothing of pages.
+ * remove on the way. Knows nothing of pages.
  *
  * Names in a PDF mean something only where they stand: /AA is a list of
  * actions in a page, and a font in a page's list of fonts. So a key counts
@@ -8,20 +8,9 @@
  */
 #include "filter/strip.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define ID_MAX (1 << 28) /* no PDF has so many objects */
-
-struct walk {
-  qpdf_data pdf;
-  qpdf_oh *waiting; /* handles, ours to release */
-  size_t count;
-  size_t room;
-  unsigned char *seen; /* a bit an object id */
-  size_t seen_bytes;
-  struct strip_count stripped;
-};
+#include "filter/walk.h"
 
 /* Where nothing of it can be, and where most of a PDF's objects hang. */
 static const char *const inert[] = {
@@ -52,43 +41,9 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
 #define IS_ONE_OF(word, list) \
   is_one_of(word, list, sizeof(list) / sizeof((list)[0]))
 
-/* ---- the walk ---- */
-
-/* Takes the handle over. */
-static bool put_off(struct walk *w, qpdf_oh object)
+static bool is_inert(const char *key)
 {
-  if (w->count == w->room) {
-    size_t room = w->room > 0 ? 2 * w->room : 1024;
-    qpdf_oh *waiting = realloc(w->waiting, room * sizeof(*waiting));
-
-    if (waiting == NULL)
-      return false;
-    w->waiting = waiting;
-    w->room = room;
-  }
-  w->waiting[w->count++] = object;
-  return true;
-}
-
-/* Marks the object as seen; *ret_before if it was. False: out of bounds. */
-static bool mark(struct walk *w, int id, bool *ret_before)
-{
-  size_t byte = (size_t)id / 8, bytes = 2 * byte + 1024;
-  unsigned char bit = (unsigned char)(1 << (id % 8)), *seen;
-
-  if (id >= ID_MAX)
-    return false;
-  if (byte >= w->seen_bytes) {
-    seen = realloc(w->seen, bytes);
-    if (seen == NULL)
-      return false;
-    memset(seen + w->seen_bytes, 0, bytes - w->seen_bytes);
-    w->seen = seen;
-    w->seen_bytes = bytes;
-  }
-  *ret_before = (w->seen[byte] & bit) != 0;
-  w->seen[byte] |= bit;
-  return true;
+  return IS_ONE_OF(key, inert);
 }
 
 /* ---- what is to go ---- */
@@ -206,132 +161,67 @@ static void take_out(qpdf_data pdf, qpdf_oh dict, const char *key,
   }
 }
 
-/* One entry of a dictionary goes, or waits for its turn. */
-static bool visit_key(struct walk *w, qpdf_oh dict, const char *key)
+static enum walk_step see(void *ctx, qpdf_data pdf,
+                          const struct walk_place *place, qpdf_oh value,
+                          enum qpdf_object_type_e type)
 {
-  qpdf_oh value;
-  enum qpdf_object_type_e type;
-  int *count = NULL;
+  struct strip_count *stripped = ctx;
 
-  if (IS_ONE_OF(key, inert))
-    return true;
-  value = qpdf_oh_get_key(w->pdf, dict, key);
-  type = qpdf_oh_get_type_code(w->pdf, value);
-  if (is_attachment(w->pdf, dict, key, type))
-    count = &w->stripped.attachments;
-  else if (is_action(w->pdf, dict, key, value, type))
-    count = &w->stripped.actions;
-  if (count == NULL &&
-      (type == ot_dictionary || type == ot_stream || type == ot_array))
-    return put_off(w, value);
-  if (count != NULL) {
-    take_out(w->pdf, dict, key, value);
-    ++*count;
+  if (place->key == NULL) {
+    if (type != ot_dictionary || !is_active(pdf, value))
+      return WALK_INTO;
+    qpdf_oh_erase_item(pdf, place->holder, place->index);
+    stripped->actions++;
+    return WALK_REMOVED;
   }
-  qpdf_oh_release(w->pdf, value);
-  return true;
-}
-
-/* qpdf goes over its own copy of the keys: entries may be removed. */
-static bool visit_dictionary(struct walk *w, qpdf_oh dict)
-{
-  bool ok = true;
-
-  qpdf_oh_begin_dict_key_iter(w->pdf, dict);
-  while (ok && qpdf_oh_dict_more_keys(w->pdf))
-    ok = visit_key(w, dict, qpdf_oh_dict_next_key(w->pdf));
-  return ok;
-}
-
-static bool visit_array(struct walk *w, qpdf_oh array)
-{
-  int i = 0;
-  bool ok = true;
-
-  while (ok && i < qpdf_oh_get_array_n_items(w->pdf, array)) {
-    qpdf_oh item = qpdf_oh_get_array_item(w->pdf, array, i++);
-    enum qpdf_object_type_e type = qpdf_oh_get_type_code(w->pdf, item);
-
-    if (type == ot_dictionary && is_active(w->pdf, item)) {
-      qpdf_oh_erase_item(w->pdf, array, --i);
-      w->stripped.actions++;
-      type = ot_null;
-    }
-    if (type == ot_dictionary || type == ot_stream || type == ot_array)
-      ok = put_off(w, item);
-    else
-      qpdf_oh_release(w->pdf, item);
-  }
-  return ok;
-}
-
-static bool visit(struct walk *w, qpdf_oh object)
-{
-  int id = qpdf_oh_get_object_id(w->pdf, object);
-  enum qpdf_object_type_e type;
-  bool before = false, ok;
-  qpdf_oh dict;
-
-  if (id > 0 && !mark(w, id, &before))
-    return false;
-  if (before)
-    return true;
-  type = qpdf_oh_get_type_code(w->pdf, object);
-  if (type == ot_array)
-    return visit_array(w, object);
-  if (type == ot_dictionary)
-    return visit_dictionary(w, object);
-  dict = qpdf_oh_get_dict(w->pdf, object);
-  ok = visit_dictionary(w, dict);
-  qpdf_oh_release(w->pdf, dict);
-  return ok;
+  if (is_attachment(pdf, place->holder, place->key, type))
+    stripped->attachments++;
+  else if (is_action(pdf, place->holder, place->key, value, type))
+    stripped->actions++;
+  else
+    return WALK_INTO;
+  take_out(pdf, place->holder, place->key, value);
+  return WALK_REMOVED;
 }
 
 /* ---- what the document as a whole has ---- */
 
-static void remove_from(struct walk *w, qpdf_oh dict, const char *key,
+static void remove_from(qpdf_data pdf, qpdf_oh dict, const char *key,
                         int *count)
 {
-  if (!qpdf_oh_is_dictionary(w->pdf, dict) ||
-      !qpdf_oh_has_key(w->pdf, dict, key))
+  if (!qpdf_oh_is_dictionary(pdf, dict) || !qpdf_oh_has_key(pdf, dict, key))
     return;
-  qpdf_oh_remove_key(w->pdf, dict, key);
+  qpdf_oh_remove_key(pdf, dict, key);
   ++*count;
 }
 
 /* Lists that are known by their place alone. */
-static void strip_root(struct walk *w)
+static void strip_root(qpdf_data pdf, struct strip_count *stripped)
 {
-  qpdf_oh root = qpdf_get_root(w->pdf);
-  qpdf_oh names = qpdf_oh_get_key(w->pdf, root, "/Names");
-  qpdf_oh form = qpdf_oh_get_key(w->pdf, root, "/AcroForm");
+  qpdf_oh root = qpdf_get_root(pdf);
+  qpdf_oh names = qpdf_oh_get_key(pdf, root, "/Names");
+  qpdf_oh form = qpdf_oh_get_key(pdf, root, "/AcroForm");
 
-  remove_from(w, names, "/EmbeddedFiles", &w->stripped.attachments);
-  remove_from(w, names, "/Renditions", &w->stripped.attachments);
-  remove_from(w, names, "/AlternatePresentations", &w->stripped.attachments);
-  remove_from(w, root, "/Collection", &w->stripped.attachments);
-  remove_from(w, names, "/JavaScript", &w->stripped.actions);
-  remove_from(w, form, "/XFA", &w->stripped.actions);
-  qpdf_oh_release(w->pdf, form);
-  qpdf_oh_release(w->pdf, names);
-  qpdf_oh_release(w->pdf, root);
+  remove_from(pdf, names, "/EmbeddedFiles", &stripped->attachments);
+  remove_from(pdf, names, "/Renditions", &stripped->attachments);
+  remove_from(pdf, names, "/AlternatePresentations", &stripped->attachments);
+  remove_from(pdf, root, "/Collection", &stripped->attachments);
+  remove_from(pdf, names, "/JavaScript", &stripped->actions);
+  remove_from(pdf, form, "/XFA", &stripped->actions);
+  qpdf_oh_release(pdf, form);
+  qpdf_oh_release(pdf, names);
+  qpdf_oh_release(pdf, root);
 }
 
 bool strip_active(qpdf_data pdf, struct strip_count *ret_count)
 {
-  struct walk w = {.pdf = pdf};
+  struct strip_count stripped = {0};
+  struct walk w = {.pdf = pdf, .skips = is_inert, .see = see, .ctx = &stripped};
   bool ok;
 
-  strip_root(&w);
-  ok = put_off(&w, qpdf_get_trailer(pdf));
-  while (ok && w.count > 0) {
-    qpdf_oh object = w.waiting[--w.count];
-
-    ok = visit(&w, object);
-    qpdf_oh_release(pdf, object);
-  }
-  free(w.waiting);
-  free(w.seen);
-  *ret_count = w.stripped;
+  strip_root(pdf, &stripped);
+  ok = walk_add(&w, qpdf_get_trailer(pdf)) && walk_run(&w);
+  walk_free(&w);
+  *ret_count = stripped;
   return ok;
 }

@@ -52,9 +52,9 @@ may_include doc 'lib/[a-z]+'
 none 'internal headers stay in their directory' \
   "$(grep -rE '#include "lib/[a-z]+/[a-z_]+_internal\.h"' --include=*.[ch] . |
     grep -vE '^\./(lib/[a-z]+/)[a-z_]+\.[ch]:#include "\1')"
-none 'only pdf.c, separated.c and strip.c in filter/ know qpdf' \
+none 'only five files of filter/ know qpdf' \
   "$(grep -lE '#include <qpdf' */*.[ch] |
-    grep -vE '^filter/(pdf\.c|(separated|strip)\.[ch])$')"
+    grep -vE '^filter/(pdf\.c|(separated|strip|walk|whole)\.[ch])$')"
 none 'lib/ never prints, exits or sleeps' \
   "$(grep -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
     lib/*/*.c)"

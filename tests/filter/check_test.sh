@@ -81,7 +81,7 @@ options=
 
 # --- trouble ---------------------------------------------------------------
 
-qpdf --empty --pages $(yes "$dir/five.pdf" | head -n 8000) -- "$dir/many.pdf"
+with_much_to_read "$dir/many.pdf"
 configure 'FilterTimeLimit 1s'
 is 'what keeps us busy too long is refused' \
   "$(look "$dir/many.pdf"; result "$dir/looked")" 'refused too-slow 0'

@@ -335,13 +335,15 @@ options=
 is 'a slash behind the service in the URI changes nothing' \
   "$(export DEVICE_URI=docextract://default/; result "$dir/large.png")" \
   'refused too-large 0'
-# shellcheck disable=SC2046 # one word a file
-qpdf --empty --pages $(yes "$dir/many.pdf" | head -n 40) -- "$dir/huge.pdf"
-configure 'FilterTimeLimit 1s'
+with_much_to_read "$dir/huge.pdf"
+configure "FilterTimeLimit 1s
+  SeparatorPage $dir/separator.pdf"
+options=CaseSeparators=Every1
 is 'longer than FilterTimeLimit: refused' "$(result "$dir/huge.pdf")" \
   'refused too-slow 0'
 is 'and the person is told how long' "$(reason)" \
   'processing it took longer than FilterTimeLimit, 1 s'
+options=
 rm "$dir/huge.pdf" "$dir/large.png"
 configure "SeparatorPage $dir/separator.pdf"
 

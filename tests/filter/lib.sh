@@ -60,6 +60,41 @@ text_of() # PDF: the pages' words, a page after the other
   pdftotext "$1" - | tr -s '\n\f' '  ' | sed 's/ $//'
 }
 
+# Objects as text, one a line or more, with a cross-reference table that is
+# right; numbered from 1 without a gap, object 1 is the catalog.
+with_table() # FILE < OBJECTS
+{
+  local start count
+  { echo '%PDF-1.7'; cat; } > "$1"
+  start=$(stat -c %s "$1")
+  count=$(grep -c '^[0-9]* 0 obj' "$1")
+  {
+    printf 'xref\n0 %d\n0000000000 65535 f \n' $((count + 1))
+    grep -abo '^[0-9]* 0 obj' "$1" | sort -t: -k2n |
+      awk -F: '{ printf "%010d 00000 n \n", $1 }'
+    printf 'trailer <</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF\n' \
+      $((count + 1)) "$start"
+  } >> "$1"
+}
+
+# Takes no time to make, and at least ten seconds to read page by page: 3000
+# pages of 4 MB, which are all the same blanks.
+with_much_to_read() # FILE
+{
+  {
+    echo '1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj'
+    echo '2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj'
+    echo '3 0 obj <</Type/Page/Parent 2 0 R/Contents 4 0 R'
+    echo '/MediaBox[0 0 9 9]>> endobj'
+    echo '4 0 obj <</Length 4194304>>'
+    printf 'stream\n%4194304s\nendstream endobj\n' ''
+  } | with_table "$dir/much.pdf"
+  qpdf --compression-level=9 --compress-streams=y \
+    "$dir/much.pdf" "$dir/blanks.pdf"
+  # shellcheck disable=SC2046 # one word a file
+  qpdf --empty --pages $(yes "$dir/blanks.pdf" | head -n 3000) -- "$1"
+}
+
 # --- whole documents -------------------------------------------------------
 
 pages_of() { qpdf --show-npages "$1" 2> /dev/null; }

@@ -1,0 +1,189 @@
+/*
+ * whole.c - counts the pages and looks for objects that cannot be read.
+ *
+ * Without recovery libqpdf reads a damaged object as null and says which one
+ * in a warning. A reference to an object that never existed is null, too, but
+ * without a warning, and legal.
+ */
+#include "filter/whole.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "filter/walk.h"
+
+#define DEPTH_MAX 1000 /* levels of a page tree */
+
+struct look {
+  qpdf_data pdf;
+  struct walk nodes; /* of the page tree; only marks */
+  struct walk drawn; /* what the pages draw */
+  struct walk notes; /* their lists of annotations; only queued */
+  int pages;
+  bool defects;
+};
+
+/* Where the rest of the document hangs on what a page draws. */
+static bool leads_away(const char *key)
+{
+  return strcmp(key, "/Parent") == 0 || strcmp(key, "/P") == 0 ||
+         strcmp(key, "/Pg") == 0 || strcmp(key, "/StructParent") == 0 ||
+         strcmp(key, "/Metadata") == 0 || strcmp(key, "/PieceInfo") == 0;
+}
+
+/* The object of a warning; a warning that names none counts as one that is
+ * lost. */
+static bool is_lost(qpdf_data pdf, const char *warning)
+{
+  const char *at = warning;
+  int id, generation;
+  qpdf_oh object;
+  bool lost;
+
+  while ((at = strstr(at, "object ")) != NULL) {
+    at += strlen("object ");
+    if (sscanf(at, "%d %d", &id, &generation) != 2)
+      continue;
+    object = qpdf_get_object_by_id(pdf, id, generation);
+    lost = qpdf_oh_is_null(pdf, object);
+    qpdf_oh_release(pdf, object);
+    return lost;
+  }
+  return true;
+}
+
+/* Goes through the warnings since the last call. */
+static bool was_anything_lost(struct look *l)
+{
+  bool lost = false;
+
+  while (qpdf_more_warnings(l->pdf)) {
+    qpdf_error warning = qpdf_next_warning(l->pdf);
+
+    l->defects = true;
+    lost = is_lost(l->pdf, qpdf_get_error_full_text(l->pdf, warning)) || lost;
+  }
+  return lost;
+}
+
+static void ignore_warnings(struct look *l)
+{
+  while (qpdf_more_warnings(l->pdf)) {
+    (void)qpdf_next_warning(l->pdf);
+    l->defects = true;
+  }
+}
+
+/* ---- the page tree ---- */
+
+static bool look_at_node(struct look *l, qpdf_oh node, int depth);
+
+static bool look_at_kids(struct look *l, qpdf_oh kids, int depth)
+{
+  int count = qpdf_oh_get_array_n_items(l->pdf, kids), i;
+  bool ok = depth < DEPTH_MAX;
+
+  for (i = 0; i < count && ok; i++) {
+    qpdf_oh kid = qpdf_oh_get_array_item(l->pdf, kids, i);
+
+    ok = qpdf_oh_is_dictionary(l->pdf, kid) && look_at_node(l, kid, depth + 1);
+    qpdf_oh_release(l->pdf, kid);
+  }
+  return ok;
+}
+
+/* A node with kids, or a page; both can have resources. */
+static bool look_at_node(struct look *l, qpdf_oh node, int depth)
+{
+  qpdf_oh kids = qpdf_oh_get_key(l->pdf, node, "/Kids");
+  bool before = false, ok;
+
+  ok = walk_add(&l->drawn, qpdf_oh_get_key(l->pdf, node, "/Resources"));
+  if (qpdf_oh_is_array(l->pdf, kids)) {
+    ok = ok && walk_mark(&l->nodes, node, &before) && !before &&
+         look_at_kids(l, kids, depth);
+  } else {
+    ok = ok && qpdf_oh_is_null(l->pdf, kids) &&
+         walk_add(&l->drawn, qpdf_oh_get_key(l->pdf, node, "/Contents")) &&
+         walk_add(&l->notes, qpdf_oh_get_key(l->pdf, node, "/Annots"));
+    l->pages++;
+  }
+  qpdf_oh_release(l->pdf, kids);
+  return ok;
+}
+
+/* A tree that claims more pages than it has has lost some. */
+static bool look_at_tree(struct look *l)
+{
+  qpdf_oh root = qpdf_get_root(l->pdf);
+  qpdf_oh tree = qpdf_oh_get_key(l->pdf, root, "/Pages");
+  bool ok = qpdf_oh_is_dictionary(l->pdf, tree);
+  qpdf_oh count;
+
+  if (ok) {
+    count = qpdf_oh_get_key(l->pdf, tree, "/Count");
+    ok = look_at_node(l, tree, 0) &&
+         (!qpdf_oh_is_integer(l->pdf, count) ||
+          qpdf_oh_get_int_value(l->pdf, count) <= l->pages);
+    qpdf_oh_release(l->pdf, count);
+  }
+  qpdf_oh_release(l->pdf, tree);
+  qpdf_oh_release(l->pdf, root);
+  return ok;
+}
+
+/* ---- annotations ---- */
+
+/* What is lost of a list itself is ignored: some versions of cairo list links
+ * that they never write. */
+static bool look_at_annotations(struct look *l, qpdf_oh list)
+{
+  int count = qpdf_oh_is_array(l->pdf, list)
+                  ? qpdf_oh_get_array_n_items(l->pdf, list)
+                  : 0;
+  bool ok = true;
+  int i;
+
+  for (i = 0; i < count && ok; i++) {
+    qpdf_oh note = qpdf_oh_get_array_item(l->pdf, list, i);
+
+    if (qpdf_oh_is_dictionary(l->pdf, note))
+      ok = walk_add(&l->drawn, qpdf_oh_get_key(l->pdf, note, "/AP"));
+    qpdf_oh_release(l->pdf, note);
+  }
+  ignore_warnings(l);
+  return ok;
+}
+
+static bool look_at_lists(struct look *l)
+{
+  bool ok = true;
+
+  while (l->notes.count > 0 && ok) {
+    qpdf_oh list = l->notes.waiting[--l->notes.count];
+
+    ok = look_at_annotations(l, list);
+    qpdf_oh_release(l->pdf, list);
+  }
+  return ok;
+}
+
+bool whole_pages(qpdf_data pdf, int *ret_pages, bool *ret_defects)
+{
+  struct look l = {.pdf = pdf,
+                   .nodes = {.pdf = pdf},
+                   .drawn = {.pdf = pdf, .skips = leads_away},
+                   .notes = {.pdf = pdf}};
+  bool ok;
+
+  ignore_warnings(&l); /* what matters of them is null, and found below */
+  ok = look_at_tree(&l) && walk_run(&l.drawn) && !was_anything_lost(&l) &&
+       look_at_lists(&l) && walk_run(&l.drawn) && !was_anything_lost(&l) &&
+       qpdf_get_num_pages(pdf) == l.pages;
+  walk_free(&l.nodes);
+  walk_free(&l.drawn);
+  walk_free(&l.notes);
+  *ret_pages = l.pages;
+  *ret_defects = l.defects;
+  return ok;
+}

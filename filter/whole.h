@@ -1,0 +1,27 @@
+/*
+ * whole.h - are all pages of a PDF there, with everything that they draw? Part
+ * of the room of libqpdf, beside pdf.c.
+ *
+ * The judgment does not depend on how much libqpdf repairs, which differs from
+ * version to version: the PDF is read without recovery, and the page tree is
+ * counted here before libqpdf can change it. Damage to what no page draws
+ * (bookmarks, links, tags) is only a defect.
+ *
+ * Blocking: reads every object that a page draws, but no stream data.
+ */
+#ifndef DX_FILTER_WHOLE_H
+#define DX_FILTER_WHOLE_H
+
+#include <stdbool.h>
+
+#include <qpdf/qpdf-c.h>
+
+/*
+ * pdf: just read, with recovery off. False if the page tree, a page, its
+ * content, a resource or the appearance of an annotation is lost, or memory is
+ * out. *ret_pages: pages of the tree; *ret_defects: libqpdf found damage,
+ * whether it matters or not.
+ */
+bool whole_pages(qpdf_data pdf, int *ret_pages, bool *ret_defects);
+
+#endif
