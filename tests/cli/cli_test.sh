@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 #
-# cli_test.sh - what the command `docextract` promises, asked for from outside,
-# with a simulator for the service. Its jobs once they are stored are
-# jobs_test.sh's.
+# cli_test.sh - the command `docextract`: command line, config, hello, submit.
+# Jobs that are stored are jobs_test.sh's.
 #
 # Prints a line per case and a last line with the counts.
 # shellcheck source-path=SCRIPTDIR
@@ -11,29 +10,31 @@
 # --- the command line ------------------------------------------------------
 
 dx frobnicate
-is 'an unknown command is a wrong usage' "$rc" 64
-has 'the possibilities are listed' "$err" "unknown command 'frobnicate'; possible commands: .*hello.*submit"
+is 'an unknown command is a usage error' "$rc" 64
+has 'the possible commands are listed' \
+  "$err" "unknown command 'frobnicate'; possible commands: .*hello.*submit"
 
 dx ''
-is 'an abbreviation of several commands is a wrong usage' "$rc" 64
-has 'what it can mean is listed' "$err" 'ambiguous.*possible commands: .*hello'
+is 'an ambiguous abbreviation is a usage error' "$rc" 64
+has 'the commands it could mean are listed' \
+  "$err" 'ambiguous.*possible commands: .*hello'
 
 dx hel
-is 'an abbreviation of one command is that command' "$rc" 0
+is 'an unambiguous abbreviation is accepted' "$rc" 0
 
 dx
-is 'no command at all is a wrong usage' "$rc" 64
+is 'a missing command is a usage error' "$rc" 64
 
 dx hello --title x
 is 'an option of another command is refused' "$rc" 64
-has 'and named' "$err" "hello.*--title"
+has 'and the message names it' "$err" "hello.*--title"
 
 dx submit
 is 'a missing argument is refused' "$rc" 64
-has 'with what the command takes' "$err" 'FILE\.\.\.'
+has 'the message names what the command takes' "$err" 'FILE\.\.\.'
 
 dx config more
-is 'an argument too much is refused' "$rc" 64
+is 'an extra argument is refused' "$rc" 64
 
 dx --no-such-option hello
 is 'an unknown option is refused' "$rc" 64
@@ -41,86 +42,87 @@ is 'an unknown option is refused' "$rc" 64
 dx --help
 is '--help needs no command' "$rc" 0
 help=$out
-is '--help fits a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
-# The rows, in the order in which they are listed.
+is '--help fits on a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
+# The rows of CLI_VERBS, in their order.
 verbs=$(sed -n 's/^  X(\([a-z]*\), ".*/\1/p' "$top/cli/cli.h")
 is '--help lists every verb' "$(sed -n 's/^  \([a-z]*\) .*/\1/p' <<< "$help")" \
   "$verbs"
-has 'there are verbs' "$verbs" '^hello$'
+has 'there are rows' "$verbs" '^hello$'
 for verb in $verbs; do
   dx "$verb" --help
-  has "$verb has a help of its own" "$rc $out" "^0 Usage: .* $verb"
-  is "the help of $verb fits a screen" \
+  has "$verb --help prints its usage" "$rc $out" "^0 Usage: .* $verb"
+  is "$verb --help fits on a screen" \
     "$(fold -w 80 <<< "$out" | tail -n +25)" ''
 done
 
 dx --version
 version=${out#docextract }
-has '--version tells one' "$rc $out" '^0 docextract [0-9]'
+has '--version prints the version' "$rc $out" '^0 docextract [0-9]'
 for other in docextract-sim daemon/docextractd todocextract \
   checkdocextract; do
-  has "$other --version tells the same" "$("$build/$other" --version)" \
+  has "$other --version prints the same" "$("$build/$other" --version)" \
     "^${other##*/} $version( |\$)"
 done
-is 'the backend --version tells the same' \
+is 'the backend prints the same' \
   "$("$build/backend/docextract" --version)" "docextract-backend $version"
 
 # --- config ----------------------------------------------------------------
 
 configure 'APIRate 5'
 dx config
-is 'config: a good one is printed' "$rc" 0
-has 'config: with what was set' "$out" 'APIRate +5'
+is 'config: a valid configuration is printed' "$rc" 0
+has 'config: with the values that were set' "$out" 'APIRate +5'
 has 'config: with the defaults' "$out" 'TokenLifetime +5m'
 hasnt 'config: without the secret' "$out" "$(cat "$dir/key")"
 
 echo "$out" > "$dir/again.conf"
 chmod 600 "$dir/again.conf"
 values() { sed 's/ *#.*//' | grep .; } # of what config printed, without comments
-is 'config: what is printed can be read again' \
+is 'config: the output is a valid configuration' \
   "$("$program" -c "$dir/again.conf" config | values)" "$(values <<< "$out")"
 
-has 'config: a line that set a value is told' "$out" \
+has 'config: the line that set a value is named' "$out" \
   '^  APIRate +5 +# docextract\.conf:6$'
-has 'config: a default is told' "$out" '^  TokenLifetime +5m +# default$'
-has 'config: of what holds for all services too' "$out" \
+has 'config: a default is marked' "$out" '^  TokenLifetime +5m +# default$'
+has 'config: so is a value that applies to all services' "$out" \
   "^  ResultsDir +$results +# docextract\.conf:2, for all services\$"
 has 'config: the file is named' "$out" "^# $conf\$"
-has 'config: and why it is that one' "$out" '^# .*-c'
+has 'config: and where its path comes from' "$out" '^# .*-c'
 out=$(CUPS_SERVERROOT=$dir "$program" config)
-has 'config: it may be the environment' "$out" '^# .*CUPS_SERVERROOT'
+has 'config: which can be the environment' "$out" '^# .*CUPS_SERVERROOT'
 
 configure 'APIRat 5'
 dx config
-is 'config: a wrong line is a configuration error' "$rc" 78
+is 'config: an invalid line is a configuration error' "$rc" 78
 has 'config: file and line are named' "$err" "docextract.conf:6: .*APIRat"
 dx submit "$dir/a.pdf"
-is 'submit: a wrong line is a configuration error' "$rc" 78
+is 'submit: an invalid line is a configuration error' "$rc" 78
 
 configure 'APIRat 5' 'Completion now' "Token $(cat "$dir/key")"
 dx config
-is 'config: of several mistakes each has its line, then all are counted' \
+is 'config: each of several errors has a line, and they are counted' \
   "$rc $(sed -E 's/^docextract: ([^ ]*:([678]): .*|(found 3) err.*)/\2\3/' \
     <<< "$err" | xargs)" '78 6 7 8 found 3'
-hasnt 'config: a secret in a wrong place is not repeated' "$out$err" \
+hasnt 'config: a misplaced secret is not printed' "$out$err" \
   "$(cat "$dir/key")"
 
 configure 'CAFile /nowhere/ca.pem' "TokenCommand $dir/a.pdf"
 dx config
-is 'config: a file that is not there is no mistake' "$rc $(wc -l <<< "$err")" \
+is 'config: a missing file is not an error' "$rc $(wc -l <<< "$err")" \
   '0 2'
-has 'config: but worth a warning' "$err" \
+has 'config: but causes a warning' "$err" \
   "^warning: .*conf:6: CAFile '/nowhere/ca.pem' is not there"
-has 'config: as is a command that is no program' "$err" \
+has 'config: so does a command that is not a program' "$err" \
   "^warning: .*conf:7: TokenCommand '.*a.pdf' is no program"
 
 conf=$dir/nowhere.conf dx config
-has 'config: no file is a configuration error' "$rc $err" '^78 .*nowhere.conf'
+has 'config: a missing configuration is a configuration error' \
+  "$rc $err" '^78 .*nowhere.conf'
 
 configure
 chmod 644 "$conf"
 dx config
-has 'config: one that everybody may read is refused' "$rc $err" '^78 .*chmod'
+has 'config: one that everybody can read is refused' "$rc $err" '^78 .*chmod'
 
 # --- hello -----------------------------------------------------------------
 
@@ -128,15 +130,15 @@ new_spool
 configure
 : > "$dir/log"
 dx hello
-is 'hello: the service greets' "$rc $(calls hello .status==200)" '0 1'
+is 'hello: succeeds' "$rc $(calls hello .status==200)" '0 1'
 for step in configuration user spool token name connection certificate \
   response 'token accepted'; do
-  has "hello: the step '$step' is told" "$out" "^ok +$step( |\$)"
+  has "hello: the step '$step' is printed" "$out" "^ok +$step( |\$)"
 done
-has 'hello: the greeting is shown' "$out" '^Hello'
-is 'hello: nothing else is said' "$err" ''
-hasnt 'hello: no colour in a pipe' "$out" $'\033'
-is 'hello: it counts in the shared rate' \
+has 'hello: the greeting is printed' "$out" '^Hello'
+is 'hello: stderr is empty' "$err" ''
+hasnt 'hello: no color in a pipe' "$out" $'\033'
+is 'hello: counts toward the shared rate limit' \
   "$(find "$spool/pace" -type f -size +0 | wc -l)" 1
 
 fails() # TEXT STEP STATUS PATTERN
@@ -144,43 +146,42 @@ fails() # TEXT STEP STATUS PATTERN
   dx hello
   has "hello, $1: the step is named" "$out" "^FAILED +$2( |\$)"
   is "hello, $1: its status" "$rc" "$3"
-  has "hello, $1: with what to do" "$err" "$4"
+  has "hello, $1: the message says what to do" "$err" "$4"
 }
 
 configure 'Bad line'
-fails 'a wrong line' configuration 78 'docextract.conf:6'
+fails 'an invalid line' configuration 78 'docextract.conf:6'
 configure
 dx hello --service other
-has 'hello: another service must exist' "$rc $err" \
+has 'hello: an unknown service is an error' "$rc $err" \
   '^78 .*configured services: default'
 
 configure
 chmod 644 "$conf"
-fails 'a configuration that everybody may read' configuration 78 'chmod o-rwx'
+fails 'a configuration that everybody can read' configuration 78 'chmod o-rwx'
 configure
 chmod 644 "$dir/key"
-fails 'a key that everybody may read' configuration 78 'chmod'
+fails 'a key that everybody can read' configuration 78 'chmod'
 chmod 640 "$dir/key"
 
-# A folder of root's that somebody else would use.
+# A directory of root's as the spool of another user.
 mkdir -p "$dir/roots"
 SPOOL=$(if [ "$(id -u)" = 0 ]; then echo "$dir/roots"; else echo /; fi) configure
 chmod 640 "$conf"
-as_other=()
-[ "$(id -u)" != 0 ] ||
-  as_other=(setpriv --reuid="$owner" --regid="$group" --clear-groups)
-out=$("${as_other[@]}" "$program" -c "$conf" hello 2> "$dir/err")
-is 'hello, a spool of somebody else: its status' "$?" 74
-has 'hello, a spool of somebody else: the step is named' "$out" '^FAILED +user'
-has 'hello, a spool of somebody else: with what to do' "$(cat "$dir/err")" \
+out=$("${as_owner[@]}" "$program" -c "$conf" hello 2> "$dir/err")
+is "hello, another user's spool: its status" "$?" 74
+has "hello, another user's spool: the step is named" "$out" '^FAILED +user'
+has "hello, another user's spool: the message says what to do" \
+  "$(cat "$dir/err")" \
   "run this command as root or as 'root'"
-"${as_other[@]}" "$program" -c "$conf" submit "$dir/a.pdf" \
+"${as_owner[@]}" "$program" -c "$conf" submit "$dir/a.pdf" \
   > "$dir/out" 2> "$dir/err"
-is 'submit, a spool of somebody else: its status' "$?" 74
-has 'submit, a spool of somebody else: with what to do' "$(cat "$dir/err")" \
+is "submit, another user's spool: its status" "$?" 74
+has "submit, another user's spool: the message says what to do" \
+  "$(cat "$dir/err")" \
   "run this command as root"
 SPOOL=$dir/nothing configure
-fails 'no spool' user 74 'create the directory'
+fails 'a missing spool' user 74 'create the directory'
 
 configure
 chmod 500 "$spool"
@@ -193,7 +194,7 @@ fi
 chmod 700 "$spool"
 
 KEY=$dir/no-key configure
-fails 'no key' token 77 'no-key.*put it there, or fix the path'
+fails 'a missing key' token 77 'no-key.*put it there, or fix the path'
 if [ "$(id -u)" = 0 ]; then
   install -m 600 -o root "$dir/key" "$dir/roots-key"
   KEY=$dir/roots-key configure
@@ -206,47 +207,47 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 URL=https://no-such-host.invalid configure
-fails 'a name that is none' name 75 'no-such-host.invalid.*BaseURL'
+fails 'an unknown host name' name 75 'no-such-host.invalid.*BaseURL'
 
 configure 'Token file' "TokenFile $dir/no-token"
-fails 'no token in its file' token 77 'no-token.*fix the path'
+fails 'a missing token file' token 77 'no-token.*fix the path'
 cp "$dir/e.txt" "$dir/no-program"
 chmod 644 "$dir/no-program"
 configure 'Token command' "TokenCommand $dir/no-program"
-fails 'a TokenCommand that is no program' token 77 \
+fails 'a TokenCommand that is not a program' token 77 \
   "no-program.*'$owner', which must be able to use it"
 
 configure
 echo 'User daemon' > "$dir/cups-files.conf"
-fails 'a spool of somebody else than backends run as' user 74 \
+fails 'a spool of another user than the backends' user 74 \
   "belongs to '$owner'.* run as 'daemon'; .* chown -R daemon: '$spool'"
 echo "User $owner # as it should be" > "$dir/cups-files.conf"
 dx hello
-has 'hello: the user of backends owns the spool' "$rc $out" "user +$owner,"
+has "hello: accepts a spool of the backends' user" "$rc $out" "user +$owner,"
 echo '#User root' > "$dir/cups-files.conf"
 if [ "$(id -u)" = 0 ]; then
   chown root "$spool"
-  fails 'a spool of root' user 74 "belongs to 'root'.*chown -R lp: "
+  fails 'a spool owned by root' user 74 "belongs to 'root'.*chown -R lp: "
   chown "$owner" "$spool"
 fi
 dx hello
 has 'hello: cupsd may be built for another user' "$rc $out" "user +$owner,"
 rm "$dir/cups-files.conf"
 
-# A port that is nobody's: one that a simulator has just given back.
+# A port on which nothing listens: the simulator has just closed it.
 stop_sim
 configure
-fails 'nobody there' connection 75 'refused.*BaseURL'
+fails 'nothing listens' connection 75 'refused.*BaseURL'
 configure "Proxy $api"
-fails 'no proxy there' connection 75 'check Proxy'
+fails 'no proxy listens' connection 75 'check Proxy'
 
 start_sim
 URL=https://${api#http://} configure
 dx hello
-has 'hello, no TLS there: the step is named' "$out" '^FAILED +certificate'
-has 'hello, no TLS there: with what to do' "$err" \
+has 'hello, no TLS: the step is named' "$out" '^FAILED +certificate'
+has 'hello, no TLS: the message says what to do' "$err" \
   'port of BaseURL speaks HTTPS'
-hasnt 'hello, no TLS there: no certificate is blamed' "$err" 'certificate'
+hasnt 'hello, no TLS: does not blame the certificate' "$err" 'certificate'
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
   -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/tls.key" \
@@ -254,7 +255,7 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
 chmod 644 "$dir/tls.pem"
 start_sim --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key"
 configure
-fails 'a certificate of nobody known' certificate 78 'CAFile'
+fails 'an unknown certificate authority' certificate 78 'CAFile'
 configure "CAFile $dir/tls.pem"
 dx hello
 has 'hello: CAFile makes it trusted' "$rc $out" 'certificate +trusted'
@@ -264,7 +265,7 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other \
 chmod 644 "$dir/other.pem"
 start_sim --tls-cert "$dir/other.pem" --tls-key "$dir/other.key"
 configure "CAFile $dir/other.pem"
-fails 'a certificate of another name' certificate 78 'name in BaseURL'
+fails 'a certificate for another name' certificate 78 'name in BaseURL'
 openssl req -newkey rsa:2048 -nodes -subj /CN=localhost \
   -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/old.key" \
   -out "$dir/old.csr" 2> "$dir/openssl.err"
@@ -277,28 +278,29 @@ start_sim --tls-cert "$dir/old.pem" --tls-key "$dir/old.key"
 configure "CAFile $dir/old.pem"
 fails 'an expired certificate' certificate 78 'expired'
 configure "CAFile $dir/nothing.pem"
-fails 'no CAFile' certificate 78 'CAFile cannot be read'
+fails 'a missing CAFile' certificate 78 'CAFile cannot be read'
 
 start_sim
 configure
 faults 'hello * status 404\n'
-fails 'not the service' response 78 '404.*check BaseURL'
+fails 'another server' response 78 '404.*check BaseURL'
 faults 'hello * status 500\n'
-fails 'trouble of the service' response 75 '500.*try again later'
+fails 'an error of the service' response 75 '500.*try again later'
 faults 'hello * garbage\n'
-fails 'a greeting that is none' response 75 'not understood'
+fails 'a malformed response' response 75 'not understood'
 faults 'hello * status 307 Location: http://127.0.0.1:9/\n'
 fails 'a redirect' response 78 'BaseURL'
 faults 'hello * body {"status":200,"results":{"auth_info":"a\\u001b[31mb"}}\n'
 dx hello
-has 'hello: control characters of a greeting do no harm' "$rc $out" 'a\?\[31mb'
+has 'hello: control characters in a greeting are replaced' \
+  "$rc $out" 'a\?\[31mb'
 faults 'hello * status 429 Retry-After: 4\n'
-fails 'too many calls' response 75 'fewer calls'
+fails 'too many requests' response 75 'fewer calls'
 faults ''
 dx hello
-has 'hello: the next one keeps the pause, and says so' "$rc $err" \
+has 'hello: the next one waits, and says so' "$rc $err" \
   '^0 waiting for the end of the pause.*, [34] s$'
-is 'hello: it says so once' "$(wc -l <<< "$err")" 1
+is 'hello: only once' "$(wc -l <<< "$err")" 1
 faults 'hello * delay 3000\n'
 dx hello
 has 'hello: a long wait is explained' "$rc $err" '^0 waiting for the response'
@@ -306,17 +308,17 @@ faults ''
 
 make_key "$dir/other-key"
 KEY=$dir/other-key configure
-fails 'another key' 'token accepted' 77 'TokenKeyFile'
+fails 'a wrong key' 'token accepted' 77 'TokenKeyFile'
 start_sim --skew 7200
 configure
-fails 'a clock that is late' 'token accepted' 77 '(719[89]|7200) s behind'
+fails 'a clock that is behind' 'token accepted' 77 '(719[89]|7200) s behind'
 start_sim --skew 100
 configure
 dx hello
-has 'hello: a clock that is a little off is worth a warning' "$rc $out" \
+has 'hello: a clock that is slightly off causes a warning' "$rc $out" \
   'warning: the clock .*(9[89]|100) s behind'
 
-# --- hello: what does not answer -------------------------------------------
+# --- hello: no response ----------------------------------------------------
 
 mkfifo "$dir/silent.in"
 "$build/tests/cli/silent" < "$dir/silent.in" > "$dir/silent.out" &
@@ -326,25 +328,25 @@ has_ports() { grep -q ' ' "$dir/silent.out" || is_gone "$silent_pid"; }
 until_true has_ports
 read -r hole mute < "$dir/silent.out"
 
-told() { [ -s "$dir/err" ] || is_gone "$pid"; }
-waits_for() # TEXT PATTERN STEP: said while the step is still under way
+has_printed() { [ -s "$dir/err" ] || is_gone "$pid"; }
+waits_for() # TEXT PATTERN STEP: printed while the step is still running
 {
-  : > "$dir/err" # the shell that becomes the program may not have got there
+  : > "$dir/err" # the background shell may not have opened it yet
   "$program" -c "$conf" hello > "$dir/out" 2> "$dir/err" 8>&- &
   pid=$!
-  until_true told
-  has "hello, $1: it says what it waits for, and how long" \
+  until_true has_printed
+  has "hello, $1: says what it waits for, and how long" \
     "$(cat "$dir/err")" "^waiting for $2\$"
-  hasnt "hello, $1: it waits for it" "$(cat "$dir/out")" "$3|FAILED"
+  hasnt "hello, $1: is still waiting then" "$(cat "$dir/out")" "$3|FAILED"
   kill -TERM "$pid"
   wait "$pid"
   pid=
 }
 URL=http://127.0.0.1:$hole configure
-waits_for 'a network that swallows all' \
+waits_for 'a network that drops every packet' \
   "a connection to '127.0.0.1' port $hole, at most 10 s for each address" connection
 URL=https://127.0.0.1:$mute configure
-waits_for 'a service that says nothing' \
+waits_for 'a service that never responds' \
   "the response of '127.0.0.1', at most 60 s" certificate
 printf '#!/bin/sh\nexec sleep 30\n' > "$dir/slow"
 chmod 755 "$dir/slow"
@@ -352,7 +354,7 @@ configure 'Token command' "TokenCommand $dir/slow"
 waits_for 'a slow TokenCommand' 'TokenCommand, at most 10 s' token
 exec 8>&-
 wait "$silent_pid"
-is 'a network that swallows all is gone' "$?" 0
+is 'the silent network ends' "$?" 0
 
 # --- hello: warnings -------------------------------------------------------
 
@@ -361,47 +363,40 @@ configure
 printf 'LogLevel debug2\nPageLogFormat %%p %%u %%{job-name}\n' \
   > "$dir/cupsd.conf"
 dx hello
-is 'hello: a warning is no failure' "$rc" 0
-has 'hello: a log with titles is worth a warning' "$out" '^warning: .*LogLevel'
-has 'hello: a page log with titles too' "$out" '^warning: .*PageLogFormat'
+is 'hello: a warning is not a failure' "$rc" 0
+has 'hello: a log with titles causes a warning' "$out" '^warning: .*LogLevel'
+has 'hello: so does a page log with titles' "$out" '^warning: .*PageLogFormat'
 printf '#LogLevel debug\nLogLevel warn\nPageLogFormat %%p %%j\n' \
   > "$dir/cupsd.conf"
 dx hello
-hasnt 'hello: decent logs are not' "$out" '^warning'
+hasnt 'hello: logs without titles do not' "$out" '^warning'
 rm "$dir/cupsd.conf"
 
 configure 'Completion accepted'
 dx hello
-has 'hello: accepted without docextractd is worth a warning' "$out" \
+has 'hello: Completion accepted without docextractd causes one' "$out" \
   '^warning: .*docextractd'
-mkfifo "$dir/holder.in"
-"${as_other[@]}" "$build/tests/cli/holder" "$spool/docextractd.lock" \
-  < "$dir/holder.in" > "$dir/holder.out" &
-pid=$!
-exec 9> "$dir/holder.in"
-locked() { grep -q locked "$dir/holder.out" || is_gone "$pid"; }
-until_true locked
+hold "$spool/docextractd.lock"
 dx hello
-hasnt 'hello: with docextractd it is not' "$out" '^warning'
-exec 9>&-
-wait "$pid"
-pid=
+hasnt 'hello: with docextractd it does not' "$out" '^warning'
+let_go
 
 configure "SeparatorPage $dir/a.pdf"
 dx hello
-hasnt 'hello: a separator page that can be read is no warning' "$out" '^warning'
+hasnt 'hello: a readable separator page does not' "$out" '^warning'
 configure "SeparatorPage $dir/no.pdf"
 dx hello
-has 'hello: one that cannot be read is' "$rc $out" \
+has 'hello: one that cannot be read does' "$rc $out" \
   "^warning: SeparatorPage '.*no.pdf' cannot be read, .*No such file"
 configure "SeparatorPage $dir/e.txt"
 dx hello
-has 'hello: one that is no PDF is' "$out" '^warning: SeparatorPage .*not a PDF'
+has 'hello: so does one that is not a PDF' \
+  "$out" '^warning: SeparatorPage .*not a PDF'
 
 : > "$dir/file"
 RESULTS=$dir/file configure
 dx hello
-has 'hello: results that cannot be written are too' "$rc $out" \
+has 'hello: so do results that cannot be written' "$rc $out" \
   'warning: results cannot be written'
 
 # --- submit ----------------------------------------------------------------
@@ -411,19 +406,19 @@ configure
 : > "$dir/log"
 dx submit "$dir/a.pdf"
 is 'submit: a PDF is extracted' "$rc" 0
-is 'submit: nothing else is said' "$err" ''
-has 'submit: progress is told' "$out" '^Uploading: 100%'
+is 'submit: stderr is empty' "$err" ''
+has 'submit: progress is printed' "$out" '^Uploading: 100%'
 result=$(tail -n 1 <<< "$out")
-is 'submit: the last line is the file of the result' \
+is 'submit: the last line is the path of the result' \
   "$(jq -r '.results.medical_data[].patient_last_name' "$result")" Ahrens
 is 'submit: with a manifest beside it' \
   "$(jq -r '"\(.outcome) \(.job.title) \(.files[0].name)"' \
     "$results"/*.job.json)" 'extracted a.pdf a.pdf'
 is 'submit: the spool stays its owner'"'"'s' \
   "$(find "$spool" ! -user "$owner" | wc -l)" 0
-is 'submit: the document is gone from the spool' \
+is 'submit: the document is removed from the spool' \
   "$(find "$spool/jobs" "$spool/incoming" -name 'document*' | wc -l)" 0
-has 'submit: the journal says whose job it is' "$(journal)" \
+has 'submit: the journal names the owner of the job' "$(journal)" \
   '"owner":[^a-z]*"command"'
 
 new_spool
@@ -446,21 +441,21 @@ is 'submit: --title is the title' \
 new_spool
 (cd "$dir" && cp a.pdf -- '-x.pdf')
 (cd "$dir" && "$program" -c "$conf" submit -- -x.pdf > /dev/null)
-is 'submit: a name may begin with -' \
+is 'submit: a file name can begin with -' \
   "$? $(jq -r .job.title "$results"/*.job.json)" '0 -x.pdf'
 
 new_spool
 cp "$dir/a.pdf" "$dir/$(printf 'M\xfcller\n.pdf')"
 dx submit "$dir/$(printf 'M\xfcller\n.pdf')"
-is 'submit: a name that is no UTF-8 is made one' \
+is 'submit: an invalid file name is made UTF-8' \
   "$rc $(jq -r .job.title "$results"/*.job.json)" $'0 M\uFFFDller.pdf'
 dx submit --title "$(printf 'M\xfcller')" "$dir/a.pdf"
-has 'submit: a title that is no UTF-8 is refused' "$rc $err" '^65 .*UTF-8'
+has 'submit: a title that is not UTF-8 is refused' "$rc $err" '^65 .*UTF-8'
 
 new_spool
 configure 'FileNames neutral'
 dx submit "$dir/a.pdf" "$dir/c.jpg"
-is 'submit: FileNames neutral tells place and type only' \
+is 'submit: FileNames neutral sends number and type only' \
   "$rc $(jq -r '.files[].name' "$results"/*.job.json | sort | xargs)" \
   '0 document-1.pdf document-2.jpg'
 configure
@@ -471,33 +466,33 @@ if [ "$(id -u)" = 0 ]; then
   cp "$dir/a.pdf" "$dir/private/"
   chmod 600 "$dir/private/a.pdf"
   dx submit "$dir/private/a.pdf"
-  is 'submit: files of root are opened before he becomes another' "$rc" 0
+  is "submit: files are opened with root's rights" "$rc" 0
 fi
 
 new_spool
 : > "$dir/log"
 cp "$dir/a.pdf" "$dir/Secretname.pdf"
 dx --verbose submit --title Secrettitle "$dir/Secretname.pdf"
-is 'submit: --verbose tells every call' \
+is 'submit: --verbose logs every call' \
   "$rc $(grep -c '^debug: .* -> 20' "$dir/err")" "0 $(wc -l < "$dir/log")"
-hasnt 'submit: names and titles are told nowhere' "$out$err" 'Secret'
+hasnt 'submit: names and titles are never printed' "$out$err" 'Secret'
 
 # --- submit and hello on a terminal ----------------------------------------
 
 new_spool
 on_terminal submit "$dir/a.pdf"
 end_terminal
-has 'submit on a terminal: a bar goes to its end' \
+has 'submit on a terminal: a bar is completed' \
   "$rc $(tr '\r' ' ' <<< "$out")" 'Uploading \[#{40}\] 100%'
-has 'submit on a terminal: the file of the result has a line of its own' \
+has 'submit on a terminal: the path of the result has its own line' \
   "$(tr -d '\r' <<< "$out")" "^$results/.*\\.json\$"
 on_terminal --verbose submit "$dir/a.pdf"
 end_terminal
-has 'submit on a terminal: with --verbose there are lines' \
+has 'submit on a terminal: --verbose prints lines' \
   "$(tr -d '\r' <<< "$out")" '^Uploading: 100%$'
 on_terminal hello
 end_terminal
-has 'hello on a terminal: in colour' "$out" $'\033\\[32mok'
+has 'hello on a terminal: in color' "$out" $'\033\\[32mok'
 NO_COLOR=1 on_terminal hello
 end_terminal
 hasnt 'hello on a terminal: NO_COLOR is respected' "$out" $'\033'
@@ -518,10 +513,11 @@ refused() # TEXT STATUS PATTERN ARGUMENT...
     '0 0 0'
 }
 refused 'another type' 65 'file 1 is not a PDF' "$dir/e.txt"
-refused 'a wrong one behind a good one' 65 'file 2' "$dir/a.pdf" "$dir/e.txt"
+refused 'an invalid file after a valid one' \
+  65 'file 2' "$dir/a.pdf" "$dir/e.txt"
 refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"
-refused 'no file' 65 'cannot open file 1' "$dir/none.pdf"
-refused 'a folder' 65 'not a regular file' "$dir"
+refused 'a missing file' 65 'cannot open file 1' "$dir/none.pdf"
+refused 'a directory' 65 'not a regular file' "$dir"
 mkfifo "$dir/fifo"
 refused 'a fifo' 65 'not a regular file' "$dir/fifo"
 configure 'MaxDocumentsPerJob 1'
@@ -534,7 +530,7 @@ refused 'a large file' 65 'file 2 is larger than MaxDocumentSize, 1M' \
 RESULTS=$dir/file configure
 refused 'results that cannot be written' 74 'file' "$dir/a.pdf"
 SPOOL=$dir/nothing configure
-refused 'no spool' 74 'create the directory' "$dir/a.pdf"
+refused 'a missing spool' 74 'create the directory' "$dir/a.pdf"
 configure
 chmod 500 "$spool"
 refused 'a spool that cannot be written' 74 'ermission' "$dir/a.pdf"
@@ -542,14 +538,14 @@ chmod 700 "$spool"
 
 SERVICE=left configure
 dx submit --service left "$dir/a.pdf"
-is 'submit: --service names the section' "$rc" 0
+is 'submit: --service chooses the section' "$rc" 0
 { cat "$conf" && sed 1,2d "$conf" | sed 's/left/right/'; } > "$dir/two"
 cat "$dir/two" > "$conf"
 dx submit "$dir/a.pdf"
-has 'submit: of two services one must be chosen' "$rc $err" \
+has 'submit: with two services one must be chosen' "$rc $err" \
   '^78 .*--service NAME; configured services: left, right'
 
-# --- submit: trouble on the way --------------------------------------------
+# --- submit: errors on the way ---------------------------------------------
 
 new_spool
 configure
@@ -568,7 +564,7 @@ configure
 faults 'create 2 status 400\n'
 dx submit "$dir/a.pdf" "$dir/b.pdf"
 is 'submit, one of two refused: its status' "$rc" 65
-is 'submit, one of two refused: the result of the other is told' \
+is 'submit, one of two refused: the other result is printed' \
   "$(jq -r '.results.medical_data[].patient_mrn' \
     "$(grep '^/' <<< "$out")")" 1
 faults ''
@@ -577,25 +573,25 @@ start_sim --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key"
 new_spool
 configure
 dx submit "$dir/a.pdf"
-is 'submit, a certificate of nobody known: its status' "$rc" 78
+is 'submit, an unknown certificate authority: its status' "$rc" 78
 
-# Runs submit beside us, and sends it a signal when it has said PATTERN.
+# Runs submit in the background, and sends it a signal once it printed PATTERN.
 stopped() # TEXT SIGNAL PATTERN
 {
   local key
-  : > "$dir/out" # the shell that becomes the program may not have got there
+  : > "$dir/out" # the background shell may not have opened it yet
   env --default-signal=INT "$program" -c "$conf" submit "$dir/a.pdf" \
     > "$dir/out" 2> "$dir/err" &
   pid=$!
   until_true says "$3"
-  has "submit, $1: it waits" "$(cat "$dir/out")" "$3"
+  has "submit, $1: is waiting" "$(cat "$dir/out")" "$3"
   kill "-$2" "$pid"
   wait "$pid"
   is "submit, $1: its status" "$?" 75
   pid=
   no_sanitizer
   key=$(jobs)
-  has "submit, $1: how to go on" "$(cat "$dir/err")" \
+  has "submit, $1: says how to continue" "$(cat "$dir/err")" \
     "stopped; continue with: docextract retry $key\$"
 }
 
@@ -611,8 +607,8 @@ stopped 'SIGINT while waiting' INT '^Waiting for extraction'
 
 stop_sim
 new_spool
-stopped 'nobody there' TERM '^The service has been unreachable'
-is 'submit, nobody there: the document is kept' \
+stopped 'nothing listens' TERM '^The service has been unreachable'
+is 'submit, nothing listens: the document is kept' \
   "$(find "$spool/jobs" -name 'document*' | wc -l)" 1
 
 end

@@ -1,6 +1,6 @@
 # frame.sh - what the tests of the command share: a simulator, a spool, a
-# configuration, documents. Run by root, the spool belongs to another user; run
-# by anybody else, to him.
+# configuration, documents. If root runs them, the spool belongs to another
+# user, else to the caller.
 #
 # To be sourced by bash. Finds the programs in $DX_BUILD (default: the top of
 # the tree). Needs jq, openssl. Tests do not live here.
@@ -26,7 +26,7 @@ unset CUPS_SERVERROOT
 . "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
 
-# Runs the command and leaves what it said in $out and $err, its status in $rc.
+# Runs the command; sets out, err and rc.
 dx() # ARGUMENT...
 {
   "$program" -c "$conf" "$@" > "$dir/out" 2> "$dir/err"
@@ -40,13 +40,13 @@ no_sanitizer()
 {
   case $(cat "$dir/err") in
   *Sanitizer* | *"runtime error"*)
-    is 'no sanitizer complains' "$(cat "$dir/err")" ''
+    is 'no sanitizer error' "$(cat "$dir/err")" ''
     ;;
   esac
 }
 
-# Starts the command beside us on a terminal of 24 lines; sets $pid, and what
-# it shows comes to $dir/out.
+# Starts the command in the background on a terminal of 24 lines, which is
+# copied to $dir/out; sets pid.
 on_terminal() # ARGUMENT...
 {
   : > "$dir/out"
@@ -69,7 +69,7 @@ end_terminal()
   out=$(cat "$dir/out")
 }
 
-# Of a command that runs beside us as $pid; to be waited for.
+# True once the background process $pid has printed PATTERN, or is gone.
 says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; } # PATTERN
 
 # --- the simulator and the configuration -----------------------------------
@@ -101,7 +101,7 @@ stop_sim()
   sim_pid=
 }
 
-# Whatever ends a script, its last line has the counts: one that did not get to
+# However a script ends, its last line has the counts: one that did not reach
 # end() has failed.
 ended=
 finish()
@@ -124,13 +124,13 @@ bail_out() # TEXT
   exit 1
 }
 
-faults() # LINES: the running simulator takes them up at the next call
+faults() # LINES: in effect from the next call on
 {
   printf '%b' "$1" > "$dir/faults.new"
   mv "$dir/faults.new" "$dir/faults"
 }
 
-calls() # KIND [FILTER]: how many the simulator has answered so
+calls() # KIND [FILTER]: how many the simulator has logged
 {
   jq -s "[.[] | select(.call == \"$1\") | select(${2:-true})] | length" \
     "$dir/log"
@@ -156,7 +156,7 @@ new_spool()
   give "$spool"
 }
 
-# Writes the configuration of one service; lines go into its section.
+# Writes a configuration with one service; LINEs go into its section.
 configure() # [LINE...]
 {
   {
@@ -175,13 +175,57 @@ configure() # [LINE...]
 jobs() { ls "$spool/jobs" 2> /dev/null; }
 journal() { cat "$spool/jobs/$(jobs)/job.json"; }
 
+edit() # KEY FILTER: changes the journal
+{
+  local f=$spool/jobs/$1/job.json
+  jq "$2" "$f" > "$f.new"
+  chmod 600 "$f.new"
+  give "$f.new"
+  mv "$f.new" "$f"
+}
+
+as_owner=() # in front of a command
+[ "$(id -u)" != 0 ] ||
+  as_owner=(setpriv --reuid="$owner" --regid="$group" --clear-groups)
+
+reap() # the background process; sets rc
+{
+  { # without the shell's message about a signal
+    until_true is_gone "$pid" || kill -KILL "$pid"
+    wait "$pid"
+  } 2> /dev/null
+  rc=$?
+  pid=
+}
+
+# Another process that holds locks: docextractd, or another docextract.
+locked() { grep -q locked "$dir/holder.out" || is_gone "$pid"; }
+hold() # FILE...: sets pid
+{
+  [ -x "$build/tests/cli/holder" ] ||
+    bail_out "tests/cli/holder is not built (make check TESTS=)"
+  mkfifo "$dir/holder.in"
+  : > "$dir/holder.out"
+  "${as_owner[@]}" "$build/tests/cli/holder" "$@" \
+    < "$dir/holder.in" > "$dir/holder.out" &
+  exec 9> "$dir/holder.in"
+  rm "$dir/holder.in"
+  pid=$!
+  until_true locked
+}
+let_go()
+{
+  exec 9>&-
+  reap
+}
+
 # --- documents -------------------------------------------------------------
 
 make_documents()
 {
   "$mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1|DOB: 03/07/1984'
   "$mkpdf" "$dir/b.pdf" 'Patient: Ben Bauer|MRN: 2|DOB: 03/07/1985'
-  # The simulator does not look into pictures: their first bytes are enough.
+  # The simulator does not read images: their first bytes are enough.
   printf '\xff\xd8\xff\xe0\x00\x04ab\xff\xd9' > "$dir/c.jpg"
   printf '\x89PNG\r\n\x1a\n....' > "$dir/d.png"
   echo 'only text' > "$dir/e.txt"

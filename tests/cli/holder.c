@@ -1,7 +1,7 @@
 /*
- * holder.c - holds the POSIX record locks of the files that are named, until
- * its stdin ends: somebody else who drives a job, for tests. Prints "locked"
- * when it has them all.
+ * holder.c - locks the given files (POSIX record locks) until its stdin ends:
+ * another process that drives a job, for tests. Prints "locked" once it has all
+ * locks.
  */
 #include <fcntl.h>
 #include <stdio.h>

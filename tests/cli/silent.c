@@ -1,7 +1,7 @@
 /*
- * silent.c - a network that takes and never answers, for tests: prints a port
- * of this computer where nobody answers a connection, and one where a
- * connection is made and nobody answers on it. Ends when its stdin ends.
+ * silent.c - a network that never responds, for tests: prints a port on which
+ * connecting hangs, and one on which a connection is accepted and nothing is
+ * ever sent. Ends when its stdin ends.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int listen_somewhere(int backlog, struct sockaddr_in *ret_address)
   return fd;
 }
 
-/* A full queue of connections: the next one's first packet is dropped. */
+/* Fills the queue of connections: the first packet of the next is dropped. */
 static void fill(const struct sockaddr_in *address)
 {
   int i;

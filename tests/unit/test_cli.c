@@ -1,7 +1,7 @@
 /*
- * test_cli.c - the parts of the command that can be tested alone: exit statuses,
- * the host that is reached, and the types that are recognized by their bytes.
- * The rest is in tests/cli.
+ * test_cli.c - the parts of the command that can be tested alone: exit
+ * statuses, the host that is reached, and the types that are recognized by
+ * their bytes. The rest is in tests/cli.
  */
 #include "tests/unit/unit.h"
 
