@@ -25,8 +25,6 @@
 #include "lib/job/mime.h"
 #include "lib/job/sweep.h"
 
-#define COPY_BYTES 65536
-
 struct input {
   int fd;
   const char *name; /* borrowed: the last part of the path */
@@ -137,7 +135,7 @@ static enum dx_code open_directories(struct submit *s, struct dx_err *err)
 static enum dx_code copy(const struct input *input, int to,
                          struct dx_entry *entry, struct dx_err *err)
 {
-  char bytes[COPY_BYTES];
+  char bytes[DX_STREAM_BYTES];
   struct dx_sha256 *sha = dx_sha256_new();
   enum dx_code code = sha != NULL ? DX_OK : dx_fail_nomem(err);
 
@@ -157,6 +155,7 @@ static enum dx_code copy(const struct input *input, int to,
       code = dx_fail_nomem(err);
     else
       code = dx_fs_write_all(to, bytes, (size_t)n, "document", err);
+    dx_fs_begin_writeback(to, entry->length, (size_t)n);
   }
   if (code == DX_OK && !dx_sha256_end(sha, entry->sha256))
     code = dx_fail_nomem(err);

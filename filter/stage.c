@@ -14,8 +14,8 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/base/policy.h"
 
-#define COPY_BYTES 65536
 #define TIME_LIMIT_MS 900000 /* FilterTimeLimit without a configuration */
 
 static void print_debug(enum dx_log_level level, const char *line)
@@ -58,11 +58,12 @@ int stage_unnamed_file(void)
 
 bool stage_receive(int from, int to, int64_t most, int64_t *ret_length)
 {
-  char bytes[COPY_BYTES];
+  char bytes[DX_STREAM_BYTES];
   bool kept = to >= 0;
   ssize_t n;
 
   *ret_length = 0;
+  dx_fs_widen_pipe(from);
   for (;;) {
     n = read(from, bytes, sizeof(bytes));
     if (n < 0 && errno == EINTR)

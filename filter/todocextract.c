@@ -23,11 +23,11 @@
 #include "filter/stage.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "lib/job/bundle.h"
 #include "lib/job/filename.h"
 
-#define COPY_BYTES 65536
 #define PDF_HEADER_WITHIN 1024 /* bytes; what readers of PDF agree on */
 
 enum type { TYPE_PDF, TYPE_JPEG, TYPE_PNG, TYPE_UNKNOWN };
@@ -122,7 +122,7 @@ static enum dx_reason process_image(struct job *job, bool whole)
 static bool measure(struct job *job)
 {
   struct dx_sha256 *sha = dx_sha256_new();
-  char bytes[COPY_BYTES];
+  char bytes[DX_STREAM_BYTES];
   bool ok = sha != NULL;
   ssize_t n = 1;
 

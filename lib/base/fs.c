@@ -94,6 +94,23 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
   return DX_OK;
 }
 
+void dx_fs_widen_pipe(int fd)
+{
+  (void)fcntl(fd, F_SETPIPE_SZ, DX_PIPE_BYTES);
+}
+
+void dx_fs_begin_writeback(int fd, int64_t end, size_t len)
+{
+  int64_t from = (end - (int64_t)len) / DX_WRITEBACK_BYTES;
+  int64_t to = end / DX_WRITEBACK_BYTES;
+
+  /* Without waiting for it: that would take its errors from fsync. */
+  if (from < to)
+    (void)sync_file_range(fd, from * DX_WRITEBACK_BYTES,
+                          (to - from) * DX_WRITEBACK_BYTES,
+                          SYNC_FILE_RANGE_WRITE);
+}
+
 enum dx_code dx_fs_sync(int fd, const char *subject, struct dx_err *err)
 {
   if (fsync(fd) < 0)

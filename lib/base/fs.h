@@ -33,6 +33,16 @@ int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err) DX_MUST_USE;
 
+/* Lets the writer of a pipe run ahead; nothing happens to anything else. */
+void dx_fs_widen_pipe(int fd);
+
+/*
+ * Has the disk begin with what was written, every DX_WRITEBACK_BYTES, so that
+ * the fsync at the end is short. `len` bytes were written last, up to offset
+ * `end`. Promises nothing: fsync is still needed, and reports what fails here.
+ */
+void dx_fs_begin_writeback(int fd, int64_t end, size_t len);
+
 /* Writes all, through short writes and EINTR. */
 enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
                              const char *subject,

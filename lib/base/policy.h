@@ -99,6 +99,12 @@
 #define DX_SILENCE_MS 900000 /* nothing on stdin */
 #endif
 
+/* Large documents. Measured with 512 MiB: smaller ones cost more switches
+ * between processes, larger ones leave the processor's cache. */
+#define DX_STREAM_BYTES 262144     /* read at once */
+#define DX_PIPE_BYTES 1048576      /* what Linux lets everybody ask for */
+#define DX_WRITEBACK_BYTES 8388608 /* given to the disk at once */
+
 /* Jobs. */
 #define DX_DOCUMENTS_MAX 1000 /* entries of one bundle */
 #define DX_CASES_MAX 10000    /* of one source: a list, not a flood */

@@ -13,16 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
+#include "lib/base/policy.h"
 #include "lib/base/utf8.h"
 
 #define FIRST_LINE "DOCEXTRACT-BUNDLE 1"
 #define LINE_MAX_BYTES 4096
 #define LINES_MAX 32
-#define BUFFER_BYTES 65536
 
 static const struct {
   const char *word;
@@ -167,33 +168,42 @@ static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
   dx_buf_puts(buf, "\n");
 }
 
+/* As sendfile(2), which does not write to a file opened for appending. */
+static ssize_t send_by_copy(int out_fd, int in_fd, off_t *at, size_t len)
+{
+  char bytes[DX_STREAM_BYTES];
+  ssize_t n = pread(in_fd, bytes, len, *at);
+
+  if (n <= 0)
+    return n;
+  if (dx_fs_write_all(out_fd, bytes, (size_t)n, "bundle", NULL) != DX_OK)
+    return -1;
+  *at += n;
+  return n;
+}
+
 /* Copies the first `length` bytes of a file, wherever its offset stands. */
 static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
                                   struct dx_err *err)
 {
-  char bytes[BUFFER_BYTES];
-  int64_t at = 0;
-  enum dx_code code;
+  off_t at = 0;
   ssize_t n;
 
   while (at < length) {
-    int64_t want = length - at;
+    size_t want =
+        length - at > DX_STREAM_BYTES ? DX_STREAM_BYTES : (size_t)(length - at);
 
-    if (want > BUFFER_BYTES)
-      want = BUFFER_BYTES;
-    n = pread(content_fd, bytes, (size_t)want, (off_t)at);
+    n = sendfile(out_fd, content_fd, &at, want);
+    if (n < 0 && errno == EINVAL)
+      n = send_by_copy(out_fd, content_fd, &at, want);
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
-      return dx_fail_sys(err, errno, "read", "document");
+      return dx_fail_sys(err, errno, "write", "bundle");
     if (n == 0)
       return dx_fail(err, DX_E_IO, 0,
                      "the document became shorter while it "
                      "was written");
-    code = dx_fs_write_all(out_fd, bytes, (size_t)n, "bundle", err);
-    if (code != DX_OK)
-      return code;
-    at += n;
   }
   return DX_OK;
 }
@@ -230,7 +240,7 @@ struct dx_bundle_reader {
   struct dx_err failure;         /* the first one; nothing can follow it */
   size_t at;                     /* bytes[at..end) were read but not used */
   size_t end;
-  char bytes[BUFFER_BYTES];
+  char bytes[DX_STREAM_BYTES];
 };
 
 struct dx_bundle_reader *dx_bundle_reader_new(int fd)
@@ -239,6 +249,7 @@ struct dx_bundle_reader *dx_bundle_reader_new(int fd)
 
   if (reader != NULL)
     reader->fd = fd;
+  dx_fs_widen_pipe(fd);
   return reader;
 }
 
@@ -303,7 +314,7 @@ static enum dx_code fill(struct dx_bundle_reader *reader, bool *ret_end,
     if (code != DX_OK)
       return code;
     n = read(reader->fd, reader->bytes + reader->end,
-             BUFFER_BYTES - reader->end);
+             DX_STREAM_BYTES - reader->end);
   } while (n < 0 && errno == EINTR);
   if (n < 0)
     return dx_fail_sys(err, errno, "read", "bundle");
@@ -571,6 +582,7 @@ static enum dx_code copy_content(struct dx_bundle_reader *reader, int out_fd,
                                  struct dx_sha256 *sha, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
+  int64_t done = 0;
   bool end = false;
 
   while (reader->left > 0) {
@@ -595,6 +607,9 @@ static enum dx_code copy_content(struct dx_bundle_reader *reader, int out_fd,
       return code;
     reader->at += len;
     reader->left -= (int64_t)len;
+    done += (int64_t)len;
+    if (out_fd >= 0)
+      dx_fs_begin_writeback(out_fd, done, len);
   }
   return DX_OK;
 }

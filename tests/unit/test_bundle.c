@@ -203,7 +203,7 @@ static void long_names_and_texts_survive(void **state)
 
 static void content_larger_than_any_buffer_survives(void **state)
 {
-  size_t len = 1000001;
+  size_t len = 9000001;
   char *bytes = malloc(len);
   struct dx_entry entry = document, back;
   struct dx_bundle_reader *reader;
@@ -577,6 +577,23 @@ static void writer_refuses_what_the_reader_would(void **state)
   (void)close(out);
 }
 
+/* `filter >> file`: the kernel refuses to copy into such a file by itself. */
+static void entry_is_appended_to_a_file(void **state)
+{
+  int in = file_of("abc", 3);
+  int out = file_of("", 0);
+  struct dx_buf buf = {0};
+
+  (void)state;
+  assert_int_equal(fcntl(out, F_SETFL, O_APPEND), 0);
+  assert_int_equal(dx_bundle_write(out, &document, in, NULL), DX_OK);
+  content_of(out, &buf);
+  assert_string_equal(dx_buf_text(&buf), DOCUMENT);
+  dx_buf_release(&buf);
+  (void)close(in);
+  (void)close(out);
+}
+
 static void writer_notices_what_went_wrong(void **state)
 {
   int in = file_of("ab", 2); /* one byte is missing */
@@ -640,6 +657,7 @@ int main(void)
       cmocka_unit_test(slow_writer_is_understood),
       cmocka_unit_test(hook_can_end_the_reading),
       cmocka_unit_test(writer_refuses_what_the_reader_would),
+      cmocka_unit_test(entry_is_appended_to_a_file),
       cmocka_unit_test(writer_notices_what_went_wrong),
       cmocka_unit_test(words_are_frozen),
   };
