@@ -169,6 +169,9 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   case DX_NOTE_UP:
     set_reason(DOWN, false);
     break;
+  case DX_NOTE_UNEXPECTED:
+    status_info("%s; trying again", note->text);
+    break;
   case DX_NOTE_PAUSED:
     status_info("The service asks for a pause; going on soon");
     break;

@@ -96,6 +96,9 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   case DX_NOTE_UP:
     cli_line("The service is reachable again");
     break;
+  case DX_NOTE_UNEXPECTED:
+    cli_line("%s; retrying", note->text);
+    break;
   case DX_NOTE_PAUSED:
     cli_line("The service asks to slow down; continuing soon");
     break;

@@ -16,6 +16,7 @@
 #include "lib/base/digest.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/base/utf8.h"
 
 /* ---- small things ---- */
 
@@ -98,6 +99,37 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                         err->text);
 }
 
+/* It responds: the time counts. */
+static void is_there(struct call_ctx *ctx)
+{
+  struct service_state *svc = ctx->svc;
+
+  set_away(svc, false);
+  if (svc->down_since_ms == 0)
+    return;
+  svc->down_since_ms = 0;
+  engine_note(ctx->engine, ctx->sub->job, DX_NOTE_UP, 0, NULL);
+}
+
+void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
+                       int64_t retry_after_ms, int *tries, int64_t *due_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  int64_t wait;
+
+  ++*tries;
+  wait = sub->overdue ? DX_OVERDUE_POLL_MS : engine_backoff_ms(*tries);
+  *due_ms = dx_monotonic_ms() + engine_longer(retry_after_ms, wait);
+  if (sub->state == DX_ST_REGISTERED)
+    run_of(sub)->ask_first = run_of(sub)->unclear = true;
+  dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
+         err->text, *tries + 1);
+  is_there(ctx);
+  dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
+  engine_report_problem(ctx->engine, sub->job, DX_NOTE_UNEXPECTED,
+                        dx_monotonic_ms(), err->text);
+}
+
 void engine_service_up(struct call_ctx *ctx)
 {
   struct service_state *svc = ctx->svc;
@@ -105,14 +137,11 @@ void engine_service_up(struct call_ctx *ctx)
   run_of(ctx->sub)->tries = 0;
   svc->failures = 0;
   svc->token_tries = 0;
-  set_away(svc, false);
+  ctx->sub->reason[0] = '\0';
   engine_set_well(ctx->sub);
   dx_rate_limit_up(
       svc->rate_limit); /* another process may have found it away */
-  if (svc->down_since_ms == 0)
-    return;
-  svc->down_since_ms = 0;
-  engine_note(ctx->engine, ctx->sub->job, DX_NOTE_UP, 0, NULL);
+  is_there(ctx);
 }
 
 static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)

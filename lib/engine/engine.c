@@ -60,16 +60,21 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
   }
 }
 
-/* The clocks of waiting start with the first look at a state. */
-static void begin_phase(struct dx_engine *engine, struct dx_submission *sub)
+/* Only the service can go on. */
+static bool is_waiting(const struct dx_submission *sub)
+{
+  return sub->state == DX_ST_UPLOADED || sub->state == DX_ST_PROCESSING ||
+         sub->state == DX_ST_COMPLETE ||
+         (sub->state == DX_ST_REGISTERED && run_of(sub)->unclear);
+}
+
+void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub->job);
   int64_t now = dx_monotonic_ms();
 
-  if (run->phase_ms != 0 ||
-      (sub->state != DX_ST_UPLOADED && sub->state != DX_ST_PROCESSING &&
-       sub->state != DX_ST_COMPLETE))
+  if (run->phase_ms != 0 || !is_waiting(sub))
     return;
   run->phase_ms = now;
   run->away_ms = engine_away_ms(svc);
@@ -97,18 +102,49 @@ static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
            err.text);
 }
 
+/* Since when ProcessingLimit counts: not while the service was away; and anew
+ * for a call that was begun when it had passed. */
+static int64_t limit_from_ms(struct dx_engine *engine,
+                             const struct dx_submission *sub)
+{
+  const struct run *run = run_of(sub);
+  struct service_state *svc = engine_service_of(engine, sub->job);
+
+  if (sub->overdue)
+    return run->ctx->slot_ms;
+  return run->phase_ms + engine_away_ms(svc) - run->away_ms;
+}
+
+/* A response that drips never stalls. The other cases come first then. */
+static void cut_off(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  struct call_ctx *ctx = run->ctx;
+  int64_t due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
+
+  dx_log(DX_LOG_WARNING,
+         "submission %zu: a response is not complete after ProcessingLimit",
+         sub->number);
+  dx_http_cancel(engine->http, &run->call);
+  engine_ctx_free(ctx);
+  if (sub->state == DX_ST_COMPLETE)
+    run->cases[run->current].due_ms = due_ms;
+  else
+    run->due_ms = due_ms;
+}
+
 static void look_at_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub->job);
-  int64_t away = engine_away_ms(svc) - run->away_ms;
 
-  if (sub->overdue || run->call != NULL || run->phase_ms == 0 ||
-      (sub->state != DX_ST_UPLOADED && sub->state != DX_ST_PROCESSING &&
-       sub->state != DX_ST_COMPLETE) ||
-      dx_monotonic_ms() - run->phase_ms - away <=
+  if (run->phase_ms == 0 || !is_waiting(sub) ||
+      (sub->overdue && run->call == NULL) ||
+      dx_monotonic_ms() - limit_from_ms(engine, sub) <=
           svc->service->processing_limit_ms)
     return;
+  if (run->call != NULL)
+    cut_off(engine, sub);
   sub->overdue = true;
   engine_set_well(sub);
 }
@@ -274,7 +310,7 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
 
     if (run->call != NULL || is_given_up(sub))
       continue;
-    begin_phase(engine, sub);
+    engine_begin_phase(engine, sub);
     step = next_step(sub, &due);
     if (step == STEP_NONE)
       continue;

@@ -28,14 +28,15 @@
 struct dx_engine;
 
 enum dx_note_kind {
-  DX_NOTE_UPLOADING, /* done of total bytes, all documents together */
-  DX_NOTE_WAITING,   /* for the extraction; since_ms */
-  DX_NOTE_DOWN,      /* the service cannot be reached; since_ms, text */
-  DX_NOTE_UP,        /* and now it can */
-  DX_NOTE_PAUSED,    /* asked for fewer calls */
-  DX_NOTE_TOKEN,     /* refused or not made; tried again; text */
-  DX_NOTE_ADMIN,     /* somebody must fix the configuration; text */
-  DX_NOTE_LOCAL,     /* a failure here; text; tried again every minute */
+  DX_NOTE_UPLOADING,  /* done of total bytes, all documents together */
+  DX_NOTE_WAITING,    /* for the extraction; since_ms */
+  DX_NOTE_DOWN,       /* the service cannot be reached; since_ms, text */
+  DX_NOTE_UP,         /* and now it can */
+  DX_NOTE_UNEXPECTED, /* a response that cannot be right; text; tried again */
+  DX_NOTE_PAUSED,     /* asked for fewer calls */
+  DX_NOTE_TOKEN,      /* refused or not made; tried again; text */
+  DX_NOTE_ADMIN,      /* somebody must fix the configuration; text */
+  DX_NOTE_LOCAL,      /* a failure here; text; tried again every minute */
   DX_NOTE_LOCAL_OVER
 };
 

@@ -44,6 +44,7 @@ struct case_run {
   int64_t wait_ms;    /* the last wait of the schedule */
   int64_t not_yet_ms; /* age at the last "not yet" */
   int absent;         /* GETs in a row that did not find it */
+  int unexpected;     /* responses in a row that could not be right */
 };
 
 /* Where a submission is, in this process; times are monotonic. */
@@ -59,7 +60,9 @@ struct run {
   int storage_refusals;   /* towards a refusal of the storage */
   int64_t put_tried_ms;   /* when the last of them counted */
   bool ask_first;         /* a PUT may have landed: GET the source */
+  bool unclear;           /* and that GET does not say whether it has */
   int absent;             /* GETs in a row that did not find the source */
+  int unexpected;         /* responses in a row that could not be right */
   int pending_seen;       /* GETs that count for registering again */
   int64_t pending_ms;     /* when the first of them was */
   int64_t sent_ms;        /* when the last byte was sent; 0: none was */
@@ -108,6 +111,12 @@ struct call_ctx {
   struct dx_temp sink; /* of a result */
 };
 
+/* ---- engine.c: the event loop ---- */
+
+/* The clocks of waiting start with the first look at a state in which only the
+ * service can go on. */
+void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
+
 /* ---- report.c: telling the observer, waiting, stopping ---- */
 
 /* Tells the observer. text: NULL for none. */
@@ -150,6 +159,11 @@ int64_t engine_away_ms(const struct service_state *svc);
  * "Classes"). */
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                       int64_t retry_after_ms);
+/* A response that cannot be right: it says nothing about the service, and
+ * nothing for good. Asked again with a backoff of its own, while
+ * ProcessingLimit goes on. tries, due_ms: of what was asked for. */
+void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
+                       int64_t retry_after_ms, int *tries, int64_t *due_ms);
 /* Any response with a meaning: the service is there. */
 void engine_service_up(struct call_ctx *ctx);
 /* What any call can meet that did not succeed: by the class of err->code. */

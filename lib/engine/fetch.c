@@ -35,8 +35,12 @@ static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
-  int64_t age = dx_monotonic_ms() - run->phase_ms;
+  int64_t age;
 
+  if (sub->state == DX_ST_REGISTERED)
+    run->ask_first = run->unclear = true;
+  engine_begin_phase(ctx->engine, sub);
+  age = dx_monotonic_ms() - run->phase_ms;
   run->not_yet_ms = age;
   run->wait_ms = next_poll_ms(ctx, DX_PHASE_SOURCE, age, run->wait_ms);
   engine_wait_for(sub, engine_longer(run->wait_ms, retry_after_ms));
@@ -113,12 +117,15 @@ static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
   engine_apply(sub, DX_EV_SEEN_PENDING);
   if (sub->state == DX_ST_REGISTERED && !missing) {
     poll_later(ctx, retry_after_ms); /* it will turn to processing */
-    run->ask_first = true;
   } else if (sub->state == DX_ST_REGISTERED && !engine_put_is_due(sub)) {
     check_before_reregistering(sub,
                                "its upload address expired again and again");
   } else if (sub->state == DX_ST_REGISTERED) {
     run->ask_first = false; /* PUT again, to the same URL */
+    if (run->unclear) {     /* what is waited for begins again */
+      run->unclear = sub->overdue = false;
+      run->phase_ms = 0;
+    }
   } else if (missing && !sub->put_again && engine_put_is_due(sub) &&
              sub->state == DX_ST_UPLOADED &&
              dx_monotonic_ms() - run->phase_ms > DX_STUCK_MS) {
@@ -183,6 +190,7 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
 
   engine_service_up(ctx);
   run->absent = 0;
+  run->unexpected = 0;
   switch (source->status) {
   case DX_SOURCE_PENDING:
     seen_pending(ctx, source, retry_after_ms);
@@ -210,11 +218,12 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
 static void source_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = arg;
+  struct run *run = run_of(ctx->sub);
   struct dx_source source;
   struct dx_err err;
   enum dx_code code;
 
-  run_of(ctx->sub)->call = NULL;
+  run->call = NULL;
   code = dx_read_source(response, &source, &err);
   if (code == DX_OK) {
     source_read(ctx, &source, response->retry_after_ms);
@@ -223,6 +232,9 @@ static void source_done(void *arg, const struct dx_http_response *response)
     poll_later(ctx, response->retry_after_ms);
   } else if (code == DX_E_GONE) {
     source_gone(ctx, &err, response->retry_after_ms);
+  } else if (code == DX_E_UNEXPECTED) {
+    engine_unexpected(ctx, &err, response->retry_after_ms, &run->unexpected,
+                      &run->due_ms);
   } else {
     engine_failed(ctx, response, &err);
   }
@@ -333,37 +345,48 @@ static void case_gone(struct call_ctx *ctx, struct case_run *c,
     c->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
 }
 
+/* Whole, and put in place. */
+static void case_stored(struct call_ctx *ctx, const struct case_run *c)
+{
+  dx_latency_learn(ctx->svc->latency, DX_PHASE_EXTRACT, c->not_yet_ms,
+                   dx_monotonic_ms() - run_of(ctx->sub)->phase_ms);
+  engine_service_up(ctx);
+}
+
 static void extract_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = arg;
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
   struct dx_case *c = &sub->cases[run->current];
+  struct case_run *c_run = case_run_of(sub, c);
   struct dx_err err;
   enum dx_code code;
 
   run->call = NULL;
   code = dx_read_extract(response, &err);
-  if (code == DX_OK) {
+  if (code == DX_OK)
     code = store_result(ctx, c, &err);
-    if (code == DX_OK) {
-      dx_latency_learn(ctx->svc->latency, DX_PHASE_EXTRACT,
-                       case_run_of(sub, c)->not_yet_ms,
-                       dx_monotonic_ms() - run->phase_ms);
-      engine_service_up(ctx);
-    } else if (dx_class_of(code) == DX_CL_TRANSIENT) {
-      engine_transient(ctx, &err, response->retry_after_ms);
-    } else {
-      engine_local_failure(ctx->engine, sub->job, &err);
-    }
-  } else if (code == DX_E_NOT_YET) {
+  switch (code) {
+  case DX_OK:
+    case_stored(ctx, c_run);
+    break;
+  case DX_E_NOT_YET:
     engine_service_up(ctx);
-    case_run_of(sub, c)->absent = 0;
-    case_later(ctx, case_run_of(sub, c), response->retry_after_ms);
-  } else if (code == DX_E_GONE) {
-    case_gone(ctx, case_run_of(sub, c), response->retry_after_ms);
-  } else {
+    c_run->absent = c_run->unexpected = 0;
+    case_later(ctx, c_run, response->retry_after_ms);
+    break;
+  case DX_E_GONE:
+    case_gone(ctx, c_run, response->retry_after_ms);
+    break;
+  case DX_E_UNEXPECTED:
+    engine_unexpected(ctx, &err, response->retry_after_ms, &c_run->unexpected,
+                      &c_run->due_ms);
+    break;
+  default:
     engine_failed(ctx, response, &err);
+    c_run->due_ms = run->due_ms; /* the others come first */
+    break;
   }
   engine_ctx_free(ctx);
 }

@@ -46,6 +46,8 @@ static void take_created(struct dx_submission *sub, struct dx_created *created)
   run->pending_seen = 0;
   run->sent_ms = 0;
   run->ask_first = false;
+  run->unclear = false;
+  run->unexpected = 0;
   run->phase_ms = 0;
 }
 

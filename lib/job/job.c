@@ -474,7 +474,9 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
     return DX_OK;
   if (wrong->overdue && !dx_state_is_final(wrong->state))
     return dx_fail(err, DX_E_OVERDUE, 0,
-                   "the extraction takes longer than ProcessingLimit%s",
+                   "the extraction takes longer than ProcessingLimit%s%s%s%s",
+                   wrong->reason[0] != '\0' ? " (" : "", wrong->reason,
+                   wrong->reason[0] != '\0' ? ")" : "",
                    job->owner == DX_OWNER_CUPS
                        ? "; release the job to go on waiting"
                        : "");

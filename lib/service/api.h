@@ -40,6 +40,7 @@ const char *dx_call_word(enum dx_call_kind call); /* for logs */
  *   E_NOT_SENT  its slot went by: it is due still
  *   E_UNCLEAR   upload: it may have landed; ask GET source
  *   E_CONFLICT  create: transient three times, then refused
+ *   E_UNEXPECTED  it cannot be right, and says nothing about the service
  *   E_EXPIRED   upload: the signed URL is over
  *
  * Fills *err with a sentence for the person unless it returns DX_OK or

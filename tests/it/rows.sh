@@ -30,6 +30,7 @@ BaseURL $(sed -n 's/^api //p' "$1/ready")
 Token key
 TokenKeyFile $1/key
 TokenAlgorithm HS256
+ProcessingLimit 1m
 </Service>
 END
   chmod 600 "$1/conf"
@@ -86,8 +87,11 @@ check_rows()
 
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
-# The slow ones first: three tries of a refused token take 30 s, three of an
-# upload that is refused 20 s.
+# The slow ones first: a GET that cannot be right is asked again until
+# ProcessingLimit has passed, three tries of a refused token take 30 s, three of
+# an upload that is refused 20 s.
+row 'source * status 422' 75 1 1 0
+row 'extract * status 400' 75 1 1 0
 row 'create * status 401' 77 3 0 0
 row 'put * status 413' 65 1 3 0
 row 'put * status 415' 65 1 3 0
@@ -133,14 +137,15 @@ row 'put 1 after-status 500' 0 1 2 1
 
 row 'source 1 status 204' 0 1 1 1
 row 'source * status 307 Location: http://127.0.0.1/' 78 1 1 0
-row 'source * status 400' 65 1 1 0
+row 'source 1-2 status 400' 0 1 1 1
 row 'source 1 status 401' 0 1 1 1
 row 'source 1 status 404' 0 1 1 1
 row 'source * status 405' 78 1 1 0
 row 'source 1 status 408' 0 1 1 1
 row 'source 1 status 409' 0 1 1 1
-row 'source * status 413' 65 1 1 0
-row 'source * status 415' 65 1 1 0
+row 'source 1-2 status 413' 0 1 1 1
+row 'source 1-2 status 415' 0 1 1 1
+row 'source 1 status 418' 0 1 1 1
 row 'source 1 status 429 Retry-After: 1' 0 1 1 1
 row 'source 1 status 500' 0 1 1 1
 row 'source 1 status 503 Retry-After: 1' 0 1 1 1
@@ -152,14 +157,15 @@ row 'source 1 word strange' 0 1 1 1
 row 'extract 1 status 204' 0 1 1 1
 row 'extract 1 status 202' 0 1 1 1
 row 'extract * status 307 Location: http://127.0.0.1/' 78 1 1 0
-row 'extract * status 400' 65 1 1 0
+row 'extract 1 status 415' 0 1 1 1
 row 'extract 1 status 403' 0 1 1 1
 row 'extract 1 status 404' 0 1 1 1
 row 'extract * status 406' 78 1 1 0
 row 'extract 1 status 425' 0 1 1 1
 row 'extract 1 status 423' 0 1 1 1
-row 'extract * status 413' 65 1 1 0
-row 'extract * status 422' 65 1 1 0
+row 'extract 1-2 status 413' 0 1 1 1
+row 'extract 1 status 422' 0 1 1 1
+row 'extract 1 status 451' 0 1 1 1
 row 'extract 1 status 429 Retry-After: 1' 0 1 1 1
 row 'extract 1 status 500' 0 1 1 1
 row 'extract 1 close' 0 1 1 1

@@ -385,7 +385,8 @@ static void try_to_send(struct way *way)
   } else if (hold == 0) {
     way->sent = true;
     fixture.calls[way->number].began_ms = fixture.now_ms;
-    way->due_ms = fixture.now_ms + fixture.latency_ms;
+    way->due_ms = fixture.now_ms + fixture.latency_ms +
+                  (way->is_odd ? way->odd.took_ms : 0);
   } else {
     memset(&a, 0, sizeof(a));
     a.code = dx_fail(&a.err, DX_E_NOT_SENT, 0, "given up");

@@ -42,6 +42,7 @@ struct fixture_response {
   int status;        /* 0: the one of the good answer */
   const char *body;  /* NULL: the one of the good answer */
   const char *retry_after;
+  int64_t took_ms;    /* it came so much later */
   int64_t sent_bytes; /* of a PUT, when it is more than the file's size */
   bool landed;        /* the service did what it was asked for */
   bool not_sent;      /* no byte has left */

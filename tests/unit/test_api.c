@@ -14,21 +14,23 @@
 
 /* One letter a call, in the order create, put, source, extract:
  * S success  N not yet  T transient  R rate  A token  D refused  C config
- * X gone  Q ask the source  E expired after tries  d refused after tries
- * U transient until the URL expires */
+ * X gone  W cannot be right  Q ask the source  E expired after tries  d refused
+ * after tries U transient until the URL expires */
 static const struct {
   int from, to;
   const char *letters;
 } table[] = {
     {200, 200, "SSSS"}, {201, 201, "SQNT"}, {202, 202, "SQNN"},
-    {204, 204, "TQNN"}, {300, 399, "CTCC"}, {400, 400, "DTDD"},
+    {204, 204, "TQNN"}, {300, 399, "CTCC"}, {400, 400, "DTWW"},
     {401, 401, "AXAA"}, {403, 403, "AXAA"}, {404, 404, "CXXX"},
     {410, 410, "CXXX"}, {405, 406, "CTCC"}, {411, 411, "CTCC"},
     {414, 414, "CTCC"}, {431, 431, "CTCC"}, {501, 501, "CTCC"},
     {505, 505, "CTCC"}, {408, 408, "TTTT"}, {425, 425, "TTTT"},
-    {409, 409, "dTNN"}, {423, 423, "dTNN"}, {413, 413, "DDDD"},
-    {415, 415, "DDDD"}, {422, 422, "DDDD"}, {429, 429, "RTRR"},
-    {500, 500, "TTTT"}, {502, 504, "TTTT"}, {507, 599, "TTTT"},
+    {409, 409, "dTNN"}, {423, 423, "dTNN"}, {413, 413, "DDWW"},
+    {415, 415, "DDWW"}, {422, 422, "DDWW"}, {429, 429, "RTRR"},
+    {402, 402, "DDWW"}, {418, 418, "DDWW"}, {451, 451, "DDWW"},
+    {600, 999, "DDWW"}, {500, 500, "TTTT"}, {502, 504, "TTTT"},
+    {507, 599, "TTTT"},
 };
 
 static char letter_of(enum dx_code code)
@@ -50,6 +52,8 @@ static char letter_of(enum dx_code code)
     return 'C';
   case DX_E_GONE:
     return 'X';
+  case DX_E_UNEXPECTED:
+    return 'W';
   case DX_E_UNCLEAR:
     return 'Q';
   case DX_E_CONFLICT:

@@ -522,6 +522,169 @@ static void two_cases_not_found_once_are_asked_for_again(void **state)
   assert_int_equal(fixture_result_count(), 3);
 }
 
+/* ---- a GET that is answered with what cannot be right ---- */
+
+/* Held with the source kept, at the limit: released, it is asked again. */
+static void held_and_released(void)
+{
+  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  if (script.response.status != 0)
+    assert_non_null(strstr(err.text, "the service answered"));
+  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 32 * MIN);
+  script.to = 0; /* all is well again */
+  fixture_restart();
+  ends(DX_OK, "");
+  assert_int_equal(fixture.count[POST], 1);
+  assert_int_equal(fixture.count[PUT], 1);
+}
+
+static void a_status_that_cannot_be_right_is_no_verdict(void **state)
+{
+  static const enum dx_call_kind kinds[] = {SOURCE, EXTRACT};
+  static const int statuses[] = {400, 413, 415, 422, 418, 999};
+  size_t i, k;
+
+  for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (k = 0; k < sizeof(statuses) / sizeof(statuses[0]); k++) {
+      always(kinds[i], statuses[k]);
+      held_and_released();
+      assert_int_equal(fixture_close(state), 0);
+      assert_int_equal(open_one(state), 0);
+    }
+}
+
+/* The upload may have landed, and nobody says so: not for ever either. */
+static void an_unclear_upload_is_asked_about_until_the_limit(void **state)
+{
+  (void)state;
+  lost(PUT, 1, 1, true);
+  fixture_drive(fixture.now_ms + 500);
+  counts(1, 1, 0);
+  always(SOURCE, 422);
+  script.response.code = DX_OK;
+  script.from = 1;
+  script.to = INT_MAX;
+  held_and_released();
+}
+
+static void
+a_source_that_never_begins_is_waited_for_until_the_limit(void **state)
+{
+  (void)state;
+  lost(PUT, 1, 1, true);
+  fixture.starting_ms = 40 * MIN;
+  held_and_released();
+}
+
+static bool away_once_then_odd(const struct fixture_call *call,
+                               struct fixture_response *ret)
+{
+  ret->status = call->nth == 1 ? 503 : 422;
+  return call->kind == SOURCE;
+}
+
+/* It is there and it answers: the time counts. */
+static void odd_responses_are_no_outage(void **state)
+{
+  int i;
+
+  (void)state;
+  fixture.odd = away_once_then_odd;
+  ends(DX_E_OVERDUE, "");
+  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 32 * MIN);
+  for (i = 2; i < fixture.count[SOURCE]; i++)
+    assert_in_range(
+        fixture_gap_ms(fixture_nth(SOURCE, i), fixture_nth(SOURCE, i + 1)), S,
+        60 * S + SLACK_MS);
+}
+
+static void odd_responses_about_one_do_not_hold_up_the_others(void **state)
+{
+  (void)state;
+  (void)fixture_job(2, false);
+  always(SOURCE, 400);
+  script.source = 1;
+  fixture.processing_ms = 20 * S;
+  fixture_drive(fixture.now_ms + 2 * MIN);
+  assert_int_equal(fixture.count[EXTRACT], 2);
+  assert_int_equal(fixture.notes[DX_NOTE_DOWN], 0);
+  assert_non_null(strstr(fixture.jobs[0]->message, "400"));
+  script.to = 0;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_string_equal(fixture.jobs[0]->message, "");
+}
+
+/* What nobody waits for any more is asked for once an hour. */
+static void a_handed_over_job_is_asked_about_hourly(void **state)
+{
+  int last;
+
+  (void)state;
+  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
+  always(SOURCE, 400);
+  fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
+  last = fixture.count[SOURCE];
+  assert_in_range(
+      fixture_gap_ms(fixture_nth(SOURCE, last - 1), fixture_nth(SOURCE, last)),
+      60 * MIN, 60 * MIN + SLACK_MS);
+  script.to = 0;
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
+/* Byte by byte, so that no stall ends it. */
+static void a_response_that_drips_is_cut_off_at_the_limit(void **state)
+{
+  static const enum dx_call_kind kinds[] = {SOURCE, EXTRACT};
+  size_t i;
+
+  for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    script.kind = kinds[i];
+    script.to = 1;
+    script.response.landed = true;
+    script.response.took_ms = FIXTURE_DAY_MS;
+    held_and_released();
+    assert_int_equal(fixture_close(state), 0);
+    assert_int_equal(open_one(state), 0);
+  }
+}
+
+/* Every hour another, and the results of the other cases come in between. */
+static void
+one_case_that_drips_does_not_hold_up_the_others_for_ever(void **state)
+{
+  (void)state;
+  fixture.case_count = 3;
+  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
+  script.kind = EXTRACT;
+  script.to = 3;
+  script.response.landed = true;
+  script.response.took_ms = FIXTURE_DAY_MS;
+  fixture_drive(FIXTURE_BEGIN_MS + 31 * MIN);
+  counts(1, 1, 2); /* the first was cut off, the second has begun */
+  fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
+  assert_int_equal(fixture_result_count(), 4);
+  assert_int_equal(fixture.ended, 1);
+}
+
+static bool odd_first_case(const struct fixture_call *call,
+                           struct fixture_response *ret)
+{
+  ret->status = call->source == 1 ? 422 : 200;
+  ret->body = call->source == 1 ? NULL : "<html>";
+  return call->kind == EXTRACT && call->item == 1;
+}
+
+static void one_case_that_is_odd_does_not_hold_up_the_others(void **state)
+{
+  (void)state;
+  fixture.odd = odd_first_case;
+  fixture.case_count = 3;
+  (void)fixture_job(1, false);
+  fixture_drive(fixture.now_ms + 2 * MIN);
+  assert_int_equal(fixture_result_count(), 4);
+}
+
 /* ---- results ---- */
 
 /* Trouble with the results directory is no reason to fetch a second time. */
@@ -578,6 +741,15 @@ int main(void)
       ONCE(a_case_found_in_between_is_not_gone),
       ONCE(a_case_that_is_gone_is_for_people),
       ONCE(two_cases_not_found_once_are_asked_for_again),
+      ONCE(a_status_that_cannot_be_right_is_no_verdict),
+      ONCE(an_unclear_upload_is_asked_about_until_the_limit),
+      ONCE(a_source_that_never_begins_is_waited_for_until_the_limit),
+      ONCE(odd_responses_are_no_outage),
+      ONCE(odd_responses_about_one_do_not_hold_up_the_others),
+      ONCE(a_handed_over_job_is_asked_about_hourly),
+      ONCE(a_response_that_drips_is_cut_off_at_the_limit),
+      ONCE(one_case_that_drips_does_not_hold_up_the_others_for_ever),
+      ONCE(one_case_that_is_odd_does_not_hold_up_the_others),
       ONCE(a_stored_result_is_not_fetched_twice),
   };
 

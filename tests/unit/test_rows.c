@@ -17,7 +17,7 @@ enum wait {
   NO_WAIT,  /* none follows, or a test of its own says when */
   AT_ONCE,  /* the pace alone */
   BACKOFF,  /* U(.5,1) * min(60 s, 2^n s); from the 5th in a row more */
-  UPLOAD,   /* the same of a PUT: another host, never counts as down */
+  ALONE,    /* the same, but it never counts as down */
   REFUSING, /* a PUT: at least 10 s, and the backoff */
   SHARED,   /* the pause of a 429: the backoff */
   TOKEN,    /* 5 s, then 25 s */
@@ -48,6 +48,7 @@ struct row {
 #define NOT_HERE "404 410"
 #define MISFITS "405 406 411 414 431 501 505"
 #define REDIRECTS "300 301 302 303 304 305 307 308"
+#define UNHEARD "402 407 418 451 600 999"
 #define SERVER "500 502 503 504 507 508 520 599"
 #define NO_URLS "{\"results\":{\"id\":\"S1\"}}"
 #define TWO_URLS                                                          \
@@ -99,22 +100,22 @@ static const struct row rows[] = {
 
   /* 201 202 204 */
   {POST,    ST("204"),                      12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
-  {PUT,     OK_AS("201 202 204"),            1, UPLOAD,   DX_OK, {1, 1, 1, 1}},
-  {PUT,     ST("201 202 204"),               5, UPLOAD,   DX_OK, {1, 6, 6, 1}},
+  {PUT,     OK_AS("201 202 204"),            1, ALONE,    DX_OK, {1, 1, 1, 1}},
+  {PUT,     ST("201 202 204"),               5, ALONE,    DX_OK, {1, 6, 6, 1}},
   {SOURCE,  ST("201 202 204"),               9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
   {EXTRACT, ST("202 204"),                   9, SCHEDULE, DX_OK, {1, 1, 1, 10}},
 
   /* 3xx: never followed */
   {POST,    ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 0, 0, 0}},
-  {PUT,     ST(REDIRECTS),                   5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {PUT,     ST(REDIRECTS),                   5, ALONE,    DX_OK, {1, 6, 1, 1}},
   {SOURCE,  ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 0}},
   {EXTRACT, ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 1}},
 
   /* 400 */
   {POST,    ST("400"),      EVER, NO_WAIT,  DX_E_REFUSED,  {1, 0, 0, 0}},
-  {PUT,     ST("400"),                       5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  ST("400"),      EVER, NO_WAIT,  DX_E_REFUSED,  {1, 1, 1, 0}},
-  {EXTRACT, ST("400"),      EVER, NO_WAIT,  DX_E_REFUSED,  {1, 1, 1, 1}},
+  {PUT,     ST("400"),                       5, ALONE,    DX_OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("400"),                      12, ALONE,    DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ST("400"),                      12, ALONE,    DX_OK, {1, 1, 1, 13}},
 
   /* 401 403 */
   {POST,    ST("401 403"),                   2, TOKEN,    DX_OK, {3, 1, 1, 1}},
@@ -133,20 +134,20 @@ static const struct row rows[] = {
 
   /* 405 406 411 414 431 501 505 */
   {POST,    ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 0, 0, 0}},
-  {PUT,     ST(MISFITS),                     5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {PUT,     ST(MISFITS),                     5, ALONE,    DX_OK, {1, 6, 1, 1}},
   {SOURCE,  ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 0}},
   {EXTRACT, ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 1}},
 
   /* 408 425 */
   {POST,    ST("408 425"),                  12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
-  {PUT,     ST("408 425"),                   5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {PUT,     ST("408 425"),                   5, ALONE,    DX_OK, {1, 6, 1, 1}},
   {SOURCE,  ST("408 425"),                  12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ST("408 425"),                  12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
 
   /* 409 423 */
   {POST,    ST("409 423"),                   2, BACKOFF,  DX_OK, {3, 1, 1, 1}},
   {POST,    ST("409 423"),  EVER, BACKOFF,  DX_E_REFUSED,  {3, 0, 0, 0}},
-  {PUT,     ST("409 423"),                   5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {PUT,     ST("409 423"),                   5, ALONE,    DX_OK, {1, 6, 1, 1}},
   {SOURCE,  ST("409 423"),                   9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
   {EXTRACT, ST("409 423"),                   9, SCHEDULE, DX_OK, {1, 1, 1, 10}},
 
@@ -154,22 +155,30 @@ static const struct row rows[] = {
   {POST,    ST("413 415 422"), EVER, NO_WAIT, DX_E_REFUSED, {1, 0, 0, 0}},
   {PUT,     ST("413 415 422"),               2, REFUSING, DX_OK, {1, 3, 1, 1}},
   {PUT,     ST("413 415 422"), EVER, REFUSING, DX_E_REFUSED, {1, 3, 0, 0}},
-  {SOURCE,  ST("413 415 422"), EVER, NO_WAIT, DX_E_REFUSED, {1, 1, 1, 0}},
-  {EXTRACT, ST("413 415 422"), EVER, NO_WAIT, DX_E_REFUSED, {1, 1, 1, 1}},
+  {SOURCE,  ST("413 415 422"),              12, ALONE,    DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ST("413 415 422"),              12, ALONE,    DX_OK, {1, 1, 1, 13}},
+
+  /* what nobody foresaw */
+  {POST,    ST(UNHEARD),    EVER, NO_WAIT,  DX_E_REFUSED,  {1, 0, 0, 0}},
+  {PUT,     ST(UNHEARD),    EVER, REFUSING, DX_E_REFUSED,  {1, 3, 0, 0}},
+  {SOURCE,  ST(UNHEARD),                    12, ALONE,    DX_OK, {1, 1, 13, 1}},
+  {EXTRACT, ST(UNHEARD),                    12, ALONE,    DX_OK, {1, 1, 1, 13}},
+  {SOURCE,  AFTER("400 422", 90),            3, ALONE,    DX_OK, {1, 1, 4, 1}},
+  {EXTRACT, AFTER("400 422", 90),            3, ALONE,    DX_OK, {1, 1, 1, 4}},
 
   /* 429 */
   {POST,    ST("429"),                      12, SHARED,   DX_OK, {13, 1, 1, 1}},
-  {PUT,     ST("429"),                       5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {PUT,     ST("429"),                       5, ALONE,    DX_OK, {1, 6, 1, 1}},
   {SOURCE,  ST("429"),                      12, SHARED,   DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ST("429"),                      12, SHARED,   DX_OK, {1, 1, 1, 13}},
   {POST,    AFTER("429 503", 90),            5, SHARED,   DX_OK, {6, 1, 1, 1}},
-  {PUT,     AFTER("429 503", 90),            5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {PUT,     AFTER("429 503", 90),            5, ALONE,    DX_OK, {1, 6, 1, 1}},
   {SOURCE,  AFTER("429 503", 90),            5, SHARED,   DX_OK, {1, 1, 6, 1}},
   {EXTRACT, AFTER("429 503", 90),            5, SHARED,   DX_OK, {1, 1, 1, 6}},
 
   /* 5xx; a Retry-After is kept to by whoever gets it */
   {POST,    ST(SERVER),                     12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
-  {PUT,     ST(SERVER),                      5, UPLOAD,   DX_OK, {1, 6, 1, 1}},
+  {PUT,     ST(SERVER),                      5, ALONE,    DX_OK, {1, 6, 1, 1}},
   {SOURCE,  ST(SERVER),                     12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ST(SERVER),                     12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
   {POST,    AFTER("500 502", 90),            3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
@@ -181,13 +190,13 @@ static const struct row rows[] = {
   /* DNS, refused, unreachable: nothing has left; timeout, reset, short body:
    * it may have arrived */
   {POST,    ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
-  {PUT,     ERR(E_NET, UNSENT),              5, UPLOAD,   DX_OK, {1, 6, 6, 1}},
+  {PUT,     ERR(E_NET, UNSENT),              5, ALONE,    DX_OK, {1, 6, 6, 1}},
   {SOURCE,  ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
   {POST,    ERR(E_NET, LANDED),              3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
   {POST,    ERR(E_NET, LANDED), EVER, BACKOFF, DX_E_FAILED, {4, 0, 0, 0}},
-  {PUT,     ERR(E_NET, LOST),                5, UPLOAD,   DX_OK, {1, 6, 6, 1}},
-  {PUT,     ERR(E_NET, LANDED),              5, UPLOAD,   DX_OK, {1, 1, 1, 1}},
+  {PUT,     ERR(E_NET, LOST),                5, ALONE,    DX_OK, {1, 6, 6, 1}},
+  {PUT,     ERR(E_NET, LANDED),              5, ALONE,    DX_OK, {1, 1, 1, 1}},
   {SOURCE,  ERR(E_NET, LANDED),             12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ERR(E_NET, LANDED),             12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
 
@@ -239,7 +248,7 @@ static void bounds(int nth, int64_t *ret_least, int64_t *ret_most)
 
   switch (row->wait) {
   case BACKOFF:
-  case UPLOAD:
+  case ALONE:
   case REFUSING:
   case SHARED:
     most = most_backoff_ms(nth);
