@@ -20,6 +20,8 @@ libdx_a_SOURCES = \
 	lib/service/poll.h lib/service/rate_limit.c lib/service/rate_limit.h \
 	lib/service/signed_url.c lib/service/signed_url.h \
 	lib/service/token.c lib/service/token.h \
+	lib/service/token_command.c lib/service/token_input.c \
+	lib/service/token_internal.h \
 	\
 	lib/job/bundle.c lib/job/bundle.h lib/job/filename.c \
 	lib/job/filename.h lib/job/job.c lib/job/job.h lib/job/journal.c \

@@ -46,10 +46,10 @@ static const char token_words[] = DX_TOKEN_SOURCES(X);
 
 /* clang-format off */
 const struct row config_rows[] = {
-  GENERAL("SpoolDir", PATH, "path", spool_dir,
+  GENERAL("SpoolDir", DIR_PATH, "path", spool_dir,
     DEFAULT("/var/spool/docextract"),
     "Directory for unfinished jobs, on a local disk; owned by the user that runs backends."),
-  BOTH("ResultsDir", PATH, "path", results_dir, NO_DEFAULT,
+  BOTH("ResultsDir", DIR_PATH, "path", results_dir, NO_DEFAULT,
     "Directory for results; the default is 'results' in SpoolDir. In a <Service> it applies to that service only."),
   GENERAL("KeepJobs", DURATION, "duration", keep_jobs_ms,
     RANGE("7d", "1h", "365d"),
@@ -72,7 +72,7 @@ const struct row config_rows[] = {
   SERVICE("TokenLifetime", DURATION, "duration", token_lifetime_ms,
     RANGE("5m", "1m", "1h"),
     "How long a signed token is valid."),
-  SERVICE("CAFile", PATH, "path", ca_file, NO_DEFAULT,
+  SERVICE("CAFile", FILE_PATH, "path", ca_file, NO_DEFAULT,
     "CA certificates to trust instead of those of the system."),
   SERVICE("Proxy", PROXY, "URL", proxy, NO_DEFAULT,
     "Proxy to use; environment variables are ignored."),
@@ -81,7 +81,7 @@ const struct row config_rows[] = {
   SERVICE("Completion", WORD, "word", completion,
     WORDS("extracted", "extracted accepted "),
     "When a print job completes: when everything has been extracted, or when docextractd has accepted it."),
-  SERVICE("SeparatorPage", PATH, "path", separator_page, NO_DEFAULT,
+  SERVICE("SeparatorPage", FILE_PATH, "path", separator_page, NO_DEFAULT,
     "PDF file with the page to insert between cases."),
   SERVICE("OnDocumentError", WORD, "word", on_document_error,
     WORDS("hold", "hold cancel "),

@@ -17,8 +17,9 @@
 
 /* How the value of a row is read and printed. */
 enum type {
-  PATH,
-  KEY_PATH,
+  DIR_PATH,
+  FILE_PATH,
+  KEY_PATH, /* of a file with a secret */
   URL,
   PROXY,
   WORD,
@@ -79,7 +80,7 @@ enum dx_code config_unknown(const struct parser *p, const char *name,
 /* False for what may be a secret in a wrong place: not for a message. */
 bool config_is_repeatable(const char *name);
 
-/* Warns in p->notes if what a PATH, KEY_PATH or COMMAND names is missing. */
+/* Warns in p->notes if what the value names is not there. */
 void config_look_for(const struct parser *p, const struct row *row,
                      const char *value);
 

@@ -33,15 +33,14 @@ static enum dx_code directive(struct parser *p, const char *name,
   if (row == NULL)
     return config_unknown(p, name, err);
   if (inside && !row->public.in_service)
-    return config_bad(p, err, "%s must stand outside of <Service>",
+    return config_bad(p, err, "%s belongs outside of <Service>",
                       row->public.name);
   if (!inside && !row->public.in_general)
-    return config_bad(p, err,
-                      "%s must stand inside of a <Service NAME> section",
+    return config_bad(p, err, "%s belongs in a <Service NAME> section",
                       row->public.name);
   seen = &config_lines_of(p)->of[row - config_rows];
   if (*seen > 0 && row->type != CLAIM)
-    return config_bad(p, err, "%s is there twice, first in line %d; remove one",
+    return config_bad(p, err, "%s appears twice, first in line %d; remove one",
                       row->public.name, *seen);
   *seen = p->line;
   return config_take_value(p, row, value, err);
@@ -61,15 +60,14 @@ static enum dx_code check_name(const struct parser *p, const char *name,
                    "0123456789-_.") < strlen(name))
     return config_bad(p, err,
                       "the name of a service may have letters, digits, '-', "
-                      "'_' and '.', at most %d",
+                      "'_', and '.', at most %d",
                       SERVICE_NAME_MAX);
   other = dx_config_service(p->config, name);
   if (other != NULL)
-    return config_bad(
-        p, err,
-        "<Service %s> is there twice, first in line %d; rename or "
-        "remove one",
-        name, other->line);
+    return config_bad(p, err,
+                      "<Service %s> appears twice, first in line %d; rename or "
+                      "remove one",
+                      name, other->line);
   return DX_OK;
 }
 
@@ -192,10 +190,9 @@ static enum dx_code foreign_section(struct parser *p, const char *name,
   }
   p->is_foreign = !closes;
   return config_is_repeatable(name + 1)
-             ? config_bad(p, err,
-                          "there is no section '%s'; only <Service NAME>", name)
-             : config_bad(p, err,
-                          "there is no such section; only <Service NAME>");
+             ? config_bad(p, err, "unknown section '%s'; use <Service NAME>",
+                          name)
+             : config_bad(p, err, "unknown section; use <Service NAME>");
 }
 
 /* Nothing of it is repeated: what lies between such lines is skipped. */
@@ -356,8 +353,8 @@ static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
   if ((st.st_mode & S_IROTH) != 0) {
     (void)close(fd);
     return dx_fail(err, DX_E_CONFIG, 0,
-                   "everybody may read '%s'; mend it with: chmod o-rwx %s",
-                   path, path);
+                   "everybody may read '%s'; fix it with: chmod o-rwx %s", path,
+                   path);
   }
   *ret_fd = fd;
   return DX_OK;
@@ -388,7 +385,7 @@ static enum dx_code finish(struct parser *p, struct dx_err *err)
   if (dx_fs_is_network(config->spool_dir))
     return config_bad(p, err,
                       "SpoolDir '%s' is on a network file system, where locks "
-                      "cannot be relied on; choose a local folder",
+                      "cannot be relied on; choose a local directory",
                       config->spool_dir);
   return DX_OK;
 }
@@ -440,8 +437,8 @@ enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
   dx_config_free(&p.config);
   if (notes == NULL && p.mistakes > 1)
     return dx_fail(err, code, 0,
-                   "%s (one of %d mistakes; see docextract config)", why.text,
-                   p.mistakes);
+                   "%s (the first of %d errors; see docextract config)",
+                   why.text, p.mistakes);
   return dx_fail(err, code, why.sys_errno, "%s", why.text);
 }
 

@@ -131,81 +131,107 @@ enum dx_code config_unknown(const struct parser *p, const char *name,
   if (strcasecmp(name, "Service") == 0)
     return config_bad(p, err, "a section begins with <Service NAME>");
   if (near != NULL)
-    return config_bad(p, err, "there is no directive '%s'; did you mean '%s'?",
+    return config_bad(p, err, "unknown directive '%s'; did you mean '%s'?",
                       name, near);
   list_possible(p->service != NULL, possible, sizeof(possible));
   if (config_is_repeatable(name))
-    return config_bad(p, err,
-                      "there is no directive '%s'; possible here are: %s", name,
+    return config_bad(p, err, "unknown directive '%s'; possible here: %s", name,
                       possible);
-  return config_bad(p, err, "this is no directive; possible here are: %s",
-                    possible);
+  return config_bad(p, err, "not a directive; possible here: %s", possible);
 }
 
-/* ---- what a right line names ---- */
+/* ---- what a correct line names ---- */
 
-static void note(const struct parser *p, const struct row *row,
+static void warn(const struct parser *p, const struct row *row,
                  const char *path, const char *what)
 {
   dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
                 row->public.name, path, what);
 }
 
-static void look_at_file(const struct parser *p, const struct row *row,
-                         const char *path)
+/* The status of a path; false, and a warning, when there is nothing. */
+static bool find_path(const struct parser *p, const struct row *row,
+                      const char *path, struct stat *st)
 {
-  struct stat st;
-
-  if (stat(path, &st) < 0) {
-    if (errno == ENOENT || errno == ENOTDIR)
-      note(p, row, path, "is not there; make it, or mend the path");
-  } else if (!S_ISREG(st.st_mode)) {
-    note(p, row, path, "is not a file; mend the path");
-  } else if (row->type == COMMAND &&
-             (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) {
-    note(p, row, path, "is no program; mend the path, or chmod a+x");
-  }
+  if (stat(path, st) == 0)
+    return true;
+  if (errno == ENOENT || errno == ENOTDIR)
+    warn(p, row, path, "does not exist; create it, or fix the path");
+  return false;
 }
 
-/* A ResultsDir is made when it is needed, the directory that it lies in is not.
- */
-static void look_at_folder(const struct parser *p, const struct row *row,
-                           char *path)
+static void look_for_file(const struct parser *p, const struct row *row,
+                          const char *path)
 {
   struct stat st;
-  char *slash = strrchr(path, '/');
-  bool is_there = stat(path, &st) == 0;
 
-  if (is_there && !S_ISDIR(st.st_mode)) {
-    note(p, row, path, "is not a folder; mend the path");
-  } else if (!is_there && errno == ENOENT && row->public.in_service &&
-             slash > path) {
-    *slash = '\0';
-    is_there = stat(path, &st) == 0;
-    *slash = '/';
-  }
-  if (!is_there && (errno == ENOENT || errno == ENOTDIR))
-    note(p, row, path, "is not there; make the folder, or mend the path");
+  if (find_path(p, row, path, &st) && !S_ISREG(st.st_mode))
+    warn(p, row, path, "is not a file; fix the path");
+}
+
+static void look_for_program(const struct parser *p, const struct row *row,
+                             const char *command)
+{
+  char path[LINE_BYTES];
+  struct stat st;
+
+  (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(command, " \t"),
+                 command);
+  if (!find_path(p, row, path, &st))
+    return;
+  if (!S_ISREG(st.st_mode))
+    warn(p, row, path, "is not a file; fix the path");
+  else if ((st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
+    warn(p, row, path, "is not a program; fix the path, or chmod a+x");
+}
+
+/* A ResultsDir is created when it is needed, but not the directory that it is
+ * in. */
+static void look_for_directory(const struct parser *p, const struct row *row,
+                               const char *path)
+{
+  char parent[LINE_BYTES];
+  struct stat st;
+  const char *slash = strrchr(path, '/');
+
+  (void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+  if (row->public.in_service && slash > path && stat(path, &st) < 0 &&
+      errno == ENOENT && stat(parent, &st) == 0)
+    return;
+  if (find_path(p, row, path, &st) && !S_ISDIR(st.st_mode))
+    warn(p, row, path, "is not a directory; fix the path");
 }
 
 /*
- * What a right line names may come later, and is no mistake: a key from a
- * store of secrets, a directory of a disk that is not there yet. Nothing works
- * before, though.
+ * What a correct line names may come later, and is no mistake: a key from a
+ * store of secrets, a directory of a disk that is not mounted yet. Nothing
+ * works before, though.
  */
 void config_look_for(const struct parser *p, const struct row *row,
                      const char *value)
 {
-  char path[LINE_BYTES];
-
-  (void)snprintf(path, sizeof(path), "%.*s",
-                 row->type == COMMAND ? (int)strcspn(value, " \t")
-                                      : LINE_BYTES - 1,
-                 value);
-  if (row->public.in_general)
-    look_at_folder(p, row, path);
-  else
-    look_at_file(p, row, path);
+  switch (row->type) {
+  case DIR_PATH:
+    look_for_directory(p, row, value);
+    break;
+  case FILE_PATH:
+  case KEY_PATH:
+    look_for_file(p, row, value);
+    break;
+  case COMMAND:
+    look_for_program(p, row, value);
+    break;
+  case URL:
+  case PROXY:
+  case WORD:
+  case TEXT:
+  case NUMBER:
+  case DURATION:
+  case SIZE:
+  case COUNT:
+  case CLAIM:
+    break;
+  }
 }
 
 void dx_config_notes_release(struct dx_config_notes *notes)

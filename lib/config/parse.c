@@ -154,7 +154,7 @@ static enum dx_code set_word(const struct parser *p, const struct row *row,
     return config_bad(
         p, err, "Token is one of: %.*s; the token itself does not belong here",
         (int)strlen(row->public.words) - 1, row->public.words);
-  return config_bad(p, err, "%s '%s' is not known; possible are: %.*s",
+  return config_bad(p, err, "unknown %s '%s'; possible values: %.*s",
                     row->public.name, value, (int)strlen(row->public.words) - 1,
                     row->public.words);
 }
@@ -179,23 +179,22 @@ static enum dx_code set_path(const struct parser *p, const struct row *row,
   struct stat st;
 
   if (value[0] != '/' && row->type == KEY_PATH)
-    return config_bad(
-        p, err,
-        "%s must be the whole path of a file, beginning with '/'; "
-        "the secret itself does not belong here",
-        row->public.name);
+    return config_bad(p, err,
+                      "%s must be the absolute path of a file; "
+                      "the secret itself does not belong here",
+                      row->public.name);
   if (value[0] != '/')
     return config_bad(p, err,
-                      "%s '%s' must be a whole path, beginning with '/'",
+                      "%s '%s' must be an absolute path, beginning with '/'",
                       row->public.name, value);
   if (row->type != KEY_PATH || stat(value, &st) < 0)
     return config_set_text(value, field, err);
   if (!S_ISREG(st.st_mode))
-    return config_bad(p, err, "%s '%s' is not a file; mend the path",
+    return config_bad(p, err, "%s '%s' is not a file; fix the path",
                       row->public.name, value);
   if ((st.st_mode & S_IROTH) != 0)
     return config_bad(p, err,
-                      "everybody may read '%s'; mend it with: chmod o-rwx %s",
+                      "everybody may read '%s'; fix it with: chmod o-rwx %s",
                       value, value);
   return config_set_text(value, field, err);
 }
@@ -251,7 +250,7 @@ static enum dx_code set_url(const struct parser *p, const char *value,
     return config_bad(
         p, err,
         "BaseURL must look like https://host or https://host:port/path, "
-        "without user, '?', '#' or blanks");
+        "without user name, '?', '#', or blanks");
   if (strcmp(scheme, "http") == 0 && !dx_host_is_loopback(host))
     return config_bad(p, err,
                       "BaseURL must begin with https://; http:// is for this "
@@ -278,9 +277,10 @@ static enum dx_code set_proxy(const struct parser *p, const char *value,
   int port;
 
   if (!split_url(value, scheme, host, &port))
-    return config_bad(p, err,
-                      "Proxy must look like http://host:port, without user "
-                      "and password");
+    return config_bad(
+        p, err,
+        "Proxy must look like http://host:port, without user name "
+        "and password");
   return config_set_text(value, field, err);
 }
 
@@ -316,7 +316,7 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
   for (i = 0; i < service->claim_count; i++)
     if (strlen(service->claims[i].name) == len &&
         strncmp(service->claims[i].name, value, len) == 0)
-      return config_bad(p, err, "the claim '%.*s' is there twice; remove one",
+      return config_bad(p, err, "the claim '%.*s' appears twice; remove one",
                         (int)len, value);
   if (service->claim_count >= CLAIMS_MAX)
     return config_bad(p, err, "more than %d claims; remove some", CLAIMS_MAX);
@@ -343,14 +343,15 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
   void *field = base;
 
   switch (row->type) {
-  case PATH:
+  case DIR_PATH:
+  case FILE_PATH:
   case KEY_PATH:
     return set_path(p, row, value, field, err);
   case COMMAND:
     return value[0] == '/'
                ? config_set_text(value, field, err)
                : config_bad(p, err,
-                            "TokenCommand must begin with the whole path of "
+                            "TokenCommand must begin with the absolute path of "
                             "a program");
   case URL:
     return set_url(p, value, p->service, err);
@@ -402,7 +403,7 @@ static enum dx_code check_text(const struct parser *p, const struct row *row,
                         name);
     if (dx_utf8_is_control(character) && character != '\t')
       return config_bad(p, err,
-                        "there is a control character behind %s; "
+                        "there is a control character after %s; "
                         "remove it",
                         name);
     value += len;
@@ -417,8 +418,7 @@ enum dx_code config_take_value(const struct parser *p, const struct row *row,
 
   if (code == DX_OK)
     code = set_value(p, row, value, err);
-  if (code == DX_OK && p->notes != NULL &&
-      (row->type == PATH || row->type == KEY_PATH || row->type == COMMAND))
+  if (code == DX_OK && p->notes != NULL)
     config_look_for(p, row, value);
   return code;
 }

@@ -27,15 +27,15 @@
     "The key that signs tokens: a secret for HS algorithms, a private key "  \
     "in PEM format for the others.",                                         \
     0, "check TokenAlgorithm, TokenKeyFile, TokenKeyID and TokenClaim",      \
-    read_key)                                                                \
+    token_read_key)                                                                \
   X(FILE, "file", TokenFile, token_file, KEY_PATH, "path",                   \
     "File that contains the token; read again when it changes.",             \
     0, "check the token in TokenFile",                                       \
-    read_file)                                                               \
+    token_read_file)                                                               \
   X(COMMAND, "command", TokenCommand, token_command, COMMAND, "command",     \
     "Program and arguments that print a token; run without a shell.",        \
     DX_TOKEN_COMMAND_S, "check what TokenCommand prints",                    \
-    read_command)
+    token_read_command)
 /* clang-format on */
 
 enum dx_token_source {

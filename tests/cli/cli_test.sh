@@ -111,9 +111,9 @@ dx config
 is 'config: a missing file is not an error' "$rc $(wc -l <<< "$err")" \
   '0 2'
 has 'config: but causes a warning' "$err" \
-  "^warning: .*conf:6: CAFile '/nowhere/ca.pem' is not there"
+  "^warning: .*conf:6: CAFile '/nowhere/ca.pem' does not exist"
 has 'config: so does a command that is not a program' "$err" \
-  "^warning: .*conf:7: TokenCommand '.*a.pdf' is no program"
+  "^warning: .*conf:7: TokenCommand '.*a.pdf' is not a program"
 
 conf=$dir/nowhere.conf dx config
 has 'config: a missing configuration is a configuration error' \

@@ -105,51 +105,53 @@ static const struct {
     {"<Service default\n" URL KEY CLOSE, 1,
      "a section begins with <Service NAME>"},
     {"<Service >\n" URL KEY CLOSE, 1, "<Service NAME>"},
-    {"<Service a b>\n" URL KEY CLOSE, 1, "letters, digits, '-', '_' and '.'"},
+    {"<Service a b>\n" URL KEY CLOSE, 1, "letters, digits, '-', '_', and '.'"},
     {"<Service a/b>\n" URL KEY CLOSE, 1, "letters, digits"},
     {"<Service \xC3\xA4>\n" URL KEY CLOSE, 1, "letters, digits"},
     {"<Service " X64 "y>\n" URL KEY CLOSE, 1, "at most 64"},
-    {"<Printer lp>\n" CLOSE, 1, "there is no section '<Printer'"},
+    {"<Printer lp>\n" CLOSE, 1, "unknown section '<Printer'"},
     {"\n\n</Service>\n", 3, "</Service> without <Service NAME>"},
     {OPEN URL KEY CLOSE CLOSE, 5, "</Service> without"},
     {OPEN URL "<Service b>\n" URL KEY CLOSE, 3,
      "close the one from line 1 with </Service>"},
     {OPEN URL KEY, 3, "<Service default> of line 1 is not closed"},
     {OPEN URL KEY "\n# end\n", 5, "is not closed; add </Service>"},
-    {GOOD GOOD, 5, "<Service default> is there twice"},
+    {GOOD GOOD, 5, "<Service default> appears twice"},
     /* directives and their places */
     {"Spooldirr /x\n" GOOD, 1,
-     "no directive 'Spooldirr'; did you mean 'SpoolDir'?"},
+     "unknown directive 'Spooldirr'; did you mean 'SpoolDir'?"},
     {OPEN "BaseUrll https://x\n", 2, "did you mean 'BaseURL'?"},
     {OPEN URL KEY "TokenKeyfiles x\n", 4, "did you mean 'TokenKeyFile'?"},
     {OPEN URL "Aprate 5\n", 3, "did you mean 'APIRate'?"},
     {OPEN URL "SepratorPage /x\n", 3, "did you mean 'SeparatorPage'?"},
-    {X64 X64 " 1\n" GOOD, 1, "this is no directive; possible here are: Spool"},
-    {URL, 1, "BaseURL must stand inside of a <Service NAME> section"},
-    {GOOD "APIRate 5\n", 5, "APIRate must stand inside"},
+    {X64 X64 " 1\n" GOOD, 1, "not a directive; possible here: Spool"},
+    {URL, 1, "BaseURL belongs in a <Service NAME> section"},
+    {GOOD "APIRate 5\n", 5, "APIRate belongs in a <Service"},
     {OPEN URL KEY "SpoolDir /x\n" CLOSE, 4,
-     "SpoolDir must stand outside of <Service>"},
-    {OPEN "KeepJobs 7d\n", 2, "KeepJobs must stand outside"},
+     "SpoolDir belongs outside of <Service>"},
+    {OPEN "KeepJobs 7d\n", 2, "KeepJobs belongs outside"},
     {OPEN "BaseURL\n", 2, "BaseURL needs a value"},
     {OPEN "BaseURL    # https://x\n", 2, "BaseURL needs a value"},
-    {OPEN URL URL, 3, "BaseURL is there twice"},
-    {"SpoolDir /a\nspooldir /b\n" GOOD, 2, "SpoolDir is there twice"},
+    {OPEN URL URL, 3, "BaseURL appears twice"},
+    {"SpoolDir /a\nspooldir /b\n" GOOD, 2, "SpoolDir appears twice"},
     /* values */
-    {"SpoolDir spool\n" GOOD, 1, "'spool' must be a whole path"},
-    {"ResultsDir ~/x\n" GOOD, 1, "must be a whole path, beginning with '/'"},
-    {OPEN URL KEY "ResultsDir x\n", 4, "must be a whole path"},
+    {"SpoolDir spool\n" GOOD, 1, "'spool' must be an absolute path"},
+    {"ResultsDir ~/x\n" GOOD, 1,
+     "must be an absolute path, beginning with '/'"},
+    {OPEN URL KEY "ResultsDir x\n", 4, "must be an absolute path"},
     {OPEN "TokenKeyFile key\n", 2,
-     "TokenKeyFile must be the whole path of a file"},
-    {OPEN "TokenFile ./t\n", 2, "TokenFile must be the whole path of a file"},
-    {OPEN "CAFile ca.pem\n", 2, "CAFile 'ca.pem' must be a whole path"},
-    {OPEN "SeparatorPage p.pdf\n", 2, "must be a whole path"},
-    {OPEN "TokenCommand mint -a\n", 2, "whole path of a program"},
+     "TokenKeyFile must be the absolute path of a file"},
+    {OPEN "TokenFile ./t\n", 2,
+     "TokenFile must be the absolute path of a file"},
+    {OPEN "CAFile ca.pem\n", 2, "CAFile 'ca.pem' must be an absolute path"},
+    {OPEN "SeparatorPage p.pdf\n", 2, "must be an absolute path"},
+    {OPEN "TokenCommand mint -a\n", 2, "absolute path of a program"},
     {OPEN "BaseURL host.example\n", 2, "must look like https://host"},
     {OPEN "BaseURL https://\n", 2, "must look like https://host"},
     {OPEN "BaseURL ftp://host\n", 2, "must look like https://host"},
     {OPEN "BaseURL https://u:p@host\n", 2, "without user"},
     {OPEN "BaseURL https://u@host\n", 2, "without user"},
-    {OPEN "BaseURL https://host/?x=1\n", 2, "without user, '?'"},
+    {OPEN "BaseURL https://host/?x=1\n", 2, "without user name, '?'"},
     {OPEN "BaseURL https://host/\\#x\n", 2, "'#'"},
     {OPEN "BaseURL https://host /x\n", 2, "or blanks"},
     {OPEN "BaseURL https://host/a\tb\n", 2, "or blanks"},
@@ -164,18 +166,19 @@ static const struct {
     {OPEN "BaseURL http://localhost.example\n", 2, "must begin with https://"},
     {OPEN "Proxy host:3128\n", 2, "Proxy must look like http://host:port"},
     {OPEN "Proxy http://ho%73t:3128\n", 2, "Proxy must look like"},
-    {OPEN "Proxy http://u:p@host:3128\n", 2, "without user and password"},
+    {OPEN "Proxy http://u:p@host:3128\n", 2, "without user name and password"},
     {OPEN "Token jwt\n", 2, "Token is one of: key file command"},
     {OPEN "Token jwt\n", 2, "; the token itself does not belong here"},
-    {OPEN "TokenAlgorithm none\n", 2, "possible are: HS256 HS384 HS512 RS256"},
-    {OPEN "TokenAlgorithm HS25\n", 2, "'HS25' is not known"},
-    {OPEN "Completion done\n", 2, "possible are: extracted accepted"},
-    {OPEN "OnDocumentError stop\n", 2, "possible are: hold cancel"},
+    {OPEN "TokenAlgorithm none\n", 2,
+     "possible values: HS256 HS384 HS512 RS256"},
+    {OPEN "TokenAlgorithm HS25\n", 2, "unknown TokenAlgorithm 'HS25'"},
+    {OPEN "Completion done\n", 2, "possible values: extracted accepted"},
+    {OPEN "OnDocumentError stop\n", 2, "possible values: hold cancel"},
     {OPEN "TokenClaim iss\n", 2, "TokenClaim NAME VALUE"},
     {OPEN "TokenClaim exp 1\n", 2, "'exp' is set by docextract"},
     {OPEN "TokenClaim iat 1\n", 2, "'iat' is set by docextract"},
     {OPEN "TokenClaim jti 1\n", 2, "'jti' is set by docextract"},
-    {OPEN "TokenClaim a 1\nTokenClaim a 2\n", 3, "'a' is there twice"},
+    {OPEN "TokenClaim a 1\nTokenClaim a 2\n", 3, "'a' appears twice"},
     {OPEN "APIRate fast\n", 2, "is not a number; write one such as 8"},
     {OPEN "APIRate 0x5\n", 2, "is not a number"},
     {OPEN "APIRate 5/s\n", 2, "is not a number"},
@@ -204,8 +207,8 @@ static const struct {
     {OPEN "MaxDocumentsPerJob 2.5\n", 2, "is not a whole number"},
     {OPEN "MaxDocumentsPerJob many\n", 2, "write one such as 1000"},
     {OPEN "FilterTimeLimit 0s\n", 2, "must be between 1s and 1d"},
-    {OPEN "FileNames number\n", 2, "possible are: title neutral"},
-    {"FileNames title\n" GOOD, 1, "must stand inside"},
+    {OPEN "FileNames number\n", 2, "possible values: title neutral"},
+    {"FileNames title\n" GOOD, 1, "belongs in a <Service"},
     /* what a section needs */
     {OPEN KEY CLOSE, 3, "<Service default> needs BaseURL"},
     {OPEN URL CLOSE, 3, "<Service default> needs TokenKeyFile"},
@@ -223,15 +226,17 @@ static const struct {
     {OPEN "TokenClaim iss \"a b\"\n", 2, "TokenClaim takes its value without"},
     {"<Service \"a\">\n" URL KEY CLOSE, 1, "letters, digits"},
     {"Service a\n" URL KEY CLOSE, 1, "a section begins with <Service NAME>"},
-    {"[Service]\n" URL KEY, 1, "possible here are: SpoolDir, ResultsDir"},
-    {"{\n", 1, "possible here are: SpoolDir, ResultsDir, KeepJobs, <Service"},
+    {"[Service]\n" URL KEY, 1, "possible here: SpoolDir, ResultsDir"},
+    {"{\n", 1, "possible here: SpoolDir, ResultsDir, KeepJobs, <Service"},
     {"<Service a> " URL KEY CLOSE, 1, "a section begins with <Service NAME>"},
     {OPEN URL KEY "</Services>\n", 4, "a section ends with </Service>"},
     {OPEN URL KEY "</Service default>\n", 4, "a section ends with </Service>"},
-    {OPEN "<Limit>\nx\n</Limit>\n" URL KEY CLOSE, 2, "only <Service NAME>"},
-    {"Include /etc/x.conf\n" GOOD, 1, "no directive 'Include'; possible here"},
-    {"<Include /etc/x.conf>\n" GOOD, 1, "no section '<Include'; only <Serv"},
-    {OPEN "Timeout 5s\n", 2, "possible here are: ResultsDir, BaseURL, Token"},
+    {OPEN "<Limit>\nx\n</Limit>\n" URL KEY CLOSE, 2, "use <Service NAME>"},
+    {"Include /etc/x.conf\n" GOOD, 1,
+     "unknown directive 'Include'; possible here"},
+    {"<Include /etc/x.conf>\n" GOOD, 1,
+     "unknown section '<Include'; use <Serv"},
+    {OPEN "Timeout 5s\n", 2, "possible here: ResultsDir, BaseURL, Token"},
     {OPEN "URL https://h\n", 2, "did you mean 'BaseURL'?"},
     {OPEN "TokenKeyID2 5\n", 2, "'TokenKeyID2'; did you mean 'TokenKeyID'?"},
     {OPEN "Rate 5\n", 2, "did you mean 'APIRate'?"},
@@ -240,9 +245,9 @@ static const struct {
     {"\xFF\xFE<", 1, "the file is UTF-16; save it as UTF-8"},
     {OPEN "TokenKeyID \xE4\n", 2, "TokenKeyID is not UTF-8; save the file"},
     {OPEN "TokenClaim iss caf\xE9\n", 2, "TokenClaim is not UTF-8"},
-    {"SpoolDir /a\x1b[31m\n" GOOD, 1, "control character behind SpoolDir"},
-    {"\x1b[31mSpoolDir /a\n" GOOD, 1, "this is no directive"},
-    {"# one\r# two\rSpoolDir x\r", 3, "'x' must be a whole path"},
+    {"SpoolDir /a\x1b[31m\n" GOOD, 1, "control character after SpoolDir"},
+    {"\x1b[31mSpoolDir /a\n" GOOD, 1, "not a directive"},
+    {"# one\r# two\rSpoolDir x\r", 3, "'x' must be an absolute path"},
     /* numbers and units as people write them */
     {"KeepJobs 7D\n" GOOD, 1, "'7D' is not a duration; write a number with"},
     {"KeepJobs 7 d\n" GOOD, 1, "'7 d' is not a duration"},
@@ -256,7 +261,7 @@ static const struct {
     {OPEN "APIRate 1,5\n", 2, "'1,5' is not a number; write one such as 8"},
     {OPEN "APIRate nan\n", 2, "'nan' is not a number"},
     {OPEN "APIRate\n", 2, "APIRate needs a value, such as 8"},
-    {OPEN "CAFile $HOME/ca.pem\n", 2, "must be a whole path"},
+    {OPEN "CAFile $HOME/ca.pem\n", 2, "must be an absolute path"},
     {OPEN "BaseURL https://host; \n", 2, "must look like https://host"},
     {OPEN "BaseURL https://ho st\n", 2, "or blanks"},
     {OPEN "BaseURL file:///etc/passwd\n", 2, "must look like https://host"},
@@ -340,7 +345,7 @@ static void first_mistake_says_that_there_are_more(void **state)
 {
   (void)state;
   check_refused("KeepJobs 7\nKeepJob 7d\n" OPEN URL KEY CLOSE, 1,
-                "such as 7d (one of 2 mistakes; see docextract config)");
+                "such as 7d (the first of 2 errors; see docextract config)");
 }
 
 static void no_more_mistakes_are_told_than_help(void **state)
@@ -422,9 +427,10 @@ static void what_is_named_but_not_there_is_worth_a_warning(void **state)
   assert_string_equal(numbers, "1 2 5 6 7 8 ");
   assert_non_null(
       strstr(dx_buf_text(&notes.warnings), "8: TokenCommand '/tmp/dx-config."));
-  assert_non_null(strstr(dx_buf_text(&notes.warnings), "/key' is no program"));
+  assert_non_null(
+      strstr(dx_buf_text(&notes.warnings), "/key' is not a program"));
   assert_non_null(strstr(dx_buf_text(&notes.warnings),
-                         "'/nowhere/spool' is not there; make the folder"));
+                         "'/nowhere/spool' does not exist; create it"));
   dx_config_notes_release(&notes);
 }
 
@@ -432,7 +438,7 @@ static void carriage_returns_and_comments_count_as_lines(void **state)
 {
   (void)state;
   check_refused("# one\r\n\r\n  # three\r\n" OPEN "  " URL "Nothing 1\r\n", 6,
-                "no directive 'Nothing'");
+                "unknown directive 'Nothing'");
 }
 
 static void lines_that_would_be_cut_are_refused(void **state)
