@@ -149,21 +149,12 @@ static void succeed(const struct sim_request *r, struct sim_response *a,
   cJSON_Delete(json);
 }
 
-/* Returns a member if it is a string that is not empty, else NULL. */
-static const char *text_of(const cJSON *json, const char *name)
-{
-  const char *s =
-      cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
-
-  return s == NULL || *s == '\0' ? NULL : s;
-}
-
 static const char *find_type(const char *type)
 {
   static const char *const accepted[] = {"application/pdf", "image/jpeg",
                                          "image/png"};
 
-  for (size_t i = 0; type != NULL && i < 3; i++)
+  for (size_t i = 0; i < sizeof(accepted) / sizeof(accepted[0]); i++)
     if (strcmp(type, accepted[i]) == 0)
       return accepted[i];
   return NULL;
@@ -179,10 +170,10 @@ static size_t read_types(const cJSON *files, const char *types[FILES_MAX])
     return 0;
   cJSON_ArrayForEach(file, files)
   {
-    const char *name = text_of(file, "file_name");
+    const char *name = sim_text_of(file, "file_name");
 
-    types[n] = find_type(text_of(file, "content_type"));
-    if (name == NULL || strlen(name) > NAME_BYTES_MAX || types[n] == NULL)
+    types[n] = find_type(sim_text_of(file, "content_type"));
+    if (*name == '\0' || strlen(name) > NAME_BYTES_MAX || types[n] == NULL)
       return 0;
     n++;
   }
@@ -194,14 +185,15 @@ static cJSON *upload_url(const struct sim_request *r, const cJSON *file,
 {
   cJSON *entry = cJSON_CreateObject();
   char *url = sim_storage_url(r->service, r->source_id, n,
-                              text_of(file, "content_type"));
+                              sim_text_of(file, "content_type"));
   char object[3 * SIM_ID_BYTES + 24];
 
   (void)snprintf(object, sizeof(object), "images/%s/SOURCE_FILES/%s_%zu",
                  r->source_id, r->source_id, n);
   (void)cJSON_AddStringToObject(entry, "url", url == NULL ? "" : url);
   (void)cJSON_AddStringToObject(entry, "object_name", object);
-  (void)cJSON_AddStringToObject(entry, "file_name", text_of(file, "file_name"));
+  (void)cJSON_AddStringToObject(entry, "file_name",
+                                sim_text_of(file, "file_name"));
   free(url);
   return entry;
 }
@@ -231,8 +223,8 @@ static void create_source(struct sim_request *r, struct sim_response *a,
   cJSON_ArrayForEach(file, files)
   {
     (void)cJSON_AddItemToArray(urls, upload_url(r, file, ++n));
-    (void)cJSON_AddItemToArray(r->names,
-                               cJSON_CreateString(text_of(file, "file_name")));
+    (void)cJSON_AddItemToArray(
+        r->names, cJSON_CreateString(sim_text_of(file, "file_name")));
   }
   succeed(r, a, MHD_HTTP_CREATED, results);
 }

@@ -24,14 +24,6 @@ struct draft {
   cJSON *document; /* the current one, in `data` */
 };
 
-static const char *text_of(const cJSON *json, const char *name)
-{
-  const char *s =
-      cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
-
-  return s == NULL ? "" : s;
-}
-
 static cJSON *add_document(struct draft *d)
 {
   char id[SIM_ID_BYTES];
@@ -50,11 +42,11 @@ static cJSON *select_document(struct draft *d, const char *mrn)
 
   if (d->data == NULL)
     return add_document(d);
-  if (*mrn == '\0' || *text_of(d->document, "patient_mrn") == '\0')
+  if (*mrn == '\0' || *sim_text_of(d->document, "patient_mrn") == '\0')
     return d->document;
   cJSON_ArrayForEach(doc, d->data)
   {
-    if (strcmp(text_of(doc, "patient_mrn"), mrn) == 0)
+    if (strcmp(sim_text_of(doc, "patient_mrn"), mrn) == 0)
       return d->document = doc;
   }
   return add_document(d);
@@ -64,7 +56,7 @@ static cJSON *select_document(struct draft *d, const char *mrn)
 static void add_page(struct draft *d, char *page)
 {
   cJSON *values = sim_fields_read(page);
-  cJSON *doc = select_document(d, text_of(values, "patient_mrn"));
+  cJSON *doc = select_document(d, sim_text_of(values, "patient_mrn"));
 
   while (values != NULL && values->child != NULL) {
     cJSON *item = cJSON_DetachItemViaPointer(values, values->child);
@@ -78,8 +70,8 @@ static void add_page(struct draft *d, char *page)
 
 static void add_name(cJSON *result, const struct draft *d)
 {
-  const char *last = text_of(d->data->child, "patient_last_name");
-  const char *first = text_of(d->data->child, "patient_first_name");
+  const char *last = sim_text_of(d->data->child, "patient_last_name");
+  const char *first = sim_text_of(d->data->child, "patient_first_name");
   char name[512];
 
   (void)snprintf(name, sizeof(name), "%s%s%s", last,

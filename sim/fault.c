@@ -33,6 +33,11 @@ static const char *const call_words[SIM_CALL_COUNT + 1] = {
         "any",
 };
 
+const char *sim_call_word(enum sim_call call)
+{
+  return call_words[call];
+}
+
 struct line {
   unsigned call; /* SIM_CALL_COUNT: any */
   uint64_t from;

@@ -30,6 +30,9 @@ enum sim_call {
       SIM_CALL_COUNT
 };
 
+/* "create" and so on. */
+const char *sim_call_word(enum sim_call call);
+
 /* name, word, what follows it */
 #define SIM_ACTIONS(X)                    \
   X(STATUS, "status", STATUS)             \

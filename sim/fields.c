@@ -52,8 +52,7 @@ static struct {
     ROW(BIRTH, 6,
         BEFORE "(" DOB COLON "|born *: *)([0-9]+[/-][0-9]+[/-][0-9]+)" AFTER),
     ROW(WBC, 5,
-        "^ *(white +blood +cells?( +count)?|wbc( "
-        "+count)?|leu[ck]ocytes)" MEASURED),
+        "^ *((white +blood +cells?|wbc)( +count)?|leu[ck]ocytes)" MEASURED),
     ROW(HEMOGLOBIN, 3, "^ *(ha?emoglobin|hgb|hb)" MEASURED),
     ROW(RANGE, 0, "(^|[ ([])" NUMBER DASH NUMBER "($|[] ),;])"),
     ROW(NEXT_LABEL, 0,
@@ -104,23 +103,28 @@ static void add_text(cJSON *values, const char *name, const char *text)
     (void)cJSON_AddStringToObject(values, name, text);
 }
 
-static void read_part_of_name(cJSON *values, enum pattern p, const char *name,
-                              const char *line)
+/* The same, and frees `text`. */
+static void take_text(cJSON *values, const char *name, char *text)
 {
-  char *text = find(p, line);
-  regmatch_t groups[GROUPS_MAX];
-
-  if (text != NULL && match(NEXT_LABEL, text, groups))
-    text[groups[0].rm_so] = '\0';
   add_text(values, name, text);
   free(text);
+}
+
+/* Finds a name and cuts it off where another label begins. */
+static char *find_name(enum pattern p, const char *line)
+{
+  char *name = find(p, line);
+  regmatch_t groups[GROUPS_MAX];
+
+  if (name != NULL && match(NEXT_LABEL, name, groups))
+    name[groups[0].rm_so] = '\0';
+  return name;
 }
 
 /* "Last, First", or "First Last" divided at the last blank. */
 static void read_name(cJSON *values, const char *line)
 {
-  char *text = find(NAME, line);
-  regmatch_t groups[GROUPS_MAX];
+  char *text = find_name(NAME, line);
   char *first = text;
   char *last;
 
@@ -129,8 +133,6 @@ static void read_name(cJSON *values, const char *line)
     free(text);
     return;
   }
-  if (match(NEXT_LABEL, text, groups))
-    text[groups[0].rm_so] = '\0';
   last = strchr(text, ',');
   if (last != NULL) {
     *last = '\0';
@@ -242,16 +244,13 @@ cJSON *sim_fields_read(char *page)
 
   clean(page);
   while ((line = strsep(&page, "\n\f")) != NULL) {
-    char *mrn = find(RECORD_NUMBER, line);
-
     read_name(values, line);
-    read_part_of_name(values, FIRST_NAME, "patient_first_name", line);
-    read_part_of_name(values, LAST_NAME, "patient_last_name", line);
-    add_text(values, "patient_mrn", mrn);
+    take_text(values, "patient_first_name", find_name(FIRST_NAME, line));
+    take_text(values, "patient_last_name", find_name(LAST_NAME, line));
+    take_text(values, "patient_mrn", find(RECORD_NUMBER, line));
     read_birth(values, line);
     read_measure(values, WBC, "wbc_count", line);
     read_measure(values, HEMOGLOBIN, "hemoglobin", line);
-    free(mrn);
   }
   return values;
 }

@@ -61,16 +61,11 @@ static struct sim_request *new_request(const struct sim_port *port,
 
 static cJSON *make_log_line(const struct sim_request *r, unsigned status)
 {
-  static const char *const calls[] = {
-#define X(name, word) word,
-      SIM_CALLS(X)
-#undef X
-  };
   const char *coding = sim_request_header(r, "Transfer-Encoding");
   cJSON *line = cJSON_CreateObject();
 
   (void)cJSON_AddNumberToObject(line, "t", (double)r->at_ms / 1000);
-  (void)cJSON_AddStringToObject(line, "call", calls[r->call]);
+  (void)cJSON_AddStringToObject(line, "call", sim_call_word(r->call));
   (void)cJSON_AddNumberToObject(line, "n", (double)r->n);
   (void)cJSON_AddStringToObject(line, "path", r->path);
   (void)cJSON_AddNumberToObject(line, "status", status);

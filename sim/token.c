@@ -208,21 +208,12 @@ static bool signature_good(const struct sim_token *t, const char *text,
   return good;
 }
 
-/* Returns a string member; "" when it is missing or no string. */
-static const char *text_of(const cJSON *json, const char *name)
-{
-  const char *s =
-      cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
-
-  return s == NULL ? "" : s;
-}
-
 static const char *header_error(const struct sim_token *t, const cJSON *h)
 {
-  if (strcmp(text_of(h, "alg"), t->algorithm->name) != 0)
+  if (strcmp(sim_text_of(h, "alg"), t->algorithm->name) != 0)
     return "another algorithm";
   if (t->options->key_id != NULL &&
-      strcmp(text_of(h, "kid"), t->options->key_id) != 0)
+      strcmp(sim_text_of(h, "kid"), t->options->key_id) != 0)
     return "another key ID";
   return NULL;
 }
@@ -234,7 +225,7 @@ static bool claim_made(const cJSON *payload, const char *claim)
 
   if (name != NULL) {
     name[strcspn(name, "=")] = '\0';
-    made = strcmp(text_of(payload, name), claim + strlen(name) + 1) == 0;
+    made = strcmp(sim_text_of(payload, name), claim + strlen(name) + 1) == 0;
   }
   free(name);
   return made;
@@ -254,7 +245,7 @@ static const char *payload_error(const struct sim_token *t, const cJSON *p,
     return "issued in the future";
   if (exp->valuedouble - iat->valuedouble > LIFETIME_MAX_S)
     return "valid for more than an hour";
-  if (*text_of(p, "jti") == '\0')
+  if (*sim_text_of(p, "jti") == '\0')
     return "no jti";
   for (size_t i = 0; i < t->options->n_claims; i++)
     if (!claim_made(p, t->options->claims[i]))

@@ -1,5 +1,5 @@
 /*
- * util.c - clocks, ids and whole files.
+ * util.c - clock, IDs, JSON and files.
  */
 #include "sim/util.h"
 
@@ -36,6 +36,14 @@ void sim_id_new(char ret_id[SIM_ID_BYTES])
   for (int i = TIME_CHARS; i < SIM_ID_LEN; i++)
     ret_id[i] = alphabet[random[i] % 32];
   ret_id[SIM_ID_LEN] = '\0';
+}
+
+const char *sim_text_of(const cJSON *json, const char *name)
+{
+  const char *s =
+      cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
+
+  return s == NULL ? "" : s;
 }
 
 char *sim_read_file(const char *path, size_t *ret_len)
