@@ -223,16 +223,14 @@ static enum dx_code look(struct cancel *c, struct dx_err *err)
 static enum dx_code look_until_done(struct cancel *c, struct dx_err *err)
 {
   int64_t until = dx_monotonic_ms() + WAIT_MS;
-  struct dx_err what;
   enum dx_code code;
 
   while ((code = look(c, err)) == DX_E_BUSY && dx_monotonic_ms() < until &&
          !cli_stop_came())
     (void)poll(NULL, 0, LOOK_MS);
-  if (code != DX_E_BUSY)
-    return code;
-  what = *err; /* not an error of this machine: it is only too early */
-  return dx_fail(err, DX_E_NOT_YET, 0, "%s", what.text);
+  if (code == DX_E_BUSY) /* no error of this machine, only too early */
+    err->code = code = DX_E_NOT_YET;
+  return code;
 }
 
 enum dx_code verb_cancel(struct cli *cli, struct dx_err *err)

@@ -67,10 +67,15 @@ typedef enum dx_code cli_verb(struct cli *cli, struct dx_err *err);
 CLI_VERBS(X)
 #undef X
 
-/* ---- exit.c ---- */
+/* ---- error.c ---- */
 
 /* The exit status (sysexits.h) for a class; the one table. */
 int cli_exit_status(enum dx_class cls);
+
+/* Appends what to do to the message: "what failed; advice". Returns its code.
+ */
+enum dx_code cli_advise(struct dx_err *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* ---- term.c ---- */
 

@@ -207,7 +207,7 @@ static void leave_message(struct dx_job *job, enum dx_code code,
 
 enum dx_code cli_finish(struct cli *cli, struct dx_job *job, struct dx_err *err)
 {
-  struct dx_err what, delete;
+  struct dx_err delete;
   enum dx_code code = cli_drive(cli, job, err);
 
   leave_message(job, code, err);
@@ -216,8 +216,6 @@ enum dx_code cli_finish(struct cli *cli, struct dx_job *job, struct dx_err *err)
   print_results(cli, job);
   if (code == DX_OK)
     return DX_OK;
-  what = *err;
-  return dx_fail(err, code, what.sys_errno, "%s; %s with: docextract retry %s",
-                 what.text, dx_job_is_final(job) ? "retry" : "continue",
-                 job->key);
+  return cli_advise(err, "%s with: docextract retry %s",
+                    dx_job_is_final(job) ? "retry" : "continue", job->key);
 }

@@ -16,7 +16,6 @@
 
 #include "cli/cupsd.h"
 #include "cli/reach.h"
-#include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
@@ -51,24 +50,14 @@ struct hello {
   char *greeting;
 };
 
-static void detail(struct hello *h, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void detail(struct hello *h, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void
+detail(struct hello *h, const char *format, ...)
 {
   va_list args;
 
   va_start(args, format);
   (void)vsnprintf(h->detail, sizeof(h->detail), format, args);
   va_end(args);
-}
-
-/* Appends what to do to what failed. */
-static enum dx_code advise(struct dx_err *err, const char *advice)
-{
-  struct dx_err what = *err;
-
-  return dx_fail(err, what.code, what.sys_errno, "%s; %s", what.text, advice);
 }
 
 /* ---- a step that takes long says what it waits for ---- */
@@ -94,10 +83,8 @@ static void set_alarm(int64_t ms)
   (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void expect_wait(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
-
-static void expect_wait(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void
+expect_wait(const char *format, ...)
 {
   struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
   int64_t left = begun_ms + PATIENCE_MS - dx_monotonic_ms();
@@ -146,17 +133,12 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
   if (code == DX_OK)
     code = cli_service(h->cli, &h->service, err);
   cli_user_name(name);
-  if (code == DX_OK) {
-    h->is_owner = true;
-    detail(h, "%s, the owner of SpoolDir", name);
-  } else {
-    struct dx_err what = *err;
-
-    (void)dx_fail(err, code, what.sys_errno,
-                  "%s; backends run as '%s', which must be able to read it",
-                  what.text, name);
-  }
-  return code;
+  if (code != DX_OK)
+    return cli_advise(
+        err, "backends run as '%s', which must be able to read it", name);
+  h->is_owner = true;
+  detail(h, "%s, the owner of SpoolDir", name);
+  return DX_OK;
 }
 
 static enum dx_code step_spool(struct hello *h, struct dx_err *err)
@@ -175,16 +157,15 @@ static enum dx_code step_spool(struct hello *h, struct dx_err *err)
 /* A key may be there and still be closed to the backends. */
 static enum dx_code advise_token(struct dx_err *err)
 {
-  char name[CLI_USER_BYTES], advice[CLI_USER_BYTES + 64];
+  char name[CLI_USER_BYTES];
 
   if (err->sys_errno == ENOENT)
-    return advise(err, "put it there, or fix the path");
+    return cli_advise(err, "put it there, or fix the path");
   if (err->sys_errno != EACCES)
     return err->code;
   cli_user_name(name);
-  (void)snprintf(advice, sizeof(advice),
-                 "backends run as '%s', which must be able to use it", name);
-  return advise(err, advice);
+  return cli_advise(err, "backends run as '%s', which must be able to use it",
+                    name);
 }
 
 static enum dx_code step_token(struct hello *h, struct dx_err *err)
@@ -314,7 +295,7 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
   *err = h->err;
   if (err->code == DX_E_CERT)
     return err->code; /* the message says what to do */
-  return advise(err, "check that the port of BaseURL speaks HTTPS");
+  return cli_advise(err, "check that the port of BaseURL speaks HTTPS");
 }
 
 static enum dx_code step_response(struct hello *h, struct dx_err *err)
@@ -325,10 +306,10 @@ static enum dx_code step_response(struct hello *h, struct dx_err *err)
   }
   *err = h->err;
   if (dx_class_of(h->said) == DX_CL_CONFIG || h->said == DX_E_REFUSED)
-    return advise(err, "check BaseURL");
+    return cli_advise(err, "check BaseURL");
   if (h->said == DX_E_RATE)
-    return advise(err, "try again later, or lower APIRate");
-  return advise(err, "try again later; print jobs wait until then");
+    return cli_advise(err, "try again later, or lower APIRate");
+  return cli_advise(err, "try again later; print jobs wait until then");
 }
 
 static bool is_clock_off(const struct hello *h)
@@ -355,9 +336,10 @@ static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
   }
   *err = h->err;
   describe_clock(h, clock);
-  return advise(err, is_clock_off(h)
-                         ? clock
-                         : dx_token_source_info(h->service->token)->advice);
+  return cli_advise(err, "%s",
+                    is_clock_off(h)
+                        ? clock
+                        : dx_token_source_info(h->service->token)->advice);
 }
 
 /* ---- all of them ---- */

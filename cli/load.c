@@ -25,17 +25,14 @@ static enum dx_code report_mistakes(const struct cli *cli,
                                     const struct dx_config_notes *notes,
                                     struct dx_err *err)
 {
-  struct dx_err what = *err;
-
   if (notes->mistake_count > 1) {
     print_lines("docextract: ", dx_buf_text(&notes->mistakes));
-    return dx_fail(err, what.code, 0, "found %d errors in '%s'",
+    return dx_fail(err, err->code, 0, "found %d errors in '%s'",
                    notes->mistake_count, cli->config_path);
   }
-  if (what.sys_errno == EACCES && cli->config == NULL && geteuid() != 0)
-    return dx_fail(err, what.code, EACCES, "%s; run this command as root",
-                   what.text);
-  return what.code;
+  if (err->sys_errno == EACCES && cli->config == NULL && geteuid() != 0)
+    return cli_advise(err, "run this command as root");
+  return err->code;
 }
 
 static enum dx_code load(struct cli *cli, bool warns, struct dx_err *err)

@@ -6,7 +6,6 @@
  */
 #include "cli/cli.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 struct purge {

@@ -28,7 +28,8 @@ struct line {
 struct show {
   struct cli *cli;
   const struct dx_service *service;
-  size_t shown; /* results */
+  size_t shown;      /* results */
+  struct dx_err err; /* the first one; DX_OK: none */
 };
 
 /* ---- a document ---- */
@@ -288,12 +289,11 @@ static enum dx_code read_case(const struct show *s,
   return code;
 }
 
-static enum dx_code show_submission(struct show *s,
-                                    const struct dx_submission *sub,
-                                    struct dx_err *err)
+/* Shows what there is; the first error is kept in s->err. */
+static void show_submission(struct show *s, const struct dx_submission *sub)
 {
-  enum dx_code code, first = DX_OK;
-  struct dx_err what;
+  enum dx_code code;
+  struct dx_err err;
   size_t i;
 
   for (i = 0; i < sub->case_count; i++) {
@@ -301,16 +301,13 @@ static enum dx_code show_submission(struct show *s,
 
     if (sub->cases[i].state == DX_CASE_WAITING)
       continue;
-    code = read_case(s, sub, i, &content, &what);
+    code = read_case(s, sub, i, &content, &err);
     if (code == DX_OK)
-      code = print_result(s, &content, &what);
+      code = print_result(s, &content, &err);
     dx_buf_wipe(&content);
-    if (code != DX_OK && first == DX_OK) {
-      first = code;
-      *err = what;
-    }
+    if (code != DX_OK && s->err.code == DX_OK)
+      s->err = err;
   }
-  return first;
 }
 
 /* The documents without a result. */
@@ -331,7 +328,6 @@ static void print_missing(const struct dx_job *job)
 static enum dx_code show_all(struct show *s, const struct dx_job *job,
                              struct dx_err *err)
 {
-  enum dx_code code = DX_OK;
   size_t i;
 
   s->service = dx_config_service(s->cli->config, job->service);
@@ -340,18 +336,13 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
                    "the service of job %s is no longer configured, so its "
                    "results directory is unknown",
                    job->key);
-  for (i = 0; i < job->submission_count; i++) {
-    struct dx_err what;
-    enum dx_code one = show_submission(s, &job->submissions[i], &what);
-
-    if (one != DX_OK && code == DX_OK) {
-      code = one;
-      *err = what;
-    }
-  }
+  for (i = 0; i < job->submission_count; i++)
+    show_submission(s, &job->submissions[i]);
   print_missing(job);
-  if (code != DX_OK || s->shown > 0)
-    return code;
+  if (s->err.code != DX_OK)
+    *err = s->err;
+  if (s->err.code != DX_OK || s->shown > 0)
+    return s->err.code;
   return dx_fail(err, dx_job_is_final(job) ? DX_E_JOB : DX_E_NOT_YET, 0,
                  "job %s has no results%s", job->key,
                  dx_job_is_final(job) ? "" : " yet");

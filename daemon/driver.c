@@ -3,12 +3,11 @@
  */
 #include "daemon/driver.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/log.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 
 #define LOOK_MS 600000    /* events may be lost; waiting jobs are retried */
 #define LOOK_SOON_MS 1000 /* the lock on one of our jobs is about to go */
@@ -63,21 +62,21 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   switch (note->kind) {
   case DX_NOTE_DOWN:
     if (!driver->is_down)
-      log_line(DX_LOG_WARNING,
-               "service '%s' cannot be reached: %s; retrying until it responds",
-               job->service, note->text);
+      dx_log(DX_LOG_WARNING,
+             "service '%s' cannot be reached: %s; retrying until it responds",
+             job->service, note->text);
     driver->is_down = true;
     break;
   case DX_NOTE_UP:
     if (driver->is_down)
-      log_line(DX_LOG_INFO, "service '%s' is reachable again", job->service);
+      dx_log(DX_LOG_INFO, "service '%s' is reachable again", job->service);
     driver->is_down = false;
     break;
   case DX_NOTE_ADMIN:
-    log_line(DX_LOG_ERROR,
-             "service '%s': %s; its jobs wait and are retried every 10 minutes "
-             "and when the configuration changes",
-             job->service, note->text);
+    dx_log(DX_LOG_ERROR,
+           "service '%s': %s; its jobs wait and are retried every 10 minutes "
+           "and when the configuration changes",
+           job->service, note->text);
     break;
   default:
     break;
@@ -92,11 +91,11 @@ static void log_outcome(const struct dx_job *job)
   for (i = 0; i < job->submission_count; i++)
     cases += job->submissions[i].case_count;
   if (dx_job_outcome(job, &err) == DX_OK)
-    log_line(DX_LOG_INFO, "job %s: extracted %zu case%s", job->key, cases,
-             cases == 1 ? "" : "s");
+    dx_log(DX_LOG_INFO, "job %s: extracted %zu case%s", job->key, cases,
+           cases == 1 ? "" : "s");
   else
-    log_line(DX_LOG_ERROR, "job %s: %s; see: docextract jobs", job->key,
-             err.text);
+    dx_log(DX_LOG_ERROR, "job %s: %s; see: docextract jobs", job->key,
+           err.text);
 }
 
 /* `docextract retry` needs the documents of a failed job; nobody needs those of
@@ -118,7 +117,7 @@ static void on_ended(void *ctx, struct dx_job *job)
 
   log_outcome(job);
   if (!keeps_documents(job) && dx_job_delete_documents(job, &err) != DX_OK)
-    log_line(DX_LOG_WARNING, "%s", err.text);
+    dx_log(DX_LOG_WARNING, "%s", err.text);
   if (dx_job_is_final(job) && !job->dirty)
     dx_spool_cancel_done(job);
   release(ctx, job);
@@ -141,10 +140,10 @@ static void drive(struct driver *driver, struct dx_job *job)
   if (dx_spool_cancel_is_asked(job))
     dx_job_cancel(job);
   if (dx_engine_add(driver->engine, job, &err) != DX_OK) {
-    log_line(DX_LOG_ERROR, "job %s: %s", job->key, err.text);
+    dx_log(DX_LOG_ERROR, "job %s: %s", job->key, err.text);
     dx_job_set_message(job, err.text);
     if (job->dirty && dx_job_save(job, &err) != DX_OK)
-      log_line(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
+      dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
     release(driver, job);
   }
 }
@@ -161,7 +160,7 @@ static void take(struct driver *driver, const char *key)
   if (code == DX_E_BUSY)
     look_soon(driver);
   else if (code != DX_OK && code != DX_E_NOT_FOUND)
-    log_line(DX_LOG_ERROR, "job %s: %s", key, err.text);
+    dx_log(DX_LOG_ERROR, "job %s: %s", key, err.text);
   if (code != DX_OK)
     return;
   if (job->owner != DX_OWNER_DAEMON || dx_job_is_final(job) ||
@@ -169,7 +168,7 @@ static void take(struct driver *driver, const char *key)
     dx_job_free(&job);
     return;
   }
-  log_line(DX_LOG_DEBUG, "job %s: taken", key);
+  dx_log(DX_LOG_DEBUG, "job %s: taken", key);
   drive(driver, job);
 }
 
@@ -217,7 +216,7 @@ void driver_look_through(struct driver *driver)
     return;
   driver->look_ms = dx_monotonic_ms() + LOOK_MS;
   if (dx_spool_each(driver->spool, look_at, driver, &err) != DX_OK)
-    log_line(DX_LOG_ERROR, "%s", err.text);
+    dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 
 /* ---- start, stop, reload ---- */

@@ -1,8 +1,7 @@
 # daemon/ - docextractd: a thin loop around the engine.
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/driver.c daemon/driver.h \
-	daemon/log.c daemon/log.h daemon/main.c daemon/watch.c \
-	daemon/watch.h
+	daemon/main.c daemon/watch.c daemon/watch.h
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm

@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "daemon/driver.h"
-#include "daemon/log.h"
 #include "daemon/watch.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/job/sweep.h"
 
 #define TURN_MS 60000          /* the longest wait for an event */
@@ -44,6 +44,17 @@ struct daemon {
   int64_t sweep_ms;
   bool stop, reload;
 };
+
+static bool is_verbose, is_journal;
+
+/* No title, name, token or signed URL is logged, at any level. */
+static void print_line(enum dx_log_level level, const char *line)
+{
+  static const char *const levels[] = {SD_DEBUG, SD_INFO, SD_WARNING, SD_ERR};
+
+  if (level != DX_LOG_DEBUG || is_verbose)
+    fprintf(stderr, "%s%s\n", is_journal ? levels[level] : "", line);
+}
 
 /* ---- signals ---- */
 
@@ -93,9 +104,9 @@ static void reload(struct daemon *d)
   if (code == DX_OK)
     code = driver_reload(&d->driver, config, &err);
   if (code == DX_OK)
-    log_line(DX_LOG_INFO, "reloaded '%s'", d->config_path);
+    dx_log(DX_LOG_INFO, "reloaded '%s'", d->config_path);
   else
-    log_line(DX_LOG_ERROR, "%s; keeping the previous configuration", err.text);
+    dx_log(DX_LOG_ERROR, "%s; keeping the previous configuration", err.text);
   (void)sd_notify(0, "READY=1");
 }
 
@@ -155,8 +166,8 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
     return code;
   }
   if (watch_start(&d->watch, d->spool_dir, d->config_path, err) != DX_OK)
-    log_line(DX_LOG_WARNING, "%s; checking every %d s instead", err->text,
-             TURN_UNWATCHED_MS / 1000);
+    dx_log(DX_LOG_WARNING, "%s; checking every %d s instead", err->text,
+           TURN_UNWATCHED_MS / 1000);
   return driver_start(&d->driver, config, err);
 }
 
@@ -198,7 +209,7 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
   enum dx_code code = DX_OK;
 
   (void)sd_notify(0, "READY=1");
-  log_line(DX_LOG_INFO, "ready");
+  dx_log(DX_LOG_INFO, "ready");
   while (code == DX_OK) {
     read_signals(d);
     read_watch(d);
@@ -247,7 +258,7 @@ static int run(const char *config_path)
   stop(&d);
   if (code == DX_OK)
     return EX_OK;
-  log_line(DX_LOG_ERROR, "%s", err.text);
+  dx_log(DX_LOG_ERROR, "%s", err.text);
   return dx_class_of(code) == DX_CL_CONFIG ? EX_CONFIG : EX_TEMPFAIL;
 }
 
@@ -268,7 +279,6 @@ int main(int argc, char **argv)
                                         {"version", no_argument, NULL, 'V'},
                                         {NULL, 0, NULL, 0}};
   const char *config_path = NULL;
-  bool verbose = false;
   char *fallback = NULL;
   int letter, status;
 
@@ -276,7 +286,7 @@ int main(int argc, char **argv)
     if (letter == 'c') {
       config_path = optarg;
     } else if (letter == 'd') {
-      verbose = true;
+      is_verbose = true;
     } else if (letter == 'h') {
       print_help();
       return EX_OK;
@@ -297,7 +307,9 @@ int main(int argc, char **argv)
   (void)umask(077);
   (void)prctl(PR_SET_DUMPABLE, 0); /* no token in a core file */
   (void)unsetenv("SSLKEYLOGFILE");
-  log_start(verbose);
+  (void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+  is_journal = getenv("JOURNAL_STREAM") != NULL;
+  dx_log_to(print_line);
   if (config_path == NULL)
     config_path = fallback = dx_config_path(true);
   status = config_path != NULL ? run(config_path) : EX_TEMPFAIL;

@@ -1,8 +1,11 @@
 /*
- * exit.c - the one table from error class to exit status.
+ * error.c - how the command reports an error: the exit status for its class,
+ * and what to do about it.
  */
 #include "cli/cli.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <sysexits.h>
 
 static const int exit_status[DX_CL_COUNT] = {
@@ -23,4 +26,16 @@ static const int exit_status[DX_CL_COUNT] = {
 int cli_exit_status(enum dx_class cls)
 {
   return exit_status[cls];
+}
+
+enum dx_code cli_advise(struct dx_err *err, const char *format, ...)
+{
+  const struct dx_err what = *err;
+  char advice[DX_ERR_TEXT_BYTES];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(advice, sizeof(advice), format, args);
+  va_end(args);
+  return dx_fail(err, what.code, what.sys_errno, "%s; %s", what.text, advice);
 }
