@@ -63,10 +63,11 @@ static void tell_failure(const struct backend *b, enum dx_code code,
   int status = status_of(b, code);
 
   if (cls == DX_CL_LOCAL)
-    status_error("%s; trying again every minute, nothing is lost", err->text);
+    status_error("%s; retrying every minute, nothing is lost", err->text);
   else if (status == CUPS_BACKEND_STOP)
-    status_error("%s%s; when it is mended: cupsenable %s", err->text,
-                 cls == DX_CL_CONFIG ? "; see docextract hello" : "",
+    status_error("%s%s; when it is fixed, run: cupsenable %s", err->text,
+                 cls == DX_CL_CONFIG ? "; run docextract hello for details"
+                                     : "",
                  b->queue != NULL ? b->queue : "QUEUE");
   else
     status_error("%s", err->text);
@@ -86,11 +87,11 @@ static void tell(const struct backend *b, enum dx_code code,
   for (i = 0; b->job != NULL && i < b->job->submission_count; i++)
     cases += b->job->submissions[i].case_count;
   if (b->handed_before)
-    status_info("Handed over before; nothing was sent again");
+    status_info("Already handed over; nothing was sent again");
   else if (b->handed_over)
-    status_info("Stored; docextractd sends it and fetches the results");
+    status_info("Stored; docextractd will send it and fetch the results");
   else if (b->nothing_new)
-    status_info("Extracted before; nothing was sent again");
+    status_info("Already extracted; nothing was sent again");
   else
     status_info("Extracted %zu case%s", cases, cases == 1 ? "" : "s");
   status_keep();

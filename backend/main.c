@@ -61,8 +61,8 @@ static enum dx_code read_uri(struct backend *b, struct dx_err *err)
       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                    "0123456789-_.") < len)
     return dx_fail(err, DX_E_CONFIG, 0,
-                   "the device URI must be docextract://SERVICE with the name "
-                   "of a section of docextract.conf and nothing behind it");
+                   "the device URI must be docextract://SERVICE, where SERVICE "
+                   "is the name of a section of docextract.conf");
   memcpy(b->service, name, len);
   b->service[len] = '\0';
   return DX_OK;
@@ -157,7 +157,7 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
     return DX_OK;
   if (count < job->document_count || count > DX_DOCUMENTS_MAX)
     return dx_fail(err, DX_E_BUNDLE, 0,
-                   "%zu documents came, but the job has %d; print it anew",
+                   "received %zu documents, but the job has %d; print it again",
                    job->document_count, expected);
   documents = realloc(job->documents, count * sizeof(*documents));
   if (documents == NULL)
@@ -221,8 +221,7 @@ static enum dx_code plan(struct backend *b, const struct cups_job *before,
   if (!now.known)
     now = *before; /* an orphan: cupsd is gone, its last word counts */
   if (!now.known && getenv("CUPS_SERVER") != NULL)
-    return dx_fail(err, DX_E_BUSY, 0,
-                   "cupsd does not answer questions about the job");
+    return dx_fail(err, DX_E_BUSY, 0, "cupsd does not respond");
   code = add_missing(b->job, now.documents, err);
   if (code == DX_OK && now.filter_failed)
     refuse_halves(b->job);

@@ -34,8 +34,9 @@ static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
     return DX_OK;
   b->silent = true;
   return dx_fail(err, DX_E_MISSING, 0,
-                 "nothing came for %d minutes: one of the documents has a "
-                 "type that cannot be printed here; print them one by one",
+                 "no data was received for %d minutes: one of the documents "
+                 "has a type that cannot be printed here; print them one at a "
+                 "time",
                  DX_SILENCE_MS / 60000);
 }
 
@@ -69,8 +70,8 @@ static enum dx_code check_count(const struct backend *b,
   if (count <= b->conf->max_documents)
     return DX_OK;
   return dx_fail(err, DX_E_DOCUMENT, 0,
-                 "the job has more documents than MaxDocumentsPerJob, "
-                 "%" PRId64 "; nothing was sent, print fewer at a time",
+                 "the job has more documents than MaxDocumentsPerJob (%" PRId64
+                 "); nothing was sent, print fewer at a time",
                  b->conf->max_documents);
 }
 
@@ -134,9 +135,9 @@ static enum dx_code receive_all(struct backend *b,
     code = dx_bundle_next(reader, &entry, &end, err);
     if (code == DX_E_BUNDLE && b->job->document_count == 0)
       return dx_fail(err, DX_E_BUNDLE, 0,
-                     "this was printed raw, or has a type that cannot be "
-                     "printed here: print it through the queue's own driver, "
-                     "or use the command 'docextract submit'");
+                     "the job was printed raw or has a type that cannot be "
+                     "printed here; print it through the queue's driver, or "
+                     "use 'docextract submit'");
     if (code != DX_OK || end)
       break;
     code = receive_entry(b, reader, &entry, err);

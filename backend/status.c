@@ -20,8 +20,8 @@
 enum reason { WAITING, DOWN, LOCAL, REFUSED, CONFIG, REASON_COUNT };
 
 static const char *const reasons[REASON_COUNT] = {
-    "docextract-waiting-report",      "docextract-service-down-warning",
-    "docextract-local-trouble-error", "docextract-document-refused-error",
+    "docextract-waiting-report", "docextract-service-down-warning",
+    "docextract-storage-error",  "docextract-document-refused-error",
     "docextract-config-error",
 };
 
@@ -143,7 +143,7 @@ static void uploading(const struct dx_note *note)
   last_percent = percent;
   (void)snprintf(text, sizeof(text), "job-media-progress=%d", percent);
   print_line("ATTR", text);
-  status_info("Uploading, %d %%", percent);
+  status_info("Uploading, %d%%", percent);
 }
 
 void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
@@ -158,12 +158,11 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     break;
   case DX_NOTE_WAITING:
     set_reason(WAITING, true);
-    status_info("Waiting for the extraction, %s",
-                elapsed(note->since_ms, time));
+    status_info("Waiting for extraction, %s", elapsed(note->since_ms, time));
     break;
   case DX_NOTE_DOWN:
     set_reason(DOWN, true);
-    status_info("The service cannot be reached for %s: %s; trying again",
+    status_info("The service has been unavailable for %s: %s; retrying",
                 elapsed(note->since_ms, time), note->text);
     break;
   case DX_NOTE_UP:
@@ -173,16 +172,16 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     status_info("%s; trying again", note->text);
     break;
   case DX_NOTE_PAUSED:
-    status_info("The service asks for a pause; going on soon");
+    status_info("The service asked for a pause; continuing soon");
     break;
   case DX_NOTE_TOKEN:
-    status_info("%s; trying again with a new token", note->text);
+    status_info("%s; retrying with a new token", note->text);
     break;
   case DX_NOTE_ADMIN: /* never a print job's */
     break;
   case DX_NOTE_LOCAL:
     set_reason(LOCAL, true);
-    status_error("%s; trying again every minute, nothing is lost", note->text);
+    status_error("%s; retrying every minute, nothing is lost", note->text);
     break;
   case DX_NOTE_LOCAL_OVER:
     set_reason(LOCAL, false);

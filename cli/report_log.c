@@ -28,8 +28,8 @@
 #define PROGRAM "\\([^ ()]*/(docextract|todocextract)\\)"
 #define STATE \
   "(stored|registered|uploaded|processing|complete|extracted|failed|refused)"
-#define REASON                                                               \
-  "[-+]docextract-(waiting-report|service-down-warning|local-trouble-error|" \
+#define REASON                                                         \
+  "[-+]docextract-(waiting-report|service-down-warning|storage-error|" \
   "document-refused-error|config-error)"
 
 /* A line is printed as its time and job, then `format` with the groups that it

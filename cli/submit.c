@@ -58,7 +58,7 @@ static enum dx_code check_input(struct input *input, size_t number,
     return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is empty", number);
   if (st.st_size > most)
     return dx_fail(err, DX_E_DOCUMENT, 0,
-                   "file %zu is larger than MaxDocumentSize, %s", number,
+                   "file %zu is larger than MaxDocumentSize (%s)", number,
                    dx_size_text(most, size));
   n = pread(input->fd, bytes, sizeof(bytes), 0);
   if (n < 0)
@@ -95,8 +95,8 @@ static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
 
   if ((int64_t)count > s->service->max_documents)
     return dx_fail(err, DX_E_DOCUMENT, 0,
-                   "more files than MaxDocumentsPerJob, %" PRId64
-                   "; submit fewer at a time",
+                   "more files than MaxDocumentsPerJob (%" PRId64
+                   "); submit fewer at a time",
                    s->service->max_documents);
   s->inputs = calloc(count, sizeof(*s->inputs));
   if (s->inputs == NULL)

@@ -55,8 +55,8 @@ static enum dx_reason look(int fd)
     reason = run_apart(pdf_check, &task, stage_time_limit_ms(service), &done);
   dx_config_free(&config);
   if (done.repaired) /* shown in the queue's window */
-    (void)fputs("WARNING: A document was damaged and has been repaired; "
-                "check what was extracted from it\n",
+    (void)fputs("WARNING: A damaged document was repaired; check the data "
+                "extracted from it\n",
                 stderr);
   return reason == DX_REASON_TROUBLE ? DX_REASON_NONE : reason;
 }

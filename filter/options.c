@@ -78,9 +78,9 @@ const char *options_read(const char *ppd_path, const char *text,
   (void)cupsMarkOptions(ppd, count, list);
   if (!set_separators(ppd, chosen(ppd, "CaseSeparators", count, list),
                       ret_options))
-    wrong = "'CaseSeparators' does not have that choice";
+    wrong = "'CaseSeparators' has no such choice";
   if (!set_grouping(chosen(ppd, "DocumentGrouping", count, list), ret_options))
-    wrong = "'DocumentGrouping' does not have that choice";
+    wrong = "'DocumentGrouping' has no such choice";
   cupsFreeOptions(count, list);
   ppdClose(ppd);
   return wrong;

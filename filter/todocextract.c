@@ -105,8 +105,8 @@ static enum dx_reason process_pdf(struct job *job, int every,
       run_apart(pdf_rewrite, &task, stage_time_limit_ms(job->service), &done);
   job->entry.pages = done.pages;
   if (done.repaired) /* shown in the queue's window */
-    (void)fputs("WARNING: A document was damaged and has been repaired; "
-                "check what was extracted from it\n",
+    (void)fputs("WARNING: A damaged document was repaired; check the data "
+                "extracted from it\n",
                 stderr);
   return reason;
 }
@@ -146,7 +146,7 @@ static void refuse_large(struct job *job)
 {
   char size[DX_SIZE_TEXT_BYTES], text[DX_REASON_BYTES];
 
-  (void)snprintf(text, sizeof(text), "it is larger than MaxDocumentSize, %s",
+  (void)snprintf(text, sizeof(text), "it is larger than MaxDocumentSize (%s)",
                  dx_size_text(most_bytes(job), size));
   refuse(&job->entry, DX_REASON_TOO_LARGE, text);
 }
@@ -156,7 +156,7 @@ static void refuse_slow(struct job *job)
   char text[DX_REASON_BYTES];
 
   (void)snprintf(text, sizeof(text),
-                 "processing it took longer than FilterTimeLimit, %lld s",
+                 "processing it took longer than FilterTimeLimit (%lld s)",
                  (long long)(stage_time_limit_ms(job->service) / 1000));
   refuse(&job->entry, DX_REASON_TOO_SLOW, text);
 }
@@ -184,8 +184,8 @@ static void process_document(struct job *job, enum type type, int every)
   if (type == TYPE_PDF && every > 0 && separator == NULL) {
     refuse(&job->entry, DX_REASON_NO_SEPARATOR,
            job->service != NULL ? NULL
-                                : "case separators were asked for but "
-                                  "docextract.conf is not usable");
+                                : "separator pages were requested, but "
+                                  "docextract.conf is not valid");
     return;
   }
   if (type == TYPE_PDF)
@@ -203,8 +203,9 @@ static void process_document(struct job *job, enum type type, int every)
 static const char *why_empty(const struct dx_entry *entry)
 {
   return strcmp(entry->origin, mime[TYPE_PDF]) == 0
-             ? "nothing is left of it; it does not have the pages that were "
-               "chosen, or it cannot be read"
+             ? "no pages are left; the selected pages do not exist, or it "
+               "cannot "
+               "be read"
              : NULL;
 }
 
@@ -229,7 +230,7 @@ static void process(struct job *job, bool kept, int64_t length)
   dx_filename_from_title(job->title, mime[type], entry->name);
   if (!kept)
     refuse(entry, DX_REASON_TROUBLE,
-           "it could not be stored in the temporary folder");
+           "it could not be stored in the temporary directory");
   else if (length > most_bytes(job))
     refuse_large(job);
   else if (length == 0)
@@ -282,8 +283,8 @@ static int refuse_queue(int from)
 {
   int64_t length;
 
-  (void)fputs("ERROR: this driver is for docextract:// devices; add a queue to "
-              "a shared printer with '-m everywhere'\n",
+  (void)fputs("ERROR: This driver works only with docextract:// devices; use "
+              "'-m everywhere' to add a queue for a shared printer\n",
               stderr);
   (void)stage_receive(from, -1, 0, &length);
   return 1;

@@ -202,8 +202,7 @@ static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
       return dx_fail_sys(err, errno, "write", "bundle");
     if (n == 0)
       return dx_fail(err, DX_E_IO, 0,
-                     "the document became shorter while it "
-                     "was written");
+                     "the document was truncated while it was being written");
   }
   return DX_OK;
 }
@@ -540,7 +539,7 @@ static enum dx_code read_entry(struct dx_bundle_reader *reader,
     return reader->place > 1
                ? wrong_entry(reader, "no header", err)
                : dx_fail(err, DX_E_BUNDLE, 0,
-                         "what arrived did not come through the filter: print "
+                         "the data did not come through the filter: print "
                          "without '-o raw', to a queue with the driver "
                          "'Document Extraction Service'");
   return read_keys(reader, entry, err);

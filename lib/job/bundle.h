@@ -42,14 +42,14 @@
 #define DX_REASONS(X)                                                      \
   X(NONE, "", "")                                                          \
   X(PASSWORD, "password", "it is password-protected")                      \
-  X(DAMAGED, "damaged", "it is damaged and cannot be read")                \
-  X(EMPTY, "empty", "it is empty; a stage before may have failed")         \
+  X(DAMAGED, "damaged", "it is damaged or incomplete")                     \
+  X(EMPTY, "empty", "it is empty; an earlier filter may have failed")      \
   X(NO_PAGES, "no-pages", "it has no pages")                               \
-  X(TYPE, "type", "only PDF, JPEG and PNG can be sent")                    \
+  X(TYPE, "type", "only PDF, JPEG, and PNG files can be sent")             \
   X(TOO_LARGE, "too-large", "it is too large")                             \
   X(NO_SEPARATOR, "no-separator",                                          \
-    "separator pages were asked for and none is configured; choose none, " \
-    "or have a SeparatorPage set up")                                      \
+    "separator pages were requested, but no SeparatorPage is configured; " \
+    "print without them or tell your administrator")                       \
   X(TOO_SLOW, "too-slow", "processing it took too long")                   \
   X(TROUBLE, "trouble", "this computer could not process it")
 

@@ -521,11 +521,11 @@ refused 'a directory' 65 'not a regular file' "$dir"
 mkfifo "$dir/fifo"
 refused 'a fifo' 65 'not a regular file' "$dir/fifo"
 configure 'MaxDocumentsPerJob 1'
-refused 'too many files' 65 'more files than MaxDocumentsPerJob, 1;' \
+refused 'too many files' 65 'more files than MaxDocumentsPerJob [(]1[)];' \
   "$dir/a.pdf" "$dir/b.pdf"
 configure 'MaxDocumentSize 1M'
 { cat "$dir/a.pdf"; head -c 1048576 /dev/zero; } > "$dir/large.pdf"
-refused 'a large file' 65 'file 2 is larger than MaxDocumentSize, 1M' \
+refused 'a large file' 65 'file 2 is larger than MaxDocumentSize [(]1M[)]' \
   "$dir/a.pdf" "$dir/large.pdf"
 RESULTS=$dir/file configure
 refused 'results that cannot be written' 74 'file' "$dir/a.pdf"

@@ -103,7 +103,7 @@ no-pages.pdf no-pages
 END
 CONTENT_TYPE=application/pdf run < "$dir/empty"
 is 'nothing of a PDF: the person is told what it may be' \
-  "$(field Reason | grep -c the%20pages%20that%20were%20chosen)" 1
+  "$(field Reason | grep -c the%20selected%20pages)" 1
 CONTENT_TYPE='a b' run < "$dir/empty"
 is 'an origin that is no type is left out' "$(field Origin)" ''
 is 'a file that is not there is refused' \
@@ -305,14 +305,17 @@ is 'refused: no configuration at all' \
 
 # --- limits ----------------------------------------------------------------
 
-reason() { field Reason | sed 's/^[^ ]* //; s/%20/ /g; s/%2C/,/g'; }
+reason()
+{
+  field Reason | sed 's/^[^ ]* //; s/%20/ /g; s/%28/(/g; s/%29/)/g'
+}
 options=
 { cat "$dir/dot.png"; head -c 1048576 /dev/zero; } > "$dir/large.png"
 configure 'MaxDocumentSize 1M'
 is 'larger than MaxDocumentSize: refused' "$(result "$dir/large.png")" \
   'refused too-large 0'
 is 'and the person is told what is allowed' "$(reason)" \
-  'it is larger than MaxDocumentSize, 1M'
+  'it is larger than MaxDocumentSize (1M)'
 is 'a small one is not' "$(result "$dir/five.pdf")" 'document 5 0'
 configure 'MaxDocumentSize 2M'
 is 'nor is a large one where it is allowed' "$(result "$dir/large.png")" \
@@ -342,7 +345,7 @@ options=CaseSeparators=Every1
 is 'longer than FilterTimeLimit: refused' "$(result "$dir/huge.pdf")" \
   'refused too-slow 0'
 is 'and the person is told how long' "$(reason)" \
-  'processing it took longer than FilterTimeLimit, 1 s'
+  'processing it took longer than FilterTimeLimit (1 s)'
 options=
 rm "$dir/huge.pdf" "$dir/large.png"
 configure "SeparatorPage $dir/separator.pdf"

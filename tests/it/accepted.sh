@@ -65,7 +65,7 @@ is "$t: nothing is extracted yet" "$(n_results)" 0
 is "$t: the record says so" "$(owner_of "$job")" collector
 has "$t: and the person is told" \
   "$(grep -a "\[Job $job\] Set job-printer-state-message" "$cups/log/error_log")" \
-  'docextractd sends it'
+  'docextractd will send it'
 faults '#'
 once "$t" 2
 no_documents_left() { [ -z "$(find "$spool/jobs" -name 'document-*')" ]; }

@@ -38,7 +38,7 @@ wrong() # LANG CATALOG
 dialog C > "$dir/english"
 is 'a number of pages of one'"'"'s own has a name in English' \
   "$(sed -n 's/^CaseSeparators Custom\t//p' "$dir/english")" \
-  'After another number of pages'
+  'After a custom number of pages'
 is 'there are state reasons' "$((${#reasons[@]} >= 5))" 1
 is 'every text is there in English' "$(awk -F '\t' '$2 == ""' "$dir/english")" ''
 

@@ -165,7 +165,7 @@ clear_results
 write_config 'MaxDocumentsPerJob 2'
 print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
 hold_is 'more documents than MaxDocumentsPerJob' \
-  'MaxDocumentsPerJob, 2; nothing'
+  'MaxDocumentsPerJob [(]2[)]; nothing'
 is 'more documents than allowed: nothing is sent' "$(counts)" '0 0 0'
 print -d chart -o job-sheets=standard,standard "$dir/a.pdf" "$dir/c.pdf"
 job_ends 'job sheets are no documents' "$job" completed
@@ -176,7 +176,7 @@ write_config 'MaxDocumentSize 1M'
 { cat "$dir/scan.png"; head -c 1048576 /dev/zero; } > "$dir/large.png"
 print -d chart "$dir/a.pdf" "$dir/large.png" "$dir/c.pdf"
 hold_is 'a document larger than MaxDocumentSize' \
-  'document 2: .*larger than MaxDocumentSize, 1M'
+  'document 2: .*larger than MaxDocumentSize [(]1M[)]'
 is 'the smaller ones beside it are extracted' "$(counts) $(patients)" \
   "2 2 2 $ac"
 

@@ -15,15 +15,15 @@ stops() # TEXT PATTERN
   until_true queue_is_stopped chart
   has "$1: the queue says why" "$(queue_state chart)" "$2"
   has "$1: and what to do" "$(queue_state chart)" \
-    'see docextract hello; when it is mended: cupsenable chart$'
+    'run docextract hello for details; when it is fixed, run: cupsenable chart$'
 }
 
 waits() # TEXT PATTERN
 {
   print -d chart "$dir/a.pdf"
-  until_true tells 'trying again every minute, nothing is lost$'
+  until_true tells 'retrying every minute, nothing is lost$'
   has "$1: the queue says why, and that it goes on" "$(queue_state chart)" \
-    "$2.*; trying again every minute, nothing is lost\$"
+    "$2.*; retrying every minute, nothing is lost\$"
   is "$1: nothing was sent" "$(calls create)" 0
   has "$1: hello says the same" "$(dx hello 2>&1)" "$2"
 }
