@@ -2,8 +2,8 @@
  * buf.h - a growing string, and the escapes of this project.
  *
  * `struct dx_buf b = {0};` is an empty one. data is always NUL-terminated
- * once anything was added. A failed addition sets `failed` and drops what
- * comes after: build the whole text, then ask dx_buf_ok() once.
+ * once anything was added. A failed addition sets `failed` and ignores
+ * what follows: build the whole text, then ask dx_buf_ok() once.
  *
  * Ownership: the buffer owns data; dx_buf_release() frees it and makes the
  * buffer empty again. dx_buf_wipe() also overwrites it first: for secrets.

@@ -1,5 +1,5 @@
 /*
- * clock.c - clocks and the two date formats that cross our borders.
+ * clock.c - clocks and the two date formats of the service.
  */
 #include "lib/base/clock.h"
 
@@ -38,7 +38,7 @@ void dx_clock_use(const struct dx_clock *clock)
 
 int64_t dx_monotonic_ms(void)
 {
-  return current->boot_ms();
+  return current->monotonic_ms();
 }
 
 int64_t dx_wall_ms(void)
@@ -85,7 +85,7 @@ static bool has_shape(const char *text, const char *shape)
   return true;
 }
 
-/* Offset behind a time: "Z", "+02:00"; seconds east of UTC. */
+/* Offset after a time: "Z", "+02:00"; seconds east of UTC. */
 static bool parse_offset(const char *s, int *ret_offset)
 {
   int h, m;

@@ -1,11 +1,12 @@
 /*
- * clock.h - the two clocks, behind one seam so that tests can turn them.
+ * clock.h - the two clocks, replaceable so that tests can set them.
  *
- * Waits are measured with the boot-time clock, which also runs while the
- * machine sleeps and never jumps; wall time is for records and tokens only
+ * Waits are measured with the monotonic clock (CLOCK_BOOTTIME), which also runs
+ * while the machine sleeps and never jumps; wall time is for journals and
+ * tokens only
  * (doc/policy.md, "Timeouts").
  *
- * Blocking: never. Threads: any, once dx_clock_use() was called or not.
+ * Blocking: never. Threads: any; dx_clock_use() before there is a second one.
  */
 #ifndef DX_CLOCK_H
 #define DX_CLOCK_H
@@ -14,11 +15,11 @@
 #include <time.h>
 
 struct dx_clock {
-  int64_t (*boot_ms)(void); /* milliseconds since the machine started */
-  int64_t (*wall_ms)(void); /* milliseconds since 1970 UTC */
+  int64_t (*monotonic_ms)(void); /* milliseconds since the machine started */
+  int64_t (*wall_ms)(void);      /* milliseconds since 1970 UTC */
 };
 
-/* Replaces both clocks, for tests; NULL brings the real ones back. */
+/* Replaces both clocks, for tests; NULL restores the real ones. */
 void dx_clock_use(const struct dx_clock *clock);
 
 int64_t dx_monotonic_ms(void);

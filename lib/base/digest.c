@@ -1,5 +1,5 @@
 /*
- * digest.c - SHA-256 and random digits. With token.c the only user of
+ * digest.c - SHA-256 and random digits. With jwt.c the only user of
  * OpenSSL.
  */
 #include "lib/base/digest.h"

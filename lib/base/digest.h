@@ -1,9 +1,9 @@
 /*
- * digest.h - SHA-256, in one piece or as the bytes come.
+ * digest.h - SHA-256, of bytes at once or as they come; random numbers.
  *
  * Ownership: dx_sha256_new() gives an object that dx_sha256_free() frees;
- * free takes NULL and sets NULL. Errors: NULL or false only when memory is
- * out. Blocking: never.
+ * free takes NULL and sets NULL. Errors: NULL or false only when out of
+ * memory. Blocking: never.
  */
 #ifndef DX_DIGEST_H
 #define DX_DIGEST_H

@@ -1,5 +1,5 @@
 /*
- * err.c - the rows of err.h, and the one place where messages are made.
+ * err.c - the rows of err.h, and the only place where messages are formatted.
  */
 #include "lib/base/err.h"
 

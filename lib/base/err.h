@@ -25,14 +25,14 @@
   X(DONE, "done")           /* nothing is wrong */                           \
   X(NOT_YET, "not-yet")     /* ask again by the poll schedule */             \
   X(TRANSIENT, "transient") /* back off and try again, without bound */      \
-  X(RATE, "rate")           /* everybody on this host keeps still */         \
+  X(RATE, "rate")           /* no call from this host until then */          \
   X(TOKEN, "token")         /* renew the token; three tries */               \
   X(REFUSED, "refused")     /* final for this document or submission */      \
   X(CONFIG, "config")       /* final for the queue: an administrator acts */ \
   X(GONE, "gone")           /* the source or its URL is no longer there */   \
   X(LOCAL, "local")         /* this machine: disk, memory, descriptors */    \
   X(OVERDUE, "overdue")     /* waited as long as was allowed */              \
-  X(STOPPED, "stopped")     /* somebody asked us to stop */                  \
+  X(STOPPED, "stopped")     /* we were asked to stop */                      \
   X(INTERNAL, "internal")   /* a broken invariant */
 
 enum dx_class {
@@ -47,7 +47,7 @@ enum dx_class {
  */
 #define DX_CODES(X)                                            \
   X(OK, DONE, "success")                                       \
-  X(E_ARG, INTERNAL, "wrong argument")                         \
+  X(E_ARG, INTERNAL, "invalid argument")                       \
   X(E_STATE, INTERNAL, "event not possible in this state")     \
   X(E_NOMEM, LOCAL, "out of memory")                           \
   X(E_IO, LOCAL, "input or output failed")                     \
@@ -56,16 +56,16 @@ enum dx_class {
   X(E_FDS, LOCAL, "too many open files")                       \
   X(E_BUSY, LOCAL, "held by another process")                  \
   X(E_NOT_FOUND, LOCAL, "not found")                           \
-  X(E_EXISTS, LOCAL, "already there")                          \
-  X(E_DAMAGED, LOCAL, "damaged record")                        \
-  X(E_CONFIG, CONFIG, "wrong configuration")                   \
+  X(E_EXISTS, LOCAL, "exists already")                         \
+  X(E_DAMAGED, LOCAL, "damaged file")                          \
+  X(E_CONFIG, CONFIG, "invalid configuration")                 \
   X(E_CERT, CONFIG, "certificate not trusted")                 \
   X(E_PROTOCOL, CONFIG, "this is not the service")             \
-  X(E_KEY, TOKEN, "no token could be made")                    \
+  X(E_KEY, TOKEN, "cannot get a token")                        \
   X(E_TOKEN, TOKEN, "token refused")                           \
   X(E_NET, TRANSIENT, "no connection")                         \
-  X(E_RESPONSE, TRANSIENT, "answer not understood")            \
-  X(E_SERVER, TRANSIENT, "the service has trouble")            \
+  X(E_RESPONSE, TRANSIENT, "response not understood")          \
+  X(E_SERVER, TRANSIENT, "server error")                       \
   X(E_CONFLICT, TRANSIENT, "the service is busy with it")      \
   X(E_UNCLEAR, TRANSIENT, "it may have been done")             \
   X(E_UNEXPECTED, TRANSIENT, "response makes no sense")        \

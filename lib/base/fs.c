@@ -40,7 +40,7 @@ int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err)
   int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
   if (fd < 0)
-    (void)dx_fail_sys(err, errno, "open folder", name);
+    (void)dx_fail_sys(err, errno, "open directory", name);
   return fd;
 }
 
@@ -56,7 +56,7 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   enum dx_code code;
   mode_t before;
 
-  /* The umask is somebody else's: cupsd's is 077. Nobody mends the mode of a
+  /* The umask is inherited: cupsd's is 077. Nobody corrects the mode of a
    * directory that is there, so it is made with all but the setgid bit, which
    * mkdir() does not give. */
   before = umask(0);
@@ -64,7 +64,7 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   e = errno;
   (void)umask(before);
   if (made < 0)
-    return e == EEXIST ? DX_OK : dx_fail_sys(err, e, "make folder", name);
+    return e == EEXIST ? DX_OK : dx_fail_sys(err, e, "create directory", name);
   fd = dx_fs_open_dir_at(dirfd, name, err);
   if (fd < 0)
     return err != NULL ? err->code : DX_E_IO;
@@ -156,14 +156,14 @@ enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
   if (renameat(temp->dirfd, temp->temp_name, temp->dirfd, temp->name) < 0)
     goto out;
   renamed = true;
-  step = "fsync the folder of";
+  step = "fsync the directory of";
   if (fsync(temp->dirfd) < 0)
     goto out;
   step = NULL; /* every step is done */
 
 out:
   if (step != NULL)
-    e = errno; /* before the clean-up can change it */
+    e = errno; /* before cleaning up can change it */
   if (!renamed)
     (void)unlinkat(temp->dirfd, temp->temp_name, 0);
   (void)close(temp->fd);
@@ -322,7 +322,7 @@ static enum dx_code read_file(int dirfd, const char *name, int flags,
 {
   struct stat st;
   enum dx_code code;
-  /* O_NONBLOCK: a fifo that somebody left here must not stop us. */
+  /* O_NONBLOCK: a FIFO that was left here must not stop us. */
   int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
 
   if (fd < 0)
@@ -375,10 +375,10 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
 
   if (fd < 0)
     return errno == ENOENT ? DX_OK
-                           : dx_fail_sys(err, errno, "open folder", name);
+                           : dx_fail_sys(err, errno, "open directory", name);
   dir = fdopendir(fd);
   if (dir == NULL) {
-    code = dx_fail_sys(err, errno, "list folder", name);
+    code = dx_fail_sys(err, errno, "list directory", name);
     (void)close(fd);
     return code;
   }
@@ -388,7 +388,7 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
   (void)closedir(dir);
   if (code == DX_OK && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 &&
       errno != ENOENT)
-    code = dx_fail_sys(err, errno, "remove folder", name);
+    code = dx_fail_sys(err, errno, "remove directory", name);
   return code;
 }
 
@@ -405,8 +405,9 @@ static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
     code = dx_fs_sync(temp.fd, path, err);
   dx_temp_discard(&temp);
   if (code != DX_OK && err != NULL)
-    return dx_fail(err, code, err->sys_errno, "cannot write in folder '%s': %s",
-                   path, strerror(err->sys_errno));
+    return dx_fail(err, code, err->sys_errno,
+                   "cannot write in directory '%s': %s", path,
+                   strerror(err->sys_errno));
   return code;
 }
 
@@ -419,10 +420,10 @@ enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
   if (fd < 0)
     return err != NULL ? err->code : DX_E_IO;
   if (fstatvfs(fd, &vfs) < 0)
-    code = dx_fail_sys(err, errno, "look at folder", path);
+    code = dx_fail_sys(err, errno, "stat directory", path);
   else if (vfs.f_bavail < (fsblkcnt_t)DX_PROBE_FREE_BYTES / vfs.f_frsize)
     code = dx_fail(err, DX_E_SPACE, ENOSPC,
-                   "less than %lld MiB are free in folder '%s'",
+                   "less than %lld MiB are free in directory '%s'",
                    DX_PROBE_FREE_BYTES / 1048576, path);
   else
     code = probe_write(fd, path, err);

@@ -2,7 +2,7 @@
  * fs.h - the file system, the way this project uses it.
  *
  * Everything is opened relative to a directory's descriptor with O_CLOEXEC and
- * O_NOFOLLOW: the backend runs as lp, and so do other people's filters.
+ * O_NOFOLLOW: the backend runs as lp, and so do the filters of others.
  *
  * Crash rule of dx_fs_replace(): a reader finds the old content or the new
  * content, never a mix; once it has returned DX_OK the new content survives a
@@ -28,8 +28,8 @@ int dx_fs_open_dir(const char *path, struct dx_err *err);
 /* Opens a directory below another. Never follows a link. */
 int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
 
-/* Makes directory `name` with exactly `mode` unless it is there; its parent is
- * fsynced when it was made. */
+/* Creates directory `name` with exactly `mode` unless it exists, and fsyncs its
+ * parent. */
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err) DX_MUST_USE;
 
@@ -37,9 +37,10 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
 void dx_fs_widen_pipe(int fd);
 
 /*
- * Has the disk begin with what was written, every DX_WRITEBACK_BYTES, so that
- * the fsync at the end is short. `len` bytes were written last, up to offset
- * `end`. Promises nothing: fsync is still needed, and reports what fails here.
+ * Has the disk start writing what was written, every DX_WRITEBACK_BYTES, so
+ * that the fsync at the end is short. `len` bytes were written last, up to
+ * offset `end`. Promises nothing: fsync is still needed, and reports what fails
+ * here.
  */
 void dx_fs_begin_writeback(int fd, int64_t end, size_t len);
 
@@ -55,9 +56,9 @@ enum dx_code dx_fs_sync(int fd, const char *subject,
 /*
  * A file that is being written and will replace dirfd/name whole: a hidden
  * temporary name (".NAME.RANDOM") in the same directory. Begin, write to fd,
- * then commit (fchmod, fsync, rename, fsync of the directory) or drop; both end
- * it. dx_temp_discard() may follow a commit, and takes one that never began:
- * `struct dx_temp t = DX_TEMP_NONE;`.
+ * then commit (fchmod, fsync, rename, fsync of the directory) or discard;
+ * both end it. dx_temp_discard() may follow a commit, and takes one that never
+ * began: `struct dx_temp t = DX_TEMP_NONE;`.
  *
  * After a failed commit the old file is still there and no temporary one is
  * left, except if the directory's fsync failed: then the new content is in
@@ -83,13 +84,13 @@ void dx_temp_discard(struct dx_temp *temp);
 
 /*
  * Removes what writers that were killed have left in a directory: files with a
- * temporary name that nobody wrote to for min_age_ms; 0 is for who holds the
- * lock of everything in there. Trouble is left to the next one who comes by.
+ * temporary name that nobody wrote to for min_age_ms; 0 is for a caller
+ * that holds the lock of the directory. What fails is left to the next sweep.
  */
 void dx_temp_sweep(int dirfd, int64_t min_age_ms);
 
 /*
- * Puts len bytes at dirfd/name with `mode`, whole or not at all, by the five
+ * Writes len bytes to dirfd/name with `mode`, whole or not at all, by the five
  * steps of a struct dx_temp.
  */
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
@@ -99,7 +100,7 @@ enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
 /*
  * Copies the whole file from_dirfd/from to to_dirfd/to in the same way.
  * If sha256 (64 hex digits) is not NULL the bytes read must have that sum,
- * else E_DAMAGED and nothing is put in place.
+ * else E_DAMAGED and nothing is written.
  */
 enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
                         const char *to, mode_t mode, const char *sha256,
@@ -117,7 +118,7 @@ enum dx_code dx_fs_read_linked(const char *path, size_t limit,
                                struct dx_buf *ret_content,
                                struct dx_err *err) DX_MUST_USE;
 
-/* Removes a file; that there is none is no error. */
+/* Removes a file; it is no error if there is none. */
 enum dx_code dx_fs_remove(int dirfd, const char *name,
                           struct dx_err *err) DX_MUST_USE;
 
@@ -126,7 +127,7 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
                                struct dx_err *err) DX_MUST_USE;
 
 /*
- * Shows that the directory can be used now: creates a hidden file, writes 64
+ * Checks that the directory can be used now: creates a hidden file, writes 64
  * KiB, fsyncs and removes it, and asks for DX_PROBE_FREE_BYTES of free space
  * (doc/policy.md, "Print jobs").
  */

@@ -1,6 +1,6 @@
 /*
- * json.c - a thin, checked face of cJSON. struct dx_json is a cJSON; nobody
- * else may know.
+ * json.c - a thin, checked layer over cJSON. struct dx_json is a cJSON, which
+ * only this file knows.
  */
 #include "lib/base/json.h"
 
@@ -100,7 +100,7 @@ static size_t string_len(const char *text, const char *end)
   return (size_t)(at - text) + (at < end);
 }
 
-/* False if something that begins like a number is none. */
+/* False if something begins like a number and is not one. */
 static bool quote_numbers(const char *text, size_t len, struct dx_buf *quoted)
 {
   const char *at = text, *end = text + len;

@@ -1,9 +1,9 @@
 /*
- * json.h - reading and making JSON through checked accessors; the only place
- * that knows cJSON.
+ * json.h - reading and writing JSON through checked accessors; the only
+ * place that knows cJSON.
  *
- * Every accessor takes NULL and values of another type and says "not there":
- * an answer can be walked without a check in between. cJSON turns numbers
+ * Every accessor takes NULL and values of another type and reports "none":
+ * a response can be walked without a check in between. cJSON turns numbers
  * into doubles, so integers are taken only within 2^53, and a result of the
  * service is never written back through here.
  *
@@ -11,7 +11,7 @@
  * caller frees; what was put with _take belongs to its parent, and the
  * pointer is set to NULL. Strings are borrowed from the value.
  * Errors: E_RESPONSE for text that is not one whole JSON value; false or NULL
- * when memory is out.
+ * when out of memory.
  */
 #ifndef DX_JSON_H
 #define DX_JSON_H
@@ -24,7 +24,7 @@
 
 struct dx_json;
 
-/* Parses len bytes (NUL behind them not needed). The whole text must be one
+/* Parses len bytes (no NUL needed after them). The whole text must be one
  * value; NUL bytes are refused. NULL with *err filled. */
 struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err);
 /*
@@ -73,7 +73,7 @@ typedef struct dx_json *dx_json_make(const void *owner, size_t i);
 bool dx_json_put_list(struct dx_json *object, const char *name,
                       const void *owner, size_t count, dx_json_make *make);
 
-/* Ends the making of an object: gives it back, or frees it and gives NULL if
+/* Ends building an object: returns it, or frees it and returns NULL if
  * something failed. */
 struct dx_json *dx_json_made_take(struct dx_json *json, bool ok);
 

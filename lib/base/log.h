@@ -1,5 +1,5 @@
 /*
- * log.h - the one door through which the library tells what it does.
+ * log.h - the only way for the library to report what it does.
  *
  * lib/ never prints. It hands a line to the sink that the program set; the
  * backend and the filter write it to stderr as "DEBUG: ...", the command
@@ -18,7 +18,7 @@ enum dx_log_level { DX_LOG_DEBUG, DX_LOG_INFO, DX_LOG_WARNING, DX_LOG_ERROR };
 
 typedef void dx_log_sink(enum dx_log_level level, const char *line);
 
-/* Sets the sink; NULL, the state at start, drops every line. */
+/* Sets the sink; NULL, the initial state, discards every line. */
 void dx_log_to(dx_log_sink *sink);
 
 /* One line, without a newline. Control characters become '?'. */

@@ -11,7 +11,7 @@
 #define DX_DOWN_AFTER_TRIES 5 /* in a row: the service counts as down */
 #define DX_DOWN_FIRST_MS 5000 /* doubling */
 #define DX_DOWN_MAX_MS 300000
-#define DX_RETRY_AFTER_MAX_MS 3600000 /* nobody may stop us for longer */
+#define DX_RETRY_AFTER_MAX_MS 3600000 /* no response may stop us for longer */
 
 /* Tokens (doc/policy.md, "Tokens", "Classes"). */
 #define DX_TOKEN_TRIES 3
@@ -46,7 +46,7 @@
 #define DX_CONNECT_TIMEOUT_MS 10000
 #define DX_API_TIMEOUT_MS 60000
 #define DX_STALL_S 30
-#define DX_RESPONSE_MAX_BYTES 1048576    /* status answers */
+#define DX_RESPONSE_MAX_BYTES 1048576    /* status responses */
 #define DX_RESULT_MAX_BYTES 1073741824LL /* extraction results */
 #define DX_UPLOAD_BUFFER_BYTES 65536L
 #define DX_URL_MAX_BYTES 8192 /* of a signed URL */
@@ -111,6 +111,6 @@
 #define DX_JOURNAL_MAX_BYTES 16777216
 #define DX_INCOMING_MIN_MS 60000 /* age of what the sweep may take */
 #define DX_TEMP_MIN_MS 600000    /* not written to: its writer is gone */
-#define DX_HANDOVER_MS 30000     /* the holder of a lock gets to leave */
+#define DX_HANDOVER_MS 30000     /* for the holder of a lock to leave */
 
 #endif

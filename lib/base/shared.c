@@ -47,7 +47,7 @@ void dx_shared_end(int fd, const char *text)
   size_t len = text != NULL ? strlen(text) : 0;
 
   if (text != NULL && pwrite(fd, text, len, 0) != (ssize_t)len)
-    dx_log(DX_LOG_WARNING, "cannot write a file in 'pace': %s",
+    dx_log(DX_LOG_WARNING, "cannot write a shared file in 'pace': %s",
            strerror(errno));
   set_lock(fd, F_UNLCK);
 }

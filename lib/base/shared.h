@@ -4,7 +4,7 @@
  * (lib/service/rate_limit.c, lib/service/latency.c).
  *
  * Nothing in such a file is worth an fsync: it is read again within seconds,
- * and whoever finds nonsense in it starts anew.
+ * and a file with nonsense in it counts as empty.
  *
  * Ownership: the descriptor is the caller's, to be closed; one a file and
  * process, because closing any of them gives up the lock.

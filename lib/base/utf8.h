@@ -5,7 +5,7 @@
  * it went through here. RFC 3629: no overlong forms, no surrogates, nothing
  * above U+10FFFF.
  *
- * Blocking: never. Errors: none; the answer is the result.
+ * Blocking: never. Errors: none.
  */
 #ifndef DX_UTF8_H
 #define DX_UTF8_H

@@ -128,7 +128,7 @@ static enum dx_code open_incoming(struct dx_spool *spool, struct dx_job *job,
     return dx_fail(err, DX_E_IO, 0, "no random numbers to be had");
   (void)snprintf(job->path, sizeof(job->path), "incoming/%s", random);
   if (mkdirat(spool->dirfd, job->path, 0700) < 0)
-    return dx_fail_sys(err, errno, "make folder", job->path);
+    return dx_fail_sys(err, errno, "create directory", job->path);
   job->dirfd = dx_fs_open_dir_at(spool->dirfd, job->path, err);
   if (job->dirfd < 0)
     return err != NULL ? err->code : DX_E_IO;
@@ -250,7 +250,7 @@ enum dx_code spool_open_job(struct dx_spool *spool, struct dx_job *job,
   if (job->dirfd < 0)
     return errno == ENOENT
                ? dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job")
-               : dx_fail_sys(err, errno, "open folder", job->path);
+               : dx_fail_sys(err, errno, "open directory", job->path);
   return DX_OK;
 }
 

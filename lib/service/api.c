@@ -33,8 +33,8 @@ struct row {
   enum dx_code of[DX_CALL_KIND_COUNT]; /* in the order of the enum */
 };
 
-/* Of an upload SERVER, GONE and REFUSED all mean the same URL again; only the
- * engine knows when GONE and REFUSED have been said often enough. */
+/* For an upload SERVER, GONE, and REFUSED all mean to try the same URL again;
+ * only the engine knows when GONE and REFUSED have come often enough. */
 #define V(create, put, source, extract, hello)                           \
   {DX_##create, DX_##put, DX_##source, DX_##extract, DX_##hello}
 
@@ -68,7 +68,7 @@ static const struct row rows[] = {
   {422, 422, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
   {429, 429, V(E_RATE,     E_SERVER,  E_RATE,       E_RATE,       E_RATE)},
   {500, 599, V(E_SERVER,   E_SERVER,  E_SERVER,     E_SERVER,     E_SERVER)},
-  /* What nobody foresaw: refused where it is about the content. A GET has no
+  /* Unforeseen: refused where it is about the content. A GET has no
    * content but an id that the service gave us: it may pass. */
   {  0, 999, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
 };
@@ -83,7 +83,7 @@ static enum dx_code by_status(enum dx_call_kind call, int status)
   return row->of[call];
 }
 
-/* Storages say why they forbid: an expired URL need not be tried again. */
+/* Storages give the reason for a 403: do not try an expired URL again. */
 static bool says_expired(const struct dx_http_response *response)
 {
   return strcasestr(response->body, "expired") != NULL ||
@@ -107,7 +107,7 @@ static enum dx_code refine(enum dx_call_kind call,
   return code;
 }
 
-/* The sentence for the person. */
+/* The message for the person who printed. */
 static enum dx_code explain(enum dx_call_kind call, int status,
                             enum dx_code code, struct dx_err *err)
 {
@@ -118,13 +118,13 @@ static enum dx_code explain(enum dx_call_kind call, int status,
   case DX_E_NOT_YET:
     return code;
   case DX_E_RATE:
-    return dx_fail(err, code, 0, "the service asks for fewer calls (%d)",
+    return dx_fail(err, code, 0, "the service requests fewer calls (%d)",
                    status);
   case DX_E_TOKEN:
     return dx_fail(err, code, 0, "the service refused the token (%d)", status);
   case DX_E_PROTOCOL:
     return dx_fail(err, code, 0,
-                   "the address of BaseURL does not answer like the service "
+                   "the server at BaseURL does not respond like the service "
                    "(%d to '%s')",
                    status, what);
   case DX_E_GONE:
@@ -138,8 +138,8 @@ static enum dx_code explain(enum dx_call_kind call, int status,
     return dx_fail(err, code, 0, "the service refused it (%d to '%s')", status,
                    what);
   default:
-    return dx_fail(err, code, 0, "the service answered %d to '%s'", status,
-                   what);
+    return dx_fail(err, code, 0, "the service responded with %d to '%s'",
+                   status, what);
   }
 }
 
@@ -297,13 +297,13 @@ enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
 /* ---- responses ---- */
 
 /* A response of the right status whose body is not what it should be, unless it
- * is our memory that was out: results_of() has cleared errno. */
+ * is we who ran out of memory: results_of() has cleared errno. */
 static enum dx_code not_understood(const char *what, struct dx_err *err)
 {
   if (errno == ENOMEM)
     return dx_fail_nomem(err);
-  return dx_fail(err, DX_E_RESPONSE, 0, "the answer to '%s' was not understood",
-                 what);
+  return dx_fail(err, DX_E_RESPONSE, 0,
+                 "cannot understand the response to '%s'", what);
 }
 
 /* Parses the body; *ret_root is the caller's, the result is inside it. */

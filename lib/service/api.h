@@ -1,10 +1,11 @@
 /*
- * api.h - the five calls of the service: what is sent, what an answer means.
+ * api.h - the five calls of the service: what is sent, and what a response
+ * means.
  *
- * dx_api_*() start a call on a struct dx_http; the caller's `done` gives the
- * answer to the matching dx_read_*(), whose code says what it means. The
+ * dx_api_*() start a call on a struct dx_http; the caller's `done` passes
+ * the response to the matching dx_read_*(), whose code says what it means. The
  * status table of doc/policy.md is one table in api.c. Nothing here waits,
- * repeats or remembers: that is the engine's.
+ * retries or remembers: that is up to the engine.
  *
  * Ownership: results of dx_read_*() belong to the caller and end with the
  * matching release. Errors: those of dx_http_start(); E_NOMEM.
@@ -37,14 +38,14 @@ const char *dx_call_word(enum dx_call_kind call); /* for logs */
  * table of doc/policy.md. The class of the code says what to do; of codes of
  * one class the engine tells these apart:
  *
- *   E_NOT_SENT  its slot went by: it is due still
+ *   E_NOT_SENT  it lost its slot, and is still due
  *   E_UNCLEAR   upload: it may have landed; ask GET source
  *   E_CONFLICT  create: transient three times, then refused
  *   E_UNEXPECTED  it cannot be right, and says nothing about the service
- *   E_EXPIRED   upload: the signed URL is over
+ *   E_EXPIRED   upload: the signed URL has expired
  *
- * Fills *err with a sentence for the person unless it returns DX_OK or
- * E_NOT_YET. Pure. The readers below call it first.
+ * Fills *err with a message for the person who printed unless it returns DX_OK
+ * or E_NOT_YET. Pure. The readers below call it first.
  */
 enum dx_code dx_judge(enum dx_call_kind call,
                       const struct dx_http_response *response,
@@ -55,7 +56,7 @@ struct dx_api {
   struct dx_http *http;
   const struct dx_service *service;
   const char *token;    /* for this call */
-  dx_http_ready *ready; /* asked before the request is sent; NULL: nobody */
+  dx_http_ready *ready; /* called before the request is sent; may be NULL */
 };
 
 struct dx_api_file {
@@ -91,7 +92,7 @@ enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
                             struct dx_http_call **ret_call,
                             struct dx_err *err) DX_MUST_USE;
 
-/* ---- reading the answers ---- */
+/* ---- reading the responses ---- */
 
 /* Greeting: caller frees; NULL unless DX_OK. */
 enum dx_code dx_read_hello(const struct dx_http_response *response,
@@ -119,12 +120,12 @@ enum dx_source_status {
   DX_SOURCE_PROCESSING,
   DX_SOURCE_COMPLETE,
   DX_SOURCE_FAILED,
-  DX_SOURCE_UNKNOWN /* a word we do not know: not yet */
+  DX_SOURCE_UNKNOWN /* an unknown word: not yet */
 };
 
 struct dx_source {
   enum dx_source_status status;
-  int64_t expected; /* files; -1: not said */
+  int64_t expected; /* files; -1: unknown */
   int64_t uploaded;
   char **case_ids; /* only when complete */
   size_t case_count;

@@ -28,7 +28,7 @@ struct dx_http_call {
   CURL *easy;
   struct curl_slist *headers;
   struct dx_http_request request; /* pointers: only body, ctx and fds last */
-  struct dx_buf body;             /* of the answer */
+  struct dx_buf body;             /* of the response */
   int64_t sink_bytes;
   off_t read_at; /* position in body_fd */
   char retry_after[64];
@@ -60,10 +60,10 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
   char *value;
 
   if (len >= sizeof(line))
-    return len; /* none of ours is that long */
+    return len; /* none that we read is that long */
   memcpy(line, bytes, len);
   line[len] = '\0';
-  if (strncmp(line, "HTTP/", 5) == 0) { /* an interim answer came before */
+  if (strncmp(line, "HTTP/", 5) == 0) { /* after an interim response */
     call->retry_after[0] = '\0';
     call->date_ms = -1;
     return len;
@@ -87,7 +87,7 @@ static size_t to_sink(struct dx_http_call *call, const char *bytes, size_t len)
   call->sink_bytes += (int64_t)len;
   if (call->sink_bytes > call->request.sink_limit) {
     (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
-                  "the answer is over %" PRId64 " bytes",
+                  "the response is over %" PRId64 " bytes",
                   call->request.sink_limit);
     return 0;
   }
@@ -107,8 +107,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
   if (call->request.sink_fd >= 0 && status == 200)
     return to_sink(call, bytes, len);
   if (call->body.len + len > DX_RESPONSE_MAX_BYTES) {
-    (void)dx_fail(&call->local, DX_E_RESPONSE, 0, "the answer is over %d bytes",
-                  DX_RESPONSE_MAX_BYTES);
+    (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
+                  "the response is over %d bytes", DX_RESPONSE_MAX_BYTES);
     return 0;
   }
   dx_buf_add(&call->body, bytes, len);
@@ -157,7 +157,7 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
   return 0;
 }
 
-/* Waits; true if somebody wants to be heard before it is over. */
+/* Waits; true if a descriptor of the run can be read before that is over. */
 static bool is_woken(const struct curl_http *self, int64_t ms)
 {
   struct pollfd fds[WAKE_MAX];
@@ -353,7 +353,7 @@ static void curl_cancel(struct dx_http *http, struct dx_http_call *call)
 /* ---- the end of a transfer ---- */
 
 /* OpenSSL's words for "we share no protocol version", which only an
- * administrator can mend; every other TLS failure may pass. */
+ * administrator can fix; every other TLS failure may pass. */
 static bool is_version_problem(const char *reason)
 {
   return strstr(reason, "protocol version") != NULL ||
@@ -386,7 +386,7 @@ static enum dx_code code_of_curl(CURLcode result, const char *reason)
 
 /* What is wrong with the certificate, or with TLS itself, and what to do. The
  * words are OpenSSL's and libcurl's; the reason itself can hold a URL. */
-static const char *trouble_of_tls(CURLcode result, const char *reason)
+static const char *explain_tls(CURLcode result, const char *reason)
 {
   static const struct {
     const char *word;
@@ -394,17 +394,17 @@ static const char *trouble_of_tls(CURLcode result, const char *reason)
   } known[] = {
       {"expired", "it has expired, or the clock of this computer is wrong"},
       {"not yet valid",
-       "it is not valid yet; check the clock of this computer"},
+       "it is not yet valid; check the clock of this computer"},
       {"subject name", "it is for another name; check the name in BaseURL"},
       {"not match", "it is for another name; check the name in BaseURL"},
-      {"issuer", "its authority is not known here; set CAFile"},
-      {"self-signed", "its authority is not known here; set CAFile"},
-      {"self signed", "its authority is not known here; set CAFile"},
+      {"issuer", "its CA is unknown here; set CAFile"},
+      {"self-signed", "its CA is unknown here; set CAFile"},
+      {"self signed", "its CA is unknown here; set CAFile"},
   };
   size_t i;
 
   if (result == CURLE_SSL_CACERT_BADFILE)
-    return "CAFile cannot be read, or has no certificates";
+    return "CAFile cannot be read, or contains no certificates";
   for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
     if (strstr(reason, known[i].word) != NULL)
       return known[i].text;
@@ -416,15 +416,16 @@ static enum dx_code fail_tls(CURLcode result, const char *reason,
 {
   if (result == CURLE_SSL_CONNECT_ERROR)
     return dx_fail(err, DX_E_CERT, 0,
-                   "no TLS 1.2 or newer there; check that the port of BaseURL "
+                   "the server does not support TLS 1.2 or newer; check that "
+                   "the port of BaseURL "
                    "speaks HTTPS");
   return dx_fail(err, DX_E_CERT, 0,
                  "the certificate of the service cannot be trusted: %s",
-                 trouble_of_tls(result, reason));
+                 explain_tls(result, reason));
 }
 
-static void fill_answer(struct dx_http_call *call, CURLcode result,
-                        struct dx_http_response *response)
+static void fill_response(struct dx_http_call *call, CURLcode result,
+                          struct dx_http_response *response)
 {
   curl_off_t sent = 0;
   long status = 0;
@@ -484,7 +485,7 @@ static void finish(struct curl_http *self, CURL *easy, CURLcode result)
       call == NULL)
     return;
   memset(&response, 0, sizeof(response));
-  fill_answer(call, result, &response);
+  fill_response(call, result, &response);
   log_call(call, &response);
   /* Unlinked first: the callee may cancel other calls, or start new ones. */
   for (at = &self->calls; *at != call; at = &(*at)->next)
@@ -521,7 +522,7 @@ static enum dx_code run(struct curl_http *self, int64_t timeout_ms,
   if (curl_multi_perform(self->multi, &running) != CURLM_OK)
     return dx_fail_nomem(err);
   if (drain(self) > 0)
-    return DX_OK; /* the caller has something to think about: no waiting */
+    return DX_OK; /* the caller may have new requests: do not wait */
   if (timeout_ms > INT32_MAX)
     timeout_ms = INT32_MAX;
   if (curl_multi_poll(self->multi, fds, (unsigned)self->wake_count,

@@ -11,8 +11,8 @@
  * its `done`, or with dx_http_cancel(). `done` may start new requests.
  *
  * Ownership: everything in a request is copied before start returns, except
- * the descriptors: they stay the caller's and open until the end. An answer
- * lives during `done` only.
+ * the descriptors: they stay the caller's and open until the end. A
+ * response is valid during `done` only.
  * Blocking: run waits at most timeout_ms; nothing else waits for the network.
  * Source: doc/policy.md, "Timeouts", "Uploads".
  */
@@ -34,7 +34,7 @@ struct dx_http_response {
   int status;
   const char *body; /* NUL-terminated; "" when it went to the sink */
   size_t body_len;
-  int64_t date_ms;        /* the answer's Date, wall clock; -1 if none */
+  int64_t date_ms;        /* of the Date header, wall clock; -1 if none */
   int64_t retry_after_ms; /* 0 to 1 h; -1 if none */
   int64_t sent_bytes;     /* of the request's body */
   bool was_sent;          /* the service may have seen the request */
@@ -46,8 +46,8 @@ typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
 /*
  * Asked when the connection stands and the request could be sent at once: 0
  * sends it; more is how many milliseconds to hold it back; less gives it up,
- * and its answer is E_NOT_SENT. Holding back holds up all transfers, except
- * that a descriptor in `wake` ends it, and the request: for short waits.
+ * and its response is E_NOT_SENT. Meanwhile no other transfer moves, and a
+ * descriptor in `wake` ends the wait and the request: for short waits only.
  */
 typedef int64_t dx_http_ready(void *ctx);
 
@@ -66,7 +66,7 @@ struct dx_http_request {
   const char *ca_file; /* NULL: the system's */
   const char *proxy;   /* NULL: none, whatever the environment says */
   dx_http_done *done;
-  dx_http_progress *progress; /* NULL: nobody asks */
+  dx_http_progress *progress; /* NULL: not wanted */
   dx_http_ready *ready;       /* NULL: always */
   void *ctx;                  /* for all three */
 };
@@ -87,7 +87,7 @@ struct dx_http {
   const struct dx_http_ops *ops;
 };
 
-/* The real one, on a curl multi handle; NULL when memory is out. */
+/* The real one, on a curl multi handle; NULL when out of memory. */
 struct dx_http *dx_http_new(void);
 
 /* Takes NULL, ends what is running without calling any `done`. */
@@ -113,7 +113,7 @@ enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
 
 /*
  * Retry-After in milliseconds: decimal or integer seconds, or an HTTP date
- * taken against date_ms (the answer's own Date; -1: our clock). Below zero is
+ * taken against date_ms (the response's own Date; -1: our clock). Below zero is
  * 0, more than DX_RETRY_AFTER_MAX_MS is that; -1 if it is neither.
  */
 int64_t dx_retry_after_ms(const char *value, int64_t date_ms);

@@ -210,7 +210,7 @@ static enum dx_code sign_hmac(const struct dx_service *service,
   size_t len = 0;
 
   if (key_len > 0 && key[key_len - 1] == '\n')
-    key_len--; /* editors add it */
+    key_len--; /* added by editors */
   if (key_len < a->hash_bytes)
     return unfit(service,
                  "it is too short; HS256 needs 32 bytes, HS384 48, "

@@ -1,12 +1,12 @@
 /*
- * times.h - how long the service takes, as far as this host has seen: the
+ * latency.h - how long the service takes, as far as this host has seen: the
  * history of the poll schedule (lib/service/poll.h), one small file per API
- * host and port beside its pace file, shared by all processes. It holds two
- * medians and two counts, nothing of any document (doc/policy.md,
+ * host and port next to that of its rate limit, shared by all processes. It
+ * has two medians and two counts, nothing about any document (doc/policy.md,
  * "Poll schedule").
  *
- * A file that cannot be opened or read is no trouble: this process learns for
- * itself then.
+ * A file that cannot be opened or read is no error: this process then learns
+ * for itself.
  *
  * Blocking: see lib/base/shared.h.
  */
@@ -17,16 +17,16 @@
 
 struct dx_latency;
 
-/* dirfd: SpoolDir/pace, borrowed. NULL when memory is out. */
+/* dirfd: SpoolDir/pace, borrowed. NULL when out of memory. */
 struct dx_latency *dx_latency_new(int dirfd, const char *host, int port);
-void dx_latency_free(struct dx_latency **times);
+void dx_latency_free(struct dx_latency **latency);
 
-/* What is known; lives as long as *times. As of new() or the last learn(). */
-const struct dx_poll_history *dx_latency_history(const struct dx_latency *times,
-                                                 enum dx_phase phase);
+/* What is known; lives as long as *latency. As of new() or the last learn(). */
+const struct dx_poll_history *
+dx_latency_history(const struct dx_latency *latency, enum dx_phase phase);
 
 /* dx_poll_learn() on what all processes have learned by now. */
-void dx_latency_learn(struct dx_latency *times, enum dx_phase phase,
+void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
                       int64_t not_yet_ms, int64_t done_ms);
 
 #endif

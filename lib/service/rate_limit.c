@@ -1,5 +1,6 @@
 /*
- * pace.c - the shared rate limit; the only reader and writer of its files.
+ * rate_limit.c - the shared rate limit; the only reader and writer of its
+ * files.
  */
 #include "lib/service/rate_limit.h"
 
@@ -28,44 +29,44 @@ struct dx_rate_limit {
   double gap_ms;
   char boot_id[DX_BOOT_ID_BYTES];
   struct record alone; /* used when there is no file */
-  bool was_down;       /* the record spoke of an outage when last read */
+  bool was_down;       /* the file reported an outage when last read */
 };
 
 struct dx_rate_limit *dx_rate_limit_new(int dirfd, const char *host, int port,
                                         double rate)
 {
-  struct dx_rate_limit *pace = calloc(1, sizeof(*pace));
+  struct dx_rate_limit *limit = calloc(1, sizeof(*limit));
 
-  if (pace == NULL)
+  if (limit == NULL)
     return NULL;
-  dx_boot_id(pace->boot_id);
-  pace->gap_ms = 1000 / rate;
-  /* Without the boot id every other process's times would look like those of
-   * another boot, and be thrown away. */
-  pace->fd = strcmp(pace->boot_id, "-") != 0
-                 ? dx_shared_open(dirfd, host, port, "")
-                 : -1;
-  if (pace->fd < 0) {
+  dx_boot_id(limit->boot_id);
+  limit->gap_ms = 1000 / rate;
+  /* Without the boot id the times of every other process would look like those
+   * of another boot, and be ignored. */
+  limit->fd = strcmp(limit->boot_id, "-") != 0
+                  ? dx_shared_open(dirfd, host, port, "")
+                  : -1;
+  if (limit->fd < 0) {
     dx_log(DX_LOG_WARNING,
-           "cannot open the pace file of '%s': %s; going at a quarter of "
+           "cannot open the rate limit file of '%s': %s; going at a quarter of "
            "the rate",
            host, strerror(errno));
-    pace->gap_ms *= 4;
+    limit->gap_ms *= 4;
   }
-  return pace;
+  return limit;
 }
 
-void dx_rate_limit_free(struct dx_rate_limit **pace)
+void dx_rate_limit_free(struct dx_rate_limit **limit)
 {
-  if (*pace == NULL)
+  if (*limit == NULL)
     return;
-  if ((*pace)->fd >= 0)
-    (void)close((*pace)->fd);
-  free(*pace);
-  *pace = NULL;
+  if ((*limit)->fd >= 0)
+    (void)close((*limit)->fd);
+  free(*limit);
+  *limit = NULL;
 }
 
-/* What no process of ours would have written counts as nothing. */
+/* What none of our processes would have written counts as nothing. */
 static bool is_sane(const struct record *r, int64_t now)
 {
   return r->next_ms >= 0 &&
@@ -74,7 +75,7 @@ static bool is_sane(const struct record *r, int64_t now)
          r->down_ms <= DX_DOWN_MAX_MS;
 }
 
-static void read_record(const struct dx_rate_limit *pace, const char *text,
+static void read_record(const struct dx_rate_limit *limit, const char *text,
                         struct record *r)
 {
   char boot_id[DX_BOOT_ID_BYTES];
@@ -82,37 +83,37 @@ static void read_record(const struct dx_rate_limit *pace, const char *text,
   if (sscanf(text, "%36s %lf %" SCNd64 " %" SCNd64 " %" SCNd64, boot_id,
              &r->next_ms, &r->blocked_ms, &r->blocked_wall_s,
              &r->down_ms) != 5 ||
-      strcmp(boot_id, pace->boot_id) != 0 || !is_sane(r, dx_monotonic_ms()))
+      strcmp(boot_id, limit->boot_id) != 0 || !is_sane(r, dx_monotonic_ms()))
     memset(r, 0, sizeof(*r));
 }
 
-static void begin(struct dx_rate_limit *pace, struct record *r)
+static void begin(struct dx_rate_limit *limit, struct record *r)
 {
   char text[DX_SHARED_BYTES + 1];
 
-  if (pace->fd < 0) {
-    *r = pace->alone;
+  if (limit->fd < 0) {
+    *r = limit->alone;
     return;
   }
-  dx_shared_begin(pace->fd, text);
-  read_record(pace, text, r);
+  dx_shared_begin(limit->fd, text);
+  read_record(limit, text, r);
 }
 
-static void end(struct dx_rate_limit *pace, const struct record *changed)
+static void end(struct dx_rate_limit *limit, const struct record *changed)
 {
   char text[DX_SHARED_BYTES + 1];
 
-  if (pace->fd < 0) {
+  if (limit->fd < 0) {
     if (changed != NULL)
-      pace->alone = *changed;
+      limit->alone = *changed;
     return;
   }
   if (changed != NULL)
     (void)snprintf(text, sizeof(text),
                    "%36s %20.3f %20" PRId64 " %20" PRId64 " %20" PRId64 "\n",
-                   pace->boot_id, changed->next_ms, changed->blocked_ms,
+                   limit->boot_id, changed->next_ms, changed->blocked_ms,
                    changed->blocked_wall_s, changed->down_ms);
-  dx_shared_end(pace->fd, changed != NULL ? text : NULL);
+  dx_shared_end(limit->fd, changed != NULL ? text : NULL);
 }
 
 static double ahead_ms(enum dx_urgency urgency, int64_t waited_ms)
@@ -124,7 +125,7 @@ static double ahead_ms(enum dx_urgency urgency, int64_t waited_ms)
   return ahead;
 }
 
-struct dx_slot dx_rate_limit_book(struct dx_rate_limit *pace,
+struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
                                   enum dx_urgency urgency, int64_t waited_ms)
 {
   struct record r;
@@ -132,19 +133,19 @@ struct dx_slot dx_rate_limit_book(struct dx_rate_limit *pace,
   double now = (double)dx_monotonic_ms();
   double at, ahead = ahead_ms(urgency, waited_ms);
 
-  begin(pace, &r);
-  pace->was_down = r.down_ms != 0;
+  begin(limit, &r);
+  limit->was_down = r.down_ms != 0;
   at = r.next_ms > now ? r.next_ms : now;
   if (at < (double)r.blocked_ms)
     at = (double)r.blocked_ms;
   if (at - now <= ahead) {
-    r.next_ms = at + pace->gap_ms;
+    r.next_ms = at + limit->gap_ms;
     slot.booked = true;
     slot.at_ms = (int64_t)(at + 0.999); /* never early */
-    end(pace, &r);
+    end(limit, &r);
   } else {
     slot.at_ms = (int64_t)(at - ahead) + 1;
-    end(pace, NULL);
+    end(limit, NULL);
   }
   return slot;
 }
@@ -162,47 +163,48 @@ static void set_blocked(struct record *r, int64_t wait_ms)
   r->blocked_wall_s = (dx_wall_ms() + wait_ms) / 1000;
 }
 
-void dx_rate_limit_block(struct dx_rate_limit *pace, int64_t wait_ms)
+void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms)
 {
   struct record r;
 
-  begin(pace, &r);
+  begin(limit, &r);
   set_blocked(&r, wait_ms);
-  end(pace, &r);
+  end(limit, &r);
 }
 
-bool dx_rate_limit_is_blocked(struct dx_rate_limit *pace)
+bool dx_rate_limit_is_blocked(struct dx_rate_limit *limit)
 {
   struct record r;
 
-  begin(pace, &r);
-  end(pace, NULL);
+  begin(limit, &r);
+  end(limit, NULL);
   return r.blocked_ms > dx_monotonic_ms();
 }
 
-void dx_rate_limit_down(struct dx_rate_limit *pace)
+void dx_rate_limit_down(struct dx_rate_limit *limit)
 {
   struct record r;
 
-  begin(pace, &r);
-  if (r.blocked_ms <= dx_monotonic_ms()) { /* else somebody has just said so */
+  begin(limit, &r);
+  if (r.blocked_ms <=
+      dx_monotonic_ms()) { /* else another process has just done this */
     r.down_ms = r.down_ms == 0 ? DX_DOWN_FIRST_MS : 2 * r.down_ms;
     if (r.down_ms > DX_DOWN_MAX_MS)
       r.down_ms = DX_DOWN_MAX_MS;
     set_blocked(&r, r.down_ms);
   }
-  end(pace, &r);
-  pace->was_down = true;
+  end(limit, &r);
+  limit->was_down = true;
 }
 
-void dx_rate_limit_up(struct dx_rate_limit *pace)
+void dx_rate_limit_up(struct dx_rate_limit *limit)
 {
   struct record r;
 
-  if (!pace->was_down)
+  if (!limit->was_down)
     return;
-  pace->was_down = false;
-  begin(pace, &r);
+  limit->was_down = false;
+  begin(limit, &r);
   r.down_ms = 0;
-  end(pace, &r);
+  end(limit, &r);
 }

@@ -1,14 +1,14 @@
 /*
- * pace.h - fewer than ten calls in any second, over all processes of this
- * host (doc/policy.md, "Rate limit").
+ * rate_limit.h - fewer than ten calls in any second, over all processes of
+ * this host (doc/policy.md, "Rate limit").
  *
  * One small file per API host and port in SpoolDir/pace, locked while it is
  * read and written, holds the time of the next free slot (generic cell rate
  * algorithm, burst 1) and `blocked until`, one field for 429 and outages.
  * Times in it are monotonic; its first field is the boot id, and a file of
  * another boot counts as empty. An absurd file is reset under its lock. If it
- * cannot be opened at all the process paces itself alone at a quarter of the
- * rate and says so once in the log.
+ * cannot be opened at all the process goes alone at a quarter of the rate and
+ * logs that once.
  *
  * A slot is booked at most a little ahead: slots of processes that die are
  * lost, and booking far ahead would leak most of the rate.
@@ -29,10 +29,11 @@ enum dx_urgency { DX_URGENT, DX_PATIENT };
 
 struct dx_rate_limit;
 
-/* dirfd: SpoolDir/pace, borrowed. rate: calls per second. */
+/* dirfd: SpoolDir/pace, the directory of the files; borrowed. rate: calls per
+ * second. */
 struct dx_rate_limit *dx_rate_limit_new(int dirfd, const char *host, int port,
                                         double rate);
-void dx_rate_limit_free(struct dx_rate_limit **pace);
+void dx_rate_limit_free(struct dx_rate_limit **limit);
 
 struct dx_slot {
   bool booked;   /* true: the call may be sent at `at`; false: ask at `at` */
@@ -43,19 +44,19 @@ struct dx_slot {
  * Books the next slot if it lies near enough: 0.25 s plus a quarter of the
  * time waited already, at most 3 s; urgent calls 3 s from the start.
  */
-struct dx_slot dx_rate_limit_book(struct dx_rate_limit *pace,
+struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
                                   enum dx_urgency urgency, int64_t waited_ms);
 
-/* Every process keeps still for wait_ms from now (at most 1 h); never
- * shortens a longer block. */
-void dx_rate_limit_block(struct dx_rate_limit *pace, int64_t wait_ms);
+/* No process sends anything for wait_ms from now (at most 1 h); never shortens
+ * a longer block. */
+void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms);
 
-/* True while somebody has asked for that. */
-bool dx_rate_limit_is_blocked(struct dx_rate_limit *pace);
+/* True during such a block. */
+bool dx_rate_limit_is_blocked(struct dx_rate_limit *limit);
 
-/* The service cannot be reached: blocks 5 s, doubling to 300 s while it goes
- * on. dx_rate_limit_up() ends the doubling; cheap when nothing was wrong. */
-void dx_rate_limit_down(struct dx_rate_limit *pace);
-void dx_rate_limit_up(struct dx_rate_limit *pace);
+/* The service cannot be reached: blocks for 5 s, doubling to 300 s as long as
+ * that lasts. dx_rate_limit_up() ends it; cheap when nothing was wrong. */
+void dx_rate_limit_down(struct dx_rate_limit *limit);
+void dx_rate_limit_up(struct dx_rate_limit *limit);
 
 #endif

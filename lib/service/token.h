@@ -39,8 +39,8 @@ struct dx_token *dx_token_new(const struct dx_service *service);
 void dx_token_free(struct dx_token **token); /* takes NULL, wipes */
 
 /*
- * The token to send now, borrowed until the next call on the object. Made or
- * read anew when there is none or 80 % of its life is over.
+ * The token to send now, borrowed until the next call on the object. Signed or
+ * read again when there is none or 80 % of its life has passed.
  *
  * server_offset_ms  added to our wall clock when signing: the service's clock
  *                   minus ours, 0 unless it is known to be off.
@@ -49,11 +49,11 @@ enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
                           const char **ret_text,
                           struct dx_err *err) DX_MUST_USE;
 
-/* A descriptor that can be read when somebody wants us to stop: it ends the
- * wait for a command with E_STOPPED. -1, the state at start: none. */
+/* A descriptor that becomes readable when the process is asked to stop: it ends
+ * the wait for a source with E_STOPPED. -1, the initial state: none. */
 void dx_token_wake_by(struct dx_token *token, int fd);
 
-/* Forgets the current token, so that key, file or command are read anew. */
+/* Forgets the current token, so that the source is read again. */
 void dx_token_forget(struct dx_token *token);
 
 #endif

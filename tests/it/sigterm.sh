@@ -85,7 +85,7 @@ extract_began() { compgen -G "$spool/jobs/*/.result*" > /dev/null; }
 trouble_is_told() { queue_state chart | grep -q 'every minute'; }
 wait_is_told()
 {
-  grep -aq "\[Job $job\].*cannot write in folder" "$cups/log/error_log"
+  grep -aq "\[Job $job\].*cannot write in directory" "$cups/log/error_log"
 }
 
 freeze_cupsd() { kill -STOP "$CUPSD_PID"; }

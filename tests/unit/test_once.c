@@ -529,7 +529,7 @@ static void held_and_released(void)
 {
   ends(DX_E_OVERDUE, "release the job to go on waiting");
   if (script.response.status != 0)
-    assert_non_null(strstr(err.text, "the service answered"));
+    assert_non_null(strstr(err.text, "the service responded"));
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 32 * MIN);
   script.to = 0; /* all is well again */
   fixture_restart();
