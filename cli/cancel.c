@@ -94,8 +94,8 @@ static void print_end(const struct cancel *c, const struct dx_job *job)
 
 /* ---- canceling it here ---- */
 
-/* The engine delivers the manifests, which tell the consumers of the results.
- * The job is canceled even if that fails. */
+/* The engine delivers the manifests, for the consumers of the results. The job
+ * is canceled even if that fails. */
 static void deliver_manifests(struct cancel *c, struct dx_job *job)
 {
   struct dx_err err;

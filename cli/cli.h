@@ -30,7 +30,7 @@
   X(cancel, "JOB", "stop a job and delete its documents")                  \
   X(config, "", "check the configuration and print every value in effect") \
   X(hello, "[--service NAME]",                                             \
-    "check whether the service accepts jobs, and what fails if not")       \
+    "check whether jobs will work, and what fails if not")                 \
   X(jobs, "[--json] [--watch]", "list the jobs in the spool, newest last") \
   X(purge, "[--older-than AGE] [--dry-run]",                               \
     "remove finished jobs from the spool, but no results")                 \

@@ -20,7 +20,7 @@ static void print_lines(const char *prefix, const char *lines)
   }
 }
 
-/* A single error is left to whoever prints *err. */
+/* The caller prints *err, and with it a single error. */
 static enum dx_code report_mistakes(const struct cli *cli,
                                     const struct dx_config_notes *notes,
                                     struct dx_err *err)

@@ -137,7 +137,7 @@ static void print_help(const struct verb *verb)
   size_t i;
 
   if (verb != NULL) {
-    printf("Usage: docextract [-c FILE] %s%s%s\n%c%s.\n\n", verb->name,
+    printf("Usage: docextract %s%s%s\n%c%s.\n\n", verb->name,
            verb->pattern[0] != '\0' ? " " : "", verb->pattern,
            toupper((unsigned char)verb->help[0]), verb->help + 1);
     if (strstr(verb->pattern, "JOB") != NULL)

@@ -1,9 +1,9 @@
 /*
- * report.c - `docextract report`: the first things that whoever looks into a
- * bug needs to know, safe to send to anybody. It is made of what is known to be
- * harmless (versions, numbers, words of fixed sets), never by removing secrets
- * from something: nothing that a person wrote is in it, no title, no name of a
- * user, host, queue or file.
+ * report.c - `docextract report`: what is needed first to look into a bug, safe
+ * to send to anybody. It is made of what is known to be harmless (versions,
+ * numbers, words of fixed sets), never by removing secrets from something:
+ * nothing that a person wrote is in it, no title, no name of a user, host,
+ * queue or file.
  */
 #include "cli/cli.h"
 

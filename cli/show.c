@@ -289,7 +289,7 @@ static enum dx_code read_case(const struct show *s,
   return code;
 }
 
-/* Shows what there is; the first error is kept in s->err. */
+/* Shows every result; the first error is kept in s->err. */
 static void show_submission(struct show *s, const struct dx_submission *sub)
 {
   enum dx_code code;

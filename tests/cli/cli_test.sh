@@ -45,12 +45,14 @@ help=$out
 is '--help fits on a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
 # The rows of CLI_VERBS, in their order.
 verbs=$(sed -n 's/^  X(\([a-z]*\), ".*/\1/p' "$top/cli/cli.h")
+is '--help fits in its width' "$(grep -E '.{81}' <<< "$help")" ''
 is '--help lists every verb' "$(sed -n 's/^  \([a-z]*\) .*/\1/p' <<< "$help")" \
   "$verbs"
 has 'there are rows' "$verbs" '^hello$'
 for verb in $verbs; do
   dx "$verb" --help
   has "$verb --help prints its usage" "$rc $out" "^0 Usage: .* $verb"
+  is "$verb --help fits in its width" "$(grep -E '.{81}' <<< "$out")" ''
   is "$verb --help fits on a screen" \
     "$(fold -w 80 <<< "$out" | tail -n +25)" ''
 done
