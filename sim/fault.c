@@ -91,7 +91,7 @@ static const char *parse_which(const char *word, struct line *ret)
   else if (*++end != '\0')
     ret->to = strtoul(end, &end, 10);
   return ret->from == 0 || ret->to < ret->from || *end != '\0'
-             ? "which calls must be 3, 2-4, 2- or *"
+             ? "calls must be given as 3, 2-4, 2- or *"
              : NULL;
 }
 
@@ -152,7 +152,7 @@ static const char *parse_arg(const char *text, struct line *ret)
   const char *wrong = NULL;
 
   if (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE)
-    return "this action is not for this call";
+    return "this action does not apply to this call";
   if (kind == NONE && *text != '\0')
     return "this action takes no argument";
   if (kind != NONE && *text == '\0')

@@ -92,7 +92,7 @@ static const char *load_key(struct sim_token *t)
     return "the key is not a public key in PEM form";
   if (EVP_PKEY_get_base_id(t->key) != a->key_type ||
       (a->curve_bits > 0 && EVP_PKEY_get_bits(t->key) != a->curve_bits))
-    return "the key does not fit the algorithm";
+    return "the key does not match the algorithm";
   return NULL;
 }
 
@@ -211,10 +211,10 @@ static bool signature_good(const struct sim_token *t, const char *text,
 static const char *header_error(const struct sim_token *t, const cJSON *h)
 {
   if (strcmp(sim_text_of(h, "alg"), t->algorithm->name) != 0)
-    return "another algorithm";
+    return "wrong algorithm";
   if (t->options->key_id != NULL &&
       strcmp(sim_text_of(h, "kid"), t->options->key_id) != 0)
-    return "another key ID";
+    return "wrong key ID";
   return NULL;
 }
 
@@ -275,7 +275,7 @@ static const char *jwt_error(const struct sim_token *t, const char *token,
   if (error == NULL &&
       (!decode(copy, &signature) ||
        !signature_good(t, token, strlen(token) - strlen(copy) - 1, &signature)))
-    error = "wrong signature";
+    error = "invalid signature";
   if (error == NULL)
     error = payload_error(t, payload, (double)now_s);
   cJSON_Delete(header);
@@ -303,7 +303,7 @@ const char *sim_token_error(const struct sim_token *t, const char *header,
     return strlen(token) == t->secret_len &&
                    CRYPTO_memcmp(token, t->secret, t->secret_len) == 0
                ? NULL
-               : "another token";
+               : "wrong token";
   copy = strdup(token);
   error = copy == NULL ? "out of memory" : jwt_error(t, token, copy, now_s);
   free(copy);

@@ -18,7 +18,7 @@ pdf_type='Content-Type: application/pdf'
 . "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
 
-# --- the frame -------------------------------------------------------------
+# --- helpers ----------------------------------------------------------------
 
 contains() # TEXT ACTUAL PART
 {
@@ -58,7 +58,7 @@ stop() # leaves the exit status in $stopped
   pid=
   rm -rf "$dir/data"
   case $(cat "$dir/err") in
-  *Sanitizer* | *"runtime error"*) is "no sanitizer complains" "$(cat "$dir/err")" "" ;;
+  *Sanitizer* | *"runtime error"*) is "no sanitizer reports an error" "$(cat "$dir/err")" "" ;;
   esac
 }
 
@@ -69,7 +69,7 @@ finish()
 }
 trap finish EXIT
 
-faults() # LINES: a script the running simulator takes up at the next call
+faults() # LINES: the fault script from the next call on
 {
   printf '%b' "$1" > "$dir/faults.new"
   mv "$dir/faults.new" "$dir/faults"
@@ -173,16 +173,16 @@ logged() # JQ FILTER over the lines of the log
   jq -sc "$1" "$dir/log"
 }
 
-# --- the whole way ---------------------------------------------------------
+# --- a complete run--------------------------------------------------------
 
-test_whole_way()
+test_complete_run()
 {
   local n=24
 
   start
   hello
   is 'hello: 200' "$status" 200
-  contains 'hello greets' "$(jq -r .results.auth_info <<< "$body")" 'Hello, '
+  contains 'hello: a greeting' "$(jq -r .results.auth_info <<< "$body")" 'Hello, '
   contains 'debug_info has a delta' "$(jq -r .debug_info.delta <<< "$body")" ms
 
   create application/pdf
@@ -194,7 +194,7 @@ test_whole_way()
   is 'the file name comes back' \
     "$(jq -r '.results.upload_urls[0].file_name' <<< "$body")" 'f "ü'
   get_source "$id"
-  is 'a new source waits for its files' "$(jq -c .results <<< "$body")" \
+  is 'a new source is pending_upload' "$(jq -c .results <<< "$body")" \
     "{\"id\":\"$id\",\"status\":\"pending_upload\",\"expected_file_count\":1,\"uploaded_file_count\":0,\"case_ids\":null}"
 
   put "$url" "$dir/chart.pdf"
@@ -234,7 +234,7 @@ test_whole_way()
     "$(grep -c -e Signature -e Bearer -e Doe "$dir/log")" 0
   stop
   is 'SIGTERM ends it with 0' "$stopped" 0
-  is 'the ready file is gone' "$(ls "$dir/ready" 2> /dev/null)" ''
+  is 'the ready file is removed' "$(ls "$dir/ready" 2> /dev/null)" ''
 }
 
 test_refusals()
@@ -251,7 +251,7 @@ test_refusals()
   get_case 01ARZ3NDEKTSV4RRFFQ69G5FAV
   is 'unknown case: 404' "$status" 404
   get_source %2e%2e%2fx
-  is 'an absurd id: 404' "$status" 404
+  is 'a malformed ID: 404' "$status" 404
   call -H "$auth" "$api/v1/source"
   is 'wrong method: 405' "$status $(header Allow)" '405 POST'
   call -H "$auth" "$api/v2/other"
@@ -264,7 +264,7 @@ test_refusals()
   done
   call -H "$auth" -d '{"files":[{"content_type":"image/png","file_name":"a"}]}' \
     "$api/v1/source"
-  is 'create wants Content-Type JSON' "$status" 400
+  is 'create requires Content-Type application/json' "$status" 400
   big=$dir/big.json
   head -c 1100000 /dev/zero | tr '\0' ' ' > "$big"
   call -H "$auth" -H "$json" -H Expect: --data-binary "@$big" "$api/v1/source"
@@ -294,19 +294,19 @@ test_reading()
   start
   make_pdf "$dir/cases.pdf" "$mark" 'MRN: 1' 'second page' "$mark" "$mark" \
     "before|$mark|after" 'MRN: 2' "$mark"
-  is 'separator pages split, belong to none, and empty cases vanish' \
+  is 'separator pages split cases and belong to none; empty cases are omitted' \
     "$(documents "$dir/cases.pdf" | tr '\n' ' ')" \
     '[{"patient_mrn":"1"}] [{"patient_mrn":"2"}] '
 
   make_pdf "$dir/docs.pdf" 'MRN: A1' 'WBC 5.5' 'MRN: B2|Name: Roe, Max Ole' \
     'Hb: 14.1 g/dL' 'MRN A1|DOB: 1950-12-31'
-  is 'another record number makes another document' \
+  is 'a different record number begins a document' \
     "$(documents "$dir/docs.pdf")" \
     '[{"patient_dob":"12/31/1950","patient_mrn":"A1","wbc_count":{"value":5.5}},{"hemoglobin":{"measurement_unit":"g/dL","value":14.1},"patient_first_name":"Max Ole","patient_last_name":"Roe","patient_mrn":"B2"}]'
 
   make_pdf "$dir/forms.pdf" \
     'Physician name: Dr. No|FIRST NAME: J\374rgen  Last name: M\374ller-L\374denscheidt|Medical record number: 12-34/A|Date of birth: 3/7/1984|White blood cells: 4,5 x|WBC2 99.5|Leukocytes  011.25 H  10^9/L 4.5 \226 11.5|Haemoglobin \(Hb\): .... 9.9 \(12.5 16.5\) g/dL *'
-  is 'other wordings are understood, umlauts are exact' \
+  is 'other wordings are recognized, umlauts preserved' \
     "$(documents "$dir/forms.pdf")" \
     '[{"hemoglobin":{"measurement_unit":"g/dL","range":{"max":16.5,"min":12.5},"value":9.9},"patient_dob":"3/7/1984","patient_first_name":"Jürgen","patient_last_name":"Müller-Lüdenscheidt","patient_mrn":"12-34/A","wbc_count":{"measurement_unit":"10^9/L","range":{"max":11.5,"min":4.5},"value":11.25}}]'
 
@@ -323,7 +323,7 @@ test_reading()
   printf x > "$dir/picture"
   put "$(url_of 2)" "$dir/picture" image/png
   get_source "$id"
-  is 'some files are not enough' \
+  is 'a source with missing files stays pending_upload' \
     "$(jq -c '[.results.status,.results.uploaded_file_count]' <<< "$body")" \
     '["pending_upload",1]'
   put "$(url_of 0)" "$dir/chart.pdf"
@@ -340,7 +340,7 @@ test_reading()
   put "$url" "$dir/picture"
   until_true settled "$id"
   get_source "$id"
-  is 'a PDF that cannot be decoded fails' \
+  is 'an invalid PDF fails' \
     "$(jq -c '[.results.status,.results.case_ids]' <<< "$body")" \
     '["failed",null]'
   stop
@@ -352,7 +352,7 @@ test_times()
   create application/pdf
   put "$url" "$dir/chart.pdf"
   get_source "$id"
-  is 'processing takes its time' "$(jq -r .results.status <<< "$body")" \
+  is 'a source is processing for --source-time' "$(jq -r .results.status <<< "$body")" \
     processing
   is 'no case IDs while processing' "$(jq .results.case_ids <<< "$body")" null
   stop
@@ -370,8 +370,8 @@ test_times()
   create application/pdf
   put "$url" "$dir/chart.pdf"
   first_case
-  is 'then 200' "$status" 200
-  is 'the case took its time' \
+  is 'a case that is ready: 200' "$status" 200
+  is 'but not before both times have passed' \
     "$(logged '(([.[]|select(.call=="extract" and .status==200)][0].t) - ([.[]|select(.call=="put")][0].t)) >= 0.6')" true
   stop
 }
@@ -383,24 +383,24 @@ test_storage()
   start
   create application/pdf
   put "$url" "$dir/chart.pdf" image/png
-  is 'another Content-Type: 403' "$status" 403
-  contains 'and why' "$body" '<Code>SignatureDoesNotMatch</Code>'
+  is 'a different Content-Type: 403' "$status" 403
+  contains 'with the reason' "$body" '<Code>SignatureDoesNotMatch</Code>'
   put "${url%?}$(tr 0-9a-f 1-9a-f0 <<< "${url: -1}")" "$dir/chart.pdf"
   is 'a forged signature: 403' "$status" 403
   put "${url/Expires=900/Expires=90000}" "$dir/chart.pdf"
-  contains 'a longer life: 403' "$status $body" '403 <?xml'
+  contains 'an extended lifetime: 403' "$status $body" '403 <?xml'
   put "${url/_1?/_2?}" "$dir/chart.pdf"
-  is 'another object: 403' "$status" 403
+  is 'a different object: 403' "$status" 403
   put "${url%%\?*}" "$dir/chart.pdf"
   is 'no signature: 403' "$status" 403
   call -H "$auth" -H "$pdf_type" -T "$dir/chart.pdf" "$url"
   is 'an Authorization header: 400' "$status" 400
   call -H "$pdf_type" -H 'Transfer-Encoding: chunked' -T "$dir/chart.pdf" "$url"
   is 'chunked: 411' "$status" 411
-  is 'the log saw it' "$(logged '[.[-1]|.chunked,.status]')" '[true,411]'
+  is 'chunked is logged' "$(logged '[.[-1]|.chunked,.status]')" '[true,411]'
   call -H 'Content-Type: image/png' -H 'Expect: 100-continue' \
     -T "$dir/chart.pdf" "$url"
-  is 'another Content-Type with Expect: 403, nothing is sent' \
+  is 'a different Content-Type with Expect: 403 before the body' \
     "$status $(logged '.[-1].bytes')" '403 0'
   call -X POST -H "$pdf_type" -d x "$url"
   is 'a POST: 405' "$status" 405
@@ -411,17 +411,17 @@ test_storage()
   head -c 90000 /dev/zero > "$dir/slow"
   call -m 0.5 --limit-rate 10000 -H "$pdf_type" -T "$dir/slow" "$url"
   until_true put_logged 0
-  is 'an upload that breaks off is logged, leaves no file, does not count' \
+  is 'an interrupted upload is logged, leaves no file and does not count' \
     "$(ls -A "$dir/data")$(word_of "$id")" pending_upload
   put "$url" "$dir/chart.pdf"
-  is 'the right one does' "$status" 200
+  is 'a correct upload counts' "$status" 200
   stop
 
   start --url-lifetime 0
   create application/pdf
   put "$url" "$dir/chart.pdf"
   is 'expired: 403' "$status" 403
-  contains 'and why' "$body" \
+  contains 'with the reason' "$body" \
     '<Code>AccessDenied</Code><Message>Request has expired</Message>'
   contains 'the query has the lifetime' "$url" 'X-Amz-Expires=0&'
   stop
@@ -568,21 +568,21 @@ test_claims()
     --claim iss=clinic
   hello_with "$(make_token HS256 "$secret" \
     "$(claims -300 -20 ',"jti":"a","iss":"clinic"')")"
-  is 'expired a little: leeway' "$status" 200
+  is 'expired within the leeway' "$status" 200
   refused 'expired' "$(claims -300 -60 ',"jti":"a","iss":"clinic"')" expired
   refused 'issued in the future' \
     "$(claims 90 300 ',"jti":"a","iss":"clinic"')" 'issued in the future'
-  refused 'a life over an hour' \
+  refused 'a lifetime over an hour' \
     "$(claims -60 3700 ',"jti":"a","iss":"clinic"')" \
     'valid for more than an hour'
   refused 'no jti' "$(claims -60 60 ',"iss":"clinic"')" 'no jti'
   refused 'no exp' '{"jti":"a","iss":"clinic"}' 'no exp or iat'
-  refused 'another claim' "$(claims -60 60 ',"jti":"a","iss":"other"')" \
+  refused 'a different claim' "$(claims -60 60 ',"jti":"a","iss":"other"')" \
     'a claim is missing or different'
-  refused 'another key id' "$(claims -60 60 ',"jti":"a","iss":"clinic"')" \
-    'another key ID' '{"alg":"HS256","kid":"k2"}'
+  refused 'a different key ID' "$(claims -60 60 ',"jti":"a","iss":"clinic"')" \
+    'wrong key ID' '{"alg":"HS256","kid":"k2"}'
   refused 'algorithm none' "$(claims -60 60 ',"jti":"a","iss":"clinic"')" \
-    'another algorithm' '{"alg":"none","kid":"k1"}'
+    'wrong algorithm' '{"alg":"none","kid":"k1"}'
   hello_with x.y
   is 'not a token' "$status" 401
   stop
@@ -599,7 +599,7 @@ test_claims()
   hello_with fixed-token
   is 'the fixed token is accepted' "$status" 200
   hello_with fixed-tokem
-  is 'another is not' "$status" 401
+  is 'any other token is not' "$status" 401
   stop
 }
 
@@ -613,7 +613,7 @@ test_rate()
   for i in 1 2 3 4 5 6; do urls+=(-o /dev/null "$api/auth/hello"); done
   curl -s -w '%{http_code} %header{retry-after}\n' -X POST -H "$auth" \
     "${urls[@]}" > "$dir/codes"
-  contains 'the calls over the rate get 429' "$(cat "$dir/codes")" 429
+  contains 'calls over the rate: 429' "$(cat "$dir/codes")" 429
   contains 'with Retry-After' "$(cat "$dir/codes")" '429 1'
   is 'no second has more than three' \
     "$(logged '[.[]|select(.status==200).t]|[range(length-3) as $i|.[$i+3]-.[$i]]|all(.>=0.999)')" \
@@ -678,7 +678,7 @@ test_faults()
   faults 'any * delay 300\n'
   hello
   is 'delay, then as usual' "$status" 200
-  is 'it took that long' "$(curl -s -o /dev/null -w '%{time_total}' -X POST \
+  is 'it took at least that long' "$(curl -s -o /dev/null -w '%{time_total}' -X POST \
     -H "$auth" "$api/auth/hello" | awk '{print ($1 >= 0.3)}')" 1
   faults 'hello * body 1234567890\nhello * drip 40\n'
   hello
@@ -709,7 +709,7 @@ test_faults()
   create application/pdf
   faults 'put * status 200\n'
   put "$url" "$dir/chart.pdf"
-  is 'a PUT that is only said to be stored' \
+  is 'a PUT that is acknowledged but not performed' \
     "$status $(word_of "$id") $(ls -A "$dir/data" | grep -c -e "$id" -e put)" \
     '200 pending_upload 0'
   faults 'put * status 503\n'
@@ -720,11 +720,11 @@ test_faults()
   put "$url" "$dir/chart.pdf"
   is 'a PUT performed without a response' "$code" 52
   get_source "$id"
-  is 'an unknown word' "$(jq -r .results.status <<< "$body")" resting
-  is 'comes without case IDs' "$(jq .results.case_ids <<< "$body")" null
+  is 'word: another status' "$(jq -r .results.status <<< "$body")" resting
+  is 'without case IDs' "$(jq .results.case_ids <<< "$body")" null
   faults ''
   first_case
-  is 'the file was there' "$status" 200
+  is 'the file had been stored' "$status" 200
   faults 'source * edit /("case_ids":.)("[^"]*")/\\1\\2,\\2/\n'
   get_source "$id"
   is 'a case ID twice' "$(jq -c .results.case_ids <<< "$body")" \
@@ -732,7 +732,7 @@ test_faults()
 
   faults 'hello * nonsense\n'
   hello
-  contains 'a wrong line is reported' "$(cat "$dir/err")" \
+  contains 'an invalid line is reported' "$(cat "$dir/err")" \
     "$dir/faults:1: unknown action"
   test_quick_end 'hello * hang' 'a client hangs' \
     -X POST -H "$auth" "$api/auth/hello"
@@ -766,34 +766,34 @@ waiting() { [ "$(ls "/proc/$pid/task" | wc -l)" -gt 3 ]; }
 
 log_shows_hang() { [ "$(logged '.[-1].fault')" = '"hang"' ]; }
 
-wrong_script() # WHAT LINE PART
+invalid_script() # WHAT LINE PART
 {
   printf 'hello 1 drop\n%b\n' "$2" > "$dir/wrong"
   is "$1" "$(exit_of --port 0 --storage-port 0 --faults "$dir/wrong") $(
     cat "$dir/err")" "69 docextract-sim: $dir/wrong:2: $3"
 }
 
-test_wrong_scripts()
+test_invalid_scripts()
 {
-  wrong_script 'unknown call' 'hallo 1 drop' \
+  invalid_script 'unknown call' 'hallo 1 drop' \
     'the call must be create, put, source, extract, hello or any'
-  wrong_script 'wrong numbers' 'hello 4-2 drop' \
-    'which calls must be 3, 2-4, 2- or *'
-  wrong_script 'action of another call' 'hello 1 word x' \
-    'this action is not for this call'
-  wrong_script 'a line too short' 'hello 1' \
+  invalid_script 'invalid range' 'hello 4-2 drop' \
+    'calls must be given as 3, 2-4, 2- or *'
+  invalid_script 'action that does not apply' 'hello 1 word x' \
+    'this action does not apply to this call'
+  invalid_script 'incomplete line' 'hello 1' \
     'a line must be CALL WHICH ACTION [ARGUMENT]'
-  wrong_script 'wrong status' 'hello 1 status 99' \
+  invalid_script 'invalid status' 'hello 1 status 99' \
     'the status must be 200 to 599'
-  wrong_script 'wrong header' 'hello 1 status 500 Retry' \
+  invalid_script 'invalid header' 'hello 1 status 500 Retry' \
     "a header must be given as 'Name: value'"
-  wrong_script 'argument too many' 'hello 1 drop 5' \
+  invalid_script 'unexpected argument' 'hello 1 drop 5' \
     'this action takes no argument'
-  wrong_script 'argument missing' 'hello 1 body' \
+  invalid_script 'missing argument' 'hello 1 body' \
     'the argument is missing'
-  wrong_script 'wrong edit' 'hello 1 edit /(/x/' \
+  invalid_script 'invalid edit' 'hello 1 edit /(/x/' \
     'an edit must be given as /REGEX/TEXT/'
-  wrong_script 'wrong delay' 'hello 1 delay soon' \
+  invalid_script 'invalid delay' 'hello 1 delay soon' \
     'the delay must be 0 to 3600000 ms'
 }
 
@@ -805,15 +805,15 @@ test_tls()
     -addext subjectAltName=IP:127.0.0.1 -keyout "$dir/tls.key" \
     -out "$dir/tls.crt" 2> /dev/null
   start --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key"
-  contains 'the address says https' "$api $storage" \
+  contains 'URLs are https' "$api $storage" \
     "https://127.0.0.1:${api##*:} https://127.0.0.1:"
-  is 'hello over TLS, certificate checked' \
+  is 'hello over TLS, certificate verified' \
     "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/tls.crt" \
       -X POST -H "$auth" "$api/auth/hello")" 200
   create application/pdf
   put "$url" "$dir/chart.pdf"
   first_case
-  is 'the whole way over TLS' "$status ${url%%:*}" '200 https'
+  is 'a result over TLS' "$status ${url%%:*}" '200 https'
   stop
 }
 
@@ -836,13 +836,13 @@ test_options()
   is '--version exits 0' "$(exit_of --version)" 0
   contains 'and names the program' "$(cat "$dir/out")" 'docextract-sim '
   is 'an unknown option: 64' "$(exit_of --nonsense)" 64
-  is 'a wrong number: 64' "$(exit_of --port 70000)" 64
-  is 'an argument: 64' "$(exit_of x)" 64
+  is 'an invalid number: 64' "$(exit_of --port 70000)" 64
+  is 'an unexpected argument: 64' "$(exit_of x)" 64
   is 'a certificate without a key: 64' "$(exit_of --tls-cert x)" 64
-  is 'a key that does not fit' \
+  is 'a key that does not match the algorithm' \
     "$(exit_of --port 0 --storage-port 0 --key-file "$dir/RSA.pub" \
       --algorithm ES256) $(cat "$dir/err")" \
-    '69 docextract-sim: token check: the key does not fit the algorithm'
+    '69 docextract-sim: token check: the key does not match the algorithm'
   start
   is 'a port in use is refused' "$(exit_of --port "${api##*:}")" 69
   stop
@@ -854,7 +854,7 @@ test_options()
   exit 1
 }
 
-test_whole_way
+test_complete_run
 test_refusals
 test_reading
 test_times
@@ -864,7 +864,7 @@ test_algorithms
 test_claims
 test_rate
 test_faults
-test_wrong_scripts
+test_invalid_scripts
 test_tls
 test_options
 
