@@ -191,7 +191,7 @@ static enum dx_code add_document(struct submit *s, size_t index,
   (void)snprintf(entry->type, sizeof(entry->type), "%s", input->type);
   (void)snprintf(entry->origin, sizeof(entry->origin), "%s", input->type);
   name_document(s, index, entry->name);
-  entry->pages = strcmp(input->type, "application/pdf") == 0 ? 0 : 1;
+  entry->pages = strcmp(input->type, DX_MIME_PDF) == 0 ? 0 : 1;
   entry->together = s->cli->together;
   code = copy(input, fd, entry, err);
   (void)close(fd);

@@ -1,13 +1,12 @@
 /*
- * checkdocextract.c - the filter in front of pdftopdf: a PDF that nobody can
- * extract is replaced by a note that says why, every other one goes through
- * byte for byte.
+ * checkdocextract.c - the filter before pdftopdf: a PDF that cannot be sent is
+ * replaced by a note that says why, every other one is passed on unchanged.
  *
- * pdftopdf ends without a word to us on a PDF that it cannot read, and cupsd
- * keeps the words that it has for people as the job's message, whatever is
- * said later. It also repairs in silence, pages lost or not. So the PDF is
- * looked at before; todocextract, behind pdftopdf, makes a refusal of the note.
- * Whoever cannot look lets everything through. Nothing is kept.
+ * On a PDF that it cannot read, pdftopdf exits without output, and cupsd keeps
+ * its error as the job's message, whatever is reported later. It also repairs
+ * silently, whether pages are lost or not. So the PDF is checked before it;
+ * todocextract, after pdftopdf, turns the note into a refusal. When a PDF
+ * cannot be checked, it is passed on. Nothing is stored.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +17,12 @@
 #include <unistd.h>
 
 #include "filter/isolate.h"
-#include "filter/stage.h"
+#include "filter/common.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 
-/* A file that can be read again and again: the spooled one, or a copy. Not
- * even that when there is no room at all: then nobody looks. */
+/* A file that can be read more than once: the spooled one, or a copy. Without
+ * room for a copy stdin itself, which is then passed on unchecked. */
 static int input(const char *path, enum dx_reason *ret_reason)
 {
   struct stat st;
@@ -34,34 +33,33 @@ static int input(const char *path, enum dx_reason *ret_reason)
     return open(path, O_RDONLY | O_CLOEXEC);
   if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
     return STDIN_FILENO;
-  fd = stage_unnamed_file();
+  fd = filter_temp_file();
   if (fd < 0)
     return STDIN_FILENO;
-  if (!stage_receive(STDIN_FILENO, fd, INT64_MAX, &length))
+  if (!filter_receive(STDIN_FILENO, fd, INT64_MAX, &length))
     *ret_reason = DX_REASON_TROUBLE; /* half a PDF could be "repaired" */
   return fd;
 }
 
-static enum dx_reason look(int fd)
+static enum dx_reason check(int fd)
 {
   struct dx_config *config = NULL;
-  const struct dx_service *service = stage_service(&config);
+  const struct dx_service *service = filter_service(&config);
   struct pdf_task task = {.in_fd = fd, .out_fd = -1};
   struct pdf_done done = {0};
   struct stat st;
   enum dx_reason reason = DX_REASON_TROUBLE;
 
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-    reason = run_apart(pdf_check, &task, stage_time_limit_ms(service), &done);
+    reason =
+        run_isolated(pdf_check, &task, filter_time_limit_ms(service), &done);
   dx_config_free(&config);
-  if (done.repaired) /* shown in the queue's window */
-    (void)fputs("WARNING: A damaged document was repaired; check the data "
-                "extracted from it\n",
-                stderr);
+  if (done.repaired)
+    filter_warn_of_repair();
   return reason == DX_REASON_TROUBLE ? DX_REASON_NONE : reason;
 }
 
-/* In memory; -1 if there is no room for one. */
+/* A file in memory; -1 on failure. */
 static int make_note(enum dx_reason reason)
 {
   int fd = memfd_create("note", MFD_CLOEXEC);
@@ -101,10 +99,10 @@ int main(int argc, char *argv[])
                 stderr);
     return 1;
   }
-  stage_set_up();
+  filter_set_up();
   fd = input(argc == 7 ? argv[6] : NULL, &reason);
   if (reason == DX_REASON_NONE)
-    reason = look(fd);
+    reason = check(fd);
   if (reason != DX_REASON_NONE)
     fd = make_note(reason);
   return send_all(fd) ? 0 : 1;

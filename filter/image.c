@@ -1,6 +1,6 @@
 /*
- * image.c - walks over the markers of a JPEG and the chunks of a PNG; decodes
- * nothing.
+ * image.c - walks through the markers of a JPEG and the chunks of a PNG;
+ * decodes nothing.
  */
 #include "filter/image.h"
 
@@ -12,10 +12,10 @@
 
 #include <zlib.h>
 
-/* A window of the file. Reading behind the end gives -1, then and ever. */
+/* A window of the file. Reading past the end returns -1, always. */
 struct window {
   int fd;
-  off_t offset; /* of the byte behind the window */
+  off_t offset; /* of the byte after the window */
   size_t at;
   size_t end;
   unsigned char bytes[65536];
@@ -41,7 +41,7 @@ static int next_byte(struct window *w)
   return w->bytes[w->at++];
 }
 
-/* Steps over `count` bytes, adding them to *crc if it is not NULL. */
+/* Skips `count` bytes, adding them to *crc if it is not NULL. */
 static bool skip(struct window *w, uint32_t count, uLong *crc)
 {
   while (count > 0) {
@@ -62,7 +62,7 @@ static bool skip(struct window *w, uint32_t count, uLong *crc)
   return true;
 }
 
-/* A number of `size` bytes, the highest first; -1 at the end of the file. */
+/* A big-endian number of `size` bytes; -1 at the end of the file. */
 static int64_t next_number(struct window *w, int size)
 {
   int64_t number = 0;
@@ -83,13 +83,13 @@ static int64_t next_number(struct window *w, int size)
 #define JPEG_EOI 0xD9
 #define JPEG_SOS 0xDA
 
-/* TEM and RSTn have no length; neither do SOI and EOI, which end our walk. */
+/* TEM and RSTn have no length; neither do SOI and EOI, which end the walk. */
 static bool stands_alone(int marker)
 {
   return marker == 0x01 || (marker >= 0xD0 && marker <= 0xD7);
 }
 
-/* SOFn; C4, C8 and CC between them are something else. */
+/* SOFn, except C4, C8, and CC, which mean something else. */
 static bool is_frame(int marker)
 {
   return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 &&
@@ -97,8 +97,8 @@ static bool is_frame(int marker)
 }
 
 /*
- * The next marker, wherever it is: in compressed data a 0xFF that is none is
- * followed by 0x00, and before a marker there may be any number of 0xFF.
+ * The next marker, wherever it is: in compressed data, 0xFF 0x00 is not a
+ * marker, and a marker may be preceded by any number of 0xFF.
  */
 static int next_marker(struct window *w)
 {

@@ -1,13 +1,13 @@
 /*
- * image.h - is this JPEG or PNG all there? Images travel as they are; what is
- * checked is their frame, so that a transfer that broke off is noticed here
- * and not by the service.
+ * image.h - is a JPEG or PNG complete? Images are sent unchanged; only their
+ * structure is checked, so that a truncated file is noticed here and not by the
+ * service.
  *
- * Bytes after the end of the image are no damage: telephones put them there.
+ * Bytes after the end of the image are not damage: phones write them.
  *
  * Ownership: the descriptor is borrowed; its offset is neither used nor moved.
  * Blocking: reads the file once. Errors: false for an image that is damaged,
- * cut short or cannot be read.
+ * truncated, or cannot be read.
  */
 #ifndef DX_FILTER_IMAGE_H
 #define DX_FILTER_IMAGE_H

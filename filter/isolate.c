@@ -1,5 +1,6 @@
 /*
- * apart.c - a child process for a PDF (apart.h).
+ * isolate.c - a child process for a PDF; the result comes back in shared
+ * memory.
  */
 #include "filter/isolate.h"
 
@@ -10,13 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child process leaves for its parent. */
+/* What the child process returns to its parent. */
 struct outcome {
   enum dx_reason reason;
   struct pdf_done done;
 };
 
-static void be_child(apart_work *work, const struct pdf_task *task,
+static void be_child(isolated_work *work, const struct pdf_task *task,
                      int64_t limit_ms, struct outcome *outcome, pid_t parent)
 {
   (void)alarm((unsigned)(limit_ms / 1000)); /* nobody else handles SIGALRM */
@@ -26,8 +27,8 @@ static void be_child(apart_work *work, const struct pdf_task *task,
   _exit(0);
 }
 
-enum dx_reason run_apart(apart_work *work, const struct pdf_task *task,
-                         int64_t limit_ms, struct pdf_done *ret_done)
+enum dx_reason run_isolated(isolated_work *work, const struct pdf_task *task,
+                            int64_t limit_ms, struct pdf_done *ret_done)
 {
   struct outcome *outcome;
   enum dx_reason reason = DX_REASON_TROUBLE;

@@ -1,5 +1,5 @@
 /*
- * options.c - the two options of our PPD; CUPS's own are pdftopdf's business.
+ * options.c - the two options of our PPD; pdftopdf handles those of CUPS.
  */
 #include "filter/options.h"
 
@@ -10,12 +10,12 @@
 #include <cups/cups.h>
 #include <cups/ppd.h>
 
-/* CUPS means to drop PPDs in version 3, and drivers like this one with them.
- * Until then there is no other way to a queue's defaults. */
+/* CUPS 3 removes PPDs. Until then they are the only way to get a queue's
+ * defaults. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/* The marked choice of an option of the PPD; NULL if it, or what the job asks
- * for, does not exist. */
+/* The marked choice of an option in the PPD; NULL if the option, or the choice
+ * that the job requests, does not exist. */
 static const ppd_choice_t *chosen(ppd_file_t *ppd, const char *keyword,
                                   int count, cups_option_t *list)
 {
@@ -35,7 +35,7 @@ static bool set_grouping(const ppd_choice_t *choice, struct options *options)
   return options->together || strcasecmp(choice->choice, "Separate") == 0;
 }
 
-/* The number of "Every5", or of "Custom.5". */
+/* The number in "Every5" or "Custom.5". */
 static int pages_of(ppd_file_t *ppd, const ppd_choice_t *choice)
 {
   ppd_coption_t *custom;

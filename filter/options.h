@@ -1,9 +1,8 @@
 /*
- * options.h - what the person chose in the print dialog, or the queue's PPD
- * says for those who chose nothing.
+ * options.h - the options of the print job, or the defaults of the queue's PPD.
  *
- * A choice that does not exist is refused: to go on with another one could
- * glue cases together, or tear them apart.
+ * An unknown choice is an error: using another one instead could join or split
+ * cases.
  *
  * Ownership: fills the caller's memory. Blocking: reads the PPD.
  */
@@ -12,7 +11,7 @@
 
 #include <stdbool.h>
 
-#define OPTIONS_EVERY_MAX 1000 /* pages; the PPD says so too */
+#define OPTIONS_EVERY_MAX 1000 /* pages; the same limit as in the PPD */
 
 struct options {
   bool together; /* DocumentGrouping */
@@ -20,9 +19,9 @@ struct options {
 };
 
 /*
- * Reads the PPD at ppd_path (may be NULL) and the job's options, as cupsd
- * gives them. NULL, or what is wrong in a plain clause; *ret_options then
- * holds what could be read.
+ * Reads the PPD at ppd_path (may be NULL) and the job's options as passed by
+ * cupsd. Returns NULL, or a plain clause that says what is wrong; *ret_options
+ * then contains what could be read.
  */
 const char *options_read(const char *ppd_path, const char *text,
                          struct options *ret_options);

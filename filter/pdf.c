@@ -1,8 +1,9 @@
 /*
- * pdf.c - libqpdf, through its C API; strip.c and separated.c beside it are the
- * only other files in the tree that may call it.
+ * pdf.c - libqpdf, through its C API. The only other files that may call it are
+ * separated.c, strip.c, walk.c, and whole.c.
  *
- * Files are named /proc/self/fd/N: the C API wants names, and ours have none.
+ * Files are opened as /proc/self/fd/N: the C API takes names, and ours have
+ * none.
  */
 #include "filter/pdf.h"
 
@@ -23,7 +24,7 @@
 
 #define FD_PATH_BYTES 32
 #define NOTE_KEY                                               \
-  "/DocextractRefused" /* of the catalog, which pdftopdf keeps \
+  "/DocextractRefused" /* in the catalog, which pdftopdf keeps \
                         */
 
 /* A PDF that is open. */
@@ -40,7 +41,7 @@ static void fd_path(int fd, char path[FD_PATH_BYTES])
   (void)snprintf(path, FD_PATH_BYTES, "/proc/self/fd/%d", fd);
 }
 
-/* An object that prints nothing: qpdf's messages may quote the document. */
+/* Prints nothing: the messages of qpdf may quote the document. */
 static qpdf_data new_pdf(void)
 {
   qpdf_data pdf = qpdf_init();
@@ -51,9 +52,9 @@ static qpdf_data new_pdf(void)
 }
 
 /*
- * The reason for the last error; NONE if there was none. A "system error" of
- * qpdf is a disk without room when it writes, but numbers too large for it
- * when it reads: `system` says which.
+ * The reason for the last error; NONE if there was none. To qpdf a "system
+ * error" is a full disk when it writes, but a number that is too large when it
+ * reads: `system` says which.
  */
 static enum dx_reason reason_of(qpdf_data pdf, enum dx_reason system)
 {
@@ -63,7 +64,7 @@ static enum dx_reason reason_of(qpdf_data pdf, enum dx_reason system)
     return DX_REASON_NONE;
   switch (qpdf_get_error_code(pdf, error)) {
   case qpdf_e_password:
-  case qpdf_e_unsupported: /* only ways of encryption are */
+  case qpdf_e_unsupported: /* only methods of encryption are */
     return DX_REASON_PASSWORD;
   case qpdf_e_internal: /* std::bad_alloc and its like */
     return DX_REASON_TROUBLE;
@@ -74,7 +75,7 @@ static enum dx_reason reason_of(qpdf_data pdf, enum dx_reason system)
   }
 }
 
-/* What pdf_write_note() left for us; NONE in any other PDF. */
+/* What pdf_write_note() stored; NONE in any other PDF. */
 static enum dx_reason noted_reason(qpdf_data pdf)
 {
   qpdf_oh note = qpdf_oh_get_key(pdf, qpdf_get_root(pdf), NOTE_KEY);
@@ -152,8 +153,8 @@ static bool append_page(qpdf_data pdf, qpdf_data from, qpdf_oh page)
 }
 
 /*
- * Makes the list of pages empty; what a page had from the tree becomes its
- * own before. Not qpdf_remove_page() for each: that takes quadratic time.
+ * Empties the list of pages, after copying inherited attributes to each page.
+ * Calling qpdf_remove_page() for each would take quadratic time.
  */
 static bool empty_list(qpdf_data pdf)
 {
@@ -167,9 +168,9 @@ static bool empty_list(qpdf_data pdf)
 }
 
 /*
- * Takes all pages out and puts them back with the separator between: qpdf
- * renumbers what follows an insertion, which would be quadratic, but works at
- * once at the end of the list.
+ * Removes all pages and appends them again with the separator between them:
+ * qpdf renumbers the pages that follow an insertion, which would take quadratic
+ * time.
  */
 static bool deal_pages(qpdf_data pdf, qpdf_data separator, int every,
                        qpdf_oh *pages, int count)
@@ -189,7 +190,7 @@ static bool deal_pages(qpdf_data pdf, qpdf_data separator, int every,
   return ok;
 }
 
-/* *pages is the number of pages before and after. */
+/* *pages is updated. */
 static enum dx_reason insert_separators(qpdf_data pdf, qpdf_data separator,
                                         const struct pdf_task *task, int *pages)
 {
@@ -199,11 +200,11 @@ static enum dx_reason insert_separators(qpdf_data pdf, qpdf_data separator,
   if (!open_separator(separator, task->separator))
     return DX_REASON_NO_SEPARATOR;
   if (is_separated(pdf, *pages, separator)) {
-    dx_log(DX_LOG_DEBUG, "todocextract: separated already, left alone");
+    dx_log(DX_LOG_DEBUG, "todocextract: already separated, not changed");
     (void)reason_of(pdf, DX_REASON_NONE);
     return DX_REASON_NONE;
   }
-  (void)reason_of(pdf, DX_REASON_NONE); /* of pages that it could not read */
+  (void)reason_of(pdf, DX_REASON_NONE); /* ignores pages that cannot be read */
   handles = calloc((size_t)*pages, sizeof(*handles));
   if (handles == NULL)
     return DX_REASON_TROUBLE;
@@ -214,7 +215,7 @@ static enum dx_reason insert_separators(qpdf_data pdf, qpdf_data separator,
   return reason;
 }
 
-/* qpdf does not notice that the last bytes found no room on the disk. */
+/* qpdf does not notice when the disk is full at the very end. */
 static bool is_whole(int fd)
 {
   static const char end[] = "%%EOF\n";
@@ -256,7 +257,7 @@ static enum dx_reason strip(qpdf_data pdf)
     return DX_REASON_DAMAGED;
   if (count.attachments > 0 || count.actions > 0)
     dx_log(DX_LOG_DEBUG,
-           "todocextract: left out %d attachments, %d scripts and actions",
+           "todocextract: removed %d attachments, %d scripts and actions",
            count.attachments, count.actions);
   return reason_of(pdf, DX_REASON_DAMAGED);
 }
@@ -272,7 +273,7 @@ static bool shows_something(qpdf_data pdf, qpdf_oh page)
   return ok && len > 0;
 }
 
-/* In a PDF with defects it may have lost what it showed. */
+/* In a PDF with defects, an empty page may have lost its content. */
 static bool has_empty_page(const struct document *d)
 {
   bool found = false;

@@ -37,8 +37,8 @@ struct pdf_done {
 
 /*
  * Writes the PDF. DX_REASON_NONE and *ret_done; or PASSWORD, DAMAGED, NO_PAGES,
- * NO_SEPARATOR, TROUBLE. A password that only protects against changes, or an
- * empty one, is no reason.
+ * NO_SEPARATOR, TROUBLE. A password that only restricts changes, or an
+ * empty one, is accepted.
  */
 enum dx_reason pdf_rewrite(const struct pdf_task *task,
                            struct pdf_done *ret_done);
@@ -53,13 +53,13 @@ enum dx_reason pdf_check(const struct pdf_task *task,
                          struct pdf_done *ret_done);
 
 /*
- * Writes a PDF that is no document but says why there is none, for
- * pdf_rewrite() behind pdftopdf, which answers with that reason. fd: an empty
- * file. False if it cannot be written.
+ * Writes a PDF that is not a document but a note with the reason, for
+ * pdf_rewrite() after pdftopdf, which returns that reason. fd: an empty file.
+ * False if it cannot be written.
  */
 bool pdf_write_note(int fd, enum dx_reason reason);
 
-/* Of the library behind it: "11.3.0". */
+/* The version of libqpdf: "11.3.0". */
 const char *pdf_library_version(void);
 
 #endif

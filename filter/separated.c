@@ -11,7 +11,7 @@
 #define DEPTH_MAX 32  /* of resources within resources */
 #define KEYS_MAX 1000 /* of one dictionary in them */
 
-/* What a page draws, and with what. */
+/* What a page draws, and its resources. */
 struct drawing {
   qpdf_data pdf;
   unsigned char *content;
@@ -21,7 +21,7 @@ struct drawing {
 
 /* ---- resources ---- */
 
-/* How a stream is packed, and where something belongs, may differ. */
+/* How a stream is encoded and where an object belongs may differ. */
 static bool is_about_storage(const char *key)
 {
   static const char *const keys[] = {"/Length", "/Filter", "/DecodeParms",
@@ -39,7 +39,7 @@ static bool add_text(struct dx_sha256 *sha, const char *text)
   return dx_sha256_add(sha, text, strlen(text) + 1);
 }
 
-/* qpdf can go over one dictionary at a time: its keys are copied. */
+/* qpdf iterates over one dictionary at a time, so the keys are copied. */
 static size_t copy_keys(qpdf_data pdf, qpdf_oh dict, char **keys)
 {
   size_t count = 0;
@@ -144,7 +144,7 @@ static void release(struct drawing *d)
   qpdf_oh_release(d->pdf, d->resources);
 }
 
-/* Blanks at the end come from putting streams together. */
+/* Joining streams adds blanks at the end. */
 static void trim(struct drawing *d)
 {
   while (d->len > 0 && strchr(" \r\n\t", d->content[d->len - 1]) != NULL)
@@ -197,7 +197,7 @@ static bool draw_form(qpdf_data pdf, qpdf_oh form, struct drawing *ret)
   return true;
 }
 
-/* The one thing that a page shows; pdftopdf fits pages to sheets so. */
+/* The only object on a page; pdftopdf scales pages this way. */
 static bool draw_inner(const struct drawing *page, struct drawing *ret)
 {
   qpdf_data pdf = page->pdf;

@@ -1,13 +1,12 @@
 /*
- * separated.h - does a PDF have separator pages already? Part of the room of
- * libqpdf, beside pdf.c and strip.c.
+ * separated.h - does a PDF already contain separator pages? For pdf.c.
  *
  * A page is the separator page if it draws the same with the same fonts and
- * pictures, byte for byte once unpacked, by itself or as the one thing that
- * pdftopdf put on a sheet. What only looks like it is another page: to leave
- * out a separator between two cases would mix two patients.
+ * images, byte for byte when decoded, either directly or as the only object
+ * that pdftopdf placed on the page. A page that only looks similar is not one:
+ * a missing separator between two cases would mix up two patients.
  *
- * Blocking: unpacks the content of every page, its pictures only where all
+ * Blocking: decodes the content of every page, and images only if everything
  * else is the same.
  */
 #ifndef DX_FILTER_SEPARATED_H

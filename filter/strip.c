@@ -1,10 +1,10 @@
 /*
- * strip.c - one walk over every object that would be written, and what to
- * remove on the way. Knows nothing of pages.
+ * strip.c - walks through every object that would be written, and decides what
+ * to remove. Knows nothing of pages.
  *
- * Names in a PDF mean something only where they stand: /AA is a list of
- * actions in a page, and a font in a page's list of fonts. So a key counts
- * only if its holder says what it is, and its value is of the right kind.
+ * The meaning of a key in a PDF depends on its dictionary: /AA is a list of
+ * actions in a page, but a font in a page's list of fonts. So a key counts only
+ * if its dictionary states its type and the value has the right type.
  */
 #include "filter/strip.h"
 
@@ -12,7 +12,7 @@
 
 #include "filter/walk.h"
 
-/* Where nothing of it can be, and where most of a PDF's objects hang. */
+/* Keys with nothing to remove below, but most of the objects of a PDF. */
 static const char *const inert[] = {
     "/Parent",       "/P",        "/Contents", "/Length",  "/Filter",
     "/Type",         "/Subtype",  "/MediaBox", "/CropBox", "/BBox",
@@ -23,7 +23,7 @@ static const char *const inert[] = {
     "/Count",        "/Border",   "/Index",    "/W",       "/Size",
     "/StructParents"};
 
-/* Actions that do more than to show another place (ISO 32000-2, 12.6.4). */
+/* Actions that do more than go to another page (ISO 32000-2, 12.6.4). */
 static const char *const active[] = {
     "/JavaScript", "/Launch", "/SubmitForm", "/ImportData",      "/GoToE",
     "/Rendition",  "/Movie",  "/Sound",      "/RichMediaExecute"};
@@ -46,7 +46,7 @@ static bool is_inert(const char *key)
   return IS_ONE_OF(key, inert);
 }
 
-/* ---- what is to go ---- */
+/* ---- what to remove ---- */
 
 static enum qpdf_object_type_e type_at(qpdf_data pdf, qpdf_oh dict,
                                        const char *key)
@@ -62,7 +62,7 @@ static enum qpdf_object_type_e type_at(qpdf_data pdf, qpdf_oh dict,
   return type;
 }
 
-/* A list of fonts, colours or destinations has no such entries. */
+/* Lists of fonts, colors, or destinations have no such entries. */
 static bool says_what_it_is(qpdf_data pdf, qpdf_oh dict)
 {
   return type_at(pdf, dict, "/Type") == ot_name ||
@@ -79,7 +79,7 @@ static bool is_file(qpdf_data pdf, qpdf_oh dict)
          type_at(pdf, dict, "/Type") == ot_name;
 }
 
-/* Elements of a structure have a /S too, but also a parent. */
+/* Structure elements have a /S, too, but also a parent. */
 static bool is_active(qpdf_data pdf, qpdf_oh dict)
 {
   qpdf_oh kind;
@@ -94,7 +94,7 @@ static bool is_active(qpdf_data pdf, qpdf_oh dict)
   return yes;
 }
 
-/* What a document does when it is opened; to show a place is no harm. */
+/* Runs when the document is opened; going to a page is harmless. */
 static bool is_opening(qpdf_data pdf, qpdf_oh dict)
 {
   qpdf_oh kind = qpdf_oh_get_key(pdf, dict, "/S");
@@ -104,7 +104,7 @@ static bool is_opening(qpdf_data pdf, qpdf_oh dict)
   return yes;
 }
 
-/* A paper clip, or a loudspeaker, on the page. */
+/* An icon on the page for a file or a sound. */
 static bool is_annotation(qpdf_data pdf, qpdf_oh dict)
 {
   return type_at(pdf, dict, "/Subtype") == ot_name &&
@@ -139,11 +139,11 @@ static bool is_action(qpdf_data pdf, qpdf_oh holder, const char *key,
   return is_active(pdf, value);
 }
 
-/* ---- walking ---- */
+/* ---- removing ---- */
 
-/* Annotations keep an empty one: readers do not draw them without. */
-static void take_out(qpdf_data pdf, qpdf_oh dict, const char *key,
-                     qpdf_oh value)
+/* Annotations keep an empty one: viewers do not draw them without it. */
+static void remove_value(qpdf_data pdf, qpdf_oh dict, const char *key,
+                         qpdf_oh value)
 {
   static const unsigned char nothing[1];
   qpdf_oh null, empty;
@@ -180,11 +180,11 @@ static enum walk_step see(void *ctx, qpdf_data pdf,
     stripped->actions++;
   else
     return WALK_INTO;
-  take_out(pdf, place->holder, place->key, value);
+  remove_value(pdf, place->holder, place->key, value);
   return WALK_REMOVED;
 }
 
-/* ---- what the document as a whole has ---- */
+/* ---- the catalog ---- */
 
 static void remove_from(qpdf_data pdf, qpdf_oh dict, const char *key,
                         int *count)
@@ -195,7 +195,7 @@ static void remove_from(qpdf_data pdf, qpdf_oh dict, const char *key,
   ++*count;
 }
 
-/* Lists that are known by their place alone. */
+/* Lists that are known only by their place. */
 static void strip_root(qpdf_data pdf, struct strip_count *stripped)
 {
   qpdf_oh root = qpdf_get_root(pdf);

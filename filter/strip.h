@@ -1,12 +1,12 @@
 /*
- * strip.h - takes out of a PDF what extraction does not need and may be
- * somebody else's: attached files, sounds and films, scripts, and actions
- * that start something. Part of the room of libqpdf, beside pdf.c.
+ * strip.h - removes from a PDF what extraction does not need and could be
+ * confidential or harmful: attached files, sounds and movies, scripts, and
+ * actions that start something. For pdf.c.
  *
- * What a reader prints stays as it is: pages, annotations with their
- * appearance, the values of forms; so do links and bookmarks.
+ * What a viewer prints is not changed: pages, annotations with their
+ * appearance, form values. Links and bookmarks are kept, too.
  *
- * Memory: a bit an object, and the branches that wait for their turn.
+ * Memory: that of walk.h.
  */
 #ifndef DX_FILTER_STRIP_H
 #define DX_FILTER_STRIP_H
@@ -16,11 +16,11 @@
 #include <qpdf/qpdf-c.h>
 
 struct strip_count {
-  int attachments; /* embedded files, media, and the lists of them */
-  int actions;     /* scripts, programs to start, forms to send */
+  int attachments; /* embedded files, media, and lists of them */
+  int actions;     /* scripts, programs to launch, forms to submit */
 };
 
-/* False if the PDF is too wild to be walked through, or memory is out. */
+/* False if the PDF cannot be walked (walk.h). */
 bool strip_active(qpdf_data pdf, struct strip_count *ret_count);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * tail.c - finds the last cross-reference section of a PDF and points to it.
  *
- * Refused is what has anything of a document behind that section: a newer
- * version of it was cut off in the middle.
+ * Anything of a document after that section is a newer version that was
+ * truncated, and is not repaired.
  */
 #include "filter/tail.h"
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/stage.h"
+#include "filter/common.h"
 #include "lib/base/fs.h"
 
 #define HEADER_WITHIN 1024 /* bytes before "%PDF-" */
@@ -41,7 +41,7 @@ static struct text from(struct text t, size_t at)
   return (struct text){t.bytes + at, t.len - at};
 }
 
-/* Zeros and blanks behind the end. */
+/* Without trailing zeros and blanks. */
 static struct text without_padding(struct text t)
 {
   while (t.len > 0 && (t.bytes[t.len - 1] == '\0' ||
@@ -50,7 +50,7 @@ static struct text without_padding(struct text t)
   return t;
 }
 
-/* The number of an end that is complete; -1 for any other. */
+/* The offset in a complete end; -1 if it is not complete. */
 static long long stated_offset(struct text t)
 {
   char end[END_BYTES] = "";
@@ -121,7 +121,7 @@ bool tail_is_cut(int fd)
 static int write_copy(struct text t, long long offset)
 {
   char end[END_BYTES];
-  int fd = stage_unnamed_file();
+  int fd = filter_temp_file();
   int len = snprintf(end, sizeof(end), "\nstartxref\n%lld\n%%%%EOF\n", offset);
 
   if (fd >= 0 &&

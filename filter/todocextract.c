@@ -2,11 +2,11 @@
  * todocextract.c - the filter: one document of a print job becomes one entry
  * of a bundle (doc/architecture.md, "The way of a document").
  *
- * It talks to nobody but cupsd, and knows nothing of the service. Whatever
- * goes wrong becomes an entry with a reason, so that the n-th entry is always
- * the n-th document; the backend tells the person. Only wrong arguments and a
- * broken stdout end with 1. A document is never whole in memory, and the
- * files it lies in have no names: nothing is left behind, however this ends.
+ * It does not use the network and knows nothing of the service. Every failure
+ * becomes an entry with a reason, so that the n-th entry is always the n-th
+ * document; the backend reports it. Only invalid arguments and a broken stdout
+ * exit with 1. A document is never held in memory as a whole, and its temporary
+ * files have no names: nothing is left behind, however the process ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,39 +16,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter/common.h"
 #include "filter/image.h"
 #include "filter/isolate.h"
 #include "filter/options.h"
 #include "filter/pdf.h"
-#include "filter/stage.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "lib/job/bundle.h"
 #include "lib/job/filename.h"
-
-#define PDF_HEADER_WITHIN 1024 /* bytes; what readers of PDF agree on */
-
-enum type { TYPE_PDF, TYPE_JPEG, TYPE_PNG, TYPE_UNKNOWN };
-
-static const char *const mime[] = {
-    [TYPE_PDF] = "application/pdf",
-    [TYPE_JPEG] = "image/jpeg",
-    [TYPE_PNG] = "image/png",
-    [TYPE_UNKNOWN] = "",
-};
+#include "lib/job/mime.h"
 
 struct job {
   const char *title;
   const char *option_text;
-  const struct dx_service *service; /* NULL: the configuration is not usable */
-  int in_fd;                        /* the document as it came */
-  int out_fd;                       /* as it goes; in_fd if nothing changes */
+  const struct dx_service *service; /* NULL: no valid configuration */
+  int in_fd;                        /* the document as received */
+  int out_fd;                       /* as sent; in_fd if unchanged */
   struct dx_entry entry;
 };
 
-/* `text` NULL: the usual one. */
+/* `text` NULL: the default text of the reason. */
 static void refuse(struct dx_entry *entry, enum dx_reason reason,
                    const char *text)
 {
@@ -58,22 +48,17 @@ static void refuse(struct dx_entry *entry, enum dx_reason reason,
                  text != NULL ? text : dx_reason_text(reason));
 }
 
-/* CONTENT_TYPE says what the program sent, the bytes what is here now. */
-static enum type type_of(int fd)
+/* The bytes decide, not CONTENT_TYPE, which names what the program sent before
+ * any conversion. NULL for a type that cannot be sent. */
+static const char *type_of(int fd)
 {
-  char bytes[PDF_HEADER_WITHIN];
+  char bytes[DX_MIME_LOOK_BYTES];
   ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
 
-  if (n >= 3 && memcmp(bytes, "\xFF\xD8\xFF", 3) == 0)
-    return TYPE_JPEG;
-  if (n >= 8 && memcmp(bytes, "\x89PNG\r\n\x1A\n", 8) == 0)
-    return TYPE_PNG;
-  if (n > 0 && memmem(bytes, (size_t)n, "%PDF-", 5) != NULL)
-    return TYPE_PDF;
-  return TYPE_UNKNOWN;
+  return n > 0 ? dx_mime_of_bytes(bytes, (size_t)n) : NULL;
 }
 
-/* A type as RFC 6838 allows it, or nothing. */
+/* Ignores what is not a valid type (RFC 6838). */
 static void set_origin(struct dx_entry *entry, const char *type)
 {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -97,17 +82,15 @@ static enum dx_reason process_pdf(struct job *job, int every,
   struct pdf_done done = {0};
   enum dx_reason reason;
 
-  task.out_fd = stage_unnamed_file();
+  task.out_fd = filter_temp_file();
   if (task.out_fd < 0)
     return DX_REASON_TROUBLE;
   job->out_fd = task.out_fd;
-  reason =
-      run_apart(pdf_rewrite, &task, stage_time_limit_ms(job->service), &done);
+  reason = run_isolated(pdf_rewrite, &task, filter_time_limit_ms(job->service),
+                        &done);
   job->entry.pages = done.pages;
-  if (done.repaired) /* shown in the queue's window */
-    (void)fputs("WARNING: A damaged document was repaired; check the data "
-                "extracted from it\n",
-                stderr);
+  if (done.repaired)
+    filter_warn_of_repair();
   return reason;
 }
 
@@ -118,7 +101,7 @@ static enum dx_reason process_image(struct job *job, bool whole)
   return whole ? DX_REASON_NONE : DX_REASON_DAMAGED;
 }
 
-/* The entry's length and checksum, from the bytes that go. */
+/* Sets the length and checksum of the bytes to be sent. */
 static bool measure(struct job *job)
 {
   struct dx_sha256 *sha = dx_sha256_new();
@@ -141,7 +124,7 @@ static bool measure(struct job *job)
   return ok;
 }
 
-/* The limits are the administrator's: the person is told whose they are. */
+/* The limits are the administrator's, so the messages name the directives. */
 static void refuse_large(struct job *job)
 {
   char size[DX_SIZE_TEXT_BYTES], text[DX_REASON_BYTES];
@@ -157,7 +140,7 @@ static void refuse_slow(struct job *job)
 
   (void)snprintf(text, sizeof(text),
                  "processing it took longer than FilterTimeLimit (%lld s)",
-                 (long long)(stage_time_limit_ms(job->service) / 1000));
+                 (long long)(filter_time_limit_ms(job->service) / 1000));
   refuse(&job->entry, DX_REASON_TOO_SLOW, text);
 }
 
@@ -174,35 +157,37 @@ static void refuse_as(struct job *job, enum dx_reason reason)
     refuse_large(job);
 }
 
-/* A document with known type and options. */
-static void process_document(struct job *job, enum type type, int every)
+/* A document whose type and options are known. */
+static void process_document(struct job *job, int every)
 {
   enum dx_reason reason = DX_REASON_TYPE;
+  const char *type = job->entry.type;
+  bool pdf = strcmp(type, DX_MIME_PDF) == 0;
   const char *separator =
       job->service != NULL ? job->service->separator_page : NULL;
 
-  if (type == TYPE_PDF && every > 0 && separator == NULL) {
+  if (pdf && every > 0 && separator == NULL) {
     refuse(&job->entry, DX_REASON_NO_SEPARATOR,
            job->service != NULL ? NULL
                                 : "separator pages were requested, but "
                                   "docextract.conf is not valid");
     return;
   }
-  if (type == TYPE_PDF)
+  if (pdf)
     reason = process_pdf(job, every, separator);
-  else if (type == TYPE_JPEG)
+  else if (strcmp(type, DX_MIME_JPEG) == 0)
     reason = process_image(job, image_jpeg_is_whole(job->in_fd));
-  else if (type == TYPE_PNG)
+  else if (strcmp(type, DX_MIME_PNG) == 0)
     reason = process_image(job, image_png_is_whole(job->in_fd));
   if (reason == DX_REASON_NONE && !measure(job))
     reason = DX_REASON_TROUBLE;
   refuse_as(job, reason);
 }
 
-/* Nothing came of a PDF: pdftopdf left nothing of it. */
+/* An empty document that was a PDF: pdftopdf left no pages. */
 static const char *why_empty(const struct dx_entry *entry)
 {
-  return strcmp(entry->origin, mime[TYPE_PDF]) == 0
+  return strcmp(entry->origin, DX_MIME_PDF) == 0
              ? "no pages are left; the selected pages do not exist, or it "
                "cannot "
                "be read"
@@ -215,8 +200,7 @@ static void process(struct job *job, bool kept, int64_t length)
   const char *file_type = getenv("CUPS_FILETYPE");
   struct dx_entry *entry = &job->entry;
   struct options options;
-  const char *wrong;
-  enum type type;
+  const char *wrong, *type;
 
   wrong = options_read(getenv("PPD"), job->option_text, &options);
   entry->together = options.together;
@@ -225,9 +209,10 @@ static void process(struct job *job, bool kept, int64_t length)
     entry->kind = DX_KIND_SHEET;
     return;
   }
-  type = kept ? type_of(job->in_fd) : TYPE_UNKNOWN;
-  (void)snprintf(entry->type, sizeof(entry->type), "%s", mime[type]);
-  dx_filename_from_title(job->title, mime[type], entry->name);
+  type = kept ? type_of(job->in_fd) : NULL;
+  (void)snprintf(entry->type, sizeof(entry->type), "%s",
+                 type != NULL ? type : "");
+  dx_filename_from_title(job->title, entry->type, entry->name);
   if (!kept)
     refuse(entry, DX_REASON_TROUBLE,
            "it could not be stored in the temporary directory");
@@ -238,14 +223,14 @@ static void process(struct job *job, bool kept, int64_t length)
   else if (wrong != NULL)
     refuse(entry, DX_REASON_TROUBLE, wrong);
   else
-    process_document(job, type, options.every);
+    process_document(job, options.every);
   if (entry->kind == DX_KIND_REFUSED) {
     entry->pages = 0;
     entry->length = 0;
   }
 }
 
-/* Reads, works, writes; the exit status. */
+/* Returns the exit status. */
 static int run(struct job *job, int from)
 {
   struct dx_config *config = NULL;
@@ -253,9 +238,9 @@ static int run(struct job *job, int from)
   int64_t length;
   bool kept;
 
-  job->in_fd = stage_unnamed_file();
-  job->service = stage_service(&config);
-  kept = stage_receive(from, job->in_fd, most_bytes(job), &length);
+  job->in_fd = filter_temp_file();
+  job->service = filter_service(&config);
+  kept = filter_receive(from, job->in_fd, most_bytes(job), &length);
   process(job, kept, length);
   dx_config_free(&config);
   dx_log(DX_LOG_DEBUG, "todocextract: %lld bytes in; out: %s%s%s, %lld bytes",
@@ -268,17 +253,16 @@ static int run(struct job *job, int from)
   return 1;
 }
 
-/* Only our backend understands a bundle. Any other would pass it on, to be
- * printed as text, or as whatever it looks like. */
-static bool goes_elsewhere(void)
+/* Only our backend understands a bundle; any other would print it as text. */
+static bool is_for_other_backend(void)
 {
   const char *uri = getenv("DEVICE_URI");
 
-  return uri != NULL && strstr(uri, STAGE_SCHEME) == NULL;
+  return uri != NULL && strstr(uri, FILTER_SCHEME) == NULL;
 }
 
-/* Reads all, as the other stages expect it, and lets cupsd read the words: it
- * has its own for a filter that ended. */
+/* Reads all of the input before it exits, so that cupsd shows this message and
+ * not the one about a filter that failed. */
 static int refuse_queue(int from)
 {
   int64_t length;
@@ -286,7 +270,7 @@ static int refuse_queue(int from)
   (void)fputs("ERROR: This driver works only with docextract:// devices; use "
               "'-m everywhere' to add a queue for a shared printer\n",
               stderr);
-  (void)stage_receive(from, -1, 0, &length);
+  (void)filter_receive(from, -1, 0, &length);
   return 1;
 }
 
@@ -306,12 +290,12 @@ int main(int argc, char *argv[])
                 stderr);
     return 1;
   }
-  stage_set_up();
+  filter_set_up();
   job.title = argv[3];
   job.option_text = argv[5];
   if (argc == 7)
     from = open(argv[6], O_RDONLY | O_CLOEXEC);
-  if (goes_elsewhere())
+  if (is_for_other_backend())
     return refuse_queue(from);
   return run(&job, from);
 }

@@ -1,8 +1,8 @@
 /*
- * whole.h - are all pages of a PDF there, with everything that they draw? Part
- * of the room of libqpdf, beside pdf.c.
+ * whole.h - is a PDF complete: all pages, with everything that they draw? For
+ * pdf.c.
  *
- * The judgment does not depend on how much libqpdf repairs, which differs from
+ * The result does not depend on how much libqpdf repairs, which differs from
  * version to version: the PDF is read without recovery, and the page tree is
  * counted here before libqpdf can change it. Damage to what no page draws
  * (bookmarks, links, tags) is only a defect.

@@ -20,6 +20,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
+#include "lib/job/mime.h"
 
 #define FIRST_LINE "DOCEXTRACT-BUNDLE 1"
 #define LINE_MAX_BYTES 4096
@@ -41,8 +42,7 @@ static const char *const kind_words[DX_KIND_COUNT] = {
     [DX_KIND_MISSING] = "missing",
 };
 
-static const char *const types[] = {"application/pdf", "image/jpeg",
-                                    "image/png"};
+static const char *const types[] = {DX_MIME_PDF, DX_MIME_JPEG, DX_MIME_PNG};
 
 const char *dx_reason_word(enum dx_reason reason)
 {

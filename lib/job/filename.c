@@ -1,5 +1,5 @@
 /*
- * name.c - file names; knows nothing of jobs.
+ * filename.c - makes file names; knows nothing of jobs.
  */
 #include "lib/job/filename.h"
 
@@ -9,18 +9,19 @@
 #include <strings.h>
 
 #include "lib/base/utf8.h"
+#include "lib/job/mime.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
-/* What people print from. An ending that is not here is part of the title:
- * "Dr. Smith" ends in none. */
-static const char *const endings[] = {
+/* Extensions of what people print. Any other is part of the title: "Dr. Smith"
+ * has none. */
+static const char *const extensions[] = {
     ".pdf", ".jpg", ".jpeg", ".jpe",  ".png", ".gif",  ".tif",  ".tiff",
     ".bmp", ".svg", ".webp", ".ps",   ".eps", ".txt",  ".text", ".csv",
     ".log", ".md",  ".htm",  ".html", ".xml", ".rtf",  ".odt",  ".ods",
     ".odp", ".odg", ".doc",  ".docx", ".xls", ".xlsx", ".ppt",  ".pptx"};
 
-/* Adds what fits whole. */
+/* Appends all of the bytes, or none if they do not fit. */
 static void add(char *name, size_t *len, size_t room, const char *bytes,
                 size_t count)
 {
@@ -52,31 +53,31 @@ static size_t copy_safe(const char *title, char *name, size_t room)
   return len;
 }
 
-/* The length of the type's ending that the name has; 0 if it has none. */
-static size_t length_of_ending(const char *name, size_t len)
+/* The length of the name's extension; 0 if it has none that is known. */
+static size_t length_of_extension(const char *name, size_t len)
 {
   size_t i;
 
-  for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-    size_t size = strlen(endings[i]);
+  for (i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+    size_t size = strlen(extensions[i]);
 
-    if (len >= size && strncasecmp(name + len - size, endings[i], size) == 0)
+    if (len >= size && strncasecmp(name + len - size, extensions[i], size) == 0)
       return size;
   }
   return 0;
 }
 
-/* The length without blanks at the end and without the endings of types. */
+/* The length without trailing blanks and extensions. */
 static size_t length_of_stem(const char *name, size_t len)
 {
-  size_t ending;
+  size_t extension;
 
   do {
     while (len > 0 && name[len - 1] == ' ')
       len--;
-    ending = length_of_ending(name, len);
-    len -= ending;
-  } while (ending > 0);
+    extension = length_of_extension(name, len);
+    len -= extension;
+  } while (extension > 0);
   return len;
 }
 
@@ -92,16 +93,16 @@ static size_t cut(const char *name, size_t len, size_t room)
 
 const char *dx_filename_extension(const char *type)
 {
-  if (strcmp(type, "image/jpeg") == 0)
+  if (strcmp(type, DX_MIME_JPEG) == 0)
     return ".jpg";
-  return strcmp(type, "image/png") == 0 ? ".png" : ".pdf";
+  return strcmp(type, DX_MIME_PNG) == 0 ? ".png" : ".pdf";
 }
 
 bool dx_filename_is_real(const char *name)
 {
-  size_t len = strlen(name), ending = length_of_ending(name, len);
+  size_t len = strlen(name), extension = length_of_extension(name, len);
 
-  return ending > 0 && len > ending;
+  return extension > 0 && len > extension;
 }
 
 void dx_filename_neutral(size_t number, const char *type,
@@ -115,7 +116,7 @@ void dx_filename_from_title(const char *title, const char *type,
                             char name[DX_NAME_BYTES])
 {
   const char *extension = dx_filename_extension(type);
-  char safe[4 * DX_NAME_BYTES]; /* an ending may stand behind the cut */
+  char safe[4 * DX_NAME_BYTES]; /* an extension may follow the cut */
   const char *stem = safe;
   size_t len = copy_safe(title, safe, sizeof(safe));
 

@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "lib/base/fs.h"
+#include "lib/job/mime.h"
 
 static bool came_as_it_is(const struct dx_entry *e)
 {
-  return strcmp(e->type, "application/pdf") != 0 ||
-         strcmp(e->origin, "application/pdf") == 0;
+  return strcmp(e->type, DX_MIME_PDF) != 0 ||
+         strcmp(e->origin, DX_MIME_PDF) == 0;
 }
 
 /* Text and PostScript carry the date of their conversion: only what came as

@@ -1,5 +1,5 @@
 /*
- * kind.c - the first bytes of the three types, and nothing else of them.
+ * mime.c - the signatures of the three types.
  */
 #include "lib/job/mime.h"
 
@@ -10,11 +10,11 @@ const char *dx_mime_of_bytes(const void *bytes, size_t len)
   if (len > DX_MIME_LOOK_BYTES)
     len = DX_MIME_LOOK_BYTES;
   if (len >= 3 && memcmp(bytes, "\xFF\xD8\xFF", 3) == 0)
-    return "image/jpeg";
+    return DX_MIME_JPEG;
   if (len >= 8 && memcmp(bytes, "\x89PNG\r\n\x1A\n", 8) == 0)
-    return "image/png";
-  /* Readers of PDF agree on "anywhere in the first 1024 bytes". */
+    return DX_MIME_PNG;
+  /* PDF viewers accept the header anywhere in the first 1024 bytes. */
   if (memmem(bytes, len, "%PDF-", 5) != NULL)
-    return "application/pdf";
+    return DX_MIME_PDF;
   return NULL;
 }

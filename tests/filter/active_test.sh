@@ -98,7 +98,7 @@ pictures() # PDF: a checksum a page, as it is seen and as it is printed
       -dLastPage=$page -o - "$1" 2> /dev/null | sha256sum
   done
 }
-said() { sed -n 's/^DEBUG: todocextract: left out //p' "$dir/err"; }
+said() { sed -n 's/^DEBUG: todocextract: removed //p' "$dir/err"; }
 
 is 'the document holds what it is said to hold' \
   "$(secrets "$dir/wild.pdf" | wc -w)" 18

@@ -48,7 +48,7 @@ cancel "$job"
 job_ends 'a job is canceled' "$job" canceled
 until_true no_backend
 has 'jobs: tells how to know that it was' "$(dx jobs)" \
-  " chart-$job .*canceled unless this lists it: lpstat -o chart\$"
+  " chart-$job .*canceled unless listed by: lpstat -o chart\$"
 faults ''
 clear_results
 

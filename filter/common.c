@@ -1,7 +1,7 @@
 /*
- * stage.c - the process, the files and the input of a filter (stage.h).
+ * common.c - the process, the files, and the input of a filter.
  */
-#include "filter/stage.h"
+#include "filter/common.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static void print_debug(enum dx_log_level level, const char *line)
   (void)fprintf(stderr, "DEBUG: %s\n", line);
 }
 
-void stage_set_up(void)
+void filter_set_up(void)
 {
   struct rlimit none = {0, 0};
 
@@ -35,19 +35,19 @@ void stage_set_up(void)
   dx_log_to(print_debug);
 }
 
-int stage_unnamed_file(void)
+int filter_temp_file(void)
 {
-  const char *folder = getenv("TMPDIR");
+  const char *dir = getenv("TMPDIR");
   char path[4096];
   int fd;
 
-  if (folder == NULL || folder[0] == '\0')
-    folder = "/tmp";
-  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (dir == NULL || dir[0] == '\0')
+    dir = "/tmp";
+  fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0)
     return fd;
-  /* Some file systems know no files without names. */
-  if (snprintf(path, sizeof(path), "%s/todocextract-XXXXXX", folder) >=
+  /* Some file systems do not support files without names. */
+  if (snprintf(path, sizeof(path), "%s/todocextract-XXXXXX", dir) >=
       (int)sizeof(path))
     return -1;
   fd = mkostemp(path, O_CLOEXEC);
@@ -56,7 +56,7 @@ int stage_unnamed_file(void)
   return fd;
 }
 
-bool stage_receive(int from, int to, int64_t most, int64_t *ret_length)
+bool filter_receive(int from, int to, int64_t most, int64_t *ret_length)
 {
   char bytes[DX_STREAM_BYTES];
   bool kept = to >= 0;
@@ -78,9 +78,9 @@ bool stage_receive(int from, int to, int64_t most, int64_t *ret_length)
   return kept && n == 0;
 }
 
-const struct dx_service *stage_service(struct dx_config **config)
+const struct dx_service *filter_service(struct dx_config **config)
 {
-  static const char scheme[] = STAGE_SCHEME;
+  static const char scheme[] = FILTER_SCHEME;
   const char *uri = getenv("DEVICE_URI");
   char *path = dx_config_path(true);
   char name[80] = "";
@@ -95,7 +95,14 @@ const struct dx_service *stage_service(struct dx_config **config)
   return *config != NULL ? dx_config_service(*config, name) : NULL;
 }
 
-int64_t stage_time_limit_ms(const struct dx_service *service)
+int64_t filter_time_limit_ms(const struct dx_service *service)
 {
   return service != NULL ? service->filter_time_limit_ms : TIME_LIMIT_MS;
+}
+
+void filter_warn_of_repair(void)
+{
+  (void)fputs("WARNING: A damaged document was repaired; check the data "
+              "extracted from it\n",
+              stderr);
 }
