@@ -12,7 +12,6 @@
 #define DX_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
 
 struct dx_clock {
   int64_t (*monotonic_ms)(void); /* milliseconds since the machine started */

@@ -7,7 +7,6 @@
 #include <openssl/evp.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 struct dx_sha256 {

@@ -13,8 +13,6 @@
 #ifndef DX_SHARED_H
 #define DX_SHARED_H
 
-#include "lib/base/err.h"
-
 #define DX_SHARED_BYTES 256 /* such a file is never longer */
 
 /* Opens or makes dirfd/HOST_PORT and suffix; -1 with errno set. */

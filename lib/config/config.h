@@ -52,7 +52,7 @@ struct dx_claim {
   int line;
 };
 
-/* The line that each row of dx_directives() was set in; 0: its default. */
+/* The line that each row of dx_directive() was set in; 0: its default. */
 #define DX_DIRECTIVES_MAX 32
 struct dx_lines {
   int of[DX_DIRECTIVES_MAX];

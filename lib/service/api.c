@@ -5,25 +5,17 @@
 #include "lib/service/api.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
+#include "lib/config/config.h"
 #include "lib/service/signed_url.h"
 
 static const char *const call_words[DX_CALL_KIND_COUNT] = {
     "create source", "upload", "get source", "get extract", "hello"};
-
-const char *dx_call_word(enum dx_call_kind call)
-{
-  return call_words[call];
-}
 
 /* ---- the status table (doc/policy.md, "Status table") ---- */
 

@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/config/config.h"
 #include "lib/service/http.h"
 
 enum dx_call_kind {
@@ -30,8 +29,6 @@ enum dx_call_kind {
   DX_CALL_HELLO,
   DX_CALL_KIND_COUNT
 };
-
-const char *dx_call_word(enum dx_call_kind call); /* for logs */
 
 /*
  * What a response means by transport result and status alone: the status
@@ -50,6 +47,8 @@ const char *dx_call_word(enum dx_call_kind call); /* for logs */
 enum dx_code dx_judge(enum dx_call_kind call,
                       const struct dx_http_response *response,
                       struct dx_err *err) DX_MUST_USE;
+
+struct dx_service;
 
 /* Everything a call needs besides its own arguments; borrowed. */
 struct dx_api {

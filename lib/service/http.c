@@ -20,8 +20,6 @@
 
 #define WAKE_MAX 4
 
-struct curl_http;
-
 struct dx_http_call {
   struct dx_http_call *next;
   struct curl_http *self;

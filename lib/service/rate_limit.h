@@ -21,8 +21,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/err.h"
-
 /* Creating and fetching results go before polls: finishing what is ready
  * halves the mean lag when much is under way. */
 enum dx_urgency { DX_URGENT, DX_PATIENT };

@@ -4,6 +4,8 @@
  */
 #include "tests/unit/unit.h"
 
+#include <time.h>
+
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/service/http.h"
