@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/buf.h"
@@ -30,20 +31,59 @@ static struct dx_json *wrap(cJSON *item)
   return (struct dx_json *)(void *)item;
 }
 
-struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
+#define NUL_ESCAPE "\\u0000"
+#define NUL_ESCAPE_LEN (sizeof(NUL_ESCAPE) - 1)
+
+/* A copy in which no string has a NUL; NULL when memory is out. */
+static char *copy_without_nul(const char *text, size_t len)
+{
+  char *copy = malloc(len + 1);
+  size_t i;
+
+  if (copy == NULL)
+    return NULL;
+  memcpy(copy, text, len);
+  for (i = 0; i + NUL_ESCAPE_LEN <= len; i++) {
+    if (copy[i] != '\\')
+      continue;
+    if (memcmp(copy + i, NUL_ESCAPE, NUL_ESCAPE_LEN) == 0)
+      memcpy(copy + i, "\\ufffd", NUL_ESCAPE_LEN);
+    i++; /* what is escaped escapes nothing */
+  }
+  return copy;
+}
+
+/* The whole text is one value. */
+static cJSON *parse_whole(const char *text, size_t len)
 {
   const char *end = NULL;
-  cJSON *item = NULL;
+  cJSON *item = cJSON_ParseWithLengthOpts(text, len, &end, 0);
 
-  if (memchr(text, '\0', len) == NULL)
-    item = cJSON_ParseWithLengthOpts(text, len, &end, 0);
   while (item != NULL && end < text + len && strchr(" \t\r\n", *end) != NULL)
     end++;
-  if (item == NULL || end != text + len) {
-    cJSON_Delete(item);
-    (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
-    return NULL;
+  if (item != NULL && end == text + len)
+    return item;
+  cJSON_Delete(item);
+  return NULL;
+}
+
+struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
+{
+  char *copy = NULL;
+  cJSON *item = NULL;
+
+  if (memmem(text, len, NUL_ESCAPE, NUL_ESCAPE_LEN) != NULL) {
+    copy = copy_without_nul(text, len);
+    if (copy == NULL) {
+      (void)dx_fail_nomem(err);
+      return NULL;
+    }
   }
+  if (memchr(text, '\0', len) == NULL)
+    item = parse_whole(copy != NULL ? copy : text, len);
+  free(copy);
+  if (item == NULL)
+    (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
   return wrap(item);
 }
 

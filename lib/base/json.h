@@ -5,7 +5,9 @@
  * Every accessor takes NULL and values of another type and reports "none":
  * a response can be walked without a check in between. cJSON turns numbers
  * into doubles, so integers are taken only within 2^53, and a result of the
- * service is never written back through here.
+ * service is never written back through here. An escaped NUL would end a C
+ * string, and two texts that differ would look the same: it is read as
+ * DX_JSON_NUL, as decoders do with what they cannot keep.
  *
  * Ownership: what dx_json_parse() or dx_json_object()/_array() gave, the
  * caller frees; what was put with _take belongs to its parent, and the
@@ -23,6 +25,8 @@
 #include "lib/base/err.h"
 
 struct dx_json;
+
+#define DX_JSON_NUL "\xef\xbf\xbd" /* U+FFFD, replacement character */
 
 /* Parses len bytes (no NUL needed after them). The whole text must be one
  * value; NUL bytes are refused. NULL with *err filled. */

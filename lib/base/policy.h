@@ -39,6 +39,7 @@
 #define DX_STUCK_MS 600000        /* all PUT, still pending: PUT again once */
 #define DX_URL_LIFETIME_MS 900000 /* when the URL does not say */
 #define DX_URL_MARGIN_MS 30000    /* start no PUT with less left */
+#define DX_FILES_LATE_MS 60000    /* a counter of files may be late */
 #define DX_GONE_WAIT_MS 60000     /* a young source or case may show late */
 #define DX_PUT_PROGRESS_BYTES 1048576 /* an attempt that moved more: n = 0 */
 

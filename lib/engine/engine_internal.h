@@ -63,6 +63,7 @@ struct run {
   bool unclear;           /* and that GET does not say whether it has */
   int absent;             /* GETs in a row that did not find the source */
   int unexpected;         /* responses in a row that could not be right */
+  int64_t short_ms;       /* since when it goes on without all files */
   int pending_seen;       /* GETs that count for registering again */
   int64_t pending_ms;     /* when the first of them was */
   int64_t sent_ms;        /* when the last byte was sent; 0: none was */

@@ -6,6 +6,7 @@
 #include "lib/engine/engine_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,38 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
   }
 }
 
+/*
+ * The service goes on, or has ended, with fewer files than were registered: its
+ * counter may be late; but half a chart is none.
+ */
+static enum dx_code check_files(struct call_ctx *ctx,
+                                const struct dx_source *source,
+                                struct dx_err *err)
+{
+  const struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+  int64_t registered = (int64_t)sub->file_count;
+  int64_t expected = source->expected >= 0 ? source->expected : registered;
+  int64_t uploaded = source->uploaded >= 0 ? source->uploaded : expected;
+  int64_t now = dx_monotonic_ms();
+
+  if ((source->status != DX_SOURCE_PROCESSING &&
+       source->status != DX_SOURCE_COMPLETE) ||
+      (expected >= registered && uploaded >= expected)) {
+    run->short_ms = 0;
+    return DX_OK;
+  }
+  if (run->short_ms == 0)
+    run->short_ms = now;
+  if (now - run->short_ms < DX_FILES_LATE_MS)
+    return DX_E_NOT_YET;
+  return dx_fail(err, DX_E_UNEXPECTED, 0,
+                 "the service reports %" PRId64 " of %" PRId64
+                 " files, but does not wait for the others",
+                 uploaded < expected ? uploaded : expected,
+                 expected > registered ? expected : registered);
+}
+
 static void source_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = arg;
@@ -224,11 +257,14 @@ static void source_done(void *arg, const struct dx_http_response *response)
   enum dx_code code;
 
   run->call = NULL;
-  code = dx_read_source(response, &source, &err);
+  code = dx_read_source(response, ctx->sub->source_id, &source, &err);
+  if (code == DX_OK)
+    code = check_files(ctx, &source, &err);
   if (code == DX_OK) {
     source_read(ctx, &source, response->retry_after_ms);
   } else if (code == DX_E_NOT_YET) {
     engine_service_up(ctx);
+    run->unexpected = 0;
     poll_later(ctx, response->retry_after_ms);
   } else if (code == DX_E_GONE) {
     source_gone(ctx, &err, response->retry_after_ms);
@@ -290,7 +326,7 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
                                  struct dx_err *err)
 {
   struct stat st;
-  enum dx_code code = DX_OK;
+  enum dx_code code;
   char *text;
 
   if (fstat(ctx->sink.fd, &st) < 0)
@@ -301,9 +337,9 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
       mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, ctx->sink.fd, 0);
   if (text == MAP_FAILED)
     return dx_fail_sys(err, errno, "map", "result");
-  if (!dx_check_result(text, (size_t)st.st_size, err))
-    code = err->code;
-  else if (!dx_sha256_of(text, (size_t)st.st_size, c->sha256))
+  code = dx_check_result(text, (size_t)st.st_size, ctx->sub->source_id, c->id,
+                         err);
+  if (code == DX_OK && !dx_sha256_of(text, (size_t)st.st_size, c->sha256))
     code = dx_fail_nomem(err);
   (void)munmap(text, (size_t)st.st_size);
   if (code == DX_OK)

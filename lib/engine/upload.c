@@ -43,6 +43,7 @@ static void take_created(struct dx_submission *sub, struct dx_created *created)
   run->due_ms = 0;
   run->storage_refusals = 0;
   run->absent = 0;
+  run->short_ms = 0;
   run->pending_seen = 0;
   run->sent_ms = 0;
   run->ask_first = false;
@@ -75,7 +76,33 @@ static bool may_be_registered(const struct dx_http_response *response,
   return response->was_sent &&
          (cls == DX_CL_LOCAL ||
           (cls == DX_CL_TRANSIENT &&
-           (response->code != DX_OK || code == DX_E_RESPONSE)));
+           (response->code != DX_OK || code == DX_E_RESPONSE ||
+            code == DX_E_UNEXPECTED)));
+}
+
+/* Two submissions with one source would upload to the same place. */
+static enum dx_code check_source_is_new(const struct dx_engine *engine,
+                                        const struct dx_submission *sub,
+                                        const char *source_id,
+                                        struct dx_err *err)
+{
+  size_t i, k;
+
+  for (i = 0; i < engine->job_count; i++) {
+    const struct dx_job *job = engine->jobs[i];
+
+    for (k = 0; k < job->submission_count; k++) {
+      const struct dx_submission *other = &job->submissions[k];
+
+      if (other != sub && other->source_id != NULL &&
+          strcmp(other->source_id, source_id) == 0 &&
+          strcmp(job->base_url, sub->job->base_url) == 0)
+        return dx_fail(err, DX_E_UNEXPECTED, 0,
+                       "the response to 'create source' has the id of the "
+                       "source of another document");
+    }
+  }
+  return DX_OK;
 }
 
 static void create_done(void *arg, const struct dx_http_response *response)
@@ -89,6 +116,8 @@ static void create_done(void *arg, const struct dx_http_response *response)
 
   run->call = NULL;
   code = dx_read_create(response, sub->file_count, &created, &err);
+  if (code == DX_OK)
+    code = check_source_is_new(ctx->engine, sub, created.source_id, &err);
   sub->job->dirty = true;
   if (may_be_registered(response, code))
     engine_create_lost(sub);
@@ -102,8 +131,11 @@ static void create_done(void *arg, const struct dx_http_response *response)
       dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, err.text);
     else
       engine_transient(ctx, &err, response->retry_after_ms);
-  } else {
+  } else if (code != DX_E_UNEXPECTED) {
     engine_failed(ctx, response, &err);
+  } else if (!dx_state_is_final(sub->state)) {
+    engine_unexpected(ctx, &err, response->retry_after_ms, &run->unexpected,
+                      &run->due_ms);
   }
   dx_created_release(&created);
   engine_ctx_free(ctx);

@@ -298,6 +298,30 @@ static enum dx_code not_understood(const char *what, struct dx_err *err)
                  "cannot understand the response to '%s'", what);
 }
 
+/* Understood, but it belongs to another question, or to none. */
+static enum dx_code no_sense(const char *what, const char *why,
+                             struct dx_err *err)
+{
+  return dx_fail(err, DX_E_UNEXPECTED, 0, "the response to '%s' %s", what, why);
+}
+
+/* What is not said is accepted. */
+static bool is_about(const struct dx_json *results, const char *name,
+                     const char *id)
+{
+  const struct dx_json *json = dx_json_get(results, name);
+  const char *text = dx_json_string(json);
+
+  return json == NULL || dx_json_is_null(json) ||
+         (text != NULL && strcmp(text, id) == 0);
+}
+
+/* Two such ids may be the same, or not. */
+static bool has_nul(const char *id)
+{
+  return strstr(id, DX_JSON_NUL) != NULL;
+}
+
 /* Parses the body; *ret_root is the caller's, the result is inside it. */
 static const struct dx_json *results_of(const struct dx_http_response *response,
                                         struct dx_json **ret_root)
@@ -397,6 +421,8 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
   if (!copy_created(results_of(response, &root), count, response->date_ms,
                     ret_created))
     code = not_understood(call_words[DX_CALL_CREATE], err);
+  else if (has_nul(ret_created->source_id))
+    code = no_sense(call_words[DX_CALL_CREATE], "has a NUL in its id", err);
   for (i = 0; code == DX_OK && i < count; i++)
     code = dx_signed_url_check(ret_created->urls[i], err);
   if (code != DX_OK)
@@ -473,19 +499,53 @@ static bool copy_source(const struct dx_json *results, struct dx_source *source)
   return source->status != DX_SOURCE_COMPLETE || copy_cases(cases, source);
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum dx_code check_cases(const struct dx_source *source,
+                                struct dx_err *err)
+{
+  const char *what = call_words[DX_CALL_SOURCE];
+  char **sorted = calloc(source->case_count + 1, sizeof(*sorted));
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  if (sorted == NULL)
+    return dx_fail_nomem(err);
+  for (i = 0; i < source->case_count; i++)
+    sorted[i] = source->case_ids[i];
+  qsort(sorted, source->case_count, sizeof(*sorted), compare_ids);
+  for (i = 0; code == DX_OK && i < source->case_count; i++)
+    if (has_nul(sorted[i]))
+      code = no_sense(what, "has a NUL in the id of a case", err);
+    else if (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0)
+      code = no_sense(what, "lists a case twice", err);
+  free(sorted);
+  return code;
+}
+
 enum dx_code dx_read_source(const struct dx_http_response *response,
-                            struct dx_source *ret_source, struct dx_err *err)
+                            const char *source_id, struct dx_source *ret_source,
+                            struct dx_err *err)
 {
   enum dx_code code = dx_judge(DX_CALL_SOURCE, response, err);
+  const struct dx_json *results;
   struct dx_json *root = NULL;
 
   memset(ret_source, 0, sizeof(*ret_source));
   if (code != DX_OK)
     return code;
-  if (!copy_source(results_of(response, &root), ret_source)) {
-    dx_source_release(ret_source);
+  results = results_of(response, &root);
+  if (!copy_source(results, ret_source))
     code = not_understood(call_words[DX_CALL_SOURCE], err);
-  }
+  else if (!is_about(results, "id", source_id))
+    code = no_sense(call_words[DX_CALL_SOURCE], "is about another source", err);
+  else
+    code = check_cases(ret_source, err);
+  if (code != DX_OK)
+    dx_source_release(ret_source);
   dx_json_free(&root);
   return code;
 }
@@ -496,18 +556,26 @@ enum dx_code dx_read_extract(const struct dx_http_response *response,
   return dx_judge(DX_CALL_EXTRACT, response, err);
 }
 
-bool dx_check_result(const char *text, size_t len, struct dx_err *err)
+enum dx_code dx_check_result(const char *text, size_t len,
+                             const char *source_id, const char *case_id,
+                             struct dx_err *err)
 {
+  const char *what = call_words[DX_CALL_EXTRACT];
+  const struct dx_json *results;
   struct dx_json *root;
   const char *status;
-  bool ok;
+  enum dx_code code = DX_OK;
 
   errno = 0;
   root = dx_json_parse(text, len, err);
-  status = dx_json_string(dx_json_get(dx_json_get(root, "results"), "status"));
-  ok = status != NULL && strcmp(status, "complete") == 0;
+  results = dx_json_get(root, "results");
+  status = dx_json_string(dx_json_get(results, "status"));
+  if (status == NULL || strcmp(status, "complete") != 0)
+    code = not_understood(what, err);
+  else if (!is_about(results, "id", case_id))
+    code = no_sense(what, "is about another case", err);
+  else if (!is_about(results, "source_id", source_id))
+    code = no_sense(what, "is about a case of another source", err);
   dx_json_free(&root);
-  if (!ok)
-    (void)not_understood(call_words[DX_CALL_EXTRACT], err);
-  return ok;
+  return code;
 }

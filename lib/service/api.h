@@ -106,7 +106,7 @@ struct dx_created {
 void dx_created_release(struct dx_created *created);
 
 /* count: files registered. A URL that is neither https nor http on the
- * loopback is E_PROTOCOL. */
+ * loopback is E_PROTOCOL; an id with a NUL E_UNEXPECTED. */
 enum dx_code dx_read_create(const struct dx_http_response *response,
                             size_t count, struct dx_created *ret_created,
                             struct dx_err *err) DX_MUST_USE;
@@ -131,17 +131,21 @@ struct dx_source {
 };
 void dx_source_release(struct dx_source *source);
 
-/* DX_OK whenever a status was read, whatever it says. */
+/* DX_OK whenever a status was read, whatever it says; E_UNEXPECTED for the
+ * status of another source, a case that is listed twice, or one with a NUL. */
 enum dx_code dx_read_source(const struct dx_http_response *response,
-                            struct dx_source *ret_source,
+                            const char *source_id, struct dx_source *ret_source,
                             struct dx_err *err) DX_MUST_USE;
 
 /* Status only; the body is in the sink: see dx_check_result(). */
 enum dx_code dx_read_extract(const struct dx_http_response *response,
                              struct dx_err *err) DX_MUST_USE;
 
-/* True if the text is one well-formed JSON value with results.status =
- * "complete" (doc/policy.md, "Results"). */
-bool dx_check_result(const char *text, size_t len, struct dx_err *err);
+/* DX_OK if the text is one well-formed JSON value with results.status =
+ * "complete" (doc/policy.md, "Results"); E_RESPONSE if not; E_UNEXPECTED if it
+ * is the result of another case or source. */
+enum dx_code dx_check_result(const char *text, size_t len,
+                             const char *source_id, const char *case_id,
+                             struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -92,6 +92,9 @@ chart_pdf "$dir/a.pdf" Ann Ahrens 1
 # an upload that is refused 20 s.
 row 'source * status 422' 75 1 1 0
 row 'extract * status 400' 75 1 1 0
+row 'source * edit /"uploaded_file_count":1/"uploaded_file_count":0/' 75 1 1 0
+row 'extract * edit /"source_id":"[^"]*"/"source_id":"other"/' 75 1 1 0
+row 'extract * drip 500' 75 1 1 0
 row 'create * status 401' 77 3 0 0
 row 'put * status 413' 65 1 3 0
 row 'put * status 415' 65 1 3 0
@@ -152,6 +155,9 @@ row 'source 1 status 503 Retry-After: 1' 0 1 1 1
 row 'source 1 close' 0 1 1 1
 row 'source 1 garbage' 0 1 1 1
 row 'source 1 short' 0 1 1 1
+row 'source 1-2 edit /"id":"[^"]*"/"id":"other"/' 0 1 1 1
+row 'source 1-2 edit /("case_ids":.)("[^"]*")/\1\2,\2/' 0 1 1 1
+row 'source 1-2 edit /"uploaded_file_count":1/"uploaded_file_count":0/' 0 1 1 1
 row 'source 1 word strange' 0 1 1 1
 
 row 'extract 1 status 204' 0 1 1 1
@@ -171,4 +177,6 @@ row 'extract 1 status 500' 0 1 1 1
 row 'extract 1 close' 0 1 1 1
 row 'extract 1 garbage' 0 1 1 1
 row 'extract 1 short' 0 1 1 1
+row 'extract 1-2 edit /"id":"[^"]*"/"id":"other"/' 0 1 1 1
+row 'extract 1-2 edit /"source_id":"[^"]*"/"source_id":"other"/' 0 1 1 1
 check_rows

@@ -172,6 +172,9 @@ static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
        DX_E_RESPONSE},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":5}]}}", 1,
        DX_E_RESPONSE},
+      {"{\"results\":{\"id\":\"a\\u0000\",\"upload_urls\":[{\"url\":"
+       "\"" URL "\"}]}}",
+       1, DX_E_UNEXPECTED},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":\"" URL "\"}]}} x",
        1, DX_E_RESPONSE},
       {"", 1, DX_E_RESPONSE},
@@ -238,12 +241,79 @@ static void a_source_says_how_far_it_is(void **state)
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct dx_http_response response = answer_of(200, rows[i].body);
 
-    assert_int_equal(dx_read_source(&response, &source, &err), rows[i].code);
+    assert_int_equal(dx_read_source(&response, "S1", &source, &err),
+                     rows[i].code);
     if (rows[i].code == DX_OK) {
       assert_int_equal(source.status, rows[i].status);
       assert_int_equal(source.case_count, rows[i].cases);
     }
     dx_source_release(&source);
+  }
+}
+
+static void a_status_is_about_the_source_that_was_asked_for(void **state)
+{
+  static const struct {
+    const char *fields;
+    enum dx_code code;
+  } rows[] = {
+      {"\"case_ids\":[]", DX_OK},
+      {"\"id\":null,\"case_ids\":[]", DX_OK},
+      {"\"id\":\"S1\",\"case_ids\":[\"a\",\"A\"]", DX_OK},
+      {"\"id\":\"S2\",\"case_ids\":[]", DX_E_UNEXPECTED},
+      {"\"id\":\"\",\"case_ids\":[]", DX_E_UNEXPECTED},
+      {"\"id\":1,\"case_ids\":[]", DX_E_UNEXPECTED},
+      {"\"id\":\"S1\\u0000\",\"case_ids\":[]", DX_E_UNEXPECTED},
+      {"\"case_ids\":[\"a\",\"b\",\"a\"]", DX_E_UNEXPECTED},
+      {"\"case_ids\":[\"a\",\"a\\u0000\"]", DX_E_UNEXPECTED},
+      {"\"case_ids\":[\"a\\u0000\"]", DX_E_UNEXPECTED},
+  };
+  struct dx_source source;
+  struct dx_err err;
+  char body[128];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_http_response response;
+    enum dx_code got;
+
+    (void)snprintf(body, sizeof(body),
+                   "{\"results\":{\"status\":\"complete\",%s}}",
+                   rows[i].fields);
+    response = answer_of(200, body);
+    got = dx_read_source(&response, "S1", &source, &err);
+    if (got != rows[i].code)
+      fail_msg("%s: %s", body, dx_code_name(got));
+    assert_true(got == DX_OK || source.case_ids == NULL);
+    dx_source_release(&source);
+  }
+}
+
+static void a_result_is_of_the_case_that_was_asked_for(void **state)
+{
+  static const struct {
+    const char *fields;
+    enum dx_code code;
+  } rows[] = {
+      {"", DX_OK},
+      {",\"id\":\"C1\",\"source_id\":\"S1\"", DX_OK},
+      {",\"id\":null,\"source_id\":null", DX_OK},
+      {",\"id\":\"C2\"", DX_E_UNEXPECTED},
+      {",\"id\":\"C1\",\"source_id\":\"S2\"", DX_E_UNEXPECTED},
+      {",\"source_id\":\"S1\\u0000\"", DX_E_UNEXPECTED},
+      {",\"id\":{}", DX_E_UNEXPECTED},
+  };
+  struct dx_err err;
+  char body[128];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    (void)snprintf(body, sizeof(body),
+                   "{\"results\":{\"status\":\"complete\"%s}}", rows[i].fields);
+    if (dx_check_result(body, strlen(body), "S1", "C1", &err) != rows[i].code)
+      fail_msg("%s", body);
   }
 }
 
@@ -263,10 +333,14 @@ static void only_a_whole_complete_result_is_one(void **state)
   size_t i;
 
   (void)state;
-  assert_true(dx_check_result(good, strlen(good), &err));
-  assert_false(dx_check_result(good, strlen(good) + 1, &err)); /* a NUL */
+  assert_int_equal(dx_check_result(good, strlen(good), "S1", "C1", &err),
+                   DX_OK);
+  /* a NUL */
+  assert_int_equal(dx_check_result(good, strlen(good) + 1, "S1", "C1", &err),
+                   DX_E_RESPONSE);
   for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-    assert_false(dx_check_result(bad[i], strlen(bad[i]), &err));
+    assert_int_equal(dx_check_result(bad[i], strlen(bad[i]), "S1", "C1", &err),
+                     DX_E_RESPONSE);
 }
 
 /* ---- what leaves ---- */
@@ -456,35 +530,33 @@ static void a_greeting_is_given_only_when_there_is_one(void **state)
   }
 }
 
-/* "[PIECE,PIECE,...]" between the two texts; caller frees. */
-static char *listed(const char *before, const char *piece, size_t count,
-                    const char *after)
+/* A complete source with that many cases; caller frees. */
+static char *with_cases(size_t count)
 {
   struct dx_buf text = {0};
   size_t i;
 
-  dx_buf_puts(&text, before);
+  dx_buf_puts(&text, "{\"results\":{\"status\":\"complete\",\"case_ids\":[");
   for (i = 0; i < count; i++)
-    dx_buf_printf(&text, "%s%s", i > 0 ? "," : "", piece);
-  dx_buf_puts(&text, after);
+    dx_buf_printf(&text, "%s\"c%zu\"", i > 0 ? "," : "", i);
+  dx_buf_puts(&text, "]}}");
   return dx_buf_take(&text);
 }
 
 static void a_flood_of_cases_is_not_believed(void **state)
 {
-  static const char *const before =
-      "{\"results\":{\"status\":\"complete\",\"case_ids\":[";
-  char *most = listed(before, "\"c\"", DX_CASES_MAX, "]}}");
-  char *more = listed(before, "\"c\"", DX_CASES_MAX + 1, "]}}");
+  char *most = with_cases(DX_CASES_MAX);
+  char *more = with_cases(DX_CASES_MAX + 1);
   struct dx_http_response response = answer_of(200, most);
   struct dx_source source;
 
   (void)state;
-  assert_int_equal(dx_read_source(&response, &source, NULL), DX_OK);
+  assert_int_equal(dx_read_source(&response, "S1", &source, NULL), DX_OK);
   assert_int_equal(source.case_count, DX_CASES_MAX);
   dx_source_release(&source);
   response = answer_of(200, more);
-  assert_int_equal(dx_read_source(&response, &source, NULL), DX_E_RESPONSE);
+  assert_int_equal(dx_read_source(&response, "S1", &source, NULL),
+                   DX_E_RESPONSE);
   assert_int_equal(source.case_count, 0);
   free(most);
   free(more);
@@ -517,7 +589,7 @@ static void ids_are_neither_empty_nor_endless(void **state)
                    "]}}",
                    name);
     response = answer_of(200, body);
-    assert_int_equal(dx_read_source(&response, &source, NULL), want);
+    assert_int_equal(dx_read_source(&response, "S1", &source, NULL), want);
     dx_source_release(&source);
   }
 }
@@ -531,13 +603,13 @@ static void counts_that_are_no_numbers_are_not_said(void **state)
   struct dx_source source;
 
   (void)state;
-  assert_int_equal(dx_read_source(&response, &source, NULL), DX_OK);
+  assert_int_equal(dx_read_source(&response, "S1", &source, NULL), DX_OK);
   assert_int_equal(source.expected, -1);
   assert_int_equal(source.uploaded, -1);
   response = answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
                             "\"expected_file_count\":2,"
                             "\"uploaded_file_count\":1}}");
-  assert_int_equal(dx_read_source(&response, &source, NULL), DX_OK);
+  assert_int_equal(dx_read_source(&response, "S1", &source, NULL), DX_OK);
   assert_int_equal(source.expected, 2);
   assert_int_equal(source.uploaded, 1);
 }
@@ -649,6 +721,8 @@ int main(void)
       cmocka_unit_test(trouble_on_the_way_keeps_its_class),
       cmocka_unit_test(a_created_source_has_an_id_and_a_url_for_each_file),
       cmocka_unit_test(a_source_says_how_far_it_is),
+      cmocka_unit_test(a_status_is_about_the_source_that_was_asked_for),
+      cmocka_unit_test(a_result_is_of_the_case_that_was_asked_for),
       cmocka_unit_test(only_a_whole_complete_result_is_one),
       cmocka_unit_test(requests_are_as_the_interface_says),
       cmocka_unit_test(no_status_without_a_rule_counts_as_success),

@@ -75,6 +75,34 @@ static void everything_else_is_an_answer_not_understood(void **state)
   }
 }
 
+/* Else "a" and this one would be the same text. */
+static void an_escaped_nul_does_not_end_a_text(void **state)
+{
+  static const struct {
+    const char *json, *text;
+  } rows[] = {
+      {"\"a\\u0000b\"", "a" DX_JSON_NUL "b"},
+      {"\"a\\u0000\"", "a" DX_JSON_NUL},
+      {"\"\\u0000\\u0000\"", DX_JSON_NUL DX_JSON_NUL},
+      {"\"\\\\u0000\"", "\\u0000"},
+      {"\"\\\\\\u0000\"", "\\" DX_JSON_NUL},
+      {"\"\\u00000\"", DX_JSON_NUL "0"},
+      {"\"\\u0001\"", "\x01"},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_json *json =
+        dx_json_parse(rows[i].json, strlen(rows[i].json), NULL);
+
+    assert_non_null(json);
+    assert_string_equal(dx_json_string(json), rows[i].text);
+    dx_json_free(&json);
+  }
+  assert_null(dx_json_parse("\\u0000", 6, NULL));
+}
+
 static void nul_bytes_are_refused(void **state)
 {
   struct dx_err err = {0};
@@ -337,6 +365,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_whole_value_is_json),
       cmocka_unit_test(everything_else_is_an_answer_not_understood),
+      cmocka_unit_test(an_escaped_nul_does_not_end_a_text),
       cmocka_unit_test(nul_bytes_are_refused),
       cmocka_unit_test(value_cut_anywhere_is_refused),
       cmocka_unit_test(nesting_has_an_end),
