@@ -1,10 +1,11 @@
 /*
- * backend.h - what the parts of the backend share. The backend receives,
- * stores, drives and reports; what a job needs next is the engine's.
+ * backend.h - what the files of the backend share. The backend receives and
+ * stores a print job, runs the engine, and reports to cupsd; what a job needs
+ * next is decided by the engine.
  *
- * Order of a life: arguments, receive to stdin's EOF, ask cupsd, store,
- * drive, end. Every way out goes through backend_end(): before EOF no failing
- * exit is allowed, because cupsd aborts a job of several documents then.
+ * Order: arguments, receive up to EOF of stdin, query cupsd, store, run, end.
+ * Every exit goes through backend_end(): before EOF the backend must not exit
+ * with a failure, because cupsd would abort a job with several documents.
  */
 #ifndef DX_BACKEND_H
 #define DX_BACKEND_H
@@ -23,47 +24,47 @@ struct backend {
   const char *file;          /* NULL for stdin */
   char *uuid, *host, *queue; /* NULL: not known */
   char service[65];
-  /* made on the way */
+  /* set while running */
   struct dx_config *config;
-  const struct dx_service *conf; /* our section */
+  const struct dx_service *conf; /* the section of this queue */
   struct dx_spool spool;
   struct dx_job *job;
   bool spool_is_open;
-  int in_fd;          /* bundles come from here; -1 after its end */
-  bool eof;           /* everything was read: failing exits are allowed */
-  bool silent;        /* nothing came for too long: there will be no EOF */
-  bool nothing_new;   /* all of it was extracted by an earlier run */
-  bool handed_over;   /* docextractd has it, from us or an earlier run */
-  bool handed_before; /* that was an earlier run */
+  int in_fd;        /* bundles are read from here; -1 after EOF */
+  bool eof;         /* everything was read: exiting with a failure is allowed */
+  bool silent;      /* no data for too long: there will be no EOF */
+  bool nothing_new; /* everything was extracted by an earlier run */
+  bool handed_over; /* docextractd has the job, from this or an earlier run */
+  bool handed_before; /* from an earlier run */
 };
 
 /* ---- term.c: SIGTERM ---- */
 
-/* Catches SIGTERM, ignores SIGPIPE. A second SIGTERM ends the process at
- * once, in the way that is right at that moment (see term_eof()). */
+/* Catches SIGTERM, ignores SIGPIPE. A second SIGTERM ends the process at once,
+ * with the status that is correct at that time (see term_eof()). */
 void term_catch(void);
-void term_eof(void); /* from now on a failing exit is allowed */
+void term_eof(void); /* from now on exiting with a failure is allowed */
 bool term_came(void);
 int term_wake_fd(void); /* readable after a SIGTERM */
-/* SIGTERM also ends this connection, for those who wait deep in a library;
- * one that came before ends it now. -1: none any more. */
+/* SIGTERM also shuts down this connection, on which a library waits; at once if
+ * it has been received already. -1: no connection. */
 void term_ends(int fd);
-/* Waits a little for cupsd's own when somebody else's came first. */
+/* Waits briefly for the SIGTERM of cupsd if another process's came first. */
 bool term_is_from_cupsd(void);
-void term_die(void) __attribute__((noreturn)); /* of the signal itself */
+void term_die(void) __attribute__((noreturn)); /* killed by the signal */
 
 /* ---- receive.c ---- */
 
 /* Reads all entries into a new job below incoming/. E_STOPPED after a
- * SIGTERM; E_BUNDLE for what is not a whole bundle. */
+ * SIGTERM; E_BUNDLE for anything but a complete bundle. */
 enum dx_code backend_receive(struct backend *b, struct dx_err *err) DX_MUST_USE;
-/* Reads to EOF and throws away; returns early on SIGTERM or silence. */
+/* Discards the input up to EOF; returns early on SIGTERM or without data. */
 void backend_drain(struct backend *b);
 
 /* ---- names.c ---- */
 
-/* Gives the documents the file names that the service is told: as FileNames
- * says, and those of the files where cupsd knows all of them. */
+/* Sets the file names that are sent to the service: as configured by FileNames,
+ * and those of the files if cupsd knows all of them. */
 void backend_name_documents(const struct backend *b);
 
 /* ---- cupsjob.c ---- */
@@ -71,14 +72,14 @@ void backend_name_documents(const struct backend *b);
 struct cups_job {
   bool known;
   bool is_canceled;
-  bool filter_failed; /* one of this run, of any document */
-  int documents;      /* 0: not said */
+  bool filter_failed; /* in this run, for any document */
+  int documents;      /* 0: unknown */
   int64_t time_at_creation;
 };
 
-/* Asks cupsd about our job; not known if it cannot be asked, or has another
- * job of this number by now. Waits at most timeout_ms, and if it heeds SIGTERM
- * not after that. */
+/* Queries cupsd about this job; not known if cupsd does not respond, or has a
+ * different job with this number by now. Waits at most timeout_ms; with
+ * heeds_term, no longer than until SIGTERM. */
 void cups_job_ask(const struct backend *b, int timeout_ms, bool heeds_term,
                   struct cups_job *ret_job);
 
@@ -88,11 +89,11 @@ void status_start(void); /* sets the library's log sink; clears old reasons */
 void status_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void status_error(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
-void status_keep(void); /* the last words stay with a job that ends well */
+void status_keep(void); /* a completed job keeps its last message */
 void status_pages(int pages);
 void status_note(void *ctx, struct dx_job *job, const struct dx_note *note);
 void status_tick(void); /* to be called at least every 30 minutes */
-/* Clears what was set on the way, and sets the reason of the end, if any. */
+/* Clears the state reasons, and sets that of the result, if any. */
 void status_end(enum dx_class cls);
 
 /* ---- discover.c, ending.c ---- */
@@ -100,12 +101,12 @@ void status_end(enum dx_class cls);
 /* Lists one device per service on stdout; 0. No network. */
 int discover(void);
 
-/* The one way out: drains stdin, tells the outcome, keeps no patient data,
- * and ends the process with the status of the code's class. */
+/* The only exit: drains stdin, reports the result, deletes patient data, and
+ * exits with the status of the code's class. */
 void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
     __attribute__((noreturn));
 
-/* The exit status for a class; the one table. */
+/* The exit status of a class; the only table. */
 int backend_exit_status(enum dx_class cls);
 
 #endif

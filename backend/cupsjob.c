@@ -1,5 +1,5 @@
 /*
- * cupsjob.c - what cupsd says of our own job: IPP Get-Job-Attributes.
+ * cupsjob.c - what cupsd knows about this job: IPP Get-Job-Attributes.
  */
 #include "backend/backend.h"
 
@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
-#define LOOK_S 0.1 /* how often a cupsd that keeps silent is given up */
+#define CHECK_S 0.1 /* how often to check whether to wait any longer */
 
 static ipp_t *make_request(const struct backend *b)
 {
@@ -30,7 +30,7 @@ static ipp_t *make_request(const struct backend *b)
   return request;
 }
 
-/* Job ids repeat: only the uuid says that it is ours. */
+/* Job ids are reused: only the uuid identifies the job. */
 static bool is_ours(const struct backend *b, ipp_t *response)
 {
   ipp_attribute_t *uuid = ippFindAttribute(response, "job-uuid", IPP_TAG_URI);
@@ -39,8 +39,8 @@ static bool is_ours(const struct backend *b, ipp_t *response)
          strcmp(ippGetString(uuid, 0, NULL), b->uuid) == 0;
 }
 
-static void read_answer(const struct backend *b, ipp_t *response,
-                        struct cups_job *ret_job)
+static void read_response(const struct backend *b, ipp_t *response,
+                          struct cups_job *ret_job)
 {
   ipp_attribute_t *documents =
       ippFindAttribute(response, "number-of-documents", IPP_TAG_INTEGER);
@@ -49,22 +49,23 @@ static void read_answer(const struct backend *b, ipp_t *response,
 
   ipp_attribute_t *state =
       ippFindAttribute(response, "job-state", IPP_TAG_ENUM);
-  ipp_attribute_t *said =
+  ipp_attribute_t *message =
       ippFindAttribute(response, "job-printer-state-message", IPP_TAG_TEXT);
 
   if (!is_ours(b, response) || created == NULL)
     return;
   ret_job->is_canceled =
       state != NULL && ippGetInteger(state, 0) == IPP_JSTATE_CANCELED;
-  /* cupsd's own words, whatever filter of the job it was. */
+  /* What cupsd reports for any filter of the job. */
   ret_job->filter_failed =
-      said != NULL && strcmp(ippGetString(said, 0, NULL), "Filter failed") == 0;
+      message != NULL &&
+      strcmp(ippGetString(message, 0, NULL), "Filter failed") == 0;
   ret_job->known = true;
   ret_job->time_at_creation = ippGetInteger(created, 0);
   ret_job->documents = documents != NULL ? ippGetInteger(documents, 0) : 0;
 }
 
-/* libcups begins its timeout anew at every step, and asks here each time. */
+/* libcups restarts its timeout at every step, and calls this each time. */
 static int is_patient(http_t *http, void *until_ms)
 {
   (void)http;
@@ -82,14 +83,14 @@ void cups_job_ask(const struct backend *b, int timeout_ms, bool heeds_term,
   http = httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
                       HTTP_ENCRYPTION_IF_REQUESTED, 1, timeout_ms, NULL);
   if (http != NULL) {
-    httpSetTimeout(http, LOOK_S, is_patient, &until_ms);
+    httpSetTimeout(http, CHECK_S, is_patient, &until_ms);
     if (heeds_term)
       term_ends(httpGetFd(http));
     response = cupsDoRequest(http, make_request(b), "/");
     term_ends(-1);
   }
   if (response != NULL)
-    read_answer(b, response, ret_job);
+    read_response(b, response, ret_job);
   if (ret_job->known)
     dx_log(DX_LOG_DEBUG, "cupsd: the job has %d documents", ret_job->documents);
   else

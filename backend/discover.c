@@ -1,5 +1,5 @@
 /*
- * discover.c - the list of devices: one a configured service. No network: the
+ * discover.c - the list of devices, one per configured service. No network: the
  * web interface waits for it.
  */
 #include "backend/backend.h"
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The same as in ppd/docextract.drv: cupsd finds the PPD by it. */
+/* The same as in ppd/docextract.drv: cupsd uses it to find the PPD. */
 #define DEVICE_ID \
   "MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;"
 #define MODEL "Document Extraction Service"
 
-/* The host tells people where documents go; several services may share one. */
+/* The host shows where documents are sent; services can share one. */
 static void list(const struct dx_config *config)
 {
   char uri[128], info[400];

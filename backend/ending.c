@@ -1,6 +1,6 @@
 /*
- * ending.c - the one way out of the backend, and the one table from error
- * class to exit status (doc/policy.md, "Print jobs").
+ * ending.c - the only exit of the backend, and the only table from error class
+ * to exit status (doc/policy.md, "Print jobs").
  */
 #include "backend/backend.h"
 
@@ -11,7 +11,7 @@
 
 #include "lib/base/policy.h"
 
-#define ASK_MS 1800 /* cupsd that stops kills us anyway */
+#define ASK_MS 1800 /* when cupsd stops, it kills us anyway */
 
 /* Never 1, 2 or 6: the queue's error policy, a password dialog, and a job
  * that is aborted after some tries. */
@@ -45,7 +45,7 @@ static bool was_anything_sent(const struct dx_job *job)
   return false;
 }
 
-/* A refusal may cancel the job instead, if the administrator wants that. */
+/* OnDocumentError may cancel a job with a refused document instead. */
 static int status_of(const struct backend *b, enum dx_code code)
 {
   if ((code == DX_E_DOCUMENT || code == DX_E_MISSING) && b->conf != NULL &&
@@ -55,9 +55,9 @@ static int status_of(const struct backend *b, enum dx_code code)
   return backend_exit_status(dx_class_of(code));
 }
 
-/* What went wrong, and what comes next or is to be done. */
-static void tell_failure(const struct backend *b, enum dx_code code,
-                         const struct dx_err *err)
+/* What went wrong, and what happens next or has to be done. */
+static void report_failure(const struct backend *b, enum dx_code code,
+                           const struct dx_err *err)
 {
   enum dx_class cls = dx_class_of(code);
   int status = status_of(b, code);
@@ -73,15 +73,15 @@ static void tell_failure(const struct backend *b, enum dx_code code,
     status_error("%s", err->text);
 }
 
-static void tell(const struct backend *b, enum dx_code code,
-                 const struct dx_err *err)
+static void report(const struct backend *b, enum dx_code code,
+                   const struct dx_err *err)
 {
   size_t i, cases = 0;
 
   if (code == DX_E_STOPPED)
     return;
   if (code != DX_OK) {
-    tell_failure(b, code, err);
+    report_failure(b, code, err);
     return;
   }
   for (i = 0; b->job != NULL && i < b->job->submission_count; i++)
@@ -106,8 +106,8 @@ static void wait_a_minute(void)
     (void)poll(&fd, 1, DX_LOCAL_RETRY_MS);
 }
 
-/* CUPS has the documents still: ours go, unless an upload is unclear. */
-static void keep_no_documents(struct backend *b)
+/* CUPS still has the documents: deletes ours, unless an upload is in doubt. */
+static void delete_documents(struct backend *b)
 {
   struct dx_err err;
 
@@ -122,10 +122,10 @@ static void keep_no_documents(struct backend *b)
 }
 
 /*
- * SIGTERM with documents still to come. Held or disabled: only dying of the
- * signal keeps the rest of the job. Canceled: cupsd 2.4 ends a job of several
- * documents, and frees its queue, only when the backend exits with a failure.
- * Not cupsd's: dying of it would count as success.
+ * SIGTERM before all documents have arrived. Held or disabled: the rest of the
+ * job is kept only if the backend is killed by the signal. Canceled: cupsd 2.4
+ * ends a job with several documents, and frees its queue, only if the backend
+ * exits with a failure. Not from cupsd: being killed would count as success.
  */
 static void leave_before_eof(struct backend *b)
 {
@@ -146,11 +146,11 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (code != DX_E_STOPPED)
     backend_drain(b);
   status = status_of(b, code);
-  keep_no_documents(b);
+  delete_documents(b);
   if (!b->eof && term_came())
     leave_before_eof(b);
   term_eof();
-  tell(b, code, err);
+  report(b, code, err);
   status_end(dx_class_of(code));
   if (dx_class_of(code) == DX_CL_LOCAL)
     wait_a_minute();

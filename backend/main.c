@@ -1,8 +1,8 @@
 /*
- * main.c - the docextract backend: arguments, and the order of its life.
+ * main.c - the docextract backend: arguments, and the order of its steps.
  *
- * cupsd runs it as lp, with the framed documents of one job on stdin
- * (lib/job/bundle.h). What it may not do is in backend.h.
+ * cupsd runs it as lp, with the documents of one job on stdin as a bundle
+ * (lib/job/bundle.h). What it must not do is in backend.h.
  */
 #include "backend/backend.h"
 
@@ -34,15 +34,15 @@
 
 /* ---- arguments ---- */
 
-/* False when memory is out; that there is no text is none of its business. */
+/* A missing text is not an error; false only when out of memory. */
 static bool copy_text(const char *text, char **ret_text)
 {
   *ret_text = text != NULL ? strdup(text) : NULL;
   return text == NULL || *ret_text != NULL;
 }
 
-/* docextract://SERVICE and nothing more: whoever may add queues must not be
- * able to say where tokens go. */
+/* docextract://SERVICE and nothing else: a user who may add queues must not be
+ * able to choose where tokens are sent. */
 static enum dx_code read_uri(struct backend *b, struct dx_err *err)
 {
   static const char scheme[] = "docextract://";
@@ -56,7 +56,7 @@ static enum dx_code read_uri(struct backend *b, struct dx_err *err)
   name = uri + sizeof(scheme) - 1;
   len = strlen(name);
   if (len > 0 && name[len - 1] == '/')
-    len--; /* some dialogs add it */
+    len--; /* added by some dialogs */
   if (len == 0 || len >= sizeof(b->service) ||
       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                    "0123456789-_.") < len)
@@ -68,7 +68,7 @@ static enum dx_code read_uri(struct backend *b, struct dx_err *err)
   return DX_OK;
 }
 
-/* Without its uuid the job would be another one, and sent twice. */
+/* Without its uuid the job would be taken for a new one, and sent twice. */
 static enum dx_code read_arguments(struct backend *b, int argc, char **argv,
                                    struct dx_err *err)
 {
@@ -89,7 +89,7 @@ static enum dx_code read_arguments(struct backend *b, int argc, char **argv,
   return ok ? DX_OK : dx_fail_nomem(err);
 }
 
-/* ---- before anything is stored ---- */
+/* ---- before receiving ---- */
 
 static enum dx_code open_input(struct backend *b, struct dx_err *err)
 {
@@ -132,7 +132,7 @@ static enum dx_code open_spool(struct backend *b, struct dx_err *err)
   return dx_fs_probe(b->config->spool_dir, err);
 }
 
-/* A result that could not be dropped is found out before it is paid for. */
+/* A directory that cannot take results is found before anything is sent. */
 static enum dx_code probe_results(struct backend *b, struct dx_err *err)
 {
   enum dx_code code = dx_results_make_dir(b->conf->results_dir, err);
@@ -145,8 +145,8 @@ static enum dx_code probe_results(struct backend *b, struct dx_err *err)
 
 /* ---- from a received bundle to a job ---- */
 
-/* Places that cupsd counts and nobody filled: a type that bypassed the
- * filter, or a cupsd that died. */
+/* Documents that cupsd counts but that did not arrive: their type bypassed the
+ * filter, or cupsd was killed. */
 static enum dx_code add_missing(struct dx_job *job, int expected,
                                 struct dx_err *err)
 {
@@ -173,9 +173,9 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
 }
 
 /*
- * A converter that fails midway leaves a whole PDF with the pages before: half
- * a chart. cupsd does not say which document of several it was; those that
- * came as PDF or picture were not converted.
+ * A converter that fails midway leaves a valid PDF with the pages up to there:
+ * half a chart. cupsd does not report which document it was; those printed as
+ * PDF or image were not converted.
  */
 static void refuse_halves(struct dx_job *job)
 {
@@ -219,7 +219,7 @@ static enum dx_code plan(struct backend *b, const struct cups_job *before,
   if (term_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (!now.known)
-    now = *before; /* an orphan: cupsd is gone, its last word counts */
+    now = *before; /* cupsd is gone; what it reported before counts */
   if (!now.known && getenv("CUPS_SERVER") != NULL)
     return dx_fail(err, DX_E_BUSY, 0, "cupsd does not respond");
   code = add_missing(b->job, now.documents, err);
@@ -249,8 +249,8 @@ static void pause_ms(int ms)
 }
 
 /*
- * Takes the job that is known already. Its holder, if there is one, is a
- * backend whose cupsd died: it is asked to leave, with everything that it did
+ * Takes over a job that is already in the spool. Its holder, if any, is a
+ * backend whose cupsd was killed: it is told to exit, with all progress saved
  * in the journal.
  */
 static enum dx_code take(struct backend *b, const char *key,
@@ -273,7 +273,7 @@ static enum dx_code take(struct backend *b, const char *key,
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
     if (dx_monotonic_ms() > until)
       return code;
-    /* Seen twice: a sweeper holds it for a moment only. */
+    /* Seen twice: a sweep holds a job only briefly. */
     if (holder > 1 && holder == seen && holder != asked) {
       dx_log(DX_LOG_DEBUG, "asking process %d to hand over the job",
              (int)holder);
@@ -291,7 +291,7 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
   struct dx_job *old = NULL;
   enum dx_code code = take(b, fresh->key, &old, err);
 
-  if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) /* out of the way */
+  if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) /* moved away */
     return dx_spool_commit(&b->spool, fresh, err);
   if (code == DX_OK && old != NULL && old->owner == DX_OWNER_DAEMON)
     b->handed_over = b->handed_before = true;
@@ -306,9 +306,9 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
 }
 
 /*
- * With Completion accepted the print job ends when docextractd has it. Not
- * while docextractd does not run, and not with a document that cannot be sent:
- * a held print job tells that better than a record that nobody looks at.
+ * With Completion accepted, the print job ends when docextractd has it. Not if
+ * docextractd is not running, and not with a document that cannot be sent: a
+ * held print job is noticed, an entry in the spool is not.
  */
 static bool may_hand_over(struct backend *b)
 {
@@ -317,7 +317,7 @@ static bool may_hand_over(struct backend *b)
          dx_spool_daemon(b->spool.dirfd) != 0;
 }
 
-/* One write of the journal makes it docextractd's. */
+/* One write of the journal hands the job over to docextractd. */
 static enum dx_code hand_over(struct backend *b, struct dx_err *err)
 {
   enum dx_code code;
@@ -358,12 +358,12 @@ static void count_pages(const struct dx_job *job)
   status_pages(pages);
 }
 
-/* ---- driving ---- */
+/* ---- running the engine ---- */
 
 static void on_ended(void *ctx, struct dx_job *job)
 {
   (void)ctx;
-  (void)job; /* job->ended says it */
+  (void)job; /* job->ended is set */
 }
 
 static enum dx_code loop(struct backend *b, struct dx_engine *engine,
@@ -443,8 +443,8 @@ int main(int argc, char **argv)
   if (argc != 6 && argc != 7) {
     fputs("Usage: docextract job user title copies options [file]\n"
           "       docextract --version\n"
-          "Without arguments it lists devices. cupsd runs it; the command for "
-          "people is\ndocextract(1).\n",
+          "Without arguments it lists devices. It is run by cupsd; the command "
+          "line tool is\ndocextract(1).\n",
           stderr);
     return CUPS_BACKEND_FAILED;
   }

@@ -1,5 +1,5 @@
 /*
- * names.c - the file names that the service is told. The filter knows only
+ * names.c - the file names that are sent to the service. The filter knows only
  * the title, which all documents of a job share; cupsd's options name each.
  */
 #include "backend/backend.h"
@@ -13,9 +13,9 @@
 #define BLANKS " \t\n"
 
 /*
- * The next value of SUPPLIED, from *text on, without cupsd's backslashes; NULL
- * at the end. cupsParseOptions() would keep the last one only. A blank within
- * a value has a backslash: nobody can make a title look like a name.
+ * The next value of SUPPLIED after *text, without cupsd's backslashes; NULL at
+ * the end. cupsParseOptions() would keep only the last one. Blanks in a value
+ * are escaped, so a title cannot pass for a name.
  */
 static const char *next_supplied(const char **text, char name[DX_NAME_BYTES])
 {
@@ -59,8 +59,8 @@ static size_t count_supplied(const char *text)
   return count;
 }
 
-/* A client need not name its documents: only if all are named it is known
- * which name is whose. */
+/* Clients need not name their documents: only if all are named is it known
+ * which name belongs to which. */
 static void name_after_files(const struct backend *b)
 {
   const char *text = b->options;

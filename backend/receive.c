@@ -1,5 +1,5 @@
 /*
- * receive.c - from stdin to a directory below incoming/. Nothing is committed
+ * receive.c - stores stdin in a directory below incoming/. Nothing is committed
  * here.
  */
 #include "backend/backend.h"
@@ -16,8 +16,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 
-/* Waits until there is something to read: E_STOPPED on SIGTERM; E_MISSING
- * when nothing came for too long. */
+/* Waits for data: E_STOPPED on SIGTERM; E_MISSING without data for too long. */
 static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
 {
   struct backend *b = ctx;
@@ -57,7 +56,7 @@ void backend_drain(struct backend *b)
   b->eof = true;
 }
 
-/* Half of a job that was a mistake helps nobody: all of it is refused. */
+/* Such a job is probably a mistake: all of it is refused. */
 static enum dx_code check_count(const struct backend *b,
                                 const struct dx_entry *entry,
                                 struct dx_err *err)

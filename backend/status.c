@@ -1,7 +1,7 @@
 /*
- * status.c - the lines that cupsd reads from our stderr; the only place of
- * the backend that prints. INFO and ERROR are shown to everybody who can see
- * the queue: counts and times only, no names, no titles.
+ * status.c - the lines that cupsd reads from our stderr; the only file of the
+ * backend that prints. INFO and ERROR are shown to everybody who can see the
+ * queue: only counts and times, no names, no titles.
  */
 #include "backend/backend.h"
 
@@ -14,7 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 
-#define PROGRESS_STEP 5 /* per cent between two lines */
+#define PROGRESS_STEP 5 /* percent between two lines */
 
 /* State reasons come in pairs; the PPD translates them into sentences. */
 enum reason { WAITING, DOWN, LOCAL, REFUSED, CONFIG, REASON_COUNT };
@@ -29,7 +29,7 @@ static bool is_set[REASON_COUNT];
 static int64_t toggled_ms;
 static int last_percent = -1;
 
-/* One write a line: two processes share cupsd's pipe. */
+/* One write per line: processes share the pipe to cupsd. */
 static void print_line(const char *prefix, const char *text)
 {
   char line[1900]; /* below CUPS_MAX_MESSAGE */
@@ -46,7 +46,7 @@ static void print_line(const char *prefix, const char *text)
 
 static void log_line(enum dx_log_level level, const char *line)
 {
-  (void)level; /* WARNING and ERROR would be shown in place of the state */
+  (void)level; /* WARNING and ERROR would replace the status message */
   print_line("DEBUG", line);
 }
 
@@ -70,8 +70,8 @@ void status_start(void)
 
   (void)setvbuf(stderr, NULL, _IOFBF, 4096);
   dx_log_to(log_line);
-  /* An earlier run may have ended with one of them set. One line for all:
-   * pdftopdf writes in pieces, and what we say meanwhile is glued to it. */
+  /* An earlier run may have left one of them set. One line for all: pdftopdf
+   * writes its lines in parts, and ours would be mixed with them. */
   for (i = 0; i < REASON_COUNT; i++)
     len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
                             i > 0 ? "," : "", reasons[i]);
@@ -100,8 +100,8 @@ void status_error(const char *format, ...)
   print_line("ERROR", text);
 }
 
-/* cupsd empties the message of a job that has ended when nothing above INFO
- * was said. An empty warning changes no message and is not logged. */
+/* cupsd clears the message of a completed job unless something above INFO was
+ * printed. An empty warning changes no message and is not logged. */
 void status_keep(void)
 {
   print_line("WARNING", "");
@@ -177,7 +177,7 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   case DX_NOTE_TOKEN:
     status_info("%s; retrying with a new token", note->text);
     break;
-  case DX_NOTE_ADMIN: /* never a print job's */
+  case DX_NOTE_ADMIN: /* not for print jobs */
     break;
   case DX_NOTE_LOCAL:
     set_reason(LOCAL, true);
@@ -189,7 +189,7 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   }
 }
 
-/* Any change of a reason restarts the clock of MaxJobTime. */
+/* Any change of a state reason restarts MaxJobTime. */
 void status_tick(void)
 {
   if (dx_monotonic_ms() - toggled_ms < DX_TOGGLE_MS)

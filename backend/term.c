@@ -1,5 +1,5 @@
 /*
- * term.c - SIGTERM, which means four things to a backend: cancel, hold,
+ * term.c - SIGTERM, which has four meanings for a backend: cancel, hold,
  * disable, or another backend that takes over the job (doc/cups.md,
  * "Signals").
  */
@@ -15,7 +15,7 @@
 
 #include "lib/base/clock.h"
 
-#define OTHERS_WAIT_MS 1500 /* for cupsd's own after somebody else's */
+#define OTHERS_WAIT_MS 1500 /* for cupsd's after that of another process */
 
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t after_eof;
@@ -88,8 +88,8 @@ void term_ends(int fd)
     (void)shutdown(fd, SHUT_RDWR);
 }
 
-/* cupsd's own may follow somebody else's: a system that stops tells every
- * process. */
+/* cupsd's may follow that of another process: at shutdown every process gets
+ * one. */
 bool term_is_from_cupsd(void)
 {
   int64_t until = dx_monotonic_ms() + OTHERS_WAIT_MS;

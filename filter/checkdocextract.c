@@ -86,19 +86,10 @@ static bool send_all(int fd)
 int main(int argc, char *argv[])
 {
   enum dx_reason reason = DX_REASON_NONE;
-  int fd;
+  int fd, status;
 
-  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-    printf("checkdocextract %s (qpdf %s)\n", PACKAGE_VERSION,
-           pdf_library_version());
-    return 0;
-  }
-  if (argc != 6 && argc != 7) {
-    (void)fputs("Usage: checkdocextract job user title copies options [file]\n"
-                "       checkdocextract --version\n",
-                stderr);
-    return 1;
-  }
+  if (!filter_arguments(argc, argv, "checkdocextract", &status))
+    return status;
   filter_set_up();
   fd = input(argc == 7 ? argv[6] : NULL, &reason);
   if (reason == DX_REASON_NONE)

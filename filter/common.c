@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "filter/pdf.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
@@ -22,6 +23,21 @@ static void print_debug(enum dx_log_level level, const char *line)
 {
   (void)level;
   (void)fprintf(stderr, "DEBUG: %s\n", line);
+}
+
+bool filter_arguments(int argc, char **argv, const char *name, int *ret_status)
+{
+  if (argc == 6 || argc == 7)
+    return true;
+  *ret_status = argc != 2 || strcmp(argv[1], "--version") != 0;
+  if (*ret_status == 0)
+    printf("%s %s (qpdf %s)\n", name, PACKAGE_VERSION, pdf_library_version());
+  else
+    (void)fprintf(stderr,
+                  "Usage: %s job user title copies options [file]\n"
+                  "       %s --version\n",
+                  name, name);
+  return false;
 }
 
 void filter_set_up(void)

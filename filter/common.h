@@ -13,6 +13,10 @@
 
 #define FILTER_SCHEME "docextract://"
 
+/* True if cupsd runs the filter `name`. If not, handles --version and invalid
+ * arguments, and sets *ret_status to exit with. */
+bool filter_arguments(int argc, char **argv, const char *name, int *ret_status);
+
 /* Sets up the process: no core dumps, which could contain patient data; broken
  * pipes and files over the size limit become errors of write(); what
  * lib/base/log.h logs goes to cupsd's log. */

@@ -277,19 +277,10 @@ static int refuse_queue(int from)
 int main(int argc, char *argv[])
 {
   struct job job = {.in_fd = -1, .out_fd = -1};
-  int from = STDIN_FILENO;
+  int from = STDIN_FILENO, status;
 
-  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-    printf("todocextract %s (qpdf %s)\n", PACKAGE_VERSION,
-           pdf_library_version());
-    return 0;
-  }
-  if (argc != 6 && argc != 7) {
-    (void)fputs("Usage: todocextract job user title copies options [file]\n"
-                "       todocextract --version\n",
-                stderr);
-    return 1;
-  }
+  if (!filter_arguments(argc, argv, "todocextract", &status))
+    return status;
   filter_set_up();
   job.title = argv[3];
   job.option_text = argv[5];

@@ -1,9 +1,8 @@
 /*
- * bundle.c - the frames between filter and backend. Knows the form of an
- * entry and what makes it valid; not what becomes of it.
+ * bundle.c - the format between filter and backend. Knows the syntax of an
+ * entry and what makes it valid; not what is done with it.
  *
- * The reader decides what is valid, and the writer asks the same question:
- * check() is the one place for it.
+ * Reader and writer use the same check().
  */
 #include "lib/job/bundle.h"
 
@@ -182,7 +181,7 @@ static ssize_t send_by_copy(int out_fd, int in_fd, off_t *at, size_t len)
   return n;
 }
 
-/* Copies the first `length` bytes of a file, wherever its offset stands. */
+/* Copies the first `length` bytes of a file, whatever its offset. */
 static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
                                   struct dx_err *err)
 {
@@ -214,7 +213,8 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
   enum dx_code code;
   const char *wrong;
 
-  wrong = entry->kind < DX_KIND_MISSING ? check(entry) : "no place in bundles";
+  wrong = entry->kind < DX_KIND_MISSING ? check(entry)
+                                        : "a kind that bundles do not contain";
   if (wrong != NULL)
     return dx_fail(err, DX_E_ARG, 0, "entry with %s", wrong);
   put_header(&buf, entry);
@@ -235,8 +235,8 @@ struct dx_bundle_reader {
   void *wait_ctx;
   int place;                     /* of the entry being read; 1 is the first */
   int64_t left;                  /* bytes of its content still to come */
-  char sum[DX_SHA256_HEX_BYTES]; /* they must have */
-  struct dx_err failure;         /* the first one; nothing can follow it */
+  char sum[DX_SHA256_HEX_BYTES]; /* the checksum that they must have */
+  struct dx_err failure;         /* the first one is permanent */
   size_t at;                     /* bytes[at..end) were read but not used */
   size_t end;
   char bytes[DX_STREAM_BYTES];
@@ -265,7 +265,7 @@ void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
   reader->wait_ctx = ctx;
 }
 
-/* Where an entry begins is not known after a failure: it stays for good. */
+/* After a failure the start of the next entry is unknown: it is permanent. */
 static enum dx_code keep_failure(struct dx_bundle_reader *reader,
                                  enum dx_code code, struct dx_err *err)
 {
@@ -293,11 +293,11 @@ static enum dx_code cut_short(const struct dx_bundle_reader *reader,
                               struct dx_err *err)
 {
   return dx_fail(err, DX_E_BUNDLE, 0,
-                 "document %d was cut short on its way: print the job again",
+                 "document %d was truncated on the way: print the job again",
                  reader->place);
 }
 
-/* Reads more behind bytes[end), after making room. *ret_end at the end. */
+/* Reads more after bytes[end), after making room. *ret_end at the end. */
 static enum dx_code fill(struct dx_bundle_reader *reader, bool *ret_end,
                          struct dx_err *err)
 {

@@ -5,7 +5,7 @@
  *   DOCEXTRACT-BUNDLE 1
  *   Kind: document            document | sheet | refused
  *   Type: application/pdf     document: pdf, jpeg or png
- *   Origin: application/pdf   the type that the person's program sent
+ *   Origin: application/pdf   the type that was printed
  *   Name: chart%20one.pdf     percent-encoded UTF-8
  *   Pages: 3
  *   Grouping: separate        separate | together
@@ -16,11 +16,11 @@
  *   <Length bytes>
  *
  * Entries follow each other without anything between. Unknown keys are
- * skipped, so that newer filters can say more. A known key twice, a missing
- * one, a line over 4096 bytes, more than 32 lines, or data that is cut short
- * or has another checksum make the rest unusable: E_BUNDLE.
+ * skipped, so that newer filters can add some. A duplicate or missing key, a
+ * line over 4096 bytes, more than 32 lines, or content that is truncated or has
+ * the wrong checksum make the rest unusable: E_BUNDLE.
  *
- * Ownership: struct dx_entry holds its strings inline; nothing to free.
+ * Ownership: struct dx_entry contains its strings; nothing to free.
  * Blocking: as long as the pipe. Errors: E_BUNDLE, E_NOMEM, those of fs.h.
  */
 #ifndef DX_BUNDLE_H
@@ -37,8 +37,8 @@
 #define DX_TYPE_BYTES 64
 #define DX_REASON_BYTES 256
 
-/* word, plain sentence for the person who printed, used when the filter
- * gives no text of its own. The words are frozen: they stand in journals. */
+/* word, plain clause for the person who printed, used if the filter gives no
+ * other text. The words must not change: they are stored in journals. */
 #define DX_REASONS(X)                                                      \
   X(NONE, "", "")                                                          \
   X(PASSWORD, "password", "it is password-protected")                      \
@@ -60,8 +60,8 @@ enum dx_reason {
       DX_REASON_COUNT
 };
 
-/* A document that never reached us is no entry of a bundle, but a place in
- * the job: MISSING is only found in journals. */
+/* A document that never arrived is not an entry of a bundle, but has a place in
+ * the job: MISSING is found only in journals. */
 enum dx_kind {
   DX_KIND_DOCUMENT,
   DX_KIND_SHEET,
@@ -74,7 +74,7 @@ struct dx_entry {
   enum dx_kind kind;
   char type[DX_TYPE_BYTES];
   char origin[DX_TYPE_BYTES];
-  char name[DX_NAME_BYTES]; /* UTF-8 as it is, for the service */
+  char name[DX_NAME_BYTES]; /* plain UTF-8, for the service */
   int pages;
   bool together;
   int64_t length;                   /* bytes */
@@ -85,16 +85,16 @@ struct dx_entry {
 
 const char *dx_reason_word(enum dx_reason reason);
 const char *dx_reason_text(enum dx_reason reason);
-/* DX_REASON_COUNT if there is no such word. */
+/* DX_REASON_COUNT for any other word. */
 enum dx_reason dx_reason_by_word(const char *word);
 const char *dx_kind_word(enum dx_kind kind);
-/* DX_KIND_COUNT if there is no such word. */
+/* DX_KIND_COUNT for any other word. */
 enum dx_kind dx_kind_by_word(const char *word);
 
 /*
  * Writes one entry: header, then entry->length bytes from content_fd (from
- * its beginning; -1 when length is 0). The caller has filled in everything,
- * the SHA-256 too. E_IO with EPIPE when the reader is gone.
+ * its beginning; -1 if length is 0). The caller has set everything, including
+ * the SHA-256. E_IO with EPIPE if the reader is gone.
  */
 enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
                              int content_fd, struct dx_err *err) DX_MUST_USE;
@@ -107,23 +107,23 @@ void dx_bundle_reader_free(struct dx_bundle_reader **reader);
 
 /*
  * Reads the next header. *ret_end is true, and nothing else is set, at a
- * clean end of the stream. E_BUNDLE for everything that is not an entry.
+ * clean end of the stream. E_BUNDLE for anything that is not an entry.
  */
 enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
                             struct dx_entry *ret_entry, bool *ret_end,
                             struct dx_err *err) DX_MUST_USE;
 
 /*
- * Copies the bytes of the entry that was read last to out_fd (-1: to nowhere)
- * and checks length and SHA-256. Does not fsync.
+ * Copies the content of the entry that was read last to out_fd (-1: discards
+ * it) and checks length and SHA-256. Does not fsync.
  */
 enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
                                struct dx_err *err) DX_MUST_USE;
 
 /*
- * A hook called before every read of the stream, so that the caller can wait
- * with its own limit of silence and its own signals; returning anything but
- * DX_OK ends the reading with that code.
+ * A hook that is called before every read of the stream, so that the caller can
+ * wait with its own timeout and signals; any code but DX_OK stops the reading
+ * with that code.
  */
 typedef enum dx_code dx_bundle_wait(void *ctx, int fd, struct dx_err *err);
 void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
