@@ -41,7 +41,7 @@ struct hello {
   char detail[256]; /* of a step that succeeded */
   /* the response */
   bool has_response;
-  enum dx_code said; /* what the response means */
+  enum dx_code meaning; /* what the response means */
   struct dx_err err;
   int status;
   bool was_sent;
@@ -247,7 +247,7 @@ static void on_done(void *ctx, const struct dx_http_response *response)
   struct hello *h = ctx;
 
   h->has_response = true;
-  h->said = dx_read_hello(response, &h->greeting, &h->err);
+  h->meaning = dx_read_hello(response, &h->greeting, &h->err);
   h->status = response->status;
   h->was_sent = response->was_sent;
   h->retry_after_ms = response->retry_after_ms;
@@ -268,7 +268,7 @@ static enum dx_code call_service(struct hello *h, struct dx_err *err)
   }
   while (code == DX_OK && !h->has_response)
     code = dx_http_run(h->http, TURN_MS, NULL, 0, err);
-  if (code == DX_OK && h->said == DX_E_RATE)
+  if (code == DX_OK && h->meaning == DX_E_RATE)
     dx_rate_limit_block(h->rate_limit, h->retry_after_ms > DX_BACKOFF_FIRST_MS
                                            ? h->retry_after_ms
                                            : DX_BACKOFF_FIRST_MS);
@@ -300,14 +300,14 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
 
 static enum dx_code step_response(struct hello *h, struct dx_err *err)
 {
-  if (h->said == DX_OK || h->said == DX_E_TOKEN) {
+  if (h->meaning == DX_OK || h->meaning == DX_E_TOKEN) {
     detail(h, "status %d", h->status);
     return DX_OK;
   }
   *err = h->err;
-  if (dx_class_of(h->said) == DX_CL_CONFIG || h->said == DX_E_REFUSED)
+  if (dx_class_of(h->meaning) == DX_CL_CONFIG || h->meaning == DX_E_REFUSED)
     return cli_advise(err, "check BaseURL");
-  if (h->said == DX_E_RATE)
+  if (h->meaning == DX_E_RATE)
     return cli_advise(err, "try again later, or lower APIRate");
   return cli_advise(err, "try again later; print jobs wait until then");
 }
@@ -330,7 +330,7 @@ static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
 {
   char clock[128];
 
-  if (h->said == DX_OK) {
+  if (h->meaning == DX_OK) {
     detail(h, "yes");
     return DX_OK;
   }

@@ -21,6 +21,7 @@ unit_programs = \
 	tests/unit/test_fs \
 	tests/unit/test_journal \
 	tests/unit/test_json \
+	tests/unit/test_mime \
 	tests/unit/test_once \
 	tests/unit/test_outage \
 	tests/unit/test_poll \

@@ -575,7 +575,7 @@ is 'jobs --watch: the output fits on the screen' \
 has 'jobs --watch: what does not fit is counted' "$screen" '^10 older$'
 
 TERMINAL=dumb on_terminal jobs --watch
-until_true says older\|"${key:0:8}"
+until_true says "^${key:0:8}"
 kill -INT "$pid"
 end_terminal
 hasnt 'jobs --watch: no escape sequences with TERM=dumb' "$out" $'\033'

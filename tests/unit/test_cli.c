@@ -1,13 +1,11 @@
 /*
- * test_cli.c - the parts of the command that can be tested alone: exit
- * statuses, the host that is reached, and the types that are recognized by
- * their bytes. The rest is in tests/cli.
+ * test_cli.c - the parts of the command that can be tested alone: exit statuses
+ * and the host that is reached. The rest is in tests/cli.
  */
 #include "tests/unit/unit.h"
 
 #include "cli/cli.h"
 #include "cli/reach.h"
-#include "lib/job/mime.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -64,55 +62,11 @@ static void with_a_proxy_the_proxy_is_reached(void **state)
   }
 }
 
-static void types_are_recognized_by_their_bytes(void **state)
-{
-  static const struct {
-    const char *bytes;
-    size_t len;
-    const char *type;
-  } cases[] = {
-      {"%PDF-1.4\n", 9, "application/pdf"},
-      {"\xEF\xBB\xBF\r\n%PDF-1.7", 13, "application/pdf"},
-      {"%PDF", 4, NULL},
-      {"\xFF\xD8\xFF\xE0", 4, "image/jpeg"},
-      {"\xFF\xD8", 2, NULL},
-      {"\x89PNG\r\n\x1A\n", 8, "image/png"},
-      {"\x89PNG\r\n\x1A", 7, NULL},
-      {"GIF89a", 6, NULL},
-      {"", 0, NULL},
-  };
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < COUNT(cases); i++) {
-    const char *type = dx_mime_of_bytes(cases[i].bytes, cases[i].len);
-
-    if (cases[i].type == NULL)
-      assert_null(type);
-    else
-      assert_string_equal(type, cases[i].type);
-  }
-}
-
-static void a_pdf_begins_within_the_first_1024_bytes(void **state)
-{
-  char bytes[2048];
-
-  (void)state;
-  memset(bytes, ' ', sizeof(bytes));
-  memcpy(bytes + 1019, "%PDF-", 5);
-  assert_non_null(dx_mime_of_bytes(bytes, sizeof(bytes)));
-  memcpy(bytes + 1019, " %PDF-", 6);
-  assert_null(dx_mime_of_bytes(bytes, sizeof(bytes)));
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_class_has_its_exit_status),
       cmocka_unit_test(with_a_proxy_the_proxy_is_reached),
-      cmocka_unit_test(types_are_recognized_by_their_bytes),
-      cmocka_unit_test(a_pdf_begins_within_the_first_1024_bytes),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
