@@ -68,7 +68,7 @@ enum dx_class {
   X(E_SERVER, TRANSIENT, "server error")                       \
   X(E_CONFLICT, TRANSIENT, "the service is busy with it")      \
   X(E_UNCLEAR, TRANSIENT, "it may have been done")             \
-  X(E_UNEXPECTED, TRANSIENT, "response makes no sense")        \
+  X(E_UNEXPECTED, TRANSIENT, "unexpected response")            \
   X(E_RATE, RATE, "too many calls")                            \
   X(E_NOT_YET, NOT_YET, "not ready yet")                       \
   X(E_NOT_SENT, NOT_YET, "given up before it was sent")        \

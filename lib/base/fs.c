@@ -56,8 +56,8 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   mode_t before;
 
   /* The umask is inherited: cupsd's is 077. Nobody corrects the mode of a
-   * directory that is there, so it is made with all but the setgid bit, which
-   * mkdir() does not give. */
+   * directory that is there, so it is created with all but the setgid bit,
+   * which mkdir() does not give. */
   before = umask(0);
   made = mkdirat(dirfd, name, mode & 0777);
   e = errno;
@@ -179,7 +179,7 @@ void dx_temp_discard(struct dx_temp *temp)
   temp->fd = -1;
 }
 
-/* ".NAME.RANDOM", as dx_temp_begin() makes them */
+/* ".NAME.RANDOM", as dx_temp_begin() names them */
 static bool is_temp_name(const char *name)
 {
   size_t len = strlen(name);

@@ -75,7 +75,7 @@
 #define DX_POLL_MAX_MS 60000       /* to which the step grows */
 #define DX_POLL_BLIND_MAX_MS 15000 /* M unknown: at first to this only, */
 #define DX_POLL_BLIND_MS 300000    /* for so long: most are done by then */
-#define DX_POLL_BLIND_JITTER 0.1   /* of the step; nobody knows better */
+#define DX_POLL_BLIND_JITTER 0.1   /* of the step, which is a guess */
 /* Learning M from the last "not yet" and the first "done". */
 #define DX_POLL_NARROW 1.6  /* done/not yet: their middle is near the truth */
 #define DX_POLL_EARLIER 0.1 /* ln M, if the first poll found it done */

@@ -15,7 +15,7 @@
 
 #define DX_SHARED_BYTES 256 /* such a file is never longer */
 
-/* Opens or makes dirfd/HOST_PORT and suffix; -1 with errno set. */
+/* Opens or creates dirfd/HOST_PORT and suffix; -1 with errno set. */
 int dx_shared_open(int dirfd, const char *host, int port, const char *suffix);
 
 /* Locks and reads; "" for what cannot be read. */

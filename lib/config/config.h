@@ -4,8 +4,8 @@
  *
  * The file is CUPS's own syntax, read with cupsFileGetConf(); see
  * docextract.conf(5). Every directive is one row in config.c (name, type,
- * default, least, most, help): the rows make the parser, the listing of
- * `docextract config`, the table of the manual and a test. A wrong line is
+ * default, least, most, help), from which parser, `docextract config`, manual
+ * page and tests are made. A wrong line is
  * refused with "FILE:LINE: what is wrong; what would be right"; an unknown
  * directive names the nearest known one.
  *
@@ -101,7 +101,7 @@ struct dx_config {
 /*
  * The file that is read when none is named: $CUPS_SERVERROOT/docextract.conf
  * as cupsd sets it, else the built-in server root. Programs that run with
- * somebody else's rights pass trust_env false. Caller frees.
+ * the rights of another user pass false for trust_env. Caller frees.
  */
 char *dx_config_path(bool trust_env);
 
@@ -118,19 +118,18 @@ enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
                             struct dx_err *err) DX_MUST_USE;
 void dx_config_free(struct dx_config **config);
 
-/* What there is to say of a file besides its first mistake; lines, all of
- * them "FILE:LINE: ...". Begin with {0}. */
+/* All that is wrong with a file, in lines "FILE:LINE: ...". Begin with {0}. */
 struct dx_config_notes {
   struct dx_buf mistakes; /* the first DX_MISTAKES_MAX */
   int mistake_count;
-  struct dx_buf warnings; /* of right lines: what they name is not there */
+  struct dx_buf warnings; /* a correct line names what does not exist */
 };
 #define DX_MISTAKES_MAX 20
 
 void dx_config_notes_release(struct dx_config_notes *notes);
 
-/* dx_config_load() for who wants to mend everything at once: *notes (may be
- * NULL) tells the rest. Looks for the files and directories that are named. */
+/* dx_config_load() for those who fix a file: fills *notes (may be NULL), and
+ * looks for the files and directories that are named. */
 enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                              struct dx_config_notes *notes,
                              struct dx_err *err) DX_MUST_USE;
@@ -154,8 +153,8 @@ int64_t dx_parse_duration(const char *text);
 
 /*
  * Prints the effective configuration, readable as a configuration again: every
- * value with a comment that says where it came from. No secrets are known
- * here. After the head of each section `each` may print comments of its own.
+ * value with a comment that says where it came from. There are no secrets in
+ * it. `each` (may be NULL) may add comments at the top of each section.
  */
 typedef void dx_config_note(void *ctx, const struct dx_service *service,
                             FILE *out);
@@ -163,9 +162,9 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
                              dx_config_note *each, void *ctx,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The same for somebody who shall not see what a person wrote: of words and
- * numbers the value, of everything else only that it is set; services are
- * numbered. */
+/* The same without anything that a person wrote, for a report that is sent to
+ * others: of words and numbers the value, of everything else only that it is
+ * set; services are numbered. */
 void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
 
 /* One row of the table, for the manual and the tests. */

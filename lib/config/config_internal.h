@@ -50,7 +50,7 @@ struct parser {
   int mistakes;
   int mistakes_before;           /* the open section */
   struct dx_err first;           /* mistake */
-  struct dx_config_notes *notes; /* NULL: nobody wants to know */
+  struct dx_config_notes *notes; /* NULL: not wanted */
 };
 
 /* ---- config.c ---- */

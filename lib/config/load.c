@@ -360,7 +360,7 @@ static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
   return DX_OK;
 }
 
-/* What only the whole file can tell. */
+/* What depends on the whole file. */
 static enum dx_code finish(struct parser *p, struct dx_err *err)
 {
   struct dx_config *config = p->config;

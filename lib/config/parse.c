@@ -19,6 +19,13 @@
 
 /* ---- one type after the other ---- */
 
+static enum dx_code out_of_range(const struct parser *p, const struct row *row,
+                                 struct dx_err *err)
+{
+  return config_bad(p, err, "%s must be between %s and %s", row->public.name,
+                    row->public.least, row->public.most);
+}
+
 int64_t dx_parse_duration(const char *text)
 {
   static const struct {
@@ -53,8 +60,7 @@ static enum dx_code set_duration(const struct parser *p, const struct row *row,
                       row->public.name, value, row->public.fallback);
   if (ms < dx_parse_duration(row->public.least) ||
       ms > dx_parse_duration(row->public.most))
-    return config_bad(p, err, "%s must be between %s and %s", row->public.name,
-                      row->public.least, row->public.most);
+    return out_of_range(p, row, err);
   *field = ms;
   return DX_OK;
 }
@@ -90,8 +96,7 @@ static enum dx_code set_size(const struct parser *p, const struct row *row,
         row->public.name, value, row->public.fallback);
   if (bytes < parse_size(row->public.least) ||
       bytes > parse_size(row->public.most))
-    return config_bad(p, err, "%s must be between %s and %s", row->public.name,
-                      row->public.least, row->public.most);
+    return out_of_range(p, row, err);
   *field = bytes;
   return DX_OK;
 }
@@ -111,8 +116,7 @@ static enum dx_code set_count(const struct parser *p, const struct row *row,
                       "%s '%s' is not a whole number; write one such as %s",
                       row->public.name, value, row->public.fallback);
   if (n < atol(row->public.least) || n > atol(row->public.most))
-    return config_bad(p, err, "%s must be between %s and %s", row->public.name,
-                      row->public.least, row->public.most);
+    return out_of_range(p, row, err);
   *field = n;
   return DX_OK;
 }
@@ -129,8 +133,7 @@ static enum dx_code set_number(const struct parser *p, const struct row *row,
     return config_bad(p, err, "%s '%s' is not a number; write one such as %s",
                       row->public.name, value, row->public.fallback);
   if (n < strtod(row->public.least, NULL) || n > strtod(row->public.most, NULL))
-    return config_bad(p, err, "%s must be between %s and %s", row->public.name,
-                      row->public.least, row->public.most);
+    return out_of_range(p, row, err);
   *field = n;
   return DX_OK;
 }

@@ -118,7 +118,7 @@ enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
  */
 int64_t dx_retry_after_ms(const char *value, int64_t date_ms);
 
-/* What it is made of, with versions: "libcurl/7.88.1 OpenSSL/3.0.15 ...". */
+/* Its libraries with their versions: "libcurl/7.88.1 OpenSSL/3.0.15 ...". */
 const char *dx_http_version(void);
 
 #endif

@@ -15,7 +15,7 @@
 
 /*
  * key    the bytes of TokenKeyFile, borrowed; the caller wipes them
- * now_s  seconds since 1970, by the clock of whoever checks the token
+ * now_s  seconds since 1970, by the clock of the service
  * ret    the token is added; set its `secret` before
  */
 enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,

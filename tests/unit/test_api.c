@@ -1,6 +1,6 @@
 /*
- * test_api.c - the status table of the policy, written once more as people
- * read it; requests as they leave; answers that are not what they should be.
+ * test_api.c - the status table of doc/policy.md, written again as people read
+ * it; requests as they leave; responses that are not what they should be.
  */
 #include "tests/unit/unit.h"
 
@@ -64,7 +64,7 @@ static char letter_of(enum dx_code code)
   }
 }
 
-static struct dx_http_response answer_of(int status, const char *body)
+static struct dx_http_response response_of(int status, const char *body)
 {
   struct dx_http_response response;
 
@@ -87,7 +87,7 @@ static void every_status_means_what_the_policy_says(void **state)
   for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
     for (status = table[i].from; status <= table[i].to; status++)
       for (call = DX_CALL_CREATE; call <= DX_CALL_EXTRACT; call++) {
-        struct dx_http_response response = answer_of(status, "");
+        struct dx_http_response response = response_of(status, "");
         char got =
             letter_of(dx_judge((enum dx_call_kind)call, &response, &err));
 
@@ -99,7 +99,7 @@ static void every_status_means_what_the_policy_says(void **state)
 
 static void a_503_with_retry_after_is_about_the_rate(void **state)
 {
-  struct dx_http_response response = answer_of(503, "");
+  struct dx_http_response response = response_of(503, "");
   struct dx_err err;
 
   (void)state;
@@ -113,7 +113,7 @@ static void a_503_with_retry_after_is_about_the_rate(void **state)
 static void a_storage_that_says_expired_is_believed_at_once(void **state)
 {
   struct dx_http_response response =
-      answer_of(403, "<Error><Message>Request has expired</Message></Error>");
+      response_of(403, "<Error><Message>Request has expired</Message></Error>");
   struct dx_err err;
 
   (void)state;
@@ -124,7 +124,7 @@ static void a_storage_that_says_expired_is_believed_at_once(void **state)
   assert_int_equal(dx_read_put(&response, &err), DX_E_SERVER);
 }
 
-static void trouble_on_the_way_keeps_its_class(void **state)
+static void a_failed_transfer_keeps_its_class(void **state)
 {
   static const struct {
     enum dx_code code;
@@ -141,7 +141,7 @@ static void trouble_on_the_way_keeps_its_class(void **state)
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
     for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
-      struct dx_http_response response = answer_of(0, "");
+      struct dx_http_response response = response_of(0, "");
 
       response.code = rows[i].code;
       (void)dx_fail(&response.err, rows[i].code, 0, "what happened");
@@ -197,7 +197,7 @@ static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_http_response response = answer_of(201, rows[i].body);
+    struct dx_http_response response = response_of(201, rows[i].body);
     enum dx_code got = dx_read_create(&response, rows[i].files, &created, &err);
 
     if (got != rows[i].code)
@@ -239,7 +239,7 @@ static void a_source_says_how_far_it_is(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_http_response response = answer_of(200, rows[i].body);
+    struct dx_http_response response = response_of(200, rows[i].body);
 
     assert_int_equal(dx_read_source(&response, "S1", &source, &err),
                      rows[i].code);
@@ -281,7 +281,7 @@ static void a_status_is_about_the_source_that_was_asked_for(void **state)
     (void)snprintf(body, sizeof(body),
                    "{\"results\":{\"status\":\"complete\",%s}}",
                    rows[i].fields);
-    response = answer_of(200, body);
+    response = response_of(200, body);
     got = dx_read_source(&response, "S1", &source, &err);
     if (got != rows[i].code)
       fail_msg("%s: %s", body, dx_code_name(got));
@@ -430,7 +430,7 @@ static void no_status_without_a_rule_counts_as_success(void **state)
   (void)state;
   for (status = 0; status <= 999; status++)
     for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
-      struct dx_http_response response = answer_of(status, "");
+      struct dx_http_response response = response_of(status, "");
       enum dx_code got = dx_judge((enum dx_call_kind)call, &response, NULL);
 
       assert_true(got >= DX_OK && got < DX_CODE_COUNT);
@@ -439,14 +439,14 @@ static void no_status_without_a_rule_counts_as_success(void **state)
     }
 }
 
-static void every_trouble_has_a_sentence_of_its_class(void **state)
+static void every_failure_has_a_message_of_its_class(void **state)
 {
   int call, status;
 
   (void)state;
   for (status = 200; status <= 599; status++)
     for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
-      struct dx_http_response response = answer_of(status, "PATIENT DATA");
+      struct dx_http_response response = response_of(status, "PATIENT DATA");
       struct dx_err err = {DX_OK, 0, ""};
       enum dx_code got = dx_judge((enum dx_call_kind)call, &response, &err);
 
@@ -458,9 +458,9 @@ static void every_trouble_has_a_sentence_of_its_class(void **state)
     }
 }
 
-static void a_503_says_when_or_is_trouble_of_any_kind(void **state)
+static void a_503_says_when_or_is_transient(void **state)
 {
-  struct dx_http_response response = answer_of(503, "");
+  struct dx_http_response response = response_of(503, "");
   int call;
 
   (void)state;
@@ -483,7 +483,7 @@ static void only_the_storage_says_expired(void **state)
   (void)state;
   for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
     struct dx_http_response response =
-        answer_of(statuses[i], "<Code>ExpiredToken</Code>");
+        response_of(statuses[i], "<Code>ExpiredToken</Code>");
     int call;
 
     assert_int_equal(dx_read_put(&response, NULL), DX_E_EXPIRED);
@@ -491,7 +491,7 @@ static void only_the_storage_says_expired(void **state)
       if (call != DX_CALL_PUT)
         assert_int_not_equal(dx_judge((enum dx_call_kind)call, &response, NULL),
                              DX_E_EXPIRED);
-    response = answer_of(statuses[i], "<Code>AccessDenied</Code>");
+    response = response_of(statuses[i], "<Code>AccessDenied</Code>");
     assert_int_not_equal(dx_read_put(&response, NULL), DX_E_EXPIRED);
   }
 }
@@ -519,7 +519,8 @@ static void a_greeting_is_given_only_when_there_is_one(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_http_response response = answer_of(rows[i].status, rows[i].body);
+    struct dx_http_response response =
+        response_of(rows[i].status, rows[i].body);
     static char untouched[] = "x";
     char *greeting = untouched;
 
@@ -547,14 +548,14 @@ static void a_flood_of_cases_is_not_believed(void **state)
 {
   char *most = with_cases(DX_CASES_MAX);
   char *more = with_cases(DX_CASES_MAX + 1);
-  struct dx_http_response response = answer_of(200, most);
+  struct dx_http_response response = response_of(200, most);
   struct dx_source source;
 
   (void)state;
   assert_int_equal(dx_read_source(&response, "S1", &source, NULL), DX_OK);
   assert_int_equal(source.case_count, DX_CASES_MAX);
   dx_source_release(&source);
-  response = answer_of(200, more);
+  response = response_of(200, more);
   assert_int_equal(dx_read_source(&response, "S1", &source, NULL),
                    DX_E_RESPONSE);
   assert_int_equal(source.case_count, 0);
@@ -581,14 +582,14 @@ static void ids_are_neither_empty_nor_endless(void **state)
                    "{\"results\":{\"id\":\"%s\",\"upload_urls\":[{\"url\":"
                    "\"" URL "\"}]}}",
                    name);
-    response = answer_of(201, body);
+    response = response_of(201, body);
     assert_int_equal(dx_read_create(&response, 1, &created, NULL), want);
     dx_created_release(&created);
     (void)snprintf(body, sizeof(body),
                    "{\"results\":{\"status\":\"complete\",\"case_ids\":[\"%s\""
                    "]}}",
                    name);
-    response = answer_of(200, body);
+    response = response_of(200, body);
     assert_int_equal(dx_read_source(&response, "S1", &source, NULL), want);
     dx_source_release(&source);
   }
@@ -597,18 +598,18 @@ static void ids_are_neither_empty_nor_endless(void **state)
 static void counts_that_are_no_numbers_are_not_said(void **state)
 {
   struct dx_http_response response =
-      answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
-                     "\"expected_file_count\":\"2\","
-                     "\"uploaded_file_count\":1.5}}");
+      response_of(200, "{\"results\":{\"status\":\"pending_upload\","
+                       "\"expected_file_count\":\"2\","
+                       "\"uploaded_file_count\":1.5}}");
   struct dx_source source;
 
   (void)state;
   assert_int_equal(dx_read_source(&response, "S1", &source, NULL), DX_OK);
   assert_int_equal(source.expected, -1);
   assert_int_equal(source.uploaded, -1);
-  response = answer_of(200, "{\"results\":{\"status\":\"pending_upload\","
-                            "\"expected_file_count\":2,"
-                            "\"uploaded_file_count\":1}}");
+  response = response_of(200, "{\"results\":{\"status\":\"pending_upload\","
+                              "\"expected_file_count\":2,"
+                              "\"uploaded_file_count\":1}}");
   assert_int_equal(dx_read_source(&response, "S1", &source, NULL), DX_OK);
   assert_int_equal(source.expected, 2);
   assert_int_equal(source.uploaded, 1);
@@ -617,8 +618,8 @@ static void counts_that_are_no_numbers_are_not_said(void **state)
 static void the_shortest_url_counts_and_one_foreign_one_spoils_all(void **state)
 {
   struct dx_http_response response =
-      answer_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
-                     "\"https://s.example/1\"},{\"url\":\"" URL "\"}]}}");
+      response_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
+                       "\"https://s.example/1\"},{\"url\":\"" URL "\"}]}}");
   struct dx_created created;
 
   (void)state;
@@ -630,9 +631,9 @@ static void the_shortest_url_counts_and_one_foreign_one_spoils_all(void **state)
   assert_int_equal(created.lifetime_ms, 40000);
   dx_created_release(&created);
   response =
-      answer_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
-                     "\"https://s.example/1\"},{\"url\":"
-                     "\"http://s.example/2\"}]}}");
+      response_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
+                       "\"https://s.example/1\"},{\"url\":"
+                       "\"http://s.example/2\"}]}}");
   assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_E_PROTOCOL);
   assert_null(created.urls);
   assert_null(created.source_id);
@@ -718,7 +719,7 @@ int main(void)
       cmocka_unit_test(every_status_means_what_the_policy_says),
       cmocka_unit_test(a_503_with_retry_after_is_about_the_rate),
       cmocka_unit_test(a_storage_that_says_expired_is_believed_at_once),
-      cmocka_unit_test(trouble_on_the_way_keeps_its_class),
+      cmocka_unit_test(a_failed_transfer_keeps_its_class),
       cmocka_unit_test(a_created_source_has_an_id_and_a_url_for_each_file),
       cmocka_unit_test(a_source_says_how_far_it_is),
       cmocka_unit_test(a_status_is_about_the_source_that_was_asked_for),
@@ -726,8 +727,8 @@ int main(void)
       cmocka_unit_test(only_a_whole_complete_result_is_one),
       cmocka_unit_test(requests_are_as_the_interface_says),
       cmocka_unit_test(no_status_without_a_rule_counts_as_success),
-      cmocka_unit_test(every_trouble_has_a_sentence_of_its_class),
-      cmocka_unit_test(a_503_says_when_or_is_trouble_of_any_kind),
+      cmocka_unit_test(every_failure_has_a_message_of_its_class),
+      cmocka_unit_test(a_503_says_when_or_is_transient),
       cmocka_unit_test(only_the_storage_says_expired),
       cmocka_unit_test(a_greeting_is_given_only_when_there_is_one),
       cmocka_unit_test(a_flood_of_cases_is_not_believed),

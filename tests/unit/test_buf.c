@@ -104,7 +104,7 @@ static void after_a_failed_addition_there_is_no_text(void **state)
   dx_buf_printf(&buf, "%d", 1);
   assert_string_equal(dx_buf_text(&buf), "before");
   assert_null(dx_buf_take(&buf));
-  assert_true(dx_buf_ok(&buf)); /* and it can be used anew */
+  assert_true(dx_buf_ok(&buf)); /* and it can be used again */
   dx_buf_puts(&buf, "new");
   assert_string_equal(dx_buf_text(&buf), "new");
   dx_buf_release(&buf);

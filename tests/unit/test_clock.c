@@ -194,7 +194,7 @@ static void boot_id_is_that_of_the_kernel(void **state)
         id[i]));
 }
 
-static void clocks_can_be_turned_and_brought_back(void **state)
+static void clocks_can_be_set_and_restored(void **state)
 {
   int64_t before, wall;
 
@@ -278,8 +278,7 @@ int main(void)
       cmocka_unit_test(http_dates_are_read),
       cmocka_unit_test(what_is_no_http_date_is_refused),
       cmocka_unit_test(boot_id_is_that_of_the_kernel),
-      cmocka_unit_test_teardown(clocks_can_be_turned_and_brought_back,
-                                use_real_clock),
+      cmocka_unit_test_teardown(clocks_can_be_set_and_restored, use_real_clock),
       cmocka_unit_test_teardown(retry_after_is_understood_as_documented,
                                 use_real_clock),
   };

@@ -309,7 +309,7 @@ static void numbers_of(const struct dx_buf *lines, char *text, size_t size)
 }
 
 static void
-all_mistakes_are_told_and_none_that_follows_from_another(void **state)
+all_mistakes_are_reported_but_none_that_follows_from_another(void **state)
 {
   static const struct {
     const char *text;
@@ -348,7 +348,7 @@ static void first_mistake_says_that_there_are_more(void **state)
                 "such as 7d (the first of 2 errors; see docextract config)");
 }
 
-static void no_more_mistakes_are_told_than_help(void **state)
+static void no_more_mistakes_are_reported_than_help(void **state)
 {
   struct dx_config_notes notes = {.mistake_count = 0};
   struct dx_buf text = {0};
@@ -995,9 +995,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(wrong_lines_are_refused_by_number),
       cmocka_unit_test(
-          all_mistakes_are_told_and_none_that_follows_from_another),
+          all_mistakes_are_reported_but_none_that_follows_from_another),
       cmocka_unit_test(first_mistake_says_that_there_are_more),
-      cmocka_unit_test(no_more_mistakes_are_told_than_help),
+      cmocka_unit_test(no_more_mistakes_are_reported_than_help),
       cmocka_unit_test(secrets_in_wrong_places_are_not_repeated),
       cmocka_unit_test(what_is_named_but_not_there_is_worth_a_warning),
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),

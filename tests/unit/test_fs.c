@@ -68,7 +68,7 @@ static void assert_content(const char *name, const char *want)
   dx_buf_release(&text);
 }
 
-static void make_folder(const char *name)
+static void make_dir(const char *name)
 {
   assert_int_equal(mkdirat(fd, name, 0700), 0);
 }
@@ -91,7 +91,7 @@ static void a_file_is_replaced_whole_with_the_mode_asked_for(void **state)
 }
 
 static void
-nothing_is_there_before_the_commit_and_nothing_after_a_drop(void **state)
+nothing_is_there_before_the_commit_and_nothing_after_a_discard(void **state)
 {
   struct dx_temp temp = DX_TEMP_NONE;
 
@@ -117,7 +117,7 @@ static void the_sweep_takes_what_killed_writers_left(void **state)
   put(".a.0123456789abcdeg", "somebody's");
   put("b.0123456789abcdef", "somebody's");
   put(".0123456789abcdef", "somebody's");
-  make_folder(".c.0123456789abcdef");
+  make_dir(".c.0123456789abcdef");
   assert_int_equal(dx_temp_begin(&temp, fd, "a", &err), DX_OK);
   dx_temp_sweep(fd, 60000); /* its writer may be at work */
   assert_int_equal(entries("."), 7);
@@ -149,7 +149,7 @@ static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
 static void a_failed_rename_leaves_no_temporary_file(void **state)
 {
   (void)state;
-  make_folder("a");
+  make_dir("a");
   assert_int_not_equal(dx_fs_replace(fd, "a", "new", 3, 0600, &err), DX_OK);
   assert_int_equal(entries("."), 1);
   assert_int_equal(entries("a"), 0);
@@ -164,7 +164,7 @@ static void only_names_of_one_part_are_taken(void **state)
   (void)state;
   memset(longest, 'x', 229);
   memset(longer, 'x', 230);
-  make_folder("a");
+  make_dir("a");
   for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
     assert_int_equal(dx_fs_replace(fd, bad[i], "x", 1, 0600, &err), DX_E_ARG);
   assert_int_equal(entries("a"), 0);
@@ -235,10 +235,10 @@ static void what_is_no_file_is_not_read(void **state)
 
   (void)state;
   put("a", "x");
-  make_folder("folder");
+  make_dir("directory");
   assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
   assert_int_equal(symlinkat("a", fd, "link"), 0);
-  assert_int_equal(dx_fs_read(fd, "folder", 9, &text, &err), DX_E_DAMAGED);
+  assert_int_equal(dx_fs_read(fd, "directory", 9, &text, &err), DX_E_DAMAGED);
   assert_int_equal(dx_fs_read(fd, "fifo", 9, &text, &err), DX_E_DAMAGED);
   assert_int_not_equal(dx_fs_read(fd, "link", 9, &text, &err), DX_OK);
   assert_int_equal(text.len, 0);
@@ -253,7 +253,7 @@ static void what_is_no_file_is_not_read(void **state)
 
 /* ---- directories ---- */
 
-static void a_folder_gets_its_mode_once(void **state)
+static void a_directory_gets_its_mode_once(void **state)
 {
   mode_t before = umask(077);
   struct stat st;
@@ -270,12 +270,12 @@ static void a_folder_gets_its_mode_once(void **state)
   assert_int_equal(dx_fs_make_dir(fd, "no/d", 0700, &err), DX_E_NOT_FOUND);
 }
 
-static void a_folder_is_not_opened_through_a_link(void **state)
+static void a_directory_is_not_opened_through_a_link(void **state)
 {
   char path[64];
 
   (void)state;
-  make_folder("d");
+  make_dir("d");
   assert_int_equal(symlinkat("d", fd, "l"), 0);
   assert_int_equal(dx_fs_open_dir_at(fd, "l", &err), -1);
   (void)snprintf(path, sizeof(path), "%s/l", dir);
@@ -287,9 +287,9 @@ static void a_folder_is_not_opened_through_a_link(void **state)
 static void removing_a_tree_does_not_leave_it_through_links(void **state)
 {
   (void)state;
-  make_folder("outside");
-  make_folder("tree");
-  make_folder("tree/sub");
+  make_dir("outside");
+  make_dir("tree");
+  make_dir("tree/sub");
   put("precious", "x");
   assert_int_equal(symlinkat("../precious", fd, "outside/keep"), 0);
   assert_int_equal(symlinkat("../outside", fd, "tree/link"), 0);
@@ -314,11 +314,11 @@ static void removing_what_is_not_there_is_no_error(void **state)
   assert_content("target", "x");
   assert_int_equal(dx_fs_remove(fd, "target", &err), DX_OK);
   assert_int_equal(dx_fs_remove(fd, "target", &err), DX_OK);
-  make_folder("d");
+  make_dir("d");
   assert_int_not_equal(dx_fs_remove(fd, "d", &err), DX_OK);
 }
 
-static void a_probe_tells_whether_a_folder_can_be_written(void **state)
+static void a_probe_tells_whether_a_directory_can_be_written(void **state)
 {
   struct rlimit before, small;
   char path[64];
@@ -340,23 +340,24 @@ static void a_probe_tells_whether_a_folder_can_be_written(void **state)
 
 int main(void)
 {
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, start, stop)
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      IN_FOLDER(a_file_is_replaced_whole_with_the_mode_asked_for),
-      IN_FOLDER(nothing_is_there_before_the_commit_and_nothing_after_a_drop),
-      IN_FOLDER(a_failed_write_leaves_the_old_file_and_no_other),
-      IN_FOLDER(a_failed_rename_leaves_no_temporary_file),
-      IN_FOLDER(the_sweep_takes_what_killed_writers_left),
-      IN_FOLDER(only_names_of_one_part_are_taken),
-      IN_FOLDER(a_planted_link_is_replaced_not_written_through),
-      IN_FOLDER(a_copy_with_another_sum_is_not_put_in_place),
-      IN_FOLDER(reading_stops_at_the_limit),
-      IN_FOLDER(what_is_no_file_is_not_read),
-      IN_FOLDER(a_folder_gets_its_mode_once),
-      IN_FOLDER(a_folder_is_not_opened_through_a_link),
-      IN_FOLDER(removing_a_tree_does_not_leave_it_through_links),
-      IN_FOLDER(removing_what_is_not_there_is_no_error),
-      IN_FOLDER(a_probe_tells_whether_a_folder_can_be_written),
+      IN_DIRECTORY(a_file_is_replaced_whole_with_the_mode_asked_for),
+      IN_DIRECTORY(
+          nothing_is_there_before_the_commit_and_nothing_after_a_discard),
+      IN_DIRECTORY(a_failed_write_leaves_the_old_file_and_no_other),
+      IN_DIRECTORY(a_failed_rename_leaves_no_temporary_file),
+      IN_DIRECTORY(the_sweep_takes_what_killed_writers_left),
+      IN_DIRECTORY(only_names_of_one_part_are_taken),
+      IN_DIRECTORY(a_planted_link_is_replaced_not_written_through),
+      IN_DIRECTORY(a_copy_with_another_sum_is_not_put_in_place),
+      IN_DIRECTORY(reading_stops_at_the_limit),
+      IN_DIRECTORY(what_is_no_file_is_not_read),
+      IN_DIRECTORY(a_directory_gets_its_mode_once),
+      IN_DIRECTORY(a_directory_is_not_opened_through_a_link),
+      IN_DIRECTORY(removing_a_tree_does_not_leave_it_through_links),
+      IN_DIRECTORY(removing_what_is_not_there_is_no_error),
+      IN_DIRECTORY(a_probe_tells_whether_a_directory_can_be_written),
   };
 
   (void)signal(SIGXFSZ, SIG_IGN); /* the write shall fail, not the test */

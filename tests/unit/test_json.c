@@ -55,7 +55,7 @@ static void one_whole_value_is_json(void **state)
   }
 }
 
-static void everything_else_is_an_answer_not_understood(void **state)
+static void everything_else_is_a_response_not_understood(void **state)
 {
   static const char *const texts[] = {
       "",       " ",       "{",        "}",           "{}}",      "{} {}",
@@ -364,7 +364,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_whole_value_is_json),
-      cmocka_unit_test(everything_else_is_an_answer_not_understood),
+      cmocka_unit_test(everything_else_is_a_response_not_understood),
       cmocka_unit_test(an_escaped_nul_does_not_end_a_text),
       cmocka_unit_test(nul_bytes_are_refused),
       cmocka_unit_test(value_cut_anywhere_is_refused),

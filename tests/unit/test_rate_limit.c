@@ -23,14 +23,14 @@ static int64_t fake_ms(void)
 }
 
 static const struct dx_clock fake = {fake_ms, fake_ms};
-static char dir[] = "/tmp/dx-pace-XXXXXX";
+static char dir[] = "/tmp/dx-rate-XXXXXX";
 static int dirfd_ = -1;
 
 static int start(void **state)
 {
   (void)state;
   dx_clock_use(&fake);
-  (void)strcpy(dir, "/tmp/dx-pace-XXXXXX");
+  (void)strcpy(dir, "/tmp/dx-rate-XXXXXX");
   if (mkdtemp(dir) == NULL)
     return -1;
   dirfd_ = open(dir, O_RDONLY | O_DIRECTORY);
@@ -46,12 +46,12 @@ static int stop(void **state)
 }
 
 /* When the next call may go out, waiting as the engine would. */
-static int64_t next_call(struct dx_rate_limit *pace, enum dx_urgency urgency)
+static int64_t next_call(struct dx_rate_limit *limit, enum dx_urgency urgency)
 {
   int64_t since = now_ms;
 
   for (;;) {
-    struct dx_slot slot = dx_rate_limit_book(pace, urgency, now_ms - since);
+    struct dx_slot slot = dx_rate_limit_book(limit, urgency, now_ms - since);
 
     assert_true(slot.at_ms >= now_ms);
     now_ms = slot.at_ms;
@@ -83,21 +83,21 @@ static void at_most_nine_calls_are_in_any_closed_second(void **state)
 
 static void polls_book_near_and_urgent_calls_further_ahead(void **state)
 {
-  struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, "h", 443, 1);
+  struct dx_rate_limit *limit = dx_rate_limit_new(dirfd_, "h", 443, 1);
   struct dx_slot slot;
 
   (void)state;
-  assert_true(dx_rate_limit_book(pace, DX_PATIENT, 0).booked); /* now */
-  slot = dx_rate_limit_book(pace, DX_PATIENT, 0);
+  assert_true(dx_rate_limit_book(limit, DX_PATIENT, 0).booked); /* now */
+  slot = dx_rate_limit_book(limit, DX_PATIENT, 0);
   assert_false(slot.booked); /* a second ahead is too far */
   assert_true(slot.at_ms > now_ms && slot.at_ms <= now_ms + 751);
   assert_true(
-      dx_rate_limit_book(pace, DX_PATIENT, 3000).booked);     /* waited long */
-  assert_true(dx_rate_limit_book(pace, DX_URGENT, 0).booked); /* 2 s ahead */
-  assert_true(dx_rate_limit_book(pace, DX_URGENT, 0).booked); /* 3 s ahead */
+      dx_rate_limit_book(limit, DX_PATIENT, 3000).booked);     /* waited long */
+  assert_true(dx_rate_limit_book(limit, DX_URGENT, 0).booked); /* 2 s ahead */
+  assert_true(dx_rate_limit_book(limit, DX_URGENT, 0).booked); /* 3 s ahead */
   assert_false(
-      dx_rate_limit_book(pace, DX_URGENT, 9000).booked); /* never more */
-  dx_rate_limit_free(&pace);
+      dx_rate_limit_book(limit, DX_URGENT, 9000).booked); /* never more */
+  dx_rate_limit_free(&limit);
 }
 
 static void a_block_holds_for_everybody_and_is_not_shortened(void **state)
@@ -122,7 +122,7 @@ static void a_block_holds_for_everybody_and_is_not_shortened(void **state)
 
 static void an_outage_doubles_its_pause_until_it_is_over(void **state)
 {
-  struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  struct dx_rate_limit *limit = dx_rate_limit_new(dirfd_, "h", 443, 8);
   int64_t want = DX_DOWN_FIRST_MS;
   int i;
 
@@ -130,17 +130,17 @@ static void an_outage_doubles_its_pause_until_it_is_over(void **state)
   for (i = 0; i < 9; i++) {
     int64_t begin = now_ms;
 
-    dx_rate_limit_down(pace);
-    dx_rate_limit_down(pace); /* said twice at once counts once */
-    assert_true(next_call(pace, DX_URGENT) - begin >= want);
+    dx_rate_limit_down(limit);
+    dx_rate_limit_down(limit); /* twice at once counts once */
+    assert_true(next_call(limit, DX_URGENT) - begin >= want);
     assert_true(now_ms - begin <= want + 200);
     want = 2 * want < DX_DOWN_MAX_MS ? 2 * want : DX_DOWN_MAX_MS;
   }
-  dx_rate_limit_up(pace);
+  dx_rate_limit_up(limit);
   want = now_ms;
-  dx_rate_limit_down(pace);
-  assert_true(next_call(pace, DX_URGENT) - want <= DX_DOWN_FIRST_MS + 200);
-  dx_rate_limit_free(&pace);
+  dx_rate_limit_down(limit);
+  assert_true(next_call(limit, DX_URGENT) - want <= DX_DOWN_FIRST_MS + 200);
+  dx_rate_limit_free(&limit);
 }
 
 static void an_absurd_or_foreign_file_counts_as_empty(void **state)
@@ -152,27 +152,27 @@ static void an_absurd_or_foreign_file_counts_as_empty(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
-    struct dx_rate_limit *pace;
+    struct dx_rate_limit *limit;
     int64_t begin;
 
     assert_int_equal(dx_fs_replace(dirfd_, "h_443", contents[i],
                                    strlen(contents[i]), 0600, NULL),
                      DX_OK);
-    pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+    limit = dx_rate_limit_new(dirfd_, "h", 443, 8);
     begin = now_ms;
-    assert_int_equal(next_call(pace, DX_PATIENT), begin);
-    dx_rate_limit_free(&pace);
+    assert_int_equal(next_call(limit, DX_PATIENT), begin);
+    dx_rate_limit_free(&limit);
   }
 }
 
 static void without_a_file_it_goes_alone_at_a_quarter(void **state)
 {
-  struct dx_rate_limit *pace = dx_rate_limit_new(-1, "h", 443, 8);
-  int64_t first = next_call(pace, DX_URGENT);
+  struct dx_rate_limit *limit = dx_rate_limit_new(-1, "h", 443, 8);
+  int64_t first = next_call(limit, DX_URGENT);
 
   (void)state;
-  assert_int_equal(next_call(pace, DX_URGENT) - first, 500);
-  dx_rate_limit_free(&pace);
+  assert_int_equal(next_call(limit, DX_URGENT) - first, 500);
+  dx_rate_limit_free(&limit);
 }
 
 /* ---- the edges of booking, and the file ---- */
@@ -195,24 +195,24 @@ static void how_far_ahead_a_call_books_grows_with_its_wait(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_rate_limit *pace =
+    struct dx_rate_limit *limit =
         dx_rate_limit_new(dirfd_, "edge", (int)i + 1, 1000.0 / rows[i].gap_ms);
     struct dx_slot slot;
 
-    assert_true(dx_rate_limit_book(pace, DX_PATIENT, 0).booked);
-    slot = dx_rate_limit_book(pace, rows[i].urgency, rows[i].waited_ms);
+    assert_true(dx_rate_limit_book(limit, DX_PATIENT, 0).booked);
+    slot = dx_rate_limit_book(limit, rows[i].urgency, rows[i].waited_ms);
     if (slot.booked != rows[i].booked)
       fail_msg("row %zu", i);
     if (slot.booked)
       assert_true(slot.at_ms >= now_ms + rows[i].gap_ms &&
                   slot.at_ms <= now_ms + rows[i].gap_ms + 1);
-    dx_rate_limit_free(&pace);
+    dx_rate_limit_free(&limit);
   }
 }
 
-static void processes_share_the_pace(void **state)
+static void processes_share_the_limit(void **state)
 {
-  struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  struct dx_rate_limit *limit = dx_rate_limit_new(dirfd_, "h", 443, 8);
   pid_t child = fork();
   int status, i;
 
@@ -227,24 +227,24 @@ static void processes_share_the_pace(void **state)
   }
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
-  assert_int_equal(dx_rate_limit_book(pace, DX_URGENT, 0).at_ms, now_ms + 500);
-  dx_rate_limit_free(&pace);
+  assert_int_equal(dx_rate_limit_book(limit, DX_URGENT, 0).at_ms, now_ms + 500);
+  dx_rate_limit_free(&limit);
 }
 
 /* Sane in everything but the boot that it speaks of. */
 static void times_of_another_boot_mean_nothing(void **state)
 {
-  struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  struct dx_rate_limit *limit = dx_rate_limit_new(dirfd_, "h", 443, 8);
   int fd = openat(dirfd_, "h_443", O_RDWR | O_CLOEXEC);
 
   (void)state;
-  dx_rate_limit_block(pace, 20000);
-  assert_false(dx_rate_limit_book(pace, DX_URGENT, 0).booked);
+  dx_rate_limit_block(limit, 20000);
+  assert_false(dx_rate_limit_book(limit, DX_URGENT, 0).booked);
   assert_int_equal(pwrite(fd, "00000000-0000-0000-0000-000000000000", 36, 0),
                    36);
-  assert_true(dx_rate_limit_book(pace, DX_URGENT, 0).booked);
+  assert_true(dx_rate_limit_book(limit, DX_URGENT, 0).booked);
   (void)close(fd);
-  dx_rate_limit_free(&pace);
+  dx_rate_limit_free(&limit);
 }
 
 /* Sane in its boot id, absurd in one number. */
@@ -260,41 +260,41 @@ static void one_absurd_number_empties_the_file(void **state)
   (void)state;
   dx_boot_id(boot_id);
   for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-    struct dx_rate_limit *pace;
+    struct dx_rate_limit *limit;
     char text[200];
     int64_t begin;
 
     (void)snprintf(text, sizeof(text), "%s %s\n", boot_id, numbers[i]);
     assert_int_equal(
         dx_fs_replace(dirfd_, "h_443", text, strlen(text), 0600, NULL), DX_OK);
-    pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
+    limit = dx_rate_limit_new(dirfd_, "h", 443, 8);
     begin = now_ms;
-    assert_int_equal(next_call(pace, DX_PATIENT), begin);
-    dx_rate_limit_down(pace); /* and the doubling begins at its beginning */
-    assert_false(dx_rate_limit_book(pace, DX_URGENT, 0).booked);
+    assert_int_equal(next_call(limit, DX_PATIENT), begin);
+    dx_rate_limit_down(limit); /* and the doubling begins at its beginning */
+    assert_false(dx_rate_limit_book(limit, DX_URGENT, 0).booked);
     now_ms += DX_DOWN_FIRST_MS;
-    assert_true(dx_rate_limit_book(pace, DX_URGENT, 0).booked);
-    dx_rate_limit_free(&pace);
+    assert_true(dx_rate_limit_book(limit, DX_URGENT, 0).booked);
+    dx_rate_limit_free(&limit);
   }
 }
 
 static void a_planted_link_is_not_written_through(void **state)
 {
   struct dx_buf text = {0};
-  struct dx_rate_limit *pace;
+  struct dx_rate_limit *limit;
   int64_t first;
 
   (void)state;
   assert_int_equal(dx_fs_replace(dirfd_, "target", "precious", 8, 0600, NULL),
                    DX_OK);
   assert_int_equal(symlinkat("target", dirfd_, "h_443"), 0);
-  pace = dx_rate_limit_new(dirfd_, "h", 443, 8);
-  first = next_call(pace, DX_URGENT);
-  assert_int_equal(next_call(pace, DX_URGENT) - first, 500);
+  limit = dx_rate_limit_new(dirfd_, "h", 443, 8);
+  first = next_call(limit, DX_URGENT);
+  assert_int_equal(next_call(limit, DX_URGENT) - first, 500);
   assert_int_equal(dx_fs_read(dirfd_, "target", 100, &text, NULL), DX_OK);
   assert_string_equal(dx_buf_text(&text), "precious");
   dx_buf_release(&text);
-  dx_rate_limit_free(&pace);
+  dx_rate_limit_free(&limit);
 }
 
 static size_t entries(void)
@@ -309,42 +309,42 @@ static size_t entries(void)
   return n - 2;
 }
 
-static void no_host_name_leaves_the_folder(void **state)
+static void no_host_name_leaves_the_directory(void **state)
 {
   static char huge[2000];
-  const char *const hosts[] = {"../dx-pace-x", "/tmp/dx-pace-y", "::1", "..",
+  const char *const hosts[] = {"../dx-rate-x", "/tmp/dx-rate-y", "::1", "..",
                                huge};
   size_t i;
 
   (void)state;
   memset(huge, '/', sizeof(huge) - 1);
   for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
-    struct dx_rate_limit *pace = dx_rate_limit_new(dirfd_, hosts[i], 443, 8);
-    int64_t first = next_call(pace, DX_URGENT);
+    struct dx_rate_limit *limit = dx_rate_limit_new(dirfd_, hosts[i], 443, 8);
+    int64_t first = next_call(limit, DX_URGENT);
 
     /* not a quarter of the rate: it has its file */
-    assert_int_equal(next_call(pace, DX_URGENT) - first, 125);
+    assert_int_equal(next_call(limit, DX_URGENT) - first, 125);
     assert_int_equal(entries(), i + 1);
-    dx_rate_limit_free(&pace);
+    dx_rate_limit_free(&limit);
   }
 }
 
 int main(void)
 {
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, start, stop)
+#define WITH_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      WITH_FOLDER(at_most_nine_calls_are_in_any_closed_second),
-      WITH_FOLDER(polls_book_near_and_urgent_calls_further_ahead),
-      WITH_FOLDER(a_block_holds_for_everybody_and_is_not_shortened),
-      WITH_FOLDER(an_outage_doubles_its_pause_until_it_is_over),
-      WITH_FOLDER(an_absurd_or_foreign_file_counts_as_empty),
-      WITH_FOLDER(without_a_file_it_goes_alone_at_a_quarter),
-      WITH_FOLDER(how_far_ahead_a_call_books_grows_with_its_wait),
-      WITH_FOLDER(processes_share_the_pace),
-      WITH_FOLDER(times_of_another_boot_mean_nothing),
-      WITH_FOLDER(one_absurd_number_empties_the_file),
-      WITH_FOLDER(a_planted_link_is_not_written_through),
-      WITH_FOLDER(no_host_name_leaves_the_folder),
+      WITH_DIRECTORY(at_most_nine_calls_are_in_any_closed_second),
+      WITH_DIRECTORY(polls_book_near_and_urgent_calls_further_ahead),
+      WITH_DIRECTORY(a_block_holds_for_everybody_and_is_not_shortened),
+      WITH_DIRECTORY(an_outage_doubles_its_pause_until_it_is_over),
+      WITH_DIRECTORY(an_absurd_or_foreign_file_counts_as_empty),
+      WITH_DIRECTORY(without_a_file_it_goes_alone_at_a_quarter),
+      WITH_DIRECTORY(how_far_ahead_a_call_books_grows_with_its_wait),
+      WITH_DIRECTORY(processes_share_the_limit),
+      WITH_DIRECTORY(times_of_another_boot_mean_nothing),
+      WITH_DIRECTORY(one_absurd_number_empties_the_file),
+      WITH_DIRECTORY(a_planted_link_is_not_written_through),
+      WITH_DIRECTORY(no_host_name_leaves_the_directory),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

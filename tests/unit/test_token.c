@@ -574,7 +574,7 @@ static void token_is_renewed_at_80_percent_of_its_life(void **state)
   dx_token_free(&token);
 }
 
-static void forgotten_token_is_made_anew(void **state)
+static void forgotten_token_is_made_again(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
   struct dx_token *token = dx_token_new(&service);
@@ -920,7 +920,7 @@ int main(void)
       TEST(what_is_no_private_key_is_refused),
       TEST(missing_key_says_which_file),
       TEST(token_is_renewed_at_80_percent_of_its_life),
-      TEST(forgotten_token_is_made_anew),
+      TEST(forgotten_token_is_made_again),
       TEST(token_file_is_read_again_when_it_changes),
       TEST(token_file_may_be_a_link),
       TEST(token_file_holds_one_word),
