@@ -62,6 +62,20 @@ static bool skip(struct window *w, uint32_t count, uLong *crc)
   return true;
 }
 
+/* Steps to the next such byte; false if there is none. */
+static bool skip_to(struct window *w, int byte)
+{
+  const unsigned char *found = NULL;
+
+  while (found == NULL) {
+    if (w->at == w->end && !refill(w))
+      return false;
+    found = memchr(w->bytes + w->at, byte, w->end - w->at);
+    w->at = found != NULL ? (size_t)(found - w->bytes) : w->end;
+  }
+  return true;
+}
+
 /* A big-endian number of `size` bytes; -1 at the end of the file. */
 static int64_t next_number(struct window *w, int size)
 {
@@ -102,16 +116,16 @@ static bool is_frame(int marker)
  */
 static int next_marker(struct window *w)
 {
-  int byte = next_byte(w);
+  int byte;
 
-  for (;;) {
-    while (byte >= 0 && byte != 0xFF)
+  do {
+    if (!skip_to(w, 0xFF))
+      return -1;
+    do
       byte = next_byte(w);
-    while (byte == 0xFF)
-      byte = next_byte(w);
-    if (byte != 0)
-      return byte;
-  }
+    while (byte == 0xFF);
+  } while (byte == 0);
+  return byte;
 }
 
 bool image_jpeg_is_whole(int fd)

@@ -1,8 +1,9 @@
 /*
  * lag.c - how late a result is stored, and how many calls it took to find out:
  * the real engine, spool and pace with a service that lives in memory and a
- * clock that is turned, so that hours take seconds. Prints one line of JSON
- * for each of: learned, cold, outstanding.
+ * clock that is turned, so that hours take seconds. Prints rows for lag.sh:
+ * with a history of processing times (learned), without (cold), with 100 jobs
+ * at once.
  *
  * Calls are those that ask for the status of the source, and those that ask
  * for the result; registering comes on top, for everybody.
@@ -380,18 +381,29 @@ static struct figures schedule(size_t from, size_t count, double first,
   return f;
 }
 
+/* For lag.sh: what, unit, ours, theirs, the alternative, the aim. */
+static void print_row(const char *name, const char *what, const char *unit,
+                      double ours, double theirs, const char *alternative,
+                      double aim)
+{
+  printf("%s, %s\t%s\t%.3f\t%.3f\t%s\t%.3g\n", name, what, unit, ours, theirs,
+         alternative, aim);
+}
+
 static void print_lag(const char *name, double aim_part, double aim_calls)
 {
   struct figures ours = mean(WARM_UP, JOBS);
   struct figures fixed = schedule(WARM_UP, JOBS, 5000, 1);
   struct figures grows = schedule(WARM_UP, JOBS, 1000, 1.5);
 
-  printf("{\"bench\":\"lag\",\"case\":\"%s\",\"jobs\":%d,\"lag_s\":%.2f,"
-         "\"lag_part\":%.3f,\"aim_part\":%.2f,\"calls\":%.2f,"
-         "\"aim_calls\":%.0f,\"fixed_5s_part\":%.3f,\"fixed_5s_calls\":%.2f,"
-         "\"backoff_1.5_part\":%.3f,\"backoff_1.5_calls\":%.2f}\n",
-         name, JOBS, ours.lag_s, ours.part, aim_part, ours.calls, aim_calls,
-         fixed.part, fixed.calls, grows.part, grows.calls);
+  print_row(name, "lag by time", "%", ours.part * 100, fixed.part * 100,
+            "every 5 s", aim_part * 100);
+  print_row(name, "lag by time", "%", ours.part * 100, grows.part * 100,
+            "1 s, 1.5 times longer each", aim_part * 100);
+  print_row(name, "calls a job", "n", ours.calls, fixed.calls, "every 5 s",
+            aim_calls);
+  print_row(name, "calls a job", "n", ours.calls, grows.calls,
+            "1 s, 1.5 times longer each", aim_calls);
 }
 
 static void begin(void)
@@ -513,11 +525,10 @@ static void outstanding(const struct dx_config *config, struct dx_http *http)
   took = now_ms - began;
   ours = mean(AT_ONCE, JOBS);
   naive(&naive_lag, &naive_jobs);
-  printf("{\"bench\":\"outstanding\",\"at_once\":%d,\"rate\":%d,\"jobs\":%d,"
-         "\"lag_s\":%.2f,\"aim_lag_s\":13,\"jobs_s\":%.2f,\"aim_jobs_s\":1.9,"
-         "\"naive_lag_s\":%.2f,\"naive_jobs_s\":%.2f}\n",
-         AT_ONCE, RATE, JOBS, ours.lag_s, JOBS / ((double)took / 1000),
-         naive_lag, naive_jobs);
+  print_row("100 at once", "lag", "s", ours.lag_s, naive_lag,
+            "in the order of falling due", 13);
+  print_row("100 at once", "time a job", "s", (double)took / 1000 / JOBS,
+            1 / naive_jobs, "in the order of falling due", 1 / 1.9);
   dx_engine_free(&engine);
 }
 

@@ -1,101 +1,200 @@
 # lib.sh - what the benchmarks share: a simulator, a configuration, bundles,
-# and the backend run as cupsd would. To be sourced by bash. A benchmark
-# prints one line of JSON with ours and the alternative from the same run; it
-# never fails because something was slow.
+# the backend run as cupsd would run it, and the rows of the table. To be
+# sourced by bash.
+#
+# How a figure is made, so that it can be believed:
+# - ours and the alternative take turns, in one run of one script;
+# - sync comes before each of them, so that nobody pays for what somebody else
+#   has written;
+# - a row shows minimum, median and maximum of both, and the load average;
+# - the ratio is the median of the ratios of neighbors, ours by theirs.
+# A benchmark measures and never judges: it does not fail because something
+# was slow.
 set -eu
 
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$bench/../.." && pwd)
 build=${DX_BUILD:-$top}
 helpers=$build/tests/bench
+backend=$build/backend/docextract
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-bench.XXXXXX")
 results=$dir/spool/results
+memory= # a directory without a disk
 sim_pid=
 export LC_ALL=C.UTF-8
 unset CUPS_SERVER
 export CUPS_SERVERROOT=$dir DEVICE_URI=docextract://default
 
+stop_sim()
+{
+  [ -n "$sim_pid" ] || return 0
+  kill "$sim_pid" 2> /dev/null || true
+  wait "$sim_pid" 2> /dev/null || true
+  sim_pid=
+}
+
 finish()
 {
-  if [ -n "$sim_pid" ]; then
-    kill "$sim_pid" 2> /dev/null || true
-    wait "$sim_pid" 2> /dev/null || true
-  fi
-  rm -rf "$dir"
+  stop_sim
+  rm -rf "$dir" ${memory:+"$memory"}
 }
 trap finish EXIT
-mkdir -m 700 "$dir/spool"
 (umask 077 && echo bench-token > "$dir/token")
+
+# ---- the table ----
+
+# Samples are files with a number a line. Without an alternative: "-".
+row() # WHAT UNIT OURS THEIRS ALTERNATIVE AIM
+{
+  local theirs=$4
+  [ "$theirs" != - ] || theirs=/dev/null
+  awk -v what="$1" -v unit="$2" -v name="$5" -v aim="$6" \
+    -v load="$(cut -d ' ' -f 1 /proc/loadavg)" '
+    function digits(x) { return x < 0.995 ? 3 : x < 9.95 ? 2 : x < 99.5 ? 1 : 0 }
+    function text(x) { return sprintf("%.*f", digits(x), x) }
+    function sorted(from, n, to,   i, k, x) {
+      for (i = 1; i <= n; i++) {
+        x = from[i]
+        for (k = i - 1; k > 0 && to[k] > x; k--) to[k + 1] = to[k]
+        to[k + 1] = x
+      }
+    }
+    function median(v, n) {
+      return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
+    }
+    function three(from, n,   v) {
+      if (n == 0) return sprintf("%8s%8s%8s", "", "-", "")
+      sorted(from, n, v)
+      return sprintf("%8s%8s%8s", text(v[1]), text(median(v, n)), text(v[n]))
+    }
+    FILENAME == ARGV[1] { ours[++n] = $1; next }
+    { theirs[++m] = $1 }
+    END {
+      for (i = 1; i <= n && i <= m; i++) ratios[i] = ours[i] / theirs[i]
+      sorted(ratios, i - 1, r)
+      printf "%-30s%5s%s%s%8s %-8s%5s  %s\n", what, unit, three(ours, n),
+        three(theirs, m), (i > 1 ? text(median(r, i - 1)) : "-"), aim, load, name
+    }' "$3" "$theirs"
+}
+
+heading()
+{
+  printf '%-35s%24s%24s%8s %-8s%5s  %s\n' '' 'ours: min median max' \
+    'theirs: min median max' ratio aim load theirs
+}
+
+# What run.sh has printed already is not printed again.
+[ -n "${DX_BENCH_HEADING-}" ] || heading
+
+# ---- what is measured ----
+
+# Where nothing waits for a disk; false if there is no room for so many MiB.
+make_memory() # MIB
+{
+  [ "$(df --output=fstype /dev/shm 2> /dev/null | tail -1)" = tmpfs ] &&
+    [ "$(df -m --output=avail /dev/shm | tail -1)" -gt "$1" ] &&
+    memory=$(mktemp -d /dev/shm/dx-bench.XXXXXX)
+}
 
 sim_is_up_or_gone() { [ -e "$dir/ready" ] || ! kill -0 "$sim_pid" 2> /dev/null; }
 
-start_sim() # [OPTION...]: sets api
+# Keeps what is uploaded in memory, if there is room: a storage on our own disk
+# would be measured with us.
+start_sim() # [OPTION...]: sets api and data
 {
+  make_memory 1024 || true
+  data=${memory:-$dir}/data
+  rm -f "$dir/ready"
   "$build/docextract-sim" --port 0 --storage-port 0 --rate 0 \
-    --ready-file "$dir/ready" --data-dir "$dir/data" \
+    --ready-file "$dir/ready" --data-dir "$data" \
     --token-file "$dir/token" "$@" 2> "$dir/sim.err" &
   sim_pid=$!
   until sim_is_up_or_gone; do sleep 0.02; done
   api=$(sed -n 's/^api //p' "$dir/ready")
 }
 
-# Writes the configuration; without a URL its last lines are left to others.
-configure() # [URL]
+# Writes the configuration for an empty spool; without a URL its last lines are
+# left to others.
+configure() # SPOOL [URL]
 {
+  rm -rf "$1"
+  mkdir -m 700 "$1"
   (
     umask 077
     printf 'SpoolDir %s\n<Service default>\nToken file\nTokenFile %s\n' \
-      "$dir/spool" "$dir/token" > "$dir/docextract.conf"
-    [ -z "${1-}" ] || printf 'BaseURL %s\n</Service>\n' "$1" \
+      "$1" "$dir/token" > "$dir/docextract.conf"
+    [ -z "${2-}" ] || printf 'BaseURL %s\n</Service>\n' "$2" \
       >> "$dir/docextract.conf"
   )
 }
 
-bundle() # FILE TYPE: what the filter would write
+header() # FILE TYPE: what the filter would write before it
 {
   printf 'DOCEXTRACT-BUNDLE 1\nKind: document\nType: %s\nOrigin: %s\n' \
     "$2" "$2"
   printf 'Name: bench\nPages: 1\nGrouping: separate\nLength: %s\n' \
     "$(stat -c %s "$1")"
   printf 'SHA-256: %s\n\n' "$(sha256sum "$1" | cut -d ' ' -f 1)"
-  cat "$1"
 }
 
-# A picture of so many MiB; the simulator does not look into pictures.
+# A picture of so many MiB: a JPEG of one scan, whose data are noise. The
+# simulator does not look into pictures.
 picture() # FILE MIB
 {
-  printf '\x89PNG\r\n\x1a\n' > "$1"
-  head -c "$2M" /dev/urandom | dd of="$1" conv=notrunc bs=1M seek=1 \
-    oflag=seek_bytes status=none
-  truncate -s "$2M" "$1"
+  {
+    printf '\xFF\xD8\xFF\xC0\0\x0B\x08\0\x08\0\x08\x01\x01\x11\0'
+    printf '\xFF\xDA\0\x08\x01\x01\0\0\x3F\0'
+    tr -d '\377' < /dev/urandom | head -c "$2M"
+    printf '\xFF\xD9'
+  } > "$1"
 }
 
-backend=$build/backend/docextract
-# Its arguments; the number makes it another job.
+# The arguments of a print job; the number makes it another job.
 arguments() # N
 {
   printf '%s\n' "$1" user title 1 "job-uuid=urn:uuid:bench-$1"
 }
 
-# Runs the backend with a bundle; its messages go to $dir/backend.err, its
-# costs (see measure.c) are printed.
-run_backend() # N FILE TYPE
+# Whoever prints comes first: what it wrote is on the disk before we begin.
+# Writes "WALL_MS CPU_MS PEAK_KIB" (measure.c) to $dir/cost.
+measured() # COMMAND...
+{
+  sync
+  began=$(date +%s.%N)
+  "$helpers/measure" "$dir/cost" "$@"
+}
+
+# The backend with a bundle on its stdin, which is a pipe, as from a filter.
+run_backend() # N HEADER DOCUMENT
 {
   local a
   mapfile -t a < <(arguments "$1")
-  if ! bundle "$2" "$3" | "$helpers/measure" "$dir/cost" "$backend" "${a[@]}" \
-    2> "$dir/backend.err"; then
+  sync
+  began=$(date +%s.%N)
+  if ! cat "$2" "$3" |
+    "$helpers/measure" "$dir/cost" "$backend" "${a[@]}" 2> "$dir/backend.err"
+  then
     cat "$dir/backend.err" >&2
     return 1
   fi
-  cat "$dir/cost"
 }
 
-median() # numbers on stdin, one a line
+run_script() # DOCUMENT TYPE
 {
-  sort -g | awk '{ v[NR] = $1 } END {
-    printf "%.3f\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-  }'
+  mkdir -p "$dir/script-results"
+  measured bash "$bench/curl-jq.sh" "$api" "$dir/token" "$1" "$2" \
+    "$dir/script-results"
 }
 
-divide() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'; }
+# From the beginning of what was measured to the newest result in its place.
+result_ms() # DIRECTORY
+{
+  find "$1" -name '*.json' ! -name '*.job.json' -printf '%C@\n' | sort -g |
+    tail -1 | awk -v began="$began" '{ print ($1 - began) * 1000 }'
+}
+
+wall() { cut -d ' ' -f 1 "$dir/cost"; }
+cpu() { cut -d ' ' -f 2 "$dir/cost"; }
+peak_mib() { awk '{ print $3 / 1024 }' "$dir/cost"; }
+
+forget_uploads() { find "$data" -type f -delete; }

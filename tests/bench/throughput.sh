@@ -1,41 +1,37 @@
 #!/usr/bin/env bash
 #
-# throughput.sh - the PUT of the backend (by its own log, without receiving and
-# storing) and `curl -T` of the same file to the same storage, in turns. Aim:
-# 0.97 of curl's speed.
+# throughput.sh - the PUT of the backend, by its own log, and `curl -T` of the
+# same file to the same storage. Aim: 0.97 of curl's throughput.
+#
+# The storage is in memory. On the disk that the backend has just written to,
+# it is the disk's queue that is measured: 0.6 and 1.2 were both seen.
 . "$(dirname "$0")/lib.sh"
 
-runs=5
+runs=9
 mib=256
-picture "$dir/a.png" "$mib"
+picture "$dir/a.jpg" "$mib"
+header "$dir/a.jpg" image/jpeg > "$dir/header"
 start_sim --source-time 0 --case-time 0
-configure "$api"
+configure "$dir/spool" "$api"
 
-curl_put_ms()
+upload_url()
 {
-  local url
-  url=$(curl -sS -H "Authorization: Bearer $(cat "$dir/token")" \
+  curl -sS -H "Authorization: Bearer $(cat "$dir/token")" \
     -H 'Content-Type: application/json' "$api/v1/source" \
-    -d '{"files":[{"content_type":"image/png","file_name":"bench"}]}' |
-    jq -r '.results.upload_urls[0].url')
-  curl -sS -f -o /dev/null -H 'Content-Type: image/png' -H 'Expect:' \
-    -w '%{time_total}\n' -T "$dir/a.png" "$url" | awk '{ print $1 * 1000 }'
+    -d '{"files":[{"content_type":"image/jpeg","file_name":"bench"}]}' |
+    jq -r '.results.upload_urls[0].url'
 }
 
 for n in $(seq "$runs"); do
-  run_backend "$n" "$dir/a.png" image/png > /dev/null
-  sed -n 's/.*PUT .* -> 200, \([0-9]*\) ms, sent.*/\1/p' "$dir/backend.err" \
-    >> "$dir/ours"
-  find "$dir/data" -type f -delete
-  curl_put_ms >> "$dir/curls"
-  find "$dir/data" -type f -delete
+  run_backend "$n" "$dir/header" "$dir/a.jpg"
+  sed -n 's/.*PUT .* -> 200, \([0-9]*\) ms, sent.*/\1/p' "$dir/backend.err" |
+    awk -v mib="$mib" '{ print mib * 1000 / $1 }' >> "$dir/ours"
+  forget_uploads
+  url=$(upload_url)
+  sync
+  curl -sS -f -o /dev/null -H 'Content-Type: image/jpeg' -H 'Expect:' \
+    -w '%{time_total}\n' -T "$dir/a.jpg" "$url" |
+    awk -v mib="$mib" '{ print mib / $1 }' >> "$dir/theirs"
+  forget_uploads
 done
-ours=$(median < "$dir/ours")
-curls=$(median < "$dir/curls")
-jq -nc --argjson runs "$runs" --argjson mib "$mib" --argjson ours "$ours" \
-  --argjson curls "$curls" '{
-    bench: "throughput", runs: $runs, mib: $mib, backend_put_ms: $ours,
-    curl_put_ms: $curls, backend_mib_s: ($mib * 1000 / $ours | round),
-    curl_mib_s: ($mib * 1000 / $curls | round),
-    ratio: ($curls / $ours * 1000 | round / 1000), aim: 0.97
-  }'
+row "PUT of $mib MiB" MiB/s "$dir/ours" "$dir/theirs" 'curl -T' '>= 0.97'

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+#
+# large.sh - a document of 512 MiB from stdin to its result, and the peak of
+# memory. The alternative: the script with curl and jq, which keeps nothing,
+# and then what keeping costs, one copy of the document with one fsync. Both
+# wait 2 s before they ask for the result. Aim: not longer than the two.
+#
+# What each byte goes through. Filter, for a picture: read, written to a file
+# without a name, read for its form, read for its SHA-256, given to the pipe by
+# the kernel. Backend: read, SHA-256 compared, written; the disk begins at
+# every 8 MiB, so that the fsync before the commit is short. PUT: read and
+# sent. Two SHA-256, because what the filter has seen must be what is stored.
+. "$(dirname "$0")/lib.sh"
+
+runs=5
+type=image/jpeg
+picture "$dir/small.jpg" 1
+header "$dir/small.jpg" "$type" > "$dir/small"
+picture "$dir/large.jpg" 512
+header "$dir/large.jpg" "$type" > "$dir/large"
+export PPD=$build/ppd/docextract.ppd
+start_sim --source-time 0 --case-time 0
+configure "$dir/spool" "$api"
+
+# Filter and backend, as cupsd connects them.
+print()
+{
+  local a
+  mapfile -t a < <(arguments "$1")
+  "$build/todocextract" "${a[@]}" "$dir/large.jpg" 2> "$dir/filter.err" |
+    "$backend" "${a[@]}" 2> "$dir/backend.err"
+}
+export -f print arguments
+export build backend dir
+
+for n in $(seq "$runs"); do
+  run_backend "$n" "$dir/large" "$dir/large.jpg"
+  result_ms "$results" >> "$dir/ours"
+  cpu >> "$dir/ours-cpu"
+  peak_mib >> "$dir/large-peak"
+  forget_uploads
+
+  run_script "$dir/large.jpg" "$type"
+  result_ms "$dir/script-results" >> "$dir/script"
+  cpu >> "$dir/script-cpu"
+  forget_uploads
+  measured dd if="$dir/large.jpg" of="$dir/copy" bs=1M conv=fsync status=none
+  wall >> "$dir/copy-ms"
+  cpu >> "$dir/copy-cpu"
+  rm "$dir/copy"
+
+  measured bash -c "print p$n"
+  result_ms "$results" >> "$dir/printed"
+  forget_uploads
+
+  run_backend "s$n" "$dir/small" "$dir/small.jpg"
+  peak_mib >> "$dir/small-peak"
+  measured "$helpers/get" "$api/v1/source/x" > /dev/null
+  peak_mib >> "$dir/get-peak"
+done
+sum() { paste "$1" "$2" | awk '{ print $1 + $2 }'; }
+sum "$dir/script" "$dir/copy-ms" > "$dir/theirs"
+sum "$dir/script-cpu" "$dir/copy-cpu" > "$dir/theirs-cpu"
+
+row '512 MiB, stdin to result' ms "$dir/ours" "$dir/theirs" \
+  'script, then fsynced copy' '<= 1'
+row '  of theirs, the script' ms "$dir/script" - '' ''
+row '  of theirs, the copy' ms "$dir/copy-ms" - '' ''
+row '  with the filter before it' ms "$dir/printed" "$dir/theirs" \
+  'script, then fsynced copy' ''
+row '  processor time' ms "$dir/ours-cpu" "$dir/theirs-cpu" \
+  'script, then fsynced copy' ''
+row 'peak memory, 1 MiB' MiB "$dir/small-peak" "$dir/get-peak" \
+  'one GET with libcurl' ''
+row 'peak memory, 512 MiB' MiB "$dir/large-peak" "$dir/get-peak" \
+  'one GET with libcurl' '+4 MiB'
