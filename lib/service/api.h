@@ -15,7 +15,6 @@
 #ifndef DX_API_H
 #define DX_API_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -410,6 +410,31 @@ static void secrets_in_wrong_places_are_not_repeated(void **state)
   }
 }
 
+static void every_source_of_tokens_needs_its_directive(void **state)
+{
+  char text[512], want[128];
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_TOKEN_SOURCE_COUNT; i++) {
+    const struct dx_token_source_info *source =
+        dx_token_source_info((enum dx_token_source)i);
+
+    (void)snprintf(text, sizeof(text), OPEN URL "Token %s\n" CLOSE,
+                   source->word);
+    (void)snprintf(want, sizeof(want), "<Service default> needs %s",
+                   source->directive);
+    check_refused(text, 4, want);
+    (void)snprintf(text, sizeof(text), OPEN URL "%s /nowhere/x\n" CLOSE,
+                   source->directive);
+    (void)snprintf(want, sizeof(want), "needs the line 'Token %s', for its %s",
+                   source->word, source->directive);
+    if (i != DX_TOKEN_KEY) /* the default */
+      check_refused(text, 4, want);
+    assert_true(strlen(source->advice) > 0);
+  }
+}
+
 static void what_is_named_but_not_there_is_worth_a_warning(void **state)
 {
   static const char text[] =
@@ -999,6 +1024,7 @@ int main(void)
       cmocka_unit_test(first_mistake_says_that_there_are_more),
       cmocka_unit_test(no_more_mistakes_are_reported_than_help),
       cmocka_unit_test(secrets_in_wrong_places_are_not_repeated),
+      cmocka_unit_test(every_source_of_tokens_needs_its_directive),
       cmocka_unit_test(what_is_named_but_not_there_is_worth_a_warning),
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
       cmocka_unit_test(lines_that_would_be_cut_are_refused),
