@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# active_test.sh - attachments, scripts and actions stay here, and nothing that
-# is printed changes by that. What todocextract does otherwise is in
+# active_test.sh - attachments, scripts, and actions are not sent, and removing
+# them changes nothing that is printed. Other tests of todocextract are in
 # filter_test.sh.
 . "$(dirname "$0")/lib.sh"
 
-# Objects as text; qpdf makes offsets and lengths right.
+# Objects as text; qpdf corrects offsets and lengths.
 document() # FILE < OBJECTS
 {
   { echo '%PDF-1.7'; cat; } > "$dir/raw.pdf"
@@ -18,7 +18,7 @@ stream() # TEXT [ENTRIES OF ITS DICTIONARY]
   printf '<<%s/Length %s>>\nstream\n%s\nendstream' "${2-}" "${#1}" "$1"
 }
 
-# Everything at once: each SECRET word stands in something that is to go.
+# Everything at once: each SECRET word is in something that must be removed.
 document "$dir/wild.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R/Outlines 40 0 R
   /OpenAction<</S/JavaScript/JS(SECRET-open)>>
@@ -84,12 +84,12 @@ trailer <</Root 1 0 R/Size 43>>
 %%EOF
 END
 
-plain() # PDF: every byte of it that means something, readable
+plain() # PDF: its content, uncompressed
 {
   qpdf --qdf --static-id --object-streams=disable "$1" - | tr -d '\0'
 }
 secrets() { plain "$1" | grep -ao 'SECRET[-a-z]*' | sort -u | paste -sd' '; }
-pictures() # PDF: a checksum a page, as it is seen and as it is printed
+pictures() # PDF: checksums of each page, as viewed and as printed
 {
   local page
   for page in 1 2; do
@@ -98,56 +98,56 @@ pictures() # PDF: a checksum a page, as it is seen and as it is printed
       -dLastPage=$page -o - "$1" 2> /dev/null | sha256sum
   done
 }
-said() { sed -n 's/^DEBUG: todocextract: removed //p' "$dir/err"; }
+removed() { sed -n 's/^DEBUG: todocextract: removed //p' "$dir/err"; }
 
-is 'the document holds what it is said to hold' \
+is 'the document contains all of it' \
   "$(secrets "$dir/wild.pdf" | wc -w)" 18
 result "$dir/wild.pdf" > "$dir/kind"
 cp "$dir/body" "$dir/tame.pdf"
-is 'a document full of it is a document' "$(cat "$dir/kind")" 'document 2 0'
-is 'nothing of it travels' "$(secrets "$dir/tame.pdf")" ''
-is 'no key that starts something travels' \
+is 'a document full of it is accepted' "$(cat "$dir/kind")" 'document 2 0'
+is 'nothing of it is sent' "$(secrets "$dir/tame.pdf")" ''
+is 'no key that starts something is sent' \
   "$(plain "$dir/tame.pdf" |
     grep -aoE '/(JS|JavaScript|Launch|EmbeddedFiles?|SubmitForm|XFA)\b')" ''
-has_said=$(said | sed 's/[0-9]\+/N/g')
-is 'it is said at debug level how much' \
-  "$has_said" 'N attachments, N scripts and actions'
-is 'without the names of files' "$(grep -c SECRET "$dir/err")" 0
-is 'what travels is a whole PDF' \
+counts=$(removed | sed 's/[0-9]\+/N/g')
+is 'the debug log says how much was removed' \
+  "$counts" 'N attachments, N scripts and actions'
+is 'but not the names of files' "$(grep -c SECRET "$dir/err")" 0
+is 'what is sent is a valid PDF' \
   "$(qpdf --check "$dir/tame.pdf" > "$dir/check" 2>&1; echo $?)" 0
 
 is 'its pages look the same' "$(pictures "$dir/tame.pdf")" \
   "$(pictures "$dir/wild.pdf")"
-is 'and are no blank ones' "$(pictures "$dir/wild.pdf" | sort -u | wc -l)" 4
+is 'and are not blank' "$(pictures "$dir/wild.pdf" | sort -u | wc -l)" 4
 is 'its text is the same' "$(text_of "$dir/tame.pdf")" 'first page second page'
-is 'all annotations are there' \
+is 'all annotations are kept' \
   "$(plain "$dir/tame.pdf" | grep -acE \
     '/Subtype /(Widget|Link|Stamp|Sound|FileAttachment)')" 7
 for kept in '(value)' '(http://kept.example/)' '(kept note)' '(kept bookmark)' \
   '(place)' '/S /GoTo'; do
-  is "what does no harm stays: $kept" \
+  is "what is harmless is kept: $kept" \
     "$(plain "$dir/tame.pdf" | grep -acF "$kept" | sed 's/[1-9]/1/')" 1
 done
 cp "$dir/out" "$dir/first"
 run < "$dir/wild.pdf"
-is 'the same at every run' "$(cmp "$dir/out" "$dir/first" && echo same)" same
+is 'the result is the same every time' "$(cmp "$dir/out" "$dir/first" && echo same)" same
 
-# --- what programs make ----------------------------------------------------
+# --- PDFs of programs ----------------------------------------------------
 
 "$mkpdf" "$dir/plain.pdf" one two
 run < "$dir/plain.pdf"
-is 'nothing to leave out: nothing is said' "$(said)" ''
+is 'nothing to remove: nothing is logged' "$(removed)" ''
 echo 'another patient' > "$dir/note.txt"
 qpdf "$dir/plain.pdf" --add-attachment "$dir/note.txt" -- "$dir/holds.pdf"
 run < "$dir/holds.pdf"
-is 'an attached file is left out' \
+is 'an attached file is removed' \
   "$(qpdf --list-attachments "$dir/body")" "$dir/body has no embedded files"
 qpdf --object-streams=generate --encrypt '' owner 256 -- "$dir/holds.pdf" \
   "$dir/locked.pdf"
 run < "$dir/locked.pdf"
-is 'also out of an encrypted PDF with packed objects' \
+is 'also from an encrypted PDF with object streams' \
   "$(qpdf --list-attachments "$dir/body")" "$dir/body has no embedded files"
-is 'which is said' "$(said)" '1 attachments, 0 scripts and actions'
+is 'which is logged' "$(removed)" '1 attachments, 0 scripts and actions'
 document "$dir/goes.pdf" << 'END'
 1 0 obj <</Type/Catalog/Pages 2 0 R/OpenAction<</S/GoTo/D[3 0 R/Fit]>>>> endobj
 2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
@@ -156,7 +156,7 @@ trailer <</Root 1 0 R/Size 4>>
 %%EOF
 END
 run < "$dir/goes.pdf"
-is 'to open at a page is no harm' "$(said)" ''
+is 'opening at a page is harmless' "$(removed)" ''
 
 # --- hostile ones ----------------------------------------------------------
 
@@ -170,7 +170,7 @@ document "$dir/deep.pdf" << END
 trailer <</Root 1 0 R/Size 5>>
 %%EOF
 END
-is 'deep and circular ones are walked through' "$(result "$dir/deep.pdf")" \
+is 'deep and circular objects are visited' "$(result "$dir/deep.pdf")" \
   'document 1 0'
 with_table "$dir/far.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R/Deep $deep>> endobj

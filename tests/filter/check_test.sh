@@ -1,34 +1,33 @@
 #!/usr/bin/env bash
 #
-# check_test.sh - what checkdocextract promises: a PDF that can be extracted
-# goes through byte for byte; of any other a note arrives behind pdftopdf,
-# whatever was chosen in the print dialog, and todocextract refuses it with
-# the right reason.
+# check_test.sh - checkdocextract passes a valid PDF unchanged. It replaces any
+# other by a note that survives pdftopdf with any options, and todocextract
+# refuses the note with the correct reason.
 . "$(dirname "$0")/lib.sh"
 
 pdftopdf=$(cups-config --serverbin)/filter/pdftopdf
 
-look() # FILE...: on stdin, or a file, as cupsd gives it
+check_pdf() # [FILE]: on stdin or as a file, as cupsd passes it
 {
-  "$check" 7 user "$title" 1 "$options" "$@" > "$dir/looked" 2> "$dir/err"
+  "$check" 7 user "$title" 1 "$options" "$@" > "$dir/checked" 2> "$dir/err"
   status=$?
 }
 
 passes() # TEXT FILE
 {
-  look < "$2"
-  is "$1 goes through" "$(cmp "$2" "$dir/looked") $status" ' 0'
-  look "$2"
-  is "$1 goes through, as a file too" "$(cmp "$2" "$dir/looked") $status" ' 0'
+  check_pdf < "$2"
+  is "$1 is passed on" "$(cmp "$2" "$dir/checked") $status" ' 0'
+  check_pdf "$2"
+  is "$1 is passed on, also as a file" "$(cmp "$2" "$dir/checked") $status" ' 0'
 }
 
-# The whole way of a PDF in a queue.
-way() # FILE: kind, and pages or reason
+# All filters of a queue.
+filters() # FILE: kind, and pages or reason
 {
-  look "$1"
+  check_pdf "$1"
   CONTENT_TYPE=application/pdf \
     FINAL_CONTENT_TYPE=application/vnd.docextract-bundle \
-    "$pdftopdf" 7 user "$title" 1 "$options" < "$dir/looked" \
+    "$pdftopdf" 7 user "$title" 1 "$options" < "$dir/checked" \
     > "$dir/printed" 2> "$dir/printed.err"
   result "$dir/printed"
 }
@@ -38,8 +37,8 @@ warnings() { grep -c '^WARNING: .*repaired' "$dir/err"; }
 
 refused() # REASON FILE
 {
-  is "$1 behind pdftopdf" "$(way "$2")" "refused $1 0"
-  is "$1: nobody else has words for people" "$(errors)" ''
+  is "$1 after pdftopdf" "$(filters "$2")" "refused $1 0"
+  is "$1: no other filter shows an error" "$(errors)" ''
 }
 
 "$mkpdf" "$dir/five.pdf" p1 p2 p3 p4 p5
@@ -53,17 +52,17 @@ sed '/^11 0 obj/,/^endobj/d; s/^startxref/startxerf/' "$dir/five.pdf" \
   > "$dir/lost.pdf"
 configure ''
 
-# --- what is good ----------------------------------------------------------
+# --- accepted ----------------------------------------------------------
 
 passes 'a PDF' "$dir/five.pdf"
-passes 'a PDF that must not be changed' "$dir/owner.pdf"
-passes 'what can be repaired without loss' "$dir/tail.pdf"
+passes 'a PDF that restricts changes' "$dir/owner.pdf"
+passes 'a PDF that can be repaired without loss' "$dir/tail.pdf"
 is 'with a warning' "$(warnings)" 1
-is 'and arrives whole' "$(way "$dir/tail.pdf")" 'document 5 0'
-look "$dir/five.pdf"
-is 'of a whole one there is no warning' "$(warnings)" 0
+is 'and all its pages' "$(filters "$dir/tail.pdf")" 'document 5 0'
+check_pdf "$dir/five.pdf"
+is 'a valid PDF causes no warning' "$(warnings)" 0
 
-# --- what is not -----------------------------------------------------------
+# --- refused -----------------------------------------------------------
 
 refused password "$dir/locked.pdf"
 refused no-pages "$dir/no-pages.pdf"
@@ -75,27 +74,27 @@ for options in number-up=2 'number-up=4 sides=two-sided-long-edge' \
   refused password "$dir/locked.pdf"
 done
 options=page-ranges=2-5
-is 'even where the note itself is not chosen the document is refused' \
-  "$(way "$dir/locked.pdf")" 'refused empty 0'
+is 'refused even if page-ranges excludes the note' \
+  "$(filters "$dir/locked.pdf")" 'refused empty 0'
 options=
 
-# --- trouble ---------------------------------------------------------------
+# --- errors ---------------------------------------------------------------
 
 with_much_to_read "$dir/many.pdf"
 configure 'FilterTimeLimit 1s'
-is 'what keeps us busy too long is refused' \
-  "$(look "$dir/many.pdf"; result "$dir/looked")" 'refused too-slow 0'
+is 'a PDF that takes too long is refused' \
+  "$(check_pdf "$dir/many.pdf"; result "$dir/checked")" 'refused too-slow 0'
 configure ''
-is 'half a document is not taken for a damaged one' "$(
-  (ulimit -f 2; look < <(cat "$dir/five.pdf" "$dir/five.pdf"))
-  result "$dir/looked"
+is 'a truncated copy is not reported as a damaged document' "$(
+  (ulimit -f 2; check_pdf < <(cat "$dir/five.pdf" "$dir/five.pdf"))
+  result "$dir/checked"
 )" 'refused trouble 0'
-is 'without a temporary folder it goes through unseen' "$(
-  TMPDIR=$dir/nowhere look < <(cat "$dir/locked.pdf")
-  cmp "$dir/looked" "$dir/locked.pdf"
+is 'without a temporary directory it is passed on unchecked' "$(
+  TMPDIR=$dir/nowhere check_pdf < <(cat "$dir/locked.pdf")
+  cmp "$dir/checked" "$dir/locked.pdf"
 )" ''
-look "$dir/nonexistent"
-is 'a file that is not there gives nothing' "$status $(wc -c < "$dir/looked")" \
+check_pdf "$dir/nonexistent"
+is 'a missing file: no output' "$status $(wc -c < "$dir/checked")" \
   '1 0'
 
 finish

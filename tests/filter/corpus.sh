@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 #
-# corpus.sh - PDFs as programs write them, made here and now: each goes through
-# with its pages and words unchanged, or is refused with the right reason.
-# Those that other people made are in tests/long/corpus.sh.
+# corpus.sh - PDFs written by various programs: each is sent with its pages and
+# text unchanged, or refused with the correct reason. PDFs made by others are in
+# tests/long/corpus.sh.
 #
-# Needs what lib.sh needs, and Ghostscript; uses LibreOffice where it is there.
+# Needs what lib.sh needs, and Ghostscript; uses LibreOffice if it is installed.
 . "$(dirname "$0")/lib.sh"
 looked=yes
 
-same() { is "$1: pages and words are the same" "$(changes "$2")" ''; }
+same() { is "$1: pages and text are the same" "$(changes "$2")" ''; }
 
 chart="$dir/chart.pdf"
 "$mkpdf" "$chart" 'Patient: José Müller|MRN: 4711|WBC 7.2 10^3/uL' \
@@ -90,14 +90,14 @@ else
     'apt-get install libreoffice-writer)'
 fi
 
-# --- what nobody should write, and some do ----------------------------------
+# --- defects that occur in practice ----------------------------------
 
 { cat "$chart"; head -c 5000 /dev/zero; } > "$dir/odd.pdf"
-same 'zeros behind the end' "$dir/odd.pdf"
+same 'zeros after the end' "$dir/odd.pdf"
 { printf '\r\n\r\n'; cat "$chart"; } > "$dir/odd.pdf"
-same 'blank lines before the beginning' "$dir/odd.pdf"
+same 'blank lines before the header' "$dir/odd.pdf"
 sed 's/$/\r/' "$chart" > "$dir/m.pdf"
-is 'line ends changed by a transfer: whole or refused' \
+is 'line endings changed by a transfer: complete or refused' \
   "$(whole_or_refused "$chart")" ''
 
 finish

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# filter_test.sh - what todocextract promises, asked for as cupsd does.
+# filter_test.sh - todocextract, run as cupsd runs it.
 #
-# Needs what lib.sh needs, and cups-filters (pdftopdf). No scheduler here: see
-# tests/it.
+# Needs what lib.sh needs, and cups-filters (pdftopdf). Tests with a scheduler are
+# in tests/it.
 . "$(dirname "$0")/lib.sh"
 
 pdftopdf=$(cups-config --serverbin)/filter/pdftopdf
@@ -32,7 +32,7 @@ trailer <</Root 1 0 R/Size 9>>
 %%EOF
 END
 head -c -12 "$dir/five.pdf" > "$dir/tail.pdf"
-qpdf "$dir/tree.pdf" "$dir/inherits.pdf" 2> /dev/null # makes its offsets right
+qpdf "$dir/tree.pdf" "$dir/inherits.pdf" 2> /dev/null # corrects its offsets
 printf '%%PDF-1.4\nnothing of the kind\n%%%%EOF\n' > "$dir/garbage.pdf"
 printf 'only text\n' > "$dir/text"
 : > "$dir/empty"
@@ -48,49 +48,49 @@ head -c 26 "$dir/dot.jpg" > "$dir/cut.jpg"
 
 configure "SeparatorPage $dir/separator.pdf"
 
-# --- one entry, whatever comes ---------------------------------------------
+# --- one entry, whatever the input ---------------------------------------------
 
-is 'a PDF is a document' "$(result "$dir/five.pdf")" 'document 5 0'
+is 'a PDF becomes a document' "$(result "$dir/five.pdf")" 'document 5 0'
 run < "$dir/five.pdf"
-is 'its type is what the bytes say' "$(field Type)" application/pdf
-is 'its origin is what the program sent' "$(field Origin)" text/plain
-is 'its name is the title with the right ending' "$(field Name)" chart.pdf
-is 'it travels by itself' "$(field Grouping)" separate
-is 'its checksum is that of the bytes' "$(field SHA-256)" \
+is 'its type is determined from its bytes' "$(field Type)" application/pdf
+is 'its origin is the type that was printed' "$(field Origin)" text/plain
+is 'its name is the title with the right extension' "$(field Name)" chart.pdf
+is 'it is sent separately' "$(field Grouping)" separate
+is 'its checksum is that of its bytes' "$(field SHA-256)" \
   "$(sha256sum < "$dir/body" | cut -d' ' -f1)"
-is 'nothing is between header and bytes, and nothing behind' \
+is 'there is nothing between header and bytes, or after them' \
   "$(stat -c %s "$dir/out")" \
   "$(($(sed '/^$/q' "$dir/out" | wc -c) + $(field Length)))"
-is 'the PDF is a whole one' \
+is 'the PDF is valid' \
   "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
 is 'its pages are the same' "$(text_of "$dir/body")" \
   "$(text_of "$dir/five.pdf")"
 is 'only debug lines are printed' "$(grep -cv '^DEBUG: ' "$dir/err")" 0
-is 'no line has the title' "$(grep -c chart "$dir/err")" 0
+is 'no line contains the title' "$(grep -c chart "$dir/err")" 0
 
 cp "$dir/out" "$dir/first"
-is 'the same file by name gives the same entry' \
+is 'the same file as an argument gives the same entry' \
   "$(run "$dir/five.pdf" < /dev/null
     cmp "$dir/out" "$dir/first" && echo same)" \
   same
-is 'junk before the header does not matter' \
+is 'junk before the header is accepted' \
   "$(result "$dir/late.pdf")" 'document 5 0'
-is 'a JPEG is a document' "$(result "$dir/dot.jpg")" 'document 1 0'
-is 'and travels byte for byte' \
+is 'a JPEG becomes a document' "$(result "$dir/dot.jpg")" 'document 1 0'
+is 'and is sent unchanged' \
   "$(cmp "$dir/body" "$dir/dot.jpg" && field Type)" image/jpeg
-is 'a PNG is a document' "$(result "$dir/dot.png")" 'document 1 0'
-is 'and travels byte for byte' \
+is 'a PNG becomes a document' "$(result "$dir/dot.png")" 'document 1 0'
+is 'and is sent unchanged' \
   "$(cmp "$dir/body" "$dir/dot.png" && field Type)" image/png
-is 'its name has the ending of a PNG' "$(field Name)" chart.png
-is 'a job sheet leaves a mark' \
+is 'its name has the extension of a PNG' "$(field Name)" chart.png
+is 'a job sheet becomes an entry' \
   "$(export CUPS_FILETYPE=job-sheet; result "$dir/five.pdf")" 'sheet 0 0'
-is 'even an empty one' \
+is 'also an empty one' \
   "$(export CUPS_FILETYPE=job-sheet; result "$dir/empty")" 'sheet 0 0'
 
 while read -r file expected; do
   is "$file is refused: $expected" "$(result "$dir/$file")" \
     "refused $expected 0"
-  is "$file leaves no bytes" "$(field Length) $(wc -c < "$dir/body")" '0 0'
+  is "$file: no bytes are sent" "$(field Length) $(wc -c < "$dir/body")" '0 0'
 done << 'END'
 empty empty
 text type
@@ -102,47 +102,47 @@ cut.jpg damaged
 no-pages.pdf no-pages
 END
 CONTENT_TYPE=application/pdf run < "$dir/empty"
-is 'nothing of a PDF: the person is told what it may be' \
+is 'nothing left of a PDF: the reason says why that may be' \
   "$(field Reason | grep -c the%20selected%20pages)" 1
 CONTENT_TYPE='a b' run < "$dir/empty"
-is 'an origin that is no type is left out' "$(field Origin)" ''
-is 'a file that is not there is refused' \
+is 'an invalid origin is omitted' "$(field Origin)" ''
+is 'a missing file is refused' \
   "$(run "$dir/nonexistent"; kind_of; echo $status)" $'refused trouble\n0'
 
 # --- damage that can be repaired -------------------------------------------
 
 warnings() { grep -c '^WARNING: .*repaired' "$dir/err"; }
 run < "$dir/five.pdf"
-is 'of a whole PDF there is no warning' "$(warnings)" 0
+is 'a valid PDF causes no warning' "$(warnings)" 0
 is 'a PDF without its end is repaired' "$(result "$dir/tail.pdf")" \
   'document 5 0'
 is 'with all its pages' "$(text_of "$dir/body")" "$(text_of "$dir/five.pdf")"
-is 'into a whole one' \
+is 'into a valid one' \
   "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
 is 'with a warning' "$(warnings)" 1
 sed 's/startxref/startxerf/' "$dir/inherits.pdf" > "$dir/blank.pdf"
-is 'where a page shows nothing it may have lost it: refused' \
+is 'a page without content may have lost it: refused' \
   "$(result "$dir/blank.pdf")" 'refused damaged 0'
 sed '/^10 0 obj/,/^endobj/d; s/^startxref/startxerf/' "$dir/five.pdf" \
   > "$dir/lost.pdf"
-is 'where a page is lost: refused' "$(result "$dir/lost.pdf")" \
+is 'a page is lost: refused' "$(result "$dir/lost.pdf")" \
   'refused damaged 0'
 sed '/^11 0 obj/,/^endobj/d; s/^startxref/startxerf/' "$dir/five.pdf" \
   > "$dir/lost.pdf"
-is 'where what it shows is lost: refused' "$(result "$dir/lost.pdf")" \
+is 'the content of a page is lost: refused' "$(result "$dir/lost.pdf")" \
   'refused damaged 0'
-is 'of such a one there is no word of repair' "$(warnings)" 0
+is 'and not reported as repaired' "$(warnings)" 0
 
 # --- passwords -------------------------------------------------------------
 
-is 'a password against changes only is no obstacle' \
+is 'a password that only restricts changes is accepted' \
   "$(result "$dir/owner-password.pdf")" 'document 5 0'
-is 'what travels is not encrypted' \
+is 'what is sent is not encrypted' \
   "$(qpdf --is-encrypted "$dir/body"; echo $?)" 2
 is 'and has the same pages' "$(text_of "$dir/body")" \
   "$(text_of "$dir/five.pdf")"
 
-# --- the same again --------------------------------------------------------
+# --- reproducibility --------------------------------------------------------
 
 with_id() # DIGIT FILE: five.pdf with an /ID
 {
@@ -151,19 +151,19 @@ with_id() # DIGIT FILE: five.pdf with an /ID
 }
 with_id 1 "$dir/id1.pdf"
 with_id 2 "$dir/id2.pdf"
-is 'the two differ in their /ID' \
+is 'the two PDFs differ in their /ID' \
   "$(cmp -s "$dir/id1.pdf" "$dir/id2.pdf"; echo $?)" 1
 run < "$dir/id1.pdf"
 cp "$dir/out" "$dir/first"
 run < "$dir/id2.pdf"
-is 'an old /ID leaves no trace' \
+is 'the old /ID is removed' \
   "$(cmp "$dir/out" "$dir/first" && echo same)" same
 for n in 1 2; do
   "$pdftopdf" 7 user t 1 '' < "$dir/five.pdf" 2> /dev/null > "$dir/p$n.pdf"
   run < "$dir/p$n.pdf"
   cp "$dir/out" "$dir/through$n"
 done
-is 'through pdftopdf the same PDF gives the same entry' \
+is 'the same PDF through pdftopdf gives the same entry' \
   "$(kind_of) $(cmp "$dir/through1" "$dir/through2" && echo same)" \
   'document 5 same'
 
@@ -171,7 +171,7 @@ is 'through pdftopdf the same PDF gives the same entry' \
 
 options='DocumentGrouping=Together'
 run < "$dir/five.pdf"
-is 'documents can travel together' "$(field Grouping)" together
+is 'documents can be sent together' "$(field Grouping)" together
 options='DocumentGrouping=Some'
 is 'an unknown choice is refused' "$(result "$dir/five.pdf")" \
   'refused trouble 0'
@@ -179,10 +179,10 @@ options=
 sed -i.orig 's/^\*DefaultDocumentGrouping.*/*DefaultDocumentGrouping: Together/
   ' "$PPD"
 run < "$dir/five.pdf"
-is "the queue's default counts when the job says nothing" \
+is "without an option the default of the queue is used" \
   "$(field Grouping)" together
 mv "$PPD.orig" "$PPD"
-is 'without a PPD nothing goes' \
+is 'without a PPD the document is refused' \
   "$(export PPD=$dir/nonexistent; result "$dir/five.pdf")" 'refused trouble 0'
 
 # --- separators ------------------------------------------------------------
@@ -202,29 +202,29 @@ Every10 5 one two three four five
 END
 options=CaseSeparators=Every2
 run < "$dir/five.pdf"
-is 'a PDF with separators is a whole one' \
+is 'a PDF with separators is valid' \
   "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
 cp "$dir/out" "$dir/first"
 run < "$dir/five.pdf"
-is 'and the same at every run' \
+is 'and the same every time' \
   "$(cmp "$dir/out" "$dir/first" && echo same)" same
 sed 's/^startxref/startxerf/' "$dir/five.pdf" > "$dir/broken.pdf"
-is 'and so does a repaired one, also with an empty separator' "$(
+is 'so is a repaired one, also with an empty separator' "$(
   qpdf --empty --pages "$dir/inherits.pdf" 1 -- "$dir/bare.pdf"
   configure "SeparatorPage $dir/bare.pdf"; result "$dir/broken.pdf"
   configure "SeparatorPage $dir/separator.pdf")" 'document 7 0'
-is 'an encrypted one gets its separators too' \
+is 'an encrypted PDF gets separators, too' \
   "$(result "$dir/owner-password.pdf")" 'document 7 0'
-is 'images need none, and nobody asks for the page' \
+is 'images need none, and the page is not required' \
   "$(export CUPS_SERVERROOT=$dir/nonexistent; result "$dir/dot.png")" \
   'document 1 0'
 sizes=
 for page in own own sep own own sep own; do
   [ $page = sep ] && sizes+='595 842 0 ' || sizes+='300 400 90 '
 done
-is 'pages with separators: their number' "$(result "$dir/inherits.pdf")" \
+is 'pages with inherited attributes get separators' "$(result "$dir/inherits.pdf")" \
   'document 7 0'
-is 'what they had from the tree is still theirs' \
+is 'and keep what they inherited' \
   "$(pdfinfo -l 7 "$dir/body" |
     awk '/^Page .*size/ { printf "%s %s ", $4, $6 }
          /^Page .*rot/ { printf "%s ", $4 }')" "$sizes"
@@ -233,18 +233,18 @@ qpdf --empty --pages "$dir/five.pdf" 1-2 "$dir/separator.pdf" \
 for level in 1 9; do # other compression, other objects
   qpdf --recompress-flate --compression-level=$level --object-streams=generate \
     "$dir/separated.pdf" "$dir/packed.pdf"
-  is "a PDF that is separated already is left alone, packed at level $level" \
+  is "an already separated PDF is not changed, compression level $level" \
     "$(result "$dir/packed.pdf") $(text_of "$dir/body")" \
     'document 6 0 one two SEPARATOR three four five'
 done
 for o in '' media=A4 media=A5; do
   "$pdftopdf" 7 u t 1 "$o" < "$dir/separated.pdf" > "$dir/p.pdf" 2> /dev/null
-  is "also behind pdftopdf $o" "$(result "$dir/p.pdf")" 'document 6 0'
+  is "also after pdftopdf $o" "$(result "$dir/p.pdf")" 'document 6 0'
 done
 "$mkpdf" "$dir/like.pdf" one 'SEPARATOR ' two
-is 'a page that only looks like it is a page' "$(result "$dir/like.pdf")" \
+is 'a page that only looks like the separator is a page' "$(result "$dir/like.pdf")" \
   'document 4 0'
-for colour in FF0000 0000FF; do
+for color in FF0000 0000FF; do
   cat > "$dir/raw.pdf" << END
 %PDF-1.4
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
@@ -258,20 +258,20 @@ endstream endobj
 5 0 obj <</Type/XObject/Subtype/Image/Width 1/Height 1/BitsPerComponent 8
   /ColorSpace/DeviceRGB/Filter/ASCIIHexDecode/Length 7>>
 stream
-$colour>
+$color>
 endstream endobj
 trailer <</Root 1 0 R/Size 6>>
 %%EOF
 END
-  qpdf "$dir/raw.pdf" "$dir/$colour.pdf" 2> /dev/null
+  qpdf "$dir/raw.pdf" "$dir/$color.pdf" 2> /dev/null
 done
 qpdf --empty --pages "$dir/0000FF.pdf" "$dir/0000FF.pdf" -- "$dir/blue.pdf"
 configure "SeparatorPage $dir/FF0000.pdf"
 options=CaseSeparators=Every1
-is 'scanned pages differ by their pictures' "$(result "$dir/blue.pdf")" \
+is 'scanned pages with different images differ' "$(result "$dir/blue.pdf")" \
   'document 3 0'
 configure "SeparatorPage $dir/0000FF.pdf"
-is 'and are the same by them' "$(result "$dir/blue.pdf")" 'document 2 0'
+is 'and with the same image are the same' "$(result "$dir/blue.pdf")" 'document 2 0'
 configure "SeparatorPage $dir/separator.pdf"
 # shellcheck disable=SC2046 # one word a file
 qpdf --empty --pages $(yes "$dir/five.pdf" | head -n 400) -- "$dir/many.pdf"
@@ -289,8 +289,8 @@ while IFS='|' read -r what line; do
   is "refused: $what" "$(result "$dir/five.pdf")" 'refused no-separator 0'
 done << END
 no SeparatorPage|
-a SeparatorPage that is not there|SeparatorPage $dir/nonexistent.pdf
-a SeparatorPage that is no PDF|SeparatorPage $dir/dot.png
+a missing SeparatorPage|SeparatorPage $dir/nonexistent.pdf
+a SeparatorPage that is not a PDF|SeparatorPage $dir/dot.png
 a SeparatorPage with five pages|SeparatorPage $dir/five.pdf
 a SeparatorPage with a password|SeparatorPage $dir/user-password.pdf
 a configuration with an error|SeparatorPag $dir/separator.pdf
@@ -314,11 +314,11 @@ options=
 configure 'MaxDocumentSize 1M'
 is 'larger than MaxDocumentSize: refused' "$(result "$dir/large.png")" \
   'refused too-large 0'
-is 'and the person is told what is allowed' "$(reason)" \
+is 'and the reason names the limit' "$(reason)" \
   'it is larger than MaxDocumentSize (1M)'
-is 'a small one is not' "$(result "$dir/five.pdf")" 'document 5 0'
+is 'a small one is accepted' "$(result "$dir/five.pdf")" 'document 5 0'
 configure 'MaxDocumentSize 2M'
-is 'nor is a large one where it is allowed' "$(result "$dir/large.png")" \
+is 'so is a large one if it is allowed' "$(result "$dir/large.png")" \
   'document 1 0'
 {
   echo '%PDF-1.4'
@@ -332,10 +332,10 @@ is 'nor is a large one where it is allowed' "$(result "$dir/large.png")" \
 } > "$dir/heavy.pdf"
 configure $'MaxDocumentSize 1M\nSeparatorPage '"$dir/heavy.pdf"
 options=CaseSeparators=Every1
-is 'what counts is what would be sent' "$(result "$dir/five.pdf")" \
+is 'the size that would be sent counts' "$(result "$dir/five.pdf")" \
   'refused too-large 0'
 options=
-is 'a slash behind the service in the URI changes nothing' \
+is 'a slash after the service in the URI is ignored' \
   "$(export DEVICE_URI=docextract://default/; result "$dir/large.png")" \
   'refused too-large 0'
 with_much_to_read "$dir/huge.pdf"
@@ -344,28 +344,28 @@ configure "FilterTimeLimit 1s
 options=CaseSeparators=Every1
 is 'longer than FilterTimeLimit: refused' "$(result "$dir/huge.pdf")" \
   'refused too-slow 0'
-is 'and the person is told how long' "$(reason)" \
+is 'and the reason names the limit in seconds' "$(reason)" \
   'processing it took longer than FilterTimeLimit (1 s)'
 options=
 rm "$dir/huge.pdf" "$dir/large.png"
 configure "SeparatorPage $dir/separator.pdf"
 
-# --- trouble on this computer ----------------------------------------------
+# --- local errors ----------------------------------------------
 
 options=
-is 'no temporary folder: refused' \
+is 'no temporary directory: refused' \
   "$(export TMPDIR=$dir/nonexistent; result "$dir/five.pdf")" \
   'refused trouble 0'
-is 'no room for what comes: refused' \
+is 'no room for the input: refused' \
   "$(ulimit -f 8; result "$dir/many.pdf")" 'refused trouble 0'
 head -c 300000 /dev/zero | tr '\0' ' ' > "$dir/blanks"
-is 'the stage before can always write to its end' \
+is 'an earlier filter can always write all of its output' \
   "$({ cat "$dir/blanks" && echo written > "$dir/flag"; } |
     TMPDIR=$dir/nonexistent "$filter" 7 u t 1 '' > "$dir/out" 2> /dev/null
     cat "$dir/flag")" written
 
-# The result is larger than what came by its separators: only it has no room.
-# Limits are in KiB and also hold for the entry on stdout, hence the pipe.
+# The separators make the output larger than the input: only it has no room.
+# Limits are in KiB and apply to the entry on stdout, too, hence the pipe.
 limited() # KIB
 {
   (
@@ -377,25 +377,25 @@ limited() # KIB
 options=CaseSeparators=Every1
 run < "$dir/many.pdf"
 length=$(field Length)
-is 'no room for what goes: refused' \
+is 'no room for the output: refused' \
   "$(limited $(($(stat -c %s "$dir/many.pdf") / 1024 + 1)))" 'refused trouble'
 is 'no room for its last bytes: refused' \
   "$(limited $(((length - 1) / 1024)))" 'refused trouble'
 is 'just enough room: a document' \
   "$(limited $((length / 1024 + 1)))" 'document 3999'
 
-# --- the end ---------------------------------------------------------------
+# --- exit status ---------------------------------------------------------------
 
 "$filter" > "$dir/out" 2> "$dir/err" < /dev/null
-is 'wrong arguments end with 1' "$? $(wc -c < "$dir/out")" '1 0'
-is 'before the backend of another driver nothing is written' "$(
+is 'invalid arguments exit with 1' "$? $(wc -c < "$dir/out")" '1 0'
+is 'with the backend of another driver nothing is written' "$(
   export DEVICE_URI=ipp://localhost/printers/chart
   "$filter" 7 u t 1 '' < "$dir/five.pdf" > "$dir/out" 2> "$dir/err"
   echo "$? $(wc -c < "$dir/out") $(grep -c '^ERROR:.*everywhere' "$dir/err")"
 )" '1 0 1'
 "$filter" 7 u t 1 '' < "$dir/five.pdf" > /dev/full 2> /dev/null
-is 'a stdout that takes nothing ends with 1' "$?" 1
-is 'so does one that nobody reads' "$(
+is 'a full stdout exits with 1' "$?" 1
+is 'so does a closed one' "$(
   "$filter" 7 u t 1 '' < "$dir/many.pdf" 2> /dev/null | true
   echo "${PIPESTATUS[0]}")" 1
 
@@ -406,8 +406,8 @@ exec 9> "$dir/fifo"
 cat "$dir/many.pdf" >&9 # more than a pipe holds: the filter is reading
 kill "$pid"
 wait "$pid"
-is 'SIGTERM ends it at once' "$?" 143
+is 'SIGTERM terminates it at once' "$?" 143
 exec 9>&-
-is 'and nothing was said' "$(wc -c < "$dir/out")" 0
+is 'and nothing is written' "$(wc -c < "$dir/out")" 0
 
 finish

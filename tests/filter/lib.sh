@@ -1,7 +1,7 @@
-# lib.sh - what the tests of todocextract share: the filter run as cupsd would,
-# and readers of what came out. To be sourced by bash; nothing is tested here.
+# lib.sh - for the tests of the filters: runs them as cupsd would, and reads their
+# output. To be sourced by bash; nothing is tested here.
 #
-# Needs bash, qpdf, poppler-utils, ppdc. Finds the program in $DX_BUILD
+# Needs bash, qpdf, poppler-utils, and ppdc. Finds the programs in $DX_BUILD
 # (default: the top of the tree).
 set -u
 export LC_ALL=C
@@ -16,7 +16,7 @@ trap 'rm -rf "$dir"' EXIT
 . "$top/tests/helper/count.sh"
 
 # Runs the filter on stdin: out (the entry), body (its bytes), status, err.
-# A document that shall be looked at before goes through checkdocextract first.
+# With `looked` set, checkdocextract runs first, as in a queue.
 title=chart.odt
 options=
 looked=
@@ -55,13 +55,13 @@ result() # FILE
   echo "$(kind_of) $status"
 }
 
-text_of() # PDF: the pages' words, a page after the other
+text_of() # PDF: the text of all pages
 {
   pdftotext "$1" - | tr -s '\n\f' '  ' | sed 's/ $//'
 }
 
-# Objects as text, one a line or more, with a cross-reference table that is
-# right; numbered from 1 without a gap, object 1 is the catalog.
+# Objects as text, with a correct cross-reference table; numbered from 1 without
+# a gap, object 1 is the catalog.
 with_table() # FILE < OBJECTS
 {
   local start count
@@ -77,8 +77,8 @@ with_table() # FILE < OBJECTS
   } >> "$1"
 }
 
-# Takes no time to make, and at least ten seconds to read page by page: 3000
-# pages of 4 MB, which are all the same blanks.
+# Quick to make, but slow to read page by page: 3000 pages with the same 4 MB of
+# blanks.
 with_much_to_read() # FILE
 {
   {
@@ -104,8 +104,8 @@ same_words() # FILE FILE
   [ "$(words_of "$1" | sha256sum)" = "$(words_of "$2" | sha256sum)" ]
 }
 
-# A PDF goes through with as many pages as before, the words of each page the
-# same, and is a whole one: prints nothing. Else what is different.
+# Prints nothing if a PDF is sent with the same pages and text, and is valid;
+# else the differences.
 changes() # FILE
 {
   local kind
@@ -113,41 +113,41 @@ changes() # FILE
   [ "$kind" = "document $(pages_of "$1") 0" ] ||
     echo "$kind instead of $(pages_of "$1") pages"
   [ "$(pages_of "$dir/body")" = "$(field Pages)" ] ||
-    echo "$(pages_of "$dir/body") pages instead of the $(field Pages) told of"
-  same_words "$dir/body" "$1" || echo 'other words'
-  qpdf --check "$dir/body" > "$dir/check" 2>&1 || echo 'not whole'
+    echo "$(pages_of "$dir/body") pages instead of $(field Pages)"
+  same_words "$dir/body" "$1" || echo 'different text'
+  qpdf --check "$dir/body" > "$dir/check" 2>&1 || echo 'not valid'
 }
 
-# Locked and broken versions of a PDF: each goes through whole or is refused
-# with the right reason.
+# Encrypted and damaged versions of a PDF: each is sent completely, or refused
+# with the correct reason.
 mistreat() # TEXT FILE
 {
   qpdf --encrypt secret owner 256 -- "$2" "$dir/m.pdf" 2> /dev/null
   is "$1, with a password" "$(result "$dir/m.pdf")" 'refused password 0'
   qpdf --allow-weak-crypto --encrypt '' owner 128 --use-aes=n -- "$2" \
     "$dir/m.pdf" 2> /dev/null
-  is "$1, with a password against changes" "$(changes "$dir/m.pdf")" ''
+  is "$1, with a password that restricts changes" "$(changes "$dir/m.pdf")" ''
   qpdf --linearize "$2" "$dir/whole.pdf" 2> /dev/null
-  is "$1, for the web" "$(changes "$dir/whole.pdf")" ''
+  is "$1, linearized" "$(changes "$dir/whole.pdf")" ''
   qpdf --object-streams=generate "$2" "$dir/m.pdf" 2> /dev/null
-  is "$1, packed" "$(changes "$dir/m.pdf")" ''
+  is "$1, with object streams" "$(changes "$dir/m.pdf")" ''
   for part in 10 50 90 99; do
     for way in linearized plain; do
       [ $way = linearized ] || cp "$2" "$dir/whole.pdf"
       head -c $(($(stat -c %s "$dir/whole.pdf") * part / 100)) \
         "$dir/whole.pdf" > "$dir/m.pdf"
-      is "$1, $way, cut after $part %" "$(whole_or_refused "$2")" ''
+      is "$1, $way, truncated at $part%" "$(whole_or_refused "$2")" ''
     done
   done
 }
 
-# The cut m.pdf is refused, or nothing of the original is lost.
+# The truncated m.pdf is refused, or nothing of the original is lost.
 whole_or_refused() # ORIGINAL
 {
   case $(result "$dir/m.pdf") in
   'refused damaged 0' | 'refused no-pages 0') ;;
   "document $(pages_of "$1") 0")
-    same_words "$dir/body" "$1" || echo 'some words are lost'
+    same_words "$dir/body" "$1" || echo 'text is lost'
     ;;
   *) kind_of ;;
   esac
@@ -182,6 +182,6 @@ chmod 600 "$dir/token"
 
 finish() # the last line of a test
 {
-  is 'no file was left in the temporary folder' "$(ls -A "$dir/tmp")" ''
+  is 'no file was left in the temporary directory' "$(ls -A "$dir/tmp")" ''
   count_is_good
 }

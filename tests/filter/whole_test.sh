@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# whole_test.sh - a PDF that may have lost a page, or a part of one, is refused
-# with every version of qpdf, however much that version repairs. One whose
-# defects do not touch its pages goes through, with a warning.
+# whole_test.sh - a PDF that may have lost a page, or part of one, is refused
+# with every version of qpdf, however much that version repairs. One with defects
+# that do not affect its pages is sent, with a warning.
 . "$(dirname "$0")/lib.sh"
 
-# Three pages; the last one has a font and a picture of its own, a note with an
-# appearance, and a bookmark. What is damaged below is marked by its number.
+# Three pages; the last one has an image, an annotation with an appearance, and a
+# link. The tests damage objects by their numbers.
 with_table "$dir/three.pdf" << 'END'
 1 0 obj <</Type/Catalog/Pages 2 0 R/Outlines 14 0 R>> endobj
 2 0 obj <</Type/Pages/Count 3/Kids[3 0 R 4 0 R]/Resources 6 0 R>> endobj
@@ -50,7 +50,7 @@ without() # OBJECT
 
 warnings() { grep -c '^WARNING: .*repaired' "$dir/err"; }
 
-both() # TEXT FILE EXPECTED: before pdftopdf, and after it
+both() # TEXT FILE EXPECTED: with checkdocextract before it, and without
 {
   looked=yes
   is "$1" "$(result "$2")" "$3"
@@ -58,32 +58,32 @@ both() # TEXT FILE EXPECTED: before pdftopdf, and after it
   is "$1: todocextract by itself" "$(result "$2")" "$3"
 }
 
-both 'a whole one' "$dir/three.pdf" 'document 3 0'
-is 'of which there is no warning' "$(warnings)" 0
+both 'a complete PDF' "$dir/three.pdf" 'document 3 0'
+is 'causes no warning' "$(warnings)" 0
 
 # --- what the pages need ---------------------------------------------------
 
 while read -r object what; do
   without "$object"
   both "$what is lost" "$dir/without.pdf" 'refused damaged 0'
-  is "$what is lost: no word of repair" "$(warnings)" 0
+  is "$what is lost: not reported as repaired" "$(warnings)" 0
 done << 'END'
 2 the page tree
 3 a page
 4 a branch of the page tree
-6 the resources
+6 the list of resources
 7 the content of a page
 9 a part of the content of a page
 10 a font
-11 a picture
-13 what a note looks like
+11 an image
+13 the appearance of an annotation
 END
 sed 's/Length 31/Length 13/' "$dir/three.pdf" > "$dir/bad.pdf"
-both 'a stream that is longer than it claims' "$dir/bad.pdf" 'refused damaged 0'
+both 'a stream with a wrong length' "$dir/bad.pdf" 'refused damaged 0'
 sed 's/Count 3/Count 4/' "$dir/three.pdf" > "$dir/bad.pdf"
-both 'a page tree that claims one page more' "$dir/bad.pdf" 'refused damaged 0'
+both 'a page tree with a wrong count' "$dir/bad.pdf" 'refused damaged 0'
 sed 's/^%PDF-1.7/&\n%/' "$dir/three.pdf" > "$dir/bad.pdf"
-both 'a cross-reference table that leads nowhere' "$dir/bad.pdf" \
+both 'a cross-reference table with wrong offsets' "$dir/bad.pdf" \
   'refused damaged 0'
 sed '/^xref/,/^trailer/d' "$dir/three.pdf" > "$dir/bad.pdf"
 both 'no cross-reference table' "$dir/bad.pdf" 'refused damaged 0'
@@ -97,15 +97,15 @@ done
 without 15
 both 'a link that was never written' "$dir/without.pdf" 'document 3 0'
 is 'with a warning' "$(warnings)" 1
-is 'and all its words' "$(text_of "$dir/body")" 'a page a page a page'
+is 'and all its text' "$(text_of "$dir/body")" 'a page a page a page'
 
 # --- the end ---------------------------------------------------------------
 
 whole=$(stat -c %s "$dir/three.pdf")
 { cat "$dir/three.pdf"; head -c 5000 /dev/zero; } > "$dir/end.pdf"
-both 'zeros behind the end' "$dir/end.pdf" 'document 3 0'
+both 'zeros after the end' "$dir/end.pdf" 'document 3 0'
 is 'with a warning' "$(warnings)" 1
-is 'and all its words' "$(text_of "$dir/body")" 'a page a page a page'
+is 'and all its text' "$(text_of "$dir/body")" 'a page a page a page'
 for cut in 1 4 8 12 20; do
   head -c $((whole - cut)) "$dir/three.pdf" > "$dir/end.pdf"
   both "the last $cut bytes are missing" "$dir/end.pdf" 'document 3 0'
@@ -114,16 +114,16 @@ done
 both 'the end is missing, and junk before the header' "$dir/end.pdf" \
   'document 3 0'
 sed 's/$/\r/' "$dir/end.pdf" > "$dir/bad.pdf"
-both 'the end is missing, and line ends were changed' "$dir/bad.pdf" \
+both 'the end is missing, and line endings were changed' "$dir/bad.pdf" \
   'refused damaged 0'
 head -c $((whole - 60)) "$dir/three.pdf" > "$dir/end.pdf"
-both 'the trailer is cut' "$dir/end.pdf" 'refused damaged 0'
+both 'the trailer is truncated' "$dir/end.pdf" 'refused damaged 0'
 for size in 1 5000; do
   {
     cat "$dir/three.pdf"
     printf '9 0 obj <</Length %d>>\nstream\n%*s' $size $size ''
   } > "$dir/end.pdf"
-  both "a newer version that was cut off after $size bytes" "$dir/end.pdf" \
+  both "a newer version that is truncated after $size bytes" "$dir/end.pdf" \
     'refused damaged 0'
 done
 

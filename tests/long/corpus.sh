@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 #
-# corpus.sh - PDFs that other people made, from Debian's packages: each goes
-# through todocextract with its pages and words unchanged. One of every
-# producer is locked and cut as well. About 45 MB are downloaded into a folder
-# below TMPDIR that is kept for the next time; nothing is installed.
+# corpus.sh - PDFs made by others, from Debian packages: each passes through
+# todocextract with its pages and text unchanged. One of every producer is also
+# encrypted and truncated. About 45 MB are downloaded to a directory below TMPDIR
+# that is kept for the next run; nothing is installed.
 #
-# Those that are made on the spot are in tests/filter/corpus.sh.
+# PDFs that are made by the test are in tests/filter/corpus.sh.
 cache=${DX_CORPUS:-${TMPDIR:-/tmp}/docextract-corpus}
 . "$(dirname "$0")/../filter/lib.sh"
 looked=yes
 
-# What their PDFs were made with, at the time of writing.
+# The programs that made their PDFs, at the time of writing.
 packages='
   asymptote-doc         pdfTeX, AFPL Ghostscript 8
   cups-filters          LibreOffice 4, Ghostscript 9, cairo
@@ -30,7 +30,7 @@ packages='
   xfig-doc              HTMLDOC, Ghostscript 9
 '
 
-fetch() # PACKAGE: its PDFs, into a folder of the cache
+fetch() # PACKAGE: its PDFs, into a directory of the cache
 {
   local room=$cache/$1
   [ ! -e "$room/done" ] || return 0

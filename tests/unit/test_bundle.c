@@ -1,5 +1,5 @@
 /*
- * test_bundle.c - lib/job/bundle.c: what is an entry, and what is none.
+ * test_bundle.c - lib/job/bundle.c: valid and invalid entries.
  */
 #include "tests/unit/unit.h"
 
@@ -134,11 +134,11 @@ static void entry_is_written_as_documented(void **state)
                              .reason = DX_REASON_PASSWORD,
                              .reason_text = "it is password-protected"};
   int out = file_of("", 0);
-  int in = file_of("abcdef", 6); /* what is behind Length stays */
+  int in = file_of("abcdef", 6); /* what follows Length is not sent */
   struct dx_buf buf = {0};
 
   (void)state;
-  assert_int_equal(lseek(in, 5, SEEK_SET), 5); /* the offset does not count */
+  assert_int_equal(lseek(in, 5, SEEK_SET), 5); /* the offset is not used */
   assert_int_equal(dx_bundle_write(out, &document, in, NULL), DX_OK);
   assert_int_equal(dx_bundle_write(out, &sheet, -1, NULL), DX_OK);
   assert_int_equal(dx_bundle_write(out, &refused, -1, NULL), DX_OK);
@@ -149,7 +149,7 @@ static void entry_is_written_as_documented(void **state)
   (void)close(out);
 }
 
-static void entry_is_read_as_it_was_written(void **state)
+static void entry_is_read_as_written(void **state)
 {
   static const char text[] = DOCUMENT SHEET REFUSED;
   int in = file_of(text, sizeof(text) - 1);
@@ -180,7 +180,7 @@ static void entry_is_read_as_it_was_written(void **state)
   (void)close(out);
 }
 
-static void long_names_and_texts_survive(void **state)
+static void long_names_and_texts_are_preserved(void **state)
 {
   struct dx_entry entry = {.kind = DX_KIND_REFUSED,
                            .reason = DX_REASON_TROUBLE};
@@ -201,7 +201,7 @@ static void long_names_and_texts_survive(void **state)
   (void)close(fd);
 }
 
-static void content_larger_than_any_buffer_survives(void **state)
+static void content_larger_than_any_buffer_is_preserved(void **state)
 {
   size_t len = 9000001;
   char *bytes = malloc(len);
@@ -235,8 +235,8 @@ static void content_larger_than_any_buffer_survives(void **state)
   (void)close(copy);
 }
 
-/* Wherever the stream breaks off: good entries before, E_BUNDLE after. */
-static void stream_cut_anywhere_is_recognised(void **state)
+/* Wherever the stream ends: good entries before, E_BUNDLE after. */
+static void truncated_stream_is_detected(void **state)
 {
   static const char text[] = DOCUMENT SHEET DOCUMENT;
   size_t first = strlen(DOCUMENT), second = first + strlen(SHEET);
@@ -254,7 +254,7 @@ static void stream_cut_anywhere_is_recognised(void **state)
   }
 }
 
-static void changed_content_is_recognised(void **state)
+static void changed_content_is_detected(void **state)
 {
   char text[] = DOCUMENT;
   size_t i;
@@ -268,8 +268,8 @@ static void changed_content_is_recognised(void **state)
   assert_int_equal(read_text(text), DX_OK);
 }
 
-/* A filter that was killed: the next frame looks like its remainder. */
-static void next_frame_is_no_content(void **state)
+/* If a filter is killed, the next entry looks like the rest of its content. */
+static void next_entry_is_not_content(void **state)
 {
   static const char killed[] = "DOCEXTRACT-BUNDLE 1\nKind: document\n"
                                "Type: application/pdf\nName: a.pdf\nPages: 1\n"
@@ -368,7 +368,7 @@ static const struct {
      DX_E_BUNDLE},
 };
 
-static void header_is_an_entry_or_none(void **state)
+static void invalid_headers_are_rejected(void **state)
 {
   size_t i;
 
@@ -378,7 +378,7 @@ static void header_is_an_entry_or_none(void **state)
       fail_msg("%s", headers[i].what);
 }
 
-static void header_with_a_nul_byte_is_none(void **state)
+static void header_with_a_nul_byte_is_rejected(void **state)
 {
   static const char text[] = HEAD "Kind: sheet\0\n" NOTHING "\n";
   int count;
@@ -387,7 +387,7 @@ static void header_with_a_nul_byte_is_none(void **state)
   assert_int_equal(read_all(text, sizeof(text) - 1, &count), DX_E_BUNDLE);
 }
 
-static void newer_reason_keeps_its_text(void **state)
+static void unknown_reason_keeps_its_text(void **state)
 {
   static const char text[] =
       HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n";
@@ -433,7 +433,7 @@ static void header_has_limits(void **state)
   assert_int_equal(read_with_lines(10, 28), DX_E_BUNDLE);
 }
 
-static void nothing_follows_a_failure(void **state)
+static void failure_is_permanent(void **state)
 {
   static const char text[] = SHEET "garbage\n" SHEET;
   int fd = file_of(text, sizeof(text) - 1);
@@ -452,7 +452,7 @@ static void nothing_follows_a_failure(void **state)
   (void)close(fd);
 }
 
-static void content_nobody_wants_is_skipped_and_checked(void **state)
+static void unread_content_is_skipped_and_checked(void **state)
 {
   char text[] = DOCUMENT SHEET;
   struct dx_bundle_reader *reader;
@@ -474,7 +474,7 @@ static void content_nobody_wants_is_skipped_and_checked(void **state)
   }
 }
 
-static void content_that_cannot_be_stored_is_local_trouble(void **state)
+static void content_that_cannot_be_stored_is_a_local_error(void **state)
 {
   int fd = file_of(DOCUMENT, strlen(DOCUMENT));
   int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -492,7 +492,7 @@ static void content_that_cannot_be_stored_is_local_trouble(void **state)
   (void)close(fd);
 }
 
-/* Feeds a pipe byte by byte, from the hook: the slowest writer there is. */
+/* Writes to a pipe byte by byte, from the hook: the slowest writer possible. */
 struct feeder {
   int fd;
   const char *text;
@@ -513,7 +513,7 @@ static enum dx_code feed(void *ctx, int fd, struct dx_err *err)
   return DX_OK;
 }
 
-static void slow_writer_is_understood(void **state)
+static void slow_writer_is_accepted(void **state)
 {
   struct feeder feeder = {-1, DOCUMENT SHEET, 0};
   struct dx_bundle_reader *reader;
@@ -542,7 +542,7 @@ static enum dx_code give_up(void *ctx, int fd, struct dx_err *err)
   return dx_fail(err, DX_E_STOPPED, 0, "stopped");
 }
 
-static void hook_can_end_the_reading(void **state)
+static void hook_can_stop_reading(void **state)
 {
   int fd = file_of(SHEET, strlen(SHEET));
   struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
@@ -556,7 +556,7 @@ static void hook_can_end_the_reading(void **state)
   (void)close(fd);
 }
 
-static void writer_refuses_what_the_reader_would(void **state)
+static void writer_rejects_what_the_reader_would(void **state)
 {
   struct dx_entry entry = document;
   int out = file_of("", 0);
@@ -594,7 +594,7 @@ static void entry_is_appended_to_a_file(void **state)
   (void)close(out);
 }
 
-static void writer_notices_what_went_wrong(void **state)
+static void writer_reports_errors(void **state)
 {
   int in = file_of("ab", 2); /* one byte is missing */
   int out = file_of("", 0);
@@ -613,7 +613,7 @@ static void writer_notices_what_went_wrong(void **state)
   (void)close(in);
 }
 
-/* They stand in journals: a change would make old ones unreadable. */
+/* They are stored in journals: a change would make old ones unreadable. */
 static void words_are_frozen(void **state)
 {
   static const char *const reasons[DX_REASON_COUNT] = {
@@ -641,24 +641,24 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(entry_is_written_as_documented),
-      cmocka_unit_test(entry_is_read_as_it_was_written),
-      cmocka_unit_test(long_names_and_texts_survive),
-      cmocka_unit_test(content_larger_than_any_buffer_survives),
-      cmocka_unit_test(stream_cut_anywhere_is_recognised),
-      cmocka_unit_test(changed_content_is_recognised),
-      cmocka_unit_test(next_frame_is_no_content),
-      cmocka_unit_test(header_is_an_entry_or_none),
-      cmocka_unit_test(header_with_a_nul_byte_is_none),
-      cmocka_unit_test(newer_reason_keeps_its_text),
+      cmocka_unit_test(entry_is_read_as_written),
+      cmocka_unit_test(long_names_and_texts_are_preserved),
+      cmocka_unit_test(content_larger_than_any_buffer_is_preserved),
+      cmocka_unit_test(truncated_stream_is_detected),
+      cmocka_unit_test(changed_content_is_detected),
+      cmocka_unit_test(next_entry_is_not_content),
+      cmocka_unit_test(invalid_headers_are_rejected),
+      cmocka_unit_test(header_with_a_nul_byte_is_rejected),
+      cmocka_unit_test(unknown_reason_keeps_its_text),
       cmocka_unit_test(header_has_limits),
-      cmocka_unit_test(nothing_follows_a_failure),
-      cmocka_unit_test(content_nobody_wants_is_skipped_and_checked),
-      cmocka_unit_test(content_that_cannot_be_stored_is_local_trouble),
-      cmocka_unit_test(slow_writer_is_understood),
-      cmocka_unit_test(hook_can_end_the_reading),
-      cmocka_unit_test(writer_refuses_what_the_reader_would),
+      cmocka_unit_test(failure_is_permanent),
+      cmocka_unit_test(unread_content_is_skipped_and_checked),
+      cmocka_unit_test(content_that_cannot_be_stored_is_a_local_error),
+      cmocka_unit_test(slow_writer_is_accepted),
+      cmocka_unit_test(hook_can_stop_reading),
+      cmocka_unit_test(writer_rejects_what_the_reader_would),
       cmocka_unit_test(entry_is_appended_to_a_file),
-      cmocka_unit_test(writer_notices_what_went_wrong),
+      cmocka_unit_test(writer_reports_errors),
       cmocka_unit_test(words_are_frozen),
   };
 

@@ -1,6 +1,7 @@
 /*
- * test_filter.c - the filter's parts that can be tested without a document:
- * names, images, options. The whole is tested by tests/filter/filter_test.sh.
+ * test_filter.c - the parts of the filter that can be tested without a
+ * document: names, images, options. The filter is tested by
+ * tests/filter/filter_test.sh.
  */
 #include "tests/unit/unit.h"
 
@@ -70,8 +71,8 @@ static void title_becomes_a_name(void **state)
   }
 }
 
-/* Whatever the length and wherever the cut: whole characters, 255 bytes. */
-static void long_title_is_cut_at_a_character(void **state)
+/* At any length: complete characters, at most 255 bytes. */
+static void long_title_is_truncated_at_a_character(void **state)
 {
   char title[2000], name[DX_NAME_BYTES];
   size_t shift, i;
@@ -89,7 +90,7 @@ static void long_title_is_cut_at_a_character(void **state)
   }
 }
 
-static void long_title_loses_its_ending_first(void **state)
+static void long_title_loses_its_extension_first(void **state)
 {
   char title[300], name[DX_NAME_BYTES];
 
@@ -101,7 +102,7 @@ static void long_title_loses_its_ending_first(void **state)
   assert_string_equal(name + 250, "x.pdf");
 }
 
-static void real_name_ends_as_files_of_people_do(void **state)
+static void real_name_has_a_known_extension(void **state)
 {
   static const char *const real[] = {"a.pdf", "Labs 3.ODS", "x.y.jpeg"};
   static const char *const made[] = {"",        ".pdf",  "lu1234abc.tmp",
@@ -115,7 +116,7 @@ static void real_name_ends_as_files_of_people_do(void **state)
     assert_false(dx_filename_is_real(made[i]));
 }
 
-static void neutral_name_tells_place_and_type_only(void **state)
+static void neutral_name_reveals_only_place_and_type(void **state)
 {
   char name[DX_NAME_BYTES];
 
@@ -158,7 +159,8 @@ static bool png_is_whole(const void *bytes, size_t len)
 }
 
 #define SOI "\xFF\xD8"
-#define APP1 "\xFF\xE1\x00\x06\xFF\xD9!!" /* holds what looks like an end */
+#define APP1 "\xFF\xE1\x00\x06\xFF\xD9!!" /* contains what looks like an end \
+                                           */
 #define SOF "\xFF\xC2\x00\x0B\x08\x00\x01\x00\x01\x01\x01\x11\x00"
 #define DHT "\xFF\xC4\x00\x04\x00\x00"
 #define SOS "\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00"
@@ -166,7 +168,7 @@ static bool png_is_whole(const void *bytes, size_t len)
 #define EOI "\xFF\xD9"
 #define JPEG SOI APP1 SOF DHT SOS SCAN "\xFF\xFF" DHT SOS SCAN EOI
 
-static void jpeg_is_whole_only_with_its_end(void **state)
+static void jpeg_needs_its_end(void **state)
 {
   static const char jpeg[] = JPEG;
   size_t len;
@@ -177,7 +179,7 @@ static void jpeg_is_whole_only_with_its_end(void **state)
   assert_true(jpeg_is_whole(jpeg, sizeof(jpeg) - 1));
 }
 
-static void jpeg_may_have_a_tail(void **state)
+static void jpeg_may_have_trailing_bytes(void **state)
 {
   static const char jpeg[] = JPEG "\0\0\0SEFT";
 
@@ -220,7 +222,7 @@ static void add_chunk(struct dx_buf *buf, const char *type, size_t len)
                                   (uInt)(buf->len - start)));
 }
 
-/* Larger than the reader's window, if `data` says so. */
+/* With `data` bytes, which can exceed the window of the reader. */
 static void make_png(struct dx_buf *buf, size_t data)
 {
   dx_buf_add(buf, "\x89PNG\r\n\x1A\n", 8);
@@ -230,7 +232,7 @@ static void make_png(struct dx_buf *buf, size_t data)
   add_chunk(buf, "IEND", 0);
 }
 
-static void png_is_whole_only_with_its_end(void **state)
+static void png_needs_its_end(void **state)
 {
   struct dx_buf buf = {0};
   size_t len;
@@ -245,7 +247,7 @@ static void png_is_whole_only_with_its_end(void **state)
   dx_buf_release(&buf);
 }
 
-/* All but IHDR's and IDAT's meaning is covered by a checksum. */
+/* Every byte is covered by a checksum or the structure. */
 static void png_with_any_changed_byte_is_damaged(void **state)
 {
   struct dx_buf buf = {0};
@@ -261,7 +263,7 @@ static void png_with_any_changed_byte_is_damaged(void **state)
   dx_buf_release(&buf);
 }
 
-static void large_png_is_read_in_pieces(void **state)
+static void png_larger_than_the_window_is_read(void **state)
 {
   struct dx_buf buf = {0};
 
@@ -348,7 +350,7 @@ static const struct {
     {"Separate", "None", "DocumentGrouping=Some", true, false, 0},
 };
 
-static void job_option_beats_the_default_of_the_queue(void **state)
+static void job_option_overrides_the_default_of_the_queue(void **state)
 {
   struct options options;
   char path[64];
@@ -366,7 +368,7 @@ static void job_option_beats_the_default_of_the_queue(void **state)
   }
 }
 
-static void without_a_ppd_nothing_is_known(void **state)
+static void missing_ppd_is_an_error(void **state)
 {
   struct options options;
 
@@ -379,19 +381,19 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(title_becomes_a_name),
-      cmocka_unit_test(long_title_is_cut_at_a_character),
-      cmocka_unit_test(long_title_loses_its_ending_first),
-      cmocka_unit_test(real_name_ends_as_files_of_people_do),
-      cmocka_unit_test(neutral_name_tells_place_and_type_only),
-      cmocka_unit_test(jpeg_is_whole_only_with_its_end),
-      cmocka_unit_test(jpeg_may_have_a_tail),
+      cmocka_unit_test(long_title_is_truncated_at_a_character),
+      cmocka_unit_test(long_title_loses_its_extension_first),
+      cmocka_unit_test(real_name_has_a_known_extension),
+      cmocka_unit_test(neutral_name_reveals_only_place_and_type),
+      cmocka_unit_test(jpeg_needs_its_end),
+      cmocka_unit_test(jpeg_may_have_trailing_bytes),
       cmocka_unit_test(jpeg_needs_frame_and_scan),
-      cmocka_unit_test(png_is_whole_only_with_its_end),
+      cmocka_unit_test(png_needs_its_end),
       cmocka_unit_test(png_with_any_changed_byte_is_damaged),
-      cmocka_unit_test(large_png_is_read_in_pieces),
+      cmocka_unit_test(png_larger_than_the_window_is_read),
       cmocka_unit_test(png_needs_data),
-      cmocka_unit_test(job_option_beats_the_default_of_the_queue),
-      cmocka_unit_test(without_a_ppd_nothing_is_known),
+      cmocka_unit_test(job_option_overrides_the_default_of_the_queue),
+      cmocka_unit_test(missing_ppd_is_an_error),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
