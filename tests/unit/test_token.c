@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/ec.h>
-#include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
