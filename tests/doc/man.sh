@@ -20,10 +20,11 @@ source_of() # PAGE: one is made while building
   fi
 }
 
-# As plain text, in lines of any length, with ASCII for dashes and quotes.
+# As plain text, in lines of any length, with ASCII for dashes and quotes, and
+# without the backspaces that make letters bold.
 text_of() # PAGE
 {
-  mandoc -T ascii -O width=500 "$(source_of "$1")" | col -bx
+  mandoc -T ascii -O width=500 "$(source_of "$1")" | sed $'s/.\b//g'
 }
 
 # Every word is explained in the page: it heads an entry of a list, maybe with

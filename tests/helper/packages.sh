@@ -6,6 +6,7 @@ libcurl4-openssl-dev libcjson-dev libssl-dev libqpdf-dev libmicrohttpd-dev
 zlib1g-dev libcmocka-dev libsystemd-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils jq curl openssl mandoc"
+test_packages="xz-utils clang-format git"
 # What people print from. Where they are missing tests/it/office.sh,
 # programs.sh and web.sh leave them out, but in CI.
 program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3
@@ -21,12 +22,14 @@ missing_packages() # PACKAGE...: prints those that are not installed
   done
 }
 
+# sudo asks for the password on the terminal, whatever stdin is. Without a
+# terminal it must not ask at all.
 as_root()
 {
   if [ "$(id -u)" = 0 ]; then
     "$@"
-  elif [ -t 0 ]; then
-    sudo "$@"
+  elif (: < /dev/tty) 2> /dev/null; then
+    sudo "$@" < /dev/tty
   else
     sudo -n "$@"
   fi
@@ -34,10 +37,17 @@ as_root()
 
 # A scheduler of the system's own is not needed: one that is installed only
 # now is not started, and this is not left behind.
+# The text comes in a file because stdin is the password's.
 no_service_start()
 {
+  local policy status
   [ ! -e /usr/sbin/policy-rc.d ] || return 1
-  as_root install -m 755 /dev/stdin /usr/sbin/policy-rc.d <<< $'#!/bin/sh\nexit 101'
+  policy=$(mktemp) || return
+  printf '#!/bin/sh\nexit 101\n' > "$policy"
+  as_root install -m 755 "$policy" /usr/sbin/policy-rc.d
+  status=$?
+  rm -f "$policy"
+  return "$status"
 }
 
 install_missing() # PACKAGE...: false, with the reason, if that cannot be

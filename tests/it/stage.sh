@@ -346,9 +346,8 @@ print() # LP ARGUMENT...
   [ -n "$job" ] || give_up "lp $* takes the job: $said"
 }
 
-job_attributes() # ID: all of them, as ipptool shows them
-{
-  cat > "$dir/job.test" << 'END'
+# Written once: several may ask at the same time.
+cat > "$dir/job.test" << 'END'
 {
 OPERATION Get-Job-Attributes
 GROUP operation-attributes-tag
@@ -358,6 +357,8 @@ ATTR uri job-uri $uri
 ATTR name requesting-user-name root
 }
 END
+job_attributes() # ID: all of them, as ipptool shows them
+{
   ipptool -tv "$ipp/jobs/$1" "$dir/job.test" 2> /dev/null |
     sed '1,/status-code/d'
 }

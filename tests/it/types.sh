@@ -33,8 +33,9 @@ is 'the job says what became of it, when it has ended' \
   "$(job_message "$job")" 'Extracted 1 case'
 source=$(jq -r .results.source_id "$result")
 case_id=$(jq -r .results.id "$result")
+# Some versions of jq print 4.0 as it came, others as 4.
 is "the chart's own values come back" \
-  "$(jq -c '.results.medical_data[]' "$result")" \
+  "$(jq -c '.results.medical_data[] | (.. | numbers) |= . + 0' "$result")" \
   '{"patient_first_name":"José","patient_last_name":"Müller","patient_mrn":"004711","patient_dob":"3/7/1984","wbc_count":{"value":7.2,"measurement_unit":"10^3/uL","range":{"min":4,"max":11}},"hemoglobin":{"value":13.5,"measurement_unit":"g/dL","range":{"min":12,"max":15.5}}}'
 is 'results are named after source and case' "$(results) $(manifests)" \
   "$source-$case_id.json $source.job.json"
