@@ -2,15 +2,16 @@
 #
 # test.sh - runs every test there is, on a fresh Debian or Ubuntu machine too:
 # installs what is missing, builds a copy of the tree with warnings as errors,
-# and ends with "N passed, N failed". Nothing outside a temporary folder is
-# changed, packages excepted. With CI=true nothing may be left out.
+# and ends with "N passed, N failed". Nothing outside a temporary directory is
+# changed, packages excepted.
 #
-#   ./test.sh [--long]   the tests that take minutes each, too
+#   ./test.sh          everything but what takes minutes
+#   ./test.sh --long   that, too; with CI=true nothing may be left out, and what
+#                      people print with is installed for it
 #
 # What is tested lives in tests/; only the order and the counting live here.
-set -u
+set -u -o pipefail
 cd "$(dirname "$0")" || exit 1
-top=$PWD
 . tests/helper/packages.sh
 
 long=
@@ -22,93 +23,114 @@ case ${1-} in
   exit 2
   ;;
 esac
-passed=0
-failed=0
-left_out=
 work=$(mktemp -d "${TMPDIR:-/tmp}/dx-test.XXXXXX")
 chmod 711 "$work"
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+mkdir "$work/out"
 export LC_ALL=C.UTF-8
-jobs=$(nproc)
+cores=$(nproc)
 
-add() # PASSED FAILED
+leave()
 {
-  passed=$((passed + $1))
-  failed=$((failed + $2))
+  local status=$? tasks
+  trap - EXIT
+  tasks=$(jobs -p)
+  # shellcheck disable=SC2086
+  [ -z "$tasks" ] || { kill $tasks && wait; } 2> /dev/null
+  rm -rf "$work"
+  exit "$status"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM HUP
+
+# --- tasks -----------------------------------------------------------------
+
+# Runs a test script: it prints "ok - TEXT" or "not ok - TEXT" for each check,
+# and the counts in its last line. Prints what failed, the counts and the time.
+task() # NAME LIMIT-S COMMAND...
+(
+  name=$1 limit=$2 begin=$SECONDS
+  log=$work/out/${name//[\/ ]/-}
+  shift 2
+  timeout -k 60 "$limit" "$@" > "$log" 2>&1 < /dev/null &
+  pid=$!
+  trap 'kill $pid; wait $pid; exit 1' TERM
+  wait $pid
+  status=$?
+  if [ $status = 124 ] || [ $status = 137 ]; then
+    echo "not ok - stopped after $limit s: $name" >> "$log"
+  fi
+  judge "$name" "$log" $status > "$log.report"
+  echo "$passed $failed" > "$log.counts"
+  sed -n "s|^not ok - |failed: $name: |p" "$log.report" > "$log.failed"
+  echo "$name: $passed passed, $failed failed ($((SECONDS - begin)) s)" \
+    >> "$log.report"
+  flock "$work/out" cat "$log.report"
+  [ "$failed" = 0 ]
+)
+
+# Counts the lines of the checks, and does not believe a script that counts
+# otherwise: it was cut off, or has checked something where it did not count.
+# Prints what failed; sets passed and failed.
+judge() # NAME LOG STATUS
+{
+  local last
+  passed=$(grep -ac '^ok - ' "$2")
+  failed=$(grep -ac '^not ok - ' "$2")
+  last=$(tail -n 1 "$2")
+  grep -a -e '^not ok - ' -e '^#' -e '^left out: ' "$2"
+  if [ "$last" != "$passed passed, $failed failed" ] &&
+    [[ $last != 'not ok - stopped after '* ]]; then
+    echo "not ok - it counts $passed and $failed checks in its last line"
+    tail -n 20 "$2" | sed 's/^/#   /'
+    failed=$((failed + 1))
+  fi
+  if [ "$3" != 0 ] && [ "$failed" = 0 ]; then
+    echo "not ok - it ends with status 0 ($3)"
+    failed=1
+  fi
+}
+
+# Reads tasks, one a line, and runs so many of them at once.
+at_once() # N
+{
+  local words running=0
+  while read -ra words; do
+    if [ $running -ge "$1" ]; then
+      wait -n
+      running=$((running - 1))
+    fi
+    task "${words[@]}" &
+    running=$((running + 1))
+  done
+  wait
+}
+
+# Without it the rest makes no sense.
+needed() # NAME LIMIT-S COMMAND...
+{
+  task "$@" || end
 }
 
 end()
 {
-  [ -z "$left_out" ] || printf '%s\n' "$left_out"
+  local p f
+  passed=0
+  failed=0
+  while read -r p f; do
+    passed=$((passed + p))
+    failed=$((failed + f))
+  done < <(cat "$work"/out/*.counts)
+  echo "== done ($SECONDS s)"
+  grep -ah '^left out: ' "$work"/out/*.report
+  cat "$work"/out/*.failed
   echo "$passed passed, $failed failed"
   [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
   exit
 }
 
-give_up() # TEXT [LOG]
-{
-  echo "not ok - $1"
-  [ -z "${2-}" ] || tail -n 40 "$2" | sed 's/^/#   /'
-  add 0 1
-  end
-}
+# --- what there is to do ---------------------------------------------------
 
-step() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
-
-# One thing that is right or wrong as a whole.
-whole() # TEXT LOG COMMAND...
-{
-  local text=$1 log=$2
-  shift 2
-  if "$@" > "$log" 2>&1; then
-    echo "ok - $text"
-    add 1 0
-  else
-    echo "not ok - $text"
-    tail -n 40 "$log" | sed 's/^/#   /'
-    add 0 1
-  fi
-}
-
-# --- counting --------------------------------------------------------------
-
-# A script ends with its own counts, or is wrong as a whole.
-count_script() # NAME LOG
-{
-  local last
-  last=$(tail -n 1 "$2" 2> /dev/null)
-  grep -h -e '^not ok' -e '^#' "$2"
-  if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
-    echo "$1: $last"
-    add "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
-  elif [[ $last = 'left out: '* ]]; then
-    left_out+=${left_out:+$'\n'}$last
-  else
-    echo "not ok - $1 ended without its counts"
-    tail -n 20 "$2" | sed 's/^/#   /'
-    add 0 1
-  fi
-}
-
-# automake hides cmocka's counts in one log a program.
-count_unit() # LOG
-{
-  local name=${1##*/} good bad
-  good=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$1" | paste -sd+ | bc_sum)
-  bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$1" | paste -sd+ | bc_sum)
-  if ! grep -qx ':test-result: PASS' "${1%.log}.trs" && [ "$bad" = 0 ]; then
-    bad=1
-  fi
-  [ "$bad" = 0 ] || grep -v '\[       OK \]\|\[ RUN' "$1" | tail -n 40 | sed 's/^/#   /'
-  echo "${name%.log}: $good passed, $bad failed"
-  add "$good" "$bad"
-}
-bc_sum() { local sum; read -r sum; echo $((${sum:-0})); }
-
-# --- running ---------------------------------------------------------------
-
-# Copies what git knows or would take; all but the leavings without git.
+# Copies what git knows or would take; without git all but the leavings.
 copy_tree() # TO
 {
   mkdir "$1"
@@ -121,118 +143,112 @@ copy_tree() # TO
   fi
 }
 
-build_in() # FOLDER CONFIGURE OPTION...
+limit_s=1200 # of a script; on an idle machine none takes two minutes
+script() # BUILD FILE: the line of a task
 {
-  local folder=$work/$1 log=$work/$1.log
-  shift
-  mkdir "$folder"
-  (cd "$folder" && "$work/src/configure" --enable-werror "$@" &&
-    make -j"$jobs" all && make -j"$jobs" check TESTS=) > "$log" 2>&1 ||
-    give_up "it is built with: configure --enable-werror $*" "$log"
-  echo "ok - it is built with: configure --enable-werror $*"
-  add 1 0
+  local name=$2
+  [ "$1" = build ] || name="$2-$1"
+  echo "$name $limit_s env DX_BUILD=$work/$1 bash $2"
 }
 
-unit_tests() # FOLDER
-{
-  local log
-  make -C "$work/$1" -j"$jobs" check > "$work/$1-check.log" 2>&1
-  # shellcheck disable=SC2044
-  for log in $(find "$work/$1/tests" -name '*.trs' | sort); do
-    count_unit "${log%.trs}.log"
-  done
-  compgen -G "$work/$1/tests/unit/*.trs" > /dev/null ||
-    give_up 'unit tests ran' "$work/$1-check.log"
-}
-
-one_script() # BUILD FILE LOG: at most five minutes, or DX_MINUTES
-{
-  DX_BUILD=$1 timeout "$((${DX_MINUTES:-5} * 60))" bash "$2" > "$3" 2>&1 < /dev/null
-}
-export -f one_script
-
-scripts() # AT-ONCE FOLDER FILE...
-{
-  local at_once=$1 build=$2 f
-  shift 2
-  mkdir -p "$work/out-$build"
-  printf '%s\n' "$@" | xargs -P "$at_once" -I{} bash -c \
-    'one_script "$1" "$2" "$3/$(basename "$2").log"' _ \
-    "$work/$build" {} "$work/out-$build"
-  for f; do count_script "$f" "$work/out-$build/$(basename "$f").log"; done
-}
-
-executables() # GLOB...: scripts that are tests by themselves
+tests_in() # GLOB...: scripts that are tests by themselves
 {
   local f
-  for f in "$@"; do [ ! -x "$f" ] || echo "$f"; done
+  for f; do [ ! -x "$f" ] || echo "$f"; done
+}
+
+# Reads lines of "BUILD FILE"; the longest first, so that none of them is alone
+# at the end.
+sorted()
+{
+  local build f
+  while read -r build f; do
+    case $f in
+    */patience.sh | */jobs_test.sh | */sigterm.sh | */faults.sh) echo -n 1 ;;
+    */pages.sh | */many.sh | */accepted.sh | */cli_test.sh) echo -n 2 ;;
+    */interrupted.sh | */shared.sh | */tokens.sh | */secrets.sh) echo -n 3 ;;
+    *) echo -n 4 ;;
+    esac
+    echo " $build $f"
+  done | sort -s -k 1,1 | cut -d ' ' -f 2-
+}
+
+# What people print with is installed when everything else has passed without.
+with_programs='tests/(it/(office|programs|web)|filter/corpus)\.sh'
+in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
+
+with_sanitizers='interrupted sigterm accepted types many secrets tls silence
+discovery'
+
+quick_tasks()
+{
+  local build f
+  script build tests/build/distcheck.sh
+  script build tests/build/unit.sh
+  script sanitized tests/build/unit.sh
+  {
+    tests_in tests/[!bl]*/*.sh tests/build/install.sh |
+      if in_ci; then grep -vE "$with_programs"; else cat; fi | sed 's/^/build /'
+    for f in $with_sanitizers; do echo "sanitized tests/it/$f.sh"; done
+  } | sorted | while read -r build f; do script "$build" "$f"; done
+}
+
+# These measure time, and are alone.
+timed_tasks()
+{
+  script build tests/long/thousand.sh
+  script build tests/long/pace.sh
+}
+
+long_tasks()
+{
+  local f
+  script build tests/long/faults.sh # the longest
+  for f in $(tests_in tests/long/*.sh | grep -vE '/(faults|thousand|pace)\.sh'); do
+    script build "$f"
+  done
+  ! in_ci || for f in $(tests_in tests/*/*.sh | grep -E "$with_programs"); do
+    script build "$f"
+  done
 }
 
 # --- the order -------------------------------------------------------------
 
-programs=
-[ -z "${CI-}" ] || programs=$program_packages
-# shellcheck disable=SC2086
-install_missing $build_packages $run_packages xz-utils clang-format $programs ||
-  give_up 'everything needed is installed'
-
-step 'building'
-copy_tree "$work/src"
-(cd "$work/src" && autoreconf -fi) > "$work/autoreconf.log" 2>&1 ||
-  give_up 'autoreconf' "$work/autoreconf.log"
-build_in build
-
-step 'unit tests'
-unit_tests build
-
-step 'scripts'
-cd "$work/src" || exit 1
-mapfile -t list < <(executables tests/[!ibl]*/*.sh)
-[ ${#list[@]} -eq 0 ] || scripts 2 build "${list[@]}"
-
-step 'integration tests'
-# The longest first.
-# shellcheck disable=SC2086,SC2046
-first='interrupted sigterm tokens patience pages many accepted'
-mapfile -t list < <(executables $(printf 'tests/it/%s.sh ' $first)
-  executables tests/it/*.sh | grep -vE "/(${first// /|})\.sh")
-scripts 2 build "${list[@]}"
-
-step 'installing'
-installs() # every part is where CUPS looks, and others may run it
+installed_or_end() # PACKAGE...
 {
-  local root=$work/root bin data
-  bin=$(cups-config --serverbin)
-  data=$(cups-config --datadir)
-  (umask 077 && make -C "$work/build" -j1 install DESTDIR="$root") &&
-    [ "$(stat -c %a "$root$bin/backend/docextract" \
-      "$root$bin"/filter/{check,to}docextract | paste -sd' ')" = \
-      '755 755 755' ] &&
-    [ -s "$root$data/model/docextract.ppd" ] &&
-    [ -s "$root/usr/local/share/docextract/docextract.drv" ] &&
-    [ -x "$root/usr/local/bin/docextract" ]
+  install_missing "$@" && return
+  echo 'failed: everything needed is installed' > "$work/out/packages.failed"
+  echo '0 1' > "$work/out/packages.counts"
+  end
 }
-whole 'make install puts every part in its place' "$work/install.log" installs
 
-step 'distcheck'
-whole 'make distcheck' "$work/distcheck.log" \
-  make -C "$work/build" -j"$jobs" distcheck
+run_tasks() # N NAME OF THE LIST
+{
+  "$2" > "$work/tasks" || exit 1
+  at_once "$1" < "$work/tasks"
+}
 
-step 'with sanitizers'
-build_in sanitized --enable-sanitizers
-unit_tests sanitized
-scripts 2 sanitized \
-  tests/it/{interrupted,sigterm,accepted,types,many,secrets,tls,silence,discovery}.sh
+# shellcheck disable=SC2086
+installed_or_end $build_packages $run_packages $test_packages
+
+echo "== building ($SECONDS s)"
+copy_tree "$work/src"
+cd "$work/src" || exit 1
+needed build $limit_s bash tests/build/build.sh "$work/build"
+needed build-sanitized $limit_s bash tests/build/build.sh --inside \
+  "$work/sanitized" --enable-sanitizers
+
+echo "== testing ($SECONDS s)"
+run_tasks $((2 * cores)) quick_tasks
+task leftovers $limit_s env DX_BUILD="$work/sanitized" \
+  bash tests/build/leftovers.sh
 
 if [ -n "$long" ]; then
-  step 'long tests'
-  export DX_MINUTES=65
-  scripts 1 build tests/long/{thousand,pace}.sh # alone: they measure time
-  mapfile -t list < <(executables tests/long/faults.sh
-    executables tests/long/*.sh | grep -vE '/(faults|thousand|pace)\.sh')
-  scripts 2 build "${list[@]}"
+  # shellcheck disable=SC2086
+  ! in_ci || installed_or_end $program_packages
+  limit_s=3900
+  echo "== what takes minutes ($SECONDS s)"
+  run_tasks 1 timed_tasks
+  run_tasks $((2 * cores)) long_tasks
 fi
-
-step 'done'
-cd "$top" || exit 1
 end

@@ -78,9 +78,11 @@ clean_sheet() # before every case
 # status to $status.
 run_backend() # [PLAN]
 {
+  local begin=$SECONDS limit
+  limit=$((60 * $(machine_load)))
   rm -f "$dir/walk.log"
   { # bash would tell of every kill
-    timeout -s KILL 60 env CUPS_SERVERROOT="$cups/root" \
+    timeout -s KILL "$limit" env CUPS_SERVERROOT="$cups/root" \
       DEVICE_URI=docextract://default PRINTER=chart \
       LD_PRELOAD="$preload" DX_WALK="${1:-count journal}" \
       DX_WALK_LOG="$dir/walk.log" DX_WALK_SPEED=$SPEED \
@@ -89,6 +91,8 @@ run_backend() # [PLAN]
       < "$bundle" > "$dir/out" 2> "$dir/err"
     status=$?
   } 2> /dev/null
+  [ $((SECONDS - begin)) -lt $limit ] ||
+    echo "# stopped after $limit s: the backend, ${1:-undisturbed}"
 }
 
 happened() { grep -qx "$1" "$dir/walk.log" 2> /dev/null; } # killed, failed

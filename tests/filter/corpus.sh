@@ -79,15 +79,14 @@ same 'pdfattach, without what it attached' "$dir/a.pdf"
 if command -v soffice > /dev/null; then
   archive=':writer_pdf_Export:{"SelectPdfVersion":{"type":"long","value":"2"}}'
   for o in '' "$archive"; do
-    HOME=$dir timeout 120 soffice "-env:UserInstallation=file://$dir/profile" \
-      --headless --convert-to "pdf$o" --outdir "$dir" \
-      "$dir/note.txt" > "$dir/office.out" 2>&1
+    HOME=$dir limited 120 "$dir/office.out" soffice --headless \
+      "-env:UserInstallation=file://$dir/profile" \
+      --convert-to "pdf$o" --outdir "$dir" "$dir/note.txt"
     same "LibreOffice$o" "$dir/note.pdf"
   done
   mistreat LibreOffice "$dir/note.pdf"
 else
-  echo 'left out: LibreOffice (to include it:' \
-    'apt-get install libreoffice-writer)'
+  leave_out 'PDFs of LibreOffice' 'apt-get install libreoffice-writer'
 fi
 
 # --- defects that occur in practice ----------------------------------

@@ -14,6 +14,7 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-filter.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
 . "$top/tests/helper/count.sh"
+. "$top/tests/helper/wait.sh"
 
 # Runs the filter on stdin: out (the entry), body (its bytes), status, err.
 # With `looked` set, checkdocextract runs first, as in a queue.

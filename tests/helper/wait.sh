@@ -1,12 +1,45 @@
-# wait.sh - waiting for what shall become true, with a bound: no test and no
+# wait.sh - waiting for what shall become true, with a limit: no test and no
 # demonstration waits a fixed time. To be sourced by bash.
 
-# Waits until a command succeeds, at most WAIT_S seconds (30).
+# How many processes compete for each processor at the moment, at least 1: what
+# takes a second on an idle machine may take so many seconds.
+cores=$(nproc)
+machine_load()
+{
+  local running
+  read -r _ _ _ running _ < /proc/loadavg
+  echo $((1 + (${running%/*} - 1) / cores))
+}
+
+# Runs a command for at most so many seconds of an idle machine; what it says
+# goes to a file, so that nobody misses who was stopped.
+limited() # SECONDS FILE COMMAND...
+{
+  local limit=$(($1 * $(machine_load))) file=$2 status
+  shift 2
+  timeout -k 10 "$limit" "$@" > "$file" 2>&1
+  status=$?
+  case $status in
+  124 | 137) echo "# stopped after $limit s: $*" ;;
+  esac
+  return $status
+}
+
+# Waits until a command succeeds, at most WAIT_S seconds (30) of an idle
+# machine. It is run again after 20 ms, then less and less often, at least five
+# times a second: most commands cost more than the first pauses last.
 until_true()
 {
-  local end=$((SECONDS + ${WAIT_S:-30}))
+  local limit pause_ms=20 pause end
+  limit=$((${WAIT_S:-30} * $(machine_load)))
+  end=$((SECONDS + limit))
   until "$@"; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.02
+    if [ $SECONDS -ge $end ]; then
+      echo "# stopped after $limit s: until_true $*" >&2
+      return 1
+    fi
+    printf -v pause 0.%03d $pause_ms
+    sleep "$pause"
+    pause_ms=$((pause_ms < 160 ? pause_ms * 5 / 4 : 200))
   done
 }

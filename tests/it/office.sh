@@ -5,19 +5,13 @@
 # out and says so; in CI that is a failure.
 . "$(dirname "$0")/lib.sh"
 
-if ! command -v soffice > /dev/null; then
-  [ -z "${CI-}" ] || give_up 'soffice is installed'
-  echo "left out: office.sh (to include it: apt-get install" \
-    "libreoffice-writer libreoffice-gtk3)"
-  trap - EXIT
-  rm -rf "$dir"
-  exit 0
-fi
+command -v soffice > /dev/null || leave_out_all 'printing from LibreOffice' \
+  'apt-get install libreoffice-writer libreoffice-gtk3'
 
 office() # ARGUMENT...: with a profile of its own
 {
-  HOME=$dir timeout 120 soffice "-env:UserInstallation=file://$dir/profile" \
-    --headless "$@" > "$dir/office.out" 2>&1
+  HOME=$dir limited 120 "$dir/office.out" soffice --headless \
+    "-env:UserInstallation=file://$dir/profile" "$@"
 }
 
 start_all

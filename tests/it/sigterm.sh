@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$it/gate.sh"
 
-bound_ms=2000
+bound_ms=2000   # on a machine with nothing else to do
 measured_ms=250 # how late the end of a process may be noticed
 again='stopped with status 7.' # CUPS_BACKEND_RETRY_CURRENT
 
@@ -26,7 +26,7 @@ has_ended() # PID
 # Waits for the end of $backend and says how long that took since $then.
 took_ms()
 {
-  local give_up=$((${EPOCHREALTIME/./} / 1000 + 40000)) now
+  local give_up=$((${EPOCHREALTIME/./} / 1000 + 120000)) now
   while now=$((${EPOCHREALTIME/./} / 1000)) && ! has_ended "$backend"; do
     [ "$now" -lt "$give_up" ] || break
     sleep 0.01
@@ -42,12 +42,14 @@ start_clock()
 
 ends_within() # TEXT MS
 {
-  local ms
+  local ms limit load
+  load=$(machine_load)
   ms=$(took_ms)
-  if [ "$ms" -le $(($2 + measured_ms)) ]; then
+  limit=$((($2 + measured_ms) * load))
+  if [ "$ms" -le "$limit" ]; then
     ok "$1: ends within $2 ms ($ms)"
   else
-    not_ok "$1: ends within $2 ms" "it took $ms ms"
+    not_ok "$1: ends within $2 ms" "it took $ms ms, load $load"
   fi
 }
 
@@ -169,6 +171,7 @@ to_local_trouble()
 
 to_minute() # the same before anything was stored
 {
+  clear_results # only root could do it afterwards
   chmod 550 "$results"
   print_chart
   reach wait_is_told

@@ -9,14 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$it/browser.sh"
 
-if ! command -v chromedriver > /dev/null; then
-  [ -z "${CI-}" ] || give_up 'chromedriver is installed'
-  echo "left out: web.sh (to include it: apt-get install" \
-    "chromium chromium-driver)"
-  trap - EXIT
-  rm -rf "$dir"
-  exit 0
-fi
+command -v chromedriver > /dev/null || leave_out_all \
+  'the web interface in a browser' 'apt-get install chromium chromium-driver'
 
 # Ours among the drivers that CUPS brings.
 make_data()

@@ -8,14 +8,9 @@
 # without root it is left out and says so, in CI that is a failure.
 . "$(dirname "$0")/../it/lib.sh"
 . "$top/tests/helper/packages.sh"
+. "$top/tests/helper/debian.sh"
 
-if [ "$(id -u)" != 0 ]; then
-  [ -z "${CI-}" ] || give_up 'it is run by root'
-  echo 'left out: packages.sh (to include it: run it as root)'
-  trap - EXIT
-  rm -rf "$dir"
-  exit 0
-fi
+[ "$(id -u)" = 0 ] || leave_out_all 'the Debian packages' 'run it as root'
 install_missing build-essential debhelper lintian debootstrap \
   systemd-container util-linux || give_up 'everything needed is installed'
 
@@ -32,28 +27,12 @@ arch=$(dpkg --print-architecture)
 
 # --- the machine -------------------------------------------------------------
 
-# Lines of "URI RELEASE COMPONENT", as apt on this machine knows them.
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-sources()
-{
-  apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
-    'Created-By: Packages' |
-    awk -v s="$suite" '$2 == s || index($2, s "-") == 1' | sort -u
-}
-
 make_machine()
 {
-  local mirror
-  mirror=$(sources | awk -v s="$suite" '$2 == s { print $1; exit }')
-  mkdir "$machine"
-  debootstrap --variant=minbase --include=systemd,dbus \
-    --components="$(sources | cut -d ' ' -f 3 | sort -u | paste -sd,)" \
-    "$suite" "$machine" "$mirror" || return
-  sources | sed 's/^/deb /' > "$machine/etc/apt/sources.list"
-  {
-    apt-config dump | grep '^Acquire::Check-Valid-Until'
-    echo 'APT::Install-Recommends "false";'
-  } > "$machine/etc/apt/apt.conf.d/50test"
+  make_debian "$suite" "$machine" systemd dbus &&
+    echo 'APT::Install-Recommends "false";' \
+      >> "$machine/etc/apt/apt.conf.d/50mirror"
 }
 
 # While it is only a folder it can use this machine's network.

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+#
+# build.sh - builds everything, the tests too, with warnings as errors.
+#
+#   build.sh DIRECTORY [CONFIGURE OPTION...]
+#   build.sh --inside DIRECTORY [CONFIGURE OPTION...]
+#                   in a copy of the tree, where git can say what a build left
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/helper/count.sh
+
+inside=
+if [ "$1" = --inside ]; then
+  inside=1
+  shift
+fi
+dir=$1
+shift
+
+copy_for_git() # TO
+{
+  cp -a . "$1" && git -C "$1" init -q && git -C "$1" add -A
+}
+
+build()
+{
+  [ -x configure ] || autoreconf -fi || return
+  if [ -n "$inside" ]; then copy_for_git "$dir"; else mkdir "$dir"; fi || return
+  top=$PWD
+  cd "$dir" || return
+  if [ -n "$inside" ]; then top=.; fi
+  "$top/configure" --enable-werror "$@" && make -j"$(nproc)" all &&
+    make -j"$(nproc)" check TESTS=
+}
+
+if said=$(build "$@" 2>&1); then
+  ok "it is built with: configure --enable-werror $*"
+else
+  not_ok "it is built with: configure --enable-werror $*" \
+    "$(tail -n 40 <<< "$said")"
+fi
+count_is_good

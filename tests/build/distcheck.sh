@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+#
+# distcheck.sh - what `make dist` packs can be built, checked, installed and
+# removed again by itself.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/helper/count.sh
+
+if said=$(make -C "${DX_BUILD:-.}" -j"$(nproc)" distcheck 2>&1); then
+  ok 'make distcheck'
+else
+  not_ok 'make distcheck' "$(tail -n 60 <<< "$said")"
+fi
+count_is_good

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+#
+# unit.sh - what `make check` runs in $DX_BUILD (default: the top of the tree),
+# with a line for each test: automake hides them in one log a program.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/helper/count.sh
+cd "${DX_BUILD:-.}" || exit 1
+
+# cmocka prints "[ RUN      ] NAME", then "[       OK ] NAME" or not.
+verdicts() # LOG: lines of "ok NAME" or "failed NAME"
+{
+  awk '/^\[ RUN +\] / { if (name != "") print "failed", name; name = $NF }
+    /^\[ +OK \] / { print "ok", name; name = "" }
+    END { if (name != "") print "failed", name }' "$1"
+}
+
+one_program() # TRS
+{
+  local program=${1##*/} log=${1%.trs}.log verdict name n=$failed
+  program=${program%.trs}
+  while read -r verdict name; do
+    if [ "$verdict" = ok ]; then
+      ok "$program: $name"
+    else
+      not_ok "$program: $name"
+    fi
+  done < <(verdicts "$log")
+  if ! grep -qx ':test-result: PASS' "$1" && [ "$failed" = "$n" ]; then
+    not_ok "$program ends well"
+  fi
+  [ "$failed" = "$n" ] || grep -av '\[       OK \]\|\[ RUN' "$log" | tail -n 40 |
+    sed 's/^/#   /'
+}
+
+rm -f tests/unit/*.trs
+said=$(make -j"$(nproc)" check 2>&1)
+status=$?
+for trs in tests/unit/*.trs; do
+  [ ! -e "$trs" ] || one_program "$trs"
+done
+if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+  not_ok 'make check succeeds' "$(tail -n 40 <<< "$said")"
+fi
+count_is_good

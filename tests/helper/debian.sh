@@ -1,0 +1,37 @@
+# debian.sh - where this machine has its Debian packages from, for those who
+# make another Debian from there. To be sourced by bash.
+
+# Lines of "URI SUITE COMPONENT", as apt on this machine knows them. Of another
+# release (CODENAME): the same places.
+debian_sources() # [CODENAME]
+{
+  local own
+  own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
+    'Created-By: Packages' |
+    awk -v own="$own" -v other="${1:-$own}" \
+      '$2 == own || index($2, own "-") == 1 { sub(own, other, $2); print }' |
+    sort -u
+}
+
+# The smallest Debian there is, with more packages if they are named.
+make_debian() # CODENAME DIRECTORY [PACKAGE...]
+{
+  local codename=$1 dir=$2 mirror
+  shift 2
+  mirror=$(debian_sources "$codename" |
+    awk -v s="$codename" '$2 == s { print $1; exit }')
+  if [ -z "$mirror" ]; then
+    echo "apt knows no mirror of $codename" >&2
+    return 1
+  fi
+  debootstrap --variant=minbase \
+    --include="$(IFS=,; echo "${*:-ca-certificates}")" \
+    --components="$(debian_sources "$codename" | cut -d ' ' -f 3 | sort -u |
+      paste -sd,)" "$codename" "$dir" "$mirror" || return
+  debian_sources "$codename" | sed 's/^/deb /' > "$dir/etc/apt/sources.list"
+  # How this machine reaches its mirror is how the other one does.
+  apt-config dump | grep -E '^Acquire::(Check-|http|https|Retries)' \
+    > "$dir/etc/apt/apt.conf.d/50mirror"
+  cp /etc/resolv.conf /etc/hosts "$dir/etc/"
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+#
+# fresh.sh - runs a command in a clean clone of HEAD, in the smallest Debian
+# there is, made on the spot: what the command needs and does not install by
+# itself is not there. Everything lies in a temporary directory, in a mount and
+# process namespace of its own, and nothing of it is left.
+#
+#   fresh.sh [--user] CODENAME COMMAND
+#
+#   --user   as an ordinary user, for whom sudo asks for a password once
+#
+# Needs root, debootstrap (installed if missing), a mirror of Debian in apt's
+# configuration, and 4 GB in TMPDIR (/var/tmp). CI is passed on.
+set -u -o pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/helper/debian.sh
+. tests/helper/packages.sh
+
+fail() # TEXT
+{
+  echo "fresh.sh: $1" >&2
+  exit 1
+}
+
+user=
+if [ "${1-}" = --user ]; then
+  user=tester
+  shift
+fi
+[ $# = 2 ] || fail 'usage: fresh.sh [--user] CODENAME COMMAND'
+codename=$1
+command=$2
+[ "$(id -u)" = 0 ] || fail 'it must be run by root'
+install_missing debootstrap git util-linux || exit
+
+dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-fresh.XXXXXX")
+trap 'rm -rf --one-file-system "$dir"' EXIT
+trap 'exit 130' INT TERM HUP
+machine=$dir/machine
+log=$dir/log
+chmod 755 "$dir"
+
+make_debian "$codename" "$machine" ca-certificates ${user:+sudo} \
+  > "$log" 2>&1 || fail "debootstrap cannot make a Debian: $(tail -n 5 "$log")"
+git -c safe.directory='*' clone -q . "$machine/srv/docextract" ||
+  fail 'git cannot clone the tree'
+home=/root
+if [ -n "$user" ]; then
+  home=/home/$user
+  chroot "$machine" useradd -m -s /bin/bash -G sudo "$user" &&
+    echo "$user:secret" | chroot "$machine" chpasswd &&
+    chroot "$machine" chown -R "$user:" /srv/docextract ||
+    fail 'the user cannot be made'
+fi
+
+# Runs inside the namespaces.
+enter() # MACHINE HOME USER COMMAND
+{
+  local as=()
+  mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" &&
+    mount --rbind /sys "$1/sys" || return
+  [ -z "$3" ] || as=(setpriv --reuid "$3" --regid "$3" --init-groups)
+  exec chroot "$1" "${as[@]}" env -i HOME="$2" LANG=C.UTF-8 TERM=dumb \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    ${CI:+CI="$CI"} bash -c "cd /srv/docextract && $4"
+}
+export -f enter
+
+inside=(unshare --mount --pid --fork --kill-child bash -c 'enter "$@"' enter
+  "$machine" "$home" "$user" "$command")
+
+# Shows what a terminal shows, and types the password when it is asked for.
+on_terminal() # COMMAND...
+{
+  local LC_ALL=C pid in out line= c
+  coproc terminal {
+    SHELL=/bin/bash exec script -qefc "$(printf '%q ' "$@")" /dev/null
+  }
+  pid=$terminal_PID
+  exec {in}<&"${terminal[0]}" {out}>&"${terminal[1]}"
+  while IFS= read -rn 1 -u "$in" c; do
+    printf '%s' "${c:-$'\n'}"
+    if [ -n "$c" ]; then line+=$c; else line=; fi
+    if [[ $line = '[sudo] password for '*': ' ]]; then
+      echo secret >&"$out"
+      line=
+    fi
+  done | tr -d '\r'
+  wait "$pid"
+}
+
+if [ -n "$user" ]; then
+  on_terminal "${inside[@]}"
+else
+  "${inside[@]}" < /dev/null
+fi
