@@ -88,6 +88,10 @@ judge() # NAME LOG STATUS
     echo "not ok - it ends with status 0 ($3)"
     failed=1
   fi
+  if [ "$failed" = 0 ] && grep -aq '^# stopped after ' "$2"; then
+    echo 'not ok - it waits for nothing in vain'
+    failed=1
+  fi
 }
 
 # Reads tasks, one a line, and runs so many of them at once.

@@ -1,14 +1,15 @@
 # wait.sh - waiting for what shall become true, with a limit: no test and no
 # demonstration waits a fixed time. To be sourced by bash.
 
-# How many processes compete for each processor at the moment, at least 1: what
+# How many processes compete for each processor at the moment, from 1 to 8: what
 # takes a second on an idle machine may take so many seconds.
 cores=$(nproc)
 machine_load()
 {
   local running
   read -r _ _ _ running _ < /proc/loadavg
-  echo $((1 + (${running%/*} - 1) / cores))
+  running=$((1 + (${running%/*} - 1) / cores))
+  echo $((running < 8 ? running : 8))
 }
 
 # Runs a command for at most so many seconds of an idle machine; what it says
@@ -27,7 +28,8 @@ limited() # SECONDS FILE COMMAND...
 
 # Waits until a command succeeds, at most WAIT_S seconds (30) of an idle
 # machine. It is run again after 20 ms, then less and less often, at least five
-# times a second: most commands cost more than the first pauses last.
+# times a second: most commands cost more than the first pauses last. To wait in
+# vain is a failure (test.sh counts it), unless stderr goes elsewhere.
 until_true()
 {
   local limit pause_ms=20 pause end

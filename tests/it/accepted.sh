@@ -122,7 +122,7 @@ t="CUPS's own"
 clear_results
 write_config
 kill -HUP "$DAEMON_PID"
-until_true daemon_says 'anew'
+until_true daemon_says 'reloaded'
 before=$(grep -c ': taken' "$dir/daemon.new")
 print_chart
 job_ends "$t: the print job ends with its results" "$job" completed

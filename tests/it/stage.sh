@@ -313,7 +313,7 @@ start_cupsd_on_a_port()
     LISTEN="Listen localhost:$port"
     rm -rf "${cups:?}/bin"
     start_cupsd
-    WAIT_S=3 until_true port_answers && return
+    WAIT_S=3 until_true port_answers 2> "$dir/port.err" && return
     stop_cupsd
   done
   give_up 'finding a free port for cupsd'
