@@ -4,7 +4,6 @@
 #include "backend/backend.h"
 
 #include <cups/cups.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"

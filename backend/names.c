@@ -4,7 +4,6 @@
  */
 #include "backend/backend.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/job/filename.h"

@@ -5,15 +5,12 @@
 #include "backend/backend.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/fs.h"
-#include "lib/base/log.h"
 #include "lib/base/policy.h"
 
 /* Waits for data: E_STOPPED on SIGTERM; E_MISSING without data for too long. */

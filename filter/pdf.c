@@ -23,9 +23,7 @@
 #include "lib/base/log.h"
 
 #define FD_PATH_BYTES 32
-#define NOTE_KEY                                               \
-  "/DocextractRefused" /* in the catalog, which pdftopdf keeps \
-                        */
+#define NOTE_KEY "/DocextractRefused" /* pdftopdf keeps the catalog */
 
 /* A PDF that is open. */
 struct document {

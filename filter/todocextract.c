@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "filter/common.h"
@@ -21,7 +20,6 @@
 #include "filter/isolate.h"
 #include "filter/options.h"
 #include "filter/pdf.h"
-#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"

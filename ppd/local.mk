@@ -1,8 +1,8 @@
-# ppd/local.mk - the driver, as source for ppdc with its catalogs and as a
-# finished PPD that holds all languages. ppdc names its output itself, so it
-# works in a folder of its own. The source goes to a folder of ours: in CUPS's
-# drv/ the driver would be listed twice. ppdc forgets what a custom choice is
-# called in English: that is put in afterwards.
+# ppd/local.mk - the driver, as source for ppdc with its catalogs, and as a
+# finished PPD in all languages. ppdc chooses the name of its output, so it runs
+# in a directory of its own. The source is not installed in CUPS's drv/, where
+# the driver would be listed twice. ppdc drops the English name of a custom
+# choice; it is added afterwards.
 ppd_catalogs = ppd/de.po ppd/es.po ppd/fr.po ppd/ja.po
 dist_pkgdata_DATA = ppd/docextract.drv $(ppd_catalogs)
 cupsmodel_DATA = ppd/docextract.ppd

@@ -159,8 +159,7 @@ static bool png_is_whole(const void *bytes, size_t len)
 }
 
 #define SOI "\xFF\xD8"
-#define APP1 "\xFF\xE1\x00\x06\xFF\xD9!!" /* contains what looks like an end \
-                                           */
+#define APP1 "\xFF\xE1\x00\x06\xFF\xD9!!" /* contains an EOI marker */
 #define SOF "\xFF\xC2\x00\x0B\x08\x00\x01\x00\x01\x01\x01\x11\x00"
 #define DHT "\xFF\xC4\x00\x04\x00\x00"
 #define SOS "\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00"
