@@ -67,21 +67,15 @@ void backend_drain(struct backend *b);
  * and those of the files if cupsd knows all of them. */
 void backend_name_documents(const struct backend *b);
 
-/* ---- cupsjob.c ---- */
+/* ---- adopt.c: jobs that lost their driver ---- */
 
-struct cups_job {
-  bool known;
-  bool is_canceled;
-  bool filter_failed; /* in this run, for any document */
-  int documents;      /* 0: unknown */
-  int64_t time_at_creation;
-};
-
-/* Queries cupsd about this job; not known if cupsd does not respond, or has a
- * different job with this number by now. Waits at most timeout_ms; with
- * heeds_term, no longer than until SIGTERM. */
-void cups_job_ask(const struct backend *b, int timeout_ms, bool heeds_term,
-                  struct cups_job *ret_job);
+/* Looks for such jobs of our service now and then, and gives them to the
+ * engine. */
+void adopt_look(struct backend *b, struct dx_engine *engine);
+/* To be told of every job that ended; ours is not touched. */
+void adopt_ended(struct backend *b, struct dx_job *job);
+/* Lets go of the rest, after the engine has. */
+void adopt_release(void);
 
 /* ---- status.c: the only place that prints ---- */
 

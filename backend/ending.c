@@ -10,8 +10,11 @@
 #include <string.h>
 
 #include "lib/base/policy.h"
+#include "lib/job/print_job.h"
+#include "lib/job/sweep.h"
 
-#define ASK_MS 1800 /* when cupsd stops, it kills us anyway */
+#define ASK_MS 1800      /* cupsd that stops kills us anyway */
+#define CANCELED_MS 1000 /* two seconds in all, from SIGTERM to the end */
 
 /* Never 1, 2 or 6: the queue's error policy, a password dialog, and a job
  * that is aborted after some tries. */
@@ -106,19 +109,50 @@ static void wait_a_minute(void)
     (void)poll(&fd, 1, DX_LOCAL_RETRY_MS);
 }
 
-/* CUPS still has the documents: deletes ours, unless an upload is in doubt. */
-static void delete_documents(struct backend *b)
+/*
+ * SIGTERM while the job is driven: was it canceled? Then nobody wants what is
+ * here. A cupsd that stops does not wait for the question, and loses nothing.
+ */
+static void look_if_canceled(struct backend *b)
 {
+  struct dx_print_job job;
   struct dx_err err;
 
-  if (b->job == NULL)
+  if (b->job == NULL || b->handed_over)
     return;
-  if (strncmp(b->job->path, "incoming/", 9) == 0) {
-    dx_spool_discard(&b->spool, &b->job);
+  dx_print_job_ask(b->job_id, b->uuid, CANCELED_MS, NULL, &job);
+  if (job.state != DX_PJ_CANCELED)
     return;
-  }
-  if (!b->handed_over && dx_job_delete_documents(b->job, &err) != DX_OK)
+  dx_job_cancel(b->job);
+  dx_job_set_message(b->job, "");
+  if (dx_job_save(b->job, &err) != DX_OK)
     status_error("%s", err.text);
+}
+
+/* What was received and not committed goes: cupsd sends it again. */
+static void discard_received(struct backend *b)
+{
+  if (b->job != NULL && strncmp(b->job->path, "incoming/", 9) == 0)
+    dx_spool_discard(&b->spool, &b->job);
+}
+
+/*
+ * Of a committed job only what is settled goes. CUPS may have lost its own
+ * copy by now, or may never run us again.
+ */
+static void leave_spool(struct backend *b)
+{
+  const struct dx_sweep sweep = {.config = b->config};
+  struct dx_err err;
+
+  if (b->job != NULL && !b->job->dirty && !b->handed_over &&
+      dx_spool_settle(&b->spool, b->job, &err) != DX_OK)
+    status_error("%s", err.text);
+  dx_job_free(&b->job);
+  if (b->spool_is_open && !term_came())
+    dx_spool_sweep(&b->spool, &sweep);
+  if (b->spool_is_open)
+    dx_spool_close(&b->spool);
 }
 
 /*
@@ -129,12 +163,12 @@ static void delete_documents(struct backend *b)
  */
 static void leave_before_eof(struct backend *b)
 {
-  struct cups_job job;
+  struct dx_print_job job;
 
   if (!term_is_from_cupsd())
     exit(CUPS_BACKEND_RETRY_CURRENT);
-  cups_job_ask(b, ASK_MS, false, &job);
-  if (job.is_canceled)
+  dx_print_job_ask(b->job_id, b->uuid, ASK_MS, NULL, &job);
+  if (job.state == DX_PJ_CANCELED)
     exit(CUPS_BACKEND_CANCEL);
   term_die();
 }
@@ -146,17 +180,17 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (code != DX_E_STOPPED)
     backend_drain(b);
   status = status_of(b, code);
-  delete_documents(b);
+  discard_received(b);
   if (!b->eof && term_came())
     leave_before_eof(b);
   term_eof();
+  if (code == DX_E_STOPPED)
+    look_if_canceled(b);
   report(b, code, err);
   status_end(dx_class_of(code));
   if (dx_class_of(code) == DX_CL_LOCAL)
     wait_a_minute();
-  dx_job_free(&b->job);
-  if (b->spool_is_open)
-    dx_spool_close(&b->spool);
+  leave_spool(b);
   dx_config_free(&b->config);
   free(b->uuid);
   free(b->host);

@@ -23,9 +23,10 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/job/adopt.h"
 #include "lib/job/merge.h"
 #include "lib/job/results.h"
-#include "lib/job/sweep.h"
+#include "lib/job/print_job.h"
 #include "lib/service/http.h"
 
 #define ASK_MS 10000
@@ -128,7 +129,6 @@ static enum dx_code open_spool(struct backend *b, struct dx_err *err)
   if (code != DX_OK)
     return code;
   b->spool_is_open = true;
-  dx_spool_sweep(&b->spool, b->config->keep_jobs_ms);
   return dx_fs_probe(b->config->spool_dir, err);
 }
 
@@ -208,27 +208,28 @@ static enum dx_code describe(struct backend *b, struct dx_err *err)
   return dx_fail_nomem(err);
 }
 
-static enum dx_code plan(struct backend *b, const struct cups_job *before,
+static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
                          struct dx_err *err)
 {
-  struct cups_job now;
+  struct dx_print_job now;
   enum dx_code code;
   char key[DX_KEY_BYTES];
 
-  cups_job_ask(b, ASK_MS, true, &now);
+  dx_print_job_ask(b->job_id, b->uuid, ASK_MS, term_ends, &now);
   if (term_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped");
-  if (!now.known)
-    now = *before; /* cupsd is gone; what it reported before counts */
-  if (!now.known && getenv("CUPS_SERVER") != NULL)
+  if (!dx_print_job_is_known(&now))
+    now = *before; /* an orphan: cupsd is gone, its last word counts */
+  if (!dx_print_job_is_known(&now) && getenv("CUPS_SERVER") != NULL)
     return dx_fail(err, DX_E_BUSY, 0, "cupsd does not respond");
   code = add_missing(b->job, now.documents, err);
   if (code == DX_OK && now.filter_failed)
     refuse_halves(b->job);
   if (code == DX_OK)
     code = describe(b, err);
-  if (code == DX_OK && !dx_spool_key(b->service, b->uuid ? b->uuid : "",
-                                     b->job_id, now.time_at_creation, key))
+  if (code == DX_OK &&
+      !dx_spool_key(&b->spool, b->service, b->uuid != NULL ? b->uuid : "",
+                    b->job_id, now.time_at_creation, key))
     code = dx_fail_nomem(err);
   if (code == DX_OK) {
     backend_name_documents(b);
@@ -273,8 +274,10 @@ static enum dx_code take(struct backend *b, const char *key,
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
     if (dx_monotonic_ms() > until)
       return code;
-    /* Seen twice: a sweep holds a job only briefly. */
-    if (holder > 1 && holder == seen && holder != asked) {
+    /* Seen twice: a sweeper holds it for a moment only, and docextractd while
+     * it looks whose the job is. */
+    if (holder > 1 && holder == seen && holder != asked &&
+        holder != dx_spool_daemon(b->spool.dirfd)) {
       dx_log(DX_LOG_DEBUG, "asking process %d to hand over the job",
              (int)holder);
       (void)kill(holder, SIGTERM);
@@ -291,10 +294,25 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
   struct dx_job *old = NULL;
   enum dx_code code = take(b, fresh->key, &old, err);
 
-  if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) /* moved away */
+  if (code == DX_E_NOT_FOUND) /* finished, and removed just now */
     return dx_spool_commit(&b->spool, fresh, err);
-  if (code == DX_OK && old != NULL && old->owner == DX_OWNER_DAEMON)
-    b->handed_over = b->handed_before = true;
+  if (code == DX_E_DAMAGED) {
+    struct dx_err why = *err;
+
+    /* It may have been sent: only a person can say that it was not. */
+    return dx_fail(err, DX_E_JOB, 0,
+                   "%s, and its documents may have been sent already; "
+                   "'docextract cancel %s' moves it out of the way, and "
+                   "releasing the job sends them again",
+                   why.text, fresh->key);
+  }
+  if (code == DX_OK && old != NULL && old->owner == DX_OWNER_DAEMON) {
+    /* What a person canceled and now prints again is CUPS's again. */
+    b->handed_before =
+        !dx_job_is_finished(old) || dx_job_outcome(old, NULL) == DX_OK;
+    b->handed_over = b->handed_before;
+    old->owner = b->handed_before ? DX_OWNER_DAEMON : DX_OWNER_CUPS;
+  }
   if (code == DX_OK && !b->handed_over)
     code = dx_job_merge(&b->spool, old, &fresh, err);
   if (fresh != NULL)
@@ -324,10 +342,12 @@ static enum dx_code hand_over(struct backend *b, struct dx_err *err)
 
   b->job->owner = DX_OWNER_DAEMON;
   code = dx_job_save(b->job, err);
-  if (code != DX_OK) {
+  if (code != DX_OK && code != DX_E_UNSYNCED) {
     b->job->owner = DX_OWNER_CUPS;
     return code;
   }
+  /* Not durable yet is handed over all the same: whoever reads the job file
+   * now drives the job, and after a power cut it is a job without a driver. */
   b->handed_over = true;
   dx_spool_hand_over(&b->spool, &b->job);
   return DX_OK;
@@ -360,10 +380,25 @@ static void count_pages(const struct dx_job *job)
 
 /* ---- running the engine ---- */
 
+static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+{
+  struct backend *b = ctx;
+
+  if (job == b->job) /* an adopted one is not what the person waits for */
+    status_note(ctx, job, note);
+}
+
 static void on_ended(void *ctx, struct dx_job *job)
 {
-  (void)ctx;
-  (void)job; /* job->ended is set */
+  adopt_ended(ctx, job);
+}
+
+/* Of our own job cupsd has told us, or will. */
+static bool on_create(void *ctx, struct dx_job *job)
+{
+  const struct backend *b = ctx;
+
+  return job == b->job || dx_adopted_may_create(job);
 }
 
 static enum dx_code loop(struct backend *b, struct dx_engine *engine,
@@ -375,6 +410,7 @@ static enum dx_code loop(struct backend *b, struct dx_engine *engine,
   while (code == DX_OK && !b->job->ended) {
     if (term_came())
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+    adopt_look(b, engine);
     code = dx_engine_run(engine, TICK_MS, &wake, 1, err);
     status_tick();
   }
@@ -383,7 +419,7 @@ static enum dx_code loop(struct backend *b, struct dx_engine *engine,
 
 static enum dx_code drive(struct backend *b, struct dx_err *err)
 {
-  const struct dx_observer observer = {status_note, on_ended, b};
+  const struct dx_observer observer = {on_note, on_ended, on_create, b};
   struct dx_http *http = dx_http_new();
   struct dx_engine *engine = NULL;
   enum dx_code code;
@@ -392,13 +428,14 @@ static enum dx_code drive(struct backend *b, struct dx_err *err)
     engine = dx_engine_new(b->config, &b->spool, http, &observer);
   code = engine != NULL ? loop(b, engine, err) : dx_fail_nomem(err);
   dx_engine_free(&engine);
+  adopt_release();
   dx_http_free(&http);
   return code;
 }
 
 static enum dx_code run(struct backend *b, struct dx_err *err)
 {
-  struct cups_job before;
+  struct dx_print_job before;
   enum dx_code code = read_uri(b, err);
 
   if (code == DX_OK)
@@ -409,7 +446,7 @@ static enum dx_code run(struct backend *b, struct dx_err *err)
     code = open_spool(b, err);
   if (code != DX_OK)
     return code;
-  cups_job_ask(b, ASK_MS, true, &before);
+  dx_print_job_ask(b->job_id, b->uuid, ASK_MS, term_ends, &before);
   code = backend_receive(b, err);
   if (code != DX_OK)
     return code;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "lib/base/clock.h"
+#include "lib/job/adopt.h"
 
 #define WAIT_MS 10000 /* for the process that drives the job */
 #define LOOK_MS 100
@@ -107,13 +108,13 @@ static void deliver_manifests(struct cancel *c, struct dx_job *job)
 }
 
 /* Deletes all documents, also of what had failed before. */
-static void clean_up(struct dx_job *job)
+static void clean_up(struct cancel *c, struct dx_job *job)
 {
   struct dx_err err;
 
-  if (dx_job_delete_documents(job, &err) != DX_OK)
-    fprintf(stderr, "docextract: %s\n", err.text);
   dx_spool_cancel_done(job);
+  if (dx_spool_settle(&c->cli->spool, job, &err) != DX_OK)
+    fprintf(stderr, "docextract: %s\n", err.text);
 }
 
 /* The job is locked. */
@@ -122,9 +123,9 @@ static enum dx_code cancel_taken(struct cancel *c, struct dx_job *job,
 {
   enum dx_code code;
 
-  if (dx_job_is_final(job)) {
+  if (dx_job_is_finished(job)) {
     print_end(c, job);
-    clean_up(job);
+    clean_up(c, job);
     return DX_OK;
   }
   dx_job_cancel(job);
@@ -133,7 +134,7 @@ static enum dx_code cancel_taken(struct cancel *c, struct dx_job *job,
   if (code != DX_OK)
     return code;
   deliver_manifests(c, job);
-  clean_up(job);
+  clean_up(c, job);
   print_canceled(job);
   return DX_OK;
 }
@@ -153,6 +154,29 @@ static enum dx_code cancel_here(struct cancel *c, struct dx_err *err)
 }
 
 /* ---- asking others ---- */
+
+/* cupsd has no backend for it any more, and would not start another. */
+static bool is_abandoned(const struct dx_job *job, pid_t holder)
+{
+  enum dx_print_job_state state;
+
+  if (holder != 0 || dx_job_outcome(job, NULL) == DX_OK)
+    return false;
+  state = dx_ask_cupsd(job);
+  return state == DX_PJ_OVER || state == DX_PJ_UNKNOWN ||
+         state == DX_PJ_CANCELED;
+}
+
+/* Nobody can say what was in it: it leaves the way for the same print job. */
+static enum dx_code cancel_damaged(struct cancel *c, struct dx_err *err)
+{
+  enum dx_code code = dx_spool_set_aside(&c->cli->spool, c->key, err);
+
+  if (code == DX_OK)
+    printf("Moved job %s, whose job file cannot be read, to '%s/damaged'\n",
+           c->key, c->cli->config->spool_dir);
+  return code;
+}
 
 static enum dx_code refuse_cups(const struct dx_job *job, struct dx_err *err)
 {
@@ -206,13 +230,15 @@ static enum dx_code look(struct cancel *c, struct dx_err *err)
   pid_t holder;
   enum dx_code code = dx_spool_peek(&c->cli->spool, c->key, &job, &holder, err);
 
+  if (code == DX_E_DAMAGED)
+    return cancel_damaged(c, err);
   if (code != DX_OK)
     return code;
-  if (job->owner == DX_OWNER_CUPS)
+  if (job->owner == DX_OWNER_CUPS && !is_abandoned(job, holder))
     code = refuse_cups(job, err);
   else if (holder == 0)
     code = cancel_here(c, err);
-  else if (dx_job_is_final(job) && is_docextractds(c, job, holder))
+  else if (dx_job_is_finished(job) && is_docextractds(c, job, holder))
     print_end(c, job); /* docextractd deletes its documents */
   else
     code = ask(c, job, holder, err);

@@ -146,7 +146,7 @@ enum dx_code cli_drive(struct cli *cli, struct dx_job *job, struct dx_err *err)
   /* With --verbose other lines come in between. */
   struct progress progress = {.live = cli_is_live() && !cli->verbose,
                               .percent = -1};
-  const struct dx_observer observer = {on_note, on_ended, &progress};
+  const struct dx_observer observer = {on_note, on_ended, NULL, &progress};
   struct dx_http *http = dx_http_new();
   struct dx_engine *engine = NULL;
   enum dx_code code;
@@ -207,13 +207,13 @@ static void leave_message(struct dx_job *job, enum dx_code code,
 
 enum dx_code cli_finish(struct cli *cli, struct dx_job *job, struct dx_err *err)
 {
-  struct dx_err delete;
+  struct dx_err settle;
   enum dx_code code = cli_drive(cli, job, err);
 
   leave_message(job, code, err);
-  if (code == DX_OK)
-    warn(dx_job_delete_documents(job, &delete), &delete);
   print_results(cli, job);
+  if (!job->dirty)
+    warn(dx_spool_settle(&cli->spool, job, &settle), &settle);
   if (code == DX_OK)
     return DX_OK;
   return cli_advise(err, "%s with: docextract retry %s",

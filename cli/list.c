@@ -21,8 +21,9 @@
 static enum dx_state state_of(const struct dx_job *job)
 {
   static const enum dx_state order[] = {
-      DX_ST_STORED,   DX_ST_REGISTERED, DX_ST_UPLOADED, DX_ST_PROCESSING,
-      DX_ST_COMPLETE, DX_ST_FAILED,     DX_ST_REFUSED};
+      DX_ST_STORED,     DX_ST_REGISTERED, DX_ST_UPLOADED,
+      DX_ST_PROCESSING, DX_ST_COMPLETE,   DX_ST_FAILED,
+      DX_ST_REFUSED,    DX_ST_EXPIRED,    DX_ST_CANCELED};
   size_t i;
 
   for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
@@ -322,6 +323,8 @@ enum dx_code list_read(struct list *list, struct dx_err *err)
 
   list->err = err;
   code = dx_spool_each(&list->cli->spool, look_at, list, err);
+  if (code == DX_OK)
+    code = dx_spool_each_finished(&list->cli->spool, look_at, list, err);
   list_sort_by_key(list);
   list->digits = count_digits(list);
   if (list->count > 0)

@@ -1,8 +1,7 @@
 /*
  * purge.c - `docextract purge`: removes finished jobs from the spool before
- * KeepJobs does. Unfinished jobs and all results stay. So does a print job of
- * which something failed: CUPS may run it again, and only its journal knows
- * what must not be sent twice.
+ * KeepJobs does. Results stay, and so does every job of which something is not
+ * extracted, canceled or expired: its documents may be the only copy.
  */
 #include "cli/cli.h"
 
@@ -11,7 +10,7 @@
 struct purge {
   struct cli *cli;
   int64_t least_ms; /* without activity */
-  size_t removed, unfinished, recent, print_jobs;
+  size_t removed, unfinished, failed, recent;
   struct dx_err *err;
 };
 
@@ -20,10 +19,10 @@ static bool may_remove(struct purge *p, const struct dx_job *job, pid_t holder)
 {
   if (holder != 0 || !dx_job_is_final(job))
     p->unfinished++;
+  else if (!dx_job_is_finished(job))
+    p->failed++;
   else if (dx_spool_idle_ms(job) < p->least_ms)
     p->recent++;
-  else if (job->owner == DX_OWNER_CUPS && dx_job_outcome(job, NULL) != DX_OK)
-    p->print_jobs++;
   else
     return true;
   return false;
@@ -85,8 +84,8 @@ static void print_summary(const struct purge *p)
          p->removed == 1 ? "" : "s");
   print_kept(p->unfinished, "unfinished");
   print_kept(p->recent, "too recent");
-  print_kept(p->print_jobs, "failed print jobs, which CUPS may run again; they "
-                            "are removed after KeepJobs");
+  print_kept(p->failed, "failed, with their documents; give one up with: "
+                        "docextract cancel JOB");
 }
 
 enum dx_code verb_purge(struct cli *cli, struct dx_err *err)
@@ -100,6 +99,8 @@ enum dx_code verb_purge(struct cli *cli, struct dx_err *err)
                                        : cli->config->keep_jobs_ms;
   cli_stop_catch();
   code = dx_spool_each(&cli->spool, look_at, &p, err);
+  if (code == DX_OK)
+    code = dx_spool_each_finished(&cli->spool, look_at, &p, err);
   print_summary(&p);
   return code;
 }

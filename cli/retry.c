@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "lib/job/adopt.h"
+
 struct retry {
   struct cli *cli;
   char key[DX_KEY_BYTES];
@@ -32,6 +34,15 @@ static enum dx_code refuse_cups(const struct dx_job *job, pid_t holder,
                  name, name, job->queue != NULL ? job->queue : "QUEUE");
 }
 
+/* cupsd would not start a backend for it any more. */
+static bool is_abandoned(const struct dx_job *job, pid_t holder)
+{
+  enum dx_print_job_state state =
+      holder == 0 ? dx_ask_cupsd(job) : DX_PJ_WAITING;
+
+  return state == DX_PJ_OVER || state == DX_PJ_UNKNOWN;
+}
+
 static void print_holder(const struct retry *r, const struct dx_job *job,
                          pid_t holder)
 {
@@ -55,7 +66,7 @@ static enum dx_code look(struct retry *r, bool *ret_done, struct dx_err *err)
   if (dx_job_outcome(job, NULL) == DX_OK &&
       (holder != 0 || job->owner == DX_OWNER_CUPS))
     printf("Everything in job %s has already been extracted\n", r->key);
-  else if (job->owner == DX_OWNER_CUPS)
+  else if (job->owner == DX_OWNER_CUPS && !is_abandoned(job, holder))
     code = refuse_cups(job, holder, err);
   else if (holder != 0)
     print_holder(r, job, holder);
@@ -111,6 +122,8 @@ static enum dx_code prepare(struct retry *r, struct dx_err *err)
     return code;
   dx_spool_cancel_done(r->job);
   dx_job_set_message(r->job, "");
+  if (r->job->owner == DX_OWNER_CUPS)
+    r->job->owner = DX_OWNER_DAEMON; /* CUPS has given it up */
   return dx_job_save(r->job, err);
 }
 
@@ -152,7 +165,7 @@ static enum dx_code resume(struct retry *r, struct dx_err *err)
 {
   if (dx_job_outcome(r->job, NULL) == DX_OK) {
     printf("Everything in job %s has already been extracted\n", r->key);
-    return dx_job_delete_documents(r->job, err);
+    return dx_spool_settle(&r->cli->spool, r->job, err);
   }
   if (r->job->owner == DX_OWNER_DAEMON &&
       dx_spool_daemon(r->cli->spool.dirfd) != 0)

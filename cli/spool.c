@@ -97,6 +97,8 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
                    CLI_KEY_LEAST);
   code = dx_spool_each(&cli->spool, add_candidate, &search, err);
   if (code == DX_OK)
+    code = dx_spool_each_finished(&cli->spool, add_candidate, &search, err);
+  if (code == DX_OK)
     code = choose(&search, key, err);
   dx_buf_release(&search.candidates);
   return code;

@@ -127,7 +127,7 @@ static enum dx_code open_directories(struct submit *s, struct dx_err *err)
 
   if (code != DX_OK)
     return code;
-  dx_spool_sweep(&s->cli->spool, config->keep_jobs_ms);
+  dx_spool_sweep(&s->cli->spool, &(struct dx_sweep){.config = config});
   return cli_probe(config, s->service, err);
 }
 

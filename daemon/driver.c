@@ -1,5 +1,6 @@
 /*
- * driver.c - takes jobs that were handed over, and ends them.
+ * driver.c - takes jobs that were handed over or lost their driver, and ends
+ * them.
  */
 #include "daemon/driver.h"
 
@@ -8,9 +9,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-
-#define LOOK_MS 600000    /* events may be lost; waiting jobs are retried */
-#define LOOK_SOON_MS 1000 /* the lock on one of our jobs is about to go */
+#include "lib/base/policy.h"
+#include "lib/job/adopt.h"
 
 /* ---- the list ---- */
 
@@ -98,40 +98,28 @@ static void log_outcome(const struct dx_job *job)
            err.text);
 }
 
-/* `docextract retry` needs the documents of a failed job; nobody needs those of
- * a canceled one. */
-static bool keeps_documents(const struct dx_job *job)
-{
-  size_t i;
-
-  for (i = 0; i < job->submission_count; i++)
-    if (job->submissions[i].state != DX_ST_EXTRACTED &&
-        job->submissions[i].code != DX_E_CANCELED)
-      return true;
-  return false;
-}
-
 static void on_ended(void *ctx, struct dx_job *job)
 {
+  struct driver *driver = ctx;
   struct dx_err err;
 
   log_outcome(job);
-  if (!keeps_documents(job) && dx_job_delete_documents(job, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s", err.text);
-  if (dx_job_is_final(job) && !job->dirty)
+  if (dx_job_is_final(job) && !job->dirty) {
     dx_spool_cancel_done(job);
-  release(ctx, job);
+    if (dx_spool_settle(driver->spool, job, &err) != DX_OK)
+      dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
+  }
+  release(driver, job);
+}
+
+/* A print job that was canceled while it was handed over is not submitted. */
+static bool on_create(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  return dx_adopted_may_create(job);
 }
 
 /* ---- taking ---- */
-
-static void look_soon(struct driver *driver)
-{
-  int64_t at = dx_monotonic_ms() + LOOK_SOON_MS;
-
-  if (at < driver->look_ms)
-    driver->look_ms = at;
-}
 
 static void drive(struct driver *driver, struct dx_job *job)
 {
@@ -140,7 +128,8 @@ static void drive(struct driver *driver, struct dx_job *job)
   if (dx_spool_cancel_is_asked(job))
     dx_job_cancel(job);
   if (dx_engine_add(driver->engine, job, &err) != DX_OK) {
-    dx_log(DX_LOG_ERROR, "job %s: %s", job->key, err.text);
+    if (strcmp(job->message, err.text) != 0) /* it is tried again and again */
+      dx_log(DX_LOG_ERROR, "job %s: %s", job->key, err.text);
     dx_job_set_message(job, err.text);
     if (job->dirty && dx_job_save(job, &err) != DX_OK)
       dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
@@ -148,44 +137,24 @@ static void drive(struct driver *driver, struct dx_job *job)
   }
 }
 
+/* The job is ours already, or nobody else goes on with it. One that cannot be
+ * read is a person's to look at: `docextract jobs` lists it. */
 static void take(struct driver *driver, const char *key)
 {
   struct dx_job *job = NULL;
-  pid_t holder = 0;
-  enum dx_owner owner;
   struct dx_err err;
-  enum dx_code code =
-      dx_spool_take(driver->spool, key, &job, &holder, &owner, &err);
+  enum dx_code code = dx_spool_adopt(driver->spool, key, NULL, &job, &err);
 
-  if (code == DX_E_BUSY)
-    look_soon(driver);
-  else if (code != DX_OK && code != DX_E_NOT_FOUND)
+  if (code != DX_OK && code != DX_E_DAMAGED)
     dx_log(DX_LOG_ERROR, "job %s: %s", key, err.text);
-  if (code != DX_OK)
+  if (job == NULL)
     return;
-  if (job->owner != DX_OWNER_DAEMON || dx_job_is_final(job) ||
-      !add(driver, job)) {
+  if (!add(driver, job)) {
     dx_job_free(&job);
     return;
   }
   dx_log(DX_LOG_DEBUG, "job %s: taken", key);
   drive(driver, job);
-}
-
-/* Is it ours to take? Its journal says so, and no lock is needed. */
-static bool is_ours(struct driver *driver, const char *key)
-{
-  struct dx_job *job = NULL;
-  pid_t holder;
-  struct dx_err err;
-  enum dx_code code = dx_spool_peek(driver->spool, key, &job, &holder, &err);
-  bool ours;
-
-  if (code != DX_OK)
-    return code == DX_E_DAMAGED; /* taking it moves it to damaged/ */
-  ours = job->owner == DX_OWNER_DAEMON && !dx_job_is_final(job);
-  dx_job_free(&job);
-  return ours;
 }
 
 void driver_look(void *ctx, const char *key)
@@ -196,10 +165,10 @@ void driver_look(void *ctx, const char *key)
   if (!dx_is_key(key))
     return;
   job = find(driver, key);
-  if (job == NULL && is_ours(driver, key))
+  if (job == NULL)
     take(driver, key);
-  else if (job != NULL && dx_spool_cancel_is_asked(job))
-    dx_job_cancel(job); /* the engine sees that in its next turn */
+  else if (dx_spool_cancel_is_asked(job))
+    dx_job_cancel(job); /* the engine sees it at its next turn */
 }
 
 static enum dx_code look_at(void *ctx, const char *key)
@@ -214,9 +183,14 @@ void driver_look_through(struct driver *driver)
 
   if (dx_monotonic_ms() < driver->look_ms)
     return;
-  driver->look_ms = dx_monotonic_ms() + LOOK_MS;
+  driver->look_ms = dx_monotonic_ms() + DX_ADOPT_LOOK_MS;
   if (dx_spool_each(driver->spool, look_at, driver, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s", err.text);
+}
+
+bool driver_holds(void *ctx, const char *key)
+{
+  return find(ctx, key) != NULL;
 }
 
 /* ---- start, stop, reload ---- */
@@ -224,7 +198,10 @@ void driver_look_through(struct driver *driver)
 static struct dx_engine *engine_for(struct driver *driver,
                                     const struct dx_config *config)
 {
-  const struct dx_observer observer = {on_note, on_ended, driver};
+  const struct dx_observer observer = {.note = on_note,
+                                       .ended = on_ended,
+                                       .may_create = on_create,
+                                       .ctx = driver};
 
   return dx_engine_new(config, driver->spool, driver->http, &observer);
 }

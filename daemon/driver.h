@@ -3,10 +3,10 @@
  * becomes of them. What a job needs next is the engine's; signals, the
  * configuration file and the command line are main.c's.
  *
- * It takes jobs whose journal says that they were handed over, and no others:
- * a job of CUPS's is never locked, not even for a look.
+ * It takes jobs that were handed over, and adopts what nobody else goes on with
+ * (lib/job/adopt.h). A job of CUPS's is not locked while it is looked at.
  *
- * Blocking: the disk.
+ * Blocking: the disk, and cupsd for a second.
  */
 #ifndef DX_DAEMON_DRIVER_H
 #define DX_DAEMON_DRIVER_H
@@ -46,8 +46,10 @@ enum dx_code driver_reload(struct driver *driver, struct dx_config *config,
  * if it is ours, cancels it if that was requested. ctx: the struct driver. */
 void driver_look(void *ctx, const char *key);
 
-/* Looks at all jobs when that is due, and soon again if one of ours was locked.
- */
+/* True for a job that is driven here. ctx: the struct driver. */
+bool driver_holds(void *ctx, const char *key);
+
+/* Looks at all jobs when that is due. */
 void driver_look_through(struct driver *driver);
 
 #endif

@@ -26,10 +26,10 @@
 #include "daemon/watch.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/policy.h"
 #include "lib/job/sweep.h"
 
 #define TURN_MS 60000          /* the longest wait for an event */
-#define SWEEP_MS 3600000       /* between two looks for old jobs */
 #define TURN_UNWATCHED_MS 5000 /* between two looks, without inotify */
 
 struct daemon {
@@ -190,10 +190,13 @@ static void read_watch(struct daemon *d)
 
 static void sweep(struct daemon *d)
 {
-  if (dx_monotonic_ms() < d->sweep_ms || d->driver.count > 0)
-    return; /* closing a lock file gives up our own lock on it */
-  d->sweep_ms = dx_monotonic_ms() + SWEEP_MS;
-  dx_spool_sweep(&d->spool, d->driver.config->keep_jobs_ms);
+  const struct dx_sweep sweep = {
+      .config = d->driver.config, .is_held = driver_holds, .ctx = &d->driver};
+
+  if (dx_monotonic_ms() < d->sweep_ms)
+    return;
+  d->sweep_ms = dx_monotonic_ms() + DX_SWEEP_GAP_MS;
+  dx_spool_sweep(&d->spool, &sweep);
 }
 
 static int64_t wait_ms(const struct daemon *d)

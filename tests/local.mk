@@ -11,6 +11,7 @@ EXTRA_DIST += tests/unit/unit.h tests/unit/engine_fixture.h \
 LDADD = $(unit_libs)
 if TESTS_ON
 unit_programs = \
+	tests/unit/test_adopt \
 	tests/unit/test_api \
 	tests/unit/test_buf \
 	tests/unit/test_bundle \

@@ -51,6 +51,7 @@ enum dx_class {
   X(E_STATE, INTERNAL, "event not possible in this state")     \
   X(E_NOMEM, LOCAL, "out of memory")                           \
   X(E_IO, LOCAL, "input or output failed")                     \
+  X(E_UNSYNCED, LOCAL, "done, but perhaps not durable")        \
   X(E_SPACE, LOCAL, "disk or quota is full")                   \
   X(E_ACCESS, LOCAL, "permission denied")                      \
   X(E_FDS, LOCAL, "too many open files")                       \

@@ -138,6 +138,50 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
   return DX_OK;
 }
 
+/* Some file systems have no fsync for directories, and say so: what was
+ * renamed there is as durable as it gets. */
+static int sync_dir(int dirfd)
+{
+  if (fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP)
+    return 0;
+  return -1;
+}
+
+static enum dx_code unsynced(struct dx_err *err, int sys_errno,
+                             const char *name)
+{
+  return dx_fail(err, DX_E_UNSYNCED, sys_errno,
+                 "cannot fsync the directory of '%s': %s", name,
+                 strerror(sys_errno));
+}
+
+enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
+                              struct dx_err *err)
+{
+  const char *const paths[] = {to, from};
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  if (renameat(dirfd, from, dirfd, to) < 0)
+    return dx_fail_sys(err, errno, "rename", from);
+  /* The new name first: seen twice after a power cut is better than never. */
+  for (i = 0; code == DX_OK && i < 2; i++) {
+    const char *slash = strrchr(paths[i], '/');
+    char parent[DX_TEMP_NAME_BYTES];
+    int fd;
+
+    (void)snprintf(parent, sizeof(parent), "%.*s",
+                   slash != NULL ? (int)(slash - paths[i]) : 1,
+                   slash != NULL ? paths[i] : ".");
+    fd = dx_fs_open_dir_at(dirfd, parent, NULL);
+    if (fd < 0 || sync_dir(fd) < 0)
+      code = unsynced(err, errno, paths[i]);
+    if (fd >= 0)
+      (void)close(fd);
+  }
+  return code;
+}
+
 enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
                             struct dx_err *err)
 {
@@ -156,7 +200,7 @@ enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
     goto out;
   renamed = true;
   step = "fsync the directory of";
-  if (fsync(temp->dirfd) < 0)
+  if (sync_dir(temp->dirfd) < 0)
     goto out;
   step = NULL; /* every step is done */
 
@@ -167,7 +211,10 @@ out:
     (void)unlinkat(temp->dirfd, temp->temp_name, 0);
   (void)close(temp->fd);
   temp->fd = -1;
-  return step == NULL ? DX_OK : dx_fail_sys(err, e, step, temp->name);
+  if (step == NULL)
+    return DX_OK;
+  return renamed ? unsynced(err, e, temp->name)
+                 : dx_fail_sys(err, e, step, temp->name);
 }
 
 void dx_temp_discard(struct dx_temp *temp)

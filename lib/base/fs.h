@@ -56,13 +56,14 @@ enum dx_code dx_fs_sync(int fd, const char *subject,
 /*
  * A file that is being written and will replace dirfd/name whole: a hidden
  * temporary name (".NAME.RANDOM") in the same directory. Begin, write to fd,
- * then commit (fchmod, fsync, rename, fsync of the directory) or discard;
- * both end it. dx_temp_discard() may follow a commit, and takes one that never
+ * then commit (fchmod, fsync, rename, fsync of the directory) or discard; both
+ * end it. dx_temp_discard() may follow a commit, and takes one that never
  * began: `struct dx_temp t = DX_TEMP_NONE;`.
  *
  * After a failed commit the old file is still there and no temporary one is
- * left, except if the directory's fsync failed: then the new content is in
- * place but may be lost in a power cut. dirfd is borrowed until the end.
+ * left. E_UNSYNCED is neither success nor failure: the new content is in place,
+ * for everybody to see, but may be lost in a power cut, because the directory
+ * could not be fsynced. dirfd is borrowed until the end.
  */
 #define DX_TEMP_NAME_BYTES 256
 struct dx_temp {
@@ -88,6 +89,13 @@ void dx_temp_discard(struct dx_temp *temp);
  * that holds the lock of the directory. What fails is left to the next sweep.
  */
 void dx_temp_sweep(int dirfd, int64_t min_age_ms);
+
+/*
+ * Renames a directory below dirfd, "jobs/x" for instance, and fsyncs both
+ * parents. E_UNSYNCED: it has the new name, which may be lost in a power cut.
+ */
+enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
+                              struct dx_err *err) DX_MUST_USE;
 
 /*
  * Writes len bytes to dirfd/name with `mode`, whole or not at all, by the five

@@ -110,8 +110,16 @@
 #define DX_DOCUMENTS_MAX 1000 /* entries of one bundle */
 #define DX_CASES_MAX 10000    /* of one source: a list, not a flood */
 #define DX_JOURNAL_MAX_BYTES 16777216
-#define DX_INCOMING_MIN_MS 60000 /* age of what the sweep may take */
-#define DX_TEMP_MIN_MS 600000    /* not written to: its writer is gone */
-#define DX_HANDOVER_MS 30000     /* for the holder of a lock to leave */
+#define DX_INCOMING_MIN_MS 60000  /* age of what the sweep may take */
+#define DX_TEMP_MIN_MS 600000     /* not written to: its writer is gone */
+#define DX_SWEEP_GAP_MS 3600000   /* between two sweeps of one spool */
+#define DX_SWEEP_JUMP_MS 86400000 /* more: the clock jumped, or it was off */
+#define DX_SWEEP_MS 2000          /* the longest one may take */
+#define DX_ADOPT_LOOK_MS 30000 /* between two looks for jobs without driver */
+#define DX_ASK_CUPSD_MS 1000   /* a print job's state; cupsd is local */
+#define DX_ASK_AGAIN_MS 1000   /* the backend that handed it over is ending */
+#define DX_ASK_VALID_MS 5000   /* what cupsd said about a job */
+#define DX_CUPSD_GONE_MS 60000 /* not there for so long: it is gone */
+#define DX_HANDOVER_MS 30000   /* for the holder of a lock to leave */
 
 #endif

@@ -81,6 +81,7 @@ struct dx_service {
   char *separator_page;
   enum dx_on_error on_document_error;
   int64_t processing_limit_ms;
+  int64_t keep_unfinished_ms;
   int64_t max_document_bytes;
   int64_t max_documents; /* of one job, job sheets not counted */
   int64_t filter_time_limit_ms;

@@ -314,6 +314,8 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
     step = next_step(sub, &due);
     if (step == STEP_NONE)
       continue;
+    if (due <= now && step == STEP_CREATE && !engine_may_create(engine, sub))
+      due = run->due_ms;
     if (due > now)
       next = due < next ? due : next;
     else if (step == STEP_PUT || step == STEP_DELIVER)

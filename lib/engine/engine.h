@@ -52,6 +52,9 @@ struct dx_observer {
   /* The job needs nothing more from the engine: dx_job_outcome() says what
    * became of it. Called once a job. */
   void (*ended)(void *ctx, struct dx_job *job);
+  /* Asked before a source is created for the job: false puts it off for
+   * DX_ASK_AGAIN_MS, or forever if the job was canceled. NULL: always true. */
+  bool (*may_create)(void *ctx, struct dx_job *job);
   void *ctx;
 };
 

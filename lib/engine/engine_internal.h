@@ -55,6 +55,7 @@ struct run {
   int64_t due_ms;         /* nothing happens before */
   int64_t poll_ms;        /* no GET source before */
   int64_t waiting_since;  /* a slot is waited for; 0: not */
+  int64_t may_create_ms;  /* the observer need not be asked before */
   int tries;              /* failed ones in a row */
   int put_tries;          /* the same of PUTs: a GET between says nothing */
   int storage_refusals;   /* towards a refusal of the storage */
@@ -187,6 +188,8 @@ void engine_started(struct call_ctx *ctx, enum dx_code code,
 bool engine_put_is_due(const struct dx_submission *sub);
 /* A POST whose response is lost left an orphan, which expires by itself. */
 void engine_create_lost(struct dx_submission *sub);
+/* The observer has nothing against it; what it said is good for a while. */
+bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub);
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
 /* The storage took it, whether or not its response came. */
 void engine_put_landed(struct call_ctx *ctx);

@@ -141,6 +141,21 @@ static void create_done(void *arg, const struct dx_http_response *response)
   engine_ctx_free(ctx);
 }
 
+bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
+{
+  const struct dx_observer *observer = &engine->observer;
+  struct run *run = run_of(sub);
+
+  if (observer->may_create == NULL || dx_monotonic_ms() < run->may_create_ms)
+    return true;
+  if (!observer->may_create(observer->ctx, sub->job)) {
+    engine_wait_for(sub, DX_ASK_AGAIN_MS);
+    return false;
+  }
+  run->may_create_ms = dx_monotonic_ms() + DX_ASK_VALID_MS;
+  return true;
+}
+
 void engine_create(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);

@@ -301,14 +301,26 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
   dx_utf8_copy(sub->reason, sizeof(sub->reason), reason);
 }
 
-void dx_job_cancel(struct dx_job *job)
+/* Everything that is not over for good ends by `event`. */
+static void end_all(struct dx_job *job, enum dx_event event, enum dx_code code,
+                    const char *reason)
 {
   size_t i;
 
   for (i = 0; i < job->submission_count; i++)
-    if (!dx_state_is_final(job->submissions[i].state))
-      dx_submission_end(&job->submissions[i], DX_EV_FAIL, DX_E_CANCELED,
-                        "canceled");
+    if (!dx_state_is_settled(job->submissions[i].state))
+      dx_submission_end(&job->submissions[i], event, code, reason);
+}
+
+void dx_job_cancel(struct dx_job *job)
+{
+  end_all(job, DX_EV_CANCEL, DX_E_CANCELED, "canceled");
+}
+
+void dx_job_expire(struct dx_job *job)
+{
+  end_all(job, DX_EV_EXPIRE, DX_E_OVERDUE,
+          "it was not finished within KeepUnfinished");
 }
 
 enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
@@ -377,37 +389,18 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
                  sub->number, index + 1);
 }
 
-/* An upload may have landed and nobody knows yet: the bytes may be needed to
- * send them once more to the same URL. */
-static bool is_unclear(const struct dx_submission *sub)
-{
-  size_t i;
-
-  if (sub->state != DX_ST_REGISTERED)
-    return false;
-  for (i = 0; i < sub->file_count; i++)
-    if (sub->files[i].put != DX_PUT_NONE)
-      return true;
-  return false;
-}
-
-static enum dx_code forget_submission(struct dx_submission *sub,
-                                      struct dx_err *err)
+static enum dx_code delete_files(struct dx_submission *sub, struct dx_err *err)
 {
   struct dx_job *job = sub->job;
   enum dx_code code = DX_OK;
   char name[DX_FILE_NAME_BYTES];
   size_t i;
 
-  if (is_unclear(sub))
-    return DX_OK;
   for (i = 0; code == DX_OK && i < sub->file_count; i++) {
     dx_document_file(sub->files[i].document, name);
     code = dx_fs_remove(job->dirfd, name, err);
     job->documents[sub->files[i].document].is_here = false;
   }
-  if (sub->state != DX_ST_EXTRACTED)
-    return code;
   for (i = 0; code == DX_OK && i < sub->case_count; i++) {
     dx_result_file(sub, i, name);
     code = dx_fs_remove(job->dirfd, name, err);
@@ -421,7 +414,8 @@ enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
   size_t i;
 
   for (i = 0; code == DX_OK && i < job->submission_count; i++)
-    code = forget_submission(&job->submissions[i], err);
+    if (dx_state_is_settled(job->submissions[i].state))
+      code = delete_files(&job->submissions[i], err);
   return code;
 }
 
@@ -435,6 +429,16 @@ bool dx_job_is_final(const struct dx_job *job)
     if (!dx_state_is_final(job->submissions[i].state))
       return false;
   return true;
+}
+
+bool dx_job_is_finished(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (!dx_state_is_settled(job->submissions[i].state))
+      return false;
+  return job->submission_count > 0;
 }
 
 size_t dx_job_count(const struct dx_job *job, enum dx_state state)

@@ -163,9 +163,13 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
                        enum dx_code code, const char *reason);
 
-/* Ends every submission that is under way: a person does not want it any
- * more. What the service has already it keeps; nothing of it is fetched. */
+/* Ends everything that is not settled: a person does not want it any more.
+ * What the service has already it keeps; nothing of it is fetched. */
 void dx_job_cancel(struct dx_job *job);
+
+/* Ends everything that is not settled: nobody did anything about it for
+ * KeepUnfinished. */
+void dx_job_expire(struct dx_job *job);
 
 /* Goes to where the configuration points now, unless a source of the old place
  * is under way: E_CONFIG then. */
@@ -195,13 +199,14 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
                     char name[DX_FILE_NAME_BYTES]);
 
 /*
- * Removes the document bytes that nobody needs any more: all of them when
- * everything is extracted, else those of which it is clear whether they
- * landed (doc/architecture.md, "Patient data"). Stored results go with
- * extracted ones.
+ * Removes the documents and stored results of settled submissions. Everything
+ * else stays: no process may think that CUPS still has the bytes.
  */
 enum dx_code dx_job_delete_documents(struct dx_job *job,
                                      struct dx_err *err) DX_MUST_USE;
+
+/* Every submission is settled: the job belongs in finished/. */
+bool dx_job_is_finished(const struct dx_job *job);
 
 /* Nothing is left to do by itself. */
 bool dx_job_is_final(const struct dx_job *job);

@@ -16,7 +16,7 @@
 #include "lib/job/job.h"
 
 #define JOURNAL_NAME "job.json"
-#define JOURNAL_SCHEMA 1
+#define JOURNAL_SCHEMA 2 /* 1 had no canceled, expired and verify */
 
 static const char *const owner_words[DX_OWNER_COUNT] = {
 #define X(name, word) [DX_OWNER_##name] = word,
@@ -376,8 +376,8 @@ static bool read_job(const struct dx_json *json, struct dx_job *job)
   int owner = get_word(json, "owner", owner_words, DX_OWNER_COUNT);
   int64_t schema;
 
-  if (!dx_json_int(dx_json_get(json, "schema"), &schema) ||
-      schema != JOURNAL_SCHEMA || owner < 0)
+  if (!dx_json_int(dx_json_get(json, "schema"), &schema) || schema < 1 ||
+      schema > JOURNAL_SCHEMA || owner < 0)
     return false;
   job->owner = (enum dx_owner)owner;
   (void)get_chars(json, "message", job->message, sizeof(job->message));
@@ -411,6 +411,20 @@ static void look_for_documents(struct dx_job *job)
   }
 }
 
+/* errno: ENOMEM if that was the reason. */
+static enum dx_code unreadable(const struct dx_json *json, struct dx_err *err)
+{
+  int64_t schema;
+
+  if (errno == ENOMEM)
+    return dx_fail_nomem(err);
+  if (dx_json_int(dx_json_get(json, "schema"), &schema) &&
+      schema > JOURNAL_SCHEMA)
+    return dx_fail(err, DX_E_DAMAGED, 0,
+                   "the job file was written by a newer docextract");
+  return dx_fail(err, DX_E_DAMAGED, 0, "the job file is damaged");
+}
+
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
 {
   struct dx_buf text = {.secret = true};
@@ -425,9 +439,7 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
   errno = 0; /* a good journal is not damaged because memory is out */
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
   if (!read_job(json, job))
-    code = errno == ENOMEM ? dx_fail_nomem(err)
-                           : dx_fail(err, DX_E_DAMAGED, 0,
-                                     "'%s' of a job is damaged", JOURNAL_NAME);
+    code = unreadable(json, err);
   else
     look_for_documents(job);
   dx_json_free(&json);

@@ -211,12 +211,28 @@ static void exchange(struct dx_job *old, struct dx_job *fresh)
     fresh->submissions[i].job = fresh;
 }
 
+/* Nothing of the fresh one will be sent. */
+static bool stays_finished(struct dx_job *old, const struct dx_job *fresh)
+{
+  size_t i;
+
+  for (i = 0; i < fresh->submission_count; i++) {
+    const struct dx_submission *stays = kept(old, &fresh->submissions[i]);
+
+    if (stays == NULL || stays->state != DX_ST_EXTRACTED)
+      return false;
+  }
+  return true;
+}
+
 enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
                           struct dx_job **fresh, struct dx_err *err)
 {
   enum dx_code code = check_merge(old, *fresh, err);
   size_t i;
 
+  if (code == DX_OK && !stays_finished(old, *fresh))
+    code = dx_spool_reopen(spool, old, err);
   for (i = 0; code == DX_OK && i < (*fresh)->submission_count; i++)
     code = merge_submission(old, *fresh, &(*fresh)->submissions[i], err);
   if (code != DX_OK)

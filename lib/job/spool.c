@@ -28,7 +28,8 @@
 
 static enum dx_code make_folders(int dirfd, struct dx_err *err)
 {
-  static const char *const names[] = {"jobs", "incoming", "damaged", "pace"};
+  static const char *const names[] = {"jobs", "finished", "incoming", "damaged",
+                                      "pace"};
   enum dx_code code = DX_OK;
   size_t i;
 
@@ -73,22 +74,50 @@ void dx_spool_close(struct dx_spool *spool)
   spool->dirfd = -1;
 }
 
-bool dx_spool_key(const char *service, const char *uuid, const char *cups_id,
-                  int64_t time_at_creation, char key[DX_KEY_BYTES])
+static bool key_of(const struct dx_buf *text, char key[DX_KEY_BYTES])
 {
-  struct dx_buf text = {0};
   char sum[DX_SHA256_HEX_BYTES];
-  bool ok;
+  bool ok = dx_buf_ok(text) && dx_sha256_of(text->data, text->len, sum);
 
-  /* NUL between them: no two different fours give the same bytes. */
-  dx_buf_add(&text, service, strlen(service) + 1);
-  dx_buf_add(&text, uuid, strlen(uuid) + 1);
-  dx_buf_add(&text, cups_id, strlen(cups_id) + 1);
-  dx_buf_printf(&text, "%" PRId64, time_at_creation);
-  ok = dx_buf_ok(&text) && dx_sha256_of(text.data, text.len, sum);
   if (ok)
     (void)snprintf(key, DX_KEY_BYTES, "%.32s", sum);
+  return ok;
+}
+
+/* NUL between them: no two different threes give the same bytes. */
+static void add_print_job(struct dx_buf *text, const char *uuid,
+                          const char *cups_id, int64_t time_at_creation)
+{
+  dx_buf_add(text, uuid, strlen(uuid) + 1);
+  dx_buf_add(text, cups_id, strlen(cups_id) + 1);
+  dx_buf_printf(text, "%" PRId64, time_at_creation);
+}
+
+static bool is_in(struct dx_spool *spool, const char *parent, const char *key)
+{
+  char path[DX_JOB_PATH_BYTES];
+
+  (void)snprintf(path, sizeof(path), "%s/%s", parent, key);
+  return faccessat(spool->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool dx_spool_key(struct dx_spool *spool, const char *service, const char *uuid,
+                  const char *cups_id, int64_t time_at_creation,
+                  char key[DX_KEY_BYTES])
+{
+  struct dx_buf text = {0}, old = {0};
+  char old_key[DX_KEY_BYTES];
+  bool ok;
+
+  add_print_job(&text, uuid, cups_id, time_at_creation);
+  dx_buf_add(&old, service, strlen(service) + 1);
+  add_print_job(&old, uuid, cups_id, time_at_creation);
+  ok = key_of(&text, key) && key_of(&old, old_key);
+  if (ok && !is_in(spool, "jobs", key) && !is_in(spool, "finished", key) &&
+      (is_in(spool, "jobs", old_key) || is_in(spool, "finished", old_key)))
+    memcpy(key, old_key, DX_KEY_BYTES);
   dx_buf_release(&text);
+  dx_buf_release(&old);
   return ok;
 }
 
@@ -182,38 +211,37 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job)
   dx_job_free(job);
 }
 
-static enum dx_code sync_dir(struct dx_spool *spool, const char *name,
-                             struct dx_err *err)
-{
-  int fd = dx_fs_open_dir_at(spool->dirfd, name, err);
-  enum dx_code code;
-
-  if (fd < 0)
-    return err != NULL ? err->code : DX_E_IO;
-  code = dx_fs_sync(fd, name, err);
-  (void)close(fd);
-  return code;
-}
-
+/*
+ * A job may have become finished while this one was received: then jobs/ has
+ * room for its key, and only a look afterwards finds it.
+ */
 enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err)
 {
-  char path[DX_JOB_PATH_BYTES];
-  enum dx_code code = dx_job_save(job, err);
+  char path[DX_JOB_PATH_BYTES], back[DX_JOB_PATH_BYTES];
+  enum dx_code code;
 
+  if (is_in(spool, "finished", job->key))
+    return dx_fail(err, DX_E_EXISTS, EEXIST, "this job is known");
+  code = dx_job_save(job, err);
   if (code != DX_OK)
     return code;
   (void)snprintf(path, sizeof(path), "jobs/%s", job->key);
+  memcpy(back, job->path, sizeof(back));
   /* rename() would take the place of an empty directory; ours never are. */
-  if (renameat(spool->dirfd, job->path, spool->dirfd, path) < 0)
-    return errno == EEXIST || errno == ENOTEMPTY
-               ? dx_fail(err, DX_E_EXISTS, errno, "this job is known")
-               : dx_fail_sys(err, errno, "rename", job->path);
+  code = dx_fs_rename_dir(spool->dirfd, job->path, path, err);
+  if (code == DX_E_EXISTS)
+    return dx_fail(err, DX_E_EXISTS, EEXIST, "this job is known");
+  if (code != DX_OK && code != DX_E_UNSYNCED)
+    return code;
   memcpy(job->path, path, sizeof(path));
-  code = sync_dir(spool, "jobs", err);
-  if (code == DX_OK)
-    code = sync_dir(spool, "incoming", err);
-  return code;
+  if (!is_in(spool, "finished", job->key))
+    return code;
+  code = dx_fs_rename_dir(spool->dirfd, path, back, err);
+  if (code != DX_OK && code != DX_E_UNSYNCED)
+    return code;
+  memcpy(job->path, back, sizeof(back));
+  return dx_fail(err, DX_E_EXISTS, EEXIST, "this job is known");
 }
 
 /* ---- taking ---- */
@@ -229,29 +257,49 @@ static bool is_still_there(struct dx_spool *spool, const struct dx_job *job)
          a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-void spool_set_aside(struct dx_spool *spool, const struct dx_job *job)
+enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *key,
+                                struct dx_err *err)
 {
-  char to[DX_JOB_PATH_BYTES + 32];
-  const char *name = strrchr(job->path, '/') + 1;
+  char from[DX_JOB_PATH_BYTES], to[DX_JOB_PATH_BYTES + 32];
+  struct dx_job *job = NULL;
+  enum dx_owner owner;
+  pid_t holder;
+  enum dx_code code = dx_spool_take(spool, key, &job, &holder, &owner, err);
 
-  (void)snprintf(to, sizeof(to), "damaged/%s-%" PRId64, name, dx_wall_ms());
-  if (renameat(spool->dirfd, job->path, spool->dirfd, to) < 0)
-    dx_log(DX_LOG_ERROR, "cannot move '%s' aside: %s", job->path,
-           strerror(errno));
-  else
-    dx_log(DX_LOG_ERROR, "damaged job moved to '%s'", to);
+  dx_job_free(&job);
+  if (code != DX_E_DAMAGED)
+    return code == DX_OK ? dx_fail(err, DX_E_JOB, 0, "the job is not damaged")
+                         : code;
+  (void)snprintf(from, sizeof(from), "jobs/%s", key);
+  (void)snprintf(to, sizeof(to), "damaged/%s-%" PRId64, key, dx_wall_ms());
+  return dx_fs_rename_dir(spool->dirfd, from, to, err);
 }
 
-enum dx_code spool_open_job(struct dx_spool *spool, struct dx_job *job,
+static enum dx_code open_at(struct dx_spool *spool, struct dx_job *job,
                             struct dx_err *err)
 {
   job->dirfd = openat(spool->dirfd, job->path,
                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (job->dirfd < 0)
-    return errno == ENOENT
-               ? dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job")
-               : dx_fail_sys(err, errno, "open directory", job->path);
-  return DX_OK;
+  if (job->dirfd >= 0)
+    return DX_OK;
+  return errno == ENOENT
+             ? dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job")
+             : dx_fail_sys(err, errno, "open directory", job->path);
+}
+
+enum dx_code spool_open_job(struct dx_spool *spool, const char *key,
+                            struct dx_job *job, struct dx_err *err)
+{
+  /* It may move to and fro between two looks. */
+  static const char *const parents[] = {"jobs", "finished", "jobs"};
+  enum dx_code code = DX_E_NOT_FOUND;
+  size_t i;
+
+  for (i = 0; code == DX_E_NOT_FOUND && i < 3; i++) {
+    (void)snprintf(job->path, sizeof(job->path), "%s/%s", parents[i], key);
+    code = open_at(spool, job, err);
+  }
+  return code;
 }
 
 enum dx_code spool_lock_job(struct dx_spool *spool, struct dx_job *job,
@@ -275,38 +323,46 @@ static void peek_owner(struct dx_job *job, enum dx_owner *ret_owner)
     *ret_owner = job->owner;
 }
 
+static enum dx_code take_once(struct dx_spool *spool, const char *key,
+                              struct dx_job *job, pid_t *ret_holder,
+                              enum dx_owner *ret_owner, struct dx_err *err)
+{
+  enum dx_code code = spool_open_job(spool, key, job, err);
+
+  if (code == DX_OK)
+    code = spool_lock_job(spool, job, ret_holder, err);
+  if (code == DX_E_BUSY)
+    peek_owner(job, ret_owner);
+  if (code != DX_OK)
+    return code;
+  dx_temp_sweep(job->dirfd, 0);
+  code = dx_job_load(job, err);
+  return code == DX_E_NOT_FOUND
+             ? dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing")
+             : code;
+}
+
 enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
                            struct dx_job **ret_job, pid_t *ret_holder,
                            enum dx_owner *ret_owner, struct dx_err *err)
 {
   struct dx_job *job;
   enum dx_code code;
+  int tries = 3; /* it may be moved between opening and locking */
 
   if (!dx_is_key(key))
     return dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
-  job = dx_job_new();
-  if (job == NULL)
-    return dx_fail_nomem(err);
-  (void)snprintf(job->path, sizeof(job->path), "jobs/%s", key);
-  code = spool_open_job(spool, job, err);
-  if (code == DX_OK)
-    code = spool_lock_job(spool, job, ret_holder, err);
-  if (code == DX_E_BUSY)
-    peek_owner(job, ret_owner);
-  if (code == DX_OK) {
-    dx_temp_sweep(job->dirfd, 0);
-    code = dx_job_load(job, err);
-    if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
-      code = dx_fail(err, DX_E_DAMAGED, 0, "the record of this job is damaged");
-      spool_set_aside(spool, job);
-    }
-  }
-  if (code != DX_OK) {
-    dx_job_free(&job);
-    return code;
-  }
-  *ret_job = job;
-  return DX_OK;
+  do {
+    job = dx_job_new();
+    if (job == NULL)
+      return dx_fail_nomem(err);
+    code = take_once(spool, key, job, ret_holder, ret_owner, err);
+    if (code == DX_OK)
+      *ret_job = job;
+    else
+      dx_job_free(&job);
+  } while (code == DX_E_NOT_FOUND && --tries > 0);
+  return code;
 }
 
 enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
@@ -323,12 +379,11 @@ enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
   job = dx_job_new();
   if (job == NULL)
     return dx_fail_nomem(err);
-  (void)snprintf(job->path, sizeof(job->path), "jobs/%s", key);
-  code = spool_open_job(spool, job, err);
+  code = spool_open_job(spool, key, job, err);
   if (code == DX_OK) {
     code = dx_job_load(job, err);
     if (code == DX_E_NOT_FOUND && is_still_there(spool, job))
-      code = dx_fail(err, DX_E_DAMAGED, 0, "the record of this job is missing");
+      code = dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
   }
   if (code != DX_OK) {
     dx_job_free(&job);
@@ -343,6 +398,39 @@ enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
   }
   *ret_job = job;
   return DX_OK;
+}
+
+/* ---- where a job belongs ---- */
+
+static enum dx_code move_job(struct dx_spool *spool, struct dx_job *job,
+                             const char *parent, struct dx_err *err)
+{
+  char path[DX_JOB_PATH_BYTES];
+  enum dx_code code;
+
+  (void)snprintf(path, sizeof(path), "%s/%s", parent, job->key);
+  if (strcmp(path, job->path) == 0)
+    return DX_OK;
+  code = dx_fs_rename_dir(spool->dirfd, job->path, path, err);
+  if (code == DX_OK || code == DX_E_UNSYNCED)
+    memcpy(job->path, path, sizeof(path));
+  return code;
+}
+
+enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
+                             struct dx_err *err)
+{
+  enum dx_code code = dx_job_delete_documents(job, err);
+
+  if (code == DX_OK && dx_job_is_finished(job))
+    code = move_job(spool, job, "finished", err);
+  return code;
+}
+
+enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
+                             struct dx_err *err)
+{
+  return move_job(spool, job, "jobs", err);
 }
 
 /* ---- docextractd's jobs ---- */
@@ -446,13 +534,13 @@ DIR *spool_open_list(struct dx_spool *spool, const char *name,
   return dir;
 }
 
-enum dx_code dx_spool_each(struct dx_spool *spool,
-                           enum dx_code (*each)(void *ctx, const char *key),
-                           void *ctx, struct dx_err *err)
+static enum dx_code each_in(struct dx_spool *spool, const char *parent,
+                            enum dx_code (*each)(void *ctx, const char *key),
+                            void *ctx, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
   struct dirent *entry;
-  DIR *dir = spool_open_list(spool, "jobs", err);
+  DIR *dir = spool_open_list(spool, parent, err);
 
   if (dir == NULL)
     return err != NULL ? err->code : DX_E_IO;
@@ -461,6 +549,21 @@ enum dx_code dx_spool_each(struct dx_spool *spool,
       code = each(ctx, entry->d_name);
   (void)closedir(dir);
   return code;
+}
+
+enum dx_code dx_spool_each(struct dx_spool *spool,
+                           enum dx_code (*each)(void *ctx, const char *key),
+                           void *ctx, struct dx_err *err)
+{
+  return each_in(spool, "jobs", each, ctx, err);
+}
+
+enum dx_code dx_spool_each_finished(struct dx_spool *spool,
+                                    enum dx_code (*each)(void *ctx,
+                                                         const char *key),
+                                    void *ctx, struct dx_err *err)
+{
+  return each_in(spool, "finished", each, ctx, err);
 }
 
 size_t dx_spool_count_damaged(struct dx_spool *spool)
@@ -495,8 +598,14 @@ int64_t dx_spool_idle_ms(const struct dx_job *job)
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err)
 {
-  enum dx_code code = dx_fs_remove_tree(spool->dirfd, (*job)->path, err);
+  char path[DX_JOB_PATH_BYTES];
+  enum dx_code code;
 
+  /* Out of the way first: who opens its lock in between must not find a job. */
+  (void)snprintf(path, sizeof(path), "incoming/%s", (*job)->key);
+  code = dx_fs_rename_dir(spool->dirfd, (*job)->path, path, err);
+  if (code == DX_OK || code == DX_E_UNSYNCED)
+    code = dx_fs_remove_tree(spool->dirfd, path, err);
   dx_job_free(job);
   return code;
 }

@@ -5,6 +5,9 @@
  *                       anybody but its receiver and the sweeper
  *   jobs/<key>/         a job that can be resumed at any instant: one rename
  *                       made it, journal and documents are complete
+ *   finished/<key>/     the journal of a job that nobody has to do anything
+ *                       about any more; however many there are, only a look
+ *                       for one key and the sweep come here
  *   damaged/            directories whose journal cannot be read; never deleted
  *   pace/               lib/service/rate_limit.h
  *
@@ -39,13 +42,14 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
 void dx_spool_close(struct dx_spool *spool);
 
 /*
- * The key of a CUPS job: 32 hex digits of SHA-256 over the four together
- * (job-uuid alone can be set by the client; see doc/architecture.md,
- * "Spool").
- * False when memory is out.
+ * The key of a print job: 32 hex digits of SHA-256 over the last three together
+ * (job-uuid alone can be set by the client). A version before took the name of
+ * the service, too, which may be changed: if there is such a job and no other,
+ * its key is given. False when memory is out.
  */
-bool dx_spool_key(const char *service, const char *uuid, const char *cups_id,
-                  int64_t time_at_creation, char key[DX_KEY_BYTES]);
+bool dx_spool_key(struct dx_spool *spool, const char *service, const char *uuid,
+                  const char *cups_id, int64_t time_at_creation,
+                  char key[DX_KEY_BYTES]);
 
 /* A new job below incoming/, locked, without key and documents. */
 enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
@@ -57,8 +61,8 @@ int dx_spool_create_document(struct dx_job *job, size_t index,
 
 /*
  * Makes a received job a real one: journal, fsync, one rename to jobs/KEY.
- * job->key must be set and the job planned. E_EXISTS if there is such a job:
- * take it and merge.
+ * job->key must be set and the job planned. E_EXISTS if there is such a job,
+ * finished or not: take it and merge. E_UNSYNCED: there is the job now.
  */
 enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
@@ -67,14 +71,31 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
 void dx_spool_discard(struct dx_spool *spool, struct dx_job **job);
 
 /*
- * Takes job `key` with its lock, journal read. E_NOT_FOUND; E_BUSY with the
- * holder's process id in *ret_holder and, if it can be read, the journal's
- * owner in *ret_owner; E_DAMAGED after the directory was moved to damaged/.
+ * Takes job `key`, finished or not, with its lock, journal read. E_NOT_FOUND;
+ * E_BUSY with the holder's process id in *ret_holder and, if it can be read,
+ * the journal's owner in *ret_owner; E_DAMAGED, and nothing is moved: nobody
+ * may put a fresh job in the place of one that cannot be read.
  */
 enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
                            struct dx_job **ret_job, pid_t *ret_holder,
                            enum dx_owner *ret_owner,
                            struct dx_err *err) DX_MUST_USE;
+
+/* Moves a job that cannot be read to damaged/: for a person who has looked at
+ * it. E_BUSY; E_JOB if it can be read. */
+enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *key,
+                                struct dx_err *err) DX_MUST_USE;
+
+/*
+ * After the journal was saved: removes what settled submissions leave, and
+ * moves a job that is finished to finished/. dx_spool_reopen() moves it back,
+ * before a journal is saved that is not finished: a job in jobs/ is always
+ * looked at, one in finished/ never. E_UNSYNCED: it was moved.
+ */
+enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
+                             struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
+                             struct dx_err *err) DX_MUST_USE;
 
 /*
  * Reads job `key` without its lock, to be looked at only: the journal as it is
@@ -114,18 +135,23 @@ bool dx_spool_cancel_is_asked(const struct dx_job *job);
 void dx_spool_cancel_done(struct dx_job *job);
 
 /*
- * Calls `each` with every key below jobs/, in no order; ends early when it
- * returns anything but DX_OK, with that code.
+ * Calls `each` with every key below jobs/, or below finished/, in no order;
+ * ends early when it returns anything but DX_OK, with that code.
  */
 enum dx_code dx_spool_each(struct dx_spool *spool,
                            enum dx_code (*each)(void *ctx, const char *key),
                            void *ctx, struct dx_err *err) DX_MUST_USE;
 
+enum dx_code dx_spool_each_finished(struct dx_spool *spool,
+                                    enum dx_code (*each)(void *ctx,
+                                                         const char *key),
+                                    void *ctx, struct dx_err *err) DX_MUST_USE;
+
 /* Milliseconds since the journal of a job was written. */
 int64_t dx_spool_idle_ms(const struct dx_job *job);
 
 /* Removes the directory of a job that is held, and frees it: nobody needs its
- * record any more. */
+ * job file any more. */
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err) DX_MUST_USE;
 

@@ -8,17 +8,14 @@
 
 #include "lib/job/spool.h"
 
-/* Opens the directory at job->path. E_NOT_FOUND. */
-enum dx_code spool_open_job(struct dx_spool *spool, struct dx_job *job,
-                            struct dx_err *err) DX_MUST_USE;
+/* Opens the directory of a job, finished or not. E_NOT_FOUND. */
+enum dx_code spool_open_job(struct dx_spool *spool, const char *key,
+                            struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Locks an open job without waiting: E_BUSY with the holder, E_NOT_FOUND if
  * the directory was swept before the lock was ours. ret_holder: may be NULL. */
 enum dx_code spool_lock_job(struct dx_spool *spool, struct dx_job *job,
                             pid_t *ret_holder, struct dx_err *err) DX_MUST_USE;
-
-/* Moves a job that cannot be read to damaged/. */
-void spool_set_aside(struct dx_spool *spool, const struct dx_job *job);
 
 /* A directory of the spool, to be read; NULL with *err (may be NULL). */
 DIR *spool_open_list(struct dx_spool *spool, const char *name,

@@ -33,6 +33,8 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_ACCEPTED]        = GO(REGISTERED),
     [DX_EV_FAIL]            = GO(FAILED),
     [DX_EV_REFUSE]          = GO(REFUSED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   [DX_ST_REGISTERED] = {
     [DX_EV_PUT_ALL]         = GO(UPLOADED),
@@ -42,6 +44,8 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_SEEN_FAILED]     = GO(STORED),
     [DX_EV_REREGISTER]            = GO(STORED),
     [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   [DX_ST_UPLOADED] = {
     [DX_EV_SEEN_PENDING]    = GO(UPLOADED),   /* the storage reports it late */
@@ -50,6 +54,8 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_SEEN_FAILED]     = GO(STORED),
     [DX_EV_PUT_AGAIN]       = GO(REGISTERED), /* same source, same URLs */
     [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   [DX_ST_PROCESSING] = {
     [DX_EV_SEEN_PENDING]    = GO(PROCESSING), /* a response overtaken */
@@ -57,17 +63,31 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
     [DX_EV_SEEN_FAILED]     = GO(STORED),
     [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   [DX_ST_COMPLETE] = {
     [DX_EV_DELIVERED]       = GO(EXTRACTED),
     [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   /* EXTRACTED lists nothing: what is delivered stays delivered. */
   [DX_ST_FAILED] = {
     [DX_EV_RETRY]           = GO(STORED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   [DX_ST_REFUSED] = {
     [DX_EV_RETRY]           = GO(STORED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
+  },
+  [DX_ST_CANCELED] = {
+    [DX_EV_RETRY]           = GO(STORED),     /* and wants it after all */
+  },
+  [DX_ST_EXPIRED] = {
+    [DX_EV_RETRY]           = GO(STORED),     /* it came again */
   },
 };
 /* clang-format on */
@@ -97,10 +117,16 @@ bool dx_state_is_final(enum dx_state state)
   return states[state].final;
 }
 
+bool dx_state_is_settled(enum dx_state state)
+{
+  return state == DX_ST_EXTRACTED || state == DX_ST_CANCELED ||
+         state == DX_ST_EXPIRED;
+}
+
 bool dx_state_is_sent(enum dx_state state)
 {
-  return state != DX_ST_STORED && state != DX_ST_FAILED &&
-         state != DX_ST_REFUSED;
+  return state == DX_ST_EXTRACTED ||
+         (!states[state].final && state != DX_ST_STORED);
 }
 
 enum dx_code dx_state_next(enum dx_state from, enum dx_event event,

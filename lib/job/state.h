@@ -24,7 +24,9 @@
   X(EXTRACTED, "extracted", true)    /* every result and the manifest lie   \
                                         in the results directory */         \
   X(FAILED, "failed", true)          /* the service would not, for good */  \
-  X(REFUSED, "refused", true)        /* never offered to the service */
+  X(REFUSED, "refused", true)        /* never offered to the service */     \
+  X(CANCELED, "canceled", true)      /* a person does not want it */        \
+  X(EXPIRED, "expired", true)        /* KeepUnfinished has passed */
 
 /* name, word for logs and the printed table */
 #define DX_EVENTS(X)                                       \
@@ -39,6 +41,8 @@
   X(DELIVERED, "every result and the manifest delivered")  \
   X(FAIL, "given up for good")                             \
   X(REFUSE, "document refused or missing")                 \
+  X(CANCEL, "canceled by a person")                        \
+  X(EXPIRE, "kept for too long")                           \
   X(RETRY, "asked to try again")
 
 enum dx_state {
@@ -59,6 +63,10 @@ const char *dx_state_word(enum dx_state state);
 const char *dx_event_word(enum dx_event event);
 enum dx_state dx_state_by_word(const char *word); /* DX_ST_COUNT: none */
 bool dx_state_is_final(enum dx_state state);
+
+/* True when nobody has to do anything about it any more, people included:
+ * extracted, canceled, expired. What failed or was refused is not. */
+bool dx_state_is_settled(enum dx_state state);
 
 /* True from the first moment at which the service may hold pages of it: such
  * a submission is never exchanged for other content. */

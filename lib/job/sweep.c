@@ -4,95 +4,177 @@
  */
 #include "lib/job/sweep.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/job/spool_internal.h"
 
-/* A job that nobody runs again unless we keep it, or of which that is not
- * clear. What was never committed is nobody's job. */
-static bool must_stay(struct dx_spool *spool, struct dx_job *job)
-{
-  enum dx_code code;
+#define STAMP_NAME "swept"
 
-  if (strncmp(job->path, "incoming/", 9) == 0)
-    return false;
-  code = dx_job_load(job, NULL);
-  if (code == DX_E_DAMAGED)
-    spool_set_aside(spool, job);
-  if (code != DX_OK)
-    return code != DX_E_NOT_FOUND;
-  return job->owner != DX_OWNER_CUPS && !dx_job_is_final(job);
+struct round {
+  struct dx_spool *spool;
+  const struct dx_sweep *sweep;
+  int64_t until_ms; /* monotonic */
+};
+
+static void log_failure(enum dx_code code, const struct dx_err *err)
+{
+  if (code != DX_OK && code != DX_E_NOT_FOUND && code != DX_E_BUSY)
+    dx_log(DX_LOG_WARNING, "%s", err->text);
 }
 
-/* It goes if it is old under the lock too, and nobody needs it. The lock may
- * have been made just now, by us: the directory's own time says nothing here.
- */
-static void remove_dir(struct dx_spool *spool, const char *path,
-                       int64_t keep_ms)
+/* The job with its lock, unless this process or another one has that. */
+static struct dx_job *take(struct round *r, const char *key)
 {
+  struct dx_job *job = NULL;
+  enum dx_owner owner;
+  pid_t holder;
+  struct dx_err err;
+  enum dx_code code;
+
+  if (r->sweep->is_held != NULL && r->sweep->is_held(r->sweep->ctx, key))
+    return NULL;
+  code = dx_spool_take(r->spool, key, &job, &holder, &owner, &err);
+  if (code != DX_E_DAMAGED) /* `docextract jobs` lists those */
+    log_failure(code, &err);
+  return job;
+}
+
+/* ---- finished/ ---- */
+
+static enum dx_code sweep_finished(void *ctx, const char *key)
+{
+  struct round *r = ctx;
+  char path[DX_JOB_PATH_BYTES];
+  struct dx_job *job;
+  struct dx_err err;
+
+  if (dx_monotonic_ms() > r->until_ms)
+    return DX_E_NOT_YET;
+  (void)snprintf(path, sizeof(path), "finished/%s/job.json", key);
+  if (spool_age_ms(r->spool->dirfd, path) <= r->sweep->config->keep_jobs_ms)
+    return DX_OK;
+  job = take(r, key);
+  /* Under the lock: it may have come again in the meantime. */
+  if (job != NULL && dx_job_is_finished(job) &&
+      dx_spool_idle_ms(job) > r->sweep->config->keep_jobs_ms)
+    log_failure(dx_spool_remove(r->spool, &job, &err), &err);
+  dx_job_free(&job);
+  return DX_OK;
+}
+
+/* ---- jobs/ ---- */
+
+/* A section that is gone may come back: its jobs stay. */
+static int64_t keep_ms_of(const struct dx_config *config,
+                          const struct dx_job *job)
+{
+  const struct dx_service *service = dx_config_service(config, job->service);
+
+  return service != NULL ? service->keep_unfinished_ms : INT64_MAX;
+}
+
+static void expire(struct dx_job *job)
+{
+  struct dx_err err;
+
+  dx_job_expire(job);
+  dx_log(DX_LOG_WARNING,
+         "job %s: expired, its documents are removed; nobody finished it "
+         "within KeepUnfinished",
+         job->key);
+  log_failure(dx_job_save(job, &err), &err);
+}
+
+static enum dx_code sweep_unfinished(void *ctx, const char *key)
+{
+  struct round *r = ctx;
+  struct dx_job *job;
+  struct dx_err err;
+
+  if (dx_monotonic_ms() > r->until_ms)
+    return DX_E_NOT_YET;
+  job = take(r, key);
+  if (job == NULL)
+    return DX_OK;
+  if (!dx_job_is_finished(job) &&
+      dx_spool_idle_ms(job) > keep_ms_of(r->sweep->config, job))
+    expire(job);
+  if (!job->dirty)
+    log_failure(dx_spool_settle(r->spool, job, &err), &err);
+  dx_job_free(&job);
+  return DX_OK;
+}
+
+/* ---- incoming/ ---- */
+
+/* The lock of a young directory is not touched: its receiver may be about to
+ * take it. Under an old one's lock nobody receives. */
+static void sweep_received(struct round *r, const char *name)
+{
+  char path[DX_JOB_PATH_BYTES];
   struct dx_job *job = dx_job_new();
   struct dx_err err;
 
   if (job == NULL)
     return;
-  (void)snprintf(job->path, sizeof(job->path), "%s", path);
-  if (spool_open_job(spool, job, &err) == DX_OK &&
-      spool_lock_job(spool, job, NULL, &err) == DX_OK &&
-      spool_age_ms(job->dirfd, "job.json") > keep_ms &&
-      !must_stay(spool, job)) {
-    dx_log(DX_LOG_DEBUG, "sweeping '%s'", job->path);
-    if (dx_fs_remove_tree(spool->dirfd, job->path, &err) != DX_OK)
-      dx_log(DX_LOG_WARNING, "%s", err.text);
-  }
+  (void)snprintf(path, sizeof(path), "incoming/%.32s", name);
+  memcpy(job->path, path, sizeof(path));
+  job->dirfd = dx_fs_open_dir_at(r->spool->dirfd, path, NULL);
+  if (job->dirfd >= 0 && spool_age_ms(job->dirfd, ".") > DX_INCOMING_MIN_MS &&
+      spool_lock_job(r->spool, job, NULL, &err) == DX_OK)
+    log_failure(dx_fs_remove_tree(r->spool->dirfd, path, &err), &err);
   dx_job_free(&job);
 }
 
-/*
- * The lock of a young directory is not touched: its owner may be about to take
- * it, and would ask us to leave. What a killed writer left there goes all the
- * same: a result or signed URLs may be in it.
- */
-static void sweep_dir(struct dx_spool *spool, const char *parent,
-                      const char *name, int64_t keep_ms)
-{
-  char path[DX_JOB_PATH_BYTES];
-  int dirfd;
-
-  (void)snprintf(path, sizeof(path), "%s/%.32s", parent, name);
-  dirfd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
-  if (dirfd < 0)
-    return;
-  if (spool_age_ms(dirfd, ".") > keep_ms &&
-      spool_age_ms(dirfd, "job.json") > keep_ms)
-    remove_dir(spool, path, keep_ms);
-  else
-    dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);
-  (void)close(dirfd);
-}
-
-static void sweep_list(struct dx_spool *spool, const char *parent,
-                       int64_t keep_ms)
+static void sweep_incoming(struct round *r)
 {
   struct dirent *entry;
-  DIR *dir = spool_open_list(spool, parent, NULL);
+  DIR *dir = spool_open_list(r->spool, "incoming", NULL);
 
   if (dir == NULL)
     return;
-  while ((entry = readdir(dir)) != NULL)
+  while ((entry = readdir(dir)) != NULL && dx_monotonic_ms() < r->until_ms)
     if (entry->d_name[0] != '.' && strlen(entry->d_name) <= 32)
-      sweep_dir(spool, parent, entry->d_name, keep_ms);
+      sweep_received(r, entry->d_name);
   (void)closedir(dir);
 }
 
-void dx_spool_sweep(struct dx_spool *spool, int64_t keep_ms)
+/* ---- when ---- */
+
+static void stamp(struct dx_spool *spool)
 {
-  /* A minute: its receiver may not have taken the lock yet. */
-  sweep_list(spool, "incoming", DX_INCOMING_MIN_MS);
-  sweep_list(spool, "jobs", keep_ms);
+  int fd = openat(spool->dirfd, STAMP_NAME,
+                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+  if (fd < 0 || futimens(fd, NULL) < 0)
+    dx_log(DX_LOG_WARNING, "cannot touch '%s': %s", STAMP_NAME,
+           strerror(errno));
+  if (fd >= 0)
+    (void)close(fd);
+}
+
+void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
+{
+  struct round r = {spool, sweep, dx_monotonic_ms() + DX_SWEEP_MS};
+  int64_t age = spool_age_ms(spool->dirfd, STAMP_NAME);
+  struct dx_err err;
+
+  if (age >= 0 && age < DX_SWEEP_GAP_MS)
+    return;
+  stamp(spool);
+  sweep_incoming(&r);
   dx_temp_sweep(spool->dirfd, DX_TEMP_MIN_MS);
+  if (age < 0 || age > DX_SWEEP_JUMP_MS)
+    return;
+  log_failure(dx_spool_each(spool, sweep_unfinished, &r, &err), &err);
+  log_failure(dx_spool_each_finished(spool, sweep_finished, &r, &err), &err);
 }

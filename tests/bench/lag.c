@@ -304,7 +304,7 @@ static void on_ended(void *ctx, struct dx_job *job)
 static struct dx_engine *new_engine(const struct dx_config *config,
                                     struct dx_http *http)
 {
-  const struct dx_observer observer = {on_note, on_ended, NULL};
+  const struct dx_observer observer = {on_note, on_ended, NULL, NULL};
   struct dx_engine *engine = dx_engine_new(config, &spool, http, &observer);
 
   if (engine == NULL)

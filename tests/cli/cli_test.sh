@@ -419,7 +419,7 @@ is 'submit: with a manifest beside it' \
 is 'submit: the spool stays its owner'"'"'s' \
   "$(find "$spool" ! -user "$owner" | wc -l)" 0
 is 'submit: the document is removed from the spool' \
-  "$(find "$spool/jobs" "$spool/incoming" -name 'document*' | wc -l)" 0
+  "$(find "$spool/jobs" "$spool/finished" "$spool/incoming" -name 'document*' | wc -l)" 0
 has 'submit: the journal names the owner of the job' "$(journal)" \
   '"owner":[^a-z]*"command"'
 
@@ -557,7 +557,7 @@ is 'submit, refused by the service: its status' "$rc" 65
 has 'submit, refused by the service: why, and what to do' "$err" \
   'refused.*docextract retry [0-9a-f]{32}$'
 is 'submit, refused by the service: the document is kept' \
-  "$(find "$spool/jobs" -name 'document*' | wc -l)" 1
+  "$(find "$spool/jobs" "$spool/finished" -name 'document*' | wc -l)" 1
 faults ''
 
 start_sim
@@ -602,7 +602,7 @@ new_spool
 configure
 stopped 'SIGTERM while waiting' TERM '^Waiting for extraction'
 has 'submit, SIGTERM while waiting: the journal knows the source' \
-  "$(jq -r '.submissions[0].state' "$spool"/jobs/*/job.json)" \
+  "$(jq -r '.submissions[0].state' "$spool"/{jobs,finished}/*/job.json)" \
   'uploaded|processing'
 new_spool
 stopped 'SIGINT while waiting' INT '^Waiting for extraction'
@@ -611,6 +611,6 @@ stop_sim
 new_spool
 stopped 'nothing listens' TERM '^The service has been unreachable'
 is 'submit, nothing listens: the document is kept' \
-  "$(find "$spool/jobs" -name 'document*' | wc -l)" 1
+  "$(find "$spool/jobs" "$spool/finished" -name 'document*' | wc -l)" 1
 
 end

@@ -172,12 +172,18 @@ configure() # [LINE...]
   give "$conf"
 }
 
-jobs() { ls "$spool/jobs" 2> /dev/null; }
-journal() { cat "$spool/jobs/$(jobs)/job.json"; }
+# A job is in jobs/ until it is finished.
+job_dir() { find "$spool/jobs" "$spool/finished" -mindepth 1 -name "$1"; } # KEY
+jobs()
+{
+  find "$spool/jobs" "$spool/finished" -mindepth 1 -maxdepth 1 -printf '%f\n'
+}
+journal() { cat "$(job_dir "$(jobs)")/job.json"; }
 
 edit() # KEY FILTER: changes the journal
 {
-  local f=$spool/jobs/$1/job.json
+  local f
+  f=$(job_dir "$1")/job.json
   jq "$2" "$f" > "$f.new"
   chmod 600 "$f.new"
   give "$f.new"

@@ -42,12 +42,12 @@ submit_failed() # FILE...
 
 state() # KEY
 {
-  jq -r '[.submissions[].state] | join(" ")' "$spool/jobs/$1/job.json"
+  jq -r '[.submissions[].state] | join(" ")' "$(job_dir "$1")/job.json"
 }
 
 documents() # how many there are in the spool
 {
-  find "$spool/jobs" "$spool/incoming" -name 'document*' | wc -l
+  find "$spool/jobs" "$spool/finished" "$spool/incoming" -name 'document*' | wc -l
 }
 
 mrns() # of all results so far
@@ -332,7 +332,7 @@ edit "$key" '.owner = "collector"'
 dx retry "$key"
 is 'retry: without docextractd its job is driven here' "$rc $(mrns)" '0 1'
 is 'retry: and still belongs to docextractd' \
-  "$(jq -r .owner "$spool/jobs/$key/job.json")" \
+  "$(jq -r .owner "$(job_dir "$key")/job.json")" \
   collector
 
 fresh
@@ -373,14 +373,14 @@ has 'cancel: says that nothing was sent' "$out" '^None of .* uploaded'
 is 'cancel: the document is deleted' "$(documents)" 0
 is 'cancel: the manifest says so' "$(manifest)" 'failed: canceled'
 dx jobs
-has 'cancel: it is listed as canceled' "$out" "^${key:0:8}  failed .*canceled"
+has 'cancel: it is listed as canceled' "$out" "^${key:0:8}  canceled .*canceled"
 dx cancel "$key"
 has 'cancel: a second time the job has already finished' \
   "$rc $out" '^0 .*already finished'
 start_sim
 configure
 dx retry "$key"
-has 'cancel: it cannot be retried' "$rc $err" '^65 .*submitted again: canceled'
+has 'cancel: it cannot be retried' "$rc $err" '^65 .*nothing in job .* can be retried'
 is 'cancel: nothing of it is ever sent' "$(wc -l < "$dir/log")" 0
 
 fresh
@@ -394,7 +394,7 @@ reap
 is 'cancel: submit releases it' "$rc" 75
 faults ''
 is 'cancel: it is canceled' "$(state "$key") $(documents) $(manifest)" \
-  'failed 0 failed: canceled'
+  'canceled 0 failed: canceled'
 : > "$dir/log"
 dx retry "$key"
 is 'cancel: no result is fetched' "$rc $(wc -l < "$dir/log") $(mrns)" \
@@ -414,7 +414,7 @@ faults 'source * word processing\n'
 begin_submit '^Waiting for extraction' "$dir/a.pdf" "$dir/b.pdf"
 end_submit KILL
 faults ''
-first=$(jq -r '.submissions[0].source_id' "$spool/jobs/$key/job.json")
+first=$(jq -r '.submissions[0].source_id' "$(job_dir "$key")/job.json")
 edit "$key" '.submissions[0].state = "extracted"'
 touch "$results/$first-kept.json"
 dx cancel "$key"
@@ -422,7 +422,7 @@ has 'cancel: results stay' "$rc $out" \
   '^Earlier results stay'
 is 'cancel: also in the journal' \
   "$(state "$key") $(ls "$results" | grep -c "$first-kept.json")" \
-  'extracted failed 1'
+  'extracted canceled 1'
 
 fresh
 dx submit "$dir/a.pdf"
@@ -434,8 +434,7 @@ is 'cancel: and its result stays' "$(mrns)" 1
 fresh
 submit_failed "$dir/a.pdf"
 dx cancel "$key"
-has 'cancel: a failed job has already finished' \
-  "$rc $out" '^0 .*already finished: 0 of 1'
+has 'cancel: a failed job is given up' "$rc $out" "^0 Canceled job $key"
 is 'cancel: its document is deleted' "$(documents)" 0
 
 fresh
@@ -479,7 +478,7 @@ is_asked() { [ -e "$spool/jobs/$key/cancel" ]; }
 handed_over
 (
   until_true is_asked
-  edit "$key" '.submissions[0].state = "failed" |
+  edit "$key" '.submissions[0].state = "canceled" |
     .submissions[0].code = "E_CANCELED" |
     .submissions[0].reason = "canceled"'
   rm "$spool/jobs/$key/cancel"

@@ -141,7 +141,7 @@ has 'show: an unknown job is an error' "$rc $err" '^65 .*no job'
 
 # --- purge ------------------------------------------------------------------
 
-old() { "${as_owner[@]}" touch -d '8 days ago' "$spool/jobs/$1/job.json"; }
+old() { "${as_owner[@]}" touch -d '8 days ago' "$(job_dir "$1")/job.json"; }
 kept() { jobs | wc -l; }
 
 new_spool
@@ -170,14 +170,18 @@ is 'purge: and nothing else' "$(jobs | sort | xargs)" \
   "$(printf '%s\n' "$failed_key" "$open_key" | sort | xargs)"
 has 'purge: counts what stays' "$out" '^Kept 1: unfinished'
 is 'purge: results stay' "$(ls "$results")" "$before"
+has 'purge: a failed job stays, with its documents' "$out" \
+  '^Kept 1: failed, .*docextract cancel JOB'
+submitted "$dir/a.pdf"
 dx purge --older-than 1h
 has 'purge: recent jobs stay' "$out" '^Kept 1: too recent'
-is 'purge: all of them' "$(kept)" 2
+is 'purge: all of them' "$(kept)" 3
 edit "$failed_key" '.owner = "cups" | .queue = "chart" | .cups_id = "12"'
 dx purge --older-than 0s
 has 'purge: a failed print job stays, because CUPS may run it again' "$out" \
-  '^Kept 1: failed print jobs'
+  '^Kept 1: failed, '
 edit "$failed_key" '.owner = "command"'
+dx cancel "$failed_key"
 dx purge --older-than 0s
 is 'purge: an unfinished job stays' "$rc $(jobs)" "0 $open_key"
 

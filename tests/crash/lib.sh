@@ -112,7 +112,7 @@ run_to_the_end()
 grow_old()
 {
   find "$spool" -depth -newermt '1 hour ago' \
-    \( -path '*/incoming/*' -o -name '.*' \) \
+    \( -path '*/incoming/*' -o -name '.*' -o -name swept \) \
     -exec touch -h -d '2 hours ago' {} +
 }
 
@@ -168,22 +168,25 @@ sent()
       group_by(.) | map(length) | tojson)' "$SIM_LOG" | paste -sd' '
 }
 
-# The state of the one job there is.
+# Of the one job there is.
+journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
+
 journal()
 {
   jq -c '[.owner, (.submissions[] | [.state, .registering, (.files[].put),
-    (.cases[].state)])]' "$spool"/jobs/*/job.json 2>&1
+    (.cases[].state)])]' $(journals) 2>&1
 }
 
 lost_answers() # to registrations: of all, and the most of one
 {
   jq -r '[.submissions[].posts_lost] | "\(add) \(max)"' \
-    "$spool"/jobs/*/job.json
+    $(journals)
 }
 
 leftovers() # in the folders of jobs
 {
-  find "$spool/jobs" -mindepth 2 ! -name job.json ! -name lock -printf '%P\n'
+  find "$spool/jobs" "$spool/finished" -mindepth 2 ! -name job.json \
+    ! -name lock -printf '%P\n'
 }
 
 hidden() { find "$results" -name '.*' -printf '%f\n' 2> /dev/null; }
@@ -239,7 +242,7 @@ state_now()
   (
     cd "$results" || exit
     find . -name '*.json' ! -name '.*' -printf '%f %i %T@ %s\n' | sort
-    cat "$SIM_LOG" "$spool"/jobs/*/job.json | sha256sum
+    cat "$SIM_LOG" $(journals) | sha256sum
   )
 }
 

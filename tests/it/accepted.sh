@@ -5,7 +5,7 @@
 # waits as it always does.
 . "$(dirname "$0")/lib.sh"
 
-journals() { find "$spool/jobs" -name job.json; }
+journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
 owner_of() # CUPS JOB ID
 {
   journals | xargs jq -r "select(.id == \"$1\") | .owner"
@@ -68,7 +68,7 @@ has "$t: and the person is told" \
   'docextractd will send it'
 faults '#'
 once "$t" 2
-no_documents_left() { [ -z "$(find "$spool/jobs" -name 'document-*')" ]; }
+no_documents_left() { [ -z "$(find "$spool/jobs" "$spool/finished" -name 'document-*')" ]; }
 check "$t: no document is kept" until_true no_documents_left
 
 t='no scanning'

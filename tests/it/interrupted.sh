@@ -144,7 +144,7 @@ cancel "$job"
 backend_leaves "$t"
 is "$t: the job is canceled" "$(job_state "$job")" canceled
 is "$t: no document is kept" \
-  "$(find "$spool/jobs" -type f ! -name job.json ! -name lock)" ''
+  "$(find "$spool/jobs" "$spool/finished" -type f ! -name job.json ! -name lock)" ''
 faults '#'
 
 t='SIGTERM from somebody while waiting'

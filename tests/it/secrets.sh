@@ -100,4 +100,4 @@ never 'docextract config' <(grep -v TokenClaim "$dir/said")
 dx hello > "$dir/said" 2>&1
 never 'docextract hello' "$dir/said"
 is 'no secret is in the spool but the signed URLs of unfinished uploads' \
-  "$(grep -rlaE 'MARKKEY|eyJ[A-Za-z0-9_-]{6}' "$spool/jobs")" ''
+  "$(grep -rlaE 'MARKKEY|eyJ[A-Za-z0-9_-]{6}' "$spool/jobs" "$spool/finished")" ''

@@ -76,7 +76,7 @@ reach() # CONDITION...: the state, or the rest means nothing
 journal_says() # JQ FILTER: true for the one job
 {
   local j
-  j=$(find "$spool/jobs" -name job.json -newer "$dir/mark")
+  j=$(find "$spool/jobs" "$spool/finished" -name job.json -newer "$dir/mark")
   [ -n "$j" ] && [ "$(jq -s "any(.[]; $1)" $j)" = true ]
 }
 
@@ -291,9 +291,10 @@ stop_cupsd
 start_cupsd
 start_daemon
 stop_daemon
-find "$spool/jobs" -exec touch -d '8 days ago' {} +
+find "$spool/jobs" "$spool/finished" -exec touch -d '8 days ago' {} +
+touch -d '2 hours ago' "$spool/swept"
 print -d chart "$dir/a.pdf"
 sent_once
 is "$t: nothing but this one was registered" "$(calls create)" 1
 is "$t: and the records are swept" \
-  "$(find "$spool/jobs" -name job.json | wc -l)" 1
+  "$(find "$spool/jobs" "$spool/finished" -name job.json | wc -l)" 1

@@ -65,7 +65,7 @@ knows_the_end() { job_is "$job" 'completed|processing-stopped|aborted'; }
 
 clear_round()
 {
-  rm -rf "${taken:?}" "$spool"/jobs/*
+  rm -rf "${taken:?}" "$spool"/{jobs,finished}/*
   mkdir "$taken"
   clear_results
 }
@@ -82,7 +82,7 @@ ms_since() # EPOCHREALTIME OF THEN
 journal_state()
 {
   local j
-  j=$(find "$spool/jobs" -name job.json)
+  j=$(find "$spool/jobs" "$spool/finished" -name job.json)
   if [ -n "$j" ]; then
     jq -r '[.submissions[] | .state +
       (if .registering then "(POST)"
@@ -175,7 +175,7 @@ check_results()
 check_leavings()
 {
   local f n
-  must 'the record and nothing more is kept' "$(find "$spool/jobs" -type f \
+  must 'the record and nothing more is kept' "$(find "$spool/jobs" "$spool/finished" -type f \
     -printf '%f\n' | sort | paste -sd' ')" 'job.json lock'
   must 'nothing is damaged' "$(ls "$spool/damaged")" ''
   for f in "${leavings[@]}"; do

@@ -261,7 +261,7 @@ reads() # PATH: as somebody in the group of the results
   on setpriv --reuid reader --regid nogroup --init-groups cat "$(inside "$1")"
 }
 first=$results/$(results)
-record=$(find "$spool/jobs" -name job.json)
+record=$(find "$spool/jobs" "$spool/finished" -name job.json)
 is 'results belong to their group' "$(modes "$(inside "$first")")" \
   "640 lp:docextract $(inside "$first")"
 on adduser --quiet --system reader 2> /dev/null
@@ -330,7 +330,7 @@ is 'a job that was out when it was purged goes on after all' "$(n_results)" 3
 is 'it was sent once, too' "$(calls create) $(calls put)" '2 2'
 
 on apt-get -qy remove docextract > "$dir/said" 2>&1
-rm -r "$spool"/jobs/* "$spool"/results/*
+rm -rf "$spool"/{jobs,finished}/* "$spool"/results/*
 on apt-get -qy purge docextract > "$dir/said" 2>&1
 check 'with no results and no jobs purging leaves nothing' [ ! -e "$spool" ]
 is 'and no group' "$(on getent group docextract)" ''

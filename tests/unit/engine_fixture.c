@@ -558,7 +558,7 @@ static void on_end(void *ctx, struct dx_job *job)
 
 void fixture_begin(void)
 {
-  const struct dx_observer observer = {on_note, on_end, NULL};
+  const struct dx_observer observer = {on_note, on_end, NULL, NULL};
   int i;
 
   dx_engine_free(&fixture.engine);

@@ -338,8 +338,9 @@ static void a_journal_that_is_cut_short_is_damaged(void **state)
 static const struct {
   const char *from, *to;
 } damages[] = {
-    {"\"schema\":\t1", "\"schema\":\t2"},
-    {"\"schema\":\t1", "\"schema\":\t\"1\""},
+    {"\"schema\":\t2", "\"schema\":\t3"},
+    {"\"schema\":\t2", "\"schema\":\t0"},
+    {"\"schema\":\t2", "\"schema\":\t\"1\""},
     {"\"" KEY "\"", "\"\""},
     {"\"" KEY "\"", "\"../../../../../../../../etc/passwd\""},
     {"\"" KEY "\"", "\"0123456789ABCDEF0123456789abcdef\""},

@@ -37,6 +37,22 @@ static const struct {
     {DX_ST_COMPLETE, DX_EV_FAIL, DX_ST_FAILED},
     {DX_ST_FAILED, DX_EV_RETRY, DX_ST_STORED},
     {DX_ST_REFUSED, DX_EV_RETRY, DX_ST_STORED},
+    {DX_ST_STORED, DX_EV_CANCEL, DX_ST_CANCELED},
+    {DX_ST_STORED, DX_EV_EXPIRE, DX_ST_EXPIRED},
+    {DX_ST_REGISTERED, DX_EV_CANCEL, DX_ST_CANCELED},
+    {DX_ST_REGISTERED, DX_EV_EXPIRE, DX_ST_EXPIRED},
+    {DX_ST_UPLOADED, DX_EV_CANCEL, DX_ST_CANCELED},
+    {DX_ST_UPLOADED, DX_EV_EXPIRE, DX_ST_EXPIRED},
+    {DX_ST_PROCESSING, DX_EV_CANCEL, DX_ST_CANCELED},
+    {DX_ST_PROCESSING, DX_EV_EXPIRE, DX_ST_EXPIRED},
+    {DX_ST_COMPLETE, DX_EV_CANCEL, DX_ST_CANCELED},
+    {DX_ST_COMPLETE, DX_EV_EXPIRE, DX_ST_EXPIRED},
+    {DX_ST_FAILED, DX_EV_CANCEL, DX_ST_CANCELED},
+    {DX_ST_FAILED, DX_EV_EXPIRE, DX_ST_EXPIRED},
+    {DX_ST_REFUSED, DX_EV_CANCEL, DX_ST_CANCELED},
+    {DX_ST_REFUSED, DX_EV_EXPIRE, DX_ST_EXPIRED},
+    {DX_ST_CANCELED, DX_EV_RETRY, DX_ST_STORED},
+    {DX_ST_EXPIRED, DX_EV_RETRY, DX_ST_STORED},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -100,9 +116,9 @@ static void what_is_extracted_stays_so(void **state)
 
 static void words_are_frozen(void **state)
 {
-  static const char *const words[] = {"stored",     "registered", "uploaded",
-                                      "processing", "complete",   "extracted",
-                                      "failed",     "refused"};
+  static const char *const words[] = {
+      "stored",    "registered", "uploaded", "processing", "complete",
+      "extracted", "failed",     "refused",  "canceled",   "expired"};
   size_t i;
 
   (void)state;
