@@ -5,12 +5,22 @@
 #include "lib/base/digest.h"
 
 #include <openssl/evp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 struct dx_sha256 {
   EVP_MD_CTX *ctx;
+  bool in_background; /* what follows is only for this */
+  pthread_t thread;
+  pthread_mutex_t lock;   /* of the rest, and of ctx while bytes are there */
+  pthread_cond_t changed; /* only one of the two ever waits */
+  const void *bytes;      /* what the thread works on; NULL: nothing */
+  size_t len;
+  bool failed;
+  bool leaving;
 };
 
 static const char digits[] = "0123456789abcdef";
@@ -38,9 +48,77 @@ struct dx_sha256 *dx_sha256_new(void)
   return sha;
 }
 
+/* ---- in the background ---- */
+
+static void *compute(void *arg)
+{
+  struct dx_sha256 *sha = arg;
+
+  (void)pthread_mutex_lock(&sha->lock);
+  while (!sha->leaving) {
+    if (sha->bytes == NULL) {
+      (void)pthread_cond_wait(&sha->changed, &sha->lock);
+      continue;
+    }
+    (void)pthread_mutex_unlock(&sha->lock);
+    if (EVP_DigestUpdate(sha->ctx, sha->bytes, sha->len) != 1)
+      sha->failed = true;
+    (void)pthread_mutex_lock(&sha->lock);
+    sha->bytes = NULL;
+    (void)pthread_cond_signal(&sha->changed);
+  }
+  (void)pthread_mutex_unlock(&sha->lock);
+  return NULL;
+}
+
+void dx_sha256_in_background(struct dx_sha256 *sha)
+{
+  sigset_t all, before;
+
+  (void)pthread_mutex_init(&sha->lock, NULL);
+  (void)pthread_cond_init(&sha->changed, NULL);
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+  sha->in_background = pthread_create(&sha->thread, NULL, compute, sha) == 0;
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Waits until the thread has nothing to do, then gives it `bytes`, which may be
+ * NULL. False if something failed before. */
+static bool hand_over(struct dx_sha256 *sha, const void *bytes, size_t len)
+{
+  bool ok;
+
+  (void)pthread_mutex_lock(&sha->lock);
+  while (sha->bytes != NULL)
+    (void)pthread_cond_wait(&sha->changed, &sha->lock);
+  ok = !sha->failed;
+  sha->bytes = bytes;
+  sha->len = len;
+  (void)pthread_cond_signal(&sha->changed);
+  (void)pthread_mutex_unlock(&sha->lock);
+  return ok;
+}
+
+static void end_thread(struct dx_sha256 *sha)
+{
+  (void)hand_over(sha, NULL, 0);
+  (void)pthread_mutex_lock(&sha->lock);
+  sha->leaving = true;
+  (void)pthread_cond_signal(&sha->changed);
+  (void)pthread_mutex_unlock(&sha->lock);
+  (void)pthread_join(sha->thread, NULL);
+  (void)pthread_cond_destroy(&sha->changed);
+  (void)pthread_mutex_destroy(&sha->lock);
+  sha->in_background = false;
+}
+
+/* ---- the sum ---- */
+
 bool dx_sha256_add(struct dx_sha256 *sha, const void *bytes, size_t len)
 {
-  return EVP_DigestUpdate(sha->ctx, bytes, len) == 1;
+  return sha->in_background ? hand_over(sha, bytes, len)
+                            : EVP_DigestUpdate(sha->ctx, bytes, len) == 1;
 }
 
 bool dx_sha256_end(struct dx_sha256 *sha, char hex[DX_SHA256_HEX_BYTES])
@@ -48,6 +126,8 @@ bool dx_sha256_end(struct dx_sha256 *sha, char hex[DX_SHA256_HEX_BYTES])
   unsigned char sum[EVP_MAX_MD_SIZE];
   unsigned int len;
 
+  if (sha->in_background && !hand_over(sha, NULL, 0))
+    return false;
   if (EVP_DigestFinal_ex(sha->ctx, sum, &len) != 1)
     return false;
   to_hex(sum, len, hex);
@@ -58,6 +138,8 @@ void dx_sha256_free(struct dx_sha256 **sha)
 {
   if (*sha == NULL)
     return;
+  if ((*sha)->in_background)
+    end_thread(*sha);
   EVP_MD_CTX_free((*sha)->ctx);
   free(*sha);
   *sha = NULL;

@@ -239,15 +239,18 @@ struct dx_bundle_reader {
   struct dx_err failure;         /* the first one is permanent */
   size_t at;                     /* bytes[at..end) were read but not used */
   size_t end;
-  char bytes[DX_STREAM_BYTES];
+  char *bytes; /* one of the two; the other may still be hashed */
+  char buffers[2][DX_STREAM_BYTES];
 };
 
 struct dx_bundle_reader *dx_bundle_reader_new(int fd)
 {
   struct dx_bundle_reader *reader = calloc(1, sizeof(*reader));
 
-  if (reader != NULL)
+  if (reader != NULL) {
     reader->fd = fd;
+    reader->bytes = reader->buffers[0];
+  }
   dx_fs_widen_pipe(fd);
   return reader;
 }
@@ -301,10 +304,12 @@ static enum dx_code cut_short(const struct dx_bundle_reader *reader,
 static enum dx_code fill(struct dx_bundle_reader *reader, bool *ret_end,
                          struct dx_err *err)
 {
+  char *other = reader->buffers[reader->bytes == reader->buffers[0]];
   enum dx_code code = DX_OK;
   ssize_t n;
 
-  memmove(reader->bytes, reader->bytes + reader->at, reader->end - reader->at);
+  memcpy(other, reader->bytes + reader->at, reader->end - reader->at);
+  reader->bytes = other;
   reader->end -= reader->at;
   reader->at = 0;
   do {
@@ -628,6 +633,8 @@ enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
   if (reader->left == 0)
     return DX_OK;
   sha = dx_sha256_new();
+  if (sha != NULL && reader->left > DX_WRITEBACK_BYTES)
+    dx_sha256_in_background(sha);
   code =
       sha != NULL ? copy_content(reader, out_fd, sha, err) : dx_fail_nomem(err);
   if (code == DX_OK && !dx_sha256_end(sha, sum))

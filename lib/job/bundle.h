@@ -99,7 +99,7 @@ enum dx_kind dx_kind_by_word(const char *word);
 enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
                              int content_fd, struct dx_err *err) DX_MUST_USE;
 
-/* Reads a stream of entries; opaque, one buffer of 256 KiB. */
+/* Reads a stream of entries; opaque, two buffers of 256 KiB. */
 struct dx_bundle_reader;
 
 struct dx_bundle_reader *dx_bundle_reader_new(int fd);

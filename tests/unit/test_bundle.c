@@ -201,38 +201,84 @@ static void long_names_and_texts_are_preserved(void **state)
   (void)close(fd);
 }
 
-static void content_larger_than_any_buffer_is_preserved(void **state)
+#define LARGE_BYTES 9000001
+
+static void fill_large(char *bytes)
 {
-  size_t len = 9000001;
-  char *bytes = malloc(len);
-  struct dx_entry entry = document, back;
-  struct dx_bundle_reader *reader;
-  struct dx_buf buf = {0};
-  int in, out = file_of("", 0), copy = file_of("", 0);
-  bool end;
   size_t i;
 
-  (void)state;
-  assert_non_null(bytes);
-  for (i = 0; i < len; i++)
+  for (i = 0; i < LARGE_BYTES; i++)
     bytes[i] = (char)(i * 7 + i / 251);
-  entry.length = (int64_t)len;
-  assert_true(dx_sha256_of(bytes, len, entry.sha256));
-  in = file_of(bytes, len);
+}
+
+/* A bundle with that many bytes, which are the caller's to free. */
+static int large_bundle(char **ret_bytes)
+{
+  char *bytes = malloc(LARGE_BYTES);
+  struct dx_entry entry = document;
+  int in, out = file_of("", 0);
+
+  assert_non_null(bytes);
+  fill_large(bytes);
+  entry.length = LARGE_BYTES;
+  assert_true(dx_sha256_of(bytes, LARGE_BYTES, entry.sha256));
+  in = file_of(bytes, LARGE_BYTES);
   assert_int_equal(dx_bundle_write(out, &entry, in, NULL), DX_OK);
   assert_int_equal(lseek(out, 0, SEEK_SET), 0);
-  reader = dx_bundle_reader_new(out);
+  (void)close(in);
+  *ret_bytes = bytes;
+  return out;
+}
+
+static void content_larger_than_any_buffer_is_preserved(void **state)
+{
+  char *bytes;
+  int out = large_bundle(&bytes), copy = file_of("", 0);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(out);
+  struct dx_buf buf = {0};
+  struct dx_entry back;
+  bool end;
+
+  (void)state;
   assert_int_equal(dx_bundle_next(reader, &back, &end, NULL), DX_OK);
   assert_int_equal(dx_bundle_content(reader, copy, NULL), DX_OK);
   content_of(copy, &buf);
-  assert_int_equal(buf.len, len);
-  assert_memory_equal(buf.data, bytes, len);
+  assert_int_equal(buf.len, LARGE_BYTES);
+  assert_memory_equal(buf.data, bytes, LARGE_BYTES);
+  assert_int_equal(dx_bundle_next(reader, &back, &end, NULL), DX_OK);
+  assert_true(end);
   dx_buf_release(&buf);
   dx_bundle_reader_free(&reader);
   free(bytes);
-  (void)close(in);
   (void)close(out);
   (void)close(copy);
+}
+
+static void changed_byte_of_large_content_is_detected(void **state)
+{
+  static const off_t places[] = {500, LARGE_BYTES / 2, LARGE_BYTES - 1};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    char *bytes, *changed;
+    int out = large_bundle(&bytes);
+    struct dx_bundle_reader *reader = dx_bundle_reader_new(out);
+    struct dx_entry back;
+    bool end;
+
+    changed = bytes + places[i];
+    *changed ^= 1;
+    assert_int_equal(pwrite(out, changed, 1,
+                            lseek(out, 0, SEEK_END) - LARGE_BYTES + places[i]),
+                     1);
+    assert_int_equal(lseek(out, 0, SEEK_SET), 0);
+    assert_int_equal(dx_bundle_next(reader, &back, &end, NULL), DX_OK);
+    assert_int_equal(dx_bundle_content(reader, -1, NULL), DX_E_BUNDLE);
+    dx_bundle_reader_free(&reader);
+    free(bytes);
+    (void)close(out);
+  }
 }
 
 /* Wherever the stream ends: good entries before, E_BUNDLE after. */
@@ -644,6 +690,7 @@ int main(void)
       cmocka_unit_test(entry_is_read_as_written),
       cmocka_unit_test(long_names_and_texts_are_preserved),
       cmocka_unit_test(content_larger_than_any_buffer_is_preserved),
+      cmocka_unit_test(changed_byte_of_large_content_is_detected),
       cmocka_unit_test(truncated_stream_is_detected),
       cmocka_unit_test(changed_content_is_detected),
       cmocka_unit_test(next_entry_is_not_content),
