@@ -30,6 +30,7 @@ struct backend {
   struct dx_spool spool;
   struct dx_job *job;
   bool spool_is_open;
+  pid_t cupsd;      /* our parent, as long as it lives */
   int in_fd;        /* bundles are read from here; -1 after EOF */
   bool eof;         /* everything was read: exiting with a failure is allowed */
   bool silent;      /* no data for too long: there will be no EOF */

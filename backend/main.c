@@ -393,12 +393,14 @@ static void on_ended(void *ctx, struct dx_job *job)
   adopt_ended(ctx, job);
 }
 
-/* Of our own job cupsd has told us, or will. */
+/* A backend of the cupsd that runs hears of a cancel by SIGTERM. */
 static bool on_create(void *ctx, struct dx_job *job)
 {
   const struct backend *b = ctx;
 
-  return job == b->job || dx_adopted_may_create(job);
+  if (job != b->job)
+    return dx_adopted_may_create(job);
+  return getppid() == b->cupsd || dx_orphan_may_create(job);
 }
 
 static enum dx_code loop(struct backend *b, struct dx_engine *engine,
@@ -464,7 +466,7 @@ static enum dx_code run(struct backend *b, struct dx_err *err)
 
 int main(int argc, char **argv)
 {
-  struct backend b = {.in_fd = STDIN_FILENO};
+  struct backend b = {.in_fd = STDIN_FILENO, .cupsd = getppid()};
   struct dx_err err = {0};
   enum dx_code code;
 

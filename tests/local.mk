@@ -32,7 +32,8 @@ unit_programs = \
 	tests/unit/test_signed_url \
 	tests/unit/test_spool \
 	tests/unit/test_state \
-	tests/unit/test_token
+	tests/unit/test_token \
+	tests/model/test_model
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 

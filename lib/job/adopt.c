@@ -69,13 +69,27 @@ enum dx_print_job_state dx_ask_cupsd(const struct dx_job *job)
 
 /* ---- following them ---- */
 
-bool dx_adopted_may_create(struct dx_job *job)
+static enum dx_print_job_state ask_or_cancel(struct dx_job *job)
 {
   enum dx_print_job_state state = dx_ask_cupsd(job);
 
   if (state == DX_PJ_CANCELED)
     dx_job_cancel(job);
+  return state;
+}
+
+bool dx_adopted_may_create(struct dx_job *job)
+{
+  enum dx_print_job_state state = ask_or_cancel(job);
+
   return state == DX_PJ_OVER || state == DX_PJ_UNKNOWN;
+}
+
+bool dx_orphan_may_create(struct dx_job *job)
+{
+  enum dx_print_job_state state = ask_or_cancel(job);
+
+  return state != DX_PJ_CANCELED && state != DX_PJ_HELD;
 }
 
 static enum dx_adoption ask(const struct dx_job *job)

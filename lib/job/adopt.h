@@ -43,6 +43,10 @@ enum dx_print_job_state dx_ask_cupsd(const struct dx_job *job);
  * canceled here. */
 bool dx_adopted_may_create(struct dx_job *job);
 
+/* The same for a backend whose cupsd is gone: a new one may start another
+ * backend for the job, but may also have canceled it, or hold it. */
+bool dx_orphan_may_create(struct dx_job *job);
+
 /*
  * Takes job `key` if nobody drives it and nobody else will. It is docextractd's
  * then, in its journal too, whoever adopts it; a job that was canceled is

@@ -323,6 +323,18 @@ static void peek_owner(struct dx_job *job, enum dx_owner *ret_owner)
     *ret_owner = job->owner;
 }
 
+static enum dx_code sync_jobs(struct dx_spool *spool, struct dx_err *err)
+{
+  int fd = dx_fs_open_dir_at(spool->dirfd, "jobs", err);
+  enum dx_code code;
+
+  if (fd < 0)
+    return err != NULL ? err->code : DX_E_IO;
+  code = dx_fs_sync(fd, "jobs", err);
+  (void)close(fd);
+  return code;
+}
+
 static enum dx_code take_once(struct dx_spool *spool, const char *key,
                               struct dx_job *job, pid_t *ret_holder,
                               enum dx_owner *ret_owner, struct dx_err *err)
@@ -337,9 +349,13 @@ static enum dx_code take_once(struct dx_spool *spool, const char *key,
     return code;
   dx_temp_sweep(job->dirfd, 0);
   code = dx_job_load(job, err);
-  return code == DX_E_NOT_FOUND
-             ? dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing")
-             : code;
+  if (code == DX_E_NOT_FOUND)
+    return dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
+  /* Whoever committed it may have died before it was durable. What follows
+   * relies on it: an upload, or telling cupsd that the job is over. */
+  if (code == DX_OK)
+    code = sync_jobs(spool, err);
+  return code;
 }
 
 enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
