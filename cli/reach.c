@@ -4,6 +4,7 @@
 #include "cli/reach.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #ifndef DX_CLI_REACH_H
 #define DX_CLI_REACH_H
 
-#include <netdb.h>
 #include <stdbool.h>
 
 #include "lib/config/config.h"

@@ -7,9 +7,7 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <unistd.h>
 
-#include "lib/base/fs.h"
 
 #define S 1000LL
 #define MIN 60000LL

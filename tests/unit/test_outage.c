@@ -5,13 +5,10 @@
  */
 #include "tests/unit/engine_fixture.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
