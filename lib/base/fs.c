@@ -126,7 +126,7 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
   if (code != DX_OK)
     return code;
   if (!dx_random_hex(random, TEMP_RANDOM))
-    return dx_fail(err, DX_E_IO, 0, "no random numbers to be had");
+    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   temp->dirfd = dirfd;
   (void)snprintf(temp->name, sizeof(temp->name), "%s", name);
   (void)snprintf(temp->temp_name, sizeof(temp->temp_name), ".%.200s.%s", name,
@@ -374,7 +374,7 @@ static enum dx_code read_file(int dirfd, const char *name, int flags,
   if (fd < 0)
     return dx_fail_sys(err, errno, "open", name);
   if (fstat(fd, &st) < 0)
-    code = dx_fail_sys(err, errno, "look at", name);
+    code = dx_fail_sys(err, errno, "stat", name);
   else if (!S_ISREG(st.st_mode))
     code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is not a file", name);
   else

@@ -1,5 +1,5 @@
 /*
- * adopt.c - the rules of adoption, and the one place that follows them.
+ * adopt.c - the rules of adoption, and the one place that applies them.
  */
 #include "lib/job/adopt.h"
 
@@ -33,7 +33,7 @@ static enum dx_adoption of_print_job(const struct dx_job *job,
     return DX_ADOPT_DRIVE;
   case DX_PJ_WAITING:
     return DX_ADOPT_LEAVE;
-  default: /* held, or nobody knows: what the service has goes on */
+  default: /* held or not known: go on only with what the service has */
     return is_sent(job) ? DX_ADOPT_DRIVE : DX_ADOPT_LEAVE;
   }
 }
@@ -54,7 +54,7 @@ enum dx_adoption dx_adoption_of(const struct dx_job *job,
 
 enum dx_print_job_state dx_ask_cupsd(const struct dx_job *job)
 {
-  static int64_t seen_ms; /* when cupsd was there, or first asked for */
+  static int64_t seen_ms; /* when cupsd last responded, or was first asked */
   struct dx_print_job print_job;
 
   if (job->cups_id == NULL || job->uuid == NULL)
@@ -67,7 +67,7 @@ enum dx_print_job_state dx_ask_cupsd(const struct dx_job *job)
   return print_job.state;
 }
 
-/* ---- following them ---- */
+/* ---- applying them ---- */
 
 static enum dx_print_job_state ask_or_cancel(struct dx_job *job)
 {
@@ -98,7 +98,7 @@ static enum dx_adoption ask(const struct dx_job *job)
                                                           : DX_PJ_OVER);
 }
 
-/* Without its lock: a backend that comes must not find it locked while cupsd
+/* Without its lock: a backend that starts must not find it locked while cupsd
  * is asked. */
 static enum dx_code look(struct dx_spool *spool, const char *key,
                          const char *service, enum dx_adoption *ret_adoption,
@@ -142,7 +142,7 @@ static enum dx_code claim(struct dx_spool *spool, struct dx_job **job,
              dx_adoption_of(*job, DX_PJ_OVER) == DX_ADOPT_DRIVE) {
     if ((*job)->owner == DX_OWNER_DAEMON)
       return DX_OK;
-    dx_log(DX_LOG_INFO, "job %s: adopted, nobody else goes on with it",
+    dx_log(DX_LOG_INFO, "job %s: adopted, because no other process drives it",
            (*job)->key);
     (*job)->owner = DX_OWNER_DAEMON;
     code = dx_job_save(*job, err);

@@ -1,6 +1,6 @@
 /*
- * bundle.c - the format between filter and backend. Knows the syntax of an
- * entry and what makes it valid; not what is done with it.
+ * bundle.c - the syntax of an entry and what makes it valid, not what it is
+ * for.
  *
  * Reader and writer use the same check().
  */
@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
@@ -167,7 +166,7 @@ static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
   dx_buf_puts(buf, "\n");
 }
 
-/* As sendfile(2), which does not write to a file opened for appending. */
+/* Instead of sendfile(2), which cannot write to a file opened with O_APPEND. */
 static ssize_t send_by_copy(int out_fd, int in_fd, off_t *at, size_t len)
 {
   char bytes[DX_STREAM_BYTES];
@@ -233,10 +232,10 @@ struct dx_bundle_reader {
   int fd;
   dx_bundle_wait *wait;
   void *wait_ctx;
-  int place;                     /* of the entry being read; 1 is the first */
+  int place;                     /* of the entry that is read, from 1 */
   int64_t left;                  /* bytes of its content still to come */
-  char sum[DX_SHA256_HEX_BYTES]; /* the checksum that they must have */
-  struct dx_err failure;         /* the first one is permanent */
+  char sum[DX_SHA256_HEX_BYTES]; /* their checksum */
+  struct dx_err failure;         /* the first one stays */
   size_t at;                     /* bytes[at..end) were read but not used */
   size_t end;
   char *bytes; /* one of the two; the other may still be hashed */
@@ -268,7 +267,7 @@ void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
   reader->wait_ctx = ctx;
 }
 
-/* After a failure the start of the next entry is unknown: it is permanent. */
+/* After a failure nobody knows where the next entry starts. */
 static enum dx_code keep_failure(struct dx_bundle_reader *reader,
                                  enum dx_code code, struct dx_err *err)
 {
@@ -300,7 +299,7 @@ static enum dx_code cut_short(const struct dx_bundle_reader *reader,
                  reader->place);
 }
 
-/* Reads more after bytes[end), after making room. *ret_end at the end. */
+/* Makes room and reads more; sets *ret_end at the end of the stream. */
 static enum dx_code fill(struct dx_bundle_reader *reader, bool *ret_end,
                          struct dx_err *err)
 {
@@ -329,8 +328,7 @@ static enum dx_code fill(struct dx_bundle_reader *reader, bool *ret_end,
 
 /*
  * The next line, NUL-terminated in the buffer and without its newline;
- * borrowed until the next call. NULL at the end of the stream, if it came
- * before the first byte of the line.
+ * borrowed until the next call. NULL at the end of the stream.
  */
 static enum dx_code next_line(struct dx_bundle_reader *reader, char **ret_line,
                               struct dx_err *err)
@@ -440,7 +438,7 @@ static bool set_sum(struct dx_entry *entry, char *value)
   return copy_text(entry->sha256, sizeof(entry->sha256), value);
 }
 
-/* A newer filter may have a word that we lack; its text still says why. */
+/* A newer filter may use a word that we do not know; its text still helps. */
 static bool set_reason(struct dx_entry *entry, char *value)
 {
   char *text = strchr(value, ' ');
@@ -458,7 +456,7 @@ static bool set_reason(struct dx_entry *entry, char *value)
          copy_text(entry->reason_text, sizeof(entry->reason_text), text);
 }
 
-/* key, needed in every entry (check() knows the rest), what it sets */
+/* key, required in every entry (check() knows the rest), setter */
 static const struct {
   const char *key;
   bool needed;
@@ -472,7 +470,7 @@ static const struct {
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
-/* Takes one "Key: value" line; NULL, or what is wrong with it. */
+/* Reads one "Key: value" line; returns what is wrong with it, or NULL. */
 static const char *take_line(struct dx_entry *entry, char *line,
                              bool seen[KEY_COUNT])
 {
@@ -563,7 +561,7 @@ enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
     err = &own;
   if (reader->failure.code != DX_OK)
     return same_failure(reader, err);
-  if (reader->left > 0) { /* nobody wanted the content of the last one */
+  if (reader->left > 0) { /* skip the content of the last one */
     code = dx_bundle_content(reader, -1, err);
     if (code != DX_OK)
       return code;

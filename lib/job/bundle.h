@@ -18,7 +18,7 @@
  * Entries follow each other without anything between. Unknown keys are
  * skipped, so that newer filters can add some. A duplicate or missing key, a
  * line over 4096 bytes, more than 32 lines, or content that is truncated or has
- * the wrong checksum make the rest unusable: E_BUNDLE.
+ * a wrong checksum makes the rest unusable: E_BUNDLE.
  *
  * Ownership: struct dx_entry contains its strings; nothing to free.
  * Blocking: as long as the pipe. Errors: E_BUNDLE, E_NOMEM, those of fs.h.
@@ -37,8 +37,8 @@
 #define DX_TYPE_BYTES 64
 #define DX_REASON_BYTES 256
 
-/* word, plain clause for the person who printed, used if the filter gives no
- * other text. The words must not change: they are stored in journals. */
+/* word, plain clause for the person who printed unless the filter gives
+ * another. The words must not change: they are stored in journals. */
 #define DX_REASONS(X)                                                      \
   X(NONE, "", "")                                                          \
   X(PASSWORD, "password", "it is password-protected")                      \
@@ -80,7 +80,7 @@ struct dx_entry {
   int64_t length;                   /* bytes */
   char sha256[DX_SHA256_HEX_BYTES]; /* of the bytes; "" when length is 0 */
   enum dx_reason reason;
-  char reason_text[DX_REASON_BYTES]; /* a plain clause, no patient data */
+  char reason_text[DX_REASON_BYTES]; /* no patient data */
 };
 
 const char *dx_reason_word(enum dx_reason reason);
@@ -106,8 +106,8 @@ struct dx_bundle_reader *dx_bundle_reader_new(int fd);
 void dx_bundle_reader_free(struct dx_bundle_reader **reader);
 
 /*
- * Reads the next header. *ret_end is true, and nothing else is set, at a
- * clean end of the stream. E_BUNDLE for anything that is not an entry.
+ * Reads the next header. At a clean end of the stream sets *ret_end and nothing
+ * else. E_BUNDLE for anything that is not an entry.
  */
 enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
                             struct dx_entry *ret_entry, bool *ret_end,
@@ -121,9 +121,8 @@ enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
                                struct dx_err *err) DX_MUST_USE;
 
 /*
- * A hook that is called before every read of the stream, so that the caller can
- * wait with its own timeout and signals; any code but DX_OK stops the reading
- * with that code.
+ * Called before every read of the stream, so that the caller can wait with its
+ * own timeout and signals; any code but DX_OK ends the reading with that code.
  */
 typedef enum dx_code dx_bundle_wait(void *ctx, int fd, struct dx_err *err);
 void dx_bundle_reader_wait(struct dx_bundle_reader *reader,

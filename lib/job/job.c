@@ -4,11 +4,9 @@
  */
 #include "lib/job/job.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -221,15 +219,15 @@ static void enter_stored(struct dx_submission *sub)
   sub->reason[0] = '\0';
 }
 
-/* A person asked for it: what was tried before does not count. */
-static void forget_tries(struct dx_submission *sub)
+/* A person asked for it: earlier tries do not count. */
+static void clear_tries(struct dx_submission *sub)
 {
   sub->lost_creates = 0;
   sub->start_overs = 0;
   sub->reregistrations = 0;
 }
 
-/* However it is known: the PUTs without a response have landed. */
+/* The service has every file, also those of PUTs without a response. */
 static void enter_uploaded(struct dx_submission *sub)
 {
   size_t i;
@@ -286,7 +284,7 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
     sub->state = to;
     enter(sub, from);
     if (event == DX_EV_RETRY)
-      forget_tries(sub);
+      clear_tries(sub);
     sub->job->dirty = true;
   }
   return DX_OK;
@@ -301,7 +299,6 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
   dx_utf8_copy(sub->reason, sizeof(sub->reason), reason);
 }
 
-/* Everything that is not over for good ends by `event`. */
 static void end_all(struct dx_job *job, enum dx_event event, enum dx_code code,
                     const char *reason)
 {
@@ -451,8 +448,8 @@ size_t dx_job_count(const struct dx_job *job, enum dx_state state)
   return n;
 }
 
-/* The first submission that did not come through; NULL if all did. */
-static const struct dx_submission *first_wrong(const struct dx_job *job)
+/* The first submission that was not extracted; NULL if all were. */
+static const struct dx_submission *first_missing(const struct dx_job *job)
 {
   size_t i;
 
@@ -464,7 +461,7 @@ static const struct dx_submission *first_wrong(const struct dx_job *job)
 
 enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
 {
-  const struct dx_submission *wrong = first_wrong(job);
+  const struct dx_submission *wrong = first_missing(job);
   size_t good = dx_job_count(job, DX_ST_EXTRACTED);
 
   if (job->halt.code != DX_OK) {

@@ -12,11 +12,11 @@
  * service); `separate`: one each, `together`: one for all.
  *
  * Ownership: a job owns everything in it, its directory's descriptor and the
- * lock; dx_job_free() releases all. A lock is a POSIX record lock: it is
- * gone when any descriptor of the lock file is closed in this process, so
- * nobody else opens it.
+ * lock; dx_job_free() releases all. The lock is a POSIX record lock: closing
+ * any descriptor of the lock file in this process releases it, so nothing else
+ * opens it.
  * Blocking: the disk. Errors: those of fs.h; E_DAMAGED for a journal that
- * says what cannot be.
+ * cannot be right.
  */
 #ifndef DX_JOB_H
 #define DX_JOB_H
@@ -48,7 +48,7 @@ enum dx_owner {
 #define DX_PUTS(X)                             \
   X(NONE, "none")       /* no byte has left */ \
   X(SENDING, "sending") /* may have landed */  \
-  X(DONE, "done")       /* answered with 200 */
+  X(DONE, "done")       /* the response was 200 */
 
 enum dx_put {
 #define X(name, word) DX_PUT_##name,
@@ -72,7 +72,7 @@ enum dx_case_state {
 
 struct dx_document {
   struct dx_entry entry;
-  bool is_here; /* its bytes lie in the job directory; not in the journal */
+  bool is_here; /* in the job directory; not in the journal */
 };
 
 struct dx_file {   /* a document as it was registered */
@@ -103,10 +103,10 @@ struct dx_submission {
   int64_t url_until_ms; /* wall clock: the signed URLs end */
   bool registering;     /* a POST may be on its way */
   int64_t lost_creates, start_overs, reregistrations;
-  bool put_again;    /* the one second upload was done */
+  bool put_again;    /* the one repeated upload was made */
   enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
   char reason[DX_REASON_BYTES];
-  /* Wall ms; 0: not. The last one: when the last result was stored. */
+  /* Wall ms; 0: not yet. extracted_at: when the last result was stored. */
   int64_t registered_at, uploaded_at, complete_at, extracted_at;
   bool overdue; /* longer than ProcessingLimit; not in the journal */
 };
@@ -127,35 +127,35 @@ struct dx_job {
   int dirfd;                       /* its directory; -1: none */
   int lockfd;                      /* holds the lock; -1: not held */
   bool dirty;                      /* memory is ahead of the journal */
-  char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" when
+  char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" if
                                     nothing is wrong */
   /* Not in the journal. */
-  struct dx_err halt;     /* not DX_OK: nothing more is done for it here */
+  struct dx_err halt;     /* not DX_OK: this process does nothing more */
   bool ended;             /* the engine has nothing more to do for it */
   struct dx_drive *drive; /* the engine's, while it drives the job */
 };
 
 const char *dx_owner_word(enum dx_owner owner);
 
-/* True for 32 lower-case hex digits: nothing else is a key, and a key goes
- * into paths. */
+/* True for 32 lower-case hex digits. Checked because keys become parts of
+ * paths. */
 bool dx_is_key(const char *text);
 
-/* An empty job with no directory; NULL when memory is out. */
+/* An empty job with no directory; NULL when out of memory. */
 struct dx_job *dx_job_new(void);
 void dx_job_free(struct dx_job **job);
 
 /*
- * Makes the submissions of a job from its documents: `together` one, else one
- * for each; refused and missing documents become refused submissions with the
- * document's reason; with `together` one such document refuses all. Sheets
- * belong to none. Replaces what was there.
+ * Makes the submissions of a job from its documents: one if `together`, else
+ * one for each. Refused and missing documents become refused submissions with
+ * the document's reason; with `together` one such document refuses all. Job
+ * sheets belong to none. Replaces the submissions that were there.
  */
 enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
-/* Applies the transition table, with what entering a state implies (times;
- * STORED forgets source, URLs and cases, and after RETRY the tries that were
- * counted). Marks the job dirty. */
+/* Applies the transition table and what entering a state implies: times are
+ * set; STORED clears source, URLs, and cases, and after RETRY the counters of
+ * tries. Marks the job dirty. */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
@@ -163,20 +163,20 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
                        enum dx_code code, const char *reason);
 
-/* Ends everything that is not settled: a person does not want it any more.
- * What the service has already it keeps; nothing of it is fetched. */
+/* Ends everything that is not settled: a person no longer wants it. The
+ * service keeps what it has; nothing more is fetched. */
 void dx_job_cancel(struct dx_job *job);
 
-/* Ends everything that is not settled: nobody did anything about it for
+/* Ends everything that is not settled: nobody did anything about it within
  * KeepUnfinished. */
 void dx_job_expire(struct dx_job *job);
 
-/* Goes to where the configuration points now, unless a source of the old place
- * is under way: E_CONFIG then. */
+/* Switches to the configured BaseURL. E_CONFIG if a source at the old one is
+ * under way. */
 enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* Sets why the job waits; reason is copied, "" takes it away. */
+/* Sets why the job waits; message is copied, "" clears it. */
 void dx_job_set_message(struct dx_job *job, const char *message);
 
 /* Sets the cases of a source; ids are copied. */
@@ -200,7 +200,7 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
 
 /*
  * Removes the documents and stored results of settled submissions. Everything
- * else stays: no process may think that CUPS still has the bytes.
+ * else stays: CUPS may no longer have the bytes.
  */
 enum dx_code dx_job_delete_documents(struct dx_job *job,
                                      struct dx_err *err) DX_MUST_USE;
@@ -208,13 +208,13 @@ enum dx_code dx_job_delete_documents(struct dx_job *job,
 /* Every submission is settled: the job belongs in finished/. */
 bool dx_job_is_finished(const struct dx_job *job);
 
-/* Nothing is left to do by itself. */
+/* Every submission is final: nothing more happens by itself. */
 bool dx_job_is_final(const struct dx_job *job);
 
 /*
- * What became of the job, for the person: DX_OK when every document was
- * extracted, else the code of the first thing that is wrong, with one
- * sentence about all of it in *err.
+ * What became of the job, for the person: DX_OK if every document was
+ * extracted, else the code of the first one that was not, with a sentence
+ * about the whole job in *err.
  */
 enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
 

@@ -1,6 +1,5 @@
 /*
- * journal.c - job.json: the only place where a journal is written or read,
- * and the manifest, which is made of the same facts.
+ * journal.c - job.json: the only place where a journal is written or read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 #include "lib/job/job.h"
 
 #define JOURNAL_NAME "job.json"
-#define JOURNAL_SCHEMA 2 /* 1 had no canceled, expired and verify */
+#define JOURNAL_SCHEMA 2 /* 1 had no canceled and expired */
 
 static const char *const owner_words[DX_OWNER_COUNT] = {
 #define X(name, word) [DX_OWNER_##name] = word,
@@ -187,14 +186,13 @@ static bool get_chars(const struct dx_json *json, const char *name, char *text,
   return true;
 }
 
-/* A number of things, never below zero. */
 static bool get_count(const struct dx_json *json, const char *name,
                       int64_t *ret_count)
 {
   return dx_json_int(dx_json_get(json, name), ret_count) && *ret_count >= 0;
 }
 
-/* The index of a word in a table; -1 if it is none of them. */
+/* The index of the word in the table; -1 if it is not there. */
 static int get_word(const struct dx_json *json, const char *name,
                     const char *const *words, int count)
 {
@@ -334,8 +332,8 @@ static bool read_submission(const struct dx_json *json,
          read_files_and_cases(json, sub);
 }
 
-/* What no journal of ours says: a source without an id, a registered file
- * without its URL. */
+/* We never write a source without an id, or a registered file without its
+ * URL. */
 static bool is_plausible(const struct dx_submission *sub)
 {
   size_t i;
@@ -411,7 +409,7 @@ static void look_for_documents(struct dx_job *job)
   }
 }
 
-/* errno: ENOMEM if that was the reason. */
+/* errno is ENOMEM if that was the reason. */
 static enum dx_code unreadable(const struct dx_json *json, struct dx_err *err)
 {
   int64_t schema;
@@ -436,7 +434,7 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
     dx_buf_release(&text);
     return code;
   }
-  errno = 0; /* a good journal is not damaged because memory is out */
+  errno = 0; /* out of memory does not mean damaged */
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
   if (!read_job(json, job))
     code = unreadable(json, err);

@@ -1,6 +1,6 @@
 /*
- * manifest.c - the manifest of a submission, made of the facts of its journal:
- * the only place that knows its fields.
+ * manifest.c - the manifest of a submission, the only place that knows its
+ * fields.
  */
 #include "lib/job/manifest.h"
 
@@ -58,8 +58,7 @@ static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
   return ok;
 }
 
-/* No clock is read here: a manifest that is delivered again after a crash has
- * the same bytes. A source without cases is extracted when it is complete. */
+/* A source without cases is extracted when it is complete. */
 static int64_t extracted_at(const struct dx_submission *sub)
 {
   if (sub->state != DX_ST_COMPLETE && sub->state != DX_ST_EXTRACTED)

@@ -1,7 +1,7 @@
 /*
- * manifest.h - what a consumer is told of a submission beside its results: job,
- * files, cases, times. It is made of the facts of the journal, and no clock is
- * read: delivered again after a crash it has the same bytes.
+ * manifest.h - what a consumer learns about a submission besides its results:
+ * job, files, cases, times. Made from the journal alone, without reading a
+ * clock: delivered again after a crash, it has the same bytes.
  *
  * Ownership: the caller frees the text. Blocking: never.
  */
@@ -10,7 +10,7 @@
 
 #include "lib/job/job.h"
 
-/* The JSON text; NULL when memory is out. */
+/* The JSON text; NULL when out of memory. */
 char *dx_manifest_text(const struct dx_submission *sub);
 
 #endif

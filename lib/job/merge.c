@@ -1,6 +1,5 @@
 /*
- * merge.c - the same print job again: what was sent stays, everything else is
- * taken from the bundle that came now.
+ * merge.c - what may be replaced by a new run of a print job, and what not.
  */
 #include "lib/job/merge.h"
 
@@ -8,23 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/fs.h"
 #include "lib/job/mime.h"
 
-static bool came_as_it_is(const struct dx_entry *e)
+static bool was_not_converted(const struct dx_entry *e)
 {
   return strcmp(e->type, DX_MIME_PDF) != 0 ||
          strcmp(e->origin, DX_MIME_PDF) == 0;
 }
 
-/* Text and PostScript carry the date of their conversion: only what came as
- * PDF or picture is the same byte for byte when it is printed again. */
+/* Converted text and PostScript contain the date of the conversion: only what
+ * came as a PDF or picture has the same bytes when it is printed again. */
 static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
 {
   if (a->kind != b->kind || strcmp(a->type, b->type) != 0 ||
       a->pages != b->pages || a->together != b->together)
     return false;
-  return !came_as_it_is(a) || strcmp(a->sha256, b->sha256) == 0;
+  return !was_not_converted(a) || strcmp(a->sha256, b->sha256) == 0;
 }
 
 /* The old submission of the same first place, if it must stay. */
@@ -67,7 +65,7 @@ static enum dx_code check_same(struct dx_job *old, struct dx_job *fresh,
     size_t place = sub->files[i].document;
 
     if (fresh->documents[place].entry.kind == DX_KIND_MISSING)
-      continue; /* it came before; that it did not now says nothing */
+      continue; /* it came before; its absence now says nothing */
     if (!is_same(&old->documents[place].entry, &fresh->documents[place].entry))
       return dx_fail(err, DX_E_CHANGED, 0,
                      "document %zu differs from what was sent before; print "
@@ -124,9 +122,9 @@ static enum dx_code move_document(struct dx_job *old, struct dx_job *fresh,
 }
 
 /*
- * Bytes of a place whose submission stays: the old ones if they are here;
- * the new ones if they are the same, or nothing was sent yet; else none, and
- * the job file keeps describing what was sent.
+ * The bytes of a place whose submission stays: the old ones if they are here;
+ * the new ones if they are the same or nothing was sent yet; else none, and
+ * the journal keeps describing what was sent.
  */
 static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
                                 const struct dx_submission *stays,
@@ -145,8 +143,8 @@ static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
   return DX_OK;
 }
 
-/* A place that was not sent yet comes again, but not what was tried for it: a
- * registration may be out there, and their number is bounded. */
+/* The number of registrations stays bounded, however often the job is run: one
+ * of which nothing is known may exist. */
 static void keep_tries(const struct dx_job *old, struct dx_submission *sub)
 {
   size_t i;
@@ -211,7 +209,7 @@ static void exchange(struct dx_job *old, struct dx_job *fresh)
     fresh->submissions[i].job = fresh;
 }
 
-/* Nothing of the fresh one will be sent. */
+/* Nothing of `fresh` will be sent. */
 static bool stays_finished(struct dx_job *old, const struct dx_job *fresh)
 {
   size_t i;

@@ -1,8 +1,7 @@
 /*
- * merge.h - the same print job again: cupsd ran it once more, with a bundle of
- * its own.
+ * merge.h - the same print job again: cupsd reran it, with a new bundle.
  *
- * Crash rule: repeated safely, because the new bundle comes again.
+ * Crash rule: safe to repeat, because every run brings its bundle.
  * Blocking: the disk.
  */
 #ifndef DX_MERGE_H
@@ -11,10 +10,10 @@
 #include "lib/job/spool.h"
 
 /*
- * The same print job has come again as `fresh`: what was extracted or is under
- * way in `old` stays, everything else is taken from fresh. `fresh` is
- * discarded. E_CHANGED if a place differs from what was sent; E_CONFIG if
- * BaseURL changed under an unfinished source: nothing is changed then.
+ * Keeps what was extracted or is under way in `old`, takes everything else from
+ * `fresh`, and discards `fresh`. E_CHANGED if a place differs from what was
+ * sent, E_CONFIG if BaseURL changed while a source is unfinished; both leave
+ * everything unchanged.
  */
 enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
                           struct dx_job **fresh,

@@ -1,7 +1,7 @@
 /*
- * mime.h - tells PDF, JPEG, and PNG by the first bytes of a file, whatever its
- * name or the program that sent it claims. The only place that does: the filter
- * and 'submit' agree. Whether the file is intact is not decided here.
+ * mime.h - recognizes PDF, JPEG, and PNG by the first bytes of a file, whatever
+ * its name or the program that sent it claims. The filter and `submit` share
+ * it, so they agree. Does not check whether the file is intact.
  *
  * Ownership: static text. Blocking: never. Errors: NULL for any other type.
  */

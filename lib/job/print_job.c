@@ -1,5 +1,5 @@
 /*
- * print_job.c - one question to cupsd, and nothing else of CUPS.
+ * print_job.c - one request to cupsd; knows nothing else of CUPS.
  */
 #include "lib/job/print_job.h"
 
@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
-#define LOOK_S 0.1 /* how often a cupsd that keeps silent is given up */
+#define LOOK_S 0.1 /* how often to consider giving up on a silent cupsd */
 
 static const char *const words[DX_PJ_COUNT] = {
 #define X(name, word) [DX_PJ_##name] = word,
@@ -92,7 +92,7 @@ static void read_response(ipp_t *response, const char *uuid,
       said != NULL && strcmp(ippGetString(said, 0, NULL), "Filter failed") == 0;
 }
 
-/* libcups begins its timeout again at every step, and asks here each time. */
+/* libcups restarts its timeout at every step, and asks here each time. */
 static int is_patient(http_t *http, void *until_ms)
 {
   (void)http;

@@ -1,11 +1,11 @@
 /*
- * print_job.h - what cupsd says of a print job: IPP Get-Job-Attributes.
+ * print_job.h - what cupsd knows about a print job: IPP Get-Job-Attributes.
  *
- * Job ids repeat, and a client may choose the job-uuid: only both together say
- * that it is the job that is meant (doc/cups.md).
+ * Job ids repeat, and a client may choose the job-uuid: only both together
+ * identify the job (doc/cups.md).
  *
- * Blocking: at most timeout_ms, whatever cupsd does. Errors: none; that
- * nothing can be said is a state of its own.
+ * Blocking: at most timeout_ms, whatever cupsd does. Errors: none; a
+ * cupsd that cannot be asked is a state of its own.
  */
 #ifndef DX_PRINT_JOB_H
 #define DX_PRINT_JOB_H
@@ -13,9 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What it means for whoever wants to drive the job: name, word for logs */
+/* What its state means to whoever wants to drive the job: name, word for logs
+ */
 #define DX_PRINT_JOB_STATES(X)                                             \
-  X(NOBODY, "nobody to ask") /* cupsd cannot be asked: nothing is known */ \
+  X(NOBODY, "not available") /* cupsd cannot be asked: nothing is known */ \
   X(UNKNOWN, "unknown")      /* cupsd has no such job (any more) */        \
   X(WAITING, "waiting")      /* pending or processing: a backend comes */  \
   X(HELD, "held")            /* a person holds it, or its queue stopped */ \
@@ -33,8 +34,8 @@ const char *dx_print_job_word(enum dx_print_job_state state);
 
 struct dx_print_job {
   enum dx_print_job_state state;
-  bool filter_failed; /* one of this run, of any document */
-  int documents;      /* job sheets included; 0: not said */
+  bool filter_failed; /* in this run, for any document */
+  int documents;      /* job sheets included; 0: not reported */
   int64_t time_at_creation;
 };
 
@@ -43,8 +44,8 @@ bool dx_print_job_is_known(const struct dx_print_job *job);
 
 /*
  * Asks the cupsd of CUPS_SERVER, or the system's. `connected` (may be NULL) is
- * told the descriptor of the connection, and -1 at its end, so that a signal
- * handler can end the wait.
+ * called with the descriptor of the connection, and with -1 at its end, so that
+ * a signal handler can end the wait.
  */
 void dx_print_job_ask(const char *cups_id, const char *uuid, int timeout_ms,
                       void (*connected)(int fd), struct dx_print_job *ret_job);

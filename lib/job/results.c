@@ -1,6 +1,6 @@
 /*
- * results.c - names in, and writing to, the results directory; nobody else
- * writes there.
+ * results.c - names in the results directory, and the only code that writes
+ * there.
  */
 #include "lib/job/results.h"
 
@@ -29,7 +29,7 @@ static bool is_plain(const char *id)
   return i > 0;
 }
 
-/* '.' too: dx_buf_percent() keeps it, names here must not. */
+/* Unlike dx_buf_percent(), encodes '.' too. */
 static void add_encoded(struct dx_buf *name, const char *id)
 {
   for (; *id != '\0'; id++) {
@@ -43,10 +43,10 @@ static void add_encoded(struct dx_buf *name, const char *id)
 }
 
 /*
- * An encoded id holds '%' or '~', which a plain one never does: the two kinds
- * cannot collide. How many '~' stand before a sum says of what it is: one, of
- * an id that was cut here; two, of a case id; three, of a whole name. Without
- * that a service could make two pairs of ids meet.
+ * An encoded id contains '%' or '~', a plain one never does: the two kinds
+ * cannot collide. The number of '~' before a checksum says what it is of: one,
+ * an id that was cut; two, a case id; three, a whole name. Otherwise a service
+ * could make two pairs of ids collide.
  */
 static void add_id(struct dx_buf *name, const char *id)
 {
@@ -75,9 +75,10 @@ static size_t dashes(const char *id)
 }
 
 /*
- * "x-y" and "z" must not give the name of "x" and "y-z". With as many dashes
- * in both ids (ULIDs: none, UUIDs: four) the middle one parts them; else the
- * case's SHA-256 stands for it. Two long ones together stay below 230 bytes.
+ * "x-y" and "z" must not give the name of "x" and "y-z". If both ids
+ * have the same number of dashes (ULIDs: none, UUIDs: four), the middle one
+ * separates them; else the case id's SHA-256 is used. The name of two long ids
+ * stays below 230 bytes.
  */
 char *dx_result_name(const char *source_id, const char *case_id)
 {
@@ -120,8 +121,8 @@ char *dx_manifest_name(const struct dx_submission *sub)
   return dx_buf_take(&name);
 }
 
-/* An earlier attempt may have ended before it had a source: what it said is
- * no longer true. */
+/* The manifest of an earlier attempt that ended without a source is no longer
+ * true. */
 static enum dx_code remove_sourceless(const struct dx_submission *sub,
                                       int dirfd, struct dx_err *err)
 {
@@ -148,7 +149,7 @@ void dx_results_sweep(const char *path)
   (void)close(dirfd);
 }
 
-/* The copy in the job directory is gone, not the directory it shall go to. */
+/* The copy in the job directory is gone, not the results directory. */
 static bool is_lost(const struct dx_job *job, const char *stored)
 {
   return faccessat(job->dirfd, stored, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&

@@ -1,6 +1,6 @@
 /*
- * results.h - delivering results: putting them where other software takes
- * them.
+ * results.h - delivering results to the directory that other software
+ * watches.
  *
  * ResultsDir is flat; a file is written under a hidden name and renamed, so a
  * consumer only ever sees whole files; after a crash the same bytes are
@@ -18,22 +18,22 @@
 
 /*
  * "<source_id>-<case_id>.json" and "<source_id>.job.json"; without a source
- * id the job key and the submission's number take its place. Ids that are not
- * made of letters, digits, '-' and '_' alone are percent-encoded, and what is
- * over 128 bytes is cut and given a SHA-256: no id leaves the directory or
- * meets another. Ids that differ in their number of dashes are ambiguous in
- * the first name: there the case's SHA-256 takes the place of its id. Caller
- * frees; NULL when memory is out.
+ * id the job key and the submission's number take its place. Anything but
+ * letters, digits, '-', and '_' is percent-encoded, and what is longer than 128
+ * bytes is cut and given a SHA-256: no id can leave the directory or collide
+ * with another. Two ids with different numbers of dashes would make the first
+ * name ambiguous: there the case id is replaced by its SHA-256. The caller
+ * frees; NULL when out of memory.
  */
 char *dx_result_name(const char *source_id, const char *case_id);
 char *dx_manifest_name(const struct dx_submission *sub);
 
-/* Makes the results directory (2770) unless it is there; a directory above it
- * must exist. */
+/* Creates the results directory (2770) unless it exists; its parent must
+ * exist. */
 enum dx_code dx_results_make_dir(const char *path,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* Removes what writers that were killed have left there; nothing a consumer
+/* Removes temporary files of writers that were killed; nothing a consumer
  * would take. */
 void dx_results_sweep(const char *path);
 

@@ -1,6 +1,6 @@
 /*
- * spool.c - the directories of the spool and their locks; the content of a
- * journal is not its business.
+ * spool.c - the directories of the spool and their locks; knows nothing of what
+ * a journal contains.
  */
 #include "lib/job/spool_internal.h"
 
@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +17,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
-#include "lib/base/policy.h"
 
 #define LOCK_NAME "lock"
 #define CANCEL_NAME "cancel"
@@ -26,7 +24,7 @@
 
 /* ---- opening ---- */
 
-static enum dx_code make_folders(int dirfd, struct dx_err *err)
+static enum dx_code make_dirs(int dirfd, struct dx_err *err)
 {
   static const char *const names[] = {"jobs", "finished", "incoming", "damaged",
                                       "pace"};
@@ -50,10 +48,10 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
   if (dx_fs_is_network(path))
     code = dx_fail(err, DX_E_CONFIG, 0,
                    "SpoolDir '%s' is on a network file system, where locks "
-                   "cannot be relied on; choose a local folder",
+                   "cannot be relied on; choose a local directory",
                    path);
   else
-    code = make_folders(ret_spool->dirfd, err);
+    code = make_dirs(ret_spool->dirfd, err);
   if (code == DX_OK) {
     ret_spool->rate_dirfd = dx_fs_open_dir_at(ret_spool->dirfd, "pace", err);
     if (ret_spool->rate_dirfd < 0)
@@ -84,7 +82,7 @@ static bool key_of(const struct dx_buf *text, char key[DX_KEY_BYTES])
   return ok;
 }
 
-/* NUL between them: no two different threes give the same bytes. */
+/* With NUL between them, different values never give the same bytes. */
 static void add_print_job(struct dx_buf *text, const char *uuid,
                           const char *cups_id, int64_t time_at_creation)
 {
@@ -123,7 +121,7 @@ bool dx_spool_key(struct dx_spool *spool, const char *service, const char *uuid,
 
 /* ---- locks ---- */
 
-/* Locks without waiting; E_BUSY with the holder, who may be gone already. */
+/* Locks without waiting; E_BUSY with the holder, which may have exited. */
 static enum dx_code lock_now(int fd, pid_t *ret_holder, struct dx_err *err)
 {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -137,7 +135,7 @@ static enum dx_code lock_now(int fd, pid_t *ret_holder, struct dx_err *err)
     if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
       *ret_holder = lock.l_pid;
   }
-  return dx_fail(err, DX_E_BUSY, 0, "another process works on this job");
+  return dx_fail(err, DX_E_BUSY, 0, "another process is working on this job");
 }
 
 static int open_lock(int dirfd, int flags)
@@ -154,7 +152,7 @@ static enum dx_code open_incoming(struct dx_spool *spool, struct dx_job *job,
   char random[25];
 
   if (!dx_random_hex(random, 24))
-    return dx_fail(err, DX_E_IO, 0, "no random numbers to be had");
+    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   (void)snprintf(job->path, sizeof(job->path), "incoming/%s", random);
   if (mkdirat(spool->dirfd, job->path, 0700) < 0)
     return dx_fail_sys(err, errno, "create directory", job->path);
@@ -211,10 +209,8 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job)
   dx_job_free(job);
 }
 
-/*
- * A job may have become finished while this one was received: then jobs/ has
- * room for its key, and only a look afterwards finds it.
- */
+/* The same job may have become finished meanwhile: then its key is free in
+ * jobs/, and only the second look at finished/ finds it. */
 enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err)
 {
@@ -228,7 +224,7 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
     return code;
   (void)snprintf(path, sizeof(path), "jobs/%s", job->key);
   memcpy(back, job->path, sizeof(back));
-  /* rename() would take the place of an empty directory; ours never are. */
+  /* rename() would replace an empty directory; ours never are empty. */
   code = dx_fs_rename_dir(spool->dirfd, job->path, path, err);
   if (code == DX_E_EXISTS)
     return dx_fail(err, DX_E_EXISTS, EEXIST, "this job is known");
@@ -246,8 +242,7 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
 
 /* ---- taking ---- */
 
-/* True if the directory that dirfd opened is still the one with that name: it
- * may have been swept between opening and locking. */
+/* The directory may have been removed between opening and locking it. */
 static bool is_still_there(struct dx_spool *spool, const struct dx_job *job)
 {
   struct stat a, b;
@@ -290,7 +285,7 @@ static enum dx_code open_at(struct dx_spool *spool, struct dx_job *job,
 enum dx_code spool_open_job(struct dx_spool *spool, const char *key,
                             struct dx_job *job, struct dx_err *err)
 {
-  /* It may move to and fro between two looks. */
+  /* It may be moved between two looks. */
   static const char *const parents[] = {"jobs", "finished", "jobs"};
   enum dx_code code = DX_E_NOT_FOUND;
   size_t i;
@@ -465,8 +460,8 @@ int dx_spool_hold_daemon_lock(struct dx_spool *spool, struct dx_err *err)
     return fd;
   (void)close(fd);
   if (err->code == DX_E_BUSY)
-    (void)dx_fail(err, DX_E_BUSY, 0, "docextractd runs already, as process %d",
-                  (int)holder);
+    (void)dx_fail(err, DX_E_BUSY, 0,
+                  "docextractd is already running as process %d", (int)holder);
   return -1;
 }
 
@@ -617,7 +612,7 @@ enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
   char path[DX_JOB_PATH_BYTES];
   enum dx_code code;
 
-  /* Out of the way first: who opens its lock in between must not find a job. */
+  /* Out of the way first: whoever opens its lock now must not find a job. */
   (void)snprintf(path, sizeof(path), "incoming/%s", (*job)->key);
   code = dx_fs_rename_dir(spool->dirfd, (*job)->path, path, err);
   if (code == DX_OK || code == DX_E_UNSYNCED)

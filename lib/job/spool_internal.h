@@ -13,16 +13,16 @@ enum dx_code spool_open_job(struct dx_spool *spool, const char *key,
                             struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Locks an open job without waiting: E_BUSY with the holder, E_NOT_FOUND if
- * the directory was swept before the lock was ours. ret_holder: may be NULL. */
+ * the directory was removed before it was locked. ret_holder: may be NULL. */
 enum dx_code spool_lock_job(struct dx_spool *spool, struct dx_job *job,
                             pid_t *ret_holder, struct dx_err *err) DX_MUST_USE;
 
-/* A directory of the spool, to be read; NULL with *err (may be NULL). */
+/* Opens a directory of the spool for reading; NULL with *err (may be NULL). */
 DIR *spool_open_list(struct dx_spool *spool, const char *name,
                      struct dx_err *err);
 
-/* Milliseconds since a file, or "." itself, was written; long ago if there is
- * none. */
+/* Milliseconds since a file, or the directory itself as ".", was written;
+ * INT64_MAX if there is none. */
 int64_t spool_age_ms(int dirfd, const char *name);
 
 #endif

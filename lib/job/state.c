@@ -1,5 +1,5 @@
 /*
- * states.c - the transition table. Everything unlisted is refused.
+ * state.c - the transition table.
  */
 #include "lib/job/state.h"
 
@@ -39,16 +39,16 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
   [DX_ST_REGISTERED] = {
     [DX_EV_PUT_ALL]         = GO(UPLOADED),
     [DX_EV_SEEN_PENDING]    = GO(REGISTERED),
-    [DX_EV_SEEN_PROCESSING] = GO(PROCESSING), /* a PUT without a response landed */
-    [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),   /* and was quick */
+    [DX_EV_SEEN_PROCESSING] = GO(PROCESSING), /* PUT got no response */
+    [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),   /* and it was fast */
     [DX_EV_SEEN_FAILED]     = GO(STORED),
-    [DX_EV_REREGISTER]            = GO(STORED),
+    [DX_EV_REREGISTER]      = GO(STORED),
     [DX_EV_FAIL]            = GO(FAILED),
     [DX_EV_CANCEL]          = GO(CANCELED),
     [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   [DX_ST_UPLOADED] = {
-    [DX_EV_SEEN_PENDING]    = GO(UPLOADED),   /* the storage reports it late */
+    [DX_EV_SEEN_PENDING]    = GO(UPLOADED),   /* reported late */
     [DX_EV_SEEN_PROCESSING] = GO(PROCESSING),
     [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
     [DX_EV_SEEN_FAILED]     = GO(STORED),
@@ -58,7 +58,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   [DX_ST_PROCESSING] = {
-    [DX_EV_SEEN_PENDING]    = GO(PROCESSING), /* a response overtaken */
+    [DX_EV_SEEN_PENDING]    = GO(PROCESSING), /* an older response */
     [DX_EV_SEEN_PROCESSING] = GO(PROCESSING),
     [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
     [DX_EV_SEEN_FAILED]     = GO(STORED),
@@ -72,7 +72,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_CANCEL]          = GO(CANCELED),
     [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
-  /* EXTRACTED lists nothing: what is delivered stays delivered. */
+  /* EXTRACTED lists nothing: results are never taken back. */
   [DX_ST_FAILED] = {
     [DX_EV_RETRY]           = GO(STORED),
     [DX_EV_CANCEL]          = GO(CANCELED),
@@ -84,10 +84,10 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
   [DX_ST_CANCELED] = {
-    [DX_EV_RETRY]           = GO(STORED),     /* and wants it after all */
+    [DX_EV_RETRY]           = GO(STORED),
   },
   [DX_ST_EXPIRED] = {
-    [DX_EV_RETRY]           = GO(STORED),     /* it came again */
+    [DX_EV_RETRY]           = GO(STORED),     /* printed again */
   },
 };
 /* clang-format on */

@@ -1,29 +1,29 @@
 /*
- * states.h - the states of a submission and the one table of what may follow
- * what. Pure: no files, no clock, no network.
+ * state.h - the states of a submission and the one table of their transitions.
+ * Pure: no files, no clock, no network.
  *
- * A submission is one source of the service. The words stand in journals and
- * are frozen; the numbers may change with every build. What the table does
- * not list is refused (doc/architecture.md, "Jobs";
+ * A submission is one source of the service. The words are stored in journals
+ * and frozen; the numbers may change with every build. What the table does not
+ * list is refused (doc/architecture.md, "Jobs";
  * doc/service-interface.md, "Source status").
  */
-#ifndef DX_STATES_H
-#define DX_STATES_H
+#ifndef DX_STATE_H
+#define DX_STATE_H
 
 #include <stdbool.h>
 
 #include "lib/base/err.h"
 
-/* name, word in the journal, true if nothing follows by itself */
+/* name, word in the journal, true if final: nothing follows by itself */
 #define DX_STATES(X)                                                        \
-  X(STORED, "stored", false)         /* here, nobody else knows of it */    \
-  X(REGISTERED, "registered", false) /* the source exists, files missing */ \
-  X(UPLOADED, "uploaded", false)     /* every PUT was answered with 200 */  \
-  X(PROCESSING, "processing", false) /* the service works on it */          \
-  X(COMPLETE, "complete", false)     /* cases are known, results fetched */ \
-  X(EXTRACTED, "extracted", true)    /* every result and the manifest lie   \
-                                        in the results directory */         \
-  X(FAILED, "failed", true)          /* the service would not, for good */  \
+  X(STORED, "stored", false)         /* here; nobody else has it */         \
+  X(REGISTERED, "registered", false) /* the source exists, without files */ \
+  X(UPLOADED, "uploaded", false)     /* every PUT succeeded */              \
+  X(PROCESSING, "processing", false) /* the service is working on it */     \
+  X(COMPLETE, "complete", false)     /* cases are known; results follow */  \
+  X(EXTRACTED, "extracted", true)    /* all results and the manifest are in \
+                                        the results directory */            \
+  X(FAILED, "failed", true)          /* the service cannot or will not */   \
   X(REFUSED, "refused", true)        /* never offered to the service */     \
   X(CANCELED, "canceled", true)      /* a person does not want it */        \
   X(EXPIRED, "expired", true)        /* KeepUnfinished has passed */
@@ -31,15 +31,15 @@
 /* name, word for logs and the printed table */
 #define DX_EVENTS(X)                                       \
   X(ACCEPTED, "source created")                            \
-  X(PUT_ALL, "every file put")                             \
-  X(SEEN_PENDING, "source says pending_upload")            \
-  X(SEEN_PROCESSING, "source says processing")             \
-  X(SEEN_COMPLETE, "source says complete")                 \
-  X(SEEN_FAILED, "source says failed")                     \
+  X(PUT_ALL, "every file uploaded")                        \
+  X(SEEN_PENDING, "source is pending_upload")              \
+  X(SEEN_PROCESSING, "source is processing")               \
+  X(SEEN_COMPLETE, "source is complete")                   \
+  X(SEEN_FAILED, "source is failed")                       \
   X(PUT_AGAIN, "files missing for too long")               \
   X(REREGISTER, "URL or source is gone before the upload") \
   X(DELIVERED, "every result and the manifest delivered")  \
-  X(FAIL, "given up for good")                             \
+  X(FAIL, "given up")                                      \
   X(REFUSE, "document refused or missing")                 \
   X(CANCEL, "canceled by a person")                        \
   X(EXPIRE, "kept for too long")                           \
@@ -64,17 +64,17 @@ const char *dx_event_word(enum dx_event event);
 enum dx_state dx_state_by_word(const char *word); /* DX_ST_COUNT: none */
 bool dx_state_is_final(enum dx_state state);
 
-/* True when nobody has to do anything about it any more, people included:
- * extracted, canceled, expired. What failed or was refused is not. */
+/* True if nobody has to do anything about it: extracted, canceled, expired. A
+ * failed or refused one needs a person. */
 bool dx_state_is_settled(enum dx_state state);
 
-/* True from the first moment at which the service may hold pages of it: such
- * a submission is never exchanged for other content. */
+/* True as soon as the service may have pages of it: such a submission is never
+ * given other content. */
 bool dx_state_is_sent(enum dx_state state);
 
 /*
- * The state after `event` in state `from`. E_STATE if the table has no such
- * row; *ret_to is untouched then.
+ * The state after `event` in state `from`. E_STATE if the table does not list
+ * it; *ret_to is unchanged then.
  */
 enum dx_code dx_state_next(enum dx_state from, enum dx_event event,
                            enum dx_state *ret_to,

@@ -1,6 +1,5 @@
 /*
- * sweep.c - removing what nobody needs from the spool; nothing else deletes a
- * job that it did not receive itself.
+ * sweep.c - nothing else deletes a job that it did not receive itself.
  */
 #include "lib/job/sweep.h"
 
@@ -31,7 +30,7 @@ static void log_failure(enum dx_code code, const struct dx_err *err)
     dx_log(DX_LOG_WARNING, "%s", err->text);
 }
 
-/* The job with its lock, unless this process or another one has that. */
+/* The job with its lock, unless this or another process holds it. */
 static struct dx_job *take(struct round *r, const char *key)
 {
   struct dx_job *job = NULL;
@@ -73,7 +72,7 @@ static enum dx_code sweep_finished(void *ctx, const char *key)
 
 /* ---- jobs/ ---- */
 
-/* A section that is gone may come back: its jobs stay. */
+/* A removed section may come back: its jobs stay. */
 static int64_t keep_ms_of(const struct dx_config *config,
                           const struct dx_job *job)
 {
@@ -116,8 +115,8 @@ static enum dx_code sweep_unfinished(void *ctx, const char *key)
 
 /* ---- incoming/ ---- */
 
-/* The lock of a young directory is not touched: its receiver may be about to
- * take it. Under an old one's lock nobody receives. */
+/* The lock of a new directory is not touched: its receiver may be about to take
+ * it. */
 static void sweep_received(struct round *r, const char *name)
 {
   char path[DX_JOB_PATH_BYTES];

@@ -1,16 +1,15 @@
 /*
- * sweep.h - removing what nobody needs from the spool, at most once an hour,
- * whoever comes by first.
+ * sweep.h - removing from the spool what is no longer needed, at most once an
+ * hour, by whatever process looks first.
  *
  *   incoming/   directories that nobody received into for a minute
- *   finished/   job files of which nothing was heard for KeepJobs
- *   jobs/       what a crash left: a finished job that was not moved; a job
- *               that nobody did anything about for KeepUnfinished becomes
- *               `expired`, and its documents go
+ *   finished/   job files that did not change for KeepJobs
+ *   jobs/       what a crash left: finished jobs are moved; a job that nobody
+ *               did anything about within KeepUnfinished becomes `expired`, and
+ *               its documents are removed
  *
- * A wall clock that jumped must not make everything old at once: after more
- * than a day without a sweep nothing but incoming/ is touched, and the next
- * sweep decides.
+ * A wall clock that jumps must not make everything old at once: after more than
+ * a day without a sweep only incoming/ is swept, the rest the next time.
  *
  * Blocking: the disk, at most DX_SWEEP_MS. Failures are logged, not reported.
  */
@@ -22,7 +21,7 @@
 
 struct dx_sweep {
   const struct dx_config *config; /* KeepJobs, and each KeepUnfinished */
-  /* Jobs that this process holds: looking at a lock would lose it. May be
+  /* Jobs that this process holds: opening their lock would lose it. May be
    * NULL. */
   bool (*is_held)(void *ctx, const char *key);
   void *ctx;

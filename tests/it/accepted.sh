@@ -116,7 +116,7 @@ t='a second one'
 has "$t: the version is told" "$(cat "$dir/version")" '^docextractd [0-9]'
 (as_run_user "$build/daemon/docextractd" -c "$config") 2> "$dir/second"
 is "$t: it does not start" "$?" 75
-has "$t: and says why" "$(cat "$dir/second")" "runs already, as process $DAEMON_PID"
+has "$t: and says why" "$(cat "$dir/second")" "already running as process $DAEMON_PID"
 
 t="CUPS's own"
 clear_results
