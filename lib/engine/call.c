@@ -1,7 +1,6 @@
 /*
- * call.c - what all calls of the engine have in common: the context of
- * a call, its token and its slot, and the failures that any call can meet.
- * What a call is for is in upload.c and fetch.c.
+ * call.c - what all calls of the engine have in common: the context of a call,
+ * its token and slot, and the failures that any call can have.
  */
 #include "lib/engine/engine_internal.h"
 
@@ -58,8 +57,8 @@ int64_t engine_longer(int64_t a, int64_t b)
 
 /* ---- failures ---- */
 
-/* ProcessingLimit is about a service that works: the time in which it was
- * not reached, failed or asked for a pause does not count. */
+/* ProcessingLimit is for a service that works: the time in which it was not
+ * reached, failed, or asked for a pause does not count. */
 static void set_away(struct service_state *svc, bool is_away)
 {
   int64_t now = dx_monotonic_ms();
@@ -99,7 +98,7 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                         err->text);
 }
 
-/* It responds: the time counts. */
+/* It responds: ProcessingLimit counts. */
 static void is_there(struct call_ctx *ctx)
 {
   struct service_state *svc = ctx->svc;
@@ -155,11 +154,11 @@ static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
   dx_rate_limit_block(ctx->svc->rate_limit, wait);
   ctx->svc->slot.booked = false; /* it may lie in the pause */
   set_away(ctx->svc, true);
-  engine_wait_for(sub, 0); /* the pace keeps everybody still */
+  engine_wait_for(sub, 0); /* the rate limit makes everybody wait */
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
 }
 
-/* Signs with their time when ours is far off theirs. */
+/* Tokens are signed with the time of the service if ours is far off. */
 static void learn_offset(struct service_state *svc, int64_t date_ms)
 {
   int64_t off = date_ms - dx_wall_ms();
@@ -170,8 +169,8 @@ static void learn_offset(struct service_state *svc, int64_t date_ms)
       off > DX_CLOCK_SKEW_S * 1000 || off < -DX_CLOCK_SKEW_S * 1000 ? off : 0;
 }
 
-/* Tries at 0, 5 and 30 s. Calls that were under way with the token that was
- * refused already count as one with it. */
+/* A token is tried at 0, 5, and 30 s. Calls that were under way with the token
+ * that was refused count as one try. */
 static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
                           int64_t date_ms)
 {
@@ -212,7 +211,7 @@ void engine_failed(struct call_ctx *ctx,
                    const struct dx_err *err)
 {
   switch (dx_class_of(err->code)) {
-  case DX_CL_NOT_YET: /* not sent: it is due still, and takes another slot */
+  case DX_CL_NOT_YET: /* not sent: it is still due, and takes another slot */
     break;
   case DX_CL_RATE:
     rate_limited(ctx, response->retry_after_ms);
@@ -274,8 +273,9 @@ void engine_ctx_free(struct call_ctx *ctx)
 }
 
 /*
- * The connection stands. Connecting may have taken so long that the slot went
- * by, and others with it: sent now, they would all leave in one moment.
+ * Called when the connection is ready. Connecting may have taken so long that
+ * this slot has passed, and those of other calls: they would all be sent at the
+ * same moment.
  */
 static int64_t ready(void *arg)
 {
@@ -310,7 +310,7 @@ bool engine_get_api(struct call_ctx *ctx, struct dx_api *api)
     return true;
   if (dx_class_of(err.code) == DX_CL_TOKEN)
     token_refused(ctx, &err, -1);
-  else if (err.code != DX_E_STOPPED) /* else the caller knows */
+  else if (err.code != DX_E_STOPPED) /* the caller asked to stop */
     engine_local_failure(ctx->engine, ctx->sub->job, &err);
   return false;
 }

@@ -1,14 +1,11 @@
 /*
  * engine.c - the event loop: which submission is due for what, and whose turn
- * it is under the rate limit. What a response means is api.c's, which state may
- * follow is state.c's, what a response changes is in upload.c and fetch.c.
+ * it is under the rate limit. api.c knows what a response means, state.c which
+ * state may follow, upload.c and fetch.c what a response changes.
  */
 #include "lib/engine/engine_internal.h"
 
-#include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
@@ -60,7 +57,7 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
   }
 }
 
-/* Only the service can go on. */
+/* Only the service can continue it. */
 static bool is_waiting(const struct dx_submission *sub)
 {
   return sub->state == DX_ST_UPLOADED || sub->state == DX_ST_PROCESSING ||
@@ -89,7 +86,7 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
 }
 
-/* A submission ended badly: consumers shall know too. */
+/* Consumers learn of a submission that failed from its manifest. */
 static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct service_state *svc = engine_service_of(engine, sub->job);
@@ -97,13 +94,12 @@ static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
 
   if (dx_manifest_deliver(sub, svc->service->results_dir, &err) != DX_OK)
     dx_log(DX_LOG_WARNING,
-           "the manifest of a failed submission could not be "
-           "delivered: %s",
+           "the manifest of a failed submission could not be delivered: %s",
            err.text);
 }
 
-/* Since when ProcessingLimit counts: not while the service was away; and anew
- * for a call that was begun when it had passed. */
+/* Since when ProcessingLimit counts: not while the service was away, and from
+ * the start for a call that began after it had passed. */
 static int64_t limit_from_ms(struct dx_engine *engine,
                              const struct dx_submission *sub)
 {
@@ -115,7 +111,7 @@ static int64_t limit_from_ms(struct dx_engine *engine,
   return run->phase_ms + engine_away_ms(svc) - run->away_ms;
 }
 
-/* A response that drips never stalls. The other cases come first then. */
+/* A response that trickles in never stalls. Other cases come first then. */
 static void cut_off(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
@@ -133,7 +129,7 @@ static void cut_off(struct dx_engine *engine, struct dx_submission *sub)
     run->due_ms = due_ms;
 }
 
-static void look_at_limit(struct dx_engine *engine, struct dx_submission *sub)
+static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub->job);
@@ -149,7 +145,7 @@ static void look_at_limit(struct dx_engine *engine, struct dx_submission *sub)
   engine_set_well(sub);
 }
 
-/* Longer than ProcessingLimit: nobody waits for it here. */
+/* Past ProcessingLimit, only docextractd keeps waiting. */
 static bool is_given_up(const struct dx_submission *sub)
 {
   return sub->overdue && !engine_is_patient(sub->job);
@@ -203,7 +199,7 @@ static void consider(struct candidate *best, struct dx_submission *sub,
   best->urgent = urgent;
 }
 
-/* Sends the best call when its slot has come; returns when to look again. */
+/* Sends the best call once its slot has come; returns when to look again. */
 static int64_t send_best(struct dx_engine *engine, struct service_state *svc,
                          const struct candidate *best)
 {
@@ -269,7 +265,7 @@ static void job_ended(struct dx_engine *engine, struct dx_job *job)
   job->ended = true;
 }
 
-/* True when the engine has nothing more to do for the job. */
+/* True if the engine has nothing more to do for the job. */
 static bool is_over(struct dx_engine *engine, struct dx_job *job)
 {
   bool all = true;
@@ -278,7 +274,7 @@ static bool is_over(struct dx_engine *engine, struct dx_job *job)
   if (job->halt.code != DX_OK)
     return true;
   for (i = 0; i < job->submission_count; i++) {
-    look_at_limit(engine, &job->submissions[i]);
+    check_limit(engine, &job->submissions[i]);
     if (!dx_state_is_final(job->submissions[i].state) &&
         !is_given_up(&job->submissions[i]))
       all = false;
@@ -286,7 +282,7 @@ static bool is_over(struct dx_engine *engine, struct dx_job *job)
   return all;
 }
 
-/* One look at a job; returns when the next one is worth it. */
+/* Does what is due for a job; returns when to look again. */
 static int64_t drive(struct dx_engine *engine, struct dx_job *job,
                      struct candidate *best)
 {
@@ -330,7 +326,7 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
   return next;
 }
 
-/* ---- outside ---- */
+/* ---- the interface ---- */
 
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
@@ -403,7 +399,7 @@ static bool drive_new(struct dx_job *job)
   return false;
 }
 
-/* What a crash or an exit may have left half done. */
+/* Handles what a crash or an exit may have left half done. */
 static void resume(struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
@@ -417,7 +413,7 @@ static void resume(struct dx_submission *sub)
     run->ask_first = true;
   for (i = 0; i < sub->file_count; i++)
     if (sub->files[i].put != DX_PUT_NONE)
-      run->sent_ms = dx_monotonic_ms(); /* nobody knows: it counts as now */
+      run->sent_ms = dx_monotonic_ms(); /* not known: counts as now */
 }
 
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
@@ -452,7 +448,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   return DX_OK;
 }
 
-/* Tells of jobs that are over, and forgets them; whether there were any. */
+/* Reports and releases jobs that are over; true if there were any. */
 static bool reap(struct dx_engine *engine)
 {
   bool any = false;
@@ -505,12 +501,12 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
 
   for (i = 0; i < engine->config->service_count; i++)
     dx_token_wake_by(engine->services[i].token, wake_count > 0 ? wake[0] : -1);
-  any = reap(engine); /* what the last responses ended begins nothing new */
+  any = reap(engine); /* jobs that the last responses ended */
   next = step_all(engine);
   any = reap(engine) || any;
   wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
   if (any || wait < 0)
-    wait = 0; /* the caller has something to think about */
+    wait = 0; /* the caller has something to do */
   if (wait > timeout_ms)
     wait = timeout_ms;
   return dx_http_run(engine->http, wait, wake, wake_count, err);

@@ -1,15 +1,13 @@
 /*
- * fetch.c - a submission that the service has: asking for its status,
- * fetching its results, delivering them (doc/policy.md, "Exactly once",
+ * fetch.c - a submission that was uploaded: polling its status, fetching its
+ * results, delivering them (doc/policy.md, "Exactly once",
  * "Poll schedule").
  */
 #include "lib/engine/engine_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -22,7 +20,7 @@
 
 /* ---- get source ---- */
 
-/* By the schedule; once an hour when nobody can expect it any more. */
+/* By the schedule; hourly once it is overdue. */
 static int64_t next_poll_ms(struct call_ctx *ctx, enum dx_phase phase,
                             int64_t age_ms, int64_t last_ms)
 {
@@ -48,7 +46,7 @@ static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
   engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, run->phase_ms, NULL);
 }
 
-/* The service could not do it: start over from creation, a few times. */
+/* The service failed to extract it: starts over from creation, a few times. */
 static void start_over(struct call_ctx *ctx)
 {
   static const int64_t waits[DX_START_OVER_MAX] = {
@@ -74,9 +72,9 @@ static void start_over(struct call_ctx *ctx)
 }
 
 /*
- * Registering again while the first source is known is allowed only when it is
- * certain that nothing will be made of it: its URLs have expired, or it is
- * gone, and two looks, far enough apart, found that files are missing.
+ * Registers again only when it is certain that nothing will come of the first
+ * source: its URLs have expired or it is gone, and two responses, far enough
+ * apart, said that files are missing.
  */
 static void check_before_reregistering(struct dx_submission *sub,
                                        const char *reason)
@@ -122,8 +120,8 @@ static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
     check_before_reregistering(sub,
                                "its upload address expired again and again");
   } else if (sub->state == DX_ST_REGISTERED) {
-    run->ask_first = false; /* PUT again, to the same URL */
-    if (run->unclear) {     /* what is waited for begins again */
+    run->ask_first = false; /* PUT again to the same URL */
+    if (run->unclear) {     /* the wait starts again */
       run->unclear = sub->overdue = false;
       run->phase_ms = 0;
     }
@@ -161,8 +159,8 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
   engine_wait_for(sub, engine_longer(retry_after_ms, 0));
 }
 
-/* Not found: a young source may show late; one that took our files and is
- * gone is for people to look into. */
+/* Not found: a new source may appear late; one that has our files and is gone
+ * is for a person to look into. */
 static void source_gone(struct call_ctx *ctx, const struct dx_err *err,
                         int64_t retry_after_ms)
 {
@@ -217,8 +215,8 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
 }
 
 /*
- * The service goes on, or has ended, with fewer files than were registered: its
- * counter may be late; but half a chart is none.
+ * The service is processing, or has completed, fewer files than were
+ * registered: its counter may be late, but half a chart is worse than none.
  */
 static enum dx_code check_files(struct call_ctx *ctx,
                                 const struct dx_source *source,
@@ -321,7 +319,7 @@ struct dx_case *engine_next_case(struct dx_submission *sub)
   return best < sub->case_count ? &sub->cases[best] : NULL;
 }
 
-/* Checks what came without changing a byte of it, then puts it in place. */
+/* Checks the result without changing a byte of it, then commits it. */
 static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
                                  struct dx_err *err)
 {
@@ -381,7 +379,6 @@ static void case_gone(struct call_ctx *ctx, struct case_run *c,
     c->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
 }
 
-/* Whole, and put in place. */
 static void case_stored(struct call_ctx *ctx, const struct case_run *c)
 {
   dx_latency_learn(ctx->svc->latency, DX_PHASE_EXTRACT, c->not_yet_ms,
@@ -421,7 +418,7 @@ static void extract_done(void *arg, const struct dx_http_response *response)
     break;
   default:
     engine_failed(ctx, response, &err);
-    c_run->due_ms = run->due_ms; /* the others come first */
+    c_run->due_ms = run->due_ms; /* other cases come first */
     break;
   }
   engine_ctx_free(ctx);
@@ -467,7 +464,7 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
       continue;
     code = dx_result_deliver(sub, i, dir, &err);
     if (code == DX_E_DAMAGED) {
-      /* The stored copy is not what came: fetch it again. */
+      /* The stored copy was changed: fetch it again. */
       sub->cases[i].state = DX_CASE_WAITING;
       sub->job->dirty = true;
       return true;

@@ -1,7 +1,6 @@
 /*
- * report.c - what the engine tells the observer and leaves in the job file for
- * whoever looks later, and the three ways in which a job waits or stops for a
- * reason that is not about one call.
+ * report.c - what the engine reports to the observer and the journal, and the
+ * ways in which a whole job waits or stops.
  */
 #include "lib/engine/engine_internal.h"
 
@@ -36,7 +35,6 @@ void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                         err->text);
 }
 
-/* Nothing more is done for this job. */
 static void halt(struct dx_job *job, const struct dx_err *err)
 {
   if (job->halt.code == DX_OK)
@@ -79,7 +77,7 @@ bool engine_save(struct dx_engine *engine, struct dx_job *job)
 
   if (dx_job_save(job, &err) == DX_OK)
     return true;
-  job->dirty = true; /* nothing is begun before this is written */
+  job->dirty = true; /* nothing starts before this is written */
   engine_local_failure(engine, job, &err);
   return false;
 }

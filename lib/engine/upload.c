@@ -1,5 +1,5 @@
 /*
- * engine_upload.c - a submission on its way to the service: registering and
+ * upload.c - a submission on its way to the service: registering and
  * uploading (doc/policy.md, "Exactly once", "Uploads").
  */
 #include "lib/engine/engine_internal.h"
@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ static void take_created(struct dx_submission *sub, struct dx_created *created)
     sub->files[i].put = DX_PUT_NONE;
   }
   sub->url_until_ms = dx_wall_ms() + created->lifetime_ms;
-  /* The first PUT follows at once: one write of the journal serves both. */
+  /* The first PUT follows at once: one journal write covers both. */
   if (engine_put_is_due(sub))
     sub->files[0].put = DX_PUT_SENDING;
   run->due_ms = 0;
@@ -66,8 +65,7 @@ void engine_create_lost(struct dx_submission *sub)
                       "the service did not answer to several registrations");
 }
 
-/* It was sent, and what came back, if it came whole, does not say that nothing
- * was made of it. */
+/* It was sent, and no complete response says that no source was created. */
 static bool may_be_registered(const struct dx_http_response *response,
                               enum dx_code code)
 {
@@ -80,7 +78,7 @@ static bool may_be_registered(const struct dx_http_response *response,
             code == DX_E_UNEXPECTED)));
 }
 
-/* Two submissions with one source would upload to the same place. */
+/* Two submissions with the same source would overwrite each other's files. */
 static enum dx_code check_source_is_new(const struct dx_engine *engine,
                                         const struct dx_submission *sub,
                                         const char *source_id,
@@ -255,8 +253,8 @@ static void put_succeeded(struct call_ctx *ctx)
     engine_apply(sub, DX_EV_PUT_ALL);
 }
 
-/* The storage refuses: the interface says to try the same URL until it
- * expires, so a refusal counts only after some tries. */
+/* The interface says to retry the same URL until it expires, so a refusal by
+ * the storage counts only after several tries. */
 static bool refusal_counts(struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
@@ -280,8 +278,7 @@ static void expire_urls(struct dx_submission *sub)
   run->pending_seen = 0;
 }
 
-/* A failed PUT is another host's failure: it waits alone, and never blocks the
- * API. */
+/* The storage may be another host: a failed PUT never blocks the API. */
 static void put_failed(struct call_ctx *ctx, const struct dx_err *err,
                        const struct dx_http_response *response)
 {
@@ -339,7 +336,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
       engine_failed(ctx, response, &err);
       break;
     }
-    /* Without a response, or with an odd success, it may have landed. */
+    /* Without a response, or with an unclear one, it may have landed. */
     run->ask_first = response->code != DX_OK || code == DX_E_UNCLEAR;
     put_failed(ctx, &err, response);
     break;
