@@ -24,6 +24,23 @@ is 'doc/policy.md has the status table of api.c' "$(diff \
   <(status_table))" ''
 is 'the status table has rows' "$(($(status_table | wc -l) > 20))" 1
 
+
+# Codes of the status table and classes without a row that explains them.
+unexplained()
+{
+  local word
+  sed -n '/^| status/,/^$/p' doc/policy.md | grep -oE 'E_[A-Z_]+' | sort -u |
+    while read -r word; do
+      grep -qE "^\\| $word \\| [a-z]" doc/policy.md || echo "$word"
+    done
+  sed -nE '/^#define DX_CLASSES/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)".*/\1/p' \
+    lib/base/err.h | tr - ' ' | while read -r word; do
+    grep -qE "^\\| $word(,.*)? \\| [a-z]" doc/policy.md || echo "$word"
+  done
+}
+is 'doc/policy.md explains every code of the table and every class' \
+  "$(unexplained)" ''
+
 calculate() { awk "BEGIN { printf \"%.10g\", $1 }"; } # EXPRESSION
 
 # "NAME VALUE", in milliseconds, seconds or bytes as the name says.
