@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-
 #define S 1000LL
 #define MIN 60000LL
 #define SLACK_MS 300
