@@ -78,17 +78,8 @@ static enum dx_code look(struct retry *r, bool *ret_done, struct dx_err *err)
 
 /* ---- preparing it ---- */
 
-static bool is_here(const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++)
-    if (!sub->job->documents[sub->files[i].document].is_here)
-      return false;
-  return true;
-}
-
-/* What failed starts over, as far as its documents are still here. */
+/* What failed starts over, as far as its documents are still here, or asks the
+ * service what became of them. */
 static enum dx_code restart_failed(struct dx_job *job, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -99,8 +90,8 @@ static enum dx_code restart_failed(struct dx_job *job, struct dx_err *err)
 
     if (sub->state != DX_ST_FAILED && sub->state != DX_ST_REFUSED)
       continue;
-    if (is_here(sub))
-      code = dx_submission_apply(sub, DX_EV_RETRY, err);
+    if (dx_submission_is_here(sub) || dx_submission_needs_verify(sub))
+      code = dx_submission_retry(sub, err);
     else
       fprintf(stderr,
               "docextract: document %zu is no longer here and must be "

@@ -77,7 +77,7 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   run->away_ms = engine_away_ms(svc);
   run->wait_ms = 0;
   run->not_yet_ms = 0;
-  if (sub->state == DX_ST_UPLOADED) {
+  if (sub->state == DX_ST_UPLOADED && !sub->verify) {
     run->wait_ms =
         dx_poll_wait_ms(dx_latency_history(svc->latency, DX_PHASE_SOURCE),
                         DX_PHASE_SOURCE, 0, 0, dx_random_unit());
@@ -282,6 +282,14 @@ static bool is_over(struct dx_engine *engine, struct dx_job *job)
   return all;
 }
 
+/* Nobody but us may delete it; trying again would not bring it back. */
+static void end_without_document(struct dx_submission *sub)
+{
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING,
+                    "its document is no longer in the spool; release the job, "
+                    "or send the document again");
+}
+
 /* Does what is due for a job; returns when to look again. */
 static int64_t drive(struct dx_engine *engine, struct dx_job *job,
                      struct candidate *best)
@@ -314,6 +322,9 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
       due = run->due_ms;
     if (due > now)
       next = due < next ? due : next;
+    else if ((step == STEP_CREATE || step == STEP_PUT) &&
+             !dx_submission_is_here(sub))
+      end_without_document(sub);
     else if (step == STEP_PUT || step == STEP_DELIVER)
       step_local(engine, sub, step);
     else
@@ -399,6 +410,16 @@ static bool drive_new(struct dx_job *job)
   return false;
 }
 
+static bool is_put(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_DONE)
+      return false;
+  return true;
+}
+
 /* Handles what a crash or an exit may have left half done. */
 static void resume(struct dx_submission *sub)
 {
@@ -409,6 +430,8 @@ static void resume(struct dx_submission *sub)
   sub->overdue = false;
   if (sub->registering)
     engine_create_lost(sub);
+  if (sub->state == DX_ST_REGISTERED && is_put(sub))
+    engine_apply(sub, DX_EV_PUT_ALL); /* as other versions may leave it */
   if (sub->state == DX_ST_REGISTERED)
     run->ask_first = true;
   for (i = 0; i < sub->file_count; i++)

@@ -52,15 +52,13 @@ static void start_over(struct call_ctx *ctx)
   static const int64_t waits[DX_START_OVER_MAX] = {
       DX_START_OVER_1_MS, DX_START_OVER_2_MS, DX_START_OVER_3_MS};
   struct dx_submission *sub = ctx->sub;
-  size_t i;
 
-  for (i = 0; i < sub->file_count; i++)
-    if (!sub->job->documents[sub->files[i].document].is_here) {
-      dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
-                        "the service failed to extract it; release the job "
-                        "to send it again");
-      return;
-    }
+  if (!dx_submission_is_here(sub)) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service failed to extract it; release the job "
+                      "to send it again");
+    return;
+  }
   if (sub->start_overs >= DX_START_OVER_MAX) {
     dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
                       "the service failed to extract it, several times");
@@ -104,37 +102,83 @@ static void check_before_reregistering(struct dx_submission *sub,
   engine_apply(sub, DX_EV_REREGISTER);
 }
 
+/* Not every PUT was answered with 200. */
+static void registered_pending(struct call_ctx *ctx, bool missing,
+                               int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+
+  if (!missing) {
+    poll_later(ctx, retry_after_ms); /* it will turn to processing */
+    return;
+  }
+  if (!engine_put_is_due(sub)) {
+    check_before_reregistering(sub,
+                               "its upload address expired again and again");
+    return;
+  }
+  run->ask_first = false; /* PUT again to the same URL */
+  if (run->unclear) {     /* the wait starts again */
+    run->unclear = sub->overdue = false;
+    run->phase_ms = 0;
+  }
+}
+
+/* Same source, same URLs. */
+static bool can_put_again(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].url == NULL)
+      return false;
+  return engine_put_is_due(sub) && dx_submission_is_here(sub);
+}
+
+static void put_again(struct dx_submission *sub)
+{
+  size_t i;
+
+  engine_apply(sub, DX_EV_PUT_AGAIN);
+  for (i = 0; i < sub->file_count; i++)
+    sub->files[i].put = DX_PUT_SENDING;
+  run_of(sub)->due_ms = 0;
+}
+
+static void uploaded_pending(struct call_ctx *ctx,
+                             const struct dx_source *source, bool missing,
+                             int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  bool stuck = dx_monotonic_ms() - run_of(sub)->phase_ms > DX_STUCK_MS;
+
+  if (missing && can_put_again(sub) &&
+      (sub->verify || (stuck && !sub->put_again))) {
+    put_again(sub);
+    sub->put_again = stuck;
+  } else if (sub->verify && source->uploaded <= 0 && !engine_put_is_due(sub)) {
+    check_before_reregistering(sub,
+                               "its upload address expired again and again");
+  } else {
+    poll_later(ctx, retry_after_ms);
+  }
+}
+
 static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
                          int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
   bool missing = source->expected < 0 || source->uploaded < 0 ||
                  source->uploaded < source->expected;
-  size_t i;
 
   engine_apply(sub, DX_EV_SEEN_PENDING);
-  if (sub->state == DX_ST_REGISTERED && !missing) {
-    poll_later(ctx, retry_after_ms); /* it will turn to processing */
-  } else if (sub->state == DX_ST_REGISTERED && !engine_put_is_due(sub)) {
-    check_before_reregistering(sub,
-                               "its upload address expired again and again");
-  } else if (sub->state == DX_ST_REGISTERED) {
-    run->ask_first = false; /* PUT again to the same URL */
-    if (run->unclear) {     /* the wait starts again */
-      run->unclear = sub->overdue = false;
-      run->phase_ms = 0;
-    }
-  } else if (missing && !sub->put_again && engine_put_is_due(sub) &&
-             sub->state == DX_ST_UPLOADED &&
-             dx_monotonic_ms() - run->phase_ms > DX_STUCK_MS) {
-    engine_apply(sub, DX_EV_PUT_AGAIN);
-    sub->put_again = true;
-    for (i = 0; i < sub->file_count; i++)
-      sub->files[i].put = DX_PUT_SENDING;
-  } else {
+  if (sub->state == DX_ST_REGISTERED)
+    registered_pending(ctx, missing, retry_after_ms);
+  else if (sub->state == DX_ST_UPLOADED)
+    uploaded_pending(ctx, source, missing, retry_after_ms);
+  else
     poll_later(ctx, retry_after_ms);
-  }
 }
 
 static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
@@ -170,7 +214,7 @@ static void source_gone(struct call_ctx *ctx, const struct dx_err *err,
 
   if (age >= 0 && age < DX_GONE_WAIT_MS) {
     engine_transient(ctx, err, retry_after_ms);
-  } else if (sub->state != DX_ST_REGISTERED) {
+  } else if (sub->state != DX_ST_REGISTERED && !sub->verify) {
     if (++run->absent >= 2)
       dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
                         "uploaded, but the service no longer knows it");

@@ -238,10 +238,23 @@ static void enter_uploaded(struct dx_submission *sub)
     sub->uploaded_at = dx_wall_ms();
 }
 
+/* The puts stay as they are: that they have landed is not known. */
+static void enter_verify(struct dx_submission *sub)
+{
+  sub->verify = true;
+  sub->put_again = false;
+  sub->complete_at = 0;
+  sub->extracted_at = 0;
+  sub->code = DX_OK;
+  sub->reason[0] = '\0';
+  forget_cases(sub);
+}
+
 static void enter(struct dx_submission *sub, enum dx_state from)
 {
   int64_t now = dx_wall_ms();
 
+  sub->verify = false;
   switch (sub->state) {
   case DX_ST_STORED:
     enter_stored(sub);
@@ -253,6 +266,10 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
   case DX_ST_COMPLETE:
+    if (dx_state_is_final(from)) {
+      enter_verify(sub);
+      break;
+    }
     enter_uploaded(sub);
     if (sub->state == DX_ST_COMPLETE)
       sub->complete_at = now;
@@ -283,11 +300,40 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
            dx_event_word(event), dx_state_word(from), dx_state_word(to));
     sub->state = to;
     enter(sub, from);
-    if (event == DX_EV_RETRY)
+    if (event == DX_EV_RETRY || event == DX_EV_VERIFY)
       clear_tries(sub);
     sub->job->dirty = true;
   }
   return DX_OK;
+}
+
+bool dx_submission_needs_verify(const struct dx_submission *sub)
+{
+  size_t i;
+
+  if ((sub->state != DX_ST_FAILED && sub->state != DX_ST_EXPIRED) ||
+      sub->code == DX_E_CANCELED || sub->source_id == NULL)
+    return false;
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_NONE)
+      return true;
+  return false;
+}
+
+bool dx_submission_is_here(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (!sub->job->documents[sub->files[i].document].is_here)
+      return false;
+  return true;
+}
+
+enum dx_code dx_submission_retry(struct dx_submission *sub, struct dx_err *err)
+{
+  return dx_submission_apply(
+      sub, dx_submission_needs_verify(sub) ? DX_EV_VERIFY : DX_EV_RETRY, err);
 }
 
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,

@@ -104,6 +104,8 @@ struct dx_submission {
   bool registering;     /* a POST may be on its way */
   int64_t lost_creates, start_overs, reregistrations;
   bool put_again;    /* the one repeated upload was made */
+  bool verify;       /* uploaded, ended badly, asked for again: its source is
+                      asked what became of it */
   enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
   char reason[DX_REASON_BYTES];
   /* Wall ms; 0: not yet. extracted_at: when the last result was stored. */
@@ -157,6 +159,20 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
  * set; STORED clears source, URLs, and cases, and after RETRY the counters of
  * tries. Marks the job dirty. */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* It failed or expired when bytes of it may have reached its source, which is
+ * asked before anything is sent again. What a person canceled is not fetched.
+ */
+bool dx_submission_needs_verify(const struct dx_submission *sub);
+
+/* All its documents lie in the job directory. */
+bool dx_submission_is_here(const struct dx_submission *sub);
+
+/* A person asked to try again what ended badly: VERIFY if it needs that, else
+ * RETRY. What was tried before does not count. E_STATE if it has not ended
+ * badly. */
+enum dx_code dx_submission_retry(struct dx_submission *sub,
                                  struct dx_err *err) DX_MUST_USE;
 
 /* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */

@@ -113,6 +113,7 @@ static struct dx_json *submission_json(const void *owner, size_t i)
           dx_json_put_int(json, "start_overs", sub->start_overs) &&
           dx_json_put_int(json, "anews", sub->reregistrations) &&
           dx_json_put_bool(json, "put_again", sub->put_again) &&
+          dx_json_put_bool(json, "verify", sub->verify) &&
           dx_json_put_string(json, "code",
                              sub->code != DX_OK ? dx_code_name(sub->code)
                                                 : NULL) &&
@@ -305,6 +306,15 @@ static bool read_files_and_cases(const struct dx_json *json,
   return true;
 }
 
+/* Version 0.1 had none in its journals. */
+static bool get_verify(const struct dx_json *json, bool *ret_verify)
+{
+  const struct dx_json *value = dx_json_get(json, "verify");
+
+  *ret_verify = false;
+  return value == NULL || dx_json_bool(value, ret_verify);
+}
+
 static bool read_submission(const struct dx_json *json,
                             struct dx_submission *sub)
 {
@@ -317,7 +327,8 @@ static bool read_submission(const struct dx_json *json,
   sub->code = code != NULL ? dx_code_by_name(code) : DX_OK;
   if (sub->state == DX_ST_COUNT || sub->code == DX_CODE_COUNT)
     return false;
-  return get_text(json, "source_id", &sub->source_id) &&
+  return get_verify(json, &sub->verify) &&
+         get_text(json, "source_id", &sub->source_id) &&
          dx_json_bool(dx_json_get(json, "registering"), &sub->registering) &&
          dx_json_bool(dx_json_get(json, "put_again"), &sub->put_again) &&
          dx_json_int(dx_json_get(json, "url_until_ms"), &sub->url_until_ms) &&

@@ -25,6 +25,13 @@ static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
   return !was_not_converted(a) || strcmp(a->sha256, b->sha256) == 0;
 }
 
+/* A source that may have pages of it is never forgotten: what failed after an
+ * upload asks it first. */
+static bool must_stay(const struct dx_submission *sub)
+{
+  return dx_state_is_sent(sub->state) || dx_submission_needs_verify(sub);
+}
+
 /* The old submission of the same first place, if it must stay. */
 static struct dx_submission *kept(struct dx_job *old,
                                   const struct dx_submission *sub)
@@ -33,7 +40,7 @@ static struct dx_submission *kept(struct dx_job *old,
 
   for (i = 0; i < old->submission_count; i++)
     if (old->submissions[i].files[0].document == sub->files[0].document &&
-        dx_state_is_sent(old->submissions[i].state))
+        must_stay(&old->submissions[i]))
       return &old->submissions[i];
   return NULL;
 }
@@ -82,11 +89,10 @@ static enum dx_code check_merge(struct dx_job *old, struct dx_job *fresh,
   size_t i, sent = 0, found = 0;
 
   for (i = 0; i < old->submission_count; i++) {
-    enum dx_state state = old->submissions[i].state;
-
-    if (dx_state_is_sent(state))
-      sent++;
-    if (dx_state_is_sent(state) && !dx_state_is_final(state) &&
+    if (!must_stay(&old->submissions[i]))
+      continue;
+    sent++;
+    if (old->submissions[i].state != DX_ST_EXTRACTED &&
         strcmp(old->base_url, fresh->base_url) != 0)
       return dx_fail(err, DX_E_CONFIG, 0,
                      "BaseURL was changed while a document is under way; set "
@@ -177,12 +183,14 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
     code = stays == NULL
                ? move_document(old, fresh, sub->files[i].document, err)
                : merge_place(old, fresh, stays, &sub->files[i], err);
-  if (code == DX_OK && stays != NULL) {
-    swap = *sub;
-    *sub = *stays;
-    *stays = swap;
-    sub->number = swap.number;
-  }
+  if (code != DX_OK || stays == NULL)
+    return code;
+  swap = *sub;
+  *sub = *stays;
+  *stays = swap;
+  sub->number = swap.number;
+  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
+    code = dx_submission_retry(sub, err);
   return code;
 }
 

@@ -53,6 +53,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
     [DX_EV_SEEN_FAILED]     = GO(STORED),
     [DX_EV_PUT_AGAIN]       = GO(REGISTERED), /* same source, same URLs */
+    [DX_EV_REREGISTER]      = GO(STORED),     /* verified: nothing came of it */
     [DX_EV_FAIL]            = GO(FAILED),
     [DX_EV_CANCEL]          = GO(CANCELED),
     [DX_EV_EXPIRE]          = GO(EXPIRED),
@@ -75,6 +76,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
   /* EXTRACTED lists nothing: results are never taken back. */
   [DX_ST_FAILED] = {
     [DX_EV_RETRY]           = GO(STORED),
+    [DX_EV_VERIFY]          = GO(UPLOADED),
     [DX_EV_CANCEL]          = GO(CANCELED),
     [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
@@ -88,6 +90,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
   },
   [DX_ST_EXPIRED] = {
     [DX_EV_RETRY]           = GO(STORED),     /* printed again */
+    [DX_EV_VERIFY]          = GO(UPLOADED),
   },
 };
 /* clang-format on */

@@ -43,7 +43,8 @@
   X(REFUSE, "document refused or missing")                 \
   X(CANCEL, "canceled by a person")                        \
   X(EXPIRE, "kept for too long")                           \
-  X(RETRY, "asked to try again")
+  X(RETRY, "asked to try again")                           \
+  X(VERIFY, "asked to try again, after an upload")
 
 enum dx_state {
 #define X(name, word, final) DX_ST_##name,

@@ -297,6 +297,42 @@ faults ''
 dx retry "$key"
 is 'retry: it is sent once BaseURL is right' "$rc $(mrns)" '0 1'
 
+# What failed after its upload, as the version before has left it.
+failed_uploaded() # KEY
+{
+  edit "$1" '.submissions[0] |= (.state = "failed" | .code = "E_GONE" |
+    .reason = "gone" | del(.verify))'
+}
+
+fresh
+faults 'source * word processing\n'
+begin_submit '^Waiting for extraction' "$dir/a.pdf"
+end_submit KILL
+faults ''
+failed_uploaded "$key"
+dx retry "$key"
+is 'retry: what was uploaded is asked about, not sent again' \
+  "$rc $(sent) $(mrns)" '0 1 1 1'
+
+fresh
+faults 'source * word processing\n'
+begin_submit '^Waiting for extraction' "$dir/a.pdf"
+end_submit KILL
+faults ''
+failed_uploaded "$key"
+rm "$spool/jobs/$key"/document-*
+dx retry "$key"
+is 'retry: its document is not needed for that' "$rc $(sent) $(mrns)" '0 1 1 1'
+
+fresh
+backend 12 "$dir/a.pdf"
+key=$(jobs)
+rm "$results"/*.json
+failed_uploaded "$key"
+backend 12 "$dir/a.pdf"
+is 'retry: nor is a released print job sent again' \
+  "$(state "$key") $(sent) $(mrns)" 'extracted 1 1 1'
+
 # --- retry: jobs of CUPS and docextractd -----------------------------------
 
 fresh

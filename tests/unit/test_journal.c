@@ -71,6 +71,7 @@ static void fill_submission(struct dx_submission *sub)
   sub->start_overs = 2;
   sub->reregistrations = 3;
   sub->put_again = true;
+  sub->verify = true;
   sub->registered_at = 1700000001000;
   sub->uploaded_at = 1700000002000;
   sub->complete_at = 1700000003000;
@@ -185,6 +186,7 @@ static void facts_of_submissions_are_kept(void **state)
   assert_string_equal(sub->source_id, "SOURCE");
   assert_true(sub->registering);
   assert_true(sub->put_again);
+  assert_true(sub->verify);
   assert_int_equal(sub->url_until_ms, 1700000000123);
   assert_int_equal(sub->lost_creates, 1);
   assert_int_equal(sub->start_overs, 2);
@@ -352,6 +354,7 @@ static const struct {
     {"\"2023-11-14T22:13:20Z\"", "\"yesterday\""},
     {"\"2023-11-14T22:13:20Z\"", "0"},
     {"\"together\":\ttrue", "\"together\":\t\"yes\""},
+    {"\"verify\":\ttrue", "\"verify\":\t1"},
     {"\"kind\":\t\"sheet\"", "\"kind\":\t\"sheets\""},
     {"\"kind\":\t\"document\"", "\"kind\":\tnull"},
     {"\"pages\":\t7", "\"pages\":\t-1"},
@@ -406,6 +409,28 @@ static void a_journal_that_says_what_cannot_be_is_damaged(void **state)
   free(good);
 }
 
+/* An upgrade takes up what the version before has left. */
+static void a_journal_without_verify_is_read(void **state)
+{
+  static const char field[] = "\"verify\":\ttrue,";
+  struct dx_job *job = full_job(), *read = empty_job();
+  struct dx_buf text = {0};
+  char *at;
+
+  (void)state;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_fs_read(dirfd_, "job.json", 99999, &text, &err), DX_OK);
+  at = strstr(text.data, field);
+  assert_non_null(at);
+  memset(at, ' ', sizeof(field) - 1);
+  write_journal(text.data, text.len);
+  assert_int_equal(dx_job_load(read, &err), DX_OK);
+  assert_false(read->submissions[0].verify);
+  dx_buf_release(&text);
+  dx_job_free(&read);
+  dx_job_free(&job);
+}
+
 static void a_registered_file_without_its_url_is_damage(void **state)
 {
   struct dx_job *job = full_job(), *read = empty_job();
@@ -457,6 +482,7 @@ int main(void)
       IN_FOLDER(bytes_count_as_here_only_when_all_are),
       IN_FOLDER(a_journal_that_is_cut_short_is_damaged),
       IN_FOLDER(a_journal_that_says_what_cannot_be_is_damaged),
+      IN_FOLDER(a_journal_without_verify_is_read),
       IN_FOLDER(a_registered_file_without_its_url_is_damage),
       IN_FOLDER(rubbish_of_any_kind_is_damaged),
   };

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define S 1000LL
 #define MIN 60000LL
@@ -860,6 +861,215 @@ static void files_counted_late_are_waited_for_by_the_schedule(void **state)
         1800, 16500);
 }
 
+/* ---- asked again by a person, after an upload ---- */
+
+/* docextract retry, or a print job that is released; the odd responses are
+ * over. Returns the number of calls until then. */
+static size_t ask_again(void)
+{
+  struct dx_job *job = fixture.jobs[0];
+
+  script.to = 0;
+  dx_engine_free(&fixture.engine);
+  job->halt.code = DX_OK;
+  assert_int_equal(dx_submission_retry(&job->submissions[0], &err), DX_OK);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  fixture_restart();
+  return fixture.call_count;
+}
+
+static void uploaded_and_gone(void)
+{
+  always(SOURCE, 404);
+  ends(DX_E_GONE, "uploaded, but the service no longer knows it");
+}
+
+/* Two looks before it is registered again, a minute apart. */
+static void check_looks(size_t from)
+{
+  const struct fixture_call *first = &fixture.calls[from], *last = first;
+  size_t i;
+
+  for (i = from; fixture.calls[i].kind == SOURCE; i++)
+    last = &fixture.calls[i];
+  assert_int_equal(fixture.calls[i].kind, POST);
+  assert_true(fixture_gap_ms(first, last) >= MIN);
+}
+
+static void a_source_that_was_uploaded_to_is_asked_first(void **state)
+{
+  size_t from;
+
+  (void)state;
+  uploaded_and_gone();
+  from = ask_again();
+  fixture_drive(fixture.now_ms + S); /* and after a crash, too */
+  fixture_restart();
+  ends(DX_OK, "");
+  assert_int_equal(fixture.calls[from].kind, SOURCE);
+  counts(1, 1, 1);
+  assert_true(fixture_result_holds("S1.job.json", "\"extracted\""));
+}
+
+static void what_is_still_gone_is_registered_again(void **state)
+{
+  size_t from;
+
+  (void)state;
+  fixture.deaf_puts = 1;
+  uploaded_and_gone();
+  from = ask_again();
+  script.to = INT_MAX;
+  script.source = 1;
+  fixture_drive(fixture.now_ms + 30 * S);
+  fixture_restart(); /* it is remembered why it is asked */
+  ends(DX_OK, "");
+  counts(2, 2, 1);
+  check_looks(from);
+}
+
+static void what_has_no_file_gets_it_while_its_address_lasts(void **state)
+{
+  (void)state;
+  always(PUT, 413);
+  ends(DX_E_REFUSED, "too large");
+  counts(1, 3, 0);
+  (void)ask_again();
+  ends(DX_OK, "");
+  counts(1, 4, 1);
+}
+
+static void
+what_has_no_file_is_registered_again_when_it_has_expired(void **state)
+{
+  size_t from;
+
+  (void)state;
+  fixture.url_life_s = 300;
+  always(PUT, 413);
+  ends(DX_E_REFUSED, "too large");
+  fixture.now_ms += 10 * MIN;
+  from = ask_again();
+  ends(DX_OK, "");
+  counts(2, 4, 1);
+  check_looks(from);
+}
+
+static void what_failed_is_started_over_when_the_service_says_so(void **state)
+{
+  size_t from;
+
+  (void)state;
+  fixture.failing = 4;
+  assert_int_equal(fixture_drive_to_end(), DX_E_FAILED);
+  counts(4, 4, 0);
+  from = ask_again();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.calls[from].kind, SOURCE);
+  counts(5, 5, 1);
+}
+
+/* It has one of two files, and may begin with it. */
+static void what_has_a_file_is_not_registered_again(void **state)
+{
+  assert_int_equal(fixture_close(state), 0);
+  assert_int_equal(open_together(state), 0);
+  fixture.url_life_s = 300;
+  fixture.deaf_puts = 1;
+  uploaded_and_gone();
+  fixture.now_ms += 10 * MIN;
+  (void)ask_again();
+  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  counts(1, 2, 0);
+  fixture_restart();
+  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  counts(1, 2, 0);
+}
+
+/* Once it was seen at work, that it is gone is for people again. */
+static void what_is_gone_after_it_was_asked_about_is_for_people(void **state)
+{
+  (void)state;
+  fixture.processing_ms = 20 * MIN;
+  uploaded_and_gone();
+  (void)ask_again();
+  fixture_drive(fixture.now_ms + MIN);
+  script.to = INT_MAX;
+  ends(DX_E_GONE, "uploaded, but the service no longer knows it");
+  counts(1, 1, 0);
+}
+
+static void what_was_never_uploaded_is_registered_at_once(void **state)
+{
+  size_t from;
+
+  (void)state;
+  always(POST, 400);
+  ends(DX_E_REFUSED, "refused");
+  from = ask_again();
+  ends(DX_OK, "");
+  assert_int_equal(fixture.calls[from].kind, POST);
+  counts(2, 1, 1);
+}
+
+static void lose_document(void)
+{
+  char path[200];
+
+  (void)snprintf(path, sizeof(path), "%s/%s/document-0001", fixture.dir,
+                 fixture.jobs[0]->path);
+  assert_int_equal(unlink(path), 0);
+  fixture.jobs[0]->documents[0].is_here = false;
+}
+
+static void a_document_that_is_not_here_is_fetched_all_the_same(void **state)
+{
+  (void)state;
+  uploaded_and_gone();
+  lose_document();
+  (void)ask_again();
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
+static void a_document_that_is_not_here_is_not_registered(void **state)
+{
+  (void)state;
+  uploaded_and_gone();
+  lose_document();
+  (void)ask_again();
+  script.to = INT_MAX;
+  ends(DX_E_MISSING, "no longer in the spool");
+  counts(1, 1, 0);
+}
+
+/* Ten minutes of pending_upload, and nothing to upload again. */
+static void nothing_is_uploaded_again_without_its_document(void **state)
+{
+  (void)state;
+  fixture.deaf_puts = 1;
+  fixture_drive(fixture.now_ms + 5 * S);
+  counts(1, 1, 0);
+  lose_document();
+  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
+  counts(1, 1, 0);
+}
+
+/* The journal of another version, or one that a person has edited. */
+static void a_job_that_has_uploaded_all_has_uploaded_all(void **state)
+{
+  (void)state;
+  fixture.deaf_puts = 1;
+  fixture_drive(fixture.now_ms + 5 * S);
+  counts(1, 1, 0);
+  dx_engine_free(&fixture.engine);
+  fixture.jobs[0]->submissions[0].state = DX_ST_REGISTERED;
+  assert_int_equal(dx_job_save(fixture.jobs[0], &err), DX_OK);
+  fixture_restart();
+  ends(DX_OK, "");
+  counts(1, 2, 1);
+}
+
 /* ---- results ---- */
 
 /* Trouble with the results directory is no reason to fetch a second time. */
@@ -934,6 +1144,18 @@ int main(void)
       ONCE(fewer_files_than_were_uploaded_are_not_extracted),
       ONCE(files_that_are_missing_are_not_taken_for_uploaded),
       ONCE(files_counted_late_are_waited_for_by_the_schedule),
+      ONCE(a_source_that_was_uploaded_to_is_asked_first),
+      ONCE(what_is_still_gone_is_registered_again),
+      ONCE(what_has_no_file_gets_it_while_its_address_lasts),
+      ONCE(what_has_no_file_is_registered_again_when_it_has_expired),
+      ONCE(what_failed_is_started_over_when_the_service_says_so),
+      ONCE(what_has_a_file_is_not_registered_again),
+      ONCE(what_is_gone_after_it_was_asked_about_is_for_people),
+      ONCE(what_was_never_uploaded_is_registered_at_once),
+      ONCE(a_document_that_is_not_here_is_fetched_all_the_same),
+      ONCE(a_document_that_is_not_here_is_not_registered),
+      ONCE(nothing_is_uploaded_again_without_its_document),
+      ONCE(a_job_that_has_uploaded_all_has_uploaded_all),
       ONCE(a_stored_result_is_not_fetched_twice),
   };
 

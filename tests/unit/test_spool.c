@@ -127,7 +127,8 @@ static size_t entries(const char *folder)
 }
 
 /* Brings a submission to where a letter says: s stored, r registered, u
- * uploaded, c complete with one case, x extracted, f failed. */
+ * uploaded, c complete with one case, x extracted, f failed after the upload,
+ * n failed before it. */
 static void bring(struct dx_submission *sub, char letter)
 {
   static char id[] = "case_1";
@@ -136,6 +137,10 @@ static void bring(struct dx_submission *sub, char letter)
 
   if (letter == 's' || sub->state == DX_ST_REFUSED)
     return;
+  if (letter == 'n') {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "for a reason");
+    return;
+  }
   assert_int_equal(dx_submission_apply(sub, DX_EV_ACCEPTED, &err), DX_OK);
   free(sub->source_id);
   sub->source_id = strdup("SOURCE");
@@ -305,10 +310,13 @@ static const struct {
     {"DRD", "xRx", "DDD", "xsx", DX_OK}, /* mended: it is tried now */
     {"DM", "xR", "DD", "xs", DX_OK},     /* arrived this time */
     {"DD", "xx", "DM", "xx", DX_OK},     /* it came before */
-    {"DD", "fx", "DD", "sx", DX_OK},     /* failed: tried anew */
-    {"DD", "fx", "ED", "sx", DX_OK},     /* nothing of it was extracted */
-    {"DD", "xs", "DE", "xs", DX_OK},     /* nothing of it was sent */
-    {"D", "x", "E", NULL, DX_E_CHANGED}, /* another document */
+    {"DD", "nx", "DD", "sx", DX_OK},     /* failed: tried again */
+    {"DD", "nx", "ED", "sx", DX_OK},     /* nothing of it was sent */
+    {"DD", "fx", "DD", "ux", DX_OK},     /* its source is asked first */
+    {"DD", "fx", "MD", "ux", DX_OK},
+    {"DD", "fx", "ED", NULL, DX_E_CHANGED}, /* something of it was sent */
+    {"DD", "xs", "DE", "xs", DX_OK},        /* nothing of it was sent */
+    {"D", "x", "E", NULL, DX_E_CHANGED},    /* another document */
     {"D", "u", "E", NULL, DX_E_CHANGED},
     {"D", "r", "E", NULL, DX_E_CHANGED},
     {"D", "x", "R", NULL, DX_E_CHANGED},
@@ -346,8 +354,10 @@ static void the_same_job_again_goes_on_where_it_was(void **state)
       if (letter_of(&old->submissions[k]) != want)
         fail_msg("row %zu, place %zu: %c", i, k + 1,
                  letter_of(&old->submissions[k]));
+      assert_int_equal(old->submissions[k].verify,
+                       want == 'u' && merges[i].states[k] == 'f');
       /* Whatever is still to be sent has its bytes. */
-      if (want == 's')
+      if (want == 's' || old->submissions[k].verify)
         assert_true(
             old->documents[old->submissions[k].files[0].document].is_here);
     }
@@ -359,16 +369,21 @@ static void the_same_job_again_goes_on_where_it_was(void **state)
 
 static void a_changed_address_waits_for_the_old_one(void **state)
 {
-  struct dx_job *old = commit("D", false);
-  struct dx_job *fresh = receive("D", false);
+  const char *letters;
 
   (void)state;
-  bring(&old->submissions[0], 'u');
-  free(fresh->base_url);
-  fresh->base_url = strdup("https://b");
-  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CONFIG);
-  dx_spool_discard(&spool, &fresh);
-  dx_job_free(&old);
+  for (letters = "ruf"; *letters != '\0'; letters++) {
+    struct dx_job *old = commit("D", false);
+    struct dx_job *fresh = receive("D", false);
+
+    bring(&old->submissions[0], *letters);
+    free(fresh->base_url);
+    fresh->base_url = strdup("https://b");
+    assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CONFIG);
+    dx_spool_discard(&spool, &fresh);
+    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->path, &err), DX_OK);
+    dx_job_free(&old);
+  }
 }
 
 static void a_changed_grouping_is_not_matched(void **state)
@@ -478,7 +493,7 @@ static void what_was_tried_counts_when_the_job_comes_again(void **state)
   (void)state;
   sub[0].registering = true; /* then the process was killed */
   sub[0].lost_creates = 2;
-  bring(&sub[1], 'f');
+  bring(&sub[1], 'n');
   sub[1].start_overs = 3;
   assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
   dx_job_free(&old);
@@ -953,7 +968,7 @@ static void a_changed_address_matters_only_while_something_is_out(void **state)
 
   (void)state;
   bring(&old->submissions[0], 'x');
-  bring(&old->submissions[1], 'f');
+  bring(&old->submissions[1], 'n');
   free(fresh->base_url);
   fresh->base_url = strdup("https://b");
   assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
@@ -1112,14 +1127,77 @@ static void trying_anew_begins_with_all_tries(void **state)
   sub->start_overs = 3;
   sub->lost_creates = 3;
   sub->reregistrations = 3;
-  bring(sub, 'f');
-  assert_int_equal(dx_submission_apply(sub, DX_EV_RETRY, &err), DX_OK);
+  bring(sub, 'n');
+  assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
   assert_int_equal(sub->state, DX_ST_STORED);
   assert_int_equal(sub->start_overs + sub->lost_creates + sub->reregistrations,
                    0);
   assert_null(sub->source_id);
   assert_null(sub->files[0].url);
   assert_int_equal(sub->files[0].put, DX_PUT_NONE);
+  dx_spool_discard(&spool, &job);
+}
+
+/* And its source is not forgotten if something may have landed there. */
+static void trying_again_keeps_a_source_that_was_uploaded_to(void **state)
+{
+  struct dx_job *job = receive("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  bring(sub, 'f');
+  sub->start_overs = sub->lost_creates = sub->reregistrations = 3;
+  sub->put_again = true;
+  sub->files[0].put = DX_PUT_SENDING;
+  assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
+  assert_int_equal(sub->state, DX_ST_UPLOADED);
+  assert_true(sub->verify);
+  assert_false(sub->put_again);
+  assert_int_equal(sub->start_overs + sub->lost_creates + sub->reregistrations,
+                   0);
+  assert_string_equal(sub->source_id, "SOURCE");
+  assert_int_equal(sub->files[0].put, DX_PUT_SENDING); /* nobody knows */
+  assert_int_equal(sub->code, DX_OK);
+  assert_string_equal(sub->reason, "");
+  assert_int_equal(dx_submission_retry(sub, &err), DX_E_STATE);
+  assert_int_equal(dx_submission_apply(sub, DX_EV_SEEN_PENDING, &err), DX_OK);
+  assert_true(sub->verify);
+  assert_int_equal(dx_submission_apply(sub, DX_EV_SEEN_PROCESSING, &err),
+                   DX_OK);
+  assert_false(sub->verify);
+  assert_int_equal(sub->files[0].put, DX_PUT_DONE);
+  dx_spool_discard(&spool, &job);
+}
+
+static void what_has_expired_asks_its_source_too(void **state)
+{
+  struct dx_job *job = receive("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  bring(sub, 'u');
+  dx_job_expire(job);
+  assert_int_equal(sub->state, DX_ST_EXPIRED);
+  assert_true(dx_submission_needs_verify(sub));
+  assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
+  assert_int_equal(sub->state, DX_ST_UPLOADED);
+  assert_true(sub->verify);
+  dx_spool_discard(&spool, &job);
+}
+
+static void what_was_canceled_does_not_ask_its_source(void **state)
+{
+  struct dx_job *job = receive("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  bring(sub, 'u');
+  assert_false(dx_submission_needs_verify(sub));
+  dx_job_cancel(job);
+  assert_false(dx_submission_needs_verify(sub));
+  assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
+  assert_int_equal(sub->state, DX_ST_STORED);
+  assert_null(sub->source_id);
   dx_spool_discard(&spool, &job);
 }
 
@@ -1249,6 +1327,9 @@ int main(void)
       IN_SPOOL(one_document_is_not_said_to_belong_together),
       IN_SPOOL(results_go_with_what_is_extracted_and_no_sooner),
       IN_SPOOL(trying_anew_begins_with_all_tries),
+      IN_SPOOL(trying_again_keeps_a_source_that_was_uploaded_to),
+      IN_SPOOL(what_has_expired_asks_its_source_too),
+      IN_SPOOL(what_was_canceled_does_not_ask_its_source),
       IN_SPOOL(starting_over_keeps_the_count),
   };
 
