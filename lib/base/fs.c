@@ -48,6 +48,37 @@ int dx_fs_open_dir(const char *path, struct dx_err *err)
   return dx_fs_open_dir_at(AT_FDCWD, path, err);
 }
 
+/* Some file systems have no fsync for directories, and say so: what was
+ * renamed there is as durable as it gets. */
+static int sync_dir(int dirfd)
+{
+  if (fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP)
+    return 0;
+  return -1;
+}
+
+enum dx_code dx_fs_sync_dir(int dirfd, const char *subject, struct dx_err *err)
+{
+  if (sync_dir(dirfd) < 0)
+    return dx_fail_sys(err, errno, "fsync", subject);
+  return DX_OK;
+}
+
+/* Of a new directory, which may lie where we cannot look. */
+static enum dx_code sync_parent(int fd, struct dx_err *err)
+{
+  int parent = dx_fs_open_dir_at(fd, "..", NULL);
+  enum dx_code code = DX_OK;
+
+  if (parent >= 0) {
+    code = dx_fs_sync_dir(parent, "..", err);
+    (void)close(parent);
+  } else if (syncfs(fd) < 0) {
+    code = dx_fail_sys(err, errno, "fsync", "..");
+  }
+  return code;
+}
+
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err)
 {
@@ -70,7 +101,7 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   if (fchmod(fd, mode) < 0)
     code = dx_fail_sys(err, errno, "set the mode of", name);
   else
-    code = dirfd == AT_FDCWD ? DX_OK : dx_fs_sync(dirfd, "..", err);
+    code = sync_parent(fd, err);
   (void)close(fd);
   return code;
 }
@@ -136,15 +167,6 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
   if (temp->fd < 0)
     return dx_fail_sys(err, errno, "create", name);
   return DX_OK;
-}
-
-/* Some file systems have no fsync for directories, and say so: what was
- * renamed there is as durable as it gets. */
-static int sync_dir(int dirfd)
-{
-  if (fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP)
-    return 0;
-  return -1;
 }
 
 static enum dx_code unsynced(struct dx_err *err, int sys_errno,

@@ -53,6 +53,11 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
 enum dx_code dx_fs_sync(int fd, const char *subject,
                         struct dx_err *err) DX_MUST_USE;
 
+/* The same for a directory, after a rename in it; some file systems cannot, and
+ * that is no error. */
+enum dx_code dx_fs_sync_dir(int dirfd, const char *subject,
+                            struct dx_err *err) DX_MUST_USE;
+
 /*
  * A file that is being written and will replace dirfd/name whole: a hidden
  * temporary name (".NAME.RANDOM") in the same directory. Begin, write to fd,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/fs.h"
 #include "lib/job/mime.h"
 
 static bool was_not_converted(const struct dx_entry *e)
@@ -241,6 +242,8 @@ enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
     code = dx_spool_reopen(spool, old, err);
   for (i = 0; code == DX_OK && i < (*fresh)->submission_count; i++)
     code = merge_submission(old, *fresh, &(*fresh)->submissions[i], err);
+  if (code == DX_OK) /* the job file will say that the documents are here */
+    code = dx_fs_sync_dir(old->dirfd, "the directory of the job", err);
   if (code != DX_OK)
     return code;
   exchange(old, *fresh);

@@ -6,6 +6,7 @@
 # the same job. Which step is disturbed does not live here.
 . "$(dirname "${BASH_SOURCE[0]}")/../it/lib.sh"
 
+folder 711 "$dir" # backends leave their logs there
 preload=$build/tests/crash/preload.so
 backend=$build/backend/docextract
 WORKERS=${WORKERS:-6} # they mostly wait
@@ -39,10 +40,10 @@ make_bundle()
   { entry "$dir/a.pdf" && entry "$dir/b.pdf"; } > "$bundle"
 }
 
-start_service()
+start_service() # [LINE OF THE CONFIGURATION...]
 {
   start_sim --rate 0 --source-time 0 --case-time 0
-  write_config 'APIRate 9'
+  write_config 'APIRate 9' "$@"
 }
 
 # Every worker has a folder and a simulator of its own.
@@ -56,7 +57,7 @@ start_worker() # NAME
   SIM_LOG=$dir/sim.log
   SIM_DATA=$dir/sim-data
   SIM_PID=
-  mkdir "$dir"
+  folder 711 "$dir"
   : > "$dir/faults"
   trap stop_sim EXIT
   trap 'exit 130' TERM
@@ -74,6 +75,20 @@ clean_sheet() # before every case
 
 # --- the backend -----------------------------------------------------------
 
+# Becomes a program of ours with preload.so in front, as the user of backends;
+# killed after so many seconds, unless they are 0.
+preloaded() # SECONDS PLAN LOG PROGRAM [ARGUMENT...]
+{
+  local limit=$1 plan=$2 log=$3
+  shift 3
+  [ "$limit" = 0 ] || limit="timeout -s KILL $limit"
+  # shellcheck disable=SC2086
+  as_run_user ${limit#0} env CUPS_SERVERROOT="$cups/root" \
+    DEVICE_URI=docextract://default PRINTER=chart \
+    LD_PRELOAD="$preload" DX_WALK="$plan" DX_WALK_LOG="$log" \
+    DX_WALK_SPEED=$SPEED MALLOC_PERTURB_=165 "$@"
+}
+
 # Runs it once with a plan for preload.so; its words go to $dir/err, its exit
 # status to $status.
 run_backend() # [PLAN]
@@ -82,12 +97,9 @@ run_backend() # [PLAN]
   limit=$((60 * $(machine_load)))
   rm -f "$dir/walk.log"
   { # bash would tell of every kill
-    timeout -s KILL "$limit" env CUPS_SERVERROOT="$cups/root" \
-      DEVICE_URI=docextract://default PRINTER=chart \
-      LD_PRELOAD="$preload" DX_WALK="${1:-count journal}" \
-      DX_WALK_LOG="$dir/walk.log" DX_WALK_SPEED=$SPEED \
-      MALLOC_PERTURB_=165 "$backend" 7 ann secret-title 1 \
-      'job-uuid=urn:uuid:crash job-originating-host-name=here' \
+    (preloaded "$limit" "${1:-count journal}" "$dir/walk.log" "$backend" \
+      "${job_id:-7}" ann secret-title 1 \
+      'job-uuid=urn:uuid:crash job-originating-host-name=here') \
       < "$bundle" > "$dir/out" 2> "$dir/err"
     status=$?
   } 2> /dev/null

@@ -11,9 +11,20 @@
  *   DX_WALK       "kill GROUP N before|after"   SIGKILL at the N-th of a group
  *                 "fail GROUP N COUNT ERROR"    the N-th and COUNT-1 more fail
  *                 "count GROUP"                 nothing happens
+ *                 "trace"                       nothing happens, see below
  *   DX_WALK_LOG   gets a line for each call of that group: number, what, the
  *                 place in the program; and "killed" or "failed"
  *   DX_WALK_SPEED how much faster the program's boot clock runs
+ *
+ * A trace has a line for each call that succeeded and changes what a power cut
+ * would leave behind, and for each HTTP request before it is sent: the process,
+ * the call, and whole paths. Every job.json that was renamed into place is kept
+ * next to DX_WALK_LOG, for what it says. Several processes may share a trace.
+ *
+ *   PID write|create|mkdir|unlink|rmdir|fsync PATH
+ *   PID rename FROM TO
+ *   PID journal TO COPY     follows such a rename
+ *   PID send METHOD PATH    without the query
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,6 +38,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -69,7 +81,7 @@ static uintptr_t base; /* of the program: what addr2line(1) wants */
 static struct {
   unsigned group;
   unsigned long at, count;
-  bool kills, before, fails;
+  bool kills, before, fails, traces;
   int error;
 } plan;
 static unsigned long seen;
@@ -146,6 +158,9 @@ static void read_plan(const char *text)
   char what[16], group[16], rest[16];
   int n = sscanf(text, "%15s %15s", what, group);
 
+  plan.traces = n == 1 && strcmp(what, "trace") == 0;
+  if (plan.traces)
+    return;
   if (n != 2)
     give_up("DX_WALK is not understood");
   plan.group = group_by_word(group);
@@ -229,6 +244,103 @@ static void after(unsigned groups, const void *caller)
     kill_us();
 }
 
+/* ---- the trace ---- */
+
+#define PATH_BYTES 1024
+
+/* The whole path of a name below an open directory, or of an open file. */
+static void path_of(int fd, const char *name, char path[PATH_BYTES])
+{
+  char link[64];
+  size_t len = 0;
+  long n;
+
+  if (fd != AT_FDCWD && (name == NULL || name[0] != '/')) {
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = syscall(SYS_readlinkat, AT_FDCWD, link, path, PATH_BYTES - 1);
+    len = n > 0 ? (size_t)n : 0;
+    path[len] = '\0';
+  }
+  if (name != NULL)
+    (void)snprintf(path + len, PATH_BYTES - len, "%s%s", len > 0 ? "/" : "",
+                   name);
+}
+
+static void put_trace(const char *format, ...)
+{
+  char line[2 * PATH_BYTES + 200];
+  va_list args;
+  int n;
+
+  va_start(args, format);
+  n = vsnprintf(line, sizeof(line), format, args);
+  va_end(args);
+  if (n > 0 && (size_t)n < sizeof(line))
+    (void)syscall(SYS_write, log_fd, line, (size_t)n);
+}
+
+static bool is_traced(const void *caller)
+{
+  return plan.traces && log_fd >= 0 && is_ours(caller);
+}
+
+static void trace(const char *call, int fd, const char *name,
+                  const void *caller)
+{
+  char path[PATH_BYTES];
+  int saved = errno;
+
+  if (!is_traced(caller))
+    return;
+  path_of(fd, name, path);
+  put_trace("%d %s %s\n", (int)getpid(), call, path);
+  errno = saved;
+}
+
+static void keep_journal(const char *path)
+{
+  static unsigned count;
+  char copy[PATH_BYTES], bytes[4096];
+  long from, to, n;
+
+  (void)snprintf(copy, sizeof(copy), "%s.%d.%u", getenv("DX_WALK_LOG"),
+                 (int)getpid(), ++count);
+  from = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  to =
+      syscall(SYS_openat, AT_FDCWD, copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  while ((n = syscall(SYS_read, from, bytes, sizeof(bytes))) > 0)
+    (void)syscall(SYS_write, to, bytes, n);
+  (void)syscall(SYS_close, from);
+  (void)syscall(SYS_close, to);
+  put_trace("%d journal %s %s\n", (int)getpid(), path, copy);
+}
+
+static void trace_rename(int from_fd, const char *from, int to_fd,
+                         const char *to, const void *caller)
+{
+  char before[PATH_BYTES], now[PATH_BYTES];
+  int saved = errno;
+
+  if (!is_traced(caller))
+    return;
+  path_of(from_fd, from, before);
+  path_of(to_fd, to, now);
+  put_trace("%d rename %s %s\n", (int)getpid(), before, now);
+  if (strcmp(to, "job.json") == 0)
+    keep_journal(now);
+  errno = saved;
+}
+
+/* Without TLS a request is sent as it is, beginning with its first line. */
+static void trace_request(const char *bytes, size_t len)
+{
+  char line[PATH_BYTES], method[8], path[PATH_BYTES];
+
+  (void)snprintf(line, sizeof(line), "%.*s", (int)len, bytes);
+  if (sscanf(line, "%7[A-Z] /%1000[^? ]", method, path) == 2)
+    put_trace("%d send %s /%s\n", (int)getpid(), method, path);
+}
+
 /* ---- the calls ---- */
 
 #define CALLER __builtin_return_address(0)
@@ -240,6 +352,8 @@ ssize_t write(int fd, const void *bytes, size_t len)
   if (!before(G_WRITE | G_FILE, "write", "", CALLER))
     return -1;
   n = syscall(SYS_write, fd, bytes, len);
+  if (n > 0)
+    trace("write", fd, NULL, CALLER);
   after(G_WRITE | G_FILE, CALLER);
   return n;
 }
@@ -251,6 +365,8 @@ ssize_t pwrite(int fd, const void *bytes, size_t len, off_t at)
   if (!before(G_WRITE | G_FILE, "pwrite", "", CALLER))
     return -1;
   n = syscall(SYS_pwrite64, fd, bytes, len, at);
+  if (n > 0)
+    trace("write", fd, NULL, CALLER);
   after(G_WRITE | G_FILE, CALLER);
   return n;
 }
@@ -262,6 +378,8 @@ int fsync(int fd)
   if (!before(G_FSYNC | G_FILE, "fsync", "", CALLER))
     return -1;
   result = (int)syscall(SYS_fsync, fd);
+  if (result == 0)
+    trace("fsync", fd, NULL, CALLER);
   after(G_FSYNC | G_FILE, CALLER);
   return result;
 }
@@ -273,6 +391,8 @@ int fdatasync(int fd)
   if (!before(G_FSYNC | G_FILE, "fdatasync", "", CALLER))
     return -1;
   result = (int)syscall(SYS_fdatasync, fd);
+  if (result == 0)
+    trace("fsync", fd, NULL, CALLER);
   after(G_FSYNC | G_FILE, CALLER);
   return result;
 }
@@ -297,6 +417,8 @@ int renameat(int from_fd, const char *from, int to_fd, const char *to)
   if (!before(groups, "rename", to, CALLER))
     return -1;
   result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
+  if (result == 0)
+    trace_rename(from_fd, from, to_fd, to, CALLER);
   after(groups, CALLER);
   return result;
 }
@@ -309,6 +431,8 @@ int rename(const char *from, const char *to)
   if (!before(groups, "rename", to, CALLER))
     return -1;
   result = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+  if (result == 0)
+    trace_rename(AT_FDCWD, from, AT_FDCWD, to, CALLER);
   after(groups, CALLER);
   return result;
 }
@@ -322,6 +446,8 @@ static int do_open(int dirfd, const char *path, int flags, mode_t mode,
   if (!before(groups, "open", path, caller))
     return -1;
   fd = (int)syscall(SYS_openat, dirfd, path, flags, mode);
+  if (fd >= 0 && (flags & O_CREAT) != 0)
+    trace("create", dirfd, path, caller);
   after(groups, caller);
   return fd;
 }
@@ -374,6 +500,8 @@ int mkdirat(int dirfd, const char *path, mode_t mode)
   if (!before(G_MKDIR | G_FILE, "mkdir", path, CALLER))
     return -1;
   result = (int)syscall(SYS_mkdirat, dirfd, path, mode);
+  if (result == 0)
+    trace("mkdir", dirfd, path, CALLER);
   after(G_MKDIR | G_FILE, CALLER);
   return result;
 }
@@ -385,8 +513,19 @@ int unlinkat(int dirfd, const char *path, int flags)
   if (!before(G_REMOVE | G_FILE, "remove", path, CALLER))
     return -1;
   result = (int)syscall(SYS_unlinkat, dirfd, path, flags);
+  if (result == 0)
+    trace((flags & AT_REMOVEDIR) != 0 ? "rmdir" : "unlink", dirfd, path,
+          CALLER);
   after(G_REMOVE | G_FILE, CALLER);
   return result;
+}
+
+/* libcurl's, which has no other way to a socket. */
+ssize_t send(int fd, const void *bytes, size_t len, int flags)
+{
+  if (plan.traces && log_fd >= 0)
+    trace_request(bytes, len);
+  return syscall(SYS_sendto, fd, bytes, len, flags, NULL, 0);
 }
 
 /* ---- memory ---- */

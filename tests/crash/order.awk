@@ -1,0 +1,353 @@
+# order.awk - checks the order of what a trace of preload.so recorded. First
+# come the journals that it kept, as lines (order.sh makes them), then the trace.
+# Prints a line for each rule: its name, how often it was looked at, how often
+# it was broken, and where first.
+#
+# What is durable: the bytes of a file that was fsynced after its last write;
+# a name whose directory was fsynced after the rename. A power cut may take
+# everything else, in any order.
+
+# ---- rules ----
+
+function rule(name, text)
+{
+  names[++rules] = name
+  texts[name] = text
+}
+
+BEGIN {
+  rule("bytes", "a file is fsynced before it gets its name")
+  rule("name", "the directory is fsynced after a rename, before anything else")
+  rule("received", "received documents are fsynced before the job has them")
+  rule("journal", "a job has a durable journal before it gets its place")
+  rule("jobs", "jobs/ is fsynced after the commit, and incoming/ after it")
+  rule("directory", "a new directory is durable before anything is sent")
+  rule("create", "a registration is in the journal before it is sent")
+  rule("put", "an upload is in the journal before it is sent")
+  rule("stored", "a result is durable in the job before it is delivered")
+  rule("known", "the journal says that a result is stored before it is delivered")
+  rule("manifest", "all results are delivered before their manifest")
+  rule("extracted", "the manifest is durable before the journal says extracted")
+  rule("removed", "a document is removed after a journal that needs it no more")
+  rule("finished", "a job is moved to finished/ after a journal that says so")
+  rule("reopened", "a job leaves finished/ before its journal is unfinished")
+  rule("swept", "a job is removed only when its journal is finished")
+  rule("handed", "nobody sends after the journal gave the job to docextractd")
+}
+
+function must(name, good)
+{
+  seen[name]++
+  if (good)
+    return
+  if (!broken[name]++)
+    first[name] = "line " FNR ": " $0
+}
+
+# ---- paths ----
+
+function parent(path)
+{
+  sub(/\/[^\/]*$/, "", path)
+  return path
+}
+
+function base(path)
+{
+  sub(/.*\//, "", path)
+  return path
+}
+
+function is_job(path) { return path ~ /\/(jobs|finished)\/[0-9a-f]+$/ }
+function is_received(path) { return path ~ /\/incoming\/[0-9a-f]+$/ }
+function is_document(name) { return name ~ /^document-[0-9]+$/ }
+function is_result(name) { return name ~ /^result-[0-9]+-[0-9]+\.json$/ }
+
+# ---- journals ----
+
+# COPY job OWNER / COPY sub N STATE REGISTERING SOURCE / COPY file N DOCUMENT
+# PUT PATH / COPY case N I STATE ID
+FNR == NR {
+  lines[$1, ++line_count[$1]] = $0
+  next
+}
+
+# The journal of a directory is durable now: what it says is what is true.
+function forget(dir,    key)
+{
+  for (key in state)
+    if (index(key, dir SUBSEP) == 1)
+      delete state[key]
+  for (key in case_state)
+    if (index(key, dir SUBSEP) == 1)
+      delete case_state[key]
+  for (key in files)
+    if (index(key, dir SUBSEP) == 1)
+      delete files[key]
+}
+
+function settle(dir, copy,    i, f)
+{
+  forget(dir)
+  journal[dir] = copy
+  for (i = 1; i <= line_count[copy]; i++) {
+    split(lines[copy, i], f, " ")
+    if (f[2] == "job") {
+      owner[dir] = f[3]
+    } else if (f[2] == "sub") {
+      state[dir, f[3]] = f[4]
+      source[dir, f[3]] = f[6]
+      if (f[5] == "true" && !registering[dir, f[3]])
+        posted[dir, f[3]] = 0
+      registering[dir, f[3]] = f[5] == "true"
+    } else if (f[2] == "file") {
+      files[dir, f[4]] = f[3] " " f[5] " " f[6]
+    } else {
+      case_state[dir, f[3], f[4]] = f[5]
+      case_name[dir, f[3], f[4]] = f[6]
+    }
+  }
+}
+
+# Is everything over for good, or what belongs to one submission?
+function is_settled(word) { return word ~ /^(extracted|canceled|expired)$/ }
+
+function all_settled(dir,    key, part, n)
+{
+  for (key in state) {
+    split(key, part, SUBSEP)
+    if (part[1] != dir)
+      continue
+    n++
+    if (!is_settled(state[key]))
+      return 0
+  }
+  return n > 0
+}
+
+# What the lines of a journal say before it is durable.
+function copy_settled(copy,    i, f)
+{
+  for (i = 1; i <= line_count[copy]; i++) {
+    split(lines[copy, i], f, " ")
+    if (f[2] == "sub" && !is_settled(f[4]))
+      return 0
+  }
+  return line_count[copy] > 0
+}
+
+# ---- a directory moves ----
+
+function move(list, from, to,    key, moved, n, i)
+{
+  for (key in list)
+    if (index(key, from) == 1 && substr(key, length(from) + 1, 1) ~ /^[\/\034]?$/)
+      moved[++n] = key
+  for (i = 1; i <= n; i++) {
+    key = to substr(moved[i], length(from) + 1)
+    list[key] = list[moved[i]]
+    delete list[moved[i]]
+  }
+}
+
+function move_all(from, to)
+{
+  move(dirty, from, to)
+  move(durable, from, to)
+  move(state, from, to)
+  move(source, from, to)
+  move(registering, from, to)
+  move(posted, from, to)
+  move(files, from, to)
+  move(case_state, from, to)
+  move(case_name, from, to)
+  move(journal, from, to)
+  move(owner, from, to)
+}
+
+function rename_job(from, to,    path)
+{
+  if (is_received(from) && to ~ /\/jobs\//) {
+    must("journal", journal[from] != "" && !(($1, from) in unsynced))
+    for (path in dirty)
+      if (parent(path) == from && is_document(base(path)))
+        must("received", !dirty[path])
+  } else if (to ~ /\/finished\//) {
+    must("finished", all_settled(from) && !(($1, from) in unsynced))
+  } else if (from ~ /\/finished\// && to ~ /\/jobs\//) {
+    must("reopened", 1)
+  } else if (to ~ /\/incoming\//) {
+    must("swept", all_settled(from) && !(($1, from) in unsynced))
+  }
+  move_all(from, to)
+  unsynced[$1, parent(to)] = to
+  unsynced[$1, parent(from)] = to
+  then[$1, parent(from)] = parent(to)
+}
+
+# ---- files get their names ----
+
+# The job, submission and case of a name in the directory of results.
+function find_case(name,    key, part)
+{
+  for (key in case_name) {
+    split(key, part, SUBSEP)
+    if (name == source[part[1], part[2]] "-" case_name[key] ".json")
+      return key
+  }
+  return ""
+}
+
+function rename_result(to,    key, part, stored)
+{
+  key = find_case(base(to))
+  if (key == "")
+    return
+  split(key, part, SUBSEP)
+  stored = sprintf("%s/result-%04d-%05d.json", part[1], part[2], part[3])
+  must("stored", durable[stored])
+  must("known", case_state[key] != "" && case_state[key] != "waiting")
+}
+
+function rename_manifest(to,    key, part, i, name, good)
+{
+  good = 1
+  for (key in source) {
+    if (base(to) != source[key] ".job.json" || state[key] != "complete")
+      continue
+    split(key, part, SUBSEP)
+    for (i = 1; (part[1], part[2], i) in case_state; i++) {
+      name = source[key] "-" case_name[part[1], part[2], i] ".json"
+      good = good && durable[parent(to) "/" name]
+    }
+    must("manifest", good)
+  }
+}
+
+function rename_journal(copy, dir,    i, f)
+{
+  for (i = 1; i <= line_count[copy]; i++) {
+    split(lines[copy, i], f, " ")
+    if (f[2] == "sub" && f[4] == "extracted" && state[dir, f[3]] != "extracted")
+      must("extracted", manifest[f[6]])
+  }
+  if (dir ~ /\/finished\//)
+    must("reopened", copy_settled(copy))
+  waiting[dir] = copy
+}
+
+# ---- the trace ----
+
+# Before a call: what was renamed before is durable.
+function names_are_durable(    key, part)
+{
+  for (key in unsynced) {
+    split(key, part, SUBSEP)
+    if (part[1] == $1)
+      must("name", 0)
+  }
+}
+
+$2 == "write" || $2 == "create" { dirty[$3] = 1 }
+
+$2 == "mkdir" && ! is_received($3) { made[parent($3)] = $3 }
+
+$2 == "fsync" {
+  dirty[$3] = 0
+  delete made[$3]
+  if (then[$1, $3] != "")
+    must("jobs", !(($1, then[$1, $3]) in unsynced))
+  delete then[$1, $3]
+  if (($1, $3) in unsynced) {
+    must("name", 1)
+    durable[unsynced[$1, $3]] = 1
+    if (base(unsynced[$1, $3]) ~ /\.job\.json$/) {
+      key = base(unsynced[$1, $3])
+      sub(/\.job\.json$/, "", key)
+      manifest[key] = 1
+    }
+    delete unsynced[$1, $3]
+  }
+  if ($3 in waiting) {
+    settle($3, waiting[$3])
+    if (owner[$3] == "collector" && $1 != daemon)
+      handed[$1] = 1
+    delete waiting[$3]
+  }
+}
+
+$2 == "rename" {
+  if (is_job($3) || is_received($3)) {
+    names_are_durable()
+    rename_job($3, $4)
+    next
+  }
+  if (is_document(base($3))) # moved by the next run
+    must("received", !dirty[$3])
+  else
+    names_are_durable()
+  if (base($3) ~ /^\./)
+    must("bytes", dirty[$3] == 0)
+  delete dirty[$3]
+  unsynced[$1, parent($4)] = $4
+  if (base($4) ~ /\.job\.json$/)
+    rename_manifest($4)
+  else if (parent($4) ~ /\/results$/)
+    rename_result($4)
+}
+
+$2 == "journal" { rename_journal($4, parent($3)) }
+
+$2 == "unlink" && is_job(parent($3)) && \
+(is_document(base($3)) || is_result(base($3))) {
+  names_are_durable()
+  good = 0
+  for (key in state) {
+    split(key, part, SUBSEP)
+    if (part[1] != parent($3) || !is_settled(state[key]))
+      continue
+    if (is_result(base($3)))
+      good = good || base($3) ~ sprintf("^result-%04d-", part[2])
+    else if ((part[1], substr(base($3), 10) + 0) in files) {
+      split(files[part[1], substr(base($3), 10) + 0], f, " ")
+      good = good || f[1] == part[2]
+    }
+  }
+  must("removed", good)
+}
+
+$2 == "send" {
+  names_are_durable()
+  for (key in made)
+    must("directory", 0)
+  must("directory", 1)
+  must("handed", !($1 in handed))
+}
+
+$2 == "send" && $3 == "POST" {
+  good = ""
+  for (key in registering)
+    if (registering[key] && !posted[key])
+      good = key
+  must("create", good != "")
+  if (good != "")
+    posted[good] = 1
+}
+
+$2 == "send" && $3 == "PUT" {
+  good = 0
+  for (key in files) {
+    split(files[key], f, " ")
+    good = good || (f[3] == $4 && f[2] == "sending")
+  }
+  must("put", good)
+}
+
+END {
+  $0 = "the end"
+  for (key in unsynced)
+    must("name", 0)
+  for (i = 1; i <= rules; i++)
+    printf "%s\t%d\t%d\t%s\t%s\n", names[i], seen[names[i]], broken[names[i]],
+      texts[names[i]], first[names[i]]
+}

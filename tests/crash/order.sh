@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+#
+# order.sh - the order of what is written, fsynced, renamed, sent and removed.
+# No kill and no power cut is needed for it: the calls of every kind of run are
+# recorded and held against the rules of order.awk. A rule that is broken is
+# named, and so is one that no run has touched.
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$0")
+trace=$dir/trace
+
+# --- the runs ----------------------------------------------------------------
+
+traced() # NAME SECONDS PROGRAM [ARGUMENT...]
+{
+  local name=$1 limit=$2
+  shift 2
+  (preloaded "$limit" trace "$trace" "$@") < "$bundle" > "$dir/out" 2> "$dir/err"
+  status=$?
+}
+
+print_it() # JOB ID
+{
+  traced print 120 "$backend" "$1" ann secret-title 1 "job-uuid=urn:uuid:$1"
+}
+
+journal_of() # JOB ID
+{
+  journals | xargs -r grep -l "\"id\":[[:space:]]*\"$1\""
+}
+place_of() # JOB ID: jobs or finished
+{
+  journal_of "$1" | sed -E 's,.*/(jobs|finished)/[^/]*/job.json,\1,'
+}
+finished() { [ "$(place_of "$1")" = finished ]; }
+
+start_traced_daemon()
+{
+  : > "$dir/daemon.new"
+  preloaded 0 trace "$trace" "$build/daemon/docextractd" -c "$config" \
+    > "$dir/daemon.new" 2>&1 &
+  DAEMON_PID=$!
+  until_true daemon_is_up_or_gone
+}
+
+# --- the rules ---------------------------------------------------------------
+
+# Lines for order.awk.
+read_journals()
+{
+  find "$dir" -maxdepth 1 -name 'trace.*' -size +0 -exec jq -r '
+    input_filename as $f | .owner as $owner | [.submissions | to_entries[] |
+    (.key + 1) as $n | .value |
+    "sub \($n) \(.state) \(.registering) \(.source_id // "-")",
+    (.files[] | "file \($n) \(.document) \(.put) " +
+      ((.url // "-") | sub("^[a-z]*://[^/]*"; "") | sub("[?].*"; ""))),
+    (.cases | to_entries[] | "case \($n) \(.key + 1) \(.value.state) " +
+      .value.id)] |
+    "\($f) job \($owner)", "\($f) \(.[])"' {} +
+}
+
+judge()
+{
+  local name seen broken text first
+  read_journals > "$dir/journals"
+  while IFS=$'\t' read -r name seen broken text first; do
+    if [ "$seen" = 0 ]; then
+      not_ok "$name: $text" 'no run has come to where it counts'
+    elif [ "$broken" != 0 ]; then
+      not_ok "$name: $text" "broken $broken times of $seen, first at $first"
+    else
+      ok "$name: $text ($seen times)"
+    fi
+  done < <(awk -v daemon="$daemon" -f "$here/order.awk" "$dir/journals" \
+    "$trace")
+}
+
+make_bundle
+start_service
+folder 700 "$spool"
+rm -rf "$results" # to be made
+
+t='a job that nobody disturbs'
+print_it 1
+is "$t: it is extracted" "$status $(n_results) $(place_of 1)" '0 3 finished'
+
+t='a job that comes again'
+{
+  (preloaded 120 'kill journal 2 after' "$dir/walk.log" "$backend" 2 ann t 1 \
+    'job-uuid=urn:uuid:2') < "$bundle" 2> "$dir/err"
+} 2> /dev/null # bash would tell of the kill
+print_it 2
+is "$t: it is extracted" "$status $(n_results) $(place_of 2)" '0 6 finished'
+
+t='a job that the service refuses'
+faults 'create * status 422'
+print_it 3
+is "$t: it is held, with its documents" "$status $(place_of 3)" '3 jobs'
+print_it 4
+faults '#'
+
+t='old jobs'
+touch -d '8 days ago' "$(journal_of 1)"
+touch -d '31 days ago' "$(journal_of 3)"
+touch -d '2 hours ago' "$spool/swept"
+SPEED=1 print_it 2 # at this speed the sweep has its whole time
+is "$t: a finished one is gone" "$(place_of 1)" ''
+is "$t: an unfinished one has expired" "$(place_of 3)" finished
+is "$t: one that is not old stays" "$(place_of 4)" jobs
+
+t='a job that is printed again after that'
+print_it 3
+is "$t: it is extracted" "$status $(place_of 3)" '0 finished'
+
+t='a job that is handed over'
+write_config 'APIRate 9' 'Completion accepted'
+start_traced_daemon
+daemon=$DAEMON_PID
+print_it 5
+is "$t: the print job ends" "$status" 0
+check "$t: docextractd extracts it" until_true finished 5
+stop_daemon
+
+judge
