@@ -3,12 +3,12 @@
 # demo.sh - shows the whole way once: installs what is missing, builds in
 # ./build, starts the simulator and a private cupsd on free ports, adds the
 # queue, prints a sample chart with lp and shows what was extracted. Everything
-# else lies in a temporary folder, and nothing is left running.
+# else lies in a temporary directory, and nothing is left running.
 #
 #   ./demo.sh          the demonstration
 #   ./demo.sh --keep   leaves simulator and scheduler running, to play with
 #
-# The simulator is a stand-in: nothing leaves this machine.
+# The service is simulated: nothing leaves this machine.
 set -u
 cd "$(dirname "$0")" || exit 1
 
@@ -72,7 +72,7 @@ trap 'exit 130' INT TERM HUP PIPE
 start_sim --source-time 2500 --case-time 1000
 start_cupsd_on_a_port
 add_queue chart
-echo "The simulator answers at $SIM_API, the scheduler at localhost:$port."
+echo "The simulator listens at $SIM_API, the scheduler at localhost:$port."
 echo 'The queue was added with:'
 echo '  lpadmin -p chart -E -v docextract://default -P docextract.ppd'
 
@@ -80,11 +80,11 @@ echo '  lpadmin -p chart -E -v docextract://default -P docextract.ppd'
 
 progress() # follows the job's message, as a print dialog shows it
 {
-  local said last=
+  local output last=
   until job_is "$job" 'completed|canceled|aborted|pending-held' || all_are_stopped; do
-    said=$(job_message "$job")
-    [ "$said" = "$last" ] || echo "  ${said:-waiting}"
-    last=$said
+    output=$(job_message "$job")
+    [ "$output" = "$last" ] || echo "  ${output:-waiting}"
+    last=$output
     sleep 0.1
   done
   job_is "$job" completed && return
@@ -131,7 +131,7 @@ done
 
 cat > "$dir/stop" << END
 #!/bin/sh
-# Ends what demo.sh --keep has left running, and removes this folder.
+# Ends what demo.sh --keep has left running, and removes this directory.
 kill $CUPSD_PID $SIM_PID
 while kill -0 $CUPSD_PID 2> /dev/null || kill -0 $SIM_PID 2> /dev/null; do
   sleep 0.1

@@ -208,6 +208,8 @@ static void print_jobs(struct cli *cli)
   if (code == DX_OK)
     code = dx_spool_each(&cli->spool, look_at, &count, &err);
   if (code == DX_OK)
+    code = dx_spool_each_finished(&cli->spool, look_at, &count, &err);
+  if (code == DX_OK)
     print_counts(&count);
   else
     printf("  cannot be read: %s\n", dx_code_name(code));

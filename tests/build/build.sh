@@ -33,10 +33,10 @@ build()
     make -j"$(nproc)" check TESTS=
 }
 
-if said=$(build "$@" 2>&1); then
+if output=$(build "$@" 2>&1); then
   ok "it is built with: configure --enable-werror $*"
 else
   not_ok "it is built with: configure --enable-werror $*" \
-    "$(tail -n 40 <<< "$said")"
+    "$(tail -n 40 <<< "$output")"
 fi
 count_is_good

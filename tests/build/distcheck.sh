@@ -6,9 +6,9 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
 
-if said=$(make -C "${DX_BUILD:-.}" -j"$(nproc)" distcheck 2>&1); then
+if output=$(make -C "${DX_BUILD:-.}" -j"$(nproc)" distcheck 2>&1); then
   ok 'make distcheck'
 else
-  not_ok 'make distcheck' "$(tail -n 60 <<< "$said")"
+  not_ok 'make distcheck' "$(tail -n 60 <<< "$output")"
 fi
 count_is_good

@@ -34,12 +34,12 @@ one_program() # TRS
 }
 
 rm -f tests/unit/*.trs
-said=$(make -j"$(nproc)" check 2>&1)
+output=$(make -j"$(nproc)" check 2>&1)
 status=$?
 for trs in tests/unit/*.trs; do
   [ ! -e "$trs" ] || one_program "$trs"
 done
 if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
-  not_ok 'make check succeeds' "$(tail -n 40 <<< "$said")"
+  not_ok 'make check succeeds' "$(tail -n 40 <<< "$output")"
 fi
 count_is_good

@@ -27,7 +27,7 @@ words_of() # ERROR
 }
 
 # 0: it went on by itself. 7: cupsd runs it again, nobody has to do anything.
-# 4, the queue stops, is for what only an administrator can mend.
+# 4, the queue stops, is for what only an administrator can fix.
 ends_well() # ERROR
 {
   case $status in
@@ -61,7 +61,7 @@ fails() # GROUP N COUNT ERROR AT
   fi
   kills=$((kills + 1))
   ends_well "$4" || wrong "exit $status at $(step): $(grep ERROR "$dir/err")"
-  same 'it keeps secrets' "$(secrets_told)" ''
+  same 'it prints no secrets' "$(printed_secrets)" ''
   [ "$1" = remove ] ||
     same 'nothing half-written is left to consumers' "$(hidden)" ''
   was_final
@@ -102,7 +102,7 @@ walk 'writes fail for a while' write "$(by 5 1)" 4 ENOSPC
 walk 'an fsync fails' fsync "$(by 2 1)" 1 EIO
 walk 'a rename fails' rename 1 1 EDQUOT
 walk 'a file is not opened' open "$(by 2 1)" 1 EMFILE
-walk 'a folder is not made' mkdir 1 1 EROFS
+walk 'a directory is not made' mkdir 1 1 EROFS
 walk 'a file is not removed' remove 1 1 EACCES
 walk 'memory is out' memory "$(by 60 1)" 1 ENOMEM
 for at in ${all:+4 6} 8; do

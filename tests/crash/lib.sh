@@ -14,9 +14,9 @@ SPEED=200             # times faster: two seconds become ten milliseconds
 bundle=$dir/bundle
 
 [ -e "$preload" ] || give_up 'preload.so is built (make tests/crash/preload.so)'
-unset CUPS_SERVER # nobody to ask about the job
+unset CUPS_SERVER # there is no scheduler to ask about the job
 
-# What must never be told, whatever fails: name, record number, title.
+# What must never be printed, whatever fails: name, record number, title.
 # Numbers of milliseconds may hold any digits.
 secrets='Ahrens|Berg|Czerny|secret-title|secret-name|X-Sim|Bearer|eyJ'
 secrets+='|(^|[^0-9])555100[1-3]([^0-9]|$)'
@@ -46,7 +46,7 @@ start_service() # [LINE OF THE CONFIGURATION...]
   write_config 'APIRate 9' "$@"
 }
 
-# Every worker has a folder and a simulator of its own.
+# Every worker has a directory and a simulator of its own.
 start_worker() # NAME
 {
   dir=$dir/$1
@@ -67,7 +67,7 @@ start_worker() # NAME
 clean_sheet() # before every case
 {
   rm -rf "$spool"
-  folder 700 "$spool"
+  owned_dir 700 "$spool"
   : > "$SIM_LOG"
   rm -rf "${SIM_DATA:?}"/* "$dir/seen"
   kills=0
@@ -96,7 +96,7 @@ run_backend() # [PLAN]
   local begin=$SECONDS limit
   limit=$((60 * $(machine_load)))
   rm -f "$dir/walk.log"
-  { # bash would tell of every kill
+  { # bash would report every kill
     (preloaded "$limit" "${1:-count journal}" "$dir/walk.log" "$backend" \
       "${job_id:-7}" ann secret-title 1 \
       'job-uuid=urn:uuid:crash job-originating-host-name=here') \
@@ -189,13 +189,13 @@ journal()
     (.cases[].state)])]' $(journals) 2>&1
 }
 
-lost_answers() # to registrations: of all, and the most of one
+lost_responses() # to registrations: of all, and the most of one
 {
   jq -r '[.submissions[].posts_lost] | "\(add) \(max)"' \
     $(journals)
 }
 
-leftovers() # in the folders of jobs
+leftovers() # in the directories of jobs
 {
   find "$spool/jobs" "$spool/finished" -mindepth 2 ! -name job.json \
     ! -name lock -printf '%P\n'
@@ -203,7 +203,7 @@ leftovers() # in the folders of jobs
 
 hidden() { find "$results" -name '.*' -printf '%f\n' 2> /dev/null; }
 
-secrets_told()
+printed_secrets()
 {
   grep -aE "$secrets" "$dir/err" "$dir/out"
 }
@@ -229,13 +229,13 @@ check_end()
     "$(named_by_manifests)" "$(sums_of_results)"
   read -r creates puts <<< "$(sent)"
   same 'two sources got their file once' "$puts" '[1,1]'
-  # Only an answer that was lost may leave an orphan, one a document and kill.
-  read -r lost most <<< "$(lost_answers)"
+  # Only a lost response may leave an orphan, one a document and kill.
+  read -r lost most <<< "$(lost_responses)"
   [ "$creates" -le $((2 + lost)) ] && [ "$most" -le "$kills" ] ||
-    wrong "$creates registrations, $lost answers lost, $kills runs disturbed"
+    wrong "$creates registrations, $lost responses lost, $kills runs disturbed"
   same 'the journal says so' "$(journal)" "$expected_journal"
   same 'nothing else is kept of the job' "$(leftovers)" ''
-  same 'the folder of results is for its group' \
+  same 'the directory of results is for its group' \
     "$(stat -c %A "$results" | cut -c 5,6,8-)" rw---
   same 'results are for their group' \
     "$(stat -c %a "$results"/*.json | sort -u)" 640
@@ -243,8 +243,8 @@ check_end()
   before=$(state_now)
   grow_old
   run_backend
-  same 'once more: exit 0' "$status" 0
-  same 'once more: nothing is sent, nothing changes' "$(state_now)" "$before"
+  same 'run again: exit 0' "$status" 0
+  same 'run again: nothing is sent, nothing changes' "$(state_now)" "$before"
   same 'what was left behind is swept' \
     "$(hidden; find "$spool/incoming" "$spool/damaged" -mindepth 1)" ''
 }
@@ -258,7 +258,7 @@ state_now()
   )
 }
 
-# What a run that nobody disturbs leaves behind.
+# What an undisturbed run leaves behind.
 learn_expected()
 {
   local done='"extracted",false,"done","dropped"'

@@ -24,9 +24,9 @@ not_ok() # TEXT [DETAIL]
 
 check() # TEXT COMMAND...: true when the command succeeds
 {
-  local text=$1 said
+  local text=$1 output
   shift
-  if said=$("$@" 2>&1); then ok "$text"; else not_ok "$text" "$* $said"; fi
+  if output=$("$@" 2>&1); then ok "$text"; else not_ok "$text" "$* $output"; fi
 }
 
 is() # TEXT ACTUAL EXPECTED

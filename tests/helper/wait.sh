@@ -1,5 +1,5 @@
-# wait.sh - waiting for what shall become true, with a limit: no test and no
-# demonstration waits a fixed time. To be sourced by bash.
+# wait.sh - waits for conditions, with a limit: no test waits a fixed time. To
+# be sourced by bash.
 
 # How many processes compete for each processor at the moment, from 1 to 8: what
 # takes a second on an idle machine may take so many seconds.

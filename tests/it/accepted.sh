@@ -63,7 +63,7 @@ start_daemon
 to_the_wait "$dir/b.pdf"
 is "$t: nothing is extracted yet" "$(n_results)" 0
 is "$t: the record says so" "$(owner_of "$job")" collector
-has "$t: and the person is told" \
+has "$t: and the person can see it" \
   "$(grep -a "\[Job $job\] Set job-printer-state-message" "$cups/log/error_log")" \
   'docextractd will send it'
 faults '#'
@@ -113,7 +113,7 @@ once "$t"
 
 t='a second one'
 "$build/daemon/docextractd" --version > "$dir/version"
-has "$t: the version is told" "$(cat "$dir/version")" '^docextractd [0-9]'
+has "$t: the version is printed" "$(cat "$dir/version")" '^docextractd [0-9]'
 (as_run_user "$build/daemon/docextractd" -c "$config") 2> "$dir/second"
 is "$t: it does not start" "$?" 75
 has "$t: and says why" "$(cat "$dir/second")" "already running as process $DAEMON_PID"
@@ -134,7 +134,7 @@ clear_results
 accept
 echo 'no document' > "$dir/bad.bin"
 print -d chart -o document-format=application/pdf "$dir/bad.bin"
-job_ends "$t: the print job is held, nobody else would tell" "$job" pending-held
+job_ends "$t: the print job is held, or nobody would notice" "$job" pending-held
 cancel "$job"
 
 t='the key is wrong'
@@ -158,15 +158,15 @@ is "$t, and put right: the record is clean" "$(message_of "$job")" ''
 
 t='canceled by the command'
 to_the_wait
-said=$(dx cancel "$(key_of "$job")" 2>&1)
+output=$(dx cancel "$(key_of "$job")" 2>&1)
 is "$t: it is done" "$?" 0
-has "$t: what the service has is told" "$said" 'service'
+has "$t: it reports what the service has" "$output" 'service'
 faults '#'
 is "$t: the record says so" \
   "$(journals | xargs jq -r "select(.id == \"$job\") | .submissions[0].reason")" \
   canceled
 check "$t: no document is kept" until_true no_documents_left
-is "$t: whoever waits for results is told" \
+is "$t: the manifest reports it" \
   "$(cd "$results" && manifests | xargs jq -r .outcome)" failed
 
 t='failed and tried again'

@@ -44,7 +44,7 @@ stop_browser() # leaves the exit status as it was
   return "$status"
 }
 
-ask() # PATH JSON: the value of the answer; false if it is an error
+ask() # PATH JSON: the value of the response; false if it is an error
 {
   curl -sS -m 60 "$browser$1" -H 'Content-Type: application/json' -d "$2" |
     jq '.value | if type == "object" and has("error") then

@@ -23,21 +23,21 @@ start_cupsd
 
 id='MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;'
 has 'lpinfo lists the service' "$(lpinfo -v)" '^network docextract://default$'
-has 'lpinfo tells the device id' "$(lpinfo -l -v)" "device-id = $id"
+has 'lpinfo lists the device id' "$(lpinfo -l -v)" "device-id = $id"
 has 'the device id finds the driver' "$(lpinfo --device-id "$id" -m)" \
   'docextract.ppd Document Extraction Service'
 # cupstestppd wants to find the filters below a root, and that root owns them.
 if [ "$(id -u)" = 0 ]; then
   install -D -m 755 -t "$dir/root/usr/lib/cups/filter" \
     "$build/checkdocextract" "$build/todocextract"
-  said=$(cupstestppd -R "$dir/root" "$build/ppd/docextract.ppd")
+  output=$(cupstestppd -R "$dir/root" "$build/ppd/docextract.ppd")
 else
-  said=$(cupstestppd -I filters "$build/ppd/docextract.ppd")
+  output=$(cupstestppd -I filters "$build/ppd/docextract.ppd")
 fi
-is 'the PPD passes cupstestppd' "$? $(grep -cE 'FAIL|WARN' <<< "$said")" '0 0'
+is 'the PPD passes cupstestppd' "$? $(grep -cE 'FAIL|WARN' <<< "$output")" '0 0'
 
-said=$(list)
-is 'without arguments the backend lists one device' "$? $said" \
+output=$(list)
+is 'without arguments the backend lists one device' "$? $output" \
   "0 network docextract://default \"Document Extraction Service\" \"Document Extraction Service (127.0.0.1)\" \"$id\" \"\""
 
 {
@@ -47,22 +47,22 @@ is 'without arguments the backend lists one device' "$? $said" \
   echo "TokenKeyFile $dir/key"
   echo '</Service>'
 } >> "$config"
-said=$(list)
-is 'one device for each service' "$? $(cut -d ' ' -f 2 <<< "$said" | xargs)" \
+output=$(list)
+is 'one device for each service' "$? $(cut -d ' ' -f 2 <<< "$output" | xargs)" \
   '0 docextract://default docextract://second'
-is 'people can tell them apart' "$(cut -d '"' -f 4 <<< "$said")" \
+is 'they can be told apart' "$(cut -d '"' -f 4 <<< "$output")" \
   'Document Extraction Service default (127.0.0.1)
 Document Extraction Service second (extract.example.com)'
 
 echo 'Nonsense yes' >> "$config"
-said=$(list 2> "$dir/err")
-is 'with a wrong configuration: the bare scheme' "$? $(cut -d ' ' -f 1,2 <<< "$said")" \
+output=$(list 2> "$dir/err")
+is 'with a wrong configuration: the bare scheme' "$? $(cut -d ' ' -f 1,2 <<< "$output")" \
   '0 network docextract'
 has 'and what is wrong with it' "$(cat "$dir/err")" 'docextract.conf:[0-9]+: .*Nonsense'
 has 'lpinfo lists the bare scheme' "$(lpinfo -v)" '^network docextract$'
 rm "$config"
-said=$(list 2> "$dir/err")
-is 'without a configuration: the bare scheme' "$? $(cut -d ' ' -f 1,2 <<< "$said")" \
+output=$(list 2> "$dir/err")
+is 'without a configuration: the bare scheme' "$? $(cut -d ' ' -f 1,2 <<< "$output")" \
   '0 network docextract'
 write_config
 

@@ -6,7 +6,7 @@
 # none was sent afterwards.
 #
 # Time does not matter here: a filter waits at a gate until it is opened, and
-# the simulator says "processing" until it is told otherwise.
+# the simulator says "processing" until the fault is removed.
 . "$(dirname "$0")/lib.sh"
 . "$it/gate.sh"
 

@@ -21,8 +21,8 @@ leave_out_all() # WHAT HOW TO INCLUDE IT: this machine cannot run the script
   exit "$failed"
 }
 
-# What our programs and cupsd said about jobs, for whoever reads a failure.
-tell_log()
+# What our programs and cupsd logged about jobs, to explain a failure.
+print_log()
 {
   [ -e "$cups/log/error_log" ] || return 0
   echo '# the end of the error_log:'
@@ -50,7 +50,7 @@ finish()
   trap '' INT TERM HUP PIPE # once begun it is done to the end
   clear_stage
   check 'no sanitizer complains' sanitizers_are_quiet
-  [ "$failed" -eq 0 ] || tell_log
+  [ "$failed" -eq 0 ] || print_log
   [ -n "${DX_KEEP-}" ] || rm -rf "$dir"
   if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
     not_ok "the test went on to its end (status $status)"
@@ -61,7 +61,7 @@ finish()
 trap finish EXIT
 trap 'exit 130' INT TERM HUP PIPE
 
-# How many calls of a kind were answered as the jq filter says.
+# The number of calls of a kind whose log entry matches the jq filter.
 calls() # KIND [FILTER]
 {
   [ -e "$SIM_LOG" ] || { echo 0; return; }
@@ -92,9 +92,9 @@ job_ends() # TEXT ID STATE
   is "$1" "$(job_state "$2")" "$3" 
 }
 
-# What a person is told at the end of the job that ran last: the last words in
-# the queue's window. The job's own message keeps the first error of any stage.
-told() # ID
+# The last message of the queue, which people see at the end of the job that
+# ran last. The job's own message keeps the first error of any stage.
+queue_message() # ID
 {
   local queue
   queue=$(job_value "$1" job-printer-uri)
@@ -108,7 +108,7 @@ starts() # ID
 }
 started_again() { [ "$(starts "$1")" -gt "$2" ]; } # ID BEFORE
 
-release() # ID: lets a held job run once more, to its end
+release() # ID: releases a held job and waits for its end
 {
   local before
   before=$(starts "$1")
@@ -126,7 +126,7 @@ queue_is_stopped() { queue_state "$1" | grep -q disabled; }
 
 # --- results ---------------------------------------------------------------
 
-results() # the names of extraction answers, sorted
+results() # the names of extraction results, sorted
 {
   find "$results" -maxdepth 1 -name '*.json' ! -name '*.job.json' \
     ! -name '.*' -printf '%f\n' | sort

@@ -5,10 +5,10 @@
 # interrupted.sh.
 . "$(dirname "$0")/lib.sh"
 
-hold_is() # TEXT PATTERN: the job is held, and somebody is told why
+hold_is() # TEXT PATTERN: the job is held with a reason
 {
   job_ends "$1: the job is held" "$job" pending-held
-  has "$1: the reason is told" "$(told "$job")" "$2"
+  has "$1: the reason is shown" "$(queue_message "$job")" "$2"
   has "$1: the job has it as its message" "$(job_message "$job")" "$2"
 }
 
@@ -104,7 +104,7 @@ pdftops -q "$dir/two.pdf" "$dir/half.ps"
 sed -i '/^%%Page: 2 2/a nosuchoperator' "$dir/half.ps"
 print -d chart "$dir/a.pdf" "$dir/half.ps" "$dir/c.pdf"
 job_ends 'a converter that fails midway: the job is held' "$job" pending-held
-has 'a converter that fails midway: the reason is told' "$(told "$job")" \
+has 'a converter that fails midway: the reason is shown' "$(queue_message "$job")" \
   'document 2: a filter failed on it'
 is 'a converter that fails midway: half a chart is not sent' \
   "$(counts) $(patients)" "2 2 2 $ac"

@@ -37,7 +37,7 @@ write_config 'ProcessingLimit 1m'
 faults 'source * word processing'
 print -d chart "$dir/a.pdf"
 WAIT_S=100 job_ends "$t: the job is held" "$job" pending-held
-has "$t: the reason is told" "$(told "$job")" ProcessingLimit
+has "$t: the reason is shown" "$(queue_message "$job")" ProcessingLimit
 is "$t: nothing came" "$(n_results)" 0
 faults '#'
 release "$job"

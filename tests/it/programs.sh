@@ -6,7 +6,7 @@
 # patients on them. A letter of LibreOffice is in office.sh, types and options
 # are in types.sh and pages.sh.
 #
-# A program that is not installed is left out, and that is said; in CI it is a
+# A program that is not installed is skipped with a message; in CI it is a
 # failure.
 . "$(dirname "$0")/lib.sh"
 
@@ -31,7 +31,7 @@ went()
 newest_job() { lpstat -W all -o | sed -n 's/^[^ ]*-\([0-9]*\) .*/\1/p' | sort -n | tail -n 1; }
 comes_after() { [ "$(newest_job)" -gt "$1" ]; } # ID
 
-# The job of a program that does not tell its number.
+# The job of a program that does not report its ID.
 job_comes() # TEXT
 {
   until_true comes_after "$job" || not_ok "$1: there is a job"
@@ -124,7 +124,7 @@ spreadsheet()
 # the queue says of separators holds.
 mail_merge()
 {
-  local pipe=${dir##*/} said
+  local pipe=${dir##*/} output
   mkdir "$dir/merge"
   printf '%s\n' first,last,mrn Ann,Ahrens,1 Bob,Berg,2 Cem,Can,3 \
     > "$dir/merge/patients.csv"

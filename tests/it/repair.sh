@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 #
-# repair.sh - what an administrator can have broken, as the queue tells it: what
+# repair.sh - what an administrator can have broken, as the queue shows it: what
 # is wrong, what to do about it or what comes next, and hello says the same.
 # When it is mended, the job goes on. Tokens live in tokens.sh, certificates in
 # tls.sh.
 . "$(dirname "$0")/lib.sh"
 
-tells() { queue_state chart | grep -Eq "$1"; } # PATTERN
+queue_says() { queue_state chart | grep -Eq "$1"; } # PATTERN
 
-# Folders are taken from the backends in ways that bind their owner as well.
+# Directories are taken from the backends in ways that bind their owner as well.
 stops() # TEXT PATTERN
 {
   print -d chart "$dir/a.pdf"
@@ -21,7 +21,7 @@ stops() # TEXT PATTERN
 waits() # TEXT PATTERN
 {
   print -d chart "$dir/a.pdf"
-  until_true tells 'retrying every minute, nothing is lost$'
+  until_true queue_says 'retrying every minute, nothing is lost$'
   has "$1: the queue says why, and that it goes on" "$(queue_state chart)" \
     "$2.*; retrying every minute, nothing is lost\$"
   is "$1: nothing was sent" "$(calls create)" 0
@@ -43,12 +43,12 @@ faults 'source * hang'
 print -d chart "$dir/a.pdf"
 is_waiting() { [ "$(calls put)" = 1 ]; }
 until_true is_waiting
-has 'a job under way: no more is said' "$(dx jobs)" " chart-$job .* 0$"
+has 'an active job: no hint' "$(dx jobs)" " chart-$job .* 0$"
 cancel "$job"
 job_ends 'a job is canceled' "$job" canceled
 until_true no_backend
-has 'jobs: tells how to know that it was' "$(dx jobs)" \
-  " chart-$job .*canceled unless listed by: lpstat -o chart\$"
+has 'jobs: it is shown as canceled' "$(dx jobs)" \
+  " canceled +chart-$job "
 faults ''
 clear_results
 

@@ -30,40 +30,40 @@ D [21/Nov/2026:10:00:00 +0000] [Job 3] PID 1 (/MARKFILE) stopped with status 1."
 echo "ErrorLog $cups/log/error_log" > "$cups/root/cups-files.conf"
 
 report() { CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" report; }
-said=$(report 2> "$dir/report.err")
+output=$(report 2> "$dir/report.err")
 is 'report: succeeds' "$? $(cat "$dir/report.err")" '0 '
 is 'report: nothing that somebody wrote' \
-  "$(grep -aoE 'MARK[A-Z]*' <<< "$said" | sort -u)" ''
+  "$(grep -aoE 'MARK[A-Z]*' <<< "$output" | sort -u)" ''
 is 'report: no path, address, host or token' \
   "$(grep -aoE "$dir|127\.0\.0\.1|://|$(hostname)|eyJ[A-Za-z0-9_-]{6}" \
-    <<< "$said" | sort -u)" ''
-has 'report: our version' "$said" '^  docextract [0-9]+\.[0-9]'
-has 'report: that of the filter, with qpdf' "$said" \
+    <<< "$output" | sort -u)" ''
+has 'report: our version' "$output" '^  docextract [0-9]+\.[0-9]'
+has 'report: that of the filter, with qpdf' "$output" \
   '^  todocextract [0-9.]+ \(qpdf [0-9.]+\)$'
-has 'report: that of libcups' "$said" '^  libCUPS/[0-9.]+$'
-has 'report: that of libcurl' "$said" '^  libcurl/[0-9.]+ '
-has 'report: the system' "$said" '^  Linux [0-9]'
-has 'report: a value that is a number' "$said" '^  FilterTimeLimit +14m$'
-has 'report: a default' "$said" '^  APIRate +8 \(default\)$'
-has 'report: of what a person wrote that it is set' "$said" \
+has 'report: that of libcups' "$output" '^  libCUPS/[0-9.]+$'
+has 'report: that of libcurl' "$output" '^  libcurl/[0-9.]+ '
+has 'report: the system' "$output" '^  Linux [0-9]'
+has 'report: a value that is a number' "$output" '^  FilterTimeLimit +14m$'
+has 'report: a default' "$output" '^  APIRate +8 \(default\)$'
+has 'report: of what a person wrote that it is set' "$output" \
   '^  TokenKeyID +\(set\)$'
-has 'report: the queue' "$said" \
+has 'report: the queue' "$output" \
   '^  queue 1: idle, accepting, [0-9]+ job.*service 1'
-has 'report: jobs by state' "$said" '^  extracted +1$'
-has 'report: failed ones' "$said" '^  failed +2$'
-has 'report: and why' "$said" '^  ended with E_REFUSED \(refused\) 2$'
-has 'report: docextractd' "$said" '^  docextractd +not running$'
-has 'report: calls, from the log' "$said" \
+has 'report: jobs by state' "$output" '^  extracted +1$'
+has 'report: failed ones' "$output" '^  failed +2$'
+has 'report: and why' "$output" '^  ended with E_REFUSED \(refused\) 2$'
+has 'report: docextractd' "$output" '^  docextractd +not running$'
+has 'report: calls, from the log' "$output" \
   '^  [0-9A-Za-z/: +]+ job [0-9]+: POST -> 400$'
-has 'report: how our programs ended' "$said" \
+has 'report: how our programs ended' "$output" \
   'job [0-9]+: todocextract exited$'
-has 'report: how states changed' "$said" \
+has 'report: how states changed' "$output" \
   'submission 1: stored -> (failed|registered)$'
 
-said=$(dx config)
-has 'config: a queue is told by its device URI' "$said" \
+output=$(dx config)
+has 'config: a queue is found by its device URI' "$output" \
   '^  # used by queue MARKQUEUE, device URI docextract://default$'
-is 'config: no secret' "$(grep -c MARKKEY- <<< "$said")" 0
+is 'config: no secret' "$(grep -c MARKKEY- <<< "$output")" 0
 
 chmod 000 "$config"
 hasnt 'report: no queue is blamed for that' \
@@ -71,15 +71,15 @@ hasnt 'report: no queue is blamed for that' \
 chmod 640 "$config"
 
 stop_cupsd
-said=$(report)
-has 'report: without cupsd too' "$? $said" '  cupsd does not respond$'
+output=$(report)
+has 'report: without cupsd too' "$? $output" '  cupsd does not respond$'
 chmod 000 "$config"
-said=$(as_run_user "$docextract" -c "$config" report)
-has 'report: who may not read the configuration is told what to do' "$said" \
+output=$(as_run_user "$docextract" -c "$config" report)
+has 'report: without permission to read the configuration it says what to do' "$output" \
   '  cannot be used: E_CONFIG; run this command as root'
 chmod 640 "$config"
 echo 'Nonsense MARKNONSENSE' >> "$config"
-said=$(report 2>&1)
-has 'report: with a wrong configuration too' "$? $said" \
+output=$(report 2>&1)
+has 'report: with a wrong configuration too' "$? $output" \
   '  cannot be used: E_CONFIG'
-hasnt 'report: and then nothing that somebody wrote either' "$said" MARK
+hasnt 'report: and then nothing that somebody wrote either' "$output" MARK

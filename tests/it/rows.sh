@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # rows.sh - the status table against the real simulator: for every call one
-# answer of every row, and what becomes of the submission: the exit status of
+# response of every row, and what becomes of the submission: the exit status of
 # `docextract submit`, how often each call was made, and how many results
 # there are. Every row has a simulator and a spool of its own, and they wait
 # side by side. Bounds and long waits are test_rows.c's, with turned clocks.
@@ -9,7 +9,7 @@
 
 at_once=12
 
-setup() # FOLDER FAULT: a simulator with its config
+setup() # DIRECTORY FAULT: a simulator with its config
 {
   mkdir -p "$1"/{spool,spool/results,data}
   echo "$2" > "$1/faults"
@@ -48,7 +48,7 @@ trap end_rows EXIT
 
 count() { jq -s "map(select(.call == \"$2\")) | length" "$1/log"; }
 
-run_row() # FOLDER FAULT: writes "exit creates puts results" to FOLDER/got
+run_row() # DIRECTORY FAULT: writes "exit creates puts results" to DIRECTORY/got
 {
   local status
   setup "$1" "$2"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# secrets.sh - what must never be said: markers are planted in everything that
+# secrets.sh - what must never be logged: markers are planted in everything that
 # is secret or a patient's, every path is walked at the highest log level, and
-# then all that our programs said is searched.
+# then everything that our programs printed is searched.
 . "$(dirname "$0")/lib.sh"
 
 # What our programs say goes through a copy: cupsd's own log holds titles too.
@@ -71,7 +71,7 @@ try 'all is well' completed '#'
 is 'the markers did travel' "$(patients)" 'MARKLAST MARKFIRST MARKMRN1'
 restart() { stop_sim; start_sim; write_config 'TokenClaim sub MARKCLAIM'; }
 restart
-try 'with trouble on the way' completed \
+try 'with errors on the way' completed \
   'create 1 status 500' 'create 2 garbage' 'put 1 status 403' 'put 2 close' \
   'source 1 short' 'source 2 status 503' 'extract 1 body {"MARKBODY": 1}' \
   'extract 2 status 429 Retry-After: 1'
@@ -85,19 +85,19 @@ job_message "$job" >> "$dir/states"
 print -U MARKUSER -t MARKTITLE -d chart -o raw "$dir/MARKFILE.pdf"
 job_ends 'a raw job' "$job" pending-held
 
-has 'our programs did speak' "$(cat "$own")" 'DEBUG: .*POST.*(200|201)'
+has 'our programs did log' "$(cat "$own")" 'DEBUG: .*POST.*(200|201)'
 never 'backend and filter' "$own"
 never 'what the queue says' "$dir/states"
 never "the simulator's log" <(sed 's/"names":\[[^]]*\],//' "$SIM_LOG")
 
 faults '#'
-(cd "$dir" && dx submit --title MARKTITLE MARKFILE.pdf) > "$dir/said" 2>&1
+(cd "$dir" && dx submit --title MARKTITLE MARKFILE.pdf) > "$dir/output" 2>&1
 is 'docextract submit sends it' "$?" 0
-never 'docextract submit' "$dir/said"
-dx config > "$dir/said" 2>&1
+never 'docextract submit' "$dir/output"
+dx config > "$dir/output" 2>&1
 # The claims that the administrator wrote are configuration, no secret.
-never 'docextract config' <(grep -v TokenClaim "$dir/said")
-dx hello > "$dir/said" 2>&1
-never 'docextract hello' "$dir/said"
+never 'docextract config' <(grep -v TokenClaim "$dir/output")
+dx hello > "$dir/output" 2>&1
+never 'docextract hello' "$dir/output"
 is 'no secret is in the spool but the signed URLs of unfinished uploads' \
   "$(grep -rlaE 'MARKKEY|eyJ[A-Za-z0-9_-]{6}' "$spool/jobs" "$spool/finished")" ''

@@ -111,7 +111,7 @@ on_client job_ends 'a locked PDF: the job leaves the other computer' "$job" \
   completed
 one_is_held() { lpstat -o chart | grep -q . && queue_state chart | grep -q idle; }
 until_true one_is_held
-has 'a locked PDF: it is held here, and somebody is told why' \
+has 'a locked PDF: it is held here with a reason' \
   "$(queue_state chart)" 'password'
 is 'a locked PDF: nothing is sent' "$(calls create)" 0
 cancel -a chart

@@ -84,8 +84,8 @@ connections() { grep -c " $cups/cups.sock\$" /proc/net/unix; }
 has_connected() { [ "$(connections)" -gt "$1" ]; } # BEFORE
 has_let_go() { ! is_receiving; }
 extract_began() { compgen -G "$spool/jobs/*/.result*" > /dev/null; }
-trouble_is_told() { queue_state chart | grep -q 'every minute'; }
-wait_is_told()
+trouble_is_shown() { queue_state chart | grep -q 'every minute'; }
+wait_is_shown()
 {
   grep -aq "\[Job $job\].*cannot write in directory" "$cups/log/error_log"
 }
@@ -101,7 +101,7 @@ to_receiving()
   reach is_receiving
 }
 
-to_asking_first() # cupsd does not answer, and nothing was read yet
+to_asking_first() # cupsd does not respond, and nothing was read yet
 {
   local before
   close_gate filter
@@ -165,7 +165,7 @@ to_local_trouble()
   to_poll
   chmod 550 "$results"
   faults '#'
-  reach trouble_is_told
+  reach trouble_is_shown
   chmod 2770 "$results" # the wait goes on all the same
 }
 
@@ -174,7 +174,7 @@ to_minute() # the same before anything was stored
   clear_results # only root could do it afterwards
   chmod 550 "$results"
   print_chart
-  reach wait_is_told
+  reach wait_is_shown
   chmod 2770 "$results"
 }
 

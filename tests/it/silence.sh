@@ -21,7 +21,7 @@ print -d chart "$dir/a.pdf" "$dir/random.bin" "$dir/b.pdf"
 wait_job "$job" "$ended|aborted"
 has 'a job that cannot go on is not completed' "$(job_state "$job")" \
   'pending-held|aborted'
-has 'the reason is told' "$(told "$job")" 'type'
+has 'the reason is shown' "$(queue_message "$job")" 'type'
 is 'half a job is not sent' "$(calls create)" 0
 until_true no_backend
 check 'the backend has left' no_backend

@@ -3,7 +3,7 @@
 #
 # To be sourced by bash; the sourcing script defines give_up TEXT, sets an EXIT
 # trap that calls clear_stage, and may set the capitals below. Everything lies
-# in a folder of its own ($dir) and is ended by process id. Nothing is tested
+# in a directory of its own ($dir) and is ended by process id. Nothing is tested
 # here, and nothing waits a fixed time: until_true polls, with a bound.
 #
 # DX_BUILD is where the programs were built (default: the top of the tree).
@@ -183,7 +183,7 @@ dx() { "$docextract" -c "$config" "$@"; }
 
 # --- the private scheduler -------------------------------------------------
 
-folder() # MODE PATH: owned by the user of the backends
+owned_dir() # MODE PATH: owned by the user of the backends
 {
   mkdir -p "$2"
   [ "$(id -u)" != 0 ] || chown "$run_user:$run_group" "$2"
@@ -194,9 +194,9 @@ folder() # MODE PATH: owned by the user of the backends
 write_config() # [LINE...]
 {
   mkdir -p "${config%/*}"
-  folder 700 "$spool"
+  owned_dir 700 "$spool"
   chmod 711 "$spool"
-  folder 2770 "$results"
+  owned_dir 2770 "$results"
   {
     echo "SpoolDir $spool"
     echo "ResultsDir $results"
@@ -218,19 +218,19 @@ write_config() # [LINE...]
 
 make_cups()
 {
-  local room
+  local part
   mkdir -p "$cups"/{root/ppd,log,bin/backend}
   # Other backends are none of our business, and some look for devices.
-  for room in filter daemon driver notifier cgi-bin; do
-    cp -a "/usr/lib/cups/$room" "$cups/bin/"
+  for part in filter daemon driver notifier cgi-bin; do
+    cp -a "/usr/lib/cups/$part" "$cups/bin/"
   done
   install -m 755 "$build/backend/docextract" "$cups/bin/backend/docextract"
   install -m 755 "$build/checkdocextract" "$build/todocextract" \
     "$cups/bin/filter/"
-  folder 710 "$cups/spool"
-  folder 1770 "$cups/spool/tmp"
-  folder 755 "$cups/state"
-  folder 770 "$cups/cache"
+  owned_dir 710 "$cups/spool"
+  owned_dir 1770 "$cups/spool/tmp"
+  owned_dir 755 "$cups/state"
+  owned_dir 770 "$cups/cache"
   chmod 755 "$cups" "$cups/root"
   cat > "$cups/cups-files.conf" << END
 ServerRoot $cups/root
@@ -283,7 +283,7 @@ system_group()
 
 cupsd_is_up_or_gone() { lpstat -r 2> /dev/null | grep -q 'is running' || is_gone "$CUPSD_PID"; }
 
-# The first start makes its folders; a later one finds its jobs again.
+# The first start makes its directories; a later one finds its jobs again.
 start_cupsd()
 {
   [ -d "$cups/bin" ] || make_cups
@@ -340,10 +340,10 @@ start_all() # a simulator, a cupsd and the queue chart
 # Prints with lp and leaves the number in $job.
 print() # LP ARGUMENT...
 {
-  local said
-  said=$(lp "$@" 2>&1)
-  job=$(sed -n 's/.*request id is [^ ]*-\([0-9]*\) .*/\1/p' <<< "$said")
-  [ -n "$job" ] || give_up "lp $* takes the job: $said"
+  local output
+  output=$(lp "$@" 2>&1)
+  job=$(sed -n 's/.*request id is [^ ]*-\([0-9]*\) .*/\1/p' <<< "$output")
+  [ -n "$job" ] || give_up "lp $* takes the job: $output"
 }
 
 # Written once: several may ask at the same time.

@@ -20,7 +20,7 @@ certificate() # AUTHORITY FILE NAMES: signed, for these alternative names
     -out "$2.pem" 2> "$dir/openssl.err"
 }
 
-stops() # TEXT PATTERN: printing stops the queue, nobody is spoken to
+stops() # TEXT PATTERN: printing stops the queue, no server is contacted
 {
   local before=$(jq -s length "$SIM_LOG")
   print -d chart "$dir/a.pdf"
@@ -43,7 +43,7 @@ start_cupsd
 add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
-has 'the simulator speaks TLS' "$SIM_API" '^https://'
+has 'the simulator uses TLS' "$SIM_API" '^https://'
 check 'hello trusts the private authority' dx hello
 print -d chart "$dir/a.pdf"
 job_ends 'a print goes through' "$job" completed

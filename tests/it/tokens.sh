@@ -51,9 +51,9 @@ chart_pdf "$dir/a.pdf" Ann Ahrens 1
 for alg in HS256 HS384 HS512 RS256 RS384 RS512 PS256 PS384 PS512 \
   ES256 ES384 ES512 EdDSA; do
   serve "$alg"
-  said=$(dx hello 2>&1)
+  output=$(dx hello 2>&1)
   is "$alg: the service greets" "$? $(calls hello '.status==200')" '0 1'
-  has "$alg: the greeting is shown" "$said" Hello
+  has "$alg: the greeting is shown" "$output" Hello
   : > "$SIM_LOG"
 done
 
@@ -88,23 +88,23 @@ check 'Token command: the service greets' dx hello
 
 says() # TEXT PATTERN: hello fails and says so
 {
-  local said status
-  said=$(dx hello 2>&1)
+  local output status
+  output=$(dx hello 2>&1)
   status=$?
-  has "$1: hello says so" "$said" "$2"
+  has "$1: hello says so" "$output" "$2"
   is "$1: hello fails" "$([ "$status" -ge 64 ] && echo "64 or more")" \
     '64 or more'
 }
 
 serve HS256 --skew 7200
-said=$(dx hello 2>&1)
-has 'a wrong clock: hello says by how much' "$said" '(71[0-9]{2}|7200) s|2 h'
+output=$(dx hello 2>&1)
+has 'a wrong clock: hello says by how much' "$output" '(71[0-9]{2}|7200) s|2 h'
 
 serve HS256
 BASE_URL=https://no-such-host.invalid write_config
 says 'a wrong name' 'no-such-host\.invalid.*(name|resolve|address)|(name|resolve).*no-such-host'
 BASE_URL=http://127.0.0.1:1 write_config
-says 'nobody there' 'connect'
+says 'no server' 'connect'
 BASE_URL=https://${SIM_API#http://} write_config
 says 'no TLS there' 'TLS|SSL|certificate|connect'
 KEY=$dir/nothing write_config

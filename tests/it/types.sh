@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # types.sh - every kind of document, one at a time, on its way from lp to the
-# results folder; and what is found there. Jobs of several documents live in
+# results directory; and what is found there. Jobs of several documents live in
 # many.sh.
 . "$(dirname "$0")/lib.sh"
 
@@ -41,9 +41,9 @@ is 'results are named after source and case' "$(results) $(manifests)" \
   "$source-$case_id.json $source.job.json"
 is 'results are for their group only' \
   "$(mode_of "$result") $(mode_of "$manifest") $folder_mode" '640 640 2770'
-is "results have their folder's group" \
+is "results have their directory's group" \
   "$(stat -c %G "$result" "$manifest" | sort -u)" "$(stat -c %G "$results")"
-is 'nothing else lies in the results folder' "$(ls -A "$results" | wc -l)" 2
+is 'nothing else lies in the results directory' "$(ls -A "$results" | wc -l)" 2
 is 'the manifest says what became of it' \
   "$(manifest_has '[.schema,.outcome,.service,.source_id]')" \
   "[1,\"extracted\",\"default\",\"$source\"]"
@@ -75,8 +75,8 @@ is 'no document is left in the spool' \
 
 body='{"status":200, "results": {"status":"complete","n":1.2300000000000000000001e400,"t":"\u00e9 é\/" ,"a":[0.10,-0]}}'
 faults "extract * body $body"
-one_job 'a strange answer' "$dir/chart.pdf"
-is 'the answer is kept byte for byte' "$(cat "$result"; echo .)" "$body."
+one_job 'an unusual response' "$dir/chart.pdf"
+is 'the response is kept byte for byte' "$(cat "$result"; echo .)" "$body."
 faults '#'
 
 # --- pictures, text, PostScript --------------------------------------------

@@ -25,7 +25,7 @@ make_data()
   chmod 755 "$DATA_DIR" "$DATA_DIR/model"
 }
 
-# What is told to whoever prints. Asked at the port: the answer has an address
+# What people see who print. Asked at the port: the response has an address
 # from which the driver is taken.
 default_of() # OPTION
 {

@@ -32,17 +32,17 @@ packages='
 
 fetch() # PACKAGE: its PDFs, into a directory of the cache
 {
-  local room=$cache/$1
-  [ ! -e "$room/done" ] || return 0
-  rm -rf "$room"
-  mkdir -p "$room/deb" "$room/root"
-  (cd "$room/deb" && TMPDIR=/tmp apt-get -qq download "$1") \
+  local to=$cache/$1
+  [ ! -e "$to/done" ] || return 0
+  rm -rf "$to"
+  mkdir -p "$to/deb" "$to/root"
+  (cd "$to/deb" && TMPDIR=/tmp apt-get -qq download "$1") \
     > "$dir/apt" 2>&1 || return 1
-  dpkg-deb -x "$room"/deb/*.deb "$room/root"
-  rm -rf "$room/deb"
-  find "$room/root" -name '*.pdf.gz' -type f -exec gunzip {} +
-  find "$room/root" ! -type d ! -name '*.pdf' -delete
-  touch "$room/done"
+  dpkg-deb -x "$to"/deb/*.deb "$to/root"
+  rm -rf "$to/deb"
+  find "$to/root" -name '*.pdf.gz' -type f -exec gunzip {} +
+  find "$to/root" ! -type d ! -name '*.pdf' -delete
+  touch "$to/done"
 }
 
 producer_of() # PDF: the program, without its version

@@ -261,7 +261,7 @@ mkdir "$taken"
 seen=
 leavings=()
 start_all
-# A network that takes its time: the moments between call and answer count.
+# A slow network: the time between call and response counts.
 faults 'create * delay 300' 'put * delay 200' 'source * delay 100' \
   'extract * delay 300'
 undisturbed 0

@@ -3,7 +3,7 @@
 # packages.sh - the Debian packages as an administrator meets them: built,
 # looked at by lintian, then installed, used, upgraded, removed and purged on a
 # machine of their own, with systemd and the system's cupsd. The machine is a
-# folder in which systemd-nspawn starts Debian; it reaches no network.
+# directory in which systemd-nspawn starts Debian; it reaches no network.
 # Needs root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration;
 # without root it is left out and says so, in CI that is a failure.
 . "$(dirname "$0")/../it/lib.sh"
@@ -35,7 +35,7 @@ make_machine()
       >> "$machine/etc/apt/apt.conf.d/50mirror"
 }
 
-# While it is only a folder it can use this machine's network.
+# While it is only a directory it can use this machine's network.
 fetch_dependencies()
 {
   chroot "$machine" apt-get -q update &&
@@ -152,8 +152,8 @@ types() # COMMAND: one that an administrator types; counted and shown
 {
   commands=$((commands + 1))
   echo "#   $commands. $1"
-  on sh -c "$1" > "$dir/said" 2>&1 < /dev/null && return
-  sed 's/^/#      /' "$dir/said"
+  on sh -c "$1" > "$dir/output" 2>&1 < /dev/null && return
+  sed 's/^/#      /' "$dir/output"
   give_up "this works: $1"
 }
 
@@ -164,11 +164,11 @@ state() { on systemctl is-active docextractd; }
 main_pid() { on systemctl show -P MainPID docextractd; }
 installed() # VERSION
 {
-  on apt-get -qy install "/root/docextract_$1_$arch.deb" > "$dir/said" 2>&1 ||
-    give_up "version $1 is installed: $(cat "$dir/said")"
+  on apt-get -qy install "/root/docextract_$1_$arch.deb" > "$dir/output" 2>&1 ||
+    give_up "version $1 is installed: $(cat "$dir/output")"
 }
 
-# One that tells its calls, instead of the one that runs.
+# Replaces the simulator with one that logs its calls.
 restart_sim()
 {
   on sh -c 'kill $(cat sim.pid)'
@@ -235,7 +235,7 @@ boot
 echo '# from the package to the first result:'
 types "apt-get -y install ./docextract_${version}_$arch.deb \
 ./docextract-sim_${version}_$arch.deb"
-is 'folders and configuration have the right owners and modes' \
+is 'directories and configuration have the right owners and modes' \
   "$(modes /etc/cups/docextract.conf /var/spool/docextract{,/jobs,/results})" \
   '640 root:lp /etc/cups/docextract.conf
 711 lp:lp /var/spool/docextract
@@ -248,7 +248,7 @@ has 'an untouched configuration says what is missing' \
 types 'docextract-sim > sim.out 2>&1 & echo $! > sim.pid'
 types "sed -i '/<Service trial>/,/<.Service>/s/^#//' /etc/cups/docextract.conf"
 types 'docextract hello'
-has 'hello says that it works' "$(cat "$dir/said")" '^ok +token accepted'
+has 'hello says that it works' "$(cat "$dir/output")" '^ok +token accepted'
 types 'lpadmin -p chart -E -v docextract://trial -m docextract.ppd'
 types 'lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf'
 until_true is_there 1
@@ -304,17 +304,17 @@ is 'it was sent once' "$(calls create) $(calls put)" '1 1'
 hold_back
 print_accepted
 kept=$(cd "$results" && md5sum ./*)
-on apt-get -qy remove docextract > "$dir/said" 2>&1 ||
-  give_up "it is removed: $(cat "$dir/said")"
+on apt-get -qy remove docextract > "$dir/output" 2>&1 ||
+  give_up "it is removed: $(cat "$dir/output")"
 is 'removing ends docextractd' "$(state)" inactive
 check 'the backend is gone' [ ! -e "$machine/usr/lib/cups/backend/docextract" ]
 check 'the configuration stays' [ -s "$machine/etc/cups/docextract.conf" ]
 is 'the queue is the administrator'"'"'s' "$(on lpstat -v)" \
   'device for chart: docextract://trial'
 cp "$machine/etc/cups/docextract.conf" "$dir/config"
-on apt-get -qy purge docextract > "$dir/said" 2>&1 ||
-  give_up "it is purged: $(cat "$dir/said")"
-has 'purging says what it keeps' "$(cat "$dir/said")" \
+on apt-get -qy purge docextract > "$dir/output" 2>&1 ||
+  give_up "it is purged: $(cat "$dir/output")"
+has 'purging says what it keeps' "$(cat "$dir/output")" \
   '/var/spool/docextract was not removed'
 check 'the configuration is gone' [ ! -e "$machine/etc/cups/docextract.conf" ]
 is 'results are there as they were' "$(cd "$results" && md5sum ./*)" "$kept"
@@ -329,9 +329,9 @@ until_true is_there 3
 is 'a job that was out when it was purged goes on after all' "$(n_results)" 3
 is 'it was sent once, too' "$(calls create) $(calls put)" '2 2'
 
-on apt-get -qy remove docextract > "$dir/said" 2>&1
+on apt-get -qy remove docextract > "$dir/output" 2>&1
 rm -rf "$spool"/{jobs,finished}/* "$spool"/results/*
-on apt-get -qy purge docextract > "$dir/said" 2>&1
+on apt-get -qy purge docextract > "$dir/output" 2>&1
 check 'with no results and no jobs purging leaves nothing' [ ! -e "$spool" ]
 is 'and no group' "$(on getent group docextract)" ''
 echo "# $commands commands from the package to the first result"
