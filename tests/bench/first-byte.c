@@ -1,6 +1,6 @@
 /*
  * first-byte.c - how long a program takes until the first byte of its request
- * arrives: a server that starts its own clients. It answers nothing and knows
+ * arrives: a server that starts its own clients. It sends no response and knows
  * nothing of HTTP; what the times mean is first_byte.sh's.
  *
  * usage: first-byte CONFIG INPUT RUNS LABEL PROGRAM ARGUMENT...

@@ -1,7 +1,7 @@
 /*
  * lag.c - how late a result is stored, and how many calls it took to find out:
- * the real engine, spool and pace with a service that lives in memory and a
- * clock that is turned, so that hours take seconds. Prints rows for lag.sh:
+ * the real engine, spool and rate limit with a service in memory and a clock
+ * that is set ahead, so that hours take seconds. Prints rows for lag.sh:
  * with a history of processing times (learned), without (cold), with 100 jobs
  * at once.
  *
@@ -15,7 +15,7 @@
  * engine has the result minus the moment at which the service had it. Every
  * run gives the same numbers: times and jitter come from one seeded generator.
  *
- * Usage: lag FOLDER (empty, for the spool)
+ * Usage: lag DIRECTORY (empty, for the spool)
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -422,14 +422,14 @@ static void forget_times(void)
     die("cannot remove the file of times");
 }
 
-static void clear_jobs(const char *folder)
+static void clear_jobs(const char *path)
 {
   struct dx_err err;
 
   dx_spool_close(&spool);
-  if (dx_fs_remove_tree(AT_FDCWD, folder, &err) != DX_OK ||
-      mkdir(folder, 0700) < 0 || dx_spool_open(folder, &spool, &err) != DX_OK)
-    die("cannot empty the folder");
+  if (dx_fs_remove_tree(AT_FDCWD, path, &err) != DX_OK ||
+      mkdir(path, 0700) < 0 || dx_spool_open(path, &spool, &err) != DX_OK)
+    die("cannot empty the directory");
 }
 
 static void learned(const struct dx_config *config, struct dx_http *http)
@@ -534,7 +534,7 @@ static void outstanding(const struct dx_config *config, struct dx_http *http)
 
 int main(int argc, char **argv)
 {
-  static const struct dx_clock turned = {boot_ms, wall_ms};
+  static const struct dx_clock simulated = {boot_ms, wall_ms};
   struct dx_http http = {&fake_ops};
   static char name[] = "default", url[] = "https://a.example",
               host[] = "a.example";
@@ -545,13 +545,13 @@ int main(int argc, char **argv)
   int fd;
 
   if (argc != 2)
-    die("usage: lag FOLDER");
-  dx_clock_use(&turned);
+    die("usage: lag DIRECTORY");
+  dx_clock_use(&simulated);
   make_times();
   (void)snprintf(results, sizeof(results), "%s.results", argv[1]);
   (void)snprintf(token, sizeof(token), "%s.token", argv[1]);
   if (mkdir(results, 0700) < 0 || dx_spool_open(argv[1], &spool, &err) != DX_OK)
-    die("cannot use the folder");
+    die("cannot use the directory");
   fd = open(token, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0 || write(fd, "TOKEN\n", 6) != 6 || close(fd) < 0)
     die("cannot write the token");

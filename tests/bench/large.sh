@@ -3,12 +3,13 @@
 # large.sh - a document of 512 MiB from stdin to its result, and the peak of
 # memory. The alternative: the script with curl and jq, which keeps nothing,
 # and then what keeping costs, one copy of the document with one fsync. Both
-# wait 2 s before they ask for the result. Aim: not longer than the two.
+# wait 2 s before they ask for the result; the rate limit then keeps ours from
+# asking twice within 125 ms. Aim: not longer than the two.
 #
 # What each byte goes through. Filter, for a picture: read, written to a file
 # without a name, read for its form, read for its SHA-256, given to the pipe by
-# the kernel. Backend: read, SHA-256 compared, written; the disk begins at
-# every 8 MiB, so that the fsync before the commit is short. PUT: read and
+# the kernel. Backend: read; hashed by a thread while it is written; the disk
+# begins at every 8 MiB, so that the fsync before the commit is short. PUT: read and
 # sent. Two SHA-256, because what the filter has seen must be what is stored.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# run.sh - all benchmarks in one table, about six minutes. Needs curl, jq, gs,
+# run.sh - all benchmarks in one table, about four minutes. Needs curl, jq, gs,
 # qpdf, 2 GiB of free space in TMPDIR and 1 GiB of memory in /dev/shm; strace
 # for the share of fsync. lib.sh says how the figures are made; nothing here is
 # a test. Finds the programs in $DX_BUILD (default: the top of the tree); `make
