@@ -11,9 +11,9 @@
  * interest. dx_engine_stop() aborts all calls at once; what was reached is in
  * the journals.
  *
- * Ownership: jobs stay the caller's and must live until their `ended` or the
- * end of the engine; config, spool, and http are borrowed. Blocking:
- * dx_engine_run() waits at most timeout_ms, and for the disk.
+ * Ownership: jobs stay the caller's and must live until `ended` or the end of
+ * the engine; config, spool, and http are borrowed.
+ * Blocking: dx_engine_run() at most timeout_ms, and for the disk.
  */
 #ifndef DX_ENGINE_H
 #define DX_ENGINE_H

@@ -15,7 +15,7 @@
 #include "lib/job/job.h"
 
 #define JOURNAL_NAME "job.json"
-#define JOURNAL_SCHEMA 2 /* 1 had no canceled and expired */
+#define JOURNAL_SCHEMA 2 /* 1 had no canceled, expired, and verify */
 
 static const char *const owner_words[DX_OWNER_COUNT] = {
 #define X(name, word) [DX_OWNER_##name] = word,

@@ -1,6 +1,6 @@
 /*
- * engine_fixture.c - the service in memory, the transport and the clocks of
- * engine_fixture.h. It shares no code with lib/ but what reads a header.
+ * engine_fixture.c - the service in memory, the transport, and the clocks of
+ * engine_fixture.h. Of lib/ it uses only what parses a header.
  */
 #include "tests/unit/engine_fixture.h"
 
@@ -38,7 +38,7 @@ static int64_t wall_ms(void)
 
 static const struct dx_clock turned = {boot_ms, wall_ms};
 
-/* Nobody cuts the power here, and a thousand journals take long to sync. */
+/* The power stays on here, and syncing a thousand journals takes long. */
 int fsync(int fd)
 {
   return fcntl(fd, F_GETFD) < 0 ? -1 : 0;
@@ -48,14 +48,14 @@ int fsync(int fd)
 
 struct source {
   size_t files;
-  int64_t landed_ms[FIXTURE_FILES_MAX]; /* 0: not */
+  int64_t landed_ms[FIXTURE_FILES_MAX]; /* 0: not yet */
   int64_t made_ms;
-  int64_t full_ms; /* the last file is seen; 0: files are missing */
+  int64_t full_ms; /* the last file is visible; 0: files are missing */
   bool fails;
 };
 static struct source sources[FIXTURE_SOURCES_MAX];
 static size_t source_count;
-static int deaf_puts, failing; /* so many were already */
+static int ignored_puts, failing; /* so many so far */
 
 static int64_t life_ms(void)
 {
@@ -138,8 +138,8 @@ static int take_file(const struct fixture_call *call, char *body)
                        "</Message>");
     return 403;
   }
-  if (deaf_puts < fixture.deaf_puts) {
-    deaf_puts++;
+  if (ignored_puts < fixture.ignored_puts) {
+    ignored_puts++;
     return 200;
   }
   if (s->landed_ms[call->item - 1] == 0)
@@ -221,7 +221,7 @@ int fixture_processed(void)
 
 /* ---- the transport ---- */
 
-/* A request on its way; the address of one is its name in lib/. */
+/* A request under way; lib/ sees only its address. */
 struct way {
   bool used, sent, is_odd;
   struct dx_http_request request;
@@ -233,7 +233,7 @@ struct way {
 static struct way ways[CALLS_AT_ONCE];
 
 /* Fewer than ten calls in any second. */
-static void check_pace(void)
+static void check_rate(void)
 {
   size_t i;
   int n = 0;
@@ -261,11 +261,11 @@ static void read_url(const struct dx_http_request *r, struct fixture_call *call)
   else if (strcmp(r->url, API "/v1/source") == 0)
     call->kind = DX_CALL_CREATE;
   else
-    fail_msg("nobody may call %s", r->url);
+    fail_msg("unexpected call of %s", r->url);
   assert_true(call->source <= source_count);
 }
 
-/* Only the storage must not see the token. */
+/* Every call but a PUT has the token. */
 static void check_bearer(const struct dx_http_request *r,
                          const struct fixture_call *call)
 {
@@ -304,7 +304,7 @@ static enum dx_code fake_start(struct dx_http *http,
   way->number = fixture.call_count++;
   way->is_odd = fixture.odd != NULL && fixture.odd(call, &way->odd);
   way->due_ms = fixture.now_ms;
-  check_pace();
+  check_rate();
   *ret = (struct dx_http_call *)(void *)way;
   return DX_OK;
 }
@@ -340,8 +340,8 @@ static void fill(const struct way *way, char *body, struct dx_http_response *a)
   if (way->is_odd && odd->retry_after != NULL)
     a->retry_after_ms = dx_retry_after_ms(odd->retry_after, a->date_ms);
   if (way->is_odd && odd->code != DX_OK) {
-    a->code = dx_fail(&a->err, odd->code, 0, "trouble on the way");
-    a->status = odd->status; /* it may have come before the trouble */
+    a->code = dx_fail(&a->err, odd->code, 0, "network failure");
+    a->status = odd->status; /* may have come before the failure */
     a->date_ms = -1;
     a->sent_bytes = way->sent ? a->sent_bytes : 0;
     body[0] = '\0';
@@ -367,7 +367,7 @@ static void finish(struct way *way, struct dx_http_response *a, char *body)
   r.done(r.ctx, a);
 }
 
-/* The connection stands: may the request go out? */
+/* The connection is ready: may the request be sent? */
 static void try_to_send(struct way *way)
 {
   int64_t hold;
@@ -463,12 +463,12 @@ int fixture_open(void **state)
   memset(&fixture, 0, sizeof(fixture));
   memset(ways, 0, sizeof(ways));
   source_count = 0;
-  deaf_puts = failing = 0;
+  ignored_puts = failing = 0;
   fixture.now_ms = FIXTURE_BEGIN_MS;
   fixture.latency_ms = 20;
   fixture.case_count = 1;
   dx_clock_use(&turned);
-  (void)strcpy(fixture.dir, "/tmp/dx-stage-XXXXXX");
+  (void)strcpy(fixture.dir, "/tmp/dx-engine-XXXXXX");
   if (mkdtemp(fixture.dir) == NULL)
     return -1;
   (void)snprintf(fixture.results, sizeof(fixture.results), "%s/results",
@@ -614,7 +614,7 @@ enum dx_code fixture_drive_to_end(void)
   return dx_job_outcome(fixture.jobs[0], NULL);
 }
 
-/* ---- looking at it ---- */
+/* ---- inspecting it ---- */
 
 const struct fixture_call *fixture_nth(enum dx_call_kind kind, int nth)
 {
@@ -623,7 +623,7 @@ const struct fixture_call *fixture_nth(enum dx_call_kind kind, int nth)
   for (i = 0; i < fixture.call_count; i++)
     if (fixture.calls[i].kind == kind && fixture.calls[i].nth == nth)
       return &fixture.calls[i];
-  fail_msg("there was no %d. call of kind %d", nth, (int)kind);
+  fail_msg("there was no call %d of kind %d", nth, (int)kind);
   return NULL;
 }
 

@@ -1,11 +1,11 @@
 /*
- * engine_fixture.h - a stage for the engine: a service that lives in memory, a
- * transport that brings its answers, clocks that only the fixture turns. No
- * test stands here, and nothing of lib/ is judged here except what must hold
- * in every test: the pace, and who gets the token.
+ * engine_fixture.h - runs the engine with a service in memory, a transport that
+ * delivers its responses, and clocks that only the fixture sets. Contains no
+ * test; checks only what must hold in every test: the rate limit, and who gets
+ * the token.
  *
- * The service does what doc/service-interface.md says as long as `odd` does not
- * ask for something else. Times are milliseconds of the fixture's clock.
+ * The service does what doc/service-interface.md says unless `odd` asks for
+ * something else. Times are milliseconds of the fixture's clock.
  */
 #ifndef DX_ENGINE_FIXTURE_H
 #define DX_ENGINE_FIXTURE_H
@@ -25,41 +25,41 @@
 #define FIXTURE_JOBS_MAX 4
 #define FIXTURE_DAY_MS 86400000LL
 
-/* A call as the service and the network saw it. */
+/* A call as seen by the service and the network. */
 struct fixture_call {
   enum dx_call_kind kind;
   int nth;          /* of its kind, from 1 */
-  size_t source;    /* 1..n; 0: it makes one */
+  size_t source;    /* 1..n; 0: creates one */
   size_t item;      /* file or case of the source, 1..n */
   int64_t began_ms; /* left this machine, or tried to */
   int64_t ended_ms; /* 0: under way */
-  int status;       /* of the answer; 0: there was none */
+  int status;       /* of the response; 0: there was none */
 };
 
-/* What comes instead of the good answer. */
+/* What comes instead of the good response. */
 struct fixture_response {
-  enum dx_code code; /* not DX_OK: trouble on the way */
-  int status;        /* 0: the one of the good answer */
-  const char *body;  /* NULL: the one of the good answer */
+  enum dx_code code; /* not DX_OK: a network failure */
+  int status;        /* 0: that of the good response */
+  const char *body;  /* NULL: that of the good response */
   const char *retry_after;
-  int64_t took_ms;    /* it came so much later */
-  int64_t sent_bytes; /* of a PUT, when it is more than the file's size */
-  bool landed;        /* the service did what it was asked for */
+  int64_t took_ms;    /* additional delay */
+  int64_t sent_bytes; /* of a PUT, if more than the file's size */
+  bool landed;        /* the service did what was requested */
   bool not_sent;      /* no byte has left */
 };
 
 struct fixture {
   /* What the service is like. */
   int64_t latency_ms;
-  int64_t visible_ms;    /* a file that landed is seen so late */
-  int64_t starting_ms;   /* all are seen, the source says pending still */
-  int64_t processing_ms; /* and then this long */
-  int64_t url_life_s;    /* 0: URLs do not say; they live 15 min then */
-  int deaf_puts;         /* that many are answered with 200 and forgotten */
+  int64_t visible_ms;    /* from upload until a file is visible */
+  int64_t starting_ms;   /* until the source is no longer pending */
+  int64_t processing_ms; /* after that */
+  int64_t url_life_s;    /* 0: not in the URLs, which last 15 min */
+  int ignored_puts;      /* that many get a 200 and are lost */
   int failing;           /* that many sources end as failed */
   size_t case_count;
-  int64_t case_ms[FIXTURE_CASES_MAX]; /* ready that long after `complete` */
-  int64_t clock_off_ms;               /* of their Date */
+  int64_t case_ms[FIXTURE_CASES_MAX]; /* from `complete` until it is ready */
+  int64_t clock_off_ms;               /* of the service's Date */
   bool (*odd)(const struct fixture_call *call, struct fixture_response *ret);
 
   /* What happened. */
@@ -89,16 +89,15 @@ int fixture_close(void **state);
 /* A job of `documents` small PDFs, committed to the spool. */
 struct dx_job *fixture_job(size_t documents, bool together);
 
-/* An engine with all jobs; ends the one that was there, as a crash of the
- * machine would not, but SIGTERM. */
+/* Starts an engine with all jobs, after ending the last one as SIGTERM does. */
 void fixture_begin(void);
-/* Forgets all jobs and takes them from the spool again. */
+/* Releases all jobs and takes them from the spool again. */
 void fixture_restart(void);
 
-/* Until every job has ended or it is that time. */
+/* Runs until every job has ended or until that time. */
 void fixture_drive(int64_t until_ms);
-/* The same for jobs that shall end, within four weeks; what became of the
- * first of them. */
+/* Runs until all jobs have ended, at most four weeks; the outcome of the first
+ * one. */
 enum dx_code fixture_drive_to_end(void);
 
 /* The n-th call of a kind, from 1. */
@@ -108,10 +107,10 @@ int64_t fixture_gap_ms(const struct fixture_call *a,
                        const struct fixture_call *b);
 /* Calls of all kinds that began in that time. */
 int fixture_calls_between(int64_t from_ms, int64_t to_ms);
-/* Sources that had all their files: what the service worked on. */
+/* Sources that had all their files: those that were processed. */
 int fixture_processed(void);
 
-/* True if a file of that name in the results directory holds this. */
+/* True if a file of that name in the results directory contains `text`. */
 bool fixture_result_holds(const char *name, const char *text);
 int fixture_result_count(void);
 

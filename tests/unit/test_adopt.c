@@ -1,6 +1,6 @@
 /*
- * test_adopt.c - whose turn it is to go on with a job: every owner, state of a
- * submission and state of the print job.
+ * test_adopt.c - who drives a job next: every owner, state of a submission, and
+ * state of the print job.
  */
 #include "tests/unit/unit.h"
 
@@ -32,7 +32,7 @@ static const struct {
     {DX_ST_CANCELED, "LLLLLL"}, {DX_ST_EXPIRED, "LLLLLL"},
 };
 
-static void a_print_job_is_adopted_when_nobody_else_will_come(void **state)
+static void a_print_job_is_adopted_if_no_backend_will_run(void **state)
 {
   size_t i;
   int p;
@@ -92,7 +92,7 @@ static void one_unsent_document_makes_the_job_wait_for_cupsd(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_print_job_is_adopted_when_nobody_else_will_come),
+      cmocka_unit_test(a_print_job_is_adopted_if_no_backend_will_run),
       cmocka_unit_test(a_handed_over_job_is_driven_whatever_cupsd_says),
       cmocka_unit_test(a_job_of_the_command_is_left_to_retry),
       cmocka_unit_test(one_unsent_document_makes_the_job_wait_for_cupsd),

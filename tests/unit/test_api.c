@@ -1,6 +1,6 @@
 /*
- * test_api.c - the status table of doc/policy.md, written again as people read
- * it; requests as they leave; responses that are not what they should be.
+ * test_api.c - the status table of doc/policy.md, written out again; requests
+ * as they are sent; responses that are not what they should be.
  */
 #include "tests/unit/unit.h"
 
@@ -97,7 +97,7 @@ static void every_status_means_what_the_policy_says(void **state)
       }
 }
 
-static void a_503_with_retry_after_is_about_the_rate(void **state)
+static void a_503_with_retry_after_limits_the_rate(void **state)
 {
   struct dx_http_response response = response_of(503, "");
   struct dx_err err;
@@ -207,7 +207,7 @@ static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
   }
 }
 
-static void a_source_says_how_far_it_is(void **state)
+static void a_source_reports_its_status(void **state)
 {
   static const struct {
     const char *body;
@@ -343,7 +343,7 @@ static void only_a_whole_complete_result_is_one(void **state)
                      DX_E_RESPONSE);
 }
 
-/* ---- what leaves ---- */
+/* ---- requests ---- */
 
 static char sent_method[8], sent_url[256], sent_bearer[32], sent_body[512];
 static int64_t sent_timeout;
@@ -367,7 +367,7 @@ static enum dx_code record(struct dx_http *http,
 
 static const struct dx_http_ops recording = {record, NULL, NULL, NULL};
 
-static void requests_are_as_the_interface_says(void **state)
+static void requests_are_as_documented(void **state)
 {
   struct dx_http http = {&recording};
   char base[] = "https://a.example/x";
@@ -454,11 +454,11 @@ static void every_failure_has_a_message_of_its_class(void **state)
         continue;
       if (err.text[0] == '\0' || err.code != got)
         fail_msg("%d: '%s' (%s)", status, err.text, dx_code_name(err.code));
-      assert_null(strstr(err.text, "PATIENT")); /* bodies stay out of it */
+      assert_null(strstr(err.text, "PATIENT")); /* never quotes the body */
     }
 }
 
-static void a_503_says_when_or_is_transient(void **state)
+static void a_503_without_retry_after_is_transient(void **state)
 {
   struct dx_http_response response = response_of(503, "");
   int call;
@@ -496,9 +496,9 @@ static void only_the_storage_says_expired(void **state)
   }
 }
 
-/* ---- greetings, lists and long things ---- */
+/* ---- greetings, lists, and long values ---- */
 
-static void a_greeting_is_given_only_when_there_is_one(void **state)
+static void a_greeting_is_returned_only_if_there_is_one(void **state)
 {
   static const struct {
     int status;
@@ -544,7 +544,7 @@ static char *with_cases(size_t count)
   return dx_buf_take(&text);
 }
 
-static void a_flood_of_cases_is_not_believed(void **state)
+static void too_many_cases_are_rejected(void **state)
 {
   char *most = with_cases(DX_CASES_MAX);
   char *more = with_cases(DX_CASES_MAX + 1);
@@ -563,7 +563,7 @@ static void a_flood_of_cases_is_not_believed(void **state)
   free(more);
 }
 
-static void ids_are_neither_empty_nor_endless(void **state)
+static void ids_are_neither_empty_nor_too_long(void **state)
 {
   static char name[5000];
   size_t lengths[] = {0, 1, 4096, 4097}, i;
@@ -595,7 +595,7 @@ static void ids_are_neither_empty_nor_endless(void **state)
   }
 }
 
-static void counts_that_are_no_numbers_are_not_said(void **state)
+static void counts_that_are_no_numbers_count_as_absent(void **state)
 {
   struct dx_http_response response =
       response_of(200, "{\"results\":{\"status\":\"pending_upload\","
@@ -615,7 +615,8 @@ static void counts_that_are_no_numbers_are_not_said(void **state)
   assert_int_equal(source.uploaded, 1);
 }
 
-static void the_shortest_url_counts_and_one_foreign_one_spoils_all(void **state)
+static void
+the_shortest_lifetime_counts_and_one_foreign_url_spoils_all(void **state)
 {
   struct dx_http_response response =
       response_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
@@ -639,9 +640,9 @@ static void the_shortest_url_counts_and_one_foreign_one_spoils_all(void **state)
   assert_null(created.source_id);
 }
 
-/* ---- more of what leaves ---- */
+/* ---- more requests ---- */
 
-static struct dx_http_request sent; /* texts are gone when it is looked at */
+static struct dx_http_request sent; /* its strings may be freed */
 static char sent_type[64], sent_ca[32], sent_proxy[32];
 
 static enum dx_code record_all(struct dx_http *http,
@@ -665,7 +666,7 @@ static void never_done(void *ctx, const struct dx_http_response *response)
   (void)response;
 }
 
-static void every_request_has_its_limits_and_its_way(void **state)
+static void every_request_has_its_limits(void **state)
 {
   struct dx_http http = {&recording_all};
   char base[] = "https://a.example", ca[] = "/ca.pem", proxy[] = "http://p:1";
@@ -694,7 +695,7 @@ static void every_request_has_its_limits_and_its_way(void **state)
     assert_string_equal(sent_proxy, proxy);
     assert_ptr_equal(sent.done, never_done);
     assert_ptr_equal(sent.ctx, &ctx);
-    /* Bytes that may be many are bounded by standing still, not by time. */
+    /* Long transfers are limited by stalling, not by time. */
     assert_int_equal(sent.timeout_ms, i == 1 || i == 3 ? 0 : 60000);
     assert_int_equal(sent.body_fd, i == 1 ? 9 : -1);
     assert_int_equal(sent.body_bytes, i == 1 ? 5 : 0);
@@ -717,25 +718,26 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_status_means_what_the_policy_says),
-      cmocka_unit_test(a_503_with_retry_after_is_about_the_rate),
+      cmocka_unit_test(a_503_with_retry_after_limits_the_rate),
       cmocka_unit_test(a_storage_that_says_expired_is_believed_at_once),
       cmocka_unit_test(a_failed_transfer_keeps_its_class),
       cmocka_unit_test(a_created_source_has_an_id_and_a_url_for_each_file),
-      cmocka_unit_test(a_source_says_how_far_it_is),
+      cmocka_unit_test(a_source_reports_its_status),
       cmocka_unit_test(a_status_is_about_the_source_that_was_asked_for),
       cmocka_unit_test(a_result_is_of_the_case_that_was_asked_for),
       cmocka_unit_test(only_a_whole_complete_result_is_one),
-      cmocka_unit_test(requests_are_as_the_interface_says),
+      cmocka_unit_test(requests_are_as_documented),
       cmocka_unit_test(no_status_without_a_rule_counts_as_success),
       cmocka_unit_test(every_failure_has_a_message_of_its_class),
-      cmocka_unit_test(a_503_says_when_or_is_transient),
+      cmocka_unit_test(a_503_without_retry_after_is_transient),
       cmocka_unit_test(only_the_storage_says_expired),
-      cmocka_unit_test(a_greeting_is_given_only_when_there_is_one),
-      cmocka_unit_test(a_flood_of_cases_is_not_believed),
-      cmocka_unit_test(ids_are_neither_empty_nor_endless),
-      cmocka_unit_test(counts_that_are_no_numbers_are_not_said),
-      cmocka_unit_test(the_shortest_url_counts_and_one_foreign_one_spoils_all),
-      cmocka_unit_test(every_request_has_its_limits_and_its_way),
+      cmocka_unit_test(a_greeting_is_returned_only_if_there_is_one),
+      cmocka_unit_test(too_many_cases_are_rejected),
+      cmocka_unit_test(ids_are_neither_empty_nor_too_long),
+      cmocka_unit_test(counts_that_are_no_numbers_count_as_absent),
+      cmocka_unit_test(
+          the_shortest_lifetime_counts_and_one_foreign_url_spoils_all),
+      cmocka_unit_test(every_request_has_its_limits),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

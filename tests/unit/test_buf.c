@@ -1,6 +1,6 @@
 /*
- * test_buf.c - lib/base/buf.c: texts that grow and their escapes;
- * lib/base/err.c: the list of what can go wrong.
+ * test_buf.c - lib/base/buf.c: growing strings and their escapes;
+ * lib/base/err.c: the error codes.
  */
 #include "tests/unit/unit.h"
 
@@ -98,19 +98,19 @@ static void after_a_failed_addition_there_is_no_text(void **state)
 
   (void)state;
   dx_buf_puts(&buf, "before");
-  dx_buf_add(&buf, "", (size_t)1 << 62); /* no memory has that many */
+  dx_buf_add(&buf, "", (size_t)1 << 62); /* more than any memory */
   assert_false(dx_buf_ok(&buf));
   dx_buf_puts(&buf, "after");
   dx_buf_printf(&buf, "%d", 1);
   assert_string_equal(dx_buf_text(&buf), "before");
   assert_null(dx_buf_take(&buf));
-  assert_true(dx_buf_ok(&buf)); /* and it can be used again */
+  assert_true(dx_buf_ok(&buf)); /* it can be reused */
   dx_buf_puts(&buf, "new");
   assert_string_equal(dx_buf_text(&buf), "new");
   dx_buf_release(&buf);
 }
 
-static void percent_encoding_spares_what_may_stay(void **state)
+static void percent_encoding_keeps_unreserved_characters(void **state)
 {
   static const struct {
     const char *text;
@@ -138,7 +138,7 @@ static void percent_encoding_spares_what_may_stay(void **state)
   }
 }
 
-static void percent_encoding_can_be_undone(void **state)
+static void percent_encoding_is_decoded(void **state)
 {
   static const struct {
     const char *encoded;
@@ -175,7 +175,7 @@ static void percent_encoding_can_be_undone(void **state)
   }
 }
 
-static void every_byte_survives_its_escape(void **state)
+static void every_byte_survives_escaping(void **state)
 {
   char all[256], *back;
   struct dx_buf buf = {0};
@@ -210,7 +210,7 @@ static void failing_fills_code_and_text(void **state)
 }
 
 /* With 1 to 4 bytes a character, at every offset to the end. */
-static void long_messages_are_cut_at_a_character(void **state)
+static void long_messages_are_truncated_at_a_character(void **state)
 {
   static const char *const characters[] = {"x", "\xC3\xA4", "\xE2\x82\xAC",
                                            "\xF0\x9F\x98\x80"};
@@ -319,11 +319,11 @@ int main(void)
       cmocka_unit_test(bytes_may_be_nul),
       cmocka_unit_test(formatted_text_of_any_length_fits),
       cmocka_unit_test(after_a_failed_addition_there_is_no_text),
-      cmocka_unit_test(percent_encoding_spares_what_may_stay),
-      cmocka_unit_test(percent_encoding_can_be_undone),
-      cmocka_unit_test(every_byte_survives_its_escape),
+      cmocka_unit_test(percent_encoding_keeps_unreserved_characters),
+      cmocka_unit_test(percent_encoding_is_decoded),
+      cmocka_unit_test(every_byte_survives_escaping),
       cmocka_unit_test(failing_fills_code_and_text),
-      cmocka_unit_test(long_messages_are_cut_at_a_character),
+      cmocka_unit_test(long_messages_are_truncated_at_a_character),
       cmocka_unit_test(message_that_just_fits_stays_whole),
       cmocka_unit_test(system_errors_get_their_code),
       cmocka_unit_test(every_code_has_one_class_and_a_name_of_its_own),

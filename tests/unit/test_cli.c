@@ -1,6 +1,6 @@
 /*
  * test_cli.c - the parts of the command that can be tested alone: exit statuses
- * and the host that is reached. The rest is in tests/cli.
+ * and the host to reach. The rest is in tests/cli.
  */
 #include "tests/unit/unit.h"
 

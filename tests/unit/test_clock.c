@@ -1,6 +1,6 @@
 /*
- * test_clock.c - lib/base/clock.c, and Retry-After of lib/service/http.c: what
- * is a time.
+ * test_clock.c - lib/base/clock.c, and Retry-After of lib/service/http.c:
+ * parsing times.
  */
 #include "tests/unit/unit.h"
 
@@ -39,7 +39,7 @@ static int use_real_clock(void **state)
   return 0;
 }
 
-/* Walks a table; a wrong row is named in the output. */
+/* Walks a table; the output names a wrong row. */
 static void check_times(const struct time_row *rows, size_t count,
                         int64_t (*parse)(const char *))
 {
@@ -71,7 +71,7 @@ static void times_are_written_in_utc(void **state)
   }
 }
 
-static void rfc_3339_times_are_read(void **state)
+static void rfc_3339_times_are_parsed(void **state)
 {
   static const struct time_row rows[] = {
       {"2026-01-31T12:00:00Z", NOON},
@@ -91,7 +91,7 @@ static void rfc_3339_times_are_read(void **state)
   check_times(rows, sizeof(rows) / sizeof(rows[0]), dx_parse_time);
 }
 
-static void what_is_no_rfc_3339_time_is_refused(void **state)
+static void invalid_rfc_3339_times_are_rejected(void **state)
 {
   static const struct time_row rows[] = {
       {"", -1},
@@ -128,7 +128,7 @@ static void what_is_no_rfc_3339_time_is_refused(void **state)
   check_times(rows, sizeof(rows) / sizeof(rows[0]), dx_parse_time);
 }
 
-static void http_dates_are_read(void **state)
+static void http_dates_are_parsed(void **state)
 {
   static const struct time_row rows[] = {
       {NOON_HTTP, NOON},
@@ -150,7 +150,7 @@ static void http_dates_are_read(void **state)
   check_times(rows, sizeof(rows) / sizeof(rows[0]), dx_parse_http_date);
 }
 
-static void what_is_no_http_date_is_refused(void **state)
+static void invalid_http_dates_are_rejected(void **state)
 {
   static const struct time_row rows[] = {
       {"", -1},
@@ -273,10 +273,10 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(times_are_written_in_utc),
-      cmocka_unit_test(rfc_3339_times_are_read),
-      cmocka_unit_test(what_is_no_rfc_3339_time_is_refused),
-      cmocka_unit_test(http_dates_are_read),
-      cmocka_unit_test(what_is_no_http_date_is_refused),
+      cmocka_unit_test(rfc_3339_times_are_parsed),
+      cmocka_unit_test(invalid_rfc_3339_times_are_rejected),
+      cmocka_unit_test(http_dates_are_parsed),
+      cmocka_unit_test(invalid_http_dates_are_rejected),
       cmocka_unit_test(boot_id_is_that_of_the_kernel),
       cmocka_unit_test_teardown(clocks_can_be_set_and_restored, use_real_clock),
       cmocka_unit_test_teardown(retry_after_is_understood_as_documented,

@@ -1,6 +1,6 @@
 /*
- * test_config.c - lib/config/config.h: what is a configuration, and what is
- * said of a wrong one.
+ * test_config.c - lib/config/config.h: valid configurations, and the errors
+ * reported for invalid ones.
  */
 #include "tests/unit/unit.h"
 
@@ -217,7 +217,7 @@ static const struct {
     {OPEN URL "TokenFile /nowhere/t\n" CLOSE, 4, "needs the line 'Token file'"},
     {OPEN URL "TokenCommand /nowhere/t\n" CLOSE, 4,
      "needs the line 'Token command'"},
-    /* as other files have it */
+    /* syntax of other formats */
     {"KeepJobs = 7d\n" GOOD, 1, "write 'KeepJobs VALUE', without '='"},
     {"KeepJobs=7d\n" GOOD, 1, "'KeepJobs VALUE', with a blank instead of '='"},
     {"keepjobs: 7d\n" GOOD, 1, "'KeepJobs VALUE', with a blank instead of ':'"},
@@ -240,7 +240,7 @@ static const struct {
     {OPEN "URL https://h\n", 2, "did you mean 'BaseURL'?"},
     {OPEN "TokenKeyID2 5\n", 2, "'TokenKeyID2'; did you mean 'TokenKeyID'?"},
     {OPEN "Rate 5\n", 2, "did you mean 'APIRate'?"},
-    /* as editors and other computers have it */
+    /* written by editors or on other systems */
     {"\xEF\xBB\xBF" GOOD, 1, "byte order mark before the first line; save"},
     {"\xFF\xFE<", 1, "the file is UTF-16; save it as UTF-8"},
     {OPEN "TokenKeyID \xE4\n", 2, "TokenKeyID is not UTF-8; save the file"},
@@ -268,7 +268,7 @@ static const struct {
     {OPEN "TokenFile /tmp\n", 2, "TokenFile '/tmp' is not a file"},
 };
 
-static void wrong_lines_are_refused_by_number(void **state)
+static void invalid_lines_are_rejected_with_their_number(void **state)
 {
   size_t i;
 
@@ -277,7 +277,7 @@ static void wrong_lines_are_refused_by_number(void **state)
     check_refused(wrong[i].text, wrong[i].line, wrong[i].fragment);
 }
 
-/* All of `text`, with the lines of the mistakes and warnings. */
+/* All of `text`, with the lines of the errors and warnings. */
 static int check_all(const char *text, struct dx_config_notes *notes)
 {
   struct dx_config *config = NULL;
@@ -308,8 +308,7 @@ static void numbers_of(const struct dx_buf *lines, char *text, size_t size)
   }
 }
 
-static void
-all_mistakes_are_reported_but_none_that_follows_from_another(void **state)
+static void all_errors_are_reported_except_consequential_ones(void **state)
 {
   static const struct {
     const char *text;
@@ -341,14 +340,14 @@ all_mistakes_are_reported_but_none_that_follows_from_another(void **state)
   }
 }
 
-static void first_mistake_says_that_there_are_more(void **state)
+static void the_first_error_says_that_there_are_more(void **state)
 {
   (void)state;
   check_refused("KeepJobs 7\nKeepJob 7d\n" OPEN URL KEY CLOSE, 1,
                 "such as 7d (the first of 2 errors; see docextract config)");
 }
 
-static void no_more_mistakes_are_reported_than_help(void **state)
+static void the_number_of_reported_errors_is_limited(void **state)
 {
   struct dx_config_notes notes = {.mistake_count = 0};
   struct dx_buf text = {0};
@@ -435,7 +434,7 @@ static void every_source_of_tokens_needs_its_directive(void **state)
   }
 }
 
-static void what_is_named_but_not_there_is_worth_a_warning(void **state)
+static void a_missing_file_is_a_warning(void **state)
 {
   static const char text[] =
       "SpoolDir /nowhere/spool\nResultsDir /nowhere/x/results\n" OPEN URL KEY
@@ -466,7 +465,7 @@ static void carriage_returns_and_comments_count_as_lines(void **state)
                 "unknown directive 'Nothing'");
 }
 
-static void lines_that_would_be_cut_are_refused(void **state)
+static void lines_that_are_too_long_are_rejected(void **state)
 {
   struct dx_buf text = {0};
   struct dx_config *config = NULL;
@@ -506,7 +505,7 @@ static void services_and_claims_are_limited(void **state)
 
 /* ---- the file itself ---- */
 
-static void configuration_for_everybody_is_refused(void **state)
+static void a_world_readable_configuration_is_rejected(void **state)
 {
   struct dx_config *config = NULL;
   struct dx_err err = {0};
@@ -521,7 +520,7 @@ static void configuration_for_everybody_is_refused(void **state)
   assert_null(config);
 }
 
-static void key_for_everybody_is_refused(void **state)
+static void a_world_readable_key_is_rejected(void **state)
 {
   static const char *const names[] = {"TokenKeyFile", "TokenFile"};
   struct dx_config *config;
@@ -595,9 +594,9 @@ static void path_follows_cups_only_if_trusted(void **state)
   assert_int_equal(unsetenv("CUPS_SERVERROOT"), 0);
 }
 
-/* ---- right ones ---- */
+/* ---- valid ones ---- */
 
-static void smallest_configuration_gets_the_defaults(void **state)
+static void the_smallest_configuration_gets_the_defaults(void **state)
 {
   struct dx_config *config = loaded(GOOD);
   const struct dx_service *s = dx_config_service(config, "default");
@@ -813,7 +812,7 @@ static void plain_http_is_for_this_computer(void **state)
 
 /* ---- the table and what is printed ---- */
 
-/* Loads a configuration whose one more line is `name value`. */
+/* Loads a configuration with the additional line `name value`. */
 static enum dx_code try_value(const struct dx_directive *d, const char *value)
 {
   struct dx_config *config = NULL;
@@ -875,8 +874,7 @@ static char *printed(const struct dx_config *config)
   return text;
 }
 
-/* Comments tell where values came from; the second time that is all from
- * there. */
+/* Comments say where values came from: this file, the second time. */
 static void cut_comments(char *text)
 {
   char *to = text;
@@ -970,7 +968,7 @@ static void what_is_printed_is_the_same_configuration(void **state)
   }
 }
 
-static void every_value_tells_where_it_came_from(void **state)
+static void every_value_is_printed_with_its_origin(void **state)
 {
   static const char *const lines[] = {
       "\nSpoolDir /s # docextract.conf:1\n",
@@ -1018,22 +1016,21 @@ static void output_that_cannot_be_written_is_reported(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_lines_are_refused_by_number),
-      cmocka_unit_test(
-          all_mistakes_are_reported_but_none_that_follows_from_another),
-      cmocka_unit_test(first_mistake_says_that_there_are_more),
-      cmocka_unit_test(no_more_mistakes_are_reported_than_help),
+      cmocka_unit_test(invalid_lines_are_rejected_with_their_number),
+      cmocka_unit_test(all_errors_are_reported_except_consequential_ones),
+      cmocka_unit_test(the_first_error_says_that_there_are_more),
+      cmocka_unit_test(the_number_of_reported_errors_is_limited),
       cmocka_unit_test(secrets_in_wrong_places_are_not_repeated),
       cmocka_unit_test(every_source_of_tokens_needs_its_directive),
-      cmocka_unit_test(what_is_named_but_not_there_is_worth_a_warning),
+      cmocka_unit_test(a_missing_file_is_a_warning),
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
-      cmocka_unit_test(lines_that_would_be_cut_are_refused),
+      cmocka_unit_test(lines_that_are_too_long_are_rejected),
       cmocka_unit_test(services_and_claims_are_limited),
-      cmocka_unit_test(configuration_for_everybody_is_refused),
-      cmocka_unit_test(key_for_everybody_is_refused),
+      cmocka_unit_test(a_world_readable_configuration_is_rejected),
+      cmocka_unit_test(a_world_readable_key_is_rejected),
       cmocka_unit_test(what_is_no_file_is_refused),
       cmocka_unit_test(path_follows_cups_only_if_trusted),
-      cmocka_unit_test(smallest_configuration_gets_the_defaults),
+      cmocka_unit_test(the_smallest_configuration_gets_the_defaults),
       cmocka_unit_test(every_directive_reaches_its_field),
       cmocka_unit_test(services_are_found_by_name),
       cmocka_unit_test(hash_is_a_comment_unless_escaped),
@@ -1042,7 +1039,7 @@ int main(void)
       cmocka_unit_test(defaults_lie_in_their_range),
       cmocka_unit_test(algorithms_have_their_names),
       cmocka_unit_test(what_is_printed_is_the_same_configuration),
-      cmocka_unit_test(every_value_tells_where_it_came_from),
+      cmocka_unit_test(every_value_is_printed_with_its_origin),
       cmocka_unit_test(output_that_cannot_be_written_is_reported),
   };
 

@@ -1,14 +1,14 @@
 /*
- * test_engine.c - the way of a job through the engine: what is asked in which
- * order, what lies in the results directory, what happens to more than one
- * document, and to a job that is taken up again.
+ * test_engine.c - the way of a job through the engine: which calls in which
+ * order, what is in the results directory, jobs with several documents, and
+ * jobs that are resumed.
  */
 #include "tests/unit/engine_fixture.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-static void a_document_goes_the_whole_way_once(void **state)
+static void a_document_is_extracted_once(void **state)
 {
   static const enum dx_call_kind order[] = {DX_CALL_CREATE, DX_CALL_PUT,
                                             DX_CALL_SOURCE, DX_CALL_SOURCE,
@@ -29,8 +29,8 @@ static void a_document_goes_the_whole_way_once(void **state)
   assert_true(fixture_result_holds("S1.job.json", "\"extracted\""));
 }
 
-/* The journal knows: nothing is asked, nothing is dropped a second time. */
-static void an_extracted_job_asks_nothing_more(void **state)
+/* By its journal: nothing is fetched or delivered a second time. */
+static void an_extracted_job_makes_no_more_calls(void **state)
 {
   char name[100];
   size_t calls;
@@ -55,8 +55,8 @@ static bool first_put_is_lost(const struct fixture_call *call,
   return call->kind == DX_CALL_PUT && call->nth == 1;
 }
 
-/* The queue shows what is wrong; it must not go on when all is well again. */
-static void a_complaint_about_the_storage_is_taken_back(void **state)
+/* The queue shows what is wrong, but no longer once it works again. */
+static void a_problem_with_the_storage_is_cleared(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
 
@@ -80,7 +80,7 @@ static bool refuses_the_second(const struct fixture_call *call,
   return call->kind == DX_CALL_CREATE && call->nth == 2;
 }
 
-/* What is final for one document is no trouble of the others. */
+/* What is final for one document does not affect the others. */
 static void one_refused_document_does_not_stop_the_others(void **state)
 {
   struct dx_job *job = fixture_job(3, false);
@@ -103,7 +103,7 @@ static bool refuses_the_storage_of_one(const struct fixture_call *call,
   return call->kind == DX_CALL_PUT && call->source == 1 && call->nth < 12;
 }
 
-static void a_slow_upload_does_not_hold_up_the_others(void **state)
+static void a_slow_upload_does_not_delay_the_others(void **state)
 {
   (void)state;
   fixture.odd = refuses_the_storage_of_one;
@@ -121,9 +121,9 @@ static bool is_not_the_service(const struct fixture_call *call,
   return call->kind == DX_CALL_CREATE && call->nth == 3;
 }
 
-/* What is final for the queue ends the job at once, and everything that is
- * under way; taken up again, it goes on from there. */
-static void a_wrong_address_stops_the_whole_job(void **state)
+/* What stops the queue ends the job and its calls at once; resumed, it
+ * continues from there. */
+static void a_wrong_base_url_stops_the_whole_job(void **state)
 {
   (void)state;
   fixture.odd = is_not_the_service;
@@ -138,7 +138,7 @@ static void a_wrong_address_stops_the_whole_job(void **state)
   assert_int_equal(fixture_result_count(), 8);
 }
 
-static void documents_together_are_one_source(void **state)
+static void documents_that_belong_together_are_one_source(void **state)
 {
   (void)state;
   (void)fixture_job(2, true);
@@ -152,9 +152,9 @@ static void documents_together_are_one_source(void **state)
 
 /* ---- more than one case ---- */
 
-/* A case that takes long delays neither the fetching nor the dropping of the
- * others; the manifest comes after the last. */
-static void a_slow_case_does_not_hold_up_the_others(void **state)
+/* A slow case does not delay fetching and delivering the others; the manifest
+ * follows the last one. */
+static void a_slow_case_does_not_delay_the_others(void **state)
 {
   (void)state;
   fixture.case_count = 3;
@@ -190,7 +190,7 @@ static void only_the_missing_cases_are_fetched_after_a_crash(void **state)
   assert_int_equal(fixture_result_count(), 4);
 }
 
-static void a_source_without_cases_is_extracted_all_the_same(void **state)
+static void a_source_without_cases_is_extracted(void **state)
 {
   (void)state;
   fixture.case_count = 0;
@@ -200,8 +200,8 @@ static void a_source_without_cases_is_extracted_all_the_same(void **state)
   assert_int_equal(fixture_result_count(), 1);
 }
 
-/* Fifty at a time are no reason to call more often; the fixture counts. */
-static void many_documents_keep_the_pace(void **state)
+/* The fixture checks the rate. */
+static void many_documents_keep_the_rate_limit(void **state)
 {
   (void)state;
   fixture.processing_ms = 5000;
@@ -218,17 +218,17 @@ int main(void)
 #define ON_STAGE(test) \
   cmocka_unit_test_setup_teardown(test, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-      ON_STAGE(a_document_goes_the_whole_way_once),
-      ON_STAGE(an_extracted_job_asks_nothing_more),
-      ON_STAGE(a_complaint_about_the_storage_is_taken_back),
+      ON_STAGE(a_document_is_extracted_once),
+      ON_STAGE(an_extracted_job_makes_no_more_calls),
+      ON_STAGE(a_problem_with_the_storage_is_cleared),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
-      ON_STAGE(a_slow_upload_does_not_hold_up_the_others),
-      ON_STAGE(a_wrong_address_stops_the_whole_job),
-      ON_STAGE(documents_together_are_one_source),
-      ON_STAGE(a_slow_case_does_not_hold_up_the_others),
+      ON_STAGE(a_slow_upload_does_not_delay_the_others),
+      ON_STAGE(a_wrong_base_url_stops_the_whole_job),
+      ON_STAGE(documents_that_belong_together_are_one_source),
+      ON_STAGE(a_slow_case_does_not_delay_the_others),
       ON_STAGE(only_the_missing_cases_are_fetched_after_a_crash),
-      ON_STAGE(a_source_without_cases_is_extracted_all_the_same),
-      ON_STAGE(many_documents_keep_the_pace),
+      ON_STAGE(a_source_without_cases_is_extracted),
+      ON_STAGE(many_documents_keep_the_rate_limit),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * test_fs.c - files and directories: old or new and nothing between, links that
- * others planted, limits. What lies in the files is no matter here.
+ * test_fs.c - files and directories: old or new and nothing in between, planted
+ * links, limits.
  */
 #include "tests/unit/unit.h"
 
@@ -91,7 +91,7 @@ static void a_file_is_replaced_whole_with_the_mode_asked_for(void **state)
 }
 
 static void
-nothing_is_there_before_the_commit_and_nothing_after_a_discard(void **state)
+a_file_appears_with_its_commit_and_never_after_a_discard(void **state)
 {
   struct dx_temp temp = DX_TEMP_NONE;
 
@@ -102,12 +102,12 @@ nothing_is_there_before_the_commit_and_nothing_after_a_discard(void **state)
   assert_content("a", "old");
   assert_int_equal(temp.temp_name[0], '.'); /* consumers skip hidden names */
   dx_temp_discard(&temp);
-  dx_temp_discard(&temp); /* a second time is nothing */
+  dx_temp_discard(&temp); /* again: does nothing */
   assert_content("a", "old");
   assert_int_equal(entries("."), 1);
 }
 
-static void the_sweep_takes_what_killed_writers_left(void **state)
+static void the_sweep_removes_what_killed_writers_left(void **state)
 {
   struct dx_temp temp = DX_TEMP_NONE;
 
@@ -119,7 +119,7 @@ static void the_sweep_takes_what_killed_writers_left(void **state)
   put(".0123456789abcdef", "somebody's");
   make_dir(".c.0123456789abcdef");
   assert_int_equal(dx_temp_begin(&temp, fd, "a", &err), DX_OK);
-  dx_temp_sweep(fd, 60000); /* its writer may be at work */
+  dx_temp_sweep(fd, 60000); /* its writer may be running */
   assert_int_equal(entries("."), 7);
   dx_temp_sweep(fd, 0);
   assert_int_equal(entries("."), 6);
@@ -127,7 +127,7 @@ static void the_sweep_takes_what_killed_writers_left(void **state)
   dx_temp_discard(&temp);
 }
 
-/* A limit on the size of files stands for a full disk. */
+/* A limit on the file size simulates a full disk. */
 static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
 {
   static char big[8192];
@@ -155,7 +155,7 @@ static void a_failed_rename_leaves_no_temporary_file(void **state)
   assert_int_equal(entries("a"), 0);
 }
 
-static void only_names_of_one_part_are_taken(void **state)
+static void only_names_without_a_slash_are_accepted(void **state)
 {
   static char longest[230], longer[231];
   const char *const bad[] = {"", ".", "..", "a/b", "/a", "a/", "../a", longer};
@@ -187,7 +187,7 @@ static void a_planted_link_is_replaced_not_written_through(void **state)
 
 /* ---- copying ---- */
 
-static void a_copy_with_another_sum_is_not_put_in_place(void **state)
+static void a_copy_with_another_checksum_is_not_committed(void **state)
 {
   char sum[DX_SHA256_HEX_BYTES];
 
@@ -228,7 +228,7 @@ static void reading_stops_at_the_limit(void **state)
   dx_buf_release(&text);
 }
 
-static void what_is_no_file_is_not_read(void **state)
+static void only_regular_files_are_read(void **state)
 {
   struct dx_buf text = {0};
   char path[64];
@@ -318,7 +318,7 @@ static void removing_what_is_not_there_is_no_error(void **state)
   assert_int_not_equal(dx_fs_remove(fd, "d", &err), DX_OK);
 }
 
-static void a_probe_tells_whether_a_directory_can_be_written(void **state)
+static void a_probe_reports_whether_a_directory_is_writable(void **state)
 {
   struct rlimit before, small;
   char path[64];
@@ -343,23 +343,22 @@ int main(void)
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_DIRECTORY(a_file_is_replaced_whole_with_the_mode_asked_for),
-      IN_DIRECTORY(
-          nothing_is_there_before_the_commit_and_nothing_after_a_discard),
+      IN_DIRECTORY(a_file_appears_with_its_commit_and_never_after_a_discard),
       IN_DIRECTORY(a_failed_write_leaves_the_old_file_and_no_other),
       IN_DIRECTORY(a_failed_rename_leaves_no_temporary_file),
-      IN_DIRECTORY(the_sweep_takes_what_killed_writers_left),
-      IN_DIRECTORY(only_names_of_one_part_are_taken),
+      IN_DIRECTORY(the_sweep_removes_what_killed_writers_left),
+      IN_DIRECTORY(only_names_without_a_slash_are_accepted),
       IN_DIRECTORY(a_planted_link_is_replaced_not_written_through),
-      IN_DIRECTORY(a_copy_with_another_sum_is_not_put_in_place),
+      IN_DIRECTORY(a_copy_with_another_checksum_is_not_committed),
       IN_DIRECTORY(reading_stops_at_the_limit),
-      IN_DIRECTORY(what_is_no_file_is_not_read),
+      IN_DIRECTORY(only_regular_files_are_read),
       IN_DIRECTORY(a_directory_gets_its_mode_once),
       IN_DIRECTORY(a_directory_is_not_opened_through_a_link),
       IN_DIRECTORY(removing_a_tree_does_not_leave_it_through_links),
       IN_DIRECTORY(removing_what_is_not_there_is_no_error),
-      IN_DIRECTORY(a_probe_tells_whether_a_directory_can_be_written),
+      IN_DIRECTORY(a_probe_reports_whether_a_directory_is_writable),
   };
 
-  (void)signal(SIGXFSZ, SIG_IGN); /* the write shall fail, not the test */
+  (void)signal(SIGXFSZ, SIG_IGN); /* only the write must fail */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

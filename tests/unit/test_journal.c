@@ -1,6 +1,6 @@
 /*
  * test_journal.c - job.json: what is written is read again, and a journal
- * that says what cannot be is refused, never half believed.
+ * that cannot be right is rejected as a whole.
  */
 #include "tests/unit/unit.h"
 
@@ -87,8 +87,8 @@ static void fill_submission(struct dx_submission *sub)
   sub->cases[1].state = DX_CASE_DELIVERED;
 }
 
-/* A job in which every field says something: a sheet and two documents that
- * belong together. */
+/* A job in which every field is set: a sheet and two documents that belong
+ * together. */
 static struct dx_job *full_job(void)
 {
   struct dx_job *job = empty_job();
@@ -128,7 +128,7 @@ static struct dx_job *again(struct dx_job **job)
   return read;
 }
 
-static void facts_of_the_job_are_kept(void **state)
+static void fields_of_the_job_are_kept(void **state)
 {
   struct dx_job *job = full_job();
 
@@ -150,7 +150,7 @@ static void facts_of_the_job_are_kept(void **state)
   dx_job_free(&job);
 }
 
-static void facts_of_documents_are_kept(void **state)
+static void fields_of_documents_are_kept(void **state)
 {
   struct dx_job *job = full_job();
   struct dx_entry want = job->documents[1].entry, *got;
@@ -167,11 +167,11 @@ static void facts_of_documents_are_kept(void **state)
   assert_int_equal(got->pages, want.pages);
   assert_int_equal(got->length, want.length);
   assert_true(got->together);
-  assert_false(job->documents[1].is_here); /* its bytes are not */
+  assert_false(job->documents[1].is_here); /* no file */
   dx_job_free(&job);
 }
 
-static void facts_of_submissions_are_kept(void **state)
+static void fields_of_submissions_are_kept(void **state)
 {
   struct dx_job *job = full_job();
   struct dx_submission *sub;
@@ -256,7 +256,7 @@ static void every_word_survives(void **state)
   }
 }
 
-/* It holds signed URLs. */
+/* It contains signed URLs. */
 static void nobody_else_may_read_it(void **state)
 {
   struct dx_job *job = full_job();
@@ -271,7 +271,7 @@ static void nobody_else_may_read_it(void **state)
   dx_job_free(&job);
 }
 
-static void bytes_count_as_here_only_when_all_are(void **state)
+static void a_document_is_here_only_if_complete(void **state)
 {
   struct dx_job *job = full_job();
 
@@ -290,7 +290,7 @@ static void bytes_count_as_here_only_when_all_are(void **state)
 
 /* ---- damage ---- */
 
-/* Not dx_fs_replace(): thousands of fsyncs take long. */
+/* Not dx_fs_replace(): thousands of fsyncs would take long. */
 static void write_journal(const char *text, size_t len)
 {
   int fd = openat(dirfd_, "job.json", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
@@ -323,7 +323,7 @@ static char *good_journal(void)
   return dx_buf_take(&text);
 }
 
-static void a_journal_that_is_cut_short_is_damaged(void **state)
+static void a_truncated_journal_is_damaged(void **state)
 {
   char *good = good_journal();
   size_t len = strlen(good), i;
@@ -387,7 +387,7 @@ static const struct {
     {"{", "[{"},
 };
 
-static void a_journal_that_says_what_cannot_be_is_damaged(void **state)
+static void an_impossible_journal_is_damaged(void **state)
 {
   char *good = good_journal();
   size_t i;
@@ -431,7 +431,7 @@ static void a_journal_without_verify_is_read(void **state)
   dx_job_free(&job);
 }
 
-static void a_registered_file_without_its_url_is_damage(void **state)
+static void a_registered_file_without_a_url_is_damaged(void **state)
 {
   struct dx_job *job = full_job(), *read = empty_job();
 
@@ -445,7 +445,7 @@ static void a_registered_file_without_its_url_is_damage(void **state)
   dx_job_free(&job);
 }
 
-static void rubbish_of_any_kind_is_damaged(void **state)
+static void garbage_is_damaged(void **state)
 {
   static char deep[3000];
   static const char *const texts[] = {"",     "null", "[]", "{}", "\"x\"",
@@ -473,18 +473,18 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      IN_FOLDER(facts_of_the_job_are_kept),
-      IN_FOLDER(facts_of_documents_are_kept),
-      IN_FOLDER(facts_of_submissions_are_kept),
+      IN_FOLDER(fields_of_the_job_are_kept),
+      IN_FOLDER(fields_of_documents_are_kept),
+      IN_FOLDER(fields_of_submissions_are_kept),
       IN_FOLDER(files_and_cases_are_kept),
       IN_FOLDER(every_word_survives),
       IN_FOLDER(nobody_else_may_read_it),
-      IN_FOLDER(bytes_count_as_here_only_when_all_are),
-      IN_FOLDER(a_journal_that_is_cut_short_is_damaged),
-      IN_FOLDER(a_journal_that_says_what_cannot_be_is_damaged),
+      IN_FOLDER(a_document_is_here_only_if_complete),
+      IN_FOLDER(a_truncated_journal_is_damaged),
+      IN_FOLDER(an_impossible_journal_is_damaged),
       IN_FOLDER(a_journal_without_verify_is_read),
-      IN_FOLDER(a_registered_file_without_its_url_is_damage),
-      IN_FOLDER(rubbish_of_any_kind_is_damaged),
+      IN_FOLDER(a_registered_file_without_a_url_is_damaged),
+      IN_FOLDER(garbage_is_damaged),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * test_json.c - lib/base/json.c: what is JSON, and what its accessors say of
- * values that are not what was asked for.
+ * test_json.c - lib/base/json.c: valid JSON, and accessors given values of
+ * another type.
  */
 #include "tests/unit/unit.h"
 
@@ -9,7 +9,7 @@
 
 #include "lib/base/json.h"
 
-/* From memory that ends where the text ends: reading on would be seen. */
+/* From memory that ends with the text: reading past it would crash. */
 static struct dx_json *parse(const char *text, size_t len, struct dx_err *err)
 {
   char *exact = malloc(len > 0 ? len : 1);
@@ -55,7 +55,7 @@ static void one_whole_value_is_json(void **state)
   }
 }
 
-static void everything_else_is_a_response_not_understood(void **state)
+static void everything_else_is_an_invalid_response(void **state)
 {
   static const char *const texts[] = {
       "",       " ",       "{",        "}",           "{}}",      "{} {}",
@@ -75,7 +75,7 @@ static void everything_else_is_a_response_not_understood(void **state)
   }
 }
 
-/* Else "a" and this one would be the same text. */
+/* Else "a" and this would be the same text. */
 static void an_escaped_nul_does_not_end_a_text(void **state)
 {
   static const struct {
@@ -103,7 +103,7 @@ static void an_escaped_nul_does_not_end_a_text(void **state)
   assert_null(dx_json_parse("\\u0000", 6, NULL));
 }
 
-static void nul_bytes_are_refused(void **state)
+static void nul_bytes_are_rejected(void **state)
 {
   struct dx_err err = {0};
 
@@ -114,7 +114,7 @@ static void nul_bytes_are_refused(void **state)
   assert_null(parse("\0{}", 3, NULL));
 }
 
-static void value_cut_anywhere_is_refused(void **state)
+static void a_truncated_value_is_rejected(void **state)
 {
   static const char text[] = "{\"a\":[1,true,null,\"x\\u00e4\"],\"b\":{}}";
   struct dx_json *json;
@@ -128,7 +128,7 @@ static void value_cut_anywhere_is_refused(void **state)
   dx_json_free(&json);
 }
 
-static void nesting_has_an_end(void **state)
+static void nesting_is_limited(void **state)
 {
   char deep[40001];
   struct dx_err err;
@@ -239,8 +239,8 @@ static void arrays_are_walked_in_order(void **state)
   dx_json_free(&json);
 }
 
-/* Nothing and every type, asked for what it is not. */
-static void wrong_types_are_not_there(void **state)
+/* Absent values and every type, read as another. */
+static void values_of_the_wrong_type_count_as_absent(void **state)
 {
   static const char *const texts[] = {"{\"a\":1}", "[1]",  "\"text\"", "1",
                                       "true",      "null", NULL};
@@ -265,7 +265,7 @@ static void wrong_types_are_not_there(void **state)
   }
 }
 
-static void what_was_made_is_printed(void **state)
+static void a_built_value_is_printed(void **state)
 {
   struct dx_json *object = dx_json_object(), *array = dx_json_array();
   struct dx_json *child = dx_json_object();
@@ -341,7 +341,7 @@ static void exact_numbers_keep_their_digits(void **state)
   }
 }
 
-static void what_is_no_number_is_none_exactly_either(void **state)
+static void exact_numbers_are_numbers(void **state)
 {
   static const char *const texts[] = {"01",  "-",   "1.",  ".5",  "+1",  "1e",
                                       "1e+", "--1", "1-2", "0x1", "NaN", ""};
@@ -364,20 +364,20 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_whole_value_is_json),
-      cmocka_unit_test(everything_else_is_a_response_not_understood),
+      cmocka_unit_test(everything_else_is_an_invalid_response),
       cmocka_unit_test(an_escaped_nul_does_not_end_a_text),
-      cmocka_unit_test(nul_bytes_are_refused),
-      cmocka_unit_test(value_cut_anywhere_is_refused),
-      cmocka_unit_test(nesting_has_an_end),
+      cmocka_unit_test(nul_bytes_are_rejected),
+      cmocka_unit_test(a_truncated_value_is_rejected),
+      cmocka_unit_test(nesting_is_limited),
       cmocka_unit_test(members_are_found_by_their_exact_name),
       cmocka_unit_test(strings_are_unescaped),
       cmocka_unit_test(only_exact_integers_are_integers),
       cmocka_unit_test(exact_numbers_keep_their_digits),
-      cmocka_unit_test(what_is_no_number_is_none_exactly_either),
+      cmocka_unit_test(exact_numbers_are_numbers),
       cmocka_unit_test(only_true_and_false_are_booleans),
       cmocka_unit_test(arrays_are_walked_in_order),
-      cmocka_unit_test(wrong_types_are_not_there),
-      cmocka_unit_test(what_was_made_is_printed),
+      cmocka_unit_test(values_of_the_wrong_type_count_as_absent),
+      cmocka_unit_test(a_built_value_is_printed),
       cmocka_unit_test(pretty_text_is_the_same_value),
   };
 

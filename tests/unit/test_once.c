@@ -1,6 +1,6 @@
 /*
  * test_once.c - a document is extracted once, whatever is lost on the way,
- * and nobody waits for ever: doc/policy.md, "Exactly once", and the bounds in
+ * and nobody waits forever: doc/policy.md, "Exactly once", and the bounds in
  * "Classes".
  */
 #include "tests/unit/engine_fixture.h"
@@ -27,7 +27,7 @@ static void counts(int posts, int puts, int extracts)
   assert_int_equal(fixture.count[EXTRACT], extracts);
 }
 
-/* The only job ended like that; no document was processed twice. */
+/* The only job had this outcome; no document was processed twice. */
 static void ends(enum dx_code code, const char *text)
 {
   enum dx_code outcome = fixture_drive_to_end();
@@ -44,8 +44,8 @@ static void ends(enum dx_code code, const char *text)
 
 static struct script {
   enum dx_call_kind kind;
-  int from, to;  /* the nth of its kind, both included */
-  size_t source; /* of this one only; 0: of all */
+  int from, to;  /* of its kind, both included */
+  size_t source; /* only of this one; 0: of all */
   struct fixture_response response;
 } script;
 
@@ -65,7 +65,7 @@ static int open_stage(void **state)
   memset(&script, 0, sizeof(script));
   script.from = 1;
   script.to = INT_MAX;
-  script.kind = DX_CALL_HELLO; /* nothing odd happens */
+  script.kind = DX_CALL_HELLO; /* no unexpected response */
   if (fixture_open(state) != 0)
     return -1;
   fixture.odd = by_script;
@@ -107,7 +107,7 @@ static void lost(enum dx_call_kind kind, int from, int to, bool landed)
 
 /* ---- registering ---- */
 
-static void a_registration_cut_off_by_a_crash_counts_as_lost(void **state)
+static void a_registration_interrupted_by_a_crash_counts_as_lost(void **state)
 {
   (void)state;
   fixture.latency_ms = 5000;
@@ -119,9 +119,9 @@ static void a_registration_cut_off_by_a_crash_counts_as_lost(void **state)
   assert_int_equal(fixture.jobs[0]->submissions[0].lost_creates, 1);
 }
 
-/* The status came, its body did not: cut off, or our memory was out. */
+/* The status came, but not the body: truncated, or out of memory. */
 static void
-a_registration_whose_answer_is_cut_short_counts_as_lost(void **state)
+a_registration_with_a_truncated_response_counts_as_lost(void **state)
 {
   static const enum dx_code cut[] = {DX_E_NET, DX_E_NOMEM};
   size_t i;
@@ -142,7 +142,7 @@ a_registration_whose_answer_is_cut_short_counts_as_lost(void **state)
 
 /* ---- uploading ---- */
 
-static void a_lost_upload_is_asked_about_before_it_is_sent_again(void **state)
+static void a_lost_upload_is_looked_up_before_it_is_repeated(void **state)
 {
   static const enum dx_call_kind order[] = {POST, PUT,    SOURCE,
                                             PUT,  SOURCE, EXTRACT};
@@ -156,7 +156,7 @@ static void a_lost_upload_is_asked_about_before_it_is_sent_again(void **state)
     assert_int_equal(fixture.calls[i].kind, order[i]);
 }
 
-/* Pending, but nothing is missing: it will begin. */
+/* Pending, but nothing is missing: processing will start. */
 static void a_source_that_has_all_files_gets_none_again(void **state)
 {
   (void)state;
@@ -166,7 +166,7 @@ static void a_source_that_has_all_files_gets_none_again(void **state)
   counts(1, 1, 1);
 }
 
-static void a_job_taken_up_again_asks_before_it_uploads(void **state)
+static void a_resumed_job_polls_before_it_uploads(void **state)
 {
   size_t calls;
 
@@ -181,7 +181,7 @@ static void a_job_taken_up_again_asks_before_it_uploads(void **state)
   counts(1, 2, 1);
 }
 
-static void a_job_taken_up_again_does_not_upload_what_landed(void **state)
+static void a_resumed_job_does_not_repeat_a_finished_upload(void **state)
 {
   (void)state;
   lost(PUT, 1, 1, true);
@@ -192,8 +192,8 @@ static void a_job_taken_up_again_does_not_upload_what_landed(void **state)
   counts(1, 1, 1);
 }
 
-/* An upload that moves is not starved by its own backoff. */
-static void an_upload_that_moves_is_taken_up_soon(void **state)
+/* Its backoff starts again. */
+static void an_upload_that_makes_progress_is_retried_soon(void **state)
 {
   int i;
 
@@ -209,11 +209,11 @@ static void an_upload_that_moves_is_taken_up_soon(void **state)
         2000 + SLACK_MS);
 }
 
-/* ---- registering anew ---- */
+/* ---- registering again ---- */
 
-/* Between two registrations: two looks at the first source 60 s apart, the
- * first 60 s after the last byte, and 30 s more. */
-static void check_anew(size_t source)
+/* Between two registrations: two polls of the first source 60 s apart, the
+ * first one 60 s after the last byte, and 30 s more. */
+static void check_reregistration(size_t source)
 {
   const struct fixture_call *post = NULL, *put = NULL, *last = NULL;
   int64_t first_ms = 0;
@@ -240,7 +240,7 @@ static void check_anew(size_t source)
   assert_in_range(fixture_gap_ms(last, post), 30 * S, 30 * S + SLACK_MS);
 }
 
-static void an_expired_address_leads_to_one_new_registration(void **state)
+static void an_expired_url_leads_to_one_reregistration(void **state)
 {
   size_t i;
 
@@ -250,14 +250,14 @@ static void an_expired_address_leads_to_one_new_registration(void **state)
   script.source = 1;
   ends(DX_OK, "");
   assert_int_equal(fixture.count[POST], 2);
-  check_anew(1);
-  for (i = 0; i < fixture.call_count; i++) /* 30 s are left at least */
+  check_reregistration(1);
+  for (i = 0; i < fixture.call_count; i++) /* at least 30 s are left */
     if (fixture.calls[i].kind == PUT && fixture.calls[i].source == 1)
       assert_true(fixture.calls[i].began_ms < FIXTURE_BEGIN_MS + 271 * S);
 }
 
-/* The storage tells the service late: it must not be sent a second time. */
-static void a_late_upload_is_not_registered_anew(void **state)
+/* The storage reports it late: it must not be sent a second time. */
+static void an_upload_reported_late_is_not_registered_again(void **state)
 {
   (void)state;
   fixture.url_life_s = 100;
@@ -268,8 +268,8 @@ static void a_late_upload_is_not_registered_anew(void **state)
   assert_int_equal(fixture_processed(), 1);
 }
 
-/* After a crash nobody knows when the last byte left: it counts as now. */
-static void a_job_taken_up_again_takes_two_looks_too(void **state)
+/* After a crash the time of the last byte is not known: it counts as now. */
+static void a_resumed_job_polls_twice_before_it_registers_again(void **state)
 {
   (void)state;
   fixture.url_life_s = 31;
@@ -282,7 +282,7 @@ static void a_job_taken_up_again_takes_two_looks_too(void **state)
   counts(1, 1, 1);
 }
 
-static void nobody_uploads_to_an_address_about_to_expire(void **state)
+static void nothing_is_uploaded_to_a_url_about_to_expire(void **state)
 {
   size_t i;
 
@@ -291,10 +291,10 @@ static void nobody_uploads_to_an_address_about_to_expire(void **state)
   ends(DX_E_GONE, "expired again and again");
   counts(4, 0, 0);
   for (i = 1; i < 4; i++)
-    check_anew(i);
+    check_reregistration(i);
 }
 
-static void a_storage_that_denies_for_ever_ends_in_a_hold(void **state)
+static void a_storage_that_always_denies_access_ends_in_a_hold(void **state)
 {
   size_t i;
 
@@ -303,20 +303,20 @@ static void a_storage_that_denies_for_ever_ends_in_a_hold(void **state)
   ends(DX_E_GONE, "");
   counts(4, 12, 0);
   for (i = 1; i < 4; i++)
-    check_anew(i);
+    check_reregistration(i);
 }
 
-static void a_storage_that_is_never_right_ends_in_a_hold(void **state)
+static void a_storage_that_always_fails_ends_in_a_hold(void **state)
 {
   (void)state;
   always(PUT, 302);
   ends(DX_E_GONE, "");
   assert_int_equal(fixture.count[POST], 4);
-  /* as long as the addresses last */
+  /* as long as the URLs last */
   assert_true(fixture.now_ms - FIXTURE_BEGIN_MS > 4 * 14 * MIN);
 }
 
-static void an_address_said_to_be_expired_is_given_up_at_once(void **state)
+static void a_url_reported_as_expired_is_given_up_at_once(void **state)
 {
   (void)state;
   always(PUT, 403);
@@ -324,11 +324,11 @@ static void an_address_said_to_be_expired_is_given_up_at_once(void **state)
   script.response.body = "<Message>Request has expired</Message>";
   ends(DX_OK, "");
   counts(2, 2, 1);
-  check_anew(1);
+  check_reregistration(1);
 }
 
 /* One "not found" may be wrong, and an upload may have landed. */
-static void a_source_gone_before_the_upload_takes_two_looks(void **state)
+static void a_source_gone_before_the_upload_is_polled_twice(void **state)
 {
   (void)state;
   script.kind = SOURCE;
@@ -342,10 +342,10 @@ static void a_source_gone_before_the_upload_takes_two_looks(void **state)
   fixture_restart();
   ends(DX_OK, "");
   assert_int_equal(fixture.count[POST], 2);
-  check_anew(1);
+  check_reregistration(1);
 }
 
-static void together_all_files_are_sent_to_the_new_source(void **state)
+static void all_files_of_a_group_are_sent_to_the_new_source(void **state)
 {
   static const size_t files[] = {1, 2};
   size_t i, n = 0;
@@ -365,35 +365,35 @@ static void together_all_files_are_sent_to_the_new_source(void **state)
 
 /* ---- uploaded, and nothing happens ---- */
 
-static void forgotten_files_are_uploaded_once_more(void **state)
+static void forgotten_files_are_uploaded_again_once(void **state)
 {
   (void)state;
-  fixture.deaf_puts = 1;
+  fixture.ignored_puts = 1;
   ends(DX_OK, "");
   counts(1, 2, 1);
   assert_in_range(fixture_gap_ms(fixture_nth(PUT, 1), fixture_nth(PUT, 2)),
                   10 * MIN, 11 * MIN + 6 * S);
 }
 
-static void forgotten_twice_they_are_waited_for_until_the_limit(void **state)
+static void files_forgotten_twice_are_waited_for_until_the_limit(void **state)
 {
   (void)state;
-  fixture.deaf_puts = INT_MAX;
+  fixture.ignored_puts = INT_MAX;
   ends(DX_E_OVERDUE, "longer than ProcessingLimit");
   counts(1, 2, 0);
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 32 * MIN);
 }
 
-static void an_expired_address_is_not_uploaded_to_again(void **state)
+static void an_expired_url_is_not_uploaded_to_again(void **state)
 {
   (void)state;
-  fixture.deaf_puts = INT_MAX;
+  fixture.ignored_puts = INT_MAX;
   fixture.url_life_s = 300;
   ends(DX_E_OVERDUE, "release the job to go on waiting");
   counts(1, 1, 0);
 }
 
-static void a_released_job_goes_on_waiting(void **state)
+static void a_released_job_continues_waiting(void **state)
 {
   (void)state;
   fixture.processing_ms = 40 * MIN;
@@ -420,7 +420,7 @@ static void a_failed_source_is_started_over_three_times(void **state)
         waits[i], waits[i] + SLACK_MS);
 }
 
-static void and_then_it_has_failed(void **state)
+static void a_source_that_fails_four_times_has_failed(void **state)
 {
   (void)state;
   fixture.failing = INT_MAX;
@@ -432,7 +432,7 @@ static void and_then_it_has_failed(void **state)
 
 /* ---- gone ---- */
 
-static void an_uploaded_source_that_is_gone_is_for_people(void **state)
+static void an_uploaded_source_that_is_gone_needs_a_person(void **state)
 {
   int last;
 
@@ -448,7 +448,7 @@ static void an_uploaded_source_that_is_gone_is_for_people(void **state)
               MIN);
 }
 
-static void a_source_not_found_once_is_asked_for_again(void **state)
+static void a_source_not_found_once_is_polled_again(void **state)
 {
   (void)state;
   fixture.processing_ms = 5 * MIN;
@@ -468,7 +468,7 @@ static bool every_other_is_not_found(const struct fixture_call *call,
   return call->kind != PUT && call->kind != POST && call->nth % 2 == 0;
 }
 
-/* Gone is what is not found twice in a row. */
+/* Gone means not found twice in a row. */
 static void a_source_found_in_between_is_not_gone(void **state)
 {
   (void)state;
@@ -489,7 +489,7 @@ static void a_case_found_in_between_is_not_gone(void **state)
   assert_int_equal(fixture.count[PUT], 1);
 }
 
-static void a_case_that_is_gone_is_for_people(void **state)
+static void a_case_that_is_gone_needs_a_person(void **state)
 {
   int last;
   int64_t complete_ms;
@@ -505,8 +505,7 @@ static void a_case_that_is_gone_is_for_people(void **state)
   assert_true(fixture_nth(EXTRACT, last - 1)->ended_ms >= complete_ms + MIN);
 }
 
-/* Each of them is asked for once more. */
-static void two_cases_not_found_once_are_asked_for_again(void **state)
+static void two_cases_not_found_once_are_polled_again(void **state)
 {
   (void)state;
   fixture.case_count = 2;
@@ -520,23 +519,23 @@ static void two_cases_not_found_once_are_asked_for_again(void **state)
   assert_int_equal(fixture_result_count(), 3);
 }
 
-/* ---- a GET that is answered with what cannot be right ---- */
+/* ---- a response to a GET that cannot be right ---- */
 
-/* Held with the source kept, at the limit: released, it is asked again. */
+/* Held at the limit with its source; released, it is polled again. */
 static void held_and_released(void)
 {
   ends(DX_E_OVERDUE, "release the job to go on waiting");
   if (script.response.status > 200)
     assert_non_null(strstr(err.text, "the service responded"));
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 32 * MIN);
-  script.to = 0; /* all is well again */
+  script.to = 0; /* the service works again */
   fixture_restart();
   ends(DX_OK, "");
   assert_int_equal(fixture.count[POST], 1);
   assert_int_equal(fixture.count[PUT], 1);
 }
 
-static void a_status_that_cannot_be_right_is_no_verdict(void **state)
+static void a_status_that_cannot_be_right_decides_nothing(void **state)
 {
   static const enum dx_call_kind kinds[] = {SOURCE, EXTRACT};
   static const int statuses[] = {400, 413, 415, 422, 418, 999};
@@ -551,8 +550,8 @@ static void a_status_that_cannot_be_right_is_no_verdict(void **state)
     }
 }
 
-/* The upload may have landed, and nobody says so: not for ever either. */
-static void an_unclear_upload_is_asked_about_until_the_limit(void **state)
+/* The upload may have landed, but no response says so. */
+static void an_unclear_upload_is_polled_until_the_limit(void **state)
 {
   (void)state;
   lost(PUT, 1, 1, true);
@@ -566,7 +565,7 @@ static void an_unclear_upload_is_asked_about_until_the_limit(void **state)
 }
 
 static void
-a_source_that_never_begins_is_waited_for_until_the_limit(void **state)
+a_source_that_never_starts_is_waited_for_until_the_limit(void **state)
 {
   (void)state;
   lost(PUT, 1, 1, true);
@@ -581,8 +580,8 @@ static bool away_once_then_odd(const struct fixture_call *call,
   return call->kind == SOURCE;
 }
 
-/* It is there and it answers: the time counts. */
-static void odd_responses_are_no_outage(void **state)
+/* The service responds: the time counts. */
+static void unexpected_responses_are_no_outage(void **state)
 {
   int i;
 
@@ -596,7 +595,7 @@ static void odd_responses_are_no_outage(void **state)
         60 * S + SLACK_MS);
 }
 
-static void odd_responses_about_one_do_not_hold_up_the_others(void **state)
+static void unexpected_responses_about_one_do_not_delay_the_others(void **state)
 {
   (void)state;
   (void)fixture_job(2, false);
@@ -612,8 +611,8 @@ static void odd_responses_about_one_do_not_hold_up_the_others(void **state)
   assert_string_equal(fixture.jobs[0]->message, "");
 }
 
-/* What nobody waits for any more is asked for once an hour. */
-static void a_handed_over_job_is_asked_about_hourly(void **state)
+/* Once overdue it is polled once an hour. */
+static void a_handed_over_job_is_polled_hourly(void **state)
 {
   int last;
 
@@ -630,8 +629,8 @@ static void a_handed_over_job_is_asked_about_hourly(void **state)
   counts(1, 1, 1);
 }
 
-/* Byte by byte, so that no stall ends it. */
-static void a_response_that_drips_is_cut_off_at_the_limit(void **state)
+/* Byte by byte, so that it never stalls. */
+static void a_response_that_trickles_is_canceled_at_the_limit(void **state)
 {
   static const enum dx_call_kind kinds[] = {SOURCE, EXTRACT};
   size_t i;
@@ -647,9 +646,9 @@ static void a_response_that_drips_is_cut_off_at_the_limit(void **state)
   }
 }
 
-/* Every hour another, and the results of the other cases come in between. */
-static void
-one_case_that_drips_does_not_hold_up_the_others_for_ever(void **state)
+/* It is tried every hour, and the results of the other cases come in between.
+ */
+static void one_case_that_trickles_does_not_block_the_others(void **state)
 {
   (void)state;
   fixture.case_count = 3;
@@ -659,7 +658,7 @@ one_case_that_drips_does_not_hold_up_the_others_for_ever(void **state)
   script.response.landed = true;
   script.response.took_ms = FIXTURE_DAY_MS;
   fixture_drive(FIXTURE_BEGIN_MS + 31 * MIN);
-  counts(1, 1, 2); /* the first was cut off, the second has begun */
+  counts(1, 1, 2); /* the first was canceled, the second started */
   fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
   assert_int_equal(fixture_result_count(), 4);
   assert_int_equal(fixture.ended, 1);
@@ -673,7 +672,7 @@ static bool odd_first_case(const struct fixture_call *call,
   return call->kind == EXTRACT && call->item == 1;
 }
 
-static void one_case_that_is_odd_does_not_hold_up_the_others(void **state)
+static void one_unexpected_case_does_not_delay_the_others(void **state)
 {
   (void)state;
   fixture.odd = odd_first_case;
@@ -683,11 +682,11 @@ static void one_case_that_is_odd_does_not_hold_up_the_others(void **state)
   assert_int_equal(fixture_result_count(), 4);
 }
 
-/* ---- a response belongs to its question ---- */
+/* ---- a response belongs to its request ---- */
 
 #define COMPLETE(more) "{\"results\":{\"status\":\"complete\"" more "}}"
 
-/* Forever: nothing is delivered, nothing is sent again, the source is kept. */
+/* Until the limit: nothing is delivered or sent again, the source is kept. */
 static void never_believed(void **state, enum dx_call_kind kind,
                            const char *body)
 {
@@ -749,8 +748,8 @@ static void the_result_of_another_case_is_not_delivered(void **state)
     never_believed(state, EXTRACT, bodies[i]);
 }
 
-/* Older versions of the service may not say it. */
-static void what_is_not_said_is_accepted(void **state)
+/* Older versions of the service may not send them. */
+static void absent_ids_are_accepted(void **state)
 {
   (void)state;
   script.kind = EXTRACT;
@@ -760,7 +759,7 @@ static void what_is_not_said_is_accepted(void **state)
   counts(1, 1, 1);
 }
 
-static void a_source_of_another_document_is_not_uploaded_to(void **state)
+static void the_source_of_another_document_is_not_uploaded_to(void **state)
 {
   (void)state;
   (void)fixture_job(1, false);
@@ -790,7 +789,7 @@ static void an_id_with_a_nul_is_no_source(void **state)
   assert_int_equal(fixture.jobs[0]->submissions[0].lost_creates, 1);
 }
 
-/* Half a chart is none, whatever the service calls it. */
+/* Half a chart is worse than none, whatever the service calls it. */
 static void fewer_files_than_were_uploaded_are_not_extracted(void **state)
 {
   static const char *const bodies[] = {
@@ -820,9 +819,9 @@ static void fewer_files_than_were_uploaded_are_not_extracted(void **state)
   }
 }
 
-/* The response to an upload was lost: that one file is missing is the truth,
- * and the upload is not taken for done. */
-static void files_that_are_missing_are_not_taken_for_uploaded(void **state)
+/* The response to an upload was lost, and the file really is missing: the
+ * upload is repeated. */
+static void missing_files_are_not_taken_for_uploaded(void **state)
 {
   assert_int_equal(fixture_close(state), 0);
   assert_int_equal(open_together(state), 0);
@@ -916,7 +915,7 @@ static void what_is_still_gone_is_registered_again(void **state)
   size_t from;
 
   (void)state;
-  fixture.deaf_puts = 1;
+  fixture.ignored_puts = 1;
   uploaded_and_gone();
   from = ask_again();
   script.to = INT_MAX;
@@ -975,7 +974,7 @@ static void what_has_a_file_is_not_registered_again(void **state)
   assert_int_equal(fixture_close(state), 0);
   assert_int_equal(open_together(state), 0);
   fixture.url_life_s = 300;
-  fixture.deaf_puts = 1;
+  fixture.ignored_puts = 1;
   uploaded_and_gone();
   fixture.now_ms += 10 * MIN;
   (void)ask_again();
@@ -1047,7 +1046,7 @@ static void a_document_that_is_not_here_is_not_registered(void **state)
 static void nothing_is_uploaded_again_without_its_document(void **state)
 {
   (void)state;
-  fixture.deaf_puts = 1;
+  fixture.ignored_puts = 1;
   fixture_drive(fixture.now_ms + 5 * S);
   counts(1, 1, 0);
   lose_document();
@@ -1059,7 +1058,7 @@ static void nothing_is_uploaded_again_without_its_document(void **state)
 static void a_job_that_has_uploaded_all_has_uploaded_all(void **state)
 {
   (void)state;
-  fixture.deaf_puts = 1;
+  fixture.ignored_puts = 1;
   fixture_drive(fixture.now_ms + 5 * S);
   counts(1, 1, 0);
   dx_engine_free(&fixture.engine);
@@ -1072,7 +1071,7 @@ static void a_job_that_has_uploaded_all_has_uploaded_all(void **state)
 
 /* ---- results ---- */
 
-/* Trouble with the results directory is no reason to fetch a second time. */
+/* A failing results directory is no reason to fetch a second time. */
 static void a_stored_result_is_not_fetched_twice(void **state)
 {
   char aside[80];
@@ -1096,53 +1095,53 @@ int main(void)
 #define ONCE(test) \
   cmocka_unit_test_setup_teardown(test, open_one, fixture_close)
   const struct CMUnitTest tests[] = {
-      ONCE(a_registration_cut_off_by_a_crash_counts_as_lost),
-      ONCE(a_registration_whose_answer_is_cut_short_counts_as_lost),
-      ONCE(a_lost_upload_is_asked_about_before_it_is_sent_again),
+      ONCE(a_registration_interrupted_by_a_crash_counts_as_lost),
+      ONCE(a_registration_with_a_truncated_response_counts_as_lost),
+      ONCE(a_lost_upload_is_looked_up_before_it_is_repeated),
       ONCE(a_source_that_has_all_files_gets_none_again),
-      ONCE(a_job_taken_up_again_asks_before_it_uploads),
-      ONCE(a_job_taken_up_again_does_not_upload_what_landed),
-      ONCE(an_upload_that_moves_is_taken_up_soon),
-      ONCE(an_expired_address_leads_to_one_new_registration),
-      ONCE(a_late_upload_is_not_registered_anew),
-      ONCE(a_job_taken_up_again_takes_two_looks_too),
-      ONCE(nobody_uploads_to_an_address_about_to_expire),
-      ONCE(a_storage_that_denies_for_ever_ends_in_a_hold),
-      ONCE(a_storage_that_is_never_right_ends_in_a_hold),
-      ONCE(an_address_said_to_be_expired_is_given_up_at_once),
-      ONCE(a_source_gone_before_the_upload_takes_two_looks),
+      ONCE(a_resumed_job_polls_before_it_uploads),
+      ONCE(a_resumed_job_does_not_repeat_a_finished_upload),
+      ONCE(an_upload_that_makes_progress_is_retried_soon),
+      ONCE(an_expired_url_leads_to_one_reregistration),
+      ONCE(an_upload_reported_late_is_not_registered_again),
+      ONCE(a_resumed_job_polls_twice_before_it_registers_again),
+      ONCE(nothing_is_uploaded_to_a_url_about_to_expire),
+      ONCE(a_storage_that_always_denies_access_ends_in_a_hold),
+      ONCE(a_storage_that_always_fails_ends_in_a_hold),
+      ONCE(a_url_reported_as_expired_is_given_up_at_once),
+      ONCE(a_source_gone_before_the_upload_is_polled_twice),
       cmocka_unit_test_setup_teardown(
-          together_all_files_are_sent_to_the_new_source, open_together,
+          all_files_of_a_group_are_sent_to_the_new_source, open_together,
           fixture_close),
-      ONCE(forgotten_files_are_uploaded_once_more),
-      ONCE(forgotten_twice_they_are_waited_for_until_the_limit),
-      ONCE(an_expired_address_is_not_uploaded_to_again),
-      ONCE(a_released_job_goes_on_waiting),
+      ONCE(forgotten_files_are_uploaded_again_once),
+      ONCE(files_forgotten_twice_are_waited_for_until_the_limit),
+      ONCE(an_expired_url_is_not_uploaded_to_again),
+      ONCE(a_released_job_continues_waiting),
       ONCE(a_failed_source_is_started_over_three_times),
-      ONCE(and_then_it_has_failed),
-      ONCE(an_uploaded_source_that_is_gone_is_for_people),
-      ONCE(a_source_not_found_once_is_asked_for_again),
+      ONCE(a_source_that_fails_four_times_has_failed),
+      ONCE(an_uploaded_source_that_is_gone_needs_a_person),
+      ONCE(a_source_not_found_once_is_polled_again),
       ONCE(a_source_found_in_between_is_not_gone),
       ONCE(a_case_found_in_between_is_not_gone),
-      ONCE(a_case_that_is_gone_is_for_people),
-      ONCE(two_cases_not_found_once_are_asked_for_again),
-      ONCE(a_status_that_cannot_be_right_is_no_verdict),
-      ONCE(an_unclear_upload_is_asked_about_until_the_limit),
-      ONCE(a_source_that_never_begins_is_waited_for_until_the_limit),
-      ONCE(odd_responses_are_no_outage),
-      ONCE(odd_responses_about_one_do_not_hold_up_the_others),
-      ONCE(a_handed_over_job_is_asked_about_hourly),
-      ONCE(a_response_that_drips_is_cut_off_at_the_limit),
-      ONCE(one_case_that_drips_does_not_hold_up_the_others_for_ever),
-      ONCE(one_case_that_is_odd_does_not_hold_up_the_others),
+      ONCE(a_case_that_is_gone_needs_a_person),
+      ONCE(two_cases_not_found_once_are_polled_again),
+      ONCE(a_status_that_cannot_be_right_decides_nothing),
+      ONCE(an_unclear_upload_is_polled_until_the_limit),
+      ONCE(a_source_that_never_starts_is_waited_for_until_the_limit),
+      ONCE(unexpected_responses_are_no_outage),
+      ONCE(unexpected_responses_about_one_do_not_delay_the_others),
+      ONCE(a_handed_over_job_is_polled_hourly),
+      ONCE(a_response_that_trickles_is_canceled_at_the_limit),
+      ONCE(one_case_that_trickles_does_not_block_the_others),
+      ONCE(one_unexpected_case_does_not_delay_the_others),
       ONCE(the_status_of_another_source_is_not_believed),
       ONCE(a_list_that_is_no_list_of_cases_is_not_believed),
       ONCE(the_result_of_another_case_is_not_delivered),
-      ONCE(what_is_not_said_is_accepted),
-      ONCE(a_source_of_another_document_is_not_uploaded_to),
+      ONCE(absent_ids_are_accepted),
+      ONCE(the_source_of_another_document_is_not_uploaded_to),
       ONCE(an_id_with_a_nul_is_no_source),
       ONCE(fewer_files_than_were_uploaded_are_not_extracted),
-      ONCE(files_that_are_missing_are_not_taken_for_uploaded),
+      ONCE(missing_files_are_not_taken_for_uploaded),
       ONCE(files_counted_late_are_waited_for_by_the_schedule),
       ONCE(a_source_that_was_uploaded_to_is_asked_first),
       ONCE(what_is_still_gone_is_registered_again),

@@ -1,7 +1,6 @@
 /*
- * test_outage.c - a service that is away, that asks for fewer calls, that
- * refuses the token: doc/policy.md, "Classes", over days of the
- * fixture's time.
+ * test_outage.c - a service that is down, asks for fewer calls, or refuses the
+ * token: doc/policy.md, "Classes", over days of the fixture's time.
  */
 #include "tests/unit/engine_fixture.h"
 
@@ -27,7 +26,7 @@ static struct dx_err err;
 /* ---- a day without the service ---- */
 
 static struct outage {
-  enum dx_call_kind kind; /* the first call of this kind is the first hit */
+  enum dx_call_kind kind; /* starts with the first call of this kind */
   struct fixture_response first, then;
   int64_t from_ms, to_ms; /* 0: not yet */
 } outage;
@@ -71,10 +70,10 @@ static void begin_outage(enum dx_call_kind kind, struct fixture_response first,
   fixture.processing_ms = 5 * S;
 }
 
-/* One document, one registration more at most, one upload, one result; and
- * the service is left alone meanwhile. */
-static void ride_out(enum dx_call_kind kind, struct fixture_response first,
-                     struct fixture_response then, int least, int most)
+/* One document, at most one more registration, one upload, one result; and few
+ * calls meanwhile. */
+static void survive(enum dx_call_kind kind, struct fixture_response first,
+                    struct fixture_response then, int least, int most)
 {
   int calls;
 
@@ -100,7 +99,7 @@ static void ride_out(enum dx_call_kind kind, struct fixture_response first,
 #define LEAST_PROBES 270
 #define MOST_PROBES 305
 
-static void a_day_without_network_is_ridden_out_in_every_state(void **state)
+static void a_day_without_network_is_survived_in_every_state(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
   const struct fixture_response lost = {.code = DX_E_NET, .landed = true};
@@ -108,35 +107,34 @@ static void a_day_without_network_is_ridden_out_in_every_state(void **state)
 
   (void)state;
   for (kind = POST; kind <= (int)EXTRACT; kind++) {
-    ride_out((enum dx_call_kind)kind, unsent, unsent, LEAST_PROBES,
-             MOST_PROBES);
-    ride_out((enum dx_call_kind)kind, lost, unsent, LEAST_PROBES, MOST_PROBES);
+    survive((enum dx_call_kind)kind, unsent, unsent, LEAST_PROBES, MOST_PROBES);
+    survive((enum dx_call_kind)kind, lost, unsent, LEAST_PROBES, MOST_PROBES);
     assert_true(fixture.notes[DX_NOTE_DOWN] > 0);
     assert_true(fixture.notes[DX_NOTE_UP] > 0);
   }
 }
 
-static void a_day_of_errors_of_the_server_is_ridden_out(void **state)
+static void a_day_of_server_errors_is_survived(void **state)
 {
   const struct fixture_response down = {.status = 503};
 
   (void)state;
-  ride_out(POST, down, down, LEAST_PROBES, MOST_PROBES);
-  ride_out(SOURCE, down, down, LEAST_PROBES, MOST_PROBES);
-  ride_out(EXTRACT, down, down, LEAST_PROBES, MOST_PROBES);
+  survive(POST, down, down, LEAST_PROBES, MOST_PROBES);
+  survive(SOURCE, down, down, LEAST_PROBES, MOST_PROBES);
+  survive(EXTRACT, down, down, LEAST_PROBES, MOST_PROBES);
 }
 
-static void a_day_of_too_many_calls_is_ridden_out(void **state)
+static void a_day_of_too_many_requests_is_survived(void **state)
 {
   const struct fixture_response rate = {.status = 429, .retry_after = "3600"};
 
   (void)state;
-  ride_out(POST, rate, rate, 24, 25);
-  ride_out(SOURCE, rate, rate, 24, 25);
-  ride_out(EXTRACT, rate, rate, 24, 25);
+  survive(POST, rate, rate, 24, 25);
+  survive(SOURCE, rate, rate, 24, 25);
+  survive(EXTRACT, rate, rate, 24, 25);
 }
 
-/* The time of an outage is not processing time; what follows it is. */
+/* An outage does not count towards ProcessingLimit; the time after it does. */
 static void a_slow_extraction_is_overdue_after_an_outage_too(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
@@ -149,8 +147,8 @@ static void a_slow_extraction_is_overdue_after_an_outage_too(void **state)
   assert_in_range(fixture.now_ms - outage.to_ms, 25 * MIN, 40 * MIN);
 }
 
-/* An answer that nobody understands is an answer. */
-static void answers_of_rubbish_are_waited_for_until_the_limit(void **state)
+/* A response that cannot be parsed still counts as a response. */
+static void invalid_responses_are_retried_until_the_limit(void **state)
 {
   const struct fixture_response rubbish = {.status = 200, .body = "<html>"};
 
@@ -161,8 +159,8 @@ static void answers_of_rubbish_are_waited_for_until_the_limit(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 36 * MIN);
 }
 
-/* Many documents ask no more often than one. */
-static void in_an_outage_one_probes_for_all(void **state)
+/* Many documents make no more calls than one. */
+static void in_an_outage_one_job_probes_for_all(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
   int calls;
@@ -177,7 +175,7 @@ static void in_an_outage_one_probes_for_all(void **state)
   assert_int_equal(fixture_result_count(), 20);
 }
 
-/* Three errors, a good answer, three errors, ... */
+/* Three errors, a good response, three errors, ... */
 static bool three_of_four(const struct fixture_call *call,
                           struct fixture_response *ret)
 {
@@ -186,7 +184,7 @@ static bool three_of_four(const struct fixture_call *call,
 }
 
 /* From the fifth in a row the service counts as down, and only then. */
-static void what_is_not_in_a_row_does_not_count_as_down(void **state)
+static void only_consecutive_failures_count_as_down(void **state)
 {
   int i;
 
@@ -210,15 +208,15 @@ static bool five_fail(const struct fixture_call *call,
   return call->kind == POST && call->nth <= 5;
 }
 
-/* Other documents are ready to go, but nobody calls a service that is down. */
-static void a_service_that_is_down_is_left_alone_by_all(void **state)
+/* Although other documents are ready. */
+static void a_service_that_is_down_is_called_by_nobody(void **state)
 {
   int64_t down_ms;
   size_t i;
 
   (void)state;
   fixture.odd = five_fail;
-  fixture.latency_ms = 90; /* the next slot is booked already */
+  fixture.latency_ms = 90; /* the next slot is already booked */
   (void)fixture_job(12, false);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   down_ms = fixture_nth(POST, 5)->ended_ms;
@@ -227,9 +225,9 @@ static void a_service_that_is_down_is_left_alone_by_all(void **state)
       assert_true(fixture.calls[i].began_ms >= down_ms + 5 * S);
 }
 
-/* Whoever sees that the service is back ends the doubling of the waits, also
- * after those who found it away have left. */
-static void the_next_outage_begins_with_short_waits_again(void **state)
+/* Whatever process finds the service back ends the doubling of the waits, even
+ * if those that found it down have exited. */
+static void the_next_outage_starts_with_short_waits_again(void **state)
 {
   const struct fixture_response down = {.status = 503};
   int first;
@@ -271,10 +269,10 @@ static bool asks_once(const struct fixture_call *call,
   return true;
 }
 
-static void retry_after_is_kept_to_in_all_its_forms(void **state)
+static void retry_after_is_honored_in_all_its_forms(void **state)
 {
   static const struct {
-    const char *text; /* NULL: a date, 90 s after the answer's */
+    const char *text; /* NULL: a date, 90 s after the response's */
     int64_t least_ms, most_ms;
   } forms[] = {
       {"120", 120 * S, 120 * S}, {"30.5", 30500, 30500},
@@ -292,7 +290,8 @@ static void retry_after_is_kept_to_in_all_its_forms(void **state)
 
     assert_int_equal(fixture_close(NULL), 0);
     assert_int_equal(fixture_open(NULL), 0);
-    fixture.clock_off_ms = -FIXTURE_DAY_MS; /* only their own Date can tell */
+    fixture.clock_off_ms =
+        -FIXTURE_DAY_MS; /* only the Date of the response can be used */
     then = (time_t)((dx_wall_ms() + fixture.clock_off_ms) / 1000 + 90);
     assert_non_null(gmtime_r(&then, &tm));
     (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
@@ -307,7 +306,7 @@ static void retry_after_is_kept_to_in_all_its_forms(void **state)
   }
 }
 
-static void all_keep_still(int asked_with)
+static void check_pause(int asked_with)
 {
   const struct fixture_call *call;
   size_t i;
@@ -317,7 +316,7 @@ static void all_keep_still(int asked_with)
   asking.nth = 3;
   asking.retry_after = "600";
   asking.status = asked_with;
-  fixture.latency_ms = 400; /* others are ready to go meanwhile */
+  fixture.latency_ms = 400; /* others are ready meanwhile */
   (void)fixture_job(12, false);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   asking.status = 0;
@@ -331,19 +330,19 @@ static void all_keep_still(int asked_with)
   assert_int_equal(fixture_processed(), 12);
 }
 
-static void nobody_calls_while_the_service_asks_for_a_pause(void **state)
+static void a_429_is_a_pause_for_all(void **state)
 {
   (void)state;
-  all_keep_still(429);
+  check_pause(429);
 }
 
-static void a_503_that_says_how_long_is_a_pause_for_all(void **state)
+static void a_503_with_retry_after_is_a_pause_for_all(void **state)
 {
   (void)state;
-  all_keep_still(503);
+  check_pause(503);
 }
 
-static void another_process_keeps_to_the_pause_too(void **state)
+static void another_process_honors_the_pause_too(void **state)
 {
   const struct fixture_call *call;
   size_t before;
@@ -358,12 +357,12 @@ static void another_process_keeps_to_the_pause_too(void **state)
   call = fixture_nth(SOURCE, 1);
   before = fixture.call_count;
   (void)fixture_job(1, false);
-  fixture_restart(); /* it knows no more than the files in the spool */
+  fixture_restart(); /* it knows only the files in the spool */
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_true(fixture_gap_ms(call, &fixture.calls[before]) >= 600 * S);
 }
 
-/* The storage is another host: its 429 keeps nobody from the API. */
+/* The storage is another host: its 429 does not stop calls of the API. */
 static void a_storage_that_asks_for_a_pause_stops_only_itself(void **state)
 {
   (void)state;
@@ -379,7 +378,7 @@ static void a_storage_that_asks_for_a_pause_stops_only_itself(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 300 * S, 310 * S);
 }
 
-/* Whatever answer carries it. */
+/* Whatever response has it. */
 static bool pauses_between(const struct fixture_call *call,
                            struct fixture_response *ret)
 {
@@ -464,7 +463,7 @@ static int64_t claim_s(const char *text, const char *name)
   return strtoll(p + strlen(name), NULL, 10);
 }
 
-/* As a service would: by its own clock. */
+/* By the clock of the service. */
 static bool wants_its_own_time(const struct fixture_call *call,
                                struct fixture_response *ret)
 {
@@ -478,7 +477,7 @@ static bool wants_its_own_time(const struct fixture_call *call,
   return claim_s(text, "\"iat\":") > now_s || claim_s(text, "\"exp\":") < now_s;
 }
 
-static void a_clock_that_is_off_is_made_up_for(void **state)
+static void a_clock_that_is_off_is_compensated(void **state)
 {
   static const int64_t off_s[] = {86400, -86400, 600, -600};
   size_t i, k;
@@ -557,7 +556,7 @@ static void a_key_replaced_while_a_job_waits_is_used(void **state)
   assert_true(fixture.notes[DX_NOTE_TOKEN] > 0);
 }
 
-/* No token, no call; three tries all the same. */
+/* No token, no call; but still three tries. */
 static void a_key_that_cannot_be_used_stops_before_any_call(void **state)
 {
   (void)state;
@@ -567,7 +566,7 @@ static void a_key_that_cannot_be_used_stops_before_any_call(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
 }
 
-static void a_key_mended_in_time_is_used(void **state)
+static void a_key_fixed_in_time_is_used(void **state)
 {
   (void)state;
   write_key("short");
@@ -578,7 +577,7 @@ static void a_key_mended_in_time_is_used(void **state)
   assert_int_equal(fixture.count[POST], 1);
 }
 
-/* Two of three, again and again: never three in a row. */
+/* Two of three, over and over: never three in a row. */
 static bool refuses_two_of_three(const struct fixture_call *call,
                                  struct fixture_response *ret)
 {
@@ -586,7 +585,7 @@ static bool refuses_two_of_three(const struct fixture_call *call,
   return call->kind == SOURCE && call->nth % 3 != 0;
 }
 
-static void a_token_that_is_taken_in_between_counts_anew(void **state)
+static void an_accepted_token_resets_the_count(void **state)
 {
   (void)state;
   fixture.odd = refuses_two_of_three;
@@ -595,7 +594,7 @@ static void a_token_that_is_taken_in_between_counts_anew(void **state)
   assert_true(fixture.count[SOURCE] >= 9);
 }
 
-/* A handed-over job has no queue that could stop: it waits 10 min a time. */
+/* A handed-over job has no queue to stop: it waits 10 min each time. */
 static bool refuses_seven(const struct fixture_call *call,
                           struct fixture_response *ret)
 {
@@ -619,7 +618,7 @@ static void a_handed_over_job_waits_for_the_administrator(void **state)
         10 * MIN, 10 * MIN + SLACK_MS);
 }
 
-/* And it is shown as overdue, and asked about once an hour. */
+/* It is shown as overdue, and polled once an hour. */
 static void a_handed_over_job_waits_longer_than_the_limit(void **state)
 {
   int last;
@@ -644,27 +643,27 @@ int main(void)
 #define WITH_KEY(test) \
   cmocka_unit_test_setup_teardown(test, open_with_key, fixture_close)
   const struct CMUnitTest tests[] = {
-      OUTAGE(a_day_without_network_is_ridden_out_in_every_state),
-      OUTAGE(a_day_of_errors_of_the_server_is_ridden_out),
-      OUTAGE(a_day_of_too_many_calls_is_ridden_out),
+      OUTAGE(a_day_without_network_is_survived_in_every_state),
+      OUTAGE(a_day_of_server_errors_is_survived),
+      OUTAGE(a_day_of_too_many_requests_is_survived),
       OUTAGE(a_slow_extraction_is_overdue_after_an_outage_too),
-      OUTAGE(answers_of_rubbish_are_waited_for_until_the_limit),
-      OUTAGE(in_an_outage_one_probes_for_all),
-      OUTAGE(what_is_not_in_a_row_does_not_count_as_down),
-      OUTAGE(a_service_that_is_down_is_left_alone_by_all),
-      OUTAGE(the_next_outage_begins_with_short_waits_again),
-      OUTAGE(retry_after_is_kept_to_in_all_its_forms),
-      OUTAGE(nobody_calls_while_the_service_asks_for_a_pause),
-      OUTAGE(a_503_that_says_how_long_is_a_pause_for_all),
-      OUTAGE(another_process_keeps_to_the_pause_too),
+      OUTAGE(invalid_responses_are_retried_until_the_limit),
+      OUTAGE(in_an_outage_one_job_probes_for_all),
+      OUTAGE(only_consecutive_failures_count_as_down),
+      OUTAGE(a_service_that_is_down_is_called_by_nobody),
+      OUTAGE(the_next_outage_starts_with_short_waits_again),
+      OUTAGE(retry_after_is_honored_in_all_its_forms),
+      OUTAGE(a_429_is_a_pause_for_all),
+      OUTAGE(a_503_with_retry_after_is_a_pause_for_all),
+      OUTAGE(another_process_honors_the_pause_too),
       OUTAGE(a_storage_that_asks_for_a_pause_stops_only_itself),
       OUTAGE(no_poll_comes_before_a_retry_after),
-      WITH_KEY(a_clock_that_is_off_is_made_up_for),
+      WITH_KEY(a_clock_that_is_off_is_compensated),
       WITH_KEY(a_refused_token_names_key_and_clock),
       WITH_KEY(a_key_replaced_while_a_job_waits_is_used),
       WITH_KEY(a_key_that_cannot_be_used_stops_before_any_call),
-      WITH_KEY(a_key_mended_in_time_is_used),
-      WITH_KEY(a_token_that_is_taken_in_between_counts_anew),
+      WITH_KEY(a_key_fixed_in_time_is_used),
+      WITH_KEY(an_accepted_token_resets_the_count),
       WITH_KEY(a_handed_over_job_waits_for_the_administrator),
       WITH_KEY(a_handed_over_job_waits_longer_than_the_limit),
   };

@@ -1,6 +1,6 @@
 /*
- * test_poll.c - the poll schedule as tables: history, age, last wait and
- * random number in; the wait out. And what is learned from a wait.
+ * test_poll.c - the poll schedule as tables: history, age, last wait, and
+ * random number in; wait out. And what is learned from a wait.
  */
 #include "tests/unit/unit.h"
 
@@ -46,7 +46,7 @@ static const struct {
     {30000, 5, 900000, 59000, {57000, 60000, 62994}},
 };
 
-static void the_schedule_is_as_the_policy_says(void **state)
+static void the_schedule_is_as_documented(void **state)
 {
   static const double randoms[3] = {0, 0.5, 0.999};
   size_t i, k;
@@ -63,7 +63,7 @@ static void the_schedule_is_as_the_policy_says(void **state)
     }
 }
 
-static void an_unknown_time_is_polled_from_two_seconds_up(void **state)
+static void without_history_polling_starts_at_two_seconds(void **state)
 {
   const struct dx_poll_history none = {0, 0};
   int64_t wait = 0, age = 0;
@@ -84,7 +84,7 @@ static void an_unknown_time_is_polled_from_two_seconds_up(void **state)
   }
 }
 
-static void a_case_is_looked_at_at_once_and_then_as_a_source(void **state)
+static void a_case_is_polled_at_once_and_then_like_a_source(void **state)
 {
   const struct dx_poll_history none = {0, 0}, known = {30000, 5},
                                well = {30000, 9};
@@ -100,8 +100,8 @@ static void a_case_is_looked_at_at_once_and_then_as_a_source(void **state)
                    4200);
 }
 
-/* Whatever was learned and however old: asked again, but not in a flood. */
-static void no_wait_is_ever_too_short_or_without_end(void **state)
+/* Whatever was learned, and however old it is. */
+static void every_wait_has_a_minimum_and_a_maximum(void **state)
 {
   static const double medians[] = {0, 1, 1000, 30000, 1e7, 1e12};
   size_t i;
@@ -126,25 +126,25 @@ static const struct {
   int64_t seen, not_yet, done;
   double want;
 } lessons[] = {
-    /* the first is believed: the middle of the logarithms */
+    /* the first one: the middle of the logarithms */
     {0, 0, 10000, 40000, 20000},
     {0, 0, 0, 8000, 8000},
     /* known well (hi/lo up to 1.6): its middle, by its weight */
     {10000, 1, 20000, 31250, 15811.4},  /* sqrt(10000 * 25000) */
     {10000, 3, 40000, 40000, 14142.1},  /* a quarter of the way */
     {10000, 99, 40000, 40000, 11487.0}, /* never less than a tenth */
-    /* known badly: nothing new if the median lies between */
+    /* imprecise: no change if the median lies within */
     {10000, 1, 5000, 20000, 10000},
-    /* else to the nearer end, by its weight */
+    /* else towards the nearer end, by its weight */
     {10000, 1, 20000, 80000, 14142.1},
     {40000, 1, 5000, 10000, 20000},
-    /* done at the first look: a little lower */
+    /* done at the first poll: a little lower */
     {10000, 1, 0, 50000, 9512.3}, /* exp(-0.05) */
     {10000, 9, 0, 50000, 9900.5},
     {40000, 1, 0, 10000, 19024.6},
 };
 
-static void what_is_learned_has_its_weight(void **state)
+static void samples_are_weighted(void **state)
 {
   size_t i;
 
@@ -169,15 +169,15 @@ static void the_median_is_learned(void **state)
     dx_poll_learn(&h, 27000, 33000);
   assert_true(h.median_ms > 28000 && h.median_ms < 32000);
   assert_int_equal(h.seen, 40);
-  dx_poll_learn(&h, 1000, 100000); /* says nothing new */
+  dx_poll_learn(&h, 1000, 100000); /* no news */
   assert_true(h.median_ms > 28000 && h.median_ms < 32000);
   for (i = 0; i < 60; i++)
-    dx_poll_learn(&h, 0, 5000); /* done at the first poll: come earlier */
+    dx_poll_learn(&h, 0, 5000); /* done at the first poll: poll earlier */
   assert_true(h.median_ms < 5001);
 }
 
 /* A clock that was set, or a phase without length, must not spoil it. */
-static void absurd_times_leave_a_number(void **state)
+static void absurd_times_are_ignored(void **state)
 {
   static const int64_t times[][2] = {{0, 0}, {-5, -5}, {5, 5}, {0, -1}};
   struct dx_poll_history h = {0, 0};
@@ -193,13 +193,13 @@ static void absurd_times_leave_a_number(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_schedule_is_as_the_policy_says),
-      cmocka_unit_test(an_unknown_time_is_polled_from_two_seconds_up),
-      cmocka_unit_test(a_case_is_looked_at_at_once_and_then_as_a_source),
-      cmocka_unit_test(no_wait_is_ever_too_short_or_without_end),
-      cmocka_unit_test(what_is_learned_has_its_weight),
+      cmocka_unit_test(the_schedule_is_as_documented),
+      cmocka_unit_test(without_history_polling_starts_at_two_seconds),
+      cmocka_unit_test(a_case_is_polled_at_once_and_then_like_a_source),
+      cmocka_unit_test(every_wait_has_a_minimum_and_a_maximum),
+      cmocka_unit_test(samples_are_weighted),
       cmocka_unit_test(the_median_is_learned),
-      cmocka_unit_test(absurd_times_leave_a_number),
+      cmocka_unit_test(absurd_times_are_ignored),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,18 +70,18 @@ static void at_most_nine_calls_are_in_any_closed_second(void **state)
   (void)state;
   for (i = 0; i < 200; i++) {
     if (i % 40 == 39)
-      now_ms += 3000; /* a rest earns no burst */
+      now_ms += 3000; /* no burst after a rest */
     at[i] = next_call(i % 3 == 0 ? a : b, i % 2 ? DX_URGENT : DX_PATIENT);
   }
   for (i = 9; i < 200; i++)
     assert_true(at[i] - at[i - 9] > 1000);
-  /* and the rate is used: 8 a second */
+  /* and the rate is used: 8 per second */
   assert_true(at[38] - at[0] <= 38 * 125 + 1);
   dx_rate_limit_free(&a);
   dx_rate_limit_free(&b);
 }
 
-static void polls_book_near_and_urgent_calls_further_ahead(void **state)
+static void urgent_calls_book_further_ahead_than_polls(void **state)
 {
   struct dx_rate_limit *limit = dx_rate_limit_new(dirfd_, "h", 443, 1);
   struct dx_slot slot;
@@ -100,7 +100,7 @@ static void polls_book_near_and_urgent_calls_further_ahead(void **state)
   dx_rate_limit_free(&limit);
 }
 
-static void a_block_holds_for_everybody_and_is_not_shortened(void **state)
+static void a_block_is_for_everybody_and_is_not_shortened(void **state)
 {
   struct dx_rate_limit *a = dx_rate_limit_new(dirfd_, "h", 443, 8);
   struct dx_rate_limit *b = dx_rate_limit_new(dirfd_, "h", 443, 8);
@@ -131,7 +131,7 @@ static void an_outage_doubles_its_pause_until_it_is_over(void **state)
     int64_t begin = now_ms;
 
     dx_rate_limit_down(limit);
-    dx_rate_limit_down(limit); /* twice at once counts once */
+    dx_rate_limit_down(limit); /* at the same time: counts once */
     assert_true(next_call(limit, DX_URGENT) - begin >= want);
     assert_true(now_ms - begin <= want + 200);
     want = 2 * want < DX_DOWN_MAX_MS ? 2 * want : DX_DOWN_MAX_MS;
@@ -165,7 +165,7 @@ static void an_absurd_or_foreign_file_counts_as_empty(void **state)
   }
 }
 
-static void without_a_file_it_goes_alone_at_a_quarter(void **state)
+static void without_a_file_a_process_has_a_quarter_of_the_rate(void **state)
 {
   struct dx_rate_limit *limit = dx_rate_limit_new(-1, "h", 443, 8);
   int64_t first = next_call(limit, DX_URGENT);
@@ -231,8 +231,8 @@ static void processes_share_the_limit(void **state)
   dx_rate_limit_free(&limit);
 }
 
-/* Sane in everything but the boot that it speaks of. */
-static void times_of_another_boot_mean_nothing(void **state)
+/* Sane except for the boot id. */
+static void times_of_another_boot_are_ignored(void **state)
 {
   struct dx_rate_limit *limit = dx_rate_limit_new(dirfd_, "h", 443, 8);
   int fd = openat(dirfd_, "h_443", O_RDWR | O_CLOEXEC);
@@ -247,7 +247,7 @@ static void times_of_another_boot_mean_nothing(void **state)
   dx_rate_limit_free(&limit);
 }
 
-/* Sane in its boot id, absurd in one number. */
+/* The right boot id, but one absurd number. */
 static void one_absurd_number_empties_the_file(void **state)
 {
   static const char *const numbers[] = {
@@ -270,7 +270,7 @@ static void one_absurd_number_empties_the_file(void **state)
     limit = dx_rate_limit_new(dirfd_, "h", 443, 8);
     begin = now_ms;
     assert_int_equal(next_call(limit, DX_PATIENT), begin);
-    dx_rate_limit_down(limit); /* and the doubling begins at its beginning */
+    dx_rate_limit_down(limit); /* the doubling starts again */
     assert_false(dx_rate_limit_book(limit, DX_URGENT, 0).booked);
     now_ms += DX_DOWN_FIRST_MS;
     assert_true(dx_rate_limit_book(limit, DX_URGENT, 0).booked);
@@ -334,14 +334,14 @@ int main(void)
 #define WITH_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       WITH_DIRECTORY(at_most_nine_calls_are_in_any_closed_second),
-      WITH_DIRECTORY(polls_book_near_and_urgent_calls_further_ahead),
-      WITH_DIRECTORY(a_block_holds_for_everybody_and_is_not_shortened),
+      WITH_DIRECTORY(urgent_calls_book_further_ahead_than_polls),
+      WITH_DIRECTORY(a_block_is_for_everybody_and_is_not_shortened),
       WITH_DIRECTORY(an_outage_doubles_its_pause_until_it_is_over),
       WITH_DIRECTORY(an_absurd_or_foreign_file_counts_as_empty),
-      WITH_DIRECTORY(without_a_file_it_goes_alone_at_a_quarter),
+      WITH_DIRECTORY(without_a_file_a_process_has_a_quarter_of_the_rate),
       WITH_DIRECTORY(how_far_ahead_a_call_books_grows_with_its_wait),
       WITH_DIRECTORY(processes_share_the_limit),
-      WITH_DIRECTORY(times_of_another_boot_mean_nothing),
+      WITH_DIRECTORY(times_of_another_boot_are_ignored),
       WITH_DIRECTORY(one_absurd_number_empties_the_file),
       WITH_DIRECTORY(a_planted_link_is_not_written_through),
       WITH_DIRECTORY(no_host_name_leaves_the_directory),

@@ -1,6 +1,6 @@
 /*
- * test_drop.c - what a consumer finds in the results directory: names, modes,
- * whole files, the manifest. How a job gets that far is no matter here.
+ * test_results.c - what a consumer finds in the results directory: names,
+ * modes, whole files, the manifest.
  */
 #include "tests/unit/unit.h"
 
@@ -28,11 +28,11 @@ static struct dx_job *job;
 static struct dx_submission *sub;
 static struct dx_err err;
 
-/* A job of a sheet and a document, whose one result lies in its directory. */
+/* A job of a sheet and a document, with one stored result. */
 static int start(void **state)
 {
   (void)state;
-  (void)strcpy(dir, "/tmp/dx-drop-XXXXXX");
+  (void)strcpy(dir, "/tmp/dx-results-XXXXXX");
   if (mkdtemp(dir) == NULL)
     return -1;
   (void)snprintf(results, sizeof(results), "%s/results", dir);
@@ -120,7 +120,7 @@ static char *manifest_name(const char *source_id)
   return name;
 }
 
-static void every_strange_id_stays_inside_the_folder(void **state)
+static void every_strange_id_stays_inside_the_directory(void **state)
 {
   static char huge[5000];
   const char *const ids[] = {".",           "..",    "../../etc/passwd",
@@ -145,7 +145,7 @@ static void every_strange_id_stays_inside_the_folder(void **state)
                        strlen(names[k]));
       assert_true(strlen(names[k]) <= 255);
       assert_int_not_equal(names[k][0], '.');
-      /* a name that cannot be written would be no result at all */
+      /* the name must be valid for the file system */
       assert_int_equal(dx_fs_replace(dirfd_, names[k], "", 0, 0640, &err),
                        DX_OK);
       free(names[k]);
@@ -165,8 +165,8 @@ static void a_plain_id_is_its_own_name(void **state)
   free(name);
 }
 
-/* Pairs that were made to meet: cuts, sums and dashes in each other's place. */
-static void pairs_that_were_made_to_meet_do_not(void **state)
+/* Cuts, checksums, and dashes in each other's places. */
+static void crafted_pairs_do_not_collide(void **state)
 {
   static char x39[40], x100[101], x128[129], x129[130], y129[130];
   char a[600], b[600];
@@ -187,7 +187,7 @@ static void pairs_that_were_made_to_meet_do_not(void **state)
   assert_string_not_equal(one, two);
   free(two);
   free(one);
-  /* a case that is the text of which another name holds the sum */
+  /* a case id that is the text of another checksum */
   (void)snprintf(a, sizeof(a), "%.79s-%.48s", x128, x128);
   (void)snprintf(b, sizeof(b), "-%s", x100);
   one = dx_result_name(a, b);
@@ -202,7 +202,7 @@ static void pairs_that_were_made_to_meet_do_not(void **state)
   assert_string_not_equal(one, two);
   free(two);
   free(one);
-  one = dx_result_name(x128, x128); /* plain, but too long together */
+  one = dx_result_name(x128, x128); /* plain, but together too long */
   assert_true(strlen(one) <= 255);
   free(one);
   one = manifest_name(x128);
@@ -214,7 +214,7 @@ static void pairs_that_were_made_to_meet_do_not(void **state)
 
 /* ---- files ---- */
 
-static void a_result_is_the_bytes_as_they_came(void **state)
+static void a_result_has_the_bytes_of_the_response(void **state)
 {
   struct dx_buf text = {0};
   mode_t before = umask(077);
@@ -232,7 +232,7 @@ static void a_result_is_the_bytes_as_they_came(void **state)
   assert_int_equal(entries(), 2);
 }
 
-static void an_open_umask_opens_nothing(void **state)
+static void modes_do_not_depend_on_the_umask(void **state)
 {
   mode_t before = umask(0);
 
@@ -245,7 +245,7 @@ static void an_open_umask_opens_nothing(void **state)
   assert_mode("S.job.json", 0640);
 }
 
-static void dropping_twice_leaves_one_file(void **state)
+static void delivering_twice_leaves_one_file(void **state)
 {
   (void)state;
   complete("S", "C");
@@ -254,7 +254,7 @@ static void dropping_twice_leaves_one_file(void **state)
   assert_int_equal(entries(), 1);
 }
 
-static void a_damaged_stored_result_is_not_dropped(void **state)
+static void a_damaged_stored_result_is_not_delivered(void **state)
 {
   (void)state;
   complete("S", "C");
@@ -268,7 +268,7 @@ static void a_damaged_stored_result_is_not_dropped(void **state)
   assert_int_equal(entries(), 0);
 }
 
-/* A limit on the size of files stands for a full disk. */
+/* A limit on the file size simulates a full disk. */
 static void a_full_disk_leaves_no_file_and_loses_no_result(void **state)
 {
   struct rlimit before, small;
@@ -287,7 +287,7 @@ static void a_full_disk_leaves_no_file_and_loses_no_result(void **state)
   assert_int_equal(entries(), 1);
 }
 
-static void a_missing_folder_is_told_and_not_made(void **state)
+static void a_missing_directory_is_an_error_and_not_created(void **state)
 {
   char path[64];
 
@@ -334,7 +334,7 @@ static void assert_int(const struct dx_json *json, const char *name,
   assert_int_equal(value, want);
 }
 
-static void the_manifest_of_a_good_end_tells_all(void **state)
+static void the_manifest_of_a_success_is_complete(void **state)
 {
   struct dx_json *json;
   const struct dx_json *part;
@@ -380,7 +380,7 @@ static int64_t later_ms(void)
 }
 
 /* A crash may come between the manifest and the journal. */
-static void a_manifest_made_later_has_the_same_bytes(void **state)
+static void a_manifest_delivered_again_has_the_same_bytes(void **state)
 {
   const struct dx_clock later = {later_ms, later_ms};
   char *before, *after;
@@ -435,21 +435,21 @@ int main(void)
 {
 #define WITH_JOB(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      WITH_JOB(every_strange_id_stays_inside_the_folder),
+      WITH_JOB(every_strange_id_stays_inside_the_directory),
       WITH_JOB(a_plain_id_is_its_own_name),
-      WITH_JOB(pairs_that_were_made_to_meet_do_not),
-      WITH_JOB(a_result_is_the_bytes_as_they_came),
-      WITH_JOB(an_open_umask_opens_nothing),
-      WITH_JOB(dropping_twice_leaves_one_file),
-      WITH_JOB(a_damaged_stored_result_is_not_dropped),
+      WITH_JOB(crafted_pairs_do_not_collide),
+      WITH_JOB(a_result_has_the_bytes_of_the_response),
+      WITH_JOB(modes_do_not_depend_on_the_umask),
+      WITH_JOB(delivering_twice_leaves_one_file),
+      WITH_JOB(a_damaged_stored_result_is_not_delivered),
       WITH_JOB(a_full_disk_leaves_no_file_and_loses_no_result),
-      WITH_JOB(a_missing_folder_is_told_and_not_made),
-      WITH_JOB(the_manifest_of_a_good_end_tells_all),
-      WITH_JOB(a_manifest_made_later_has_the_same_bytes),
+      WITH_JOB(a_missing_directory_is_an_error_and_not_created),
+      WITH_JOB(the_manifest_of_a_success_is_complete),
+      WITH_JOB(a_manifest_delivered_again_has_the_same_bytes),
       WITH_JOB(the_manifest_of_a_failure_says_why),
       WITH_JOB(no_signed_url_is_in_a_manifest),
   };
 
-  (void)signal(SIGXFSZ, SIG_IGN); /* the write shall fail, not the test */
+  (void)signal(SIGXFSZ, SIG_IGN); /* only the write must fail */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

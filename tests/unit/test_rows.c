@@ -1,7 +1,7 @@
 /*
- * test_rows.c - the status table of the policy, row by row, as a service
- * would see it: the odd answer so many times, then the good one; how many
- * calls that makes, how long each wait is, and how the print job ends.
+ * test_rows.c - the status table of doc/policy.md, row by row, as the service
+ * sees it: a response so many times, then the good one; how many calls that
+ * takes, how long each wait is, and how the print job ends.
  */
 #include "tests/unit/engine_fixture.h"
 
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 
 #define EVER INT_MAX
-#define SLACK_MS 300 /* the pace, and turns of the engine */
+#define SLACK_MS 300 /* the rate limit, and turns of the event loop */
 
-/* What the next call waits for, after the odd one. */
+/* What the next call waits for. */
 enum wait {
-  NO_WAIT,  /* none follows, or a test of its own says when */
-  AT_ONCE,  /* the pace alone */
+  NO_WAIT,  /* there is none, or another test covers it */
+  AT_ONCE,  /* only the rate limit */
   BACKOFF,  /* U(.5,1) * min(60 s, 2^n s); from the 5th in a row more */
-  ALONE,    /* the same, but it never counts as down */
+  ALONE,    /* the same, but never counts as down */
   REFUSING, /* a PUT: at least 10 s, and the backoff */
   SHARED,   /* the pause of a 429: the backoff */
   TOKEN,    /* 5 s, then 25 s */
@@ -28,7 +28,7 @@ enum landing { LOST, LANDED, UNSENT };
 
 struct row {
   enum dx_call_kind call;
-  const char *statuses; /* one after the other; "": the code below */
+  const char *statuses; /* one after another; "": the code below */
   enum dx_code code;
   enum landing landing;
   const char *body; /* NULL: the good one */
@@ -71,7 +71,7 @@ struct row {
 #define ERR(code, landing) "", DX_##code, landing, NULL, NULL, 0
 
 static const struct row rows[] = {
-  /* call    answer                       times wait      end         calls */
+  /* call    response                     times wait      end         calls */
   /* S */
   {POST,    OK_AS("200 201 202"),            1, AT_ONCE,  DX_OK, {1, 1, 1, 1}},
   {PUT,     OK_AS("200"),                    1, NO_WAIT,  DX_OK, {1, 1, 1, 1}},
@@ -95,7 +95,7 @@ static const struct row rows[] = {
   {POST,    ERR(E_RESPONSE, LANDED),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
   {SOURCE,  ERR(E_RESPONSE, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ERR(E_RESPONSE, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
-  /* a status word that nobody knows */
+  /* an unknown status word */
   {SOURCE,  SAYS("200", OTHER_WORD),         9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
 
   /* 201 202 204 */
@@ -158,7 +158,7 @@ static const struct row rows[] = {
   {SOURCE,  ST("413 415 422"),              12, ALONE,    DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ST("413 415 422"),              12, ALONE,    DX_OK, {1, 1, 1, 13}},
 
-  /* what nobody foresaw */
+  /* unforeseen */
   {POST,    ST(UNHEARD),    EVER, NO_WAIT,  DX_E_REFUSED,  {1, 0, 0, 0}},
   {PUT,     ST(UNHEARD),    EVER, REFUSING, DX_E_REFUSED,  {1, 3, 0, 0}},
   {SOURCE,  ST(UNHEARD),                    12, ALONE,    DX_OK, {1, 1, 13, 1}},
@@ -176,7 +176,7 @@ static const struct row rows[] = {
   {SOURCE,  AFTER("429 503", 90),            5, SHARED,   DX_OK, {1, 1, 6, 1}},
   {EXTRACT, AFTER("429 503", 90),            5, SHARED,   DX_OK, {1, 1, 1, 6}},
 
-  /* 5xx; a Retry-After is kept to by whoever gets it */
+  /* 5xx; Retry-After is honored */
   {POST,    ST(SERVER),                     12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
   {PUT,     ST(SERVER),                      5, ALONE,    DX_OK, {1, 6, 1, 1}},
   {SOURCE,  ST(SERVER),                     12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
@@ -233,7 +233,7 @@ static int64_t most_backoff_ms(int nth)
   return nth < 6 ? 1000LL << nth : 60000;
 }
 
-/* All processes keep still for 5 s after the 5th in a row, doubling. */
+/* All processes pause for 5 s after the 5th in a row, doubling. */
 static int64_t down_ms(int nth)
 {
   if (nth < 5)
@@ -241,7 +241,7 @@ static int64_t down_ms(int nth)
   return nth < 11 ? 5000LL << (nth - 5) : 300000;
 }
 
-/* The least and the most after the nth odd answer. */
+/* The minimum and maximum after the nth response. */
 static void bounds(int nth, int64_t *ret_least, int64_t *ret_most)
 {
   int64_t least = 0, most = 0;
@@ -282,7 +282,7 @@ static void complain(const char *what, long long is, long long least,
   static const char *const calls[] = {"POST source", "PUT", "GET source",
                                       "GET extract"};
 
-  print_error("%s answered %d (%s)%s%s, %d times: %s %lld, not %lld to %lld\n",
+  print_error("%s: %d (%s)%s%s, %d times: %s %lld, not %lld to %lld\n",
               calls[row->call], status, dx_code_name(row->code),
               row->body != NULL && row->body[0] != '\0' ? " with " : "",
               row->body != NULL ? row->body : "", row->times, what, is, least,
@@ -317,7 +317,7 @@ static void check_results(enum dx_code outcome)
     if (manifest != NULL && !fixture_result_holds(manifest, "\"extracted\""))
       complain("manifest", 0, 1, 1);
   }
-  /* Whatever happens: no document is extracted twice. */
+  /* No document is ever extracted twice. */
   if (fixture_processed() > 1)
     complain("sources processed", fixture_processed(), 0, 1);
 }
@@ -348,7 +348,7 @@ static void try_row(void)
   assert_int_equal(fixture_close(NULL), 0);
 }
 
-static void every_row_is_kept(void **state)
+static void every_row_holds(void **state)
 {
   size_t i;
 
@@ -372,7 +372,7 @@ int main(void)
 {
 #define ROW(test) cmocka_unit_test_teardown(test, fixture_close)
   const struct CMUnitTest tests[] = {
-      ROW(every_row_is_kept),
+      ROW(every_row_holds),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * test_signed_url.c - tables of URLs: may a document be sent there, and how
- * long are they valid.
+ * test_signed_url.c - tables of URLs: whether a document may be sent there,
+ * and how long they are valid.
  */
 #include "tests/unit/unit.h"
 
@@ -10,7 +10,7 @@
 #include "lib/base/policy.h"
 #include "lib/service/signed_url.h"
 
-static void a_url_lasts_as_long_as_it_says(void **state)
+static void the_lifetime_of_a_url_is_read_from_it(void **state)
 {
   static const struct {
     const char *url;
@@ -74,7 +74,7 @@ static void documents_go_to_safe_hosts_only(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_url_lasts_as_long_as_it_says),
+      cmocka_unit_test(the_lifetime_of_a_url_is_read_from_it),
       cmocka_unit_test(documents_go_to_safe_hosts_only),
   };
 

@@ -1,6 +1,6 @@
 /*
- * test_spool.c - jobs on the disk: received, committed, taken, merged with
- * the same job that comes again, set aside, swept.
+ * test_spool.c - jobs on disk: received, committed, taken, merged with a new
+ * run of the same job, set aside, swept.
  */
 #include "tests/unit/unit.h"
 
@@ -112,13 +112,13 @@ static struct dx_job *take(void)
   return job;
 }
 
-static size_t entries(const char *folder)
+static size_t entries(const char *name)
 {
   char command[128];
   size_t n = 0;
   FILE *p;
 
-  (void)snprintf(command, sizeof(command), "ls -A %s/%s | wc -l", dir, folder);
+  (void)snprintf(command, sizeof(command), "ls -A %s/%s | wc -l", dir, name);
   p = popen(command, "r");
   assert_non_null(p);
   assert_int_equal(fscanf(p, "%zu", &n), 1);
@@ -126,7 +126,7 @@ static size_t entries(const char *folder)
   return n;
 }
 
-/* Brings a submission to where a letter says: s stored, r registered, u
+/* Brings a submission to the state of a letter: s stored, r registered, u
  * uploaded, c complete with one case, x extracted, f failed after the upload,
  * n failed before it. */
 static void bring(struct dx_submission *sub, char letter)
@@ -207,7 +207,7 @@ static void a_committed_job_is_found_as_it_was(void **state)
   dx_job_free(&job);
 }
 
-static void a_second_commit_of_the_same_key_finds_the_first(void **state)
+static void a_second_commit_of_the_same_key_fails(void **state)
 {
   struct dx_job *first = commit("D", false);
   struct dx_job *second = receive("D", false);
@@ -220,7 +220,7 @@ static void a_second_commit_of_the_same_key_finds_the_first(void **state)
   dx_job_free(&first);
 }
 
-static void one_process_holds_a_job_and_is_named(void **state)
+static void one_process_holds_a_job_and_is_reported(void **state)
 {
   struct dx_job *job = commit("D", false);
   pid_t child = fork();
@@ -275,7 +275,7 @@ static void a_damaged_journal_leaves_its_job_where_it_is(void **state)
   }
 }
 
-static void looking_at_a_damaged_job_says_so_and_leaves_it(void **state)
+static void peeking_at_a_damaged_job_reports_it_and_leaves_it(void **state)
 {
   struct dx_job *job = commit("D", false);
   pid_t holder;
@@ -307,7 +307,7 @@ static const struct {
     {"DDD", "xus", "DDD", "xus", DX_OK},
     {"DDD", "xrc", "DDD", "xrc", DX_OK},
     {"DRD", "xRx", "DRD", "xRx", DX_OK},
-    {"DRD", "xRx", "DDD", "xsx", DX_OK}, /* mended: it is tried now */
+    {"DRD", "xRx", "DDD", "xsx", DX_OK}, /* fixed: it is tried now */
     {"DM", "xR", "DD", "xs", DX_OK},     /* arrived this time */
     {"DD", "xx", "DM", "xx", DX_OK},     /* it came before */
     {"DD", "nx", "DD", "sx", DX_OK},     /* failed: tried again */
@@ -322,13 +322,13 @@ static const struct {
     {"D", "x", "R", NULL, DX_E_CHANGED},
     {"D", "x", "S", NULL, DX_E_CHANGED},
     {"DD", "xs", "SD", NULL, DX_E_CHANGED},
-    {"T", "x", "U", "x", DX_OK}, /* the date differs, no more */
+    {"T", "x", "U", "x", DX_OK}, /* only the date differs */
     {"T", "u", "U", "u", DX_OK},
     {"D", "x", "T", NULL, DX_E_CHANGED},
     {"T", "x", "V", NULL, DX_E_CHANGED}, /* a page more */
 };
 
-static void the_same_job_again_goes_on_where_it_was(void **state)
+static void a_job_that_is_run_again_continues(void **state)
 {
   size_t i, k;
 
@@ -356,7 +356,7 @@ static void the_same_job_again_goes_on_where_it_was(void **state)
                  letter_of(&old->submissions[k]));
       assert_int_equal(old->submissions[k].verify,
                        want == 'u' && merges[i].states[k] == 'f');
-      /* Whatever is still to be sent has its bytes. */
+      /* The bytes of everything unsent are there. */
       if (want == 's' || old->submissions[k].verify)
         assert_true(
             old->documents[old->submissions[k].files[0].document].is_here);
@@ -367,7 +367,7 @@ static void the_same_job_again_goes_on_where_it_was(void **state)
   }
 }
 
-static void a_changed_address_waits_for_the_old_one(void **state)
+static void a_changed_base_url_waits_for_the_old_one(void **state)
 {
   const char *letters;
 
@@ -412,7 +412,7 @@ static void together_is_all_or_nothing(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void the_outcome_names_the_first_trouble(void **state)
+static void the_outcome_names_the_first_failure(void **state)
 {
   struct dx_job *job = receive("DRD", false);
 
@@ -429,7 +429,7 @@ static void the_outcome_names_the_first_trouble(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-/* CUPS may have lost its copy, or never run the job again. */
+/* CUPS may have lost its copy, or may never run the job again. */
 static void bytes_stay_until_the_submission_is_settled(void **state)
 {
   static const char letters[] = "xrusfck"; /* as bring() has them; k canceled */
@@ -452,7 +452,7 @@ static void bytes_stay_until_the_submission_is_settled(void **state)
   dx_job_free(&job);
 }
 
-static void a_finished_job_lies_apart_and_is_found(void **state)
+static void a_finished_job_is_moved_and_still_found(void **state)
 {
   struct dx_job *job = commit("DR", false);
   struct dx_job *fresh;
@@ -479,12 +479,13 @@ static void a_finished_job_lies_apart_and_is_found(void **state)
   assert_int_equal(entries("jobs"), 0);
   job = take();
   assert_int_equal(dx_job_merge(&spool, job, &fresh, &err), DX_OK);
-  assert_int_equal(entries("jobs"), 1); /* the refused one counts again */
+  assert_int_equal(entries("jobs"),
+                   1); /* the refused one is unfinished again */
   assert_int_equal(entries("finished"), 0);
   dx_job_free(&job);
 }
 
-static void what_was_tried_counts_when_the_job_comes_again(void **state)
+static void earlier_tries_count_when_the_job_is_run_again(void **state)
 {
   struct dx_job *old = commit("DE", false);
   struct dx_job *fresh = receive("DE", false);
@@ -502,7 +503,7 @@ static void what_was_tried_counts_when_the_job_comes_again(void **state)
   assert_true(sub[0].registering);
   assert_int_equal(sub[0].lost_creates, 2);
   assert_int_equal(sub[1].state, DX_ST_STORED);
-  assert_int_equal(sub[1].start_overs, 0); /* somebody released it */
+  assert_int_equal(sub[1].start_overs, 0); /* a person released it */
   dx_job_free(&old);
 }
 
@@ -522,7 +523,7 @@ static bool is_ours(void *ctx, const char *key)
   return strcmp(ctx, key) == 0;
 }
 
-/* A sweep in so many days, two hours after the one before. */
+/* A sweep after so many days, two hours after another. */
 static void sweep_in(int64_t in_days, const char *held)
 {
   const struct dx_clock later = {later_ms, later_ms};
@@ -553,7 +554,7 @@ static void finish(void)
   dx_job_free(&job);
 }
 
-static void the_sweep_takes_what_is_finished_and_old(void **state)
+static void the_sweep_removes_old_finished_jobs(void **state)
 {
   struct dx_job *fresh = receive("D", false);
 
@@ -568,7 +569,7 @@ static void the_sweep_takes_what_is_finished_and_old(void **state)
   assert_int_equal(entries("incoming"), 0);
 }
 
-static void the_sweep_takes_nothing_that_is_locked(void **state)
+static void the_sweep_removes_nothing_that_is_locked(void **state)
 {
   struct dx_job *job = commit("D", false);
   struct dx_job *fresh = receive("D", false);
@@ -576,7 +577,7 @@ static void the_sweep_takes_nothing_that_is_locked(void **state)
   int status;
 
   (void)state;
-  child = fork(); /* record locks are a process's own */
+  child = fork(); /* record locks belong to a process */
   if (child == 0) {
     sweep_in(40, NULL);
     _exit(entries("jobs") == 1 && entries("jobs/" KEY) == 3 &&
@@ -593,7 +594,7 @@ static void the_sweep_takes_nothing_that_is_locked(void **state)
 }
 
 /* A wall clock that jumped must not cost a document. */
-static void nothing_unfinished_goes_before_its_time(void **state)
+static void nothing_unfinished_is_removed_too_early(void **state)
 {
   const struct dx_clock later = {later_ms, later_ms};
   const struct dx_sweep sweep = {&config, NULL, NULL};
@@ -606,7 +607,7 @@ static void nothing_unfinished_goes_before_its_time(void **state)
   sweep_in(0, NULL);
   days = 400;
   dx_clock_use(&later);
-  dx_spool_sweep(&spool, &sweep); /* the first in so long a time */
+  dx_spool_sweep(&spool, &sweep); /* the first one for a long time */
   dx_clock_use(NULL);
   assert_int_equal(entries("jobs/" KEY), 3);
 }
@@ -617,7 +618,7 @@ static void an_abandoned_job_expires_and_says_so(void **state)
 
   (void)state;
   dx_job_free(&job);
-  config.keep_jobs_ms = 40 * DAY_MS; /* its journal is written by our clock */
+  config.keep_jobs_ms = 40 * DAY_MS; /* our clock dates its journal */
   sweep_in(31, NULL);
   config.keep_jobs_ms = 7 * DAY_MS;
   assert_int_equal(entries("jobs"), 0);
@@ -637,7 +638,7 @@ static void two_sweeps_are_an_hour_apart(void **state)
   bring(&job->submissions[0], 'x');
   assert_int_equal(dx_job_save(job, &err), DX_OK); /* then it was killed */
   dx_job_free(&job);
-  dx_spool_sweep(&spool, &sweep); /* the first one only leaves its stamp */
+  dx_spool_sweep(&spool, &sweep); /* the first one only leaves a stamp */
   dx_spool_sweep(&spool, &sweep);
   assert_int_equal(entries("jobs"), 1);
   sweep_in(0, NULL);
@@ -646,7 +647,7 @@ static void two_sweeps_are_an_hour_apart(void **state)
 }
 
 /* Patient data may be in it, and a signed URL. */
-static void a_killed_writer_leaves_nothing_to_the_next_holder(void **state)
+static void the_next_holder_removes_what_a_killed_writer_left(void **state)
 {
   struct dx_temp temp = DX_TEMP_NONE;
   struct dx_job *job = commit("D", false);
@@ -704,7 +705,7 @@ static void a_journal_of_a_newer_version_is_not_replaced(void **state)
 
 /* ---- names and files in the results directory ---- */
 
-static void no_id_leaves_the_folder_or_meets_another(void **state)
+static void no_id_leaves_the_directory_or_collides(void **state)
 {
   static char huge[600];
   const char *ids[] = {"a",      "b",   "a-b",   "a_b",      ".",   "..",
@@ -736,7 +737,7 @@ static void no_id_leaves_the_folder_or_meets_another(void **state)
       free(names[i][k]);
 }
 
-static void ids_of_the_usual_kinds_stay_readable(void **state)
+static void usual_ids_stay_readable(void **state)
 {
   static const struct {
     const char *source, *case_id, *name;
@@ -759,7 +760,7 @@ static void ids_of_the_usual_kinds_stay_readable(void **state)
   }
 }
 
-static void a_result_is_dropped_whole_with_its_mode(void **state)
+static void a_result_is_delivered_whole_with_its_mode(void **state)
 {
   struct dx_job *job = commit("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -780,7 +781,7 @@ static void a_result_is_dropped_whole_with_its_mode(void **state)
   (void)dx_sha256_of("{}", 2, sub->cases[0].sha256);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
-  /* What an earlier attempt without a source said is taken back. */
+  /* The manifest of an earlier attempt without a source is removed. */
   (void)snprintf(path, sizeof(path), "%s/" KEY "-1.job.json", results);
   (void)close(open(path, O_WRONLY | O_CREAT, 0600));
   assert_int_equal(entries("results"), 2);
@@ -795,7 +796,7 @@ static void a_result_is_dropped_whole_with_its_mode(void **state)
   dx_job_free(&job);
 }
 
-/* ---- more of the directories ---- */
+/* ---- more about directories ---- */
 
 static void a_key_depends_on_the_print_job_alone(void **state)
 {
@@ -839,7 +840,7 @@ static void a_job_of_the_old_layout_is_found(void **state)
   assert_string_equal(key, new_key);
 }
 
-static void what_is_no_key_is_no_job(void **state)
+static void an_invalid_key_is_no_job(void **state)
 {
   const char *const names[] = {"", ".", "..", "../incoming/x", "../jobs", KEY};
   struct dx_job *fresh = receive("D", false), *job = NULL;
@@ -895,7 +896,7 @@ static void only_jobs_are_listed(void **state)
   dx_job_free(&job);
 }
 
-static void the_folders_are_closed_to_others(void **state)
+static void the_directories_are_closed_to_others(void **state)
 {
   const char *const names[] = {"jobs", "incoming", "damaged", "pace"};
   struct dx_spool second;
@@ -912,9 +913,9 @@ static void the_folders_are_closed_to_others(void **state)
   assert_int_equal(second.dirfd, -1);
 }
 
-/* ---- more of the same job again ---- */
+/* ---- more about jobs that are run again ---- */
 
-/* Places that a first run never had, or had for a job sheet. */
+/* Places that the first run did not have, or that had a job sheet. */
 static void documents_in_other_places_are_not_matched(void **state)
 {
   static const char *const pairs[][2] = {
@@ -934,7 +935,7 @@ static void documents_in_other_places_are_not_matched(void **state)
   }
 }
 
-static void a_refused_merge_alters_nothing(void **state)
+static void a_rejected_merge_changes_nothing(void **state)
 {
   struct dx_job *old = commit("DD", false);
   struct dx_job *fresh = receive("DE", false);
@@ -961,7 +962,8 @@ static void a_refused_merge_alters_nothing(void **state)
   dx_job_free(&old);
 }
 
-static void a_changed_address_matters_only_while_something_is_out(void **state)
+static void
+a_changed_base_url_matters_only_while_a_source_is_under_way(void **state)
 {
   struct dx_job *old = commit("DDD", false);
   struct dx_job *fresh = receive("DDD", false);
@@ -979,8 +981,9 @@ static void a_changed_address_matters_only_while_something_is_out(void **state)
   dx_job_free(&old);
 }
 
-/* A text converts to other bytes each time: those that were sent count. */
-static void the_record_keeps_telling_what_was_sent(void **state)
+/* A text is converted to different bytes each time: those that were sent count.
+ */
+static void the_journal_keeps_describing_what_was_sent(void **state)
 {
   struct dx_job *old = commit("TT", false);
   struct dx_job *fresh = receive("UU", false);
@@ -1001,7 +1004,7 @@ static void the_record_keeps_telling_what_was_sent(void **state)
 
 /* ---- planning, outcome, patient data ---- */
 
-static void a_plan_has_a_submission_for_what_is_no_sheet(void **state)
+static void a_plan_has_no_submission_for_a_sheet(void **state)
 {
   static const struct {
     const char *places;
@@ -1049,7 +1052,7 @@ static void every_end_has_its_outcome(void **state)
   }
 }
 
-static void a_halt_and_an_overdue_wait_are_told(void **state)
+static void a_halt_and_an_overdue_wait_are_reported(void **state)
 {
   struct dx_job *job = receive("D", false);
 
@@ -1063,8 +1066,8 @@ static void a_halt_and_an_overdue_wait_are_told(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-/* Who is not CUPS's has nothing to release. */
-static void only_a_print_job_is_said_to_be_released(void **state)
+/* Other jobs cannot be released. */
+static void only_a_print_job_can_be_released(void **state)
 {
   static const struct {
     enum dx_owner owner;
@@ -1087,7 +1090,7 @@ static void only_a_print_job_is_said_to_be_released(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void one_document_is_not_said_to_belong_together(void **state)
+static void one_document_does_not_belong_together(void **state)
 {
   struct dx_job *job = receive("SR", true);
 
@@ -1097,7 +1100,7 @@ static void one_document_is_not_said_to_belong_together(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void results_go_with_what_is_extracted_and_no_sooner(void **state)
+static void results_are_removed_with_extracted_documents(void **state)
 {
   struct dx_job *job = commit("DD", false);
 
@@ -1117,8 +1120,7 @@ static void results_go_with_what_is_extracted_and_no_sooner(void **state)
   dx_job_free(&job);
 }
 
-/* Asked to try anew by a person, a submission has all its tries again. */
-static void trying_anew_begins_with_all_tries(void **state)
+static void a_retry_resets_the_tries(void **state)
 {
   struct dx_job *job = receive("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1201,8 +1203,8 @@ static void what_was_canceled_does_not_ask_its_source(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-/* The service said "failed": these tries go on being counted. */
-static void starting_over_keeps_the_count(void **state)
+/* The service reported "failed": these tries are still counted. */
+static void starting_over_keeps_the_tries(void **state)
 {
   struct dx_job *job = receive("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1217,7 +1219,7 @@ static void starting_over_keeps_the_count(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void an_upload_that_was_seen_to_have_landed_is_done(void **state)
+static void an_upload_that_landed_is_done(void **state)
 {
   struct dx_job *job = receive("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1283,54 +1285,54 @@ int main(void)
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_SPOOL(a_committed_job_is_found_as_it_was),
-      IN_SPOOL(a_second_commit_of_the_same_key_finds_the_first),
-      IN_SPOOL(one_process_holds_a_job_and_is_named),
+      IN_SPOOL(a_second_commit_of_the_same_key_fails),
+      IN_SPOOL(one_process_holds_a_job_and_is_reported),
       IN_SPOOL(a_damaged_journal_leaves_its_job_where_it_is),
-      IN_SPOOL(looking_at_a_damaged_job_says_so_and_leaves_it),
-      IN_SPOOL(the_same_job_again_goes_on_where_it_was),
-      IN_SPOOL(a_changed_address_waits_for_the_old_one),
+      IN_SPOOL(peeking_at_a_damaged_job_reports_it_and_leaves_it),
+      IN_SPOOL(a_job_that_is_run_again_continues),
+      IN_SPOOL(a_changed_base_url_waits_for_the_old_one),
       IN_SPOOL(a_changed_grouping_is_not_matched),
       IN_SPOOL(together_is_all_or_nothing),
-      IN_SPOOL(the_outcome_names_the_first_trouble),
+      IN_SPOOL(the_outcome_names_the_first_failure),
       IN_SPOOL(bytes_stay_until_the_submission_is_settled),
-      IN_SPOOL(a_finished_job_lies_apart_and_is_found),
-      IN_SPOOL(the_sweep_takes_what_is_finished_and_old),
-      IN_SPOOL(the_sweep_takes_nothing_that_is_locked),
-      IN_SPOOL(nothing_unfinished_goes_before_its_time),
+      IN_SPOOL(a_finished_job_is_moved_and_still_found),
+      IN_SPOOL(the_sweep_removes_old_finished_jobs),
+      IN_SPOOL(the_sweep_removes_nothing_that_is_locked),
+      IN_SPOOL(nothing_unfinished_is_removed_too_early),
       IN_SPOOL(an_abandoned_job_expires_and_says_so),
       IN_SPOOL(two_sweeps_are_an_hour_apart),
 
       IN_SPOOL(a_damaged_job_stays_until_a_person_moves_it),
       IN_SPOOL(a_journal_of_a_newer_version_is_not_replaced),
-      IN_SPOOL(what_was_tried_counts_when_the_job_comes_again),
+      IN_SPOOL(earlier_tries_count_when_the_job_is_run_again),
 
-      IN_SPOOL(a_killed_writer_leaves_nothing_to_the_next_holder),
-      IN_SPOOL(an_upload_that_was_seen_to_have_landed_is_done),
-      cmocka_unit_test(no_id_leaves_the_folder_or_meets_another),
-      cmocka_unit_test(ids_of_the_usual_kinds_stay_readable),
-      IN_SPOOL(a_result_is_dropped_whole_with_its_mode),
+      IN_SPOOL(the_next_holder_removes_what_a_killed_writer_left),
+      IN_SPOOL(an_upload_that_landed_is_done),
+      cmocka_unit_test(no_id_leaves_the_directory_or_collides),
+      cmocka_unit_test(usual_ids_stay_readable),
+      IN_SPOOL(a_result_is_delivered_whole_with_its_mode),
       IN_SPOOL(a_key_depends_on_the_print_job_alone),
       IN_SPOOL(a_job_of_the_old_layout_is_found),
-      IN_SPOOL(what_is_no_key_is_no_job),
+      IN_SPOOL(an_invalid_key_is_no_job),
       IN_SPOOL(a_job_without_its_journal_keeps_its_documents),
       IN_SPOOL(only_jobs_are_listed),
       IN_SPOOL(docextractd_runs_while_its_lock_is_held),
-      IN_SPOOL(the_folders_are_closed_to_others),
+      IN_SPOOL(the_directories_are_closed_to_others),
       IN_SPOOL(documents_in_other_places_are_not_matched),
-      IN_SPOOL(a_refused_merge_alters_nothing),
-      IN_SPOOL(a_changed_address_matters_only_while_something_is_out),
-      IN_SPOOL(the_record_keeps_telling_what_was_sent),
-      IN_SPOOL(a_plan_has_a_submission_for_what_is_no_sheet),
+      IN_SPOOL(a_rejected_merge_changes_nothing),
+      IN_SPOOL(a_changed_base_url_matters_only_while_a_source_is_under_way),
+      IN_SPOOL(the_journal_keeps_describing_what_was_sent),
+      IN_SPOOL(a_plan_has_no_submission_for_a_sheet),
       IN_SPOOL(every_end_has_its_outcome),
-      IN_SPOOL(a_halt_and_an_overdue_wait_are_told),
-      IN_SPOOL(only_a_print_job_is_said_to_be_released),
-      IN_SPOOL(one_document_is_not_said_to_belong_together),
-      IN_SPOOL(results_go_with_what_is_extracted_and_no_sooner),
-      IN_SPOOL(trying_anew_begins_with_all_tries),
+      IN_SPOOL(a_halt_and_an_overdue_wait_are_reported),
+      IN_SPOOL(only_a_print_job_can_be_released),
+      IN_SPOOL(one_document_does_not_belong_together),
+      IN_SPOOL(results_are_removed_with_extracted_documents),
+      IN_SPOOL(a_retry_resets_the_tries),
       IN_SPOOL(trying_again_keeps_a_source_that_was_uploaded_to),
       IN_SPOOL(what_has_expired_asks_its_source_too),
       IN_SPOOL(what_was_canceled_does_not_ask_its_source),
-      IN_SPOOL(starting_over_keeps_the_count),
+      IN_SPOOL(starting_over_keeps_the_tries),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,12 @@
 /*
- * test_states.c - the transition table: every pair is listed or refused,
+ * test_state.c - the transition table: every pair is listed or refused,
  * every state can be reached, the words are frozen.
  */
 #include "tests/unit/unit.h"
 
 #include "lib/job/state.h"
 
-/* The table once more, as people read it: "from event to". */
+/* The table written out again: "from event to". */
 static const struct {
   enum dx_state from;
   enum dx_event event;
@@ -108,7 +108,7 @@ static void every_state_can_be_reached_from_stored(void **state)
     assert_true(seen[s]);
 }
 
-static void what_is_extracted_stays_so(void **state)
+static void extracted_is_forever(void **state)
 {
   int event;
 
@@ -139,7 +139,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_pair_is_as_listed_or_refused),
       cmocka_unit_test(every_state_can_be_reached_from_stored),
-      cmocka_unit_test(what_is_extracted_stays_so),
+      cmocka_unit_test(extracted_is_forever),
       cmocka_unit_test(words_are_frozen),
   };
 

@@ -32,7 +32,7 @@ static char dir[64];
 static char key_path[96], token_path[96], script_path[96], out_path[96];
 static char command[160];
 
-/* ---- a clock that stands, or steps at every look ---- */
+/* ---- a clock that stands still, or steps at every reading ---- */
 
 static int64_t boot_ms, boot_step_ms;
 
@@ -112,7 +112,7 @@ static struct dx_service command_service(const char *script)
                              .token_command = command};
 }
 
-/* The token of a new object, "" and *err when there is none. */
+/* The token of a new object; "" and *err if there is none. */
 static enum dx_code token_of(const struct dx_service *service, char *ret_text,
                              size_t size, struct dx_err *err)
 {
@@ -140,7 +140,7 @@ static void check_token(const struct dx_service *service, const char *expected)
   assert_string_equal(text, expected);
 }
 
-/* E_KEY with this in the message, and nothing secret. */
+/* E_KEY with this text in the message, and no secret. */
 static void check_no_token(const struct dx_service *service,
                            const char *fragment)
 {
@@ -202,7 +202,7 @@ static size_t decode(const char *text, size_t len, unsigned char *bytes)
       bits &= (1u << n) - 1;
     }
   }
-  assert_int_equal(bits, 0); /* the last letter has no stray bits */
+  assert_int_equal(bits, 0); /* no stray bits at the end */
   return count;
 }
 
@@ -265,7 +265,7 @@ static const struct row {
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-/* r and s side by side, back into what OpenSSL understands. */
+/* r and s side by side, as the DER that OpenSSL expects. */
 static void to_asn1(struct parts *parts, size_t part)
 {
   ECDSA_SIG *sig = ECDSA_SIG_new();
@@ -345,7 +345,7 @@ static void check_signature(const struct row *row, EVP_PKEY *key)
   dx_token_free(&token);
 }
 
-/* Several times each: r or s begins with a zero byte now and then. */
+/* Several times each: now and then r or s starts with a zero byte. */
 static void every_algorithm_signs_what_openssl_verifies(void **state)
 {
   size_t i;
@@ -426,9 +426,9 @@ static void without_key_id_there_is_no_kid(void **state)
   dx_buf_wipe(&text);
 }
 
-/* ---- keys that do not fit ---- */
+/* ---- keys that cannot be used ---- */
 
-static void key_of_another_kind_is_refused(void **state)
+static void a_key_of_another_kind_is_rejected(void **state)
 {
   static const struct {
     enum dx_algorithm algorithm;
@@ -484,8 +484,8 @@ static void secrets_must_be_as_long_as_the_hash(void **state)
   }
 }
 
-/* One final newline comes from the editor and does not count; two do. */
-static void final_newline_is_no_part_of_the_secret(void **state)
+/* One newline comes from the editor; two do not. */
+static void a_final_newline_is_not_part_of_the_secret(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
   char with[40];
@@ -502,7 +502,7 @@ static void final_newline_is_no_part_of_the_secret(void **state)
   assert_int_equal(token_of(&service, text, sizeof(text), &err), DX_OK);
 }
 
-static void what_is_no_private_key_is_refused(void **state)
+static void only_private_keys_are_accepted(void **state)
 {
   static const char no_key[] = "it holds no PEM private key without a password";
   struct dx_service service = key_service(DX_ALG_ES256);
@@ -696,7 +696,7 @@ static void command_prints_a_bare_token(void **state)
   assert_string_equal(text, "new");
   free(text);
   dx_token_free(&token);
-  service = command_service("echo 12345\n"); /* digits are no JSON here */
+  service = command_service("echo 12345\n"); /* digits are not parsed as JSON */
   check_token(&service, "12345");
 }
 
@@ -777,8 +777,8 @@ static void missing_program_is_named(void **state)
                            "such file or directory");
 }
 
-/* No shell: blanks part the words, nothing else means anything. */
-static void words_reach_the_program_as_they_are(void **state)
+/* No shell: blanks separate arguments, nothing else is special. */
+static void arguments_reach_the_program_unchanged(void **state)
 {
   struct dx_service service = {
       .token = DX_TOKEN_COMMAND,
@@ -834,7 +834,7 @@ static void command_gets_no_descriptors_and_no_input(void **state)
   (void)close(ends[1]);
 }
 
-static void what_a_command_complains_is_dropped(void **state)
+static void stderr_of_a_command_is_discarded(void **state)
 {
   struct dx_service service = command_service("echo SECRET >&2\necho token\n");
   int memory = memfd_create("stderr", MFD_CLOEXEC);
@@ -855,7 +855,7 @@ static void what_a_command_complains_is_dropped(void **state)
   (void)close(memory);
 }
 
-/* The process that wrote its id to out_path is no more. */
+/* The process that wrote its id to out_path is gone. */
 static void check_killed(void)
 {
   FILE *in = fopen(out_path, "re");
@@ -869,8 +869,8 @@ static void check_killed(void)
   assert_int_equal(errno, ESRCH);
 }
 
-/* With a clock that is 10 s later whenever it is looked at. */
-static void slow_command_is_given_up(void **state)
+/* With a clock that advances 10 s at every reading. */
+static void a_slow_command_is_given_up(void **state)
 {
   struct dx_service service = command_service("");
   char script[256];
@@ -883,8 +883,8 @@ static void slow_command_is_given_up(void **state)
   check_no_token(&service, "the TokenCommand took longer than 10 s");
 }
 
-/* The one test that takes the ten seconds: it closes its output first. */
-static void command_that_goes_on_is_killed_after_10_s(void **state)
+/* The one test that takes ten seconds: the command closes its output first. */
+static void a_command_that_hangs_is_killed_after_10_s(void **state)
 {
   struct dx_service service = command_service("");
   char script[512];
@@ -913,10 +913,10 @@ int main(void)
       TEST(every_algorithm_signs_what_openssl_verifies),
       TEST(claims_are_those_of_the_configuration),
       TEST(without_key_id_there_is_no_kid),
-      TEST(key_of_another_kind_is_refused),
+      TEST(a_key_of_another_kind_is_rejected),
       TEST(secrets_must_be_as_long_as_the_hash),
-      TEST(final_newline_is_no_part_of_the_secret),
-      TEST(what_is_no_private_key_is_refused),
+      TEST(a_final_newline_is_not_part_of_the_secret),
+      TEST(only_private_keys_are_accepted),
       TEST(missing_key_says_which_file),
       TEST(token_is_renewed_at_80_percent_of_its_life),
       TEST(forgotten_token_is_made_again),
@@ -928,12 +928,12 @@ int main(void)
       TEST(expired_token_is_fetched_again_at_once),
       TEST(commands_that_fail_are_reported),
       TEST(missing_program_is_named),
-      TEST(words_reach_the_program_as_they_are),
+      TEST(arguments_reach_the_program_unchanged),
       TEST(command_gets_a_clean_environment),
       TEST(command_gets_no_descriptors_and_no_input),
-      TEST(what_a_command_complains_is_dropped),
-      TEST(slow_command_is_given_up),
-      TEST(command_that_goes_on_is_killed_after_10_s),
+      TEST(stderr_of_a_command_is_discarded),
+      TEST(a_slow_command_is_given_up),
+      TEST(a_command_that_hangs_is_killed_after_10_s),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
