@@ -4,10 +4,13 @@
  */
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "lib/service/poll.h"
+#include "lib/service/latency.h"
 
 /* median and how many were seen; age and last wait; the waits for random
  * numbers of 0, 0.5 and 0.999. All in milliseconds. */
@@ -190,6 +193,40 @@ static void absurd_times_are_ignored(void **state)
   }
 }
 
+/* As a file says that nobody of ours has written. */
+static void an_endless_count_stays_a_count(void **state)
+{
+  static const char text[] = "source 30000 9223372036854775807\n"
+                             "extract 5000 9223372036854775806\n";
+  char dir[] = "/tmp/dx-poll-XXXXXX", path[64];
+  struct dx_latency *latency;
+  int dirfd, fd, phase, round;
+
+  (void)state;
+  assert_non_null(mkdtemp(dir));
+  (void)snprintf(path, sizeof(path), "%s/a_443_times", dir);
+  dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+  (void)close(fd);
+  for (round = 0; round < 3; round++) {
+    latency = dx_latency_new(dirfd, "a", 443);
+    for (phase = 0; phase < DX_PHASE_COUNT; phase++) {
+      const struct dx_poll_history *h =
+          dx_latency_history(latency, (enum dx_phase)phase);
+
+      assert_true(h->seen >= INT64_MAX - 1);
+      assert_true(h->median_ms > 3000 && h->median_ms < 50000);
+      dx_latency_learn(latency, (enum dx_phase)phase, 20000, 21000);
+      assert_true(h->seen >= INT64_MAX - 1);
+    }
+    dx_latency_free(&latency);
+  }
+  (void)close(dirfd);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -200,6 +237,7 @@ int main(void)
       cmocka_unit_test(samples_are_weighted),
       cmocka_unit_test(the_median_is_learned),
       cmocka_unit_test(absurd_times_are_ignored),
+      cmocka_unit_test(an_endless_count_stays_a_count),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
