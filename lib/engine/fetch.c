@@ -386,7 +386,8 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
   (void)munmap(text, (size_t)st.st_size);
   if (code == DX_OK)
     code = dx_temp_commit(&ctx->sink, 0600, err);
-  if (code != DX_OK)
+  /* It is in place: the journal is next, and syncs the same directory. */
+  if (code != DX_OK && code != DX_E_UNSYNCED)
     return code;
   c->bytes = st.st_size;
   c->state = DX_CASE_STORED;

@@ -60,6 +60,7 @@ struct fixture {
   size_t case_count;
   int64_t case_ms[FIXTURE_CASES_MAX]; /* from `complete` until it is ready */
   int64_t clock_off_ms;               /* of the service's Date */
+  int failing_syncs; /* that many fsyncs of a directory fail next */
   bool (*odd)(const struct fixture_call *call, struct fixture_response *ret);
 
   /* What happened. */

@@ -1090,6 +1090,27 @@ static void a_stored_result_is_not_fetched_twice(void **state)
   assert_int_equal(fixture_result_count(), 2);
 }
 
+static bool fails_a_sync(const struct fixture_call *call,
+                         struct fixture_response *ret)
+{
+  (void)ret;
+  if (call->kind == EXTRACT && call->nth == 1)
+    fixture.failing_syncs = 1;
+  return false;
+}
+
+/* It is there; the journal, which follows, syncs the same directory. */
+static void a_result_that_may_not_be_durable_is_not_fetched_twice(void **state)
+{
+  (void)state;
+  fixture.odd = fails_a_sync;
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+  assert_int_equal(fixture.failing_syncs, 0);
+  assert_int_equal(fixture.notes[DX_NOTE_LOCAL], 0);
+  assert_int_equal(fixture_result_count(), 2);
+}
+
 int main(void)
 {
 #define ONCE(test) \
@@ -1156,6 +1177,7 @@ int main(void)
       ONCE(nothing_is_uploaded_again_without_its_document),
       ONCE(a_job_that_has_uploaded_all_has_uploaded_all),
       ONCE(a_stored_result_is_not_fetched_twice),
+      ONCE(a_result_that_may_not_be_durable_is_not_fetched_twice),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
