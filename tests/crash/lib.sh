@@ -6,7 +6,7 @@
 # the same job. Which step is disturbed does not live here.
 . "$(dirname "${BASH_SOURCE[0]}")/../it/lib.sh"
 
-folder 711 "$dir" # backends leave their logs there
+owned_dir 711 "$dir" # backends leave their logs there
 preload=$build/tests/crash/preload.so
 backend=$build/backend/docextract
 WORKERS=${WORKERS:-6} # they mostly wait
@@ -57,7 +57,7 @@ start_worker() # NAME
   SIM_LOG=$dir/sim.log
   SIM_DATA=$dir/sim-data
   SIM_PID=
-  folder 711 "$dir"
+  owned_dir 711 "$dir"
   : > "$dir/faults"
   trap stop_sim EXIT
   trap 'exit 130' TERM

@@ -77,7 +77,7 @@ judge()
 
 make_bundle
 start_service
-folder 700 "$spool"
+owned_dir 700 "$spool"
 rm -rf "$results" # to be made
 
 t='a job that nobody disturbs'

@@ -62,7 +62,7 @@ t='handed over'
 start_daemon
 to_the_wait "$dir/b.pdf"
 is "$t: nothing is extracted yet" "$(n_results)" 0
-is "$t: the record says so" "$(owner_of "$job")" collector
+is "$t: the journal says so" "$(owner_of "$job")" collector
 has "$t: and the person can see it" \
   "$(grep -a "\[Job $job\] Set job-printer-state-message" "$cups/log/error_log")" \
   'docextractd will send it'
@@ -149,12 +149,12 @@ KEY=$dir/other accept
 start_daemon
 WAIT_S=60 until_true daemon_says 'every 10 minutes' ||
   not_ok "$t: docextractd says that it waits"
-check "$t: the record says why" until_true has_message "$job"
+check "$t: the journal says why" until_true has_message "$job"
 has "$t: and whose fault it is" "$(message_of "$job")" 'key id'
 faults '#'
 accept
 once "$t, and put right: a new configuration is enough"
-is "$t, and put right: the record is clean" "$(message_of "$job")" ''
+is "$t, and put right: the message is gone" "$(message_of "$job")" ''
 
 t='canceled by the command'
 to_the_wait
@@ -162,7 +162,7 @@ output=$(dx cancel "$(key_of "$job")" 2>&1)
 is "$t: it is done" "$?" 0
 has "$t: it reports what the service has" "$output" 'service'
 faults '#'
-is "$t: the record says so" \
+is "$t: the journal says so" \
   "$(journals | xargs jq -r "select(.id == \"$job\") | .submissions[0].reason")" \
   canceled
 check "$t: no document is kept" until_true no_documents_left

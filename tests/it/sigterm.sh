@@ -296,5 +296,5 @@ touch -d '2 hours ago' "$spool/swept"
 print -d chart "$dir/a.pdf"
 sent_once
 is "$t: nothing but this one was registered" "$(calls create)" 1
-is "$t: and the records are swept" \
+is "$t: and the job files are swept" \
   "$(find "$spool/jobs" "$spool/finished" -name job.json | wc -l)" 1

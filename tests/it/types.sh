@@ -23,7 +23,7 @@ uploaded() { echo "$SIM_DATA/$(uploads | head -n 1)"; }
 pages_of() { qpdf --show-npages "$1"; }
 
 start_all
-folder_mode=$(mode_of "$results")
+results_mode=$(mode_of "$results")
 chart_pdf "$dir/chart.pdf" José Müller 004711 'a second page'
 
 # --- a PDF -----------------------------------------------------------------
@@ -40,7 +40,7 @@ is "the chart's own values come back" \
 is 'results are named after source and case' "$(results) $(manifests)" \
   "$source-$case_id.json $source.job.json"
 is 'results are for their group only' \
-  "$(mode_of "$result") $(mode_of "$manifest") $folder_mode" '640 640 2770'
+  "$(mode_of "$result") $(mode_of "$manifest") $results_mode" '640 640 2770'
 is "results have their directory's group" \
   "$(stat -c %G "$result" "$manifest" | sort -u)" "$(stat -c %G "$results")"
 is 'nothing else lies in the results directory' "$(ls -A "$results" | wc -l)" 2
@@ -52,7 +52,7 @@ is 'the manifest has the job' \
   "[\"chart\",\"$job\",\"$(id -un)\",\"Befund Müller / \\\"A\\\"\"]"
 is 'the manifest has the uuid that CUPS gave' \
   "$(manifest_has .job.uuid)" "\"$(job_value "$job" job-uuid)\""
-has 'the manifest has the key of the record' "$(manifest_has .job.key)" \
+has 'the manifest has the key of the job' "$(manifest_has .job.key)" \
   '^"[0-9a-f]{32}"$'
 is 'the manifest has the file that was uploaded' \
   "$(manifest_has '[.files[]|[.document,.content_type,.pages,.bytes,.sha256]]')" \

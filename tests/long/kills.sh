@@ -47,7 +47,7 @@ take_results()
   done
 }
 
-# cupsd 2.4 writes its list of jobs and only then each record of a job. Killed
+# cupsd 2.4 writes its list of jobs and only then each job's own file. Killed
 # in between, it calls a job that is over "pending" for ever, and never starts
 # it: what it goes by is the list.
 listed_state()
@@ -175,7 +175,7 @@ check_results()
 check_leavings()
 {
   local f n
-  must 'the record and nothing more is kept' "$(find "$spool/jobs" "$spool/finished" -type f \
+  must 'the journal and nothing else is kept' "$(find "$spool/jobs" "$spool/finished" -type f \
     -printf '%f\n' | sort | paste -sd' ')" 'job.json lock'
   must 'nothing is damaged' "$(ls "$spool/damaged")" ''
   for f in "${leavings[@]}"; do

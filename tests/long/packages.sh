@@ -261,14 +261,14 @@ reads() # PATH: as somebody in the group of the results
   on setpriv --reuid reader --regid nogroup --init-groups cat "$(inside "$1")"
 }
 first=$results/$(results)
-record=$(find "$spool/jobs" "$spool/finished" -name job.json)
+journal=$(find "$spool/jobs" "$spool/finished" -name job.json)
 is 'results belong to their group' "$(modes "$(inside "$first")")" \
   "640 lp:docextract $(inside "$first")"
 on adduser --quiet --system reader 2> /dev/null
 on adduser --quiet reader docextract
 is 'whose members read them' "$(reads "$first")" "$(cat "$first")"
-check 'there is a record of the job' [ -s "$record" ]
-is 'which they do not read' "$(reads "$record" 2> /dev/null)" ''
+check 'the job has a journal' [ -s "$journal" ]
+is 'which they do not read' "$(reads "$journal" 2> /dev/null)" ''
 is 'and no configuration' \
   "$(reads "$machine/etc/cups/docextract.conf" 2> /dev/null)" ''
 
