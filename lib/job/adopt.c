@@ -52,19 +52,34 @@ enum dx_adoption dx_adoption_of(const struct dx_job *job,
   return adoption;
 }
 
+/* When cupsd was there, or first asked for; and until when it is not asked
+ * again, because it was not: there may be many jobs to ask about. */
+static int64_t seen_ms, silent_until_ms;
+
+static enum dx_print_job_state nobody(int64_t now)
+{
+  return now - seen_ms > DX_CUPSD_GONE_MS ? DX_PJ_UNKNOWN : DX_PJ_NOBODY;
+}
+
 enum dx_print_job_state dx_ask_cupsd(const struct dx_job *job)
 {
-  static int64_t seen_ms; /* when cupsd last responded, or was first asked */
   struct dx_print_job print_job;
+  int64_t now = dx_monotonic_ms();
 
   if (job->cups_id == NULL || job->uuid == NULL)
     return DX_PJ_OVER;
+  if (seen_ms == 0)
+    seen_ms = now;
+  if (now < silent_until_ms)
+    return nobody(now);
   dx_print_job_ask(job->cups_id, job->uuid, DX_ASK_CUPSD_MS, NULL, &print_job);
-  if (print_job.state != DX_PJ_NOBODY || seen_ms == 0)
-    seen_ms = dx_monotonic_ms();
-  else if (dx_monotonic_ms() - seen_ms > DX_CUPSD_GONE_MS)
-    return DX_PJ_UNKNOWN;
-  return print_job.state;
+  now = dx_monotonic_ms();
+  if (print_job.state != DX_PJ_NOBODY) {
+    seen_ms = now;
+    return print_job.state;
+  }
+  silent_until_ms = now + DX_ASK_VALID_MS;
+  return nobody(now);
 }
 
 /* ---- applying them ---- */
