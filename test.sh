@@ -198,14 +198,14 @@ quick_tasks()
 timed_tasks()
 {
   script build tests/long/thousand.sh
-  script build tests/long/pace.sh
+  script build tests/long/rate.sh
 }
 
 long_tasks()
 {
   local f
   script build tests/long/faults.sh # the longest
-  for f in $(tests_in tests/long/*.sh | grep -vE '/(faults|thousand|pace)\.sh'); do
+  for f in $(tests_in tests/long/*.sh | grep -vE '/(faults|thousand|rate)\.sh'); do
     script build "$f"
   done
   ! in_ci || for f in $(tests_in tests/*/*.sh | grep -E "$with_programs"); do

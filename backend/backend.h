@@ -73,7 +73,7 @@ void backend_name_documents(const struct backend *b);
 /* Looks for such jobs of our service now and then, and gives them to the
  * engine. */
 void adopt_look(struct backend *b, struct dx_engine *engine);
-/* To be told of every job that ended; ours is not touched. */
+/* To be called for every job that ended; ignores ours. */
 void adopt_ended(struct backend *b, struct dx_job *job);
 /* Lets go of the rest, after the engine has. */
 void adopt_release(void);

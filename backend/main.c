@@ -251,7 +251,7 @@ static void pause_ms(int ms)
 
 /*
  * Takes over a job that is already in the spool. Its holder, if any, is a
- * backend whose cupsd was killed: it is told to exit, with all progress saved
+ * backend whose cupsd was killed: it is asked to exit, with all progress saved
  * in the journal.
  */
 static enum dx_code take(struct backend *b, const char *key,

@@ -33,8 +33,8 @@ struct dx_json;
 struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err);
 /*
  * The same for showing: every number becomes a string of the characters it was
- * written with, so that no digit is lost. dx_json_is_number() tells which
- * texts are numbers.
+ * written with, so that no digit is lost. dx_json_is_number() says which
+ * strings are numbers.
  */
 struct dx_json *dx_json_parse_exact(const char *text, size_t len,
                                     struct dx_err *err);

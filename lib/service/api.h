@@ -31,8 +31,8 @@ enum dx_call_kind {
 
 /*
  * What a response means by transport result and status alone: the status
- * table of doc/policy.md. The class of the code says what to do; of codes of
- * one class the engine tells these apart:
+ * table of doc/policy.md. The class of the code says what to do; within a class
+ * the engine distinguishes these codes:
  *
  *   E_NOT_SENT  it lost its slot, and is still due
  *   E_UNCLEAR   upload: it may have landed; ask GET source

@@ -100,7 +100,7 @@ struct pending {
   struct dx_http_request request;
   char what;       /* 'C'reate, 'P'ut, 'S'ource, 'E'xtract */
   size_t number;   /* of the source */
-  int64_t ends_ms; /* its answer comes then */
+  int64_t ends_ms; /* its response comes then */
   bool used;
 };
 
@@ -211,7 +211,7 @@ static void response(struct pending *p)
   r.done(r.ctx, &a);
 }
 
-/* The answer that comes first; NULL when none is under way. */
+/* The response that comes first; NULL if none is under way. */
 static struct pending *first_pending(void)
 {
   struct pending *best = NULL;

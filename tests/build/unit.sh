@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 cd "${DX_BUILD:-.}" || exit 1
 
 # cmocka prints "[ RUN      ] NAME", then "[       OK ] NAME" or not.
-verdicts() # LOG: lines of "ok NAME" or "failed NAME"
+outcomes() # LOG: lines of "ok NAME" or "failed NAME"
 {
   awk '/^\[ RUN +\] / { if (name != "") print "failed", name; name = $NF }
     /^\[ +OK \] / { print "ok", name; name = "" }
@@ -17,15 +17,15 @@ verdicts() # LOG: lines of "ok NAME" or "failed NAME"
 
 one_program() # TRS
 {
-  local program=${1##*/} log=${1%.trs}.log verdict name n=$failed
+  local program=${1##*/} log=${1%.trs}.log outcome name n=$failed
   program=${program%.trs}
-  while read -r verdict name; do
-    if [ "$verdict" = ok ]; then
+  while read -r outcome name; do
+    if [ "$outcome" = ok ]; then
       ok "$program: $name"
     else
       not_ok "$program: $name"
     fi
-  done < <(verdicts "$log")
+  done < <(outcomes "$log")
   if ! grep -qx ':test-result: PASS' "$1" && [ "$failed" = "$n" ]; then
     not_ok "$program ends well"
   fi

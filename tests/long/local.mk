@@ -1,14 +1,14 @@
 # tests/long/ - tests that take minutes, run by "make check-long" and by
 # ./test.sh --long.
-check_PROGRAMS += tests/long/pace-caller
-tests_long_pace_caller_SOURCES = tests/long/pace-caller.c
-tests_long_pace_caller_LDADD = libdx.a -lm
+check_PROGRAMS += tests/long/rate-caller
+tests_long_rate_caller_SOURCES = tests/long/rate-caller.c
+tests_long_rate_caller_LDADD = libdx.a -lm
 
 EXTRA_DIST += tests/long/faults.sh tests/long/kills.sh \
-	tests/long/packages.sh tests/long/pace.sh tests/long/thousand.sh \
+	tests/long/packages.sh tests/long/rate.sh tests/long/thousand.sh \
 	tests/long/walk.sh
 
-# One after the other; each ends with its counts, and is wrong if it fails.
+# One after another.
 check-long: all
 	@$(MAKE) check TESTS=
 	@wrong=; for t in $(srcdir)/tests/long/*.sh; do \

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
 #
-# pace.sh - a hundred processes share one rate, and half of them are killed at
-# random moments: the rate is used, never exceeded, and shared fairly; urgent
-# calls wait less. SECONDS_LONG and SEED can be set from outside; whoever is
-# killed takes a slot with it now and then, so a short run loses more.
+# rate.sh - a hundred processes share one rate limit, and half of them are
+# killed at random moments: the rate is used, never exceeded, and shared fairly;
+# urgent calls wait less. SECONDS_LONG and SEED can be set in the environment. A killed
+# process may lose a slot, so a short run loses more.
 . "$(dirname "$0")/../it/lib.sh"
 
-caller=$build/tests/long/pace-caller
+caller=$build/tests/long/rate-caller
 rate=8
 long=${SECONDS_LONG:-60}
 RANDOM=${SEED:-7}
-[ -x "$caller" ] || give_up 'pace-caller is built (make check TESTS=)'
+[ -x "$caller" ] || give_up 'rate-caller is built (make check TESTS=)'
 
 boot_ms() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
 
-# Starts callers; every n-th shall be killed at a random moment of the run.
+# Starts callers; every n-th is to be killed at a random moment of the run.
 callers() # NAME COUNT URGENCY KILL-EVERY-NTH
 {
   local i
   for ((i = 1; i <= $2; i++)); do
-    "$caller" "$dir/pace" "$rate" "$3" "$until" > "$dir/$1.$i" &
+    "$caller" "$dir/shared" "$rate" "$3" "$until" > "$dir/$1.$i" &
     pids+=($!)
     [ $((i % $4)) -ne 0 ] || victims+=("$! $((RANDOM % (long * 9) + 5))")
   done
@@ -40,8 +40,8 @@ run() # CALLERS ARGUMENTS..., "--" between groups
   pids=()
   victims=()
   killed=0
-  rm -rf "$dir/pace" "$dir"/{all,urgent,patient}.*
-  mkdir -m 700 "$dir/pace"
+  rm -rf "$dir/shared" "$dir"/{all,urgent,patient}.*
+  mkdir -m 700 "$dir/shared"
   until=$(($(boot_ms) + long * 1000))
   while [ $# -ge 4 ]; do
     callers "$1" "$2" "$3" "$4"

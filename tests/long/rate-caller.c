@@ -1,10 +1,10 @@
 /*
- * pace-caller.c - one of many processes that share a rate: takes slots of the
- * pace as fast as it may, and writes the monotonic of each, in milliseconds,
- * to its standard output, one write a line, so that nothing is lost when it is
- * killed. For tests/long/pace.sh; calls nobody.
+ * rate-caller.c - one of many processes that share a rate limit: takes slots as
+ * fast as it may, and writes the monotonic time of each, in milliseconds, and
+ * how long it waited to its standard output, one write per line, so that
+ * nothing is lost when it is killed. For tests/long/rate.sh; makes no calls.
  *
- * Usage: pace-caller FOLDER RATE urgent|patient UNTIL-MS
+ * Usage: rate-caller DIRECTORY RATE urgent|patient UNTIL-MS
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,9 +29,9 @@ static void sleep_until(int64_t boot_ms)
     ;
 }
 
-/* The way of the engine: book, wait for the slot, call; a slot that comes too
- * late on a busy machine is given up. */
-static void call_once(struct dx_rate_limit *pace, enum dx_urgency urgency)
+/* As the engine does: book, wait for the slot, call; a slot that is missed on a
+ * busy machine is given up. */
+static void call_once(struct dx_rate_limit *limit, enum dx_urgency urgency)
 {
   int64_t began = dx_monotonic_ms();
   int64_t now = began;
@@ -40,7 +40,7 @@ static void call_once(struct dx_rate_limit *pace, enum dx_urgency urgency)
   int n;
 
   do {
-    slot = dx_rate_limit_book(pace, urgency, now - began);
+    slot = dx_rate_limit_book(limit, urgency, now - began);
     sleep_until(slot.at_ms);
     now = dx_monotonic_ms();
   } while (!slot.booked || now - slot.at_ms > DX_RATE_LIMIT_LATE_MS);
@@ -53,7 +53,7 @@ static void call_once(struct dx_rate_limit *pace, enum dx_urgency urgency)
 int main(int argc, char **argv)
 {
   enum dx_urgency urgency;
-  struct dx_rate_limit *pace;
+  struct dx_rate_limit *limit;
   int64_t until;
   int dirfd;
 
@@ -65,12 +65,12 @@ int main(int argc, char **argv)
   dirfd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dirfd < 0)
     return EXIT_FAILURE;
-  pace = dx_rate_limit_new(dirfd, "host", 1, strtod(argv[2], NULL));
-  if (pace == NULL)
+  limit = dx_rate_limit_new(dirfd, "host", 1, strtod(argv[2], NULL));
+  if (limit == NULL)
     return EXIT_FAILURE;
   while (dx_monotonic_ms() < until)
-    call_once(pace, urgency);
-  dx_rate_limit_free(&pace);
+    call_once(limit, urgency);
+  dx_rate_limit_free(&limit);
   (void)close(dirfd);
   return EXIT_SUCCESS;
 }
