@@ -682,6 +682,28 @@ static void one_unexpected_case_does_not_delay_the_others(void **state)
   assert_int_equal(fixture_result_count(), 4);
 }
 
+static bool unclear_for_20_min(const struct fixture_call *call,
+                               struct fixture_response *ret)
+{
+  bool first_put = call->kind == PUT && call->nth == 1;
+
+  ret->code = first_put ? DX_E_NET : DX_OK;
+  ret->status = first_put ? 0 : 422;
+  return first_put ||
+         (call->kind == SOURCE && call->began_ms < FIXTURE_BEGIN_MS + 20 * MIN);
+}
+
+/* What is uploaded this late may take as long as any other. */
+static void the_limit_starts_again_with_an_upload(void **state)
+{
+  (void)state;
+  fixture.odd = unclear_for_20_min;
+  fixture.url_life_s = 3600;
+  fixture.processing_ms = 20 * MIN;
+  ends(DX_OK, "");
+  counts(1, 2, 1);
+}
+
 /* ---- a response belongs to its request ---- */
 
 #define COMPLETE(more) "{\"results\":{\"status\":\"complete\"" more "}}"
@@ -897,15 +919,18 @@ static void check_looks(size_t from)
 
 static void a_source_that_was_uploaded_to_is_asked_first(void **state)
 {
+  int64_t asked_ms;
   size_t from;
 
   (void)state;
   uploaded_and_gone();
   from = ask_again();
+  asked_ms = fixture.now_ms;
   fixture_drive(fixture.now_ms + S); /* and after a crash, too */
   fixture_restart();
   ends(DX_OK, "");
   assert_int_equal(fixture.calls[from].kind, SOURCE);
+  assert_in_range(fixture.calls[from].began_ms - asked_ms, 0, SLACK_MS);
   counts(1, 1, 1);
   assert_true(fixture_result_holds("S1.job.json", "\"extracted\""));
 }
@@ -1176,6 +1201,7 @@ int main(void)
       ONCE(a_document_that_is_not_here_is_not_registered),
       ONCE(nothing_is_uploaded_again_without_its_document),
       ONCE(a_job_that_has_uploaded_all_has_uploaded_all),
+      ONCE(the_limit_starts_again_with_an_upload),
       ONCE(a_stored_result_is_not_fetched_twice),
       ONCE(a_result_that_may_not_be_durable_is_not_fetched_twice),
   };
