@@ -5,6 +5,9 @@
 # runs it again; it says what is wrong, shows nothing half-written, and when
 # the fault is gone every document is extracted, once.
 #
+# The same with docextractd, in the backend that hands over and in docextractd,
+# which goes on by itself.
+#
 #   faults.sh         some calls of every family
 #   faults.sh --all   every call; of allocations in a job that is resumed some
 . "$(dirname "$0")/lib.sh"
@@ -70,6 +73,38 @@ fails() # GROUP N COUNT ERROR AT
   check_end
 }
 
+# docextractd is there, but takes the job only after it was looked at.
+fails_handing_over() # GROUP N COUNT ERROR
+{
+  start_walked_daemon
+  kill -STOP "$DAEMON_PID"
+  run_backend "fail $*"
+  [[ $(journal) != *collector* ]] ||
+    same "what is docextractd's has ended for cupsd" "$status" 0
+  kill -CONT "$DAEMON_PID"
+  if happened failed; then
+    kills=$((kills + 1))
+    ends_well "$4" || wrong "exit $status at $(step): $(grep ERROR "$dir/err")"
+  fi
+  run_to_the_end
+  check_end
+}
+
+fails_in_daemon() # GROUP N COUNT ERROR
+{
+  start_walked_daemon "fail $*"
+  if is_gone "$DAEMON_PID"; then # systemd starts it again
+    same 'it says why it does not start' \
+      "$(grep -c "$(words_of "$4")" "$dir/daemon.new")" 1
+    start_walked_daemon
+  fi
+  run_backend
+  same 'the print job ends' "$status" 0
+  until_true is_finished || wrong "docextractd does not go on: $(journal)"
+  ! happened failed "$dir/daemon.log" || kills=$((kills + 1))
+  check_end
+}
+
 step() # what failed, and where in the program
 {
   grep -B 1 -m 1 -x failed "$dir/walk.log" | head -n 1
@@ -111,3 +146,24 @@ for at in ${all:+4 6} 8; do
     "$at"
   walk "memory is out after a kill at $at" memory "$(by 60 7)" 1 ENOMEM "$at"
 done
+
+accept
+handed() # TEXT GROUP STEP OF DOCEXTRACTD, COUNT ERROR
+{
+  local n
+  count_handed "$2"
+  for ((n = 1; n <= of_backend; n += $4)); do
+    echo "$2 $n $4 $5"
+  done > "$dir/list"
+  in_parallel "$1 of a backend that hands over" fails_handing_over \
+    < "$dir/list"
+  for ((n = 1; n <= of_daemon; n += $3)); do
+    echo "$2 $n $4 $5"
+  done > "$dir/list"
+  in_parallel "$1 of docextractd" fails_in_daemon < "$dir/list"
+}
+handed 'an fsync fails' fsync "$(by 5 1)" 1 EIO
+handed 'a rename fails' rename "$(by 3 1)" 1 EDQUOT
+handed 'writes fail for a while' write "$(by 8 1)" 4 ENOSPC
+[ -z "$all" ] || handed 'a file is not removed' remove 1 1 EACCES
+[ -z "$all" ] || handed 'a file is not opened' open 1 1 EMFILE

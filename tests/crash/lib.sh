@@ -59,13 +59,14 @@ start_worker() # NAME
   SIM_PID=
   owned_dir 711 "$dir"
   : > "$dir/faults"
-  trap stop_sim EXIT
+  trap 'stop_daemon; stop_sim' EXIT
   trap 'exit 130' TERM
-  start_service
+  start_service ${accepted:+'Completion accepted'}
 }
 
 clean_sheet() # before every case
 {
+  stop_daemon
   rm -rf "$spool"
   owned_dir 700 "$spool"
   : > "$SIM_LOG"
@@ -89,6 +90,13 @@ preloaded() # SECONDS PLAN LOG PROGRAM [ARGUMENT...]
     DX_WALK_SPEED=$SPEED MALLOC_PERTURB_=165 "$@"
 }
 
+# The backend, with the arguments of the one job there is.
+print_it() # SECONDS PLAN LOG
+{
+  preloaded "$@" "$backend" 7 ann secret-title 1 \
+    'job-uuid=urn:uuid:crash job-originating-host-name=here' < "$bundle"
+}
+
 # Runs it once with a plan for preload.so; its words go to $dir/err, its exit
 # status to $status.
 run_backend() # [PLAN]
@@ -97,28 +105,53 @@ run_backend() # [PLAN]
   limit=$((60 * $(machine_load)))
   rm -f "$dir/walk.log"
   { # bash would report every kill
-    (preloaded "$limit" "${1:-count journal}" "$dir/walk.log" "$backend" \
-      "${job_id:-7}" ann secret-title 1 \
-      'job-uuid=urn:uuid:crash job-originating-host-name=here') \
-      < "$bundle" > "$dir/out" 2> "$dir/err"
+    (print_it "$limit" "${1:-count journal}" "$dir/walk.log") \
+      > "$dir/out" 2> "$dir/err"
     status=$?
   } 2> /dev/null
   [ $((SECONDS - begin)) -lt $limit ] ||
     echo "# stopped after $limit s: the backend, ${1:-undisturbed}"
 }
 
-happened() { grep -qx "$1" "$dir/walk.log" 2> /dev/null; } # killed, failed
+happened() # killed, stopped, failed [LOG]
+{
+  grep -qx "$1" "${2-$dir/walk.log}" 2> /dev/null
+}
 
-# What cupsd does: runs it again until it has ended well.
+# What cupsd does: runs it again until it has ended well. What it has handed
+# over docextractd ends.
 run_to_the_end()
 {
   local i
   for i in 1 2 3 4; do
     run_backend
-    [ "$status" != 0 ] || return 0
+    [ "$status" != 0 ] || break
   done
-  wrong "ends in the end: exit $status: $(grep ERROR "$dir/err")"
+  [ "$status" = 0 ] ||
+    wrong "ends in the end: exit $status: $(grep ERROR "$dir/err")"
+  [ -z "$DAEMON_PID" ] || until_true is_finished ||
+    wrong "docextractd ends it: $(journal) $(tail -n 3 "$dir/daemon.new")"
 }
+
+is_finished()
+{
+  [ -z "$(ls "$spool/jobs")" ] && [ -n "$(ls "$spool/finished")" ]
+}
+
+# --- docextractd -------------------------------------------------------------
+
+# Of one case: the next one begins with an empty spool.
+start_walked_daemon() # [PLAN [LOG]]
+{
+  : > "$dir/daemon.new"
+  rm -f "$dir/daemon.log"
+  preloaded 0 "${1:-count journal}" "${2:-$dir/daemon.log}" \
+    "$build/daemon/docextractd" -c "$config" > "$dir/daemon.new" 2>&1 &
+  DAEMON_PID=$!
+  until_true daemon_is_up_or_gone
+}
+
+killed_or_finished() { happened killed "$dir/daemon.log" || is_finished; }
 
 # Everything that was left lies there for two hours.
 grow_old()
@@ -258,10 +291,33 @@ state_now()
   )
 }
 
+# From now on the print job ends when it is stored, and docextractd does the
+# rest.
+accept()
+{
+  accepted=1
+  expected_journal=${expected_journal/'"cups"'/'"collector"'}
+}
+
+# How many steps of a group there are when nothing disturbs a job that is handed
+# over: $of_backend, $of_daemon.
+count_handed() # GROUP
+{
+  write_config 'APIRate 9' 'Completion accepted'
+  clean_sheet
+  start_walked_daemon "count $1"
+  run_backend "count $1"
+  until_true is_finished || not_ok 'a job that is handed over is finished'
+  stop_daemon
+  of_backend=$(grep -c . "$dir/walk.log")
+  of_daemon=$(grep -c . "$dir/daemon.log")
+}
+
 # What an undisturbed run leaves behind.
 learn_expected()
 {
   local done='"extracted",false,"done","dropped"'
+  accepted=
   start_service
   clean_sheet
   run_backend
@@ -287,6 +343,7 @@ clear_stage()
     kill "${workers[@]}" 2> /dev/null
     wait "${workers[@]}"
   fi
+  stop_daemon
   stop_sim
 }
 workers=()

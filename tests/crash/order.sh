@@ -11,17 +11,14 @@ trace=$dir/trace
 
 # --- the runs ----------------------------------------------------------------
 
-traced() # NAME SECONDS PROGRAM [ARGUMENT...]
+print_job() # ID [PLAN [LOG]]
 {
-  local name=$1 limit=$2
-  shift 2
-  (preloaded "$limit" trace "$trace" "$@") < "$bundle" > "$dir/out" 2> "$dir/err"
-  status=$?
-}
-
-print_it() # JOB ID
-{
-  traced print 120 "$backend" "$1" ann secret-title 1 "job-uuid=urn:uuid:$1"
+  { # bash would report a kill
+    (preloaded 120 "${2:-trace}" "${3:-$trace}" "$backend" "$1" ann \
+      secret-title 1 "job-uuid=urn:uuid:$1") < "$bundle" > "$dir/out" \
+      2> "$dir/err"
+    status=$?
+  } 2> /dev/null
 }
 
 journal_of() # JOB ID
@@ -34,14 +31,6 @@ place_of() # JOB ID: jobs or finished
 }
 finished() { [ "$(place_of "$1")" = finished ]; }
 
-start_traced_daemon()
-{
-  : > "$dir/daemon.new"
-  preloaded 0 trace "$trace" "$build/daemon/docextractd" -c "$config" \
-    > "$dir/daemon.new" 2>&1 &
-  DAEMON_PID=$!
-  until_true daemon_is_up_or_gone
-}
 
 # --- the rules ---------------------------------------------------------------
 
@@ -81,42 +70,39 @@ owned_dir 700 "$spool"
 rm -rf "$results" # to be made
 
 t='a job that nobody disturbs'
-print_it 1
+print_job 1
 is "$t: it is extracted" "$status $(n_results) $(place_of 1)" '0 3 finished'
 
 t='a job that comes again'
-{
-  (preloaded 120 'kill journal 2 after' "$dir/walk.log" "$backend" 2 ann t 1 \
-    'job-uuid=urn:uuid:2') < "$bundle" 2> "$dir/err"
-} 2> /dev/null # bash would tell of the kill
-print_it 2
+print_job 2 'kill journal 2 after' "$dir/walk.log"
+print_job 2
 is "$t: it is extracted" "$status $(n_results) $(place_of 2)" '0 6 finished'
 
 t='a job that the service refuses'
 faults 'create * status 422'
-print_it 3
+print_job 3
 is "$t: it is held, with its documents" "$status $(place_of 3)" '3 jobs'
-print_it 4
+print_job 4
 faults '#'
 
 t='old jobs'
 touch -d '8 days ago' "$(journal_of 1)"
 touch -d '31 days ago' "$(journal_of 3)"
 touch -d '2 hours ago' "$spool/swept"
-SPEED=1 print_it 2 # at this speed the sweep has its whole time
+SPEED=1 print_job 2 # at this speed the sweep has its whole time
 is "$t: a finished one is gone" "$(place_of 1)" ''
 is "$t: an unfinished one has expired" "$(place_of 3)" finished
 is "$t: one that is not old stays" "$(place_of 4)" jobs
 
 t='a job that is printed again after that'
-print_it 3
+print_job 3
 is "$t: it is extracted" "$status $(place_of 3)" '0 finished'
 
 t='a job that is handed over'
 write_config 'APIRate 9' 'Completion accepted'
-start_traced_daemon
+start_walked_daemon trace "$trace"
 daemon=$DAEMON_PID
-print_it 5
+print_job 5
 is "$t: the print job ends" "$status" 0
 check "$t: docextractd extracts it" until_true finished 5
 stop_daemon

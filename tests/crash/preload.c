@@ -9,6 +9,7 @@
  * what is tested.
  *
  *   DX_WALK       "kill GROUP N before|after"   SIGKILL at the N-th of a group
+ *                 "stop GROUP N before|after"   SIGSTOP at it, to be continued
  *                 "fail GROUP N COUNT ERROR"    the N-th and COUNT-1 more fail
  *                 "count GROUP"                 nothing happens
  *                 "trace"                       nothing happens, see below
@@ -81,7 +82,8 @@ static uintptr_t base; /* of the program: what addr2line(1) wants */
 static struct {
   unsigned group;
   unsigned long at, count;
-  bool kills, before, fails, traces;
+  bool before, fails, traces;
+  int signal; /* 0: none */
   int error;
 } plan;
 static unsigned long seen;
@@ -164,9 +166,11 @@ static void read_plan(const char *text)
   if (n != 2)
     give_up("DX_WALK is not understood");
   plan.group = group_by_word(group);
-  plan.kills = strcmp(what, "kill") == 0;
+  plan.signal = strcmp(what, "kill") == 0   ? SIGKILL
+                : strcmp(what, "stop") == 0 ? SIGSTOP
+                                            : 0;
   plan.fails = strcmp(what, "fail") == 0;
-  if (plan.kills) {
+  if (plan.signal != 0) {
     n = sscanf(text, "%*s %*s %lu %15s", &plan.at, rest);
     plan.before = n == 2 && strcmp(rest, "before") == 0;
   } else if (plan.fails) {
@@ -210,9 +214,11 @@ static void tell(const char *what, const char *subject, const void *caller)
 
 static void kill_us(void)
 {
+  const char *word = plan.signal == SIGKILL ? "killed\n" : "stopped\n";
+
   if (log_fd >= 0)
-    (void)syscall(SYS_write, log_fd, "killed\n", 7);
-  (void)syscall(SYS_kill, getpid(), SIGKILL);
+    (void)syscall(SYS_write, log_fd, word, strlen(word));
+  (void)syscall(SYS_kill, getpid(), plan.signal);
 }
 
 /* Counts a call: false if it has to fail, with errno set. */
@@ -225,7 +231,7 @@ static bool before(unsigned groups, const char *what, const char *subject,
     return true;
   seen++;
   tell(what, subject, caller);
-  if (plan.kills && plan.before && seen == plan.at)
+  if (plan.signal != 0 && plan.before && seen == plan.at)
     kill_us();
   errno = saved;
   if (!plan.fails || seen < plan.at || seen >= plan.at + plan.count)
@@ -239,7 +245,7 @@ static bool before(unsigned groups, const char *what, const char *subject,
 /* The call is done. */
 static void after(unsigned groups, const void *caller)
 {
-  if (plan.kills && !plan.before && (groups & plan.group) != 0 &&
+  if (plan.signal != 0 && !plan.before && (groups & plan.group) != 0 &&
       seen == plan.at && is_ours(caller))
     kill_us();
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 #
-# walk.sh - kill -9 before and after the n-th write of the journal, for all n;
-# then the job is run again, as cupsd would, and must end as if nothing had
-# happened: nothing lost, nothing sent twice.
+# walk.sh - kill -9 before and after the n-th write of the journal, for all n,
+# of the backend or of docextractd; then the job is run again, as cupsd would,
+# and must end as if nothing had happened: nothing lost, nothing sent twice. The
+# same when a second backend comes for the job at that moment.
 #
-#   walk.sh         the journal, the results, and some pairs of kills
-#   walk.sh --all   every step on disk, and every pair
+#   walk.sh         the journal, the results, and some pairs and seconds
+#   walk.sh --all   every step on disk, every pair and every second
 . "$(dirname "$0")/lib.sh"
 
 all=
@@ -38,6 +39,60 @@ twice() # GROUP N before|after M before|after
   check_end
 }
 
+# The backend is killed while docextractd runs.
+handing_over() # GROUP N before|after
+{
+  start_walked_daemon
+  once "$@"
+}
+
+# docextractd is killed at a step of its own, and started again.
+handed_over() # GROUP N before|after
+{
+  start_walked_daemon "kill $*"
+  run_backend
+  same 'the print job ends' "$status" 0
+  until_true killed_or_finished || wrong "it does nothing: $(journal)"
+  if happened killed "$dir/daemon.log"; then
+    kills=$((kills + 1))
+    wait "$DAEMON_PID"
+    was_final
+    remember
+    start_walked_daemon
+  fi
+  run_to_the_end
+  check_end
+} 2> /dev/null # bash would report every kill
+
+stopped_or_gone() { happened stopped "$dir/first.log" || is_gone "$first"; }
+asked_or_gone() { grep -q 'asking process' "$dir/err" || is_gone "$second"; }
+
+# cupsd was killed, and the one that was started again runs a second backend
+# for the job while the first one is at a step.
+two_backends() # GROUP N before|after
+{
+  local first second status
+  rm -f "$dir/first.log"
+  print_it 0 "stop $*" "$dir/first.log" > "$dir/first.out" \
+    2> "$dir/first.err" &
+  first=$!
+  until_true stopped_or_gone
+  : > "$dir/err"
+  SPEED=20 run_to_the_end &
+  second=$!
+  [ -z "$(ls "$spool/jobs")" ] || until_true asked_or_gone
+  kill -CONT "$first" 2> /dev/null
+  until_true is_gone "$first" || kill -KILL "$first"
+  wait "$first"
+  status=$?
+  [ "$status" = 7 ] || [ "$status" = 0 ] || wrong "the first one: exit $status"
+  grep -q 'asking process' "$dir/err" || [ "$status" = 0 ] ||
+    wrong 'the first one is asked to leave'
+  wait "$second"
+  kills=1
+  check_end
+}
+
 count() # GROUP: how many there are in an undisturbed run
 {
   clean_sheet
@@ -45,11 +100,11 @@ count() # GROUP: how many there are in an undisturbed run
   grep -c . "$dir/walk.log"
 }
 
-every() # GROUP: one line a case
+every() # GROUP [STEP [COUNT]]: one line a case
 {
-  local n last
-  last=$(count "$1")
-  for ((n = 1; n <= last; n++)); do
+  local n last=${3-}
+  [ -n "$last" ] || last=$(count "$1")
+  for ((n = 1; n <= last; n += ${2:-1})); do
     printf '%s %s before\n%s %s after\n' "$1" "$n" "$1" "$n"
   done
 }
@@ -76,3 +131,18 @@ in_parallel 'killed at a write of the journal' once < "$dir/journal"
 in_parallel 'killed when a result is stored or dropped' once < "$dir/result"
 in_parallel 'killed twice' twice < "$dir/pairs"
 [ -z "$all" ] || in_parallel 'killed at any step on disk' once < "$dir/file"
+by() { if [ -n "$all" ]; then echo "$2"; else echo "$1"; fi; } # COARSE FINE
+
+every journal "$(by 3 1)" > "$dir/journal"
+in_parallel 'a second backend comes' two_backends < "$dir/journal"
+
+accept
+for group in journal ${all:+file}; do
+  count_handed "$group"
+  every "$group" 1 "$of_backend" > "$dir/backend"
+  every "$group" "$(by 3 1)" "$of_daemon" > "$dir/daemon"
+  in_parallel "killed at a $group step, docextractd runs" handing_over \
+    < "$dir/backend"
+  in_parallel "docextractd is killed at a $group step" handed_over \
+    < "$dir/daemon"
+done
