@@ -33,10 +33,10 @@ one_program() # TRS
     sed 's/^/#   /'
 }
 
-rm -f tests/unit/*.trs
+rm -f tests/*/*.trs
 output=$(make -j"$(nproc)" check 2>&1)
 status=$?
-for trs in tests/unit/*.trs; do
+for trs in tests/*/*.trs; do
   [ ! -e "$trs" ] || one_program "$trs"
 done
 if [ "$status" != 0 ] && [ "$failed" = 0 ]; then

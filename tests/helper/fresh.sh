@@ -79,13 +79,13 @@ on_terminal() # COMMAND...
   pid=$terminal_PID
   exec {in}<&"${terminal[0]}" {out}>&"${terminal[1]}"
   while IFS= read -rn 1 -u "$in" c; do
-    printf '%s' "${c:-$'\n'}"
+    [ "$c" = $'\r' ] || printf '%s' "${c:-$'\n'}"
     if [ -n "$c" ]; then line+=$c; else line=; fi
     if [[ $line = '[sudo] password for '*': ' ]]; then
       echo secret >&"$out"
       line=
     fi
-  done | tr -d '\r'
+  done
   wait "$pid"
 }
 
