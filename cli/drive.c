@@ -201,7 +201,7 @@ static void leave_message(struct dx_job *job, enum dx_code code,
     dx_job_set_message(job, "");
   else if (code != DX_E_STOPPED)
     dx_job_set_message(job, err->text);
-  if (job->dirty)
+  if (job->dirty || job->behind)
     warn(dx_job_save(job, &save), &save);
 }
 

@@ -177,39 +177,42 @@ static enum dx_code unsynced(struct dx_err *err, int sys_errno,
                  strerror(sys_errno));
 }
 
-enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
-                              struct dx_err *err)
+enum dx_code dx_fs_sync_name(int dirfd, const char *name, struct dx_err *err)
 {
-  const char *const paths[] = {to, from};
-  enum dx_code code = DX_OK;
-  size_t i;
+  return sync_dir(dirfd) < 0 ? unsynced(err, errno, name) : DX_OK;
+}
 
-  if (renameat(dirfd, from, dirfd, to) < 0)
-    return dx_fail_sys(err, errno, "rename", from);
-  /* The new name first: seen twice after a power cut is better than never. */
-  for (i = 0; code == DX_OK && i < 2; i++) {
-    const char *slash = strrchr(paths[i], '/');
-    char parent[DX_TEMP_NAME_BYTES];
-    int fd;
+enum dx_code dx_fs_sync_parent(int dirfd, const char *path, struct dx_err *err)
+{
+  const char *slash = strrchr(path, '/');
+  char parent[DX_TEMP_NAME_BYTES];
+  enum dx_code code;
+  int fd;
 
-    (void)snprintf(parent, sizeof(parent), "%.*s",
-                   slash != NULL ? (int)(slash - paths[i]) : 1,
-                   slash != NULL ? paths[i] : ".");
-    fd = dx_fs_open_dir_at(dirfd, parent, NULL);
-    if (fd < 0 || sync_dir(fd) < 0)
-      code = unsynced(err, errno, paths[i]);
-    if (fd >= 0)
-      (void)close(fd);
-  }
+  (void)snprintf(parent, sizeof(parent), "%.*s",
+                 slash != NULL ? (int)(slash - path) : 1,
+                 slash != NULL ? path : ".");
+  fd = dx_fs_open_dir_at(dirfd, parent, NULL);
+  if (fd < 0)
+    return unsynced(err, errno, path);
+  code = dx_fs_sync_name(fd, path, err);
+  (void)close(fd);
   return code;
 }
 
-enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
-                            struct dx_err *err)
+enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
+                              struct dx_err *err)
+{
+  if (renameat(dirfd, from, dirfd, to) < 0)
+    return dx_fail_sys(err, errno, "rename", from);
+  return dx_fs_sync_parent(dirfd, to, err);
+}
+
+enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
+                             struct dx_err *err)
 {
   const char *step;
   int e = 0;
-  bool renamed = false;
 
   step = "set the mode of";
   if (fchmod(temp->fd, mode) < 0)
@@ -220,23 +223,26 @@ enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
   step = "rename";
   if (renameat(temp->dirfd, temp->temp_name, temp->dirfd, temp->name) < 0)
     goto out;
-  renamed = true;
-  step = "fsync the directory of";
-  if (sync_dir(temp->dirfd) < 0)
-    goto out;
   step = NULL; /* every step is done */
 
 out:
-  if (step != NULL)
+  if (step != NULL) {
     e = errno; /* before cleaning up can change it */
-  if (!renamed)
     (void)unlinkat(temp->dirfd, temp->temp_name, 0);
+  }
   (void)close(temp->fd);
   temp->fd = -1;
-  if (step == NULL)
-    return DX_OK;
-  return renamed ? unsynced(err, e, temp->name)
-                 : dx_fail_sys(err, e, step, temp->name);
+  return step == NULL ? DX_OK : dx_fail_sys(err, e, step, temp->name);
+}
+
+enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
+                            struct dx_err *err)
+{
+  enum dx_code code = dx_temp_publish(temp, mode, err);
+
+  if (code == DX_OK)
+    code = dx_fs_sync_name(temp->dirfd, temp->name, err);
+  return code;
 }
 
 void dx_temp_discard(struct dx_temp *temp)
@@ -285,7 +291,7 @@ void dx_temp_sweep(int dirfd, int64_t min_age_ms)
   (void)closedir(dir);
 }
 
-enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
+enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode, struct dx_err *err)
 {
   struct dx_temp temp = DX_TEMP_NONE;
@@ -294,8 +300,18 @@ enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
   if (code == DX_OK)
     code = dx_fs_write_all(temp.fd, bytes, len, name, err);
   if (code == DX_OK)
-    code = dx_temp_commit(&temp, mode, err);
+    code = dx_temp_publish(&temp, mode, err);
   dx_temp_discard(&temp);
+  return code;
+}
+
+enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
+                           size_t len, mode_t mode, struct dx_err *err)
+{
+  enum dx_code code = dx_fs_publish(dirfd, name, bytes, len, mode, err);
+
+  if (code == DX_OK)
+    code = dx_fs_sync_name(dirfd, name, err);
   return code;
 }
 
@@ -469,7 +485,7 @@ static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
 
   for (i = 0; code == DX_OK && i < DX_PROBE_BYTES / (int)sizeof(zeros); i++)
     code = dx_fs_write_all(temp.fd, zeros, sizeof(zeros), path, err);
-  if (code == DX_OK)
+  if (code == DX_OK && dx_fs_is_network(path))
     code = dx_fs_sync(temp.fd, path, err);
   dx_temp_discard(&temp);
   if (code != DX_OK && err != NULL)

@@ -58,12 +58,21 @@ enum dx_code dx_fs_sync(int fd, const char *subject,
 enum dx_code dx_fs_sync_dir(int dirfd, const char *subject,
                             struct dx_err *err) DX_MUST_USE;
 
+/* The same for a directory that has the new name `name`: E_UNSYNCED if it
+ * fails. */
+enum dx_code dx_fs_sync_name(int dirfd, const char *name,
+                             struct dx_err *err) DX_MUST_USE;
+
 /*
  * A file that is being written and will replace dirfd/name whole: a hidden
  * temporary name (".NAME.RANDOM") in the same directory. Begin, write to fd,
  * then commit (fchmod, fsync, rename, fsync of the directory) or discard; both
  * end it. dx_temp_discard() may follow a commit, and takes one that never
  * began: `struct dx_temp t = DX_TEMP_NONE;`.
+ *
+ * dx_temp_publish() is a commit without the last step: everybody sees the new
+ * content, and a power cut leaves the old or the new, until the caller fsyncs
+ * the directory or does not care.
  *
  * After a failed commit the old file is still there and no temporary one is
  * left. E_UNSYNCED is neither success nor failure: the new content is in place,
@@ -86,6 +95,8 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
                            struct dx_err *err) DX_MUST_USE;
 enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
                             struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
+                             struct dx_err *err) DX_MUST_USE;
 void dx_temp_discard(struct dx_temp *temp);
 
 /*
@@ -96,17 +107,27 @@ void dx_temp_discard(struct dx_temp *temp);
 void dx_temp_sweep(int dirfd, int64_t min_age_ms);
 
 /*
- * Renames a directory below dirfd, "jobs/x" for instance, and fsyncs both
- * parents. E_UNSYNCED: it has the new name, which may be lost in a power cut.
+ * Renames a directory below dirfd, "jobs/x" for instance, and fsyncs the new
+ * parent. E_UNSYNCED: it has the new name, which may be lost in a power cut.
+ * Without a journal in the file system the old name may come back beside it.
  */
 enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
                               struct dx_err *err) DX_MUST_USE;
+
+/* Fsyncs the directory of path, "jobs/x" for instance; E_UNSYNCED if it
+ * fails. */
+enum dx_code dx_fs_sync_parent(int dirfd, const char *path,
+                               struct dx_err *err) DX_MUST_USE;
 
 /*
  * Writes len bytes to dirfd/name with `mode`, whole or not at all, by the five
  * steps of a struct dx_temp.
  */
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
+                           size_t len, mode_t mode,
+                           struct dx_err *err) DX_MUST_USE;
+/* The same by dx_temp_publish(). */
+enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode,
                            struct dx_err *err) DX_MUST_USE;
 
@@ -141,8 +162,9 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
 
 /*
  * Checks that the directory can be used now: creates a hidden file, writes 64
- * KiB, fsyncs and removes it, and asks for DX_PROBE_FREE_BYTES of free space
- * (doc/policy.md, "Print jobs").
+ * KiB and removes it, and asks for DX_PROBE_FREE_BYTES of free space
+ * (doc/policy.md, "Print jobs"). A local file system reserves space when it is
+ * written to; on a network file system only fsync shows what fails.
  */
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
 

@@ -110,6 +110,7 @@
 #define DX_DOCUMENTS_MAX 1000 /* entries of one bundle */
 #define DX_CASES_MAX 10000    /* of one source: a list, not a flood */
 #define DX_JOURNAL_MAX_BYTES 16777216
+#define DX_JOURNAL_LATE_MS 1000   /* what need not be durable waits for more */
 #define DX_INCOMING_MIN_MS 60000  /* age of what the sweep may take */
 #define DX_TEMP_MIN_MS 600000     /* not written to: its writer is gone */
 #define DX_SWEEP_GAP_MS 3600000   /* between two sweeps of one spool */

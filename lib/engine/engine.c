@@ -259,7 +259,7 @@ static void job_ended(struct dx_engine *engine, struct dx_job *job)
     if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
       finish_failed(engine, sub);
   }
-  if (job->dirty)
+  if (job->dirty || job->behind)
     (void)engine_save(engine, job);
   drive_free(job);
   job->ended = true;
@@ -290,17 +290,41 @@ static void end_without_document(struct dx_submission *sub)
                     "or send the document again");
 }
 
+/*
+ * Writes the journal, if it has to be written before the next step, or has been
+ * behind for a while: what follows soon often is written with the same fsync.
+ * Returns when to look again.
+ */
+static int64_t write_journal(struct dx_engine *engine, struct dx_job *job,
+                             int64_t now)
+{
+  struct dx_drive *drive = job->drive;
+  int64_t late_ms = drive->late_ms;
+
+  drive->late_ms = 0;
+  if (job->dirty) {
+    (void)engine_save(engine, job);
+  } else if (job->behind && late_ms != 0 && now >= late_ms) {
+    (void)engine_publish(engine, job);
+  } else if (job->behind) {
+    drive->late_ms = late_ms != 0 ? late_ms : now + DX_JOURNAL_LATE_MS;
+    return drive->late_ms;
+  }
+  return NEVER;
+}
+
 /* Does what is due for a job; returns when to look again. */
 static int64_t drive(struct dx_engine *engine, struct dx_job *job,
                      struct candidate *best)
 {
   int64_t now = dx_monotonic_ms();
-  int64_t next = NEVER;
+  int64_t next;
   size_t i;
 
   if (now < job->drive->due_ms)
     return job->drive->due_ms;
-  if (job->dirty && !engine_save(engine, job))
+  next = write_journal(engine, job, now);
+  if (job->dirty)
     return job->drive->due_ms;
   if (job->drive->due_ms != 0) {
     job->drive->due_ms = 0;
@@ -552,7 +576,7 @@ void dx_engine_stop(struct dx_engine *engine)
       dx_http_cancel(engine->http, &run->call);
       engine_ctx_free(ctx);
     }
-    if (job->dirty)
+    if (job->dirty || job->behind)
       (void)engine_save(engine, job);
     drive_free(job);
   }

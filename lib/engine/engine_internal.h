@@ -79,6 +79,7 @@ struct run {
 /* A job while the engine drives it. */
 struct dx_drive {
   int64_t due_ms;   /* after a local failure: next try; monotonic */
+  int64_t late_ms;  /* the job is behind: published then; monotonic */
   struct run *runs; /* one for each submission */
 };
 
@@ -142,6 +143,7 @@ void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
 void engine_apply(struct dx_submission *sub, enum dx_event event);
 /* Writes the journal; a local failure if that fails. */
 bool engine_save(struct dx_engine *engine, struct dx_job *job);
+bool engine_publish(struct dx_engine *engine, struct dx_job *job);
 
 /* ---- call.c: what all calls have in common ---- */
 

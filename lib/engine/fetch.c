@@ -384,10 +384,9 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
   if (code == DX_OK && !dx_sha256_of(text, (size_t)st.st_size, c->sha256))
     code = dx_fail_nomem(err);
   (void)munmap(text, (size_t)st.st_size);
-  if (code == DX_OK)
-    code = dx_temp_commit(&ctx->sink, 0600, err);
-  /* It is in place: the journal is next, and syncs the same directory. */
-  if (code != DX_OK && code != DX_E_UNSYNCED)
+  if (code == DX_OK) /* the journal, which follows, fsyncs the directory */
+    code = dx_temp_publish(&ctx->sink, 0600, err);
+  if (code != DX_OK)
     return code;
   c->bytes = st.st_size;
   c->state = DX_CASE_STORED;

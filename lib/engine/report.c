@@ -71,13 +71,26 @@ void engine_set_well(struct dx_submission *sub)
                          : "");
 }
 
+static bool saved(struct dx_engine *engine, struct dx_job *job,
+                  enum dx_code code, const struct dx_err *err)
+{
+  if (code == DX_OK)
+    return true;
+  job->dirty = true; /* nothing starts before this is written */
+  engine_local_failure(engine, job, err);
+  return false;
+}
+
 bool engine_save(struct dx_engine *engine, struct dx_job *job)
 {
   struct dx_err err;
 
-  if (dx_job_save(job, &err) == DX_OK)
-    return true;
-  job->dirty = true; /* nothing starts before this is written */
-  engine_local_failure(engine, job, &err);
-  return false;
+  return saved(engine, job, dx_job_save(job, &err), &err);
+}
+
+bool engine_publish(struct dx_engine *engine, struct dx_job *job)
+{
+  struct dx_err err;
+
+  return saved(engine, job, dx_job_publish(job, &err), &err);
 }

@@ -177,7 +177,9 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
     files[i] = (struct dx_api_file){e->type, e->name};
   }
   sub->registering = true;
-  if (!engine_get_api(ctx, &api) || !engine_save(engine, job)) {
+  /* Nothing is processed before a file arrives: what a power cut forgets is
+   * one more source that expires. */
+  if (!engine_get_api(ctx, &api) || !engine_publish(engine, job)) {
     sub->registering = false;
     engine_ctx_free(ctx);
   } else {
@@ -244,7 +246,8 @@ static void put_succeeded(struct call_ctx *ctx)
   struct run *run = run_of(sub);
 
   sub->files[run->current].put = DX_PUT_DONE;
-  sub->job->dirty = true;
+  sub->job->behind = true; /* of 'sending', which is durable: asked first */
+  sub->job->drive->late_ms = dx_monotonic_ms();
   engine_put_landed(ctx);
   run->storage_refusals = 0;
   run->due_ms = 0;

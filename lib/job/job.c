@@ -283,6 +283,14 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   }
 }
 
+/* By the next GET of whoever resumes the job: it begins with one when an upload
+ * may have landed. */
+static bool is_said_again(enum dx_event event)
+{
+  return event == DX_EV_PUT_ALL || event == DX_EV_SEEN_PENDING ||
+         event == DX_EV_SEEN_PROCESSING || event == DX_EV_SEEN_COMPLETE;
+}
+
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err)
 {
@@ -302,7 +310,10 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
     enter(sub, from);
     if (event == DX_EV_RETRY || event == DX_EV_VERIFY)
       clear_tries(sub);
-    sub->job->dirty = true;
+    if (is_said_again(event))
+      sub->job->behind = true;
+    else
+      sub->job->dirty = true;
   }
   return DX_OK;
 }
@@ -395,7 +406,7 @@ void dx_job_set_message(struct dx_job *job, const char *message)
   if (strcmp(job->message, message) == 0)
     return;
   dx_utf8_copy(job->message, sizeof(job->message), message);
-  job->dirty = true;
+  job->behind = true;
 }
 
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,
@@ -414,7 +425,7 @@ enum dx_code dx_submission_set_cases(struct dx_submission *sub,
       return dx_fail_nomem(err);
     sub->case_count++;
   }
-  sub->job->dirty = true;
+  sub->job->behind = true;
   return DX_OK;
 }
 

@@ -129,6 +129,7 @@ struct dx_job {
   int dirfd;                       /* its directory; -1: none */
   int lockfd;                      /* holds the lock; -1: not held */
   bool dirty;                      /* memory is ahead of the journal */
+  bool behind;                     /* the same, in what need not be durable */
   char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" if
                                     nothing is wrong */
   /* Not in the journal. */
@@ -157,7 +158,7 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Applies the transition table and what entering a state implies: times are
  * set; STORED clears source, URLs, and cases, and after RETRY the counters of
- * tries. Marks the job dirty. */
+ * tries. Marks the job dirty, or behind if a GET says the same again. */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
@@ -200,8 +201,12 @@ enum dx_code dx_submission_set_cases(struct dx_submission *sub,
                                      char *const *ids, size_t count,
                                      struct dx_err *err) DX_MUST_USE;
 
-/* Writes the journal; on success the job is not dirty. */
+/* Writes the journal; on success the job is not dirty, nor behind. */
 enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+/* The same without the fsync of the directory: processes see the new journal,
+ * a power cut may bring back the one before. For what the service will say
+ * again when it is asked. A job that was dirty stays so. */
+enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Reads job.json from job->dirfd into an empty job. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;

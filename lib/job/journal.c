@@ -148,7 +148,7 @@ static struct dx_json *job_json(const struct dx_job *job)
                                  job->submission_count, submission_json));
 }
 
-enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
+enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err)
 {
   struct dx_json *json = job_json(job);
   char *text = json != NULL ? dx_json_print(json, true) : NULL;
@@ -157,9 +157,20 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
   dx_json_free(&json);
   if (text == NULL)
     return dx_fail_nomem(err);
-  code = dx_fs_replace(job->dirfd, JOURNAL_NAME, text, strlen(text), 0600, err);
+  code = dx_fs_publish(job->dirfd, JOURNAL_NAME, text, strlen(text), 0600, err);
   explicit_bzero(text, strlen(text)); /* signed URLs are in it */
   free(text);
+  if (code == DX_OK)
+    job->behind = false;
+  return code;
+}
+
+enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
+{
+  enum dx_code code = dx_job_publish(job, err);
+
+  if (code == DX_OK)
+    code = dx_fs_sync_name(job->dirfd, JOURNAL_NAME, err);
   if (code == DX_OK)
     job->dirty = false;
   return code;

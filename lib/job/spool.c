@@ -417,15 +417,14 @@ static enum dx_code move_job(struct dx_spool *spool, struct dx_job *job,
                              const char *parent, struct dx_err *err)
 {
   char path[DX_JOB_PATH_BYTES];
-  enum dx_code code;
 
   (void)snprintf(path, sizeof(path), "%s/%s", parent, job->key);
   if (strcmp(path, job->path) == 0)
     return DX_OK;
-  code = dx_fs_rename_dir(spool->dirfd, job->path, path, err);
-  if (code == DX_OK || code == DX_E_UNSYNCED)
-    memcpy(job->path, path, sizeof(path));
-  return code;
+  if (renameat(spool->dirfd, job->path, spool->dirfd, path) < 0)
+    return dx_fail_sys(err, errno, "rename", job->path);
+  memcpy(job->path, path, sizeof(path));
+  return DX_OK;
 }
 
 enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
@@ -433,6 +432,8 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 {
   enum dx_code code = dx_job_delete_documents(job, err);
 
+  /* Not fsynced: after a power cut the sweep finds it in jobs/ and moves it
+   * again. */
   if (code == DX_OK && dx_job_is_finished(job))
     code = move_job(spool, job, "finished", err);
   return code;
@@ -441,7 +442,12 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err)
 {
-  return move_job(spool, job, "jobs", err);
+  enum dx_code code = move_job(spool, job, "jobs", err);
+
+  /* Nobody looks for unfinished jobs in finished/. */
+  if (code == DX_OK)
+    code = dx_fs_sync_parent(spool->dirfd, job->path, err);
+  return code;
 }
 
 /* ---- docextractd's jobs ---- */
@@ -615,6 +621,8 @@ enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
   /* Out of the way first: whoever opens its lock now must not find a job. */
   (void)snprintf(path, sizeof(path), "incoming/%s", (*job)->key);
   code = dx_fs_rename_dir(spool->dirfd, (*job)->path, path, err);
+  if (code == DX_OK) /* the old name must not come back without its files */
+    code = dx_fs_sync_parent(spool->dirfd, (*job)->path, err);
   if (code == DX_OK || code == DX_E_UNSYNCED)
     code = dx_fs_remove_tree(spool->dirfd, path, err);
   dx_job_free(job);

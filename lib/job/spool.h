@@ -91,7 +91,7 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *key,
  * After the journal was saved: removes the documents of settled submissions,
  * and moves a finished job to finished/. dx_spool_reopen() moves it back,
  * before a journal is saved that is not finished: jobs in jobs/ are always
- * looked at, those in finished/ never. E_UNSYNCED: it was moved.
+ * looked at, those in finished/ never. E_UNSYNCED: it was moved back.
  */
 enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;

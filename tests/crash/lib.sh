@@ -365,11 +365,15 @@ in_parallel() # TEXT WORK < CASES
         # shellcheck disable=SC2086
         $work $case_name < /dev/null
       done < <(sed -n "$((i + 1))~${WORKERS}p" <<< "$cases")
+      : > "$dir/done"
     ) &
     workers+=($!)
   done
   wait "${workers[@]}"
   workers=()
+  [ "$n" -gt 0 ] || not_ok "$text: there are cases"
+  [ "$(find "$dir"/w"$round"-* -name done | wc -l)" = "$WORKERS" ] ||
+    not_ok "$text: every worker comes to its end"
   report "$text ($n cases)"
   round=$((round + 1))
 }

@@ -17,13 +17,13 @@ function rule(name, text)
 
 BEGIN {
   rule("bytes", "a file is fsynced before it gets its name")
-  rule("name", "the directory is fsynced after a rename, before anything else")
+  rule("name", "a directory of others is fsynced after a rename in it, at once")
   rule("received", "received documents are fsynced before the job has them")
   rule("journal", "a job has a durable journal before it gets its place")
-  rule("jobs", "jobs/ is fsynced after the commit, and incoming/ after it")
+  rule("jobs", "jobs/ is fsynced after a job comes to it, before anything else")
   rule("directory", "a new directory is durable before anything is sent")
   rule("create", "a registration is in the journal before it is sent")
-  rule("put", "an upload is in the journal before it is sent")
+  rule("put", "an upload is in the durable journal before it is sent")
   rule("stored", "a result is durable in the job before it is delivered")
   rule("known", "the journal says that a result is stored before it is delivered")
   rule("manifest", "all results are delivered before their manifest")
@@ -97,9 +97,6 @@ function settle(dir, copy,    i, f)
     } else if (f[2] == "sub") {
       state[dir, f[3]] = f[4]
       source[dir, f[3]] = f[6]
-      if (f[5] == "true" && !registering[dir, f[3]])
-        posted[dir, f[3]] = 0
-      registering[dir, f[3]] = f[5] == "true"
     } else if (f[2] == "file") {
       files[dir, f[4]] = f[3] " " f[5] " " f[6]
     } else {
@@ -180,9 +177,17 @@ function rename_job(from, to,    path)
     must("swept", all_settled(from) && !(($1, from) in unsynced))
   }
   move_all(from, to)
-  unsynced[$1, parent(to)] = to
-  unsynced[$1, parent(from)] = to
-  then[$1, parent(from)] = parent(to)
+  if (to ~ /\/finished\//) # after a power cut it is moved again
+    return
+  add_name(to)
+  if (to ~ /\/incoming\//)
+    unsynced[$1, parent(from)] = " " from
+}
+
+# Names that are not durable yet, by process and directory.
+function add_name(path)
+{
+  unsynced[$1, parent(path)] = unsynced[$1, parent(path)] " " path
 }
 
 # ---- files get their names ----
@@ -228,8 +233,14 @@ function rename_journal(copy, dir,    i, f)
 {
   for (i = 1; i <= line_count[copy]; i++) {
     split(lines[copy, i], f, " ")
-    if (f[2] == "sub" && f[4] == "extracted" && state[dir, f[3]] != "extracted")
+    if (f[2] != "sub")
+      continue
+    if (f[4] == "extracted" && state[dir, f[3]] != "extracted")
       must("extracted", manifest[f[6]])
+    # No power cut matters here: nothing becomes of a source without a file.
+    if (f[5] == "true" && !registering[dir, f[3]])
+      posted[dir, f[3]] = 0
+    registering[dir, f[3]] = f[5] == "true"
   }
   if (dir ~ /\/finished\//)
     must("reopened", copy_settled(copy))
@@ -238,14 +249,24 @@ function rename_journal(copy, dir,    i, f)
 
 # ---- the trace ----
 
-# Before a call: what was renamed before is durable.
+# Before a call: what others see under a new name is durable. In the directory
+# of a job the other rules say when: they go by what is durable.
 function names_are_durable(    key, part)
 {
   for (key in unsynced) {
     split(key, part, SUBSEP)
-    if (part[1] == $1)
-      must("name", 0)
+    if ((part[1] == $1 || $1 == "the") && !is_job(part[2]) &&
+        !is_received(part[2]))
+      must(part[2] ~ /\/jobs$/ ? "jobs" : "name", 0)
   }
+}
+
+function name_is_durable(path,    key)
+{
+  durable[path] = 1
+  key = base(path)
+  if (sub(/\.job\.json$/, "", key))
+    manifest[key] = 1
 }
 
 $2 == "write" || $2 == "create" { dirty[$3] = 1 }
@@ -255,17 +276,11 @@ $2 == "mkdir" && ! is_received($3) { made[parent($3)] = $3 }
 $2 == "fsync" {
   dirty[$3] = 0
   delete made[$3]
-  if (then[$1, $3] != "")
-    must("jobs", !(($1, then[$1, $3]) in unsynced))
-  delete then[$1, $3]
   if (($1, $3) in unsynced) {
-    must("name", 1)
-    durable[unsynced[$1, $3]] = 1
-    if (base(unsynced[$1, $3]) ~ /\.job\.json$/) {
-      key = base(unsynced[$1, $3])
-      sub(/\.job\.json$/, "", key)
-      manifest[key] = 1
-    }
+    must($3 ~ /\/jobs$/ ? "jobs" : "name", 1)
+    n = split(unsynced[$1, $3], list, " ")
+    for (i = 1; i <= n; i++)
+      name_is_durable(list[i])
     delete unsynced[$1, $3]
   }
   if ($3 in waiting) {
@@ -289,7 +304,7 @@ $2 == "rename" {
   if (base($3) ~ /^\./)
     must("bytes", dirty[$3] == 0)
   delete dirty[$3]
-  unsynced[$1, parent($4)] = $4
+  add_name($4)
   if (base($4) ~ /\.job\.json$/)
     rename_manifest($4)
   else if (parent($4) ~ /\/results$/)
@@ -345,8 +360,7 @@ $2 == "send" && $3 == "PUT" {
 
 END {
   $0 = "the end"
-  for (key in unsynced)
-    must("name", 0)
+  names_are_durable()
   for (i = 1; i <= rules; i++)
     printf "%s\t%d\t%d\t%s\t%s\n", names[i], seen[names[i]], broken[names[i]],
       texts[names[i]], first[names[i]]

@@ -50,9 +50,10 @@ read_journals()
 
 judge()
 {
-  local name seen broken text first
+  local name seen broken text first judged=0
   read_journals > "$dir/journals"
   while IFS=$'\t' read -r name seen broken text first; do
+    judged=$((judged + 1))
     if [ "$seen" = 0 ]; then
       not_ok "$name: $text" 'no run has come to where it counts'
     elif [ "$broken" != 0 ]; then
@@ -62,6 +63,7 @@ judge()
     fi
   done < <(awk -v daemon="$daemon" -f "$here/order.awk" "$dir/journals" \
     "$trace")
+  [ "$judged" -gt 0 ] || not_ok 'the trace is judged'
 }
 
 make_bundle
