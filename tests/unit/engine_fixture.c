@@ -477,8 +477,7 @@ int fixture_open(void **state)
   fixture.latency_ms = 20;
   fixture.case_count = 1;
   dx_clock_use(&turned);
-  (void)strcpy(fixture.dir, "/tmp/dx-engine-XXXXXX");
-  if (mkdtemp(fixture.dir) == NULL)
+  if (temp_dir_make(fixture.dir) < 0)
     return -1;
   (void)snprintf(fixture.results, sizeof(fixture.results), "%s/results",
                  fixture.dir);
@@ -504,7 +503,7 @@ int fixture_close(void **state)
   if (fixture.dir[0] == '\0')
     return 0;
   dx_spool_close(&fixture.spool);
-  if (dx_fs_remove_tree(AT_FDCWD, fixture.dir, &err) != DX_OK)
+  if (temp_dir_remove(fixture.dir) < 0)
     return -1;
   fixture.dir[0] = '\0';
   return 0;

@@ -10,7 +10,7 @@
 #ifndef DX_ENGINE_FIXTURE_H
 #define DX_ENGINE_FIXTURE_H
 
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdbool.h>
 
@@ -24,6 +24,15 @@
 #define FIXTURE_CASES_MAX 4
 #define FIXTURE_JOBS_MAX 4
 #define FIXTURE_DAY_MS 86400000LL
+#define SLACK_MS 300 /* the rate limit, and turns of the event loop */
+
+#define S 1000LL
+#define MIN 60000LL
+
+#define POST DX_CALL_CREATE
+#define PUT DX_CALL_PUT
+#define SOURCE DX_CALL_SOURCE
+#define EXTRACT DX_CALL_EXTRACT
 
 /* A call as seen by the service and the network. */
 struct fixture_call {
@@ -74,7 +83,7 @@ struct fixture {
   int ended;           /* jobs */
 
   /* Where it happens. */
-  char dir[40], results[60], token_path[60];
+  char dir[TEMP_DIR_BYTES], results[60], token_path[60];
   struct dx_service service; /* may be changed before fixture_begin() */
   struct dx_spool spool;
   struct dx_job *jobs[FIXTURE_JOBS_MAX];

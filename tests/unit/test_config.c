@@ -2,7 +2,7 @@
  * test_config.c - lib/config/config.h: valid configurations, and the errors
  * reported for invalid ones.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,8 +27,7 @@ static char key_path[96];
 static int make_dir(void **state)
 {
   (void)state;
-  memcpy(dir, "/tmp/dx-config.XXXXXX", 22);
-  if (mkdtemp(dir) == NULL)
+  if (temp_dir_make(dir) < 0)
     return -1;
   (void)snprintf(path, sizeof(path), "%s/docextract.conf", dir);
   (void)snprintf(key_path, sizeof(key_path), "%s/key", dir);
@@ -450,7 +449,7 @@ static void a_missing_file_is_a_warning(void **state)
   numbers_of(&notes.warnings, numbers, sizeof(numbers));
   assert_string_equal(numbers, "1 2 5 6 7 8 ");
   assert_non_null(
-      strstr(dx_buf_text(&notes.warnings), "8: TokenCommand '/tmp/dx-config."));
+      strstr(dx_buf_text(&notes.warnings), "8: TokenCommand '/tmp/dx-unit-"));
   assert_non_null(
       strstr(dx_buf_text(&notes.warnings), "/key' is not a program"));
   assert_non_null(strstr(dx_buf_text(&notes.warnings),

@@ -2,13 +2,11 @@
  * test_fs.c - files and directories: old or new and nothing in between, planted
  * links, limits.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,15 +14,14 @@
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
 
-static char dir[32];
+static char dir[TEMP_DIR_BYTES];
 static int fd = -1;
 static struct dx_err err;
 
 static int start(void **state)
 {
   (void)state;
-  (void)strcpy(dir, "/tmp/dx-fs-XXXXXX");
-  if (mkdtemp(dir) == NULL)
+  if (temp_dir_make(dir) < 0)
     return -1;
   fd = dx_fs_open_dir(dir, &err);
   return fd < 0 ? -1 : 0;
@@ -34,23 +31,12 @@ static int stop(void **state)
 {
   (void)state;
   (void)close(fd);
-  return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
+  return temp_dir_remove(dir);
 }
 
-/* How many entries a directory has, hidden ones too. */
 static size_t entries(const char *name)
 {
-  int list = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *d;
-  size_t n = 0;
-
-  assert_true(list >= 0);
-  d = fdopendir(list);
-  assert_non_null(d);
-  while (readdir(d) != NULL)
-    n++;
-  (void)closedir(d);
-  return n - 2;
+  return count_entries(fd, name);
 }
 
 static void put(const char *name, const char *text)

@@ -2,7 +2,7 @@
  * test_journal.c - job.json: what is written is read again, and a journal
  * that cannot be right is rejected as a whole.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,15 +17,14 @@
 #define KEY "0123456789abcdef0123456789abcdef"
 #define SUM KEY KEY
 
-static char dir[32];
+static char dir[TEMP_DIR_BYTES];
 static int dirfd_ = -1;
 static struct dx_err err;
 
 static int start(void **state)
 {
   (void)state;
-  (void)strcpy(dir, "/tmp/dx-journal-XXXXXX");
-  if (mkdtemp(dir) == NULL)
+  if (temp_dir_make(dir) < 0)
     return -1;
   dirfd_ = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   return dirfd_ < 0 ? -1 : 0;
@@ -35,7 +34,7 @@ static int stop(void **state)
 {
   (void)state;
   (void)close(dirfd_);
-  return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
+  return temp_dir_remove(dir);
 }
 
 static struct dx_job *empty_job(void)

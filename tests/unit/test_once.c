@@ -9,15 +9,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define S 1000LL
-#define MIN 60000LL
-#define SLACK_MS 300
-
-#define POST DX_CALL_CREATE
-#define PUT DX_CALL_PUT
-#define SOURCE DX_CALL_SOURCE
-#define EXTRACT DX_CALL_EXTRACT
-
 static struct dx_err err;
 
 static void counts(int posts, int puts, int extracts)

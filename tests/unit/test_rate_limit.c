@@ -1,9 +1,8 @@
 /*
  * test_rate_limit.c - the shared rate limit, with a clock that the tests set.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,15 +22,14 @@ static int64_t fake_ms(void)
 }
 
 static const struct dx_clock fake = {fake_ms, fake_ms};
-static char dir[] = "/tmp/dx-rate-XXXXXX";
+static char dir[TEMP_DIR_BYTES];
 static int dirfd_ = -1;
 
 static int start(void **state)
 {
   (void)state;
   dx_clock_use(&fake);
-  (void)strcpy(dir, "/tmp/dx-rate-XXXXXX");
-  if (mkdtemp(dir) == NULL)
+  if (temp_dir_make(dir) < 0)
     return -1;
   dirfd_ = open(dir, O_RDONLY | O_DIRECTORY);
   return dirfd_ < 0 ? -1 : 0;
@@ -42,7 +40,7 @@ static int stop(void **state)
   (void)state;
   (void)close(dirfd_);
   dx_clock_use(NULL);
-  return dx_fs_remove_tree(AT_FDCWD, dir, NULL) == DX_OK ? 0 : -1;
+  return temp_dir_remove(dir);
 }
 
 /* When the next call may go out, waiting as the engine would. */
@@ -297,18 +295,6 @@ static void a_planted_link_is_not_written_through(void **state)
   dx_rate_limit_free(&limit);
 }
 
-static size_t entries(void)
-{
-  DIR *d = opendir(dir);
-  size_t n = 0;
-
-  assert_non_null(d);
-  while (readdir(d) != NULL)
-    n++;
-  (void)closedir(d);
-  return n - 2;
-}
-
 static void no_host_name_leaves_the_directory(void **state)
 {
   static char huge[2000];
@@ -324,7 +310,7 @@ static void no_host_name_leaves_the_directory(void **state)
 
     /* not a quarter of the rate: it has its file */
     assert_int_equal(next_call(limit, DX_URGENT) - first, 125);
-    assert_int_equal(entries(), i + 1);
+    assert_int_equal(count_entries(dirfd_, "."), i + 1);
     dx_rate_limit_free(&limit);
   }
 }

@@ -2,9 +2,8 @@
  * test_results.c - what a consumer finds in the results directory: names,
  * modes, whole files, the manifest.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@
 #define KEY "0123456789abcdef0123456789abcdef"
 #define BODY "{\"results\":{\"value\":1.50}}"
 
-static char dir[32], results[48];
+static char dir[TEMP_DIR_BYTES], results[48];
 static int dirfd_ = -1;
 static struct dx_job *job;
 static struct dx_submission *sub;
@@ -32,8 +31,7 @@ static struct dx_err err;
 static int start(void **state)
 {
   (void)state;
-  (void)strcpy(dir, "/tmp/dx-results-XXXXXX");
-  if (mkdtemp(dir) == NULL)
+  if (temp_dir_make(dir) < 0)
     return -1;
   (void)snprintf(results, sizeof(results), "%s/results", dir);
   job = dx_job_new();
@@ -65,7 +63,7 @@ static int stop(void **state)
   (void)state;
   dx_job_free(&job);
   (void)close(dirfd_);
-  return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
+  return temp_dir_remove(dir);
 }
 
 static void complete(const char *source_id, const char *case_id)
@@ -85,17 +83,9 @@ static void complete(const char *source_id, const char *case_id)
   assert_true(dx_sha256_of(BODY, strlen(BODY), sub->cases[0].sha256));
 }
 
-/* Entries of the results directory, hidden ones too. */
 static size_t entries(void)
 {
-  DIR *d = opendir(results);
-  size_t n = 0;
-
-  assert_non_null(d);
-  while (readdir(d) != NULL)
-    n++;
-  (void)closedir(d);
-  return n - 2;
+  return count_entries(dirfd_, ".");
 }
 
 static void assert_mode(const char *name, mode_t mode)

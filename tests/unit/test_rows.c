@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #define EVER INT_MAX
-#define SLACK_MS 300 /* the rate limit, and turns of the event loop */
 
 /* What the next call waits for. */
 enum wait {
@@ -39,11 +38,6 @@ struct row {
   enum dx_code end;
   int calls[DX_CALL_HELLO]; /* POST, PUT, GET source, GET extract */
 };
-
-#define POST DX_CALL_CREATE
-#define PUT DX_CALL_PUT
-#define SOURCE DX_CALL_SOURCE
-#define EXTRACT DX_CALL_EXTRACT
 
 #define NOT_HERE "404 410"
 #define MISFITS "405 406 411 414 431 501 505"

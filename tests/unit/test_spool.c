@@ -2,7 +2,7 @@
  * test_spool.c - jobs on disk: received, committed, taken, merged with a new
  * run of the same job, set aside, swept.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,15 +22,14 @@
 #define KEY "0123456789abcdef0123456789abcdef"
 #define DAY_MS 86400000LL
 
-static char dir[32];
+static char dir[TEMP_DIR_BYTES];
 static struct dx_spool spool;
 static struct dx_err err;
 
 static int start(void **state)
 {
   (void)state;
-  (void)strcpy(dir, "/tmp/dx-spool-XXXXXX");
-  if (mkdtemp(dir) == NULL)
+  if (temp_dir_make(dir) < 0)
     return -1;
   return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
 }
@@ -39,7 +38,7 @@ static int stop(void **state)
 {
   (void)state;
   dx_spool_close(&spool);
-  return dx_fs_remove_tree(AT_FDCWD, dir, &err) == DX_OK ? 0 : -1;
+  return temp_dir_remove(dir);
 }
 
 /* One letter a place: D a PDF, E another PDF, T a text that became a PDF,
@@ -114,16 +113,7 @@ static struct dx_job *take(void)
 
 static size_t entries(const char *name)
 {
-  char command[128];
-  size_t n = 0;
-  FILE *p;
-
-  (void)snprintf(command, sizeof(command), "ls -A %s/%s | wc -l", dir, name);
-  p = popen(command, "r");
-  assert_non_null(p);
-  assert_int_equal(fscanf(p, "%zu", &n), 1);
-  (void)pclose(p);
-  return n;
+  return count_entries(spool.dirfd, name);
 }
 
 /* Brings a submission to the state of a letter: s stored, r registered, u

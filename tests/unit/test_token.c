@@ -2,7 +2,7 @@
  * test_token.c - lib/service/token.c and lib/service/jwt.c: signatures that
  * OpenSSL verifies, and tokens from keys, files and commands.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,8 +52,7 @@ static const struct dx_clock fake = {fake_boot, fake_wall};
 static int set_up(void **state)
 {
   (void)state;
-  memcpy(dir, "/tmp/dx-token.XXXXXX", 21);
-  if (mkdtemp(dir) == NULL)
+  if (temp_dir_make(dir) < 0)
     return -1;
   (void)snprintf(key_path, sizeof(key_path), "%s/key", dir);
   (void)snprintf(token_path, sizeof(token_path), "%s/token", dir);
