@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# demo.sh - shows the whole way once: installs what is missing, builds in
-# ./build, starts the simulator and a private cupsd on free ports, adds the
+# demo.sh - shows the whole way of a document: installs what is missing, builds
+# in ./build, starts the simulator and a private cupsd on free ports, adds the
 # queue, prints a sample chart with lp and shows what was extracted. Everything
-# else lies in a temporary directory, and nothing is left running.
+# else is in a temporary directory, and nothing is left running.
 #
 #   ./demo.sh          the demonstration
-#   ./demo.sh --keep   leaves simulator and scheduler running, to play with
+#   ./demo.sh --keep   leaves simulator and scheduler running, to try more
 #
 # The service is simulated: nothing leaves this machine.
 set -u
@@ -29,7 +29,7 @@ give_up() # TEXT
 
 # --- building --------------------------------------------------------------
 
-build_it() # in ./build, or where somebody has configured the tree itself
+build_it() # in ./build, or in the tree itself if that was configured
 {
   if [ -e config.status ]; then
     DX_BUILD=$PWD

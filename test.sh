@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 #
-# test.sh - runs every test there is, on a fresh Debian or Ubuntu machine too:
-# installs what is missing, builds a copy of the tree with warnings as errors,
-# and ends with "N passed, N failed". Nothing outside a temporary directory is
-# changed, packages excepted.
+# test.sh - runs every test, also on a fresh Debian or Ubuntu machine: installs
+# what is missing, builds a copy of the tree with warnings as errors, and ends
+# with "N passed, N failed". Apart from packages nothing outside a temporary
+# directory is changed.
 #
 #   ./test.sh          everything but what takes minutes
 #   ./test.sh --long   that, too; with CI=true nothing may be left out, and what
 #                      people print with is installed for it
 #
-# What is tested lives in tests/; only the order and the counting live here.
+# The tests are in tests/; here are only their order and the counting.
 set -u -o pipefail
 cd "$(dirname "$0")" || exit 1
 . tests/helper/packages.sh
@@ -68,9 +68,9 @@ task() # NAME LIMIT-S COMMAND...
   [ "$failed" = 0 ]
 )
 
-# Counts the lines of the checks, and does not believe a script that counts
-# otherwise: it was cut off, or has checked something where it did not count.
-# Prints what failed; sets passed and failed.
+# Counts the lines of the checks. A script with other counts has failed: it was
+# interrupted, or made a check that it did not count. Prints what failed; sets
+# passed and failed.
 judge() # NAME LOG STATUS
 {
   local last
@@ -94,7 +94,7 @@ judge() # NAME LOG STATUS
   fi
 }
 
-# Reads tasks, one a line, and runs so many of them at once.
+# Reads tasks, one per line, and runs so many of them at once.
 at_once() # N
 {
   local words
@@ -130,7 +130,7 @@ end()
 
 # --- what there is to do ---------------------------------------------------
 
-# Copies what git knows or would take; without git all but the leavings.
+# Copies what git knows or would add; without git everything but build output.
 copy_tree() # TO
 {
   mkdir "$1"
@@ -173,7 +173,7 @@ sorted()
   done | sort -s -k 1,1 | cut -d ' ' -f 2-
 }
 
-# What people print with is installed when everything else has passed without.
+# Programs to print from are installed after everything else has passed without.
 with_programs='tests/(it/(office|programs|web)|filter/corpus)\.sh'
 in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# distcheck.sh - what `make dist` packs can be built, checked, installed and
-# removed again by itself.
+# distcheck.sh - the tarball of `make dist` can be built, checked, installed,
+# and uninstalled.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

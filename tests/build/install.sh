@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# install.sh - `make install` puts every part where CUPS looks for it, and
-# others may run it, whatever the umask.
+# install.sh - `make install` puts every file where CUPS looks for it, with
+# modes that do not depend on the umask.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # unit.sh - what `make check` runs in $DX_BUILD (default: the top of the tree),
-# with a line for each test: automake hides them in one log a program.
+# with a line for each test: automake hides them in one log per program.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -27,7 +27,7 @@ one_program() # TRS
     fi
   done < <(outcomes "$log")
   if ! grep -qx ':test-result: PASS' "$1" && [ "$failed" = "$n" ]; then
-    not_ok "$program ends well"
+    not_ok "$program succeeds"
   fi
   [ "$failed" = "$n" ] || grep -av '\[       OK \]\|\[ RUN' "$log" | tail -n 40 |
     sed 's/^/#   /'

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 #
-# checks.sh - what holds for the sources themselves: their form, which directory
-# may use which library, and that every header stands alone. Nothing is run.
+# checks.sh - what holds for the sources themselves: their format, which
+# directory may use which library, and that every header compiles alone. Nothing
+# is run.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
 
 none() { is "$1" "$2" ''; } # TEXT OUTPUT: nothing was found
 
-# What grep finds. That it cannot look is no proof that there is nothing.
+# What grep finds; a grep that fails is no proof that there is nothing.
 found() # ARGUMENT...
 {
   grep "$@" 2>&1
@@ -36,7 +37,7 @@ stands_alone() # HEADER
   gcc -std=gnu11 -D_GNU_SOURCE -I. -fsyntax-only -x c "$1" 2>&1
 }
 
-# Every version of clang-format has a taste of its own: this one is followed.
+# Every version of clang-format formats differently: this is the one to use.
 formatter=14
 version=$(clang-format --version 2>&1 | sed -n 's/.* version \([0-9]*\)\..*/\1/p')
 if [ "$version" = $formatter ]; then
@@ -51,8 +52,8 @@ includes 'curl/' 'service/http\.c|service/signed_url\.c'
 includes 'openssl/' 'base/digest\.c|service/jwt\.c'
 includes 'cjson/' 'base/json\.c'
 includes 'cups/' 'config/load\.c|config/parse\.c|job/print_job\.c'
-# The layers of lib/: no circle can come to be, because nobody includes what
-# stands below him here.
+# The layers of lib/: there can be no circle, because none includes what is
+# listed below it.
 may_include lib/base lib/base
 may_include lib/config 'lib/(base|config)'
 may_include lib/service 'lib/(base|config|service)'
@@ -74,7 +75,7 @@ none 'lib/ never prints, exits or sleeps' \
   "$(found -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
     lib/*/*.c)"
 
-# configure.ac has the version; whatever else names one follows.
+# configure.ac has the version; everything else must agree.
 version=$(sed -n 's/^AC_INIT(\[docextract\], \[\(.*\)\])$/\1/p' configure.ac)
 begins() # FILE PATTERN TEXT: the first line that fits names the version
 {

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 #
-# faults.sh - the n-th write, fsync, rename, open, mkdir, remove or allocation
-# of the backend fails, for all n. It may go on by itself or end so that cupsd
-# runs it again; it says what is wrong, shows nothing half-written, and when
-# the fault is gone every document is extracted, once.
+# faults.sh - the n-th write, fsync, rename, open, mkdir, remove, or allocation
+# of the backend fails, for all n. It may continue, or end so that cupsd runs it
+# again; it reports what is wrong, leaves nothing half-written, and when the
+# fault is gone every document is extracted once.
 #
 # The same with docextractd, in the backend that hands over and in docextractd,
 # which goes on by itself.
 #
 #   faults.sh         some calls of every family
-#   faults.sh --all   every call; of allocations in a job that is resumed some
+#   faults.sh --all   every call, but only some allocations of a resumed job
 . "$(dirname "$0")/lib.sh"
 
 all=
 [ "${1-}" != --all ] || all=1
 
-# What a person reads of an error, in the words of the C library.
+# What a person reads about an error, in the words of the C library.
 words_of() # ERROR
 {
   case $1 in
@@ -29,8 +29,8 @@ words_of() # ERROR
   esac
 }
 
-# 0: it went on by itself. 7: cupsd runs it again, nobody has to do anything.
-# 4, the queue stops, is for what only an administrator can fix.
+# 0: it continued. 7: cupsd runs it again. 4: the queue stops, because only an
+# administrator can fix it.
 ends_well() # ERROR
 {
   case $status in
@@ -46,7 +46,7 @@ says_why()
   grep -q "^ERROR: .*$(words_of "$1")" "$dir/err"
 }
 
-# AT is the write of the journal at which a run before was killed; 0: none was.
+# AT is the journal write at which an earlier run was killed; 0: none.
 begin() # AT
 {
   [ "$1" = 0 ] || run_backend "kill journal $1 after"
@@ -59,7 +59,7 @@ fails() # GROUP N COUNT ERROR AT
   begin "$5"
   run_backend "fail $1 $2 $3 $4"
   if ! happened failed; then
-    same 'it ends well when nothing fails' "$status" 0
+    same 'it succeeds when nothing fails' "$status" 0
     return
   fi
   kills=$((kills + 1))

@@ -1,9 +1,9 @@
 # lib.sh - what the crash walk and the fault walk share: a job of two documents
-# and three cases, the backend run as cupsd would run it, a simulator a worker,
-# and what must hold at the end, whatever happened before.
+# and three cases, the backend run as cupsd would, a simulator per worker, and
+# what must hold at the end, whatever happened.
 #
 # To be sourced by bash. No cupsd: the same arguments and the same bundle are
-# the same job. Which step is disturbed does not live here.
+# the same job. The walks say which step fails.
 . "$(dirname "${BASH_SOURCE[0]}")/../it/lib.sh"
 
 owned_dir 711 "$dir" # backends leave their logs there
@@ -46,7 +46,7 @@ start_service() # [LINE OF THE CONFIGURATION...]
   write_config 'APIRate 9' "$@"
 }
 
-# Every worker has a directory and a simulator of its own.
+# Every worker has its own directory and simulator.
 start_worker() # NAME
 {
   dir=$dir/$1
@@ -97,7 +97,7 @@ print_it() # SECONDS PLAN LOG
     'job-uuid=urn:uuid:crash job-originating-host-name=here' < "$bundle"
 }
 
-# Runs it once with a plan for preload.so; its words go to $dir/err, its exit
+# Runs it once with a plan for preload.so; its stderr goes to $dir/err, its exit
 # status to $status.
 run_backend() # [PLAN]
 {
@@ -118,7 +118,7 @@ happened() # killed, stopped, failed [LOG]
   grep -qx "$1" "${2-$dir/walk.log}" 2> /dev/null
 }
 
-# What cupsd does: runs it again until it has ended well. What it has handed
+# Runs it again until it succeeds, as cupsd does. What it has handed
 # over docextractd ends.
 run_to_the_end()
 {
@@ -153,7 +153,7 @@ start_walked_daemon() # [PLAN [LOG]]
 
 killed_or_finished() { happened killed "$dir/daemon.log" || is_finished; }
 
-# Everything that was left lies there for two hours.
+# Makes everything that was left two hours old.
 grow_old()
 {
   find "$spool" -depth -newermt '1 hour ago' \
@@ -163,7 +163,7 @@ grow_old()
 
 # --- what must hold ----------------------------------------------------------
 
-# Workers report on $dir/wrong: nothing there is well.
+# Workers report errors in $dir/wrong.
 wrong() { echo "$case_name: $1" >> "$dir/wrong"; }
 
 same() # TEXT ACTUAL EXPECTED
@@ -172,7 +172,7 @@ same() # TEXT ACTUAL EXPECTED
     wrong "$1"$'\n'"got:      ${2//$'\n'/ }"$'\n'"expected: ${3//$'\n'/ }"
 }
 
-# One line a fact: what consumers find, without ids and times.
+# What consumers find, one line each, without ids and times.
 found()
 {
   (
@@ -189,7 +189,7 @@ found()
   ) | sort
 }
 
-# The files that the manifests name, with the sums that they have.
+# The files that the manifests name, with their checksums.
 named_by_manifests()
 {
   (
@@ -241,7 +241,7 @@ printed_secrets()
   grep -aE "$secrets" "$dir/err" "$dir/out"
 }
 
-# Nothing that a consumer can see is other than it will be.
+# Whatever a consumer can see never changes.
 remember() { rm -rf "$dir/seen" && cp -a "$results" "$dir/seen" 2> /dev/null; }
 was_final()
 {
@@ -262,7 +262,7 @@ check_end()
     "$(named_by_manifests)" "$(sums_of_results)"
   read -r creates puts <<< "$(sent)"
   same 'two sources got their file once' "$puts" '[1,1]'
-  # Only a lost response may leave an orphan, one a document and kill.
+  # Only a lost response may leave an orphan, one per document and kill.
   read -r lost most <<< "$(lost_responses)"
   [ "$creates" -le $((2 + lost)) ] && [ "$most" -le "$kills" ] ||
     wrong "$creates registrations, $lost responses lost, $kills runs disturbed"
@@ -336,7 +336,7 @@ learn_expected()
 
 # --- the workers -----------------------------------------------------------
 
-# Whoever ends a walk ends its workers, and they their simulators.
+# Ending a walk ends its workers, and they end their simulators.
 clear_stage()
 {
   if [ ${#workers[@]} -gt 0 ]; then
@@ -348,8 +348,8 @@ clear_stage()
 }
 workers=()
 
-# Cuts a list of cases, one a line, into as many parts as there are workers;
-# work CASE... is run for each line. Prints a check for what went wrong.
+# Splits a list of cases, one per line, among the workers; work CASE... is run
+# for each line. Prints a check for what went wrong.
 in_parallel() # TEXT WORK < CASES
 {
   local text=$1 work=$2 i cases n

@@ -1,12 +1,11 @@
 /*
  * preload.c - between the backend and the C library: kills the process at the
- * n-th step on disk, or lets the n-th call fail, and makes waiting short. To
- * be preloaded by the walks in this directory; never installed. What a walk
- * expects does not live here.
+ * n-th step on disk, or lets the n-th call fail, and makes waits short.
+ * Preloaded by the walks in this directory; never installed.
  *
  * Only calls that come from the program itself (libdx.a is part of it) or
- * from libcjson count and fail: libcurl, OpenSSL and the C library are not
- * what is tested.
+ * from libcjson count and fail: libcurl, OpenSSL, and the C library are not
+ * tested.
  *
  *   DX_WALK       "kill GROUP N before|after"   SIGKILL at the N-th of a group
  *                 "stop GROUP N before|after"   SIGSTOP at it, to be continued
@@ -55,7 +54,7 @@
   X(REMOVE, "remove", 1u << 5)                                          \
   X(MEMORY, "memory", 1u << 6)                                          \
   X(JOURNAL, "journal", 1u << 7) /* renames that change what is true */ \
-  X(RESULT, "result", 1u << 8)   /* a result stored, or dropped */      \
+  X(RESULT, "result", 1u << 8)   /* a result stored or delivered */     \
   X(FILE, "file", 1u << 9)       /* whatever changes the disk */
 
 enum group {
@@ -90,7 +89,7 @@ static unsigned long seen;
 static int log_fd = -1;
 static long speed = 1;
 
-/* ---- whose call it is ---- */
+/* ---- where a call comes from ---- */
 
 static bool is_ours(const void *caller)
 {

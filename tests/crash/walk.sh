@@ -18,7 +18,7 @@ killed_at() # GROUP N before|after
   if happened killed; then
     kills=$((kills + 1))
   else # it took fewer steps than the run that was counted
-    same 'it ends well when it is not killed' "$status" 0
+    same 'it succeeds when it is not killed' "$status" 0
   fi
   was_final
   remember

@@ -1,9 +1,8 @@
-# count.sh - the count of checks, the same in every test script: each prints
+# count.sh - counting checks, the same in every test script: each check prints
 # "ok - TEXT" or "not ok - TEXT" with the difference, and count_is_good prints
-# the last line, "N passed, N failed", that test.sh adds up.
+# the last line, "N passed, N failed".
 #
-# To be sourced by bash. What is checked, and with which programs, lives in
-# the tests and the libraries beside them.
+# To be sourced by bash.
 # shellcheck disable=SC2034
 
 passed=0

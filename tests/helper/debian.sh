@@ -1,5 +1,5 @@
-# debian.sh - where this machine has its Debian packages from, for those who
-# make another Debian from there. To be sourced by bash.
+# debian.sh - where this machine gets its Debian packages from, to install
+# another Debian from there. To be sourced by bash.
 
 # Lines of "URI SUITE COMPONENT", as apt on this machine knows them. Of another
 # release (CODENAME): the same places.
@@ -14,7 +14,7 @@ debian_sources() # [CODENAME]
     sort -u
 }
 
-# The smallest Debian there is, with more packages if they are named.
+# A minimal Debian, with more packages if they are given.
 make_debian() # CODENAME DIRECTORY [PACKAGE...]
 {
   local codename=$1 dir=$2 mirror
@@ -30,7 +30,7 @@ make_debian() # CODENAME DIRECTORY [PACKAGE...]
     --components="$(debian_sources "$codename" | cut -d ' ' -f 3 | sort -u |
       paste -sd,)" "$codename" "$dir" "$mirror" || return
   debian_sources "$codename" | sed 's/^/deb /' > "$dir/etc/apt/sources.list"
-  # How this machine reaches its mirror is how the other one does.
+  # The other one reaches the mirror as this machine does.
   apt-config dump | grep -E '^Acquire::(Check-|http|https|Retries)' \
     > "$dir/etc/apt/apt.conf.d/50mirror"
   cp /etc/resolv.conf /etc/hosts "$dir/etc/"

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 #
-# fresh.sh - runs a command in a clean clone of HEAD, in the smallest Debian
-# there is, made on the spot: what the command needs and does not install by
-# itself is not there. Everything lies in a temporary directory, in a mount and
-# process namespace of its own, and nothing of it is left.
+# fresh.sh - runs a command in a clean clone of HEAD, in a new minimal Debian:
+# what the command needs and does not install is missing. Everything is in a
+# temporary directory, in its own mount and process namespaces, and is removed.
 #
 #   fresh.sh [--user] CODENAME COMMAND
 #
@@ -69,7 +68,7 @@ export -f enter
 inside=(unshare --mount --pid --fork --kill-child bash -c 'enter "$@"' enter
   "$machine" "$home" "$user" "$command")
 
-# Shows what a terminal shows, and types the password when it is asked for.
+# Shows what a terminal shows, and types the password when prompted.
 on_terminal() # COMMAND...
 {
   local LC_ALL=C pid in out line= c

@@ -7,8 +7,8 @@ zlib1g-dev libcmocka-dev libsystemd-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils jq curl openssl mandoc"
 test_packages="xz-utils clang-format git"
-# What people print from. Where they are missing tests/it/office.sh,
-# programs.sh and web.sh leave them out, but in CI.
+# Programs to print from. Without them tests/it/office.sh, programs.sh, and
+# web.sh skip them, except in CI.
 program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3
 libreoffice-base-drivers python3-uno chromium chromium-driver python3-gi
 python3-gi-cairo gir1.2-gtk-3.0 xvfb"
@@ -35,9 +35,8 @@ as_root()
   fi
 }
 
-# A scheduler of the system's own is not needed: one that is installed only
-# now is not started, and this is not left behind.
-# The text comes in a file because stdin is the password's.
+# The system's scheduler is not needed: if it is installed only now, it is not
+# started. The text comes in a file because stdin is the password's.
 no_service_start()
 {
   local policy status

@@ -12,8 +12,8 @@ machine_load()
   echo $((running < 8 ? running : 8))
 }
 
-# Runs a command for at most so many seconds of an idle machine; what it says
-# goes to a file, so that nobody misses who was stopped.
+# Runs a command for at most so many seconds of an idle machine; its output goes
+# to a file, and a message says if it was stopped.
 limited() # SECONDS FILE COMMAND...
 {
   local limit=$(($1 * $(machine_load))) file=$2 status

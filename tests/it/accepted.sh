@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # accepted.sh - Completion accepted: the print job ends when it is stored, and
-# docextractd does the rest, whatever dies. Without docextractd the print job
-# waits as it always does.
+# docextractd does the rest, whatever is killed. Without docextractd the print
+# job waits as always.
 . "$(dirname "$0")/lib.sh"
 
 journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
@@ -97,12 +97,12 @@ faults '#'
 start_daemon
 once "$t"
 
-t='stopped in order'
+t='stopped by SIGTERM'
 to_the_wait
 before=$(date +%s%N)
 kill -TERM "$DAEMON_PID"
 wait "$DAEMON_PID"
-is "$t: it ends well" "$?" 0
+is "$t: it succeeds" "$?" 0
 took=$((($(date +%s%N) - before) / 1000000))
 check "$t: within two seconds ($took ms)" \
   test "$took" -lt $((2000 * $(machine_load)))
@@ -111,7 +111,7 @@ faults '#'
 start_daemon
 once "$t"
 
-t='a second one'
+t='a second instance'
 "$build/daemon/docextractd" --version > "$dir/version"
 has "$t: the version is printed" "$(cat "$dir/version")" '^docextractd [0-9]'
 (as_run_user "$build/daemon/docextractd" -c "$config") 2> "$dir/second"
@@ -150,11 +150,11 @@ start_daemon
 WAIT_S=60 until_true daemon_says 'every 10 minutes' ||
   not_ok "$t: docextractd says that it waits"
 check "$t: the journal says why" until_true has_message "$job"
-has "$t: and whose fault it is" "$(message_of "$job")" 'key id'
+has "$t: and which key it is" "$(message_of "$job")" 'key id'
 faults '#'
 accept
-once "$t, and put right: a new configuration is enough"
-is "$t, and put right: the message is gone" "$(message_of "$job")" ''
+once "$t, and fixed: a new configuration is enough"
+is "$t, and fixed: the message is gone" "$(message_of "$job")" ''
 
 t='canceled by the command'
 to_the_wait
@@ -195,12 +195,12 @@ t='started by the wrong user'
 if [ "$(id -u)" = 0 ]; then
   stop_daemon
   mv "$spool" "$spool.full"
-  write_config # with a spool that nobody has used yet
+  write_config # with an unused spool
   "$build/daemon/docextractd" -c "$config" 2> "$dir/wrong"
   is "$t: it does not run" "$?" 78
-  has "$t: and says as whom it must" "$(cat "$dir/wrong")" \
+  has "$t: and says as which user it must" "$(cat "$dir/wrong")" \
     "belongs to '$run_user'; run docextractd as"
-  is "$t: and leaves nothing of its own" \
+  is "$t: and leaves no files" \
     "$(find "$spool" ! -user "$run_user")" ''
   rm -rf "$spool"
   mv "$spool.full" "$spool"

@@ -1,16 +1,16 @@
-# browser.sh - a real browser, headless, driven as a person drives it: open,
-# click, type, choose, look. Speaks WebDriver with chromedriver through curl.
+# browser.sh - a real browser, headless, used as a person uses it: open, click,
+# type, choose, look. Talks WebDriver to chromedriver with curl.
 #
-# To be sourced by bash after lib.sh. Elements are XPath expressions; whatever
-# is clicked or asked for is waited for. Needs chromium, chromium-driver, jq.
-# Pictures apart, nothing of CUPS lives here.
+# To be sourced by bash after lib.sh. Elements are XPath expressions, and are
+# waited for. Needs chromium, chromium-driver, jq. Except for pictures, nothing
+# here is about CUPS.
 # shellcheck disable=SC2154
 
 DRIVER_PID=
 browser= # where commands go
 
-# Driver and browser have a session of their own, so that clear_stage ends
-# what a driver that was killed leaves behind.
+# Driver and browser run in their own session, so that clear_stage ends what a
+# killed driver leaves behind.
 start_browser() # [LANGUAGE]
 {
   local port args
@@ -23,7 +23,7 @@ start_browser() # [LANGUAGE]
     give_up "chromedriver starts: $(cat "$dir/driver.log")"
   port=$(sed -n 's/.*successfully on port \([0-9]*\).*/\1/p' "$dir/driver.log")
   browser=http://127.0.0.1:$port/session
-  # Its own sandbox cannot be had by root, and this network is ours.
+  # Its sandbox does not work for root, and this network is ours.
   args=$(jq -n --arg l "${1:-en}" '{capabilities:
     {alwaysMatch: {"goog:chromeOptions": {args: ["--headless=new",
     "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -63,7 +63,7 @@ is_there()
 
 open_page() { ask /url "$(jq -n --arg u "$1" '{url: $u}')" > /dev/null; }
 
-# What is found may be gone with its page a moment later: tried again.
+# What was found may be gone with its page a moment later: tries again.
 click() # XPATH
 {
   until_true click_now "$1" || give_up "$1 can be clicked: $(page_text)"
@@ -105,7 +105,7 @@ content='const at = (e) => e.getBoundingClientRect();
   return {x: 0, y: 0, scale: 1, width: innerWidth,
     height: 20 + Math.ceil(Math.max(...seen.map(e => at(e).bottom)))}'
 
-picture() # NAME: of the page, if somebody wants pictures
+picture() # NAME: of the page, if SCREENSHOTS is set
 {
   local clip
   [ -n "${SCREENSHOTS-}" ] || return 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# discovery.sh - the queue can be found and set up without knowing anything:
-# lpinfo, the driver by its device id, the bare scheme when nothing is set up.
+# discovery.sh - the queue can be found and set up without prior knowledge:
+# lpinfo, the driver by its device id, the bare scheme if nothing is set up.
 . "$(dirname "$0")/lib.sh"
 
 backend=$cups/bin/backend/docextract

@@ -1,10 +1,10 @@
-# gate.sh - a gate on the way to our filter, and another one in front of our
-# backend: what comes waits there while it is closed. So a test can hold a job
-# in a state for as long as it wants, whatever time that takes.
+# gate.sh - a gate before our filter, and another one before our backend: they
+# wait there while it is closed. So a test can keep a job in a state for as long
+# as it needs.
 #
-# To be sourced by bash after lib.sh, and to be built before jobs are printed.
-# A gate is a lock that the test holds; its waiting child holds nothing of the
-# job's pipes.
+# To be sourced by bash after lib.sh, and to be built before jobs are printed. A
+# gate is a lock that the test holds; the waiting child has none of the job's
+# pipes open.
 # shellcheck disable=SC2154
 
 gate=$dir/gate
@@ -55,7 +55,7 @@ open_gate() # for those who wait, and for all who come
   flock -u "$fd"
 }
 
-somebody_waits() { compgen -G "$gate/$1.[0-9]*" > /dev/null; }
+is_waiting_at() { compgen -G "$gate/$1.[0-9]*" > /dev/null; }
 
 # The backend reads: it has long learned what to do with signals.
 is_receiving() { [ -n "$(ls "$spool/incoming")" ]; }

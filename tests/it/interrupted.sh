@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# interrupted.sh - a job of three documents that is stopped in every way there
-# is: while its first document is being filtered, and while its extraction is
-# awaited. In the end every document was sent once, or, if somebody canceled,
-# none was sent afterwards.
+# interrupted.sh - a job of three documents that is stopped in every possible
+# way: while its first document is being filtered, and while it waits for the
+# extraction. In the end every document was sent once, or, if the job was
+# canceled, none was sent afterwards.
 #
 # Time does not matter here: a filter waits at a gate until it is opened, and
 # the simulator says "processing" until the fault is removed.
@@ -20,7 +20,7 @@ to_the_gate() # prints; the first document waits in front of our filter
   clear_results
   close_gate filter
   print_three
-  until_true somebody_waits filter || not_ok 'the filter reaches the gate'
+  until_true is_waiting_at filter || not_ok 'the filter reaches the gate'
   until_true is_receiving || not_ok 'the backend runs'
 }
 
@@ -41,7 +41,7 @@ exactly_once() # TEXT
   is "$1: all of them arrived" "$(patients)" "$abc"
 }
 
-# A run that got only part of the job may have said so in manifests of its own.
+# A run that got only part of the job may have written manifests about that.
 n_extracted()
 {
   (cd "$results" && jq -s 'map(select(.outcome == "extracted")) | length' \
@@ -99,13 +99,13 @@ backend_leaves "$t"
 has "$t: the job is over" "$(job_state "$job")" 'canceled|aborted'
 nothing_sent "$t"
 open_gate filter
-# cupsd 2.4 forgets to end such a job, and its queue with it, when the backend
-# just dies of the signal.
+# cupsd 2.4 never ends such a job, and blocks its queue, if the backend simply
+# dies of the signal.
 print -d other "$dir/a.pdf"
 job_ends "$t: the next job is extracted" "$job" completed
 is "$t: the canceled one is not" "$(patients)" 'Ahrens Ann 1'
 
-t='SIGTERM from somebody while filtering'
+t='SIGTERM not from cupsd while filtering'
 add_queue third
 queue=third
 to_the_gate
@@ -147,7 +147,7 @@ is "$t: no document is kept" \
   "$(find "$spool/jobs" "$spool/finished" -type f ! -name job.json ! -name lock)" ''
 faults '#'
 
-t='SIGTERM from somebody while waiting'
+t='SIGTERM not from cupsd while waiting'
 to_the_wait
 kill -TERM "$(backends)"
 until_true started_again "$job" 1
@@ -159,7 +159,7 @@ exactly_once "$t"
 t='cupsd is killed while waiting'
 to_the_wait
 stop_cupsd KILL
-check "$t: the backend goes on" one_backend
+check "$t: the backend keeps running" one_backend
 start_cupsd
 until_true started_again "$job" 1
 faults '#'
@@ -183,7 +183,7 @@ until_true started_again "$job" 1
 open_gate filter
 exactly_once "$t"
 until_true is_gone "$orphan"
-is "$t: and still so when the orphan has left" \
+is "$t: nor after the orphan has ended" \
   "$(calls create) $(calls put) $(n_results)" '3 3 3'
 
 t='cupsd is killed while filtering, the orphan ends first'
@@ -197,7 +197,7 @@ is "$t: what the orphan had is not the whole job: nothing twice" \
 start_cupsd
 exactly_once "$t"
 
-t='cupsd stops and starts in order while waiting'
+t='cupsd is stopped and started while waiting'
 to_the_wait
 stop_cupsd TERM
 start_cupsd

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 #
-# languages.sh - what a print dialog shows in the language of its user: every
-# text of the driver is translated, none is cut, and whoever speaks another
-# language reads English. The catalogs are taken as the truth.
+# languages.sh - what a print dialog shows in the user's language: every text of
+# the driver is translated, none is truncated, and other languages get English.
+# The catalogs are assumed to be right.
 . "$(dirname "$0")/lib.sh"
 
 ppd=$build/ppd/docextract.ppd
 mapfile -t reasons < <(sed -n 's/^\*cupsIPPReason \([a-z-]*\)\/.*/\1/p' "$ppd")
 
-# Dialogs show no PageRegion, and call the group of libcups and the size that
-# somebody types in as they like.
+# Dialogs do not show PageRegion, and have their own names for the group of
+# libcups and for custom sizes.
 dialog() # LANG: its lines, in an order that the language does not change
 {
   LC_ALL=$1 LANG=$1 "$build/tests/it/ppdtext" "$ppd" "${reasons[@]}" |

@@ -1,7 +1,7 @@
 # lib.sh - what the integration tests share: how they end, and readers of jobs,
 # results and calls. The simulator and the private cupsd come from stage.sh.
 #
-# To be sourced by bash. Tests of single features do not live here.
+# To be sourced by bash. Tests of single features do not belong here.
 . "$(dirname "${BASH_SOURCE[0]}")/stage.sh"
 
 . "$top/tests/helper/count.sh"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 #
-# many.sh - jobs of several documents: every document counts, none is lost,
-# none is sent twice. Single documents live in types.sh, interruptions in
-# interrupted.sh.
+# many.sh - jobs of several documents: none is lost, none is sent twice. Single
+# documents are in types.sh, interruptions in interrupted.sh.
 . "$(dirname "$0")/lib.sh"
 
 hold_is() # TEXT PATTERN: the job is held with a reason
@@ -26,7 +25,7 @@ printf '\0\1\2\3' | cat - "$dir/random.bin" > "$dir/x" && mv "$dir/x" "$dir/rand
 abc=$'Ahrens Ann 1\nBerg Bob 2\nCan Cem 3'
 ac=$'Ahrens Ann 1\nCan Cem 3'
 
-# --- all is well -----------------------------------------------------------
+# --- nothing is wrong ------------------------------------------------------
 
 print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
 job_ends 'three documents make one job' "$job" completed
@@ -177,7 +176,7 @@ write_config 'MaxDocumentSize 1M'
 print -d chart "$dir/a.pdf" "$dir/large.png" "$dir/c.pdf"
 hold_is 'a document larger than MaxDocumentSize' \
   'document 2: .*larger than MaxDocumentSize [(]1M[)]'
-is 'the smaller ones beside it are extracted' "$(counts) $(patients)" \
+is 'the smaller ones are extracted' "$(counts) $(patients)" \
   "2 2 2 $ac"
 
 # --- names -----------------------------------------------------------------
@@ -213,6 +212,6 @@ print -d chart -t 'Visit of May' "$umlaut" "$dir/scan.png"
 job_ends 'neutral names' "$job" completed
 is 'neutral names tell the place and the type only' "$(names)" \
   'document-1.pdf|document-2.png'
-is 'and the service hears no other' \
+is 'and the service gets no other' \
   "$(grep -c 'Müller\|Visit\|scan' "$SIM_LOG")" 0
 write_config

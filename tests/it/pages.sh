@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# pages.sh - which pages leave this computer, and how they are counted. What
-# the dialog asks for is applied by pdftopdf, and is what is uploaded; copies
-# never multiply anything. Kinds of documents live in types.sh.
+# pages.sh - which pages leave this computer, and how they are counted. The
+# options of the dialog are applied by pdftopdf before the upload; copies never
+# multiply anything. Types of documents are in types.sh.
 . "$(dirname "$0")/lib.sh"
 
 # pages, sheets; and the last line of the page_log

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # patience.sh - a wait that is longer than cupsd's MaxJobTime, and one that is
-# longer than ProcessingLimit. cupsd cancels a job of which it hears nothing:
-# the backend moves a state reason now and then, here every second.
+# longer than ProcessingLimit. cupsd cancels a job that reports nothing: the
+# backend changes a state reason now and then, here every second.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$build/tests/it/docextract-quick" ] ||
@@ -28,7 +28,7 @@ WAIT_S=60 until_true is_later $(($(now) + 4 * limit)) ||
   not_ok "$t: polls go on"
 is "$t: the job is not canceled" "$(job_state "$job")" processing
 faults '#'
-job_ends "$t: and ends well" "$job" completed
+job_ends "$t: and is completed" "$job" completed
 is "$t: sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
 
 t='longer than ProcessingLimit'
@@ -41,5 +41,5 @@ has "$t: the reason is shown" "$(queue_message "$job")" ProcessingLimit
 is "$t: nothing came" "$(n_results)" 0
 faults '#'
 release "$job"
-is "$t: released, it goes on waiting" "$(job_state "$job")" completed
+is "$t: released, it continues waiting" "$(job_state "$job")" completed
 is "$t: and is sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'

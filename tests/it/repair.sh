@@ -2,7 +2,7 @@
 #
 # repair.sh - what an administrator can have broken, as the queue shows it: what
 # is wrong, what to do about it or what comes next, and hello says the same.
-# When it is fixed, the job goes on. Tokens live in tokens.sh, certificates in
+# When it is fixed, the job continues. Tokens are in tokens.sh, certificates in
 # tls.sh.
 . "$(dirname "$0")/lib.sh"
 
@@ -31,7 +31,7 @@ waits() # TEXT PATTERN
 goes_on() # TEXT: after cupsenable
 {
   cupsenable chart
-  job_ends "$1: fixed, the job goes on" "$job" completed
+  job_ends "$1: fixed, the job continues" "$job" completed
   clear_results
 }
 

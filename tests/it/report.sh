@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# report.sh - `docextract report` holds what helps and nothing of a person:
-# markers are planted in everything that somebody wrote, and no line of the
-# report has one. `docextract config` knows the queues, and no secret.
+# report.sh - `docextract report` holds what helps and nothing about a person:
+# there are markers in everything that a person wrote, and none of them is in
+# the report. `docextract config` knows the queues, and no secret.
 . "$(dirname "$0")/lib.sh"
 
 printf 'MARKKEY-%s' "$(openssl rand -hex 30)" > "$dir/key"
@@ -32,7 +32,7 @@ echo "ErrorLog $cups/log/error_log" > "$cups/root/cups-files.conf"
 report() { CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" report; }
 output=$(report 2> "$dir/report.err")
 is 'report: succeeds' "$? $(cat "$dir/report.err")" '0 '
-is 'report: nothing that somebody wrote' \
+is 'report: nothing that a person wrote' \
   "$(grep -aoE 'MARK[A-Z]*' <<< "$output" | sort -u)" ''
 is 'report: no path, address, host or token' \
   "$(grep -aoE "$dir|127\.0\.0\.1|://|$(hostname)|eyJ[A-Za-z0-9_-]{6}" \
@@ -82,4 +82,4 @@ echo 'Nonsense MARKNONSENSE' >> "$config"
 output=$(report 2>&1)
 has 'report: with a wrong configuration too' "$? $output" \
   '  cannot be used: E_CONFIG'
-hasnt 'report: and then nothing that somebody wrote either' "$output" MARK
+hasnt 'report: and then nothing that a person wrote either' "$output" MARK

@@ -67,7 +67,7 @@ try() # TEXT STATE FAULT...: one job with these faults
   wait "$watcher" 2> /dev/null
 }
 
-try 'all is well' completed '#'
+try 'without errors' completed '#'
 is 'the markers did travel' "$(patients)" 'MARKLAST MARKFIRST MARKMRN1'
 restart() { stop_sim; start_sim; write_config 'TokenClaim sub MARKCLAIM'; }
 restart

@@ -2,9 +2,8 @@
 #
 # shared.sh - a queue shared by CUPS: another computer's scheduler prints to it
 # through an `-m everywhere` queue. What arrives is what was chosen there, once.
-# The other computer is a second private cupsd, of which nothing but the port
-# of the first is known; what the first does with jobs lives in types.sh,
-# pages.sh and many.sh.
+# The other computer is a second private cupsd, which knows only the port of the
+# first; what the first does with jobs is in types.sh, pages.sh, and many.sh.
 . "$(dirname "$0")/lib.sh"
 
 # --- the other computer ----------------------------------------------------
@@ -103,7 +102,7 @@ is 'a text file: once, as a PDF of two pages' \
   "$(calls create) $(n_results) $(manifest_has '.files[0]|[.name,.pages]')" \
   '1 1 ["note.pdf",2]'
 
-# A held job has left the other computer.
+# A job that is held here is over there.
 qpdf --encrypt secret owner 256 -- "$dir/five.pdf" "$dir/locked.pdf"
 clear_results
 on_client print -d far "$dir/locked.pdf"

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 #
-# sigterm.sh - SIGTERM in every state there is ends the backend within two
-# seconds, cupsd runs the job again, and every document is sent once. A job
-# that is canceled in that state is over, and before its upload began nobody
-# ever submits it. What the queue makes of cancel, hold and disable in a job of
-# several documents lives in interrupted.sh.
+# sigterm.sh - SIGTERM in every state ends the backend within two seconds, cupsd
+# runs the job again, and every document is sent once. A job that is canceled in
+# that state ends, and is never submitted if its upload had not begun. Cancel,
+# hold, and disable for a job of several documents are in interrupted.sh.
 . "$(dirname "$0")/lib.sh"
 . "$it/gate.sh"
 
@@ -84,7 +83,7 @@ connections() { grep -c " $cups/cups.sock\$" /proc/net/unix; }
 has_connected() { [ "$(connections)" -gt "$1" ]; } # BEFORE
 has_let_go() { ! is_receiving; }
 extract_began() { compgen -G "$spool/jobs/*/.result*" > /dev/null; }
-trouble_is_shown() { queue_state chart | grep -q 'every minute'; }
+failure_is_shown() { queue_state chart | grep -q 'every minute'; }
 wait_is_shown()
 {
   grep -aq "\[Job $job\].*cannot write in directory" "$cups/log/error_log"
@@ -97,7 +96,7 @@ to_receiving()
 {
   close_gate filter
   print_chart
-  reach somebody_waits filter
+  reach is_waiting_at filter
   reach is_receiving
 }
 
@@ -107,8 +106,8 @@ to_asking_first() # cupsd does not respond, and nothing was read yet
   close_gate filter
   close_gate backend
   print_chart
-  reach somebody_waits filter
-  reach somebody_waits backend
+  reach is_waiting_at filter
+  reach is_waiting_at backend
   freeze_cupsd
   before=$(connections)
   open_gate backend
@@ -125,7 +124,7 @@ to_asking_again() # everything was read
   reach has_connected "$before"
 }
 
-to_first_signal() # of somebody; another one by cupsd may follow
+to_first_signal() # not from cupsd; one from cupsd may follow
 {
   to_receiving
   kill -TERM "$(backends)"
@@ -160,13 +159,13 @@ to_extract()
   reach extract_began
 }
 
-to_local_trouble()
+to_local_failure()
 {
   to_poll
   chmod 550 "$results"
   faults '#'
-  reach trouble_is_shown
-  chmod 2770 "$results" # the wait goes on all the same
+  reach failure_is_shown
+  chmod 2770 "$results" # the wait goes on
 }
 
 to_minute() # the same before anything was stored
@@ -201,7 +200,7 @@ to_minting() # the command that makes the token takes its time
   write_config # for whoever comes next
 }
 
-calm_down() # whatever kept the job in its state is over
+resume() # ends what kept the job in its state
 {
   thaw_cupsd
   faults '#'
@@ -226,12 +225,12 @@ sent_once()
   is "$t: it is the right one" "$(patients)" 'Ahrens Ann 1'
 }
 
-signaled() # TEXT STATE [MS]: somebody's SIGTERM
+signaled() # TEXT STATE [MS]: by SIGTERM, not from cupsd
 {
   begin "$1, SIGTERM" "$2"
   kill -TERM "$backend"
   ends_within "$t" "${3:-$bound_ms}"
-  calm_down
+  resume
   until_true end_is_logged
   is "$t: cupsd is asked to run it again" "$(how_it_ended)" "$again"
   sent_once
@@ -244,7 +243,7 @@ canceled() # TEXT STATE [CALLS]: with what the service had got by then
   begin "$1, canceled" "$2"
   cancel "$job"
   ends_within "$t" "$bound_ms"
-  calm_down
+  resume
   until_true no_backend
   over+=("$job")
   is "$t: the job is over" "$(job_state "$job")" canceled
@@ -265,7 +264,7 @@ END
 chmod 755 "$dir/mint"
 
 for state in receiving asking_first asking_again post put poll extract \
-  local_trouble minute backoff token minting; do
+  local_failure minute backoff token minting; do
   signaled "${state//_/ }" $state
 done
 check 'minting: the command has ended, too' is_gone "$(cat "$gate/minting")"
@@ -276,7 +275,7 @@ for state in receiving post minute backoff token minting; do
 done
 is 'canceled before the upload: no document is kept' "$(kept)" ''
 canceled put put
-for state in poll extract local_trouble; do
+for state in poll extract local_failure; do
   canceled "${state//_/ }" $state 1
 done
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # silence.sh - a document that bypasses the filters in the middle of a job:
-# cupsd then waits for the backend and the backend for cupsd. Somebody has to
+# cupsd then waits for the backend and the backend for cupsd. One of them has to
 # give up. Runs with a backend whose patience is three seconds instead of
 # fifteen minutes.
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +24,7 @@ has 'a job that cannot go on is not completed' "$(job_state "$job")" \
 has 'the reason is shown' "$(queue_message "$job")" 'type'
 is 'half a job is not sent' "$(calls create)" 0
 until_true no_backend
-check 'the backend has left' no_backend
+check 'the backend has ended' no_backend
 
 print -d chart "$dir/b.pdf"
 job_ends 'the next job is extracted' "$job" completed

@@ -4,7 +4,7 @@
 # To be sourced by bash; the sourcing script defines give_up TEXT, sets an EXIT
 # trap that calls clear_stage, and may set the capitals below. Everything lies
 # in a directory of its own ($dir) and is ended by process id. Nothing is tested
-# here, and nothing waits a fixed time: until_true polls, with a bound.
+# here, and nothing waits for a fixed time: until_true polls, with a limit.
 #
 # DX_BUILD is where the programs were built (default: the top of the tree).
 set -u
@@ -45,8 +45,8 @@ fi
 
 # --- ending ----------------------------------------------------------------
 
-# The processes that were started by our schedulers, wherever they hang now:
-# each scheduler has a session of its own. Lines of "pid command".
+# The processes that our schedulers started, whoever is their parent now: each
+# scheduler has its own session. Lines of "pid command".
 cups_children()
 {
   local f line
@@ -305,7 +305,8 @@ free_port() # one that the kernel has just chosen
 }
 port_answers() { lpstat -h "localhost:$port" -r 2> /dev/null | grep -q 'is running'; }
 
-# The same, also at localhost:$port. Somebody may take it before cupsd does.
+# The same, also at localhost:$port. Another process may take it before cupsd
+# does.
 start_cupsd_on_a_port()
 {
   for _ in 1 2 3 4 5; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # tls.sh - a service whose certificate comes from a private authority: trusted
-# when the configuration says so, and never spoken to when it is not.
+# if the configuration says so, else never talked to.
 . "$(dirname "$0")/lib.sh"
 
 authority() # NAME
@@ -62,4 +62,4 @@ stops 'no TLS beyond this machine' 'https|loopback'
 write_config "CAFile $dir/ours.pem"
 clear_results
 print -d chart "$dir/a.pdf"
-job_ends 'right again: a print goes through' "$job" completed
+job_ends 'fixed: a print goes through' "$job" completed

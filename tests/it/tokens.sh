@@ -2,7 +2,7 @@
 #
 # tokens.sh - every way to make a token, seen from the service: what is signed
 # is accepted, what is not stops the queue with a plain reason. And `docextract
-# hello`, which says which step fails. Certificates live in tls.sh.
+# hello`, which says which step fails. Certificates are in tls.sh.
 . "$(dirname "$0")/lib.sh"
 
 make_pair() # ALGORITHM: private in $dir/ALG.key, what verifies in $dir/ALG.pub

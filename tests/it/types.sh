@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # types.sh - every kind of document, one at a time, on its way from lp to the
-# results directory; and what is found there. Jobs of several documents live in
+# results directory; and what is found there. Jobs of several documents are in
 # many.sh.
 . "$(dirname "$0")/lib.sh"
 

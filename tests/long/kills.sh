@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# kills.sh - kill -9 of cupsd, of the backend or of both at random moments,
-# round after round, and in the end every document was sent once and every
-# result arrived. Ordered interruptions live in tests/it/interrupted.sh.
+# kills.sh - kill -9 of cupsd, of the backend, or of both at random moments,
+# round after round; in the end every document was sent once and every result
+# arrived. Other interruptions are in tests/it/interrupted.sh.
 #
 #   SEED=N ROUNDS=N tests/long/kills.sh
 #
@@ -32,8 +32,8 @@ make_documents() # ROUND
   expected="Ahrens Ann $1"$'\n'"Berg Bob $1"$'\n'"Can Cem $1"
 }
 
-# A consumer that takes away what it sees. It may see a name twice, but never
-# with other bytes.
+# A consumer that takes what it sees. It may see a name twice, but never with
+# other bytes.
 take_results()
 {
   local f to
@@ -47,9 +47,9 @@ take_results()
   done
 }
 
-# cupsd 2.4 writes its list of jobs and only then each job's own file. Killed
-# in between, it calls a job that is over "pending" for ever, and never starts
-# it: what it goes by is the list.
+# cupsd 2.4 writes its list of jobs and only then each job's own file. Killed in
+# between, it calls a job that is over "pending" forever, and never starts it:
+# what it goes by is the list.
 listed_state()
 {
   sed -n "/^<Job $job>/,/^<\/Job>/s/^State //p" "$cups/cache/job.cache"
@@ -142,7 +142,7 @@ leavings_now()
   find "$spool/incoming" "$results" -mindepth 1 -maxdepth 1
 }
 
-# The next backend shall find them an hour old, and remove them.
+# Makes them an hour old, so that the next backend removes them.
 age_leavings()
 {
   mapfile -t leavings < <(leavings_now)
@@ -166,7 +166,7 @@ check_results()
   local here
   take_results
   must 'each case arrived once' "$(results=$taken patients)" "$expected"
-  must 'each result has a name of its own' "$(results=$taken n_results)" 3
+  must 'each result has its own name' "$(results=$taken n_results)" 3
   here=$(cd "$taken" && jq -s -c 'map(select(.outcome == "extracted")) |
     map(.source_id) | unique | length' $(results=$taken manifests))
   must 'each source has its manifest' "$here" $documents

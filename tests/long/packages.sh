@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# packages.sh - the Debian packages as an administrator meets them: built,
-# looked at by lintian, then installed, used, upgraded, removed and purged on a
-# machine of their own, with systemd and the system's cupsd. The machine is a
-# directory in which systemd-nspawn starts Debian; it reaches no network.
-# Needs root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration;
-# without root it is left out and says so, in CI that is a failure.
+# packages.sh - the Debian packages as an administrator uses them: built,
+# checked by lintian, then installed, used, upgraded, removed, and purged on
+# their own machine, with systemd and the system's cupsd. The machine is a
+# directory in which systemd-nspawn starts Debian; it reaches no network. Needs
+# root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration; without
+# root it is skipped and says so; in CI that is a failure.
 . "$(dirname "$0")/../it/lib.sh"
 . "$top/tests/helper/packages.sh"
 . "$top/tests/helper/debian.sh"
@@ -293,7 +293,7 @@ until_true queue_has_new_driver
 check 'queues get the new driver' queue_has_new_driver
 has 'and keep their defaults' "$(on lpoptions -p chart -l)" \
   '^DocumentGrouping/.*\*Together'
-is 'the job that was out goes on' "$(handed_over)" processing
+is 'the job that was under way continues' "$(handed_over)" processing
 let_go
 until_true is_there 2
 is 'its result arrives' "$(n_results)" 2
@@ -326,7 +326,7 @@ cat "$dir/config" > "$machine/etc/cups/docextract.conf"
 on systemctl enable --now docextractd 2> /dev/null
 let_go
 until_true is_there 3
-is 'a job that was out when it was purged goes on after all' "$(n_results)" 3
+is 'a job that was under way during the purge continues' "$(n_results)" 3
 is 'it was sent once, too' "$(calls create) $(calls put)" '2 2'
 
 on apt-get -qy remove docextract > "$dir/output" 2>&1

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# thousand.sh - a thousand jobs outstanding in docextractd: the rate is used
-# and never exceeded, nothing is lost or doubled, memory stays small. JOBS can
-# be set from outside.
+# thousand.sh - a thousand jobs outstanding in docextractd: the rate is used and
+# never exceeded, nothing is lost or duplicated, memory stays small. JOBS can be
+# set in the environment.
 #
-# The jobs are handed over by the backend itself, one after the other, as
-# cupsd would run it; no scheduler is needed.
+# The jobs are handed over by the backend itself, one after another, as cupsd
+# would run it; no scheduler is needed.
 . "$(dirname "$0")/../it/lib.sh"
 
 n=${JOBS:-1000}
