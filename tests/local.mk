@@ -27,6 +27,7 @@ unit_programs = \
 	tests/unit/test_once \
 	tests/unit/test_outage \
 	tests/unit/test_poll \
+	tests/unit/test_race \
 	tests/unit/test_rate_limit \
 	tests/unit/test_results \
 	tests/unit/test_rows \
@@ -43,6 +44,8 @@ engine_fixture = tests/unit/engine_fixture.c
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
+tests_unit_test_race_LDFLAGS = -Wl,--wrap=dx_job_save \
+	-Wl,--wrap=dx_print_job_ask
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
 	filter/image.c filter/options.c

@@ -141,7 +141,8 @@ static enum dx_code cancel(struct dx_spool *spool, struct dx_job *job,
   code = dx_job_save(job, err);
   if (code == DX_OK)
     code = dx_spool_settle(spool, job, err);
-  dx_log(DX_LOG_INFO, "job %s: canceled with its print job", job->key);
+  if (code == DX_OK)
+    dx_log(DX_LOG_INFO, "job %s: canceled with its print job", job->key);
   return code;
 }
 

@@ -84,13 +84,16 @@ static int64_t keep_ms_of(const struct dx_config *config,
 static void expire(struct dx_job *job)
 {
   struct dx_err err;
+  enum dx_code code;
 
   dx_job_expire(job);
-  dx_log(DX_LOG_WARNING,
-         "job %s: expired, its documents are removed; nobody finished it "
-         "within KeepUnfinished",
-         job->key);
-  log_failure(dx_job_save(job, &err), &err);
+  code = dx_job_save(job, &err);
+  log_failure(code, &err);
+  if (code == DX_OK)
+    dx_log(DX_LOG_WARNING,
+           "job %s: expired, its documents are removed; nobody finished it "
+           "within KeepUnfinished",
+           job->key);
 }
 
 static enum dx_code sweep_unfinished(void *ctx, const char *key)

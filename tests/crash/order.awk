@@ -30,6 +30,7 @@ BEGIN {
   rule("extracted", "the manifest is durable before the journal says extracted")
   rule("removed", "a document is removed after a journal that needs it no more")
   rule("finished", "a job is moved to finished/ after a journal that says so")
+  rule("emptied", "a job has no documents any more when it comes to finished/")
   rule("reopened", "a job leaves finished/ before its journal is unfinished")
   rule("swept", "a job is removed only when its journal is finished")
   rule("handed", "nobody sends after the journal gave the job to docextractd")
@@ -162,6 +163,14 @@ function move_all(from, to)
   move(owner, from, to)
 }
 
+function has_documents(dir,    path)
+{
+  for (path in dirty)
+    if (parent(path) == dir && (is_document(base(path)) || is_result(base(path))))
+      return 1
+  return 0
+}
+
 function rename_job(from, to,    path)
 {
   if (is_received(from) && to ~ /\/jobs\//) {
@@ -171,6 +180,7 @@ function rename_job(from, to,    path)
         must("received", !dirty[path])
   } else if (to ~ /\/finished\//) {
     must("finished", all_settled(from) && !(($1, from) in unsynced))
+    must("emptied", !has_documents(from))
   } else if (from ~ /\/finished\// && to ~ /\/jobs\//) {
     must("reopened", 1)
   } else if (to ~ /\/incoming\//) {
@@ -304,6 +314,7 @@ $2 == "rename" {
   if (base($3) ~ /^\./)
     must("bytes", dirty[$3] == 0)
   delete dirty[$3]
+  dirty[$4] = 0
   add_name($4)
   if (base($4) ~ /\.job\.json$/)
     rename_manifest($4)
@@ -312,6 +323,8 @@ $2 == "rename" {
 }
 
 $2 == "journal" { rename_journal($4, parent($3)) }
+
+$2 == "unlink" { delete dirty[$3] }
 
 $2 == "unlink" && is_job(parent($3)) && \
 (is_document(base($3)) || is_result(base($3))) {
