@@ -6,12 +6,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
+#include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/job/manifest.h"
 
@@ -122,14 +126,17 @@ char *dx_manifest_name(const struct dx_submission *sub)
 }
 
 /* The manifest of an earlier attempt that ended without a source is no longer
- * true. */
+ * true. A directory of that name is not ours. */
 static enum dx_code remove_sourceless(const struct dx_submission *sub,
                                       int dirfd, struct dx_err *err)
 {
+  struct stat st;
   char *name = sourceless_name(sub);
-  enum dx_code code =
-      name != NULL ? dx_fs_remove(dirfd, name, err) : dx_fail_nomem(err);
+  enum dx_code code = name != NULL ? DX_OK : dx_fail_nomem(err);
 
+  if (code == DX_OK && fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      !S_ISDIR(st.st_mode))
+    code = dx_fs_remove(dirfd, name, err);
   free(name);
   return code;
 }
@@ -156,6 +163,49 @@ static bool is_lost(const struct dx_job *job, const char *stored)
          errno == ENOENT;
 }
 
+/* A directory where a file of ours has to be: nobody but a person could remove
+ * it, and every later job of the queue would wait. It keeps its content under
+ * another name, which is no consumer's. */
+static bool move_away(int dirfd, const char *name)
+{
+  char random[17], to[NAME_MAX + 1];
+  struct stat st;
+
+  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+      !S_ISDIR(st.st_mode) || !dx_random_hex(random, 16))
+    return false;
+  (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
+  if (renameat(dirfd, name, dirfd, to) < 0)
+    return false;
+  dx_log(DX_LOG_WARNING,
+         "directory '%s' was in the way of a result; it is "
+         "'%s' now",
+         name, to);
+  return true;
+}
+
+static enum dx_code copy_result(const struct dx_job *job, const char *stored,
+                                int dirfd, const char *name, const char *sha256,
+                                struct dx_err *err)
+{
+  enum dx_code code =
+      dx_fs_copy(job->dirfd, stored, dirfd, name, 0640, sha256, err);
+
+  if (code != DX_OK && move_away(dirfd, name))
+    code = dx_fs_copy(job->dirfd, stored, dirfd, name, 0640, sha256, err);
+  return code;
+}
+
+static enum dx_code write_manifest(int dirfd, const char *name,
+                                   const char *text, struct dx_err *err)
+{
+  enum dx_code code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
+
+  if (code != DX_OK && move_away(dirfd, name))
+    code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
+  return code;
+}
+
 enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
                                const char *results_dir, struct dx_err *err)
 {
@@ -173,7 +223,7 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
     return err != NULL ? err->code : DX_E_IO;
   }
   dx_result_file(sub, index, stored);
-  code = dx_fs_copy(sub->job->dirfd, stored, dirfd, name, 0640, c->sha256, err);
+  code = copy_result(sub->job, stored, dirfd, name, c->sha256, err);
   if (code == DX_E_NOT_FOUND && is_lost(sub->job, stored))
     code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is no longer there", stored);
   (void)close(dirfd);
@@ -197,7 +247,7 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
       code = err != NULL ? err->code : DX_E_IO;
   }
   if (code == DX_OK)
-    code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
+    code = write_manifest(dirfd, name, text, err);
   if (code == DX_OK && sub->source_id != NULL)
     code = remove_sourceless(sub, dirfd, err);
   if (dirfd >= 0)

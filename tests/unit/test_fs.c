@@ -4,11 +4,13 @@
  */
 #include "tests/unit/temp_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/digest.h"
@@ -17,6 +19,20 @@
 static char dir[TEMP_DIR_BYTES];
 static int fd = -1;
 static struct dx_err err;
+
+static int dir_errno; /* what fsync of a directory fails with; 0: nothing */
+
+/* In the place of the C library's. */
+int fsync(int which)
+{
+  struct stat st;
+
+  if (dir_errno != 0 && fstat(which, &st) == 0 && S_ISDIR(st.st_mode)) {
+    errno = dir_errno;
+    return -1;
+  }
+  return (int)syscall(SYS_fsync, which);
+}
 
 static int start(void **state)
 {
@@ -324,10 +340,43 @@ static void a_probe_reports_whether_a_directory_is_writable(void **state)
   assert_int_equal(entries("."), 0);
 }
 
+static void a_file_system_without_fsync_for_directories_is_used(void **state)
+{
+  static const int codes[] = {EINVAL, EOPNOTSUPP};
+  char from[16], to[16];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+    (void)snprintf(from, sizeof(from), "from%zu", i);
+    (void)snprintf(to, sizeof(to), "to%zu", i);
+    dir_errno = codes[i];
+    put("file", "text");
+    assert_int_equal(dx_fs_make_dir(fd, from, 0700, &err), DX_OK);
+    assert_int_equal(dx_fs_rename_dir(fd, from, to, &err), DX_OK);
+    dir_errno = 0;
+  }
+}
+
+static void a_directory_that_cannot_be_synced_is_a_third_result(void **state)
+{
+  (void)state;
+  assert_int_equal(dx_fs_make_dir(fd, "from", 0700, &err), DX_OK);
+  dir_errno = EIO;
+  assert_int_equal(dx_fs_replace(fd, "file", "x", 1, 0600, &err),
+                   DX_E_UNSYNCED);
+  assert_int_equal(dx_fs_rename_dir(fd, "from", "to", &err), DX_E_UNSYNCED);
+  dir_errno = 0;
+  assert_int_equal(faccessat(fd, "file", F_OK, 0), 0);
+  assert_int_equal(faccessat(fd, "to", F_OK, 0), 0);
+}
+
 int main(void)
 {
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
+      IN_DIRECTORY(a_file_system_without_fsync_for_directories_is_used),
+      IN_DIRECTORY(a_directory_that_cannot_be_synced_is_a_third_result),
       IN_DIRECTORY(a_file_is_replaced_whole_with_the_mode_asked_for),
       IN_DIRECTORY(a_file_appears_with_its_commit_and_never_after_a_discard),
       IN_DIRECTORY(a_failed_write_leaves_the_old_file_and_no_other),

@@ -421,11 +421,47 @@ static void no_signed_url_is_in_a_manifest(void **state)
   free(text);
 }
 
+/* ---- what others have put in the way ---- */
+
+static void plant(const char *name)
+{
+  char path[300];
+
+  assert_int_equal(mkdirat(dirfd_, name, 0700), 0);
+  (void)snprintf(path, sizeof(path), "%s/inside", name);
+  assert_int_equal(mkdirat(dirfd_, path, 0700), 0);
+}
+
+static void a_directory_in_the_way_is_moved_and_kept(void **state)
+{
+  (void)state;
+  complete("src", "case");
+  plant("src-case.json");
+  plant("src.job.json");
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_mode("src-case.json", 0640);
+  assert_mode("src.job.json", 0640);
+  assert_int_equal(entries(), 4);
+}
+
+static void a_directory_named_like_an_earlier_manifest_stays(void **state)
+{
+  (void)state;
+  complete("src", "case");
+  plant(KEY "-1.job.json");
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_mode("src.job.json", 0640);
+  assert_int_equal(faccessat(dirfd_, KEY "-1.job.json/inside", F_OK, 0), 0);
+}
+
 int main(void)
 {
 #define WITH_JOB(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       WITH_JOB(every_strange_id_stays_inside_the_directory),
+      WITH_JOB(a_directory_in_the_way_is_moved_and_kept),
+      WITH_JOB(a_directory_named_like_an_earlier_manifest_stays),
       WITH_JOB(a_plain_id_is_its_own_name),
       WITH_JOB(crafted_pairs_do_not_collide),
       WITH_JOB(a_result_has_the_bytes_of_the_response),
