@@ -288,6 +288,16 @@ static enum dx_code take(struct backend *b, const char *key,
   }
 }
 
+/* A job that was handed over, and is driven by nobody at this moment. What was
+ * canceled or has failed, and is printed again now, is CUPS's again; so is what
+ * docextractd does not go on with. */
+static bool is_docextractds(const struct backend *b, const struct dx_job *job)
+{
+  if (dx_job_is_final(job))
+    return dx_job_outcome(job, NULL) == DX_OK;
+  return dx_spool_daemon(b->spool.dirfd) != 0;
+}
+
 static enum dx_code join(struct backend *b, struct dx_err *err)
 {
   struct dx_job *fresh = b->job;
@@ -307,10 +317,7 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
                    why.text, fresh->key);
   }
   if (code == DX_OK && old != NULL && old->owner == DX_OWNER_DAEMON) {
-    /* What a person canceled and now prints again is CUPS's again. */
-    b->handed_before =
-        !dx_job_is_finished(old) || dx_job_outcome(old, NULL) == DX_OK;
-    b->handed_over = b->handed_before;
+    b->handed_over = b->handed_before = is_docextractds(b, old);
     old->owner = b->handed_before ? DX_OWNER_DAEMON : DX_OWNER_CUPS;
   }
   if (code == DX_OK && !b->handed_over)

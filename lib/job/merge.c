@@ -212,6 +212,7 @@ static void exchange(struct dx_job *old, struct dx_job *fresh)
   SWAP(submission_count);
   SWAP(together);
   SWAP(base_url);
+  SWAP(service); /* its section may have been renamed */
   for (i = 0; i < old->submission_count; i++)
     old->submissions[i].job = old;
   for (i = 0; i < fresh->submission_count; i++)

@@ -265,7 +265,8 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *key,
   if (code != DX_E_DAMAGED)
     return code == DX_OK ? dx_fail(err, DX_E_JOB, 0, "the job is not damaged")
                          : code;
-  (void)snprintf(from, sizeof(from), "jobs/%s", key);
+  (void)snprintf(from, sizeof(from), "%s/%s",
+                 is_in(spool, "jobs", key) ? "jobs" : "finished", key);
   (void)snprintf(to, sizeof(to), "damaged/%s-%" PRId64, key, dx_wall_ms());
   return dx_fs_rename_dir(spool->dirfd, from, to, err);
 }

@@ -265,6 +265,21 @@ static void a_damaged_journal_leaves_its_job_where_it_is(void **state)
   }
 }
 
+static void a_damaged_job_that_was_finished_is_set_aside_too(void **state)
+{
+  struct dx_job *job = commit("D", false);
+
+  (void)state;
+  assert_int_equal(dx_fs_replace(job->dirfd, "job.json", "{}", 2, 0600, &err),
+                   DX_OK);
+  dx_job_free(&job);
+  assert_int_equal(
+      dx_fs_rename_dir(spool.dirfd, "jobs/" KEY, "finished/" KEY, &err), DX_OK);
+  assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_OK);
+  assert_int_equal(entries("finished"), 0);
+  assert_int_equal(entries("damaged"), 1);
+}
+
 static void peeking_at_a_damaged_job_reports_it_and_leaves_it(void **state)
 {
   struct dx_job *job = commit("D", false);
@@ -355,6 +370,21 @@ static void a_job_that_is_run_again_continues(void **state)
     assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->path, &err), DX_OK);
     dx_job_free(&old);
   }
+}
+
+static void a_renamed_section_goes_on_with_what_is_under_way(void **state)
+{
+  struct dx_job *old = commit("D", false);
+  struct dx_job *fresh = receive("D", false);
+
+  (void)state;
+  bring(&old->submissions[0], 'u');
+  free(fresh->service);
+  fresh->service = strdup("lab");
+  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
+  assert_string_equal(old->service, "lab");
+  assert_int_equal(old->submissions[0].state, DX_ST_UPLOADED);
+  dx_job_free(&old);
 }
 
 static void a_changed_base_url_waits_for_the_old_one(void **state)
@@ -1313,6 +1343,8 @@ int main(void)
       IN_SPOOL(a_changed_base_url_matters_only_while_a_source_is_under_way),
       IN_SPOOL(the_journal_keeps_describing_what_was_sent),
       IN_SPOOL(a_plan_has_no_submission_for_a_sheet),
+      IN_SPOOL(a_damaged_job_that_was_finished_is_set_aside_too),
+      IN_SPOOL(a_renamed_section_goes_on_with_what_is_under_way),
       IN_SPOOL(every_end_has_its_outcome),
       IN_SPOOL(a_halt_and_an_overdue_wait_are_reported),
       IN_SPOOL(only_a_print_job_can_be_released),
