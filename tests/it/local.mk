@@ -12,7 +12,8 @@ check_PROGRAMS += tests/it/ppdtext
 tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
 tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
-EXTRA_DIST += tests/it/accepted.sh tests/it/browser.sh tests/it/discovery.sh \
+EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/browser.sh \
+	tests/it/discovery.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
 	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
 	tests/it/mkpictures tests/it/office-merge tests/it/office.sh \
@@ -20,4 +21,7 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/browser.sh tests/it/discovery.sh \
 	tests/it/repair.sh tests/it/report.sh tests/it/rows.sh \
 	tests/it/secrets.sh tests/it/shared.sh tests/it/sigterm.sh \
 	tests/it/silence.sh tests/it/stage.sh tests/it/tls.sh tests/it/tokens.sh \
-	tests/it/types.sh tests/it/web.sh
+	tests/it/types.sh tests/it/web.sh \
+	tests/it/old-spool/extracted.json tests/it/old-spool/failed.json \
+	tests/it/old-spool/handed.json tests/it/old-spool/processing.json \
+	tests/it/old-spool/registered.json
