@@ -78,8 +78,8 @@ static enum dx_code look(struct retry *r, bool *ret_done, struct dx_err *err)
 
 /* ---- preparing it ---- */
 
-/* What failed starts over, as far as its documents are still here, or asks the
- * service what became of them. */
+/* What failed starts over if its documents are still here, or asks the service
+ * what became of them. */
 static enum dx_code restart_failed(struct dx_job *job, struct dx_err *err)
 {
   enum dx_code code = DX_OK;

@@ -2,9 +2,9 @@
  * digest.c - SHA-256 and random digits. With jwt.c the only user of
  * OpenSSL.
  */
-/* SHA256_Init() and its like: EVP loads the configuration, all providers and
- * the names of every algorithm first, a fifth of what a process costs that only
- * needs a checksum, as the filter does. */
+/* SHA256_Init() and the like: EVP first loads the configuration, all providers,
+ * and the names of all algorithms, a fifth of the cost of a process that needs
+ * only a checksum, as the filter does. */
 #define OPENSSL_API_COMPAT 0x10100000L
 
 #include "lib/base/digest.h"

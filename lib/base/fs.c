@@ -48,8 +48,8 @@ int dx_fs_open_dir(const char *path, struct dx_err *err)
   return dx_fs_open_dir_at(AT_FDCWD, path, err);
 }
 
-/* Some file systems have no fsync for directories, and say so: what was
- * renamed there is as durable as it gets. */
+/* Some file systems cannot fsync directories and report that: what was renamed
+ * there is as durable as possible. */
 static int sync_dir(int dirfd)
 {
   if (fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP)
@@ -64,7 +64,7 @@ enum dx_code dx_fs_sync_dir(int dirfd, const char *subject, struct dx_err *err)
   return DX_OK;
 }
 
-/* Of a new directory, which may lie where we cannot look. */
+/* Of a new directory; its parent may be unreadable. */
 static enum dx_code sync_parent(int fd, struct dx_err *err)
 {
   int parent = dx_fs_open_dir_at(fd, "..", NULL);

@@ -6,7 +6,7 @@
  *
  * Crash rule of dx_fs_replace(): a reader finds the old content or the new
  * content, never a mix; once it has returned DX_OK the new content survives a
- * power cut, as far as the disk honours fsync.
+ * power failure, as far as the disk honors fsync.
  *
  * Errors: those of dx_fail_sys(); E_ARG for a name with a '/' or an empty
  * one. Blocking: waits for the disk; fsync usually 1 to 100 ms.
@@ -53,8 +53,8 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
 enum dx_code dx_fs_sync(int fd, const char *subject,
                         struct dx_err *err) DX_MUST_USE;
 
-/* The same for a directory, after a rename in it; some file systems cannot, and
- * that is no error. */
+/* The same for a directory, after a rename in it. It is no error if the file
+ * system cannot do that. */
 enum dx_code dx_fs_sync_dir(int dirfd, const char *subject,
                             struct dx_err *err) DX_MUST_USE;
 
@@ -71,13 +71,13 @@ enum dx_code dx_fs_sync_name(int dirfd, const char *name,
  * began: `struct dx_temp t = DX_TEMP_NONE;`.
  *
  * dx_temp_publish() is a commit without the last step: everybody sees the new
- * content, and a power cut leaves the old or the new, until the caller fsyncs
- * the directory or does not care.
+ * content, but until the caller fsyncs the directory a power failure leaves the
+ * old or the new.
  *
  * After a failed commit the old file is still there and no temporary one is
  * left. E_UNSYNCED is neither success nor failure: the new content is in place,
- * for everybody to see, but may be lost in a power cut, because the directory
- * could not be fsynced. dirfd is borrowed until the end.
+ * for everybody to see, but may be lost in a power failure, because the
+ * directory could not be fsynced. dirfd is borrowed until the end.
  */
 #define DX_TEMP_NAME_BYTES 256
 struct dx_temp {
@@ -108,8 +108,9 @@ void dx_temp_sweep(int dirfd, int64_t min_age_ms);
 
 /*
  * Renames a directory below dirfd, "jobs/x" for instance, and fsyncs the new
- * parent. E_UNSYNCED: it has the new name, which may be lost in a power cut.
- * Without a journal in the file system the old name may come back beside it.
+ * parent. E_UNSYNCED: it has the new name, which may be lost in a power
+ * failure. Without a journal in the file system the old name may come back
+ * beside it.
  */
 enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
                               struct dx_err *err) DX_MUST_USE;

@@ -137,7 +137,7 @@ void engine_service_up(struct call_ctx *ctx)
   svc->failures = 0;
   svc->token_tries = 0;
   ctx->sub->reason[0] = '\0';
-  engine_set_well(ctx->sub);
+  engine_clear_problem(ctx->sub);
   dx_rate_limit_up(
       svc->rate_limit); /* another process may have found it away */
   is_there(ctx);

@@ -142,7 +142,7 @@ static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
   if (run->call != NULL)
     cut_off(engine, sub);
   sub->overdue = true;
-  engine_set_well(sub);
+  engine_clear_problem(sub);
 }
 
 /* Past ProcessingLimit, only docextractd keeps waiting. */
@@ -282,7 +282,7 @@ static bool is_over(struct dx_engine *engine, struct dx_job *job)
   return all;
 }
 
-/* Nobody but us may delete it; trying again would not bring it back. */
+/* Trying again would not bring it back. */
 static void end_without_document(struct dx_submission *sub)
 {
   dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING,
@@ -291,9 +291,9 @@ static void end_without_document(struct dx_submission *sub)
 }
 
 /*
- * Writes the journal, if it has to be written before the next step, or has been
- * behind for a while: what follows soon often is written with the same fsync.
- * Returns when to look again.
+ * Writes the journal if it must be written before the next step, or if it has
+ * been behind for a while: often the next change follows soon, and is written
+ * with it. Returns when to look again.
  */
 static int64_t write_journal(struct dx_engine *engine, struct dx_job *job,
                              int64_t now)

@@ -130,7 +130,7 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
                            const char *text);
 /* The problem is gone; the submission may still be overdue. */
-void engine_set_well(struct dx_submission *sub);
+void engine_clear_problem(struct dx_submission *sub);
 /* A failure on this machine stops the whole job for a minute; nothing is
  * lost. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,

@@ -102,7 +102,7 @@ static void check_before_reregistering(struct dx_submission *sub,
   engine_apply(sub, DX_EV_REREGISTER);
 }
 
-/* Not every PUT was answered with 200. */
+/* Not every PUT got a 200. */
 static void registered_pending(struct call_ctx *ctx, bool missing,
                                int64_t retry_after_ms)
 {
@@ -114,8 +114,7 @@ static void registered_pending(struct call_ctx *ctx, bool missing,
     return;
   }
   if (!engine_put_is_due(sub)) {
-    check_before_reregistering(sub,
-                               "its upload address expired again and again");
+    check_before_reregistering(sub, "its upload URL expired repeatedly");
     return;
   }
   run->ask_first = false; /* PUT again to the same URL */
@@ -125,7 +124,7 @@ static void registered_pending(struct call_ctx *ctx, bool missing,
   }
 }
 
-/* Same source, same URLs. */
+/* To the same source, with the same URLs. */
 static bool can_put_again(const struct dx_submission *sub)
 {
   size_t i;
@@ -158,8 +157,7 @@ static void uploaded_pending(struct call_ctx *ctx,
     put_again(sub);
     sub->put_again = stuck;
   } else if (sub->verify && source->uploaded <= 0 && !engine_put_is_due(sub)) {
-    check_before_reregistering(sub,
-                               "its upload address expired again and again");
+    check_before_reregistering(sub, "its upload URL expired repeatedly");
   } else {
     poll_later(ctx, retry_after_ms);
   }
@@ -221,7 +219,7 @@ static void source_gone(struct call_ctx *ctx, const struct dx_err *err,
     else
       engine_wait_for(sub, DX_GONE_WAIT_MS);
   } else {
-    check_before_reregistering(sub, "the service forgets it again and again");
+    check_before_reregistering(sub, "the service lost it repeatedly");
   }
 }
 
@@ -251,7 +249,7 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
     start_over(ctx);
     break;
   default:
-    dx_log(DX_LOG_WARNING, "submission %zu: unknown status of the source",
+    dx_log(DX_LOG_WARNING, "submission %zu: the source has an unknown status",
            sub->number);
     poll_later(ctx, retry_after_ms);
     break;
@@ -372,7 +370,7 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
   char *text;
 
   if (fstat(ctx->sink.fd, &st) < 0)
-    return dx_fail_sys(err, errno, "look at", "result");
+    return dx_fail_sys(err, errno, "stat", "result");
   if (st.st_size == 0)
     return dx_fail(err, DX_E_RESPONSE, 0, "the result is empty");
   text =
@@ -522,7 +520,7 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
     code = dx_manifest_deliver(sub, dir, &err);
     if (code == DX_OK) {
       engine_apply(sub, DX_EV_DELIVERED);
-      engine_set_well(sub);
+      engine_clear_problem(sub);
     }
   }
   if (code != DX_OK)

@@ -63,7 +63,7 @@ void engine_apply(struct dx_submission *sub, enum dx_event event)
     halt(sub->job, &err);
 }
 
-void engine_set_well(struct dx_submission *sub)
+void engine_clear_problem(struct dx_submission *sub)
 {
   dx_job_set_message(sub->job,
                      sub->overdue && !dx_state_is_final(sub->state)

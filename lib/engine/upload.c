@@ -62,7 +62,7 @@ void engine_create_lost(struct dx_submission *sub)
          sub->number, sub->lost_creates, DX_LOST_CREATES_MAX);
   if (sub->lost_creates > DX_LOST_CREATES_MAX)
     dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
-                      "the service did not answer to several registrations");
+                      "the service did not respond to several registrations");
 }
 
 /* It was sent, and no complete response says that no source was created. */
@@ -177,8 +177,8 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
     files[i] = (struct dx_api_file){e->type, e->name};
   }
   sub->registering = true;
-  /* Nothing is processed before a file arrives: what a power cut forgets is
-   * one more source that expires. */
+  /* Nothing is processed before a file arrives: a source that is lost in a
+   * power failure only expires. */
   if (!engine_get_api(ctx, &api) || !engine_publish(engine, job)) {
     sub->registering = false;
     engine_ctx_free(ctx);
@@ -236,7 +236,7 @@ void engine_put_landed(struct call_ctx *ctx)
 
   if (run->put_tries > 0)
     engine_note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
-  engine_set_well(sub);
+  engine_clear_problem(sub);
   run->put_tries = 0;
 }
 

@@ -52,8 +52,8 @@ enum dx_adoption dx_adoption_of(const struct dx_job *job,
   return adoption;
 }
 
-/* When cupsd was there, or first asked for; and until when it is not asked
- * again, because it was not: there may be many jobs to ask about. */
+/* When cupsd last responded, or was first asked; and until when it is not asked
+ * again because it did not: there may be many jobs to ask about. */
 static int64_t seen_ms, silent_until_ms;
 
 static enum dx_print_job_state nobody(int64_t now)

@@ -238,7 +238,7 @@ static void enter_uploaded(struct dx_submission *sub)
     sub->uploaded_at = dx_wall_ms();
 }
 
-/* The puts stay as they are: that they have landed is not known. */
+/* The PUTs stay as they are: it is not known whether they landed. */
 static void enter_verify(struct dx_submission *sub)
 {
   sub->verify = true;
@@ -283,9 +283,9 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   }
 }
 
-/* By the next GET of whoever resumes the job: it begins with one when an upload
- * may have landed. */
-static bool is_said_again(enum dx_event event)
+/* True if the service will report it again: a resumed job whose upload may have
+ * landed starts with a GET. */
+static bool is_reported_again(enum dx_event event)
 {
   return event == DX_EV_PUT_ALL || event == DX_EV_SEEN_PENDING ||
          event == DX_EV_SEEN_PROCESSING || event == DX_EV_SEEN_COMPLETE;
@@ -310,7 +310,7 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
     enter(sub, from);
     if (event == DX_EV_RETRY || event == DX_EV_VERIFY)
       clear_tries(sub);
-    if (is_said_again(event))
+    if (is_reported_again(event))
       sub->job->behind = true;
     else
       sub->job->dirty = true;

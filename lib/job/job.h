@@ -104,8 +104,8 @@ struct dx_submission {
   bool registering;     /* a POST may be on its way */
   int64_t lost_creates, start_overs, reregistrations;
   bool put_again;    /* the one repeated upload was made */
-  bool verify;       /* uploaded, ended badly, asked for again: its source is
-                      asked what became of it */
+  bool verify;       /* failed after an upload, retried: its source is polled
+                      first */
   enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
   char reason[DX_REASON_BYTES];
   /* Wall ms; 0: not yet. extracted_at: when the last result was stored. */
@@ -129,7 +129,7 @@ struct dx_job {
   int dirfd;                       /* its directory; -1: none */
   int lockfd;                      /* holds the lock; -1: not held */
   bool dirty;                      /* memory is ahead of the journal */
-  bool behind;                     /* the same, in what need not be durable */
+  bool behind;                     /* the same for what need not be durable */
   char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" if
                                     nothing is wrong */
   /* Not in the journal. */
@@ -162,17 +162,17 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* It failed or expired when bytes of it may have reached its source, which is
- * asked before anything is sent again. What a person canceled is not fetched.
- */
+/* True if it failed or expired after bytes of it may have reached its source:
+ * that is polled before anything is sent again. Not if a person canceled it. */
 bool dx_submission_needs_verify(const struct dx_submission *sub);
 
-/* All its documents lie in the job directory. */
+/* True if all its documents are in the job directory. */
 bool dx_submission_is_here(const struct dx_submission *sub);
 
-/* A person asked to try again what ended badly: VERIFY if it needs that, else
- * RETRY. What was tried before does not count. E_STATE if it has not ended
- * badly. */
+/* Retries a submission that failed, when a person asks for it: VERIFY if that
+ * is needed, else RETRY. Earlier tries do not count. E_STATE if it has not
+ * failed.
+ */
 enum dx_code dx_submission_retry(struct dx_submission *sub,
                                  struct dx_err *err) DX_MUST_USE;
 
@@ -203,9 +203,9 @@ enum dx_code dx_submission_set_cases(struct dx_submission *sub,
 
 /* Writes the journal; on success the job is not dirty, nor behind. */
 enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
-/* The same without the fsync of the directory: processes see the new journal,
- * a power cut may bring back the one before. For what the service will say
- * again when it is asked. A job that was dirty stays so. */
+/* The same without the fsync of the directory: other processes see the new
+ * journal, but a power failure may bring back the old one. For what the service
+ * will report again. A dirty job stays dirty. */
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Reads job.json from job->dirfd into an empty job. */

@@ -433,7 +433,7 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 {
   enum dx_code code = dx_job_delete_documents(job, err);
 
-  /* Not fsynced: after a power cut the sweep finds it in jobs/ and moves it
+  /* Not fsynced: after a power failure the sweep finds it in jobs/ and moves it
    * again. */
   if (code == DX_OK && dx_job_is_finished(job))
     code = move_job(spool, job, "finished", err);

@@ -4,7 +4,7 @@
 # it was broken, and where first.
 #
 # What is durable: the bytes of a file that was fsynced after its last write;
-# a name whose directory was fsynced after the rename. A power cut may take
+# a name whose directory was fsynced after the rename. A power failure may take
 # everything else, in any order.
 
 # ---- rules ----
@@ -187,7 +187,7 @@ function rename_job(from, to,    path)
     must("swept", all_settled(from) && !(($1, from) in unsynced))
   }
   move_all(from, to)
-  if (to ~ /\/finished\//) # after a power cut it is moved again
+  if (to ~ /\/finished\//) # after a power failure it is moved again
     return
   add_name(to)
   if (to ~ /\/incoming\//)
@@ -247,7 +247,7 @@ function rename_journal(copy, dir,    i, f)
       continue
     if (f[4] == "extracted" && state[dir, f[3]] != "extracted")
       must("extracted", manifest[f[6]])
-    # No power cut matters here: nothing becomes of a source without a file.
+    # No power failure matters here: nothing becomes of a source without a file.
     if (f[5] == "true" && !registering[dir, f[3]])
       posted[dir, f[3]] = 0
     registering[dir, f[3]] = f[5] == "true"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # order.sh - the order of what is written, fsynced, renamed, sent and removed.
-# No kill and no power cut is needed for it: the calls of every kind of run are
+# No kill and no power failure is needed for it: the calls of every kind of run are
 # recorded and held against the rules of order.awk. A rule that is broken is
 # named, and so is one that no run has touched.
 . "$(dirname "$0")/lib.sh"

@@ -16,10 +16,11 @@
  *                 place in the program; and "killed" or "failed"
  *   DX_WALK_SPEED how much faster the program's boot clock runs
  *
- * A trace has a line for each call that succeeded and changes what a power cut
- * would leave behind, and for each HTTP request before it is sent: the process,
- * the call, and whole paths. Every job.json that was renamed into place is kept
- * next to DX_WALK_LOG, for what it says. Several processes may share a trace.
+ * A trace has a line for each call that succeeded and changes what a power
+ * failure would leave behind, and for each HTTP request before it is sent: the
+ * process, the call, and whole paths. Every job.json that was renamed into
+ * place is kept next to DX_WALK_LOG, for what it says. Several processes may
+ * share a trace.
  *
  *   PID write|create|mkdir|unlink|rmdir|fsync PATH
  *   PID rename FROM TO

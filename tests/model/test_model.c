@@ -3,7 +3,7 @@
  * small state space that is walked completely: cupsd, which may be killed and
  * may forget the job; two backends, because a second one is started for a job
  * whose first lives on as an orphan; docextractd; a person, who holds,
- * releases and cancels; SIGKILL, SIGTERM, a power cut, a directory that cannot
+ * releases and cancels; SIGKILL, SIGTERM, a power failure, a directory that cannot
  * be fsynced. The rules are those of doc/architecture.md, "Invariants"; no
  * code of lib/ runs here.
  *
@@ -59,7 +59,7 @@ struct backend {
 struct state {
   uint8_t cups, cups_is_up, held_once, killed_cupsd;
   uint8_t kills, unsynced, cuts; /* how often that may happen still */
-  struct journal seen, durable;  /* as anybody reads it; after a power cut */
+  struct journal seen, durable;  /* as anybody reads it; after a power failure */
   uint8_t documents;             /* in the spool */
   struct backend b[2];
   uint8_t daemon_is_up, daemon_drives, daemon_asked;

@@ -279,7 +279,7 @@ static void nothing_is_uploaded_to_a_url_about_to_expire(void **state)
 
   (void)state;
   fixture.url_life_s = 20;
-  ends(DX_E_GONE, "expired again and again");
+  ends(DX_E_GONE, "expired repeatedly");
   counts(4, 0, 0);
   for (i = 1; i < 4; i++)
     check_reregistration(i);
