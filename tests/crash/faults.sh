@@ -79,8 +79,11 @@ fails_handing_over() # GROUP N COUNT ERROR
   start_walked_daemon
   kill -STOP "$DAEMON_PID"
   run_backend "fail $*"
-  [[ $(journal) != *collector* ]] ||
+  if [[ $(journal) = *collector* ]]; then
     same "what is docextractd's has ended for cupsd" "$status" 0
+  else
+    [ "$status" != 0 ] || wrong "it has ended and is not docextractd's"
+  fi
   kill -CONT "$DAEMON_PID"
   if happened failed; then
     kills=$((kills + 1))

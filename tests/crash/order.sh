@@ -104,8 +104,11 @@ t='a job that is handed over'
 write_config 'APIRate 9' 'Completion accepted'
 start_walked_daemon trace "$trace"
 daemon=$DAEMON_PID
+kill -STOP "$DAEMON_PID" # it must not look before we do
 print_job 5
-is "$t: the print job ends" "$status" 0
+is "$t: the print job ends, and the journal says why" \
+  "$status $(jq -r .owner "$(journal_of 5)")" '0 collector'
+kill -CONT "$DAEMON_PID"
 check "$t: docextractd extracts it" until_true finished 5
 stop_daemon
 
