@@ -1,26 +1,32 @@
 #!/usr/bin/env bash
 #
-# kills.sh - kill -9 of cupsd, of the backend, or of both at random moments,
-# round after round; in the end every document was sent once and every result
-# arrived. Other interruptions are in tests/it/interrupted.sh.
+# kills.sh - kill -9 of cupsd, of the backend, of docextractd, or of all of them
+# at random moments, round after round, and in the end every document was sent
+# once and every result arrived. Ordered interruptions are in
+# tests/it/interrupted.sh.
 #
 #   SEED=N ROUNDS=N tests/long/kills.sh
 #
 # The seed of a round makes the seed of the next one: SEED=(what a failing
 # round printed) ROUNDS=1 is that round again.
 #
-# A cupsd that is killed starts the job again by itself. A backend that is
-# killed while cupsd lives does not get that chance: cupsd 2.4 takes SIGKILL
-# for a success and the job counts as completed, or stands still when documents
-# were still to come. Somebody has to start it again, and here somebody does.
+# Nobody helps: cupsd and docextractd are started again, as systemd would, and
+# whatever was stored is finished without a person. Rounds are of three modes:
+# the print job waits for the results, with docextractd (extracted) or without
+# (alone, where the next print job's backend goes on with what was left), or it
+# ends when it is stored (accepted).
+#
+# One case is out of our reach. If the backend alone is killed before it has
+# stored the job, cupsd 2.4 takes that for a success and deletes its own copy,
+# or stands still when documents were still to come. Nothing was sent then: the
+# person who misses the results restarts cupsd or prints again, and here, too.
 . "$(dirname "$0")/../it/lib.sh"
 
 seed=${SEED:-20260117}
 rounds=${ROUNDS:-50}
 taken=$dir/taken
-documents=2
 
-# --- one round's job ---------------------------------------------------------
+# --- one round's jobs --------------------------------------------------------
 
 # A document of one case, and one that the service splits into two.
 make_documents() # ROUND
@@ -30,10 +36,28 @@ make_documents() # ROUND
   chart_pdf "$dir/two.pdf" Bob Berg "$1" "$gap" \
     "$(mkchart Cem Can "$1" 03/07/1984 7.2 13.5)"
   expected="Ahrens Ann $1"$'\n'"Berg Bob $1"$'\n'"Can Cem $1"
+  documents=2
 }
 
-# A consumer that takes what it sees. It may see a name twice, but never with
-# other bytes.
+print_documents()
+{
+  print -d chart "$dir/one.pdf" "$dir/two.pdf"
+  until_true has_started || wrong+='no backend began'$'\n'
+}
+has_started() { [ "$(starts "$job")" -gt 0 ]; }
+
+# The next chart of the day; whoever prints it knows nothing of the others.
+print_another() # ROUND N
+{
+  chart_pdf "$dir/other.pdf" Dee Dorn "$1-$2"
+  expected=$(printf '%s\n' "$expected" "Dorn Dee $1-$2" | sort)
+  documents=$((documents + 1))
+  print -d chart "$dir/other.pdf"
+  until_true print_job_is_over || wrong+="job $job: $(job_state "$job")"$'\n'
+}
+
+# A consumer that takes away what it sees. It may see a name twice, but never
+# with other bytes.
 take_results()
 {
   local f to
@@ -47,27 +71,43 @@ take_results()
   done
 }
 
-# cupsd 2.4 writes its list of jobs and only then each job's own file. Killed in
-# between, it calls a job that is over "pending" forever, and never starts it:
-# what it goes by is the list.
+# cupsd 2.4 writes its list of jobs and only then each record of a job. Killed
+# in between, it calls a job that is over "pending" for ever, and never starts
+# it: what it goes by is the list.
 listed_state()
 {
   sed -n "/^<Job $job>/,/^<\/Job>/s/^State //p" "$cups/cache/job.cache"
 }
 
-is_over() # completed
+print_job_is_over() { [ "$(listed_state)" = 9 ] && no_backend; } # completed
+
+all_is_finished() { [ -z "$(ls "$spool/jobs")" ]; }
+
+is_over()
 {
   take_results
-  [ "$(listed_state)" = 9 ] && no_backend
+  print_job_is_over && all_is_finished
 }
 
-knows_the_end() { job_is "$job" 'completed|processing-stopped|aborted'; }
-
-clear_round()
+begin_round() # ROUND MODE
 {
-  rm -rf "${taken:?}" "$spool"/{jobs,finished}/*
+  killed=()
+  wrong=
+  log_start=$(($(stat -c %s "$cups/log/error_log") + 1))
+  rm -rf "${taken:?}"
   mkdir "$taken"
-  clear_results
+  : > "$SIM_LOG"
+  set_mode "$2"
+  make_documents "$1"
+}
+
+set_mode() # extracted, alone or accepted
+{
+  local completion=extracted
+  [ "$1" != accepted ] || completion=accepted
+  write_config "Completion $completion"
+  [ "$1" != alone ] || stop_daemon
+  [ "$1" = alone ] || [ -n "$DAEMON_PID" ] || start_daemon
 }
 
 ms_since() # EPOCHREALTIME OF THEN
@@ -78,11 +118,18 @@ ms_since() # EPOCHREALTIME OF THEN
 
 # --- the kill ----------------------------------------------------------------
 
+journal_of_job()
+{
+  find "$spool/jobs" "$spool/finished" -name job.json \
+    -exec jq -r --arg id "$job" 'select(.id == $id) | input_filename' {} +
+}
+is_stored() { [ -n "$(journal_of_job)" ]; }
+
 # The states of both submissions, as far as the journal knows.
 journal_state()
 {
   local j
-  j=$(find "$spool/jobs" "$spool/finished" -name job.json)
+  j=$(journal_of_job)
   if [ -n "$j" ]; then
     jq -r '[.submissions[] | .state +
       (if .registering then "(POST)"
@@ -98,56 +145,65 @@ journal_state()
   fi
 }
 
-kill_it() # cupsd, backend or both
+kill_backends()
 {
   local p
-  case $1 in cupsd | both) stop_cupsd KILL ;; esac
-  case $1 in
-  backend | both)
-    for p in $(backends); do
-      kill -KILL "$p" && killed+=("$p")
-    done
-    until_true no_backend || wrong+='the backend survived'$'\n'
-    ;;
-  esac
+  for p in $(backends); do
+    kill -KILL "$p" 2> /dev/null && killed+=("$p")
+  done
+  until_true no_backend || wrong+='the backend survived'$'\n'
+}
+
+kill_it() # cupsd, backend, daemon, both (cupsd and backend) or all
+{
+  case $1 in cupsd | both | all) stop_cupsd KILL ;; esac
+  case $1 in backend | both | all) kill_backends ;; esac
+  case $1 in daemon | all) stop_daemon KILL ;; esac
   state=$(journal_state)
 }
 
-start_again()
+# --- afterwards --------------------------------------------------------------
+
+knows_the_end() { job_is "$job" 'completed|aborted|canceled'; }
+
+# The backend was killed before it had stored anything, and cupsd lives.
+print_again()
 {
-  local before
-  if [ -z "$CUPSD_PID" ]; then
+  if WAIT_S=5 until_true knows_the_end 2> "$dir/waited"; then
+    print_documents
+  else
+    stop_cupsd
     start_cupsd
-  elif [ ${#killed[@]} -gt 0 ]; then
-    until_true knows_the_end ||
-      wrong+="cupsd noticed nothing: $(job_state "$job")"$'\n'
-    before=$(starts "$job")
-    lp -i "$job" -H restart
-    until_true started_again "$job" "$before" ||
-      wrong+='the job was not started again'$'\n'
   fi
 }
 
-# --- what must be true afterwards --------------------------------------------
+start_again() # MODE
+{
+  if [ -z "$CUPSD_PID" ]; then
+    start_cupsd
+  elif [ ${#killed[@]} -gt 0 ] && ! is_stored; then
+    print_again
+  fi
+  [ "$1" = alone ] || [ -n "$DAEMON_PID" ] || start_daemon
+}
+
+# Without docextractd the next ones who print go on with it.
+people_print() # ROUND
+{
+  local i
+  WAIT_S=60 until_true print_job_is_over ||
+    wrong+="job $job: $(job_state "$job")"$'\n'
+  for ((i = 1; i <= 10; i++)); do
+    all_is_finished && return
+    print_another "$1" "$i"
+  done
+}
+
+# --- what must be true then --------------------------------------------------
 
 must() # TEXT ACTUAL EXPECTED
 {
   [ "$2" = "$3" ] || wrong+="$1: got '$2', expected '$3'"$'\n'
-}
-
-# What a killed backend could not clear away: an unfinished reception, a hidden
-# file that was not renamed yet.
-leavings_now()
-{
-  find "$spool/incoming" "$results" -mindepth 1 -maxdepth 1
-}
-
-# Makes them an hour old, so that the next backend removes them.
-age_leavings()
-{
-  mapfile -t leavings < <(leavings_now)
-  [ ${#leavings[@]} -eq 0 ] ||
-    find "${leavings[@]}" -exec touch -d '1 hour ago' {} +
 }
 
 check_calls() # KILLS
@@ -158,7 +214,7 @@ check_calls() # KILLS
     wrong+="$n sources were registered for $documents documents"$'\n'
   must 'a successful PUT for each document, a source for each' "$(jq -s -c \
     'map(select(.call == "put" and .status == 200)) | group_by(.source_id) |
-    map(length)' "$SIM_LOG")" '[1,1]'
+    map(length)' "$SIM_LOG")" "$(jq -n -c "[range($documents) | 1]")"
 }
 
 check_results()
@@ -166,32 +222,47 @@ check_results()
   local here
   take_results
   must 'each case arrived once' "$(results=$taken patients)" "$expected"
-  must 'each result has its own name' "$(results=$taken n_results)" 3
+  must 'each result has a name of its own' "$(results=$taken n_results)" \
+    $((documents + 1))
   here=$(cd "$taken" && jq -s -c 'map(select(.outcome == "extracted")) |
     map(.source_id) | unique | length' $(results=$taken manifests))
   must 'each source has its manifest' "$here" $documents
 }
 
-check_leavings()
+check_spool()
 {
-  local f n
-  must 'the journal and nothing else is kept' "$(find "$spool/jobs" "$spool/finished" -type f \
-    -printf '%f\n' | sort | paste -sd' ')" 'job.json lock'
+  must 'the job file and nothing more is kept' \
+    "$(find "$spool/finished" -type f ! -name job.json ! -name lock)" ''
+  must 'no job is left' "$(ls "$spool/jobs")" ''
   must 'nothing is damaged' "$(ls "$spool/damaged")" ''
-  for f in "${leavings[@]}"; do
-    [ ! -e "$f" ] || wrong+="$f was not cleared away"$'\n'
-  done
-  n=$(leavings_now | wc -l)
-  [ "$n" -le "${#killed[@]}" ] || wrong+="left: $(leavings_now)"$'\n'
 }
 
 check_queue()
 {
   has_line "$(queue_state chart)" 'is idle\..*enabled' ||
     wrong+="the queue: $(queue_state chart)"$'\n'
-  must 'no job is left' "$(lpstat -o)" ''
+  must 'no print job is left' "$(lpstat -o)" ''
 }
 has_line() { grep -Eq "$2" <<< "$1"; }
+
+check_all() # KILLS
+{
+  check_results
+  check_calls "$1"
+  check_spool
+  check_queue
+}
+
+# What killed processes could not clear away.
+leavings() { find "$spool/incoming" "$results" -mindepth 1 -maxdepth 1; }
+
+# Hours pass, and the next one sweeps.
+let_hours_pass()
+{
+  find "$spool/incoming" "$results" -mindepth 1 \
+    -exec touch -d '2 hours ago' {} +
+  touch -d '2 hours ago' "$spool/swept"
+}
 
 # --- rounds ------------------------------------------------------------------
 
@@ -200,6 +271,8 @@ tell_round() # SEED TEXT
   not_ok "$2" "SEED=$1 ROUNDS=1 runs it again"$'\n'"$wrong"
   echo '# the calls:'
   jq -r '"\(.t) \(.call) \(.source_id) \(.status)"' "$SIM_LOG" | sed 's/^/# /'
+  echo '# docextractd:'
+  tail -n 20 "$dir/daemon.err" | sed 's/^/# /'
   echo '# the log, without what every job says:'
   tail -c "+$log_start" "$cups/log/error_log" |
     sed -nE 's/^(. )\[[^ ]*:(..:..) [^]]*\] (\[Job [0-9]+\] .*)/# \1\2 \3/p' |
@@ -207,73 +280,64 @@ tell_round() # SEED TEXT
     cut -c 1-160
 }
 
-undisturbed() # ROUND: prints and waits; nobody is killed
+undisturbed() # ROUND MODE: nobody is killed
 {
-  killed=()
-  wrong=
-  clear_round
-  make_documents "$1"
-  print -d chart "$dir/one.pdf" "$dir/two.pdf"
-  until_true one_backend
+  begin_round "$1" "$2"
+  print_documents
   local begun=$EPOCHREALTIME
   until_true is_over || wrong+="the job is $(job_state "$job")"$'\n'
-  took_ms=$(ms_since "$begun")
-  check_results
-  check_calls 0
-  check_leavings
-  check_queue
-  age_leavings
+  took_ms[$2]=$(ms_since "$begun")
+  check_all 0
 }
 
 one_round() # ROUND
 {
-  local this=$seed kinds=(cupsd backend both) kind delay text
+  local this=$seed modes=(extracted accepted extracted accepted alone) mode
+  local kinds=(cupsd backend both daemon all) kind delay text
   RANDOM=$seed
-  kind=${kinds[RANDOM % 3]}
-  delay=$((RANDOM * took_ms / 32767))
+  mode=${modes[RANDOM % 5]}
+  [ $mode != alone ] || kinds=(cupsd backend both)
+  kind=${kinds[RANDOM % ${#kinds[@]}]}
+  delay=$((RANDOM * took_ms[$mode] / 32767))
   # Most of a job's time is waiting: half of the kills look at its beginning.
   [ $((RANDOM % 2)) = 0 ] || delay=$((delay / 3))
   seed=$((RANDOM << 15 | RANDOM))
-  killed=()
-  wrong=
-  log_start=$(($(stat -c %s "$cups/log/error_log") + 1))
-  clear_round
-  make_documents "$1"
-  print -d chart "$dir/one.pdf" "$dir/two.pdf"
-  until_true one_backend || wrong+='no backend began'$'\n'
+  begin_round "$1" $mode
+  print_documents
   sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))" # the moment
   kill_it "$kind"
-  start_again
-  WAIT_S=60 until_true is_over ||
+  start_again $mode
+  [ $mode != alone ] || people_print "$1"
+  WAIT_S=90 until_true is_over ||
     wrong+="the job is $(job_state "$job") (listed as $(listed_state)): $(
       job_message "$job")"$'\n'
-  check_results
-  check_calls 1
-  check_leavings
-  check_queue
-  text="round $1: $kind killed after $delay ms, journal: $state"
-  seen+="$kind: $state"$'\n'
+  check_all 1
+  text="round $1, $mode: $kind killed after $delay ms, journal: $state"
+  seen+="$mode, $kind: $state"$'\n'
   if [ -z "$wrong" ]; then ok "$text"; else tell_round "$this" "$text"; fi
-  age_leavings
 }
 
+declare -A took_ms
 mkdir "$taken"
 seen=
-leavings=()
 start_all
-# A slow network: the time between call and response counts.
+start_daemon
+# A network that takes its time: the moments between call and answer count.
 faults 'create * delay 300' 'put * delay 200' 'source * delay 100' \
   'extract * delay 300'
-undisturbed 0
-log_start=1
-[ -z "$wrong" ] || { tell_round "$seed" 'an undisturbed job'; exit 1; }
-ok "an undisturbed job takes $took_ms ms"
+for mode in extracted accepted alone; do
+  undisturbed 0 $mode
+  [ -z "$wrong" ] || { tell_round "$seed" "an undisturbed job, $mode"; exit 1; }
+  ok "an undisturbed job, $mode, takes ${took_ms[$mode]} ms"
+done
 for ((round = 1; round <= rounds; round++)); do
   one_round "$round"
+  [ -z "$wrong" ] || break # the next one would find what is left
 done
-log_start=1
-undisturbed 0
-is 'after all that an undisturbed job leaves nothing behind' "$wrong" ''
+let_hours_pass
+undisturbed 0 alone
+is 'after all that an undisturbed job leaves nothing behind' \
+  "$wrong$(leavings)" ''
 
 echo '# where the kills hit:'
 sort <<< "${seen%$'\n'}" | uniq -c | sed 's/^/# /'
