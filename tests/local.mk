@@ -45,7 +45,7 @@ tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
 tests_unit_test_race_LDFLAGS = -Wl,--wrap=dx_job_save \
-	-Wl,--wrap=dx_print_job_ask
+	-Wl,--wrap=dx_print_job_ask -Wl,--wrap=fcntl -Wl,--wrap=fcntl64
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
 	filter/image.c filter/options.c
