@@ -56,7 +56,7 @@ finish()
     not_ok "the test went on to its end (status $status)"
   fi
   count_is_good && [ "$passed" -gt 1 ]
-  exit
+  exit $? # in a trap, without it, the status is that of before
 }
 trap finish EXIT
 trap 'exit 130' INT TERM HUP PIPE
