@@ -5,7 +5,7 @@
 # Aim: a tenth.
 #
 # Twice: with the spool on the disk, and in memory, where the same calls cost
-# next to nothing. The difference is what 25 fsyncs and 15 new files cost on
+# next to nothing. The difference is what 17 fsyncs and 13 new files cost on
 # this file system. And what a program costs that only loads libcurl.
 . "$(dirname "$0")/lib.sh"
 
