@@ -167,7 +167,7 @@ static bool is_abandoned(const struct dx_job *job, pid_t holder)
          state == DX_PJ_CANCELED;
 }
 
-/* Nobody can say what was in it: it leaves the way for the same print job. */
+/* It cannot be read: out of the way, so that the print job can run again. */
 static enum dx_code cancel_damaged(struct cancel *c, struct dx_err *err)
 {
   enum dx_code code = dx_spool_set_aside(&c->cli->spool, c->key, err);

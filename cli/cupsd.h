@@ -1,6 +1,6 @@
 /*
  * cupsd.h - what cupsd knows: its queues that print to our backend, and the
- * directives of its configuration files, which lie beside docextract.conf.
+ * directives of its configuration files, which are next to docextract.conf.
  *
  * Ownership: the array of queues is the caller's; free(). Blocking: the disk;
  * at most a few seconds for cupsd. Errors: E_NET if it does not respond,

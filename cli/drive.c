@@ -43,7 +43,7 @@ static bool is_news(struct progress *p, enum dx_note_kind kind)
   return true;
 }
 
-/* True if this is worth a line of its own. */
+/* True if this is worth its own line. */
 static bool is_step(const struct progress *p, int percent)
 {
   if (percent == p->percent)

@@ -137,7 +137,7 @@ static void drive(struct driver *driver, struct dx_job *job)
   }
 }
 
-/* The job is ours already, or nobody else goes on with it. One that cannot be
+/* The job is ours already, or no other process drives it. One that cannot be
  * read is a person's to look at: `docextract jobs` lists it. */
 static void take(struct driver *driver, const char *key)
 {

@@ -3,7 +3,7 @@
  * becomes of them. What a job needs next is the engine's; signals, the
  * configuration file and the command line are main.c's.
  *
- * It takes jobs that were handed over, and adopts what nobody else goes on with
+ * It takes jobs that were handed over, and adopts what no other process drives
  * (lib/job/adopt.h). A job of CUPS's is not locked while it is looked at.
  *
  * Blocking: the disk, and cupsd for a second.

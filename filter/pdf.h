@@ -10,7 +10,7 @@
  *
  * Memory grows with the number of objects, not with their streams. A hostile
  * PDF can make libqpdf take all of the processor or crash: the caller runs
- * this in a process of its own.
+ * this in a separate process.
  *
  * Ownership: descriptors and strings are borrowed for the call.
  * Blocking: as long as the document takes. Errors: a reason of bundle.h.

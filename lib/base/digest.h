@@ -1,5 +1,5 @@
 /*
- * digest.h - SHA-256, of bytes at once or as they come; random numbers.
+ * digest.h - SHA-256, of bytes at once or in parts; random numbers.
  *
  * Ownership: dx_sha256_new() gives an object that dx_sha256_free() frees;
  * free takes NULL and sets NULL. Errors: NULL or false only when out of

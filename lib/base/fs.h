@@ -169,7 +169,7 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
  */
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
 
-/* True if the directory lies on NFS, SMB, AFS or another network file system:
+/* True if the directory is on NFS, SMB, AFS, or another network file system:
  * record locks and fsync cannot be relied on there. */
 bool dx_fs_is_network(const char *path);
 

@@ -92,7 +92,7 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
   set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
   if (svc->failures >= DX_DOWN_AFTER_TRIES) {
     dx_rate_limit_down(svc->rate_limit);
-    svc->slot.booked = false; /* it may lie in the pause */
+    svc->slot.booked = false; /* it may be in the pause */
   }
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
                         err->text);
@@ -152,7 +152,7 @@ static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
   run->tries++;
   wait = engine_longer(retry_after_ms, engine_backoff_ms(run->tries));
   dx_rate_limit_block(ctx->svc->rate_limit, wait);
-  ctx->svc->slot.booked = false; /* it may lie in the pause */
+  ctx->svc->slot.booked = false; /* it may be within the pause */
   set_away(ctx->svc, true);
   engine_wait_for(sub, 0); /* the rate limit makes everybody wait */
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);

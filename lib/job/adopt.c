@@ -56,7 +56,7 @@ enum dx_adoption dx_adoption_of(const struct dx_job *job,
  * again because it did not: there may be many jobs to ask about. */
 static int64_t seen_ms, silent_until_ms;
 
-static enum dx_print_job_state nobody(int64_t now)
+static enum dx_print_job_state no_response(int64_t now)
 {
   return now - seen_ms > DX_CUPSD_GONE_MS ? DX_PJ_UNKNOWN : DX_PJ_NOBODY;
 }
@@ -71,7 +71,7 @@ enum dx_print_job_state dx_ask_cupsd(const struct dx_job *job)
   if (seen_ms == 0)
     seen_ms = now;
   if (now < silent_until_ms)
-    return nobody(now);
+    return no_response(now);
   dx_print_job_ask(job->cups_id, job->uuid, DX_ASK_CUPSD_MS, NULL, &print_job);
   now = dx_monotonic_ms();
   if (print_job.state != DX_PJ_NOBODY) {
@@ -79,7 +79,7 @@ enum dx_print_job_state dx_ask_cupsd(const struct dx_job *job)
     return print_job.state;
   }
   silent_until_ms = now + DX_ASK_VALID_MS;
-  return nobody(now);
+  return no_response(now);
 }
 
 /* ---- applying them ---- */

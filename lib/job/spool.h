@@ -154,7 +154,7 @@ int64_t dx_spool_idle_ms(const struct dx_job *job);
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err) DX_MUST_USE;
 
-/* How many directories lie in damaged/; 0 if it cannot be read. */
+/* How many directories are in damaged/; 0 if it cannot be read. */
 size_t dx_spool_count_damaged(struct dx_spool *spool);
 
 #endif

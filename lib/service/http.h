@@ -3,7 +3,7 @@
  *
  * This is the seam between meaning and transport: everything above sees a
  * struct dx_http, behind which stands libcurl (dx_http_new) or, in tests, a
- * fake with a clock of its own. Redirects are never followed, environment
+ * fake with its own clock. Redirects are never followed, environment
  * proxies and .netrc never used, TLS is 1.2 or newer and always checked.
  *
  * Calling sequence: dx_http_start() any number of requests, then
@@ -44,7 +44,7 @@ typedef void dx_http_done(void *ctx, const struct dx_http_response *response);
 typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
 
 /*
- * Asked when the connection stands and the request could be sent at once: 0
+ * Asked when the connection is ready and the request could be sent at once: 0
  * sends it; more is how many milliseconds to hold it back; less gives it up,
  * and its response is E_NOT_SENT. Meanwhile no other transfer moves, and a
  * descriptor in `wake` ends the wait and the request: for short waits only.

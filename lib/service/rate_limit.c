@@ -19,7 +19,7 @@
 /* What the file says, in this boot's milliseconds. */
 struct record {
   double next_ms;         /* the next free slot */
-  int64_t blocked_ms;     /* nobody calls before */
+  int64_t blocked_ms;     /* no calls until then */
   int64_t blocked_wall_s; /* the same for people who read the file */
   int64_t down_ms;        /* length of the last outage block; 0: it is up */
 };

@@ -39,7 +39,7 @@ struct dx_slot {
 };
 
 /*
- * Books the next slot if it lies near enough: 0.25 s plus a quarter of the
+ * Books the next slot if it is near enough: 0.25 s plus a quarter of the
  * time waited already, at most 3 s; urgent calls 3 s from the start.
  */
 struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,

@@ -1,6 +1,6 @@
 /*
  * token_command.c - runs TokenCommand: without a shell, in a clean
- * environment, with nothing on its standard input, and not for ever.
+ * environment, with nothing on its standard input, and not forever.
  */
 #include "lib/service/token_internal.h"
 

@@ -49,16 +49,8 @@ start_service() # [LINE OF THE CONFIGURATION...]
 # Every worker has its own directory and simulator.
 start_worker() # NAME
 {
-  dir=$dir/$1
-  cups=$dir/cups
-  spool=$dir/spool
-  results=$spool/results
-  config=$cups/root/docextract.conf
-  SIM_LOG=$dir/sim.log
-  SIM_DATA=$dir/sim-data
-  SIM_PID=
-  owned_dir 711 "$dir"
-  : > "$dir/faults"
+  owned_dir 711 "$dir/$1"
+  use_dir "$dir/$1"
   trap 'stop_daemon; stop_sim' EXIT
   trap 'exit 130' TERM
   start_service ${accepted:+'Completion accepted'}

@@ -1,7 +1,7 @@
 # order.awk - checks the order of what a trace of preload.so recorded. First
 # come the journals that it kept, as lines (order.sh makes them), then the trace.
-# Prints a line for each rule: its name, how often it was looked at, how often
-# it was broken, and where first.
+# Prints a line for each rule: its name, how often it was checked, how often it
+# was broken, and where first.
 #
 # What is durable: the bytes of a file that was fsynced after its last write;
 # a name whose directory was fsynced after the rename. A power failure may take
@@ -28,7 +28,7 @@ BEGIN {
   rule("known", "the journal says that a result is stored before it is delivered")
   rule("manifest", "all results are delivered before their manifest")
   rule("extracted", "the manifest is durable before the journal says extracted")
-  rule("removed", "a document is removed after a journal that needs it no more")
+  rule("removed", "a document is removed after a journal that no longer needs it")
   rule("finished", "a job is moved to finished/ after a journal that says so")
   rule("emptied", "a job has no documents any more when it comes to finished/")
   rule("reopened", "a job leaves finished/ before its journal is unfinished")
@@ -73,7 +73,7 @@ FNR == NR {
   next
 }
 
-# The journal of a directory is durable now: what it says is what is true.
+# The journal of a directory is durable now: what it says is true.
 function forget(dir,    key)
 {
   for (key in state)
@@ -107,7 +107,7 @@ function settle(dir, copy,    i, f)
   }
 }
 
-# Is everything over for good, or what belongs to one submission?
+# Whether a submission, or all of them, are settled.
 function is_settled(word) { return word ~ /^(extracted|canceled|expired)$/ }
 
 function all_settled(dir,    key, part, n)

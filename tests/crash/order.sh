@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# order.sh - the order of what is written, fsynced, renamed, sent and removed.
-# No kill and no power failure is needed for it: the calls of every kind of run are
-# recorded and held against the rules of order.awk. A rule that is broken is
-# named, and so is one that no run has touched.
+# order.sh - the order of what is written, fsynced, renamed, sent, and removed.
+# It needs no kill and no power failure: the calls of every kind of run are
+# recorded and checked against the rules of order.awk. A rule that is broken is
+# named, and so is one that no run has tested.
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")

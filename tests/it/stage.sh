@@ -18,21 +18,26 @@ export LC_ALL=C.UTF-8
 . "$top/tests/helper/wait.sh"
 PATH=$PATH:/usr/sbin:/sbin
 
-dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-it.XXXXXX")
+use_dir() # PATH: nothing runs in it yet
+{
+  dir=$1
+  cups=$dir/cups
+  spool=$dir/spool
+  results=$spool/results
+  config=$cups/root/docextract.conf
+  SIM_LOG=$dir/sim.log
+  SIM_DATA=$dir/sim-data
+  SIM_API=
+  SIM_PID=
+  : > "$dir/faults"
+}
+
+use_dir "$(mktemp -d "${TMPDIR:-/tmp}/dx-it.XXXXXX")"
 chmod 711 "$dir" # the scheduler's user must get through
-cups=$dir/cups
-spool=$dir/spool
-results=$spool/results
-config=$cups/root/docextract.conf
-SIM_LOG=$dir/sim.log
-SIM_DATA=$dir/sim-data
-SIM_API=
-SIM_PID=
 CUPSD_PID=
 DAEMON_PID=
 sessions=
 CIPHER=HS256
-: > "$dir/faults"
 
 # Backends run as this user.
 if [ "$(id -u)" = 0 ]; then

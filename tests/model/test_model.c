@@ -1,19 +1,19 @@
 /*
- * test_model.c - the life of one job with everybody who may touch it, as a
+ * test_model.c - the life of one job with everything that may touch it, as a
  * small state space that is walked completely: cupsd, which may be killed and
- * may forget the job; two backends, because a second one is started for a job
- * whose first lives on as an orphan; docextractd; a person, who holds,
- * releases and cancels; SIGKILL, SIGTERM, a power failure, a directory that cannot
- * be fsynced. The rules are those of doc/architecture.md, "Invariants"; no
- * code of lib/ runs here.
+ * may lose the job; two backends, because a second one is started for a job
+ * whose first one lives on as an orphan; docextractd; a person who holds,
+ * releases, and cancels; SIGKILL, SIGTERM, a power failure, a directory that
+ * cannot be fsynced. The rules are those of doc/architecture.md, "Invariants";
+ * no code of lib/ runs here.
  *
  * What must never happen: the document is lost, taken by the service twice, or
- * registered after the person canceled the print job. Each rule can be taken
- * away: then the walk must find the fault that it was made for, or the model
- * would prove nothing.
+ * registered after the person canceled the print job. Each rule can be
+ * switched off: then the walk must find the failure that it prevents, or the
+ * model would prove nothing.
  *
  * Not modeled: a backend that is killed before it has stored the job. cupsd
- * then calls the job completed, and nobody else has seen it.
+ * then calls the job completed, and no other process has seen it.
  */
 #include "tests/unit/unit.h"
 
@@ -25,12 +25,12 @@
 /* ---- the rules ---- */
 
 #define RULES(X)                                                          \
-  X(ADOPT, 1)    /* what has lost its driver is adopted */                \
+  X(ADOPT, 1)    /* a job that lost its driver is adopted */              \
   X(KEEP, 2)     /* a backend that ends keeps the documents */            \
   X(UNSYNCED, 4) /* renamed but not synced is not "not done" */           \
   X(ASK, 8)      /* cupsd is asked before a create that is not its own */ \
   X(LOOK, 16)    /* a PUT that may have landed: GET the source first */   \
-  X(TAKE, 32)    /* who takes a job makes sure that it is durable */
+  X(TAKE, 32)    /* whoever takes a job makes sure that it is durable */
 
 enum {
 #define X(name, bit) RULE_##name = (bit),
@@ -59,8 +59,8 @@ struct backend {
 struct state {
   uint8_t cups, cups_is_up, held_once, killed_cupsd;
   uint8_t kills, unsynced, cuts; /* how often that may happen still */
-  struct journal seen, durable;  /* as anybody reads it; after a power failure */
-  uint8_t documents;             /* in the spool */
+  struct journal seen, durable; /* as anybody reads it; after a power failure */
+  uint8_t documents;            /* in the spool */
   struct backend b[2];
   uint8_t daemon_is_up, daemon_drives, daemon_asked;
   uint8_t landed; /* the service has the file of the source of now */
@@ -146,8 +146,8 @@ static void settle(struct state *s)
   s->documents = 0;
 }
 
-/* One step of the engine; whoever calls it holds the lock. A backend of the
- * cupsd that runs hears of a cancel by SIGTERM. */
+/* One step of the engine; the caller holds the lock. The running cupsd sends
+ * its backend SIGTERM when the job is canceled. */
 static void engine_steps(struct state s, int is_child)
 {
   switch (s.seen.phase) {
@@ -188,7 +188,7 @@ static void engine_steps(struct state s, int is_child)
 
 /* ---- the backend ---- */
 
-/* What cupsd makes of a backend that ended. */
+/* How cupsd reacts to the end of a backend. */
 static void backend_gone(struct state *s, struct backend *b, enum cups then)
 {
   if (b->child && s->cups == RUNNING)
@@ -496,9 +496,9 @@ static void cupsd_steps(const struct state *s)
     kill_cupsd(*s);
 }
 
-/* ---- what must never be ---- */
+/* ---- what must never happen ---- */
 
-/* Somebody has the document who will go on with it, or a person decided. */
+/* Some process will go on with the document, or a person decided. */
 static int is_safe(const struct state *s)
 {
   if (s->seen.exists && (s->seen.phase >= UPLOADED || s->landed))
@@ -524,7 +524,7 @@ static void check(const struct state *s, int is_stuck)
     violation = "orphaned";
 }
 
-/* Nobody would do anything any more if no fault came. */
+/* Without another fault nothing would happen any more. */
 static int is_stuck(const struct state *s)
 {
   struct state calm = *s;
@@ -541,7 +541,7 @@ static int is_stuck(const struct state *s)
            adoption_of(&calm) != 'L');
 }
 
-/* NULL if nothing is wrong; how many states there are in *ret_count. */
+/* NULL if nothing is wrong; *ret_count is the number of states. */
 static const char *walk(unsigned with, size_t *ret_count)
 {
   struct state first;
@@ -572,7 +572,7 @@ static const char *walk(unsigned with, size_t *ret_count)
   return violation;
 }
 
-/* How it came to the last state, the first one first. */
+/* The steps that led to the last state, in order. */
 static void print_way(size_t at)
 {
   static const char *const cups[] = {"forgotten", "pending",  "running",
