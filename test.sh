@@ -164,7 +164,9 @@ sorted()
   local build f
   while read -r build f; do
     case $f in
-    */patience.sh | */jobs_test.sh | */sigterm.sh | */faults.sh) echo -n 1 ;;
+    */adopted.sh | */patience.sh | */jobs_test.sh | */sigterm.sh | */faults.sh)
+      echo -n 1
+      ;;
     */pages.sh | */many.sh | */accepted.sh | */cli_test.sh) echo -n 2 ;;
     */interrupted.sh | */shared.sh | */tokens.sh | */secrets.sh) echo -n 3 ;;
     *) echo -n 4 ;;

@@ -304,7 +304,7 @@ unreadable() # TEXT COMMAND...: what it prints becomes the job file
   release "$job"
   is "$t: the print job is held" "$(job_state "$job") $(arrived)" \
     'pending-held 0 0 0'
-  has "$t: and says what to do" "$(told "$job")" "docextract cancel $key"
+  has "$t: and says what to do" "$(queue_message "$job")" "docextract cancel $key"
   dx cancel "$key" > "$dir/cancel"
   is "$t: which moves it away" \
     "$? $(find "$spool/damaged" -name "$key-*" | wc -l) $(documents)" '0 1 0'
@@ -361,7 +361,7 @@ old_key() # CUPS ID
 old_job() # STATE KEY UUID [SOURCE URL]: its directory
 {
   local to=$spool/jobs/$2
-  folder 700 "$to"
+  owned_dir 700 "$to"
   sed -e "s,@KEY@,$2,; s,@UUID@,$3,; s,@ID@,$job,; s,@API@,$SIM_API," \
     -e "s,@BYTES@,$(stat -c %s "$dir/sent.pdf"),; s,@SOURCE@,${4-old}," \
     -e "s,@SHA256@,$(sha256sum < "$dir/sent.pdf" | cut -d ' ' -f 1)," \
