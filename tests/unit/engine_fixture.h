@@ -81,6 +81,7 @@ struct fixture {
   int notes[DX_NOTE_LOCAL_OVER + 1];
   char note_text[512]; /* of the last note that had one */
   int ended;           /* jobs */
+  int syncs;           /* fsyncs, of files and directories */
 
   /* Where it happens. */
   char dir[TEMP_DIR_BYTES], results[60], token_path[60];

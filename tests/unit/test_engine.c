@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+
 static void a_document_is_extracted_once(void **state)
 {
   static const enum dx_call_kind order[] = {DX_CALL_CREATE, DX_CALL_PUT,
@@ -69,6 +72,45 @@ static void a_problem_with_the_storage_is_cleared(void **state)
   assert_string_equal(job->message, "");
   (void)fixture_drive_to_end();
   assert_int_equal(fixture.count[DX_CALL_PUT], 1);
+}
+
+/* From the commit on; each order that is needed, and none twice. */
+static void a_document_costs_few_fsyncs(void **state)
+{
+  int before;
+
+  (void)state;
+  (void)fixture_job(1, false);
+  before = fixture.syncs;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.syncs - before, 13);
+}
+
+static bool journal_says(const struct dx_job *job, const char *word)
+{
+  struct dx_buf text = {0};
+  struct dx_err err;
+  bool says;
+
+  assert_int_equal(dx_fs_read(job->dirfd, "job.json", 65536, &text, &err),
+                   DX_OK);
+  says = strstr(dx_buf_text(&text), word) != NULL;
+  dx_buf_release(&text);
+  return says;
+}
+
+/* What a GET says waits for another write, but not for long. */
+static void the_journal_is_never_far_behind(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  fixture.processing_ms = 60 * S;
+  while (job->submissions[0].state != DX_ST_PROCESSING)
+    fixture_drive(fixture.now_ms + 100);
+  assert_false(journal_says(job, "\"processing\""));
+  fixture_drive(fixture.now_ms + 1100);
+  assert_true(journal_says(job, "\"processing\""));
 }
 
 /* ---- more than one document ---- */
@@ -221,6 +263,8 @@ int main(void)
       ON_STAGE(a_document_is_extracted_once),
       ON_STAGE(an_extracted_job_makes_no_more_calls),
       ON_STAGE(a_problem_with_the_storage_is_cleared),
+      ON_STAGE(a_document_costs_few_fsyncs),
+      ON_STAGE(the_journal_is_never_far_behind),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
       ON_STAGE(a_slow_upload_does_not_delay_the_others),
       ON_STAGE(a_wrong_base_url_stops_the_whole_job),
