@@ -144,7 +144,7 @@ static void sweep_incoming(struct round *r)
 
   if (dir == NULL)
     return;
-  while ((entry = readdir(dir)) != NULL && dx_monotonic_ms() < r->until_ms)
+  while ((entry = readdir(dir)) != NULL) /* never many */
     if (entry->d_name[0] != '.' && strlen(entry->d_name) <= 32)
       sweep_received(r, entry->d_name);
   (void)closedir(dir);
@@ -166,7 +166,7 @@ static void stamp(struct dx_spool *spool)
 
 void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
 {
-  struct round r = {spool, sweep, dx_monotonic_ms() + DX_SWEEP_MS};
+  struct round r = {.spool = spool, .sweep = sweep};
   int64_t age = spool_age_ms(spool->dirfd, STAMP_NAME);
   struct dx_err err;
 
@@ -177,6 +177,7 @@ void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
   dx_temp_sweep(spool->dirfd, DX_TEMP_MIN_MS);
   if (age < 0 || age > DX_SWEEP_JUMP_MS)
     return;
+  r.until_ms = dx_monotonic_ms() + DX_SWEEP_MS;
   log_failure(dx_spool_each(spool, sweep_unfinished, &r, &err), &err);
   log_failure(dx_spool_each_finished(spool, sweep_finished, &r, &err), &err);
 }
