@@ -354,7 +354,8 @@ static enum dx_code hand_over(struct backend *b, struct dx_err *err)
     return code;
   }
   /* Not durable yet is handed over all the same: whoever reads the job file
-   * now drives the job, and after a power failure it is a job without a driver. */
+   * now drives the job, and after a power failure it is a job without a driver.
+   */
   b->handed_over = true;
   dx_spool_hand_over(&b->spool, &b->job);
   return DX_OK;
