@@ -52,14 +52,18 @@ if [ -n "$user" ]; then
     fail 'the user cannot be made'
 fi
 
-# Runs inside the namespaces.
+# Runs inside the namespaces, which have no other root directory any more:
+# systemd-nspawn, for one, does not start in a mere chroot.
 enter() # MACHINE HOME USER COMMAND
 {
   local as=()
-  mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" &&
-    mount --rbind /sys "$1/sys" || return
+  mount --bind "$1" "$1" && cd "$1" && mount -t proc proc proc &&
+    mount --rbind /dev dev && mount --rbind /sys sys &&
+    mkdir -p .outside && pivot_root . .outside || return
   [ -z "$3" ] || as=(setpriv --reuid "$3" --regid "$3" --init-groups)
-  exec chroot "$1" "${as[@]}" env -i HOME="$2" LANG=C.UTF-8 TERM=dumb \
+  # shellcheck disable=SC2016
+  exec chroot . bash -c 'umount -l /.outside && rmdir /.outside; exec "$@"' _ \
+    "${as[@]}" env -i HOME="$2" LANG=C.UTF-8 TERM=dumb \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     ${CI:+CI="$CI"} bash -c "cd /srv/docextract && $4"
 }

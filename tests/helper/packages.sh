@@ -10,8 +10,8 @@ test_packages="xz-utils clang-format git"
 # Programs to print from. Without them tests/it/office.sh, programs.sh, and
 # web.sh skip them, except in CI.
 program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3
-libreoffice-base-drivers python3-uno chromium chromium-driver python3-gi
-python3-gi-cairo gir1.2-gtk-3.0 xvfb"
+libreoffice-base libreoffice-base-drivers python3-uno chromium chromium-driver
+python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb"
 
 missing_packages() # PACKAGE...: prints those that are not installed
 {

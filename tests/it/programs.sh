@@ -147,7 +147,8 @@ if is_there 'LibreOffice' 'libreoffice-calc libreoffice-gtk3' \
   test -x "$(command -v soffice)" -a -e "$calc"; then
   spreadsheet
   ! is_there 'mail merge of LibreOffice' \
-    'libreoffice-writer libreoffice-base-drivers python3-uno' can_import uno ||
+    'libreoffice-writer libreoffice-base libreoffice-base-drivers python3-uno' \
+    can_import uno ||
     mail_merge
 fi
 
