@@ -431,8 +431,11 @@ static enum dx_code move_job(struct dx_spool *spool, struct dx_job *job,
 enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err)
 {
-  enum dx_code code = dx_job_delete_documents(job, err);
+  enum dx_code code;
 
+  if (job->dirty) /* only the journal says what is needed no more */
+    return DX_OK;
+  code = dx_job_delete_documents(job, err);
   /* Not fsynced: after a power failure the sweep finds it in jobs/ and moves it
    * again. */
   if (code == DX_OK && dx_job_is_finished(job))

@@ -285,6 +285,24 @@ static void documents_stay_if_a_cancel_is_not_saved(void **state)
   assert_false(there_is("finished/" KEY "/document-0001"));
 }
 
+static void documents_stay_as_long_as_the_journal_needs_them(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  commit();
+  job = take();
+  dx_job_cancel(job);
+  save_code = DX_E_SPACE;
+  assert_int_equal(dx_job_save(job, &err), DX_E_SPACE);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_true(there_is("jobs/" KEY "/document-0001"));
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_true(there_is("finished/" KEY));
+  dx_job_free(&job);
+}
+
 /* ---- sweep ---- */
 
 static int64_t days; /* how far the clock is ahead */
@@ -367,6 +385,7 @@ int main(void)
       IN_SPOOL(a_job_whose_adoption_may_be_on_disk_is_driven),
       IN_SPOOL(a_job_whose_adoption_is_not_saved_is_left),
       IN_SPOOL(documents_stay_if_a_cancel_is_not_saved),
+      IN_SPOOL(documents_stay_as_long_as_the_journal_needs_them),
       IN_SPOOL(a_finished_job_that_is_used_meanwhile_is_not_swept),
       IN_SPOOL(documents_stay_if_their_expiry_is_not_saved),
   };

@@ -461,6 +461,7 @@ static void bytes_stay_until_the_submission_is_settled(void **state)
   for (i = 0; i < 6; i++)
     bring(&job->submissions[i], letters[i]);
   dx_submission_end(&job->submissions[6], DX_EV_CANCEL, DX_E_CANCELED, "");
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   for (i = 0; i < 7; i++) {
     dx_document_file(i, name);
