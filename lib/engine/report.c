@@ -23,6 +23,7 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
 {
   engine_note(engine, job, kind, since_ms, text);
   dx_job_set_message(job, text);
+  job->drive->late_ms = dx_monotonic_ms(); /* people wait for it */
 }
 
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
