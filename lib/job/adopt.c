@@ -43,7 +43,9 @@ enum dx_adoption dx_adoption_of(const struct dx_job *job,
 {
   enum dx_adoption adoption = DX_ADOPT_DRIVE;
 
-  if (job->owner == DX_OWNER_COMMAND || dx_job_is_finished(job))
+  if (dx_job_is_finished(job))
+    return DX_ADOPT_SETTLE;
+  if (job->owner == DX_OWNER_COMMAND)
     return DX_ADOPT_LEAVE;
   if (dx_adoption_needs_cupsd(job))
     adoption = of_print_job(job, state);
@@ -154,6 +156,8 @@ static enum dx_code claim(struct dx_spool *spool, struct dx_job **job,
 
   if (was == DX_ADOPT_CANCEL && dx_adoption_needs_cupsd(*job)) {
     code = cancel(spool, *job, err);
+  } else if (was == DX_ADOPT_SETTLE && dx_job_is_finished(*job)) {
+    code = dx_spool_settle(spool, *job, err);
   } else if (was == DX_ADOPT_DRIVE &&
              dx_adoption_of(*job, DX_PJ_OVER) == DX_ADOPT_DRIVE) {
     if ((*job)->owner == DX_OWNER_DAEMON)

@@ -22,7 +22,8 @@
 enum dx_adoption {
   DX_ADOPT_LEAVE,  /* another process will drive it, or none has to */
   DX_ADOPT_CANCEL, /* cupsd says that it was canceled */
-  DX_ADOPT_DRIVE   /* no other process will */
+  DX_ADOPT_DRIVE,  /* no other process will */
+  DX_ADOPT_SETTLE  /* finished; its driver was killed before it was settled */
 };
 
 /* Pure. state: what cupsd says about the print job; it need not be asked unless
@@ -49,7 +50,8 @@ bool dx_orphan_may_create(struct dx_job *job);
 /*
  * Takes job `key` if nobody drives it and no other process will. Whoever adopts
  * it, its journal says that it is docextractd's. A job whose print job was
- * canceled is canceled, and not returned. service: only its jobs; NULL: any.
+ * canceled is canceled, and one that is finished is settled; neither is
+ * returned. service: only its jobs; NULL: any.
  * *ret_job is NULL if there is nothing to drive.
  */
 enum dx_code dx_spool_adopt(struct dx_spool *spool, const char *key,
