@@ -209,6 +209,9 @@ static int64_t send_best(struct dx_engine *engine, struct service_state *svc,
     return NEVER; /* a response wakes us */
   if (now < svc->due_ms)
     return svc->due_ms;
+  /* Asked about the one whose turn it is only: a thousand may be waiting. */
+  if (best->step == STEP_CREATE && !engine_may_create(engine, best->sub))
+    return now;
   if (svc->slot.booked && now - svc->slot.at_ms > DX_RATE_LIMIT_LATE_MS)
     svc->slot.booked = false;
   if (!svc->slot.booked) {
@@ -342,8 +345,6 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
     step = next_step(sub, &due);
     if (step == STEP_NONE)
       continue;
-    if (due <= now && step == STEP_CREATE && !engine_may_create(engine, sub))
-      due = run->due_ms;
     if (due > now)
       next = due < next ? due : next;
     else if ((step == STEP_CREATE || step == STEP_PUT) &&

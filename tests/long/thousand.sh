@@ -5,7 +5,7 @@
 # set in the environment.
 #
 # The jobs are handed over by the backend itself, one after another, as cupsd
-# would run it; no scheduler is needed.
+# would run it. The scheduler knows none of them, and says so to docextractd.
 . "$(dirname "$0")/../it/lib.sh"
 
 n=${JOBS:-1000}
@@ -49,6 +49,7 @@ chart_pdf "$dir/a.pdf" Ann Ahrens 1
 PPD=$build/ppd/docextract.ppd CUPS_SERVERROOT=$cups/root \
   "$build/todocextract" 1 somebody chart 1 '' "$dir/a.pdf" \
   > "$dir/bundle" 2> "$dir/filter.err" || give_up 'the filter makes a bundle'
+start_cupsd
 start_daemon
 began=$(date +%s)
 handed=0
@@ -79,3 +80,4 @@ check "peak memory of docextractd at most 64 MiB ($peak KiB)" \
   test "$peak" -le 65536
 echo "# $(calls_log | wc -l) calls for $n jobs in $took s"
 stop_daemon
+stop_cupsd
