@@ -24,9 +24,11 @@ struct round {
   int64_t until_ms; /* monotonic */
 };
 
+/* E_NOT_YET: the time was over; it comes without a message. */
 static void log_failure(enum dx_code code, const struct dx_err *err)
 {
-  if (code != DX_OK && code != DX_E_NOT_FOUND && code != DX_E_BUSY)
+  if (code != DX_OK && code != DX_E_NOT_FOUND && code != DX_E_BUSY &&
+      code != DX_E_NOT_YET)
     dx_log(DX_LOG_WARNING, "%s", err->text);
 }
 
