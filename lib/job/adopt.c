@@ -99,7 +99,8 @@ bool dx_adopted_may_create(struct dx_job *job)
 {
   enum dx_print_job_state state = ask_or_cancel(job);
 
-  return state == DX_PJ_OVER || state == DX_PJ_UNKNOWN;
+  return state == DX_PJ_OVER || state == DX_PJ_UNKNOWN ||
+         state == DX_PJ_WAITING;
 }
 
 bool dx_orphan_may_create(struct dx_job *job)

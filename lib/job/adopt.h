@@ -40,7 +40,10 @@ bool dx_adoption_needs_cupsd(const struct dx_job *job);
 enum dx_print_job_state dx_ask_cupsd(const struct dx_job *job);
 
 /* Whether a source may be created for a job that is not driven by its own
- * backend. Cancels the job if its print job was canceled. */
+ * backend: not while a person holds its print job or cupsd cannot be asked. One
+ * that is pending or processing makes no difference: its backend is about to
+ * end, or would find that the job is not its own any more. Cancels the job if
+ * its print job was canceled. */
 bool dx_adopted_may_create(struct dx_job *job);
 
 /* The same for a backend whose cupsd is gone: a new one may start another

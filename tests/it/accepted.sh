@@ -97,6 +97,27 @@ faults '#'
 start_daemon
 once "$t"
 
+# cupsd writes its list of jobs, and then each job's own record: killed in
+# between, it calls a job that is over pending, and never starts it.
+call_pending() # CUPS JOB ID
+{
+  local record
+  record=$cups/spool/$(printf 'c%05d' "$1")
+  LC_ALL=C sed -i 's/\(job-state\x00\x04\x00\x00\x00\)\x09/\1\x03/' "$record"
+}
+t='cupsd killed while it writes that the print job is over'
+clear_results
+kill -STOP "$DAEMON_PID"
+print_chart
+job_ends "$t: the print job ends" "$job" completed
+stop_cupsd
+stop_daemon KILL
+call_pending "$job"
+start_cupsd
+is "$t: it is pending for ever" "$(job_state "$job")" pending
+start_daemon
+once "$t"
+
 t='stopped by SIGTERM'
 to_the_wait
 before=$(date +%s%N)
