@@ -15,14 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/base/process.h"
 #include "lib/job/adopt.h"
 #include "lib/job/merge.h"
 #include "lib/job/results.h"
@@ -478,9 +477,8 @@ int main(int argc, char **argv)
   struct dx_err err = {0};
   enum dx_code code;
 
-  (void)umask(077);
-  (void)prctl(PR_SET_DUMPABLE, 0); /* no token in a core file */
-  (void)unsetenv("SSLKEYLOGFILE");
+  dx_process_protect();
+  dx_process_hide_arguments(argc, argv, 2); /* user, title, options */
   if (argc == 1)
     return discover();
   if (argc == 2 && strcmp(argv[1], "--version") == 0) {

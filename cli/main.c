@@ -13,11 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sysexits.h>
 
 #include "lib/base/log.h"
+#include "lib/base/process.h"
 
 struct verb {
   const char *name;
@@ -286,13 +285,12 @@ static int run(const struct verb *verb, struct cli *cli)
   return cli_exit_status(dx_class_of(code));
 }
 
-/* No token may get into a core file or to another process of the same user;
- * a broken pipe is no reason to abandon a job. */
-static void set_up_process(void)
+/* Titles and names of charts are arguments; a broken pipe is no reason to
+ * abandon a job. */
+static void set_up_process(int argc, char **argv)
 {
-  (void)umask(077);
-  (void)prctl(PR_SET_DUMPABLE, 0);
-  (void)unsetenv("SSLKEYLOGFILE");
+  dx_process_protect();
+  dx_process_hide_arguments(argc, argv, 1);
   (void)signal(SIGPIPE, SIG_IGN);
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 }
@@ -303,7 +301,7 @@ int main(int argc, char **argv)
   bool given[ROW_COUNT] = {false};
   struct cli cli = {.spool = {-1, -1}};
 
-  set_up_process();
+  set_up_process(argc, argv);
   if (!read_options(&cli, argc, argv, given))
     return fail_usage(NULL);
   if (cli.version) {

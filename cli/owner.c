@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/cupsd.h"
+#include "lib/base/process.h"
 
 /* The user that nearly every cupsd is built with. */
 #define CUPS_DEFAULT_USER "lp"
@@ -47,6 +48,7 @@ static enum dx_code become(uid_t uid, gid_t gid, struct dx_err *err)
     return dx_fail(err, DX_E_ACCESS, 0,
                    "cannot become the owner of the spool: privileges were not "
                    "dropped");
+  dx_process_protect(); /* the change of user has made cores possible */
   return DX_OK;
 }
 

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -27,6 +26,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/base/process.h"
 #include "lib/job/sweep.h"
 
 #define TURN_MS 60000          /* the longest wait for an event */
@@ -307,9 +307,7 @@ int main(int argc, char **argv)
           stderr);
     return EX_USAGE;
   }
-  (void)umask(077);
-  (void)prctl(PR_SET_DUMPABLE, 0); /* no token in a core file */
-  (void)unsetenv("SSLKEYLOGFILE");
+  dx_process_protect();
   (void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
   is_journal = getenv("JOURNAL_STREAM") != NULL;
   dx_log_to(print_line);

@@ -88,7 +88,7 @@ int main(int argc, char *argv[])
 
   if (!filter_arguments(argc, argv, "checkdocextract", &status))
     return status;
-  filter_set_up();
+  filter_set_up(argc, argv);
   fd = input(argc == 7 ? argv[6] : NULL, &reason);
   if (reason == DX_REASON_NONE)
     reason = check(fd);

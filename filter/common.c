@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "filter/pdf.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/base/process.h"
 
 #define TIME_LIMIT_MS 900000 /* FilterTimeLimit without a configuration */
 
@@ -40,11 +40,10 @@ bool filter_arguments(int argc, char **argv, const char *name, int *ret_status)
   return false;
 }
 
-void filter_set_up(void)
+void filter_set_up(int argc, char **argv)
 {
-  struct rlimit none = {0, 0};
-
-  (void)setrlimit(RLIMIT_CORE, &none);
+  dx_process_protect();
+  dx_process_hide_arguments(argc, argv, 2);
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGXFSZ, SIG_IGN);
   (void)signal(SIGCHLD, SIG_DFL);

@@ -17,10 +17,10 @@
  * arguments, and sets *ret_status to exit with. */
 bool filter_arguments(int argc, char **argv, const char *name, int *ret_status);
 
-/* Sets up the process: no core dumps, which could contain patient data; broken
- * pipes and files over the size limit become errors of write(); what
- * lib/base/log.h logs goes to cupsd's log. */
-void filter_set_up(void);
+/* Sets up the process: no core dumps, which could contain patient data, and no
+ * title in the process list; broken pipes and files over the size limit become
+ * errors of write(); what lib/base/log.h logs goes to cupsd's log. */
+void filter_set_up(int argc, char **argv);
 
 /* Opens a file without a name in TMPDIR: nothing is left behind, however the
  * process ends. -1 on failure. */

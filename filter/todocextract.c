@@ -279,7 +279,7 @@ int main(int argc, char *argv[])
 
   if (!filter_arguments(argc, argv, "todocextract", &status))
     return status;
-  filter_set_up();
+  filter_set_up(argc, argv);
   job.title = argv[3];
   job.option_text = argv[5];
   if (argc == 7)

@@ -7,7 +7,8 @@ libdx_a_SOURCES = \
 	lib/base/buf.c lib/base/buf.h lib/base/clock.c lib/base/clock.h \
 	lib/base/digest.c lib/base/digest.h lib/base/err.c lib/base/err.h \
 	lib/base/fs.c lib/base/fs.h lib/base/json.c lib/base/json.h \
-	lib/base/log.c lib/base/log.h lib/base/policy.h lib/base/shared.c \
+	lib/base/log.c lib/base/log.h lib/base/policy.h \
+	lib/base/process.c lib/base/process.h lib/base/shared.c \
 	lib/base/shared.h lib/base/utf8.c lib/base/utf8.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \

@@ -6,7 +6,8 @@ EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
 	tests/filter/active_test.sh tests/filter/check_test.sh \
-	tests/filter/corpus.sh tests/filter/whole_test.sh
+	tests/filter/corpus.sh tests/filter/whole_test.sh \
+	tests/hostile/machine.sh
 
 # A unit test is tests/unit/NAME.c and its line here.
 LDADD = $(unit_libs)
