@@ -23,7 +23,7 @@ case ${1-} in
   exit 2
   ;;
 esac
-work=$(mktemp -d "${TMPDIR:-/tmp}/dx-test.XXXXXX")
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-test.XXXXXX")
 chmod 711 "$work"
 mkdir "$work/out"
 export LC_ALL=C.UTF-8

@@ -476,6 +476,29 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
   return code;
 }
 
+/* Which of the magic numbers in the list, which ends with 0, it has. */
+static bool is_of(const char *path, const unsigned long *magic)
+{
+  struct statfs fs;
+
+  if (statfs(path, &fs) < 0)
+    return false;
+  while (*magic != 0 && (unsigned long)fs.f_type != *magic)
+    magic++;
+  return *magic != 0;
+}
+
+static bool is_network(const char *path)
+{
+  static const unsigned long network[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,
+                                          SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC,
+                                          AFS_SUPER_MAGIC,  AFS_FS_MAGIC,
+                                          CODA_SUPER_MAGIC, CEPH_SUPER_MAGIC,
+                                          V9FS_MAGIC,       0};
+
+  return is_of(path, network);
+}
+
 static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
 {
   static const char zeros[4096];
@@ -485,7 +508,7 @@ static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
 
   for (i = 0; code == DX_OK && i < DX_PROBE_BYTES / (int)sizeof(zeros); i++)
     code = dx_fs_write_all(temp.fd, zeros, sizeof(zeros), path, err);
-  if (code == DX_OK && dx_fs_is_network(path))
+  if (code == DX_OK && is_network(path))
     code = dx_fs_sync(temp.fd, path, err);
   dx_temp_discard(&temp);
   if (code != DX_OK && err != NULL)
@@ -515,20 +538,16 @@ enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
   return code;
 }
 
-bool dx_fs_is_network(const char *path)
+const char *dx_fs_unfit(const char *path)
 {
-  static const unsigned long network[] = {
-      NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  SMB2_SUPER_MAGIC,
-      CIFS_SUPER_MAGIC, AFS_SUPER_MAGIC,  AFS_FS_MAGIC,
-      CODA_SUPER_MAGIC, CEPH_SUPER_MAGIC, V9FS_MAGIC,
-  };
-  struct statfs fs;
-  size_t i;
+  static const unsigned long memory[] = {TMPFS_MAGIC, RAMFS_MAGIC, 0};
+  static const unsigned long fuse[] = {FUSE_SUPER_MAGIC, 0};
 
-  if (statfs(path, &fs) < 0)
-    return false;
-  for (i = 0; i < sizeof(network) / sizeof(network[0]); i++)
-    if ((unsigned long)fs.f_type == network[i])
-      return true;
-  return false;
+  if (is_network(path))
+    return "a network file system, where locks cannot be relied on";
+  if (is_of(path, memory))
+    return "a file system in memory, which is lost when the host restarts";
+  if (is_of(path, fuse))
+    return "a FUSE file system, where locks and fsync cannot be relied on";
+  return NULL;
 }

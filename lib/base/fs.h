@@ -169,8 +169,9 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
  */
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
 
-/* True if the directory is on NFS, SMB, AFS, or another network file system:
- * record locks and fsync cannot be relied on there. */
-bool dx_fs_is_network(const char *path);
+/* What kind of file system the directory is on, as an end of the sentence "it
+ * is on ...", if nothing that must survive can be kept there: NFS, SMB, AFS, or
+ * another network file system, tmpfs, FUSE; else NULL. Static. */
+const char *dx_fs_unfit(const char *path);
 
 #endif

@@ -48,7 +48,7 @@ static const char token_words[] = DX_TOKEN_SOURCES(X);
 const struct row config_rows[] = {
   GENERAL("SpoolDir", DIR_PATH, "path", spool_dir,
     DEFAULT("/var/spool/docextract"),
-    "Directory for unfinished jobs, on a local disk; owned by the user that runs backends."),
+    "Directory for unfinished jobs, on a local disk (not tmpfs, FUSE, or a network); owned by the user that runs backends."),
   BOTH("ResultsDir", DIR_PATH, "path", results_dir, NO_DEFAULT,
     "Directory for results; the default is 'results' in SpoolDir. In a <Service> it applies to that service only."),
   GENERAL("KeepJobs", DURATION, "duration", keep_jobs_ms,

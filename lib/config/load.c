@@ -366,6 +366,7 @@ static enum dx_code finish(struct parser *p, struct dx_err *err)
   struct dx_config *config = p->config;
   struct dx_buf results = {0};
   enum dx_code code = config_apply_fallbacks(p, err);
+  const char *unfit;
   size_t i;
 
   if (code != DX_OK)
@@ -382,11 +383,11 @@ static enum dx_code finish(struct parser *p, struct dx_err *err)
   if (config->results_dir == NULL)
     return dx_fail_nomem(err);
   p->line = config->lines.of[0]; /* SpoolDir's */
-  if (dx_fs_is_network(config->spool_dir))
-    return config_bad(p, err,
-                      "SpoolDir '%s' is on a network file system, where locks "
-                      "cannot be relied on; choose a local directory",
-                      config->spool_dir);
+  unfit = dx_fs_unfit(config->spool_dir);
+  if (unfit != NULL)
+    return config_bad(
+        p, err, "SpoolDir '%s' is on %s; choose a directory on a local disk",
+        config->spool_dir, unfit);
   return DX_OK;
 }
 

@@ -39,17 +39,18 @@ static enum dx_code make_dirs(int dirfd, struct dx_err *err)
 enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
                            struct dx_err *err)
 {
+  const char *unfit;
   enum dx_code code;
 
   ret_spool->rate_dirfd = -1;
   ret_spool->dirfd = dx_fs_open_dir(path, err);
   if (ret_spool->dirfd < 0)
     return err != NULL ? err->code : DX_E_IO;
-  if (dx_fs_is_network(path))
+  unfit = dx_fs_unfit(path);
+  if (unfit != NULL)
     code = dx_fail(err, DX_E_CONFIG, 0,
-                   "SpoolDir '%s' is on a network file system, where locks "
-                   "cannot be relied on; choose a local directory",
-                   path);
+                   "SpoolDir '%s' is on %s; choose a directory on a local disk",
+                   path, unfit);
   else
     code = make_dirs(ret_spool->dirfd, err);
   if (code == DX_OK) {

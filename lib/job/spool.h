@@ -36,7 +36,7 @@ struct dx_spool {
 };
 
 /* Opens SpoolDir and creates what is missing in it (0700). E_CONFIG if it is on
- * a network file system; those of fs.h. */
+ * a file system where a job is not safe (dx_fs_unfit()); those of fs.h. */
 enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
                            struct dx_err *err) DX_MUST_USE;
 void dx_spool_close(struct dx_spool *spool);

@@ -4,9 +4,7 @@
 # of the script with curl and jq that does the same without keeping anything.
 # Aim: a tenth.
 #
-# Twice: with the spool on the disk, and in memory, where the same calls cost
-# next to nothing. The difference is what 17 fsyncs and 13 new files cost on
-# this file system. And what a program costs that only loads libcurl.
+# And what a program costs that only loads libcurl.
 . "$(dirname "$0")/lib.sh"
 
 runs=9
@@ -14,26 +12,16 @@ runs=9
 header "$dir/a.pdf" application/pdf > "$dir/header"
 start_sim
 
-compare() # LABEL SPOOL
-{
-  local n
-  configure "$2" "$api"
-  for n in $(seq "$runs"); do
-    run_backend "$n" "$dir/header" "$dir/a.pdf"
-    cpu >> "$dir/$1-ours"
-    run_script "$dir/a.pdf" application/pdf
-    cpu >> "$dir/$1-script"
-    measured "$helpers/get" "$api/v1/source/x" > /dev/null
-    cpu >> "$dir/$1-get"
-  done
-}
-
-compare disk "$dir/spool"
-row 'processor time of a job' ms "$dir/disk-ours" "$dir/disk-script" \
+configure "$dir/spool" "$api"
+for n in $(seq "$runs"); do
+  run_backend "$n" "$dir/header" "$dir/a.pdf"
+  cpu >> "$dir/ours"
+  run_script "$dir/a.pdf" application/pdf
+  cpu >> "$dir/script"
+  measured "$helpers/get" "$api/v1/source/x" > /dev/null
+  cpu >> "$dir/get"
+done
+row 'processor time of a job' ms "$dir/ours" "$dir/script" \
   'script with curl and jq' '<= 0.1'
-row '  loading libcurl' ms "$dir/disk-get" "$dir/disk-script" \
-  'script with curl and jq' ''
-[ -n "$memory" ] || exit 0
-compare memory "$memory/spool"
-row '  spool in memory' ms "$dir/memory-ours" "$dir/memory-script" \
+row '  loading libcurl' ms "$dir/get" "$dir/script" \
   'script with curl and jq' ''

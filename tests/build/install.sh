@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
 
-root=$(mktemp -d "${TMPDIR:-/tmp}/dx-install.XXXXXX")
+root=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-install.XXXXXX")
 trap 'rm -rf "$root"' EXIT
 serverbin=$(cups-config --serverbin)
 datadir=$(cups-config --datadir)

@@ -11,7 +11,7 @@ build=${DX_BUILD:-$top}
 sim=$build/docextract-sim
 program=$build/cli/docextract
 mkpdf=$top/tests/it/mkpdf
-dir=$(mktemp -d)
+dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-cli.XXXXXX")
 chmod 711 "$dir"
 conf=$dir/docextract.conf
 spool=$dir/spool

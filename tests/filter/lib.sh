@@ -10,7 +10,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 filter=${DX_BUILD:-$top}/todocextract
 check=${DX_BUILD:-$top}/checkdocextract
 mkpdf=$top/tests/it/mkpdf
-dir=$(mktemp -d "${TMPDIR:-/tmp}/dx-filter.XXXXXX")
+dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-filter.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
 . "$top/tests/helper/count.sh"

@@ -32,7 +32,7 @@ use_dir() # PATH: nothing runs in it yet
   : > "$dir/faults"
 }
 
-use_dir "$(mktemp -d "${TMPDIR:-/tmp}/dx-it.XXXXXX")"
+use_dir "$(mktemp -d "${TMPDIR:-/var/tmp}/dx-it.XXXXXX")"
 chmod 711 "$dir" # the scheduler's user must get through
 CUPSD_PID=
 DAEMON_PID=

@@ -14,10 +14,11 @@
 
 #define TEMP_DIR_BYTES 32
 
-/* For a setup function: 0, or -1. */
+/* For a setup function: 0, or -1. Not in /tmp, which may be in memory: no spool
+ * would be opened there. */
 static inline int temp_dir_make(char dir[TEMP_DIR_BYTES])
 {
-  (void)strcpy(dir, "/tmp/dx-unit-XXXXXX");
+  (void)strcpy(dir, "/var/tmp/dx-unit-XXXXXX");
   return mkdtemp(dir) != NULL ? 0 : -1;
 }
 

@@ -448,8 +448,8 @@ static void a_missing_file_is_a_warning(void **state)
   assert_int_equal(check_all(filled, &notes), 0);
   numbers_of(&notes.warnings, numbers, sizeof(numbers));
   assert_string_equal(numbers, "1 2 5 6 7 8 ");
-  assert_non_null(
-      strstr(dx_buf_text(&notes.warnings), "8: TokenCommand '/tmp/dx-unit-"));
+  assert_non_null(strstr(dx_buf_text(&notes.warnings),
+                         "8: TokenCommand '/var/tmp/dx-unit-"));
   assert_non_null(
       strstr(dx_buf_text(&notes.warnings), "/key' is not a program"));
   assert_non_null(strstr(dx_buf_text(&notes.warnings),

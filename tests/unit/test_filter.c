@@ -293,7 +293,7 @@ static void make_ppd(char path[], const char *grouping, const char *separators)
   int fd;
   FILE *file;
 
-  (void)strcpy(path, "/tmp/test_filter.XXXXXX");
+  (void)strcpy(path, "/var/tmp/test_filter.XXXXXX");
   fd = mkstemp(path);
   assert_true(fd >= 0);
   file = fdopen(fd, "w");

@@ -198,7 +198,7 @@ static void an_endless_count_stays_a_count(void **state)
 {
   static const char text[] = "source 30000 9223372036854775807\n"
                              "extract 5000 9223372036854775806\n";
-  char dir[] = "/tmp/dx-poll-XXXXXX", path[64];
+  char dir[] = "/var/tmp/dx-poll-XXXXXX", path[64];
   struct dx_latency *latency;
   int dirfd, fd, phase, round;
 

@@ -107,7 +107,7 @@ WRAP_FCNTL(fcntl64)
 static int start(void **state)
 {
   (void)state;
-  (void)strcpy(dir, "/tmp/dx-race-XXXXXX");
+  (void)strcpy(dir, "/var/tmp/dx-race-XXXXXX");
   meanwhile = NULL;
   save_code = DX_OK;
   printed = DX_PJ_OVER;

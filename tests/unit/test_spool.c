@@ -1301,6 +1301,21 @@ static void docextractd_runs_while_its_lock_is_held(void **state)
   assert_int_equal(dx_spool_daemon(-1), 0);
 }
 
+static void a_spool_in_memory_is_refused(void **state)
+{
+  char path[] = "/dev/shm/dx-unit-XXXXXX";
+  struct dx_spool in_memory;
+  enum dx_code code;
+
+  (void)state;
+  assert_null(dx_fs_unfit(dir));
+  assert_non_null(mkdtemp(path));
+  code = dx_spool_open(path, &in_memory, &err);
+  assert_int_equal(rmdir(path), 0); /* and nothing is created in it */
+  assert_int_equal(code, DX_E_CONFIG);
+  assert_non_null(strstr(err.text, "is on a file system in memory"));
+}
+
 int main(void)
 {
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
@@ -1356,6 +1371,7 @@ int main(void)
       IN_SPOOL(what_has_expired_asks_its_source_too),
       IN_SPOOL(what_was_canceled_does_not_ask_its_source),
       IN_SPOOL(starting_over_keeps_the_tries),
+      IN_SPOOL(a_spool_in_memory_is_refused),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
