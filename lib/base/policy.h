@@ -22,7 +22,8 @@
 #define DX_TOKEN_COMMAND_S 10
 #define DX_TOKEN_LIFE_MS 300000 /* of one that does not say how long */
 #define DX_TOKEN_MAX_BYTES 65536
-#define DX_CLOCK_SKEW_S 30 /* more than that: sign with their time */
+#define DX_CLOCK_SKEW_S 30        /* more than that: sign with their time */
+#define DX_CLOCK_SKEW_MAX_S 86400 /* more than that is not believed */
 
 /* Registering and uploading (doc/policy.md, "Exactly once", "Uploads"). */
 #define DX_LOST_CREATES_MAX 3 /* orphans a submission may leave */

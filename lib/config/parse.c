@@ -299,7 +299,7 @@ static bool is_quoted(const char *value)
 static enum dx_code add_claim(const struct parser *p, const char *value,
                               struct dx_service *service, struct dx_err *err)
 {
-  static const char *const ours[] = {"exp", "iat", "jti"};
+  static const char *const ours[] = {"exp", "iat", "jti", "nbf"};
   size_t len = strcspn(value, " \t");
   const char *text = value + len + strspn(value + len, " \t");
   struct dx_claim *claims;
@@ -311,7 +311,7 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
                       "VALUE");
   if (is_quoted(text))
     return config_bad(p, err, "TokenClaim takes its value without quotes");
-  for (i = 0; i < 3; i++)
+  for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
     if (strlen(ours[i]) == len && strncmp(ours[i], value, len) == 0)
       return config_bad(p, err,
                         "the claim '%s' is set by docextract; remove the line",

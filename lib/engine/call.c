@@ -158,15 +158,17 @@ static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
 }
 
-/* Tokens are signed with the time of the service if ours is far off. */
+/* Tokens are signed with the time of the service if ours is far off; but one
+ * response must not make us sign tokens for the next century. */
 static void learn_offset(struct service_state *svc, int64_t date_ms)
 {
   int64_t off = date_ms - dx_wall_ms();
 
   if (date_ms < 0)
     return;
+  svc->clock_off_ms = llabs(off) > DX_CLOCK_SKEW_S * 1000LL ? off : 0;
   svc->server_offset_ms =
-      off > DX_CLOCK_SKEW_S * 1000 || off < -DX_CLOCK_SKEW_S * 1000 ? off : 0;
+      llabs(off) <= DX_CLOCK_SKEW_MAX_S * 1000LL ? svc->clock_off_ms : 0;
 }
 
 /* A token is tried at 0, 5, and 30 s. Calls that were under way with the token
@@ -194,9 +196,9 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
                           err->text);
     return;
   }
-  if (svc->server_offset_ms != 0)
+  if (svc->clock_off_ms != 0)
     (void)snprintf(clock, sizeof(clock), ", clock off by %" PRId64 " s",
-                   svc->server_offset_ms / 1000);
+                   svc->clock_off_ms / 1000);
   (void)dx_fail(&full, err->code, 0,
                 "%s; service '%s', key id '%s'%s; see docextract hello",
                 err->text, svc->service->name,

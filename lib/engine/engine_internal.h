@@ -25,7 +25,8 @@ struct service_state {
   struct dx_token *token;
   struct dx_rate_limit *rate_limit;
   struct dx_latency *latency;
-  int64_t server_offset_ms; /* its clock minus ours, when it is far off */
+  int64_t clock_off_ms;     /* its clock minus ours, when it is far off */
+  int64_t server_offset_ms; /* the same, as far as it is believed */
   int token_tries;
   int64_t token_failed_ms; /* monotonic of the last of them */
   int64_t due_ms;          /* monotonic: no call before */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/digest.h"
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
@@ -97,13 +98,16 @@ static bool add_header(struct dx_buf *buf, const struct dx_service *service)
 }
 
 static bool add_claims(struct dx_buf *buf, const struct dx_service *service,
-                       int64_t now_s)
+                       int64_t offset_s)
 {
+  int64_t now_s = dx_wall_ms() / 1000 + offset_s;
   struct dx_json *json = dx_json_object();
   char id[33];
   bool ok =
       json != NULL && dx_random_hex(id, 32) &&
       dx_json_put_int(json, "iat", now_s - DX_TOKEN_IAT_BACK_S) &&
+      (offset_s == 0 ||
+       dx_json_put_int(json, "nbf", now_s - DX_TOKEN_IAT_BACK_S)) &&
       dx_json_put_int(json, "exp", now_s + service->token_lifetime_ms / 1000) &&
       dx_json_put_string(json, "jti", id);
   size_t i;
@@ -284,7 +288,7 @@ static enum dx_code sign_key(const struct dx_service *service,
 }
 
 enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
-                         size_t key_len, int64_t now_s, struct dx_buf *ret,
+                         size_t key_len, int64_t offset_s, struct dx_buf *ret,
                          struct dx_err *err)
 {
   const struct algorithm *a = &algorithms[service->token_algorithm];
@@ -295,7 +299,7 @@ enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
   if (!add_header(ret, service))
     return dx_fail_nomem(err);
   dx_buf_puts(ret, ".");
-  if (!add_claims(ret, service, now_s) || !dx_buf_ok(ret))
+  if (!add_claims(ret, service, offset_s) || !dx_buf_ok(ret))
     return dx_fail_nomem(err);
   code = a->family == HS
              ? sign_hmac(service, a, key, key_len, ret, signature, &len, err)

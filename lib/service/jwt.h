@@ -14,12 +14,14 @@
 #include "lib/config/config.h"
 
 /*
- * key    the bytes of TokenKeyFile, borrowed; the caller wipes them
- * now_s  seconds since 1970, by the clock of the service
- * ret    the token is added; set its `secret` before
+ * key       the bytes of TokenKeyFile, borrowed; the caller wipes them
+ * offset_s  the clock of the service minus ours; 0 unless it is known to be
+ *           off. A token for another clock also has nbf: by no clock it is
+ *           valid for longer than any other, whatever the service said.
+ * ret       the token is added; set its `secret` before
  */
 enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
-                         size_t key_len, int64_t now_s, struct dx_buf *ret,
+                         size_t key_len, int64_t offset_s, struct dx_buf *ret,
                          struct dx_err *err) DX_MUST_USE;
 
 #endif

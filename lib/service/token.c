@@ -65,8 +65,7 @@ enum dx_code token_read_key(struct dx_token *token, struct dx_err *err)
                    "the TokenKeyFile cannot be used: %s", why.text);
   else
     code = dx_jwt_sign(s, key.data != NULL ? key.data : "", key.len,
-                       (dx_wall_ms() + token->offset_ms) / 1000, &signed_text,
-                       err);
+                       token->offset_ms / 1000, &signed_text, err);
   dx_buf_wipe(&key);
   if (code == DX_OK) {
     token->text = dx_buf_take(&signed_text);

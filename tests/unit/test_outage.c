@@ -488,6 +488,37 @@ static void a_clock_that_is_off_is_compensated(void **state)
   }
 }
 
+/* By our clock. */
+static bool wants_our_time(const struct fixture_call *call,
+                           struct fixture_response *ret)
+{
+  int64_t now_s = dx_wall_ms() / 1000;
+  char text[2048];
+
+  if (call->kind == PUT)
+    return false;
+  payload(fixture.bearer, text, sizeof(text));
+  assert_true(claim_s(text, "\"iat\":") <= now_s);
+  assert_true(claim_s(text, "\"exp\":") <= now_s + 5 * MIN / S);
+  ret->status = 401;
+  return call->nth == 1; /* its Date is that of fixture.clock_off_ms */
+}
+
+static void a_date_of_the_next_century_is_not_believed(void **state)
+{
+  static const int64_t off_s[] = {86401, -86401, 80LL * 365 * 86400,
+                                  -20LL * 365 * 86400};
+  size_t i;
+
+  for (i = 0; i < sizeof(off_s) / sizeof(off_s[0]); i++) {
+    assert_int_equal(fixture_close(state), 0);
+    assert_int_equal(open_with_key(state), 0);
+    fixture.odd = wants_our_time;
+    fixture.clock_off_ms = off_s[i] * S;
+    assert_int_equal(fixture_drive_to_end(), DX_OK);
+  }
+}
+
 static bool refuses(const struct fixture_call *call,
                     struct fixture_response *ret)
 {
@@ -507,6 +538,16 @@ static void a_refused_token_names_key_and_clock(void **state)
   assert_non_null(strstr(err.text, "see docextract hello"));
   assert_int_equal(fixture.call_count, 3);
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
+}
+
+static void an_unbelievable_clock_is_named_too(void **state)
+{
+  (void)state;
+  fixture.odd = refuses;
+  fixture.clock_off_ms = 80 * 365 * FIXTURE_DAY_MS;
+  assert_int_equal(fixture_drive_to_end(), DX_E_TOKEN);
+  (void)dx_job_outcome(fixture.jobs[0], &err);
+  assert_non_null(strstr(err.text, "2522880000 s"));
 }
 
 static bool is_signed_with(const char *key)
@@ -650,7 +691,9 @@ int main(void)
       OUTAGE(a_storage_that_asks_for_a_pause_stops_only_itself),
       OUTAGE(no_poll_comes_before_a_retry_after),
       WITH_KEY(a_clock_that_is_off_is_compensated),
+      WITH_KEY(a_date_of_the_next_century_is_not_believed),
       WITH_KEY(a_refused_token_names_key_and_clock),
+      WITH_KEY(an_unbelievable_clock_is_named_too),
       WITH_KEY(a_key_replaced_while_a_job_waits_is_used),
       WITH_KEY(a_key_that_cannot_be_used_stops_before_any_call),
       WITH_KEY(a_key_fixed_in_time_is_used),
