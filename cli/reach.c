@@ -43,7 +43,8 @@ static void read_proxy(const char *url, struct reach *reach)
 void reach_begin(const struct dx_service *service, struct reach *ret_reach)
 {
   memset(ret_reach, 0, sizeof(*ret_reach));
-  ret_reach->proxy = service->proxy != NULL;
+  ret_reach->proxy =
+      service->proxy != NULL && strncmp(service->base_url, "https:", 6) == 0;
   if (ret_reach->proxy) {
     read_proxy(service->proxy, ret_reach);
     return;

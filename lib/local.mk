@@ -15,8 +15,9 @@ libdx_a_SOURCES = \
 	lib/config/load.c lib/config/mistakes.c lib/config/parse.c \
 	lib/config/print.c lib/config/token_source.h \
 	\
-	lib/service/api.c lib/service/api.h lib/service/http.c \
-	lib/service/http.h lib/service/jwt.c lib/service/jwt.h \
+	lib/service/address.c lib/service/address.h lib/service/api.c \
+	lib/service/api.h lib/service/http.c lib/service/http.h \
+	lib/service/jwt.c lib/service/jwt.h \
 	lib/service/latency.c lib/service/latency.h lib/service/poll.c \
 	lib/service/poll.h lib/service/rate_limit.c lib/service/rate_limit.h \
 	lib/service/signed_url.c lib/service/signed_url.h \

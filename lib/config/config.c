@@ -76,6 +76,8 @@ const struct row config_rows[] = {
     "CA certificates to trust instead of those of the system."),
   SERVICE("Proxy", PROXY, "URL", proxy, NO_DEFAULT,
     "Proxy to use; environment variables are ignored."),
+  SERVICE("StorageHost", HOST, "host", storage_hosts, NO_DEFAULT,
+    "A host that documents may be uploaded to; may be repeated. Without it, wherever the service says."),
   SERVICE("APIRate", NUMBER, "number", api_rate, RANGE("8", "0.1", "9"),
     "Maximum calls per second to the service from this host, all queues and processes together."),
   SERVICE("Completion", WORD, "word", completion,

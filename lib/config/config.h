@@ -52,6 +52,11 @@ struct dx_claim {
   int line;
 };
 
+struct dx_host {
+  char *name; /* lower case; IPv6 without brackets */
+  int line;
+};
+
 /* The line that each row of dx_directive() was set in; 0: its default. */
 #define DX_DIRECTIVES_MAX 32
 struct dx_lines {
@@ -76,7 +81,9 @@ struct dx_service {
   int64_t token_lifetime_ms;
   char *ca_file;
   char *proxy;
-  double api_rate; /* calls per second */
+  struct dx_host *storage_hosts;
+  size_t storage_host_count; /* 0: any */
+  double api_rate;           /* calls per second */
   enum dx_completion completion;
   char *separator_page;
   enum dx_on_error on_document_error;
@@ -110,11 +117,11 @@ char *dx_config_path(bool trust_env);
  * Reads and checks `path`. Refused: missing BaseURL; http:// with a host that
  * is not a loopback address; a Token without what it needs; a file or key
  * that everybody may read; a SpoolDir on a network file system, in memory, or
- * on FUSE (when it is there); relative paths; a directive twice (TokenClaim
- * excepted), in the wrong place, without value or out of range; a section
- * twice; no section. The message is that of the first mistake and says how many
- * there are. Words that may be a secret in a wrong place are not repeated in
- * it.
+ * on FUSE (when it is there); relative paths; a directive twice (TokenClaim,
+ * StorageHost excepted), in the wrong place, without value or out of range; a
+ * section twice; no section. The message is that of the first mistake and says
+ * how many there are. Words that may be a secret in a wrong place are not
+ * repeated in it.
  */
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
                             struct dx_err *err) DX_MUST_USE;

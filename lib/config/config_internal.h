@@ -29,7 +29,8 @@ enum type {
   SIZE,
   COUNT,
   COMMAND,
-  CLAIM
+  CLAIM,
+  HOST
 };
 
 /* One directive. */

@@ -39,7 +39,7 @@ static enum dx_code directive(struct parser *p, const char *name,
     return config_bad(p, err, "%s belongs in a <Service NAME> section",
                       row->public.name);
   seen = &config_lines_of(p)->of[row - config_rows];
-  if (*seen > 0 && row->type != CLAIM)
+  if (*seen > 0 && row->type != CLAIM && row->type != HOST)
     return config_bad(p, err, "%s appears twice, first in line %d; remove one",
                       row->public.name, *seen);
   *seen = p->line;
@@ -452,6 +452,9 @@ static void release_service(struct dx_service *s)
     free(s->claims[i].value);
   }
   free(s->claims);
+  for (i = 0; i < s->storage_host_count; i++)
+    free(s->storage_hosts[i].name);
+  free(s->storage_hosts);
   free(s->name);
   free(s->base_url);
   free(s->host);

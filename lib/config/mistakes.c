@@ -230,6 +230,7 @@ void config_look_for(const struct parser *p, const struct row *row,
   case SIZE:
   case COUNT:
   case CLAIM:
+  case HOST:
     break;
   }
 }

@@ -16,6 +16,7 @@
 #include "lib/base/utf8.h"
 
 #define CLAIMS_MAX 50
+#define STORAGE_HOSTS_MAX 50
 
 /* ---- one type after the other ---- */
 
@@ -240,6 +241,13 @@ static bool split_url(const char *value, char *scheme, char *host, int *port)
          (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
 }
 
+static void to_lower(char *text)
+{
+  for (; *text != '\0'; text++)
+    if (*text >= 'A' && *text <= 'Z')
+      *text = (char)(*text + 'a' - 'A');
+}
+
 static enum dx_code set_url(const struct parser *p, const char *value,
                             struct dx_service *service, struct dx_err *err)
 {
@@ -265,9 +273,7 @@ static enum dx_code set_url(const struct parser *p, const char *value,
     return code;
   while (len > 0 && service->base_url[len - 1] == '/')
     service->base_url[--len] = '\0';
-  for (len = 0; service->host[len] != '\0'; len++)
-    if (service->host[len] >= 'A' && service->host[len] <= 'Z')
-      service->host[len] = (char)(service->host[len] + 'a' - 'A');
+  to_lower(service->host);
   /* httpSeparateURI() says 80 or 443 when there is no port. */
   service->port = port;
   return DX_OK;
@@ -338,6 +344,41 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
              : dx_fail_nomem(err);
 }
 
+/* What curl would see as a host, and nothing around it. */
+static enum dx_code add_host(const struct parser *p, const char *value,
+                             struct dx_service *service, struct dx_err *err)
+{
+  bool is_bracketed = value[0] == '[' && value[strlen(value) - 1] == ']';
+  struct dx_host *hosts;
+  size_t i;
+  char name[256];
+
+  (void)snprintf(name, sizeof(name), "%.*s",
+                 (int)strlen(value) - 2 * is_bracketed, value + is_bracketed);
+  to_lower(name);
+  if (name[0] == '\0' || strlen(value) >= sizeof(name) ||
+      strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.:") < strlen(name) ||
+      (strchr(name, ':') != NULL && strchr(name, ':') == strrchr(name, ':')))
+    return config_bad(p, err,
+                      "StorageHost is the name of a host, such as "
+                      "storage.example.com, without https://, port, or path");
+  for (i = 0; i < service->storage_host_count; i++)
+    if (strcmp(service->storage_hosts[i].name, name) == 0)
+      return config_bad(p, err, "StorageHost '%s' appears twice; remove one",
+                        name);
+  if (service->storage_host_count >= STORAGE_HOSTS_MAX)
+    return config_bad(p, err, "more than %d StorageHosts; remove some",
+                      STORAGE_HOSTS_MAX);
+  hosts = realloc(service->storage_hosts,
+                  (service->storage_host_count + 1) * sizeof(*hosts));
+  if (hosts == NULL)
+    return dx_fail_nomem(err);
+  service->storage_hosts = hosts;
+  hosts[service->storage_host_count] = (struct dx_host){strdup(name), p->line};
+  return hosts[service->storage_host_count++].name != NULL ? DX_OK
+                                                           : dx_fail_nomem(err);
+}
+
 static enum dx_code set_value(const struct parser *p, const struct row *row,
                               const char *value, struct dx_err *err)
 {
@@ -372,6 +413,8 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
     return set_count(p, row, value, field, err);
   case CLAIM:
     return add_claim(p, value, p->service, err);
+  case HOST:
+    return add_host(p, value, p->service, err);
   case TEXT:
     break;
   }

@@ -192,6 +192,22 @@ static void print_claims(FILE *out, const struct dx_config *config,
   }
 }
 
+static void print_hosts(FILE *out, const struct dx_config *config,
+                        const struct dx_service *service)
+{
+  size_t i;
+
+  for (i = 0; i < service->storage_host_count; i++) {
+    const struct dx_host *host = &service->storage_hosts[i];
+
+    fprintf(out, "  %-*s ", NAME_WIDTH - 2, "StorageHost");
+    fill(out, fprintf(out, "%s", host->name));
+    fputs("# ", out);
+    print_line_number(out, config, host->line);
+    fputc('\n', out);
+  }
+}
+
 enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
                              dx_config_note *each, void *ctx,
                              struct dx_err *err)
@@ -211,6 +227,8 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
     for (i = 0; i < config_row_count; i++) {
       if (config_rows[i].type == CLAIM)
         print_claims(out, config, service);
+      else if (config_rows[i].type == HOST)
+        print_hosts(out, config, service);
       else if (config_rows[i].public.in_service)
         print_row(out, config, service, &config_rows[i]);
     }

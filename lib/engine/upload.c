@@ -113,7 +113,8 @@ static void create_done(void *arg, const struct dx_http_response *response)
   enum dx_code code;
 
   run->call = NULL;
-  code = dx_read_create(response, sub->file_count, &created, &err);
+  code = dx_read_create(response, ctx->svc->service, sub->file_count, &created,
+                        &err);
   if (code == DX_OK)
     code = check_source_is_new(ctx->engine, sub, created.source_id, &err);
   sub->job->dirty = true;

@@ -187,6 +187,7 @@ static struct dx_http_request request_of(const char *method, dx_http_done *done,
   request.method = method;
   request.body_fd = -1;
   request.sink_fd = -1;
+  request.scope = DX_SCOPE_LINK; /* the administrator has named the host */
   request.done = done;
   request.ctx = ctx;
   return request;
@@ -251,7 +252,8 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         struct dx_err *err)
 {
   struct dx_http_request request = request_of("PUT", done, ctx);
-  enum dx_code code = dx_signed_url_check(url, err);
+  enum dx_code code =
+      dx_signed_url_check(url, api->service, &request.scope, err);
 
   if (code != DX_OK)
     return code;
@@ -408,11 +410,12 @@ static bool copy_created(const struct dx_json *results, size_t count,
 }
 
 enum dx_code dx_read_create(const struct dx_http_response *response,
-                            size_t count, struct dx_created *ret_created,
-                            struct dx_err *err)
+                            const struct dx_service *service, size_t count,
+                            struct dx_created *ret_created, struct dx_err *err)
 {
   enum dx_code code = dx_judge(DX_CALL_CREATE, response, err);
   struct dx_json *root = NULL;
+  enum dx_scope scope;
   size_t i;
 
   memset(ret_created, 0, sizeof(*ret_created));
@@ -424,7 +427,7 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
   else if (has_nul(ret_created->source_id))
     code = no_sense(call_words[DX_CALL_CREATE], "has a NUL in its id", err);
   for (i = 0; code == DX_OK && i < count; i++)
-    code = dx_signed_url_check(ret_created->urls[i], err);
+    code = dx_signed_url_check(ret_created->urls[i], service, &scope, err);
   if (code != DX_OK)
     dx_created_release(ret_created);
   dx_json_free(&root);

@@ -104,10 +104,11 @@ struct dx_created {
 };
 void dx_created_release(struct dx_created *created);
 
-/* count: files registered. A URL that is neither https nor http on the
- * loopback is E_PROTOCOL; an id with a NUL E_UNEXPECTED. */
+/* count: files registered. A URL that documents of this service may not be sent
+ * to is E_PROTOCOL (dx_signed_url_check()); an id with a NUL E_UNEXPECTED. */
 enum dx_code dx_read_create(const struct dx_http_response *response,
-                            size_t count, struct dx_created *ret_created,
+                            const struct dx_service *service, size_t count,
+                            struct dx_created *ret_created,
                             struct dx_err *err) DX_MUST_USE;
 
 enum dx_code dx_read_put(const struct dx_http_response *response,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -31,6 +32,7 @@ struct dx_http_call {
   off_t read_at; /* position in body_fd */
   char retry_after[64];
   int64_t date_ms;
+  bool out_of_scope;   /* an address was not connected to */
   struct dx_err local; /* the sink or the source failed */
   char reason[CURL_ERROR_SIZE];
 };
@@ -183,6 +185,21 @@ static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
   return CURL_PREREQFUNC_ABORT;
 }
 
+/* An address that the name resolved to; others may follow. */
+static curl_socket_t on_socket(void *ctx, curlsocktype purpose,
+                               struct curl_sockaddr *address)
+{
+  struct dx_http_call *call = ctx;
+
+  (void)purpose;
+  if (dx_address_scope(&address->addr) > call->request.scope) {
+    call->out_of_scope = true;
+    return CURL_SOCKET_BAD;
+  }
+  return socket(address->family, address->socktype | SOCK_CLOEXEC,
+                address->protocol);
+}
+
 /* ---- starting ---- */
 
 static bool add_header(struct dx_http_call *call, const char *name,
@@ -231,13 +248,19 @@ static bool add_headers(struct dx_http_call *call)
 static bool set_transport(struct dx_http_call *call)
 {
   const struct dx_http_request *r = &call->request;
+  bool has_tls = strncasecmp(r->url, "https:", 6) == 0;
+  const char *proxy = r->proxy != NULL && has_tls ? r->proxy : "";
 
   SET(CURLOPT_URL, r->url);
   SET(CURLOPT_PROTOCOLS_STR, "https,http");
   SET(CURLOPT_FOLLOWLOCATION, 0L);
   SET(CURLOPT_NOSIGNAL, 1L);
   SET(CURLOPT_QUICK_EXIT, 1L); /* a slow name server must not hold us */
-  SET(CURLOPT_PROXY, r->proxy != NULL ? r->proxy : "");
+  SET(CURLOPT_PROXY, proxy);
+  if (proxy[0] == '\0') {
+    SET(CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    SET(CURLOPT_OPENSOCKETDATA, call);
+  }
   SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
   if (r->ca_file != NULL) {
@@ -443,6 +466,9 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
   if (call->local.code != DX_OK) {
     response->code = call->local.code;
     response->err = call->local;
+  } else if (result == CURLE_COULDNT_CONNECT && call->out_of_scope) {
+    response->code =
+        dx_fail(&response->err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
   } else if (result != CURLE_OK) {
     response->code = code_of_curl(result, call->reason);
     if (response->code == DX_E_CERT)

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/service/address.h"
 
 struct dx_http_response {
   /* DX_OK: there is a status. Else why there is none that counts: E_NET,
@@ -64,7 +65,10 @@ struct dx_http_request {
   int64_t sink_limit;  /* bytes */
   int64_t timeout_ms;  /* in all; 0: only stalls count */
   const char *ca_file; /* NULL: the system's */
-  const char *proxy;   /* NULL: none, whatever the environment says */
+  const char *proxy;   /* NULL: none, whatever the environment says; http://
+                          never goes through it */
+  enum dx_scope scope; /* the widest of an address to connect to; with a proxy,
+                          only the proxy sees it */
   dx_http_done *done;
   dx_http_progress *progress; /* NULL: not wanted */
   dx_http_ready *ready;       /* NULL: always */

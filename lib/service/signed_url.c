@@ -26,35 +26,112 @@ static char *url_part(CURLU *handle, CURLUPart part)
   return curl_url_get(handle, part, &text, 0) == CURLUE_OK ? text : NULL;
 }
 
-enum dx_code dx_signed_url_check(const char *url, struct dx_err *err)
+struct parts {
+  char *scheme, *host, *user, *password;
+};
+
+static void free_parts(struct parts *parts)
+{
+  curl_free(parts->scheme);
+  curl_free(parts->host);
+  curl_free(parts->user);
+  curl_free(parts->password);
+}
+
+/* E_PROTOCOL if this is no URL. */
+static enum dx_code split(const char *url, struct parts *ret,
+                          struct dx_err *err)
 {
   CURLU *handle = curl_url();
   CURLUcode set = CURLUE_OUT_OF_MEMORY;
-  char *scheme = NULL, *host = NULL, *user = NULL, *password = NULL;
-  bool ok = false;
 
-  if (handle != NULL && strlen(url) <= DX_URL_MAX_BYTES)
+  memset(ret, 0, sizeof(*ret));
+  if (handle != NULL)
     set = curl_url_set(handle, CURLUPART_URL, url, 0);
-  if (handle != NULL && set == CURLUE_OK) {
-    scheme = url_part(handle, CURLUPART_SCHEME);
-    host = url_part(handle, CURLUPART_HOST);
-    user = url_part(handle, CURLUPART_USER);
-    password = url_part(handle, CURLUPART_PASSWORD);
-    ok = scheme != NULL && host != NULL && user == NULL && password == NULL &&
-         (strcmp(scheme, "https") == 0 ||
-          (strcmp(scheme, "http") == 0 && dx_host_is_loopback(host)));
+  if (set == CURLUE_OK) {
+    ret->scheme = url_part(handle, CURLUPART_SCHEME);
+    ret->host = url_part(handle, CURLUPART_HOST);
+    ret->user = url_part(handle, CURLUPART_USER);
+    ret->password = url_part(handle, CURLUPART_PASSWORD);
   }
-  curl_free(scheme);
-  curl_free(host);
-  curl_free(user);
-  curl_free(password);
   curl_url_cleanup(handle);
-  if (ok)
-    return DX_OK;
-  if (strlen(url) <= DX_URL_MAX_BYTES && set == CURLUE_OUT_OF_MEMORY)
+  if (set == CURLUE_OUT_OF_MEMORY)
     return dx_fail_nomem(err);
-  return dx_fail(err, DX_E_PROTOCOL, 0,
-                 "the upload URL is neither https nor on this computer");
+  if (ret->scheme != NULL && ret->host != NULL && ret->user == NULL &&
+      ret->password == NULL)
+    return DX_OK;
+  return dx_fail(err, DX_E_PROTOCOL, 0, "the upload URL is not valid");
+}
+
+/* Brackets or not: the same host. */
+static bool is_host(const char *host, const char *name)
+{
+  size_t len = strcspn(host + (*host == '['), "]");
+
+  return strlen(name) == len &&
+         strncasecmp(host + (*host == '['), name, len) == 0;
+}
+
+static bool is_storage_host(const char *host, const struct dx_service *service)
+{
+  size_t i;
+
+  for (i = 0; i < service->storage_host_count; i++)
+    if (is_host(host, service->storage_hosts[i].name))
+      return true;
+  return false;
+}
+
+/*
+ * A compromised service must not make us send to what listens on this computer
+ * or its links only. What the administrator has named may be there.
+ */
+static enum dx_scope widest_scope(const char *host,
+                                  const struct dx_service *service)
+{
+  if (is_storage_host(host, service) || is_host(host, service->host))
+    return DX_SCOPE_LINK;
+  return dx_host_scope(service->host) == DX_SCOPE_HOST ? DX_SCOPE_HOST
+                                                       : DX_SCOPE_NETWORK;
+}
+
+static enum dx_code check_host(const struct parts *parts,
+                               const struct dx_service *service,
+                               enum dx_scope scope, struct dx_err *err)
+{
+  bool is_https = strcmp(parts->scheme, "https") == 0;
+
+  if (!is_https && (strcmp(parts->scheme, "http") != 0 ||
+                    !dx_host_is_loopback(parts->host) ||
+                    !dx_host_is_loopback(service->host)))
+    return dx_fail(err, DX_E_PROTOCOL, 0,
+                   "the upload URL is not https: documents are not sent in "
+                   "the clear");
+  if (service->storage_host_count > 0 && !is_storage_host(parts->host, service))
+    return dx_fail(err, DX_E_PROTOCOL, 0,
+                   "the upload URL is for a host that is not a StorageHost");
+  if (dx_host_scope(parts->host) > scope)
+    return dx_fail(err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
+  return DX_OK;
+}
+
+enum dx_code dx_signed_url_check(const char *url,
+                                 const struct dx_service *service,
+                                 enum dx_scope *ret_scope, struct dx_err *err)
+{
+  struct parts parts;
+  enum dx_code code;
+
+  if (strlen(url) > DX_URL_MAX_BYTES)
+    return dx_fail(err, DX_E_PROTOCOL, 0,
+                   "the upload URL is longer than %d bytes", DX_URL_MAX_BYTES);
+  code = split(url, &parts, err);
+  if (code == DX_OK) {
+    *ret_scope = widest_scope(parts.host, service);
+    code = check_host(&parts, service, *ret_scope, err);
+  }
+  free_parts(&parts);
+  return code;
 }
 
 /* ---- until when ---- */

@@ -14,13 +14,19 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/config/config.h"
+#include "lib/service/address.h"
 
 /*
- * Whether a document may be sent to this URL: https, or http to a loopback
- * address; no user or password in it; at most DX_URL_MAX_BYTES. E_PROTOCOL if
- * not, E_NOMEM.
+ * Whether a document of this service may be sent to this URL: https, or http
+ * from loopback to loopback; a StorageHost if there are any; no user or
+ * password in it; at most DX_URL_MAX_BYTES. E_PROTOCOL if not, E_NOMEM.
+ *
+ * ret_scope  the addresses that its host may resolve to
  */
 enum dx_code dx_signed_url_check(const char *url,
+                                 const struct dx_service *service,
+                                 enum dx_scope *ret_scope,
                                  struct dx_err *err) DX_MUST_USE;
 
 /*

@@ -152,6 +152,11 @@ static void a_failed_transfer_keeps_its_class(void **state)
     }
 }
 
+/* Services at BaseURLs on this computer and elsewhere. */
+static char local_host[] = "127.0.0.1", remote_host[] = "a.example";
+static const struct dx_service local = {.host = local_host};
+static const struct dx_service remote = {.host = remote_host};
+
 #define URL "https://s.example/o?X-Amz-Date=20260131T120000Z&X-Amz-Expires=60"
 
 static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
@@ -198,7 +203,8 @@ static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct dx_http_response response = response_of(201, rows[i].body);
-    enum dx_code got = dx_read_create(&response, rows[i].files, &created, &err);
+    enum dx_code got =
+        dx_read_create(&response, &local, rows[i].files, &created, &err);
 
     if (got != rows[i].code)
       fail_msg("%s: %s", rows[i].body, dx_code_name(got));
@@ -371,7 +377,7 @@ static void requests_are_as_documented(void **state)
 {
   struct dx_http http = {&recording};
   char base[] = "https://a.example/x";
-  struct dx_service service = {.base_url = base};
+  struct dx_service service = {.base_url = base, .host = remote_host};
   struct dx_api api = {&http, &service, "TOKEN", NULL};
   const struct dx_api_file files[] = {{"application/pdf", "a \"b\".pdf"},
                                       {"image/png", "\xc3\xa9.png"}};
@@ -583,7 +589,8 @@ static void ids_are_neither_empty_nor_too_long(void **state)
                    "\"" URL "\"}]}}",
                    name);
     response = response_of(201, body);
-    assert_int_equal(dx_read_create(&response, 1, &created, NULL), want);
+    assert_int_equal(dx_read_create(&response, &remote, 1, &created, NULL),
+                     want);
     dx_created_release(&created);
     (void)snprintf(body, sizeof(body),
                    "{\"results\":{\"status\":\"complete\",\"case_ids\":[\"%s\""
@@ -625,7 +632,8 @@ the_shortest_lifetime_counts_and_one_foreign_url_spoils_all(void **state)
 
   (void)state;
   response.date_ms = dx_parse_time("2026-01-31T12:00:20Z");
-  assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_OK);
+  assert_int_equal(dx_read_create(&response, &remote, 2, &created, NULL),
+                   DX_OK);
   assert_int_equal(created.count, 2);
   assert_string_equal(created.urls[0], "https://s.example/1"); /* in order */
   assert_string_equal(created.urls[1], URL);
@@ -635,7 +643,8 @@ the_shortest_lifetime_counts_and_one_foreign_url_spoils_all(void **state)
       response_of(201, "{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
                        "\"https://s.example/1\"},{\"url\":"
                        "\"http://s.example/2\"}]}}");
-  assert_int_equal(dx_read_create(&response, 2, &created, NULL), DX_E_PROTOCOL);
+  assert_int_equal(dx_read_create(&response, &remote, 2, &created, NULL),
+                   DX_E_PROTOCOL);
   assert_null(created.urls);
   assert_null(created.source_id);
 }
@@ -670,7 +679,8 @@ static void every_request_has_its_limits(void **state)
 {
   struct dx_http http = {&recording_all};
   char base[] = "https://a.example", ca[] = "/ca.pem", proxy[] = "http://p:1";
-  struct dx_service service = {.base_url = base, .ca_file = ca, .proxy = proxy};
+  struct dx_service service = {
+      .base_url = base, .host = remote_host, .ca_file = ca, .proxy = proxy};
   struct dx_api api = {&http, &service, "TOKEN", NULL};
   const struct dx_api_file file = {"image/png", "a.png"};
   struct dx_http_call *call = NULL;
@@ -700,6 +710,7 @@ static void every_request_has_its_limits(void **state)
     assert_int_equal(sent.body_fd, i == 1 ? 9 : -1);
     assert_int_equal(sent.body_bytes, i == 1 ? 5 : 0);
     assert_int_equal(sent.sink_fd, i == 3 ? 7 : -1);
+    assert_int_equal(sent.scope, i == 1 ? DX_SCOPE_NETWORK : DX_SCOPE_LINK);
     assert_string_equal(sent_bearer, i == 1 ? "-" : "TOKEN");
     assert_string_equal(sent_type, i == 0   ? "application/json"
                                    : i == 1 ? "image/png"

@@ -46,8 +46,10 @@ static void with_a_proxy_the_proxy_is_reached(void **state)
       {"http://[::1]:3128", "::1", 3128},
       {"http://[::1]", "::1", 1080},
   };
-  struct dx_service service = {.host = (char *)(uintptr_t) "service.example",
-                               .port = 8443};
+  struct dx_service service = {
+      .base_url = (char *)(uintptr_t) "https://service.example:8443",
+      .host = (char *)(uintptr_t) "service.example",
+      .port = 8443};
   struct reach reach;
   size_t i;
 
@@ -62,11 +64,28 @@ static void with_a_proxy_the_proxy_is_reached(void **state)
   }
 }
 
+static void plain_http_never_goes_through_a_proxy(void **state)
+{
+  struct dx_service service = {
+      .base_url = (char *)(uintptr_t) "http://127.0.0.1:8480",
+      .host = (char *)(uintptr_t) "127.0.0.1",
+      .port = 8480,
+      .proxy = (char *)(uintptr_t) "http://proxy:3128"};
+  struct reach reach;
+
+  (void)state;
+  reach_begin(&service, &reach);
+  assert_string_equal(reach.host, "127.0.0.1");
+  assert_false(reach.proxy);
+  reach_end(&reach);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_class_has_its_exit_status),
       cmocka_unit_test(with_a_proxy_the_proxy_is_reached),
+      cmocka_unit_test(plain_http_never_goes_through_a_proxy),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

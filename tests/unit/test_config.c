@@ -166,6 +166,15 @@ static const struct {
     {OPEN "Proxy host:3128\n", 2, "Proxy must look like http://host:port"},
     {OPEN "Proxy http://ho%73t:3128\n", 2, "Proxy must look like"},
     {OPEN "Proxy http://u:p@host:3128\n", 2, "without user name and password"},
+    {OPEN "StorageHost https://s.example\n", 2, "StorageHost is the name of"},
+    {OPEN "StorageHost s.example:443\n", 2, "without https://, port, or path"},
+    {OPEN "StorageHost s.example/b\n", 2, "such as storage.example.com"},
+    {OPEN "StorageHost *.s.example\n", 2, "StorageHost is the name of"},
+    {OPEN "StorageHost s.example t.example\n", 2, "StorageHost is the name"},
+    {OPEN "StorageHost [::1]:443\n", 2, "StorageHost is the name of"},
+    {OPEN "StorageHost []\n", 2, "StorageHost is the name of"},
+    {OPEN "StorageHost [\n", 2, "StorageHost is the name of"},
+    {OPEN "StorageHost a\nStorageHost A\n", 3, "'a' appears twice"},
     {OPEN "Token jwt\n", 2, "Token is one of: key file command"},
     {OPEN "Token jwt\n", 2, "; the token itself does not belong here"},
     {OPEN "TokenAlgorithm none\n", 2,
@@ -177,6 +186,7 @@ static const struct {
     {OPEN "TokenClaim exp 1\n", 2, "'exp' is set by docextract"},
     {OPEN "TokenClaim iat 1\n", 2, "'iat' is set by docextract"},
     {OPEN "TokenClaim jti 1\n", 2, "'jti' is set by docextract"},
+    {OPEN "TokenClaim nbf 1\n", 2, "'nbf' is set by docextract"},
     {OPEN "TokenClaim a 1\nTokenClaim a 2\n", 3, "'a' appears twice"},
     {OPEN "APIRate fast\n", 2, "is not a number; write one such as 8"},
     {OPEN "APIRate 0x5\n", 2, "is not a number"},
@@ -485,7 +495,7 @@ static void lines_that_are_too_long_are_rejected(void **state)
   assert_non_null(strstr(err.text, ":5: there is a NUL byte"));
 }
 
-static void services_and_claims_are_limited(void **state)
+static void services_claims_and_hosts_are_limited(void **state)
 {
   struct dx_buf text = {0};
   int i;
@@ -499,6 +509,11 @@ static void services_and_claims_are_limited(void **state)
   for (i = 0; i < 51; i++)
     dx_buf_printf(&text, "TokenClaim c%d x\n", i);
   check_refused(dx_buf_text(&text), 52, "more than 50 claims");
+  dx_buf_release(&text);
+  dx_buf_puts(&text, OPEN);
+  for (i = 0; i < 51; i++)
+    dx_buf_printf(&text, "StorageHost s%d.example\n", i);
+  check_refused(dx_buf_text(&text), 52, "more than 50 StorageHosts");
   dx_buf_release(&text);
 }
 
@@ -652,6 +667,8 @@ static void the_smallest_configuration_gets_the_defaults(void **state)
   "  TokenLifetime 3600s\n"                      \
   "  CAFile /nowhere/ca.pem\n"                   \
   "  Proxy http://proxy:3128\n"                  \
+  "  StorageHost Bucket_1.S3.example.com\n"      \
+  "  StorageHost [2001:DB8::2]\n"                \
   "  APIRate 1.2345678\n"                        \
   "  Completion ACCEPTED\n"                      \
   "  SeparatorPage /nowhere/page.pdf\n"          \
@@ -695,6 +712,9 @@ static void every_directive_reaches_its_field(void **state)
   assert_int_equal(s->token_lifetime_ms, 3600000);
   assert_string_equal(s->ca_file, "/nowhere/ca.pem");
   assert_string_equal(s->proxy, "http://proxy:3128");
+  assert_int_equal(s->storage_host_count, 2);
+  assert_string_equal(s->storage_hosts[0].name, "bucket_1.s3.example.com");
+  assert_string_equal(s->storage_hosts[1].name, "2001:db8::2");
   assert_true(s->api_rate > 1.23456779 && s->api_rate < 1.23456781);
   assert_int_equal(s->completion, DX_COMPLETION_ACCEPTED);
   assert_string_equal(s->separator_page, "/nowhere/page.pdf");
@@ -920,6 +940,9 @@ static void assert_same_service(const struct dx_service *a,
   assert_same_text(a->token_command, b->token_command);
   assert_same_text(a->ca_file, b->ca_file);
   assert_same_text(a->proxy, b->proxy);
+  assert_int_equal(a->storage_host_count, b->storage_host_count);
+  for (i = 0; i < a->storage_host_count; i++)
+    assert_string_equal(a->storage_hosts[i].name, b->storage_hosts[i].name);
   assert_memory_equal(&a->api_rate, &b->api_rate, sizeof(a->api_rate));
   assert_int_equal(a->completion, b->completion);
   assert_same_text(a->separator_page, b->separator_page);
@@ -974,15 +997,17 @@ static void every_value_is_printed_with_its_origin(void **state)
       "\nKeepJobs 7d # default\n",
       "\nResultsDir /r # docextract.conf:2\n",
       "\nResultsDir /r # docextract.conf:2, for all services\n",
-      "\nResultsDir /q # docextract.conf:11\n",
-      "\nAPIRate 5 # docextract.conf:10\n",
+      "\nResultsDir /q # docextract.conf:12\n",
+      "\nAPIRate 5 # docextract.conf:11\n",
       "\nAPIRate 8 # default\n",
       "\n# docextract.conf:7\nTokenKeyID a\\#b\n",
       "\nTokenClaim iss x # docextract.conf:6\n",
+      "\nStorageHost s.example # docextract.conf:8\n",
   };
   struct dx_config *config =
       loaded("SpoolDir /s\nResultsDir /r\n<Service a>\n" URL KEY
-             "TokenClaim iss x\nTokenKeyID a\\#b\n" CLOSE "<Service b>\n"
+             "TokenClaim iss x\nTokenKeyID a\\#b\nStorageHost s.example\n" CLOSE
+             "<Service b>\n"
              "APIRate 5\nResultsDir /q\n" URL KEY CLOSE);
   char *text = printed(config), *to = text;
   size_t i;
@@ -1024,7 +1049,7 @@ int main(void)
       cmocka_unit_test(a_missing_file_is_a_warning),
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
       cmocka_unit_test(lines_that_are_too_long_are_rejected),
-      cmocka_unit_test(services_and_claims_are_limited),
+      cmocka_unit_test(services_claims_and_hosts_are_limited),
       cmocka_unit_test(a_world_readable_configuration_is_rejected),
       cmocka_unit_test(a_world_readable_key_is_rejected),
       cmocka_unit_test(what_is_no_file_is_refused),

@@ -1,0 +1,31 @@
+/*
+ * address.h - how far an address reaches: other computers, only this one, or
+ * only what is on the same link, where clouds have their metadata services.
+ *
+ * Blocking: never. Errors: none.
+ * Source: RFC 6890, RFC 4007; doc/policy.md, "Uploads".
+ */
+#ifndef DX_ADDRESS_H
+#define DX_ADDRESS_H
+
+struct sockaddr;
+
+/* In the order in which a limit allows more: DX_SCOPE_LINK allows all. */
+enum dx_scope {
+  DX_SCOPE_NETWORK, /* anything else, private networks included */
+  DX_SCOPE_HOST,    /* the loopback, and the unspecified address */
+  DX_SCOPE_LINK     /* link-local, multicast, broadcast, unknown families */
+};
+
+/* The message for an upload that would go nearer than it may. */
+#define DX_SCOPE_TEXT                                                        \
+  "the upload URL leads to this computer or its link, not to a storage; if " \
+  "that is right, name its host with StorageHost"
+
+enum dx_scope dx_address_scope(const struct sockaddr *address);
+
+/* The same of a host in a URL, with or without brackets; of a name other than
+ * localhost only what it resolves to can say, so it is DX_SCOPE_NETWORK. */
+enum dx_scope dx_host_scope(const char *host);
+
+#endif
