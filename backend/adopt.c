@@ -42,6 +42,7 @@ static enum dx_code look_at(void *ctx, const char *key)
   struct look *look = ctx;
   struct dx_job *job = NULL;
   struct dx_err err;
+  enum dx_code code;
   size_t i;
 
   if (adopted.count == ADOPTED_MAX || term_came())
@@ -51,8 +52,8 @@ static enum dx_code look_at(void *ctx, const char *key)
   for (i = 0; i < adopted.count; i++)
     if (strcmp(key, adopted.jobs[i]->key) == 0)
       return DX_OK;
-  if (dx_spool_adopt(&look->b->spool, key, look->b->service, &job, &err) !=
-      DX_OK)
+  code = dx_spool_adopt(&look->b->spool, key, look->b->service, &job, &err);
+  if (code != DX_OK && code != DX_E_DAMAGED) /* that one is a person's */
     dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
   if (job != NULL)
     add(look->engine, job);

@@ -42,14 +42,26 @@ static void halt(struct dx_job *job, const struct dx_err *err)
     job->halt = *err;
 }
 
+/* Also another job than that of the call: a queue does not wait behind a job
+ * that its backend has adopted. */
+static void halt_print_jobs(struct call_ctx *ctx, const struct dx_err *err)
+{
+  struct dx_engine *engine = ctx->engine;
+  size_t i;
+
+  for (i = 0; i < engine->job_count; i++)
+    if (!engine_is_patient(engine->jobs[i]) &&
+        engine_service_of(engine, engine->jobs[i]) == ctx->svc)
+      halt(engine->jobs[i], err);
+}
+
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err)
 {
   struct dx_job *job = ctx->sub->job;
 
-  if (!engine_is_patient(job)) {
-    halt(job, err);
+  halt_print_jobs(ctx, err);
+  if (!engine_is_patient(job))
     return;
-  }
   ctx->svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
   engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
   engine_report_problem(ctx->engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),

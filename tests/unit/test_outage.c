@@ -650,6 +650,19 @@ static void a_handed_over_job_waits_for_the_administrator(void **state)
         10 * MIN, 10 * MIN + SLACK_MS);
 }
 
+/* The backend of the second one has adopted the first one. */
+static void an_adopted_job_does_not_delay_the_print_job(void **state)
+{
+  (void)state;
+  fixture.odd = refuses;
+  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
+  (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 31 * S);
+  assert_false(fixture.jobs[0]->ended);
+  assert_true(fixture.jobs[1]->ended);
+  assert_int_equal(dx_job_outcome(fixture.jobs[1], NULL), DX_E_TOKEN);
+}
+
 /* It is shown as overdue, and polled once an hour. */
 static void a_handed_over_job_waits_longer_than_the_limit(void **state)
 {
@@ -700,6 +713,7 @@ int main(void)
       WITH_KEY(an_accepted_token_resets_the_count),
       WITH_KEY(a_handed_over_job_waits_for_the_administrator),
       WITH_KEY(a_handed_over_job_waits_longer_than_the_limit),
+      WITH_KEY(an_adopted_job_does_not_delay_the_print_job),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
