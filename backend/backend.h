@@ -21,9 +21,10 @@
 struct backend {
   /* arguments and environment; borrowed */
   const char *job_id, *user, *title, *options;
-  const char *file;          /* NULL for stdin */
+  bool is_raw;               /* a file that passed through no filter */
   char *uuid, *host, *queue; /* NULL: not known */
   char service[65];
+  char seal[DX_SEAL_BYTES]; /* of the entries of this run */
   /* set while running */
   struct dx_config *config;
   const struct dx_service *conf; /* the section of this queue */

@@ -8,8 +8,8 @@
 
 #include <cups/backend.h>
 #include <cups/cups.h>
+#include <cups/sidechannel.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <poll.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static enum dx_code read_arguments(struct backend *b, int argc, char **argv,
   b->user = argv[2];
   b->title = argv[3];
   b->options = argv[5];
-  b->file = argc == 7 ? argv[6] : NULL;
+  b->is_raw = argc == 7;
   ok = copy_text(cupsGetOption("job-uuid", count, options), &b->uuid) &&
        copy_text(cupsGetOption("job-originating-host-name", count, options),
                  &b->host) &&
@@ -90,17 +90,6 @@ static enum dx_code read_arguments(struct backend *b, int argc, char **argv,
 }
 
 /* ---- before receiving ---- */
-
-static enum dx_code open_input(struct backend *b, struct dx_err *err)
-{
-  if (b->file == NULL)
-    return DX_OK;
-  b->in_fd = open(b->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (b->in_fd >= 0)
-    return DX_OK;
-  return dx_fail(err, DX_E_IO, errno, "cannot open the document: %s",
-                 strerror(errno));
-}
 
 static enum dx_code read_config(struct backend *b, struct dx_err *err)
 {
@@ -448,8 +437,6 @@ static enum dx_code run(struct backend *b, struct dx_err *err)
   enum dx_code code = read_uri(b, err);
 
   if (code == DX_OK)
-    code = open_input(b, err);
-  if (code == DX_OK)
     code = read_config(b, err);
   if (code == DX_OK)
     code = open_spool(b, err);
@@ -476,6 +463,7 @@ int main(int argc, char **argv)
   struct backend b = {.in_fd = STDIN_FILENO, .cupsd = getppid()};
   struct dx_err err = {0};
   enum dx_code code;
+  bool sealed;
 
   dx_process_protect();
   dx_process_hide_arguments(argc, argv, 2); /* user, title, options */
@@ -493,8 +481,11 @@ int main(int argc, char **argv)
           stderr);
     return CUPS_BACKEND_FAILED;
   }
+  sealed = dx_seal_give(CUPS_SC_FD, b.seal);
   term_catch();
   status_start();
+  if (!sealed)
+    dx_log(DX_LOG_DEBUG, "no side channel to the filters");
   code = read_arguments(&b, argc, argv, &err);
   if (code == DX_OK)
     code = run(&b, &err);

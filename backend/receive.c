@@ -119,6 +119,14 @@ static enum dx_code receive_entry(struct backend *b,
   return code;
 }
 
+static enum dx_code printed_raw(struct dx_err *err)
+{
+  return dx_fail(err, DX_E_BUNDLE, 0,
+                 "the job was printed raw or has a type that cannot be "
+                 "printed here; print it through the queue's driver, or "
+                 "use 'docextract submit'");
+}
+
 static enum dx_code receive_all(struct backend *b,
                                 struct dx_bundle_reader *reader,
                                 struct dx_err *err)
@@ -130,10 +138,7 @@ static enum dx_code receive_all(struct backend *b,
   while (code == DX_OK) {
     code = dx_bundle_next(reader, &entry, &end, err);
     if (code == DX_E_BUNDLE && b->job->document_count == 0)
-      return dx_fail(err, DX_E_BUNDLE, 0,
-                     "the job was printed raw or has a type that cannot be "
-                     "printed here; print it through the queue's driver, or "
-                     "use 'docextract submit'");
+      return printed_raw(err);
     if (code != DX_OK || end)
       break;
     code = receive_entry(b, reader, &entry, err);
@@ -145,11 +150,14 @@ static enum dx_code receive_all(struct backend *b,
 enum dx_code backend_receive(struct backend *b, struct dx_err *err)
 {
   struct dx_bundle_reader *reader;
-  enum dx_code code = dx_spool_receive(&b->spool, &b->job, err);
+  enum dx_code code;
 
+  if (b->is_raw)
+    return printed_raw(err);
+  code = dx_spool_receive(&b->spool, &b->job, err);
   if (code != DX_OK)
     return code;
-  reader = dx_bundle_reader_new(b->in_fd);
+  reader = dx_bundle_reader_new(b->in_fd, b->seal);
   if (reader == NULL)
     return dx_fail_nomem(err);
   dx_bundle_reader_wait(reader, wait_for_data, b);

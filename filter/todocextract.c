@@ -8,6 +8,7 @@
  * exit with 1. A document is never held in memory as a whole, and its temporary
  * files have no names: nothing is left behind, however the process ends.
  */
+#include <cups/sidechannel.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -241,6 +242,8 @@ static int run(struct job *job, int from)
   kept = filter_receive(from, job->in_fd, most_bytes(job), &length);
   process(job, kept, length);
   dx_config_free(&config);
+  if (!dx_seal_look(CUPS_SC_FD, DX_SEAL_WAIT_MS, job->entry.seal))
+    dx_log(DX_LOG_DEBUG, "todocextract: no side channel to the backend");
   dx_log(DX_LOG_DEBUG, "todocextract: %lld bytes in; out: %s%s%s, %lld bytes",
          (long long)length, dx_kind_word(job->entry.kind),
          job->entry.reason != DX_REASON_NONE ? " " : "",

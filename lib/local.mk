@@ -29,8 +29,8 @@ libdx_a_SOURCES = \
 	lib/job/filename.h lib/job/job.c lib/job/job.h lib/job/journal.c \
 	lib/job/manifest.c lib/job/manifest.h lib/job/merge.c lib/job/merge.h lib/job/mime.c \
 	lib/job/mime.h lib/job/print_job.c lib/job/print_job.h \
-	lib/job/results.c lib/job/results.h lib/job/spool.c \
-	lib/job/spool.h lib/job/spool_internal.h lib/job/state.c \
+	lib/job/results.c lib/job/results.h lib/job/seal.c lib/job/seal.h \
+	lib/job/spool.c lib/job/spool.h lib/job/spool_internal.h lib/job/state.c \
 	lib/job/state.h lib/job/sweep.c lib/job/sweep.h \
 	\
 	lib/engine/call.c lib/engine/engine.c lib/engine/engine.h \

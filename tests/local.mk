@@ -7,7 +7,7 @@ EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
 	tests/filter/active_test.sh tests/filter/check_test.sh \
 	tests/filter/corpus.sh tests/filter/whole_test.sh \
-	tests/hostile/machine.sh
+	tests/hostile/bundle.sh tests/hostile/machine.sh
 
 # A unit test is tests/unit/NAME.c and its line here.
 LDADD = $(unit_libs)
@@ -52,6 +52,10 @@ tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
 	filter/image.c filter/options.c
 tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)
 endif
+
+# The backend with a bundle that a test made, as if a filter had written it.
+check_PROGRAMS += tests/helper/sealed
+tests_helper_sealed_LDADD =
 
 include tests/crash/local.mk
 include tests/it/local.mk

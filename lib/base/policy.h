@@ -101,6 +101,9 @@
 #define DX_SILENCE_MS 900000 /* nothing on stdin */
 #endif
 
+/* The filters and the backend of a print job are started together. */
+#define DX_SEAL_WAIT_MS 60000
+
 /* Large documents. Measured with 512 MiB: smaller ones cost more switches
  * between processes, larger ones leave the processor's cache. */
 #define DX_STREAM_BYTES 262144     /* read at once */

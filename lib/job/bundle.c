@@ -163,6 +163,7 @@ static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
     dx_buf_percent(buf, entry->reason_text, "");
     dx_buf_puts(buf, "\n");
   }
+  put(buf, "Seal", entry->seal);
   dx_buf_puts(buf, "\n");
 }
 
@@ -230,6 +231,7 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
 
 struct dx_bundle_reader {
   int fd;
+  const char *seal; /* of every entry; NULL: not checked */
   dx_bundle_wait *wait;
   void *wait_ctx;
   int place;                     /* of the entry that is read, from 1 */
@@ -242,12 +244,13 @@ struct dx_bundle_reader {
   char buffers[2][DX_STREAM_BYTES];
 };
 
-struct dx_bundle_reader *dx_bundle_reader_new(int fd)
+struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal)
 {
   struct dx_bundle_reader *reader = calloc(1, sizeof(*reader));
 
   if (reader != NULL) {
     reader->fd = fd;
+    reader->seal = seal;
     reader->bytes = reader->buffers[0];
   }
   dx_fs_widen_pipe(fd);
@@ -289,6 +292,16 @@ static enum dx_code wrong_entry(const struct dx_bundle_reader *reader,
   return dx_fail(err, DX_E_BUNDLE, 0,
                  "document %d arrived damaged (%s): print the job again",
                  reader->place, what);
+}
+
+static enum dx_code not_filtered(const struct dx_bundle_reader *reader,
+                                 struct dx_err *err)
+{
+  return dx_fail(err, DX_E_BUNDLE, 0,
+                 "document %d did not come through the filter: print without "
+                 "'-o raw', to a queue with the driver 'Document Extraction "
+                 "Service'",
+                 reader->place);
 }
 
 static enum dx_code cut_short(const struct dx_bundle_reader *reader,
@@ -456,6 +469,11 @@ static bool set_reason(struct dx_entry *entry, char *value)
          copy_text(entry->reason_text, sizeof(entry->reason_text), text);
 }
 
+static bool set_seal(struct dx_entry *entry, char *value)
+{
+  return copy_text(entry->seal, sizeof(entry->seal), value);
+}
+
 /* key, required in every entry (check() knows the rest), setter */
 static const struct {
   const char *key;
@@ -466,7 +484,7 @@ static const struct {
     {"Origin", false, set_origin}, {"Name", false, set_name},
     {"Pages", false, set_pages},   {"Grouping", true, set_grouping},
     {"Length", true, set_length},  {"SHA-256", false, set_sum},
-    {"Reason", false, set_reason},
+    {"Reason", false, set_reason}, {"Seal", false, set_seal},
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
@@ -539,13 +557,13 @@ static enum dx_code read_entry(struct dx_bundle_reader *reader,
   if (*ret_end)
     return DX_OK;
   if (strcmp(line, FIRST_LINE) != 0)
-    return reader->place > 1
-               ? wrong_entry(reader, "no header", err)
-               : dx_fail(err, DX_E_BUNDLE, 0,
-                         "the data did not come through the filter: print "
-                         "without '-o raw', to a queue with the driver "
-                         "'Document Extraction Service'");
-  return read_keys(reader, entry, err);
+    return reader->place > 1 ? wrong_entry(reader, "no header", err)
+                             : not_filtered(reader, err);
+  code = read_keys(reader, entry, err);
+  if (code == DX_OK && reader->seal != NULL &&
+      strcmp(entry->seal, reader->seal) != 0)
+    code = not_filtered(reader, err);
+  return code;
 }
 
 enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,

@@ -12,6 +12,7 @@
  *   Length: 12345             bytes after the blank line
  *   SHA-256: <64 hex digits>
  *   Reason: password ...      refused: a word, a blank, percent-encoded text
+ *   Seal: <32 hex digits>     proves that a filter of this job wrote it; seal.h
  *
  *   <Length bytes>
  *
@@ -31,6 +32,7 @@
 
 #include "lib/base/digest.h"
 #include "lib/base/err.h"
+#include "lib/job/seal.h"
 
 #define DX_BUNDLE_MIME "application/vnd.docextract-bundle"
 #define DX_NAME_BYTES 256 /* a file name of at most 255 bytes, and NUL */
@@ -81,6 +83,7 @@ struct dx_entry {
   char sha256[DX_SHA256_HEX_BYTES]; /* of the bytes; "" when length is 0 */
   enum dx_reason reason;
   char reason_text[DX_REASON_BYTES]; /* no patient data */
+  char seal[DX_SEAL_BYTES];          /* "": written without a side channel */
 };
 
 const char *dx_reason_word(enum dx_reason reason);
@@ -102,7 +105,9 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
 /* Reads a stream of entries; opaque, two buffers of 256 KiB. */
 struct dx_bundle_reader;
 
-struct dx_bundle_reader *dx_bundle_reader_new(int fd);
+/* seal: what every entry must have, borrowed until the reader is freed; NULL if
+ * the caller itself started the filter. NULL if out of memory. */
+struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal);
 void dx_bundle_reader_free(struct dx_bundle_reader **reader);
 
 /*

@@ -23,7 +23,7 @@ time_backend() # LABEL [PREFIX...]
   configure "$dir/spool"
   sync
   "$helpers/first-byte" "$dir/docextract.conf" "$dir/bundle" 1 "$label" \
-    "$@" "$backend" "${a[@]}" 2> "$dir/backend.err" >> "$dir/times"
+    "$build/tests/helper/sealed" "$@" "$backend" "${a[@]}" 2> "$dir/backend.err" >> "$dir/times"
 }
 
 time_curl()

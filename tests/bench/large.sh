@@ -29,7 +29,7 @@ print()
   local a
   mapfile -t a < <(arguments "$1")
   "$build/todocextract" "${a[@]}" "$dir/large.jpg" 2> "$dir/filter.err" |
-    "$backend" "${a[@]}" 2> "$dir/backend.err"
+    "$build/tests/helper/sealed" "$backend" "${a[@]}" 2> "$dir/backend.err"
 }
 export -f print arguments
 export build backend dir

@@ -172,7 +172,8 @@ run_backend() # N HEADER DOCUMENT
   sync
   began=$(date +%s.%N)
   if ! cat "$2" "$3" |
-    "$helpers/measure" "$dir/cost" "$backend" "${a[@]}" 2> "$dir/backend.err"
+    "$build/tests/helper/sealed" "$helpers/measure" "$dir/cost" \
+      "$backend" "${a[@]}" 2> "$dir/backend.err"
   then
     cat "$dir/backend.err" >&2
     return 1

@@ -18,6 +18,6 @@ EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
 
 bench: all tests/bench/first-byte$(EXEEXT) tests/bench/measure$(EXEEXT) \
 	tests/bench/get$(EXEEXT) tests/bench/lag$(EXEEXT) \
-	tests/crash/preload.so
+	tests/crash/preload.so tests/helper/sealed$(EXEEXT)
 	@DX_BUILD=$(abs_builddir) $(srcdir)/tests/bench/run.sh
 .PHONY: bench

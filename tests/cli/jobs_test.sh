@@ -72,7 +72,8 @@ backend() # ID FILE
     cat "$2"
   } > "$dir/bundle"
   "${as_owner[@]}" env -u CUPS_SERVER DEVICE_URI=docextract://default \
-    PRINTER=chart CUPS_SERVERROOT="$dir" "$build/backend/docextract" "$1" user \
+    PRINTER=chart CUPS_SERVERROOT="$dir" "$build/tests/helper/sealed" \
+    "$build/backend/docextract" "$1" user \
     Secrettitle 1 "job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
 }
 

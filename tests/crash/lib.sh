@@ -8,11 +8,13 @@
 
 owned_dir 711 "$dir" # backends leave their logs there
 preload=$build/tests/crash/preload.so
+sealed=$build/tests/helper/sealed
 backend=$build/backend/docextract
 WORKERS=${WORKERS:-6} # they mostly wait
 SPEED=200             # times faster: two seconds become ten milliseconds
 bundle=$dir/bundle
 
+[ -x "$sealed" ] || give_up 'sealed is built (make tests/helper/sealed)'
 [ -e "$preload" ] || give_up 'preload.so is built (make tests/crash/preload.so)'
 unset CUPS_SERVER # there is no scheduler to ask about the job
 
@@ -69,14 +71,14 @@ clean_sheet() # before every case
 # --- the backend -----------------------------------------------------------
 
 # Becomes a program of ours with preload.so in front, as the user of backends;
-# killed after so many seconds, unless they are 0.
+# killed after so many seconds, unless they are 0. run_by: what starts it.
 preloaded() # SECONDS PLAN LOG PROGRAM [ARGUMENT...]
 {
   local limit=$1 plan=$2 log=$3
   shift 3
   [ "$limit" = 0 ] || limit="timeout -s KILL $limit"
   # shellcheck disable=SC2086
-  as_run_user ${limit#0} env CUPS_SERVERROOT="$cups/root" \
+  as_run_user ${run_by-} ${limit#0} env CUPS_SERVERROOT="$cups/root" \
     DEVICE_URI=docextract://default PRINTER=chart \
     LD_PRELOAD="$preload" DX_WALK="$plan" DX_WALK_LOG="$log" \
     DX_WALK_SPEED=$SPEED MALLOC_PERTURB_=165 "$@"
@@ -85,7 +87,7 @@ preloaded() # SECONDS PLAN LOG PROGRAM [ARGUMENT...]
 # The backend, with the arguments of the one job there is.
 print_it() # SECONDS PLAN LOG
 {
-  preloaded "$@" "$backend" 7 ann secret-title 1 \
+  run_by=$sealed preloaded "$@" "$backend" 7 ann secret-title 1 \
     'job-uuid=urn:uuid:crash job-originating-host-name=here' < "$bundle"
 }
 

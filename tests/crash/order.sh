@@ -14,7 +14,7 @@ trace=$dir/trace
 print_job() # ID [PLAN [LOG]]
 {
   { # bash would report a kill
-    (preloaded 120 "${2:-trace}" "${3:-$trace}" "$backend" "$1" ann \
+    (run_by=$sealed preloaded 120 "${2:-trace}" "${3:-$trace}" "$backend" "$1" ann \
       secret-title 1 "job-uuid=urn:uuid:$1") < "$bundle" > "$dir/out" \
       2> "$dir/err"
     status=$?

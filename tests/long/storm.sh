@@ -14,7 +14,7 @@
 # Two of the queues have Completion accepted. The other two print one job after
 # the other, and no job takes less than two seconds there: time runs SPEED times
 # faster for our programs (tests/crash/preload.c), and so do the four rate limits
-# of 8 calls a second. The jobs are bundles, printed raw: no filter runs.
+# of 8 calls a second. The jobs are pictures, which only our filter looks at.
 . "$(dirname "$0")/../it/lib.sh"
 
 jobs=${JOBS:-600}
@@ -130,32 +130,29 @@ clear_stage()
 
 # --- the jobs ------------------------------------------------------------------
 
-# Bundles of one picture each, which the simulator does not look into; their
-# checksums go to $dir/documents, a line "NUMBER SUM" each.
-make_bundles()
+# The simulator does not look into pictures. Their checksums go to
+# $dir/documents, a line "NUMBER SUM" each.
+make_pictures()
 {
-  mkdir "$dir/bundles"
+  mkdir "$dir/pictures"
   perl -MDigest::SHA=sha256_hex -e '
     my ($to, $jobs) = @ARGV;
     for my $n (1 .. $jobs) {
       my $bytes = "\xFF\xD8\xFF\xC0\0\x0B\x08\0\x08\0\x08\x01\x01\x11\0"
         . "\xFF\xDA\0\x08\x01\x01\0\0\x3F\0chart $n\xFF\xD9";
       open my $f, ">:raw", "$to/$n" or die;
-      print $f "DOCEXTRACT-BUNDLE 1\nKind: document\nType: image/jpeg\n",
-        "Origin: image/jpeg\nName: chart $n\nPages: 1\nGrouping: separate\n",
-        "Length: ", length $bytes, "\nSHA-256: ", sha256_hex($bytes), "\n\n",
-        $bytes;
+      print $f $bytes;
       close $f or die;
       print "$n ", sha256_hex($bytes), "\n";
-    }' "$dir/bundles" "$jobs" > "$dir/documents"
+    }' "$dir/pictures" "$jobs" > "$dir/documents"
 }
 
 # Nobody kills cupsd while it says that it has a job: what it forgets of those
 # that it has taken is not what is tested here.
-print_bundle() # QUEUE NUMBER
+print_picture() # QUEUE NUMBER
 {
-  until flock -s "$dir/lp.lock" lp -d "chart$1" -o raw -t "chart $2" \
-    "$dir/bundles/$2" > "$dir/lp.$1" 2>&1; do
+  until flock -s "$dir/lp.lock" lp -d "chart$1" -t "chart $2" \
+    -o document-format=image/jpeg "$dir/pictures/$2" > "$dir/lp.$1" 2>&1; do
     sleep 0.2
   done
 }
@@ -164,7 +161,7 @@ submit() # QUEUE: its share
 {
   local n
   for ((n = $1; n <= jobs; n += queues)); do
-    print_bundle "$1" "$n"
+    print_picture "$1" "$n"
   done
 }
 
@@ -268,7 +265,7 @@ sums() # DIRECTORY
     -printf '%P\0' | sort -z | xargs -0 -r sha256sum)
 }
 
-make_bundles
+make_pictures
 declare -a apis
 (umask 027 && echo storm-token > "$dir/token")
 [ "$(id -u)" != 0 ] || chgrp "$run_group" "$dir/token"

@@ -33,7 +33,7 @@ hand_over() # NUMBER
   env -i PATH="$PATH" DEVICE_URI=docextract://default PRINTER=chart \
     CUPS_SERVERROOT="$cups/root" \
     setpriv ${lp_rights[@]+"${lp_rights[@]}"} \
-    "$build/backend/docextract" "$1" somebody chart 1 \
+    "$build/tests/helper/sealed" "$build/backend/docextract" "$1" somebody chart 1 \
     "job-uuid=urn:uuid:00000000-0000-0000-0000-$(printf %012d "$1")" \
     < "$dir/bundle" 2>> "$dir/backend.err"
 }

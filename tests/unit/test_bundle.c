@@ -1,5 +1,5 @@
 /*
- * test_bundle.c - lib/job/bundle.c: valid and invalid entries.
+ * test_bundle.c - lib/job/bundle.c: valid and invalid entries; lib/job/seal.c.
  */
 #include "tests/unit/unit.h"
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -84,7 +85,7 @@ static void content_of(int fd, struct dx_buf *buf)
 static enum dx_code read_all(const char *bytes, size_t len, int *ret_count)
 {
   int fd = file_of(bytes, len);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
   struct dx_entry entry;
   enum dx_code code;
   bool end = false;
@@ -154,7 +155,7 @@ static void entry_is_read_as_written(void **state)
   static const char text[] = DOCUMENT SHEET REFUSED;
   int in = file_of(text, sizeof(text) - 1);
   int out = file_of("", 0);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(in);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(in, NULL);
   struct dx_entry entry;
   struct dx_buf buf = {0};
   bool end = true;
@@ -194,7 +195,7 @@ static void long_names_and_texts_are_preserved(void **state)
   memset(entry.reason_text, ' ', sizeof(entry.reason_text) - 1);
   assert_int_equal(dx_bundle_write(fd, &entry, -1, NULL), DX_OK);
   assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-  reader = dx_bundle_reader_new(fd);
+  reader = dx_bundle_reader_new(fd, NULL);
   assert_int_equal(dx_bundle_next(reader, &back, &end, NULL), DX_OK);
   assert_same(&back, &entry);
   dx_bundle_reader_free(&reader);
@@ -234,7 +235,7 @@ static void content_larger_than_any_buffer_is_preserved(void **state)
 {
   char *bytes;
   int out = large_bundle(&bytes), copy = file_of("", 0);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(out);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(out, NULL);
   struct dx_buf buf = {0};
   struct dx_entry back;
   bool end;
@@ -263,7 +264,7 @@ static void changed_byte_of_large_content_is_detected(void **state)
   for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
     char *bytes, *changed;
     int out = large_bundle(&bytes);
-    struct dx_bundle_reader *reader = dx_bundle_reader_new(out);
+    struct dx_bundle_reader *reader = dx_bundle_reader_new(out, NULL);
     struct dx_entry back;
     bool end;
 
@@ -438,7 +439,7 @@ static void unknown_reason_keeps_its_text(void **state)
   static const char text[] =
       HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n";
   int fd = file_of(text, sizeof(text) - 1);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
   struct dx_entry entry;
   bool end;
 
@@ -483,7 +484,7 @@ static void failure_is_permanent(void **state)
 {
   static const char text[] = SHEET "garbage\n" SHEET;
   int fd = file_of(text, sizeof(text) - 1);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
   struct dx_entry entry;
   struct dx_err first, again;
   bool end;
@@ -510,7 +511,7 @@ static void unread_content_is_skipped_and_checked(void **state)
   for (round = 0; round < 2; round++) {
     int fd = file_of(text, sizeof(text) - 1);
 
-    reader = dx_bundle_reader_new(fd);
+    reader = dx_bundle_reader_new(fd, NULL);
     assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
     assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL),
                      round == 0 ? DX_OK : DX_E_BUNDLE);
@@ -524,7 +525,7 @@ static void content_that_cannot_be_stored_is_a_local_error(void **state)
 {
   int fd = file_of(DOCUMENT, strlen(DOCUMENT));
   int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
   struct dx_entry entry;
   struct dx_err err;
   bool end;
@@ -570,7 +571,7 @@ static void slow_writer_is_accepted(void **state)
   (void)state;
   assert_int_equal(pipe(ends), 0);
   feeder.fd = ends[1];
-  reader = dx_bundle_reader_new(ends[0]);
+  reader = dx_bundle_reader_new(ends[0], NULL);
   dx_bundle_reader_wait(reader, feed, &feeder);
   while (dx_bundle_next(reader, &entry, &end, NULL) == DX_OK && !end)
     count++;
@@ -591,7 +592,7 @@ static enum dx_code give_up(void *ctx, int fd, struct dx_err *err)
 static void hook_can_stop_reading(void **state)
 {
   int fd = file_of(SHEET, strlen(SHEET));
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
   struct dx_entry entry;
   bool end;
 
@@ -599,6 +600,130 @@ static void hook_can_stop_reading(void **state)
   dx_bundle_reader_wait(reader, give_up, NULL);
   assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_E_STOPPED);
   dx_bundle_reader_free(&reader);
+  (void)close(fd);
+}
+
+#define SEAL "0123456789abcdef0123456789abcdef"
+#define OTHER "0123456789abcdef0123456789abcde0"
+#define SHEET_UNSEALED    \
+  "DOCEXTRACT-BUNDLE 1\n" \
+  "Kind: sheet\n"         \
+  "Pages: 0\n"            \
+  "Grouping: separate\n"  \
+  "Length: 0\n"
+#define SHEET_WITH(seal) SHEET_UNSEALED "Seal: " seal "\n\n"
+
+/* How many entries a backend whose seal is SEAL accepts. */
+static int accepted(const char *text, enum dx_code *ret_code)
+{
+  int fd = file_of(text, strlen(text));
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, SEAL);
+  struct dx_entry entry;
+  bool end = false;
+  int count = -1;
+
+  do {
+    count++;
+    *ret_code = dx_bundle_next(reader, &entry, &end, NULL);
+  } while (*ret_code == DX_OK && !end);
+  dx_bundle_reader_free(&reader);
+  (void)close(fd);
+  return count;
+}
+
+static void entry_without_the_seal_is_rejected(void **state)
+{
+  static const struct {
+    const char *text;
+    int count;
+    enum dx_code code;
+  } rows[] = {
+      {SHEET_WITH(SEAL) SHEET_WITH(SEAL), 2, DX_OK},
+      {SHEET_WITH(OTHER), 0, DX_E_BUNDLE},
+      {SHEET, 0, DX_E_BUNDLE},
+      {SHEET_UNSEALED "Seal: \n\n", 0, DX_E_BUNDLE},
+      {SHEET_UNSEALED "Seal: " SEAL "0\n\n", 0, DX_E_BUNDLE},
+      {SHEET_UNSEALED "seal: " SEAL "\n\n", 0, DX_E_BUNDLE},
+      {SHEET_WITH(SEAL) SHEET, 1, DX_E_BUNDLE},
+      {SHEET_WITH(SEAL) DOCUMENT SHEET_WITH(SEAL), 1, DX_E_BUNDLE},
+  };
+  enum dx_code code;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    assert_int_equal(accepted(rows[i].text, &code), rows[i].count);
+    assert_int_equal(code, rows[i].code);
+  }
+}
+
+static void seal_is_written_if_there_is_one(void **state)
+{
+  struct dx_entry entry = {.kind = DX_KIND_SHEET, .seal = SEAL};
+  int out = file_of("", 0);
+  struct dx_buf buf = {0};
+
+  (void)state;
+  assert_int_equal(dx_bundle_write(out, &entry, -1, NULL), DX_OK);
+  content_of(out, &buf);
+  assert_string_equal(dx_buf_text(&buf), SHEET_WITH(SEAL));
+  dx_buf_release(&buf);
+  (void)close(out);
+}
+
+static void every_filter_of_a_job_sees_the_seal(void **state)
+{
+  char given[DX_SEAL_BYTES], first[DX_SEAL_BYTES], second[DX_SEAL_BYTES];
+  int side[2];
+
+  (void)state;
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, side), 0);
+  assert_true(dx_seal_give(side[1], given));
+  assert_int_equal(strspn(given, "0123456789abcdef"), DX_SEAL_BYTES - 1);
+  assert_true(dx_seal_look(side[0], 0, first));
+  assert_true(dx_seal_look(side[0], 0, second));
+  assert_string_equal(first, given);
+  assert_string_equal(second, given);
+  (void)close(side[1]); /* the backend has ended */
+  assert_true(dx_seal_look(side[0], 0, first));
+  (void)close(side[0]);
+}
+
+static void seals_differ(void **state)
+{
+  char one[DX_SEAL_BYTES], two[DX_SEAL_BYTES];
+  int side[2];
+
+  (void)state;
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, side), 0);
+  assert_true(dx_seal_give(side[1], one));
+  assert_true(dx_seal_give(side[1], two));
+  assert_string_not_equal(one, two);
+  (void)close(side[0]);
+  assert_false(dx_seal_give(side[1], two)); /* no SIGPIPE either */
+  (void)close(side[1]);
+}
+
+static void filter_without_a_backend_has_no_seal(void **state)
+{
+  char seal[DX_SEAL_BYTES];
+  int fd = file_of(SEAL, DX_SEAL_BYTES - 1);
+  int side[2];
+
+  (void)state;
+  assert_false(dx_seal_look(-1, 0, seal));
+  assert_string_equal(seal, "");
+  assert_false(dx_seal_look(fd, 0, seal)); /* a file, not a side channel */
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, side), 0);
+  assert_false(dx_seal_look(side[0], 1, seal)); /* nobody sends one */
+  assert_int_equal(write(side[1], SEAL, 8), 8);
+  assert_false(dx_seal_look(side[0], 0, seal));
+  assert_int_equal(write(side[1], "ZZZZZZZZZZZZZZZZZZZZZZZZ", 24), 24);
+  assert_false(dx_seal_look(side[0], 0, seal));
+  assert_string_equal(seal, "");
+  (void)close(side[1]);
+  assert_false(dx_seal_look(side[0], 1000000, seal));
+  (void)close(side[0]);
   (void)close(fd);
 }
 
@@ -703,6 +828,11 @@ int main(void)
       cmocka_unit_test(content_that_cannot_be_stored_is_a_local_error),
       cmocka_unit_test(slow_writer_is_accepted),
       cmocka_unit_test(hook_can_stop_reading),
+      cmocka_unit_test(entry_without_the_seal_is_rejected),
+      cmocka_unit_test(seal_is_written_if_there_is_one),
+      cmocka_unit_test(every_filter_of_a_job_sees_the_seal),
+      cmocka_unit_test(seals_differ),
+      cmocka_unit_test(filter_without_a_backend_has_no_seal),
       cmocka_unit_test(writer_rejects_what_the_reader_would),
       cmocka_unit_test(entry_is_appended_to_a_file),
       cmocka_unit_test(writer_reports_errors),
