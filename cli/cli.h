@@ -94,8 +94,9 @@ void cli_screen_clear(void);
 void cli_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_line_end(void);
 
-/* Prints text from outside: invalid bytes and control characters become '?';
- * at most `most` characters. Returns how many. */
+/* Prints text from outside: invalid bytes, controls, and what would hide or
+ * turn around other text (dx_utf8_is_hidden()) become '?'; at most `most`
+ * characters. Returns how many. */
 size_t cli_print_plain(const char *text, size_t most);
 
 /* Prints bytes as they are; to a terminal without control characters other

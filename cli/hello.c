@@ -27,6 +27,7 @@
 #define PATIENCE_MS 2000
 #define PATIENCE_LEAST_MS 300 /* for a step that begins late */
 #define TURN_MS 1000
+#define GREETING_MAX 400 /* characters that are printed of it */
 
 struct hello {
   struct cli *cli;
@@ -389,7 +390,7 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
   begun_ms = dx_monotonic_ms();
   code = run_steps(&h, err);
   if (code == DX_OK) {
-    (void)cli_print_plain(h.greeting, SIZE_MAX);
+    (void)cli_print_plain(h.greeting, GREETING_MAX);
     (void)putchar('\n');
   }
   if (code == DX_OK && is_clock_off(&h)) {

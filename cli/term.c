@@ -86,7 +86,7 @@ size_t cli_print_plain(const char *text, size_t most)
     uint32_t c;
     size_t len = dx_utf8_char(text, &c);
 
-    if (len == 0 || dx_utf8_is_control(c))
+    if (len == 0 || dx_utf8_is_hidden(c))
       (void)putchar('?');
     else
       (void)fwrite(text, len, 1, stdout);

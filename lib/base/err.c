@@ -43,6 +43,7 @@ enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
   err->code = code;
   err->sys_errno = sys_errno;
   dx_utf8_copy(err->text, sizeof(err->text), text);
+  dx_utf8_make_plain(err->text);
   return code;
 }
 

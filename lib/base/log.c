@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "lib/base/utf8.h"
+
 static dx_log_sink *current_sink;
 
 void dx_log_to(dx_log_sink *sink)
@@ -16,7 +18,6 @@ void dx_log_to(dx_log_sink *sink)
 void dx_log(enum dx_log_level level, const char *format, ...)
 {
   char line[1024];
-  char *p;
   va_list args;
 
   if (current_sink == NULL)
@@ -24,8 +25,6 @@ void dx_log(enum dx_log_level level, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(line, sizeof(line), format, args);
   va_end(args);
-  for (p = line; *p != '\0'; p++)
-    if ((unsigned char)*p < ' ' || *p == 0x7f)
-      *p = '?';
+  dx_utf8_make_plain(line);
   current_sink(level, line);
 }

@@ -48,6 +48,43 @@ bool dx_utf8_is_control(uint32_t character)
   return character < 0x20 || (character >= 0x7F && character <= 0x9F);
 }
 
+bool dx_utf8_is_hidden(uint32_t character)
+{
+  static const struct {
+    uint32_t first, last;
+  } hidden[] = {
+      {0xAD, 0xAD},       {0x61C, 0x61C},     {0x180E, 0x180E},
+      {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},
+      {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},   {0x1BCA0, 0x1BCA3},
+      {0x1D173, 0x1D17A}, {0xE0000, 0xE007F},
+  };
+  size_t i;
+
+  for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+    if (character >= hidden[i].first && character <= hidden[i].last)
+      return true;
+  return dx_utf8_is_control(character);
+}
+
+void dx_utf8_make_plain(char *text)
+{
+  const char *from = text;
+
+  while (*from != '\0') {
+    uint32_t c = 0;
+    size_t len = dx_utf8_char(from, &c);
+
+    if (len == 0 || dx_utf8_is_hidden(c)) {
+      *text++ = '?';
+    } else {
+      memmove(text, from, len);
+      text += len;
+    }
+    from += len > 0 ? len : 1;
+  }
+  *text = '\0';
+}
+
 bool dx_utf8_is_plain(const char *text)
 {
   uint32_t c;

@@ -24,6 +24,16 @@ size_t dx_utf8_char(const char *text, uint32_t *ret_char);
 /* True for C0, DEL and C1: nothing that belongs into a name or a message. */
 bool dx_utf8_is_control(uint32_t character);
 
+/*
+ * True for what must not reach a terminal or a log: besides controls, the
+ * format characters that nobody sees, which hide text or turn its order around
+ * (U+202E), and the separators of lines and paragraphs.
+ */
+bool dx_utf8_is_hidden(uint32_t character);
+
+/* Replaces each of those, and each byte that is no character, by '?'. */
+void dx_utf8_make_plain(char *text);
+
 /* True if the whole text is well-formed and without control characters. */
 bool dx_utf8_is_plain(const char *text);
 

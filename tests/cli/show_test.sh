@@ -45,7 +45,7 @@ has 'show: a mark has color on a terminal' "$rc $out" $'\033\\[31mhigh'
 m() { printf '"%s":{"value":%s,"measurement_unit":"%s","range":%s}' "$@"; }
 result() # DOCUMENT-MEMBERS: the end of a result, behind its ids
 {
-  printf '"case_name":"a\\u001b[31mb\\u009bc",'
+  printf '"case_name":"a\\u001b[31mb\\u009bc\\u202ed",'
   printf '"medical_data":{"d1":{"patient_last_name":"\\u001b]0;x\\u0007y",'
   printf '%s}}}}' "$1"
 }
@@ -74,17 +74,17 @@ is 'show: other values are shown' \
   "$(row yes), $(row no), $(row list)" \
   'yes true, no -, list (see --json)'
 hasnt 'show: control characters are not printed' "$out" \
-  $'[\001-\010\013-\037\302]'
-has 'show: they are replaced' "$out" '^Case [0-9A-Z]+: a\?\[31mb\?c$'
+  $'[\001-\010\013-\037\302\342]'
+has 'show: they are replaced' "$out" '^Case [0-9A-Z]+: a\?\[31mb\?c\?d$'
 
-printf '{"a":"\033[2J\302\233x"}\n' > "$dir/raw.json"
+printf '{"a":"\033[2J\302\233x\342\200\256y"}\n' > "$dir/raw.json"
 "$program" show --json "$dir/raw.json" > "$dir/shown"
 is 'show --json: unchanged in a pipe' \
   "$(cmp "$dir/shown" "$dir/raw.json" && echo same)" same
 on_terminal show --json "$dir/raw.json"
 end_terminal
 is 'show --json: control characters are replaced on a terminal' \
-  "$(tr -d '\r' <<< "$out")" '{"a":"?[2J?x"}'
+  "$(tr -d '\r' <<< "$out")" '{"a":"?[2J?x?y"}'
 
 # --- show: a file -----------------------------------------------------------
 

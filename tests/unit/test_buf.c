@@ -192,6 +192,51 @@ static void every_byte_survives_escaping(void **state)
   free(back);
 }
 
+/* ---- utf8.h ---- */
+
+static void what_nobody_sees_becomes_a_question_mark(void **state)
+{
+  static const struct {
+    const char *text, *plain;
+  } rows[] = {
+      {"", ""},
+      {"Ärzte 12 µg/l €😀", "Ärzte 12 µg/l €😀"},
+      {"a\x1b[31mb\x7f\r\n\t", "a?[31mb????"},
+      {"\xC2\x9B"
+       "31m",
+       "?31m"}, /* C1: CSI */
+      {"a\xE2\x80\xAE"
+       "fdp.exe",
+       "a?fdp.exe"},                        /* RIGHT-TO-LEFT OVERRIDE */
+      {"\xE2\x81\xA6x\xE2\x81\xA9", "?x?"}, /* isolates */
+      {"1\xE2\x80\x8B"
+       "2\xEF\xBB\xBF",
+       "1?2?"}, /* zero width */
+      {"a\xE2\x80\xA8"
+       "b\xE2\x80\xA9",
+       "a?b?"},                   /* separators */
+      {"\xD8\x9C\xC2\xAD", "??"}, /* ALM, soft hyphen */
+      {"\xF3\xA0\x80\xA0", "?"},  /* tag */
+      {"\xE2\x80\x90\xE2\x80\xAF", "\xE2\x80\x90\xE2\x80\xAF"},
+      {"\xFF\xC3"
+       "a\xED\xA0\x80",
+       "??a???"}, /* no characters */
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char text[64];
+    struct dx_err err;
+
+    (void)snprintf(text, sizeof(text), "%s", rows[i].text);
+    dx_utf8_make_plain(text);
+    assert_string_equal(text, rows[i].plain);
+    (void)dx_fail(&err, DX_E_IO, 0, "'%s'", rows[i].text);
+    assert_memory_equal(err.text + 1, rows[i].plain, strlen(rows[i].plain));
+  }
+}
+
 /* ---- err.h ---- */
 
 static void failing_fills_code_and_text(void **state)
@@ -322,6 +367,7 @@ int main(void)
       cmocka_unit_test(percent_encoding_keeps_unreserved_characters),
       cmocka_unit_test(percent_encoding_is_decoded),
       cmocka_unit_test(every_byte_survives_escaping),
+      cmocka_unit_test(what_nobody_sees_becomes_a_question_mark),
       cmocka_unit_test(failing_fills_code_and_text),
       cmocka_unit_test(long_messages_are_truncated_at_a_character),
       cmocka_unit_test(message_that_just_fits_stays_whole),
