@@ -40,6 +40,21 @@ struct backend {
   bool handed_before; /* from an earlier run */
 };
 
+/* ---- arguments.c ---- */
+
+/*
+ * Sets the name of the service from the device URI (NULL: none),
+ * docextract://SERVICE and nothing else: a user who may add queues must not be
+ * able to choose where tokens are sent. E_CONFIG.
+ */
+enum dx_code backend_read_uri(struct backend *b, const char *uri,
+                              struct dx_err *err) DX_MUST_USE;
+/* Reads the 6 or 7 arguments of a backend, borrowed, and PRINTER. E_NOMEM. */
+enum dx_code backend_read_arguments(struct backend *b, int argc, char **argv,
+                                    struct dx_err *err) DX_MUST_USE;
+/* A text that is missing (NULL) is no error; false only when out of memory. */
+bool backend_copy(const char *text, char **ret_text);
+
 /* ---- term.c: SIGTERM ---- */
 
 /* Catches SIGTERM, ignores SIGPIPE. A second SIGTERM ends the process at once,

@@ -1,5 +1,5 @@
 /*
- * main.c - the docextract backend: arguments, and the order of its steps.
+ * main.c - the docextract backend: the order of its steps.
  *
  * cupsd runs it as lp, with the documents of one job on stdin as a bundle
  * (lib/job/bundle.h). What it must not do is in backend.h.
@@ -7,7 +7,6 @@
 #include "backend/backend.h"
 
 #include <cups/backend.h>
-#include <cups/cups.h>
 #include <cups/sidechannel.h>
 #include <errno.h>
 #include <signal.h>
@@ -31,63 +30,6 @@
 #define ASK_MS 10000
 #define TICK_MS (DX_TOGGLE_MS < 60000 ? DX_TOGGLE_MS : 60000)
 #define TAKE_PAUSE_MS 50
-
-/* ---- arguments ---- */
-
-/* A missing text is not an error; false only when out of memory. */
-static bool copy_text(const char *text, char **ret_text)
-{
-  *ret_text = text != NULL ? strdup(text) : NULL;
-  return text == NULL || *ret_text != NULL;
-}
-
-/* docextract://SERVICE and nothing else: a user who may add queues must not be
- * able to choose where tokens are sent. */
-static enum dx_code read_uri(struct backend *b, struct dx_err *err)
-{
-  static const char scheme[] = "docextract://";
-  const char *uri = getenv("DEVICE_URI");
-  const char *name;
-  size_t len;
-
-  if (uri == NULL || strncmp(uri, scheme, sizeof(scheme) - 1) != 0)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "the device URI must be docextract://SERVICE");
-  name = uri + sizeof(scheme) - 1;
-  len = strlen(name);
-  if (len > 0 && name[len - 1] == '/')
-    len--; /* added by some dialogs */
-  if (len == 0 || len >= sizeof(b->service) ||
-      strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                   "0123456789-_.") < len)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "the device URI must be docextract://SERVICE, where SERVICE "
-                   "is the name of a section of docextract.conf");
-  memcpy(b->service, name, len);
-  b->service[len] = '\0';
-  return DX_OK;
-}
-
-/* Without its uuid the job would be taken for a new one, and sent twice. */
-static enum dx_code read_arguments(struct backend *b, int argc, char **argv,
-                                   struct dx_err *err)
-{
-  cups_option_t *options = NULL;
-  int count = cupsParseOptions(argv[5], 0, &options);
-  bool ok;
-
-  b->job_id = argv[1];
-  b->user = argv[2];
-  b->title = argv[3];
-  b->options = argv[5];
-  b->is_raw = argc == 7;
-  ok = copy_text(cupsGetOption("job-uuid", count, options), &b->uuid) &&
-       copy_text(cupsGetOption("job-originating-host-name", count, options),
-                 &b->host) &&
-       copy_text(getenv("PRINTER"), &b->queue);
-  cupsFreeOptions(count, options);
-  return ok ? DX_OK : dx_fail_nomem(err);
-}
 
 /* ---- before receiving ---- */
 
@@ -187,11 +129,12 @@ static enum dx_code describe(struct backend *b, struct dx_err *err)
   struct dx_job *job = b->job;
 
   job->owner = DX_OWNER_CUPS;
-  if (copy_text(b->service, &job->service) &&
-      copy_text(b->conf->base_url, &job->base_url) &&
-      copy_text(b->queue, &job->queue) && copy_text(b->job_id, &job->cups_id) &&
-      copy_text(b->uuid, &job->uuid) && copy_text(b->user, &job->user) &&
-      copy_text(b->title, &job->title) && copy_text(b->host, &job->host))
+  if (backend_copy(b->service, &job->service) &&
+      backend_copy(b->conf->base_url, &job->base_url) &&
+      backend_copy(b->queue, &job->queue) &&
+      backend_copy(b->job_id, &job->cups_id) &&
+      backend_copy(b->uuid, &job->uuid) && backend_copy(b->user, &job->user) &&
+      backend_copy(b->title, &job->title) && backend_copy(b->host, &job->host))
     return DX_OK;
   return dx_fail_nomem(err);
 }
@@ -434,7 +377,7 @@ static enum dx_code drive(struct backend *b, struct dx_err *err)
 static enum dx_code run(struct backend *b, struct dx_err *err)
 {
   struct dx_print_job before;
-  enum dx_code code = read_uri(b, err);
+  enum dx_code code = backend_read_uri(b, getenv("DEVICE_URI"), err);
 
   if (code == DX_OK)
     code = read_config(b, err);
@@ -486,7 +429,7 @@ int main(int argc, char **argv)
   status_start();
   if (!sealed)
     dx_log(DX_LOG_DEBUG, "no side channel to the filters");
-  code = read_arguments(&b, argc, argv, &err);
+  code = backend_read_arguments(&b, argc, argv, &err);
   if (code == DX_OK)
     code = run(&b, &err);
   backend_end(&b, code, &err);

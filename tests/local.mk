@@ -10,7 +10,7 @@ EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/hostile/bundle.sh tests/hostile/machine.sh
 
 # A unit test is tests/unit/NAME.c and its line here.
-LDADD = $(unit_libs)
+LDADD = $(FUZZ_ENGINE) $(unit_libs)
 if TESTS_ON
 unit_programs = \
 	tests/unit/test_adopt \
@@ -58,6 +58,7 @@ check_PROGRAMS += tests/helper/sealed
 tests_helper_sealed_LDADD =
 
 include tests/crash/local.mk
+include tests/fuzz/local.mk
 include tests/it/local.mk
 include tests/long/local.mk
 include tests/bench/local.mk

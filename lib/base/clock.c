@@ -105,6 +105,15 @@ static bool parse_offset(const char *s, int *ret_offset)
   return true;
 }
 
+/* What was before 1970 is no time for us: below zero means that there is none.
+ */
+static int64_t wall_ms_of(struct tm *tm, int offset)
+{
+  int64_t at = (int64_t)timegm(tm) - offset;
+
+  return at >= 0 ? at * 1000 : -1;
+}
+
 int64_t dx_parse_time(const char *text)
 {
   struct tm tm;
@@ -126,7 +135,7 @@ int64_t dx_parse_time(const char *text)
     rest += 1 + strspn(rest + 1, "0123456789");
   if (!parse_offset(rest, &offset))
     return -1;
-  return ((int64_t)timegm(&tm) - offset) * 1000;
+  return wall_ms_of(&tm, offset);
 }
 
 int64_t dx_parse_http_date(const char *text)
@@ -150,5 +159,5 @@ int64_t dx_parse_http_date(const char *text)
     return -1;
   tm.tm_mon = (int)(at - months) / 3;
   tm.tm_year -= 1900;
-  return (int64_t)timegm(&tm) * 1000;
+  return wall_ms_of(&tm, 0);
 }

@@ -1,0 +1,99 @@
+/*
+ * fuzz_http.c - the bytes that a server sends, headers first, through libcurl.
+ * The server is this process, on the loopback.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/policy.h"
+#include "lib/service/api.h"
+
+#define SINK_BYTES 4096
+#define WAIT_MS 1000
+
+static void on_done(void *ctx, const struct dx_http_response *response)
+{
+  struct dx_err err;
+
+  HOLDS(response->status >= 0 && response->status <= 999);
+  HOLDS(response->retry_after_ms >= -1 &&
+        response->retry_after_ms <= DX_RETRY_AFTER_MAX_MS);
+  HOLDS(response->body_len <= DX_RESPONSE_MAX_BYTES &&
+        response->body[response->body_len] == '\0');
+  (void)!dx_judge(DX_CALL_EXTRACT, response, &err);
+  *(bool *)ctx = true;
+}
+
+/* A port of the loopback that listens; its URL. */
+static int listen_at(char *url, size_t size)
+{
+  struct sockaddr_in at = {.sin_family = AF_INET,
+                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t len = sizeof(at);
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+  HOLDS(fd >= 0 && bind(fd, (struct sockaddr *)&at, len) == 0 &&
+        listen(fd, 8) == 0 &&
+        getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+  (void)snprintf(url, size, "http://127.0.0.1:%u/", ntohs(at.sin_port));
+  return fd;
+}
+
+/* Sends everything when somebody has connected, and no more. */
+static void serve(int listener, const uint8_t *data, size_t size)
+{
+  int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+  if (fd < 0)
+    return;
+  (void)!send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)shutdown(fd, SHUT_WR);
+  (void)close(fd);
+}
+
+static void call(struct dx_http *http, int listener, const char *url,
+                 const uint8_t *data, size_t size)
+{
+  int sink = fuzz_file("", 0);
+  bool done = false;
+  struct dx_http_call *running = NULL;
+  const struct dx_http_request request = {.method = "GET",
+                                          .url = url,
+                                          .body_fd = -1,
+                                          .sink_fd = sink,
+                                          .sink_limit = SINK_BYTES,
+                                          .timeout_ms = WAIT_MS,
+                                          .scope = DX_SCOPE_HOST,
+                                          .done = on_done,
+                                          .ctx = &done};
+
+  HOLDS(dx_http_start(http, &request, &running, NULL) == DX_OK);
+  while (!done) {
+    HOLDS(dx_http_run(http, WAIT_MS, &listener, 1, NULL) == DX_OK);
+    serve(listener, data, size);
+  }
+  HOLDS(lseek(sink, 0, SEEK_END) <= SINK_BYTES);
+  (void)close(sink);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static struct dx_http *http; /* until the process ends */
+  static char url[64];
+  static int listener = -1;
+
+  if (http == NULL) {
+    http = dx_http_new();
+    listener = listen_at(url, sizeof(url));
+  }
+  HOLDS(http != NULL);
+  call(http, listener, url, data, size);
+  return 0;
+}
