@@ -1,7 +1,7 @@
 # filter/local.mk - the filters: todocextract makes one document one entry of a
 # bundle; checkdocextract checks a PDF before that.
 cupsfilter_PROGRAMS += checkdocextract todocextract
-filter_shared = filter/common.c filter/common.h filter/isolate.c filter/isolate.h \
+filter_shared = filter/allowed.c filter/allowed.h filter/common.c filter/common.h filter/isolate.c filter/isolate.h \
 	filter/pdf.c filter/pdf.h filter/separated.c filter/separated.h \
 	filter/strip.c filter/strip.h filter/tail.c filter/tail.h \
 	filter/walk.c filter/walk.h filter/whole.c filter/whole.h

@@ -139,10 +139,14 @@ static void close_document(struct document *d)
     (void)close(d->copy_fd);
 }
 
+/* Stripped like the documents that it is compared with. */
 static bool open_separator(qpdf_data pdf, const char *path)
 {
+  int removed;
+
   return (qpdf_read(pdf, path, NULL) & QPDF_ERRORS) == 0 &&
-         qpdf_get_num_pages(pdf) == 1;
+         qpdf_get_num_pages(pdf) == 1 &&
+         strip_pdf(pdf, &removed) == DX_REASON_NONE;
 }
 
 static bool append_page(qpdf_data pdf, qpdf_data from, qpdf_oh page)
@@ -249,15 +253,13 @@ static enum dx_reason write_pdf(qpdf_data pdf, int fd)
 
 static enum dx_reason strip(qpdf_data pdf)
 {
-  struct strip_count count;
+  int removed;
+  enum dx_reason reason = strip_pdf(pdf, &removed);
 
-  if (!strip_active(pdf, &count))
-    return DX_REASON_DAMAGED;
-  if (count.attachments > 0 || count.actions > 0)
-    dx_log(DX_LOG_DEBUG,
-           "todocextract: removed %d attachments, %d scripts and actions",
-           count.attachments, count.actions);
-  return reason_of(pdf, DX_REASON_DAMAGED);
+  if (removed > 0)
+    dx_log(DX_LOG_DEBUG, "todocextract: removed %d entries that no page shows",
+           removed);
+  return reason != DX_REASON_NONE ? reason : reason_of(pdf, DX_REASON_DAMAGED);
 }
 
 static bool shows_something(qpdf_data pdf, qpdf_oh page)

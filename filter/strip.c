@@ -1,227 +1,393 @@
 /*
- * strip.c - walks through every object that would be written, and decides what
- * to remove. Knows nothing of pages.
- *
- * The meaning of a key in a PDF depends on its dictionary: /AA is a list of
- * actions in a page, but a font in a page's list of fonts. So a key counts only
- * if its dictionary states its type and the value has the right type.
+ * strip.c - visits what a PDF is allowed to keep, without recursion, and
+ * removes the rest on the way.
  */
 #include "filter/strip.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
-#include "filter/walk.h"
+#include "filter/allowed.h"
 
-/* Keys with nothing to remove below, but most of the objects of a PDF. */
-static const char *const inert[] = {
-    "/Parent",       "/P",        "/Contents", "/Length",  "/Filter",
-    "/Type",         "/Subtype",  "/MediaBox", "/CropBox", "/BBox",
-    "/Matrix",       "/Rect",     "/Font",     "/ProcSet", "/ColorSpace",
-    "/ExtGState",    "/Shading",  "/Group",    "/Rotate",  "/Dest",
-    "/ParentTree",   "/RoleMap",  "/Width",    "/Height",  "/DecodeParms",
-    "/TrimBox",      "/BleedBox", "/ArtBox",   "/MCID",    "/Pg",
-    "/Count",        "/Border",   "/Index",    "/W",       "/Size",
-    "/StructParents"};
+#define GENERATION_BITS 16
+#define CODE_BITS 8
+#define SEEN_BITS_FIRST 12
 
-/* Actions that do more than go to another page (ISO 32000-2, 12.6.4). */
-static const char *const active[] = {
-    "/JavaScript", "/Launch", "/SubmitForm", "/ImportData",      "/GoToE",
-    "/Rendition",  "/Movie",  "/Sound",      "/RichMediaExecute"};
+/* A value to be visited. */
+struct place {
+  qpdf_oh object;
+  qpdf_oh holder; /* the node above a page */
+  struct allowed as;
+};
 
-static bool is_one_of(const char *word, const char *const *list, size_t count)
+struct strip {
+  qpdf_data pdf;
+  struct place *waiting;
+  size_t count, room;
+  uint64_t *seen; /* a hash table of objects and kinds; 0: free */
+  size_t seen_count;
+  unsigned seen_bits; /* it has room for 2 to the power of them */
+  uint64_t factor;
+  qpdf_oh *fields; /* every WIDGET, for collect_fields() */
+  size_t field_count, field_room;
+  qpdf_oh silence; /* an empty stream; 0 until it is needed */
+  int removed;
+  enum dx_reason reason;
+};
+
+/* Room for one more; NULL and `reason` if memory is out. */
+static void *more_room(struct strip *s, void *items, size_t count, size_t *room,
+                       size_t size)
 {
-  size_t i;
+  size_t most = *room > 0 ? 2 * *room : 1024;
 
-  for (i = 0; i < count; i++)
-    if (strcmp(word, list[i]) == 0)
-      return true;
-  return false;
+  if (count < *room)
+    return items;
+  items = reallocarray(items, most, size);
+  if (items != NULL)
+    *room = most;
+  else
+    s->reason = DX_REASON_TROUBLE;
+  return items;
 }
 
-#define IS_ONE_OF(word, list) \
-  is_one_of(word, list, sizeof(list) / sizeof((list)[0]))
+/* ---- which objects were visited, and as what ---- */
 
-static bool is_inert(const char *key)
+/* The kernel's random bytes: who writes a PDF cannot choose object numbers
+ * that collide. */
+static uint64_t random_factor(void)
 {
-  return IS_ONE_OF(key, inert);
+  uint64_t factor;
+
+  memcpy(&factor, (const void *)getauxval(AT_RANDOM), sizeof(factor));
+  return factor | 1;
 }
 
-/* ---- what to remove ---- */
-
-static enum qpdf_object_type_e type_at(qpdf_data pdf, qpdf_oh dict,
-                                       const char *key)
+static uint64_t *slot_of(const struct strip *s, uint64_t object)
 {
-  qpdf_oh value;
-  enum qpdf_object_type_e type = ot_null;
+  size_t last = ((size_t)1 << s->seen_bits) - 1;
+  size_t i = (size_t)((object * s->factor) >> (64 - s->seen_bits));
 
-  if (qpdf_oh_has_key(pdf, dict, key)) {
-    value = qpdf_oh_get_key(pdf, dict, key);
-    type = qpdf_oh_get_type_code(pdf, value);
-    qpdf_oh_release(pdf, value);
+  while (s->seen[i] != 0 && s->seen[i] >> CODE_BITS != object)
+    i = (i + 1) & last;
+  return &s->seen[i];
+}
+
+/* At most half of the table is used. */
+static bool widen_table(struct strip *s)
+{
+  uint64_t *old = s->seen;
+  size_t room = s->seen_bits > 0 ? (size_t)1 << s->seen_bits : 0, i;
+  unsigned bits = s->seen_bits > 0 ? s->seen_bits + 1 : SEEN_BITS_FIRST;
+
+  if (2 * s->seen_count < room)
+    return true;
+  s->seen = calloc((size_t)1 << bits, sizeof(*s->seen));
+  if (s->seen == NULL) {
+    s->seen = old;
+    s->reason = DX_REASON_TROUBLE;
+    return false;
   }
-  return type;
+  s->seen_bits = bits;
+  for (i = 0; i < room; i++)
+    if (old[i] != 0)
+      *slot_of(s, old[i] >> CODE_BITS) = old[i];
+  free(old);
+  return true;
 }
 
-/* Lists of fonts, colors, or destinations have no such entries. */
-static bool says_what_it_is(qpdf_data pdf, qpdf_oh dict)
+/* What to do with a reference. */
+enum sight { FIRST, AGAIN, AS_OTHER };
+
+/* A direct object hangs in one place only, so it is always the first time. */
+static enum sight sight_of(struct strip *s, qpdf_oh value, struct allowed as)
 {
-  return type_at(pdf, dict, "/Type") == ot_name ||
-         type_at(pdf, dict, "/Subtype") == ot_name ||
-         type_at(pdf, dict, "/S") == ot_name ||
-         type_at(pdf, dict, "/FT") == ot_name ||
-         type_at(pdf, dict, "/T") == ot_string;
+  int id = qpdf_oh_get_object_id(s->pdf, value);
+  int generation = qpdf_oh_get_generation(s->pdf, value);
+  uint64_t object = ((uint64_t)id << GENERATION_BITS) | (unsigned)generation;
+  uint64_t mark = (object << CODE_BITS) | ((unsigned)as.kind << 1) | as.map;
+  uint64_t *slot;
+
+  if (id <= 0)
+    return FIRST;
+  if (generation < 0 || generation >= 1 << GENERATION_BITS || !widen_table(s))
+    return AS_OTHER;
+  slot = slot_of(s, object);
+  if (*slot != 0)
+    return *slot == mark ? AGAIN : AS_OTHER;
+  *slot = mark;
+  s->seen_count++;
+  return FIRST;
 }
 
-static bool is_file(qpdf_data pdf, qpdf_oh dict)
-{
-  return type_at(pdf, dict, "/F") == ot_string ||
-         type_at(pdf, dict, "/UF") == ot_string ||
-         type_at(pdf, dict, "/Type") == ot_name;
-}
+/* ---- kinds that depend on the value ---- */
 
-/* Structure elements have a /S, too, but also a parent. */
-static bool is_active(qpdf_data pdf, qpdf_oh dict)
+static bool has_subtype(qpdf_data pdf, qpdf_oh dict, const char *name)
 {
-  qpdf_oh kind;
-  bool yes;
+  qpdf_oh subtype = qpdf_oh_get_key(pdf, dict, "/Subtype");
+  bool yes = qpdf_oh_is_name_and_equals(pdf, subtype, name) == QPDF_TRUE;
 
-  if (!qpdf_oh_has_key(pdf, dict, "/S") || qpdf_oh_has_key(pdf, dict, "/P"))
-    return false;
-  kind = qpdf_oh_get_key(pdf, dict, "/S");
-  yes = qpdf_oh_is_name(pdf, kind) &&
-        IS_ONE_OF(qpdf_oh_get_name(pdf, kind), active);
-  qpdf_oh_release(pdf, kind);
+  qpdf_oh_release(pdf, subtype);
   return yes;
 }
 
-/* Runs when the document is opened; going to a page is harmless. */
-static bool is_opening(qpdf_data pdf, qpdf_oh dict)
+static enum kind kind_of_annotation(qpdf_data pdf, qpdf_oh dict)
 {
-  qpdf_oh kind = qpdf_oh_get_key(pdf, dict, "/S");
-  bool yes = !qpdf_oh_is_name_and_equals(pdf, kind, "/GoTo");
-
-  qpdf_oh_release(pdf, kind);
-  return yes;
+  if (has_subtype(pdf, dict, "/Widget"))
+    return WIDGET;
+  return has_subtype(pdf, dict, "/FreeText") || has_subtype(pdf, dict, "/Line")
+             ? TEXT_BOX
+             : MARKUP;
 }
 
-/* An icon on the page for a file or a sound. */
-static bool is_annotation(qpdf_data pdf, qpdf_oh dict)
+/* PostScript is a program, which viewers ignore. */
+static enum kind kind_of_xobject(qpdf_data pdf, qpdf_oh stream)
 {
-  return type_at(pdf, dict, "/Subtype") == ot_name &&
-         type_at(pdf, dict, "/Rect") == ot_array;
+  qpdf_oh dict = qpdf_oh_get_dict(pdf, stream);
+  bool drawn =
+      has_subtype(pdf, dict, "/Form") || has_subtype(pdf, dict, "/Image");
+
+  qpdf_oh_release(pdf, dict);
+  return drawn ? DRAWN : NOTHING;
 }
 
-static bool is_attachment(qpdf_data pdf, qpdf_oh holder, const char *key,
-                          enum qpdf_object_type_e type)
+/* What a dictionary or stream is, where `as` is expected. */
+static struct allowed settle(qpdf_data pdf, qpdf_oh value, bool stream,
+                             struct allowed as)
 {
-  if (strcmp(key, "/EF") == 0 || strcmp(key, "/RF") == 0)
-    return type == ot_dictionary && is_file(pdf, holder);
-  if (strcmp(key, "/AF") == 0)
-    return (type == ot_dictionary || type == ot_array) &&
-           says_what_it_is(pdf, holder);
-  if (strcmp(key, "/FS") == 0)
-    return type == ot_dictionary && is_annotation(pdf, holder);
-  return strcmp(key, "/Sound") == 0 && type == ot_stream &&
-         is_annotation(pdf, holder);
+  if (as.map) {
+    as.kind = stream ? NOTHING : as.kind;
+  } else if (as.kind == APPEARANCE) {
+    as = (struct allowed){DRAWN, !stream};
+  } else {
+    if (as.kind == XOBJECT && stream)
+      as.kind = kind_of_xobject(pdf, value);
+    else if (as.kind == ANNOTATION && !stream)
+      as.kind = kind_of_annotation(pdf, value);
+    as.kind = allowed_as(as.kind, stream) ? as.kind : NOTHING;
+  }
+  return as;
 }
 
-static bool is_action(qpdf_data pdf, qpdf_oh holder, const char *key,
-                      qpdf_oh value, enum qpdf_object_type_e type)
+/* ---- queueing ---- */
+
+static void add_field(struct strip *s, qpdf_oh field)
 {
-  if (strcmp(key, "/OnInstantiate") == 0) /* a script of a 3D picture */
-    return type == ot_stream && says_what_it_is(pdf, holder);
-  if (type != ot_dictionary)
-    return false;
-  if (strcmp(key, "/AA") == 0)
-    return says_what_it_is(pdf, holder);
-  if (strcmp(key, "/OpenAction") == 0 && says_what_it_is(pdf, holder))
-    return is_opening(pdf, value);
-  return is_active(pdf, value);
+  qpdf_oh *fields = more_room(s, s->fields, s->field_count, &s->field_room,
+                              sizeof(*s->fields));
+
+  if (fields == NULL)
+    return;
+  s->fields = fields;
+  s->fields[s->field_count++] = qpdf_oh_new_object(s->pdf, field);
 }
 
-/* ---- removing ---- */
+/* Takes the handle. */
+static void add_place(struct strip *s, struct place place)
+{
+  struct place *waiting =
+      more_room(s, s->waiting, s->count, &s->room, sizeof(*s->waiting));
 
-/* Annotations keep an empty one: viewers do not draw them without it. */
-static void remove_value(qpdf_data pdf, qpdf_oh dict, const char *key,
-                         qpdf_oh value)
+  if (waiting == NULL)
+    return;
+  s->waiting = waiting;
+  s->waiting[s->count++] = place;
+}
+
+/* True if the value can stay; what hangs on it is visited later. Takes its
+ * handle. */
+static bool keep(struct strip *s, struct place value)
+{
+  enum qpdf_object_type_e type = qpdf_oh_get_type_code(s->pdf, value.object);
+  bool scalar = type >= ot_null && type <= ot_name;
+  bool pages = value.as.kind == PAGES;
+  enum sight sight = AS_OTHER;
+
+  if (type == ot_dictionary || type == ot_stream)
+    value.as = settle(s->pdf, value.object, type == ot_stream, value.as);
+  if (type == ot_array || ((type == ot_dictionary || type == ot_stream) &&
+                           value.as.kind != NOTHING))
+    sight = sight_of(s, value.object, value.as);
+  if (sight == FIRST)
+    add_place(s, value);
+  else
+    qpdf_oh_release(s->pdf, value.object);
+  if (pages && !scalar && sight != FIRST) /* used as something else */
+    s->reason = DX_REASON_DAMAGED;
+  return scalar || sight != AS_OTHER;
+}
+
+/* ---- values that are replaced ---- */
+
+static void replace(struct strip *s, qpdf_oh dict, const char *key,
+                    qpdf_oh value)
+{
+  qpdf_oh_replace_key(s->pdf, dict, key, value);
+  qpdf_oh_release(s->pdf, value);
+}
+
+/* Viewers do not draw the icon of a sound without a stream and its rate. */
+static qpdf_oh silence(struct strip *s)
 {
   static const unsigned char nothing[1];
-  qpdf_oh null, empty;
+  qpdf_oh null, dict;
 
-  if (strcmp(key, "/FS") == 0) {
-    empty = qpdf_oh_new_string(pdf, "");
-    qpdf_oh_replace_key(pdf, dict, key, empty);
-    qpdf_oh_release(pdf, empty);
-  } else if (strcmp(key, "/Sound") == 0) {
-    null = qpdf_oh_new_null(pdf);
-    qpdf_oh_replace_stream_data(pdf, value, nothing, 0, null, null);
-    qpdf_oh_release(pdf, null);
-  } else {
-    qpdf_oh_remove_key(pdf, dict, key);
+  if (s->silence == 0) {
+    s->silence = qpdf_oh_new_stream(s->pdf);
+    null = qpdf_oh_new_null(s->pdf);
+    qpdf_oh_replace_stream_data(s->pdf, s->silence, nothing, 0, null, null);
+    qpdf_oh_release(s->pdf, null);
+    dict = qpdf_oh_get_dict(s->pdf, s->silence);
+    replace(s, dict, "/R", qpdf_oh_new_integer(s->pdf, 8000));
+    qpdf_oh_release(s->pdf, dict);
   }
+  return qpdf_oh_new_object(s->pdf, s->silence);
 }
 
-static enum walk_step see(void *ctx, qpdf_data pdf,
-                          const struct walk_place *place, qpdf_oh value,
-                          enum qpdf_object_type_e type)
+/* False if the kind is none of those that are replaced. */
+static bool was_replaced(struct strip *s, const struct place *place,
+                         qpdf_oh dict, const char *key, enum kind kind)
 {
-  struct strip_count *stripped = ctx;
-
-  if (place->key == NULL) {
-    if (type != ot_dictionary || !is_active(pdf, value))
-      return WALK_INTO;
-    qpdf_oh_erase_item(pdf, place->holder, place->index);
-    stripped->actions++;
-    return WALK_REMOVED;
-  }
-  if (is_attachment(pdf, place->holder, place->key, type))
-    stripped->attachments++;
-  else if (is_action(pdf, place->holder, place->key, value, type))
-    stripped->actions++;
+  if (kind == PARENT && place->holder != 0)
+    qpdf_oh_replace_key(s->pdf, dict, key, place->holder);
+  else if (kind == PARENT)
+    qpdf_oh_remove_key(s->pdf, dict, key);
+  else if (kind == FILE_NAME)
+    replace(s, dict, key, qpdf_oh_new_string(s->pdf, ""));
+  else if (kind == SOUND)
+    replace(s, dict, key, silence(s));
   else
-    return WALK_INTO;
-  remove_value(pdf, place->holder, place->key, value);
-  return WALK_REMOVED;
+    return false;
+  return true;
 }
 
-/* ---- the catalog ---- */
+/* ---- visiting ---- */
 
-static void remove_from(qpdf_data pdf, qpdf_oh dict, const char *key,
-                        int *count)
+/* qpdf iterates over its own copy of the keys: entries may be removed. */
+static void visit_dictionary(struct strip *s, const struct place *place,
+                             qpdf_oh dict, bool stream)
 {
-  if (!qpdf_oh_is_dictionary(pdf, dict) || !qpdf_oh_has_key(pdf, dict, key))
-    return;
-  qpdf_oh_remove_key(pdf, dict, key);
-  ++*count;
+  qpdf_oh_begin_dict_key_iter(s->pdf, dict);
+  while (qpdf_oh_dict_more_keys(s->pdf)) {
+    const char *key = qpdf_oh_dict_next_key(s->pdf);
+    qpdf_oh holder = place->as.kind == PAGES ? place->object : 0;
+    struct allowed as = place->as.map ? (struct allowed){place->as.kind, false}
+                                      : allowed_at(place->as.kind, stream, key);
+
+    if (was_replaced(s, place, dict, key, as.kind))
+      continue;
+    if (as.kind == NOTHING ||
+        !keep(s,
+              (struct place){qpdf_oh_get_key(s->pdf, dict, key), holder, as})) {
+      qpdf_oh_remove_key(s->pdf, dict, key);
+      s->removed++;
+    }
+  }
 }
 
-/* Lists that are known only by their place. */
-static void strip_root(qpdf_data pdf, struct strip_count *stripped)
+/* Nothing moves up, which would take quadratic time. */
+static void visit_array(struct strip *s, const struct place *place)
 {
-  qpdf_oh root = qpdf_get_root(pdf);
-  qpdf_oh names = qpdf_oh_get_key(pdf, root, "/Names");
-  qpdf_oh form = qpdf_oh_get_key(pdf, root, "/AcroForm");
+  int count = qpdf_oh_get_array_n_items(s->pdf, place->object), i;
+  qpdf_oh null = qpdf_oh_new_null(s->pdf);
 
-  remove_from(pdf, names, "/EmbeddedFiles", &stripped->attachments);
-  remove_from(pdf, names, "/Renditions", &stripped->attachments);
-  remove_from(pdf, names, "/AlternatePresentations", &stripped->attachments);
-  remove_from(pdf, root, "/Collection", &stripped->attachments);
-  remove_from(pdf, names, "/JavaScript", &stripped->actions);
-  remove_from(pdf, form, "/XFA", &stripped->actions);
-  qpdf_oh_release(pdf, form);
-  qpdf_oh_release(pdf, names);
-  qpdf_oh_release(pdf, root);
+  for (i = 0; i < count; i++) {
+    qpdf_oh item = qpdf_oh_get_array_item(s->pdf, place->object, i);
+
+    if (keep(s, (struct place){item, place->holder, place->as}))
+      continue;
+    qpdf_oh_set_array_item(s->pdf, place->object, i, null);
+    s->removed++;
+  }
+  qpdf_oh_release(s->pdf, null);
 }
 
-bool strip_active(qpdf_data pdf, struct strip_count *ret_count)
+static void visit(struct strip *s, const struct place *place)
 {
-  struct strip_count stripped = {0};
-  struct walk w = {.pdf = pdf, .skips = is_inert, .see = see, .ctx = &stripped};
-  bool ok;
+  qpdf_oh dict;
 
-  strip_root(pdf, &stripped);
-  ok = walk_add(&w, qpdf_get_trailer(pdf)) && walk_run(&w);
-  walk_free(&w);
-  *ret_count = stripped;
-  return ok;
+  switch (qpdf_oh_get_type_code(s->pdf, place->object)) {
+  case ot_array:
+    visit_array(s, place);
+    break;
+  case ot_stream:
+    dict = qpdf_oh_get_dict(s->pdf, place->object);
+    visit_dictionary(s, place, dict, true);
+    qpdf_oh_release(s->pdf, dict);
+    break;
+  default:
+    if (place->as.kind == WIDGET)
+      add_field(s, place->object);
+    visit_dictionary(s, place, place->object, false);
+  }
+}
+
+static void visit_all(struct strip *s)
+{
+  while (s->count > 0 && s->reason == DX_REASON_NONE) {
+    struct place place = s->waiting[--s->count];
+
+    visit(s, &place);
+    if (place.as.kind != PAGES) /* those are the holders of others */
+      qpdf_oh_release(s->pdf, place.object);
+  }
+}
+
+/* ---- the interactive form ---- */
+
+static void append_to(qpdf_data pdf, qpdf_oh dict, const char *key,
+                      qpdf_oh item)
+{
+  qpdf_oh list = qpdf_oh_get_key(pdf, dict, key);
+
+  if (!qpdf_oh_is_array(pdf, list)) {
+    qpdf_oh_release(pdf, list);
+    list = qpdf_oh_new_array(pdf);
+    qpdf_oh_replace_key(pdf, dict, key, list);
+  }
+  qpdf_oh_append_item(pdf, list, item);
+  qpdf_oh_release(pdf, list);
+}
+
+/*
+ * The lists of fields are not visited, but made from below: they contain what
+ * the pages show, and what is above it. A field that is a direct object can be
+ * in no list.
+ */
+static void collect_fields(struct strip *s)
+{
+  qpdf_oh root = qpdf_get_root(s->pdf);
+  qpdf_oh form = qpdf_oh_get_key(s->pdf, root, "/AcroForm");
+  size_t i;
+
+  for (i = 0; i < s->field_count; i++) {
+    qpdf_oh above = qpdf_oh_get_key(s->pdf, s->fields[i], "/Parent");
+
+    if (!qpdf_oh_is_indirect(s->pdf, s->fields[i]))
+      s->removed++;
+    else if (qpdf_oh_is_dictionary(s->pdf, above))
+      append_to(s->pdf, above, "/Kids", s->fields[i]);
+    else if (qpdf_oh_is_dictionary(s->pdf, form))
+      append_to(s->pdf, form, "/Fields", s->fields[i]);
+    qpdf_oh_release(s->pdf, above);
+  }
+  qpdf_oh_release(s->pdf, form);
+  qpdf_oh_release(s->pdf, root);
+}
+
+enum dx_reason strip_pdf(qpdf_data pdf, int *ret_removed)
+{
+  struct strip s = {.pdf = pdf, .factor = random_factor()};
+
+  add_place(&s, (struct place){qpdf_get_trailer(pdf), 0, {TRAILER, false}});
+  visit_all(&s);
+  collect_fields(&s);
+  free(s.waiting);
+  free(s.seen);
+  free(s.fields);
+  *ret_removed = s.removed;
+  return s.reason;
 }

@@ -1,26 +1,29 @@
 /*
- * strip.h - removes from a PDF what extraction does not need and could be
- * confidential or harmful: attached files, sounds and movies, scripts, and
- * actions that start something. For pdf.c.
+ * strip.h - reduces a PDF to what its pages draw: what is not in the list of
+ * allowed.h is removed. For pdf.c.
  *
- * What a viewer prints is not changed: pages, annotations with their
- * appearance, form values. Links and bookmarks are kept, too.
+ * What a viewer prints is not changed: pages, layers, annotations with their
+ * appearance, form values. Everything else goes, whether it is harmful or not:
+ * scripts, actions, links, attached files, bookmarks, tags, metadata; and with
+ * them what only they lead to, such as pages that were not selected.
  *
- * Memory: that of walk.h.
+ * Each object is visited once, as one kind: the work is linear in their number,
+ * however deep or circular they are. A reference to an object that was visited
+ * as another kind is removed; no honest PDF has any. Memory: 16 bytes per
+ * object, and what is still to be visited. Reads no stream data.
  */
 #ifndef DX_FILTER_STRIP_H
 #define DX_FILTER_STRIP_H
 
-#include <stdbool.h>
-
 #include <qpdf/qpdf-c.h>
 
-struct strip_count {
-  int attachments; /* embedded files, media, and lists of them */
-  int actions;     /* scripts, programs to launch, forms to submit */
-};
+#include "lib/job/bundle.h"
 
-/* False if the PDF cannot be walked (walk.h). */
-bool strip_active(qpdf_data pdf, struct strip_count *ret_count);
+/*
+ * pdf: of which whole_pages() is true. DX_REASON_NONE, and in *ret_removed how
+ * many entries were removed; DAMAGED if a page is used as something else;
+ * TROUBLE if memory is out. Errors of libqpdf are left to the caller.
+ */
+enum dx_reason strip_pdf(qpdf_data pdf, int *ret_removed);
 
 #endif
