@@ -37,7 +37,9 @@ struct backend {
   bool silent;      /* no data for too long: there will be no EOF */
   bool nothing_new; /* everything was extracted by an earlier run */
   bool handed_over; /* docextractd has the job, from this or an earlier run */
-  bool handed_before; /* from an earlier run */
+  bool handed_before;     /* from an earlier run */
+  bool uploaded;          /* before it was handed over */
+  char key[DX_KEY_BYTES]; /* of the job that was handed over */
 };
 
 /* ---- arguments.c ---- */
@@ -83,6 +85,12 @@ void backend_drain(struct backend *b);
 /* Sets the file names that are sent to the service: as configured by FileNames,
  * and those of the files if cupsd knows all of them. */
 void backend_name_documents(const struct backend *b);
+
+/* ---- queue.c: who waits behind us ---- */
+
+/* True if our documents are uploaded and another print job waits. Asks cupsd
+ * now and then only: to be called at least every DX_QUEUE_LOOK_MS. */
+bool queue_is_wanted(const struct backend *b);
 
 /* ---- adopt.c: jobs that lost their driver ---- */
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/job/print_job.h"
 #include "lib/job/sweep.h"
@@ -91,6 +92,8 @@ static void report(const struct backend *b, enum dx_code code,
     cases += b->job->submissions[i].case_count;
   if (b->handed_before)
     status_info("Already handed over; nothing was sent again");
+  else if (b->uploaded)
+    status_info("Uploaded; docextractd will fetch the results");
   else if (b->handed_over)
     status_info("Stored; docextractd will send it and fetch the results");
   else if (b->nothing_new)
@@ -127,6 +130,21 @@ static void look_if_canceled(struct backend *b)
   dx_job_set_message(b->job, "");
   if (dx_job_save(b->job, &err) != DX_OK)
     status_error("%s", err.text);
+}
+
+/* Canceled while it was handed over: docextractd has no print job to ask about
+ * once everything is uploaded. */
+static void pass_on_cancel(struct backend *b)
+{
+  struct dx_print_job job;
+  struct dx_err err;
+
+  if (!b->uploaded || !term_came())
+    return;
+  dx_print_job_ask(b->job_id, b->uuid, CANCELED_MS, NULL, &job);
+  if (job.state == DX_PJ_CANCELED &&
+      dx_spool_ask_cancel(&b->spool, b->key, &err) != DX_OK)
+    dx_log(DX_LOG_INFO, "the cancel came too late: %s", err.text);
 }
 
 /* What was received and not committed goes: cupsd sends it again. */
@@ -186,6 +204,7 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   term_eof();
   if (code == DX_E_STOPPED)
     look_if_canceled(b);
+  pass_on_cancel(b);
   report(b, code, err);
   status_end(dx_class_of(code));
   if (dx_class_of(code) == DX_CL_LOCAL)

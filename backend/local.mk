@@ -4,6 +4,6 @@ cupsbackend_PROGRAMS += backend/docextract
 backend_docextract_SOURCES = backend/main.c backend/adopt.c \
 	backend/arguments.c backend/names.c backend/backend.h \
 	backend/discover.c backend/ending.c \
-	backend/receive.c backend/status.c backend/term.c
+	backend/queue.c backend/receive.c backend/status.c backend/term.c
 backend_docextract_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm

@@ -262,14 +262,14 @@ static enum dx_code join(struct backend *b, struct dx_err *err)
 }
 
 /*
- * With Completion accepted, the print job ends when docextractd has it. Not if
- * docextractd is not running, and not with a document that cannot be sent: a
- * held print job is noticed, an entry in the spool is not.
+ * Not if docextractd is not running, and not with a document that cannot be
+ * sent or has failed: a held print job is noticed, an entry in the spool is
+ * not.
  */
-static bool may_hand_over(struct backend *b)
+static bool may_hand_over(const struct backend *b)
 {
-  return b->conf->completion == DX_COMPLETION_ACCEPTED &&
-         dx_job_count(b->job, DX_ST_REFUSED) == 0 &&
+  return dx_job_count(b->job, DX_ST_REFUSED) == 0 &&
+         dx_job_count(b->job, DX_ST_FAILED) == 0 &&
          dx_spool_daemon(b->spool.dirfd) != 0;
 }
 
@@ -288,6 +288,7 @@ static enum dx_code hand_over(struct backend *b, struct dx_err *err)
    * now drives the job, and after a power failure it is a job without a driver.
    */
   b->handed_over = true;
+  memcpy(b->key, b->job->key, sizeof(b->key));
   dx_spool_hand_over(&b->spool, &b->job);
   return DX_OK;
 }
@@ -301,7 +302,7 @@ static enum dx_code store(struct backend *b, struct dx_err *err)
   if (code == DX_OK && term_came())
     code = dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (code == DX_OK && !b->handed_over && !dx_job_is_final(b->job) &&
-      may_hand_over(b))
+      b->conf->completion == DX_COMPLETION_ACCEPTED && may_hand_over(b))
     code = hand_over(b, err);
   return code;
 }
@@ -342,17 +343,29 @@ static bool on_create(void *ctx, struct dx_job *job)
   return getppid() == b->cupsd || dx_orphan_may_create(job);
 }
 
+/* The person behind us does not wait for our extraction. */
+static bool leaves_queue(const struct backend *b)
+{
+  return b->conf->completion == DX_COMPLETION_AUTO && !b->job->ended &&
+         queue_is_wanted(b) && may_hand_over(b);
+}
+
+/* DX_E_NOT_YET: the job is to be handed over. */
 static enum dx_code loop(struct backend *b, struct dx_engine *engine,
                          struct dx_err *err)
 {
+  bool is_auto = b->conf->completion == DX_COMPLETION_AUTO;
   int wake = term_wake_fd();
   enum dx_code code = dx_engine_add(engine, b->job, err);
 
   while (code == DX_OK && !b->job->ended) {
     if (term_came())
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+    if (leaves_queue(b))
+      return DX_E_NOT_YET;
     adopt_look(b, engine);
-    code = dx_engine_run(engine, TICK_MS, &wake, 1, err);
+    code = dx_engine_run(engine, is_auto ? DX_QUEUE_LOOK_MS : TICK_MS, &wake, 1,
+                         err);
     status_tick();
   }
   return code == DX_OK ? dx_job_outcome(b->job, err) : code;
@@ -371,6 +384,10 @@ static enum dx_code drive(struct backend *b, struct dx_err *err)
   dx_engine_free(&engine);
   adopt_release();
   dx_http_free(&http);
+  if (code == DX_E_NOT_YET) {
+    b->uploaded = true;
+    code = hand_over(b, err);
+  }
   return code;
 }
 

@@ -1,6 +1,6 @@
 /*
- * main.c - docextractd: finishes jobs that were handed over, so that a print
- * job can end when it is stored (Completion accepted). Command line, signals,
+ * main.c - docextractd: finishes jobs that were handed over, so that the
+ * queue need not wait for the extraction (Completion). Command line, signals,
  * configuration, systemd; the jobs are driver.c's.
  *
  * SIGTERM and SIGINT end it within two seconds, with everything it did in the
@@ -268,7 +268,7 @@ static int run(const char *config_path)
 static void print_help(void)
 {
   printf("Usage: docextractd [-c FILE] [--verbose]\n"
-         "Finishes print jobs that were handed over (Completion accepted).\n\n"
+         "Finishes print jobs, so that no queue waits for an extraction.\n\n"
          "  -c FILE    use this configuration file\n"
          "  --verbose  print every step to stderr\n"
          "  --help     print this help and exit\n"

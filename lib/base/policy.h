@@ -124,6 +124,7 @@
 #define DX_ASK_CUPSD_MS 1000   /* a print job's state; cupsd is local */
 #define DX_ASK_AGAIN_MS 1000   /* its print job is held, or cupsd is silent */
 #define DX_ASK_VALID_MS 5000   /* what cupsd said about a job */
+#define DX_QUEUE_LOOK_MS 2000  /* who waits behind a print job */
 #define DX_CUPSD_GONE_MS 60000 /* not there for so long: it is gone */
 #define DX_HANDOVER_MS 30000   /* for the holder of a lock to leave */
 

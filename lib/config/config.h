@@ -42,7 +42,11 @@ enum dx_algorithm {
 
 const char *dx_algorithm_name(enum dx_algorithm algorithm);
 
-enum dx_completion { DX_COMPLETION_EXTRACTED, DX_COMPLETION_ACCEPTED };
+enum dx_completion {
+  DX_COMPLETION_AUTO,
+  DX_COMPLETION_EXTRACTED,
+  DX_COMPLETION_ACCEPTED
+};
 enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
 enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
 

@@ -1,5 +1,5 @@
 /*
- * print_job.c - one request to cupsd; knows nothing else of CUPS.
+ * print_job.c - two requests to cupsd; knows nothing else of CUPS.
  */
 #include "lib/job/print_job.h"
 
@@ -28,18 +28,26 @@ bool dx_print_job_is_known(const struct dx_print_job *job)
   return job->state != DX_PJ_NOBODY && job->state != DX_PJ_UNKNOWN;
 }
 
+static ipp_t *new_request(ipp_op_t op, const char *name, const char *uri)
+{
+  ipp_t *request = ippNewRequest(op);
+
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_URI, name, NULL, uri);
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME, "requesting-user-name",
+               NULL, cupsUser());
+  return request;
+}
+
 static ipp_t *make_request(const char *cups_id)
 {
   static const char *const wanted[] = {"job-uuid", "number-of-documents",
                                        "time-at-creation", "job-state",
                                        "job-printer-state-message"};
-  ipp_t *request = ippNewRequest(IPP_OP_GET_JOB_ATTRIBUTES);
+  ipp_t *request;
   char uri[128];
 
   (void)snprintf(uri, sizeof(uri), "ipp://localhost/jobs/%.20s", cups_id);
-  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_URI, "job-uri", NULL, uri);
-  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME, "requesting-user-name",
-               NULL, cupsUser());
+  request = new_request(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri);
   ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
                 "requested-attributes",
                 (int)(sizeof(wanted) / sizeof(wanted[0])), NULL, wanted);
@@ -99,29 +107,41 @@ static int is_patient(http_t *http, void *until_ms)
   return dx_monotonic_ms() < *(const int64_t *)until_ms;
 }
 
-static ipp_t *ask(http_t *http, const char *cups_id, int64_t *until_ms,
-                  void (*connected)(int fd))
+static ipp_t *send_request(http_t *http, ipp_t *request, int64_t *until_ms,
+                           void (*connected)(int fd))
 {
   ipp_t *response;
 
   httpSetTimeout(http, LOOK_S, is_patient, until_ms);
   if (connected != NULL)
     connected(httpGetFd(http));
-  response = cupsDoRequest(http, make_request(cups_id), "/");
+  response = cupsDoRequest(http, request, "/");
   if (connected != NULL)
     connected(-1);
+  return response;
+}
+
+/* Frees the request. NULL if cupsd does not respond. */
+static ipp_t *ask(ipp_t *request, int timeout_ms, void (*connected)(int fd))
+{
+  int64_t until_ms = dx_monotonic_ms() + timeout_ms;
+  http_t *http =
+      httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
+                   HTTP_ENCRYPTION_IF_REQUESTED, 1, timeout_ms, NULL);
+  ipp_t *response = NULL;
+
+  if (http != NULL)
+    response = send_request(http, request, &until_ms, connected);
+  else
+    ippDelete(request);
+  httpClose(http);
   return response;
 }
 
 void dx_print_job_ask(const char *cups_id, const char *uuid, int timeout_ms,
                       void (*connected)(int fd), struct dx_print_job *ret_job)
 {
-  int64_t until_ms = dx_monotonic_ms() + timeout_ms;
-  http_t *http =
-      httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
-                   HTTP_ENCRYPTION_IF_REQUESTED, 1, timeout_ms, NULL);
-  ipp_t *response =
-      http != NULL ? ask(http, cups_id, &until_ms, connected) : NULL;
+  ipp_t *response = ask(make_request(cups_id), timeout_ms, connected);
 
   memset(ret_job, 0, sizeof(*ret_job));
   ret_job->state = DX_PJ_NOBODY;
@@ -136,5 +156,25 @@ void dx_print_job_ask(const char *cups_id, const char *uuid, int timeout_ms,
          response == NULL ? "; " : "",
          response == NULL ? cupsLastErrorString() : "");
   ippDelete(response);
-  httpClose(http);
+}
+
+bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms)
+{
+  ipp_t *request, *response;
+  char uri[512];
+  bool waits;
+
+  (void)httpAssembleURIf(HTTP_URI_CODING_ALL, uri, sizeof(uri), "ipp", NULL,
+                         "localhost", 0, "/%s/%s",
+                         is_class ? "classes" : "printers", queue);
+  request = new_request(IPP_OP_GET_JOBS, "printer-uri", uri);
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
+               "pending");
+  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "limit", 1);
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
+               "requested-attributes", NULL, "job-id");
+  response = ask(request, timeout_ms, NULL);
+  waits = ippFindAttribute(response, "job-id", IPP_TAG_INTEGER) != NULL;
+  ippDelete(response);
+  return waits;
 }

@@ -1,5 +1,6 @@
 /*
- * print_job.h - what cupsd knows about a print job: IPP Get-Job-Attributes.
+ * print_job.h - what cupsd knows about a print job: IPP Get-Job-Attributes; and
+ * whether others wait behind it: Get-Jobs.
  *
  * Job ids repeat, and a client may choose the job-uuid: only both together
  * identify the job (doc/cups.md).
@@ -49,5 +50,9 @@ bool dx_print_job_is_known(const struct dx_print_job *job);
  */
 void dx_print_job_ask(const char *cups_id, const char *uuid, int timeout_ms,
                       void (*connected)(int fd), struct dx_print_job *ret_job);
+
+/* Whether a print job waits for its turn in this queue, or class of queues; one
+ * that is held does not. False if cupsd cannot be asked. */
+bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms);
 
 #endif

@@ -180,7 +180,7 @@ static const struct {
     {OPEN "TokenAlgorithm none\n", 2,
      "possible values: HS256 HS384 HS512 RS256"},
     {OPEN "TokenAlgorithm HS25\n", 2, "unknown TokenAlgorithm 'HS25'"},
-    {OPEN "Completion done\n", 2, "possible values: extracted accepted"},
+    {OPEN "Completion done\n", 2, "possible values: auto extracted accepted"},
     {OPEN "OnDocumentError stop\n", 2, "possible values: hold cancel"},
     {OPEN "TokenClaim iss\n", 2, "TokenClaim NAME VALUE"},
     {OPEN "TokenClaim exp 1\n", 2, "'exp' is set by docextract"},
@@ -637,7 +637,7 @@ static void the_smallest_configuration_gets_the_defaults(void **state)
   assert_null(s->ca_file);
   assert_null(s->proxy);
   assert_true(s->api_rate > 7.99 && s->api_rate < 8.01);
-  assert_int_equal(s->completion, DX_COMPLETION_EXTRACTED);
+  assert_int_equal(s->completion, DX_COMPLETION_AUTO);
   assert_null(s->separator_page);
   assert_int_equal(s->on_document_error, DX_ON_ERROR_HOLD);
   assert_int_equal(s->processing_limit_ms, 1800000);

@@ -1,0 +1,38 @@
+/*
+ * queue.c - who waits behind our print job. With Completion auto it leaves the
+ * queue to them as soon as its documents are uploaded.
+ */
+#include "backend/backend.h"
+
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+#include "lib/job/print_job.h"
+
+static bool is_uploaded(const struct dx_job *job)
+{
+  return dx_job_count(job, DX_ST_STORED) == 0 &&
+         dx_job_count(job, DX_ST_REGISTERED) == 0;
+}
+
+/* A job of a class of queues waits for the class. */
+static bool another_waits(const struct backend *b)
+{
+  const char *class = getenv("CLASS");
+
+  return (b->queue != NULL &&
+          dx_print_job_waits(b->queue, false, DX_ASK_CUPSD_MS)) ||
+         (class != NULL && *class != '\0' &&
+          dx_print_job_waits(class, true, DX_ASK_CUPSD_MS));
+}
+
+bool queue_is_wanted(const struct backend *b)
+{
+  static int64_t look_ms; /* monotonic */
+
+  if (!is_uploaded(b->job) || dx_monotonic_ms() < look_ms)
+    return false;
+  look_ms = dx_monotonic_ms() + DX_QUEUE_LOOK_MS;
+  return another_waits(b);
+}

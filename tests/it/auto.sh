@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+#
+# auto.sh - Completion auto, the default: a print job waits for its results as
+# long as nobody waits behind it; then docextractd goes on with it, and the
+# queue is free. Without docextractd the queue waits.
+. "$(dirname "$0")/lib.sh"
+
+journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
+owner_of() # CUPS JOB ID
+{
+  journals | xargs jq -r "select(.id == \"$1\") | .owner"
+}
+extracted() # N
+{
+  [ "$(cd "$results" && manifests | xargs -r jq -s \
+    'map(select(.outcome == "extracted")) | length')" = "$1" ]
+}
+once() # TEXT N
+{
+  check "$1: everything is extracted" until_true extracted "$2"
+  is "$1: and was sent once" "$(calls create) $(calls put) $(n_results)" \
+    "$2 $2 $2"
+}
+message_was() # CUPS JOB ID TEXT
+{
+  grep -aqF "[Job $1] Set job-printer-state-message to \"$2" "$cups/log/error_log"
+}
+is_awaited() # N: as many extractions are
+{
+  [ "$(calls source '.body | not' | wc -l)" -gt 0 ] &&
+    [ "$(jq -rs 'map(select(.call == "source") | .source_id) | unique | length' \
+      "$SIM_LOG")" -ge "$1" ]
+}
+
+start_sim --source-time 0 --case-time 0
+start_cupsd
+write_config
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+chart_pdf "$dir/b.pdf" Bob Berg 2
+print_a() { print -d "${queue:-chart}" "$dir/a.pdf" "$@"; }
+print_b() { print -d "${queue:-chart}" "$dir/b.pdf" "$@"; }
+
+t='without docextractd'
+faults 'source * word processing'
+print_a
+first=$job
+until_true is_awaited 1
+print_b
+faults '#'
+job_ends "$t: the queue waits for the results" "$job" completed
+check "$t: the first one did, too" message_was "$first" 'Extracted 1 case'
+is "$t: the job is CUPS's" "$(owner_of "$first")" cups
+once "$t" 2
+
+start_daemon
+
+t='an idle queue'
+clear_results
+print_a
+job_ends "$t: the print job ends with its results" "$job" completed
+is "$t: they are there" "$(n_results)" 1
+is "$t: docextractd was not needed" "$(owner_of "$job")" cups
+
+t='a held job behind it'
+clear_results
+faults 'source * word processing'
+print_a
+first=$job
+until_true is_awaited 1
+print_b -H hold
+held=$job
+polled_again() { [ "$(calls source)" -gt "$1" ]; }
+check "$t: nobody waits for the queue" until_true polled_again 3
+is "$t: the print job goes on" "$(job_state "$first")" processing
+faults '#'
+job_ends "$t: and ends with its results" "$first" completed
+is "$t: docextractd was not needed" "$(owner_of "$first")" cups
+cancel "$held"
+
+for queue in chart all; do
+  t="somebody waits for $queue"
+  [ "$queue" = chart ] || {
+    lpadmin -p chart -c all
+    cupsenable all
+    cupsaccept all
+  }
+  clear_results
+  faults 'source * word processing'
+  print_a
+  first=$job
+  until_true is_awaited 1
+  print_b
+  printed=$EPOCHREALTIME
+  job_ends "$t: the first print job ends" "$first" completed
+  took=$(((${EPOCHREALTIME/./} - ${printed/./}) / 1000))
+  check "$t: within 3 s ($took ms)" test "$took" -lt $((3000 * $(machine_load)))
+  check "$t: and says what happens to it" message_was "$first" \
+    'Uploaded; docextractd will fetch the results'
+  is "$t: docextractd has it" "$(owner_of "$first")" collector
+  until_true is_awaited 2
+  is "$t: the last one waits for its results" "$(job_state "$job")" processing
+  is "$t: nothing is extracted yet" "$(n_results)" 0
+  faults '#'
+  job_ends "$t: and ends with them" "$job" completed
+  is "$t: it is CUPS's" "$(owner_of "$job")" cups
+  once "$t" 2
+done
+queue=chart
+
+t='a refused document'
+clear_results
+faults 'source * word processing'
+echo 'no document' > "$dir/bad.bin"
+print -d chart -o document-format=application/pdf "$dir/a.pdf" "$dir/bad.bin"
+first=$job
+until_true is_awaited 1
+print_b
+faults '#'
+job_ends "$t: the job is held although another one waits" "$first" pending-held
+job_ends "$t: which comes after it" "$job" completed
+once "$t" 2
