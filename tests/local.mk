@@ -43,6 +43,7 @@ TESTS += $(unit_programs)
 # What these need besides.
 engine_fixture = tests/unit/engine_fixture.c
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
+tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2
 tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
 tests_unit_test_race_LDFLAGS = -Wl,--wrap=dx_job_save \

@@ -77,6 +77,7 @@ enum dx_class {
   X(E_DOCUMENT, REFUSED, "document refused")                   \
   X(E_MISSING, REFUSED, "documents are missing")               \
   X(E_CHANGED, REFUSED, "document differs from what was sent") \
+  X(E_TAKEN, REFUSED, "another file has the name")             \
   X(E_BUNDLE, REFUSED, "bundle cut short or damaged")          \
   X(E_REFUSED, REFUSED, "refused by the service")              \
   X(E_FAILED, REFUSED, "extraction failed")                    \

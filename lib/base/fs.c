@@ -159,6 +159,7 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
   if (!dx_random_hex(random, TEMP_RANDOM))
     return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   temp->dirfd = dirfd;
+  temp->is_new = false;
   (void)snprintf(temp->name, sizeof(temp->name), "%s", name);
   (void)snprintf(temp->temp_name, sizeof(temp->temp_name), ".%.200s.%s", name,
                  random);
@@ -208,6 +209,27 @@ enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
   return dx_fs_sync_parent(dirfd, to, err);
 }
 
+/* Some network file systems cannot do it in one step. */
+static int rename_new(int dirfd, const char *from, const char *to)
+{
+  if (renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE) == 0)
+    return 0;
+  if (errno != EINVAL && errno != ENOSYS)
+    return -1;
+  if (faccessat(dirfd, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return renameat(dirfd, from, dirfd, to);
+}
+
+static int give_name(const struct dx_temp *temp)
+{
+  if (temp->is_new)
+    return rename_new(temp->dirfd, temp->temp_name, temp->name);
+  return renameat(temp->dirfd, temp->temp_name, temp->dirfd, temp->name);
+}
+
 enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
                              struct dx_err *err)
 {
@@ -221,7 +243,7 @@ enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
   if (fsync(temp->fd) < 0)
     goto out;
   step = "rename";
-  if (renameat(temp->dirfd, temp->temp_name, temp->dirfd, temp->name) < 0)
+  if (give_name(temp) < 0)
     goto out;
   step = NULL; /* every step is done */
 
@@ -291,17 +313,35 @@ void dx_temp_sweep(int dirfd, int64_t min_age_ms)
   (void)closedir(dir);
 }
 
-enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
-                           size_t len, mode_t mode, struct dx_err *err)
+static enum dx_code write_file(int dirfd, const char *name, const void *bytes,
+                               size_t len, mode_t mode, bool is_new,
+                               struct dx_err *err)
 {
   struct dx_temp temp = DX_TEMP_NONE;
   enum dx_code code = dx_temp_begin(&temp, dirfd, name, err);
 
+  temp.is_new = is_new;
   if (code == DX_OK)
     code = dx_fs_write_all(temp.fd, bytes, len, name, err);
   if (code == DX_OK)
     code = dx_temp_publish(&temp, mode, err);
   dx_temp_discard(&temp);
+  return code;
+}
+
+enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
+                           size_t len, mode_t mode, struct dx_err *err)
+{
+  return write_file(dirfd, name, bytes, len, mode, false, err);
+}
+
+enum dx_code dx_fs_create(int dirfd, const char *name, const void *bytes,
+                          size_t len, mode_t mode, struct dx_err *err)
+{
+  enum dx_code code = write_file(dirfd, name, bytes, len, mode, true, err);
+
+  if (code == DX_OK)
+    code = dx_fs_sync_name(dirfd, name, err);
   return code;
 }
 
@@ -315,7 +355,8 @@ enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
   return code;
 }
 
-/* Copies all bytes; with a sum to check, refuses other bytes. */
+/* Copies all bytes, or only reads them if `to` is -1; with a sum to check,
+ * refuses other bytes. */
 static enum dx_code copy_bytes(int from, int to, const char *name,
                                const char *sha256, struct dx_err *err)
 {
@@ -337,7 +378,7 @@ static enum dx_code copy_bytes(int from, int to, const char *name,
       break;
     if (!dx_sha256_add(sha, buffer, (size_t)n))
       code = dx_fail_nomem(err);
-    else
+    else if (to >= 0)
       code = dx_fs_write_all(to, buffer, (size_t)n, name, err);
     if (code != DX_OK)
       break;
@@ -346,6 +387,38 @@ static enum dx_code copy_bytes(int from, int to, const char *name,
       (!dx_sha256_end(sha, sum) || strcmp(sum, sha256) != 0))
     code = dx_fail(err, DX_E_DAMAGED, 0, "checksum of '%s' is wrong", name);
   dx_sha256_free(&sha);
+  return code;
+}
+
+/* -1 with *ret_code set. */
+static int open_file(int dirfd, const char *name, int flags,
+                     enum dx_code *ret_code, struct dx_err *err)
+{
+  struct stat st;
+  /* O_NONBLOCK: a FIFO that was left here must not stop us. */
+  int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+
+  if (fd < 0) {
+    *ret_code = dx_fail_sys(err, errno, "open", name);
+    return -1;
+  }
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    return fd;
+  (void)close(fd);
+  *ret_code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is not a file", name);
+  return -1;
+}
+
+enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
+                             struct dx_err *err)
+{
+  enum dx_code code;
+  int fd = open_file(dirfd, name, O_NOFOLLOW, &code, err);
+
+  if (fd < 0)
+    return code;
+  code = copy_bytes(fd, -1, name, sha256, err);
+  (void)close(fd);
   return code;
 }
 
@@ -360,6 +433,7 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
   if (fd < 0)
     return dx_fail_sys(err, errno, "open", from);
   code = dx_temp_begin(&temp, to_dirfd, to, err);
+  temp.is_new = true;
   if (code == DX_OK)
     code = copy_bytes(fd, temp.fd, from, sha256, err);
   if (code == DX_OK)
@@ -404,19 +478,12 @@ static enum dx_code read_file(int dirfd, const char *name, int flags,
                               size_t limit, struct dx_buf *content,
                               struct dx_err *err)
 {
-  struct stat st;
   enum dx_code code;
-  /* O_NONBLOCK: a FIFO that was left here must not stop us. */
-  int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+  int fd = open_file(dirfd, name, flags, &code, err);
 
   if (fd < 0)
-    return dx_fail_sys(err, errno, "open", name);
-  if (fstat(fd, &st) < 0)
-    code = dx_fail_sys(err, errno, "stat", name);
-  else if (!S_ISREG(st.st_mode))
-    code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is not a file", name);
-  else
-    code = read_fd(fd, name, limit, content, err);
+    return code;
+  code = read_fd(fd, name, limit, content, err);
   (void)close(fd);
   return code;
 }

@@ -70,6 +70,9 @@ enum dx_code dx_fs_sync_name(int dirfd, const char *name,
  * end it. dx_temp_discard() may follow a commit, and takes one that never
  * began: `struct dx_temp t = DX_TEMP_NONE;`.
  *
+ * With `is_new`, set by the caller after the beginning, nothing is replaced:
+ * E_EXISTS if there is something of that name.
+ *
  * dx_temp_publish() is a commit without the last step: everybody sees the new
  * content, but until the caller fsyncs the directory a power failure leaves the
  * old or the new.
@@ -83,12 +86,13 @@ enum dx_code dx_fs_sync_name(int dirfd, const char *name,
 struct dx_temp {
   int dirfd;
   int fd; /* -1: not begun, or ended */
+  bool is_new;
   char name[DX_TEMP_NAME_BYTES];
   char temp_name[DX_TEMP_NAME_BYTES];
 };
-#define DX_TEMP_NONE \
-  {                  \
-    -1, -1, "", ""   \
+#define DX_TEMP_NONE      \
+  {                       \
+    .dirfd = -1, .fd = -1 \
   }
 
 enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
@@ -127,19 +131,28 @@ enum dx_code dx_fs_sync_parent(int dirfd, const char *path,
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode,
                            struct dx_err *err) DX_MUST_USE;
-/* The same by dx_temp_publish(). */
+/* The same, but E_EXISTS if there is something of that name. */
+enum dx_code dx_fs_create(int dirfd, const char *name, const void *bytes,
+                          size_t len, mode_t mode,
+                          struct dx_err *err) DX_MUST_USE;
+/* dx_fs_replace() by dx_temp_publish(). */
 enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode,
                            struct dx_err *err) DX_MUST_USE;
 
 /*
- * Copies the whole file from_dirfd/from to to_dirfd/to in the same way.
- * If sha256 (64 hex digits) is not NULL the bytes read must have that sum,
+ * Copies the whole file from_dirfd/from to to_dirfd/to like dx_fs_create(). If
+ * sha256 (64 hex digits) is not NULL the bytes read must have that sum,
  * else E_DAMAGED and nothing is written.
  */
 enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
                         const char *to, mode_t mode, const char *sha256,
                         struct dx_err *err) DX_MUST_USE;
+
+/* Checks that a file has this sum; E_DAMAGED if it has another, or is no
+ * regular file. */
+enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
+                             struct dx_err *err) DX_MUST_USE;
 
 /* Reads a whole regular file of at most `limit` bytes; E_DAMAGED if longer.
  * ret_content is added to, and is the caller's to release. */

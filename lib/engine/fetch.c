@@ -511,6 +511,10 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
       sub->job->dirty = true;
       return true;
     }
+    if (code == DX_E_TAKEN) { /* only a person knows which one is right */
+      dx_submission_end(sub, DX_EV_FAIL, code, err.text);
+      return true;
+    }
     if (code == DX_OK) {
       sub->cases[i].state = DX_CASE_DELIVERED;
       sub->job->dirty = true;

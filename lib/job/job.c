@@ -33,13 +33,18 @@ static void free_secret(char **text)
   *text = NULL;
 }
 
-static void forget_cases(struct dx_submission *sub)
+static void free_cases(struct dx_case *cases, size_t count)
 {
   size_t i;
 
-  for (i = 0; i < sub->case_count; i++)
-    free(sub->cases[i].id);
-  free(sub->cases);
+  for (i = 0; i < count; i++)
+    free(cases[i].id);
+  free(cases);
+}
+
+static void forget_cases(struct dx_submission *sub)
+{
+  free_cases(sub->cases, sub->case_count);
   sub->cases = NULL;
   sub->case_count = 0;
 }
@@ -247,7 +252,6 @@ static void enter_verify(struct dx_submission *sub)
   sub->extracted_at = 0;
   sub->code = DX_OK;
   sub->reason[0] = '\0';
-  forget_cases(sub);
 }
 
 static void enter(struct dx_submission *sub, enum dx_state from)
@@ -409,24 +413,45 @@ void dx_job_set_message(struct dx_job *job, const char *message)
   job->behind = true;
 }
 
+/* Delivered by an earlier attempt, which failed over another case: a consumer
+ * may have read it, and is not given other bytes. */
+static void keep_delivered(struct dx_case *c, const struct dx_case *before,
+                           size_t count)
+{
+  size_t i;
+
+  for (i = 0; i < count; i++)
+    if (before[i].state == DX_CASE_DELIVERED &&
+        strcmp(before[i].id, c->id) == 0) {
+      c->state = DX_CASE_DELIVERED;
+      c->bytes = before[i].bytes;
+      memcpy(c->sha256, before[i].sha256, sizeof(c->sha256));
+      return;
+    }
+}
+
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,
                                      char *const *ids, size_t count,
                                      struct dx_err *err)
 {
-  size_t i;
+  struct dx_case *before = sub->cases;
+  size_t i, count_before = sub->case_count;
+  enum dx_code code = DX_OK;
 
-  forget_cases(sub);
+  sub->case_count = 0;
   sub->cases = calloc(count + 1, sizeof(*sub->cases));
-  if (sub->cases == NULL)
-    return dx_fail_nomem(err);
-  for (i = 0; i < count; i++) {
+  for (i = 0; sub->cases != NULL && i < count; i++) {
     sub->cases[i].id = strdup(ids[i]);
     if (sub->cases[i].id == NULL)
-      return dx_fail_nomem(err);
+      break;
     sub->case_count++;
+    keep_delivered(&sub->cases[i], before, count_before);
   }
+  if (sub->cases == NULL || i < count)
+    code = dx_fail_nomem(err);
+  free_cases(before, count_before);
   sub->job->behind = true;
-  return DX_OK;
+  return code;
 }
 
 /* ---- files of a job ---- */

@@ -196,7 +196,8 @@ enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
 /* Sets why the job waits; message is copied, "" clears it. */
 void dx_job_set_message(struct dx_job *job, const char *message);
 
-/* Sets the cases of a source; ids are copied. */
+/* Sets the cases of a source; ids are copied. One that was delivered already
+ * stays so. */
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,
                                      char *const *ids, size_t count,
                                      struct dx_err *err) DX_MUST_USE;

@@ -4,9 +4,13 @@
  */
 #include "lib/job/manifest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lib/base/fs.h"
 #include "lib/base/json.h"
+#include "lib/base/policy.h"
 #include "lib/job/results.h"
 
 static struct dx_json *manifest_file(const void *owner, size_t i)
@@ -100,4 +104,20 @@ char *dx_manifest_text(const struct dx_submission *sub)
     text = dx_json_print(root, true);
   dx_json_free(&root);
   return text;
+}
+
+/* Looked for as a whole string, in which JSON has no other quotes: what is
+ * there may be anything, and is not worth a parser. */
+bool dx_manifest_is_of(const struct dx_job *job, int dirfd, const char *name)
+{
+  struct dx_buf text = {0};
+  char key[DX_KEY_BYTES + 2];
+  bool is_of_it;
+
+  (void)snprintf(key, sizeof(key), "\"%s\"", job->key);
+  is_of_it =
+      dx_fs_read(dirfd, name, DX_JOURNAL_MAX_BYTES, &text, NULL) == DX_OK &&
+      strstr(dx_buf_text(&text), key) != NULL;
+  dx_buf_release(&text);
+  return is_of_it;
 }

@@ -125,22 +125,6 @@ char *dx_manifest_name(const struct dx_submission *sub)
   return dx_buf_take(&name);
 }
 
-/* The manifest of an earlier attempt that ended without a source is no longer
- * true. A directory of that name is not ours. */
-static enum dx_code remove_sourceless(const struct dx_submission *sub,
-                                      int dirfd, struct dx_err *err)
-{
-  struct stat st;
-  char *name = sourceless_name(sub);
-  enum dx_code code = name != NULL ? DX_OK : dx_fail_nomem(err);
-
-  if (code == DX_OK && fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-      !S_ISDIR(st.st_mode))
-    code = dx_fs_remove(dirfd, name, err);
-  free(name);
-  return code;
-}
-
 enum dx_code dx_results_make_dir(const char *path, struct dx_err *err)
 {
   return dx_fs_make_dir(AT_FDCWD, path, 02770, err);
@@ -156,6 +140,64 @@ void dx_results_sweep(const char *path)
   (void)close(dirfd);
 }
 
+/* ---- what is in the way ---- */
+
+/* It keeps its content under another name, which is no consumer's. */
+static enum dx_code move_away(int dirfd, const char *name, struct dx_err *err)
+{
+  char random[17], to[NAME_MAX + 1];
+
+  if (!dx_random_hex(random, 16))
+    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
+  (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
+  if (renameat(dirfd, name, dirfd, to) < 0)
+    return dx_fail_sys(err, errno, "move away", name);
+  dx_log(DX_LOG_WARNING,
+         "'%s', which is not ours, was in the way of a result; it is '%s' now",
+         name, to);
+  return DX_OK;
+}
+
+static bool is_our_file(const struct stat *st)
+{
+  return S_ISREG(st->st_mode) && st->st_uid == geteuid();
+}
+
+/*
+ * Sets *ret_ours if our user has written a file of that name. Anything else of
+ * that name, such as a link, a FIFO, a directory, or a file of another user,
+ * was put there by a member of the group: it is neither followed nor replaced.
+ */
+static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
+                              struct dx_err *err)
+{
+  struct stat st;
+
+  *ret_ours = false;
+  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    return errno == ENOENT ? DX_OK : dx_fail_sys(err, errno, "stat", name);
+  *ret_ours = is_our_file(&st);
+  return *ret_ours ? DX_OK : move_away(dirfd, name, err);
+}
+
+/* ---- results ---- */
+
+/* Delivered before a crash, or from another service with the same ids. */
+static enum dx_code check_delivered(int dirfd, const char *name,
+                                    const char *sha256, struct dx_err *err)
+{
+  enum dx_code code = dx_fs_check_sum(dirfd, name, sha256, err);
+
+  if (code == DX_OK)
+    return dx_fs_sync_name(dirfd, name, err);
+  if (code != DX_E_DAMAGED)
+    return code;
+  return dx_fail(err, DX_E_TAKEN, 0,
+                 "the results directory has another file '%s'; move it, then "
+                 "release the job",
+                 name);
+}
+
 /* The copy in the job directory is gone, not the results directory. */
 static bool is_lost(const struct dx_job *job, const char *stored)
 {
@@ -163,55 +205,30 @@ static bool is_lost(const struct dx_job *job, const char *stored)
          errno == ENOENT;
 }
 
-/* A directory where a file of ours has to be: nobody but a person could remove
- * it, and every later job of the queue would wait. It keeps its content under
- * another name, which is no consumer's. */
-static bool move_away(int dirfd, const char *name)
+static enum dx_code deliver(const struct dx_submission *sub, size_t index,
+                            int dirfd, const char *name, struct dx_err *err)
 {
-  char random[17], to[NAME_MAX + 1];
-  struct stat st;
+  const char *sha256 = sub->cases[index].sha256;
+  int from = sub->job->dirfd;
+  char stored[DX_FILE_NAME_BYTES];
+  bool is_there;
+  enum dx_code code = make_room(dirfd, name, &is_there, err);
 
-  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-      !S_ISDIR(st.st_mode) || !dx_random_hex(random, 16))
-    return false;
-  (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
-  if (renameat(dirfd, name, dirfd, to) < 0)
-    return false;
-  dx_log(DX_LOG_WARNING,
-         "directory '%s' was in the way of a result; it is "
-         "'%s' now",
-         name, to);
-  return true;
-}
-
-static enum dx_code copy_result(const struct dx_job *job, const char *stored,
-                                int dirfd, const char *name, const char *sha256,
-                                struct dx_err *err)
-{
-  enum dx_code code =
-      dx_fs_copy(job->dirfd, stored, dirfd, name, 0640, sha256, err);
-
-  if (code != DX_OK && move_away(dirfd, name))
-    code = dx_fs_copy(job->dirfd, stored, dirfd, name, 0640, sha256, err);
-  return code;
-}
-
-static enum dx_code write_manifest(int dirfd, const char *name,
-                                   const char *text, struct dx_err *err)
-{
-  enum dx_code code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
-
-  if (code != DX_OK && move_away(dirfd, name))
-    code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
+  if (code != DX_OK)
+    return code;
+  if (is_there)
+    return check_delivered(dirfd, name, sha256, err);
+  dx_result_file(sub, index, stored);
+  code = dx_fs_copy(from, stored, dirfd, name, 0640, sha256, err);
+  if (code == DX_E_NOT_FOUND && is_lost(sub->job, stored))
+    code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is no longer there", stored);
   return code;
 }
 
 enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
                                const char *results_dir, struct dx_err *err)
 {
-  const struct dx_case *c = &sub->cases[index];
-  char stored[DX_FILE_NAME_BYTES];
-  char *name = dx_result_name(sub->source_id, c->id);
+  char *name = dx_result_name(sub->source_id, sub->cases[index].id);
   enum dx_code code;
   int dirfd;
 
@@ -222,11 +239,71 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
     free(name);
     return err != NULL ? err->code : DX_E_IO;
   }
-  dx_result_file(sub, index, stored);
-  code = copy_result(sub->job, stored, dirfd, name, c->sha256, err);
-  if (code == DX_E_NOT_FOUND && is_lost(sub->job, stored))
-    code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is no longer there", stored);
+  code = deliver(sub, index, dirfd, name, err);
   (void)close(dirfd);
+  free(name);
+  return code;
+}
+
+/* ---- manifests ---- */
+
+/* The manifest of an earlier attempt that ended without a source is no longer
+ * true. What is of others is not ours to remove. */
+static enum dx_code remove_sourceless(const struct dx_submission *sub,
+                                      int dirfd, struct dx_err *err)
+{
+  struct stat st;
+  char *name = sourceless_name(sub);
+  enum dx_code code = name != NULL ? DX_OK : dx_fail_nomem(err);
+
+  if (code == DX_OK && fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      is_our_file(&st))
+    code = dx_fs_remove(dirfd, name, err);
+  free(name);
+  return code;
+}
+
+/* Another service may use the same ids; the key of a job is nobody else's. */
+static bool is_of_other_job(const struct dx_job *job, int dirfd,
+                            const char *name)
+{
+  struct stat st;
+
+  return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         is_our_file(&st) && !dx_manifest_is_of(job, dirfd, name);
+}
+
+static enum dx_code write_manifest(int dirfd, const char *name,
+                                   const char *text, struct dx_err *err)
+{
+  size_t len = strlen(text);
+  bool is_there;
+  enum dx_code code = make_room(dirfd, name, &is_there, err);
+
+  if (code != DX_OK)
+    return code;
+  if (is_there)
+    return dx_fs_replace(dirfd, name, text, len, 0640, err);
+  return dx_fs_create(dirfd, name, text, len, 0640, err);
+}
+
+static enum dx_code deliver_manifest(const struct dx_submission *sub, int dirfd,
+                                     const char *text, struct dx_err *err)
+{
+  bool named_after_job = sub->source_id == NULL;
+  char *name = dx_manifest_name(sub);
+  enum dx_code code;
+
+  if (name != NULL && !named_after_job &&
+      is_of_other_job(sub->job, dirfd, name)) {
+    named_after_job = true;
+    free(name);
+    name = sourceless_name(sub);
+  }
+  code = name != NULL ? write_manifest(dirfd, name, text, err)
+                      : dx_fail_nomem(err);
+  if (code == DX_OK && !named_after_job)
+    code = remove_sourceless(sub, dirfd, err);
   free(name);
   return code;
 }
@@ -234,25 +311,19 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
 enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
                                  const char *results_dir, struct dx_err *err)
 {
-  char *name = dx_manifest_name(sub);
   char *text = dx_manifest_text(sub);
-  enum dx_code code = DX_OK;
-  int dirfd = -1;
+  enum dx_code code;
+  int dirfd;
 
-  if (name == NULL || text == NULL)
-    code = dx_fail_nomem(err);
-  if (code == DX_OK) {
-    dirfd = dx_fs_open_dir(results_dir, err);
-    if (dirfd < 0)
-      code = err != NULL ? err->code : DX_E_IO;
+  if (text == NULL)
+    return dx_fail_nomem(err);
+  dirfd = dx_fs_open_dir(results_dir, err);
+  if (dirfd < 0) {
+    free(text);
+    return err != NULL ? err->code : DX_E_IO;
   }
-  if (code == DX_OK)
-    code = write_manifest(dirfd, name, text, err);
-  if (code == DX_OK && sub->source_id != NULL)
-    code = remove_sourceless(sub, dirfd, err);
-  if (dirfd >= 0)
-    (void)close(dirfd);
-  free(name);
+  code = deliver_manifest(sub, dirfd, text, err);
+  (void)close(dirfd);
   free(text);
   return code;
 }

@@ -3,11 +3,14 @@
  * watches.
  *
  * ResultsDir is flat; a file is written under a hidden name and renamed, so a
- * consumer only ever sees whole files; after a crash the same bytes are
- * delivered again under the same name (doc/architecture.md, "Results").
+ * consumer only ever sees whole files. Members of its group may write there,
+ * too: what they put in the place of a file of ours is renamed, never followed,
+ * and nothing that was delivered is replaced, except a manifest by a later one
+ * of its job (doc/policy.md, "Results").
  *
  * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
- * is not what the journal says, or no longer there.
+ * is not what the journal says, or no longer there; E_TAKEN when a file of ours
+ * with other bytes has the name.
  */
 #ifndef DX_RESULTS_H
 #define DX_RESULTS_H
@@ -37,13 +40,15 @@ enum dx_code dx_results_make_dir(const char *path,
  * would take. */
 void dx_results_sweep(const char *path);
 
-/* Copies the stored result of case `index` to the directory, mode 0640. */
+/* Copies the stored result of case `index` to the directory, mode 0640, unless
+ * an earlier attempt has. */
 enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
                                const char *results_dir,
                                struct dx_err *err) DX_MUST_USE;
 
 /* Writes the manifest, mode 0640, and removes the one of an earlier attempt
- * of this submission that had no source. */
+ * of this submission that had no source. If a manifest of another job has the
+ * name, this one is named as if there were no source. */
 enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
                                  const char *results_dir,
                                  struct dx_err *err) DX_MUST_USE;

@@ -415,32 +415,35 @@ static unsigned groups_of_rename(const char *from, const char *to)
   return G_RENAME | G_FILE;
 }
 
-int renameat(int from_fd, const char *from, int to_fd, const char *to)
+static int do_rename(int from_fd, const char *from, int to_fd, const char *to,
+                     unsigned flags, const void *caller)
 {
   unsigned groups = groups_of_rename(from, to);
   int result;
 
-  if (!before(groups, "rename", to, CALLER))
+  if (!before(groups, "rename", to, caller))
     return -1;
-  result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
+  result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
   if (result == 0)
-    trace_rename(from_fd, from, to_fd, to, CALLER);
-  after(groups, CALLER);
+    trace_rename(from_fd, from, to_fd, to, caller);
+  after(groups, caller);
   return result;
+}
+
+int renameat2(int from_fd, const char *from, int to_fd, const char *to,
+              unsigned flags)
+{
+  return do_rename(from_fd, from, to_fd, to, flags, CALLER);
+}
+
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+  return do_rename(from_fd, from, to_fd, to, 0, CALLER);
 }
 
 int rename(const char *from, const char *to)
 {
-  unsigned groups = groups_of_rename(from, to);
-  int result;
-
-  if (!before(groups, "rename", to, CALLER))
-    return -1;
-  result = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
-  if (result == 0)
-    trace_rename(AT_FDCWD, from, AT_FDCWD, to, CALLER);
-  after(groups, CALLER);
-  return result;
+  return do_rename(AT_FDCWD, from, AT_FDCWD, to, 0, CALLER);
 }
 
 static int do_open(int dirfd, const char *path, int flags, mode_t mode,

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # machine.sh - other accounts of the print server: what they can see of our
-# processes while these wait, and in core files.
+# processes while these wait, and what a member of the group of the results can
+# plant where results will be.
 . "$(dirname "$0")/../it/lib.sh"
 
 start_all
@@ -66,3 +67,56 @@ faults '#'
 job_ends 'the job is extracted' "$job" completed
 is 'with its title' "$(jq -r '"\(.job.user) \(.job.title)"' \
   "$results"/*.job.json | grep MARKUSER)" 'MARKUSER MARKTITLE'
+
+# --- the results directory -----------------------------------------------
+
+# As somebody who may write there, but is not the user of the backends.
+member()
+{
+  if [ "$(id -u)" = 0 ]; then
+    setpriv --reuid nobody --regid "$run_group" --clear-groups "$@"
+  else
+    "$@"
+  fi
+}
+plant() { member sh -c "umask 0; cd '$results' && $1"; } # COMMAND
+journal() # FILTER: of the print job
+{
+  jq -r "select(.id == \"$job\") | $1" "$spool"/{jobs,finished}/*/job.json \
+    2> "$dir/jq.err"
+}
+names() { journal '.submissions[] | "\(.source_id) \(.cases[0].id)"'; }
+all_have_cases() { [ "$(names | grep -vc null)" = 3 ]; }
+
+clear_results
+write_config
+for n in 1 2 3; do chart_pdf "$dir/$n.pdf" Ann "Ahrens$n" "$n"; done
+faults 'extract * status 204'
+print -d chart "$dir/1.pdf" "$dir/2.pdf" "$dir/3.pdf"
+until_true all_have_cases
+for n in 0 1 2; do read -r source[n] case[n]; done < <(names)
+echo precious > "$dir/precious"
+chmod 666 "$dir/precious"
+plant "ln -s '$dir/precious' '${source[0]}-${case[0]}.json'"
+plant "mkdir '${source[0]}.job.json' && touch '${source[0]}.job.json/inside'"
+plant "mkfifo '${source[1]}-${case[1]}.json'"
+plant "ln -s '$dir/new' '${source[1]}.job.json'"
+as_the_same_user sh -c "echo '{}' > '$results/${source[2]}-${case[2]}.json'"
+faults '#'
+job_ends 'a job whose names are taken is held' "$job" pending-held
+has 'the reason names the file' "$(queue_message "$job")" \
+  "another file '${source[2]}-${case[2]}.json'"
+is 'what another service has delivered stays' \
+  "$(cat "$results/${source[2]}-${case[2]}.json")" '{}'
+is 'what links lead to stays' "$(cat "$dir/precious" && ls "$dir/new" 2>&1 |
+  grep -c 'No such file')" $'precious\n1'
+is 'everything planted is moved out of the way' "$(find "$results" \
+  -regextype posix-extended -regex '.*\.json\.[0-9a-f]{16}' ! -type f | wc -l)" 4
+is 'the other results are files of ours' "$(cd "$results" && stat -c '%F %a' \
+  "${source[0]}"{-"${case[0]}",.job}.json "${source[1]}"{-"${case[1]}",.job}.json |
+  sort | uniq -c | xargs)" '4 regular file 640'
+mv "$results/${source[2]}-${case[2]}.json" "$dir/moved"
+release "$job"
+is 'released, it is extracted' "$(job_state "$job")" completed
+is 'nothing is sent again' "$(calls create) $(calls put)" '3 3'
+is 'every result is there' "$(patients | wc -l)" 3

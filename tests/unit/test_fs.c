@@ -92,6 +92,70 @@ static void a_file_is_replaced_whole_with_the_mode_asked_for(void **state)
   assert_int_equal(entries("."), 1);
 }
 
+/* Some file systems do not support it. */
+static bool is_simple;
+
+int __real_renameat2(int from_fd, const char *from, int to_fd, const char *to,
+                     unsigned flags);
+int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to,
+                     unsigned flags);
+
+int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to,
+                     unsigned flags)
+{
+  if (!is_simple)
+    return __real_renameat2(from_fd, from, to_fd, to, flags);
+  errno = EINVAL;
+  return -1;
+}
+
+static void assert_nothing_is_replaced(void)
+{
+  put("file", "old");
+  make_dir("dir");
+  assert_int_equal(symlinkat("nowhere", fd, "link"), 0);
+  assert_int_equal(dx_fs_create(fd, "file", "new", 3, 0600, &err), DX_E_EXISTS);
+  assert_int_equal(dx_fs_create(fd, "dir", "new", 3, 0600, &err), DX_E_EXISTS);
+  assert_int_equal(dx_fs_create(fd, "link", "new", 3, 0600, &err), DX_E_EXISTS);
+  assert_int_equal(dx_fs_copy(fd, "file", fd, "link", 0600, NULL, &err),
+                   DX_E_EXISTS);
+  assert_content("file", "old");
+  assert_int_equal(entries("."), 3);
+  assert_int_equal(dx_fs_create(fd, "new", "new", 3, 0600, &err), DX_OK);
+  assert_content("new", "new");
+}
+
+static void what_is_there_is_never_replaced_by_a_new_file(void **state)
+{
+  (void)state;
+  assert_nothing_is_replaced();
+}
+
+static void nor_where_the_file_system_cannot_refuse_it(void **state)
+{
+  (void)state;
+  is_simple = true;
+  assert_nothing_is_replaced();
+  is_simple = false;
+}
+
+static void a_sum_is_that_of_a_regular_file(void **state)
+{
+  char sum[DX_SHA256_HEX_BYTES];
+
+  (void)state;
+  put("file", "old");
+  assert_true(dx_sha256_of("old", 3, sum));
+  assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
+  assert_int_equal(symlinkat("file", fd, "link"), 0);
+  assert_int_equal(dx_fs_check_sum(fd, "file", sum, &err), DX_OK);
+  assert_int_equal(dx_fs_check_sum(fd, "fifo", sum, &err), DX_E_DAMAGED);
+  assert_int_not_equal(dx_fs_check_sum(fd, "link", sum, &err), DX_OK);
+  assert_int_equal(dx_fs_check_sum(fd, "none", sum, &err), DX_E_NOT_FOUND);
+  put("file", "new");
+  assert_int_equal(dx_fs_check_sum(fd, "file", sum, &err), DX_E_DAMAGED);
+}
+
 static void
 a_file_appears_with_its_commit_and_never_after_a_discard(void **state)
 {
@@ -378,6 +442,9 @@ int main(void)
       IN_DIRECTORY(a_file_system_without_fsync_for_directories_is_used),
       IN_DIRECTORY(a_directory_that_cannot_be_synced_is_a_third_result),
       IN_DIRECTORY(a_file_is_replaced_whole_with_the_mode_asked_for),
+      IN_DIRECTORY(what_is_there_is_never_replaced_by_a_new_file),
+      IN_DIRECTORY(nor_where_the_file_system_cannot_refuse_it),
+      IN_DIRECTORY(a_sum_is_that_of_a_regular_file),
       IN_DIRECTORY(a_file_appears_with_its_commit_and_never_after_a_discard),
       IN_DIRECTORY(a_failed_write_leaves_the_old_file_and_no_other),
       IN_DIRECTORY(a_failed_rename_leaves_no_temporary_file),

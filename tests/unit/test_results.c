@@ -423,7 +423,17 @@ static void no_signed_url_is_in_a_manifest(void **state)
 
 /* ---- what others have put in the way ---- */
 
-static void plant(const char *name)
+#define PRECIOUS "nobody may change this"
+
+/* Outside the directory. */
+static void plant_target(void)
+{
+  assert_int_equal(dx_fs_replace(job->dirfd, "target", PRECIOUS,
+                                 strlen(PRECIOUS), 0600, &err),
+                   DX_OK);
+}
+
+static void plant_directory(const char *name)
 {
   char path[300];
 
@@ -432,24 +442,158 @@ static void plant(const char *name)
   assert_int_equal(mkdirat(dirfd_, path, 0700), 0);
 }
 
-static void a_directory_in_the_way_is_moved_and_kept(void **state)
+static void plant_link(const char *name)
+{
+  assert_int_equal(symlinkat("../target", dirfd_, name), 0);
+}
+
+static void plant_dangling_link(const char *name)
+{
+  assert_int_equal(symlinkat("../new", dirfd_, name), 0);
+}
+
+static void plant_fifo(const char *name)
+{
+  assert_int_equal(mkfifoat(dirfd_, name, 0666), 0);
+}
+
+static void plant_file_of_another(const char *name)
+{
+  assert_int_equal(dx_fs_replace(dirfd_, name, "{}", 2, 0666, &err), DX_OK);
+  if (geteuid() != 0) /* who cannot give it away takes it out of the way */
+    assert_int_equal(unlinkat(dirfd_, name, 0), 0);
+  else
+    assert_int_equal(fchownat(dirfd_, name, 65534, 65534, 0), 0);
+}
+
+static void assert_content(int fd, const char *name, const char *want)
+{
+  struct dx_buf text = {0};
+
+  assert_int_equal(dx_fs_read(fd, name, 1000, &text, &err), DX_OK);
+  assert_string_equal(dx_buf_text(&text), want);
+  dx_buf_release(&text);
+}
+
+static void what_is_planted_is_moved_and_not_followed(void **state)
+{
+  void (*const plants[])(const char *) = {plant_directory, plant_link,
+                                          plant_dangling_link, plant_fifo,
+                                          plant_file_of_another};
+  char id[8], result[32], manifest_file[32];
+  size_t i;
+
+  (void)state;
+  plant_target();
+  complete("src", "0");
+  for (i = 0; i < sizeof(plants) / sizeof(plants[0]); i++) {
+    (void)snprintf(id, sizeof(id), "%zu", i);
+    (void)snprintf(result, sizeof(result), "%s-0.json", id);
+    (void)snprintf(manifest_file, sizeof(manifest_file), "%s.job.json", id);
+    free(sub->source_id);
+    sub->source_id = strdup(id);
+    plants[i](result);
+    plants[i](manifest_file);
+    assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+    assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+    assert_mode(result, 0640);
+    assert_mode(manifest_file, 0640);
+    assert_content(dirfd_, result, BODY);
+  }
+  assert_int_equal(entries(), 4 * i - (geteuid() == 0 ? 0 : 2));
+  assert_content(job->dirfd, "target", PRECIOUS);
+  assert_int_equal(faccessat(job->dirfd, "new", F_OK, 0), -1);
+}
+
+static void other_bytes_of_that_name_are_never_replaced(void **state)
 {
   (void)state;
-  complete("src", "case");
-  plant("src-case.json");
-  plant("src.job.json");
+  complete("S", "C");
+  assert_int_equal(dx_fs_replace(dirfd_, "S-C.json", "{}", 2, 0640, &err),
+                   DX_OK);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_E_TAKEN);
+  assert_non_null(strstr(err.text, "'S-C.json'"));
+  assert_content(dirfd_, "S-C.json", "{}");
+  assert_int_equal(entries(), 1);
+  assert_int_equal(renameat(dirfd_, "S-C.json", dirfd_, "elsewhere"), 0);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_content(dirfd_, "S-C.json", BODY);
+}
+
+/* Two services may give the same ids. */
+static void a_manifest_of_another_job_stays(void **state)
+{
+  static const char other[] = "{\"job\":{\"key\":\"another\"}}";
+  int times;
+
+  (void)state;
+  complete("S", "C");
+  assert_int_equal(
+      dx_fs_replace(dirfd_, "S.job.json", other, sizeof(other) - 1, 0640, &err),
+      DX_OK);
+  for (times = 0; times < 2; times++) {
+    assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+    assert_mode(KEY "-1.job.json", 0640);
+    assert_content(dirfd_, "S.job.json", other);
+    assert_int_equal(entries(), 2);
+  }
+}
+
+static void a_manifest_is_replaced_by_a_later_one_of_its_job(void **state)
+{
+  char *text;
+
+  (void)state;
+  complete("S", "C");
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE, "gone");
   assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
-  assert_mode("src-case.json", 0640);
-  assert_mode("src.job.json", 0640);
-  assert_int_equal(entries(), 4);
+  sub->state = DX_ST_COMPLETE;
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  text = dx_manifest_text(sub);
+  assert_non_null(text);
+  assert_content(dirfd_, "S.job.json", text);
+  assert_int_equal(entries(), 1);
+  free(text);
+}
+
+static void a_directory_that_is_a_link_is_not_used(void **state)
+{
+  char link[64];
+
+  (void)state;
+  complete("S", "C");
+  (void)snprintf(link, sizeof(link), "%s/link", dir);
+  assert_int_equal(symlink(results, link), 0);
+  assert_int_not_equal(dx_result_deliver(sub, 0, link, &err), DX_OK);
+  assert_int_not_equal(dx_manifest_deliver(sub, link, &err), DX_OK);
+  assert_int_equal(entries(), 0);
+}
+
+/* A consumer has read it: it is not fetched again, perhaps with other bytes. */
+static void what_was_delivered_stays_so_when_the_rest_is_retried(void **state)
+{
+  char b[] = "B", c[] = "C";
+  char *ids[] = {b, c};
+
+  (void)state;
+  complete("S", "C");
+  sub->cases[0].state = DX_CASE_DELIVERED;
+  sub->files[0].put = DX_PUT_DONE;
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE, "gone");
+  assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
+  assert_int_equal(dx_submission_set_cases(sub, ids, 2, &err), DX_OK);
+  assert_int_equal(sub->case_count, 2);
+  assert_int_equal(sub->cases[0].state, DX_CASE_WAITING);
+  assert_int_equal(sub->cases[1].state, DX_CASE_DELIVERED);
+  assert_int_equal(sub->cases[1].bytes, (int64_t)strlen(BODY));
+  assert_int_equal(strlen(sub->cases[1].sha256), 64);
 }
 
 static void a_directory_named_like_an_earlier_manifest_stays(void **state)
 {
   (void)state;
   complete("src", "case");
-  plant(KEY "-1.job.json");
+  plant_directory(KEY "-1.job.json");
   assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
   assert_mode("src.job.json", 0640);
   assert_int_equal(faccessat(dirfd_, KEY "-1.job.json/inside", F_OK, 0), 0);
@@ -460,7 +604,12 @@ int main(void)
 #define WITH_JOB(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       WITH_JOB(every_strange_id_stays_inside_the_directory),
-      WITH_JOB(a_directory_in_the_way_is_moved_and_kept),
+      WITH_JOB(what_is_planted_is_moved_and_not_followed),
+      WITH_JOB(other_bytes_of_that_name_are_never_replaced),
+      WITH_JOB(a_manifest_of_another_job_stays),
+      WITH_JOB(a_manifest_is_replaced_by_a_later_one_of_its_job),
+      WITH_JOB(a_directory_that_is_a_link_is_not_used),
+      WITH_JOB(what_was_delivered_stays_so_when_the_rest_is_retried),
       WITH_JOB(a_directory_named_like_an_earlier_manifest_stays),
       WITH_JOB(a_plain_id_is_its_own_name),
       WITH_JOB(crafted_pairs_do_not_collide),
