@@ -65,7 +65,7 @@ static enum dx_code check_input(struct input *input, size_t number,
     return dx_fail(err, DX_E_DOCUMENT, errno, "cannot read file %zu: %s",
                    number, strerror(errno));
   input->type = dx_mime_of_bytes(bytes, (size_t)n);
-  if (input->type == NULL)
+  if (input->type == NULL || strcmp(input->type, DX_MIME_TIFF) == 0)
     return dx_fail(err, DX_E_DOCUMENT, 0,
                    "file %zu is not a PDF, JPEG or PNG file; print it to "
                    "send it as a PDF",

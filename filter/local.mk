@@ -12,6 +12,8 @@ checkdocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
 checkdocextract_LDADD = $(filter_libs)
 todocextract_SOURCES = filter/todocextract.c $(filter_shared) \
 	filter/image.c filter/image.h \
-	filter/options.c filter/options.h
-todocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
-todocextract_LDADD = $(filter_libs)
+	filter/image_pdf.c filter/image_pdf.h \
+	filter/options.c filter/options.h \
+	filter/tiff.c filter/tiff.h
+todocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(TIFF_CFLAGS)
+todocextract_LDADD = $(filter_libs) $(TIFF_LIBS)

@@ -1,8 +1,11 @@
 /*
- * options.c - the two options of our PPD; pdftopdf handles those of CUPS.
+ * options.c - the two options of our PPD, and which pages are chosen, for what
+ * does not pass through pdftopdf.
  */
 #include "filter/options.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -61,6 +64,68 @@ static bool set_separators(ppd_file_t *ppd, const ppd_choice_t *choice,
   return options->every >= 1 && options->every <= OPTIONS_EVERY_MAX;
 }
 
+/* ---- which pages ---- */
+
+/* "2", "2-4", "-4", "2-": sets *text to what follows. */
+static bool read_range(const char **text, struct page_range *range)
+{
+  char *end;
+  long first = 1, last;
+
+  if (isdigit((unsigned char)**text)) {
+    first = strtol(*text, &end, 10);
+    *text = end;
+    last = first;
+  } else if (**text != '-') {
+    return false;
+  }
+  if (**text == '-') {
+    last = INT_MAX;
+    ++*text;
+    if (isdigit((unsigned char)**text)) {
+      last = strtol(*text, &end, 10);
+      *text = end;
+    }
+  }
+  *range = (struct page_range){first < INT_MAX ? (int)first : INT_MAX,
+                               last < INT_MAX ? (int)last : INT_MAX};
+  return first >= 1 && last >= first;
+}
+
+static bool set_ranges(const char *text, struct options *options)
+{
+  if (text == NULL)
+    return true;
+  while (options->range_count < OPTIONS_RANGES_MAX &&
+         read_range(&text, &options->ranges[options->range_count])) {
+    options->range_count++;
+    if (*text == '\0')
+      return true;
+    if (*text++ != ',')
+      return false;
+  }
+  return false;
+}
+
+static bool set_page_set(const char *text, struct options *options)
+{
+  options->no_even = text != NULL && strcasecmp(text, "odd") == 0;
+  options->no_odd = text != NULL && strcasecmp(text, "even") == 0;
+  return text == NULL || options->no_even || options->no_odd ||
+         strcasecmp(text, "all") == 0;
+}
+
+bool options_choose(const struct options *options, int page)
+{
+  bool chosen = options->range_count == 0;
+  int i;
+
+  for (i = 0; i < options->range_count && !chosen; i++)
+    chosen =
+        page >= options->ranges[i].first && page <= options->ranges[i].last;
+  return chosen && !(page % 2 == 0 ? options->no_even : options->no_odd);
+}
+
 const char *options_read(const char *ppd_path, const char *text,
                          struct options *ret_options)
 {
@@ -81,6 +146,10 @@ const char *options_read(const char *ppd_path, const char *text,
     wrong = "'CaseSeparators' has no such choice";
   if (!set_grouping(chosen(ppd, "DocumentGrouping", count, list), ret_options))
     wrong = "'DocumentGrouping' has no such choice";
+  if (!set_ranges(cupsGetOption("page-ranges", count, list), ret_options))
+    wrong = "'page-ranges' is not a list of pages";
+  if (!set_page_set(cupsGetOption("page-set", count, list), ret_options))
+    wrong = "'page-set' has no such choice";
   cupsFreeOptions(count, list);
   ppdClose(ppd);
   return wrong;

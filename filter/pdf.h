@@ -22,12 +22,17 @@
 
 #include "lib/job/bundle.h"
 
+struct options;
+
 struct pdf_task {
   int in_fd;             /* a regular file, opened for reading */
   int out_fd;            /* an empty one, opened for writing */
   int every;             /* pages between two separator pages; 0: none; a
                             PDF that has some already gets no more */
   const char *separator; /* path of a PDF with one page, if every > 0 */
+  /* For tiff.h only: which pages are chosen, how large the PDF may become. */
+  const struct options *options;
+  int64_t most_bytes;
 };
 
 struct pdf_done {

@@ -21,6 +21,7 @@
 #include "filter/isolate.h"
 #include "filter/options.h"
 #include "filter/pdf.h"
+#include "filter/tiff.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
@@ -77,7 +78,8 @@ static int64_t most_bytes(const struct job *job)
 static enum dx_reason process_pdf(struct job *job, int every,
                                   const char *separator)
 {
-  struct pdf_task task = {job->in_fd, -1, every, separator};
+  struct pdf_task task = {
+      .in_fd = job->in_fd, .every = every, .separator = separator};
   struct pdf_done done = {0};
   enum dx_reason reason;
 
@@ -93,8 +95,32 @@ static enum dx_reason process_pdf(struct job *job, int every,
   return reason;
 }
 
-static enum dx_reason process_image(struct job *job, bool whole)
+/* Becomes a PDF, and then what any PDF becomes. */
+static enum dx_reason process_tiff(struct job *job,
+                                   const struct options *options,
+                                   const char *separator)
 {
+  struct pdf_task task = {
+      .in_fd = job->in_fd, .options = options, .most_bytes = most_bytes(job)};
+  struct pdf_done done;
+  enum dx_reason reason;
+
+  task.out_fd = filter_temp_file();
+  if (task.out_fd < 0)
+    return DX_REASON_TROUBLE;
+  reason = run_isolated(tiff_to_pdf, &task, filter_time_limit_ms(job->service),
+                        &done);
+  job->in_fd = task.out_fd;
+  return reason == DX_REASON_NONE ? process_pdf(job, options->every, separator)
+                                  : reason;
+}
+
+/* An image is one page. */
+static enum dx_reason process_image(struct job *job,
+                                    const struct options *options, bool whole)
+{
+  if (!options_choose(options, 1))
+    return DX_REASON_NO_PAGES;
   job->out_fd = job->in_fd;
   job->entry.pages = 1;
   return whole ? DX_REASON_NONE : DX_REASON_DAMAGED;
@@ -143,29 +169,43 @@ static void refuse_slow(struct job *job)
   refuse(&job->entry, DX_REASON_TOO_SLOW, text);
 }
 
-static void refuse_as(struct job *job, enum dx_reason reason)
+/* Where the default text, which is about a PDF, says too little. */
+static const char *why_not_image(enum dx_reason reason, bool tiff)
+{
+  if (reason == DX_REASON_NO_PAGES)
+    return "no pages are left; the selected pages do not exist";
+  return tiff && reason == DX_REASON_TYPE
+             ? "this kind of TIFF cannot be read; save it as a PDF"
+             : NULL;
+}
+
+/* `text` NULL: the default text of the reason. */
+static void refuse_as(struct job *job, enum dx_reason reason, const char *text)
 {
   if (reason == DX_REASON_TOO_SLOW)
     refuse_slow(job);
   else if (reason == DX_REASON_NO_SEPARATOR)
     refuse(&job->entry, reason,
            "the SeparatorPage must be a readable PDF with exactly one page");
+  else if (reason == DX_REASON_TOO_LARGE)
+    refuse_large(job);
   else if (reason != DX_REASON_NONE)
-    refuse(&job->entry, reason, NULL);
+    refuse(&job->entry, reason, text);
   else if (job->entry.length > most_bytes(job))
     refuse_large(job);
 }
 
 /* A document whose type and options are known. */
-static void process_document(struct job *job, int every)
+static void process_document(struct job *job, const char *type,
+                             const struct options *options)
 {
   enum dx_reason reason = DX_REASON_TYPE;
-  const char *type = job->entry.type;
+  bool tiff = strcmp(type, DX_MIME_TIFF) == 0;
   bool pdf = strcmp(type, DX_MIME_PDF) == 0;
   const char *separator =
       job->service != NULL ? job->service->separator_page : NULL;
 
-  if (pdf && every > 0 && separator == NULL) {
+  if ((pdf || tiff) && options->every > 0 && separator == NULL) {
     refuse(&job->entry, DX_REASON_NO_SEPARATOR,
            job->service != NULL ? NULL
                                 : "separator pages were requested, but "
@@ -173,14 +213,16 @@ static void process_document(struct job *job, int every)
     return;
   }
   if (pdf)
-    reason = process_pdf(job, every, separator);
+    reason = process_pdf(job, options->every, separator);
+  else if (tiff)
+    reason = process_tiff(job, options, separator);
   else if (strcmp(type, DX_MIME_JPEG) == 0)
-    reason = process_image(job, image_jpeg_is_whole(job->in_fd));
+    reason = process_image(job, options, image_jpeg_is_whole(job->in_fd));
   else if (strcmp(type, DX_MIME_PNG) == 0)
-    reason = process_image(job, image_png_is_whole(job->in_fd));
+    reason = process_image(job, options, image_png_is_whole(job->in_fd));
   if (reason == DX_REASON_NONE && !measure(job))
     reason = DX_REASON_TROUBLE;
-  refuse_as(job, reason);
+  refuse_as(job, reason, pdf ? NULL : why_not_image(reason, tiff));
 }
 
 /* An empty document that was a PDF: pdftopdf left no pages. */
@@ -209,8 +251,10 @@ static void process(struct job *job, bool kept, int64_t length)
     return;
   }
   type = kept ? type_of(job->in_fd) : NULL;
+  if (type == NULL)
+    type = "";
   (void)snprintf(entry->type, sizeof(entry->type), "%s",
-                 type != NULL ? type : "");
+                 strcmp(type, DX_MIME_TIFF) == 0 ? DX_MIME_PDF : type);
   dx_filename_from_title(job->title, entry->type, entry->name);
   if (!kept)
     refuse(entry, DX_REASON_TROUBLE,
@@ -222,7 +266,7 @@ static void process(struct job *job, bool kept, int64_t length)
   else if (wrong != NULL)
     refuse(entry, DX_REASON_TROUBLE, wrong);
   else
-    process_document(job, options.every);
+    process_document(job, type, &options);
   if (entry->kind == DX_KIND_REFUSED) {
     entry->pages = 0;
     entry->length = 0;

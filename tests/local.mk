@@ -6,8 +6,15 @@ EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
 	tests/filter/active_test.sh tests/filter/check_test.sh \
-	tests/filter/corpus.sh tests/filter/whole_test.sh \
+	tests/filter/corpus.sh tests/filter/tiff_test.sh \
+	tests/filter/whole_test.sh \
 	tests/hostile/bundle.sh tests/hostile/machine.sh
+
+# Makes what faxes and scanners make, for tests/filter and tests/it.
+check_PROGRAMS += tests/filter/mktiff
+tests_filter_mktiff_SOURCES = tests/filter/mktiff.c
+tests_filter_mktiff_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
+tests_filter_mktiff_LDADD = $(TIFF_LIBS)
 
 # A unit test is tests/unit/NAME.c and its line here.
 LDADD = $(FUZZ_ENGINE) $(unit_libs)

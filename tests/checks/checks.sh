@@ -71,6 +71,8 @@ none 'internal headers stay in their directory' \
 none 'only five files of filter/ know qpdf' \
   "$(found -lE '#include <qpdf' */*.[ch] |
     grep -vE '^filter/(pdf\.c|(separated|strip|walk|whole)\.[ch])$')"
+none 'only one file of filter/ knows libtiff' \
+  "$(found -lE '#include <tiff' */*.[ch] | grep -vxF filter/tiff.c)"
 none 'lib/ never prints, exits or sleeps' \
   "$(found -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
     lib/*/*.c)"

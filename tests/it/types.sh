@@ -94,6 +94,16 @@ check 'a JPEG is uploaded as it is' cmp "$dir/scan.jpg" "$(uploaded)"
 is 'a JPEG is registered as one' "$(manifest_has '.files[0].content_type')" \
   '"image/jpeg"'
 
+# CUPS's own converter would keep only the first page, without a word.
+"$build/tests/filter/mktiff" "$dir/fax.tif" pages=3 pack=g3 unit=inch dpi=204
+one_job 'a TIFF with three pages' "$dir/fax.tif"
+is 'all of its pages arrive, as a PDF' \
+  "$(manifest_has '.files[0]|[.content_type,.pages]') $(pages_of "$(uploaded)")" \
+  '["application/pdf",3] 3'
+one_job 'page ranges of a TIFF' -o page-ranges=2-3 "$dir/fax.tif"
+is 'only the chosen pages of a TIFF leave the machine' \
+  "$(pages_of "$(uploaded)")" 2
+
 printf 'Patient: Jane Roe\nMRN: 815\n' > "$dir/note.txt"
 one_job 'a text file' "$dir/note.txt"
 is 'a text file becomes a PDF' "$(manifest_has '.files[0]|[.content_type,.pages]')" \

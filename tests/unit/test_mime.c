@@ -19,6 +19,11 @@ static void types_are_recognized_by_their_bytes(void **state)
       {"\xFF\xD8", 2, NULL},
       {"\x89PNG\r\n\x1A\n", 8, "image/png"},
       {"\x89PNG\r\n\x1A", 7, NULL},
+      {"II*", 4, "image/tiff"},
+      {"MM\0*", 4, "image/tiff"},
+      {"II+", 4, "image/tiff"},
+      {"MM\0+", 4, "image/tiff"},
+      {"II*", 3, NULL},
       {"GIF89a", 6, NULL},
       {"", 0, NULL},
   };

@@ -1,0 +1,377 @@
+/*
+ * mktiff.c - makes a TIFF with several pages, as a fax or a scanner would, and
+ * what each page should look like.
+ *
+ *   mktiff FILE [KEY=VALUE...]
+ *
+ * Writes FILE, and FILE.1.ppm, FILE.2.ppm... with the pixels of the pages as
+ * they are stored; if they are black and white, also FILE.1.pbm... Page n has a
+ * square at the top left and n bars below it. Keys: pages, kind (white: 0 is
+ * white; black; gray2, gray4, gray, gray16, rgb, alpha, palette, cmyk, ycbcr),
+ * pack (none, packbits, lzw, deflate, g3, g32d, g4, jpeg), rows (of a strip),
+ * tile (its side), planes (1: colors apart), lsb (1: bits from the right), big
+ * (1: BigTIFF), unit (inch, cm, none, or nothing), dpi, ydpi (default: as dpi),
+ * orientation, thumbnail (1: behind each page).
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tiffio.h>
+
+#define WIDTH 208 /* a multiple of 16, for tiles and JPEG */
+#define HEIGHT 304
+
+static const struct {
+  const char *name;
+  uint16_t photometric, bits, samples;
+} kinds[] = {
+    {"white", PHOTOMETRIC_MINISWHITE, 1, 1},
+    {"black", PHOTOMETRIC_MINISBLACK, 1, 1},
+    {"gray2", PHOTOMETRIC_MINISBLACK, 2, 1},
+    {"gray4", PHOTOMETRIC_MINISWHITE, 4, 1},
+    {"gray", PHOTOMETRIC_MINISBLACK, 8, 1},
+    {"gray16", PHOTOMETRIC_MINISBLACK, 16, 1},
+    {"rgb", PHOTOMETRIC_RGB, 8, 3},
+    {"alpha", PHOTOMETRIC_RGB, 8, 4},
+    {"palette", PHOTOMETRIC_PALETTE, 8, 1},
+    {"cmyk", PHOTOMETRIC_SEPARATED, 8, 4},
+    {"ycbcr", PHOTOMETRIC_YCBCR, 8, 3},
+};
+
+static const struct {
+  const char *name;
+  uint16_t pack;
+} packs[] = {
+    {"none", COMPRESSION_NONE},    {"packbits", COMPRESSION_PACKBITS},
+    {"lzw", COMPRESSION_LZW},      {"deflate", COMPRESSION_ADOBE_DEFLATE},
+    {"g3", COMPRESSION_CCITTFAX3}, {"g32d", COMPRESSION_CCITTFAX3},
+    {"g4", COMPRESSION_CCITTFAX4}, {"jpeg", COMPRESSION_JPEG},
+};
+
+static int arg_count;
+static char **args;
+
+static const char *text_of(const char *key, const char *otherwise)
+{
+  size_t len = strlen(key);
+  int i;
+
+  for (i = arg_count - 1; i >= 2; i--) /* the last one counts */
+    if (strncmp(args[i], key, len) == 0 && args[i][len] == '=')
+      return args[i] + len + 1;
+  return otherwise;
+}
+
+static int number_of(const char *key, int otherwise)
+{
+  const char *text = text_of(key, NULL);
+
+  return text != NULL ? atoi(text) : otherwise;
+}
+
+static void die(const char *what)
+{
+  (void)fprintf(stderr, "mktiff: %s\n", what);
+  exit(1);
+}
+
+static size_t kind(void)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    if (strcmp(kinds[i].name, text_of("kind", "white")) == 0)
+      return i;
+  die("no such kind");
+  return 0;
+}
+
+static uint16_t pack(void)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(packs) / sizeof(packs[0]); i++)
+    if (strcmp(packs[i].name, text_of("pack", "none")) == 0)
+      return packs[i].pack;
+  die("no such pack");
+  return 0;
+}
+
+/* ---- what is on a page ---- */
+
+static bool is_color(size_t k)
+{
+  return kinds[k].samples > 1 || kinds[k].photometric == PHOTOMETRIC_PALETTE;
+}
+
+/* 0 to 3: white, black, and two that are light and dark where there are such.
+ */
+static int ink(int page, int x, int y)
+{
+  if (x < 64 && y < 48)
+    return 1;
+  if (y >= 96 && y < 160 && x / 16 % 2 == 1 && x / 32 < page)
+    return 1;
+  if (y >= 208)
+    return x < 96 ? 2 : 3;
+  return 0;
+}
+
+/* Exact in 2 and 4 bits, too. */
+static void color(size_t k, int page, int x, int y, unsigned char rgb[3])
+{
+  static const unsigned char grays[] = {255, 0, 170, 85};
+  static const unsigned char colors[4][3] = {
+      {255, 255, 255}, {0, 0, 0}, {255, 0, 0}, {0, 0, 255}};
+  int i = ink(page, x, y);
+
+  if (kinds[k].bits == 1)
+    memset(rgb, i == 0 ? 255 : 0, 3);
+  else if (is_color(k))
+    memcpy(rgb, colors[i], 3);
+  else
+    memset(rgb, grays[i], 3);
+}
+
+static FILE *create(const char *path, int page, const char *format,
+                    const char *header)
+{
+  char name[4096];
+  FILE *f;
+
+  (void)snprintf(name, sizeof(name), "%s.%d.%s", path, page, format);
+  f = fopen(name, "wb");
+  if (f == NULL)
+    die("cannot write what is expected");
+  (void)fprintf(f, "%s\n%d %d\n", header, WIDTH, HEIGHT);
+  return f;
+}
+
+static void write_colors(const char *path, size_t k, int page)
+{
+  FILE *f = create(path, page, "ppm", "P6");
+  unsigned char rgb[3];
+  int x, y;
+
+  (void)fprintf(f, "255\n");
+  for (y = 0; y < HEIGHT; y++)
+    for (x = 0; x < WIDTH; x++) {
+      color(k, page, x, y, rgb);
+      (void)fwrite(rgb, 1, 3, f);
+    }
+  (void)fclose(f);
+}
+
+static void write_bits(const char *path, int page)
+{
+  FILE *f = create(path, page, "pbm", "P4");
+  int x, y, i;
+
+  for (y = 0; y < HEIGHT; y++)
+    for (x = 0; x < WIDTH; x += 8) {
+      int byte = 0;
+
+      for (i = 0; i < 8; i++)
+        byte = byte << 1 | (ink(page, x + i, y) != 0);
+      (void)fputc(byte, f);
+    }
+  (void)fclose(f);
+}
+
+/* ---- pixels ---- */
+
+static unsigned sample(size_t k, int page, int x, int y, int number)
+{
+  unsigned char rgb[3];
+
+  color(k, page, x, y, rgb);
+  switch (kinds[k].photometric) {
+  case PHOTOMETRIC_PALETTE:
+    return (unsigned)ink(page, x, y);
+  case PHOTOMETRIC_SEPARATED:
+    return number < 3 ? 255U - rgb[number] : 0;
+  case PHOTOMETRIC_RGB: /* white is transparent, if it can be */
+    return number < 3 ? rgb[number] : ink(page, x, y) == 0 ? 0 : 255;
+  case PHOTOMETRIC_MINISWHITE:
+    return (255U - rgb[0]) >> (8 - kinds[k].bits);
+  default:
+    return kinds[k].bits == 16 ? rgb[number] * 257U
+           : kinds[k].bits < 8 ? (unsigned)rgb[number] >> (8 - kinds[k].bits)
+                               : rgb[number];
+  }
+}
+
+/* Rows of `count` pixels from x on; samples of one plane, or of all (-1). */
+static void fill(unsigned char *row, size_t k, int page, int x, int count,
+                 int y, int plane)
+{
+  int samples = plane < 0 ? kinds[k].samples : 1, bits = kinds[k].bits;
+  int i, s;
+
+  memset(row, 0, ((size_t)(count * samples * bits) + 7) / 8);
+  for (i = 0; i < count; i++)
+    for (s = 0; s < samples; s++) {
+      unsigned value = sample(k, page, x + i, y, plane < 0 ? s : plane);
+      int at = i * samples + s;
+
+      if (bits == 16)
+        ((uint16_t *)(void *)row)[at] = (uint16_t)value;
+      else if (bits == 8)
+        row[at] = (unsigned char)value;
+      else
+        row[at * bits / 8] |=
+            (unsigned char)(value << (8 - bits - at * bits % 8));
+    }
+}
+
+static void write_rows(TIFF *tiff, size_t k, int page)
+{
+  int planes = number_of("planes", 0) ? kinds[k].samples : 1;
+  unsigned char row[8 * WIDTH];
+  int y, plane;
+
+  for (plane = 0; plane < planes; plane++)
+    for (y = 0; y < HEIGHT; y++) {
+      fill(row, k, page, 0, WIDTH, y, planes > 1 ? plane : -1);
+      if (TIFFWriteScanline(tiff, row, (uint32_t)y, (uint16_t)plane) != 1)
+        die("cannot write a row");
+    }
+}
+
+static void write_tiles(TIFF *tiff, size_t k, int page, int side)
+{
+  size_t row_bytes = (size_t)TIFFTileRowSize(tiff);
+  unsigned char *tile = calloc((size_t)side, row_bytes);
+  int x, y, row;
+
+  for (y = 0; y < HEIGHT; y += side)
+    for (x = 0; x < WIDTH; x += side) {
+      for (row = 0; row < side; row++)
+        fill(tile + (size_t)row * row_bytes, k, page, x, side, y + row, -1);
+      if (TIFFWriteTile(tiff, tile, (uint32_t)x, (uint32_t)y, 0, 0) < 0)
+        die("cannot write a tile");
+    }
+  free(tile);
+}
+
+/* ---- tags ---- */
+
+static void set_palette(TIFF *tiff)
+{
+  uint16_t red[256] = {65535, 0, 65535, 0}, green[256] = {65535, 0, 0, 0},
+           blue[256] = {65535, 0, 0, 65535};
+
+  TIFFSetField(tiff, TIFFTAG_COLORMAP, red, green, blue);
+}
+
+static void set_resolution(TIFF *tiff)
+{
+  const char *unit = text_of("unit", "");
+  int dpi = number_of("dpi", 72);
+
+  if (unit[0] == '\0')
+    return;
+  TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT,
+               strcmp(unit, "inch") == 0 ? RESUNIT_INCH
+               : strcmp(unit, "cm") == 0 ? RESUNIT_CENTIMETER
+                                         : RESUNIT_NONE);
+  TIFFSetField(tiff, TIFFTAG_XRESOLUTION, (double)dpi);
+  TIFFSetField(tiff, TIFFTAG_YRESOLUTION, (double)number_of("ydpi", dpi));
+}
+
+static void set_kind(TIFF *tiff, size_t k)
+{
+  uint16_t extra = EXTRASAMPLE_UNASSALPHA;
+
+  TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, kinds[k].bits);
+  TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, kinds[k].samples);
+  TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, kinds[k].photometric);
+  TIFFSetField(tiff, TIFFTAG_PLANARCONFIG,
+               number_of("planes", 0) ? PLANARCONFIG_SEPARATE
+                                      : PLANARCONFIG_CONTIG);
+  if (strcmp(kinds[k].name, "alpha") == 0)
+    TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &extra);
+  if (kinds[k].photometric == PHOTOMETRIC_PALETTE)
+    set_palette(tiff);
+}
+
+static void set_pack(TIFF *tiff, size_t k)
+{
+  TIFFSetField(tiff, TIFFTAG_COMPRESSION, pack());
+  if (strcmp(text_of("pack", ""), "g32d") == 0)
+    TIFFSetField(tiff, TIFFTAG_GROUP3OPTIONS,
+                 GROUP3OPT_2DENCODING | GROUP3OPT_FILLBITS);
+  if (pack() != COMPRESSION_JPEG)
+    return;
+  TIFFSetField(tiff, TIFFTAG_JPEGQUALITY, 100);
+  if (kinds[k].photometric == PHOTOMETRIC_YCBCR)
+    TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+}
+
+static void write_thumbnail(TIFF *tiff)
+{
+  unsigned char row[2] = {0, 0};
+
+  TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
+  TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 16);
+  TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 1);
+  TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 1);
+  TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISWHITE);
+  if (TIFFWriteScanline(tiff, row, 0, 0) != 1 || !TIFFWriteDirectory(tiff))
+    die("cannot write a thumbnail");
+}
+
+static void write_page(TIFF *tiff, size_t k, int page)
+{
+  int side = number_of("tile", 0);
+
+  TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
+  TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, WIDTH);
+  TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, HEIGHT);
+  set_pack(tiff, k);
+  set_kind(tiff, k);
+  set_resolution(tiff);
+  if (number_of("lsb", 0))
+    TIFFSetField(tiff, TIFFTAG_FILLORDER, FILLORDER_LSB2MSB);
+  if (number_of("orientation", 0))
+    TIFFSetField(tiff, TIFFTAG_ORIENTATION, number_of("orientation", 0));
+  if (side > 0) {
+    TIFFSetField(tiff, TIFFTAG_TILEWIDTH, side);
+    TIFFSetField(tiff, TIFFTAG_TILELENGTH, side);
+    write_tiles(tiff, k, page, side);
+  } else {
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, number_of("rows", HEIGHT));
+    write_rows(tiff, k, page);
+  }
+  if (!TIFFWriteDirectory(tiff))
+    die("cannot write a page");
+}
+
+int main(int argc, char **argv)
+{
+  size_t k;
+  TIFF *tiff;
+  int page;
+
+  arg_count = argc;
+  args = argv;
+  if (argc < 2)
+    die("usage: mktiff FILE [KEY=VALUE...]");
+  k = kind();
+  tiff = TIFFOpen(argv[1], number_of("big", 0) ? "w8" : "w");
+  if (tiff == NULL)
+    die("cannot create the file");
+  for (page = 1; page <= number_of("pages", 1); page++) {
+    write_page(tiff, k, page);
+    write_colors(argv[1], k, page);
+    if (kinds[k].bits == 1)
+      write_bits(argv[1], page);
+    if (number_of("thumbnail", 0))
+      write_thumbnail(tiff);
+  }
+  TIFFClose(tiff);
+  return 0;
+}

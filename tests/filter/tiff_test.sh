@@ -1,0 +1,222 @@
+#!/usr/bin/env bash
+#
+# tiff_test.sh - a TIFF becomes a PDF of all its pages: what faxes and scanners
+# write arrives pixel for pixel, what is damaged is refused.
+#
+# Needs what lib.sh needs, and tests/filter/mktiff of the build.
+. "$(dirname "$0")/lib.sh"
+
+mktiff=${DX_BUILD:-$top}/tests/filter/mktiff
+separator=$dir/separator.pdf
+"$mkpdf" "$separator" SEPARATOR
+configure "SeparatorPage $separator"
+export CONTENT_TYPE=image/tiff
+
+make_tiff() # [KEY=VALUE...]: t.tif
+{
+  "$mktiff" "$dir/t.tif" pages=3 unit=inch "$@"
+}
+
+# The images in body that differ from what was stored by more than `most` of 255
+# in any color.
+differences() # MOST
+{
+  local i
+  pdfimages "$dir/body" "$dir/image" || echo 'not a PDF'
+  for i in 0 1 2; do
+    if [ -e "$dir/image-00$i.pbm" ]; then
+      cmp "$dir/t.tif.$((i + 1)).pbm" "$dir/image-00$i.pbm" 2>&1
+    else
+      cmp -l "$dir/t.tif.$((i + 1)).ppm" "$dir/image-00$i.ppm" 2>&1 |
+        wrong_values "$1"
+    fi
+  done
+  rm -f "$dir"/image-*
+}
+
+wrong_values() # MOST < DIFFERENCES IN OCTAL
+{
+  awk -v most="$1" '
+    function number(o) {
+      return int(o / 100) * 64 + int(o / 10) % 10 * 8 + o % 10
+    }
+    NF != 3 { print; exit }
+    { d = number($2) - number($3); if (d > most || -d > most) wrong++ }
+    END { if (wrong) print wrong " values" }'
+}
+
+# --- every page, pixel for pixel -------------------------------------------
+
+while read -r most keys; do
+  # shellcheck disable=SC2086 # one word a key
+  make_tiff $keys
+  is "$keys: all pages" "$(result "$dir/t.tif")" 'document 3 0'
+  is "$keys: pixel for pixel" "$(differences "$most")" ''
+done << 'END'
+0 pack=g4
+0 pack=g4 rows=16
+0 pack=g4 kind=black
+0 pack=g4 lsb=1
+0 pack=g3
+0 pack=g3 lsb=1 rows=32
+0 pack=g32d kind=black
+0 pack=none
+0 pack=packbits rows=8 kind=black
+0 pack=lzw
+0 pack=deflate big=1
+0 pack=g4 tile=64
+0 kind=gray2 pack=lzw
+0 kind=gray4 pack=none
+0 kind=gray pack=deflate rows=32
+0 kind=gray pack=lzw tile=16
+0 kind=gray16 pack=lzw
+0 kind=rgb pack=none
+0 kind=rgb pack=lzw rows=1
+0 kind=rgb pack=packbits planes=1
+0 kind=rgb pack=deflate tile=128
+0 kind=alpha pack=deflate
+0 kind=palette pack=lzw rows=100
+0 kind=cmyk pack=lzw
+2 kind=gray pack=jpeg
+2 kind=gray pack=jpeg rows=16
+150 kind=ycbcr pack=jpeg
+150 kind=ycbcr pack=jpeg rows=16
+150 kind=ycbcr pack=jpeg tile=64
+9 kind=rgb pack=jpeg
+END
+
+# --- what arrives ----------------------------------------------------------
+
+pictures() { pdfimages -list "$dir/body" | awk 'NR > 2 { print $9 }' | xargs; }
+make_tiff pack=g3
+run < "$dir/t.tif"
+is 'it is sent as a PDF' "$(field Type) $(field Name)" \
+  'application/pdf chart.pdf'
+is 'its origin remains known' "$(field Origin)" image/tiff
+is 'black and white becomes group 4' "$(pictures)" 'ccitt ccitt ccitt'
+is 'the PDF is valid' \
+  "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
+is 'nothing but debug lines is printed' "$(grep -cv '^DEBUG: ' "$dir/err")" 0
+cp "$dir/out" "$dir/first"
+run "$dir/t.tif"
+is 'the same bytes every time' "$(cmp "$dir/out" "$dir/first" && echo same)" same
+make_tiff kind=ycbcr pack=jpeg
+run < "$dir/t.tif"
+is 'a JPEG in one piece stays what it is' "$(pictures)" 'jpeg jpeg jpeg'
+make_tiff pack=g4 thumbnail=1
+is 'thumbnails are no pages' "$(result "$dir/t.tif")" 'document 3 0'
+
+sizes() # of the pages, in points
+{
+  pdfinfo -l 3 "$dir/body" |
+    awk '/^Page .*size/ { printf "%s%s", $4, $6 == "" ? "" : "x" $6 " " }'
+}
+while read -r expected keys; do
+  # shellcheck disable=SC2086 # one word a key
+  make_tiff pack=g4 $keys
+  run < "$dir/t.tif"
+  is "page size of $keys" "$(sizes)" "$expected $expected $expected "
+done << 'END'
+149.76x218.88 unit=inch dpi=100
+73.41x223.35 unit=inch dpi=204 ydpi=98
+190.2x277.98 unit=cm dpi=31
+49.92x72.96 unit=none dpi=1
+49.92x145.92 unit=none dpi=2 ydpi=1
+49.92x72.96 unit=
+49.92x72.96 unit=inch dpi=1
+49.92x72.96 unit=inch dpi=100000
+218.88x149.76 unit=inch dpi=100 orientation=6
+END
+
+# A mirrored or turned page is shown upright.
+corners() # of the page as shown: its size, and the gray of the four corners
+{
+  local width height
+  pdftoppm -r 72 -f 3 -l 3 -singlefile -gray "$dir/body" "$dir/shown"
+  read -r width height < <(sed -n 2p "$dir/shown.pgm")
+  tail -n +4 "$dir/shown.pgm" | od -An -v -tu1 -w"$width" |
+    awk -v h="$height" 'NR == 10 || NR == h - 10 {
+      shown = shown " " $10 " " $(NF - 10) } END { print NF "x" NR shown }'
+}
+while read -r orientation expected; do
+  make_tiff kind=gray pack=lzw orientation="$orientation"
+  run < "$dir/t.tif"
+  is "orientation $orientation is upright" "$(corners)" "$expected"
+done << 'END'
+1 208x304 0 255 170 85
+2 208x304 255 0 85 170
+3 208x304 85 170 255 0
+4 208x304 170 85 0 255
+5 304x208 0 170 255 85
+6 304x208 170 0 85 255
+7 304x208 85 255 170 0
+8 304x208 255 85 0 170
+END
+
+# --- which pages -----------------------------------------------------------
+
+bars() # the bars on each page of body: the number of the page that was stored
+{
+  local page
+  pdftoppm -r 72 -gray "$dir/body" "$dir/shown"
+  for page in "$dir"/shown-*.pgm; do
+    tail -n +4 "$page" | od -An -v -tu1 -w208 | sed -n 128p | tr -s ' ' '\n' |
+      uniq | grep -c '^0$'
+  done | xargs
+  rm -f "$dir"/shown-*.pgm
+}
+make_tiff pages=6 kind=gray pack=lzw
+while read -r options expected; do
+  run < "$dir/t.tif"
+  is "$options: pages" "$(kind_of) of $(bars)" "document $expected"
+done << 'END'
+page-ranges=2 1 of 2
+page-ranges=2-4 3 of 2 3 4
+page-ranges=1,5-6 3 of 1 5 6
+page-ranges=5- 2 of 5 6
+page-ranges=-2 2 of 1 2
+page-ranges=4-9 3 of 4 5 6
+page-set=even 3 of 2 4 6
+page-set=odd 3 of 1 3 5
+page-set=all 6 of 1 2 3 4 5 6
+END
+for options in page-ranges=7 page-ranges=8-9; do
+  is "$options: nothing is left" "$(result "$dir/t.tif")" 'refused no-pages 0'
+done
+has 'and the reason says so' "$(field Reason)" 'selected%20pages'
+for options in page-ranges=x page-ranges=3-1 page-ranges=0-2 page-ranges=1,, \
+  page-set=some; do
+  is "$options: refused" "$(result "$dir/t.tif")" 'refused trouble 0'
+done
+options='page-ranges=2-4 CaseSeparators=Every2'
+run < "$dir/t.tif"
+is 'separator pages are inserted between the chosen pages' \
+  "$(kind_of) $(text_of "$dir/body" | xargs)" 'document 4 SEPARATOR'
+configure ''
+is 'without a SeparatorPage: refused' "$(result "$dir/t.tif")" \
+  'refused no-separator 0'
+options=
+
+# --- damage ----------------------------------------------------------------
+
+make_tiff pack=g4 rows=100
+size=$(stat -c %s "$dir/t.tif")
+wrong=
+for ((n = 1; n < size; n += 29)); do
+  head -c $n "$dir/t.tif" > "$dir/m.tif"
+  kind=$(result "$dir/m.tif")
+  [[ $kind == 'refused '* ]] || wrong+="$n: $kind "
+done
+is 'wherever it is truncated: refused' "$wrong" ''
+for keys in 'pack=g3' 'pack=lzw kind=gray' 'pack=deflate kind=rgb' \
+  'pack=packbits' 'pack=jpeg kind=ycbcr' 'pack=jpeg kind=gray rows=16' \
+  'pack=lzw kind=palette' 'pack=none tile=16'; do
+  # shellcheck disable=SC2086 # one word a key
+  make_tiff $keys
+  size=$(stat -c %s "$dir/t.tif")
+  for part in 30 60 90; do
+    head -c $((size * part / 100)) "$dir/t.tif" > "$dir/m.tif"
+    is "$keys, truncated at $part%" "$(result "$dir/m.tif")" 'refused damaged 0'
+  done
+done
+finish
