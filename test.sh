@@ -191,6 +191,7 @@ quick_tasks()
   {
     tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|helper|long)/" |
       if in_ci; then grep -vE "$with_programs"; else cat; fi | sed 's/^/build /'
+    echo 'build tests/build/hardening.sh'
     echo 'build tests/build/install.sh'
     for f in $with_sanitizers; do echo "sanitized tests/it/$f.sh"; done
   } | sorted | while read -r build f; do script "$build" "$f"; done
