@@ -38,7 +38,7 @@
   X(retry, "JOB", "continue a job, or retry what failed in it")            \
   X(show, "JOB|FILE [--json]", "show extracted values as a table")         \
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
-    "send PDF, JPEG or PNG files and wait for the results")
+    "send PDF, JPEG, PNG or TIFF files and wait for the results")
 
 struct cli {
   /* options and arguments; borrowed from argv */

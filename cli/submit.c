@@ -6,7 +6,7 @@
  * Messages count the files instead of naming them: names of charts are often
  * names of patients, and stderr may end up in a log.
  */
-#include "cli/cli.h"
+#include "cli/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,18 +17,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/digest.h"
-#include "lib/base/fs.h"
+#include "lib/base/buf.h"
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
 #include "lib/job/filename.h"
-#include "lib/job/mime.h"
 #include "lib/job/sweep.h"
 
 struct input {
   int fd;
   const char *name; /* borrowed: the last part of the path */
-  const char *type;
 };
 
 struct submit {
@@ -38,6 +35,9 @@ struct submit {
   size_t count;              /* of inputs */
   char user[CLI_USER_BYTES]; /* the caller */
   struct dx_job *job;
+  struct dx_buf temp_dir; /* the job's, until it is stored */
+  struct dx_buf refusals; /* a line each */
+  size_t refused;
   bool is_stored;
 };
 
@@ -47,9 +47,7 @@ static enum dx_code check_input(struct input *input, size_t number,
                                 int64_t most, struct dx_err *err)
 {
   char size[DX_SIZE_TEXT_BYTES];
-  char bytes[DX_MIME_LOOK_BYTES];
   struct stat st;
-  ssize_t n;
 
   if (fstat(input->fd, &st) < 0 || !S_ISREG(st.st_mode))
     return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is not a regular file",
@@ -60,16 +58,6 @@ static enum dx_code check_input(struct input *input, size_t number,
     return dx_fail(err, DX_E_DOCUMENT, 0,
                    "file %zu is larger than MaxDocumentSize (%s)", number,
                    dx_size_text(most, size));
-  n = pread(input->fd, bytes, sizeof(bytes), 0);
-  if (n < 0)
-    return dx_fail(err, DX_E_DOCUMENT, errno, "cannot read file %zu: %s",
-                   number, strerror(errno));
-  input->type = dx_mime_of_bytes(bytes, (size_t)n);
-  if (input->type == NULL || strcmp(input->type, DX_MIME_TIFF) == 0)
-    return dx_fail(err, DX_E_DOCUMENT, 0,
-                   "file %zu is not a PDF, JPEG or PNG file; print it to "
-                   "send it as a PDF",
-                   number);
   return DX_OK;
 }
 
@@ -131,53 +119,33 @@ static enum dx_code open_directories(struct submit *s, struct dx_err *err)
   return cli_probe(config, s->service, err);
 }
 
-/* Copies and fsyncs, with checksum and length. */
-static enum dx_code copy(const struct input *input, int to,
-                         struct dx_entry *entry, struct dx_err *err)
-{
-  char bytes[DX_STREAM_BYTES];
-  struct dx_sha256 *sha = dx_sha256_new();
-  enum dx_code code = sha != NULL ? DX_OK : dx_fail_nomem(err);
-
-  while (code == DX_OK) {
-    ssize_t n = read(input->fd, bytes, sizeof(bytes));
-
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      code = dx_fail_sys(err, errno, "read", "document");
-    if (n <= 0)
-      break;
-    entry->length += n;
-    if (cli_stop_came())
-      code = dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
-    else if (!dx_sha256_add(sha, bytes, (size_t)n))
-      code = dx_fail_nomem(err);
-    else
-      code = dx_fs_write_all(to, bytes, (size_t)n, "document", err);
-    dx_fs_begin_writeback(to, entry->length, (size_t)n);
-  }
-  if (code == DX_OK && !dx_sha256_end(sha, entry->sha256))
-    code = dx_fail_nomem(err);
-  if (code == DX_OK)
-    code = dx_fs_sync(to, "document", err);
-  dx_sha256_free(&sha);
-  return code;
-}
-
 static void name_document(const struct submit *s, size_t index,
-                          char name[DX_NAME_BYTES])
+                          struct dx_entry *entry)
 {
-  const struct input *input = &s->inputs[index];
-
   if (s->service->file_names == DX_FILE_NAMES_NEUTRAL)
-    dx_filename_neutral(index + 1, input->type, name);
+    dx_filename_neutral(index + 1, entry->type, entry->name);
   else
-    dx_filename_from_title(input->name, input->type, name);
+    dx_filename_from_title(s->inputs[index].name, entry->type, entry->name);
 }
 
+/* The others are looked at all the same: all mistakes are reported at once. */
+static void note_refusal(struct submit *s, size_t index,
+                         const struct dx_entry *entry, struct dx_err *err)
+{
+  enum dx_code code =
+      entry->reason == DX_REASON_TROUBLE ? DX_E_IO : DX_E_DOCUMENT;
+
+  s->refused++;
+  if (err->code != DX_E_DOCUMENT) /* which the caller can do something about */
+    (void)dx_fail(err, code, 0, "file %zu cannot be sent: %s; nothing was sent",
+                  index + 1, entry->reason_text);
+  dx_buf_printf(&s->refusals, "docextract: file %zu cannot be sent: %s\n",
+                index + 1, entry->reason_text);
+}
+
+/* *refusal is set if the document cannot be sent. */
 static enum dx_code add_document(struct submit *s, size_t index,
-                                 struct dx_err *err)
+                                 struct dx_err *refusal, struct dx_err *err)
 {
   struct input *input = &s->inputs[index];
   struct dx_document *document = &s->job->documents[index];
@@ -187,19 +155,42 @@ static enum dx_code add_document(struct submit *s, size_t index,
 
   if (fd < 0)
     return err->code;
-  entry->kind = DX_KIND_DOCUMENT;
-  (void)snprintf(entry->type, sizeof(entry->type), "%s", input->type);
-  (void)snprintf(entry->origin, sizeof(entry->origin), "%s", input->type);
-  name_document(s, index, entry->name);
-  entry->pages = strcmp(input->type, DX_MIME_PDF) == 0 ? 0 : 1;
-  entry->together = s->cli->together;
-  code = copy(input, fd, entry, err);
+  code = filter_file(s->cli, s->service, input->fd, dx_buf_text(&s->temp_dir),
+                     index + 1, fd, entry, err);
   (void)close(fd);
   (void)close(input->fd);
   input->fd = -1;
-  document->is_here = code == DX_OK;
+  if (code != DX_OK)
+    return code;
   s->job->document_count++;
-  return code;
+  document->is_here = entry->kind == DX_KIND_DOCUMENT;
+  if (!document->is_here)
+    note_refusal(s, index, entry, refusal);
+  name_document(s, index, entry);
+  entry->together = s->cli->together;
+  return DX_OK;
+}
+
+/* Nothing is sent if anything cannot be: whoever repeats the command does not
+ * send the others twice. */
+static enum dx_code add_documents(struct submit *s, struct dx_err *err)
+{
+  struct dx_err refusal = {0};
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < s->count; i++)
+    code = add_document(s, i, &refusal, err);
+  if (code != DX_OK || s->refused == 0)
+    return code;
+  *err = refusal;
+  if (s->refused > 1) {
+    (void)fputs(dx_buf_text(&s->refusals), stderr);
+    (void)dx_fail(err, refusal.code, 0,
+                  "%zu of %zu files cannot be sent; nothing was sent",
+                  s->refused, s->count);
+  }
+  return err->code;
 }
 
 static enum dx_code describe(struct submit *s, struct dx_err *err)
@@ -228,15 +219,14 @@ static enum dx_code describe(struct submit *s, struct dx_err *err)
 static enum dx_code store(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = dx_spool_receive(&s->cli->spool, &s->job, err);
-  size_t i;
 
   if (code != DX_OK)
     return code;
+  dx_buf_printf(&s->temp_dir, "%s/%s", s->cli->config->spool_dir, s->job->path);
   s->job->documents = calloc(s->count, sizeof(*s->job->documents));
-  if (s->job->documents == NULL)
+  if (s->job->documents == NULL || !dx_buf_ok(&s->temp_dir))
     return dx_fail_nomem(err);
-  for (i = 0; code == DX_OK && i < s->count; i++)
-    code = add_document(s, i, err);
+  code = add_documents(s, err);
   if (code == DX_OK)
     code = describe(s, err);
   if (code == DX_OK)
@@ -288,6 +278,8 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
     if (s.inputs[i].fd >= 0)
       (void)close(s.inputs[i].fd);
   free(s.inputs);
+  dx_buf_release(&s.refusals);
+  dx_buf_release(&s.temp_dir);
   if (!s.is_stored)
     dx_spool_discard(&cli->spool, &s.job);
   dx_job_free(&s.job);

@@ -97,7 +97,8 @@ const struct dx_service *filter_service(struct dx_config **config)
 {
   static const char scheme[] = FILTER_SCHEME;
   const char *uri = getenv("DEVICE_URI");
-  char *path = dx_config_path(true);
+  const char *given = getenv("DOCEXTRACT_CONF"); /* docextract -c */
+  char *path = given != NULL ? strdup(given) : dx_config_path(true);
   char name[80] = "";
   struct dx_err err;
 

@@ -135,7 +135,9 @@ const char *options_read(const char *ppd_path, const char *text,
   int count;
 
   memset(ret_options, 0, sizeof(*ret_options));
-  ppd = ppd_path != NULL ? ppdOpenFile(ppd_path) : NULL;
+  if (ppd_path == NULL)
+    return NULL;
+  ppd = ppdOpenFile(ppd_path);
   if (ppd == NULL)
     return "the printer's PPD cannot be read";
   count = cupsParseOptions(text, 0, &list);

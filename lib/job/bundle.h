@@ -47,7 +47,7 @@
   X(DAMAGED, "damaged", "it is damaged or incomplete")                     \
   X(EMPTY, "empty", "it is empty; an earlier filter may have failed")      \
   X(NO_PAGES, "no-pages", "it has no pages")                               \
-  X(TYPE, "type", "only PDF, JPEG, and PNG files can be sent")             \
+  X(TYPE, "type", "only PDF, JPEG, PNG, and TIFF files can be sent")       \
   X(TOO_LARGE, "too-large", "it is too large")                             \
   X(NO_SEPARATOR, "no-separator",                                          \
     "separator pages were requested, but no SeparatorPage is configured; " \

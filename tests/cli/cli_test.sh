@@ -514,10 +514,26 @@ refused() # TEXT STATUS PATTERN ARGUMENT...
     "$(calls create) $(jobs | wc -l) $(find "$spool" -name 'document*' | wc -l)" \
     '0 0 0'
 }
-refused 'another type' 65 'file 1 is not a PDF' "$dir/e.txt"
+refused 'another type' 65 'file 1 cannot be sent: only PDF' "$dir/e.txt"
 refused 'an invalid file after a valid one' \
   65 'file 2' "$dir/a.pdf" "$dir/e.txt"
 refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"
+qpdf --encrypt secret owner 256 -- "$dir/a.pdf" "$dir/locked.pdf"
+head -c 500 "$dir/b.pdf" > "$dir/cut.pdf"
+head -c 60 "$dir/d.png" > "$dir/cut.png"
+refused 'a locked PDF' 65 'file 1 cannot be sent: it is password-protected;' \
+  "$dir/locked.pdf"
+hasnt 'submit, a locked PDF: a retry could not succeed' "$err" 'retry'
+refused 'a truncated PDF' 65 'file 2 cannot be sent: it is damaged' \
+  "$dir/a.pdf" "$dir/cut.pdf"
+refused 'a truncated picture' 65 'file 1 cannot be sent: it is damaged' \
+  "$dir/cut.png"
+refused 'one of two, together' 65 'file 2 cannot be sent' --together \
+  "$dir/a.pdf" "$dir/locked.pdf"
+refused 'two of three' 65 '^docextract: 2 of 3 files cannot be sent; nothing' \
+  "$dir/locked.pdf" "$dir/a.pdf" "$dir/cut.png"
+has 'submit, two of three: each has its reason' "$(xargs <<< "$err")" \
+  'file 1 cannot be sent: it is password.* file 3 cannot be sent: it is damaged'
 refused 'a missing file' 65 'cannot open file 1' "$dir/none.pdf"
 refused 'a directory' 65 'not a regular file' "$dir"
 mkfifo "$dir/fifo"
@@ -537,6 +553,76 @@ configure
 chmod 500 "$spool"
 refused 'a spool that cannot be written' 74 'ermission' "$dir/a.pdf"
 chmod 700 "$spool"
+
+# --- submit: the filter ----------------------------------------------------
+
+start_sim --data-dir "$dir/data"
+configure
+cat > "$dir/objects" << 'END'
+%PDF-1.7
+1 0 obj <</Type/Catalog/Pages 2 0 R
+  /OpenAction<</S/JavaScript/JS(SECRET)>>>> endobj
+2 0 obj <</Type/Pages/Count 2/Kids[3 0 R 4 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>> endobj
+4 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>> endobj
+trailer <</Root 1 0 R/Size 5>>
+%%EOF
+END
+qpdf --static-id "$dir/objects" "$dir/active.pdf" 2> "$dir/qpdf.err"
+new_spool
+dx submit "$dir/active.pdf"
+is 'submit: pages are counted' \
+  "$rc $(jq -r '.files[].pages' "$results"/*.job.json)" '0 2'
+is 'submit: scripts are removed' \
+  "$(grep -c SECRET "$dir/active.pdf") $(cat "$dir"/data/* | grep -c SECRET)" \
+  '1 0'
+new_spool
+"$build/tests/filter/mktiff" "$dir/fax.tif" pages=3
+dx submit "$dir/fax.tif"
+is 'submit: a fax becomes a PDF with all its pages' \
+  "$rc $(jq -c '[.files[]|.name,.content_type,.pages]' "$results"/*.job.json)" \
+  '0 ["fax.pdf","application/pdf",3]'
+head -c -12 "$dir/a.pdf" > "$dir/tail.pdf"
+dx submit "$dir/tail.pdf"
+has 'submit: a repair is reported' "$rc $err" \
+  '^0 warning: file 1: A damaged document was repaired'
+is 'submit: the filter leaves nothing in the spool' \
+  "$(ls -A "$spool/incoming")" ''
+
+new_spool
+: > "$dir/log"
+CUPS_SERVERBIN=$dir/nowhere refused 'no filter' 74 'cannot run .*todocextract' \
+  "$dir/a.pdf"
+# One that does not do what it should.
+other_filter() # < SCRIPT
+{
+  mkdir -p "$dir/other/filter"
+  cat > "$dir/other/filter/todocextract"
+  chmod 755 "$dir/other/filter/todocextract"
+}
+touch "$dir/seen" && give "$dir/seen"
+printf '#!/bin/sh\n{ env; echo "$@"; ls /proc/self/fd; } > %s\n' "$dir/seen" |
+  other_filter
+CUPS_SERVERBIN=$dir/other refused 'a filter that fails' 74 \
+  'todocextract failed' --title Secrettitle "$dir/Secretname.pdf"
+hasnt 'submit: the filter gets no names and no title' "$(cat "$dir/seen")" Secret
+has 'submit: the filter gets the configuration' "$(cat "$dir/seen")" \
+  "^DOCEXTRACT_CONF=$conf\$"
+echo x > "$dir/seen"
+printf '#!/bin/sh\necho $$ > %s\nexec sleep 600\n' "$dir/seen" | other_filter
+CUPS_SERVERBIN=$dir/other env --default-signal=INT "$program" -c "$conf" \
+  submit "$dir/a.pdf" > "$dir/out" 2> "$dir/err" &
+pid=$!
+filter_runs() { ! grep -qx x "$dir/seen" && [ -s "$dir/seen" ] || is_gone "$pid"; }
+until_true filter_runs
+kill -INT "$pid"
+reap
+is 'submit, SIGINT while the filter runs: nothing is submitted' \
+  "$rc $(cat "$dir/err")" '75 docextract: stopped; nothing was submitted'
+check 'submit, SIGINT while the filter runs: it is ended, too' \
+  is_gone "$(cat "$dir/seen")"
+is 'submit, SIGINT while the filter runs: nothing is kept' \
+  "$(jobs | wc -l) $(ls -A "$spool/incoming")" '0 '
 
 SERVICE=left configure
 dx submit --service left "$dir/a.pdf"

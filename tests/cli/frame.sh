@@ -22,6 +22,10 @@ if [ "$(id -u)" = 0 ]; then owner=nobody; else owner=$(id -un); fi
 group=$(id -gn "$owner")
 export LC_ALL=C.UTF-8
 unset CUPS_SERVERROOT
+# Where submit finds the filter.
+export CUPS_SERVERBIN=$dir/bin
+mkdir -p "$dir/bin/filter"
+cp "$build/todocextract" "$dir/bin/filter/"
 
 . "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
@@ -231,9 +235,13 @@ make_documents()
 {
   "$mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1|DOB: 03/07/1984'
   "$mkpdf" "$dir/b.pdf" 'Patient: Ben Bauer|MRN: 2|DOB: 03/07/1985'
-  # The simulator does not read images: their first bytes are enough.
-  printf '\xff\xd8\xff\xe0\x00\x04ab\xff\xd9' > "$dir/c.jpg"
-  printf '\x89PNG\r\n\x1a\n....' > "$dir/d.png"
+  # The simulator does not read images: one pixel is enough.
+  printf '%b' '\xFF\xD8\xFF\xC0\x00\x0B\x08\x00\x01\x00\x01\x01\x01\x11\x00' \
+    '\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00\x12\x34\xFF\xD9' > "$dir/c.jpg"
+  base64 -d > "$dir/d.png" << 'END'
+iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAA
+AABJRU5ErkJggg==
+END
   echo 'only text' > "$dir/e.txt"
   : > "$dir/empty.pdf"
 }

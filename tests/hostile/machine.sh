@@ -42,7 +42,7 @@ hides docextractd "$DAEMON_PID"
 
 cd "$dir" || exit 1
 ulimit -c unlimited 2> "$dir/ulimit.err"
-"$docextract" -c "$config" submit --title MARKTITLE MARKFILE.pdf \
+CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" submit --title MARKTITLE MARKFILE.pdf \
   > "$dir/submit.out" 2>&1 &
 submit=$!
 until_true calls_are put 2

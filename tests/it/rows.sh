@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 
 at_once=12
+mkdir -p "$dir/bin/filter"
+cp "$build/todocextract" "$dir/bin/filter/"
 
 setup() # DIRECTORY FAULT: a simulator with its config
 {
@@ -52,7 +54,7 @@ run_row() # DIRECTORY FAULT: writes "exit creates puts results" to DIRECTORY/got
 {
   local status
   setup "$1" "$2"
-  "$docextract" -c "$1/conf" submit "$dir/a.pdf" > "$1/out" 2> "$1/err"
+  CUPS_SERVERBIN=$dir/bin "$docextract" -c "$1/conf" submit "$dir/a.pdf" > "$1/out" 2> "$1/err"
   status=$?
   kill "$(cat "$1/pid")"
   wait "$(cat "$1/pid")" 2> /dev/null

@@ -184,7 +184,7 @@ start_daemon()
 }
 
 # The command, with our configuration.
-dx() { "$docextract" -c "$config" "$@"; }
+dx() { CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" "$@"; }
 
 # --- the private scheduler -------------------------------------------------
 

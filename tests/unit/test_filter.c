@@ -372,8 +372,18 @@ static void missing_ppd_is_an_error(void **state)
   struct options options;
 
   (void)state;
-  assert_non_null(options_read(NULL, "", &options));
   assert_non_null(options_read("/nonexistent", "", &options));
+}
+
+/* docextract submit */
+static void without_a_queue_there_are_no_options(void **state)
+{
+  struct options options = {.together = true, .every = 7};
+
+  (void)state;
+  assert_null(options_read(NULL, "CaseSeparators=Every3", &options));
+  assert_false(options.together);
+  assert_int_equal(options.every, 0);
 }
 
 int main(void)
@@ -393,6 +403,7 @@ int main(void)
       cmocka_unit_test(png_needs_data),
       cmocka_unit_test(job_option_overrides_the_default_of_the_queue),
       cmocka_unit_test(missing_ppd_is_an_error),
+      cmocka_unit_test(without_a_queue_there_are_no_options),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
