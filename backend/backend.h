@@ -117,8 +117,9 @@ void status_end(enum dx_class cls);
 
 /* ---- discover.c, ending.c ---- */
 
-/* Lists one device per service on stdout; 0. No network. */
-int discover(void);
+/* Lists one device per service on stdout; 0. No network. With an error, *err is
+ * reported, and that there is such a device is all that is listed. */
+int discover(enum dx_code code, const struct dx_err *err);
 
 /* The only exit: drains stdin, reports the result, deletes patient data, and
  * exits with the status of the code's class. */

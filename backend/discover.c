@@ -31,20 +31,30 @@ static void list(const struct dx_config *config)
   }
 }
 
-int discover(void)
+static enum dx_code read_config(struct dx_config **ret_config,
+                                struct dx_err *err)
 {
   char *path = dx_config_path(true);
-  struct dx_config *config = NULL;
-  struct dx_err err;
+  enum dx_code code =
+      path != NULL ? dx_config_load(path, ret_config, err) : dx_fail_nomem(err);
 
-  if (path != NULL && dx_config_load(path, &config, &err) == DX_OK) {
+  free(path);
+  return code;
+}
+
+int discover(enum dx_code code, const struct dx_err *err)
+{
+  struct dx_config *config = NULL;
+  struct dx_err why = *err;
+
+  if (code == DX_OK)
+    code = read_config(&config, &why);
+  if (code == DX_OK) {
     list(config);
   } else {
-    if (path != NULL)
-      status_error("%s", err.text);
+    status_error("%s", why.text);
     cupsBackendReport("network", "docextract", "Unknown", MODEL, NULL, NULL);
   }
   dx_config_free(&config);
-  free(path);
   return CUPS_BACKEND_OK;
 }

@@ -1,5 +1,5 @@
-# backend/ - the CUPS manners. install gives mode 0755, and so cupsd runs it as
-# lp: without permission for others it would run as root.
+# backend/ - the CUPS manners. cupsd runs a backend that others may run, which is
+# what install makes of it, as lp; one that only root may run, as root.
 cupsbackend_PROGRAMS += backend/docextract
 backend_docextract_SOURCES = backend/main.c backend/adopt.c \
 	backend/arguments.c backend/names.c backend/backend.h \
@@ -7,3 +7,8 @@ backend_docextract_SOURCES = backend/main.c backend/adopt.c \
 	backend/queue.c backend/receive.c backend/status.c backend/term.c
 backend_docextract_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm
+
+if WITH_USER
+install-exec-hook:
+	chmod 0700 $(DESTDIR)$(cupsbackenddir)/docextract
+endif

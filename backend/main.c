@@ -1,8 +1,9 @@
 /*
  * main.c - the docextract backend: the order of its steps.
  *
- * cupsd runs it as lp, with the documents of one job on stdin as a bundle
- * (lib/job/bundle.h). What it must not do is in backend.h.
+ * cupsd runs it as lp, or as root if it was configured with a user of its own,
+ * with the documents of one job on stdin as a bundle (lib/job/bundle.h). What
+ * it must not do is in backend.h.
  */
 #include "backend/backend.h"
 
@@ -21,6 +22,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
+#include "lib/base/user.h"
 #include "lib/job/adopt.h"
 #include "lib/job/merge.h"
 #include "lib/job/results.h"
@@ -30,6 +32,25 @@
 #define ASK_MS 10000
 #define TICK_MS (DX_TOGGLE_MS < 60000 ? DX_TOGGLE_MS : 60000)
 #define TAKE_PAUSE_MS 50
+
+/* ---- the user ---- */
+
+/* Comes first: nothing is read as root. */
+static enum dx_code enter(struct dx_err *err)
+{
+  char name[DX_USER_BYTES];
+  enum dx_code code = dx_user_enter(err);
+
+  if (code != DX_OK || dx_user() == NULL)
+    return code;
+  dx_user_name_of(geteuid(), name);
+  if (strcmp(name, dx_user()) == 0)
+    return DX_OK;
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "cupsd runs the backend as '%s' instead of '%s'; fix it with: "
+                 "chmod 700 " DX_SERVERBIN "/backend/docextract",
+                 name, dx_user());
+}
 
 /* ---- before receiving ---- */
 
@@ -422,13 +443,13 @@ int main(int argc, char **argv)
 {
   struct backend b = {.in_fd = STDIN_FILENO, .cupsd = getppid()};
   struct dx_err err = {0};
-  enum dx_code code;
+  enum dx_code code = enter(&err);
   bool sealed;
 
   dx_process_protect();
   dx_process_hide_arguments(argc, argv, 2); /* user, title, options */
   if (argc == 1)
-    return discover();
+    return discover(code, &err);
   if (argc == 2 && strcmp(argv[1], "--version") == 0) {
     printf("docextract-backend %s\n", PACKAGE_VERSION);
     return CUPS_BACKEND_OK;
@@ -446,7 +467,8 @@ int main(int argc, char **argv)
   status_start();
   if (!sealed)
     dx_log(DX_LOG_DEBUG, "no side channel to the filters");
-  code = backend_read_arguments(&b, argc, argv, &err);
+  if (code == DX_OK)
+    code = backend_read_arguments(&b, argc, argv, &err);
   if (code == DX_OK)
     code = run(&b, &err);
   backend_end(&b, code, &err);

@@ -3,9 +3,11 @@
  * a verb is a file with one function and a row in CLI_VERBS. Jobs are moved by
  * lib/; here they are started, shown, and turned into an exit status.
  *
- * Privileges: the command may be started by root. Files that the caller names
- * are opened with the caller's rights; then cli_become_owner() makes the
- * process the owner of the spool, for good, before anything in it is touched.
+ * Privileges: the command may be started by root, and by root for somebody else
+ * (a sudo rule). cli_become_owner() makes the process the owner of the spool,
+ * for good, before anything in it is touched, and before any file is shown.
+ * Before that, only documents to submit are opened, with root's rights, and a
+ * configuration that belongs to root: it names the programs that are run.
  *
  * What was asked for goes to stdout, errors and warnings to stderr; main.c
  * prints the error that a verb returns.
@@ -16,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/user.h"
 #include "lib/config/config.h"
 #include "lib/job/job.h"
 #include "lib/job/spool.h"
@@ -124,7 +127,8 @@ enum dx_code cli_service(const struct cli *cli,
 
 /*
  * Turns a process of root into one of the owner of the spool directory, without
- * a way back. Nothing changes for the owner; anybody else gets E_ACCESS.
+ * a way back; with dx_user(), only if that is the owner. Nothing changes for
+ * the owner; anybody else gets E_ACCESS.
  */
 enum dx_code cli_become_owner(const char *spool_dir,
                               struct dx_err *err) DX_MUST_USE;
@@ -137,13 +141,15 @@ enum dx_code cli_become_owner(const char *spool_dir,
 enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The name of the effective user; "user 1000" if it has none. */
-#define CLI_USER_BYTES 64
-void cli_user_name(char name[CLI_USER_BYTES]);
+/* The name of the effective user. */
+void cli_user_name(char name[DX_USER_BYTES]);
 
 /* ---- spool.c ---- */
 
-/* Reads the configuration, becomes the owner of the spool and opens it. */
+/* Reads the configuration and becomes the owner of the spool. */
+enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err) DX_MUST_USE;
+
+/* The same, and opens it. */
 enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /*

@@ -145,16 +145,19 @@ enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
 
 int cupsd_open(const char *config_path, const char *name)
 {
-  const char *slash = strrchr(config_path, '/');
+  /* Beside the file itself: a link to it may be anybody's. */
+  char *real = realpath(config_path, NULL);
   struct dx_buf path = {0};
   int fd = -1;
 
-  if (slash != NULL)
-    dx_buf_add(&path, config_path, (size_t)(slash - config_path) + 1);
+  if (real == NULL)
+    return -1;
+  dx_buf_add(&path, real, (size_t)(strrchr(real, '/') - real) + 1);
   dx_buf_puts(&path, name);
   if (dx_buf_ok(&path))
     fd = open(dx_buf_text(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   dx_buf_release(&path);
+  free(real);
   return fd;
 }
 

@@ -121,7 +121,7 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
 /* What root can read may be closed to the backends. */
 static enum dx_code step_user(struct hello *h, struct dx_err *err)
 {
-  char name[CLI_USER_BYTES];
+  char name[DX_USER_BYTES];
   const char *spool_dir = h->cli->config->spool_dir;
   enum dx_code code = cli_check_owner(
       spool_dir, cupsd_open(h->cli->config_path, "cups-files.conf"), err);
@@ -158,7 +158,7 @@ static enum dx_code step_spool(struct hello *h, struct dx_err *err)
 /* A key may be there and still be closed to the backends. */
 static enum dx_code advise_token(struct dx_err *err)
 {
-  char name[CLI_USER_BYTES];
+  char name[DX_USER_BYTES];
 
   if (err->sys_errno == ENOENT)
     return cli_advise(err, "put it there, or fix the path");

@@ -223,13 +223,25 @@ static enum dx_code print_result(struct show *s, const struct dx_buf *content,
 
 /* ---- a file ---- */
 
+/* Root shows only what the owner of the spool may read: the command may have
+ * been started for somebody who is not root. */
 static enum dx_code show_file(struct show *s, const char *path,
                               struct dx_err *err)
 {
   struct dx_buf content = {0};
-  enum dx_code code =
-      dx_fs_read_linked(path, DX_RESULT_MAX_BYTES, &content, err);
+  enum dx_code code = geteuid() == 0 ? cli_load_as_owner(s->cli, err) : DX_OK;
 
+  if (code == DX_OK && geteuid() == 0)
+    code = dx_fail(err, DX_E_ACCESS, 0,
+                   "SpoolDir '%s' belongs to 'root', and no file is shown with "
+                   "the rights of root",
+                   s->cli->config->spool_dir);
+  if (code != DX_OK)
+    return code;
+  code = dx_fs_read_linked(path, DX_RESULT_MAX_BYTES, &content, err);
+  if (code == DX_E_ACCESS)
+    return cli_advise(err, "files are read with the rights of the caller, and "
+                           "for root with those of the owner of SpoolDir");
   if (code == DX_E_NOT_FOUND)
     return dx_fail(err, code, ENOENT,
                    "'%s' is neither a file nor a job key; list jobs with: "

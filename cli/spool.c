@@ -14,12 +14,19 @@
 
 #define CANDIDATES_MAX 5 /* in one message */
 
-enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
+enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err)
 {
   enum dx_code code = cli_load(cli, err);
 
   if (code == DX_OK)
     code = cli_become_owner(cli->config->spool_dir, err);
+  return code;
+}
+
+enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
+{
+  enum dx_code code = cli_load_as_owner(cli, err);
+
   if (code == DX_OK)
     code = dx_spool_open(cli->config->spool_dir, &cli->spool, err);
   return code;

@@ -32,8 +32,8 @@ struct submit {
   struct cli *cli;
   const struct dx_service *service;
   struct input *inputs;
-  size_t count;              /* of inputs */
-  char user[CLI_USER_BYTES]; /* the caller */
+  size_t count;             /* of inputs */
+  char user[DX_USER_BYTES]; /* the caller */
   struct dx_job *job;
   struct dx_buf temp_dir; /* the job's, until it is stored */
   struct dx_buf refusals; /* a line each */

@@ -13,4 +13,5 @@ daemon/docextractd.service: $(srcdir)/daemon/docextractd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) daemon && sed \
 	-e 's|@sbindir[@]|$(sbindir)|' \
 	-e 's|@cups_serverroot[@]|$(cups_serverroot)|' \
+	-e 's|@DX_SERVICE_USER[@]|$(DX_SERVICE_USER)|' \
 	$(srcdir)/daemon/docextractd.service.in > $@

@@ -5,11 +5,11 @@
  *
  * SIGTERM and SIGINT end it within two seconds, with everything it did in the
  * journals of the jobs; SIGHUP, or a changed file, reloads the configuration.
- * It runs as the user that backends run as.
+ * It runs as the user that backends run as; started by root, it becomes that
+ * user if it was configured with one of its own.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
+#include "lib/base/user.h"
 #include "lib/job/sweep.h"
 
 #define TURN_MS 60000          /* the longest wait for an event */
@@ -114,17 +115,16 @@ static void reload(struct daemon *d)
  * spool is opened, which creates its directories. */
 static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
 {
-  const struct passwd *entry;
+  char owner[DX_USER_BYTES];
   struct stat st;
 
   if (stat(d->spool_dir, &st) < 0 || st.st_uid == geteuid())
     return DX_OK; /* opening it reports why it cannot be used */
-  entry = getpwuid(st.st_uid);
+  dx_user_name_of(st.st_uid, owner);
   return dx_fail(err, DX_E_CONFIG, 0,
                  "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
                  "with systemctl start docextractd",
-                 d->spool_dir,
-                 entry != NULL ? entry->pw_name : "an unknown user");
+                 d->spool_dir, owner);
 }
 
 /* Every job keeps two files open. */
@@ -248,11 +248,12 @@ static int run(const char *config_path)
                      .watch = {.fd = -1},
                      .lock_fd = -1};
   struct dx_err err = {0};
-  enum dx_code code = DX_OK;
+  enum dx_code code;
 
+  code = dx_user_enter(&err);
   raise_limits();
   d.signal_fd = catch_signals();
-  if (d.signal_fd < 0)
+  if (code == DX_OK && d.signal_fd < 0)
     code = dx_fail_sys(&err, errno, "catch", "signals");
   if (code == DX_OK)
     code = start(&d, &err);

@@ -16,6 +16,10 @@ tests_filter_mktiff_SOURCES = tests/filter/mktiff.c
 tests_filter_mktiff_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_filter_mktiff_LDADD = $(TIFF_LIBS)
 
+# Linked before libdx: --with-user with a user whom every system has.
+other_user = lib/base/user.c
+with_other_user = $(AM_CPPFLAGS) -UDX_USER -DDX_USER='"games"'
+
 # A unit test is tests/unit/NAME.c and its line here.
 LDADD = $(FUZZ_ENGINE) $(unit_libs)
 if TESTS_ON
@@ -43,6 +47,7 @@ unit_programs = \
 	tests/unit/test_spool \
 	tests/unit/test_state \
 	tests/unit/test_token \
+	tests/unit/test_user \
 	tests/model/test_model
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -59,6 +64,9 @@ tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
 	filter/image.c filter/options.c
 tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)
+tests_unit_test_user_SOURCES = tests/unit/test_user.c $(other_user)
+tests_unit_test_user_CPPFLAGS = $(with_other_user)
+tests_unit_test_user_LDFLAGS = -Wl,--wrap=getpwnam
 endif
 
 # The backend with a bundle that a test made, as if a filter had written it.

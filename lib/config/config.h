@@ -119,13 +119,14 @@ char *dx_config_path(bool trust_env);
 
 /*
  * Reads and checks `path`. Refused: missing BaseURL; http:// with a host that
- * is not a loopback address; a Token without what it needs; a file or key
- * that everybody may read; a SpoolDir on a network file system, in memory, or
- * on FUSE (when it is there); relative paths; a directive twice (TokenClaim,
- * StorageHost excepted), in the wrong place, without value or out of range; a
- * section twice; no section. The message is that of the first mistake and says
- * how many there are. Words that may be a secret in a wrong place are not
- * repeated in it.
+ * is not a loopback address; a Token without what it needs; a file or key that
+ * belongs to somebody who is not trusted (lib/base/user.h) or that others may
+ * write; a key that others may read; a SpoolDir on a network file system, in
+ * memory, or on FUSE (when it is there); relative paths; a directive twice
+ * (TokenClaim, StorageHost excepted), in the wrong place, without value or out
+ * of range; a section twice; no section. The message is that of the first
+ * mistake and says how many there are. Words that may be a secret in a wrong
+ * place are not repeated in it.
  */
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
                             struct dx_err *err) DX_MUST_USE;

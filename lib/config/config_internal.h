@@ -11,6 +11,8 @@
 #ifndef DX_CONFIG_INTERNAL_H
 #define DX_CONFIG_INTERNAL_H
 
+#include <sys/stat.h>
+
 #include "lib/config/config.h"
 
 #define LINE_BYTES 4096 /* of the file, with its end */
@@ -80,6 +82,14 @@ enum dx_code config_unknown(const struct parser *p, const char *name,
 
 /* False for what may be a secret in a wrong place: not for a message. */
 bool config_is_repeatable(const char *name);
+
+/*
+ * What is wrong with who may change a file, or NULL: nobody else may write it,
+ * and it must belong to a user of dx_user_is_trusted(), at best to `owner`
+ * (NULL: to anybody). `text` holds what is returned.
+ */
+const char *config_identity(const char *path, const struct stat *st,
+                            const char *owner, char text[DX_ERR_TEXT_BYTES]);
 
 /* Warns in p->notes if what the value names is not there. */
 void config_look_for(const struct parser *p, const struct row *row,

@@ -335,29 +335,37 @@ static enum dx_code cannot_open(const char *path, int e, struct dx_err *err)
                  e == ENOENT ? "; write one as in docextract.conf(5)" : "");
 }
 
-static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
+static enum dx_code check_file(const char *path, const struct stat *st,
+                               struct dx_err *err)
 {
-  struct stat st;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  char text[DX_ERR_TEXT_BYTES];
+  const char *wrong = config_identity(path, st, "root", text);
 
-  if (fd < 0)
-    return cannot_open(path, errno, err);
-  if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-      st.st_size > FILE_MAX_BYTES) {
-    (void)close(fd);
+  if (!S_ISREG(st->st_mode) || st->st_size > FILE_MAX_BYTES)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "'%s' is not a configuration file: name a regular file of "
                    "at most %d bytes",
                    path, FILE_MAX_BYTES);
-  }
-  if ((st.st_mode & S_IROTH) != 0) {
-    (void)close(fd);
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "everybody may read '%s'; fix it with: chmod o-rwx %s", path,
-                   path);
-  }
-  *ret_fd = fd;
+  if (wrong != NULL)
+    return dx_fail(err, DX_E_CONFIG, 0, "%s", wrong);
   return DX_OK;
+}
+
+static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
+{
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  enum dx_code code;
+
+  if (fd < 0)
+    return cannot_open(path, errno, err);
+  code = fstat(fd, &st) < 0 ? dx_fail_sys(err, errno, "stat", path)
+                            : check_file(path, &st, err);
+  if (code == DX_OK)
+    *ret_fd = fd;
+  else
+    (void)close(fd);
+  return code;
 }
 
 /* What depends on the whole file. */

@@ -14,6 +14,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "lib/base/user.h"
+
 #define NAME_MAX_BYTES 64 /* of a directive */
 #define WORD_MAX_BYTES 24 /* a longer word is more likely a key than a name */
 
@@ -138,6 +140,28 @@ enum dx_code config_unknown(const struct parser *p, const char *name,
     return config_bad(p, err, "unknown directive '%s'; possible here: %s", name,
                       possible);
   return config_bad(p, err, "not a directive; possible here: %s", possible);
+}
+
+/* ---- who may change a file ---- */
+
+const char *config_identity(const char *path, const struct stat *st,
+                            const char *owner, char text[DX_ERR_TEXT_BYTES])
+{
+  char other[DX_USER_BYTES];
+
+  dx_user_name_of(st->st_uid, other);
+  if (owner != NULL && !dx_user_is_trusted(st->st_uid))
+    (void)snprintf(text, DX_ERR_TEXT_BYTES,
+                   "'%s' belongs to '%s', who may change it; fix it with: "
+                   "chown %s %s",
+                   path, other, owner, path);
+  else if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    (void)snprintf(text, DX_ERR_TEXT_BYTES,
+                   "others may write '%s'; fix it with: chmod go-w %s", path,
+                   path);
+  else
+    return NULL;
+  return text;
 }
 
 /* ---- what a correct line names ---- */

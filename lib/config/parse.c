@@ -12,7 +12,9 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "lib/base/user.h"
 #include "lib/base/utf8.h"
 
 #define CLAIMS_MAX 50
@@ -176,11 +178,43 @@ enum dx_code config_set_text(const char *value, char **field,
   return *field != NULL ? DX_OK : dx_fail_nomem(err);
 }
 
+/* Whom a secret belongs to, and who may read it. Root does not know yet whom
+ * it will read keys for: that user looks again. */
+static enum dx_code check_key(const struct parser *p, const struct row *row,
+                              const char *path, struct dx_err *err)
+{
+  char text[DX_ERR_TEXT_BYTES];
+  const char *owner = dx_user() != NULL ? dx_user()
+                      : geteuid() != 0  ? "root"
+                                        : NULL;
+  const char *wrong;
+  struct stat st;
+
+  if (stat(path, &st) < 0)
+    return DX_OK; /* it may come later */
+  if (!S_ISREG(st.st_mode))
+    return config_bad(p, err, "%s '%s' is not a file; fix the path",
+                      row->public.name, path);
+  wrong = config_identity(path, &st, owner, text);
+  if (wrong != NULL)
+    return config_bad(p, err, "%s", wrong);
+  if ((st.st_mode & S_IROTH) != 0)
+    return config_bad(p, err,
+                      "everybody may read '%s'; fix it with: chmod o-rwx %s",
+                      path, path);
+  if (dx_user() != NULL && (st.st_mode & S_IRGRP) != 0)
+    return config_bad(p, err,
+                      "others than '%s' may read '%s'; fix it with: "
+                      "chown %s: %s && chmod 600 %s",
+                      dx_user(), path, dx_user(), path, path);
+  return DX_OK;
+}
+
 static enum dx_code set_path(const struct parser *p, const struct row *row,
                              const char *value, char **field,
                              struct dx_err *err)
 {
-  struct stat st;
+  enum dx_code code;
 
   if (value[0] != '/' && row->type == KEY_PATH)
     return config_bad(p, err,
@@ -191,16 +225,9 @@ static enum dx_code set_path(const struct parser *p, const struct row *row,
     return config_bad(p, err,
                       "%s '%s' must be an absolute path, beginning with '/'",
                       row->public.name, value);
-  if (row->type != KEY_PATH || stat(value, &st) < 0)
-    return config_set_text(value, field, err);
-  if (!S_ISREG(st.st_mode))
-    return config_bad(p, err, "%s '%s' is not a file; fix the path",
-                      row->public.name, value);
-  if ((st.st_mode & S_IROTH) != 0)
-    return config_bad(p, err,
-                      "everybody may read '%s'; fix it with: chmod o-rwx %s",
-                      value, value);
-  return config_set_text(value, field, err);
+  code = config_set_text(value, field, err);
+  return code == DX_OK && row->type == KEY_PATH ? check_key(p, row, value, err)
+                                                : code;
 }
 
 bool dx_host_is_loopback(const char *host)

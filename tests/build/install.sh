@@ -11,6 +11,11 @@ trap 'rm -rf "$root"' EXIT
 serverbin=$(cups-config --serverbin)
 datadir=$(cups-config --datadir)
 
+refuses() # OPTION
+{
+  ! env -C "$owned" "$PWD/configure" -q "$1" 2> "$owned/err" &&
+    grep -q 'needs the name of a user' "$owned/err"
+}
 installs() { (umask 077 && make -C "${DX_BUILD:-.}" -j1 install DESTDIR="$root"); }
 check 'make install succeeds' installs
 is 'others may run backend and filters' "$(
@@ -22,4 +27,27 @@ check 'the PPD is there' [ -s "$root$datadir/model/docextract.ppd" ]
 check 'the driver is there' \
   [ -s "$root/usr/local/share/docextract/docextract.drv" ]
 check 'the command is there' [ -x "$root/usr/local/bin/docextract" ]
+
+# With a user of its own: configured only, which is enough to see what install
+# and the compiler would be given.
+owned=$root/owned
+mkdir "$owned"
+check 'configure --with-user succeeds' env -C "$owned" "$PWD/configure" -q \
+  --with-user=dx-owner
+is 'only root may run the backend then' \
+  "$(make -s -C "$owned" -n DESTDIR=/dest install-exec-hook)" \
+  "chmod 0700 /dest$serverbin/backend/docextract"
+make -s -C "$owned" daemon/docextractd.service > "$owned/log"
+is 'and docextractd runs as that user' \
+  "$(grep -E '^(User|Group)=' "$owned/daemon/docextractd.service" | xargs)" \
+  'User=dx-owner Group=dx-owner'
+has 'as the programs do' "$(make -C "$owned" -n lib/base/user.o)" \
+  "-DDX_USER='\"dx-owner\"'"
+hasnt 'as without the option they do not' \
+  "$(make -C "${DX_BUILD:-.}" -n -W "$PWD/lib/base/user.c" lib/base/user.o)" \
+  'DX_USER'
+for user in yes root 'a b' -c ''; do
+  check "configure --with-user='$user' is refused" \
+    refuses "--with-user=$user"
+done
 count_is_good

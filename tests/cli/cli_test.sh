@@ -124,7 +124,10 @@ has 'config: a missing configuration is a configuration error' \
 configure
 chmod 644 "$conf"
 dx config
-has 'config: one that everybody can read is refused' "$rc $err" '^78 .*chmod'
+is 'config: everybody may read it' "$rc $err" '0 '
+chmod 664 "$conf"
+dx config
+has 'config: one that others may write is refused' "$rc $err" '^78 .*chmod go-w'
 
 # --- hello -----------------------------------------------------------------
 
@@ -159,8 +162,8 @@ has 'hello: an unknown service is an error' "$rc $err" \
   '^78 .*configured services: default'
 
 configure
-chmod 644 "$conf"
-fails 'a configuration that everybody can read' configuration 78 'chmod o-rwx'
+chmod 602 "$conf"
+fails 'a configuration that others can write' configuration 78 'chmod go-w'
 configure
 chmod 644 "$dir/key"
 fails 'a key that everybody can read' configuration 78 'chmod'
@@ -206,6 +209,26 @@ if [ "$(id -u)" = 0 ]; then
   chown root: "$conf"
   chmod 600 "$conf"
   fails 'a configuration that only root may read' user 78 "'$owner'"
+fi
+
+# What somebody else wrote must not be run for her by a rule of sudo.
+if [ "$(id -u)" = 0 ]; then
+  printf '#!/bin/sh\nid > %q\necho token\n' "$dir/ran" > "$dir/mint"
+  chmod 755 "$dir/mint"
+  chmod 777 "$dir"
+  for command in hello "submit $dir/a.pdf" "show $dir/e.txt" config; do
+    configure 'Token command' "TokenCommand $dir/mint"
+    chown daemon "$conf"
+    # shellcheck disable=SC2086
+    dx $command
+    has "root, $command: the configuration of another user is refused" \
+      "$rc $err" "^78 .*belongs to 'daemon'.*chown root"
+  done
+  check 'and its TokenCommand is not run' [ ! -e "$dir/ran" ]
+  configure
+  dx hello
+  is "root: its own is accepted" "$rc" 0
+  chmod 711 "$dir"
 fi
 
 URL=https://no-such-host.invalid configure

@@ -78,7 +78,7 @@ hasnt 'show: control characters are not printed' "$out" \
 has 'show: they are replaced' "$out" '^Case [0-9A-Z]+: a\?\[31mb\?c\?d$'
 
 printf '{"a":"\033[2J\302\233x\342\200\256y"}\n' > "$dir/raw.json"
-"$program" show --json "$dir/raw.json" > "$dir/shown"
+dx show --json "$dir/raw.json" && cp "$dir/out" "$dir/shown"
 is 'show --json: unchanged in a pipe' \
   "$(cmp "$dir/shown" "$dir/raw.json" && echo same)" same
 on_terminal show --json "$dir/raw.json"
@@ -93,9 +93,22 @@ is 'show --json: control characters are replaced on a terminal' \
   printf '"source_id":"s1",'
   cat "$dir/end.json"
 } > "$dir/result.json"
-out=$(cd "$dir" && "$program" -c "$dir/none.conf" show result.json)
+out=$(cd "$dir" &&
+  "${as_owner[@]}" "$program" -c "$dir/none.conf" show result.json)
 is 'show: a file needs no configuration' "$? $(row seven)" \
   '0 seven 7.10 g 4.50 7.1'
+if [ "$(id -u)" = 0 ]; then
+  cp "$dir/result.json" "$dir/secret.json"
+  chmod 600 "$dir/secret.json"
+  for option in '' --json; do
+    # shellcheck disable=SC2086
+    dx show $option "$dir/secret.json"
+    has "show $option: root is shown what the owner of the spool may read" \
+      "$rc $out $err" '^74  docextract: cannot open .*ermission denied'
+  done
+  conf=$dir/none.conf dx show "$dir/secret.json"
+  is 'show: without a configuration root is shown nothing' "$rc $out" '78 '
+fi
 dx show "$dir/none.json"
 has 'show: a missing file is an error' "$rc $err" '^74 .*neither a file'
 dx show chart-12

@@ -7,6 +7,22 @@ tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000 \
 	-DDX_TOGGLE_MS=1000
 tests_it_docextract_quick_LDADD = $(backend_docextract_LDADD)
 
+# Backend and filters with a user of its own, for owner.sh.
+check_PROGRAMS += tests/it/docextract-owned tests/it/checkdocextract-owned \
+	tests/it/todocextract-owned
+tests_it_docextract_owned_SOURCES = $(other_user)
+tests_it_docextract_owned_CPPFLAGS = $(with_other_user)
+tests_it_docextract_owned_LDADD = $(backend_docextract_OBJECTS) \
+	$(backend_docextract_LDADD)
+tests_it_checkdocextract_owned_SOURCES = $(other_user)
+tests_it_checkdocextract_owned_CPPFLAGS = $(with_other_user)
+tests_it_checkdocextract_owned_LDADD = $(checkdocextract_OBJECTS) \
+	$(checkdocextract_LDADD)
+tests_it_todocextract_owned_SOURCES = $(other_user)
+tests_it_todocextract_owned_CPPFLAGS = $(with_other_user)
+tests_it_todocextract_owned_LDADD = $(todocextract_OBJECTS) \
+	$(todocextract_LDADD)
+
 # What a print dialog shows of the driver, for languages.sh.
 check_PROGRAMS += tests/it/ppdtext
 tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
@@ -17,7 +33,7 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/browser.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
 	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
 	tests/it/mkpictures tests/it/office-merge tests/it/office.sh \
-	tests/it/pages.sh tests/it/patience.sh tests/it/programs.sh \
+	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/programs.sh \
 	tests/it/repair.sh tests/it/report.sh tests/it/rows.sh \
 	tests/it/secrets.sh tests/it/shared.sh tests/it/sigterm.sh \
 	tests/it/silence.sh tests/it/stage.sh tests/it/tls.sh tests/it/tokens.sh \

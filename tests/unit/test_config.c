@@ -519,19 +519,63 @@ static void services_claims_and_hosts_are_limited(void **state)
 
 /* ---- the file itself ---- */
 
-static void a_world_readable_configuration_is_rejected(void **state)
+static void everybody_may_read_the_configuration(void **state)
 {
   struct dx_config *config = NULL;
   struct dx_err err = {0};
-  char fragment[160];
 
   (void)state;
   write_file(path, GOOD, strlen(GOOD), 0644);
+  assert_int_equal(dx_config_load(path, &config, &err), DX_OK);
+  dx_config_free(&config);
+}
+
+static void nobody_else_may_write_the_configuration(void **state)
+{
+  static const mode_t modes[] = {0660, 0602};
+  struct dx_config *config = NULL;
+  struct dx_err err = {0};
+  char fragment[160];
+  size_t i;
+
+  (void)state;
+  (void)snprintf(fragment, sizeof(fragment), "chmod go-w %s", path);
+  for (i = 0; i < 2; i++) {
+    write_file(path, GOOD, strlen(GOOD), modes[i]);
+    assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+    assert_non_null(strstr(err.text, "others may write"));
+    assert_non_null(strstr(err.text, fragment));
+    assert_null(config);
+  }
+}
+
+/* Root reads none of another user: it names programs that are run. */
+static void the_configuration_of_another_user_is_rejected(void **state)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err = {0};
+
+  (void)state;
+  write_file(path, GOOD, strlen(GOOD), 0640);
+  if (geteuid() != 0)
+    return; /* cannot give it away */
+  assert_int_equal(chown(path, 1, (gid_t)-1), 0);
   assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
-  (void)snprintf(fragment, sizeof(fragment), "chmod o-rwx %s", path);
-  assert_non_null(strstr(err.text, "everybody may read"));
-  assert_non_null(strstr(err.text, fragment));
+  assert_non_null(strstr(err.text, "belongs to 'daemon'"));
+  assert_non_null(strstr(err.text, "chown root"));
   assert_null(config);
+  assert_int_equal(unlink(path), 0);
+}
+
+static void nobody_else_may_write_a_key(void **state)
+{
+  char text[512];
+
+  (void)state;
+  (void)snprintf(text, sizeof(text), OPEN URL "TokenKeyFile %s\n" CLOSE,
+                 key_path);
+  write_file(key_path, "x", 1, 0620);
+  check_refused(text, 3, "others may write");
 }
 
 static void a_world_readable_key_is_rejected(void **state)
@@ -1050,7 +1094,10 @@ int main(void)
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
       cmocka_unit_test(lines_that_are_too_long_are_rejected),
       cmocka_unit_test(services_claims_and_hosts_are_limited),
-      cmocka_unit_test(a_world_readable_configuration_is_rejected),
+      cmocka_unit_test(everybody_may_read_the_configuration),
+      cmocka_unit_test(nobody_else_may_write_the_configuration),
+      cmocka_unit_test(the_configuration_of_another_user_is_rejected),
+      cmocka_unit_test(nobody_else_may_write_a_key),
       cmocka_unit_test(a_world_readable_key_is_rejected),
       cmocka_unit_test(what_is_no_file_is_refused),
       cmocka_unit_test(path_follows_cups_only_if_trusted),

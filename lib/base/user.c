@@ -1,0 +1,79 @@
+/*
+ * user.c - becoming the user that owns the spool.
+ */
+#include "lib/base/user.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/process.h"
+
+#define NOBODY 65534 /* user and group that own nothing, on every Linux */
+
+const char *dx_user(void)
+{
+#ifdef DX_USER
+  return DX_USER;
+#else
+  return NULL;
+#endif
+}
+
+enum dx_code dx_user_become(uid_t uid, gid_t gid, struct dx_err *err)
+{
+  if (setgroups(1, &gid) < 0 || setresgid(gid, gid, gid) < 0 ||
+      setresuid(uid, uid, uid) < 0)
+    return dx_fail(err, DX_E_ACCESS, errno,
+                   "cannot give up the rights of "
+                   "root: %s",
+                   strerror(errno));
+  if (uid == 0 || getuid() != uid || geteuid() != uid || getgid() != gid ||
+      getegid() != gid || setuid(0) == 0)
+    return dx_fail(err, DX_E_ACCESS, 0, "the rights of root were not given up");
+  dx_process_protect(); /* the change of user has made cores possible */
+  return DX_OK;
+}
+
+enum dx_code dx_user_enter(struct dx_err *err)
+{
+  const char *name = dx_user();
+  const struct passwd *entry;
+  enum dx_code code;
+
+  if (name == NULL || geteuid() != 0)
+    return DX_OK;
+  entry = getpwnam(name);
+  if (entry != NULL)
+    return dx_user_become(entry->pw_uid, entry->pw_gid, err);
+  code = dx_user_become(NOBODY, NOBODY, err);
+  if (code != DX_OK)
+    return code;
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "there is no user '%s'; create it with: adduser --system "
+                 "--group --no-create-home %s",
+                 name, name);
+}
+
+bool dx_user_is_trusted(uid_t uid)
+{
+  const struct passwd *entry;
+
+  if (uid == 0 || uid == geteuid())
+    return true;
+  entry = dx_user() != NULL ? getpwnam(dx_user()) : NULL;
+  return entry != NULL && entry->pw_uid == uid;
+}
+
+void dx_user_name_of(uid_t uid, char name[DX_USER_BYTES])
+{
+  const struct passwd *entry = getpwuid(uid);
+
+  if (entry != NULL && strlen(entry->pw_name) < DX_USER_BYTES)
+    (void)snprintf(name, DX_USER_BYTES, "%s", entry->pw_name);
+  else
+    (void)snprintf(name, DX_USER_BYTES, "user %u", (unsigned)uid);
+}

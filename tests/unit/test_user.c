@@ -1,0 +1,221 @@
+/*
+ * test_user.c - lib/base/user.h, built with a user of its own: how root becomes
+ * that user, and whom configuration and keys may belong to. What only root can
+ * do is done in a child. A caller who is not root stays who she is.
+ */
+#include "tests/unit/temp_dir.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/user.h"
+#include "lib/config/config.h"
+
+static uid_t user;
+static gid_t group;
+
+/* The exit status of `act` in a child, which may change its user. */
+static int in_child(int (*act)(void))
+{
+  int status;
+  pid_t pid = fork();
+
+  if (pid == 0)
+    _exit(act());
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+/* 0, or the number of what is not so. */
+static int enter_and_look(void)
+{
+  gid_t groups[2] = {0, 0};
+  uid_t r, e, s;
+  struct dx_err err;
+
+  if (dx_user_enter(&err) != DX_OK)
+    return 1;
+  if (getresuid(&r, &e, &s) < 0 || r != user || e != user || s != user)
+    return 2;
+  if (getresgid(&r, &e, &s) < 0 || r != group || e != group || s != group)
+    return 3;
+  if (getgroups(2, groups) != 1 || groups[0] != group)
+    return 4;
+  if (setuid(0) == 0 || seteuid(0) == 0 || setgid(0) == 0 ||
+      setgroups(0, NULL) == 0)
+    return 5;
+  return open("/etc/shadow", O_RDONLY | O_CLOEXEC) >= 0 ? 6 : 0;
+}
+
+static void root_becomes_the_user_for_good(void **state)
+{
+  (void)state;
+  assert_string_equal(dx_user(), "games");
+  if (geteuid() == 0)
+    assert_int_equal(in_child(enter_and_look), 0);
+}
+
+static bool has_no_user;
+struct passwd *__real_getpwnam(const char *name);
+struct passwd *__wrap_getpwnam(const char *name);
+struct passwd *__wrap_getpwnam(const char *name)
+{
+  return has_no_user ? NULL : __real_getpwnam(name);
+}
+
+static int enter_without_user(void)
+{
+  bool was_root = geteuid() == 0;
+  struct dx_err err;
+
+  has_no_user = true;
+  if (dx_user_enter(&err) == DX_OK)
+    return was_root ? 1 : 0;
+  if (err.code != DX_E_ACCESS ||
+      strstr(err.text, "there is no user 'games'") == NULL)
+    return 2;
+  return geteuid() == 65534 && setuid(0) < 0 ? 0 : 3;
+}
+
+static void without_the_user_root_is_nobody(void **state)
+{
+  (void)state;
+  assert_int_equal(in_child(enter_without_user), 0);
+}
+
+static int become_root(void)
+{
+  struct dx_err err;
+
+  return dx_user_become(0, 0, &err) == DX_E_ACCESS ? 0 : 1;
+}
+
+static void nobody_becomes_root(void **state)
+{
+  (void)state;
+  assert_int_equal(in_child(become_root), 0);
+}
+
+static int enter_as_another(void)
+{
+  struct dx_err err;
+
+  if (geteuid() == 0 && dx_user_become(1, 1, &err) != DX_OK)
+    return 1;
+  return dx_user_enter(&err) == DX_OK && geteuid() != user ? 0 : 2;
+}
+
+static void nobody_but_root_becomes_another_user(void **state)
+{
+  (void)state;
+  assert_int_equal(in_child(enter_as_another), 0);
+}
+
+static void root_the_user_and_the_process_are_trusted(void **state)
+{
+  (void)state;
+  assert_true(dx_user_is_trusted(0));
+  assert_true(dx_user_is_trusted(user));
+  assert_true(dx_user_is_trusted(geteuid()));
+  assert_false(dx_user_is_trusted(geteuid() + 4711));
+}
+
+static void a_user_without_a_name_has_a_number(void **state)
+{
+  char name[DX_USER_BYTES];
+
+  (void)state;
+  dx_user_name_of(0, name);
+  assert_string_equal(name, "root");
+  dx_user_name_of(4294900000U, name);
+  assert_string_equal(name, "user 4294900000");
+}
+
+/* ---- a key ---- */
+
+static char dir[64], key[96], conf[96];
+
+static int make_files(void **state)
+{
+  const struct passwd *entry = getpwnam("games");
+  FILE *file;
+
+  (void)state;
+  if (entry == NULL || temp_dir_make(dir) < 0)
+    return -1;
+  user = entry->pw_uid;
+  group = entry->pw_gid;
+  (void)snprintf(key, sizeof(key), "%s/key", dir);
+  (void)snprintf(conf, sizeof(conf), "%s/docextract.conf", dir);
+  file = fopen(conf, "we");
+  if (file == NULL || chmod(conf, 0644) < 0)
+    return -1;
+  fprintf(file,
+          "<Service default>\nBaseURL https://host.example\n"
+          "TokenKeyFile %s\n</Service>\n",
+          key);
+  (void)fclose(file);
+  file = fopen(key, "we");
+  return file != NULL ? fclose(file) : -1;
+}
+
+static int remove_files(void **state)
+{
+  (void)state;
+  (void)unlink(key);
+  (void)unlink(conf);
+  return rmdir(dir);
+}
+
+/* What is said of the key. */
+static void check_key(mode_t mode, const char *fragment)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err = {.text = ""};
+
+  assert_int_equal(chmod(key, mode), 0);
+  assert_int_equal(dx_config_load(conf, &config, &err),
+                   fragment == NULL ? DX_OK : DX_E_CONFIG);
+  if (fragment != NULL && strstr(err.text, fragment) == NULL)
+    fail_msg("'%s' is not in: %s", fragment, err.text);
+  dx_config_free(&config);
+}
+
+static void only_the_user_may_read_a_key(void **state)
+{
+  (void)state;
+  check_key(0600, NULL);
+  check_key(0400, NULL);
+  check_key(0640, "others than 'games' may read");
+  check_key(0640, "chmod 600");
+  check_key(0604, "everybody may read");
+  check_key(0620, "others may write");
+  if (geteuid() != 0)
+    return; /* cannot give it away */
+  assert_int_equal(chown(key, user, group), 0);
+  check_key(0600, NULL);
+  assert_int_equal(chown(key, 1, 1), 0);
+  check_key(0600, "belongs to 'daemon'");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(root_becomes_the_user_for_good),
+      cmocka_unit_test(without_the_user_root_is_nobody),
+      cmocka_unit_test(nobody_becomes_root),
+      cmocka_unit_test(nobody_but_root_becomes_another_user),
+      cmocka_unit_test(root_the_user_and_the_process_are_trusted),
+      cmocka_unit_test(a_user_without_a_name_has_a_number),
+      cmocka_unit_test(only_the_user_may_read_a_key),
+  };
+
+  return cmocka_run_group_tests(tests, make_files, remove_files);
+}
