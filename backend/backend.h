@@ -112,8 +112,9 @@ void status_keep(void); /* a completed job keeps its last message */
 void status_pages(int pages);
 void status_note(void *ctx, struct dx_job *job, const struct dx_note *note);
 void status_tick(void); /* to be called at least every 30 minutes */
-/* Clears the state reasons, and sets that of the result, if any. */
-void status_end(enum dx_class cls);
+/* Clears the state reasons, and sets that of the result, if any, and that of
+ * jobs that failed after their print jobs had ended. */
+void status_end(enum dx_class cls, bool others_failed);
 
 /* ---- discover.c, ending.c ---- */
 

@@ -6,11 +6,13 @@
 
 #include <cups/backend.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/job/failures.h"
 #include "lib/job/print_job.h"
 #include "lib/job/sweep.h"
 
@@ -77,9 +79,22 @@ static void report_failure(const struct backend *b, enum dx_code code,
     status_error("%s", err->text);
 }
 
-static void report(const struct backend *b, enum dx_code code,
+/* What became of the job, and of others that had been handed over. */
+static void report_success(size_t failures, const char *text)
+{
+  if (failures == 0)
+    status_info("%s", text);
+  else
+    status_info(
+        "%s; %zu job%s printed earlier failed; contact your administrator",
+        text, failures, failures == 1 ? "" : "s");
+  status_keep();
+}
+
+static void report(const struct backend *b, enum dx_code code, size_t failures,
                    const struct dx_err *err)
 {
+  char text[64];
   size_t i, cases = 0;
 
   if (code == DX_E_STOPPED)
@@ -90,17 +105,19 @@ static void report(const struct backend *b, enum dx_code code,
   }
   for (i = 0; b->job != NULL && i < b->job->submission_count; i++)
     cases += b->job->submissions[i].case_count;
+  (void)snprintf(text, sizeof(text), "Extracted %zu case%s", cases,
+                 cases == 1 ? "" : "s");
   if (b->handed_before)
-    status_info("Already handed over; nothing was sent again");
+    report_success(failures, "Already handed over; nothing was sent again");
   else if (b->uploaded)
-    status_info("Uploaded; docextractd will fetch the results");
+    report_success(failures, "Uploaded; docextractd will fetch the results");
   else if (b->handed_over)
-    status_info("Stored; docextractd will send it and fetch the results");
+    report_success(failures,
+                   "Stored; docextractd will send it and fetch the results");
   else if (b->nothing_new)
-    status_info("Already extracted; nothing was sent again");
+    report_success(failures, "Already extracted; nothing was sent again");
   else
-    status_info("Extracted %zu case%s", cases, cases == 1 ? "" : "s");
-  status_keep();
+    report_success(failures, text);
 }
 
 /* cupsd would run the job again at once; SIGTERM ends the wait. */
@@ -193,6 +210,7 @@ static void leave_before_eof(struct backend *b)
 
 void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
 {
+  size_t failures = 0;
   int status;
 
   if (code != DX_E_STOPPED)
@@ -205,8 +223,10 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (code == DX_E_STOPPED)
     look_if_canceled(b);
   pass_on_cancel(b);
-  report(b, code, err);
-  status_end(dx_class_of(code));
+  if (b->spool_is_open && b->queue != NULL && code != DX_E_STOPPED)
+    failures = dx_spool_unseen_failures(&b->spool, b->queue, b->job);
+  report(b, code, failures, err);
+  status_end(dx_class_of(code), failures > 0);
   if (dx_class_of(code) == DX_CL_LOCAL)
     wait_a_minute();
   leave_spool(b);

@@ -16,12 +16,12 @@
 #define PROGRESS_STEP 5 /* percent between two lines */
 
 /* State reasons come in pairs; the PPD translates them into sentences. */
-enum reason { WAITING, DOWN, LOCAL, REFUSED, CONFIG, REASON_COUNT };
+enum reason { WAITING, DOWN, LOCAL, REFUSED, CONFIG, FAILED, REASON_COUNT };
 
 static const char *const reasons[REASON_COUNT] = {
     "docextract-waiting-report", "docextract-service-down-warning",
     "docextract-storage-error",  "docextract-document-refused-error",
-    "docextract-config-error",
+    "docextract-config-error",   "docextract-failed-warning",
 };
 
 static bool is_set[REASON_COUNT];
@@ -197,11 +197,12 @@ void status_tick(void)
   set_reason(WAITING, true);
 }
 
-void status_end(enum dx_class cls)
+void status_end(enum dx_class cls, bool others_failed)
 {
   set_reason(WAITING, false);
   set_reason(DOWN, false);
   set_reason(LOCAL, cls == DX_CL_LOCAL);
   set_reason(REFUSED, cls == DX_CL_REFUSED || cls == DX_CL_GONE);
   set_reason(CONFIG, cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
+  set_reason(FAILED, others_failed);
 }

@@ -34,7 +34,8 @@
   X(config, "", "check the configuration and print every value in effect") \
   X(hello, "[--service NAME]",                                             \
     "check whether jobs will work, and what fails if not")                 \
-  X(jobs, "[--json] [--watch]", "list the jobs in the spool, newest last") \
+  X(jobs, "[--json] [--watch] [--seen]",                                   \
+    "list the jobs in the spool, newest last")                             \
   X(purge, "[--older-than AGE] [--dry-run]",                               \
     "remove finished jobs from the spool, but no results")                 \
   X(report, "", "print what a bug report needs, without personal data")    \
@@ -53,6 +54,7 @@ struct cli {
   bool together;
   bool json;
   bool watch;
+  bool seen;
   bool dry_run;
   bool verbose;
   bool help;

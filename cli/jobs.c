@@ -10,6 +10,7 @@
 
 #include "cli/list.h"
 #include "lib/base/json.h"
+#include "lib/job/failures.h"
 
 #define WATCH_MS 1000
 
@@ -227,6 +228,16 @@ static enum dx_code once(struct list *list, struct dx_err *err)
   return code;
 }
 
+static enum dx_code mark_seen(struct cli *cli, struct dx_err *err)
+{
+  size_t count = 0;
+  enum dx_code code = dx_spool_see_failures(&cli->spool, &count, err);
+
+  if (code == DX_OK)
+    printf("%zu failed job%s marked as seen\n", count, count == 1 ? "" : "s");
+  return code;
+}
+
 enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
 {
   struct list list = {.cli = cli, .json = cli->json};
@@ -234,5 +245,7 @@ enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
 
   if (code != DX_OK)
     return code;
+  if (cli->seen)
+    return mark_seen(cli, err);
   return cli->watch ? watch(&list, err) : once(&list, err);
 }

@@ -54,6 +54,8 @@ static const struct option_row rows[] = {
      "only print what would be removed"},
     {"watch", NULL, false, offsetof(struct cli, watch),
      "keep running, and print what changes"},
+    {"seen", NULL, false, offsetof(struct cli, seen),
+     "stop reporting on the queues what has failed so far"},
     {"json", NULL, false, offsetof(struct cli, json), "print JSON"},
     {"verbose", NULL, true, offsetof(struct cli, verbose),
      "print every step to stderr"},

@@ -312,6 +312,8 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
            dx_event_word(event), dx_state_word(from), dx_state_word(to));
     sub->state = to;
     enter(sub, from);
+    if (!dx_state_is_final(to))
+      sub->job->seen = false; /* what becomes of it now is news */
     if (event == DX_EV_RETRY || event == DX_EV_VERIFY)
       clear_tries(sub);
     if (is_reported_again(event))

@@ -121,6 +121,7 @@ struct dx_job {
   char *queue, *cups_id, *uuid, *user, *title, *host; /* NULL: not known */
   int64_t received_at;                                /* wall ms */
   bool together;
+  bool seen; /* a person knows that it failed after its print job had ended */
   struct dx_document *documents;
   size_t document_count;
   struct dx_submission *submissions;

@@ -141,6 +141,7 @@ static struct dx_json *job_json(const struct dx_job *job)
                 dx_json_put_string(json, "host", job->host) &&
                 dx_json_put_time(json, "received_at", job->received_at) &&
                 dx_json_put_bool(json, "together", job->together) &&
+                dx_json_put_bool(json, "seen", job->seen) &&
                 dx_json_put_string(json, "message", job->message) &&
                 dx_json_put_list(json, "documents", job, job->document_count,
                                  document_json) &&
@@ -318,12 +319,12 @@ static bool read_files_and_cases(const struct dx_json *json,
 }
 
 /* Version 0.1 had none in its journals. */
-static bool get_verify(const struct dx_json *json, bool *ret_verify)
+static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
 {
-  const struct dx_json *value = dx_json_get(json, "verify");
+  const struct dx_json *value = dx_json_get(json, name);
 
-  *ret_verify = false;
-  return value == NULL || dx_json_bool(value, ret_verify);
+  *ret = false;
+  return value == NULL || dx_json_bool(value, ret);
 }
 
 static bool read_submission(const struct dx_json *json,
@@ -338,7 +339,7 @@ static bool read_submission(const struct dx_json *json,
   sub->code = code != NULL ? dx_code_by_name(code) : DX_OK;
   if (sub->state == DX_ST_COUNT || sub->code == DX_CODE_COUNT)
     return false;
-  return get_verify(json, &sub->verify) &&
+  return get_flag(json, "verify", &sub->verify) &&
          get_text(json, "source_id", &sub->source_id) &&
          dx_json_bool(dx_json_get(json, "registering"), &sub->registering) &&
          dx_json_bool(dx_json_get(json, "put_again"), &sub->put_again) &&
@@ -412,6 +413,7 @@ static bool read_job(const struct dx_json *json, struct dx_job *job)
          get_text(json, "host", &job->host) &&
          get_time(json, "received_at", &job->received_at) &&
          dx_json_bool(dx_json_get(json, "together"), &job->together) &&
+         get_flag(json, "seen", &job->seen) &&
          read_documents(dx_json_get(json, "documents"), job) &&
          read_submissions(dx_json_get(json, "submissions"), job);
 }

@@ -120,3 +120,33 @@ faults '#'
 job_ends "$t: the job is held although another one waits" "$first" pending-held
 job_ends "$t: which comes after it" "$job" completed
 once "$t" 2
+
+t='a failure after the print job has ended'
+clear_results
+faults 'source * word processing'
+print_a
+until_true is_awaited 1
+print_b
+last=$job
+job_ends "$t: docextractd goes on with the first one" "$((job - 1))" completed
+faults 'source * word failed'
+failed() { journals | xargs jq -r '.submissions[].state' | grep -qx failed; }
+until_true failed
+job_ends "$t: the last one is held" "$last" pending-held
+cancel "$last"
+faults '#'
+print_a
+job_ends "$t: another one completes" "$job" completed
+check "$t: and says that one failed" message_was "$job" \
+  'Extracted 1 case; 1 job printed earlier failed; contact your administrator'
+warns() { lpoptions -p chart | grep -q docextract-failed-warning; }
+check "$t: so does the queue" until_true warns
+dx jobs --seen > "$dir/seen"
+is "$t: a person has seen it" "$(cat "$dir/seen")" '1 failed job marked as seen'
+print_a
+job_ends "$t: the next one completes" "$job" completed
+check "$t: and does not report it any more" message_was "$job" \
+  'Extracted 1 case"'
+check "$t: nor does the queue" test -z "$(lpoptions -p chart | grep docextract-failed)"
+dx jobs --seen > "$dir/seen"
+is "$t: it was the only one" "$(cat "$dir/seen")" '0 failed jobs marked as seen'
