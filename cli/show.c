@@ -189,11 +189,18 @@ static void print_case(const struct dx_json *results)
 static enum dx_code print_table(const struct dx_buf *content,
                                 struct dx_err *err)
 {
-  struct dx_json *root =
-      dx_json_parse_exact(dx_buf_text(content), content->len, err);
-  const struct dx_json *results = dx_json_get(root, "results");
-  enum dx_code code = root != NULL ? DX_OK : err->code;
+  const struct dx_json *results;
+  struct dx_json *root;
+  enum dx_code code;
 
+  if (content->len > DX_SHOW_MAX_BYTES) /* in pieces it is forty times as big */
+    return dx_fail(err, DX_E_DOCUMENT, 0,
+                   "the result is larger than %d MiB, too large for a table; "
+                   "print it with --json",
+                   DX_SHOW_MAX_BYTES / 1048576);
+  root = dx_json_parse_exact(dx_buf_text(content), content->len, err);
+  results = dx_json_get(root, "results");
+  code = root != NULL ? DX_OK : err->code;
   if (dx_json_get(results, "medical_data") != NULL)
     print_case(results);
   else if (dx_json_get(root, "outcome") != NULL)

@@ -7,6 +7,7 @@ libdx_a_SOURCES = \
 	lib/base/buf.c lib/base/buf.h lib/base/clock.c lib/base/clock.h \
 	lib/base/digest.c lib/base/digest.h lib/base/err.c lib/base/err.h \
 	lib/base/fs.c lib/base/fs.h lib/base/json.c lib/base/json.h \
+	lib/base/json_scan.c lib/base/json_scan.h \
 	lib/base/log.c lib/base/log.h lib/base/policy.h \
 	lib/base/process.c lib/base/process.h lib/base/shared.c \
 	lib/base/shared.h lib/base/user.c lib/base/user.h lib/base/utf8.c \
@@ -21,6 +22,7 @@ libdx_a_SOURCES = \
 	lib/service/jwt.c lib/service/jwt.h \
 	lib/service/latency.c lib/service/latency.h lib/service/poll.c \
 	lib/service/poll.h lib/service/rate_limit.c lib/service/rate_limit.h \
+	lib/service/result_check.c lib/service/result_check.h \
 	lib/service/signed_url.c lib/service/signed_url.h \
 	lib/service/token.c lib/service/token.h \
 	lib/service/token_command.c lib/service/token_input.c \

@@ -35,6 +35,7 @@ unit_programs = \
 	tests/unit/test_fs \
 	tests/unit/test_journal \
 	tests/unit/test_json \
+	tests/unit/test_json_scan \
 	tests/unit/test_mime \
 	tests/unit/test_once \
 	tests/unit/test_outage \

@@ -585,21 +585,28 @@ static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
   return code;
 }
 
-enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
+enum dx_code dx_fs_check_free(int dirfd, const char *name, struct dx_err *err)
 {
   struct statvfs vfs;
+
+  if (fstatvfs(dirfd, &vfs) < 0)
+    return dx_fail_sys(err, errno, "stat directory", name);
+  if (vfs.f_bavail < (fsblkcnt_t)DX_PROBE_FREE_BYTES / vfs.f_frsize)
+    return dx_fail(err, DX_E_SPACE, ENOSPC,
+                   "less than %lld MiB are free in directory '%s'",
+                   DX_PROBE_FREE_BYTES / 1048576, name);
+  return DX_OK;
+}
+
+enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
+{
   enum dx_code code;
   int fd = dx_fs_open_dir(path, err);
 
   if (fd < 0)
     return err != NULL ? err->code : DX_E_IO;
-  if (fstatvfs(fd, &vfs) < 0)
-    code = dx_fail_sys(err, errno, "stat directory", path);
-  else if (vfs.f_bavail < (fsblkcnt_t)DX_PROBE_FREE_BYTES / vfs.f_frsize)
-    code = dx_fail(err, DX_E_SPACE, ENOSPC,
-                   "less than %lld MiB are free in directory '%s'",
-                   DX_PROBE_FREE_BYTES / 1048576, path);
-  else
+  code = dx_fs_check_free(fd, path, err);
+  if (code == DX_OK)
     code = probe_write(fd, path, err);
   (void)close(fd);
   return code;

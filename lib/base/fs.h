@@ -182,6 +182,11 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
  */
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
 
+/* E_SPACE unless DX_PROBE_FREE_BYTES are free in the file system of dirfd;
+ * name: of the directory, for the message. */
+enum dx_code dx_fs_check_free(int dirfd, const char *name,
+                              struct dx_err *err) DX_MUST_USE;
+
 /* What kind of file system the directory is on, as an end of the sentence "it
  * is on ...", if nothing that must survive can be kept there: NFS, SMB, AFS, or
  * another network file system, tmpfs, FUSE; else NULL. Static. */

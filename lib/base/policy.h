@@ -48,8 +48,13 @@
 #define DX_CONNECT_TIMEOUT_MS 10000
 #define DX_API_TIMEOUT_MS 60000
 #define DX_STALL_S 30
-#define DX_RESPONSE_MAX_BYTES 1048576    /* status responses */
-#define DX_RESULT_MAX_BYTES 1073741824LL /* extraction results */
+#define DX_RESPONSE_MAX_BYTES 1048576 /* status responses */
+#define DX_HEADERS_MAX_BYTES 262144   /* of one response, interim ones too */
+#define DX_RESULT_MAX_BYTES                                                   \
+  1073741824LL                            /* the most that MaxResultSize says \
+                                           */
+#define DX_RESULTS_MAX_BYTES 4294967296LL /* of one job */
+#define DX_SHOW_MAX_BYTES 8388608         /* of a result that is a table */
 #define DX_UPLOAD_BUFFER_BYTES 65536L
 #define DX_URL_MAX_BYTES 8192 /* of a signed URL */
 #define DX_PUTS_AT_ONCE 4     /* uploads of one process */

@@ -94,6 +94,7 @@ struct dx_service {
   int64_t processing_limit_ms;
   int64_t keep_unfinished_ms;
   int64_t max_document_bytes;
+  int64_t max_result_bytes;
   int64_t max_documents; /* of one job, job sheets not counted */
   int64_t filter_time_limit_ms;
   enum dx_file_names file_names;

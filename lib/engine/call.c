@@ -271,6 +271,8 @@ void engine_ctx_free(struct call_ctx *ctx)
   if (ctx->slot_ms != 0)
     ctx->svc->calls--;
   dx_temp_discard(&ctx->sink);
+  dx_result_check_free(&ctx->check);
+  dx_sha256_free(&ctx->sha);
   free(ctx);
 }
 

@@ -12,11 +12,13 @@
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H
 
+#include "lib/base/digest.h"
 #include "lib/base/fs.h"
 #include "lib/engine/engine.h"
 #include "lib/service/api.h"
 #include "lib/service/latency.h"
 #include "lib/service/rate_limit.h"
+#include "lib/service/result_check.h"
 #include "lib/service/token.h"
 
 /* What this process knows about a service. */
@@ -112,7 +114,10 @@ struct call_ctx {
   struct service_state *svc;
   struct dx_submission *sub;
   int64_t slot_ms;     /* monotonic of its slot; 0: none, a PUT */
-  struct dx_temp sink; /* of a result */
+  struct dx_temp sink; /* of a result; what follows is about it, too */
+  struct dx_result_check *check;
+  struct dx_sha256 *sha;
+  int64_t bytes;
 };
 
 /* ---- engine.c: the event loop ---- */

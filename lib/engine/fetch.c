@@ -5,14 +5,10 @@
  */
 #include "lib/engine/engine_internal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/digest.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/job/results.h"
@@ -361,32 +357,68 @@ struct dx_case *engine_next_case(struct dx_submission *sub)
   return best < sub->case_count ? &sub->cases[best] : NULL;
 }
 
-/* Checks the result without changing a byte of it, then commits it. */
+/* What is left for the results of a job. */
+static int64_t room_for_results(const struct dx_job *job)
+{
+  int64_t room = DX_RESULTS_MAX_BYTES;
+  size_t i, k;
+
+  for (i = 0; i < job->submission_count; i++)
+    for (k = 0; k < job->submissions[i].case_count; k++)
+      if (job->submissions[i].cases[k].state != DX_CASE_WAITING)
+        room -= job->submissions[i].cases[k].bytes;
+  return room;
+}
+
+static enum dx_code check_size(const struct call_ctx *ctx, struct dx_err *err)
+{
+  int64_t most = ctx->svc->service->max_result_bytes;
+  char size[DX_SIZE_TEXT_BYTES];
+
+  if (ctx->bytes > most)
+    return dx_fail(err, DX_E_RESPONSE, 0,
+                   "the result is larger than MaxResultSize (%s)",
+                   dx_size_text(most, size));
+  if (ctx->bytes > room_for_results(ctx->sub->job))
+    return dx_fail(err, DX_E_RESPONSE, 0,
+                   "the results of the job are larger than %s in all",
+                   dx_size_text(DX_RESULTS_MAX_BYTES, size));
+  return DX_OK;
+}
+
+/* A result is checked while it is written, so that neither its size nor its
+ * content costs memory. */
+static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
+                               struct dx_err *err)
+{
+  struct call_ctx *ctx = arg;
+  enum dx_code code;
+
+  ctx->bytes += (int64_t)len;
+  code = check_size(ctx, err);
+  if (code == DX_OK)
+    code = dx_result_check_add(ctx->check, bytes, len, err);
+  if (code == DX_OK)
+    code = dx_fs_write_all(ctx->sink.fd, bytes, len, "result", err);
+  if (code == DX_OK && !dx_sha256_add(ctx->sha, bytes, len))
+    code = dx_fail_nomem(err);
+  return code;
+}
+
+/* Commits it. */
 static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
                                  struct dx_err *err)
 {
-  struct stat st;
-  enum dx_code code;
-  char *text;
+  enum dx_code code =
+      dx_result_check_end(ctx->check, ctx->sub->source_id, c->id, err);
 
-  if (fstat(ctx->sink.fd, &st) < 0)
-    return dx_fail_sys(err, errno, "stat", "result");
-  if (st.st_size == 0)
-    return dx_fail(err, DX_E_RESPONSE, 0, "the result is empty");
-  text =
-      mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, ctx->sink.fd, 0);
-  if (text == MAP_FAILED)
-    return dx_fail_sys(err, errno, "map", "result");
-  code = dx_check_result(text, (size_t)st.st_size, ctx->sub->source_id, c->id,
-                         err);
-  if (code == DX_OK && !dx_sha256_of(text, (size_t)st.st_size, c->sha256))
+  if (code == DX_OK && !dx_sha256_end(ctx->sha, c->sha256))
     code = dx_fail_nomem(err);
-  (void)munmap(text, (size_t)st.st_size);
   if (code == DX_OK) /* the journal, which follows, fsyncs the directory */
     code = dx_temp_publish(&ctx->sink, 0600, err);
   if (code != DX_OK)
     return code;
-  c->bytes = st.st_size;
+  c->bytes = ctx->bytes;
   c->state = DX_CASE_STORED;
   ctx->sub->extracted_at = dx_wall_ms();
   ctx->sub->job->dirty = true;
@@ -466,27 +498,41 @@ static void extract_done(void *arg, const struct dx_http_response *response)
   engine_ctx_free(ctx);
 }
 
+/* A place for the result, and what checks it. */
+static enum dx_code begin_result(struct call_ctx *ctx, struct dx_err *err)
+{
+  const struct dx_submission *sub = ctx->sub;
+  char name[DX_FILE_NAME_BYTES];
+  enum dx_code code = dx_fs_check_free(sub->job->dirfd, "spool", err);
+
+  ctx->check = dx_result_check_new();
+  ctx->sha = dx_sha256_new();
+  if (ctx->check == NULL || ctx->sha == NULL)
+    return dx_fail_nomem(err);
+  dx_result_file(sub, run_of(sub)->current, name);
+  return code == DX_OK ? dx_temp_begin(&ctx->sink, sub->job->dirfd, name, err)
+                       : code;
+}
+
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct dx_case *c = engine_next_case(sub);
   struct call_ctx *ctx = engine_ctx_new(engine, sub);
-  char name[DX_FILE_NAME_BYTES];
   struct dx_api api;
   struct dx_err err;
 
   if (ctx == NULL)
     return;
   run->current = (size_t)(c - sub->cases);
-  dx_result_file(sub, run->current, name);
-  if (dx_temp_begin(&ctx->sink, sub->job->dirfd, name, &err) != DX_OK) {
+  if (begin_result(ctx, &err) != DX_OK) {
     engine_local_failure(engine, sub->job, &err);
     engine_ctx_free(ctx);
   } else if (!engine_get_api(ctx, &api)) {
     engine_ctx_free(ctx);
   } else {
     engine_started(ctx,
-                   dx_api_extract(&api, c->id, ctx->sink.fd, extract_done, ctx,
+                   dx_api_extract(&api, c->id, take_piece, extract_done, ctx,
                                   &run->call, &err),
                    &err);
   }

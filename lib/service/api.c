@@ -170,7 +170,7 @@ static enum dx_code start(const struct dx_api *api,
   request->ready = api->ready;
   request->ca_file = api->service->ca_file;
   request->proxy = api->service->proxy;
-  if (request->timeout_ms == 0 && request->sink_fd < 0)
+  if (request->timeout_ms == 0 && request->sink == NULL)
     request->timeout_ms = DX_API_TIMEOUT_MS;
   code = dx_buf_ok(&url) ? dx_http_start(api->http, request, ret_call, err)
                          : dx_fail_nomem(err);
@@ -186,7 +186,6 @@ static struct dx_http_request request_of(const char *method, dx_http_done *done,
   memset(&request, 0, sizeof(request));
   request.method = method;
   request.body_fd = -1;
-  request.sink_fd = -1;
   request.scope = DX_SCOPE_LINK; /* the administrator has named the host */
   request.done = done;
   request.ctx = ctx;
@@ -277,13 +276,12 @@ enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
 }
 
 enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
-                            int sink_fd, dx_http_done *done, void *ctx,
+                            dx_http_sink *sink, dx_http_done *done, void *ctx,
                             struct dx_http_call **ret_call, struct dx_err *err)
 {
   struct dx_http_request request = request_of("GET", done, ctx);
 
-  request.sink_fd = sink_fd;
-  request.sink_limit = DX_RESULT_MAX_BYTES;
+  request.sink = sink;
   return start(api, &request, "/v1/patient_case/", case_id, "/extract",
                ret_call, err);
 }
@@ -557,28 +555,4 @@ enum dx_code dx_read_extract(const struct dx_http_response *response,
                              struct dx_err *err)
 {
   return dx_judge(DX_CALL_EXTRACT, response, err);
-}
-
-enum dx_code dx_check_result(const char *text, size_t len,
-                             const char *source_id, const char *case_id,
-                             struct dx_err *err)
-{
-  const char *what = call_words[DX_CALL_EXTRACT];
-  const struct dx_json *results;
-  struct dx_json *root;
-  const char *status;
-  enum dx_code code = DX_OK;
-
-  errno = 0;
-  root = dx_json_parse(text, len, err);
-  results = dx_json_get(root, "results");
-  status = dx_json_string(dx_json_get(results, "status"));
-  if (status == NULL || strcmp(status, "complete") != 0)
-    code = not_understood(what, err);
-  else if (!is_about(results, "id", case_id))
-    code = no_sense(what, "is about another case", err);
-  else if (!is_about(results, "source_id", source_id))
-    code = no_sense(what, "is about a case of another source", err);
-  dx_json_free(&root);
-  return code;
 }

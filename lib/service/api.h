@@ -84,9 +84,9 @@ enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
                            struct dx_http_call **ret_call,
                            struct dx_err *err) DX_MUST_USE;
 
-/* The body of a 200 is written to sink_fd as it comes. */
+/* The body of a 200 goes to the sink, which gets ctx, too. */
 enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
-                            int sink_fd, dx_http_done *done, void *ctx,
+                            dx_http_sink *sink, dx_http_done *done, void *ctx,
                             struct dx_http_call **ret_call,
                             struct dx_err *err) DX_MUST_USE;
 
@@ -137,15 +137,8 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
                             const char *source_id, struct dx_source *ret_source,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Status only; the body is in the sink: see dx_check_result(). */
+/* Status only; the body went to the sink: see result_check.h. */
 enum dx_code dx_read_extract(const struct dx_http_response *response,
-                             struct dx_err *err) DX_MUST_USE;
-
-/* DX_OK if the text is one well-formed JSON value with results.status =
- * "complete" (doc/policy.md, "Results"); E_RESPONSE if not; E_UNEXPECTED if it
- * is the result of another case or source. */
-enum dx_code dx_check_result(const char *text, size_t len,
-                             const char *source_id, const char *case_id,
                              struct dx_err *err) DX_MUST_USE;
 
 #endif

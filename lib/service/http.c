@@ -15,7 +15,6 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
-#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 
@@ -29,7 +28,10 @@ struct dx_http_call {
   struct dx_http_request request; /* pointers: only body, ctx and fds last */
   struct dx_buf body;             /* of the response */
   int64_t sink_bytes;
-  off_t read_at; /* position in body_fd */
+  size_t header_bytes; /* interim responses and trailers included */
+  int64_t up_bytes;    /* of body_fd */
+  int64_t up_ms;       /* monotonic: when the last of them were sent */
+  off_t read_at;       /* position in body_fd */
   char retry_after[64];
   int64_t date_ms;
   bool out_of_scope;   /* an address was not connected to */
@@ -59,6 +61,13 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
   char line[256];
   char *value;
 
+  call->header_bytes += len;
+  if (call->header_bytes > DX_HEADERS_MAX_BYTES) {
+    (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
+                  "the headers of the response are over %d bytes",
+                  DX_HEADERS_MAX_BYTES);
+    return 0;
+  }
   if (len >= sizeof(line))
     return len; /* none that we read is that long */
   memcpy(line, bytes, len);
@@ -84,17 +93,10 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 
 static size_t to_sink(struct dx_http_call *call, const char *bytes, size_t len)
 {
+  const struct dx_http_request *r = &call->request;
+
   call->sink_bytes += (int64_t)len;
-  if (call->sink_bytes > call->request.sink_limit) {
-    (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
-                  "the response is over %" PRId64 " bytes",
-                  call->request.sink_limit);
-    return 0;
-  }
-  if (dx_fs_write_all(call->request.sink_fd, bytes, len, "result",
-                      &call->local) != DX_OK)
-    return 0;
-  return len;
+  return r->sink(r->ctx, bytes, len, &call->local) == DX_OK ? len : 0;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
@@ -104,7 +106,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
   long status = 0;
 
   (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-  if (call->request.sink_fd >= 0 && status == 200)
+  if (call->request.sink != NULL && status == 200)
     return to_sink(call, bytes, len);
   if (call->body.len + len > DX_RESPONSE_MAX_BYTES) {
     (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
@@ -144,6 +146,19 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
   return CURL_SEEKFUNC_OK;
 }
 
+/* A storage that does not take the document, or sends its response byte by
+ * byte, never stalls. */
+static bool is_upload_stuck(struct dx_http_call *call, int64_t up_bytes)
+{
+  int64_t now = dx_monotonic_ms();
+
+  if (call->up_ms == 0 || up_bytes > call->up_bytes) {
+    call->up_bytes = up_bytes;
+    call->up_ms = now;
+  }
+  return now - call->up_ms > DX_API_TIMEOUT_MS;
+}
+
 static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
                        curl_off_t up_total, curl_off_t up)
 {
@@ -154,7 +169,12 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
   (void)up_total;
   if (call->request.progress != NULL)
     call->request.progress(call->request.ctx, up);
-  return 0;
+  if (call->request.body_fd < 0 || !is_upload_stuck(call, up))
+    return 0;
+  (void)dx_fail(&call->local, DX_E_NET, 0,
+                "the storage did not respond within %d s",
+                DX_API_TIMEOUT_MS / 1000);
+  return 1;
 }
 
 /* Waits; true if a descriptor of the run can be read before that is over. */
@@ -289,7 +309,7 @@ static bool set_transfer(struct dx_http_call *call)
   SET(CURLOPT_WRITEDATA, call);
   SET(CURLOPT_XFERINFOFUNCTION, on_progress);
   SET(CURLOPT_XFERINFODATA, call);
-  SET(CURLOPT_NOPROGRESS, r->progress == NULL ? 1L : 0L);
+  SET(CURLOPT_NOPROGRESS, r->progress == NULL && r->body_fd < 0 ? 1L : 0L);
   if (r->ready != NULL) {
     SET(CURLOPT_PREREQFUNCTION, on_ready);
     SET(CURLOPT_PREREQDATA, call);

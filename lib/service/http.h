@@ -28,8 +28,8 @@
 
 struct dx_http_response {
   /* DX_OK: there is a status. Else why there is none that counts: E_NET,
-   * E_CERT, E_PROTOCOL, E_RESPONSE (over the limit), E_SPACE and its like (the
-   * sink could not be written), E_NOMEM, E_NOT_SENT (`ready` gave it up). */
+   * E_CERT, E_PROTOCOL, E_RESPONSE (over a limit), what the sink returned,
+   * E_NOMEM, E_NOT_SENT (`ready` gave it up). */
   enum dx_code code;
   struct dx_err err; /* filled when code is not DX_OK */
   int status;
@@ -52,6 +52,11 @@ typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
  */
 typedef int64_t dx_http_ready(void *ctx);
 
+/* Takes the next piece of a body. Anything but DX_OK ends the request with that
+ * code and *err. */
+typedef enum dx_code dx_http_sink(void *ctx, const char *bytes, size_t len,
+                                  struct dx_err *err);
+
 struct dx_http_request {
   const char *method; /* "GET", "POST", "PUT" */
   const char *url;
@@ -61,8 +66,6 @@ struct dx_http_request {
   size_t body_len;
   int body_fd; /* a file of body_bytes bytes; -1: memory */
   int64_t body_bytes;
-  int sink_fd;         /* where the body of a 200 goes; -1: memory */
-  int64_t sink_limit;  /* bytes */
   int64_t timeout_ms;  /* in all; 0: only stalls count */
   const char *ca_file; /* NULL: the system's */
   const char *proxy;   /* NULL: none, whatever the environment says; http://
@@ -72,7 +75,8 @@ struct dx_http_request {
   dx_http_done *done;
   dx_http_progress *progress; /* NULL: not wanted */
   dx_http_ready *ready;       /* NULL: always */
-  void *ctx;                  /* for all three */
+  dx_http_sink *sink;         /* where the body of a 200 goes; NULL: memory */
+  void *ctx;                  /* for all four */
 };
 
 struct dx_http;

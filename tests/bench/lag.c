@@ -186,9 +186,8 @@ static void fill_body(struct pending *p, char *body, size_t size)
     calls[n]++;
     lag_ms[n] = now_ms - ready_ms[n];
     order[result_count++] = n;
-    if (write(p->request.sink_fd, RESULT, strlen(RESULT)) !=
-        (ssize_t)strlen(RESULT))
-      die("cannot write a result");
+    if (p->request.sink(p->request.ctx, RESULT, strlen(RESULT), NULL) != DX_OK)
+      die("cannot take a result");
     break;
   }
 }
@@ -561,6 +560,7 @@ int main(int argc, char **argv)
   service.token_file = token;
   service.results_dir = results;
   service.processing_limit_ms = 86400000;
+  service.max_result_bytes = 1048576;
   config.services = &service;
   config.service_count = 1;
   learned(&config, &http);

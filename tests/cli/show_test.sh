@@ -109,6 +109,13 @@ if [ "$(id -u)" = 0 ]; then
   conf=$dir/none.conf dx show "$dir/secret.json"
   is 'show: without a configuration root is shown nothing' "$rc $out" '78 '
 fi
+head -c 9000000 /dev/zero | tr '\0' ' ' > "$dir/large.json"
+dx show "$dir/large.json"
+has 'show: what is too large for a table is not read into memory' "$rc $err" \
+  '^65 .*8 MiB.*--json'
+dx show --json "$dir/large.json"
+is 'show --json: it can be printed' "$rc" 0
+rm "$dir/large.json"
 dx show "$dir/none.json"
 has 'show: a missing file is an error' "$rc $err" '^74 .*neither a file'
 dx show chart-12

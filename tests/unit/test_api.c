@@ -12,6 +12,7 @@
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "lib/service/api.h"
+#include "lib/service/result_check.h"
 
 /* One letter a call, in the order create, put, source, extract:
  * S success  N not yet  T transient  R rate  A token  D refused  C config
@@ -296,6 +297,24 @@ static void a_status_is_about_the_source_that_was_asked_for(void **state)
   }
 }
 
+/* In pieces of that many bytes. */
+static enum dx_code check_result(const char *text, size_t len, size_t piece,
+                                 struct dx_err *err)
+{
+  struct dx_result_check *check = dx_result_check_new();
+  enum dx_code code = DX_OK;
+  size_t at;
+
+  assert_non_null(check);
+  for (at = 0; code == DX_OK && at < len; at += piece)
+    code = dx_result_check_add(check, text + at,
+                               len - at < piece ? len - at : piece, err);
+  if (code == DX_OK)
+    code = dx_result_check_end(check, "S1", "C1", err);
+  dx_result_check_free(&check);
+  return code;
+}
+
 static void a_result_is_of_the_case_that_was_asked_for(void **state)
 {
   static const struct {
@@ -309,6 +328,17 @@ static void a_result_is_of_the_case_that_was_asked_for(void **state)
       {",\"id\":\"C1\",\"source_id\":\"S2\"", DX_E_UNEXPECTED},
       {",\"source_id\":\"S1\\u0000\"", DX_E_UNEXPECTED},
       {",\"id\":{}", DX_E_UNEXPECTED},
+      {",\"id\":\"\\u00431\",\"source\\u005fid\":\"S1\"", DX_OK},
+      {",\"id\":\"\\u0043\\u0032\"", DX_E_UNEXPECTED},
+      {",\"id\":\"C1\\ud800\"", DX_E_UNEXPECTED},
+      {",\"id\":\"C1\",\"id\":\"C1\"", DX_E_UNEXPECTED},
+      {",\"id\":\"C1\",\"id\":\"C2\"", DX_E_UNEXPECTED},
+      {",\"id\":\"C1\",\"i\\u0064\":\"C2\"", DX_E_UNEXPECTED},
+      {",\"x\":{\"id\":\"C2\"}", DX_OK},
+      {",\"x\":[{\"id\":\"C2\"}],\"id\":\"C1\"", DX_OK},
+      {"},\"id\":\"C2\",\"x\":{\"id\":\"C2\"", DX_OK},
+      {",\"status\":\"complete\"", DX_E_RESPONSE},
+      {"},\"results\":{\"id\":\"C1\"", DX_E_RESPONSE},
   };
   struct dx_err err;
   char body[128];
@@ -318,7 +348,8 @@ static void a_result_is_of_the_case_that_was_asked_for(void **state)
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     (void)snprintf(body, sizeof(body),
                    "{\"results\":{\"status\":\"complete\"%s}}", rows[i].fields);
-    if (dx_check_result(body, strlen(body), "S1", "C1", &err) != rows[i].code)
+    if (check_result(body, strlen(body), 1, &err) != rows[i].code ||
+        check_result(body, strlen(body), 1000, &err) != rows[i].code)
       fail_msg("%s", body);
   }
 }
@@ -333,19 +364,22 @@ static void only_a_whole_complete_result_is_one(void **state)
       "{\"results\":{\"status\":\"processing\"}}",
       "{\"results\":{\"status\":\"complete\"}",
       "{\"results\":{\"status\":\"complete\"}}{}",
+      "{\"results\":[{\"status\":\"complete\"}]}",
+      "[{\"results\":{\"status\":\"complete\"}}]",
+      "{\"results\":{\"status\":\"complete\",\"value\":01}}",
+      "\xef\xbb\xbf{\"results\":{\"status\":\"complete\"}}",
       "{\"status\":\"complete\"}",
   };
   struct dx_err err;
   size_t i;
 
   (void)state;
-  assert_int_equal(dx_check_result(good, strlen(good), "S1", "C1", &err),
-                   DX_OK);
+  assert_int_equal(check_result(good, strlen(good), 7, &err), DX_OK);
   /* a NUL */
-  assert_int_equal(dx_check_result(good, strlen(good) + 1, "S1", "C1", &err),
+  assert_int_equal(check_result(good, strlen(good) + 1, 7, &err),
                    DX_E_RESPONSE);
   for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-    assert_int_equal(dx_check_result(bad[i], strlen(bad[i]), "S1", "C1", &err),
+    assert_int_equal(check_result(bad[i], strlen(bad[i]), 7, &err),
                      DX_E_RESPONSE);
 }
 
@@ -372,6 +406,16 @@ static enum dx_code record(struct dx_http *http,
 }
 
 static const struct dx_http_ops recording = {record, NULL, NULL, NULL};
+
+static enum dx_code take_nothing(void *ctx, const char *bytes, size_t len,
+                                 struct dx_err *err)
+{
+  (void)ctx;
+  (void)bytes;
+  (void)len;
+  (void)err;
+  return DX_OK;
+}
 
 static void requests_are_as_documented(void **state)
 {
@@ -400,8 +444,8 @@ static void requests_are_as_documented(void **state)
   assert_string_equal(sent_url, "https://a.example/x/v1/source/a%2F..%2Fb%3Fc");
   assert_int_equal(dx_api_source(&api, "..", NULL, NULL, &call, &err), DX_OK);
   assert_string_equal(sent_url, "https://a.example/x/v1/source/%2E%2E");
-  assert_int_equal(dx_api_extract(&api, "c1", 9, NULL, NULL, &call, &err),
-                   DX_OK);
+  assert_int_equal(
+      dx_api_extract(&api, "c1", take_nothing, NULL, NULL, &call, &err), DX_OK);
   assert_string_equal(sent_url,
                       "https://a.example/x/v1/patient_case/c1/extract");
   assert_int_equal(dx_api_hello(&api, NULL, NULL, &call, &err), DX_OK);
@@ -697,7 +741,8 @@ static void every_request_has_its_limits(void **state)
         i != 2 ? DX_OK
                : dx_api_source(&api, ".", never_done, &ctx, &call, NULL),
         i != 3 ? DX_OK
-               : dx_api_extract(&api, "..", 7, never_done, &ctx, &call, NULL),
+               : dx_api_extract(&api, "..", take_nothing, never_done, &ctx,
+                                &call, NULL),
         i != 4 ? DX_OK : dx_api_hello(&api, never_done, &ctx, &call, NULL)};
 
     assert_int_equal(codes[i], DX_OK);
@@ -709,7 +754,7 @@ static void every_request_has_its_limits(void **state)
     assert_int_equal(sent.timeout_ms, i == 1 || i == 3 ? 0 : 60000);
     assert_int_equal(sent.body_fd, i == 1 ? 9 : -1);
     assert_int_equal(sent.body_bytes, i == 1 ? 5 : 0);
-    assert_int_equal(sent.sink_fd, i == 3 ? 7 : -1);
+    assert_true(sent.sink == (i == 3 ? take_nothing : NULL));
     assert_int_equal(sent.scope, i == 1 ? DX_SCOPE_NETWORK : DX_SCOPE_LINK);
     assert_string_equal(sent_bearer, i == 1 ? "-" : "TOKEN");
     assert_string_equal(sent_type, i == 0   ? "application/json"
@@ -720,7 +765,6 @@ static void every_request_has_its_limits(void **state)
     if (i == 3) {
       assert_string_equal(sent_url,
                           "https://a.example/v1/patient_case/%2E%2E/extract");
-      assert_int_equal(sent.sink_limit, DX_RESULT_MAX_BYTES);
     }
   }
 }

@@ -211,6 +211,8 @@ static const struct {
     {OPEN "MaxDocumentSize 99999999999999999999G\n", 2, "is not a size"},
     {OPEN "MaxDocumentSize 1023K\n", 2, "must be between 1M and 100G"},
     {OPEN "MaxDocumentSize 101G\n", 2, "must be between 1M and 100G"},
+    {OPEN "MaxResultSize 1023K\n", 2, "must be between 1M and 1G"},
+    {OPEN "MaxResultSize 2G\n", 2, "must be between 1M and 1G"},
     {OPEN "MaxDocumentsPerJob 0\n", 2, "must be between 1 and 1000"},
     {OPEN "MaxDocumentsPerJob 1001\n", 2, "must be between 1 and 1000"},
     {OPEN "MaxDocumentsPerJob 2.5\n", 2, "is not a whole number"},
@@ -719,6 +721,7 @@ static void the_smallest_configuration_gets_the_defaults(void **state)
   "  OnDocumentError cancel\n"                   \
   "  ProcessingLimit 1d\n"                       \
   "  MaxDocumentSize 1536K\n"                    \
+  "  MaxResultSize 3M\n"                         \
   "  MaxDocumentsPerJob 20\n"                    \
   "  FilterTimeLimit 90s\n"                      \
   "  FileNames neutral\n"                        \
@@ -765,6 +768,7 @@ static void every_directive_reaches_its_field(void **state)
   assert_int_equal(s->on_document_error, DX_ON_ERROR_CANCEL);
   assert_int_equal(s->processing_limit_ms, 86400000);
   assert_int_equal(s->max_document_bytes, 1536 * 1024);
+  assert_int_equal(s->max_result_bytes, 3 * 1024 * 1024);
   assert_int_equal(s->max_documents, 20);
   assert_int_equal(s->filter_time_limit_ms, 90000);
   assert_int_equal(s->file_names, DX_FILE_NAMES_NEUTRAL);
@@ -993,6 +997,7 @@ static void assert_same_service(const struct dx_service *a,
   assert_int_equal(a->on_document_error, b->on_document_error);
   assert_int_equal(a->processing_limit_ms, b->processing_limit_ms);
   assert_int_equal(a->max_document_bytes, b->max_document_bytes);
+  assert_int_equal(a->max_result_bytes, b->max_result_bytes);
   assert_int_equal(a->max_documents, b->max_documents);
   assert_int_equal(a->filter_time_limit_ms, b->filter_time_limit_ms);
   assert_int_equal(a->file_names, b->file_names);

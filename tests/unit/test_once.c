@@ -510,6 +510,37 @@ static void two_cases_not_found_once_are_polled_again(void **state)
   assert_int_equal(fixture_result_count(), 3);
 }
 
+/* ---- results that are too large ---- */
+
+static void a_result_over_its_limit_is_not_delivered(void **state)
+{
+  (void)state;
+  fixture.service.max_result_bytes = 20;
+  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  assert_non_null(strstr(fixture.note_text, "larger than MaxResultSize"));
+  assert_int_equal(fixture_result_count(), 0);
+}
+
+/* The first one leaves no room for the second. */
+static bool fills_the_job(const struct fixture_call *call,
+                          struct fixture_response *ret)
+{
+  (void)ret;
+  if (call->kind == EXTRACT && call->item == 2)
+    fixture.jobs[0]->submissions[0].cases[0].bytes = DX_RESULTS_MAX_BYTES - 9;
+  return false;
+}
+
+static void the_results_of_a_job_are_limited_together(void **state)
+{
+  (void)state;
+  fixture.case_count = 2;
+  fixture.odd = fills_the_job;
+  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  assert_non_null(strstr(fixture.note_text, "larger than 4G in all"));
+  assert_int_equal(fixture_result_count(), 1);
+}
+
 /* ---- a response to a GET that cannot be right ---- */
 
 /* Held at the limit with its source; released, it is polled again. */
@@ -1196,6 +1227,8 @@ int main(void)
       ONCE(the_limit_starts_again_with_an_upload),
       ONCE(a_stored_result_is_not_fetched_twice),
       ONCE(a_result_that_may_not_be_durable_is_not_fetched_twice),
+      ONCE(a_result_over_its_limit_is_not_delivered),
+      ONCE(the_results_of_a_job_are_limited_together),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
