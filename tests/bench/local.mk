@@ -14,7 +14,8 @@ tests_bench_lag_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dx_random_unit
 EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
 	tests/bench/filter.sh tests/bench/first_byte.sh tests/bench/lag.sh \
 	tests/bench/large.sh tests/bench/lib.sh tests/bench/many.sh \
-	tests/bench/run.sh tests/bench/throughput.sh
+	tests/bench/queue.sh tests/bench/run.sh \
+	tests/bench/throughput.sh
 
 bench: all tests/bench/first-byte$(EXEEXT) tests/bench/measure$(EXEEXT) \
 	tests/bench/get$(EXEEXT) tests/bench/lag$(EXEEXT) \
