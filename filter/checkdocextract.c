@@ -5,8 +5,8 @@
  * On a PDF that it cannot read, pdftopdf exits without output, and cupsd keeps
  * its error as the job's message, whatever is reported later. It also repairs
  * silently, whether pages are lost or not. So the PDF is checked before it;
- * todocextract, after pdftopdf, turns the note into a refusal. When a PDF
- * cannot be checked, it is passed on. Nothing is stored.
+ * todocextract, after pdftopdf, turns the note into a refusal. Only if there is
+ * no room for a copy to check, it is passed on unchecked. Nothing is stored.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,10 +43,10 @@ static enum dx_reason check(int fd)
 {
   struct dx_config *config = NULL;
   const struct dx_service *service = filter_service(&config);
-  struct pdf_task task = {.in_fd = fd, .out_fd = -1};
+  struct pdf_task task = {.in_fd = fd, .spare_fd = filter_temp_file()};
   struct pdf_done done = {0};
   struct stat st;
-  enum dx_reason reason = DX_REASON_TROUBLE;
+  enum dx_reason reason = DX_REASON_NONE;
 
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
     reason =
@@ -54,7 +54,7 @@ static enum dx_reason check(int fd)
   dx_config_free(&config);
   if (done.repaired)
     filter_warn_of_repair();
-  return reason == DX_REASON_TROUBLE ? DX_REASON_NONE : reason;
+  return reason;
 }
 
 /* A file in memory; -1 on failure. */

@@ -1,12 +1,14 @@
 # filter/local.mk - the filters: todocextract makes one document one entry of a
 # bundle; checkdocextract checks a PDF before that.
 cupsfilter_PROGRAMS += checkdocextract todocextract
-filter_shared = filter/allowed.c filter/allowed.h filter/common.c filter/common.h filter/isolate.c filter/isolate.h \
+filter_shared = filter/allowed.c filter/allowed.h filter/budget.c \
+	filter/budget.h filter/common.c filter/common.h filter/isolate.c \
+	filter/isolate.h filter/libc.c filter/libc.h \
 	filter/pdf.c filter/pdf.h filter/separated.c filter/separated.h \
 	filter/strip.c filter/strip.h filter/tail.c filter/tail.h \
 	filter/walk.c filter/walk.h filter/whole.c filter/whole.h
 filter_libs = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \
-	$(OPENSSL_LIBS) $(ZLIB_LIBS)
+	$(OPENSSL_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS)
 checkdocextract_SOURCES = filter/checkdocextract.c $(filter_shared)
 checkdocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
 checkdocextract_LDADD = $(filter_libs)

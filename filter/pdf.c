@@ -2,8 +2,7 @@
  * pdf.c - libqpdf, through its C API. The only other files that may call it are
  * separated.c, strip.c, walk.c, and whole.c.
  *
- * Files are opened as /proc/self/fd/N: the C API takes names, and ours have
- * none.
+ * The C API takes names of files; libc.h has some for those that are open.
  */
 #include "filter/pdf.h"
 
@@ -16,28 +15,21 @@
 
 #include <qpdf/qpdf-c.h>
 
+#include "filter/libc.h"
 #include "filter/separated.h"
 #include "filter/strip.h"
 #include "filter/tail.h"
 #include "filter/whole.h"
-#include "lib/base/log.h"
+#include "lib/base/policy.h"
 
-#define FD_PATH_BYTES 32
 #define NOTE_KEY "/DocextractRefused" /* pdftopdf keeps the catalog */
 
 /* A PDF that is open. */
 struct document {
   qpdf_data pdf;
-  int copy_fd; /* where it is read from instead if its end was repaired; or -1
-                */
   int pages;
   bool repaired; /* it has defects that do not matter to its pages */
 };
-
-static void fd_path(int fd, char path[FD_PATH_BYTES])
-{
-  (void)snprintf(path, FD_PATH_BYTES, "/proc/self/fd/%d", fd);
-}
 
 /* Prints nothing: the messages of qpdf may quote the document. */
 static qpdf_data new_pdf(void)
@@ -88,39 +80,39 @@ static enum dx_reason noted_reason(qpdf_data pdf)
 /* Without recovery: what libqpdf would guess differs between its versions. */
 static enum dx_reason read_strictly(qpdf_data pdf, int fd)
 {
-  char path[FD_PATH_BYTES];
+  char path[LIBC_PATH_BYTES];
 
-  fd_path(fd, path);
+  libc_path(fd, path);
   qpdf_set_attempt_recovery(pdf, QPDF_FALSE);
   (void)qpdf_read(pdf, path, NULL);
   return reason_of(pdf, DX_REASON_DAMAGED);
 }
 
-static enum dx_reason read_document(struct document *d, int fd)
+static enum dx_reason read_document(struct document *d,
+                                    const struct pdf_task *task)
 {
-  enum dx_reason reason = read_strictly(d->pdf, fd);
+  enum dx_reason reason = read_strictly(d->pdf, task->in_fd);
 
-  if (reason == DX_REASON_NONE && tail_is_cut(fd))
+  if (reason == DX_REASON_NONE && tail_is_cut(task->in_fd))
     return DX_REASON_DAMAGED;
-  if (reason != DX_REASON_DAMAGED)
-    return reason;
-  d->copy_fd = tail_repair(fd);
-  if (d->copy_fd < 0)
+  if (reason != DX_REASON_DAMAGED || task->spare_fd <= 0 ||
+      !tail_repair(task->in_fd, task->spare_fd))
     return reason;
   d->repaired = true;
   qpdf_cleanup(&d->pdf);
   d->pdf = new_pdf();
-  return read_strictly(d->pdf, d->copy_fd);
+  return read_strictly(d->pdf, task->spare_fd);
 }
 
 /* To be closed whatever comes of it. */
-static enum dx_reason open_document(struct document *d, int fd)
+static enum dx_reason open_document(struct document *d,
+                                    const struct pdf_task *task)
 {
   enum dx_reason reason;
   bool defects = false;
 
-  *d = (struct document){.pdf = new_pdf(), .copy_fd = -1};
-  reason = read_document(d, fd);
+  *d = (struct document){.pdf = new_pdf()};
+  reason = read_document(d, task);
   if (reason == DX_REASON_NONE && !whole_pages(d->pdf, &d->pages, &defects))
     reason = DX_REASON_DAMAGED;
   d->repaired = d->repaired || defects;
@@ -132,18 +124,13 @@ static enum dx_reason open_document(struct document *d, int fd)
   return d->pages > 0 ? noted_reason(d->pdf) : DX_REASON_NO_PAGES;
 }
 
-static void close_document(struct document *d)
-{
-  qpdf_cleanup(&d->pdf);
-  if (d->copy_fd >= 0)
-    (void)close(d->copy_fd);
-}
-
 /* Stripped like the documents that it is compared with. */
-static bool open_separator(qpdf_data pdf, const char *path)
+static bool open_separator(qpdf_data pdf, int fd)
 {
+  char path[LIBC_PATH_BYTES];
   int removed;
 
+  libc_path(fd, path);
   return (qpdf_read(pdf, path, NULL) & QPDF_ERRORS) == 0 &&
          qpdf_get_num_pages(pdf) == 1 &&
          strip_pdf(pdf, &removed) == DX_REASON_NONE;
@@ -192,28 +179,27 @@ static bool deal_pages(qpdf_data pdf, qpdf_data separator, int every,
   return ok;
 }
 
-/* *pages is updated. */
+/* done->pages is updated. */
 static enum dx_reason insert_separators(qpdf_data pdf, qpdf_data separator,
-                                        const struct pdf_task *task, int *pages)
+                                        const struct pdf_task *task,
+                                        struct pdf_done *done)
 {
   enum dx_reason reason = DX_REASON_NONE;
   qpdf_oh *handles;
 
-  if (!open_separator(separator, task->separator))
+  if (!open_separator(separator, task->separator_fd))
     return DX_REASON_NO_SEPARATOR;
-  if (is_separated(pdf, *pages, separator)) {
-    dx_log(DX_LOG_DEBUG, "todocextract: already separated, not changed");
-    (void)reason_of(pdf, DX_REASON_NONE);
-    return DX_REASON_NONE;
-  }
+  done->separated = is_separated(pdf, done->pages, separator);
   (void)reason_of(pdf, DX_REASON_NONE); /* ignores pages that cannot be read */
-  handles = calloc((size_t)*pages, sizeof(*handles));
+  if (done->separated)
+    return DX_REASON_NONE;
+  handles = calloc((size_t)done->pages, sizeof(*handles));
   if (handles == NULL)
     return DX_REASON_TROUBLE;
-  if (!deal_pages(pdf, separator, task->every, handles, *pages))
+  if (!deal_pages(pdf, separator, task->every, handles, done->pages))
     reason = reason_of(pdf, DX_REASON_DAMAGED);
   free(handles);
-  *pages = qpdf_get_num_pages(pdf);
+  done->pages = qpdf_get_num_pages(pdf);
   return reason;
 }
 
@@ -233,10 +219,10 @@ static bool is_whole(int fd)
 
 static enum dx_reason write_pdf(qpdf_data pdf, int fd)
 {
-  char path[FD_PATH_BYTES];
+  char path[LIBC_PATH_BYTES];
   enum dx_reason reason;
 
-  fd_path(fd, path);
+  libc_path(fd, path);
   qpdf_oh_remove_key(pdf, qpdf_get_trailer(pdf), "/ID");
   if ((qpdf_init_write(pdf, path) & QPDF_ERRORS) == 0) {
     qpdf_set_deterministic_ID(pdf, QPDF_TRUE);
@@ -251,18 +237,15 @@ static enum dx_reason write_pdf(qpdf_data pdf, int fd)
   return reason;
 }
 
-static enum dx_reason strip(qpdf_data pdf)
+static enum dx_reason strip(qpdf_data pdf, struct pdf_done *done)
 {
-  int removed;
-  enum dx_reason reason = strip_pdf(pdf, &removed);
+  enum dx_reason reason = strip_pdf(pdf, &done->removed);
 
-  if (removed > 0)
-    dx_log(DX_LOG_DEBUG, "todocextract: removed %d entries that no page shows",
-           removed);
   return reason != DX_REASON_NONE ? reason : reason_of(pdf, DX_REASON_DAMAGED);
 }
 
-static bool shows_something(qpdf_data pdf, qpdf_oh page)
+/* The bytes that a page draws with; 0 if they cannot be decoded. */
+static size_t content_bytes(qpdf_data pdf, qpdf_oh page)
 {
   unsigned char *content = NULL;
   size_t len = 0;
@@ -270,37 +253,43 @@ static bool shows_something(qpdf_data pdf, qpdf_oh page)
              QPDF_ERRORS) == 0;
 
   free(content);
-  return ok && len > 0;
+  return ok ? len : 0;
 }
 
-/* In a PDF with defects, an empty page may have lost its content. */
-static bool has_empty_page(const struct document *d)
+/* In a PDF with defects, an empty page may have lost its content, and half a
+ * chart is worse than none. What a thousand pages share counts for each:
+ * whoever draws them unpacks it again. */
+static enum dx_reason check_content(struct document *d)
 {
-  bool found = false;
+  long long total = 0;
+  bool empty = false;
+  enum dx_reason reason;
   int i;
 
-  for (i = 0; i < d->pages; i++)
-    if (!shows_something(d->pdf, qpdf_get_page_n(d->pdf, (size_t)i)))
-      found = true;
-  return found;
+  for (i = 0; i < d->pages && total <= DX_CONTENT_MAX_BYTES; i++) {
+    size_t len = content_bytes(d->pdf, qpdf_get_page_n(d->pdf, (size_t)i));
+
+    empty = empty || len == 0;
+    total += (long long)len;
+  }
+  if (total > DX_CONTENT_MAX_BYTES)
+    return DX_REASON_TOO_COMPLEX;
+  reason = reason_of(d->pdf, DX_REASON_DAMAGED);
+  d->repaired = d->repaired || qpdf_more_warnings(d->pdf) == QPDF_TRUE;
+  return reason == DX_REASON_NONE && d->repaired && empty ? DX_REASON_DAMAGED
+                                                          : reason;
 }
 
 enum dx_reason pdf_check(const struct pdf_task *task, struct pdf_done *ret_done)
 {
   struct document d;
-  enum dx_reason reason = open_document(&d, task->in_fd);
-  bool empty = false;
+  enum dx_reason reason = open_document(&d, task);
 
-  if (reason == DX_REASON_NONE) {
-    empty = has_empty_page(&d);
-    reason = reason_of(d.pdf, DX_REASON_DAMAGED);
-  }
-  d.repaired = d.repaired || qpdf_more_warnings(d.pdf) == QPDF_TRUE;
-  if (reason == DX_REASON_NONE && d.repaired && empty)
-    reason = DX_REASON_DAMAGED; /* half a chart is worse than none */
   if (reason == DX_REASON_NONE)
-    *ret_done = (struct pdf_done){d.pages, d.repaired};
-  close_document(&d);
+    reason = check_content(&d);
+  if (reason == DX_REASON_NONE)
+    *ret_done = (struct pdf_done){.pages = d.pages, .repaired = d.repaired};
+  qpdf_cleanup(&d.pdf);
   return reason;
 }
 
@@ -328,20 +317,23 @@ enum dx_reason pdf_rewrite(const struct pdf_task *task,
                            struct pdf_done *ret_done)
 {
   struct document d;
+  struct pdf_done done = {0};
   qpdf_data separator = new_pdf(); /* its page is read while d is written */
-  enum dx_reason reason = open_document(&d, task->in_fd);
+  enum dx_reason reason = open_document(&d, task);
 
-  if (reason == DX_REASON_NONE && d.repaired && has_empty_page(&d))
-    reason = DX_REASON_DAMAGED;
+  done.pages = d.pages;
+  done.repaired = d.repaired;
+  if (reason == DX_REASON_NONE && d.repaired)
+    reason = check_content(&d);
   if (reason == DX_REASON_NONE)
-    reason = strip(d.pdf);
+    reason = strip(d.pdf, &done);
   if (reason == DX_REASON_NONE && task->every > 0)
-    reason = insert_separators(d.pdf, separator, task, &d.pages);
+    reason = insert_separators(d.pdf, separator, task, &done);
   if (reason == DX_REASON_NONE)
     reason = write_pdf(d.pdf, task->out_fd);
   if (reason == DX_REASON_NONE)
-    *ret_done = (struct pdf_done){d.pages, d.repaired};
-  close_document(&d);
+    *ret_done = done;
+  qpdf_cleanup(&d.pdf);
   qpdf_cleanup(&separator);
   return reason;
 }

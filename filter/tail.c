@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/common.h"
 #include "lib/base/fs.h"
 
 #define HEADER_WITHIN 1024 /* bytes before "%PDF-" */
@@ -117,41 +116,35 @@ bool tail_is_cut(int fd)
   return memmem(t.bytes, t.len, " obj", 4) != NULL;
 }
 
-static int write_copy(struct text t, long long offset)
+static bool write_copy(struct text t, long long offset, int fd)
 {
   char end[END_BYTES];
-  int fd = filter_temp_file();
   int len = snprintf(end, sizeof(end), "\nstartxref\n%lld\n%%%%EOF\n", offset);
 
-  if (fd >= 0 &&
-      (dx_fs_write_all(fd, t.bytes, t.len, "document", NULL) != DX_OK ||
-       dx_fs_write_all(fd, end, (size_t)len, "document", NULL) != DX_OK)) {
-    (void)close(fd);
-    fd = -1;
-  }
-  return fd;
+  return dx_fs_write_all(fd, t.bytes, t.len, "document", NULL) == DX_OK &&
+         dx_fs_write_all(fd, end, (size_t)len, "document", NULL) == DX_OK;
 }
 
-int tail_repair(int fd)
+bool tail_repair(int fd, int copy_fd)
 {
   struct stat st;
   struct text whole, t;
   long long offset;
   void *map;
-  int copy = -1;
+  bool repaired = false;
 
   if (fstat(fd, &st) < 0 || st.st_size == 0)
-    return -1;
+    return false;
   map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (map == MAP_FAILED)
-    return -1;
+    return false;
   whole = (struct text){map, (size_t)st.st_size};
   t = without_padding(whole);
   offset = stated_offset(t);
   if (offset < 0 || t.len == whole.len)
     offset = last_table(t);
   if (offset >= 0)
-    copy = write_copy(t, offset);
+    repaired = write_copy(t, offset, copy_fd);
   (void)munmap(map, whole.len);
-  return copy;
+  return repaired;
 }

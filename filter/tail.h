@@ -16,12 +16,12 @@
 bool tail_is_cut(int fd);
 
 /*
- * fd: a regular file, opened for reading. Returns a file without a name, for
- * the caller to close, that contains the PDF with a correct end; -1 if the end
- * is not what is wrong with it, or if there is no room for a copy.
+ * fd: a regular file, opened for reading; copy_fd: an empty one, opened for
+ * writing, which gets the PDF with a correct end. False if the end is not what
+ * is wrong with it, or if there is no room for a copy.
  *
  * Blocking: copies the file.
  */
-int tail_repair(int fd);
+bool tail_repair(int fd, int copy_fd);
 
 #endif

@@ -487,6 +487,6 @@ enum dx_reason tiff_to_pdf(const struct pdf_task *task,
     TIFFCleanup(c.tiff); /* leaves the descriptor open */
   image_pdf_free(&c.pdf);
   if (reason == DX_REASON_NONE)
-    *ret_done = (struct pdf_done){pages, false};
+    *ret_done = (struct pdf_done){.pages = pages};
   return reason;
 }

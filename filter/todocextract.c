@@ -75,23 +75,38 @@ static int64_t most_bytes(const struct job *job)
   return job->service != NULL ? job->service->max_document_bytes : INT64_MAX;
 }
 
+static void log_done(const struct pdf_done *done)
+{
+  if (done->separated)
+    dx_log(DX_LOG_DEBUG, "todocextract: already separated, not changed");
+  if (done->removed > 0)
+    dx_log(DX_LOG_DEBUG, "todocextract: removed %d entries that no page shows",
+           done->removed);
+  if (done->repaired)
+    filter_warn_of_repair();
+}
+
 static enum dx_reason process_pdf(struct job *job, int every,
                                   const char *separator)
 {
-  struct pdf_task task = {
-      .in_fd = job->in_fd, .every = every, .separator = separator};
+  struct pdf_task task = {.in_fd = job->in_fd,
+                          .out_fd = filter_temp_file(),
+                          .spare_fd = filter_temp_file(),
+                          .every = every};
   struct pdf_done done = {0};
   enum dx_reason reason;
 
-  task.out_fd = filter_temp_file();
   if (task.out_fd < 0)
     return DX_REASON_TROUBLE;
+  if (every > 0)
+    task.separator_fd = open(separator, O_RDONLY | O_CLOEXEC);
+  if (task.separator_fd < 0)
+    return DX_REASON_NO_SEPARATOR;
   job->out_fd = task.out_fd;
   reason = run_isolated(pdf_rewrite, &task, filter_time_limit_ms(job->service),
                         &done);
   job->entry.pages = done.pages;
-  if (done.repaired)
-    filter_warn_of_repair();
+  log_done(&done);
   return reason;
 }
 
@@ -164,8 +179,10 @@ static void refuse_slow(struct job *job)
   char text[DX_REASON_BYTES];
 
   (void)snprintf(text, sizeof(text),
-                 "processing it took longer than FilterTimeLimit (%lld s)",
-                 (long long)(filter_time_limit_ms(job->service) / 1000));
+                 "processing it took longer than FilterTimeLimit (%lld s) or "
+                 "its job longer than %d times that",
+                 (long long)(filter_time_limit_ms(job->service) / 1000),
+                 DX_JOB_TIME_FACTOR);
   refuse(&job->entry, DX_REASON_TOO_SLOW, text);
 }
 

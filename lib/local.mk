@@ -9,9 +9,9 @@ libdx_a_SOURCES = \
 	lib/base/fs.c lib/base/fs.h lib/base/json.c lib/base/json.h \
 	lib/base/json_scan.c lib/base/json_scan.h \
 	lib/base/log.c lib/base/log.h lib/base/policy.h \
-	lib/base/process.c lib/base/process.h lib/base/shared.c \
-	lib/base/shared.h lib/base/user.c lib/base/user.h lib/base/utf8.c \
-	lib/base/utf8.h \
+	lib/base/process.c lib/base/process.h lib/base/sandbox.c \
+	lib/base/sandbox.h lib/base/shared.c lib/base/shared.h \
+	lib/base/user.c lib/base/user.h lib/base/utf8.c lib/base/utf8.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
 	lib/config/load.c lib/config/mistakes.c lib/config/parse.c \

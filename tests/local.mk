@@ -33,6 +33,7 @@ unit_programs = \
 	tests/unit/test_engine \
 	tests/unit/test_filter \
 	tests/unit/test_fs \
+	tests/unit/test_isolate \
 	tests/unit/test_journal \
 	tests/unit/test_json \
 	tests/unit/test_json_scan \
@@ -62,6 +63,11 @@ tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
 tests_unit_test_race_LDFLAGS = -Wl,--wrap=dx_job_save \
 	-Wl,--wrap=dx_print_job_ask -Wl,--wrap=fcntl -Wl,--wrap=fcntl64
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
+tests_unit_test_isolate_SOURCES = tests/unit/test_isolate.c \
+	filter/budget.c filter/isolate.c filter/libc.c
+tests_unit_test_isolate_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PARSE_CPU_S=2
+tests_unit_test_isolate_LDFLAGS = -Wl,--wrap=seccomp_load -Wl,--wrap=syscall
+tests_unit_test_isolate_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
 	filter/image.c filter/options.c
 tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)

@@ -109,6 +109,17 @@
 /* The filters and the backend of a print job are started together. */
 #define DX_SEAL_WAIT_MS 60000
 
+/* What one PDF may cost (doc/policy.md, "Documents"). */
+#define DX_PARSE_MEMORY_BYTES 402653184LL /* and so many times its size, */
+#define DX_PARSE_MEMORY_FACTOR 16
+#define DX_PARSE_MEMORY_MAX_BYTES 2147483648LL /* but no more */
+#ifndef DX_PARSE_CPU_S    /* tests build with a short one */
+#define DX_PARSE_CPU_S 25 /* of each filter, and one more */
+#endif
+#define DX_PARSE_CPU_BYTES 1048576        /* for so many of the document */
+#define DX_CONTENT_MAX_BYTES 4294967296LL /* unpacked, of all pages */
+#define DX_JOB_TIME_FACTOR 4 /* of FilterTimeLimit, for a whole job */
+
 /* Large documents. Measured with 512 MiB: smaller ones cost more switches
  * between processes, larger ones leave the processor's cache. */
 #define DX_STREAM_BYTES 262144     /* read at once */

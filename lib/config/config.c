@@ -105,7 +105,7 @@ const struct row config_rows[] = {
     "Maximum number of documents per job; a job with more is refused as a whole."),
   SERVICE("FilterTimeLimit", DURATION, "duration", filter_time_limit_ms,
     RANGE("15m", "1s", "1d"),
-    "How long the filter may process a document before it is refused."),
+    "How long the filter may process a document before it is refused; all documents of a job may take four times that."),
   SERVICE("FileNames", WORD, "word", file_names,
     WORDS("title", "title neutral "),
     "File names sent to the service: the title of the job or the name of the document, or neutral ones."),

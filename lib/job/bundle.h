@@ -53,6 +53,7 @@
     "separator pages were requested, but no SeparatorPage is configured; " \
     "print without them or tell your administrator")                       \
   X(TOO_SLOW, "too-slow", "processing it took too long")                   \
+  X(TOO_COMPLEX, "too-complex", "it is too complex to check")              \
   X(TROUBLE, "trouble", "this computer could not process it")
 
 enum dx_reason {

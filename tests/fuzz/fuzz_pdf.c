@@ -31,8 +31,9 @@ static void check_same(int a, int b)
 static void rewrite(int fd, bool is_accepted)
 {
   int out = fuzz_file("", 0), again = fuzz_file("", 0);
-  struct pdf_task task = {.in_fd = fd, .out_fd = out};
-  struct pdf_done done = {0, false}, done_again = {0, false};
+  int spare = fuzz_file("", 0);
+  struct pdf_task task = {.in_fd = fd, .out_fd = out, .spare_fd = spare};
+  struct pdf_done done = {0}, done_again = {0};
 
   if (pdf_rewrite(&task, &done) == DX_REASON_NONE && is_accepted) {
     HOLDS(done.pages > 0);
@@ -45,15 +46,17 @@ static void rewrite(int fd, bool is_accepted)
   }
   (void)close(out);
   (void)close(again);
+  (void)close(spare);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  int fd = fuzz_file(data, size);
-  struct pdf_task task = {.in_fd = fd, .out_fd = -1};
+  int fd = fuzz_file(data, size), spare = fuzz_file("", 0);
+  struct pdf_task task = {.in_fd = fd, .spare_fd = spare};
   struct pdf_done done;
 
   rewrite(fd, pdf_check(&task, &done) == DX_REASON_NONE);
   (void)close(fd);
+  (void)close(spare);
   return 0;
 }

@@ -788,8 +788,9 @@ static void writer_reports_errors(void **state)
 static void words_are_frozen(void **state)
 {
   static const char *const reasons[DX_REASON_COUNT] = {
-      "",     "password",  "damaged",      "empty",    "no-pages",
-      "type", "too-large", "no-separator", "too-slow", "trouble"};
+      "",         "password",    "damaged",   "empty",
+      "no-pages", "type",        "too-large", "no-separator",
+      "too-slow", "too-complex", "trouble"};
   static const char *const kinds[DX_KIND_COUNT] = {"document", "sheet",
                                                    "refused", "missing"};
   int i;
