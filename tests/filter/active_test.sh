@@ -293,6 +293,16 @@ is 'and looks the same' "$(pictures "$dir/tame.pdf")" \
   "$(pictures "$dir/shown.pdf")"
 is 'its text is the same' "$(text_of "$dir/tame.pdf")" \
   "$(text_of "$dir/shown.pdf")"
+fields() # PDF
+{
+  qpdf --json --json-key=acroform "$1" |
+    jq -c '.acroform.fields[] | [.fullname, .fieldtype, .value]' | sort
+}
+is 'and so are its fields' "$(fields "$dir/tame.pdf")" \
+  "$(fields "$dir/shown.pdf")"
+is 'in a tree' "$(plain "$dir/tame.pdf" | grep -ac /Kids)" 4
+has 'with the names and values of those above' \
+  "$(fields "$dir/tame.pdf")" '^\["a.e","/Tx","u:from above"\]$'
 
 # --- PDFs of programs ----------------------------------------------------
 
@@ -401,7 +411,8 @@ document "$dir/bare.pdf" << END
       /HT<</X(SECRET-HT)>>/AA $(script GState)>>>>
     /ColorSpace<</C[/ICCBased 22 0 R]/D[/Lab<</WhitePoint[1 1 1]
       /X(SECRET-Lab)>>]>>/AA $(script Res)/Unknown<</X 20 0 R>>>>
-  /Annots[30 0 R 31 0 R 50 0 R<</T(SECRET-direct)/Parent 35 0 R>>
+  /Annots[30 0 R 31 0 R 50 0 R<</Subtype/Widget/Rect[0 0 0 0]
+      /Parent<</T(direct)/AA $(script direct)>>>>
     $(annotation "/PA$(script PA)")
     $(annotation "/Dest[4 0 R/Fit]")
     $(annotation "/AA<</E$(script E)>>")
@@ -584,6 +595,22 @@ with_table "$dir/both.pdf" << END
 END
 is 'a page that is used as something else is not lost in silence' \
   "$(result "$dir/both.pdf")" 'refused damaged 0'
+
+# An action that looks like the glyphs of a font, in an annotation that looks like
+# a list of fonts.
+with_table "$dir/looks.pdf" << END
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]/Resources<</Font<</F<</Subtype/Type3
+  /CharProcs 6 0 R>>>>>>>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R
+  /Resources<</Font 5 0 R>>/Annots[5 0 R]>> endobj
+4 0 obj $(stream '20 20 40 40 re f') endobj
+5 0 obj <</Subtype/Link/Rect[0 0 9 9]/A 6 0 R>> endobj
+6 0 obj <</S/JavaScript/JS 7 0 R>> endobj
+7 0 obj $(stream 'app.beep()') endobj
+END
+is 'an object is only what it was taken for first' \
+  "$(result "$dir/looks.pdf") $(plain "$dir/body" | grep -c '/A ')" 'document 1 0 0'
 
 # Forms that show each other: 2^40 ways to the last one.
 {
