@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 #
-# corpus.sh - PDFs written by various programs: each is sent with its pages and
-# text unchanged, or refused with the correct reason. PDFs made by others are in
-# tests/long/corpus.sh.
+# corpus.sh - PDFs written by various programs: each is sent with its pages, look
+# and text unchanged, or refused with the correct reason. PDFs made by others are
+# in tests/long/corpus.sh.
 #
 # Needs what lib.sh needs, and Ghostscript; uses LibreOffice if it is installed.
 . "$(dirname "$0")/lib.sh"
 looked=yes
 
-same() { is "$1: pages and text are the same" "$(changes "$2")" ''; }
+same() { is "$1: pages, look and text are the same" "$(changes "$2")" ''; }
 
 chart="$dir/chart.pdf"
 "$mkpdf" "$chart" 'Patient: José Müller|MRN: 4711|WBC 7.2 10^3/uL' \

@@ -105,8 +105,10 @@ same_words() # FILE FILE
   [ "$(words_of "$1" | sha256sum)" = "$(words_of "$2" | sha256sum)" ]
 }
 
-# Prints nothing if a PDF is sent with the same pages and text, and is valid;
-# else the differences.
+look_of() { pdftoppm -r 20 -l 20 "$1" 2> /dev/null | sha256sum; } # 20 pages
+
+# Prints nothing if a PDF is sent with the same pages, look and text, and is
+# valid; else the differences.
 changes() # FILE
 {
   local kind
@@ -116,6 +118,7 @@ changes() # FILE
   [ "$(pages_of "$dir/body")" = "$(field Pages)" ] ||
     echo "$(pages_of "$dir/body") pages instead of $(field Pages)"
   same_words "$dir/body" "$1" || echo 'different text'
+  [ "$(look_of "$dir/body")" = "$(look_of "$1")" ] || echo 'different look'
   qpdf --check "$dir/body" > "$dir/check" 2>&1 || echo 'not valid'
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
 # corpus.sh - PDFs made by others, from Debian packages: each passes through
-# todocextract with its pages and text unchanged. One of every producer is also
-# encrypted and truncated. About 45 MB are downloaded to a directory below TMPDIR
-# that is kept for the next run; nothing is installed.
+# todocextract with its pages, look and text unchanged. One of every producer is
+# also encrypted and truncated. About 45 MB are downloaded to a directory below
+# TMPDIR that is kept for the next run; nothing is installed.
 #
 # PDFs that are made by the test are in tests/filter/corpus.sh.
 cache=${DX_CORPUS:-${TMPDIR:-/tmp}/docextract-corpus}
