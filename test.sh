@@ -179,8 +179,8 @@ sorted()
 with_programs='tests/(it/(office|programs|web)|filter/corpus)\.sh'
 in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 
-with_sanitizers='interrupted sigterm accepted types many secrets tls silence
-discovery'
+with_sanitizers='it/interrupted it/sigterm it/accepted it/types it/many it/tls
+it/silence it/discovery hostile/secrets'
 
 quick_tasks()
 {
@@ -193,7 +193,7 @@ quick_tasks()
       if in_ci; then grep -vE "$with_programs"; else cat; fi | sed 's/^/build /'
     echo 'build tests/build/hardening.sh'
     echo 'build tests/build/install.sh'
-    for f in $with_sanitizers; do echo "sanitized tests/it/$f.sh"; done
+    for f in $with_sanitizers; do echo "sanitized tests/$f.sh"; done
   } | sorted | while read -r build f; do script "$build" "$f"; done
 }
 

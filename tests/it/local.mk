@@ -35,7 +35,7 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/browser.sh \
 	tests/it/mkpictures tests/it/office-merge tests/it/office.sh \
 	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/programs.sh \
 	tests/it/repair.sh tests/it/report.sh tests/it/rows.sh \
-	tests/it/secrets.sh tests/it/shared.sh tests/it/sigterm.sh \
+	tests/it/shared.sh tests/it/sigterm.sh \
 	tests/it/silence.sh tests/it/stage.sh tests/it/tls.sh tests/it/tokens.sh \
 	tests/it/types.sh tests/it/web.sh \
 	tests/it/old-spool/extracted.json tests/it/old-spool/failed.json \
