@@ -123,8 +123,9 @@ static enum dx_code printed_raw(struct dx_err *err)
 {
   return dx_fail(err, DX_E_BUNDLE, 0,
                  "the job was printed raw or has a type that cannot be "
-                 "printed here; print it through the queue's driver, or "
-                 "use 'docextract submit'");
+                 "printed here; print PDF, PostScript, text, JPEG, PNG, TIFF, "
+                 "GIF, BMP or PNM files through the queue's driver, or use "
+                 "'docextract submit'");
 }
 
 static enum dx_code receive_all(struct backend *b,

@@ -1,21 +1,29 @@
 /*
- * checkdocextract.c - the filter before pdftopdf: a PDF that cannot be sent is
- * replaced by a note that says why, every other one is passed on unchanged.
+ * checkdocextract.c - the filter before pdftopdf and imagetopdf: a PDF that
+ * cannot be sent is replaced by a note that says why, a GIF or PNM with several
+ * images by nothing; every other document is passed on unchanged.
  *
  * On a PDF that it cannot read, pdftopdf exits without output, and cupsd keeps
  * its error as the job's message, whatever is reported later. It also repairs
  * silently, whether pages are lost or not. So the PDF is checked before it;
  * todocextract, after pdftopdf, turns the note into a refusal. Only if there is
  * no room for a copy to check, it is passed on unchecked. Nothing is stored.
+ *
+ * imagetopdf converts the first image of a GIF or PNM and drops the others
+ * silently. Without any input it exits without output; todocextract knows what
+ * that means.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "filter/isolate.h"
 #include "filter/common.h"
+#include "filter/image.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 
@@ -57,6 +65,30 @@ static enum dx_reason check(int fd)
   return reason;
 }
 
+/* -1 for what is neither a GIF nor a PNM. */
+static int count_images(int fd)
+{
+  unsigned char bytes[4] = "";
+
+  if (pread(fd, bytes, sizeof(bytes), 0) < (ssize_t)sizeof(bytes))
+    return -1;
+  if (memcmp(bytes, "GIF8", 4) == 0)
+    return image_gif_count(fd);
+  if (bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6')
+    return image_pnm_count(fd);
+  return -1;
+}
+
+/* What the job shows, unless cupsd notices first that imagetopdf has failed. */
+static int refuse_images(int count)
+{
+  (void)fputs(count > 1 ? "ERROR: A document has several images; print them "
+                          "one at a time, or as a PDF\n"
+                        : "ERROR: An image is damaged or incomplete\n",
+              stderr);
+  return 0;
+}
+
 /* A file in memory; -1 on failure. */
 static int make_note(enum dx_reason reason)
 {
@@ -84,13 +116,16 @@ static bool send_all(int fd)
 int main(int argc, char *argv[])
 {
   enum dx_reason reason = DX_REASON_NONE;
-  int fd, status;
+  int fd, status, images;
 
   if (!filter_arguments(argc, argv, "checkdocextract", &status))
     return status;
   filter_set_up(argc, argv);
   fd = input(argc == 7 ? argv[6] : NULL, &reason);
-  if (reason == DX_REASON_NONE)
+  images = count_images(fd);
+  if (images == 0 || images > 1)
+    return refuse_images(images);
+  if (images < 0 && reason == DX_REASON_NONE)
     reason = check(fd);
   if (reason != DX_REASON_NONE)
     fd = make_note(reason);

@@ -1,9 +1,10 @@
 /*
- * image.c - walks through the markers of a JPEG and the chunks of a PNG;
- * decodes nothing.
+ * image.c - walks through the markers of a JPEG, the chunks of a PNG, the
+ * blocks of a GIF, and the images of a PNM; decodes nothing.
  */
 #include "filter/image.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -207,4 +208,157 @@ bool image_png_is_whole(int fd)
     data = data || strcmp(type, "IDAT") == 0;
   }
   return false;
+}
+
+/* GIF */
+
+#define GIF_EXTENSION 0x21
+#define GIF_IMAGE 0x2C
+#define GIF_TRAILER 0x3B
+
+/* A color table, if the flags say that there is one. */
+static bool skip_colors(struct window *w, int flags)
+{
+  return (flags & 0x80) == 0 || skip(w, 3U << ((flags & 7) + 1), NULL);
+}
+
+/* Blocks of up to 255 bytes, the last of which has none. */
+static bool skip_blocks(struct window *w)
+{
+  int len = next_byte(w);
+
+  while (len > 0 && skip(w, (uint32_t)len, NULL))
+    len = next_byte(w);
+  return len == 0;
+}
+
+static bool skip_gif_image(struct window *w)
+{
+  return skip(w, 8, NULL) && skip_colors(w, next_byte(w)) && skip(w, 1, NULL) &&
+         skip_blocks(w);
+}
+
+int image_gif_count(int fd)
+{
+  struct window w = {.fd = fd};
+  int images = 0, block;
+
+  if (!skip(&w, 10, NULL) || !skip_colors(&w, next_byte(&w)) ||
+      !skip(&w, 2, NULL))
+    return 0;
+  while (images < 2) {
+    block = next_byte(&w);
+    if (block == GIF_TRAILER || block < 0)
+      break;
+    if (block == GIF_EXTENSION ? !skip(&w, 1, NULL) || !skip_blocks(&w)
+                               : block != GIF_IMAGE || !skip_gif_image(&w))
+      return 0;
+    images += block == GIF_IMAGE;
+  }
+  return images;
+}
+
+/* PNM */
+
+/* The next byte that is not in a comment, which is from '#' to the end of the
+ * line. */
+static int next_of_text(struct window *w)
+{
+  int byte = next_byte(w);
+
+  if (byte == '#')
+    do
+      byte = next_byte(w);
+    while (byte >= 0 && byte != '\n' && byte != '\r');
+  return byte;
+}
+
+static int skip_blanks(struct window *w)
+{
+  int byte;
+
+  do
+    byte = next_of_text(w);
+  while (byte >= 0 && isspace(byte));
+  return byte;
+}
+
+/* A number up to `max`, and one byte after it; -1 if there is none. */
+static int64_t next_decimal(struct window *w, int64_t max)
+{
+  int64_t number = 0;
+  int byte = skip_blanks(w);
+
+  if (byte < 0 || !isdigit(byte))
+    return -1;
+  while (byte >= 0 && isdigit(byte) && number <= max) {
+    number = 10 * number + byte - '0';
+    byte = next_of_text(w);
+  }
+  return number <= max && (byte < 0 || isspace(byte)) ? number : -1;
+}
+
+#define PNM_SIDE_MAX 1000000 /* pixels */
+
+struct pnm {
+  int format; /* '1' to '6' */
+  int64_t width, height, most;
+};
+
+/* Bits need no blanks between them. */
+static bool skip_plain(struct window *w, const struct pnm *pnm)
+{
+  int64_t values = pnm->width * pnm->height * (pnm->format == '3' ? 3 : 1);
+  int byte;
+
+  for (; values > 0; values--) {
+    if (pnm->format == '1') {
+      byte = skip_blanks(w);
+      if (byte != '0' && byte != '1')
+        return false;
+    } else if (next_decimal(w, pnm->most) < 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool skip_raw(struct window *w, const struct pnm *pnm)
+{
+  int64_t row = pnm->format == '4' ? (pnm->width + 7) / 8
+                                   : pnm->width * (pnm->format == '6' ? 3 : 1) *
+                                         (pnm->most > 255 ? 2 : 1);
+  int64_t y;
+
+  for (y = 0; y < pnm->height; y++)
+    if (!skip(w, (uint32_t)row, NULL))
+      return false;
+  return true;
+}
+
+static bool skip_pnm_image(struct window *w)
+{
+  struct pnm pnm = {.format = next_byte(w)};
+
+  pnm.width = next_decimal(w, PNM_SIDE_MAX);
+  pnm.height = next_decimal(w, PNM_SIDE_MAX);
+  pnm.most =
+      pnm.format == '1' || pnm.format == '4' ? 1 : next_decimal(w, 65535);
+  if (pnm.format < '1' || pnm.format > '6' || pnm.width < 1 || pnm.height < 1 ||
+      pnm.most < 1)
+    return false;
+  return pnm.format < '4' ? skip_plain(w, &pnm) : skip_raw(w, &pnm);
+}
+
+int image_pnm_count(int fd)
+{
+  struct window w = {.fd = fd};
+  int images = 0;
+
+  while (images < 2 && skip_blanks(&w) == 'P') {
+    if (!skip_pnm_image(&w))
+      return 0;
+    images++;
+  }
+  return images;
 }

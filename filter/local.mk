@@ -9,7 +9,8 @@ filter_shared = filter/allowed.c filter/allowed.h filter/budget.c \
 	filter/walk.c filter/walk.h filter/whole.c filter/whole.h
 filter_libs = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS)
-checkdocextract_SOURCES = filter/checkdocextract.c $(filter_shared)
+checkdocextract_SOURCES = filter/checkdocextract.c $(filter_shared) \
+	filter/image.c filter/image.h
 checkdocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
 checkdocextract_LDADD = $(filter_libs)
 todocextract_SOURCES = filter/todocextract.c $(filter_shared) \

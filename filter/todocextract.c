@@ -242,14 +242,18 @@ static void process_document(struct job *job, const char *type,
   refuse_as(job, reason, pdf ? NULL : why_not_image(reason, tiff));
 }
 
-/* An empty document that was a PDF: pdftopdf left no pages. */
+/* An empty document that was a PDF: pdftopdf left no pages. One that was a GIF
+ * or PNM: checkdocextract passed nothing on. */
 static const char *why_empty(const struct dx_entry *entry)
 {
-  return strcmp(entry->origin, DX_MIME_PDF) == 0
-             ? "no pages are left; the selected pages do not exist, or it "
-               "cannot "
-               "be read"
-             : NULL;
+  if (strcmp(entry->origin, DX_MIME_PDF) == 0)
+    return "no pages are left; the selected pages do not exist, or it cannot "
+           "be read";
+  if (strcmp(entry->origin, "image/gif") == 0 ||
+      strncmp(entry->origin, "image/x-portable-", 17) == 0)
+    return "it has several images, or is damaged; print images one at a time, "
+           "or as a PDF";
+  return NULL;
 }
 
 /* Fills in the whole entry. */

@@ -95,24 +95,69 @@ is 'a JPEG is registered as one' "$(manifest_has '.files[0].content_type')" \
   '"image/jpeg"'
 
 # CUPS's own converter would keep only the first page, without a word.
-"$build/tests/filter/mktiff" "$dir/fax.tif" pages=3 pack=g3 unit=inch dpi=204
-one_job 'a TIFF with three pages' "$dir/fax.tif"
-is 'all of its pages arrive, as a PDF' \
-  "$(manifest_has '.files[0]|[.content_type,.pages]') $(pages_of "$(uploaded)")" \
-  '["application/pdf",3] 3'
-one_job 'page ranges of a TIFF' -o page-ranges=2-3 "$dir/fax.tif"
+"$build/tests/filter/mktiff" "$dir/three.tif" pages=3 pack=g3 unit=inch dpi=204
+one_job 'page ranges of a TIFF' -o page-ranges=2-3 "$dir/three.tif"
 is 'only the chosen pages of a TIFF leave the machine' \
   "$(pages_of "$(uploaded)")" 2
 
-printf 'Patient: Jane Roe\nMRN: 815\n' > "$dir/note.txt"
-one_job 'a text file' "$dir/note.txt"
-is 'a text file becomes a PDF' "$(manifest_has '.files[0]|[.content_type,.pages]')" \
-  '["application/pdf",1]'
+# Two formats of which cups-filters' converter keeps the first image only.
+frame='\x2C\0\0\0\0\x01\0\x01\0\0\x02\x02\x4C\x01\0'
+gif='GIF89a\x01\0\x01\0\x80\0\0\xFF\xFF\xFF\0\0\0'
+printf "$gif$frame;" > "$dir/one.gif"
+printf "$gif$frame$frame$frame;" > "$dir/three.gif"
+pdftoppm -r 20 -singlefile "$dir/chart.pdf" "$dir/one"
+cat "$dir"/one.ppm "$dir"/one.ppm "$dir"/one.ppm > "$dir/three.ppm"
 
-pdftops -q "$dir/chart.pdf" "$dir/chart.ps"
-one_job 'a PostScript file' "$dir/chart.ps"
-is 'PostScript becomes a PDF of as many pages' \
-  "$(manifest_has '.files[0]|[.content_type,.pages]')" '["application/pdf",2]'
+held() # TEXT PATTERN FILE: nothing of it is sent, and the queue says why
+{
+  clear_results
+  print -d chart "$3"
+  job_ends "$1: the job is held" "$job" pending-held
+  is "$1: nothing is sent" "$(calls create) $(n_results)" '0 0'
+  has "$1: the queue says why" "$(queue_message "$job")" "$2"
+}
+held 'a GIF with three images' 'several images' "$dir/three.gif"
+held 'a PNM with three images' 'several images' "$dir/three.ppm"
+
+# Types that CUPS does not know: it passes them on as they are, and the backend
+# holds them.
+printf 'RIFF\x1A\0\0\0WEBPVP8 \x0E\0\0\0\x30\x01\0\x9D\x01\x2A\x01\0\x01\0' \
+  > "$dir/scan.webp"
+printf '\0\0\0\x18ftypheic\0\0\0\0mif1heic' > "$dir/scan.heic"
+for f in webp heic; do
+  held "a file that CUPS does not know, $f" \
+    'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP or PNM files' \
+    "$dir/scan.$f"
+done
+
+# --- three pages of each type ----------------------------------------------
+
+# docextract-backend(7) has the same table.
+"$it/mkpdf" "$dir/three.pdf" 'MRN: 1' 'MRN: 2' 'MRN: 3'
+pdftops -q "$dir/three.pdf" "$dir/three.ps"
+printf 'one\ftwo\fthree\n' > "$dir/three.txt"
+for device in pwgraster:pwg urf:urf pclm:pclm; do
+  gs -q -dNOPAUSE -dBATCH -r50 -sDEVICE="${device%:*}" -dLastPage=3 \
+    -sOutputFile="$dir/three.${device#*:}" "$dir/three.pdf" 2> "$dir/gs.err"
+done
+gs -q -dNOPAUSE -dBATCH -r50 -sDEVICE=bmp16m -dLastPage=1 \
+  -sOutputFile="$dir/one.bmp" "$dir/three.pdf"
+while read -r file expected; do
+  one_job "$file" "$dir/$file"
+  is "$file arrives as it should" \
+    "$(manifest_has '.files[0]|[.content_type,.pages]')" "$expected"
+done << 'END'
+three.pdf ["application/pdf",3]
+three.ps ["application/pdf",3]
+three.txt ["application/pdf",3]
+three.tif ["application/pdf",3]
+three.pwg ["application/pdf",3]
+three.urf ["application/pdf",3]
+three.pclm ["application/pdf",3]
+one.gif ["application/pdf",1]
+one.ppm ["application/pdf",1]
+one.bmp ["application/pdf",1]
+END
 
 one_job 'standard input' - < "$dir/chart.pdf"
 is 'what comes through a pipe arrives' "$(patients)" 'Müller José 004711'

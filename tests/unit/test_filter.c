@@ -285,6 +285,100 @@ static void png_needs_data(void **state)
   dx_buf_release(&buf);
 }
 
+/* GIF and PNM */
+
+#define GIF_HEAD "GIF89a\1\0\1\0\x80\0\0\xFF\xFF\xFF\0\0\0"
+#define GIF_NOTE "\x21\xFE\2hi\0"
+#define GIF_IMAGE "\x2C\0\0\0\0\1\0\1\0\0\2\2\x4C\1\0"
+#define GIF_OWN_COLORS       \
+  "\x2C\0\0\0\0\1\0\1\0\x80" \
+  "123456\2\2\x4C\1\0"
+#define PGM "P5\n# of two\n3 2\n255\n123456"
+
+#define BYTES(text) text, sizeof(text) - 1
+
+static const struct {
+  const char *bytes;
+  size_t len;
+  int images;
+} gifs[] = {
+    {BYTES(GIF_HEAD GIF_IMAGE ";"), 1},
+    {BYTES(GIF_HEAD GIF_IMAGE), 1}, /* many have no trailer */
+    {BYTES(GIF_HEAD GIF_NOTE GIF_OWN_COLORS GIF_NOTE ";"), 1},
+    {BYTES(GIF_HEAD GIF_IMAGE ";" GIF_IMAGE), 1},
+    {BYTES(GIF_HEAD GIF_IMAGE GIF_NOTE GIF_IMAGE ";"), 2},
+    {BYTES(GIF_HEAD GIF_IMAGE GIF_IMAGE GIF_IMAGE ";"), 2},
+    {BYTES(GIF_HEAD ";"), 0},
+    {BYTES(GIF_HEAD GIF_IMAGE "?"), 0},
+    {BYTES(""), 0},
+};
+
+static const struct {
+  const char *bytes;
+  size_t len;
+  int images;
+} pnms[] = {
+    {BYTES("P1 3 2 1 0 1 0 1 0"), 1},
+    {BYTES("P1\n3 2\n101#x\n010\n"), 1},
+    {BYTES("P2 3 1 15 1 2 15"), 1},
+    {BYTES("P3 1 1 255 1 2 3\n"), 1},
+    {BYTES("P4 9 2\nabcd"), 1},
+    {BYTES(PGM), 1},
+    {BYTES("P5 3 2 256\n112233445566"), 1},
+    {BYTES("P6 1 2 255\n123456\n"), 1},
+    {BYTES(PGM PGM), 2},
+    {BYTES(PGM "\n" PGM PGM), 2},
+    {BYTES("P1 1 1 1 P1 1 1 0"), 2},
+    {BYTES(PGM "P5 3"), 0},
+    {BYTES("P2 3 1 15 1 2 16"), 0},
+    {BYTES("P3 1 1 255 1 2"), 0},
+    {BYTES("P4 9 2\nabc"), 0},
+    {BYTES("P5 99999999 1 255\n1"), 0},
+    {BYTES("P5 0 1 255\n1"), 0},
+    {BYTES("P1 Patient"), 0},
+    {BYTES(""), 0},
+};
+
+static void images_of_a_gif_are_counted(void **state)
+{
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(gifs) / sizeof(gifs[0]); i++) {
+    int fd = file_of(gifs[i].bytes, gifs[i].len);
+
+    assert_int_equal(image_gif_count(fd), gifs[i].images);
+    (void)close(fd);
+  }
+}
+
+static void gif_needs_all_of_its_image(void **state)
+{
+  static const char gif[] = GIF_HEAD GIF_NOTE GIF_OWN_COLORS;
+  size_t len;
+
+  (void)state;
+  for (len = 0; len < sizeof(gif) - 1; len++) {
+    int fd = file_of(gif, len);
+
+    assert_int_equal(image_gif_count(fd), 0);
+    (void)close(fd);
+  }
+}
+
+static void images_of_a_pnm_are_counted(void **state)
+{
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(pnms) / sizeof(pnms[0]); i++) {
+    int fd = file_of(pnms[i].bytes, pnms[i].len);
+
+    assert_int_equal(image_pnm_count(fd), pnms[i].images);
+    (void)close(fd);
+  }
+}
+
 /* Options */
 
 /* A PPD like ours, with these defaults. Removed by the caller. */
@@ -401,6 +495,9 @@ int main(void)
       cmocka_unit_test(png_with_any_changed_byte_is_damaged),
       cmocka_unit_test(png_larger_than_the_window_is_read),
       cmocka_unit_test(png_needs_data),
+      cmocka_unit_test(images_of_a_gif_are_counted),
+      cmocka_unit_test(gif_needs_all_of_its_image),
+      cmocka_unit_test(images_of_a_pnm_are_counted),
       cmocka_unit_test(job_option_overrides_the_default_of_the_queue),
       cmocka_unit_test(missing_ppd_is_an_error),
       cmocka_unit_test(without_a_queue_there_are_no_options),
