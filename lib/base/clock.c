@@ -105,13 +105,14 @@ static bool parse_offset(const char *s, int *ret_offset)
   return true;
 }
 
-/* What was before 1970 is no time for us: below zero means that there is none.
- */
+/* Below zero means that there is no time, and a year of five digits could not
+ * be parsed again. */
 static int64_t wall_ms_of(struct tm *tm, int offset)
 {
+  static const int64_t last_s = 253402300799; /* 9999-12-31T23:59:59Z */
   int64_t at = (int64_t)timegm(tm) - offset;
 
-  return at >= 0 ? at * 1000 : -1;
+  return at >= 0 && at <= last_s ? at * 1000 : -1;
 }
 
 int64_t dx_parse_time(const char *text)
