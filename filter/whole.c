@@ -92,6 +92,29 @@ static bool look_at_kids(struct look *l, qpdf_oh kids, int depth)
   return ok;
 }
 
+static bool is_stream_or_null(qpdf_data pdf, qpdf_oh object)
+{
+  return qpdf_oh_is_stream(pdf, object) || qpdf_oh_is_null(pdf, object);
+}
+
+/* Streams, and nothing else: readers skip what is none, and whoever draws the
+ * page would not know what is missing. */
+static bool look_at_contents(struct look *l, qpdf_oh page)
+{
+  qpdf_oh contents = qpdf_oh_get_key(l->pdf, page, "/Contents");
+  bool is_array = qpdf_oh_is_array(l->pdf, contents);
+  bool ok = is_array || is_stream_or_null(l->pdf, contents);
+  int count = is_array ? qpdf_oh_get_array_n_items(l->pdf, contents) : 0, i;
+
+  for (i = 0; i < count && ok; i++) {
+    qpdf_oh item = qpdf_oh_get_array_item(l->pdf, contents, i);
+
+    ok = is_stream_or_null(l->pdf, item);
+    qpdf_oh_release(l->pdf, item);
+  }
+  return walk_add(&l->drawn, contents) && ok;
+}
+
 /* A node with kids, or a page; both can have resources. */
 static bool look_at_node(struct look *l, qpdf_oh node, int depth)
 {
@@ -103,8 +126,7 @@ static bool look_at_node(struct look *l, qpdf_oh node, int depth)
     ok = ok && walk_mark(&l->nodes, node, &before) && !before &&
          look_at_kids(l, kids, depth);
   } else {
-    ok = ok && qpdf_oh_is_null(l->pdf, kids) &&
-         walk_add(&l->drawn, qpdf_oh_get_key(l->pdf, node, "/Contents")) &&
+    ok = ok && qpdf_oh_is_null(l->pdf, kids) && look_at_contents(l, node) &&
          walk_add(&l->notes, qpdf_oh_get_key(l->pdf, node, "/Annots"));
     l->pages++;
   }
