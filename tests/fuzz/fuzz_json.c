@@ -1,6 +1,7 @@
 /*
  * fuzz_json.c - a JSON text, read both ways, walked with every accessor, and
- * printed. What was printed is read again.
+ * printed. What was printed is read again. And the check of a text that streams
+ * past, which agrees with the readers.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/json.h"
+#include "lib/base/json_scan.h"
 
 static void walk(const struct dx_json *json)
 {
@@ -59,6 +61,48 @@ static void take(struct dx_json *json)
   dx_json_free(&json);
 }
 
+/* Cut anywhere, it is the same. */
+static bool scan(const char *text, size_t size, size_t piece,
+                 struct dx_json_field *field)
+{
+  struct dx_json_scan s;
+  bool ok = true;
+  size_t at;
+
+  *field = (struct dx_json_field){.path = "results.status"};
+  dx_json_scan_begin(&s, field, 1);
+  for (at = 0; ok && at < size; at += piece)
+    ok = dx_json_scan_add(&s, text + at, size - at < piece ? size - at : piece);
+  return ok && dx_json_scan_is_whole(&s);
+}
+
+/* What both readers take says the same to both. */
+static void compare(const struct dx_json_field *field, const char *text,
+                    size_t size)
+{
+  struct dx_json *json = dx_json_parse(text, size, NULL);
+  const char *status =
+      dx_json_string(dx_json_get(dx_json_get(json, "results"), "status"));
+
+  if (json != NULL && field->seen == DX_JSON_STRING)
+    HOLDS(status != NULL && strcmp(status, field->text) == 0);
+  if (json != NULL && field->seen == DX_JSON_ABSENT)
+    HOLDS(status == NULL);
+  dx_json_free(&json);
+}
+
+static void scan_all(const char *text, size_t size)
+{
+  struct dx_json_field one, many;
+  bool is_whole = scan(text, size, 1, &one);
+
+  HOLDS(scan(text, size, 4096, &many) == is_whole);
+  if (!is_whole)
+    return;
+  HOLDS(one.seen == many.seen && strcmp(one.text, many.text) == 0);
+  compare(&one, text, size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct dx_err err;
@@ -68,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   memcpy(text, data, size);
   take(dx_json_parse(text, size, &err));
   take(dx_json_parse_exact(text, size, &err));
+  scan_all(text, size);
   free(text);
   return 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "filter/options.h"
@@ -19,6 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   HOLDS(wrong == NULL && !options.together && options.every == 0);
   if (options_read(PPD, text, &options) == NULL)
     HOLDS(options.every >= 0 && options.every <= OPTIONS_EVERY_MAX);
+  HOLDS(options.range_count >= 0 && options.range_count <= OPTIONS_RANGES_MAX);
+  (void)options_choose(&options, 1);
+  (void)options_choose(&options, INT_MAX);
   free(text);
   return 0;
 }

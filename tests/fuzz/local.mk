@@ -15,6 +15,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_picture \
 	tests/fuzz/fuzz_response \
 	tests/fuzz/fuzz_shared \
+	tests/fuzz/fuzz_tiff \
 	tests/fuzz/fuzz_time \
 	tests/fuzz/fuzz_token \
 	tests/fuzz/fuzz_url
@@ -43,11 +44,15 @@ tests_fuzz_fuzz_picture_SOURCES = tests/fuzz/fuzz_picture.c $(fuzz_common) \
 	filter/image.c
 tests_fuzz_fuzz_response_SOURCES = tests/fuzz/fuzz_response.c $(fuzz_common)
 tests_fuzz_fuzz_shared_SOURCES = tests/fuzz/fuzz_shared.c $(fuzz_common)
+tests_fuzz_fuzz_tiff_SOURCES = tests/fuzz/fuzz_tiff.c $(fuzz_common) \
+	$(filter_shared) filter/image_pdf.c filter/options.c filter/tiff.c
 tests_fuzz_fuzz_time_SOURCES = tests/fuzz/fuzz_time.c $(fuzz_common)
 tests_fuzz_fuzz_token_SOURCES = tests/fuzz/fuzz_token.c $(fuzz_common)
 tests_fuzz_fuzz_url_SOURCES = tests/fuzz/fuzz_url.c $(fuzz_common)
 tests_fuzz_fuzz_pdf_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
 tests_fuzz_fuzz_pdf_LDADD = $(FUZZ_ENGINE) $(filter_libs)
+tests_fuzz_fuzz_tiff_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(TIFF_CFLAGS)
+tests_fuzz_fuzz_tiff_LDADD = $(FUZZ_ENGINE) $(filter_libs) $(TIFF_LIBS)
 tests_fuzz_fuzz_picture_LDADD = $(FUZZ_ENGINE) $(filter_libs)
 
 EXTRA_DIST += tests/fuzz/README.md tests/fuzz/corpus tests/fuzz/qpdf.sh \
