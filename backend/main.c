@@ -443,11 +443,12 @@ int main(int argc, char **argv)
 {
   struct backend b = {.in_fd = STDIN_FILENO, .cupsd = getppid()};
   struct dx_err err = {0};
-  enum dx_code code = enter(&err);
+  enum dx_code code;
   bool sealed;
 
-  dx_process_protect();
   dx_process_hide_arguments(argc, argv, 2); /* user, title, options */
+  code = enter(&err);
+  dx_process_protect();
   if (argc == 1)
     return discover(code, &err);
   if (argc == 2 && strcmp(argv[1], "--version") == 0) {

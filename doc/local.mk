@@ -8,7 +8,8 @@ bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = doc/completion/docextract
 dist_pkgdata_DATA += doc/docextract.conf
 EXTRA_DIST += doc/docextract.conf.5.in doc/administration.md doc/architecture.md \
-	doc/cups.md doc/policy.md doc/service-interface.md tests/doc/man.sh \
+	doc/cups.md doc/policy.md doc/security.md \
+	doc/service-interface.md tests/doc/man.sh \
 	doc/images/add-printer.png doc/images/finished.png doc/images/held.png \
 	doc/images/options.png
 CLEANFILES += doc/docextract.conf.5 doc/directives.mdoc

@@ -45,6 +45,9 @@ chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
 has 'the simulator uses TLS' "$SIM_API" '^https://'
 check 'hello trusts the private authority' dx hello
+check 'a proxy of the environment is not used' env \
+  https_proxy=http://127.0.0.1:1 ALL_PROXY=http://127.0.0.1:1 \
+  "$docextract" -c "$config" hello
 print -d chart "$dir/a.pdf"
 job_ends 'a print goes through' "$job" completed
 is 'the values are there' "$(patients)" 'Ahrens Ann 1'
