@@ -49,49 +49,37 @@ bool walk_mark(struct walk *w, qpdf_oh object, bool *ret_before)
 }
 
 /* Takes the handle over. */
-static bool visit_value(struct walk *w, const struct walk_place *place,
-                        qpdf_oh value, enum walk_step *ret_step)
+static bool visit_value(struct walk *w, qpdf_oh value)
 {
   enum qpdf_object_type_e type = qpdf_oh_get_type_code(w->pdf, value);
 
-  *ret_step =
-      w->see != NULL ? w->see(w->ctx, w->pdf, place, value, type) : WALK_INTO;
-  if (*ret_step == WALK_INTO &&
-      (type == ot_dictionary || type == ot_stream || type == ot_array))
+  if (type == ot_dictionary || type == ot_stream || type == ot_array)
     return walk_add(w, value);
   qpdf_oh_release(w->pdf, value);
   return true;
 }
 
-/* qpdf iterates over its own copy of the keys: entries may be removed. */
 static bool visit_dictionary(struct walk *w, qpdf_oh dict)
 {
-  struct walk_place place = {.holder = dict};
-  enum walk_step step;
   bool ok = true;
 
   qpdf_oh_begin_dict_key_iter(w->pdf, dict);
   while (ok && qpdf_oh_dict_more_keys(w->pdf)) {
-    place.key = qpdf_oh_dict_next_key(w->pdf);
-    if (w->skips == NULL || !w->skips(place.key))
-      ok = visit_value(w, &place, qpdf_oh_get_key(w->pdf, dict, place.key),
-                       &step);
+    const char *key = qpdf_oh_dict_next_key(w->pdf);
+
+    if (w->skips == NULL || !w->skips(key))
+      ok = visit_value(w, qpdf_oh_get_key(w->pdf, dict, key));
   }
   return ok;
 }
 
 static bool visit_array(struct walk *w, qpdf_oh array)
 {
-  struct walk_place place = {.holder = array};
-  enum walk_step step;
+  int count = qpdf_oh_get_array_n_items(w->pdf, array), i;
   bool ok = true;
 
-  while (ok && place.index < qpdf_oh_get_array_n_items(w->pdf, array)) {
-    ok = visit_value(w, &place,
-                     qpdf_oh_get_array_item(w->pdf, array, place.index), &step);
-    if (step != WALK_REMOVED)
-      place.index++;
-  }
+  for (i = 0; i < count && ok; i++)
+    ok = visit_value(w, qpdf_oh_get_array_item(w->pdf, array, i));
   return ok;
 }
 

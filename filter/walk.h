@@ -1,6 +1,6 @@
 /*
  * walk.h - visits the objects of a PDF, each once, however deep or circular it
- * is. What is done with them lives in strip.c and whole.c.
+ * is, so that what cannot be read is noticed. For whole.c.
  *
  * Reads no stream data. Memory: a bit per object, and the branches that are
  * still to be visited.
@@ -13,27 +13,10 @@
 
 #include <qpdf/qpdf-c.h>
 
-enum walk_step {
-  WALK_INTO,   /* visit what hangs below the value */
-  WALK_REMOVED /* the value has just been taken out */
-};
-
-/* What a value hangs on: key NULL for item `index` of an array. */
-struct walk_place {
-  qpdf_oh holder;
-  const char *key;
-  int index;
-};
-
 struct walk {
   qpdf_data pdf;
   /* Keys that lead nowhere of interest; NULL: visit all. */
   bool (*skips)(const char *key);
-  /* Sees each value before its branches are visited; may be NULL. */
-  enum walk_step (*see)(void *ctx, qpdf_data pdf,
-                        const struct walk_place *place, qpdf_oh value,
-                        enum qpdf_object_type_e type);
-  void *ctx;
   /* private */
   qpdf_oh *waiting;
   size_t count, room;

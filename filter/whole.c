@@ -18,7 +18,7 @@ struct look {
   qpdf_data pdf;
   struct walk nodes; /* of the page tree; only marks */
   struct walk drawn; /* what the pages draw */
-  struct walk notes; /* their lists of annotations; only queued */
+  struct walk notes; /* their lists of annotations; queued and marked */
   int pages;
   bool defects;
 };
@@ -134,12 +134,20 @@ static bool look_at_node(struct look *l, qpdf_oh node, int depth)
   return ok;
 }
 
+/* libqpdf follows /Parent from the root to another tree, whose pages no viewer
+ * shows. */
+static bool is_top(qpdf_data pdf, qpdf_oh tree)
+{
+  return qpdf_oh_is_dictionary(pdf, tree) &&
+         !qpdf_oh_has_key(pdf, tree, "/Parent");
+}
+
 /* A tree that claims more pages than it has has lost some. */
 static bool look_at_tree(struct look *l)
 {
   qpdf_oh root = qpdf_get_root(l->pdf);
   qpdf_oh tree = qpdf_oh_get_key(l->pdf, root, "/Pages");
-  bool ok = qpdf_oh_is_dictionary(l->pdf, tree);
+  bool ok = is_top(l->pdf, tree);
   qpdf_oh count;
 
   if (ok) {
@@ -179,12 +187,13 @@ static bool look_at_annotations(struct look *l, qpdf_oh list)
 
 static bool look_at_lists(struct look *l)
 {
-  bool ok = true;
+  bool ok = true, before;
 
   while (l->notes.count > 0 && ok) {
     qpdf_oh list = l->notes.waiting[--l->notes.count];
 
-    ok = look_at_annotations(l, list);
+    ok = walk_mark(&l->notes, list, &before) &&
+         (before || look_at_annotations(l, list));
     qpdf_oh_release(l->pdf, list);
   }
   return ok;

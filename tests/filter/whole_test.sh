@@ -90,6 +90,24 @@ both 'a cross-reference table with wrong offsets' "$dir/bad.pdf" \
 sed '/^xref/,/^trailer/d' "$dir/three.pdf" > "$dir/bad.pdf"
 both 'no cross-reference table' "$dir/bad.pdf" 'refused damaged 0'
 
+# Viewers show the pages below the catalog, libqpdf those of the topmost parent.
+with_table "$dir/bad.pdf" << 'END'
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]/Parent 5 0 R>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R>> endobj
+4 0 obj <</Length 16>>
+stream
+20 20 40 40 re f
+endstream endobj
+5 0 obj <</Type/Pages/Count 1/Kids[6 0 R]>> endobj
+6 0 obj <</Type/Page/Parent 5 0 R/MediaBox[0 0 300 400]/Contents 7 0 R>> endobj
+7 0 obj <</Length 16>>
+stream
+20 20 80 80 re f
+endstream endobj
+END
+both 'a page tree with another one above it' "$dir/bad.pdf" 'refused damaged 0'
+
 # --- what they do not need -------------------------------------------------
 
 for object in 14 16; do
