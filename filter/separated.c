@@ -3,6 +3,7 @@
  */
 #include "filter/separated.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,15 @@ struct drawing {
   unsigned char *content;
   size_t len;
   qpdf_oh resources;
+};
+
+/* A checksum of resources. */
+struct sum {
+  qpdf_data pdf;
+  struct dx_sha256 *sha; /* while it is being computed */
+  int values;            /* visited; what is used twice counts twice */
+  int values_max;
+  char hex[DX_SHA256_HEX_BYTES];
 };
 
 /* ---- resources ---- */
@@ -34,9 +44,9 @@ static bool is_about_storage(const char *key)
   return false;
 }
 
-static bool add_text(struct dx_sha256 *sha, const char *text)
+static bool add_text(struct sum *sum, const char *text)
 {
-  return dx_sha256_add(sha, text, strlen(text) + 1);
+  return dx_sha256_add(sum->sha, text, strlen(text) + 1);
 }
 
 /* qpdf iterates over one dictionary at a time, so the keys are copied. */
@@ -54,22 +64,20 @@ static size_t copy_keys(qpdf_data pdf, qpdf_oh dict, char **keys)
   return count;
 }
 
-static bool add_tree(struct dx_sha256 *sha, qpdf_data pdf, qpdf_oh object,
-                     int depth);
+static bool add_tree(struct sum *sum, qpdf_oh object, int depth);
 
-static bool add_dictionary(struct dx_sha256 *sha, qpdf_data pdf, qpdf_oh dict,
-                           int depth)
+static bool add_dictionary(struct sum *sum, qpdf_oh dict, int depth)
 {
   char **keys = calloc(KEYS_MAX, sizeof(*keys));
-  size_t count = keys != NULL ? copy_keys(pdf, dict, keys) : 0, i;
-  bool ok = keys != NULL && count < KEYS_MAX && add_text(sha, "<<");
+  size_t count = keys != NULL ? copy_keys(sum->pdf, dict, keys) : 0, i;
+  bool ok = keys != NULL && count < KEYS_MAX && add_text(sum, "<<");
 
   for (i = 0; i < count; i++) {
     if (ok && keys[i] != NULL) {
-      qpdf_oh value = qpdf_oh_get_key(pdf, dict, keys[i]);
+      qpdf_oh value = qpdf_oh_get_key(sum->pdf, dict, keys[i]);
 
-      ok = add_text(sha, keys[i]) && add_tree(sha, pdf, value, depth + 1);
-      qpdf_oh_release(pdf, value);
+      ok = add_text(sum, keys[i]) && add_tree(sum, value, depth + 1);
+      qpdf_oh_release(sum->pdf, value);
     }
     free(keys[i]);
   }
@@ -77,62 +85,60 @@ static bool add_dictionary(struct dx_sha256 *sha, qpdf_data pdf, qpdf_oh dict,
   return ok;
 }
 
-static bool add_array(struct dx_sha256 *sha, qpdf_data pdf, qpdf_oh array,
-                      int depth)
+static bool add_array(struct sum *sum, qpdf_oh array, int depth)
 {
-  int count = qpdf_oh_get_array_n_items(pdf, array), i;
-  bool ok = add_text(sha, "[");
+  int count = qpdf_oh_get_array_n_items(sum->pdf, array), i;
+  bool ok = add_text(sum, "[");
 
   for (i = 0; i < count && ok; i++) {
-    qpdf_oh item = qpdf_oh_get_array_item(pdf, array, i);
+    qpdf_oh item = qpdf_oh_get_array_item(sum->pdf, array, i);
 
-    ok = add_tree(sha, pdf, item, depth + 1);
-    qpdf_oh_release(pdf, item);
+    ok = add_tree(sum, item, depth + 1);
+    qpdf_oh_release(sum->pdf, item);
   }
   return ok;
 }
 
-static bool add_stream(struct dx_sha256 *sha, qpdf_data pdf, qpdf_oh stream,
-                       int depth)
+static bool add_stream(struct sum *sum, qpdf_oh stream, int depth)
 {
-  qpdf_oh dict = qpdf_oh_get_dict(pdf, stream);
+  qpdf_oh dict = qpdf_oh_get_dict(sum->pdf, stream);
   unsigned char *bytes = NULL;
   size_t len = 0;
-  bool ok = add_dictionary(sha, pdf, dict, depth) &&
-            (qpdf_oh_get_stream_data(pdf, stream, qpdf_dl_generalized, NULL,
-                                     &bytes, &len) &
+  bool ok = add_dictionary(sum, dict, depth) &&
+            (qpdf_oh_get_stream_data(sum->pdf, stream, qpdf_dl_generalized,
+                                     NULL, &bytes, &len) &
              QPDF_ERRORS) == 0 &&
-            dx_sha256_add(sha, bytes, len);
+            dx_sha256_add(sum->sha, bytes, len);
 
   free(bytes);
-  qpdf_oh_release(pdf, dict);
+  qpdf_oh_release(sum->pdf, dict);
   return ok;
 }
 
-static bool add_tree(struct dx_sha256 *sha, qpdf_data pdf, qpdf_oh object,
-                     int depth)
+static bool add_tree(struct sum *sum, qpdf_oh object, int depth)
 {
-  if (depth > DEPTH_MAX)
+  if (depth > DEPTH_MAX || ++sum->values > sum->values_max)
     return false;
-  switch (qpdf_oh_get_type_code(pdf, object)) {
+  switch (qpdf_oh_get_type_code(sum->pdf, object)) {
   case ot_dictionary:
-    return add_dictionary(sha, pdf, object, depth);
+    return add_dictionary(sum, object, depth);
   case ot_array:
-    return add_array(sha, pdf, object, depth);
+    return add_array(sum, object, depth);
   case ot_stream:
-    return add_stream(sha, pdf, object, depth);
+    return add_stream(sum, object, depth);
   default:
-    return add_text(sha, qpdf_oh_unparse_resolved(pdf, object));
+    return add_text(sum, qpdf_oh_unparse_resolved(sum->pdf, object));
   }
 }
 
-static bool sum_of(qpdf_data pdf, qpdf_oh object, char hex[DX_SHA256_HEX_BYTES])
+static bool sum_up(struct sum *sum, qpdf_oh object)
 {
-  struct dx_sha256 *sha = dx_sha256_new();
-  bool ok =
-      sha != NULL && add_tree(sha, pdf, object, 0) && dx_sha256_end(sha, hex);
+  bool ok;
 
-  dx_sha256_free(&sha);
+  sum->sha = dx_sha256_new();
+  ok = sum->sha != NULL && add_tree(sum, object, 0) &&
+       dx_sha256_end(sum->sha, sum->hex);
+  dx_sha256_free(&sum->sha);
   return ok;
 }
 
@@ -219,22 +225,26 @@ static bool draw_inner(const struct drawing *page, struct drawing *ret)
   return ok;
 }
 
-static bool is_same(const struct drawing *a, const struct drawing *b)
+/* The resources of `a` are visited no further than those of the separator go:
+ * forms that show each other could be visited in any number of ways. */
+static bool is_same(const struct drawing *a, const struct drawing *separator,
+                    const struct sum *resources)
 {
-  char sum_a[DX_SHA256_HEX_BYTES], sum_b[DX_SHA256_HEX_BYTES];
+  struct sum sum = {.pdf = a->pdf, .values_max = resources->values};
 
-  return a->len == b->len && memcmp(a->content, b->content, a->len) == 0 &&
-         sum_of(a->pdf, a->resources, sum_a) &&
-         sum_of(b->pdf, b->resources, sum_b) && strcmp(sum_a, sum_b) == 0;
+  return a->len == separator->len &&
+         memcmp(a->content, separator->content, a->len) == 0 &&
+         sum_up(&sum, a->resources) && strcmp(sum.hex, resources->hex) == 0;
 }
 
-static bool shows(const struct drawing *page, const struct drawing *separator)
+static bool shows(const struct drawing *page, const struct drawing *separator,
+                  const struct sum *resources)
 {
   struct drawing inner;
-  bool same = is_same(page, separator);
+  bool same = is_same(page, separator, resources);
 
   if (!same && draw_inner(page, &inner)) {
-    same = is_same(&inner, separator);
+    same = is_same(&inner, separator, resources);
     release(&inner);
   }
   return same;
@@ -243,15 +253,17 @@ static bool shows(const struct drawing *page, const struct drawing *separator)
 bool is_separated(qpdf_data pdf, int pages, qpdf_data separator)
 {
   struct drawing wanted, page;
-  bool found = false;
+  struct sum resources = {.pdf = separator, .values_max = INT_MAX};
+  bool found = false, ok;
   int i;
 
   if (!draw_page(separator, qpdf_get_page_n(separator, 0), &wanted))
     return false;
-  for (i = 0; i < pages && !found && wanted.len > 0; i++) {
+  ok = wanted.len > 0 && sum_up(&resources, wanted.resources);
+  for (i = 0; i < pages && !found && ok; i++) {
     if (!draw_page(pdf, qpdf_get_page_n(pdf, (size_t)i), &page))
       continue;
-    found = shows(&page, &wanted);
+    found = shows(&page, &wanted, &resources);
     release(&page);
   }
   release(&wanted);

@@ -339,6 +339,24 @@ configure "SeparatorPage $dir/separator.pdf"
 options=CaseSeparators=Every1
 is 'a separator page is recognized without what was removed from it' \
   "$(result "$dir/separated.pdf")" 'document 3 0'
+# It draws the same, with 100^6 ways through its resources.
+names=$(printf '/X%d 0 0 R' {1..100})
+{
+  cat << END
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R
+  /Resources<</XObject<</X 5 0 R>>>>>> endobj
+4 0 obj $(stream '/X Do') endobj
+END
+  for n in {5..10}; do
+    echo "$n 0 obj $(stream 'q' "/Subtype/Form/BBox[0 0 9 9]/Resources
+      <</XObject<<${names// 0 0/ $((n + 1)) 0}>>>>") endobj"
+  done
+  echo "11 0 obj $(stream 'q' '/Subtype/Form/BBox[0 0 9 9]') endobj"
+} | with_table "$dir/ways.pdf"
+is 'and is compared no longer than it takes' "$(result "$dir/ways.pdf")" \
+  'document 1 0'
 options=
 
 # --- hostile ones, which leave out what is optional -------------------------
