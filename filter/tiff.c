@@ -13,9 +13,9 @@
 #include "filter/image_pdf.h"
 #include "filter/options.h"
 
-#define MEMORY_MAX                                           \
-  (256 << 20) /* of a page; A4 at 600 dpi in color takes 133 \
-                 MiB */
+/* Of a page, at once; one in color, A4 at 600 dpi, takes 133 MiB. */
+#define MEMORY_MAX (256 << 20)
+#define SIDE_MAX_PX 1000000
 #define DPI_DEFAULT 300.0
 #define SIDE_MIN_IN 0.05 /* of what can be a page */
 #define SIDE_MAX_IN 200.0
@@ -26,6 +26,7 @@ struct conversion {
   struct image_pdf *pdf;
   int errors;
   int warnings;
+  bool is_too_complex;
   struct image_pdf_page page;
 };
 
@@ -41,9 +42,10 @@ static int count_error(TIFF *tiff, void *conversion, const char *module,
 
   (void)tiff;
   (void)module;
-  (void)format;
   (void)args;
   c->errors++;
+  if (strncmp(format, "Memory allocation of ", 21) == 0) /* MEMORY_MAX */
+    c->is_too_complex = true;
   return 1; /* it goes no further */
 }
 
@@ -70,6 +72,13 @@ static TIFFOpenOptions *new_options(struct conversion *c)
     TIFFOpenOptionsSetWarningHandlerExtR(options, count_warning, c);
   }
   return options;
+}
+
+/* What a page needs at once. */
+static void *get_memory(struct conversion *c, uint64_t len)
+{
+  c->is_too_complex = c->is_too_complex || len > MEMORY_MAX;
+  return len > 0 && len <= MEMORY_MAX ? malloc((size_t)len) : NULL;
 }
 
 /* ---- tags ---- */
@@ -184,6 +193,7 @@ struct g4 {
 };
 
 #define TIFF_HEADER_BYTES 8
+#define G4_BUFFER_BYTES 65536 /* libtiff would take that of the image */
 
 static tmsize_t g4_read(thandle_t g4, void *bytes, tmsize_t len)
 {
@@ -233,6 +243,7 @@ static bool g4_begin(struct g4 *g4, struct conversion *c)
                                  g4_close, g4_size, NULL, NULL, options);
   TIFFOpenOptionsFree(options);
   return g4->tiff != NULL &&
+         TIFFWriteBufferSetup(g4->tiff, NULL, G4_BUFFER_BYTES) == 1 &&
          TIFFSetField(g4->tiff, TIFFTAG_IMAGEWIDTH, c->page.width) &&
          TIFFSetField(g4->tiff, TIFFTAG_IMAGELENGTH, c->page.height) &&
          TIFFSetField(g4->tiff, TIFFTAG_ROWSPERSTRIP, c->page.height) &&
@@ -265,10 +276,8 @@ static uint64_t row_bytes(const struct image_pdf_page *page)
 static bool read_rows(struct conversion *c, struct g4 *g4)
 {
   uint64_t len = TIFFScanlineSize64(c->tiff);
-  unsigned char *row = len == row_bytes(&c->page) && len <= MEMORY_MAX
-                           ? malloc((size_t)len)
-                           : NULL;
-  bool ok = row != NULL;
+  unsigned char *row = get_memory(c, len);
+  bool ok = row != NULL && len == row_bytes(&c->page);
   uint32_t y;
 
   for (y = 0; y < c->page.height && ok; y++) {
@@ -296,11 +305,10 @@ static bool convert_bilevel(struct conversion *c)
 static bool copy_jpeg(struct conversion *c)
 {
   uint64_t len = TIFFGetStrileByteCount(c->tiff, 0);
-  unsigned char *strip =
-      len > 2 && len <= MEMORY_MAX ? malloc((size_t)len) : NULL;
+  unsigned char *strip = get_memory(c, len);
   unsigned char *tables = NULL;
   uint32_t tables_len = 0;
-  bool ok = strip != NULL &&
+  bool ok = strip != NULL && len > 2 &&
             TIFFReadRawStrip(c->tiff, 0, strip, (tmsize_t)len) == (tmsize_t)len;
 
   if (ok) {
@@ -353,27 +361,23 @@ static void add_rows(struct conversion *c, const uint32_t *pixels,
   }
 }
 
-/* Rows that libtiff decodes at once; 0 if there is no memory for them. */
+/* Rows that libtiff decodes at once. */
 static uint32_t rows_at_once(const struct conversion *c)
 {
   uint32_t rows = 0;
-  uint64_t pixels;
 
   (void)TIFFGetFieldDefaulted(
       c->tiff, TIFFIsTiled(c->tiff) ? TIFFTAG_TILELENGTH : TIFFTAG_ROWSPERSTRIP,
       &rows);
-  if (rows == 0 || rows > c->page.height)
-    rows = c->page.height;
-  pixels = (uint64_t)rows * c->page.width;
-  return pixels <= MEMORY_MAX / sizeof(uint32_t) ? rows : 0;
+  return rows == 0 || rows > c->page.height ? c->page.height : rows;
 }
 
 static bool read_bands(struct conversion *c, TIFFRGBAImage *image,
                        uint32_t rows)
 {
   uint32_t width = c->page.width, y;
-  uint32_t *pixels = malloc(sizeof(*pixels) * rows * width);
-  unsigned char *row = malloc(3 * (size_t)width);
+  uint32_t *pixels = get_memory(c, (uint64_t)rows * width * sizeof(*pixels));
+  unsigned char *row = get_memory(c, 3 * (uint64_t)width);
   bool ok = pixels != NULL && row != NULL;
 
   for (y = 0; y < c->page.height && ok; y += rows) {
@@ -397,7 +401,7 @@ static bool convert_pixels(struct conversion *c)
   char text[1024];
   bool ok;
 
-  if (rows == 0 || !TIFFRGBAImageBegin(&image, c->tiff, 1, text))
+  if (!TIFFRGBAImageBegin(&image, c->tiff, 1, text))
     return false;
   image.req_orientation = image.orientation; /* the page will be turned */
   c->page.components = 3;
@@ -427,12 +431,16 @@ static enum dx_reason convert_page(struct conversion *c)
   if (TIFFIsCODECConfigured(t.compression) != 1 ||
       (!plain && TIFFRGBAImageOK(c->tiff, text) != 1))
     return DX_REASON_TYPE;
+  if (c->page.width > SIDE_MAX_PX || c->page.height > SIDE_MAX_PX)
+    return DX_REASON_TOO_COMPLEX;
   c->warnings = 0; /* those about tags do not matter */
   ok = plain ? convert_rows(c, &t) : convert_pixels(c);
   if (ok)
     image_pdf_end_page(c->pdf);
   if (image_pdf_size(c->pdf) > c->task->most_bytes)
     return DX_REASON_TOO_LARGE;
+  if (c->is_too_complex)
+    return DX_REASON_TOO_COMPLEX;
   return ok && c->errors == 0 && c->warnings == 0 ? DX_REASON_NONE
                                                   : DX_REASON_DAMAGED;
 }

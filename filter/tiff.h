@@ -21,8 +21,9 @@
 
 /*
  * Writes the PDF of the pages that task->options chooses. DX_REASON_NONE and
- * *ret_done; or DAMAGED, NO_PAGES, TOO_LARGE (more than task->most_bytes), TYPE
- * (an encoding that libtiff does not know), TROUBLE.
+ * *ret_done; or DAMAGED, NO_PAGES, TOO_COMPLEX (a page needs too much memory),
+ * TOO_LARGE (more than task->most_bytes), TYPE (an encoding that libtiff does
+ * not know), TROUBLE.
  */
 enum dx_reason tiff_to_pdf(const struct pdf_task *task,
                            struct pdf_done *ret_done);

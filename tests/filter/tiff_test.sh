@@ -219,4 +219,55 @@ for keys in 'pack=g3' 'pack=lzw kind=gray' 'pack=deflate kind=rgb' \
     is "$keys, truncated at $part%" "$(result "$dir/m.tif")" 'refused damaged 0'
   done
 done
+
+# --- limits ----------------------------------------------------------------
+
+little_endian() # BYTES NUMBER
+{
+  local i
+  for ((i = 0; i < $1; i++)); do
+    # shellcheck disable=SC2059
+    printf "\\x$(printf %02x $(($2 >> 8 * i & 255)))"
+  done
+}
+
+# One page in one strip, whose size need not be true.
+raw_tiff() # WIDTH HEIGHT BITS SAMPLES PHOTOMETRIC COMPRESSION STRIP-FILE
+{
+  local tag
+  printf 'II*\0'
+  little_endian 4 8
+  little_endian 2 9
+  for tag in "256 $1" "257 $2" "258 $3" "259 $6" "262 $5" '273 122' "277 $4" \
+    "278 $2" "279 $(stat -c %s "$7")"; do
+    little_endian 2 "${tag% *}"
+    little_endian 2 4
+    little_endian 4 1
+    little_endian 4 "${tag#* }"
+  done
+  little_endian 4 0
+  cat "$7"
+}
+
+head -c 125000 /dev/zero | tr '\0' '\377' > "$dir/white" # rows like the last
+head -c 500000 /dev/urandom > "$dir/noise"
+while read -r expected text what; do
+  # shellcheck disable=SC2086 # one word an argument
+  raw_tiff $what > "$dir/m.tif"
+  is "$text" "$(result "$dir/m.tif")" "refused $expected 0"
+done << END
+too-complex a_page_with_more_columns_than_any_scan 900000000 2 1 1 0 1 $dir/noise
+too-complex a_page_that_needs_too_much_memory 100000 100000 8 4 5 8 $dir/noise
+type pixels_that_are_not_known 10 10 32 1 1 1 $dir/noise
+type an_unknown_compression 100 100 8 1 1 4711 $dir/noise
+damaged less_than_it_claims 10000 10000 1 1 0 1 $dir/noise
+END
+configure 'MaxDocumentSize 1M'
+raw_tiff 2000 2000 1 1 0 1 "$dir/noise" > "$dir/m.tif"
+is 'the size of the PDF counts' "$(result "$dir/m.tif")" 'refused too-large 0'
+configure 'FilterTimeLimit 1s'
+raw_tiff 1000000 1000000 1 1 0 4 "$dir/white" > "$dir/m.tif"
+is 'longer than FilterTimeLimit' "$(result "$dir/m.tif")" 'refused too-slow 0'
+configure ''
+
 finish
