@@ -23,6 +23,7 @@
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
 #include "lib/base/user.h"
+#include "lib/base/utf8.h"
 #include "lib/job/adopt.h"
 #include "lib/job/merge.h"
 #include "lib/job/results.h"
@@ -145,6 +146,17 @@ static void refuse_halves(struct dx_job *job)
   }
 }
 
+/* What people and their programs write: journal and manifest are JSON, which
+ * has no place for bytes that are no text. */
+static bool copy_valid(const char *text, char **ret_text)
+{
+  bool ok = backend_copy(text, ret_text);
+
+  if (*ret_text != NULL)
+    dx_utf8_make_valid(*ret_text);
+  return ok;
+}
+
 static enum dx_code describe(struct backend *b, struct dx_err *err)
 {
   struct dx_job *job = b->job;
@@ -154,8 +166,8 @@ static enum dx_code describe(struct backend *b, struct dx_err *err)
       backend_copy(b->conf->base_url, &job->base_url) &&
       backend_copy(b->queue, &job->queue) &&
       backend_copy(b->job_id, &job->cups_id) &&
-      backend_copy(b->uuid, &job->uuid) && backend_copy(b->user, &job->user) &&
-      backend_copy(b->title, &job->title) && backend_copy(b->host, &job->host))
+      copy_valid(b->uuid, &job->uuid) && copy_valid(b->user, &job->user) &&
+      copy_valid(b->title, &job->title) && copy_valid(b->host, &job->host))
     return DX_OK;
   return dx_fail_nomem(err);
 }

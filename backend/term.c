@@ -64,6 +64,7 @@ void term_catch(void)
     wake[0] = wake[1] = -1;
   (void)sigaction(SIGTERM, &action, NULL);
   (void)sigaction(SIGPIPE, &ignore, NULL);
+  (void)sigaction(SIGXFSZ, &ignore, NULL); /* a full disk to us */
 }
 
 void term_eof(void)

@@ -294,6 +294,7 @@ static void set_up_process(int argc, char **argv)
   dx_process_protect();
   dx_process_hide_arguments(argc, argv, 1);
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN); /* a full disk to us */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 }
 

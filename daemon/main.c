@@ -68,6 +68,7 @@ static int catch_signals(void)
   (void)sigaddset(&set, SIGINT);
   (void)sigaddset(&set, SIGHUP);
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN); /* a full disk to us */
   if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
     return -1;
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

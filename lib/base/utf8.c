@@ -66,7 +66,8 @@ bool dx_utf8_is_hidden(uint32_t character)
   return dx_utf8_is_control(character);
 }
 
-void dx_utf8_make_plain(char *text)
+/* In place: a character is never shorter than a '?'. */
+static void replace(char *text, bool (*is_unwanted)(uint32_t character))
 {
   const char *from = text;
 
@@ -74,7 +75,7 @@ void dx_utf8_make_plain(char *text)
     uint32_t c = 0;
     size_t len = dx_utf8_char(from, &c);
 
-    if (len == 0 || dx_utf8_is_hidden(c)) {
+    if (len == 0 || is_unwanted(c)) {
       *text++ = '?';
     } else {
       memmove(text, from, len);
@@ -83,6 +84,16 @@ void dx_utf8_make_plain(char *text)
     from += len > 0 ? len : 1;
   }
   *text = '\0';
+}
+
+void dx_utf8_make_plain(char *text)
+{
+  replace(text, dx_utf8_is_hidden);
+}
+
+void dx_utf8_make_valid(char *text)
+{
+  replace(text, dx_utf8_is_control);
 }
 
 bool dx_utf8_is_plain(const char *text)

@@ -34,6 +34,12 @@ bool dx_utf8_is_hidden(uint32_t character);
 /* Replaces each of those, and each byte that is no character, by '?'. */
 void dx_utf8_make_plain(char *text);
 
+/*
+ * The same, but what only is not seen stays: the text is stored, and some
+ * languages need such characters. The result is_plain().
+ */
+void dx_utf8_make_valid(char *text);
+
 /* True if the whole text is well-formed and without control characters. */
 bool dx_utf8_is_plain(const char *text);
 

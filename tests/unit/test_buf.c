@@ -237,6 +237,32 @@ static void what_nobody_sees_becomes_a_question_mark(void **state)
   }
 }
 
+/* What is stored keeps what some languages need. */
+static void stored_text_is_valid_and_without_controls(void **state)
+{
+  static const struct {
+    const char *text, *valid;
+  } rows[] = {
+      {"Befund M\xC3\xBCller", "Befund M\xC3\xBCller"},
+      {"a\x1B[31m\nb\x7F", "a?[31m?b?"},
+      {"\xC2\x85\xC2\x9B", "??"},
+      {"\xD8\xB9\xE2\x80\x8C\xD8\xB9", "\xD8\xB9\xE2\x80\x8C\xD8\xB9"},
+      {"\xFF\xC3\x41\xED\xA0\x80\xF4\x90\x80\x80", "??A???????"},
+      {"cut \xE2\x80", "cut ??"},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "%s", rows[i].text);
+    dx_utf8_make_valid(text);
+    assert_string_equal(text, rows[i].valid);
+    assert_true(dx_utf8_is_plain(text));
+  }
+}
+
 /* ---- err.h ---- */
 
 static void failing_fills_code_and_text(void **state)
@@ -368,6 +394,7 @@ int main(void)
       cmocka_unit_test(percent_encoding_is_decoded),
       cmocka_unit_test(every_byte_survives_escaping),
       cmocka_unit_test(what_nobody_sees_becomes_a_question_mark),
+      cmocka_unit_test(stored_text_is_valid_and_without_controls),
       cmocka_unit_test(failing_fills_code_and_text),
       cmocka_unit_test(long_messages_are_truncated_at_a_character),
       cmocka_unit_test(message_that_just_fits_stays_whole),
