@@ -83,6 +83,7 @@ tests_helper_sealed_LDADD =
 
 include tests/crash/local.mk
 include tests/fuzz/local.mk
+include tests/hostile/local.mk
 include tests/it/local.mk
 include tests/long/local.mk
 include tests/bench/local.mk

@@ -418,8 +418,8 @@ static enum dx_code code_of_curl(CURLcode result, const char *reason)
   case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_URL_MALFORMAT:
     return DX_E_PROTOCOL;
-  case CURLE_OUT_OF_MEMORY:
-    return DX_E_NOMEM;
+  case CURLE_OUT_OF_MEMORY: /* also of a header that is too long */
+    return errno == ENOMEM ? DX_E_NOMEM : DX_E_RESPONSE;
   default:
     return DX_E_NET;
   }

@@ -1,0 +1,212 @@
+#!/usr/bin/env bash
+#
+# service.sh - a service, or a storage, that somebody has taken over: what the
+# command makes of responses that no honest one sends. What takes minutes, and
+# the same for print jobs, is in tests/long/hostile.sh.
+. "$(dirname "$0")/../cli/frame.sh"
+. "$top/tests/hostile/lib.sh"
+
+# --- hello: every response is wrong ------------------------------------------
+
+one_line() { tr '\n' ' ' < "$dir/both"; }
+greets() # TEXT RULE STATUS PATTERN
+{
+  start_raw "hello:*=$2"
+  configure
+  limited 30 "$dir/both" "$program" -c "$conf" hello
+  has "hello: $1" "$? $(one_line)" "^$3 .*$4"
+  hasnt "hello: $1: nothing else is sent" "$(cat "$dir/log")" trap
+}
+
+crlf=$'\r\n'
+greets 'headers without end' headers 75 'headers of the response are over'
+greets 'a header without end' header 75 'docextract: '
+greets '103 without end' interim 75 'headers of the response are over'
+greets 'trailers without end' trailers 75 'headers of the response are over'
+greets 'a body without end' deep 75 'the response is over'
+greets 'interim responses and a good one' early 0 Hello
+greets 'a length that is too short' 'behind:Content-Length: 5' 75 \
+  'cannot understand'
+greets 'a length that is too long' 'behind:Content-Length: 99999' 75 ''
+greets 'a negative length' 'behind:Content-Length: -5' 75 ''
+greets 'an immense length' \
+  'behind:Content-Length: 99999999999999999999999999' '(0|75)' ''
+greets 'two lengths' "behind:Content-Length: 3${crlf}Content-Length: 4" 75 ''
+greets 'a chunk that is too long' chunk:FFFFFFFFFFFFFFFFFF 75 ''
+greets 'a chunk of length zz' chunk:zz 75 ''
+greets 'a body that is said to be compressed' \
+  "behind:Content-Encoding: gzip${crlf}Connection: close" 0 Hello
+greets 'no status line' 'raw:<html>' 78 'check BaseURL'
+greets 'an impossible status' 'raw:HTTP/1.1 99999 X' 7[58] ''
+greets 'an unknown version' 'raw:HTTP/7.3 200 X' 7[58] ''
+greets 'a NUL in a header' nul 75 ''
+greets 'a reset' reset 75 ''
+for status in 301 302 307 308; do
+  greets "a redirect by $status" "redirect:$status" 78 'check BaseURL'
+done
+greets 'a Date of the next century' 'date:Thu, 01 Jan 2099 00:00:00 GMT' 77 \
+  'clock of this computer is [0-9]{10} s behind'
+greets 'a greeting that writes on the terminal' \
+  'body:{"results":{"auth_info":"\u001b[2J\u202ecba\u200b\u2028"}}' 0 \
+  '[?][[]2J[?]cba[?][?]'
+
+# --- submit: every call goes wrong in some way -------------------------------
+
+documents=()
+for n in 1 2 3 4 5 6 7 8 9 10; do
+  cp "$dir/d.png" "$dir/d$n.png"
+  documents+=("$dir/d$n.png")
+done
+before=$(find "$dir" -type f | grep -v "^$spool" | sort)
+start_raw create:2=headers create:4=odd-source:tmp create:6=reset \
+  'create:8=behind:Content-Length: 9999' \
+  put:2=headers put:4=reset put:6=redirect:307 put:8=early \
+  put:10=status:201 source:2=interim source:4=chunk:zz \
+  'source:6=body:{"results":{"status":"complete","case_ids":["C\u0000"]}}' \
+  'source:7=body:{"results":{"status":"complete","case_ids":["a","a"]}}' \
+  'source:8=body:{"results":{"status":"complete","case_ids":["../../tmp/x",
+    "a/b","..",".","\u001b[2J\n\u202e","'"$(printf '%0999d' 7)"'"]}}' \
+  source:9=cases:10001 \
+  extract:2=headers extract:3=trailers \
+  'extract:4=behind:Content-Length: 9' extract:5=chunk:FFFFFFFFFFFFFFFFF \
+  extract:6=deep extract:7=early \
+  'extract:8=body:{"results":{"status":"complete","id":"another"}}' \
+  'extract:9=body:{"results":{"status":"complete","id":"C1","id":"C1"}}' \
+  'extract:10=body:{"results":{"status":"complete"}} {}' \
+  $'extract:11=body:{"results":{"status":"complete","x":"\xff"}}'
+configure
+limited 120 "$dir/both" "$program" -c "$conf" submit "${documents[@]}"
+is 'submit: all documents are extracted in the end' \
+  "$? $(find "$results" -name '*.job.json' | wc -l)" '0 10'
+is 'submit: and all their cases' "$(results_of_sources)" "$(
+  jq -s '[.[].cases[]]|length' "$results"/*.job.json)"
+is 'submit: the six odd cases, too' \
+  "$(jq -s 'map(.cases|length)|max' "$results"/*.job.json)" 6
+is 'submit: names of results are harmless' \
+  "$(find "$results" -type f -printf '%f\n' | grep -vE '^[A-Za-z0-9%_.~-]+$')" ''
+is 'submit: every result is JSON' "$(for f in "$results"/*.json; do
+  jq -e . "$f" > /dev/null || echo "$f"; done)" ''
+is 'submit: nothing was written elsewhere' \
+  "$(find "$dir" -type f | grep -v "^$spool" | grep -vE '/(both|log|ready)$' |
+    sort)" "$(grep -vE '/(both|log|ready)$' <<< "$before")"
+hasnt 'submit: no redirect was followed' "$(cat "$dir/log")" trap
+is 'submit: ids are escaped in requests' \
+  "$(grep -avE '^[A-Z]+ [A-Za-z0-9%_./~-]+ HTTP/1.1$' "$dir/log")" ''
+is 'submit: no document was sent twice' \
+  "$(grep -a '^PUT' "$dir/log" | sort | uniq -c | awk '$1 > 2')" ''
+
+# --- results: size -----------------------------------------------------------
+
+new_spool
+start_raw extract:1=numbers
+configure
+(
+  ulimit -v 500000 # as a tree it takes 2.4 GB
+  limited 60 "$dir/both" "$program" -c "$conf" submit "$dir/d.png"
+)
+is 'a result of 60 MB of small numbers needs no memory' \
+  "$? $(find "$results" -size +50M -name '*.json' | wc -l)" '0 1'
+
+new_spool
+start_raw 'extract:*=numbers'
+configure 'MaxResultSize 1M'
+submit_until() # CONDITION...: in the background, then SIGTERM
+{
+  "$program" -c "$conf" submit "$dir/d.png" > "$dir/out" 2> "$dir/err" &
+  pid=$!
+  until_true "$@" > "$dir/waited"
+  kill -TERM "$pid"
+  reap
+}
+message_has() { "$program" -c "$conf" jobs --json | grep -q "$1"; }
+has_message() { "$program" -c "$conf" jobs --json | jq -e '.[0].message'; }
+submit_until message_has 'larger than MaxResultSize (1M)'
+is 'a result over MaxResultSize is not stored' \
+  "$rc $(find "$spool" -size +2M)" '75 '
+
+new_spool
+start_raw source:1=cases:10000
+configure 'APIRate 9'
+some_results() { [ "$(find "$spool" -name 'result*' | wc -l)" -ge 3 ]; }
+submit_until some_results
+dx jobs --json
+is '10,000 cases: the job can be interrupted' \
+  "$rc $(jq '.[0].cases' <<< "$out")" '0 10000'
+dx cancel "$(jobs)"
+is '10,000 cases: and canceled' "$rc" 0
+
+# --- where documents go ------------------------------------------------------
+
+certificates
+# curl resolves *.localhost without DNS: not a loopback by its name.
+start_tls "$dir/good"
+api=https://api.localhost:${api##*:}
+new_spool
+
+refuses() # TEXT URL PATTERN [LINE...]: of the configuration
+{
+  local text=$1 url=$2 pattern=$3
+  shift 3
+  faults "create * edit #\"url\":\"[^\"]*\"#\"url\":\"$url\"#\n"
+  configure "CAFile $dir/ca.pem" "$@"
+  limited 30 "$dir/both" "$program" -c "$conf" submit "$dir/d.png"
+  has "upload URL: $text" "$? $(one_line)" "^78 .*$pattern"
+}
+
+for url in http://127.0.0.1:631/ http://localhost/ http://192.0.2.1/ \
+  http://storage.example/ ftp://127.0.0.1/ file:///etc/passwd gopher://a/ \
+  dict://127.0.0.1:1/ ldap://a/ smb://a/b telnet://a/ javascript:a \
+  unix:///run/cups/cups.sock //a/b '' https://u:p@127.0.0.1/; do
+  refuses "'$url' is refused" "$url" 'the upload URL is not (valid|https)'
+done
+for url in https://127.0.0.1:631/ https://[::1]/ https://0/ https://2130706433/ \
+  https://localhost/ https://169.254.169.254/latest/meta-data/ \
+  https://[fe80::1]/ https://[::ffff:169.254.169.254]/ \
+  https://storage.localhost:${api##*:}/; do
+  refuses "'$url' is refused" "$url" 'this computer or its link'
+done
+is 'not one of them was tried' "$(calls put)" 0
+refuses 'a StorageHost that it is not' https://storage.example/ \
+  'not a StorageHost' 'StorageHost 127.0.0.1'
+
+for host in 127.0.0.1 storage.localhost; do
+  : > "$dir/log"
+  faults "create * edit #https://127.0.0.1:#https://$host:#\n"
+  configure "CAFile $dir/ca.pem" "StorageHost $host"
+  limited 30 "$dir/both" "$program" -c "$conf" submit "$dir/d.png"
+  is "the StorageHost $host may be on this computer" "$? $(calls put)" '0 1'
+done
+
+# --- TLS ---------------------------------------------------------------------
+
+shakes_hands() # TEXT STATUS PATTERN
+{
+  configure "CAFile $dir/ca.pem"
+  limited 30 "$dir/both" "$program" -c "$conf" hello
+  has "hello: $1" "$? $(one_line)" "^$2 .*$3"
+}
+
+start_tls "$dir/expired"
+shakes_hands 'an expired certificate' 78 'it has expired'
+start_tls "$dir/wrong"
+shakes_hands 'a certificate for another name' 78 'it is for another name'
+is 'no token was sent to either' "$(calls hello)" 0
+
+start_s_server '' -tls1_1 -cipher DEFAULT@SECLEVEL=0
+shakes_hands 'TLS 1.1 only' 78 'TLS 1.2'
+
+settings='\0\0\0\4\0\0\0\0\0'
+while IFS='|' read -r text frame; do
+  start_s_server "$settings$frame" -alpn h2
+  new_spool
+  configure "CAFile $dir/ca.pem"
+  submit_until has_message
+  is "submit: HTTP/2: $text: tried again later" "$rc" 75
+done << 'END'
+the stream is reset|\0\0\4\3\0\0\0\0\1\0\0\0\1
+the server goes away|\0\0\010\7\0\0\0\0\0\0\0\0\0\0\0\0\1
+a frame that is too long|\377\377\377\0\0\0\0\0\1
+data for a stream that nobody opened|\0\0\1\0\0\0\0\0\7x
+END
+
+end
