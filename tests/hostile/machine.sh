@@ -11,7 +11,11 @@ chart_pdf "$dir/MARKFILE.pdf" Ann Ahrens 1
 # --- processes ---------------------------------------------------------
 
 arguments() { tr '\0' '\n' < "/proc/$1/cmdline"; }
-shows_no_mark() { ! arguments "$1" | grep -q MARK; }
+# Once it is our program, and no longer the shell that has started it.
+shows_no_mark()
+{
+  grep -q docextract "/proc/$1/comm" && ! arguments "$1" | grep -q MARK
+}
 # As the user that the process runs as: nobody but root may see more.
 as_the_same_user() { (as_run_user "$@") 2>&1; }
 
