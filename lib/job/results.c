@@ -193,8 +193,8 @@ static enum dx_code check_delivered(int dirfd, const char *name,
   if (code != DX_E_DAMAGED)
     return code;
   return dx_fail(err, DX_E_TAKEN, 0,
-                 "the results directory has another file '%s'; move it, then "
-                 "release the job",
+                 "the results directory has another file '%s'; move it, and "
+                 "try again",
                  name);
 }
 

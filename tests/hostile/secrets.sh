@@ -66,13 +66,14 @@ print_marked() # LP ARGUMENT...
 {
   print -U MARKUSER -t MARKTITLE -o MARKOPTION=1 -d chart "$@"
 }
+files=("$dir/MARKFILE.pdf")
 try() # TEXT STATE FAULT...: one job with these faults
 {
   local text=$1 state=$2
   shift 2
   clear_results
   faults "$@"
-  print_marked "$dir/MARKFILE.pdf"
+  print_marked "${files[@]}"
   watched job_ends "$text" "$job" "$state"
 }
 restart() { stop_sim; start_sim; configure; }
@@ -99,6 +100,8 @@ head -c 300 "$dir/MARKFILE.pdf" > "$dir/MARKFILE3.pdf"
 try 'without errors' completed '#'
 is 'the markers did travel' "$(patients)" 'MARKLAST MARKFIRST MARKMRN1'
 restart
+# Several at once: each of them waits before it is tried again.
+files=("$dir/MARKFILE.pdf" "$dir/MARKFILE.pdf" "$dir/MARKFILE.pdf")
 try 'with errors on the way' completed \
   'create 1 status 500 MARKHEADER: MARKHEADER' 'create 2 garbage' \
   'put 1 status 403 MARKHEADER: MARKHEADER' 'put 1 body <Code>MARKBODY</Code>' \
@@ -106,6 +109,7 @@ try 'with errors on the way' completed \
   'source 3 body {"MARKBODY": 1}' 'extract 1 body {"MARKBODY": 1}' \
   'extract 2 status 429 Retry-After: 1' 'extract 3 body MARKBODY'
 restart
+files=("$dir/MARKFILE.pdf")
 try 'a refused source' pending-held 'create 1- status 400' \
   'create 1- body {"message": "MARKBODY"}'
 faults '#'
