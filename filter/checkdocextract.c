@@ -26,6 +26,7 @@
 #include "filter/image.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/job/mime.h"
 
 /* A file that can be read more than once: the spooled one, or a copy. Without
  * room for a copy stdin itself, which is then passed on unchecked. */
@@ -65,12 +66,13 @@ static enum dx_reason check(int fd)
   return reason;
 }
 
-/* -1 for what is neither a GIF nor a PNM. */
+/* -1 for what is neither a GIF nor a PNM, or could also be read as a PDF. */
 static int count_images(int fd)
 {
-  unsigned char bytes[4] = "";
+  unsigned char bytes[DX_MIME_LOOK_BYTES] = "";
+  ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
 
-  if (pread(fd, bytes, sizeof(bytes), 0) < (ssize_t)sizeof(bytes))
+  if (n < 4 || dx_mime_of_bytes(bytes, (size_t)n) != NULL)
     return -1;
   if (memcmp(bytes, "GIF8", 4) == 0)
     return image_gif_count(fd);

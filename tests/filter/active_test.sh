@@ -410,7 +410,7 @@ document "$dir/bare.pdf" << END
   /AA<</O $(script Node)>>/Metadata 20 0 R
   /Resources<</Font<</F 6 0 R>>/AA $(script Resources)>>>> endobj
 3 0 obj <</Type/Page/Parent 5 0 R/MediaBox[0 0 300 400]
-  /Contents[7 0 R<</AA $(script Contents)>>]
+  /Contents[7 0 R]
   /AA<</O $(script Page)>>/AF[20 0 R]/Metadata 20 0 R/Thumb 20 0 R
   /PieceInfo<</X<</Private(SECRET-Pp)>>>>/B[<</T<</I(SECRET-Bead)>>>>]
   /PresSteps<</NA $(script PresSteps)>>/VP[<</Name(SECRET-VP)>>]

@@ -69,6 +69,8 @@ refused no-pages "$dir/no-pages.pdf"
 refused damaged "$dir/cut.pdf"
 refused damaged "$dir/garbage.pdf"
 refused damaged "$dir/lost.pdf"
+{ printf 'P1 1 1 0\n'; cat "$dir/lost.pdf"; } > "$dir/picture.pdf"
+refused damaged "$dir/picture.pdf" # to viewers it is a PDF
 for options in number-up=2 'number-up=4 sides=two-sided-long-edge' \
   outputorder=reverse landscape fit-to-page page-ranges=1-2; do
   refused password "$dir/locked.pdf"
