@@ -2,11 +2,14 @@
 # The directives of docextract.conf(5) are printed by a program made of
 # lib/config/config.c's rows.
 dist_man_MANS = doc/docextract.1 doc/docextract-sim.1 \
-	doc/docextract-backend.7 doc/todocextract.7 doc/docextractd.8
+	doc/docextract-results.5 doc/docextract-backend.7 doc/todocextract.7 \
+	doc/docextractd.8
 nodist_man_MANS = doc/docextract.conf.5
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = doc/completion/docextract
-dist_pkgdata_DATA += doc/docextract.conf
+dist_pkgdata_DATA += doc/docextract.conf doc/manifest.schema.json
+examplesdir = $(pkgdatadir)/examples
+dist_examples_SCRIPTS = doc/examples/consume.py doc/examples/consume.sh
 EXTRA_DIST += doc/docextract.conf.5.in doc/administration.md doc/architecture.md \
 	doc/cups.md doc/policy.md doc/security.md \
 	doc/service-interface.md tests/doc/man.sh \

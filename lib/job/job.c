@@ -259,6 +259,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   int64_t now = dx_wall_ms();
 
   sub->verify = false;
+  sub->failed_at = 0;
   switch (sub->state) {
   case DX_ST_STORED:
     enter_stored(sub);
@@ -282,7 +283,8 @@ static void enter(struct dx_submission *sub, enum dx_state from)
     if (sub->extracted_at == 0)
       sub->extracted_at = now;
     break;
-  default:
+  default: /* failed in one way or another */
+    sub->failed_at = now;
     break;
   }
 }

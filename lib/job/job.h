@@ -108,8 +108,9 @@ struct dx_submission {
                       first */
   enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
   char reason[DX_REASON_BYTES];
-  /* Wall ms; 0: not yet. extracted_at: when the last result was stored. */
-  int64_t registered_at, uploaded_at, complete_at, extracted_at;
+  /* Wall ms; 0: not yet. extracted_at: when the last result was stored;
+   * failed_at: also when it was refused, canceled, or expired. */
+  int64_t registered_at, uploaded_at, complete_at, extracted_at, failed_at;
   bool overdue; /* longer than ProcessingLimit; not in the journal */
 };
 

@@ -93,7 +93,8 @@ static bool put_times(struct dx_json *json, const struct dx_submission *sub)
   return dx_json_put_time(json, "registered_at", sub->registered_at) &&
          dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
          dx_json_put_time(json, "complete_at", sub->complete_at) &&
-         dx_json_put_time(json, "extracted_at", sub->extracted_at);
+         dx_json_put_time(json, "extracted_at", sub->extracted_at) &&
+         dx_json_put_time(json, "failed_at", sub->failed_at);
 }
 
 static struct dx_json *submission_json(const void *owner, size_t i)
@@ -319,6 +320,14 @@ static bool read_files_and_cases(const struct dx_json *json,
 }
 
 /* Version 0.1 had none in its journals. */
+static bool get_failed_at(const struct dx_json *json, int64_t *ret_ms)
+{
+  *ret_ms = 0;
+  return dx_json_get(json, "failed_at") == NULL ||
+         get_time(json, "failed_at", ret_ms);
+}
+
+/* Nor these. */
 static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
 {
   const struct dx_json *value = dx_json_get(json, name);
@@ -352,6 +361,7 @@ static bool read_submission(const struct dx_json *json,
          get_time(json, "uploaded_at", &sub->uploaded_at) &&
          get_time(json, "complete_at", &sub->complete_at) &&
          get_time(json, "extracted_at", &sub->extracted_at) &&
+         get_failed_at(json, &sub->failed_at) &&
          read_files_and_cases(json, sub);
 }
 

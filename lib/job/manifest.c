@@ -13,6 +13,9 @@
 #include "lib/base/policy.h"
 #include "lib/job/results.h"
 
+/* 1 had no final, reason_code, job.documents, and times.failed_at. */
+#define MANIFEST_SCHEMA 2
+
 static struct dx_json *manifest_file(const void *owner, size_t i)
 {
   const struct dx_submission *sub = owner;
@@ -46,6 +49,46 @@ static struct dx_json *manifest_case(const void *owner, size_t i)
   return dx_json_made_take(json, ok);
 }
 
+/* Words that are documented for consumers: docextract-results(5). */
+static const char *reason_code(const struct dx_submission *sub)
+{
+  if (sub->state == DX_ST_CANCELED)
+    return "canceled";
+  if (sub->state == DX_ST_EXPIRED)
+    return "expired";
+  switch (sub->code) {
+  case DX_E_DOCUMENT:
+  case DX_E_BUNDLE:
+    return "document-refused";
+  case DX_E_MISSING:
+    return "document-missing";
+  case DX_E_CHANGED:
+    return "document-changed";
+  case DX_E_REFUSED:
+    return "service-refused";
+  case DX_E_FAILED:
+    return "extraction-failed";
+  case DX_E_GONE:
+  case DX_E_EXPIRED:
+    return "source-gone";
+  case DX_E_OVERDUE:
+    return "overdue";
+  default:
+    return "other";
+  }
+}
+
+static bool is_good(const struct dx_submission *sub)
+{
+  return sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
+}
+
+/* Nothing that a person does will change it. */
+static bool is_settled(const struct dx_submission *sub)
+{
+  return is_good(sub) || dx_state_is_settled(sub->state);
+}
+
 static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
 {
   struct dx_json *json = dx_json_object();
@@ -56,6 +99,7 @@ static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
             dx_json_put_string(json, "user", job->user) &&
             dx_json_put_string(json, "title", job->title) &&
             dx_json_put_string(json, "host", job->host) &&
+            dx_json_put_int(json, "documents", (int64_t)job->document_count) &&
             dx_json_put_take(root, "job", &json);
 
   dx_json_free(&json);
@@ -65,7 +109,7 @@ static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
 /* A source without cases is extracted when it is complete. */
 static int64_t extracted_at(const struct dx_submission *sub)
 {
-  if (sub->state != DX_ST_COMPLETE && sub->state != DX_ST_EXTRACTED)
+  if (!is_good(sub))
     return 0;
   return sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
 }
@@ -79,6 +123,7 @@ static bool put_manifest_times(struct dx_json *root,
             dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
             dx_json_put_time(json, "complete_at", sub->complete_at) &&
             dx_json_put_time(json, "extracted_at", extracted_at(sub)) &&
+            dx_json_put_time(json, "failed_at", sub->failed_at) &&
             dx_json_put_take(root, "times", &json);
 
   dx_json_free(&json);
@@ -87,12 +132,14 @@ static bool put_manifest_times(struct dx_json *root,
 
 char *dx_manifest_text(const struct dx_submission *sub)
 {
-  bool good = sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
+  bool good = is_good(sub);
   struct dx_json *root = dx_json_object();
   char *text = NULL;
 
-  if (root != NULL && dx_json_put_int(root, "schema", 1) &&
+  if (root != NULL && dx_json_put_int(root, "schema", MANIFEST_SCHEMA) &&
       dx_json_put_string(root, "outcome", good ? "extracted" : "failed") &&
+      dx_json_put_bool(root, "final", is_settled(sub)) &&
+      dx_json_put_string(root, "reason_code", good ? NULL : reason_code(sub)) &&
       dx_json_put_string(root, "reason", good ? NULL : sub->reason) &&
       dx_json_put_string(root, "service", sub->job->service) &&
       dx_json_put_string(root, "source_id", sub->source_id) &&

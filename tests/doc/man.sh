@@ -8,8 +8,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../cli/frame.sh"
 
-pages='docextract.1 docextract-sim.1 docextract.conf.5 docextract-backend.7
-todocextract.7 docextractd.8'
+pages='docextract.1 docextract-sim.1 docextract.conf.5 docextract-results.5
+docextract-backend.7 todocextract.7 docextractd.8'
 
 source_of() # PAGE: one is made while building
 {

@@ -28,7 +28,8 @@ check_PROGRAMS += tests/it/ppdtext
 tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
 tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
-EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/browser.sh \
+EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/auto.sh \
+	tests/it/browser.sh tests/it/consumers.sh \
 	tests/it/discovery.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
 	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \

@@ -324,6 +324,14 @@ static void assert_int(const struct dx_json *json, const char *name,
   assert_int_equal(value, want);
 }
 
+static void assert_flag(const struct dx_json *json, const char *name, bool want)
+{
+  bool value = !want;
+
+  assert_true(dx_json_bool(dx_json_get(json, name), &value));
+  assert_true(value == want);
+}
+
 static void the_manifest_of_a_success_is_complete(void **state)
 {
   struct dx_json *json;
@@ -332,8 +340,10 @@ static void the_manifest_of_a_success_is_complete(void **state)
   (void)state;
   complete("S", "C/1");
   json = manifest();
-  assert_int(json, "schema", 1);
+  assert_int(json, "schema", 2);
   assert_text(json, "outcome", "extracted");
+  assert_flag(json, "final", true);
+  assert_text(json, "reason_code", NULL);
   assert_text(json, "reason", NULL);
   assert_text(json, "service", "default");
   assert_text(json, "source_id", "S");
@@ -399,12 +409,32 @@ static void the_manifest_of_a_failure_says_why(void **state)
   dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "too large for the service");
   json = manifest();
   assert_text(json, "outcome", "failed");
+  assert_flag(json, "final", false); /* a retry may still succeed */
+  assert_text(json, "reason_code", "service-refused");
   assert_text(json, "reason", "too large for the service");
+  assert_int(dx_json_get(json, "job"), "documents", 2);
+  assert_non_null(
+      dx_json_string(dx_json_get(dx_json_get(json, "times"), "failed_at")));
   assert_int_equal(dx_json_count(dx_json_get(json, "cases")), 0);
   assert_text(dx_json_get(json, "times"), "extracted_at", NULL);
   dx_json_free(&json);
   assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
   assert_mode("S.job.json", 0640);
+}
+
+static void what_a_person_canceled_is_final(void **state)
+{
+  struct dx_json *json;
+
+  (void)state;
+  complete("S", "C");
+  sub->state = DX_ST_PROCESSING;
+  dx_job_cancel(job);
+  json = manifest();
+  assert_text(json, "outcome", "failed");
+  assert_flag(json, "final", true);
+  assert_text(json, "reason_code", "canceled");
+  dx_json_free(&json);
 }
 
 static void no_signed_url_is_in_a_manifest(void **state)
@@ -622,6 +652,7 @@ int main(void)
       WITH_JOB(the_manifest_of_a_success_is_complete),
       WITH_JOB(a_manifest_delivered_again_has_the_same_bytes),
       WITH_JOB(the_manifest_of_a_failure_says_why),
+      WITH_JOB(what_a_person_canceled_is_final),
       WITH_JOB(no_signed_url_is_in_a_manifest),
   };
 

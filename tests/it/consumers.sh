@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+#
+# consumers.sh - what programs that consume the results can rely on: manifests
+# follow their JSON Schema, and the examples take all results, each once,
+# although they are killed over and over. Needs python3 and python3-jsonschema
+# besides what lib.sh needs.
+#
+#   RESULTS=N tests/it/consumers.sh (100)
+. "$(dirname "$0")/lib.sh"
+
+schema=$top/doc/manifest.schema.json
+examples=$top/doc/examples
+jobs_n=${RESULTS:-100}
+
+is_valid() # MANIFEST
+{
+  /usr/bin/python3 -W ignore -c '
+import json, sys
+from jsonschema import Draft7Validator
+with open(sys.argv[1]) as schema, open(sys.argv[2]) as manifest:
+    Draft7Validator(json.load(schema)).validate(json.load(manifest))
+' "$schema" "$1" 2> "$dir/invalid" || sed 's/^/# /' "$dir/invalid" | tail -n 5
+  [ ! -s "$dir/invalid" ]
+}
+
+one_manifest() { find "$results" -name '*.job.json' -newer "$dir/round"; }
+says() # TEXT FIELD VALUE
+{
+  is "$t: $2" "$(jq -r "$2" "$(one_manifest)")" "$3"
+}
+
+# --- every kind of manifest ------------------------------------------------------
+
+start_sim --source-time 0 --case-time 0
+start_cupsd
+write_config
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+
+t='extracted'
+touch "$dir/round"
+print -d chart "$dir/a.pdf"
+job_ends "$t: the print job ends" "$job" completed
+check "$t: the manifest is valid" is_valid "$(one_manifest)"
+says "$t" .final true
+says "$t" .job.documents 1
+template=$(one_manifest)
+
+t='refused by the service'
+touch "$dir/round"
+faults 'create 1- status 400'
+print -d chart "$dir/a.pdf"
+job_ends "$t: the print job is held" "$job" pending-held
+check "$t: the manifest is valid" is_valid "$(one_manifest)"
+says "$t" .reason_code service-refused
+says "$t" .final false
+refused=$job
+
+t='canceled'
+touch "$dir/round"
+faults 'source * word processing'
+print -d chart "$dir/a.pdf"
+key_of() { jq -r "select(.id == \"$1\") | .key" "$spool"/jobs/*/job.json; }
+until_true calls_are source 1
+# shellcheck disable=SC2046
+kill -KILL $(backends)
+start_daemon
+taken() { jq -e '.owner == "collector"' "$spool/jobs/$(key_of "$job")/job.json"; }
+until_true taken > "$dir/taken"
+dx cancel "$(key_of "$job")" > "$dir/canceled" 2>&1
+is "$t: it is done" "$?" 0
+check "$t: the manifest is valid" is_valid "$(one_manifest)"
+says "$t" .reason_code canceled
+says "$t" .final true
+faults '#'
+cancel "$refused"
+stop_daemon
+
+t='a refused document'
+touch "$dir/round"
+echo 'no document' > "$dir/bad.bin"
+print -d chart -o document-format=application/pdf "$dir/bad.bin"
+job_ends "$t: the print job is held" "$job" pending-held
+check "$t: the manifest is valid" is_valid "$(one_manifest)"
+says "$t" .reason_code document-refused
+cancel "$job"
+
+t='the schema'
+jq '.outcome = "maybe"' "$template" > "$dir/wrong.json"
+check "$t: refuses what is not a manifest" test -n "$(is_valid "$dir/wrong.json")"
+
+# --- the consumers ---------------------------------------------------------------
+
+# A large result takes its time, and the consumer can be killed over it.
+large=$dir/large.json
+{
+  cat "$results/$(jq -r '.cases[0].file' "$template")"
+  head -c $((100000000 / jobs_n)) /dev/zero | tr '\0' ' '
+} > "$large"
+sum=$(sha256sum < "$large" | cut -d ' ' -f 1)
+
+# As delivered, under other ids. The manifest comes after its result.
+deliver_many() # DIRECTORY
+{
+  perl -e '
+    my ($manifest, $from, $sum, $to, $n) = @ARGV;
+    local $/;
+    open F, $manifest or die; my $text = <F>;
+    $text =~ s/("cases".*"sha256":\s*")[^"]*/$1$sum/s;
+    my ($source) = $text =~ /"source_id":\s*"([^"]*)"/;
+    my ($file) = $text =~ /"file":\s*"([^"]*)"/;
+    open F, $from or die; my $body = <F>;
+    sub put { open F, ">$_[0].new" or die; print F $_[1]; close F;
+              rename "$_[0].new", $_[0] or die }
+    for (1 .. $n) {
+      my $id = "S$_";
+      (my $m = $text) =~ s/\Q$source\E/$id/g;
+      (my $f = $file) =~ s/\Q$source\E/$id/;
+      put("$to/$f", $body);
+      put("$to/$id.job.json", $m);
+    }' "$template" "$large" "$sum" "$1" "$jobs_n"
+}
+
+for consumer in consume.py consume.sh; do
+  t=$consumer
+  is "$t: it has less than 25 lines" "$(($(wc -l < "$examples/$t") < 25))" 1
+  rm -rf "$dir/out" "$dir/inbox"
+  mkdir "$dir/out" "$dir/inbox"
+  deliver_many "$dir/out" &
+  deliver=$!
+  kills=0
+  while kill -0 $deliver 2> "$dir/none" || [ -n "$(ls "$dir/out")" ]; do
+    "$examples/$t" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1 &
+    consumer_pid=$!
+    if [ $kills -lt 20 ]; then
+      before=$(find "$dir/inbox" -type f | wc -l)
+      some_more() { [ "$(find "$dir/inbox" -type f | wc -l)" -gt "$before" ] ||
+        is_gone $consumer_pid; }
+      until_true some_more
+      kill -KILL $consumer_pid 2> "$dir/none" && kills=$((kills + 1))
+    fi
+    wait $consumer_pid 2> "$dir/none"
+  done
+  wait $deliver
+  check "$t: it was killed" test $kills -gt 2
+  is "$t: every manifest and result was taken" \
+    "$(find "$dir/inbox" -name '*.job.json' | wc -l) $(find "$dir/inbox" \
+      -name '*.json' ! -name '*.job.json' | wc -l)" "$jobs_n $jobs_n"
+  is "$t: each with its bytes" "$(find "$dir/inbox" -name '*.json' \
+    ! -name '*.job.json' -exec sha256sum {} + | cut -d ' ' -f 1 | sort -u)" \
+    "$sum"
+done
+
+t='a result that was tampered with'
+rm -rf "$dir/out" "$dir/inbox"
+mkdir "$dir/out" "$dir/inbox"
+cp "$template" "$dir/out"
+echo '{}' > "$dir/out/$(jq -r '.cases[0].file' "$template")"
+for consumer in consume.py consume.sh; do
+  "$examples/$consumer" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1
+  is "$consumer: $t is not taken" "$(($? != 0)) $(ls "$dir/inbox")" '1 '
+done
