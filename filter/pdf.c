@@ -256,23 +256,31 @@ static size_t content_bytes(qpdf_data pdf, qpdf_oh page)
   return ok ? len : 0;
 }
 
+static long long content_max(int fd)
+{
+  struct stat st;
+  long long size = fstat(fd, &st) == 0 ? (long long)st.st_size : 0;
+
+  return DX_CONTENT_BYTES + DX_CONTENT_FACTOR * size;
+}
+
 /* In a PDF with defects, an empty page may have lost its content, and half a
  * chart is worse than none. What a thousand pages share counts for each:
  * whoever draws them unpacks it again. */
-static enum dx_reason check_content(struct document *d)
+static enum dx_reason check_content(struct document *d, int fd)
 {
-  long long total = 0;
+  long long total = 0, most = content_max(fd);
   bool empty = false;
   enum dx_reason reason;
   int i;
 
-  for (i = 0; i < d->pages && total <= DX_CONTENT_MAX_BYTES; i++) {
+  for (i = 0; i < d->pages && total <= most; i++) {
     size_t len = content_bytes(d->pdf, qpdf_get_page_n(d->pdf, (size_t)i));
 
     empty = empty || len == 0;
     total += (long long)len;
   }
-  if (total > DX_CONTENT_MAX_BYTES)
+  if (total > most)
     return DX_REASON_TOO_COMPLEX;
   reason = reason_of(d->pdf, DX_REASON_DAMAGED);
   d->repaired = d->repaired || qpdf_more_warnings(d->pdf) == QPDF_TRUE;
@@ -286,7 +294,7 @@ enum dx_reason pdf_check(const struct pdf_task *task, struct pdf_done *ret_done)
   enum dx_reason reason = open_document(&d, task);
 
   if (reason == DX_REASON_NONE)
-    reason = check_content(&d);
+    reason = check_content(&d, task->in_fd);
   if (reason == DX_REASON_NONE)
     *ret_done = (struct pdf_done){.pages = d.pages, .repaired = d.repaired};
   qpdf_cleanup(&d.pdf);
@@ -324,7 +332,7 @@ enum dx_reason pdf_rewrite(const struct pdf_task *task,
   done.pages = d.pages;
   done.repaired = d.repaired;
   if (reason == DX_REASON_NONE && d.repaired)
-    reason = check_content(&d);
+    reason = check_content(&d, task->in_fd);
   if (reason == DX_REASON_NONE)
     reason = strip(d.pdf, &done);
   if (reason == DX_REASON_NONE && task->every > 0)

@@ -9,7 +9,9 @@ EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/filter/corpus.sh tests/filter/tiff_test.sh \
 	tests/filter/whole_test.sh \
 	tests/hostile/bundle.sh tests/hostile/client.sh \
-	tests/hostile/machine.sh tests/hostile/secrets.sh
+	tests/hostile/documents.sh tests/hostile/jobs.sh \
+	tests/hostile/machine.sh tests/hostile/mkhostile \
+	tests/hostile/secrets.sh
 
 # Makes what faxes and scanners make, for tests/filter and tests/it.
 check_PROGRAMS += tests/filter/mktiff

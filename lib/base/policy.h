@@ -116,9 +116,10 @@
 #ifndef DX_PARSE_CPU_S    /* tests build with a short one */
 #define DX_PARSE_CPU_S 25 /* of each filter, and one more */
 #endif
-#define DX_PARSE_CPU_BYTES 1048576        /* for so many of the document */
-#define DX_CONTENT_MAX_BYTES 4294967296LL /* unpacked, of all pages */
-#define DX_JOB_TIME_FACTOR 4 /* of FilterTimeLimit, for a whole job */
+#define DX_PARSE_CPU_BYTES 1048576    /* for so many of the document */
+#define DX_CONTENT_BYTES 1073741824LL /* unpacked, on all pages, and */
+#define DX_CONTENT_FACTOR 16          /* so many times its size */
+#define DX_JOB_TIME_FACTOR 4          /* of FilterTimeLimit, for a whole job */
 
 /* Large documents. Measured with 512 MiB: smaller ones cost more switches
  * between processes, larger ones leave the processor's cache. */

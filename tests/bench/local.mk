@@ -1,8 +1,10 @@
 # tests/bench/ - measured lines beside an alternative; run by hand only.
-EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/measure tests/bench/get \
+EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/get \
 	tests/bench/lag
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_bench_first_byte_LDADD =
+# Also for tests/hostile/documents.sh.
+check_PROGRAMS += tests/bench/measure
 tests_bench_measure_LDADD =
 tests_bench_get_SOURCES = tests/bench/get.c
 tests_bench_get_LDADD = $(CURL_LIBS)
