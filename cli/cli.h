@@ -31,6 +31,7 @@
  */
 #define CLI_VERBS(X)                                                       \
   X(cancel, "JOB", "stop a job and delete its documents")                  \
+  X(chown, "", "give spool, results and keys to the user of docextract")   \
   X(config, "", "check the configuration and print every value in effect") \
   X(hello, "[--service NAME]",                                             \
     "check whether jobs will work, and what fails if not")                 \
@@ -115,9 +116,10 @@ size_t cli_count_characters(const char *text);
  * errors are printed to stderr, one a line, and *err counts them. */
 enum dx_code cli_load(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
-/* The same; also warns on stderr about files and directories that are missing.
- */
-enum dx_code cli_check(struct cli *cli, struct dx_err *err) DX_MUST_USE;
+/* The same; also warns on stderr about files and directories that are missing,
+ * or that the owner of the spool, who runs this, cannot use. */
+enum dx_code cli_check(struct cli *cli, bool is_owner,
+                       struct dx_err *err) DX_MUST_USE;
 
 /* The service that --service names; without it the only one, or "default".
  * Borrowed from cli->config. */
@@ -218,7 +220,8 @@ enum dx_code cli_finish(struct cli *cli, struct dx_job *job,
 /*
  * Prints what is no failure of the service but will annoy somebody, a line
  * "warning: ..." each: results that cannot be written, a separator page that
- * cannot be read, titles in cupsd's logs, a docextractd that is not running.
+ * cannot be read, titles in cupsd's logs, a docextractd that is not running, a
+ * backend that cupsd runs as the wrong user.
  * Call it as the spool's owner; cupsd_conf_fd (-1: none) is read and closed.
  */
 void hello_warn_all(const struct cli *cli, const struct dx_service *service,

@@ -138,7 +138,8 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
     return cli_advise(
         err, "backends run as '%s', which must be able to read it", name);
   h->is_owner = true;
-  detail(h, "%s, the owner of SpoolDir", name);
+  detail(h, "%s, the owner of SpoolDir%s", name,
+         dx_user() == NULL ? ", as whom the filters of all printers run" : "");
   return DX_OK;
 }
 

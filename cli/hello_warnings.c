@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cupsd.h"
@@ -59,6 +61,27 @@ static void warn_separator(const char *path)
                path);
 }
 
+/* cupsd decides by its permissions as whom it runs a backend. */
+static void warn_backend(void)
+{
+  const char *serverbin = getenv("CUPS_SERVERBIN");
+  char path[4096];
+  struct stat st;
+  bool as_root;
+
+  (void)snprintf(path, sizeof(path), "%s/backend/docextract",
+                 serverbin != NULL ? serverbin : DX_SERVERBIN);
+  if (stat(path, &st) < 0)
+    return; /* cupsd says that it is missing */
+  as_root = (st.st_mode & (S_IWGRP | S_IRWXO)) == 0;
+  if (as_root == (dx_user() != NULL))
+    return;
+  hello_warn("cupsd does not run the backend as '%s'; fix it with: "
+             "chown root: %s && chmod %s %s",
+             dx_user() != NULL ? dx_user() : "its own user", path,
+             dx_user() != NULL ? "700" : "755", path);
+}
+
 /* One wrong line is enough to be worth a warning, even if a later one is right.
  */
 static void warn_directive(void *ctx, const char *name, const char *value)
@@ -77,6 +100,7 @@ static void warn_directive(void *ctx, const char *name, const char *value)
 void hello_warn_all(const struct cli *cli, const struct dx_service *service,
                     int cupsd_conf_fd)
 {
+  warn_backend();
   warn_results(service);
   if (service->separator_page != NULL)
     warn_separator(service->separator_page);

@@ -35,9 +35,10 @@ static enum dx_code report_mistakes(const struct cli *cli,
   return err->code;
 }
 
-static enum dx_code load(struct cli *cli, bool warns, struct dx_err *err)
+static enum dx_code load(struct cli *cli, bool warns, bool is_owner,
+                         struct dx_err *err)
 {
-  struct dx_config_notes notes = {.mistake_count = 0};
+  struct dx_config_notes notes = {.is_user = is_owner};
   struct dx_config *config = NULL;
   enum dx_code code = dx_config_check(cli->config_path, &config, &notes, err);
 
@@ -55,12 +56,12 @@ static enum dx_code load(struct cli *cli, bool warns, struct dx_err *err)
 
 enum dx_code cli_load(struct cli *cli, struct dx_err *err)
 {
-  return load(cli, false, err);
+  return load(cli, false, false, err);
 }
 
-enum dx_code cli_check(struct cli *cli, struct dx_err *err)
+enum dx_code cli_check(struct cli *cli, bool is_owner, struct dx_err *err)
 {
-  return load(cli, true, err);
+  return load(cli, true, is_owner, err);
 }
 
 /* "reason; configured services: a, b" */

@@ -1,6 +1,6 @@
 # cli/ - the command `docextract`, one file per verb.
 bin_PROGRAMS += cli/docextract
-cli_docextract_SOURCES = cli/cancel.c cli/cli.h cli/config.c cli/cupsd.c \
+cli_docextract_SOURCES = cli/cancel.c cli/chown.c cli/cli.h cli/config.c cli/cupsd.c \
 	cli/cupsd.h cli/drive.c cli/error.c cli/filter.c cli/filter.h cli/hello.c cli/hello_warnings.c \
 	cli/jobs.c cli/list.c cli/list.h cli/load.c cli/main.c cli/owner.c \
 	cli/purge.c cli/reach.c cli/reach.h cli/report.c cli/report_log.c \
@@ -8,9 +8,15 @@ cli_docextract_SOURCES = cli/cancel.c cli/cli.h cli/config.c cli/cupsd.c \
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(OPENSSL_LIBS) -lm
 
-EXTRA_DIST += tests/cli/cli_test.sh tests/cli/frame.sh \
+EXTRA_DIST += tests/cli/chown_test.sh tests/cli/cli_test.sh tests/cli/frame.sh \
 	tests/cli/jobs_test.sh tests/cli/show_test.sh
 
+# With a user of its own.
+check_PROGRAMS += tests/cli/docextract-owned
+tests_cli_docextract_owned_SOURCES = $(other_user)
+tests_cli_docextract_owned_CPPFLAGS = $(with_other_user)
+tests_cli_docextract_owned_LDADD = $(cli_docextract_OBJECTS) \
+	$(cli_docextract_LDADD)
 # Another process that holds the locks of jobs.
 check_PROGRAMS += tests/cli/holder
 tests_cli_holder_LDADD =

@@ -64,10 +64,12 @@ static enum dx_code become(const struct stat *spool, struct dx_err *err)
 static enum dx_code wrong_owner(const char *spool_dir, const char *owner,
                                 const char *backends, struct dx_err *err)
 {
-  return dx_fail(err, DX_E_ACCESS, 0,
-                 "SpoolDir '%s' belongs to '%s', but backends run as '%s'; "
-                 "fix it with: chown -R %s: '%s'",
-                 spool_dir, owner, backends, backends, spool_dir);
+  (void)dx_fail(err, DX_E_ACCESS, 0,
+                "SpoolDir '%s' belongs to '%s', but backends run as '%s'",
+                spool_dir, owner, backends);
+  if (dx_user() != NULL)
+    return cli_advise(err, "fix it with: docextract chown");
+  return cli_advise(err, "fix it with: chown -R %s: '%s'", backends, spool_dir);
 }
 
 enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)

@@ -122,6 +122,11 @@ static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
   if (stat(d->spool_dir, &st) < 0 || st.st_uid == geteuid())
     return DX_OK; /* opening it reports why it cannot be used */
   dx_user_name_of(st.st_uid, owner);
+  if (dx_user() != NULL) /* not for good: it is about to be given away */
+    return dx_fail(err, DX_E_ACCESS, 0,
+                   "SpoolDir '%s' belongs to '%s' instead of '%s'; fix it "
+                   "with: docextract chown",
+                   d->spool_dir, owner, dx_user());
   return dx_fail(err, DX_E_CONFIG, 0,
                  "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
                  "with systemctl start docextractd",

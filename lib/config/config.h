@@ -135,6 +135,8 @@ void dx_config_free(struct dx_config **config);
 
 /* All that is wrong with a file, in lines "FILE:LINE: ...". Begin with {0}. */
 struct dx_config_notes {
+  bool is_user; /* set by the caller: backends run as this process's user, and
+                   what it cannot read is worth a warning */
   struct dx_buf mistakes; /* the first DX_MISTAKES_MAX */
   int mistake_count;
   struct dx_buf warnings; /* a correct line names what does not exist */
@@ -148,6 +150,12 @@ void dx_config_notes_release(struct dx_config_notes *notes);
 enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                              struct dx_config_notes *notes,
                              struct dx_err *err) DX_MUST_USE;
+
+/* The same for those who only want to know which files are named: what is right
+ * in a file that is wrong. Only that it cannot be read is an error. */
+enum dx_code dx_config_read_anyway(const char *path,
+                                   struct dx_config **ret_config,
+                                   struct dx_err *err) DX_MUST_USE;
 
 /* The service of that name, borrowed; NULL when there is none. */
 const struct dx_service *dx_config_service(const struct dx_config *config,

@@ -48,6 +48,7 @@ struct parser {
   const char *path;
   struct dx_config *config;
   struct dx_service *service; /* the open section; NULL outside */
+  bool takes_mistakes;        /* and goes on with what is right */
   bool is_foreign;            /* in something else: a key, another section */
   int line;
   int mistakes;

@@ -298,7 +298,7 @@ static enum dx_code end_lines(struct parser *p, struct dx_err *err)
                    "BaseURL and TokenKeyFile",
                    p->path);
   code = config_note_mistake(p, code, err);
-  if (code == DX_OK && p->mistakes > 0) {
+  if (code == DX_OK && p->mistakes > 0 && !p->takes_mistakes) {
     *err = p->first;
     code = DX_E_CONFIG;
   }
@@ -425,30 +425,48 @@ static enum dx_code make_config(struct parser *p, struct dx_err *err)
                                                       : dx_fail_nomem(err);
 }
 
+static enum dx_code read_config(struct parser *p, struct dx_config **ret_config,
+                                struct dx_err *err)
+{
+  int fd = -1;
+  enum dx_code code = make_config(p, err);
+
+  if (code == DX_OK)
+    code = open_file(p->path, &fd, err);
+  if (code == DX_OK)
+    code = read_file(p, fd, err);
+  if (code == DX_OK)
+    code = finish(p, err);
+  if (code == DX_OK)
+    *ret_config = p->config;
+  else
+    dx_config_free(&p->config);
+  return code;
+}
+
 enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                              struct dx_config_notes *notes, struct dx_err *err)
 {
   struct parser p = {.path = path, .notes = notes};
   struct dx_err why;
-  int fd = -1;
-  enum dx_code code = make_config(&p, &why);
+  enum dx_code code = read_config(&p, ret_config, &why);
 
   if (code == DX_OK)
-    code = open_file(path, &fd, &why);
-  if (code == DX_OK)
-    code = read_file(&p, fd, &why);
-  if (code == DX_OK)
-    code = finish(&p, &why);
-  if (code == DX_OK) {
-    *ret_config = p.config;
     return DX_OK;
-  }
-  dx_config_free(&p.config);
   if (notes == NULL && p.mistakes > 1)
     return dx_fail(err, code, 0,
                    "%s (the first of %d errors; see docextract config)",
                    why.text, p.mistakes);
   return dx_fail(err, code, why.sys_errno, "%s", why.text);
+}
+
+enum dx_code dx_config_read_anyway(const char *path,
+                                   struct dx_config **ret_config,
+                                   struct dx_err *err)
+{
+  struct parser p = {.path = path, .takes_mistakes = true};
+
+  return read_config(&p, ret_config, err);
 }
 
 static void release_service(struct dx_service *s)

@@ -8,11 +8,13 @@
 #include "lib/config/config_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/base/user.h"
 
@@ -173,6 +175,26 @@ static void warn(const struct parser *p, const struct row *row,
                 row->public.name, path, what);
 }
 
+static void warn_access(const struct parser *p, const struct row *row,
+                        const char *path)
+{
+  char what[DX_USER_BYTES + 80], name[DX_USER_BYTES];
+
+  dx_user_name_of(geteuid(), name);
+  (void)snprintf(what, sizeof(what),
+                 "cannot be used by '%s', whom backends run as", name);
+  warn(p, row, path, what);
+}
+
+/* Warns if the user of this process cannot read, or run, a file that exists. */
+static void check_access(const struct parser *p, const struct row *row,
+                         const char *path, int mode)
+{
+  if (p->notes->is_user && faccessat(AT_FDCWD, path, mode, AT_EACCESS) < 0 &&
+      errno == EACCES)
+    warn_access(p, row, path);
+}
+
 /* The status of a path; false, and a warning, when there is nothing. */
 static bool find_path(const struct parser *p, const struct row *row,
                       const char *path, struct stat *st)
@@ -181,6 +203,8 @@ static bool find_path(const struct parser *p, const struct row *row,
     return true;
   if (errno == ENOENT || errno == ENOTDIR)
     warn(p, row, path, "does not exist; create it, or fix the path");
+  else if (errno == EACCES && p->notes->is_user)
+    warn_access(p, row, path);
   return false;
 }
 
@@ -189,8 +213,12 @@ static void look_for_file(const struct parser *p, const struct row *row,
 {
   struct stat st;
 
-  if (find_path(p, row, path, &st) && !S_ISREG(st.st_mode))
+  if (!find_path(p, row, path, &st))
+    return;
+  if (!S_ISREG(st.st_mode))
     warn(p, row, path, "is not a file; fix the path");
+  else
+    check_access(p, row, path, R_OK);
 }
 
 static void look_for_program(const struct parser *p, const struct row *row,
@@ -207,6 +235,8 @@ static void look_for_program(const struct parser *p, const struct row *row,
     warn(p, row, path, "is not a file; fix the path");
   else if ((st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
     warn(p, row, path, "is not a program; fix the path, or chmod a+x");
+  else
+    check_access(p, row, path, X_OK);
 }
 
 /* A ResultsDir is created when it is needed, but not the directory that it is

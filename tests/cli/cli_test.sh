@@ -78,7 +78,7 @@ has 'config: with the defaults' "$out" 'TokenLifetime +5m'
 hasnt 'config: without the secret' "$out" "$(cat "$dir/key")"
 
 echo "$out" > "$dir/again.conf"
-chmod 600 "$dir/again.conf"
+chmod 644 "$dir/again.conf"
 values() { sed 's/ *#.*//' | grep .; } # of what config printed, without comments
 is 'config: the output is a valid configuration' \
   "$("$program" -c "$dir/again.conf" config | values)" "$(values <<< "$out")"
@@ -117,6 +117,21 @@ has 'config: but causes a warning' "$err" \
 has 'config: so does a command that is not a program' "$err" \
   "^warning: .*conf:7: TokenCommand '.*a.pdf' is not a program"
 
+if [ "$(id -u)" = 0 ]; then
+  install -m 600 "$dir/key" "$dir/roots.key"
+  install -m 700 /bin/true "$dir/roots.mint"
+  KEY=$dir/roots.key configure "TokenCommand $dir/roots.mint"
+  dx config
+  is 'config: what only root can use is no error' "$rc" 0
+  has 'config: but causes a warning' "$err" \
+    "^warning: .*conf:5: TokenKeyFile .*roots.key' cannot be used by '$owner'"
+  has 'config: so does a command' "$err" \
+    "^warning: .*conf:6: TokenCommand .*roots.mint' cannot be used by '$owner'"
+fi
+configure
+dx config
+is 'config: there is nothing to warn of' "$rc $err" '0 '
+
 conf=$dir/nowhere.conf dx config
 has 'config: a missing configuration is a configuration error' \
   "$rc $err" '^78 .*nowhere.conf'
@@ -142,6 +157,8 @@ for step in configuration user spool token name connection certificate \
 done
 has 'hello: the greeting is printed' "$out" '^Hello'
 is 'hello: stderr is empty' "$err" ''
+has 'hello: who else runs as the user is printed' "$out" \
+  "^ok +user +$owner, .*filters of all printers run"
 hasnt 'hello: no color in a pipe' "$out" $'\033'
 is 'hello: counts toward the shared rate limit' \
   "$(find "$spool/pace" -type f -size +0 | wc -l)" 1
@@ -258,6 +275,16 @@ fi
 dx hello
 has 'hello: cupsd may be built for another user' "$rc $out" "user +$owner,"
 rm "$dir/cups-files.conf"
+
+mkdir -p "$CUPS_SERVERBIN/backend"
+for mode in 755 700; do
+  install -m "$mode" /bin/true "$CUPS_SERVERBIN/backend/docextract"
+  dx hello
+  is "hello: warns of a backend that cupsd runs as root, mode $mode" \
+    "$rc $(grep -c "^warning: cupsd does not run the backend as .*chmod 755" \
+      <<< "$out")" "0 $((mode == 700))"
+done
+rm -r "$CUPS_SERVERBIN/backend"
 
 # A port on which nothing listens: the simulator has just closed it.
 stop_sim

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # packages.sh - the Debian packages as an administrator uses them: built,
-# checked by lintian, then installed, used, upgraded, removed, and purged on
-# their own machine, with systemd and the system's cupsd. The machine is a
+# checked by lintian, then installed, used, upgraded, removed, and purged, and
+# upgraded from a version that ran as lp, on their own machine, with systemd and the system's cupsd. The machine is a
 # directory in which systemd-nspawn starts Debian; it reaches no network. Needs
 # root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration; without
 # root it is skipped and says so; in CI that is a failure.
@@ -123,6 +123,23 @@ unpack_source() # VERSION: what `make dist` would pack
       "$src/debian/changelog"
     sed -i 's/^Version .*/Version 9.9/' "$src/ppd/docextract.drv"
   }
+  [ "$1" != "$old" ] || for_lp "$src/debian"
+}
+
+# As it was before docextract had a user of its own.
+for_lp() # DEBIAN DIRECTORY
+{
+  sed -i -e 's/ --with-user=docextract//' -e '/dh_fixperms/d' "$1/rules"
+  cat > "$1/docextract.postinst" << 'END'
+#!/bin/sh
+set -e
+spool=/var/spool/docextract
+getent group docextract > /dev/null || addgroup --quiet --system docextract
+install -d -m 0711 -o lp -g lp $spool
+install -d -m 0700 -o lp -g lp $spool/jobs
+install -d -m 2770 -o lp -g docextract $spool/results
+install -m 0640 -g lp /usr/share/docextract/docextract.conf /etc/cups/
+END
 }
 
 build_packages() # VERSION BUILDPACKAGE OPTION...
@@ -159,8 +176,15 @@ types() # COMMAND: one that an administrator types; counted and shown
 
 modes() { on stat -c '%a %U:%G %n' "$@"; }
 
+backend_waits() { on docextract jobs --json | jq -e 'any(.[];
+  .owner == "cups" and .state == "processing")' > "$dir/jq"; }
+is_empty() { [ -z "$(on lpstat -o)" ]; }
 is_there() { [ "$(n_results)" -ge "$1" ]; }
 state() { on systemctl is-active docextractd; }
+user_of() # PID: of the process, on the machine
+{
+  on sh -c "id -un \$(sed -n 's/^Uid:\t\([0-9]*\).*/\1/p' /proc/$1/status)"
+}
 main_pid() { on systemctl show -P MainPID docextractd; }
 installed() # VERSION
 {
@@ -208,6 +232,7 @@ is_handed_over()
 # --- building ----------------------------------------------------------------
 
 next=$version+1
+old=$version~lp
 text='changelog and configure.ac name the same version'
 changelog=$top/debian/changelog
 [ "$(dpkg-parsechangelog -l "$changelog" -S Version)" = "$version" ] ||
@@ -216,16 +241,19 @@ ok "$text"
 build_packages "$version"
 is 'lintian finds nothing wrong' "$(lintian --fail-on none \
   --display-level '>=warning' "$dir/build-$version"/*.changes 2> /dev/null)" ''
-is 'cupsd will run backend and filters as lp' "$(in_package | sort -k 2)" \
-  '-rwxr-xr-x ./usr/lib/cups/backend/docextract
+is 'cupsd will run the backend as root and filters as lp' \
+  "$(in_package | sort -k 2)" \
+  '-rwx------ ./usr/lib/cups/backend/docextract
 -rwxr-xr-x ./usr/lib/cups/filter/checkdocextract
 -rwxr-xr-x ./usr/lib/cups/filter/todocextract'
 build_packages "$next" -b
+build_packages "$old" -b
 
 make_machine > "$dir/machine.log" 2>&1 ||
   give_up "debootstrap makes a machine: $(tail -n 5 "$dir/machine.log")"
 cp "$dir/build-$version"/docextract*_"${version}_$arch".deb \
-  "$dir/build-$next"/docextract*_"${next}_$arch".deb "$debs"
+  "$dir/build-$next"/docextract*_"${next}_$arch".deb \
+  "$dir/build-$old"/docextract_"${old}_$arch".deb "$debs"
 fetch_dependencies > "$dir/machine.log" 2>&1 ||
   give_up "apt fetches what is needed: $(tail -n 5 "$dir/machine.log")"
 boot
@@ -237,10 +265,10 @@ types "apt-get -y install ./docextract_${version}_$arch.deb \
 ./docextract-sim_${version}_$arch.deb"
 is 'directories and configuration have the right owners and modes' \
   "$(modes /etc/cups/docextract.conf /var/spool/docextract{,/jobs,/results})" \
-  '640 root:lp /etc/cups/docextract.conf
-711 lp:lp /var/spool/docextract
-700 lp:lp /var/spool/docextract/jobs
-2770 lp:docextract /var/spool/docextract/results'
+  '644 root:root /etc/cups/docextract.conf
+711 docextract:docextract /var/spool/docextract
+700 docextract:docextract /var/spool/docextract/jobs
+2770 docextract:docextract /var/spool/docextract/results'
 is 'no queue was made' "$(on lpstat -v 2>&1 | grep docextract)" ''
 is 'docextractd waits to be wanted' "$(state)" inactive
 has 'an untouched configuration says what is missing' \
@@ -263,14 +291,17 @@ reads() # PATH: as somebody in the group of the results
 first=$results/$(results)
 journal=$(find "$spool/jobs" "$spool/finished" -name job.json)
 is 'results belong to their group' "$(modes "$(inside "$first")")" \
-  "640 lp:docextract $(inside "$first")"
+  "640 docextract:docextract $(inside "$first")"
 on adduser --quiet --system reader 2> /dev/null
 on adduser --quiet reader docextract
 is 'whose members read them' "$(reads "$first")" "$(cat "$first")"
 check 'the job has a journal' [ -s "$journal" ]
 is 'which they do not read' "$(reads "$journal" 2> /dev/null)" ''
-is 'and no configuration' \
-  "$(reads "$machine/etc/cups/docextract.conf" 2> /dev/null)" ''
+as_lp() { on setpriv --reuid lp --regid lp --init-groups "$@" 2>&1; }
+has 'filters, which are lp, read neither results' \
+  "$(as_lp cat "$(inside "$first")")" 'ermission denied'
+has 'nor the spool' "$(as_lp ls /var/spool/docextract/jobs)" 'ermission denied'
+check 'but the configuration' as_lp test -r /etc/cups/docextract.conf
 
 # --- upgrading ---------------------------------------------------------------
 
@@ -279,6 +310,7 @@ restart_sim
 on sed -i '/<Service trial>/a \  Completion accepted' /etc/cups/docextract.conf
 on systemctl enable --now docextractd 2> /dev/null
 is 'docextractd starts' "$(state)" active
+is 'as its own user' "$(user_of "$(main_pid)")" docextract
 print_accepted
 on lpadmin -p chart -o DocumentGrouping=Together
 before=$(main_pid)
@@ -333,5 +365,49 @@ on apt-get -qy remove docextract > "$dir/output" 2>&1
 rm -rf "$spool"/{jobs,finished}/* "$spool"/results/*
 on apt-get -qy purge docextract > "$dir/output" 2>&1
 check 'with no results and no jobs purging leaves nothing' [ ! -e "$spool" ]
-is 'and no group' "$(on getent group docextract)" ''
+is 'and neither group nor user' "$(on getent group docextract
+  on getent passwd docextract)" ''
+
+# --- from a version that ran as lp --------------------------------------------
+
+key=/etc/cups/docextract.key
+installed "$old"
+: > "$SIM_LOG"
+on sh -c "sed -i '/<Service trial>/,/<.Service>/s/^#//' /etc/cups/docextract.conf
+  sed -i '/TokenCommand/d; s,Token command,TokenKeyFile $key,' \
+    /etc/cups/docextract.conf
+  head -c 32 /dev/zero | tr '\0' k > $key; chgrp lp $key; chmod 640 $key"
+let_go
+on lpadmin -p chart -o DocumentGrouping=Separate
+on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
+until_true is_there 1
+is 'it prints' "$(n_results)" 1
+hold_back
+on sed -i '/<Service trial>/a \  Completion accepted' /etc/cups/docextract.conf
+on systemctl enable --now docextractd 2> /dev/null
+is 'docextractd is lp' "$(user_of "$(main_pid)")" lp
+print_accepted
+on systemctl stop docextractd # so the next one stays with its backend
+on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
+until_true backend_waits || give_up 'a backend waits for an extraction'
+on systemctl start docextractd
+# Planted by a filter of another printer.
+echo root > "$machine/root/secret" && chmod 600 "$machine/root/secret"
+on setpriv --reuid lp --regid lp --clear-groups \
+  ln -s /root/secret /var/spool/docextract/jobs/planted
+installed "$version"
+is 'the new one runs' "$(state)" active
+is 'docextractd is its own user' "$(user_of "$(main_pid)")" docextract
+is 'spool, results, and key are those of the user' "$(on find \
+  /var/spool/docextract $key ! -user docextract)" \
+  /var/spool/docextract/jobs/planted
+is 'nobody else reads the key' "$(modes $key)" "600 docextract:docextract $key"
+is 'a link leads nowhere' "$(modes /root/secret)" '600 root:root /root/secret'
+let_go
+WAIT_S=150 until_true is_there 3 # cupsd may run the backend a minute later
+is 'the jobs under way continue' "$(n_results) $(calls create)" '3 3'
+WAIT_S=150 until_true is_empty
+is 'and their print jobs end' "$(on lpstat -o)" ''
+rm "$spool/jobs/planted"
+check 'hello says that it works' on docextract hello
 echo "# $commands commands from the package to the first result"
