@@ -158,9 +158,25 @@ static enum dx_code move_away(int dirfd, const char *name, struct dx_err *err)
   return DX_OK;
 }
 
-static bool is_our_file(const struct stat *st)
+/* Of the files that we write there: a network file system may give them another
+ * owner than the process has. */
+static uid_t owner_there(int dirfd)
 {
-  return S_ISREG(st->st_mode) && st->st_uid == geteuid();
+  struct dx_temp temp = DX_TEMP_NONE;
+  struct stat st;
+  uid_t owner = geteuid();
+
+  if (dx_temp_begin(&temp, dirfd, "owner", NULL) == DX_OK &&
+      fstat(temp.fd, &st) == 0)
+    owner = st.st_uid;
+  dx_temp_discard(&temp);
+  return owner;
+}
+
+static bool is_our_file(int dirfd, const struct stat *st)
+{
+  return S_ISREG(st->st_mode) &&
+         (st->st_uid == geteuid() || st->st_uid == owner_there(dirfd));
 }
 
 /*
@@ -176,7 +192,7 @@ static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
   *ret_ours = false;
   if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
     return errno == ENOENT ? DX_OK : dx_fail_sys(err, errno, "stat", name);
-  *ret_ours = is_our_file(&st);
+  *ret_ours = is_our_file(dirfd, &st);
   return *ret_ours ? DX_OK : move_away(dirfd, name, err);
 }
 
@@ -257,7 +273,7 @@ static enum dx_code remove_sourceless(const struct dx_submission *sub,
   enum dx_code code = name != NULL ? DX_OK : dx_fail_nomem(err);
 
   if (code == DX_OK && fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-      is_our_file(&st))
+      is_our_file(dirfd, &st))
     code = dx_fs_remove(dirfd, name, err);
   free(name);
   return code;
@@ -270,7 +286,7 @@ static bool is_of_other_job(const struct dx_job *job, int dirfd,
   struct stat st;
 
   return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-         is_our_file(&st) && !dx_manifest_is_of(job, dirfd, name);
+         is_our_file(dirfd, &st) && !dx_manifest_is_of(job, dirfd, name);
 }
 
 static enum dx_code write_manifest(int dirfd, const char *name,

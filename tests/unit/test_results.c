@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -535,6 +536,26 @@ static void what_is_planted_is_moved_and_not_followed(void **state)
   assert_int_equal(faccessat(job->dirfd, "new", F_OK, 0), -1);
 }
 
+/* As on a network file system that does not know our user. */
+static void a_file_of_ours_may_have_another_owner_there(void **state)
+{
+  (void)state;
+  if (geteuid() != 0)
+    return; /* nobody else can have files with another owner */
+  complete("S", "C");
+  assert_int_equal(fchown(dirfd_, 65534, 65534), 0);
+  assert_int_equal(fchown(job->dirfd, 65534, 65534), 0);
+  assert_int_equal(
+      fchownat(job->dirfd, "result-0001-00001.json", 65534, 65534, 0), 0);
+  (void)setfsuid(65534);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  (void)setfsuid(0);
+  assert_int_equal(entries(), 2);
+}
+
 static void other_bytes_of_that_name_are_never_replaced(void **state)
 {
   (void)state;
@@ -635,6 +656,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       WITH_JOB(every_strange_id_stays_inside_the_directory),
       WITH_JOB(what_is_planted_is_moved_and_not_followed),
+      WITH_JOB(a_file_of_ours_may_have_another_owner_there),
       WITH_JOB(other_bytes_of_that_name_are_never_replaced),
       WITH_JOB(a_manifest_of_another_job_stays),
       WITH_JOB(a_manifest_is_replaced_by_a_later_one_of_its_job),
