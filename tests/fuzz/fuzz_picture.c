@@ -21,6 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   (void)dx_mime_of_bytes(first, look);
   (void)image_jpeg_is_whole(fd);
   (void)image_png_is_whole(fd);
+  (void)image_gif_count(fd);
+  (void)image_pnm_count(fd);
   (void)close(fd);
   free(first);
   return 0;
