@@ -74,6 +74,14 @@ static TIFFOpenOptions *new_options(struct conversion *c)
   return options;
 }
 
+/* After the first complaint libtiff would go on for as many rows as the tags
+ * claim. */
+static bool goes_well(const struct conversion *c)
+{
+  return c->errors == 0 && c->warnings == 0 &&
+         image_pdf_size(c->pdf) <= c->task->most_bytes;
+}
+
 /* What a page needs at once. */
 static void *get_memory(struct conversion *c, uint64_t len)
 {
@@ -281,8 +289,7 @@ static bool read_rows(struct conversion *c, struct g4 *g4)
   uint32_t y;
 
   for (y = 0; y < c->page.height && ok; y++) {
-    ok = TIFFReadScanline(c->tiff, row, y, 0) == 1 &&
-         image_pdf_size(c->pdf) <= c->task->most_bytes;
+    ok = TIFFReadScanline(c->tiff, row, y, 0) == 1 && goes_well(c);
     if (ok && g4 != NULL)
       ok = TIFFWriteScanline(g4->tiff, row, y, 0) == 1;
     else if (ok && c->page.coding == IMAGE_PDF_ROWS)
@@ -384,8 +391,7 @@ static bool read_bands(struct conversion *c, TIFFRGBAImage *image,
     uint32_t left = c->page.height - y, count = left < rows ? left : rows;
 
     image->row_offset = (int)y;
-    ok = TIFFRGBAImageGet(image, pixels, width, count) == 1 &&
-         image_pdf_size(c->pdf) <= c->task->most_bytes;
+    ok = TIFFRGBAImageGet(image, pixels, width, count) == 1 && goes_well(c);
     if (ok)
       add_rows(c, pixels, row, count);
   }
@@ -441,8 +447,7 @@ static enum dx_reason convert_page(struct conversion *c)
     return DX_REASON_TOO_LARGE;
   if (c->is_too_complex)
     return DX_REASON_TOO_COMPLEX;
-  return ok && c->errors == 0 && c->warnings == 0 ? DX_REASON_NONE
-                                                  : DX_REASON_DAMAGED;
+  return ok && goes_well(c) ? DX_REASON_NONE : DX_REASON_DAMAGED;
 }
 
 /* libtiff reports the end of the list of pages and an error the same way, if it

@@ -250,6 +250,7 @@ raw_tiff() # WIDTH HEIGHT BITS SAMPLES PHOTOMETRIC COMPRESSION STRIP-FILE
 }
 
 head -c 125000 /dev/zero | tr '\0' '\377' > "$dir/white" # rows like the last
+head -c 100 "$dir/white" > "$dir/rows" # 800 of them
 head -c 500000 /dev/urandom > "$dir/noise"
 while read -r expected text what; do
   # shellcheck disable=SC2086 # one word an argument
@@ -261,6 +262,7 @@ too-complex a_page_that_needs_too_much_memory 100000 100000 8 4 5 8 $dir/noise
 type pixels_that_are_not_known 10 10 32 1 1 1 $dir/noise
 type an_unknown_compression 100 100 8 1 1 4711 $dir/noise
 damaged less_than_it_claims 10000 10000 1 1 0 1 $dir/noise
+damaged a_fax_that_lacks_rows 1000 1000 1 1 0 4 $dir/rows
 END
 configure 'MaxDocumentSize 1M'
 raw_tiff 2000 2000 1 1 0 1 "$dir/noise" > "$dir/m.tif"
