@@ -70,7 +70,7 @@ static bool set_separators(ppd_file_t *ppd, const ppd_choice_t *choice,
 static bool read_range(const char **text, struct page_range *range)
 {
   char *end;
-  long first = 1, last;
+  long first = 1, last = 1;
 
   if (isdigit((unsigned char)**text)) {
     first = strtol(*text, &end, 10);
