@@ -115,16 +115,30 @@ static bool look_at_contents(struct look *l, qpdf_oh page)
   return walk_add(&l->drawn, contents) && ok;
 }
 
+/* A node that claims more pages than it has has lost some; of one that claims
+ * fewer, some viewers show fewer. */
+static bool has_claimed(qpdf_data pdf, qpdf_oh node, int pages)
+{
+  qpdf_oh count = qpdf_oh_get_key(pdf, node, "/Count");
+  bool ok = !qpdf_oh_is_integer(pdf, count) ||
+            qpdf_oh_get_int_value(pdf, count) == pages;
+
+  qpdf_oh_release(pdf, count);
+  return ok;
+}
+
 /* A node with kids, or a page; both can have resources. */
 static bool look_at_node(struct look *l, qpdf_oh node, int depth)
 {
   qpdf_oh kids = qpdf_oh_get_key(l->pdf, node, "/Kids");
   bool before = false, ok;
+  int first = l->pages;
 
   ok = walk_add(&l->drawn, qpdf_oh_get_key(l->pdf, node, "/Resources"));
   if (qpdf_oh_is_array(l->pdf, kids)) {
     ok = ok && walk_mark(&l->nodes, node, &before) && !before &&
-         look_at_kids(l, kids, depth);
+         look_at_kids(l, kids, depth) &&
+         has_claimed(l->pdf, node, l->pages - first);
   } else {
     ok = ok && qpdf_oh_is_null(l->pdf, kids) && look_at_contents(l, node) &&
          walk_add(&l->notes, qpdf_oh_get_key(l->pdf, node, "/Annots"));
@@ -142,21 +156,12 @@ static bool is_top(qpdf_data pdf, qpdf_oh tree)
          !qpdf_oh_has_key(pdf, tree, "/Parent");
 }
 
-/* A tree that claims more pages than it has has lost some. */
 static bool look_at_tree(struct look *l)
 {
   qpdf_oh root = qpdf_get_root(l->pdf);
   qpdf_oh tree = qpdf_oh_get_key(l->pdf, root, "/Pages");
-  bool ok = is_top(l->pdf, tree);
-  qpdf_oh count;
+  bool ok = is_top(l->pdf, tree) && look_at_node(l, tree, 0);
 
-  if (ok) {
-    count = qpdf_oh_get_key(l->pdf, tree, "/Count");
-    ok = look_at_node(l, tree, 0) &&
-         (!qpdf_oh_is_integer(l->pdf, count) ||
-          qpdf_oh_get_int_value(l->pdf, count) <= l->pages);
-    qpdf_oh_release(l->pdf, count);
-  }
   qpdf_oh_release(l->pdf, tree);
   qpdf_oh_release(l->pdf, root);
   return ok;

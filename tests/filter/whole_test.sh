@@ -82,8 +82,11 @@ sed 's/Length 31/Length 13/' "$dir/three.pdf" > "$dir/bad.pdf"
 both 'a stream with a wrong length' "$dir/bad.pdf" 'refused damaged 0'
 sed 's|/Contents\[7 0 R|/Contents[6 0 R|' "$dir/three.pdf" > "$dir/bad.pdf"
 both 'content that is no stream' "$dir/bad.pdf" 'refused damaged 0'
-sed 's/Count 3/Count 4/' "$dir/three.pdf" > "$dir/bad.pdf"
-both 'a page tree with a wrong count' "$dir/bad.pdf" 'refused damaged 0'
+for count in 2 4; do
+  sed "s/Count 3/Count $count/" "$dir/three.pdf" > "$dir/bad.pdf"
+  both "a page tree that claims $count pages, of 3" "$dir/bad.pdf" \
+    'refused damaged 0'
+done
 sed 's/^%PDF-1.7/&\n%/' "$dir/three.pdf" > "$dir/bad.pdf"
 both 'a cross-reference table with wrong offsets' "$dir/bad.pdf" \
   'refused damaged 0'
