@@ -6,12 +6,13 @@ daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 
-EXTRA_DIST += daemon/docextractd.service.in
-nodist_systemdsystemunit_DATA = daemon/docextractd.service
-CLEANFILES += daemon/docextractd.service
-daemon/docextractd.service: $(srcdir)/daemon/docextractd.service.in Makefile
+EXTRA_DIST += daemon/docextractd.path.in daemon/docextractd.service.in
+nodist_systemdsystemunit_DATA = daemon/docextractd.path \
+	daemon/docextractd.service
+CLEANFILES += $(nodist_systemdsystemunit_DATA)
+$(nodist_systemdsystemunit_DATA): daemon/%: $(srcdir)/daemon/%.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) daemon && sed \
 	-e 's|@sbindir[@]|$(sbindir)|' \
 	-e 's|@cups_serverroot[@]|$(cups_serverroot)|' \
 	-e 's|@DX_SERVICE_USER[@]|$(DX_SERVICE_USER)|' \
-	$(srcdir)/daemon/docextractd.service.in > $@
+	$(srcdir)/$@.in > $@
