@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/cupsd.h"
@@ -19,6 +20,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
+#include "lib/base/sandbox.h"
 #include "lib/service/api.h"
 #include "lib/service/rate_limit.h"
 #include "lib/service/token.h"
@@ -34,6 +36,7 @@ struct hello {
   const struct dx_service *service;
   int cupsd_conf_fd; /* opened with the caller's rights; -1: none */
   bool is_owner;     /* warnings can be checked */
+  unsigned sandbox_layers;
   struct dx_token *token;
   const char *token_text;
   struct reach reach;
@@ -115,6 +118,31 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
     return code;
   h->cupsd_conf_fd = cupsd_open(h->cli->config_path, "cupsd.conf");
   detail(h, "%s, service '%s'", h->cli->config_path, h->service->name);
+  return DX_OK;
+}
+
+/* The layers that a filter has when it parses a document; in a process of its
+ * own, because there is no way back. */
+static unsigned sandbox_layers(void)
+{
+  pid_t child = fork(), ended;
+  int status = 0;
+
+  if (child == 0)
+    _exit((int)dx_sandbox_enter());
+  do
+    ended = child > 0 ? waitpid(child, &status, 0) : -1;
+  while (ended < 0 && errno == EINTR && child > 0);
+  return ended == child && WIFEXITED(status) ? (unsigned)WEXITSTATUS(status)
+                                             : 0;
+}
+
+/* It never fails: documents are parsed in what there is. */
+static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
+{
+  (void)err;
+  h->sandbox_layers = sandbox_layers();
+  detail(h, "%s", dx_sandbox_text(h->sandbox_layers));
   return DX_OK;
 }
 
@@ -351,6 +379,7 @@ static const struct {
   enum dx_code (*run)(struct hello *, struct dx_err *);
 } steps[] = {
     {"configuration", step_configuration},
+    {"sandbox", step_sandbox},
     {"user", step_user},
     {"spool", step_spool},
     {"token", step_token},
@@ -394,6 +423,9 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
     (void)cli_print_plain(h.greeting, GREETING_MAX);
     (void)putchar('\n');
   }
+  if (code == DX_OK && h.sandbox_layers != DX_SANDBOX_BOTH)
+    hello_warn("this kernel lacks seccomp or Landlock, which confine the "
+               "process that parses documents");
   if (code == DX_OK && is_clock_off(&h)) {
     describe_clock(&h, clock);
     hello_warn("%s", clock);

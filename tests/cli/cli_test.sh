@@ -151,10 +151,12 @@ configure
 : > "$dir/log"
 dx hello
 is 'hello: succeeds' "$rc $(calls hello .status==200)" '0 1'
-for step in configuration user spool token name connection certificate \
+for step in configuration sandbox user spool token name connection certificate \
   response 'token accepted'; do
   has "hello: the step '$step' is printed" "$out" "^ok +$step( |\$)"
 done
+has 'hello: what confines the parser of documents is printed' "$out" \
+  '^ok +sandbox +(seccomp and Landlock|seccomp|Landlock|none)$'
 has 'hello: the greeting is printed' "$out" '^Hello'
 is 'hello: stderr is empty' "$err" ''
 has 'hello: who else runs as the user is printed' "$out" \
