@@ -71,13 +71,10 @@ ln "$dir/roots/file" "$spool/pace/hard"
 # Somebody works on the job.
 as_owner=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
 hold "$spool/jobs/$key/lock"
-holder=$pid
 dx chown
 is 'it succeeds' "$rc $err" '0 '
-wait "$holder"
-is 'who worked on a job was asked to end' "$?" 143
-pid=
-exec 9>&-
+let_go
+is 'who worked on a job was asked to end' "$rc" 143
 
 # --- what became of it ----------------------------------------------------------
 
