@@ -46,7 +46,7 @@ is "results have their directory's group" \
 is 'nothing else lies in the results directory' "$(ls -A "$results" | wc -l)" 2
 is 'the manifest says what became of it' \
   "$(manifest_has '[.schema,.outcome,.service,.source_id]')" \
-  "[1,\"extracted\",\"default\",\"$source\"]"
+  "[2,\"extracted\",\"default\",\"$source\"]"
 is 'the manifest has the job' \
   "$(manifest_has '[.job|.queue,.id,.user,.title]')" \
   "[\"chart\",\"$job\",\"$(id -un)\",\"Befund Müller / \\\"A\\\"\"]"
