@@ -249,6 +249,8 @@ task leftovers $limit_s env DX_BUILD="$work/sanitized" \
 
 if [ -n "$long" ]; then
   # shellcheck disable=SC2086
+  installed_or_end $long_packages
+  # shellcheck disable=SC2086
   ! in_ci || installed_or_end $program_packages
   limit_s=3900
   echo "== what takes minutes ($SECONDS s)"

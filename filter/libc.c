@@ -23,10 +23,12 @@ void libc_exit_without_memory(int status)
 
 #ifndef LIBC_SANITIZED
 
-/* The names under which the GNU C library keeps its own. */
+/* The names under which the GNU C library keeps its own.
+ * NOLINTBEGIN(bugprone-reserved-identifier,cert-*) */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
+/* NOLINTEND(bugprone-reserved-identifier,cert-*) */
 
 static void *checked(void *memory)
 {

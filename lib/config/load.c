@@ -17,7 +17,7 @@
 
 #include "lib/base/fs.h"
 
-#define FILE_MAX_BYTES (1024 * 1024)
+#define FILE_MAX_BYTES 1048576
 #define SERVICES_MAX 100
 #define SERVICE_NAME_MAX 64
 
@@ -448,7 +448,7 @@ enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                              struct dx_config_notes *notes, struct dx_err *err)
 {
   struct parser p = {.path = path, .notes = notes};
-  struct dx_err why;
+  struct dx_err why = {DX_OK, 0, ""};
   enum dx_code code = read_config(&p, ret_config, &why);
 
   if (code == DX_OK)

@@ -6,6 +6,7 @@
  */
 #include "lib/config/config_internal.h"
 
+#include <assert.h>
 #include <cups/http.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -283,6 +284,7 @@ static enum dx_code set_url(const struct parser *p, const char *value,
   int port;
   enum dx_code code;
 
+  assert(service != NULL); /* such a directive belongs in a section */
   if (!split_url(value, scheme, host, &port) ||
       strpbrk(value, "?#@ \t\\") != NULL)
     return config_bad(
@@ -380,6 +382,7 @@ static enum dx_code add_host(const struct parser *p, const char *value,
   size_t i;
   char name[256];
 
+  assert(service != NULL); /* such a directive belongs in a section */
   (void)snprintf(name, sizeof(name), "%.*s",
                  (int)strlen(value) - 2 * is_bracketed, value + is_bracketed);
   to_lower(name);

@@ -476,7 +476,7 @@ static bool set_seal(struct dx_entry *entry, char *value)
 
 /* key, required in every entry (check() knows the rest), setter */
 static const struct {
-  const char *key;
+  char key[12];
   bool needed;
   bool (*set)(struct dx_entry *entry, char *value);
 } keys[] = {

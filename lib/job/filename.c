@@ -116,7 +116,7 @@ void dx_filename_from_title(const char *title, const char *type,
                             char name[DX_NAME_BYTES])
 {
   const char *extension = dx_filename_extension(type);
-  char safe[4 * DX_NAME_BYTES]; /* an extension may follow the cut */
+  char safe[4 * DX_NAME_BYTES] = ""; /* an extension may follow the cut */
   const char *stem = safe;
   size_t len = copy_safe(title, safe, sizeof(safe));
 

@@ -98,7 +98,7 @@ char *dx_result_name(const char *source_id, const char *case_id)
   else
     name.failed = true;
   if (name.len > 220 && dx_sha256_of(name.data, name.len, sum)) {
-    name.len = 2 * ID_CUT;
+    name.len = (size_t)2 * ID_CUT;
     dx_buf_printf(&name, "~~~%s", sum);
   }
   dx_buf_puts(&name, ".json");

@@ -671,7 +671,7 @@ int64_t dx_retry_after_ms(const char *value, int64_t date_ms)
   }
   if (seconds <= 0)
     return 0;
-  if (seconds >= DX_RETRY_AFTER_MAX_MS / 1000)
+  if (seconds * 1000 >= DX_RETRY_AFTER_MAX_MS)
     return DX_RETRY_AFTER_MAX_MS;
   return (int64_t)(seconds * 1000);
 }

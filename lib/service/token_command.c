@@ -4,6 +4,7 @@
  */
 #include "lib/service/token_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -126,6 +127,7 @@ enum dx_code token_read_command(struct dx_token *token, struct dx_err *err)
          (words[count] = strtok_r(count == 0 ? line : NULL, " \t", &rest)) !=
              NULL)
     count++;
+  assert(count > 0); /* it begins with a '/' */
   if (count > COMMAND_WORDS)
     code = dx_fail(err, DX_E_KEY, 0, "the TokenCommand has more than %d words",
                    COMMAND_WORDS);

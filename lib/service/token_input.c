@@ -28,7 +28,7 @@ struct token_wait token_wait_begin(const struct dx_token *token)
   struct token_wait wait = {source_of(token), dx_monotonic_ms(),
                             token->wake_fd};
 
-  wait.until_ms += wait.source->limit_s * 1000;
+  wait.until_ms += (int64_t)wait.source->limit_s * 1000;
   return wait;
 }
 
