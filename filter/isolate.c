@@ -22,7 +22,7 @@
 #include "lib/base/policy.h"
 #include "lib/base/sandbox.h"
 
-#define NO_MEMORY 1 /* exit status of the child */
+#define NO_MEMORY 3 /* exit status of the child; a sanitizer ends with 1 */
 
 /* What the child may use. */
 struct limits {
@@ -144,6 +144,8 @@ static enum dx_reason reason_of(int status, const struct limits *limits,
 {
   if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MEMORY)
     return limits->is_memory_ours ? DX_REASON_TOO_COMPLEX : DX_REASON_TROUBLE;
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+    return DX_REASON_DAMAGED;
   if (WIFEXITED(status)) /* what it says it may have been made to say */
     return outcome->reason < DX_REASON_COUNT ? outcome->reason
                                              : DX_REASON_DAMAGED;
