@@ -302,7 +302,7 @@ is 'retry: it is sent once BaseURL is right' "$rc $(mrns)" '0 1'
 failed_uploaded() # KEY
 {
   edit "$1" '.submissions[0] |= (.state = "failed" | .code = "E_GONE" |
-    .reason = "gone" | del(.verify))'
+    .reason = "gone" | .cases = [] | del(.verify))'
 }
 
 fresh
