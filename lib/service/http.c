@@ -415,9 +415,10 @@ static enum dx_code code_of_curl(CURLcode result, const char *reason)
     return DX_E_CERT;
   case CURLE_SSL_CONNECT_ERROR:
     return is_version_problem(reason) ? DX_E_CERT : DX_E_NET;
-  case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_URL_MALFORMAT:
     return DX_E_PROTOCOL;
+  case CURLE_UNSUPPORTED_PROTOCOL: /* of the response; URLs were checked */
+    return DX_E_RESPONSE;
   case CURLE_OUT_OF_MEMORY: /* also of a header that is too long */
     return errno == ENOMEM ? DX_E_NOMEM : DX_E_RESPONSE;
   default:
@@ -495,7 +496,9 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
       (void)fail_tls(result, call->reason, &response->err);
     else /* not call->reason: it can hold a URL */
       (void)dx_fail(&response->err, response->code, 0, "%s",
-                    curl_easy_strerror(result));
+                    result == CURLE_UNSUPPORTED_PROTOCOL
+                        ? "the response is not HTTP"
+                        : curl_easy_strerror(result));
   }
 }
 

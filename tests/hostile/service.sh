@@ -36,9 +36,9 @@ greets 'a chunk that is too long' chunk:FFFFFFFFFFFFFFFFFF 75 ''
 greets 'a chunk of length zz' chunk:zz 75 ''
 greets 'a body that is said to be compressed' \
   "behind:Content-Encoding: gzip${crlf}Connection: close" 0 Hello
-greets 'no status line' 'raw:<html>' 78 'check BaseURL'
-greets 'an impossible status' 'raw:HTTP/1.1 99999 X' 7[58] ''
-greets 'an unknown version' 'raw:HTTP/7.3 200 X' 7[58] ''
+greets 'no status line' 'raw:<html>' 75 'the response is not HTTP'
+greets 'an impossible status' 'raw:HTTP/1.1 99999 X' 75 ''
+greets 'an unknown version' 'raw:HTTP/7.3 200 X' 75 ''
 greets 'a NUL in a header' nul 75 ''
 greets 'a reset' reset 75 ''
 for status in 301 302 307 308; do

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+#
+# hostile.sh - print jobs, with and without docextractd, whose service somebody
+# has taken over: responses that no honest one sends, one byte a second, a clock
+# of the next century, upload URLs to this computer. Four minutes, most of them
+# waiting. tests/hostile/service.sh has more, for the command.
+. "$(dirname "$0")/../it/lib.sh"
+. "$top/tests/hostile/lib.sh"
+
+raw_log=$dir/raw.log
+
+start_service() # RULE...: tests/hostile/raw-service instead of the simulator
+{
+  stop_sim
+  rm -f "$dir/ready" "$raw_log"
+  setsid "$build/tests/hostile/raw-service" "$dir/ready" "$raw_log" "$@" &
+  SIM_PID=$!
+  until_true test -e "$dir/ready"
+  SIM_API=http://127.0.0.1:$(cat "$dir/ready")
+}
+
+start_all
+"$it/mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1'
+documents=()
+for n in 1 2 3 4 5 6 7 8; do
+  cp "$dir/a.pdf" "$dir/$n.pdf"
+  documents+=("$dir/$n.pdf")
+done
+
+# --- every call goes wrong in some way ---------------------------------------
+
+rules=(create:2=headers create:4=odd-source:tmp create:6=reset
+  put:2=headers put:4=reset put:6=redirect:307 put:8=early
+  source:2=interim source:4=chunk:zz source:6=cases:10001
+  'source:8=body:{"results":{"status":"complete","case_ids":["../../tmp/x",
+    "a/b","..",".","\u001b[2J\n\u202e"]}}'
+  extract:2=headers extract:3=trailers extract:4=deep
+  'extract:5=behind:Content-Length: 9' extract:6=chunk:FFFFFFFFFFFFFFFFF
+  'extract:7=body:{"results":{"status":"complete","id":"another"}}')
+
+all_are_delivered() { [ "$(n_manifests)" = "${#documents[@]}" ]; }
+
+survives() # TEXT [LINE...]: of the configuration
+{
+  local text=$1
+  shift
+  clear_results
+  start_service "${rules[@]}"
+  write_config 'APIRate 9' "$@"
+  print -d chart "${documents[@]}"
+  WAIT_S=120 wait_job "$job" "$ended"
+  is "$text: the job completes" "$(job_state "$job")" completed
+  check "$text: everything is delivered" until_true all_are_delivered
+  is "$text: all cases are" "$(n_results)" \
+    "$(jq -s '[.[].cases[]]|length' "$results"/*.job.json)"
+  is "$text: names of results are harmless" \
+    "$(ls "$results" | grep -vE '^[A-Za-z0-9%_.~-]+$')" ''
+  hasnt "$text: no redirect is followed" "$(cat "$raw_log")" trap
+  is "$text: ids are escaped in requests" \
+    "$(grep -avE '^[A-Z]+ [A-Za-z0-9%_./~-]+ HTTP/1.1$' "$raw_log")" ''
+}
+
+survives 'a backend'
+write_config 'Completion accepted'
+start_daemon
+survives docextractd 'Completion accepted'
+stop_daemon
+
+# --- one byte a second -------------------------------------------------------
+
+clear_results
+start_service put:1=drip source:1=drip extract:1=drip-body
+write_config 'ProcessingLimit 1m'
+begin=$SECONDS
+print -d chart "${documents[@]:0:3}"
+WAIT_S=240 wait_job "$job" "$ended"
+is 'one byte a second: the job is held' "$(job_state "$job")" pending-held
+has 'one byte a second: it says why' "$(queue_message "$job")" ProcessingLimit
+is 'one byte a second: the other documents are extracted' "$(n_results)" 2
+is 'one byte a second: an upload without a response is not repeated' \
+  "$(grep -c '^PUT' "$raw_log")" 3
+check 'one byte a second: ProcessingLimit ends the call' \
+  [ $((SECONDS - begin)) -lt $((200 * $(machine_load))) ]
+check 'one byte a second: released, the job is completed' release "$job"
+is 'one byte a second: and its last result delivered' \
+  "$(job_state "$job") $(n_results)" 'completed 3'
+
+# --- a clock of the next century ---------------------------------------------
+
+clear_results
+start_sim
+write_config
+faults 'create 1 status 401 Date: Thu, 01 Jan 2099 00:00:00 GMT'
+print -d chart "$dir/a.pdf"
+job_ends 'a Date of 2099 is not believed' "$job" completed
+is 'the next token is accepted' \
+  "$(jq -s 'map(select(.status==401))|length' "$SIM_LOG")" 1
+
+# --- where documents go, and certificates ------------------------------------
+
+certificates
+stops() # TEXT PATTERN
+{
+  print -d chart "$dir/a.pdf"
+  until_true queue_is_stopped chart
+  check "$1: the queue stops" queue_is_stopped chart
+  has "$1: the queue says why" "$(queue_state chart)" "$2"
+  is "$1: no document is sent" "$(calls put)" 0
+  cancel "$job"
+  cupsenable chart
+}
+
+stop_sim
+clear_results
+start_sim --tls-cert "$dir/good.pem" --tls-key "$dir/good.key"
+BASE_URL=https://api.localhost:${SIM_API##*:} write_config "CAFile $dir/ca.pem"
+for url in http://127.0.0.1:631/ https://127.0.0.1:631/ \
+  https://169.254.169.254/ file:///etc/passwd https://storage.localhost/; do
+  faults "create * edit #\"url\":\"[^\"]*\"#\"url\":\"$url\"#"
+  stops "an upload URL '$url'" 'upload URL'
+done
+faults ''
+stop_sim
+clear_results
+start_sim --tls-cert "$dir/expired.pem" --tls-key "$dir/expired.key"
+write_config "CAFile $dir/ca.pem"
+stops 'an expired certificate' 'it has expired'
