@@ -189,7 +189,7 @@ quick_tasks()
   script build tests/build/unit.sh
   script sanitized tests/build/unit.sh
   {
-    tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|helper|long)/" |
+    tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|fuzz|helper|long)/" |
       if in_ci; then grep -vE "$with_programs"; else cat; fi | sed 's/^/build /'
     echo 'build tests/build/hardening.sh'
     echo 'build tests/build/install.sh'
