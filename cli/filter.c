@@ -1,7 +1,7 @@
 /*
- * filter.c - starts todocextract as cupsd would, for one file. It is told the
- * service and the configuration, but no names: every user of the computer can
- * read arguments.
+ * filter.c - starts checkdocextract and todocextract as cupsd would, for one
+ * file. They are told the service and the configuration, but no names: every
+ * user of the computer can read arguments.
  */
 #include "cli/filter.h"
 
@@ -20,58 +20,115 @@
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/job/mime.h"
 
-/* The filter while it runs. */
+/* The filters while they run, in their order. */
 struct run {
-  pid_t pid;
-  int bundle_fd; /* its output */
-  int log_fd;    /* a file in memory with what it logs */
+  pid_t pids[2]; /* 0: does not run */
+  pid_t group;   /* of both */
+  int bundle_fd; /* the output of the last one */
+  int log_fd;    /* a file in memory with what they log */
 };
 
 /* ---- the process ---- */
 
-static char *program(void)
+static char *program(const char *name)
 {
   const char *bin = getenv("CUPS_SERVERBIN");
   struct dx_buf path = {0};
 
-  dx_buf_printf(&path, "%s/filter/todocextract",
-                bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN);
+  dx_buf_printf(&path, "%s/filter/%s",
+                bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN, name);
   return dx_buf_take(&path);
 }
 
-/* Nothing else is open in the filter: it parses what anybody may have made. */
-static int spawn(const char *path, char **environment, int in_fd, int out_fd,
-                 struct run *run)
+/* Nothing else is open in a filter: it parses what anybody may have made. */
+static int set_files(posix_spawn_file_actions_t *actions, int in_fd, int out_fd,
+                     int log_fd)
 {
-  static char name[] = "todocextract", job[] = "0", nobody[] = "-",
-              title[] = "document", copies[] = "1", options[] = "";
-  char *arguments[] = {name, job, nobody, title, copies, options, NULL};
-  posix_spawn_file_actions_t actions;
+  int e = posix_spawn_file_actions_adddup2(actions, in_fd, STDIN_FILENO);
+
+  if (e == 0)
+    e = posix_spawn_file_actions_adddup2(actions, out_fd, STDOUT_FILENO);
+  if (e == 0)
+    e = posix_spawn_file_actions_adddup2(actions, log_fd, STDERR_FILENO);
+  if (e == 0)
+    e = posix_spawn_file_actions_addclosefrom_np(actions, 3);
+  return e;
+}
+
+/* group: 0 for a new one. It is not ours: a signal of the terminal is ours to
+ * pass on. */
+static int spawn_with(char *path, posix_spawn_file_actions_t *actions,
+                      char **environment, pid_t group, pid_t *ret_pid)
+{
+  static char job[] = "0", nobody[] = "-", title[] = "document", copies[] = "1",
+              options[] = "";
+  char *arguments[] = {
+      strrchr(path, '/') + 1, job, nobody, title, copies, options, NULL};
   posix_spawnattr_t attr;
-  int e = posix_spawn_file_actions_init(&actions);
+  int e = posix_spawnattr_init(&attr);
 
   if (e != 0)
     return e;
-  e = posix_spawnattr_init(&attr);
-  if (e == 0) {
-    /* a group of its own: a signal of the terminal is ours to pass on */
-    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
-    (void)posix_spawnattr_setpgroup(&attr, 0);
-    e = posix_spawn_file_actions_adddup2(&actions, in_fd, STDIN_FILENO);
-    if (e == 0)
-      e = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
-    if (e == 0)
-      e = posix_spawn_file_actions_adddup2(&actions, run->log_fd,
-                                           STDERR_FILENO);
-    if (e == 0)
-      e = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-    if (e == 0)
-      e = posix_spawn(&run->pid, path, &actions, &attr, arguments, environment);
-    (void)posix_spawnattr_destroy(&attr);
-  }
-  (void)posix_spawn_file_actions_destroy(&actions);
+  (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+  (void)posix_spawnattr_setpgroup(&attr, group);
+  e = posix_spawn(ret_pid, path, actions, &attr, arguments, environment);
+  (void)posix_spawnattr_destroy(&attr);
   return e;
+}
+
+static enum dx_code spawn(struct run *run, int number, char **environment,
+                          int in_fd, int out_fd, struct dx_err *err)
+{
+  static const char *const names[] = {"checkdocextract", "todocextract"};
+  posix_spawn_file_actions_t actions;
+  char *path = program(names[number]);
+  int e;
+
+  if (path == NULL)
+    return dx_fail_nomem(err);
+  e = posix_spawn_file_actions_init(&actions);
+  if (e == 0) {
+    e = set_files(&actions, in_fd, out_fd, run->log_fd);
+    if (e == 0)
+      e = spawn_with(path, &actions, environment, run->group,
+                     &run->pids[number]);
+    if (run->group == 0)
+      run->group = run->pids[number];
+    (void)posix_spawn_file_actions_destroy(&actions);
+  }
+  if (e != 0)
+    (void)dx_fail(err, DX_E_IO, e, "cannot run '%s', which checks files: %s",
+                  path, strerror(e));
+  free(path);
+  return e == 0 ? DX_OK : err->code;
+}
+
+/* checkdocextract is for what cupsd would give to pdftopdf. */
+static bool is_pdf(int fd)
+{
+  char bytes[DX_MIME_LOOK_BYTES];
+  ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+  const char *type = n > 0 ? dx_mime_of_bytes(bytes, (size_t)n) : NULL;
+
+  return type != NULL && strcmp(type, DX_MIME_PDF) == 0;
+}
+
+static enum dx_code spawn_both(struct run *run, char **environment, int in_fd,
+                               int out_fd, struct dx_err *err)
+{
+  enum dx_code code;
+  int ends[2];
+
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return dx_fail_sys(err, errno, "create a pipe for", "checkdocextract");
+  code = spawn(run, 0, environment, in_fd, ends[1], err);
+  if (code == DX_OK)
+    code = spawn(run, 1, environment, ends[0], out_fd, err);
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+  return code;
 }
 
 static enum dx_code start_with(struct dx_buf variables[3], int in_fd,
@@ -81,20 +138,12 @@ static enum dx_code start_with(struct dx_buf variables[3], int in_fd,
   char *environment[] = {
       path, locale, variables[0].data, variables[1].data, variables[2].data,
       NULL};
-  char *filter = program();
-  int e;
 
-  if (filter == NULL || !dx_buf_ok(&variables[0]) ||
-      !dx_buf_ok(&variables[1]) || !dx_buf_ok(&variables[2])) {
-    free(filter);
+  if (!dx_buf_ok(&variables[0]) || !dx_buf_ok(&variables[1]) ||
+      !dx_buf_ok(&variables[2]))
     return dx_fail_nomem(err);
-  }
-  e = spawn(filter, environment, in_fd, out_fd, run);
-  if (e != 0)
-    (void)dx_fail(err, DX_E_IO, e, "cannot run '%s', which checks files: %s",
-                  filter, strerror(e));
-  free(filter);
-  return e == 0 ? DX_OK : err->code;
+  return is_pdf(in_fd) ? spawn_both(run, environment, in_fd, out_fd, err)
+                       : spawn(run, 1, environment, in_fd, out_fd, err);
 }
 
 static enum dx_code start(const struct cli *cli,
@@ -121,14 +170,16 @@ static enum dx_code start(const struct cli *cli,
 
 static void end(struct run *run, bool kills)
 {
+  int i;
+
   if (run->bundle_fd >= 0)
     (void)close(run->bundle_fd);
-  if (run->pid <= 0)
-    return;
-  if (kills)
-    (void)kill(-run->pid, SIGTERM);
-  while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
-    ;
+  if (kills && run->group > 0)
+    (void)kill(-run->group, SIGTERM);
+  for (i = 0; i < 2; i++)
+    while (run->pids[i] > 0 && waitpid(run->pids[i], NULL, 0) < 0 &&
+           errno == EINTR)
+      continue;
 }
 
 /* ---- its output ---- */
@@ -184,7 +235,7 @@ static void pass_on_line(const char *line, size_t number)
 static void pass_on_log(int fd, size_t number)
 {
   FILE *log = lseek(fd, 0, SEEK_SET) == 0 ? fdopen(fd, "r") : NULL;
-  char line[1024];
+  char line[1024], last[1024] = "";
 
   if (log == NULL) {
     (void)close(fd);
@@ -192,7 +243,9 @@ static void pass_on_log(int fd, size_t number)
   }
   while (fgets(line, sizeof(line), log) != NULL) {
     line[strcspn(line, "\n")] = '\0';
-    pass_on_line(line, number);
+    if (strcmp(line, last) != 0) /* both may have noticed it */
+      pass_on_line(line, number);
+    memcpy(last, line, sizeof(last));
   }
   (void)fclose(log);
 }

@@ -1,7 +1,7 @@
 /*
  * filter.h - what a file becomes when it is printed, without a queue: submit
- * starts the filter of the queue and reads its bundle, so both accept the same
- * files and send the same bytes.
+ * starts the filters of the queue and reads their bundle, so both accept the
+ * same files and send the same bytes.
  */
 #ifndef DX_CLI_FILTER_H
 #define DX_CLI_FILTER_H
@@ -10,12 +10,12 @@
 #include "lib/job/bundle.h"
 
 /*
- * Runs todocextract, and waits for it. in_fd is read from its beginning; the
- * document goes to out_fd and is synced. temp_dir is for the filter's files,
+ * Runs the filters, and waits for them. in_fd is read from its beginning; the
+ * document goes to out_fd and is synced. temp_dir is for the filters' files,
  * which have no names. `number` is that of the file in warnings.
  *
  * *ret_entry is a document, or refused with the reason. E_STOPPED after a
- * signal; E_IO and others if the filter cannot be run.
+ * signal; E_IO and others if a filter cannot be run.
  */
 enum dx_code filter_file(const struct cli *cli,
                          const struct dx_service *service, int in_fd,

@@ -638,17 +638,21 @@ head -c -12 "$dir/a.pdf" > "$dir/tail.pdf"
 dx submit "$dir/tail.pdf"
 has 'submit: a repair is reported' "$rc $err" \
   '^0 warning: file 1: A damaged document was repaired'
+is 'submit: and once' "$(grep -c '^warning' <<< "$err")" 1
 is 'submit: the filter leaves nothing in the spool' \
   "$(ls -A "$spool/incoming")" ''
 
 new_spool
 : > "$dir/log"
-CUPS_SERVERBIN=$dir/nowhere refused 'no filter' 74 'cannot run .*todocextract' \
+"$top/tests/hostile/mkhostile" bomb "$dir/bomb.pdf" 4600
+refused 'a page that takes gigabytes' 65 'too complex to check' "$dir/bomb.pdf"
+CUPS_SERVERBIN=$dir/nowhere refused 'no filter' 74 'cannot run .*checkdocextract' \
   "$dir/a.pdf"
 # One that does not do what it should.
 other_filter() # < SCRIPT
 {
   mkdir -p "$dir/other/filter"
+  cp "$build/checkdocextract" "$dir/other/filter/"
   cat > "$dir/other/filter/todocextract"
   chmod 755 "$dir/other/filter/todocextract"
 }

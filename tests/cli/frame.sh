@@ -22,10 +22,10 @@ if [ "$(id -u)" = 0 ]; then owner=nobody; else owner=$(id -un); fi
 group=$(id -gn "$owner")
 export LC_ALL=C.UTF-8
 unset CUPS_SERVERROOT
-# Where submit finds the filter.
+# Where submit finds the filters.
 export CUPS_SERVERBIN=$dir/bin
 mkdir -p "$dir/bin/filter"
-cp "$build/todocextract" "$dir/bin/filter/"
+cp "$build/checkdocextract" "$build/todocextract" "$dir/bin/filter/"
 
 . "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
