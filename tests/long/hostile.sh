@@ -87,6 +87,7 @@ is 'one byte a second: and its last result delivered' \
 
 # --- a clock of the next century ---------------------------------------------
 
+stop_sim
 clear_results
 start_sim
 write_config
