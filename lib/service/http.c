@@ -54,6 +54,13 @@ static struct curl_http *self_of(struct dx_http *http)
 
 /* ---- callbacks of a transfer ---- */
 
+static void fail_headers(struct dx_err *err)
+{
+  (void)dx_fail(err, DX_E_RESPONSE, 0,
+                "the headers of the response are over %d bytes",
+                DX_HEADERS_MAX_BYTES);
+}
+
 static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 {
   struct dx_http_call *call = ctx;
@@ -63,9 +70,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 
   call->header_bytes += len;
   if (call->header_bytes > DX_HEADERS_MAX_BYTES) {
-    (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
-                  "the headers of the response are over %d bytes",
-                  DX_HEADERS_MAX_BYTES);
+    fail_headers(&call->local);
     return 0;
   }
   if (len >= sizeof(line))
@@ -402,6 +407,11 @@ static bool is_version_problem(const char *reason)
          strstr(reason, "wrong version number") != NULL;
 }
 
+#define NOT_HTTP "the response is not HTTP"
+
+/* CURLE_TOO_LARGE of libcurl 8.6 and newer: its own limit of headers. */
+#define TOO_LARGE ((CURLcode)100)
+
 static enum dx_code code_of_curl(CURLcode result, const char *reason)
 {
   switch (result) {
@@ -422,7 +432,7 @@ static enum dx_code code_of_curl(CURLcode result, const char *reason)
   case CURLE_OUT_OF_MEMORY: /* also of a header that is too long */
     return errno == ENOMEM ? DX_E_NOMEM : DX_E_RESPONSE;
   default:
-    return DX_E_NET;
+    return result == TOO_LARGE ? DX_E_RESPONSE : DX_E_NET;
   }
 }
 
@@ -494,11 +504,15 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
     response->code = code_of_curl(result, call->reason);
     if (response->code == DX_E_CERT)
       (void)fail_tls(result, call->reason, &response->err);
+    else if (result == TOO_LARGE)
+      fail_headers(&response->err);
     else /* not call->reason: it can hold a URL */
       (void)dx_fail(&response->err, response->code, 0, "%s",
                     result == CURLE_UNSUPPORTED_PROTOCOL
-                        ? "the response is not HTTP"
+                        ? NOT_HTTP
                         : curl_easy_strerror(result));
+  } else if (status > 599) { /* libcurl 8 takes any three digits */
+    response->code = dx_fail(&response->err, DX_E_RESPONSE, 0, NOT_HTTP);
   }
 }
 
