@@ -277,6 +277,8 @@ static bool set_transport(struct dx_http_call *call)
   const char *proxy = r->proxy != NULL && has_tls ? r->proxy : "";
 
   SET(CURLOPT_URL, r->url);
+  /* libcurl 8 also takes %2E%2E for a step up, and an id may be "..". */
+  SET(CURLOPT_PATH_AS_IS, 1L);
   SET(CURLOPT_PROTOCOLS_STR, "https,http");
   SET(CURLOPT_FOLLOWLOCATION, 0L);
   SET(CURLOPT_NOSIGNAL, 1L);
