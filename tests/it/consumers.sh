@@ -59,9 +59,10 @@ refused=$job
 t='canceled'
 touch "$dir/round"
 faults 'source * word processing'
+polls=$(calls source)
 print -d chart "$dir/a.pdf"
 key_of() { jq -r "select(.id == \"$1\") | .key" "$spool"/jobs/*/job.json; }
-until_true calls_are source 1
+until_true calls_are source $((polls + 1))
 # shellcheck disable=SC2046
 kill -KILL $(backends)
 start_daemon
