@@ -35,7 +35,9 @@ libdx_a_SOURCES = \
 	lib/job/mime.h lib/job/print_job.c lib/job/print_job.h \
 	lib/job/results.c lib/job/results.h lib/job/seal.c lib/job/seal.h \
 	lib/job/spool.c lib/job/spool.h lib/job/spool_internal.h lib/job/state.c \
-	lib/job/state.h lib/job/sweep.c lib/job/sweep.h \
+	lib/job/state.h lib/job/status.c lib/job/status.h \
+	lib/job/status_client.c lib/job/status_client.h \
+	lib/job/sweep.c lib/job/sweep.h \
 	\
 	lib/engine/call.c lib/engine/engine.c lib/engine/engine.h \
 	lib/engine/engine_internal.h lib/engine/fetch.c lib/engine/report.c \

@@ -51,6 +51,7 @@ unit_programs = \
 	tests/unit/test_signed_url \
 	tests/unit/test_spool \
 	tests/unit/test_state \
+	tests/unit/test_status \
 	tests/unit/test_token \
 	tests/unit/test_user \
 	tests/model/test_model

@@ -145,4 +145,13 @@
 #define DX_CUPSD_GONE_MS 60000 /* not there for so long: it is gone */
 #define DX_HANDOVER_MS 30000   /* for the holder of a lock to leave */
 
+/* The status socket (doc/policy.md, "Status socket"). */
+#define DX_STATUS_CLIENTS_MAX 256     /* connections, of all users, */
+#define DX_STATUS_USER_CLIENTS_MAX 16 /* and of one that is not root */
+#define DX_STATUS_REQUEST_MS 10000    /* for the whole request to arrive */
+#define DX_STATUS_REPLY_MS 30000      /* for a client to take some bytes */
+#define DX_STATUS_BACKLOG_BYTES \
+  262144                             /* that a watching client may be behind */
+#define DX_STATUS_RECENT_MS 86400000 /* `jobs`: finished for no longer */
+
 #endif

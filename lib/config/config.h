@@ -107,6 +107,7 @@ struct dx_config {
   char *spool_dir;
   char *results_dir;
   int64_t keep_jobs_ms;
+  char *status_socket;
   struct dx_service *services;
   size_t service_count;
 };

@@ -22,6 +22,7 @@ enum type {
   DIR_PATH,
   FILE_PATH,
   KEY_PATH, /* of a file with a secret */
+  SOCKET_PATH,
   URL,
   PROXY,
   WORD,

@@ -507,6 +507,7 @@ void dx_config_free(struct dx_config **config_at)
   free(config->path);
   free(config->spool_dir);
   free(config->results_dir);
+  free(config->status_socket);
   free(config);
   *config_at = NULL;
 }

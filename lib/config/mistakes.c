@@ -275,6 +275,7 @@ void config_look_for(const struct parser *p, const struct row *row,
   case COMMAND:
     look_for_program(p, row, value);
     break;
+  case SOCKET_PATH: /* docextractd creates it */
   case URL:
   case PROXY:
   case WORD:

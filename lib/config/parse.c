@@ -20,6 +20,7 @@
 
 #define CLAIMS_MAX 50
 #define STORAGE_HOSTS_MAX 50
+#define SOCKET_PATH_MAX 107 /* sun_path, unix(7) */
 
 /* ---- one type after the other ---- */
 
@@ -226,6 +227,9 @@ static enum dx_code set_path(const struct parser *p, const struct row *row,
     return config_bad(p, err,
                       "%s '%s' must be an absolute path, beginning with '/'",
                       row->public.name, value);
+  if (row->type == SOCKET_PATH && strlen(value) > SOCKET_PATH_MAX)
+    return config_bad(p, err, "%s must be at most %d characters long",
+                      row->public.name, SOCKET_PATH_MAX);
   code = config_set_text(value, field, err);
   return code == DX_OK && row->type == KEY_PATH ? check_key(p, row, value, err)
                                                 : code;
@@ -420,6 +424,7 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
   case DIR_PATH:
   case FILE_PATH:
   case KEY_PATH:
+  case SOCKET_PATH:
     return set_path(p, row, value, field, err);
   case COMMAND:
     return value[0] == '/'

@@ -90,6 +90,7 @@ struct dx_case {
 
 struct dx_job;
 struct dx_drive;
+struct dx_json;
 
 struct dx_submission {
   struct dx_job *job;
@@ -213,6 +214,12 @@ enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Reads job.json from job->dirfd into an empty job. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* The journal as JSON, without writing or reading a file: the caller frees it;
+ * NULL when out of memory. Reading it into an empty job: E_DAMAGED. */
+struct dx_json *dx_job_json(const struct dx_job *job);
+enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
+                              struct dx_err *err) DX_MUST_USE;
 
 /* The file name of the n-th document's bytes (index, from 0). */
 #define DX_FILE_NAME_BYTES 64

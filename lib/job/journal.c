@@ -124,7 +124,7 @@ static struct dx_json *submission_json(const void *owner, size_t i)
           dx_json_put_list(json, "cases", sub, sub->case_count, case_json));
 }
 
-static struct dx_json *job_json(const struct dx_job *job)
+struct dx_json *dx_job_json(const struct dx_job *job)
 {
   struct dx_json *json = dx_json_object();
 
@@ -152,7 +152,7 @@ static struct dx_json *job_json(const struct dx_job *job)
 
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err)
 {
-  struct dx_json *json = job_json(job);
+  struct dx_json *json = dx_job_json(job);
   char *text = json != NULL ? dx_json_print(json, true) : NULL;
   enum dx_code code;
 
@@ -457,6 +457,19 @@ static enum dx_code unreadable(const struct dx_json *json, struct dx_err *err)
   return dx_fail(err, DX_E_DAMAGED, 0, "the job file is damaged");
 }
 
+static enum dx_code read_whole(const struct dx_json *json, struct dx_job *job,
+                               struct dx_err *err)
+{
+  return read_job(json, job) ? DX_OK : unreadable(json, err);
+}
+
+enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
+                              struct dx_err *err)
+{
+  errno = 0; /* out of memory does not mean damaged */
+  return read_whole(json, job, err);
+}
+
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
 {
   struct dx_buf text = {.secret = true};
@@ -470,9 +483,8 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
   }
   errno = 0; /* out of memory does not mean damaged */
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
-  if (!read_job(json, job))
-    code = unreadable(json, err);
-  else
+  code = read_whole(json, job, err);
+  if (code == DX_OK)
     look_for_documents(job);
   dx_json_free(&json);
   dx_buf_release(&text);

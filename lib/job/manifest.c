@@ -49,8 +49,7 @@ static struct dx_json *manifest_case(const void *owner, size_t i)
   return dx_json_made_take(json, ok);
 }
 
-/* Words that are documented for consumers: docextract-results(5). */
-static const char *reason_code(const struct dx_submission *sub)
+const char *dx_manifest_reason_code(const struct dx_submission *sub)
 {
   if (sub->state == DX_ST_CANCELED)
     return "canceled";
@@ -139,7 +138,8 @@ char *dx_manifest_text(const struct dx_submission *sub)
   if (root != NULL && dx_json_put_int(root, "schema", MANIFEST_SCHEMA) &&
       dx_json_put_string(root, "outcome", good ? "extracted" : "failed") &&
       dx_json_put_bool(root, "final", is_settled(sub)) &&
-      dx_json_put_string(root, "reason_code", good ? NULL : reason_code(sub)) &&
+      dx_json_put_string(root, "reason_code",
+                         good ? NULL : dx_manifest_reason_code(sub)) &&
       dx_json_put_string(root, "reason", good ? NULL : sub->reason) &&
       dx_json_put_string(root, "service", sub->job->service) &&
       dx_json_put_string(root, "source_id", sub->source_id) &&

@@ -1,0 +1,238 @@
+/*
+ * test_status.c - the status socket: which lines are requests, and what the
+ * responses reveal of a job.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/job/status.h"
+
+#define KEY "0123456789abcdef0123456789abcdef"
+#define X100                                                     \
+  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" \
+  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+static struct dx_err err;
+
+static void only_requests_are_taken(void **state)
+{
+  static const struct {
+    const char *line;
+    enum dx_status_request_kind kind; /* DX_STATUS_COUNT: none */
+  } rows[] = {
+      {"jobs", DX_STATUS_JOBS},
+      {"jobs all", DX_STATUS_JOBS},
+      {"watch", DX_STATUS_WATCH},
+      {"watch 2026-01-31T12:00:00Z", DX_STATUS_WATCH},
+      {"metrics", DX_STATUS_METRICS},
+      {"show " KEY " S-1.json", DX_STATUS_SHOW},
+      {"show " KEY " S%2f1-2.json", DX_STATUS_SHOW},
+      {"", DX_STATUS_COUNT},
+      {" ", DX_STATUS_COUNT},
+      {"job", DX_STATUS_COUNT},
+      {"JOBS", DX_STATUS_COUNT},
+      {"jobs ", DX_STATUS_COUNT},
+      {" jobs", DX_STATUS_COUNT},
+      {"jobs\r", DX_STATUS_COUNT},
+      {"jobs\tall", DX_STATUS_COUNT},
+      {"jobs none", DX_STATUS_COUNT},
+      {"jobs all all", DX_STATUS_COUNT},
+      {"jobs  all", DX_STATUS_COUNT},
+      {"metrics all", DX_STATUS_COUNT},
+      {"watch now", DX_STATUS_COUNT},
+      {"watch 2026-01-31", DX_STATUS_COUNT},
+      {"watch " X100, DX_STATUS_COUNT},
+      {X100, DX_STATUS_COUNT},
+      {"show", DX_STATUS_COUNT},
+      {"show " KEY, DX_STATUS_COUNT},
+      {"show 01234567 S-1.json", DX_STATUS_COUNT},
+      {"show " KEY "0 S-1.json", DX_STATUS_COUNT},
+      {"show ../../etc S-1.json", DX_STATUS_COUNT},
+      {"show " KEY " ../../etc/passwd", DX_STATUS_COUNT},
+      {"show " KEY " a/b", DX_STATUS_COUNT},
+      {"show " KEY " .hidden", DX_STATUS_COUNT},
+      {"show " KEY " S-1.json more", DX_STATUS_COUNT},
+      {"show " KEY " S\xc3\xa9.json", DX_STATUS_COUNT},
+      {"GET / HTTP/1.1", DX_STATUS_COUNT},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_status_request request;
+    enum dx_code code =
+        dx_status_parse(rows[i].line, strlen(rows[i].line), &request, &err);
+
+    if (code != (rows[i].kind == DX_STATUS_COUNT ? DX_E_ARG : DX_OK) ||
+        (code == DX_OK && request.kind != rows[i].kind))
+      fail_msg("'%s': %s", rows[i].line, dx_code_name(code));
+  }
+}
+
+static void line_with_nul_is_no_request(void **state)
+{
+  struct dx_status_request request;
+
+  (void)state;
+  assert_int_equal(dx_status_parse("jobs\0all", 8, &request, &err), DX_E_ARG);
+}
+
+static void arguments_are_read(void **state)
+{
+  struct dx_status_request r;
+  const char *show = "show " KEY " S-1.json";
+
+  (void)state;
+  assert_int_equal(dx_status_parse("jobs", 4, &r, &err), DX_OK);
+  assert_false(r.all);
+  assert_int_equal(dx_status_parse("jobs all", 8, &r, &err), DX_OK);
+  assert_true(r.all);
+  assert_int_equal(dx_status_parse(show, strlen(show), &r, &err), DX_OK);
+  assert_string_equal(r.key, KEY);
+  assert_string_equal(r.name, "S-1.json");
+  assert_int_equal(dx_status_parse("watch", 5, &r, &err), DX_OK);
+  assert_true(r.since_ms < 0);
+  assert_int_equal(dx_status_parse("watch 1970-01-01T00:00:05Z", 26, &r, &err),
+                   DX_OK);
+  assert_int_equal(r.since_ms, 5000);
+}
+
+/* ---- responses ---- */
+
+static struct dx_job *make_job(enum dx_state sub_state)
+{
+  static char one[] = "C1";
+  char *ids[] = {one};
+  struct dx_job *job = dx_job_new();
+
+  assert_non_null(job);
+  (void)strcpy(job->key, KEY);
+  job->service = strdup("default");
+  job->base_url = strdup("https://host");
+  job->user = strdup("alice");
+  job->queue = strdup("charts");
+  job->cups_id = strdup("7");
+  job->received_at = 1000;
+  job->documents = calloc(2, sizeof(*job->documents));
+  assert_non_null(job->documents);
+  job->document_count = 1;
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  job->submissions[0].state = sub_state;
+  job->submissions[0].source_id = strdup("SOURCE");
+  job->submissions[0].files[0].url = strdup("https://s/o?sig=secret");
+  assert_int_equal(dx_submission_set_cases(job->submissions, ids, 1, &err),
+                   DX_OK);
+  return job;
+}
+
+static void job_is_read_back_without_upload_urls(void **state)
+{
+  struct dx_job *job = make_job(DX_ST_REGISTERED), *copy = NULL;
+  struct dx_json *line = dx_status_job_json(job, 42), *read;
+  char *text = dx_json_print(line, false);
+  int64_t holder;
+
+  (void)state;
+  assert_non_null(text);
+  assert_null(strstr(text, "secret"));
+  assert_null(strstr(text, "https://s"));
+  read = dx_json_parse(text, strlen(text), &err);
+  assert_int_equal(dx_status_read_job(read, &copy, &holder, &err), DX_OK);
+  assert_int_equal(holder, 42);
+  assert_string_equal(copy->key, KEY);
+  assert_int_equal(copy->submissions[0].state, DX_ST_REGISTERED);
+  assert_int_equal(copy->submissions[0].case_count, 1);
+  assert_int_equal(copy->dirfd, -1);
+  dx_json_free(&read);
+  dx_json_free(&line);
+  free(text);
+  dx_job_free(&copy);
+  dx_job_free(&job);
+}
+
+static void line_of_another_version_is_not_understood(void **state)
+{
+  static const char *const lines[] = {"{}", "{\"holder\":0,\"job\":{}}",
+                                      "{\"holder\":0,\"job\":null}", "[]"};
+  struct dx_job *job = NULL;
+  int64_t holder;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+    struct dx_json *line = dx_json_parse(lines[i], strlen(lines[i]), &err);
+
+    assert_int_equal(dx_status_read_job(line, &job, &holder, &err),
+                     DX_E_RESPONSE);
+    assert_null(job);
+    dx_json_free(&line);
+  }
+}
+
+static void check_end(enum dx_state sub_state, const char *expected)
+{
+  struct dx_job *job = make_job(sub_state);
+  struct dx_submission *sub = &job->submissions[0];
+  struct dx_json *line;
+  char *text;
+
+  sub->extracted_at = 60000;
+  sub->failed_at = 120000;
+  sub->code = DX_E_FAILED;
+  (void)strcpy(sub->reason, "why");
+  line = dx_status_end_json(sub);
+  text = dx_json_print(line, false);
+  assert_string_equal(text, expected);
+  free(text);
+  dx_json_free(&line);
+  dx_job_free(&job);
+}
+
+#define COMMON                                                  \
+  "{\"key\":\"" KEY "\",\"submission\":1,\"queue\":\"charts\"," \
+  "\"id\":\"7\","
+
+static void end_of_submission_is_a_line(void **state)
+{
+  (void)state;
+  check_end(DX_ST_EXTRACTED,
+            COMMON "\"state\":\"extracted\",\"reason_code\":null,"
+                   "\"message\":null,\"cases\":1,\"job_documents\":1,"
+                   "\"ended_at\":\"1970-01-01T00:01:00Z\"}");
+  check_end(DX_ST_FAILED,
+            COMMON "\"state\":\"failed\",\"reason_code\":\"extraction-failed\","
+                   "\"message\":\"why\",\"cases\":1,\"job_documents\":1,"
+                   "\"ended_at\":\"1970-01-01T00:02:00Z\"}");
+}
+
+static void submission_has_ended_when_its_state_is_final(void **state)
+{
+  struct dx_job *job = make_job(DX_ST_PROCESSING);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  sub->extracted_at = 60000;
+  assert_int_equal(dx_submission_ended_at(sub), 0);
+  sub->state = DX_ST_EXTRACTED;
+  assert_int_equal(dx_submission_ended_at(sub), 60000);
+  sub->state = DX_ST_REFUSED; /* as a journal of version 0.1 has it */
+  assert_int_equal(dx_submission_ended_at(sub), 1000);
+  dx_job_free(&job);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(only_requests_are_taken),
+      cmocka_unit_test(line_with_nul_is_no_request),
+      cmocka_unit_test(arguments_are_read),
+      cmocka_unit_test(job_is_read_back_without_upload_urls),
+      cmocka_unit_test(line_of_another_version_is_not_understood),
+      cmocka_unit_test(end_of_submission_is_a_line),
+      cmocka_unit_test(submission_has_ended_when_its_state_is_final),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
