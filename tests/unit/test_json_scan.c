@@ -45,118 +45,127 @@ static void check_all(const char *const *texts, size_t count, bool expected)
         fail_msg("%s in pieces of %zu", texts[i], piece);
 }
 
+static const char *const json[] = {
+    "{}",
+    "[]",
+    "null",
+    "true",
+    "false",
+    "0",
+    "-0",
+    "\"\"",
+    " {} ",
+    "\t[1, 2]\r\n",
+    "[ ]",
+    "{ }",
+    "{\"a\":{\"b\":[{}]},\"c\":[[],[null]]}",
+    "{ \"a\" : 1 , \"a\" : 2 }",
+    "-1.5e3",
+    "12345678901234567890.012345678901234567890E-4321",
+    "[0.0,0e0,0E+1,10,1e1,-0.1]",
+    "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\uD83D\\ude00\\ud800\"",
+    "\"\x7f \xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80 \xEE\x80\x80\"",
+    "\"\xF4\x8F\xBF\xBF \xED\x9F\xBF \xE0\xA0\x80 \xF0\x90\x80\x80\"",
+};
+
+static const char *const no_json[] = {
+    "",
+    " ",
+    "{",
+    "}",
+    "[",
+    "]",
+    "[1",
+    "[1,",
+    "[1,]",
+    "[,1]",
+    "[1 2]",
+    "{,}",
+    "{\"a\"}",
+    "{\"a\":}",
+    "{\"a\":1,}",
+    "{a:1}",
+    "{1:1}",
+    "{\"a\" 1}",
+    "{\"a\":1]",
+    "[1}",
+    "{}{}",
+    "{} x",
+    "1 2",
+    "01",
+    "-",
+    "+1",
+    "1.",
+    ".5",
+    "1.e1",
+    "1e",
+    "1e+",
+    "0x1",
+    "1a",
+    "-a",
+    "--1",
+    "NaN",
+    "Infinity",
+    "nul",
+    "nulll",
+    "True",
+    "tru",
+    "truefalse",
+    "'a'",
+    "\"",
+    "\"a",
+    "\"\\",
+    "\"\\x\"",
+    "\"\\u12\"",
+    "\"\\u12G4\"",
+    "\"\\U1234\"",
+    "\"\t\"",
+    "\"\n\"",
+    "\"\x01\"",
+    "/**/1",
+    "[1]//",
+    "\xEF\xBB\xBF{}",
+    "\xC2\xA0{}",
+    "{}\f",
+    "\"\x80\"",
+    "\"\xC3\"",
+    "\"\xC3(\"",
+    "\"\xC0\xAF\"",
+    "\"\xE0\x9F\xBF\"",
+    "\"\xED\xA0\x80\"",
+    "\"\xF0\x8F\xBF\xBF\"",
+    "\"\xF4\x90\x80\x80\"",
+    "\"\xF8\x88\x80\x80\"",
+    "\"\xE2\x82\"",
+    "\"\xFF\"",
+    "<html>",
+    "{\"\xC3\":1}",
+};
+
+/* A NUL does not end them. */
+static const struct {
+  const char *bytes;
+  size_t len;
+} with_nul[] = {
+    {"[\0]", 3}, {"\"\0\"", 3}, {"{}\0", 3}, {"\"\\\0\"", 4}, {"\"\\u\0\"", 5},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 static void one_whole_value_is_json(void **state)
 {
-  static const char *const texts[] = {
-      "{}",
-      "[]",
-      "null",
-      "true",
-      "false",
-      "0",
-      "-0",
-      "\"\"",
-      " {} ",
-      "\t[1, 2]\r\n",
-      "[ ]",
-      "{ }",
-      "{\"a\":{\"b\":[{}]},\"c\":[[],[null]]}",
-      "{ \"a\" : 1 , \"a\" : 2 }",
-      "-1.5e3",
-      "12345678901234567890.012345678901234567890E-4321",
-      "[0.0,0e0,0E+1,10,1e1,-0.1]",
-      "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\uD83D\\ude00\\ud800\"",
-      "\"\x7f \xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80 \xEE\x80\x80\"",
-      "\"\xF4\x8F\xBF\xBF \xED\x9F\xBF \xE0\xA0\x80 \xF0\x90\x80\x80\"",
-  };
-
   (void)state;
-  check_all(texts, sizeof(texts) / sizeof(texts[0]), true);
+  check_all(json, COUNT(json), true);
 }
 
 static void everything_else_is_not(void **state)
 {
-  static const char *const texts[] = {
-      "",
-      " ",
-      "{",
-      "}",
-      "[",
-      "]",
-      "[1",
-      "[1,",
-      "[1,]",
-      "[,1]",
-      "[1 2]",
-      "{,}",
-      "{\"a\"}",
-      "{\"a\":}",
-      "{\"a\":1,}",
-      "{a:1}",
-      "{1:1}",
-      "{\"a\" 1}",
-      "{\"a\":1]",
-      "[1}",
-      "{}{}",
-      "{} x",
-      "1 2",
-      "01",
-      "-",
-      "+1",
-      "1.",
-      ".5",
-      "1.e1",
-      "1e",
-      "1e+",
-      "0x1",
-      "1a",
-      "-a",
-      "--1",
-      "NaN",
-      "Infinity",
-      "nul",
-      "nulll",
-      "True",
-      "tru",
-      "truefalse",
-      "'a'",
-      "\"",
-      "\"a",
-      "\"\\",
-      "\"\\x\"",
-      "\"\\u12\"",
-      "\"\\u12G4\"",
-      "\"\\U1234\"",
-      "\"\t\"",
-      "\"\n\"",
-      "\"\x01\"",
-      "/**/1",
-      "[1]//",
-      "\xEF\xBB\xBF{}",
-      "\xC2\xA0{}",
-      "{}\f",
-      "\"\x80\"",
-      "\"\xC3\"",
-      "\"\xC3(\"",
-      "\"\xC0\xAF\"",
-      "\"\xE0\x9F\xBF\"",
-      "\"\xED\xA0\x80\"",
-      "\"\xF0\x8F\xBF\xBF\"",
-      "\"\xF4\x90\x80\x80\"",
-      "\"\xF8\x88\x80\x80\"",
-      "\"\xE2\x82\"",
-      "\"\xFF\"",
-      "<html>",
-      "{\"\xC3\":1}",
-  };
+  size_t i;
 
   (void)state;
-  check_all(texts, sizeof(texts) / sizeof(texts[0]), false);
-  assert_false(is_json("[\0]", 3, 1));
-  assert_false(is_json("\"\0\"", 3, 1));
-  assert_false(is_json("{}\0", 3, 1));
-  assert_false(is_json("\"\\\0\"", 4, 1));
-  assert_false(is_json("\"\\u\0\"", 5, 1));
+  check_all(no_json, COUNT(no_json), false);
+  for (i = 0; i < COUNT(with_nul); i++)
+    assert_false(is_json(with_nul[i].bytes, with_nul[i].len, 1));
 }
 
 static void a_few_containers_may_be_open(void **state)
