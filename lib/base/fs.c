@@ -18,8 +18,8 @@
 #include "lib/base/digest.h"
 #include "lib/base/policy.h"
 
-#define COPY_BYTES 65536
-#define TEMP_RANDOM 16 /* hex digits at the end of a temporary name */
+#define PIECE_BYTES 65536 /* of a file, read at once */
+#define TEMP_RANDOM 16    /* hex digits at the end of a temporary name */
 
 static bool is_plain_name(const char *name)
 {
@@ -355,33 +355,40 @@ enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
   return code;
 }
 
+/* The next piece of a file; false at its end, or with *ret_code set. */
+static bool read_piece(int fd, const char *name, char bytes[PIECE_BYTES],
+                       size_t *ret_len, enum dx_code *ret_code,
+                       struct dx_err *err)
+{
+  ssize_t n;
+
+  do
+    n = read(fd, bytes, PIECE_BYTES);
+  while (n < 0 && errno == EINTR);
+  if (n < 0)
+    *ret_code = dx_fail_sys(err, errno, "read", name);
+  *ret_len = n > 0 ? (size_t)n : 0;
+  return n > 0;
+}
+
 /* Copies all bytes, or only reads them if `to` is -1; with a sum to check,
  * refuses other bytes. */
 static enum dx_code copy_bytes(int from, int to, const char *name,
                                const char *sha256, struct dx_err *err)
 {
-  char buffer[COPY_BYTES];
+  char piece[PIECE_BYTES];
   char sum[DX_SHA256_HEX_BYTES];
   struct dx_sha256 *sha = dx_sha256_new();
   enum dx_code code = DX_OK;
+  size_t len;
 
   if (sha == NULL)
     return dx_fail_nomem(err);
-  for (;;) {
-    ssize_t n = read(from, buffer, sizeof(buffer));
-
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      code = dx_fail_sys(err, errno, "read", name);
-    if (n <= 0)
-      break;
-    if (!dx_sha256_add(sha, buffer, (size_t)n))
+  while (code == DX_OK && read_piece(from, name, piece, &len, &code, err)) {
+    if (!dx_sha256_add(sha, piece, len))
       code = dx_fail_nomem(err);
     else if (to >= 0)
-      code = dx_fs_write_all(to, buffer, (size_t)n, name, err);
-    if (code != DX_OK)
-      break;
+      code = dx_fs_write_all(to, piece, len, name, err);
   }
   if (code == DX_OK && sha256 != NULL &&
       (!dx_sha256_end(sha, sum) || strcmp(sum, sha256) != 0))
@@ -446,29 +453,20 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
 static enum dx_code read_fd(int fd, const char *name, size_t limit,
                             struct dx_buf *content, struct dx_err *err)
 {
-  char buffer[8192];
+  char piece[PIECE_BYTES];
   enum dx_code code = DX_OK;
-  size_t total = 0;
+  size_t total = 0, len;
 
-  for (;;) {
-    ssize_t n = read(fd, buffer, sizeof(buffer));
-
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      code = dx_fail_sys(err, errno, "read", name);
-    if (n <= 0)
-      break;
-    total += (size_t)n;
-    if (total > limit) {
+  while (code == DX_OK && read_piece(fd, name, piece, &len, &code, err)) {
+    total += len;
+    if (total > limit)
       code =
           dx_fail(err, DX_E_DAMAGED, 0, "'%s' is over %zu bytes", name, limit);
-      break;
-    }
-    dx_buf_add(content, buffer, (size_t)n);
+    else
+      dx_buf_add(content, piece, len);
   }
   if (content->secret)
-    explicit_bzero(buffer, sizeof(buffer));
+    explicit_bzero(piece, sizeof(piece));
   if (code == DX_OK && !dx_buf_ok(content))
     code = dx_fail_nomem(err);
   return code;
