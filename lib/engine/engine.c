@@ -354,8 +354,8 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
       step_local(engine, sub, step);
     else
       consider(best, sub, step, now);
-    if (job->dirty)
-      next = now; /* save, then look again */
+    if (job->dirty || (job->behind && job->drive->late_ms == 0))
+      next = now; /* save, or say when, then look again */
     if (job->drive->due_ms > now)
       return job->drive->due_ms;
   }

@@ -561,9 +561,9 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
       dx_submission_end(sub, DX_EV_FAIL, code, err.text);
       return true;
     }
-    if (code == DX_OK) {
+    if (code == DX_OK) { /* delivering the same bytes again does no harm */
       sub->cases[i].state = DX_CASE_DELIVERED;
-      sub->job->dirty = true;
+      sub->job->behind = true;
     }
   }
   if (code == DX_OK && engine_next_case(sub) == NULL) {

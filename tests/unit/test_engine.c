@@ -86,6 +86,20 @@ static void a_document_costs_few_fsyncs(void **state)
   assert_int_equal(fixture.syncs - before, 13);
 }
 
+/* What a source with many cases costs is per case: its result stored,
+ * delivered, and one journal for both. */
+static void a_case_costs_few_fsyncs(void **state)
+{
+  int before;
+
+  (void)state;
+  (void)fixture_job(1, false);
+  fixture.case_count = 4;
+  before = fixture.syncs;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.syncs - before, 13 + 3 * 5);
+}
+
 static bool journal_says(const struct dx_job *job, const char *word)
 {
   struct dx_buf text = {0};
@@ -264,6 +278,7 @@ int main(void)
       ON_STAGE(an_extracted_job_makes_no_more_calls),
       ON_STAGE(a_problem_with_the_storage_is_cleared),
       ON_STAGE(a_document_costs_few_fsyncs),
+      ON_STAGE(a_case_costs_few_fsyncs),
       ON_STAGE(the_journal_is_never_far_behind),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
       ON_STAGE(a_slow_upload_does_not_delay_the_others),
