@@ -138,6 +138,7 @@ struct dx_json *dx_status_end_json(const struct dx_submission *sub)
       json,
       json != NULL && dx_json_put_string(json, "key", job->key) &&
           dx_json_put_int(json, "submission", (int64_t)sub->number) &&
+          dx_json_put_string(json, "user", job->user) &&
           dx_json_put_string(json, "queue", job->queue) &&
           dx_json_put_string(json, "id", job->cups_id) &&
           dx_json_put_string(json, "state", dx_state_word(sub->state)) &&

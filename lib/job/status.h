@@ -17,8 +17,9 @@
  *   watch [SINCE]   A line for each submission that ends from now on, or that
  *                   ended at SINCE (RFC 3339) or later, until either side
  *                   closes:
- *                   {"key","submission","queue","id","state","reason_code",
- *                   "message","cases","job_documents","ended_at"}
+ *                   {"key","submission","user","queue","id","state",
+ *                   "reason_code","message","cases","job_documents",
+ *                   "ended_at"}
  *                   id: of the print job. submission: 1 to n within the job.
  *                   state: extracted, failed, refused, canceled, or expired;
  *                   reason_code, message: null if extracted, else those of

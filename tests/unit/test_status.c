@@ -190,8 +190,9 @@ static void check_end(enum dx_state sub_state, const char *expected)
   dx_job_free(&job);
 }
 
-#define COMMON                                                  \
-  "{\"key\":\"" KEY "\",\"submission\":1,\"queue\":\"charts\"," \
+#define COMMON                                                   \
+  "{\"key\":\"" KEY                                              \
+  "\",\"submission\":1,\"user\":\"alice\",\"queue\":\"charts\"," \
   "\"id\":\"7\","
 
 static void end_of_submission_is_a_line(void **state)
