@@ -6,7 +6,7 @@ backend_docextract_SOURCES = backend/main.c backend/adopt.c \
 	backend/discover.c backend/ending.c \
 	backend/queue.c backend/receive.c backend/status.c backend/term.c
 backend_docextract_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) \
-	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm
+	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 
 if WITH_USER
 install-exec-hook:

@@ -6,7 +6,7 @@ cli_docextract_SOURCES = cli/cancel.c cli/chown.c cli/cli.h cli/config.c cli/cup
 	cli/purge.c cli/reach.c cli/reach.h cli/report.c cli/report_log.c \
 	cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
-	$(OPENSSL_LIBS) $(SECCOMP_LIBS) -lm
+	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(SECCOMP_LIBS) -lm
 
 EXTRA_DIST += tests/cli/chown_test.sh tests/cli/cli_test.sh tests/cli/frame.sh \
 	tests/cli/jobs_test.sh tests/cli/show_test.sh

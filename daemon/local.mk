@@ -4,7 +4,7 @@ daemon_docextractd_SOURCES = daemon/driver.c daemon/driver.h \
 	daemon/main.c daemon/watch.c daemon/watch.h
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
-	$(CJSON_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
+	$(CJSON_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 
 EXTRA_DIST += daemon/docextractd.path.in daemon/docextractd.service.in
 nodist_systemdsystemunit_DATA = daemon/docextractd.path \

@@ -7,8 +7,8 @@ filter_shared = filter/allowed.c filter/allowed.h filter/budget.c \
 	filter/pdf.c filter/pdf.h filter/separated.c filter/separated.h \
 	filter/strip.c filter/strip.h filter/tail.c filter/tail.h \
 	filter/walk.c filter/walk.h filter/whole.c filter/whole.h
-filter_libs = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) $(CJSON_LIBS) \
-	$(OPENSSL_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS)
+filter_libs = libdx.a $(QPDF_LIBS) $(CUPS_LIBS) \
+	$(GNUTLS_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS)
 checkdocextract_SOURCES = filter/checkdocextract.c $(filter_shared) \
 	filter/image.c filter/image.h
 checkdocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)

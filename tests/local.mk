@@ -1,6 +1,6 @@
 # tests/ - unit tests, run by "make check"; everything else by ./test.sh
 unit_libs = libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
-	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm
+	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/unit/engine_fixture.h \
 	tests/sim/sim_test.sh \

@@ -1,26 +1,24 @@
 /*
- * digest.c - SHA-256 and random digits. With jwt.c the only user of
- * OpenSSL.
+ * digest.c - SHA-256 and random digits. The only user of GnuTLS, which a filter
+ * has loaded anyway, for libqpdf: OpenSSL, just as fast, would add a sixth to
+ * what its start costs.
  */
-/* SHA256_Init() and the like: EVP first loads the configuration, all providers,
- * and the names of all algorithms, a fifth of the cost of a process that needs
- * only a checksum, as the filter does. */
-#define OPENSSL_API_COMPAT 0x10100000L
-
 #include "lib/base/digest.h"
 
-#include <openssl/sha.h>
+#include <gnutls/crypto.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
+#define SHA256_BYTES 32
+
 struct dx_sha256 {
-  SHA256_CTX ctx;
+  gnutls_hash_hd_t hash;
   bool in_background; /* what follows is only for this */
   pthread_t thread;
-  pthread_mutex_t lock;   /* of the rest, and of ctx while bytes are there */
+  pthread_mutex_t lock;   /* of the rest, and of hash while bytes are there */
   pthread_cond_t changed; /* only one of the two ever waits */
   const void *bytes;      /* what the thread works on; NULL: nothing */
   size_t len;
@@ -45,8 +43,10 @@ struct dx_sha256 *dx_sha256_new(void)
 {
   struct dx_sha256 *sha = calloc(1, sizeof(*sha));
 
-  if (sha != NULL && SHA256_Init(&sha->ctx) != 1)
-    dx_sha256_free(&sha);
+  if (sha != NULL && gnutls_hash_init(&sha->hash, GNUTLS_DIG_SHA256) < 0) {
+    free(sha);
+    sha = NULL;
+  }
   return sha;
 }
 
@@ -63,7 +63,7 @@ static void *compute(void *arg)
       continue;
     }
     (void)pthread_mutex_unlock(&sha->lock);
-    if (SHA256_Update(&sha->ctx, sha->bytes, sha->len) != 1)
+    if (gnutls_hash(sha->hash, sha->bytes, sha->len) < 0)
       sha->failed = true;
     (void)pthread_mutex_lock(&sha->lock);
     sha->bytes = NULL;
@@ -120,17 +120,16 @@ static void end_thread(struct dx_sha256 *sha)
 bool dx_sha256_add(struct dx_sha256 *sha, const void *bytes, size_t len)
 {
   return sha->in_background ? hand_over(sha, bytes, len)
-                            : SHA256_Update(&sha->ctx, bytes, len) == 1;
+                            : gnutls_hash(sha->hash, bytes, len) == 0;
 }
 
 bool dx_sha256_end(struct dx_sha256 *sha, char hex[DX_SHA256_HEX_BYTES])
 {
-  unsigned char sum[SHA256_DIGEST_LENGTH];
+  unsigned char sum[SHA256_BYTES];
 
   if (sha->in_background && !hand_over(sha, NULL, 0))
     return false;
-  if (SHA256_Final(sum, &sha->ctx) != 1)
-    return false;
+  gnutls_hash_output(sha->hash, sum);
   to_hex(sum, sizeof(sum), hex);
   return true;
 }
@@ -141,6 +140,7 @@ void dx_sha256_free(struct dx_sha256 **sha)
     return;
   if ((*sha)->in_background)
     end_thread(*sha);
+  gnutls_hash_deinit((*sha)->hash, NULL);
   free(*sha);
   *sha = NULL;
 }

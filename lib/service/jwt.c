@@ -1,5 +1,5 @@
 /*
- * jwt.c - JSON Web Tokens; with digest.c the only user of OpenSSL.
+ * jwt.c - JSON Web Tokens; the only user of OpenSSL.
  */
 #include "lib/service/jwt.h"
 

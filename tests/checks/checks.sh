@@ -49,7 +49,8 @@ else
 fi
 
 includes 'curl/' 'service/http\.c|service/signed_url\.c'
-includes 'openssl/' 'base/digest\.c|service/jwt\.c'
+includes 'gnutls/' 'base/digest\.c'
+includes 'openssl/' 'service/jwt\.c'
 includes 'cjson/' 'base/json\.c'
 includes 'seccomp\.h' 'base/sandbox\.c'
 includes 'cups/' 'config/load\.c|config/parse\.c|job/print_job\.c'

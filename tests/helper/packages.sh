@@ -2,8 +2,8 @@
 # Ubuntu. To be sourced by bash. Elsewhere ./configure says what is missing.
 
 build_packages="build-essential autoconf automake pkg-config libcups2-dev
-libcurl4-openssl-dev libcjson-dev libseccomp-dev libssl-dev libqpdf-dev
-libtiff-dev libmicrohttpd-dev zlib1g-dev libcmocka-dev libsystemd-dev
+libcurl4-openssl-dev libcjson-dev libgnutls28-dev libseccomp-dev libssl-dev
+libqpdf-dev libtiff-dev libmicrohttpd-dev zlib1g-dev libcmocka-dev libsystemd-dev
 cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils jq curl openssl mandoc"
