@@ -19,7 +19,7 @@ CLEANFILES += doc/docextract.conf.5 doc/directives.mdoc
 
 noinst_PROGRAMS += doc/directives
 doc_directives_SOURCES = doc/directives.c
-doc_directives_LDADD = libdx.a $(CUPS_LIBS) $(GNUTLS_LIBS)
+doc_directives_LDADD = libdx.a $(GNUTLS_LIBS)
 
 doc/docextract.conf.5: $(srcdir)/doc/docextract.conf.5.in \
 		doc/directives$(EXEEXT)

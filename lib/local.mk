@@ -14,8 +14,8 @@ libdx_a_SOURCES = \
 	lib/base/user.c lib/base/user.h lib/base/utf8.c lib/base/utf8.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
-	lib/config/load.c lib/config/mistakes.c lib/config/parse.c \
-	lib/config/print.c lib/config/token_source.h \
+	lib/config/lines.c lib/config/lines.h lib/config/load.c lib/config/mistakes.c \
+	lib/config/parse.c lib/config/print.c lib/config/token_source.h \
 	\
 	lib/service/address.c lib/service/address.h lib/service/api.c \
 	lib/service/api.h lib/service/http.c lib/service/http.h \

@@ -450,8 +450,8 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
   return code;
 }
 
-static enum dx_code read_fd(int fd, const char *name, size_t limit,
-                            struct dx_buf *content, struct dx_err *err)
+enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
+                           struct dx_buf *content, struct dx_err *err)
 {
   char piece[PIECE_BYTES];
   enum dx_code code = DX_OK;
@@ -481,7 +481,7 @@ static enum dx_code read_file(int dirfd, const char *name, int flags,
 
   if (fd < 0)
     return code;
-  code = read_fd(fd, name, limit, content, err);
+  code = dx_fs_read_fd(fd, name, limit, content, err);
   (void)close(fd);
   return code;
 }

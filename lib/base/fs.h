@@ -160,6 +160,11 @@ enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
                         struct dx_buf *ret_content,
                         struct dx_err *err) DX_MUST_USE;
 
+/* The same for a file that is open, from its offset; `name` is for messages. */
+enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
+                           struct dx_buf *ret_content,
+                           struct dx_err *err) DX_MUST_USE;
+
 /* The same for a path whose last part may be a link: a file that the
  * administrator named, never one of ours. */
 enum dx_code dx_fs_read_linked(const char *path, size_t limit,

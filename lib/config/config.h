@@ -2,12 +2,11 @@
  * config.h - docextract.conf: reading, checking, and the table of all
  * directives.
  *
- * The file is CUPS's own syntax, read with cupsFileGetConf(); see
- * docextract.conf(5). Every directive is one row in config.c (name, type,
- * default, least, most, help), from which parser, `docextract config`, manual
- * page and tests are made. A wrong line is
- * refused with "FILE:LINE: what is wrong; what would be right"; an unknown
- * directive names the nearest known one.
+ * The file has the syntax of CUPS (lines.h); see docextract.conf(5). Every
+ * directive is one row in config.c (name, type, default, least, most, help),
+ * from which parser, `docextract config`, manual page and tests are made. A
+ * wrong line is refused with "FILE:LINE: what is wrong; what would be right";
+ * an unknown directive names the nearest known one.
  *
  * Ownership: dx_config_load() gives an object; services and strings in it
  * live as long as it. Secrets are never in it: only paths to them.

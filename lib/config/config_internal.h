@@ -6,7 +6,7 @@
  *   mistakes.c  how mistakes and warnings are worded and collected
  *   parse.c     the value of one directive
  *   print.c     printing a loaded configuration
- *   load.c      the file: lines, sections, the whole
+ *   load.c      the file: directives, sections, the whole
  */
 #ifndef DX_CONFIG_INTERNAL_H
 #define DX_CONFIG_INTERNAL_H

@@ -6,7 +6,6 @@
  */
 #include "lib/config/config_internal.h"
 
-#include <cups/file.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/fs.h"
+#include "lib/config/lines.h"
 
 #define FILE_MAX_BYTES 1048576
 #define SERVICES_MAX 100
@@ -237,49 +237,39 @@ static enum dx_code check_begin(const struct parser *p, const char *bytes,
   return DX_OK;
 }
 
-/* cupsFileGetConf() would cut such lines and go on with their rest. */
-static enum dx_code check_lines(struct parser *p, int fd, struct dx_err *err)
+/* What is no text, or no line of a person. */
+static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
+                                struct dx_err *err)
 {
-  char bytes[LINE_BYTES];
-  char last = '\0';
-  size_t len = 0;
-  off_t at = 0;
-  ssize_t n, i;
+  const char *bytes = content->data;
   enum dx_code code;
+  size_t len = 0, i;
 
   p->line = 1;
-  while ((n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
-    code = at == 0 ? check_begin(p, bytes, (size_t)n, err) : DX_OK;
-    if (code != DX_OK)
-      return code;
-    for (i = 0; i < n; i++) {
-      if (bytes[i] == '\0')
-        return config_bad(p, err, "there is a NUL byte; remove it");
-      /* A line may end with CR, LF or both. */
-      p->line += bytes[i] == '\r' || (bytes[i] == '\n' && last != '\r');
-      len = bytes[i] == '\n' || bytes[i] == '\r' ? 0 : len + 1;
-      if (len > LINE_BYTES - 2)
-        return config_bad(p, err,
-                          "the line is longer than %d bytes; shorten it",
-                          LINE_BYTES - 2);
-      last = bytes[i];
-    }
-    at += n;
+  code = check_begin(p, bytes, content->len, err);
+  for (i = 0; code == DX_OK && i < content->len; i++) {
+    if (bytes[i] == '\0')
+      return config_bad(p, err, "there is a NUL byte; remove it");
+    /* A line may end with CR, LF or both. */
+    p->line += bytes[i] == '\r' ||
+               (bytes[i] == '\n' && (i == 0 || bytes[i - 1] != '\r'));
+    len = bytes[i] == '\n' || bytes[i] == '\r' ? 0 : len + 1;
+    if (len > LINE_BYTES - 2)
+      return config_bad(p, err, "the line is longer than %d bytes; shorten it",
+                        LINE_BYTES - 2);
   }
   p->line = 0;
-  return n < 0 ? dx_fail_sys(err, errno, "read", p->path) : DX_OK;
+  return code;
 }
 
-static enum dx_code read_lines(struct parser *p, cups_file_t *file,
-                               struct dx_err *err)
+static enum dx_code read_lines(struct parser *p, char *text, struct dx_err *err)
 {
-  char line[LINE_BYTES];
-  char *value;
   enum dx_code code = DX_OK;
+  char *name, *value;
 
   while (code == DX_OK &&
-         cupsFileGetConf(file, line, sizeof(line), &value, &p->line) != NULL)
-    code = config_note_mistake(p, read_line(p, line, value, err), err);
+         (name = dx_config_next_line(&text, &p->line, &value)) != NULL)
+    code = config_note_mistake(p, read_line(p, name, value, err), err);
   return code;
 }
 
@@ -307,17 +297,17 @@ static enum dx_code end_lines(struct parser *p, struct dx_err *err)
 
 static enum dx_code read_file(struct parser *p, int fd, struct dx_err *err)
 {
-  enum dx_code code = check_lines(p, fd, err);
-  cups_file_t *file = code == DX_OK ? cupsFileOpenFd(fd, "r") : NULL;
+  struct dx_buf content = {0};
+  enum dx_code code = dx_fs_read_fd(fd, p->path, FILE_MAX_BYTES, &content, err);
 
-  if (file == NULL) {
-    (void)close(fd);
-    return code == DX_OK ? dx_fail_nomem(err) : code;
-  }
-  code = read_lines(p, file, err);
+  (void)close(fd);
+  if (code == DX_OK && content.len > 0)
+    code = check_bytes(p, &content, err);
+  if (code == DX_OK && content.len > 0)
+    code = read_lines(p, content.data, err);
   if (code == DX_OK)
     code = end_lines(p, err);
-  (void)cupsFileClose(file);
+  dx_buf_release(&content);
   return code;
 }
 

@@ -151,18 +151,19 @@ const char *config_identity(const char *path, const struct stat *st,
 {
   char other[DX_USER_BYTES];
 
-  dx_user_name_of(st->st_uid, other);
-  if (owner != NULL && !dx_user_is_trusted(st->st_uid))
+  if (owner != NULL && !dx_user_is_trusted(st->st_uid)) {
+    dx_user_name_of(st->st_uid, other);
     (void)snprintf(text, DX_ERR_TEXT_BYTES,
                    "'%s' belongs to '%s', who may change it; fix it with: "
                    "chown %s %s",
                    path, other, owner, path);
-  else if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+  } else if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     (void)snprintf(text, DX_ERR_TEXT_BYTES,
                    "others may write '%s'; fix it with: chmod go-w %s", path,
                    path);
-  else
+  } else {
     return NULL;
+  }
   return text;
 }
 

@@ -7,7 +7,7 @@
 #include "lib/config/config_internal.h"
 
 #include <assert.h>
-#include <cups/http.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,29 +248,60 @@ bool dx_host_is_loopback(const char *host)
          a == 127 && b < 256 && c < 256 && d < 256;
 }
 
-/* A "%00" would cut the host short for us, and "%0a" go into listings. */
-static bool is_host_escaped(const char *value)
-{
-  const char *host = strstr(value, "://");
+#define HOST_MAX 255
+#define DIGITS "0123456789"
 
-  return host != NULL && memchr(host + 3, '%', strcspn(host + 3, "/")) != NULL;
+static bool is_path(const char *text)
+{
+  for (; *text != '\0'; text++)
+    if (*text <= ' ' || *text > '~' ||
+        (*text == '%' && (!isxdigit((unsigned char)text[1]) ||
+                          !isxdigit((unsigned char)text[2]))))
+      return false;
+  return true;
 }
 
-/* Splits scheme, host and port off; false if it is not such a URL. */
-static bool split_url(const char *value, char *scheme, char *host, int *port)
+/* What follows the host, if it can: a port and a path. */
+static bool is_rest(const char *text, int *port)
 {
-  char user[256], resource[1024], name[32];
-  http_uri_status_t status;
+  char *end;
 
-  status = httpSeparateURI(HTTP_URI_CODING_MOST, value, name, sizeof(name),
-                           user, sizeof(user), host, 256, port, resource,
-                           sizeof(resource));
-  (void)snprintf(scheme, 32, "%s", name);
-  return (status == HTTP_URI_STATUS_OK ||
-          status == HTTP_URI_STATUS_MISSING_RESOURCE) &&
-         user[0] == '\0' && host[0] != '\0' && !is_host_escaped(value) &&
-         strpbrk(host, ";,!$&'()*+=<>|{}^`~\"") == NULL &&
-         (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
+  if (text[0] == ':') {
+    long n = isdigit((unsigned char)text[1]) ? strtol(text + 1, &end, 10) : 0;
+
+    if (n < 1 || n > 65535)
+      return false;
+    *port = (int)n;
+    text = end;
+  }
+  return (text[0] == '\0' || text[0] == '/') && is_path(text);
+}
+
+/*
+ * Splits host and port off (RFC 3986, section 3.2); false if it is not such a
+ * URL. Nothing is decoded: a "%00" would cut the host short for us, and "%0a"
+ * go into listings.
+ */
+static bool split_url(const char *value, bool *is_https,
+                      char host[HOST_MAX + 1], int *port)
+{
+  bool is_ipv6;
+  size_t len;
+
+  *is_https = strncmp(value, "https://", 8) == 0;
+  *port = *is_https ? 443 : 80;
+  if (!*is_https && strncmp(value, "http://", 7) != 0)
+    return false;
+  value += *is_https ? 8 : 7;
+  is_ipv6 = value[0] == '[';
+  value += is_ipv6;
+  len = strspn(value, is_ipv6 ? DIGITS "abcdefABCDEF:."
+                              : DIGITS "abcdefghijklmnopqrstuvwxyz"
+                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._");
+  if (len == 0 || len > HOST_MAX || (is_ipv6 && value[len] != ']'))
+    return false;
+  (void)snprintf(host, HOST_MAX + 1, "%.*s", (int)len, value);
+  return is_rest(value + len + is_ipv6, port);
 }
 
 static void to_lower(char *text)
@@ -283,19 +314,20 @@ static void to_lower(char *text)
 static enum dx_code set_url(const struct parser *p, const char *value,
                             struct dx_service *service, struct dx_err *err)
 {
-  char scheme[32], host[256];
+  char host[HOST_MAX + 1];
   size_t len = strlen(value);
+  bool is_https;
   int port;
   enum dx_code code;
 
   assert(service != NULL); /* such a directive belongs in a section */
-  if (!split_url(value, scheme, host, &port) ||
+  if (!split_url(value, &is_https, host, &port) ||
       strpbrk(value, "?#@ \t\\") != NULL)
     return config_bad(
         p, err,
         "BaseURL must look like https://host or https://host:port/path, "
         "without user name, '?', '#', or blanks");
-  if (strcmp(scheme, "http") == 0 && !dx_host_is_loopback(host))
+  if (!is_https && !dx_host_is_loopback(host))
     return config_bad(p, err,
                       "BaseURL must begin with https://; http:// is for this "
                       "computer itself (127.0.0.1, localhost) only");
@@ -307,7 +339,6 @@ static enum dx_code set_url(const struct parser *p, const char *value,
   while (len > 0 && service->base_url[len - 1] == '/')
     service->base_url[--len] = '\0';
   to_lower(service->host);
-  /* httpSeparateURI() says 80 or 443 when there is no port. */
   service->port = port;
   return DX_OK;
 }
@@ -315,10 +346,11 @@ static enum dx_code set_url(const struct parser *p, const char *value,
 static enum dx_code set_proxy(const struct parser *p, const char *value,
                               char **field, struct dx_err *err)
 {
-  char scheme[32], host[256];
+  char host[HOST_MAX + 1];
+  bool is_https;
   int port;
 
-  if (!split_url(value, scheme, host, &port))
+  if (!split_url(value, &is_https, host, &port))
     return config_bad(
         p, err,
         "Proxy must look like http://host:port, without user name "

@@ -46,10 +46,7 @@ static int print_word(FILE *out, const char *words, int n)
   return fprintf(out, "%.*s", (int)strcspn(words, " "), words);
 }
 
-/*
- * Only the first '#' of a line is special to cupsFileGetConf(): it begins a
- * comment, or is the character itself if it is written as "\#".
- */
+/* Only the first '#' of a line is special. */
 static int print_text(FILE *out, const char *text)
 {
   size_t len = strcspn(text, "#");

@@ -52,7 +52,8 @@ tests_fuzz_fuzz_url_SOURCES = tests/fuzz/fuzz_url.c $(fuzz_common)
 tests_fuzz_fuzz_pdf_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
 tests_fuzz_fuzz_pdf_LDADD = $(FUZZ_ENGINE) $(filter_libs)
 tests_fuzz_fuzz_tiff_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(TIFF_CFLAGS)
-tests_fuzz_fuzz_tiff_LDADD = $(FUZZ_ENGINE) $(filter_libs) $(TIFF_LIBS)
+tests_fuzz_fuzz_tiff_LDADD = $(FUZZ_ENGINE) $(filter_libs) $(CUPS_LIBS) \
+	$(TIFF_LIBS)
 tests_fuzz_fuzz_picture_LDADD = $(FUZZ_ENGINE) $(filter_libs)
 
 EXTRA_DIST += tests/fuzz/README.md tests/fuzz/corpus tests/fuzz/qpdf.sh \

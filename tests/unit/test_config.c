@@ -4,6 +4,7 @@
  */
 #include "tests/unit/temp_dir.h"
 
+#include <cups/file.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/config/config.h"
+#include "lib/config/lines.h"
 
 #define OPEN "<Service default>\n"
 #define URL "BaseURL https://host.example\n"
@@ -157,6 +159,13 @@ static const struct {
     {OPEN "BaseURL https://host:0\n", 2, "must look like"},
     {OPEN "BaseURL https://host:65536\n", 2, "must look like"},
     {OPEN "BaseURL https://host:x\n", 2, "must look like"},
+    {OPEN "BaseURL https://host:1x\n", 2, "must look like"},
+    {OPEN "BaseURL https://host/%2\n", 2, "must look like"},
+    {OPEN "BaseURL https://host/\xC3\xA4\n", 2, "must look like"},
+    {OPEN "BaseURL https://[::1\n", 2, "must look like"},
+    {OPEN "BaseURL https://[::1].example\n", 2, "must look like"},
+    {OPEN "BaseURL https://[localhost]\n", 2, "must look like"},
+    {OPEN "BaseURL HTTPS://host\n", 2, "must look like"},
     {OPEN "BaseURL http://localhost%00.example\n", 2, "must look like"},
     {OPEN "BaseURL https://ho%0ast\n", 2, "must look like"},
     {OPEN "BaseURL http://host.example\n", 2, "must begin with https://"},
@@ -469,6 +478,55 @@ static void a_missing_file_is_a_warning(void **state)
   assert_non_null(strstr(dx_buf_text(&notes.warnings),
                          "'/nowhere/spool' does not exist; create it"));
   dx_config_notes_release(&notes);
+}
+
+static void assert_same(const char *ours, const char *theirs, int line)
+{
+  if ((ours == NULL) != (theirs == NULL) ||
+      (ours != NULL && strcmp(ours, theirs) != 0))
+    fail_msg("line %d: '%s' instead of '%s'", line, ours, theirs);
+}
+
+static void check_lines(char *text, size_t len)
+{
+  char theirs[256], *their_value, *ours, *our_value;
+  int their_line = 0, our_line = 0;
+  cups_file_t *file;
+
+  write_file(path, text, len, 0600);
+  file = cupsFileOpen(path, "r");
+  assert_non_null(file);
+  while (cupsFileGetConf(file, theirs, sizeof(theirs), &their_value,
+                         &their_line) != NULL) {
+    ours = dx_config_next_line(&text, &our_line, &our_value);
+    assert_int_equal(our_line, their_line);
+    assert_same(ours, theirs, their_line);
+    assert_same(our_value, their_value, their_line);
+  }
+  assert_null(dx_config_next_line(&text, &our_line, &our_value));
+  (void)cupsFileClose(file);
+}
+
+/* All that can be written with what is special, and a letter. */
+static void lines_are_read_as_cups_reads_them(void **state)
+{
+  static const char bytes[] = "a \t#\\<>\r\n";
+  const size_t count = sizeof(bytes) - 1;
+  char ends[][8] = {"a", "a\r", "a\r\n", "a\n\r", "\n", " ", "#", "\\#", "< "};
+  struct dx_buf text = {0};
+  size_t i, k, n;
+
+  (void)state;
+  for (i = 0; i < count * count * count * count * count; i++) {
+    for (k = 0, n = i; k < 5; k++, n /= count)
+      dx_buf_add(&text, &bytes[n % count], 1);
+    dx_buf_puts(&text, "b\n");
+  }
+  assert_true(dx_buf_ok(&text));
+  check_lines(text.data, text.len);
+  dx_buf_release(&text);
+  for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+    check_lines(ends[i], strlen(ends[i]));
 }
 
 static void carriage_returns_and_comments_count_as_lines(void **state)
@@ -1098,6 +1156,7 @@ int main(void)
       cmocka_unit_test(secrets_in_wrong_places_are_not_repeated),
       cmocka_unit_test(every_source_of_tokens_needs_its_directive),
       cmocka_unit_test(a_missing_file_is_a_warning),
+      cmocka_unit_test(lines_are_read_as_cups_reads_them),
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
       cmocka_unit_test(lines_that_are_too_long_are_rejected),
       cmocka_unit_test(services_claims_and_hosts_are_limited),
