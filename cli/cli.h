@@ -35,8 +35,10 @@
   X(config, "", "check the configuration and print every value in effect") \
   X(hello, "[--service NAME]",                                             \
     "check whether jobs will work, and what fails if not")                 \
-  X(jobs, "[--json] [--watch] [--seen]",                                   \
-    "list the jobs in the spool, newest last")                             \
+  X(jobs,                                                                  \
+    "[--all] [--state STATE] [--queue QUEUE] [--user USER] "               \
+    "[--service NAME] [--json] [--watch] [--seen]",                        \
+    "list the unfinished and the last day's jobs, newest last")            \
   X(purge, "[--older-than AGE] [--dry-run]",                               \
     "remove finished jobs from the spool, but no results")                 \
   X(report, "", "print what a bug report needs, without personal data")    \
@@ -52,6 +54,10 @@ struct cli {
   const char *service;     /* NULL: not given */
   const char *title;       /* NULL: not given */
   const char *older_than;  /* a duration; NULL: not given */
+  const char *state;       /* one of list_state(); NULL: any */
+  const char *queue;       /* NULL: any */
+  const char *user;        /* NULL: any */
+  bool all;
   bool together;
   bool json;
   bool watch;

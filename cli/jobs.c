@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/list.h"
+#include "lib/base/buf.h"
 #include "lib/base/json.h"
 #include "lib/job/failures.h"
 
@@ -46,13 +47,14 @@ static enum dx_code print_json(struct list *list, struct dx_err *err)
 /* ---- the table ---- */
 
 struct table {
-  int digits;  /* of keys */
-  int width;   /* of owners */
-  size_t most; /* characters of a message */
+  int digits;     /* of keys */
+  int width;      /* of print jobs */
+  size_t columns; /* of a line, at most */
 };
 
 static const struct list_row header = {.key = "KEY",
                                        .state = "STATE",
+                                       .name = "JOB",
                                        .owner = "OWNER",
                                        .age = "AGE",
                                        .docs = "DOCS",
@@ -61,28 +63,30 @@ static const struct list_row header = {.key = "KEY",
 
 static struct table lay_out(const struct list *list)
 {
-  struct table table = {.digits = list->digits, .most = SIZE_MAX};
-  size_t i, width = cli_count_characters(header.owner);
+  struct table table = {.digits = list->digits, .columns = SIZE_MAX};
+  size_t i, width = cli_count_characters(header.name);
 
   for (i = 0; i < list->count; i++)
-    if (cli_count_characters(list->rows[i].owner) > width)
-      width = cli_count_characters(list->rows[i].owner);
+    if (cli_count_characters(list->rows[i].name) > width)
+      width = cli_count_characters(list->rows[i].name);
   table.width = (int)width;
   return table;
 }
 
 static void print_row(const struct table *table, const struct list_row *row)
 {
-  int left = table->width;
+  const char *name = row->name[0] != '\0' ? row->name : "-";
+  int left = table->width - (int)cli_count_characters(name);
+  struct dx_buf line = {0};
 
-  printf("%-*.*s  %-10s  ", table->digits, table->digits, row->key, row->state);
-  left -= (int)cli_print_plain(row->owner, SIZE_MAX);
-  printf("%*s  %6s  %5s  %5s", left, "", row->age, row->docs, row->cases);
-  if (row->message[0] != '\0') {
-    printf("  ");
-    (void)cli_print_plain(row->message, table->most);
-  }
+  dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %-11s  %6s  %5s  %5s",
+                table->digits, table->digits, row->key, row->state, name, left,
+                "", row->owner, row->age, row->docs, row->cases);
+  if (row->message[0] != '\0')
+    dx_buf_printf(&line, "  %s", row->message);
+  (void)cli_print_plain(dx_buf_text(&line), table->columns);
   printf("\n");
+  dx_buf_release(&line);
 }
 
 static void print_table(const struct list *list)
@@ -103,8 +107,13 @@ static void print_damaged(const struct list *list, size_t count,
             count == 1 ? "" : "s", list->cli->config->spool_dir, directory);
 }
 
-static void print_all_damaged(const struct list *list)
+static void print_left_out(const struct list *list)
 {
+  if (list->old > 0)
+    fprintf(stderr,
+            "%zu job%s finished more than a day ago; to list all: docextract "
+            "jobs --all\n",
+            list->old, list->old == 1 ? "" : "s");
   print_damaged(list, list->unreadable, "jobs");
   print_damaged(list, dx_spool_count_damaged(&list->cli->spool), "damaged");
 }
@@ -121,12 +130,11 @@ struct watch {
 static void draw(const struct list *list)
 {
   struct table table = lay_out(list);
-  int lines, columns, fixed;
+  int lines, columns;
   size_t i, fit;
 
   cli_screen(&lines, &columns);
-  fixed = table.digits + 2 + 10 + 2 + table.width + 2 + 6 + 2 + 5 + 2 + 5 + 2;
-  table.most = columns > fixed ? (size_t)(columns - fixed) : 0;
+  table.columns = (size_t)columns;
   fit = lines > 3 ? (size_t)lines - 3 : 1;
   i = list->count > fit ? list->count - fit : 0;
   cli_screen_clear();
@@ -189,7 +197,7 @@ static enum dx_code look_again(struct watch *w, struct dx_err *err)
     print_changed(w);
   (void)fflush(stdout);
   if (!w->again)
-    print_all_damaged(&w->now);
+    print_left_out(&w->now);
   w->again = true;
   w->before = w->now;
   list_sort_by_key(&w->before);
@@ -223,7 +231,7 @@ static enum dx_code once(struct list *list, struct dx_err *err)
   else if (code == DX_OK)
     print_table(list);
   if (code == DX_OK)
-    print_all_damaged(list);
+    print_left_out(list);
   list_release(list);
   return code;
 }

@@ -8,11 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
+#include "lib/base/policy.h"
 
 #define KEY_DIGITS 8 /* shown, at least */
+#define WAITING "waiting"
 
 /* ---- what is shown of a job ---- */
 
@@ -40,7 +43,14 @@ static bool is_waiting(const struct dx_job *job, pid_t holder)
 
 const char *list_word(const struct dx_job *job, pid_t holder)
 {
-  return is_waiting(job, holder) ? "waiting" : dx_state_word(state_of(job));
+  return is_waiting(job, holder) ? WAITING : dx_state_word(state_of(job));
+}
+
+const char *list_state(size_t n)
+{
+  if (n > DX_ST_COUNT)
+    return NULL;
+  return n == 0 ? WAITING : dx_state_word((enum dx_state)(n - 1));
 }
 
 static void count_documents(const struct dx_job *job, size_t *ret_done,
@@ -102,14 +112,11 @@ static void describe(const struct list *list, const struct dx_job *job,
                        : "docextractd is not running");
 }
 
-static void name_owner(const struct dx_job *job,
-                       char owner[CLI_CUPS_NAME_BYTES])
+/* Who has to bring it to its end. The journal has a word of its own. */
+static const char *owner_word(const struct dx_job *job)
 {
-  if (job->owner == DX_OWNER_CUPS)
-    cli_cups_name(job, owner);
-  else
-    (void)snprintf(owner, CLI_CUPS_NAME_BYTES, "%s",
-                   job->owner == DX_OWNER_DAEMON ? "docextractd" : "command");
+  return job->owner == DX_OWNER_DAEMON ? "docextractd"
+                                       : dx_owner_word(job->owner);
 }
 
 static void format_age(int64_t since_ms, char age[24])
@@ -189,21 +196,21 @@ static struct dx_json *job_json(const struct dx_job *job, pid_t holder,
   size_t done, all;
 
   count_documents(job, &done, &all);
-  return made(
-      json, json != NULL && dx_json_put_string(json, "key", job->key) &&
-                dx_json_put_string(json, "state", row->state) &&
-                dx_json_put_string(json, "owner", dx_owner_word(job->owner)) &&
-                put_text(json, "queue", job->queue) &&
-                put_text(json, "id", job->cups_id) &&
-                dx_json_put_string(json, "service", job->service) &&
-                put_time(json, "received_at", job->received_at) &&
-                dx_json_put_int(json, "documents", (int64_t)all) &&
-                dx_json_put_int(json, "extracted", (int64_t)done) &&
-                dx_json_put_int(json, "cases", (int64_t)count_cases(job)) &&
-                put_text(json, "message", row->message) &&
-                (holder > 0 ? dx_json_put_int(json, "pid", holder)
-                            : dx_json_put_string(json, "pid", NULL)) &&
-                put_submissions(json, job));
+  return made(json,
+              json != NULL && dx_json_put_string(json, "key", job->key) &&
+                  dx_json_put_string(json, "state", row->state) &&
+                  dx_json_put_string(json, "owner", row->owner) &&
+                  put_text(json, "queue", job->queue) &&
+                  put_text(json, "id", job->cups_id) &&
+                  dx_json_put_string(json, "service", job->service) &&
+                  put_time(json, "received_at", job->received_at) &&
+                  dx_json_put_int(json, "documents", (int64_t)all) &&
+                  dx_json_put_int(json, "extracted", (int64_t)done) &&
+                  dx_json_put_int(json, "cases", (int64_t)count_cases(job)) &&
+                  put_text(json, "message", row->message) &&
+                  (holder > 0 ? dx_json_put_int(json, "pid", holder)
+                              : dx_json_put_string(json, "pid", NULL)) &&
+                  put_submissions(json, job));
 }
 
 /* ---- gathering ---- */
@@ -235,7 +242,8 @@ static enum dx_code add(struct list *list, const struct dx_job *job,
   memcpy(row->key, job->key, sizeof(row->key));
   row->received_at = job->received_at;
   row->state = list_word(job, holder);
-  name_owner(job, row->owner);
+  cli_cups_name(job, row->name);
+  row->owner = owner_word(job);
   format_age(job->received_at, row->age);
   (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", done, all);
   (void)snprintf(row->cases, sizeof(row->cases), "%zu", count_cases(job));
@@ -244,6 +252,21 @@ static enum dx_code add(struct list *list, const struct dx_job *job,
     return DX_OK;
   row->json = job_json(job, holder, row);
   return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
+}
+
+/* Names of queues are compared as CUPS does. */
+static bool is_wanted(const struct list *list, const struct dx_job *job,
+                      pid_t holder)
+{
+  const struct cli *cli = list->cli;
+
+  return (cli->state == NULL ||
+          strcmp(cli->state, list_word(job, holder)) == 0) &&
+         (cli->queue == NULL ||
+          (job->queue != NULL && strcasecmp(cli->queue, job->queue) == 0)) &&
+         (cli->user == NULL ||
+          (job->user != NULL && strcmp(cli->user, job->user) == 0)) &&
+         (cli->service == NULL || strcmp(cli->service, job->service) == 0);
 }
 
 static enum dx_code look_at(void *ctx, const char *key)
@@ -262,9 +285,23 @@ static enum dx_code look_at(void *ctx, const char *key)
   }
   if (code != DX_OK)
     return code;
-  code = add(list, job, holder);
+  if (is_wanted(list, job, holder))
+    code = add(list, job, holder);
   dx_job_free(&job);
   return code;
+}
+
+/* However many there are, only the recent ones are read. */
+static enum dx_code look_at_finished(void *ctx, const char *key)
+{
+  struct list *list = ctx;
+  int64_t age = dx_spool_finished_ms(&list->cli->spool, key);
+
+  if (!list->cli->all && age > DX_STATUS_RECENT_MS && age != INT64_MAX) {
+    list->old++;
+    return DX_OK;
+  }
+  return look_at(ctx, key);
 }
 
 /* ---- order ---- */
@@ -324,7 +361,8 @@ enum dx_code list_read(struct list *list, struct dx_err *err)
   list->err = err;
   code = dx_spool_each(&list->cli->spool, look_at, list, err);
   if (code == DX_OK)
-    code = dx_spool_each_finished(&list->cli->spool, look_at, list, err);
+    code =
+        dx_spool_each_finished(&list->cli->spool, look_at_finished, list, err);
   list_sort_by_key(list);
   list->digits = count_digits(list);
   if (list->count > 0)
@@ -343,4 +381,5 @@ void list_release(struct list *list)
   list->count = 0;
   list->room = 0;
   list->unreadable = 0;
+  list->old = 0;
 }

@@ -17,8 +17,9 @@ struct dx_json;
 struct list_row {
   char key[DX_KEY_BYTES];
   int64_t received_at;
-  const char *state; /* a word; static memory */
-  char owner[CLI_CUPS_NAME_BYTES];
+  const char *state;              /* a word; static memory */
+  char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
+  const char *owner;              /* a word; static memory */
   char age[24], docs[48], cases[24];
   char message[DX_ERR_TEXT_BYTES]; /* from outside: cli_print_plain() */
   struct dx_json *json;            /* if asked for */
@@ -30,15 +31,23 @@ struct list {
   struct list_row *rows;
   size_t count, room;
   size_t unreadable;
+  size_t old;         /* finished more than a day ago, and left out */
   int digits;         /* how many digits distinguish the keys */
   struct dx_err *err; /* while reading */
 };
 
 /* The one word for a job: its state, or "waiting" if it is unfinished, not
- * CUPS's, and nobody drives it. */
+ * CUPS's, and nobody drives it. Static memory. */
 const char *list_word(const struct dx_job *job, pid_t holder);
 
-/* Reads the jobs as they are now, newest last. */
+/* The n-th of these words, or NULL after the last one. Static memory. */
+const char *list_state(size_t n);
+
+/*
+ * Reads the jobs as they are now, newest last: those that the options of the
+ * command line choose. Without --all, what was finished more than a day ago is
+ * counted and not read.
+ */
 enum dx_code list_read(struct list *list, struct dx_err *err) DX_MUST_USE;
 void list_release(struct list *list);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "cli/list.h"
 #include "lib/base/log.h"
 #include "lib/base/process.h"
 
@@ -43,7 +44,7 @@ struct option_row {
 
 static const struct option_row rows[] = {
     {"service", "NAME", false, offsetof(struct cli, service),
-     "the service to use, a section of the configuration"},
+     "the service, a section of the configuration"},
     {"title", "TEXT", false, offsetof(struct cli, title),
      "title of the job (default: name of the first file)"},
     {"together", NULL, false, offsetof(struct cli, together),
@@ -52,6 +53,14 @@ static const struct option_row rows[] = {
      "idle for at least 90s, 5m, 2h, 7d (default: KeepJobs)"},
     {"dry-run", NULL, false, offsetof(struct cli, dry_run),
      "only print what would be removed"},
+    {"all", NULL, false, offsetof(struct cli, all),
+     "also what was finished more than a day ago"},
+    {"state", "STATE", false, offsetof(struct cli, state),
+     "only jobs in this state"},
+    {"queue", "QUEUE", false, offsetof(struct cli, queue),
+     "only jobs that were printed to this queue"},
+    {"user", "USER", false, offsetof(struct cli, user),
+     "only jobs of this user"},
     {"watch", NULL, false, offsetof(struct cli, watch),
      "keep running, and print what changes"},
     {"seen", NULL, false, offsetof(struct cli, seen),
@@ -67,6 +76,8 @@ static const struct option_row rows[] = {
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
+#define HELP_COLUMNS 80
+
 /* ---- patterns ---- */
 
 static bool is_accepted_by(const struct option_row *row,
@@ -80,23 +91,33 @@ static bool is_accepted_by(const struct option_row *row,
   return row->everywhere || strstr(verb->pattern, text) != NULL;
 }
 
+/* The length of the word at p, or of what is in brackets there. */
+static size_t item_length(const char *p)
+{
+  size_t len = strcspn(p, *p == '[' ? "]" : " ");
+
+  return len + (p[len] == ']');
+}
+
+static const char *next_item(const char *p)
+{
+  p += item_length(p);
+  return p + strspn(p, " ");
+}
+
 static void count_arguments(const char *pattern, size_t *ret_least,
                             size_t *ret_most)
 {
-  const char *p = pattern;
+  const char *p;
 
   *ret_least = 0;
   *ret_most = 0;
-  while (*p != '\0') {
-    size_t len = strcspn(p, *p == '[' ? "]" : " ");
-
-    if (*p != '[') {
-      *ret_least += 1;
-      *ret_most =
-          len > 3 && memcmp(p + len - 3, "...", 3) == 0 ? SIZE_MAX : *ret_least;
-    }
-    p += len + (p[len] == ']');
-    p += strspn(p, " ");
+  for (p = pattern; *p != '\0'; p = next_item(p)) {
+    if (*p == '[')
+      continue;
+    *ret_least += 1;
+    *ret_most =
+        memmem(p, item_length(p), "...", 3) != NULL ? SIZE_MAX : *ret_least;
   }
 }
 
@@ -106,9 +127,11 @@ static void count_arguments(const char *pattern, size_t *ret_least,
 static const char *arguments_of(const struct verb *verb)
 {
   static char text[64];
+  const char *options = strstr(verb->pattern, "[--");
+  size_t len = options != NULL ? (size_t)(options - verb->pattern)
+                               : strlen(verb->pattern);
 
-  (void)snprintf(text, sizeof(text), "%.*s", (int)strcspn(verb->pattern, "["),
-                 verb->pattern);
+  (void)snprintf(text, sizeof(text), "%.*s", (int)len, verb->pattern);
   return text;
 }
 
@@ -132,14 +155,44 @@ static void print_options(const struct verb *verb)
   }
 }
 
+/* Prints a word, in the next line if it does not fit into this one. Returns
+ * the column behind it. */
+static int print_word(int column, int indent, const char *word, int len)
+{
+  if (column + 1 + len >= HELP_COLUMNS)
+    column = printf("\n%*s", indent, "") - 1;
+  return column + printf(" %.*s", len, word);
+}
+
+static void print_usage(const struct verb *verb)
+{
+  static const char usage[] = "Usage: docextract";
+  int column = printf("%s %s", usage, verb->name);
+  const char *p;
+
+  for (p = verb->pattern; *p != '\0'; p = next_item(p))
+    column = print_word(column, (int)sizeof(usage) - 1, p, (int)item_length(p));
+  printf("\n%c%s.\n\n", toupper((unsigned char)verb->help[0]), verb->help + 1);
+}
+
+static void print_states(void)
+{
+  int column = printf("STATE is one of:");
+  size_t i;
+
+  for (i = 0; list_state(i) != NULL; i++)
+    column = print_word(column, 0, list_state(i), (int)strlen(list_state(i)));
+  printf("\n\n");
+}
+
 static void print_help(const struct verb *verb)
 {
   size_t i;
 
   if (verb != NULL) {
-    printf("Usage: docextract %s%s%s\n%c%s.\n\n", verb->name,
-           verb->pattern[0] != '\0' ? " " : "", verb->pattern,
-           toupper((unsigned char)verb->help[0]), verb->help + 1);
+    print_usage(verb);
+    if (strstr(verb->pattern, "STATE") != NULL)
+      print_states();
     if (strstr(verb->pattern, "JOB") != NULL)
       printf("JOB is a key from 'docextract jobs', or at least its first %d "
              "digits.\n\n",
@@ -255,6 +308,23 @@ static bool check_age(const struct cli *cli)
   return false;
 }
 
+static bool check_state(const struct cli *cli)
+{
+  size_t i = 0;
+
+  if (cli->state == NULL)
+    return true;
+  while (list_state(i) != NULL && strcmp(list_state(i), cli->state) != 0)
+    i++;
+  if (list_state(i) != NULL)
+    return true;
+  fprintf(stderr, "docextract: unknown state; possible states:");
+  for (i = 0; list_state(i) != NULL; i++)
+    fprintf(stderr, " %s", list_state(i));
+  fputc('\n', stderr);
+  return false;
+}
+
 /* ---- running ---- */
 
 static void log_line(enum dx_log_level level, const char *line)
@@ -326,7 +396,7 @@ int main(int argc, char **argv)
   }
   cli.args = argv + optind;
   cli.arg_count = (size_t)(argc - optind);
-  if (!check_usage(&cli, verb, given) || !check_age(&cli))
+  if (!check_usage(&cli, verb, given) || !check_age(&cli) || !check_state(&cli))
     return fail_usage(verb);
   return run(verb, &cli);
 }

@@ -72,6 +72,16 @@ void dx_format_time(int64_t wall_ms, char text[DX_TIME_BYTES])
     memcpy(text, "", 1);
 }
 
+void dx_format_exact_time(int64_t wall_ms, char text[DX_TIME_BYTES])
+{
+  size_t len;
+
+  dx_format_time(wall_ms, text);
+  len = strcspn(text, "Z");
+  (void)snprintf(text + len, DX_TIME_BYTES - len, ".%03dZ",
+                 (int)(wall_ms % 1000));
+}
+
 /* True if text begins like shape: '9' is any digit, 'A' any letter. */
 static bool has_shape(const char *text, const char *shape)
 {
@@ -115,10 +125,22 @@ static int64_t wall_ms_of(struct tm *tm, int offset)
   return at >= 0 && at <= last_s ? at * 1000 : -1;
 }
 
+/* Of a fraction of a second, its digits. */
+static int64_t milliseconds_of(const char *digits, size_t count)
+{
+  int64_t ms = 0;
+  size_t i;
+
+  for (i = 0; i < 3; i++)
+    ms = 10 * ms + (i < count ? digits[i] - '0' : 0);
+  return ms;
+}
+
 int64_t dx_parse_time(const char *text)
 {
   struct tm tm;
   const char *rest;
+  int64_t at, ms = 0;
   int offset;
 
   memset(&tm, 0, sizeof(tm));
@@ -132,11 +154,16 @@ int64_t dx_parse_time(const char *text)
   rest = strptime(rest + 1, "%H:%M:%S", &tm);
   if (rest == NULL)
     return -1;
-  if (has_shape(rest, ".9"))
-    rest += 1 + strspn(rest + 1, "0123456789");
+  if (has_shape(rest, ".9")) {
+    size_t count = strspn(rest + 1, "0123456789");
+
+    ms = milliseconds_of(rest + 1, count);
+    rest += 1 + count;
+  }
   if (!parse_offset(rest, &offset))
     return -1;
-  return wall_ms_of(&tm, offset);
+  at = wall_ms_of(&tm, offset);
+  return at >= 0 ? at + ms : -1;
 }
 
 int64_t dx_parse_http_date(const char *text)

@@ -32,8 +32,11 @@ void dx_boot_id(char id[DX_BOOT_ID_BYTES]);
 #define DX_TIME_BYTES 32
 void dx_format_time(int64_t wall_ms, char text[DX_TIME_BYTES]);
 
-/* The reverse, offsets and fractions understood; -1 if it is not one, before
- * 1970, or after 9999. */
+/* The same with milliseconds: "2026-01-31T12:00:00.250Z". */
+void dx_format_exact_time(int64_t wall_ms, char text[DX_TIME_BYTES]);
+
+/* The reverse of both, to the millisecond, offsets understood; -1 if it is not
+ * one, before 1970, or after 9999. */
 int64_t dx_parse_time(const char *text);
 
 /* An HTTP date (IMF-fixdate); -1 if it is not one, or before 1970.

@@ -124,6 +124,15 @@ static struct dx_json *submission_json(const void *owner, size_t i)
           dx_json_put_list(json, "cases", sub, sub->case_count, case_json));
 }
 
+/* To the millisecond: many print at the same time, and are listed in order. */
+static bool put_received(struct dx_json *json, int64_t at)
+{
+  char text[DX_TIME_BYTES];
+
+  dx_format_exact_time(at, text);
+  return dx_json_put_string(json, "received_at", at != 0 ? text : NULL);
+}
+
 struct dx_json *dx_job_json(const struct dx_job *job)
 {
   struct dx_json *json = dx_json_object();
@@ -140,7 +149,7 @@ struct dx_json *dx_job_json(const struct dx_job *job)
                 dx_json_put_string(json, "user", job->user) &&
                 dx_json_put_string(json, "title", job->title) &&
                 dx_json_put_string(json, "host", job->host) &&
-                dx_json_put_time(json, "received_at", job->received_at) &&
+                put_received(json, job->received_at) &&
                 dx_json_put_bool(json, "together", job->together) &&
                 dx_json_put_bool(json, "seen", job->seen) &&
                 dx_json_put_string(json, "message", job->message) &&

@@ -617,6 +617,14 @@ int64_t dx_spool_idle_ms(const struct dx_job *job)
   return spool_age_ms(job->dirfd, "job.json");
 }
 
+int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key)
+{
+  char path[DX_JOB_PATH_BYTES];
+
+  (void)snprintf(path, sizeof(path), "finished/%s/job.json", key);
+  return spool_age_ms(spool->dirfd, path);
+}
+
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err)
 {

@@ -147,8 +147,10 @@ enum dx_code dx_spool_each_finished(struct dx_spool *spool,
                                                          const char *key),
                                     void *ctx, struct dx_err *err) DX_MUST_USE;
 
-/* Milliseconds since the journal of a job was written. */
+/* Milliseconds since the journal of a job was written; of a finished one
+ * without reading it. INT64_MAX if there is none. */
 int64_t dx_spool_idle_ms(const struct dx_job *job);
+int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key);
 
 /* Removes the directory of a job whose lock is held, and frees the job. */
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,

@@ -54,14 +54,12 @@ static struct dx_job *take(struct round *r, const char *key)
 static enum dx_code sweep_finished(void *ctx, const char *key)
 {
   struct round *r = ctx;
-  char path[DX_JOB_PATH_BYTES];
   struct dx_job *job;
   struct dx_err err;
 
   if (dx_monotonic_ms() > r->until_ms)
     return DX_E_NOT_YET;
-  (void)snprintf(path, sizeof(path), "finished/%s/job.json", key);
-  if (spool_age_ms(r->spool->dirfd, path) <= r->sweep->config->keep_jobs_ms)
+  if (dx_spool_finished_ms(r->spool, key) <= r->sweep->config->keep_jobs_ms)
     return DX_OK;
   job = take(r, key);
   /* Under the lock: it may have come again in the meantime. */

@@ -89,7 +89,7 @@ fresh() # an empty spool, and a service without faults
 
 fresh
 dx jobs
-has 'jobs: an empty spool has only a header' "$rc $out" '^0 KEY +STATE +OWNER'
+has 'jobs: an empty spool has only a header' "$rc $out" '^0 KEY +STATE +JOB +OWNER'
 is 'jobs: and no other line' "$(wc -l <<< "$out")$err" 1
 dx jobs --json
 is 'jobs: an empty spool is an empty list' "$rc $out" '0 []'
@@ -100,7 +100,7 @@ key=$(jobs)
 dx jobs
 row=$(tail -n 1 <<< "$out")
 has 'jobs: a row has everything from state to cases' "$row" \
-  "^${key:0:8}  extracted +command +[0-9]+ s +2/2 +2\$"
+  "^${key:0:8}  extracted +- +command +[0-9]+ s +2/2 +2\$"
 hasnt 'jobs: no title and no file name' "$out$err" 'Secret'
 dx --verbose jobs --json
 hasnt 'jobs: nor in the JSON' "$out$err" 'Secret'
@@ -119,7 +119,7 @@ failed_key=$key
 edit "$key" '.received_at = "2020-01-01T00:00:00Z"'
 dx jobs
 has 'jobs: the oldest comes first' "$(sed -n 2p <<< "$out")" \
-  "^${key:0:8}  failed +command +[0-9]+ d +0/2 +0  .*refused"
+  "^${key:0:8}  failed +- +command +[0-9]+ d +0/2 +0  .*refused"
 has 'jobs: the newest comes last' "$(sed -n 3p <<< "$out")" 'extracted'
 
 # A second job whose key has the same ten digits at its beginning.
@@ -133,23 +133,23 @@ is 'jobs: keys have as many digits as distinguish them' \
   "$(sed -n '2,3s/ .*//p' <<< "$out" | sort)" \
   "$(printf '%.11s\n' "$key" "$alike" | sort)"
 has 'jobs: the worst state counts' \
-  "$(grep "^${alike:0:11}" <<< "$out")" 'failed +command .* 1/2'
+  "$(grep "^${alike:0:11}" <<< "$out")" 'failed +- +command .* 1/2'
 
 edit "$alike" '.submissions[1].state = "stored"'
 dx jobs
 has 'jobs: an interrupted job waits, and how to continue is shown' \
   "$(grep "^${alike:0:11}" <<< "$out")" \
-  "waiting +command .*docextract retry ${alike:0:8}"
+  "waiting +- +command .*docextract retry ${alike:0:8}"
 edit "$alike" '.owner = "collector"'
 dx jobs
 has 'jobs: a job that was handed over waits for docextractd' \
   "$(grep "^${alike:0:11}" <<< "$out")" \
-  'waiting +docextractd .*docextractd is not running'
+  'waiting +- +docextractd .*docextractd is not running'
 hold "$spool/docextractd.lock" "$spool/jobs/$alike/lock"
 dx jobs --json
 is 'jobs: the process that drives a job is shown' \
   "$(jq -c ".[] | select(.key == \"$alike\") | [.state, .owner, .pid]" \
-    <<< "$out")" "[\"stored\",\"collector\",$pid]"
+    <<< "$out")" "[\"stored\",\"docextractd\",$pid]"
 let_go
 
 echo '{' > "$spool/jobs/$alike/job.json"
@@ -262,7 +262,7 @@ stop_sim
 fresh
 begin_submit '^The service has been unreachable' "$dir/a.pdf"
 dx jobs
-has 'jobs: the reason for waiting is shown' "$out" ' stored +command .*connect'
+has 'jobs: the reason for waiting is shown' "$out" ' stored +- +command .*connect'
 dx retry "$key"
 has 'retry: a job that another process drives is left to it' "$rc $out" \
   "^0 .*docextract is working on job $key .process $pid"
@@ -551,6 +551,60 @@ dx cancel "$key"
 has 'cancel: works without docextractd' "$rc $out" \
   "^0 Canceled job $key"
 is 'cancel: leaves no request behind' "$(is_asked && echo asked)" ''
+
+# --- jobs: which, and in which order ---------------------------------------
+
+listed() # OPTION...: the first characters of the keys that are listed
+{
+  dx jobs "$@"
+  tail -n +2 <<< "$out" | cut -c 1-8 | xargs
+}
+
+fresh
+backend 12 "$dir/a.pdf"
+printed=$(jobs)
+submit_failed "$dir/a.pdf"
+failed_key=$key
+dx submit "$dir/b.pdf"
+submitted=$(jobs | grep -v "$printed\|$failed_key")
+edit "$printed" '.user = "ann" | .received_at = "2026-01-31T12:00:00.200Z"'
+edit "$failed_key" '.received_at = "2026-01-31T12:00:00.300Z"'
+edit "$submitted" '.received_at = "2026-01-31T12:00:00.100Z"'
+is 'jobs: the order is right within a second' "$(listed)" \
+  "${submitted:0:8} ${printed:0:8} ${failed_key:0:8}"
+is 'jobs --state: only jobs in this state' "$(listed --state failed)" \
+  "${failed_key:0:8}"
+is 'jobs --queue: only jobs of this queue, in any case' \
+  "$(listed --queue Chart)" "${printed:0:8}"
+is 'jobs --user: only jobs of this user' "$(listed --user ann)" \
+  "${printed:0:8}"
+is 'jobs --service: only jobs of this service' \
+  "$(listed --service default | wc -w) $(listed --service other | wc -w)" '3 0'
+is 'jobs: all filters count' \
+  "$(listed --queue chart --state failed) $(listed --queue chart --user ann)" \
+  " ${printed:0:8}"
+dx jobs --json --user ann
+is 'jobs --json: filtered, too, without the user' \
+  "$(jq -r '.[].key' <<< "$out") $(grep -c '"ann"' <<< "$out")" "$printed 0"
+dx jobs --state done
+has 'jobs --state: an unknown state is a usage error that lists all' "$rc $err" \
+  '^64 docextract: unknown state; possible states: waiting stored .* expired$'
+
+touch -d '2 days ago' "$spool"/{jobs,finished}/*/job.json
+is 'jobs: what was finished more than a day ago is left out' "$(listed)" \
+  "${failed_key:0:8}"
+dx jobs
+is 'jobs: and counted' "$rc $err" '0 2 jobs finished more than a day ago; '"\
+to list all: docextract jobs --all"
+is 'jobs --all: everything is listed' "$(listed --all)" \
+  "${submitted:0:8} ${printed:0:8} ${failed_key:0:8}"
+dx jobs --all
+is 'jobs --all: and nothing counted' "$rc $err" '0 '
+
+edit "$printed" '.owner = "collector"'
+dx jobs
+has 'jobs: a job that was handed over has its name in CUPS' "$out" \
+  "^${printed:0:8}  extracted +chart-12 +docextractd "
 
 # --- jobs --watch ----------------------------------------------------------
 

@@ -100,7 +100,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
 for verb in $verbs; do
   line=$(text_of docextract.1 |
     grep -m 1 -E "^ *docextract \[-c file\] .* $verb( |\$)")
-  for word in $("$program" "$verb" --help | sed -n '1s/^Usage: docextract //p' |
+  for word in $("$program" "$verb" --help | sed '/^[A-Z]/!b;/^Usage/!Q' |
     grep -oE -e '--[a-z-]+'); do
     has "docextract.1: the synopsis has $verb $word" "$line" "\[$word"
   done

@@ -221,7 +221,7 @@ print_accepted()
 }
 handed_over() # the states of jobs that docextractd has
 {
-  on docextract jobs --json | jq -r '.[] | select(.owner == "collector") |
+  on docextract jobs --json | jq -r '.[] | select(.owner == "docextractd") |
     .state' | grep -v extracted
 }
 is_handed_over()

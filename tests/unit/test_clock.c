@@ -71,18 +71,29 @@ static void times_are_written_in_utc(void **state)
   }
 }
 
+static void exact_times_are_formatted(void **state)
+{
+  char text[DX_TIME_BYTES];
+
+  (void)state;
+  dx_format_exact_time(NOON + 7, text);
+  assert_string_equal(text, "2026-01-31T12:00:00.007Z");
+  assert_int_equal(dx_parse_time(text), NOON + 7);
+}
+
 static void rfc_3339_times_are_parsed(void **state)
 {
   static const struct time_row rows[] = {
       {"2026-01-31T12:00:00Z", NOON},
       {"2026-01-31t12:00:00z", NOON},
       {"2026-01-31 12:00:00Z", NOON},
-      {"2026-01-31T12:00:00.5Z", NOON},
-      {"2026-01-31T12:00:00.123456789Z", NOON},
+      {"2026-01-31T12:00:00.5Z", NOON + 500},
+      {"2026-01-31T12:00:00.02Z", NOON + 20},
+      {"2026-01-31T12:00:00.123456789Z", NOON + 123},
       {"2026-01-31T12:00:00+00:00", NOON},
       {"2026-01-31T14:00:00+02:00", NOON},
       {"2026-01-31T06:30:00-05:30", NOON},
-      {"2026-02-01T01:00:00.25+13:00", NOON},
+      {"2026-02-01T01:00:00.25+13:00", NOON + 250},
       {"1970-01-01T00:00:00Z", 0},
       {"2016-12-31T23:59:60Z", 1483228800000},
   };
@@ -278,6 +289,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(times_are_written_in_utc),
+      cmocka_unit_test(exact_times_are_formatted),
       cmocka_unit_test(rfc_3339_times_are_parsed),
       cmocka_unit_test(invalid_rfc_3339_times_are_rejected),
       cmocka_unit_test(http_dates_are_parsed),

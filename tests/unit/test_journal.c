@@ -102,7 +102,7 @@ static struct dx_job *full_job(void)
   job->user = strdup("o'brien");
   job->title = strdup("tab\t, \"quotes\" and \xc3\xa9");
   job->host = strdup("");
-  job->received_at = 1700000000000;
+  job->received_at = 1700000000123;
   job->documents = calloc(3, sizeof(*job->documents));
   job->document_count = 3;
   job->documents[0].entry.kind = DX_KIND_SHEET;
@@ -143,7 +143,7 @@ static void fields_of_the_job_are_kept(void **state)
   assert_string_equal(job->user, "o'brien");
   assert_string_equal(job->title, "tab\t, \"quotes\" and \xc3\xa9");
   assert_string_equal(job->host, "");
-  assert_int_equal(job->received_at, 1700000000000);
+  assert_int_equal(job->received_at, 1700000000123);
   assert_true(job->together);
   assert_int_equal(job->document_count, 3);
   dx_job_free(&job);
@@ -350,8 +350,8 @@ static const struct {
     {"\"base_url\":\t\"https://a.example\"", "\"base_url\":\t7"},
     {"\"collector\"", "\"nobody\""},
     {"\"collector\"", "1"},
-    {"\"2023-11-14T22:13:20Z\"", "\"yesterday\""},
-    {"\"2023-11-14T22:13:20Z\"", "0"},
+    {"\"2023-11-14T22:13:20.123Z\"", "\"yesterday\""},
+    {"\"2023-11-14T22:13:20.123Z\"", "0"},
     {"\"together\":\ttrue", "\"together\":\t\"yes\""},
     {"\"verify\":\ttrue", "\"verify\":\t1"},
     {"\"kind\":\t\"sheet\"", "\"kind\":\t\"sheets\""},
