@@ -43,7 +43,7 @@
     "remove finished jobs from the spool, but no results")                 \
   X(report, "", "print what a bug report needs, without personal data")    \
   X(retry, "JOB", "continue a job, or retry what failed in it")            \
-  X(show, "JOB|FILE [--json]", "show extracted values as a table")         \
+  X(show, "JOB|FILE [--json] [--html]", "show the extracted values")       \
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
     "send PDF, JPEG, PNG or TIFF files and wait for the results")
 
@@ -60,6 +60,7 @@ struct cli {
   bool all;
   bool together;
   bool json;
+  bool html;
   bool watch;
   bool seen;
   bool dry_run;

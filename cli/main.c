@@ -66,6 +66,8 @@ static const struct option_row rows[] = {
     {"seen", NULL, false, offsetof(struct cli, seen),
      "stop reporting on the queues what has failed so far"},
     {"json", NULL, false, offsetof(struct cli, json), "print JSON"},
+    {"html", NULL, false, offsetof(struct cli, html),
+     "print a page for a browser"},
     {"verbose", NULL, true, offsetof(struct cli, verbose),
      "print every step to stderr"},
     {"help", NULL, true, offsetof(struct cli, help),
@@ -299,6 +301,14 @@ static bool check_usage(const struct cli *cli, const struct verb *verb,
   return false;
 }
 
+static bool check_format(const struct cli *cli)
+{
+  if (!cli->json || !cli->html)
+    return true;
+  fprintf(stderr, "docextract: --json and --html exclude each other\n");
+  return false;
+}
+
 static bool check_age(const struct cli *cli)
 {
   if (cli->older_than == NULL || dx_parse_duration(cli->older_than) >= 0)
@@ -396,7 +406,8 @@ int main(int argc, char **argv)
   }
   cli.args = argv + optind;
   cli.arg_count = (size_t)(argc - optind);
-  if (!check_usage(&cli, verb, given) || !check_age(&cli) || !check_state(&cli))
+  if (!check_usage(&cli, verb, given) || !check_format(&cli) ||
+      !check_age(&cli) || !check_state(&cli))
     return fail_usage(verb);
   return run(verb, &cli);
 }

@@ -1,110 +1,55 @@
 /*
- * show.c - `docextract show JOB|FILE`: what was extracted, as a table, or with
- * --json as it came. Everything in a result is text from outside and is printed
- * through term.c; numbers keep their digits. The service decides which fields
- * there are: unknown ones are shown too.
+ * show.c - `docextract show JOB|FILE`: what was extracted, as a table, with
+ * --html as a page (html.c), or with --json as it came. Everything in a result
+ * is text from outside and is printed through term.c; numbers keep their
+ * digits. The service decides which fields there are: unknown ones are shown
+ * too.
  */
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/html.h"
+#include "cli/result.h"
 #include "lib/base/buf.h"
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
-#include "lib/base/policy.h"
 #include "lib/job/results.h"
-
-enum { FIELD, VALUE, UNIT, MIN, MAX, COLUMNS };
-
-struct line {
-  const char *text[COLUMNS];
-};
 
 struct show {
   struct cli *cli;
   const struct dx_service *service;
   size_t shown;      /* results */
+  bool has_page;     /* it was begun */
   struct dx_err err; /* the first one; DX_OK: none */
 };
 
 /* ---- a document ---- */
 
-static const char *text_of(const struct dx_json *json)
-{
-  const char *text = dx_json_string(json);
-  bool yes;
-
-  if (text != NULL)
-    return text;
-  if (dx_json_bool(json, &yes))
-    return yes ? "true" : "false";
-  return json == NULL ? "" : dx_json_is_null(json) ? "-" : "(see --json)";
-}
-
-/* A measurement is an object with a value; anything else is the value itself.
- */
-static struct line line_of(const struct dx_json *member)
-{
-  const struct dx_json *value = dx_json_get(member, "value");
-  const struct dx_json *range = dx_json_get(member, "range");
-
-  if (value == NULL)
-    return (struct line){{dx_json_name(member), text_of(member), "", "", ""}};
-  return (struct line){{dx_json_name(member), text_of(value),
-                        text_of(dx_json_get(member, "measurement_unit")),
-                        text_of(dx_json_get(range, "min")),
-                        text_of(dx_json_get(range, "max"))}};
-}
-
-static bool is_less(const char *a, const char *b)
-{
-  return dx_json_is_number(a) && dx_json_is_number(b) &&
-         strtold(a, NULL) < strtold(b, NULL);
-}
-
-static const char *mark_of(const struct line *line)
-{
-  if (is_less(line->text[VALUE], line->text[MIN]))
-    return "low";
-  return is_less(line->text[MAX], line->text[VALUE]) ? "high" : "";
-}
-
-static void print_line(const struct line *line, const size_t width[COLUMNS],
-                       const char *mark)
+static void print_row(const struct result_row *row,
+                      const size_t width[RESULT_COLUMNS], const char *mark)
 {
   size_t left = 2; /* blanks before the next text: none follow the last */
   size_t i;
 
-  for (i = 0; i < COLUMNS; i++) {
-    if (line->text[i][0] != '\0') {
+  for (i = 0; i < RESULT_COLUMNS; i++) {
+    if (row->text[i][0] != '\0') {
       printf("%*s", (int)left, "");
       left = 0;
-      (void)cli_print_plain(line->text[i], SIZE_MAX);
+      (void)cli_print_plain(row->text[i], SIZE_MAX);
     }
-    left += width[i] + 2 - cli_count_characters(line->text[i]);
+    left += width[i] + 2 - cli_count_characters(row->text[i]);
   }
   if (mark[0] != '\0')
     printf("%*s%s%s%s", (int)left, "", cli_color(CLI_RED), mark,
            cli_color(CLI_PLAIN));
   printf("\n");
-}
-
-static const char *const patient[] = {"patient_first_name", "patient_last_name",
-                                      "patient_mrn", "patient_dob"};
-
-static bool is_of_patient(const char *name)
-{
-  size_t i;
-
-  for (i = 0; i < sizeof(patient) / sizeof(patient[0]); i++)
-    if (strcmp(name, patient[i]) == 0)
-      return true;
-  return false;
 }
 
 static void print_patient(const struct dx_json *document)
@@ -113,47 +58,41 @@ static void print_patient(const struct dx_json *document)
   size_t i;
 
   printf("Patient:");
-  for (i = 0; i < sizeof(patient) / sizeof(patient[0]); i++) {
-    const struct dx_json *field = dx_json_get(document, patient[i]);
+  for (i = 0; i < RESULT_PATIENT_FIELDS; i++) {
+    const struct dx_json *field = dx_json_get(document, result_patient[i]);
 
     if (field == NULL)
       continue;
     printf("%s", before[i]);
-    (void)cli_print_plain(text_of(field), SIZE_MAX);
+    (void)cli_print_plain(result_text(field), SIZE_MAX);
   }
   printf("\n");
 }
 
-static const struct dx_json *next_row(const struct dx_json *member)
-{
-  while (member != NULL && is_of_patient(dx_json_name(member)))
-    member = dx_json_next(member);
-  return member;
-}
-
 static void print_rows(const struct dx_json *document)
 {
-  static const struct line header = {{"FIELD", "VALUE", "UNIT", "MIN", "MAX"}};
-  const struct dx_json *first = next_row(dx_json_first_member(document));
+  static const struct result_row header = {
+      {"FIELD", "VALUE", "UNIT", "MIN", "MAX"}};
+  const struct dx_json *first = result_next_row(dx_json_first_member(document));
   const struct dx_json *member;
-  size_t width[COLUMNS], i;
+  size_t width[RESULT_COLUMNS], i;
 
   if (first == NULL)
     return;
-  for (i = 0; i < COLUMNS; i++)
+  for (i = 0; i < RESULT_COLUMNS; i++)
     width[i] = cli_count_characters(header.text[i]);
-  for (member = first; member; member = next_row(dx_json_next(member))) {
-    struct line line = line_of(member);
+  for (member = first; member; member = result_next_row(dx_json_next(member))) {
+    const struct result_row row = result_row(member);
 
-    for (i = 0; i < COLUMNS; i++)
-      if (cli_count_characters(line.text[i]) > width[i])
-        width[i] = cli_count_characters(line.text[i]);
+    for (i = 0; i < RESULT_COLUMNS; i++)
+      if (cli_count_characters(row.text[i]) > width[i])
+        width[i] = cli_count_characters(row.text[i]);
   }
-  print_line(&header, width, "");
-  for (member = first; member; member = next_row(dx_json_next(member))) {
-    struct line line = line_of(member);
+  print_row(&header, width, "");
+  for (member = first; member; member = result_next_row(dx_json_next(member))) {
+    const struct result_row row = result_row(member);
 
-    print_line(&line, width, mark_of(&line));
+    print_row(&row, width, result_mark(&row));
   }
 }
 
@@ -174,8 +113,8 @@ static void print_case(const struct dx_json *results)
   const struct dx_json *document =
       dx_json_first_member(dx_json_get(results, "medical_data"));
 
-  print_named("Case", text_of(dx_json_get(results, "id")),
-              text_of(dx_json_get(results, "case_name")));
+  print_named("Case", result_text(dx_json_get(results, "id")),
+              result_text(dx_json_get(results, "case_name")));
   if (document == NULL)
     printf("No documents\n");
   for (; document != NULL; document = dx_json_next(document)) {
@@ -186,46 +125,69 @@ static void print_case(const struct dx_json *results)
   }
 }
 
-static enum dx_code print_table(const struct dx_buf *content,
-                                struct dx_err *err)
+/* An empty page helps nobody: it is begun by the first that is on it. */
+static void begin_page(struct show *s)
 {
-  const struct dx_json *results;
-  struct dx_json *root;
-  enum dx_code code;
+  if (!s->has_page)
+    html_begin();
+  s->has_page = true;
+}
 
-  if (content->len > DX_SHOW_MAX_BYTES) /* in pieces it is forty times as big */
-    return dx_fail(err, DX_E_DOCUMENT, 0,
-                   "the result is larger than %d MiB, too large for a table; "
-                   "print it with --json",
-                   DX_SHOW_MAX_BYTES / 1048576);
-  root = dx_json_parse_exact(dx_buf_text(content), content->len, err);
-  results = dx_json_get(root, "results");
-  code = root != NULL ? DX_OK : err->code;
-  if (dx_json_get(results, "medical_data") != NULL)
-    print_case(results);
-  else if (dx_json_get(root, "outcome") != NULL)
-    code = dx_fail(err, DX_E_DOCUMENT, 0,
-                   "this is the manifest of a job; its results are in the "
-                   "other files with this prefix");
-  else if (code == DX_OK || code == DX_E_RESPONSE)
-    code =
-        dx_fail(err, DX_E_DOCUMENT, 0, "this is not a result of the service");
-  dx_json_free(&root);
-  return code;
+static void end_page(const struct show *s, enum dx_code code,
+                     const struct dx_err *err)
+{
+  if (!s->has_page)
+    return;
+  if (code != DX_OK)
+    html_note(err->text);
+  html_end();
+}
+
+/* What keeps the rest from being all: on stderr, and on the page. */
+__attribute__((format(printf, 2, 3))) static void
+print_note(struct show *s, const char *format, ...)
+{
+  char text[DX_REASON_BYTES + 128];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  fprintf(stderr, "docextract: %s\n", text);
+  if (s->cli->html) {
+    begin_page(s);
+    html_note(text);
+  }
+}
+
+static void print_shown(struct show *s, const struct dx_json *results)
+{
+  if (s->cli->html) {
+    begin_page(s);
+    html_case(results);
+    return;
+  }
+  printf("%s", s->shown == 0 ? "" : "\n");
+  print_case(results);
 }
 
 static enum dx_code print_result(struct show *s, const struct dx_buf *content,
                                  struct dx_err *err)
 {
-  bool is_first = s->shown++ == 0;
+  struct dx_json *root = NULL;
+  enum dx_code code = DX_OK;
 
-  if (!s->cli->json) {
-    printf("%s", is_first ? "" : "\n");
-    return print_table(content, err);
+  if (s->cli->json) {
+    printf("%s", s->shown == 0 ? "" : "\n");
+    cli_print_bytes(dx_buf_text(content), content->len);
+  } else {
+    code = result_parse(content, &root, err);
+    if (code == DX_OK)
+      print_shown(s, dx_json_get(root, "results"));
+    dx_json_free(&root);
   }
-  printf("%s", is_first ? "" : "\n");
-  cli_print_bytes(dx_buf_text(content), content->len);
-  return DX_OK;
+  s->shown += code == DX_OK;
+  return code;
 }
 
 /* ---- a file ---- */
@@ -277,9 +239,9 @@ static enum dx_code read_delivered(const struct show *s, const char *name,
 
 /* From the results directory, or from the job directory if it is not delivered
  * yet. */
-static enum dx_code read_case(const struct show *s,
-                              const struct dx_submission *sub, size_t index,
-                              struct dx_buf *content, struct dx_err *err)
+static enum dx_code read_case(struct show *s, const struct dx_submission *sub,
+                              size_t index, struct dx_buf *content,
+                              struct dx_err *err)
 {
   char stored[DX_FILE_NAME_BYTES], sum[DX_SHA256_HEX_BYTES];
   const struct dx_case *c = &sub->cases[index];
@@ -302,8 +264,7 @@ static enum dx_code read_case(const struct show *s,
                 name, s->service->results_dir);
   if (code == DX_OK && dx_sha256_of(content->data, content->len, sum) &&
       strcmp(sum, c->sha256) != 0)
-    fprintf(stderr, "docextract: '%s' differs from what the service sent\n",
-            name);
+    print_note(s, "'%s' differs from what the service sent", name);
   free(name);
   return code;
 }
@@ -330,7 +291,7 @@ static void show_submission(struct show *s, const struct dx_submission *sub)
 }
 
 /* The documents without a result. */
-static void print_missing(const struct dx_job *job)
+static void print_missing(struct show *s, const struct dx_job *job)
 {
   size_t i, k;
 
@@ -338,9 +299,9 @@ static void print_missing(const struct dx_job *job)
     const struct dx_submission *sub = &job->submissions[i];
 
     for (k = 0; sub->state != DX_ST_EXTRACTED && k < sub->file_count; k++)
-      fprintf(stderr, "docextract: document %zu: %s%s%s\n",
-              sub->files[k].document + 1, dx_state_word(sub->state),
-              sub->reason[0] != '\0' ? ": " : "", sub->reason);
+      print_note(s, "document %zu: %s%s%s", sub->files[k].document + 1,
+                 dx_state_word(sub->state), sub->reason[0] != '\0' ? ": " : "",
+                 sub->reason);
   }
 }
 
@@ -357,7 +318,7 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
                    job->key);
   for (i = 0; i < job->submission_count; i++)
     show_submission(s, &job->submissions[i]);
-  print_missing(job);
+  print_missing(s, job);
   if (s->err.code != DX_OK)
     *err = s->err;
   if (s->err.code != DX_OK || s->shown > 0)
@@ -395,7 +356,9 @@ static bool is_key(const char *text)
 enum dx_code verb_show(struct cli *cli, struct dx_err *err)
 {
   struct show s = {.cli = cli};
+  enum dx_code code = is_key(cli->args[0]) ? show_job(&s, cli->args[0], err)
+                                           : show_file(&s, cli->args[0], err);
 
-  return is_key(cli->args[0]) ? show_job(&s, cli->args[0], err)
-                              : show_file(&s, cli->args[0], err);
+  end_page(&s, code, err);
+  return code;
 }

@@ -130,6 +130,106 @@ echo '{"results":{"medical_data":{"d":{"a":01}}}}' > "$dir/bad.json"
 dx show "$dir/bad.json"
 has 'show: malformed JSON is refused' "$rc $err" '^65 .*not a result'
 
+# --- show --html -------------------------------------------------------------
+
+page() { tr -d '\n' < "$dir/out"; }
+row_of() # FIELD: of the page, without what is not text
+{
+  sed -n "s|^<tr><th scope=\"row\"><bdi>$1</bdi></th>||p" "$dir/out" |
+    sed 's/<[^>]*>/ /g' | xargs -r
+}
+structure() { sed 's/ [a-zA-Z-]*="[^"]*"//g' | grep -o '<[^>]*>' | xargs; }
+
+style=$("${as_owner[@]}" "$program" -c "$conf" show --html "$dir/result.json" |
+  perl -0777 -ne 'print m|<style>(.*)</style>|s' | openssl dgst -sha256 -binary |
+  base64)
+dx show --html "$dir/result.json"
+is 'show --html: a page' "$rc $err $(head -n 1 "$dir/out")" '0  <!DOCTYPE html>'
+is 'show --html: that may have its own style and nothing else' \
+  "$(sed -n 's/^<meta http-equiv="Content-Security-Policy" //p' "$dir/out")" \
+  "content=\"default-src 'none'; style-src 'sha256-$style'; base-uri 'none';\
+ form-action 'none'\">"
+hasnt 'show --html: and has nothing else' "$(page)" \
+  '<(script|link|img|iframe|a|form)[ >]|url\(|@import| (on[a-z]*|style|href|src)='
+is 'show --html: has the digits of the service' \
+  "$(row_of seven), $(row_of huge), $(row_of small), $(row_of long)" \
+  "7.10 g 4.50 7.1, 1e400 g 1 9e399 ▲ high, -1E-400 g 0 ▼ low, \
+$long g 0 ▲ high"
+is 'show --html: shows what the table has no room for' \
+  "$(row_of yes), $(row_of no), $(row_of list)" 'true, -, 1 2'
+hasnt 'show --html: prints no control characters' "$out" \
+  $'[\001-\010\013-\037]|\302[\200-\237]|\342\200\256'
+
+cat > "$dir/hostile.json" << 'END'
+{"results":{"id":"a\"onload=\"b","case_name":"</title></style><script>x()</script>",
+ "medical_data":{"<script>alert(1)</script>":{
+  "patient_last_name":"O'Neil & <b>Sons</b>","patient_mrn":"1\u00002",
+  "' onclick='x()":"\u202e\u2066\u200f\ud83d\ude00<!--]]>&lt;",
+  "א":"ב","<svg/onload=x()>":{"value":"<img src=x onerror=x()>",
+   "measurement_unit":"\"><script>x()</script>","range":{"min":"</td>","max":2,
+   "</script>":[["</script>"]]},"<i>":{"<u>":null}},
+  "of":{"value":1,"range":"<2"},"none":{"value":null,"range":{}},
+  "flat":{"value":3,"range":{"min":2,"max":2}},
+  "huge":{"value":9e9999999,"range":{"min":-9e9999999,"max":1}},
+  "off":{"value":-9e999,"measurement_unit":"g","range":{"min":1,"max":2}}},
+ "d2":"a text","d3":{},"d4":[{}]},"more":{"<s>":"<\/script>"}}}
+END
+dx show --html "$dir/hostile.json"
+is 'show --html: every text is a text' \
+  "$rc $(page | sed 's/.*<body>//' | grep -o '<[a-z][a-z0-9]*' | sort -u | xargs)" \
+  '0 <bdi <dd <div <dl <dt <h1 <h2 <h3 <li <main <p <path <rect <section '\
+'<small <svg <table <tbody <td <th <thead <tr <ul'
+is 'show --html: and no attribute' \
+  "$(page | sed 's/.*<body>//' | grep -oE '<[^>]*>' | grep -oiE ' [a-z-]+=' |
+    sort -u | xargs)" \
+  'aria-hidden= class= colspan= d= height= scope= viewBox= width= x= y='
+has 'show --html: quotes cannot end one' "$out" \
+  '<bdi>a&quot;onload=&quot;b</bdi>'
+has 'show --html: what hides or turns text is replaced' "$out" \
+  '>&#39; onclick=&#39;x\(\)<.*<bdi>\?\?\?😀&lt;!--\]\]&gt;&amp;lt;</bdi>'
+has 'show --html: so is a NUL' "$out" '<bdi>1�2</bdi>'
+has 'show --html: a value far away stays on the bar' \
+  "$(grep '>off<' "$dir/out")" '<path class="far" d="M5\.0 '
+hasnt 'show --html: without a range there is no bar' \
+  "$(grep -E '>(of|none|flat|huge)<' "$dir/out")" '<svg|nan|inf'
+has 'show --html: fields that nobody knows are shown' "$(page)" \
+  '&lt;s&gt;</bdi>: <bdi>&lt;/script&gt;<.*>ב<.*>&lt;u&gt;</bdi>.*>a text<'
+has 'show --html: a document may be empty' "$(page)" '<p>\(empty\)</p>'
+
+printf '%s' '{"results":{"id":"c","case_name":"n","medical_data":{"d":{
+  "patient_mrn":"1","a":{"value":1,"range":{"min":0,"max":2}},"b":"t"}}}}' \
+  > "$dir/small.json"
+dx show --html "$dir/small.json"
+is 'show --html: headings, the patient, and a table' \
+  "$(page | sed 's/.*<main>//' | structure | sed 's/ *<\/*bdi> */ /g' | xargs)" \
+  '<h1> </h1> <section> <h2> <small> </small> </h2> <h3> </h3> '\
+'<dl> <div> <dt> </dt> <dd> </dd> </div> </dl> '\
+'<table> <thead> <tr> <th> </th> <th> </th> <th> </th> <th> </th> <th> </th> '\
+'<th> </th> <th> </th> </tr> </thead> <tbody> '\
+'<tr> <th> </th> <td> </td> <td> </td> <td> </td> '\
+'<td> <svg> <rect/> <rect/> <circle/> </svg> </td> <td> </td> <td> </td> '\
+'</tr> <tr> <th> </th> <td> </td> </tr> </tbody> </table> </section> '\
+'</main> </body> </html>'
+
+jq -nc '{results: {id: "c", medical_data: {d: ([range(100000) |
+  {key: "f\(.)", value: {value: ., range: {min: 10, max: 90000}}}] |
+  from_entries)}}}' > "$dir/many.json"
+(ulimit -v 1000000 && dx show --html "$dir/many.json" && exit "$rc")
+is 'show --html: 100,000 values are 100,000 rows' \
+  "$? $(grep -c '^<tr><th scope="row">' "$dir/out")" '0 100000'
+is 'show --html: in a page that grows with the result only' \
+  "$(($(wc -c < "$dir/out") / $(wc -c < "$dir/many.json") < 15))" 1
+rm "$dir/many.json"
+
+for option in '' --verbose; do
+  # shellcheck disable=SC2086
+  dx show --html --json $option "$dir/result.json"
+  has "show $option: a page is not JSON" "$rc $out $err" \
+    '^64 .*--json and --html exclude each other'
+done
+dx show --html "$dir/e.txt"
+is 'show --html: what is no result is no page' "$rc $out" '65 '
+
 # --- show: missing results --------------------------------------------------
 
 new_spool
@@ -142,6 +242,10 @@ dx show "$key"
 has 'show: the extracted document of two is shown' "$rc $out" 'Ann Ahrens'
 has 'show: with the reason of the other one' "$err" \
   'document 2: failed: .*refused'
+dx show --html "$key"
+has 'show --html: both are on the page' "$(page)" \
+  '>Ahrens<.*<p class="note">document 2: failed: .*refused.*</p></main>'
+has 'show --html: and it is still reported' "$err" 'document 2: failed: '
 submitted "$dir/a.pdf" "$dir/b.pdf"
 "$program" -c "$conf" show --json "$key" > "$dir/shown"
 is 'show --json: several results are consecutive values' \
@@ -155,6 +259,9 @@ is 'show: and is an error' "$rc" 74
 has 'show: so is one that was changed' \
   "$err" "${files[1]##*/}' differs from what"
 has 'show: the others are shown' "$out" 'Ben Bauer'
+dx show --html "$key"
+has 'show --html: what is missing is on the page' "$rc $(page)" \
+  '^74 .*differs from what.*>Bauer<.*no longer in .*</p></main></body></html>$'
 faults 'create * status 400\n'
 submitted "$dir/a.pdf"
 faults ''
