@@ -113,8 +113,8 @@ static enum dx_reason open_document(struct document *d,
 
   *d = (struct document){.pdf = new_pdf()};
   reason = read_document(d, task);
-  if (reason == DX_REASON_NONE && !whole_pages(d->pdf, &d->pages, &defects))
-    reason = DX_REASON_DAMAGED;
+  if (reason == DX_REASON_NONE)
+    reason = whole_pages(d->pdf, &d->pages, &defects);
   d->repaired = d->repaired || defects;
   if (reason != DX_REASON_NONE)
     return reason;

@@ -9,6 +9,12 @@
 
 #define ID_MAX (1 << 28) /* no PDF has so many objects */
 
+static bool out_of_memory(struct walk *w)
+{
+  w->is_out_of_memory = true;
+  return false;
+}
+
 bool walk_add(struct walk *w, qpdf_oh object)
 {
   if (w->count == w->room) {
@@ -16,7 +22,7 @@ bool walk_add(struct walk *w, qpdf_oh object)
     qpdf_oh *waiting = realloc(w->waiting, room * sizeof(*waiting));
 
     if (waiting == NULL)
-      return false;
+      return out_of_memory(w);
     w->waiting = waiting;
     w->room = room;
   }
@@ -38,7 +44,7 @@ bool walk_mark(struct walk *w, qpdf_oh object, bool *ret_before)
   if (byte >= w->seen_bytes) {
     seen = realloc(w->seen, bytes);
     if (seen == NULL)
-      return false;
+      return out_of_memory(w);
     memset(seen + w->seen_bytes, 0, bytes - w->seen_bytes);
     w->seen = seen;
     w->seen_bytes = bytes;

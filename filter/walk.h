@@ -22,17 +22,18 @@ struct walk {
   size_t count, room;
   unsigned char *seen;
   size_t seen_bytes;
+  /* Why one of the functions below returned false; else an object number was
+   * out of bounds. */
+  bool is_out_of_memory;
 };
 
-/* Marks the object as visited; *ret_before if it was already. False if its
- * number is out of bounds, or memory is out. */
+/* Marks the object as visited; *ret_before if it was already. */
 bool walk_mark(struct walk *w, qpdf_oh object, bool *ret_before);
 
 /* Queues an object; the handle is the walk's from now on. */
 bool walk_add(struct walk *w, qpdf_oh object);
 
-/* Visits what is queued. False if an object number is out of bounds, or memory
- * is out. */
+/* Visits what is queued. */
 bool walk_run(struct walk *w);
 
 void walk_free(struct walk *w);

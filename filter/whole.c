@@ -16,7 +16,7 @@
 
 struct look {
   qpdf_data pdf;
-  struct walk nodes; /* of the page tree; only marks */
+  struct walk nodes; /* of the page tree, and pages; only marks */
   struct walk drawn; /* what the pages draw */
   struct walk notes; /* their lists of annotations; queued and marked */
   int pages;
@@ -127,23 +127,43 @@ static bool has_claimed(qpdf_data pdf, qpdf_oh node, int pages)
   return ok;
 }
 
-/* A node with kids, or a page; both can have resources. */
+static bool look_at_resources(struct look *l, qpdf_oh node)
+{
+  return walk_add(&l->drawn, qpdf_oh_get_key(l->pdf, node, "/Resources"));
+}
+
+/* One that is listed again counts again, but looks the same: direct objects in
+ * it would be visited each time. */
+static bool look_at_page(struct look *l, qpdf_oh page)
+{
+  bool before;
+
+  l->pages++;
+  if (!walk_mark(&l->nodes, page, &before))
+    return false;
+  return before ||
+         (look_at_resources(l, page) && look_at_contents(l, page) &&
+          walk_add(&l->notes, qpdf_oh_get_key(l->pdf, page, "/Annots")));
+}
+
+static bool look_at_branch(struct look *l, qpdf_oh node, qpdf_oh kids,
+                           int depth)
+{
+  int first = l->pages;
+  bool before;
+
+  return walk_mark(&l->nodes, node, &before) && !before &&
+         look_at_resources(l, node) && look_at_kids(l, kids, depth) &&
+         has_claimed(l->pdf, node, l->pages - first);
+}
+
 static bool look_at_node(struct look *l, qpdf_oh node, int depth)
 {
   qpdf_oh kids = qpdf_oh_get_key(l->pdf, node, "/Kids");
-  bool before = false, ok;
-  int first = l->pages;
+  bool ok = qpdf_oh_is_array(l->pdf, kids)
+                ? look_at_branch(l, node, kids, depth)
+                : qpdf_oh_is_null(l->pdf, kids) && look_at_page(l, node);
 
-  ok = walk_add(&l->drawn, qpdf_oh_get_key(l->pdf, node, "/Resources"));
-  if (qpdf_oh_is_array(l->pdf, kids)) {
-    ok = ok && walk_mark(&l->nodes, node, &before) && !before &&
-         look_at_kids(l, kids, depth) &&
-         has_claimed(l->pdf, node, l->pages - first);
-  } else {
-    ok = ok && qpdf_oh_is_null(l->pdf, kids) && look_at_contents(l, node) &&
-         walk_add(&l->notes, qpdf_oh_get_key(l->pdf, node, "/Annots"));
-    l->pages++;
-  }
   qpdf_oh_release(l->pdf, kids);
   return ok;
 }
@@ -204,7 +224,17 @@ static bool look_at_lists(struct look *l)
   return ok;
 }
 
-bool whole_pages(qpdf_data pdf, int *ret_pages, bool *ret_defects)
+static enum dx_reason reason_of(const struct look *l, bool ok)
+{
+  if (ok)
+    return DX_REASON_NONE;
+  return l->nodes.is_out_of_memory || l->drawn.is_out_of_memory ||
+                 l->notes.is_out_of_memory
+             ? DX_REASON_TROUBLE
+             : DX_REASON_DAMAGED;
+}
+
+enum dx_reason whole_pages(qpdf_data pdf, int *ret_pages, bool *ret_defects)
 {
   struct look l = {.pdf = pdf,
                    .nodes = {.pdf = pdf},
@@ -221,5 +251,5 @@ bool whole_pages(qpdf_data pdf, int *ret_pages, bool *ret_defects)
   walk_free(&l.notes);
   *ret_pages = l.pages;
   *ret_defects = l.defects;
-  return ok;
+  return reason_of(&l, ok);
 }

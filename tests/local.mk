@@ -54,6 +54,7 @@ unit_programs = \
 	tests/unit/test_status \
 	tests/unit/test_token \
 	tests/unit/test_user \
+	tests/unit/test_whole \
 	tests/model/test_model
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -78,6 +79,11 @@ tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)
 tests_unit_test_user_SOURCES = tests/unit/test_user.c $(other_user)
 tests_unit_test_user_CPPFLAGS = $(with_other_user)
 tests_unit_test_user_LDFLAGS = -Wl,--wrap=getpwnam
+tests_unit_test_whole_SOURCES = tests/unit/test_whole.c \
+	filter/walk.c filter/whole.c
+tests_unit_test_whole_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
+tests_unit_test_whole_LDFLAGS = -Wl,--wrap=realloc
+tests_unit_test_whole_LDADD = $(unit_libs) $(QPDF_LIBS)
 endif
 
 # The backend with a bundle that a test made, as if a filter had written it.

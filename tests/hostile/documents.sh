@@ -14,12 +14,13 @@ configure ''
 
 # --- documents that ask too much ---------------------------------------------
 
-# Runs a filter, and prints what is more than 512 MiB, or 30 s of processor time:
-# there are two filters. Memory is not limited with AddressSanitizer.
+# Runs a filter, and prints what is more than 512 MiB, or most_ms of processor
+# time: there are two filters. Memory is not limited with AddressSanitizer.
+most_ms=30000
 cheaply() # FILTER [FILE]
 {
   "$measure" "$dir/cost" "$1" 7 user title 1 '' "${@:2}" 2>> "$dir/err"
-  awk -v name="${1##*/}" '$2 > 30000 || $3 > 524288 {
+  awk -v name="${1##*/}" -v ms="$most_ms" '$2 > ms || $3 > 524288 {
     print name ": " $2 " ms, " $3 " KiB"
   }' "$dir/cost" >> "$dir/costs"
 }
@@ -40,10 +41,13 @@ refused() # TEXT FILE: by checkdocextract, before pdftopdf sees it
 "$mkhostile" objects "$dir/objects.pdf" 60000 500
 "$mkhostile" shared "$dir/shared.pdf" 3000 200
 "$mkhostile" shared "$dir/many.pdf" 3000 20
+"$mkhostile" same "$dir/same.pdf" 3000 8000
 refused '4.6 GB in 11 kB' "$dir/bomb.pdf"
 refused '30 million objects in 1.2 MB' "$dir/objects.pdf"
 refused '3,000 pages with the same 200 MB' "$dir/shared.pdf"
 refused '3,000 pages with the same 20 MB, which fit in memory' "$dir/many.pdf"
+most_ms=10000 refused 'a page listed 3,000 times, with 8,000 resources' \
+  "$dir/same.pdf"
 is 'the reason is one that a person understands' "$(field Reason)" \
   'too-complex it%20is%20too%20complex%20to%20check'
 : > "$dir/costs"
