@@ -39,6 +39,7 @@ struct backend {
   bool handed_over; /* docextractd has the job, from this or an earlier run */
   bool handed_before;     /* from an earlier run */
   bool uploaded;          /* before it was handed over */
+  bool has_outcome;       /* the error is what became of the job */
   char key[DX_KEY_BYTES]; /* of the job that was handed over */
 };
 
@@ -114,7 +115,7 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note);
 void status_tick(void); /* to be called at least every 30 minutes */
 /* Clears the state reasons, and sets that of the result, if any, and that of
  * jobs that failed after their print jobs had ended. */
-void status_end(enum dx_class cls, bool others_failed);
+void status_end(enum dx_code code, bool others_failed);
 
 /* ---- discover.c, ending.c ---- */
 

@@ -14,6 +14,7 @@
 #include "lib/base/policy.h"
 #include "lib/job/failures.h"
 #include "lib/job/print_job.h"
+#include "lib/job/sentence.h"
 #include "lib/job/sweep.h"
 
 #define ASK_MS 1800      /* cupsd that stops kills us anyway */
@@ -54,70 +55,103 @@ static bool was_anything_sent(const struct dx_job *job)
 /* OnDocumentError may cancel a job with a refused document instead. */
 static int status_of(const struct backend *b, enum dx_code code)
 {
-  if ((code == DX_E_DOCUMENT || code == DX_E_MISSING) && b->conf != NULL &&
-      b->conf->on_document_error == DX_ON_ERROR_CANCEL &&
+  if ((code == DX_E_DOCUMENT || code == DX_E_MISSING ||
+       code == DX_E_TOO_MANY) &&
+      b->conf != NULL && b->conf->on_document_error == DX_ON_ERROR_CANCEL &&
       !was_anything_sent(b->job))
     return CUPS_BACKEND_CANCEL;
   return backend_exit_status(dx_class_of(code));
 }
 
-/* What went wrong, and what happens next or has to be done. */
-static void report_failure(const struct backend *b, enum dx_code code,
-                           const struct dx_err *err)
+/* `docextract jobs` lists what the log has, until somebody has fixed it. */
+static void leave_message(struct dx_job *job, const char *text)
 {
-  enum dx_class cls = dx_class_of(code);
-  int status = status_of(b, code);
+  struct dx_err err;
 
-  if (cls == DX_CL_LOCAL)
-    status_error("%s; retrying every minute, nothing is lost", err->text);
-  else if (status == CUPS_BACKEND_STOP)
-    status_error("%s%s; when it is fixed, run: cupsenable %s", err->text,
-                 cls == DX_CL_CONFIG ? "; run docextract hello for details"
-                                     : "",
-                 b->queue != NULL ? b->queue : "QUEUE");
-  else
-    status_error("%s", err->text);
+  if (job == NULL || dx_job_is_final(job))
+    return;
+  dx_job_set_message(job, text);
+  if (job->behind && dx_job_publish(job, &err) != DX_OK)
+    dx_log(DX_LOG_WARNING, "%s", err.text);
 }
 
-/* What became of the job, and of others that had been handed over. */
-static void report_success(size_t failures, const char *text)
+/* For the administrator: what went wrong, and what has to be done. */
+static void log_failure(struct backend *b, enum dx_code code,
+                        const struct dx_err *err)
 {
+  struct dx_err full = *err;
+
+  full.code = code;
+  dx_advise(&full);
+  if (status_of(b, code) == CUPS_BACKEND_STOP)
+    (void)dx_fail(&full, code, 0, "%s; when it is fixed, run: cupsenable %s",
+                  full.text, b->queue != NULL ? b->queue : "QUEUE");
+  dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(code), full.text);
+  if (!b->handed_over)
+    leave_message(b->job, full.text);
+}
+
+/* For the person who printed: what went wrong, and what she can do. */
+static void report_failure(const struct backend *b, enum dx_code code)
+{
+  char text[DX_SENTENCE_BYTES];
+
+  if (b->has_outcome)
+    dx_job_sentence(b->job, text);
+  else
+    dx_sentence(code, NULL, text);
+  if (dx_class_of(code) == DX_CL_LOCAL)
+    status_error(DX_SAY_LOCAL, text);
+  else if (status_of(b, code) == CUPS_BACKEND_STOP)
+    status_error(DX_SAY_STOPPED, text);
+  else
+    status_error("%s", text);
+}
+
+/* What became of the job. */
+static void success_text(const struct backend *b, char text[DX_SENTENCE_BYTES])
+{
+  const char *known = NULL;
+
+  if (b->handed_before)
+    known = DX_SAY_HANDED_BEFORE;
+  else if (b->uploaded)
+    known = DX_SAY_HANDED_SENT;
+  else if (b->handed_over)
+    known = DX_SAY_HANDED_STORED;
+  else if (b->nothing_new)
+    known = DX_SAY_NOTHING_NEW;
+  if (known != NULL)
+    (void)snprintf(text, DX_SENTENCE_BYTES, "%s", known);
+  else
+    dx_job_sentence(b->job, text);
+}
+
+/* Also of others that had been handed over. */
+static void report_success(const struct backend *b, size_t failures)
+{
+  char text[DX_SENTENCE_BYTES];
+
+  success_text(b, text);
   if (failures == 0)
     status_info("%s", text);
   else
-    status_info(
-        "%s; %zu job%s printed earlier failed; contact your administrator",
-        text, failures, failures == 1 ? "" : "s");
+    status_info(DX_SAY_FAILURES, text, failures,
+                failures == 1 ? "chart" : "charts");
   status_keep();
 }
 
-static void report(const struct backend *b, enum dx_code code, size_t failures,
+static void report(struct backend *b, enum dx_code code, size_t failures,
                    const struct dx_err *err)
 {
-  char text[64];
-  size_t i, cases = 0;
-
   if (code == DX_E_STOPPED)
     return;
-  if (code != DX_OK) {
-    report_failure(b, code, err);
+  if (code == DX_OK) {
+    report_success(b, failures);
     return;
   }
-  for (i = 0; b->job != NULL && i < b->job->submission_count; i++)
-    cases += b->job->submissions[i].case_count;
-  (void)snprintf(text, sizeof(text), "Extracted %zu case%s", cases,
-                 cases == 1 ? "" : "s");
-  if (b->handed_before)
-    report_success(failures, "Already handed over; nothing was sent again");
-  else if (b->uploaded)
-    report_success(failures, "Uploaded; docextractd will fetch the results");
-  else if (b->handed_over)
-    report_success(failures,
-                   "Stored; docextractd will send it and fetch the results");
-  else if (b->nothing_new)
-    report_success(failures, "Already extracted; nothing was sent again");
-  else
-    report_success(failures, text);
+  log_failure(b, code, err);
+  report_failure(b, code);
 }
 
 /* cupsd would run the job again at once; SIGTERM ends the wait. */
@@ -146,7 +180,7 @@ static void look_if_canceled(struct backend *b)
   dx_job_cancel(b->job);
   dx_job_set_message(b->job, "");
   if (dx_job_save(b->job, &err) != DX_OK)
-    status_error("%s", err.text);
+    dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 
 /* Canceled while it was handed over: docextractd has no print job to ask about
@@ -182,7 +216,7 @@ static void leave_spool(struct backend *b)
 
   if (b->job != NULL && !b->job->dirty && !b->handed_over &&
       dx_spool_settle(&b->spool, b->job, &err) != DX_OK)
-    status_error("%s", err.text);
+    dx_log(DX_LOG_ERROR, "%s", err.text);
   dx_job_free(&b->job);
   if (b->spool_is_open && !term_came())
     dx_spool_sweep(&b->spool, &sweep);
@@ -226,7 +260,7 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (b->spool_is_open && b->queue != NULL && code != DX_E_STOPPED)
     failures = dx_spool_unseen_failures(&b->spool, b->queue, b->job);
   report(b, code, failures, err);
-  status_end(dx_class_of(code), failures > 0);
+  status_end(code, failures > 0);
   if (dx_class_of(code) == DX_CL_LOCAL)
     wait_a_minute();
   leave_spool(b);

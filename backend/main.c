@@ -401,7 +401,8 @@ static enum dx_code loop(struct backend *b, struct dx_engine *engine,
                          err);
     status_tick();
   }
-  return code == DX_OK ? dx_job_outcome(b->job, err) : code;
+  b->has_outcome = code == DX_OK;
+  return b->has_outcome ? dx_job_outcome(b->job, err) : code;
 }
 
 static enum dx_code drive(struct backend *b, struct dx_err *err)

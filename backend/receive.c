@@ -12,6 +12,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
+#include "lib/job/sentence.h"
 
 /* Waits for data: E_STOPPED on SIGTERM; E_MISSING without data for too long. */
 static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
@@ -65,7 +66,7 @@ static enum dx_code check_count(const struct backend *b,
     count += b->job->documents[i].entry.kind != DX_KIND_SHEET;
   if (count <= b->conf->max_documents)
     return DX_OK;
-  return dx_fail(err, DX_E_DOCUMENT, 0,
+  return dx_fail(err, DX_E_TOO_MANY, 0,
                  "the job has more documents than MaxDocumentsPerJob (%" PRId64
                  "); nothing was sent, print fewer at a time",
                  b->conf->max_documents);
@@ -78,7 +79,7 @@ static enum dx_code add_document(struct dx_job *job,
   struct dx_document *documents;
 
   if (job->document_count >= DX_DOCUMENTS_MAX)
-    return dx_fail(err, DX_E_BUNDLE, 0, "more than %d documents in one job",
+    return dx_fail(err, DX_E_TOO_MANY, 0, "more than %d documents in one job",
                    DX_DOCUMENTS_MAX);
   documents =
       realloc(job->documents, (job->document_count + 1) * sizeof(*documents));
@@ -104,7 +105,7 @@ static enum dx_code receive_entry(struct backend *b,
     code = add_document(b->job, entry, err);
   if (code != DX_OK)
     return code;
-  status_info("Receiving document %zu", index + 1);
+  status_info(DX_SAY_RECEIVING, index + 1);
   if (entry->kind == DX_KIND_DOCUMENT) {
     fd = dx_spool_create_document(b->job, index, err);
     if (fd < 0)
@@ -121,7 +122,7 @@ static enum dx_code receive_entry(struct backend *b,
 
 static enum dx_code printed_raw(struct dx_err *err)
 {
-  return dx_fail(err, DX_E_BUNDLE, 0,
+  return dx_fail(err, DX_E_RAW, 0,
                  "the job was printed raw or has a type that cannot be "
                  "printed here; print PDF, PostScript, text, JPEG, PNG, TIFF, "
                  "GIF, BMP or PNM files through the queue's driver, or use "
@@ -138,7 +139,8 @@ static enum dx_code receive_all(struct backend *b,
 
   while (code == DX_OK) {
     code = dx_bundle_next(reader, &entry, &end, err);
-    if (code == DX_E_BUNDLE && b->job->document_count == 0)
+    if ((code == DX_E_BUNDLE || code == DX_E_RAW) &&
+        b->job->document_count == 0)
       return printed_raw(err);
     if (code != DX_OK || end)
       break;

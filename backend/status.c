@@ -12,19 +12,11 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/job/sentence.h"
 
 #define PROGRESS_STEP 5 /* percent between two lines */
 
-/* State reasons come in pairs; the PPD translates them into sentences. */
-enum reason { WAITING, DOWN, LOCAL, REFUSED, CONFIG, FAILED, REASON_COUNT };
-
-static const char *const reasons[REASON_COUNT] = {
-    "docextract-waiting-report", "docextract-service-down-warning",
-    "docextract-storage-error",  "docextract-document-refused-error",
-    "docextract-config-error",   "docextract-failed-warning",
-};
-
-static bool is_set[REASON_COUNT];
+static bool is_set[DX_SR_COUNT];
 static int64_t toggled_ms;
 static int last_percent = -1;
 
@@ -49,31 +41,34 @@ static void log_line(enum dx_log_level level, const char *line)
   print_line("DEBUG", line);
 }
 
-static void set_reason(enum reason reason, bool on)
+/* State reasons come in pairs. */
+static void set_reason(enum dx_state_reason reason, bool on)
 {
   char text[80];
 
-  if (is_set[reason] == on)
+  if (is_set[reason] == on || reason == DX_SR_NONE)
     return;
   is_set[reason] = on;
   toggled_ms = dx_monotonic_ms();
-  (void)snprintf(text, sizeof(text), "%c%s", on ? '+' : '-', reasons[reason]);
+  (void)snprintf(text, sizeof(text), "%c%s", on ? '+' : '-',
+                 dx_state_reason_keyword(reason));
   print_line("STATE", text);
 }
 
 void status_start(void)
 {
-  char text[400] = "-";
-  size_t len = 1;
+  char text[400] = "";
+  size_t len = 0;
   int i;
 
   (void)setvbuf(stderr, NULL, _IOFBF, 4096);
   dx_log_to(log_line);
   /* An earlier run may have left one of them set. One line for all: pdftopdf
    * writes its lines in parts, and ours would be mixed with them. */
-  for (i = 0; i < REASON_COUNT; i++)
-    len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
-                            i > 0 ? "," : "", reasons[i]);
+  for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)
+    len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%s",
+                            len > 0 ? ',' : '-',
+                            dx_state_reason_keyword((enum dx_state_reason)i));
   print_line("STATE", text);
 }
 
@@ -142,48 +137,58 @@ static void uploading(const struct dx_note *note)
   last_percent = percent;
   (void)snprintf(text, sizeof(text), "job-media-progress=%d", percent);
   print_line("ATTR", text);
-  status_info("Uploading, %d%%", percent);
+  status_info(DX_SAY_UPLOADING, percent);
+}
+
+/* Where the chart is: with the service as soon as all of it is. */
+static const char *place_of(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state == DX_ST_STORED ||
+        job->submissions[i].state == DX_ST_REGISTERED)
+      return DX_SAY_HERE;
+  return DX_SAY_THERE;
 }
 
 void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
-  char time[32];
+  const char *place = place_of(job);
+  char text[DX_SENTENCE_BYTES], time[32];
 
   (void)ctx;
-  (void)job;
   switch (note->kind) {
   case DX_NOTE_UPLOADING:
     uploading(note);
     break;
   case DX_NOTE_WAITING:
-    set_reason(WAITING, true);
-    status_info("Waiting for extraction, %s", elapsed(note->since_ms, time));
+    set_reason(DX_SR_WAITING, true);
+    status_info(DX_SAY_WAITING, place, elapsed(note->since_ms, time));
     break;
   case DX_NOTE_DOWN:
-    set_reason(DOWN, true);
-    status_info("The service has been unavailable for %s: %s; retrying",
-                elapsed(note->since_ms, time), note->text);
+    set_reason(DX_SR_DOWN, true);
+    status_info(DX_SAY_DOWN, place, elapsed(note->since_ms, time));
     break;
   case DX_NOTE_UP:
-    set_reason(DOWN, false);
-    break;
-  case DX_NOTE_UNEXPECTED:
-    status_info("%s; trying again", note->text);
+    set_reason(DX_SR_DOWN, false);
     break;
   case DX_NOTE_PAUSED:
-    status_info("The service asked for a pause; continuing soon");
+    status_info(DX_SAY_PAUSED, place);
     break;
+  case DX_NOTE_UNEXPECTED:
   case DX_NOTE_TOKEN:
-    status_info("%s; retrying with a new token", note->text);
+    status_info(DX_SAY_RETRYING, place, dx_code_sentence(note->code));
     break;
   case DX_NOTE_ADMIN: /* not for print jobs */
     break;
   case DX_NOTE_LOCAL:
-    set_reason(LOCAL, true);
-    status_error("%s; retrying every minute, nothing is lost", note->text);
+    set_reason(DX_SR_STORAGE, true);
+    dx_sentence(note->code, NULL, text);
+    status_error(DX_SAY_LOCAL, text);
     break;
   case DX_NOTE_LOCAL_OVER:
-    set_reason(LOCAL, false);
+    set_reason(DX_SR_STORAGE, false);
     break;
   }
 }
@@ -193,16 +198,17 @@ void status_tick(void)
 {
   if (dx_monotonic_ms() - toggled_ms < DX_TOGGLE_MS)
     return;
-  set_reason(WAITING, !is_set[WAITING]);
-  set_reason(WAITING, true);
+  set_reason(DX_SR_WAITING, !is_set[DX_SR_WAITING]);
+  set_reason(DX_SR_WAITING, true);
 }
 
-void status_end(enum dx_class cls, bool others_failed)
+void status_end(enum dx_code code, bool others_failed)
 {
-  set_reason(WAITING, false);
-  set_reason(DOWN, false);
-  set_reason(LOCAL, cls == DX_CL_LOCAL);
-  set_reason(REFUSED, cls == DX_CL_REFUSED || cls == DX_CL_GONE);
-  set_reason(CONFIG, cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
-  set_reason(FAILED, others_failed);
+  enum dx_state_reason result = dx_state_reason_of(code);
+  int i;
+
+  for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)
+    set_reason((enum dx_state_reason)i,
+               (enum dx_state_reason)i == result ||
+                   (i == DX_SR_FAILED && others_failed));
 }

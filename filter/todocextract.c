@@ -186,16 +186,6 @@ static void refuse_slow(struct job *job)
   refuse(&job->entry, DX_REASON_TOO_SLOW, text);
 }
 
-/* Where the default text, which is about a PDF, says too little. */
-static const char *why_not_image(enum dx_reason reason, bool tiff)
-{
-  if (reason == DX_REASON_NO_PAGES)
-    return "no pages are left; the selected pages do not exist";
-  return tiff && reason == DX_REASON_TYPE
-             ? "this kind of TIFF cannot be read; save it as a PDF"
-             : NULL;
-}
-
 /* `text` NULL: the default text of the reason. */
 static void refuse_as(struct job *job, enum dx_reason reason, const char *text)
 {
@@ -224,9 +214,11 @@ static void process_document(struct job *job, const char *type,
 
   if ((pdf || tiff) && options->every > 0 && separator == NULL) {
     refuse(&job->entry, DX_REASON_NO_SEPARATOR,
-           job->service != NULL ? NULL
-                                : "separator pages were requested, but "
-                                  "docextract.conf is not valid");
+           job->service != NULL
+               ? "separator pages were selected, but no SeparatorPage is "
+                 "configured"
+               : "separator pages were selected, but docextract.conf is not "
+                 "valid");
     return;
   }
   if (pdf)
@@ -239,21 +231,22 @@ static void process_document(struct job *job, const char *type,
     reason = process_image(job, options, image_png_is_whole(job->in_fd));
   if (reason == DX_REASON_NONE && !measure(job))
     reason = DX_REASON_TROUBLE;
-  refuse_as(job, reason, pdf ? NULL : why_not_image(reason, tiff));
+  refuse_as(job, reason,
+            tiff && reason == DX_REASON_TYPE
+                ? "this kind of TIFF cannot be read; save it as a PDF"
+                : NULL);
 }
 
 /* An empty document that was a PDF: pdftopdf left no pages. One that was a GIF
  * or PNM: checkdocextract passed nothing on. */
-static const char *why_empty(const struct dx_entry *entry)
+static enum dx_reason why_empty(const struct dx_entry *entry)
 {
   if (strcmp(entry->origin, DX_MIME_PDF) == 0)
-    return "no pages are left; the selected pages do not exist, or it cannot "
-           "be read";
+    return DX_REASON_NO_PAGES;
   if (strcmp(entry->origin, "image/gif") == 0 ||
       strncmp(entry->origin, "image/x-portable-", 17) == 0)
-    return "it has several images, or is damaged; print images one at a time, "
-           "or as a PDF";
-  return NULL;
+    return DX_REASON_IMAGES;
+  return DX_REASON_EMPTY;
 }
 
 /* Fills in the whole entry. */
@@ -283,9 +276,9 @@ static void process(struct job *job, bool kept, int64_t length)
   else if (length > most_bytes(job))
     refuse_large(job);
   else if (length == 0)
-    refuse(entry, DX_REASON_EMPTY, why_empty(entry));
+    refuse(entry, why_empty(entry), NULL);
   else if (wrong != NULL)
-    refuse(entry, DX_REASON_TROUBLE, wrong);
+    refuse(entry, DX_REASON_OPTIONS, wrong);
   else
     process_document(job, type, &options);
   if (entry->kind == DX_KIND_REFUSED) {

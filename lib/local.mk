@@ -34,6 +34,7 @@ libdx_a_SOURCES = \
 	lib/job/manifest.c lib/job/manifest.h lib/job/merge.c lib/job/merge.h lib/job/mime.c \
 	lib/job/mime.h lib/job/print_job.c lib/job/print_job.h \
 	lib/job/results.c lib/job/results.h lib/job/seal.c lib/job/seal.h \
+	lib/job/sentence.c lib/job/sentence.h \
 	lib/job/spool.c lib/job/spool.h lib/job/spool_internal.h lib/job/state.c \
 	lib/job/state.h lib/job/status.c lib/job/status.h \
 	lib/job/status_client.c lib/job/status_client.h \

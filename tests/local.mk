@@ -48,6 +48,7 @@ unit_programs = \
 	tests/unit/test_rate_limit \
 	tests/unit/test_results \
 	tests/unit/test_rows \
+	tests/unit/test_sentence \
 	tests/unit/test_signed_url \
 	tests/unit/test_spool \
 	tests/unit/test_state \

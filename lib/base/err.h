@@ -76,9 +76,11 @@ enum dx_class {
   X(E_NOT_SENT, NOT_YET, "given up before it was sent")        \
   X(E_DOCUMENT, REFUSED, "document refused")                   \
   X(E_MISSING, REFUSED, "documents are missing")               \
+  X(E_TOO_MANY, REFUSED, "too many documents in one job")      \
   X(E_CHANGED, REFUSED, "document differs from what was sent") \
   X(E_TAKEN, REFUSED, "another file has the name")             \
   X(E_BUNDLE, REFUSED, "bundle cut short or damaged")          \
+  X(E_RAW, REFUSED, "did not come through our filter")         \
   X(E_REFUSED, REFUSED, "refused by the service")              \
   X(E_FAILED, REFUSED, "extraction failed")                    \
   X(E_GONE, GONE, "the service no longer knows it")            \

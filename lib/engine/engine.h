@@ -43,8 +43,9 @@ enum dx_note_kind {
 struct dx_note {
   enum dx_note_kind kind;
   int64_t done, total;
-  int64_t since_ms; /* monotonic */
-  const char *text; /* for the person; "" when there is none */
+  int64_t since_ms;  /* monotonic */
+  enum dx_code code; /* of the failure; DX_OK when there is none */
+  const char *text;  /* its text, for the administrator; "" */
 };
 
 struct dx_observer {

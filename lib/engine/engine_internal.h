@@ -127,14 +127,15 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
 
 /* ---- report.c: notifying the observer, waiting, stopping ---- */
 
-/* Notifies the observer. text: may be NULL. */
+/* Notifies the observer. err: NULL if there is none. */
 void engine_note(struct dx_engine *engine, struct dx_job *job,
-                 enum dx_note_kind kind, int64_t since_ms, const char *text);
-/* The same for a problem: the text also goes to the journal, for `docextract
- * jobs`. */
+                 enum dx_note_kind kind, int64_t since_ms,
+                 const struct dx_err *err);
+/* The same for a problem: its text, with the advice of its code, also goes to
+ * the journal, for `docextract jobs`. NULL: it is over. */
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
-                           const char *text);
+                           const struct dx_err *err);
 /* The problem is gone; the submission may still be overdue. */
 void engine_clear_problem(struct dx_submission *sub);
 /* A failure on this machine stops the whole job for a minute; nothing is

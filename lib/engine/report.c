@@ -7,22 +7,32 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/job/sentence.h"
 
 void engine_note(struct dx_engine *engine, struct dx_job *job,
-                 enum dx_note_kind kind, int64_t since_ms, const char *text)
+                 enum dx_note_kind kind, int64_t since_ms,
+                 const struct dx_err *err)
 {
-  struct dx_note n = {
-      .kind = kind, .since_ms = since_ms, .text = text != NULL ? text : ""};
+  struct dx_note n = {.kind = kind,
+                      .since_ms = since_ms,
+                      .code = err != NULL ? err->code : DX_OK,
+                      .text = err != NULL ? err->text : ""};
 
   engine->observer.note(engine->observer.ctx, job, &n);
 }
 
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
-                           const char *text)
+                           const struct dx_err *err)
 {
-  engine_note(engine, job, kind, since_ms, text);
-  dx_job_set_message(job, text);
+  struct dx_err full = {.code = DX_OK};
+
+  if (err != NULL) {
+    full = *err;
+    dx_advise(&full);
+  }
+  engine_note(engine, job, kind, since_ms, err != NULL ? &full : NULL);
+  dx_job_set_message(job, full.text);
   job->drive->late_ms = dx_monotonic_ms(); /* people wait for it */
 }
 
@@ -32,8 +42,7 @@ void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
   dx_log(DX_LOG_ERROR, "%s; trying again in %d s", err->text,
          DX_LOCAL_RETRY_MS / 1000);
   job->drive->due_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
-  engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(),
-                        err->text);
+  engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(), err);
 }
 
 static void halt(struct dx_job *job, const struct dx_err *err)
@@ -58,14 +67,16 @@ static void halt_print_jobs(struct call_ctx *ctx, const struct dx_err *err)
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err)
 {
   struct dx_job *job = ctx->sub->job;
+  struct dx_err full = *err;
 
-  halt_print_jobs(ctx, err);
+  dx_advise(&full);
+  halt_print_jobs(ctx, &full);
   if (!engine_is_patient(job))
     return;
   ctx->svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
   engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
   engine_report_problem(ctx->engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
-                        err->text);
+                        &full);
 }
 
 void engine_apply(struct dx_submission *sub, enum dx_event event)

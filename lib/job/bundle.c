@@ -297,7 +297,7 @@ static enum dx_code wrong_entry(const struct dx_bundle_reader *reader,
 static enum dx_code not_filtered(const struct dx_bundle_reader *reader,
                                  struct dx_err *err)
 {
-  return dx_fail(err, DX_E_BUNDLE, 0,
+  return dx_fail(err, DX_E_RAW, 0,
                  "document %d did not come through the filter: print without "
                  "'-o raw', to a queue with the driver 'Document Extraction "
                  "Service'",

@@ -39,21 +39,34 @@
 #define DX_TYPE_BYTES 64
 #define DX_REASON_BYTES 256
 
-/* word, plain clause for the person who printed unless the filter gives
- * another. The words must not change: they are stored in journals. */
-#define DX_REASONS(X)                                                      \
-  X(NONE, "", "")                                                          \
-  X(PASSWORD, "password", "it is password-protected")                      \
-  X(DAMAGED, "damaged", "it is damaged or incomplete")                     \
-  X(EMPTY, "empty", "it is empty; an earlier filter may have failed")      \
-  X(NO_PAGES, "no-pages", "it has no pages")                               \
-  X(TYPE, "type", "only PDF, JPEG, PNG, and TIFF files can be sent")       \
-  X(TOO_LARGE, "too-large", "it is too large")                             \
-  X(NO_SEPARATOR, "no-separator",                                          \
-    "separator pages were requested, but no SeparatorPage is configured; " \
-    "print without them or tell your administrator")                       \
-  X(TOO_SLOW, "too-slow", "processing it took too long")                   \
-  X(TOO_COMPLEX, "too-complex", "it is too complex to check")              \
+/*
+ * word, sentence: what the person who printed reads (lib/job/sentence.h). The
+ * filter may say more to the administrator. The words must not change: they are
+ * stored in journals.
+ */
+#define DX_REASONS(X)                                                       \
+  X(NONE, "", "")                                                           \
+  X(PASSWORD, "password", "it is password-protected")                       \
+  X(DAMAGED, "damaged", "it is damaged or incomplete")                      \
+  X(EMPTY, "empty", "it is empty, or could not be converted")               \
+  X(NO_PAGES, "no-pages",                                                   \
+    "no pages are left: the selected pages do not exist, or it cannot be "  \
+    "read")                                                                 \
+  X(TYPE, "type",                                                           \
+    "it is of a type that cannot be extracted; print it as a PDF")          \
+  X(IMAGES, "images",                                                       \
+    "it has several images, or is damaged; print images one at a time, "    \
+    "or as a PDF")                                                          \
+  X(TOO_LARGE, "too-large", "it is too large; print fewer pages at a time") \
+  X(NO_SEPARATOR, "no-separator",                                           \
+    "separator pages were selected, but this printer has none; print "      \
+    "without them, or ask the administrator")                               \
+  X(OPTIONS, "options",                                                     \
+    "an option of the print job cannot be used; check which pages are "     \
+    "selected")                                                             \
+  X(TOO_SLOW, "too-slow",                                                   \
+    "processing it took too long; print fewer pages at a time")             \
+  X(TOO_COMPLEX, "too-complex", "it is too complex to check")               \
   X(TROUBLE, "trouble", "this computer could not process it")
 
 enum dx_reason {

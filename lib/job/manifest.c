@@ -12,6 +12,7 @@
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
 #include "lib/job/results.h"
+#include "lib/job/sentence.h"
 
 /* 1 had no final, reason_code, job.documents, and times.failed_at. */
 #define MANIFEST_SCHEMA 2
@@ -47,34 +48,6 @@ static struct dx_json *manifest_case(const void *owner, size_t i)
 
   free(file);
   return dx_json_made_take(json, ok);
-}
-
-const char *dx_manifest_reason_code(const struct dx_submission *sub)
-{
-  if (sub->state == DX_ST_CANCELED)
-    return "canceled";
-  if (sub->state == DX_ST_EXPIRED)
-    return "expired";
-  switch (sub->code) {
-  case DX_E_DOCUMENT:
-  case DX_E_BUNDLE:
-    return "document-refused";
-  case DX_E_MISSING:
-    return "document-missing";
-  case DX_E_CHANGED:
-    return "document-changed";
-  case DX_E_REFUSED:
-    return "service-refused";
-  case DX_E_FAILED:
-    return "extraction-failed";
-  case DX_E_GONE:
-  case DX_E_EXPIRED:
-    return "source-gone";
-  case DX_E_OVERDUE:
-    return "overdue";
-  default:
-    return "other";
-  }
 }
 
 static bool is_good(const struct dx_submission *sub)
@@ -139,7 +112,7 @@ char *dx_manifest_text(const struct dx_submission *sub)
       dx_json_put_string(root, "outcome", good ? "extracted" : "failed") &&
       dx_json_put_bool(root, "final", is_settled(sub)) &&
       dx_json_put_string(root, "reason_code",
-                         good ? NULL : dx_manifest_reason_code(sub)) &&
+                         good ? NULL : dx_submission_reason_code(sub)) &&
       dx_json_put_string(root, "reason", good ? NULL : sub->reason) &&
       dx_json_put_string(root, "service", sub->job->service) &&
       dx_json_put_string(root, "source_id", sub->source_id) &&

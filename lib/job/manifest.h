@@ -14,9 +14,6 @@
 /* The JSON text; NULL when out of memory. */
 char *dx_manifest_text(const struct dx_submission *sub);
 
-/* Why a submission failed: a word of docextract-results(5). Static. */
-const char *dx_manifest_reason_code(const struct dx_submission *sub);
-
 /* True if the file is a manifest of this job. */
 bool dx_manifest_is_of(const struct dx_job *job, int dirfd, const char *name);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
-#include "lib/job/manifest.h"
+#include "lib/job/sentence.h"
 
 /* ---- requests ---- */
 
@@ -143,7 +143,7 @@ struct dx_json *dx_status_end_json(const struct dx_submission *sub)
           dx_json_put_string(json, "id", job->cups_id) &&
           dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
           dx_json_put_string(json, "reason_code",
-                             good ? NULL : dx_manifest_reason_code(sub)) &&
+                             good ? NULL : dx_submission_reason_code(sub)) &&
           dx_json_put_string(json, "message", good ? NULL : sub->reason) &&
           dx_json_put_int(json, "cases", (int64_t)sub->case_count) &&
           dx_json_put_int(json, "job_documents",

@@ -41,6 +41,58 @@ unexplained()
 is 'doc/policy.md explains every code of the table and every class' \
   "$(unexplained)" ''
 
+# --- the sentences of lib/job/sentence.h -------------------------------
+
+rows() # TABLE PARAMETERS WHAT OF THEM: a line for each row
+{
+  printf '#include "lib/job/sentence.h"\n#define X(%s) ROW %s\n%s(X)\n' \
+    "$2" "$3" "$1" | gcc -E -P -I. -D_GNU_SOURCE -x c - |
+    sed -n '/ROW/s/ROW/\n/gp' | sed 's/^ *//; s/ *$//' | grep '^"'
+}
+
+translation() # LANG ENGLISH
+{
+  awk -v want="msgid \"$2\"" 'found { print; exit } $0 == want { found = 1 }' \
+    "ppd/$1.po" | sed -n 's/^msgstr "\(.*\)"$/\1/p'
+}
+
+# State reasons that print dialogs would show in English or as a keyword.
+untranslated()
+{
+  local row keyword text language
+  rows DX_STATE_REASONS 'name, keyword, text' 'keyword text' |
+    sed 's/^"\([^"]*\)" "\([^"]*\)"$/\1\t\2/' | sort > "$1"
+  while IFS=$'\t' read -r keyword text; do
+    for language in de es fr ja; do
+      row=$(translation $language "$text")
+      [ -n "$row" ] && [ "$row" != "$text" ] || echo "$language: $text"
+    done
+  done < "$1"
+}
+table=$(mktemp) || exit 1
+is 'every state reason is translated' "$(untranslated "$table")" ''
+is 'there are state reasons' "$(($(wc -l < "$table") >= 7))" 1
+is 'the driver has the state reasons of the table' "$(diff "$table" \
+  <(sed -n 's,^Attribute cupsIPPReason "\([^/]*\)/\(.*\)" ""$,\1\t\2,p' \
+    ppd/docextract.drv | sort))" ''
+rm "$table"
+
+reason_codes()
+{
+  { printf '"canceled"\n"expired"\n"other"\n' &&
+    rows DX_CODE_SENTENCES 'name, word, reason, text, advice' word; } |
+    tr -d '"' | grep . | sort -u
+}
+is 'there are reason codes' "$(($(reason_codes | wc -l) >= 10))" 1
+is 'docextract-results(5) has the reason codes of the table' "$(diff \
+  <(sed -n '/^Reason codes:/,/^\.El/s/^\.It Li //p' doc/docextract-results.5) \
+  <(reason_codes | grep -v other && echo other))" ''
+is 'the JSON Schema has them, too' "$(diff <(reason_codes) \
+  <(sed -n '/"reason_code": {/,/]/{p; /]/q}' doc/manifest.schema.json |
+    grep -o '"[a-z-]*"' | tr -d '"' | grep -vxE 'reason_code|enum' | sort))" ''
+
+# --- the numbers of doc/policy.md --------------------------------------
+
 calculate() { awk "BEGIN { printf \"%.10g\", $1 }"; } # EXPRESSION
 
 # "NAME VALUE", in milliseconds, seconds or bytes as the name says.

@@ -174,7 +174,7 @@ run < "$dir/five.pdf"
 is 'documents can be sent together' "$(field Grouping)" together
 options='DocumentGrouping=Some'
 is 'an unknown choice is refused' "$(result "$dir/five.pdf")" \
-  'refused trouble 0'
+  'refused options 0'
 options=
 sed -i.orig 's/^\*DefaultDocumentGrouping.*/*DefaultDocumentGrouping: Together/
   ' "$PPD"
@@ -183,7 +183,7 @@ is "without an option the default of the queue is used" \
   "$(field Grouping)" together
 mv "$PPD.orig" "$PPD"
 is 'without a PPD the document is refused' \
-  "$(export PPD=$dir/nonexistent; result "$dir/five.pdf")" 'refused trouble 0'
+  "$(export PPD=$dir/nonexistent; result "$dir/five.pdf")" 'refused options 0'
 
 # --- separators ------------------------------------------------------------
 

@@ -186,7 +186,7 @@ done
 has 'and the reason says so' "$(field Reason)" 'selected%20pages'
 for options in page-ranges=x page-ranges=3-1 page-ranges=0-2 page-ranges=1,, \
   page-set=some; do
-  is "$options: refused" "$(result "$dir/t.tif")" 'refused trouble 0'
+  is "$options: refused" "$(result "$dir/t.tif")" 'refused options 0'
 done
 options='page-ranges=2-4 CaseSeparators=Every2'
 run < "$dir/t.tif"

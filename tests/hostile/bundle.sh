@@ -69,7 +69,7 @@ held() # TEXT COMMAND...: prints, and checks that nothing of it was sent
   "$@"
   job_ends "$text: the job is held" "$job" pending-held
   has "$text: the reason is shown" "$(queue_message "$job")" \
-    'raw|through the filter|type'
+    'did not come through the driver of this printer'
   is "$text: nothing is sent" "$(calls create) $(calls put) $(n_results)" '0 0 0'
 }
 

@@ -166,6 +166,8 @@ queue_state chart >> "$dir/messages"
 print -d chart -t "$lines" -o "CaseSeparators=Custom.$shell" "$dir/chart.pdf"
 job_ends 'options that mean nothing: the job is held' "$job" pending-held
 has 'options that mean nothing: the reason is shown' "$(queue_message "$job")" \
+  'an option of the print job cannot be used'
+has 'options that mean nothing: the administrator reads which' "$(dx jobs)" \
   "'CaseSeparators' has no such choice"
 job_message "$job" >> "$dir/messages"
 queue_state chart >> "$dir/messages"

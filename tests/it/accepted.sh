@@ -65,7 +65,7 @@ is "$t: nothing is extracted yet" "$(n_results)" 0
 is "$t: the journal says so" "$(owner_of "$job")" collector
 has "$t: and the person can see it" \
   "$(grep -a "\[Job $job\] Set job-printer-state-message" "$cups/log/error_log")" \
-  'docextractd will send it'
+  'on this computer and will be sent; its result will come without'
 faults '#'
 once "$t" 2
 no_documents_left() { [ -z "$(find "$spool/jobs" "$spool/finished" -name 'document-*')" ]; }

@@ -105,7 +105,7 @@ for queue in chart all; do
   took=$(((${EPOCHREALTIME/./} - ${printed/./}) / 1000))
   check "$t: within 3 s ($took ms)" test "$took" -lt $((3000 * $(machine_load)))
   check "$t: and says what happens to it" message_was "$first" \
-    'Uploaded; docextractd will fetch the results'
+    'The chart is with the service; its result will come without this printer'
   is "$t: docextractd has it" "$(owner_of "$first")" collector
   until_true is_awaited 2
   is "$t: the last one waits for its results" "$(job_state "$job")" processing
@@ -147,7 +147,7 @@ faults '#'
 print_a
 job_ends "$t: another one completes" "$job" completed
 check "$t: and says that one failed" message_was "$job" \
-  'Extracted 1 case; 1 job printed earlier failed; contact your administrator'
+  'Extracted 1 case. The administrator has to look at this: 1 chart printed earlier failed'
 warns() { lpoptions -p chart | grep -q docextract-failed-warning; }
 check "$t: so does the queue" until_true warns
 dx jobs --seen > "$dir/seen"

@@ -75,7 +75,7 @@ for uri in docextract://nobody docextract://default/x \
   print -d odd "$dir/a.pdf"
   WAIT_S=30 until_true queue_is_stopped odd
   check "$uri: the queue stops" queue_is_stopped odd
-  has "$uri: the queue says why" "$(queue_state odd)" 'docextract://|service'
+  has "$uri: the queue says why" "$(queue_state odd)" 'is not set up correctly'
   cancel "$job"
   cupsenable odd
 done

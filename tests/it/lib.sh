@@ -101,6 +101,10 @@ queue_message() # ID
   queue_state "${queue##*/}" | tail -n +2
 }
 
+# What the administrator finds about a job. The person who printed reads only
+# the messages.
+job_log() { grep -a "\[Job $1\]" "$cups/log/error_log"; } # ID
+
 # How often cupsd has started a backend for a job.
 starts() # ID
 {

@@ -83,17 +83,18 @@ is 'together: half a chart is not sent' "$(counts)" '0 0 0'
 
 clear_results
 print -d chart "$dir/a.pdf" "$dir/random.bin"
-hold_is 'an unknown type at the end' 'missing|type'
+hold_is 'an unknown type at the end' 'document 2: it did not arrive: its type'
 is 'an unknown type at the end: the other is extracted' "$(counts)" '1 1 1'
 
 clear_results
 print -d chart "$dir/random.bin"
-hold_is 'an unknown type alone' 'raw|bundle|type'
+hold_is 'an unknown type alone' 'a type that cannot be printed here'
 is 'an unknown type is not sent' "$(counts)" '0 0 0'
 
 clear_results
 print -d chart -o raw "$dir/a.pdf"
-hold_is 'a raw job' 'raw|bundle|submit'
+hold_is 'a raw job' 'did not come through the driver of this printer'
+has 'a raw job: the log says how' "$(job_log "$job")" 'printed raw'
 is 'a raw job is not sent' "$(counts)" '0 0 0'
 
 printf '%%PDF-1.4\nthis is no PDF\n' > "$dir/broken.pdf"
@@ -104,7 +105,9 @@ sed -i '/^%%Page: 2 2/a nosuchoperator' "$dir/half.ps"
 print -d chart "$dir/a.pdf" "$dir/half.ps" "$dir/c.pdf"
 job_ends 'a converter that fails midway: the job is held' "$job" pending-held
 has 'a converter that fails midway: the reason is shown' "$(queue_message "$job")" \
-  'document 2: a filter failed on it'
+  'document 2: it is damaged or incomplete$'
+has 'a converter that fails midway: the administrator reads how' "$(dx jobs)" \
+  'a filter failed on it'
 is 'a converter that fails midway: half a chart is not sent' \
   "$(counts) $(patients)" "2 2 2 $ac"
 
@@ -164,7 +167,9 @@ clear_results
 write_config 'MaxDocumentsPerJob 2'
 print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
 hold_is 'more documents than MaxDocumentsPerJob' \
-  'MaxDocumentsPerJob [(]2[)]; nothing'
+  'has too many documents, nothing was sent'
+has 'more documents than MaxDocumentsPerJob: the log says so' \
+  "$(job_log "$job")" 'MaxDocumentsPerJob [(]2[)]; nothing'
 is 'more documents than allowed: nothing is sent' "$(counts)" '0 0 0'
 print -d chart -o job-sheets=standard,standard "$dir/a.pdf" "$dir/c.pdf"
 job_ends 'job sheets are no documents' "$job" completed
@@ -175,7 +180,9 @@ write_config 'MaxDocumentSize 1M'
 { cat "$dir/scan.png"; head -c 1048576 /dev/zero; } > "$dir/large.png"
 print -d chart "$dir/a.pdf" "$dir/large.png" "$dir/c.pdf"
 hold_is 'a document larger than MaxDocumentSize' \
-  'document 2: .*larger than MaxDocumentSize [(]1M[)]'
+  'document 2: it is too large'
+has 'a document larger than MaxDocumentSize: the administrator reads so' \
+  "$(dx jobs)" 'larger than MaxDocumentSize [(]1M[)]'
 is 'the smaller ones are extracted' "$(counts) $(patients)" \
   "2 2 2 $ac"
 

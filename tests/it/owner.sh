@@ -70,17 +70,20 @@ is 'which belongs to the own user' "$(stat -c '%U:%G %a' "$results"/*)" \
 print -d chart -o raw "$dir/a.pdf"
 job_ends 'a raw job, which the own user cannot read, is held' "$job" \
   pending-held
-has 'with the reason' "$(queue_message "$job")" 'printed raw'
+has 'with the reason' "$(queue_message "$job")" \
+  'through the driver of this printer'
 
 # --- not the own user -----------------------------------------------------------
 
-refusal_is_shown() { queue_state chart | grep -q "$1"; }
+refusal_is_shown() { queue_state chart | grep -q 'cannot store the chart'; }
 
 chmod 755 "$cups/bin/backend/docextract"
 print -d chart "$dir/a.pdf"
-until_true refusal_is_shown "as 'lp' instead of 'games'.*chmod 700"
-has 'a backend that cupsd runs as lp says so' "$(queue_state chart)" \
-  "as 'lp' instead of 'games'.*chmod 700.*nothing is lost"
+until_true refusal_is_shown
+has 'a backend that cupsd runs as lp calls the administrator' \
+  "$(queue_state chart)" 'The administrator has to .*nothing is lost'
+has 'and says so in the log' "$(job_log "$job")" \
+  "as .+lp.+ instead of .+games.+chmod 700"
 chmod 700 "$cups/bin/backend/docextract"
 kill "$(backends)" # it would wait a minute
 job_ends 'once that is fixed, the job completes' "$job" completed

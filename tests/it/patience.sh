@@ -37,7 +37,9 @@ write_config 'ProcessingLimit 1m'
 faults 'source * word processing'
 print -d chart "$dir/a.pdf"
 WAIT_S=100 job_ends "$t: the job is held" "$job" pending-held
-has "$t: the reason is shown" "$(queue_message "$job")" ProcessingLimit
+has "$t: the reason is shown" "$(queue_message "$job")" \
+  '^.The service takes longer than usual; release the print job'
+has "$t: the administrator reads which limit" "$(dx jobs)" ProcessingLimit
 is "$t: nothing came" "$(n_results)" 0
 faults '#'
 release "$job"

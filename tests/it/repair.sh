@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# repair.sh - what an administrator can have broken, as the queue shows it: what
-# is wrong, what to do about it or what comes next, and hello says the same.
-# When it is fixed, the job continues. Tokens are in tokens.sh, certificates in
-# tls.sh.
+# repair.sh - what an administrator can have broken. The queue says that it is
+# the administrator who has to act, without technical terms; the log says what is
+# wrong and what to do, and hello says the same. When it is fixed, the job
+# continues. Tokens are in tokens.sh, certificates in tls.sh.
 . "$(dirname "$0")/lib.sh"
 
 queue_says() { queue_state chart | grep -Eq "$1"; } # PATTERN
@@ -13,17 +13,20 @@ stops() # TEXT PATTERN
 {
   print -d chart "$dir/a.pdf"
   until_true queue_is_stopped chart
-  has "$1: the queue says why" "$(queue_state chart)" "$2"
-  has "$1: and what to do" "$(queue_state chart)" \
-    'run docextract hello for details; when it is fixed, run: cupsenable chart$'
+  has "$1: the queue says who has to act" "$(queue_state chart)" \
+    "^.The administrator has to look at this: [a-z ]+; nothing is lost\$"
+  has "$1: the log says why, and what to do" "$(job_log "$job")" \
+    "$2.*; run .+docextract config.+; when it is fixed, run: cupsenable chart\$"
 }
 
 waits() # TEXT PATTERN
 {
   print -d chart "$dir/a.pdf"
-  until_true queue_says 'retrying every minute, nothing is lost$'
-  has "$1: the queue says why, and that it goes on" "$(queue_state chart)" \
-    "$2.*; retrying every minute, nothing is lost\$"
+  until_true queue_says 'trying again every minute, nothing is lost$'
+  has "$1: the queue says who has to act, and that it goes on" \
+    "$(queue_state chart)" "^.The administrator has to look at this: [a-z ]+; \
+trying again every minute, nothing is lost\$"
+  has "$1: the log says why" "$(job_log "$job")" "E_ACCESS: .*$2"
   is "$1: nothing was sent" "$(calls create)" 0
   has "$1: hello says the same" "$(dx hello 2>&1)" "$2"
 }

@@ -123,7 +123,13 @@ clear_results
 print -d chart "$dir/a.pdf"
 WAIT_S=60 until_true queue_is_stopped chart # three tries take 30 s
 check 'the wrong key stops the queue' queue_is_stopped chart
-has 'the wrong key: the queue says why' "$(queue_state chart)" 'token'
+has 'the wrong key: the queue says why' "$(queue_state chart)" \
+  'administrator has to look at this: the service does not let this printer'
+has 'the wrong key: the log says what the service said, and what to do' \
+  "$(job_log "$job")" \
+  "E_TOKEN: the service refused the token \(401\).*run .+docextract hello.+; when it"
+has 'the wrong key: so does jobs' "$(dx jobs)" \
+  'the service refused the token \(401\).*cupsenable chart'
 is 'the wrong key: nothing was sent' \
   "$(calls create '.status<400') $(calls put)" '0 0'
 is 'the wrong key: the job is kept' "$(job_state "$job")" pending

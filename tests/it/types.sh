@@ -126,8 +126,10 @@ printf 'RIFF\x1A\0\0\0WEBPVP8 \x0E\0\0\0\x30\x01\0\x9D\x01\x2A\x01\0\x01\0' \
 printf '\0\0\0\x18ftypheic\0\0\0\0mif1heic' > "$dir/scan.heic"
 for f in webp heic; do
   held "a file that CUPS does not know, $f" \
-    'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP or PNM files' \
-    "$dir/scan.$f"
+    'a type that cannot be printed here; print it as a PDF' "$dir/scan.$f"
+  has "a file that CUPS does not know, $f: the log has the types" \
+    "$(job_log "$job")" \
+    'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP or PNM files'
 done
 
 # --- three pages of each type ----------------------------------------------

@@ -121,7 +121,8 @@ faults 'source * word processing'
 print -d chart "$dir/four.pdf"
 until_true calls_are source 1
 open_page "$site/printers/chart"
-check 'and what a job waits for' until_true shows 'Waiting for extraction'
+check 'and what a job waits for' until_true shows \
+  'The chart is with the service; waiting for its result'
 faults '#'
 job_ends 'it goes on' "$job" completed
 

@@ -350,12 +350,12 @@ static const struct {
      HEAD "Kind: refused\n" NOTHING "Reason: damaged \n\n", DX_OK},
     {"reason of a newer filter",
      HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n", DX_OK},
-    {"a raw PDF", "%PDF-1.4\n", DX_E_BUNDLE},
+    {"a raw PDF", "%PDF-1.4\n", DX_E_RAW},
     {"a raw PDF without lines", "%PDF-1.4", DX_E_BUNDLE},
-    {"a newline before", "\n" HEAD KIND TYPE NAME DOC_REST, DX_E_BUNDLE},
+    {"a newline before", "\n" HEAD KIND TYPE NAME DOC_REST, DX_E_RAW},
     {"another version", "DOCEXTRACT-BUNDLE 2\n" KIND TYPE NAME DOC_REST,
-     DX_E_BUNDLE},
-    {"carriage returns", "DOCEXTRACT-BUNDLE 1\r\n", DX_E_BUNDLE},
+     DX_E_RAW},
+    {"carriage returns", "DOCEXTRACT-BUNDLE 1\r\n", DX_E_RAW},
     {"no kind", HEAD TYPE NAME DOC_REST, DX_E_BUNDLE},
     {"unknown kind", HEAD "Kind: thing\n" NOTHING "\n", DX_E_BUNDLE},
     {"missing is for journals", HEAD "Kind: missing\n" NOTHING "\n",
@@ -639,13 +639,13 @@ static void entry_without_the_seal_is_rejected(void **state)
     enum dx_code code;
   } rows[] = {
       {SHEET_WITH(SEAL) SHEET_WITH(SEAL), 2, DX_OK},
-      {SHEET_WITH(OTHER), 0, DX_E_BUNDLE},
-      {SHEET, 0, DX_E_BUNDLE},
-      {SHEET_UNSEALED "Seal: \n\n", 0, DX_E_BUNDLE},
+      {SHEET_WITH(OTHER), 0, DX_E_RAW},
+      {SHEET, 0, DX_E_RAW},
+      {SHEET_UNSEALED "Seal: \n\n", 0, DX_E_RAW},
       {SHEET_UNSEALED "Seal: " SEAL "0\n\n", 0, DX_E_BUNDLE},
-      {SHEET_UNSEALED "seal: " SEAL "\n\n", 0, DX_E_BUNDLE},
-      {SHEET_WITH(SEAL) SHEET, 1, DX_E_BUNDLE},
-      {SHEET_WITH(SEAL) DOCUMENT SHEET_WITH(SEAL), 1, DX_E_BUNDLE},
+      {SHEET_UNSEALED "seal: " SEAL "\n\n", 0, DX_E_RAW},
+      {SHEET_WITH(SEAL) SHEET, 1, DX_E_RAW},
+      {SHEET_WITH(SEAL) DOCUMENT SHEET_WITH(SEAL), 1, DX_E_RAW},
   };
   enum dx_code code;
   size_t i;
@@ -788,8 +788,8 @@ static void writer_reports_errors(void **state)
 static void words_are_frozen(void **state)
 {
   static const char *const reasons[DX_REASON_COUNT] = {
-      "",         "password",    "damaged",   "empty",
-      "no-pages", "type",        "too-large", "no-separator",
+      "",         "password",    "damaged",   "empty",        "no-pages",
+      "type",     "images",      "too-large", "no-separator", "options",
       "too-slow", "too-complex", "trouble"};
   static const char *const kinds[DX_KIND_COUNT] = {"document", "sheet",
                                                    "refused", "missing"};

@@ -535,7 +535,7 @@ static void a_refused_token_names_key_and_clock(void **state)
   (void)dx_job_outcome(fixture.jobs[0], &err);
   assert_non_null(strstr(err.text, "'2026-01'"));
   assert_non_null(strstr(err.text, "600 s"));
-  assert_non_null(strstr(err.text, "see docextract hello"));
+  assert_non_null(strstr(err.text, "run 'docextract hello'"));
   assert_int_equal(fixture.call_count, 3);
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
 }

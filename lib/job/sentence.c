@@ -1,0 +1,153 @@
+/*
+ * sentence.c - the rows of sentence.h, and how a sentence about a whole job is
+ * made of them.
+ */
+#include "lib/job/sentence.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+  const char *keyword;
+  const char *text;
+} state_reasons[DX_SR_COUNT] = {[DX_SR_NONE] = {"", ""},
+#define X(name, keyword, text) [DX_SR_##name] = {keyword, text},
+                                DX_STATE_REASONS(X)
+#undef X
+};
+
+static const struct {
+  const char *reason_code;
+  enum dx_state_reason state_reason;
+  const char *sentence;
+  const char *advice;
+} codes[DX_CODE_COUNT] = {
+#define X(name, reason_code, state_reason, sentence, advice) \
+  [DX_##name] = {reason_code, DX_SR_##state_reason, sentence, advice},
+    DX_CODE_SENTENCES(X)
+#undef X
+};
+
+#define X(name, reason_code, state_reason, sentence, advice) +1
+_Static_assert(0 DX_CODE_SENTENCES(X) == DX_CODE_COUNT,
+               "every code has a sentence");
+#undef X
+
+const char *dx_state_reason_keyword(enum dx_state_reason reason)
+{
+  return state_reasons[reason].keyword;
+}
+
+const char *dx_state_reason_text(enum dx_state_reason reason)
+{
+  return state_reasons[reason].text;
+}
+
+enum dx_state_reason dx_state_reason_of(enum dx_code code)
+{
+  return codes[code].state_reason;
+}
+
+const char *dx_code_sentence(enum dx_code code)
+{
+  return codes[code].sentence;
+}
+
+const char *dx_code_advice(enum dx_code code)
+{
+  return codes[code].advice;
+}
+
+void dx_advise(struct dx_err *err)
+{
+  const char *advice = dx_code_advice(err->code);
+
+  if (advice[0] != '\0' && strstr(err->text, advice) == NULL)
+    (void)dx_fail(err, err->code, err->sys_errno, "%s; %s", err->text, advice);
+}
+
+void dx_sentence(enum dx_code code, const char *clause,
+                 char text[DX_SENTENCE_BYTES])
+{
+  bool is_admins = dx_code_advice(code)[0] != '\0';
+
+  (void)snprintf(text, DX_SENTENCE_BYTES, "%s%s",
+                 is_admins ? DX_SENTENCE_ADMIN : "",
+                 clause != NULL ? clause : dx_code_sentence(code));
+  text[0] = (char)toupper((unsigned char)text[0]);
+}
+
+/* ---- jobs ---- */
+
+/* Of a refused document the filter knows more than the code says. */
+static const char *clause_of(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; sub->code == DX_E_DOCUMENT && i < sub->file_count; i++) {
+    const struct dx_entry *entry =
+        &sub->job->documents[sub->files[i].document].entry;
+
+    if (entry->kind == DX_KIND_REFUSED)
+      return dx_reason_text(entry->reason);
+  }
+  return dx_code_sentence(sub->code);
+}
+
+static const struct dx_submission *first_missing(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state != DX_ST_EXTRACTED)
+      return &job->submissions[i];
+  return NULL;
+}
+
+static void extracted(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
+{
+  size_t i, cases = 0;
+
+  for (i = 0; i < job->submission_count; i++)
+    cases += job->submissions[i].case_count;
+  (void)snprintf(text, DX_SENTENCE_BYTES, DX_SAY_EXTRACTED, cases,
+                 cases == 1 ? "" : "s");
+}
+
+/* What has no documents or is halted has no submission to blame. */
+void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
+{
+  const struct dx_submission *wrong = first_missing(job);
+  enum dx_code code = dx_job_outcome(job, NULL);
+  char clause[DX_SENTENCE_BYTES];
+
+  if (code == DX_OK) {
+    extracted(job, text);
+    return;
+  }
+  if (job->halt.code != DX_OK || wrong == NULL ||
+      !dx_state_is_final(wrong->state)) {
+    dx_sentence(code, NULL, text);
+    return;
+  }
+  if (job->together && wrong->file_count > 1)
+    (void)snprintf(clause, sizeof(clause), DX_SAY_TOGETHER, clause_of(wrong));
+  else
+    (void)snprintf(clause, sizeof(clause), DX_SAY_SOME,
+                   dx_job_count(job, DX_ST_EXTRACTED), job->submission_count,
+                   wrong->number, clause_of(wrong));
+  dx_sentence(code, clause, text);
+}
+
+const char *dx_submission_reason_code(const struct dx_submission *sub)
+{
+  switch (sub->state) {
+  case DX_ST_CANCELED:
+    return "canceled";
+  case DX_ST_EXPIRED:
+    return "expired";
+  default:
+    return codes[sub->code].reason_code;
+  }
+}

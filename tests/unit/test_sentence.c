@@ -1,0 +1,237 @@
+/*
+ * Sentences: the person who printed reads no technical term, whoever cannot
+ * help herself is sent to the administrator, and the administrator reads what
+ * to do.
+ */
+#include "lib/job/sentence.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/unit/unit.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* In small letters; a part of a word counts, too. */
+static const char *const technical[] = {
+    "token",   "url",       "http",    "tls",        "certificate", "config",
+    "cups",    ".conf",     "spool",   "docextract", "directory",   "fsync",
+    "journal", "backend",   "filter",  "daemon",     "directive",   "class",
+    "status",  "json",      "api",     "source",     "bundle",      "raw ",
+    "errno",   "signal",    "root",    "page-",      "limit",       "queue",
+    "submi",   "transient", "baseurl", "held",       "bytes",       "%"};
+
+static void assert_plain(const char *sentence)
+{
+  char small[DX_SENTENCE_BYTES];
+  size_t i;
+
+  assert_true(strlen(sentence) + strlen(DX_SENTENCE_ADMIN) < sizeof(small));
+  for (i = 0; i <= strlen(sentence); i++)
+    small[i] = (char)tolower((unsigned char)sentence[i]);
+  for (i = 0; i < COUNT(technical); i++)
+    if (strstr(small, technical[i]) != NULL)
+      fail_msg("'%s' in '%s'", technical[i], sentence);
+  if (strpbrk(sentence, "0123456789'_/") != NULL)
+    fail_msg("a number or a name in '%s'", sentence);
+}
+
+static void what_the_person_reads_has_no_technical_term(void **state)
+{
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_CODE_COUNT; i++)
+    assert_plain(dx_code_sentence((enum dx_code)i));
+  for (i = 0; i < DX_REASON_COUNT; i++)
+    assert_plain(dx_reason_text((enum dx_reason)i));
+  for (i = 0; i < DX_SR_COUNT; i++)
+    assert_plain(dx_state_reason_text((enum dx_state_reason)i));
+}
+
+/* By what the classes ask for; in the class 'refused' it depends. */
+static void only_the_administrator_is_sent_for(void **state)
+{
+  char text[DX_SENTENCE_BYTES];
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_CODE_COUNT; i++) {
+    enum dx_code code = (enum dx_code)i;
+    enum dx_class cls = dx_class_of(code);
+    bool sent_for;
+
+    dx_sentence(code, NULL, text);
+    sent_for = strncmp(text, DX_SENTENCE_ADMIN, strlen(DX_SENTENCE_ADMIN)) == 0;
+    assert_true(sent_for == (dx_code_advice(code)[0] != '\0'));
+    assert_true(isupper((unsigned char)text[0]));
+    if (cls != DX_CL_REFUSED && code != DX_E_BUSY)
+      assert_true(sent_for == (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN ||
+                               cls == DX_CL_LOCAL || cls == DX_CL_INTERNAL));
+  }
+}
+
+static void advice_is_given_once(void **state)
+{
+  struct dx_err err;
+
+  (void)state;
+  (void)dx_fail(&err, DX_E_TOKEN, 0, "the service refused the token (401)");
+  dx_advise(&err);
+  dx_advise(&err);
+  assert_string_equal(err.text, "the service refused the token (401); run "
+                                "'docextract hello'");
+  assert_int_equal(err.code, DX_E_TOKEN);
+  (void)dx_fail(&err, DX_E_NET, 0, "connection refused");
+  dx_advise(&err);
+  assert_string_equal(err.text, "connection refused");
+}
+
+static void state_reasons_fit_into_a_driver(void **state)
+{
+  int i;
+
+  (void)state;
+  for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++) {
+    enum dx_state_reason reason = (enum dx_state_reason)i;
+    const char *keyword = dx_state_reason_keyword(reason);
+    const char *suffix = strrchr(keyword, '-');
+
+    assert_int_equal(strncmp(keyword, "docextract-", 11), 0);
+    assert_true(strcmp(suffix, "-report") == 0 ||
+                strcmp(suffix, "-warning") == 0 ||
+                strcmp(suffix, "-error") == 0);
+    assert_true(strlen(dx_state_reason_text(reason)) <= 80);
+    assert_null(strchr(dx_state_reason_text(reason), ':'));
+  }
+}
+
+/* ---- jobs ---- */
+
+/* With documents of these kinds, planned. */
+static struct dx_job *make(const enum dx_kind *kinds, size_t count,
+                           bool together)
+{
+  struct dx_job *job = dx_job_new();
+  struct dx_err err;
+  size_t i;
+
+  assert_non_null(job);
+  job->documents = calloc(count, sizeof(*job->documents));
+  assert_non_null(job->documents);
+  job->document_count = count;
+  for (i = 0; i < count; i++) {
+    job->documents[i].entry.kind = kinds[i];
+    job->documents[i].entry.together = together;
+    if (kinds[i] == DX_KIND_REFUSED)
+      job->documents[i].entry.reason = DX_REASON_TOO_LARGE;
+    (void)snprintf(job->documents[i].entry.reason_text, DX_REASON_BYTES,
+                   "larger than MaxDocumentSize (1G)");
+  }
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  return job;
+}
+
+static void says(struct dx_job *job, const char *sentence)
+{
+  char text[DX_SENTENCE_BYTES];
+
+  dx_job_sentence(job, text);
+  assert_string_equal(text, sentence);
+}
+
+static void end(struct dx_submission *sub, enum dx_state state)
+{
+  sub->state = state;
+}
+
+static void refused_document_has_the_sentence_of_its_reason(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT, DX_KIND_REFUSED};
+  struct dx_job *job = make(kinds, 2, false);
+
+  (void)state;
+  end(&job->submissions[0], DX_ST_EXTRACTED);
+  says(job, "1 of 2 documents extracted; document 2: it is too large; print "
+            "fewer pages at a time");
+  assert_string_equal(job->submissions[1].reason,
+                      "larger than MaxDocumentSize (1G)");
+  dx_job_free(&job);
+  job = make(kinds, 2, true);
+  says(job, "Nothing was extracted, the documents belong together: it is too "
+            "large; print fewer pages at a time");
+  dx_job_free(&job);
+}
+
+static void failed_submission_has_the_sentence_of_its_code(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
+  struct dx_job *job = make(kinds, 1, false);
+
+  (void)state;
+  dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_REFUSED,
+                    "the service refused it (422 to 'create source')");
+  says(job, "0 of 1 documents extracted; document 1: the service did not take "
+            "it");
+  job->submissions[0].code = DX_E_TAKEN;
+  says(job, DX_SENTENCE_ADMIN "0 of 1 documents extracted; document 1: another "
+                              "file is in the place of its result");
+  dx_job_free(&job);
+}
+
+static void halted_job_says_why(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
+  struct dx_job *job = make(kinds, 1, false);
+
+  (void)state;
+  (void)dx_fail(&job->halt, DX_E_KEY, 0, "the TokenCommand failed (status 7)");
+  says(job, DX_SENTENCE_ADMIN "this printer cannot sign in to the service");
+  dx_job_free(&job);
+}
+
+static void job_that_takes_too_long_says_so(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
+  struct dx_job *job = make(kinds, 1, false);
+
+  (void)state;
+  job->submissions[0].state = DX_ST_PROCESSING;
+  job->submissions[0].overdue = true;
+  says(job, "The service takes longer than usual; release the print job to "
+            "keep waiting");
+  dx_job_free(&job);
+}
+
+static void extracted_job_counts_cases(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
+  struct dx_job *job = make(kinds, 1, false);
+
+  (void)state;
+  end(&job->submissions[0], DX_ST_EXTRACTED);
+  says(job, "Extracted 0 cases");
+  job->submissions[0].cases = calloc(1, sizeof(struct dx_case));
+  assert_non_null(job->submissions[0].cases);
+  job->submissions[0].case_count = 1;
+  says(job, "Extracted 1 case");
+  dx_job_free(&job);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_the_person_reads_has_no_technical_term),
+      cmocka_unit_test(only_the_administrator_is_sent_for),
+      cmocka_unit_test(advice_is_given_once),
+      cmocka_unit_test(state_reasons_fit_into_a_driver),
+      cmocka_unit_test(refused_document_has_the_sentence_of_its_reason),
+      cmocka_unit_test(failed_submission_has_the_sentence_of_its_code),
+      cmocka_unit_test(halted_job_says_why),
+      cmocka_unit_test(job_that_takes_too_long_says_so),
+      cmocka_unit_test(extracted_job_counts_cases),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
