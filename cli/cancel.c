@@ -1,5 +1,5 @@
 /*
- * cancel.c - `docextract cancel JOB`: nothing more of the job is sent or
+ * cancel.c - `docextract cancel JOB...`: nothing more of the job is sent or
  * fetched, and its documents are deleted here. The process that drives the job
  * is asked first: docextractd cancels it, another `docextract` releases it. A
  * print job is CUPS's to cancel.
@@ -259,15 +259,20 @@ static enum dx_code look_until_done(struct cancel *c, struct dx_err *err)
   return code;
 }
 
+static enum dx_code cancel_one(void *ctx, const char *text, struct dx_err *err)
+{
+  struct cancel c = {.cli = ctx};
+  enum dx_code code = cli_pick_job(c.cli, text, c.key, err);
+
+  return code == DX_OK ? look_until_done(&c, err) : code;
+}
+
 enum dx_code verb_cancel(struct cli *cli, struct dx_err *err)
 {
-  struct cancel c = {.cli = cli};
   enum dx_code code = cli_open_spool(cli, err);
 
-  if (code == DX_OK)
-    code = cli_pick_job(cli, cli->args[0], c.key, err);
   if (code != DX_OK)
     return code;
   cli_stop_catch();
-  return look_until_done(&c, err);
+  return cli_each_argument(cli, cancel_one, cli, err);
 }

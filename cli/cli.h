@@ -30,7 +30,7 @@
  * checks compare the manual page with them.
  */
 #define CLI_VERBS(X)                                                       \
-  X(cancel, "JOB", "stop a job and delete its documents")                  \
+  X(cancel, "JOB...", "stop a job and delete its documents")               \
   X(chown, "", "give spool, results and keys to the user of docextract")   \
   X(config, "", "check the configuration and print every value in effect") \
   X(hello, "[--service NAME]",                                             \
@@ -39,11 +39,11 @@
     "[--all] [--state STATE] [--queue QUEUE] [--user USER] "               \
     "[--service NAME] [--json] [--watch] [--seen]",                        \
     "list the unfinished and the last day's jobs, newest last")            \
-  X(purge, "[--older-than AGE] [--dry-run]",                               \
+  X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                      \
     "remove finished jobs from the spool, but no results")                 \
   X(report, "", "print what a bug report needs, without personal data")    \
-  X(retry, "JOB", "continue a job, or retry what failed in it")            \
-  X(show, "JOB|FILE [--json] [--html]", "show the extracted values")       \
+  X(retry, "JOB...", "continue a job, or retry what failed in it")         \
+  X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")    \
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
     "send PDF, JPEG, PNG or TIFF files and wait for the results")
 
@@ -164,13 +164,28 @@ enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /*
- * The key of the job that `text` names, in full or by at least CLI_KEY_LEAST
- * digits that only one key begins with. E_JOB, with the candidates.
+ * The key of the job that `text` names: by its key, in full or by at least
+ * CLI_KEY_LEAST digits that only one key begins with, or as CUPS names the
+ * print job, "chart-12". CUPS may use a number again, and nobody can know which
+ * of the jobs is meant then. E_JOB, with the candidates.
  */
 #define CLI_KEY_LEAST 4
 enum dx_code cli_pick_job(struct cli *cli, const char *text,
                           char key[DX_KEY_BYTES],
                           struct dx_err *err) DX_MUST_USE;
+
+/* True if it has the form of such a name. */
+bool cli_is_job_name(const char *text);
+
+/*
+ * Calls `one` for each argument of the command line, and goes on after one that
+ * fails, unless a signal came. With several arguments each error is printed,
+ * and *err counts them; its code is one that will not go away by itself, if
+ * there is any.
+ */
+typedef enum dx_code cli_one(void *ctx, const char *text, struct dx_err *err);
+enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
+                               struct dx_err *err) DX_MUST_USE;
 
 /* Checks that spool and results can be written: a result that cannot be
  * delivered is found out before it is paid for. */

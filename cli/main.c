@@ -115,11 +115,11 @@ static void count_arguments(const char *pattern, size_t *ret_least,
   *ret_least = 0;
   *ret_most = 0;
   for (p = pattern; *p != '\0'; p = next_item(p)) {
-    if (*p == '[')
+    if (strncmp(p, "[--", 3) == 0)
       continue;
-    *ret_least += 1;
+    *ret_least += *p != '[';
     *ret_most =
-        memmem(p, item_length(p), "...", 3) != NULL ? SIZE_MAX : *ret_least;
+        memmem(p, item_length(p), "...", 3) != NULL ? SIZE_MAX : *ret_most + 1;
   }
 }
 
@@ -196,8 +196,8 @@ static void print_help(const struct verb *verb)
     if (strstr(verb->pattern, "STATE") != NULL)
       print_states();
     if (strstr(verb->pattern, "JOB") != NULL)
-      printf("JOB is a key from 'docextract jobs', or at least its first %d "
-             "digits.\n\n",
+      printf("JOB is a key from 'docextract jobs', at least its first %d "
+             "digits, or a\nprint job such as chart-12.\n\n",
              CLI_KEY_LEAST);
   } else {
     printf("Usage: docextract [-c FILE] COMMAND [ARGUMENT]...\n"

@@ -1,7 +1,7 @@
 /*
- * purge.c - `docextract purge`: removes finished jobs from the spool before
- * KeepJobs does. Results stay, and so does every job of which something is not
- * extracted, canceled or expired: its documents may be the only copy.
+ * purge.c - `docextract purge [JOB...]`: removes finished jobs from the spool
+ * before KeepJobs does. Results stay, and so does every job of which something
+ * is not extracted, canceled or expired: its documents may be the only copy.
  */
 #include "cli/cli.h"
 
@@ -88,19 +88,77 @@ static void print_summary(const struct purge *p)
                         "docextract cancel JOB");
 }
 
+static enum dx_code purge_all(struct purge *p, struct dx_err *err)
+{
+  struct dx_spool *spool = &p->cli->spool;
+  enum dx_code code;
+
+  p->least_ms =
+      p->cli->older_than != NULL ? p->least_ms : p->cli->config->keep_jobs_ms;
+  p->err = err;
+  code = dx_spool_each(spool, look_at, p, err);
+  if (code == DX_OK)
+    code = dx_spool_each_finished(spool, look_at, p, err);
+  print_summary(p);
+  return code;
+}
+
+/* ---- those that are named ---- */
+
+static enum dx_code refuse(const struct purge *p, const char *key,
+                           struct dx_err *err)
+{
+  if (p->recent > 0)
+    return dx_fail(err, DX_E_JOB, 0, "job %s is too recent", key);
+  return dx_fail(err, DX_E_JOB, 0,
+                 "job %s is not finished; give it up first, with: docextract "
+                 "cancel %s",
+                 key, key);
+}
+
+/* The job is locked. */
+static enum dx_code purge_taken(const struct purge *p, struct dx_job **job,
+                                const char *key, struct dx_err *err)
+{
+  struct purge look = {.least_ms = p->least_ms};
+  enum dx_code code = DX_OK;
+
+  if (!may_remove(&look, *job, 0))
+    return refuse(&look, key, err);
+  if (!p->cli->dry_run)
+    code = dx_spool_remove(&p->cli->spool, job, err);
+  if (code == DX_OK)
+    printf("%s job %s\n", p->cli->dry_run ? "Would remove" : "Removed", key);
+  return code;
+}
+
+static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
+{
+  const struct purge *p = ctx;
+  char key[DX_KEY_BYTES];
+  struct dx_job *job = NULL;
+  enum dx_owner owner;
+  pid_t holder;
+  enum dx_code code = cli_pick_job(p->cli, text, key, err);
+
+  if (code == DX_OK)
+    code = dx_spool_take(&p->cli->spool, key, &job, &holder, &owner, err);
+  if (code == DX_OK)
+    code = purge_taken(p, &job, key, err);
+  dx_job_free(&job);
+  return code;
+}
+
 enum dx_code verb_purge(struct cli *cli, struct dx_err *err)
 {
-  struct purge p = {.cli = cli, .err = err};
+  struct purge p = {.cli = cli};
   enum dx_code code = cli_open_spool(cli, err);
 
   if (code != DX_OK)
     return code;
-  p.least_ms = cli->older_than != NULL ? dx_parse_duration(cli->older_than)
-                                       : cli->config->keep_jobs_ms;
+  if (cli->older_than != NULL)
+    p.least_ms = dx_parse_duration(cli->older_than);
   cli_stop_catch();
-  code = dx_spool_each(&cli->spool, look_at, &p, err);
-  if (code == DX_OK)
-    code = dx_spool_each_finished(&cli->spool, look_at, &p, err);
-  print_summary(&p);
-  return code;
+  return cli->arg_count > 0 ? cli_each_argument(cli, purge_one, &p, err)
+                            : purge_all(&p, err);
 }

@@ -1,5 +1,5 @@
 /*
- * retry.c - `docextract retry JOB`: continues a job that nobody drives, and
+ * retry.c - `docextract retry JOB...`: continues a job that nobody drives, and
  * retries what failed in it. A print job is CUPS's to retry; one that was
  * handed over goes back to docextractd if that is running.
  */
@@ -164,24 +164,32 @@ static enum dx_code resume(struct retry *r, struct dx_err *err)
   return drive(r, err);
 }
 
-enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
+static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
 {
+  struct cli *cli = ctx;
   struct retry r = {.cli = cli};
   enum dx_owner owner;
   pid_t holder;
   bool is_done = false;
-  enum dx_code code = cli_open_spool(cli, err);
+  enum dx_code code = cli_pick_job(cli, text, r.key, err);
 
-  if (code == DX_OK)
-    code = cli_pick_job(cli, cli->args[0], r.key, err);
   if (code == DX_OK)
     code = look(&r, &is_done, err);
   if (code != DX_OK || is_done)
     return code;
-  cli_stop_catch();
   code = dx_spool_take(&cli->spool, r.key, &r.job, &holder, &owner, err);
   if (code == DX_OK)
     code = resume(&r, err);
   dx_job_free(&r.job);
   return code;
+}
+
+enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
+{
+  enum dx_code code = cli_open_spool(cli, err);
+
+  if (code != DX_OK)
+    return code;
+  cli_stop_catch();
+  return cli_each_argument(cli, retry_one, cli, err);
 }

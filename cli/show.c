@@ -1,5 +1,5 @@
 /*
- * show.c - `docextract show JOB|FILE`: what was extracted, as a table, with
+ * show.c - `docextract show JOB|FILE...`: what was extracted, as a table, with
  * --html as a page (html.c), or with --json as it came. Everything in a result
  * is text from outside and is printed through term.c; numbers keep their
  * digits. The service decides which fields there are: unknown ones are shown
@@ -133,16 +133,6 @@ static void begin_page(struct show *s)
   s->has_page = true;
 }
 
-static void end_page(const struct show *s, enum dx_code code,
-                     const struct dx_err *err)
-{
-  if (!s->has_page)
-    return;
-  if (code != DX_OK)
-    html_note(err->text);
-  html_end();
-}
-
 /* What keeps the rest from being all: on stderr, and on the page. */
 __attribute__((format(printf, 2, 3))) static void
 print_note(struct show *s, const char *format, ...)
@@ -213,7 +203,7 @@ static enum dx_code show_file(struct show *s, const char *path,
                            "for root with those of the owner of SpoolDir");
   if (code == DX_E_NOT_FOUND)
     return dx_fail(err, code, ENOENT,
-                   "'%s' is neither a file nor a job key; list jobs with: "
+                   "'%s' is neither a file nor a job; list jobs with: "
                    "docextract jobs",
                    path);
   if (code == DX_OK)
@@ -308,8 +298,9 @@ static void print_missing(struct show *s, const struct dx_job *job)
 static enum dx_code show_all(struct show *s, const struct dx_job *job,
                              struct dx_err *err)
 {
-  size_t i;
+  size_t i, before = s->shown;
 
+  s->err.code = DX_OK;
   s->service = dx_config_service(s->cli->config, job->service);
   if (s->service == NULL)
     return dx_fail(err, DX_E_CONFIG, 0,
@@ -321,7 +312,7 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
   print_missing(s, job);
   if (s->err.code != DX_OK)
     *err = s->err;
-  if (s->err.code != DX_OK || s->shown > 0)
+  if (s->err.code != DX_OK || s->shown > before)
     return s->err.code;
   return dx_fail(err, dx_job_is_final(job) ? DX_E_JOB : DX_E_NOT_YET, 0,
                  "job %s has no results%s", job->key,
@@ -334,7 +325,8 @@ static enum dx_code show_job(struct show *s, const char *text,
   char key[DX_KEY_BYTES];
   struct dx_job *job = NULL;
   pid_t holder;
-  enum dx_code code = cli_open_spool(s->cli, err);
+  enum dx_code code =
+      s->cli->spool.dirfd < 0 ? cli_open_spool(s->cli, err) : DX_OK;
 
   if (code == DX_OK)
     code = cli_pick_job(s->cli, text, key, err);
@@ -346,19 +338,24 @@ static enum dx_code show_job(struct show *s, const char *text,
   return code;
 }
 
-/* A file with such a name is given as "./1234abcd". */
-static bool is_key(const char *text)
+/* A file with the name of a job is given as "./1234abcd". */
+static enum dx_code show_one(void *ctx, const char *text, struct dx_err *err)
 {
-  return strlen(text) >= CLI_KEY_LEAST && strlen(text) < DX_KEY_BYTES &&
-         text[strspn(text, "0123456789abcdef")] == '\0';
+  struct show *s = ctx;
+  enum dx_code code =
+      cli_is_job_name(text) ? show_job(s, text, err) : show_file(s, text, err);
+
+  if (code != DX_OK && s->has_page)
+    html_note(err->text);
+  return code;
 }
 
 enum dx_code verb_show(struct cli *cli, struct dx_err *err)
 {
   struct show s = {.cli = cli};
-  enum dx_code code = is_key(cli->args[0]) ? show_job(&s, cli->args[0], err)
-                                           : show_file(&s, cli->args[0], err);
+  enum dx_code code = cli_each_argument(cli, show_one, &s, err);
 
-  end_page(&s, code, err);
+  if (s.has_page)
+    html_end();
   return code;
 }

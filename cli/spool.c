@@ -1,15 +1,19 @@
 /*
  * spool.c - the spool as the verbs need it: opened by the right user, checked,
- * and a job in it found by the beginning of its key. The rest is
+ * and a job in it found by what a person calls it. The rest is
  * lib/job/spool.h's.
  */
 #include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <sysexits.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/base/utf8.h"
 #include "lib/job/results.h"
 
 #define CANDIDATES_MAX 5 /* in one message */
@@ -55,22 +59,75 @@ void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES])
 /* ---- picking a job ---- */
 
 struct search {
+  struct cli *cli;
   const char *text;
+  bool by_name; /* of the print job */
   size_t count;
   char key[DX_KEY_BYTES]; /* the last one found */
   struct dx_buf candidates;
 };
 
-static enum dx_code add_candidate(void *ctx, const char *key)
+static bool is_key(const char *text)
 {
-  struct search *s = ctx;
+  size_t len = strlen(text);
 
-  if (strncmp(key, s->text, strlen(s->text)) != 0)
-    return DX_OK;
+  return len >= CLI_KEY_LEAST && len < DX_KEY_BYTES &&
+         strspn(text, "0123456789abcdef") == len;
+}
+
+/* "chart-12"; a key has no '-'. */
+static bool is_print_job(const char *text)
+{
+  const char *id = strrchr(text, '-');
+
+  return id != NULL && id > text && id[1] != '\0' &&
+         id[1 + strspn(id + 1, "0123456789")] == '\0' &&
+         strlen(text) < CLI_CUPS_NAME_BYTES && strchr(text, '/') == NULL &&
+         dx_utf8_is_plain(text);
+}
+
+bool cli_is_job_name(const char *text)
+{
+  return is_key(text) || is_print_job(text);
+}
+
+static void add_candidate(struct search *s, const char *key, const char *when)
+{
   s->count++;
   memcpy(s->key, key, DX_KEY_BYTES);
   if (s->count <= CANDIDATES_MAX)
-    dx_buf_printf(&s->candidates, "%s%s", s->count > 1 ? ", " : "", key);
+    dx_buf_printf(&s->candidates, "%s%s%s", s->count > 1 ? ", " : "", key,
+                  when);
+}
+
+/* CUPS does not distinguish capital letters in the names of queues. What cannot
+ * be read is not found by its name. */
+static enum dx_code compare_name(struct search *s, const char *key)
+{
+  char name[CLI_CUPS_NAME_BYTES], when[DX_TIME_BYTES + 16];
+  char at[DX_TIME_BYTES];
+  struct dx_job *job;
+  pid_t holder;
+
+  if (dx_spool_peek(&s->cli->spool, key, &job, &holder, NULL) != DX_OK)
+    return DX_OK;
+  cli_cups_name(job, name);
+  dx_format_time(job->received_at, at);
+  (void)snprintf(when, sizeof(when), " (%s)", at);
+  if (strcasecmp(name, s->text) == 0)
+    add_candidate(s, key, when);
+  dx_job_free(&job);
+  return DX_OK;
+}
+
+static enum dx_code compare(void *ctx, const char *key)
+{
+  struct search *s = ctx;
+
+  if (s->by_name)
+    return compare_name(s, key);
+  if (strncmp(key, s->text, strlen(s->text)) == 0)
+    add_candidate(s, key, "");
   return DX_OK;
 }
 
@@ -79,11 +136,13 @@ static enum dx_code choose(const struct search *s, char key[DX_KEY_BYTES],
 {
   if (s->count == 0)
     return dx_fail(err, DX_E_JOB, 0,
-                   "no job '%s'; list jobs with: docextract jobs", s->text);
+                   "no job '%s'; list jobs with: docextract jobs --all",
+                   s->text);
   if (s->count > 1)
-    return dx_fail(err, DX_E_JOB, 0, "ambiguous job '%s'; possible jobs: %s%s",
-                   s->text, dx_buf_text(&s->candidates),
-                   s->count > CANDIDATES_MAX ? ", ..." : "");
+    return dx_fail(
+        err, DX_E_JOB, 0, "ambiguous job '%s'%s; possible jobs: %s%s", s->text,
+        s->by_name ? ": CUPS has used this number again" : "",
+        dx_buf_text(&s->candidates), s->count > CANDIDATES_MAX ? ", ..." : "");
   memcpy(key, s->key, DX_KEY_BYTES);
   return DX_OK;
 }
@@ -91,22 +150,63 @@ static enum dx_code choose(const struct search *s, char key[DX_KEY_BYTES],
 enum dx_code cli_pick_job(struct cli *cli, const char *text,
                           char key[DX_KEY_BYTES], struct dx_err *err)
 {
-  struct search search = {.text = text};
-  size_t len = strlen(text);
+  struct search search = {.cli = cli, .text = text};
   enum dx_code code;
 
   /* Checked first: it may be anything, and goes into messages. */
-  if (len < CLI_KEY_LEAST || len >= DX_KEY_BYTES ||
-      strspn(text, "0123456789abcdef") < len)
+  if (!cli_is_job_name(text))
     return dx_fail(err, DX_E_JOB, 0,
-                   "not a job key or at least its first %d digits; list jobs "
-                   "with: docextract jobs",
+                   "not a job key or at least its first %d digits, nor a print "
+                   "job such as chart-12; list jobs with: docextract jobs",
                    CLI_KEY_LEAST);
-  code = dx_spool_each(&cli->spool, add_candidate, &search, err);
+  search.by_name = is_print_job(text);
+  code = dx_spool_each(&cli->spool, compare, &search, err);
   if (code == DX_OK)
-    code = dx_spool_each_finished(&cli->spool, add_candidate, &search, err);
+    code = dx_spool_each_finished(&cli->spool, compare, &search, err);
   if (code == DX_OK)
     code = choose(&search, key, err);
   dx_buf_release(&search.candidates);
   return code;
+}
+
+/* ---- several ---- */
+
+static void print_failure(const char *text, const struct dx_err *err)
+{
+  fprintf(stderr, "docextract: ");
+  if (dx_utf8_is_plain(text))
+    fprintf(stderr, "%s: ", text);
+  fprintf(stderr, "%s\n", err->text);
+}
+
+static bool is_temporary(enum dx_code code)
+{
+  return cli_exit_status(dx_class_of(code)) == EX_TEMPFAIL;
+}
+
+enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
+                               struct dx_err *err)
+{
+  enum dx_code worst = DX_OK;
+  size_t i, failed = 0;
+
+  if (cli->arg_count == 1)
+    return one(ctx, cli->args[0], err);
+  for (i = 0; i < cli->arg_count && !cli_stop_came(); i++) {
+    struct dx_err why;
+    enum dx_code code = one(ctx, cli->args[i], &why);
+
+    if (code == DX_OK)
+      continue;
+    print_failure(cli->args[i], &why);
+    failed++;
+    if (worst == DX_OK || (is_temporary(worst) && !is_temporary(code)))
+      worst = code;
+  }
+  if (i < cli->arg_count)
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped; %zu of %zu were not reached",
+                   cli->arg_count - i, cli->arg_count);
+  if (worst == DX_OK)
+    return DX_OK;
+  return dx_fail(err, worst, 0, "%zu of %zu failed", failed, cli->arg_count);
 }

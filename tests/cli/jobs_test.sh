@@ -77,6 +77,12 @@ backend() # ID FILE
     Secrettitle 1 "job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
 }
 
+listed() # OPTION...: the first characters of the keys that are listed
+{
+  dx jobs "$@"
+  tail -n +2 <<< "$out" | cut -c 1-8 | xargs
+}
+
 fresh() # an empty spool, and a service without faults
 {
   new_spool
@@ -552,13 +558,87 @@ has 'cancel: works without docextractd' "$rc $out" \
   "^0 Canceled job $key"
 is 'cancel: leaves no request behind' "$(is_asked && echo asked)" ''
 
-# --- jobs: which, and in which order ---------------------------------------
+# --- print jobs by their name, and several jobs -----------------------------
 
-listed() # OPTION...: the first characters of the keys that are listed
-{
-  dx jobs "$@"
-  tail -n +2 <<< "$out" | cut -c 1-8 | xargs
-}
+fresh
+backend 12 "$dir/a.pdf"
+printed=$(jobs)
+dx show chart-12
+has 'a print job is found by its name' "$rc $out" '^Patient: Ann Ahrens'
+dx show CHART-12
+is 'as in CUPS, in capital letters, too' "$rc" 0
+for name in chart-1 chart-123 hart-12; do
+  dx retry "$name"
+  has "but not as $name" "$rc $err" "^65 .*no job '$name'"
+done
+for name in chart- -12 12 chart-1x 'cha/rt-12' $'cha\033rt-12'; do
+  dx retry -- "$name"
+  has "$(printf '%q' "$name") is no name of a job" "$rc $err" \
+    '^65 .*not a job key'
+done
+
+submit_failed "$dir/b.pdf"
+dx show "${printed:0:8}" "$key" chart-12
+is 'show: what can be shown of several jobs is' \
+  "$(grep -c '^Patient: Ann' <<< "$out")" 2
+has 'show: what cannot is named' "$err" "^docextract: $key: job .* no results"
+has 'show: and counted' "$rc $(tail -n 1 <<< "$err")" '^65 .*: 1 of 3 failed$'
+edit "$key" '.submissions[0].state = "stored"'
+dx show "$key" chart-12
+is 'several jobs: one that may still succeed' "$rc" 75
+for several in "$key fffff" "fffff $key"; do
+  # shellcheck disable=SC2086
+  dx show $several
+  is "several jobs: what will not succeed counts" "$rc" 65
+done
+edit "$key" '.submissions[0].state = "failed"'
+
+again=$(printf '%032x' 1)
+cp -a "$spool/finished/$printed" "$spool/finished/$again"
+edit "$again" ".key = \"$again\" | .received_at = \"2026-01-31T12:00:00Z\""
+dx show chart-12
+has 'a number that CUPS has used again is ambiguous' "$rc $err" \
+  '^65 .*used this number again; possible jobs: '
+has 'the jobs are listed, each with its time' "$err" \
+  " $again .2026-01-31T12:00:00Z."
+rm -r "${spool:?}/finished/$again"
+
+dx retry chart-12 "$key"
+has 'retry: several jobs' "$rc $out" "^0 Everything in job $printed"
+has 'retry: the second one, too' "$out" "^Continuing job $key"
+is 'retry: it is extracted' "$(state "$key")" extracted
+submit_failed "$dir/b.pdf"
+dx cancel fffff "$key"
+has 'cancel: goes on after a job that is not there' "$rc $out" \
+  "^65 Canceled job $key"
+has 'cancel: it is listed as canceled' "$(listed --state canceled)" "${key:0:8}"
+
+dx purge --dry-run "$key"
+is 'purge JOB: would remove a canceled job' "$rc $out $(job_dir "$key")" \
+  "0 Would remove job $key $spool/finished/$key"
+dx purge --older-than 1h "$key"
+has 'purge JOB: not one that is too recent' "$rc $err" '^65 .*too recent$'
+dx purge "$key" chart-12
+is 'purge JOB: removes them' "$rc $(grep -c '^Removed job' <<< "$out")" '0 2'
+is 'purge JOB: and no result' "$(job_dir "$key")$(job_dir "$printed") $(mrns)" \
+  ' 1 2'
+submit_failed "$dir/b.pdf"
+dx purge "$key"
+has 'purge JOB: not one that failed' "$rc $err" \
+  "^65 .*not finished; .* docextract cancel $key"
+is 'purge JOB: it is kept' "$(job_dir "$key")" "$spool/jobs/$key"
+hold "$spool/jobs/$key/lock"
+dx purge "$key"
+has 'purge JOB: nor one that a process is working on' "$rc $err" \
+  '^74 .*another process'
+let_go
+dx cancel "$key"
+touch -d '8 days ago' "$spool/finished/$key/job.json"
+dx purge
+has 'purge: removes canceled jobs' "$rc $out" '^0 Removed [0-9]+ finished job'
+is 'purge: this one' "$(job_dir "$key")" ''
+
+# --- jobs: which, and in which order ---------------------------------------
 
 fresh
 backend 12 "$dir/a.pdf"

@@ -119,8 +119,11 @@ rm "$dir/large.json"
 dx show "$dir/none.json"
 has 'show: a missing file is an error' "$rc $err" '^74 .*neither a file'
 dx show chart-12
-has 'show: the name of a print job is not a key' \
-  "$rc $err" '^74 .*docextract jobs$'
+has 'show: a print job that is not there is an error' \
+  "$rc $err" "^65 .*no job 'chart-12'"
+dx show "$dir/none.json" "$dir/e.txt"
+has 'show: so are several files, each with its own' "$rc $(xargs <<< "$err")" \
+  '^74 .*none.json.* neither a file .*e.txt: .* not a result .*2 of 2 failed$'
 dx show "$dir/e.txt"
 has 'show: another file is refused' "$rc $err" '^65 .*not a result'
 manifests=("$results"/*.job.json)

@@ -195,7 +195,11 @@ dx submit "$dir/a.pdf"
 key=$(jobs)
 completes 'keys of jobs' "${key:0:8}" -c "$conf" retry ''
 completes 'keys that begin so' "${key:0:8}" -c "$conf" cancel "${key:0:3}"
-completes 'only one job' '' -c "$conf" cancel "$key" ''
+completes 'jobs after jobs' "${key:0:8}" -c "$conf" cancel "$key" ''
+completes 'jobs that may be left out' "${key:0:8}" -c "$conf" purge ''
+completes 'states' 'canceled complete' -c "$conf" jobs --state c
+edit "$key" '.queue = "chart" | .id = "12"'
+completes 'print jobs' 'chart-12' -c "$conf" show ch
 completes 'nothing where there are no arguments' '' -c "$conf" jobs ''
 completes 'nothing without a configuration' '' -c "$dir/none.conf" retry ''
 
