@@ -95,6 +95,18 @@ static const char *clause_of(const struct dx_submission *sub)
   return dx_code_sentence(sub->code);
 }
 
+void dx_submission_sentence(const struct dx_submission *sub,
+                            char text[DX_SENTENCE_BYTES])
+{
+  char clause[DX_SENTENCE_BYTES];
+
+  (void)snprintf(clause, sizeof(clause),
+                 sub->job->together && sub->file_count > 1 ? DX_SAY_TOGETHER
+                                                           : "%s",
+                 clause_of(sub));
+  dx_sentence(sub->code, clause, text);
+}
+
 static const struct dx_submission *first_missing(const struct dx_job *job)
 {
   size_t i;
@@ -131,12 +143,13 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
     dx_sentence(code, NULL, text);
     return;
   }
-  if (job->together && wrong->file_count > 1)
-    (void)snprintf(clause, sizeof(clause), DX_SAY_TOGETHER, clause_of(wrong));
-  else
-    (void)snprintf(clause, sizeof(clause), DX_SAY_SOME,
-                   dx_job_count(job, DX_ST_EXTRACTED), job->submission_count,
-                   wrong->number, clause_of(wrong));
+  if (job->together && wrong->file_count > 1) {
+    dx_submission_sentence(wrong, text);
+    return;
+  }
+  (void)snprintf(clause, sizeof(clause), DX_SAY_SOME,
+                 dx_job_count(job, DX_ST_EXTRACTED), job->submission_count,
+                 wrong->number, clause_of(wrong));
   dx_sentence(code, clause, text);
 }
 

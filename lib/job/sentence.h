@@ -188,6 +188,10 @@ void dx_advise(struct dx_err *err);
 void dx_sentence(enum dx_code code, const char *clause,
                  char text[DX_SENTENCE_BYTES]);
 
+/* For the person who printed: why the submission was refused or has failed. */
+void dx_submission_sentence(const struct dx_submission *sub,
+                            char text[DX_SENTENCE_BYTES]);
+
 /* For the person who printed: what became of the job, as dx_job_outcome() says
  * it for the administrator. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES]);

@@ -133,7 +133,9 @@ struct dx_json *dx_status_end_json(const struct dx_submission *sub)
   struct dx_json *json = dx_json_object();
   const struct dx_job *job = sub->job;
   bool good = sub->state == DX_ST_EXTRACTED;
+  char sentence[DX_SENTENCE_BYTES];
 
+  dx_submission_sentence(sub, sentence);
   return dx_json_made_take(
       json,
       json != NULL && dx_json_put_string(json, "key", job->key) &&
@@ -144,6 +146,7 @@ struct dx_json *dx_status_end_json(const struct dx_submission *sub)
           dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
           dx_json_put_string(json, "reason_code",
                              good ? NULL : dx_submission_reason_code(sub)) &&
+          dx_json_put_string(json, "sentence", good ? NULL : sentence) &&
           dx_json_put_string(json, "message", good ? NULL : sub->reason) &&
           dx_json_put_int(json, "cases", (int64_t)sub->case_count) &&
           dx_json_put_int(json, "job_documents",

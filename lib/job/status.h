@@ -18,17 +18,18 @@
  *                   ended at SINCE (RFC 3339) or later, until either side
  *                   closes:
  *                   {"key","submission","user","queue","id","state",
- *                   "reason_code","message","cases","job_documents",
- *                   "ended_at"}
+ *                   "reason_code","sentence","message","cases",
+ *                   "job_documents","ended_at"}
  *                   id: of the print job. submission: 1 to n within the job.
  *                   state: extracted, failed, refused, canceled, or expired;
  *                   reason_code, message: null if extracted, else those of
- *                   docextract-results(5). queue and id are null for jobs not
+ *                   docextract-results(5); sentence: why, for the person who
+ *                   printed (sentence.h). queue and id are null for jobs not
  *                   from CUPS. A line may come twice, and lines come in no
  *                   order: key, submission, and ended_at together identify it.
  *                   Who connects again gives the last ended_at minus a minute.
- *   metrics         The text of `docextract metrics`; its first byte is not
- * '{'.
+ *   metrics         The text of `docextract metrics`, which does not begin with
+ *                   a brace.
  *
  * Then the server closes. What it cannot or will not do it says in one line,
  * {"error":CODE,"message":TEXT}, with a code of lib/base/err.h: E_ARG (not a

@@ -180,6 +180,22 @@ static void failed_submission_has_the_sentence_of_its_code(void **state)
   dx_job_free(&job);
 }
 
+static void submission_has_a_sentence_of_its_own(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT, DX_KIND_REFUSED};
+  struct dx_job *job = make(kinds, 2, false);
+  char text[DX_SENTENCE_BYTES];
+
+  (void)state;
+  dx_submission_sentence(&job->submissions[1], text);
+  assert_string_equal(text, "It is too large; print fewer pages at a time");
+  dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_TAKEN, "why");
+  dx_submission_sentence(&job->submissions[0], text);
+  assert_string_equal(text, DX_SENTENCE_ADMIN
+                      "another file is in the place of its result");
+  dx_job_free(&job);
+}
+
 static void halted_job_says_why(void **state)
 {
   static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
@@ -228,6 +244,7 @@ int main(void)
       cmocka_unit_test(state_reasons_fit_into_a_driver),
       cmocka_unit_test(refused_document_has_the_sentence_of_its_reason),
       cmocka_unit_test(failed_submission_has_the_sentence_of_its_code),
+      cmocka_unit_test(submission_has_a_sentence_of_its_own),
       cmocka_unit_test(halted_job_says_why),
       cmocka_unit_test(job_that_takes_too_long_says_so),
       cmocka_unit_test(extracted_job_counts_cases),

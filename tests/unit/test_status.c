@@ -198,12 +198,14 @@ static void check_end(enum dx_state sub_state, const char *expected)
 static void end_of_submission_is_a_line(void **state)
 {
   (void)state;
-  check_end(DX_ST_EXTRACTED,
-            COMMON "\"state\":\"extracted\",\"reason_code\":null,"
-                   "\"message\":null,\"cases\":1,\"job_documents\":1,"
-                   "\"ended_at\":\"1970-01-01T00:01:00Z\"}");
+  check_end(
+      DX_ST_EXTRACTED, COMMON
+      "\"state\":\"extracted\",\"reason_code\":null,"
+      "\"sentence\":null,\"message\":null,\"cases\":1,\"job_documents\":1,"
+      "\"ended_at\":\"1970-01-01T00:01:00Z\"}");
   check_end(DX_ST_FAILED,
             COMMON "\"state\":\"failed\",\"reason_code\":\"extraction-failed\","
+                   "\"sentence\":\"The service could not extract it\","
                    "\"message\":\"why\",\"cases\":1,\"job_documents\":1,"
                    "\"ended_at\":\"1970-01-01T00:02:00Z\"}");
 }
