@@ -1,13 +1,21 @@
 /*
- * process.c - what other accounts can see of a process of ours.
+ * process.c - hiding what a process of ours has, and starting others with
+ * nothing of it.
  */
 #include "lib/base/process.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 void dx_process_protect(void)
 {
@@ -31,4 +39,90 @@ void dx_process_hide_arguments(int argc, char **argv, int first)
     explicit_bzero(argv[i], strlen(argv[i])); /* what the kernel shows */
     argv[i] = copy;
   }
+}
+
+/* ---- programs ---- */
+
+size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1])
+{
+  char *rest = NULL;
+  char *word = strtok_r(line, " \t", &rest);
+  size_t count = 0;
+
+  for (; word != NULL; word = strtok_r(NULL, " \t", &rest)) {
+    if (count == DX_PROCESS_WORDS)
+      return 0;
+    words[count++] = word;
+  }
+  words[count] = NULL;
+  return count;
+}
+
+/* stdin and stderr from and to nowhere, everything above 2 closed. */
+static int set_descriptors(posix_spawn_file_actions_t *actions, int out_fd)
+{
+  int e =
+      posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+
+  if (e == 0 && out_fd >= 0)
+    e = posix_spawn_file_actions_adddup2(actions, out_fd, 1);
+  else if (e == 0)
+    e = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
+  if (e == 0)
+    e = posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0);
+  if (e == 0)
+    e = posix_spawn_file_actions_addclosefrom_np(actions, 3);
+  return e;
+}
+
+/* A group of its own, and the signals as they are in a new process. */
+static void set_attributes(posix_spawnattr_t *attr)
+{
+  sigset_t none, all;
+
+  (void)sigemptyset(&none);
+  (void)sigfillset(&all);
+  (void)posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP |
+                                           POSIX_SPAWN_SETSIGMASK |
+                                           POSIX_SPAWN_SETSIGDEF);
+  (void)posix_spawnattr_setpgroup(attr, 0);
+  (void)posix_spawnattr_setsigmask(attr, &none);
+  (void)posix_spawnattr_setsigdefault(attr, &all);
+}
+
+int dx_process_start(char *const *words, char *const *variables, int out_fd,
+                     pid_t *ret_pid)
+{
+  static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
+                       "/usr/bin:/sbin:/bin";
+  char *environment[DX_PROCESS_VARIABLES + 2] = {path};
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attr;
+  size_t i;
+  int e;
+
+  for (i = 0; variables[i] != NULL; i++) {
+    assert(i < DX_PROCESS_VARIABLES);
+    environment[i + 1] = variables[i];
+  }
+  e = posix_spawn_file_actions_init(&actions);
+  if (e != 0)
+    return e;
+  e = posix_spawnattr_init(&attr);
+  if (e == 0) {
+    set_attributes(&attr);
+    e = set_descriptors(&actions, out_fd);
+    if (e == 0)
+      e = posix_spawn(ret_pid, words[0], &actions, &attr, words, environment);
+    (void)posix_spawnattr_destroy(&attr);
+  }
+  (void)posix_spawn_file_actions_destroy(&actions);
+  return e;
+}
+
+void dx_process_kill(pid_t pid, int *ret_status)
+{
+  (void)kill(-pid, SIGKILL);
+  while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+    ;
 }

@@ -4,25 +4,15 @@
  */
 #include "lib/service/token_internal.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COMMAND_WORDS 64
-
-static void kill_and_reap(pid_t pid, int *ret_status)
-{
-  (void)kill(-pid, SIGKILL); /* its children too: it leads a group */
-  while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
-    ;
-}
+#include "lib/base/process.h"
 
 /* A command may close its output and go on all the same. */
 static enum dx_code await_end(pid_t pid, const struct token_wait *wait,
@@ -38,46 +28,10 @@ static enum dx_code await_end(pid_t pid, const struct token_wait *wait,
   return code;
 }
 
-/* stdin and stderr from and to nowhere, everything above 2 closed. */
-static int start_command(char **words, int out_fd, pid_t *ret_pid)
-{
-  static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
-                       "/usr/bin:/sbin:/bin";
-  char *environment[] = {path, NULL};
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attr;
-  sigset_t none;
-  int e;
-
-  (void)sigemptyset(&none);
-  e = posix_spawn_file_actions_init(&actions);
-  if (e != 0)
-    return e;
-  e = posix_spawnattr_init(&attr);
-  if (e == 0) {
-    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
-                                              POSIX_SPAWN_SETSIGMASK);
-    (void)posix_spawnattr_setpgroup(&attr, 0);
-    (void)posix_spawnattr_setsigmask(&attr, &none);
-    e = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (e == 0)
-      e = posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
-    if (e == 0)
-      e = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY,
-                                           0);
-    if (e == 0)
-      e = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-    if (e == 0)
-      e = posix_spawn(ret_pid, words[0], &actions, &attr, words, environment);
-    (void)posix_spawnattr_destroy(&attr);
-  }
-  (void)posix_spawn_file_actions_destroy(&actions);
-  return e;
-}
-
 static enum dx_code run_command(const struct dx_token *token, char **words,
                                 struct dx_buf *output, struct dx_err *err)
 {
+  char *no_variables[] = {NULL};
   int ends[2], e, status = 0;
   struct token_wait wait;
   pid_t pid;
@@ -85,7 +39,7 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
 
   if (pipe2(ends, O_CLOEXEC) < 0)
     return dx_fail_sys(err, errno, "create a pipe for", "TokenCommand");
-  e = start_command(words, ends[1], &pid);
+  e = dx_process_start(words, no_variables, ends[1], &pid);
   (void)close(ends[1]);
   if (e != 0) {
     (void)close(ends[0]);
@@ -98,7 +52,7 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
   if (code == DX_OK)
     code = await_end(pid, &wait, err);
   if (code != DX_OK) {
-    kill_and_reap(pid, &status);
+    dx_process_kill(pid, &status);
     return code;
   }
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -115,22 +69,15 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
 enum dx_code token_read_command(struct dx_token *token, struct dx_err *err)
 {
   char *line = strdup(token->service->token_command);
-  char *words[COMMAND_WORDS + 1] = {NULL};
+  char *words[DX_PROCESS_WORDS + 1];
   struct dx_buf output = {.secret = true};
-  char *rest = NULL;
-  int count = 0;
   enum dx_code code;
 
   if (line == NULL)
     return dx_fail_nomem(err);
-  while (count <= COMMAND_WORDS &&
-         (words[count] = strtok_r(count == 0 ? line : NULL, " \t", &rest)) !=
-             NULL)
-    count++;
-  assert(count > 0); /* it begins with a '/' */
-  if (count > COMMAND_WORDS)
+  if (dx_process_split(line, words) == 0)
     code = dx_fail(err, DX_E_KEY, 0, "the TokenCommand has more than %d words",
-                   COMMAND_WORDS);
+                   DX_PROCESS_WORDS);
   else
     code = run_command(token, words, &output, err);
   if (code == DX_OK)
