@@ -11,6 +11,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/job/adopt.h"
+#include "lib/job/announce.h"
 
 #define ADOPTED_MAX 64 /* two descriptors each */
 
@@ -86,7 +87,8 @@ void adopt_ended(struct backend *b, struct dx_job *job)
   adopted.jobs[i] = adopted.jobs[--adopted.count];
   if (!job->dirty && dx_spool_settle(&b->spool, job, &err) != DX_OK)
     dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
-  dx_job_free(&job);
+  if (dx_announce_release(&b->spool, &job))
+    b->announces = true;
 }
 
 void adopt_release(void)

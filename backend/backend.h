@@ -41,6 +41,7 @@ struct backend {
   bool uploaded;          /* before it was handed over */
   bool has_outcome;       /* the error is what became of the job */
   char key[DX_KEY_BYTES]; /* of the job that was handed over */
+  bool announces;         /* OnResult is to be run for a job that ended here */
 };
 
 /* ---- arguments.c ---- */
@@ -102,6 +103,12 @@ void adopt_look(struct backend *b, struct dx_engine *engine);
 void adopt_ended(struct backend *b, struct dx_job *job);
 /* Lets go of the rest, after the engine has. */
 void adopt_release(void);
+
+/* ---- announce.c: OnResult ---- */
+
+/* Runs what is due where docextractd does not run, in a process that cupsd does
+ * not wait for. To be called with the spool closed. */
+void announce_detached(const struct backend *b);
 
 /* ---- status.c: the only place that prints ---- */
 

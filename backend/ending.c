@@ -12,6 +12,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/job/announce.h"
 #include "lib/job/failures.h"
 #include "lib/job/print_job.h"
 #include "lib/job/sentence.h"
@@ -217,7 +218,8 @@ static void leave_spool(struct backend *b)
   if (b->job != NULL && !b->job->dirty && !b->handed_over &&
       dx_spool_settle(&b->spool, b->job, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s", err.text);
-  dx_job_free(&b->job);
+  if (dx_announce_release(&b->spool, &b->job))
+    b->announces = true;
   if (b->spool_is_open && !term_came())
     dx_spool_sweep(&b->spool, &sweep);
   if (b->spool_is_open)
@@ -264,6 +266,8 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (dx_class_of(code) == DX_CL_LOCAL)
     wait_a_minute();
   leave_spool(b);
+  if (b->announces)
+    announce_detached(b);
   dx_config_free(&b->config);
   free(b->uuid);
   free(b->host);

@@ -2,7 +2,7 @@
 # what install makes of it, as lp; one that only root may run, as root.
 cupsbackend_PROGRAMS += backend/docextract
 backend_docextract_SOURCES = backend/main.c backend/adopt.c \
-	backend/arguments.c backend/names.c backend/backend.h \
+	backend/announce.c backend/arguments.c backend/names.c backend/backend.h \
 	backend/discover.c backend/ending.c \
 	backend/queue.c backend/receive.c backend/status.c backend/term.c
 backend_docextract_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) \

@@ -72,6 +72,7 @@ struct cli {
   /* released by main.c */
   struct dx_config *config; /* cli_load() */
   struct dx_spool spool;    /* cli_open_spool(); {-1, -1} before */
+  bool announces;           /* OnResult is to be run for a job that ended */
 };
 
 typedef enum dx_code cli_verb(struct cli *cli, struct dx_err *err);
@@ -236,6 +237,13 @@ enum dx_code cli_drive(struct cli *cli, struct dx_job *job,
  */
 enum dx_code cli_finish(struct cli *cli, struct dx_job *job,
                         struct dx_err *err) DX_MUST_USE;
+
+/* Releases a job (or NULL) that has ended. */
+void cli_release(struct cli *cli, struct dx_job **job);
+
+/* Runs OnResult for what was released, unless docextractd does. Waits for it; a
+ * signal ends that. */
+void cli_announce(struct cli *cli);
 
 /* ---- hello_warnings.c ---- */
 

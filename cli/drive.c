@@ -10,6 +10,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/engine/engine.h"
+#include "lib/job/announce.h"
 #include "lib/job/results.h"
 
 #define TURN_MS 60000
@@ -218,4 +219,16 @@ enum dx_code cli_finish(struct cli *cli, struct dx_job *job, struct dx_err *err)
     return DX_OK;
   return cli_advise(err, "%s with: docextract retry %s",
                     dx_job_is_final(job) ? "retry" : "continue", job->key);
+}
+
+void cli_release(struct cli *cli, struct dx_job **job)
+{
+  if (dx_announce_release(&cli->spool, job))
+    cli->announces = true;
+}
+
+void cli_announce(struct cli *cli)
+{
+  if (cli->announces && dx_spool_daemon(cli->spool.dirfd) == 0)
+    dx_announce_now(&cli->spool, cli->config, cli_stop_fd());
 }

@@ -361,6 +361,7 @@ static int run(const struct verb *verb, struct cli *cli)
   code = cli->config_path != NULL ? verb->run(cli, &err) : dx_fail_nomem(&err);
   if (code != DX_OK)
     fprintf(stderr, "docextract: %s\n", err.text);
+  cli_announce(cli);
   dx_spool_close(&cli->spool);
   dx_config_free(&cli->config);
   free(fallback);

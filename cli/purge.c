@@ -17,7 +17,7 @@ struct purge {
 /* True if the job may be removed; counts why not. */
 static bool may_remove(struct purge *p, const struct dx_job *job, pid_t holder)
 {
-  if (holder != 0 || !dx_job_is_final(job))
+  if (holder != 0 || !dx_job_is_final(job) || dx_job_is_announcing(job))
     p->unfinished++;
   else if (!dx_job_is_finished(job))
     p->failed++;

@@ -180,7 +180,7 @@ static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
   code = dx_spool_take(&cli->spool, r.key, &r.job, &holder, &owner, err);
   if (code == DX_OK)
     code = resume(&r, err);
-  dx_job_free(&r.job);
+  cli_release(cli, &r.job);
   return code;
 }
 

@@ -282,6 +282,6 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
   dx_buf_release(&s.temp_dir);
   if (!s.is_stored)
     dx_spool_discard(&cli->spool, &s.job);
-  dx_job_free(&s.job);
+  cli_release(cli, &s.job);
   return code;
 }

@@ -101,15 +101,18 @@ static void log_outcome(const struct dx_job *job)
 static void on_ended(void *ctx, struct dx_job *job)
 {
   struct driver *driver = ctx;
+  char key[DX_KEY_BYTES];
   struct dx_err err;
 
   log_outcome(job);
+  memcpy(key, job->key, sizeof(key));
   if (dx_job_is_final(job) && !job->dirty) {
     dx_spool_cancel_done(job);
     if (dx_spool_settle(driver->spool, job, &err) != DX_OK)
       dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
   }
   release(driver, job);
+  dx_announcer_look(driver->announcer, key);
 }
 
 /* A print job that was canceled while it was handed over is not submitted. */
@@ -165,10 +168,12 @@ void driver_look(void *ctx, const char *key)
   if (!dx_is_key(key))
     return;
   job = find(driver, key);
-  if (job == NULL)
+  if (job == NULL) {
     take(driver, key);
-  else if (dx_spool_cancel_is_asked(job))
+    dx_announcer_look(driver->announcer, key);
+  } else if (dx_spool_cancel_is_asked(job)) {
     dx_job_cancel(job); /* the engine sees it at its next turn */
+  }
 }
 
 static enum dx_code look_at(void *ctx, const char *key)
@@ -211,11 +216,20 @@ enum dx_code driver_start(struct driver *driver, struct dx_config *config,
 {
   driver->config = config;
   driver->engine = engine_for(driver, config);
-  return driver->engine != NULL ? DX_OK : dx_fail_nomem(err);
+  driver->announcer = dx_announcer_new(driver->spool, driver_holds, driver);
+  return driver->engine != NULL && driver->announcer != NULL
+             ? DX_OK
+             : dx_fail_nomem(err);
+}
+
+int64_t driver_announce(struct driver *driver)
+{
+  return dx_announcer_turn(driver->announcer, driver->config);
 }
 
 void driver_stop(struct driver *driver)
 {
+  dx_announcer_free(&driver->announcer);
   dx_engine_free(&driver->engine);
   while (driver->count > 0)
     release(driver, driver->jobs[0]);

@@ -16,6 +16,7 @@
 
 #include "lib/config/config.h"
 #include "lib/engine/engine.h"
+#include "lib/job/announce.h"
 #include "lib/job/job.h"
 #include "lib/job/spool.h"
 #include "lib/service/http.h"
@@ -25,6 +26,7 @@ struct driver {
   struct dx_spool *spool;   /* borrowed */
   struct dx_http *http;     /* borrowed */
   struct dx_engine *engine;
+  struct dx_announcer *announcer;
   struct dx_job **jobs; /* driven here */
   size_t count, room;
   int64_t look_ms; /* monotonic: when to look through jobs/ */
@@ -51,5 +53,9 @@ bool driver_holds(void *ctx, const char *key);
 
 /* Looks at all jobs when that is due. */
 void driver_look_through(struct driver *driver);
+
+/* Runs OnResult for what has ended. Returns when to call it again (monotonic),
+ * earlier if dx_announcer_fd() can be read. */
+int64_t driver_announce(struct driver *driver);
 
 #endif

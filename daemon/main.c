@@ -205,16 +205,33 @@ static void sweep(struct daemon *d)
   dx_spool_sweep(&d->spool, &sweep);
 }
 
-static int64_t wait_ms(const struct daemon *d)
+/* until_ms: when OnResult is due. */
+static int64_t wait_ms(const struct daemon *d, int64_t until_ms)
 {
-  int64_t wait = d->driver.look_ms - dx_monotonic_ms();
+  int64_t at = d->driver.look_ms < until_ms ? d->driver.look_ms : until_ms;
+  int64_t wait = at - dx_monotonic_ms();
 
   return wait < 0 ? 0 : wait < TURN_MS ? wait : TURN_MS;
 }
 
+/* One turn, and waiting for what comes next. */
+static enum dx_code turn(struct daemon *d, struct dx_err *err)
+{
+  int64_t until_ms = driver_announce(&d->driver);
+  const int fds[] = {d->signal_fd, d->watch.fd,
+                     dx_announcer_fd(d->driver.announcer)};
+  int wake[sizeof(fds) / sizeof(fds[0])];
+  size_t i, count = 0;
+
+  for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+    if (fds[i] >= 0)
+      wake[count++] = fds[i];
+  return dx_engine_run(d->driver.engine, wait_ms(d, until_ms), wake, count,
+                       err);
+}
+
 static enum dx_code loop(struct daemon *d, struct dx_err *err)
 {
-  const int wake[2] = {d->signal_fd, d->watch.fd};
   enum dx_code code = DX_OK;
 
   (void)sd_notify(0, "READY=1");
@@ -228,8 +245,7 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
       reload(d);
     sweep(d);
     driver_look_through(&d->driver);
-    code = dx_engine_run(d->driver.engine, wait_ms(d), wake,
-                         d->watch.fd >= 0 ? 2 : 1, err);
+    code = turn(d, err);
   }
   return code;
 }

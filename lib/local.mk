@@ -28,7 +28,8 @@ libdx_a_SOURCES = \
 	lib/service/token_command.c lib/service/token_input.c \
 	lib/service/token_internal.h \
 	\
-	lib/job/adopt.c lib/job/adopt.h lib/job/bundle.c lib/job/bundle.h \
+	lib/job/adopt.c lib/job/adopt.h lib/job/announce.c \
+	lib/job/announce.h lib/job/bundle.c lib/job/bundle.h \
 	lib/job/failures.c lib/job/failures.h lib/job/filename.c \
 	lib/job/filename.h lib/job/job.c lib/job/job.h lib/job/journal.c \
 	lib/job/manifest.c lib/job/manifest.h lib/job/merge.c lib/job/merge.h lib/job/mime.c \

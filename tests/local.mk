@@ -28,6 +28,7 @@ LDADD = $(FUZZ_ENGINE) $(unit_libs)
 if TESTS_ON
 unit_programs = \
 	tests/unit/test_adopt \
+	tests/unit/test_announce \
 	tests/unit/test_api \
 	tests/unit/test_buf \
 	tests/unit/test_bundle \

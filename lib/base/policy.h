@@ -154,4 +154,12 @@
   262144                             /* that a watching client may be behind */
 #define DX_STATUS_RECENT_MS 86400000 /* `jobs`: finished for no longer */
 
+/* OnResult (doc/policy.md, "Results"). */
+#define DX_ON_RESULT_S 60            /* for one run */
+#define DX_ON_RESULT_TERM_MS 5000    /* from SIGTERM to SIGKILL */
+#define DX_ON_RESULT_FIRST_MS 10000  /* before the second run, doubling */
+#define DX_ON_RESULT_MAX_MS 900000   /* between two runs, at most */
+#define DX_ON_RESULT_FOR_MS 86400000 /* no run begins later */
+#define DX_ON_RESULT_BUSY_MS 1000    /* somebody else has the job */
+
 #endif

@@ -86,6 +86,8 @@ const struct row config_rows[] = {
   SERVICE("Completion", WORD, "word", completion,
     WORDS("auto", "auto extracted accepted "),
     "When a print job completes: when everything has been extracted, when docextractd has accepted it, or, with auto, the first of these unless no other job waits in the queue."),
+  SERVICE("OnResult", COMMAND, "command", on_result, NO_DEFAULT,
+    "Program and arguments to run for each result; the path of its manifest is added. Run without a shell, again until it succeeds."),
   SERVICE("SeparatorPage", FILE_PATH, "path", separator_page, NO_DEFAULT,
     "PDF file with the page to insert between cases."),
   SERVICE("OnDocumentError", WORD, "word", on_document_error,

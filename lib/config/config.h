@@ -88,6 +88,7 @@ struct dx_service {
   size_t storage_host_count; /* 0: any */
   double api_rate;           /* calls per second */
   enum dx_completion completion;
+  char *on_result; /* program and arguments; NULL when not given */
   char *separator_page;
   enum dx_on_error on_document_error;
   int64_t processing_limit_ms;

@@ -480,6 +480,7 @@ static void release_service(struct dx_service *s)
   free(s->token_key_id);
   free(s->ca_file);
   free(s->proxy);
+  free(s->on_result);
   free(s->separator_page);
   free(s->results_dir);
 }

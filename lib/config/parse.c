@@ -180,15 +180,18 @@ enum dx_code config_set_text(const char *value, char **field,
   return *field != NULL ? DX_OK : dx_fail_nomem(err);
 }
 
-/* Whom a secret belongs to, and who may read it. Root does not know yet whom
- * it will read keys for: that user looks again. */
+/* Root does not know yet whom it will use keys and programs for: that user
+ * looks again. */
+static const char *owner_of_others(void)
+{
+  return dx_user() != NULL ? dx_user() : geteuid() != 0 ? "root" : NULL;
+}
+
+/* Whom a secret belongs to, and who may read it. */
 static enum dx_code check_key(const struct parser *p, const struct row *row,
                               const char *path, struct dx_err *err)
 {
   char text[DX_ERR_TEXT_BYTES];
-  const char *owner = dx_user() != NULL ? dx_user()
-                      : geteuid() != 0  ? "root"
-                                        : NULL;
   const char *wrong;
   struct stat st;
 
@@ -197,7 +200,7 @@ static enum dx_code check_key(const struct parser *p, const struct row *row,
   if (!S_ISREG(st.st_mode))
     return config_bad(p, err, "%s '%s' is not a file; fix the path",
                       row->public.name, path);
-  wrong = config_identity(path, &st, owner, text);
+  wrong = config_identity(path, &st, owner_of_others(), text);
   if (wrong != NULL)
     return config_bad(p, err, "%s", wrong);
   if ((st.st_mode & S_IROTH) != 0)
@@ -233,6 +236,26 @@ static enum dx_code set_path(const struct parser *p, const struct row *row,
   code = config_set_text(value, field, err);
   return code == DX_OK && row->type == KEY_PATH ? check_key(p, row, value, err)
                                                 : code;
+}
+
+/* Whoever may change the program does what we may. */
+static enum dx_code set_command(const struct parser *p, const struct row *row,
+                                const char *value, char **field,
+                                struct dx_err *err)
+{
+  char path[LINE_BYTES], text[DX_ERR_TEXT_BYTES];
+  const char *wrong = NULL;
+  struct stat st;
+
+  if (value[0] != '/')
+    return config_bad(p, err,
+                      "%s must begin with the absolute path of a program",
+                      row->public.name);
+  (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(value, " \t"), value);
+  if (stat(path, &st) == 0) /* else it may come later */
+    wrong = config_identity(path, &st, owner_of_others(), text);
+  return wrong != NULL ? config_bad(p, err, "%s", wrong)
+                       : config_set_text(value, field, err);
 }
 
 bool dx_host_is_loopback(const char *host)
@@ -459,11 +482,7 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
   case SOCKET_PATH:
     return set_path(p, row, value, field, err);
   case COMMAND:
-    return value[0] == '/'
-               ? config_set_text(value, field, err)
-               : config_bad(p, err,
-                            "TokenCommand must begin with the absolute path of "
-                            "a program");
+    return set_command(p, row, value, field, err);
   case URL:
     return set_url(p, value, p->service, err);
   case PROXY:

@@ -453,6 +453,9 @@ static void resume(struct dx_submission *sub)
 
   run->fd = -1;
   sub->overdue = false;
+  if (sub->job->announces && dx_state_is_final(sub->state) &&
+      sub->state != DX_ST_EXTRACTED)
+    dx_submission_announce(sub); /* finish_failed() writes its manifest */
   if (sub->registering)
     engine_create_lost(sub);
   if (sub->state == DX_ST_REGISTERED && is_put(sub))
@@ -490,6 +493,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   }
   if (!drive_new(job))
     return dx_fail_nomem(err);
+  job->announces = svc->service->on_result != NULL;
   for (i = 0; i < job->submission_count; i++)
     resume(&job->submissions[i]);
   engine->jobs[engine->job_count++] = job;

@@ -316,6 +316,8 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
     enter(sub, from);
     if (!dx_state_is_final(to))
       sub->job->seen = false; /* what becomes of it now is news */
+    else if (sub->job->announces)
+      dx_submission_announce(sub);
     if (event == DX_EV_RETRY || event == DX_EV_VERIFY)
       clear_tries(sub);
     if (is_reported_again(event))
@@ -324,6 +326,12 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
       sub->job->dirty = true;
   }
   return DX_OK;
+}
+
+void dx_submission_announce(struct dx_submission *sub)
+{
+  sub->announce_ms = dx_wall_ms();
+  sub->job->dirty = true;
 }
 
 bool dx_submission_needs_verify(const struct dx_submission *sub)
@@ -503,6 +511,16 @@ enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
 }
 
 /* ---- outcome ---- */
+
+bool dx_job_is_announcing(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].announce_ms != 0)
+      return true;
+  return false;
+}
 
 bool dx_job_is_final(const struct dx_job *job)
 {

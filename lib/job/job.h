@@ -112,7 +112,9 @@ struct dx_submission {
   /* Wall ms; 0: not yet. extracted_at: when the last result was stored;
    * failed_at: also when it was refused, canceled, or expired. */
   int64_t registered_at, uploaded_at, complete_at, extracted_at, failed_at;
-  bool overdue; /* longer than ProcessingLimit; not in the journal */
+  int64_t announce_ms; /* wall ms: since then OnResult is to be run for its
+                          manifest; 0: not, or no more */
+  bool overdue;        /* longer than ProcessingLimit; not in the journal */
 };
 
 struct dx_job {
@@ -136,6 +138,7 @@ struct dx_job {
   char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" if
                                     nothing is wrong */
   /* Not in the journal. */
+  bool announces;         /* its service has OnResult */
   struct dx_err halt;     /* not DX_OK: this process does nothing more */
   bool ended;             /* the engine has nothing more to do for it */
   struct dx_drive *drive; /* the engine's, while it drives the job */
@@ -161,7 +164,8 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Applies the transition table and what entering a state implies: times are
  * set; STORED clears source, URLs, and cases, and after RETRY the counters of
- * tries. Marks the job dirty, or behind if a GET says the same again. */
+ * tries; a final state is announced if the job announces. Marks the job dirty,
+ * or behind if a GET says the same again. */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
@@ -178,6 +182,9 @@ bool dx_submission_is_here(const struct dx_submission *sub);
  */
 enum dx_code dx_submission_retry(struct dx_submission *sub,
                                  struct dx_err *err) DX_MUST_USE;
+
+/* From now on OnResult is to be run for it (announce.h). */
+void dx_submission_announce(struct dx_submission *sub);
 
 /* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
@@ -236,8 +243,12 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
 enum dx_code dx_job_delete_documents(struct dx_job *job,
                                      struct dx_err *err) DX_MUST_USE;
 
-/* Every submission is settled: the job belongs in finished/. */
+/* Every submission is settled: the job belongs in finished/ unless it is still
+ * to be announced. */
 bool dx_job_is_finished(const struct dx_job *job);
+
+/* OnResult is to be run for a submission. */
+bool dx_job_is_announcing(const struct dx_job *job);
 
 /* Every submission is final: nothing more happens by itself. */
 bool dx_job_is_final(const struct dx_job *job);

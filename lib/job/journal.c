@@ -115,6 +115,7 @@ static struct dx_json *submission_json(const void *owner, size_t i)
           dx_json_put_int(json, "anews", sub->reregistrations) &&
           dx_json_put_bool(json, "put_again", sub->put_again) &&
           dx_json_put_bool(json, "verify", sub->verify) &&
+          dx_json_put_int(json, "announce_ms", sub->announce_ms) &&
           dx_json_put_string(json, "code",
                              sub->code != DX_OK ? dx_code_name(sub->code)
                                                 : NULL) &&
@@ -336,6 +337,13 @@ static bool get_failed_at(const struct dx_json *json, int64_t *ret_ms)
          get_time(json, "failed_at", ret_ms);
 }
 
+static bool get_announce_ms(const struct dx_json *json, int64_t *ret_ms)
+{
+  *ret_ms = 0;
+  return dx_json_get(json, "announce_ms") == NULL ||
+         get_count(json, "announce_ms", ret_ms);
+}
+
 /* Nor these. */
 static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
 {
@@ -371,6 +379,7 @@ static bool read_submission(const struct dx_json *json,
          get_time(json, "complete_at", &sub->complete_at) &&
          get_time(json, "extracted_at", &sub->extracted_at) &&
          get_failed_at(json, &sub->failed_at) &&
+         get_announce_ms(json, &sub->announce_ms) &&
          read_files_and_cases(json, sub);
 }
 

@@ -266,13 +266,15 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
 /* The manifest of an earlier attempt that ended without a source is no longer
  * true. What is of others is not ours to remove. */
 static enum dx_code remove_sourceless(const struct dx_submission *sub,
-                                      int dirfd, struct dx_err *err)
+                                      int dirfd, const char *kept,
+                                      struct dx_err *err)
 {
   struct stat st;
   char *name = sourceless_name(sub);
   enum dx_code code = name != NULL ? DX_OK : dx_fail_nomem(err);
 
-  if (code == DX_OK && fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+  if (code == DX_OK && strcmp(name, kept) != 0 &&
+      fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
       is_our_file(dirfd, &st))
     code = dx_fs_remove(dirfd, name, err);
   free(name);
@@ -303,23 +305,27 @@ static enum dx_code write_manifest(int dirfd, const char *name,
   return dx_fs_create(dirfd, name, text, len, 0640, err);
 }
 
+/* NULL when out of memory. */
+static char *name_there(const struct dx_submission *sub, int dirfd)
+{
+  char *name = dx_manifest_name(sub);
+
+  if (name == NULL || sub->source_id == NULL ||
+      !is_of_other_job(sub->job, dirfd, name))
+    return name;
+  free(name);
+  return sourceless_name(sub);
+}
+
 static enum dx_code deliver_manifest(const struct dx_submission *sub, int dirfd,
                                      const char *text, struct dx_err *err)
 {
-  bool named_after_job = sub->source_id == NULL;
-  char *name = dx_manifest_name(sub);
-  enum dx_code code;
+  char *name = name_there(sub, dirfd);
+  enum dx_code code = name != NULL ? write_manifest(dirfd, name, text, err)
+                                   : dx_fail_nomem(err);
 
-  if (name != NULL && !named_after_job &&
-      is_of_other_job(sub->job, dirfd, name)) {
-    named_after_job = true;
-    free(name);
-    name = sourceless_name(sub);
-  }
-  code = name != NULL ? write_manifest(dirfd, name, text, err)
-                      : dx_fail_nomem(err);
-  if (code == DX_OK && !named_after_job)
-    code = remove_sourceless(sub, dirfd, err);
+  if (code == DX_OK)
+    code = remove_sourceless(sub, dirfd, name, err);
   free(name);
   return code;
 }
@@ -341,5 +347,40 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
   code = deliver_manifest(sub, dirfd, text, err);
   (void)close(dirfd);
   free(text);
+  return code;
+}
+
+static enum dx_code find_manifest(const struct dx_submission *sub, int dirfd,
+                                  const char *results_dir, char **ret_path,
+                                  struct dx_err *err)
+{
+  char *name = name_there(sub, dirfd);
+  struct dx_buf path = {0};
+  enum dx_code code = DX_OK;
+  struct stat st;
+
+  if (name == NULL)
+    return dx_fail_nomem(err);
+  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+      !is_our_file(dirfd, &st))
+    code = dx_fail(err, DX_E_NOT_FOUND, 0, "there is no '%s'", name);
+  dx_buf_printf(&path, "%s/%s", results_dir, name);
+  free(name);
+  *ret_path = code == DX_OK ? dx_buf_take(&path) : NULL;
+  dx_buf_release(&path);
+  return code == DX_OK && *ret_path == NULL ? dx_fail_nomem(err) : code;
+}
+
+enum dx_code dx_manifest_find(const struct dx_submission *sub,
+                              const char *results_dir, char **ret_path,
+                              struct dx_err *err)
+{
+  int dirfd = dx_fs_open_dir(results_dir, err);
+  enum dx_code code;
+
+  if (dirfd < 0)
+    return err != NULL ? err->code : DX_E_IO;
+  code = find_manifest(sub, dirfd, results_dir, ret_path, err);
+  (void)close(dirfd);
   return code;
 }

@@ -53,4 +53,10 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
                                  const char *results_dir,
                                  struct dx_err *err) DX_MUST_USE;
 
+/* The path of the manifest that was delivered, for the caller to free.
+ * E_NOT_FOUND: it is not there, or not any more. */
+enum dx_code dx_manifest_find(const struct dx_submission *sub,
+                              const char *results_dir, char **ret_path,
+                              struct dx_err *err) DX_MUST_USE;
+
 #endif

@@ -439,7 +439,7 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
   code = dx_job_delete_documents(job, err);
   /* Not fsynced: after a power failure the sweep finds it in jobs/ and moves it
    * again. */
-  if (code == DX_OK && dx_job_is_finished(job))
+  if (code == DX_OK && dx_job_is_finished(job) && !dx_job_is_announcing(job))
     code = move_job(spool, job, "finished", err);
   return code;
 }

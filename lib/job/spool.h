@@ -89,7 +89,8 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *key,
 
 /*
  * After the journal was saved: removes the documents of settled submissions,
- * and moves a finished job to finished/. dx_spool_reopen() moves it back,
+ * and moves a finished job with nothing to announce to finished/.
+ * dx_spool_reopen() moves it back,
  * before a journal is saved that is not finished: jobs in jobs/ are always
  * looked at, those in finished/ never. E_UNSYNCED: it was moved back.
  */
@@ -117,10 +118,10 @@ int dx_spool_hold_daemon_lock(struct dx_spool *spool, struct dx_err *err);
 pid_t dx_spool_daemon(int spool_dirfd);
 
 /*
- * Releases a job that belongs to docextractd by its saved journal, and touches
- * its directory: docextractd watches jobs/ and takes the job at once. Nothing
- * is lost if it misses that: it looks through jobs/ when it starts, and now and
- * then.
+ * Releases a job that belongs to docextractd by its saved journal, or that is
+ * to be announced, and touches its directory: docextractd watches jobs/ and
+ * takes care of the job at once. Nothing is lost if it misses that: it looks
+ * through jobs/ when it starts, and now and then.
  */
 void dx_spool_hand_over(struct dx_spool *spool, struct dx_job **job);
 

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+#
+# on_result.sh - OnResult: the administrator's program is run for every result,
+# whoever is killed, and no print job waits for it, with docextractd and
+# without.
+. "$(dirname "$0")/lib.sh"
+
+# It says what it was given, and succeeds once there is a file `go`.
+program=$dir/on-result
+said=$dir/said
+cat > "$program" << EOF
+#!/bin/sh
+echo "\$DOCEXTRACT_OUTCOME \$DOCEXTRACT_QUEUE \$(basename "\$1")" >> $said
+while [ -e $dir/wait ]; do sleep 0.05; done
+[ -e $dir/go ]
+EOF
+chmod 755 "$program"
+fresh() # the program waits for nothing and succeeds
+{
+  : > "$said"
+  chmod 666 "$said"
+  rm -f "$dir/wait"
+  touch "$dir/go"
+}
+lines() { [ "$(wc -l < "$said")" -ge "$1" ]; }
+n_lines() { wc -l < "$said"; }
+all_finished() { [ -z "$(find "$spool/jobs" -mindepth 1 -print -quit)" ]; }
+messages() { find "$spool/jobs" -name job.json -exec jq -r .message {} +; }
+has_failed() { messages | grep -q 'OnResult failed'; }
+print_chart() { print -d chart "$dir/a.pdf"; }
+
+start_sim --source-time 0 --case-time 0
+start_cupsd
+write_config "OnResult $program"
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+
+# --- without docextractd ------------------------------------------------
+
+t='without docextractd'
+fresh
+touch "$dir/wait"
+print_chart
+job_ends "$t: the print job ends" "$job" completed
+check "$t: the program is run" until_true lines 1
+check "$t: and still runs" test -e "$dir/wait"
+print_chart
+job_ends "$t: the next print job does not wait for it" "$job" completed
+rm "$dir/wait"
+check "$t: it is run for both" until_true lines 2
+check "$t: and then there is nothing left to do" until_true all_finished
+is "$t: once each" "$(sort -u "$said" | wc -l) $(n_lines)" '2 2'
+has "$t: with what it needs" "$(cat "$said")" '^extracted chart .*\.job\.json$'
+
+t='a failure'
+fresh
+faults 'create 1- status 400'
+print_chart
+job_ends "$t: the print job is held" "$job" pending-held
+check "$t: the program is run" until_true lines 1
+has "$t: and knows" "$(cat "$said")" '^failed chart '
+faults '#'
+release "$job"
+check "$t: it is run when the job was released" until_true lines 2
+has "$t: and knows" "$(tail -n 1 "$said")" '^extracted chart '
+check "$t: nothing is left to do" until_true all_finished
+
+t='failing'
+fresh
+rm "$dir/go"
+print_chart
+job_ends "$t: the print job ends" "$job" completed
+check "$t: the journal says so" until_true has_failed
+touch "$dir/go"
+print_chart
+check "$t: the next one repeats it" until_true lines 3
+check "$t: until it succeeds" until_true all_finished
+
+# --- with docextractd ---------------------------------------------------
+
+t='with docextractd'
+start_daemon
+fresh
+touch "$dir/wait"
+print_chart
+job_ends "$t: the print job ends" "$job" completed
+check "$t: the program is run" until_true lines 1
+
+t='docextractd is killed meanwhile'
+stop_daemon KILL
+rm "$dir/wait"
+start_daemon
+check "$t: the next one repeats it" until_true lines 2
+check "$t: and nothing is left to do" until_true all_finished
+
+t='failing, with docextractd'
+fresh
+rm "$dir/go"
+print_chart
+check "$t: the journal says so" until_true has_failed
+has "$t: and the log" "$(cat "$dir/daemon.new")" \
+  'OnResult failed \(status 1\); it will be run again'
+touch "$dir/go"
+check "$t: it is repeated" until_true all_finished
+is "$t: once" "$(n_lines)" 2
+
+t='docextract submit'
+fresh
+dx submit "$dir/a.pdf" > "$dir/submit.out" 2>&1
+is "$t: it succeeds" "$?" 0
+check "$t: docextractd runs the program" until_true lines 1
+check "$t: nothing is left to do" until_true all_finished
+stop_daemon TERM
+fresh
+dx submit "$dir/a.pdf" > "$dir/submit.out" 2>&1
+is "$t, alone: the program was run" "$(n_lines)" 1
+check "$t, alone: nothing is left to do" all_finished
+
+finish
