@@ -9,8 +9,8 @@ cli_docextract_SOURCES = cli/cancel.c cli/chown.c cli/cli.h cli/config.c cli/cup
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(SECCOMP_LIBS) -lm
 
-EXTRA_DIST += tests/cli/chown_test.sh tests/cli/cli_test.sh tests/cli/frame.sh \
-	tests/cli/jobs_test.sh tests/cli/show_test.sh
+EXTRA_DIST += tests/cli/ask tests/cli/chown_test.sh tests/cli/cli_test.sh tests/cli/frame.sh \
+	tests/cli/jobs_test.sh tests/cli/show_test.sh tests/cli/status_test.sh
 
 # With a user of its own.
 check_PROGRAMS += tests/cli/docextract-owned

@@ -1,7 +1,9 @@
 # daemon/ - docextractd: a thin loop around the engine.
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/driver.c daemon/driver.h \
-	daemon/main.c daemon/watch.c daemon/watch.h
+	daemon/main.c daemon/status.c daemon/status.h \
+	daemon/status_ends.c daemon/status_ends.h daemon/status_server.c \
+	daemon/status_server.h daemon/watch.c daemon/watch.h
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm

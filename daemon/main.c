@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "daemon/driver.h"
+#include "daemon/status.h"
 #include "daemon/watch.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -40,6 +41,7 @@ struct daemon {
   struct dx_http *http;
   struct driver driver;
   struct watch watch;
+  struct status status;
   int signal_fd;
   int lock_fd;
   int64_t sweep_ms;
@@ -92,15 +94,21 @@ static void read_signals(struct daemon *d)
 static void reload(struct daemon *d)
 {
   struct dx_config *config = NULL;
+  const char *changed = NULL;
   struct dx_err err;
   enum dx_code code;
 
   d->reload = false;
   (void)sd_notify(0, "RELOADING=1");
   code = dx_config_load(d->config_path, &config, &err);
-  if (code == DX_OK && strcmp(config->spool_dir, d->spool_dir) != 0) {
-    code = dx_fail(&err, DX_E_CONFIG, 0,
-                   "SpoolDir has changed; restart docextractd");
+  if (code == DX_OK && strcmp(config->spool_dir, d->spool_dir) != 0)
+    changed = "SpoolDir";
+  else if (code == DX_OK && d->status.path != NULL &&
+           strcmp(config->status_socket, d->status.path) != 0)
+    changed = "StatusSocket";
+  if (changed != NULL) {
+    code = dx_fail(&err, DX_E_CONFIG, 0, "%s has changed; restart docextractd",
+                   changed);
     dx_config_free(&config);
   }
   if (code == DX_OK)
@@ -171,6 +179,7 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
     dx_config_free(&config);
     return code;
   }
+  status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
   if (watch_start(&d->watch, d->spool_dir, d->config_path, err) != DX_OK)
     dx_log(DX_LOG_WARNING, "%s; checking every %d s instead", err->text,
            TURN_UNWATCHED_MS / 1000);
@@ -181,17 +190,21 @@ static void read_watch(struct daemon *d)
 {
   struct watch_events events = {.job = driver_look, .ctx = &d->driver};
 
-  if (d->watch.fd < 0) {
-    int64_t at = dx_monotonic_ms() + TURN_UNWATCHED_MS;
-
-    if (at < d->driver.look_ms)
-      d->driver.look_ms = at;
+  if (d->watch.fd < 0)
     return;
-  }
   watch_read(&d->watch, &events);
   d->reload = d->reload || events.config_changed;
   if (events.lost)
     d->driver.look_ms = 0;
+}
+
+static void look_through(struct daemon *d)
+{
+  int64_t at = dx_monotonic_ms() + TURN_UNWATCHED_MS;
+
+  driver_look_through(&d->driver);
+  if (d->watch.fd < 0 && at < d->driver.look_ms)
+    d->driver.look_ms = at;
 }
 
 static void sweep(struct daemon *d)
@@ -218,7 +231,7 @@ static int64_t wait_ms(const struct daemon *d, int64_t until_ms)
 static enum dx_code turn(struct daemon *d, struct dx_err *err)
 {
   int64_t until_ms = driver_announce(&d->driver);
-  const int fds[] = {d->signal_fd, d->watch.fd,
+  const int fds[] = {d->signal_fd, d->watch.fd, d->status.fd,
                      dx_announcer_fd(d->driver.announcer)};
   int wake[sizeof(fds) / sizeof(fds[0])];
   size_t i, count = 0;
@@ -244,7 +257,8 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
     if (d->reload)
       reload(d);
     sweep(d);
-    driver_look_through(&d->driver);
+    look_through(d);
+    status_check(&d->status);
     code = turn(d, err);
   }
   return code;
@@ -254,6 +268,7 @@ static void stop(struct daemon *d)
 {
   (void)sd_notify(0, "STOPPING=1");
   driver_stop(&d->driver);
+  status_stop(&d->status);
   watch_stop(&d->watch);
   dx_http_free(&d->http);
   if (d->lock_fd >= 0)
@@ -268,10 +283,12 @@ static int run(const char *config_path)
   struct daemon d = {.config_path = config_path,
                      .spool = {-1, -1},
                      .watch = {.fd = -1},
+                     .status = STATUS_NONE,
                      .lock_fd = -1};
   struct dx_err err = {0};
   enum dx_code code;
 
+  status_make_dir();
   code = dx_user_enter(&err);
   raise_limits();
   d.signal_fd = catch_signals();

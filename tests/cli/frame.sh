@@ -166,6 +166,7 @@ configure() # [LINE...]
   {
     echo "SpoolDir ${SPOOL:-$spool}"
     echo "ResultsDir ${RESULTS:-$results}"
+    echo "StatusSocket $dir/run/status"
     echo "<Service ${SERVICE:-default}>"
     echo "BaseURL ${URL:-$api}"
     echo "TokenKeyFile ${KEY:-$dir/key}"

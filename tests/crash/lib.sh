@@ -42,6 +42,10 @@ make_bundle()
   { entry "$dir/a.pdf" && entry "$dir/b.pdf"; } > "$bundle"
 }
 
+# No status socket: its server is a process of docextractd's, too, in which the
+# same calls would be counted and fail.
+export STATUS_SOCKET=$dir/none/none/status
+
 start_service() # [LINE OF THE CONFIGURATION...]
 {
   start_sim --rate 0 --source-time 0 --case-time 0

@@ -202,9 +202,11 @@ write_config() # [LINE...]
   owned_dir 700 "$spool"
   chmod 711 "$spool"
   owned_dir 2770 "$results"
+  owned_dir 755 "$dir/run"
   {
     echo "SpoolDir $spool"
     echo "ResultsDir $results"
+    echo "StatusSocket ${STATUS_SOCKET:-$dir/run/status}"
     [ -z "${GENERAL-}" ] || echo "$GENERAL"
     echo '<Service default>'
     echo "BaseURL ${BASE_URL:-$SIM_API}"

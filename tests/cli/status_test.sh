@@ -1,0 +1,251 @@
+#!/usr/bin/env bash
+#
+# status_test.sh - the status socket of docextractd: each user learns about her
+# own jobs, whoever ended them, and nobody can keep docextractd or other users
+# from anything. As root with two users of this system; else with the caller
+# alone, who owns the spool and sees all.
+#
+# Prints a line per case and a last line with the counts.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/frame.sh"
+
+ask=$top/tests/cli/ask
+socket=$dir/run/status
+if [ "$(id -u)" = 0 ]; then
+  her=games him=man
+else
+  her=$(id -un) him=somebody-else
+fi
+
+# docextractd watches the directory of the configuration.
+mkdir "$dir/etc"
+conf=$dir/etc/docextract.conf
+configure
+
+# --- helpers ---------------------------------------------------------------
+
+as() # USER COMMAND...: in a process of that user, if root runs the test
+{
+  local user=$1
+  shift
+  [ "$(id -u)" != 0 ] || set -- setpriv --reuid="$user" --regid=nogroup \
+    --clear-groups "$@"
+  "$@"
+}
+ask() # USER REQUEST...: without its newline
+{
+  as "$1" "$ask" "$socket" "$2\n"
+}
+if_root() { [ "$(id -u)" = 0 ]; }
+
+is_up_or_gone() { grep -qx ready "$dir/daemon.err" || is_gone "$daemon"; }
+start_daemon()
+{
+  : > "$dir/daemon.err"
+  "${as_owner[@]}" "$build/daemon/docextractd" -c "$conf" \
+    2> "$dir/daemon.err" &
+  daemon=$!
+  until_true is_up_or_gone
+}
+end_daemon() # SIGNAL
+{
+  kill "-$1" "$daemon"
+  wait "$daemon" 2> /dev/null
+  daemon=
+}
+server() { pgrep -P "$daemon"; } # the process that serves the socket
+trap '[ -z "${daemon-}" ] || kill "$daemon"; finish' EXIT
+
+# A job of USER with one result; sets key and result.
+job_of() # USER FILE
+{
+  dx submit "$2"
+  key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
+  result=$(sed -n "s|^$results/\(.*\.json\)$|\1|p" "$dir/out")
+  edit "$key" ".user = \"$1\""
+}
+# A job of USER that the service refused.
+failed_job_of() # USER
+{
+  faults 'create * status 400\n'
+  job_of "$1" "$dir/a.pdf"
+  faults ''
+}
+
+# A watching client in the background; sets pid. Its lines are in $dir/watched.
+watch_as() # USER [SINCE]
+{
+  : > "$dir/watched"
+  as "$1" "$ask" "$socket" "watch${2:+ $2}\n" > "$dir/watched" &
+  pid=$!
+}
+has_watched() # N: lines
+{
+  [ "$(wc -l < "$dir/watched")" -ge "$1" ]
+}
+end_watch()
+{
+  kill "$pid"
+  reap
+}
+keys() { jq -r '.job.key // empty' | sort | xargs; }
+
+# --- without docextractd ----------------------------------------------------
+
+job_of "$her" "$dir/a.pdf"
+hers=$key her_result=$result
+job_of "$him" "$dir/b.pdf"
+his=$key his_result=$result
+[ -n "$her_result" ] || bail_out 'the first job has a result'
+
+# --- jobs ------------------------------------------------------------------
+
+mkdir "$dir/run"
+give "$dir/run"
+start_daemon
+is 'everybody may connect' "$(stat -c %a "$socket")" 666
+both=$(printf '%s\n' "$hers" "$his" | sort | xargs)
+for request in jobs 'jobs all'; do
+  is "$request: root or the owner of the spool sees all" \
+    "$(ask "$(id -un)" "$request" | keys)" "$both"
+  if if_root; then
+    is "$request: the owner of the spool sees all" \
+      "$(ask "$owner" "$request" | keys)" "$both"
+    is "$request: a user sees her own" "$(ask "$her" "$request" | keys)" "$hers"
+    is "$request: and another his" "$(ask "$him" "$request" | keys)" "$his"
+    is "$request: and another none" "$(ask mail "$request" | keys)" ''
+  fi
+done
+is 'jobs: the last line says that there are no more' \
+  "$(ask "$her" jobs | tail -n 1)" '{"end":true}'
+hasnt 'jobs: no upload URL' "$(ask "$(id -un)" jobs)" '"url":"h'
+if if_root; then
+  has 'a uid without an account learns nothing' "$(ask 54321 jobs)" \
+    '^{"error":"E_ACCESS","message":".*no login name"}$'
+fi
+
+# --- show ------------------------------------------------------------------
+
+shown() { ask "$1" "show $2 $3" | tail -n +2 | cmp -s - "$results/$3"; }
+check 'show: the result as the service sent it' shown "$her" "$hers" "$her_result"
+head=$(ask "$her" "show $hers $her_result" | head -n 1)
+is 'show: its size first' "$head" \
+  "{\"bytes\":$(stat -c %s "$results/$her_result")}"
+no='^{"error":"E_JOB","message":"there is no such result"}$'
+has 'show: only results of that job' "$(ask "$her" "show $hers $his_result")" "$no"
+has 'show: no manifest' \
+  "$(ask "$her" "show $hers ${her_result%%-*}.job.json")" "$no"
+has 'show: no journal' "$(ask "$her" "show $hers job.json")" "$no"
+has 'show: no job that does not exist' \
+  "$(ask "$her" "show ${hers//[0-9]/a} $her_result")" "$no"
+has 'show: no other file' "$(ask "$her" "show $hers ../$her_result")" \
+  '^{"error":"E_ARG"'
+if if_root; then
+  has 'show: not the job of another user, in the same words' \
+    "$(ask "$her" "show $his $his_result")" "$no"
+  check 'show: root sees it' shown root "$his" "$his_result"
+fi
+mv "$results/$her_result" "$dir/taken"
+has 'show: says that a consumer took it' \
+  "$(ask "$her" "show $hers $her_result")" '"E_NOT_FOUND".*consumer.* took it'
+ln -s "$dir/key" "$results/$her_result"
+has 'show: follows no link' "$(ask "$her" "show $hers $her_result")" \
+  '^{"error":"E_IO"'
+rm "$results/$her_result"
+mkfifo "$results/$her_result"
+has 'show: opens no FIFO' "$(ask "$her" "show $hers $her_result")" \
+  '^{"error":"E_DAMAGED"'
+rm "$results/$her_result"
+mv "$dir/taken" "$results/$her_result"
+
+# --- watch -----------------------------------------------------------------
+
+# Of the user, root included, who sees most, and who least.
+failed_job_of "$her"
+watch_as "$her" 2026-01-01T00:00:00Z
+n=$(if_root && echo 2 || echo 3)
+until_true has_watched "$n"
+is 'watch: what ended since then' \
+  "$(jq -r .state "$dir/watched" | sort | uniq | xargs)" 'extracted failed'
+dx retry "$key"
+until_true has_watched $((n + 1))
+is 'watch: what another process ended, at once' \
+  "$(tail -n 1 "$dir/watched" |
+    jq -c '[.key, .submission, .state, .cases, .reason_code]')" \
+  "[\"$key\",1,\"extracted\",1,null]"
+failed_job_of "$her"
+edit "$key" '.submissions[0].failed_at = "2026-01-01T00:00:00Z"' # another end
+until_true has_watched $((n + 2))
+is 'watch: what failed, and why' "$(tail -n 1 "$dir/watched" |
+  jq -c '[.key, .state, .reason_code, .job_documents]')" \
+  "[\"$key\",\"failed\",\"service-refused\",1]"
+
+# docextractd's own; and of another user nothing.
+edit "$key" '.owner = "collector"'
+again=$key
+if if_root; then
+  failed_job_of "$him"
+  dx retry "$key"
+fi
+dx retry "$again"
+until_true has_watched $((n + 3))
+is 'watch: what docextractd ended; nothing of another user' \
+  "$(tail -n +$((n + 3)) "$dir/watched" | jq -c '[.key, .state]')" \
+  "[\"$again\",\"extracted\"]"
+end_watch
+
+# --- a hostile client ------------------------------------------------------
+
+# Many connections that send nothing; at the end of their input they end.
+mkfifo "$dir/hold"
+as "$her" "$ask" "$socket" --hold 1000 < "$dir/hold" > "$dir/holding" &
+exec 8> "$dir/hold"
+until_true test -s "$dir/holding"
+if if_root; then
+  has 'hostile: a user has so many connections and no more' \
+    "$(ask "$her" jobs)" '^{"error":"E_BUSY"'
+  is 'hostile: others are served' "$(ask "$him" jobs | tail -n 1)" \
+    '{"end":true}'
+fi
+is 'hostile: and the owner of the spool' \
+  "$("${as_owner[@]}" "$ask" "$socket" 'jobs\n' | tail -n 1)" '{"end":true}'
+failed_job_of "$him"
+edit "$key" '.owner = "collector"'
+dx retry "$key"
+is_extracted() { [ -e "$spool/finished/$key" ]; }
+check 'hostile: docextractd does its work' until_true is_extracted
+exec 8>&-
+no='^{"error":"E_ARG","message":"not a request of the status socket"}$'
+has 'hostile: a line without an end' "$(ask "$her" "$(printf '%0600d' 0)")" "$no"
+has 'hostile: bytes that are no text' "$(ask "$her" 'jobs\0\377')" "$no"
+is 'hostile: no request at all' "$(as "$her" "$ask" "$socket" '\n' | wc -l)" 1
+for _ in {1..50}; do # gone before the response is made
+  as "$her" timeout 0.01 "$ask" "$socket" 'jobs all\n' > "$dir/null"
+done
+is 'hostile: nobody waits for a response' "$(ask "$her" jobs | tail -n 1)" \
+  '{"end":true}'
+
+# --- the process that serves it --------------------------------------------
+
+kill -KILL "$(server)"
+is_served() { [ "$(ask "$her" jobs 2> "$dir/null" | tail -n 1)" = '{"end":true}' ]; }
+check 'a server that was killed is started again' until_true is_served
+has 'and the log says so' "$(cat "$dir/daemon.err")" 'server .* has ended'
+old=$(server)
+end_daemon KILL
+check 'it ends with docextractd' until_true is_gone "$old"
+start_daemon
+check 'the next docextractd takes the place of its socket' is_served
+end_daemon TERM
+is 'at its end docextractd removes the socket' "$(ls "$dir/run")" ''
+rmdir "$dir/run"
+start_daemon
+if if_root; then
+  is 'without a directory for it there is none, and the log says so once' \
+    "$(grep -c 'there is no status socket' "$dir/daemon.err")" 1
+else
+  check 'the directory is created where that is possible' is_served
+fi
+end_daemon TERM
+trap finish EXIT
+end
