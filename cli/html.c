@@ -359,8 +359,8 @@ void html_case(const struct dx_json *results)
   print_apart(result_text(dx_json_get(results, "id")));
   printf("</small></h2>\n");
   print_members(results, known);
-  if (document == NULL)
-    printf("<p>No documents</p>\n");
+  if (result_is_empty(results))
+    printf("<p>Nothing was found in it</p>\n");
   for (; document != NULL; document = dx_json_next(document))
     print_document(document);
   printf("</section>\n");

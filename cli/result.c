@@ -8,6 +8,15 @@
 
 #include "lib/base/policy.h"
 
+/* Without any data, too. */
+static bool is_result(const struct dx_json *results)
+{
+  const char *status = dx_json_string(dx_json_get(results, "status"));
+
+  return dx_json_get(results, "medical_data") != NULL ||
+         (status != NULL && strcmp(status, "complete") == 0);
+}
+
 enum dx_code result_parse(const struct dx_buf *content,
                           struct dx_json **ret_root, struct dx_err *err)
 {
@@ -22,7 +31,7 @@ enum dx_code result_parse(const struct dx_buf *content,
   root = dx_json_parse_exact(dx_buf_text(content), content->len, err);
   if (root == NULL && err->code != DX_E_RESPONSE)
     return err->code;
-  if (dx_json_get(dx_json_get(root, "results"), "medical_data") != NULL) {
+  if (is_result(dx_json_get(root, "results"))) {
     *ret_root = root;
     return DX_OK;
   }
@@ -54,6 +63,30 @@ const struct dx_json *result_next_row(const struct dx_json *member)
   while (member != NULL && is_of_patient(dx_json_name(member)))
     member = dx_json_next(member);
   return member;
+}
+
+/* Of an object or an array, or a value itself. A result is at most
+ * DX_JSON_DEPTH_MAX deep. */
+static bool has_value(const struct dx_json *json)
+{
+  const struct dx_json *child;
+  const char *text = dx_json_string(json);
+  bool yes;
+
+  if (text != NULL || dx_json_bool(json, &yes))
+    return text == NULL || text[0] != '\0';
+  child =
+      dx_json_is_array(json) ? dx_json_first(json) : dx_json_first_member(json);
+  while (child != NULL && !has_value(child))
+    child = dx_json_next(child);
+  return child != NULL;
+}
+
+bool result_is_empty(const struct dx_json *results)
+{
+  const struct dx_json *data = dx_json_get(results, "medical_data");
+
+  return dx_json_first_member(data) == NULL || !has_value(data);
 }
 
 const char *result_text(const struct dx_json *json)

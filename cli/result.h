@@ -42,6 +42,9 @@ extern const char *const result_patient[RESULT_PATIENT_FIELDS];
 /* The first of these members that is not the patient's; NULL: none is. */
 const struct dx_json *result_next_row(const struct dx_json *member);
 
+/* True if there is no value in the case: only null, "", and nothing. */
+bool result_is_empty(const struct dx_json *results);
+
 /* A value in one line; of an object or array only that it can be had. */
 const char *result_text(const struct dx_json *json);
 

@@ -115,8 +115,10 @@ static void print_case(const struct dx_json *results)
 
   print_named("Case", result_text(dx_json_get(results, "id")),
               result_text(dx_json_get(results, "case_name")));
-  if (document == NULL)
-    printf("No documents\n");
+  if (result_is_empty(results)) {
+    printf("Nothing was found in it\n");
+    return;
+  }
   for (; document != NULL; document = dx_json_next(document)) {
     printf("\n");
     print_named("Document", dx_json_name(document), "");

@@ -186,6 +186,13 @@ static void refuse_slow(struct job *job)
   refuse(&job->entry, DX_REASON_TOO_SLOW, text);
 }
 
+/* Who submits files without printing can choose another type. */
+static const char *why_not_type(bool tiff)
+{
+  return tiff ? "this kind of TIFF cannot be read; save it as a PDF"
+              : "only PDF, JPEG, PNG, and TIFF files can be sent";
+}
+
 /* `text` NULL: the default text of the reason. */
 static void refuse_as(struct job *job, enum dx_reason reason, const char *text)
 {
@@ -231,10 +238,7 @@ static void process_document(struct job *job, const char *type,
     reason = process_image(job, options, image_png_is_whole(job->in_fd));
   if (reason == DX_REASON_NONE && !measure(job))
     reason = DX_REASON_TROUBLE;
-  refuse_as(job, reason,
-            tiff && reason == DX_REASON_TYPE
-                ? "this kind of TIFF cannot be read; save it as a PDF"
-                : NULL);
+  refuse_as(job, reason, reason == DX_REASON_TYPE ? why_not_type(tiff) : NULL);
 }
 
 /* An empty document that was a PDF: pdftopdf left no pages. One that was a GIF

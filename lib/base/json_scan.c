@@ -77,6 +77,15 @@ static void see(struct dx_json_scan *scan, enum dx_json_seen what)
     }
 }
 
+/* A value that says something. */
+static void count(struct dx_json_scan *scan)
+{
+  size_t i;
+
+  for (i = 0; i < scan->field_count; i++)
+    scan->fields[i].values += scan->fields[i].open_depth != 0;
+}
+
 static void keep(struct dx_json_text *text, const char *bytes, size_t len)
 {
   if (text->at == NULL || text->is_cut)
@@ -98,6 +107,7 @@ static int begin_string(struct dx_json_scan *scan, bool is_name)
 
   memset(text, 0, sizeof(*text));
   scan->is_name = is_name;
+  scan->is_blank = true;
   scan->high = 0;
   if (is_name && level < DX_JSON_PATH_NAMES) {
     text->at = scan->names[level];
@@ -135,6 +145,8 @@ static int end_string(struct dx_json_scan *scan)
     scan->has_name[level] = !text->is_cut;
   else if (text->at != NULL && text->is_cut)
     scan->field->seen = DX_JSON_OTHER;
+  if (!scan->is_name && !scan->is_blank)
+    count(scan);
   return scan->is_name ? AT_COLON : AFTER_VALUE;
 }
 
@@ -164,6 +176,7 @@ static int in_string(struct dx_json_scan *scan, unsigned char c)
   } else if (c < ' ' || (c >= 0x80 && !begin_utf8(scan, c))) {
     return FAILED;
   }
+  scan->is_blank = false;
   end_pair(scan);
   keep(&scan->text, &byte, 1);
   return IN_STRING;
@@ -174,6 +187,7 @@ static int in_escape(struct dx_json_scan *scan, unsigned char c)
   static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
   const char *name = c != '\0' ? strchr(names, c) : NULL;
 
+  scan->is_blank = false;
   if (c == 'u') {
     scan->hex_left = 4;
     scan->unit = 0;
@@ -244,12 +258,16 @@ static int open_container(struct dx_json_scan *scan, bool is_object)
   if (scan->depth < DX_JSON_PATH_NAMES)
     scan->has_name[scan->depth] = false;
   scan->depth++;
+  if (scan->field != NULL)
+    scan->field->open_depth = scan->depth;
   return is_object ? AT_FIRST_NAME : AT_FIRST_VALUE;
 }
 
 static int begin_literal(struct dx_json_scan *scan, const char *literal)
 {
   see(scan, literal[0] == 'n' ? DX_JSON_NULL : DX_JSON_OTHER);
+  if (literal[0] != 'n')
+    count(scan);
   scan->literal = literal + 1;
   return IN_LITERAL;
 }
@@ -276,6 +294,7 @@ static int at_value(struct dx_json_scan *scan, unsigned char c)
     if (c != '-' && !is_digit(c))
       return FAILED;
     see(scan, DX_JSON_OTHER);
+    count(scan);
     return c == '-' ? AFTER_MINUS : c == '0' ? AFTER_ZERO : IN_INTEGER;
   }
 }
@@ -283,6 +302,17 @@ static int at_value(struct dx_json_scan *scan, unsigned char c)
 static bool is_in_object(const struct dx_json_scan *scan)
 {
   return scan->depth > 0 && (scan->objects >> (scan->depth - 1) & 1) != 0;
+}
+
+static int close_container(struct dx_json_scan *scan)
+{
+  size_t i;
+
+  for (i = 0; i < scan->field_count; i++)
+    if (scan->fields[i].open_depth == scan->depth)
+      scan->fields[i].open_depth = 0;
+  scan->depth--;
+  return AFTER_VALUE;
 }
 
 static int after_value(struct dx_json_scan *scan, unsigned char c)
@@ -295,8 +325,7 @@ static int after_value(struct dx_json_scan *scan, unsigned char c)
     return is_in_object(scan) ? AT_NAME : AT_VALUE;
   if (c != (is_in_object(scan) ? '}' : ']'))
     return FAILED;
-  scan->depth--;
-  return AFTER_VALUE;
+  return close_container(scan);
 }
 
 static int at_first_value(struct dx_json_scan *scan, unsigned char c)
@@ -405,8 +434,11 @@ void dx_json_scan_begin(struct dx_json_scan *scan, struct dx_json_field *fields,
   memset(scan, 0, sizeof(*scan));
   scan->fields = fields;
   scan->field_count = field_count;
-  for (i = 0; i < field_count; i++)
+  for (i = 0; i < field_count; i++) {
     fields[i].seen = DX_JSON_ABSENT;
+    fields[i].values = 0;
+    fields[i].open_depth = 0;
+  }
 }
 
 bool dx_json_scan_add(struct dx_json_scan *scan, const char *bytes, size_t len)

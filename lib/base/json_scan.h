@@ -1,7 +1,7 @@
 /*
  * json_scan.h - checks JSON while it streams past, in memory that does not grow
- * with it, and picks a few texts out of it. Nothing is kept, and nothing is
- * converted: a result of the service may be large.
+ * with it, picks a few texts out of it, and counts values. Nothing is kept, and
+ * nothing is converted: a result of the service may be large.
  *
  * Stricter than json.h, because what passes goes to others byte for byte: RFC
  * 8259 to the letter, UTF-8 included, and containers nested at most
@@ -38,6 +38,10 @@ struct dx_json_field {
   enum dx_json_seen seen;
   char text[DX_JSON_FIELD_BYTES]; /* of DX_JSON_STRING; a character that a C
                                      string cannot have is DX_JSON_NUL */
+  /* Strings, numbers, true, and false anywhere below it. Null and "" say
+   * nothing. */
+  uint64_t values;
+  int open_depth; /* of its container, while that is open; 0: it is not */
 };
 
 /* A string as it is decoded; what does not fit is remembered as that. */
@@ -55,6 +59,7 @@ struct dx_json_scan {
   int depth;           /* open containers */
   uint64_t objects;    /* bit n - 1: the n-th of them is an object */
   bool is_name;        /* the string is a name */
+  bool is_blank;       /* it has no characters yet */
   const char *literal; /* what is left of it */
   unsigned char utf8_left, utf8_least, utf8_most; /* of the next byte */
   int hex_left;                                   /* digits of an escape */

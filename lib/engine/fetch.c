@@ -419,6 +419,7 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
   if (code != DX_OK)
     return code;
   c->bytes = ctx->bytes;
+  c->is_empty = dx_result_check_is_empty(ctx->check);
   c->state = DX_CASE_STORED;
   ctx->sub->extracted_at = dx_wall_ms();
   ctx->sub->job->dirty = true;

@@ -437,6 +437,7 @@ static void keep_delivered(struct dx_case *c, const struct dx_case *before,
         strcmp(before[i].id, c->id) == 0) {
       c->state = DX_CASE_DELIVERED;
       c->bytes = before[i].bytes;
+      c->is_empty = before[i].is_empty;
       memcpy(c->sha256, before[i].sha256, sizeof(c->sha256));
       return;
     }
@@ -552,8 +553,7 @@ size_t dx_job_count(const struct dx_job *job, enum dx_state state)
   return n;
 }
 
-/* The first submission that was not extracted; NULL if all were. */
-static const struct dx_submission *first_missing(const struct dx_job *job)
+const struct dx_submission *dx_job_first_missing(const struct dx_job *job)
 {
   size_t i;
 
@@ -565,7 +565,7 @@ static const struct dx_submission *first_missing(const struct dx_job *job)
 
 enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
 {
-  const struct dx_submission *wrong = first_missing(job);
+  const struct dx_submission *wrong = dx_job_first_missing(job);
   size_t good = dx_job_count(job, DX_ST_EXTRACTED);
 
   if (job->halt.code != DX_OK) {

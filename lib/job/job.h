@@ -86,6 +86,7 @@ struct dx_case {
   enum dx_case_state state;
   int64_t bytes;
   char sha256[DX_SHA256_HEX_BYTES];
+  bool is_empty; /* nothing was found in it */
 };
 
 struct dx_job;
@@ -253,10 +254,13 @@ bool dx_job_is_announcing(const struct dx_job *job);
 /* Every submission is final: nothing more happens by itself. */
 bool dx_job_is_final(const struct dx_job *job);
 
+/* The first submission that was not extracted; NULL if all were. */
+const struct dx_submission *dx_job_first_missing(const struct dx_job *job);
+
 /*
- * What became of the job, for the person: DX_OK if every document was
- * extracted, else the code of the first one that was not, with a sentence
- * about the whole job in *err.
+ * What became of the job: DX_OK if every document was extracted, else the code
+ * of the first one that was not, with a sentence about the whole job in *err.
+ * The person who printed reads dx_job_sentence() (sentence.h) instead.
  */
 enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
 

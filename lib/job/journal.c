@@ -85,7 +85,8 @@ static struct dx_json *case_json(const void *owner, size_t i)
       json, json != NULL && dx_json_put_string(json, "id", c->id) &&
                 dx_json_put_string(json, "state", case_words[c->state]) &&
                 dx_json_put_int(json, "bytes", c->bytes) &&
-                dx_json_put_string(json, "sha256", c->sha256));
+                dx_json_put_string(json, "sha256", c->sha256) &&
+                dx_json_put_bool(json, "empty", c->is_empty));
 }
 
 static bool put_times(struct dx_json *json, const struct dx_submission *sub)
@@ -296,6 +297,15 @@ static bool read_file(const struct dx_json *json, const struct dx_job *job,
   return get_text(json, "url", &file->url);
 }
 
+/* Journals of earlier versions do not have these. */
+static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
+{
+  const struct dx_json *value = dx_json_get(json, name);
+
+  *ret = false;
+  return value == NULL || dx_json_bool(value, ret);
+}
+
 static bool read_case(const struct dx_json *json, struct dx_case *c)
 {
   int state = get_word(json, "state", case_words, DX_CASE_STATE_COUNT);
@@ -305,7 +315,8 @@ static bool read_case(const struct dx_json *json, struct dx_case *c)
   c->state = (enum dx_case_state)state;
   return get_text(json, "id", &c->id) && c->id != NULL &&
          get_count(json, "bytes", &c->bytes) &&
-         get_chars(json, "sha256", c->sha256, sizeof(c->sha256));
+         get_chars(json, "sha256", c->sha256, sizeof(c->sha256)) &&
+         get_flag(json, "empty", &c->is_empty);
 }
 
 static bool read_files_and_cases(const struct dx_json *json,
@@ -342,15 +353,6 @@ static bool get_announce_ms(const struct dx_json *json, int64_t *ret_ms)
   *ret_ms = 0;
   return dx_json_get(json, "announce_ms") == NULL ||
          get_count(json, "announce_ms", ret_ms);
-}
-
-/* Nor these. */
-static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
-{
-  const struct dx_json *value = dx_json_get(json, name);
-
-  *ret = false;
-  return value == NULL || dx_json_bool(value, ret);
 }
 
 static bool read_submission(const struct dx_json *json,

@@ -44,7 +44,8 @@ static struct dx_json *manifest_case(const void *owner, size_t i)
             dx_json_put_string(json, "case_id", c->id) &&
             dx_json_put_string(json, "file", file) &&
             dx_json_put_int(json, "bytes", c->bytes) &&
-            dx_json_put_string(json, "sha256", c->sha256);
+            dx_json_put_string(json, "sha256", c->sha256) &&
+            dx_json_put_bool(json, "empty", c->is_empty);
 
   free(file);
   return dx_json_made_take(json, ok);

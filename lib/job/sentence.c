@@ -107,30 +107,38 @@ void dx_submission_sentence(const struct dx_submission *sub,
   dx_sentence(sub->code, clause, text);
 }
 
-static const struct dx_submission *first_missing(const struct dx_job *job)
+static size_t count_empty(const struct dx_submission *sub)
 {
-  size_t i;
+  size_t i, n = 0;
 
-  for (i = 0; i < job->submission_count; i++)
-    if (job->submissions[i].state != DX_ST_EXTRACTED)
-      return &job->submissions[i];
-  return NULL;
+  for (i = 0; i < sub->case_count; i++)
+    n += sub->cases[i].is_empty;
+  return n;
 }
 
 static void extracted(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
 {
-  size_t i, cases = 0;
+  size_t i, cases = 0, empty = 0;
+  int n;
 
-  for (i = 0; i < job->submission_count; i++)
+  for (i = 0; i < job->submission_count; i++) {
     cases += job->submissions[i].case_count;
-  (void)snprintf(text, DX_SENTENCE_BYTES, DX_SAY_EXTRACTED, cases,
-                 cases == 1 ? "" : "s");
+    empty += count_empty(&job->submissions[i]);
+  }
+  n = snprintf(text, DX_SENTENCE_BYTES, DX_SAY_EXTRACTED, cases,
+               cases == 1 ? "" : "s");
+  if (empty > 0 && empty == cases)
+    (void)snprintf(text + n, DX_SENTENCE_BYTES - (size_t)n, DX_SAY_NOTHING_IN,
+                   cases == 1 ? "it" : "them");
+  else if (empty > 0)
+    (void)snprintf(text + n, DX_SENTENCE_BYTES - (size_t)n,
+                   DX_SAY_NOTHING_IN_SOME, empty);
 }
 
 /* What has no documents or is halted has no submission to blame. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
 {
-  const struct dx_submission *wrong = first_missing(job);
+  const struct dx_submission *wrong = dx_job_first_missing(job);
   enum dx_code code = dx_job_outcome(job, NULL);
   char clause[DX_SENTENCE_BYTES];
 

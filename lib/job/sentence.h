@@ -43,6 +43,8 @@
   "The chart was taken before and is not sent again; " DX_SAY_LEAVES
 #define DX_SAY_NOTHING_NEW "Extracted before; nothing was sent again"
 #define DX_SAY_EXTRACTED "Extracted %zu case%s"
+#define DX_SAY_NOTHING_IN "; nothing was found in %s"
+#define DX_SAY_NOTHING_IN_SOME "; nothing was found in %zu of them"
 #define DX_SAY_SOME "%zu of %zu documents extracted; document %zu: %s"
 #define DX_SAY_TOGETHER \
   "nothing was extracted, the documents belong together: %s"

@@ -3,14 +3,13 @@
  */
 #include "lib/service/result_check.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/json_scan.h"
 
 /* RESULTS only shows that nobody can take another object for it. */
-enum { RESULTS, STATUS, ID, SOURCE_ID, FIELD_COUNT };
+enum { RESULTS, STATUS, ID, SOURCE_ID, DATA, FIELD_COUNT };
 
 struct dx_result_check {
   struct dx_json_scan scan;
@@ -19,11 +18,12 @@ struct dx_result_check {
 
 struct dx_result_check *dx_result_check_new(void)
 {
-  static const char *const paths[FIELD_COUNT] = {[RESULTS] = "results",
-                                                 [STATUS] = "results.status",
-                                                 [ID] = "results.id",
-                                                 [SOURCE_ID] =
-                                                     "results.source_id"};
+  static const char *const paths[FIELD_COUNT] = {
+      [RESULTS] = "results",
+      [STATUS] = "results.status",
+      [ID] = "results.id",
+      [SOURCE_ID] = "results.source_id",
+      [DATA] = "results.medical_data"};
   struct dx_result_check *check = calloc(1, sizeof(*check));
   size_t i;
 
@@ -80,4 +80,9 @@ enum dx_code dx_result_check_end(const struct dx_result_check *check,
                    "the response to 'get extract' is about a case of another "
                    "source");
   return DX_OK;
+}
+
+bool dx_result_check_is_empty(const struct dx_result_check *check)
+{
+  return check->fields[DATA].values == 0;
 }

@@ -11,6 +11,7 @@
 #ifndef DX_RESULT_CHECK_H
 #define DX_RESULT_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/err.h"
@@ -30,5 +31,9 @@ enum dx_code dx_result_check_add(struct dx_result_check *check,
 enum dx_code dx_result_check_end(const struct dx_result_check *check,
                                  const char *source_id, const char *case_id,
                                  struct dx_err *err) DX_MUST_USE;
+
+/* True if results.medical_data has no value: nothing was found in the case. To
+ * be asked after the end. */
+bool dx_result_check_is_empty(const struct dx_result_check *check);
 
 #endif

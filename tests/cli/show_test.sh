@@ -40,6 +40,23 @@ on_terminal show "$key"
 end_terminal
 has 'show: a mark has color on a terminal' "$rc $out" $'\033\\[31mhigh'
 
+# --- show: nothing -----------------------------------------------------------
+
+for data in '{}' 'null' '{"d1":{}}' '{"d1":{"patient_mrn":null,"list":[""]}}'; do
+  echo "{\"results\":{\"status\":\"complete\",\"id\":\"c1\",\"medical_data\":\
+$data}}" > "$dir/empty.json"
+  dx show "$dir/empty.json"
+  is "show: $data is nothing" "$rc $err $(tail -n 1 "$dir/out")" \
+    '0  Nothing was found in it'
+  hasnt "show: $data has no patient" "$out" Patient
+  dx show --html "$dir/empty.json"
+  has "show --html: $data is nothing" "$out" 'Nothing was found in it'
+done
+echo '{"results":{"status":"complete","id":"c1"}}' > "$dir/empty.json"
+dx show "$dir/empty.json"
+is 'show: no data at all is nothing, too' "$rc $err $(tail -n 1 "$dir/out")" \
+  '0  Nothing was found in it'
+
 # --- show: digits and control characters -------------------------------------
 
 m() { printf '"%s":{"value":%s,"measurement_unit":"%s","range":%s}' "$@"; }

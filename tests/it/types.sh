@@ -37,6 +37,7 @@ case_id=$(jq -r .results.id "$result")
 is "the chart's own values come back" \
   "$(jq -c '.results.medical_data[] | (.. | numbers) |= . + 0' "$result")" \
   '{"patient_first_name":"José","patient_last_name":"Müller","patient_mrn":"004711","patient_dob":"3/7/1984","wbc_count":{"value":7.2,"measurement_unit":"10^3/uL","range":{"min":4,"max":11}},"hemoglobin":{"value":13.5,"measurement_unit":"g/dL","range":{"min":12,"max":15.5}}}'
+is 'something was found in it' "$(manifest_has '.cases[0].empty')" false
 is 'results are named after source and case' "$(results) $(manifests)" \
   "$source-$case_id.json $source.job.json"
 is 'results are for their group only' \
@@ -131,6 +132,17 @@ for f in webp heic; do
     "$(job_log "$job")" \
     'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP or PNM files'
 done
+
+# --- a chart with nothing on it ----------------------------------------------
+
+"$it/mkpdf" "$dir/blank.pdf" ''
+one_job 'a blank chart' "$dir/blank.pdf"
+is 'a blank chart: the job says that nothing was found' \
+  "$(job_message "$job")" 'Extracted 1 case; nothing was found in it'
+is 'a blank chart: so does the manifest' \
+  "$(manifest_has '[.outcome, .cases[0].empty]')" '["extracted",true]'
+has 'a blank chart: so does show' "$(dx show "$result")" \
+  '^Nothing was found in it$'
 
 # --- three pages of each type ----------------------------------------------
 

@@ -354,6 +354,41 @@ static void a_result_is_of_the_case_that_was_asked_for(void **state)
   }
 }
 
+static void a_result_without_a_value_is_empty(void **state)
+{
+  static const struct {
+    const char *fields;
+    bool is_empty;
+  } rows[] = {
+      {"", true},
+      {",\"medical_data\":null", true},
+      {",\"medical_data\":{}", true},
+      {",\"medical_data\":{\"D1\":{}},\"case_name\":\"Case 1\"", true},
+      {",\"medical_data\":{\"D1\":{\"patient_mrn\":null}}", true},
+      {",\"medical_data\":{\"D1\":{\"patient_mrn\":\"17\"}}", false},
+      {",\"medical_data\":{\"D1\":{},\"D2\":{\"wbc_count\":{\"value\":7}}}",
+       false},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_result_check *check = dx_result_check_new();
+    struct dx_err err;
+    char body[256];
+
+    assert_non_null(check);
+    (void)snprintf(body, sizeof(body),
+                   "{\"results\":{\"status\":\"complete\"%s}}", rows[i].fields);
+    assert_int_equal(dx_result_check_add(check, body, strlen(body), &err),
+                     DX_OK);
+    assert_int_equal(dx_result_check_end(check, "S1", "C1", &err), DX_OK);
+    if (dx_result_check_is_empty(check) != rows[i].is_empty)
+      fail_msg("%s", body);
+    dx_result_check_free(&check);
+  }
+}
+
 static void only_a_whole_complete_result_is_one(void **state)
 {
   static const char good[] = "{\"status\":200,\"results\":{\"status\":"
@@ -780,6 +815,7 @@ int main(void)
       cmocka_unit_test(a_source_reports_its_status),
       cmocka_unit_test(a_status_is_about_the_source_that_was_asked_for),
       cmocka_unit_test(a_result_is_of_the_case_that_was_asked_for),
+      cmocka_unit_test(a_result_without_a_value_is_empty),
       cmocka_unit_test(only_a_whole_complete_result_is_one),
       cmocka_unit_test(requests_are_as_documented),
       cmocka_unit_test(no_status_without_a_rule_counts_as_success),

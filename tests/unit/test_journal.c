@@ -83,6 +83,7 @@ static void fill_submission(struct dx_submission *sub)
   sub->cases[0].state = DX_CASE_STORED;
   sub->cases[0].bytes = 9007199254740992; /* 2^53 */
   (void)strcpy(sub->cases[0].sha256, SUM);
+  sub->cases[0].is_empty = true;
   sub->cases[1].state = DX_CASE_DELIVERED;
 }
 
@@ -216,6 +217,8 @@ static void files_and_cases_are_kept(void **state)
   assert_int_equal(sub->cases[0].state, DX_CASE_STORED);
   assert_int_equal(sub->cases[0].bytes, 9007199254740992);
   assert_string_equal(sub->cases[0].sha256, SUM);
+  assert_true(sub->cases[0].is_empty);
+  assert_false(sub->cases[1].is_empty);
   assert_int_equal(sub->cases[1].state, DX_CASE_DELIVERED);
   dx_job_free(&job);
 }

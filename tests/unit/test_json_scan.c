@@ -231,6 +231,35 @@ static void fields_are_found_where_they_belong(void **state)
     }
 }
 
+static void values_below_a_field_are_counted(void **state)
+{
+  static const struct {
+    const char *text;
+    uint64_t values;
+  } rows[] = {
+      {"{\"results\":{\"id\":{\"a\":1,\"b\":[true,\"x\",[0.5]]}}}", 4},
+      {"{\"results\":{\"id\":{}}}", 0},
+      {"{\"results\":{\"id\":[{},[],{\"a\":{}}]}}", 0},
+      {"{\"results\":{\"id\":{\"a\":null,\"b\":\"\"}}}", 0},
+      {"{\"results\":{\"id\":{\"a\":\"\\u0020\"}}}", 1},
+      {"{\"results\":{\"id\":{\"a\":\"\xC3\xA4\"}}}", 1},
+      {"{\"results\":{\"a\":1,\"id\":{},\"b\":2},\"c\":3}", 0},
+      {"{\"results\":{\"id\":{\"a\":false},\"b\":2},\"c\":[3]}", 1},
+      {"{\"x\":{\"id\":{\"a\":1}}}", 0},
+      {"{\"results\":{\"id\":\"a\"}}", 0},
+      {"{\"results\":{\"id\":{\"id\":{\"b\":-1e9},\"c\":0}}}", 2},
+  };
+  size_t i, piece;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (piece = 1; piece < 30; piece += 7) {
+      assert_true(is_json(rows[i].text, strlen(rows[i].text), piece));
+      if (fields[0].values != rows[i].values)
+        fail_msg("%s: %d", rows[i].text, (int)fields[0].values);
+    }
+}
+
 static void a_text_fits_or_is_something_else(void **state)
 {
   static char text[DX_JSON_FIELD_BYTES + 64];
@@ -272,6 +301,7 @@ int main(void)
       cmocka_unit_test(everything_else_is_not),
       cmocka_unit_test(a_few_containers_may_be_open),
       cmocka_unit_test(fields_are_found_where_they_belong),
+      cmocka_unit_test(values_below_a_field_are_counted),
       cmocka_unit_test(a_text_fits_or_is_something_else),
       cmocka_unit_test(memory_does_not_grow),
   };

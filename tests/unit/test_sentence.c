@@ -222,16 +222,24 @@ static void job_that_takes_too_long_says_so(void **state)
 
 static void extracted_job_counts_cases(void **state)
 {
+  struct dx_submission *sub;
   static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
   struct dx_job *job = make(kinds, 1, false);
 
   (void)state;
-  end(&job->submissions[0], DX_ST_EXTRACTED);
+  sub = &job->submissions[0];
+  end(sub, DX_ST_EXTRACTED);
   says(job, "Extracted 0 cases");
-  job->submissions[0].cases = calloc(1, sizeof(struct dx_case));
-  assert_non_null(job->submissions[0].cases);
-  job->submissions[0].case_count = 1;
+  sub->cases = calloc(2, sizeof(struct dx_case));
+  assert_non_null(sub->cases);
+  sub->case_count = 1;
   says(job, "Extracted 1 case");
+  sub->cases[0].is_empty = true;
+  says(job, "Extracted 1 case; nothing was found in it");
+  sub->case_count = 2;
+  says(job, "Extracted 2 cases; nothing was found in 1 of them");
+  sub->cases[1].is_empty = true;
+  says(job, "Extracted 2 cases; nothing was found in them");
   dx_job_free(&job);
 }
 
