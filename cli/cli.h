@@ -125,8 +125,9 @@ size_t cli_count_characters(const char *text);
 enum dx_code cli_load(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /* The same; also warns on stderr about files and directories that are missing,
- * or that the owner of the spool, who runs this, cannot use. */
-enum dx_code cli_check(struct cli *cli, bool is_owner,
+ * or that the owner of the spool, who runs this, cannot use, and counts them.
+ */
+enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
                        struct dx_err *err) DX_MUST_USE;
 
 /* The service that --service names; without it the only one, or "default".

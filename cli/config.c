@@ -30,20 +30,69 @@ static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
               queues->list[i].name, service->name);
 }
 
-/* What root can read may be closed to the backends: looks as their user. */
-static enum dx_code check(struct cli *cli, struct dx_err *err)
+/* Asks cupsd, and reads printers.conf (-1: it cannot be read) if it does not
+ * respond. Reads and closes that. */
+static void find_queues(struct queues *queues, int printers_fd)
 {
-  bool was_root = geteuid() == 0;
+  struct dx_err ignored;
+
+  if (cupsd_queues(&queues->list, &queues->count, &ignored) == DX_OK) {
+    if (printers_fd >= 0)
+      (void)close(printers_fd);
+  } else if (printers_fd >= 0) {
+    cupsd_read_printers(printers_fd, &queues->list, &queues->count);
+  }
+}
+
+/* Returns how many print to a section that is not there. */
+static size_t warn_of_queues(const struct cli *cli, const struct queues *queues)
+{
+  size_t i, count = 0;
+
+  for (i = 0; i < queues->count; i++) {
+    const struct queue *queue = &queues->list[i];
+
+    if (dx_config_service(cli->config, queue->service) != NULL ||
+        !dx_utf8_is_plain(queue->name) || !dx_utf8_is_plain(queue->service))
+      continue;
+    fprintf(stderr,
+            "warning: queue '%s' prints to docextract://%s, which is no "
+            "section of '%s'; add it, or change the queue: lpadmin -p %s -v "
+            "docextract://%s\n",
+            queue->name, queue->service, cli->config->path, queue->name,
+            cli->config->services[0].name);
+    count++;
+  }
+  return count;
+}
+
+/* Without a spool, too, whose owner it would be otherwise. */
+static enum dx_code become_owner(struct cli *cli, struct dx_err *err)
+{
+  enum dx_code code = cli_become_owner(cli->config->spool_dir, err);
+
+  return code == DX_E_NOT_FOUND && geteuid() == 0 && dx_user() != NULL
+             ? dx_user_enter(err)
+             : code;
+}
+
+/* What root can read may be closed to the backends: looks as their user. */
+static enum dx_code check(struct cli *cli, size_t *ret_warnings,
+                          struct dx_err *err)
+{
+  bool was_root = geteuid() == 0, is_wrong;
   char name[DX_USER_BYTES];
   struct dx_err why;
   enum dx_code code = cli_load(cli, err);
 
   if (code != DX_OK)
     return code;
-  code = cli_become_owner(cli->config->spool_dir, &why);
-  if (code != DX_OK && code != DX_E_NOT_FOUND && was_root)
+  code = become_owner(cli, &why);
+  is_wrong = code != DX_OK && code != DX_E_NOT_FOUND && was_root;
+  if (is_wrong)
     fprintf(stderr, "warning: %s\n", why.text);
-  code = cli_check(cli, code == DX_OK, err);
+  code = cli_check(cli, code == DX_OK, ret_warnings, err);
+  *ret_warnings += is_wrong;
   cli_user_name(name);
   return code != DX_OK && was_root
              ? cli_advise(err,
@@ -53,18 +102,33 @@ static enum dx_code check(struct cli *cli, struct dx_err *err)
              : code;
 }
 
+static enum dx_code print(struct cli *cli, struct queues *queues,
+                          struct dx_err *err)
+{
+  printf("# the file given by %s:\n", cli->config_from);
+  return dx_config_print(cli->config, stdout, print_queues, queues, err);
+}
+
 enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 {
   struct queues queues = {0};
-  struct dx_err ignored;
-  enum dx_code code = check(cli, err);
+  /* With the caller's rights: only root may read it. */
+  int printers_fd = cupsd_open(cli->config_path, "printers.conf");
+  size_t warnings = 0;
+  enum dx_code code = check(cli, &warnings, err);
 
-  if (code != DX_OK)
+  if (code != DX_OK) {
+    if (printers_fd >= 0)
+      (void)close(printers_fd);
     return code;
-  printf("# the file given by %s:\n", cli->config_from);
-  if (cupsd_queues(&queues.list, &queues.count, &ignored) != DX_OK)
-    queues.count = 0; /* the comments are left out */
-  code = dx_config_print(cli->config, stdout, print_queues, &queues, err);
+  }
+  find_queues(&queues, printers_fd);
+  warnings += warn_of_queues(cli, &queues);
+  code = print(cli, &queues, err);
   free(queues.list);
-  return code;
+  if (code != DX_OK || warnings == 0)
+    return code;
+  return dx_fail(err, DX_E_CONFIG, 0,
+                 "%zu warning%s: there will be print jobs that cannot be sent",
+                 warnings, warnings == 1 ? "" : "s");
 }

@@ -1,6 +1,6 @@
 /*
- * cupsd.c - CUPS-Get-Printers, and cupsd.conf and cups-files.conf in CUPS's own
- * syntax.
+ * cupsd.c - CUPS-Get-Printers, and cupsd.conf, cups-files.conf and
+ * printers.conf in CUPS's own syntax.
  */
 #include "cli/cupsd.h"
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -58,6 +59,21 @@ static const char *state_word(int state)
                                           : "stopped";
 }
 
+/* Notes the section that a device URI names, if it is ours. */
+static void set_service(struct queue *queue, const char *uri)
+{
+  size_t len;
+
+  queue->is_ours = uri != NULL && strncmp(uri, SCHEME, strlen(SCHEME)) == 0;
+  if (!queue->is_ours)
+    return;
+  (void)snprintf(queue->service, sizeof(queue->service), "%s",
+                 uri + strlen(SCHEME));
+  len = strlen(queue->service);
+  if (len > 0 && queue->service[len - 1] == '/')
+    queue->service[len - 1] = '\0'; /* added by some dialogs */
+}
+
 static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)
 {
   const char *name = ippGetName(attribute);
@@ -65,10 +81,8 @@ static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)
 
   if (strcmp(name, "printer-name") == 0 && text != NULL)
     (void)snprintf(queue->name, sizeof(queue->name), "%s", text);
-  else if (strcmp(name, "device-uri") == 0 && text != NULL &&
-           strncmp(text, SCHEME, strlen(SCHEME)) == 0)
-    (void)snprintf(queue->service, sizeof(queue->service), "%s",
-                   text + strlen(SCHEME));
+  else if (strcmp(name, "device-uri") == 0)
+    set_service(queue, text);
   else if (strcmp(name, "printer-state-reasons") == 0)
     add_reasons(queue, attribute);
   else if (strcmp(name, "printer-state") == 0)
@@ -93,22 +107,29 @@ static ipp_attribute_t *read_printer(ipp_t *response,
   return attribute;
 }
 
+static bool add_queue(const struct queue *queue, struct queue **queues,
+                      size_t *count)
+{
+  struct queue *more = realloc(*queues, (*count + 1) * sizeof(*queue));
+
+  if (more == NULL)
+    return false;
+  more[(*count)++] = *queue;
+  *queues = more;
+  return true;
+}
+
 static enum dx_code read_printers(ipp_t *response, struct queue **ret_queues,
                                   size_t *ret_count, struct dx_err *err)
 {
   ipp_attribute_t *attribute = ippFirstAttribute(response);
 
   for (; attribute != NULL; attribute = ippNextAttribute(response)) {
-    struct queue queue, *more;
+    struct queue queue;
 
     attribute = read_printer(response, attribute, &queue);
-    if (queue.service[0] != '\0') {
-      more = realloc(*ret_queues, (*ret_count + 1) * sizeof(queue));
-      if (more == NULL)
-        return dx_fail_nomem(err);
-      more[(*ret_count)++] = queue;
-      *ret_queues = more;
-    }
+    if (queue.is_ours && !add_queue(&queue, ret_queues, ret_count))
+      return dx_fail_nomem(err);
     if (attribute == NULL)
       break;
   }
@@ -178,4 +199,36 @@ void cupsd_directives(int fd,
     if (value != NULL)
       each(ctx, line, value);
   (void)cupsFileClose(file);
+}
+
+/* ---- printers.conf ---- */
+
+struct printers {
+  struct queue queue; /* the section that is read */
+  struct queue *list;
+  size_t count;
+};
+
+static void read_printer_line(void *ctx, const char *name, const char *value)
+{
+  struct printers *p = ctx;
+
+  if (strcasecmp(name, "<Printer") == 0 ||
+      strcasecmp(name, "<DefaultPrinter") == 0) {
+    memset(&p->queue, 0, sizeof(p->queue));
+    (void)snprintf(p->queue.name, sizeof(p->queue.name), "%s", value);
+  } else if (strcasecmp(name, "DeviceURI") == 0) {
+    set_service(&p->queue, value);
+    if (p->queue.is_ours)
+      (void)add_queue(&p->queue, &p->list, &p->count);
+  }
+}
+
+void cupsd_read_printers(int fd, struct queue **ret_queues, size_t *ret_count)
+{
+  struct printers printers = {.list = NULL};
+
+  cupsd_directives(fd, read_printer_line, &printers);
+  *ret_queues = printers.list;
+  *ret_count = printers.count;
 }

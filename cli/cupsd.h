@@ -15,8 +15,9 @@
 #include "lib/base/err.h"
 
 struct queue {
-  char name[128]; /* chosen by a person */
-  char service[72];
+  char name[128];    /* chosen by a person */
+  bool is_ours;      /* in this list all are */
+  char service[72];  /* of its device URI; "" if that names none */
   char reasons[256]; /* keywords, separated by blanks */
   const char *state; /* "idle", "processing", "stopped"; static memory */
   bool accepting;
@@ -25,6 +26,10 @@ struct queue {
 
 enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
                           struct dx_err *err) DX_MUST_USE;
+
+/* The same from printers.conf, for when cupsd does not run: names and services
+ * only. What cannot be read is left out. Reads and closes fd. */
+void cupsd_read_printers(int fd, struct queue **ret_queues, size_t *ret_count);
 
 /* Opens a file beside our configuration with the caller's rights; -1: there is
  * none, or access is denied. */

@@ -10,14 +10,17 @@
 
 #include "lib/base/buf.h"
 
-static void print_lines(const char *prefix, const char *lines)
+/* Returns how many. */
+static size_t print_lines(const char *prefix, const char *lines)
 {
-  size_t len;
+  size_t len, count = 0;
 
   for (; *lines != '\0'; lines += len + (lines[len] == '\n')) {
     len = strcspn(lines, "\n");
     fprintf(stderr, "%s%.*s\n", prefix, (int)len, lines);
+    count++;
   }
+  return count;
 }
 
 /* The caller prints *err, and with it a single error. */
@@ -26,7 +29,7 @@ static enum dx_code report_mistakes(const struct cli *cli,
                                     struct dx_err *err)
 {
   if (notes->mistake_count > 1) {
-    print_lines("docextract: ", dx_buf_text(&notes->mistakes));
+    (void)print_lines("docextract: ", dx_buf_text(&notes->mistakes));
     return dx_fail(err, err->code, 0, "found %d errors in '%s'",
                    notes->mistake_count, cli->config_path);
   }
@@ -35,7 +38,8 @@ static enum dx_code report_mistakes(const struct cli *cli,
   return err->code;
 }
 
-static enum dx_code load(struct cli *cli, bool warns, bool is_owner,
+/* ret_warnings: NULL: none are wanted */
+static enum dx_code load(struct cli *cli, bool is_owner, size_t *ret_warnings,
                          struct dx_err *err)
 {
   struct dx_config_notes notes = {.is_user = is_owner};
@@ -45,8 +49,8 @@ static enum dx_code load(struct cli *cli, bool warns, bool is_owner,
   if (code == DX_OK) {
     dx_config_free(&cli->config);
     cli->config = config;
-    if (warns)
-      print_lines("warning: ", dx_buf_text(&notes.warnings));
+    if (ret_warnings != NULL)
+      *ret_warnings = print_lines("warning: ", dx_buf_text(&notes.warnings));
   } else {
     code = report_mistakes(cli, &notes, err);
   }
@@ -56,12 +60,13 @@ static enum dx_code load(struct cli *cli, bool warns, bool is_owner,
 
 enum dx_code cli_load(struct cli *cli, struct dx_err *err)
 {
-  return load(cli, false, false, err);
+  return load(cli, false, NULL, err);
 }
 
-enum dx_code cli_check(struct cli *cli, bool is_owner, struct dx_err *err)
+enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
+                       struct dx_err *err)
 {
-  return load(cli, true, is_owner, err);
+  return load(cli, is_owner, ret_warnings, err);
 }
 
 /* "reason; configured services: a, b" */

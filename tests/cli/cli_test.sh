@@ -44,7 +44,7 @@ is '--help needs no command' "$rc" 0
 help=$out
 is '--help fits on a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
 # The rows of CLI_VERBS, in their order.
-verbs=$(sed -n 's/^  X(\([a-z]*\), ".*/\1/p' "$top/cli/cli.h")
+verbs=$(sed -n 's/^  X(\([a-z]*\),.*/\1/p' "$top/cli/cli.h")
 is '--help fits in its width' "$(grep -E '.{81}' <<< "$help")" ''
 is '--help lists every verb' "$(sed -n 's/^  \([a-z]*\) .*/\1/p' <<< "$help")" \
   "$verbs"
@@ -69,6 +69,9 @@ is 'the backend prints the same' \
   "$("$build/backend/docextract" --version)" "docextract-backend $version"
 
 # --- config ----------------------------------------------------------------
+
+# The queues of this machine's own cupsd are none of ours.
+export CUPS_SERVER=localhost:1
 
 configure 'APIRate 5'
 dx config
@@ -110,11 +113,13 @@ hasnt 'config: a misplaced secret is not printed' "$out$err" \
 
 configure 'CAFile /nowhere/ca.pem' "TokenCommand $dir/a.pdf"
 dx config
-is 'config: a missing file is not an error' "$rc $(wc -l <<< "$err")" \
-  '0 2'
-has 'config: but causes a warning' "$err" \
+is 'config: with a missing file print jobs will fail' \
+  "$rc $(wc -l <<< "$err") $(tail -n 1 <<< "$err")" \
+  '78 3 docextract: 2 warnings: there will be print jobs that cannot be sent'
+has 'config: the values are printed all the same' "$out" '^  BaseURL'
+has 'config: the missing file is named' "$err" \
   "^warning: .*conf:6: CAFile '/nowhere/ca.pem' does not exist"
-has 'config: so does a command that is not a program' "$err" \
+has 'config: so is a command that is not a program' "$err" \
   "^warning: .*conf:7: TokenCommand '.*a.pdf' is not a program"
 
 if [ "$(id -u)" = 0 ]; then
@@ -122,15 +127,64 @@ if [ "$(id -u)" = 0 ]; then
   install -m 700 /bin/true "$dir/roots.mint"
   KEY=$dir/roots.key configure "TokenCommand $dir/roots.mint"
   dx config
-  is 'config: what only root can use is no error' "$rc" 0
-  has 'config: but causes a warning' "$err" \
+  is 'config: what only root can use is not enough' "$rc" 78
+  has 'config: it is named' "$err" \
     "^warning: .*conf:5: TokenKeyFile .*roots.key' cannot be used by '$owner'"
-  has 'config: so does a command' "$err" \
+  has 'config: so is a command' "$err" \
     "^warning: .*conf:6: TokenCommand .*roots.mint' cannot be used by '$owner'"
 fi
+for line in 'CAFile' 'SeparatorPage' 'TokenKeyFile' 'TokenFile' \
+  'TokenCommand'; do
+  if [ "$line" = TokenKeyFile ]; then
+    KEY=$dir/nothing configure
+  else
+    configure "$line $dir/nothing"
+  fi
+  dx config
+  has "config: a missing $line is reported" "$rc $(xargs <<< "$err")" \
+    "^78 warning: .*: $line .* does not exist; create it, or fix the path"
+done
+SPOOL=$dir/nothing configure
+dx config
+has 'config: so is a missing spool' "$rc $err" "^78 warning: .*:1: SpoolDir "
 configure
 dx config
 is 'config: there is nothing to warn of' "$rc $err" '0 '
+
+cat > "$dir/printers.conf" << 'END'
+# Printer configuration file for CUPS
+<DefaultPrinter chart>
+DeviceURI docextract://default
+State Idle
+</DefaultPrinter>
+<Printer laser>
+DeviceURI ipp://laser.example/docextract://north
+</Printer>
+END
+dx config
+is 'config: cupsd does not run, and its queues are right' "$rc $err" '0 '
+has 'config: they are listed all the same' "$out" \
+  '^  # used by queue chart, device URI docextract://default$'
+cat >> "$dir/printers.conf" << 'END'
+<Printer NorthWing>
+DeviceURI docextract://north/
+</Printer>
+<Printer Nowhere>
+DeviceURI docextract://
+</Printer>
+END
+dx config
+has 'config: a queue that names no section is reported' "$rc $(xargs <<< "$err")" \
+  "^78 warning: queue NorthWing prints to docextract://north, which is no \
+section .* lpadmin -p NorthWing -v docextract://default"
+has 'config: so is one that names nothing' "$err" \
+  "^warning: queue 'Nowhere' prints to docextract://, "
+has 'config: the others are not' "$(tail -n 1 <<< "$err")" ': 2 warnings: '
+chmod 000 "$dir/printers.conf"
+"${as_owner[@]}" "$program" -c "$conf" config > "$dir/out" 2> "$dir/err"
+is 'config: without permission to read them nothing is reported' \
+  "$? $(cat "$dir/err")" '0 '
+rm "$dir/printers.conf"
 
 conf=$dir/nowhere.conf dx config
 has 'config: a missing configuration is a configuration error' \
@@ -143,6 +197,8 @@ is 'config: everybody may read it' "$rc $err" '0 '
 chmod 664 "$conf"
 dx config
 has 'config: one that others may write is refused' "$rc $err" '^78 .*chmod go-w'
+
+unset CUPS_SERVER
 
 # --- hello -----------------------------------------------------------------
 
@@ -566,7 +622,7 @@ refused() # TEXT STATUS PATTERN ARGUMENT...
     "$(calls create) $(jobs | wc -l) $(find "$spool" -name 'document*' | wc -l)" \
     '0 0 0'
 }
-refused 'another type' 65 'file 1 cannot be sent: only PDF' "$dir/e.txt"
+refused 'another type' 65 'file 1 cannot be sent: it is of a type' "$dir/e.txt"
 refused 'an invalid file after a valid one' \
   65 'file 2' "$dir/a.pdf" "$dir/e.txt"
 refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"

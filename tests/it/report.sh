@@ -63,6 +63,11 @@ has 'report: how states changed' "$output" \
 output=$(dx config)
 has 'config: a queue is found by its device URI' "$output" \
   '^  # used by queue MARKQUEUE, device URI docextract://default$'
+add_queue lost
+lpadmin -p lost -v docextract://nowhere
+output=$(dx config 2>&1)
+has 'config: so is one that names no section' "$? $(xargs <<< "$output")" \
+  '^78 warning: queue lost prints to docextract://nowhere, which is no section'
 is 'config: no secret' "$(grep -c MARKKEY- <<< "$output")" 0
 
 chmod 000 "$config"
