@@ -39,6 +39,7 @@
     "[--all] [--state STATE] [--queue QUEUE] [--user USER] "               \
     "[--service NAME] [--json] [--watch] [--seen]",                        \
     "list the unfinished and the last day's jobs, newest last")            \
+  X(metrics, "", "print what is going on, for Prometheus")                 \
   X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                      \
     "remove finished jobs from the spool, but no results")                 \
   X(report, "", "print what a bug report needs, without personal data")    \

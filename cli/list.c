@@ -19,22 +19,6 @@
 
 /* ---- what is shown of a job ---- */
 
-/* One word for all submissions: the least advanced of those under way, then
- * what failed. */
-static enum dx_state state_of(const struct dx_job *job)
-{
-  static const enum dx_state order[] = {
-      DX_ST_STORED,     DX_ST_REGISTERED, DX_ST_UPLOADED,
-      DX_ST_PROCESSING, DX_ST_COMPLETE,   DX_ST_FAILED,
-      DX_ST_REFUSED,    DX_ST_EXPIRED,    DX_ST_CANCELED};
-  size_t i;
-
-  for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-    if (dx_job_count(job, order[i]) > 0)
-      return order[i];
-  return DX_ST_EXTRACTED;
-}
-
 /* Unfinished, with nobody to finish it. Of CUPS's jobs only CUPS knows that. */
 static bool is_waiting(const struct dx_job *job, pid_t holder)
 {
@@ -43,7 +27,7 @@ static bool is_waiting(const struct dx_job *job, pid_t holder)
 
 const char *list_word(const struct dx_job *job, pid_t holder)
 {
-  return is_waiting(job, holder) ? WAITING : dx_state_word(state_of(job));
+  return is_waiting(job, holder) ? WAITING : dx_state_word(dx_job_state(job));
 }
 
 const char *list_state(size_t n)

@@ -3,7 +3,7 @@ bin_PROGRAMS += cli/docextract
 cli_docextract_SOURCES = cli/cancel.c cli/chown.c cli/cli.h cli/config.c cli/cupsd.c \
 	cli/cupsd.h cli/drive.c cli/error.c cli/filter.c cli/filter.h cli/hello.c cli/hello_warnings.c \
 	cli/html.c cli/html.h \
-	cli/jobs.c cli/list.c cli/list.h cli/load.c cli/main.c cli/owner.c \
+	cli/jobs.c cli/list.c cli/list.h cli/load.c cli/main.c cli/metrics.c cli/owner.c \
 	cli/purge.c cli/reach.c cli/reach.h cli/report.c cli/report_log.c \
 	cli/result.c cli/result.h cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \

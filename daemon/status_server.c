@@ -25,6 +25,7 @@
 #include "lib/base/policy.h"
 #include "lib/base/user.h"
 #include "lib/config/config.h"
+#include "lib/engine/metrics.h"
 #include "lib/job/results.h"
 #include "lib/job/status.h"
 
@@ -353,6 +354,22 @@ static enum dx_code begin_show(struct server *server, struct client *client,
   return DX_OK;
 }
 
+static enum dx_code begin_metrics(struct server *server, struct client *client,
+                                  struct dx_err *err)
+{
+  struct dx_config *config = NULL;
+  enum dx_code code;
+
+  if (!client->sees_all)
+    return dx_fail(err, DX_E_ACCESS, 0,
+                   "metrics are for administrators of docextract");
+  code = dx_config_load(server->config_path, &config, err);
+  if (code == DX_OK)
+    code = dx_metrics_text(config, &server->spool, &client->out, err);
+  dx_config_free(&config);
+  return code;
+}
+
 /* ---- requests ---- */
 
 static enum dx_code begin(struct server *server, struct client *client,
@@ -368,6 +385,8 @@ static enum dx_code begin(struct server *server, struct client *client,
     client->is_watching = true;
     client->piece = client->request.since_ms >= 0 ? piece_of_list : NULL;
     return DX_OK;
+  case DX_STATUS_METRICS:
+    return begin_metrics(server, client, err);
   default:
     return dx_fail(err, DX_E_ARG, 0, "not a request of the status socket");
   }

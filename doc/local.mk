@@ -9,7 +9,9 @@ bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = doc/completion/docextract
 dist_pkgdata_DATA += doc/docextract.conf doc/manifest.schema.json
 examplesdir = $(pkgdatadir)/examples
-dist_examples_SCRIPTS = doc/examples/consume.py doc/examples/consume.sh
+dist_examples_SCRIPTS = doc/examples/consume.py doc/examples/consume.sh \
+	doc/examples/metrics.sh
+dist_examples_DATA = doc/examples/docextract.rules.yml
 EXTRA_DIST += doc/docextract.conf.5.in doc/administration.md doc/architecture.md \
 	doc/cups.md doc/policy.md doc/security.md \
 	doc/service-interface.md tests/doc/man.sh \

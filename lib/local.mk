@@ -18,7 +18,8 @@ libdx_a_SOURCES = \
 	lib/config/parse.c lib/config/print.c lib/config/token_source.h \
 	\
 	lib/service/address.c lib/service/address.h lib/service/api.c \
-	lib/service/api.h lib/service/http.c lib/service/http.h \
+	lib/service/api.h lib/service/counters.c lib/service/counters.h \
+	lib/service/http.c lib/service/http.h \
 	lib/service/jwt.c lib/service/jwt.h \
 	lib/service/latency.c lib/service/latency.h lib/service/poll.c \
 	lib/service/poll.h lib/service/rate_limit.c lib/service/rate_limit.h \
@@ -42,5 +43,6 @@ libdx_a_SOURCES = \
 	lib/job/sweep.c lib/job/sweep.h \
 	\
 	lib/engine/call.c lib/engine/engine.c lib/engine/engine.h \
-	lib/engine/engine_internal.h lib/engine/fetch.c lib/engine/report.c \
+	lib/engine/engine_internal.h lib/engine/fetch.c lib/engine/metrics.c \
+	lib/engine/metrics.h lib/engine/report.c \
 	lib/engine/upload.c

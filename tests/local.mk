@@ -34,6 +34,7 @@ unit_programs = \
 	tests/unit/test_bundle \
 	tests/unit/test_clock \
 	tests/unit/test_config \
+	tests/unit/test_counters \
 	tests/unit/test_engine \
 	tests/unit/test_filter \
 	tests/unit/test_fs \

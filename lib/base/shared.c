@@ -25,6 +25,14 @@ int dx_shared_open(int dirfd, const char *host, int port, const char *suffix)
   return openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+int dx_shared_open_service(int dirfd, const char *service, const char *suffix)
+{
+  char name[NAME_BYTES];
+
+  (void)snprintf(name, sizeof(name), "%.180s%s", service, suffix);
+  return openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 static void set_lock(int fd, short type)
 {
   struct flock lock = {.l_type = type, .l_whence = SEEK_SET};

@@ -1,7 +1,7 @@
 /*
  * shared.h - a small text file that all processes of this host share: locked,
  * read whole, written whole. What stands in it is its user's business
- * (lib/service/rate_limit.c, lib/service/latency.c).
+ * (lib/service/rate_limit.c, lib/service/latency.c, lib/service/counters.c).
  *
  * Nothing in such a file is worth an fsync: it is read again within seconds,
  * and a file with nonsense in it counts as empty.
@@ -13,10 +13,14 @@
 #ifndef DX_SHARED_H
 #define DX_SHARED_H
 
-#define DX_SHARED_BYTES 256 /* such a file is never longer */
+#define DX_SHARED_BYTES 1024 /* such a file is never longer */
 
 /* Opens or creates dirfd/HOST_PORT and suffix; -1 with errno set. */
 int dx_shared_open(int dirfd, const char *host, int port, const char *suffix);
+
+/* The same for dirfd/SERVICE and suffix: what the section of the configuration
+ * has for itself. */
+int dx_shared_open_service(int dirfd, const char *service, const char *suffix);
 
 /* Locks and reads; "" for what cannot be read. */
 void dx_shared_begin(int fd, char text[DX_SHARED_BYTES + 1]);

@@ -234,6 +234,42 @@ void engine_failed(struct call_ctx *ctx,
   }
 }
 
+/* ---- counting ---- */
+
+void engine_count_call(const struct call_ctx *ctx, enum dx_code code)
+{
+  struct dx_counts one = {0};
+
+  one.calls[dx_class_of(code)] = 1;
+  dx_counters_add(ctx->svc->counters, &one);
+}
+
+void engine_count_found(const struct service_state *svc, enum dx_phase phase,
+                        int64_t not_yet_ms, int64_t age_ms)
+{
+  struct dx_counts one = {0};
+
+  one.found[phase] = 1;
+  one.late_ms[phase] = age_ms - not_yet_ms;
+  dx_counters_add(svc->counters, &one);
+}
+
+void engine_count_manifest(struct dx_engine *engine,
+                           const struct dx_submission *sub)
+{
+  const struct service_state *svc = engine_service_of(engine, sub->job);
+  int64_t since_upload_ms = dx_wall_ms() - sub->uploaded_at;
+  struct dx_counts one = {0};
+
+  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
+    one.failed = 1;
+  else
+    one.extracted = 1;
+  if (one.extracted == 1 && sub->uploaded_at != 0 && since_upload_ms > 0)
+    one.extraction_ms = since_upload_ms;
+  dx_counters_add(svc->counters, &one);
+}
+
 /* ---- a call begins and ends ---- */
 
 struct call_ctx *engine_ctx_new(struct dx_engine *engine,

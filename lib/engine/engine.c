@@ -92,7 +92,9 @@ static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
   struct service_state *svc = engine_service_of(engine, sub->job);
   struct dx_err err;
 
-  if (dx_manifest_deliver(sub, svc->service->results_dir, &err) != DX_OK)
+  if (dx_manifest_deliver(sub, svc->service->results_dir, &err) == DX_OK)
+    engine_count_manifest(engine, sub);
+  else
     dx_log(DX_LOG_WARNING,
            "the manifest of a failed submission could not be delivered: %s",
            err.text);
@@ -389,7 +391,9 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
                           svc->service->port, svc->service->api_rate);
     svc->latency = dx_latency_new(spool->rate_dirfd, svc->service->host,
                                   svc->service->port);
-    if (svc->token == NULL || svc->rate_limit == NULL || svc->latency == NULL)
+    svc->counters = dx_counters_new(spool->rate_dirfd, svc->service->name);
+    if (svc->token == NULL || svc->rate_limit == NULL || svc->latency == NULL ||
+        svc->counters == NULL)
       break;
   }
   if (engine->services == NULL || i < config->service_count)
@@ -410,6 +414,7 @@ void dx_engine_free(struct dx_engine **engine_at)
     dx_token_free(&engine->services[i].token);
     dx_rate_limit_free(&engine->services[i].rate_limit);
     dx_latency_free(&engine->services[i].latency);
+    dx_counters_free(&engine->services[i].counters);
   }
   free(engine->services);
   free(engine->jobs);

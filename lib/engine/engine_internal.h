@@ -16,6 +16,7 @@
 #include "lib/base/fs.h"
 #include "lib/engine/engine.h"
 #include "lib/service/api.h"
+#include "lib/service/counters.h"
 #include "lib/service/latency.h"
 #include "lib/service/rate_limit.h"
 #include "lib/service/result_check.h"
@@ -27,6 +28,7 @@ struct service_state {
   struct dx_token *token;
   struct dx_rate_limit *rate_limit;
   struct dx_latency *latency;
+  struct dx_counters *counters;
   int64_t clock_off_ms;     /* its clock minus ours, when it is far off */
   int64_t server_offset_ms; /* the same, as far as it is believed */
   int token_tries;
@@ -173,6 +175,14 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
  * asked for. */
 void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
                        int64_t retry_after_ms, int *tries, int64_t *due_ms);
+/* For `docextract metrics`: the response to a call; something that was ready
+ * was found, and not by the last poll, not_yet_ms and age_ms after its phase
+ * began; a manifest was written. */
+void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
+void engine_count_found(const struct service_state *svc, enum dx_phase phase,
+                        int64_t not_yet_ms, int64_t age_ms);
+void engine_count_manifest(struct dx_engine *engine,
+                           const struct dx_submission *sub);
 /* Any valid response: the service is up. */
 void engine_service_up(struct call_ctx *ctx);
 /* Handles the failures that any call can have, by the class of err->code. */

@@ -189,9 +189,12 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
     engine_local_failure(ctx->engine, sub->job, &err);
     return;
   }
-  if (run->phase_ms != 0)
+  if (run->phase_ms != 0) {
     dx_latency_learn(ctx->svc->latency, DX_PHASE_SOURCE, run->not_yet_ms,
                      dx_monotonic_ms() - run->phase_ms);
+    engine_count_found(ctx->svc, DX_PHASE_SOURCE, run->not_yet_ms,
+                       dx_monotonic_ms() - run->phase_ms);
+  }
   engine_apply(sub, DX_EV_SEEN_COMPLETE);
   run->phase_ms = 0;
   engine_wait_for(sub, engine_longer(retry_after_ms, 0));
@@ -296,6 +299,7 @@ static void source_done(void *arg, const struct dx_http_response *response)
   code = dx_read_source(response, ctx->sub->source_id, &source, &err);
   if (code == DX_OK)
     code = check_files(ctx, &source, &err);
+  engine_count_call(ctx, code);
   if (code == DX_OK) {
     source_read(ctx, &source, response->retry_after_ms);
   } else if (code == DX_E_NOT_YET) {
@@ -458,6 +462,8 @@ static void case_stored(struct call_ctx *ctx, const struct case_run *c)
 {
   dx_latency_learn(ctx->svc->latency, DX_PHASE_EXTRACT, c->not_yet_ms,
                    dx_monotonic_ms() - run_of(ctx->sub)->phase_ms);
+  engine_count_found(ctx->svc, DX_PHASE_EXTRACT, c->not_yet_ms,
+                     dx_monotonic_ms() - run_of(ctx->sub)->phase_ms);
   engine_service_up(ctx);
 }
 
@@ -475,6 +481,7 @@ static void extract_done(void *arg, const struct dx_http_response *response)
   code = dx_read_extract(response, &err);
   if (code == DX_OK)
     code = store_result(ctx, c, &err);
+  engine_count_call(ctx, code);
   switch (code) {
   case DX_OK:
     case_stored(ctx, c_run);
@@ -570,6 +577,7 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
   if (code == DX_OK && engine_next_case(sub) == NULL) {
     code = dx_manifest_deliver(sub, dir, &err);
     if (code == DX_OK) {
+      engine_count_manifest(engine, sub);
       engine_apply(sub, DX_EV_DELIVERED);
       engine_clear_problem(sub);
     }

@@ -117,6 +117,7 @@ static void create_done(void *arg, const struct dx_http_response *response)
                         &err);
   if (code == DX_OK)
     code = check_source_is_new(ctx->engine, sub, created.source_id, &err);
+  engine_count_call(ctx, code);
   sub->job->dirty = true;
   if (may_be_registered(response, code))
     engine_create_lost(sub);
@@ -316,6 +317,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
   if (response->sent_bytes > 0)
     run->sent_ms = dx_monotonic_ms();
   code = dx_read_put(response, &err);
+  engine_count_call(ctx, code);
   switch (code) {
   case DX_OK:
     put_succeeded(ctx);

@@ -595,3 +595,17 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
                  "%zu of %zu documents extracted; document %zu: %s", good,
                  job->submission_count, wrong->number, wrong->reason);
 }
+
+enum dx_state dx_job_state(const struct dx_job *job)
+{
+  static const enum dx_state order[] = {
+      DX_ST_STORED,     DX_ST_REGISTERED, DX_ST_UPLOADED,
+      DX_ST_PROCESSING, DX_ST_COMPLETE,   DX_ST_FAILED,
+      DX_ST_REFUSED,    DX_ST_EXPIRED,    DX_ST_CANCELED};
+  size_t i;
+
+  for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+    if (dx_job_count(job, order[i]) > 0)
+      return order[i];
+  return DX_ST_EXTRACTED;
+}

@@ -264,6 +264,10 @@ const struct dx_submission *dx_job_first_missing(const struct dx_job *job);
  */
 enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
 
+/* One state for all submissions: the least advanced of those under way, then
+ * what failed. */
+enum dx_state dx_job_state(const struct dx_job *job);
+
 /* How many submissions are in `state`. */
 size_t dx_job_count(const struct dx_job *job, enum dx_state state);
 

@@ -193,3 +193,23 @@ enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
   dx_buf_add(ret_bytes, dx_buf_text(&status->in), size);
   return dx_buf_ok(ret_bytes) || size == 0 ? DX_OK : dx_fail_nomem(err);
 }
+
+/* An error is a line with an object. */
+enum dx_code dx_status_text(struct dx_status *status, size_t limit,
+                            struct dx_buf *ret_text, struct dx_err *err)
+{
+  struct dx_json *line = NULL;
+  enum dx_code code = DX_OK;
+
+  while (code == DX_OK && !status->is_at_end && status->in.len <= limit)
+    code = receive(status, DX_STATUS_REPLY_MS, err);
+  if (code == DX_OK && status->in.len > 0 && status->in.data[0] == '{')
+    code = dx_status_line(status, 0, &line, err);
+  dx_json_free(&line);
+  if (code != DX_OK)
+    return code;
+  if (status->in.len > limit)
+    return dx_fail(err, DX_E_RESPONSE, 0, "docextractd's response is too long");
+  dx_buf_add(ret_text, dx_buf_text(&status->in), status->in.len);
+  return dx_buf_ok(ret_text) ? DX_OK : dx_fail_nomem(err);
+}

@@ -2,10 +2,11 @@
  * status_client.h - asking docextractd's status socket (status.h).
  *
  * Calling sequence: dx_status_ask(), then dx_status_line() until it returns
- * NULL without an error, or dx_status_bytes() for `show` and `metrics`; then
- * dx_status_close(). `struct dx_status s = DX_STATUS_NONE;` may be closed at
- * any time. The descriptor may be watched in a loop of the caller's: when it
- * can be read, call dx_status_line() with timeout_ms 0 until E_NOT_YET.
+ * NULL without an error, or dx_status_bytes() for `show` and dx_status_text()
+ * for `metrics`; then dx_status_close(). `struct dx_status s = DX_STATUS_NONE;`
+ * may be closed at any time. The descriptor may be watched in a loop of the
+ * caller's: when it can be read, call dx_status_line() with timeout_ms 0 until
+ * E_NOT_YET.
  *
  * Ownership: struct dx_status is the caller's. Blocking: where a timeout is
  * given, at most that long. Errors: E_NOT_FOUND if docextractd does not run or
@@ -47,5 +48,10 @@ enum dx_code dx_status_line(struct dx_status *status, int timeout_ms,
 enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
                              struct dx_buf *ret_bytes,
                              struct dx_err *err) DX_MUST_USE;
+
+/* The whole response to `metrics`. E_RESPONSE if it is longer than limit. */
+enum dx_code dx_status_text(struct dx_status *status, size_t limit,
+                            struct dx_buf *ret_text,
+                            struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -181,6 +181,15 @@ bool dx_rate_limit_is_blocked(struct dx_rate_limit *limit)
   return r.blocked_ms > dx_monotonic_ms();
 }
 
+bool dx_rate_limit_is_down(struct dx_rate_limit *limit)
+{
+  struct record r;
+
+  begin(limit, &r);
+  end(limit, NULL);
+  return r.down_ms != 0;
+}
+
 void dx_rate_limit_down(struct dx_rate_limit *limit)
 {
   struct record r;

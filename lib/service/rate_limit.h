@@ -52,6 +52,9 @@ void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms);
 /* True during such a block. */
 bool dx_rate_limit_is_blocked(struct dx_rate_limit *limit);
 
+/* True after dx_rate_limit_down(), until dx_rate_limit_up(). */
+bool dx_rate_limit_is_down(struct dx_rate_limit *limit);
+
 /* The service cannot be reached: blocks for 5 s, doubling to 300 s as long as
  * that lasts. dx_rate_limit_up() ends it; cheap when nothing was wrong. */
 void dx_rate_limit_down(struct dx_rate_limit *limit);

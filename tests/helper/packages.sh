@@ -8,8 +8,9 @@ cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils jq curl openssl mandoc"
 test_packages="xz-utils clang-format git python3 python3-jsonschema"
-# What only ./test.sh --long runs: tests/long/tidy.sh and valgrind.sh.
-long_packages="clang-tidy valgrind"
+# What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, and
+# metrics.sh.
+long_packages="clang-tidy valgrind prometheus"
 # Programs to print from. Without them tests/it/office.sh, programs.sh, and
 # web.sh skip them, except in CI.
 program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3

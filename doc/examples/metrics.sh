@@ -1,0 +1,12 @@
+#!/bin/sh
+# metrics.sh [DIRECTORY] - for the textfile collector of node_exporter, which
+# only ever sees a whole file. As root, every minute:
+#
+#   * * * * * root sh /usr/share/docextract/examples/metrics.sh
+set -eu
+cd "${1:-/var/lib/prometheus/node-exporter}"
+trap 'rm -f docextract.prom.$$' EXIT
+
+docextract metrics > docextract.prom.$$
+chmod 644 docextract.prom.$$
+mv docextract.prom.$$ docextract.prom
