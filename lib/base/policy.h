@@ -56,8 +56,9 @@
 #define DX_RESULTS_MAX_BYTES 4294967296LL /* of one job */
 #define DX_SHOW_MAX_BYTES 8388608         /* of a result that is a table */
 #define DX_UPLOAD_BUFFER_BYTES 65536L
-#define DX_URL_MAX_BYTES 8192 /* of a signed URL */
-#define DX_PUTS_AT_ONCE 4     /* uploads of one process */
+#define DX_UPLOAD_STEP_BYTES 65536 /* taken within DX_API_TIMEOUT_MS */
+#define DX_URL_MAX_BYTES 8192      /* of a signed URL */
+#define DX_PUTS_AT_ONCE 4          /* uploads of one process */
 
 /* doc/policy.md, "Rate limit": measured with 100 to 1000 processes. */
 #define DX_RATE_LIMIT_AHEAD_MS 250 /* plus a quarter of the time waited */

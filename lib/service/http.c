@@ -151,17 +151,30 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
   return CURL_SEEKFUNC_OK;
 }
 
-/* A storage that does not take the document, or sends its response byte by
- * byte, never stalls. */
+/* A storage that takes the document, or sends its response, byte by byte never
+ * stalls. */
 static bool is_upload_stuck(struct dx_http_call *call, int64_t up_bytes)
 {
-  int64_t now = dx_monotonic_ms();
+  int64_t now = dx_monotonic_ms(), step = up_bytes - call->up_bytes;
 
-  if (call->up_ms == 0 || up_bytes > call->up_bytes) {
+  if (call->up_ms == 0 || step >= DX_UPLOAD_STEP_BYTES ||
+      (step > 0 && up_bytes >= call->request.body_bytes)) {
     call->up_bytes = up_bytes;
     call->up_ms = now;
   }
   return now - call->up_ms > DX_API_TIMEOUT_MS;
+}
+
+static void fail_upload(struct dx_http_call *call, int64_t up_bytes)
+{
+  if (up_bytes < call->request.body_bytes)
+    (void)dx_fail(&call->local, DX_E_NET, 0,
+                  "the storage took less than %d KiB within %d s",
+                  DX_UPLOAD_STEP_BYTES / 1024, DX_API_TIMEOUT_MS / 1000);
+  else
+    (void)dx_fail(&call->local, DX_E_NET, 0,
+                  "the storage did not respond within %d s",
+                  DX_API_TIMEOUT_MS / 1000);
 }
 
 static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
@@ -176,9 +189,7 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
     call->request.progress(call->request.ctx, up);
   if (call->request.body_fd < 0 || !is_upload_stuck(call, up))
     return 0;
-  (void)dx_fail(&call->local, DX_E_NET, 0,
-                "the storage did not respond within %d s",
-                DX_API_TIMEOUT_MS / 1000);
+  fail_upload(call, up);
   return 1;
 }
 

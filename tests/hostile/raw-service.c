@@ -13,6 +13,7 @@
 #include <err.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -23,12 +24,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define REQUEST_BYTES 65536
 #define SOURCES_MAX 1000
 #define CASES_MAX 20000
 #define NUMBERS_BYTES 60000000
+#define TRICKLE_BYTES 1024 /* ten times a second */
 
 enum call { CREATE, PUT, SOURCE, EXTRACT, HELLO, OTHER, CALL_COUNT };
 
@@ -232,6 +235,13 @@ static void drip_body(const char *arg)
   send_slowly(r.good);
 }
 
+/* It took the document as slowly, see read_body(). */
+static void trickle(const char *arg)
+{
+  (void)arg;
+  send_good();
+}
+
 /* A complete result, nothing but small numbers. */
 static void numbers(const char *arg)
 {
@@ -306,6 +316,7 @@ static const struct {
     {"date", date},
     {"drip", drip},
     {"drip-body", drip_body},
+    {"trickle", trickle},
     {"numbers", numbers},
     {"deep", deep},
     {"body", body},
@@ -430,21 +441,30 @@ static ssize_t read_some(char *to, size_t room)
   return n;
 }
 
-/* Headers into r.text, and of the body what fits. */
-static void read_request(void)
+/* Headers into r.text, with what came of the body; returns its length. */
+static size_t read_head(void)
 {
-  size_t len = 0, head, rest;
-  const char *end = NULL, *length;
-  char sink[4096];
+  const char *end = NULL;
+  size_t len = 0;
 
   memset(r.text, 0, sizeof(r.text));
   while (end == NULL && len < sizeof(r.text) - 1) {
     len += (size_t)read_some(r.text + len, sizeof(r.text) - 1 - len);
     end = strstr(r.text, "\r\n\r\n");
   }
-  head = end != NULL ? (size_t)(end - r.text) + 4 : len;
-  length = strcasestr(r.text, "\r\nContent-Length:");
-  rest = length != NULL ? strtoul(length + 17, NULL, 10) : 0;
+  return len;
+}
+
+/* Into r.text what fits. */
+static void read_body(size_t len, bool slowly)
+{
+  const struct timespec pause = {.tv_nsec = 100000000};
+  const char *end = strstr(r.text, "\r\n\r\n");
+  const char *length = strcasestr(r.text, "\r\nContent-Length:");
+  size_t head = end != NULL ? (size_t)(end - r.text) + 4 : len;
+  size_t rest = length != NULL ? strtoul(length + 17, NULL, 10) : 0;
+  char sink[TRICKLE_BYTES];
+
   for (rest -= len - head < rest ? len - head : rest; rest > 0;) {
     bool fits = len + rest < sizeof(r.text);
     size_t n =
@@ -453,6 +473,8 @@ static void read_request(void)
 
     len += fits ? n : 0;
     rest -= n;
+    if (slowly)
+      (void)nanosleep(&pause, NULL);
   }
 }
 
@@ -490,17 +512,31 @@ static void respond(const char *rule)
 static void serve(void)
 {
   for (;;) {
-    read_request();
-    log_request();
+    size_t len = read_head();
+    const char *rule;
+
     r.call = read_call();
     r.nth = atomic_fetch_add(&shared->counts[r.call], 1) + 1;
+    rule = find_rule();
+    read_body(len, rule != NULL && strcmp(rule, "trickle") == 0);
+    log_request();
     r.source = source_number();
     make_good();
-    respond(find_rule());
+    respond(rule);
   }
 }
 
 /* ---- connections ---- */
+
+/* Kernels would take some MB of a document from each other at once. */
+static void make_small(int fd)
+{
+  static const int segment = 536, buffer = 2 * TRICKLE_BYTES;
+
+  if (setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment)) < 0 ||
+      setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer)) < 0)
+    err(1, "setsockopt");
+}
 
 static int listen_here(void)
 {
@@ -532,11 +568,14 @@ static void announce(const char *path)
 int main(int argc, char **argv)
 {
   pid_t parent = getpid();
-  int fd = listen_here();
+  int fd = listen_here(), i;
 
   if (argc < 3)
     errx(64, "usage: raw-service READY-FILE LOG [CALL:NTH=WORD]...");
   rules = argv + 3;
+  for (i = 0; rules[i] != NULL; i++)
+    if (strstr(rules[i], "=trickle") != NULL)
+      make_small(fd);
   shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   log_fd = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

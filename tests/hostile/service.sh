@@ -135,6 +135,22 @@ is '10,000 cases: the job can be interrupted' \
 dx cancel "$(jobs)"
 is '10,000 cases: and canceled' "$rc" 0
 
+# --- an upload in a trickle ---------------------------------------------------
+
+# Time runs 12 times faster.
+new_spool
+{
+  printf '\xff\xd8\xff\xc0\0\2\xff\xda\0\2'
+  head -c 2000000 /dev/zero
+  printf '\xff\xd9'
+} > "$dir/large.jpg"
+start_raw 'put:1=trickle'
+configure
+limited 60 "$dir/both" env LD_PRELOAD="$build/tests/crash/preload.so" \
+  DX_WALK_SPEED=12 "$program" -c "$conf" submit "$dir/large.jpg"
+is 'an upload in a trickle is ended, and tried again' \
+  "$? $(results_of_sources)" '0 1'
+
 # --- where documents go ------------------------------------------------------
 
 certificates
