@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+#
+# cases.sh - a source with as many cases as there may be: all are fetched and
+# delivered, whoever took the service over, in memory that has a limit, and none
+# twice. CASES can be set in the environment.
+#
+# Time runs ten times faster, because the rate limit would take 20 minutes; most
+# of what is left is waiting for the disk.
+. "$(dirname "$0")/../cli/frame.sh"
+. "$top/tests/hostile/lib.sh"
+
+n=${CASES:-10000}
+
+new_spool
+start_raw "source:1=cases:$n"
+configure 'APIRate 9' 'ProcessingLimit 7d'
+(
+  ulimit -d 65536 # KiB of memory
+  limited 3000 "$dir/both" env LD_PRELOAD="$build/tests/crash/preload.so" \
+    DX_WALK_SPEED=10 "$program" -c "$conf" submit "$dir/d.png"
+)
+is 'all cases of a large source are extracted' "$? $(results_of_sources)" \
+  "0 $n"
+is 'and listed in the manifest' \
+  "$(jq '.cases | length' "$results"/*.job.json)" "$n"
+is 'and fetched once' \
+  "$(grep -a '/extract ' "$dir/log" | sort | uniq -c | awk '$1 > 1')" ''
+dx jobs --json
+is 'the job is finished' "$rc $(jq '.[0].cases' <<< "$out")" "0 $n"
+end
