@@ -176,7 +176,7 @@ sorted()
 }
 
 # Programs to print from are installed after everything else has passed without.
-with_programs='tests/(it/(office|programs|web)|filter/corpus)\.sh'
+with_programs='tests/(it/(office|programs|web|desktop)|filter/corpus)\.sh'
 in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 
 with_sanitizers='it/interrupted it/sigterm it/accepted it/types it/many it/tls

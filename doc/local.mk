@@ -16,7 +16,7 @@ EXTRA_DIST += doc/docextract.conf.5.in doc/administration.md doc/architecture.md
 	doc/cups.md doc/policy.md doc/security.md \
 	doc/service-interface.md tests/doc/man.sh \
 	doc/images/add-printer.png doc/images/finished.png doc/images/held.png \
-	doc/images/options.png doc/images/show.png
+	doc/images/notify.png doc/images/options.png doc/images/show.png
 CLEANFILES += doc/docextract.conf.5 doc/directives.mdoc
 
 noinst_PROGRAMS += doc/directives

@@ -43,7 +43,7 @@ hardened() # FILE
 unprotected() # the names of those without CET
 {
   local f
-  (cd "$build" && find lib backend filter cli daemon sim -name '*.o') |
+  (cd "$build" && find lib backend filter cli daemon notify sim -name '*.o') |
     while read -r f; do
       readelf -nW "$build/$f" | grep -Eq 'IBT, SHSTK|BTI' || echo "$f"
     done
@@ -63,7 +63,7 @@ has_cet()
 }
 
 check 'make install succeeds' make -C "$build" -j1 install DESTDIR="$root"
-is 'six programs are installed' "$(programs | wc -l)" 6
+is 'seven programs are installed' "$(programs | wc -l)" 7
 while read -r program; do hardened "$program"; done < <(programs)
 ! has_cet || is 'calls and returns are checked by the processor' \
   "$(unprotected)" ''

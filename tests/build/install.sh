@@ -26,6 +26,9 @@ is 'others may run backend and filters' "$(
 check 'the PPD is there' [ -s "$root$datadir/model/docextract.ppd" ]
 check 'the driver is there' \
   [ -s "$root/usr/local/share/docextract/docextract.drv" ]
+has 'docextract-notify starts with every desktop session' \
+  "$(cat "$root"/usr/local/etc/xdg/autostart/docextract-notify.desktop)" \
+  '^Exec=/usr/local/bin/docextract-notify$'
 check 'the command is there' [ -x "$root/usr/local/bin/docextract" ]
 
 # With a user of its own: configured only, which is enough to see what install
@@ -33,7 +36,9 @@ check 'the command is there' [ -x "$root/usr/local/bin/docextract" ]
 owned=$root/owned
 mkdir "$owned"
 check 'configure --with-user succeeds' env -C "$owned" "$PWD/configure" -q \
-  --with-user=dx-owner
+  --with-user=dx-owner --without-notify
+hasnt 'without libnotify there is no docextract-notify' \
+  "$(make -s -C "$owned" -n install-binPROGRAMS install-man)" docextract-notify
 is 'only root may run the backend then' \
   "$(make -s -C "$owned" -n DESTDIR=/dest install-exec-hook)" \
   "chmod 0700 /dest$serverbin/backend/docextract"

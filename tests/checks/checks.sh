@@ -16,7 +16,7 @@ found() # ARGUMENT...
   [ $? -le 1 ] || echo "grep $* failed"
 }
 
-directories='lib backend filter cli daemon sim doc tests'
+directories='lib backend filter cli daemon notify sim doc tests'
 mapfile -t sources < <(find $directories -name '*.[ch]' | sort)
 
 includes() # LIBRARY PATTERN, FILES THAT MAY: no other file of lib/
@@ -65,6 +65,7 @@ may_include backend 'lib/[a-z]+|backend'
 may_include filter 'lib/(base|config|job)|filter'
 may_include cli 'lib/[a-z]+|cli'
 may_include daemon 'lib/[a-z]+|daemon'
+may_include notify 'lib/(base|config|job)|notify'
 may_include sim sim
 may_include doc 'lib/[a-z]+'
 none 'internal headers stay in their directory' \
@@ -94,7 +95,7 @@ none 'every script may be run' "$(found -lI -m 1 '^#!' -r tests demo.sh test.sh 
 begins CHANGES.md '^## ' "## $version ("
 begins debian/changelog . "docextract ($version) "
 
-for header in {lib/*,backend,cli,daemon,filter}/*.h; do
+for header in {lib/*,backend,cli,daemon,filter,notify}/*.h; do
   none "$header stands alone" "$(stands_alone "$header")"
 done
 

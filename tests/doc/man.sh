@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../cli/frame.sh"
 
 pages='docextract.1 docextract-sim.1 docextract.conf.5 docextract-results.5
-docextract-backend.7 todocextract.7 docextractd.8'
+docextract-backend.7 todocextract.7 docextract-notify.1 docextractd.8'
 
 source_of() # PAGE: one is made while building
 {
@@ -74,6 +74,8 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
     $(sed -n 's/^  X([A-Z]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/job/state.h")
   explains_all 'every option' docextractd.8 -c \
     $("$build/daemon/docextractd" --help | grep -oE -e '^  --[a-z-]+')
+  explains_all 'every option' docextract-notify.1 -c \
+    $("$build/notify/docextract-notify" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every option' docextract-sim.1 \
     $("$sim" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every fault' docextract-sim.1 $(sed -n \
@@ -136,6 +138,7 @@ statuses() # PAGE PREFIX HEADER SOURCE...
 }
 statuses docextract.1 EX_ sysexits.h "$top"/cli/*.c
 statuses docextractd.8 EX_ sysexits.h "$top"/daemon/*.c
+statuses docextract-notify.1 EX_ sysexits.h "$top"/notify/*.c
 statuses docextract-sim.1 EX_ sysexits.h "$top"/sim/*.c
 statuses docextract-backend.7 CUPS_BACKEND_ cups/backend.h "$top"/backend/*.c
 

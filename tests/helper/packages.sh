@@ -4,18 +4,18 @@
 build_packages="build-essential autoconf automake pkg-config libcups2-dev
 libcurl4-openssl-dev libcjson-dev libgnutls28-dev libseccomp-dev libssl-dev
 libqpdf-dev libtiff-dev libmicrohttpd-dev zlib1g-dev libcmocka-dev libsystemd-dev
-cups-ppdc"
+libnotify-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils jq curl openssl mandoc"
-test_packages="xz-utils clang-format git python3 python3-jsonschema"
+test_packages="xz-utils clang-format git python3 python3-jsonschema dbus-daemon"
 # What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, and
 # metrics.sh.
 long_packages="clang-tidy valgrind prometheus"
-# Programs to print from. Without them tests/it/office.sh, programs.sh, and
-# web.sh skip them, except in CI.
+# Programs to print from, and a desktop. Without them tests/it/office.sh,
+# programs.sh, web.sh, and desktop.sh skip them, except in CI.
 program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3
 libreoffice-base libreoffice-base-drivers python3-uno chromium chromium-driver
-python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb"
+python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb dunst"
 
 missing_packages() # PACKAGE...: prints those that are not installed
 {

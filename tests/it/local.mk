@@ -28,6 +28,7 @@ check_PROGRAMS += tests/it/ppdtext
 tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
 tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
+EXTRA_DIST += tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
 EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/auto.sh \
 	tests/it/browser.sh tests/it/consumers.sh \
 	tests/it/discovery.sh \

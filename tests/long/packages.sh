@@ -246,6 +246,11 @@ is 'cupsd will run the backend as root and filters as lp' \
   '-rwx------ ./usr/lib/cups/backend/docextract
 -rwxr-xr-x ./usr/lib/cups/filter/checkdocextract
 -rwxr-xr-x ./usr/lib/cups/filter/todocextract'
+is 'docextract-notify is a package of its own' "$(dpkg-deb -c \
+  "$dir/build-$version/docextract-notify_${version}_$arch.deb" |
+  grep -oE '(autostart|bin|man1)/.+')" 'autostart/docextract-notify.desktop
+bin/docextract-notify
+man1/docextract-notify.1.gz'
 build_packages "$next" -b
 build_packages "$old" -b
 

@@ -19,7 +19,8 @@ look_at() # FILE
   [ "$1" != lib/base/err.c ] || more=
   # shellcheck disable=SC2086
   nice clang-tidy --quiet "$1" -- -std=gnu11 -include "$build/config.h" $more \
-    -I. '-DDX_SERVERROOT="/"' '-DDX_SERVERBIN="/"' 2>&1 |
+    -I. $(pkg-config --cflags libnotify | sed 's/-I/-isystem /g') \
+    '-DDX_SERVERROOT="/"' '-DDX_SERVERBIN="/"' 2>&1 |
     grep -v '^[0-9]* warnings\? \(generated\|treated as\)'
 }
 export -f look_at
@@ -32,7 +33,7 @@ if [ "$version" != $analyzer ]; then
   count_is_good
   exit
 fi
-files=$(echo {lib/*,backend,filter,cli,daemon,sim}/*.c)
+files=$(echo {lib/*,backend,filter,cli,daemon,notify,sim}/*.c)
 # shellcheck disable=SC2086
 found=$(printf '%s\n' $files | xargs -P "$(nproc)" -I{} bash -c 'look_at {}')
 for file in $files; do

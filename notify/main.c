@@ -1,0 +1,274 @@
+/*
+ * main.c - docextract-notify: tells the person at the desktop what became of
+ * her print jobs. It watches docextractd's status socket (lib/job/status.h) and
+ * shows a notification when a submission of hers has ended.
+ *
+ * Whatever fails - docextractd is not there, the desktop shows no
+ * notifications - is tried again from the beginning: connect, and ask for what
+ * was not yet shown. An end counts as shown when the desktop has it, and is
+ * stored then; a process that is killed between the two shows it again.
+ */
+#include <getopt.h>
+#include <glib-unix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/config/config.h"
+#include "lib/job/status_client.h"
+#include "notify/popup.h"
+#include "notify/shown.h"
+
+struct notify {
+  const char *config_path;
+  struct popups *popups;
+  struct shown *shown;
+  GPtrArray *ends; /* to be shown */
+  struct dx_status status;
+  int64_t connected_ms;
+  int64_t wait_ms; /* before the next connection */
+};
+
+static bool is_verbose;
+
+static void print_line(enum dx_log_level level, const char *line)
+{
+  if (level != DX_LOG_DEBUG || is_verbose)
+    fprintf(stderr, "docextract-notify: %s\n", line);
+}
+
+/* ---- ends of submissions ---- */
+
+/* What identifies it, as shown.h wants it; NULL if something is missing. */
+static char *end_word(const struct dx_json *line)
+{
+  const char *key = dx_json_string(dx_json_get(line, "key"));
+  const char *ended_at = dx_json_string(dx_json_get(line, "ended_at"));
+  int64_t submission;
+
+  if (key == NULL || ended_at == NULL || dx_parse_time(ended_at) < 0 ||
+      !dx_json_int(dx_json_get(line, "submission"), &submission))
+    return NULL;
+  return g_strdup_printf("%" G_GINT64_FORMAT " %s/%" G_GINT64_FORMAT,
+                         dx_parse_time(ended_at), key, submission);
+}
+
+/* Canceled: she did it herself, or was asked. Expired: she knows for weeks that
+ * it failed. */
+static bool is_news(enum dx_state state)
+{
+  return state == DX_ST_EXTRACTED || state == DX_ST_REFUSED ||
+         state == DX_ST_FAILED;
+}
+
+/* False for what is not shown, such as the jobs of others, about whom members
+ * of the group docextract learn, too. */
+static bool read_end(const struct dx_json *line, struct popup_end *end)
+{
+  const char *user = dx_json_string(dx_json_get(line, "user"));
+  const char *state = dx_json_string(dx_json_get(line, "state"));
+
+  *end = (struct popup_end){
+      .key = dx_json_string(dx_json_get(line, "key")),
+      .queue = dx_json_string(dx_json_get(line, "queue")),
+      .id = dx_json_string(dx_json_get(line, "id")),
+      .state = state != NULL ? dx_state_by_word(state) : DX_ST_COUNT,
+      .sentence = dx_json_string(dx_json_get(line, "sentence"))};
+  (void)dx_json_int(dx_json_get(line, "submission"), &end->submission);
+  (void)dx_json_int(dx_json_get(line, "cases"), &end->cases);
+  return end->queue != NULL && end->id != NULL && user != NULL &&
+         strcmp(user, g_get_user_name()) == 0 && is_news(end->state) &&
+         (end->state == DX_ST_EXTRACTED || end->sentence != NULL);
+}
+
+static void take(struct notify *n, const struct dx_json *line)
+{
+  char *word = end_word(line);
+  struct popup_end end;
+
+  if (word == NULL || shown_has(n->shown, word) || !read_end(line, &end)) {
+    g_free(word);
+    return;
+  }
+  popups_add(n->popups, &end);
+  g_ptr_array_add(n->ends, word);
+}
+
+/* All that has come so far; E_NOT_YET: more may come. */
+static enum dx_code take_all(struct notify *n, struct dx_err *err)
+{
+  struct dx_json *line;
+  enum dx_code code;
+
+  while ((code = dx_status_line(&n->status, 0, &line, err)) == DX_OK &&
+         line != NULL) {
+    take(n, line);
+    dx_json_free(&line);
+  }
+  return code;
+}
+
+static enum dx_code show_all(struct notify *n, struct dx_err *err)
+{
+  enum dx_code code = popups_show(n->popups, err);
+  size_t i;
+
+  if (code == DX_OK && n->ends->len > 0) {
+    for (i = 0; i < n->ends->len; i++)
+      shown_add(n->shown, n->ends->pdata[i]);
+    shown_save(n->shown);
+  }
+  g_ptr_array_set_size(n->ends, 0);
+  return code;
+}
+
+/* ---- the connection ---- */
+
+static gboolean on_time(void *data);
+
+/* A connection that held longer than the wait before it was a good one. */
+static void connect_later(struct notify *n)
+{
+  int64_t held_ms = n->status.fd >= 0 ? dx_monotonic_ms() - n->connected_ms : 0;
+
+  dx_status_close(&n->status);
+  n->wait_ms = held_ms >= n->wait_ms ? DX_BACKOFF_FIRST_MS
+                                     : MIN(2 * n->wait_ms, DX_BACKOFF_MAX_MS);
+  (void)g_timeout_add(
+      (guint)g_random_int_range((int)n->wait_ms / 2, (int)n->wait_ms + 1),
+      on_time, n);
+}
+
+static gboolean on_readable(int fd, GIOCondition condition, void *data)
+{
+  struct notify *n = data;
+  struct dx_err err = {0}, show_err = {0};
+  enum dx_code code = take_all(n, &err), shown = show_all(n, &show_err);
+
+  (void)fd;
+  (void)condition;
+  if (code == DX_E_NOT_YET && shown == DX_OK)
+    return G_SOURCE_CONTINUE;
+  if (shown != DX_OK)
+    dx_log(DX_LOG_WARNING, "%s", show_err.text);
+  connect_later(n);
+  return G_SOURCE_REMOVE;
+}
+
+static enum dx_code ask(struct notify *n, struct dx_err *err)
+{
+  struct dx_config *config = NULL;
+  char since[DX_TIME_BYTES];
+  char *request;
+  enum dx_code code = dx_config_load(n->config_path, &config, err);
+
+  if (code != DX_OK)
+    return code;
+  dx_format_time(shown_since(n->shown), since);
+  request = g_strconcat("watch ", since, NULL);
+  code = dx_status_ask(&n->status, config->status_socket, request, err);
+  g_free(request);
+  dx_config_free(&config);
+  return code;
+}
+
+static gboolean on_time(void *data)
+{
+  struct notify *n = data;
+  struct dx_err err = {0};
+
+  if (ask(n, &err) == DX_OK) {
+    n->connected_ms = dx_monotonic_ms();
+    (void)g_unix_fd_add(n->status.fd, G_IO_IN | G_IO_HUP | G_IO_ERR,
+                        on_readable, n);
+  } else {
+    dx_log(DX_LOG_DEBUG, "%s", err.text);
+    connect_later(n);
+  }
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean on_end(void *loop)
+{
+  g_main_loop_quit(loop);
+  return G_SOURCE_CONTINUE;
+}
+
+static void run(const char *config_path)
+{
+  struct notify n = {.config_path = config_path,
+                     .status = DX_STATUS_NONE,
+                     .wait_ms = DX_BACKOFF_FIRST_MS};
+  GMainLoop *loop = g_main_loop_new(NULL, FALSE);
+
+  n.shown = shown_open();
+  n.popups = popups_new();
+  n.ends = g_ptr_array_new_with_free_func(g_free);
+  (void)g_unix_signal_add(SIGTERM, on_end, loop);
+  (void)g_unix_signal_add(SIGINT, on_end, loop);
+  (void)g_unix_signal_add(SIGHUP, on_end, loop);
+  (void)on_time(&n);
+  g_main_loop_run(loop);
+  dx_status_close(&n.status);
+  g_ptr_array_unref(n.ends);
+  popups_free(n.popups);
+  shown_free(n.shown);
+  g_main_loop_unref(loop);
+}
+
+static void print_help(void)
+{
+  printf("Usage: docextract-notify [-c FILE] [--verbose]\n"
+         "Shows a notification when one of your charts was extracted, refused "
+         "or failed.\n\n"
+         "  -c FILE    use this configuration file\n"
+         "  --verbose  print why there is no connection to stderr\n"
+         "  --help     print this help and exit\n"
+         "  --version  print the version and exit\n");
+}
+
+int main(int argc, char **argv)
+{
+  static const struct option longs[] = {{"verbose", no_argument, NULL, 'd'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {"version", no_argument, NULL, 'V'},
+                                        {NULL, 0, NULL, 0}};
+  const char *config_path = NULL;
+  char *fallback = NULL;
+  int letter;
+
+  while ((letter = getopt_long(argc, argv, "c:", longs, NULL)) != -1) {
+    if (letter == 'c') {
+      config_path = optarg;
+    } else if (letter == 'd') {
+      is_verbose = true;
+    } else if (letter == 'h') {
+      print_help();
+      return EX_OK;
+    } else if (letter == 'V') {
+      printf("docextract-notify %s\n", PACKAGE_VERSION);
+      return EX_OK;
+    } else {
+      fputs("try 'docextract-notify --help' for more information\n", stderr);
+      return EX_USAGE;
+    }
+  }
+  if (optind < argc) {
+    fputs("docextract-notify: takes no arguments; try 'docextract-notify "
+          "--help' for more information\n",
+          stderr);
+    return EX_USAGE;
+  }
+  dx_log_to(print_line);
+  if (config_path == NULL)
+    config_path = fallback = dx_config_path(true);
+  if (config_path == NULL)
+    return EX_TEMPFAIL;
+  run(config_path);
+  free(fallback);
+  return EX_OK;
+}

@@ -1,0 +1,254 @@
+/*
+ * popup.c - the words of a notification, and libnotify, which shows it.
+ */
+#include "notify/popup.h"
+
+#include <glib.h>
+#include <libnotify/notify.h>
+
+#include "lib/job/sentence.h"
+
+#define APPLICATION "docextract"
+
+struct submission {
+  enum dx_state state;
+  int64_t cases;
+};
+
+/* A print job, until its notification is closed. */
+struct job {
+  char *name;              /* QUEUE-ID, as lpstat shows it */
+  GHashTable *submissions; /* by number */
+  char *sentence;          /* of the last one that was not extracted */
+  NotifyNotification *popup;
+  bool is_changed;
+};
+
+struct popups {
+  GHashTable *jobs; /* by key */
+};
+
+static void free_job(void *data)
+{
+  struct job *job = data;
+
+  if (job->popup != NULL) {
+    (void)g_signal_handlers_disconnect_by_data(job->popup, job);
+    g_object_unref(job->popup);
+  }
+  g_hash_table_unref(job->submissions);
+  g_free(job->name);
+  g_free(job->sentence);
+  g_free(job);
+}
+
+struct popups *popups_new(void)
+{
+  struct popups *popups = g_new0(struct popups, 1);
+
+  popups->jobs =
+      g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_job);
+  (void)notify_init(APPLICATION);
+  return popups;
+}
+
+void popups_free(struct popups *popups)
+{
+  g_hash_table_unref(popups->jobs);
+  notify_uninit();
+  g_free(popups);
+}
+
+/* ---- what happened ---- */
+
+static struct job *job_of(struct popups *popups, const struct popup_end *end)
+{
+  struct job *job = g_hash_table_lookup(popups->jobs, end->key);
+
+  if (job != NULL)
+    return job;
+  job = g_new0(struct job, 1);
+  job->name = g_strdup_printf("%s-%s", end->queue, end->id);
+  job->submissions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+  (void)g_hash_table_insert(popups->jobs, g_strdup(end->key), job);
+  return job;
+}
+
+void popups_add(struct popups *popups, const struct popup_end *end)
+{
+  struct job *job = job_of(popups, end);
+  struct submission *sub = g_new(struct submission, 1);
+
+  *sub = (struct submission){end->state, end->cases};
+  (void)g_hash_table_insert(job->submissions,
+                            GSIZE_TO_POINTER((size_t)end->submission), sub);
+  if (end->state != DX_ST_EXTRACTED) {
+    g_free(job->sentence);
+    job->sentence = g_strdup(end->sentence);
+  }
+  job->is_changed = true;
+}
+
+/* ---- words ---- */
+
+struct tally {
+  size_t of[DX_ST_COUNT]; /* submissions in each state */
+  size_t count;
+  int64_t cases;
+};
+
+static struct tally count(const struct job *job)
+{
+  struct tally tally = {0};
+  GHashTableIter iter;
+  void *value;
+
+  g_hash_table_iter_init(&iter, job->submissions);
+  while (g_hash_table_iter_next(&iter, NULL, &value)) {
+    const struct submission *sub = value;
+
+    tally.of[sub->state]++;
+    tally.count++;
+    tally.cases += sub->cases;
+  }
+  return tally;
+}
+
+static bool is_good(const struct tally *tally)
+{
+  return tally->of[DX_ST_EXTRACTED] == tally->count;
+}
+
+static const char *summary(const struct tally *tally)
+{
+  if (is_good(tally))
+    return "Chart extracted";
+  return tally->of[DX_ST_FAILED] == 0 ? "Chart refused" : "Chart not extracted";
+}
+
+/* "3 documents: 2 extracted, 1 refused" */
+static void add_documents(GString *text, const struct tally *tally)
+{
+  const char *between = ": ";
+  int state;
+
+  g_string_append_printf(text, ": %zu documents", tally->count);
+  for (state = 0; state < DX_ST_COUNT; state++) {
+    if (tally->of[state] == 0)
+      continue;
+    g_string_append_printf(text, "%s%zu %s", between, tally->of[state],
+                           dx_state_word((enum dx_state)state));
+    between = ", ";
+  }
+}
+
+static void add_cases(GString *text, const struct tally *tally)
+{
+  if (tally->cases == 0)
+    g_string_append(text, ": nothing was found in it");
+  else
+    g_string_append_printf(text, ": %" G_GINT64_FORMAT " case%s", tally->cases,
+                           tally->cases == 1 ? "" : "s");
+}
+
+/* Some sentences send her to the administrator already. */
+static void add_reason(GString *text, const struct job *job)
+{
+  g_string_append_printf(text, "%s.", job->sentence);
+  if (!g_str_has_prefix(job->sentence, DX_SENTENCE_ADMIN))
+    g_string_append(text, " If you need help, ask your administrator.");
+}
+
+/* Caller frees. */
+static char *body(const struct job *job, const struct tally *tally)
+{
+  GString *text = g_string_new(NULL);
+
+  g_string_append_printf(text, "Print job %s", job->name);
+  if (tally->count > 1)
+    add_documents(text, tally);
+  else if (is_good(tally))
+    add_cases(text, tally);
+  if (!is_good(tally)) {
+    g_string_append_c(text, '\n');
+    add_reason(text, job);
+  }
+  return g_string_free(text, FALSE);
+}
+
+/* ---- the desktop ---- */
+
+/* Most desktops read the body as markup. Caller frees. */
+static char *escaped(char *text_taken)
+{
+  GList *caps = notify_get_server_caps();
+  char *text = text_taken;
+
+  if (g_list_find_custom(caps, "body-markup", (GCompareFunc)g_strcmp0)) {
+    text = g_markup_escape_text(text_taken, -1);
+    g_free(text_taken);
+  }
+  g_list_free_full(caps, g_free);
+  return text;
+}
+
+static void on_closed(NotifyNotification *popup, void *data)
+{
+  GHashTable *jobs = data;
+  GHashTableIter iter;
+  void *value;
+
+  g_hash_table_iter_init(&iter, jobs);
+  while (g_hash_table_iter_next(&iter, NULL, &value))
+    if (((struct job *)value)->popup == popup)
+      g_hash_table_iter_remove(&iter);
+}
+
+static void prepare(struct job *job, GHashTable *jobs)
+{
+  struct tally tally = count(job);
+  bool good = is_good(&tally);
+  const char *icon = good ? "printer" : "printer-error";
+  char *text = escaped(body(job, &tally));
+
+  if (job->popup == NULL) {
+    job->popup = notify_notification_new(summary(&tally), text, icon);
+    (void)g_signal_connect(job->popup, "closed", G_CALLBACK(on_closed), jobs);
+  } else {
+    (void)notify_notification_update(job->popup, summary(&tally), text, icon);
+  }
+  notify_notification_set_urgency(job->popup, good ? NOTIFY_URGENCY_NORMAL
+                                                   : NOTIFY_URGENCY_CRITICAL);
+  g_free(text);
+}
+
+static enum dx_code show(struct job *job, GHashTable *jobs, struct dx_err *err)
+{
+  GError *error = NULL;
+  enum dx_code code = DX_OK;
+
+  prepare(job, jobs);
+  if (!notify_notification_show(job->popup, &error)) {
+    code = dx_fail(err, DX_E_IO, 0, "cannot show a notification: %s",
+                   error->message);
+    g_error_free(error);
+  }
+  return code;
+}
+
+enum dx_code popups_show(struct popups *popups, struct dx_err *err)
+{
+  GHashTableIter iter;
+  enum dx_code code = DX_OK;
+  void *value;
+
+  g_hash_table_iter_init(&iter, popups->jobs);
+  while (g_hash_table_iter_next(&iter, NULL, &value)) {
+    struct job *job = value;
+
+    if (job->is_changed && code == DX_OK)
+      code = show(job, popups->jobs, err);
+    job->is_changed = false;
+  }
+  return code;
+}

@@ -1,0 +1,44 @@
+/*
+ * popup.h - the notifications: one for each print job, which changes as its
+ * documents end, so that a job of a thousand documents does not show a
+ * thousand.
+ *
+ * They say the queue and number of the print job, what happened, and whom to
+ * ask; nothing of the document. What needs a person stays until she closes it.
+ *
+ * Ownership: popups_new() gives an object that the caller frees; what is shown
+ * stays on the screen. Blocking: popup_show() while the desktop responds.
+ * Threads: the one of the main loop, which must run.
+ */
+#ifndef DX_NOTIFY_POPUP_H
+#define DX_NOTIFY_POPUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/job/state.h"
+
+struct popups;
+
+/* A submission of a print job has ended. Strings are borrowed for the call. */
+struct popup_end {
+  const char *key; /* of the job in the spool */
+  const char *queue, *id;
+  int64_t submission;
+  enum dx_state state; /* extracted, refused, or failed */
+  int64_t cases;
+  const char *sentence; /* why it was not extracted (lib/job/sentence.h) */
+};
+
+struct popups *popups_new(void);
+void popups_free(struct popups *popups);
+
+/* Takes note of it, for popups_show(). The same end may come again. */
+void popups_add(struct popups *popups, const struct popup_end *end);
+
+/* Shows what was added since the last call. E_IO if the desktop shows no
+ * notifications, now at least: what was added must be added again. */
+enum dx_code popups_show(struct popups *popups, struct dx_err *err) DX_MUST_USE;
+
+#endif

@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+#
+# notify.sh - docextract-notify: what becomes of a person's own charts is shown
+# on her desktop, once, whatever is started again meanwhile. The desktop is a
+# program that prints what it is to show; a real one is in desktop.sh.
+. "$(dirname "$0")/lib.sh"
+. "$it/session.sh"
+trap 'stop_desktop; clear_session; finish' EXIT
+
+DESKTOP_PID=
+desktop_is_up() { grep -qx ready "$dir/desktop.new"; }
+start_desktop()
+{
+  : > "$dir/desktop.new"
+  "$build/tests/it/notified" \
+    > >(tee -a "$dir/desktop" > "$dir/desktop.new") 2> "$dir/desktop.err" &
+  DESKTOP_PID=$!
+  until_true desktop_is_up || give_up "a desktop: $(cat "$dir/desktop.err")"
+}
+stop_desktop()
+{
+  [ -z "$DESKTOP_PID" ] || end_process "$DESKTOP_PID"
+  DESKTOP_PID=
+}
+
+shown() # JOB: all that was shown of it, without ID
+{
+  grep -E "Print job chart-$1[:;]" "$dir/desktop" | cut -d ' ' -f 2-
+}
+is_shown() { [ -n "$(shown "$1")" ]; }
+has_shown() { shown "$1" | grep -Eq -e "$2"; } # JOB PATTERN
+
+job_shows() # TEXT JOB LINE
+{
+  until_true is_shown "$2"
+  is "$1" "$(shown "$2")" "$3"
+}
+
+# Later ends are shown later: that nothing more comes of this one is certain as
+# soon as another one is shown.
+another_is_shown()
+{
+  print -d chart "$dir/a.pdf"
+  until_true is_shown "$job" || not_ok "$t: another chart is shown"
+}
+
+has_failed() { dx jobs --json | jq -e 'any(.[]; .state == "failed")' > "$dir/jq"; }
+has_result() { [ "$(n_results)" -gt "$1" ]; }
+
+extracted='1 printer|Chart extracted|Print job chart'
+ask='If you need help, ask your administrator.'
+
+chart_pdf "$dir/a.pdf" Ann Ahrens 4711
+qpdf --encrypt secret owner 256 -- "$dir/a.pdf" "$dir/locked.pdf"
+start_sim --source-time 0 --case-time 0
+start_cupsd
+write_config
+add_queue chart
+start_daemon
+start_bus
+start_desktop
+start_notify
+
+t='a chart'
+print -d chart -t Ahrens-4711 "$dir/a.pdf"
+job_shows "$t: it is shown" "$job" "$extracted-$job: 1 case"
+
+t='the chart of somebody else'
+print -d chart -U somebody "$dir/a.pdf"
+other=$job
+another_is_shown
+is "$t: it is not shown" "$(shown "$other")" ''
+
+t='a refused chart'
+print -d chart "$dir/locked.pdf"
+until_true is_shown "$job"
+has "$t: it is shown with the reason, until it is closed" "$(shown "$job")" \
+  "^2 printer-error\|Chart refused\|.*-$job; It is .*password.* $ask\$"
+
+t='a canceled chart'
+cancel "$job"
+canceled=$job
+another_is_shown
+is "$t: it is not shown again" "$(shown "$canceled" | wc -l)" 1
+
+t='a job of several documents'
+faults 'source 2- word processing'
+print -d chart "$dir/a.pdf" "$dir/a.pdf" "$dir/locked.pdf"
+until_true has_shown "$job" refused
+faults '#'
+until_true has_shown "$job" '3 documents: 2 extracted, 1 refused; It .*password' ||
+  not_ok "$t: all are counted: $(shown "$job")"
+is "$t: in one notification" \
+  "$(grep -E "chart-$job[:;]" "$dir/desktop" | cut -d ' ' -f 1 | sort -u)" 5
+cancel "$job"
+
+t='a notification that was closed'
+kill -USR1 "$DESKTOP_PID"
+before=$(cut -d ' ' -f 1 "$dir/desktop" | sort -n | tail -n 1)
+another_is_shown
+after=$(grep -F "chart-$job:" "$dir/desktop" | cut -d ' ' -f 1)
+check "$t: it does not come back" [ "$after" -gt "$before" ]
+
+t='a chart that fails after its print job has ended'
+write_config 'Completion accepted'
+faults 'create * status 400'
+print -d chart "$dir/a.pdf"
+failed_job=$job
+until_true has_shown "$job" . || not_ok "$t: it is shown"
+has "$t: it is shown with whom to ask" "$(shown "$job")" \
+  "^2 printer-error\|Chart not extracted\|.*-$job; The service .* $ask\$"
+job_ends "$t: the print job is completed" "$job" completed
+faults '#'
+
+t='docextractd is killed'
+write_config
+stop_daemon KILL
+print -d chart "$dir/a.pdf"
+job_ends "$t: a chart is extracted without it" "$job" completed
+is "$t: nobody knows" "$(shown "$job")" ''
+start_daemon
+job_shows "$t: it is shown when docextractd is back" "$job" \
+  "$extracted-$job: 1 case"
+
+t='docextract-notify is killed'
+stop_notify KILL
+results_before=$(n_results)
+print -d chart "$dir/a.pdf"
+until_true has_result "$results_before"
+start_notify
+job_shows "$t: what ended meanwhile is shown" "$job" "$extracted-$job: 1 case"
+
+t='the desktop is started late'
+stop_desktop
+before=$(grep -c 'cannot show' "$dir/notify.err")
+cannot_show() { [ "$(grep -c 'cannot show' "$dir/notify.err")" -gt "$before" ]; }
+print -d chart "$dir/a.pdf"
+until_true cannot_show || not_ok "$t: a notification is not shown"
+start_desktop
+job_shows "$t: it is shown then" "$job" "$extracted-$job: 1 case"
+
+t='twice in a session'
+first=$NOTIFY_PID
+start_notify
+second=$NOTIFY_PID
+another_is_shown
+is "$t: one shows it" "$(shown "$job")" "$extracted-$job: 1 case"
+end_process "$first"
+another_is_shown
+is "$t: then the other one does" "$(shown "$job")" "$extracted-$job: 1 case"
+
+t='in all'
+another_is_shown
+is "$t: nothing was shown twice" "$(grep -F '|' "$dir/desktop" |
+  cut -d '|' -f 3 | sort | uniq -d)" ''
+hasnt "$t: nothing says whose chart it was" "$(cat "$dir/desktop")" \
+  'Ahrens|Ann|4711|a\.pdf'
+stop_notify
+check "$t: it ends when it is asked to" [ -z "$NOTIFY_PID" ]
