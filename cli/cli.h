@@ -48,6 +48,8 @@
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
     "send PDF, JPEG, PNG or TIFF files and wait for the results")
 
+struct dx_json;
+
 struct cli {
   /* options and arguments; borrowed from argv */
   const char *config_path; /* never NULL when a verb runs */
@@ -71,9 +73,13 @@ struct cli {
   char **args; /* as many as the pattern allows */
   size_t arg_count;
   /* released by main.c */
-  struct dx_config *config; /* cli_load() */
-  struct dx_spool spool;    /* cli_open_spool(); {-1, -1} before */
-  bool announces;           /* OnResult is to be run for a job that ended */
+  struct dx_config *config;  /* cli_load() */
+  struct dx_spool spool;     /* cli_open_spool(); {-1, -1} before */
+  bool is_listing;           /* cli->all counts */
+  bool asks;                 /* cli_open_jobs(): docextractd, not the spool */
+  struct dx_json *jobs;      /* what it responded */
+  const struct dx_json *job; /* the one that cli_each_job() is at */
+  bool announces;            /* OnResult is to be run for a job that ended */
 };
 
 typedef enum dx_code cli_verb(struct cli *cli, struct dx_err *err);
@@ -157,6 +163,30 @@ enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
 
 /* The name of the effective user. */
 void cli_user_name(char name[DX_USER_BYTES]);
+
+/* ---- ask.c ---- */
+
+/*
+ * Opens the spool; for a caller who may not read it, cli_each_job() and
+ * cli_peek_job() ask docextractd for her own jobs instead. E_NOT_FOUND from
+ * these if it does not run. `finished` is called for jobs in finished/; what
+ * docextractd lists goes to `unfinished`, and without --all of a list
+ * (cli->is_listing) it leaves out what is old.
+ */
+enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err) DX_MUST_USE;
+typedef enum dx_code cli_each(void *ctx, const char *key);
+enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
+                          cli_each *finished, void *ctx,
+                          struct dx_err *err) DX_MUST_USE;
+enum dx_code cli_peek_job(struct cli *cli, const char *key,
+                          struct dx_job **ret_job, pid_t *ret_holder,
+                          struct dx_err *err) DX_MUST_USE;
+bool cli_daemon_runs(const struct cli *cli);
+
+/* A delivered result, from docextractd. */
+enum dx_code cli_ask_result(const struct cli *cli, const char *key,
+                            const char *name, struct dx_buf *ret_content,
+                            struct dx_err *err) DX_MUST_USE;
 
 /* ---- spool.c ---- */
 

@@ -249,8 +249,10 @@ static enum dx_code mark_seen(struct cli *cli, struct dx_err *err)
 enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
 {
   struct list list = {.cli = cli, .json = cli->json};
-  enum dx_code code = cli_open_spool(cli, err);
+  enum dx_code code =
+      cli->seen ? cli_open_spool(cli, err) : cli_open_jobs(cli, err);
 
+  cli->is_listing = true;
   if (code != DX_OK)
     return code;
   if (cli->seen)

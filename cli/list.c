@@ -91,7 +91,7 @@ static void describe(const struct list *list, const struct dx_job *job,
                    job->key);
   else
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
-                   dx_spool_daemon(list->cli->spool.dirfd) != 0
+                   cli_daemon_runs(list->cli)
                        ? "docextractd has not taken it yet"
                        : "docextractd is not running");
 }
@@ -258,8 +258,7 @@ static enum dx_code look_at(void *ctx, const char *key)
   struct list *list = ctx;
   struct dx_job *job;
   pid_t holder;
-  enum dx_code code =
-      dx_spool_peek(&list->cli->spool, key, &job, &holder, list->err);
+  enum dx_code code = cli_peek_job(list->cli, key, &job, &holder, list->err);
 
   if (code == DX_E_NOT_FOUND) /* just removed */
     return DX_OK;
@@ -343,10 +342,7 @@ enum dx_code list_read(struct list *list, struct dx_err *err)
   enum dx_code code;
 
   list->err = err;
-  code = dx_spool_each(&list->cli->spool, look_at, list, err);
-  if (code == DX_OK)
-    code =
-        dx_spool_each_finished(&list->cli->spool, look_at_finished, list, err);
+  code = cli_each_job(list->cli, look_at, look_at_finished, list, err);
   list_sort_by_key(list);
   list->digits = count_digits(list);
   if (list->count > 0)

@@ -1,6 +1,6 @@
 # cli/ - the command `docextract`, one file per verb.
 bin_PROGRAMS += cli/docextract
-cli_docextract_SOURCES = cli/cancel.c cli/chown.c cli/cli.h cli/config.c cli/cupsd.c \
+cli_docextract_SOURCES = cli/ask.c cli/cancel.c cli/chown.c cli/cli.h cli/config.c cli/cupsd.c \
 	cli/cupsd.h cli/drive.c cli/error.c cli/filter.c cli/filter.h cli/hello.c cli/hello_warnings.c \
 	cli/html.c cli/html.h \
 	cli/jobs.c cli/list.c cli/list.h cli/load.c cli/main.c cli/metrics.c cli/owner.c \

@@ -16,6 +16,7 @@
 #include <sysexits.h>
 
 #include "cli/list.h"
+#include "lib/base/json.h"
 #include "lib/base/log.h"
 #include "lib/base/process.h"
 
@@ -362,6 +363,7 @@ static int run(const struct verb *verb, struct cli *cli)
   if (code != DX_OK)
     fprintf(stderr, "docextract: %s\n", err.text);
   cli_announce(cli);
+  dx_json_free(&cli->jobs);
   dx_spool_close(&cli->spool);
   dx_config_free(&cli->config);
   free(fallback);

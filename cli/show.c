@@ -231,29 +231,38 @@ static enum dx_code read_delivered(const struct show *s, const char *name,
 
 /* From the results directory, or from the job directory if it is not delivered
  * yet. */
+static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
+                                size_t index, const char *name,
+                                struct dx_buf *content, struct dx_err *err)
+{
+  char stored[DX_FILE_NAME_BYTES];
+  enum dx_code code = read_delivered(s, name, content, err);
+
+  if (code != DX_E_NOT_FOUND)
+    return code;
+  dx_result_file(sub, index, stored);
+  if (dx_fs_read(sub->job->dirfd, stored, DX_RESULT_MAX_BYTES, content, NULL) ==
+      DX_OK)
+    return DX_OK;
+  return dx_fail(err, code, 0,
+                 "'%s' is no longer in '%s'; a consumer of the results took it",
+                 name, s->service->results_dir);
+}
+
 static enum dx_code read_case(struct show *s, const struct dx_submission *sub,
                               size_t index, struct dx_buf *content,
                               struct dx_err *err)
 {
-  char stored[DX_FILE_NAME_BYTES], sum[DX_SHA256_HEX_BYTES];
+  char sum[DX_SHA256_HEX_BYTES];
   const struct dx_case *c = &sub->cases[index];
   char *name = dx_result_name(sub->source_id, c->id);
-  struct dx_err none;
   enum dx_code code;
 
   if (name == NULL)
     return dx_fail_nomem(err);
-  dx_result_file(sub, index, stored);
-  code = read_delivered(s, name, content, err);
-  if (code == DX_E_NOT_FOUND &&
-      dx_fs_read(sub->job->dirfd, stored, DX_RESULT_MAX_BYTES, content,
-                 &none) == DX_OK)
-    code = DX_OK;
-  else if (code == DX_E_NOT_FOUND)
-    code =
-        dx_fail(err, code, 0,
-                "'%s' is no longer in '%s'; a consumer of the results took it",
-                name, s->service->results_dir);
+  code = s->cli->asks
+             ? cli_ask_result(s->cli, sub->job->key, name, content, err)
+             : read_result(s, sub, index, name, content, err);
   if (code == DX_OK && dx_sha256_of(content->data, content->len, sum) &&
       strcmp(sum, c->sha256) != 0)
     print_note(s, "'%s' differs from what the service sent", name);
@@ -271,7 +280,8 @@ static void show_submission(struct show *s, const struct dx_submission *sub)
   for (i = 0; i < sub->case_count; i++) {
     struct dx_buf content = {0};
 
-    if (sub->cases[i].state == DX_CASE_WAITING)
+    if (sub->cases[i].state == DX_CASE_WAITING ||
+        (s->cli->asks && sub->cases[i].state != DX_CASE_DELIVERED))
       continue;
     code = read_case(s, sub, i, &content, &err);
     if (code == DX_OK)
@@ -304,7 +314,7 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
 
   s->err.code = DX_OK;
   s->service = dx_config_service(s->cli->config, job->service);
-  if (s->service == NULL)
+  if (s->service == NULL && !s->cli->asks)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "the service of job %s is no longer configured, so its "
                    "results directory is unknown",
@@ -328,12 +338,12 @@ static enum dx_code show_job(struct show *s, const char *text,
   struct dx_job *job = NULL;
   pid_t holder;
   enum dx_code code =
-      s->cli->spool.dirfd < 0 ? cli_open_spool(s->cli, err) : DX_OK;
+      s->cli->spool.dirfd < 0 ? cli_open_jobs(s->cli, err) : DX_OK;
 
   if (code == DX_OK)
     code = cli_pick_job(s->cli, text, key, err);
   if (code == DX_OK)
-    code = dx_spool_peek(&s->cli->spool, key, &job, &holder, err);
+    code = cli_peek_job(s->cli, key, &job, &holder, err);
   if (code == DX_OK)
     code = show_all(s, job, err);
   dx_job_free(&job);

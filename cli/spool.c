@@ -109,7 +109,7 @@ static enum dx_code compare_name(struct search *s, const char *key)
   struct dx_job *job;
   pid_t holder;
 
-  if (dx_spool_peek(&s->cli->spool, key, &job, &holder, NULL) != DX_OK)
+  if (cli_peek_job(s->cli, key, &job, &holder, NULL) != DX_OK)
     return DX_OK;
   cli_cups_name(job, name);
   dx_format_time(job->received_at, at);
@@ -160,9 +160,7 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
                    "job such as chart-12; list jobs with: docextract jobs",
                    CLI_KEY_LEAST);
   search.by_name = is_print_job(text);
-  code = dx_spool_each(&cli->spool, compare, &search, err);
-  if (code == DX_OK)
-    code = dx_spool_each_finished(&cli->spool, compare, &search, err);
+  code = cli_each_job(cli, compare, compare, &search, err);
   if (code == DX_OK)
     code = choose(&search, key, err);
   dx_buf_release(&search.candidates);

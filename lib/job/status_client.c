@@ -16,9 +16,10 @@
 static enum dx_code not_running(int e, const char *path, struct dx_err *err)
 {
   if (e == ENOENT || e == ECONNREFUSED)
-    return dx_fail(err, DX_E_NOT_FOUND, e,
-                   "docextractd is not running, so nothing is known about your "
-                   "print jobs; ask the administrator to start it");
+    return dx_fail(
+        err, DX_E_NOT_FOUND, e,
+        "your print jobs cannot be looked up, because docextractd is "
+        "not running; ask the administrator to start it");
   return dx_fail_sys(err, e, "connect to", path);
 }
 

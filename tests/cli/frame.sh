@@ -166,7 +166,7 @@ configure() # [LINE...]
   {
     echo "SpoolDir ${SPOOL:-$spool}"
     echo "ResultsDir ${RESULTS:-$results}"
-    echo "StatusSocket $dir/run/status"
+    [ -z "${STATUS_SOCKET-}" ] || echo "StatusSocket $STATUS_SOCKET"
     echo "<Service ${SERVICE:-default}>"
     echo "BaseURL ${URL:-$api}"
     echo "TokenKeyFile ${KEY:-$dir/key}"
