@@ -106,24 +106,57 @@ stops() # TEXT PATTERN
   print -d chart "$dir/a.pdf"
   until_true queue_is_stopped chart
   check "$1: the queue stops" queue_is_stopped chart
-  has "$1: the log says why" "$(job_log "$job")" "E_PROTOCOL: .*$2"
+  has "$1: the log says why" "$(job_log "$job")" "E_(PROTOCOL|CERT): .*$2"
   is "$1: no document is sent" "$(calls put)" 0
   cancel "$job"
   cupsenable chart
 }
 
-stop_sim
-clear_results
-start_sim --tls-cert "$dir/good.pem" --tls-key "$dir/good.key"
-BASE_URL=https://api.localhost:${SIM_API##*:} write_config "CAFile $dir/ca.pem"
-for url in http://127.0.0.1:631/ https://127.0.0.1:631/ \
-  https://169.254.169.254/ file:///etc/passwd https://storage.localhost/; do
-  faults "create * edit #\"url\":\"[^\"]*\"#\"url\":\"$url\"#"
-  stops "an upload URL '$url'" 'upload URL'
-done
-faults ''
-stop_sim
-clear_results
-start_sim --tls-cert "$dir/expired.pem" --tls-key "$dir/expired.key"
-write_config "CAFile $dir/ca.pem"
-stops 'an expired certificate' 'it has expired'
+# A job that was handed over waits for an administrator.
+said_of() # FIELD CUPS JOB ID: in its journal
+{
+  find "$spool/jobs" -name job.json -exec \
+    jq -r "select(.id == \"$2\") | .$1" {} +
+}
+message_has() { said_of message "$1" | grep -q "$2"; } # ID PATTERN
+waits() # TEXT PATTERN
+{
+  start_daemon
+  print -d chart "$dir/a.pdf"
+  job_ends "$1: the print job is handed over" "$job" completed
+  until_true message_has "$job" "$2"
+  has "$1: docextractd says why" "$(said_of message "$job")" "$2"
+  is "$1: nor does docextractd send a document" "$(calls put)" 0
+  stop_daemon
+  dx cancel "$(said_of key "$job")" > "$dir/out" 2>&1
+  is "$1: it can be canceled" "$?" 0
+}
+
+start_tls_service() # NAME [LINE...]: of the certificate; of the configuration
+{
+  stop_sim
+  clear_results
+  start_sim --tls-cert "$dir/$1.pem" --tls-key "$dir/$1.key"
+  BASE_URL=https://api.localhost:${SIM_API##*:} \
+    write_config "CAFile $dir/ca.pem" "${@:2}"
+}
+
+odd_urls=(http://127.0.0.1:631/ https://127.0.0.1:631/
+  https://169.254.169.254/ file:///etc/passwd https://storage.localhost/)
+sends_nothing() # stops|waits [LINE...]: of the configuration
+{
+  local url end=$1
+  shift
+  start_tls_service good "$@"
+  for url in "${odd_urls[@]}"; do
+    faults "create * edit #\"url\":\"[^\"]*\"#\"url\":\"$url\"#"
+    $end "an upload URL '$url'" 'upload URL'
+  done
+  faults ''
+  start_tls_service expired "$@"
+  $end 'an expired certificate' 'it has expired'
+  start_tls_service wrong "$@"
+  $end 'a certificate for another name' 'it is for another name'
+}
+sends_nothing stops
+sends_nothing waits 'Completion accepted'
