@@ -116,6 +116,9 @@ void status_start(void); /* sets the library's log sink; clears old reasons */
 void status_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void status_error(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+/* Why a print job ends: for the log of the administrator, and for the person
+ * who printed. */
+void status_failure(const char *log, const char *text);
 void status_keep(void); /* a completed job keeps its last message */
 void status_pages(int pages);
 void status_note(void *ctx, struct dx_job *job, const struct dx_note *note);

@@ -77,36 +77,46 @@ static void leave_message(struct dx_job *job, const char *text)
 }
 
 /* For the administrator: what went wrong, and what has to be done. */
-static void log_failure(struct backend *b, enum dx_code code,
-                        const struct dx_err *err)
+static void admin_text(const struct backend *b, enum dx_code code,
+                       const struct dx_err *err, struct dx_err *ret_full)
 {
-  struct dx_err full = *err;
-
-  full.code = code;
-  dx_advise(&full);
+  *ret_full = *err;
+  ret_full->code = code;
+  dx_advise(ret_full);
   if (status_of(b, code) == CUPS_BACKEND_STOP)
-    (void)dx_fail(&full, code, 0, "%s; when it is fixed, run: cupsenable %s",
-                  full.text, b->queue != NULL ? b->queue : "QUEUE");
-  dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(code), full.text);
-  if (!b->handed_over)
-    leave_message(b->job, full.text);
+    (void)dx_fail(ret_full, code, 0, "%s; when it is fixed, run: cupsenable %s",
+                  ret_full->text, b->queue != NULL ? b->queue : "QUEUE");
 }
 
 /* For the person who printed: what went wrong, and what she can do. */
-static void report_failure(const struct backend *b, enum dx_code code)
+static void person_text(const struct backend *b, enum dx_code code,
+                        char text[DX_SENTENCE_BYTES])
 {
-  char text[DX_SENTENCE_BYTES];
+  char what[DX_SENTENCE_BYTES];
 
   if (b->has_outcome)
-    dx_job_sentence(b->job, text);
+    dx_job_sentence(b->job, what);
   else
-    dx_sentence(code, NULL, text);
-  if (dx_class_of(code) == DX_CL_LOCAL)
-    status_error(DX_SAY_LOCAL, text);
-  else if (status_of(b, code) == CUPS_BACKEND_STOP)
-    status_error(DX_SAY_STOPPED, text);
-  else
-    status_error("%s", text);
+    dx_sentence(code, NULL, what);
+  (void)snprintf(text, DX_SENTENCE_BYTES,
+                 dx_class_of(code) == DX_CL_LOCAL          ? DX_SAY_LOCAL
+                 : status_of(b, code) == CUPS_BACKEND_STOP ? DX_SAY_STOPPED
+                                                           : "%s",
+                 what);
+}
+
+static void report_failure(struct backend *b, enum dx_code code,
+                           const struct dx_err *err)
+{
+  char log[DX_ERR_TEXT_BYTES + 32], text[DX_SENTENCE_BYTES];
+  struct dx_err full;
+
+  admin_text(b, code, err, &full);
+  person_text(b, code, text);
+  (void)snprintf(log, sizeof(log), "%s: %s", dx_code_name(code), full.text);
+  status_failure(log, text);
+  if (!b->handed_over)
+    leave_message(b->job, full.text);
 }
 
 /* What became of the job. */
@@ -145,14 +155,10 @@ static void report_success(const struct backend *b, size_t failures)
 static void report(struct backend *b, enum dx_code code, size_t failures,
                    const struct dx_err *err)
 {
-  if (code == DX_E_STOPPED)
-    return;
-  if (code == DX_OK) {
+  if (code == DX_OK)
     report_success(b, failures);
-    return;
-  }
-  log_failure(b, code, err);
-  report_failure(b, code);
+  else if (code != DX_E_STOPPED)
+    report_failure(b, code, err);
 }
 
 /* cupsd would run the job again at once; SIGTERM ends the wait. */

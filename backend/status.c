@@ -20,8 +20,7 @@ static bool is_set[DX_SR_COUNT];
 static int64_t toggled_ms;
 static int last_percent = -1;
 
-/* One write per line: processes share the pipe to cupsd. */
-static void print_line(const char *prefix, const char *text)
+static void put_line(const char *prefix, const char *text)
 {
   char line[1900]; /* below CUPS_MAX_MESSAGE */
   int n = snprintf(line, sizeof(line) - 1, "%s: %s", prefix, text);
@@ -32,6 +31,12 @@ static void print_line(const char *prefix, const char *text)
     n = (int)sizeof(line) - 2;
   line[n] = '\n';
   (void)fwrite(line, 1, (size_t)n + 1, stderr);
+}
+
+/* One write per line: processes share the pipe to cupsd. */
+static void print_line(const char *prefix, const char *text)
+{
+  put_line(prefix, text);
   (void)fflush(stderr);
 }
 
@@ -91,6 +96,14 @@ void status_error(const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
+  print_line("ERROR", text);
+}
+
+/* The log has both, also at cupsd's default level; what is shown is the last
+ * one, because both come with one write, which cupsd reads as a whole. */
+void status_failure(const char *log, const char *text)
+{
+  put_line("WARNING", log);
   print_line("ERROR", text);
 }
 

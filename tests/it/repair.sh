@@ -16,7 +16,7 @@ stops() # TEXT PATTERN
   has "$1: the queue says who has to act" "$(queue_state chart)" \
     "^.The administrator has to look at this: [a-z ]+; nothing is lost\$"
   has "$1: the log says why, and what to do" "$(job_log "$job")" \
-    "$2.*; run .+docextract config.+; when it is fixed, run: cupsenable chart\$"
+    "^W .*E_CONFIG: .*$2.*; run .+docextract config.+; when it is fixed, run: cupsenable chart\$"
 }
 
 waits() # TEXT PATTERN

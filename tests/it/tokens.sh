@@ -127,7 +127,7 @@ has 'the wrong key: the queue says why' "$(queue_state chart)" \
   'administrator has to look at this: the service does not let this printer'
 has 'the wrong key: the log says what the service said, and what to do' \
   "$(job_log "$job")" \
-  "E_TOKEN: the service refused the token \(401\).*run .+docextract hello.+; when it"
+  "^W .*E_TOKEN: the service refused the token \(401\).*run .+docextract hello.+; when it"
 has 'the wrong key: so does jobs' "$(dx jobs)" \
   'the service refused the token \(401\).*cupsenable chart'
 is 'the wrong key: nothing was sent' \
