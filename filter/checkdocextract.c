@@ -27,6 +27,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/job/mime.h"
+#include "lib/job/sentence.h"
 
 /* A file that can be read more than once: the spooled one, or a copy. Without
  * room for a copy stdin itself, which is then passed on unchecked. */
@@ -82,12 +83,10 @@ static int count_images(int fd)
 }
 
 /* What the job shows, unless cupsd notices first that imagetopdf has failed. */
-static int refuse_images(int count)
+static int refuse_images(void)
 {
-  (void)fputs(count > 1 ? "ERROR: A document has several images; print them "
-                          "one at a time, or as a PDF\n"
-                        : "ERROR: An image is damaged or incomplete\n",
-              stderr);
+  (void)fprintf(stderr, "ERROR: " DX_SAY_REFUSED "\n",
+                dx_reason_text(DX_REASON_IMAGES));
   return 0;
 }
 
@@ -126,7 +125,7 @@ int main(int argc, char *argv[])
   fd = input(argc == 7 ? argv[6] : NULL, &reason);
   images = count_images(fd);
   if (images == 0 || images > 1)
-    return refuse_images(images);
+    return refuse_images();
   if (images < 0 && reason == DX_REASON_NONE)
     reason = check(fd);
   if (reason != DX_REASON_NONE)

@@ -16,6 +16,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
+#include "lib/job/sentence.h"
 
 #define TIME_LIMIT_MS 900000 /* FilterTimeLimit without a configuration */
 
@@ -118,7 +119,5 @@ int64_t filter_time_limit_ms(const struct dx_service *service)
 
 void filter_warn_of_repair(void)
 {
-  (void)fputs("WARNING: A damaged document was repaired; check the data "
-              "extracted from it\n",
-              stderr);
+  (void)fputs("WARNING: " DX_SAY_REPAIRED "\n", stderr);
 }

@@ -28,6 +28,7 @@
 #include "lib/job/bundle.h"
 #include "lib/job/filename.h"
 #include "lib/job/mime.h"
+#include "lib/job/sentence.h"
 
 struct job {
   const char *title;
@@ -325,13 +326,14 @@ static bool is_for_other_backend(void)
 }
 
 /* Reads all of the input before it exits, so that cupsd shows this message and
- * not the one about a filter that failed. */
+ * not the one about a filter that failed. The warning is for the log. */
 static int refuse_queue(int from)
 {
   int64_t length;
 
-  (void)fputs("ERROR: This driver works only with docextract:// devices; use "
-              "'-m everywhere' to add a queue for a shared printer\n",
+  (void)fputs("WARNING: this driver works only with docextract:// devices; "
+              "use '-m everywhere' to add a queue for a shared printer\n"
+              "ERROR: " DX_SAY_ELSEWHERE "\n",
               stderr);
   (void)filter_receive(from, -1, 0, &length);
   return 1;

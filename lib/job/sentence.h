@@ -35,6 +35,14 @@
 #define DX_SAY_LOCAL "%s; trying again every minute, nothing is lost"
 #define DX_SAY_STOPPED "%s; nothing is lost"
 
+/* From the filters, which cupsd runs before. */
+#define DX_SAY_REPAIRED \
+  "A damaged document was repaired; check the data extracted from it"
+#define DX_SAY_REFUSED "A document cannot be extracted: %s"
+#define DX_SAY_ELSEWHERE                                                    \
+  DX_SENTENCE_ADMIN "the driver of this printer works on another computer " \
+                    "only"
+
 /* At its end. */
 #define DX_SAY_LEAVES "its result will come without this printer"
 #define DX_SAY_HANDED_SENT DX_SAY_THERE "; " DX_SAY_LEAVES

@@ -75,6 +75,9 @@ is 'there are state reasons' "$(($(wc -l < "$table") >= 7))" 1
 is 'the driver has the state reasons of the table' "$(diff "$table" \
   <(sed -n 's,^Attribute cupsIPPReason "\([^/]*\)/\(.*\)" ""$,\1\t\2,p' \
     ppd/docextract.drv | sort))" ''
+is 'docextract-backend(7) has the state reasons of the table' "$(diff \
+  <(cut -f 1 "$table") <(sed -n 's/^\.It Li \(docextract-[a-z-]*\)$/\1/p' \
+    doc/docextract-backend.7 | sort))" ''
 rm "$table"
 
 reason_codes()

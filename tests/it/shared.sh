@@ -144,7 +144,9 @@ is 'our driver on the other computer: the job stops there' \
   "$(on_client job_state "$job")" processing-stopped
 # cupsd shows these words, or that a filter failed if it hears of that first.
 check 'and the log there says what to do' \
-  grep -qa "^E .*\[Job $job\].*-m everywhere" "$client/log/error_log"
+  grep -qa "^W .*\[Job $job\].*-m everywhere" "$client/log/error_log"
+check 'and the person is told whom to ask' grep -qa \
+  "^E .*\[Job $job\] The administrator has to look at this" "$client/log/error_log"
 is 'nothing arrives' "$(lpstat -o) $(calls create)" ' 0'
 
 on_client stop_cupsd
