@@ -339,16 +339,22 @@ configure "SeparatorPage $dir/separator.pdf"
 options=CaseSeparators=Every1
 is 'a separator page is recognized without what was removed from it' \
   "$(result "$dir/separated.pdf")" 'document 3 0'
-# It draws the same, with 100^6 ways through its resources.
-names=$(printf '/X%d 0 0 R' {1..100})
+
+page_with_form() # NAME: objects 1 to 4 of a PDF, which show object 5
 {
   cat << END
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
 2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
 3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R
-  /Resources<</XObject<</X 5 0 R>>>>>> endobj
-4 0 obj $(stream '/X Do') endobj
+  /Resources<</XObject<</$1 5 0 R>>>>>> endobj
+4 0 obj $(stream "/$1 Do") endobj
 END
+}
+
+# It draws the same, with 100^6 ways through its resources.
+names=$(printf '/X%d 0 0 R' {1..100})
+{
+  page_with_form X
   for n in {5..10}; do
     echo "$n 0 obj $(stream 'q' "/Subtype/Form/BBox[0 0 9 9]/Resources
       <</XObject<<${names// 0 0/ $((n + 1)) 0}>>>>") endobj"
@@ -632,13 +638,7 @@ is 'an object is only what it was taken for first' \
 
 # Forms that show each other: 2^40 ways to the last one.
 {
-  cat << END
-1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
-2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
-3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R
-  /Resources<</XObject<</A 5 0 R>>>>>> endobj
-4 0 obj $(stream '/A Do') endobj
-END
+  page_with_form A
   for n in {5..44}; do
     echo "$n 0 obj $(stream 'q' "/Subtype/Form/BBox[0 0 9 9]/Resources
       <</XObject<</A $((n % 44 + 1)) 0 R/B $((n + 1)) 0 R>>>>") endobj"
