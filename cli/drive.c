@@ -47,9 +47,9 @@ static bool is_news(struct progress *p, enum dx_note_kind kind)
 /* True if this is worth its own line. */
 static bool is_step(const struct progress *p, int percent)
 {
-  if (percent == p->percent)
+  if (percent <= p->percent) /* an upload that failed begins again */
     return false;
-  return p->live || percent == 100 || p->percent < 0 || percent < p->percent ||
+  return p->live || percent == 100 || p->percent < 0 ||
          percent >= p->percent + PROGRESS_STEP;
 }
 
@@ -70,6 +70,14 @@ static void uploading(struct progress *p, const struct dx_note *note)
     printf("Uploading: %d%%\n", percent);
 }
 
+/* Of several documents, the first may be extracted while others are uploaded.
+ */
+static bool is_uploading(const struct dx_job *job)
+{
+  return dx_job_count(job, DX_ST_STORED) + dx_job_count(job, DX_ST_REGISTERED) >
+         0;
+}
+
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
   struct progress *p = ctx;
@@ -83,6 +91,8 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     uploading(p, note);
     return;
   }
+  if (note->kind == DX_NOTE_WAITING && is_uploading(job))
+    return;
   if (!is_news(p, note->kind))
     return;
   switch (note->kind) {

@@ -83,7 +83,7 @@ static void print_row(const struct table *table, const struct list_row *row)
                 table->digits, table->digits, row->key, row->state, name, left,
                 "", row->owner, row->age, row->docs, row->cases);
   if (row->message[0] != '\0')
-    dx_buf_printf(&line, "  %s", row->message);
+    dx_buf_printf(&line, "  %s%s", row->retry, row->message);
   (void)cli_print_plain(dx_buf_text(&line), table->columns);
   printf("\n");
   dx_buf_release(&line);
@@ -153,6 +153,7 @@ static bool has_changed(const struct list_row *before,
          strcmp(before->owner, now->owner) != 0 ||
          strcmp(before->docs, now->docs) != 0 ||
          strcmp(before->cases, now->cases) != 0 ||
+         strcmp(before->retry, now->retry) != 0 ||
          strcmp(before->message, now->message) != 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
@@ -69,6 +70,19 @@ static const char *first_reason(const struct dx_job *job)
         job->submissions[i].state != DX_ST_EXTRACTED)
       return job->submissions[i].reason;
   return "";
+}
+
+/* "trying again at 14:05: "; "" if nobody does, or at once. */
+static void describe_retry(const struct dx_job *job, pid_t holder,
+                           char text[LIST_RETRY_BYTES])
+{
+  time_t at = (time_t)(job->retry_at / 1000);
+  struct tm tm;
+
+  text[0] = '\0';
+  if (holder != 0 && job->retry_at > dx_wall_ms() &&
+      localtime_r(&at, &tm) != NULL)
+    (void)strftime(text, LIST_RETRY_BYTES, "trying again at %H:%M: ", &tm);
 }
 
 static void describe(const struct list *list, const struct dx_job *job,
@@ -192,6 +206,7 @@ static struct dx_json *job_json(const struct dx_job *job, pid_t holder,
                   dx_json_put_int(json, "extracted", (int64_t)done) &&
                   dx_json_put_int(json, "cases", (int64_t)count_cases(job)) &&
                   put_text(json, "message", row->message) &&
+                  put_time(json, "retry_at", job->retry_at) &&
                   (holder > 0 ? dx_json_put_int(json, "pid", holder)
                               : dx_json_put_string(json, "pid", NULL)) &&
                   put_submissions(json, job));
@@ -231,6 +246,7 @@ static enum dx_code add(struct list *list, const struct dx_job *job,
   format_age(job->received_at, row->age);
   (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", done, all);
   (void)snprintf(row->cases, sizeof(row->cases), "%zu", count_cases(job));
+  describe_retry(job, holder, row->retry);
   describe(list, job, holder, row->message);
   if (!list->json)
     return DX_OK;

@@ -14,6 +14,8 @@
 
 struct dx_json;
 
+#define LIST_RETRY_BYTES 32
+
 struct list_row {
   char key[DX_KEY_BYTES];
   int64_t received_at;
@@ -21,6 +23,7 @@ struct list_row {
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
   const char *owner;              /* a word; static memory */
   char age[24], docs[48], cases[24];
+  char retry[LIST_RETRY_BYTES]; /* before the message, if it is tried again */
   char message[DX_ERR_TEXT_BYTES]; /* from outside: cli_print_plain() */
   struct dx_json *json;            /* if asked for */
 };

@@ -95,7 +95,7 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
     svc->slot.booked = false; /* it may be in the pause */
   }
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
-                        err);
+                        run->due_ms, err);
 }
 
 /* It responds: ProcessingLimit counts. */
@@ -126,7 +126,7 @@ void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
   is_there(ctx);
   dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_UNEXPECTED,
-                        dx_monotonic_ms(), err);
+                        dx_monotonic_ms(), *due_ms, err);
 }
 
 void engine_service_up(struct call_ctx *ctx)
@@ -192,7 +192,8 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
   if (svc->token_tries < DX_TOKEN_TRIES) {
     svc->due_ms =
         now + (svc->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
-    engine_report_problem(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, now, err);
+    engine_report_problem(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, now,
+                          svc->due_ms, err);
     return;
   }
   if (svc->clock_off_ms != 0)

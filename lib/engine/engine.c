@@ -333,7 +333,7 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
     return job->drive->due_ms;
   if (job->drive->due_ms != 0) {
     job->drive->due_ms = 0;
-    engine_report_problem(engine, job, DX_NOTE_LOCAL_OVER, 0, NULL);
+    engine_report_problem(engine, job, DX_NOTE_LOCAL_OVER, 0, 0, NULL);
   }
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];

@@ -134,10 +134,11 @@ void engine_note(struct dx_engine *engine, struct dx_job *job,
                  enum dx_note_kind kind, int64_t since_ms,
                  const struct dx_err *err);
 /* The same for a problem: its text, with the advice of its code, also goes to
- * the journal, for `docextract jobs`. NULL: it is over. */
+ * the journal, for `docextract jobs`. NULL: it is over. due_ms: when it is
+ * tried again, monotonic; 0: not by itself. */
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
-                           const struct dx_err *err);
+                           int64_t due_ms, const struct dx_err *err);
 /* The problem is gone; the submission may still be overdue. */
 void engine_clear_problem(struct dx_submission *sub);
 /* A failure on this machine stops the whole job for a minute; nothing is

@@ -21,9 +21,23 @@ void engine_note(struct dx_engine *engine, struct dx_job *job,
   engine->observer.note(engine->observer.ctx, job, &n);
 }
 
+/* What is due on the monotonic clock, for people who read a wall clock. A pause
+ * of the service, or of this host, may be longer. */
+static int64_t retry_at(struct dx_engine *engine, const struct dx_job *job,
+                        int64_t due_ms)
+{
+  const struct service_state *svc = engine_service_of(engine, job);
+
+  if (due_ms == 0)
+    return 0;
+  due_ms = engine_longer(due_ms, svc->due_ms);
+  due_ms = engine_longer(due_ms, dx_rate_limit_blocked_ms(svc->rate_limit));
+  return dx_wall_ms() + due_ms - dx_monotonic_ms();
+}
+
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
-                           const struct dx_err *err)
+                           int64_t due_ms, const struct dx_err *err)
 {
   struct dx_err full = {.code = DX_OK};
 
@@ -32,7 +46,7 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
     dx_advise(&full);
   }
   engine_note(engine, job, kind, since_ms, err != NULL ? &full : NULL);
-  dx_job_set_message(job, full.text);
+  dx_job_set_retry(job, full.text, retry_at(engine, job, due_ms));
   job->drive->late_ms = dx_monotonic_ms(); /* people wait for it */
 }
 
@@ -42,7 +56,8 @@ void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
   dx_log(DX_LOG_ERROR, "%s; trying again in %d s", err->text,
          DX_LOCAL_RETRY_MS / 1000);
   job->drive->due_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
-  engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(), err);
+  engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(),
+                        job->drive->due_ms, err);
 }
 
 static void halt(struct dx_job *job, const struct dx_err *err)
@@ -76,7 +91,7 @@ void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err)
   ctx->svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
   engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
   engine_report_problem(ctx->engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
-                        &full);
+                        run_of(ctx->sub)->due_ms, &full);
 }
 
 void engine_apply(struct dx_submission *sub, enum dx_event event)

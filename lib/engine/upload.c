@@ -302,7 +302,7 @@ static void put_failed(struct call_ctx *ctx, const struct dx_err *err,
   dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
          err->text);
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, dx_monotonic_ms(),
-                        err);
+                        run->due_ms, err);
 }
 
 static void put_done(void *arg, const struct dx_http_response *response)

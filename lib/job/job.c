@@ -419,9 +419,15 @@ enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
 
 void dx_job_set_message(struct dx_job *job, const char *message)
 {
-  if (strcmp(job->message, message) == 0)
+  dx_job_set_retry(job, message, 0);
+}
+
+void dx_job_set_retry(struct dx_job *job, const char *message, int64_t retry_at)
+{
+  if (strcmp(job->message, message) == 0 && job->retry_at == retry_at)
     return;
   dx_utf8_copy(job->message, sizeof(job->message), message);
+  job->retry_at = retry_at;
   job->behind = true;
 }
 

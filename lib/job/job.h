@@ -138,6 +138,8 @@ struct dx_job {
   bool behind;                     /* the same for what need not be durable */
   char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" if
                                     nothing is wrong */
+  int64_t retry_at; /* wall ms: when whoever drives it tries again; 0: not, or
+                       nothing is wrong */
   /* Not in the journal. */
   bool announces;         /* its service has OnResult */
   struct dx_err halt;     /* not DX_OK: this process does nothing more */
@@ -204,8 +206,11 @@ void dx_job_expire(struct dx_job *job);
 enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* Sets why the job waits; message is copied, "" clears it. */
+/* Sets why the job waits, and when it is tried again (wall ms; 0: not by
+ * itself); message is copied, "" clears it. */
 void dx_job_set_message(struct dx_job *job, const char *message);
+void dx_job_set_retry(struct dx_job *job, const char *message,
+                      int64_t retry_at);
 
 /* Sets the cases of a source; ids are copied. One that was delivered already
  * stays so. */

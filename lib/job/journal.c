@@ -155,6 +155,7 @@ struct dx_json *dx_job_json(const struct dx_job *job)
                 dx_json_put_bool(json, "together", job->together) &&
                 dx_json_put_bool(json, "seen", job->seen) &&
                 dx_json_put_string(json, "message", job->message) &&
+                dx_json_put_time(json, "retry_at", job->retry_at) &&
                 dx_json_put_list(json, "documents", job, job->document_count,
                                  document_json) &&
                 dx_json_put_list(json, "submissions", job,
@@ -442,6 +443,8 @@ static bool read_job(const struct dx_json *json, struct dx_job *job)
          get_text(json, "title", &job->title) &&
          get_text(json, "host", &job->host) &&
          get_time(json, "received_at", &job->received_at) &&
+         (dx_json_get(json, "retry_at") == NULL ||
+          get_time(json, "retry_at", &job->retry_at)) &&
          dx_json_bool(dx_json_get(json, "together"), &job->together) &&
          get_flag(json, "seen", &job->seen) &&
          read_documents(dx_json_get(json, "documents"), job) &&

@@ -174,11 +174,16 @@ void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms)
 
 bool dx_rate_limit_is_blocked(struct dx_rate_limit *limit)
 {
+  return dx_rate_limit_blocked_ms(limit) > dx_monotonic_ms();
+}
+
+int64_t dx_rate_limit_blocked_ms(struct dx_rate_limit *limit)
+{
   struct record r;
 
   begin(limit, &r);
   end(limit, NULL);
-  return r.blocked_ms > dx_monotonic_ms();
+  return r.blocked_ms;
 }
 
 bool dx_rate_limit_is_down(struct dx_rate_limit *limit)

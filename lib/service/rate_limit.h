@@ -49,8 +49,9 @@ struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
  * a longer block. */
 void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms);
 
-/* True during such a block. */
+/* True during such a block; when it ends, monotonic. */
 bool dx_rate_limit_is_blocked(struct dx_rate_limit *limit);
+int64_t dx_rate_limit_blocked_ms(struct dx_rate_limit *limit);
 
 /* True after dx_rate_limit_down(), until dx_rate_limit_up(). */
 bool dx_rate_limit_is_down(struct dx_rate_limit *limit);

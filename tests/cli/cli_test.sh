@@ -541,6 +541,21 @@ is 'submit: each with its own type' \
   'application/pdf image/jpeg image/png'
 
 new_spool
+start_sim --source-time 200
+configure
+faults 'put 2 status 500\nput 4 status 500\n'
+dx submit "$dir/a.pdf" "$dir/b.pdf" "$dir/c.jpg"
+percents=$(sed -n 's/^Uploading: \(.*\)%$/\1/p' <<< "$out")
+is 'submit: an upload that is repeated does not jump back' \
+  "$rc $(tail -n 1 <<< "$percents") $percents" \
+  "0 100 $(sort -nu <<< "$percents")"
+is 'submit: it waits after the uploads' \
+  "$(grep -n '^Waiting\|^Uploading' <<< "$out" | grep -A 9 Waiting |
+    grep -c Uploading)" 0
+start_sim
+configure
+
+new_spool
 : > "$dir/log"
 dx submit --together --title 'Visit of May' "$dir/a.pdf" "$dir/b.pdf"
 is 'submit: --together is one source' \

@@ -116,7 +116,7 @@ is 'jobs: the JSON is complete' \
   "$(jq -cn --arg key "$key" '{key: $key, state: "extracted",
     owner: "command", queue: null, id: null, service: "default",
     received_at: true, documents: 2, extracted: 2, cases: 2, message: null,
-    pid: null, submissions: [{state: "extracted", source_id: true, cases: 1,
+    retry_at: null, pid: null, submissions: [{state: "extracted", source_id: true, cases: 1,
     reason: null}, {state: "extracted", source_id: true, cases: 1,
     reason: null}]}')"
 
@@ -267,6 +267,9 @@ done
 stop_sim
 fresh
 begin_submit '^The service has been unreachable' "$dir/a.pdf"
+dx jobs --json
+is 'jobs: so is when it is tried again' \
+  "$(jq '.[0] | (.received_at[:4] == .retry_at[:4])' <<< "$out")" true
 dx jobs
 has 'jobs: the reason for waiting is shown' "$out" ' stored +- +command .*connect'
 dx retry "$key"
@@ -685,6 +688,28 @@ edit "$printed" '.owner = "collector"'
 dx jobs
 has 'jobs: a job that was handed over has its name in CUPS' "$out" \
   "^${printed:0:8}  extracted +chart-12 +docextractd "
+
+fresh
+submit_failed "$dir/a.pdf"
+edit "$key" '.submissions[0].state = "stored" | .message = "no connection" |
+  .retry_at = "2999-01-31T14:05:00Z"'
+hold "$spool/jobs/$key/lock"
+TZ=UTC0 dx jobs
+has 'jobs: says when a job is tried again, in local time' "$out" \
+  '0  trying again at 14:05: no connection$'
+TZ=XXX-2 dx jobs
+has 'jobs: in another time zone, too' "$out" ' at 16:05: '
+dx jobs --json
+is 'jobs --json: the message and the time are two values' \
+  "$(jq -c '.[0] | [.message, .retry_at]' <<< "$out")" \
+  '["no connection","2999-01-31T14:05:00Z"]'
+edit "$key" '.retry_at = "2026-01-31T14:05:00Z"'
+dx jobs
+has 'jobs: no time that has passed' "$out" '0  no connection$'
+edit "$key" '.retry_at = "2999-01-31T14:05:00Z"'
+let_go
+dx jobs
+has 'jobs: nor one if nobody tries it again' "$out" '0  no connection$'
 
 # --- jobs --watch ----------------------------------------------------------
 

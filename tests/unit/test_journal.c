@@ -104,6 +104,7 @@ static struct dx_job *full_job(void)
   job->title = strdup("tab\t, \"quotes\" and \xc3\xa9");
   job->host = strdup("");
   job->received_at = 1700000000123;
+  job->retry_at = 1700000600000;
   job->documents = calloc(3, sizeof(*job->documents));
   job->document_count = 3;
   job->documents[0].entry.kind = DX_KIND_SHEET;
@@ -145,6 +146,7 @@ static void fields_of_the_job_are_kept(void **state)
   assert_string_equal(job->title, "tab\t, \"quotes\" and \xc3\xa9");
   assert_string_equal(job->host, "");
   assert_int_equal(job->received_at, 1700000000123);
+  assert_int_equal(job->retry_at, 1700000600000);
   assert_true(job->together);
   assert_int_equal(job->document_count, 3);
   dx_job_free(&job);
