@@ -637,7 +637,7 @@ refused() # TEXT STATUS PATTERN ARGUMENT...
     "$(calls create) $(jobs | wc -l) $(find "$spool" -name 'document*' | wc -l)" \
     '0 0 0'
 }
-refused 'another type' 65 'file 1 cannot be sent: it is of a type' "$dir/e.txt"
+refused 'another type' 65 'file 1 cannot be sent: only PDF' "$dir/e.txt"
 refused 'an invalid file after a valid one' \
   65 'file 2' "$dir/a.pdf" "$dir/e.txt"
 refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"
@@ -754,7 +754,7 @@ is 'submit, SIGINT while the filter runs: nothing is kept' \
 SERVICE=left configure
 dx submit --service left "$dir/a.pdf"
 is 'submit: --service chooses the section' "$rc" 0
-{ cat "$conf" && sed 1,2d "$conf" | sed 's/left/right/'; } > "$dir/two"
+{ cat "$conf" && sed -n '/^<S/,/^<.S/{s/left/right/;p;}' "$conf"; } > "$dir/two"
 cat "$dir/two" > "$conf"
 dx submit "$dir/a.pdf"
 has 'submit: with two services one must be chosen' "$rc $err" \
