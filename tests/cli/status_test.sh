@@ -124,6 +124,19 @@ mkdir "$dir/run"
 give "$dir/run"
 start_daemon
 is 'everybody may connect' "$(stat -c %a "$STATUS_SOCKET")" 666
+
+# Two clients that are too slow, until the end of the test.
+cp "$results/$her_result" "$dir/whole"
+head -c 4M /dev/zero >> "$results/$her_result"
+"$ask" "$STATUS_SOCKET" --deaf "show $hers $her_result" &
+deaf=$!
+"$ask" "$STATUS_SOCKET" job > "$dir/null" &
+slow=$!
+is_sending() { [ -n "$(find "/proc/$(server)/fd" -lname "*/$her_result")" ]; }
+until_true is_sending
+mv "$dir/whole" "$results/$her_result"
+give "$results/$her_result"
+
 both=$(printf '%s\n' "$hers" "$his" | sort | xargs)
 for request in jobs 'jobs all'; do
   is "$request: root or the owner of the spool sees all" \
@@ -282,6 +295,9 @@ for _ in {1..50}; do # gone before the response is made
 done
 is 'hostile: nobody waits for a response' "$(ask "$her" jobs | tail -n 1)" \
   '{"end":true}'
+
+check 'hostile: a request has to arrive in time' until_true is_gone "$slow"
+check 'hostile: a response has to be read in time' until_true is_gone "$deaf"
 
 # --- the process that serves it --------------------------------------------
 
