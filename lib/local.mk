@@ -22,7 +22,7 @@ libdx_a_SOURCES = \
 	lib/service/http.c lib/service/http.h \
 	lib/service/jwt.c lib/service/jwt.h \
 	lib/service/latency.c lib/service/latency.h lib/service/poll.c \
-	lib/service/poll.h lib/service/rate_limit.c lib/service/rate_limit.h \
+	lib/service/poll.h lib/service/predict.c lib/service/rate_limit.c lib/service/rate_limit.h \
 	lib/service/result_check.c lib/service/result_check.h \
 	lib/service/signed_url.c lib/service/signed_url.h \
 	lib/service/token.c lib/service/token.h \

@@ -67,26 +67,34 @@
 #define DX_RATE_LIMIT_LATE_MS 100 /* a slot older than this is given up */
 #define DX_CALLS_AT_ONCE 16       /* of one process; 8 a second, 2 s each */
 
-/* When to poll (doc/policy.md, "Poll schedule"). PART: of the median M of the
- * times seen; found by simulation with lognormal times: a result is late by
- * 7 % of M after 6.6 calls, where a fixed interval takes 7.6 calls for that. */
-#define DX_POLL_KNOWN_FROM 5       /* times seen; fewer give no median */
-#define DX_POLL_FIRST_MS 2000      /* hardly anything is done earlier */
-#define DX_POLL_FIRST_PART 0.45    /* hardly anything is done earlier */
-#define DX_POLL_STEP_PART 0.14     /* between two polls */
-#define DX_POLL_STEP_MIN_MS 1000   /* all jobs share the rate limit */
-#define DX_POLL_STEP_MAX_MS 20000  /* a person is waiting */
-#define DX_POLL_JITTER 0.05        /* of the step: jobs do not poll together */
-#define DX_POLL_OVERDUE_PART 2.5   /* M says little about what takes longer */
-#define DX_POLL_GROWTH 1.25        /* of the step, when overdue or M unknown */
-#define DX_POLL_MAX_MS 60000       /* to which the step grows */
-#define DX_POLL_BLIND_MAX_MS 15000 /* M unknown: at first to this only, */
-#define DX_POLL_BLIND_MS 300000    /* for so long: most are done by then */
-#define DX_POLL_BLIND_JITTER 0.1   /* of the step, which is a guess */
-/* Learning M from the last "not yet" and the first "done". */
+/* When to poll (doc/policy.md, "Poll schedule"). Found by simulation with
+ * lognormal times, tests/bench/lag.c. M: their median, SPREAD: the standard
+ * deviation of their logarithm. */
+#define DX_POLL_TIMES 200           /* remembered of each phase */
+#define DX_POLL_KNOWN_FROM 5        /* times seen; fewer say nothing */
+#define DX_POLL_FIRST_MS 2000       /* hardly anything is done earlier */
+#define DX_POLL_FIRST_SPREADS 1.33  /* below the median; a tenth is earlier */
+#define DX_POLL_STEP_PART 0.18      /* of the median, by the spread's root */
+#define DX_POLL_STEP_MIN_MS 1000    /* all jobs share the rate limit */
+#define DX_POLL_STEP_MAX_MS 20000   /* a person is waiting */
+#define DX_POLL_JITTER 0.05         /* of the step: jobs do not poll together */
+#define DX_POLL_OVERDUE_SPREADS 1.5 /* above it: it says little then */
+#define DX_POLL_GROWTH 1.25         /* of the step, when overdue or M unknown */
+#define DX_POLL_MAX_MS 60000        /* to which the step grows */
+#define DX_POLL_BLIND_MAX_MS 15000  /* M unknown: at first to this only, */
+#define DX_POLL_BLIND_MS 300000     /* for so long: most are done by then */
+#define DX_POLL_BLIND_JITTER 0.1    /* of the step, which is a guess */
+/* Predicting it from the last "not yet" and the first "done" of others. */
 #define DX_POLL_NARROW 1.6  /* done/not yet: their middle is near the truth */
-#define DX_POLL_EARLIER 0.1 /* ln M, if the first poll found it done */
-#define DX_POLL_WEIGHT_MIN 0.1         /* of a new time: services change */
+#define DX_POLL_EARLIER 0.5 /* of the first poll, if it found it done */
+#define DX_POLL_HALF_LIFE 14.0       /* in times: services change their speed */
+#define DX_POLL_SPREAD 0.6           /* as long as little was seen */
+#define DX_POLL_SPREAD_MIN 0.1       /* times are known to a step only */
+#define DX_POLL_SPREAD_MAX 1.0       /* more is a change, or two services */
+#define DX_POLL_SPREAD_OF_MAD 1.4826 /* by the median deviation */
+#define DX_POLL_LINE_FROM 10         /* times with pages; fewer make no line */
+#define DX_POLL_LINE_PART 0.9 /* of the spread is left: pages say something */
+#define DX_POLL_PAGES_MAX 99999
 #define DX_POLL_MEDIAN_MAX_MS 86400000 /* a file that says more is damaged */
 
 /* A job that was handed over waits for the administrator, and longer than a

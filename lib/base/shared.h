@@ -13,7 +13,7 @@
 #ifndef DX_SHARED_H
 #define DX_SHARED_H
 
-#define DX_SHARED_BYTES 1024 /* such a file is never longer */
+#define DX_SHARED_BYTES 8191 /* such a file is never longer */
 
 /* Opens or creates dirfd/HOST_PORT and suffix; -1 with errno set. */
 int dx_shared_open(int dirfd, const char *host, int port, const char *suffix);

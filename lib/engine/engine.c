@@ -65,10 +65,21 @@ static bool is_waiting(const struct dx_submission *sub)
          (sub->state == DX_ST_REGISTERED && run_of(sub)->unclear);
 }
 
+int engine_pages(const struct dx_submission *sub)
+{
+  int64_t pages = 0;
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    pages += sub->job->documents[sub->files[i].document].entry.pages;
+  return pages < DX_POLL_PAGES_MAX ? (int)pages : DX_POLL_PAGES_MAX;
+}
+
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub->job);
+  struct dx_poll_forecast forecast;
   int64_t now = dx_monotonic_ms();
 
   if (run->phase_ms != 0 || !is_waiting(sub))
@@ -78,9 +89,10 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   run->wait_ms = 0;
   run->not_yet_ms = 0;
   if (sub->state == DX_ST_UPLOADED && !sub->verify) {
+    forecast =
+        dx_latency_predict(svc->latency, DX_PHASE_SOURCE, engine_pages(sub));
     run->wait_ms =
-        dx_poll_wait_ms(dx_latency_history(svc->latency, DX_PHASE_SOURCE),
-                        DX_PHASE_SOURCE, 0, 0, dx_random_unit());
+        dx_poll_wait_ms(&forecast, DX_PHASE_SOURCE, 0, 0, dx_random_unit());
     run->due_ms = now + run->wait_ms;
   }
   engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);

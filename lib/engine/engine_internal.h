@@ -124,6 +124,9 @@ struct call_ctx {
 
 /* ---- engine.c: the event loop ---- */
 
+/* Of all its documents, as far as the poll schedule cares. */
+int engine_pages(const struct dx_submission *sub);
+
 /* Starts the clocks of waiting, once only the service can go on. */
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
 

@@ -16,14 +16,23 @@
 
 /* ---- get source ---- */
 
+/* Those of a case are not known. */
+static int pages_of(const struct dx_submission *sub, enum dx_phase phase)
+{
+  return phase == DX_PHASE_SOURCE ? engine_pages(sub) : 0;
+}
+
 /* By the schedule; hourly once it is overdue. */
 static int64_t next_poll_ms(struct call_ctx *ctx, enum dx_phase phase,
                             int64_t age_ms, int64_t last_ms)
 {
+  struct dx_poll_forecast forecast =
+      dx_latency_predict(ctx->svc->latency, phase, pages_of(ctx->sub, phase));
+
   if (ctx->sub->overdue)
     return DX_OVERDUE_POLL_MS;
-  return dx_poll_wait_ms(dx_latency_history(ctx->svc->latency, phase), phase,
-                         engine_longer(age_ms, 1), last_ms, dx_random_unit());
+  return dx_poll_wait_ms(&forecast, phase, engine_longer(age_ms, 1), last_ms,
+                         dx_random_unit());
 }
 
 static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
@@ -190,7 +199,8 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
     return;
   }
   if (run->phase_ms != 0) {
-    dx_latency_learn(ctx->svc->latency, DX_PHASE_SOURCE, run->not_yet_ms,
+    dx_latency_learn(ctx->svc->latency, DX_PHASE_SOURCE,
+                     pages_of(sub, DX_PHASE_SOURCE), run->not_yet_ms,
                      dx_monotonic_ms() - run->phase_ms);
     engine_count_found(ctx->svc, DX_PHASE_SOURCE, run->not_yet_ms,
                        dx_monotonic_ms() - run->phase_ms);
@@ -460,7 +470,8 @@ static void case_gone(struct call_ctx *ctx, struct case_run *c,
 
 static void case_stored(struct call_ctx *ctx, const struct case_run *c)
 {
-  dx_latency_learn(ctx->svc->latency, DX_PHASE_EXTRACT, c->not_yet_ms,
+  dx_latency_learn(ctx->svc->latency, DX_PHASE_EXTRACT,
+                   pages_of(ctx->sub, DX_PHASE_EXTRACT), c->not_yet_ms,
                    dx_monotonic_ms() - run_of(ctx->sub)->phase_ms);
   engine_count_found(ctx->svc, DX_PHASE_EXTRACT, c->not_yet_ms,
                      dx_monotonic_ms() - run_of(ctx->sub)->phase_ms);

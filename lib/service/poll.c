@@ -1,5 +1,6 @@
 /*
- * poll.c - the poll schedule; its numbers are in policy.h.
+ * poll.c - the poll schedule; its numbers are in policy.h. What it expects is
+ * predict.c's.
  */
 #include "lib/service/poll.h"
 
@@ -17,14 +18,19 @@ static double clamp(double value, double least, double most)
   return value < least ? least : value > most ? most : value;
 }
 
-static double known(double median, double age, double last, double random)
+/* The wider the spread, the earlier the first may be done, and the longer are
+ * the intervals that cost the same for each poll. */
+static double known(const struct dx_poll_forecast *forecast, double age,
+                    double last, double random)
 {
-  double step = clamp(DX_POLL_STEP_PART * median, DX_POLL_STEP_MIN_MS,
-                      DX_POLL_STEP_MAX_MS);
+  double median = forecast->median_ms, spread = forecast->spread;
+  double step = clamp(DX_POLL_STEP_PART * sqrt(spread) * median,
+                      DX_POLL_STEP_MIN_MS, DX_POLL_STEP_MAX_MS);
 
   if (age <= 0 && last <= 0)
-    return fmax(DX_POLL_FIRST_MS, DX_POLL_FIRST_PART * median);
-  if (age > DX_POLL_OVERDUE_PART * median)
+    return fmax(DX_POLL_FIRST_MS,
+                median * exp(-DX_POLL_FIRST_SPREADS * spread));
+  if (age > median * exp(DX_POLL_OVERDUE_SPREADS * spread))
     step = fmin(fmax(last, step) * DX_POLL_GROWTH, DX_POLL_MAX_MS);
   return jitter(step, DX_POLL_JITTER, random);
 }
@@ -39,7 +45,7 @@ static double unknown(double age, double last, double random)
                 random);
 }
 
-int64_t dx_poll_wait_ms(const struct dx_poll_history *history,
+int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
                         enum dx_phase phase, int64_t age_ms, int64_t last_ms,
                         double random)
 {
@@ -47,32 +53,9 @@ int64_t dx_poll_wait_ms(const struct dx_poll_history *history,
 
   if (phase == DX_PHASE_EXTRACT && last_ms <= 0 && age_ms <= 0)
     return 0; /* the first GET goes out as soon as the source is complete */
-  if (history->seen >= DX_POLL_KNOWN_FROM)
-    wait = known(history->median_ms, (double)age_ms, (double)last_ms, random);
+  if (forecast->median_ms > 0)
+    wait = known(forecast, (double)age_ms, (double)last_ms, random);
   else
     wait = unknown((double)age_ms, (double)last_ms, random);
   return (int64_t)wait;
-}
-
-void dx_poll_learn(struct dx_poll_history *history, int64_t not_yet_ms,
-                   int64_t done_ms)
-{
-  double low = (double)not_yet_ms;
-  double high = fmax((double)done_ms, 1);
-  double weight = fmax(DX_POLL_WEIGHT_MIN, 1.0 / ((double)history->seen + 1));
-  double mean = log(fmax(history->median_ms, 1));
-  double target;
-
-  if (low <= 0) /* done at the first poll: all we know is "not longer" */
-    target =
-        history->seen > 0 ? fmin(mean, log(high)) - DX_POLL_EARLIER : log(high);
-  else if (high / low <= DX_POLL_NARROW || history->seen == 0)
-    target = (log(low) + log(high)) / 2;
-  else
-    target = clamp(mean, log(low), log(high));
-  history->median_ms = exp(mean + weight * (target - mean));
-  if (history->seen == 0)
-    history->median_ms = exp(target);
-  if (history->seen < INT64_MAX) /* a file may say anything */
-    history->seen++;
 }

@@ -1,19 +1,20 @@
 /*
  * lag.c - how late a result is stored, and how many calls it took to find out:
  * the real engine, spool and rate limit with a service in memory and a clock
- * that is set ahead, so that hours take seconds. Prints rows for lag.sh:
- * with a history of processing times (learned), without (cold), with 100 jobs
- * at once.
+ * that is set ahead, so that hours take seconds. Prints rows for lag.sh: one
+ * scenario after the other, and 100 jobs at once.
  *
  * Calls are those that ask for the status of the source, and those that ask
  * for the result; registering comes on top, for everybody.
  *
- * Processing times are lognormal (median 30 s, sigma 0.6) and the same ones in
- * every line and for every alternative, which is computed over them: a fixed
- * wait, a wait that grows, and for many jobs at once a client that makes its
- * calls in the order in which they fell due. Lag is the moment at which the
- * engine has the result minus the moment at which the service had it. Every
- * run gives the same numbers: times and jitter come from one seeded generator.
+ * Processing times are lognormal, around 30 s (sigma 0.6) or around a line
+ * through the pages (sigma 0.3), and the same ones for every alternative, which
+ * is computed over them: a fixed wait, a wait that grows, waits by the median
+ * of all times without a look at the pages, and for many jobs at once a client
+ * that makes its calls in the order in which they fell due. Lag is the moment
+ * at which the engine has the result minus the moment at which the service had
+ * it. Every run gives the same numbers: times and jitter come from one seeded
+ * generator.
  *
  * Usage: lag DIRECTORY (empty, for the spool)
  */
@@ -31,12 +32,17 @@
 #include "lib/engine/engine.h"
 
 #define JOBS 400    /* measured ones of each line */
-#define WARM_UP 40  /* before the learned line */
+#define WARM_UP 200 /* before those that are measured */
+#define CHANGED 100 /* measured ones, after the service has changed */
 #define AT_ONCE 100 /* of the outstanding line */
 #define JOBS_MAX (WARM_UP + JOBS + 2 * AT_ONCE)
 #define ALL_STARTED (JOBS + 2 * AT_ONCE) /* of the outstanding line */
-#define MEDIAN_S 30.0
+#define MEDIAN_S 30.0 /* of documents of any number of pages */
 #define SIGMA 0.6
+#define PAGE_S 10.0 /* where they matter: of one page, */
+#define PAGE_POWER 0.8
+#define PAGE_SIGMA 0.3
+#define PAGES_MOST 40
 #define LATENCY_MS 50
 #define RATE 8
 #define RESULT "{\"results\":{\"status\":\"complete\"}}"
@@ -44,6 +50,7 @@
 /* ---- processing times ---- */
 
 static double times_ms[JOBS_MAX];
+static int pages[JOBS_MAX];
 
 /* xorshift64*: the same numbers on every machine. */
 static double uniform(void)
@@ -56,14 +63,26 @@ static double uniform(void)
   return (double)((x * 2685821657736338717ULL) >> 11) / 9007199254740992.0;
 }
 
-static void make_times(void)
+static double normal(void)
+{
+  double r = sqrt(-2 * log(1 - uniform()));
+
+  return r * cos(2 * M_PI * uniform());
+}
+
+/* From the change-th on, everything takes `factor` times as long. */
+static void make_times(bool by_pages, size_t change, double factor)
 {
   size_t i;
 
   for (i = 0; i < JOBS_MAX; i++) {
-    double r = sqrt(-2 * log(1 - uniform()));
+    double s;
 
-    times_ms[i] = 1000 * MEDIAN_S * exp(SIGMA * r * cos(2 * M_PI * uniform()));
+    pages[i] = 1 + (int)(uniform() * PAGES_MOST);
+    s = by_pages
+            ? PAGE_S * pow(pages[i], PAGE_POWER) * exp(PAGE_SIGMA * normal())
+            : MEDIAN_S * exp(SIGMA * normal());
+    times_ms[i] = 1000 * s * (i >= change ? factor : 1);
   }
 }
 
@@ -270,7 +289,7 @@ static struct dx_job *new_job(size_t number)
   (void)strcpy(e->type, "application/pdf");
   (void)strcpy(e->origin, "application/pdf");
   (void)strcpy(e->name, "chart.pdf");
-  e->pages = 1;
+  e->pages = pages[number];
   e->length = 3;
   (void)dx_sha256_of("PDF", 3, e->sha256);
   (void)snprintf(job->key, sizeof(job->key), "%032zx", number);
@@ -380,29 +399,123 @@ static struct figures schedule(size_t from, size_t count, double first,
   return f;
 }
 
-/* For lag.sh: what, unit, ours, theirs, the alternative, the aim. */
+/* ---- by the median alone ---- */
+
+/* A first poll at 0.45 of the median, then one every 0.14 of it; the median is
+ * learned with a weight of a tenth. */
+struct median {
+  double ms;
+  int64_t seen;
+};
+
+static double limited(double value, double least, double most)
+{
+  return fmin(fmax(value, least), most);
+}
+
+static double median_wait(const struct median *m, double age, double last)
+{
+  double step = limited(0.14 * m->ms, 1000, 20000);
+
+  if (m->seen < 5)
+    return last <= 0 ? 2000 : fmin(last * 1.25, age > 300000 ? 60000 : 15000);
+  if (last <= 0)
+    return fmax(2000, 0.45 * m->ms);
+  return age > 2.5 * m->ms ? fmin(fmax(last, step) * 1.25, 60000) : step;
+}
+
+static void median_learn(struct median *m, double low, double high)
+{
+  double mean = log(fmax(m->ms, 1));
+  double target = limited(mean, log(fmax(low, 1)), log(high));
+
+  if (low <= 0)
+    target = (m->seen > 0 ? fmin(mean, log(high)) : log(high)) - 0.1;
+  else if (high / low <= 1.6 || m->seen == 0)
+    target = (log(low) + log(high)) / 2;
+  m->ms = exp(mean + fmax(0.1, 1.0 / (double)(m->seen + 1)) * (target - mean));
+  m->seen++;
+}
+
+static struct figures by_median(size_t from, size_t count, bool is_cold)
+{
+  struct figures f = {0, 0, 0};
+  struct median m = {0, 0};
+  double total = 0;
+  size_t i;
+
+  for (i = 0; i < from + count; i++) {
+    double at = 0, wait = 0, low = 0;
+    bool is_measured = i >= from;
+
+    if (is_cold)
+      m.seen = 0;
+    do {
+      low = at;
+      wait = median_wait(&m, at, wait) * (0.95 + 0.1 * uniform());
+      at += wait + LATENCY_MS;
+      f.calls += is_measured;
+    } while (at < times_ms[i]);
+    median_learn(&m, low, at);
+    f.calls += is_measured;
+    f.lag_s += is_measured ? (at + LATENCY_MS - times_ms[i]) / 1000 : 0;
+    total += is_measured ? times_ms[i] / 1000 : 0;
+  }
+  f.part = f.lag_s / total;
+  f.lag_s /= (double)count;
+  f.calls /= (double)count;
+  return f;
+}
+
+/* For lag.sh: what, unit, ours, theirs, the alternative, the aim (0: none). */
 static void print_row(const char *name, const char *what, const char *unit,
                       double ours, double theirs, const char *alternative,
                       double aim)
 {
-  printf("%s, %s\t%s\t%.3f\t%.3f\t%s\t%.3g\n", name, what, unit, ours, theirs,
-         alternative, aim);
+  printf("%s, %s\t%s\t%.3f\t%.3f\t%s\t", name, what, unit, ours, theirs,
+         alternative);
+  printf(aim > 0 ? "%.3g\n" : "\n", aim);
 }
 
-static void print_lag(const char *name, double aim_part, double aim_calls)
-{
-  struct figures ours = mean(WARM_UP, JOBS);
-  struct figures fixed = schedule(WARM_UP, JOBS, 5000, 1);
-  struct figures grows = schedule(WARM_UP, JOBS, 1000, 1.5);
+struct scenario {
+  const char *name;
+  bool by_pages;              /* processing times grow with them */
+  bool is_cold;               /* nothing is ever learned */
+  double factor;              /* from the first measured one on */
+  size_t count;               /* measured ones */
+  double aim_part, aim_calls; /* 0: none */
+};
 
-  print_row(name, "lag by time", "%", ours.part * 100, fixed.part * 100,
-            "every 5 s", aim_part * 100);
-  print_row(name, "lag by time", "%", ours.part * 100, grows.part * 100,
-            "1 s, 1.5 times longer each", aim_part * 100);
-  print_row(name, "calls a job", "n", ours.calls, fixed.calls, "every 5 s",
-            aim_calls);
-  print_row(name, "calls a job", "n", ours.calls, grows.calls,
-            "1 s, 1.5 times longer each", aim_calls);
+/* "Plain" times do not depend on the pages. */
+static const struct scenario scenarios[] = {
+    {"by pages", true, false, 1, JOBS, 0.05, 5},
+    {"plain", false, false, 1, JOBS, 0.08, 7},
+    {"by pages, cold", true, true, 1, JOBS, 0, 0},
+    {"plain, cold", false, true, 1, JOBS, 0.16, 8},
+    {"by pages, T x 0.3", true, false, 0.3, CHANGED, 0, 0},
+    {"by pages, T x 3", true, false, 3, CHANGED, 0, 0},
+    {"plain, T x 0.3", false, false, 0.3, CHANGED, 0, 0},
+    {"plain, T x 3", false, false, 3, CHANGED, 0, 0},
+};
+
+static void print_lag(const struct scenario *s)
+{
+  const struct {
+    const char *name;
+    struct figures figures;
+  } others[] = {
+      {"every 5 s", schedule(WARM_UP, s->count, 5000, 1)},
+      {"1 s, 1.5 times longer each", schedule(WARM_UP, s->count, 1000, 1.5)},
+      {"by the median alone", by_median(WARM_UP, s->count, s->is_cold)}};
+  struct figures ours = mean(WARM_UP, s->count);
+  size_t i;
+
+  for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    print_row(s->name, "lag by time", "%", ours.part * 100,
+              others[i].figures.part * 100, others[i].name, s->aim_part * 100);
+    print_row(s->name, "calls a job", "n", ours.calls, others[i].figures.calls,
+              others[i].name, s->aim_calls);
+  }
 }
 
 static void begin(void)
@@ -431,34 +544,23 @@ static void clear_jobs(const char *path)
     die("cannot empty the directory");
 }
 
-static void learned(const struct dx_config *config, struct dx_http *http)
-{
-  struct dx_engine *engine = new_engine(config, http);
-  size_t i;
-
-  begin();
-  for (i = 0; i < WARM_UP + JOBS; i++) {
-    add_job(engine, i);
-    drive(engine, i + 1);
-  }
-  dx_engine_free(&engine);
-  print_lag("learned", 0.08, 7);
-}
-
-static void cold(const struct dx_config *config, struct dx_http *http)
+static void one_by_one(const struct scenario *s, const struct dx_config *config,
+                       struct dx_http *http)
 {
   size_t i;
 
   begin();
-  for (i = 0; i < WARM_UP + JOBS; i++) {
+  make_times(s->by_pages, WARM_UP, s->factor);
+  for (i = 0; i < WARM_UP + s->count; i++) {
     struct dx_engine *engine = new_engine(config, http);
 
     add_job(engine, i);
     drive(engine, i + 1);
     dx_engine_free(&engine);
-    forget_times();
+    if (s->is_cold)
+      forget_times();
   }
-  print_lag("cold", 0.16, 8);
+  print_lag(s);
 }
 
 /* ---- many at once ---- */
@@ -541,12 +643,12 @@ int main(int argc, char **argv)
   struct dx_config config = {0};
   char token[512], results[512];
   struct dx_err err;
+  size_t i;
   int fd;
 
   if (argc != 2)
     die("usage: lag DIRECTORY");
   dx_clock_use(&simulated);
-  make_times();
   (void)snprintf(results, sizeof(results), "%s.results", argv[1]);
   (void)snprintf(token, sizeof(token), "%s.token", argv[1]);
   if (mkdir(results, 0700) < 0 || dx_spool_open(argv[1], &spool, &err) != DX_OK)
@@ -563,10 +665,11 @@ int main(int argc, char **argv)
   service.max_result_bytes = 1048576;
   config.services = &service;
   config.service_count = 1;
-  learned(&config, &http);
-  clear_jobs(argv[1]);
-  cold(&config, &http);
-  clear_jobs(argv[1]);
+  for (i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+    one_by_one(&scenarios[i], &config, &http);
+    clear_jobs(argv[1]);
+  }
+  make_times(false, 0, 1);
   outstanding(&config, &http);
   dx_spool_close(&spool);
   return EXIT_SUCCESS;

@@ -18,7 +18,7 @@
 #define HOST "h"
 #define PORT 443
 #define RATE_FILE "h_443"
-#define LATENCY_FILE "h_443.latency"
+#define LATENCY_FILE "h_443_times"
 
 static int64_t now_ms(void)
 {
@@ -61,14 +61,15 @@ static void limit_rate(void)
 static void learn(enum dx_phase phase)
 {
   struct dx_latency *latency = dx_latency_new(fuzz_dirfd(), HOST, PORT);
+  struct dx_poll_forecast forecast;
   int64_t wait;
 
   HOLDS(latency != NULL);
-  wait =
-      dx_poll_wait_ms(dx_latency_history(latency, phase), phase, 1000, 0, 0.5);
+  forecast = dx_latency_predict(latency, phase, 3);
+  HOLDS(forecast.median_ms >= 0 && forecast.spread > 0);
+  wait = dx_poll_wait_ms(&forecast, phase, 1000, 0, 0.5);
   HOLDS(wait > 0 && wait <= DX_POLL_MEDIAN_MAX_MS);
-  dx_latency_learn(latency, phase, 1000, 2000);
-  HOLDS(dx_latency_history(latency, phase)->seen > 0);
+  dx_latency_learn(latency, phase, 3, 1000, 2000);
   dx_latency_free(&latency);
 }
 

@@ -1,64 +1,306 @@
 /*
- * test_poll.c - the poll schedule as tables: history, age, last wait, and
- * random number in; wait out. And what is learned from a wait.
+ * test_poll.c - the poll schedule: what is predicted from times that were seen,
+ * when it is polled, what is learned from that, and the file in which it is
+ * kept. Properties rather than numbers, which may be tuned.
  */
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/service/latency.h"
 
-/* median and how many were seen; age and last wait; the waits for random
- * numbers of 0, 0.5 and 0.999. All in milliseconds. */
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct dx_poll_forecast nothing = {0, DX_POLL_SPREAD};
+
+/* ---- times to learn from, the same at every run ---- */
+
+static uint64_t seed;
+
+static int set_up(void **state)
+{
+  (void)state;
+  seed = 88172645463325252ULL;
+  return 0;
+}
+
+static double uniform(void)
+{
+  seed ^= seed >> 12;
+  seed ^= seed << 25;
+  seed ^= seed >> 27;
+  return (double)((seed * 2685821657736338717ULL) >> 11) / 9007199254740992.0;
+}
+
+static double lognormal(double median, double sigma)
+{
+  double r = sqrt(-2 * log(1 - uniform()));
+
+  return median * exp(sigma * r * cos(2 * acos(-1) * uniform()));
+}
+
+static double by_pages(int pages)
+{
+  return 10000 * pow(pages, 0.8);
+}
+
+/* As if it had been polled all the time. */
+static void see(struct dx_poll_history *h, int pages, double ms)
+{
+  dx_poll_learn(h, pages, (int64_t)(0.99 * ms), (int64_t)(1.01 * ms));
+}
+
+static void see_by_pages(struct dx_poll_history *h, int count, double sigma,
+                         double factor)
+{
+  int i;
+
+  for (i = 0; i < count; i++) {
+    int pages = 1 + (int)(40 * uniform());
+
+    see(h, pages, factor * lognormal(by_pages(pages), sigma));
+  }
+}
+
+/* Within a factor of it. */
+static void assert_near(double got, double want, double factor)
+{
+  if (!(got > want / factor && got < want * factor))
+    fail_msg("%g is not near %g", got, want);
+}
+
+static double median_of(const struct dx_poll_history *h, int pages)
+{
+  return dx_poll_predict(h, pages).median_ms;
+}
+
+/* ---- prediction ---- */
+
+static void a_few_times_predict_nothing(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_POLL_KNOWN_FROM; i++) {
+    assert_true(median_of(&h, 3) <= 0);
+    see(&h, 3, 30000);
+  }
+  assert_near(median_of(&h, 3), 30000, 1.1);
+}
+
+static void times_that_grow_with_pages_are_predicted(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+  int pages;
+
+  (void)state;
+  see_by_pages(&h, 200, 0.3, 1);
+  for (pages = 1; pages <= 40; pages++)
+    assert_near(median_of(&h, pages), by_pages(pages), 1.3);
+  assert_near(dx_poll_predict(&h, 10).spread, 0.3, 1.3);
+}
+
+static void pages_that_say_nothing_change_nothing(void **state)
+{
+  struct dx_poll_history with = {.count = 0}, without = {.count = 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 200; i++) {
+    double ms = lognormal(30000, 0.6);
+
+    see(&with, 1 + (int)(40 * uniform()), ms);
+    see(&without, 0, ms);
+  }
+  for (i = 1; i <= 40; i++)
+    assert_near(median_of(&with, i), median_of(&without, 0), 1.01);
+  assert_near(dx_poll_predict(&with, 7).spread, 0.6, 1.7);
+}
+
+static void without_pages_the_median_is_predicted(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+  int i;
+
+  (void)state;
+  see_by_pages(&h, 100, 0.3, 1);
+  assert_near(median_of(&h, 0), by_pages(20), 1.3);
+  for (i = 0; i < 100; i++)
+    see(&h, 0, 5000);
+  assert_near(median_of(&h, 0), 5000, 1.1);
+  assert_near(median_of(&h, 10), by_pages(10), 1.3);
+}
+
+static void the_same_pages_everywhere_are_no_line(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 100; i++)
+    see(&h, 3, lognormal(30000, 0.3));
+  assert_near(median_of(&h, 3), 30000, 1.2);
+  assert_near(median_of(&h, 300), 30000, 1.2);
+}
+
+static void nothing_is_predicted_beyond_the_pages_seen(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+
+  (void)state;
+  see_by_pages(&h, 200, 0.1, 1);
+  assert_near(median_of(&h, 100000), by_pages(40), 1.2);
+}
+
+static void outliers_hardly_matter(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 200; i++) {
+    int pages = 1 + (int)(40 * uniform());
+    double ms = lognormal(by_pages(pages), 0.2);
+
+    see(&h, pages, i % 4 == 0 ? ms * 100 : ms);
+  }
+  for (i = 1; i <= 40; i++)
+    assert_near(median_of(&h, i), by_pages(i), 1.5);
+}
+
+static void a_change_of_speed_is_followed(void **state)
+{
+  static const double factors[] = {0.3, 3};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < COUNT(factors); i++) {
+    struct dx_poll_history h = {.count = 0};
+
+    see_by_pages(&h, 200, 0.3, 1);
+    see_by_pages(&h, 20, 0.3, factors[i]);
+    assert_near(median_of(&h, 5), factors[i] * by_pages(5), 1.6);
+    assert_near(median_of(&h, 30), factors[i] * by_pages(30), 1.6);
+  }
+}
+
+static void only_the_last_times_are_kept(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 3 * DX_POLL_TIMES; i++)
+    see(&h, i, 1000 + i);
+  assert_int_equal(h.count, DX_POLL_TIMES);
+  assert_int_equal(h.times[0].pages, 3 * DX_POLL_TIMES - 1);
+  assert_int_equal(h.times[DX_POLL_TIMES - 1].pages, 2 * DX_POLL_TIMES);
+}
+
+/* ---- learning ---- */
+
+static void a_narrow_interval_is_its_middle(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+
+  (void)state;
+  dx_poll_learn(&h, 1, 20000, 24000);
+  assert_true(h.times[0].ms > 21000 && h.times[0].ms < 23000);
+}
+
+static void a_wide_interval_only_moves_what_is_outside(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 10; i++)
+    see(&h, 1, 30000);
+  dx_poll_learn(&h, 1, 1000, 100000);
+  assert_near((double)h.times[0].ms, 30000, 1.1);
+  dx_poll_learn(&h, 1, 50000, 100000);
+  assert_near((double)h.times[0].ms, 50000, 1.01);
+  dx_poll_learn(&h, 1, 1000, 10000);
+  assert_near((double)h.times[0].ms, 10000, 1.01);
+}
+
+/* It is not known by how much, so that it is polled earlier and earlier. */
+static void done_at_the_first_poll_is_earlier(void **state)
+{
+  struct dx_poll_history h = {.count = 0};
+  int i;
+
+  (void)state;
+  for (i = 0; i < 50; i++)
+    see(&h, 1, 30000);
+  for (i = 0; i < 50; i++) {
+    struct dx_poll_forecast f = dx_poll_predict(&h, 1);
+
+    dx_poll_learn(&h, 1, 0, dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 0, 0, 0.5));
+  }
+  assert_true(median_of(&h, 1) < 5000);
+}
+
+/* A clock that was set, or a phase without length, must not spoil it. */
+static void absurd_times_are_survived(void **state)
+{
+  static const int64_t times[][2] = {
+      {0, 0}, {-5, -5},       {5, 5},         {0, -1},
+      {9, 3}, {0, INT64_MAX}, {INT64_MAX, 1}, {INT64_MIN, INT64_MAX}};
+  static const int pages[] = {0, -1, 1, INT32_MAX};
+  struct dx_poll_history h = {.count = 0};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 300; i++) {
+    struct dx_poll_forecast f;
+    int64_t wait;
+
+    dx_poll_learn(&h, pages[i % 3], times[i % 8][0], times[i % 8][1]);
+    assert_true(h.times[0].ms > 0 && h.times[0].pages >= 0);
+    f = dx_poll_predict(&h, pages[i % 4]);
+    assert_true(isfinite(f.median_ms) && f.spread > 0);
+    wait = dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 0, 0, 0.5);
+    assert_true(wait >= 2000 && wait <= 86400000);
+  }
+}
+
+/* ---- the schedule ---- */
+
+/* Age and last wait; the waits for random numbers of 0, 0.5 and 0.999. All in
+ * milliseconds. */
 static const struct {
-  double median;
-  int64_t seen;
   int64_t age, last;
   int64_t want[3];
 } rows[] = {
     /* not known: 2 s, then 1.25-fold up to 15 s, 10 % around it */
-    {0, 0, 0, 0, {2000, 2000, 2000}},
-    {0, 0, 2000, 2000, {2250, 2500, 2749}},
-    {0, 0, 4000, 2000, {2250, 2500, 2749}},
-    {0, 0, 40000, 12000, {13500, 15000, 16497}},
-    {0, 0, 200000, 15000, {13500, 15000, 16497}},
-    {0, 0, 300000, 15000, {13500, 15000, 16497}},
+    {0, 0, {2000, 2000, 2000}},
+    {2000, 2000, {2250, 2500, 2749}},
+    {4000, 2000, {2250, 2500, 2749}},
+    {40000, 12000, {13500, 15000, 16497}},
+    {200000, 15000, {13500, 15000, 16497}},
+    {300000, 15000, {13500, 15000, 16497}},
     /* after 5 min up to 60 s */
-    {0, 0, 300001, 15000, {16875, 18750, 20621}},
-    {0, 0, 3000000, 60000, {54000, 60000, 65988}},
-    /* four seen are not enough */
-    {30000, 4, 0, 0, {2000, 2000, 2000}},
-    /* known: 0.45 of the median first, never below 2 s */
-    {30000, 5, 0, 0, {13500, 13500, 13500}},
-    {3000, 5, 0, 0, {2000, 2000, 2000}},
-    {600000, 5, 0, 0, {270000, 270000, 270000}},
-    /* then 0.14 of it, 5 % around, within 1 s and 20 s */
-    {30000, 5, 13500, 13500, {3990, 4200, 4409}},
-    {30000, 5, 14000, 13500, {3990, 4200, 4409}},
-    {30000, 5, 40000, 4200, {3990, 4200, 4409}},
-    {30000, 99, 74999, 4200, {3990, 4200, 4409}},
-    {3000, 5, 2000, 2000, {950, 1000, 1049}},
-    {600000, 5, 270000, 270000, {19000, 20000, 20998}},
-    /* past 2.5 medians the step grows by 1.25 up to 60 s */
-    {30000, 5, 75001, 4200, {4987, 5250, 5511}},
-    {30000, 5, 80000, 8000, {9500, 10000, 10499}},
-    {30000, 5, 900000, 59000, {57000, 60000, 62994}},
+    {300001, 15000, {16875, 18750, 20621}},
+    {3000000, 60000, {54000, 60000, 65988}},
 };
 
-static void the_schedule_is_as_documented(void **state)
+static void without_history_the_schedule_is_as_documented(void **state)
 {
   static const double randoms[3] = {0, 0.5, 0.999};
   size_t i, k;
 
   (void)state;
-  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+  for (i = 0; i < COUNT(rows); i++)
     for (k = 0; k < 3; k++) {
-      const struct dx_poll_history history = {rows[i].median, rows[i].seen};
-      int64_t got = dx_poll_wait_ms(&history, DX_PHASE_SOURCE, rows[i].age,
+      int64_t got = dx_poll_wait_ms(&nothing, DX_PHASE_SOURCE, rows[i].age,
                                     rows[i].last, randoms[k]);
 
       if (llabs(got - rows[i].want[k]) > 1) /* a rounding */
@@ -68,7 +310,7 @@ static void the_schedule_is_as_documented(void **state)
 
 static void without_history_polling_starts_at_two_seconds(void **state)
 {
-  const struct dx_poll_history none = {0, 0};
+  const struct dx_poll_forecast none = nothing;
   int64_t wait = 0, age = 0;
   int i;
 
@@ -89,155 +331,307 @@ static void without_history_polling_starts_at_two_seconds(void **state)
 
 static void a_case_is_polled_at_once_and_then_like_a_source(void **state)
 {
-  const struct dx_poll_history none = {0, 0}, known = {30000, 5},
-                               well = {30000, 9};
+  const struct dx_poll_forecast none = nothing, known = {30000, 0.6};
 
   (void)state;
   assert_int_equal(dx_poll_wait_ms(&none, DX_PHASE_EXTRACT, 0, 0, 0.5), 0);
   assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_EXTRACT, 0, 0, 0.5), 0);
-  assert_int_equal(dx_poll_wait_ms(&well, DX_PHASE_EXTRACT, 0, 0, 0.5), 0);
   assert_int_equal(dx_poll_wait_ms(&none, DX_PHASE_EXTRACT, 10, 0, 0.5), 2000);
   assert_int_equal(dx_poll_wait_ms(&none, DX_PHASE_EXTRACT, 2010, 2000, 0.5),
                    2500);
   assert_int_equal(dx_poll_wait_ms(&known, DX_PHASE_EXTRACT, 2010, 2000, 0.5),
-                   4200);
+                   dx_poll_wait_ms(&known, DX_PHASE_SOURCE, 2010, 2000, 0.5));
+}
+
+/* Half of them are done at the median: the first poll comes before it, and the
+ * wider the spread, the earlier, and the fewer come then. */
+static void the_spread_sets_first_poll_and_interval(void **state)
+{
+  static const double spreads[] = {0.1, 0.2, 0.4, 0.6, 1};
+  int64_t first_before = INT64_MAX, step_before = 0;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < COUNT(spreads); i++) {
+    const struct dx_poll_forecast f = {60000, spreads[i]};
+    int64_t first = dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 0, 0, 0.5);
+    int64_t step = dx_poll_wait_ms(&f, DX_PHASE_SOURCE, first, first, 0.5);
+
+    assert_true(first < first_before && first < 60000 && first > 60000 / 5);
+    assert_true(step > step_before && step < first);
+    first_before = first;
+    step_before = step;
+  }
+}
+
+/* As simulated, and as it was before pages were known. */
+static void with_a_spread_of_six_tenths_it_is_half_of_the_median(void **state)
+{
+  const struct dx_poll_forecast f = {30000, 0.6};
+
+  (void)state;
+  assert_near((double)dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 0, 0, 0.5), 13500,
+              1.01);
+  assert_near((double)dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 14000, 13500, 0.5),
+              4200, 1.01);
+  assert_near((double)dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 70000, 4200, 0.5),
+              4200, 1.01);
+  assert_near((double)dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 76000, 4200, 0.5),
+              5250, 1.01);
 }
 
 /* Whatever was learned, and however old it is. */
 static void every_wait_has_a_minimum_and_a_maximum(void **state)
 {
-  static const double medians[] = {0, 1, 1000, 30000, 1e7, 1e12};
-  size_t i;
-  int64_t seen, age;
+  static const double medians[] = {0, 1, 1000, 30000, 1e7, 86400000};
+  static const double spreads[] = {DX_POLL_SPREAD_MIN, DX_POLL_SPREAD_MAX};
+  size_t i, k;
+  int64_t age;
 
   (void)state;
-  for (i = 0; i < sizeof(medians) / sizeof(medians[0]); i++)
-    for (seen = 0; seen < 10; seen += 5)
+  for (i = 0; i < COUNT(medians); i++)
+    for (k = 0; k < COUNT(spreads); k++)
       for (age = 1; age < 1000000000; age *= 10) {
-        const struct dx_poll_history history = {medians[i], seen};
-        int64_t wait = dx_poll_wait_ms(&history, DX_PHASE_SOURCE, age, 1, 0.0);
+        const struct dx_poll_forecast f = {medians[i], spreads[k]};
+        int64_t wait = dx_poll_wait_ms(&f, DX_PHASE_SOURCE, age, 1, 0.0);
 
-        assert_true(wait >= (seen ? 950 : 1));
-        wait = dx_poll_wait_ms(&history, DX_PHASE_SOURCE, age, 10000000, 0.999);
+        assert_true(wait >= (medians[i] > 0 ? 950 : 1));
+        wait = dx_poll_wait_ms(&f, DX_PHASE_SOURCE, age, 10000000, 0.999);
         assert_true(wait <= 66000);
       }
 }
 
-/* median and how many before; took longer than, was done by; after. */
-static const struct {
-  double median;
-  int64_t seen, not_yet, done;
-  double want;
-} lessons[] = {
-    /* the first one: the middle of the logarithms */
-    {0, 0, 10000, 40000, 20000},
-    {0, 0, 0, 8000, 8000},
-    /* known well (hi/lo up to 1.6): its middle, by its weight */
-    {10000, 1, 20000, 31250, 15811.4},  /* sqrt(10000 * 25000) */
-    {10000, 3, 40000, 40000, 14142.1},  /* a quarter of the way */
-    {10000, 99, 40000, 40000, 11487.0}, /* never less than a tenth */
-    /* imprecise: no change if the median lies within */
-    {10000, 1, 5000, 20000, 10000},
-    /* else towards the nearer end, by its weight */
-    {10000, 1, 20000, 80000, 14142.1},
-    {40000, 1, 5000, 10000, 20000},
-    /* done at the first poll: a little lower */
-    {10000, 1, 0, 50000, 9512.3}, /* exp(-0.05) */
-    {10000, 9, 0, 50000, 9900.5},
-    {40000, 1, 0, 10000, 19024.6},
-};
-
-static void samples_are_weighted(void **state)
+/* Mean lag by mean time, and polls; history of its own. */
+static void simulate(bool with_pages, double *ret_lag, double *ret_polls)
 {
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < sizeof(lessons) / sizeof(lessons[0]); i++) {
-    struct dx_poll_history h = {lessons[i].median, lessons[i].seen};
-
-    dx_poll_learn(&h, lessons[i].not_yet, lessons[i].done);
-    if (fabs(h.median_ms - lessons[i].want) > 0.1)
-      fail_msg("row %zu: %.1f", i, h.median_ms);
-    assert_int_equal(h.seen, lessons[i].seen + 1);
-  }
-}
-
-static void the_median_is_learned(void **state)
-{
-  struct dx_poll_history h = {0, 0};
+  struct dx_poll_history h = {.count = 0};
+  double lag = 0, all = 0, polls = 0;
   int i;
 
-  (void)state;
-  for (i = 0; i < 40; i++)
-    dx_poll_learn(&h, 27000, 33000);
-  assert_true(h.median_ms > 28000 && h.median_ms < 32000);
-  assert_int_equal(h.seen, 40);
-  dx_poll_learn(&h, 1000, 100000); /* no news */
-  assert_true(h.median_ms > 28000 && h.median_ms < 32000);
-  for (i = 0; i < 60; i++)
-    dx_poll_learn(&h, 0, 5000); /* done at the first poll: poll earlier */
-  assert_true(h.median_ms < 5001);
+  for (i = 0; i < 600; i++) {
+    int pages = 1 + (int)(40 * uniform());
+    int known = with_pages ? pages : 0;
+    double ms = lognormal(by_pages(pages), 0.3);
+    struct dx_poll_forecast f = dx_poll_predict(&h, known);
+    int64_t at = 0, low = 0, wait = 0;
+
+    do {
+      low = at;
+      wait = dx_poll_wait_ms(&f, DX_PHASE_SOURCE, at, wait, uniform());
+      at += wait;
+      polls += i >= 200;
+    } while ((double)at < ms);
+    dx_poll_learn(&h, known, low, at);
+    lag += i >= 200 ? (double)at - ms : 0;
+    all += i >= 200 ? ms : 0;
+  }
+  *ret_lag = lag / all;
+  *ret_polls = polls / 400;
 }
 
-/* A clock that was set, or a phase without length, must not spoil it. */
-static void absurd_times_are_ignored(void **state)
+static void knowing_the_pages_saves_calls_and_lag(void **state)
 {
-  static const int64_t times[][2] = {{0, 0}, {-5, -5}, {5, 5}, {0, -1}};
-  struct dx_poll_history h = {0, 0};
+  double lag, polls, plain_lag, plain_polls;
+
+  (void)state;
+  simulate(true, &lag, &polls);
+  simulate(false, &plain_lag, &plain_polls);
+  assert_true(lag < 0.07 && polls < 6);
+  assert_true(lag * polls < 0.7 * plain_lag * plain_polls);
+}
+
+/* ---- the file ---- */
+
+struct file {
+  char dir[64], path[96];
+  int dirfd;
+};
+
+static void begin_file(struct file *f)
+{
+  (void)strcpy(f->dir, "/var/tmp/dx-poll-XXXXXX");
+  assert_non_null(mkdtemp(f->dir));
+  (void)snprintf(f->path, sizeof(f->path), "%s/a_443_times", f->dir);
+  f->dirfd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  assert_true(f->dirfd >= 0);
+}
+
+static void end_file(const struct file *f)
+{
+  (void)close(f->dirfd);
+  assert_int_equal(unlink(f->path), 0);
+  assert_int_equal(rmdir(f->dir), 0);
+}
+
+static void put_file(const struct file *f, const char *text, size_t len)
+{
+  int fd = open(f->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+  assert_int_equal(write(fd, text, len), (ssize_t)len);
+  (void)close(fd);
+}
+
+static size_t get_file(const struct file *f, char text[16384])
+{
+  int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+  ssize_t len = read(fd, text, 16384);
+
+  (void)close(fd);
+  assert_true(len > 0 && len < 16384);
+  return (size_t)len;
+}
+
+static double predicted(const struct file *f, enum dx_phase phase, int pages)
+{
+  struct dx_latency *latency = dx_latency_new(f->dirfd, "a", 443);
+  double median;
+
+  assert_non_null(latency);
+  median = dx_latency_predict(latency, phase, pages).median_ms;
+  dx_latency_free(&latency);
+  return median;
+}
+
+/* Two at a time, as two processes. */
+static void learn_in_turns(const struct file *f, int count)
+{
+  struct dx_latency *a = dx_latency_new(f->dirfd, "a", 443);
+  struct dx_latency *b = dx_latency_new(f->dirfd, "a", 443);
+  int i;
+
+  for (i = 0; i < count; i++) {
+    int pages = i % 8 < 4 ? 1 : 100000;
+
+    dx_latency_learn(i % 2 ? a : b, DX_PHASE_SOURCE, pages, 9900 * pages,
+                     10100 * pages);
+  }
+  dx_latency_free(&a);
+  dx_latency_free(&b);
+}
+
+static void what_one_process_learns_others_know(void **state)
+{
+  char text[16384];
+  struct file f;
+  size_t len;
+
+  (void)state;
+  begin_file(&f);
+  learn_in_turns(&f, 16);
+  assert_near(predicted(&f, DX_PHASE_SOURCE, 1), 10000, 1.1);
+  assert_near(predicted(&f, DX_PHASE_SOURCE, 100000), 86400000, 1.1);
+  assert_true(predicted(&f, DX_PHASE_EXTRACT, 1) <= 0);
+  len = get_file(&f, text);
+  learn_in_turns(&f, 500);
+  assert_int_equal(get_file(&f, text), len);
+  assert_near(predicted(&f, DX_PHASE_SOURCE, 1), 10000, 1.1);
+  end_file(&f);
+}
+
+static void a_file_of_another_kind_is_empty(void **state)
+{
+  static const char *const texts[] = {
+      "source           30000                    7\n"
+      "extract            5000                    9\n", /* of version 0.1.0 */
+      "",
+      "docextract-times 2\n",
+      "docextract-times 2\n1 30000\n1 30000\n",
+      "docextract-times 3\n",
+      "\n\n\n"};
+  struct file f;
   size_t i;
 
   (void)state;
-  for (i = 0; i < 40; i++) {
-    dx_poll_learn(&h, times[i % 4][0], times[i % 4][1]);
-    assert_true(isfinite(h.median_ms) && h.median_ms > 0);
+  begin_file(&f);
+  for (i = 0; i < COUNT(texts); i++) {
+    put_file(&f, texts[i], strlen(texts[i]));
+    assert_true(predicted(&f, DX_PHASE_SOURCE, 1) <= 0);
+    learn_in_turns(&f, 16);
+    assert_near(predicted(&f, DX_PHASE_SOURCE, 1), 10000, 1.1);
   }
+  end_file(&f);
 }
 
-/* As a file says that nobody of ours has written. */
-static void an_endless_count_stays_a_count(void **state)
+/* Nothing of it is believed. */
+static void one_wrong_character_empties_a_file(void **state)
 {
-  static const char text[] = "source 30000 9223372036854775807\n"
-                             "extract 5000 9223372036854775806\n";
-  char dir[] = "/var/tmp/dx-poll-XXXXXX", path[64];
-  struct dx_latency *latency;
-  int dirfd, fd, phase, round;
+  static const char *const places[] = {" 2\n", "\n", "9"};
+  char text[16384];
+  struct file f;
+  size_t len, i;
 
   (void)state;
-  assert_non_null(mkdtemp(dir));
-  (void)snprintf(path, sizeof(path), "%s/a_443_times", dir);
-  dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
-  (void)close(fd);
-  for (round = 0; round < 3; round++) {
-    latency = dx_latency_new(dirfd, "a", 443);
-    for (phase = 0; phase < DX_PHASE_COUNT; phase++) {
-      const struct dx_poll_history *h =
-          dx_latency_history(latency, (enum dx_phase)phase);
+  begin_file(&f);
+  learn_in_turns(&f, 16);
+  len = get_file(&f, text);
+  for (i = 0; i < COUNT(places); i++) {
+    char *at = strstr(i == 1 ? strchr(text, '\n') + 1 : text, places[i]);
+    char was = at[i == 0];
 
-      assert_true(h->seen >= INT64_MAX - 1);
-      assert_true(h->median_ms > 3000 && h->median_ms < 50000);
-      dx_latency_learn(latency, (enum dx_phase)phase, 20000, 21000);
-      assert_true(h->seen >= INT64_MAX - 1);
-    }
-    dx_latency_free(&latency);
+    at[i == 0] = i == 0 ? '3' : 'x';
+    put_file(&f, text, len);
+    assert_true(predicted(&f, DX_PHASE_SOURCE, 1) <= 0);
+    at[i == 0] = was;
   }
-  (void)close(dirfd);
-  assert_int_equal(unlink(path), 0);
-  assert_int_equal(rmdir(dir), 0);
+  put_file(&f, text, len);
+  assert_near(predicted(&f, DX_PHASE_SOURCE, 1), 10000, 1.1);
+  end_file(&f);
 }
+
+/* Every byte of it, in turn, and every end. */
+static void a_damaged_file_is_survived(void **state)
+{
+  static const char bytes[] = {'9', '-', 'x', '\n', '\0'};
+  char text[16384];
+  struct file f;
+  size_t len, i;
+
+  (void)state;
+  begin_file(&f);
+  learn_in_turns(&f, 16);
+  len = get_file(&f, text);
+  for (i = 0; i < len; i += 7) {
+    char was = text[i];
+    double ms;
+
+    text[i] = bytes[i % sizeof(bytes)];
+    put_file(&f, text, i % 2 ? len : i);
+    ms = predicted(&f, DX_PHASE_SOURCE, 1);
+    assert_true(ms >= 0 && ms <= 86400000);
+    text[i] = was;
+  }
+  end_file(&f);
+}
+
+#define POLL_TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_schedule_is_as_documented),
-      cmocka_unit_test(without_history_polling_starts_at_two_seconds),
-      cmocka_unit_test(a_case_is_polled_at_once_and_then_like_a_source),
-      cmocka_unit_test(every_wait_has_a_minimum_and_a_maximum),
-      cmocka_unit_test(samples_are_weighted),
-      cmocka_unit_test(the_median_is_learned),
-      cmocka_unit_test(absurd_times_are_ignored),
-      cmocka_unit_test(an_endless_count_stays_a_count),
+      POLL_TEST(a_few_times_predict_nothing),
+      POLL_TEST(times_that_grow_with_pages_are_predicted),
+      POLL_TEST(pages_that_say_nothing_change_nothing),
+      POLL_TEST(without_pages_the_median_is_predicted),
+      POLL_TEST(the_same_pages_everywhere_are_no_line),
+      POLL_TEST(nothing_is_predicted_beyond_the_pages_seen),
+      POLL_TEST(outliers_hardly_matter),
+      POLL_TEST(a_change_of_speed_is_followed),
+      POLL_TEST(only_the_last_times_are_kept),
+      POLL_TEST(a_narrow_interval_is_its_middle),
+      POLL_TEST(a_wide_interval_only_moves_what_is_outside),
+      POLL_TEST(done_at_the_first_poll_is_earlier),
+      POLL_TEST(absurd_times_are_survived),
+      POLL_TEST(without_history_the_schedule_is_as_documented),
+      POLL_TEST(without_history_polling_starts_at_two_seconds),
+      POLL_TEST(a_case_is_polled_at_once_and_then_like_a_source),
+      POLL_TEST(the_spread_sets_first_poll_and_interval),
+      POLL_TEST(with_a_spread_of_six_tenths_it_is_half_of_the_median),
+      POLL_TEST(every_wait_has_a_minimum_and_a_maximum),
+      POLL_TEST(knowing_the_pages_saves_calls_and_lag),
+      POLL_TEST(what_one_process_learns_others_know),
+      POLL_TEST(a_file_of_another_kind_is_empty),
+      POLL_TEST(one_wrong_character_empties_a_file),
+      POLL_TEST(a_damaged_file_is_survived),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
