@@ -15,7 +15,7 @@
 all=
 [ "${1-}" != --all ] || all=1
 
-# What a person reads about an error, in the words of the C library.
+# What an administrator reads about an error, in the words of the C library.
 words_of() # ERROR
 {
   case $1 in
@@ -43,7 +43,8 @@ ends_well() # ERROR
 
 says_why()
 {
-  grep -q "^ERROR: .*$(words_of "$1")" "$dir/err"
+  grep -q '^ERROR: The administrator has to look at this: ' "$dir/err" &&
+    grep -q "^DEBUG: E_[A-Z]*: .*$(words_of "$1")" "$dir/err"
 }
 
 # AT is the journal write at which an earlier run was killed; 0: none.
