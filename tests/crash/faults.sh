@@ -44,7 +44,7 @@ ends_well() # ERROR
 says_why()
 {
   grep -q '^ERROR: The administrator has to look at this: ' "$dir/err" &&
-    grep -q "^DEBUG: E_[A-Z]*: .*$(words_of "$1")" "$dir/err"
+    grep -q "^WARNING: E_[A-Z]*: .*$(words_of "$1")" "$dir/err"
 }
 
 # AT is the journal write at which an earlier run was killed; 0: none.
