@@ -19,6 +19,7 @@
 #include "lib/base/policy.h"
 
 #define WAKE_MAX 4
+#define HTTP_STATUS_MAX 599 /* libcurl takes more, and more digits */
 
 struct dx_http_call {
   struct dx_http_call *next;
@@ -499,7 +500,7 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
   (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
   (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
-  response->status = (int)status;
+  response->status = status <= HTTP_STATUS_MAX ? (int)status : 0;
   response->sent_bytes = sent;
   response->was_sent = start > 0 && call->local.code != DX_E_NOT_SENT;
   response->date_ms = call->date_ms;
@@ -524,7 +525,7 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
                     result == CURLE_UNSUPPORTED_PROTOCOL
                         ? NOT_HTTP
                         : curl_easy_strerror(result));
-  } else if (status > 599) { /* libcurl 8 takes any three digits */
+  } else if (status > HTTP_STATUS_MAX) {
     response->code = dx_fail(&response->err, DX_E_RESPONSE, 0, NOT_HTTP);
   }
 }

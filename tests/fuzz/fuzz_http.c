@@ -42,7 +42,7 @@ static void on_done(void *ctx, const struct dx_http_response *response)
   struct response *r = ctx;
   struct dx_err err;
 
-  HOLDS(response->status >= 0 && response->status <= 999);
+  HOLDS(response->status >= 0 && response->status <= 599);
   HOLDS(response->retry_after_ms >= -1 &&
         response->retry_after_ms <= DX_RETRY_AFTER_MAX_MS);
   HOLDS(response->body_len <= DX_RESPONSE_MAX_BYTES &&
