@@ -21,7 +21,7 @@ lines=$'a\nERROR: forged\r\nSTATE: +forged-error\nATTR: forged=1'
 c1=$'CSI \u009b31m NEL \u0085'
 bidi=$'chart\u202efdp.exe\u2066x\u2069\u200f'
 bytes=$'M\xfcller \xff\xfe \xc3 \xed\xa0\x80 \xf8\x88\x80\x80\x80'
-shell="\$(touch $dir/run) \`touch $dir/run\`; touch $dir/run #\"'|&<>\\"
+shell="\$(touch $dir/ran) \`touch $dir/ran\`; touch $dir/ran #\"'|&<>\\"
 paths='../../../../etc/cron.d/x /etc/passwd ..\..\x'
 formats='%s%s%s%n%n%99999d'
 markup='</Service> {"outcome":"extracted"} <script>'
@@ -116,7 +116,7 @@ dx jobs --json > "$dir/jobs.json" 2>&1
 dx report > "$dir/report" 2>&1
 is 'jobs and report print text without control characters' \
   "$(bad_text "$dir/jobs" "$dir/jobs.json" "$dir/report")" ''
-check 'nothing that was written is run' [ ! -e "$dir/run" ]
+check 'nothing that was written is run' [ ! -e "$dir/ran" ]
 
 # --- a full disk -------------------------------------------------------------
 
@@ -153,7 +153,7 @@ start_sim --source-time 0 --case-time 0
 write_config
 start_cupsd
 add_queue chart
-odd=$dir/$'a\u202e\033[31m\n$(touch run).pdf'
+odd=$dir/$'a\u202e\033[31m\n$(touch ran).pdf'
 cp "$dir/chart.pdf" "$odd"
 print -d chart -U "$shell" -t "$bidi $shell" -o "job-originating-host-name=$bidi" \
   "$odd" "$dir/dot.png"
@@ -173,4 +173,4 @@ job_message "$job" >> "$dir/messages"
 queue_state chart >> "$dir/messages"
 is 'messages are printable' "$(unprintable "$dir/messages")" ''
 check 'nothing that was written is run' \
-  [ ! -e "$dir/run" -a ! -e "$dir/cups/root/run" -a ! -e run ]
+  [ ! -e "$dir/ran" -a ! -e "$dir/cups/root/ran" -a ! -e ran ]
