@@ -32,8 +32,8 @@ struct dx_http_response {
    * E_NOMEM, E_NOT_SENT (`ready` gave it up). */
   enum dx_code code;
   struct dx_err err; /* filled when code is not DX_OK */
-  int status; /* 0: none, or none of HTTP */
-  const char *body; /* NUL-terminated; "" when it went to the sink */
+  int status;        /* 0: none, or none of HTTP */
+  const char *body;  /* NUL-terminated; "" when it went to the sink */
   size_t body_len;
   int64_t date_ms;        /* of the Date header, wall clock; -1 if none */
   int64_t retry_after_ms; /* 0 to 1 h; -1 if none */
