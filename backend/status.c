@@ -153,21 +153,27 @@ static void uploading(const struct dx_note *note)
   status_info(DX_SAY_UPLOADING, percent);
 }
 
-/* Where the chart is: with the service as soon as all of it is. */
-static const char *place_of(const struct dx_job *job)
+/* With the service as soon as all of it is. */
+static bool is_here(const struct dx_job *job)
 {
-  size_t i;
+  return dx_job_count(job, DX_ST_STORED) + dx_job_count(job, DX_ST_REGISTERED) >
+         0;
+}
 
-  for (i = 0; i < job->submission_count; i++)
-    if (job->submissions[i].state == DX_ST_STORED ||
-        job->submissions[i].state == DX_ST_REGISTERED)
-      return DX_SAY_HERE;
-  return DX_SAY_THERE;
+/* Of several documents one may wait while another is sent: that comes first. */
+static void waiting(const struct dx_job *job, const struct dx_note *note)
+{
+  char time[32];
+
+  if (is_here(job))
+    return;
+  set_reason(DX_SR_WAITING, true);
+  status_info(DX_SAY_WAITING, elapsed(note->since_ms, time));
 }
 
 void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
-  const char *place = place_of(job);
+  const char *place = is_here(job) ? DX_SAY_HERE : DX_SAY_THERE;
   char text[DX_SENTENCE_BYTES], time[32];
 
   (void)ctx;
@@ -176,8 +182,7 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     uploading(note);
     break;
   case DX_NOTE_WAITING:
-    set_reason(DX_SR_WAITING, true);
-    status_info(DX_SAY_WAITING, place, elapsed(note->since_ms, time));
+    waiting(job, note);
     break;
   case DX_NOTE_DOWN:
     set_reason(DX_SR_DOWN, true);

@@ -81,6 +81,7 @@ enum dx_class {
   X(E_TAKEN, REFUSED, "another file has the name")             \
   X(E_BUNDLE, REFUSED, "bundle cut short or damaged")          \
   X(E_RAW, REFUSED, "did not come through our filter")         \
+  X(E_TOO_BIG, REFUSED, "too large for the service")           \
   X(E_REFUSED, REFUSED, "refused by the service")              \
   X(E_FAILED, REFUSED, "extraction failed")                    \
   X(E_GONE, GONE, "the service no longer knows it")            \

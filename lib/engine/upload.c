@@ -331,6 +331,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
     else
       put_failed(ctx, &err, response);
     break;
+  case DX_E_TOO_BIG:
   case DX_E_REFUSED:
     if (refusal_counts(sub))
       dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);

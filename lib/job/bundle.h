@@ -63,7 +63,7 @@
     "without them, or ask the administrator")                               \
   X(OPTIONS, "options",                                                     \
     "an option of the print job cannot be used; check which pages are "     \
-    "selected")                                                             \
+    "selected, or ask the administrator")                                   \
   X(TOO_SLOW, "too-slow",                                                   \
     "processing it took too long; print fewer pages at a time")             \
   X(TOO_COMPLEX, "too-complex", "it is too complex to check")               \

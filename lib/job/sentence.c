@@ -155,9 +155,13 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
     dx_submission_sentence(wrong, text);
     return;
   }
-  (void)snprintf(clause, sizeof(clause), DX_SAY_SOME,
-                 dx_job_count(job, DX_ST_EXTRACTED), job->submission_count,
-                 wrong->number, clause_of(wrong));
+  if (job->submission_count == 1)
+    (void)snprintf(clause, sizeof(clause), DX_SAY_NOT_EXTRACTED,
+                   clause_of(wrong));
+  else
+    (void)snprintf(clause, sizeof(clause), DX_SAY_SOME,
+                   dx_job_count(job, DX_ST_EXTRACTED), job->submission_count,
+                   wrong->number, clause_of(wrong));
   dx_sentence(code, clause, text);
 }
 

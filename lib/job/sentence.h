@@ -28,7 +28,7 @@
 #define DX_SAY_UPLOADING "Sending the chart to the service, %d%%"
 #define DX_SAY_HERE "The chart is on this computer"
 #define DX_SAY_THERE "The chart is with the service"
-#define DX_SAY_WAITING "%s; waiting for its result, %s"
+#define DX_SAY_WAITING DX_SAY_THERE "; waiting for its result, %s"
 #define DX_SAY_DOWN "%s; the service has not responded for %s, trying again"
 #define DX_SAY_PAUSED "%s; the service asked for a pause, continuing soon"
 #define DX_SAY_RETRYING "%s; %s, trying again"
@@ -53,6 +53,7 @@
 #define DX_SAY_EXTRACTED "Extracted %zu case%s"
 #define DX_SAY_NOTHING_IN "; nothing was found in %s"
 #define DX_SAY_NOTHING_IN_SOME "; nothing was found in %zu of them"
+#define DX_SAY_NOT_EXTRACTED "the chart was not extracted: %s"
 #define DX_SAY_SOME "%zu of %zu documents extracted; document %zu: %s"
 #define DX_SAY_TOGETHER \
   "nothing was extracted, the documents belong together: %s"
@@ -161,6 +162,8 @@ enum dx_state_reason {
     "that "                                                                    \
     "cannot be printed here; print it as a PDF",                               \
     "")                                                                        \
+  X(E_TOO_BIG, "service-refused", REFUSED,                                     \
+    "it is too large for the service; print fewer pages at a time", "")        \
   X(E_REFUSED, "service-refused", REFUSED, "the service did not take it", "")  \
   X(E_FAILED, "extraction-failed", REFUSED,                                    \
     "the service could not extract it", "")                                    \

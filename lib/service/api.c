@@ -55,7 +55,7 @@ static const struct row rows[] = {
   {425, 425, V(E_SERVER,   E_SERVER,  E_SERVER,     E_SERVER,     E_SERVER)},
   {409, 409, V(E_CONFLICT, E_SERVER,  E_NOT_YET,    E_NOT_YET,    E_SERVER)},
   {423, 423, V(E_CONFLICT, E_SERVER,  E_NOT_YET,    E_NOT_YET,    E_SERVER)},
-  {413, 413, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
+  {413, 413, V(E_TOO_BIG,  E_TOO_BIG, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
   {415, 415, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
   {422, 422, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
   {429, 429, V(E_RATE,     E_SERVER,  E_RATE,       E_RATE,       E_RATE)},
@@ -123,10 +123,10 @@ static enum dx_code explain(enum dx_call_kind call, int status,
   case DX_E_EXPIRED:
     return dx_fail(err, code, 0, "the service no longer knows it (%d to '%s')",
                    status, what);
+  case DX_E_TOO_BIG:
+    return dx_fail(err, code, 0, "too large for the service");
   case DX_E_REFUSED:
   case DX_E_CONFLICT:
-    if (status == 413)
-      return dx_fail(err, code, 0, "too large for the service");
     return dx_fail(err, code, 0, "the service refused it (%d to '%s')", status,
                    what);
   default:

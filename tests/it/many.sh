@@ -31,6 +31,9 @@ print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
 job_ends 'three documents make one job' "$job" completed
 is 'three documents, three sources, three results' "$(counts)" '3 3 3'
 is 'all of them arrived' "$(patients)" "$abc"
+is 'the job waits when all of them were sent' "$(job_log "$job" |
+  grep -ao 'Sending the chart\|waiting for its result' | uniq | xargs)" \
+  'Sending the chart waiting for its result'
 is 'each manifest knows the place of its document' \
   "$(cd "$results" && jq -s -c '[.[].files[].document]|sort' $(manifests))" \
   '[1,2,3]'

@@ -129,7 +129,7 @@ job_ends 'it goes on' "$job" completed
 qpdf --encrypt secret secret 256 -- "$dir/four.pdf" "$dir/locked.pdf"
 print -d chart -U reception -t 'A locked chart' "$dir/locked.pdf"
 job_ends 'a document with a password is held' "$job" pending-held
-why='document 1: it is password-protected'
+why='The chart was not extracted: it is password-protected'
 open_page "$site/jobs"
 check 'the page of jobs says why' until_true shows "$why"
 picture held

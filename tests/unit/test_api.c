@@ -28,7 +28,7 @@ static const struct {
     {410, 410, "CXXX"}, {405, 406, "CTCC"}, {411, 411, "CTCC"},
     {414, 414, "CTCC"}, {431, 431, "CTCC"}, {501, 501, "CTCC"},
     {505, 505, "CTCC"}, {408, 408, "TTTT"}, {425, 425, "TTTT"},
-    {409, 409, "dTNN"}, {423, 423, "dTNN"}, {413, 413, "DDWW"},
+    {409, 409, "dTNN"}, {423, 423, "dTNN"}, {413, 413, "LLWW"},
     {415, 415, "DDWW"}, {422, 422, "DDWW"}, {429, 429, "RTRR"},
     {402, 402, "DDWW"}, {418, 418, "DDWW"}, {451, 451, "DDWW"},
     {600, 999, "DDWW"}, {500, 500, "TTTT"}, {502, 504, "TTTT"},
@@ -48,6 +48,8 @@ static char letter_of(enum dx_code code)
     return 'R';
   case DX_E_TOKEN:
     return 'A';
+  case DX_E_TOO_BIG:
+    return 'L';
   case DX_E_REFUSED:
     return 'D';
   case DX_E_PROTOCOL:

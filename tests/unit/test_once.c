@@ -978,7 +978,7 @@ static void what_has_no_file_gets_it_while_its_address_lasts(void **state)
 {
   (void)state;
   always(PUT, 413);
-  ends(DX_E_REFUSED, "too large");
+  ends(DX_E_TOO_BIG, "too large");
   counts(1, 3, 0);
   (void)ask_again();
   ends(DX_OK, "");
@@ -993,7 +993,7 @@ what_has_no_file_is_registered_again_when_it_has_expired(void **state)
   (void)state;
   fixture.url_life_s = 300;
   always(PUT, 413);
-  ends(DX_E_REFUSED, "too large");
+  ends(DX_E_TOO_BIG, "too large");
   fixture.now_ms += 10 * MIN;
   from = ask_again();
   ends(DX_OK, "");

@@ -407,7 +407,7 @@ static void the_manifest_of_a_failure_says_why(void **state)
 
   (void)state;
   complete("S", "C");
-  dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "too large for the service");
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_TOO_BIG, "too large for the service");
   json = manifest();
   assert_text(json, "outcome", "failed");
   assert_flag(json, "final", false); /* a retry may still succeed */

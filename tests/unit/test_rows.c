@@ -146,9 +146,11 @@ static const struct row rows[] = {
   {EXTRACT, ST("409 423"),                   9, SCHEDULE, DX_OK, {1, 1, 1, 10}},
 
   /* 413 415 422 */
-  {POST,    ST("413 415 422"), EVER, NO_WAIT, DX_E_REFUSED, {1, 0, 0, 0}},
+  {POST,    ST("413"),      EVER, NO_WAIT,  DX_E_TOO_BIG,  {1, 0, 0, 0}},
+  {POST,    ST("415 422"),  EVER, NO_WAIT,  DX_E_REFUSED,  {1, 0, 0, 0}},
   {PUT,     ST("413 415 422"),               2, REFUSING, DX_OK, {1, 3, 1, 1}},
-  {PUT,     ST("413 415 422"), EVER, REFUSING, DX_E_REFUSED, {1, 3, 0, 0}},
+  {PUT,     ST("413"),      EVER, REFUSING, DX_E_TOO_BIG,  {1, 3, 0, 0}},
+  {PUT,     ST("415 422"),  EVER, REFUSING, DX_E_REFUSED,  {1, 3, 0, 0}},
   {SOURCE,  ST("413 415 422"),              12, ALONE,    DX_OK, {1, 1, 13, 1}},
   {EXTRACT, ST("413 415 422"),              12, ALONE,    DX_OK, {1, 1, 1, 13}},
 

@@ -172,11 +172,13 @@ static void failed_submission_has_the_sentence_of_its_code(void **state)
   (void)state;
   dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_REFUSED,
                     "the service refused it (422 to 'create source')");
-  says(job, "0 of 1 documents extracted; document 1: the service did not take "
-            "it");
+  says(job, "The chart was not extracted: the service did not take it");
+  job->submissions[0].code = DX_E_TOO_BIG;
+  says(job, "The chart was not extracted: it is too large for the service; "
+            "print fewer pages at a time");
   job->submissions[0].code = DX_E_TAKEN;
-  says(job, DX_SENTENCE_ADMIN "0 of 1 documents extracted; document 1: another "
-                              "file is in the place of its result");
+  says(job, DX_SENTENCE_ADMIN "the chart was not extracted: another file is in "
+                              "the place of its result");
   dx_job_free(&job);
 }
 
