@@ -31,11 +31,16 @@ void hello_warn(const char *format, ...)
 
 static void warn_results(const struct dx_service *service)
 {
+  char name[DX_USER_BYTES];
   struct dx_err err;
   enum dx_code code = dx_results_make_dir(service->results_dir, &err);
 
   if (code == DX_OK)
     code = dx_fs_probe(service->results_dir, &err);
+  if (code != DX_OK && err.sys_errno == EACCES) {
+    cli_user_name(name);
+    code = cli_advise(&err, "'%s' must be able to write there", name);
+  }
   if (code != DX_OK)
     hello_warn("results cannot be written, so nothing will be sent: %s",
                err.text);

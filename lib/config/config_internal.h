@@ -68,7 +68,8 @@ const struct row *config_find_row(const char *name, size_t len);
 
 /* ---- mistakes.c ---- */
 
-/* A mistake in the line that is read: E_CONFIG, with FILE:LINE before it. */
+/* A mistake in the line that is read: E_CONFIG, with FILE:LINE before it; FILE
+ * alone if line is 0, as for a default that does not fit. */
 enum dx_code config_bad(const struct parser *p, struct dx_err *err,
                         const char *format, ...)
     __attribute__((format(printf, 3, 4)));

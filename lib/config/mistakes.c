@@ -30,6 +30,8 @@ enum dx_code config_bad(const struct parser *p, struct dx_err *err,
   va_start(args, format);
   (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
+  if (p->line == 0)
+    return dx_fail(err, DX_E_CONFIG, 0, "%s: %s", p->path, text);
   return dx_fail(err, DX_E_CONFIG, 0, "%s:%d: %s", p->path, p->line, text);
 }
 
@@ -179,11 +181,13 @@ static void warn(const struct parser *p, const struct row *row,
 static void warn_access(const struct parser *p, const struct row *row,
                         const char *path)
 {
-  char what[DX_USER_BYTES + 80], name[DX_USER_BYTES];
+  char what[DX_USER_BYTES + 120], name[DX_USER_BYTES];
 
   dx_user_name_of(geteuid(), name);
   (void)snprintf(what, sizeof(what),
-                 "cannot be used by '%s', whom backends run as", name);
+                 "cannot be used by '%s', whom backends run as; fix the owner "
+                 "or mode of the file, or of a directory above it",
+                 name);
   warn(p, row, path, what);
 }
 

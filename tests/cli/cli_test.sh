@@ -129,9 +129,29 @@ if [ "$(id -u)" = 0 ]; then
   dx config
   is 'config: what only root can use is not enough' "$rc" 78
   has 'config: it is named' "$err" \
-    "^warning: .*conf:5: TokenKeyFile .*roots.key' cannot be used by '$owner'"
+    "^warning: .*conf:5: .*roots.key' cannot be used by '$owner'.*; fix the owner"
   has 'config: so is a command' "$err" \
     "^warning: .*conf:6: TokenCommand .*roots.mint' cannot be used by '$owner'"
+fi
+
+in_memory() # PATH COMMAND...: runs it where the path lies in memory
+{
+  # shellcheck disable=SC2016
+  unshare --mount sh -e -c 'd=$1
+    until [ -d "$d" ]; do d=${d%/*}; done
+    mount -t tmpfs tmpfs "$d"
+    mkdir -p "$1"
+    shift
+    exec "$@"' in_memory "$@"
+}
+
+configure
+sed -i '/^SpoolDir/d' "$conf"
+default=$("$program" -c "$conf" config | awk '$1 == "SpoolDir" { print $2 }')
+if in_memory "$default" true 2> "$dir/err"; then
+  in_memory "$default" "$program" -c "$conf" config > /dev/null 2> "$dir/err"
+  has 'config: a default that does not fit has no line' "$(cat "$dir/err")" \
+    "^docextract: $conf: SpoolDir '$default' is on a file system in memory"
 fi
 for line in 'CAFile' 'SeparatorPage' 'TokenKeyFile' 'TokenFile' \
   'TokenCommand'; do
@@ -508,6 +528,14 @@ RESULTS=$dir/file configure
 dx hello
 has 'hello: so do results that cannot be written' "$rc $out" \
   'warning: results cannot be written'
+
+if [ "$(id -u)" = 0 ]; then
+  install -d -m 700 "$dir/roots"
+  RESULTS=$dir/roots configure
+  dx hello
+  has 'hello: which says who must be able to' "$out" \
+    "^warning: results .*roots': .*; '$owner' must be able to write there\$"
+fi
 
 # --- submit ----------------------------------------------------------------
 
