@@ -299,11 +299,12 @@ static void print_missing(struct show *s, const struct dx_job *job)
 
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
+    const char *word = dx_state_word(sub->state);
+    const char *reason = strcmp(sub->reason, word) != 0 ? sub->reason : "";
 
     for (k = 0; sub->state != DX_ST_EXTRACTED && k < sub->file_count; k++)
-      print_note(s, "document %zu: %s%s%s", sub->files[k].document + 1,
-                 dx_state_word(sub->state), sub->reason[0] != '\0' ? ": " : "",
-                 sub->reason);
+      print_note(s, "document %zu: %s%s%s", sub->files[k].document + 1, word,
+                 reason[0] != '\0' ? ": " : "", reason);
   }
 }
 

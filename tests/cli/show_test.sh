@@ -288,6 +288,10 @@ faults ''
 dx show "$key"
 is 'show: a job without results is an error' "$rc" 65
 has 'show: and the message says so' "$err" 'job .* has no results'
+dx cancel "$key"
+dx show "$key"
+has 'show: of a canceled job, that it is, once' "$err" \
+  '^docextract: document 1: canceled$'
 dx show 12345
 has 'show: an unknown job is an error' "$rc $err" '^65 .*no job'
 
