@@ -144,12 +144,11 @@ copy_tree() # TO
 }
 
 limit_s=1200 # of a script; on an idle machine none takes two minutes
-nice=0
 script() # BUILD FILE: the line of a task
 {
   local name=$2
   [ "$1" = build ] || name="$2-$1"
-  echo "$name $limit_s nice -n $nice env DX_BUILD=$work/$1 bash $2"
+  echo "$name $limit_s env DX_BUILD=$work/$1 bash $2"
 }
 
 tests_in() # GLOB...: scripts that are tests by themselves
@@ -198,8 +197,7 @@ quick_tasks()
   } | sorted | while read -r build f; do script "$build" "$f"; done
 }
 
-# These measure time, and wait most of it: the rest runs beside them, but not
-# before them.
+# These measure time, and are alone.
 timed_tasks()
 {
   script build tests/long/thousand.sh
@@ -208,7 +206,7 @@ timed_tasks()
 
 long_tasks()
 {
-  local f nice=19
+  local f
   script build tests/long/faults.sh # the longest
   for f in $(tests_in tests/long/*.sh | grep -vE '/(faults|thousand|rate)\.sh'); do
     script build "$f"
@@ -230,8 +228,8 @@ installed_or_end() # PACKAGE...
 
 run_tasks() # N NAME OF THE LIST
 {
-  "$2" > "$work/$2" || exit 1
-  at_once "$1" < "$work/$2"
+  "$2" > "$work/tasks" || exit 1
+  at_once "$1" < "$work/tasks"
 }
 
 # shellcheck disable=SC2086
@@ -256,11 +254,7 @@ if [ -n "$long" ]; then
   ! in_ci || installed_or_end $program_packages
   limit_s=3900
   echo "== what takes minutes ($SECONDS s)"
-  (
-    # shellcheck disable=SC2046
-    trap 'kill $(jobs -p); wait; exit 1' TERM
-    run_tasks 1 timed_tasks
-  ) &
+  run_tasks 1 timed_tasks
   run_tasks $((2 * cores)) long_tasks
 fi
 end
