@@ -84,7 +84,20 @@ print -d chart -o document-format=application/pdf "$dir/bad.bin"
 job_ends "$t: the print job is held" "$job" pending-held
 check "$t: the manifest is valid" is_valid "$(one_manifest)"
 says "$t" .reason_code document-refused
+says "$t" '.files[0] | "\(.bytes) bytes \(.sha256)"' '0 bytes '
 cancel "$job"
+
+t='canceled in CUPS'
+touch "$dir/round"
+faults 'source * word processing'
+polls=$(calls source)
+print -d chart "$dir/a.pdf"
+until_true calls_are source $((polls + 1))
+cancel "$job"
+job_ends "$t: the print job ends" "$job" canceled
+until_true no_backend
+is "$t: there is no manifest" "$(one_manifest)" ''
+faults '#'
 
 t='the schema'
 jq '.outcome = "maybe"' "$template" > "$dir/wrong.json"

@@ -95,12 +95,13 @@ cancel "$job"
 
 t='a chart that fails after its print job has ended'
 write_config 'Completion accepted'
-faults 'create * status 400'
-print -d chart "$dir/a.pdf"
+faults "create $(($(calls create) + 1)) status 400"
+print -d chart "$dir/a.pdf" "$dir/a.pdf"
 failed_job=$job
-until_true has_shown "$job" . || not_ok "$t: it is shown"
+both=': 2 documents: 1 extracted, 1 failed; '
+until_true has_shown "$job" "$both" || not_ok "$t: it is shown"
 has "$t: it is shown with whom to ask" "$(shown "$job")" \
-  "^2 printer-error\|Chart not extracted\|.*-$job; The service .* $ask\$"
+  "^2 printer-error\|Chart not extracted\|.*-$job${both}The service .* $ask\$"
 job_ends "$t: the print job is completed" "$job" completed
 faults '#'
 
