@@ -13,13 +13,17 @@
 
 #include "lib/base/policy.h"
 
-static enum dx_code not_running(int e, const char *path, struct dx_err *err)
+static enum dx_code fail_connect(int e, const char *path, struct dx_err *err)
 {
   if (e == ENOENT || e == ECONNREFUSED)
     return dx_fail(
         err, DX_E_NOT_FOUND, e,
         "your print jobs cannot be looked up, because docextractd is "
         "not running; ask the administrator to start it");
+  if (e == EACCES)
+    return dx_fail(err, DX_E_ACCESS, e,
+                   "the administrator of this computer does not let you look "
+                   "up print jobs");
   return dx_fail_sys(err, e, "connect to", path);
 }
 
@@ -31,7 +35,7 @@ static enum dx_code connect_to(int fd, const char *path, struct dx_err *err)
     return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
   memcpy(address.sun_path, path, strlen(path) + 1);
   if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-    return not_running(errno, path, err);
+    return fail_connect(errno, path, err);
   return DX_OK;
 }
 

@@ -124,6 +124,14 @@ mkdir "$dir/run"
 give "$dir/run"
 start_daemon
 is 'everybody may connect' "$(stat -c %a "$STATUS_SOCKET")" 666
+if if_root; then
+  chmod 750 "$dir/run"
+  dx_as "$her" jobs
+  chmod 755 "$dir/run"
+  is 'but not to a directory that is closed to her' "$rc $out$err" \
+    '74 docextract: the administrator of this computer does not let you look '\
+'up print jobs'
+fi
 
 # Two clients that are too slow, until the end of the test.
 cp "$results/$her_result" "$dir/whole"
