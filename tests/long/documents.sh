@@ -37,6 +37,8 @@ cat "$dir/one" >> "$dir/bundle"
 (received 2)
 is 'more than 1,000 documents are held' "$?" 3
 has 'more than 1,000 documents: the reason is shown' \
-  "$(grep -a ^ERROR "$dir/backend.err")" 'more documents than MaxDocumentsPerJob'
+  "$(grep -a ^ERROR "$dir/backend.err")" 'has too many documents'
+has 'more than 1,000 documents: the log names the limit' \
+  "$(grep -a ^WARNING "$dir/backend.err")" 'more documents than MaxDocumentsPerJob'
 is 'more than 1,000 documents: nothing is sent or kept' \
   "$(calls create) $(ls -A "$spool/jobs" "$spool/incoming" | grep -v :)" '0 '
