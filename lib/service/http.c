@@ -19,7 +19,7 @@
 #include "lib/base/policy.h"
 
 #define WAKE_MAX 4
-#define HTTP_STATUS_MAX 599 /* libcurl takes more, and more digits */
+#define HTTP_STATUS_MAX 599
 
 struct dx_http_call {
   struct dx_http_call *next;
@@ -496,11 +496,14 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
   curl_off_t sent = 0;
   long status = 0;
   curl_off_t start = 0;
+  bool is_http;
 
   (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
   (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
-  response->status = status <= HTTP_STATUS_MAX ? (int)status : 0;
+  /* libcurl takes any number of digits, and lets them overflow. */
+  is_http = status >= 0 && status <= HTTP_STATUS_MAX;
+  response->status = is_http ? (int)status : 0;
   response->sent_bytes = sent;
   response->was_sent = start > 0 && call->local.code != DX_E_NOT_SENT;
   response->date_ms = call->date_ms;
@@ -525,7 +528,7 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
                     result == CURLE_UNSUPPORTED_PROTOCOL
                         ? NOT_HTTP
                         : curl_easy_strerror(result));
-  } else if (status > HTTP_STATUS_MAX) {
+  } else if (!is_http) {
     response->code = dx_fail(&response->err, DX_E_RESPONSE, 0, NOT_HTTP);
   }
 }
