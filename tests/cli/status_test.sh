@@ -136,11 +136,11 @@ fi
 # Two clients that are too slow, until the end of the test.
 cp "$results/$her_result" "$dir/whole"
 head -c 4M /dev/zero >> "$results/$her_result"
-"$ask" "$STATUS_SOCKET" --deaf "show $hers $her_result" &
+"$ask" "$STATUS_SOCKET" --deaf "show $hers $her_result" > "$dir/deaf" &
 deaf=$!
 "$ask" "$STATUS_SOCKET" job > "$dir/null" &
 slow=$!
-is_sending() { [ -n "$(find "/proc/$(server)/fd" -lname "*/$her_result")" ]; }
+is_sending() { [ -s "$dir/deaf" ]; }
 until_true is_sending
 mv "$dir/whole" "$results/$her_result"
 give "$results/$her_result"
