@@ -119,7 +119,7 @@ unpack_source() # VERSION: what `make dist` would pack
   make -C "$build" distdir distdir="$src" || return
   [ "$1" = "$version" ] || {
     sed -i "s/\[$version\]/[$1]/" "$src/configure.ac"
-    sed -i -e "1s/($version)/($1)/" -e "5s/  .*/  $(date -R)/" \
+    sed -i -e "1s/($version)/($1)/" -e "/^ -- /s/  .*/  $(date -R)/" \
       "$src/debian/changelog"
     sed -i 's/^Version .*/Version 9.9/' "$src/ppd/docextract.drv"
   }
