@@ -74,7 +74,9 @@ check "at most 9 calls in any second where they are sent ($sent)" \
   test "$sent" -le 9
 check "at most 9 calls in any second where they come in ($came)" \
   test "$came" -le 9
-is 'every call had a slot' "$(sends_log | wc -l)" "$(calls_log | wc -l)"
+# A slot is given up when another call comes first while it is waited for.
+check 'every call had a slot' test "$(sends_log | wc -l)" -ge \
+  "$(calls_log | wc -l)"
 peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$DAEMON_PID/status")
 check "peak memory of docextractd at most 64 MiB ($peak KiB)" \
   test "$peak" -le 65536
