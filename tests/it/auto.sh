@@ -139,8 +139,12 @@ print_b
 last=$job
 job_ends "$t: docextractd goes on with the first one" "$((job - 1))" completed
 faults 'source * word failed' 'create * status 400'
-failed() { journals | xargs jq -r '.submissions[].state' | grep -qx failed; }
-until_true failed
+first_failed()
+{
+  journals | xargs jq -r --arg id "$((last - 1))" \
+    'select(.id == $id) | .submissions[].state' | grep -qx failed
+}
+until_true first_failed
 job_ends "$t: the last one is held" "$last" pending-held
 cancel "$last"
 faults '#'
