@@ -259,10 +259,13 @@ static enum dx_code run(const struct cli *cli, struct handover *c,
     c->from = st.st_uid;
     entry = getpwuid(c->from);
     c->from_group = entry != NULL ? entry->pw_gid : st.st_gid;
-    end_holders(fd);
-    code = give_all(c, cli->config, fd, &st, err);
-    if (code == DX_OK)
-      code = open_config(cli->config_path, err);
+    /* First: a backend that finds the spool not yet its own tries again; one
+     * that cannot read the configuration would stop its queue. */
+    code = open_config(cli->config_path, err);
+    if (code == DX_OK) {
+      end_holders(fd);
+      code = give_all(c, cli->config, fd, &st, err);
+    }
   }
   (void)close(fd);
   return code;
