@@ -151,13 +151,15 @@ static bool talks_to_a_process(void)
   return socket(AF_UNIX, SOCK_STREAM, 0) >= 0;
 }
 
+/* Its SIGCHLD comes before can_be_traced(): a process that is traced would stop
+ * at it. */
 static bool starts_a_process(void)
 {
   pid_t child = fork();
 
   if (child == 0)
     _exit(0);
-  return child > 0;
+  return child > 0 && waitpid(child, NULL, 0) == child;
 }
 
 static bool signals_a_process(void)
