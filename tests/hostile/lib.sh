@@ -1,7 +1,7 @@
 # lib.sh - hostile services, for tests/hostile/service.sh and
 # tests/long/hostile.sh. To be sourced by bash, behind what sets dir and build.
 
-raw_is_up_or_gone() { [ -e "$dir/ready" ] || ! kill -0 "$sim_pid" 2> /dev/null; }
+raw_is_up_or_gone() { [ -e "$dir/ready" ] || is_gone "$1"; } # PID
 
 start_raw() # RULE...: tests/hostile/raw-service instead of the simulator
 {
@@ -9,7 +9,7 @@ start_raw() # RULE...: tests/hostile/raw-service instead of the simulator
   rm -f "$dir/ready" "$dir/log"
   "$build/tests/hostile/raw-service" "$dir/ready" "$dir/log" "$@" &
   sim_pid=$!
-  until_true raw_is_up_or_gone
+  until_true raw_is_up_or_gone "$sim_pid"
   [ -e "$dir/ready" ] || bail_out 'the raw service did not start'
   api=http://127.0.0.1:$(cat "$dir/ready")
 }

@@ -15,7 +15,8 @@ start_service() # RULE...: tests/hostile/raw-service instead of the simulator
   rm -f "$dir/ready" "$raw_log"
   setsid "$build/tests/hostile/raw-service" "$dir/ready" "$raw_log" "$@" &
   SIM_PID=$!
-  until_true test -e "$dir/ready"
+  until_true raw_is_up_or_gone "$SIM_PID"
+  [ -e "$dir/ready" ] || give_up 'the raw service starts'
   SIM_API=http://127.0.0.1:$(cat "$dir/ready")
 }
 
