@@ -7,11 +7,11 @@ cd "$1"
 
 for manifest in *.job.json; do
   [ -e "$manifest" ] || continue
-  jq -r '.cases[] | "\(.sha256)  \(.file)"' "$manifest" |
-    while read -r sum file; do
-      [ -e "$file" ] || continue # taken before we were killed
-      echo "$sum  $file" | sha256sum --check --quiet
-      mv "$file" "$inbox/"
-    done
+  cases=$(jq -r '.cases[] | "\(.sha256)  \(.file)"' "$manifest")
+  echo "$cases" | while read -r sum file; do
+    [ -e "$file" ] || continue # taken before we were killed
+    echo "$sum  $file" | sha256sum --check --quiet
+    mv "$file" "$inbox/"
+  done
   mv "$manifest" "$inbox/"
 done

@@ -174,3 +174,12 @@ for consumer in consume.py consume.sh; do
   "$examples/$consumer" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1
   is "$consumer: $t is not taken" "$(($? != 0)) $(ls "$dir/inbox")" '1 '
 done
+
+t='a manifest that cannot be read'
+rm -rf "$dir/out" "$dir/inbox"
+mkdir "$dir/out" "$dir/inbox"
+echo '{' > "$dir/out/S.job.json"
+for consumer in consume.py consume.sh; do
+  "$examples/$consumer" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1
+  is "$consumer: $t stays" "$(($? != 0)) $(ls "$dir/inbox")" '1 '
+done
