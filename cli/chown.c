@@ -156,6 +156,16 @@ static void give_key(struct handover *c, const char *path)
     (void)close(fd);
 }
 
+static void give_keys(struct handover *c, const struct dx_config *config)
+{
+  size_t i;
+
+  for (i = 0; i < config->service_count; i++) {
+    give_key(c, config->services[i].token_key_file);
+    give_key(c, config->services[i].token_file);
+  }
+}
+
 /* ---- those who work on jobs ---- */
 
 /* Asks who holds the lock to end, once; true if somebody does hold it. */
@@ -216,12 +226,9 @@ static enum dx_code give_all(struct handover *c, const struct dx_config *config,
       give_entry(c, AT_FDCWD, config->results_dir, RESULTS_KEEP, 0, err);
   size_t i;
 
-  for (i = 0; code == DX_OK && i < config->service_count; i++) {
+  for (i = 0; code == DX_OK && i < config->service_count; i++)
     code = give_entry(c, AT_FDCWD, config->services[i].results_dir,
                       RESULTS_KEEP, 0, err);
-    give_key(c, config->services[i].token_key_file);
-    give_key(c, config->services[i].token_file);
-  }
   if (code == DX_OK)
     code = give_entries(c, spool_dirfd, JOBS_KEEP, 0, err);
   if (code == DX_OK)
@@ -260,9 +267,11 @@ static enum dx_code run(const struct cli *cli, struct handover *c,
     entry = getpwuid(c->from);
     c->from_group = entry != NULL ? entry->pw_gid : st.st_gid;
     /* First: a backend that finds the spool not yet its own tries again; one
-     * that cannot read the configuration would stop its queue. */
+     * that cannot read the configuration, or finds that others can read a key,
+     * would stop its queue. */
     code = open_config(cli->config_path, err);
     if (code == DX_OK) {
+      give_keys(c, cli->config);
       end_holders(fd);
       code = give_all(c, cli->config, fd, &st, err);
     }

@@ -68,11 +68,24 @@ chmod 6755 "$spool/pace/sh"
 echo member > "$results/member.json" && chown mail: "$results/member.json"
 ln "$dir/roots/file" "$spool/pace/hard"
 
-# Somebody works on the job.
+# Somebody works on the job: is asked to end, but stopped until that was seen.
 as_owner=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
 hold "$spool/jobs/$key/lock"
+kill -STOP "$pid"
+is_asked() { grep -q '^ShdPnd:.*4000$' "/proc/$pid/status"; }
+{
+  until_true is_asked
+  owners "$conf" "$dir/key.lp" "$spool/jobs" > "$dir/asked"
+  kill -CONT "$pid"
+} &
 dx chown
+wait $!
 is 'it succeeds' "$rc $err" '0 '
+is 'what a backend reads that cupsd runs again at once comes before the spool' \
+  "$(cat "$dir/asked")" \
+  'root:nogroup 644
+games:games 600
+nobody:nogroup 700'
 let_go
 is 'who worked on a job was asked to end' "$rc" 143
 
