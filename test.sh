@@ -105,6 +105,16 @@ at_once() # N
   wait
 }
 
+# The same, one after another, beside those that run already.
+one_by_one()
+{
+  local words
+  while read -ra words; do
+    task "${words[@]}" &
+    wait $!
+  done
+}
+
 # Without it the rest makes no sense.
 needed() # NAME LIMIT-S COMMAND...
 {
@@ -197,7 +207,7 @@ quick_tasks()
   } | sorted | while read -r build f; do script "$build" "$f"; done
 }
 
-# These measure time, and are alone.
+# These measure time, and hardly use the processor.
 timed_tasks()
 {
   script build tests/long/thousand.sh
@@ -208,7 +218,8 @@ long_tasks()
 {
   local f
   script build tests/long/faults.sh # the longest
-  for f in $(tests_in tests/long/*.sh | grep -vE '/(faults|thousand|rate)\.sh'); do
+  for f in $(tests_in tests/long/*.sh |
+    grep -vE '/(faults|thousand|rate|tidy)\.sh'); do
     script build "$f"
   done
   ! in_ci || for f in $(tests_in tests/*/*.sh | grep -E "$with_programs"); do
@@ -254,7 +265,9 @@ if [ -n "$long" ]; then
   ! in_ci || installed_or_end $program_packages
   limit_s=3900
   echo "== what takes minutes ($SECONDS s)"
-  run_tasks 1 timed_tasks
+  # shellcheck disable=SC2046
+  task $(script build tests/long/tidy.sh) & # with what others leave it
+  one_by_one < <(timed_tasks)
   run_tasks $((2 * cores)) long_tasks
 fi
 end

@@ -34,4 +34,6 @@ make_debian() # CODENAME DIRECTORY [PACKAGE...]
   apt-config dump | grep -E '^Acquire::(Check-|http|https|Retries)' \
     > "$dir/etc/apt/apt.conf.d/50mirror"
   cp /etc/resolv.conf /etc/hosts "$dir/etc/"
+  # It does not have to survive a power failure.
+  echo force-unsafe-io > "$dir/etc/dpkg/dpkg.cfg.d/unsafe-io"
 }
