@@ -353,6 +353,20 @@ static int count_digits(const struct list *list)
 
 /* ---- all ---- */
 
+/* A job that leaves jobs/ meanwhile is read again, in finished/. The rows are
+ * sorted by key. */
+static void remove_repeated(struct list *list)
+{
+  size_t i, kept = 0;
+
+  for (i = 0; i < list->count; i++)
+    if (kept > 0 && by_key(&list->rows[kept - 1], &list->rows[i]) == 0)
+      dx_json_free(&list->rows[i].json);
+    else
+      list->rows[kept++] = list->rows[i];
+  list->count = kept;
+}
+
 enum dx_code list_read(struct list *list, struct dx_err *err)
 {
   enum dx_code code;
@@ -360,6 +374,7 @@ enum dx_code list_read(struct list *list, struct dx_err *err)
   list->err = err;
   code = cli_each_job(list->cli, look_at, look_at_finished, list, err);
   list_sort_by_key(list);
+  remove_repeated(list);
   list->digits = count_digits(list);
   if (list->count > 0)
     qsort(list->rows, list->count, sizeof(*list->rows), by_time);

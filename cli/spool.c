@@ -93,6 +93,8 @@ bool cli_is_job_name(const char *text)
 
 static void add_candidate(struct search *s, const char *key, const char *when)
 {
+  if (s->count > 0 && strcmp(s->key, key) == 0)
+    return; /* it was finished meanwhile: the same job */
   s->count++;
   memcpy(s->key, key, DX_KEY_BYTES);
   if (s->count <= CANDIDATES_MAX)

@@ -108,6 +108,14 @@ row=$(tail -n 1 <<< "$out")
 has 'jobs: a row has everything from state to cases' "$row" \
   "^${key:0:8}  extracted +- +command +[0-9]+ s +2/2 +2\$"
 hasnt 'jobs: no title and no file name' "$out$err" 'Secret'
+
+# What a reader sees who was in jobs/ before the job left, and then looks into
+# finished/.
+cp -a "$spool/finished/$key" "$spool/jobs"
+is 'jobs: one that is finished meanwhile is listed once' "$(listed)" "${key:0:8}"
+dx show "${key:0:8}"
+is 'show: and is not taken for two' "$rc $err" '0 '
+rm -r "$spool/jobs/$key"
 dx --verbose jobs --json
 hasnt 'jobs: nor in the JSON' "$out$err" 'Secret'
 is 'jobs: the JSON is complete' \
