@@ -195,8 +195,11 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     status_info(DX_SAY_PAUSED, place);
     break;
   case DX_NOTE_UNEXPECTED:
-  case DX_NOTE_TOKEN:
     status_info(DX_SAY_RETRYING, place, dx_code_sentence(note->code));
+    break;
+  case DX_NOTE_TOKEN:
+    dx_sentence(note->code, NULL, text);
+    status_info(DX_SAY_SIGNING_IN, text);
     break;
   case DX_NOTE_ADMIN: /* not for print jobs */
     break;

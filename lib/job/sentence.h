@@ -32,6 +32,7 @@
 #define DX_SAY_DOWN "%s; the service has not responded for %s, trying again"
 #define DX_SAY_PAUSED "%s; the service asked for a pause, continuing soon"
 #define DX_SAY_RETRYING "%s; %s, trying again"
+#define DX_SAY_SIGNING_IN "%s; trying again, nothing is lost"
 #define DX_SAY_LOCAL "%s; trying again every minute, nothing is lost"
 #define DX_SAY_STOPPED "%s; nothing is lost"
 

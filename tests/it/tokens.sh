@@ -123,6 +123,8 @@ clear_results
 print -d chart "$dir/a.pdf"
 WAIT_S=60 until_true queue_is_stopped chart # three tries take 30 s
 check 'the wrong key stops the queue' queue_is_stopped chart
+has 'the wrong key: the queue says so from the first try on' "$(job_log "$job")" \
+  'administrator has to look at this: the service does not let this .*; trying again, nothing is lost'
 has 'the wrong key: the queue says why' "$(queue_state chart)" \
   'administrator has to look at this: the service does not let this printer'
 has 'the wrong key: the log says what the service said, and what to do' \
