@@ -65,13 +65,13 @@ static int status_of(const struct backend *b, enum dx_code code)
 }
 
 /* `docextract jobs` lists what the log has, until somebody has fixed it. */
-static void leave_message(struct dx_job *job, const char *text)
+static void leave_message(struct dx_job *job, const struct dx_err *full)
 {
   struct dx_err err;
 
   if (job == NULL || dx_job_is_final(job))
     return;
-  dx_job_set_message(job, text);
+  dx_job_set_message(job, full->code, full->text);
   if (job->behind && dx_job_publish(job, &err) != DX_OK)
     dx_log(DX_LOG_WARNING, "%s", err.text);
 }
@@ -116,7 +116,7 @@ static void report_failure(struct backend *b, enum dx_code code,
   (void)snprintf(log, sizeof(log), "%s: %s", dx_code_name(code), full.text);
   status_failure(log, text);
   if (!b->handed_over)
-    leave_message(b->job, full.text);
+    leave_message(b->job, &full);
 }
 
 /* What became of the job. */
@@ -185,7 +185,7 @@ static void look_if_canceled(struct backend *b)
   if (job.state != DX_PJ_CANCELED)
     return;
   dx_job_cancel(b->job);
-  dx_job_set_message(b->job, "");
+  dx_job_set_message(b->job, DX_OK, "");
   if (dx_job_save(b->job, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s", err.text);
 }

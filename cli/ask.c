@@ -153,11 +153,6 @@ enum dx_code cli_peek_job(struct cli *cli, const char *key,
   return dx_spool_peek(&cli->spool, key, ret_job, ret_holder, err);
 }
 
-bool cli_daemon_runs(const struct cli *cli)
-{
-  return cli->asks || dx_spool_daemon(cli->spool.dirfd) != 0;
-}
-
 enum dx_code cli_ask_result(const struct cli *cli, const char *key,
                             const char *name, struct dx_buf *ret_content,
                             struct dx_err *err)

@@ -129,7 +129,7 @@ static enum dx_code cancel_taken(struct cancel *c, struct dx_job *job,
     return DX_OK;
   }
   dx_job_cancel(job);
-  dx_job_set_message(job, "");
+  dx_job_set_message(job, DX_OK, "");
   code = dx_job_save(job, err);
   if (code != DX_OK)
     return code;

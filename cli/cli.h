@@ -181,7 +181,6 @@ enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
 enum dx_code cli_peek_job(struct cli *cli, const char *key,
                           struct dx_job **ret_job, pid_t *ret_holder,
                           struct dx_err *err) DX_MUST_USE;
-bool cli_daemon_runs(const struct cli *cli);
 
 /* A delivered result, from docextractd. */
 enum dx_code cli_ask_result(const struct cli *cli, const char *key,

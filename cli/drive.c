@@ -84,9 +84,10 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   int64_t seconds = (dx_monotonic_ms() - note->since_ms) / 1000;
 
   /* For `docextract jobs`. */
-  dx_job_set_message(job, note->kind == DX_NOTE_PAUSED
-                              ? "the service asks to slow down"
-                              : note->text);
+  if (note->kind == DX_NOTE_PAUSED)
+    dx_job_set_message(job, DX_E_RATE, "the service asks to slow down");
+  else
+    dx_job_set_message(job, note->code, note->text);
   if (note->kind == DX_NOTE_UPLOADING) {
     uploading(p, note);
     return;
@@ -209,9 +210,9 @@ static void leave_message(struct dx_job *job, enum dx_code code,
   struct dx_err save;
 
   if (code == DX_OK || dx_job_is_final(job))
-    dx_job_set_message(job, "");
+    dx_job_set_message(job, DX_OK, "");
   else if (code != DX_E_STOPPED)
-    dx_job_set_message(job, err->text);
+    dx_job_set_message(job, code, err->text);
   if (job->dirty || job->behind)
     warn(dx_job_save(job, &save), &save);
 }

@@ -59,7 +59,7 @@ static const struct list_row header = {.key = "KEY",
                                        .age = "AGE",
                                        .docs = "DOCS",
                                        .cases = "CASES",
-                                       .message = "MESSAGE"};
+                                       .text = "MESSAGE"};
 
 static struct table lay_out(const struct list *list)
 {
@@ -82,8 +82,8 @@ static void print_row(const struct table *table, const struct list_row *row)
   dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %-11s  %6s  %5s  %5s",
                 table->digits, table->digits, row->key, row->state, name, left,
                 "", row->owner, row->age, row->docs, row->cases);
-  if (row->message[0] != '\0')
-    dx_buf_printf(&line, "  %s%s", row->retry, row->message);
+  if (row->text[0] != '\0')
+    dx_buf_printf(&line, "  %s", row->text);
   (void)cli_print_plain(dx_buf_text(&line), table->columns);
   printf("\n");
   dx_buf_release(&line);
@@ -153,8 +153,7 @@ static bool has_changed(const struct list_row *before,
          strcmp(before->owner, now->owner) != 0 ||
          strcmp(before->docs, now->docs) != 0 ||
          strcmp(before->cases, now->cases) != 0 ||
-         strcmp(before->retry, now->retry) != 0 ||
-         strcmp(before->message, now->message) != 0;
+         strcmp(before->text, now->text) != 0;
 }
 
 static void print_changed(struct watch *w)

@@ -14,8 +14,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
+#include "lib/job/sentence.h"
 
 #define KEY_DIGITS 8 /* shown, at least */
+#define RETRY_BYTES 32
 #define WAITING "waiting"
 
 /* ---- what is shown of a job ---- */
@@ -72,9 +74,9 @@ static const char *first_reason(const struct dx_job *job)
   return "";
 }
 
-/* "trying again at 14:05: "; "" if nobody does, or at once. */
+/* "; trying again at 14:05"; "" if nobody does, or at once. */
 static void describe_retry(const struct dx_job *job, pid_t holder,
-                           char text[LIST_RETRY_BYTES])
+                           char text[RETRY_BYTES])
 {
   time_t at = (time_t)(job->retry_at / 1000);
   struct tm tm;
@@ -82,7 +84,21 @@ static void describe_retry(const struct dx_job *job, pid_t holder,
   text[0] = '\0';
   if (holder != 0 && job->retry_at > dx_wall_ms() &&
       localtime_r(&at, &tm) != NULL)
-    (void)strftime(text, LIST_RETRY_BYTES, "trying again at %H:%M: ", &tm);
+    (void)strftime(text, RETRY_BYTES, "; trying again at %H:%M", &tm);
+}
+
+/* An outage first in plain words, then its cause in those of libcurl. Who is no
+ * administrator has got the plain words alone, without a code. */
+static void describe_in_table(const struct dx_job *job, pid_t holder,
+                              struct list_row *row)
+{
+  bool is_outage = dx_class_of(job->message_code) == DX_CL_TRANSIENT;
+  char retry[RETRY_BYTES];
+
+  describe_retry(job, holder, retry);
+  (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s",
+                 is_outage ? dx_code_sentence(job->message_code) : "",
+                 is_outage ? ": " : "", row->message, retry);
 }
 
 static void describe(const struct list *list, const struct dx_job *job,
@@ -99,13 +115,15 @@ static void describe(const struct list *list, const struct dx_job *job,
     (void)snprintf(message, DX_ERR_TEXT_BYTES,
                    "not in progress; canceled unless listed by: lpstat -o %s",
                    job->queue != NULL ? job->queue : "");
+  else if (list->cli->asks) /* she cannot continue it */
+    message[0] = '\0';
   else if (job->owner == DX_OWNER_COMMAND)
     (void)snprintf(message, DX_ERR_TEXT_BYTES,
                    "interrupted; continue with: docextract retry %.8s",
                    job->key);
   else
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
-                   cli_daemon_runs(list->cli)
+                   dx_spool_daemon(list->cli->spool.dirfd) != 0
                        ? "docextractd has not taken it yet"
                        : "docextractd is not running");
 }
@@ -246,8 +264,8 @@ static enum dx_code add(struct list *list, const struct dx_job *job,
   format_age(job->received_at, row->age);
   (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", done, all);
   (void)snprintf(row->cases, sizeof(row->cases), "%zu", count_cases(job));
-  describe_retry(job, holder, row->retry);
   describe(list, job, holder, row->message);
+  describe_in_table(job, holder, row);
   if (!list->json)
     return DX_OK;
   row->json = job_json(job, holder, row);

@@ -14,7 +14,7 @@
 
 struct dx_json;
 
-#define LIST_RETRY_BYTES 32
+#define LIST_TEXT_BYTES (DX_ERR_TEXT_BYTES + 160)
 
 struct list_row {
   char key[DX_KEY_BYTES];
@@ -23,8 +23,8 @@ struct list_row {
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
   const char *owner;              /* a word; static memory */
   char age[24], docs[48], cases[24];
-  char retry[LIST_RETRY_BYTES]; /* before the message, if it is tried again */
   char message[DX_ERR_TEXT_BYTES]; /* from outside: cli_print_plain() */
+  char text[LIST_TEXT_BYTES];      /* the message as the table has it */
   struct dx_json *json;            /* if asked for */
 };
 

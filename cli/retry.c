@@ -112,7 +112,7 @@ static enum dx_code prepare(struct retry *r, struct dx_err *err)
   if (code != DX_OK)
     return code;
   dx_spool_cancel_done(r->job);
-  dx_job_set_message(r->job, "");
+  dx_job_set_message(r->job, DX_OK, "");
   if (r->job->owner == DX_OWNER_CUPS)
     r->job->owner = DX_OWNER_DAEMON; /* CUPS has given it up */
   return dx_job_save(r->job, err);

@@ -133,7 +133,7 @@ static void drive(struct driver *driver, struct dx_job *job)
   if (dx_engine_add(driver->engine, job, &err) != DX_OK) {
     if (strcmp(job->message, err.text) != 0) /* it is tried again and again */
       dx_log(DX_LOG_ERROR, "job %s: %s", job->key, err.text);
-    dx_job_set_message(job, err.text);
+    dx_job_set_message(job, err.code, err.text);
     if ((job->dirty || job->behind) && dx_job_save(job, &err) != DX_OK)
       dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
     release(driver, job);

@@ -27,6 +27,7 @@
 #include "lib/config/config.h"
 #include "lib/engine/metrics.h"
 #include "lib/job/results.h"
+#include "lib/job/sentence.h"
 #include "lib/job/status.h"
 
 #define PIECE_BYTES 65536   /* of a response, at once */
@@ -157,7 +158,8 @@ static void add_ends(struct client *client, const struct dx_job *job)
     int64_t ended_at = dx_submission_ended_at(&job->submissions[i]);
 
     if (ended_at != 0 && ended_at >= client->request.since_ms)
-      add_line(client, dx_status_end_json(&job->submissions[i]));
+      add_line(client,
+               dx_status_end_json(&job->submissions[i], client->sees_all));
   }
 }
 
@@ -174,7 +176,7 @@ static void add_job(struct server *server, struct client *client,
   else if (client->request.kind == DX_STATUS_WATCH)
     add_ends(client, job);
   else
-    add_line(client, dx_status_job_json(job, holder));
+    add_line(client, dx_status_job_json(job, holder, client->sees_all));
   dx_job_free(&job);
 }
 
@@ -328,6 +330,16 @@ static enum dx_code find_result(const struct server *server,
   return code;
 }
 
+/* Without names of files and directives, for who is no administrator. */
+static enum dx_code reword(enum dx_code code, struct dx_err *err)
+{
+  if (code == DX_E_NOT_FOUND)
+    return dx_fail(err, code, 0,
+                   "the result is no longer here: the program that imports "
+                   "results has taken it");
+  return dx_fail(err, code, 0, DX_SENTENCE_ADMIN "the result cannot be read");
+}
+
 static enum dx_code begin_show(struct server *server, struct client *client,
                                struct dx_err *err)
 {
@@ -345,7 +357,7 @@ static enum dx_code begin_show(struct server *server, struct client *client,
     code = find_result(server, client, job, err);
   dx_job_free(&job);
   if (code != DX_OK)
-    return code;
+    return client->sees_all || code == DX_E_JOB ? code : reword(code, err);
   head = dx_json_object();
   if (head == NULL || !dx_json_put_int(head, "bytes", client->left))
     dx_json_free(&head);
@@ -563,7 +575,7 @@ static void on_end(void *ctx, const struct dx_submission *sub)
       continue;
     if (left_to_send(client) == 0) /* it has had nothing to take until now */
       client->until_ms = dx_monotonic_ms() + DX_STATUS_REPLY_MS;
-    add_line(client, dx_status_end_json(sub));
+    add_line(client, dx_status_end_json(sub, client->sees_all));
     if (left_to_send(client) > DX_STATUS_BACKLOG_BYTES)
       drop(client);
   }

@@ -46,7 +46,7 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
     dx_advise(&full);
   }
   engine_note(engine, job, kind, since_ms, err != NULL ? &full : NULL);
-  dx_job_set_retry(job, full.text, retry_at(engine, job, due_ms));
+  dx_job_set_retry(job, full.code, full.text, retry_at(engine, job, due_ms));
   job->drive->late_ms = dx_monotonic_ms(); /* people wait for it */
 }
 
@@ -104,10 +104,11 @@ void engine_apply(struct dx_submission *sub, enum dx_event event)
 
 void engine_clear_problem(struct dx_submission *sub)
 {
-  dx_job_set_message(sub->job,
-                     sub->overdue && !dx_state_is_final(sub->state)
-                         ? "the extraction takes longer than ProcessingLimit"
-                         : "");
+  if (sub->overdue && !dx_state_is_final(sub->state))
+    dx_job_set_message(sub->job, DX_E_OVERDUE,
+                       "the extraction takes longer than ProcessingLimit");
+  else
+    dx_job_set_message(sub->job, DX_OK, "");
 }
 
 static bool saved(struct dx_engine *engine, struct dx_job *job,

@@ -140,7 +140,7 @@ static enum dx_code cancel(struct dx_spool *spool, struct dx_job *job,
   enum dx_code code;
 
   dx_job_cancel(job);
-  dx_job_set_message(job, "");
+  dx_job_set_message(job, DX_OK, "");
   code = dx_job_save(job, err);
   if (code == DX_OK)
     code = dx_spool_settle(spool, job, err);

@@ -197,14 +197,15 @@ static void settle(struct dx_announcer *a, struct entry *e,
   }
 }
 
-/* For `docextract jobs`, unless there is something worse to say. */
+/* For `docextract jobs`, unless there is something worse to say. Not for the
+ * person who printed: she has her result, or knows why there is none. */
 static void leave_message(struct dx_job *job, const char *message)
 {
   struct dx_err err;
 
   if (!dx_job_is_finished(job))
     return;
-  dx_job_set_message(job, message);
+  dx_job_set_message(job, DX_OK, message);
   if (job->behind && dx_job_publish(job, &err) != DX_OK)
     dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
 }
@@ -348,7 +349,8 @@ static void attend(struct dx_announcer *a, const struct dx_config *config,
   if (service == NULL) { /* the section may come back */
     later(e, DX_ON_RESULT_MAX_MS);
   } else if (service->on_result == NULL || e->done_ms == sub->announce_ms) {
-    dx_job_set_message(job, dx_job_is_finished(job) ? "" : job->message);
+    if (dx_job_is_finished(job))
+      dx_job_set_message(job, DX_OK, "");
     settle(a, e, sub);
   } else {
     a->current = (size_t)(e - a->entries);

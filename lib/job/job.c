@@ -417,15 +417,19 @@ enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
   return DX_OK;
 }
 
-void dx_job_set_message(struct dx_job *job, const char *message)
+void dx_job_set_message(struct dx_job *job, enum dx_code code,
+                        const char *message)
 {
-  dx_job_set_retry(job, message, 0);
+  dx_job_set_retry(job, code, message, 0);
 }
 
-void dx_job_set_retry(struct dx_job *job, const char *message, int64_t retry_at)
+void dx_job_set_retry(struct dx_job *job, enum dx_code code,
+                      const char *message, int64_t retry_at)
 {
-  if (strcmp(job->message, message) == 0 && job->retry_at == retry_at)
+  if (job->message_code == code && strcmp(job->message, message) == 0 &&
+      job->retry_at == retry_at)
     return;
+  job->message_code = code;
   dx_utf8_copy(job->message, sizeof(job->message), message);
   job->retry_at = retry_at;
   job->behind = true;

@@ -136,8 +136,10 @@ struct dx_job {
   int lockfd;                      /* holds the lock; -1: not held */
   bool dirty;                      /* memory is ahead of the journal */
   bool behind;                     /* the same for what need not be durable */
-  char message[DX_ERR_TEXT_BYTES]; /* why it waits, for whoever asks; "" if
+  char message[DX_ERR_TEXT_BYTES]; /* why it waits, for the administrator; "" if
                                     nothing is wrong */
+  enum dx_code message_code;       /* the same for dx_job_reword(); DX_OK: not
+                                    for the person who printed */
   int64_t retry_at; /* wall ms: when whoever drives it tries again; 0: not, or
                        nothing is wrong */
   /* Not in the journal. */
@@ -207,10 +209,11 @@ enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
                                  struct dx_err *err) DX_MUST_USE;
 
 /* Sets why the job waits, and when it is tried again (wall ms; 0: not by
- * itself); message is copied, "" clears it. */
-void dx_job_set_message(struct dx_job *job, const char *message);
-void dx_job_set_retry(struct dx_job *job, const char *message,
-                      int64_t retry_at);
+ * itself); message is copied, DX_OK and "" clear it. */
+void dx_job_set_message(struct dx_job *job, enum dx_code code,
+                        const char *message);
+void dx_job_set_retry(struct dx_job *job, enum dx_code code,
+                      const char *message, int64_t retry_at);
 
 /* Sets the cases of a source; ids are copied. One that was delivered already
  * stays so. */

@@ -89,6 +89,12 @@ static struct dx_json *case_json(const void *owner, size_t i)
                 dx_json_put_bool(json, "empty", c->is_empty));
 }
 
+static bool put_code(struct dx_json *json, const char *name, enum dx_code code)
+{
+  return dx_json_put_string(json, name,
+                            code != DX_OK ? dx_code_name(code) : NULL);
+}
+
 static bool put_times(struct dx_json *json, const struct dx_submission *sub)
 {
   return dx_json_put_time(json, "registered_at", sub->registered_at) &&
@@ -117,9 +123,7 @@ static struct dx_json *submission_json(const void *owner, size_t i)
           dx_json_put_bool(json, "put_again", sub->put_again) &&
           dx_json_put_bool(json, "verify", sub->verify) &&
           dx_json_put_int(json, "announce_ms", sub->announce_ms) &&
-          dx_json_put_string(json, "code",
-                             sub->code != DX_OK ? dx_code_name(sub->code)
-                                                : NULL) &&
+          put_code(json, "code", sub->code) &&
           dx_json_put_string(json, "reason", sub->reason) &&
           put_times(json, sub) &&
           dx_json_put_list(json, "files", sub, sub->file_count, file_json) &&
@@ -155,6 +159,7 @@ struct dx_json *dx_job_json(const struct dx_job *job)
                 dx_json_put_bool(json, "together", job->together) &&
                 dx_json_put_bool(json, "seen", job->seen) &&
                 dx_json_put_string(json, "message", job->message) &&
+                put_code(json, "message_code", job->message_code) &&
                 dx_json_put_time(json, "retry_at", job->retry_at) &&
                 dx_json_put_list(json, "documents", job, job->document_count,
                                  document_json) &&
@@ -298,6 +303,14 @@ static bool read_file(const struct dx_json *json, const struct dx_job *job,
   return get_text(json, "url", &file->url);
 }
 
+/* DX_CODE_COUNT if the word is not known. */
+static enum dx_code get_code(const struct dx_json *json, const char *name)
+{
+  const char *word = dx_json_string(dx_json_get(json, name));
+
+  return word != NULL ? dx_code_by_name(word) : DX_OK;
+}
+
 /* Journals of earlier versions do not have these. */
 static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
 {
@@ -359,13 +372,12 @@ static bool get_announce_ms(const struct dx_json *json, int64_t *ret_ms)
 static bool read_submission(const struct dx_json *json,
                             struct dx_submission *sub)
 {
-  const char *code = dx_json_string(dx_json_get(json, "code"));
   char word[32];
 
   if (!get_chars(json, "state", word, sizeof(word)))
     return false;
   sub->state = dx_state_by_word(word);
-  sub->code = code != NULL ? dx_code_by_name(code) : DX_OK;
+  sub->code = get_code(json, "code");
   if (sub->state == DX_ST_COUNT || sub->code == DX_CODE_COUNT)
     return false;
   return get_flag(json, "verify", &sub->verify) &&
@@ -423,6 +435,15 @@ static bool read_submissions(const struct dx_json *list, struct dx_job *job)
   return true;
 }
 
+/* No job is damaged by what is only shown. */
+static void read_message(const struct dx_json *json, struct dx_job *job)
+{
+  (void)get_chars(json, "message", job->message, sizeof(job->message));
+  job->message_code = get_code(json, "message_code");
+  if (job->message_code == DX_CODE_COUNT)
+    job->message_code = DX_OK;
+}
+
 static bool read_job(const struct dx_json *json, struct dx_job *job)
 {
   int owner = get_word(json, "owner", owner_words, DX_OWNER_COUNT);
@@ -432,7 +453,7 @@ static bool read_job(const struct dx_json *json, struct dx_job *job)
       schema > JOURNAL_SCHEMA || owner < 0)
     return false;
   job->owner = (enum dx_owner)owner;
-  (void)get_chars(json, "message", job->message, sizeof(job->message));
+  read_message(json, job);
   return get_chars(json, "key", job->key, sizeof(job->key)) &&
          dx_is_key(job->key) && get_text(json, "service", &job->service) &&
          job->service != NULL && get_text(json, "base_url", &job->base_url) &&

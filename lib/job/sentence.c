@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/utf8.h"
+
 static const struct {
   const char *keyword;
   const char *text;
@@ -80,11 +82,14 @@ void dx_sentence(enum dx_code code, const char *clause,
 
 /* ---- jobs ---- */
 
-/* Of a refused document the filter knows more than the code says. */
+/* Of a refused document the filter knows more than the code says. What has
+ * expired is overdue, but nobody waits for it any more. */
 static const char *clause_of(const struct dx_submission *sub)
 {
   size_t i;
 
+  if (sub->state == DX_ST_EXPIRED)
+    return DX_SAY_EXPIRED;
   for (i = 0; sub->code == DX_E_DOCUMENT && i < sub->file_count; i++) {
     const struct dx_entry *entry =
         &sub->job->documents[sub->files[i].document].entry;
@@ -163,6 +168,42 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
                    dx_job_count(job, DX_ST_EXTRACTED), job->submission_count,
                    wrong->number, clause_of(wrong));
   dx_sentence(code, clause, text);
+}
+
+/* What CUPS no longer has cannot be released. */
+static void reword_message(struct dx_job *job)
+{
+  bool is_late =
+      job->message_code == DX_E_OVERDUE && job->owner != DX_OWNER_CUPS;
+  char text[DX_SENTENCE_BYTES] = "";
+
+  if (job->message_code != DX_OK)
+    dx_sentence(job->message_code, is_late ? DX_SAY_LATE : NULL, text);
+  dx_utf8_copy(job->message, sizeof(job->message), text);
+  job->message_code = DX_OK;
+}
+
+/* Of one that goes on, the job's message says what is wrong, and that it was
+ * canceled its state. */
+static void reword_reason(struct dx_submission *sub)
+{
+  char text[DX_SENTENCE_BYTES] = "";
+
+  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED &&
+      sub->state != DX_ST_CANCELED)
+    dx_submission_sentence(sub, text);
+  dx_utf8_copy(sub->reason, sizeof(sub->reason), text);
+}
+
+void dx_job_reword(struct dx_job *job)
+{
+  size_t i;
+
+  reword_message(job);
+  for (i = 0; i < job->submission_count; i++)
+    reword_reason(&job->submissions[i]);
+  for (i = 0; i < job->document_count; i++)
+    job->documents[i].entry.reason_text[0] = '\0';
 }
 
 const char *dx_submission_reason_code(const struct dx_submission *sub)

@@ -35,6 +35,7 @@
 #define DX_SAY_SIGNING_IN "%s; trying again, nothing is lost"
 #define DX_SAY_LOCAL "%s; trying again every minute, nothing is lost"
 #define DX_SAY_STOPPED "%s; nothing is lost"
+#define DX_SAY_LATE "the service takes longer than usual"
 
 /* From the filters, which cupsd runs before. */
 #define DX_SAY_REPAIRED \
@@ -54,6 +55,8 @@
 #define DX_SAY_EXTRACTED "Extracted %zu case%s"
 #define DX_SAY_NOTHING_IN "; nothing was found in %s"
 #define DX_SAY_NOTHING_IN_SOME "; nothing was found in %zu of them"
+#define DX_SAY_EXPIRED \
+  "it took too long, and is no longer on this computer; print it again"
 #define DX_SAY_NOT_EXTRACTED "the chart was not extracted: %s"
 #define DX_SAY_SOME "%zu of %zu documents extracted; document %zu: %s"
 #define DX_SAY_TOGETHER \
@@ -171,9 +174,7 @@ enum dx_state_reason {
   X(E_GONE, "source-gone", REFUSED, "the service no longer has it", "")        \
   X(E_EXPIRED, "source-gone", REFUSED, "the service no longer has it", "")     \
   X(E_OVERDUE, "overdue", OVERDUE,                                             \
-    "the service takes longer than usual; release the print job to keep "      \
-    "waiting",                                                                 \
-    "")                                                                        \
+    DX_SAY_LATE "; release the print job to keep waiting", "")                 \
   X(E_CANCELED, "canceled", REFUSED, "it was canceled", "")                    \
   X(E_JOB, "other", REFUSED,                                                   \
     "this computer no longer knows whether the print job was sent",            \
@@ -209,6 +210,11 @@ void dx_submission_sentence(const struct dx_submission *sub,
 /* For the person who printed: what became of the job, as dx_job_outcome() says
  * it for the administrator. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES]);
+
+/* Replaces everything in it that the administrator reads, messages and reasons,
+ * by what the person who printed reads instead; codes of messages go. For a job
+ * that is only shown: it must not be saved. */
+void dx_job_reword(struct dx_job *job);
 
 /* Why it failed, for programs: a word of docextract-results(5). "" if it did
  * not. */

@@ -99,7 +99,8 @@ enum dx_code dx_status_parse(const char *line, size_t len,
 
 /* ---- responses ---- */
 
-struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder)
+struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder,
+                                   bool for_admin)
 {
   struct dx_json *line = dx_json_object(), *child;
   size_t i, k;
@@ -111,6 +112,8 @@ struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder)
           NULL) /* that there is one stays */
         explicit_bzero(job->submissions[i].files[k].url,
                        strlen(job->submissions[i].files[k].url));
+  if (!for_admin)
+    dx_job_reword(job);
   child = dx_job_json(job);
   ok = line != NULL && child != NULL &&
        dx_json_put_int(line, "holder", holder) &&
@@ -128,12 +131,14 @@ int64_t dx_submission_ended_at(const struct dx_submission *sub)
   return sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
 }
 
-struct dx_json *dx_status_end_json(const struct dx_submission *sub)
+struct dx_json *dx_status_end_json(const struct dx_submission *sub,
+                                   bool for_admin)
 {
   struct dx_json *json = dx_json_object();
   const struct dx_job *job = sub->job;
   bool good = sub->state == DX_ST_EXTRACTED;
   char sentence[DX_SENTENCE_BYTES];
+  const char *message = for_admin ? sub->reason : sentence;
 
   dx_submission_sentence(sub, sentence);
   return dx_json_made_take(
@@ -147,7 +152,7 @@ struct dx_json *dx_status_end_json(const struct dx_submission *sub)
           dx_json_put_string(json, "reason_code",
                              good ? NULL : dx_submission_reason_code(sub)) &&
           dx_json_put_string(json, "sentence", good ? NULL : sentence) &&
-          dx_json_put_string(json, "message", good ? NULL : sub->reason) &&
+          dx_json_put_string(json, "message", good ? NULL : message) &&
           dx_json_put_int(json, "cases", (int64_t)sub->case_count) &&
           dx_json_put_int(json, "job_documents",
                           (int64_t)job->document_count) &&

@@ -11,7 +11,8 @@
  *                   changed within the last day; with `all` every one. Then
  *                   {"end":true}, without which the list is not complete.
  *                   {"holder":PID,"job":{...}}; the job as its journal has it,
- *                   without upload URLs: dx_status_read_job().
+ *                   without upload URLs: dx_status_read_job(). For who does not
+ *                   see all, messages and reasons are those of sentence.h.
  *   show KEY NAME   The delivered result of that name, a file name, of that
  *                   job: {"bytes":N}, then N bytes as the service sent them.
  *   watch [SINCE]   A line for each submission that ends from now on, or that
@@ -24,10 +25,11 @@
  *                   state: extracted, failed, refused, canceled, or expired;
  *                   reason_code, message: null if extracted, else those of
  *                   docextract-results(5); sentence: why, for the person who
- *                   printed (sentence.h). queue and id are null for jobs not
- *                   from CUPS. A line may come twice, and lines come in no
- *                   order: key, submission, and ended_at together identify it.
- *                   Who connects again gives the last ended_at minus a minute.
+ *                   printed (sentence.h); for who does not see all, message is
+ *                   the same. queue and id are null for jobs not from CUPS. A
+ *                   line may come twice, and lines come in no order: key,
+ *                   submission, and ended_at together identify it. Who
+ *                   connects again gives the last ended_at minus a minute.
  *   metrics         The text of `docextract metrics`, which does not begin with
  *                   a brace.
  *
@@ -78,10 +80,13 @@ enum dx_code dx_status_parse(const char *line, size_t len,
                              struct dx_status_request *ret_request,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The responses, each an object that the caller frees; NULL when out of
- * memory. dx_status_job_json() overwrites the upload URLs of `job`. */
-struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder);
-struct dx_json *dx_status_end_json(const struct dx_submission *sub);
+/* The responses, each an object that the caller frees; NULL when out of memory.
+ * for_admin: with what only the administrator reads. dx_status_job_json()
+ * overwrites what it leaves out of `job`. */
+struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder,
+                                   bool for_admin);
+struct dx_json *dx_status_end_json(const struct dx_submission *sub,
+                                   bool for_admin);
 struct dx_json *dx_status_error_json(const struct dx_err *err);
 
 /* When the submission ended, wall ms; 0: it has not. */

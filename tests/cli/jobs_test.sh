@@ -704,9 +704,14 @@ edit "$key" '.submissions[0].state = "stored" | .message = "no connection" |
 hold "$spool/jobs/$key/lock"
 TZ=UTC0 dx jobs
 has 'jobs: says when a job is tried again, in local time' "$out" \
-  '0  trying again at 14:05: no connection$'
+  '0  no connection; trying again at 14:05$'
 TZ=XXX-2 dx jobs
-has 'jobs: in another time zone, too' "$out" ' at 16:05: '
+has 'jobs: in another time zone, too' "$out" ' at 16:05$'
+edit "$key" '.message_code = "E_NET"'
+TZ=UTC0 dx jobs
+has 'jobs: an outage in plain words, and its cause' "$out" \
+  '0  the service cannot be reached: no connection; trying again at 14:05$'
+edit "$key" '.message_code = null'
 dx jobs --json
 is 'jobs --json: the message and the time are two values' \
   "$(jq -c '.[0] | [.message, .retry_at]' <<< "$out")" \

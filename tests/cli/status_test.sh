@@ -188,10 +188,21 @@ if if_root; then
 fi
 mv "$results/$her_result" "$dir/taken"
 has 'show: says that a consumer took it' \
-  "$(ask "$her" "show $hers $her_result")" '"E_NOT_FOUND".*consumer.* took it'
+  "$(ask "$(id -un)" "show $hers $her_result")" \
+  '"E_NOT_FOUND".*consumer.* took it'
+if if_root; then
+  has 'show: to a user without the name of a file' \
+    "$(ask "$her" "show $hers $her_result")" \
+    '"E_NOT_FOUND","message":"the result is no longer here: the program '
+fi
 ln -s "$dir/key" "$results/$her_result"
 has 'show: follows no link' "$(ask "$her" "show $hers $her_result")" \
   '^{"error":"E_IO"'
+if if_root; then
+  has 'show: to a user without the name of a directory' \
+    "$(ask "$her" "show $hers $her_result")" \
+    '"message":"The administrator has to look at this: the result cannot be read"'
+fi
 rm "$results/$her_result"
 mkfifo "$results/$her_result"
 has 'show: opens no FIFO' "$(ask "$her" "show $hers $her_result")" \
@@ -268,6 +279,48 @@ check 'watch: what docextractd ended' until_true has_ended
 if_root && is 'watch: nothing of another user' \
   "$(grep -c "\"$key\"" "$dir/watched")" 0
 end_watch
+
+# --- the words -------------------------------------------------------------
+
+if if_root; then
+  failed_job_of "$her"
+  dx jobs
+  has 'words: the administrator reads what the service responded' \
+    "$(grep "^${key:0:8}" <<< "$out")" ' 0  .*\(400'
+  dx_as "$her" jobs
+  has 'words: a user reads the sentence of her print job' \
+    "$(grep "^${key:0:8}" <<< "$out")" ' 0  The service did not take it$'
+  dx_as "$her" show "$key"
+  has 'words: show, too' "$err" \
+    '^docextract: document 1: failed: The service did not take it$'
+  is 'words: and so do her programs' \
+    "$(ask "$her" 'jobs all' | grep -c 400)" 0
+  watch_as "$her" 2026-01-01T00:00:00Z
+  is_watched() { grep -q "\"$key\"" "$dir/watched"; }
+  until_true is_watched
+  is 'words: and who watches' "$(jq -r "select(.key == \"$key\").message" \
+    "$dir/watched")" 'The service did not take it'
+  end_watch
+
+  edit "$key" '.submissions[0].state = "stored" | .submissions[0].code = null |
+    .submissions[0].reason = "" | .message_code = "E_NET" |
+    .message = "cannot connect" | .retry_at = "2999-01-31T14:05:00Z"'
+  hold "$spool/jobs/$key/lock"
+  TZ=UTC0 dx_as "$her" jobs
+  has 'words: that the service is away, and when it is tried again' \
+    "$(grep "^${key:0:8}" <<< "$out")" \
+    ' 0  The service cannot be reached; trying again at 14:05$'
+  edit "$key" '.message_code = "E_KEY" |
+    .message = "the TokenCommand failed (status 7)"'
+  dx_as "$her" jobs
+  has 'words: what the administrator has to do' \
+    "$(grep "^${key:0:8}" <<< "$out")" \
+    ' 0  The administrator has to look at this: this printer cannot sign in '\
+'to the service; trying again at'
+  hasnt 'words: but not how' "$(ask "$her" jobs)" 'TokenCommand'
+  has 'words: he reads that' "$(ask "$owner" jobs)" 'TokenCommand'
+  let_go
+fi
 
 # --- a hostile client ------------------------------------------------------
 

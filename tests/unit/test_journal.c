@@ -104,7 +104,7 @@ static struct dx_job *full_job(void)
   job->title = strdup("tab\t, \"quotes\" and \xc3\xa9");
   job->host = strdup("");
   job->received_at = 1700000000123;
-  job->retry_at = 1700000600000;
+  dx_job_set_retry(job, DX_E_NET, "no connection", 1700000600000);
   job->documents = calloc(3, sizeof(*job->documents));
   job->document_count = 3;
   job->documents[0].entry.kind = DX_KIND_SHEET;
@@ -146,6 +146,8 @@ static void fields_of_the_job_are_kept(void **state)
   assert_string_equal(job->title, "tab\t, \"quotes\" and \xc3\xa9");
   assert_string_equal(job->host, "");
   assert_int_equal(job->received_at, 1700000000123);
+  assert_string_equal(job->message, "no connection");
+  assert_int_equal(job->message_code, DX_E_NET);
   assert_int_equal(job->retry_at, 1700000600000);
   assert_true(job->together);
   assert_int_equal(job->document_count, 3);
@@ -435,6 +437,28 @@ static void a_journal_without_verify_is_read(void **state)
   dx_job_free(&job);
 }
 
+/* A later version may have codes of its own, and a job is not lost by that. */
+static void unknown_code_of_a_message_is_none(void **state)
+{
+  static const char code[] = "\"message_code\":\t\"E_NET\"";
+  struct dx_job *job = full_job(), *read = empty_job();
+  struct dx_buf text = {0};
+  char *at;
+
+  (void)state;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_fs_read(dirfd_, "job.json", 99999, &text, &err), DX_OK);
+  at = strstr(text.data, code);
+  assert_non_null(at);
+  at[sizeof(code) - 3] = 'X';
+  write_journal(text.data, text.len);
+  assert_int_equal(dx_job_load(read, &err), DX_OK);
+  assert_int_equal(read->message_code, DX_OK);
+  dx_buf_release(&text);
+  dx_job_free(&read);
+  dx_job_free(&job);
+}
+
 static void a_registered_file_without_a_url_is_damaged(void **state)
 {
   struct dx_job *job = full_job(), *read = empty_job();
@@ -487,6 +511,7 @@ int main(void)
       IN_FOLDER(a_truncated_journal_is_damaged),
       IN_FOLDER(an_impossible_journal_is_damaged),
       IN_FOLDER(a_journal_without_verify_is_read),
+      IN_FOLDER(unknown_code_of_a_message_is_none),
       IN_FOLDER(a_registered_file_without_a_url_is_damaged),
       IN_FOLDER(garbage_is_damaged),
   };

@@ -209,6 +209,74 @@ static void halted_job_says_why(void **state)
   dx_job_free(&job);
 }
 
+static void reworded(enum dx_owner owner, enum dx_code code,
+                     const char *sentence)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
+  struct dx_job *job = make(kinds, 1, false);
+
+  job->owner = owner;
+  dx_job_set_message(job, code, code == DX_OK ? "" : "status 500, BaseURL");
+  dx_job_reword(job);
+  assert_string_equal(job->message, sentence);
+  dx_job_free(&job);
+}
+
+static void waiting_job_is_reworded_for_the_person(void **state)
+{
+  (void)state;
+  reworded(DX_OWNER_DAEMON, DX_OK, "");
+  reworded(DX_OWNER_DAEMON, DX_E_NET, "The service cannot be reached");
+  reworded(DX_OWNER_DAEMON, DX_E_SPACE,
+           DX_SENTENCE_ADMIN "the disk of this computer is full");
+  reworded(DX_OWNER_CUPS, DX_E_OVERDUE,
+           "The service takes longer than usual; release the print job to "
+           "keep waiting");
+  reworded(DX_OWNER_DAEMON, DX_E_OVERDUE,
+           "The service takes longer than usual");
+}
+
+static void ended_submissions_are_reworded_for_the_person(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT, DX_KIND_REFUSED,
+                                       DX_KIND_DOCUMENT, DX_KIND_DOCUMENT};
+  struct dx_job *job = make(kinds, COUNT(kinds), false);
+
+  (void)state;
+  dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_TAKEN, "'S.json'");
+  dx_submission_end(&job->submissions[2], DX_EV_EXPIRE, DX_E_OVERDUE,
+                    "KeepUnfinished");
+  (void)snprintf(job->submissions[3].reason, DX_REASON_BYTES, "status 400");
+  dx_job_reword(job);
+  assert_string_equal(job->submissions[0].reason, DX_SENTENCE_ADMIN
+                      "another file is in the place of its result");
+  assert_string_equal(job->submissions[1].reason,
+                      "It is too large; print fewer pages at a time");
+  assert_string_equal(job->submissions[2].reason,
+                      "It took too long, and is no longer on this computer; "
+                      "print it again");
+  assert_string_equal(job->submissions[3].reason, "");
+  dx_job_free(&job);
+}
+
+/* A submission's sentence takes the place of its reason. */
+static void sentences_fit_into_reasons(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT, DX_KIND_DOCUMENT};
+  struct dx_job *job = make(kinds, 2, true);
+  char text[DX_SENTENCE_BYTES];
+  int i;
+
+  (void)state;
+  job->submissions[0].state = DX_ST_FAILED;
+  for (i = 0; i < DX_CODE_COUNT; i++) {
+    job->submissions[0].code = (enum dx_code)i;
+    dx_submission_sentence(&job->submissions[0], text);
+    assert_true(strlen(text) < DX_REASON_BYTES);
+  }
+  dx_job_free(&job);
+}
+
 static void job_that_takes_too_long_says_so(void **state)
 {
   static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
@@ -256,6 +324,9 @@ int main(void)
       cmocka_unit_test(failed_submission_has_the_sentence_of_its_code),
       cmocka_unit_test(submission_has_a_sentence_of_its_own),
       cmocka_unit_test(halted_job_says_why),
+      cmocka_unit_test(waiting_job_is_reworded_for_the_person),
+      cmocka_unit_test(ended_submissions_are_reworded_for_the_person),
+      cmocka_unit_test(sentences_fit_into_reasons),
       cmocka_unit_test(job_that_takes_too_long_says_so),
       cmocka_unit_test(extracted_job_counts_cases),
   };

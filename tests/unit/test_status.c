@@ -130,7 +130,7 @@ static struct dx_job *make_job(enum dx_state sub_state)
 static void job_is_read_back_without_upload_urls(void **state)
 {
   struct dx_job *job = make_job(DX_ST_REGISTERED), *copy = NULL;
-  struct dx_json *line = dx_status_job_json(job, 42), *read;
+  struct dx_json *line = dx_status_job_json(job, 42, true), *read;
   char *text = dx_json_print(line, false);
   int64_t holder;
 
@@ -152,6 +152,37 @@ static void job_is_read_back_without_upload_urls(void **state)
   dx_job_free(&job);
 }
 
+/* What the administrator reads, in every place of the journal. */
+static void only_the_administrator_gets_technical_texts(void **state)
+{
+  static const bool for_admin[] = {true, false};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    struct dx_job *job = make_job(DX_ST_FAILED);
+    struct dx_json *line;
+    char *text;
+
+    job->submissions[0].code = DX_E_REFUSED;
+    (void)strcpy(job->submissions[0].reason, "TECHNICAL 422");
+    (void)strcpy(job->documents[0].entry.reason_text, "TECHNICAL 1G");
+    dx_job_set_message(job, DX_E_KEY, "TECHNICAL TokenCommand; run 'x'");
+    line = dx_status_job_json(job, 0, for_admin[i]);
+    text = dx_json_print(line, false);
+    assert_non_null(text);
+    assert_true((strstr(text, "TECHNICAL") != NULL) == for_admin[i]);
+    assert_true((strstr(text, "\"message\":\"The administrator has to look at "
+                              "this: this printer cannot sign in to the "
+                              "service\"") == NULL) == for_admin[i]);
+    assert_true((strstr(text, "\"reason\":\"The service did not take it\"") ==
+                 NULL) == for_admin[i]);
+    free(text);
+    dx_json_free(&line);
+    dx_job_free(&job);
+  }
+}
+
 static void line_of_another_version_is_not_understood(void **state)
 {
   static const char *const lines[] = {"{}", "{\"holder\":0,\"job\":{}}",
@@ -171,7 +202,8 @@ static void line_of_another_version_is_not_understood(void **state)
   }
 }
 
-static void check_end(enum dx_state sub_state, const char *expected)
+static void check_end(enum dx_state sub_state, bool for_admin,
+                      const char *expected)
 {
   struct dx_job *job = make_job(sub_state);
   struct dx_submission *sub = &job->submissions[0];
@@ -182,7 +214,7 @@ static void check_end(enum dx_state sub_state, const char *expected)
   sub->failed_at = 120000;
   sub->code = DX_E_FAILED;
   (void)strcpy(sub->reason, "why");
-  line = dx_status_end_json(sub);
+  line = dx_status_end_json(sub, for_admin);
   text = dx_json_print(line, false);
   assert_string_equal(text, expected);
   free(text);
@@ -199,15 +231,20 @@ static void end_of_submission_is_a_line(void **state)
 {
   (void)state;
   check_end(
-      DX_ST_EXTRACTED, COMMON
+      DX_ST_EXTRACTED, true,
+      COMMON
       "\"state\":\"extracted\",\"reason_code\":null,"
       "\"sentence\":null,\"message\":null,\"cases\":1,\"job_documents\":1,"
       "\"ended_at\":\"1970-01-01T00:01:00Z\"}");
-  check_end(DX_ST_FAILED,
-            COMMON "\"state\":\"failed\",\"reason_code\":\"extraction-failed\","
-                   "\"sentence\":\"The service could not extract it\","
-                   "\"message\":\"why\",\"cases\":1,\"job_documents\":1,"
-                   "\"ended_at\":\"1970-01-01T00:02:00Z\"}");
+#define FAILED                                                         \
+  COMMON "\"state\":\"failed\",\"reason_code\":\"extraction-failed\"," \
+         "\"sentence\":\"The service could not extract it\","
+#define ENDED                        \
+  "\"cases\":1,\"job_documents\":1," \
+  "\"ended_at\":\"1970-01-01T00:02:00Z\"}"
+  check_end(DX_ST_FAILED, true, FAILED "\"message\":\"why\"," ENDED);
+  check_end(DX_ST_FAILED, false,
+            FAILED "\"message\":\"The service could not extract it\"," ENDED);
 }
 
 static void submission_has_ended_when_its_state_is_final(void **state)
@@ -232,6 +269,7 @@ int main(void)
       cmocka_unit_test(line_with_nul_is_no_request),
       cmocka_unit_test(arguments_are_read),
       cmocka_unit_test(job_is_read_back_without_upload_urls),
+      cmocka_unit_test(only_the_administrator_gets_technical_texts),
       cmocka_unit_test(line_of_another_version_is_not_understood),
       cmocka_unit_test(end_of_submission_is_a_line),
       cmocka_unit_test(submission_has_ended_when_its_state_is_final),
