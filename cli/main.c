@@ -360,6 +360,8 @@ static int run(const struct verb *verb, struct cli *cli)
                                                          : "the built-in path";
   }
   code = cli->config_path != NULL ? verb->run(cli, &err) : dx_fail_nomem(&err);
+  if (code == DX_E_SPACE)
+    (void)cli_advise(&err, "free space there");
   if (code != DX_OK)
     fprintf(stderr, "docextract: %s\n", err.text);
   cli_announce(cli);

@@ -51,14 +51,19 @@ void filter_set_up(int argc, char **argv)
   dx_log_to(print_debug);
 }
 
-int filter_temp_file(void)
+const char *filter_temp_dir(void)
 {
   const char *dir = getenv("TMPDIR");
+
+  return dir != NULL && dir[0] != '\0' ? dir : "/tmp";
+}
+
+int filter_temp_file(void)
+{
+  const char *dir = filter_temp_dir();
   char path[4096];
   int fd;
 
-  if (dir == NULL || dir[0] == '\0')
-    dir = "/tmp";
   fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0)
     return fd;

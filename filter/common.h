@@ -22,7 +22,10 @@ bool filter_arguments(int argc, char **argv, const char *name, int *ret_status);
  * errors of write(); what lib/base/log.h logs goes to cupsd's log. */
 void filter_set_up(int argc, char **argv);
 
-/* Opens a file without a name in TMPDIR: nothing is left behind, however the
+/* TMPDIR, or /tmp. Borrowed. */
+const char *filter_temp_dir(void);
+
+/* Opens a file without a name there: nothing is left behind, however the
  * process ends. -1 on failure. */
 int filter_temp_file(void);
 

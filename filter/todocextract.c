@@ -24,6 +24,7 @@
 #include "filter/tiff.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/base/utf8.h"
 #include "lib/config/config.h"
 #include "lib/job/bundle.h"
 #include "lib/job/filename.h"
@@ -45,8 +46,8 @@ static void refuse(struct dx_entry *entry, enum dx_reason reason,
 {
   entry->kind = DX_KIND_REFUSED;
   entry->reason = reason;
-  (void)snprintf(entry->reason_text, sizeof(entry->reason_text), "%s",
-                 text != NULL ? text : dx_reason_text(reason));
+  dx_utf8_copy(entry->reason_text, sizeof(entry->reason_text),
+               text != NULL ? text : dx_reason_text(reason));
 }
 
 /* The bytes decide, not CONTENT_TYPE, which names what the program sent before
@@ -254,6 +255,17 @@ static enum dx_reason why_empty(const struct dx_entry *entry)
   return DX_REASON_EMPTY;
 }
 
+static void refuse_unkept(struct dx_entry *entry)
+{
+  char text[2 * DX_REASON_BYTES];
+
+  (void)snprintf(text, sizeof(text),
+                 "it could not be stored in the temporary directory '%s', "
+                 "which must exist and have space",
+                 filter_temp_dir());
+  refuse(entry, DX_REASON_TROUBLE, text);
+}
+
 /* Fills in the whole entry. */
 static void process(struct job *job, bool kept, int64_t length)
 {
@@ -276,8 +288,7 @@ static void process(struct job *job, bool kept, int64_t length)
                  strcmp(type, DX_MIME_TIFF) == 0 ? DX_MIME_PDF : type);
   dx_filename_from_title(job->title, entry->type, entry->name);
   if (!kept)
-    refuse(entry, DX_REASON_TROUBLE,
-           "it could not be stored in the temporary directory");
+    refuse_unkept(entry);
   else if (length > most_bytes(job))
     refuse_large(job);
   else if (length == 0)

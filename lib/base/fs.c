@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,12 +35,53 @@ static enum dx_code check_name(const char *name, struct dx_err *err)
   return dx_fail(err, DX_E_ARG, 0, "not a file name");
 }
 
+/* The directory of which `fd` is, or in which its file is; false: not known. */
+static bool directory_of(int fd, char path[PATH_MAX])
+{
+  char link[32], *slash;
+  struct stat st;
+  ssize_t len;
+
+  (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+  len = readlink(link, path, PATH_MAX - 1);
+  if (len <= 0 || path[0] != '/' || fstat(fd, &st) < 0)
+    return false;
+  path[len] = '\0';
+  slash = strrchr(path, '/');
+  if (S_ISREG(st.st_mode) && slash > path)
+    *slash = '\0';
+  return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
+}
+
+/* `name`, in the directory of `fd`, as somebody finds it who has to free space
+ * there, say. */
+static const char *whole_path(int fd, const char *name,
+                              char path[DX_ERR_TEXT_BYTES])
+{
+  char dir[PATH_MAX];
+
+  if (name[0] == '/' || !directory_of(fd, dir))
+    return name;
+  (void)snprintf(path, DX_ERR_TEXT_BYTES,
+                 strcmp(name, ".") == 0 ? "%s" : "%s/%s", dir, name);
+  return path;
+}
+
+enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
+                        int fd, const char *name)
+{
+  char path[DX_ERR_TEXT_BYTES];
+
+  return dx_fail_sys(err, sys_errno, step,
+                     err != NULL ? whole_path(fd, name, path) : name);
+}
+
 int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err)
 {
   int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
   if (fd < 0)
-    (void)dx_fail_sys(err, errno, "open directory", name);
+    (void)dx_fs_fail(err, errno, "open directory", dirfd, name);
   return fd;
 }
 
@@ -57,10 +99,10 @@ static int sync_dir(int dirfd)
   return -1;
 }
 
-enum dx_code dx_fs_sync_dir(int dirfd, const char *subject, struct dx_err *err)
+enum dx_code dx_fs_sync_dir(int dirfd, struct dx_err *err)
 {
   if (sync_dir(dirfd) < 0)
-    return dx_fail_sys(err, errno, "fsync", subject);
+    return dx_fs_fail(err, errno, "fsync directory", dirfd, ".");
   return DX_OK;
 }
 
@@ -71,10 +113,10 @@ static enum dx_code sync_parent(int fd, struct dx_err *err)
   enum dx_code code = DX_OK;
 
   if (parent >= 0) {
-    code = dx_fs_sync_dir(parent, "..", err);
+    code = dx_fs_sync_dir(parent, err);
     (void)close(parent);
   } else if (syncfs(fd) < 0) {
-    code = dx_fail_sys(err, errno, "fsync", "..");
+    code = dx_fs_fail(err, errno, "fsync the directory of", fd, ".");
   }
   return code;
 }
@@ -94,12 +136,13 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   e = errno;
   (void)umask(before);
   if (made < 0)
-    return e == EEXIST ? DX_OK : dx_fail_sys(err, e, "create directory", name);
+    return e == EEXIST ? DX_OK
+                       : dx_fs_fail(err, e, "create directory", dirfd, name);
   fd = dx_fs_open_dir_at(dirfd, name, err);
   if (fd < 0)
     return err != NULL ? err->code : DX_E_IO;
   if (fchmod(fd, mode) < 0)
-    code = dx_fail_sys(err, errno, "set the mode of", name);
+    code = dx_fs_fail(err, errno, "set the mode of", dirfd, name);
   else
     code = sync_parent(fd, err);
   (void)close(fd);
@@ -117,7 +160,7 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
-      return dx_fail_sys(err, errno, "write", subject);
+      return dx_fs_fail(err, errno, "write", fd, subject);
     p += n;
     len -= (size_t)n;
   }
@@ -144,7 +187,7 @@ void dx_fs_begin_writeback(int fd, int64_t end, size_t len)
 enum dx_code dx_fs_sync(int fd, const char *subject, struct dx_err *err)
 {
   if (fsync(fd) < 0)
-    return dx_fail_sys(err, errno, "fsync", subject);
+    return dx_fs_fail(err, errno, "fsync", fd, subject);
   return DX_OK;
 }
 
@@ -166,7 +209,7 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
   temp->fd = openat(dirfd, temp->temp_name,
                     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (temp->fd < 0)
-    return dx_fail_sys(err, errno, "create", name);
+    return dx_fs_fail(err, errno, "create", dirfd, name);
   return DX_OK;
 }
 
@@ -205,7 +248,7 @@ enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
                               struct dx_err *err)
 {
   if (renameat(dirfd, from, dirfd, to) < 0)
-    return dx_fail_sys(err, errno, "rename", from);
+    return dx_fs_fail(err, errno, "rename", dirfd, from);
   return dx_fs_sync_parent(dirfd, to, err);
 }
 
@@ -254,7 +297,8 @@ out:
   }
   (void)close(temp->fd);
   temp->fd = -1;
-  return step == NULL ? DX_OK : dx_fail_sys(err, e, step, temp->name);
+  return step == NULL ? DX_OK
+                      : dx_fs_fail(err, e, step, temp->dirfd, temp->name);
 }
 
 enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
@@ -366,15 +410,16 @@ static bool read_piece(int fd, const char *name, char bytes[PIECE_BYTES],
     n = read(fd, bytes, PIECE_BYTES);
   while (n < 0 && errno == EINTR);
   if (n < 0)
-    *ret_code = dx_fail_sys(err, errno, "read", name);
+    *ret_code = dx_fs_fail(err, errno, "read", fd, name);
   *ret_len = n > 0 ? (size_t)n : 0;
   return n > 0;
 }
 
-/* Copies all bytes, or only reads them if `to` is -1; with a sum to check,
+/* Copies all bytes, or only reads them if `to` is NULL; with a sum to check,
  * refuses other bytes. */
-static enum dx_code copy_bytes(int from, int to, const char *name,
-                               const char *sha256, struct dx_err *err)
+static enum dx_code copy_bytes(int from, const char *name,
+                               const struct dx_temp *to, const char *sha256,
+                               struct dx_err *err)
 {
   char piece[PIECE_BYTES];
   char sum[DX_SHA256_HEX_BYTES];
@@ -387,8 +432,8 @@ static enum dx_code copy_bytes(int from, int to, const char *name,
   while (code == DX_OK && read_piece(from, name, piece, &len, &code, err)) {
     if (!dx_sha256_add(sha, piece, len))
       code = dx_fail_nomem(err);
-    else if (to >= 0)
-      code = dx_fs_write_all(to, piece, len, name, err);
+    else if (to != NULL)
+      code = dx_fs_write_all(to->fd, piece, len, to->name, err);
   }
   if (code == DX_OK && sha256 != NULL &&
       (!dx_sha256_end(sha, sum) || strcmp(sum, sha256) != 0))
@@ -406,7 +451,7 @@ static int open_file(int dirfd, const char *name, int flags,
   int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
 
   if (fd < 0) {
-    *ret_code = dx_fail_sys(err, errno, "open", name);
+    *ret_code = dx_fs_fail(err, errno, "open", dirfd, name);
     return -1;
   }
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -424,7 +469,7 @@ enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
 
   if (fd < 0)
     return code;
-  code = copy_bytes(fd, -1, name, sha256, err);
+  code = copy_bytes(fd, name, NULL, sha256, err);
   (void)close(fd);
   return code;
 }
@@ -438,11 +483,11 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
   int fd = openat(from_dirfd, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
   if (fd < 0)
-    return dx_fail_sys(err, errno, "open", from);
+    return dx_fs_fail(err, errno, "open", from_dirfd, from);
   code = dx_temp_begin(&temp, to_dirfd, to, err);
   temp.is_new = true;
   if (code == DX_OK)
-    code = copy_bytes(fd, temp.fd, from, sha256, err);
+    code = copy_bytes(fd, from, &temp, sha256, err);
   if (code == DX_OK)
     code = dx_temp_commit(&temp, mode, err);
   dx_temp_discard(&temp);
@@ -501,7 +546,7 @@ enum dx_code dx_fs_read_linked(const char *path, size_t limit,
 enum dx_code dx_fs_remove(int dirfd, const char *name, struct dx_err *err)
 {
   if (unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
-    return dx_fail_sys(err, errno, "remove", name);
+    return dx_fs_fail(err, errno, "remove", dirfd, name);
   return DX_OK;
 }
 
@@ -511,7 +556,7 @@ static enum dx_code remove_entry(int dirfd, const char *name,
   if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
     return DX_OK;
   if (errno != EISDIR && errno != EPERM)
-    return dx_fail_sys(err, errno, "remove", name);
+    return dx_fs_fail(err, errno, "remove", dirfd, name);
   return dx_fs_remove_tree(dirfd, name, err);
 }
 
@@ -523,11 +568,12 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
   int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
   if (fd < 0)
-    return errno == ENOENT ? DX_OK
-                           : dx_fail_sys(err, errno, "open directory", name);
+    return errno == ENOENT
+               ? DX_OK
+               : dx_fs_fail(err, errno, "open directory", dirfd, name);
   dir = fdopendir(fd);
   if (dir == NULL) {
-    code = dx_fail_sys(err, errno, "list directory", name);
+    code = dx_fs_fail(err, errno, "list directory", dirfd, name);
     (void)close(fd);
     return code;
   }
@@ -537,7 +583,7 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
   (void)closedir(dir);
   if (code == DX_OK && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 &&
       errno != ENOENT)
-    code = dx_fail_sys(err, errno, "remove directory", name);
+    code = dx_fs_fail(err, errno, "remove directory", dirfd, name);
   return code;
 }
 
@@ -583,16 +629,17 @@ static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
   return code;
 }
 
-enum dx_code dx_fs_check_free(int dirfd, const char *name, struct dx_err *err)
+enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err)
 {
+  char path[DX_ERR_TEXT_BYTES];
   struct statvfs vfs;
 
   if (fstatvfs(dirfd, &vfs) < 0)
-    return dx_fail_sys(err, errno, "stat directory", name);
+    return dx_fs_fail(err, errno, "stat directory", dirfd, ".");
   if (vfs.f_bavail < (fsblkcnt_t)DX_PROBE_FREE_BYTES / vfs.f_frsize)
     return dx_fail(err, DX_E_SPACE, ENOSPC,
                    "less than %lld MiB are free in directory '%s'",
-                   DX_PROBE_FREE_BYTES / 1048576, name);
+                   DX_PROBE_FREE_BYTES / 1048576, whole_path(dirfd, ".", path));
   return DX_OK;
 }
 
@@ -603,7 +650,7 @@ enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
 
   if (fd < 0)
     return err != NULL ? err->code : DX_E_IO;
-  code = dx_fs_check_free(fd, path, err);
+  code = dx_fs_check_free(fd, err);
   if (code == DX_OK)
     code = probe_write(fd, path, err);
   (void)close(fd);

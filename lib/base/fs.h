@@ -8,8 +8,8 @@
  * content, never a mix; once it has returned DX_OK the new content survives a
  * power failure, as far as the disk honors fsync.
  *
- * Errors: those of dx_fail_sys(); E_ARG for a name with a '/' or an empty
- * one. Blocking: waits for the disk; fsync usually 1 to 100 ms.
+ * Errors: those of dx_fail_sys(), with whole paths; E_ARG for a name with a '/'
+ * or an empty one. Blocking: waits for the disk; fsync usually 1 to 100 ms.
  */
 #ifndef DX_FS_H
 #define DX_FS_H
@@ -20,6 +20,15 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+
+/*
+ * dx_fail_sys() about a file or directory, with its whole path: whoever has to
+ * free space there must find it. fd: the directory in which `name` is ("." is
+ * the directory itself), or an open file of that directory. Where this cannot
+ * be found out, the message has only `name`; a pipe has no directory.
+ */
+enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
+                        int fd, const char *name);
 
 /* Opens directory `path`; -1 with *err filled. The path itself may be reached
  * through links (/var/spool may be one), its last part may not be. */
@@ -55,8 +64,7 @@ enum dx_code dx_fs_sync(int fd, const char *subject,
 
 /* The same for a directory, after a rename in it. It is no error if the file
  * system cannot do that. */
-enum dx_code dx_fs_sync_dir(int dirfd, const char *subject,
-                            struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_fs_sync_dir(int dirfd, struct dx_err *err) DX_MUST_USE;
 
 /* The same for a directory that has the new name `name`: E_UNSYNCED if it
  * fails. */
@@ -187,10 +195,8 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
  */
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
 
-/* E_SPACE unless DX_PROBE_FREE_BYTES are free in the file system of dirfd;
- * name: of the directory, for the message. */
-enum dx_code dx_fs_check_free(int dirfd, const char *name,
-                              struct dx_err *err) DX_MUST_USE;
+/* E_SPACE unless DX_PROBE_FREE_BYTES are free in the file system of dirfd. */
+enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err) DX_MUST_USE;
 
 /* What kind of file system the directory is on, as an end of the sentence "it
  * is on ...", if nothing that must survive can be kept there: NFS, SMB, AFS, or

@@ -522,7 +522,7 @@ static enum dx_code begin_result(struct call_ctx *ctx, struct dx_err *err)
 {
   const struct dx_submission *sub = ctx->sub;
   char name[DX_FILE_NAME_BYTES];
-  enum dx_code code = dx_fs_check_free(sub->job->dirfd, "spool", err);
+  enum dx_code code = dx_fs_check_free(sub->job->dirfd, err);
 
   ctx->check = dx_result_check_new();
   ctx->sha = dx_sha256_new();

@@ -123,7 +123,7 @@ static enum dx_code move_document(struct dx_job *old, struct dx_job *fresh,
     return DX_OK;
   dx_document_file(place, name);
   if (renameat(fresh->dirfd, name, old->dirfd, name) < 0)
-    return dx_fail_sys(err, errno, "move", name);
+    return dx_fs_fail(err, errno, "move", fresh->dirfd, name);
   fresh->documents[place].is_here = true;
   return DX_OK;
 }
@@ -244,7 +244,7 @@ enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
   for (i = 0; code == DX_OK && i < (*fresh)->submission_count; i++)
     code = merge_submission(old, *fresh, &(*fresh)->submissions[i], err);
   if (code == DX_OK) /* the job file will say that the documents are here */
-    code = dx_fs_sync_dir(old->dirfd, "the directory of the job", err);
+    code = dx_fs_sync_dir(old->dirfd, err);
   if (code != DX_OK)
     return code;
   exchange(old, *fresh);

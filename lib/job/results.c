@@ -151,7 +151,7 @@ static enum dx_code move_away(int dirfd, const char *name, struct dx_err *err)
     return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
   if (renameat(dirfd, name, dirfd, to) < 0)
-    return dx_fail_sys(err, errno, "move away", name);
+    return dx_fs_fail(err, errno, "move away", dirfd, name);
   dx_log(DX_LOG_WARNING,
          "'%s', which is not ours, was in the way of a result; it is '%s' now",
          name, to);

@@ -109,7 +109,7 @@ enum dx_state_reason {
   X(E_UNSYNCED, "other", STORAGE, "this computer cannot store the chart",      \
     "check the disk")                                                          \
   X(E_SPACE, "other", STORAGE, "the disk of this computer is full",            \
-    "free space")                                                              \
+    "free space there, and it goes on by itself; nothing is lost")             \
   X(E_ACCESS, "other", STORAGE, "this computer cannot store the chart",        \
     "run 'docextract config', and check owner and mode")                       \
   X(E_FDS, "other", STORAGE, "this computer has too many files open",          \

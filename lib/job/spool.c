@@ -156,13 +156,13 @@ static enum dx_code open_incoming(struct dx_spool *spool, struct dx_job *job,
     return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   (void)snprintf(job->path, sizeof(job->path), "incoming/%s", random);
   if (mkdirat(spool->dirfd, job->path, 0700) < 0)
-    return dx_fail_sys(err, errno, "create directory", job->path);
+    return dx_fs_fail(err, errno, "create directory", spool->dirfd, job->path);
   job->dirfd = dx_fs_open_dir_at(spool->dirfd, job->path, err);
   if (job->dirfd < 0)
     return err != NULL ? err->code : DX_E_IO;
   job->lockfd = open_lock(job->dirfd, O_CREAT | O_EXCL);
   if (job->lockfd < 0)
-    return dx_fail_sys(err, errno, "create", LOCK_NAME);
+    return dx_fs_fail(err, errno, "create", job->dirfd, LOCK_NAME);
   return lock_now(job->lockfd, NULL, err);
 }
 
@@ -194,7 +194,7 @@ int dx_spool_create_document(struct dx_job *job, size_t index,
   fd = openat(job->dirfd, name,
               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0)
-    (void)dx_fail_sys(err, errno, "create", name);
+    (void)dx_fs_fail(err, errno, "create", job->dirfd, name);
   return fd;
 }
 
@@ -424,7 +424,7 @@ static enum dx_code move_job(struct dx_spool *spool, struct dx_job *job,
   if (strcmp(path, job->path) == 0)
     return DX_OK;
   if (renameat(spool->dirfd, job->path, spool->dirfd, path) < 0)
-    return dx_fail_sys(err, errno, "rename", job->path);
+    return dx_fs_fail(err, errno, "rename", spool->dirfd, job->path);
   memcpy(job->path, path, sizeof(path));
   return DX_OK;
 }
@@ -464,7 +464,7 @@ int dx_spool_hold_daemon_lock(struct dx_spool *spool, struct dx_err *err)
   pid_t holder = 0;
 
   if (fd < 0) {
-    (void)dx_fail_sys(err, errno, "open", DAEMON_LOCK_NAME);
+    (void)dx_fs_fail(err, errno, "open", spool->dirfd, DAEMON_LOCK_NAME);
     return -1;
   }
   if (lock_now(fd, &holder, err) == DX_OK)
@@ -518,7 +518,7 @@ enum dx_code dx_spool_ask_cancel(struct dx_spool *spool, const char *key,
   fd = openat(spool->dirfd, path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
               0600);
   if (fd < 0)
-    return dx_fail_sys(err, errno, "create", CANCEL_NAME);
+    return dx_fs_fail(err, errno, "create", spool->dirfd, path);
   (void)close(fd);
   (void)snprintf(path, sizeof(path), "jobs/%s", key);
   touch(spool, path);

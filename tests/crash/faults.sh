@@ -44,8 +44,12 @@ ends_well() # ERROR
 says_why()
 {
   grep -q '^ERROR: The administrator has to look at this: ' "$dir/err" &&
-    grep -q "^WARNING: E_[A-Z]*: .*$(words_of "$1")" "$dir/err"
+    grep -q "^WARNING: E_[A-Z]*: .*$(words_of "$1")" "$dir/err" &&
+    ! grep '^WARNING: E_SPACE: ' "$dir/err" | grep -Evq "$says_where"
 }
+# Of a full disk: where it is, and what to do.
+says_where="'$dir/.*: ($(words_of ENOSPC)|$(words_of EDQUOT)); free space \
+there, and it goes on by itself; nothing is lost\$"
 
 # AT is the journal write at which an earlier run was killed; 0: none.
 begin() # AT

@@ -307,7 +307,8 @@ is 'refused: no configuration at all' \
 
 reason()
 {
-  field Reason | sed 's/^[^ ]* //; s/%20/ /g; s/%28/(/g; s/%29/)/g'
+  field Reason |
+    sed "s/^[^ ]* //; s/%20/ /g; s/%28/(/g; s/%29/)/g; s/%27/'/g; s/%2F/\//g; s/%2C/,/g"
 }
 options=
 { cat "$dir/dot.png"; head -c 1048576 /dev/zero; } > "$dir/large.png"
@@ -356,6 +357,8 @@ options=
 is 'no temporary directory: refused' \
   "$(export TMPDIR=$dir/nonexistent; result "$dir/five.pdf")" \
   'refused trouble 0'
+has 'the reason names it' "$(reason)" \
+  "in the temporary directory '$dir/nonexistent', which must exist"
 is 'no room for the input: refused' \
   "$(ulimit -f 8; result "$dir/many.pdf")" 'refused trouble 0'
 head -c 300000 /dev/zero | tr '\0' ' ' > "$dir/blanks"

@@ -133,6 +133,9 @@ is 'a full disk, filter: no file is left' "$(ls -A "$dir/tmp")" ''
 filtered 1 ann title '' "$dir/large.png"
 FILE_KIB=128 received 2000 ann title ''
 is 'a full disk, backend: the job is run again' "$?" 7
+has 'a full disk, backend: it says where, and what to do' \
+  "$(tail -n 4 "$dir/backend.err")" \
+  "^WARNING: E_SPACE: cannot write '$spool/.*; free space there, and it goes on"
 is 'a full disk, backend: nothing is sent or kept' \
   "$(calls create) $(ls -A "$spool/jobs" "$spool/incoming" | grep -v :)" '0 '
 received 2000 ann title ''
@@ -142,6 +145,8 @@ owned_dir 755 "$cups/bin/filter"
 cp "$build/todocextract" "$cups/bin/filter/"
 (ulimit -f 128 && dx submit "$dir/large.png") > "$dir/submit" 2>&1
 is 'a full disk, submit: an error of this computer' "$?" 74
+has 'a full disk, submit: it says where' "$(cat "$dir/submit")" \
+  "in the temporary directory '/.*', which must exist and have space"
 is 'a full disk, submit: nothing is sent or kept' \
   "$(calls create) $(ls -A "$spool/jobs" "$spool/incoming" | grep -v :)" '0 '
 

@@ -208,6 +208,7 @@ static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
   assert_int_not_equal(dx_fs_replace(fd, "a", big, sizeof(big), 0600, &err),
                        DX_OK);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_non_null(strstr(err.text, dir));
   assert_content("a", "old");
   assert_int_equal(entries("."), 1);
 }
@@ -404,6 +405,31 @@ static void a_probe_reports_whether_a_directory_is_writable(void **state)
   assert_int_equal(entries("."), 0);
 }
 
+/* As somebody finds it who has to free space there. */
+static void a_message_names_the_whole_path(void **state)
+{
+  char path[300];
+  int pair[2];
+
+  (void)state;
+  put("d", "x");
+  (void)dx_fs_fail(&err, ENOSPC, "write", fd, "a");
+  (void)snprintf(path, sizeof(path),
+                 "cannot write '%s/a': No space left on device", dir);
+  assert_string_equal(err.text, path);
+  assert_int_equal(err.code, DX_E_SPACE);
+  assert_int_equal(dx_fs_make_dir(fd, "d/e", 0700, &err), DX_E_IO);
+  assert_non_null(strstr(err.text, dir));
+  assert_int_equal(dx_fs_probe("/none", &err), DX_E_NOT_FOUND);
+  assert_non_null(strstr(err.text, "'/none'"));
+  assert_int_equal(pipe(pair), 0);
+  (void)dx_fs_fail(&err, ENOSPC, "write", pair[1], "a pipe");
+  assert_non_null(strstr(err.text, "'a pipe'"));
+  assert_int_equal(close(pair[0]) + close(pair[1]), 0);
+  (void)dx_fs_fail(&err, ENOSPC, "write", -1, "a");
+  assert_non_null(strstr(err.text, "'a'"));
+}
+
 static void a_file_system_without_fsync_for_directories_is_used(void **state)
 {
   static const int codes[] = {EINVAL, EOPNOTSUPP};
@@ -440,6 +466,7 @@ int main(void)
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_DIRECTORY(a_file_system_without_fsync_for_directories_is_used),
+      IN_DIRECTORY(a_message_names_the_whole_path),
       IN_DIRECTORY(a_directory_that_cannot_be_synced_is_a_third_result),
       IN_DIRECTORY(a_file_is_replaced_whole_with_the_mode_asked_for),
       IN_DIRECTORY(what_is_there_is_never_replaced_by_a_new_file),
