@@ -154,8 +154,8 @@ static void later(struct entry *e, int64_t wait_ms)
   e->next_ms = dx_monotonic_ms() + wait_ms;
 }
 
-/* With its lock; NULL if another process has it, or there is nothing to
- * announce: then the entry is put off or dropped. */
+/* With its lock; NULL if that cannot be had, or there is nothing to announce:
+ * then the entry is put off or dropped. */
 static struct dx_job *take(struct dx_announcer *a, struct entry *e)
 {
   struct dx_job *job = NULL;
@@ -170,10 +170,14 @@ static struct dx_job *take(struct dx_announcer *a, struct entry *e)
       is_due(&job->submissions[e->number - 1]))
     return job;
   dx_job_free(&job);
-  if (code == DX_E_BUSY)
+  if (code == DX_OK || code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
+    drop(a, e); /* a look does not find it again */
+  } else if (code == DX_E_BUSY) {
     later(e, DX_ON_RESULT_BUSY_MS);
-  else
-    drop(a, e);
+  } else {
+    dx_log(DX_LOG_WARNING, "job %s: %s", e->key, err.text);
+    later(e, DX_LOCAL_RETRY_MS);
+  }
   return NULL;
 }
 

@@ -457,6 +457,27 @@ static void without_on_result_nothing_waits_for_it(void **state)
   assert_in("finished", KEY);
 }
 
+/* Nor does it keep a process busy that looks for what is due. */
+static void a_job_that_cannot_be_locked_is_waited_for(void **state)
+{
+  (void)state;
+  write_program("echo >> $out");
+  end_job(KEY, false);
+  assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY "/lock", 0), 0);
+  assert_int_equal(symlinkat("none", spool.dirfd, "jobs/" KEY "/lock"), 0);
+  dx_announcer_look(announcer, KEY);
+  assert_true(turn() < INT64_MAX);
+  (void)alarm(60);
+  dx_announce_now(&spool, &config, -1);
+  (void)alarm(0);
+  assert_int_equal(count_lines(), 0);
+  assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY "/lock", 0), 0);
+  ahead_ms += DX_LOCAL_RETRY_MS;
+  assert_int_equal(turn(), INT64_MAX);
+  assert_int_equal(count_lines(), 1);
+  assert_in("finished", KEY);
+}
+
 static bool hold_all(void *ctx, const char *key)
 {
   (void)ctx;
@@ -492,6 +513,7 @@ int main(void)
       CASE(the_job_is_not_locked_meanwhile),
       CASE(only_one_process_runs_programs),
       CASE(without_on_result_nothing_waits_for_it),
+      CASE(a_job_that_cannot_be_locked_is_waited_for),
       CASE(a_job_that_is_driven_is_left_alone),
   };
 
