@@ -12,7 +12,8 @@
 #include "lib/job/status.h"
 #include "lib/job/status_client.h"
 
-/* Whose the key is, and other mistakes, are not for this caller. */
+/* Who owns the key, and what else is wrong with the configuration, does not
+ * matter to this caller. */
 static bool must_ask(struct cli *cli)
 {
   struct dx_config *config = NULL;

@@ -29,7 +29,7 @@
 
 /* ---- the directory and the socket ---- */
 
-/* Splits path at its last slash; the caller frees both. */
+/* The directory that path is in, which the caller frees. */
 static char *parent_of(const char *path)
 {
   char *parent = strdup(path);

@@ -9,9 +9,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "lib/base/buf.h"
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/job/status.h"
 
 #define LOOK_MS 5000 /* between two looks, where inotify does not help */
@@ -223,12 +221,12 @@ static void read_events(struct ends *ends)
   }
 }
 
-void ends_start(struct ends *ends, struct dx_spool *spool,
-                const char *spool_dir)
+void ends_start(struct ends *ends, struct dx_spool *spool)
 {
   ends->spool = spool;
   ends->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (ends->fd >= 0 && chdir(spool_dir) == 0)
+  ends->jobs = -1;
+  if (ends->fd >= 0 && fchdir(spool->dirfd) == 0)
     ends->jobs = inotify_add_watch(ends->fd, "jobs",
                                    IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR);
   if (ends->fd >= 0 && ends->jobs < 0) {

@@ -29,9 +29,9 @@ struct ends {
   void *ctx;
 };
 
-/* What has ended before is not reported. */
-void ends_start(struct ends *ends, struct dx_spool *spool,
-                const char *spool_dir);
+/* What has ended before is not reported. SpoolDir becomes the directory that
+ * this process is in. */
+void ends_start(struct ends *ends, struct dx_spool *spool);
 
 /* Reports what ended since the last call. */
 void ends_look(struct ends *ends);

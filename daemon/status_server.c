@@ -50,7 +50,7 @@ struct client {
   char line[DX_STATUS_REQUEST_BYTES];
   size_t line_len;
   struct dx_status_request request;
-  bool is_answered;  /* the request was read */
+  bool has_request;  /* it was read */
   bool is_watching;  /* stays when everything is sent */
   make_piece *piece; /* NULL: there are no more */
   DIR *dir;          /* being listed */
@@ -404,13 +404,13 @@ static enum dx_code begin(struct server *server, struct client *client,
   }
 }
 
-static void answer(struct server *server, struct client *client, size_t len)
+static void respond(struct server *server, struct client *client, size_t len)
 {
   struct dx_err err;
   enum dx_code code =
       dx_status_parse(client->line, len, &client->request, &err);
 
-  client->is_answered = true;
+  client->has_request = true;
   client->until_ms = dx_monotonic_ms() + DX_STATUS_REPLY_MS;
   if (code == DX_OK)
     code = begin(server, client, &err);
@@ -434,9 +434,9 @@ static void read_request(struct server *server, struct client *client)
   client->line_len += (size_t)n;
   end = memchr(client->line, '\n', client->line_len);
   if (end != NULL)
-    answer(server, client, (size_t)(end - client->line));
+    respond(server, client, (size_t)(end - client->line));
   else if (client->line_len == sizeof(client->line))
-    answer(server, client, 0); /* too long: an error */
+    respond(server, client, 0); /* too long: an error */
 }
 
 /* ---- clients ---- */
@@ -583,13 +583,13 @@ static void on_end(void *ctx, const struct dx_submission *sub)
 
 static bool is_idle(const struct client *client)
 {
-  return client->is_answered && left_to_send(client) == 0 &&
+  return client->has_request && left_to_send(client) == 0 &&
          client->piece == NULL;
 }
 
 static short wanted_events(const struct client *client)
 {
-  if (!client->is_answered)
+  if (!client->has_request)
     return POLLIN;
   return is_idle(client) ? 0 : POLLOUT; /* POLLHUP always */
 }
@@ -599,7 +599,7 @@ static void serve_client(struct server *server, struct client *client,
 {
   if (events & (POLLHUP | POLLERR | POLLNVAL))
     drop(client);
-  else if (!client->is_answered && (events & POLLIN))
+  else if (!client->has_request && (events & POLLIN))
     read_request(server, client);
   else if ((events & POLLOUT) && left_to_send(client) == 0 &&
            client->piece != NULL) {
@@ -697,6 +697,6 @@ void status_serve(int listen_fd, int parent_fd, const char *spool_dir,
     dx_log(DX_LOG_ERROR, "the status socket: %s", err.text);
     return;
   }
-  ends_start(&server.ends, &server.spool, spool_dir);
+  ends_start(&server.ends, &server.spool);
   loop(&server);
 }

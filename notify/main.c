@@ -57,8 +57,8 @@ static char *end_word(const struct dx_json *line)
                          dx_parse_time(ended_at), key, submission);
 }
 
-/* Canceled: she did it herself, or was asked. Expired: she knows for weeks that
- * it failed. */
+/* Canceled: she did it herself, or was asked. Expired: she has known for weeks
+ * that it failed. */
 static bool is_news(enum dx_state state)
 {
   return state == DX_ST_EXTRACTED || state == DX_ST_REFUSED ||

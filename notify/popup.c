@@ -32,10 +32,7 @@ static void free_job(void *data)
 {
   struct job *job = data;
 
-  if (job->popup != NULL) {
-    (void)g_signal_handlers_disconnect_by_data(job->popup, job);
-    g_object_unref(job->popup);
-  }
+  g_clear_object(&job->popup);
   g_hash_table_unref(job->submissions);
   g_free(job->name);
   g_free(job->sentence);

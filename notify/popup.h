@@ -7,7 +7,7 @@
  * ask; nothing of the document. What needs a person stays until she closes it.
  *
  * Ownership: popups_new() gives an object that the caller frees; what is shown
- * stays on the screen. Blocking: popup_show() while the desktop responds.
+ * stays on the screen. Blocking: popups_show() until the desktop responds.
  * Threads: the one of the main loop, which must run.
  */
 #ifndef DX_NOTIFY_POPUP_H

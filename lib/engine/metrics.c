@@ -187,27 +187,33 @@ static void print_one(const struct round *r, const char *name, const char *help,
   dx_buf_printf(r->text, "docextract_%s %" PRId64 "\n", name, value);
 }
 
-/* A line of a service; label and word: a second label, or NULL. */
-static void print(const struct round *r, const struct tally *t,
-                  const char *name, const char *label, const char *word,
-                  int64_t value)
+/* Begins a line of a service; label and word: a second label, or NULL. */
+static void print_name(const struct round *r, const struct tally *t,
+                       const char *name, const char *label, const char *word)
 {
   dx_buf_printf(r->text, "docextract_%s{service=\"%s\"", name, t->service);
   if (label != NULL)
     dx_buf_printf(r->text, ",%s=\"%s\"", label, word);
-  dx_buf_printf(r->text, "} %" PRId64 "\n", value);
+  dx_buf_puts(r->text, "} ");
 }
 
-/* Thousandths. */
-static void print_seconds(const struct round *r, const struct tally *t,
-                          const char *name, const char *labels, int64_t ms)
+static void print(const struct round *r, const struct tally *t,
+                  const char *name, const char *label, const char *word,
+                  int64_t value)
 {
-  dx_buf_printf(r->text,
-                "docextract_%s{service=\"%s\"%s} %" PRId64 ".%03" PRId64 "\n",
-                name, t->service, labels, ms / 1000, ms % 1000);
+  print_name(r, t, name, label, word);
+  dx_buf_printf(r->text, "%" PRId64 "\n", value);
 }
 
-/* Those of jobs that no section has are there only if there are any. */
+static void print_seconds(const struct round *r, const struct tally *t,
+                          const char *name, const char *label, const char *word,
+                          int64_t ms)
+{
+  print_name(r, t, name, label, word);
+  dx_buf_printf(r->text, "%" PRId64 ".%03" PRId64 "\n", ms / 1000, ms % 1000);
+}
+
+/* Jobs whose section is gone have lines only if there are any. */
 static bool is_shown(const struct round *r, const struct tally *t)
 {
   size_t i;
@@ -303,11 +309,8 @@ static void print_calls(const struct round *r)
 
 static void print_times(const struct round *r)
 {
-  static const struct {
-    const char *word, *labels;
-  } phases[DX_PHASE_COUNT] = {
-      [DX_PHASE_SOURCE] = {"source", ",phase=\"source\""},
-      [DX_PHASE_EXTRACT] = {"extract", ",phase=\"extract\""}};
+  static const char *const phases[DX_PHASE_COUNT] = {
+      [DX_PHASE_SOURCE] = "source", [DX_PHASE_EXTRACT] = "extract"};
   const struct tally *t;
   int i;
 
@@ -315,15 +318,15 @@ static void print_times(const struct round *r)
            "How late what was ready was found, at most.");
   EACH_SERVICE(r, t)
   for (i = 0; i < DX_PHASE_COUNT; i++) {
-    print_seconds(r, t, "lag_seconds_sum", phases[i].labels,
+    print_seconds(r, t, "lag_seconds_sum", "phase", phases[i],
                   t->counts.late_ms[i]);
-    print(r, t, "lag_seconds_count", "phase", phases[i].word,
-          t->counts.found[i]);
+    print(r, t, "lag_seconds_count", "phase", phases[i], t->counts.found[i]);
   }
   describe(r, "extraction_seconds", "summary", "From upload to results.");
   EACH_SERVICE(r, t)
   {
-    print_seconds(r, t, "extraction_seconds_sum", "", t->counts.extraction_ms);
+    print_seconds(r, t, "extraction_seconds_sum", NULL, NULL,
+                  t->counts.extraction_ms);
     print(r, t, "extraction_seconds_count", NULL, NULL, t->counts.extracted);
   }
 }

@@ -51,7 +51,7 @@
 #include "lib/base/json.h"
 #include "lib/job/job.h"
 
-/* request, word, takes: 0 nothing, 1 an option, 2 KEY and NAME */
+/* request, word */
 #define DX_STATUS_REQUESTS(X) \
   X(JOBS, "jobs")             \
   X(SHOW, "show")             \

@@ -1,7 +1,7 @@
 /*
  * counters.c - the only reader and writer of these files: a line of numbers, in
  * the order of struct dx_counts, and before them how many there are. Another
- * version, which counts something else, begins again.
+ * version, which counts something else, starts over.
  */
 #include "lib/service/counters.h"
 

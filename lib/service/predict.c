@@ -98,7 +98,8 @@ static double slope_of(struct point *points, size_t count)
 
 /* How much neighbors in time differ: a service that has changed its speed
  * changes one of these differences. */
-static double unrest_of(const struct point *points, size_t count, double slope)
+static double roughness_of(const struct point *points, size_t count,
+                           double slope)
 {
   struct weighted steps[DX_POLL_TIMES];
   size_t i;
@@ -113,17 +114,17 @@ static double unrest_of(const struct point *points, size_t count, double slope)
 
 static struct line fit(const struct point *points, size_t count, double slope)
 {
-  struct weighted rest[DX_POLL_TIMES];
+  struct weighted residuals[DX_POLL_TIMES];
   struct line line = {0, slope, 0};
   size_t i;
 
   for (i = 0; i < count; i++)
-    rest[i] = (struct weighted){points[i].time - slope * points[i].pages,
-                                points[i].weight};
-  line.level = median(rest, count);
+    residuals[i] = (struct weighted){points[i].time - slope * points[i].pages,
+                                     points[i].weight};
+  line.level = median(residuals, count);
   for (i = 0; i < count; i++)
-    rest[i].value = fabs(rest[i].value - line.level);
-  line.spread = DX_POLL_SPREAD_OF_MAD * median(rest, count);
+    residuals[i].value = fabs(residuals[i].value - line.level);
+  line.spread = DX_POLL_SPREAD_OF_MAD * median(residuals, count);
   return line;
 }
 
@@ -149,8 +150,8 @@ static struct line line_by_pages(const struct point *points, size_t count,
   memcpy(sorted, points, count * sizeof(*points));
   slope = slope_of(sorted, count);
   *x = clamp(*x, sorted[0].pages, sorted[count - 1].pages);
-  if (unrest_of(points, count, slope) >
-      DX_POLL_LINE_PART * unrest_of(points, count, 0))
+  if (roughness_of(points, count, slope) >
+      DX_POLL_LINE_PART * roughness_of(points, count, 0))
     slope = 0;
   return fit(points, count, slope);
 }
