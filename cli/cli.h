@@ -219,6 +219,17 @@ typedef enum dx_code cli_one(void *ctx, const char *text, struct dx_err *err);
 enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
                                struct dx_err *err) DX_MUST_USE;
 
+/*
+ * Whether the user of this process, whom backends run as, may write to the
+ * spool, and to the results; the message says who must be able to. Only with
+ * `tries` the results directory is created, and something written: without, it
+ * is about permissions of directories that are there.
+ */
+enum dx_code cli_check_spool(const struct dx_config *config,
+                             struct dx_err *err) DX_MUST_USE;
+enum dx_code cli_check_results(const struct dx_service *service, bool tries,
+                               struct dx_err *err) DX_MUST_USE;
+
 /* Checks that spool and results can be written: a result that cannot be
  * delivered is found out before it is paid for. */
 enum dx_code cli_probe(const struct dx_config *config,

@@ -66,11 +66,49 @@ static size_t warn_of_queues(const struct cli *cli, const struct queues *queues)
   return count;
 }
 
+static size_t warn(enum dx_code code, const struct dx_err *err)
+{
+  if (code != DX_OK)
+    fprintf(stderr, "warning: %s\n", err->text);
+  return code != DX_OK;
+}
+
+/* Sections may share one. */
+static bool is_first_with(const struct dx_config *config, size_t n)
+{
+  const char *path = config->services[n].results_dir;
+  size_t i = 0;
+
+  while (strcmp(config->services[i].results_dir, path) != 0)
+    i++;
+  return i == n;
+}
+
+/* Where backends cannot write; what is missing is reported with its line.
+ * Returns how many. */
+static size_t warn_of_directories(const struct dx_config *config)
+{
+  struct dx_err err;
+  enum dx_code code = cli_check_spool(config, &err);
+  size_t i, count = code != DX_E_NOT_FOUND ? warn(code, &err) : 0;
+
+  for (i = 0; i < config->service_count; i++)
+    if (is_first_with(config, i))
+      count += warn(cli_check_results(&config->services[i], false, &err), &err);
+  return count;
+}
+
 /* Without a spool, too, whose owner it would be otherwise. */
 static enum dx_code become_owner(struct cli *cli, struct dx_err *err)
 {
-  enum dx_code code = cli_become_owner(cli->config->spool_dir, err);
+  const char *spool_dir = cli->config->spool_dir;
+  enum dx_code code = DX_OK;
 
+  if (geteuid() == 0)
+    code = cli_check_owner(
+        spool_dir, cupsd_open(cli->config_path, "cups-files.conf"), err);
+  if (code == DX_OK)
+    code = cli_become_owner(spool_dir, err);
   return code == DX_E_NOT_FOUND && geteuid() == 0 && dx_user() != NULL
              ? dx_user_enter(err)
              : code;
@@ -80,19 +118,22 @@ static enum dx_code become_owner(struct cli *cli, struct dx_err *err)
 static enum dx_code check(struct cli *cli, size_t *ret_warnings,
                           struct dx_err *err)
 {
-  bool was_root = geteuid() == 0, is_wrong;
+  bool was_root = geteuid() == 0, is_owner;
   char name[DX_USER_BYTES];
+  size_t count = 0;
   struct dx_err why;
   enum dx_code code = cli_load(cli, err);
 
   if (code != DX_OK)
     return code;
   code = become_owner(cli, &why);
-  is_wrong = code != DX_OK && code != DX_E_NOT_FOUND && was_root;
-  if (is_wrong)
-    fprintf(stderr, "warning: %s\n", why.text);
-  code = cli_check(cli, code == DX_OK, ret_warnings, err);
-  *ret_warnings += is_wrong;
+  is_owner = code == DX_OK;
+  if (code != DX_E_NOT_FOUND && was_root)
+    count = warn(code, &why);
+  code = cli_check(cli, is_owner, ret_warnings, err);
+  if (code == DX_OK && is_owner)
+    count += warn_of_directories(cli->config);
+  *ret_warnings += count;
   cli_user_name(name);
   return code != DX_OK && was_root
              ? cli_advise(err,

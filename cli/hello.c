@@ -177,7 +177,9 @@ static enum dx_code step_spool(struct hello *h, struct dx_err *err)
   enum dx_code code;
 
   expect_wait("the disk of SpoolDir '%s'", path);
-  code = dx_spool_open(path, &h->cli->spool, err);
+  code = cli_check_spool(h->cli->config, err);
+  if (code == DX_OK)
+    code = dx_spool_open(path, &h->cli->spool, err);
   if (code == DX_OK)
     code = dx_fs_probe(path, err);
   detail(h, "%s", path);

@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 #include "cli/cupsd.h"
-#include "lib/base/fs.h"
-#include "lib/job/results.h"
 
 void hello_warn(const char *format, ...)
 {
@@ -31,19 +29,10 @@ void hello_warn(const char *format, ...)
 
 static void warn_results(const struct dx_service *service)
 {
-  char name[DX_USER_BYTES];
   struct dx_err err;
-  enum dx_code code = dx_results_make_dir(service->results_dir, &err);
 
-  if (code == DX_OK)
-    code = dx_fs_probe(service->results_dir, &err);
-  if (code != DX_OK && err.sys_errno == EACCES) {
-    cli_user_name(name);
-    code = cli_advise(&err, "'%s' must be able to write there", name);
-  }
-  if (code != DX_OK)
-    hello_warn("results cannot be written, so nothing will be sent: %s",
-               err.text);
+  if (cli_check_results(service, true, &err) != DX_OK)
+    hello_warn("%s", err.text);
 }
 
 /* Nothing else reads it before a print job asks for separators. */

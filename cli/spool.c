@@ -5,9 +5,12 @@
  */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 
 #include "lib/base/buf.h"
@@ -47,6 +50,70 @@ enum dx_code cli_probe(const struct dx_config *config,
     return code;
   dx_results_sweep(service->results_dir);
   return dx_fs_probe(service->results_dir, err);
+}
+
+/* ---- what keeps backends from writing ---- */
+
+static enum dx_code advise_writer(struct dx_err *err)
+{
+  char name[DX_USER_BYTES];
+
+  if (err->code == DX_E_SPACE)
+    return cli_advise(err, "free space there");
+  if (err->code != DX_E_ACCESS)
+    return err->code;
+  cli_user_name(name);
+  return cli_advise(err, "'%s' must be able to write there", name);
+}
+
+enum dx_code cli_check_spool(const struct dx_config *config, struct dx_err *err)
+{
+  enum dx_code code = dx_fs_check_access(config->spool_dir, err);
+
+  return code == DX_OK ? code : advise_writer(err);
+}
+
+static enum dx_code try_results(const char *path, struct dx_err *err)
+{
+  enum dx_code code = dx_results_make_dir(path, err);
+
+  return code == DX_OK ? dx_fs_probe(path, err) : code;
+}
+
+/* A directory that is not there will be created in the one above it. */
+static enum dx_code look_at_results(const char *path, struct dx_err *err)
+{
+  struct stat st;
+  char *parent;
+  enum dx_code code;
+
+  if (stat(path, &st) == 0)
+    return S_ISDIR(st.st_mode) ? dx_fs_check_access(path, err) : DX_OK;
+  if (errno != ENOENT)
+    return DX_OK;
+  parent = strndup(path, (size_t)(strrchr(path, '/') - path));
+  if (parent == NULL)
+    return dx_fail_nomem(err);
+  code = dx_fs_check_access(parent[0] != '\0' ? parent : "/", err);
+  free(parent);
+  return code == DX_OK || code == DX_E_NOT_FOUND
+             ? DX_OK
+             : dx_fail_sys(err, err->sys_errno, "create directory", path);
+}
+
+enum dx_code cli_check_results(const struct dx_service *service, bool tries,
+                               struct dx_err *err)
+{
+  struct dx_err why;
+  enum dx_code code = tries ? try_results(service->results_dir, &why)
+                            : look_at_results(service->results_dir, &why);
+
+  if (code == DX_OK)
+    return code;
+  (void)advise_writer(&why);
+  return dx_fail(err, code, why.sys_errno,
+                 "results cannot be written, so nothing will be sent: %s",
+                 why.text);
 }
 
 void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES])

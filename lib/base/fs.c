@@ -20,7 +20,8 @@
 #include "lib/base/policy.h"
 
 #define PIECE_BYTES 65536 /* of a file, read at once */
-#define TEMP_RANDOM 16    /* hex digits at the end of a temporary name */
+#define PROBE_STEP "write in directory"
+#define TEMP_RANDOM 16 /* hex digits at the end of a temporary name */
 
 static bool is_plain_name(const char *name)
 {
@@ -610,6 +611,13 @@ static bool is_network(const char *path)
   return is_of(path, network);
 }
 
+enum dx_code dx_fs_check_access(const char *path, struct dx_err *err)
+{
+  if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) < 0)
+    return dx_fail_sys(err, errno, PROBE_STEP, path);
+  return DX_OK;
+}
+
 static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
 {
   static const char zeros[4096];
@@ -622,11 +630,9 @@ static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
   if (code == DX_OK && is_network(path))
     code = dx_fs_sync(temp.fd, path, err);
   dx_temp_discard(&temp);
-  if (code != DX_OK && err != NULL)
-    return dx_fail(err, code, err->sys_errno,
-                   "cannot write in directory '%s': %s", path,
-                   strerror(err->sys_errno));
-  return code;
+  return code != DX_OK && err != NULL
+             ? dx_fail_sys(err, err->sys_errno, PROBE_STEP, path)
+             : code;
 }
 
 enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err)

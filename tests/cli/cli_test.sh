@@ -134,6 +134,47 @@ if [ "$(id -u)" = 0 ]; then
     "^warning: .*conf:6: TokenCommand .*roots.mint' cannot be used by '$owner'"
 fi
 
+# Nobody but root writes there.
+closed=$dir/closed
+mkdir -m 500 "$closed"
+give "$closed"
+for path in "$closed" "$closed/results"; do
+  RESULTS=$path configure 'APIRate 5' '</Service>' '<Service other>' \
+    "BaseURL $api" "TokenKeyFile $dir/key"
+  dx config
+  is "config: results that cannot be written are reported once, $path" \
+    "$rc $(wc -l <<< "$err")" '78 2'
+  has 'config: with who must be able to' "$err" \
+    "^warning: results cannot be written, so nothing will be sent: \
+.*'$path': Permission denied; '$owner' must be able to write there\$"
+  config_err=$err
+  dx --service default hello
+  has 'hello: in the same words' "$out" "$(grep '^warning' <<< "$config_err")"
+done
+is 'config: nothing is created' "$(ls "$closed")" ''
+RESULTS=$closed/none/results configure
+dx config
+is 'config: a directory that is not there is reported once' \
+  "$rc $(wc -l <<< "$err")" '78 2'
+configure
+chmod 500 "$spool"
+dx config
+has 'config: so is a spool that cannot be written' "$rc $err" \
+  "^78 warning: cannot write in directory '$spool': Permission denied; \
+'$owner' must be able to write there\$"
+config_err=$err
+dx hello
+is 'hello: fails for it, in the same words' "$rc ${err#docextract: }" \
+  "74 $(sed -n 's/^warning: //p' <<< "$config_err")"
+chmod 700 "$spool"
+if [ "$(id -u)" = 0 ]; then
+  echo 'User daemon' > "$dir/cups-files.conf"
+  dx config
+  has 'config: so is a spool of another user than the backends' "$rc $err" \
+    "^78 warning: .*belongs to '$owner'.* run as 'daemon'; .* chown -R daemon:"
+  rm "$dir/cups-files.conf"
+fi
+
 in_memory() # PATH COMMAND...: runs it where the path lies in memory
 {
   # shellcheck disable=SC2016
