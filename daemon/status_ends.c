@@ -3,12 +3,12 @@
  */
 #include "daemon/status_ends.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/job/status.h"
 
@@ -47,14 +47,17 @@ static struct tracked *find_by_watch(struct ends *ends, int wd)
   return NULL;
 }
 
-static int watch_job(const struct ends *ends, const char *key)
+/* Of jobs/, or of a job in it; -1: it is not watched. */
+static int watch(const struct ends *ends, const char *key, uint32_t events)
 {
-  char path[64]; /* of the directory that this process is in */
+  struct dx_buf path = {0};
+  int wd = -1;
 
-  if (ends->fd < 0)
-    return -1;
-  (void)snprintf(path, sizeof(path), "jobs/%s", key);
-  return inotify_add_watch(ends->fd, path, IN_MOVED_TO | IN_ONLYDIR);
+  dx_buf_printf(&path, "%s/jobs/%s", ends->spool_dir, key);
+  if (ends->fd >= 0 && dx_buf_ok(&path))
+    wd = inotify_add_watch(ends->fd, dx_buf_text(&path), events | IN_ONLYDIR);
+  dx_buf_release(&path);
+  return wd;
 }
 
 static struct tracked *track(struct ends *ends, const char *key)
@@ -73,7 +76,7 @@ static struct tracked *track(struct ends *ends, const char *key)
   job = &jobs[ends->count++];
   memset(job, 0, sizeof(*job));
   memcpy(job->key, key, DX_KEY_BYTES);
-  job->wd = watch_job(ends, key);
+  job->wd = watch(ends, key, IN_MOVED_TO);
   ends->unwatched += job->wd < 0;
   return job;
 }
@@ -221,14 +224,13 @@ static void read_events(struct ends *ends)
   }
 }
 
-void ends_start(struct ends *ends, struct dx_spool *spool)
+void ends_start(struct ends *ends, struct dx_spool *spool,
+                const char *spool_dir)
 {
   ends->spool = spool;
+  ends->spool_dir = spool_dir;
   ends->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  ends->jobs = -1;
-  if (ends->fd >= 0 && fchdir(spool->dirfd) == 0)
-    ends->jobs = inotify_add_watch(ends->fd, "jobs",
-                                   IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR);
+  ends->jobs = watch(ends, "", IN_MOVED_TO | IN_MOVED_FROM);
   if (ends->fd >= 0 && ends->jobs < 0) {
     (void)close(ends->fd);
     ends->fd = -1;

@@ -3,9 +3,9 @@
  * about: every write of a journal is a rename in the job's directory, and a job
  * that is finished leaves jobs/. inotify(7) reports both.
  *
- * Ownership: `spool` is borrowed, and so is the submission that is reported,
- * for the call. Blocking: the disk. Errors: none; what inotify cannot report is
- * looked for every few seconds.
+ * Ownership: `spool` and `spool_dir` are borrowed, and so is the submission
+ * that is reported, for the call. Blocking: the disk. Errors: none; what
+ * inotify cannot report is looked for every few seconds.
  */
 #ifndef DX_DAEMON_STATUS_ENDS_H
 #define DX_DAEMON_STATUS_ENDS_H
@@ -21,6 +21,7 @@ struct ends {
   int fd; /* readable when there is something to look at; -1: no inotify */
   int jobs;
   struct dx_spool *spool;
+  const char *spool_dir;     /* its path */
   struct tracked *jobs_seen; /* what is in jobs/ */
   size_t count, room;
   size_t unwatched; /* of these */
@@ -29,9 +30,9 @@ struct ends {
   void *ctx;
 };
 
-/* What has ended before is not reported. SpoolDir becomes the directory that
- * this process is in. */
-void ends_start(struct ends *ends, struct dx_spool *spool);
+/* What has ended before is not reported. */
+void ends_start(struct ends *ends, struct dx_spool *spool,
+                const char *spool_dir);
 
 /* Reports what ended since the last call. */
 void ends_look(struct ends *ends);

@@ -697,6 +697,6 @@ void status_serve(int listen_fd, int parent_fd, const char *spool_dir,
     dx_log(DX_LOG_ERROR, "the status socket: %s", err.text);
     return;
   }
-  ends_start(&server.ends, &server.spool);
+  ends_start(&server.ends, &server.spool, spool_dir);
   loop(&server);
 }

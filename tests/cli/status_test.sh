@@ -43,8 +43,9 @@ is_up_or_gone() { grep -qx ready "$dir/daemon.err" || is_gone "$daemon"; }
 start_daemon()
 {
   : > "$dir/daemon.err"
-  "${as_owner[@]}" "$build/daemon/docextractd" -c "$conf" \
-    2> "$dir/daemon.err" &
+  # The process that serves the socket needs the configuration, too.
+  (cd "$dir/etc" && exec "${as_owner[@]}" "$build/daemon/docextractd" \
+    -c docextract.conf 2> "$dir/daemon.err") &
   daemon=$!
   until_true is_up_or_gone
 }
