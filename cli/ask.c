@@ -154,6 +154,15 @@ enum dx_code cli_peek_job(struct cli *cli, const char *key,
   return dx_spool_peek(&cli->spool, key, ret_job, ret_holder, err);
 }
 
+enum dx_code cli_refuse_user(const char *verb, const struct dx_job *job,
+                             struct dx_err *err)
+{
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "only the administrator can %s this job; ask for: docextract "
+                 "%s %.8s",
+                 verb, verb, job->key);
+}
+
 enum dx_code cli_ask_result(const struct cli *cli, const char *key,
                             const char *name, struct dx_buf *ret_content,
                             struct dx_err *err)

@@ -2,7 +2,8 @@
  * cancel.c - `docextract cancel JOB...`: nothing more of the job is sent or
  * fetched, and its documents are deleted here. The process that drives the job
  * is asked first: docextractd cancels it, another `docextract` releases it. A
- * print job is CUPS's to cancel.
+ * print job is CUPS's to cancel. Who may not use the spool learns what she can
+ * do instead.
  */
 #include "cli/cli.h"
 
@@ -191,6 +192,14 @@ static enum dx_code refuse_cups(const struct dx_job *job, struct dx_err *err)
                  "this is print job %s; cancel it with: cancel %s", name, name);
 }
 
+static enum dx_code refuse_user(const struct dx_job *job, struct dx_err *err)
+{
+  if (!dx_job_is_finished(job))
+    return cli_refuse_user("cancel", job, err);
+  print_finished(job);
+  return DX_OK;
+}
+
 static bool is_docextractds(const struct cancel *c, const struct dx_job *job,
                             pid_t holder)
 {
@@ -228,7 +237,7 @@ static enum dx_code look(struct cancel *c, struct dx_err *err)
 {
   struct dx_job *job;
   pid_t holder;
-  enum dx_code code = dx_spool_peek(&c->cli->spool, c->key, &job, &holder, err);
+  enum dx_code code = cli_peek_job(c->cli, c->key, &job, &holder, err);
 
   if (code == DX_E_DAMAGED)
     return cancel_damaged(c, err);
@@ -236,6 +245,8 @@ static enum dx_code look(struct cancel *c, struct dx_err *err)
     return code;
   if (job->owner == DX_OWNER_CUPS && !is_abandoned(job, holder))
     code = refuse_cups(job, err);
+  else if (c->cli->asks)
+    code = refuse_user(job, err);
   else if (holder == 0)
     code = cancel_here(c, err);
   else if (dx_job_is_finished(job) && is_docextractds(c, job, holder))
@@ -269,7 +280,7 @@ static enum dx_code cancel_one(void *ctx, const char *text, struct dx_err *err)
 
 enum dx_code verb_cancel(struct cli *cli, struct dx_err *err)
 {
-  enum dx_code code = cli_open_spool(cli, err);
+  enum dx_code code = cli_open_jobs(cli, err);
 
   if (code != DX_OK)
     return code;

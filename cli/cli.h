@@ -182,6 +182,10 @@ enum dx_code cli_peek_job(struct cli *cli, const char *key,
                           struct dx_job **ret_job, pid_t *ret_holder,
                           struct dx_err *err) DX_MUST_USE;
 
+/* E_ACCESS: for a caller who asks, and can do nothing about the job herself. */
+enum dx_code cli_refuse_user(const char *verb, const struct dx_job *job,
+                             struct dx_err *err);
+
 /* A delivered result, from docextractd. */
 enum dx_code cli_ask_result(const struct cli *cli, const char *key,
                             const char *name, struct dx_buf *ret_content,

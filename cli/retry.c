@@ -1,7 +1,8 @@
 /*
  * retry.c - `docextract retry JOB...`: continues a job that nobody drives, and
  * retries what failed in it. A print job is CUPS's to retry; one that was
- * handed over goes back to docextractd if that is running.
+ * handed over goes back to docextractd if that is running. Who may not use the
+ * spool learns what she can do instead.
  */
 #include "cli/cli.h"
 
@@ -17,8 +18,8 @@ struct retry {
 
 /* ---- before anything is touched ---- */
 
-static enum dx_code refuse_cups(const struct dx_job *job, pid_t holder,
-                                struct dx_err *err)
+static enum dx_code refuse_cups(const struct retry *r, const struct dx_job *job,
+                                pid_t holder, struct dx_err *err)
 {
   char name[CLI_CUPS_NAME_BYTES];
 
@@ -28,10 +29,13 @@ static enum dx_code refuse_cups(const struct dx_job *job, pid_t holder,
                    "this is print job %s, and process %d is working on it; if "
                    "CUPS holds it later: lp -i %s -H resume",
                    name, (int)holder, name);
-  return dx_fail(err, DX_E_JOB, 0,
-                 "this is print job %s; if CUPS holds it: lp -i %s -H resume; "
-                 "if its queue is stopped: cupsenable %s",
-                 name, name, job->queue != NULL ? job->queue : "QUEUE");
+  (void)dx_fail(err, DX_E_JOB, 0,
+                "this is print job %s; if CUPS holds it: lp -i %s -H resume",
+                name, name);
+  if (r->cli->asks)
+    return cli_advise(err, "if its queue is stopped, ask the administrator");
+  return cli_advise(err, "if its queue is stopped: cupsenable %s",
+                    job->queue != NULL ? job->queue : "QUEUE");
 }
 
 /* cupsd would not start a backend for it any more. */
@@ -46,7 +50,7 @@ static bool is_abandoned(const struct dx_job *job, pid_t holder)
 static void print_holder(const struct retry *r, const struct dx_job *job,
                          pid_t holder)
 {
-  bool daemon = holder == dx_spool_daemon(r->cli->spool.dirfd);
+  bool daemon = r->cli->asks || holder == dx_spool_daemon(r->cli->spool.dirfd);
 
   printf("%s is working on job %s (process %d); nothing to do\n",
          daemon ? "docextractd" : "Another docextract", r->key, (int)holder);
@@ -58,18 +62,20 @@ static enum dx_code look(struct retry *r, bool *ret_done, struct dx_err *err)
 {
   struct dx_job *job;
   pid_t holder;
-  enum dx_code code = dx_spool_peek(&r->cli->spool, r->key, &job, &holder, err);
+  enum dx_code code = cli_peek_job(r->cli, r->key, &job, &holder, err);
 
   if (code != DX_OK)
     return code;
   *ret_done = true;
   if (dx_job_outcome(job, NULL) == DX_OK &&
-      (holder != 0 || job->owner == DX_OWNER_CUPS))
+      (holder != 0 || job->owner == DX_OWNER_CUPS || r->cli->asks))
     printf("Everything in job %s has already been extracted\n", r->key);
   else if (job->owner == DX_OWNER_CUPS && !is_abandoned(job, holder))
-    code = refuse_cups(job, holder, err);
+    code = refuse_cups(r, job, holder, err);
   else if (holder != 0)
     print_holder(r, job, holder);
+  else if (r->cli->asks)
+    code = cli_refuse_user("retry", job, err);
   else
     *ret_done = false;
   dx_job_free(&job);
@@ -186,7 +192,7 @@ static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
 
 enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
 {
-  enum dx_code code = cli_open_spool(cli, err);
+  enum dx_code code = cli_open_jobs(cli, err);
 
   if (code != DX_OK)
     return code;

@@ -323,6 +323,56 @@ if if_root; then
   let_go
 fi
 
+# --- what a user can do ----------------------------------------------------
+
+# CUPS still has it; there is no cupsd to ask.
+of_cups() # STATE CODE
+{
+  edit "$key" ".owner = \"cups\" | .queue = \"chart\" | .id = \"12\" |
+    .uuid = \"urn:uuid:12\" | .submissions[0].state = \"$1\" |
+    .submissions[0].code = $2"
+}
+export CUPS_SERVER=localhost:1
+if if_root; then
+  of_cups failed '"E_REFUSED"'
+  dx_as "$her" retry chart-12
+  is 'retry: a user learns how to release her print job' "$rc $out$err" \
+    '65 docextract: this is print job chart-12; if CUPS holds it: '\
+'lp -i chart-12 -H resume; if its queue is stopped, ask the administrator'
+  dx_as "$her" cancel chart-12
+  is 'cancel: how to cancel it' "$rc $out$err" \
+    '65 docextract: this is print job chart-12; cancel it with: cancel chart-12'
+  hold "$spool/jobs/$key/lock"
+  of_cups stored null
+  dx_as "$her" retry chart-12
+  has 'retry: also while it is in progress' "$rc $out$err" \
+    '^65 .*print job chart-12, and process [0-9]+ is .*lp -i chart-12 -H resume'
+  edit "$key" '.owner = "collector"'
+  dx_as "$her" retry chart-12
+  has 'retry: docextractd tries it anyway' "$rc $out$err" \
+    "^0 docextractd is working on job $key"
+  dx_as "$her" cancel chart-12
+  is 'cancel: otherwise, what to ask the administrator for' "$rc $out$err" \
+    "74 docextract: only the administrator can cancel this job; ask for: \
+docextract cancel ${key:0:8}"
+  edit "$key" '.owner = "command"'
+  let_go
+  dx_as "$her" retry chart-12
+  is 'retry: likewise' "$rc $out$err" \
+    "74 docextract: only the administrator can retry this job; ask for: \
+docextract retry ${key:0:8}"
+  dx_as "$him" cancel chart-12
+  has 'cancel: nothing about the job of another user' "$rc $out$err" \
+    "^65 docextract: no job 'chart-12'"
+  dx_as "$her" retry "$hers"
+  has 'retry: what is extracted is extracted' "$rc $out$err" '^0 Everything '
+  dx_as "$her" cancel "$hers"
+  has 'cancel: it has finished' "$rc $out$err" '^0 Job .* had already finished'
+  is 'and nothing was changed by that' \
+    "$(jq -r '.submissions[0].state' "$spool/jobs/$key/job.json")" stored
+fi
+unset CUPS_SERVER
+
 # --- a hostile client ------------------------------------------------------
 
 # Many connections that send nothing; at the end of their input they end.
