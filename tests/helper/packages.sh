@@ -1,7 +1,7 @@
 # packages.sh - installs what is missing, for demo.sh and test.sh on Debian and
 # Ubuntu. To be sourced by bash. Elsewhere ./configure says what is missing.
 
-build_packages="build-essential autoconf automake pkg-config libcups2-dev
+build_packages="build-essential autoconf automake pkgconf libcups2-dev
 libcurl4-openssl-dev libcjson-dev libgnutls28-dev libseccomp-dev libssl-dev
 libqpdf-dev libtiff-dev libmicrohttpd-dev zlib1g-dev libcmocka-dev libsystemd-dev
 libnotify-dev cups-ppdc"

@@ -13,7 +13,10 @@
 
 [ "$(id -u)" = 0 ] || leave_out_all 'the Debian packages' 'run it as root'
 install_missing build-essential debhelper lintian debootstrap \
-  systemd-container util-linux || give_up 'everything needed is installed'
+  systemd-container util-linux &&
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq build-dep -y \
+    --no-install-recommends "$top" > "$dir/build-dep.log" 2>&1 ||
+  give_up 'everything needed is installed'
 
 machine=$dir/machine
 debs=$machine/root
