@@ -13,7 +13,8 @@
  *                 "count GROUP"                 nothing happens
  *                 "trace"                       nothing happens, see below
  *   DX_WALK_LOG   gets a line for each call of that group: number, what, the
- *                 place in the program; and "killed" or "failed"
+ *                 place in the program; and "killed" or "failed". "count
+ *                 memory" says which allocations are alike, see identify()
  *   DX_WALK_SPEED how much faster the program's boot clock runs
  *
  * A trace has a line for each call that succeeded and changes what a power
@@ -29,7 +30,9 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <link.h>
 #include <poll.h>
 #include <signal.h>
@@ -72,34 +75,41 @@ static const struct {
               {"ENOMEM", ENOMEM}};
 
 #define CODE_MAX 8
+#define FRAMES_MAX 64
 
 static struct {
-  uintptr_t from, to;
+  uintptr_t base, from, to;
 } code[CODE_MAX]; /* where the program and libcjson lie */
 static int code_count;
-static uintptr_t base; /* of the program: what addr2line(1) wants */
 
 static struct {
   unsigned group;
   unsigned long at, count;
-  bool before, fails, traces;
+  bool before, fails, traces, identifies;
   int signal; /* 0: none */
   int error;
 } plan;
 static unsigned long seen;
+static unsigned journals; /* written by now */
 static int log_fd = -1;
 static long speed = 1;
 
 /* ---- where a call comes from ---- */
 
-static bool is_ours(const void *caller)
+/* Where in the program or libcjson, the same in each run; 0: elsewhere. */
+static uintptr_t place_of(const void *caller)
 {
   int i;
 
   for (i = 0; i < code_count; i++)
     if ((uintptr_t)caller >= code[i].from && (uintptr_t)caller < code[i].to)
-      return true;
-  return false;
+      return (uintptr_t)caller - code[i].base;
+  return 0;
+}
+
+static bool is_ours(const void *caller)
+{
+  return place_of(caller) != 0;
 }
 
 /* The program itself comes first, without a name. */
@@ -111,13 +121,12 @@ static int add_code(struct dl_phdr_info *info, size_t size, void *ctx)
   (void)ctx;
   if (info->dlpi_name[0] != '\0' && strstr(info->dlpi_name, "libcjson") == NULL)
     return 0;
-  if (info->dlpi_name[0] == '\0')
-    base = (uintptr_t)info->dlpi_addr;
   for (i = 0; i < info->dlpi_phnum && code_count < CODE_MAX; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
     if (p->p_type != PT_LOAD || (p->p_flags & PF_X) == 0)
       continue;
+    code[code_count].base = (uintptr_t)info->dlpi_addr;
     code[code_count].from = (uintptr_t)(info->dlpi_addr + p->p_vaddr);
     code[code_count].to = code[code_count].from + (uintptr_t)p->p_memsz;
     code_count++;
@@ -170,6 +179,7 @@ static void read_plan(const char *text)
                 : strcmp(what, "stop") == 0 ? SIGSTOP
                                             : 0;
   plan.fails = strcmp(what, "fail") == 0;
+  plan.identifies = plan.group == G_MEMORY && strcmp(what, "count") == 0;
   if (plan.signal != 0) {
     n = sscanf(text, "%*s %*s %lu %15s", &plan.at, rest);
     plan.before = n == 2 && strcmp(rest, "before") == 0;
@@ -207,7 +217,7 @@ static void tell(const char *what, const char *subject, const void *caller)
   if (log_fd < 0)
     return;
   n = snprintf(line, sizeof(line), "%lu %s %.250s +0x%lx\n", seen, what,
-               subject, (unsigned long)((uintptr_t)caller - base));
+               subject, (unsigned long)place_of(caller));
   if (n > 0)
     (void)syscall(SYS_write, log_fd, line, (size_t)n);
 }
@@ -424,8 +434,10 @@ static int do_rename(int from_fd, const char *from, int to_fd, const char *to,
   if (!before(groups, "rename", to, caller))
     return -1;
   result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
-  if (result == 0)
+  if (result == 0) {
+    journals += (groups & G_JOURNAL) != 0;
     trace_rename(from_fd, from, to_fd, to, caller);
+  }
   after(groups, caller);
   return result;
 }
@@ -539,25 +551,45 @@ ssize_t send(int fd, const void *bytes, size_t len, int flags)
 
 /* ---- memory ---- */
 
+/* Which allocation it is: by which way through the program, while which state
+ * was in the journal. An array's items are alike. */
+static void identify(char text[32])
+{
+  void *frames[FRAMES_MAX];
+  uint64_t hash = 14695981039346656037u; /* FNV-1a */
+  int i, n = backtrace(frames, FRAMES_MAX);
+
+  for (i = 0; i < n; i++)
+    hash = (hash ^ place_of(frames[i])) * 1099511628211u;
+  (void)snprintf(text, 32, "%u/%016" PRIx64, journals, hash);
+}
+
+static bool before_memory(const char *what, const void *caller)
+{
+  char text[32] = "";
+
+  if (plan.identifies && is_ours(caller))
+    identify(text);
+  return before(G_MEMORY, what, text, caller);
+}
+
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 
 void *malloc(size_t size)
 {
-  return before(G_MEMORY, "malloc", "", CALLER) ? __libc_malloc(size) : NULL;
+  return before_memory("malloc", CALLER) ? __libc_malloc(size) : NULL;
 }
 
 void *calloc(size_t count, size_t size)
 {
-  return before(G_MEMORY, "calloc", "", CALLER) ? __libc_calloc(count, size)
-                                                : NULL;
+  return before_memory("calloc", CALLER) ? __libc_calloc(count, size) : NULL;
 }
 
 void *realloc(void *old, size_t size)
 {
-  return before(G_MEMORY, "realloc", "", CALLER) ? __libc_realloc(old, size)
-                                                 : NULL;
+  return before_memory("realloc", CALLER) ? __libc_realloc(old, size) : NULL;
 }
 
 static char *copy(const char *text, size_t len)
@@ -573,15 +605,13 @@ static char *copy(const char *text, size_t len)
 
 char *strdup(const char *text)
 {
-  return before(G_MEMORY, "strdup", "", CALLER) ? copy(text, strlen(text))
-                                                : NULL;
+  return before_memory("strdup", CALLER) ? copy(text, strlen(text)) : NULL;
 }
 
 char *strndup(const char *text, size_t len)
 {
-  return before(G_MEMORY, "strndup", "", CALLER)
-             ? copy(text, strnlen(text, len))
-             : NULL;
+  return before_memory("strndup", CALLER) ? copy(text, strnlen(text, len))
+                                          : NULL;
 }
 
 /* ---- time ---- */
