@@ -300,6 +300,8 @@ static enum dx_code call_service(struct hello *h, struct dx_err *err)
   }
   while (code == DX_OK && !h->has_response)
     code = dx_http_run(h->http, TURN_MS, NULL, 0, err);
+  if (code == DX_OK && h->meaning == DX_OK)
+    dx_rate_limit_up(h->rate_limit);
   if (code == DX_OK && h->meaning == DX_E_RATE)
     dx_rate_limit_block(h->rate_limit, h->retry_after_ms > DX_BACKOFF_FIRST_MS
                                            ? h->retry_after_ms

@@ -16,6 +16,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/base/policy.h"
 #include "lib/job/failures.h"
 #include "lib/service/counters.h"
 #include "lib/service/rate_limit.h"
@@ -276,8 +277,13 @@ static void print_oldest(const struct round *r)
 static void print_services(const struct round *r)
 {
   const struct tally *t;
+  char help[160];
 
-  describe(r, "service_up", "gauge", "0 while the service cannot be reached.");
+  (void)snprintf(help, sizeof(help),
+                 "0 after %d failed calls in a row, until one succeeds; it "
+                 "stays as it is while nothing is sent.",
+                 DX_DOWN_AFTER_TRIES);
+  describe(r, "service_up", "gauge", help);
   EACH_SERVICE(r, t)
   print(r, t, "service_up", NULL, NULL, t->is_up);
   describe(r, "results_free_bytes", "gauge",

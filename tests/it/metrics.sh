@@ -63,6 +63,17 @@ is "$t: and found" "$(value 'lag_seconds_count{service="default",phase="extract"
 is "$t: and finished" "$(value finished_jobs)" 1
 is "$t: no job is left" "$(sum jobs)" 0
 
+says_hello() { dx hello > "$dir/hello" 2>&1; }
+t='the service was down'
+sed -i 's/[^ ]*$/5000/' "$spool"/pace/127-0-0-1_*[0-9] # length of the pause
+metrics
+is "$t: it is not up" "$(value 'service_up{service="default"}')" 0
+has "$t: and the help says since when" "$(cat "$dir/metrics")" \
+  '^# HELP docextract_service_up 0 after 5 failed calls in a row, until one '
+check "$t: hello reaches it" says_hello
+metrics
+is "$t: and is up" "$(value 'service_up{service="default"}')" 1
+
 t='one fails'
 faults 'create 1- status 400'
 print -d chart "$dir/a.pdf"

@@ -11,6 +11,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/service/rate_limit.h"
 
 static struct dx_err err;
 
@@ -214,6 +215,37 @@ static void a_service_that_is_down_is_called_by_nobody(void **state)
   for (i = 0; i < fixture.call_count; i++)
     if (fixture.calls[i].kind != PUT && fixture.calls[i].began_ms > down_ms)
       assert_true(fixture.calls[i].began_ms >= down_ms + 5 * S);
+}
+
+static bool is_down(void)
+{
+  struct dx_rate_limit *limit =
+      dx_rate_limit_new(fixture.spool.rate_dirfd, fixture.service.host,
+                        fixture.service.port, fixture.service.api_rate);
+  bool down;
+
+  assert_non_null(limit);
+  down = dx_rate_limit_is_down(limit);
+  dx_rate_limit_free(&limit);
+  return down;
+}
+
+static bool five_fail_before_it_is_down(const struct fixture_call *call,
+                                        struct fixture_response *ret)
+{
+  assert_true(is_down() == (call->kind == POST && call->nth == 6));
+  return five_fail(call, ret);
+}
+
+/* What `docextract metrics` calls service_up. */
+static void it_is_down_from_the_fifth_failure_to_a_success(void **state)
+{
+  (void)state;
+  fixture.odd = five_fail_before_it_is_down;
+  (void)fixture_job(1, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 6);
+  assert_false(is_down());
 }
 
 /* Whatever process finds the service back ends the doubling of the waits, even
@@ -696,6 +728,7 @@ int main(void)
       OUTAGE(in_an_outage_one_job_probes_for_all),
       OUTAGE(only_consecutive_failures_count_as_down),
       OUTAGE(a_service_that_is_down_is_called_by_nobody),
+      OUTAGE(it_is_down_from_the_fifth_failure_to_a_success),
       OUTAGE(the_next_outage_starts_with_short_waits_again),
       OUTAGE(retry_after_is_honored_in_all_its_forms),
       OUTAGE(a_429_is_a_pause_for_all),
