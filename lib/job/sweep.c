@@ -14,6 +14,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/job/results.h"
 #include "lib/job/spool_internal.h"
 
 #define STAMP_NAME "swept"
@@ -72,33 +73,42 @@ static enum dx_code sweep_finished(void *ctx, const char *key)
 
 /* ---- jobs/ ---- */
 
-/* A removed section may come back: its jobs stay. */
-static int64_t keep_ms_of(const struct dx_config *config,
-                          const struct dx_job *job)
+/* Consumers of the results learn of it. */
+static void deliver_manifests(const struct dx_job *job,
+                              const struct dx_service *service)
 {
-  const struct dx_service *service = dx_config_service(config, job->service);
+  struct dx_err err;
+  size_t i;
 
-  return service != NULL ? service->keep_unfinished_ms : INT64_MAX;
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state == DX_ST_EXPIRED)
+      log_failure(
+          dx_manifest_deliver(&job->submissions[i], service->results_dir, &err),
+          &err);
 }
 
-static void expire(struct dx_job *job)
+static void expire(struct dx_job *job, const struct dx_service *service)
 {
   struct dx_err err;
   enum dx_code code;
 
+  job->announces = service->on_result != NULL;
   dx_job_expire(job);
   code = dx_job_save(job, &err);
   log_failure(code, &err);
-  if (code == DX_OK)
-    dx_log(DX_LOG_WARNING,
-           "job %s: expired, its documents are removed; nobody finished it "
-           "within KeepUnfinished",
-           job->key);
+  if (code != DX_OK)
+    return;
+  deliver_manifests(job, service);
+  dx_log(DX_LOG_WARNING,
+         "job %s: expired, its documents are removed; nobody finished it "
+         "within KeepUnfinished",
+         job->key);
 }
 
 static enum dx_code sweep_unfinished(void *ctx, const char *key)
 {
   struct round *r = ctx;
+  const struct dx_service *service;
   struct dx_job *job;
   struct dx_err err;
 
@@ -107,9 +117,11 @@ static enum dx_code sweep_unfinished(void *ctx, const char *key)
   job = take(r, key);
   if (job == NULL)
     return DX_OK;
-  if (!dx_job_is_finished(job) &&
-      dx_spool_idle_ms(job) > keep_ms_of(r->sweep->config, job))
-    expire(job);
+  /* A removed section may come back: its jobs stay. */
+  service = dx_config_service(r->sweep->config, job->service);
+  if (service != NULL && !dx_job_is_finished(job) &&
+      dx_spool_idle_ms(job) > service->keep_unfinished_ms)
+    expire(job, service);
   if (!job->dirty)
     log_failure(dx_spool_settle(r->spool, job, &err), &err);
   dx_job_free(&job);

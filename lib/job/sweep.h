@@ -5,8 +5,8 @@
  *   incoming/   directories that nobody received into for a minute
  *   finished/   job files that did not change for KeepJobs
  *   jobs/       what a crash left: finished jobs are moved; a job that nobody
- *               did anything about within KeepUnfinished becomes `expired`, and
- *               its documents are removed
+ *               did anything about within KeepUnfinished becomes `expired`,
+ *               which its manifests say, and its documents are removed
  *
  * A wall clock that jumps must not make everything old at once: after more than
  * a day without a sweep only incoming/ is swept, the rest the next time.

@@ -324,6 +324,7 @@ static bool is_held(void *ctx, const char *key)
 static void sweep_in(int64_t in_days)
 {
   struct dx_service service = {.name = (char *)(uintptr_t) "default",
+                               .results_dir = dir,
                                .keep_unfinished_ms = 30 * DAY_MS};
   const struct dx_config config = {
       .keep_jobs_ms = 7 * DAY_MS, .services = &service, .service_count = 1};

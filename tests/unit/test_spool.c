@@ -14,6 +14,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/base/json.h"
 #include "lib/job/merge.h"
 #include "lib/job/results.h"
 #include "lib/job/spool.h"
@@ -633,20 +634,68 @@ static void nothing_unfinished_is_removed_too_early(void **state)
   assert_int_equal(entries("jobs/" KEY), 3);
 }
 
-static void an_abandoned_job_expires_and_says_so(void **state)
+/* With a results directory. */
+static void expire(void)
 {
   struct dx_job *job = commit("D", false);
+  char results[TEMP_DIR_BYTES + 16];
 
-  (void)state;
   dx_job_free(&job);
+  (void)snprintf(results, sizeof(results), "%s/results", dir);
+  assert_int_equal(mkdir(results, 0700), 0);
+  only_service.results_dir = results;
   config.keep_jobs_ms = 40 * DAY_MS; /* our clock dates its journal */
   sweep_in(31, NULL);
   config.keep_jobs_ms = 7 * DAY_MS;
+  only_service.results_dir = NULL;
+}
+
+static void an_abandoned_job_expires_and_says_so(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  expire();
   assert_int_equal(entries("jobs"), 0);
   job = take();
   assert_int_equal(job->submissions[0].state, DX_ST_EXPIRED);
   assert_non_null(strstr(job->submissions[0].reason, "KeepUnfinished"));
   assert_int_equal(entries("finished/" KEY), 2); /* journal and lock */
+  dx_job_free(&job);
+}
+
+static void consumers_learn_that_a_job_has_expired(void **state)
+{
+  struct dx_buf text = {0};
+  struct dx_json *manifest;
+  bool is_final = false;
+
+  (void)state;
+  expire();
+  assert_int_equal(
+      dx_fs_read(spool.dirfd, "results/" KEY "-1.job.json", 9999, &text, &err),
+      DX_OK);
+  manifest = dx_json_parse(text.data, text.len, &err);
+  assert_true(dx_json_bool(dx_json_get(manifest, "final"), &is_final));
+  assert_true(is_final);
+  assert_string_equal(dx_json_string(dx_json_get(manifest, "reason_code")),
+                      "expired");
+  dx_json_free(&manifest);
+  dx_buf_release(&text);
+}
+
+static void a_job_that_has_expired_is_announced(void **state)
+{
+  static char program[] = "/bin/true";
+  struct dx_job *job;
+
+  (void)state;
+  only_service.on_result = program;
+  expire();
+  only_service.on_result = NULL;
+  assert_int_equal(entries("jobs"), 1);
+  job = take();
+  assert_true(dx_job_is_announcing(job));
   dx_job_free(&job);
 }
 
@@ -1336,6 +1385,8 @@ int main(void)
       IN_SPOOL(the_sweep_removes_nothing_that_is_locked),
       IN_SPOOL(nothing_unfinished_is_removed_too_early),
       IN_SPOOL(an_abandoned_job_expires_and_says_so),
+      IN_SPOOL(consumers_learn_that_a_job_has_expired),
+      IN_SPOOL(a_job_that_has_expired_is_announced),
       IN_SPOOL(two_sweeps_are_an_hour_apart),
 
       IN_SPOOL(a_damaged_job_stays_until_a_person_moves_it),
