@@ -248,6 +248,21 @@ static void it_is_down_from_the_fifth_failure_to_a_success(void **state)
   assert_false(is_down());
 }
 
+/* The person who printed is told in words of its code. */
+static void what_is_wrong_is_kept_with_its_code(void **state)
+{
+  const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
+  struct dx_job *job;
+
+  (void)state;
+  begin_outage(POST, unsent, unsent);
+  job = fixture_job(1, false);
+  fixture_drive(fixture.now_ms + MIN);
+  assert_int_equal(job->message_code, DX_E_NET);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(job->message_code, DX_OK);
+}
+
 /* Whatever process finds the service back ends the doubling of the waits, even
  * if those that found it down have exited. */
 static void the_next_outage_starts_with_short_waits_again(void **state)
@@ -706,6 +721,7 @@ static void a_handed_over_job_waits_longer_than_the_limit(void **state)
   fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
   assert_string_equal(fixture.jobs[0]->message,
                       "the extraction takes longer than ProcessingLimit");
+  assert_int_equal(fixture.jobs[0]->message_code, DX_E_OVERDUE);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   last = fixture.count[SOURCE];
   assert_in_range(
@@ -729,6 +745,7 @@ int main(void)
       OUTAGE(only_consecutive_failures_count_as_down),
       OUTAGE(a_service_that_is_down_is_called_by_nobody),
       OUTAGE(it_is_down_from_the_fifth_failure_to_a_success),
+      OUTAGE(what_is_wrong_is_kept_with_its_code),
       OUTAGE(the_next_outage_starts_with_short_waits_again),
       OUTAGE(retry_after_is_honored_in_all_its_forms),
       OUTAGE(a_429_is_a_pause_for_all),
