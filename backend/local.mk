@@ -9,6 +9,6 @@ backend_docextract_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 
 if WITH_USER
-install-exec-hook:
+install-data-hook:
 	chmod 0700 $(DESTDIR)$(cupsbackenddir)/docextract
 endif

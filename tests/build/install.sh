@@ -31,17 +31,14 @@ has 'docextract-notify starts with every desktop session' \
   '^Exec=/usr/local/bin/docextract-notify$'
 check 'the command is there' [ -x "$root/usr/local/bin/docextract" ]
 
-# With a user of its own: configured only, which is enough to see what install
-# and the compiler would be given.
+# With a user of its own: configured only, which is enough to see what the
+# compiler would be given. What is installed in the end is empty.
 owned=$root/owned
 mkdir "$owned"
 check 'configure --with-user succeeds' env -C "$owned" "$PWD/configure" -q \
   --with-user=dx-owner --without-notify
 hasnt 'without libnotify there is no docextract-notify' \
   "$(make -s -C "$owned" -n install-binPROGRAMS install-man)" docextract-notify
-is 'only root may run the backend then' \
-  "$(make -s -C "$owned" -n DESTDIR=/dest install-exec-hook)" \
-  "chmod 0700 /dest$serverbin/backend/docextract"
 make -s -C "$owned" daemon/docextractd.service > "$owned/log"
 is 'and docextractd runs as that user' \
   "$(grep -E '^(User|Group)=' "$owned/daemon/docextractd.service" | xargs)" \
@@ -51,6 +48,12 @@ has 'as the programs do' "$(make -C "$owned" -n lib/base/user.o)" \
 hasnt 'as without the option they do not' \
   "$(make -C "${DX_BUILD:-.}" -n -W "$PWD/lib/base/user.c" lib/base/user.o)" \
   'DX_USER'
+# One step after the other, as without -j.
+make -s -C "$owned" -k -t all > "$owned/log" 2>&1
+check 'make install succeeds with a user of its own' \
+  make -s -C "$owned" -j1 install DESTDIR="$owned/dest"
+is 'only root may run the backend then' \
+  "$(stat -c %a "$owned/dest$serverbin/backend/docextract")" 700
 for user in yes root 'a b' -c ''; do
   check "configure --with-user='$user' is refused" \
     refuses "--with-user=$user"
