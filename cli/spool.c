@@ -203,6 +203,12 @@ static enum dx_code compare(void *ctx, const char *key)
 static enum dx_code choose(const struct search *s, char key[DX_KEY_BYTES],
                            struct dx_err *err)
 {
+  if (s->count == 0 && s->by_name)
+    return dx_fail(
+        err, DX_E_JOB, 0,
+        "no job '%s'; one that CUPS has not begun to print is listed by: "
+        "lpstat -o; all others by: docextract jobs --all",
+        s->text);
   if (s->count == 0)
     return dx_fail(err, DX_E_JOB, 0,
                    "no job '%s'; list jobs with: docextract jobs --all",

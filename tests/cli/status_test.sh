@@ -364,6 +364,9 @@ docextract retry ${key:0:8}"
   dx_as "$him" cancel chart-12
   has 'cancel: nothing about the job of another user' "$rc $out$err" \
     "^65 docextract: no job 'chart-12'"
+  dx_as "$her" cancel chart-13
+  has 'cancel: where a print job is that has not come so far' "$rc $err" \
+    "^65 .*no job 'chart-13'; .* not begun to print is listed by: lpstat -o;"
   dx_as "$her" retry "$hers"
   has 'retry: what is extracted is extracted' "$rc $out$err" '^0 Everything '
   dx_as "$her" cancel "$hers"
