@@ -259,6 +259,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   int64_t now = dx_wall_ms();
 
   sub->verify = false;
+  sub->delivered_at = 0;
   sub->failed_at = 0;
   switch (sub->state) {
   case DX_ST_STORED:
@@ -282,6 +283,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   case DX_ST_EXTRACTED:
     if (sub->extracted_at == 0)
       sub->extracted_at = now;
+    sub->delivered_at = now;
     break;
   default: /* failed in one way or another */
     sub->failed_at = now;

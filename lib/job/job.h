@@ -111,8 +111,10 @@ struct dx_submission {
   enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
   char reason[DX_REASON_BYTES];
   /* Wall ms; 0: not yet. extracted_at: when the last result was stored;
+   * delivered_at: when it was extracted, with results and manifest in place;
    * failed_at: also when it was refused, canceled, or expired. */
-  int64_t registered_at, uploaded_at, complete_at, extracted_at, failed_at;
+  int64_t registered_at, uploaded_at, complete_at, extracted_at, delivered_at,
+      failed_at;
   int64_t announce_ms; /* wall ms: since then OnResult is to be run for its
                           manifest; 0: not, or no more */
   bool overdue;        /* longer than ProcessingLimit; not in the journal */

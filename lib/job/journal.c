@@ -101,6 +101,7 @@ static bool put_times(struct dx_json *json, const struct dx_submission *sub)
          dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
          dx_json_put_time(json, "complete_at", sub->complete_at) &&
          dx_json_put_time(json, "extracted_at", sub->extracted_at) &&
+         dx_json_put_time(json, "delivered_at", sub->delivered_at) &&
          dx_json_put_time(json, "failed_at", sub->failed_at);
 }
 
@@ -354,12 +355,12 @@ static bool read_files_and_cases(const struct dx_json *json,
   return true;
 }
 
-/* Version 0.1 had none in its journals. */
-static bool get_failed_at(const struct dx_json *json, int64_t *ret_ms)
+/* One that journals of version 0.1 do not have. */
+static bool get_new_time(const struct dx_json *json, const char *name,
+                         int64_t *ret_ms)
 {
   *ret_ms = 0;
-  return dx_json_get(json, "failed_at") == NULL ||
-         get_time(json, "failed_at", ret_ms);
+  return dx_json_get(json, name) == NULL || get_time(json, name, ret_ms);
 }
 
 static bool get_announce_ms(const struct dx_json *json, int64_t *ret_ms)
@@ -393,7 +394,8 @@ static bool read_submission(const struct dx_json *json,
          get_time(json, "uploaded_at", &sub->uploaded_at) &&
          get_time(json, "complete_at", &sub->complete_at) &&
          get_time(json, "extracted_at", &sub->extracted_at) &&
-         get_failed_at(json, &sub->failed_at) &&
+         get_new_time(json, "delivered_at", &sub->delivered_at) &&
+         get_new_time(json, "failed_at", &sub->failed_at) &&
          get_announce_ms(json, &sub->announce_ms) &&
          read_files_and_cases(json, sub);
 }

@@ -128,6 +128,8 @@ int64_t dx_submission_ended_at(const struct dx_submission *sub)
     return 0;
   if (sub->state != DX_ST_EXTRACTED)
     return sub->failed_at != 0 ? sub->failed_at : sub->job->received_at;
+  if (sub->delivered_at != 0)
+    return sub->delivered_at;
   return sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
 }
 

@@ -75,6 +75,7 @@ static void fill_submission(struct dx_submission *sub)
   sub->uploaded_at = 1700000002000;
   sub->complete_at = 1700000003000;
   sub->extracted_at = 1700000004000;
+  sub->delivered_at = 1700000005000;
   sub->files[0].url = strdup("https://s/o?sig=1");
   sub->files[0].put = DX_PUT_DONE;
   sub->files[1].url = strdup("https://s/p?sig=2");
@@ -199,6 +200,7 @@ static void fields_of_submissions_are_kept(void **state)
   assert_int_equal(sub->uploaded_at, 1700000002000);
   assert_int_equal(sub->complete_at, 1700000003000);
   assert_int_equal(sub->extracted_at, 1700000004000);
+  assert_int_equal(sub->delivered_at, 1700000005000);
   dx_job_free(&job);
 }
 

@@ -262,6 +262,32 @@ static void submission_has_ended_when_its_state_is_final(void **state)
   dx_job_free(&job);
 }
 
+/* Its result was stored long before there was room for it: who watches and was
+ * not connected meanwhile asks for what ended lately. */
+static void submission_that_is_delivered_late_has_ended_late(void **state)
+{
+  struct dx_job *job = make_job(DX_ST_COMPLETE), *copy = dx_job_new();
+  int64_t before = dx_wall_ms() / 1000 * 1000;
+  struct dx_json *journal, *read;
+  char *text;
+
+  (void)state;
+  job->submissions[0].extracted_at = 60000;
+  assert_int_equal(dx_submission_apply(job->submissions, DX_EV_DELIVERED, &err),
+                   DX_OK);
+  journal = dx_job_json(job);
+  text = dx_json_print(journal, false);
+  read = dx_json_parse(text, strlen(text), &err);
+  assert_int_equal(dx_job_read_json(copy, read, &err), DX_OK);
+  assert_true(dx_submission_ended_at(copy->submissions) >= before);
+  assert_int_equal(copy->submissions[0].extracted_at, 60000);
+  dx_json_free(&read);
+  free(text);
+  dx_json_free(&journal);
+  dx_job_free(&copy);
+  dx_job_free(&job);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -273,6 +299,7 @@ int main(void)
       cmocka_unit_test(line_of_another_version_is_not_understood),
       cmocka_unit_test(end_of_submission_is_a_line),
       cmocka_unit_test(submission_has_ended_when_its_state_is_final),
+      cmocka_unit_test(submission_that_is_delivered_late_has_ended_late),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
