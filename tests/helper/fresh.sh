@@ -33,7 +33,13 @@ command=$2
 install_missing debootstrap git util-linux || exit
 
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-fresh.XXXXXX")
-trap 'rm -rf --one-file-system "$dir"' EXIT
+# Without unshare, which blocks SIGTERM, nothing inside goes on.
+leave()
+{
+  [ ! -s "$dir/pid" ] || kill -KILL "$(cat "$dir/pid")"
+  rm -rf --one-file-system "$dir"
+}
+trap leave EXIT
 trap 'exit 130' INT TERM HUP
 machine=$dir/machine
 log=$dir/log
@@ -69,7 +75,9 @@ enter() # MACHINE HOME USER COMMAND
 }
 export -f enter
 
-inside=(unshare --mount --pid --fork --kill-child bash -c 'enter "$@"' enter
+# shellcheck disable=SC2016
+inside=(bash -c 'echo $$ > "$1/pid" && shift && exec "$@"' _ "$dir"
+  unshare --mount --pid --fork --kill-child bash -c 'enter "$@"' enter
   "$machine" "$home" "$user" "$command")
 
 # Shows what a terminal shows, and types the password when prompted.
@@ -95,5 +103,9 @@ on_terminal() # COMMAND...
 if [ -n "$user" ]; then
   on_terminal "${inside[@]}"
 else
-  "${inside[@]}" < /dev/null
+  "${inside[@]}" < /dev/null &
+  wait $!
 fi
+status=$?
+rm "$dir/pid"
+exit $status
