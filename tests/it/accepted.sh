@@ -5,13 +5,12 @@
 # job waits as always.
 . "$(dirname "$0")/lib.sh"
 
-journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
 owner_of() # CUPS JOB ID
 {
-  journals | xargs jq -r "select(.id == \"$1\") | .owner"
+  all_journals | jq -r "select(.id == \"$1\") | .owner"
 }
-key_of() { journals | xargs jq -r "select(.id == \"$1\") | .key"; }
-message_of() { journals | xargs jq -r "select(.id == \"$1\") | .message"; }
+key_of() { all_journals | jq -r "select(.id == \"$1\") | .key"; }
+message_of() { all_journals | jq -r "select(.id == \"$1\") | .message"; }
 extracted() # N
 {
   [ "$(cd "$results" && manifests | xargs -r jq -s \
@@ -186,7 +185,7 @@ is "$t: it is done" "$?" 0
 has "$t: it reports what the service has" "$output" 'service'
 faults '#'
 is "$t: the journal says so" \
-  "$(journals | xargs jq -r "select(.id == \"$job\") | .submissions[0].reason")" \
+  "$(all_journals | jq -r "select(.id == \"$job\") | .submissions[0].reason")" \
   canceled
 check "$t: no document is kept" until_true no_documents_left
 is "$t: the manifest reports it" \

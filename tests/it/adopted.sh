@@ -10,7 +10,6 @@
 . "$(dirname "$0")/lib.sh"
 
 unfinished() { find "$spool/jobs" -name job.json; }
-journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
 key_of() { unfinished | xargs -r jq -r "select(.id == \"$1\") | .key"; }
 states() # KEY: of its submissions
 {

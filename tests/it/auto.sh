@@ -5,10 +5,9 @@
 # queue is free. Without docextractd the queue waits.
 . "$(dirname "$0")/lib.sh"
 
-journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
 owner_of() # CUPS JOB ID
 {
-  journals | xargs jq -r "select(.id == \"$1\") | .owner"
+  all_journals | jq -r "select(.id == \"$1\") | .owner"
 }
 extracted() # N
 {
@@ -141,7 +140,7 @@ job_ends "$t: docextractd goes on with the first one" "$((job - 1))" completed
 faults 'source * word failed' 'create * status 400'
 first_failed()
 {
-  journals | xargs jq -r --arg id "$((last - 1))" \
+  all_journals | jq -r --arg id "$((last - 1))" \
     'select(.id == $id) | .submissions[].state' | grep -qx failed
 }
 until_true first_failed

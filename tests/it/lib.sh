@@ -128,6 +128,18 @@ queue_state() # NAME: what lpstat says of it
 
 queue_is_stopped() { queue_state "$1" | grep -q disabled; }
 
+# What the journals say, all of them. A job may move while they are read, and jq
+# loses the file that follows one that is gone.
+all_journals()
+{
+  local text
+  for _ in {1..20}; do
+    text=$(find "$spool/jobs" "$spool/finished" -name job.json \
+      -exec cat {} + 2> /dev/null) && break
+  done
+  printf '%s\n' "$text"
+}
+
 # --- results ---------------------------------------------------------------
 
 results() # the names of extraction results, sorted
