@@ -97,12 +97,15 @@ start_daemon
 once "$t"
 
 # cupsd writes its list of jobs, and then each job's own record: killed in
-# between, it calls a job that is over pending, and never starts it.
+# between, it calls a job that is over pending, and never starts it. If a
+# record is newer than the list, it does not use the list.
 call_pending() # CUPS JOB ID
 {
   local record
   record=$cups/spool/$(printf 'c%05d' "$1")
+  touch -r "$record" "$dir/record"
   LC_ALL=C sed -i 's/\(job-state\x00\x04\x00\x00\x00\)\x09/\1\x03/' "$record"
+  touch -r "$dir/record" "$record"
 }
 t='cupsd killed while it writes that the print job is over'
 clear_results
