@@ -254,7 +254,7 @@ needed build-sanitized $limit_s bash tests/build/build.sh --inside \
   "$work/sanitized" --enable-sanitizers
 
 echo "== testing ($SECONDS s)"
-run_tasks $((3 * cores)) quick_tasks # most of them wait
+run_tasks $((2 * cores)) quick_tasks
 task leftovers $limit_s env DX_BUILD="$work/sanitized" \
   bash tests/build/leftovers.sh
 
