@@ -117,9 +117,21 @@ is "$t: the job does not count as completed" \
 open_gate filter
 cancel "$job" 2> /dev/null
 
+t='killed while filtering'
+queue=chart
+to_the_gate
+kill -KILL "$(backends)"
+until_true no_backend
+open_gate filter
+until_true job_is "$job" processing-stopped
+is "$t: the job says so" "$(job_message "$job")" 'Filter failed'
+nothing_sent "$t"
+lp -i "$job" -H restart
+until_true job_is "$job" 'completed|aborted'
+exactly_once "$t"
+
 # --- while the extraction is awaited ---------------------------------------
 
-queue=chart
 t='disabled while waiting'
 to_the_wait
 cupsdisable chart

@@ -17,9 +17,10 @@
 # ends when it is stored (accepted).
 #
 # One case is out of our reach. If the backend alone is killed before it has
-# stored the job, cupsd 2.4 takes that for a success and deletes its own copy,
-# or stands still when documents were still to come. Nothing was sent then: the
-# person who misses the results restarts cupsd or prints again, and here, too.
+# stored the job, cupsd 2.4 stops the job if a filter was still writing; if not,
+# it takes that for a success and deletes its own copy, or stands still when
+# documents were still to come. Nothing was sent then: the person who misses the
+# results restarts the job or cupsd, or prints again, and here, too.
 . "$(dirname "$0")/../it/lib.sh"
 
 seed=${SEED:-20260117}
@@ -165,16 +166,18 @@ kill_it() # cupsd, backend, daemon, both (cupsd and backend) or all
 
 # --- afterwards --------------------------------------------------------------
 
-knows_the_end() { job_is "$job" 'completed|aborted|canceled'; }
+knows_the_end() { job_is "$job" 'completed|aborted|canceled|.*-stopped'; }
 
 # The backend was killed before it had stored anything, and cupsd lives.
 print_again()
 {
-  if WAIT_S=5 until_true knows_the_end 2> "$dir/waited"; then
-    print_documents
-  else
+  if ! WAIT_S=5 until_true knows_the_end 2> "$dir/waited"; then
     stop_cupsd
     start_cupsd
+  elif job_is "$job" processing-stopped; then
+    lp -i "$job" -H restart
+  else
+    print_documents
   fi
 }
 
