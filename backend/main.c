@@ -84,17 +84,6 @@ static enum dx_code open_spool(struct backend *b, struct dx_err *err)
   return dx_fs_probe(b->config->spool_dir, err);
 }
 
-/* A directory that cannot take results is found before anything is sent. */
-static enum dx_code probe_results(struct backend *b, struct dx_err *err)
-{
-  enum dx_code code = dx_results_make_dir(b->conf->results_dir, err);
-
-  if (code != DX_OK)
-    return code;
-  dx_results_sweep(b->conf->results_dir);
-  return dx_fs_probe(b->conf->results_dir, err);
-}
-
 /* ---- from a received bundle to a job ---- */
 
 /* Documents that cupsd counts but that did not arrive: their type bypassed the
@@ -442,7 +431,7 @@ static enum dx_code run(struct backend *b, struct dx_err *err)
     return code;
   term_eof();
   count_pages(b->job);
-  code = probe_results(b, err);
+  code = dx_results_prepare(b->conf->results_dir, err);
   if (code == DX_OK)
     code = plan(b, &before, err);
   if (code == DX_OK)

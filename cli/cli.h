@@ -234,8 +234,7 @@ enum dx_code cli_check_spool(const struct dx_config *config,
 enum dx_code cli_check_results(const struct dx_service *service, bool tries,
                                struct dx_err *err) DX_MUST_USE;
 
-/* Checks that spool and results can be written: a result that cannot be
- * delivered is found out before it is paid for. */
+/* Checks that spool and results can be written, before anything is sent. */
 enum dx_code cli_probe(const struct dx_config *config,
                        const struct dx_service *service,
                        struct dx_err *err) DX_MUST_USE;

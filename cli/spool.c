@@ -44,12 +44,7 @@ enum dx_code cli_probe(const struct dx_config *config,
 {
   enum dx_code code = dx_fs_probe(config->spool_dir, err);
 
-  if (code == DX_OK)
-    code = dx_results_make_dir(service->results_dir, err);
-  if (code != DX_OK)
-    return code;
-  dx_results_sweep(service->results_dir);
-  return dx_fs_probe(service->results_dir, err);
+  return code == DX_OK ? dx_results_prepare(service->results_dir, err) : code;
 }
 
 /* ---- what keeps backends from writing ---- */
@@ -73,13 +68,6 @@ enum dx_code cli_check_spool(const struct dx_config *config, struct dx_err *err)
   return code == DX_OK ? code : advise_writer(err);
 }
 
-static enum dx_code try_results(const char *path, struct dx_err *err)
-{
-  enum dx_code code = dx_results_make_dir(path, err);
-
-  return code == DX_OK ? dx_fs_probe(path, err) : code;
-}
-
 /* A directory that is not there will be created in the one above it. */
 static enum dx_code look_at_results(const char *path, struct dx_err *err)
 {
@@ -91,10 +79,10 @@ static enum dx_code look_at_results(const char *path, struct dx_err *err)
     return S_ISDIR(st.st_mode) ? dx_fs_check_access(path, err) : DX_OK;
   if (errno != ENOENT)
     return DX_OK;
-  parent = strndup(path, (size_t)(strrchr(path, '/') - path));
+  parent = dx_fs_parent(path);
   if (parent == NULL)
     return dx_fail_nomem(err);
-  code = dx_fs_check_access(parent[0] != '\0' ? parent : "/", err);
+  code = dx_fs_check_access(parent, err);
   free(parent);
   return code == DX_OK || code == DX_E_NOT_FOUND
              ? DX_OK
@@ -105,7 +93,7 @@ enum dx_code cli_check_results(const struct dx_service *service, bool tries,
                                struct dx_err *err)
 {
   struct dx_err why;
-  enum dx_code code = tries ? try_results(service->results_dir, &why)
+  enum dx_code code = tries ? dx_results_prepare(service->results_dir, &why)
                             : look_at_results(service->results_dir, &why);
 
   if (code == DX_OK)

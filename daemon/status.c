@@ -29,21 +29,10 @@
 
 /* ---- the directory and the socket ---- */
 
-/* The directory that path is in, which the caller frees. */
-static char *parent_of(const char *path)
-{
-  char *parent = strdup(path);
-  char *slash = parent != NULL ? strrchr(parent, '/') : NULL;
-
-  if (slash != NULL)
-    slash[slash == parent] = '\0';
-  return parent;
-}
-
 static enum dx_code make_dir(const char *path, struct dx_err *err)
 {
   const char *name = strrchr(path, '/') + 1;
-  char *parent = parent_of(path);
+  char *parent = dx_fs_parent(path);
   int dirfd = parent != NULL ? dx_fs_open_dir(parent, err) : -1;
   enum dx_code code;
 
@@ -101,7 +90,7 @@ static enum dx_code bind_socket(struct status *status, struct dx_err *err)
 
 static enum dx_code make_socket(struct status *status, struct dx_err *err)
 {
-  char *dir = parent_of(status->path);
+  char *dir = dx_fs_parent(status->path);
   enum dx_code code = DX_OK;
 
   if (dir == NULL)

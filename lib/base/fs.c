@@ -77,6 +77,16 @@ enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
                      err != NULL ? whole_path(fd, name, path) : name);
 }
 
+char *dx_fs_parent(const char *path)
+{
+  char *parent = strdup(path);
+  char *slash = parent != NULL ? strrchr(parent, '/') : NULL;
+
+  if (slash != NULL)
+    slash[slash == parent] = '\0'; /* that of "/x" is "/" */
+  return parent;
+}
+
 int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err)
 {
   int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

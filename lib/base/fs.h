@@ -34,6 +34,10 @@ enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
  * through links (/var/spool may be one), its last part may not be. */
 int dx_fs_open_dir(const char *path, struct dx_err *err);
 
+/* The directory that an absolute path is in, for the caller to free; NULL when
+ * out of memory. */
+char *dx_fs_parent(const char *path);
+
 /* Opens a directory below another. Never follows a link. */
 int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
 

@@ -125,12 +125,8 @@ char *dx_manifest_name(const struct dx_submission *sub)
   return dx_buf_take(&name);
 }
 
-enum dx_code dx_results_make_dir(const char *path, struct dx_err *err)
-{
-  return dx_fs_make_dir(AT_FDCWD, path, 02770, err);
-}
-
-void dx_results_sweep(const char *path)
+/* Removes nothing a consumer would take. */
+static void sweep(const char *path)
 {
   int dirfd = dx_fs_open_dir(path, NULL);
 
@@ -138,6 +134,16 @@ void dx_results_sweep(const char *path)
     return;
   dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);
   (void)close(dirfd);
+}
+
+enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
+{
+  enum dx_code code = dx_fs_make_dir(AT_FDCWD, path, 02770, err);
+
+  if (code != DX_OK)
+    return code;
+  sweep(path);
+  return dx_fs_probe(path, err);
 }
 
 /* ---- what is in the way ---- */

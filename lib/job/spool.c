@@ -306,7 +306,7 @@ enum dx_code spool_lock_job(struct dx_spool *spool, struct dx_job *job,
 
   job->lockfd = open_lock(job->dirfd, O_CREAT);
   if (job->lockfd < 0)
-    return dx_fail_sys(err, errno, "open", LOCK_NAME);
+    return dx_fs_fail(err, errno, "open", job->dirfd, LOCK_NAME);
   code = lock_now(job->lockfd, ret_holder, err);
   if (code == DX_OK && !is_still_there(spool, job))
     code = dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job");

@@ -841,7 +841,7 @@ static void a_result_is_delivered_whole_with_its_mode(void **state)
   (void)umask(077);
   bring(sub, 'c');
   (void)snprintf(results, sizeof(results), "%s/results", dir);
-  assert_int_equal(dx_results_make_dir(results, &err), DX_OK);
+  assert_int_equal(dx_results_prepare(results, &err), DX_OK);
   assert_int_equal(
       dx_fs_replace(job->dirfd, "result-0001-00001.json", "{}", 2, 0600, &err),
       DX_OK);
