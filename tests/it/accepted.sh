@@ -5,17 +5,8 @@
 # job waits as always.
 . "$(dirname "$0")/lib.sh"
 
-owner_of() # CUPS JOB ID
-{
-  all_journals | jq -r "select(.id == \"$1\") | .owner"
-}
-key_of() { all_journals | jq -r "select(.id == \"$1\") | .key"; }
-message_of() { all_journals | jq -r "select(.id == \"$1\") | .message"; }
-extracted() # N
-{
-  [ "$(cd "$results" && manifests | xargs -r jq -s \
-    'map(select(.outcome == "extracted")) | length')" = "$1" ]
-}
+key_of() { of_journal "$1" .key; }
+message_of() { of_journal "$1" .message; }
 has_message() { [ -n "$(message_of "$1")" ]; }
 daemon_says() { grep -Eq -e "$1" "$dir/daemon.new"; }
 said_again() { [ "$(grep -Ec -e "$1" "$dir/daemon.new")" -gt "$2" ]; }
@@ -55,13 +46,13 @@ t='without docextractd'
 print_chart
 job_ends "$t: the print job waits for the results" "$job" completed
 once "$t"
-is "$t: the job is CUPS's" "$(owner_of "$job")" cups
+is "$t: the job is CUPS's" "$(of_journal "$job" .owner)" cups
 
 t='handed over'
 start_daemon
 to_the_wait "$dir/b.pdf"
 is "$t: nothing is extracted yet" "$(n_results)" 0
-is "$t: the journal says so" "$(owner_of "$job")" collector
+is "$t: the journal says so" "$(of_journal "$job" .owner)" collector
 has "$t: and the person can see it" \
   "$(grep -a "\[Job $job\] Set job-printer-state-message" "$cups/log/error_log")" \
   'on this computer and will be sent; its result will come without'
@@ -188,7 +179,7 @@ is "$t: it is done" "$?" 0
 has "$t: it reports what the service has" "$output" 'service'
 faults '#'
 is "$t: the journal says so" \
-  "$(all_journals | jq -r "select(.id == \"$job\") | .submissions[0].reason")" \
+  "$(of_journal "$job" '.submissions[0].reason')" \
   canceled
 check "$t: no document is kept" until_true no_documents_left
 is "$t: the manifest reports it" \

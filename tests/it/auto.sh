@@ -5,15 +5,6 @@
 # queue is free. Without docextractd the queue waits.
 . "$(dirname "$0")/lib.sh"
 
-owner_of() # CUPS JOB ID
-{
-  all_journals | jq -r "select(.id == \"$1\") | .owner"
-}
-extracted() # N
-{
-  [ "$(cd "$results" && manifests | xargs -r jq -s \
-    'map(select(.outcome == "extracted")) | length')" = "$1" ]
-}
 once() # TEXT N
 {
   check "$1: everything is extracted" until_true extracted "$2"
@@ -58,7 +49,7 @@ print_b
 faults '#'
 job_ends "$t: the queue waits for the results" "$job" completed
 check "$t: the first one did, too" message_was "$first" 'Extracted 1 case'
-is "$t: the job is CUPS's" "$(owner_of "$first")" cups
+is "$t: the job is CUPS's" "$(of_journal "$first" .owner)" cups
 once "$t" 2
 
 start_daemon
@@ -68,7 +59,7 @@ clean_sheet
 print_a
 job_ends "$t: the print job ends with its results" "$job" completed
 is "$t: they are there" "$(n_results)" 1
-is "$t: docextractd was not needed" "$(owner_of "$job")" cups
+is "$t: docextractd was not needed" "$(of_journal "$job" .owner)" cups
 
 t='a held job behind it'
 clean_sheet
@@ -83,7 +74,7 @@ check "$t: nobody waits for the queue" until_true polled_again 3
 is "$t: the print job goes on" "$(job_state "$first")" processing
 faults '#'
 job_ends "$t: and ends with its results" "$first" completed
-is "$t: docextractd was not needed" "$(owner_of "$first")" cups
+is "$t: docextractd was not needed" "$(of_journal "$first" .owner)" cups
 cancel "$held"
 
 for queue in chart all; do
@@ -105,13 +96,13 @@ for queue in chart all; do
   check "$t: within 3 s ($took ms)" test "$took" -lt $((3000 * $(machine_load)))
   check "$t: and says what happens to it" message_was "$first" \
     'The chart is with the service; its result will come without this printer'
-  is "$t: docextractd has it" "$(owner_of "$first")" collector
+  is "$t: docextractd has it" "$(of_journal "$first" .owner)" collector
   until_true is_awaited 2
   is "$t: the last one waits for its results" "$(job_state "$job")" processing
   is "$t: nothing is extracted yet" "$(n_results)" 0
   faults '#'
   job_ends "$t: and ends with them" "$job" completed
-  is "$t: it is CUPS's" "$(owner_of "$job")" cups
+  is "$t: it is CUPS's" "$(of_journal "$job" .owner)" cups
   once "$t" 2
 done
 queue=chart
@@ -140,8 +131,7 @@ job_ends "$t: docextractd goes on with the first one" "$((job - 1))" completed
 faults 'source * word failed' 'create * status 400'
 first_failed()
 {
-  all_journals | jq -r --arg id "$((last - 1))" \
-    'select(.id == $id) | .submissions[].state' | grep -qx failed
+  of_journal "$((last - 1))" '.submissions[].state' | grep -qx failed
 }
 until_true first_failed
 job_ends "$t: the last one is held" "$last" pending-held

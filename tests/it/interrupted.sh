@@ -41,13 +41,6 @@ exactly_once() # TEXT
   is "$1: all of them arrived" "$(patients)" "$abc"
 }
 
-# A run that got only part of the job may have written manifests about that.
-n_extracted()
-{
-  (cd "$results" && jq -s 'map(select(.outcome == "extracted")) | length' \
-    $(manifests))
-}
-
 nothing_sent() # TEXT
 {
   is "$1: nothing was sent" "$(calls create) $(calls put) $(n_results)" '0 0 0'

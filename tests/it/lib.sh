@@ -140,6 +140,11 @@ all_journals()
   printf '%s\n' "$text"
 }
 
+of_journal() # CUPS JOB ID, JQ FILTER
+{
+  all_journals | jq -r --arg id "$1" "select(.id == \$id) | $2"
+}
+
 # --- results ---------------------------------------------------------------
 
 results() # the names of extraction results, sorted
@@ -156,6 +161,12 @@ manifests()
 
 n_results() { results | wc -l; }
 n_manifests() { manifests | wc -l; }
+n_extracted() # submissions whose results have all arrived
+{
+  (cd "$results" && manifests | xargs -r cat) |
+    jq -s 'map(select(.outcome == "extracted")) | length'
+}
+extracted() { [ "$(n_extracted)" = "$1" ]; } # N
 
 # All values extracted so far, one line "LAST FIRST MRN" a document.
 patients()
