@@ -1,6 +1,6 @@
 /*
- * ask.c - the jobs that the caller may look at: all of the spool for who may
- * read it, else her own, from docextractd's socket.
+ * ask.c - the jobs that the caller may look at: the whole spool if she may read
+ * it, else her own jobs, from docextractd's socket.
  */
 #include "cli/cli.h"
 

@@ -2,8 +2,8 @@
  * cancel.c - `docextract cancel JOB...`: nothing more of the job is sent or
  * fetched, and its documents are deleted here. The process that drives the job
  * is asked first: docextractd cancels it, another `docextract` releases it. A
- * print job is CUPS's to cancel. Who may not use the spool learns what she can
- * do instead.
+ * print job is CUPS's to cancel. A user who may not use the spool is told what
+ * to do instead.
  */
 #include "cli/cli.h"
 

@@ -87,8 +87,8 @@ static void describe_retry(const struct dx_job *job, pid_t holder,
     (void)strftime(text, RETRY_BYTES, "; trying again at %H:%M", &tm);
 }
 
-/* An outage first in plain words, then its cause in those of libcurl. Who is no
- * administrator has got the plain words alone, without a code. */
+/* An outage first in plain words, then its cause in those of libcurl. From
+ * docextractd an ordinary user gets only the plain words, without a code. */
 static void describe_in_table(const struct dx_job *job, pid_t holder,
                               struct list_row *row)
 {

@@ -1,6 +1,7 @@
 /*
  * metrics.c - `docextract metrics`: what an administrator watches, for
- * Prometheus. From the spool; who may not read it asks docextractd.
+ * Prometheus. From the spool, or from docextractd for a user who may not read
+ * it.
  */
 #include "cli/cli.h"
 

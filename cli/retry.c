@@ -1,8 +1,8 @@
 /*
  * retry.c - `docextract retry JOB...`: continues a job that nobody drives, and
  * retries what failed in it. A print job is CUPS's to retry; one that was
- * handed over goes back to docextractd if that is running. Who may not use the
- * spool learns what she can do instead.
+ * handed over goes back to docextractd if that is running. A user who may not
+ * use the spool is told what to do instead.
  */
 #include "cli/cli.h"
 

@@ -330,7 +330,7 @@ static enum dx_code find_result(const struct server *server,
   return code;
 }
 
-/* Without names of files and directives, for who is no administrator. */
+/* Without names of files and directives, of no use to an ordinary user. */
 static enum dx_code reword(enum dx_code code, struct dx_err *err)
 {
   if (code == DX_E_NOT_FOUND)

@@ -23,7 +23,7 @@
 #define DX_SENTENCE_BYTES 400
 #define DX_SENTENCE_ADMIN "The administrator has to look at this: "
 
-/* While the job goes on. Who reads them does not know what docextract is. */
+/* While the job goes on. Their readers do not know what docextract is. */
 #define DX_SAY_RECEIVING "Receiving document %zu"
 #define DX_SAY_UPLOADING "Sending the chart to the service, %d%%"
 #define DX_SAY_HERE "The chart is on this computer"

@@ -11,8 +11,9 @@
  *                   changed within the last day; with `all` every one. Then
  *                   {"end":true}, without which the list is not complete.
  *                   {"holder":PID,"job":{...}}; the job as its journal has it,
- *                   without upload URLs: dx_status_read_job(). For who does not
- *                   see all, messages and reasons are those of sentence.h.
+ *                   without upload URLs: dx_status_read_job(). For a user
+ *                   who may not see all, messages and reasons are those of
+ *                   sentence.h.
  *   show KEY NAME   The delivered result of that name, a file name, of that
  *                   job: {"bytes":N}, then N bytes as the service sent them.
  *   watch [SINCE]   A line for each submission that ends from now on, or that
@@ -25,11 +26,12 @@
  *                   state: extracted, failed, refused, canceled, or expired;
  *                   reason_code, message: null if extracted, else those of
  *                   docextract-results(5); sentence: why, for the person who
- *                   printed (sentence.h); for who does not see all, message is
- *                   the same. queue and id are null for jobs not from CUPS. A
- *                   line may come twice, and lines come in no order: key,
- *                   submission, and ended_at together identify it. Who
- *                   connects again gives the last ended_at minus a minute.
+ *                   printed (sentence.h); for a user who may not see all,
+ *                   message is the same. queue and id are null for jobs not
+ *                   from CUPS. A line may come twice, and lines come in no
+ *                   order: key, submission, and ended_at together identify it.
+ *                   A client that connects again gives the last ended_at minus
+ *                   a minute.
  *   metrics         The text of `docextract metrics`, which does not begin with
  *                   a brace.
  *

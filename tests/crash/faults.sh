@@ -131,17 +131,17 @@ count() # GROUP AT: how many there are in a run that nothing disturbs
   grep -c . "$dir/walk.log"
 }
 
-# Of allocations that are alike one fails: of those that come by a way through
-# the program that no walk has taken yet, and of those that one place of it makes
-# while one state is in the journal.
+# Of allocations that are alike one fails: of those with a call path that no walk
+# has taken yet, and of those that one place in the program makes while one state
+# is in the journal.
 new_ones() # the numbers of them, in the last count
 {
-  awk -v file="$dir/ways" '
-    BEGIN { while ((getline way < file) > 0) ways[way]; close(file) }
+  awk -v file="$dir/paths" '
+    BEGIN { while ((getline path < file) > 0) paths[path]; close(file) }
     { split($3, at, "/")
-      if (!((at[1], $4) in places) || !(at[2] in ways)) print $1
-      places[at[1], $4]; ways[at[2]] }
-    END { for (way in ways) print way > file }' "$dir/walk.log"
+      if (!((at[1], $4) in places) || !(at[2] in paths)) print $1
+      places[at[1], $4]; paths[at[2]] }
+    END { for (path in paths) print path > file }' "$dir/walk.log"
 }
 
 walk() # TEXT GROUP STEP|new COUNT ERROR [AT]

@@ -551,8 +551,8 @@ ssize_t send(int fd, const void *bytes, size_t len, int flags)
 
 /* ---- memory ---- */
 
-/* Which allocation it is: by which way through the program, while which state
- * was in the journal. An array's items are alike. */
+/* Which allocation it is: by which call path, and in which state of the
+ * journal. An array's items are alike. */
 static void identify(char text[32])
 {
   void *frames[FRAMES_MAX];

@@ -491,7 +491,7 @@ static void plant_fifo(const char *name)
 static void plant_file_of_another(const char *name)
 {
   assert_int_equal(dx_fs_replace(dirfd_, name, "{}", 2, 0666, &err), DX_OK);
-  if (geteuid() != 0) /* who cannot give it away takes it out of the way */
+  if (geteuid() != 0) /* it cannot be given away: it is removed */
     assert_int_equal(unlinkat(dirfd_, name, 0), 0);
   else
     assert_int_equal(fchownat(dirfd_, name, 65534, 65534, 0), 0);
