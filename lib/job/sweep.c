@@ -87,6 +87,8 @@ static void deliver_manifests(const struct dx_job *job,
           &err);
 }
 
+/* The manifests come first: killed in between, the next sweep writes them
+ * again; once the journal says that the job has expired, nobody does. */
 static void expire(struct dx_job *job, const struct dx_service *service)
 {
   struct dx_err err;
@@ -94,11 +96,11 @@ static void expire(struct dx_job *job, const struct dx_service *service)
 
   job->announces = service->on_result != NULL;
   dx_job_expire(job);
+  deliver_manifests(job, service);
   code = dx_job_save(job, &err);
   log_failure(code, &err);
   if (code != DX_OK)
     return;
-  deliver_manifests(job, service);
   dx_log(DX_LOG_WARNING,
          "job %s: expired, its documents are removed; nobody finished it "
          "within KeepUnfinished",

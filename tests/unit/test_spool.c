@@ -5,8 +5,10 @@
 #include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -634,20 +636,25 @@ static void nothing_unfinished_is_removed_too_early(void **state)
   assert_int_equal(entries("jobs/" KEY), 3);
 }
 
-/* With a results directory. */
-static void expire(void)
+static void sweep_a_month_later(void)
 {
-  struct dx_job *job = commit("D", false);
   char results[TEMP_DIR_BYTES + 16];
 
-  dx_job_free(&job);
   (void)snprintf(results, sizeof(results), "%s/results", dir);
-  assert_int_equal(mkdir(results, 0700), 0);
   only_service.results_dir = results;
   config.keep_jobs_ms = 40 * DAY_MS; /* our clock dates its journal */
   sweep_in(31, NULL);
   config.keep_jobs_ms = 7 * DAY_MS;
   only_service.results_dir = NULL;
+}
+
+static void expire(void)
+{
+  struct dx_job *job = commit("D", false);
+
+  dx_job_free(&job);
+  assert_int_equal(mkdirat(spool.dirfd, "results", 0700), 0);
+  sweep_a_month_later();
 }
 
 static void an_abandoned_job_expires_and_says_so(void **state)
@@ -682,6 +689,36 @@ static void consumers_learn_that_a_job_has_expired(void **state)
                       "expired");
   dx_json_free(&manifest);
   dx_buf_release(&text);
+}
+
+/* A journal that is too large for the limit stands for a process that is killed
+ * before it has written it. */
+static void a_job_does_not_expire_before_consumers_learn_of_it(void **state)
+{
+  struct dx_job *job = commit("D", false);
+  struct rlimit before, small;
+  char url[9000] = "https://";
+
+  (void)state;
+  memset(url + strlen(url), 'a', sizeof(url) - 1 - strlen(url));
+  assert_int_equal(dx_job_set_base_url(job, url, &err), DX_OK);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  assert_int_equal(mkdirat(spool.dirfd, "results", 0700), 0);
+  (void)signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = 8192;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  sweep_a_month_later();
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  job = take();
+  assert_int_equal(job->submissions[0].state, DX_ST_STORED);
+  dx_job_free(&job);
+  assert_int_equal(entries("results"), 1);
+  sweep_a_month_later();
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("results"), 1);
 }
 
 static void a_job_that_has_expired_is_announced(void **state)
@@ -1386,6 +1423,7 @@ int main(void)
       IN_SPOOL(nothing_unfinished_is_removed_too_early),
       IN_SPOOL(an_abandoned_job_expires_and_says_so),
       IN_SPOOL(consumers_learn_that_a_job_has_expired),
+      IN_SPOOL(a_job_does_not_expire_before_consumers_learn_of_it),
       IN_SPOOL(a_job_that_has_expired_is_announced),
       IN_SPOOL(two_sweeps_are_an_hour_apart),
 
