@@ -295,7 +295,7 @@ if if_root; then
   has 'words: show, too' "$err" \
     '^docextract: document 1: failed: The service did not take it$'
   is 'words: and so do her programs' \
-    "$(ask "$her" 'jobs all' | grep -c 400)" 0
+    "$(ask "$her" 'jobs all' | grep -c "(400")" 0
   watch_as "$her" 2026-01-01T00:00:00Z
   is_watched() { grep -q "\"$key\"" "$dir/watched"; }
   until_true is_watched
