@@ -105,16 +105,6 @@ at_once() # N
   wait
 }
 
-# The same, one after another, beside those that run already.
-one_by_one()
-{
-  local words
-  while read -ra words; do
-    task "${words[@]}" &
-    wait $!
-  done
-}
-
 # Without it the rest makes no sense.
 needed() # NAME LIMIT-S COMMAND...
 {
@@ -167,64 +157,62 @@ tests_in() # GLOB...: scripts that are tests by themselves
   for f; do [ ! -x "$f" ] || echo "$f"; done
 }
 
-# Reads lines of "BUILD FILE"; the longest first, so that none of them is alone
-# at the end.
-sorted()
+# Reads lines of "BUILD FILE" and prints the tasks, the longest first, so that
+# none of them is alone at the end.
+scripts()
 {
   local build f
   while read -r build f; do
     case $f in
-    */adopted.sh | */patience.sh | */jobs_test.sh | */sigterm.sh | */faults.sh)
-      echo -n 1
+    */long/faults.sh | */long/walk.sh | */cases.sh | */packages.sh | */kills.sh)
+      echo -n 0
       ;;
+    */distcheck.sh | */faults.sh | */adopted.sh | */rows.sh) echo -n 1 ;;
+    */patience.sh | */jobs_test.sh | */sigterm.sh | */auto.sh) echo -n 1 ;;
     */pages.sh | */many.sh | */accepted.sh | */cli_test.sh) echo -n 2 ;;
     */interrupted.sh | */shared.sh | */tokens.sh | */secrets.sh) echo -n 3 ;;
+    */service.sh | */status_test.sh | */notify.sh | */on_result.sh) echo -n 3 ;;
     *) echo -n 4 ;;
     esac
     echo " $build $f"
-  done | sort -s -k 1,1 | cut -d ' ' -f 2-
+  done | sort -s -k 1,1 | while read -r _ build f; do script "$build" "$f"; done
 }
 
 # Programs to print from are installed after everything else has passed without.
 with_programs='tests/(it/(office|programs|web|desktop)|filter/corpus)\.sh'
 in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 
+# These run once more with sanitizers.
 with_sanitizers='it/interrupted it/sigterm it/accepted it/types it/many it/tls
 it/silence it/discovery hostile/secrets'
 
 quick_tasks()
 {
-  local build f
-  script build tests/build/distcheck.sh
-  script build tests/build/unit.sh
-  script sanitized tests/build/unit.sh
   {
+    printf 'build tests/build/%s.sh\n' distcheck unit hardening install
+    echo 'sanitized tests/build/unit.sh'
     tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|fuzz|helper|long)/" |
       if in_ci; then grep -vE "$with_programs"; else cat; fi | sed 's/^/build /'
-    echo 'build tests/build/hardening.sh'
-    echo 'build tests/build/install.sh'
-    for f in $with_sanitizers; do echo "sanitized tests/$f.sh"; done
-  } | sorted | while read -r build f; do script "$build" "$f"; done
+  } | scripts
 }
 
-# These measure time, and hardly use the processor.
-timed_tasks()
+# Two at once: the first and the last measure time and hardly use the processor.
+calm='thousand tidy valgrind large rate'
+calm_tasks()
 {
-  script build tests/long/thousand.sh
-  script build tests/long/rate.sh
+  local name
+  for name in $calm; do script build tests/long/$name.sh; done
 }
 
 long_tasks()
 {
-  local f
-  script build tests/long/faults.sh # the longest
-  for f in $(tests_in tests/long/*.sh |
-    grep -vE '/(faults|thousand|rate|tidy)\.sh'); do
-    script build "$f"
-  done
-  ! in_ci || for f in $(tests_in tests/*/*.sh | grep -E "$with_programs"); do
-    script build "$f"
-  done
+  {
+    tests_in tests/long/*.sh | grep -vE "/(${calm// /|})\.sh" | sed 's/^/build /'
+    ! in_ci || tests_in tests/*/*.sh | grep -E "$with_programs" |
+      sed 's/^/build /'
+    # shellcheck disable=SC2086
+    printf 'sanitized tests/%s.sh\n' $with_sanitizers
+  } | scripts
 }
 
 # --- the order -------------------------------------------------------------
@@ -254,9 +242,7 @@ needed build-sanitized $limit_s bash tests/build/build.sh --inside \
   "$work/sanitized" --enable-sanitizers
 
 echo "== testing ($SECONDS s)"
-run_tasks $((2 * cores)) quick_tasks
-task leftovers $limit_s env DX_BUILD="$work/sanitized" \
-  bash tests/build/leftovers.sh
+run_tasks $((5 * cores / 2)) quick_tasks
 
 if [ -n "$long" ]; then
   # shellcheck disable=SC2086
@@ -265,9 +251,9 @@ if [ -n "$long" ]; then
   ! in_ci || installed_or_end $program_packages
   limit_s=3900
   echo "== what takes minutes ($SECONDS s)"
-  # shellcheck disable=SC2046
-  task $(script build tests/long/tidy.sh) & # with what others leave it
-  one_by_one < <(timed_tasks)
-  run_tasks $((2 * cores)) long_tasks
+  run_tasks 2 calm_tasks
+  run_tasks $((5 * cores / 2)) long_tasks
 fi
+task leftovers $limit_s env DX_BUILD="$work/sanitized" \
+  bash tests/build/leftovers.sh
 end
