@@ -61,7 +61,7 @@ leave()
 {
   local status=$?
   trap - EXIT
-  trap '' INT TERM HUP PIPE # once begun it is done to the end
+  trap '' INT TERM HUP PIPE # once begun, it runs to the end
   clear_stage
   rm -rf "$dir"
   exit "$status"

@@ -6,10 +6,10 @@
 # directory is changed.
 #
 #   ./test.sh          everything but what takes minutes
-#   ./test.sh --long   that, too; with CI=true nothing may be left out, and what
-#                      people print with is installed for it
+#   ./test.sh --long   that, too; with CI=true nothing may be left out, and the
+#                      programs that people print from are installed for it
 #
-# The tests are in tests/; here are only their order and the counting.
+# The tests are in tests/; only their order and the counting are here.
 set -u -o pipefail
 cd "$(dirname "$0")" || exit 1
 . tests/helper/packages.sh
@@ -94,7 +94,7 @@ judge() # NAME LOG STATUS
   fi
 }
 
-# Reads tasks, one per line, and runs so many of them at once.
+# Reads tasks, one per line, and runs N of them at once.
 at_once() # N
 {
   local words
@@ -158,7 +158,7 @@ tests_in() # GLOB...: scripts that are tests by themselves
 }
 
 # Reads lines of "BUILD FILE" and prints the tasks, the longest first, so that
-# none of them is alone at the end.
+# none of them runs alone at the end.
 scripts()
 {
   local build f
@@ -182,7 +182,7 @@ scripts()
 with_programs='tests/(it/(office|programs|web|desktop)|filter/corpus)\.sh'
 in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 
-# These run once more with sanitizers.
+# These run again with sanitizers.
 with_sanitizers='it/interrupted it/sigterm it/accepted it/types it/many it/tls
 it/silence it/discovery hostile/secrets'
 

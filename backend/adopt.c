@@ -1,7 +1,7 @@
 /*
  * adopt.c - other jobs of the same service that have lost their driver: a
  * backend that waits for its own goes on with them, as long as it waits and
- * docextractd does not run. What it does not finish the next one adopts.
+ * docextractd does not run. The next one adopts what it does not finish.
  */
 #include "backend/backend.h"
 
@@ -54,7 +54,7 @@ static enum dx_code look_at(void *ctx, const char *key)
     if (strcmp(key, adopted.jobs[i]->key) == 0)
       return DX_OK;
   code = dx_spool_adopt(&look->b->spool, key, look->b->service, &job, &err);
-  if (code != DX_OK && code != DX_E_DAMAGED) /* that one is a person's */
+  if (code != DX_OK && code != DX_E_DAMAGED) /* that is for a person */
     dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
   if (job != NULL)
     add(look->engine, job);

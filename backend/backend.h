@@ -91,7 +91,7 @@ void backend_name_documents(const struct backend *b);
 /* ---- queue.c: who waits behind us ---- */
 
 /* True if our documents are uploaded and another print job waits. Asks cupsd
- * now and then only: to be called at least every DX_QUEUE_LOOK_MS. */
+ * only now and then: to be called at least every DX_QUEUE_LOOK_MS. */
 bool queue_is_wanted(const struct backend *b);
 
 /* ---- adopt.c: jobs that lost their driver ---- */
@@ -129,8 +129,8 @@ void status_end(enum dx_code code, bool others_failed);
 
 /* ---- discover.c, ending.c ---- */
 
-/* Lists one device per service on stdout; 0. No network. With an error, *err is
- * reported, and that there is such a device is all that is listed. */
+/* Lists one device per service on stdout; 0. No network. On an error, reports
+ * *err, and lists only that there is such a device. */
 int discover(enum dx_code code, const struct dx_err *err);
 
 /* The only exit: drains stdin, reports the result, deletes patient data, and

@@ -18,11 +18,11 @@
 #include "lib/job/sentence.h"
 #include "lib/job/sweep.h"
 
-#define ASK_MS 1800      /* cupsd that stops kills us anyway */
+#define ASK_MS 1800      /* a cupsd that is stopping kills us anyway */
 #define CANCELED_MS 1000 /* two seconds in all, from SIGTERM to the end */
 
 /* Never 1, 2 or 6: the queue's error policy, a password dialog, and a job
- * that is aborted after some tries. */
+ * that is aborted after a few tries. */
 static const int exit_status[DX_CL_COUNT] = {
     [DX_CL_DONE] = CUPS_BACKEND_OK,
     [DX_CL_NOT_YET] = CUPS_BACKEND_RETRY_CURRENT,
@@ -88,7 +88,7 @@ static void admin_text(const struct backend *b, enum dx_code code,
                   ret_full->text, b->queue != NULL ? b->queue : "QUEUE");
 }
 
-/* For the person who printed: what went wrong, and what she can do. */
+/* For the person who printed: what went wrong, and what to do about it. */
 static void person_text(const struct backend *b, enum dx_code code,
                         char text[DX_SENTENCE_BYTES])
 {
@@ -138,7 +138,7 @@ static void success_text(const struct backend *b, char text[DX_SENTENCE_BYTES])
     dx_job_sentence(b->job, text);
 }
 
-/* Also of others that had been handed over. */
+/* Also reports failures of other jobs that had been handed over. */
 static void report_success(const struct backend *b, size_t failures)
 {
   char text[DX_SENTENCE_BYTES];
@@ -171,8 +171,8 @@ static void wait_a_minute(void)
 }
 
 /*
- * SIGTERM while the job is driven: was it canceled? Then nobody wants what is
- * here. A cupsd that stops does not wait for the question, and loses nothing.
+ * SIGTERM while the job is driven: if it was canceled, nobody wants what is
+ * here. A cupsd that is stopping does not wait for us to ask; nothing is lost.
  */
 static void look_if_canceled(struct backend *b)
 {
@@ -205,7 +205,7 @@ static void pass_on_cancel(struct backend *b)
     dx_log(DX_LOG_INFO, "the cancel came too late: %s", err.text);
 }
 
-/* What was received and not committed goes: cupsd sends it again. */
+/* Removes what was received but not committed: cupsd sends it again. */
 static void discard_received(struct backend *b)
 {
   if (b->job != NULL && strncmp(b->job->path, "incoming/", 9) == 0)
@@ -213,7 +213,7 @@ static void discard_received(struct backend *b)
 }
 
 /*
- * Of a committed job only what is settled goes. CUPS may have lost its own
+ * Removes only what is settled of a committed job. CUPS may have lost its own
  * copy by now, or may never run us again.
  */
 static void leave_spool(struct backend *b)

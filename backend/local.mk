@@ -1,5 +1,5 @@
-# backend/ - the CUPS manners. cupsd runs a backend that others may run, which is
-# what install makes of it, as lp; one that only root may run, as root.
+# backend/ - the CUPS manners. cupsd runs a backend as lp if others may run it,
+# which is how it is installed, and as root if only root may.
 cupsbackend_PROGRAMS += backend/docextract
 backend_docextract_SOURCES = backend/main.c backend/adopt.c \
 	backend/announce.c backend/arguments.c backend/names.c backend/backend.h \

@@ -114,8 +114,8 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
 }
 
 /*
- * A converter that fails midway leaves a valid PDF with the pages up to there:
- * half a chart. cupsd does not report which document it was; those printed as
+ * A converter that fails midway leaves a valid PDF with the pages so far: half
+ * a chart. cupsd does not report which document it was; those printed as
  * PDF or image were not converted.
  */
 static void refuse_halves(struct dx_job *job)
@@ -136,7 +136,7 @@ static void refuse_halves(struct dx_job *job)
 }
 
 /* What people and their programs write: journal and manifest are JSON, which
- * has no place for bytes that are no text. */
+ * has no place for bytes that are not text. */
 static bool copy_valid(const char *text, char **ret_text)
 {
   bool ok = backend_copy(text, ret_text);
@@ -227,8 +227,8 @@ static enum dx_code take(struct backend *b, const char *key,
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
     if (dx_monotonic_ms() > until)
       return code;
-    /* Seen twice: a sweeper holds it for a moment only, and docextractd while
-     * it looks whose the job is. */
+    /* Seen twice: a sweeper holds it only for a moment, as does docextractd
+     * while it looks whose the job is. */
     if (holder > 1 && holder == seen && holder != asked &&
         holder != dx_spool_daemon(b->spool.dirfd)) {
       dx_log(DX_LOG_DEBUG, "asking process %d to hand over the job",
@@ -241,9 +241,9 @@ static enum dx_code take(struct backend *b, const char *key,
   }
 }
 
-/* A job that was handed over, and is driven by nobody at this moment. What was
- * canceled or has failed, and is printed again now, is CUPS's again; so is what
- * docextractd does not go on with. */
+/* For a job that was handed over and that nobody drives at the moment. One that
+ * was canceled or has failed, and is now printed again, is CUPS's again; so is
+ * one that docextractd does not go on with. */
 static bool is_docextractds(const struct backend *b, const struct dx_job *job)
 {
   if (dx_job_is_final(job))
@@ -306,9 +306,8 @@ static enum dx_code hand_over(struct backend *b, struct dx_err *err)
     b->job->owner = DX_OWNER_CUPS;
     return code;
   }
-  /* Not durable yet is handed over all the same: whoever reads the job file
-   * now drives the job, and after a power failure it is a job without a driver.
-   */
+  /* A handover that is not durable yet counts: whoever reads the job file now
+   * drives the job, and after a power failure it is a job without a driver. */
   b->handed_over = true;
   memcpy(b->key, b->job->key, sizeof(b->key));
   dx_spool_hand_over(&b->spool, &b->job);
@@ -355,7 +354,7 @@ static void on_ended(void *ctx, struct dx_job *job)
   adopt_ended(ctx, job);
 }
 
-/* A backend of the cupsd that runs hears of a cancel by SIGTERM. */
+/* A backend whose cupsd is still there learns of a cancel by SIGTERM. */
 static bool on_create(void *ctx, struct dx_job *job)
 {
   const struct backend *b = ctx;

@@ -59,7 +59,7 @@ static size_t count_supplied(const char *text)
 }
 
 /* Clients need not name their documents: only if all are named is it known
- * which name belongs to which. */
+ * which name belongs to which document. */
 static void name_after_files(const struct backend *b)
 {
   const char *text = b->options;

@@ -99,7 +99,7 @@ void status_error(const char *format, ...)
   print_line("ERROR", text);
 }
 
-/* The log has both, also at cupsd's default level; what is shown is the last
+/* The log has both, even at cupsd's default level; what is shown is the last
  * one, because both come with one write, which cupsd reads as a whole. */
 void status_failure(const char *log, const char *text)
 {
@@ -153,14 +153,14 @@ static void uploading(const struct dx_note *note)
   status_info(DX_SAY_UPLOADING, percent);
 }
 
-/* With the service as soon as all of it is. */
+/* True until all of it is with the service. */
 static bool is_here(const struct dx_job *job)
 {
   return dx_job_count(job, DX_ST_STORED) + dx_job_count(job, DX_ST_REGISTERED) >
          0;
 }
 
-/* Of several documents one may wait while another is sent: that comes first. */
+/* One document may wait while another is sent: sending comes first. */
 static void waiting(const struct dx_job *job, const struct dx_note *note)
 {
   char time[32];

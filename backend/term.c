@@ -15,11 +15,11 @@
 
 #include "lib/base/clock.h"
 
-#define OTHERS_WAIT_MS 1500 /* for cupsd's after that of another process */
+#define OTHERS_WAIT_MS 1500 /* for cupsd's SIGTERM after another's */
 
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t after_eof;
-static volatile sig_atomic_t by_cupsd; /* one of them */
+static volatile sig_atomic_t by_cupsd; /* one of them was */
 static volatile sig_atomic_t connection = -1;
 static int wake[2] = {-1, -1};
 
@@ -89,8 +89,8 @@ void term_ends(int fd)
     (void)shutdown(fd, SHUT_RDWR);
 }
 
-/* cupsd's may follow that of another process: at shutdown every process gets
- * one. */
+/* cupsd's SIGTERM may follow that of another process: at shutdown every process
+ * gets one. */
 bool term_is_from_cupsd(void)
 {
   int64_t until = dx_monotonic_ms() + OTHERS_WAIT_MS;

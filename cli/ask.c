@@ -52,7 +52,7 @@ static enum dx_code keep_line(struct cli *cli, struct dx_json **line,
   return dx_json_append_take(cli->jobs, line) ? DX_OK : dx_fail_nomem(err);
 }
 
-/* Reads lines into cli->jobs to the last one. */
+/* Reads all lines into cli->jobs. */
 static enum dx_code read_lines(struct cli *cli, struct dx_status *status,
                                struct dx_err *err)
 {
@@ -109,7 +109,7 @@ static enum dx_code each_asked(struct cli *cli, cli_each *each, void *ctx,
   return code;
 }
 
-/* Mostly the one that cli_each_job() is at. */
+/* Usually the job that cli_each_job() is at. */
 static enum dx_code peek_asked(const struct cli *cli, const char *key,
                                struct dx_job **ret_job, pid_t *ret_holder,
                                struct dx_err *err)

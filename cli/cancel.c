@@ -108,7 +108,7 @@ static void deliver_manifests(struct cancel *c, struct dx_job *job)
             code != DX_OK ? err.text : "");
 }
 
-/* Deletes all documents, also of what had failed before. */
+/* Deletes all documents, including those of what had failed before. */
 static void clean_up(struct cancel *c, struct dx_job *job)
 {
   struct dx_err err;
@@ -168,7 +168,7 @@ static bool is_abandoned(const struct dx_job *job, pid_t holder)
          state == DX_PJ_CANCELED;
 }
 
-/* It cannot be read: out of the way, so that the print job can run again. */
+/* Moves an unreadable job aside, so that the print job can run again. */
 static enum dx_code cancel_damaged(struct cancel *c, struct dx_err *err)
 {
   enum dx_code code = dx_spool_set_aside(&c->cli->spool, c->key, err);
@@ -265,7 +265,7 @@ static enum dx_code look_until_done(struct cancel *c, struct dx_err *err)
   while ((code = look(c, err)) == DX_E_BUSY && dx_monotonic_ms() < until &&
          !cli_stop_came())
     (void)poll(NULL, 0, LOOK_MS);
-  if (code == DX_E_BUSY) /* no error of this machine, only too early */
+  if (code == DX_E_BUSY) /* no error of this machine, just too early */
     err->code = code = DX_E_NOT_YET;
   return code;
 }

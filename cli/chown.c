@@ -1,13 +1,13 @@
 /*
- * chown.c - `docextract chown`: gives spool, results, and keys of the user that
- * backends ran as to the user of docextract's own (lib/base/user.h).
+ * chown.c - `docextract chown`: hands the spool, results, and keys of the user
+ * that backends ran as over to docextract's own user (lib/base/user.h).
  *
  * The old user, lp, may be anybody by now: the filters of all printers run as
  * lp. It may have planted links, and may change directories while they are
  * read. So no link is followed, and nothing is decided by a name: a file is
- * opened, and what was opened is given away if it belonged to the old user, who
- * loses nothing but what is its own. Permissions of others go, too: the old
- * user may have given them to itself.
+ * opened, and what was opened is given away if it belonged to the old user,
+ * which can lose only what it owns. Permissions of others go, too: the old user
+ * may have given them to itself.
  */
 #include "cli/cli.h"
 
@@ -31,7 +31,7 @@
 #define RESULTS_KEEP 02770
 
 #define DEPTH_MAX 8 /* of our directories: 3 */
-#define LOOK_MS 100 /* between two looks whether a process has ended */
+#define LOOK_MS 100 /* between two checks that a process has ended */
 
 struct handover {
   uid_t from, to;
@@ -47,7 +47,7 @@ static int open_at(int dirfd, const char *name)
 
 /* ---- giving away ---- */
 
-/* Takes what others could do with it, but what is in `keep`. */
+/* Changes the owner, and takes away the permissions that are not in `keep`. */
 static enum dx_code give(struct handover *c, int fd, const struct stat *st,
                          mode_t keep, struct dx_err *err)
 {
@@ -64,7 +64,7 @@ static enum dx_code give(struct handover *c, int fd, const struct stat *st,
 static enum dx_code give_entries(struct handover *c, int dirfd, mode_t keep,
                                  int depth, struct dx_err *err);
 
-/* What is in a directory comes after it: by then nobody adds anything. */
+/* A directory comes before its content: by then nobody else can add to it. */
 static enum dx_code give_entry(struct handover *c, int dirfd, const char *name,
                                mode_t keep, int depth, struct dx_err *err)
 {
@@ -135,7 +135,7 @@ static int open_without_links(const char *path)
   return dirfd;
 }
 
-/* What the old user could read: its own, or root's for its group. */
+/* A key that the old user could read: its own, or root's with its group. */
 static void give_key(struct handover *c, const char *path)
 {
   int fd = path != NULL ? open_without_links(path) : -1;
@@ -166,9 +166,9 @@ static void give_keys(struct handover *c, const struct dx_config *config)
   }
 }
 
-/* ---- those who work on jobs ---- */
+/* ---- processes that work on jobs ---- */
 
-/* Asks who holds the lock to end, once; true if somebody does hold it. */
+/* True if a process holds the lock; with `asks`, it is asked to end. */
 static bool is_held(int dirfd, const char *path, bool asks)
 {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

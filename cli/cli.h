@@ -24,8 +24,8 @@
 #include "lib/job/spool.h"
 
 /*
- * name, pattern, help. Words of the pattern in capitals are arguments, one
- * with "..." may be repeated; options that are not accepted everywhere stand in
+ * name, pattern, help. Words of the pattern in capitals are arguments; one
+ * with "..." may be repeated. Options that are not accepted everywhere are in
  * brackets. Command line, --help and completion follow from the rows, and the
  * checks compare the manual page with them.
  */
@@ -115,8 +115,8 @@ void cli_screen_clear(void);
 void cli_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_line_end(void);
 
-/* Prints text from outside: invalid bytes, controls, and what would hide or
- * turn around other text (dx_utf8_is_hidden()) become '?'; at most `most`
+/* Prints text from outside: invalid bytes, control characters, and what would
+ * hide or reverse other text (dx_utf8_is_hidden()) become '?'; at most `most`
  * characters. Returns how many. */
 size_t cli_print_plain(const char *text, size_t most);
 
@@ -146,9 +146,9 @@ enum dx_code cli_service(const struct cli *cli,
 /* ---- owner.c ---- */
 
 /*
- * Turns a process of root into one of the owner of the spool directory, without
- * a way back; with dx_user(), only if that is the owner. Nothing changes for
- * the owner; anybody else gets E_ACCESS.
+ * Turns a root process into one of the owner of the spool directory, for good;
+ * with dx_user(), only if that user is the owner. Nothing changes for the
+ * owner; anybody else gets E_ACCESS.
  */
 enum dx_code cli_become_owner(const char *spool_dir,
                               struct dx_err *err) DX_MUST_USE;
@@ -168,10 +168,10 @@ void cli_user_name(char name[DX_USER_BYTES]);
 
 /*
  * Opens the spool; for a caller who may not read it, cli_each_job() and
- * cli_peek_job() ask docextractd for her own jobs instead. E_NOT_FOUND from
- * these if it does not run. `finished` is called for jobs in finished/; what
- * docextractd lists goes to `unfinished`, and without --all of a list
- * (cli->is_listing) it leaves out what is old.
+ * cli_peek_job() ask docextractd for her own jobs instead. They return
+ * E_NOT_FOUND if it is not running. `finished` is called for jobs in finished/;
+ * what docextractd lists goes to `unfinished`, and for a list (cli->is_listing)
+ * without --all it leaves out what is old.
  */
 enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 typedef enum dx_code cli_each(void *ctx, const char *key);
@@ -182,7 +182,7 @@ enum dx_code cli_peek_job(struct cli *cli, const char *key,
                           struct dx_job **ret_job, pid_t *ret_holder,
                           struct dx_err *err) DX_MUST_USE;
 
-/* E_ACCESS: for a caller who asks, and can do nothing about the job herself. */
+/* E_ACCESS, for a caller who must ask docextractd and cannot act on the job. */
 enum dx_code cli_refuse_user(const char *verb, const struct dx_job *job,
                              struct dx_err *err);
 
@@ -202,8 +202,8 @@ enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 /*
  * The key of the job that `text` names: by its key, in full or by at least
  * CLI_KEY_LEAST digits that only one key begins with, or as CUPS names the
- * print job, "chart-12". CUPS may use a number again, and nobody can know which
- * of the jobs is meant then. E_JOB, with the candidates.
+ * print job, "chart-12". CUPS may reuse a number, and then nobody can know
+ * which job is meant. E_JOB, with the candidates.
  */
 #define CLI_KEY_LEAST 4
 enum dx_code cli_pick_job(struct cli *cli, const char *text,
@@ -216,8 +216,8 @@ bool cli_is_job_name(const char *text);
 /*
  * Calls `one` for each argument of the command line, and goes on after one that
  * fails, unless a signal came. With several arguments each error is printed,
- * and *err counts them; its code is one that will not go away by itself, if
- * there is any.
+ * and *err counts them; its code is that of an error that will not go away by
+ * itself, if there is one.
  */
 typedef enum dx_code cli_one(void *ctx, const char *text, struct dx_err *err);
 enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
@@ -226,8 +226,8 @@ enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
 /*
  * Whether the user of this process, whom backends run as, may write to the
  * spool, and to the results; the message says who must be able to. Only with
- * `tries` the results directory is created, and something written: without, it
- * is about permissions of directories that are there.
+ * `tries` is the results directory created, and something written; without it,
+ * only the permissions of existing directories are checked.
  */
 enum dx_code cli_check_spool(const struct dx_config *config,
                              struct dx_err *err) DX_MUST_USE;
@@ -293,8 +293,8 @@ void cli_announce(struct cli *cli);
 /* ---- hello_warnings.c ---- */
 
 /*
- * Prints what is no failure of the service but will annoy somebody, a line
- * "warning: ..." each: results that cannot be written, a separator page that
+ * Prints what is no failure of the service but will annoy somebody, each as a
+ * line "warning: ...": results that cannot be written, a separator page that
  * cannot be read, titles in cupsd's logs, a docextractd that is not running, a
  * backend that cupsd runs as the wrong user.
  * Call it as the spool's owner; cupsd_conf_fd (-1: none) is read and closed.

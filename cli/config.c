@@ -30,8 +30,8 @@ static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
               queues->list[i].name, service->name);
 }
 
-/* Asks cupsd, and reads printers.conf (-1: it cannot be read) if it does not
- * respond. Reads and closes that. */
+/* Asks cupsd; if it does not respond, reads printers.conf (-1: it cannot be
+ * read). Closes printers_fd. */
 static void find_queues(struct queues *queues, int printers_fd)
 {
   struct dx_err ignored;
@@ -44,7 +44,7 @@ static void find_queues(struct queues *queues, int printers_fd)
   }
 }
 
-/* Returns how many print to a section that is not there. */
+/* Returns how many print to a section that does not exist. */
 static size_t warn_of_queues(const struct cli *cli, const struct queues *queues)
 {
   size_t i, count = 0;
@@ -84,7 +84,7 @@ static bool is_first_with(const struct dx_config *config, size_t n)
   return i == n;
 }
 
-/* Where backends cannot write; what is missing is reported with its line.
+/* Warns where backends cannot write; what is missing is reported with its line.
  * Returns how many. */
 static size_t warn_of_directories(const struct dx_config *config)
 {
@@ -98,7 +98,7 @@ static size_t warn_of_directories(const struct dx_config *config)
   return count;
 }
 
-/* Without a spool, too, whose owner it would be otherwise. */
+/* Works without a spool, too; with one, this process becomes its owner. */
 static enum dx_code become_owner(struct cli *cli, struct dx_err *err)
 {
   const char *spool_dir = cli->config->spool_dir;
@@ -114,7 +114,7 @@ static enum dx_code become_owner(struct cli *cli, struct dx_err *err)
              : code;
 }
 
-/* What root can read may be closed to the backends: looks as their user. */
+/* Backends may not be able to read what root can: checks as their user. */
 static enum dx_code check(struct cli *cli, size_t *ret_warnings,
                           struct dx_err *err)
 {

@@ -204,7 +204,7 @@ void cupsd_directives(int fd,
 /* ---- printers.conf ---- */
 
 struct printers {
-  struct queue queue; /* the section that is read */
+  struct queue queue; /* the section being read */
   struct queue *list;
   size_t count;
 };

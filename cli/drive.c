@@ -1,6 +1,6 @@
 /*
  * drive.c - a job and the engine, in front of a person: lines of progress, and
- * what came of it. What a job needs next is the engine's.
+ * what came of it. The engine decides what a job needs next.
  */
 #include "cli/cli.h"
 
@@ -202,7 +202,7 @@ static void warn(enum dx_code code, const struct dx_err *err)
     fprintf(stderr, "docextract: %s\n", err->text);
 }
 
-/* Submissions that ended have reasons of their own, and being stopped is none.
+/* Submissions that ended have their own reasons, and being stopped is not one.
  */
 static void leave_message(struct dx_job *job, enum dx_code code,
                           const struct dx_err *err)

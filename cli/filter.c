@@ -24,7 +24,7 @@
 
 /* The filters while they run, in their order. */
 struct run {
-  pid_t pids[2]; /* 0: does not run */
+  pid_t pids[2]; /* 0: not running */
   pid_t group;   /* of both */
   int bundle_fd; /* the output of the last one */
   int log_fd;    /* a file in memory with what they log */
@@ -57,8 +57,8 @@ static int set_files(posix_spawn_file_actions_t *actions, int in_fd, int out_fd,
   return e;
 }
 
-/* group: 0 for a new one. It is not ours: a signal of the terminal is ours to
- * pass on. */
+/* group: 0 for a new one. It is never our own: signals from the terminal are
+ * ours to pass on. */
 static int spawn_with(char *path, posix_spawn_file_actions_t *actions,
                       char **environment, pid_t group, pid_t *ret_pid)
 {

@@ -14,7 +14,7 @@
  * document goes to out_fd and is synced. temp_dir is for the filters' files,
  * which have no names. `number` is that of the file in warnings.
  *
- * *ret_entry is a document, or refused with the reason. E_STOPPED after a
+ * *ret_entry is a document, or a refusal with its reason. E_STOPPED after a
  * signal; E_IO and others if a filter cannot be run.
  */
 enum dx_code filter_file(const struct cli *cli,

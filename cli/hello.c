@@ -25,7 +25,7 @@
 #include "lib/service/rate_limit.h"
 #include "lib/service/token.h"
 
-/* After this long without a result, what is waited for is printed. */
+/* After this long without a result, prints what it is waiting for. */
 #define PATIENCE_MS 2000
 #define PATIENCE_LEAST_MS 300 /* for a step that begins late */
 #define TURN_MS 1000
@@ -64,7 +64,7 @@ detail(struct hello *h, const char *format, ...)
   va_end(args);
 }
 
-/* ---- a step that takes long says what it waits for ---- */
+/* ---- a slow step says what it is waiting for ---- */
 
 static char waiting_text[512];
 static volatile sig_atomic_t waiting_len;
@@ -121,8 +121,8 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
   return DX_OK;
 }
 
-/* The layers that a filter has when it parses a document; in a process of its
- * own, because there is no way back. */
+/* The layers that a filter has when it parses a document; tried in a process of
+ * its own, because there is no way back. */
 static unsigned sandbox_layers(void)
 {
   pid_t child = fork(), ended;
@@ -137,7 +137,7 @@ static unsigned sandbox_layers(void)
                                              : 0;
 }
 
-/* It never fails: documents are parsed in what there is. */
+/* It never fails: documents are parsed in whatever layers there are. */
 static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
 {
   (void)err;
@@ -146,7 +146,7 @@ static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
   return DX_OK;
 }
 
-/* What root can read may be closed to the backends. */
+/* Backends may not be able to read what root can. */
 static enum dx_code step_user(struct hello *h, struct dx_err *err)
 {
   char name[DX_USER_BYTES];
@@ -186,7 +186,7 @@ static enum dx_code step_spool(struct hello *h, struct dx_err *err)
   return code;
 }
 
-/* A key may be there and still be closed to the backends. */
+/* A key may be there and still be unreadable to the backends. */
 static enum dx_code advise_token(struct dx_err *err)
 {
   char name[DX_USER_BYTES];

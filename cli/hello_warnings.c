@@ -55,7 +55,7 @@ static void warn_separator(const char *path)
                path);
 }
 
-/* cupsd decides by its permissions as whom it runs a backend. */
+/* The permissions of a backend decide which user cupsd runs it as. */
 static void warn_backend(void)
 {
   const char *serverbin = getenv("CUPS_SERVERBIN");

@@ -1,7 +1,7 @@
 /*
- * html.c - results as a page. print_text() is the only way in which text from
- * outside gets there. Positions are attributes of SVG, because the policy of
- * the page forbids styles in attributes, and printers leave backgrounds out.
+ * html.c - results as a page. Text from outside gets there only through
+ * print_text(). Positions are attributes of SVG, because the policy of the page
+ * forbids styles in attributes, and printing leaves out backgrounds.
  */
 #include "cli/html.h"
 
@@ -91,7 +91,7 @@ static const char *escape_of(char c)
   }
 }
 
-/* Like cli_print_plain(), and so that it is neither markup nor the end of an
+/* Like cli_print_plain(), and escaped: it is neither markup nor the end of an
  * attribute. */
 static void print_text(const char *text)
 {
@@ -110,8 +110,8 @@ static void print_text(const char *text)
   }
 }
 
-/* In a direction of its own: right-to-left text does not move what stands
- * beside it. */
+/* In a direction of its own: right-to-left text does not move what is next to
+ * it. */
 static void print_apart(const char *text)
 {
   printf("<bdi>");
@@ -223,7 +223,7 @@ static bool place_on_bar(const struct result_row *row, long double *ret_x)
   return true;
 }
 
-/* What it shows is also said in the row, so nobody reads it aloud. */
+/* The row says the same in words: screen readers skip the bar. */
 static void print_bar(long double x, bool is_out)
 {
   printf("<svg viewBox=\"0 0 100 12\" aria-hidden=\"true\">"
@@ -236,7 +236,7 @@ static void print_bar(long double x, bool is_out)
   printf("</svg>");
 }
 
-/* Within its range, and whatever else is known about that. */
+/* The value in its range, and whatever else is known about the range. */
 static void print_range(const struct dx_json *range,
                         const struct result_row *row, const char *mark)
 {

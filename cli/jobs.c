@@ -1,6 +1,6 @@
 /*
  * jobs.c - `docextract jobs`: prints the jobs in the spool, once or whenever
- * something changes. What is printed of a job is list.c's.
+ * something changes. list.c decides what is printed of a job.
  */
 #include "cli/cli.h"
 

@@ -128,7 +128,7 @@ static void describe(const struct list *list, const struct dx_job *job,
                        : "docextractd is not running");
 }
 
-/* Who has to bring it to its end. The journal has a word of its own. */
+/* Who has to finish it. The journal has another word for docextractd. */
 static const char *owner_word(const struct dx_job *job)
 {
   return job->owner == DX_OWNER_DAEMON ? "docextractd"
@@ -272,7 +272,7 @@ static enum dx_code add(struct list *list, const struct dx_job *job,
   return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
 }
 
-/* Names of queues are compared as CUPS does. */
+/* Queue names are case-insensitive, as in CUPS. */
 static bool is_wanted(const struct list *list, const struct dx_job *job,
                       pid_t holder)
 {

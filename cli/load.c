@@ -23,7 +23,7 @@ static size_t print_lines(const char *prefix, const char *lines)
   return count;
 }
 
-/* The caller prints *err, and with it a single error. */
+/* The caller prints *err: the error, if there is only one, or their number. */
 static enum dx_code report_mistakes(const struct cli *cli,
                                     const struct dx_config_notes *notes,
                                     struct dx_err *err)
@@ -78,7 +78,7 @@ static enum dx_code no_choice(const struct dx_config *config,
   size_t i;
 
   for (i = 0; i < config->service_count; i++)
-    /* NOLINTNEXTLINE(*-core.NullDereference): there are so many services */
+    /* NOLINTNEXTLINE(*-core.NullDereference): there are that many services */
     dx_buf_printf(&names, "%s%s", i > 0 ? ", " : "", config->services[i].name);
   code = dx_fail(err, DX_E_CONFIG, 0, "%s; configured services: %s", reason,
                  dx_buf_text(&names));

@@ -158,8 +158,8 @@ static void print_options(const struct verb *verb)
   }
 }
 
-/* Prints a word, in the next line if it does not fit into this one. Returns
- * the column behind it. */
+/* Prints a word, on the next line if it does not fit on this one. Returns the
+ * column after it. */
 static int print_word(int column, int indent, const char *word, int len)
 {
   if (column + 1 + len >= HELP_COLUMNS)
@@ -372,14 +372,14 @@ static int run(const struct verb *verb, struct cli *cli)
   return cli_exit_status(dx_class_of(code));
 }
 
-/* Titles and names of charts are arguments; a broken pipe is no reason to
- * abandon a job. */
+/* Hides the arguments, which may be titles and names of charts. A broken pipe
+ * is no reason to abandon a job. */
 static void set_up_process(int argc, char **argv)
 {
   dx_process_protect();
   dx_process_hide_arguments(argc, argv, 1);
   (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN); /* a full disk to us */
+  (void)signal(SIGXFSZ, SIG_IGN); /* to us, a full disk */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 }
 

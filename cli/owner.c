@@ -1,5 +1,5 @@
 /*
- * owner.c - whose rights the command works with. Everything in the spool
+ * owner.c - whose rights the command runs with. Everything in the spool
  * belongs to the user that backends run as (lib/base/user.h); they could not
  * touch what root left there.
  */

@@ -1,7 +1,8 @@
 /*
  * purge.c - `docextract purge [JOB...]`: removes finished jobs from the spool
- * before KeepJobs does. Results stay, and so does every job of which something
- * is not extracted, canceled or expired: its documents may be the only copy.
+ * before KeepJobs does. Results stay, and so does every job with a submission
+ * that is not extracted, canceled or expired: its documents may be the only
+ * copy.
  */
 #include "cli/cli.h"
 
@@ -103,7 +104,7 @@ static enum dx_code purge_all(struct purge *p, struct dx_err *err)
   return code;
 }
 
-/* ---- those that are named ---- */
+/* ---- jobs that are named ---- */
 
 static enum dx_code refuse(const struct purge *p, const char *key,
                            struct dx_err *err)

@@ -1,8 +1,8 @@
 /*
  * reach.h - can the service be reached at all? First its name, then a
  * connection. libcurl does both again by itself; here they are separate, so
- * that `docextract hello` can say which one fails. With a Proxy the proxy is
- * what must be reached.
+ * that `docextract hello` can say which one fails. With Proxy, it is the proxy
+ * that must be reached.
  *
  * Ownership: struct reach is the caller's; reach_end() frees what is in it.
  * Blocking: as long as the name servers take, and DX_CONNECT_TIMEOUT_MS for

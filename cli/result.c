@@ -8,7 +8,7 @@
 
 #include "lib/base/policy.h"
 
-/* Without any data, too. */
+/* True even without any data. */
 static bool is_result(const struct dx_json *results)
 {
   const char *status = dx_json_string(dx_json_get(results, "status"));
@@ -23,7 +23,7 @@ enum dx_code result_parse(const struct dx_buf *content,
   struct dx_json *root;
   enum dx_code code = DX_E_DOCUMENT;
 
-  if (content->len > DX_SHOW_MAX_BYTES) /* in pieces it is forty times as big */
+  if (content->len > DX_SHOW_MAX_BYTES) /* parsed, it is forty times as big */
     return dx_fail(err, code, 0,
                    "the result is larger than %d MiB, too large for a table; "
                    "print it with --json",
@@ -65,8 +65,8 @@ const struct dx_json *result_next_row(const struct dx_json *member)
   return member;
 }
 
-/* Of an object or an array, or a value itself. A result is at most
- * DX_JSON_DEPTH_MAX deep. */
+/* True for a value, and for an object or array that contains one. A result is
+ * at most DX_JSON_DEPTH_MAX deep. */
 static bool has_value(const struct dx_json *json)
 {
   const struct dx_json *child;

@@ -45,7 +45,7 @@ const struct dx_json *result_next_row(const struct dx_json *member);
 /* True if there is no value in the case: only null, "", and nothing. */
 bool result_is_empty(const struct dx_json *results);
 
-/* A value in one line; of an object or array only that it can be had. */
+/* A value in one line; for an object or array, only where it can be seen. */
 const char *result_text(const struct dx_json *json);
 
 /* An object with a value is a measurement; anything else is a value itself. */

@@ -84,8 +84,8 @@ static enum dx_code look(struct retry *r, bool *ret_done, struct dx_err *err)
 
 /* ---- preparing it ---- */
 
-/* What failed starts over if its documents are still here, or asks the service
- * what became of them. */
+/* What failed starts over if its documents are still here, or the service is
+ * asked what became of them. */
 static enum dx_code restart_failed(struct dx_job *job, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -120,7 +120,7 @@ static enum dx_code prepare(struct retry *r, struct dx_err *err)
   dx_spool_cancel_done(r->job);
   dx_job_set_message(r->job, DX_OK, "");
   if (r->job->owner == DX_OWNER_CUPS)
-    r->job->owner = DX_OWNER_DAEMON; /* CUPS has given it up */
+    r->job->owner = DX_OWNER_DAEMON; /* CUPS has given up on it */
   return dx_job_save(r->job, err);
 }
 

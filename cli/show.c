@@ -127,7 +127,7 @@ static void print_case(const struct dx_json *results)
   }
 }
 
-/* An empty page helps nobody: it is begun by the first that is on it. */
+/* An empty page helps nobody: the first thing on it begins it. */
 static void begin_page(struct show *s)
 {
   if (!s->has_page)
@@ -135,7 +135,7 @@ static void begin_page(struct show *s)
   s->has_page = true;
 }
 
-/* What keeps the rest from being all: on stderr, and on the page. */
+/* Why this is not everything: on stderr, and on the page. */
 __attribute__((format(printf, 2, 3))) static void
 print_note(struct show *s, const char *format, ...)
 {

@@ -157,8 +157,8 @@ static void add_candidate(struct search *s, const char *key, const char *when)
                   when);
 }
 
-/* CUPS does not distinguish capital letters in the names of queues. What cannot
- * be read is not found by its name. */
+/* Queue names are case-insensitive, as in CUPS. A job that cannot be read is
+ * not found by its name. */
 static enum dx_code compare_name(struct search *s, const char *key)
 {
   char name[CLI_CUPS_NAME_BYTES], when[DX_TIME_BYTES + 16];

@@ -1,6 +1,6 @@
 /*
- * stop.c - SIGINT and SIGTERM: the first one ends what is under way in good
- * order, the second one at once.
+ * stop.c - SIGINT and SIGTERM: the first one ends cleanly what is under way,
+ * the second one at once.
  */
 #include "cli/cli.h"
 

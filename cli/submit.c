@@ -1,5 +1,5 @@
 /*
- * submit.c - `docextract submit FILE...`: the way of a print job, without CUPS.
+ * submit.c - `docextract submit FILE...`: like a print job, without CUPS.
  * The files become a job in the spool, and the engine does the rest; a job that
  * was stored is never lost, however the command ends.
  *
@@ -128,7 +128,7 @@ static void name_document(const struct submit *s, size_t index,
     dx_filename_from_title(s->inputs[index].name, entry->type, entry->name);
 }
 
-/* The others are looked at all the same: all mistakes are reported at once. */
+/* The others are still looked at, so that all mistakes are reported at once. */
 static void note_refusal(struct submit *s, size_t index,
                          const struct dx_entry *entry, struct dx_err *err)
 {
@@ -136,7 +136,7 @@ static void note_refusal(struct submit *s, size_t index,
       entry->reason == DX_REASON_TROUBLE ? DX_E_IO : DX_E_DOCUMENT;
 
   s->refused++;
-  if (err->code != DX_E_DOCUMENT) /* which the caller can do something about */
+  if (err->code != DX_E_DOCUMENT) /* the caller can fix that one: it stays */
     (void)dx_fail(err, code, 0, "file %zu cannot be sent: %s; nothing was sent",
                   index + 1, entry->reason_text);
   dx_buf_printf(&s->refusals, "docextract: file %zu cannot be sent: %s\n",

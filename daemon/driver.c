@@ -1,6 +1,6 @@
 /*
- * driver.c - takes jobs that were handed over or lost their driver, and ends
- * them.
+ * driver.c - takes jobs that were handed over or lost their driver, and
+ * finishes them.
  */
 #include "daemon/driver.h"
 

@@ -1,6 +1,6 @@
 /*
  * driver.h - the jobs that docextractd drives: which ones it takes, and what
- * becomes of them. What a job needs next is the engine's; signals, the
+ * becomes of them. The engine decides what a job needs next; signals, the
  * configuration file and the command line are main.c's.
  *
  * It takes jobs that were handed over, and adopts what no other process drives
@@ -36,7 +36,7 @@ struct driver {
 /* Takes ownership of config, also on failure: E_NOMEM. */
 enum dx_code driver_start(struct driver *driver, struct dx_config *config,
                           struct dx_err *err) DX_MUST_USE;
-/* Ends all calls at once; journals are as far as the jobs got. */
+/* Ends all calls at once; the journals say how far the jobs got. */
 void driver_stop(struct driver *driver);
 
 /* Continues with another configuration, whose ownership it takes; on E_NOMEM

@@ -3,10 +3,10 @@
  * queue need not wait for the extraction (Completion). Command line, signals,
  * configuration, systemd; the jobs are driver.c's.
  *
- * SIGTERM and SIGINT end it within two seconds, with everything it did in the
- * journals of the jobs; SIGHUP, or a changed file, reloads the configuration.
+ * SIGTERM and SIGINT end it within two seconds; everything it did is in the
+ * journals of the jobs. SIGHUP, or a changed file, reloads the configuration.
  * It runs as the user that backends run as; started by root, it becomes that
- * user if it was configured with one of its own.
+ * user if docextract was configured with its own.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -70,7 +70,7 @@ static int catch_signals(void)
   (void)sigaddset(&set, SIGINT);
   (void)sigaddset(&set, SIGHUP);
   (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN); /* a full disk to us */
+  (void)signal(SIGXFSZ, SIG_IGN); /* to us, a full disk */
   if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
     return -1;
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -130,7 +130,7 @@ static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
   if (stat(d->spool_dir, &st) < 0 || st.st_uid == geteuid())
     return DX_OK; /* opening it reports why it cannot be used */
   dx_user_name_of(st.st_uid, owner);
-  if (dx_user() != NULL) /* not for good: it is about to be given away */
+  if (dx_user() != NULL) /* temporary: it is about to be given away */
     return dx_fail(err, DX_E_ACCESS, 0,
                    "SpoolDir '%s' belongs to '%s' instead of '%s'; fix it "
                    "with: docextract chown",

@@ -196,7 +196,7 @@ void status_check(struct status *status)
     start_server(status);
 }
 
-/* Another docextractd may have put its own in the place. */
+/* Another docextractd may have put its own in its place. */
 static void remove_own_socket(const struct status *status)
 {
   struct stat st;

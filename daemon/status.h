@@ -28,7 +28,7 @@ struct status {
   }
 
 /* As root, before it becomes another user: makes the built-in directory of the
- * socket and gives it to that user, where systemd has not. */
+ * socket and gives it to that user, unless systemd has. */
 void status_make_dir(void);
 
 /* Makes the socket in place of one that nobody serves any more, and starts the

@@ -25,12 +25,12 @@ struct ends {
   struct tracked *jobs_seen; /* what is in jobs/ */
   size_t count, room;
   size_t unwatched; /* of these */
-  int64_t look_ms;  /* monotonic: when to look at all */
+  int64_t look_ms;  /* monotonic: when to look at all jobs */
   void (*on_end)(void *ctx, const struct dx_submission *sub);
   void *ctx;
 };
 
-/* What has ended before is not reported. */
+/* What ended before is not reported. */
 void ends_start(struct ends *ends, struct dx_spool *spool,
                 const char *spool_dir);
 

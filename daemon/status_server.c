@@ -250,7 +250,7 @@ static bool piece_of_file(struct server *server, struct client *client)
   ssize_t n = read(client->file, bytes, want);
 
   (void)server;
-  if (n <= 0) { /* it became shorter; the client misses what was announced */
+  if (n <= 0) { /* it shrank; the client gets less than was announced */
     drop(client);
     return false;
   }
@@ -262,7 +262,7 @@ static bool piece_of_file(struct server *server, struct client *client)
   return client->left > 0;
 }
 
-/* Nothing in the name but what it is compared with. */
+/* Only the name of a delivered result of the job is accepted. */
 static bool has_result(const struct dx_job *job, const char *name)
 {
   size_t i, k;
@@ -330,7 +330,8 @@ static enum dx_code find_result(const struct server *server,
   return code;
 }
 
-/* Without names of files and directives, of no use to an ordinary user. */
+/* Without names of files and directives: they are of no use to an ordinary
+ * user. */
 static enum dx_code reword(enum dx_code code, struct dx_err *err)
 {
   if (code == DX_E_NOT_FOUND)
@@ -441,7 +442,7 @@ static void read_request(struct server *server, struct client *client)
 
 /* ---- clients ---- */
 
-/* Members of the group that reads the results, where it is one of its own. */
+/* Members of the group that reads the results, if docextract has its own. */
 static bool is_in_group(int fd, gid_t group)
 {
   gid_t *groups = NULL;

@@ -15,7 +15,7 @@ static bool has_pipe(void)
   return fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* A lock of the process would be in conflict with that of the pipe. */
+/* A lock of the process would conflict with that of the pipe. */
 int64_t budget_used_ms(void)
 {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -6,8 +6,9 @@
  * On a PDF that it cannot read, pdftopdf exits without output, and cupsd keeps
  * its error as the job's message, whatever is reported later. It also repairs
  * silently, whether pages are lost or not. So the PDF is checked before it;
- * todocextract, after pdftopdf, turns the note into a refusal. Only if there is
- * no room for a copy to check, it is passed on unchecked. Nothing is stored.
+ * todocextract, after pdftopdf, turns the note into a refusal. The PDF is
+ * passed on unchecked only if there is no room for a copy to check. Nothing is
+ * stored.
  *
  * imagetopdf converts the first image of a GIF or PNM and drops the others
  * silently. Without any input it exits without output; todocextract knows what
@@ -30,7 +31,7 @@
 #include "lib/job/sentence.h"
 
 /* A file that can be read more than once: the spooled one, or a copy. Without
- * room for a copy stdin itself, which is then passed on unchecked. */
+ * room for a copy, it is stdin itself, which is then passed on unchecked. */
 static int input(const char *path, enum dx_reason *ret_reason)
 {
   struct stat st;

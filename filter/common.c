@@ -79,7 +79,7 @@ int filter_temp_file(void)
 
 bool filter_receive(int from, int to, int64_t most, int64_t *ret_length)
 {
-  static char bytes[DX_STREAM_BYTES]; /* of the stack, each page is probed */
+  static char bytes[DX_STREAM_BYTES]; /* on a stack, each page is probed */
   bool kept = to >= 0;
   ssize_t n;
 

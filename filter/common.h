@@ -1,7 +1,7 @@
 /*
- * common.h - what both filters need as filters of CUPS: the process, temporary
+ * common.h - what both filters need as CUPS filters: the process, temporary
  * files, the input, and the section of the configuration. What is done with a
- * document does not live here.
+ * document is elsewhere.
  */
 #ifndef DX_FILTER_COMMON_H
 #define DX_FILTER_COMMON_H
@@ -14,7 +14,7 @@
 #define FILTER_SCHEME "docextract://"
 
 /* True if cupsd runs the filter `name`. If not, handles --version and invalid
- * arguments, and sets *ret_status to exit with. */
+ * arguments, and sets *ret_status, the exit status. */
 bool filter_arguments(int argc, char **argv, const char *name, int *ret_status);
 
 /* Sets up the process: no core dumps, which could contain patient data, and no

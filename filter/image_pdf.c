@@ -109,7 +109,7 @@ __attribute__((format(printf, 2, 3))) static void print(struct image_pdf *pdf,
     pdf->failed = true;
 }
 
-/* Begins object `number`: not in order, but each of them once. */
+/* Begins object `number`: in any order, but each only once. */
 static void begin_object(struct image_pdf *pdf, size_t number)
 {
   if (number > pdf->room) {

@@ -1,6 +1,6 @@
 /*
- * image_pdf.h - writes a PDF whose pages are one image each. Where the images
- * come from lives in tiff.c.
+ * image_pdf.h - writes a PDF whose pages are one image each. The images come
+ * from tiff.c.
  *
  * The same images give the same bytes. Streams are written as they come:
  * memory does not grow with the document, except for the offset of each object.
@@ -17,7 +17,7 @@
 
 enum image_pdf_coding {
   IMAGE_PDF_ROWS, /* rows as in memory, padded to bytes; compressed here */
-  IMAGE_PDF_G4,   /* CCITT group 4; its white is what the image has as 0 */
+  IMAGE_PDF_G4,   /* CCITT group 4; its white is a 0 in the image */
   IMAGE_PDF_JPEG
 };
 
@@ -33,7 +33,7 @@ struct image_pdf_page {
 
 struct image_pdf; /* opaque */
 
-/* fd: an empty file, opened for writing. NULL without memory. */
+/* fd: an empty file, opened for writing. NULL if out of memory. */
 struct image_pdf *image_pdf_new(int fd);
 void image_pdf_free(struct image_pdf **pdf);
 
@@ -41,7 +41,7 @@ void image_pdf_free(struct image_pdf **pdf);
 void image_pdf_begin_page(struct image_pdf *pdf,
                           const struct image_pdf_page *page);
 
-/* Adds to the image: one row, which is changed, or bytes that are encoded. */
+/* Adds to the image: one row, which it changes, or bytes already encoded. */
 void image_pdf_add(struct image_pdf *pdf, unsigned char *bytes, size_t len);
 
 void image_pdf_end_page(struct image_pdf *pdf);

@@ -73,8 +73,8 @@ static bool set_limit(int resource, rlim_t most)
   return allows(resource, most + 1) ? setrlimit(resource, &limit) == 0 : true;
 }
 
-/* At the limit of processor time comes SIGXCPU, at that of time SIGALRM; nobody
- * handles them. */
+/* SIGXCPU comes at the limit of processor time, SIGALRM at that of elapsed
+ * time; nothing handles them. */
 static bool apply(const struct limits *l)
 {
   (void)alarm((unsigned)((l->time_ms + 999) / 1000));
@@ -104,8 +104,8 @@ static bool is_listed(const int fds[TASK_FDS], int fd)
   return fd == fds[0] || fd == fds[1] || fd == fds[2] || fd == fds[3];
 }
 
-/* Closes everything but the task's: also the pipes to cupsd and the backend.
- * The first three stay taken, so that nothing that is written by accident gets
+/* Closes all descriptors but the task's, including the pipes to cupsd and the
+ * backend. The first three stay taken, so that nothing written by accident gets
  * into a document. */
 static bool close_others(const struct pdf_task *task)
 {
@@ -146,7 +146,7 @@ static enum dx_reason reason_of(int status, const struct limits *limits,
     return limits->is_memory_ours ? DX_REASON_TOO_COMPLEX : DX_REASON_TROUBLE;
   if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
     return DX_REASON_DAMAGED;
-  if (WIFEXITED(status)) /* what it says it may have been made to say */
+  if (WIFEXITED(status)) /* a PDF may have made it say anything */
     return outcome->reason < DX_REASON_COUNT ? outcome->reason
                                              : DX_REASON_DAMAGED;
   switch (WTERMSIG(status)) {
@@ -154,7 +154,7 @@ static enum dx_reason reason_of(int status, const struct limits *limits,
     return DX_REASON_TOO_SLOW;
   case SIGXCPU:
     return DX_REASON_TOO_COMPLEX;
-  case SIGKILL: /* by the kernel, which is out of memory, or a person */
+  case SIGKILL: /* by the kernel when out of memory, or a person */
     return DX_REASON_TROUBLE;
   default:
     return DX_REASON_DAMAGED; /* it crashed over this PDF */

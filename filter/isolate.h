@@ -1,13 +1,12 @@
 /*
  * isolate.h - runs libqpdf in a child process, in a sandbox and with limits: a
  * PDF that crashes it, takes it over, or asks too much of it affects only that
- * document. What is done with a PDF lives in pdf.c.
+ * document. What is done with a PDF is in pdf.c.
  *
  * The child has the descriptors of its task and no others, can open none
- * (sandbox.h), leaves no core dump, and cannot be traced. Its memory and
- * processor time grow with the size of the document (doc/policy.md,
- * "Documents"); where one of them ends, so does the child, and the document is
- * refused.
+ * (sandbox.h), leaves no core dump, and cannot be traced. Its limits of memory
+ * and processor time grow with the size of the document (doc/policy.md,
+ * "Documents"); at either limit the child ends, and the document is refused.
  */
 #ifndef DX_FILTER_ISOLATE_H
 #define DX_FILTER_ISOLATE_H

@@ -47,7 +47,7 @@ void *calloc(size_t count, size_t size)
   return checked(__libc_calloc(count, size));
 }
 
-/* Size 0 frees, and returns nothing. */
+/* Size 0 frees; NULL is no failure then. */
 void *realloc(void *memory, size_t size)
 {
   void *larger = __libc_realloc(memory, size);

@@ -27,7 +27,7 @@
 /* From now on a failed allocation ends this process with the status. */
 void libc_exit_without_memory(int status);
 
-/* The name of a file that is open. Reading begins at its beginning; the offset
+/* The name of a file that is open. Reading starts at its beginning; the offset
  * of the descriptor moves. */
 void libc_path(int fd, char path[LIBC_PATH_BYTES]);
 

@@ -7,7 +7,7 @@ filter_shared = filter/allowed.c filter/allowed.h filter/budget.c \
 	filter/pdf.c filter/pdf.h filter/separated.c filter/separated.h \
 	filter/strip.c filter/strip.h filter/tail.c filter/tail.h \
 	filter/walk.c filter/walk.h filter/whole.c filter/whole.h
-# Whatever a library loads costs each document: none that is not needed.
+# Whatever a library loads costs each document time: only what is needed.
 filter_libs = libdx.a $(QPDF_LIBS) $(GNUTLS_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS)
 checkdocextract_SOURCES = filter/checkdocextract.c $(filter_shared) \
 	filter/image.c filter/image.h

@@ -28,9 +28,9 @@ struct options {
 };
 
 /*
- * Reads the PPD at ppd_path and the job's options as passed by cupsd. NULL:
- * there is no queue (docextract submit), and no options. Returns NULL, or a
- * plain clause that says what is wrong; *ret_options then contains what could
+ * Reads the PPD at ppd_path and the job's options as passed by cupsd. ppd_path
+ * NULL: there is no queue (docextract submit), and no options. Returns NULL, or
+ * a plain clause that says what is wrong; *ret_options then contains what could
  * be read.
  */
 const char *options_read(const char *ppd_path, const char *text,

@@ -2,7 +2,7 @@
  * pdf.c - libqpdf, through its C API. The only other files that may call it are
  * separated.c, strip.c, walk.c, and whole.c.
  *
- * The C API takes names of files; libc.h has some for those that are open.
+ * The C API takes names of files; libc.h has names for open ones.
  */
 #include "filter/pdf.h"
 
@@ -104,7 +104,7 @@ static enum dx_reason read_document(struct document *d,
   return read_strictly(d->pdf, task->spare_fd);
 }
 
-/* To be closed whatever comes of it. */
+/* To be closed even on failure. */
 static enum dx_reason open_document(struct document *d,
                                     const struct pdf_task *task)
 {
@@ -265,8 +265,8 @@ static long long content_max(int fd)
 }
 
 /* In a PDF with defects, an empty page may have lost its content, and half a
- * chart is worse than none. What a thousand pages share counts for each:
- * whoever draws them unpacks it again. */
+ * chart is worse than none. What a thousand pages share counts for each of
+ * them: whoever draws them unpacks it again. */
 static enum dx_reason check_content(struct document *d, int fd)
 {
   long long total = 0, most = content_max(fd);

@@ -1,12 +1,12 @@
 /*
- * pdf.h - one PDF in, the PDF that is sent out. All that knows libqpdf is here
- * and in separated.h, strip.h, walk.h and whole.h.
+ * pdf.h - one PDF in, the PDF that is sent out. Everything that knows libqpdf
+ * is here and in separated.h, strip.h, walk.h and whole.h.
  *
  * The result has the same pages with the same content and nothing else
  * (strip.h), no encryption, the separator page where it was asked for, and no
- * trace of when it was made:
- * the old /ID goes, the new one is a checksum of the content. So the same PDF
- * in gives the same bytes out, run after run (doc/cups.md, "Filters").
+ * trace of when it was made: the old /ID goes, the new one is a checksum of the
+ * content. So the same PDF in gives the same bytes out, run after run
+ * (doc/cups.md, "Filters").
  *
  * Memory grows with the number of objects, and with the content of the longest
  * page, not with pictures. A hostile PDF can make libqpdf take all of the

@@ -29,7 +29,7 @@ struct strip {
   size_t count, room;
   uint64_t *seen; /* a hash table of objects and kinds; 0: free */
   size_t seen_count;
-  unsigned seen_bits; /* it has room for 2 to the power of them */
+  unsigned seen_bits; /* it has room for 2 to this power */
   uint64_t factor;
   qpdf_oh *fields; /* every WIDGET, for collect_fields() */
   size_t field_count, field_room;
@@ -38,7 +38,7 @@ struct strip {
   enum dx_reason reason;
 };
 
-/* Room for one more; NULL and `reason` if memory is out. */
+/* Room for one more; NULL and `reason` if out of memory. */
 static void *more_room(struct strip *s, void *items, size_t count, size_t *room,
                        size_t size)
 {
@@ -56,7 +56,7 @@ static void *more_room(struct strip *s, void *items, size_t count, size_t *room,
 
 /* ---- which objects were visited, and as what ---- */
 
-/* The kernel's random bytes: who writes a PDF cannot choose object numbers
+/* The kernel's random bytes: whoever writes a PDF cannot choose object numbers
  * that collide. */
 static uint64_t random_factor(void)
 {
@@ -102,7 +102,7 @@ static bool widen_table(struct strip *s)
 /* What to do with a reference. */
 enum sight { FIRST, AGAIN, AS_OTHER };
 
-/* A direct object hangs in one place only, so it is always the first time. */
+/* A direct object is in one place only, so this is always the first time. */
 static enum sight sight_of(struct strip *s, qpdf_oh value, struct allowed as)
 {
   int id = qpdf_oh_get_object_id(s->pdf, value);
@@ -288,7 +288,7 @@ static void visit_dictionary(struct strip *s, const struct place *place,
   }
 }
 
-/* Nothing moves up, which would take quadratic time. */
+/* Removed items become null: moving the rest up would take quadratic time. */
 static void visit_array(struct strip *s, const struct place *place)
 {
   int count = qpdf_oh_get_array_n_items(s->pdf, place->object), i;
@@ -353,9 +353,9 @@ static void append_to(qpdf_data pdf, qpdf_oh dict, const char *key,
 }
 
 /*
- * The lists of fields are not visited, but made from below: they contain what
- * the pages show, and what is above it. A field that is a direct object can be
- * in no list.
+ * The lists of fields are not visited, but rebuilt from below: they contain
+ * what the pages show, and what is above it. A field that is a direct object
+ * cannot be in a list.
  */
 static void collect_fields(struct strip *s)
 {

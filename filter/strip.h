@@ -20,9 +20,10 @@
 #include "lib/job/bundle.h"
 
 /*
- * pdf: that whole_pages() has found whole. DX_REASON_NONE, and in *ret_removed
- * how many entries were removed; DAMAGED if a page is used as something else;
- * TROUBLE if memory is out. Errors of libqpdf are left to the caller.
+ * pdf: one that whole_pages() found complete. DX_REASON_NONE, and in
+ * *ret_removed how many entries were removed; DAMAGED if a page is used as
+ * something else; TROUBLE if out of memory. Errors of libqpdf are left to the
+ * caller.
  */
 enum dx_reason strip_pdf(qpdf_data pdf, int *ret_removed);
 

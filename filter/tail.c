@@ -1,7 +1,7 @@
 /*
  * tail.c - finds the last cross-reference section of a PDF and points to it.
  *
- * Anything of a document after that section is a newer version that was
+ * Any part of a document after that section is a newer version that was
  * truncated, and is not repaired.
  */
 #include "filter/tail.h"
@@ -76,8 +76,8 @@ static bool is_table(struct text t)
          memcmp(t.bytes + i, "trailer", strlen("trailer")) == 0;
 }
 
-/* The offset of the last table, if there is nothing but its trailer behind it;
- * -1 if not. */
+/* The offset of the last table, if nothing but its trailer follows it; -1 if
+ * not. */
 static long long last_table(struct text t)
 {
   size_t at, header;

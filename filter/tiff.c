@@ -13,7 +13,7 @@
 #include "filter/image_pdf.h"
 #include "filter/options.h"
 
-/* Of a page, at once; one in color, A4 at 600 dpi, takes 133 MiB. */
+/* For a page, at once; one in color, A4 at 600 dpi, takes 133 MiB. */
 #define MEMORY_MAX (256 << 20)
 #define SIDE_MAX_PX 1000000
 #define DPI_DEFAULT 300.0
@@ -30,7 +30,7 @@ struct conversion {
   struct image_pdf_page page;
 };
 
-/* What the tags of a page say; 0 where nothing is said and nothing assumed. */
+/* What the tags of a page say; 0 where there is neither a tag nor a default. */
 struct tags {
   uint16_t compression, photometric, bits, samples, planar, format;
 };
@@ -46,10 +46,10 @@ static int count_error(TIFF *tiff, void *conversion, const char *module,
   c->errors++;
   if (strncmp(format, "Memory allocation of ", 21) == 0) /* MEMORY_MAX */
     c->is_too_complex = true;
-  return 1; /* it goes no further */
+  return 1; /* handled: not passed on */
 }
 
-/* Without a tag that lies behind the end of a truncated file libtiff goes on,
+/* If a tag lies past the end of a truncated file, libtiff goes on without it,
  * in other colors if it is the palette. */
 static int count_warning(TIFF *tiff, void *conversion, const char *module,
                          const char *format, va_list args)
@@ -174,7 +174,7 @@ static bool has_plain_rows(TIFF *tiff, const struct tags *t)
          (is_gray(t) || is_rgb(t));
 }
 
-/* A PDF shows a JPEG with three colors as YCbCr. */
+/* In a PDF, a JPEG with three colors is taken to be YCbCr. */
 static bool is_whole_jpeg(TIFF *tiff, const struct tags *t)
 {
   return t->compression == COMPRESSION_JPEG && t->bits == 8 &&
@@ -201,7 +201,7 @@ struct g4 {
 };
 
 #define TIFF_HEADER_BYTES 8
-#define G4_BUFFER_BYTES 65536 /* libtiff would take that of the image */
+#define G4_BUFFER_BYTES 65536 /* libtiff's default: the size of the image */
 
 static tmsize_t g4_read(thandle_t g4, void *bytes, tmsize_t len)
 {
@@ -307,7 +307,7 @@ static bool convert_bilevel(struct conversion *c)
   return g4_end(&g4) && ok;
 }
 
-/* The tables, which may be in a tag of their own, belong behind the strip's
+/* The tables, which may be in a tag of their own, belong after the strip's
  * first marker; they have markers of their own around them. */
 static bool copy_jpeg(struct conversion *c)
 {
@@ -450,8 +450,8 @@ static enum dx_reason convert_page(struct conversion *c)
   return ok && goes_well(c) ? DX_REASON_NONE : DX_REASON_DAMAGED;
 }
 
-/* libtiff reports the end of the list of pages and an error the same way, if it
- * is not asked before. */
+/* libtiff reports the end of the list of pages and an error the same way,
+ * unless it is asked first. */
 static enum dx_reason convert_all(struct conversion *c, int *ret_pages)
 {
   enum dx_reason reason = DX_REASON_NONE;

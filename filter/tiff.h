@@ -1,13 +1,13 @@
 /*
- * tiff.h - one TIFF in, a PDF of all its pages out. All that knows libtiff is
- * here. cups-filters would convert the first page only.
+ * tiff.h - one TIFF in, a PDF of all its pages out. Nothing else knows libtiff.
+ * cups-filters would convert the first page only.
  *
- * Every page is decoded completely, so that damage is noticed: one warning of
- * libtiff over the data of a page refuses the document. Nothing is lost by the
+ * Every page is decoded completely, so that damage is noticed: the document is
+ * refused if libtiff warns about the data of a page. Nothing is lost by the
  * conversion: what is black and white becomes group 4, a JPEG in one piece
  * stays what it is, everything else is compressed without loss, with at most 8
- * bits per color, on white where it is transparent. Thumbnails and masks are no
- * pages.
+ * bits per color, on white where it is transparent. Thumbnails and masks are
+ * not pages.
  *
  * A hostile TIFF can make libtiff take all of the processor or crash: the
  * caller runs this in a separate process. The same TIFF gives the same bytes.

@@ -147,7 +147,7 @@ static enum dx_reason process_image(struct job *job,
 static bool measure(struct job *job)
 {
   struct dx_sha256 *sha = dx_sha256_new();
-  static char bytes[DX_STREAM_BYTES]; /* of the stack, each page is probed */
+  static char bytes[DX_STREAM_BYTES]; /* on a stack, each page is probed */
   bool ok = sha != NULL;
   ssize_t n = 1;
 
@@ -188,7 +188,7 @@ static void refuse_slow(struct job *job)
   refuse(&job->entry, DX_REASON_TOO_SLOW, text);
 }
 
-/* Who submits files without printing can choose another type. */
+/* Whoever submits files without printing can choose another type. */
 static const char *why_not_type(bool tiff)
 {
   return tiff ? "this kind of TIFF cannot be read; save it as a PDF"

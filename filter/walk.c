@@ -1,6 +1,6 @@
 /*
- * walk.c - a walk without recursion: what nests without end costs memory, not
- * the stack.
+ * walk.c - a walk without recursion: endless nesting costs memory, not the
+ * stack.
  */
 #include "filter/walk.h"
 

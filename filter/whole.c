@@ -23,7 +23,7 @@ struct look {
   bool defects;
 };
 
-/* Where the rest of the document hangs on what a page draws. */
+/* Keys in what a page draws that lead to the rest of the document. */
 static bool leads_away(const char *key)
 {
   return strcmp(key, "/Parent") == 0 || strcmp(key, "/P") == 0 ||
@@ -31,8 +31,8 @@ static bool leads_away(const char *key)
          strcmp(key, "/Metadata") == 0 || strcmp(key, "/PieceInfo") == 0;
 }
 
-/* The object of a warning; a warning that names none counts as one that is
- * lost. */
+/* Whether the object of a warning is lost; one that names no object counts as a
+ * loss. */
 static bool is_lost(qpdf_data pdf, const char *warning)
 {
   const char *at = warning;
@@ -97,8 +97,8 @@ static bool is_stream_or_null(qpdf_data pdf, qpdf_oh object)
   return qpdf_oh_is_stream(pdf, object) || qpdf_oh_is_null(pdf, object);
 }
 
-/* Streams, and nothing else: readers skip what is none, and whoever draws the
- * page would not know what is missing. */
+/* Only streams: readers skip anything else, and whoever draws the page would
+ * not know what is missing. */
 static bool look_at_contents(struct look *l, qpdf_oh page)
 {
   qpdf_oh contents = qpdf_oh_get_key(l->pdf, page, "/Contents");
@@ -115,7 +115,7 @@ static bool look_at_contents(struct look *l, qpdf_oh page)
   return walk_add(&l->drawn, contents) && ok;
 }
 
-/* A node that claims more pages than it has has lost some; of one that claims
+/* A node that claims more pages than there are has lost some; if it claims
  * fewer, some viewers show fewer. */
 static bool has_claimed(qpdf_data pdf, qpdf_oh node, int pages)
 {
@@ -132,7 +132,7 @@ static bool look_at_resources(struct look *l, qpdf_oh node)
   return walk_add(&l->drawn, qpdf_oh_get_key(l->pdf, node, "/Resources"));
 }
 
-/* One that is listed again counts again, but looks the same: direct objects in
+/* A page listed again counts again, but is not visited again: direct objects in
  * it would be visited each time. */
 static bool look_at_page(struct look *l, qpdf_oh page)
 {
@@ -189,7 +189,7 @@ static bool look_at_tree(struct look *l)
 
 /* ---- annotations ---- */
 
-/* What is lost of a list itself is ignored: some versions of cairo list links
+/* Losses in a list itself are ignored: some versions of cairo list links
  * that they never write. */
 static bool look_at_annotations(struct look *l, qpdf_oh list)
 {

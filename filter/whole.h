@@ -19,9 +19,9 @@
 #include "lib/job/bundle.h"
 
 /*
- * pdf: just read, with recovery off. DX_REASON_NONE if it is; DAMAGED if the
- * page tree, a page, its content, a resource or the appearance of an annotation
- * is lost; TROUBLE if memory is out. *ret_pages: pages of the tree;
+ * pdf: just read, with recovery off. DX_REASON_NONE if it is complete; DAMAGED
+ * if the page tree, a page, its content, a resource or the appearance of an
+ * annotation is lost; TROUBLE if out of memory. *ret_pages: pages of the tree;
  * *ret_defects: libqpdf found damage, whether it matters or not.
  */
 enum dx_reason whole_pages(qpdf_data pdf, int *ret_pages, bool *ret_defects);

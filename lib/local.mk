@@ -1,5 +1,5 @@
 # lib/ - everything that can be tested without a scheduler, in five layers.
-# A directory may include itself and what stands above it here, as
+# A directory may include itself and what is listed before it here, as
 # tests/checks/checks.sh proves: base; config; service and job, which do not
 # know each other; engine.
 noinst_LIBRARIES += libdx.a

@@ -65,8 +65,8 @@ static bool is_news(enum dx_state state)
          state == DX_ST_FAILED;
 }
 
-/* False for what is not shown, such as the jobs of others, about whom members
- * of the group docextract learn, too. */
+/* False for what is not shown, such as the jobs of others, which members of the
+ * group docextract learn about, too. */
 static bool read_end(const struct dx_json *line, struct popup_end *end)
 {
   const char *user = dx_json_string(dx_json_get(line, "user"));

@@ -8,7 +8,7 @@
  *
  * Ownership: popups_new() gives an object that the caller frees; what is shown
  * stays on the screen. Blocking: popups_show() until the desktop responds.
- * Threads: the one of the main loop, which must run.
+ * Threads: only that of the main loop, which must be running.
  */
 #ifndef DX_NOTIFY_POPUP_H
 #define DX_NOTIFY_POPUP_H

@@ -86,7 +86,7 @@ void shown_free(struct shown *shown)
   g_free(shown);
 }
 
-/* A clock that once was ahead must not hide what ends until then. */
+/* A clock that was once ahead must not hide what ends until then. */
 int64_t shown_since(const struct shown *shown)
 {
   return MIN(shown->last_ms, dx_wall_ms()) - OVERLAP_MS;

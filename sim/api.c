@@ -35,7 +35,7 @@ static const struct endpoint {
     {SIM_HELLO, "POST", "/auth/hello", NULL, "Allow: POST"},
 };
 
-/* Fills ret_id, "" where there is none or it cannot be one. */
+/* Fills ret_id; "" if there is none, or if it cannot be an ID. */
 static bool match_path(const struct endpoint *e, const char *path,
                        char ret_id[SIM_ID_BYTES])
 {
@@ -127,7 +127,7 @@ static void error(struct sim_response *a, unsigned status)
     a->body = NULL;
 }
 
-/* Puts `results` in the envelope and takes it over. */
+/* Puts `results`, which it takes over, in the envelope. */
 static void succeed(const struct sim_request *r, struct sim_response *a,
                     unsigned status, cJSON *results)
 {

@@ -3,7 +3,7 @@
  *
  * A page with the text DOCEXTRACT CASE SEPARATOR separates cases and belongs
  * to none. Within a case, pages with another medical record number form
- * another document; pages without one belong to the document before. The
+ * another document; pages without one belong to the previous document. The
  * text of pictures is not read: each is a case of one document without
  * values. Every file begins a new case.
  *

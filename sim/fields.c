@@ -182,7 +182,7 @@ static void add_number(cJSON *to, const char *name, const char *line,
   free(text);
 }
 
-/* Adds the first word between the two that is no flag. */
+/* Adds the first word between the two that is not a flag. */
 static void add_unit(cJSON *to, const char *from, const char *end)
 {
   char *text = strndup(from, (size_t)(end - from));

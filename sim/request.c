@@ -34,7 +34,7 @@ static void free_request(struct sim_request *r)
   free(r);
 }
 
-/* Starts a request whose headers have arrived. Returns NULL without memory. */
+/* Starts a request whose headers have arrived. NULL if out of memory. */
 static struct sim_request *new_request(const struct sim_port *port,
                                        struct MHD_Connection *connection,
                                        const char *url, const char *method)
@@ -126,12 +126,12 @@ static void wait_ms(const struct sim_request *r, int64_t ms, bool for_client)
     continue;
 }
 
-/* A body that is cut at half, or sent byte by byte. */
+/* A body that is cut off halfway, or sent byte by byte. */
 struct slow_body {
   const struct sim_request *request;
   char *data;
   size_t len;
-  int64_t drip_ms; /* 0: it is cut */
+  int64_t drip_ms; /* 0: it is cut off */
 };
 
 static ssize_t send_slowly(void *cls, uint64_t pos, char *buf, size_t max)

@@ -76,7 +76,7 @@ static void error(struct sim_response *a, unsigned status)
     refuse(a, &refusal);
 }
 
-/* The signature in hex; "" without memory. */
+/* The signature in hex; "" if out of memory. */
 static void sign(const struct sim_service *s, const char *path,
                  const char *content_type, const char *date,
                  const char *expires, char ret[HEX_BYTES])

@@ -88,7 +88,7 @@ static struct source *find_source(struct sim_store *s, const char *id)
   return src;
 }
 
-/* A source whose files have all arrived no longer changes but here. */
+/* A source whose files have all arrived changes only here. */
 static void *read_files(void *cls)
 {
   struct source *src = cls;

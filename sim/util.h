@@ -15,7 +15,7 @@
 int64_t sim_now_ms(void);
 
 /*
- * A new ID: a ULID, that is 10 characters of time and 16 random ones in
+ * A new ID: a ULID, which is 10 characters of time and 16 random ones in
  * Crockford's base32.
  */
 void sim_id_new(char ret_id[SIM_ID_BYTES]);

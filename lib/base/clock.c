@@ -115,8 +115,8 @@ static bool parse_offset(const char *s, int *ret_offset)
   return true;
 }
 
-/* Below zero means that there is no time, and a year of five digits could not
- * be parsed again. */
+/* -1 before 1970, because a negative time means none, and after 9999, because a
+ * five-digit year could not be parsed again. */
 static int64_t wall_ms_of(struct tm *tm, int offset)
 {
   static const int64_t last_s = 253402300799; /* 9999-12-31T23:59:59Z */
@@ -125,7 +125,7 @@ static int64_t wall_ms_of(struct tm *tm, int offset)
   return at >= 0 && at <= last_s ? at * 1000 : -1;
 }
 
-/* Of a fraction of a second, its digits. */
+/* The milliseconds of a fraction of a second, given its digits. */
 static int64_t milliseconds_of(const char *digits, size_t count)
 {
   int64_t ms = 0;

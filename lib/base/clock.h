@@ -35,8 +35,8 @@ void dx_format_time(int64_t wall_ms, char text[DX_TIME_BYTES]);
 /* The same with milliseconds: "2026-01-31T12:00:00.250Z". */
 void dx_format_exact_time(int64_t wall_ms, char text[DX_TIME_BYTES]);
 
-/* The reverse of both, to the millisecond, offsets understood; -1 if it is not
- * one, before 1970, or after 9999. */
+/* Parses both, to the millisecond, with any UTC offset; -1 if it is neither,
+ * before 1970, or after 9999. */
 int64_t dx_parse_time(const char *text);
 
 /* An HTTP date (IMF-fixdate); -1 if it is not one, or before 1970.

@@ -1,7 +1,7 @@
 /*
  * digest.c - SHA-256 and random digits. The only user of GnuTLS, which a filter
- * has loaded anyway, for libqpdf: OpenSSL, just as fast, would add a sixth to
- * what its start costs.
+ * has loaded anyway, for libqpdf: OpenSSL is just as fast, but would add a
+ * sixth to the startup cost of a filter.
  */
 #include "lib/base/digest.h"
 
@@ -19,7 +19,7 @@ struct dx_sha256 {
   bool in_background; /* what follows is only for this */
   pthread_t thread;
   pthread_mutex_t lock;   /* of the rest, and of hash while bytes are there */
-  pthread_cond_t changed; /* only one of the two ever waits */
+  pthread_cond_t changed; /* only one of the two threads ever waits */
   const void *bytes;      /* what the thread works on; NULL: nothing */
   size_t len;
   bool failed;

@@ -26,7 +26,7 @@
   X(DONE, "done")           /* nothing is wrong */                           \
   X(NOT_YET, "not-yet")     /* ask again by the poll schedule */             \
   X(TRANSIENT, "transient") /* back off and try again, without bound */      \
-  X(RATE, "rate")           /* no call from this host until then */          \
+  X(RATE, "rate")           /* no call from this host for a while */         \
   X(TOKEN, "token")         /* renew the token; three tries */               \
   X(REFUSED, "refused")     /* final for this document or submission */      \
   X(CONFIG, "config")       /* final for the queue: an administrator acts */ \

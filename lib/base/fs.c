@@ -36,7 +36,7 @@ static enum dx_code check_name(const char *name, struct dx_err *err)
   return dx_fail(err, DX_E_ARG, 0, "not a file name");
 }
 
-/* The directory of which `fd` is, or in which its file is; false: not known. */
+/* The directory that `fd` is, or that its file is in; false if not known. */
 static bool directory_of(int fd, char path[PATH_MAX])
 {
   char link[32], *slash;
@@ -54,8 +54,8 @@ static bool directory_of(int fd, char path[PATH_MAX])
   return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
-/* `name`, in the directory of `fd`, as somebody finds it who has to free space
- * there, say. */
+/* The path of `name` in the directory of `fd`, for somebody who has to free
+ * space there, say. */
 static const char *whole_path(int fd, const char *name,
                               char path[DX_ERR_TEXT_BYTES])
 {
@@ -83,7 +83,7 @@ char *dx_fs_parent(const char *path)
   char *slash = parent != NULL ? strrchr(parent, '/') : NULL;
 
   if (slash != NULL)
-    slash[slash == parent] = '\0'; /* that of "/x" is "/" */
+    slash[slash == parent] = '\0'; /* the parent of "/x" is "/" */
   return parent;
 }
 
@@ -117,7 +117,7 @@ enum dx_code dx_fs_sync_dir(int dirfd, struct dx_err *err)
   return DX_OK;
 }
 
-/* Of a new directory; its parent may be unreadable. */
+/* Syncs the parent of a new directory, which may be unreadable. */
 static enum dx_code sync_parent(int fd, struct dx_err *err)
 {
   int parent = dx_fs_open_dir_at(fd, "..", NULL);
@@ -139,9 +139,9 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   enum dx_code code;
   mode_t before;
 
-  /* The umask is inherited: cupsd's is 077. Nobody corrects the mode of a
-   * directory that is there, so it is created with all but the setgid bit,
-   * which mkdir() does not give. */
+  /* The umask is inherited: cupsd's is 077. Nobody corrects the mode of an
+   * existing directory, so it is created with all but the setgid bit, which
+   * mkdir() does not set. */
   before = umask(0);
   made = mkdirat(dirfd, name, mode & 0777);
   e = errno;
@@ -188,7 +188,7 @@ void dx_fs_begin_writeback(int fd, int64_t end, size_t len)
   int64_t from = (end - (int64_t)len) / DX_WRITEBACK_BYTES;
   int64_t to = end / DX_WRITEBACK_BYTES;
 
-  /* Without waiting for it: that would take its errors from fsync. */
+  /* Without waiting: that would consume errors that fsync must report. */
   if (from < to)
     (void)sync_file_range(fd, from * DX_WRITEBACK_BYTES,
                           (to - from) * DX_WRITEBACK_BYTES,
@@ -426,8 +426,8 @@ static bool read_piece(int fd, const char *name, char bytes[PIECE_BYTES],
   return n > 0;
 }
 
-/* Copies all bytes, or only reads them if `to` is NULL; with a sum to check,
- * refuses other bytes. */
+/* Copies all bytes, or only reads them if `to` is NULL; given a sum, refuses
+ * bytes that do not match it. */
 static enum dx_code copy_bytes(int from, const char *name,
                                const struct dx_temp *to, const char *sha256,
                                struct dx_err *err)
@@ -598,7 +598,7 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
   return code;
 }
 
-/* Which of the magic numbers in the list, which ends with 0, it has. */
+/* True if its file system has a magic number of the list, which ends with 0. */
 static bool is_of(const char *path, const unsigned long *magic)
 {
   struct statfs fs;

@@ -2,13 +2,13 @@
  * fs.h - the file system, the way this project uses it.
  *
  * Everything is opened relative to a directory's descriptor with O_CLOEXEC and
- * O_NOFOLLOW: the backend runs as lp, and so do the filters of others.
+ * O_NOFOLLOW: the backend runs as lp, and so do other printers' filters.
  *
  * Crash rule of dx_fs_replace(): a reader finds the old content or the new
  * content, never a mix; once it has returned DX_OK the new content survives a
  * power failure, as far as the disk honors fsync.
  *
- * Errors: those of dx_fail_sys(), with whole paths; E_ARG for a name with a '/'
+ * Errors: those of dx_fail_sys(), with full paths; E_ARG for a name with a '/'
  * or an empty one. Blocking: waits for the disk; fsync usually 1 to 100 ms.
  */
 #ifndef DX_FS_H
@@ -22,10 +22,10 @@
 #include "lib/base/err.h"
 
 /*
- * dx_fail_sys() about a file or directory, with its whole path: whoever has to
- * free space there must find it. fd: the directory in which `name` is ("." is
- * the directory itself), or an open file of that directory. Where this cannot
- * be found out, the message has only `name`; a pipe has no directory.
+ * dx_fail_sys() about a file or directory, with its full path: whoever has to
+ * free space there must find it. fd: the directory that `name` is in ("." is
+ * the directory itself), or an open file in that directory. If the path cannot
+ * be found, the message has only `name`; a pipe has no directory.
  */
 enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
                         int fd, const char *name);
@@ -46,7 +46,7 @@ int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Lets the writer of a pipe run ahead; nothing happens to anything else. */
+/* Lets the writer of a pipe run ahead; does nothing if fd is not a pipe. */
 void dx_fs_widen_pipe(int fd);
 
 /*
@@ -70,7 +70,7 @@ enum dx_code dx_fs_sync(int fd, const char *subject,
  * system cannot do that. */
 enum dx_code dx_fs_sync_dir(int dirfd, struct dx_err *err) DX_MUST_USE;
 
-/* The same for a directory that has the new name `name`: E_UNSYNCED if it
+/* The same for a directory in which `name` is a new name: E_UNSYNCED if it
  * fails. */
 enum dx_code dx_fs_sync_name(int dirfd, const char *name,
                              struct dx_err *err) DX_MUST_USE;
@@ -79,11 +79,11 @@ enum dx_code dx_fs_sync_name(int dirfd, const char *name,
  * A file that is being written and will replace dirfd/name whole: a hidden
  * temporary name (".NAME.RANDOM") in the same directory. Begin, write to fd,
  * then commit (fchmod, fsync, rename, fsync of the directory) or discard; both
- * end it. dx_temp_discard() may follow a commit, and takes one that never
- * began: `struct dx_temp t = DX_TEMP_NONE;`.
+ * end it. dx_temp_discard() may follow a commit, and accepts one that was never
+ * begun: `struct dx_temp t = DX_TEMP_NONE;`.
  *
- * With `is_new`, set by the caller after the beginning, nothing is replaced:
- * E_EXISTS if there is something of that name.
+ * With `is_new`, set by the caller after dx_temp_begin(), nothing is replaced:
+ * E_EXISTS if the name is taken.
  *
  * dx_temp_publish() is a commit without the last step: everybody sees the new
  * content, but until the caller fsyncs the directory a power failure leaves the
@@ -117,7 +117,7 @@ void dx_temp_discard(struct dx_temp *temp);
 
 /*
  * Removes what writers that were killed have left in a directory: files with a
- * temporary name that nobody wrote to for min_age_ms; 0 is for a caller
+ * temporary name that nobody has written to for min_age_ms; 0 is for a caller
  * that holds the lock of the directory. What fails is left to the next sweep.
  */
 void dx_temp_sweep(int dirfd, int64_t min_age_ms);
@@ -125,7 +125,7 @@ void dx_temp_sweep(int dirfd, int64_t min_age_ms);
 /*
  * Renames a directory below dirfd, "jobs/x" for instance, and fsyncs the new
  * parent. E_UNSYNCED: it has the new name, which may be lost in a power
- * failure. Without a journal in the file system the old name may come back
+ * failure. On a file system without a journal, the old name may come back
  * beside it.
  */
 enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
@@ -143,11 +143,11 @@ enum dx_code dx_fs_sync_parent(int dirfd, const char *path,
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode,
                            struct dx_err *err) DX_MUST_USE;
-/* The same, but E_EXISTS if there is something of that name. */
+/* The same, but E_EXISTS if the name is taken. */
 enum dx_code dx_fs_create(int dirfd, const char *name, const void *bytes,
                           size_t len, mode_t mode,
                           struct dx_err *err) DX_MUST_USE;
-/* dx_fs_replace() by dx_temp_publish(). */
+/* dx_fs_replace() with dx_temp_publish(). */
 enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode,
                            struct dx_err *err) DX_MUST_USE;
@@ -167,7 +167,7 @@ enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
                              struct dx_err *err) DX_MUST_USE;
 
 /* Reads a whole regular file of at most `limit` bytes; E_DAMAGED if longer.
- * ret_content is added to, and is the caller's to release. */
+ * Appends to ret_content, which the caller releases. */
 enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
                         struct dx_buf *ret_content,
                         struct dx_err *err) DX_MUST_USE;
@@ -207,9 +207,9 @@ enum dx_code dx_fs_check_access(const char *path,
 /* E_SPACE unless DX_PROBE_FREE_BYTES are free in the file system of dirfd. */
 enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err) DX_MUST_USE;
 
-/* What kind of file system the directory is on, as an end of the sentence "it
- * is on ...", if nothing that must survive can be kept there: NFS, SMB, AFS, or
- * another network file system, tmpfs, FUSE; else NULL. Static. */
+/* If nothing that must survive can be kept in the directory (NFS, SMB, AFS, or
+ * another network file system, tmpfs, FUSE): what kind of file system it is, to
+ * complete the sentence "it is on ..."; else NULL. Static. */
 const char *dx_fs_unfit(const char *path);
 
 #endif

@@ -34,7 +34,7 @@ static struct dx_json *wrap(cJSON *item)
 #define NUL_ESCAPE "\\u0000"
 #define NUL_ESCAPE_LEN (sizeof(NUL_ESCAPE) - 1)
 
-/* A copy in which no string has a NUL; NULL when memory is out. */
+/* A copy in which no string has a NUL; NULL when out of memory. */
 static char *copy_without_nul(const char *text, size_t len)
 {
   char *copy = malloc(len + 1);
@@ -48,7 +48,7 @@ static char *copy_without_nul(const char *text, size_t len)
       continue;
     if (memcmp(copy + i, NUL_ESCAPE, NUL_ESCAPE_LEN) == 0)
       memcpy(copy + i, "\\ufffd", NUL_ESCAPE_LEN);
-    i++; /* what is escaped escapes nothing */
+    i++; /* an escaped backslash escapes nothing */
   }
   return copy;
 }
@@ -98,7 +98,7 @@ static size_t digits(const char *at, const char *end)
   return n;
 }
 
-/* The length of the number that begins there (RFC 8259, section 6), or 0. */
+/* The length of the number at `text` (RFC 8259, section 6), or 0. */
 static size_t number_len(const char *text, const char *end)
 {
   const char *at = text + (text < end && *text == '-');
@@ -130,7 +130,7 @@ bool dx_json_is_number(const char *text)
   return len > 0 && number_len(text, text + len) == len;
 }
 
-/* Up to the end of the string that begins there. */
+/* The length of the string at `text`, with its quotes. */
 static size_t string_len(const char *text, const char *end)
 {
   const char *at = text + 1;
@@ -140,7 +140,7 @@ static size_t string_len(const char *text, const char *end)
   return (size_t)(at - text) + (at < end);
 }
 
-/* False if something begins like a number and is not one. */
+/* False if something begins like a number but is not one. */
 static bool quote_numbers(const char *text, size_t len, struct dx_buf *quoted)
 {
   const char *at = text, *end = text + len;

@@ -3,15 +3,15 @@
  * place that knows cJSON.
  *
  * Every accessor takes NULL and values of another type and reports "none":
- * a response can be walked without a check in between. cJSON turns numbers
+ * a response can be walked without checks in between. cJSON turns numbers
  * into doubles, so integers are taken only within 2^53, and a result of the
  * service is never written back through here. An escaped NUL would end a C
  * string, and two texts that differ would look the same: it is read as
- * DX_JSON_NUL, as decoders do with what they cannot keep.
+ * DX_JSON_NUL, as decoders do with what they cannot represent.
  *
- * Ownership: what dx_json_parse() or dx_json_object()/_array() gave, the
- * caller frees; what was put with _take belongs to its parent, and the
- * pointer is set to NULL. Strings are borrowed from the value.
+ * Ownership: the caller frees what dx_json_parse() or
+ * dx_json_object()/_array() returned; what was added with _take belongs to its
+ * parent, and the pointer is set to NULL. Strings are borrowed from the value.
  * Errors: E_RESPONSE for text that is not one whole JSON value; false or NULL
  * when out of memory.
  */
@@ -72,7 +72,7 @@ bool dx_json_append_take(struct dx_json *array, struct dx_json **child);
 bool dx_json_put_time(struct dx_json *object, const char *name,
                       int64_t wall_ms);
 
-/* A list of `count` items, each made by `make` from what it belongs to. */
+/* A list of `count` items, each made by `make` from `owner` and its index. */
 typedef struct dx_json *dx_json_make(const void *owner, size_t i);
 bool dx_json_put_list(struct dx_json *object, const char *name,
                       const void *owner, size_t count, dx_json_make *make);

@@ -45,7 +45,7 @@ static bool is_blank(unsigned char c)
 
 /* ---- fields ---- */
 
-/* Whether the names of the open objects are this path. */
+/* Whether the names of the open objects form this path. */
 static bool is_here(const struct dx_json_scan *scan, const char *path)
 {
   int i;
@@ -62,7 +62,7 @@ static bool is_here(const struct dx_json_scan *scan, const char *path)
   return *path == '\0' && scan->depth > 0;
 }
 
-/* A value begins: of the field that it is, only the first one counts. */
+/* A value begins: if it is a field, only the first value of that counts. */
 static void see(struct dx_json_scan *scan, enum dx_json_seen what)
 {
   size_t i;
@@ -77,7 +77,7 @@ static void see(struct dx_json_scan *scan, enum dx_json_seen what)
     }
 }
 
-/* A value that says something. */
+/* Counts a value that is neither null nor "". */
 static void count(struct dx_json_scan *scan)
 {
   size_t i;

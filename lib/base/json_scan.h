@@ -3,7 +3,7 @@
  * with it, picks a few texts out of it, and counts values. Nothing is kept, and
  * nothing is converted: a result of the service may be large.
  *
- * Stricter than json.h, because what passes goes to others byte for byte: RFC
+ * Stricter than json.h, because what passes is handed on byte for byte: RFC
  * 8259 to the letter, UTF-8 included, and containers nested at most
  * DX_JSON_DEPTH_MAX deep.
  *
@@ -38,20 +38,20 @@ struct dx_json_field {
   enum dx_json_seen seen;
   char text[DX_JSON_FIELD_BYTES]; /* of DX_JSON_STRING; a character that a C
                                      string cannot have is DX_JSON_NUL */
-  /* Strings, numbers, true, and false anywhere below it. Null and "" say
-   * nothing. */
+  /* Strings, numbers, true, and false anywhere below it. Null and "" do not
+   * count. */
   uint64_t values;
   int open_depth; /* of its container, while that is open; 0: it is not */
 };
 
-/* A string as it is decoded; what does not fit is remembered as that. */
+/* A string being decoded; one that does not fit is marked as cut. */
 struct dx_json_text {
   char *at; /* NULL: nobody wants it */
   size_t len, room;
   bool is_cut;
 };
 
-/* The inside of a scan, which only json_scan.c touches. */
+/* The internals of a scan, which only json_scan.c touches. */
 struct dx_json_scan {
   struct dx_json_field *fields;
   size_t field_count;

@@ -40,21 +40,19 @@
 #define DX_STUCK_MS 600000        /* all PUT, still pending: PUT again once */
 #define DX_URL_LIFETIME_MS 900000 /* when the URL does not say */
 #define DX_URL_MARGIN_MS 30000    /* start no PUT with less left */
-#define DX_FILES_LATE_MS 60000    /* a counter of files may be late */
-#define DX_GONE_WAIT_MS 60000     /* a young source or case may show late */
+#define DX_FILES_LATE_MS 60000    /* a counter of files may lag */
+#define DX_GONE_WAIT_MS 60000     /* a new source or case may appear late */
 #define DX_PUT_PROGRESS_BYTES 1048576 /* an attempt that moved more: n = 0 */
 
 /* HTTP (doc/policy.md, "Timeouts"). */
 #define DX_CONNECT_TIMEOUT_MS 10000
 #define DX_API_TIMEOUT_MS 60000
 #define DX_STALL_S 30
-#define DX_RESPONSE_MAX_BYTES 1048576 /* status responses */
-#define DX_HEADERS_MAX_BYTES 262144   /* of one response, interim ones too */
-#define DX_RESULT_MAX_BYTES                                                   \
-  1073741824LL                            /* the most that MaxResultSize says \
-                                           */
+#define DX_RESPONSE_MAX_BYTES 1048576    /* status responses */
+#define DX_HEADERS_MAX_BYTES 262144      /* of one response, interim ones too */
+#define DX_RESULT_MAX_BYTES 1073741824LL /* the maximum of MaxResultSize */
 #define DX_RESULTS_MAX_BYTES 4294967296LL /* of one job */
-#define DX_SHOW_MAX_BYTES 8388608         /* of a result that is a table */
+#define DX_SHOW_MAX_BYTES 8388608         /* of a result shown as a table */
 #define DX_UPLOAD_BUFFER_BYTES 65536L
 #define DX_UPLOAD_STEP_BYTES 65536 /* taken within DX_API_TIMEOUT_MS */
 #define DX_URL_MAX_BYTES 8192      /* of a signed URL */
@@ -63,7 +61,7 @@
 /* doc/policy.md, "Rate limit": measured with 100 to 1000 processes. */
 #define DX_RATE_LIMIT_AHEAD_MS 250 /* plus a quarter of the time waited */
 #define DX_RATE_LIMIT_AHEAD_MAX_MS \
-  3000                            /* creating and fetching may from start */
+  3000                            /* creating and fetching: from the start */
 #define DX_RATE_LIMIT_LATE_MS 100 /* a slot older than this is given up */
 #define DX_CALLS_AT_ONCE 16       /* of one process; 8 a second, 2 s each */
 
@@ -74,22 +72,23 @@
 #define DX_POLL_KNOWN_FROM 5        /* times seen; fewer say nothing */
 #define DX_POLL_FIRST_MS 2000       /* hardly anything is done earlier */
 #define DX_POLL_FIRST_SPREADS 1.33  /* below the median; a tenth is earlier */
-#define DX_POLL_STEP_PART 0.18      /* of the median, by the spread's root */
+#define DX_POLL_STEP_PART 0.18      /* of M, times the root of SPREAD */
 #define DX_POLL_STEP_MIN_MS 1000    /* all jobs share the rate limit */
 #define DX_POLL_STEP_MAX_MS 20000   /* a person is waiting */
 #define DX_POLL_JITTER 0.05         /* of the step: jobs do not poll together */
-#define DX_POLL_OVERDUE_SPREADS 1.5 /* above it: it says little then */
+#define DX_POLL_OVERDUE_SPREADS 1.5 /* above M, which says little then */
 #define DX_POLL_GROWTH 1.25         /* of the step, when overdue or M unknown */
 #define DX_POLL_MAX_MS 60000        /* to which the step grows */
 #define DX_POLL_BLIND_MAX_MS 15000  /* M unknown: at first to this only, */
-#define DX_POLL_BLIND_MS 300000     /* for so long: most are done by then */
+#define DX_POLL_BLIND_MS 300000     /* for this long: most are done by then */
 #define DX_POLL_BLIND_JITTER 0.1    /* of the step, which is a guess */
-/* Predicting it from the last "not yet" and the first "done" of others. */
+/* Predicting M and SPREAD from the last "not yet" and the first "done" of other
+ * documents. */
 #define DX_POLL_NARROW 1.6  /* done/not yet: their middle is near the truth */
-#define DX_POLL_EARLIER 0.5 /* of the first poll, if it found it done */
+#define DX_POLL_EARLIER 0.5 /* of the first poll, if that found it done */
 #define DX_POLL_HALF_LIFE 14.0       /* in times: services change their speed */
-#define DX_POLL_SPREAD 0.6           /* as long as little was seen */
-#define DX_POLL_SPREAD_MIN 0.1       /* times are known to a step only */
+#define DX_POLL_SPREAD 0.6           /* while little has been seen */
+#define DX_POLL_SPREAD_MIN 0.1       /* times are only known to a step */
 #define DX_POLL_SPREAD_MAX 1.0       /* more is a change, or two services */
 #define DX_POLL_SPREAD_OF_MAD 1.4826 /* by the median deviation */
 #define DX_POLL_LINE_FROM 10         /* times with pages; fewer make no line */
@@ -119,21 +118,21 @@
 #define DX_SEAL_WAIT_MS 60000
 
 /* What one PDF may cost (doc/policy.md, "Documents"). */
-#define DX_PARSE_MEMORY_BYTES 402653184LL /* and so many times its size, */
+#define DX_PARSE_MEMORY_BYTES 402653184LL /* plus this many times its size, */
 #define DX_PARSE_MEMORY_FACTOR 16
 #define DX_PARSE_MEMORY_MAX_BYTES 2147483648LL /* but no more */
 #ifndef DX_PARSE_CPU_S    /* tests build with a short one */
-#define DX_PARSE_CPU_S 25 /* of each filter, and one more */
+#define DX_PARSE_CPU_S 25 /* of each filter, plus one more */
 #endif
-#define DX_PARSE_CPU_BYTES 1048576    /* for so many of the document */
-#define DX_CONTENT_BYTES 1073741824LL /* unpacked, on all pages, and */
-#define DX_CONTENT_FACTOR 16          /* so many times its size */
+#define DX_PARSE_CPU_BYTES 1048576    /* per this many of the document */
+#define DX_CONTENT_BYTES 1073741824LL /* unpacked, on all pages, plus */
+#define DX_CONTENT_FACTOR 16          /* this many times its size */
 #define DX_JOB_TIME_FACTOR 4          /* of FilterTimeLimit, for a whole job */
 
 /* Large documents. Measured with 512 MiB: smaller ones cost more switches
  * between processes, larger ones leave the processor's cache. */
 #define DX_STREAM_BYTES 262144     /* read at once */
-#define DX_PIPE_BYTES 1048576      /* what Linux lets everybody ask for */
+#define DX_PIPE_BYTES 1048576      /* what Linux lets any user ask for */
 #define DX_WRITEBACK_BYTES 8388608 /* given to the disk at once */
 
 /* Jobs. */
@@ -146,12 +145,12 @@
 #define DX_SWEEP_GAP_MS 3600000   /* between two sweeps of one spool */
 #define DX_SWEEP_JUMP_MS 86400000 /* more: the clock jumped, or it was off */
 #define DX_SWEEP_MS 2000          /* the longest one may take */
-#define DX_ADOPT_LOOK_MS 30000 /* between two looks for jobs without driver */
-#define DX_ASK_CUPSD_MS 1000   /* a print job's state; cupsd is local */
+#define DX_ADOPT_LOOK_MS 30000    /* between two looks for driverless jobs */
+#define DX_ASK_CUPSD_MS 1000      /* a print job's state; cupsd is local */
 #define DX_ASK_AGAIN_MS 1000   /* its print job is held, or cupsd is silent */
-#define DX_ASK_VALID_MS 5000   /* what cupsd said about a job */
+#define DX_ASK_VALID_MS 5000   /* what cupsd reported about a job */
 #define DX_QUEUE_LOOK_MS 2000  /* who waits behind a print job */
-#define DX_CUPSD_GONE_MS 60000 /* not there for so long: it is gone */
+#define DX_CUPSD_GONE_MS 60000 /* silent for this long: it is gone */
 #define DX_HANDOVER_MS 30000   /* for the holder of a lock to leave */
 
 /* The status socket (doc/policy.md, "Status socket"). */
@@ -161,7 +160,7 @@
 #define DX_STATUS_REPLY_MS 30000      /* for a client to take some bytes */
 #define DX_STATUS_BACKLOG_BYTES \
   262144                             /* that a watching client may be behind */
-#define DX_STATUS_RECENT_MS 86400000 /* `jobs`: finished for no longer */
+#define DX_STATUS_RECENT_MS 86400000 /* `jobs`: finished no longer ago */
 
 /* OnResult (doc/policy.md, "Results"). */
 #define DX_ON_RESULT_S 60            /* for one run */

@@ -1,6 +1,6 @@
 /*
- * process.c - hiding what a process of ours has, and starting others with
- * nothing of it.
+ * process.c - hiding what our processes hold, and starting others without any
+ * of it.
  */
 #include "lib/base/process.h"
 
@@ -58,7 +58,7 @@ size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1])
   return count;
 }
 
-/* stdin and stderr from and to nowhere, everything above 2 closed. */
+/* stdin and stderr are /dev/null, everything above 2 is closed. */
 static int set_descriptors(posix_spawn_file_actions_t *actions, int out_fd)
 {
   int e =
@@ -75,7 +75,7 @@ static int set_descriptors(posix_spawn_file_actions_t *actions, int out_fd)
   return e;
 }
 
-/* A group of its own, and the signals as they are in a new process. */
+/* A group of its own, and no signal blocked or ignored. */
 static void set_attributes(posix_spawnattr_t *attr)
 {
   sigset_t none, all;

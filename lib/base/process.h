@@ -20,10 +20,10 @@
 void dx_process_protect(void);
 
 /*
- * Takes argv[first] and what follows out of the process list, which every
+ * Removes argv[first] and what follows from the process list, which every
  * account can read: titles, users, and file names are there. The array then has
  * copies, which stay until the process ends. What cannot be copied for lack of
- * memory stays; to be called before anything keeps a pointer to an argument.
+ * memory stays; call it before anything keeps a pointer to an argument.
  */
 void dx_process_hide_arguments(int argc, char **argv, int first);
 
@@ -38,9 +38,9 @@ size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1]);
 /*
  * Starts a program without a shell, as the leader of a process group. Its
  * environment has PATH and `variables` (of the form "NAME=value", with NULL
- * after the last one), its stdin and stderr are /dev/null, and so is its stdout
- * unless out_fd is one; it gets no other descriptor, and no signal is blocked
- * or ignored. *ret_pid is to be waited for. Returns 0 or an errno.
+ * after the last one), its stdin and stderr are /dev/null, and its stdout is
+ * out_fd (-1: /dev/null); it gets no other descriptor, and no signal is blocked
+ * or ignored. The caller waits for *ret_pid. Returns 0 or an errno.
  */
 #define DX_PROCESS_VARIABLES 8
 int dx_process_start(char *const *words, char *const *variables, int out_fd,

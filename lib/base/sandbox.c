@@ -16,7 +16,7 @@
 
 /* What libqpdf, zlib, libjpeg, GnuTLS, and the C library call to compute with
  * files that are open. Nothing takes the path of a file, except for
- * newfstatat, which is also how fstat() is done. A call that this kernel or
+ * newfstatat, which also implements fstat(). A call that this kernel or
  * processor does not have is skipped. */
 static const int allowed[] = {
     /* files that are open */
@@ -52,8 +52,8 @@ static bool enter_seccomp(void)
   return ok;
 }
 
-/* Handles what the first version of Landlock knows. The rights that came later
- * are about files that one has opened or may name, and there are none. */
+/* Handles what the first version of Landlock knows. Rights added later concern
+ * files that the process then opens or names, and there are none. */
 static bool enter_landlock(void)
 {
   const struct landlock_ruleset_attr all = {

@@ -8,7 +8,7 @@
  * libseccomp), and Landlock without a single rule (no file at all). Either
  * protects files alone, in case a kernel does not offer the other.
  *
- * There is no way back, also not for child processes. Not for threads.
+ * There is no way back, not even for child processes. Not for threads.
  */
 #ifndef DX_SANDBOX_H
 #define DX_SANDBOX_H

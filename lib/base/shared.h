@@ -1,12 +1,12 @@
 /*
  * shared.h - a small text file that all processes of this host share: locked,
- * read whole, written whole. What stands in it is its user's business
+ * read whole, written whole. What is in it is its user's business
  * (lib/service/rate_limit.c, lib/service/latency.c, lib/service/counters.c).
  *
  * Nothing in such a file is worth an fsync: it is read again within seconds,
  * and a file with nonsense in it counts as empty.
  *
- * Ownership: the descriptor is the caller's, to be closed; one a file and
+ * Ownership: the descriptor is the caller's to close; one per file and
  * process, because closing any of them gives up the lock.
  * Blocking: for the lock, which is held for microseconds.
  */
@@ -18,8 +18,8 @@
 /* Opens or creates dirfd/HOST_PORT and suffix; -1 with errno set. */
 int dx_shared_open(int dirfd, const char *host, int port, const char *suffix);
 
-/* The same for dirfd/SERVICE and suffix: what the section of the configuration
- * has for itself. */
+/* The same for dirfd/SERVICE and suffix: each section of the configuration has
+ * its own. */
 int dx_shared_open_service(int dirfd, const char *service, const char *suffix);
 
 /* Locks and reads; "" for what cannot be read. */

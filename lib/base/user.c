@@ -34,7 +34,7 @@ enum dx_code dx_user_become(uid_t uid, gid_t gid, struct dx_err *err)
   if (uid == 0 || getuid() != uid || geteuid() != uid || getgid() != gid ||
       getegid() != gid || setuid(0) == 0)
     return dx_fail(err, DX_E_ACCESS, 0, "the rights of root were not given up");
-  dx_process_protect(); /* the change of user has made cores possible */
+  dx_process_protect(); /* the change of user has enabled core dumps */
   return DX_OK;
 }
 

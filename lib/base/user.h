@@ -3,8 +3,8 @@
  *
  * With `configure --with-user=NAME` that is a system user of its own: cupsd
  * starts the backend as root, and every program that root starts becomes that
- * user before it does anything else. Without, it is the user that cupsd runs
- * backends as (lp), which runs the filters of other printers, too.
+ * user before it does anything else. Without it, that is the user that cupsd
+ * runs backends as (lp), and the filters of other printers, too.
  *
  * Blocking: looks users up. Errors: E_ACCESS.
  */
@@ -20,14 +20,14 @@
 const char *dx_user(void);
 
 /*
- * Turns a process of root into one of dx_user(). Nothing changes without
+ * Turns a root process into one of dx_user(). Nothing changes without
  * --with-user, or for anybody but root. E_ACCESS if there is no such user:
- * then the process is nobody's, because nothing is to be done as root.
+ * the process then runs as nobody, because nothing is to be done as root.
  */
 enum dx_code dx_user_enter(struct dx_err *err) DX_MUST_USE;
 
-/* Turns a process of root into one of that user and group alone, without a way
- * back, and checks that. */
+/* Turns a root process into one of that user and group alone, with no way back,
+ * and checks that. */
 enum dx_code dx_user_become(uid_t uid, gid_t gid,
                             struct dx_err *err) DX_MUST_USE;
 

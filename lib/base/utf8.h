@@ -2,7 +2,7 @@
  * utf8.h - where characters begin and end; knows nothing of their meaning.
  *
  * Text from outside (titles, file names, fields of a bundle) is bytes until
- * it went through here. RFC 3629: no overlong forms, no surrogates, nothing
+ * it has gone through here. RFC 3629: no overlong forms, no surrogates, nothing
  * above U+10FFFF.
  *
  * Blocking: never. Errors: none.
@@ -21,7 +21,7 @@
  */
 size_t dx_utf8_char(const char *text, uint32_t *ret_char);
 
-/* True for C0, DEL and C1: nothing that belongs into a name or a message. */
+/* True for C0, DEL and C1: nothing that belongs in a name or a message. */
 bool dx_utf8_is_control(uint32_t character);
 
 /*
@@ -31,19 +31,19 @@ bool dx_utf8_is_control(uint32_t character);
  */
 bool dx_utf8_is_hidden(uint32_t character);
 
-/* Replaces each of those, and each byte that is no character, by '?'. */
+/* Replaces each of those, and each byte that is no character, with '?'. */
 void dx_utf8_make_plain(char *text);
 
 /*
- * The same, but what only is not seen stays: the text is stored, and some
- * languages need such characters. The result is_plain().
+ * The same, but characters that are merely invisible stay: the text is stored,
+ * and some languages need them. The result is_plain().
  */
 void dx_utf8_make_valid(char *text);
 
 /* True if the whole text is well-formed and without control characters. */
 bool dx_utf8_is_plain(const char *text);
 
-/* Copies a text into `size` bytes; one that is too long ends with a whole
+/* Copies a text into `size` bytes; one that is too long is cut after a whole
  * character. */
 void dx_utf8_copy(char *to, size_t size, const char *text);
 

@@ -21,7 +21,7 @@ static const char token_words[] = DX_TOKEN_SOURCES(X);
 
 #define NEEDS(NAME, word, directive, ...) " '" word "' needs " #directive "."
 
-/* Where a directive may stand, and its field there. */
+/* Where a directive may appear, and its field there. */
 #define GENERAL(name, TYPE, type, field, ...)     \
   {                                               \
     {name, false, true, type, __VA_ARGS__}, TYPE, \
@@ -38,7 +38,7 @@ static const char token_words[] = DX_TOKEN_SOURCES(X);
         offsetof(struct dx_config, field), offsetof(struct dx_service, field) \
   }
 
-/* Default, least and most value, words. */
+/* Default, least and greatest value, words. */
 #define NO_DEFAULT NULL, NULL, NULL, NULL
 #define DEFAULT(value) value, NULL, NULL, NULL
 #define RANGE(value, least, most) value, least, most, NULL

@@ -127,8 +127,8 @@ char *dx_config_path(bool trust_env);
  * memory, or on FUSE (when it is there); relative paths; a directive twice
  * (TokenClaim, StorageHost excepted), in the wrong place, without value or out
  * of range; a section twice; no section. The message is that of the first
- * mistake and says how many there are. Words that may be a secret in a wrong
- * place are not repeated in it.
+ * mistake and says how many there are. Words that may be a misplaced secret
+ * are not repeated in it.
  */
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
                             struct dx_err *err) DX_MUST_USE;
@@ -152,8 +152,8 @@ enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                              struct dx_config_notes *notes,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The same for those who only want to know which files are named: what is right
- * in a file that is wrong. Only that it cannot be read is an error. */
+/* The same for those who only want to know which files are named: the correct
+ * lines of an incorrect file. The only error is a file that cannot be read. */
 enum dx_code dx_config_read_anyway(const char *path,
                                    struct dx_config **ret_config,
                                    struct dx_err *err) DX_MUST_USE;
@@ -172,7 +172,7 @@ bool dx_host_is_loopback(const char *host);
 #define DX_SIZE_TEXT_BYTES 24
 const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES]);
 
-/* "90s", "5m", "1h", "7d" in milliseconds; -1 if it is none. */
+/* "90s", "5m", "1h", "7d" in milliseconds; -1 if it is not one. */
 int64_t dx_parse_duration(const char *text);
 
 /*
@@ -187,15 +187,15 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
                              struct dx_err *err) DX_MUST_USE;
 
 /* The same without anything that a person wrote, for a report that is sent to
- * others: of words and numbers the value, of everything else only that it is
- * set; services are numbered. */
+ * others: of words and numbers, their values; of everything else, only that it
+ * is set. Services are numbered. */
 void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
 
 /* One row of the table, for the manual and the tests. */
 struct dx_directive {
   const char *name;
-  bool in_service;      /* may stand inside <Service> */
-  bool in_general;      /* may stand outside */
+  bool in_service;      /* may appear inside <Service> */
+  bool in_general;      /* may appear outside */
   const char *type;     /* "path", "duration", "number", "word", ... */
   const char *fallback; /* the default as it would be written, or NULL */
   const char *least;    /* as written, or NULL */

@@ -68,7 +68,7 @@ const struct row *config_find_row(const char *name, size_t len);
 
 /* ---- mistakes.c ---- */
 
-/* A mistake in the line that is read: E_CONFIG, with FILE:LINE before it; FILE
+/* A mistake in the line being read: E_CONFIG, with FILE:LINE before it; FILE
  * alone if line is 0, as for a default that does not fit. */
 enum dx_code config_bad(const struct parser *p, struct dx_err *err,
                         const char *format, ...)
@@ -83,13 +83,13 @@ enum dx_code config_note_mistake(struct parser *p, enum dx_code code,
 enum dx_code config_unknown(const struct parser *p, const char *name,
                             struct dx_err *err);
 
-/* False for what may be a secret in a wrong place: not for a message. */
+/* False for what may be a misplaced secret, which no message may repeat. */
 bool config_is_repeatable(const char *name);
 
 /*
- * What is wrong with who may change a file, or NULL: nobody else may write it,
- * and it must belong to a user of dx_user_is_trusted(), at best to `owner`
- * (NULL: to anybody). `text` holds what is returned.
+ * What is wrong with the owner or mode of a file, or NULL: nobody else may
+ * write it, and it must belong to a user that dx_user_is_trusted() accepts,
+ * preferably `owner` (NULL: anybody). `text` holds what is returned.
  */
 const char *config_identity(const char *path, const struct stat *st,
                             const char *owner, char text[DX_ERR_TEXT_BYTES]);
@@ -112,7 +112,7 @@ enum dx_code config_take_value(const struct parser *p, const struct row *row,
  * outside of sections. */
 enum dx_code config_apply_fallbacks(struct parser *p, struct dx_err *err);
 
-/* Replaces a string by a copy of `value`. */
+/* Replaces a string with a copy of `value`. */
 enum dx_code config_set_text(const char *value, char **field,
                              struct dx_err *err);
 

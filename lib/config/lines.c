@@ -45,8 +45,8 @@ static void cut_comment(char *line)
   cut_blanks(line);
 }
 
-/* Cuts the value off its name, and the '>' off the value of a section, which
- * has none without; NULL if there is no value. */
+/* Cuts the value off its name, and the '>' off the value of a section, where it
+ * is required; NULL if there is no value. */
 static char *cut_value(char *name)
 {
   char *end = name + strcspn(name, BLANKS);

@@ -3,9 +3,9 @@
  * docextract.conf. What the names mean is known to load.c.
  *
  * cupsFileGetConf() of libcups reads the same (tests/unit/test_config.c
- * compares the two), but cuts long lines silently, and has whoever calls it
- * load twenty libraries: a third of what the start of a filter costs that needs
- * nothing else of libcups.
+ * compares the two), but truncates long lines silently, and makes its caller
+ * load twenty libraries: a third of the startup cost of a filter that needs
+ * nothing else from libcups.
  */
 #ifndef DX_CONFIG_LINES_H
 #define DX_CONFIG_LINES_H

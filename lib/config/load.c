@@ -1,6 +1,6 @@
 /*
  * load.c - reads docextract.conf: opens the file, knows which lines are
- * directives and sections and where they may stand, fills in what the file
+ * directives and sections and where they may appear, fills in what the file
  * leaves out, and frees it all again. What the value of a directive means is
  * parse.c's business; how a mistake is reported, that of mistakes.c.
  */
@@ -149,7 +149,7 @@ static enum dx_code check_section(const struct parser *p, struct dx_err *err)
   const struct dx_service *s = p->service;
 
   if (s->name[0] == '?')
-    return DX_OK; /* where the section begins is not sure */
+    return DX_OK; /* it is not certain where the section begins */
   if (s->lines.of[config_find_row("BaseURL", 7) - config_rows] == 0)
     return config_bad(p, err, "<Service %s> needs BaseURL", s->name);
   if (p->mistakes > p->mistakes_before)
@@ -171,7 +171,7 @@ static enum dx_code close_section(struct parser *p, struct dx_err *err)
   return code;
 }
 
-/* Lines of a section of another kind would all seem to be in a wrong place. */
+/* Lines of a section of another kind would all seem to be misplaced. */
 static enum dx_code foreign_section(struct parser *p, const char *name,
                                     struct dx_err *err)
 {
@@ -195,7 +195,7 @@ static enum dx_code foreign_section(struct parser *p, const char *name,
              : config_bad(p, err, "unknown section; use <Service NAME>");
 }
 
-/* Nothing of it is repeated: what lies between such lines is skipped. */
+/* No part of the key is repeated: what is between such lines is skipped. */
 static enum dx_code pasted_key(struct parser *p, struct dx_err *err)
 {
   p->is_foreign = !p->is_foreign;
@@ -223,7 +223,7 @@ static enum dx_code read_line(struct parser *p, const char *name,
   return p->is_foreign ? DX_OK : directive(p, name, value, err);
 }
 
-/* What editors put before the first line, as a rule unseen. */
+/* What editors put before the first line, usually unseen. */
 static enum dx_code check_begin(const struct parser *p, const char *bytes,
                                 size_t len, struct dx_err *err)
 {
@@ -237,7 +237,7 @@ static enum dx_code check_begin(const struct parser *p, const char *bytes,
   return DX_OK;
 }
 
-/* What is no text, or no line of a person. */
+/* What is not text, or not a line that a person wrote. */
 static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
                                 struct dx_err *err)
 {
@@ -273,7 +273,7 @@ static enum dx_code read_lines(struct parser *p, char *text, struct dx_err *err)
   return code;
 }
 
-/* Mistakes that show at the end only. */
+/* Mistakes that show only at the end. */
 static enum dx_code end_lines(struct parser *p, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -313,7 +313,7 @@ static enum dx_code read_file(struct parser *p, int fd, struct dx_err *err)
 
 /* ---- the file ---- */
 
-/* What passes by itself is no reason to call for the administrator. */
+/* A failure that passes by itself is no reason to call the administrator. */
 static enum dx_code cannot_open(const char *path, int e, struct dx_err *err)
 {
   enum dx_code code = dx_fail_sys(err, e, "open", path);
@@ -405,7 +405,7 @@ enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
   return dx_config_check(path, ret_config, NULL, err);
 }
 
-/* With its path alone. */
+/* A configuration that has only its path. */
 static enum dx_code make_config(struct parser *p, struct dx_err *err)
 {
   p->config = calloc(1, sizeof(*p->config));

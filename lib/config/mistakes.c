@@ -1,7 +1,7 @@
 /*
  * mistakes.c - what is wrong with a configuration, as the administrator reads
- * it: a message with file and line, the list of all mistakes, the name that an
- * unknown directive is likely to be, and warnings about files that are not
+ * it: a message with file and line, the list of all mistakes, the name that was
+ * probably meant by an unknown directive, and warnings about files that are not
  * where a correct line says. What is a mistake is decided in load.c and
  * parse.c.
  */
@@ -56,7 +56,7 @@ static size_t least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* How many letters differ (Levenshtein); part of a name differs by one. */
+/* How many letters differ (Levenshtein); 1 for part of a name. */
 static size_t distance(const char *a, const char *b)
 {
   size_t row[NAME_MAX_BYTES + 1];
@@ -112,7 +112,7 @@ static void list_possible(bool inside, char *text, size_t size)
 /*
  * A line may be a key that slipped into the file, and messages are read by
  * others: only what looks like the name of a directive is repeated. It may
- * have digits where it is like one that there is.
+ * end with digits if it resembles an existing one.
  */
 bool config_is_repeatable(const char *name)
 {
@@ -200,7 +200,7 @@ static void check_access(const struct parser *p, const struct row *row,
     warn_access(p, row, path);
 }
 
-/* The status of a path; false, and a warning, when there is nothing. */
+/* The status of a path; false, and a warning, if there is nothing there. */
 static bool find_path(const struct parser *p, const struct row *row,
                       const char *path, struct stat *st)
 {
@@ -244,8 +244,7 @@ static void look_for_program(const struct parser *p, const struct row *row,
     check_access(p, row, path, X_OK);
 }
 
-/* A ResultsDir is created when it is needed, but not the directory that it is
- * in. */
+/* A ResultsDir is created when it is needed, but its parent is not. */
 static void look_for_directory(const struct parser *p, const struct row *row,
                                const char *path)
 {
@@ -262,9 +261,9 @@ static void look_for_directory(const struct parser *p, const struct row *row,
 }
 
 /*
- * What a correct line names may come later, and is no mistake: a key from a
- * store of secrets, a directory of a disk that is not mounted yet. Nothing
- * works before, though.
+ * What a correct line names may be missing for now, which is no mistake: a key
+ * from a store of secrets, a directory on a disk that is not mounted yet.
+ * Nothing works until then, though.
  */
 void config_look_for(const struct parser *p, const struct row *row,
                      const char *value)

@@ -1,7 +1,7 @@
 /*
  * parse.c - what the value of a directive means: one function for each type of
  * row, the limits, and the defaults. It sees one value of a known row at a
- * time; where a line may stand, and which lines a section needs, is decided in
+ * time; where a line may appear, and which lines a section needs, is decided in
  * load.c.
  */
 #include "lib/config/config_internal.h"
@@ -70,7 +70,7 @@ static enum dx_code set_duration(const struct parser *p, const struct row *row,
   return DX_OK;
 }
 
-/* "64K", "500M", "1G"; -1 if it is none. Bytes. */
+/* "64K", "500M", "1G"; -1 if it is not one. Bytes. */
 static int64_t parse_size(const char *text)
 {
   static const char units[] = "KMG";
@@ -180,14 +180,14 @@ enum dx_code config_set_text(const char *value, char **field,
   return *field != NULL ? DX_OK : dx_fail_nomem(err);
 }
 
-/* Root does not know yet whom it will use keys and programs for: that user
- * looks again. */
+/* Root does not know yet which user will use keys and programs: that user
+ * checks again. */
 static const char *owner_of_others(void)
 {
   return dx_user() != NULL ? dx_user() : geteuid() != 0 ? "root" : NULL;
 }
 
-/* Whom a secret belongs to, and who may read it. */
+/* Checks who owns a secret, and who may read it. */
 static enum dx_code check_key(const struct parser *p, const struct row *row,
                               const char *path, struct dx_err *err)
 {
@@ -238,7 +238,7 @@ static enum dx_code set_path(const struct parser *p, const struct row *row,
                                                 : code;
 }
 
-/* Whoever may change the program does what we may. */
+/* Whoever may change the program may do what we may. */
 static enum dx_code set_command(const struct parser *p, const struct row *row,
                                 const char *value, char **field,
                                 struct dx_err *err)
@@ -284,7 +284,7 @@ static bool is_path(const char *text)
   return true;
 }
 
-/* What follows the host, if it can: a port and a path. */
+/* True if the text may follow the host: a port and a path. */
 static bool is_rest(const char *text, int *port)
 {
   char *end;
@@ -509,7 +509,7 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
 
 /* ---- any of them ---- */
 
-/* What is wrong with any value whatever. */
+/* Mistakes that any value can have. */
 static enum dx_code check_text(const struct parser *p, const struct row *row,
                                const char *value, struct dx_err *err)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NAME_WIDTH 20     /* printed, with what is before it */
-#define COMMENT_AT 28     /* behind that */
+#define COMMENT_AT 28     /* after that */
 #define COMMENT_WITHIN 60 /* a longer value has its comment above */
 
 static int print_duration(FILE *out, int64_t ms)
@@ -81,7 +81,7 @@ static bool is_text(const struct row *row)
          row->type != SIZE && row->type != COUNT;
 }
 
-/* A line has one comment at most and none behind a "\#": the comment of such
+/* A line has one comment at most and none after a "\#": the comment of such
  * a value has a line of its own. */
 static bool needs_comment_above(const char *text)
 {
@@ -94,7 +94,7 @@ static void fill(FILE *out, int width)
   fprintf(out, "%*s  ", width < COMMENT_AT ? COMMENT_AT - width : 0, "");
 }
 
-/* "docextract.conf:7"; the whole path stands at the top. */
+/* "docextract.conf:7"; the full path is at the top. */
 static void print_line_number(FILE *out, const struct dx_config *config,
                               int line)
 {

@@ -57,7 +57,7 @@ int64_t engine_longer(int64_t a, int64_t b)
 
 /* ---- failures ---- */
 
-/* ProcessingLimit is for a service that works: the time in which it was not
+/* ProcessingLimit is for a working service: time in which it could not be
  * reached, failed, or asked for a pause does not count. */
 static void set_away(struct service_state *svc, bool is_away)
 {

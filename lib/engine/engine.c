@@ -188,7 +188,7 @@ static void step_api(struct dx_engine *engine, struct dx_submission *sub,
     engine_get_extract(engine, sub);
 }
 
-/* The most urgent API call of a service that is due. */
+/* The most urgent of the API calls that are due for a service. */
 struct candidate {
   struct dx_submission *sub;
   enum step step;
@@ -223,7 +223,7 @@ static int64_t send_best(struct dx_engine *engine, struct service_state *svc,
     return NEVER; /* a response wakes us */
   if (now < svc->due_ms)
     return svc->due_ms;
-  /* Asked about the one whose turn it is only: a thousand may be waiting. */
+  /* Asked only about the one whose turn it is: a thousand may be waiting. */
   if (best->step == STEP_CREATE && !engine_may_create(engine, best->sub))
     return now;
   if (svc->slot.booked && now - svc->slot.at_ms > DX_RATE_LIMIT_LATE_MS)

@@ -8,8 +8,8 @@
  *
  * Calling sequence: new, add jobs (locked, with a journal), then
  * dx_engine_run() until the observer's `ended` was called for the jobs of
- * interest. dx_engine_stop() aborts all calls at once; what was reached is in
- * the journals.
+ * interest. dx_engine_stop() aborts all calls at once; the progress so far is
+ * in the journals.
  *
  * Ownership: jobs stay the caller's and must live until `ended` or the end of
  * the engine; config, spool, and http are borrowed.

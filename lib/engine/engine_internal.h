@@ -32,7 +32,7 @@ struct service_state {
   int64_t clock_off_ms;     /* its clock minus ours, when it is far off */
   int64_t server_offset_ms; /* the same, as far as it is believed */
   int token_tries;
-  int64_t token_failed_ms; /* monotonic of the last of them */
+  int64_t token_failed_ms; /* monotonic; when the last of them failed */
   int64_t due_ms;          /* monotonic: no call before */
   int calls;               /* of the API, under way */
   int failures;            /* transient ones in a row */
@@ -69,7 +69,7 @@ struct run {
   bool unclear;         /* and that GET did not say whether it has */
   int absent;           /* GETs in a row that did not find the source */
   int unexpected;       /* responses in a row that could not be right */
-  int64_t short_ms;     /* since when it is processed with files missing */
+  int64_t short_ms;     /* processed with files missing since then */
   int pending_seen;     /* GETs that count towards registering again */
   int64_t pending_ms;   /* when the first one was */
   int64_t sent_ms;      /* when the last byte was sent; 0: none was */
@@ -115,8 +115,8 @@ struct call_ctx {
   struct dx_engine *engine;
   struct service_state *svc;
   struct dx_submission *sub;
-  int64_t slot_ms;     /* monotonic of its slot; 0: none, a PUT */
-  struct dx_temp sink; /* of a result; what follows is about it, too */
+  int64_t slot_ms;     /* of its slot, monotonic; 0: none, a PUT */
+  struct dx_temp sink; /* of a result, like what follows */
   struct dx_result_check *check;
   struct dx_sha256 *sha;
   int64_t bytes;
@@ -137,8 +137,8 @@ void engine_note(struct dx_engine *engine, struct dx_job *job,
                  enum dx_note_kind kind, int64_t since_ms,
                  const struct dx_err *err);
 /* The same for a problem: its text, with the advice of its code, also goes to
- * the journal, for `docextract jobs`. NULL: it is over. due_ms: when it is
- * tried again, monotonic; 0: not by itself. */
+ * the journal, for `docextract jobs`. err: NULL if it is over. due_ms: when it
+ * is tried again, monotonic; 0: not by itself. */
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
                            int64_t due_ms, const struct dx_err *err);
@@ -148,8 +148,8 @@ void engine_clear_problem(struct dx_submission *sub);
  * lost. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err);
-/* An administrator must act: a print job ends; docextractd's wait, and so does
- * the whole service. */
+/* An administrator must act: a print job ends; docextractd's jobs wait, and so
+ * does the whole service. */
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
 /* An event that the table does not list means that the service or we broke a
  * promise: the job stops before it does harm. */
@@ -179,9 +179,9 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
  * asked for. */
 void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
                        int64_t retry_after_ms, int *tries, int64_t *due_ms);
-/* For `docextract metrics`: the response to a call; something that was ready
- * was found, and not by the last poll, not_yet_ms and age_ms after its phase
- * began; a manifest was written. */
+/* For `docextract metrics`: the response to a call; something ready was found
+ * age_ms after its phase began, but not by the last poll, at not_yet_ms; a
+ * manifest was written. */
 void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
 void engine_count_found(const struct service_state *svc, enum dx_phase phase,
                         int64_t not_yet_ms, int64_t age_ms);

@@ -16,7 +16,7 @@
 
 /* ---- get source ---- */
 
-/* Those of a case are not known. */
+/* The pages of a case are not known. */
 static int pages_of(const struct dx_submission *sub, enum dx_phase phase)
 {
   return phase == DX_PHASE_SOURCE ? engine_pages(sub) : 0;
@@ -371,7 +371,7 @@ struct dx_case *engine_next_case(struct dx_submission *sub)
   return best < sub->case_count ? &sub->cases[best] : NULL;
 }
 
-/* What is left for the results of a job. */
+/* How many bytes are left for the results of a job. */
 static int64_t room_for_results(const struct dx_job *job)
 {
   int64_t room = DX_RESULTS_MAX_BYTES;
@@ -419,7 +419,7 @@ static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
   return code;
 }
 
-/* Commits it. */
+/* Commits the result. */
 static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
                                  struct dx_err *err)
 {

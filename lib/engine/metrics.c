@@ -23,7 +23,7 @@
 
 /* Of one service. */
 struct tally {
-  const char *service; /* "": of no section that there is */
+  const char *service; /* "": of no existing section */
   int64_t jobs[DX_ST_COUNT];
   int64_t oldest_ms; /* wall clock; 0: none is unfinished */
   int64_t unseen, announcing;
@@ -89,8 +89,8 @@ static enum dx_code count_one(void *ctx, const char *key)
   return DX_OK;
 }
 
-/* What the files of a directory, and of those below it, take of the disk. What
- * disappears meanwhile does not count. */
+/* What the files of a directory, and of those below it, occupy on the disk.
+ * What disappears meanwhile does not count. */
 static int64_t bytes_below(int dirfd, const char *name)
 {
   int fd = dx_fs_open_dir_at(dirfd, name, NULL);

@@ -66,7 +66,7 @@ static void halt(struct dx_job *job, const struct dx_err *err)
     job->halt = *err;
 }
 
-/* Also another job than that of the call: a queue does not wait behind a job
+/* Also jobs other than that of the call: a queue does not wait behind a job
  * that its backend has adopted. */
 static void halt_print_jobs(struct call_ctx *ctx, const struct dx_err *err)
 {

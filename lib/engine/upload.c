@@ -248,7 +248,7 @@ static void put_succeeded(struct call_ctx *ctx)
   struct run *run = run_of(sub);
 
   sub->files[run->current].put = DX_PUT_DONE;
-  sub->job->behind = true; /* of 'sending', which is durable: asked first */
+  sub->job->behind = true; /* 'sending' is durable: a resumed job asks first */
   sub->job->drive->late_ms = dx_monotonic_ms();
   engine_put_landed(ctx);
   run->storage_refusals = 0;

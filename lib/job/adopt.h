@@ -52,7 +52,7 @@ bool dx_orphan_may_create(struct dx_job *job);
 
 /*
  * Takes job `key` if nobody drives it and no other process will. Whoever adopts
- * it, its journal says that it is docextractd's. A job whose print job was
+ * it, its journal then says that it is docextractd's. A job whose print job was
  * canceled is canceled, and one that is finished is settled; neither is
  * returned. service: only its jobs; NULL: any.
  * *ret_job is NULL if there is nothing to drive.

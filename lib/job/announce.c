@@ -30,7 +30,7 @@ struct entry {
   size_t number;
   int tries;
   int64_t next_ms; /* monotonic */
-  int64_t done_ms; /* announce_ms that is over, but not yet in the journal */
+  int64_t done_ms; /* announce_ms that is done, but not yet in the journal */
 };
 
 struct dx_announcer {
@@ -87,7 +87,7 @@ static void drop(struct dx_announcer *a, struct entry *e)
   *e = a->entries[--a->count];
 }
 
-/* The one that has been due for longest; NULL, and when the next one is. */
+/* The one that has been due longest, or NULL; and when the next one is due. */
 static struct entry *first_due(const struct dx_announcer *a, int64_t *ret_next)
 {
   struct entry *first = NULL;
@@ -154,8 +154,8 @@ static void later(struct entry *e, int64_t wait_ms)
   e->next_ms = dx_monotonic_ms() + wait_ms;
 }
 
-/* With its lock; NULL if that cannot be had, or there is nothing to announce:
- * then the entry is put off or dropped. */
+/* The job with its lock; NULL if that cannot be had, or there is nothing to
+ * announce: then the entry is put off or removed. */
 static struct dx_job *take(struct dx_announcer *a, struct entry *e)
 {
   struct dx_job *job = NULL;
@@ -201,8 +201,8 @@ static void settle(struct dx_announcer *a, struct entry *e,
   }
 }
 
-/* For `docextract jobs`, unless there is something worse to say. Not for the
- * person who printed: she has her result, or knows why there is none. */
+/* For `docextract jobs`, unless there is something worse to report. Not for the
+ * person who printed, who has the result or knows why there is none. */
 static void leave_message(struct dx_job *job, const char *message)
 {
   struct dx_err err;
@@ -524,7 +524,7 @@ static bool run_due(struct dx_announcer *a, const struct dx_config *config,
   }
 }
 
-/* Whoever finds the lock taken relies on its holder: that looks again after it
+/* Whoever finds the lock taken relies on its holder, which looks again after it
  * has let go. */
 void dx_announce_now(struct dx_spool *spool, const struct dx_config *config,
                      int stop_fd)

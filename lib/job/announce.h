@@ -5,14 +5,14 @@
  * The journal remembers since when a submission is to be announced, in the same
  * write that says that it ended; the job stays in jobs/ until that is done. So
  * a crash forgets nothing, and repeats at most one run. While a program runs
- * the lock of its job is not held: nobody waits for it, no print job either.
+ * the lock of its job is not held: nobody waits for it, not even a print job.
  * One program runs at a time, for all processes of a spool.
  *
  * docextractd has an announcer in its event loop. Where docextractd does not
  * run, whoever ended a job calls dx_announce_now().
  *
  * Ownership: a program belongs to its announcer; spool and configuration are
- * borrowed. Blocking: the disk; never for a program, but in dx_announce_now().
+ * borrowed. Blocking: the disk; for a program only in dx_announce_now().
  * Errors: logged; what could not be done is tried again.
  */
 #ifndef DX_ANNOUNCE_H
@@ -48,8 +48,8 @@ int dx_announcer_fd(const struct dx_announcer *announcer);
 
 /*
  * Runs what is due in the whole spool, and waits for it; what fails is left to
- * the next who comes by. Another process that is at it does it all. Returns
- * early when stop_fd (-1: none) can be read.
+ * whoever comes by next. If another process is at it, that one does it all.
+ * Returns early when stop_fd (-1: none) can be read.
  */
 void dx_announce_now(struct dx_spool *spool, const struct dx_config *config,
                      int stop_fd);

@@ -234,7 +234,7 @@ struct dx_bundle_reader {
   const char *seal; /* of every entry; NULL: not checked */
   dx_bundle_wait *wait;
   void *wait_ctx;
-  int place;                     /* of the entry that is read, from 1 */
+  int place;                     /* of the entry being read, from 1 */
   int64_t left;                  /* bytes of its content still to come */
   char sum[DX_SHA256_HEX_BYTES]; /* their checksum */
   struct dx_err failure;         /* the first one stays */

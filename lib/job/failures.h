@@ -8,8 +8,7 @@
 
 #include "lib/job/spool.h"
 
-/* True if it was handed over and has failed, and no person has said that she
- * knows. */
+/* True if it was handed over and failed, and nobody has acknowledged that. */
 bool dx_job_is_unseen_failure(const struct dx_job *job);
 
 /* How many of them came from this queue. Reads all unfinished jobs but `held`,
@@ -17,7 +16,7 @@ bool dx_job_is_unseen_failure(const struct dx_job *job);
 size_t dx_spool_unseen_failures(struct dx_spool *spool, const char *queue,
                                 const struct dx_job *held);
 
-/* Marks all of them, of any queue, as seen, but those that another process
+/* Marks all of them, of any queue, as seen, except those that another process
  * holds. *ret_count is how many. */
 enum dx_code dx_spool_see_failures(struct dx_spool *spool, size_t *ret_count,
                                    struct dx_err *err) DX_MUST_USE;

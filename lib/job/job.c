@@ -438,7 +438,7 @@ void dx_job_set_retry(struct dx_job *job, enum dx_code code,
 }
 
 /* Delivered by an earlier attempt, which failed over another case: a consumer
- * may have read it, and is not given other bytes. */
+ * may have read it, and must not be given other bytes. */
 static void keep_delivered(struct dx_case *c, const struct dx_case *before,
                            size_t count)
 {

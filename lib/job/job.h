@@ -102,7 +102,7 @@ struct dx_submission {
   size_t file_count;
   struct dx_case *cases;
   size_t case_count;
-  int64_t url_until_ms; /* wall clock: the signed URLs end */
+  int64_t url_until_ms; /* wall clock: when the signed URLs expire */
   bool registering;     /* a POST may be on its way */
   int64_t lost_creates, start_overs, reregistrations;
   bool put_again;    /* the one repeated upload was made */
@@ -116,14 +116,14 @@ struct dx_submission {
   int64_t registered_at, uploaded_at, complete_at, extracted_at, delivered_at,
       failed_at;
   int64_t announce_ms; /* wall ms: since then OnResult is to be run for its
-                          manifest; 0: not, or no more */
+                          manifest; 0: not, or no longer */
   bool overdue;        /* longer than ProcessingLimit; not in the journal */
 };
 
 struct dx_job {
   char key[DX_KEY_BYTES];
   char *service;
-  char *base_url; /* sources are known there and nowhere else */
+  char *base_url; /* its sources are known there and nowhere else */
   enum dx_owner owner;
   char *queue, *cups_id, *uuid, *user, *title, *host; /* NULL: not known */
   int64_t received_at;                                /* wall ms */
@@ -172,12 +172,12 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 /* Applies the transition table and what entering a state implies: times are
  * set; STORED clears source, URLs, and cases, and after RETRY the counters of
  * tries; a final state is announced if the job announces. Marks the job dirty,
- * or behind if a GET says the same again. */
+ * or behind if a GET will report the same again. */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* True if it failed or expired after bytes of it may have reached its source:
- * that is polled before anything is sent again. Not if a person canceled it. */
+/* True if it failed or expired after bytes of it may have reached its source,
+ * which is polled before anything is resent. Not if a person canceled it. */
 bool dx_submission_needs_verify(const struct dx_submission *sub);
 
 /* True if all its documents are in the job directory. */
@@ -233,8 +233,8 @@ enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 /* Reads job.json from job->dirfd into an empty job. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
-/* The journal as JSON, without writing or reading a file: the caller frees it;
- * NULL when out of memory. Reading it into an empty job: E_DAMAGED. */
+/* The journal as JSON, without a file. dx_job_json(): the caller frees it; NULL
+ * when out of memory. dx_job_read_json(): into an empty job; E_DAMAGED. */
 struct dx_json *dx_job_json(const struct dx_job *job);
 enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
                               struct dx_err *err) DX_MUST_USE;

@@ -355,7 +355,7 @@ static bool read_files_and_cases(const struct dx_json *json,
   return true;
 }
 
-/* One that journals of version 0.1 do not have. */
+/* A time that journals of version 0.1 do not have. */
 static bool get_new_time(const struct dx_json *json, const char *name,
                          int64_t *ret_ms)
 {
@@ -437,7 +437,7 @@ static bool read_submissions(const struct dx_json *list, struct dx_job *job)
   return true;
 }
 
-/* No job is damaged by what is only shown. */
+/* What is only shown does not make a job damaged. */
 static void read_message(const struct dx_json *json, struct dx_job *job)
 {
   (void)get_chars(json, "message", job->message, sizeof(job->message));

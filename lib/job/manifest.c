@@ -127,8 +127,8 @@ char *dx_manifest_text(const struct dx_submission *sub)
   return text;
 }
 
-/* Looked for as a whole string, in which JSON has no other quotes: what is
- * there may be anything, and is not worth a parser. */
+/* Looks for the key in its quotes, which JSON has nowhere inside a string: the
+ * file may hold anything, and is not worth a parser. */
 bool dx_manifest_is_of(const struct dx_job *job, int dirfd, const char *name)
 {
   struct dx_buf text = {0};

@@ -27,13 +27,13 @@ static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
 }
 
 /* A source that may have pages of it is never forgotten: what failed after an
- * upload asks it first. */
+ * upload asks that source first. */
 static bool must_stay(const struct dx_submission *sub)
 {
   return dx_state_is_sent(sub->state) || dx_submission_needs_verify(sub);
 }
 
-/* The old submission of the same first place, if it must stay. */
+/* The old submission with the same first place, if it must stay. */
 static struct dx_submission *kept(struct dx_job *old,
                                   const struct dx_submission *sub)
 {
@@ -151,7 +151,7 @@ static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
 }
 
 /* The number of registrations stays bounded, however often the job is run: one
- * of which nothing is known may exist. */
+ * that we know nothing about may exist. */
 static void keep_tries(const struct dx_job *old, struct dx_submission *sub)
 {
   size_t i;

@@ -11,9 +11,9 @@
 
 /*
  * Keeps what was extracted or is under way in `old`, takes everything else from
- * `fresh`, also the name of the service, whose section may have been renamed,
- * and discards `fresh`. E_CHANGED if a place differs from what was sent,
- * E_CONFIG if BaseURL changed while a source is unfinished; both leave
+ * `fresh`, including the name of the service, whose section may have been
+ * renamed, and discards `fresh`. E_CHANGED if a place differs from what was
+ * sent, E_CONFIG if BaseURL changed while a source is unfinished; both leave
  * everything unchanged.
  */
 enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,

@@ -95,7 +95,7 @@ static void read_response(ipp_t *response, const char *uuid,
   ret_job->time_at_creation = created;
   ret_job->documents =
       integer_of(response, "number-of-documents", IPP_TAG_INTEGER);
-  /* cupsd's own words, whatever filter of the job it was. */
+  /* cupsd's own words, whichever filter of the job it was. */
   ret_job->filter_failed =
       said != NULL && strcmp(ippGetString(said, 0, NULL), "Filter failed") == 0;
 }

@@ -148,7 +148,7 @@ enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
 
 /* ---- what is in the way ---- */
 
-/* It keeps its content under another name, which is no consumer's. */
+/* The file keeps its content under another name, which no consumer takes. */
 static enum dx_code move_away(int dirfd, const char *name, struct dx_err *err)
 {
   char random[17], to[NAME_MAX + 1];
@@ -164,8 +164,8 @@ static enum dx_code move_away(int dirfd, const char *name, struct dx_err *err)
   return DX_OK;
 }
 
-/* Of the files that we write there: a network file system may give them another
- * owner than the process has. */
+/* The owner of the files that we write there: a network file system may give
+ * them another one than the process has. */
 static uid_t owner_there(int dirfd)
 {
   struct dx_temp temp = DX_TEMP_NONE;
@@ -270,7 +270,7 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
 /* ---- manifests ---- */
 
 /* The manifest of an earlier attempt that ended without a source is no longer
- * true. What is of others is not ours to remove. */
+ * true. What belongs to others is not ours to remove. */
 static enum dx_code remove_sourceless(const struct dx_submission *sub,
                                       int dirfd, const char *kept,
                                       struct dx_err *err)

@@ -9,8 +9,8 @@
  * of its job (doc/policy.md, "Results").
  *
  * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
- * is not what the journal says, or no longer there; E_TAKEN when a file of ours
- * with other bytes has the name.
+ * is not what the journal says, or is no longer there; E_TAKEN when a file of
+ * ours with other bytes has the name.
  */
 #ifndef DX_RESULTS_H
 #define DX_RESULTS_H

@@ -1,6 +1,6 @@
 /*
- * seal.c - the random number on the side channel. What it is good for is known
- * to bundle.c.
+ * seal.c - the random number on the side channel. What it is for is bundle.c's
+ * business.
  */
 #include "lib/job/seal.h"
 

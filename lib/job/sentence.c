@@ -82,7 +82,7 @@ void dx_sentence(enum dx_code code, const char *clause,
 
 /* ---- jobs ---- */
 
-/* Of a refused document the filter knows more than the code says. What has
+/* The filter knows more about a refused document than the code says. What has
  * expired is overdue, but nobody waits for it any more. */
 static const char *clause_of(const struct dx_submission *sub)
 {
@@ -140,7 +140,7 @@ static void extracted(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
                    DX_SAY_NOTHING_IN_SOME, empty);
 }
 
-/* What has no documents or is halted has no submission to blame. */
+/* A job that has no documents, or is halted, has no submission to blame. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
 {
   const struct dx_submission *wrong = dx_job_first_missing(job);
@@ -183,8 +183,8 @@ static void reword_message(struct dx_job *job)
   job->message_code = DX_OK;
 }
 
-/* Of one that goes on, the job's message says what is wrong, and that it was
- * canceled its state. */
+/* While it goes on, the job's message says what is wrong; if it was canceled,
+ * its state says so. */
 static void reword_reason(struct dx_submission *sub)
 {
   char text[DX_SENTENCE_BYTES] = "";

@@ -2,11 +2,11 @@
  * sentence.h - what people read about a print job: every sentence once, one row
  * for each error code, reason, and state reason.
  *
- * The person who printed reads the sentence, on her print job and its queue. It
- * has no technical term: no status, directive, path, or name of a program. Who
- * cannot help herself is sent to the administrator (dx_sentence()). The
- * administrator reads the text of struct dx_err in the log and in `docextract
- * jobs`, which has all of that, and the advice of the code.
+ * The person who printed reads the sentence, on the print job and its queue. It
+ * has no technical term: no status, directive, path, or name of a program.
+ * Whoever can do nothing about it is sent to the administrator (dx_sentence()).
+ * The administrator reads the text of struct dx_err in the log and in
+ * `docextract jobs`, which has all of that, and the advice of the code.
  *
  * Other places repeat what is here, and are compared with it: the driver and
  * its translations, docextract-results(5), the JSON Schema of manifests
@@ -37,7 +37,7 @@
 #define DX_SAY_STOPPED "%s; nothing is lost"
 #define DX_SAY_LATE "the service takes longer than usual"
 
-/* From the filters, which cupsd runs before. */
+/* From the filters, which cupsd runs first. */
 #define DX_SAY_REPAIRED \
   "A damaged document was repaired; check the data extracted from it"
 #define DX_SAY_REFUSED "A document cannot be extracted: %s"
@@ -94,7 +94,7 @@ enum dx_state_reason {
 /*
  * code, word in manifests, state reason, sentence, advice. A row with advice is
  * the administrator's: the person is told so. Transient and good codes have
- * sentences, too: while it is tried again.
+ * sentences, too, for while it is tried again.
  */
 #define DX_CODE_SENTENCES(X)                                                   \
   X(OK, "", NONE, "all is well", "")                                           \
@@ -212,8 +212,8 @@ void dx_submission_sentence(const struct dx_submission *sub,
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES]);
 
 /* Replaces everything in it that the administrator reads, messages and reasons,
- * by what the person who printed reads instead; codes of messages go. For a job
- * that is only shown: it must not be saved. */
+ * with what the person who printed reads instead, and clears the codes of
+ * messages. For a job that is only shown: it must not be saved. */
 void dx_job_reword(struct dx_job *job);
 
 /* Why it failed, for programs: a word of docextract-results(5). "" if it did

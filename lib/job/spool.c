@@ -434,7 +434,7 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 {
   enum dx_code code;
 
-  if (job->dirty) /* only the journal says what is needed no more */
+  if (job->dirty) /* only the journal says what is no longer needed */
     return DX_OK;
   code = dx_job_delete_documents(job, err);
   /* Not fsynced: after a power failure the sweep finds it in jobs/ and moves it

@@ -42,10 +42,10 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
 void dx_spool_close(struct dx_spool *spool);
 
 /*
- * The key of a print job: 32 hex digits of SHA-256 over the last three together
- * (job-uuid alone can be set by the client). Older versions included the
- * name of the service, which may change: if only such a job exists, its key is
- * returned. False when out of memory.
+ * The key of a print job: 32 hex digits of SHA-256 over uuid, cups_id, and
+ * time_at_creation (job-uuid alone can be set by the client). Older versions
+ * included the name of the service, which may change: if only such a job
+ * exists, its key is returned. False when out of memory.
  */
 bool dx_spool_key(struct dx_spool *spool, const char *service, const char *uuid,
                   const char *cups_id, int64_t time_at_creation,
@@ -90,9 +90,9 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *key,
 /*
  * After the journal was saved: removes the documents of settled submissions,
  * and moves a finished job with nothing to announce to finished/.
- * dx_spool_reopen() moves it back,
- * before a journal is saved that is not finished: jobs in jobs/ are always
- * looked at, those in finished/ never. E_UNSYNCED: it was moved back.
+ * dx_spool_reopen() moves it back, before an unfinished journal is saved: jobs
+ * in jobs/ are always looked at, those in finished/ never. E_UNSYNCED: it was
+ * moved back.
  */
 enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
@@ -136,8 +136,8 @@ bool dx_spool_cancel_is_asked(const struct dx_job *job);
 void dx_spool_cancel_done(struct dx_job *job);
 
 /*
- * Calls `each` with every key below jobs/, or below finished/, in no order;
- * ends early when it returns anything but DX_OK, with that code.
+ * Calls `each` with every key below jobs/, or below finished/, in no particular
+ * order; ends early when it returns anything but DX_OK, with that code.
  */
 enum dx_code dx_spool_each(struct dx_spool *spool,
                            enum dx_code (*each)(void *ctx, const char *key),
@@ -148,8 +148,8 @@ enum dx_code dx_spool_each_finished(struct dx_spool *spool,
                                                          const char *key),
                                     void *ctx, struct dx_err *err) DX_MUST_USE;
 
-/* Milliseconds since the journal of a job was written; of a finished one
- * without reading it. INT64_MAX if there is none. */
+/* Milliseconds since the journal of a job was written; the second is for a
+ * finished job, without reading it. INT64_MAX if there is none. */
 int64_t dx_spool_idle_ms(const struct dx_job *job);
 int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key);
 

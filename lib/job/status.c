@@ -44,7 +44,7 @@ static bool copy_word(const struct words *words, size_t i, char *text,
   return true;
 }
 
-/* A name in the results directory, which nobody leaves with it. */
+/* A name in the results directory, which cannot lead out of it. */
 static bool is_file_name(const char *name)
 {
   return name[0] != '.' && strchr(name, '/') == NULL;
@@ -109,7 +109,7 @@ struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder,
   for (i = 0; i < job->submission_count; i++)
     for (k = 0; k < job->submissions[i].file_count; k++)
       if (job->submissions[i].files[k].url !=
-          NULL) /* that there is one stays */
+          NULL) /* it still shows that there is one */
         explicit_bzero(job->submissions[i].files[k].url,
                        strlen(job->submissions[i].files[k].url));
   if (!for_admin)

@@ -35,15 +35,15 @@
  *   metrics         The text of `docextract metrics`, which does not begin with
  *                   a brace.
  *
- * Then the server closes. What it cannot or will not do it says in one line,
+ * Then the server closes. It reports what it cannot or will not do in one line,
  * {"error":CODE,"message":TEXT}, with a code of lib/base/err.h: E_ARG (not a
  * request), E_ACCESS (not for this user), E_JOB (no such job or result, or not
- * hers), E_BUSY (too many clients), or why it failed here.
+ * this user's), E_BUSY (too many clients), or why it failed here.
  *
- * A user learns about jobs with her own login name only (SO_PEERCRED; the name
- * in the job is what the print client claimed), and nothing that tells whether
- * there are others; root, the owner of the spool, and members of the group of
- * `configure --with-user` learn about all. metrics is for these only.
+ * A user learns only about jobs with the user's own login name (SO_PEERCRED;
+ * the name in the job is what the print client claimed), and nothing that shows
+ * whether there are others; root, the owner of the spool, and members of the
+ * group of `configure --with-user` learn about all. metrics is only for these.
  *
  * Ownership: as in job.h and json.h. Blocking: never.
  */
@@ -77,7 +77,7 @@ struct dx_status_request {
   int64_t since_ms; /* watch; wall clock; -1: from now on */
 };
 
-/* Reads a request of `len` bytes without its newline. E_ARG: it is none. */
+/* Reads a request of `len` bytes without its newline. E_ARG: it is not one. */
 enum dx_code dx_status_parse(const char *line, size_t len,
                              struct dx_status_request *ret_request,
                              struct dx_err *err) DX_MUST_USE;

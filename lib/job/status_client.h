@@ -11,7 +11,7 @@
  * Ownership: struct dx_status is the caller's. Blocking: where a timeout is
  * given, at most that long. Errors: E_NOT_FOUND if docextractd does not run or
  * has no socket, with a sentence for an ordinary user; E_NOT_YET after
- * timeout_ms; E_IO; E_RESPONSE for what is not of status.h; and the error that
+ * timeout_ms; E_IO; E_RESPONSE for what is not in status.h; and the error that
  * docextractd responds with.
  */
 #ifndef DX_STATUS_CLIENT_H

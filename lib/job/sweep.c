@@ -25,7 +25,7 @@ struct round {
   int64_t until_ms; /* monotonic */
 };
 
-/* E_NOT_YET: the time was over; it comes without a message. */
+/* E_NOT_YET: time ran out; it comes without a message. */
 static void log_failure(enum dx_code code, const struct dx_err *err)
 {
   if (code != DX_OK && code != DX_E_NOT_FOUND && code != DX_E_BUSY &&
@@ -87,8 +87,8 @@ static void deliver_manifests(const struct dx_job *job,
           &err);
 }
 
-/* The manifests come first: killed in between, the next sweep writes them
- * again; once the journal says that the job has expired, nobody does. */
+/* The manifests come first: if we are killed in between, the next sweep writes
+ * them again; once the journal says that the job has expired, nobody does. */
 static void expire(struct dx_job *job, const struct dx_service *service)
 {
   struct dx_err err;

@@ -2,8 +2,8 @@
  * sweep.h - removing from the spool what is no longer needed, at most once an
  * hour, by whatever process looks first.
  *
- *   incoming/   directories that nobody received into for a minute
- *   finished/   job files that did not change for KeepJobs
+ *   incoming/   directories that nobody has received into for a minute
+ *   finished/   job files that have not changed for KeepJobs
  *   jobs/       what a crash left: finished jobs are moved; a job that nobody
  *               did anything about within KeepUnfinished becomes `expired`,
  *               which its manifests say, and its documents are removed

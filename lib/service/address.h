@@ -10,7 +10,7 @@
 
 struct sockaddr;
 
-/* In the order in which a limit allows more: DX_SCOPE_LINK allows all. */
+/* Ordered by how much each allows as a limit: DX_SCOPE_LINK allows all. */
 enum dx_scope {
   DX_SCOPE_NETWORK, /* anything else, private networks included */
   DX_SCOPE_HOST,    /* the loopback, and the unspecified address */
@@ -24,8 +24,8 @@ enum dx_scope {
 
 enum dx_scope dx_address_scope(const struct sockaddr *address);
 
-/* The same of a host in a URL, with or without brackets; of a name other than
- * localhost only what it resolves to can say, so it is DX_SCOPE_NETWORK. */
+/* The same for a host in a URL, with or without brackets. What a name other
+ * than localhost resolves to is not known here: it is DX_SCOPE_NETWORK. */
 enum dx_scope dx_host_scope(const char *host);
 
 #endif

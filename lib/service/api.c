@@ -60,8 +60,8 @@ static const struct row rows[] = {
   {422, 422, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
   {429, 429, V(E_RATE,     E_SERVER,  E_RATE,       E_RATE,       E_RATE)},
   {500, 599, V(E_SERVER,   E_SERVER,  E_SERVER,     E_SERVER,     E_SERVER)},
-  /* Unforeseen: refused where it is about the content. A GET has no
-   * content but an id that the service gave us: it may pass. */
+  /* Unforeseen: refused where it is about the content. A GET has no content
+   * but an id that the service gave us: the failure may pass. */
   {  0, 999, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
 };
 /* clang-format on */
@@ -288,8 +288,8 @@ enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
 
 /* ---- responses ---- */
 
-/* A response of the right status whose body is not what it should be, unless it
- * is we who ran out of memory: results_of() has cleared errno. */
+/* A response of the right status whose body is not what it should be, unless we
+ * ran out of memory: results_of() has cleared errno. */
 static enum dx_code not_understood(const char *what, struct dx_err *err)
 {
   if (errno == ENOMEM)
@@ -298,14 +298,14 @@ static enum dx_code not_understood(const char *what, struct dx_err *err)
                  "cannot understand the response to '%s'", what);
 }
 
-/* Understood, but it belongs to another question, or to none. */
+/* Understood, but it belongs to another request, or to none. */
 static enum dx_code no_sense(const char *what, const char *why,
                              struct dx_err *err)
 {
   return dx_fail(err, DX_E_UNEXPECTED, 0, "the response to '%s' %s", what, why);
 }
 
-/* What is not said is accepted. */
+/* An absent field is accepted. */
 static bool is_about(const struct dx_json *results, const char *name,
                      const char *id)
 {
@@ -316,7 +316,7 @@ static bool is_about(const struct dx_json *results, const char *name,
          (text != NULL && strcmp(text, id) == 0);
 }
 
-/* Two such ids may be the same, or not. */
+/* Two such ids that look the same may differ. */
 static bool has_nul(const char *id)
 {
   return strstr(id, DX_JSON_NUL) != NULL;

@@ -19,13 +19,13 @@
 
 struct dx_counts {
   int64_t calls[DX_CL_COUNT]; /* of the API and the storage, by outcome */
-  /* How late something that was ready was found, at most: since the poll that
-   * did not find it. */
+  /* How late, at most, something ready was found: the time since the last poll
+   * that did not find it. */
   int64_t found[DX_PHASE_COUNT];
   int64_t late_ms[DX_PHASE_COUNT];
-  int64_t extracted; /* manifests, */
+  int64_t extracted; /* manifests */
   int64_t failed;
-  int64_t extraction_ms; /* and from upload to result, of all together */
+  int64_t extraction_ms; /* from upload to result, in all */
 };
 
 struct dx_counters;

@@ -35,7 +35,7 @@ struct dx_http_call {
   off_t read_at;       /* position in body_fd */
   char retry_after[64];
   int64_t date_ms;
-  bool out_of_scope;   /* an address was not connected to */
+  bool out_of_scope;   /* an address was refused */
   struct dx_err local; /* the sink or the source failed */
   char reason[CURL_ERROR_SIZE];
 };
@@ -44,7 +44,7 @@ struct curl_http {
   struct dx_http base; /* first: a dx_http is one of these */
   CURLM *multi;
   struct dx_http_call *calls;
-  const int *wake; /* of the run that goes on; borrowed from it */
+  const int *wake; /* of the run in progress; borrowed from it */
   size_t wake_count;
 };
 
@@ -194,7 +194,7 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
   return 1;
 }
 
-/* Waits; true if a descriptor of the run can be read before that is over. */
+/* Waits; true if a descriptor of the run can be read before the time is up. */
 static bool is_woken(const struct curl_http *self, int64_t ms)
 {
   struct pollfd fds[WAKE_MAX];
@@ -205,7 +205,7 @@ static bool is_woken(const struct curl_http *self, int64_t ms)
   return poll(fds, self->wake_count, (int)ms) > 0;
 }
 
-/* The connection stands, nothing of the request was sent. */
+/* The connection is up, and nothing of the request has been sent. */
 static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
   struct dx_http_call *call = ctx;
@@ -573,7 +573,7 @@ static void finish(struct curl_http *self, CURL *easy, CURLcode result)
   call_free(self, call);
 }
 
-/* One turn of the loop can end many transfers: drain them all. How many. */
+/* One turn of the loop can end many transfers: drains all, returns how many. */
 static int drain(struct curl_http *self)
 {
   CURLMsg *message;

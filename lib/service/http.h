@@ -11,7 +11,7 @@
  * its `done`, or with dx_http_cancel(). `done` may start new requests.
  *
  * Ownership: everything in a request is copied before start returns, except
- * the descriptors: they stay the caller's and open until the end. A
+ * the descriptors: they stay the caller's, and open until the end. A
  * response is valid during `done` only.
  * Blocking: run waits at most timeout_ms; nothing else waits for the network.
  * Source: doc/policy.md, "Timeouts", "Uploads".
@@ -32,7 +32,7 @@ struct dx_http_response {
    * E_NOMEM, E_NOT_SENT (`ready` gave it up). */
   enum dx_code code;
   struct dx_err err; /* filled when code is not DX_OK */
-  int status;        /* 0: none, or none of HTTP */
+  int status;        /* 0: none, or not one of HTTP */
   const char *body;  /* NUL-terminated; "" when it went to the sink */
   size_t body_len;
   int64_t date_ms;        /* of the Date header, wall clock; -1 if none */
@@ -46,9 +46,10 @@ typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
 
 /*
  * Asked when the connection is ready and the request could be sent at once: 0
- * sends it; more is how many milliseconds to hold it back; less gives it up,
- * and its response is E_NOT_SENT. Meanwhile no other transfer moves, and a
- * descriptor in `wake` ends the wait and the request: for short waits only.
+ * sends it; a positive value holds it back for that many milliseconds; a
+ * negative one gives it up, and its response is E_NOT_SENT. Meanwhile no other
+ * transfer moves, and a descriptor in `wake` ends the wait and the request: for
+ * short waits only.
  */
 typedef int64_t dx_http_ready(void *ctx);
 

@@ -26,8 +26,7 @@ struct dx_latency {
   struct dx_poll_history history[DX_PHASE_COUNT];
 };
 
-/* Moves *at behind the line. False if it is no time and not the place of one.
- */
+/* Moves *at past the line. False if it is neither a time nor room for one. */
 static bool read_time(const char **at, struct dx_poll_history *h)
 {
   struct dx_poll_time t;
@@ -72,7 +71,7 @@ static void write_text(const struct dx_latency *latency,
   size_t i;
 
   for (; h < latency->history + DX_PHASE_COUNT; h++)
-    for (i = 0; i < DX_POLL_TIMES; i++) /* behind the count there are zeros */
+    for (i = 0; i < DX_POLL_TIMES; i++) /* after the count there are zeros */
       len += snprintf(text + len, DX_SHARED_BYTES + 1 - (size_t)len,
                       "%5" PRId32 " %8" PRId64 "\n", h->times[i].pages,
                       h->times[i].ms);

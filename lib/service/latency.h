@@ -21,7 +21,7 @@ struct dx_latency;
 struct dx_latency *dx_latency_new(int dirfd, const char *host, int port);
 void dx_latency_free(struct dx_latency **latency);
 
-/* dx_poll_predict() from what is known as of new() or the last learn(). */
+/* dx_poll_predict() from what was known at new() or the last learn(). */
 struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
                                            enum dx_phase phase, int pages);
 

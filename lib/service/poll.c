@@ -1,6 +1,6 @@
 /*
- * poll.c - the poll schedule; its numbers are in policy.h. What it expects is
- * predict.c's.
+ * poll.c - the poll schedule; its numbers are in policy.h. What to expect is
+ * predict.c's business.
  */
 #include "lib/service/poll.h"
 
@@ -18,8 +18,8 @@ static double clamp(double value, double least, double most)
   return value < least ? least : value > most ? most : value;
 }
 
-/* The wider the spread, the earlier the first may be done, and the longer are
- * the intervals that cost the same for each poll. */
+/* The wider the spread, the earlier the first may be done, and the longer the
+ * intervals at which each poll costs the same. */
 static double known(const struct dx_poll_forecast *forecast, double age,
                     double last, double random)
 {

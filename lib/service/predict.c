@@ -27,7 +27,7 @@ static double clamp(double value, double least, double most)
   return value < least ? least : value > most ? most : value;
 }
 
-/* Those with so many pages, the newest first. */
+/* Those with at least that many pages, the newest first. */
 static size_t points_of(const struct dx_poll_history *history, int least_pages,
                         struct point points[DX_POLL_TIMES])
 {
@@ -140,7 +140,7 @@ static double spread_of(const struct line *line, size_t count)
   return clamp(spread, DX_POLL_SPREAD_MIN, DX_POLL_SPREAD_MAX);
 }
 
-/* Moves *x, the logarithm of the pages, to where something was seen. */
+/* Moves *x, the logarithm of the pages, into the range that was seen. */
 static struct line line_by_pages(const struct point *points, size_t count,
                                  double *x)
 {

@@ -1,5 +1,5 @@
 /*
- * rate_limit.h - fewer than ten calls in any second, over all processes of
+ * rate_limit.h - fewer than ten calls in any second, across all processes of
  * this host (doc/policy.md, "Rate limit").
  *
  * One small file per API host and port in SpoolDir/pace, locked while it is
@@ -7,8 +7,8 @@
  * algorithm, burst 1) and `blocked until`, one field for 429 and outages.
  * Times in it are monotonic; its first field is the boot id, and a file of
  * another boot counts as empty. An absurd file is reset under its lock. If it
- * cannot be opened at all the process goes alone at a quarter of the rate and
- * logs that once.
+ * cannot be opened at all, the process keeps to a quarter of the rate by itself
+ * and logs that once.
  *
  * A slot is booked at most a little ahead: slots of processes that die are
  * lost, and booking far ahead would leak most of the rate.

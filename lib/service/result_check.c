@@ -8,7 +8,7 @@
 
 #include "lib/base/json_scan.h"
 
-/* RESULTS only shows that nobody can take another object for it. */
+/* RESULTS only serves to refuse a body that has two of them. */
 enum { RESULTS, STATUS, ID, SOURCE_ID, DATA, FIELD_COUNT };
 
 struct dx_result_check {
@@ -54,7 +54,7 @@ enum dx_code dx_result_check_add(struct dx_result_check *check,
   return dx_json_scan_add(&check->scan, bytes, len) ? DX_OK : not_json(err);
 }
 
-/* What is not said is accepted. */
+/* An absent field is accepted. */
 static bool is_about(const struct dx_json_field *field, const char *id)
 {
   return field->seen == DX_JSON_ABSENT || field->seen == DX_JSON_NULL ||

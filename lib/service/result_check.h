@@ -21,7 +21,7 @@ struct dx_result_check;
 struct dx_result_check *dx_result_check_new(void); /* NULL: out of memory */
 void dx_result_check_free(struct dx_result_check **check);
 
-/* E_RESPONSE as soon as it cannot become JSON any more. */
+/* E_RESPONSE as soon as it can no longer become JSON. */
 enum dx_code dx_result_check_add(struct dx_result_check *check,
                                  const char *bytes, size_t len,
                                  struct dx_err *err) DX_MUST_USE;
@@ -32,8 +32,8 @@ enum dx_code dx_result_check_end(const struct dx_result_check *check,
                                  const char *source_id, const char *case_id,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* True if results.medical_data has no value: nothing was found in the case. To
- * be asked after the end. */
+/* True if results.medical_data has no value: nothing was found in the case. Ask
+ * only after the end. */
 bool dx_result_check_is_empty(const struct dx_result_check *check);
 
 #endif

@@ -83,8 +83,8 @@ static bool is_storage_host(const char *host, const struct dx_service *service)
 }
 
 /*
- * A compromised service must not make us send to what listens on this computer
- * or its links only. What the administrator has named may be there.
+ * A compromised service must not make us send to what listens only on this
+ * computer or its links. What the administrator has named may be there.
  */
 static enum dx_scope widest_scope(const char *host,
                                   const struct dx_service *service)

@@ -122,7 +122,7 @@ static bool is_fresh(const struct dx_token *token)
   return dx_monotonic_ms() < token->renew_ms;
 }
 
-/* Gets a token from where the service has it. */
+/* Gets a token from the source that the service is configured with. */
 static enum dx_code read_token(struct dx_token *token, struct dx_err *err)
 {
 #define X(NAME, word, directive, field, TYPE, type, help, limit_s, advice, \

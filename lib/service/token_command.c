@@ -14,7 +14,7 @@
 
 #include "lib/base/process.h"
 
-/* A command may close its output and go on all the same. */
+/* A command may close its output and keep running. */
 static enum dx_code await_end(pid_t pid, const struct token_wait *wait,
                               struct dx_err *err)
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# curl-jq.sh - the way of a document as a shell script would go it, with curl
-# and jq: what cpu.sh compares the backend with. Keeps no journal and forgives
-# nothing.
+# curl-jq.sh - the path of a document as a shell script would take it, with
+# curl and jq: what cpu.sh compares the backend with. Keeps no journal and
+# forgives nothing.
 #
 # usage: curl-jq.sh API TOKEN-FILE DOCUMENT TYPE RESULTS
 set -eu

@@ -7,7 +7,7 @@
 # costs before it has read a byte is shown apart: it loads libcups and libtiff
 # besides libqpdf. The large one has 2,000 pages with pictures, 300 MB.
 #
-# A PDF passes checkdocextract before: the processor time of both is compared
+# A PDF passes checkdocextract first: the processor time of both is compared
 # with that of two runs of qpdf. Aim: 1.5 times for ten pages.
 . "$(dirname "$0")/lib.sh"
 

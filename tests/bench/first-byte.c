@@ -12,8 +12,8 @@
  *         the clock starts with the program
  *
  * "@URL@" and "@RUN@" in the arguments become our address and the number of
- * the run. Prints a line "LABEL START END" a run, seconds of wall time: strace
- * uses the same clock. The program is then ended by SIGTERM.
+ * the run. Prints a line "LABEL START END" per run, seconds of wall time:
+ * strace uses the same clock. The program is then ended by SIGTERM.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -338,7 +338,7 @@ static void add_job(struct dx_engine *engine, size_t number)
     die(err.text);
 }
 
-/* Until so many have ended in all. */
+/* Until that many have ended in total. */
 static void drive(struct dx_engine *engine, size_t until)
 {
   struct dx_err err;
@@ -354,7 +354,7 @@ struct figures {
   double lag_s, part, calls; /* part: of the processing time */
 };
 
-/* Of those whose results came as from-th and so on. */
+/* Of `count` jobs, from the one whose result came as the from-th on. */
 static struct figures mean(size_t from, size_t count)
 {
   struct figures f = {0, 0, 0};
@@ -372,8 +372,8 @@ static struct figures mean(size_t from, size_t count)
   return f;
 }
 
-/* What a client would see that asks after `first`, then waits `factor` times
- * as long each time, and fetches the result at once. */
+/* What a client would see if it asked after `first`, then waited `factor` times
+ * as long each time, and fetched the result at once. */
 static struct figures schedule(size_t from, size_t count, double first,
                                double factor)
 {

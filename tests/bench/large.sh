@@ -4,7 +4,7 @@
 # memory. The alternative: the script with curl and jq, which keeps nothing,
 # and then what keeping costs, one copy of the document with one fsync. Both
 # wait 2 s before they ask for the result; the rate limit then keeps ours from
-# asking twice within 125 ms. Aim: not longer than the two.
+# asking twice within 125 ms. Aim: no longer than the two together.
 #
 # What each byte goes through. Filter, for a picture: read, written to a file
 # without a name, read for its form, read for its SHA-256, given to the pipe by

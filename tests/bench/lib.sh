@@ -2,10 +2,10 @@
 # the backend run as cupsd would run it, and the rows of the table. To be
 # sourced by bash.
 #
-# How a figure is made, so that it can be believed:
+# How a figure is measured, so that it can be trusted:
 # - ours and the alternative take turns, in one run of one script;
-# - sync comes before each of them, so that nobody pays for what somebody else
-#   has written;
+# - sync comes before each of them, so that neither pays for what the other has
+#   written;
 # - a row shows minimum, median and maximum of both, and the load average;
 # - the ratio is the median of the ratios of neighbors, ours by theirs.
 # A benchmark measures and never judges: it does not fail because something
@@ -43,7 +43,7 @@ trap finish EXIT
 
 # ---- the table ----
 
-# Samples are files with a number a line. Without an alternative: "-".
+# Samples are files with one number per line. Without an alternative: "-".
 row() # WHAT UNIT OURS THEIRS ALTERNATIVE AIM
 {
   local theirs=$4
@@ -114,7 +114,7 @@ start_sim() # [OPTION...]: sets api and data
 }
 
 # Writes the configuration for an empty spool; without a URL its last lines are
-# left to others.
+# left for others to add.
 configure() # SPOOL [URL]
 {
   rm -rf "$1"
@@ -155,7 +155,7 @@ arguments() # N
   printf '%s\n' "$1" user title 1 "job-uuid=urn:uuid:bench-$1"
 }
 
-# Whoever prints comes first: what it wrote is on the disk before we begin.
+# Syncs first: what was written before is on the disk before we begin.
 # Writes "WALL_MS CPU_MS PEAK_KIB" (measure.c) to $dir/cost.
 measured() # COMMAND...
 {
@@ -187,7 +187,7 @@ run_script() # DOCUMENT TYPE
     "$dir/script-results"
 }
 
-# From the beginning of what was measured to the newest result in its place.
+# From the beginning of the measurement until the newest result is in its place.
 result_ms() # DIRECTORY
 {
   find "$1" -name '*.json' ! -name '*.job.json' -printf '%C@\n' | sort -g |

@@ -28,7 +28,7 @@ use() # SPOOL [URL]: which is kept as it is
 }
 
 # One job is extracted; the others are links to its files, which nobody reads:
-# that would be seen in the figures.
+# if anybody did, the figures would show it.
 fill() # SPOOL
 {
   use "$1" "$api"
@@ -137,7 +137,7 @@ fi
 # ---- documents ----
 
 # Time runs twenty times faster for it: the rate limit would hide what it
-# costs. The same library counts.
+# costs. The library that does that also counts the fsyncs.
 many_documents() # N
 {
   local a

@@ -2,7 +2,7 @@
 #
 # queue.sh - twenty people print at once, and the service takes 5 s: when is the
 # queue free again, and when are all results there? With Completion auto, the
-# default, and beside it accepted and extracted, with a scheduler of our own.
+# default, and also with accepted and extracted, under a scheduler of our own.
 #
 # The alternative is what the service and 8 calls a second allow: nothing is
 # ready for 5 s, and then each job still needs two calls, to learn that it is

@@ -4,7 +4,7 @@
 # same file to the same storage. Aim: 0.97 of curl's throughput.
 #
 # The storage is in memory. On the disk that the backend has just written to,
-# it is the disk's queue that is measured: 0.6 and 1.2 were both seen.
+# the disk's queue would be measured: 0.6 and 1.2 were both seen.
 . "$(dirname "$0")/lib.sh"
 
 runs=9

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# chown_test.sh - `docextract chown`: what was the backends' user's (nobody
-# here, else lp) becomes that of a user of its own (games), and nothing else
-# does, whatever the old user has planted. Only root can give files away; as
-# anybody else it is checked that the command says so.
+# chown_test.sh - `docextract chown`: what belonged to the user of the backends
+# (nobody here, usually lp) is given to a user of our own (games), and nothing
+# else is, whatever the old user has planted. Only root can give files away; run
+# by anybody else, this checks that the command says so.
 #
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/frame.sh"
@@ -68,7 +68,8 @@ chmod 6755 "$spool/pace/sh"
 echo member > "$results/member.json" && chown mail: "$results/member.json"
 ln "$dir/roots/file" "$spool/pace/hard"
 
-# Somebody works on the job: is asked to end, but stopped until that was seen.
+# A process drives the job: it is asked to end, but stays stopped until that has
+# been seen.
 as_owner=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
 hold "$spool/jobs/$key/lock"
 kill -STOP "$pid"

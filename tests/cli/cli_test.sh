@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # cli_test.sh - the command `docextract`: command line, config, hello, submit.
-# Jobs that are stored are jobs_test.sh's.
+# Stored jobs are in jobs_test.sh.
 #
 # Prints a line per case and a last line with the counts.
 # shellcheck source-path=SCRIPTDIR
@@ -70,7 +70,7 @@ is 'the backend prints the same' \
 
 # --- config ----------------------------------------------------------------
 
-# The queues of this machine's own cupsd are none of ours.
+# Keeps out the queues of this machine's own cupsd.
 export CUPS_SERVER=localhost:1
 
 configure 'APIRate 5'
@@ -134,7 +134,7 @@ if [ "$(id -u)" = 0 ]; then
     "^warning: .*conf:6: TokenCommand .*roots.mint' cannot be used by '$owner'"
 fi
 
-# Nobody but root writes there.
+# Only root can write there.
 closed=$dir/closed
 mkdir -m 500 "$closed"
 give "$closed"
@@ -175,7 +175,7 @@ if [ "$(id -u)" = 0 ]; then
   rm "$dir/cups-files.conf"
 fi
 
-in_memory() # PATH COMMAND...: runs it where the path lies in memory
+in_memory() # PATH COMMAND...: runs it with the path on a tmpfs
 {
   # shellcheck disable=SC2016
   unshare --mount sh -e -c 'd=$1
@@ -347,7 +347,7 @@ if [ "$(id -u)" = 0 ]; then
   fails 'a configuration that only root may read' user 78 "'$owner'"
 fi
 
-# What somebody else wrote must not be run for her by a rule of sudo.
+# A sudo rule must not make root run what somebody else wrote.
 if [ "$(id -u)" = 0 ]; then
   printf '#!/bin/sh\nid > %q\necho token\n' "$dir/ran" > "$dir/mint"
   chmod 755 "$dir/mint"
@@ -859,7 +859,7 @@ configure
 dx submit "$dir/a.pdf"
 is 'submit, an unknown certificate authority: its status' "$rc" 78
 
-# Runs submit in the background, and sends it a signal once it printed PATTERN.
+# Runs submit in the background, and signals it once it has printed PATTERN.
 stopped() # TEXT SIGNAL PATTERN
 {
   local key

@@ -10,7 +10,7 @@
 
 # --- helpers ---------------------------------------------------------------
 
-# Starts submit in the background and waits until it printed PATTERN; sets key.
+# Starts submit in the background, waits for it to print PATTERN; sets key.
 begin_submit() # PATTERN FILE...
 {
   local pattern=$1
@@ -109,8 +109,8 @@ has 'jobs: a row has everything from state to cases' "$row" \
   "^${key:0:8}  extracted +- +command +[0-9]+ s +2/2 +2\$"
 hasnt 'jobs: no title and no file name' "$out$err" 'Secret'
 
-# What a reader sees who was in jobs/ before the job left, and then looks into
-# finished/.
+# What a reader sees if it reads jobs/ before the job is moved, and finished/
+# after that.
 cp -a "$spool/finished/$key" "$spool/jobs"
 is 'jobs: one that is finished meanwhile is listed once' "$(listed)" "${key:0:8}"
 dx show "${key:0:8}"
@@ -315,7 +315,7 @@ faults ''
 dx retry "$key"
 is 'retry: it is sent once BaseURL is right' "$rc $(mrns)" '0 1'
 
-# What failed after its upload, as the version before has left it.
+# What failed after its upload, as the previous version left it.
 failed_uploaded() # KEY
 {
   edit "$1" '.submissions[0] |= (.state = "failed" | .code = "E_GONE" |

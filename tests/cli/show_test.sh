@@ -60,7 +60,7 @@ is 'show: no data at all is nothing, too' "$rc $err $(tail -n 1 "$dir/out")" \
 # --- show: digits and control characters -------------------------------------
 
 m() { printf '"%s":{"value":%s,"measurement_unit":"%s","range":%s}' "$@"; }
-result() # DOCUMENT-MEMBERS: the end of a result, behind its ids
+result() # DOCUMENT-MEMBERS: the end of a result, after its ids
 {
   printf '"case_name":"a\\u001b[31mb\\u009bc\\u202ed",'
   printf '"medical_data":{"d1":{"patient_last_name":"\\u001b]0;x\\u0007y",'
@@ -153,7 +153,7 @@ has 'show: malformed JSON is refused' "$rc $err" '^65 .*not a result'
 # --- show --html -------------------------------------------------------------
 
 page() { tr -d '\n' < "$dir/out"; }
-row_of() # FIELD: of the page, without what is not text
+row_of() # FIELD: of the page, text only
 {
   sed -n "s|^<tr><th scope=\"row\"><bdi>$1</bdi></th>||p" "$dir/out" |
     sed 's/<[^>]*>/ /g' | xargs -r

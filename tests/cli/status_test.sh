@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
 # status_test.sh - the status socket of docextractd: each user learns about her
-# own jobs, whoever ended them, and nobody can keep docextractd or other users
-# from anything. As root with two users of this system; else with the caller
-# alone, who owns the spool and sees all.
+# own jobs, whoever ended them, and nobody can block docextractd or other users.
+# Run by root, with two users of this system; otherwise with the caller alone,
+# who owns the spool and sees all.
 #
 # Prints a line per case and a last line with the counts.
 # shellcheck source-path=SCRIPTDIR
@@ -267,7 +267,7 @@ is 'watch: what failed, and why' "$(tail -n 1 "$dir/watched" |
   jq -c '[.key, .state, .reason_code, .job_documents]')" \
   "[\"$key\",\"failed\",\"service-refused\",1]"
 
-# docextractd's own; and of another user nothing.
+# A job of docextractd; and nothing about another user's.
 edit "$key" '.owner = "collector"'
 again=$key
 if if_root; then
@@ -378,7 +378,7 @@ unset CUPS_SERVER
 
 # --- a hostile client ------------------------------------------------------
 
-# Many connections that send nothing; at the end of their input they end.
+# Many connections that send nothing, until their input ends.
 mkfifo "$dir/hold"
 as "$her" "$ask" "$STATUS_SOCKET" --hold 1000 < "$dir/hold" > "$dir/holding" &
 exec 8> "$dir/hold"
@@ -391,7 +391,7 @@ if if_root; then
   is 'hostile: and the owner of the spool' "$(ask "$owner" jobs | tail -n 1)" \
     '{"end":true}'
 else
-  # The owner's own are limited by those of all only.
+  # The owner's are limited only by the total.
   has 'hostile: there are so many connections and no more' \
     "$(ask "$her" jobs)" '^{"error":"E_BUSY"'
 fi

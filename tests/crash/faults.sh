@@ -9,7 +9,7 @@
 # which goes on by itself.
 #
 #   faults.sh         some calls of every family
-#   faults.sh --all   every call; one of the allocations that are alike
+#   faults.sh --all   every call; of allocations that are alike, one
 . "$(dirname "$0")/lib.sh"
 
 all=
@@ -78,7 +78,7 @@ fails() # GROUP N COUNT ERROR AT
   check_end
 }
 
-# docextractd is there, but takes the job only after it was looked at.
+# docextractd runs, but takes the job only after the test has looked at it.
 fails_handing_over() # GROUP N COUNT ERROR
 {
   start_walked_daemon
@@ -86,7 +86,7 @@ fails_handing_over() # GROUP N COUNT ERROR
   run_backend "fail $*"
   local expected_journal=$expected_journal
   if is_finished && [[ $(step) = *docextractd.lock* ]]; then
-    # It could not look for docextractd, and did without.
+    # It could not look for docextractd, and went on without it.
     expected_journal=${expected_journal/'"collector"'/'"cups"'}
     same 'it has ended well' "$status" 0
   elif [[ $(journal) = *collector* ]]; then
@@ -123,7 +123,7 @@ step() # what failed, and where in the program
   grep -B 1 -m 1 -x failed "$dir/walk.log" | head -n 1
 }
 
-count() # GROUP AT: how many there are in a run that nothing disturbs
+count() # GROUP AT: how many there are in an undisturbed run
 {
   clean_sheet
   begin "$2"
@@ -131,10 +131,9 @@ count() # GROUP AT: how many there are in a run that nothing disturbs
   grep -c . "$dir/walk.log"
 }
 
-# Of allocations that are alike one fails: of those with a call path that no walk
-# has taken yet, and of those that one place in the program makes while one state
-# is in the journal.
-new_ones() # the numbers of them, in the last count
+# Of allocations that are alike, one fails: one for each call path that no walk
+# has taken yet, and one for each place in the program and state in the journal.
+new_ones() # their numbers in the last count
 {
   awk -v file="$dir/paths" '
     BEGIN { while ((getline path < file) > 0) paths[path]; close(file) }

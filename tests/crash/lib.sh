@@ -19,7 +19,7 @@ bundle=$dir/bundle
 unset CUPS_SERVER # there is no scheduler to ask about the job
 
 # What must never be printed, whatever fails: name, record number, title.
-# Numbers of milliseconds may hold any digits.
+# Numbers of milliseconds may contain any digits.
 secrets='Ahrens|Berg|Czerny|secret-title|secret-name|X-Sim|Bearer|eyJ'
 secrets+='|(^|[^0-9])555100[1-3]([^0-9]|$)'
 
@@ -75,7 +75,7 @@ clean_sheet() # before every case
 # --- the backend -----------------------------------------------------------
 
 # Becomes a program of ours with preload.so in front, as the user of backends;
-# killed after so many seconds, unless they are 0. run_by: what starts it.
+# killed after that many seconds, unless 0. run_by: what starts it.
 preloaded() # SECONDS PLAN LOG PROGRAM [ARGUMENT...]
 {
   local limit=$1 plan=$2 log=$3
@@ -116,8 +116,8 @@ happened() # killed, stopped, failed [LOG]
   grep -qx "$1" "${2-$dir/walk.log}" 2> /dev/null
 }
 
-# Runs it again until it succeeds, as cupsd does. What it has handed
-# over docextractd ends.
+# Runs it again until it succeeds, as cupsd does. docextractd finishes what it
+# has handed over.
 run_to_the_end()
 {
   local i
@@ -138,7 +138,7 @@ is_finished()
 
 # --- docextractd -------------------------------------------------------------
 
-# Of one case: the next one begins with an empty spool.
+# For one case: the next one begins with an empty spool.
 start_walked_daemon() # [PLAN [LOG]]
 {
   : > "$dir/daemon.new"
@@ -220,7 +220,7 @@ journal()
     (.cases[].state)])]' $(journals) 2>&1
 }
 
-lost_responses() # to registrations: of all, and the most of one
+lost_responses() # to registrations: in total, and the most for one
 {
   jq -r '[.submissions[].posts_lost] | "\(add) \(max)"' \
     $(journals)
@@ -273,7 +273,7 @@ check_end()
   was_final
   before=$(state_now)
   grow_old
-  SPEED=1 run_backend # at this speed the sweep has all its time
+  SPEED=1 run_backend # at this speed the sweep has enough time
   same 'run again: exit 0' "$status" 0
   same 'run again: nothing is sent, nothing changes' "$(state_now)" "$before"
   same 'what was left behind is swept' \

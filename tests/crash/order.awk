@@ -247,7 +247,7 @@ function rename_journal(copy, dir,    i, f)
       continue
     if (f[4] == "extracted" && state[dir, f[3]] != "extracted")
       must("extracted", manifest[f[6]])
-    # No power failure matters here: nothing becomes of a source without a file.
+    # No power failure matters here: nothing comes of a source without a file.
     if (f[5] == "true" && !registering[dir, f[3]])
       posted[dir, f[3]] = 0
     registering[dir, f[3]] = f[5] == "true"
@@ -259,8 +259,8 @@ function rename_journal(copy, dir,    i, f)
 
 # ---- the trace ----
 
-# Before a call: what others see under a new name is durable. In the directory
-# of a job the other rules say when: they go by what is durable.
+# Before a call, what others see under a new name must be durable. Within the
+# directory of a job the other rules say when: they go by what is durable.
 function names_are_durable(    key, part)
 {
   for (key in unsynced) {

@@ -69,7 +69,7 @@ judge()
 make_bundle
 start_service
 owned_dir 700 "$spool"
-rm -rf "$results" # to be made
+rm -rf "$results" # the backend has to create it
 
 t='a job that nobody disturbs'
 print_job 1
@@ -91,7 +91,7 @@ t='old jobs'
 touch -d '8 days ago' "$(journal_of 1)"
 touch -d '31 days ago' "$(journal_of 3)"
 touch -d '2 hours ago' "$spool/swept"
-SPEED=1 print_job 2 # at this speed the sweep has its whole time
+SPEED=1 print_job 2 # at this speed the sweep has enough time
 is "$t: a finished one is gone" "$(place_of 1)" ''
 is "$t: an unfinished one has expired" "$(place_of 3)" finished
 is "$t: one that is not old stays" "$(place_of 4)" jobs

@@ -3,10 +3,10 @@
 # walk.sh - kill -9 before and after the n-th write of the journal, for all n,
 # of the backend or of docextractd; then the job is run again, as cupsd would,
 # and must end as if nothing had happened: nothing lost, nothing sent twice. The
-# same when a second backend comes for the job at that moment.
+# same when a second backend is started for the job at that moment.
 #
-#   walk.sh         the journal, the results, and some pairs and seconds
-#   walk.sh --all   every step on disk, every pair and every second
+#   walk.sh         the journal, the results, some pairs and second backends
+#   walk.sh --all   every step on disk, every pair and every second backend
 . "$(dirname "$0")/lib.sh"
 
 all=
@@ -53,7 +53,7 @@ handed_over() # GROUP N before|after
   start_walked_daemon "kill $*"
   run_backend
   same 'the print job ends' "$status" 0
-  # Killed while it starts, it takes nothing over: the backend has sent it all.
+  # Killed at startup, it takes nothing over: the backend has sent everything.
   [[ $(journal) != '["cups",["extracted"'* ]] ||
     expected_journal=${expected_journal/'"collector"'/'"cups"'}
   until_true killed_or_finished || wrong "it does nothing: $(journal)"
@@ -85,8 +85,8 @@ two_backends() # GROUP N before|after
   SPEED=20 run_to_the_end &
   second=$!
   [ -z "$(ls "$spool/jobs")" ] || until_true asked_or_gone
-  # It is stopped: what it has delivered by now tells whether it still has a way
-  # to go.
+  # The first one is stopped: what it has delivered so far tells whether it has
+  # work left.
   ! grep -q 'asking process' "$dir/err" || asked_at=$(n_manifests)
   kill -CONT "$first" 2> /dev/null
   until_true is_gone "$first" || kill -KILL "$first"
@@ -106,7 +106,7 @@ count() # GROUP: how many there are in an undisturbed run
   grep -c . "$dir/walk.log"
 }
 
-every() # GROUP [STEP [COUNT]]: one line a case
+every() # GROUP [STEP [COUNT]]: one line per case
 {
   local n last=${3-}
   [ -n "$last" ] || last=$(count "$1")

@@ -351,7 +351,7 @@ page_with_form() # NAME: objects 1 to 4 of a PDF, which show object 5
 END
 }
 
-# It draws the same, with 100^6 ways through its resources.
+# It draws the same, with 100^6 paths through its resources.
 names=$(printf '/X%d 0 0 R' {1..100})
 {
   page_with_form X
@@ -367,8 +367,8 @@ options=
 
 # --- hostile ones, which leave out what is optional -------------------------
 
-# No /Type, and odd ways to get there: each SECRET is what must be removed, named
-# after the key that leads to it.
+# No /Type, and odd paths: each SECRET is what must be removed, named after the
+# key that leads to it.
 script() { printf '<</S/JavaScript/P 1 0 R/JS(SECRET-%s)>>' "$1"; }
 extras() # NAME: of a stream that pages draw
 {
@@ -636,7 +636,7 @@ END
 is 'an object is only what it was taken for first' \
   "$(result "$dir/looks.pdf") $(plain "$dir/body" | grep -c '/A ')" 'document 1 0 0'
 
-# Forms that show each other: 2^40 ways to the last one.
+# Forms that show each other: 2^40 paths to the last one.
 {
   page_with_form A
   for n in {5..44}; do

@@ -78,7 +78,7 @@ with_table() # FILE < OBJECTS
   } >> "$1"
 }
 
-# Quick to make, but slow to read page by page: 3000 pages with the same 4 MB of
+# Quick to make, but slow to read page by page: 3000 pages that share 4 MB of
 # blanks.
 with_much_to_read() # FILE
 {

@@ -107,8 +107,7 @@ static bool is_color(size_t k)
   return kinds[k].samples > 1 || kinds[k].photometric == PHOTOMETRIC_PALETTE;
 }
 
-/* 0 to 3: white, black, and two that are light and dark where there are such.
- */
+/* 0 to 3: white, black, and a light and a dark one if the kind has them. */
 static int ink(int page, int x, int y)
 {
   if (x < 64 && y < 48)

@@ -28,7 +28,7 @@ struct fuzz_input {
 
 /*
  * The next line, or the rest, as a text without its line feed; a NUL ends it,
- * too. The caller frees. Exactly as long as it has to be: whoever reads beyond
+ * too. The caller frees. Exactly as long as it has to be, so that a read beyond
  * its end is found.
  */
 char *fuzz_line(struct fuzz_input *in);

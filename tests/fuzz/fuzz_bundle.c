@@ -1,6 +1,6 @@
 /*
  * fuzz_bundle.c - a stream of entries as the backend reads it. What was read
- * and is written again is read as the same.
+ * and is written again reads back the same.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 /*
- * fuzz_config.c - docextract.conf. What was read is printed, and read again as
+ * fuzz_config.c - docextract.conf. What was read is printed, and reads back
  * the same.
  */
 #include "tests/fuzz/fuzz.h"

@@ -23,7 +23,7 @@ struct response {
   size_t sunk_bytes;
 };
 
-/* Takes so much, then no more. */
+/* Accepts SINK_BYTES, then no more. */
 static enum dx_code sink(void *ctx, const char *bytes, size_t len,
                          struct dx_err *err)
 {

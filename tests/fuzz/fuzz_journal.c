@@ -1,5 +1,5 @@
 /*
- * fuzz_journal.c - job.json. A journal that was read is saved and read again as
+ * fuzz_journal.c - job.json. A journal that was read is saved and reads back
  * the same; its manifests and results have names.
  */
 #include "tests/fuzz/fuzz.h"

@@ -61,7 +61,7 @@ static void take(struct dx_json *json)
   dx_json_free(&json);
 }
 
-/* Cut anywhere, it is the same. */
+/* Wherever the text is cut, the outcome is the same. */
 static bool scan(const char *text, size_t size, size_t piece,
                  struct dx_json_field *field)
 {
@@ -76,7 +76,7 @@ static bool scan(const char *text, size_t size, size_t piece,
   return ok && dx_json_scan_is_whole(&s);
 }
 
-/* What both readers take says the same to both. */
+/* What both readers accept means the same to both. */
 static void compare(const struct dx_json_field *field, const char *text,
                     size_t size)
 {

@@ -1,7 +1,7 @@
 /*
- * fuzz_pdf.c - a PDF as the filters take it, in this process. If it is accepted
- * so is what is written, which has the same pages and does not change when it
- * is written again.
+ * fuzz_pdf.c - a PDF as the filters take it, in this process. If it is
+ * accepted, so is what is written, which has the same pages and does not change
+ * when it is written again.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -41,7 +41,7 @@ static void put(const char *name, const char *text)
   dx_buf_release(&buf);
 }
 
-/* No file may hold us for longer than any response may. */
+/* No file may delay us longer than a response may. */
 static void limit_rate(void)
 {
   struct dx_rate_limit *limit = dx_rate_limit_new(fuzz_dirfd(), HOST, PORT, 8);

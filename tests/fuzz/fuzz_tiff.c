@@ -1,6 +1,6 @@
 /*
  * fuzz_tiff.c - a TIFF as the filter takes it, in this process. The PDF that is
- * made of it is accepted, with as many pages.
+ * made of it is accepted, with the same number of pages.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,8 @@
 # debian.sh - where this machine gets its Debian packages from, to install
 # another Debian from there. To be sourced by bash.
 
-# Lines of "URI SUITE COMPONENT", as apt on this machine knows them. Of another
-# release (CODENAME): the same places.
+# Lines of "URI SUITE COMPONENT", as apt on this machine knows them. For another
+# release (CODENAME), the same places.
 debian_sources() # [CODENAME]
 {
   local own
@@ -30,7 +30,7 @@ make_debian() # CODENAME DIRECTORY [PACKAGE...]
     --components="$(debian_sources "$codename" | cut -d ' ' -f 3 | sort -u |
       paste -sd,)" "$codename" "$dir" "$mirror" || return
   debian_sources "$codename" | sed 's/^/deb /' > "$dir/etc/apt/sources.list"
-  # The other one reaches the mirror as this machine does.
+  # The new system reaches the mirror as this machine does.
   apt-config dump | grep -E '^Acquire::(Check-|http|https|Retries)' \
     > "$dir/etc/apt/apt.conf.d/50mirror"
   cp /etc/resolv.conf /etc/hosts "$dir/etc/"

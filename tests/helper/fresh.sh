@@ -33,7 +33,7 @@ command=$2
 install_missing debootstrap git util-linux || exit
 
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-fresh.XXXXXX")
-# Without unshare, which blocks SIGTERM, nothing inside goes on.
+# Killing unshare, which blocks SIGTERM, ends everything inside.
 leave()
 {
   [ ! -s "$dir/pid" ] || kill -KILL "$(cat "$dir/pid")"
@@ -58,7 +58,7 @@ if [ -n "$user" ]; then
     fail 'the user cannot be made'
 fi
 
-# Runs inside the namespaces, which have no other root directory any more:
+# Runs inside the namespaces, and leaves them no other root directory:
 # systemd-nspawn, for one, does not start in a mere chroot.
 enter() # MACHINE HOME USER COMMAND
 {
@@ -80,7 +80,7 @@ inside=(bash -c 'echo $$ > "$1/pid" && shift && exec "$@"' _ "$dir"
   unshare --mount --pid --fork --kill-child bash -c 'enter "$@"' enter
   "$machine" "$home" "$user" "$command")
 
-# Shows what a terminal shows, and types the password when prompted.
+# Shows what a terminal would show, and types the password when prompted.
 on_terminal() # COMMAND...
 {
   local LC_ALL=C pid in out line= c

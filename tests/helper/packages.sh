@@ -40,7 +40,7 @@ as_root()
 }
 
 # The system's scheduler is not needed: if it is installed only now, it is not
-# started. The text comes in a file because stdin is the password's.
+# started. The text comes from a file because stdin is for the password.
 no_service_start()
 {
   local policy status
@@ -53,7 +53,7 @@ no_service_start()
   return "$status"
 }
 
-install_missing() # PACKAGE...: false, with the reason, if that cannot be
+install_missing() # PACKAGE...: false, with the reason, if it cannot
 {
   local missing policy status
   command -v apt-get > /dev/null || return 0

@@ -50,7 +50,7 @@ static void copy(long long left)
     n = splice(STDIN_FILENO, NULL, STDOUT_FILENO, NULL, (size_t)left, 0);
 }
 
-/* What is not an entry passes as it is. */
+/* What is not an entry is passed on unchanged. */
 static void feed(const char *seal)
 {
   char line[4096];

@@ -2,7 +2,7 @@
 # be sourced by bash.
 
 # How many processes compete for each processor at the moment, from 1 to 8: what
-# takes a second on an idle machine may take so many seconds.
+# takes a second on an idle machine may take that many seconds.
 cores=$(nproc)
 machine_load()
 {
@@ -12,8 +12,8 @@ machine_load()
   echo $((running < 8 ? running : 8))
 }
 
-# Runs a command for at most so many seconds of an idle machine; its output goes
-# to a file, and a message says if it was stopped.
+# Runs a command for at most SECONDS of an idle machine; its output goes to a
+# file, and a message says if it was stopped.
 limited() # SECONDS FILE COMMAND...
 {
   local limit=$(($1 * $(machine_load))) file=$2 status
@@ -28,7 +28,7 @@ limited() # SECONDS FILE COMMAND...
 
 # Waits until a command succeeds, at most WAIT_S seconds (30) of an idle
 # machine. It is run again after 20 ms, then less and less often, at least five
-# times a second: most commands cost more than the first pauses last. To wait in
+# times a second: most commands cost more than the first pauses last. Waiting in
 # vain is a failure (test.sh counts it), unless stderr goes elsewhere.
 until_true()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # bundle.sh - bundles that a person made by hand and prints, in every way that
-# goes around the filter: nothing of them reaches the service. What the filter
+# bypasses the filter: nothing of them reaches the service. What the filter
 # makes in the same queue does.
 . "$(dirname "$0")/../it/lib.sh"
 
@@ -25,9 +25,9 @@ entry application/pdf "$dir/program" "$seal" > "$dir/sealed"
 
 start_all
 
-# cupsd unpacks what is compressed with a filter of its own, gziptoany: that is
-# how raw bytes come on the stdin of a backend, also after a document that went
-# through ours.
+# cupsd unpacks compressed documents with its own filter, gziptoany: that is how
+# raw bytes reach the stdin of a backend, even after a document that went
+# through our filter.
 request() # OPERATION LINE...
 {
   local operation=$1

@@ -29,10 +29,10 @@ long=$(printf 'long%.0s' {1..512})
 texts=("$colors" "$lines" "$c1" "$bidi" "$bytes" "$shell" "$paths" "$formats"
   "$markup" "$long" '' '-o' ' ')
 
-# Lines with bytes that are no printable ASCII: all that is logged is.
+# Lines with bytes other than printable ASCII, which logs must not have.
 unprintable() { LC_ALL=C grep -an '[^ -~	]' "$@"; }
 
-# What is wrong with a text for people: no UTF-8, or control characters.
+# What is wrong with a text for people: not UTF-8, or control characters.
 bad_text() # FILE...
 {
   local f
@@ -120,7 +120,7 @@ check 'nothing that was written is run' [ ! -e "$dir/ran" ]
 # --- a full disk -------------------------------------------------------------
 
 pdftoppm -png -r 9 -gray -singlefile "$dir/chart.pdf" "$dir/dot"
-# A limit on the size of files is a disk that is full, for the process.
+# To the process, a limit on the size of files is a full disk.
 head -c 300000 /dev/urandom > "$dir/noise"
 { cat "$dir/dot.png" "$dir/noise"; } > "$dir/large.png"
 clear_results

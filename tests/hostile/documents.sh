@@ -2,8 +2,8 @@
 #
 # documents.sh - PDFs that are small and valid, but made to exhaust whoever
 # reads them, and a computer with too little memory: such a document is refused
-# at a price that is known, and never becomes a smaller one. The process that
-# reads it is in its sandbox; what that holds is tested by
+# at a bounded cost, and never turned into a smaller one. The process that
+# reads it is in its sandbox; what the sandbox withstands is tested by
 # tests/unit/test_isolate.c, and what becomes of a job by tests/hostile/jobs.sh.
 . "$(dirname "$0")/../filter/lib.sh"
 
@@ -14,8 +14,9 @@ configure ''
 
 # --- documents that ask too much ---------------------------------------------
 
-# Runs a filter, and prints what is more than 512 MiB, or most_ms of processor
-# time: there are two filters. Memory is not limited with AddressSanitizer.
+# Runs a filter; $dir/costs gets a line if it takes more than 512 MiB, or more
+# than most_ms of processor time: there are two filters. Memory is not limited
+# with AddressSanitizer.
 most_ms=30000
 cheaply() # FILTER [FILE]
 {

@@ -1,5 +1,5 @@
 # lib.sh - hostile services, for tests/hostile/service.sh and
-# tests/long/hostile.sh. To be sourced by bash, behind what sets dir and build.
+# tests/long/hostile.sh. To be sourced by bash, after what sets dir and build.
 
 raw_is_up_or_gone() { [ -e "$dir/ready" ] || is_gone "$1"; } # PID
 

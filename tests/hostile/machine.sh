@@ -11,7 +11,7 @@ chart_pdf "$dir/MARKFILE.pdf" Ann Ahrens 1
 # --- processes ---------------------------------------------------------
 
 arguments() { tr '\0' '\n' < "/proc/$1/cmdline"; }
-# Once it is our program, and no longer the shell that has started it.
+# Once it is our program, and no longer the shell that started it.
 shows_no_mark()
 {
   grep -q docextract "/proc/$1/comm" && ! arguments "$1" | grep -q MARK

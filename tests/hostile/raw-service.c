@@ -5,10 +5,10 @@
  *
  * usage: raw-service READY-FILE LOG [CALL:NTH=WORD]...
  *
- * The port is written to READY-FILE; method and path of each request to LOG, a
- * line each. CALL is create, put, source, extract or hello, NTH counts calls of
- * that kind from 1, "*" are all. WORD is a row of the table at the end of this
- * file. A process serves each connection.
+ * The port is written to READY-FILE, the method and path of each request to
+ * LOG, one line each. CALL is create, put, source, extract or hello; NTH counts
+ * calls of that kind from 1, "*" means all. WORD is a row of the table at the
+ * end of this file. One process serves each connection.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static void send_bytes(const char *bytes, size_t len)
     ssize_t n = write(r.fd, bytes, len);
 
     if (n <= 0)
-      exit(0); /* they have had enough */
+      exit(0); /* the client has had enough */
     bytes += n;
     len -= (size_t)n;
   }
@@ -235,7 +235,7 @@ static void drip_body(const char *arg)
   send_slowly(r.good);
 }
 
-/* It took the document as slowly, see read_body(). */
+/* The document was read just as slowly, see read_body(). */
 static void trickle(const char *arg)
 {
   (void)arg;
@@ -393,7 +393,7 @@ static bool begins(const char *prefix)
   return strncmp(r.text, prefix, strlen(prefix)) == 0;
 }
 
-/* The number in the path: of the source, which its id and URL end with. */
+/* The number of the source, in the path: its id and URL end with it. */
 static unsigned source_number(void)
 {
   const char *line_end = r.text + strcspn(r.text, "\r");
@@ -441,7 +441,8 @@ static ssize_t read_some(char *to, size_t room)
   return n;
 }
 
-/* Headers into r.text, with what came of the body; returns its length. */
+/* Reads the headers into r.text, with what came of the body; returns the
+ * length of both. */
 static size_t read_head(void)
 {
   const char *end = NULL;
@@ -455,7 +456,7 @@ static size_t read_head(void)
   return len;
 }
 
-/* Into r.text what fits. */
+/* Keeps what fits into r.text. */
 static void read_body(size_t len, bool slowly)
 {
   const struct timespec pause = {.tv_nsec = 100000000};
@@ -478,7 +479,7 @@ static void read_body(size_t len, bool slowly)
   }
 }
 
-/* The rule for this call, behind its '='; NULL if there is none. */
+/* The rule for this call, after its '='; NULL if there is none. */
 static const char *find_rule(void)
 {
   char **rule;
@@ -528,7 +529,7 @@ static void serve(void)
 
 /* ---- connections ---- */
 
-/* Kernels would take some MB of a document from each other at once. */
+/* Or the kernels would pass on some MB of a document at once. */
 static void make_small(int fd)
 {
   static const int segment = 536, buffer = 2 * TRICKLE_BYTES;

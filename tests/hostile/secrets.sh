@@ -6,7 +6,7 @@
 # searched. The process list is in machine.sh.
 . "$(dirname "$0")/../it/lib.sh"
 
-# What our programs say goes through a copy: cupsd's own log holds titles too.
+# What our programs print is copied: cupsd's own log holds titles, too.
 own=$dir/own.log
 wrap() # PROGRAM
 {
@@ -50,7 +50,7 @@ watch()
 {
   while sleep 0.2; do look; done >> "$dir/seen" 2> "$dir/watch.err"
 }
-watched() # COMMAND...: with somebody who looks
+watched() # COMMAND...: with somebody watching
 {
   local watcher
   watch &

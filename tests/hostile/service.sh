@@ -154,7 +154,7 @@ is 'an upload in a trickle is ended, and tried again' \
 # --- where documents go ------------------------------------------------------
 
 certificates
-# curl resolves *.localhost without DNS: not a loopback by its name.
+# curl resolves *.localhost without DNS; by its name it is not a loopback.
 start_tls "$dir/good"
 api=https://api.localhost:${api##*:}
 new_spool

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # accepted.sh - Completion accepted: the print job ends when it is stored, and
-# docextractd does the rest, whatever is killed. Without docextractd the print
-# job waits as always.
+# docextractd does the rest, no matter what is killed. Without docextractd the
+# print job waits as usual.
 . "$(dirname "$0")/lib.sh"
 
 key_of() { of_journal "$1" .key; }
@@ -11,7 +11,7 @@ has_message() { [ -n "$(message_of "$1")" ]; }
 daemon_says() { grep -Eq -e "$1" "$dir/daemon.new"; }
 said_again() { [ "$(grep -Ec -e "$1" "$dir/daemon.new")" -gt "$2" ]; }
 
-accept() # [LINE...]: the configuration, with more lines of the service
+accept() # [LINE...]: writes the configuration, with LINEs for the service
 {
   write_config 'Completion accepted' "$@"
 }
@@ -88,7 +88,7 @@ start_daemon
 once "$t"
 
 # cupsd writes its list of jobs, and then each job's own record: killed in
-# between, it calls a job that is over pending, and never starts it. If a
+# between, it reports a finished job as pending, and never starts it. If a
 # record is newer than the list, it does not use the list.
 call_pending() # CUPS JOB ID
 {
@@ -164,7 +164,7 @@ start_daemon
 WAIT_S=60 until_true daemon_says 'every 10 minutes' ||
   not_ok "$t: docextractd says that it waits"
 check "$t: the journal says why" until_true has_message "$job"
-# The first refusal is not the last word.
+# The first refusal is not final.
 names_key() { message_of "$1" | grep -q 'key id'; }
 check "$t: and which key it is" until_true names_key "$job"
 faults '#'

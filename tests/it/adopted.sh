@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# adopted.sh - a print job whose backend is gone for good, or whose cupsd has
-# forgotten it: the spool owns it, and somebody brings it to its end. What a
-# person holds or cancels is not sent, what cannot be read is not replaced, and
-# the spool of version 0.1.0 is taken over. Each document is sent once.
+# adopted.sh - a print job whose backend is gone for good, or that cupsd has
+# forgotten: the spool owns it, and another process finishes it. What a person
+# holds or cancels is not sent, what cannot be read is not replaced, and the
+# spool of version 0.1.0 is adopted. Each document is sent once.
 #
 # docextractd looks for such jobs when it starts and every 30 seconds; SIGHUP
 # makes it look at once.
@@ -39,7 +39,7 @@ daemon_looks() # after SIGHUP; all it does about a job of ours is logged
   until_true said_again 'cupsd: print job' "$before"
 }
 
-# What arrived: calls that were refused or cut off count for nothing.
+# What arrived: calls that were refused or cut off do not count.
 arrived() { echo "$(calls create '.status == 201') $(calls put '.status == 200') $(n_results)"; }
 arrived_is() { [ "$(arrived)" = "$1" ]; }
 once() # TEXT [N]: each of N documents
@@ -51,7 +51,7 @@ once() # TEXT [N]: each of N documents
 }
 nothing_is_left() { [ -z "$(unfinished)" ] && [ "$(documents)" = 0 ]; }
 
-created=0 # by now: the simulator counts from its start
+created=0 # so far: the simulator counts from its start
 new_sheet()
 {
   faults '#'
@@ -71,7 +71,7 @@ to_the_wait() # [LP ARGUMENT...]: prints; the extraction is awaited
   key=$(key_of "$job")
 }
 
-to_the_create() # prints; the document is stored, and cannot be registered
+to_the_create() # prints; the document is stored, but cannot be registered
 {
   new_sheet
   faults 'create * status 503'
@@ -80,13 +80,13 @@ to_the_create() # prints; the document is stored, and cannot be registered
   key=$(key_of "$job")
 }
 
-kill_backend() # cupsd is there to see it, and takes it for success
+kill_backend() # cupsd is there to see it, and takes it for a success
 {
   kill -KILL "$(backends)"
   job_ends "$t: cupsd counts the print job as completed" "$job" completed
 }
 
-leaves() # the backend, at SIGTERM from somebody or at its own end
+leaves() # the backend, on SIGTERM from somebody or at its own end
 {
   WAIT_S=10 until_true no_backend || not_ok "$t: the backend leaves"
 }
@@ -155,7 +155,7 @@ once "$t"
 
 # --- cupsd has forgotten the job -------------------------------------------
 
-adopted() # TEXT: while another print job, most likely of the same number, runs
+adopted() # TEXT: while another job runs, most likely with the same number
 {
   start_cupsd
   faults '#'
@@ -350,9 +350,9 @@ once "$t back, and printed again"
 
 # --- the spool of version 0.1.0 --------------------------------------------
 
-# tests/it/old-spool/STATE.json are job files that the programs of 0.1.0 have
-# written, with @NAME@ for what is another each time. All jobs are in jobs/,
-# and their keys depend on the name of the service.
+# tests/it/old-spool/STATE.json are job files written by the programs of 0.1.0,
+# with @NAME@ for what differs each time. All jobs are in jobs/, and their keys
+# depend on the name of the service.
 old_key() # CUPS ID
 {
   printf 'default\0%s\0%s\0%s' "$(job_value "$1" job-uuid)" "$1" \

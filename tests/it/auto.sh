@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# auto.sh - Completion auto, the default: a print job waits for its results as
-# long as nobody waits behind it; then docextractd goes on with it, and the
+# auto.sh - Completion auto, the default: a print job waits for its results
+# until another one waits behind it; then docextractd goes on with it, and the
 # queue is free. Without docextractd the queue waits.
 . "$(dirname "$0")/lib.sh"
 
@@ -15,15 +15,15 @@ message_was() # CUPS JOB ID TEXT
 {
   grep -aqF "[Job $1] Set job-printer-state-message to \"$2" "$cups/log/error_log"
 }
-is_awaited() # N: as many extractions are
+is_awaited() # N: at least N extractions are
 {
   [ "$(calls source '.body | not' | wc -l)" -gt 0 ] &&
     [ "$(jq -rs 'map(select(.call == "source") | .source_id) | unique | length' \
       "$SIM_LOG")" -ge "$1" ]
 }
 
-# Nothing is learned from how long this test holds an extraction back: the polls
-# would come later and later.
+# Nothing may be learned from how long this test holds an extraction back, or
+# the polls would come later and later.
 clean_sheet()
 {
   local f

@@ -63,7 +63,7 @@ is_there()
 
 open_page() { ask /url "$(jq -n --arg u "$1" '{url: $u}')" > /dev/null; }
 
-# What was found may be gone with its page a moment later: tries again.
+# An element may be gone with its page right after it was found: tries again.
 click() # XPATH
 {
   until_true click_now "$1" || give_up "$1 can be clicked: $(page_text)"
@@ -95,7 +95,7 @@ value_of() # NAME: what a field holds
   curl -sS "$browser/element/$element/property/value" | jq -r .value
 }
 
-# What is seen of a page, without the empty rest of the window.
+# The visible part of a page, without the empty rest of the window.
 content='const at = (e) => e.getBoundingClientRect();
   const is_seen = (e) => !e.closest(".cups-footer") && e ===
     document.elementFromPoint(at(e).x + at(e).width / 2,

@@ -2,7 +2,7 @@
 #
 # consumers.sh - what programs that consume the results can rely on: manifests
 # follow their JSON Schema, and the examples take all results, each once,
-# although they are killed over and over. Needs python3 and python3-jsonschema
+# even if they are killed over and over. Needs python3 and python3-jsonschema
 # besides what lib.sh needs.
 #
 #   RESULTS=N tests/it/consumers.sh (100)
@@ -105,7 +105,7 @@ check "$t: refuses what is not a manifest" test -n "$(is_valid "$dir/wrong.json"
 
 # --- the consumers ---------------------------------------------------------------
 
-# A large result takes its time, and the consumer can be killed over it.
+# A large result takes long enough for the consumer to be killed over it.
 large=$dir/large.json
 {
   cat "$results/$(jq -r '.cases[0].file' "$template")"
@@ -113,7 +113,7 @@ large=$dir/large.json
 } > "$large"
 sum=$(sha256sum < "$large" | cut -d ' ' -f 1)
 
-# As delivered, under other ids. The manifest comes after its result.
+# As delivered, under different ids. The manifest comes after its result.
 deliver_many() # DIRECTORY
 {
   perl -e '
@@ -142,7 +142,7 @@ for consumer in consume.py consume.sh; do
   mkdir "$dir/out" "$dir/inbox"
   deliver_many "$dir/out" &
   deliver=$!
-  kills=0 ms=4 # each has a bit longer, however fast this computer is
+  kills=0 ms=4 # each run gets longer, however fast this computer is
   while kill -0 $deliver 2> "$dir/none" || [ -n "$(ls "$dir/out")" ]; do
     timeout -s KILL "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))" \
       "$examples/$t" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1

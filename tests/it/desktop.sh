@@ -3,8 +3,8 @@
 # desktop.sh - notifications on a real desktop: dunst shows them on the screen
 # of Xvfb. What is shown, and when, is in notify.sh.
 #
-# With SCREENSHOTS=DIRECTORY the screen is stored as DIRECTORY/notify.png, for
-# which netpbm is needed: doc/images/notify.png was made so.
+# With SCREENSHOTS=DIRECTORY the screen is stored as DIRECTORY/notify.png, which
+# needs netpbm: doc/images/notify.png was made this way.
 . "$(dirname "$0")/lib.sh"
 . "$it/session.sh"
 trap 'stop_desktop; clear_session; finish' EXIT

@@ -26,7 +26,7 @@ has 'lpinfo lists the service' "$(lpinfo -v)" '^network docextract://default$'
 has 'lpinfo lists the device id' "$(lpinfo -l -v)" "device-id = $id"
 has 'the device id finds the driver' "$(lpinfo --device-id "$id" -m)" \
   'docextract.ppd Document Extraction Service'
-# cupstestppd wants to find the filters below a root, and that root owns them.
+# cupstestppd looks for the filters below a root, and wants root to own them.
 if [ "$(id -u)" = 0 ]; then
   install -D -m 755 -t "$dir/root/usr/lib/cups/filter" \
     "$build/checkdocextract" "$build/todocextract"

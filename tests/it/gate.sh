@@ -1,15 +1,15 @@
-# gate.sh - a gate before our filter, and another one before our backend: they
-# wait there while it is closed. So a test can keep a job in a state for as long
-# as it needs.
+# gate.sh - a gate in front of our filter, and one in front of our backend:
+# while it is closed, they wait there, so that a test can keep a job in a state
+# for as long as it needs.
 #
-# To be sourced by bash after lib.sh, and to be built before jobs are printed. A
+# To be sourced by bash after lib.sh; gates are built before jobs are printed. A
 # gate is a lock that the test holds; the waiting child has none of the job's
 # pipes open.
 # shellcheck disable=SC2154
 
 gate=$dir/gate
 
-gate_of() # filter or backend: its descriptor, and whom it stops
+gate_of() # filter or backend: its descriptor, and what it stops
 {
   case $1 in
   filter) echo 8 filter/pdftopdf ;;
@@ -48,7 +48,7 @@ close_gate() # filter or backend
   flock -x "$fd"
 }
 
-open_gate() # for those who wait, and for all who come
+open_gate() # for those that wait, and all that come later
 {
   local fd
   read -r fd _ < <(gate_of "$1")
@@ -57,5 +57,5 @@ open_gate() # for those who wait, and for all who come
 
 is_waiting_at() { compgen -G "$gate/$1.[0-9]*" > /dev/null; }
 
-# The backend reads: it has long learned what to do with signals.
+# The backend is reading: its signal handlers were set long before.
 is_receiving() { [ -n "$(ls "$spool/incoming")" ]; }

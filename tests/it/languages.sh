@@ -23,7 +23,7 @@ catalog() # LANG: its lines "ENGLISH<tab>TEXT"
   paste "$dir/ids" "$dir/strs"
 }
 
-# What the dialog should show, and what it does not.
+# Where the dialog does not show what it should.
 wrong() # LANG CATALOG
 {
   local keyword english shown want

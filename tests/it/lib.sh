@@ -47,7 +47,7 @@ finish()
 {
   local status=$?
   trap - EXIT
-  trap '' INT TERM HUP PIPE # once begun it is done to the end
+  trap '' INT TERM HUP PIPE # once begun, it runs to the end
   clear_stage
   check 'no sanitizer complains' sanitizers_are_quiet
   [ "$failed" -eq 0 ] || print_log
@@ -56,7 +56,7 @@ finish()
     not_ok "the test went on to its end (status $status)"
   fi
   count_is_good && [ "$passed" -gt 1 ]
-  exit $? # in a trap, without it, the status is that of before
+  exit $? # in a trap, a bare exit keeps the status from before
 }
 trap finish EXIT
 trap 'exit 130' INT TERM HUP PIPE
@@ -85,7 +85,7 @@ wait_job() # ID PATTERN: canceled, completed, pending-held...
 
 ended='canceled|aborted|completed|pending-held'
 
-# Waits for the end of a job and checks that it is the right one.
+# Waits for a job to end and checks that it ended in this state.
 job_ends() # TEXT ID STATE
 {
   wait_job "$2" "$ended"
@@ -101,7 +101,7 @@ queue_message() # ID
   queue_state "${queue##*/}" | tail -n +2
 }
 
-# What the administrator finds about a job. The person who printed reads only
+# What the administrator finds about a job. The person who printed sees only
 # the messages.
 job_log() { grep -a "\[Job $1\]" "$cups/log/error_log"; } # ID
 
@@ -121,7 +121,7 @@ release() # ID: releases a held job and waits for its end
   wait_job "$1" "$ended"
 }
 
-queue_state() # NAME: what lpstat says of it
+queue_state() # NAME: what lpstat says about it
 {
   lpstat -p "$1" 2>&1
 }
@@ -168,7 +168,7 @@ n_extracted() # submissions whose results have all arrived
 }
 extracted() { [ "$(n_extracted)" = "$1" ]; } # N
 
-# All values extracted so far, one line "LAST FIRST MRN" a document.
+# All values extracted so far, one line "LAST FIRST MRN" per document.
 patients()
 {
   local f
@@ -179,7 +179,7 @@ patients()
   done | sort
 }
 
-uploads() # the files the simulator has got, sorted
+uploads() # the files that the simulator has received, sorted
 {
   find "$SIM_DATA" -type f -printf '%f\n' | sort
 }
@@ -208,7 +208,7 @@ sent()
   echo "$all"
 }
 
-clear_results() # a clean sheet for the next case
+clear_results() # a clean slate for the next case
 {
   rm -f "$results"/*.json
   rm -rf "${SIM_DATA:?}"/*

@@ -2,7 +2,7 @@
 #
 # metrics.sh - `docextract metrics` counts what happens, in the text format of
 # Prometheus, from the spool and through the status socket, and says nothing
-# about patients and persons. tests/long/metrics.sh asks promtool.
+# about patients or users. tests/long/metrics.sh asks promtool.
 . "$(dirname "$0")/lib.sh"
 
 metrics() { dx metrics > "$dir/metrics" || not_ok "$t: there are metrics"; }
@@ -12,7 +12,7 @@ value() # SAMPLE
 }
 sum() { awk -v name="docextract_$1{" 'index($1, name) == 1 { n += $2 } END { print n + 0 }' "$dir/metrics"; }
 
-# What the format wants: each metric once, with help and type before its
+# What the format requires: each metric once, with help and type before its
 # samples, each sample once, and a number. Prints what is wrong.
 format_errors() # FILE
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# notify.sh - docextract-notify: what becomes of a person's own charts is shown
-# on her desktop, once, whatever is started again meanwhile. The desktop is a
-# program that prints what it is to show; a real one is in desktop.sh.
+# notify.sh - docextract-notify: what becomes of a user's charts is shown on
+# that user's desktop, once, no matter what is restarted meanwhile. The desktop
+# is a program that prints what it is to show; a real one is in desktop.sh.
 . "$(dirname "$0")/lib.sh"
 . "$it/session.sh"
 trap 'stop_desktop; clear_session; finish' EXIT
@@ -23,7 +23,7 @@ stop_desktop()
   DESKTOP_PID=
 }
 
-shown() # JOB: all that was shown of it, without ID
+shown() # JOB: all that was shown about it, without ID
 {
   grep -E "Print job chart-$1[:;]" "$dir/desktop" | cut -d ' ' -f 2-
 }
@@ -36,8 +36,8 @@ job_shows() # TEXT JOB LINE
   is "$1" "$(shown "$2")" "$3"
 }
 
-# Later ends are shown later: that nothing more comes of this one is certain as
-# soon as another one is shown.
+# Ends are shown in their order: once another one is shown, nothing more can
+# come of this one.
 another_is_shown()
 {
   print -d chart "$dir/a.pdf"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
 # on_result.sh - OnResult: the administrator's program is run for every result,
-# whoever is killed, and no print job waits for it, with docextractd and
-# without.
+# no matter which process is killed, and no print job waits for it, with
+# docextractd and without.
 . "$(dirname "$0")/lib.sh"
 
-# It says what it was given, and succeeds once there is a file `go`.
+# It prints what it was given, and succeeds once there is a file `go`.
 program=$dir/on-result
 said=$dir/said
 cat > "$program" << EOF

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
 # owner.sh - a backend that was configured with a user of its own (games here),
-# in a cupsd of root that runs filters as lp: whose process it is, and what
-# filters can read. Only root can give a process to another user; as anybody
-# else it is checked that the backend refuses to work.
+# under a root cupsd that runs filters as lp: whose process it is, and what
+# filters can read. Only root can give a process to another user; run by anybody
+# else, this checks that the backend refuses to work.
 . "$(dirname "$0")/lib.sh"
 backend=$build/tests/it/docextract-owned
 [ -x "$backend" ] || give_up "$backend is built (make check TESTS=)"
@@ -73,7 +73,7 @@ job_ends 'a raw job, which the own user cannot read, is held' "$job" \
 has 'with the reason' "$(queue_message "$job")" \
   'through the driver of this printer'
 
-# --- not the own user -----------------------------------------------------------
+# --- not its own user -----------------------------------------------------------
 
 refusal_is_shown() { queue_state chart | grep -q 'cannot store the chart'; }
 

@@ -2,7 +2,7 @@
 #
 # programs.sh - what people print from: text and PostScript files, a
 # spreadsheet and a mail merge of LibreOffice, a web page as Chromium prints it,
-# a GTK program. From each the pages arrive that the program made, and the
+# a GTK program. From each, the pages that the program made arrive, and the
 # patients on them. A letter of LibreOffice is in office.sh, types and options
 # are in types.sh and pages.sh.
 #
@@ -21,7 +21,7 @@ is_there() # WHAT PACKAGES COMMAND...: false, and says so, if it is not
 
 can_import() { /usr/bin/python3 -c "import $1"; }
 
-# "SOURCES UPLOADS NAME PAGES" of what went since the sheet was clean.
+# "SOURCES UPLOADS NAME PAGES" of what was sent since clear_results.
 went()
 {
   echo "$(calls create) $(calls put) $(cd "$results" &&
@@ -47,8 +47,8 @@ write_config "SeparatorPage $top/doc/separator-sample.pdf"
 # --- a text file -----------------------------------------------------------
 
 # The PDFs of texttopdf do not say which letters their glyphs are: pdftotext,
-# and so the simulator, cannot read them. A person can, and so the pictures of
-# the pages are compared.
+# and so the simulator, cannot read them. A person can, so pictures of the
+# pages are compared.
 pictures() { pdftoppm -r 50 -gray "$1" | sha256sum; }
 
 printf 'Patient: José Müller\nMRN: 4711\n\fsecond page\n' > "$dir/labor 7.txt"
@@ -120,8 +120,8 @@ spreadsheet()
   is 'a spreadsheet: the patient' "$(patients)" 'Roe Jane 4711'
 }
 
-# Three letters in one job. LibreOffice begins each with an odd page, and what
-# the queue says of separators holds.
+# Three letters in one job. LibreOffice begins each on an odd page, and the
+# queue's option for separators applies.
 mail_merge()
 {
   local pipe=${dir##*/} output

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 #
-# repair.sh - what an administrator can have broken. The queue says that it is
-# the administrator who has to act, without technical terms; the log says what is
-# wrong and what to do, and hello says the same. When it is fixed, the job
-# continues. Tokens are in tokens.sh, certificates in tls.sh.
+# repair.sh - what an administrator may have broken. The queue says that the
+# administrator has to act, without technical terms; the log says what is wrong
+# and what to do, and hello says the same. Once it is fixed, the job continues.
+# Tokens are in tokens.sh, certificates in tls.sh.
 . "$(dirname "$0")/lib.sh"
 
 queue_says() { queue_state chart | grep -Eq "$1"; } # PATTERN
 
-# Directories are taken from the backends in ways that bind their owner as well.
+# The backends lose access to directories in ways that bind even their owner.
 stops() # TEXT PATTERN
 {
   print -d chart "$dir/a.pdf"

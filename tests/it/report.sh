@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# report.sh - `docextract report` holds what helps and nothing about a person:
+# report.sh - `docextract report` prints what helps and nothing about a person:
 # there are markers in everything that a person wrote, and none of them is in
-# the report. `docextract config` knows the queues, and no secret.
+# the report. `docextract config` names the queues, but no secret.
 . "$(dirname "$0")/lib.sh"
 
 printf 'MARKKEY-%s' "$(openssl rand -hex 30)" > "$dir/key"
@@ -22,7 +22,7 @@ print -d MARKQUEUE -U MARKUSER -t 'MARKTITLE -> 200, 1 ms' "$dir/MARKFILE.pdf"
 job_ends 'another one is refused' "$job" pending-held
 dx submit --title MARKTITLE "$dir/MARKFILE.pdf" > "$dir/submit" 2>&1
 faults ''
-# What another program of the job could say.
+# What another program of the job could log.
 echo "D [21/Nov/2026:10:00:00 +0000] [Job 3] submission 1: x, MARKLAST -> y
 D [21/Nov/2026:10:00:00 +0000] [Job 3] Patient MARKLAST
 D [21/Nov/2026:10:00:00 +0000] [Job 3] PID 1 (/MARKFILE) stopped with status 1." \

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# rows.sh - the status table against the real simulator: for every call one
-# response of every row, and what becomes of the submission: the exit status of
+# rows.sh - the status table against the real simulator: one response of every
+# row for every call, and what becomes of the submission: the exit status of
 # `docextract submit`, how often each call was made, and how many results
 # there are. Every row has a simulator and a spool of its own, and they wait
-# side by side. Bounds and long waits are test_rows.c's, with turned clocks.
+# side by side. Bounds and long waits are in test_rows.c, with simulated clocks.
 . "$(dirname "$0")/lib.sh"
 
 at_once=12
@@ -89,9 +89,9 @@ check_rows()
 
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
-# The slow ones first: a GET that cannot be right is asked again until
+# The slow ones first: a GET whose response cannot be right is repeated until
 # ProcessingLimit has passed, three tries of a refused token take 30 s, three of
-# an upload that is refused 20 s.
+# a refused upload 20 s.
 row 'source * status 422' 75 1 1 0
 row 'extract * status 400' 75 1 1 0
 row 'source * edit /"uploaded_file_count":1/"uploaded_file_count":0/' 75 1 1 0

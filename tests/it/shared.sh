@@ -102,7 +102,7 @@ is 'a text file: once, as a PDF of two pages' \
   "$(calls create) $(n_results) $(manifest_has '.files[0]|[.name,.pages]')" \
   '1 1 ["note.pdf",2]'
 
-# A job that is held here is over there.
+# A job that is held here is completed there.
 qpdf --encrypt secret owner 256 -- "$dir/five.pdf" "$dir/locked.pdf"
 clear_results
 on_client print -d far "$dir/locked.pdf"
@@ -117,8 +117,8 @@ cancel -a chart
 is 'the queue goes on' "$(print -d chart "$dir/two.pdf"
   job_ends x "$job" completed)" 'ok - x'
 
-# Of several documents CUPS there would send the first only; straight to this
-# computer all of them go.
+# Of several documents, CUPS there would send only the first; printed straight
+# to this computer, all of them arrive.
 clear_results
 print -h "localhost:$port" -d chart -o page-ranges=1-2 "$dir/five.pdf" \
   "$dir/scan.jpg" "$dir/two.pdf"
@@ -127,8 +127,8 @@ is 'all of them arrive' "$(calls create) $(n_results)" '3 3'
 
 # --- other ways to share ---------------------------------------------------
 
-# Without a driver of its own the other computer passes on all documents; but
-# it calls them all what the first one is.
+# Without a driver of its own the other computer passes on all documents, but
+# gives them all the type of the first one.
 on_client add_shared plain -m raw
 far 'a raw queue there, two documents' plain -o page-ranges=1-2 \
   -o DocumentGrouping=Together "$dir/five.pdf" "$dir/two.pdf"

@@ -13,7 +13,7 @@ again='stopped with status 7.' # CUPS_BACKEND_RETRY_CURRENT
 
 # --- the end of a process ----------------------------------------------------
 
-# A zombie has ended: a cupsd that is stopped collects it later.
+# A zombie has ended: a stopped cupsd reaps it later.
 has_ended() # PID
 {
   local line
@@ -191,13 +191,13 @@ to_token() # refused twice: the third try comes 25 s later
   reach calls_are create 2
 }
 
-to_minting() # the command that makes the token takes its time
+to_minting() # the command that makes the token takes a while
 {
   rm -f "$gate/minting"
   NO_TOKEN=1 write_config 'Token command' "TokenCommand $dir/mint"
   print_chart
   reach test -s "$gate/minting"
-  write_config # for whoever comes next
+  write_config # for the next process
 }
 
 resume() # ends what kept the job in its state
@@ -238,7 +238,7 @@ signaled() # TEXT STATE [MS]: by SIGTERM, not from cupsd
 
 over=() # canceled jobs
 
-canceled() # TEXT STATE [CALLS]: with what the service had got by then
+canceled() # TEXT STATE [CALLS]: with what the service had received by then
 {
   begin "$1, canceled" "$2"
   cancel "$job"

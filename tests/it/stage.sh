@@ -2,8 +2,8 @@
 # what the integration tests and demo.sh have in common.
 #
 # To be sourced by bash; the sourcing script defines give_up TEXT, sets an EXIT
-# trap that calls clear_stage, and may set the capitals below. Everything lies
-# in a directory of its own ($dir) and is ended by process id. Nothing is tested
+# trap that calls clear_stage, and may set the capitals below. All files are in
+# one directory ($dir), and processes are ended by id. Nothing is tested
 # here, and nothing waits for a fixed time: until_true polls, with a limit.
 #
 # DX_BUILD is where the programs were built (default: the top of the tree).
@@ -171,7 +171,8 @@ daemon_is_up_or_gone()
   grep -qx ready "$dir/daemon.new" || is_gone "$DAEMON_PID"
 }
 
-# What it says is in daemon.err, as a whole, and in daemon.new since its start.
+# All that it prints is in daemon.err; what it printed since its start, also in
+# daemon.new.
 start_daemon()
 {
   : > "$dir/daemon.new"
@@ -312,8 +313,8 @@ free_port() # one that the kernel has just chosen
 }
 port_answers() { lpstat -h "localhost:$port" -r 2> /dev/null | grep -q 'is running'; }
 
-# The same, also at localhost:$port. Another process may take it before cupsd
-# does.
+# The same, also at localhost:$port. Another process may take the port before
+# cupsd does.
 start_cupsd_on_a_port()
 {
   for _ in 1 2 3 4 5; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # tls.sh - a service whose certificate comes from a private authority: trusted
-# if the configuration says so, else never talked to.
+# if the configuration says so, otherwise never contacted.
 . "$(dirname "$0")/lib.sh"
 
 authority() # NAME

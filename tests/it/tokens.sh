@@ -30,7 +30,7 @@ ec_key()
   openssl genpkey -algorithm EC -pkeyopt "ec_paramgen_curve:$2" -out "$1"
 }
 
-# A simulator that verifies with a key of this kind, and the fitting config.
+# A simulator that verifies with a key of this kind, and the matching config.
 serve() # ALGORITHM [SIMULATOR OPTION...]
 {
   local alg=$1

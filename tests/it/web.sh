@@ -25,8 +25,8 @@ make_data()
   chmod 755 "$DATA_DIR" "$DATA_DIR/model"
 }
 
-# What people see who print. Asked at the port: the response has an address
-# from which the driver is taken.
+# What people who print see. Asked at the port: the response has the address
+# from which the driver is fetched.
 default_of() # OPTION
 {
   CUPS_SERVER=localhost:$port lpoptions -p chart -l |
@@ -40,7 +40,7 @@ options_page()
   follow 'Document extraction' # CUPS does not translate it here
 }
 
-# CUPS says that it was done, and goes back to the page of the printer.
+# CUPS reports success, and goes back to the page of the printer.
 is_set() { shows 'has been set successfully' || shows 'Accepting Jobs'; }
 
 set_separators() # CHOICE [PAGES]

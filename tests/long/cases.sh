@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# cases.sh - a source with as many cases as there may be: all are fetched and
-# delivered, whoever took the service over, in memory that has a limit, and none
-# twice. CASES can be set in the environment.
+# cases.sh - a source with as many cases as there may be, from a service that
+# somebody has taken over: all are fetched and delivered, none twice, in limited
+# memory. CASES can be set in the environment.
 #
 # Time runs ten times faster, because the rate limit would take 20 minutes; most
 # of what is left is waiting for the disk.

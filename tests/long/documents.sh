@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # documents.sh - as many documents as a print job can have, 1,000, and one more.
-# The backend gets them without cupsd, which would run the filter that often.
+# The backend gets them without cupsd, which would run the filter for each.
 . "$(dirname "$0")/../it/lib.sh"
 
 sealed=$build/tests/helper/sealed

@@ -2,7 +2,7 @@
 #
 # hostile.sh - print jobs, with and without docextractd, whose service somebody
 # has taken over: responses that no honest one sends, one byte a second, a clock
-# of the next century, upload URLs to this computer. Four minutes, most of them
+# in the next century, upload URLs to this computer. Four minutes, most of them
 # waiting. tests/hostile/service.sh has more, for the command.
 . "$(dirname "$0")/../it/lib.sh"
 . "$top/tests/hostile/lib.sh"
@@ -87,7 +87,7 @@ check 'one byte a second: released, the job is completed' release "$job"
 is 'one byte a second: and its last result delivered' \
   "$(job_state "$job") $(n_results)" 'completed 3'
 
-# --- a clock of the next century ---------------------------------------------
+# --- a clock in the next century ---------------------------------------------
 
 stop_sim
 clear_results

@@ -8,19 +8,19 @@
 #   SEED=N ROUNDS=N tests/long/kills.sh
 #
 # The seed of a round makes the seed of the next one: SEED=(what a failing
-# round printed) ROUNDS=1 is that round again.
+# round printed) ROUNDS=1 repeats that round.
 #
-# Nobody helps: cupsd and docextractd are started again, as systemd would, and
-# whatever was stored is finished without a person. Rounds are of three modes:
+# Nobody helps: cupsd and docextractd are restarted, as by systemd, and
+# whatever was stored is finished without a person. Rounds have three modes:
 # the print job waits for the results, with docextractd (extracted) or without
 # (alone, where the next print job's backend goes on with what was left), or it
 # ends when it is stored (accepted).
 #
 # One case is out of our reach. If the backend alone is killed before it has
 # stored the job, cupsd 2.4 stops the job if a filter was still writing; if not,
-# it takes that for a success and deletes its own copy, or stands still when
-# documents were still to come. Nothing was sent then: the person who misses the
-# results restarts the job or cupsd, or prints again, and here, too.
+# it takes that for a success and deletes its own copy, or hangs if more
+# documents were to come. Nothing was sent then: whoever misses the results
+# restarts the job or cupsd, or prints again, and so does this test.
 . "$(dirname "$0")/../it/lib.sh"
 
 seed=${SEED:-20260117}
@@ -58,7 +58,7 @@ print_another() # ROUND N
 }
 
 # A consumer that takes away what it sees. It may see a name twice, but never
-# with other bytes.
+# with different bytes.
 take_results()
 {
   local f to
@@ -72,9 +72,9 @@ take_results()
   done
 }
 
-# cupsd 2.4 writes its list of jobs and only then each record of a job. Killed
-# in between, it calls a job that is over "pending" for ever, and never starts
-# it: what it goes by is the list.
+# cupsd 2.4 writes its list of jobs and only then the record of each job. Killed
+# in between, it reports a finished job as "pending" forever, but never starts
+# it: it goes by the list.
 listed_state()
 {
   sed -n "/^<Job $job>/,/^<\/Job>/s/^State //p" "$cups/cache/job.cache"
@@ -168,7 +168,7 @@ kill_it() # cupsd, backend, daemon, both (cupsd and backend) or all
 
 knows_the_end() { job_is "$job" 'completed|aborted|canceled|.*-stopped'; }
 
-# The backend was killed before it had stored anything, and cupsd lives.
+# The backend was killed before it had stored anything, and cupsd survived.
 print_again()
 {
   if ! WAIT_S=5 until_true knows_the_end 2> "$dir/waited"; then
@@ -191,7 +191,7 @@ start_again() # MODE
   [ "$1" = alone ] || [ -n "$DAEMON_PID" ] || start_daemon
 }
 
-# Without docextractd the next ones who print go on with it.
+# Without docextractd the backends of the next print jobs go on with it.
 people_print() # ROUND
 {
   local i
@@ -210,16 +210,16 @@ must() # TEXT ACTUAL EXPECTED
   [ "$2" = "$3" ] || wrong+="$1: got '$2', expected '$3'"$'\n'
 }
 
-# Responses to registrations that were lost in this round: of all documents, and
-# the most of one.
+# Responses to registrations that were lost in this round: for all documents,
+# and the most for one.
 lost_responses()
 {
   find "$spool/finished" -name job.json -newer "$dir/round" -exec cat {} + |
     jq -r -s '[.[].submissions[].posts_lost] | "\(add) \(max)"'
 }
 
-# Only a response that was lost may leave a source without a file, one a
-# document and kill.
+# Only a lost response may leave a source without a file, one per document and
+# kill.
 check_calls() # KILLS
 {
   local n lost most
@@ -338,7 +338,7 @@ mkdir "$taken"
 seen=
 start_all
 start_daemon
-# A network that takes its time: the moments between call and answer count.
+# A slow network: the moments between call and response count.
 faults 'create * delay 300' 'put * delay 200' 'source * delay 100' \
   'extract * delay 300'
 for mode in extracted accepted alone; do

@@ -2,11 +2,11 @@
 #
 # packages.sh - the Debian packages as an administrator uses them: built,
 # checked by lintian, then installed, used, upgraded, removed, and purged, and
-# upgraded from a version that ran as lp, on their own machine, with systemd and
-# the system's cupsd. The machine is a directory in which systemd-nspawn starts
-# Debian; it reaches no network. Needs root, 1.5 GB in TMPDIR and a mirror of
-# Debian in apt's configuration; without root it is skipped and says so; in CI
-# that is a failure.
+# upgraded from a version that ran as lp, on a machine of their own, with
+# systemd and the system's cupsd. The machine is a directory in which
+# systemd-nspawn starts Debian; it reaches no network. Needs root, 1.5 GB in
+# TMPDIR and a mirror of Debian in apt's configuration; without root it is
+# skipped and says so; in CI that is a failure.
 . "$(dirname "$0")/../it/lib.sh"
 . "$top/tests/helper/packages.sh"
 . "$top/tests/helper/debian.sh"

@@ -2,7 +2,7 @@
 #
 # page.sh - the page of `docextract show --html` in a real Chromium: what was
 # extracted from the sample chart is there and has its style, and a result that
-# is full of markup brings nothing to run.
+# is full of markup causes nothing to run.
 #
 #   SCREENSHOTS=doc/images tests/long/page.sh   makes the one of the README
 #
@@ -68,8 +68,8 @@ hasnt 'no markup of a result is run' "$(cat "$dir/dom")" '<html[^>]*data-ran'
 hasnt 'or becomes an element' "$(cat "$dir/dom")" '<(script|img)'
 is 'but it is shown' "$(grep -c '<tr><th scope="row">' "$dir/dom")" 2
 
-# If a text should ever get through: the browser stops it, and would run it
-# without the policy.
+# If markup should ever get through, the policy stops it; without the policy the
+# browser would run it.
 sed "s|</main>|<script>$ran</script>&|" "$dir/chart.html" > "$dir/spiked.html"
 hasnt 'the policy of the page stops what gets through' \
   "$(dom_of "$dir/spiked.html")" '<html[^>]*data-ran'

@@ -2,8 +2,8 @@
 #
 # rate.sh - a hundred processes share one rate limit, and half of them are
 # killed at random moments: the rate is used, never exceeded, and shared fairly;
-# urgent calls wait less. SECONDS_LONG and SEED can be set in the environment. A killed
-# process may lose a slot, so a short run loses more.
+# urgent calls wait less. SECONDS_LONG and SEED can be set in the environment. A
+# killed process may lose a slot, so a short run loses more.
 . "$(dirname "$0")/../it/lib.sh"
 
 caller=$build/tests/long/rate-caller

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
 # storm.sh - many print jobs through four queues with four services, while two
-# of a hundred calls fail in every way that the simulator knows and kill -9 hits
-# backends, docextractd and cupsd at random. In the end each document was sent
-# once, and each result is what the service has, byte for byte; docextractd has
-# not grown.
+# percent of the calls fail in every way that the simulator knows and kill -9
+# hits backends, docextractd and cupsd at random. In the end each document was
+# sent once, and each result is what the service has, byte for byte; docextractd
+# has not grown.
 #
 #   JOBS=N SEED=N SPEED=N tests/long/storm.sh
 #
@@ -34,10 +34,10 @@ declare -A kills=([backend]=0 [docextractd]=0 [cupsd]=0)
 
 sim_dir() { echo "$dir/service$1"; } # QUEUE
 
-# Two of a hundred calls of each kind, in all the ways that leave the document
-# to be sent: a refusal would hold the job for a person. What never responds
-# takes a minute, and is for those who do not wait for one job. The last line
-# makes a result the same whenever it is fetched.
+# Two percent of the calls of each kind, in all the ways that leave the document
+# to be sent: a refusal would hold the job for a person. A call without response
+# takes a minute, and is for the queues that do not wait for each job. The last
+# line makes a result the same whenever it is fetched.
 make_faults() # QUEUE
 {
   awk -v seed="$((seed + $1))" -v jobs="$jobs" -v accepted="$(is_accepted "$1" &&
@@ -131,7 +131,7 @@ clear_stage()
 # --- the jobs ------------------------------------------------------------------
 
 # The simulator does not look into pictures. Their checksums go to
-# $dir/documents, a line "NUMBER SUM" each.
+# $dir/documents, one line "NUMBER SUM" each.
 make_pictures()
 {
   mkdir "$dir/pictures"
@@ -147,8 +147,8 @@ make_pictures()
     }' "$dir/pictures" "$jobs" > "$dir/documents"
 }
 
-# Nobody kills cupsd while it says that it has a job: what it forgets of those
-# that it has taken is not what is tested here.
+# cupsd is not killed while it accepts a job: that it may forget accepted ones
+# is not tested here.
 print_picture() # QUEUE NUMBER
 {
   until flock -s "$dir/lp.lock" lp -d "chart$1" -t "chart $2" \
@@ -165,7 +165,7 @@ submit() # QUEUE: its share
   done
 }
 
-# Whoever is killed after the last write of the journal leaves a job that only
+# A process killed after the last write of the journal leaves a job that only
 # has to be moved: the next sweep does that.
 n_unfinished()
 {

@@ -59,7 +59,7 @@ done
 is 'every job is handed over' "$handed" "$n"
 handing=$(($(date +%s) - began))
 
-# Three calls a job are what it takes; docextractd began with the first one.
+# A job takes three calls; docextractd began with the first job.
 bound=$((3 * n * 105 / 100 / rate + longest))
 WAIT_S=$((bound + 60)) until_true all_extracted ||
   not_ok 'all results arrive' "$(n_manifests) of $n"

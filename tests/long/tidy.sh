@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
 build=$(cd "${DX_BUILD:-.}" && pwd)
 
-# Every version finds something else: this is the one to use.
+# Every version finds different things: this is the one to use.
 analyzer=14
 version=$(clang-tidy --version 2>&1 |
   sed -n 's/.* version \([0-9]*\)\..*/\1/p')

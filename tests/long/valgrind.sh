@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
 # valgrind.sh - unit tests, fuzz targets with their seeds, and both filters use
-# no memory that is not theirs or that nobody wrote, and lose none.
+# no memory that is not theirs or was never written, and leak none.
 #
 # Valgrind 3.19 knows neither pidfd_open(), without which no TokenCommand ends,
-# nor the system calls of the sandbox, without which the filters go on. So not
-# test_token (tests/fuzz/fuzz_token has the other sources) and test_isolate.
+# nor the system calls of the sandbox, without which the filters go on. Hence
+# no test_token (tests/fuzz/fuzz_token has the other sources) or test_isolate.
 . "$(dirname "$0")/../filter/lib.sh"
 build=$(cd "${DX_BUILD:-$top}" && pwd)
 logs=$dir/logs
@@ -72,7 +72,7 @@ for file in "$top/doc/sample-chart.pdf" "$corpus"/pdf/{tree,active-streams} \
   "$corpus"/tiff/{three-pages,cut}; do
   filters_are_correct "$file"
 done
-looked= # which is for PDFs only
+looked= # checkdocextract is for PDFs only
 for file in "$corpus"/picture/{jpeg,png,png-cut}; do
   filters_are_correct "$file"
 done

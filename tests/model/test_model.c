@@ -2,7 +2,7 @@
  * test_model.c - the life of one job with everything that may touch it, as a
  * small state space that is walked completely: cupsd, which may be killed and
  * may lose the job; two backends, because a second one is started for a job
- * whose first one lives on as an orphan; docextractd; a person who holds,
+ * whose first backend lives on as an orphan; docextractd; a person who holds,
  * releases, and cancels; SIGKILL, SIGTERM, a power failure, a directory that
  * cannot be fsynced. The rules are those of doc/architecture.md, "Invariants";
  * no code of lib/ runs here.
@@ -43,8 +43,8 @@ enum {
 
 /* ---- the state ---- */
 
-/* STALE: called pending for ever, because cupsd was killed after it had put
- * down the end of the job in its list and before it did in the job's own
+/* STALE: reported as pending forever, because cupsd was killed after it had
+ * written the end of the job to its list and before it did to the job's own
  * record. */
 enum cups {
   FORGOTTEN,
@@ -71,12 +71,12 @@ struct backend {
 
 struct state {
   uint8_t cups, cups_is_up, held_once, killed_cupsd;
-  uint8_t kills, unsynced, cuts; /* how often that may happen still */
+  uint8_t kills, unsynced, cuts; /* how often that may still happen */
   struct journal seen, durable; /* as anybody reads it; after a power failure */
   uint8_t documents;            /* in the spool */
   struct backend b[2];
   uint8_t daemon_is_up, daemon_drives, daemon_asked;
-  uint8_t landed; /* the service has the file of the source of now */
+  uint8_t landed; /* the service has the current source's file */
   uint8_t taken;  /* how many sources got a file */
   uint8_t late;   /* registered after the person had canceled */
 };
@@ -243,7 +243,7 @@ static void handed_over(struct state *s, int unsynced)
   struct backend *b = &s->b[which];
 
   b->place = HANDED_OVER;
-  if (unsynced && !has(RULE_UNSYNCED)) { /* believed to be its own still */
+  if (unsynced && !has(RULE_UNSYNCED)) { /* believed to be still its own */
     s->documents = 0;
     backend_gone(s, b, PENDING);
   }
@@ -484,7 +484,7 @@ static void kill_cupsd(struct state s)
     stale.cups = STALE;
     reach(&stale);
   }
-  /* What it forgets before anybody else has it nobody can save. */
+  /* What it forgets before another process has it is lost for good. */
   if (s.cups != CANCELED_THERE && s.cups != COMPLETED && s.durable.exists) {
     s.cups = FORGOTTEN; /* within 30 s of the print */
     reach(&s);
@@ -523,7 +523,7 @@ static void cupsd_steps(const struct state *s)
 
 /* ---- what must never happen ---- */
 
-/* Some process will go on with the document, or a person decided. */
+/* Some process will go on with the document, or a person has decided. */
 static int is_safe(const struct state *s)
 {
   if (s->seen.exists && (s->seen.phase >= UPLOADED || s->landed))

@@ -65,7 +65,7 @@ struct source {
 };
 static struct source sources[FIXTURE_SOURCES_MAX];
 static size_t source_count;
-static int ignored_puts, failing; /* so many so far */
+static int ignored_puts, failing; /* that many so far */
 
 static int64_t life_ms(void)
 {

@@ -18,7 +18,7 @@ static enum dx_adoption adoption_of(enum dx_owner owner, enum dx_state state,
   return dx_adoption_of(&job, print_job);
 }
 
-/* One letter a state of the print job, in their order: L leave, C cancel,
+/* One letter per state of the print job, in their order: L leave, C cancel,
  * D drive, S settle. */
 static const struct {
   enum dx_state state;

@@ -77,7 +77,7 @@ static int stop(void **state)
   return temp_dir_remove(dir);
 }
 
-/* The script of the program; $out is a file for what it has to say. */
+/* The script of the program; $out is a file for its output. */
 static void write_program(const char *script)
 {
   FILE *file = fopen(program, "w");
@@ -133,8 +133,8 @@ static void assert_in(const char *parent, const char *key)
     fail_msg("%s is not in %s", key, parent);
 }
 
-/* Turns until the program that runs, if any, has ended; returns when to come
- * again. */
+/* Takes turns until the running program, if any, has ended; returns when the
+ * next turn is due. */
 static int64_t turn(void)
 {
   struct pollfd end = {.events = POLLIN};
@@ -328,7 +328,7 @@ static void one_that_fails_does_not_hold_up_others(void **state)
 
 /* ---- hanging and being killed ---- */
 
-/* Waits until the program has said so many lines. */
+/* Waits until the program has printed that many lines. */
 static void await_lines(size_t n)
 {
   int tries;
@@ -457,7 +457,7 @@ static void without_on_result_nothing_waits_for_it(void **state)
   assert_in("finished", KEY);
 }
 
-/* Nor does it keep a process busy that looks for what is due. */
+/* Nor does it keep a process busy that is looking for due jobs. */
 static void a_job_that_cannot_be_locked_is_waited_for(void **state)
 {
   (void)state;

@@ -14,7 +14,7 @@
 #include "lib/service/api.h"
 #include "lib/service/result_check.h"
 
-/* One letter a call, in the order create, put, source, extract:
+/* One letter per call, in the order create, put, source, extract:
  * S success  N not yet  T transient  R rate  A token  D refused  C config
  * X gone  W cannot be right  Q ask the source  E expired after tries  d refused
  * after tries U transient until the URL expires */

@@ -316,7 +316,7 @@ static int check_all(const char *text, struct dx_config_notes *notes)
   return notes->mistake_count;
 }
 
-/* "N" for each line "PATH:N: ...", a blank behind each. */
+/* "N" for each line "PATH:N: ...", each with a blank after it. */
 static void numbers_of(const struct dx_buf *lines, char *text, size_t size)
 {
   const char *at = dx_buf_text(lines);
@@ -507,7 +507,7 @@ static void check_lines(char *text, size_t len)
   (void)cupsFileClose(file);
 }
 
-/* All that can be written with what is special, and a letter. */
+/* Everything that the special characters and a letter can spell. */
 static void lines_are_read_as_cups_reads_them(void **state)
 {
   static const char bytes[] = "a \t#\\<>\r\n";
@@ -611,7 +611,7 @@ static void nobody_else_may_write_the_configuration(void **state)
   }
 }
 
-/* Root reads none of another user: it names programs that are run. */
+/* Root reads no other user's configuration: it names programs to run. */
 static void the_configuration_of_another_user_is_rejected(void **state)
 {
   struct dx_config *config = NULL;

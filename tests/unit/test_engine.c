@@ -1,5 +1,5 @@
 /*
- * test_engine.c - the way of a job through the engine: which calls in which
+ * test_engine.c - the path of a job through the engine: which calls in which
  * order, what is in the results directory, jobs with several documents, and
  * jobs that are resumed.
  */
@@ -74,7 +74,7 @@ static void a_problem_with_the_storage_is_cleared(void **state)
   assert_int_equal(fixture.count[DX_CALL_PUT], 1);
 }
 
-/* From the commit on; each order that is needed, and none twice. */
+/* From the commit on; each ordering that is needed, and none twice. */
 static void a_document_costs_few_fsyncs(void **state)
 {
   int before;
@@ -86,8 +86,8 @@ static void a_document_costs_few_fsyncs(void **state)
   assert_int_equal(fixture.syncs - before, 13);
 }
 
-/* What a source with many cases costs is per case: its result stored,
- * delivered, and one journal for both. */
+/* Each further case costs the same: its result stored, delivered, and one
+ * journal for both. */
 static void a_case_costs_few_fsyncs(void **state)
 {
   int before;
@@ -113,7 +113,7 @@ static bool journal_says(const struct dx_job *job, const char *word)
   return says;
 }
 
-/* What a GET says waits for another write, but not for long. */
+/* What a GET reports waits for the next write, but not for long. */
 static void the_journal_is_never_far_behind(void **state)
 {
   struct dx_job *job = fixture_job(1, false);

@@ -405,7 +405,7 @@ static void a_probe_reports_whether_a_directory_is_writable(void **state)
   assert_int_equal(entries("."), 0);
 }
 
-/* As somebody finds it who has to free space there. */
+/* So that whoever has to free space there can find it. */
 static void a_message_names_the_whole_path(void **state)
 {
   char path[300];

@@ -1,7 +1,7 @@
 /*
  * test_isolate.c - what the child process that parses a PDF can do, and what
- * becomes of one that asks too much. The work is done by functions that do what
- * a parser does that was taken over.
+ * becomes of one that asks too much. The work is done by functions that act
+ * like a parser that was taken over.
  *
  * Built with a short limit of processor time.
  */
@@ -238,7 +238,7 @@ static void assert_reason(isolated_work *work, int64_t limit_ms,
                       dx_reason_word(reason));
 }
 
-/* Says what this kernel lets it check. */
+/* Reports what this kernel lets it check. */
 static void try_with(const char *text)
 {
   unsigned layers = layers_here();
@@ -277,7 +277,7 @@ static void landlock_protects_files_alone(void **state)
   no_seccomp = false;
 }
 
-/* The same things are possible outside: they are tried correctly. */
+/* Outside, the same attempts succeed: they are made correctly. */
 static void everything_is_possible_without(void **state)
 {
   unsigned i;

@@ -439,7 +439,7 @@ static struct dx_job *read_changed(const char *from, const char *to)
   return read;
 }
 
-/* An upgrade takes up what the version before has left. */
+/* An upgrade takes over what the previous version left. */
 static void a_journal_without_verify_is_read(void **state)
 {
   struct dx_job *read = read_changed("\"verify\":\ttrue,", "");
@@ -449,7 +449,7 @@ static void a_journal_without_verify_is_read(void **state)
   dx_job_free(&read);
 }
 
-/* A later version may have codes of its own, and a job is not lost by that. */
+/* A later version may have codes of its own: no job is lost because of one. */
 static void unknown_code_of_a_message_is_none(void **state)
 {
   struct dx_job *read = read_changed("\"message_code\":\t\"E_NET\"",

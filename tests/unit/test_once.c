@@ -1015,7 +1015,7 @@ static void what_failed_is_started_over_when_the_service_says_so(void **state)
   counts(5, 5, 1);
 }
 
-/* It has one of two files, and may begin with it. */
+/* The source has one of two files, and may begin with that one. */
 static void what_has_a_file_is_not_registered_again(void **state)
 {
   assert_int_equal(fixture_close(state), 0);
@@ -1032,7 +1032,7 @@ static void what_has_a_file_is_not_registered_again(void **state)
   counts(1, 2, 0);
 }
 
-/* Once it was seen at work, that it is gone is for people again. */
+/* Once it was seen processing, "gone" is again left to a person. */
 static void what_is_gone_after_it_was_asked_about_is_for_people(void **state)
 {
   (void)state;

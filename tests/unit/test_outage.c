@@ -248,7 +248,7 @@ static void it_is_down_from_the_fifth_failure_to_a_success(void **state)
   assert_false(is_down());
 }
 
-/* The person who printed is told in words of its code. */
+/* The person who printed reads the words for this code. */
 static void what_is_wrong_is_kept_with_its_code(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};

@@ -50,7 +50,7 @@ static double by_pages(int pages)
   return 10000 * pow(pages, 0.8);
 }
 
-/* As if it had been polled all the time. */
+/* As if it had been polled continuously. */
 static void see(struct dx_poll_history *h, int pages, double ms)
 {
   dx_poll_learn(h, pages, (int64_t)(0.99 * ms), (int64_t)(1.01 * ms));
@@ -231,7 +231,7 @@ static void a_wide_interval_only_moves_what_is_outside(void **state)
   assert_near((double)h.times[0].ms, 10000, 1.01);
 }
 
-/* It is not known by how much, so that it is polled earlier and earlier. */
+/* How much earlier is not known, so it is polled earlier and earlier. */
 static void done_at_the_first_poll_is_earlier(void **state)
 {
   struct dx_poll_history h = {.count = 0};
@@ -287,7 +287,7 @@ static const struct {
     {40000, 12000, {13500, 15000, 16497}},
     {200000, 15000, {13500, 15000, 16497}},
     {300000, 15000, {13500, 15000, 16497}},
-    /* after 5 min up to 60 s */
+    /* after 5 min: up to 60 s */
     {300001, 15000, {16875, 18750, 20621}},
     {3000000, 60000, {54000, 60000, 65988}},
 };
@@ -303,7 +303,7 @@ static void without_history_the_schedule_is_as_documented(void **state)
       int64_t got = dx_poll_wait_ms(&nothing, DX_PHASE_SOURCE, rows[i].age,
                                     rows[i].last, randoms[k]);
 
-      if (llabs(got - rows[i].want[k]) > 1) /* a rounding */
+      if (llabs(got - rows[i].want[k]) > 1) /* rounding */
         fail_msg("row %zu, random %g: %lld", i, randoms[k], (long long)got);
     }
 }

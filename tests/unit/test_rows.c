@@ -1,6 +1,6 @@
 /*
  * test_rows.c - the status table of doc/policy.md, row by row, as the service
- * sees it: a response so many times, then the good one; how many calls that
+ * sees it: a response a number of times, then the good one; how many calls that
  * takes, how long each wait is, and how the print job ends.
  */
 #include "tests/unit/engine_fixture.h"

@@ -1,6 +1,6 @@
 /*
- * Sentences: the person who printed reads no technical term, whoever cannot
- * help herself is sent to the administrator, and the administrator reads what
+ * Sentences: the person who printed reads no technical terms; a person who
+ * cannot fix it is sent to the administrator, and the administrator reads what
  * to do.
  */
 #include "lib/job/sentence.h"

@@ -44,7 +44,7 @@ static int stop(void **state)
   return temp_dir_remove(dir);
 }
 
-/* One letter a place: D a PDF, E another PDF, T a text that became a PDF,
+/* One letter per place: D a PDF, E another PDF, T a text that became a PDF,
  * U the same text at another time, V one with another page, S a sheet, R
  * refused, M missing. */
 static void fill(struct dx_entry *e, char letter, bool together)
@@ -547,7 +547,7 @@ static bool is_ours(void *ctx, const char *key)
   return strcmp(ctx, key) == 0;
 }
 
-/* A sweep after so many days, two hours after another. */
+/* A sweep after that many days, two hours after another. */
 static void sweep_in(int64_t in_days, const char *held)
 {
   const struct dx_clock later = {later_ms, later_ms};
@@ -1116,7 +1116,7 @@ static void a_plan_has_no_submission_for_a_sheet(void **state)
   static const struct {
     const char *places;
     bool together;
-    const char *want; /* a state a submission */
+    const char *want; /* a state per submission */
   } rows[] = {{"D", false, "s"},  {"DDD", false, "sss"}, {"SDS", false, "s"},
               {"S", false, ""},   {"DRM", false, "sRR"}, {"M", false, "R"},
               {"DDD", true, "s"}, {"SDD", true, "s"},    {"DR", true, "R"},

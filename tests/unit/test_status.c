@@ -262,8 +262,8 @@ static void submission_has_ended_when_its_state_is_final(void **state)
   dx_job_free(&job);
 }
 
-/* Its result was stored long before there was room for it: who watches and was
- * not connected meanwhile asks for what ended lately. */
+/* Its result was stored long before it could be delivered: a watcher that was
+ * not connected meanwhile asks for what ended recently. */
 static void submission_that_is_delivered_late_has_ended_late(void **state)
 {
   struct dx_job *job = make_job(DX_ST_COMPLETE), *copy = dx_job_new();

@@ -33,7 +33,7 @@ static int in_child(int (*act)(void))
   return WEXITSTATUS(status);
 }
 
-/* 0, or the number of what is not so. */
+/* 0, or the number of the check that failed. */
 static int enter_and_look(void)
 {
   gid_t groups[2] = {0, 0};
@@ -174,7 +174,7 @@ static int remove_files(void **state)
   return rmdir(dir);
 }
 
-/* What is said of the key. */
+/* What is reported about the key. */
 static void check_key(mode_t mode, const char *fragment)
 {
   struct dx_config *config = NULL;
