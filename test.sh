@@ -196,8 +196,8 @@ quick_tasks()
   } | scripts
 }
 
-# Two at once: the first and the last measure time and hardly use the processor.
-calm='thousand tidy valgrind large rate'
+# Two at once: thousand and rate measure time, and hardly use the processor.
+calm='thousand tidy valgrind large rate documents'
 calm_tasks()
 {
   local name
