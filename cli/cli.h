@@ -6,8 +6,8 @@
  * Privileges: the command may be started by root, and by root for somebody else
  * (a sudo rule). cli_become_owner() makes the process the owner of the spool,
  * for good, before anything in it is touched, and before any file is shown.
- * Before that, only documents to submit are opened, with root's rights, and a
- * configuration that belongs to root: it names the programs that are run.
+ * Before that, root's rights open only documents to submit, the files of cupsd,
+ * and a configuration that belongs to root: it names the programs that are run.
  *
  * What was asked for goes to stdout, errors and warnings to stderr; main.c
  * prints the error that a verb returns.

@@ -120,7 +120,7 @@ static _Noreturn void serve(const struct status *status, int parent_fd)
 {
   sigset_t none;
 
-  (void)signal(SIGHUP, SIG_IGN); /* every request reads the configuration */
+  (void)signal(SIGHUP, SIG_IGN); /* requests load the file themselves */
   (void)sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
   if (keep_only(status->listen_fd, parent_fd) == 0)

@@ -69,8 +69,7 @@ struct allowed {
  * hold; NOTHING if it must be removed. */
 struct allowed allowed_at(enum kind kind, bool stream, const char *key);
 
-/* The same for a key of a stream that is expected to be a dictionary, or the
- * other way around. */
+/* Whether what is allowed as `kind` may be a stream, or a dictionary. */
 bool allowed_as(enum kind kind, bool stream);
 
 #endif

@@ -124,7 +124,8 @@ static bool can_be_side(double pixels, double dpi)
   return dpi > 0 && pixels / dpi >= SIDE_MIN_IN && pixels / dpi <= SIDE_MAX_IN;
 }
 
-/* Without a unit, or one that makes sense, only the shape of a pixel counts. */
+/* Without a unit, only the shape of a pixel counts; a page whose sides make no
+ * sense has square pixels. */
 static void read_resolution(TIFF *tiff, struct image_pdf_page *page)
 {
   uint16_t unit = tag(tiff, TIFFTAG_RESOLUTIONUNIT);

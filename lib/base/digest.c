@@ -18,7 +18,7 @@ struct dx_sha256 {
   gnutls_hash_hd_t hash;
   bool in_background; /* what follows is only for this */
   pthread_t thread;
-  pthread_mutex_t lock;   /* of the rest, and of hash while bytes are there */
+  pthread_mutex_t lock;   /* of what follows; bytes hands hash over */
   pthread_cond_t changed; /* only one of the two threads ever waits */
   const void *bytes;      /* what the thread works on; NULL: nothing */
   size_t len;

@@ -122,7 +122,7 @@
 #define DX_PARSE_MEMORY_FACTOR 16
 #define DX_PARSE_MEMORY_MAX_BYTES 2147483648LL /* but no more */
 #ifndef DX_PARSE_CPU_S    /* tests build with a short one */
-#define DX_PARSE_CPU_S 25 /* of each filter, plus one more */
+#define DX_PARSE_CPU_S 25 /* of each filter, plus 1 s */
 #endif
 #define DX_PARSE_CPU_BYTES 1048576    /* per this many of the document */
 #define DX_CONTENT_BYTES 1073741824LL /* unpacked, on all pages, plus */

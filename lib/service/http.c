@@ -26,7 +26,7 @@ struct dx_http_call {
   struct curl_http *self;
   CURL *easy;
   struct curl_slist *headers;
-  struct dx_http_request request; /* pointers: only body, ctx and fds last */
+  struct dx_http_request request; /* only method, ctx and fds last */
   struct dx_buf body;             /* of the response */
   int64_t sink_bytes;
   size_t header_bytes; /* interim responses and trailers included */

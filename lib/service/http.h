@@ -11,8 +11,8 @@
  * its `done`, or with dx_http_cancel(). `done` may start new requests.
  *
  * Ownership: everything in a request is copied before start returns, except
- * the descriptors: they stay the caller's, and open until the end. A
- * response is valid during `done` only.
+ * the method, a literal, and the descriptors: they stay the caller's, and open
+ * until the end. A response is valid during `done` only.
  * Blocking: run waits at most timeout_ms; nothing else waits for the network.
  * Source: doc/policy.md, "Timeouts", "Uploads".
  */

@@ -1,6 +1,6 @@
 /*
- * predict.c - how long a document will take, by robust statistics: half of the
- * times may be anything, and the median does not care.
+ * predict.c - how long a document will take, by robust statistics: almost half
+ * of the times may be anything, and the median does not care.
  */
 #include <math.h>
 #include <stdlib.h>

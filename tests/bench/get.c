@@ -1,4 +1,4 @@
-/* get.c - one GET with libcurl, the least there is: what memory.sh compares
+/* get.c - one GET with libcurl, the least there is: what large.sh compares
  * the backend with. usage: get URL */
 #include <curl/curl.h>
 

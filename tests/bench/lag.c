@@ -566,8 +566,8 @@ static void one_by_one(const struct scenario *s, const struct dx_config *config,
 /* ---- many at once ---- */
 
 /* A client that calls in the order in which calls fell due, every 5 s a job,
- * at the same rate. Ours is written again here on purpose: as simple as such
- * clients are. */
+ * at the same rate. Our rate limit is written again here on purpose, as simple
+ * as in such clients. */
 static void naive(double *ret_lag_s, double *ret_jobs_s)
 {
   static double due[AT_ONCE], ready[AT_ONCE];

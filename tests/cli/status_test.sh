@@ -247,7 +247,8 @@ fi
 
 # --- watch -----------------------------------------------------------------
 
-# Of the user, root included, who sees most, and who least.
+# Run by root: as a user who sees only her own jobs; else as the owner, who sees
+# all.
 failed_job_of "$her"
 watch_as "$her" 2026-01-01T00:00:00Z
 n=$(if_root && echo 2 || echo 3)

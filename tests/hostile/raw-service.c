@@ -456,7 +456,7 @@ static size_t read_head(void)
   return len;
 }
 
-/* Keeps what fits into r.text. */
+/* Keeps what fits in r.text. */
 static void read_body(size_t len, bool slowly)
 {
   const struct timespec pause = {.tv_nsec = 100000000};

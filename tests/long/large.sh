@@ -10,7 +10,7 @@ mkpictures=$top/tests/it/mkpictures
 "$mkpdf" "$dir/separator.pdf" SEPARATOR
 configure "SeparatorPage $dir/separator.pdf"
 
-# All that a process may have, shared libraries too: a third of the document.
+# All that a process may have, shared libraries too: less than half of the document.
 bounded() # FILE
 {
   (
