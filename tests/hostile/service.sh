@@ -216,7 +216,7 @@ while IFS='|' read -r text frame; do
   start_s_server "$settings$frame" -alpn h2
   new_spool
   configure "CAFile $dir/ca.pem"
-  submit_until has_message
+  WAIT_S=90 submit_until has_message # without a response a call may take 60 s
   is "submit: HTTP/2: $text: tried again later" "$rc" 75
 done << 'END'
 the stream is reset|\0\0\4\3\0\0\0\0\1\0\0\0\1
