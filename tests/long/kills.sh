@@ -120,26 +120,21 @@ ms_since() # EPOCHREALTIME OF THEN
 
 # --- the kill ----------------------------------------------------------------
 
-journal_of_job()
-{
-  find "$spool/jobs" "$spool/finished" -name job.json \
-    -exec jq -r --arg id "$job" 'select(.id == $id) | input_filename' {} +
-}
-is_stored() { [ -n "$(journal_of_job)" ]; }
+is_stored() { [ -n "$(of_journal "$job" .key)" ]; }
 
 # The states of both submissions, as far as the journal knows.
 journal_state()
 {
-  local j
-  j=$(journal_of_job)
-  if [ -n "$j" ]; then
-    jq -r '[.submissions[] | .state +
+  local states
+  states=$(of_journal "$job" '[.submissions[] | .state +
       (if .registering then "(POST)"
       elif .state == "registered" and any(.files[]; .put == "sending") then
         "(PUT)"
       elif .state == "complete" then
         "(" + ([.cases[].state] | join("+")) + ")"
-      else "" end)] | join(" ")' "$j"
+      else "" end)] | join(" ")')
+  if [ -n "$states" ]; then
+    echo "$states"
   elif [ -n "$(ls "$spool/incoming")" ]; then
     echo receiving
   else
@@ -166,7 +161,7 @@ kill_it() # cupsd, backend, daemon, both (cupsd and backend) or all
 
 # --- afterwards --------------------------------------------------------------
 
-knows_the_end() { job_is "$job" 'completed|aborted|canceled|.*-stopped'; }
+knows_the_end() { job_is "$job" 'completed|aborted|canceled|processing-stopped'; }
 
 # The backend was killed before it had stored anything, and cupsd survived.
 print_again()
