@@ -114,13 +114,18 @@ static void send_forever(const char *text)
     send_bytes(text, strlen(text));
 }
 
+static void wait_ms(long ms)
+{
+  const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+  (void)nanosleep(&time, NULL);
+}
+
 static void send_slowly(const char *text, long pause_ms)
 {
-  const struct timespec pause = {pause_ms / 1000, pause_ms % 1000 * 1000000};
-
   for (; *text != '\0'; text++) {
     send_bytes(text, 1);
-    (void)nanosleep(&pause, NULL);
+    wait_ms(pause_ms);
   }
 }
 
@@ -462,7 +467,6 @@ static size_t read_head(void)
 /* Keeps what fits in r.text. */
 static void read_body(size_t len, bool slowly)
 {
-  const struct timespec pause = {.tv_nsec = 100000000};
   const char *end = strstr(r.text, "\r\n\r\n");
   const char *length = strcasestr(r.text, "\r\nContent-Length:");
   size_t head = end != NULL ? (size_t)(end - r.text) + 4 : len;
@@ -478,7 +482,7 @@ static void read_body(size_t len, bool slowly)
     len += fits ? n : 0;
     rest -= n;
     if (slowly)
-      (void)nanosleep(&pause, NULL);
+      wait_ms(100);
   }
 }
 
