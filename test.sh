@@ -168,6 +168,7 @@ scripts()
       echo -n 0
       ;;
     */distcheck.sh | */faults.sh | */adopted.sh | */rows.sh) echo -n 1 ;;
+    */hostile/documents.sh | */thirty.sh) echo -n 1 ;;
     */patience.sh | */jobs_test.sh | */sigterm.sh | */auto.sh) echo -n 1 ;;
     */pages.sh | */many.sh | */accepted.sh | */cli_test.sh) echo -n 2 ;;
     */interrupted.sh | */shared.sh | */tokens.sh | */secrets.sh) echo -n 3 ;;

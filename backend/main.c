@@ -131,7 +131,8 @@ static void refuse_halves(struct dx_job *job)
     e->kind = DX_KIND_REFUSED;
     e->reason = DX_REASON_DAMAGED;
     (void)snprintf(e->reason_text, sizeof(e->reason_text),
-                   "a filter failed on it, and pages may be missing");
+                   "its conversion failed, and pages may be missing; "
+                   "print it as a PDF");
   }
 }
 

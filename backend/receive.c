@@ -12,6 +12,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
+#include "lib/base/sandbox.h"
 #include "lib/job/sentence.h"
 
 /* Waits for data: E_STOPPED on SIGTERM; E_MISSING without data for too long. */
@@ -20,10 +21,14 @@ static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
   struct backend *b = ctx;
   struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
                           {.fd = term_wake_fd(), .events = POLLIN}};
+  /* The filter may take its time for the conversion, and then for itself. */
+  int64_t silent_ms =
+      DX_SILENCE_MS + 2 * (b->conf != NULL ? b->conf->filter_time_limit_ms
+                                           : DX_FILTER_LIMIT_MS);
   int n;
 
   do
-    n = term_came() ? 1 : poll(fds, 2, DX_SILENCE_MS);
+    n = term_came() ? 1 : poll(fds, 2, (int)silent_ms);
   while (n < 0 && errno == EINTR);
   if (term_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped while receiving");
@@ -31,10 +36,10 @@ static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
     return DX_OK;
   b->silent = true;
   return dx_fail(err, DX_E_MISSING, 0,
-                 "no data was received for %d minutes: one of the documents "
+                 "no data was received for %lld minutes: one of the documents "
                  "has a type that cannot be printed here; print them one at a "
                  "time",
-                 DX_SILENCE_MS / 60000);
+                 (long long)silent_ms / 60000);
 }
 
 void backend_drain(struct backend *b)
@@ -101,6 +106,8 @@ static enum dx_code receive_entry(struct backend *b,
   enum dx_code code = check_count(b, entry, err);
   int fd = -1;
 
+  if (code == DX_OK && entry->reason == DX_REASON_SANDBOX)
+    code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
   if (code == DX_OK)
     code = add_document(b->job, entry, err);
   if (code != DX_OK)

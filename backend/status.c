@@ -68,8 +68,9 @@ void status_start(void)
 
   (void)setvbuf(stderr, NULL, _IOFBF, 4096);
   dx_log_to(log_line);
-  /* An earlier run may have left one of them set. One line for all: pdftopdf
-   * writes its lines in parts, and ours would be mixed with them. */
+  /* An earlier run may have left one of them set. One line for all: a
+   * converter may write its lines in parts, and ours would be mixed with them.
+   */
   for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)
     len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%s",
                             len > 0 ? ',' : '-',

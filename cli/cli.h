@@ -46,7 +46,7 @@
   X(retry, "JOB...", "continue a job, or retry what failed in it")         \
   X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")    \
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
-    "send PDF, JPEG, PNG or TIFF files and wait for the results")
+    "send PDF files, pictures, or text, and wait for the results")
 
 struct dx_json;
 
@@ -302,5 +302,9 @@ void cli_announce(struct cli *cli);
 void hello_warn_all(const struct cli *cli, const struct dx_service *service,
                     int cupsd_conf_fd);
 void hello_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The layers of lib/base/sandbox.h that a process would have here. Starts one,
+ * and waits for it. */
+unsigned cli_sandbox_layers(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cupsd.h"
+#include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
 
 struct queues {
@@ -98,6 +99,28 @@ static size_t warn_of_directories(const struct dx_config *config)
   return count;
 }
 
+/* Returns how many services cannot work without a sandbox. That one goes on
+ * without is said, too, but stops nothing. */
+static size_t warn_of_sandbox(const struct dx_config *config)
+{
+  bool has_seccomp = (cli_sandbox_layers() & DX_SANDBOX_SECCOMP) != 0;
+  size_t i, count = 0;
+
+  for (i = 0; i < config->service_count; i++) {
+    const struct dx_service *service = &config->services[i];
+    bool is_optional = service->sandbox == DX_SANDBOX_IS_OPTIONAL;
+
+    if (!has_seccomp || is_optional)
+      fprintf(stderr, "warning: <Service %s>: %s\n", service->name,
+              !is_optional  ? DX_SANDBOX_MISSING
+              : has_seccomp ? "'Sandbox optional' is set, which this kernel "
+                              "does not need; remove it"
+                            : DX_SANDBOX_OPTIONAL);
+    count += !has_seccomp && !is_optional;
+  }
+  return count;
+}
+
 /* Works without a spool, too; with one, this process becomes its owner. */
 static enum dx_code become_owner(struct cli *cli, struct dx_err *err)
 {
@@ -133,6 +156,8 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
   code = cli_check(cli, is_owner, ret_warnings, err);
   if (code == DX_OK && is_owner)
     count += warn_of_directories(cli->config);
+  if (code == DX_OK)
+    count += warn_of_sandbox(cli->config);
   *ret_warnings += count;
   cli_user_name(name);
   return code != DX_OK && was_root

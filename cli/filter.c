@@ -1,7 +1,11 @@
 /*
- * filter.c - starts checkdocextract and todocextract as cupsd would, for one
- * file. They are told the service and the configuration, but no names: every
- * user of the computer can read arguments.
+ * filter.c - runs todocextract as cupsd would, for one file after the other. It
+ * is told the service and the configuration, but no names: every user of the
+ * computer can read arguments.
+ *
+ * The processes are: this command; a runner, without rights, which waits for a
+ * byte before each file; and todocextract. The runner is killed with this
+ * command, and todocextract with the runner.
  */
 #include "cli/filter.h"
 
@@ -9,217 +13,229 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
-#include "lib/job/mime.h"
+#include "lib/base/policy.h"
+#include "lib/base/process.h"
+#include "lib/base/user.h"
 
-/* The filters while they run, in their order. */
-struct run {
-  pid_t pids[2]; /* 0: not running */
-  pid_t group;   /* of both */
-  int bundle_fd; /* the output of the last one */
-  int log_fd;    /* a file in memory with what they log */
+#define CONFIG_FD 3 /* of todocextract, which may not be allowed to open it */
+#define TEMP_DIR "/var/tmp" /* its files there have no names */
+
+/* ---- the runner ---- */
+
+struct runner {
+  const int *in_fds;
+  size_t count;
+  int go_fd, out_fd, log_fd, config_fd;
+  char *path;         /* of todocextract */
+  char *variables[6]; /* its environment */
 };
 
-/* ---- the process ---- */
-
-static char *program(const char *name)
+/* Never raises a limit. */
+static bool runner_set(int resource, rlim_t most)
 {
-  const char *bin = getenv("CUPS_SERVERBIN");
-  struct dx_buf path = {0};
+  struct rlimit limit;
 
-  dx_buf_printf(&path, "%s/filter/%s",
-                bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN, name);
-  return dx_buf_take(&path);
+  if (getrlimit(resource, &limit) != 0)
+    return false;
+  if (limit.rlim_max > most)
+    limit = (struct rlimit){most, most};
+  return setrlimit(resource, &limit) == 0;
+}
+
+/* More than its child allows itself (filter/isolate.c), and it is a bound. */
+static bool runner_limit(int in_fd)
+{
+  struct stat st;
+  rlim_t size = fstat(in_fd, &st) == 0 ? (rlim_t)st.st_size : 0;
+  rlim_t s = 2 * (DX_PARSE_CPU_S + size / DX_PARSE_CPU_BYTES);
+  rlim_t bytes = DX_PARSE_FILE_BYTES + DX_PARSE_FILE_FACTOR * size;
+
+  return runner_set(RLIMIT_CPU, s) && runner_set(RLIMIT_FSIZE, bytes) &&
+         runner_set(RLIMIT_NOFILE, 1024);
 }
 
 /* Nothing else is open in a filter: it parses what anybody may have made. */
-static int set_files(posix_spawn_file_actions_t *actions, int in_fd, int out_fd,
-                     int log_fd)
-{
-  int e = posix_spawn_file_actions_adddup2(actions, in_fd, STDIN_FILENO);
-
-  if (e == 0)
-    e = posix_spawn_file_actions_adddup2(actions, out_fd, STDOUT_FILENO);
-  if (e == 0)
-    e = posix_spawn_file_actions_adddup2(actions, log_fd, STDERR_FILENO);
-  if (e == 0)
-    e = posix_spawn_file_actions_addclosefrom_np(actions, 3);
-  return e;
-}
-
-/* group: 0 for a new one. It is never our own: signals from the terminal are
- * ours to pass on. */
-static int spawn_with(char *path, posix_spawn_file_actions_t *actions,
-                      char **environment, pid_t group, pid_t *ret_pid)
+static void runner_exec(const struct runner *r, int in_fd, pid_t parent)
 {
   static char job[] = "0", nobody[] = "-", title[] = "document", copies[] = "1",
               options[] = "";
   char *arguments[] = {
-      strrchr(path, '/') + 1, job, nobody, title, copies, options, NULL};
-  posix_spawnattr_t attr;
-  int e = posix_spawnattr_init(&attr);
+      strrchr(r->path, '/') + 1, job, nobody, title, copies, options, NULL};
 
-  if (e != 0)
-    return e;
-  (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
-  (void)posix_spawnattr_setpgroup(&attr, group);
-  e = posix_spawn(ret_pid, path, actions, &attr, arguments, environment);
-  (void)posix_spawnattr_destroy(&attr);
-  return e;
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() == parent && runner_limit(in_fd) &&
+      dup2(in_fd, STDIN_FILENO) >= 0 && dup2(r->out_fd, STDOUT_FILENO) >= 0 &&
+      dup2(r->log_fd, STDERR_FILENO) >= 0 &&
+      dup2(r->config_fd, CONFIG_FD) >= 0 &&
+      close_range(CONFIG_FD + 1, ~0U, 0) == 0)
+    (void)execve(r->path, arguments, r->variables);
+  _exit(127);
 }
 
-static enum dx_code spawn(struct run *run, int number, char **environment,
-                          int in_fd, int out_fd, struct dx_err *err)
+/* Entries follow each other in one bundle. After a filter that failed, nothing
+ * more is written: the n-th entry is always that of the n-th file. */
+static void runner_run(const struct runner *r, pid_t parent)
 {
-  static const char *const names[] = {"checkdocextract", "todocextract"};
-  posix_spawn_file_actions_t actions;
-  char *path = program(names[number]);
-  int e;
+  struct dx_err err;
+  int status = 0;
+  size_t i;
+  char byte;
 
-  if (path == NULL)
-    return dx_fail_nomem(err);
-  e = posix_spawn_file_actions_init(&actions);
-  if (e == 0) {
-    e = set_files(&actions, in_fd, out_fd, run->log_fd);
-    if (e == 0)
-      e = spawn_with(path, &actions, environment, run->group,
-                     &run->pids[number]);
-    if (run->group == 0)
-      run->group = run->pids[number];
-    (void)posix_spawn_file_actions_destroy(&actions);
+  (void)setpgid(0, 0); /* signals from the terminal are not for it */
+  if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, &err) != DX_OK) {
+    dprintf(r->log_fd, "WARNING: %s\n", err.text);
+    _exit(1);
   }
-  if (e != 0)
-    (void)dx_fail(err, DX_E_IO, e, "cannot run '%s', which checks files: %s",
-                  path, strerror(e));
-  free(path);
-  return e == 0 ? DX_OK : err->code;
+  dx_process_protect();
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || getppid() != parent)
+    _exit(1);
+  for (i = 0; i < r->count && status == 0; i++) {
+    pid_t child, self = getpid();
+
+    if (read(r->go_fd, &byte, 1) != 1)
+      break;
+    child = fork();
+    if (child == 0)
+      runner_exec(r, r->in_fds[i], self);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+      break;
+  }
+  _exit(0);
 }
 
-/* checkdocextract is for what cupsd would give to pdftopdf. */
-static bool is_pdf(int fd)
-{
-  char bytes[DX_MIME_LOOK_BYTES];
-  ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
-  const char *type = n > 0 ? dx_mime_of_bytes(bytes, (size_t)n) : NULL;
+/* ---- starting it ---- */
 
-  return type != NULL && strcmp(type, DX_MIME_PDF) == 0;
+/* CUPS_SERVERBIN counts only for those whom it cannot give other rights. */
+static char *filter_path(void)
+{
+  const char *bin = dx_user_environment("CUPS_SERVERBIN");
+  struct dx_buf path = {0};
+
+  dx_buf_printf(&path, "%s/filter/todocextract",
+                bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN);
+  return dx_buf_take(&path);
 }
 
-static enum dx_code spawn_both(struct run *run, char **environment, int in_fd,
-                               int out_fd, struct dx_err *err)
+/* A copy that the user of the filter can read, whatever the mode of the file.
+ * No secrets are in it (lib/config/config.h). Not closed by exec: it may have
+ * the right number already. */
+static int copy_config(const char *path)
 {
-  enum dx_code code;
-  int ends[2];
+  int from = open(path, O_RDONLY | O_CLOEXEC);
+  int to = memfd_create("docextract.conf", 0);
+  char bytes[8192];
+  ssize_t n = -1;
 
-  if (pipe2(ends, O_CLOEXEC) < 0)
-    return dx_fail_sys(err, errno, "create a pipe for", "checkdocextract");
-  code = spawn(run, 0, environment, in_fd, ends[1], err);
-  if (code == DX_OK)
-    code = spawn(run, 1, environment, ends[0], out_fd, err);
-  (void)close(ends[0]);
-  (void)close(ends[1]);
-  return code;
-}
-
-static enum dx_code start_with(struct dx_buf variables[3], int in_fd,
-                               int out_fd, struct run *run, struct dx_err *err)
-{
-  static char path[] = "PATH=/usr/bin:/bin", locale[] = "LC_ALL=C.UTF-8";
-  char *environment[] = {
-      path, locale, variables[0].data, variables[1].data, variables[2].data,
-      NULL};
-
-  if (!dx_buf_ok(&variables[0]) || !dx_buf_ok(&variables[1]) ||
-      !dx_buf_ok(&variables[2]))
-    return dx_fail_nomem(err);
-  return is_pdf(in_fd) ? spawn_both(run, environment, in_fd, out_fd, err)
-                       : spawn(run, 1, environment, in_fd, out_fd, err);
-}
-
-static enum dx_code start(const struct cli *cli,
-                          const struct dx_service *service, int in_fd,
-                          const char *temp_dir, struct run *run,
-                          struct dx_err *err)
-{
-  struct dx_buf variables[3] = {{0}};
-  enum dx_code code;
-  int ends[2], i;
-
-  if (pipe2(ends, O_CLOEXEC) < 0)
-    return dx_fail_sys(err, errno, "create a pipe for", "todocextract");
-  run->bundle_fd = ends[0];
-  dx_buf_printf(&variables[0], "DEVICE_URI=docextract://%s", service->name);
-  dx_buf_printf(&variables[1], "DOCEXTRACT_CONF=%s", cli->config_path);
-  dx_buf_printf(&variables[2], "TMPDIR=%s", temp_dir);
-  code = start_with(variables, in_fd, ends[1], run, err);
-  for (i = 0; i < 3; i++)
-    dx_buf_release(&variables[i]);
-  (void)close(ends[1]);
-  return code;
-}
-
-static void end(struct run *run, bool kills)
-{
-  int i;
-
-  if (run->bundle_fd >= 0)
-    (void)close(run->bundle_fd);
-  if (kills && run->group > 0)
-    (void)kill(-run->group, SIGTERM);
-  for (i = 0; i < 2; i++)
-    while (run->pids[i] > 0 && waitpid(run->pids[i], NULL, 0) < 0 &&
-           errno == EINTR)
+  if (from >= 0 && to >= 0)
+    while ((n = read(from, bytes, sizeof(bytes))) > 0 &&
+           dx_fs_write_all(to, bytes, (size_t)n, "copy", NULL) == DX_OK)
       continue;
+  if (from >= 0)
+    (void)close(from);
+  if (to >= 0 && (n != 0 || fchmod(to, 0644) < 0)) {
+    (void)close(to);
+    to = -1;
+  }
+  return to;
+}
+
+static enum dx_code fork_runner(struct filter *f, struct runner *r,
+                                struct dx_err *err)
+{
+  int bundle[2] = {-1, -1}, go[2] = {-1, -1};
+  pid_t parent = getpid(), child = -1;
+
+  if (pipe2(bundle, O_CLOEXEC) == 0 && pipe2(go, O_CLOEXEC) == 0) {
+    r->out_fd = bundle[1];
+    r->go_fd = go[0];
+    child = fork();
+  }
+  if (child == 0) {
+    (void)close(bundle[0]);
+    (void)close(go[1]);
+    runner_run(r, parent);
+  }
+  if (child < 0)
+    (void)dx_fail_sys(err, errno, "start", "todocextract");
+  f->bundle_fd = bundle[0];
+  f->go_fd = go[1];
+  (void)close(bundle[1]);
+  (void)close(go[0]);
+  return child < 0 ? err->code : DX_OK;
+}
+
+enum dx_code filter_start(struct filter *f, const struct cli *cli,
+                          const struct dx_service *service, const int *in_fds,
+                          size_t count, struct dx_err *err)
+{
+  static char path[] = "PATH=/usr/bin:/bin", locale[] = "LC_ALL=C.UTF-8",
+              temp[] = "TMPDIR=" TEMP_DIR,
+              config[] = "DOCEXTRACT_CONF=/proc/self/fd/3";
+  struct dx_buf uri = {0};
+  struct runner r = {.in_fds = in_fds, .count = count, .path = filter_path()};
+  enum dx_code code;
+
+  dx_buf_printf(&uri, "DEVICE_URI=docextract://%s", service->name);
+  if (r.path == NULL || !dx_buf_ok(&uri)) {
+    code = dx_fail_nomem(err);
+  } else if (access(r.path, X_OK) < 0) {
+    code =
+        dx_fail(err, DX_E_IO, errno, "cannot run '%s', which checks files: %s",
+                r.path, strerror(errno));
+  } else {
+    char *variables[] = {path, locale, temp, config, uri.data, NULL};
+
+    memcpy(r.variables, variables, sizeof(variables));
+    f->limit_ms = service->filter_time_limit_ms + DX_FILTER_SPARE_MS;
+    f->log_fd = r.log_fd = memfd_create("log", MFD_CLOEXEC);
+    r.config_fd = copy_config(cli->config_path);
+    code = r.log_fd >= 0 && r.config_fd >= 0
+               ? fork_runner(f, &r, err)
+               : dx_fail_sys(err, errno, "copy", cli->config_path);
+    if (r.config_fd >= 0)
+      (void)close(r.config_fd);
+  }
+  free(r.path);
+  dx_buf_release(&uri);
+  return code;
 }
 
 /* ---- its output ---- */
 
+/* Once the entry has begun, only silence ends it. */
 static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
 {
+  struct filter *f = ctx;
   struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
                          {.fd = cli_stop_fd(), .events = POLLIN}};
+  int64_t left_ms =
+      f->until_ms > 0 ? f->until_ms - dx_monotonic_ms() : f->limit_ms;
+  int n = 1;
 
-  (void)ctx;
   if (!cli_stop_came())
-    (void)poll(fds, 2, -1);
-  return cli_stop_came()
-             ? dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted")
-             : DX_OK;
+    n = poll(fds, 2, left_ms > 0 ? (int)left_ms : 0);
+  if (cli_stop_came())
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
+  return n != 0 ? DX_OK
+                : dx_fail(err, DX_E_IO, 0,
+                          "todocextract did not respond within %lld s",
+                          (long long)f->limit_ms / 1000);
 }
-
-static enum dx_code read_bundle(struct run *run, int out_fd,
-                                struct dx_entry *entry, struct dx_err *err)
-{
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(run->bundle_fd, NULL);
-  bool ended = false;
-  enum dx_code code;
-
-  if (reader == NULL)
-    return dx_fail_nomem(err);
-  dx_bundle_reader_wait(reader, wait_for_data, NULL);
-  code = dx_bundle_next(reader, entry, &ended, err);
-  if (code == DX_OK && !ended)
-    code = dx_bundle_content(reader, out_fd, err);
-  if (code == DX_E_BUNDLE || (code == DX_OK && ended))
-    code = dx_fail(err, DX_E_IO, 0,
-                   "todocextract failed; --verbose shows what it logs");
-  if (code == DX_OK)
-    code = dx_fs_sync(out_fd, "document", err);
-  dx_bundle_reader_free(&reader);
-  return code;
-}
-
-/* ---- its log ---- */
 
 static void pass_on_line(const char *line, size_t number)
 {
@@ -232,39 +248,58 @@ static void pass_on_line(const char *line, size_t number)
     dx_log(DX_LOG_DEBUG, "%s", line + sizeof(debug) - 1);
 }
 
-static void pass_on_log(int fd, size_t number)
+/* What was logged about this file. */
+static void pass_on_log(struct filter *f, size_t number)
 {
-  FILE *log = lseek(fd, 0, SEEK_SET) == 0 ? fdopen(fd, "r") : NULL;
-  char line[1024], last[1024] = "";
+  char text[8192], *line, *rest = NULL;
+  ssize_t n = pread(f->log_fd, text, sizeof(text) - 1, f->log_at);
 
-  if (log == NULL) {
-    (void)close(fd);
+  if (n <= 0)
     return;
-  }
-  while (fgets(line, sizeof(line), log) != NULL) {
-    line[strcspn(line, "\n")] = '\0';
-    if (strcmp(line, last) != 0) /* both may have noticed it */
-      pass_on_line(line, number);
-    memcpy(last, line, sizeof(last));
-  }
-  (void)fclose(log);
+  f->log_at += n;
+  text[n] = '\0';
+  for (line = strtok_r(text, "\n", &rest); line != NULL;
+       line = strtok_r(NULL, "\n", &rest))
+    pass_on_line(line, number);
 }
 
-enum dx_code filter_file(const struct cli *cli,
-                         const struct dx_service *service, int in_fd,
-                         const char *temp_dir, size_t number, int out_fd,
+enum dx_code filter_next(struct filter *f, size_t number, int out_fd,
                          struct dx_entry *ret_entry, struct dx_err *err)
 {
-  struct run run = {.bundle_fd = -1,
-                    .log_fd = memfd_create("log", MFD_CLOEXEC)};
-  enum dx_code code;
+  bool ended = false;
+  enum dx_code code = DX_OK;
 
-  if (run.log_fd < 0)
-    return dx_fail_sys(err, errno, "create", "log");
-  code = start(cli, service, in_fd, temp_dir, &run, err);
+  if (f->reader == NULL) {
+    f->reader = dx_bundle_reader_new(f->bundle_fd, NULL);
+    if (f->reader == NULL)
+      return dx_fail_nomem(err);
+    dx_bundle_reader_wait(f->reader, wait_for_data, f);
+  }
+  f->until_ms = dx_monotonic_ms() + f->limit_ms;
+  if (write(f->go_fd, "", 1) == 1)
+    code = dx_bundle_next(f->reader, ret_entry, &ended, err);
+  else
+    ended = true; /* an earlier one has failed */
+  f->until_ms = 0;
+  if (code == DX_OK && !ended)
+    code = dx_bundle_content(f->reader, out_fd, err);
+  if (code == DX_E_BUNDLE || (code == DX_OK && ended))
+    code = dx_fail(err, DX_E_IO, 0,
+                   "todocextract failed; --verbose shows what it logs");
   if (code == DX_OK)
-    code = read_bundle(&run, out_fd, ret_entry, err);
-  end(&run, code != DX_OK);
-  pass_on_log(run.log_fd, number);
+    code = dx_fs_sync(out_fd, "document", err);
+  pass_on_log(f, number);
   return code;
+}
+
+void filter_end(struct filter *f)
+{
+  dx_bundle_reader_free(&f->reader);
+  if (f->bundle_fd >= 0)
+    (void)close(f->bundle_fd);
+  if (f->go_fd >= 0)
+    (void)close(f->go_fd);
+  if (f->log_fd >= 0)
+    (void)close(f->log_fd);
+  f->bundle_fd = f->go_fd = f->log_fd = -1;
 }

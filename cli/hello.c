@@ -121,9 +121,8 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
   return DX_OK;
 }
 
-/* The layers that a filter has when it parses a document; tried in a process of
- * its own, because there is no way back. */
-static unsigned sandbox_layers(void)
+/* There is no way back: tried in a process of its own. */
+unsigned cli_sandbox_layers(void)
 {
   pid_t child = fork(), ended;
   int status = 0;
@@ -133,16 +132,19 @@ static unsigned sandbox_layers(void)
   do
     ended = child > 0 ? waitpid(child, &status, 0) : -1;
   while (ended < 0 && errno == EINTR && child > 0);
-  return ended == child && WIFEXITED(status) ? (unsigned)WEXITSTATUS(status)
-                                             : 0;
+  return ended > 0 && WIFEXITED(status) ? (unsigned)WEXITSTATUS(status) : 0;
 }
 
-/* It never fails: documents are parsed in whatever layers there are. */
 static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
 {
-  (void)err;
-  h->sandbox_layers = sandbox_layers();
-  detail(h, "%s", dx_sandbox_text(h->sandbox_layers));
+  h->sandbox_layers = cli_sandbox_layers();
+  if ((h->sandbox_layers & DX_SANDBOX_SECCOMP) == 0 &&
+      h->service->sandbox == DX_SANDBOX_IS_REQUIRED)
+    return dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
+  detail(h, "%s%s", dx_sandbox_text(h->sandbox_layers),
+         h->service->sandbox == DX_SANDBOX_IS_OPTIONAL
+             ? "; Sandbox optional is set"
+             : "");
   return DX_OK;
 }
 
@@ -427,9 +429,8 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
     (void)cli_print_plain(h.greeting, GREETING_MAX);
     (void)putchar('\n');
   }
-  if (code == DX_OK && h.sandbox_layers != DX_SANDBOX_BOTH)
-    hello_warn("this kernel lacks seccomp or Landlock, which confine the "
-               "process that parses documents");
+  if (code == DX_OK && (h.sandbox_layers & DX_SANDBOX_SECCOMP) == 0)
+    hello_warn(DX_SANDBOX_OPTIONAL);
   if (code == DX_OK && is_clock_off(&h)) {
     describe_clock(&h, clock);
     hello_warn("%s", clock);

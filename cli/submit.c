@@ -19,23 +19,19 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/policy.h"
+#include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
 #include "lib/job/filename.h"
 #include "lib/job/sweep.h"
 
-struct input {
-  int fd;
-  const char *name; /* borrowed: the last part of the path */
-};
-
 struct submit {
   struct cli *cli;
   const struct dx_service *service;
-  struct input *inputs;
-  size_t count;             /* of inputs */
+  int *inputs;  /* open files; -1: not yet */
+  size_t count; /* of inputs */
+  struct filter *filter;
   char user[DX_USER_BYTES]; /* the caller */
   struct dx_job *job;
-  struct dx_buf temp_dir; /* the job's, until it is stored */
   struct dx_buf refusals; /* a line each */
   size_t refused;
   bool is_stored;
@@ -43,13 +39,13 @@ struct submit {
 
 /* ---- the files, with the caller's rights ---- */
 
-static enum dx_code check_input(struct input *input, size_t number,
-                                int64_t most, struct dx_err *err)
+static enum dx_code check_input(int fd, size_t number, int64_t most,
+                                struct dx_err *err)
 {
   char size[DX_SIZE_TEXT_BYTES];
   struct stat st;
 
-  if (fstat(input->fd, &st) < 0 || !S_ISREG(st.st_mode))
+  if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
     return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is not a regular file",
                    number);
   if (st.st_size == 0)
@@ -61,18 +57,15 @@ static enum dx_code check_input(struct input *input, size_t number,
   return DX_OK;
 }
 
-static enum dx_code open_input(struct input *input, const char *path,
-                               size_t number, int64_t most, struct dx_err *err)
+static enum dx_code open_input(int *input, const char *path, size_t number,
+                               int64_t most, struct dx_err *err)
 {
-  const char *slash = strrchr(path, '/');
-
-  input->name = slash != NULL ? slash + 1 : path;
   /* O_NONBLOCK: a fifo must not block. */
-  input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (input->fd < 0)
+  *input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (*input < 0)
     return dx_fail(err, DX_E_DOCUMENT, errno, "cannot open file %zu: %s",
                    number, strerror(errno));
-  return check_input(input, number, most, err);
+  return check_input(*input, number, most, err);
 }
 
 static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
@@ -90,7 +83,7 @@ static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
   if (s->inputs == NULL)
     return dx_fail_nomem(err);
   for (i = 0; i < count; i++)
-    s->inputs[i].fd = -1;
+    s->inputs[i] = -1;
   s->count = count;
   for (i = 0; code == DX_OK && i < count; i++)
     code = open_input(&s->inputs[i], s->cli->args[i], i + 1,
@@ -122,10 +115,13 @@ static enum dx_code open_directories(struct submit *s, struct dx_err *err)
 static void name_document(const struct submit *s, size_t index,
                           struct dx_entry *entry)
 {
+  const char *path = s->cli->args[index], *slash = strrchr(path, '/');
+
   if (s->service->file_names == DX_FILE_NAMES_NEUTRAL)
     dx_filename_neutral(index + 1, entry->type, entry->name);
   else
-    dx_filename_from_title(s->inputs[index].name, entry->type, entry->name);
+    dx_filename_from_title(slash != NULL ? slash + 1 : path, entry->type,
+                           entry->name);
 }
 
 /* The others are still looked at, so that all mistakes are reported at once. */
@@ -147,7 +143,6 @@ static void note_refusal(struct submit *s, size_t index,
 static enum dx_code add_document(struct submit *s, size_t index,
                                  struct dx_err *refusal, struct dx_err *err)
 {
-  struct input *input = &s->inputs[index];
   struct dx_document *document = &s->job->documents[index];
   struct dx_entry *entry = &document->entry;
   int fd = dx_spool_create_document(s->job, index, err);
@@ -155,11 +150,10 @@ static enum dx_code add_document(struct submit *s, size_t index,
 
   if (fd < 0)
     return err->code;
-  code = filter_file(s->cli, s->service, input->fd, dx_buf_text(&s->temp_dir),
-                     index + 1, fd, entry, err);
+  code = filter_next(s->filter, index + 1, fd, entry, err);
   (void)close(fd);
-  (void)close(input->fd);
-  input->fd = -1;
+  if (code == DX_OK && entry->reason == DX_REASON_SANDBOX)
+    code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
   if (code != DX_OK)
     return code;
   s->job->document_count++;
@@ -222,9 +216,8 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
 
   if (code != DX_OK)
     return code;
-  dx_buf_printf(&s->temp_dir, "%s/%s", s->cli->config->spool_dir, s->job->path);
   s->job->documents = calloc(s->count, sizeof(*s->job->documents));
-  if (s->job->documents == NULL || !dx_buf_ok(&s->temp_dir))
+  if (s->job->documents == NULL)
     return dx_fail_nomem(err);
   code = add_documents(s, err);
   if (code == DX_OK)
@@ -241,6 +234,18 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
 
 /* ---- all of it ---- */
 
+/* Their names can be seen in /proc as long as they are open. */
+static void close_inputs(struct submit *s)
+{
+  size_t i;
+
+  for (i = 0; i < s->count; i++)
+    if (s->inputs[i] >= 0)
+      (void)close(s->inputs[i]);
+  free(s->inputs);
+  s->inputs = NULL;
+}
+
 static enum dx_code run(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = cli_load(s->cli, err);
@@ -252,6 +257,9 @@ static enum dx_code run(struct submit *s, struct dx_err *err)
   if (code == DX_OK)
     code = open_inputs(s, err);
   if (code == DX_OK)
+    code =
+        filter_start(s->filter, s->cli, s->service, s->inputs, s->count, err);
+  if (code == DX_OK)
     code = cli_become_owner(s->cli->config->spool_dir, err);
   if (code != DX_OK)
     return code;
@@ -259,6 +267,8 @@ static enum dx_code run(struct submit *s, struct dx_err *err)
   code = open_directories(s, err);
   if (code == DX_OK)
     code = store(s, err);
+  filter_end(s->filter);
+  close_inputs(s);
   if (code != DX_OK)
     return code;
   printf("Stored %zu document%s as job %s\n", s->count,
@@ -268,18 +278,16 @@ static enum dx_code run(struct submit *s, struct dx_err *err)
 
 enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
 {
-  struct submit s = {.cli = cli};
+  struct filter filter = FILTER_NONE;
+  struct submit s = {.cli = cli, .filter = &filter};
   enum dx_code code;
-  size_t i;
 
   cli_user_name(s.user);
   code = run(&s, err);
-  for (i = 0; i < s.count; i++)
-    if (s.inputs[i].fd >= 0)
-      (void)close(s.inputs[i].fd);
-  free(s.inputs);
+  filter_end(&filter);
+  if (s.inputs != NULL)
+    close_inputs(&s);
   dx_buf_release(&s.refusals);
-  dx_buf_release(&s.temp_dir);
   if (!s.is_stored)
     dx_spool_discard(&cli->spool, &s.job);
   cli_release(cli, &s.job);

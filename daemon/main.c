@@ -90,6 +90,19 @@ static void read_signals(struct daemon *d)
 
 /* ---- configuration ---- */
 
+/* What the filters log goes to the users' messages, or nowhere. */
+static void warn_of_sandbox(const struct dx_config *config)
+{
+  size_t i;
+
+  for (i = 0; i < config->service_count; i++)
+    if (config->services[i].sandbox == DX_SANDBOX_IS_OPTIONAL)
+      dx_log(DX_LOG_WARNING,
+             "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
+             "kernel, documents are parsed without a sandbox",
+             config->services[i].name);
+}
+
 /* An invalid configuration is reported and ignored. */
 static void reload(struct daemon *d)
 {
@@ -111,6 +124,8 @@ static void reload(struct daemon *d)
                    changed);
     dx_config_free(&config);
   }
+  if (code == DX_OK)
+    warn_of_sandbox(config);
   if (code == DX_OK)
     code = driver_reload(&d->driver, config, &err);
   if (code == DX_OK)
@@ -179,6 +194,7 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
     dx_config_free(&config);
     return code;
   }
+  warn_of_sandbox(config);
   status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
   if (watch_start(&d->watch, d->spool_dir, d->config_path, err) != DX_OK)
     dx_log(DX_LOG_WARNING, "%s; checking every %d s instead", err->text,

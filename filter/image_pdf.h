@@ -1,55 +1,80 @@
 /*
- * image_pdf.h - writes a PDF whose pages are one image each. The images come
- * from tiff.c.
+ * image_pdf.h - writes a PDF whose pages are one image each, for tiff.c, gif.c
+ * and pnm.c. It decodes nothing. The same images give the same bytes. Hostile
+ * images can make a library take all of the processor or crash: the caller runs
+ * this in a separate process.
  *
- * The same images give the same bytes. Streams are written as they come:
- * memory does not grow with the document, except for the offset of each object.
- *
- * Ownership: the descriptor is borrowed. Blocking: writes.
- * Errors: the first one is remembered, and image_pdf_end() reports it.
+ * Memory grows by less than 200 bytes for each page. Ownership: arguments are
+ * borrowed for the call. Blocking: reads and writes files. Errors: the first
+ * one is remembered, and returned by image_pdf_make().
  */
-#ifndef DX_IMAGE_PDF_H
-#define DX_IMAGE_PDF_H
+#ifndef DX_FILTER_IMAGE_PDF_H
+#define DX_FILTER_IMAGE_PDF_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum image_pdf_coding {
-  IMAGE_PDF_ROWS, /* rows as in memory, padded to bytes; compressed here */
-  IMAGE_PDF_G4,   /* CCITT group 4; its white is a 0 in the image */
-  IMAGE_PDF_JPEG
-};
+#include <zlib.h>
+
+#include "filter/pdf.h"
+#include "lib/base/buf.h"
 
 struct image_pdf_page {
   uint32_t width, height; /* pixels, as stored */
-  double x_dpi, y_dpi;    /* as stored, positive */
-  int orientation;        /* 1 to 8, as in TIFF and Exif */
+  double x_dpi, y_dpi;    /* as stored; 300 if a page cannot have that size */
+  int orientation;        /* as in TIFF and Exif: 1 to 8; 0 is 1 */
   int components;         /* 1: gray, 3: RGB */
   int bits;               /* of each: 1, 2, 4 or 8 */
-  bool inverted;          /* gray: 0 is white */
-  enum image_pdf_coding coding;
+  bool inverted;          /* 0 is white */
+  bool is_jpeg;           /* what is added is a JPEG, not rows */
+  const void *profile;    /* ICC; ignored if it is for other components */
+  uint32_t profile_len;
 };
 
-struct image_pdf; /* opaque */
+struct image_pdf {
+  const struct pdf_task *task;
+  const unsigned char *bytes; /* of the task's file; the source may step on */
+  size_t len;
+  int number;      /* of the page that is refused, from 1 */
+  const char *why; /* if it is damaged */
+  /* Only for image_pdf.c: */
+  bool failed;
+  int64_t size, stream_at; /* so far; where the image begins */
+  size_t objects, pages;
+  struct dx_buf offsets; /* of the objects: the lines of the table */
+  struct dx_buf kids;    /* the pages */
+  struct image_pdf_page page;
+  size_t profile; /* the object of the last profile; what it is */
+  uLong profile_crc;
+  z_stream z; /* of rows */
+};
 
-/* fd: an empty file, opened for writing. NULL if out of memory. */
-struct image_pdf *image_pdf_new(int fd);
-void image_pdf_free(struct image_pdf **pdf);
+/*
+ * Decodes pdf->bytes and adds the pages that the options choose. NONE, or
+ *   DAMAGED      anything of a page is missing
+ *   IMAGES       a GIF or PNM has several
+ *   TYPE         an encoding that neither scanners nor fax use
+ *   TOO_COMPLEX  a page needs too much memory, or there are too many
+ */
+typedef enum dx_reason image_pdf_source(struct image_pdf *pdf);
+image_pdf_source image_pdf_gif, image_pdf_pnm, image_pdf_tiff;
 
-/* Begins a page; each is ended before the next. */
+/* Makes the task's file, which is mapped as `bytes`, a PDF in task->out_fd, and
+ * sets ret_done->pages, or ->page and ->why. The reason of the source,
+ * NO_PAGES, TOO_LARGE (task->most_bytes), TROUBLE. */
+enum dx_reason image_pdf_make(const struct pdf_task *task,
+                              const unsigned char *bytes, size_t len,
+                              image_pdf_source *source,
+                              struct pdf_done *ret_done);
+
+/* For the source. A page is ended before the next begins. */
 void image_pdf_begin_page(struct image_pdf *pdf,
                           const struct image_pdf_page *page);
-
-/* Adds to the image: one row, which it changes, or bytes already encoded. */
-void image_pdf_add(struct image_pdf *pdf, unsigned char *bytes, size_t len);
-
+uint64_t image_pdf_row_bytes(const struct image_pdf_page *page);
+/* The next row, which is changed. False: writing failed; stop. */
+bool image_pdf_add_row(struct image_pdf *pdf, unsigned char *row);
+/* A JPEG in pieces: a jpeg_sink of jpeg.h. */
+bool image_pdf_add_jpeg(void *pdf, const void *bytes, size_t len);
 void image_pdf_end_page(struct image_pdf *pdf);
-
-/* Bytes so far. */
-int64_t image_pdf_size(const struct image_pdf *pdf);
-
-/* Writes the end of the file. False if not everything could be written. */
-bool image_pdf_end(struct image_pdf *pdf);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * isolate.h - runs libqpdf in a child process, in a sandbox and with limits: a
- * PDF that crashes it, takes it over, or asks too much of it affects only that
- * document. What is done with a PDF is in pdf.c.
+ * isolate.h - parses a document in a child process, in a sandbox and with
+ * limits: one that crashes the parser, takes it over, or asks too much of it
+ * affects only itself. What is done with the document is in pdf.c.
  *
  * The child has the descriptors of its task and no others, can open none
- * (sandbox.h), leaves no core dump, and cannot be traced. Its limits of memory
- * and processor time grow with the size of the document (doc/policy.md,
- * "Documents"); at either limit the child ends, and the document is refused.
+ * (sandbox.h), leaves no core dump, and cannot be traced. Its limits of memory,
+ * processor time, and output grow with the size of the document (doc/policy.md,
+ * "Documents"). The parent enforces the elapsed time, and believes nothing that
+ * the child returns.
  */
 #ifndef DX_FILTER_ISOLATE_H
 #define DX_FILTER_ISOLATE_H
@@ -15,18 +16,33 @@
 
 #include "filter/pdf.h"
 
+/* AddressSanitizer takes terabytes of addresses: with it, memory has no limit.
+ */
+#ifdef __SANITIZE_ADDRESS__ /* gcc */
+#define ISOLATE_SANITIZED
+#elif defined(__has_feature) /* clang */
+#if __has_feature(address_sanitizer)
+#define ISOLATE_SANITIZED
+#endif
+#endif
+
+/* Runs in the child. What it writes to stdout, by stdio or directly, goes to
+ * task->out_fd, whose number is STDOUT_FILENO there. */
 typedef enum dx_reason isolated_work(const struct pdf_task *task,
                                      struct pdf_done *ret_done);
 
 /*
- * Runs pdf_rewrite() or pdf_check(), and waits. Returns its reason, or
- *   TOO_COMPLEX  it reached a limit of memory or processor time
- *   TOO_SLOW     limit_ms have passed, or all documents of the job together
- *                have taken DX_JOB_TIME_FACTOR times that (budget.h)
- *   DAMAGED      it crashed
- *   TROUBLE      no child process can be started, or this computer has less
- *                memory than the limit
- * Sets *ret_done only with NONE.
+ * Runs the work, and waits. Returns its reason, or
+ *   SANDBOX      the kernel has no seccomp; the work was not run. Not with
+ *                task->sandbox_optional: then it runs, and a warning is logged
+ *   TOO_COMPLEX  it reached a limit of memory or processor time, or of output
+ *   TOO_LARGE    it wrote more than task->most_bytes (if > 0)
+ *   TOO_SLOW     limit_ms have passed
+ *   DAMAGED      it crashed, or returned what makes no sense
+ *   TROUBLE      no child process can be started, this computer has less memory
+ *                than the limit, or what was written to stdout was not stored
+ * *ret_done is what the work returned with its reason; zero if it did not
+ * return.
  */
 enum dx_reason run_isolated(isolated_work *work, const struct pdf_task *task,
                             int64_t limit_ms, struct pdf_done *ret_done);

@@ -1,22 +1,38 @@
-# filter/local.mk - the filters: todocextract makes one document one entry of a
-# bundle; checkdocextract checks a PDF before that.
-cupsfilter_PROGRAMS += checkdocextract todocextract
-filter_shared = filter/allowed.c filter/allowed.h filter/budget.c \
-	filter/budget.h filter/common.c filter/common.h filter/isolate.c \
-	filter/isolate.h filter/libc.c filter/libc.h \
-	filter/pdf.c filter/pdf.h filter/separated.c filter/separated.h \
-	filter/strip.c filter/strip.h filter/tail.c filter/tail.h \
-	filter/walk.c filter/walk.h filter/whole.c filter/whole.h
-# Whatever a library loads costs each document time: only what is needed.
-filter_libs = libdx.a $(QPDF_LIBS) $(GNUTLS_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS)
-checkdocextract_SOURCES = filter/checkdocextract.c $(filter_shared) \
-	filter/image.c filter/image.h
-checkdocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
-checkdocextract_LDADD = $(filter_libs)
-todocextract_SOURCES = filter/todocextract.c $(filter_shared) \
-	filter/image.c filter/image.h \
+# filter/local.mk - todocextract, which makes one document one entry of a bundle,
+# and the module that it loads to write text.
+cupsfilter_PROGRAMS += todocextract
+filter_shared = filter/codecs.c filter/codecs.h \
+	filter/content.c filter/content.h \
+	filter/document.c filter/document.h filter/drawn.c filter/drawn.h \
+	filter/flatten.c filter/flatten.h filter/gif.c \
 	filter/image_pdf.c filter/image_pdf.h \
+	filter/isolate.c filter/isolate.h filter/jpeg.c filter/jpeg.h \
 	filter/options.c filter/options.h \
-	filter/tiff.c filter/tiff.h
-todocextract_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(TIFF_CFLAGS)
-todocextract_LDADD = $(filter_libs) $(CUPS_LIBS) $(TIFF_LIBS)
+	filter/pdf.c filter/pdf.h filter/png.c filter/png.h \
+	filter/pnm.c filter/qpdf.cc filter/qpdf.h \
+	filter/stream.c filter/stream.h \
+	filter/text.h filter/text_module.c filter/tiff.c \
+	filter/unpack.c filter/unpack.h
+todocextract_SOURCES = filter/todocextract.c $(filter_shared)
+# Whatever a library loads costs each document time: only what is needed.
+filter_cppflags = $(AM_CPPFLAGS) -DDX_PKGLIBDIR='"$(pkglibdir)"'
+todocextract_CPPFLAGS = $(filter_cppflags)
+filter_cflags = $(AM_CFLAGS) $(QPDF_CFLAGS) $(TIFF_CFLAGS) $(JPEG_CFLAGS) \
+	$(PNG_CFLAGS)
+todocextract_CFLAGS = $(filter_cflags)
+todocextract_CXXFLAGS = $(AM_CXXFLAGS) $(QPDF_CFLAGS)
+filter_libs = libdx.a $(QPDF_LIBS) $(GNUTLS_LIBS) $(SECCOMP_LIBS) \
+	$(ZLIB_LIBS) $(CUPS_LIBS) $(TIFF_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
+	$(GIF_LIBS) -lm
+todocextract_LDADD = $(filter_libs)
+
+# A module that is loaded only for text (filter/text.h). For Automake it is a
+# program, but a library is installed without the right to be run.
+textmoduledir = $(pkglibdir)
+textmodule_DATA = docextract-text.so
+EXTRA_PROGRAMS += docextract-text.so
+CLEANFILES += docextract-text.so
+docextract_text_so_SOURCES = filter/text.c filter/text.h
+docextract_text_so_CFLAGS = $(AM_CFLAGS) $(TEXT_CFLAGS) -fPIC
+docextract_text_so_LDFLAGS = -shared $(DX_HARDENING_MODULE)
+docextract_text_so_LDADD = $(TEXT_LIBS) -lm

@@ -1,6 +1,6 @@
 /*
- * options.c - the two options of our PPD, and which pages are chosen, for what
- * does not pass through pdftopdf.
+ * options.c - reads the options with libcups: the two of our PPD, the choice of
+ * pages, and the layout of plain text.
  */
 #include "filter/options.h"
 
@@ -115,15 +115,74 @@ static bool set_page_set(const char *text, struct options *options)
          strcasecmp(text, "all") == 0;
 }
 
-bool options_choose(const struct options *options, int page)
+const char *options_choosing(const struct options *options)
 {
-  bool chosen = options->range_count == 0;
-  int i;
+  bool set = options->no_even || options->no_odd;
 
-  for (i = 0; i < options->range_count && !chosen; i++)
-    chosen =
-        page >= options->ranges[i].first && page <= options->ranges[i].last;
-  return chosen && !(page % 2 == 0 ? options->no_even : options->no_odd);
+  if (options->range_count > 0)
+    return set ? "'page-ranges' and 'page-set'" : "'page-ranges'";
+  return set ? "'page-set'" : NULL;
+}
+
+/* ---- plain text ---- */
+
+static const struct options_text usual_text = {612, 792, 9, 9,   0,
+                                               0,   10,  6, NULL};
+
+/* False if the option is set, and not a number from `least` to `most`. */
+static bool set_number(const char *name, int count, cups_option_t *list,
+                       double least, double most, double *number)
+{
+  const char *text = cupsGetOption(name, count, list);
+  char *end;
+
+  if (text == NULL)
+    return true;
+  *number = strtod(text, &end);
+  return end != text && *end == '\0' && *number >= least && *number <= most;
+}
+
+/* As texttopdf: "landscape" counts before orientation-requested, in which 4 and
+ * 5 are landscape. The text is upright on a wide page either way. */
+static bool is_landscape(int count, cups_option_t *list)
+{
+  const char *text = cupsGetOption("landscape", count, list);
+
+  if (text != NULL)
+    return strcasecmp(text, "no") != 0 && strcasecmp(text, "off") != 0 &&
+           strcasecmp(text, "false") != 0;
+  text = cupsGetOption("orientation-requested", count, list);
+  return text != NULL && (strcmp(text, "4") == 0 || strcmp(text, "5") == 0);
+}
+
+static void set_text(ppd_file_t *ppd, int count, cups_option_t *list,
+                     struct options_text *text)
+{
+  ppd_size_t *size = ppdPageSize(ppd, NULL);
+
+  if (size != NULL && size->width >= 72 && size->width <= 14400 &&
+      size->length >= 72 && size->length <= 14400) {
+    text->width = (double)size->width;
+    text->height = (double)size->length;
+  }
+  if (is_landscape(count, list)) {
+    double width = text->width;
+
+    text->width = text->height;
+    text->height = width;
+  }
+  if (!set_number("cpi", count, list, 1, 100, &text->cpi))
+    text->wrong = "'cpi' must be from 1 to 100 characters per inch";
+  else if (!set_number("lpi", count, list, 1, 100, &text->lpi))
+    text->wrong = "'lpi' must be from 1 to 100 lines per inch";
+  else if (!set_number("page-left", count, list, 0, 14400, &text->left) ||
+           !set_number("page-right", count, list, 0, 14400, &text->right) ||
+           !set_number("page-top", count, list, 0, 14400, &text->top) ||
+           !set_number("page-bottom", count, list, 0, 14400, &text->bottom) ||
+           text->width - text->left - text->right < 72 / text->cpi ||
+           text->height - text->top - text->bottom < 72 / text->lpi)
+    text->wrong = "'page-left', 'page-right', 'page-top', or 'page-bottom' "
+                  "leaves no room for text, or is not a number of points";
 }
 
 const char *options_read(const char *ppd_path, const char *text,
@@ -134,7 +193,7 @@ const char *options_read(const char *ppd_path, const char *text,
   ppd_file_t *ppd;
   int count;
 
-  memset(ret_options, 0, sizeof(*ret_options));
+  *ret_options = (struct options){.text = usual_text};
   if (ppd_path == NULL)
     return NULL;
   ppd = ppdOpenFile(ppd_path);
@@ -152,6 +211,7 @@ const char *options_read(const char *ppd_path, const char *text,
     wrong = "'page-ranges' is not a list of pages";
   if (!set_page_set(cupsGetOption("page-set", count, list), ret_options))
     wrong = "'page-set' has no such choice";
+  set_text(ppd, count, list, &ret_options->text);
   cupsFreeOptions(count, list);
   ppdClose(ppd);
   return wrong;

@@ -1,17 +1,18 @@
 /*
- * pdf.h - one PDF in, the PDF that is sent out. Everything that knows libqpdf
- * is here and in separated.h, strip.h, walk.h and whole.h.
+ * pdf.h - one PDF in, the PDF that is sent out: its chosen pages, with all that
+ * they show and nothing else, or a reason why it cannot be sent.
  *
- * The result has the same pages with the same content and nothing else
- * (strip.h), no encryption, the separator page where it was asked for, and no
- * trace of when it was made: the old /ID goes, the new one is a checksum of the
- * content. So the same PDF in gives the same bytes out, run after run
- * (doc/cups.md, "Filters").
+ *   open      libqpdf, which rebuilds a wrong cross-reference table
+ *   choose    the pages of the options, in their order
+ *   flatten   annotations and field values become content (flatten.h)
+ *   check     what the pages draw is whole (drawn.h, stream.h)
+ *   strip     the rest goes (drawn.h)
+ *   separate  the separator page is inserted, unless it is there already
+ *   write     without encryption; the same bytes at every attempt
  *
- * Memory grows with the number of objects, and with the content of the longest
- * page, not with pictures. A hostile PDF can make libqpdf take all of the
- * memory and processor time, or crash: the caller runs this in a process with
- * limits (isolate.h), which a failed allocation ends (libc.h).
+ * Memory grows with the number of objects and the largest stream, not with the
+ * document. A hostile PDF can make libqpdf take all of the memory and processor
+ * time, or crash: the caller runs this in a process with limits (isolate.h).
  *
  * Ownership: descriptors and strings are borrowed for the call.
  * Blocking: as long as the document takes. Errors: a reason of bundle.h.
@@ -20,54 +21,53 @@
 #define DX_FILTER_PDF_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "lib/job/bundle.h"
 
 struct options;
+struct text_fonts;
+struct text_module;
+
+#define PDF_WHY_BYTES 160
 
 /* All descriptors that the work may use; 0 or less: none, except for in_fd. */
 struct pdf_task {
+  const char *type; /* of the document; mime.h */
   int in_fd;        /* a regular file, opened for reading */
-  int out_fd;       /* an empty one, opened for writing */
-  int spare_fd;     /* likewise, for a copy whose end is repaired */
-  int every;        /* pages between two separator pages; 0: none; a PDF that
-                       has some already gets no more */
-  int separator_fd; /* a PDF with one page, if every > 0 */
-  /* For tiff.h only: which pages are chosen, how large the PDF may become. */
+  int out_fd;       /* an empty one, opened for writing: stdout, in the child
+                       of isolate.c */
+  int spare_fd;     /* an empty one, for a PDF that is made on the way */
+  int separator_fd; /* a PDF with one page, if separator pages were selected */
   const struct options *options;
-  int64_t most_bytes;
+  const struct text_module *text; /* NULL: not loaded */
+  const struct text_fonts *fonts;
+  int64_t most_bytes;  /* of the document that is sent */
+  const int *more_fds; /* other descriptors that the work may use */
+  size_t more_count;
+  bool sandbox_optional; /* Sandbox of docextract.conf(5) */
 };
 
+/* Apart from `pages` and `separated` also set if the document is refused. */
 struct pdf_done {
-  int pages;      /* separator pages included */
-  bool repaired;  /* it had defects that do not matter to its pages */
-  bool separated; /* it had separator pages already */
-  int removed;    /* entries that no page shows */
+  int pages;               /* separator pages included */
+  bool separated;          /* it had separator pages already */
+  int removed;             /* entries that no page shows */
+  bool needs_fonts;        /* with TROUBLE: to be tried again with fonts */
+  int page;                /* of the refusal, from 1; 0: no certain one */
+  char why[PDF_WHY_BYTES]; /* "an image ends early"; may be empty */
 };
 
 /*
- * Writes the PDF. DX_REASON_NONE and *ret_done; or PASSWORD, DAMAGED, NO_PAGES,
- * TOO_COMPLEX, NO_SEPARATOR, TROUBLE. A password that only restricts changes,
- * or an empty one, is accepted.
+ * Writes the PDF in fd, or says why not. NONE; PASSWORD, PROTECTED, DAMAGED,
+ * NO_PAGES, NOT_DRAWN, UNKNOWN, CHARACTERS, TOO_COMPLEX, NO_SEPARATOR, TROUBLE.
+ * An empty password, or one that only restricts changes, is accepted. Of a
+ * document that this program made itself (`ours`), all pages are chosen
+ * already.
  */
-enum dx_reason pdf_rewrite(const struct pdf_task *task,
+enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
                            struct pdf_done *ret_done);
-
-/*
- * Only checks, before anybody has repaired or changed the PDF: PASSWORD,
- * DAMAGED (whole.h; also if it has defects and a page shows nothing), NO_PAGES,
- * TOO_COMPLEX, TROUBLE. Of the task only in_fd and spare_fd count. Reads the
- * content of the pages, each stream once, not the pictures.
- */
-enum dx_reason pdf_check(const struct pdf_task *task,
-                         struct pdf_done *ret_done);
-
-/*
- * Writes a PDF that is not a document but a note with the reason, for
- * pdf_rewrite() after pdftopdf, which returns that reason. fd: an empty file.
- * False if it cannot be written.
- */
-bool pdf_write_note(int fd, enum dx_reason reason);
 
 /* The version of libqpdf: "11.3.0". */
 const char *pdf_library_version(void);

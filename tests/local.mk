@@ -5,19 +5,30 @@ EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/unit/engine_fixture.h \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
-	tests/filter/active_test.sh tests/filter/check_test.sh \
-	tests/filter/corpus.sh tests/filter/tiff_test.sh \
+	tests/filter/active_test.sh \
+	tests/filter/corpus.sh tests/filter/routes_test.sh \
+	tests/filter/same_test.sh tests/filter/tiff_test.sh \
 	tests/filter/whole_test.sh \
 	tests/hostile/bundle.sh tests/hostile/client.sh \
 	tests/hostile/documents.sh tests/hostile/jobs.sh \
 	tests/hostile/machine.sh tests/hostile/mkhostile \
-	tests/hostile/secrets.sh
+	tests/hostile/mkthirty tests/hostile/secrets.sh tests/hostile/thirty.sh
 
 # Makes what faxes and scanners make, for tests/filter and tests/it.
 check_PROGRAMS += tests/filter/mktiff
 tests_filter_mktiff_SOURCES = tests/filter/mktiff.c
 tests_filter_mktiff_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_filter_mktiff_LDADD = $(TIFF_LIBS)
+
+# Compares what is sent with the document, for tests/filter, tests/long and
+# tests/fuzz.
+same = tests/helper/same.c tests/helper/same.h
+if TESTS_ON
+check_PROGRAMS += tests/filter/same
+tests_filter_same_SOURCES = tests/filter/same.c $(same)
+tests_filter_same_CFLAGS = $(AM_CFLAGS) $(POPPLER_CFLAGS) $(QPDF_CFLAGS)
+tests_filter_same_LDADD = $(POPPLER_LIBS) $(QPDF_LIBS) -lm
+endif
 
 # Linked before libdx: --with-user with a user whom every system has.
 other_user = lib/base/user.c
@@ -33,18 +44,24 @@ unit_programs = \
 	tests/unit/test_buf \
 	tests/unit/test_bundle \
 	tests/unit/test_clock \
+	tests/unit/test_codecs \
 	tests/unit/test_config \
+	tests/unit/test_content \
 	tests/unit/test_counters \
 	tests/unit/test_engine \
 	tests/unit/test_filter \
+	tests/unit/test_flatten \
 	tests/unit/test_fs \
 	tests/unit/test_isolate \
 	tests/unit/test_journal \
+	tests/unit/test_jpeg \
 	tests/unit/test_json \
 	tests/unit/test_json_scan \
 	tests/unit/test_mime \
 	tests/unit/test_once \
 	tests/unit/test_outage \
+	tests/unit/test_pictures \
+	tests/unit/test_png \
 	tests/unit/test_poll \
 	tests/unit/test_race \
 	tests/unit/test_rate_limit \
@@ -55,14 +72,28 @@ unit_programs = \
 	tests/unit/test_spool \
 	tests/unit/test_state \
 	tests/unit/test_status \
+	tests/unit/test_stream \
+	tests/unit/test_text \
 	tests/unit/test_token \
+	tests/unit/test_unpack \
 	tests/unit/test_user \
-	tests/unit/test_whole \
 	tests/model/test_model
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
 # What these need besides.
+tests_unit_test_codecs_SOURCES = tests/unit/test_codecs.c \
+	filter/codecs.c filter/codecs.h
+tests_unit_test_codecs_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
+tests_unit_test_codecs_LDADD = $(unit_libs) $(TIFF_LIBS)
+tests_unit_test_jpeg_SOURCES = tests/unit/test_jpeg.c \
+	filter/jpeg.c filter/jpeg.h
+tests_unit_test_jpeg_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS)
+tests_unit_test_jpeg_LDADD = $(unit_libs) $(JPEG_LIBS)
+tests_unit_test_png_SOURCES = tests/unit/test_png.c \
+	filter/jpeg.c filter/jpeg.h filter/png.c filter/png.h
+tests_unit_test_png_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
+tests_unit_test_png_LDADD = $(unit_libs) $(JPEG_LIBS) $(PNG_LIBS) $(ZLIB_LIBS)
 engine_fixture = tests/unit/engine_fixture.c
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2
@@ -72,26 +103,50 @@ tests_unit_test_race_LDFLAGS = -Wl,--wrap=dx_job_save \
 	-Wl,--wrap=dx_print_job_ask -Wl,--wrap=fcntl -Wl,--wrap=fcntl64
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_isolate_SOURCES = tests/unit/test_isolate.c \
-	filter/budget.c filter/isolate.c filter/libc.c
-tests_unit_test_isolate_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PARSE_CPU_S=2
+	filter/isolate.c filter/qpdf.cc
+tests_unit_test_isolate_CPPFLAGS = $(AM_CPPFLAGS) $(QPDF_CFLAGS) \
+	-DDX_PARSE_CPU_S=2
 tests_unit_test_isolate_LDFLAGS = -Wl,--wrap=seccomp_load -Wl,--wrap=syscall
-tests_unit_test_isolate_LDADD = $(unit_libs) $(SECCOMP_LIBS)
+tests_unit_test_isolate_LDADD = $(unit_libs) $(SECCOMP_LIBS) $(QPDF_LIBS)
 tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
-	filter/image.c filter/options.c
-tests_unit_test_filter_LDADD = $(unit_libs) $(ZLIB_LIBS)
+	filter/options.c
+tests_unit_test_flatten_SOURCES = tests/unit/test_flatten.c \
+	filter/content.c filter/flatten.c
+tests_unit_test_flatten_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
+tests_unit_test_flatten_LDADD = $(unit_libs) $(QPDF_LIBS)
+# The module as it was built.
+tests_unit_test_text_SOURCES = tests/unit/test_text.c filter/text_module.c
+tests_unit_test_text_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PKGLIBDIR='"$(abs_builddir)"'
+tests_unit_test_text_LDADD = $(unit_libs) $(SECCOMP_LIBS)
+EXTRA_tests_unit_test_text_DEPENDENCIES = docextract-text.so
+tests_unit_test_content_SOURCES = tests/unit/test_content.c \
+	filter/content.c filter/content.h
+tests_unit_test_stream_SOURCES = tests/unit/test_stream.c \
+	filter/codecs.c filter/content.c filter/jpeg.c filter/qpdf.cc \
+	filter/stream.c filter/unpack.c
+tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(JPEG_CFLAGS) \
+	$(TIFF_CFLAGS) $(ZLIB_CFLAGS)
+tests_unit_test_stream_LDADD = $(unit_libs) $(QPDF_LIBS) $(JPEG_LIBS) \
+	$(TIFF_LIBS) $(ZLIB_LIBS)
+tests_unit_test_unpack_SOURCES = tests/unit/test_unpack.c \
+	filter/unpack.c filter/unpack.h
+tests_unit_test_unpack_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS)
+tests_unit_test_unpack_LDADD = $(unit_libs) $(ZLIB_LIBS)
 tests_unit_test_user_SOURCES = tests/unit/test_user.c $(other_user)
 tests_unit_test_user_CPPFLAGS = $(with_other_user)
 tests_unit_test_user_LDFLAGS = -Wl,--wrap=getpwnam
-tests_unit_test_whole_SOURCES = tests/unit/test_whole.c \
-	filter/walk.c filter/whole.c
-tests_unit_test_whole_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
-tests_unit_test_whole_LDFLAGS = -Wl,--wrap=realloc
-tests_unit_test_whole_LDADD = $(unit_libs) $(QPDF_LIBS)
+tests_unit_test_pictures_SOURCES = tests/unit/test_pictures.c \
+	filter/gif.c filter/image_pdf.c filter/options.c filter/pnm.c
+tests_unit_test_pictures_LDADD = $(unit_libs) $(GIF_LIBS) $(ZLIB_LIBS)
 endif
 
 # The backend with a bundle that a test made, as if a filter had written it.
 check_PROGRAMS += tests/helper/sealed
 tests_helper_sealed_LDADD =
+
+# A kernel without seccomp.
+check_PROGRAMS += tests/helper/noseccomp
+tests_helper_noseccomp_LDADD = $(SECCOMP_LIBS)
 
 include tests/crash/local.mk
 include tests/fuzz/local.mk

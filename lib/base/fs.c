@@ -10,6 +10,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -552,6 +553,17 @@ enum dx_code dx_fs_read_linked(const char *path, size_t limit,
                                struct dx_buf *ret_content, struct dx_err *err)
 {
   return read_file(AT_FDCWD, path, 0, limit, ret_content, err);
+}
+
+void *dx_fs_map(int fd, size_t *ret_len)
+{
+  struct stat st;
+  void *map = MAP_FAILED;
+
+  if (fstat(fd, &st) == 0 && st.st_size > 0)
+    map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  *ret_len = map != MAP_FAILED ? (size_t)st.st_size : 0;
+  return map != MAP_FAILED ? map : NULL;
 }
 
 enum dx_code dx_fs_remove(int dirfd, const char *name, struct dx_err *err)

@@ -183,6 +183,10 @@ enum dx_code dx_fs_read_linked(const char *path, size_t limit,
                                struct dx_buf *ret_content,
                                struct dx_err *err) DX_MUST_USE;
 
+/* Maps a whole file for reading; NULL if it is empty or cannot be mapped. The
+ * caller unmaps it. */
+void *dx_fs_map(int fd, size_t *ret_len);
+
 /* Removes a file; it is no error if there is none. */
 enum dx_code dx_fs_remove(int dirfd, const char *name,
                           struct dx_err *err) DX_MUST_USE;

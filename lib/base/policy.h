@@ -110,24 +110,30 @@
 #ifndef DX_TOGGLE_MS         /* tests build with a short one */
 #define DX_TOGGLE_MS 1500000 /* 25 min; MaxJobTime may be 30 */
 #endif
-#ifndef DX_SILENCE_MS        /* tests build with a short one */
-#define DX_SILENCE_MS 900000 /* nothing on stdin */
+#ifndef DX_SILENCE_MS       /* tests build with a short one */
+#define DX_SILENCE_MS 60000 /* nothing on stdin, beyond the filter's time */
 #endif
 
 /* The filters and the backend of a print job are started together. */
 #define DX_SEAL_WAIT_MS 60000
 
 /* What one PDF may cost (doc/policy.md, "Documents"). */
-#define DX_PARSE_MEMORY_BYTES 402653184LL /* plus this many times its size, */
+#define DX_PARSE_MEMORY_BYTES 469762048LL /* plus this many times its size, */
 #define DX_PARSE_MEMORY_FACTOR 16
 #define DX_PARSE_MEMORY_MAX_BYTES 2147483648LL /* but no more */
 #ifndef DX_PARSE_CPU_S    /* tests build with a short one */
 #define DX_PARSE_CPU_S 25 /* of each filter, plus 1 s */
 #endif
-#define DX_PARSE_CPU_BYTES 1048576    /* per this many of the document */
-#define DX_CONTENT_BYTES 1073741824LL /* unpacked, on all pages, plus */
-#define DX_CONTENT_FACTOR 16          /* this many times its size */
-#define DX_JOB_TIME_FACTOR 4          /* of FilterTimeLimit, for a whole job */
+#define DX_PARSE_CPU_BYTES 1048576       /* per this many of the document */
+#define DX_CONTENT_BYTES 1073741824LL    /* unpacked, on all pages, plus */
+#define DX_CONTENT_FACTOR 256            /* this many times its size */
+#define DX_PARSE_FILE_BYTES 1073741824LL /* that it writes, plus */
+#define DX_PARSE_FILE_FACTOR 16          /* this many times its size */
+#define DX_PAGES_MAX 1000000             /* of one document */
+#define DX_FILTER_LIMIT_MS 900000        /* without a configuration */
+#define DX_FILTER_SPARE_MS                          \
+  60000 /* beyond FilterTimeLimit, for all the rest \
+         */
 
 /* Large documents. Measured with 512 MiB: smaller ones cost more switches
  * between processes, larger ones leave the processor's cache. */

@@ -4,37 +4,49 @@
 #include "lib/base/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <linux/landlock.h>
 #include <seccomp.h>
 
-/* What libqpdf, zlib, libjpeg, GnuTLS, and the C library call to compute with
- * files that are open. Nothing takes the path of a file, except for
- * newfstatat, which also implements fstat(). A call that this kernel or
- * processor does not have is skipped. */
+/* What libqpdf, the libraries for pictures and text, and the C library call to
+ * compute with files that are open. A call that this kernel or processor does
+ * not have is skipped. */
 static const int allowed[] = {
     /* files that are open */
-    SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev),
-    SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(lseek), SCMP_SYS(_llseek),
-    SCMP_SYS(fstat), SCMP_SYS(fstat64), SCMP_SYS(newfstatat), SCMP_SYS(statx),
-    SCMP_SYS(fcntl), SCMP_SYS(fcntl64), SCMP_SYS(dup), SCMP_SYS(close),
-    SCMP_SYS(ftruncate), SCMP_SYS(ftruncate64), SCMP_SYS(fadvise64),
+    SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(pread64), SCMP_SYS(pwrite64),
+    SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(fstat), SCMP_SYS(fstat64),
+    SCMP_SYS(ftruncate), SCMP_SYS(ftruncate64), SCMP_SYS(close),
     /* memory */
-    SCMP_SYS(brk), SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(munmap),
-    SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(mprotect),
+    SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
     /* itself */
-    SCMP_SYS(futex), SCMP_SYS(futex_time64), SCMP_SYS(getpid), SCMP_SYS(gettid),
-    SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(clock_gettime64),
-    SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(rt_sigaction),
-    SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
-    SCMP_SYS(sched_yield), SCMP_SYS(restart_syscall), SCMP_SYS(exit),
-    SCMP_SYS(exit_group)};
+    SCMP_SYS(futex), SCMP_SYS(futex_time64), SCMP_SYS(getrandom),
+    SCMP_SYS(clock_gettime), SCMP_SYS(clock_gettime64), SCMP_SYS(gettimeofday),
+    SCMP_SYS(time), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
+    SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group)};
+
+/* Allowed if the bits of one argument are so: no memory is code that was not
+ * code before, and newfstatat() is used for fstat(). */
+static const struct {
+  int call;
+  unsigned arg;
+  scmp_datum_t mask, value;
+} restricted[] = {
+    {SCMP_SYS(mmap), 2, PROT_EXEC, 0},
+    {SCMP_SYS(mmap2), 2, PROT_EXEC, 0},
+    {SCMP_SYS(mprotect), 2, PROT_EXEC, 0},
+    {SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Anything else fails with EPERM instead of killing the process: libraries try
  * what they can do without, such as a file of messages in another language. */
@@ -44,23 +56,46 @@ static bool enter_seccomp(void)
   bool ok = filter != NULL;
   size_t i;
 
-  for (i = 0; ok && i < sizeof(allowed) / sizeof(allowed[0]); i++)
+  for (i = 0; ok && i < COUNT(allowed); i++)
     ok = allowed[i] < 0 ||
          seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0) == 0;
+  for (i = 0; ok && i < COUNT(restricted); i++)
+    ok = restricted[i].call < 0 ||
+         seccomp_rule_add(filter, SCMP_ACT_ALLOW, restricted[i].call, 1,
+                          SCMP_CMP(restricted[i].arg, SCMP_CMP_MASKED_EQ,
+                                   restricted[i].mask, restricted[i].value)) ==
+             0;
   ok = ok && seccomp_load(filter) == 0;
   seccomp_release(filter);
   return ok;
 }
 
-/* Handles what the first version of Landlock knows. Rights added later concern
- * files that the process then opens or names, and there are none. */
+/* struct landlock_ruleset_attr of version 6; the headers may be older. A kernel
+ * takes a larger structure than its own if the rest of it is zero. */
+struct ruleset {
+  uint64_t files, network, scoped;
+};
+
+/* Handles all that this version of Landlock can deny: it denies what it
+ * handles and no rule allows. New in version 2: linking into another directory;
+ * 3: truncating; 4: TCP; 5: ioctl() of devices; 6: abstract Unix sockets and
+ * signals. */
 static bool enter_landlock(void)
 {
-  const struct landlock_ruleset_attr all = {
-      .handled_access_fs = 2 * LANDLOCK_ACCESS_FS_MAKE_SYM - 1};
-  int fd = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
-  bool ok = fd >= 0 && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
+  static const uint64_t files[] = {0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff};
+  struct ruleset all = {0};
+  long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+                     LANDLOCK_CREATE_RULESET_VERSION);
+  int fd;
+  bool ok;
 
+  if (abi < 1)
+    return false;
+  all.files = files[abi < 5 ? abi - 1 : 4];
+  all.network = abi >= 4 ? 3 : 0;
+  all.scoped = abi >= 6 ? 3 : 0;
+  fd = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
+  ok = fd >= 0 && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
   if (fd >= 0)
     (void)close(fd);
   return ok;
@@ -68,12 +103,15 @@ static bool enter_landlock(void)
 
 unsigned dx_sandbox_enter(void)
 {
+  const struct rlimit none = {0, 0};
   unsigned layers = 0;
 
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     return 0;
   if (enter_landlock())
     layers |= DX_SANDBOX_LANDLOCK;
+  (void)setrlimit(RLIMIT_NOFILE, &none);
+  (void)setrlimit(RLIMIT_NPROC, &none);
   if (enter_seccomp())
     layers |= DX_SANDBOX_SECCOMP;
   return layers;

@@ -1,12 +1,14 @@
 /*
  * sandbox.h - gives up everything that a process which parses hostile bytes
  * does not need: it may compute, allocate memory, and read and write what is
- * open already. It can open no file, whatever its mode, create none, use no
- * network, start no program or process, signal or trace nobody.
+ * open already. It can open no file, whatever its mode, create none, map no
+ * code, use no network, start no program or process, signal or trace nobody.
  *
- * Two independent layers: seccomp (an allow-list of system calls, by
- * libseccomp), and Landlock without a single rule (no file at all). Either
- * protects files alone, in case a kernel does not offer the other.
+ * Three independent layers: seccomp (an allow-list of system calls, by
+ * libseccomp) does all of that, and without it nothing is to be parsed.
+ * Landlock without a single rule is added where the kernel has it, with
+ * everything that its version can deny. Limits of descriptors and processes,
+ * which every kernel has, deny new ones.
  *
  * There is no way back, not even for child processes. Not for threads.
  */
@@ -17,8 +19,15 @@
 #define DX_SANDBOX_LANDLOCK 2u
 #define DX_SANDBOX_BOTH (DX_SANDBOX_SECCOMP | DX_SANDBOX_LANDLOCK)
 
-/* Enters the sandbox; returns the layers that are active. A process that has
- * none goes on without: this kernel offers neither. */
+/* For the administrator of a computer without seccomp. */
+#define DX_SANDBOX_MISSING                                                \
+  "documents cannot be opened safely: the kernel does not offer seccomp " \
+  "filters (CONFIG_SECCOMP_FILTER); enable them, or set 'Sandbox optional'"
+#define DX_SANDBOX_OPTIONAL                                           \
+  "'Sandbox optional' is set, and the kernel does not offer seccomp " \
+  "filters: documents are parsed without a sandbox"
+
+/* Enters the sandbox; returns the layers of the kernel that are active. */
 unsigned dx_sandbox_enter(void);
 
 /* "seccomp and Landlock", "seccomp", "Landlock", or "none". */

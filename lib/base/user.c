@@ -7,12 +7,11 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/base/process.h"
-
-#define NOBODY 65534 /* user and group that own nothing, on every Linux */
 
 const char *dx_user(void)
 {
@@ -49,13 +48,22 @@ enum dx_code dx_user_enter(struct dx_err *err)
   entry = getpwnam(name);
   if (entry != NULL)
     return dx_user_become(entry->pw_uid, entry->pw_gid, err);
-  code = dx_user_become(NOBODY, NOBODY, err);
+  code = dx_user_become(DX_NOBODY, DX_NOBODY, err);
   if (code != DX_OK)
     return code;
   return dx_fail(err, DX_E_ACCESS, 0,
                  "there is no user '%s'; create it with: adduser --system "
                  "--group --no-create-home %s",
                  name, name);
+}
+
+const char *dx_user_environment(const char *name)
+{
+#ifdef DX_TRUST_ENVIRONMENT /* the tests, which root may run */
+  return getenv(name);
+#else
+  return geteuid() != 0 ? secure_getenv(name) : NULL;
+#endif
 }
 
 bool dx_user_is_trusted(uid_t uid)

@@ -31,6 +31,13 @@ enum dx_code dx_user_enter(struct dx_err *err) DX_MUST_USE;
 enum dx_code dx_user_become(uid_t uid, gid_t gid,
                             struct dx_err *err) DX_MUST_USE;
 
+/* The user and group that own nothing, on every Linux. */
+#define DX_NOBODY 65534
+
+/* A variable that chooses programs; NULL if this process has other rights than
+ * whoever set it: with sudo, or as a set-user-ID program. */
+const char *dx_user_environment(const char *name);
+
 /* True if configuration and keys may belong to that user: root, dx_user(), or
  * the one that this process runs as. */
 bool dx_user_is_trusted(uid_t uid);

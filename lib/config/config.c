@@ -110,10 +110,13 @@ const struct row config_rows[] = {
     "Maximum number of documents per job; a job with more is refused as a whole."),
   SERVICE("FilterTimeLimit", DURATION, "duration", filter_time_limit_ms,
     RANGE("15m", "1s", "1d"),
-    "How long the filter may process a document before it is refused; all documents of a job may take four times that."),
+    "How long the filter may wait for a part of a document and, then, process the document, before it is refused."),
   SERVICE("FileNames", WORD, "word", file_names,
     WORDS("title", "title neutral "),
     "File names sent to the service: the title of the job or the name of the document, or neutral ones."),
+  SERVICE("Sandbox", WORD, "word", sandbox,
+    WORDS("required", "required optional "),
+    "Whether documents are parsed only in a sandbox, which needs a kernel with seccomp filters. With optional, a kernel without them parses documents unprotected; who sends a document can then take over the account of the filters."),
 };
 /* clang-format on */
 

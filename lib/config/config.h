@@ -48,6 +48,7 @@ enum dx_completion {
 };
 enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
 enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
+enum dx_sandbox { DX_SANDBOX_IS_REQUIRED, DX_SANDBOX_IS_OPTIONAL };
 
 struct dx_claim {
   char *name;
@@ -98,6 +99,7 @@ struct dx_service {
   int64_t max_documents; /* of one job, job sheets not counted */
   int64_t filter_time_limit_ms;
   enum dx_file_names file_names;
+  enum dx_sandbox sandbox;
   char *results_dir; /* never NULL: the general one when not given */
 };
 

@@ -1,6 +1,6 @@
 /*
  * engine.h - moves jobs forward: one job or a thousand, in one thread, by
- * events (doc/architecture.md, "The way of a document"; doc/policy.md).
+ * events (doc/architecture.md, "Life of a document"; doc/policy.md).
  *
  * Every step: save the journal if memory is ahead of it, do what the state asks
  * for, then apply the response in memory. Nothing that cannot be undone starts

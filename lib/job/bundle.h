@@ -44,29 +44,43 @@
  * filter may say more to the administrator. The words must not change: they are
  * stored in journals.
  */
-#define DX_REASONS(X)                                                       \
-  X(NONE, "", "")                                                           \
-  X(PASSWORD, "password", "it is password-protected")                       \
-  X(DAMAGED, "damaged", "it is damaged or incomplete")                      \
-  X(EMPTY, "empty", "it is empty, or could not be converted")               \
-  X(NO_PAGES, "no-pages",                                                   \
-    "no pages are left: the selected pages do not exist, or it cannot be "  \
-    "read")                                                                 \
-  X(TYPE, "type",                                                           \
-    "it is of a type that cannot be extracted; print it as a PDF")          \
-  X(IMAGES, "images",                                                       \
-    "it has several images, or is damaged; print images one at a time, "    \
-    "or as a PDF")                                                          \
-  X(TOO_LARGE, "too-large", "it is too large; print fewer pages at a time") \
-  X(NO_SEPARATOR, "no-separator",                                           \
-    "separator pages were selected, but this printer has none; print "      \
-    "without them, or ask the administrator")                               \
-  X(OPTIONS, "options",                                                     \
-    "an option of the print job cannot be used; check which pages are "     \
-    "selected, or ask the administrator")                                   \
-  X(TOO_SLOW, "too-slow",                                                   \
-    "processing it took too long; print fewer pages at a time")             \
-  X(TOO_COMPLEX, "too-complex", "it is too complex to check")               \
+#define DX_REASONS(X)                                                          \
+  X(NONE, "", "")                                                              \
+  X(PASSWORD, "password", "it is password-protected")                          \
+  X(PROTECTED, "protected",                                                    \
+    "its author does not allow printing; ask for a copy that may be "          \
+    "printed")                                                                 \
+  X(DAMAGED, "damaged",                                                        \
+    "it is damaged or incomplete; ask for a new copy of it, or print it "      \
+    "from the program that made it")                                           \
+  X(EMPTY, "empty", "it is empty, or could not be converted")                  \
+  X(NO_PAGES, "no-pages", "no pages are left; check which pages are selected") \
+  X(NOT_DRAWN, "not-drawn",                                                    \
+    "it has a form or a comment that only a PDF viewer can show; in a "        \
+    "viewer, print it to a new PDF, and print that")                           \
+  X(UNKNOWN, "unknown-filter",                                                 \
+    "a part of it is stored in a way that is not known here; in a PDF "        \
+    "viewer, print it to a new PDF, and print that")                           \
+  X(CHARACTERS, "characters",                                                  \
+    "it has characters for which this computer has no font; print it as a "    \
+    "PDF")                                                                     \
+  X(TYPE, "type",                                                              \
+    "it is of a type that cannot be extracted; print it as a PDF")             \
+  X(IMAGES, "images",                                                          \
+    "it has several images; print them one at a time, or as a PDF")            \
+  X(TOO_LARGE, "too-large", "it is too large; print fewer pages at a time")    \
+  X(NO_SEPARATOR, "no-separator",                                              \
+    "separator pages were selected, but this printer has none; print "         \
+    "without them, or ask the administrator")                                  \
+  X(OPTIONS, "options",                                                        \
+    "an option of the print job cannot be used; check which pages are "        \
+    "selected, or ask the administrator")                                      \
+  X(TOO_SLOW, "too-slow",                                                      \
+    "processing it took too long; print fewer pages at a time")                \
+  X(TOO_COMPLEX, "too-complex",                                                \
+    "it is too complex to check; in a PDF viewer, print it to a new PDF, "     \
+    "and print that")                                                          \
+  X(SANDBOX, "sandbox", "this computer cannot open documents safely")          \
   X(TROUBLE, "trouble", "this computer could not process it")
 
 enum dx_reason {

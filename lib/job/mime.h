@@ -1,7 +1,7 @@
 /*
- * mime.h - recognizes PDF, JPEG, PNG, and TIFF by the first bytes of a file,
- * whatever its name or the program that sent it claims. The filter and `submit`
- * share it, so they agree. Does not check whether the file is intact.
+ * mime.h - recognizes the type of a document by its first bytes, whatever its
+ * name or the program that sent it claims. Does not check whether the file is
+ * intact.
  *
  * Ownership: static text. Blocking: never. Errors: NULL for any other type.
  */
@@ -14,12 +14,16 @@
 #define DX_MIME_JPEG "image/jpeg"
 #define DX_MIME_PNG "image/png"
 #define DX_MIME_TIFF "image/tiff"
+#define DX_MIME_GIF "image/gif"
+#define DX_MIME_PNM "image/x-portable-anymap"
+#define DX_MIME_TEXT "text/plain"
 
 /* How many of the first bytes matter; fewer for a shorter file. */
 #define DX_MIME_LOOK_BYTES 1024
 
 /* The MIME type: one of the three that the service accepts
- * (doc/service-interface.md, "Endpoints"), TIFF, or NULL. */
+ * (doc/service-interface.md, "Endpoints"), one that the filter makes a PDF of,
+ * or NULL. Text is what has no NUL and is nothing else. */
 const char *dx_mime_of_bytes(const void *bytes, size_t len);
 
 #endif

@@ -82,8 +82,25 @@ void dx_sentence(enum dx_code code, const char *clause,
 
 /* ---- jobs ---- */
 
+/* The filter's text has what is wrong with a document, in plain words, or the
+ * name of a directive, which only the administrator understands. */
+static const char *clause_of_refusal(const struct dx_entry *entry)
+{
+  switch (entry->reason) {
+  case DX_REASON_TOO_LARGE:
+  case DX_REASON_NO_SEPARATOR:
+  case DX_REASON_TOO_SLOW:
+  case DX_REASON_SANDBOX:
+  case DX_REASON_TROUBLE:
+    return dx_reason_text(entry->reason);
+  default:
+    return entry->reason_text[0] != '\0' ? entry->reason_text
+                                         : dx_reason_text(entry->reason);
+  }
+}
+
 /* The filter knows more about a refused document than the code says. What has
- * expired is overdue, but nobody waits for it any more. */
+ * expired is overdue, but is no longer waited for. */
 static const char *clause_of(const struct dx_submission *sub)
 {
   size_t i;
@@ -95,7 +112,7 @@ static const char *clause_of(const struct dx_submission *sub)
         &sub->job->documents[sub->files[i].document].entry;
 
     if (entry->kind == DX_KIND_REFUSED)
-      return dx_reason_text(entry->reason);
+      return clause_of_refusal(entry);
   }
   return dx_code_sentence(sub->code);
 }

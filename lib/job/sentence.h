@@ -38,8 +38,6 @@
 #define DX_SAY_LATE "the service takes longer than usual"
 
 /* From the filters, which cupsd runs first. */
-#define DX_SAY_REPAIRED \
-  "A damaged document was repaired; check the data extracted from it"
 #define DX_SAY_REFUSED "A document cannot be extracted: %s"
 #define DX_SAY_ELSEWHERE                                                    \
   DX_SENTENCE_ADMIN "the driver of this printer works on another computer " \

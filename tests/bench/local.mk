@@ -1,6 +1,6 @@
 # tests/bench/ - measured lines beside an alternative; run by hand only.
 EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/get \
-	tests/bench/lag
+	tests/bench/lag tests/bench/scans
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_bench_first_byte_LDADD =
 # Also for tests/hostile/documents.sh.
@@ -13,6 +13,9 @@ tests_bench_lag_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) $(GNUTLS_LIBS) \
 	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 tests_bench_lag_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dx_random_unit
 
+tests_bench_scans_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
+tests_bench_scans_LDADD = $(TIFF_LIBS) $(ZLIB_LIBS)
+
 EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
 	tests/bench/filter.sh tests/bench/first_byte.sh tests/bench/lag.sh \
 	tests/bench/large.sh tests/bench/lib.sh tests/bench/many.sh \
@@ -21,6 +24,7 @@ EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
 
 bench: all tests/bench/first-byte$(EXEEXT) tests/bench/measure$(EXEEXT) \
 	tests/bench/get$(EXEEXT) tests/bench/lag$(EXEEXT) \
+	tests/bench/scans$(EXEEXT) \
 	tests/crash/preload.so tests/helper/sealed$(EXEEXT)
 	@DX_BUILD=$(abs_builddir) $(srcdir)/tests/bench/run.sh
 .PHONY: bench

@@ -13,7 +13,7 @@ trap 'rm -rf "$root"' EXIT
 
 programs() # the paths of those that are installed
 {
-  find "$root" -type f -perm /111 | while read -r f; do
+  find "$root" -type f \( -perm /111 -o -name '*.so' \) | while read -r f; do
     [ "$(head -c 4 "$f")" != $'\x7fELF' ] || echo "$f"
   done
 }
@@ -25,7 +25,8 @@ hardened() # FILE
   dynamic=$(readelf -dW "$1")
   segments=$(readelf -lW "$1")
   symbols=$(readelf --dyn-syms -W "$1")
-  has "$name is a position-independent executable" "$dynamic" 'FLAGS_1.* PIE'
+  [[ $name == *.so ]] ||
+    has "$name is a position-independent executable" "$dynamic" 'FLAGS_1.* PIE'
   has "$name can be placed anywhere" "$header" 'Type: +DYN '
   has "$name resolves all symbols at its start" "$dynamic" 'FLAGS_1.* NOW'
   has "$name then makes their addresses read-only" "$segments" ' GNU_RELRO '

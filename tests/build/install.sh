@@ -21,8 +21,11 @@ check 'make install succeeds' installs
 is 'others may run backend and filters' "$(
   cd "$root$serverbin" && stat -c '%a %n' backend/* filter/*)" \
   '755 backend/docextract
-755 filter/checkdocextract
 755 filter/todocextract'
+module=/usr/local/lib/docextract/docextract-text.so
+is 'others may load the text module' "$(stat -c %a "$root$module")" 644
+check 'where the filter looks for it' \
+  grep -aqF "$module" "$root$serverbin/filter/todocextract"
 check 'the PPD is there' [ -s "$root$datadir/model/docextract.ppd" ]
 check 'the driver is there' \
   [ -s "$root/usr/local/share/docextract/docextract.drv" ]

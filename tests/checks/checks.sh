@@ -71,11 +71,24 @@ may_include doc 'lib/[a-z]+'
 none 'internal headers stay in their directory' \
   "$(found -rE '#include "lib/[a-z]+/[a-z_]+_internal\.h"' --include=*.[ch] . |
     grep -vE '^\./(lib/[a-z]+/)[a-z_]+\.[ch]:#include "\1')"
-none 'only five files of filter/ know qpdf' \
+none 'only six files of filter/ know qpdf' \
   "$(found -lE '#include <qpdf' */*.[ch] |
-    grep -vE '^filter/(pdf\.c|(separated|strip|walk|whole)\.[ch])$')"
+    grep -vE '^filter/(pdf\.c|(drawn|flatten|qpdf|separated|stream)\.[ch])$')"
 none 'only one file of filter/ knows libtiff' \
   "$(found -lE '#include <tiff' */*.[ch] | grep -vxF filter/tiff.c)"
+none 'only one file of filter/ knows libjpeg' \
+  "$(found -lE '#include <(jpeglib|jerror)' {lib/*,backend,cli,daemon,filter}/*.[ch] |
+    grep -vxF filter/jpeg.c)"
+none 'only one file of filter/ knows libpng' \
+  "$(found -lE '#include <png' {lib/*,backend,cli,daemon,filter}/*.[ch] |
+    grep -vxF filter/png.c)"
+none 'only one file of filter/ knows giflib' \
+  "$(found -lE '#include <gif' */*.[ch] | grep -vxF filter/gif.c)"
+none 'only one file is C++' \
+  "$(find $directories -name '*.cc' | grep -vxF filter/qpdf.cc)"
+none 'only one file of filter/ knows the libraries of text' \
+  "$(found -lE '#include <(cairo|fontconfig|fribidi|ft2build)' */*.[ch] |
+    grep -vxF filter/text.c)"
 none 'lib/ never prints, exits or sleeps' \
   "$(found -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
     lib/*/*.c)"

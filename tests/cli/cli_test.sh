@@ -60,8 +60,7 @@ done
 dx --version
 version=${out#docextract }
 has '--version prints the version' "$rc $out" '^0 docextract [0-9]'
-for other in docextract-sim daemon/docextractd todocextract \
-  checkdocextract; do
+for other in docextract-sim daemon/docextractd todocextract; do
   has "$other --version prints the same" "$("$build/$other" --version)" \
     "^${other##*/} $version( |\$)"
 done
@@ -273,7 +272,7 @@ for step in configuration sandbox user spool token name connection certificate \
   has "hello: the step '$step' is printed" "$out" "^ok +$step( |\$)"
 done
 has 'hello: what confines the parser of documents is printed' "$out" \
-  '^ok +sandbox +(seccomp and Landlock|seccomp|Landlock|none)$'
+  '^ok +sandbox +(seccomp and Landlock|seccomp)$'
 has 'hello: the greeting is printed' "$out" '^Hello'
 is 'hello: stderr is empty' "$err" ''
 has 'hello: who else runs as the user is printed' "$out" \
@@ -706,9 +705,11 @@ refused() # TEXT STATUS PATTERN ARGUMENT...
     "$(calls create) $(jobs | wc -l) $(find "$spool" -name 'document*' | wc -l)" \
     '0 0 0'
 }
-refused 'another type' 65 'file 1 cannot be sent: only PDF' "$dir/e.txt"
+refused 'another type' 65 \
+  'file 1 cannot be sent: it is of a type that cannot be extracted; print it' \
+  "$dir/f.webp"
 refused 'an invalid file after a valid one' \
-  65 'file 2' "$dir/a.pdf" "$dir/e.txt"
+  65 'file 2' "$dir/a.pdf" "$dir/f.webp"
 refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"
 qpdf --encrypt secret owner 256 -- "$dir/a.pdf" "$dir/locked.pdf"
 head -c 500 "$dir/b.pdf" > "$dir/cut.pdf"
@@ -716,7 +717,8 @@ head -c 60 "$dir/d.png" > "$dir/cut.png"
 refused 'a locked PDF' 65 'file 1 cannot be sent: it is password-protected;' \
   "$dir/locked.pdf"
 hasnt 'submit, a locked PDF: a retry could not succeed' "$err" 'retry'
-refused 'a truncated PDF' 65 'file 2 cannot be sent: it is damaged' \
+refused 'a truncated PDF' 65 \
+  'file 2 cannot be sent: it is damaged: its end is missing; ask for a new copy' \
   "$dir/a.pdf" "$dir/cut.pdf"
 refused 'a truncated picture' 65 'file 1 cannot be sent: it is damaged' \
   "$dir/cut.png"
@@ -774,11 +776,15 @@ dx submit "$dir/fax.tif"
 is 'submit: a fax becomes a PDF with all its pages' \
   "$rc $(jq -c '[.files[]|.name,.content_type,.pages]' "$results"/*.job.json)" \
   '0 ["fax.pdf","application/pdf",3]'
-head -c -12 "$dir/a.pdf" > "$dir/tail.pdf"
-dx submit "$dir/tail.pdf"
-has 'submit: a repair is reported' "$rc $err" \
-  '^0 warning: file 1: A damaged document was repaired'
-is 'submit: and once' "$(grep -c '^warning' <<< "$err")" 1
+new_spool
+rm -f "$dir"/data/*
+printf 'Müller\tŁucja\n\fend\n' > "$dir/notes.txt"
+dx submit "$dir/notes.txt"
+is 'submit: a text becomes a PDF with its pages' \
+  "$rc $(jq -c '[.files[]|.name,.content_type,.pages]' "$results"/*.job.json)" \
+  '0 ["notes.pdf","application/pdf",2]'
+is 'submit: every character of it can be read' \
+  "$(pdftotext "$dir"/data/* - | tr -s ' \f\n' ' ')" 'Müller Łucja end '
 is 'submit: the filter leaves nothing in the spool' \
   "$(ls -A "$spool/incoming")" ''
 
@@ -786,24 +792,36 @@ new_spool
 : > "$dir/log"
 "$top/tests/hostile/mkhostile" bomb "$dir/bomb.pdf" 4600
 refused 'a page that takes gigabytes' 65 'too complex to check' "$dir/bomb.pdf"
-CUPS_SERVERBIN=$dir/nowhere refused 'no filter' 74 'cannot run .*checkdocextract' \
+CUPS_SERVERBIN=$dir/nowhere refused 'no filter' 74 'cannot run .*todocextract' \
   "$dir/a.pdf"
 # One that does not do what it should.
 other_filter() # < SCRIPT
 {
   mkdir -p "$dir/other/filter"
-  cp "$build/checkdocextract" "$dir/other/filter/"
   cat > "$dir/other/filter/todocextract"
   chmod 755 "$dir/other/filter/todocextract"
 }
 touch "$dir/seen" && give "$dir/seen"
-printf '#!/bin/sh\n{ env; echo "$@"; ls /proc/self/fd; } > %s\n' "$dir/seen" |
+printf '#!/bin/sh\nexec > %s\nenv; echo "$@"; ls -l /proc/$$/fd; id
+cat /proc/self/status\n' "$dir/seen" |
   other_filter
 CUPS_SERVERBIN=$dir/other refused 'a filter that fails' 74 \
   'todocextract failed' --title Secrettitle "$dir/Secretname.pdf"
-hasnt 'submit: the filter gets no names and no title' "$(cat "$dir/seen")" Secret
+hasnt 'submit: the filter gets no names and no title' \
+  "$(grep -v ' 0 -> ' "$dir/seen")" Secret
 has 'submit: the filter gets the configuration' "$(cat "$dir/seen")" \
-  "^DOCEXTRACT_CONF=$conf\$"
+  '^DOCEXTRACT_CONF=/proc/self/fd/3$'
+is 'submit: the filter gets no other descriptor' \
+  "$(grep -cE ' ([4-9]|[1-9][0-9]) -> (pipe|socket|/memfd)' "$dir/seen")" 0
+if [ "$(id -u)" = 0 ]; then
+  has "root, submit: the filter runs as a user who owns nothing" \
+    "$(cat "$dir/seen")" '^uid=65534[^0-9].*gid=65534[^0-9].*groups=65534[^,]*$'
+  CUPS_SERVERBIN=$dir/other "$build/cli/docextract" -c "$conf" submit \
+    "$dir/a.pdf" > "$dir/out" 2> "$dir/err"
+  hasnt 'root, submit: CUPS_SERVERBIN is ignored' "$(cat "$dir/err")" "$dir"
+fi
+has 'submit: the filter cannot gain rights' "$(cat "$dir/seen")" \
+  '^NoNewPrivs:.1$'
 echo x > "$dir/seen"
 printf '#!/bin/sh\necho $$ > %s\nexec sleep 600\n' "$dir/seen" | other_filter
 CUPS_SERVERBIN=$dir/other env --default-signal=INT "$program" -c "$conf" \
@@ -815,11 +833,44 @@ kill -INT "$pid"
 reap
 is 'submit, SIGINT while the filter runs: nothing is submitted' \
   "$rc $(cat "$dir/err")" '75 docextract: stopped; nothing was submitted'
-check 'submit, SIGINT while the filter runs: it is ended, too' \
-  is_gone "$(cat "$dir/seen")"
+filter_is_gone() { is_gone "$(cat "$dir/seen")"; }
+until_true filter_is_gone
+check 'submit, SIGINT while the filter runs: it is ended, too' filter_is_gone
 is 'submit, SIGINT while the filter runs: nothing is kept' \
   "$(jobs | wc -l) $(ls -A "$spool/incoming")" '0 '
 
+# --- a kernel without seccomp ------------------------------------------------
+
+with_seccomp=$program
+printf '#!/bin/sh\nexec %q %q "$@"\n' "$build/tests/helper/noseccomp" \
+  "$with_seccomp" > "$dir/without-seccomp"
+chmod 755 "$dir/without-seccomp"
+program=$dir/without-seccomp
+configure
+new_spool
+: > "$dir/log"
+fails 'no seccomp' sandbox 78 "CONFIG_SECCOMP_FILTER.*'Sandbox optional'"
+refused 'no seccomp' 78 "CONFIG_SECCOMP_FILTER.*'Sandbox optional'" "$dir/a.pdf"
+dx config
+has 'config, no seccomp: warns' "$rc $err" \
+  "^78 .*warning: <Service default>: .*'Sandbox optional'"
+configure 'Sandbox optional'
+dx config
+has 'config, Sandbox optional: is said, and is no error' "$rc $err" \
+  "^0 warning: <Service default>: 'Sandbox optional' is set, and the kernel"
+dx hello
+has 'hello, Sandbox optional: goes on' "$out" \
+  '^ok +sandbox +(Landlock|none); Sandbox optional is set'
+has 'hello, Sandbox optional: warns' "$out" "^warning: 'Sandbox optional' is set"
+dx --verbose submit "$dir/a.pdf"
+has 'submit, Sandbox optional: parses, and logs it' "$rc $err" \
+  "^0 .*'Sandbox optional' is set"
+program=$with_seccomp
+dx config
+has 'config, Sandbox optional without need: is said' "$rc $err" \
+  "^0 warning: .*does not need; remove it"
+
+new_spool
 SERVICE=left configure
 dx submit --service left "$dir/a.pdf"
 is 'submit: --service chooses the section' "$rc" 0

@@ -10,6 +10,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${DX_BUILD:-$top}
 sim=$build/docextract-sim
 program=$build/cli/docextract
+# Started by root, the installed one takes no filter from the environment.
+[ "$(id -u)" != 0 ] || program=$build/tests/cli/docextract-here
 mkpdf=$top/tests/it/mkpdf
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-cli.XXXXXX")
 chmod 711 "$dir"
@@ -25,7 +27,7 @@ unset CUPS_SERVERROOT
 # Where submit finds the filters.
 export CUPS_SERVERBIN=$dir/bin
 mkdir -p "$dir/bin/filter"
-cp "$build/checkdocextract" "$build/todocextract" "$dir/bin/filter/"
+cp "$build/todocextract" "$build/docextract-text.so" "$dir/bin/filter/"
 
 . "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
@@ -237,13 +239,17 @@ make_documents()
   "$mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1|DOB: 03/07/1984'
   "$mkpdf" "$dir/b.pdf" 'Patient: Ben Bauer|MRN: 2|DOB: 03/07/1985'
   # The simulator does not read images: one pixel is enough.
-  printf '%b' '\xFF\xD8\xFF\xC0\x00\x0B\x08\x00\x01\x00\x01\x01\x01\x11\x00' \
-    '\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00\x12\x34\xFF\xD9' > "$dir/c.jpg"
+  base64 -d > "$dir/c.jpg" << 'END'
+/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHRofHh0a
+HBwgJC4nICIsIxwcKDcpLDAxNDQ0Hyc5PTgyPC4zNDL/wAALCAABAAEBAREA/8QAFAABAAAAAAAA
+AAAAAAAAAAAAB//EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AP3//2Q==
+END
   base64 -d > "$dir/d.png" << 'END'
 iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAA
 AABJRU5ErkJggg==
 END
   echo 'only text' > "$dir/e.txt"
+  printf 'RIFF\x1a\0\0\0WEBPVP8L' > "$dir/f.webp"
   : > "$dir/empty.pdf"
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # active_test.sh - of a PDF only what its pages show is sent: no attachments,
-# scripts, actions, or metadata. Removing them changes nothing that is printed.
+# scripts, actions, or metadata. Removing them, and making annotations and form
+# fields a part of the pages, changes nothing that is printed.
 # Other tests of todocextract are in filter_test.sh.
 . "$(dirname "$0")/lib.sh"
 
@@ -89,11 +90,12 @@ plain() # PDF: its content, uncompressed
   qpdf --qdf --static-id --object-streams=disable "$1" - | tr -d '\0'
 }
 secrets() { plain "$1" | grep -ao 'SECRET[-A-Za-z0-9]*' | sort -u | paste -sd' '; }
-pictures() # PDF: checksums of the pages, as viewed and as printed
+interactive() # PDF: what is left of annotations, forms, and actions
 {
-  pdftoppm -r 50 "$1" 2> /dev/null | sha256sum
-  gs -q -dPrinted -r50 -sDEVICE=ppmraw -o - "$1" 2> /dev/null | sha256sum
+  plain "$1" |
+    grep -aoE '/(Annots|AcroForm|OpenAction|Names|Subtype /(Widget|Link|Stamp)) '
 }
+copy='ask for a new copy of it, or print it from the program that made it'
 removed() { sed -n 's/^DEBUG: todocextract: removed //p' "$dir/err"; }
 
 is 'the document contains all of it' \
@@ -105,20 +107,15 @@ is 'nothing of it is sent' "$(secrets "$dir/tame.pdf")" ''
 is 'no key that starts something is sent' \
   "$(plain "$dir/tame.pdf" |
     grep -aoE '/(A|JS|JavaScript|Launch|EmbeddedFiles?|SubmitForm|URI|XFA) ')" ''
+is 'and no annotation or field' "$(interactive "$dir/tame.pdf")" ''
 is 'the debug log says how much was removed' \
   "$(removed | sed 's/[0-9]\+/N/')" 'N entries that no page shows'
 is 'but not the names of files' "$(grep -c SECRET "$dir/err")" 0
 is 'what is sent is a valid PDF' \
   "$(qpdf --check "$dir/tame.pdf" > "$dir/check" 2>&1; echo $?)" 0
 
-is 'its pages look the same' "$(pictures "$dir/tame.pdf")" \
-  "$(pictures "$dir/wild.pdf")"
-is 'and are not blank' "$(pictures "$dir/wild.pdf" | sort -u | wc -l)" 2
+is 'its pages print the same' "$("$same" "$dir/wild.pdf" "$dir/tame.pdf")" same
 is 'its text is the same' "$(text_of "$dir/tame.pdf")" 'first page second page'
-is 'all annotations are kept' \
-  "$(plain "$dir/tame.pdf" | grep -acE \
-    '/Subtype /(Widget|Link|Stamp|Sound|FileAttachment)')" 7
-is 'and the value of a field' "$(plain "$dir/tame.pdf" | grep -acF '(value)')" 1
 cp "$dir/out" "$dir/first"
 run < "$dir/wild.pdf"
 is 'the result is the same every time' "$(cmp "$dir/out" "$dir/first" && echo same)" same
@@ -153,30 +150,14 @@ document "$dir/shown.pdf" << END
     $(mark Stamp 120 20 '/OC 21 0 R/AP<</N 31 0 R>>')
     $(mark FileAttachment 20 60 '/Name/Paperclip/FS<</F(x)>>/C[1 0 0]')
     $(mark FileAttachment 70 60 '/FS<</F(x)>>/AP<</N 31 0 R>>')
-    $(mark Sound 120 60 '/Name/Mic/Sound 33 0 R')
-    $(mark Movie 170 60 '/Movie<</F(x)>>/AP<</N 31 0 R>>')
-    $(mark Screen 220 60 '/AP<</N 31 0 R>>/MK<</BC[1 0 0]>>')
+    $(mark Sound 120 60 '/Name/Mic/Sound 33 0 R/AP<</N 31 0 R>>')
     $(mark Text 20 100 '/Name/Note/C[1 1 0]/Contents(note)')
     $(mark Link 70 100 '/Border[3 3 2[4 2]]/C[1 0 0]')
     $(mark Link 120 100 '/BS<</W 3/S/U>>/C[0 1 0]/A<</S/URI/URI(x)>>')
-    $(mark FreeText 170 100 '/Contents(free text)/DA(/F 9 Tf 1 0 0 rg)/Q 1')
-    $(mark Square 20 140 '/C[0 0 1]/IC[1 1 0]/BS<</W 2>>/CA .5')
-    $(mark Circle 70 140 '/C[0 0 1]/BE<</S/C/I 1>>')
-    $(mark Line 120 140 '/C[0 0 1]/L[120 140 160 160]/LE[/OpenArrow/Square]
-      /Cap true/Contents(line)/LL 5/LLE 2')
-    $(mark Polygon 170 140 '/C[0 0 1]/IC[1 0 0]/Vertices[170 140 210 140 190 160]')
-    $(mark PolyLine 220 140 '/C[0 0 1]/Vertices[220 140 260 140 240 160]')
-    $(mark Highlight 20 180 '/C[1 1 0]/QuadPoints[20 200 60 200 20 180 60 180]')
-    $(mark Underline 70 180 '/C[1 0 0]/QuadPoints[70 200 110 200 70 180 110 180]')
-    $(mark Squiggly 120 180 '/C[1 0 0]/QuadPoints[120 200 160 200 120 180 160 180]')
-    $(mark StrikeOut 170 180 '/C[1 0 0]/QuadPoints[170 200 210 200 170 180 210 180]')
-    $(mark Caret 220 180 '/C[1 0 0]/Sy/P')
-    $(mark Ink 20 220 '/C[0 1 0]/BS<</W 3>>/InkList[[20 220 60 240 40 220]]')
     $(mark Popup 70 220 '/Parent 34 0 R')
     $(mark Stamp 120 220 '/F 2/AP<</N 31 0 R>>')
     $(mark Stamp 170 220 '/F 0/AP<</N 31 0 R>>')
     $(mark Watermark 220 220 '/FixedPrint<</Matrix[1 0 0 1 9 9]>>/AP<</N 31 0 R>>')
-    $(mark 3D 20 260 '/3DD 33 0 R/AP<</N 31 0 R>>')
     $(mark RichMedia 70 260 '/RichMediaContent<<>>/AP<</N 31 0 R>>')
     $(mark Redact 120 260 '/OC[0]/AP<</N 31 0 R>>')
     $(mark Own 170 260 '/AP<</N 31 0 R>>')]>> endobj
@@ -205,7 +186,8 @@ document "$dir/shown.pdf" << END
       /H[/Pattern/DeviceRGB]>>>>>> endobj
 10 0 obj <</FT/Tx/T(a)/V(from above)/DA(/F 14 Tf 1 0 0 rg)/Q 2
   /Kids[16 0 R]>> endobj
-11 0 obj $(mark Widget 20 300 '/Parent 16 0 R/MK<</BC[1 0 0]/BG[1 1 .5]>>') endobj
+11 0 obj <</Subtype/Widget/F 4/Rect[20 260 120 280]/Parent 16 0 R
+  /MK<</BC[1 0 0]/BG[1 1 .5]>>>> endobj
 12 0 obj $(mark Widget 70 300 '/FT/Ch/T(b)/Ff 131072/Opt[(one)(two)]/V(two)
   /I[1]') endobj
 13 0 obj $(mark Widget 120 300 '/FT/Btn/T(c)/V/On/AS/On/MK<</CA(4)>>
@@ -250,7 +232,7 @@ BT 20 300 Td (AB) Tj ET Q q 1 0 0 1 120 220 cm /L Do Q") endobj
 42 0 obj $(stream 'abcdefghijkl' '/Type/XObject/Subtype/Image/Width 2/Height 2
   /BitsPerComponent 8/ColorSpace/DeviceRGB/Interpolate true
   /Decode[1 0 0 1 0 1]/SMask 56 0 R') endobj
-43 0 obj $(stream 'a' '/Type/XObject/Subtype/Image/Width 4/Height 2
+43 0 obj $(stream 'ab' '/Type/XObject/Subtype/Image/Width 4/Height 2
   /BitsPerComponent 1/ImageMask true/Decode[1 0]') endobj
 44 0 obj $(stream '616263646566>' '/Type/XObject/Subtype/Image/Width 3/Height 2
   /BitsPerComponent 8/ColorSpace[/Indexed/DeviceRGB 255 57 0 R]
@@ -288,21 +270,68 @@ trailer <</Root 1 0 R/Size 61>>
 %%EOF
 END
 is 'what viewers draw is accepted' "$(result "$dir/shown.pdf")" 'document 4 0'
-cp "$dir/body" "$dir/tame.pdf"
-is 'and looks the same' "$(pictures "$dir/tame.pdf")" \
-  "$(pictures "$dir/shown.pdf")"
-is 'its text is the same' "$(text_of "$dir/tame.pdf")" \
-  "$(text_of "$dir/shown.pdf")"
-fields() # PDF
-{
-  qpdf --json --json-key=acroform "$1" |
-    jq -c '.acroform.fields[] | [.fullname, .fieldtype, .value]' | sort
-}
-is 'and so are its fields' "$(fields "$dir/tame.pdf")" \
-  "$(fields "$dir/shown.pdf")"
-is 'in a tree' "$(plain "$dir/tame.pdf" | grep -ac /Kids)" 4
-has 'with the names and values of those above' \
-  "$(fields "$dir/tame.pdf")" '^\["a.e","/Tx","u:from above"\]$'
+is 'and prints the same' "$("$same" "$dir/shown.pdf" "$dir/body" 2>&1)" same
+is 'no annotation or field is sent' "$(interactive "$dir/body")" ''
+has 'values without an appearance are words of the page' \
+  "$(text_of "$dir/body")" 'two .*from above|from above .*two'
+is 'a page that has neither is not changed at all' \
+  "$(pdftoppm -r 50 -f 4 "$dir/body" | sha256sum)" \
+  "$(pdftoppm -r 50 -f 4 "$dir/shown.pdf" | sha256sum)"
+
+# poppler prints none of these, but shows them; ISO 32000 and Ghostscript do both.
+while read -r subtype entries; do
+  with_table "$dir/mark.pdf" << END
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]/MediaBox[0 0 300 400]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/Annots[4 0 R]>> endobj
+4 0 obj $(mark "$subtype" 20 140 "$entries/AP<</N 5 0 R>>") endobj
+5 0 obj $(stream '1 0 0 rg 0 0 40 20 re f' '/Subtype/Form/BBox[0 0 40 20]') endobj
+END
+  is "$subtype has an appearance" "$(result "$dir/mark.pdf") $(
+    pdftoppm -r 72 "$dir/body" | sha256sum)" "document 1 0 $(
+    pdftoppm -r 72 "$dir/mark.pdf" | sha256sum)"
+done << 'END'
+Movie /Movie<</F(x)>>
+Screen /MK<</BC[1 0 0]>>
+3D /3DD 5 0 R
+END
+
+# What the program that made it draws from other keys of the annotation.
+while IFS='|' read -r subtype what entries; do
+  with_table "$dir/mark.pdf" << END
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 2/Kids[3 0 R 4 0 R]/MediaBox[0 0 300 400]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/Contents 5 0 R>> endobj
+4 0 obj <</Type/Page/Parent 2 0 R/Contents 5 0 R/Annots[6 0 R]>> endobj
+5 0 obj $(stream '20 20 40 40 re f') endobj
+6 0 obj $(mark "$subtype" 20 140 "$entries") endobj
+END
+  is "$subtype without an appearance: refused" \
+    "$(result "$dir/mark.pdf"): $(reason)" \
+    "refused not-drawn 0: page 2 cannot be sent: $what has no appearance; in a viewer, print it to a new PDF, and print that"
+  options=page-ranges=1
+  is "$subtype on a page that is not selected" "$(result "$dir/mark.pdf")" \
+    'document 1 0'
+  options=
+  sed 's|/F 4|/F 0|' "$dir/mark.pdf" > "$dir/view.pdf"
+  is "$subtype that is not printed" \
+    "$(result "$dir/view.pdf") $("$same" "$dir/view.pdf" "$dir/body")" \
+    'document 2 0 same'
+done << 'END'
+FreeText|a text comment|/Contents(free text)/DA(/F 9 Tf 1 0 0 rg)/Q 1
+Square|a rectangle|/C[0 0 1]/IC[1 1 0]/BS<</W 2>>/CA .5
+Circle|a circle|/C[0 0 1]/BE<</S/C/I 1>>
+Line|a line|/C[0 0 1]/L[120 140 160 160]/LE[/OpenArrow/Square]
+Polygon|a polygon|/C[0 0 1]/IC[1 0 0]/Vertices[170 140 210 140 190 160]
+PolyLine|a line|/C[0 0 1]/Vertices[220 140 260 140 240 160]
+Highlight|a highlight|/C[1 1 0]/QuadPoints[20 200 60 200 20 180 60 180]
+Underline|an underline|/C[1 0 0]/QuadPoints[70 200 110 200 70 180 110 180]
+Squiggly|an underline|/C[1 0 0]/QuadPoints[120 200 160 200 120 180 160 180]
+StrikeOut|a strikethrough|/C[1 0 0]/QuadPoints[170 200 210 200 170 180 210 180]
+Caret|an insertion mark|/C[1 0 0]/Sy/P
+Ink|a drawing|/C[0 1 0]/BS<</W 3>>/InkList[[20 220 60 240 40 220]]
+Stamp|a stamp|/Name/Draft
+END
 
 # --- PDFs of programs ----------------------------------------------------
 
@@ -379,7 +408,6 @@ extras() # NAME: of a stream that pages draw
   printf '/Alternates[<</Image 20 0 R/DefaultForPrinting true>>]'
   printf '/AA<</O %s>>/FFilter/FlateDecode/FDecodeParms<</X(SECRET-%s-FDP)>>' \
     "$(script "$1-AA")" "$1"
-  printf '/F<</F(\\\\\\\\SECRET-%s\\\\share)>>' "$1"
 }
 annotation() # ENTRIES
 {
@@ -435,7 +463,7 @@ document "$dir/bare.pdf" << END
       /HT<</X(SECRET-HT)>>/AA $(script GState)>>>>
     /ColorSpace<</C[/ICCBased 22 0 R]/D[/Lab<</WhitePoint[1 1 1]
       /X(SECRET-Lab)>>]>>/AA $(script Res)/Unknown<</X 20 0 R>>>>
-  /Annots[30 0 R 31 0 R 50 0 R<</Subtype/Widget/Rect[0 0 0 0]
+  /Annots[30 0 R 31 0 R 50 0 R<</Subtype/Widget/F 4/Rect[0 0 0 0]
       /Parent<</T(direct)/AA $(script direct)>>>>
     $(annotation "/PA$(script PA)")
     $(annotation "/Dest[4 0 R/Fit]")
@@ -480,7 +508,7 @@ document "$dir/bare.pdf" << END
     /FontFile4 20 0 R>>
   /Encoding<</Differences[65/A]/X$(script Encoding)>>>> endobj
 7 0 obj $(stream 'BT /F 20 Tf 20 350 Td (first page) Tj ET
-/M BDC EMC /P1 /L BDC EMC' "$(extras Content)") endobj
+/P /M BDC EMC /P1 /L BDC EMC' "$(extras Content)") endobj
 10 0 obj $(stream 'BT /F 20 Tf 20 150 Td (SECRET-not in the tree) Tj ET') endobj
 11 0 obj $(stream 'aaa' "/Subtype/Image/Width 1/Height 1/BitsPerComponent 8
   /ColorSpace[/Indexed/DeviceRGB 0 $(script Lookup)]
@@ -513,11 +541,11 @@ document "$dir/bare.pdf" << END
 27 0 obj $(stream '' "/Subtype/Form/BBox[0 0 9 9]$(extras InForm)") endobj
 28 0 obj $(stream '9 0 d0' "$(extras Glyph)") endobj
 29 0 obj $(stream '' "/Subtype/Form/BBox[0 0 9 9]$(extras InGlyph)") endobj
-30 0 obj <</Subtype/Widget/Rect[20 300 60 320]/Parent 37 0 R
+30 0 obj <</Subtype/Widget/F 4/Rect[20 300 160 320]/Parent 37 0 R
   /A $(script Field)/AA<</K $(script Key)>>/TU(SECRET-TU)/TM(SECRET-TM)
   /DV(SECRET-DV)/RV(SECRET-RV)/MK<</RI 20 0 R/IX 20 0 R/X(SECRET-MK)
     /I 38 0 R>>>> endobj
-31 0 obj <</Subtype/Widget/FT/Sig/T(seal)/Rect[0 0 0 0]/Lock<</X(SECRET-Lock)>>
+31 0 obj <</Subtype/Widget/F 4/FT/Sig/T(seal)/Rect[0 0 0 0]/Lock<</X(SECRET-Lock)>>
   /V<</Filter/Adobe.PPKLite/Name(SECRET-Sig)/Contents<00>
     /Reference[<</Data 4 0 R>>]>>/SV<</X(SECRET-SV)>>>> endobj
 32 0 obj $(stream '' "/Subtype/Form/BBox[0 0 9 9]$(extras InPattern)") endobj
@@ -535,24 +563,23 @@ document "$dir/bare.pdf" << END
 41 0 obj <</Title(SECRET-Title)/Parent 40 0 R/Dest[4 0 R/Fit]
   /A $(script Outline)>> endobj
 42 0 obj <</T(top)/Kids[37 0 R 36 0 R]/AA $(script Top)/Parent 37 0 R>> endobj
-50 0 obj <</Subtype/FreeText/Rect[0 0 0 0]/Contents(kept box)/DA(/F 9 Tf)
+50 0 obj <</Subtype/FreeText/Rect[0 0 0 0]/Contents(SECRET-box)/DA(/F 9 Tf)
   /Parent 4 0 R/Kids[4 0 R]/T(SECRET-author)>> endobj
 trailer <</Root 1 0 R/Size 51/Info<</Title(SECRET-Info)>>
   /Unknown<</X(SECRET-Trailer)>>>>
 %%EOF
 END
 is 'all of it is in the hostile document' \
-  "$(secrets "$dir/bare.pdf" | wc -w)" 301
+  "$(secrets "$dir/bare.pdf" | wc -w)" 285
 is 'a document that says nothing of what it contains is accepted' \
   "$(result "$dir/bare.pdf")" 'document 1 0'
 cp "$dir/body" "$dir/tame.pdf"
 is 'but nothing of it is sent' "$(secrets "$dir/tame.pdf")" ''
-is 'its text is the same' "$(text_of "$dir/tame.pdf")" \
-  "$(text_of "$dir/bare.pdf")"
-for kept in 'kept text' 'kept value' 'kept box'; do
-  is "what a page shows is kept: $kept" \
-    "$(plain "$dir/tame.pdf" | grep -acF "$kept")" 1
-done
+is 'and it prints the same' "$("$same" "$dir/bare.pdf" "$dir/tame.pdf" 2>&1)" \
+  same
+has 'what a page shows is kept: words for glyphs' "$(plain "$dir/tame.pdf")" \
+  'ActualText .kept text.'
+has 'and the value of a field' "$(text_of "$dir/tame.pdf")" 'kept value'
 # --- hostile ones ----------------------------------------------------------
 
 deep=$(printf '[%.0s' {1..400})$(printf ']%.0s' {1..400})
@@ -567,16 +594,21 @@ trailer <</Root 1 0 R/Size 5>>
 END
 is 'deep and circular objects are visited' "$(result "$dir/deep.pdf")" \
   'document 1 0'
-with_table "$dir/far.pdf" << END
+for far in 1000000 2147483647; do
+  with_table "$dir/far.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R/Deep $deep>> endobj
 2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
 3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]
-  /Self 2147483647 0 R/Contents 4 0 R>> endobj
+  /Self $far 0 R/Contents 4 0 R>> endobj
 4 0 obj $(stream '20 20 40 40 re f') endobj
 END
-is 'references out of bounds cost nothing' "$(
-  ulimit -v 400000; result "$dir/far.pdf")" 'document 1 0'
-
+  case $far in # there can be no object behind the last number
+  2147483647) expected='refused damaged 0' ;;
+  *) expected='document 1 0' ;;
+  esac
+  is "a reference to object $far costs little" "$(
+    ulimit -v 400000; result "$dir/far.pdf")" "$expected"
+done
 
 # An update that adds a second object with the same number: 5 0 R and 5 1 R.
 with_table "$dir/twice.pdf" << END
@@ -595,7 +627,8 @@ table=$(stat -c %s "$dir/twice.pdf")
 printf 'xref\n5 1\n%010d 00001 n \ntrailer <</Root 1 0 R/Size 6/Prev %d>>
 startxref\n%d\n%%%%EOF\n' "$start" "$before" "$table" >> "$dir/twice.pdf"
 is 'an object number that exists twice hides nothing' \
-  "$(result "$dir/twice.pdf") $(secrets "$dir/body")" 'document 1 0 '
+  "$(result "$dir/twice.pdf"): $(reason)" \
+  "refused damaged 0: page 1 is damaged: two parts of it have one number; $copy"
 
 with_table "$dir/names.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
@@ -608,7 +641,7 @@ END
 is 'nor do odd names' \
   "$(result "$dir/names.pdf") $(secrets "$dir/body")" 'document 1 0 '
 
-# A page that is also a font; what an object is must not depend on who asks.
+# A page that is also a font: whatever else it is, it is drawn.
 with_table "$dir/both.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
 2 0 obj <</Type/Pages/Count 2/Kids[3 0 R 4 0 R]
@@ -617,11 +650,12 @@ with_table "$dir/both.pdf" << END
 4 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 5 0 R>> endobj
 5 0 obj $(stream '20 20 40 40 re f') endobj
 END
-is 'a page that is used as something else is not lost in silence' \
-  "$(result "$dir/both.pdf")" 'refused damaged 0'
+is 'an object may have two roles' \
+  "$(result "$dir/both.pdf") $("$same" "$dir/both.pdf" "$dir/body")" \
+  'document 2 0 same'
 
-# An action that looks like the glyphs of a font, in an annotation that looks like
-# a list of fonts.
+# An action that is also the glyphs of a font, in an annotation that is also a
+# list of fonts.
 with_table "$dir/looks.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
 2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]/Resources<</Font<</F<</Subtype/Type3
@@ -633,8 +667,8 @@ with_table "$dir/looks.pdf" << END
 6 0 obj <</S/JavaScript/JS 7 0 R>> endobj
 7 0 obj $(stream 'app.beep()') endobj
 END
-is 'an object is only what it was taken for first' \
-  "$(result "$dir/looks.pdf") $(plain "$dir/body" | grep -c '/A ')" 'document 1 0 0'
+is 'what looks like a font is sent as a font, and not as an action' \
+  "$(result "$dir/looks.pdf") $(interactive "$dir/body")" 'document 1 0 '
 
 # Forms that show each other: 2^40 paths to the last one.
 {
@@ -671,9 +705,9 @@ trailer <</Root 1 0 R/Size 12>>
 END
 is 'a page that can be left out' "$(secrets "$dir/two.pdf")" \
   'SECRET-look SECRET-page SECRET-title SECRET-value'
-"$(cups-config --serverbin)/filter/pdftopdf" 7 u t 1 page-ranges=1 \
-  "$dir/two.pdf" > "$dir/one.pdf" 2> "$dir/pdftopdf"
+options=page-ranges=1
 is 'nothing of it is sent, whatever leads to it' \
-  "$(result "$dir/one.pdf") $(secrets "$dir/body")" 'document 1 0 '
+  "$(result "$dir/two.pdf") $(secrets "$dir/body")" 'document 1 0 '
+options=
 
 finish

@@ -6,7 +6,6 @@
 #
 # Needs what lib.sh needs, and Ghostscript; uses LibreOffice if it is installed.
 . "$(dirname "$0")/lib.sh"
-looked=yes
 
 same() { is "$1: pages, look and text are the same" "$(changes "$2")" ''; }
 

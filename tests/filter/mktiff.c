@@ -11,7 +11,12 @@
  * pack (none, packbits, lzw, deflate, g3, g32d, g4, jpeg), rows (of a strip),
  * tile (its side), planes (1: colors apart), lsb (1: bits from the right), big
  * (1: BigTIFF), unit (inch, cm, none, or nothing), dpi, ydpi (default: as dpi),
- * orientation, thumbnail (1: behind each page).
+ * orientation, thumbnail (behind each page: 1, reduced; 2, a mask; 3, reduced
+ * as TIFF 5 says it), icc (1: a color profile), spoil (of the last strip or
+ * tile of the first page: count, too few bytes; outside, partly after the end;
+ * sum, a wrong last byte; eoi, a JPEG that ends early as it should; comment, a
+ * JPEG with one; rows: the page has 16 rows more than its strip; tall: 8 rows
+ * less).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -314,13 +319,24 @@ static void write_thumbnail(TIFF *tiff)
 {
   unsigned char row[2] = {0, 0};
 
-  TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
+  TIFFSetField(tiff, TIFFTAG_SUBFILETYPE,
+               number_of("thumbnail", 0) == 1 ? FILETYPE_REDUCEDIMAGE
+                                              : FILETYPE_MASK);
   TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 16);
   TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 1);
   TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 1);
   TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISWHITE);
   if (TIFFWriteScanline(tiff, row, 0, 0) != 1 || !TIFFWriteDirectory(tiff))
     die("cannot write a thumbnail");
+}
+
+/* Nothing but a header. */
+static void set_profile(TIFF *tiff, size_t k)
+{
+  unsigned char profile[128] = {0};
+
+  memcpy(profile + 16, is_color(k) ? "RGB " : "GRAY", 4);
+  TIFFSetField(tiff, TIFFTAG_ICCPROFILE, sizeof(profile), profile);
 }
 
 static void write_page(TIFF *tiff, size_t k, int page)
@@ -337,6 +353,8 @@ static void write_page(TIFF *tiff, size_t k, int page)
     TIFFSetField(tiff, TIFFTAG_FILLORDER, FILLORDER_LSB2MSB);
   if (number_of("orientation", 0))
     TIFFSetField(tiff, TIFFTAG_ORIENTATION, number_of("orientation", 0));
+  if (number_of("icc", 0))
+    set_profile(tiff, k);
   if (side > 0) {
     TIFFSetField(tiff, TIFFTAG_TILEWIDTH, side);
     TIFFSetField(tiff, TIFFTAG_TILELENGTH, side);
@@ -347,6 +365,88 @@ static void write_page(TIFF *tiff, size_t k, int page)
   }
   if (!TIFFWriteDirectory(tiff))
     die("cannot write a page");
+}
+
+/* ---- damage ---- */
+
+/* Gives a tag of the first page other values; native byte order. */
+static void set_numbers(FILE *f, uint16_t tag, uint32_t count, uint32_t *values)
+{
+  uint32_t directory, at;
+  uint16_t entries, name, type = TIFF_LONG;
+  int i;
+
+  (void)fseek(f, 0, SEEK_END);
+  at = (uint32_t)ftell(f);
+  (void)fwrite(values, sizeof(*values), count, f);
+  (void)fseek(f, 4, SEEK_SET);
+  if (fread(&directory, 4, 1, f) != 1 ||
+      fseek(f, (long)directory, SEEK_SET) != 0 || fread(&entries, 2, 1, f) != 1)
+    die("cannot read the directory");
+  for (i = 0; i < entries; i++) {
+    (void)fseek(f, (long)directory + 2 + 12L * i, SEEK_SET);
+    if (fread(&name, 2, 1, f) != 1 || name != tag)
+      continue;
+    (void)fseek(f, 0, SEEK_CUR);
+    (void)fwrite(&type, 2, 1, f);
+    (void)fwrite(&count, 4, 1, f);
+    (void)fwrite(count == 1 ? values : &at, 4, 1, f);
+  }
+}
+
+/* Puts another last strip at the end of the file. */
+static void spoil(const char *path, const char *how)
+{
+  static const unsigned char comment[] = "\xFF\xFE\0\010SECRET";
+  static unsigned char bytes[1 << 20];
+  uint32_t offsets[4096], counts[4096], n, i, height = HEIGHT + 16;
+  TIFF *tiff = TIFFOpen(path, "rc"); /* strips as they are */
+  FILE *f = fopen(path, "r+b");
+  uint32_t len;
+  bool tiled;
+
+  if (tiff == NULL || f == NULL)
+    die("cannot open what was written");
+  tiled = TIFFIsTiled(tiff);
+  n = tiled ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
+  for (i = 0; i < n; i++) {
+    offsets[i] = (uint32_t)TIFFGetStrileOffset(tiff, i);
+    counts[i] = (uint32_t)TIFFGetStrileByteCount(tiff, i);
+  }
+  TIFFClose(tiff);
+  len = counts[n - 1];
+  (void)fseek(f, offsets[n - 1], SEEK_SET);
+  if (len > sizeof(bytes) - 16 || fread(bytes, 1, len, f) != len)
+    die("cannot read the strip");
+  if (strcmp(how, "sum") == 0) {
+    bytes[len - 1] ^= 1;
+  } else if (strcmp(how, "eoi") == 0) {
+    len = len * 6 / 10;
+    memcpy(bytes + len - 2, "\xFF\xD9", 2);
+  } else if (strcmp(how, "comment") == 0) {
+    memmove(bytes + 2 + 10, bytes + 2, len - 2);
+    memcpy(bytes + 2, comment, 10);
+    len += 10;
+  } else if (strcmp(how, "rows") == 0) {
+    set_numbers(f, TIFFTAG_IMAGELENGTH, 1, &height);
+    set_numbers(f, TIFFTAG_ROWSPERSTRIP, 1, &height);
+  }
+  if (strcmp(how, "tall") == 0) {
+    height = HEIGHT - 8;
+    set_numbers(f, TIFFTAG_IMAGELENGTH, 1, &height);
+  }
+  counts[n - 1] = strcmp(how, "count") == 0 ? len * 3 / 4 : len;
+  set_numbers(f, TIFFTAG_STRIPBYTECOUNTS, n, counts);
+  set_numbers(f, TIFFTAG_TILEBYTECOUNTS, n, counts);
+  (void)fseek(f, 0, SEEK_END);
+  offsets[n - 1] = (uint32_t)ftell(f) + 4 * n;
+  if (strcmp(how, "outside") == 0)
+    offsets[n - 1] += 4 * n + len / 2;
+  set_numbers(f, tiled ? TIFFTAG_TILEOFFSETS : TIFFTAG_STRIPOFFSETS, n,
+              offsets);
+  (void)fseek(f, 0, SEEK_END);
+  (void)fwrite(bytes, 1, len, f);
+  (void)fclose(f);
 }
 
 int main(int argc, char **argv)
@@ -372,5 +472,7 @@ int main(int argc, char **argv)
       write_thumbnail(tiff);
   }
   TIFFClose(tiff);
+  if (text_of("spoil", NULL) != NULL)
+    spoil(argv[1], text_of("spoil", ""));
   return 0;
 }

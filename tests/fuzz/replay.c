@@ -15,21 +15,23 @@
 
 #include "lib/base/buf.h"
 
+static FILE *report; /* the user's stdout, which a target may replace */
+
 static void replay(const char *path)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat st;
   uint8_t *bytes;
 
-  printf("[ RUN      ] %s\n", path);
-  (void)fflush(stdout);
+  fprintf(report, "[ RUN      ] %s\n", path);
+  (void)fflush(report);
   HOLDS(fd >= 0 && fstat(fd, &st) == 0);
   bytes = malloc((size_t)st.st_size + 1);
   HOLDS(bytes != NULL && read(fd, bytes, (size_t)st.st_size + 1) == st.st_size);
   (void)close(fd);
   (void)LLVMFuzzerTestOneInput(bytes, (size_t)st.st_size);
   free(bytes);
-  printf("[       OK ] %s\n", path);
+  fprintf(report, "[       OK ] %s\n", path);
 }
 
 static int is_seed(const struct dirent *entry)
@@ -63,6 +65,8 @@ int main(int argc, char **argv)
   bool any;
   int i;
 
+  report = fdopen(dup(STDOUT_FILENO), "w");
+  HOLDS(report != NULL);
   for (i = 1; i < argc; i++)
     replay(argv[i]);
   if (argc > 1)

@@ -9,13 +9,13 @@
 #
 #   run.sh SECONDS [TARGET...]
 #
-# If tests/fuzz/qpdf.sh has built libqpdf in fuzz/qpdf, that is what the target
-# `pdf` is linked with. Prints a line for each target. Ends with 1 after a
-# finding.
+# If tests/fuzz/qpdf.sh has built libqpdf in fuzz/qpdf, that is what the targets
+# are linked with. Prints a line for each target. Ends with 1 after a finding.
 set -u
 source=$(cd "$(dirname "$0")/../.." && pwd)
 here=$PWD/fuzz
 CC=${CC:-clang}
+CXX=${CXX:-clang++}
 seconds=${1:?'usage: run.sh SECONDS [TARGET...]'}
 shift
 
@@ -41,7 +41,8 @@ configured()
     export QPDF_CFLAGS="-I$qpdf/include"
     export QPDF_LIBS="$qpdf/lib/libqpdf.a -lstdc++ -ljpeg -lz -lcrypto -lm"
   fi
-  "$source/configure" -q --enable-fuzzing CC="$CC" CFLAGS='-g -O1'
+  "$source/configure" -q --enable-fuzzing CC="$CC" CXX="$CXX" \
+    CFLAGS='-g -O1' CXXFLAGS='-g -O1'
 }
 
 built() # TARGET...

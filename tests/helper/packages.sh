@@ -3,10 +3,11 @@
 
 build_packages="build-essential autoconf automake pkgconf libcups2-dev
 libcurl4-openssl-dev libcjson-dev libgnutls28-dev libseccomp-dev libssl-dev
-libqpdf-dev libtiff-dev libmicrohttpd-dev zlib1g-dev libcmocka-dev libsystemd-dev
-libnotify-dev cups-ppdc"
+libjpeg-dev libpng-dev libgif-dev libqpdf-dev libtiff-dev libmicrohttpd-dev
+libcairo2-dev libfreetype-dev libfontconfig-dev libfribidi-dev libpoppler-glib-dev
+zlib1g-dev libcmocka-dev libsystemd-dev libnotify-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
-poppler-utils jq curl openssl mandoc"
+poppler-utils fonts-dejavu-core jq curl openssl mandoc"
 test_packages="xz-utils clang-format git python3 python3-jsonschema dbus-daemon"
 # What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, and
 # metrics.sh.

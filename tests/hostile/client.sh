@@ -121,15 +121,24 @@ check 'nothing that was written is run' [ ! -e "$dir/ran" ]
 
 pdftoppm -png -r 9 -gray -singlefile "$dir/chart.pdf" "$dir/dot"
 # To the process, a limit on the size of files is a full disk.
-head -c 300000 /dev/urandom > "$dir/noise"
-{ cat "$dir/dot.png" "$dir/noise"; } > "$dir/large.png"
+{
+  echo '%PDF-1.4
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]
+  /Resources<</XObject<</I 4 0 R>>>>>> endobj
+4 0 obj <</Subtype/Image/Width 600/Height 500/BitsPerComponent 8
+  /ColorSpace/DeviceGray/Length 300000>> stream'
+  head -c 300000 /dev/urandom
+  printf '\nendstream endobj\ntrailer <</Root 1 0 R>>\nstartxref\n0\n%%%%EOF\n'
+} > "$dir/large.pdf"
 clear_results
-(ulimit -f 64 && filtered 1 ann title '' "$dir/large.png")
+(ulimit -f 64 && filtered 1 ann title '' "$dir/large.pdf")
 is 'a full disk, filter: it goes on' "$?" 0
 has 'a full disk, filter: the document is refused' \
   "$(sed '/^$/q' "$dir/bundle")" 'Reason: trouble it%20could%20not%20be%20stored'
 is 'a full disk, filter: no file is left' "$(ls -A "$dir/tmp")" ''
-filtered 1 ann title '' "$dir/large.png"
+filtered 1 ann title '' "$dir/large.pdf"
 FILE_KIB=128 received 2000 ann title ''
 is 'a full disk, backend: the job is run again' "$?" 7
 has 'a full disk, backend: it says where, and what to do' \
@@ -142,7 +151,7 @@ is 'when there is room again, the job is extracted' "$? $(n_results)" '0 1'
 clear_results
 owned_dir 755 "$cups/bin/filter"
 cp "$build/todocextract" "$cups/bin/filter/"
-(ulimit -f 128 && dx submit "$dir/large.png") > "$dir/submit" 2>&1
+(ulimit -f 128 && dx submit "$dir/large.pdf") > "$dir/submit" 2>&1
 is 'a full disk, submit: an error of this computer' "$?" 74
 has 'a full disk, submit: it says where' "$(cat "$dir/submit")" \
   "in the temporary directory '/.*', which must exist and have space"
@@ -170,7 +179,7 @@ queue_state chart >> "$dir/messages"
 print -d chart -t "$lines" -o "CaseSeparators=Custom.$shell" "$dir/chart.pdf"
 job_ends 'options that mean nothing: the job is held' "$job" pending-held
 has 'options that mean nothing: the reason is shown' "$(queue_message "$job")" \
-  'an option of the print job cannot be used'
+  "'CaseSeparators' has no such choice"
 has 'options that mean nothing: the administrator reads which' "$(dx jobs)" \
   "'CaseSeparators' has no such choice"
 job_message "$job" >> "$dir/messages"

@@ -87,7 +87,6 @@ configure
 make_cups
 : > "$own" && chmod 666 "$own"
 wrap "$cups/bin/backend/docextract"
-wrap "$cups/bin/filter/checkdocextract"
 wrap "$cups/bin/filter/todocextract"
 start_cupsd
 add_queue chart

@@ -140,14 +140,20 @@ is '10,000 cases: and canceled' "$rc" 0
 # Time runs 12 times faster.
 new_spool
 {
-  printf '\xff\xd8\xff\xc0\0\2\xff\xda\0\2'
+  echo '%PDF-1.4
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]
+  /Resources<</XObject<</I 4 0 R>>>>>> endobj
+4 0 obj <</Subtype/Image/Width 2000/Height 1000/BitsPerComponent 8
+  /ColorSpace/DeviceGray/Length 2000000>> stream'
   head -c 2000000 /dev/zero
-  printf '\xff\xd9'
-} > "$dir/large.jpg"
+  printf '\nendstream endobj\ntrailer <</Root 1 0 R>>\nstartxref\n0\n%%%%EOF\n'
+} > "$dir/large.pdf"
 start_raw 'put:1=trickle'
 configure
 limited 60 "$dir/both" env LD_PRELOAD="$build/tests/crash/preload.so" \
-  DX_WALK_SPEED=12 "$program" -c "$conf" submit "$dir/large.jpg"
+  DX_WALK_SPEED=12 "$program" -c "$conf" submit "$dir/large.pdf"
 is 'an upload in a trickle is ended, and tried again' \
   "$? $(results_of_sources)" '0 1'
 

@@ -146,8 +146,8 @@ is "$t: docextractd left it alone" "$(grep -c ': taken' "$dir/daemon.new")" "$be
 t='a document that cannot be sent'
 clear_results
 accept
-echo 'no document' > "$dir/bad.bin"
-print -d chart -o document-format=application/pdf "$dir/bad.bin"
+echo '%PDF-1.4' > "$dir/bad.pdf"
+print -d chart "$dir/bad.pdf"
 job_ends "$t: the print job is held, or nobody would notice" "$job" pending-held
 cancel "$job"
 

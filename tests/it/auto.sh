@@ -110,8 +110,8 @@ queue=chart
 t='a refused document'
 clean_sheet
 faults 'source * word processing'
-echo 'no document' > "$dir/bad.bin"
-print -d chart -o document-format=application/pdf "$dir/a.pdf" "$dir/bad.bin"
+echo '%PDF-1.4' > "$dir/bad.pdf"
+print -d chart "$dir/a.pdf" "$dir/bad.pdf"
 first=$job
 until_true is_awaited 1
 print_b

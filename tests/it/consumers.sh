@@ -79,8 +79,8 @@ stop_daemon
 
 t='a refused document'
 touch "$dir/round"
-echo 'no document' > "$dir/bad.bin"
-print -d chart -o document-format=application/pdf "$dir/bad.bin"
+echo '%PDF-1.4' > "$dir/bad.pdf"
+print -d chart "$dir/bad.pdf"
 job_ends "$t: the print job is held" "$job" pending-held
 check "$t: the manifest is valid" is_valid "$(one_manifest)"
 says "$t" .reason_code document-refused

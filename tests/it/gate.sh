@@ -12,12 +12,12 @@ gate=$dir/gate
 gate_of() # filter or backend: its descriptor, and what it stops
 {
   case $1 in
-  filter) echo 8 filter/pdftopdf ;;
+  filter) echo 8 filter/todocextract ;;
   backend) echo 7 backend/docextract ;;
   esac
 }
 
-build_gate() # filter: in front of pdftopdf; backend: in front of ours
+build_gate() # filter or backend
 {
   local fd whom to=$cups/bin/behind-$1
   read -r fd whom < <(gate_of "$1")

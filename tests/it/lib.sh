@@ -73,6 +73,25 @@ calls_are() { [ "$(calls "$1" "${3:-true}")" -ge "$2" ]; } # KIND N [FILTER]
 
 # --- jobs ------------------------------------------------------------------
 
+# Prints as an IPP client does that sends what lp and dialogs never would, and
+# leaves the number in $job. A line is 'ATTR TAG NAME VALUE', as ipptool(1) has
+# it.
+print_ipp() # FILE TYPE [LINE OF A JOB ATTRIBUTE...]
+{
+  local output
+  {
+    printf '%s\n' '{' 'OPERATION Print-Job' 'GROUP operation-attributes-tag' \
+      'ATTR charset attributes-charset utf-8' \
+      'ATTR naturalLanguage attributes-natural-language en' \
+      'ATTR uri printer-uri $uri' "ATTR name requesting-user-name $(id -un)" \
+      "ATTR mimeMediaType document-format $2" 'GROUP job-attributes-tag' \
+      "${@:3}" 'FILE $filename' '}'
+  } > "$dir/print.test"
+  output=$(ipptool -tv -f "$1" "$ipp/printers/chart" "$dir/print.test" 2>&1)
+  job=$(sed -n 's/^ *job-id (integer) = //p' <<< "$output")
+  [ -n "$job" ] || give_up "cupsd takes the job of an IPP client: $output"
+}
+
 # A stopped queue gets nowhere: no need to wait for it.
 job_is_or_stuck() { job_is "$1" "$2" || all_are_stopped; }
 wait_job() # ID PATTERN: canceled, completed, pending-held...
@@ -104,6 +123,12 @@ queue_message() # ID
 # What the administrator finds about a job. The person who printed sees only
 # the messages.
 job_log() { grep -a "\[Job $1\]" "$cups/log/error_log"; } # ID
+
+# The programs that made of its documents what the backend got.
+filters_of() # ID
+{
+  job_log "$1" | sed -n 's,.*Started filter .*/\([^/ ]*\) (PID .*,\1,p' | xargs
+}
 
 # How often cupsd has started a backend for a job.
 starts() # ID
@@ -206,6 +231,13 @@ sent()
     done
   done
   echo "$all"
+}
+
+# A text without white space and what no page shows, composed characters as one.
+bare()
+{
+  perl -CSD -MUnicode::Normalize -0777 -pe '
+    $_ = NFC($_); s/[\s\p{Cc}\p{Bidi_Control}\x{FEFF}]//g'
 }
 
 clear_results() # a clean slate for the next case

@@ -8,20 +8,17 @@ tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000 \
 tests_it_docextract_quick_LDADD = $(backend_docextract_LDADD)
 
 # Backend and filters with a user of its own, for owner.sh.
-check_PROGRAMS += tests/it/docextract-owned tests/it/checkdocextract-owned \
+check_PROGRAMS += tests/it/docextract-owned \
 	tests/it/todocextract-owned
 tests_it_docextract_owned_SOURCES = $(other_user)
 tests_it_docextract_owned_CPPFLAGS = $(with_other_user)
 tests_it_docextract_owned_LDADD = $(backend_docextract_OBJECTS) \
 	$(backend_docextract_LDADD)
-tests_it_checkdocextract_owned_SOURCES = $(other_user)
-tests_it_checkdocextract_owned_CPPFLAGS = $(with_other_user)
-tests_it_checkdocextract_owned_LDADD = $(checkdocextract_OBJECTS) \
-	$(checkdocextract_LDADD)
 tests_it_todocextract_owned_SOURCES = $(other_user)
 tests_it_todocextract_owned_CPPFLAGS = $(with_other_user)
+tests_it_todocextract_owned_LINK = $(CXXLINK)
 tests_it_todocextract_owned_LDADD = $(todocextract_OBJECTS) \
-	$(todocextract_LDADD)
+	$(todocextract_LDADD) -lstdc++
 
 # What a print dialog shows of the driver, for languages.sh.
 check_PROGRAMS += tests/it/ppdtext
@@ -38,8 +35,9 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/auto.sh \
 	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/programs.sh \
 	tests/it/repair.sh tests/it/report.sh tests/it/rows.sh \
 	tests/it/shared.sh tests/it/sigterm.sh \
-	tests/it/silence.sh tests/it/stage.sh tests/it/tls.sh tests/it/tokens.sh \
-	tests/it/types.sh tests/it/web.sh \
+	tests/it/sandbox.sh tests/it/silence.sh tests/it/stage.sh \
+	tests/it/text.sh tests/it/tls.sh tests/it/tokens.sh tests/it/types.sh \
+	tests/it/web.sh \
 	tests/it/old-spool/extracted.json tests/it/old-spool/failed.json \
 	tests/it/old-spool/handed.json tests/it/old-spool/processing.json \
 	tests/it/old-spool/registered.json

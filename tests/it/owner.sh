@@ -31,8 +31,6 @@ chmod 600 "$dir/key"
 : > "$dir/filter" && chmod 666 "$dir/filter"
 install -m 755 "$build/tests/it/todocextract-owned" \
   "$cups/bin/filter/todocextract.real"
-install -m 755 "$build/tests/it/checkdocextract-owned" \
-  "$cups/bin/filter/checkdocextract"
 cat > "$cups/bin/filter/todocextract" << END
 #!/bin/sh
 { id -un; cat '$dir/key'; ls '$spool/jobs' '$results'; } > '$dir/filter' 2>&1

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# pages.sh - which pages leave this computer, and how they are counted. The
-# options of the dialog are applied by pdftopdf before the upload; copies never
-# multiply anything. Types of documents are in types.sh.
+# pages.sh - which pages leave this computer, and how they are counted: those
+# that page-ranges and page-set select. Options that only arrange pages on paper
+# change nothing, and copies never multiply anything. Types of documents are in
+# types.sh.
 . "$(dirname "$0")/lib.sh"
 
 # pages, sheets; and the last line of the page_log
@@ -38,11 +39,14 @@ chosen 'page ranges of two documents' 'p2|p3#q2' 3 -o page-ranges=2-3 \
   "$dir/five.pdf" "$dir/two.pdf"
 chosen 'odd pages' 'p1|p3|p5' 3 -o page-set=odd "$dir/five.pdf"
 chosen 'even pages' 'p2|p4' 2 -o page-set=even "$dir/five.pdf"
-chosen 'reverse order' 'p5|p4|p3|p2|p1' 5 -o outputorder=reverse \
+chosen 'the last of two options' 'p2|p3' 2 -o page-ranges=5 \
+  -o 'page-ranges=4 page-ranges=2-3' -o page-set=odd -o page-set=all \
   "$dir/five.pdf"
-chosen 'two pages on one' 'p1 p2|p3 p4|p5' 3 -o number-up=2 "$dir/five.pdf"
-# pdftopdf counts sheets then.
-chosen 'a range of them' 'p3 p4|p5' 2 -o number-up=2 -o page-ranges=2-3 \
+chosen 'both options' 'p2|p4' 2 -o page-ranges=2-5 -o page-set=even \
+  "$dir/five.pdf"
+chosen 'reverse order' "$five" 5 -o outputorder=reverse "$dir/five.pdf"
+chosen 'two pages on one' "$five" 5 -o number-up=2 "$dir/five.pdf"
+chosen 'a range of them' 'p2|p3' 2 -o number-up=2 -o page-ranges=2-3 \
   "$dir/five.pdf"
 chosen 'three copies' "$five" 5 -n 3 "$dir/five.pdf"
 chosen 'collated copies' "$five" 5 -n 3 -o collate=true "$dir/five.pdf"
@@ -56,15 +60,18 @@ chosen 'copies of two documents' "$five#q1|q2" 7 -n 2 -o collate=true \
 chosen 'copies with job sheets' 'q1|q2' 2 -n 2 -o job-sheets=standard,standard \
   "$dir/two.pdf"
 
-size() { pdfinfo "$(sent_files)" | sed -n 's/^Page size: *\([^(]*[^ (]\).*/\1/p'; }
-chosen 'on A5' "$five" 5 -o media=A5 -o fit-to-page "$dir/five.pdf"
-is 'the page has the size that was chosen' "$(size)" '420 x 595 pts'
-chosen 'landscape' 'q1|q2' 2 -o orientation-requested=4 -o media=A4 \
-  "$dir/two.pdf"
-pdftoppm -r 20 -f 1 -l 1 -png -singlefile "$dir/two.pdf" "$dir/upright"
-pdftoppm -r 20 -f 1 -l 1 -png -singlefile "$(sent_files)" "$dir/turned"
-is 'and is turned as the person wants it' \
-  "$(cmp -s "$dir/upright.png" "$dir/turned.png"; echo $?)" 1
+look() { pdftoppm -r 20 "$1" | sha256sum; }
+for options in 'media=A5 fit-to-page' orientation-requested=4 mirror scaling=50 \
+  booklet print-scaling=fill; do
+  chosen "printed with $options" 'q1|q2' 2 -o "$options" "$dir/two.pdf"
+  is "printed with $options: the pages are as they were" \
+    "$(look "$(sent_files)")" "$(look "$dir/two.pdf")"
+done
+
+printf 't1\ft2\ft3\n' > "$dir/three.txt"
+chosen 'pages of a text file' 't2|t3' 2 -o page-ranges=2- "$dir/three.txt"
+pdftops -q "$dir/five.pdf" "$dir/five.ps"
+chosen 'pages of PostScript' 'p1|p3|p5' 3 -o page-set=odd "$dir/five.ps"
 
 for type in png jpeg; do
   file=$dir/scan.${type/e/}
@@ -77,12 +84,47 @@ for type in png jpeg; do
     '1 1 same'
   is "copies of a $type: one page" "$(logged) $(counted)" \
     "chart $job 1 total 1 1 1"
+  clear_results
+  print -d chart -o page-ranges=1-4 "$file"
+  job_ends "page 1 of a $type: the job is completed" "$job" completed
+  is "page 1 of a $type: it is sent" "$(cmp "$(sent_files)" "$file" && echo same)" \
+    same
 done
 
+# --- when no page is left ----------------------------------------------------
+
+refused() # TEXT PATTERN: the job is held, and the message names the option
+{
+  job_ends "$1: the job is held" "$job" pending-held
+  has "$1: the message names the option" "$(job_message "$job")" "$2"
+  is "$1: nothing is sent or counted" "$(calls create) $(uploads) $(counted)" \
+    '0  0 0'
+}
+
 clear_results
-print -d chart -o page-ranges=7-9 "$dir/five.pdf"
-job_ends 'no page is left: the job is held' "$job" pending-held
-is 'no page is left: nothing is sent' "$(calls create) $(uploads)" '0 '
+while read -r file option; do
+  print -d chart -o "$option" "$dir/$file"
+  refused "$option of $file" "'${option%=*}' selects none of its pages"
+done << 'END'
+five.pdf page-ranges=7-9
+five.pdf page-ranges=20-30
+scan.png page-ranges=2
+scan.jpg page-set=even
+three.txt page-ranges=4
+END
+print -d chart -o page-ranges=1 -o page-set=even "$dir/five.pdf"
+refused 'the even ones of page 1' "'page-ranges' and 'page-set' selects"
+
+# lp makes other values of these, and cupsd refuses a range that runs backward.
+for value in 3-1 abc 0 2,x 1-2-3; do
+  print_ipp "$dir/five.pdf" application/pdf "ATTR name page-ranges $value"
+  refused "page-ranges=$value" "'page-ranges' is not a list of pages"
+done
+print_ipp "$dir/five.pdf" application/pdf 'ATTR name page-set prime'
+refused 'page-set=prime' "'page-set' has no such choice"
+print_ipp "$dir/five.pdf" application/pdf 'ATTR name page-ranges 2,4'
+job_ends 'a list of pages that is a name' "$job" completed
+is 'a list of pages that is a name: the pages' "$(sent)" 'p2|p4'
 
 # --- separators and what is chosen -----------------------------------------
 
@@ -92,9 +134,11 @@ chmod 644 "$dir/separator.pdf"
 chosen 'separators count the pages that are left' \
   'p2|p3|separator|p4|p5' 5 -o page-ranges=2-5 -o CaseSeparators=Every2 \
   "$dir/five.pdf"
-chosen 'separators count what is on a page' \
-  'p1 p2|separator|p3 p4|separator|p5' 5 -o number-up=2 \
+chosen 'separators count pages, not sheets' \
+  'p1|separator|p2|separator|p3|separator|p4|separator|p5' 9 -o number-up=2 \
   -o CaseSeparators=Every1 "$dir/five.pdf"
+chosen 'separators in a text file' 't1|t2|separator|t3' 4 \
+  -o CaseSeparators=Every2 "$dir/three.txt"
 chosen 'any number of pages' 'p1|p2|p3|separator|p4|p5' 6 \
   -o CaseSeparators=Custom.3 "$dir/five.pdf"
 write_config
@@ -109,9 +153,11 @@ is 'what was refused is not counted' "$(counted)" '7 7'
 release "$job"
 is 'a second run counts nothing twice' "$(counted)" '7 7'
 
-add_queue limited job-quota-period=86400 job-page-limit=8
+add_queue limited job-quota-period=86400 job-page-limit=11
 print -d limited "$dir/five.pdf"
-job_ends 'a quota of 8 pages: 5 are allowed' "$job" completed
+job_ends 'a quota of 11 pages: 5 are allowed' "$job" completed
+print -d limited "$dir/three.txt"
+job_ends 'and the 3 of a text file' "$job" completed
 print -d limited "$dir/scan.jpg" "$dir/scan.jpg"
 job_ends 'and 2 pictures' "$job" completed
 print -d limited "$dir/five.pdf"

@@ -9,7 +9,7 @@
 
 at_once=12
 mkdir -p "$dir/bin/filter"
-cp "$build/checkdocextract" "$build/todocextract" "$dir/bin/filter/"
+cp "$build/todocextract" "$build/docextract-text.so" "$dir/bin/filter/"
 
 setup() # DIRECTORY FAULT: a simulator with its config
 {

@@ -82,7 +82,7 @@ is 'title, user and pages are those of the other computer' \
 
 chosen 'page ranges and copies' 'p2|p4|p5' -n 3 -o page-ranges=2,4-9 \
   "$dir/five.pdf"
-chosen 'two pages on one, in reverse order' 'p5|p3 p4|p1 p2' -o number-up=2 \
+chosen 'two pages on one, in reverse order' 'p1|p2|p3|p4|p5' -o number-up=2 \
   -o outputorder=reverse "$dir/five.pdf"
 # lp sends it, although no dialog shows it there.
 chosen 'separators between cases' 'p1|p2|separator|p3|p4|separator|p5' \
@@ -133,6 +133,11 @@ on_client add_shared plain -m raw
 far 'a raw queue there, two documents' plain -o page-ranges=1-2 \
   -o DocumentGrouping=Together "$dir/five.pdf" "$dir/two.pdf"
 is 'the pages of both, in one source' "$(sent) $(calls create)" 'p1|p2#q1|q2 1'
+
+# Only so does text arrive as text: an `-m everywhere` queue makes a PDF of it
+# whose letters only a person can read.
+far 'a raw queue there, a text file' plain "$dir/note.txt"
+is 'its words' "$(sent)" 'Patient: Jane Roe|MRN: 815'
 
 # Our driver there would send bundles, which are printed as text here.
 on_client add_shared ours -P "$build/ppd/docextract.ppd"

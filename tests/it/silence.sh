@@ -2,8 +2,8 @@
 #
 # silence.sh - a document that bypasses the filters in the middle of a job:
 # cupsd then waits for the backend and the backend for cupsd. One of them has to
-# give up. Runs with a backend whose patience is three seconds instead of
-# fifteen minutes.
+# give up. Runs with a backend whose patience is five seconds instead of half an
+# hour.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$build/tests/it/docextract-quick" ] ||
@@ -11,6 +11,7 @@
 start_sim
 make_cups
 install -m 755 "$build/tests/it/docextract-quick" "$cups/bin/backend/docextract"
+write_config 'FilterTimeLimit 1s'
 start_cupsd
 add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 1

@@ -14,6 +14,8 @@ top=$(cd "$it/../.." && pwd)
 build=${DX_BUILD:-$top}
 sim_program=$build/docextract-sim
 docextract=$build/cli/docextract
+# Started by root, the installed one takes no filter from the environment.
+[ "$(id -u)" != 0 ] || docextract=$build/tests/cli/docextract-here
 export LC_ALL=C.UTF-8
 . "$top/tests/helper/wait.sh"
 PATH=$PATH:/usr/sbin:/sbin
@@ -233,7 +235,7 @@ make_cups()
     cp -a "/usr/lib/cups/$part" "$cups/bin/"
   done
   install -m 755 "$build/backend/docextract" "$cups/bin/backend/docextract"
-  install -m 755 "$build/checkdocextract" "$build/todocextract" \
+  install -m 755 "$build/todocextract" "$build/docextract-text.so" \
     "$cups/bin/filter/"
   owned_dir 710 "$cups/spool"
   owned_dir 1770 "$cups/spool/tmp"
@@ -297,7 +299,7 @@ start_cupsd()
   [ -d "$cups/bin" ] || make_cups
   [ -e "$config" ] || write_config
   export CUPS_SERVER=$cups/cups.sock
-  setsid cupsd -f -c "$cups/cupsd.conf" -s "$cups/cups-files.conf" \
+  setsid ${START_CUPSD-} cupsd -f -c "$cups/cupsd.conf" -s "$cups/cups-files.conf" \
     >> "$dir/cupsd.err" 2>&1 &
   CUPSD_PID=$!
   sessions+=" $CUPSD_PID"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # types.sh - every kind of document, one at a time, on its way from lp to the
-# results directory; and what is found there. Jobs of several documents are in
-# many.sh.
+# results directory, which programs take part, and what is found there. Text
+# files are in text.sh, jobs of several documents in many.sh.
 . "$(dirname "$0")/lib.sh"
 
 one_job() # TEXT LP ARGUMENT...: prints, waits, expects one result
@@ -95,13 +95,11 @@ check 'a JPEG is uploaded as it is' cmp "$dir/scan.jpg" "$(uploaded)"
 is 'a JPEG is registered as one' "$(manifest_has '.files[0].content_type')" \
   '"image/jpeg"'
 
-# CUPS's own converter would keep only the first page, without a word.
 "$build/tests/filter/mktiff" "$dir/three.tif" pages=3 pack=g3 unit=inch dpi=204
 one_job 'page ranges of a TIFF' -o page-ranges=2-3 "$dir/three.tif"
 is 'only the chosen pages of a TIFF leave the machine' \
   "$(pages_of "$(uploaded)")" 2
 
-# Two formats of which cups-filters' converter keeps the first image only.
 frame='\x2C\0\0\0\0\x01\0\x01\0\0\x02\x02\x4C\x01\0'
 gif='GIF89a\x01\0\x01\0\x80\0\0\xFF\xFF\xFF\0\0\0'
 printf "$gif$frame;" > "$dir/one.gif"
@@ -109,10 +107,10 @@ printf "$gif$frame$frame$frame;" > "$dir/three.gif"
 pdftoppm -r 20 -singlefile "$dir/chart.pdf" "$dir/one"
 cat "$dir"/one.ppm "$dir"/one.ppm "$dir"/one.ppm > "$dir/three.ppm"
 
-held() # TEXT PATTERN FILE: nothing of it is sent, and the queue says why
+held() # TEXT PATTERN LP ARGUMENT...: nothing is sent, and the queue says why
 {
   clear_results
-  print -d chart "$3"
+  print -d chart "${@:3}"
   job_ends "$1: the job is held" "$job" pending-held
   is "$1: nothing is sent" "$(calls create) $(n_results)" '0 0'
   has "$1: the queue says why" "$(queue_message "$job")" "$2"
@@ -133,6 +131,42 @@ for f in webp heic; do
     'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP or PNM files'
 done
 
+# --- what a client declares --------------------------------------------------
+
+# A banner file names others, which bannertopdf puts on a page.
+printf '#PDF-BANNER\nTemplate /etc/passwd\nHeader "page"\n' > "$dir/banner"
+tail -n 2 "$dir/banner" > "$dir/half"
+while read -r file type; do
+  held "a $file as $type" 'a type that cannot be extracted' \
+    -o "document-format=$type" "$dir/$file"
+  is "a $file as $type: only todocextract read it" "$(filters_of "$job")" \
+    todocextract
+done << 'END'
+banner application/octet-stream
+banner application/vnd.cups-pdf-banner
+banner text/plain
+half application/vnd.cups-pdf-banner
+END
+
+while read -r file type expected; do
+  clear_results
+  print_ipp "$dir/$file" "$type" 'ATTR rangeOfInteger page-ranges 1-1'
+  job_ends "$file that is declared as $type: completed" "$job" completed
+  manifest=$results/$(manifests | head -n 1)
+  is "$file that is declared as $type: the bytes decide, and the options" \
+    "$(manifest_has '.files[0]|[.content_type,.pages]')" "$expected"
+  is "$file that is declared as $type: only todocextract read it" \
+    "$(filters_of "$job")" todocextract
+done << 'END'
+chart.pdf image/jpeg ["application/pdf",1]
+chart.pdf text/plain ["application/pdf",1]
+chart.pdf application/vnd.cups-pdf ["application/pdf",1]
+chart.pdf application/vnd.cups-pdf-banner ["application/pdf",1]
+scan.jpg application/pdf ["image/jpeg",1]
+scan.png image/gif ["image/png",1]
+three.tif image/png ["application/pdf",1]
+END
+
 # --- a chart with nothing on it ----------------------------------------------
 
 "$it/mkpdf" "$dir/blank.pdf" ''
@@ -150,27 +184,42 @@ has 'a blank chart: so does show' "$(dx show "$result")" \
 "$it/mkpdf" "$dir/three.pdf" 'MRN: 1' 'MRN: 2' 'MRN: 3'
 pdftops -q "$dir/three.pdf" "$dir/three.ps"
 printf 'one\ftwo\fthree\n' > "$dir/three.txt"
+# URF has 8 bits for each color. Of fewer, rastertopdf makes incomplete images.
 for device in pwgraster:pwg urf:urf pclm:pclm; do
   gs -q -dNOPAUSE -dBATCH -r50 -sDEVICE="${device%:*}" -dLastPage=3 \
+    -dcupsColorSpace=18 -dcupsBitsPerColor=8 -dcupsBitsPerPixel=8 \
     -sOutputFile="$dir/three.${device#*:}" "$dir/three.pdf" 2> "$dir/gs.err"
 done
 gs -q -dNOPAUSE -dBATCH -r50 -sDEVICE=bmp16m -dLastPage=1 \
   -sOutputFile="$dir/one.bmp" "$dir/three.pdf"
-while read -r file expected; do
+cp "$dir/three.txt" "$dir/three.html"
+while read -r file expected filters; do
   one_job "$file" "$dir/$file"
   is "$file arrives as it should" \
     "$(manifest_has '.files[0]|[.content_type,.pages]')" "$expected"
+  is "$file: the programs that read it" "$(filters_of "$job")" "$filters"
+  case $file in
+  three.pdf | three.ps)
+    is "$file: its words" "$(sent)" 'MRN: 1|MRN: 2|MRN: 3'
+    ;;
+  three.txt | three.html) is "$file: its words" "$(sent)" 'one|two|three' ;;
+  one.ppm)
+    pdfimages "$(uploaded)" "$dir/arrived"
+    check "$file: its pixels" cmp "$dir/one.ppm" "$dir/arrived-000.ppm"
+    ;;
+  esac
 done << 'END'
-three.pdf ["application/pdf",3]
-three.ps ["application/pdf",3]
-three.txt ["application/pdf",3]
-three.tif ["application/pdf",3]
-three.pwg ["application/pdf",3]
-three.urf ["application/pdf",3]
-three.pclm ["application/pdf",3]
-one.gif ["application/pdf",1]
-one.ppm ["application/pdf",1]
-one.bmp ["application/pdf",1]
+three.pdf ["application/pdf",3] todocextract
+three.ps ["application/pdf",3] gstopdf todocextract
+three.txt ["application/pdf",3] todocextract
+three.html ["application/pdf",3] todocextract
+three.tif ["application/pdf",3] todocextract
+three.pwg ["application/pdf",3] rastertopdf todocextract
+three.urf ["application/pdf",3] rastertopdf todocextract
+three.pclm ["application/pdf",3] todocextract
+one.gif ["application/pdf",1] todocextract
+one.ppm ["application/pdf",1] todocextract
+one.bmp ["application/pdf",1] imagetopdf todocextract
 END
 
 one_job 'standard input' - < "$dir/chart.pdf"

@@ -5,7 +5,7 @@ tests_long_rate_caller_SOURCES = tests/long/rate-caller.c
 tests_long_rate_caller_LDADD = libdx.a -lm
 
 EXTRA_DIST += tests/long/analyzer.h tests/long/cases.sh tests/long/page.sh \
-	tests/long/consumers.sh \
+	tests/long/consumers.sh tests/long/corpus.sh \
 	tests/long/documents.sh tests/long/faults.sh tests/long/kills.sh \
 	tests/long/hostile.sh tests/long/metrics.sh tests/long/rules.yml \
 	tests/long/packages.sh tests/long/rate.sh tests/long/storm.sh \

@@ -160,10 +160,10 @@ build_packages() # VERSION BUILDPACKAGE OPTION...
   ok "packages of version $v are built"
 }
 
-in_package() # "MODE PATH" of what stands where CUPS runs it
+in_package() # "MODE PATH" of what CUPS runs, and what that loads
 {
   dpkg-deb -c "$dir/build-$version/docextract_${version}_$arch.deb" |
-    awk '/\/cups\/(backend|filter)\/./ { print $1, $6 }'
+    awk '/\/cups\/(backend|filter)\/.|\.so$/ { print $1, $6 }'
 }
 
 # --- an administrator's commands ---------------------------------------------
@@ -247,9 +247,10 @@ is 'lintian finds nothing wrong' "$(lintian --fail-on none \
   --display-level '>=warning' "$dir/build-$version"/*.changes 2> /dev/null)" ''
 is 'cupsd will run the backend as root and filters as lp' \
   "$(in_package | sort -k 2)" \
-  '-rwx------ ./usr/lib/cups/backend/docextract
--rwxr-xr-x ./usr/lib/cups/filter/checkdocextract
--rwxr-xr-x ./usr/lib/cups/filter/todocextract'
+  "-rwx------ ./usr/lib/cups/backend/docextract
+-rwxr-xr-x ./usr/lib/cups/filter/todocextract
+-rw-r--r-- ./usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/docextract/\
+docextract-text.so"
 is 'docextract-notify is a package of its own' "$(dpkg-deb -c \
   "$dir/build-$version/docextract-notify_${version}_$arch.deb" |
   grep -oE '(autostart|bin|man1)/.+')" 'autostart/docextract-notify.desktop

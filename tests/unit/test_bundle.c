@@ -787,10 +787,24 @@ static void writer_reports_errors(void **state)
 /* They are stored in journals: a change would make old ones unreadable. */
 static void words_are_frozen(void **state)
 {
-  static const char *const reasons[DX_REASON_COUNT] = {
-      "",         "password",    "damaged",   "empty",        "no-pages",
-      "type",     "images",      "too-large", "no-separator", "options",
-      "too-slow", "too-complex", "trouble"};
+  static const char *const reasons[DX_REASON_COUNT] = {"",
+                                                       "password",
+                                                       "protected",
+                                                       "damaged",
+                                                       "empty",
+                                                       "no-pages",
+                                                       "not-drawn",
+                                                       "unknown-filter",
+                                                       "characters",
+                                                       "type",
+                                                       "images",
+                                                       "too-large",
+                                                       "no-separator",
+                                                       "options",
+                                                       "too-slow",
+                                                       "too-complex",
+                                                       "sandbox",
+                                                       "trouble"};
   static const char *const kinds[DX_KIND_COUNT] = {"document", "sheet",
                                                    "refused", "missing"};
   int i;

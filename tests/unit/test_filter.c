@@ -1,6 +1,6 @@
 /*
  * test_filter.c - the parts of the filter that can be tested without a
- * document: names, images, options. The filter is tested by
+ * document: names and options. The filter is tested by
  * tests/filter/filter_test.sh.
  */
 #include "tests/unit/unit.h"
@@ -8,12 +8,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
-#include "filter/image.h"
 #include "filter/options.h"
 #include "lib/base/buf.h"
 #include "lib/base/utf8.h"
@@ -129,256 +125,6 @@ static void neutral_name_reveals_only_place_and_type(void **state)
   assert_string_equal(name, "document-2.pdf");
 }
 
-/* Images */
-
-static int file_of(const void *bytes, size_t len)
-{
-  int fd = memfd_create("test", MFD_CLOEXEC);
-
-  assert_true(fd >= 0);
-  assert_int_equal(write(fd, bytes, len), (ssize_t)len);
-  return fd;
-}
-
-static bool jpeg_is_whole(const void *bytes, size_t len)
-{
-  int fd = file_of(bytes, len);
-  bool whole = image_jpeg_is_whole(fd);
-
-  (void)close(fd);
-  return whole;
-}
-
-static bool png_is_whole(const void *bytes, size_t len)
-{
-  int fd = file_of(bytes, len);
-  bool whole = image_png_is_whole(fd);
-
-  (void)close(fd);
-  return whole;
-}
-
-#define SOI "\xFF\xD8"
-#define APP1 "\xFF\xE1\x00\x06\xFF\xD9!!" /* contains an EOI marker */
-#define SOF "\xFF\xC2\x00\x0B\x08\x00\x01\x00\x01\x01\x01\x11\x00"
-#define DHT "\xFF\xC4\x00\x04\x00\x00"
-#define SOS "\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00"
-#define SCAN "\x12\xFF\x00\x34\xFF\xD0\x56" /* a stuffed byte, a restart */
-#define EOI "\xFF\xD9"
-#define JPEG SOI APP1 SOF DHT SOS SCAN "\xFF\xFF" DHT SOS SCAN EOI
-
-static void jpeg_needs_its_end(void **state)
-{
-  static const char jpeg[] = JPEG;
-  size_t len;
-
-  (void)state;
-  for (len = 0; len < sizeof(jpeg) - 1; len++)
-    assert_false(jpeg_is_whole(jpeg, len));
-  assert_true(jpeg_is_whole(jpeg, sizeof(jpeg) - 1));
-}
-
-static void jpeg_may_have_trailing_bytes(void **state)
-{
-  static const char jpeg[] = JPEG "\0\0\0SEFT";
-
-  (void)state;
-  assert_true(jpeg_is_whole(jpeg, sizeof(jpeg) - 1));
-}
-
-static void jpeg_needs_frame_and_scan(void **state)
-{
-  static const char no_frame[] = SOI SOS SCAN EOI;
-  static const char no_scan[] = SOI SOF EOI;
-  static const char short_segment[] = SOI SOF "\xFF\xE1\x00\x01" SOS SCAN EOI;
-  static const char two_starts[] = SOI SOF SOI SOS SCAN EOI;
-
-  (void)state;
-  assert_false(jpeg_is_whole(no_frame, sizeof(no_frame) - 1));
-  assert_false(jpeg_is_whole(no_scan, sizeof(no_scan) - 1));
-  assert_false(jpeg_is_whole(short_segment, sizeof(short_segment) - 1));
-  assert_false(jpeg_is_whole(two_starts, sizeof(two_starts) - 1));
-}
-
-static void add_number(struct dx_buf *buf, uint32_t number)
-{
-  const unsigned char bytes[] = {
-      (unsigned char)(number >> 24), (unsigned char)(number >> 16),
-      (unsigned char)(number >> 8), (unsigned char)number};
-
-  dx_buf_add(buf, bytes, sizeof(bytes));
-}
-
-static void add_chunk(struct dx_buf *buf, const char *type, size_t len)
-{
-  size_t start = buf->len + 4;
-
-  add_number(buf, (uint32_t)len);
-  dx_buf_puts(buf, type);
-  while (len-- > 0)
-    dx_buf_puts(buf, "d");
-  add_number(buf, (uint32_t)crc32(0, (const Bytef *)buf->data + start,
-                                  (uInt)(buf->len - start)));
-}
-
-/* With `data` bytes, which can exceed the window of the reader. */
-static void make_png(struct dx_buf *buf, size_t data)
-{
-  dx_buf_add(buf, "\x89PNG\r\n\x1A\n", 8);
-  add_chunk(buf, "IHDR", 13);
-  add_chunk(buf, "tEXt", 5);
-  add_chunk(buf, "IDAT", data);
-  add_chunk(buf, "IEND", 0);
-}
-
-static void png_needs_its_end(void **state)
-{
-  struct dx_buf buf = {0};
-  size_t len;
-
-  (void)state;
-  make_png(&buf, 40);
-  for (len = 0; len < buf.len; len++)
-    assert_false(png_is_whole(buf.data, len));
-  assert_true(png_is_whole(buf.data, buf.len));
-  dx_buf_puts(&buf, "a tail");
-  assert_true(png_is_whole(buf.data, buf.len));
-  dx_buf_release(&buf);
-}
-
-/* Every byte is covered by a checksum or the structure. */
-static void png_with_any_changed_byte_is_damaged(void **state)
-{
-  struct dx_buf buf = {0};
-  size_t i;
-
-  (void)state;
-  make_png(&buf, 40);
-  for (i = 0; i < buf.len; i++) {
-    buf.data[i] ^= 1;
-    assert_false(png_is_whole(buf.data, buf.len));
-    buf.data[i] ^= 1;
-  }
-  dx_buf_release(&buf);
-}
-
-static void png_larger_than_the_window_is_read(void **state)
-{
-  struct dx_buf buf = {0};
-
-  (void)state;
-  make_png(&buf, 200000);
-  assert_true(png_is_whole(buf.data, buf.len));
-  assert_false(png_is_whole(buf.data, buf.len - 1));
-  dx_buf_release(&buf);
-}
-
-static void png_needs_data(void **state)
-{
-  struct dx_buf buf = {0};
-
-  (void)state;
-  dx_buf_add(&buf, "\x89PNG\r\n\x1A\n", 8);
-  add_chunk(&buf, "IHDR", 13);
-  add_chunk(&buf, "IEND", 0);
-  assert_false(png_is_whole(buf.data, buf.len));
-  dx_buf_release(&buf);
-}
-
-/* GIF and PNM */
-
-#define GIF_HEAD "GIF89a\1\0\1\0\x80\0\0\xFF\xFF\xFF\0\0\0"
-#define GIF_NOTE "\x21\xFE\2hi\0"
-#define GIF_IMAGE "\x2C\0\0\0\0\1\0\1\0\0\2\2\x4C\1\0"
-#define GIF_OWN_COLORS       \
-  "\x2C\0\0\0\0\1\0\1\0\x80" \
-  "123456\2\2\x4C\1\0"
-#define PGM "P5\n# of two\n3 2\n255\n123456"
-
-#define BYTES(text) text, sizeof(text) - 1
-
-static const struct {
-  const char *bytes;
-  size_t len;
-  int images;
-} gifs[] = {
-    {BYTES(GIF_HEAD GIF_IMAGE ";"), 1},
-    {BYTES(GIF_HEAD GIF_IMAGE), 1}, /* many have no trailer */
-    {BYTES(GIF_HEAD GIF_NOTE GIF_OWN_COLORS GIF_NOTE ";"), 1},
-    {BYTES(GIF_HEAD GIF_IMAGE ";" GIF_IMAGE), 1},
-    {BYTES(GIF_HEAD GIF_IMAGE GIF_NOTE GIF_IMAGE ";"), 2},
-    {BYTES(GIF_HEAD GIF_IMAGE GIF_IMAGE GIF_IMAGE ";"), 2},
-    {BYTES(GIF_HEAD ";"), 0},
-    {BYTES(GIF_HEAD GIF_IMAGE "?"), 0},
-    {BYTES(""), 0},
-};
-
-static const struct {
-  const char *bytes;
-  size_t len;
-  int images;
-} pnms[] = {
-    {BYTES("P1 3 2 1 0 1 0 1 0"), 1},
-    {BYTES("P1\n3 2\n101#x\n010\n"), 1},
-    {BYTES("P2 3 1 15 1 2 15"), 1},
-    {BYTES("P3 1 1 255 1 2 3\n"), 1},
-    {BYTES("P4 9 2\nabcd"), 1},
-    {BYTES(PGM), 1},
-    {BYTES("P5 3 2 256\n112233445566"), 1},
-    {BYTES("P6 1 2 255\n123456\n"), 1},
-    {BYTES(PGM PGM), 2},
-    {BYTES(PGM "\n" PGM PGM), 2},
-    {BYTES("P1 1 1 1 P1 1 1 0"), 2},
-    {BYTES(PGM "P5 3"), 0},
-    {BYTES("P2 3 1 15 1 2 16"), 0},
-    {BYTES("P3 1 1 255 1 2"), 0},
-    {BYTES("P4 9 2\nabc"), 0},
-    {BYTES("P5 99999999 1 255\n1"), 0},
-    {BYTES("P5 0 1 255\n1"), 0},
-    {BYTES("P1 Patient"), 0},
-    {BYTES(""), 0},
-};
-
-static void images_of_a_gif_are_counted(void **state)
-{
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < sizeof(gifs) / sizeof(gifs[0]); i++) {
-    int fd = file_of(gifs[i].bytes, gifs[i].len);
-
-    assert_int_equal(image_gif_count(fd), gifs[i].images);
-    (void)close(fd);
-  }
-}
-
-static void gif_needs_all_of_its_image(void **state)
-{
-  static const char gif[] = GIF_HEAD GIF_NOTE GIF_OWN_COLORS;
-  size_t len;
-
-  (void)state;
-  for (len = 0; len < sizeof(gif) - 1; len++) {
-    int fd = file_of(gif, len);
-
-    assert_int_equal(image_gif_count(fd), 0);
-    (void)close(fd);
-  }
-}
-
-static void images_of_a_pnm_are_counted(void **state)
-{
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < sizeof(pnms) / sizeof(pnms[0]); i++) {
-    int fd = file_of(pnms[i].bytes, pnms[i].len);
-
-    assert_int_equal(image_pnm_count(fd), pnms[i].images);
-    (void)close(fd);
-  }
-}
-
 /* Options */
 
 /* A PPD like ours, with these defaults. Removed by the caller. */
@@ -410,6 +156,14 @@ static void make_ppd(char path[], const char *grouping, const char *separators)
                 "*CaseSeparators Every1: \"\"\n"
                 "*CaseSeparators Every10: \"\"\n"
                 "*CloseUI: *CaseSeparators\n"
+                "*OpenUI *PageSize: PickOne\n"
+                "*DefaultPageSize: Letter\n"
+                "*PageSize Letter: \"\"\n*PageSize A4: \"\"\n"
+                "*CloseUI: *PageSize\n"
+                "*PaperDimension Letter: \"612 792\"\n"
+                "*PaperDimension A4: \"595 842\"\n"
+                "*ImageableArea Letter: \"0 0 612 792\"\n"
+                "*ImageableArea A4: \"0 0 595 842\"\n"
                 "*CustomCaseSeparators True: \"pop\"\n"
                 "*ParamCustomCaseSeparators Pages: 1 int 1 1000\n",
                 grouping, separators);
@@ -461,6 +215,118 @@ static void job_option_overrides_the_default_of_the_queue(void **state)
   }
 }
 
+static const char *read_options(const char *text, struct options *options)
+{
+  char path[64];
+  const char *wrong;
+
+  make_ppd(path, "Separate", "None");
+  wrong = options_read(path, text, options);
+  (void)unlink(path);
+  return wrong;
+}
+
+#define RANGES "'page-ranges' is not a list of pages"
+#define SET "'page-set' has no such choice"
+
+static const struct {
+  const char *text;   /* of the job */
+  const char *chosen; /* of the pages 1 to 6; NULL: none of these */
+  const char *word;   /* what is wrong, or which options choose */
+} choices[] = {
+    {"", "111111", NULL},
+    {"page-set=all", "111111", NULL},
+    {"page-ranges=2-3,5", "011010", "'page-ranges'"},
+    {"page-ranges=5,1-2,2", "110010", "'page-ranges'"},
+    {"page-ranges=-2,5-", "110011", "'page-ranges'"},
+    {"page-ranges=7-9", "000000", "'page-ranges'"},
+    {"page-set=odd", "101010", "'page-set'"},
+    {"page-ranges=2-4 page-set=even", "010100", "'page-ranges' and 'page-set'"},
+    /* the last one of two counts */
+    {"page-ranges=1 page-ranges=3", "001000", "'page-ranges'"},
+    {"page-ranges=abc PAGE-RANGES=3", "001000", "'page-ranges'"},
+    {"page-set=odd page-set=even", "010101", "'page-set'"},
+    /* no sense */
+    {"page-ranges=3-1", NULL, RANGES},
+    {"page-ranges=abc", NULL, RANGES},
+    {"page-ranges=", NULL, RANGES},
+    {"page-ranges", NULL, RANGES},
+    {"page-ranges=0", NULL, RANGES},
+    {"page-ranges=1,", NULL, RANGES},
+    {"page-ranges=1-2-3", NULL, RANGES},
+    {"page-ranges=3 page-ranges=3-1", NULL, RANGES},
+    {"page-set=", NULL, SET},
+    {"page-set=first", NULL, SET},
+};
+
+static void pages_are_chosen_or_the_option_is_named(void **state)
+{
+  struct options options;
+  char chosen[7] = "";
+  const char *wrong, *word;
+  size_t i;
+  int page;
+
+  (void)state;
+  for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+    wrong = read_options(choices[i].text, &options);
+    if (choices[i].chosen == NULL) {
+      assert_non_null(wrong);
+      assert_string_equal(wrong, choices[i].word);
+      continue;
+    }
+    assert_null(wrong);
+    for (page = 1; page <= 6; page++)
+      chosen[page - 1] = options_choose(&options, page) ? '1' : '0';
+    assert_string_equal(chosen, choices[i].chosen);
+    word = options_choosing(&options);
+    assert_string_equal(word != NULL ? word : "",
+                        choices[i].word != NULL ? choices[i].word : "");
+  }
+}
+
+static const struct {
+  const char *text;
+  double width, height, left, top, cpi, lpi;
+  const char *wrong; /* the option that it names */
+} layouts[] = {
+    {"", 612, 792, 9, 0, 10, 6, NULL},
+    {"media=A4 cpi=12 lpi=8", 595, 842, 9, 0, 12, 8, NULL},
+    {"PageSize=A4 page-left=72 page-top=36.5", 595, 842, 72, 36.5, 10, 6, NULL},
+    {"landscape", 792, 612, 9, 0, 10, 6, NULL},
+    {"landscape=false orientation-requested=4", 612, 792, 9, 0, 10, 6, NULL},
+    {"orientation-requested=5", 792, 612, 9, 0, 10, 6, NULL},
+    {"orientation-requested=6", 612, 792, 9, 0, 10, 6, NULL},
+    {"cpi=0", 612, 792, 9, 0, 0, 6, "'cpi'"},
+    {"cpi=ten", 612, 792, 9, 0, 0, 6, "'cpi'"},
+    {"cpi=nan", 612, 792, 9, 0, 0, 6, "'cpi'"},
+    {"lpi=1e9", 612, 792, 9, 0, 10, 0, "'lpi'"},
+    {"page-left=-1", 612, 792, 0, 0, 10, 6, "'page-left'"},
+    {"page-left=300 page-right=310", 612, 792, 0, 0, 10, 6, "no room"},
+};
+
+/* An option that only lays out text does not refuse other documents. */
+static void layout_of_text_is_read(void **state)
+{
+  struct options options;
+  const struct options_text *t = &options.text;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+    assert_null(read_options(layouts[i].text, &options));
+    assert_true(t->width == layouts[i].width && t->height == layouts[i].height);
+    if (layouts[i].wrong != NULL) {
+      assert_non_null(t->wrong);
+      assert_non_null(strstr(t->wrong, layouts[i].wrong));
+    } else {
+      assert_null(t->wrong);
+      assert_true(t->left == layouts[i].left && t->top == layouts[i].top &&
+                  t->cpi == layouts[i].cpi && t->lpi == layouts[i].lpi);
+    }
+  }
+}
+
 static void missing_ppd_is_an_error(void **state)
 {
   struct options options;
@@ -478,6 +344,7 @@ static void without_a_queue_there_are_no_options(void **state)
   assert_null(options_read(NULL, "CaseSeparators=Every3", &options));
   assert_false(options.together);
   assert_int_equal(options.every, 0);
+  assert_true(options.text.width > 0 && options.text.cpi > 0);
 }
 
 int main(void)
@@ -488,17 +355,9 @@ int main(void)
       cmocka_unit_test(long_title_loses_its_extension_first),
       cmocka_unit_test(real_name_has_a_known_extension),
       cmocka_unit_test(neutral_name_reveals_only_place_and_type),
-      cmocka_unit_test(jpeg_needs_its_end),
-      cmocka_unit_test(jpeg_may_have_trailing_bytes),
-      cmocka_unit_test(jpeg_needs_frame_and_scan),
-      cmocka_unit_test(png_needs_its_end),
-      cmocka_unit_test(png_with_any_changed_byte_is_damaged),
-      cmocka_unit_test(png_larger_than_the_window_is_read),
-      cmocka_unit_test(png_needs_data),
-      cmocka_unit_test(images_of_a_gif_are_counted),
-      cmocka_unit_test(gif_needs_all_of_its_image),
-      cmocka_unit_test(images_of_a_pnm_are_counted),
       cmocka_unit_test(job_option_overrides_the_default_of_the_queue),
+      cmocka_unit_test(pages_are_chosen_or_the_option_is_named),
+      cmocka_unit_test(layout_of_text_is_read),
       cmocka_unit_test(missing_ppd_is_an_error),
       cmocka_unit_test(without_a_queue_there_are_no_options),
   };

@@ -13,16 +13,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "filter/budget.h"
 #include "filter/isolate.h"
-#include "filter/libc.h"
+#include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/sandbox.h"
 #include "tests/unit/temp_dir.h"
@@ -32,6 +34,8 @@
 /* ---- one layer at a time ---- */
 
 static bool no_seccomp, no_landlock;
+static long pretended_abi; /* of Landlock; 0: that of the kernel */
+static uint64_t handled[3];
 
 int __real_seccomp_load(void *filter);
 int __wrap_seccomp_load(void *filter);
@@ -55,7 +59,16 @@ long __wrap_syscall(long number, ...)
   c = va_arg(args, long);
   va_end(args);
   errno = ENOSYS;
-  return no_landlock ? -1 : __real_syscall(number, a, b, c);
+  if (no_landlock)
+    return -1;
+  if (pretended_abi > 0 && number == SYS_landlock_create_ruleset && a == 0)
+    return pretended_abi;
+  if (pretended_abi > 0) {
+    if (number == SYS_landlock_create_ruleset)
+      memcpy(handled, (const void *)a, sizeof(handled));
+    return -1;
+  }
+  return __real_syscall(number, a, b, c);
 }
 
 /* The layers that this kernel has, of those that are not switched off. */
@@ -124,7 +137,9 @@ static bool removes_the_key(void)
 
 static bool has_another_descriptor(void)
 {
-  return fcntl(other_fd, F_GETFD) >= 0;
+  struct stat st;
+
+  return fstat(other_fd, &st) == 0;
 }
 
 static bool reads_standard_input(void)
@@ -167,6 +182,52 @@ static bool signals_a_process(void)
   return kill(getpid(), 0) == 0;
 }
 
+static bool maps_code(void)
+{
+  return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+              -1, 0) != MAP_FAILED;
+}
+
+static bool makes_code_of_data(void)
+{
+  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  return mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0;
+}
+
+static bool changes_a_descriptor(void)
+{
+  return fcntl(STDOUT_FILENO, F_SETFL, O_APPEND) == 0;
+}
+
+static bool duplicates_a_descriptor(void)
+{
+  return dup(STDOUT_FILENO) >= 0;
+}
+
+static bool looks_by_statx(void)
+{
+  struct statx st;
+
+  return statx(AT_FDCWD, key_path, 0, STATX_BASIC_STATS, &st) == 0;
+}
+
+static bool looks_by_stat(void)
+{
+  struct stat st;
+
+  return stat(key_path, &st) == 0;
+}
+
+static bool blocks_signals(void)
+{
+  sigset_t none;
+
+  (void)sigemptyset(&none);
+  return sigprocmask(SIG_BLOCK, &none, NULL) == 0;
+}
+
 static bool can_be_traced(void)
 {
   return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0;
@@ -188,16 +249,23 @@ static const struct {
     {"runs a program", runs_a_program, DX_SANDBOX_BOTH},
     {"has another descriptor", has_another_descriptor, 0},
     {"reads standard input", reads_standard_input, 0},
-    {"uses the network", uses_the_network, DX_SANDBOX_SECCOMP},
-    {"talks to a process", talks_to_a_process, DX_SANDBOX_SECCOMP},
+    {"uses the network", uses_the_network, 0},
+    {"talks to a process", talks_to_a_process, 0},
     {"starts a process", starts_a_process, DX_SANDBOX_SECCOMP},
     {"signals a process", signals_a_process, DX_SANDBOX_SECCOMP},
     {"can be traced", can_be_traced, DX_SANDBOX_SECCOMP},
+    {"maps code", maps_code, DX_SANDBOX_SECCOMP},
+    {"makes code of data", makes_code_of_data, DX_SANDBOX_SECCOMP},
+    {"changes a descriptor", changes_a_descriptor, DX_SANDBOX_SECCOMP},
+    {"duplicates a descriptor", duplicates_a_descriptor, 0},
+    {"looks at the key by statx()", looks_by_statx, DX_SANDBOX_SECCOMP},
+    {"looks at the key by stat()", looks_by_stat, DX_SANDBOX_SECCOMP},
+    {"blocks signals", blocks_signals, DX_SANDBOX_SECCOMP},
 };
 
 #define TRIES (sizeof(tries) / sizeof(tries[0]))
 
-/* A bit of `pages` for each that succeeds. */
+/* A bit of `removed` for each that succeeds. */
 static enum dx_reason try_all(const struct pdf_task *task,
                               struct pdf_done *ret_done)
 {
@@ -206,7 +274,8 @@ static enum dx_reason try_all(const struct pdf_task *task,
   (void)task;
   for (i = 0; i < TRIES; i++)
     if (tries[i].succeeds())
-      ret_done->pages |= 1 << i;
+      ret_done->removed |= 1 << i;
+  ret_done->pages = 1;
   return DX_REASON_NONE;
 }
 
@@ -220,12 +289,17 @@ static int new_file(void)
   return fileno(file);
 }
 
+static bool sandbox_optional;
+static int64_t most_bytes;
+
 static enum dx_reason run(isolated_work *work, int64_t limit_ms,
                           struct pdf_done *ret_done)
 {
-  struct pdf_task task = {.in_fd = new_file(), .out_fd = new_file()};
+  struct pdf_task task = {.in_fd = new_file(),
+                          .out_fd = new_file(),
+                          .most_bytes = most_bytes,
+                          .sandbox_optional = sandbox_optional};
 
-  *ret_done = (struct pdf_done){0};
   return run_isolated(work, &task, limit_ms, ret_done);
 }
 
@@ -250,7 +324,7 @@ static void try_with(const char *text)
   for (i = 0; i < TRIES; i++) {
     if (tries[i].prevented_by != 0 && (tries[i].prevented_by & layers) == 0)
       print_message("  not checked: that it never %s\n", tries[i].name);
-    else if ((done.pages & 1 << i) != 0)
+    else if ((done.removed & 1 << i) != 0)
       fail_msg("%s: it %s", text, tries[i].name);
   }
 }
@@ -272,9 +346,56 @@ static void seccomp_is_enough(void **state)
 static void landlock_protects_files_alone(void **state)
 {
   (void)state;
-  no_seccomp = true;
+  no_seccomp = sandbox_optional = true;
   try_with("without seccomp");
+  no_seccomp = sandbox_optional = false;
+}
+
+static void everything_that_landlock_can_deny_is_denied(void **state)
+{
+  static const uint64_t expected[][3] = {
+      {0, 0, 0},      {0x1fff, 0, 0}, {0x3fff, 0, 0}, {0x7fff, 0, 0},
+      {0x7fff, 3, 0}, {0xffff, 3, 0}, {0xffff, 3, 3}, {0xffff, 3, 3}};
+
+  (void)state;
+  for (pretended_abi = 1; pretended_abi < 8; pretended_abi++) {
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+      (void)dx_sandbox_enter();
+      _exit(memcmp(handled, expected[pretended_abi], sizeof(handled)) != 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
+  pretended_abi = 0;
+}
+
+static int warnings;
+
+static void count_warnings(enum dx_log_level level, const char *line)
+{
+  warnings += level == DX_LOG_WARNING && strstr(line, "Sandbox optional");
+}
+
+static void without_seccomp_nothing_is_parsed(void **state)
+{
+  struct pdf_done done;
+
+  (void)state;
+  no_seccomp = true;
+  warnings = 0;
+  assert_int_equal(run(try_all, LIMIT_MS, &done), DX_REASON_SANDBOX);
+  assert_int_equal(done.pages, 0);
+  assert_int_equal(warnings, 0);
+  sandbox_optional = true;
+  assert_int_equal(run(try_all, LIMIT_MS, &done), DX_REASON_NONE);
+  assert_int_equal(warnings, 1);
   no_seccomp = false;
+  assert_int_equal(run(try_all, LIMIT_MS, &done), DX_REASON_NONE);
+  assert_int_equal(warnings, 1);
+  sandbox_optional = false;
 }
 
 /* Outside, the same attempts succeed: they are made correctly. */
@@ -299,32 +420,73 @@ static void everything_is_possible_without(void **state)
 static enum dx_reason copy(const struct pdf_task *task,
                            struct pdf_done *ret_done)
 {
-  char path[LIBC_PATH_BYTES], text[8] = "";
-  FILE *in, *out;
+  char text[8] = "";
 
-  libc_path(task->in_fd, path);
-  in = fopen(path, "rb");
-  libc_path(task->out_fd, path);
-  out = fopen(path, "wb+");
-  if (in == NULL || out == NULL || fread(text, 1, 4, in) != 4 ||
-      fwrite(text, 1, 4, out) != 4 || fclose(out) != 0)
+  if (pread(task->in_fd, text, 4, 0) != 4 || task->out_fd != STDOUT_FILENO ||
+      printf("%s", text) != 4)
     return DX_REASON_DAMAGED;
-  ret_done->repaired = write(STDERR_FILENO, "noise", 5) == 5;
+  ret_done->needs_fonts = write(STDERR_FILENO, "noise", 5) == 5;
+  ret_done->separated = pread(task->more_fds[1], text, 1, 0) == 1;
+  ret_done->pages = 1;
   return DX_REASON_NONE;
 }
 
+/* What it prints to stderr goes nowhere. */
 static void child_reads_and_writes_its_files(void **state)
 {
-  struct pdf_task task = {.in_fd = new_file(), .out_fd = new_file()};
-  struct pdf_done done = {0};
+  int fonts[] = {new_file(), new_file()};
+  struct pdf_task task = {.in_fd = new_file(),
+                          .out_fd = new_file(),
+                          .more_fds = fonts,
+                          .more_count = 2};
+  struct pdf_done done;
   char text[8] = "";
 
   (void)state;
   assert_int_equal(write(task.in_fd, "%PDF", 4), 4);
+  assert_int_equal(write(fonts[1], "font", 4), 4);
   assert_int_equal(run_isolated(copy, &task, LIMIT_MS, &done), DX_REASON_NONE);
   assert_int_equal(pread(task.out_fd, text, sizeof(text), 0), 4);
   assert_string_equal(text, "%PDF");
-  assert_true(done.repaired); /* what it prints goes nowhere, and not there */
+  assert_true(done.needs_fonts && done.separated);
+}
+
+static enum dx_reason print_much(const struct pdf_task *task,
+                                 struct pdf_done *ret_done)
+{
+  int i;
+
+  for (i = 0; i < 100000; i++)
+    (void)fputs("all of it or none", stdout);
+  (void)task;
+  ret_done->pages = 1;
+  return DX_REASON_NONE;
+}
+
+/* All of it is out before the end, when nothing can fail any more. */
+static enum dx_reason print_early(const struct pdf_task *task,
+                                  struct pdf_done *ret_done)
+{
+  static const char bytes[65536];
+
+  (void)task;
+  (void)fwrite(bytes, 1, sizeof(bytes), stdout);
+  ret_done->pages = 1;
+  return DX_REASON_NONE;
+}
+
+static void full_disk_is_trouble_of_this_computer(void **state)
+{
+  struct pdf_task task = {.in_fd = new_file(),
+                          .out_fd = open("/dev/full", O_WRONLY)};
+  struct pdf_done done;
+
+  (void)state;
+  assert_int_equal(run_isolated(print_much, &task, LIMIT_MS, &done),
+                   DX_REASON_TROUBLE);
+  assert_int_equal(run_isolated(print_early, &task, LIMIT_MS, &done),
+                   DX_REASON_TROUBLE);
+  assert_int_equal(close(task.out_fd), 0);
 }
 
 /* ---- limits ---- */
@@ -338,21 +500,56 @@ static enum dx_reason take_all_time(const struct pdf_task *task,
 }
 
 /* With AddressSanitizer memory is not limited: the other build tests it. */
-#ifndef LIBC_SANITIZED
+#ifndef ISOLATE_SANITIZED
+/* As operator new does: NULL calls the handler. */
+void *_Znwm(size_t size);
+
 static enum dx_reason take_all_memory(const struct pdf_task *task,
                                       struct pdf_done *ret_done)
 {
   (void)task;
-  (void)ret_done;
-  while (malloc(1000000) != NULL)
+  while (_Znwm(1000000) != NULL)
     continue;
+  ret_done->pages = 1;
   return DX_REASON_NONE; /* as libqpdf would, with half a document */
+}
+
+/* As C code does. */
+static enum dx_reason allocate_all_memory(const struct pdf_task *task,
+                                          struct pdf_done *ret_done)
+{
+  void *volatile bytes;
+
+  (void)task;
+  (void)ret_done;
+  do
+    bytes = malloc(1000000);
+  while (bytes != NULL);
+  return DX_REASON_TROUBLE;
+}
+
+static enum dx_reason map_much(const struct pdf_task *task,
+                               struct pdf_done *ret_done)
+{
+  (void)task;
+  ret_done->pages = 1;
+  return mmap(NULL, 1 << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+                 MAP_FAILED
+             ? DX_REASON_TOO_COMPLEX
+             : DX_REASON_NONE;
 }
 
 static void failed_allocation_ends_the_child(void **state)
 {
   (void)state;
   assert_reason(take_all_memory, LIMIT_MS, DX_REASON_TOO_COMPLEX);
+  assert_reason(allocate_all_memory, LIMIT_MS, DX_REASON_TOO_COMPLEX);
+}
+
+static void addresses_are_limited(void **state)
+{
+  (void)state;
+  assert_reason(map_much, LIMIT_MS, DX_REASON_TOO_COMPLEX);
 }
 
 /* The document is not to blame. */
@@ -365,6 +562,7 @@ static void little_memory_is_trouble_of_this_computer(void **state)
   little.rlim_max = before.rlim_max;
   assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
   assert_reason(take_all_memory, LIMIT_MS, DX_REASON_TROUBLE);
+  assert_reason(allocate_all_memory, LIMIT_MS, DX_REASON_TROUBLE);
   assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 #endif
@@ -381,6 +579,51 @@ static void time_is_limited(void **state)
   assert_reason(take_all_time, 1000, DX_REASON_TOO_SLOW);
 }
 
+/* As a child that was taken over would, in a kernel without seccomp. */
+static enum dx_reason resist(const struct pdf_task *task,
+                             struct pdf_done *ret_done)
+{
+  const struct itimerval never = {.it_value = {0}};
+  sigset_t all;
+
+  (void)sigfillset(&all);
+  if (sigprocmask(SIG_BLOCK, &all, NULL) != 0 ||
+      setitimer(ITIMER_REAL, &never, NULL) != 0)
+    return DX_REASON_NONE;
+  return take_all_time(task, ret_done);
+}
+
+static void child_that_blocks_signals_is_killed(void **state)
+{
+  (void)state;
+  no_seccomp = sandbox_optional = true;
+  assert_reason(resist, 1000, DX_REASON_TOO_SLOW);
+  assert_reason(resist, LIMIT_MS, DX_REASON_TOO_COMPLEX);
+  no_seccomp = sandbox_optional = false;
+}
+
+static enum dx_reason write_far(const struct pdf_task *task,
+                                struct pdf_done *ret_done)
+{
+  ret_done->pages = 1;
+  return pwrite(task->out_fd, "x", 1, INT64_C(2) << 30) == 1
+             ? DX_REASON_NONE
+             : DX_REASON_DAMAGED;
+}
+
+static void output_is_limited(void **state)
+{
+  struct pdf_done done;
+
+  (void)state;
+  assert_reason(write_far, LIMIT_MS, DX_REASON_TOO_COMPLEX);
+  most_bytes = 1000000;
+  assert_reason(print_much, LIMIT_MS, DX_REASON_TOO_LARGE);
+  most_bytes = 1700000;
+  assert_int_equal(run(print_much, LIMIT_MS, &done), DX_REASON_NONE);
+  most_bytes = 0;
+}
+
 /* ---- how it ends ---- */
 
 static enum dx_reason crash(const struct pdf_task *task,
@@ -389,7 +632,6 @@ static enum dx_reason crash(const struct pdf_task *task,
   int *volatile nowhere = NULL;
 
   (void)task;
-  (void)signal(SIGSEGV, SIG_DFL); /* without the report of a sanitizer */
   ret_done->pages = *nowhere;
   return DX_REASON_NONE;
 }
@@ -404,73 +646,49 @@ static enum dx_reason lie(const struct pdf_task *task,
 
 static void child_that_crashes_has_a_damaged_document(void **state)
 {
+  /* without the handlers of cmocka and of a sanitizer */
+  void (*before)(int) = signal(SIGSEGV, SIG_DFL);
+
   (void)state;
   assert_reason(crash, LIMIT_MS, DX_REASON_DAMAGED);
+  (void)signal(SIGSEGV, before);
+}
+
+static enum dx_reason claim_pages(const struct pdf_task *task,
+                                  struct pdf_done *ret_done)
+{
+  (void)task;
+  ret_done->pages = DX_PAGES_MAX + 1;
+  return DX_REASON_NONE;
+}
+
+static enum dx_reason claim_nothing(const struct pdf_task *task,
+                                    struct pdf_done *ret_done)
+{
+  (void)task;
+  (void)ret_done;
+  return DX_REASON_NONE;
+}
+
+static enum dx_reason set_a_bad_bool(const struct pdf_task *task,
+                                     struct pdf_done *ret_done)
+{
+  (void)task;
+  ret_done->pages = 1;
+  memset(&ret_done->needs_fonts, 2, 1);
+  return DX_REASON_NONE;
 }
 
 static void child_that_lies_has_a_damaged_document(void **state)
 {
-  (void)state;
-  assert_reason(lie, LIMIT_MS, DX_REASON_DAMAGED);
-}
-
-/* ---- the budget of a job ---- */
-
-static int saved_stderr;
-
-/* As cupsd does at the beginning of a job. */
-static void begin_job(void)
-{
-  int ends[2];
-
-  assert_int_equal(pipe(ends), 0);
-  assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
-  assert_int_equal(close(ends[1]), 0);
-}
-
-static void use_in_another_process(int64_t ms)
-{
-  pid_t child = fork();
-  int status = 0;
-
-  if (child == 0) {
-    budget_use_ms(ms);
-    _exit(0);
-  }
-  assert_int_equal(waitpid(child, &status, 0), child);
-}
-
-static void documents_of_a_job_share_a_budget(void **state)
-{
   struct pdf_done done;
 
   (void)state;
-  begin_job();
-  assert_int_equal(budget_used_ms(), 0);
-  use_in_another_process(LIMIT_MS);
-  use_in_another_process(0);
-  use_in_another_process((DX_JOB_TIME_FACTOR - 1) * LIMIT_MS - 1000);
-  assert_int_equal(budget_used_ms(), DX_JOB_TIME_FACTOR * LIMIT_MS - 1000);
-  assert_int_equal(run(try_all, LIMIT_MS, &done), DX_REASON_NONE);
-  assert_reason(take_all_time, LIMIT_MS, DX_REASON_TOO_SLOW);
-  assert_reason(lie, LIMIT_MS, DX_REASON_TOO_SLOW); /* it never runs */
-  begin_job();
-  assert_int_equal(budget_used_ms(), 0);
-  assert_int_equal(run(try_all, LIMIT_MS, &done), DX_REASON_NONE);
-}
-
-static void without_a_pipe_no_time_is_kept(void **state)
-{
-  (void)state;
-  assert_int_equal(dup2(other_fd, STDERR_FILENO), STDERR_FILENO);
-  budget_use_ms(1000);
-  assert_int_equal(budget_used_ms(), 0);
-}
-
-static int restore_stderr(void **state)
-{
-  (void)state;
-  return dup2(saved_stderr, STDERR_FILENO) == STDERR_FILENO ? 0 : -1;
+  assert_reason(lie, LIMIT_MS, DX_REASON_DAMAGED);
+  assert_reason(claim_pages, LIMIT_MS, DX_REASON_DAMAGED);
+  assert_reason(claim_nothing, LIMIT_MS, DX_REASON_DAMAGED);
+  assert_int_equal(run(set_a_bad_bool, LIMIT_MS, &done), DX_REASON_DAMAGED);
+  assert_int_equal(done.pages, 0);
 }
 
 /* ---- */
@@ -492,8 +710,8 @@ static int set_up(void **state)
   (void)snprintf(key_path, sizeof(key_path), "%s/key", dir);
   (void)snprintf(new_path, sizeof(new_path), "%s/new", dir);
   other_fd = open(key_path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-  saved_stderr = dup(STDERR_FILENO);
-  return other_fd >= 0 && saved_stderr >= 0 ? 0 : -1;
+  dx_log_to(count_warnings);
+  return other_fd >= 0 ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -508,19 +726,22 @@ int main(void)
       cmocka_unit_test(sandboxed_child_can_open_nothing),
       cmocka_unit_test(seccomp_is_enough),
       cmocka_unit_test(landlock_protects_files_alone),
+      cmocka_unit_test(everything_that_landlock_can_deny_is_denied),
+      cmocka_unit_test(without_seccomp_nothing_is_parsed),
       cmocka_unit_test(everything_is_possible_without),
       cmocka_unit_test(child_reads_and_writes_its_files),
-#ifndef LIBC_SANITIZED
+      cmocka_unit_test(full_disk_is_trouble_of_this_computer),
+#ifndef ISOLATE_SANITIZED
+      cmocka_unit_test(addresses_are_limited),
       cmocka_unit_test(failed_allocation_ends_the_child),
       cmocka_unit_test(little_memory_is_trouble_of_this_computer),
 #endif
       cmocka_unit_test(processor_time_is_limited),
       cmocka_unit_test(time_is_limited),
+      cmocka_unit_test(child_that_blocks_signals_is_killed),
+      cmocka_unit_test(output_is_limited),
       cmocka_unit_test(child_that_crashes_has_a_damaged_document),
       cmocka_unit_test(child_that_lies_has_a_damaged_document),
-      cmocka_unit_test_teardown(documents_of_a_job_share_a_budget,
-                                restore_stderr),
-      cmocka_unit_test_teardown(without_a_pipe_no_time_is_kept, restore_stderr),
   };
 
   return cmocka_run_group_tests(tests, set_up, tear_down);

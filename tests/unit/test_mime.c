@@ -14,17 +14,28 @@ static void types_are_recognized_by_their_bytes(void **state)
   } cases[] = {
       {"%PDF-1.4\n", 9, "application/pdf"},
       {"\xEF\xBB\xBF\r\n%PDF-1.7", 13, "application/pdf"},
-      {"%PDF", 4, NULL},
+      {"%PDF", 4, "text/plain"},
       {"\xFF\xD8\xFF\xE0", 4, "image/jpeg"},
-      {"\xFF\xD8", 2, NULL},
+      {"\xFF\xD8\0", 3, NULL},
       {"\x89PNG\r\n\x1A\n", 8, "image/png"},
-      {"\x89PNG\r\n\x1A", 7, NULL},
       {"II*", 4, "image/tiff"},
       {"MM\0*", 4, "image/tiff"},
       {"II+", 4, "image/tiff"},
       {"MM\0+", 4, "image/tiff"},
-      {"II*", 3, NULL},
-      {"GIF89a", 6, NULL},
+      {"GIF89a", 6, "image/gif"},
+      {"GIF87a", 6, "image/gif"},
+      {"P4\n8 8\n", 7, "image/x-portable-anymap"},
+      {"P1#", 3, "image/x-portable-anymap"},
+      {"P7\n", 3, "text/plain"},
+      {"PS: call back", 13, "text/plain"},
+      {"Patient: Jane", 13, "text/plain"},
+      {"\033E text", 7, "text/plain"},
+      {"a\0b", 3, NULL},
+      {"%!PS-Adobe", 10, NULL},
+      {"\004%!PS", 5, NULL},
+      {"\033%-12345X@PJL", 13, NULL},
+      {"#PDF-BANNER\n", 12, NULL},
+      {"#CUPS-BANNER\n", 13, NULL},
       {"", 0, NULL},
   };
   size_t i;
@@ -45,11 +56,26 @@ static void a_pdf_begins_within_the_first_1024_bytes(void **state)
   char bytes[2048];
 
   (void)state;
-  memset(bytes, ' ', sizeof(bytes));
+  memset(bytes, '\n', sizeof(bytes));
   memcpy(bytes + 1019, "%PDF-", 5);
-  assert_non_null(dx_mime_of_bytes(bytes, sizeof(bytes)));
-  memcpy(bytes + 1019, " %PDF-", 6);
-  assert_null(dx_mime_of_bytes(bytes, sizeof(bytes)));
+  assert_string_equal(dx_mime_of_bytes(bytes, sizeof(bytes)), DX_MIME_PDF);
+  memcpy(bytes + 1019, "\n%PDF-", 6);
+  assert_string_equal(dx_mime_of_bytes(bytes, sizeof(bytes)), DX_MIME_TEXT);
+}
+
+static void a_text_that_quotes_a_header_is_no_pdf(void **state)
+{
+  static const char text[] =
+      "From: a@example.com\n\nIt begins with %PDF-1.4.\n";
+  static const char title[] = "\n    %PDF-1.4, the format\n";
+  static const char mail[] = "X-Junk: 1\n%PDF-1.4\n%\xE2\xE3\xCF\xD3\n";
+  static const char plain[] = "@PJL\n%PDF-1.4\n1 0 obj\n";
+
+  (void)state;
+  assert_string_equal(dx_mime_of_bytes(text, sizeof(text) - 1), DX_MIME_TEXT);
+  assert_string_equal(dx_mime_of_bytes(title, sizeof(title) - 1), DX_MIME_TEXT);
+  assert_string_equal(dx_mime_of_bytes(mail, sizeof(mail) - 1), DX_MIME_PDF);
+  assert_string_equal(dx_mime_of_bytes(plain, sizeof(plain) - 1), DX_MIME_PDF);
 }
 
 int main(void)
@@ -57,6 +83,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(types_are_recognized_by_their_bytes),
       cmocka_unit_test(a_pdf_begins_within_the_first_1024_bytes),
+      cmocka_unit_test(a_text_that_quotes_a_header_is_no_pdf),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

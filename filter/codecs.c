@@ -1,0 +1,451 @@
+/*
+ * codecs.c - CCITT, decoded as far as the changes of color in each row; JBIG2
+ * and JPEG 2000, of which only the structure is followed. Other codecs are not
+ * here.
+ *
+ * libtiff is not used for CCITT: it cannot decode group 4 with
+ * EncodedByteAlign, and group 3 in two dimensions only with EOL.
+ */
+#include "filter/codecs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char ends_early[] = "an image ends early";
+static const char is_invalid[] = "an image has invalid data";
+static const char is_small[] = "an image is smaller than its page expects";
+
+static enum dx_reason codecs_damaged(const char *why, const char **ret_why)
+{
+  *ret_why = why;
+  return DX_REASON_DAMAGED;
+}
+
+/* ---- CCITT (ITU-T T.4, T.6; ISO 32000-1, 7.4.6) ---- */
+
+#define CCITT_COLUMNS_MAX 1000000
+#define CCITT_CODE_BITS 13 /* the longest */
+
+/* The codes of the runs 0 to 63, 64, 128, ... 2560, with a 1 before each. */
+/* clang-format off */
+static const uint16_t ccitt_codes[2][64 + 40] = {
+    {0x135, 0x47, 0x17, 0x18, 0x1b, 0x1c, 0x1e, 0x1f, 0x33, 0x34, 0x27, 0x28,
+      0x48, 0x43, 0x74, 0x75, 0x6a, 0x6b, 0xa7, 0x8c, 0x88, 0x97, 0x83, 0x84,
+      0xa8, 0xab, 0x93, 0xa4, 0x98, 0x102, 0x103, 0x11a, 0x11b, 0x112, 0x113,
+      0x114, 0x115, 0x116, 0x117, 0x128, 0x129, 0x12a, 0x12b, 0x12c, 0x12d,
+      0x104, 0x105, 0x10a, 0x10b, 0x152, 0x153, 0x154, 0x155, 0x124, 0x125,
+      0x158, 0x159, 0x15a, 0x15b, 0x14a, 0x14b, 0x132, 0x133, 0x134, 0x3b, 0x32,
+      0x57, 0xb7, 0x136, 0x137, 0x164, 0x165, 0x168, 0x167, 0x2cc, 0x2cd, 0x2d2,
+      0x2d3, 0x2d4, 0x2d5, 0x2d6, 0x2d7, 0x2d8, 0x2d9, 0x2da, 0x2db, 0x298,
+      0x299, 0x29a, 0x58, 0x29b, 0x808, 0x80c, 0x80d, 0x1012, 0x1013, 0x1014,
+      0x1015, 0x1016, 0x1017, 0x101c, 0x101d, 0x101e, 0x101f},
+    {0x437, 0xa, 0x7, 0x6, 0xb, 0x13, 0x12, 0x23, 0x45, 0x44, 0x84, 0x85, 0x87,
+      0x104, 0x107, 0x218, 0x417, 0x418, 0x408, 0x867, 0x868, 0x86c, 0x837,
+      0x828, 0x817, 0x818, 0x10ca, 0x10cb, 0x10cc, 0x10cd, 0x1068, 0x1069,
+      0x106a, 0x106b, 0x10d2, 0x10d3, 0x10d4, 0x10d5, 0x10d6, 0x10d7, 0x106c,
+      0x106d, 0x10da, 0x10db, 0x1054, 0x1055, 0x1056, 0x1057, 0x1064, 0x1065,
+      0x1052, 0x1053, 0x1024, 0x1037, 0x1038, 0x1027, 0x1028, 0x1058, 0x1059,
+      0x102b, 0x102c, 0x105a, 0x1066, 0x1067, 0x40f, 0x10c8, 0x10c9, 0x105b,
+      0x1033, 0x1034, 0x1035, 0x206c, 0x206d, 0x204a, 0x204b, 0x204c, 0x204d,
+      0x2072, 0x2073, 0x2074, 0x2075, 0x2076, 0x2077, 0x2052, 0x2053, 0x2054,
+      0x2055, 0x205a, 0x205b, 0x2064, 0x2065, 0x808, 0x80c, 0x80d, 0x1012,
+      0x1013, 0x1014, 0x1015, 0x1016, 0x1017, 0x101c, 0x101d, 0x101e, 0x101f}};
+/* clang-format on */
+
+/* A row is the columns at which the color changes, white first, and then three
+ * times the number of columns. */
+struct ccitt {
+  const unsigned char *bytes;
+  uint64_t at, end; /* bits; behind the end there are zeros */
+  int64_t columns;
+  uint32_t *above, *row;
+  uint16_t runs[2][1 << CCITT_CODE_BITS]; /* run << 4 | bits of the code */
+  uint32_t rows[];
+};
+
+static uint32_t ccitt_peek(const struct ccitt *c, int bits) /* up to 25 */
+{
+  uint64_t byte = c->at / 8, len = c->end / 8;
+  uint32_t word = 0;
+  int i;
+
+  for (i = 0; i < 4; i++, byte++)
+    word = word << 8 | (byte < len ? c->bytes[byte] : 0);
+  return word << (c->at % 8) >> (32 - bits);
+}
+
+static void ccitt_make_table(uint16_t *runs, const uint16_t *codes)
+{
+  uint32_t i, k, bits, first;
+
+  for (i = 0; i < 64 + 40; i++) {
+    for (bits = CCITT_CODE_BITS; codes[i] >> bits == 0; bits--)
+      ;
+    first = (codes[i] & ~(1U << bits)) << (CCITT_CODE_BITS - bits);
+    for (k = 0; k < 1U << (CCITT_CODE_BITS - bits); k++)
+      runs[first + k] = (uint16_t)((i < 64 ? i : (i - 63) * 64) << 4 | bits);
+  }
+}
+
+/* More than the columns if a code is invalid. */
+static int64_t ccitt_run(struct ccitt *c, int color)
+{
+  int64_t total = 0;
+  uint16_t entry;
+
+  do {
+    entry = c->runs[color][ccitt_peek(c, CCITT_CODE_BITS)];
+    c->at += entry & 15;
+    total += entry != 0 ? entry >> 4 : c->columns + 1;
+  } while (entry >> 4 >= 64 && total <= c->columns);
+  return total;
+}
+
+/* A row in one dimension is one of horizontal modes only. For two, the names
+ * are those of T.6, 2.2: b1 is the next change above to the other color. */
+static bool ccitt_row(struct ccitt *c, bool is_1d)
+{
+  static const struct {
+    int bits, code, offset;
+  } vertical[] = {{1, 1, 0},  {3, 3, 1}, {3, 2, -1}, {6, 3, 2},
+                  {6, 2, -2}, {7, 3, 3}, {7, 2, -3}};
+  int64_t a0 = is_1d ? 0 : -1, from, n = 0, b1 = 0;
+  int color = 0, code, i;
+
+  while (a0 < c->columns && n <= c->columns) {
+    while (c->above[b1] <= a0 && c->above[b1] < c->columns)
+      b1 += 2;
+    from = a0 > 0 ? a0 : 0;
+    code = (int)ccitt_peek(c, 7);
+    if (is_1d) {
+      a0 += ccitt_run(c, color);
+      color = !color;
+      c->row[n++] = (uint32_t)a0;
+    } else if (code >> 3 == 1) { /* pass */
+      c->at += 4;
+      a0 = c->above[b1 + 1];
+    } else if (code >> 4 == 1) { /* horizontal */
+      c->at += 3;
+      a0 = from + ccitt_run(c, color);
+      c->row[n++] = (uint32_t)a0;
+      a0 += ccitt_run(c, !color);
+      c->row[n++] = (uint32_t)a0;
+    } else {
+      for (i = 0; i < 7 && code >> (7 - vertical[i].bits) != vertical[i].code;)
+        i++;
+      if (i == 7 || (int64_t)c->above[b1] + vertical[i].offset < from)
+        return false;
+      c->at += (uint64_t)vertical[i].bits;
+      a0 = (int64_t)c->above[b1] + vertical[i].offset;
+      c->row[n++] = (uint32_t)a0;
+      color = !color;
+      b1 += b1 > 0 ? -1 : 1;
+    }
+  }
+  c->row[n] = c->row[n + 1] = c->row[n + 2] = (uint32_t)c->columns;
+  return a0 == c->columns;
+}
+
+/* An EOL, with any number of zeros before it. */
+static bool ccitt_skip_eol(struct ccitt *c)
+{
+  uint64_t at = c->at;
+
+  while (c->at < c->end && ccitt_peek(c, 12) == 0)
+    c->at++;
+  if (ccitt_peek(c, 12) == 1) {
+    c->at += 12;
+    return true;
+  }
+  c->at = at;
+  return false;
+}
+
+static enum dx_reason ccitt_decode(struct ccitt *c,
+                                   const struct codecs_ccitt *p,
+                                   const char **ret_why)
+{
+  bool has_eols = ccitt_skip_eol(c), is_1d;
+  uint32_t y, *swap;
+  int eols;
+
+  c->at = 0;
+  for (y = 0; y < p->rows; y++) {
+    /* What looks like an EOL may be fill bits and a long run. */
+    if (p->byte_align && !has_eols)
+      c->at = (c->at + 7) & ~7ULL;
+    for (eols = 0; eols < 2 && ccitt_skip_eol(c);)
+      eols++;
+    is_1d = p->k == 0 || (p->k > 0 && ccitt_peek(c, 1) == 1);
+    c->at += p->k > 0;
+    if (eols == 2 /* EOFB, RTC */ || !ccitt_row(c, is_1d) || c->at > c->end) {
+      bool ended = eols == 2 || c->at + CCITT_CODE_BITS > c->end;
+
+      return codecs_damaged(ended ? ends_early : is_invalid, ret_why);
+    }
+    swap = c->above;
+    c->above = c->row;
+    c->row = swap;
+  }
+  return DX_REASON_NONE;
+}
+
+enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
+                            const struct codecs_ccitt *p, const char **ret_why)
+{
+  size_t changes = (size_t)p->columns + 6;
+  enum dx_reason reason;
+  struct ccitt *c;
+
+  if (p->columns == 0 || p->columns > CCITT_COLUMNS_MAX)
+    return DX_REASON_TOO_COMPLEX;
+  c = calloc(1, sizeof(*c) + 2 * changes * sizeof(c->rows[0]));
+  if (c == NULL)
+    return DX_REASON_TROUBLE;
+  c->bytes = bytes;
+  c->end = 8 * (uint64_t)len;
+  c->columns = p->columns;
+  c->above = c->rows;
+  c->row = c->rows + changes;
+  c->rows[0] = c->rows[1] = c->rows[2] = p->columns; /* all white */
+  ccitt_make_table(c->runs[0], ccitt_codes[0]);
+  ccitt_make_table(c->runs[1], ccitt_codes[1]);
+  reason = ccitt_decode(c, p, ret_why);
+  free(c);
+  return reason;
+}
+
+/* ---- big-endian numbers ---- */
+
+struct codecs_input {
+  const unsigned char *at, *end;
+  bool ended; /* early: numbers are 0 */
+};
+
+static size_t codecs_left(const struct codecs_input *in)
+{
+  return (size_t)(in->end - in->at);
+}
+
+static uint32_t codecs_number(struct codecs_input *in, size_t size)
+{
+  uint32_t number = 0;
+
+  in->ended = in->ended || codecs_left(in) < size;
+  while (!in->ended && size-- > 0)
+    number = number << 8 | *in->at++;
+  return number;
+}
+
+static void codecs_skip(struct codecs_input *in, uint64_t len)
+{
+  in->ended = in->ended || codecs_left(in) < len;
+  in->at = in->ended ? in->end : in->at + len;
+}
+
+/* ---- JBIG2 (ITU-T T.88, 7.2) ---- */
+
+#define JBIG2_PAGE 48
+#define JBIG2_END_OF_STRIPE 50
+#define JBIG2_LAST_TYPE 62
+#define JBIG2_UNKNOWN 0xFFFFFFFF /* height or length */
+#define JBIG2_SEGMENT_MIN 11     /* bytes */
+
+struct jbig2 {
+  bool has_region;
+  uint32_t width, height;
+  uint64_t stripes;         /* rows */
+  unsigned char seen[8192]; /* a bit for each segment number below 65536 */
+};
+
+/* The data of a generic region of unknown length: after the mark follows the
+ * number of rows. */
+static void jbig2_find_end(struct codecs_input *in)
+{
+  static const unsigned char marks[2][2] = {{0xFF, 0xAC}, {0, 0}};
+  const unsigned char *mark;
+
+  codecs_skip(in, 17);
+  mark = memmem(in->at, codecs_left(in), marks[codecs_number(in, 1) & 1], 2);
+  in->ended = in->ended || mark == NULL;
+  in->at = mark != NULL ? mark + 2 : in->end;
+  codecs_skip(in, 4);
+}
+
+/* What is wrong with the next segment; NULL: nothing. */
+static const char *jbig2_segment(struct jbig2 *j, struct codecs_input *in)
+{
+  const uint64_t immediate = 3 << 6 | 3 << 22 | 3ULL << 38 | 3ULL << 42;
+  uint32_t number = codecs_number(in, 4), flags = codecs_number(in, 1);
+  uint32_t count = codecs_number(in, 1), type = flags & 63, ref, len;
+  struct codecs_input data;
+
+  if (count >> 5 == 7) {
+    count = (count & 31) << 24 | codecs_number(in, 3);
+    codecs_skip(in, (count + 8) / 8);
+  } else {
+    count >>= 5;
+  }
+  for (; count > 0 && !in->ended; count--) {
+    ref = codecs_number(in, number <= 256 ? 1 : number <= 65536 ? 2 : 4);
+    if (!in->ended && ref < 65536 && (j->seen[ref / 8] >> ref % 8 & 1) == 0)
+      return "a part of an image is missing";
+  }
+  codecs_skip(in, (flags & 0x40) != 0 ? 4 : 1); /* page */
+  len = codecs_number(in, 4);
+  data = *in;
+  if (len == JBIG2_UNKNOWN && (type == 38 || type == 39))
+    jbig2_find_end(in);
+  else
+    codecs_skip(in, len);
+  if (in->ended)
+    return ends_early;
+  if (number < 65536)
+    j->seen[number / 8] |= (unsigned char)(1 << number % 8);
+  data.end = in->at;
+  if (type == JBIG2_PAGE) {
+    j->width = codecs_number(&data, 4);
+    j->height = codecs_number(&data, 4);
+  } else if (type == JBIG2_END_OF_STRIPE) {
+    j->stripes = codecs_number(&data, 4) + 1ULL;
+  }
+  j->has_region = j->has_region || (immediate >> type & 1) != 0;
+  return type > JBIG2_LAST_TYPE || data.ended ? is_invalid : NULL;
+}
+
+static const char *jbig2_walk(struct jbig2 *j, const unsigned char *bytes,
+                              size_t len)
+{
+  struct codecs_input in = {.at = bytes, .end = bytes + len};
+  const char *why = NULL;
+
+  while (why == NULL && codecs_left(&in) >= JBIG2_SEGMENT_MIN)
+    why = jbig2_segment(j, &in);
+  for (; why == NULL && in.at < in.end; in.at++) /* the end of a line */
+    if (*in.at != '\r' && *in.at != '\n')
+      why = ends_early;
+  return why;
+}
+
+enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
+                            const unsigned char *globals, size_t globals_len,
+                            uint32_t width, uint32_t height,
+                            const char **ret_why)
+{
+  struct jbig2 j = {0};
+  const char *why = NULL;
+
+  if (globals != NULL)
+    why = jbig2_walk(&j, globals, globals_len);
+  if (why == NULL)
+    why = jbig2_walk(&j, bytes, len);
+  if (why == NULL && !j.has_region)
+    why = ends_early;
+  if (why == NULL &&
+      (j.width < width ||
+       (j.height == JBIG2_UNKNOWN ? j.stripes : j.height) < height))
+    why = is_small;
+  return why != NULL ? codecs_damaged(why, ret_why) : DX_REASON_NONE;
+}
+
+/* ---- JPEG 2000 (ITU-T T.800, annexes A and I) ---- */
+
+#define JPX_SOT 0xFF90
+#define JPX_EOC 0xFFD9
+#define JPX_TILES_MAX 65535
+
+struct jpx_tile {
+  uint32_t seen, parts; /* 0 parts: not known */
+};
+
+/* Behind an SOT marker: to the end of the tile-part. */
+static const char *jpx_tile_part(struct codecs_input *in,
+                                 struct jpx_tile *tiles, uint64_t count)
+{
+  uint32_t len = codecs_number(in, 2), tile = codecs_number(in, 2);
+  uint32_t psot = codecs_number(in, 4), part = codecs_number(in, 1);
+  uint32_t parts = codecs_number(in, 1);
+  const unsigned char *eoc;
+
+  if (psot == 0) { /* up to EOC, which the data cannot contain */
+    eoc = memmem(in->at, codecs_left(in), "\xFF\xD9", 2);
+    in->ended = in->ended || eoc == NULL;
+    in->at = eoc != NULL ? eoc : in->end;
+  } else {
+    codecs_skip(in, psot >= 14 ? psot - 12 : UINT64_MAX);
+  }
+  if (in->ended)
+    return ends_early;
+  if (len != 10 || tile >= count || (parts > 0 && part >= parts))
+    return is_invalid;
+  tiles[tile].seen++;
+  if (parts > 0)
+    tiles[tile].parts = parts;
+  return NULL;
+}
+
+static const char *jpx_codestream(struct codecs_input *in,
+                                  struct jpx_tile *tiles, uint64_t count)
+{
+  uint32_t marker = codecs_number(in, 2), len;
+  const char *why = NULL;
+  uint64_t i;
+
+  while (why == NULL && !in->ended && marker != JPX_EOC) {
+    if (marker == JPX_SOT) {
+      why = jpx_tile_part(in, tiles, count);
+    } else {
+      len = codecs_number(in, 2);
+      codecs_skip(in, len >= 2 ? len - 2 : UINT64_MAX);
+    }
+    marker = codecs_number(in, 2);
+  }
+  /* EOC may be missing if each tile says how many parts it has, but it must not
+   * be where data should be. */
+  if (why == NULL && in->ended && memcmp(in->end - 2, "\xFF\xD9", 2) == 0)
+    why = ends_early;
+  for (i = 0; why == NULL && i < count; i++)
+    if (tiles[i].seen == 0 || tiles[i].seen < tiles[i].parts ||
+        (tiles[i].parts == 0 && in->ended))
+      why = ends_early;
+  return why;
+}
+
+enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
+                          uint32_t width, uint32_t height, const char **ret_why)
+{
+  /* It may be in the last box of a JP2 file. */
+  const unsigned char *soc = memmem(bytes, len, "\xFF\x4F\xFF\x51", 4);
+  struct codecs_input in = {.at = soc, .end = bytes + len};
+  uint64_t siz[8], columns, rows; /* X, Y, XO, YO, XT, YT, XTO, YTO */
+  uint32_t siz_len;
+  struct jpx_tile *tiles;
+  const char *why;
+  int i;
+
+  if (soc == NULL)
+    return codecs_damaged(ends_early, ret_why);
+  codecs_skip(&in, 4);
+  siz_len = codecs_number(&in, 2);
+  codecs_skip(&in, 2);
+  for (i = 0; i < 8; i++)
+    siz[i] = codecs_number(&in, 4);
+  codecs_skip(&in, siz_len >= 38 ? siz_len - 36 : UINT64_MAX);
+  if (in.ended)
+    return codecs_damaged(ends_early, ret_why);
+  for (i = 0; i < 2; i++)
+    if (siz[i] <= siz[2 + i] || siz[4 + i] == 0 || siz[6 + i] > siz[2 + i])
+      return codecs_damaged(is_invalid, ret_why);
+  if (siz[0] - siz[2] < width || siz[1] - siz[3] < height)
+    return codecs_damaged(is_small, ret_why);
+  columns = (siz[0] - siz[6] + siz[4] - 1) / siz[4];
+  rows = (siz[1] - siz[7] + siz[5] - 1) / siz[5];
+  if (columns > JPX_TILES_MAX || columns * rows > JPX_TILES_MAX)
+    return DX_REASON_TOO_COMPLEX;
+  tiles = calloc(columns * rows, sizeof(*tiles));
+  if (tiles == NULL)
+    return DX_REASON_TROUBLE;
+  why = jpx_codestream(&in, tiles, columns * rows);
+  free(tiles);
+  return why != NULL ? codecs_damaged(why, ret_why) : DX_REASON_NONE;
+}

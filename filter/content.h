@@ -1,0 +1,30 @@
+/*
+ * content.h - reads a content stream (ISO 32000-1, 7.8.2) as far as it takes to
+ * find its inline images, and to see whether it ends where it may. Viewers skip
+ * operators and operands that are wrong; so does this.
+ *
+ * Ownership: everything is borrowed. Blocking: as long as `image` does; content
+ * without inline images that did not end early is only searched for "BI".
+ */
+#ifndef DX_FILTER_CONTENT_H
+#define DX_FILTER_CONTENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/job/bundle.h"
+
+/* Judges an inline image: its dictionary, from BI to ID, and its data, up to
+ * what may be EI; `first`: there was no earlier EI. DAMAGED: perhaps another EI
+ * is the end. Any reason but NONE and DAMAGED ends the search. */
+typedef enum dx_reason content_image(void *ctx, const unsigned char *dict,
+                                     size_t dict_len, const unsigned char *data,
+                                     size_t len, bool first);
+
+/* NONE; what `image` returned; or DAMAGED: it does not contain an image to its
+ * end, or it ended early and not after a complete operator with no string,
+ * array, dictionary, text, graphics state, or marked content open. */
+enum dx_reason content_check(const unsigned char *bytes, size_t len,
+                             bool ended_early, content_image *image, void *ctx);
+
+#endif

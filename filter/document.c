@@ -1,0 +1,116 @@
+/*
+ * document.c - which converter a type needs. What becomes a PDF here passes
+ * through pdf.c like any other.
+ */
+#include "filter/document.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "filter/image_pdf.h"
+#include "filter/jpeg.h"
+#include "filter/options.h"
+#include "filter/png.h"
+#include "filter/text.h"
+#include "lib/base/fs.h"
+#include "lib/job/mime.h"
+
+const char *document_type_of(int fd)
+{
+  char bytes[DX_MIME_LOOK_BYTES];
+  ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+
+  return n > 0 ? dx_mime_of_bytes(bytes, (size_t)n) : NULL;
+}
+
+const char *document_sent_as(const char *type)
+{
+  return strcmp(type, DX_MIME_JPEG) == 0 || strcmp(type, DX_MIME_PNG) == 0
+             ? type
+             : DX_MIME_PDF;
+}
+
+/* ---- pictures that stay what they are ---- */
+
+static bool document_add(void *fd, const void *bytes, size_t len)
+{
+  return dx_fs_write_all(*(const int *)fd, bytes, len, "document", NULL) ==
+         DX_OK;
+}
+
+static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
+                                       const struct pdf_task *task,
+                                       struct pdf_done *ret_done)
+{
+  int out_fd = task->out_fd;
+  const char *why = NULL;
+  struct jpeg_info info;
+  enum dx_reason reason;
+
+  if (!options_choose(task->options, 1))
+    return DX_REASON_NO_PAGES;
+  if (strcmp(task->type, DX_MIME_PNG) == 0) {
+    reason = png_clean(bytes, len, out_fd, &why);
+  } else {
+    reason = jpeg_check(bytes, len, &info, &why);
+    if (reason == DX_REASON_NONE &&
+        !jpeg_clean(bytes, len, true, document_add, &out_fd))
+      reason = DX_REASON_TROUBLE;
+  }
+  ret_done->pages = 1;
+  if (reason == DX_REASON_DAMAGED)
+    (void)snprintf(ret_done->why, sizeof(ret_done->why), "%s", why);
+  return reason;
+}
+
+/* ---- what becomes a PDF ---- */
+
+static enum dx_reason document_text(const unsigned char *bytes, size_t len,
+                                    const struct pdf_task *task,
+                                    struct pdf_done *ret_done)
+{
+  struct text_done done = {0};
+  enum dx_reason reason;
+
+  if (memchr(bytes, '\0', len) != NULL) /* in no text; see mime.h */
+    return DX_REASON_TYPE;
+  reason = task->text->to_pdf(bytes, len, task->options, task->fonts,
+                              task->out_fd, &done);
+  if (reason == DX_REASON_CHARACTERS)
+    (void)snprintf(ret_done->why, sizeof(ret_done->why),
+                   "no font has the character %s", done.missing);
+  return reason;
+}
+
+enum dx_reason document_convert(const struct pdf_task *task,
+                                struct pdf_done *ret_done)
+{
+  bool is_pdf = strcmp(document_sent_as(task->type), DX_MIME_PDF) == 0;
+  struct pdf_task first = *task;
+  unsigned char *bytes;
+  enum dx_reason reason;
+  size_t len;
+
+  if (strcmp(task->type, DX_MIME_PDF) == 0)
+    return pdf_rewrite(task->in_fd, false, task, ret_done);
+  bytes = dx_fs_map(task->in_fd, &len);
+  if (bytes == NULL)
+    return DX_REASON_TROUBLE;
+  first.out_fd = task->spare_fd;
+  if (strcmp(task->type, DX_MIME_TIFF) == 0)
+    reason = image_pdf_make(&first, bytes, len, image_pdf_tiff, ret_done);
+  else if (strcmp(task->type, DX_MIME_TEXT) == 0)
+    reason = document_text(bytes, len, &first, ret_done);
+  else if (strcmp(task->type, DX_MIME_GIF) == 0)
+    reason = image_pdf_make(&first, bytes, len, image_pdf_gif, ret_done);
+  else if (strcmp(task->type, DX_MIME_PNM) == 0)
+    reason = image_pdf_make(&first, bytes, len, image_pdf_pnm, ret_done);
+  else
+    reason = document_picture(bytes, len, task, ret_done);
+  (void)munmap(bytes, len);
+  if (reason == DX_REASON_NONE && is_pdf)
+    reason = pdf_rewrite(task->spare_fd, true, task, ret_done);
+  return reason;
+}

@@ -1,0 +1,47 @@
+/*
+ * flatten.h - puts what a PDF prints besides the content of its pages, that is,
+ * annotations and form fields, on the pages, and settles layers by their print
+ * state. What a page draws is not judged here.
+ *
+ * An appearance is put on its page as it is (ISO 32000-1, 12.5.5). A value
+ * without one is drawn by the text writer (text.h). What only the program that
+ * made the document can draw refuses it. Afterwards the pages have no /Annots
+ * and the catalog no /AcroForm.
+ *
+ * The contents of the pages must have been judged before: if a page has more Q
+ * than q, they are replaced by their unpacked bytes.
+ *
+ * Ownership: everything is borrowed. Values stay mapped from scratch_fd until
+ * the process ends, and a few handles exist until qpdf_cleanup(). Memory: the
+ * unpacked content of a page. Blocking: linear in the number of annotations.
+ * Errors: a reason of bundle.h; the document is then useless.
+ */
+#ifndef DX_FILTER_FLATTEN_H
+#define DX_FILTER_FLATTEN_H
+
+#include <stdbool.h>
+
+#include <qpdf/qpdf-c.h>
+
+#include "lib/job/bundle.h"
+
+struct text_fonts;
+struct text_module;
+
+struct flatten {
+  qpdf_data pdf;
+  const struct text_module *text; /* NULL: not loaded */
+  const struct text_fonts *fonts;
+  int scratch_fd;   /* an empty file */
+  bool needs_fonts; /* with TROUBLE: run again with fonts */
+  char why[160];    /* "a highlight has no appearance" */
+  int page;         /* of `why`, from 1 */
+};
+
+/* pages: the chosen pages; numbers[i] is the number of pages[i] in the
+ * document, from 1. NONE, NOT_DRAWN, DAMAGED, CHARACTERS, TOO_COMPLEX,
+ * TROUBLE. */
+enum dx_reason flatten_pages(struct flatten *f, const qpdf_oh *pages,
+                             const int *numbers, int count);
+
+#endif

@@ -1,0 +1,338 @@
+/*
+ * jpeg.c - the markers of a JPEG, which are enough for a copy without metadata,
+ * and libjpeg, which decodes the data between them. No pixels leave this file.
+ */
+#include "filter/jpeg.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#define MARKER_SOI 0xD8
+#define MARKER_SOS 0xDA
+
+/* Of an image in several scans: at once, and of all scans together. */
+#define COEFFICIENTS_MAX_BYTES (400ULL << 20)
+#define SCANS_MAX_BYTES (8ULL << 30)
+/* With more, libjpeg uses a faster decoder that ignores invalid codes. */
+#define PIECE_BYTES 511
+
+/* ---- EXIF (TIFF 6.0, section 2) ---- */
+
+static uint32_t exif_number(const unsigned char *p, int size, bool big_endian)
+{
+  uint32_t number = 0;
+  int i;
+
+  for (i = 0; i < size; i++)
+    number = number << 8 | p[big_endian ? i : size - 1 - i];
+  return number;
+}
+
+int jpeg_exif_orientation(const unsigned char *exif, size_t len)
+{
+  bool big = len >= 8 && exif[0] == 'M';
+  size_t at = len >= 8 ? exif_number(exif + 4, 4, big) : 0;
+  uint32_t count, orientation;
+
+  if (len < 8 || memcmp(exif, big ? "MM\0*" : "II*\0", 4) != 0 || at > len - 2)
+    return 1;
+  count = exif_number(exif + at, 2, big);
+  for (at += 2; count > 0 && len - at >= 12; count--, at += 12)
+    if (exif_number(exif + at, 2, big) == 0x0112 && /* Orientation */
+        exif_number(exif + at + 2, 2, big) == 3) {  /* SHORT */
+      orientation = exif_number(exif + at + 8, 2, big);
+      return orientation >= 1 && orientation <= 8 ? (int)orientation : 1;
+    }
+  return 1;
+}
+
+void jpeg_exif_make(int orientation, unsigned char ret_exif[JPEG_EXIF_BYTES])
+{
+  static const char exif[JPEG_EXIF_BYTES] =
+      "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01";
+
+  memcpy(ret_exif, exif, sizeof(exif));
+  ret_exif[19] = (unsigned char)orientation;
+}
+
+/* ---- markers (ITU-T T.81, annex B) ---- */
+
+struct jpeg_walk {
+  const unsigned char *at, *end; /* of the file */
+  int marker;
+  const unsigned char *segment; /* behind its length */
+  size_t len;
+  size_t data_len; /* of a scan, behind the segment */
+};
+
+/* In some PDFs, other bytes come first. Without SOI there are no segments. */
+static struct jpeg_walk jpeg_walk_begin(const unsigned char *bytes, size_t len)
+{
+  const unsigned char *soi = memmem(bytes, len, "\xFF\xD8\xFF", 3);
+  struct jpeg_walk w = {.at = bytes + len, .end = bytes + len};
+
+  if (soi != NULL)
+    w.at = soi + 2;
+  return w;
+}
+
+/* The 0xFF before the next marker, or the end. 0xFF 0x00 and restart markers
+ * belong to the data of a scan. */
+static const unsigned char *jpeg_find_marker(const unsigned char *p,
+                                             const unsigned char *end)
+{
+  const unsigned char *found;
+
+  while ((found = memchr(p, 0xFF, (size_t)(end - p))) != NULL) {
+    for (p = found + 1; p < end && *p == 0xFF; p++)
+      ;
+    if (p == end || (*p > 0x01 && (*p & ~7) != JPEG_RST0))
+      return found;
+  }
+  return end;
+}
+
+/* The next segment; false at EOI, and where the file ends early. */
+static bool jpeg_walk_next(struct jpeg_walk *w)
+{
+  const unsigned char *p = jpeg_find_marker(w->at, w->end);
+
+  while (p < w->end && *p == 0xFF)
+    p++;
+  w->marker = p < w->end ? *p++ : JPEG_EOI;
+  if (w->marker == JPEG_EOI || w->marker == MARKER_SOI || w->end - p < 2)
+    return false;
+  w->len = (size_t)p[0] << 8 | p[1];
+  if (w->len < 2 || (size_t)(w->end - p) < w->len)
+    return false;
+  w->segment = p + 2;
+  w->len -= 2;
+  p = w->segment + w->len;
+  w->at = w->marker == MARKER_SOS ? jpeg_find_marker(p, w->end) : p;
+  w->data_len = (size_t)(w->at - p);
+  return true;
+}
+
+static bool jpeg_is(const struct jpeg_walk *w, int marker, const char *id,
+                    size_t id_len, size_t least)
+{
+  return w->marker == marker && w->len >= least &&
+         memcmp(w->segment, id, id_len) == 0;
+}
+
+/* How many scans there are, and what EXIF says. */
+static uint64_t jpeg_read_headers(struct jpeg_walk w, int *ret_orientation)
+{
+  uint64_t scans = 0;
+
+  *ret_orientation = 0;
+  while (jpeg_walk_next(&w)) {
+    scans += w.marker == MARKER_SOS;
+    if (*ret_orientation == 0 && jpeg_is(&w, JPEG_APP0 + 1, "Exif\0", 6, 6))
+      *ret_orientation = jpeg_exif_orientation(w.segment + 6, w.len - 6);
+  }
+  return scans;
+}
+
+/* ---- the copy ---- */
+
+static bool jpeg_put(jpeg_sink *sink, void *ctx, int marker,
+                     const unsigned char *segment, size_t len, size_t data_len)
+{
+  unsigned char head[4] = {0xFF, (unsigned char)marker,
+                           (unsigned char)((len + 2) >> 8),
+                           (unsigned char)(len + 2)};
+
+  return sink(ctx, head, sizeof(head)) && sink(ctx, segment, len + data_len);
+}
+
+static bool jpeg_put_cleaned(jpeg_sink *sink, void *ctx,
+                             const struct jpeg_walk *w)
+{
+  unsigned char jfif[14] = {0}; /* its last two bytes: no thumbnail */
+
+  if (jpeg_is(w, JPEG_APP0, "JFIF", 5, sizeof(jfif))) {
+    memcpy(jfif, w->segment, 12);
+    return jpeg_put(sink, ctx, w->marker, jfif, sizeof(jfif), 0);
+  }
+  if (jpeg_is(w, JPEG_APP0 + 14, "Adobe", 5, 12))
+    return jpeg_put(sink, ctx, w->marker, w->segment, 12, 0);
+  if ((w->marker & ~15) == JPEG_APP0 || w->marker == JPEG_COM)
+    if (!jpeg_is(w, JPEG_APP0 + 2, "ICC_PROFILE", 12, 14))
+      return true;
+  return jpeg_put(sink, ctx, w->marker, w->segment, w->len, w->data_len);
+}
+
+bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
+                jpeg_sink *sink, void *ctx)
+{
+  unsigned char exif[6 + JPEG_EXIF_BYTES] = "Exif\0";
+  struct jpeg_walk w = jpeg_walk_begin(bytes, len);
+  int orientation;
+  bool ok = jpeg_read_headers(w, &orientation) > 0 && sink(ctx, "\xFF\xD8", 2);
+
+  jpeg_exif_make(orientation, exif + 6);
+  keep_orientation = keep_orientation && orientation > 1;
+  while (ok && jpeg_walk_next(&w)) {
+    if (keep_orientation && w.marker != JPEG_APP0) { /* JFIF is the first */
+      ok = jpeg_put(sink, ctx, JPEG_APP0 + 1, exif, sizeof(exif), 0);
+      keep_orientation = false;
+    }
+    ok = ok && jpeg_put_cleaned(sink, ctx, &w);
+  }
+  return ok && sink(ctx, "\xFF\xD9", 2);
+}
+
+static bool jpeg_count(void *total, const void *bytes, size_t len)
+{
+  (void)bytes;
+  *(size_t *)total += len;
+  return true;
+}
+
+/* ---- decoding ---- */
+
+struct jpeg_decoder {
+  struct jpeg_decompress_struct libjpeg;
+  struct jpeg_error_mgr errors;
+  const unsigned char *at, *end;
+  jmp_buf failed;
+};
+
+static void jpeg_fail(j_common_ptr libjpeg)
+{
+  longjmp(((struct jpeg_decoder *)libjpeg->client_data)->failed, 1);
+}
+
+/* libjpeg looks ahead: JWRN_JPEG_EOF alone does not mean that it needed more.
+ * Extraneous data and what is odd in a header are no damage. */
+static void jpeg_warn(j_common_ptr libjpeg, int level)
+{
+  int code = libjpeg->err->msg_code;
+
+  if (level < 0 && (code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE ||
+                    code == JWRN_MUST_RESYNC || code == JWRN_BOGUS_PROGRESSION))
+    jpeg_fail(libjpeg);
+}
+
+static boolean jpeg_next_piece(j_decompress_ptr libjpeg)
+{
+  static const unsigned char eoi[2] = {0xFF, JPEG_EOI};
+  struct jpeg_decoder *d = libjpeg->client_data;
+  size_t left = (size_t)(d->end - d->at);
+  size_t len = left < PIECE_BYTES ? left : PIECE_BYTES;
+
+  libjpeg->src->next_input_byte = len > 0 ? d->at : eoi;
+  libjpeg->src->bytes_in_buffer = len > 0 ? len : sizeof(eoi);
+  d->at += len;
+  return TRUE;
+}
+
+/* The scans of a progressive image must have all bits of all coefficients. */
+static bool jpeg_has_all_scans(j_decompress_ptr libjpeg)
+{
+  int i, missing = 0;
+
+  for (i = 0; i < libjpeg->num_components; i++)
+    missing += libjpeg->comp_info[i].quant_table == NULL; /* in no scan */
+  for (i = 0; libjpeg->progressive_mode && missing == 0 &&
+              i < libjpeg->num_components * DCTSIZE2;
+       i++)
+    missing += libjpeg->coef_bits[i / DCTSIZE2][i % DCTSIZE2] != 0;
+  return missing == 0;
+}
+
+/* An image in one scan passes row by row, an eighth as large, which costs the
+ * least time; libjpeg reads others whole before there are rows. */
+static enum dx_reason jpeg_decode(struct jpeg_decoder *d, uint64_t scans)
+{
+  j_decompress_ptr libjpeg = &d->libjpeg;
+  uint64_t memory = 0;
+  JSAMPARRAY row;
+  int i;
+
+  jpeg_create_decompress(libjpeg);
+  jpeg_mem_src(libjpeg, d->at, 2); /* SOI */
+  d->at += 2;
+  libjpeg->src->fill_input_buffer = jpeg_next_piece;
+  (void)jpeg_read_header(libjpeg, TRUE);
+  if (libjpeg->arith_code || libjpeg->data_precision != 8)
+    return DX_REASON_UNKNOWN;
+  for (i = 0; i < libjpeg->num_components; i++)
+    memory += (uint64_t)libjpeg->comp_info[i].width_in_blocks *
+              libjpeg->comp_info[i].height_in_blocks * sizeof(JBLOCK);
+  if (jpeg_has_multiple_scans(libjpeg) &&
+      (memory > COEFFICIENTS_MAX_BYTES || memory > SCANS_MAX_BYTES / scans))
+    return DX_REASON_TOO_COMPLEX;
+  libjpeg->out_color_space = libjpeg->jpeg_color_space;
+  libjpeg->scale_denom = 8;
+  libjpeg->do_fancy_upsampling = FALSE;
+  (void)jpeg_start_decompress(libjpeg);
+  if (jpeg_has_multiple_scans(libjpeg))
+    return jpeg_has_all_scans(libjpeg) ? DX_REASON_NONE : DX_REASON_DAMAGED;
+  row = libjpeg->mem->alloc_sarray(
+      (j_common_ptr)libjpeg, JPOOL_IMAGE,
+      libjpeg->output_width * (JDIMENSION)libjpeg->output_components, 1);
+  while (libjpeg->output_scanline < libjpeg->output_height)
+    (void)jpeg_read_scanlines(libjpeg, row, 1);
+  return DX_REASON_NONE;
+}
+
+static enum dx_reason jpeg_reason(int code, const char **ret_why)
+{
+  switch (code) {
+  case JERR_OUT_OF_MEMORY:
+    return DX_REASON_TROUBLE;
+  case JERR_SOF_UNSUPPORTED:
+  case JERR_BAD_PRECISION:
+  case JERR_FRACT_SAMPLE_NOTIMPL:
+  case JERR_CCIR601_NOTIMPL:
+    return DX_REASON_UNKNOWN;
+  default:
+    if (code != JWRN_HIT_MARKER)
+      *ret_why = "an image has invalid data";
+    return DX_REASON_DAMAGED;
+  }
+}
+
+enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
+                          struct jpeg_info *ret_info, const char **ret_why)
+{
+  struct jpeg_decoder d = {0};
+  struct jpeg_walk w = jpeg_walk_begin(bytes, len);
+  int orientation;
+  uint64_t scans = jpeg_read_headers(w, &orientation);
+  enum dx_reason reason;
+
+  *ret_why = scans > 0 ? "an image ends early" : "an image has no data";
+  if (scans == 0)
+    return DX_REASON_DAMAGED;
+  d.at = w.at - 2;
+  d.end = w.end;
+  d.libjpeg.err = jpeg_std_error(&d.errors);
+  d.errors.error_exit = jpeg_fail;
+  d.errors.emit_message = jpeg_warn;
+  d.libjpeg.client_data = &d;
+  if (setjmp(d.failed) == 0)
+    reason = jpeg_decode(&d, scans);
+  else
+    reason = jpeg_reason(d.errors.msg_code, ret_why);
+  if (reason == DX_REASON_NONE) {
+    size_t clean_len = 0;
+
+    (void)jpeg_clean(bytes, len, false, jpeg_count, &clean_len);
+    *ret_info =
+        (struct jpeg_info){.width = d.libjpeg.image_width,
+                           .height = d.libjpeg.image_height,
+                           .components = d.libjpeg.num_components,
+                           .orientation = orientation > 0 ? orientation : 1,
+                           .has_metadata = clean_len != len};
+  }
+  jpeg_destroy_decompress(&d.libjpeg);
+  return reason;
+}

@@ -1,0 +1,61 @@
+/*
+ * jpeg.h - is the first image of a JPEG complete, and a copy of it without
+ * metadata. Nothing else uses libjpeg.
+ *
+ * Data after the first image are ignored: phones append other images (MPO,
+ * gain maps). A hostile JPEG can crash libjpeg or take all of the processor:
+ * the caller runs this in a separate process.
+ *
+ * Ownership: everything is borrowed. Blocking: as long as decoding takes.
+ * Memory: two bytes for each sample of a progressive image, otherwise little.
+ */
+#ifndef DX_FILTER_JPEG_H
+#define DX_FILTER_JPEG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/job/bundle.h"
+
+struct jpeg_info {
+  uint32_t width, height; /* pixels, as stored */
+  int components;
+  int orientation;   /* of EXIF, 1 to 8; 1 if there is none */
+  bool has_metadata; /* jpeg_clean() without orientation writes other bytes */
+};
+
+/* False: stop; nothing more is passed. */
+typedef bool jpeg_sink(void *ctx, const void *bytes, size_t len);
+
+/*
+ * Decodes the entropy-coded data of every scan. NONE and *ret_info; or
+ *   DAMAGED      *ret_why completes "is damaged: ..."
+ *   UNKNOWN      12 bits, lossless, or arithmetic coding, of which libjpeg does
+ *                not notice when the data end
+ *   TOO_COMPLEX  too many pixels or scans
+ *   TROUBLE      out of memory
+ */
+enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
+                          struct jpeg_info *ret_info, const char **ret_why);
+
+/*
+ * Passes the first image, SOI to EOI, to `sink`, without metadata: of the
+ * application segments only JFIF (without thumbnail), ICC profile, and Adobe
+ * remain, and no comment. With keep_orientation and an orientation other than
+ * 1, an EXIF segment with nothing else follows JFIF. Missing EOI is added.
+ * False if the sink returned false, or the image was not accepted by
+ * jpeg_check().
+ */
+bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
+                jpeg_sink *sink, void *ctx);
+
+/* The orientation in EXIF data, which begin with a TIFF header: 1 to 8; 1 if
+ * there is none. PNG has the same data. */
+int jpeg_exif_orientation(const unsigned char *exif, size_t len);
+
+/* EXIF data with nothing but an orientation. */
+#define JPEG_EXIF_BYTES 26
+void jpeg_exif_make(int orientation, unsigned char ret_exif[JPEG_EXIF_BYTES]);
+
+#endif

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+#
+# thirty.sh - hostile and damaged documents, each printed through a real cupsd:
+# what arrives at the service is everything that its pages show, and nothing
+# else, or the document is refused with the right reason. The documents, and
+# what is expected of each, are in mkthirty.
+#
+#   thirty.sh [NAME...]     only these
+. "$(dirname "$0")/../it/lib.sh"
+
+mkthirty=$top/tests/hostile/mkthirty
+mkdir "$dir/thirty"
+"$mkthirty" make "$dir/thirty" > "$dir/list" || give_up 'mkthirty makes documents'
+start_all
+
+while read -r name file options; do
+  [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
+  clear_results
+  arguments=()
+  for option in $options; do arguments+=(-o "$option"); done
+  if output=$(lp -d chart "${arguments[@]}" "$dir/thirty/$file" 2>&1); then
+    job=$(sed -n 's/.*request id is chart-\([0-9]*\) .*/\1/p' <<< "$output")
+    WAIT_S=120 wait_job "$job" "$ended|processing-stopped" > "$dir/wait"
+    state=$(job_state "$job")
+    message=$(job_message "$job")
+  else
+    state=rejected
+    message=$output
+  fi
+  mapfile -t files < <(uploads | sed "s,^,$SIM_DATA/,")
+  is "$name" "$("$mkthirty" judge "$name" "$state" "$message" "${files[@]}")" ''
+  if [ "$state" != completed ]; then
+    cancel -a chart 2> "$dir/cancel"
+    cupsenable chart
+  fi
+done < "$dir/list"

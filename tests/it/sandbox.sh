@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+#
+# sandbox.sh - a kernel without seccomp filters: nothing is parsed, the queue
+# stops and says why, and its documents wait, until the administrator allows
+# parsing without a sandbox. And a document whose conversion never ends.
+. "$(dirname "$0")/lib.sh"
+
+chart_pdf "$dir/chart.pdf" Ann Ahrens 1
+chart_pdf "$dir/next.pdf" Ben Bauer 2
+start_sim
+make_cups
+noseccomp=$build/tests/helper/noseccomp
+START_CUPSD=$noseccomp start_cupsd
+add_queue chart
+
+# --- required, the default ---------------------------------------------------
+
+print -d chart "$dir/chart.pdf"
+first=$job
+stopped() { queue_is_stopped chart; }
+until_true stopped
+check 'without seccomp the queue stops' stopped
+has 'the queue says who has to act' "$(queue_state chart)" \
+  'administrator has to look at this.*nothing is lost'
+has 'the log names the feature of the kernel and the directive' \
+  "$(job_log "$first")" "CONFIG_SECCOMP_FILTER.*Sandbox optional.*cupsenable"
+until_true no_backend
+is 'nothing is sent' "$(calls create)" 0
+is 'nothing is stored' "$(find "$spool" -type f -name 'document*' | wc -l)" 0
+is 'the print job waits' "$(job_state "$first")" pending
+
+# --- optional -----------------------------------------------------------------
+
+write_config 'Sandbox optional'
+cupsenable chart
+job_ends 'with Sandbox optional it is extracted' "$first" completed
+is 'its values are there' "$(patients)" 'Ahrens Ann 1'
+hasnt 'the user who printed does not read about it' \
+  "$(job_message "$first")$(queue_state chart)" Sandbox
+has 'the log says that there is no sandbox' "$(job_log "$first")" \
+  'Sandbox optional.* is set, and the kernel does not offer seccomp'
+stop_cupsd
+
+# --- a converter that never ends -----------------------------------------------
+
+clear_results
+write_config 'FilterTimeLimit 3s'
+start_cupsd
+printf '%%!PS\n{} loop\n' > "$dir/loop.ps"
+print -d chart "$dir/loop.ps"
+loop=$job
+print -d chart "$dir/next.pdf"
+job_ends 'a document whose conversion never ends is refused' "$loop" \
+  pending-held
+has 'its message says why' "$(job_message "$loop")" 'took too long'
+job_ends 'the job behind it is completed' "$job" completed
+is 'its values are there, too' "$(patients)" 'Bauer Ben 2'
+no_gs() { ! cups_children | grep -q ' gs$\|gstopdf'; }
+until_true no_gs
+check 'the converter has ended' no_gs

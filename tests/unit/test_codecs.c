@@ -1,0 +1,795 @@
+/*
+ * test_codecs.c - CCITT data that libtiff writes, and JBIG2 and JPEG 2000 that
+ * are put together here: whole, cut, and in the variants that PDF allows.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <tiffio.h>
+
+#include "filter/codecs.h"
+
+#define MAX_BYTES (1 << 20)
+
+struct bytes {
+  unsigned char *at;
+  size_t len;
+};
+
+static struct bytes new_bytes(void)
+{
+  struct bytes b = {.at = calloc(1, MAX_BYTES)};
+
+  assert_non_null(b.at);
+  return b;
+}
+
+static void add(struct bytes *b, const void *bytes, size_t len)
+{
+  assert_true(b->len + len <= MAX_BYTES);
+  memcpy(b->at + b->len, bytes, len);
+  b->len += len;
+}
+
+/* ---- CCITT ---- */
+
+/* A TIFF in memory: libtiff writes its directory behind the strip. */
+struct tiff {
+  struct bytes file;
+  uint64_t at;
+};
+
+static tmsize_t tiff_read(thandle_t handle, void *bytes, tmsize_t len)
+{
+  struct tiff *t = handle;
+
+  if (t->at + (uint64_t)len > t->file.len)
+    return -1;
+  memcpy(bytes, t->file.at + t->at, (size_t)len);
+  t->at += (uint64_t)len;
+  return len;
+}
+
+static tmsize_t tiff_write(thandle_t handle, void *bytes, tmsize_t len)
+{
+  struct tiff *t = handle;
+
+  assert_true(t->at + (uint64_t)len <= MAX_BYTES);
+  memcpy(t->file.at + t->at, bytes, (size_t)len);
+  t->at += (uint64_t)len;
+  if (t->at > t->file.len)
+    t->file.len = t->at;
+  return len;
+}
+
+static toff_t tiff_seek(thandle_t handle, toff_t offset, int whence)
+{
+  struct tiff *t = handle;
+
+  t->at = whence == SEEK_SET   ? offset
+          : whence == SEEK_CUR ? t->at + offset
+                               : t->file.len + offset;
+  return t->at;
+}
+
+static int tiff_close(thandle_t handle)
+{
+  (void)handle;
+  return 0;
+}
+
+static toff_t tiff_size(thandle_t handle)
+{
+  return ((struct tiff *)handle)->file.len;
+}
+
+static TIFF *tiff_open(struct tiff *t, const char *mode)
+{
+  t->at = 0;
+  return TIFFClientOpen("", mode, t, tiff_read, tiff_write, tiff_seek,
+                        tiff_close, tiff_size, NULL, NULL);
+}
+
+/* Rows with short and long runs, blank ones, and some like those above. */
+static void make_rows(unsigned char *rows, uint32_t columns, uint32_t count,
+                      unsigned seed)
+{
+  size_t stride = (columns + 7) / 8, at;
+  uint32_t x, y, run;
+  bool black;
+
+  memset(rows, 0, stride * count);
+  for (y = 0; y < count; y++) {
+    if (y > 0 && seed % 3 != 0)
+      memcpy(rows + y * stride, rows + (y - 1) * stride, stride);
+    black = false;
+    for (x = 0; x < columns && seed % 5 != 0; x += run) {
+      uint32_t end;
+
+      seed = seed * 1103515245 + 12345;
+      run = (seed >> 16) % 7 == 0 ? (seed >> 20) % 3000 : (seed >> 20) % 9;
+      end = x + run < columns ? x + run : columns;
+      for (at = x; at < end && (seed >> 8) % 4 != 0; at++) {
+        unsigned char bit = (unsigned char)(0x80 >> at % 8);
+
+        if (black)
+          rows[y * stride + at / 8] |= bit;
+        else
+          rows[y * stride + at / 8] &= (unsigned char)~bit;
+      }
+      black = !black;
+    }
+    seed = seed * 1103515245 + 12345;
+    seed ^= seed >> 16;
+  }
+}
+
+static struct bytes encode(const unsigned char *rows, uint32_t columns,
+                           uint32_t count, int compression, uint32_t options)
+{
+  struct tiff t = {.file = new_bytes()};
+  struct bytes b = new_bytes();
+  TIFF *tiff = tiff_open(&t, "w");
+  uint32_t y;
+  tmsize_t len;
+
+  assert_non_null(tiff);
+  (void)TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, columns);
+  (void)TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, count);
+  (void)TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, count);
+  (void)TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 1);
+  (void)TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+  (void)TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISWHITE);
+  (void)TIFFSetField(tiff, TIFFTAG_COMPRESSION, compression);
+  if (compression == COMPRESSION_CCITTFAX3)
+    (void)TIFFSetField(tiff, TIFFTAG_GROUP3OPTIONS, options);
+  for (y = 0; y < count; y++) {
+    const unsigned char *row = rows + (size_t)y * ((columns + 7) / 8);
+    void *copy = malloc((columns + 7) / 8);
+
+    assert_non_null(copy);
+    memcpy(copy, row, (columns + 7) / 8);
+    assert_int_equal(TIFFWriteScanline(tiff, copy, y, 0), 1);
+    free(copy);
+  }
+  TIFFClose(tiff);
+  tiff = tiff_open(&t, "r");
+  assert_non_null(tiff);
+  len = TIFFReadRawStrip(tiff, 0, b.at, MAX_BYTES);
+  assert_true(len > 0);
+  b.len = (size_t)len;
+  TIFFClose(tiff);
+  free(t.file.at);
+  return b;
+}
+
+/* From memory of exactly that size. */
+static enum dx_reason ccitt(struct bytes b, struct codecs_ccitt p)
+{
+  unsigned char *exact = malloc(b.len > 0 ? b.len : 1);
+  const char *why = "";
+  enum dx_reason reason;
+
+  assert_non_null(exact);
+  memcpy(exact, b.at, b.len);
+  reason = codecs_ccitt(exact, b.len, &p, &why);
+  free(exact);
+  return reason;
+}
+
+#define ROWS 40
+#define COLUMNS_MAX 6000
+
+/* A cut may pass only if nothing but the last `end_bytes`, the end of the
+ * block, is gone. */
+static void check_ccitt(struct bytes b, struct codecs_ccitt p, size_t end_bytes)
+{
+  struct bytes cut = b;
+
+  assert_int_equal(ccitt(b, p), DX_REASON_NONE);
+  for (cut.len = 0; cut.len + end_bytes < b.len; cut.len++)
+    assert_int_equal(ccitt(cut, p), DX_REASON_DAMAGED);
+  p.rows++;
+  assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+}
+
+static void what_libtiff_writes_is_whole(void **state)
+{
+  static const uint32_t columns[] = {1,    2,    7,    8,          9,    64,
+                                     65,   1727, 1728, 1791,       1792, 2560,
+                                     2623, 2624, 5121, COLUMNS_MAX};
+  unsigned char *rows = malloc(ROWS * COLUMNS_MAX / 8);
+  size_t i;
+  unsigned seed;
+
+  (void)state;
+  assert_non_null(rows);
+  for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+    for (seed = 1; seed < 4; seed++) {
+      struct codecs_ccitt p = {-1, columns[i], ROWS, false};
+      struct bytes b;
+
+      make_rows(rows, columns[i], ROWS, seed);
+      b = encode(rows, columns[i], ROWS, COMPRESSION_CCITTFAX4, 0);
+      check_ccitt(b, p, 5);
+      free(b.at);
+      p.k = 0;
+      b = encode(rows, columns[i], ROWS, COMPRESSION_CCITTFAX3, 0);
+      check_ccitt(b, p, 10);
+      free(b.at);
+      b = encode(rows, columns[i], ROWS, COMPRESSION_CCITTFAX3,
+                 GROUP3OPT_FILLBITS);
+      check_ccitt(b, p, 13);
+      p.byte_align = true;
+      check_ccitt(b, p, 13);
+      free(b.at);
+      b = encode(rows, columns[i], ROWS, COMPRESSION_CCITTRLE, 0);
+      check_ccitt(b, p, 1);
+      free(b.at);
+      p.byte_align = false;
+      p.k = 4;
+      b = encode(rows, columns[i], ROWS, COMPRESSION_CCITTFAX3,
+                 GROUP3OPT_2DENCODING);
+      check_ccitt(b, p, 12);
+      free(b.at);
+    }
+  free(rows);
+}
+
+/* Bits as characters. */
+struct bits {
+  char at[8 * MAX_BYTES / 16];
+  size_t len;
+};
+
+static void add_bits(struct bits *to, const char *bits, size_t len)
+{
+  assert_true(to->len + len < sizeof(to->at));
+  memcpy(to->at + to->len, bits, len);
+  to->len += len;
+  to->at[to->len] = '\0';
+}
+
+static void align_bits(struct bits *to)
+{
+  while (to->len % 8 != 0)
+    add_bits(to, "0", 1);
+}
+
+static void to_bits(struct bytes b, struct bits *bits)
+{
+  size_t i;
+
+  bits->len = 0;
+  for (i = 0; i < 8 * b.len; i++)
+    add_bits(bits, (b.at[i / 8] >> (7 - i % 8) & 1) != 0 ? "1" : "0", 1);
+}
+
+static struct bytes from_bits(struct bits *bits)
+{
+  struct bytes b = new_bytes();
+  size_t i;
+
+  align_bits(bits);
+  b.len = bits->len / 8;
+  for (i = 0; i < bits->len; i++)
+    if (bits->at[i] == '1')
+      b.at[i / 8] |= (unsigned char)(0x80 >> i % 8);
+  return b;
+}
+
+#define EOL "000000000001"
+
+/* Rows of group 3 with neither EOL nor RTC, joined as PDF allows. */
+static void group_3_needs_no_eol(void **state)
+{
+  static struct bits with, without, aligned, eol_aligned;
+  unsigned char rows[ROWS * 216];
+  unsigned seed;
+  int k;
+
+  (void)state;
+  for (seed = 1; seed < 30; seed++)
+    for (k = 0; k <= 1; k++) {
+      struct codecs_ccitt p = {k, 1728, ROWS, false};
+      const char *row, *end;
+      struct bytes b;
+      int y;
+
+      make_rows(rows, 1728, ROWS, seed);
+      b = encode(rows, 1728, ROWS, COMPRESSION_CCITTFAX3,
+                 k > 0 ? GROUP3OPT_2DENCODING : 0);
+      to_bits(b, &with);
+      free(b.at);
+      without.len = aligned.len = eol_aligned.len = 0;
+      row = strstr(with.at, EOL);
+      for (y = 0; y < ROWS; y++) {
+        row += strlen(EOL);
+        end = strstr(row, EOL);
+        if (end == NULL) /* without RTC */
+          end = with.at + with.len;
+        add_bits(&without, row, (size_t)(end - row));
+        align_bits(&aligned);
+        add_bits(&aligned, row, (size_t)(end - row));
+        while (eol_aligned.len % 8 != 4)
+          add_bits(&eol_aligned, "0", 1);
+        add_bits(&eol_aligned, EOL, strlen(EOL));
+        add_bits(&eol_aligned, row, (size_t)(end - row));
+        row = end;
+      }
+      b = from_bits(&without);
+      check_ccitt(b, p, 2);
+      free(b.at);
+      p.byte_align = true;
+      b = from_bits(&aligned);
+      check_ccitt(b, p, 2);
+      free(b.at);
+      b = from_bits(&eol_aligned);
+      check_ccitt(b, p, 2);
+      free(b.at);
+    }
+}
+
+/* The code of the last of `count` rows. */
+static void add_last_row(struct bits *to, const unsigned char *rows,
+                         uint32_t columns, uint32_t count)
+{
+  static struct bits bits[2];
+  uint32_t i;
+
+  for (i = count == 1; i < 2; i++) {
+    struct bytes b =
+        encode(rows, columns, count - 1 + i, COMPRESSION_CCITTFAX4, 0);
+
+    to_bits(b, &bits[i]);
+    bits[i].len = (size_t)(strrchr(bits[i].at, '1') + 1 - bits[i].at) - 24;
+    free(b.at);
+  }
+  if (count == 1)
+    bits[0].len = 0;
+  add_bits(to, bits[1].at + bits[0].len, bits[1].len - bits[0].len);
+}
+
+static void group_4_may_be_aligned(void **state)
+{
+  static struct bits aligned;
+  unsigned char rows[ROWS * 300];
+  struct codecs_ccitt p = {-1, 2400, ROWS, true};
+  struct bytes b;
+  unsigned seed;
+  uint32_t y;
+
+  (void)state;
+  for (seed = 1; seed < 6; seed++) {
+    make_rows(rows, 2400, ROWS, seed);
+    aligned.len = 0;
+    for (y = 1; y <= ROWS; y++) {
+      align_bits(&aligned);
+      add_last_row(&aligned, rows, 2400, y);
+    }
+    b = from_bits(&aligned);
+    check_ccitt(b, p, 1);
+    p.byte_align = false;
+    assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+    p.byte_align = true;
+    align_bits(&aligned);
+    add_bits(&aligned, EOL EOL, 24);
+    free(b.at);
+    b = from_bits(&aligned);
+    check_ccitt(b, p, 4);
+    free(b.at);
+  }
+}
+
+static void early_end_of_block_is_named(void **state)
+{
+  unsigned char rows[ROWS * 216];
+  struct codecs_ccitt p = {-1, 1728, 3 * ROWS, false};
+  const char *why = NULL;
+  struct bytes b;
+
+  (void)state;
+  make_rows(rows, 1728, ROWS, 3);
+  b = encode(rows, 1728, ROWS, COMPRESSION_CCITTFAX4, 0);
+  assert_int_equal(codecs_ccitt(b.at, b.len, &p, &why), DX_REASON_DAMAGED);
+  assert_string_equal(why, "an image ends early");
+  p.columns = 100000000;
+  assert_int_equal(codecs_ccitt(b.at, b.len, &p, &why), DX_REASON_TOO_COMPLEX);
+  free(b.at);
+}
+
+/* What follows the end of the block does not count. */
+static void nothing_is_behind_the_end_of_the_block(void **state)
+{
+  static struct bits blank;
+  struct codecs_ccitt p = {-1, 1728, 3, false};
+  struct bytes b;
+
+  (void)state;
+  add_bits(&blank, "11" EOL EOL "1111", 2 + 24 + 4); /* rows of one bit */
+  b = from_bits(&blank);
+  assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+  p.rows = 2;
+  assert_int_equal(ccitt(b, p), DX_REASON_NONE);
+  free(b.at);
+}
+
+/* Two white and three black pixels, in nine bits. */
+static void last_bit_may_not_be_missing(void **state)
+{
+  struct codecs_ccitt p = {-1, 5, 1, false};
+  unsigned char bytes[2] = {0x2F, 0};
+  struct bytes b = {bytes, 2};
+
+  (void)state;
+  assert_int_equal(ccitt(b, p), DX_REASON_NONE);
+  b.len = 1;
+  assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+}
+
+/* More of them than a row has pixels. */
+static void runs_without_pixels_are_limited(void **state)
+{
+  static struct bits two, one;
+  struct codecs_ccitt p = {-1, 1, 1, false};
+  struct bytes b;
+  int i;
+
+  (void)state;
+  for (i = 0; i < 100; i++) {
+    add_bits(&two,
+             "001"
+             "00110101"
+             "0000110111",
+             21);
+    add_bits(&one,
+             "00110101"
+             "0000110111",
+             18);
+  }
+  b = from_bits(&two);
+  assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+  free(b.at);
+  p.k = 0;
+  b = from_bits(&one);
+  assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+  free(b.at);
+}
+
+static void random_bytes_do_no_harm(void **state)
+{
+  struct bytes b = {.at = malloc(4096), .len = 4096};
+  unsigned seed = 1, round;
+  size_t i;
+
+  (void)state;
+  assert_non_null(b.at);
+  for (round = 0; round < 600; round++) {
+    struct codecs_ccitt p = {(int)(round % 3) - 1, 1 + round * 7, 100000,
+                             round % 2 == 0};
+
+    for (i = 0; i < b.len; i++) {
+      seed = seed * 1103515245 + 12345;
+      b.at[i] = (unsigned char)(seed >> 16);
+      if (round % 4 == 0 && i % 3 != 0) /* EOL, and long codes */
+        b.at[i] = 0;
+    }
+    assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+  }
+  free(b.at);
+}
+
+/* ---- JBIG2 ---- */
+
+#define TEXT(text) text, sizeof(text) - 1
+#define PAGE "\0\0\0\x40\0\0\0\x20\0\0\0\0\0\0\0\0\0\0\0" /* 64 x 32 */
+#define PAGE_OPEN "\0\0\0\x40\xFF\xFF\xFF\xFF\0\0\0\0\0\0\0\0\0\x80\x20"
+#define REGION "\0\0\0\x40\0\0\0\x20\0\0\0\0\0\0\0\0\0" /* 64 x 32, at 0, 0 */
+
+/* Its number, type, and the segments it refers to. */
+static void add_segment(struct bytes *b, unsigned number, int type,
+                        const char *refers, size_t refers_len, const char *data,
+                        size_t len)
+{
+  unsigned char head[6] = {0,
+                           0,
+                           (unsigned char)(number >> 8),
+                           (unsigned char)number,
+                           (unsigned char)type,
+                           (unsigned char)(refers_len << 5)};
+  unsigned char tail[5] = {1, 0, 0, (unsigned char)(len >> 8),
+                           (unsigned char)len};
+
+  add(b, head, sizeof(head));
+  add(b, refers, refers_len);
+  add(b, tail, sizeof(tail));
+  add(b, data, len);
+}
+
+static enum dx_reason jbig2_of(struct bytes b, struct bytes globals,
+                               uint32_t width, uint32_t height)
+{
+  unsigned char *exact = malloc(b.len > 0 ? b.len : 1);
+  const char *why = NULL;
+  enum dx_reason reason;
+
+  assert_non_null(exact);
+  memcpy(exact, b.at, b.len);
+  reason =
+      codecs_jbig2(exact, b.len, globals.at, globals.len, width, height, &why);
+  assert_int_equal(reason == DX_REASON_NONE, why == NULL);
+  free(exact);
+  return reason;
+}
+
+static const struct bytes no_globals;
+
+static void jbig2_is_followed_to_its_end(void **state)
+{
+  struct bytes globals = new_bytes(), b = new_bytes(), cut;
+  unsigned char last;
+
+  (void)state;
+  add_segment(&globals, 0, 0, "", 0, TEXT("symbols"));
+  add_segment(&b, 1, 48, "", 0, TEXT(PAGE));
+  add_segment(&b, 2, 6, "\0", 1, TEXT(REGION "text"));
+  assert_int_equal(jbig2_of(b, globals, 64, 32), DX_REASON_NONE);
+  for (cut = b; cut.len-- > 0;)
+    assert_int_equal(jbig2_of(cut, globals, 64, 32), DX_REASON_DAMAGED);
+  assert_int_equal(jbig2_of(b, globals, 65, 32), DX_REASON_DAMAGED);
+  assert_int_equal(jbig2_of(b, globals, 64, 33), DX_REASON_DAMAGED);
+  /* What the text is made of is missing. */
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  last = globals.at[--globals.len];
+  assert_int_equal(jbig2_of(b, globals, 64, 32), DX_REASON_DAMAGED);
+  globals.at[globals.len++] = last;
+  add(&b, "\r\n", 2); /* of the PDF */
+  assert_int_equal(jbig2_of(b, globals, 64, 32), DX_REASON_NONE);
+  b.len -= 2;
+  cut = b;
+  add_segment(&b, 3, 38, "", 0, TEXT(REGION "data"));
+  for (cut.len++; cut.len < b.len; cut.len++)
+    assert_int_equal(jbig2_of(cut, globals, 64, 32), DX_REASON_DAMAGED);
+  add_segment(&b, 3, 49, "", 0, "", 0);
+  add_segment(&b, 4, 51, "", 0, "", 0);
+  assert_int_equal(jbig2_of(b, globals, 64, 32), DX_REASON_NONE);
+  free(b.at);
+  free(globals.at);
+}
+
+static void jbig2_may_have_stripes(void **state)
+{
+  struct bytes b = new_bytes(), cut;
+
+  (void)state;
+  add_segment(&b, 0, 48, "", 0, TEXT(PAGE_OPEN));
+  add_segment(&b, 1, 38, "", 0, TEXT(REGION "data"));
+  add_segment(&b, 2, 50, "", 0, TEXT("\0\0\0\x1F"));
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
+  assert_int_equal(jbig2_of(b, no_globals, 64, 33), DX_REASON_DAMAGED);
+  for (cut = b; cut.len-- > 0;)
+    assert_int_equal(jbig2_of(cut, no_globals, 64, 32), DX_REASON_DAMAGED);
+  free(b.at);
+}
+
+static void jbig2_region_may_have_any_length(void **state)
+{
+  static const char *const ends[] = {"\0\xFF\xFE\xFF\xAC\0\0\0\x20",
+                                     "\x01\xFF\xAC\xFE\0\0\0\0\0\x20"};
+  static const size_t lens[] = {9, 10};
+  size_t i, head;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    struct bytes b = new_bytes(), cut;
+
+    add_segment(&b, 0, 48, "", 0, TEXT(PAGE));
+    head = b.len;
+    add_segment(&b, 1, 38, "", 0, TEXT(REGION));
+    memcpy(b.at + head + 7, "\xFF\xFF\xFF\xFF", 4);
+    add(&b, ends[i], lens[i]);
+    assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
+    for (cut = b; cut.len-- > 0;)
+      assert_int_equal(jbig2_of(cut, no_globals, 64, 32), DX_REASON_DAMAGED);
+    b.at[head + 4] = 6; /* not for text */
+    assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+    free(b.at);
+  }
+}
+
+/* More than four, and numbers of two bytes. */
+static void jbig2_may_refer_to_many_segments(void **state)
+{
+  struct bytes b = new_bytes(), cut;
+  unsigned i;
+
+  (void)state;
+  for (i = 300; i < 306; i++)
+    add_segment(&b, i, 0, "", 0, TEXT("symbols"));
+  add_segment(&b, 306, 48, "", 0, TEXT(PAGE));
+  add(&b, "\0\0\x01\x33\x46\xE0\0\0\x06\0", 10); /* page of four bytes */
+  for (i = 300; i < 306; i++)
+    add(&b, (unsigned char[2]){1, (unsigned char)i}, 2);
+  add(&b, "\0\0\0\x01\0\0\0\x11" REGION, 8 + 17);
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
+  for (cut = b; cut.len-- > 0;)
+    assert_int_equal(jbig2_of(cut, no_globals, 64, 32), DX_REASON_DAMAGED);
+  memcpy(b.at + b.len - 8 - 17 - 12 - 5, "\xFF\xFF\xFF\xFF", 4);
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  free(b.at);
+}
+
+/* ---- JPEG 2000 ---- */
+
+/* 8 x 8 gray pixels, by OpenJPEG. */
+static const char small[] =
+    "\xff\x4f\xff\x51\0\x29\0\0\0\0\0\x08\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\x08"
+    "\0\0\0\x08\0\0\0\0\0\0\0\0\0\x01\x07\x01\x01\xff\x52\0\x0c\0\0\0\x01\0\0"
+    "\x04\x04\0\x01\xff\x5c\0\x04\x40\x40\xff\x90\0\x0a\0\0\0\0\0\x25\0\x01\xff"
+    "\x93\xdf\x19\x40\x12\x2b\x67\x16\x8f\x8f\x8c\x9d\x60\x30\x8f\x68\xc8\x7c"
+    "\xcc\x4b\xcb\x4c\xcc\x12\xff\xd9";
+
+static enum dx_reason jpx_of(struct bytes b, uint32_t width, uint32_t height)
+{
+  unsigned char *exact = malloc(b.len > 0 ? b.len : 1);
+  const char *why = NULL;
+  enum dx_reason reason;
+
+  assert_non_null(exact);
+  memcpy(exact, b.at, b.len);
+  reason = codecs_jpx(exact, b.len, width, height, &why);
+  assert_int_equal(reason == DX_REASON_DAMAGED, why != NULL);
+  free(exact);
+  return reason;
+}
+
+/* Every cut, also when it is closed with EOC. */
+static void no_jpx_cut_passes(struct bytes b, size_t end_bytes)
+{
+  struct bytes cut = new_bytes();
+  size_t len;
+
+  for (len = 0; len + end_bytes < b.len; len++) {
+    cut.len = 0;
+    add(&cut, b.at, len);
+    assert_int_equal(jpx_of(cut, 0, 0), DX_REASON_DAMAGED);
+    add(&cut, "\xFF\xD9", 2);
+    assert_int_equal(jpx_of(cut, 0, 0), DX_REASON_DAMAGED);
+  }
+  free(cut.at);
+}
+
+static void jpx_is_followed_to_its_end(void **state)
+{
+  struct bytes b = new_bytes(), boxes = new_bytes();
+
+  (void)state;
+  add(&b, TEXT(small));
+  assert_int_equal(jpx_of(b, 0, 0), DX_REASON_NONE);
+  assert_int_equal(jpx_of(b, 8, 8), DX_REASON_NONE);
+  assert_int_equal(jpx_of(b, 9, 8), DX_REASON_DAMAGED);
+  assert_int_equal(jpx_of(b, 8, 9), DX_REASON_DAMAGED);
+  no_jpx_cut_passes(b, 2);
+  b.len -= 2; /* EOC may be missing */
+  assert_int_equal(jpx_of(b, 8, 8), DX_REASON_NONE);
+  b.len += 2;
+  add(&boxes, TEXT("\0\0\0\x0CjP  \r\n\x87\n\0\0\0\0jp2c"));
+  add(&boxes, b.at, b.len);
+  assert_int_equal(jpx_of(boxes, 8, 8), DX_REASON_NONE);
+  no_jpx_cut_passes(boxes, 2);
+  /* A length of 0: up to EOC, which must be there. */
+  memcpy(memmem(b.at, b.len, "\xff\x90", 2), "\xff\x90\0\x0a\0\0\0\0\0\0", 10);
+  assert_int_equal(jpx_of(b, 8, 8), DX_REASON_NONE);
+  b.len -= 2;
+  assert_int_equal(jpx_of(b, 8, 8), DX_REASON_DAMAGED);
+  free(boxes.at);
+  free(b.at);
+}
+
+/* Of 20 bytes, with six of data. */
+static void add_tile_part(struct bytes *b, int tile, int part, int parts)
+{
+  unsigned char bytes[20] = {0xFF,
+                             0x90,
+                             0,
+                             10,
+                             0,
+                             (unsigned char)tile,
+                             0,
+                             0,
+                             0,
+                             20,
+                             (unsigned char)part,
+                             (unsigned char)parts,
+                             0xFF,
+                             0x93};
+
+  add(b, bytes, sizeof(bytes));
+}
+
+static void every_tile_has_all_its_parts(void **state)
+{
+  struct bytes b = new_bytes();
+  size_t begin;
+  int tile;
+
+  (void)state;
+  add(&b, small, sizeof(small) - 1 - 37 - 2); /* the headers */
+  memcpy(b.at + 8, "\0\0\0\x15\0\0\0\x16\0\0\0\x03\0\0\0\x01", 16);
+  memcpy(b.at + 24, "\0\0\0\x0A\0\0\0\x0B\0\0\0\x02\0\0\0\x01", 16);
+  begin = b.len; /* 18 x 21 pixels in 2 x 2 tiles */
+  for (tile = 0; tile < 4; tile++) {
+    add_tile_part(&b, tile, 0, tile == 2 ? 0 : 2);
+    add_tile_part(&b, tile, 1, tile == 1 ? 0 : 2);
+  }
+  assert_int_equal(jpx_of(b, 18, 21), DX_REASON_NONE);
+  no_jpx_cut_passes(b, 0);
+  for (tile = 0; tile < 4; tile++) { /* one is not there */
+    struct bytes less = new_bytes();
+
+    add(&less, b.at, begin + (size_t)tile * 40);
+    add(&less, b.at + begin + (size_t)tile * 40 + 20,
+        (size_t)(7 - 2 * tile) * 20);
+    assert_int_equal(jpx_of(less, 18, 21), DX_REASON_DAMAGED);
+    free(less.at);
+  }
+  b.len = begin; /* without the number of parts, only EOC is the end */
+  for (tile = 0; tile < 4; tile++)
+    add_tile_part(&b, tile, 0, 0);
+  assert_int_equal(jpx_of(b, 18, 21), DX_REASON_DAMAGED);
+  add(&b, "\xFF\xD9", 2);
+  assert_int_equal(jpx_of(b, 18, 21), DX_REASON_NONE);
+  b.at[begin + 5] = 4; /* no such tile */
+  assert_int_equal(jpx_of(b, 18, 21), DX_REASON_DAMAGED);
+  free(b.at);
+}
+
+static void jpx_sizes_are_checked(void **state)
+{
+  static const struct {
+    size_t at;
+    const char *number;
+    enum dx_reason reason;
+  } wrong[] = {{8, "\0\0\0\0", DX_REASON_DAMAGED},
+               {24, "\0\0\0\0", DX_REASON_DAMAGED},
+               {16, "\0\0\0\x08", DX_REASON_DAMAGED},
+               {32, "\0\0\0\x01", DX_REASON_DAMAGED},
+               {8, "\xFF\xFF\xFF\xFF", DX_REASON_TOO_COMPLEX},
+               {4, "\0\x03\0\0", DX_REASON_DAMAGED}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    struct bytes b = new_bytes();
+
+    add(&b, TEXT(small));
+    memcpy(b.at + wrong[i].at, wrong[i].number, 4);
+    assert_int_equal(jpx_of(b, 0, 0), wrong[i].reason);
+    free(b.at);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_libtiff_writes_is_whole),
+      cmocka_unit_test(group_3_needs_no_eol),
+      cmocka_unit_test(group_4_may_be_aligned),
+      cmocka_unit_test(early_end_of_block_is_named),
+      cmocka_unit_test(nothing_is_behind_the_end_of_the_block),
+      cmocka_unit_test(last_bit_may_not_be_missing),
+      cmocka_unit_test(runs_without_pixels_are_limited),
+      cmocka_unit_test(random_bytes_do_no_harm),
+      cmocka_unit_test(jbig2_is_followed_to_its_end),
+      cmocka_unit_test(jbig2_may_have_stripes),
+      cmocka_unit_test(jbig2_region_may_have_any_length),
+      cmocka_unit_test(jbig2_may_refer_to_many_segments),
+      cmocka_unit_test(jpx_is_followed_to_its_end),
+      cmocka_unit_test(every_tile_has_all_its_parts),
+      cmocka_unit_test(jpx_sizes_are_checked),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,605 @@
+/*
+ * test_flatten.c - what filter/flatten.c makes of small documents, as poppler
+ * shows the result. The text writer is a stand-in that uses Helvetica.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "filter/flatten.h"
+#include "filter/text.h"
+#include "tests/unit/temp_dir.h"
+
+#define SIZE 200 /* of a page, and of its picture in pixels */
+
+static char dir[TEMP_DIR_BYTES];
+static char seen_text[4096]; /* by the stand-in */
+static struct text_value seen_first;
+
+/* ---- a stand-in for the text writer ---- */
+
+static enum dx_reason draw_values(const struct text_value *values, size_t count,
+                                  const struct text_fonts *fonts, int out_fd,
+                                  struct text_done *ret_done)
+{
+  FILE *out = fdopen(dup(out_fd), "w");
+  size_t i;
+
+  (void)fonts;
+  (void)ret_done;
+  assert_non_null(out);
+  seen_first = values[0];
+  (void)fprintf(out, "%%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+                     "3 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+                     "endobj\n2 0 obj<</Type/Pages/Kids[");
+  for (i = 0; i < count; i++)
+    (void)fprintf(out, "%zu 0 R ", 2 * i + 10);
+  (void)fprintf(out, "]/Count %zu>>endobj\n", count);
+  for (i = 0; i < count; i++) {
+    const struct text_value *v = &values[i];
+    char drawn[512];
+
+    (void)snprintf(seen_text + strlen(seen_text),
+                   sizeof(seen_text) - strlen(seen_text), "%s|", v->utf8);
+    (void)snprintf(drawn, sizeof(drawn), "BT /F %g Tf 0 1 Td (%.400s) Tj ET",
+                   v->height, v->utf8);
+    (void)fprintf(out,
+                  "%zu 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 %f %f]"
+                  "/Resources<</Font<</F 3 0 R>>>>/Contents %zu 0 R>>endobj\n"
+                  "%zu 0 obj<</Length %zu>>stream\n%s\nendstream\nendobj\n",
+                  2 * i + 10, v->width, v->height, 2 * i + 11, 2 * i + 11,
+                  strlen(drawn), drawn);
+  }
+  (void)fprintf(out, "trailer<</Root 1 0 R/Size 99>>\n%%%%EOF\n");
+  assert_int_equal(fclose(out), 0);
+  return DX_REASON_NONE;
+}
+
+static const struct text_module stand_in = {.values_to_pdf = draw_values};
+
+/* ---- documents ---- */
+
+/* A document of one page whose content is a black square at 0 0 20 20. */
+struct document {
+  const char *catalog, *page, *annotations, *objects, *content;
+};
+
+static struct flatten done;
+static unsigned char picture[SIZE * SIZE];
+static char words[4096];
+
+static void in_dir(char *path, size_t len, const char *name)
+{
+  (void)snprintf(path, len, "%s/%s", dir, name);
+}
+
+/* Fills `picture` and `words` from the result. */
+static void show(void)
+{
+  char command[512], path[64], pdf[64];
+  FILE *in;
+  size_t len;
+
+  in_dir(pdf, sizeof(pdf), "out.pdf");
+  (void)snprintf(command, sizeof(command),
+                 "pdftotext -q -layout %s %s/words && "
+                 "pdftoppm -q -r 72 -gray -singlefile %s %s/picture",
+                 pdf, dir, pdf, dir);
+  assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+  in_dir(path, sizeof(path), "words");
+  in = fopen(path, "r");
+  assert_non_null(in);
+  len = fread(words, 1, sizeof(words) - 1, in);
+  words[len] = '\0';
+  (void)fclose(in);
+  in_dir(path, sizeof(path), "picture.pgm");
+  in = fopen(path, "r");
+  assert_non_null(in);
+  assert_int_equal(fscanf(in, "P5 200 200 255"), 0);
+  (void)fgetc(in);
+  assert_int_equal(fread(picture, 1, sizeof(picture), in), sizeof(picture));
+  (void)fclose(in);
+}
+
+static enum dx_reason flatten(const char *text, int pages, bool fonts)
+{
+  qpdf_data pdf = qpdf_init();
+  qpdf_oh handles[4];
+  int numbers[4], i;
+  char path[64];
+  FILE *scratch = tmpfile();
+  enum dx_reason reason;
+
+  assert_non_null(scratch);
+  qpdf_set_suppress_warnings(pdf, QPDF_TRUE);
+  qpdf_silence_errors(pdf);
+  assert_true(qpdf_read_memory(pdf, "test", text, strlen(text), NULL) <
+              QPDF_ERRORS);
+  for (i = 0; i < pages; i++) {
+    handles[i] = qpdf_get_page_n(pdf, (size_t)i);
+    numbers[i] = i + 1;
+  }
+  seen_text[0] = '\0';
+  done = (struct flatten){.pdf = pdf, .scratch_fd = fileno(scratch)};
+  if (fonts) {
+    done.text = &stand_in;
+    done.fonts = (const struct text_fonts *)"open";
+  }
+  reason = flatten_pages(&done, handles, numbers, pages);
+  if (reason == DX_REASON_NONE) {
+    in_dir(path, sizeof(path), "out.pdf");
+    (void)qpdf_init_write(pdf, path);
+    qpdf_set_qdf_mode(pdf, QPDF_TRUE);
+    assert_true(qpdf_write(pdf) < QPDF_ERRORS);
+  }
+  qpdf_cleanup(&pdf);
+  (void)fclose(scratch);
+  return reason;
+}
+
+static enum dx_reason flatten_document(struct document d)
+{
+  char text[8192];
+
+  (void)snprintf(
+      text, sizeof(text),
+      "%%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R%s>>endobj\n"
+      "2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+      "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R%s"
+      "/Annots[%s]>>endobj\n"
+      "4 0 obj<</Length %zu>>stream\n%s\nendstream\nendobj\n"
+      /* Black in the left half of 0 0 10 20. */
+      "5 0 obj<</BBox[0 0 10 20]/Length 13>>stream\n0 0 5 20 re f\nendstream\n"
+      "endobj\n%s\ntrailer<</Root 1 0 R/Size 99>>\n%%%%EOF\n",
+      d.catalog ? d.catalog : "", d.page ? d.page : "",
+      d.annotations ? d.annotations : "",
+      strlen(d.content ? d.content : "0 0 20 20 re f"),
+      d.content ? d.content : "0 0 20 20 re f", d.objects ? d.objects : "");
+  return flatten(text, 1, true);
+}
+
+static void flatten_and_show(struct document d)
+{
+  assert_int_equal(flatten_document(d), DX_REASON_NONE);
+  show();
+}
+
+static bool dark(int x, int y)
+{
+  return picture[(SIZE - 1 - y) * SIZE + x] < 100;
+}
+
+static void assert_shown(const char *annotation, bool shown)
+{
+  struct document d = {.annotations = annotation};
+
+  flatten_and_show(d);
+  assert_true(dark(5, 5));
+  assert_int_equal(dark(105, 110), shown);
+  assert_false(dark(115, 110)); /* the right half */
+}
+
+#define STAMP "/Subtype/Stamp/Rect[100 100 120 120]"
+#define AP "/AP<</N 5 0 R>>"
+
+/* ---- annotations ---- */
+
+static void only_what_prints_is_drawn(void **state)
+{
+  (void)state;
+  assert_shown("<<" STAMP "/F 4" AP ">>", true);
+  assert_shown("<<" STAMP "/F 36" AP ">>", true); /* NoView */
+  assert_shown("<<" STAMP AP ">>", false);
+  assert_shown("<<" STAMP "/F 6" AP ">>", false); /* Hidden */
+  assert_shown("<</Subtype/Popup/Rect[100 100 120 120]/F 4" AP ">>", false);
+  assert_shown("<</Subtype/Widget/Rect[100 100 120 120]/F 4" AP ">>", true);
+}
+
+static void state_chooses_the_appearance(void **state)
+{
+  (void)state;
+  assert_shown("<<" STAMP "/F 4/AP<</N<</On 5 0 R/Off 4 0 R>>>>/AS/On>>", true);
+  assert_shown("<<" STAMP "/F 4/AP<</N<</On 5 0 R>>>>>>", true);
+  /* Of a signature whose /N is not a dictionary of states. */
+  assert_shown("<</Subtype/Widget/FT/Sig/Rect[100 100 120 120]/F 4" AP
+               "/AS/Off>>",
+               true);
+  assert_shown("<</Subtype/Widget/FT/Btn/Rect[100 100 120 120]/F 4/AS/Off"
+               "/AP<</N<</Yes 5 0 R>>>>>>",
+               false);
+}
+
+static void appearance_is_fitted_into_its_rectangle(void **state)
+{
+  struct document turned = {
+      .annotations = "<<" STAMP "/F 4/AP<</N 6 0 R>>>>",
+      /* Turned by 90 degrees: its left half is the lower one. */
+      .objects = "6 0 obj<</BBox[0 0 10 20]/Matrix[0 1 -1 0 7 7]/Length 13>>"
+                 "stream\n0 0 5 20 re f\nendstream\nendobj\n"};
+
+  (void)state;
+  flatten_and_show(turned);
+  assert_true(dark(105, 105) && dark(115, 105));
+  assert_false(dark(105, 115) || dark(115, 115));
+  turned.page = "/Rotate 90";
+  turned.annotations = "<<" STAMP "/F 20" AP ">>"; /* NoRotate */
+  flatten_and_show(turned);
+  /* Upright, right of the upper left corner, which is shown at 120, 100. */
+  assert_true(dark(125, 90));
+  assert_false(dark(135, 90) || dark(105, 90));
+}
+
+/* What it leaves open, and what stops poppler. */
+static void content_does_not_change_what_is_added(void **state)
+{
+  static const char *const contents[] = {
+      "0 0 20 20 re f q q 0.1 0 0 0.1 0 0 cm 1 g",
+      "0 0 20 20 re f 9 0 0 9 0 0 cm 3 Tr Q Q",
+      "0 0 20 20 re f 0 0 1 1 re W n",
+      "0 0 20 20 re f /M BDC",
+      "0 0 20 20 re f BT (words",
+      "0 0 20 20 re f [1 2",
+      "0 0 20 20 re f <</A",
+      "0 0 20 20 re f BI /W 1 /H 1 /BPC 8 /CS /G ID q EI %",
+  };
+  struct document d = {.annotations = "<<" STAMP "/F 4" AP ">>"};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
+    d.content = contents[i];
+    flatten_and_show(d);
+    assert_true(dark(5, 5) && dark(105, 110));
+  }
+}
+
+static void resources_of_other_pages_do_not_change(void **state)
+{
+  static const char text[] =
+      "%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+      "2 0 obj<</Type/Pages/Kids[3 0 R 6 0 R]/Count 2/Resources 7 0 R>>endobj\n"
+      "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R"
+      "/Annots[<<" STAMP "/F 4/AP<</N 5 0 R>>>>]>>endobj\n"
+      "4 0 obj<</Length 7>>stream\n/Dx1 Do\nendstream\nendobj\n"
+      "5 0 obj<</BBox[0 0 10 20]/Length 13>>stream\n0 0 5 20 re f\nendstream\n"
+      "endobj\n6 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj\n"
+      "7 0 obj<</XObject 8 0 R/Kept true>>endobj\n8 0 obj<</Dx1 9 0 R>>endobj\n"
+      "9 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 50 50]/Length 14>>stream\n"
+      "0 0 20 20 re f\nendstream\nendobj\ntrailer<</Root 1 0 R/Size "
+      "99>>\n%%EOF\n";
+  char path[64], out[8192] = "";
+  FILE *in;
+
+  (void)state;
+  assert_int_equal(flatten(text, 2, true), DX_REASON_NONE);
+  show();
+  assert_true(dark(5, 5) && dark(105, 110)); /* both of that name */
+  in_dir(path, sizeof(path), "out.pdf");
+  in = fopen(path, "r");
+  assert_non_null(in);
+  assert_in_range(fread(out, 1, sizeof(out) - 1, in), 100, sizeof(out) - 1);
+  (void)fclose(in);
+  assert_null(strstr(out, "/Annots"));
+  assert_non_null(strstr(out, "/Dx2"));
+  /* Drawn, and in the resources of one page. */
+  assert_null(strstr(strstr(strstr(out, "/Dx2") + 4, "/Dx2") + 4, "/Dx2"));
+}
+
+static void highlight_does_not_hide_words(void **state)
+{
+  static const char *const streams[] = {
+      "/Length 27>>stream\n1 1 0 rg 0 0 100 100 re f",
+      "/Resources<</ExtGState<</G<</BM/Multiply>>>>>>/Group<</S/Transparency>>"
+      "/Length 33>>stream\n/G gs 1 1 0 rg 0 0 100 100 re f",
+      "/Resources<</ExtGState<</G<</BM/Multiply>>>>>>/Group<</S/Transparency"
+      "/I true>>/Length 33>>stream\n/G gs 1 1 0 rg 0 0 100 100 re f"};
+  char object[512];
+  struct document d = {.annotations =
+                           "<</Subtype/Highlight/Rect[0 0 100 100]/F 4"
+                           "/AP<</N 6 0 R>>>>",
+                       .objects = object};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+    (void)snprintf(object, sizeof(object),
+                   "6 0 obj<</BBox[0 0 100 100]%s\nendstream\nendobj\n",
+                   streams[i]);
+    flatten_and_show(d);
+    assert_true(dark(5, 5));
+    assert_int_not_equal(picture[100 * SIZE + 50], 255);
+  }
+}
+
+static void links_are_not_sent(void **state)
+{
+  struct document d = {.annotations = "<</Subtype/Link/F 4/Rect[50 50 90 90]"
+                                      "/Border[0 0 4]>>"};
+
+  (void)state;
+  flatten_and_show(d);
+  assert_false(dark(50, 70));
+}
+
+/* ---- layers ---- */
+
+static void layers_have_their_print_state(void **state)
+{
+  static const struct {
+    const char *usage, *config;
+    bool shown;
+  } cases[] = {
+      {"", "", true},
+      {"", "/OFF[6 0 R]", false},
+      {"", "/BaseState/OFF", false},
+      {"", "/BaseState/OFF/ON[6 0 R]", true},
+      {"/Print<</PrintState/ON>>", "/OFF[6 0 R]", false}, /* no /AS */
+      {"/Print<</PrintState/ON>>",
+       "/OFF[6 0 R]/AS[<</Event/Print/Category[/Print]/OCGs[6 0 R]>>]", true},
+      {"/Print<</PrintState/OFF>>",
+       "/AS[<</Event/Print/Category[/Print]/OCGs[6 0 R]>>]", false},
+      {"/Print<</PrintState/OFF>>",
+       "/AS[<</Event/View/Category[/Print]/OCGs[6 0 R]>>]", true},
+      {"/Print<</PrintState/ON>>/View<</ViewState/OFF>>",
+       "/AS[<</Event/Print/Category[/Print/View]/OCGs[6 0 R]>>]", false},
+  };
+  char catalog[512], objects[256], content[256];
+  struct document d = {.catalog = catalog,
+                       .page = "/Resources<</Properties<</L 6 0 R>>>>",
+                       .objects = objects,
+                       .content = content};
+  size_t i;
+  int member;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (member = 0; member < 2; member++) {
+      (void)snprintf(catalog, sizeof(catalog),
+                     "/OCProperties<</OCGs[6 0 R]/D<<%s>>>>", cases[i].config);
+      (void)snprintf(objects, sizeof(objects),
+                     "6 0 obj<</Type/OCG/Name(L)/Usage<<%s>>>>endobj\n"
+                     "7 0 obj<</Type/OCMD/OCGs 6 0 R>>endobj\n",
+                     cases[i].usage);
+      (void)snprintf(content, sizeof(content), "%s",
+                     "0 0 20 20 re f /OC /L BDC 50 50 20 20 re f EMC");
+      d.annotations = member ? "<<" STAMP "/F 4/OC 7 0 R" AP ">>"
+                             : "<<" STAMP "/F 4/OC 6 0 R" AP ">>";
+      flatten_and_show(d);
+      assert_true(dark(5, 5));
+      assert_int_equal(dark(105, 110), cases[i].shown);
+      assert_int_equal(dark(60, 60), cases[i].shown);
+    }
+}
+
+/* ---- form fields ---- */
+
+#define FIELD "/Subtype/Widget/F 4/Rect[50 100 150 120]"
+#define FORM "/AcroForm<</Fields[3 0 R]/DA(0 0 1 rg /Helv 9 Tf)/Q 2>>"
+#define STALE "/AcroForm<</Fields[3 0 R]/NeedAppearances true>>"
+
+static void values_are_drawn_as_fields_say(void **state)
+{
+  static const struct {
+    const char *catalog, *field, *drawn;
+    int multiline, comb, align;
+  } cases[] = {
+      {FORM, "/FT/Tx/V(one two)", "one two|", 0, 0, 2},
+      {FORM, "/FT/Tx/Q 1/V<FEFF0141>", "\xC5\x81|", 0, 0, 1},
+      {FORM, "/FT/Tx/V<EFBBBFC581>", "\xC5\x81|", 0, 0, 2},
+      {FORM, "/FT/Tx/V<FFFE4101>", "\xC5\x81|", 0, 0, 2},
+      {FORM, "/FT/Tx/V 7 0 R", "from a stream|", 0, 0, 2},
+      {FORM, "/FT/Tx/V(a\\nb)", "a b|", 0, 0, 2},
+      {FORM, "/FT/Tx/Ff 4096/V(a\\nb)", "a\nb|", 1, 0, 2},
+      {FORM, "/FT/Tx/Ff 8192/V<FEFF01410062>", "**|", 0, 0, 2},
+      {FORM, "/FT/Tx/Ff 16777216/MaxLen 9/V(12)", "12|", 0, 9, 2},
+      {FORM, "/FT/Tx/V()", "", 0, 0, 0},
+      {FORM, "/FT/Tx", "", 0, 0, 0},
+      {FORM, "/FT/Tx" AP "/V(no)", "", 0, 0, 0},
+      {STALE, "/FT/Tx" AP "/V(yes)", "yes|", 0, 0, 0},
+      {STALE, "/FT/Tx" AP "/V()", "", 0, 0, 0},
+      {FORM, "/FT/Ch/V(b)/Opt[(a)[(b)(Bee)]]", "Bee|", 0, 0, 2},
+      {FORM, "/FT/Ch/V[(b)(a)]/Opt[(a)[(b)(Bee)]]", "Bee\na|", 1, 0, 2},
+      {FORM, "/Parent 6 0 R", "inherited|", 1, 0, 0},
+      {FORM, "/Parent 8 0 R", "", 0, 0, 0}, /* its own parent */
+      {FORM, "/FT/Btn/V/Yes", "X|", 0, 0, 1},
+      {FORM, "/FT/Btn/V/Yes/AS/Off", "", 0, 0, 0},
+      {FORM, "/FT/Btn/V/Off", "", 0, 0, 0},
+      {FORM, "/FT/Btn/Ff 32768/AS/a/Parent 6 0 R", "X|", 0, 0, 1},
+      {FORM, "/FT/Btn/AS/Yes/AP<</N<</Yes 9 0 R>>>>", "X|", 0, 0, 1},
+      {FORM, "/FT/Btn/Ff 65536/MK<</CA(Print)>>", "", 0, 0, 0},
+      {FORM, "/FT/Sig/V<</Name(x)>>", "", 0, 0, 0},
+  };
+  char field[512];
+  struct document d = {
+      .annotations = field,
+      .objects = "6 0 obj<</FT/Tx/Ff 4096/Q 0/V(inherited)>>endobj\n"
+                 "7 0 obj<</Length 13>>stream\nfrom a stream\nendstream\nendobj"
+                 "\n8 0 obj<</Parent 8 0 R>>endobj\n"
+                 "9 0 obj<</Length 0>>stream\nendstream\nendobj\n"};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    (void)snprintf(field, sizeof(field), "<<" FIELD "%s>>", cases[i].field);
+    d.catalog = cases[i].catalog;
+    assert_int_equal(flatten_document(d), DX_REASON_NONE);
+    assert_string_equal(seen_text, cases[i].drawn);
+    if (cases[i].drawn[0] == '\0')
+      continue;
+    assert_int_equal(seen_first.multiline, cases[i].multiline);
+    assert_int_equal(seen_first.comb, cases[i].comb);
+    assert_int_equal(seen_first.align, cases[i].align);
+  }
+}
+
+static void values_are_in_their_fields(void **state)
+{
+  static const char *const marks[] = {"", "/MK<</R 90>>", "/MK<</R 180>>",
+                                      "/MK<</R 270>>"};
+  char field[512];
+  struct document d = {.catalog = FORM, .annotations = field};
+  int x, y, turn;
+
+  (void)state;
+  for (turn = 0; turn < 4; turn++) {
+    int inside = 0;
+
+    (void)snprintf(field, sizeof(field), "<<" FIELD "/FT/Tx/V(HHHH)%s>>",
+                   marks[turn]);
+    flatten_and_show(d);
+    for (y = 0; y < SIZE; y++)
+      for (x = 0; x < SIZE; x++)
+        if (x >= 50 && x < 150 && y >= 100 && y < 120)
+          inside += picture[(SIZE - 1 - y) * SIZE + x] < 255;
+        else
+          assert_true(picture[(SIZE - 1 - y) * SIZE + x] == 255 ||
+                      (x < 21 && y < 21));
+    assert_true(inside > 50);
+    if (turn == 0)
+      assert_non_null(strstr(words, "HHHH"));
+    assert_true(turn % 2 == 0 ? seen_first.width > 90 : seen_first.width < 20);
+  }
+  assert_true(seen_first.size == 9);
+  assert_true(seen_first.rgb[0] == 0 && seen_first.rgb[2] == 1);
+  /* Two widgets of one field, on a rotated page. */
+  (void)snprintf(field, sizeof(field),
+                 "<<" FIELD "/Parent 6 0 R>> <</Subtype/Widget/F 4"
+                 "/Rect[50 20 150 40]/Parent 6 0 R>>");
+  d.objects = "6 0 obj<</FT/Tx/V(HHHH)>>endobj";
+  d.page = "/Rotate 90";
+  flatten_and_show(d);
+  assert_string_equal(seen_text, "HHHH|HHHH|");
+}
+
+static void fonts_are_asked_for_only_when_needed(void **state)
+{
+  static const char text[] =
+      "%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+      "2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+      "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]"
+      "/Annots[<<" FIELD
+      "/FT/Tx/V(a)>>]>>endobj\ntrailer<</Root 1 0 R/Size 99>>\n";
+
+  (void)state;
+  assert_int_equal(flatten(text, 1, false), DX_REASON_TROUBLE);
+  assert_true(done.needs_fonts);
+  assert_int_equal(flatten(text, 1, true), DX_REASON_NONE);
+  assert_false(done.needs_fonts);
+}
+
+/* ---- refusals ---- */
+
+static void what_cannot_be_drawn_is_refused(void **state)
+{
+  static const struct {
+    const char *catalog, *annotation;
+    enum dx_reason reason;
+    const char *why;
+  } cases[] = {
+      {"", "/Subtype/Highlight", DX_REASON_NOT_DRAWN,
+       "a highlight has no appearance"},
+      {"", "/Subtype/FreeText/Contents(x)", DX_REASON_NOT_DRAWN,
+       "a text comment has no appearance"},
+      {"", "/Subtype/Ink", DX_REASON_NOT_DRAWN, "a drawing has no appearance"},
+      {"", "/Subtype/Highlight/CA 0", DX_REASON_NONE, ""},
+      {"", "/Subtype/Text", DX_REASON_NONE, ""},
+      {"", "/Subtype/FileAttachment", DX_REASON_NONE, ""},
+      {"", "/Subtype/Screen", DX_REASON_NONE, ""},
+      {"", "/Subtype/Stamp/AP<</N 99 0 R>>", DX_REASON_DAMAGED,
+       "a stamp is missing"},
+      {"", "/Subtype/Stamp/AP<</N<</On 99 0 R>>>>/AS/On", DX_REASON_DAMAGED,
+       "a stamp is missing"},
+      {"", "/Subtype/Widget/FT/Sig/AP<</N 99 0 R>>", DX_REASON_DAMAGED,
+       "a signature is missing"},
+      {"", "/Subtype/Stamp/AP<</N 4 0 R>>", DX_REASON_DAMAGED,
+       "a stamp is missing"}, /* a stream without /BBox */
+      {"/NeedsRendering true", "/Subtype/Text", DX_REASON_NOT_DRAWN,
+       "the form can be shown only by the program it was made with"},
+      {"/AcroForm<</XFA[(a)4 0 R]/Fields[]>>", "/Subtype/Text",
+       DX_REASON_NOT_DRAWN,
+       "the form can be shown only by the program it was made with"},
+      {"/AcroForm<</XFA[(a)4 0 R]/Fields[3 0 R]>>", "/Subtype/Text",
+       DX_REASON_NONE, ""},
+  };
+  char annotation[512];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    (void)snprintf(annotation, sizeof(annotation), "<</F 4/Rect[9 9 99 99]%s>>",
+                   cases[i].annotation);
+    assert_int_equal(
+        flatten_document((struct document){.catalog = cases[i].catalog,
+                                           .annotations = annotation}),
+        cases[i].reason);
+    assert_string_equal(done.why, cases[i].why);
+    assert_int_equal(done.page, cases[i].reason != DX_REASON_NONE);
+  }
+}
+
+static void many_annotations_take_linear_time_or_are_refused(void **state)
+{
+  static const struct {
+    int count;
+    enum dx_reason reason;
+  } cases[] = {{10000, DX_REASON_NONE}, {200000, DX_REASON_TOO_COMPLEX}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    int n;
+
+    assert_non_null(out);
+    (void)fprintf(out, "%%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+                       "2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+                       "5 0 obj<</BBox[0 0 9 9]/Length 0>>stream\nendstream\n"
+                       "endobj\n4 0 obj<<" STAMP "/F 4" AP ">>endobj\n"
+                       "3 0 obj<</Type/Page/Parent 2 0 R"
+                       "/MediaBox[0 0 200 200]/Annots[");
+    for (n = 0; n < cases[i].count; n++)
+      (void)fprintf(out, "4 0 R ");
+    (void)fprintf(out, "]>>endobj\ntrailer<</Root 1 0 R/Size 99>>\n");
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(flatten(text, 1, true), cases[i].reason);
+    free(text);
+  }
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  return temp_dir_make(dir);
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  return temp_dir_remove(dir);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(only_what_prints_is_drawn),
+      cmocka_unit_test(state_chooses_the_appearance),
+      cmocka_unit_test(appearance_is_fitted_into_its_rectangle),
+      cmocka_unit_test(content_does_not_change_what_is_added),
+      cmocka_unit_test(resources_of_other_pages_do_not_change),
+      cmocka_unit_test(highlight_does_not_hide_words),
+      cmocka_unit_test(links_are_not_sent),
+      cmocka_unit_test(layers_have_their_print_state),
+      cmocka_unit_test(values_are_drawn_as_fields_say),
+      cmocka_unit_test(values_are_in_their_fields),
+      cmocka_unit_test(fonts_are_asked_for_only_when_needed),
+      cmocka_unit_test(what_cannot_be_drawn_is_refused),
+      cmocka_unit_test(many_annotations_take_linear_time_or_are_refused),
+  };
+
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

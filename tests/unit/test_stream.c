@@ -1,0 +1,622 @@
+/*
+ * test_stream.c - what filter/stream.c makes of the streams of small PDFs. The
+ * PDFs have no table of objects: libqpdf finds them by itself.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jpeglib.h>
+#include <zlib.h>
+
+#include "filter/stream.h"
+
+#define LEFT (1LL << 30)
+
+static struct stream_check c;
+static unsigned char buffer[1 << 17];
+static size_t length;
+
+/* ---- a PDF in `buffer` ---- */
+
+static void put(const char *text)
+{
+  size_t len = strlen(text);
+
+  memcpy(buffer + length, text, len);
+  length += len;
+}
+
+static void put_stream(int id, const char *dict, const void *bytes, size_t len)
+{
+  char head[600];
+
+  (void)snprintf(head, sizeof(head), "%d 0 obj\n<<%s/Length %zu>>\nstream\n",
+                 id, dict, len);
+  put(head);
+  memcpy(buffer + length, bytes, len);
+  length += len;
+  put("\nendstream\nendobj\n");
+}
+
+static void begin(void)
+{
+  length = 0;
+  put("%PDF-1.7\n");
+}
+
+/* Object 1 is the page, with resources; what else there is was put before. */
+static void open_pdf(void)
+{
+  put("1 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>\n"
+      "endobj\n2 0 obj\n<</Type/Pages/Kids[1 0 R]/Count 1/Resources "
+      "<</ColorSpace<</Gray /DeviceGray/Four[/Separation/X/DeviceRGB 9 0 R]"
+      "/Loop /Loop/Icc[/ICCBased 8 0 R]/N[/DeviceN[/A/B/C/D/E]/DeviceRGB 9 0 R]"
+      ">>>>>>\nendobj\n"
+      "3 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n"
+      "8 0 obj\n<</N 3/Length 0>>\nstream\n\nendstream\nendobj\n"
+      "trailer\n<</Root 3 0 R/Size 10>>\n%%EOF\n");
+  c = (struct stream_check){.pdf = qpdf_init(), .left = LEFT};
+  qpdf_silence_errors(c.pdf);
+  qpdf_set_suppress_warnings(c.pdf, QPDF_TRUE);
+  assert_int_equal(
+      qpdf_read_memory(c.pdf, "test", (const char *)buffer, length, NULL) &
+          QPDF_ERRORS,
+      0);
+  (void)qpdf_push_inherited_attributes_to_page(c.pdf);
+}
+
+static void close_pdf(void)
+{
+  assert_false(qpdf_has_error(c.pdf));
+  qpdf_cleanup(&c.pdf);
+}
+
+static enum dx_reason judge(enum stream_kind kind)
+{
+  qpdf_oh page = qpdf_get_object_by_id(c.pdf, 1, 0);
+
+  return stream_whole(&c, qpdf_get_object_by_id(c.pdf, 4, 0), kind,
+                      qpdf_oh_get_key(c.pdf, page, "/Resources"));
+}
+
+/* A PDF with this stream as object 4. */
+static enum dx_reason judge_stream(enum stream_kind kind, const char *dict,
+                                   const void *bytes, size_t len)
+{
+  enum dx_reason reason;
+
+  begin();
+  put_stream(4, dict, bytes, len);
+  open_pdf();
+  c.why = NULL;
+  reason = judge(kind);
+  assert_true((reason == DX_REASON_DAMAGED) <= (c.why != NULL));
+  close_pdf();
+  return reason;
+}
+
+static enum dx_reason judge_page(void)
+{
+  enum dx_reason reason =
+      stream_contents_whole(&c, qpdf_get_object_by_id(c.pdf, 1, 0));
+
+  close_pdf();
+  return reason;
+}
+
+static size_t pack(const void *bytes, size_t len, int flush, unsigned char *out,
+                   size_t room)
+{
+  z_stream z = {0};
+
+  assert_int_equal(deflateInit(&z, 9), Z_OK);
+  z.next_in = (z_const Bytef *)(uintptr_t)bytes;
+  z.avail_in = (uInt)len;
+  z.next_out = out;
+  z.avail_out = (uInt)room;
+  assert_true(deflate(&z, flush) >= Z_OK);
+  (void)deflateEnd(&z);
+  return room - z.avail_out;
+}
+
+/* ---- images ---- */
+
+static void image_needs_the_bytes_of_its_size(void **state)
+{
+  static const struct {
+    const char *dict;
+    size_t need; /* 0: damaged, however much there is */
+  } rows[] = {
+      {"/Width 9/Height 5/BitsPerComponent 1/ColorSpace/DeviceGray", 10},
+      {"/Width 9/Height 5/BitsPerComponent 2/ColorSpace/DeviceGray", 15},
+      {"/Width 9/Height 5/ImageMask true", 10},
+      {"/Width 9/Height 5/ImageMask true/BitsPerComponent 8", 10},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace/DeviceRGB", 135},
+      {"/Width 9/Height 5/BitsPerComponent 16/ColorSpace/DeviceCMYK", 360},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace[/CalRGB<<>>]", 135},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace[/Lab<<>>]", 135},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace[/CalGray<<>>]", 45},
+      {"/Width 9/Height 5/BitsPerComponent 4"
+       "/ColorSpace[/Indexed/DeviceRGB 1<000000FFFFFF>]",
+       25},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace[/DeviceRGB]", 135},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace[/ICCBased 8 0 R]", 135},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace/Icc", 135},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace/Gray", 45},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace/Four", 45},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace/N", 225},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace/Loop", 0},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace/Pattern", 0},
+      {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace[/ICCBased 9 0 R]", 0},
+      {"/Width 9/Height 5/BitsPerComponent 0/ColorSpace/DeviceGray", 0},
+      {"/Width 9/BitsPerComponent 8/ColorSpace/DeviceGray", 0},
+      {"/Width -9/Height 5/BitsPerComponent 8/ColorSpace/DeviceGray", 0},
+      {"/Width 2147483647/Height 2147483647/BitsPerComponent 16"
+       "/ColorSpace/DeviceCMYK",
+       0},
+      {"/Width 99999999999999999999/Height 1/BitsPerComponent 1"
+       "/ColorSpace/DeviceGray",
+       0},
+  };
+  static unsigned char samples[1000], packed[1200];
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(samples); i++)
+    samples[i] = (unsigned char)(i * i);
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char dict[400];
+    size_t need = rows[i].need, n;
+
+    if (need == 0) {
+      assert_int_equal(judge_stream(STREAM_IMAGE, rows[i].dict, samples, 999),
+                       DX_REASON_DAMAGED);
+      continue;
+    }
+    assert_int_equal(judge_stream(STREAM_IMAGE, rows[i].dict, samples, need),
+                     DX_REASON_NONE);
+    assert_int_equal(
+        judge_stream(STREAM_IMAGE, rows[i].dict, samples, need - 1),
+        DX_REASON_DAMAGED);
+    (void)snprintf(dict, sizeof(dict), "%s/Filter/FlateDecode", rows[i].dict);
+    for (size_t more = 0; more < 2; more++) {
+      n = pack(samples, need + more, Z_FINISH, packed, sizeof(packed));
+      assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
+                       DX_REASON_NONE);
+    }
+    n = pack(samples, need - 1, Z_FINISH, packed, sizeof(packed));
+    assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
+                     DX_REASON_DAMAGED);
+    /* Not ended, but all is there. */
+    n = pack(samples, need, Z_SYNC_FLUSH, packed, sizeof(packed));
+    assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
+                     DX_REASON_NONE);
+    assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n - 7),
+                     DX_REASON_DAMAGED);
+    n = pack(samples, need - 1, Z_SYNC_FLUSH, packed, sizeof(packed));
+    assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
+                     DX_REASON_DAMAGED);
+  }
+}
+
+static void predictors_change_the_size(void **state)
+{
+  static const struct {
+    const char *parms;
+    size_t need; /* 9 * 5 RGB */
+  } rows[] = {
+      {"<</Predictor 1/Colors 3/Columns 9>>", 135},
+      {"<</Predictor 2/Colors 3/Columns 9>>", 135},
+      {"<</Predictor 15/Colors 3/Columns 9>>", 140},
+      {"[<</Predictor 12/Colors 3/Columns 9>>]", 140},
+      {"<</Predictor 10/Columns 27>>", 140},
+      {"<</Predictor 15/Columns 100>>", 137},
+      {"<</Predictor 15/Columns 0>>", 135},
+      {"null", 135},
+  };
+  static unsigned char samples[200], packed[400];
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char dict[200];
+
+    (void)snprintf(dict, sizeof(dict),
+                   "/Width 9/Height 5/BitsPerComponent 8/ColorSpace/DeviceRGB"
+                   "/Filter/FlateDecode/DecodeParms %s",
+                   rows[i].parms);
+    for (size_t less = 0; less < 2; less++) {
+      size_t n =
+          pack(samples, rows[i].need - less, Z_FINISH, packed, sizeof(packed));
+
+      assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
+                       less == 0 ? DX_REASON_NONE : DX_REASON_DAMAGED);
+    }
+  }
+}
+
+static void image_that_is_much_larger_than_its_size_is_refused(void **state)
+{
+  static unsigned char zeros[4 << 20], packed[10000];
+  size_t n;
+
+  (void)state;
+  n = pack(zeros, sizeof(zeros), Z_FINISH, packed, sizeof(packed));
+  assert_int_equal(judge_stream(STREAM_IMAGE,
+                                "/Width 9/Height 9/ImageMask true"
+                                "/Filter/FlateDecode",
+                                packed, n),
+                   DX_REASON_TOO_COMPLEX);
+  n = pack(zeros, 100000, Z_FINISH, packed, sizeof(packed));
+  assert_int_equal(judge_stream(STREAM_IMAGE,
+                                "/Width 9/Height 9/ImageMask true"
+                                "/Filter/FlateDecode",
+                                packed, n),
+                   DX_REASON_NONE);
+}
+
+static size_t make_jpeg(unsigned char **ret_bytes, const char *comment)
+{
+  struct jpeg_compress_struct jpeg;
+  struct jpeg_error_mgr errors;
+  unsigned long len = 0;
+  JSAMPLE row[16 * 3];
+  JSAMPROW rows[] = {row};
+
+  *ret_bytes = NULL;
+  memset(row, 99, sizeof(row));
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  jpeg_mem_dest(&jpeg, ret_bytes, &len);
+  jpeg.image_width = jpeg.image_height = 16;
+  jpeg.input_components = 3;
+  jpeg.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&jpeg);
+  jpeg_start_compress(&jpeg, TRUE);
+  jpeg_write_marker(&jpeg, JPEG_COM, (const JOCTET *)comment,
+                    (unsigned)strlen(comment));
+  for (int i = 0; i < 16; i++) {
+    for (size_t j = 0; j < sizeof(row); j++)
+      row[j] = (JSAMPLE)((size_t)i * 31 + j * j);
+    (void)jpeg_write_scanlines(&jpeg, rows, 1);
+  }
+  jpeg_finish_compress(&jpeg);
+  jpeg_destroy_compress(&jpeg);
+  return len;
+}
+
+static void jpeg_is_decoded_and_loses_its_metadata(void **state)
+{
+  static const char dict[] = "/Width 16/Height 16/BitsPerComponent 8"
+                             "/ColorSpace/DeviceRGB/Filter[/DCTDecode]";
+  static const char packed_dict[] =
+      "/Width 16/Height 16/BitsPerComponent 8/ColorSpace/DeviceRGB"
+      "/Filter[/FlateDecode/DCTDecode]/DecodeParms[null<</ColorTransform 1>>]";
+  unsigned char *jpeg, *clean = NULL, packed[4000];
+  size_t len = make_jpeg(&jpeg, "somebody's name"), n;
+
+  (void)state;
+  begin();
+  put_stream(4, dict, jpeg, len);
+  open_pdf();
+  assert_int_equal(judge(STREAM_IMAGE), DX_REASON_NONE);
+  (void)qpdf_oh_get_stream_data(c.pdf, qpdf_get_object_by_id(c.pdf, 4, 0),
+                                qpdf_dl_none, NULL, &clean, &n);
+  assert_non_null(clean);
+  assert_null(memmem(clean, n, "somebody", 8));
+  assert_int_equal(n, len - 4 - strlen("somebody's name"));
+  free(clean);
+  assert_int_equal(judge(STREAM_IMAGE), DX_REASON_NONE);
+  close_pdf();
+
+  assert_int_equal(judge_stream(STREAM_IMAGE, dict, jpeg, len / 2),
+                   DX_REASON_DAMAGED);
+  n = pack(jpeg, len, Z_FINISH, packed, sizeof(packed));
+  assert_int_equal(judge_stream(STREAM_IMAGE, packed_dict, packed, n),
+                   DX_REASON_NONE);
+  assert_int_equal(judge_stream(STREAM_IMAGE, packed_dict, packed, n - 6),
+                   DX_REASON_DAMAGED);
+  n = pack(jpeg, len - 60, Z_FINISH, packed, sizeof(packed));
+  assert_int_equal(judge_stream(STREAM_IMAGE, packed_dict, packed, n),
+                   DX_REASON_DAMAGED);
+  assert_int_equal(judge_stream(STREAM_IMAGE,
+                                "/Width 16/Height 17/Filter/DCTDecode", jpeg,
+                                len),
+                   DX_REASON_DAMAGED);
+  free(jpeg);
+}
+
+/* Eight white rows, each one bit; the end of the block. */
+static void ccitt_needs_its_rows(void **state)
+{
+  static const unsigned char g4[] = {0xFF, 0x00, 0x10, 0x01};
+
+  (void)state;
+  assert_int_equal(
+      judge_stream(STREAM_IMAGE,
+                   "/Width 8/Height 8/ImageMask true/Filter"
+                   "/CCITTFaxDecode/DecodeParms<</K -1/Columns 8>>",
+                   g4, sizeof(g4)),
+      DX_REASON_NONE);
+  assert_int_equal(
+      judge_stream(STREAM_IMAGE,
+                   "/Width 8/Height 9/ImageMask true/Filter"
+                   "/CCITTFaxDecode/DecodeParms<</K -1/Columns 8>>",
+                   g4, sizeof(g4)),
+      DX_REASON_DAMAGED);
+  assert_int_equal(
+      judge_stream(STREAM_IMAGE,
+                   "/Width 8/Height 8/ImageMask true/Filter"
+                   "/CCITTFaxDecode/DecodeParms<</K -1/Columns -8>>",
+                   g4, sizeof(g4)),
+      DX_REASON_DAMAGED);
+}
+
+/* ---- filters ---- */
+
+static void each_way_to_store_is_known_or_refused(void **state)
+{
+  static const struct {
+    const char *dict, *bytes;
+    enum dx_reason reason;
+  } rows[] = {
+      {"", "font", DX_REASON_NONE},
+      {"/Filter null", "font", DX_REASON_NONE},
+      {"/Filter[]", "font", DX_REASON_NONE},
+      {"/Filter/ASCIIHexDecode", "4142>", DX_REASON_NONE},
+      {"/Filter/ASCIIHexDecode", "4142", DX_REASON_DAMAGED},
+      {"/Filter/AHx", "41>", DX_REASON_NONE},
+      {"/Filter[/ASCIIHexDecode/RunLengthDecode]", "FF4180>", DX_REASON_NONE},
+      {"/Filter[/ASCIIHexDecode/RunLengthDecode]", "FF41>", DX_REASON_DAMAGED},
+      {"/Filter[/Crypt/ASCIIHexDecode]/DecodeParms[<</Name/Identity>>null]",
+       "41>", DX_REASON_NONE},
+      {"/Filter/NoSuchDecode", "41>", DX_REASON_UNKNOWN},
+      {"/Filter[/ASCIIHexDecode/NoSuchDecode]", "41>", DX_REASON_UNKNOWN},
+      {"/Filter[/ASCIIHexDecode 7]", "41>", DX_REASON_UNKNOWN},
+      {"/Filter(ASCIIHexDecode)", "41>", DX_REASON_UNKNOWN},
+      {"/Filter/DCTDecode", "41>", DX_REASON_UNKNOWN}, /* no image */
+      {"/Filter[/DCTDecode/ASCIIHexDecode]", "41>", DX_REASON_UNKNOWN},
+      {"/Filter[/LZWDecode/ASCIIHexDecode]/DecodeParms[<</Predictor 12>>null]",
+       "41>", DX_REASON_UNKNOWN},
+      {"/Filter[/AHx/AHx/AHx/AHx/AHx/AHx/AHx/AHx/AHx]", ">", DX_REASON_UNKNOWN},
+      {"/F(other.pdf)", "font", DX_REASON_DAMAGED},
+      {"/Filter/FlateDecode", "", DX_REASON_NONE},
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    assert_int_equal(judge_stream(STREAM_DATA, rows[i].dict, rows[i].bytes,
+                                  strlen(rows[i].bytes)),
+                     rows[i].reason);
+  }
+}
+
+static void everything_together_is_limited(void **state)
+{
+  static unsigned char zeros[100000], packed[1000];
+  size_t n = pack(zeros, sizeof(zeros), Z_FINISH, packed, sizeof(packed));
+
+  (void)state;
+  begin();
+  put_stream(4, "/Filter/FlateDecode", packed, n);
+  open_pdf();
+  c.left = 250000;
+  assert_int_equal(judge(STREAM_DATA), DX_REASON_NONE);
+  assert_int_equal(judge(STREAM_CONTENT), DX_REASON_NONE);
+  assert_int_equal(c.left, 50000);
+  assert_int_equal(judge(STREAM_DATA), DX_REASON_TOO_COMPLEX);
+  assert_int_equal(judge(STREAM_DATA), DX_REASON_TOO_COMPLEX);
+  close_pdf();
+}
+
+static void stream_whose_end_is_missing_is_damaged(void **state)
+{
+  static const char *const dicts[] = {"/Length 4", "/Length 99", "", NULL};
+
+  (void)state;
+  for (size_t i = 0; dicts[i] != NULL; i++)
+    for (int kind = STREAM_DATA; kind <= STREAM_CONTENT; kind++) {
+      begin();
+      put("4 0 obj\n<<");
+      put(dicts[i]);
+      put("/Width 0/Height 0>>\nstream\nendstream\nendobj\n");
+      open_pdf();
+      assert_int_equal(judge((enum stream_kind)kind), DX_REASON_DAMAGED);
+      close_pdf();
+    }
+}
+
+/* ---- content ---- */
+
+static void page_content(const char *contents, const char *const *streams)
+{
+  begin();
+  for (int i = 0; streams[i] != NULL; i++)
+    put_stream(10 + i, "", streams[i], strlen(streams[i]));
+  put("4 0 obj\n");
+  put(contents);
+  put("\nendobj\n");
+  open_pdf();
+}
+
+static void contents_of_a_page_are_joined(void **state)
+{
+  static const char *const streams[] = {
+      "q BI /W 2 /H 2 /BPC 8 /CS /Gray ID abcd",       " EI Q", "q (", ") Tj Q",
+      "BI /W 2 /H 2 /BPC 8 /CS /Icc ID abcdefghij EI", NULL};
+  static const struct {
+    const char *contents;
+    enum dx_reason reason;
+  } rows[] = {
+      {"10 0 R", DX_REASON_DAMAGED},
+      {"[10 0 R]", DX_REASON_DAMAGED},
+      {"[10 0 R 11 0 R]", DX_REASON_NONE},
+      {"[11 0 R 12 0 R 13 0 R]", DX_REASON_NONE},
+      {"[12 0 R 14 0 R 13 0 R]", DX_REASON_NONE}, /* in a string */
+      {"[14 0 R]", DX_REASON_DAMAGED},            /* 12 bytes, and a line end */
+      {"[]", DX_REASON_NONE},
+      {"null", DX_REASON_DAMAGED}, /* a reference to nothing */
+      {"[null 12 0 R]", DX_REASON_NONE},
+      {"[12 0 R 99 0 R]", DX_REASON_DAMAGED},
+      {"[12 0 R (Q)]", DX_REASON_DAMAGED},
+      {"(Q)", DX_REASON_DAMAGED},
+      {"<<>>", DX_REASON_DAMAGED},
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    page_content(rows[i].contents, streams);
+    assert_int_equal(judge_page(), rows[i].reason);
+  }
+}
+
+static void content_may_end_early_where_nothing_is_open(void **state)
+{
+  static const char closed[] = "q (text) Tj Q\n", open[] = "q (text) Tj\n";
+  unsigned char packed[200];
+  size_t n = pack(closed, strlen(closed), Z_SYNC_FLUSH, packed, sizeof(packed));
+
+  (void)state;
+  assert_int_equal(
+      judge_stream(STREAM_CONTENT, "/Filter/FlateDecode", packed, n),
+      DX_REASON_NONE);
+  assert_int_equal(judge_stream(STREAM_DATA, "/Filter/FlateDecode", packed, n),
+                   DX_REASON_DAMAGED);
+  begin();
+  put_stream(10, "/Filter/FlateDecode", packed, n);
+  put_stream(11, "", "q", 1);
+  put("4 0 obj\n[11 0 R 10 0 R]\nendobj\n");
+  open_pdf();
+  assert_int_equal(judge_page(), DX_REASON_NONE);
+  n = pack(open, strlen(open), Z_SYNC_FLUSH, packed, sizeof(packed));
+  begin();
+  put_stream(10, "/Filter/FlateDecode", packed, n);
+  put_stream(11, "", "Q", 1);
+  put("4 0 obj\n[10 0 R 11 0 R]\nendobj\n");
+  open_pdf();
+  assert_int_equal(judge_page(), DX_REASON_DAMAGED);
+  n = pack(open, strlen(open), Z_FINISH, packed, sizeof(packed));
+  assert_int_equal(
+      judge_stream(STREAM_CONTENT, "/Filter/FlateDecode", packed, n),
+      DX_REASON_NONE);
+  /* A wrong /Length: libqpdf takes what is before endstream. */
+  begin();
+  put("4 0 obj\n<</Length 3>>\nstream\nq (text) Tj\nendstream\nendobj\n");
+  open_pdf();
+  assert_int_equal(judge(STREAM_CONTENT), DX_REASON_DAMAGED);
+  close_pdf();
+  begin();
+  put("4 0 obj\n<</Length 99>>\nstream\nq (text) Tj Q\nendstream\nendobj\n");
+  open_pdf();
+  assert_int_equal(judge(STREAM_CONTENT), DX_REASON_NONE);
+  close_pdf();
+}
+
+/* q BI ... ID <image> EI Q, whole and with each byte of the image cut off. */
+static void inline_images_are_images(void **state)
+{
+  static const struct {
+    const char *dict;
+    const char *image;
+    size_t len, losable; /* bytes that may be missing at its end */
+  } rows[] = {
+      {"/W 3/H 3/BPC 8/CS/G", "ab\0EI fgh", 9, 1},
+      {"/W 9/H 2/IM true",
+       "a\x80"
+       "b\x80",
+       4, 1},
+      {"/Width 2/Height 1/BitsPerComponent 8/ColorSpace/RGB", "abcdef", 6, 1},
+      {"/W 2/H 2/BPC 8/CS[/I/RGB 1(\0ab)]/F/AHx", "00010203>", 9, 1},
+      {"/W 2/H 2/BPC 8/CS/G/F/A85", "87cUR~>", 7, 2},
+      {"/W 2/H 2/BPC 8/CS/G/F[/A85/RL]", "!ru=O\"HXk~>", 0, 0},
+      {"/W 2/H 2/BPC 8/CS/G/F/RL",
+       "\x03"
+       "abcd\x80",
+       6, 1},
+      {"/W 2/H 2/BPC 8/CS/CMYK/F/RL",
+       "\xf1"
+       "a\x80",
+       3, 1},
+      /* One white row of four; the end of the block. */
+      {"/W 8/H 8/IM true/F/CCF/DP<</K -1/Columns 8>>", "\xFF\0\x10\x01", 4, 3},
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t cut = 0; cut <= rows[i].len && rows[i].len > 0; cut++) {
+      static const char head[] = "q BI ", middle[] = " ID ",
+                        end[] = "\nEI Q q BI /W 1/H 1/IM true ID xEI Q "
+                                "0 0 m 99 99 l S BT (text) Tj ET\n";
+      char content[300];
+      size_t n = strlen(head), dict = strlen(rows[i].dict);
+      enum dx_reason reason;
+
+      if (strstr(rows[i].dict, "RGB 1(") != NULL) /* with the NUL */
+        dict = strlen("/W 2/H 2/BPC 8/CS[/I/RGB 1(") + strlen("?ab)]/F/AHx");
+      memcpy(content, head, n);
+      memcpy(content + n, rows[i].dict, dict);
+      n += dict;
+      memcpy(content + n, middle, strlen(middle));
+      n += strlen(middle);
+      memcpy(content + n, rows[i].image, rows[i].len - cut);
+      n += rows[i].len - cut;
+      memcpy(content + n, end, strlen(end));
+      n += strlen(end);
+      reason = judge_stream(STREAM_CONTENT, "", content, n);
+      if ((reason != DX_REASON_NONE) != (cut > rows[i].losable))
+        print_message("%s without %zu: %d\n", rows[i].dict, cut, (int)reason);
+      assert_int_equal(reason, cut > rows[i].losable ? DX_REASON_DAMAGED
+                                                     : DX_REASON_NONE);
+    }
+}
+
+static void inline_flate_and_jpeg_images_end_where_their_data_end(void **state)
+{
+  unsigned char samples[64], packed[3000], *jpeg;
+  char content[4000];
+  size_t n, len;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(samples); i++)
+    samples[i] = (unsigned char)(i * i * 7);
+  n = pack(samples, sizeof(samples), Z_FINISH, packed, sizeof(packed));
+  for (size_t cut = 0; cut < n; cut++) {
+    len = (size_t)sprintf(content, "BI /W 8/H 8/BPC 8/CS/G/F/Fl ID ");
+    memcpy(content + len, packed, n - cut);
+    len += n - cut;
+    len += (size_t)sprintf(content + len, "\nEI Q BI /W 1/H 1/IM true ID xEI");
+    assert_int_equal(judge_stream(STREAM_CONTENT, "", content, len),
+                     cut <= 4 ? DX_REASON_NONE : DX_REASON_DAMAGED);
+  }
+  len = make_jpeg(&jpeg, "x");
+  n = (size_t)sprintf(content, "BI /W 16/H 16/BPC 8/CS/RGB/F/DCT ID ");
+  memcpy(content + n, jpeg, len);
+  (void)sprintf(content + n + len, "\nEI Q\n");
+  assert_int_equal(judge_stream(STREAM_CONTENT, "", content, n + len + 6),
+                   DX_REASON_NONE);
+  (void)sprintf(content + n + len / 2, "\nEI Q\n");
+  assert_int_equal(judge_stream(STREAM_CONTENT, "", content, n + len / 2 + 6),
+                   DX_REASON_DAMAGED);
+  free(jpeg);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(image_needs_the_bytes_of_its_size),
+      cmocka_unit_test(predictors_change_the_size),
+      cmocka_unit_test(image_that_is_much_larger_than_its_size_is_refused),
+      cmocka_unit_test(jpeg_is_decoded_and_loses_its_metadata),
+      cmocka_unit_test(ccitt_needs_its_rows),
+      cmocka_unit_test(each_way_to_store_is_known_or_refused),
+      cmocka_unit_test(everything_together_is_limited),
+      cmocka_unit_test(stream_whose_end_is_missing_is_damaged),
+      cmocka_unit_test(contents_of_a_page_are_joined),
+      cmocka_unit_test(content_may_end_early_where_nothing_is_open),
+      cmocka_unit_test(inline_images_are_images),
+      cmocka_unit_test(inline_flate_and_jpeg_images_end_where_their_data_end),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

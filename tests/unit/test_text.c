@@ -1,0 +1,479 @@
+/*
+ * test_text.c - plain text and values of forms as PDF pages, through the module
+ * and in the sandbox that they are made in, and read back with pdftotext.
+ */
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "filter/text.h"
+#include "lib/base/sandbox.h"
+
+#define OUTPUT_BYTES 1000000
+
+struct result {
+  enum dx_reason reason;
+  struct text_done done;
+};
+
+static const struct text_module *module;
+static struct text_fonts *fonts;
+static struct result *result; /* shared with the child */
+static char output[OUTPUT_BYTES];
+static int pdf = -1;
+
+static const struct options usual = {
+    .text = {612, 792, 9, 9, 0, 0, 10, 6, NULL}};
+
+/* Makes the file `pdf` and *result in a child. */
+static void make_pdf(const char *bytes, size_t len,
+                     const struct options *options,
+                     const struct text_value *values, size_t count)
+{
+  int status;
+  pid_t child;
+
+  if (pdf >= 0)
+    (void)close(pdf);
+  pdf = memfd_create("pdf", 0);
+  assert_true(pdf >= 0);
+  child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (dx_sandbox_enter() == 0)
+      _exit(1);
+    result->reason =
+        values != NULL
+            ? module->values_to_pdf(values, count, fonts, pdf, &result->done)
+            : module->to_pdf((const unsigned char *)bytes, len, options, fonts,
+                             pdf, &result->done);
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+static enum dx_reason print_text(const char *text)
+{
+  make_pdf(text, strlen(text), &usual, NULL, 0);
+  return result->reason;
+}
+
+/* What a program prints about the PDF, in `output`. */
+static const char *run_poppler(const char *program)
+{
+  char command[100];
+  FILE *pipe;
+  size_t n;
+
+  (void)snprintf(command, sizeof(command), "%s /proc/%d/fd/%d %s", program,
+                 (int)getpid(), pdf,
+                 strncmp(program, "pdftotext", 9) == 0 ? "-" : "");
+  pipe = popen(command, "r");
+  assert_non_null(pipe);
+  n = fread(output, 1, sizeof(output) - 1, pipe);
+  output[n] = '\0';
+  assert_int_equal(pclose(pipe), 0);
+  return output;
+}
+
+/* Without white space, control characters, and U+200E to U+202E. */
+static char *bare(char *text)
+{
+  char *from, *to = text;
+
+  for (from = text; *from != '\0'; from++)
+    if (strncmp(from, "\u200E", 2) == 0 &&
+        ((from[2] & 0xFF) == 0x8E || (from[2] & 0xFF) == 0x8F ||
+         ((from[2] & 0xFF) >= 0xAA && (from[2] & 0xFF) <= 0xAE)))
+      from += 2;
+    else if ((unsigned char)*from > ' ' && *from != 0x7F)
+      *to++ = *from;
+  *to = '\0';
+  return text;
+}
+
+static void assert_reads(const char *program, const char *expected)
+{
+  char *want = bare(strdup(expected));
+
+  (void)run_poppler(program);
+  if (strcmp(bare(output), want) != 0)
+    fail_msg("%s: '%s' instead of '%s'", program, output, want);
+  free(want);
+}
+
+/* The smallest and the largest x or y of all words. */
+static void find_edges(const char *least, const char *most, double edges[2])
+{
+  const char *at;
+  double d;
+
+  edges[0] = 1e9;
+  edges[1] = -1e9;
+  (void)run_poppler("pdftotext -bbox");
+  for (at = output; (at = strstr(at, least)) != NULL; at++) {
+    d = strtod(at + strlen(least), NULL);
+    edges[0] = d < edges[0] ? d : edges[0];
+  }
+  for (at = output; (at = strstr(at, most)) != NULL; at++) {
+    d = strtod(at + strlen(most), NULL);
+    edges[1] = d > edges[1] ? d : edges[1];
+  }
+}
+
+/* What comes back, and what of it if it is not all. */
+static const struct {
+  const char *text;
+  const char *expected;
+} texts[] = {
+    {"Patient: Anna Muster\nDOB: 1970-01-01\n", NULL},
+    {"Łukasz Żółć, José ½ µg/dl 37.5 °C", NULL},
+    {"αβγ Ωμέγα\nКириллица Дж\n", NULL},
+    {"│ a ┌──┐ ╔═╗ █▓▒░ └──┘ │\n", NULL},
+    /* letters with one mark and with several, and a mark alone */
+    {"e\u0301 A\u0301 o\u0323 a\u0323\u0302 A\u030A\n", NULL},
+    {"\u0301 alone", NULL},
+    {"soft\u00ADhyphen zero\u200Bwidth a\uFE0F z", "soft\u00ADhyphenzero"
+                                                   "\u200Bwidtha\uFE0Fz"},
+    {"\uFEFFmark of the beginning", "mark of the beginning"},
+    /* Windows-1252, of which Latin-1 is a part */
+    {"Jos\xE9 \xA1\xAD\xFF", "José ¡\u00ADÿ"},
+    {"\x80 \x93quoted\x94 \x9F\x81", "€ “quoted” Ÿ"},
+    {"\xC3\xA9 \xC0\xAF", "Ã© À¯"},
+    /* ends of lines, tabs, other white space */
+    {"a\rb\r\nc\vd\xC2\x85"
+     "e\u2028f\tg\u3000h\u00A0i",
+     "abcdefghi"},
+    /* a hyphen is not removed at the end of a line */
+    {"Rh: -\nK: 4\n-----\nz: \n", NULL},
+    /* overstrikes */
+    {"N\bNa\bam\bme\be _\bx y\b_ z\b z", "Namexyz z"},
+    {"__\b\bab a\b/ 12\b\b12", "aba/12"},
+    {"\b\bx\by", "xy"},
+    /* control characters */
+    {"a\x01\x1B[1mb\x7F\xC2\x9B"
+     "c\u202E"
+     "d",
+     "a[1mbcd"},
+    /* right to left: letters, vowels, both directions, punctuation */
+    {"שלום עולם\n", NULL},
+    {"שָׁלוֹם", NULL},
+    {"מטופל: 12345, גיל 45.\nName: משה (abc)!\n", NULL},
+    {"Name: שלום, next \"עולם\" 5 mg %7\n", NULL},
+    {"English text, more than the rest\nשלום, עולם (abc) 12.5 mg?\n", NULL},
+    {"עברית ארוכה יותר מכל השאר כאן\nabc! שלום 5 mg (def).\n", NULL},
+    {"مرحبا بالعالم لا 123\n", NULL},
+    {"مُحَمَّد abc ٣٤٥\n", NULL},
+};
+
+static void characters_come_back_in_order(void **state)
+{
+  const char *expected;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    assert_int_equal(print_text(texts[i].text), DX_REASON_NONE);
+    expected = texts[i].expected != NULL ? texts[i].expected : texts[i].text;
+    assert_reads("pdftotext", expected);
+    assert_reads("pdftotext -layout", expected);
+  }
+}
+
+static void words_stay_together(void **state)
+{
+  (void)state;
+  assert_int_equal(print_text("Sodium\t\t140 mmol/l Ab\ncde\u0301f g"),
+                   DX_REASON_NONE);
+  (void)run_poppler("pdftotext -layout");
+  assert_non_null(strstr(output, "   140 mmol/l Ab\n"));
+  assert_non_null(strstr(output, "cde\u0301f "));
+  assert_int_equal(print_text("שלום עולם"), DX_REASON_NONE);
+  assert_non_null(strstr(run_poppler("pdftotext"), "שלום עולם"));
+}
+
+/* At words; a word longer than a line is divided. */
+static void long_lines_are_wrapped(void **state)
+{
+  char text[3001], expected[3001];
+  double edges[2];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 3000; i++)
+    text[i] = i < 2000 && i % 7 == 6 ? ' ' : (char)('a' + i % 26);
+  text[3000] = '\0';
+  (void)strcpy(expected, text);
+  assert_int_equal(print_text(text), DX_REASON_NONE);
+  assert_reads("pdftotext", expected);
+  find_edges("xMin=\"", "xMax=\"", edges);
+  assert_true(edges[0] >= 8.9 && edges[1] <= 603.1);
+  assert_int_equal(print_text("12345678 12345678 12345678 12345678 12345678 "
+                              "12345678 12345678 12345678 12345678 12345"),
+                   DX_REASON_NONE);
+  (void)run_poppler("pdftotext -layout");
+  assert_non_null(strstr(output, "12345678\n12345\n"));
+}
+
+static int pages_of(const char *text)
+{
+  int pages = -1;
+  const char *line;
+
+  assert_int_equal(print_text(text), DX_REASON_NONE);
+  line = strstr(run_poppler("pdfinfo"), "Pages:");
+  assert_non_null(line);
+  pages = atoi(line + 6);
+  assert_int_equal(pages, result->done.pages);
+  return pages;
+}
+
+static void form_feeds_and_full_pages_end_a_page(void **state)
+{
+  char text[400] = "";
+  int i;
+
+  (void)state;
+  assert_int_equal(pages_of("a\fb\f"), 2);
+  assert_int_equal(pages_of("\fa\f\fb\n\n\n"), 4);
+  for (i = 0; i < 66; i++)
+    (void)strcat(text, "x\n");
+  assert_int_equal(pages_of(text), 1);
+  (void)strcat(text, "\fy\n");
+  assert_int_equal(pages_of(text), 2);
+  (void)strcpy(strstr(text, "\f"), "y\n");
+  assert_int_equal(pages_of(text), 2);
+}
+
+static void only_chosen_pages_are_written(void **state)
+{
+  struct options options = usual;
+
+  (void)state;
+  options.range_count = 1;
+  options.ranges[0] = (struct page_range){2, 3};
+  make_pdf("one\ftwo\fthree\ffour", 18, &options, NULL, 0);
+  assert_int_equal(result->reason, DX_REASON_NONE);
+  assert_int_equal(result->done.pages, 2);
+  assert_reads("pdftotext", "two three");
+  options.ranges[0] = (struct page_range){7, 9};
+  make_pdf("one\ftwo", 7, &options, NULL, 0);
+  assert_int_equal(result->reason, DX_REASON_NO_PAGES);
+}
+
+static void white_space_is_empty(void **state)
+{
+  (void)state;
+  assert_int_equal(print_text(""), DX_REASON_EMPTY);
+  assert_int_equal(print_text(" \t\r\n\f\u3000\u00A0\f"), DX_REASON_EMPTY);
+  assert_int_equal(print_text("\uFEFF\x01"), DX_REASON_EMPTY);
+}
+
+static void character_without_a_font_is_named(void **state)
+{
+  (void)state;
+  assert_int_equal(print_text("a\nb \U0010FFFDz"), DX_REASON_CHARACTERS);
+  assert_string_equal(result->done.missing, "U+10FFFD");
+  assert_int_equal(print_text("\U0010FFFC"), DX_REASON_CHARACTERS);
+  assert_string_equal(result->done.missing, "U+10FFFC");
+}
+
+/* A file of `count` bytes with an "x" at either end. */
+static enum dx_reason print_many(char byte, size_t count)
+{
+  char *text = malloc(count + 1);
+
+  assert_non_null(text);
+  memset(text, byte, count);
+  text[0] = text[count - 1] = 'x';
+  text[count] = '\0';
+  (void)print_text(text);
+  free(text);
+  return result->reason;
+}
+
+static void size_is_limited(void **state)
+{
+  char text[20001] = "x";
+  size_t i;
+
+  (void)state;
+  assert_int_equal(print_many('\f', 1000000), DX_REASON_TOO_COMPLEX);
+  assert_int_equal(print_many('\f', 1000), DX_REASON_NONE);
+  assert_int_equal(print_many('\n', 20000000), DX_REASON_TOO_COMPLEX);
+  assert_int_equal(print_many('\t', 1000000), DX_REASON_NONE);
+  assert_int_equal(print_many('\b', 1000000), DX_REASON_NONE);
+  for (i = 1; i + 2 < sizeof(text); i += 2)
+    memcpy(text + i, "\u0301", 2);
+  assert_int_equal(print_text(text), DX_REASON_TOO_COMPLEX);
+}
+
+static void same_text_gives_the_same_bytes(void **state)
+{
+  struct stat first, second;
+  char *a, *b;
+  int old;
+
+  (void)state;
+  assert_int_equal(print_text("a é שלום e\u0301\fz"), DX_REASON_NONE);
+  old = dup(pdf);
+  assert_null(strstr(run_poppler("pdfinfo"), "Date"));
+  assert_int_equal(print_text("a é שלום e\u0301\fz"), DX_REASON_NONE);
+  assert_int_equal(fstat(old, &first), 0);
+  assert_int_equal(fstat(pdf, &second), 0);
+  assert_int_equal(first.st_size, second.st_size);
+  a = mmap(NULL, (size_t)first.st_size, PROT_READ, MAP_PRIVATE, old, 0);
+  b = mmap(NULL, (size_t)first.st_size, PROT_READ, MAP_PRIVATE, pdf, 0);
+  assert_memory_equal(a, b, (size_t)first.st_size);
+  (void)close(old);
+}
+
+static void page_margins_and_pitches_are_honored(void **state)
+{
+  struct options options = usual;
+  double edges[2];
+  char text[500] = "";
+  int i;
+
+  (void)state;
+  for (i = 0; i < 60; i++)
+    (void)strcat(text, i % 12 == 11 ? "xxxx\n" : "abcd ");
+  options.text = (struct options_text){842, 595, 72, 36, 144, 18, 20, 12, NULL};
+  make_pdf(text, strlen(text), &options, NULL, 0);
+  assert_int_equal(result->reason, DX_REASON_NONE);
+  assert_non_null(strstr(run_poppler("pdfinfo"), "842 x 595"));
+  find_edges("xMin=\"", "xMax=\"", edges);
+  assert_true(fabs(edges[0] - 72) < 0.1 &&
+              fabs(edges[1] - (72 + 59 * 3.6)) < 0.1);
+  find_edges("yMin=\"", "yMin=\"", edges); /* five lines of 6 points */
+  assert_true(fabs(edges[0] - 144) < 2 && fabs(edges[1] - edges[0] - 24) < 0.1);
+  assert_non_null(strstr(run_poppler("pdftotext"), "abcd abcd"));
+}
+
+/* Values */
+
+static void print_value(struct text_value v)
+{
+  make_pdf(NULL, 0, NULL, &v, 1);
+  assert_int_equal(result->reason, DX_REASON_NONE);
+  assert_int_equal(result->done.pages, 1);
+}
+
+static void value_fits_its_box(void **state)
+{
+  static const char *const values[] = {
+      "x", "Łukasz Żółć", "שלום עולם", "a very long value that has no room",
+      "several words, line\nand paragraphs\r\rof a note, with more of it and "
+      "still more than there is room for at its size"};
+  static const double sizes[][2] = {{200, 20}, {50, 40}, {20, 300}};
+  struct text_value v = {.size = 12};
+  double edges[2];
+  size_t i, j, k;
+
+  (void)state;
+  for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+    for (j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++)
+      for (k = 0; k < 4; k++) {
+        v.utf8 = values[i];
+        v.width = sizes[j][0];
+        v.height = sizes[j][1];
+        v.align = (int)k % 3;
+        v.size = k < 2 ? 12 : 0;
+        v.multiline = k % 2 != 0;
+        print_value(v);
+        assert_reads("pdftotext", values[i]);
+        find_edges("xMin=\"", "xMax=\"", edges);
+        assert_true(edges[0] >= 0 && edges[1] <= v.width);
+        find_edges("yMin=\"", "yMax=\"", edges);
+        assert_true(edges[0] >= -0.5 && edges[1] <= v.height + 0.5);
+      }
+}
+
+static void value_is_aligned(void **state)
+{
+  struct text_value v = {"abc", 200, 20, 10, false, 0, 0, {0, 0, 0}};
+  double edges[2];
+
+  (void)state;
+  print_value(v);
+  find_edges("xMin=\"", "xMax=\"", edges);
+  assert_true(edges[0] < 3);
+  v.align = 1;
+  print_value(v);
+  find_edges("xMin=\"", "xMax=\"", edges);
+  assert_true(fabs(edges[0] + edges[1] - 200) < 0.5);
+  v.align = 2;
+  print_value(v);
+  find_edges("xMin=\"", "xMax=\"", edges);
+  assert_true(edges[1] > 197 && edges[1] < 200);
+  v.multiline = true;
+  v.utf8 = "abc\nlonger";
+  v.height = 40;
+  print_value(v);
+  find_edges("xMax=\"", "xMax=\"", edges);
+  assert_true(edges[0] > 192 && edges[1] - edges[0] < 0.5);
+}
+
+/* Also one that is longer than its comb. */
+static void comb_has_a_character_in_each_cell(void **state)
+{
+  struct text_value v = {"123", 100, 20, 10, false, 5, 0, {0, 0, 0}};
+  double edges[2];
+
+  (void)state;
+  print_value(v);
+  assert_reads("pdftotext", "123");
+  find_edges("xMin=\"", "xMin=\"", edges);
+  assert_true(fabs(edges[1] - edges[0] - 2 * 96.0 / 5) < 0.5);
+  v.utf8 = "1234567890";
+  print_value(v);
+  assert_reads("pdftotext", "1234567890");
+}
+
+static void value_without_a_font_is_named(void **state)
+{
+  const struct text_value v[] = {
+      {"abc", 100, 20, 10, false, 0, 0, {0, 0, 0}},
+      {"\U0010FFFC", 100, 20, 10, false, 0, 0, {0, 0, 0}}};
+
+  (void)state;
+  make_pdf(NULL, 0, NULL, v, 2);
+  assert_int_equal(result->reason, DX_REASON_CHARACTERS);
+  assert_string_equal(result->done.missing, "U+10FFFC");
+  assert_int_equal(result->done.pages, 1); /* the value with this index */
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(characters_come_back_in_order),
+      cmocka_unit_test(words_stay_together),
+      cmocka_unit_test(long_lines_are_wrapped),
+      cmocka_unit_test(form_feeds_and_full_pages_end_a_page),
+      cmocka_unit_test(only_chosen_pages_are_written),
+      cmocka_unit_test(white_space_is_empty),
+      cmocka_unit_test(character_without_a_font_is_named),
+      cmocka_unit_test(size_is_limited),
+      cmocka_unit_test(same_text_gives_the_same_bytes),
+      cmocka_unit_test(page_margins_and_pitches_are_honored),
+      cmocka_unit_test(value_fits_its_box),
+      cmocka_unit_test(value_is_aligned),
+      cmocka_unit_test(comb_has_a_character_in_each_cell),
+      cmocka_unit_test(value_without_a_font_is_named),
+  };
+
+  module = text_module();
+  fonts = module != NULL ? module->fonts_open() : NULL;
+  result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (fonts == NULL || result == MAP_FAILED)
+    return 1;
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

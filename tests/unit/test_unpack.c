@@ -1,0 +1,446 @@
+/*
+ * test_unpack.c - what filter/unpack.c makes of packed bytes, whole, cut at
+ * every byte, damaged, and of bombs.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <zlib.h>
+
+#include "filter/unpack.h"
+
+#define TEXT                                             \
+  "BT /F1 12 Tf 72 720 Td (the quick brown fox) Tj ET\n" \
+  "BT /F1 12 Tf 72 700 Td (the quick brown fox) Tj ET\n"
+
+struct result {
+  unsigned char bytes[1 << 16];
+  size_t len;
+  size_t between; /* bytes from stage to stage */
+  long long left; /* then it stops */
+};
+
+static struct result result;
+
+static bool take(void *ctx, const unsigned char *bytes, size_t len)
+{
+  struct result *r = ctx;
+
+  r->left -= (long long)len;
+  if (bytes == NULL)
+    r->between += len;
+  else if (r->len + len <= sizeof(r->bytes))
+    memcpy(r->bytes + r->len, bytes, len);
+  if (bytes != NULL)
+    r->len += len;
+  return r->left >= 0;
+}
+
+static const struct unpack_stage hex = {UNPACK_HEX, false};
+static const struct unpack_stage a85 = {UNPACK_85, false};
+static const struct unpack_stage run_length = {UNPACK_RUN_LENGTH, false};
+static const struct unpack_stage lzw = {UNPACK_LZW, true};
+static const struct unpack_stage late_lzw = {UNPACK_LZW, false};
+static const struct unpack_stage flate = {UNPACK_FLATE, false};
+
+static size_t used;
+
+static enum unpack_end run(const struct unpack_stage *stages, size_t count,
+                           const void *bytes, size_t len)
+{
+  result = (struct result){.left = 1LL << 40};
+  return unpack(stages, count, bytes, len, take, &result, &used);
+}
+
+/* ---- packing ---- */
+
+static size_t pack_flate(const void *bytes, size_t len, int flush,
+                         unsigned char *out, size_t room)
+{
+  z_stream z = {0};
+
+  assert_int_equal(deflateInit(&z, 9), Z_OK);
+  z.next_in = (z_const Bytef *)(uintptr_t)bytes;
+  z.avail_in = (uInt)len;
+  z.next_out = out;
+  z.avail_out = (uInt)room;
+  assert_int_equal(deflate(&z, flush), flush == Z_FINISH ? Z_STREAM_END : Z_OK);
+  (void)deflateEnd(&z);
+  return room - z.avail_out;
+}
+
+/* Codes of one byte each, the shortest way: a table that is cleared before it
+ * grows tests nothing, so the codes are those of an encoder. */
+static size_t pack_lzw(const unsigned char *bytes, size_t len, bool early,
+                       bool with_end, unsigned char *out)
+{
+  static int codes[4096][256];
+  unsigned long word = 0;
+  int bits = 0, width = 9, next = 258, code = -1;
+  size_t n = 0;
+
+#define PUT(c)                                        \
+  do {                                                \
+    word = word << width | (unsigned long)(c);        \
+    for (bits += width; bits >= 8; bits -= 8)         \
+      out[n++] = (unsigned char)(word >> (bits - 8)); \
+  } while (0)
+  memset(codes, 0, sizeof(codes));
+  PUT(256);
+  for (size_t i = 0; i < len; i++) {
+    if (code < 0) {
+      code = bytes[i];
+    } else if (codes[code][bytes[i]] != 0) {
+      code = codes[code][bytes[i]];
+    } else {
+      PUT(code);
+      codes[code][bytes[i]] = next++;
+      /* The decoder is one entry behind. */
+      if (next - 1 + (early ? 1 : 0) >= 1 << width && width < 12)
+        width++;
+      code = bytes[i];
+      if (next == 4095) {
+        PUT(code);
+        PUT(256);
+        memset(codes, 0, sizeof(codes));
+        next = 258;
+        width = 9;
+        code = -1;
+      }
+    }
+  }
+  if (code >= 0) {
+    PUT(code);
+    if (next + (early ? 1 : 0) >= 1 << width && width < 12)
+      width++;
+  }
+  if (with_end)
+    PUT(257);
+  if (bits > 0)
+    out[n++] = (unsigned char)(word << (8 - bits));
+#undef PUT
+  return n;
+}
+
+static size_t pack_85(const unsigned char *bytes, size_t len, char *out)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < len; i += 4) {
+    size_t some = len - i < 4 ? len - i : 4;
+    unsigned long word = 0;
+    char digits[5];
+
+    for (size_t j = 0; j < 4; j++)
+      word = word << 8 | (j < some ? bytes[i + j] : 0);
+    for (int j = 4; j >= 0; j--, word /= 85)
+      digits[j] = (char)('!' + word % 85);
+    memcpy(out + n, digits, some + 1);
+    n += some + 1;
+    if (i % 60 == 56)
+      out[n++] = '\n';
+  }
+  memcpy(out + n, "~>", 2);
+  return n + 2;
+}
+
+/* ---- what is whole, and what is not ---- */
+
+static void each_filter_ends_as_its_format_says(void **state)
+{
+  static const struct {
+    const struct unpack_stage *stage;
+    const char *bytes;
+    size_t len;
+    const char *text; /* NULL: not compared */
+    enum unpack_end end;
+    size_t used;
+  } rows[] = {
+      {&hex, "414 2\n43>", 9, "ABC", UNPACK_WHOLE, 9},
+      {&hex, "4a4B5>zz", 8, "JKP", UNPACK_WHOLE, 6},
+      {&hex, ">", 1, "", UNPACK_WHOLE, 1},
+      {&hex, "4142", 4, "AB", UNPACK_SHORT, 4},
+      {&hex, "414", 3, "A", UNPACK_CUT, 3},
+      {&hex, "41x2>", 5, "A", UNPACK_DAMAGED, 3},
+      {&hex, "", 0, "", UNPACK_SHORT, 0},
+      {&a85, "87cURD]i,\"Ebo80~>", 17, "Hello World!", UNPACK_WHOLE, 16},
+      {&a85, "<~87cURD]i,\"Ebo80~>", 19, "Hello World!", UNPACK_WHOLE, 18},
+      {&a85, "< ~87cUR DZ ~\n>", 15, "Hello", UNPACK_WHOLE, 13},
+      {&a85, "z~>", 3, "\0\0\0\0", UNPACK_WHOLE, 2},
+      {&a85, "<~~>", 4, "", UNPACK_WHOLE, 3},
+      {&a85, "87cUR", 5, "Hell", UNPACK_SHORT, 5},
+      {&a85, "87cURD", 6, "Hell", UNPACK_CUT, 6},
+      {&a85, "87zUR~>", 7, NULL, UNPACK_DAMAGED, 3},
+      {&a85, "87c{R~>", 7, NULL, UNPACK_DAMAGED, 4},
+      {&a85, "uuuuu~>", 7, NULL, UNPACK_DAMAGED, 5},
+      {&a85, "s8W-!~>", 7, "\xff\xff\xff\xff", UNPACK_WHOLE, 6},
+      {&run_length,
+       "\x02"
+       "abc"
+       "\xfe"
+       "d"
+       "\x80"
+       "x",
+       8, "abcddd", UNPACK_WHOLE, 7},
+      {&run_length,
+       "\x02"
+       "abc",
+       4, "abc", UNPACK_SHORT, 4},
+      {&run_length,
+       "\x02"
+       "ab",
+       3, "ab", UNPACK_CUT, 3},
+      {&run_length, "\xfe", 1, "", UNPACK_CUT, 1},
+      {&run_length, "", 0, "", UNPACK_SHORT, 0},
+      /* ISO 32000-1, 7.4.4.2, example 1. */
+      {&lzw, "\x80\x0B\x60\x50\x22\x0C\x0C\x85\x01", 9, "-----A---B",
+       UNPACK_WHOLE, 9},
+      {&lzw, "\x80\x0B\x60\x50\x22\x0C\x0C\x85\x01zz", 11, "-----A---B",
+       UNPACK_WHOLE, 9},
+      {&lzw, "\x80\x0B\x60\x50\x22\x0C\x0C", 7, "-----A---", UNPACK_SHORT, 7},
+      {&lzw, "\x80\x0B\x60\x50\x22\x0C\x0C\x85", 8, "-----A---B", UNPACK_CUT,
+       8},
+      {&lzw, "\x80\x7F\xFF", 3, NULL, UNPACK_DAMAGED, 3}, /* unknown code */
+      {&flate, "", 0, "", UNPACK_CUT, 0},
+      {&flate, "\x78", 1, "", UNPACK_CUT, 1},
+      {&flate, "\x78\x9c", 2, "", UNPACK_CUT, 2},
+      {&flate, "\x78\x9d\x03\0\0\0\0\x01", 8, "", UNPACK_DAMAGED, 2},
+      {&flate, "\x78\xbb\x03\0\0\0\0\x01", 8, "", UNPACK_DAMAGED, 2},
+      {&flate, "\x79\x9c\x03\0\0\0\0\x01", 8, "", UNPACK_DAMAGED, 2},
+      {&flate, "\x78\x9c\x03\0\0\0\0\x01", 8, "", UNPACK_WHOLE, 8},
+      /* A window of 256 bytes in the header. */
+      {&flate, "\x08\x1d\x03\0\0\0\0\x01", 8, "", UNPACK_WHOLE, 8},
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    enum unpack_end end = run(rows[i].stage, 1, rows[i].bytes, rows[i].len);
+
+    if (end != rows[i].end || used != rows[i].used)
+      print_message("row %zu: end %d, used %zu\n", i, (int)end, used);
+    assert_int_equal(end, rows[i].end);
+    assert_int_equal(used, rows[i].used);
+    if (rows[i].text != NULL)
+      assert_memory_equal(result.bytes, rows[i].text, result.len);
+    if (rows[i].text != NULL && rows[i].text[0] != '\0')
+      assert_int_equal(result.len, strlen(rows[i].text));
+  }
+}
+
+static void
+flate_without_checksum_is_whole_and_with_a_wrong_one_damaged(void **state)
+{
+  unsigned char packed[1000];
+  size_t len = pack_flate(TEXT, strlen(TEXT), Z_FINISH, packed, 900), i;
+
+  (void)state;
+  for (i = len - 4; i <= len; i++) {
+    assert_int_equal(run(&flate, 1, packed, i), UNPACK_WHOLE);
+    assert_int_equal(result.len, strlen(TEXT));
+    assert_memory_equal(result.bytes, TEXT, result.len);
+  }
+  memcpy(packed + len, "\r\nmore", 6);
+  assert_int_equal(run(&flate, 1, packed, len + 6), UNPACK_WHOLE);
+  assert_int_equal(used, len);
+  packed[len - 1] ^= 1;
+  assert_int_equal(run(&flate, 1, packed, len), UNPACK_DAMAGED);
+  packed[len - 1] ^= 1;
+  for (i = 2; i < len - 4; i++) { /* a flipped bit anywhere */
+    packed[i] ^= 0x10;
+    if (run(&flate, 1, packed, len) < UNPACK_CUT)
+      assert_memory_equal(result.bytes, TEXT, strlen(TEXT)); /* as well */
+    packed[i] ^= 0x10;
+  }
+}
+
+/* 200 lines of numbers. */
+static size_t make_lines(char *lines)
+{
+  size_t n = 0;
+
+  for (int i = 0; i < 200; i++)
+    n += (size_t)sprintf(lines + n, "%d %d m %d %d l S\n", i * 7919 % 612,
+                         i * 104729 % 792, i * 31 % 612, i * 17 % 792);
+  return n;
+}
+
+static void cut_flate_is_short_only_at_the_end_of_a_block(void **state)
+{
+  static char lines[10000];
+  static unsigned char packed[20000];
+  size_t total = make_lines(lines), len, shorts = 0, i;
+  z_stream z = {0};
+  size_t ends[10], blocks = 0;
+
+  (void)state;
+  assert_int_equal(deflateInit(&z, 6), Z_OK);
+  z.next_out = packed;
+  z.avail_out = sizeof(packed);
+  for (i = 0; i < total; i += 1000) {
+    z.next_in = (z_const Bytef *)lines + i;
+    z.avail_in = (uInt)(total - i < 1000 ? total - i : 1000);
+    (void)deflate(&z, i + 1000 < total ? Z_SYNC_FLUSH : Z_FINISH);
+    ends[blocks++] = z.total_out;
+  }
+  len = z.total_out;
+  (void)deflateEnd(&z);
+  for (i = 0; i < len - 4; i++) {
+    enum unpack_end end = run(&flate, 1, packed, i);
+
+    assert_int_not_equal(end, UNPACK_WHOLE);
+    assert_memory_equal(result.bytes, lines, result.len);
+    if (end == UNPACK_SHORT) { /* with or without the empty block of a flush */
+      size_t j = 0;
+
+      while (j < blocks && (i > ends[j] || i + 5 < ends[j]))
+        j++;
+      assert_true(j < blocks);
+      assert_int_equal(result.len % 1000, 0);
+      shorts++;
+    }
+  }
+  assert_in_range(shorts, blocks - 1, 2 * blocks);
+  for (i = 0; i + 1 < blocks; i++)
+    assert_int_equal(run(&flate, 1, packed, ends[i]), UNPACK_SHORT);
+}
+
+/* As much as fits the buffer between two calls of zlib. */
+static void cut_flate_is_short_whatever_the_size(void **state)
+{
+  static unsigned char zeros[100000], packed[1000];
+
+  (void)state;
+  for (size_t len = 32700; len < 32800; len++) {
+    size_t n = pack_flate(zeros, len, Z_SYNC_FLUSH, packed, sizeof(packed));
+
+    assert_int_equal(run(&flate, 1, packed, n), UNPACK_SHORT);
+    assert_int_equal(result.len, len);
+  }
+}
+
+static void lzw_survives_a_full_table_in_both_variants(void **state)
+{
+  static char lines[10000], twice[40000];
+  static unsigned char packed[80000];
+  size_t total = make_lines(lines), len;
+
+  (void)state;
+  for (int i = 0; i < 4; i++)
+    for (size_t j = 0; j < total; j++)
+      twice[(size_t)i * total + j] = (char)(lines[j] ^ i);
+  for (int early = 0; early < 2; early++) {
+    const struct unpack_stage *stage = early != 0 ? &lzw : &late_lzw;
+
+    len = pack_lzw((const unsigned char *)twice, 4 * total, early != 0, true,
+                   packed);
+    assert_true(len > 6000); /* several tables */
+    assert_int_equal(run(stage, 1, packed, len), UNPACK_WHOLE);
+    assert_int_equal(result.len, 4 * total);
+    assert_memory_equal(result.bytes, twice, 4 * total);
+    assert_int_equal(used, len);
+    for (size_t i = 0; i < len; i += 7) {
+      assert_int_not_equal(run(stage, 1, packed, i), UNPACK_WHOLE);
+      assert_memory_equal(result.bytes, twice, result.len);
+    }
+    len = pack_lzw((const unsigned char *)twice, total, early != 0, false,
+                   packed);
+    assert_int_equal(run(stage, 1, packed, len), UNPACK_SHORT);
+    assert_int_equal(result.len, total);
+  }
+}
+
+static void no_cut_that_loses_bytes_is_whole(void **state)
+{
+  static char text[2000];
+  static unsigned char packed[1000];
+  const struct unpack_stage stages[] = {a85, flate};
+  size_t n = pack_flate(TEXT, strlen(TEXT), Z_FINISH, packed, sizeof(packed));
+  size_t len = pack_85(packed, n, text), i;
+
+  (void)state;
+  assert_int_equal(run(stages, 2, text, len), UNPACK_WHOLE);
+  assert_int_equal(result.between, n);
+  for (i = 0; i < len; i++)
+    if (run(stages, 2, text, i) == UNPACK_WHOLE)
+      assert_int_equal(result.len, strlen(TEXT));
+    else
+      assert_true(i < len - 7); /* then only the checksum is cut */
+  n = pack_lzw((const unsigned char *)TEXT, strlen(TEXT), true, true, packed);
+  for (i = 0; i < n; i++)
+    assert_int_not_equal(run(&lzw, 1, packed, i), UNPACK_WHOLE);
+}
+
+/* The text would be complete, but it may be a wrong one. */
+static void wrong_checksum_before_another_filter_is_damage(void **state)
+{
+  static unsigned char packed[1000];
+  static const char run_lengths[] = "\x02"
+                                    "abc\x80";
+  const struct unpack_stage stages[] = {flate, run_length};
+  size_t n = pack_flate(run_lengths, 5, Z_FINISH, packed, sizeof(packed));
+
+  (void)state;
+  assert_int_equal(run(stages, 2, packed, n), UNPACK_WHOLE);
+  assert_int_equal(result.len, 3);
+  packed[n - 2] ^= 4;
+  assert_int_equal(run(stages, 2, packed, n), UNPACK_DAMAGED);
+  n = pack_flate(run_lengths, 3, Z_FINISH, packed, sizeof(packed));
+  assert_int_equal(run(stages, 2, packed, n), UNPACK_CUT);
+  n = pack_flate(run_lengths, 4, Z_FINISH, packed, sizeof(packed));
+  assert_int_equal(run(stages, 2, packed, n), UNPACK_SHORT);
+}
+
+/* 1 MB of Flate is 1 GB of run lengths, which are 64 GB. */
+static void bombs_end_where_the_sink_stops(void **state)
+{
+  static unsigned char ones[1 << 20], packed[1 << 16], twice[1 << 16];
+  static const struct unpack_stage over_run_length[] = {
+      {UNPACK_FLATE, false}, {UNPACK_FLATE, false}, {UNPACK_RUN_LENGTH, false}};
+  static const struct unpack_stage ended[] = {{UNPACK_FLATE, false},
+                                              {UNPACK_RUN_LENGTH, false}};
+  size_t n, m;
+
+  (void)state;
+  memset(ones, 129, sizeof(ones));
+  n = pack_flate(ones, sizeof(ones), Z_FINISH, packed, sizeof(packed));
+  m = pack_flate(packed, n, Z_FINISH, twice, sizeof(twice));
+  result = (struct result){.left = 10000000};
+  assert_int_equal(unpack(over_run_length, 3, twice, m, take, &result, &used),
+                   UNPACK_STOPPED);
+  assert_in_range(result.left, -40000, -1);
+  ones[0] = 128; /* nothing is unpacked, but much is to be done */
+  n = pack_flate(ones, sizeof(ones), Z_FINISH, packed, sizeof(packed));
+  result = (struct result){.left = 100000};
+  assert_int_equal(unpack(ended, 2, packed, n, take, &result, &used),
+                   UNPACK_STOPPED);
+}
+
+static void without_filters_bytes_pass(void **state)
+{
+  (void)state;
+  assert_int_equal(run(NULL, 0, "abc", 3), UNPACK_WHOLE);
+  assert_int_equal(result.len, 3);
+  assert_int_equal(used, 3);
+  assert_int_equal(run(NULL, 0, "", 0), UNPACK_WHOLE);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_filter_ends_as_its_format_says),
+      cmocka_unit_test(
+          flate_without_checksum_is_whole_and_with_a_wrong_one_damaged),
+      cmocka_unit_test(cut_flate_is_short_only_at_the_end_of_a_block),
+      cmocka_unit_test(cut_flate_is_short_whatever_the_size),
+      cmocka_unit_test(lzw_survives_a_full_table_in_both_variants),
+      cmocka_unit_test(no_cut_that_loses_bytes_is_whole),
+      cmocka_unit_test(wrong_checksum_before_another_filter_is_damage),
+      cmocka_unit_test(bombs_end_where_the_sink_stops),
+      cmocka_unit_test(without_filters_bytes_pass),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
