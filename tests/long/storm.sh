@@ -130,21 +130,26 @@ clear_stage()
 
 # --- the jobs ------------------------------------------------------------------
 
-# The simulator does not look into pictures. Their checksums go to
+# PNGs of a row of pixels, which nothing is taken out of. Their checksums go to
 # $dir/documents, one line "NUMBER SUM" each.
 make_pictures()
 {
   mkdir "$dir/pictures"
-  perl -MDigest::SHA=sha256_hex -e '
-    my ($to, $jobs) = @ARGV;
-    for my $n (1 .. $jobs) {
-      my $bytes = "\xFF\xD8\xFF\xC0\0\x0B\x08\0\x08\0\x08\x01\x01\x11\0"
-        . "\xFF\xDA\0\x08\x01\x01\0\0\x3F\0chart $n\xFF\xD9";
-      open my $f, ">:raw", "$to/$n" or die;
-      print $f $bytes;
-      close $f or die;
-      print "$n ", sha256_hex($bytes), "\n";
-    }' "$dir/pictures" "$jobs" > "$dir/documents"
+  python3 - "$dir/pictures" "$jobs" > "$dir/documents" << 'END'
+import hashlib, struct, sys, zlib
+
+def chunk(kind, data):
+    body = kind + data
+    return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+for n in range(1, int(sys.argv[2]) + 1):
+    png = (b"\x89PNG\r\n\x1a\n"
+           + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 1, 8, 0, 0, 0, 0))
+           + chunk(b"IDAT", zlib.compress(b"\0%08d" % n))
+           + chunk(b"IEND", b""))
+    open(f"{sys.argv[1]}/{n}", "wb").write(png)
+    print(n, hashlib.sha256(png).hexdigest())
+END
 }
 
 # cupsd is not killed while it accepts a job: that it may forget accepted ones
@@ -152,7 +157,7 @@ make_pictures()
 print_picture() # QUEUE NUMBER
 {
   until flock -s "$dir/lp.lock" lp -d "chart$1" -t "chart $2" \
-    -o document-format=image/jpeg "$dir/pictures/$2" > "$dir/lp.$1" 2>&1; do
+    -o document-format=image/png "$dir/pictures/$2" > "$dir/lp.$1" 2>&1; do
     sleep 0.2
   done
 }
