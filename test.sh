@@ -250,7 +250,7 @@ if [ -n "$long" ]; then
   installed_or_end $long_packages
   # shellcheck disable=SC2086
   ! in_ci || installed_or_end $program_packages
-  limit_s=2700 # .ci/run has 90 minutes, and must be able to say what hangs
+  limit_s=3300 # .ci/run has 90 minutes, and must be able to say what hangs
   echo "== what takes minutes ($SECONDS s)"
   run_tasks 2 calm_tasks
   run_tasks $((5 * cores / 2)) long_tasks
