@@ -4,7 +4,8 @@
  * here.
  *
  * libtiff is not used for CCITT: it cannot decode group 4 with
- * EncodedByteAlign, and group 3 in two dimensions only with EOL.
+ * EncodedByteAlign, and group 3 in two dimensions only with EOL, and takes bits
+ * that are missing at the end for zeros.
  */
 #include "filter/codecs.h"
 
@@ -15,10 +16,11 @@ static const char ends_early[] = "an image ends early";
 static const char is_invalid[] = "an image has invalid data";
 static const char is_small[] = "an image is smaller than its page expects";
 
-static enum dx_reason codecs_damaged(const char *why, const char **ret_why)
+static enum dx_reason codecs_reason(const char *why, const char **ret_why)
 {
-  *ret_why = why;
-  return DX_REASON_DAMAGED;
+  if (why != NULL)
+    *ret_why = why;
+  return why == NULL ? DX_REASON_NONE : DX_REASON_DAMAGED;
 }
 
 /* ---- CCITT (ITU-T T.4, T.6; ISO 32000-1, 7.4.6) ---- */
@@ -109,7 +111,7 @@ static bool ccitt_row(struct ccitt *c, bool is_1d)
     int bits, code, offset;
   } vertical[] = {{1, 1, 0},  {3, 3, 1}, {3, 2, -1}, {6, 3, 2},
                   {6, 2, -2}, {7, 3, 3}, {7, 2, -3}};
-  int64_t a0 = is_1d ? 0 : -1, from, n = 0, b1 = 0;
+  int64_t a0 = -1, from, n = 0, b1 = 0;
   int color = 0, code, i;
 
   while (a0 < c->columns && n <= c->columns) {
@@ -117,19 +119,17 @@ static bool ccitt_row(struct ccitt *c, bool is_1d)
       b1 += 2;
     from = a0 > 0 ? a0 : 0;
     code = (int)ccitt_peek(c, 7);
-    if (is_1d) {
-      a0 += ccitt_run(c, color);
-      color = !color;
+    if (is_1d || code >> 4 == 1) { /* horizontal */
+      c->at += is_1d ? 0 : 3;
+      a0 = from + ccitt_run(c, color);
+      c->row[n++] = (uint32_t)a0;
+      if (is_1d && a0 >= c->columns)
+        break;
+      a0 += ccitt_run(c, !color);
       c->row[n++] = (uint32_t)a0;
     } else if (code >> 3 == 1) { /* pass */
       c->at += 4;
       a0 = c->above[b1 + 1];
-    } else if (code >> 4 == 1) { /* horizontal */
-      c->at += 3;
-      a0 = from + ccitt_run(c, color);
-      c->row[n++] = (uint32_t)a0;
-      a0 += ccitt_run(c, !color);
-      c->row[n++] = (uint32_t)a0;
     } else {
       for (i = 0; i < 7 && code >> (7 - vertical[i].bits) != vertical[i].code;)
         i++;
@@ -161,41 +161,15 @@ static bool ccitt_skip_eol(struct ccitt *c)
   return false;
 }
 
-static enum dx_reason ccitt_decode(struct ccitt *c,
-                                   const struct codecs_ccitt *p,
-                                   const char **ret_why)
-{
-  bool has_eols = ccitt_skip_eol(c), is_1d;
-  uint32_t y, *swap;
-  int eols;
-
-  c->at = 0;
-  for (y = 0; y < p->rows; y++) {
-    /* What looks like an EOL may be fill bits and a long run. */
-    if (p->byte_align && !has_eols)
-      c->at = (c->at + 7) & ~7ULL;
-    for (eols = 0; eols < 2 && ccitt_skip_eol(c);)
-      eols++;
-    is_1d = p->k == 0 || (p->k > 0 && ccitt_peek(c, 1) == 1);
-    c->at += p->k > 0;
-    if (eols == 2 /* EOFB, RTC */ || !ccitt_row(c, is_1d) || c->at > c->end) {
-      bool ended = eols == 2 || c->at + CCITT_CODE_BITS > c->end;
-
-      return codecs_damaged(ended ? ends_early : is_invalid, ret_why);
-    }
-    swap = c->above;
-    c->above = c->row;
-    c->row = swap;
-  }
-  return DX_REASON_NONE;
-}
-
 enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
                             const struct codecs_ccitt *p, const char **ret_why)
 {
   size_t changes = (size_t)p->columns + 6;
-  enum dx_reason reason;
+  const char *why = NULL;
+  bool has_eols, is_1d;
+  uint32_t y, *swap;
   struct ccitt *c;
+  int eols;
 
   if (p->columns == 0 || p->columns > CCITT_COLUMNS_MAX)
     return DX_REASON_TOO_COMPLEX;
@@ -210,37 +184,72 @@ enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
   c->rows[0] = c->rows[1] = c->rows[2] = p->columns; /* all white */
   ccitt_make_table(c->runs[0], ccitt_codes[0]);
   ccitt_make_table(c->runs[1], ccitt_codes[1]);
-  reason = ccitt_decode(c, p, ret_why);
+  has_eols = ccitt_skip_eol(c);
+  c->at = 0;
+  for (y = 0; y < p->rows && why == NULL; y++) {
+    /* What looks like an EOL may be fill bits and a long run. */
+    if (p->byte_align && !has_eols)
+      c->at = (c->at + 7) & ~7ULL;
+    for (eols = 0; eols < 2 && ccitt_skip_eol(c);)
+      eols++;
+    is_1d = p->k == 0 || (p->k > 0 && ccitt_peek(c, 1) == 1);
+    c->at += p->k > 0;
+    if (eols == 2) /* EOFB, RTC */
+      why = ends_early;
+    else if (!ccitt_row(c, is_1d) || c->at > c->end)
+      why = c->at + CCITT_CODE_BITS > c->end ? ends_early : is_invalid;
+    swap = c->above;
+    c->above = c->row;
+    c->row = swap;
+  }
   free(c);
-  return reason;
+  return codecs_reason(why, ret_why);
 }
 
-/* ---- big-endian numbers ---- */
+/* ---- what is only walked through ---- */
 
+/* After the first mistake, numbers are 0 and nothing is skipped. */
 struct codecs_input {
   const unsigned char *at, *end;
-  bool ended; /* early: numbers are 0 */
+  const char *why; /* what is wrong; NULL: nothing so far */
 };
+
+static void codecs_expect(struct codecs_input *in, bool good, const char *why)
+{
+  if (!good && in->why == NULL)
+    in->why = why;
+}
 
 static size_t codecs_left(const struct codecs_input *in)
 {
   return (size_t)(in->end - in->at);
 }
 
+static void codecs_skip(struct codecs_input *in, uint64_t len)
+{
+  codecs_expect(in, len <= codecs_left(in), ends_early);
+  if (in->why == NULL)
+    in->at += len;
+}
+
+/* A big-endian number. */
 static uint32_t codecs_number(struct codecs_input *in, size_t size)
 {
+  const unsigned char *at = in->at;
   uint32_t number = 0;
 
-  in->ended = in->ended || codecs_left(in) < size;
-  while (!in->ended && size-- > 0)
-    number = number << 8 | *in->at++;
+  codecs_skip(in, size);
+  while (in->why == NULL && at < in->at)
+    number = number << 8 | *at++;
   return number;
 }
 
-static void codecs_skip(struct codecs_input *in, uint64_t len)
+/* Skips what is before the mark. */
+static void codecs_find(struct codecs_input *in, const void *mark, size_t len)
 {
-  in->ended = in->ended || codecs_left(in) < len;
-  in->at = in->ended ? in->end : in->at + len;
+  const unsigned char *found = memmem(in->at, codecs_left(in), mark, len);
+
+  codecs_skip(in, found != NULL ? (uint64_t)(found - in->at) : UINT64_MAX);
 }
 
 /* ---- JBIG2 (ITU-T T.88, 7.2) ---- */
@@ -258,23 +267,9 @@ struct jbig2 {
   unsigned char seen[8192]; /* a bit for each segment number below 65536 */
 };
 
-/* The data of a generic region of unknown length: after the mark follows the
- * number of rows. */
-static void jbig2_find_end(struct codecs_input *in)
+static void jbig2_segment(struct jbig2 *j, struct codecs_input *in)
 {
-  static const unsigned char marks[2][2] = {{0xFF, 0xAC}, {0, 0}};
-  const unsigned char *mark;
-
-  codecs_skip(in, 17);
-  mark = memmem(in->at, codecs_left(in), marks[codecs_number(in, 1) & 1], 2);
-  in->ended = in->ended || mark == NULL;
-  in->at = mark != NULL ? mark + 2 : in->end;
-  codecs_skip(in, 4);
-}
-
-/* What is wrong with the next segment; NULL: nothing. */
-static const char *jbig2_segment(struct jbig2 *j, struct codecs_input *in)
-{
+  static const char ends[2][2] = {{'\xFF', '\xAC'}, {0, 0}};
   const uint64_t immediate = 3 << 6 | 3 << 22 | 3ULL << 38 | 3ULL << 42;
   uint32_t number = codecs_number(in, 4), flags = codecs_number(in, 1);
   uint32_t count = codecs_number(in, 1), type = flags & 63, ref, len;
@@ -286,22 +281,22 @@ static const char *jbig2_segment(struct jbig2 *j, struct codecs_input *in)
   } else {
     count >>= 5;
   }
-  for (; count > 0 && !in->ended; count--) {
+  for (; count > 0 && in->why == NULL; count--) {
     ref = codecs_number(in, number <= 256 ? 1 : number <= 65536 ? 2 : 4);
-    if (!in->ended && ref < 65536 && (j->seen[ref / 8] >> ref % 8 & 1) == 0)
-      return "a part of an image is missing";
+    codecs_expect(in, ref >= 65536 || (j->seen[ref / 8] >> ref % 8 & 1) != 0,
+                  "a part of an image is missing");
   }
   codecs_skip(in, (flags & 0x40) != 0 ? 4 : 1); /* page */
   len = codecs_number(in, 4);
   data = *in;
-  if (len == JBIG2_UNKNOWN && (type == 38 || type == 39))
-    jbig2_find_end(in);
-  else
+  if (len == JBIG2_UNKNOWN && (type == 38 || type == 39)) {
+    /* A generic region: after the mark follows the number of its rows. */
+    codecs_skip(in, 17);
+    codecs_find(in, ends[codecs_number(in, 1) & 1], 2);
+    codecs_skip(in, 6);
+  } else {
     codecs_skip(in, len);
-  if (in->ended)
-    return ends_early;
-  if (number < 65536)
-    j->seen[number / 8] |= (unsigned char)(1 << number % 8);
+  }
   data.end = in->at;
   if (type == JBIG2_PAGE) {
     j->width = codecs_number(&data, 4);
@@ -309,22 +304,22 @@ static const char *jbig2_segment(struct jbig2 *j, struct codecs_input *in)
   } else if (type == JBIG2_END_OF_STRIPE) {
     j->stripes = codecs_number(&data, 4) + 1ULL;
   }
+  codecs_expect(in, type <= JBIG2_LAST_TYPE && data.why == NULL, is_invalid);
   j->has_region = j->has_region || (immediate >> type & 1) != 0;
-  return type > JBIG2_LAST_TYPE || data.ended ? is_invalid : NULL;
+  if (number < 65536)
+    j->seen[number / 8] |= (unsigned char)(1 << number % 8);
 }
 
-static const char *jbig2_walk(struct jbig2 *j, const unsigned char *bytes,
-                              size_t len)
+static void jbig2_walk(struct jbig2 *j, struct codecs_input *in)
 {
-  struct codecs_input in = {.at = bytes, .end = bytes + len};
-  const char *why = NULL;
+  uint32_t c;
 
-  while (why == NULL && codecs_left(&in) >= JBIG2_SEGMENT_MIN)
-    why = jbig2_segment(j, &in);
-  for (; why == NULL && in.at < in.end; in.at++) /* the end of a line */
-    if (*in.at != '\r' && *in.at != '\n')
-      why = ends_early;
-  return why;
+  while (in->why == NULL && codecs_left(in) >= JBIG2_SEGMENT_MIN)
+    jbig2_segment(j, in);
+  while (in->why == NULL && in->at < in->end) { /* the end of a line */
+    c = codecs_number(in, 1);
+    codecs_expect(in, c == '\r' || c == '\n', ends_early);
+  }
 }
 
 enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
@@ -332,26 +327,30 @@ enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
                             uint32_t width, uint32_t height,
                             const char **ret_why)
 {
+  struct codecs_input in = {.at = globals, .end = globals};
   struct jbig2 j = {0};
-  const char *why = NULL;
 
-  if (globals != NULL)
-    why = jbig2_walk(&j, globals, globals_len);
-  if (why == NULL)
-    why = jbig2_walk(&j, bytes, len);
-  if (why == NULL && !j.has_region)
-    why = ends_early;
-  if (why == NULL &&
-      (j.width < width ||
-       (j.height == JBIG2_UNKNOWN ? j.stripes : j.height) < height))
-    why = is_small;
-  return why != NULL ? codecs_damaged(why, ret_why) : DX_REASON_NONE;
+  if (globals != NULL) {
+    in.end += globals_len;
+    jbig2_walk(&j, &in);
+  }
+  in.at = bytes;
+  in.end = bytes + len;
+  jbig2_walk(&j, &in);
+  codecs_expect(&in, j.has_region, ends_early);
+  codecs_expect(&in,
+                j.width >= width &&
+                    (j.height == JBIG2_UNKNOWN ? j.stripes : j.height) >=
+                        height,
+                is_small);
+  return codecs_reason(in.why, ret_why);
 }
 
 /* ---- JPEG 2000 (ITU-T T.800, annexes A and I) ---- */
 
 #define JPX_SOT 0xFF90
 #define JPX_EOC 0xFFD9
+#define JPX_EOC_BYTES "\xFF\xD9"
 #define JPX_TILES_MAX 65535
 
 struct jpx_tile {
@@ -359,85 +358,78 @@ struct jpx_tile {
 };
 
 /* Behind an SOT marker: to the end of the tile-part. */
-static const char *jpx_tile_part(struct codecs_input *in,
-                                 struct jpx_tile *tiles, uint64_t count)
+static void jpx_tile_part(struct codecs_input *in, struct jpx_tile *tiles,
+                          uint64_t count)
 {
   uint32_t len = codecs_number(in, 2), tile = codecs_number(in, 2);
   uint32_t psot = codecs_number(in, 4), part = codecs_number(in, 1);
   uint32_t parts = codecs_number(in, 1);
-  const unsigned char *eoc;
 
-  if (psot == 0) { /* up to EOC, which the data cannot contain */
-    eoc = memmem(in->at, codecs_left(in), "\xFF\xD9", 2);
-    in->ended = in->ended || eoc == NULL;
-    in->at = eoc != NULL ? eoc : in->end;
-  } else {
+  if (psot == 0) /* up to EOC, which the data cannot contain */
+    codecs_find(in, JPX_EOC_BYTES, 2);
+  else
     codecs_skip(in, psot >= 14 ? psot - 12 : UINT64_MAX);
-  }
-  if (in->ended)
-    return ends_early;
-  if (len != 10 || tile >= count || (parts > 0 && part >= parts))
-    return is_invalid;
+  codecs_expect(in, len == 10 && tile < count && (parts == 0 || part < parts),
+                is_invalid);
+  if (in->why != NULL)
+    return;
   tiles[tile].seen++;
   if (parts > 0)
     tiles[tile].parts = parts;
-  return NULL;
 }
 
-static const char *jpx_codestream(struct codecs_input *in,
-                                  struct jpx_tile *tiles, uint64_t count)
+/* EOC may be missing if each tile says how many parts it has, but it must not
+ * be where data should be. */
+static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
+                           uint64_t count)
 {
-  uint32_t marker = codecs_number(in, 2), len;
-  const char *why = NULL;
+  uint32_t marker, len;
+  bool ended, whole;
   uint64_t i;
 
-  while (why == NULL && !in->ended && marker != JPX_EOC) {
+  do {
+    marker = codecs_number(in, 2);
     if (marker == JPX_SOT) {
-      why = jpx_tile_part(in, tiles, count);
-    } else {
+      jpx_tile_part(in, tiles, count);
+      if (in->why != NULL)
+        return;
+    } else if (marker != JPX_EOC) {
       len = codecs_number(in, 2);
       codecs_skip(in, len >= 2 ? len - 2 : UINT64_MAX);
     }
-    marker = codecs_number(in, 2);
-  }
-  /* EOC may be missing if each tile says how many parts it has, but it must not
-   * be where data should be. */
-  if (why == NULL && in->ended && memcmp(in->end - 2, "\xFF\xD9", 2) == 0)
-    why = ends_early;
-  for (i = 0; why == NULL && i < count; i++)
-    if (tiles[i].seen == 0 || tiles[i].seen < tiles[i].parts ||
-        (tiles[i].parts == 0 && in->ended))
-      why = ends_early;
-  return why;
+  } while (in->why == NULL && marker != JPX_EOC);
+  ended = in->why != NULL;
+  whole = !ended || memcmp(in->end - 2, JPX_EOC_BYTES, 2) != 0;
+  for (i = 0; i < count; i++)
+    whole = whole && tiles[i].seen > 0 && tiles[i].seen >= tiles[i].parts &&
+            (tiles[i].parts > 0 || !ended);
+  in->why = whole ? NULL : ends_early;
 }
 
 enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
                           uint32_t width, uint32_t height, const char **ret_why)
 {
-  /* It may be in the last box of a JP2 file. */
-  const unsigned char *soc = memmem(bytes, len, "\xFF\x4F\xFF\x51", 4);
-  struct codecs_input in = {.at = soc, .end = bytes + len};
+  struct codecs_input in = {.at = bytes, .end = bytes + len};
   uint64_t siz[8], columns, rows; /* X, Y, XO, YO, XT, YT, XTO, YTO */
-  uint32_t siz_len;
   struct jpx_tile *tiles;
-  const char *why;
+  uint32_t siz_len;
   int i;
 
-  if (soc == NULL)
-    return codecs_damaged(ends_early, ret_why);
+  codecs_find(&in, "\xFF\x4F\xFF\x51", 4); /* may be in a box of a JP2 file */
   codecs_skip(&in, 4);
   siz_len = codecs_number(&in, 2);
   codecs_skip(&in, 2);
   for (i = 0; i < 8; i++)
     siz[i] = codecs_number(&in, 4);
   codecs_skip(&in, siz_len >= 38 ? siz_len - 36 : UINT64_MAX);
-  if (in.ended)
-    return codecs_damaged(ends_early, ret_why);
   for (i = 0; i < 2; i++)
-    if (siz[i] <= siz[2 + i] || siz[4 + i] == 0 || siz[6 + i] > siz[2 + i])
-      return codecs_damaged(is_invalid, ret_why);
-  if (siz[0] - siz[2] < width || siz[1] - siz[3] < height)
-    return codecs_damaged(is_small, ret_why);
+    codecs_expect(
+        &in, siz[i] > siz[2 + i] && siz[4 + i] > 0 && siz[6 + i] <= siz[2 + i],
+        is_invalid);
+  codecs_expect(&in, siz[0] - siz[2] >= width && siz[1] - siz[3] >= height,
+                is_small);
+  if (in.why != NULL)
+    return codecs_reason(in.why, ret_why);
   columns = (siz[0] - siz[6] + siz[4] - 1) / siz[4];
   rows = (siz[1] - siz[7] + siz[5] - 1) / siz[5];
   if (columns > JPX_TILES_MAX || columns * rows > JPX_TILES_MAX)
@@ -445,7 +437,7 @@ enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
   tiles = calloc(columns * rows, sizeof(*tiles));
   if (tiles == NULL)
     return DX_REASON_TROUBLE;
-  why = jpx_codestream(&in, tiles, columns * rows);
+  jpx_codestream(&in, tiles, columns * rows);
   free(tiles);
-  return why != NULL ? codecs_damaged(why, ret_why) : DX_REASON_NONE;
+  return codecs_reason(in.why, ret_why);
 }

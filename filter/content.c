@@ -27,11 +27,18 @@ static bool content_is_regular(unsigned char c)
   return strchr("\t\n\f\r ()<>[]{}/%", c) == NULL; /* nor NUL */
 }
 
-static bool content_is_word(const struct content *c, const char *word)
+/* Is it one of the words, which have blanks around them? */
+static bool content_is_word(const struct content *c, const char *words)
 {
-  size_t len = strlen(word);
+  size_t len = (size_t)(c->at - c->word);
+  const char *at = words;
 
-  return (size_t)(c->at - c->word) == len && memcmp(c->word, word, len) == 0;
+  while ((at = memmem(at, strlen(at), c->word, len)) != NULL) {
+    if (at[-1] == ' ' && at[len] == ' ')
+      return true;
+    at++;
+  }
+  return false;
 }
 
 static enum token content_skip_string(struct content *c)
@@ -48,19 +55,14 @@ static enum token content_skip_string(struct content *c)
   return depth > 0 ? TOKEN_CUT : TOKEN_OPERAND;
 }
 
-static void content_skip_blanks(struct content *c)
-{
-  while (c->at < c->end && (content_is_space(*c->at) || *c->at == '%'))
-    if (*c->at++ == '%')
-      while (c->at < c->end && *c->at != '\n' && *c->at != '\r')
-        c->at++;
-}
-
 static enum token content_next(struct content *c)
 {
   unsigned char first;
 
-  content_skip_blanks(c);
+  while (c->at < c->end && (content_is_space(*c->at) || *c->at == '%'))
+    if (*c->at++ == '%') /* a comment */
+      while (c->at < c->end && *c->at != '\n' && *c->at != '\r')
+        c->at++;
   if (c->at == c->end)
     return TOKEN_END;
   c->word = c->at;
@@ -87,8 +89,7 @@ static enum token content_next(struct content *c)
   while (c->at < c->end && content_is_regular(*c->at))
     c->at++;
   return strchr("/+-.0123456789", first) != NULL ||
-                 content_is_word(c, "true") || content_is_word(c, "false") ||
-                 content_is_word(c, "null")
+                 content_is_word(c, " true false null ")
              ? TOKEN_OPERAND
              : TOKEN_OPERATOR;
 }
@@ -100,24 +101,22 @@ static enum dx_reason content_read_image(struct content *c,
   const unsigned char *dict = c->at, *data, *ei;
   size_t dict_len;
   enum token token = TOKEN_OPERAND;
-  int i;
+  int tried = 0;
 
   while (token != TOKEN_END && token != TOKEN_CUT &&
-         !(token == TOKEN_OPERATOR && content_is_word(c, "ID")))
+         !(token == TOKEN_OPERATOR && content_is_word(c, " ID ")))
     token = content_next(c);
   if (token != TOKEN_OPERATOR)
     return DX_REASON_DAMAGED;
   c->brackets = 0;
   dict_len = (size_t)(c->word - dict);
   data = ei = c->at + (c->at < c->end && content_is_space(*c->at) ? 1 : 0);
-  for (i = 0; i < EI_MAX && ei != NULL;) {
-    ei = memmem(ei, (size_t)(c->end - ei), "EI", 2);
-    if (ei == NULL)
-      break;
+  while (tried < EI_MAX &&
+         (ei = memmem(ei, (size_t)(c->end - ei), "EI", 2)) != NULL) {
     ei += 2;
     if (ei == c->end || !content_is_regular(*ei)) {
-      enum dx_reason reason =
-          image(ctx, dict, dict_len, data, (size_t)(ei - 2 - data), i++ == 0);
+      enum dx_reason reason = image(ctx, dict, dict_len, data,
+                                    (size_t)(ei - 2 - data), tried++ == 0);
 
       c->at = ei;
       if (reason != DX_REASON_DAMAGED)
@@ -141,60 +140,51 @@ static bool content_may_have_images(const unsigned char *bytes, size_t len)
   return false;
 }
 
-/* An operator of ISO 32000-1, annex A: the cut one of "f*" is "f", but that of
- * "rg" is none. */
-static bool content_is_operator(const struct content *c)
-{
-  static const char words[] =
-      " b b* B B* BDC BMC BT BX c cm CS cs d d0 d1 Do DP EI EMC ET EX f f* F G "
-      "g gs h i j J K k l m M MP n q Q re RG rg ri s S SC sc SCN scn sh T* Tc "
-      "Td TD Tf Tj TJ TL Tm Tr Ts Tw Tz v w W W* y ' \" ";
-  size_t len = (size_t)(c->at - c->word);
-  const char *at = words;
+/* The operators of ISO 32000-1, annex A: the cut one of "f*" is "f", but that
+ * of "rg" is none. */
+static const char content_operators[] =
+    " b b* B B* BDC BMC BT BX c cm CS cs d d0 d1 Do DP EI EMC ET EX f f* F G "
+    "g gs h i j J K k l m M MP n q Q re RG rg ri s S SC sc SCN scn sh T* Tc "
+    "Td TD Tf Tj TJ TL Tm Tr Ts Tw Tz v w W W* y ' \" ";
 
-  while ((at = memmem(at, strlen(at), c->word, len)) != NULL) {
-    if (at[-1] == ' ' && at[len] == ' ')
-      return true;
-    at++;
-  }
-  return false;
-}
+/* Those that open something, and close it again. */
+#define SECTIONS 4
+static const char *const content_opens[SECTIONS] = {" q ", " BT ", " BX ",
+                                                    " BMC BDC "};
+static const char *const content_closes[SECTIONS] = {" Q ", " ET ", " EX ",
+                                                     " EMC "};
 
 enum dx_reason content_check(const unsigned char *bytes, size_t len,
                              bool ended_early, content_image *image, void *ctx)
 {
-  static const struct {
-    char word[4];
-    int section, step;
-  } sections[] = {{"q", 0, 1},   {"Q", 0, -1},  {"BT", 1, 1},
-                  {"ET", 1, -1}, {"BX", 2, 1},  {"EX", 2, -1},
-                  {"BMC", 3, 1}, {"BDC", 3, 1}, {"EMC", 3, -1}};
   struct content c = {.at = bytes, .end = bytes + len};
-  long long open[4] = {0};
+  long long open[SECTIONS] = {0};
   enum token token = TOKEN_OPERAND;
   bool complete = false;
+  int i;
 
   if (!ended_early && !content_may_have_images(bytes, len))
     return DX_REASON_NONE;
   while ((token = content_next(&c)) > TOKEN_CUT) {
-    complete = token == TOKEN_OPERATOR && content_is_operator(&c);
-    if (token == TOKEN_OPERATOR && content_is_word(&c, "BI")) {
+    complete = ended_early && token == TOKEN_OPERATOR &&
+               content_is_word(&c, content_operators);
+    for (i = 0; i < SECTIONS && complete; i++) {
+      if (content_is_word(&c, content_opens[i]))
+        open[i]++;
+      if (content_is_word(&c, content_closes[i]) && open[i] > 0)
+        open[i]--;
+    }
+    if (token == TOKEN_OPERATOR && content_is_word(&c, " BI ")) {
       enum dx_reason reason = content_read_image(&c, image, ctx);
 
       if (reason != DX_REASON_NONE)
         return reason;
       complete = true;
     }
-    for (size_t i = 0; ended_early && token == TOKEN_OPERATOR &&
-                       i < sizeof(sections) / sizeof(sections[0]);
-         i++)
-      if (content_is_word(&c, sections[i].word))
-        open[sections[i].section] += sections[i].step;
-    for (size_t i = 0; i < 4; i++)
-      open[i] = open[i] < 0 ? 0 : open[i];
   }
-  if (ended_early && (!complete || token == TOKEN_CUT || c.brackets > 0 ||
-                      open[0] + open[1] + open[2] + open[3] > 0))
-    return DX_REASON_DAMAGED;
-  return DX_REASON_NONE;
+  for (i = 0; i < SECTIONS; i++)
+    complete = complete && open[i] == 0;
+  return !ended_early || (complete && token == TOKEN_END && c.brackets == 0)
+             ? DX_REASON_NONE
+             : DX_REASON_DAMAGED;
 }

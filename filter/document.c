@@ -32,31 +32,28 @@ const char *document_sent_as(const char *type)
              : DX_MIME_PDF;
 }
 
-/* ---- pictures that stay what they are ---- */
-
 static bool document_add(void *fd, const void *bytes, size_t len)
 {
   return dx_fs_write_all(*(const int *)fd, bytes, len, "document", NULL) ==
          DX_OK;
 }
 
+/* A picture that stays what it is. */
 static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
                                        const struct pdf_task *task,
                                        struct pdf_done *ret_done)
 {
-  int out_fd = task->out_fd;
+  int fd = task->out_fd;
   const char *why = NULL;
   struct jpeg_info info;
   enum dx_reason reason;
 
-  if (!options_choose(task->options, 1))
-    return DX_REASON_NO_PAGES;
   if (strcmp(task->type, DX_MIME_PNG) == 0) {
-    reason = png_clean(bytes, len, out_fd, &why);
+    reason = png_clean(bytes, len, document_add, &fd, &why);
   } else {
     reason = jpeg_check(bytes, len, &info, &why);
     if (reason == DX_REASON_NONE &&
-        !jpeg_clean(bytes, len, true, document_add, &out_fd))
+        !jpeg_clean(bytes, len, true, document_add, &fd))
       reason = DX_REASON_TROUBLE;
   }
   ret_done->pages = 1;
@@ -64,8 +61,6 @@ static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
     (void)snprintf(ret_done->why, sizeof(ret_done->why), "%s", why);
   return reason;
 }
-
-/* ---- what becomes a PDF ---- */
 
 static enum dx_reason document_text(const unsigned char *bytes, size_t len,
                                     const struct pdf_task *task,
@@ -76,8 +71,7 @@ static enum dx_reason document_text(const unsigned char *bytes, size_t len,
 
   if (memchr(bytes, '\0', len) != NULL) /* in no text; see mime.h */
     return DX_REASON_TYPE;
-  reason = task->text->to_pdf(bytes, len, task->options, task->fonts,
-                              task->out_fd, &done);
+  reason = task->text->to_pdf(bytes, len, task->options, task->spare_fd, &done);
   if (reason == DX_REASON_CHARACTERS)
     (void)snprintf(ret_done->why, sizeof(ret_done->why),
                    "no font has the character %s", done.missing);
@@ -87,30 +81,31 @@ static enum dx_reason document_text(const unsigned char *bytes, size_t len,
 enum dx_reason document_convert(const struct pdf_task *task,
                                 struct pdf_done *ret_done)
 {
-  bool is_pdf = strcmp(document_sent_as(task->type), DX_MIME_PDF) == 0;
-  struct pdf_task first = *task;
+  bool is_tiff = strcmp(task->type, DX_MIME_TIFF) == 0;
+  bool is_text = strcmp(task->type, DX_MIME_TEXT) == 0;
   unsigned char *bytes;
   enum dx_reason reason;
   size_t len;
 
   if (strcmp(task->type, DX_MIME_PDF) == 0)
     return pdf_rewrite(task->in_fd, false, task, ret_done);
+  if (!is_tiff && !is_text && !options_choose(task->options, 1))
+    return DX_REASON_NO_PAGES; /* a picture is page 1 */
   bytes = dx_fs_map(task->in_fd, &len);
   if (bytes == NULL)
     return DX_REASON_TROUBLE;
-  first.out_fd = task->spare_fd;
-  if (strcmp(task->type, DX_MIME_TIFF) == 0)
-    reason = image_pdf_make(&first, bytes, len, image_pdf_tiff, ret_done);
-  else if (strcmp(task->type, DX_MIME_TEXT) == 0)
-    reason = document_text(bytes, len, &first, ret_done);
+  if (is_text)
+    reason = document_text(bytes, len, task, ret_done);
+  else if (is_tiff)
+    reason = image_pdf_make(task, bytes, len, image_pdf_tiff, ret_done);
   else if (strcmp(task->type, DX_MIME_GIF) == 0)
-    reason = image_pdf_make(&first, bytes, len, image_pdf_gif, ret_done);
+    reason = image_pdf_make(task, bytes, len, image_pdf_gif, ret_done);
   else if (strcmp(task->type, DX_MIME_PNM) == 0)
-    reason = image_pdf_make(&first, bytes, len, image_pdf_pnm, ret_done);
+    reason = image_pdf_make(task, bytes, len, image_pdf_pnm, ret_done);
   else
     reason = document_picture(bytes, len, task, ret_done);
   (void)munmap(bytes, len);
-  if (reason == DX_REASON_NONE && is_pdf)
+  if (reason == DX_REASON_NONE && document_sent_as(task->type) != task->type)
     reason = pdf_rewrite(task->spare_fd, true, task, ret_done);
   return reason;
 }

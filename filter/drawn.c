@@ -7,7 +7,6 @@
  */
 #include "filter/drawn.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "filter/qpdf.h"
@@ -15,8 +14,9 @@
 /* ---- what is allowed ---- */
 
 enum kind {
-  NOTHING, /* removed */
-  PLAIN,   /* numbers, names, strings, and arrays of them */
+  PLAIN, /* numbers, names, strings, and arrays of them */
+  ANY,   /* dictionary, whatever its kind, except for those with any key */
+  ANY_STREAM,
 
   /* The document. */
   TRAILER,
@@ -44,6 +44,14 @@ enum kind {
   KINDS
 };
 
+/* What an object is, as a set: a bit for each kind, and for each kind as the
+ * values of a dictionary in which every key may be. */
+typedef uint64_t drawn_roles;
+#define ONE(kind) ((drawn_roles)1 << (2 * (kind)))
+#define EACH(kind) (ONE(kind) << 1)
+#define EACH_OF_ALL (~(drawn_roles)0 / 3 * 2)
+_Static_assert(2 * KINDS <= 64, "a bit for each role");
+
 /*
  * The keys of ISO 32000-2 that change how a page looks, and /ActualText, which
  * changes what its text reads. Removed because they are not here: annotations
@@ -52,146 +60,113 @@ enum kind {
  * and /Metadata, tags, /PieceInfo, /Thumb, external streams (/F), alternate
  * images, /OPI, /Ref.
  */
-struct rule {
-  enum kind kind;   /* of the value; arrays: of their items */
-  bool map;         /* the value is a dictionary in which every key may be, with
-                       values of this kind */
-  const char *keys; /* without slashes, one blank between them */
+static const struct rule {
+  enum kind kind;    /* of the dictionary */
+  drawn_roles roles; /* of the value; arrays: of their items */
+  const char *keys;  /* without slashes, one blank between them */
+} drawn_rules[] = {
+    {ANY, ONE(PLAIN), "Type"},
+    {ANY_STREAM, ONE(PLAIN), "Length Filter"},
+    {ANY_STREAM, ONE(PARAMETERS), "DecodeParms"},
+    {TRAILER, ONE(PLAIN), "Size"},
+    {TRAILER, ONE(CATALOG), "Root"},
+    {CATALOG, ONE(PLAIN), "Version"},
+    {CATALOG, ONE(LAYERS), "OCProperties"},
+    {PAGE, ONE(PLAIN),
+     "MediaBox CropBox BleedBox TrimBox ArtBox Rotate UserUnit"},
+    {PAGE, ONE(RESOURCES), "Resources"},
+    {PAGE, ONE(CONTENT), "Contents"},
+    {PAGE, ONE(GROUP), "Group"},
+    {LAYERS, ONE(PLAIN), "BaseState Intent Event Category"},
+    {LAYERS, ONE(LAYER), "OCGs ON OFF"},
+    {LAYERS, ONE(LAYERS), "D AS"},
+    {RESOURCES, ONE(PLAIN), "ProcSet"},
+    {RESOURCES, EACH(GSTATE), "ExtGState"},
+    {RESOURCES, EACH(COLOR), "ColorSpace"},
+    {RESOURCES, EACH(PATTERN), "Pattern"},
+    {RESOURCES, EACH(SHADING), "Shading"},
+    {RESOURCES, EACH(XOBJECT), "XObject"},
+    {RESOURCES, EACH(FONT), "Font"},
+    {RESOURCES, EACH(LAYER), "Properties"},
+    {DRAWN, ONE(PLAIN),
+     "Subtype Name Width Height BitsPerComponent Intent ImageMask Decode "
+     "Interpolate SMaskInData Matte FormType BBox Matrix"},
+    {DRAWN, ONE(COLOR), "ColorSpace"},
+    {DRAWN, ONE(DRAWN), "Mask SMask"},
+    {DRAWN, ONE(RESOURCES), "Resources"},
+    {DRAWN, ONE(GROUP), "Group"},
+    {DRAWN, ONE(LAYER), "OC"},
+    {PATTERN, ONE(PLAIN),
+     "PatternType PaintType TilingType BBox XStep YStep Matrix"},
+    {PATTERN, ONE(RESOURCES), "Resources"},
+    {PATTERN, ONE(SHADING), "Shading"},
+    {PATTERN, ONE(GSTATE), "ExtGState"},
+    {SHADING, ONE(PLAIN),
+     "ShadingType Background BBox AntiAlias Domain Matrix Coords Extend "
+     "BitsPerCoordinate BitsPerComponent BitsPerFlag Decode "
+     "VerticesPerRow"},
+    {SHADING, ONE(COLOR), "ColorSpace Function"},
+    {COLOR, ONE(PLAIN),
+     "N Range WhitePoint BlackPoint Gamma Matrix Subtype Components "
+     "FunctionType Domain Size BitsPerSample Order Encode Decode C0 C1 "
+     "Bounds"},
+    {COLOR, ONE(COLOR), "Alternate ColorSpace Process Functions"},
+    {COLOR, EACH(COLOR), "Colorants"},
+    {GSTATE, ONE(PLAIN),
+     "LW LC LJ ML D RI OP op OPM FL SM SA BM CA ca AIS TK UseBlackPtComp"},
+    {GSTATE, ONE(FONT), "Font"},
+    {GSTATE, ONE(COLOR), "BG BG2 UCR UCR2 TR TR2"},
+    {GSTATE, ONE(MASK), "SMask"},
+    {MASK, ONE(PLAIN), "S BC"},
+    {MASK, ONE(DRAWN), "G"},
+    {MASK, ONE(COLOR), "TR"},
+    {GROUP, ONE(PLAIN), "S I K"},
+    {GROUP, ONE(COLOR), "CS"},
+    {FONT, ONE(PLAIN),
+     "Subtype Name BaseFont FirstChar LastChar Widths FontBBox "
+     "FontMatrix W DW W2 DW2"},
+    {FONT, ONE(PLAIN),
+     "FontName FontFamily FontStretch FontWeight Flags ItalicAngle "
+     "Ascent Descent Leading CapHeight XHeight StemV StemH AvgWidth "
+     "MaxWidth MissingWidth CharSet Lang Panose Length1 Length2 Length3"},
+    {FONT, ONE(PLAIN),
+     "BaseEncoding Differences CMapName WMode Registry Ordering "
+     "Supplement"},
+    {FONT, ONE(FONT),
+     "DescendantFonts FontDescriptor FontFile FontFile2 FontFile3 CIDSet "
+     "Style Encoding ToUnicode CIDToGIDMap CIDSystemInfo UseCMap"},
+    {FONT, EACH(FONT), "FD"},
+    {FONT, EACH(DRAWN), "CharProcs"},
+    {FONT, ONE(RESOURCES), "Resources"},
+    {LAYER, ONE(PLAIN), "Name Intent P ActualText"},
+    {LAYER, ONE(LAYER), "OCGs VE"},
+    {LAYER, ONE(USAGE), "Usage"},
+    {USAGE, ONE(USAGE), "View Print Export Zoom"},
+    {USAGE, ONE(PLAIN), "ViewState PrintState ExportState Subtype min max"},
+    {PARAMETERS, ONE(PLAIN),
+     "Name Predictor Colors BitsPerComponent Columns EarlyChange K "
+     "EndOfLine EncodedByteAlign Rows EndOfBlock BlackIs1 "
+     "DamagedRowsBeforeError ColorTransform"},
+    {PARAMETERS, ONE(SEGMENTS), "JBIG2Globals"},
 };
 
-#define ONE(kind, keys) \
-  {                     \
-    kind, false, keys   \
-  }
-#define EACH(kind, keys) \
-  {                      \
-    kind, true, keys     \
-  }
-#define END              \
-  {                      \
-    NOTHING, false, NULL \
-  }
-#define RULES(...) ((const struct rule[]){__VA_ARGS__, END})
-
-#define DICTIONARY 1U
-#define STREAM 2U
-
-static const struct {
-  unsigned forms; /* which the kind can have */
-  const struct rule *rules;
-} kinds[KINDS] = {
-    [TRAILER] = {DICTIONARY, RULES(ONE(PLAIN, "Size"), ONE(CATALOG, "Root"))},
-    [CATALOG] = {DICTIONARY,
-                 RULES(ONE(PLAIN, "Version"), ONE(LAYERS, "OCProperties"))},
-    [PAGE] = {DICTIONARY,
-              RULES(ONE(PLAIN, "MediaBox CropBox BleedBox TrimBox ArtBox "
-                               "Rotate UserUnit"),
-                    ONE(RESOURCES, "Resources"), ONE(CONTENT, "Contents"),
-                    ONE(GROUP, "Group"))},
-    [CONTENT] = {STREAM, NULL},
-    [LAYERS] = {DICTIONARY,
-                RULES(ONE(PLAIN, "BaseState Intent Event Category"),
-                      ONE(LAYER, "OCGs ON OFF"), ONE(LAYERS, "D AS"))},
-
-    [RESOURCES] = {DICTIONARY,
-                   RULES(ONE(PLAIN, "ProcSet"), EACH(GSTATE, "ExtGState"),
-                         EACH(COLOR, "ColorSpace"), EACH(PATTERN, "Pattern"),
-                         EACH(SHADING, "Shading"), EACH(XOBJECT, "XObject"),
-                         EACH(FONT, "Font"), EACH(LAYER, "Properties"))},
-    [DRAWN] =
-        {STREAM,
-         RULES(ONE(PLAIN,
-                   "Subtype Name Width Height BitsPerComponent Intent "
-                   "ImageMask Decode Interpolate SMaskInData Matte FormType "
-                   "BBox Matrix"),
-               ONE(COLOR, "ColorSpace"), ONE(DRAWN, "Mask SMask"),
-               ONE(RESOURCES, "Resources"), ONE(GROUP, "Group"),
-               ONE(LAYER, "OC"))},
-    [PATTERN] = {DICTIONARY | STREAM,
-                 RULES(ONE(PLAIN,
-                           "PatternType PaintType TilingType BBox XStep YStep "
-                           "Matrix"),
-                       ONE(RESOURCES, "Resources"), ONE(SHADING, "Shading"),
-                       ONE(GSTATE, "ExtGState"))},
-    [SHADING] =
-        {DICTIONARY | STREAM,
-         RULES(ONE(PLAIN, "ShadingType Background BBox AntiAlias Domain Matrix "
-                          "Coords Extend BitsPerCoordinate BitsPerComponent "
-                          "BitsPerFlag Decode VerticesPerRow"),
-               ONE(COLOR, "ColorSpace Function"))},
-    [COLOR] =
-        {DICTIONARY | STREAM,
-         RULES(ONE(PLAIN,
-                   "N Range WhitePoint BlackPoint Gamma Matrix Subtype "
-                   "Components FunctionType Domain Size BitsPerSample Order "
-                   "Encode Decode C0 C1 Bounds"),
-               ONE(COLOR, "Alternate ColorSpace Process Functions"),
-               EACH(COLOR, "Colorants"))},
-    [GSTATE] = {DICTIONARY,
-                RULES(ONE(PLAIN,
-                          "LW LC LJ ML D RI OP op OPM FL SM SA BM CA ca AIS TK "
-                          "UseBlackPtComp"),
-                      ONE(FONT, "Font"), ONE(COLOR, "BG BG2 UCR UCR2 TR TR2"),
-                      ONE(MASK, "SMask"))},
-    [MASK] = {DICTIONARY,
-              RULES(ONE(PLAIN, "S BC"), ONE(DRAWN, "G"), ONE(COLOR, "TR"))},
-    [GROUP] = {DICTIONARY, RULES(ONE(PLAIN, "S I K"), ONE(COLOR, "CS"))},
-    [FONT] =
-        {DICTIONARY | STREAM,
-         RULES(ONE(PLAIN,
-                   "Subtype Name BaseFont FirstChar LastChar Widths FontBBox "
-                   "FontMatrix W DW W2 DW2"),
-               ONE(PLAIN,
-                   "FontName FontFamily FontStretch FontWeight Flags "
-                   "ItalicAngle Ascent Descent Leading CapHeight XHeight "
-                   "StemV StemH AvgWidth MaxWidth MissingWidth CharSet Lang "
-                   "Panose Length1 Length2 Length3"),
-               ONE(PLAIN, "BaseEncoding Differences CMapName WMode Registry "
-                          "Ordering Supplement"),
-               ONE(FONT,
-                   "DescendantFonts FontDescriptor FontFile FontFile2 "
-                   "FontFile3 CIDSet Style Encoding ToUnicode CIDToGIDMap "
-                   "CIDSystemInfo UseCMap"),
-               EACH(FONT, "FD"), EACH(DRAWN, "CharProcs"),
-               ONE(RESOURCES, "Resources"))},
-    [LAYER] = {DICTIONARY, RULES(ONE(PLAIN, "Name Intent P ActualText"),
-                                 ONE(LAYER, "OCGs VE"), ONE(USAGE, "Usage"))},
-    [USAGE] = {DICTIONARY,
-               RULES(ONE(USAGE, "View Print Export Zoom"),
-                     ONE(PLAIN,
-                         "ViewState PrintState ExportState Subtype min max"))},
-    [PARAMETERS] = {DICTIONARY,
-                    RULES(ONE(PLAIN,
-                              "Name Predictor Colors BitsPerComponent Columns "
-                              "EarlyChange K EndOfLine EncodedByteAlign Rows "
-                              "EndOfBlock BlackIs1 DamagedRowsBeforeError "
-                              "ColorTransform"),
-                          ONE(SEGMENTS, "JBIG2Globals"))},
-    [SEGMENTS] = {STREAM, NULL},
-};
-
-static const struct rule any_dictionary[] = {ONE(PLAIN, "Type"), END};
-static const struct rule any_stream[] = {ONE(PLAIN, "Type Length Filter"),
-                                         ONE(PARAMETERS, "DecodeParms"), END};
-
-/* What an object is, as a set: a bit for each kind, and for each kind as the
- * values of a dictionary of names. */
-typedef uint64_t drawn_roles;
-#define ROLE(kind, map) ((drawn_roles)1 << (2 * (kind) + ((map) ? 1 : 0)))
-_Static_assert(2 * KINDS <= 64, "a bit for each role");
+/* What can be a stream, and what cannot be a dictionary. */
+static const drawn_roles drawn_streams = ONE(CONTENT) | ONE(DRAWN) |
+                                         ONE(SEGMENTS) | ONE(PATTERN) |
+                                         ONE(SHADING) | ONE(COLOR) | ONE(FONT);
+static const drawn_roles drawn_no_dictionaries =
+    ONE(CONTENT) | ONE(DRAWN) | ONE(SEGMENTS) | ONE(PLAIN) | ONE(XOBJECT);
 
 /* A page lacks something if a reference to one of these leads to nothing. */
 static const drawn_roles drawn_needed =
-    ROLE(CONTENT, false) | ROLE(RESOURCES, false) | ROLE(XOBJECT, false) |
-    ROLE(DRAWN, false) | ROLE(PATTERN, false) | ROLE(SHADING, false) |
-    ROLE(COLOR, false) | ROLE(GSTATE, false) | ROLE(MASK, false) |
-    ROLE(FONT, false) | ROLE(SEGMENTS, false);
+    ONE(CONTENT) | ONE(RESOURCES) | ONE(XOBJECT) | ONE(DRAWN) | ONE(PATTERN) |
+    ONE(SHADING) | ONE(COLOR) | ONE(GSTATE) | ONE(MASK) | ONE(FONT) |
+    ONE(SEGMENTS);
 
 struct drawn_place {
-  qpdf_oh object;
+  int id;            /* waiting: of the indirect object */
+  qpdf_oh object;    /* inside: the direct one */
   drawn_roles roles; /* to be visited as these */
-  bool is_stream;
-  int id; /* of the indirect object that it belongs to */
 };
 
 struct drawn_mark {
@@ -200,41 +175,26 @@ struct drawn_mark {
   bool is_unclean;
 };
 
-static enum dx_reason drawn_fail(struct drawn *d, enum dx_reason reason,
-                                 const char *why)
+static void drawn_fail(struct drawn *d, enum dx_reason reason, const char *why)
 {
   if (d->reason == DX_REASON_NONE) {
     d->reason = reason;
     d->why = why;
   }
-  return d->reason;
 }
 
-/* The mark of an indirect object; NULL on failure. A number that is used with
- * two generations would let one of the objects escape. */
-static struct drawn_mark *drawn_mark_of(struct drawn *d, int id, int generation)
+static struct drawn_mark *drawn_mark_of(struct drawn *d, int id)
 {
-  size_t count = (size_t)id + 1;
+  return (struct drawn_mark *)(void *)d->marks.data + id;
+}
 
-  if (count > d->mark_count) {
-    struct drawn_mark *marks;
-
-    count = 2 * count > 4096 ? 2 * count : 4096;
-    marks = reallocarray(d->marks, count, sizeof(*marks));
-    if (marks == NULL) {
-      (void)drawn_fail(d, DX_REASON_TOO_COMPLEX, NULL);
-      return NULL;
-    }
-    memset(marks + d->mark_count, 0, (count - d->mark_count) * sizeof(*marks));
-    d->marks = marks;
-    d->mark_count = count;
-  }
-  if (d->marks[id].roles == 0)
-    d->marks[id].generation = generation;
-  if (d->marks[id].generation == generation)
-    return &d->marks[id];
-  (void)drawn_fail(d, DX_REASON_DAMAGED, "two parts of it have one number");
-  return NULL;
+static bool drawn_pop(struct dx_buf *places, struct drawn_place *ret_place)
+{
+  if (places->len == 0)
+    return false;
+  places->len -= sizeof(*ret_place);
+  memcpy(ret_place, places->data + places->len, sizeof(*ret_place));
+  return true;
 }
 
 /* ---- roles ---- */
@@ -251,283 +211,226 @@ static bool drawn_is_listed(const char *keys, const char *key)
   return false;
 }
 
-static const struct rule *drawn_rule(const struct rule *rules, const char *key)
-{
-  for (; rules != NULL && rules->keys != NULL; rules++)
-    if (drawn_is_listed(rules->keys, key))
-      return rules;
-  return NULL;
-}
-
 /* What the value of a key may be if the dictionary is `roles`; 0: not allowed.
  */
-static drawn_roles drawn_roles_at(drawn_roles roles, bool stream,
+static drawn_roles drawn_roles_at(drawn_roles roles, bool is_stream,
                                   const char *key)
 {
-  drawn_roles found = 0;
+  drawn_roles found = (roles & EACH_OF_ALL) >> 1;
 
-  key += key[0] == '/';
-  for (; roles != 0; roles &= roles - 1) {
-    int bit = __builtin_ctzll(roles);
-    const struct rule *rule =
-        drawn_rule(stream ? any_stream : any_dictionary, key);
-
-    if (rule == NULL)
-      rule = drawn_rule(kinds[bit / 2].rules, key);
-    if (bit % 2 != 0) /* any key */
-      found |= ROLE(bit / 2, false);
-    else if (rule != NULL)
-      found |= ROLE(rule->kind, rule->map);
-  }
+  roles &= ~EACH_OF_ALL;
+  if (roles != 0)
+    roles |= ONE(ANY) | (is_stream ? ONE(ANY_STREAM) : 0);
+  for (size_t i = 0; i < sizeof(drawn_rules) / sizeof(drawn_rules[0]); i++)
+    if ((roles & ONE(drawn_rules[i].kind)) != 0 &&
+        drawn_is_listed(drawn_rules[i].keys, key + (key[0] == '/')))
+      found |= drawn_rules[i].roles;
   return found;
 }
 
-static bool drawn_has_subtype(qpdf_data pdf, qpdf_oh dict, const char *name)
+static bool drawn_has_subtype(qpdf_data pdf, qpdf_oh stream, const char *name)
 {
+  qpdf_oh dict = qpdf_oh_get_dict(pdf, stream);
   qpdf_oh subtype = qpdf_oh_get_key(pdf, dict, "/Subtype");
   bool yes = qpdf_oh_is_name_and_equals(pdf, subtype, name) == QPDF_TRUE;
 
   qpdf_oh_release(pdf, subtype);
-  return yes;
-}
-
-/* PostScript is a program, which viewers ignore. */
-static bool drawn_is_xobject(qpdf_data pdf, qpdf_oh stream)
-{
-  qpdf_oh dict = qpdf_oh_get_dict(pdf, stream);
-  bool yes = drawn_has_subtype(pdf, dict, "/Form") ||
-             drawn_has_subtype(pdf, dict, "/Image");
-
   qpdf_oh_release(pdf, dict);
   return yes;
 }
 
-static bool drawn_is_container(enum qpdf_object_type_e type)
-{
-  return type == ot_array || type == ot_dictionary || type == ot_stream;
-}
-
 /* What a value is of the roles that are allowed there. An array is all of them,
- * and its items are. */
+ * and its items are. PostScript is a program, which viewers ignore. */
 static drawn_roles drawn_roles_of(struct drawn *d, drawn_roles allowed,
                                   qpdf_oh value, enum qpdf_object_type_e type)
 {
-  unsigned form = type == ot_stream ? STREAM : DICTIONARY;
-  drawn_roles found = 0;
-
-  if (type != ot_dictionary && type != ot_stream)
+  if (type == ot_dictionary)
+    return allowed & ~drawn_no_dictionaries;
+  if (type != ot_stream)
     return allowed;
-  for (; allowed != 0; allowed &= allowed - 1) {
-    int bit = __builtin_ctzll(allowed);
-    enum kind kind = (enum kind)(bit / 2);
-
-    if (kind == XOBJECT && bit % 2 == 0 && type == ot_stream)
-      kind = drawn_is_xobject(d->pdf, value) ? DRAWN : NOTHING;
-    if (bit % 2 != 0 ? type == ot_dictionary : (kinds[kind].forms & form) != 0)
-      found |= ROLE(kind, bit % 2 != 0);
-  }
-  return found;
-}
-
-/* ---- judging ---- */
-
-static bool drawn_null_found(void *ctx, const char *const *keys, int depth)
-{
-  const struct drawn_place *place = ctx;
-  drawn_roles roles = place->roles;
-  int i;
-
-  for (i = 0; i < depth; i++)
-    roles = drawn_roles_at(roles, place->is_stream && i == 0, keys[i]);
-  return (roles & drawn_needed) == 0;
-}
-
-/* One stream, as each kind once. */
-static void drawn_judge(struct drawn *d, qpdf_oh stream, qpdf_oh dict,
-                        drawn_roles roles)
-{
-  const drawn_roles data = ROLE(SHADING, false) | ROLE(COLOR, false) |
-                           ROLE(FONT, false) | ROLE(SEGMENTS, false);
-  qpdf_oh resources = qpdf_oh_get_key(d->pdf, dict, "/Resources");
-  enum dx_reason reason = DX_REASON_NONE;
-
-  if ((roles & (ROLE(DRAWN, false) | ROLE(PATTERN, false))) != 0)
-    reason =
-        stream_whole(&d->check, stream,
-                     drawn_has_subtype(d->pdf, dict, "/Image") ? STREAM_IMAGE
-                                                               : STREAM_CONTENT,
-                     resources);
-  if (reason == DX_REASON_NONE && (roles & data) != 0)
-    reason = stream_whole(&d->check, stream, STREAM_DATA, resources);
-  qpdf_oh_release(d->pdf, resources);
-  if (reason != DX_REASON_NONE)
-    (void)drawn_fail(d, reason, d->check.why);
+  if ((allowed & ONE(XOBJECT)) != 0 &&
+      (drawn_has_subtype(d->pdf, value, "/Form") ||
+       drawn_has_subtype(d->pdf, value, "/Image")))
+    allowed |= ONE(DRAWN);
+  return allowed & drawn_streams;
 }
 
 /* ---- visiting ---- */
 
-/* Takes the handle. */
-static void drawn_add(struct drawn *d, struct drawn_place place)
+/* An indirect object, unless it was already visited as all of these. A number
+ * that is used with two generations would let one of the objects escape. */
+static void drawn_reach(struct drawn *d, qpdf_oh object, drawn_roles roles)
 {
-  dx_buf_add(&d->waiting, &place, sizeof(place));
-}
-
-/* Queues a value that is `roles`, unless it was already visited as all of
- * them. Takes the handle. */
-static void drawn_reach(struct drawn *d, qpdf_oh value, drawn_roles roles,
-                        const struct drawn_place *from)
-{
-  struct drawn_place place = {.object = value, .roles = roles, .id = from->id};
-  int id = qpdf_oh_get_object_id(d->pdf, value);
+  static const struct drawn_mark none[256];
+  struct drawn_place place = {.id = qpdf_oh_get_object_id(d->pdf, object)};
+  int generation = qpdf_oh_get_generation(d->pdf, object);
   struct drawn_mark *mark;
 
-  if (id > 0) {
-    place.id = id;
-    mark = drawn_mark_of(d, id, qpdf_oh_get_generation(d->pdf, value));
-    place.roles = mark != NULL ? roles & ~mark->roles : 0;
-    if (mark != NULL)
-      mark->roles |= roles;
+  while ((size_t)place.id >= d->marks.len / sizeof(*mark) && !d->marks.failed)
+    dx_buf_add(&d->marks, none, sizeof(none));
+  if (d->marks.failed) {
+    drawn_fail(d, DX_REASON_TOO_COMPLEX, NULL);
+    return;
   }
+  mark = drawn_mark_of(d, place.id);
+  if (mark->roles != 0 && mark->generation != generation)
+    drawn_fail(d, DX_REASON_DAMAGED, "two parts of it have one number");
+  place.roles = roles & ~mark->roles;
+  mark->roles |= roles;
+  mark->generation = generation;
   if (place.roles != 0)
-    drawn_add(d, place);
-  else
-    qpdf_oh_release(d->pdf, value);
+    dx_buf_add(&d->waiting, &place, sizeof(place));
 }
 
-/* A value that is `roles`, where 0 is one that may not be there: true if it is
- * to be removed now. Takes the handle. */
-static bool drawn_meet(struct drawn *d, const struct drawn_place *place,
-                       qpdf_oh value, bool container, drawn_roles roles)
+/* May the value stay, if it is one of `allowed`? What it leads to is to be
+ * visited then. Takes the handle. */
+static bool drawn_keep(struct drawn *d, qpdf_oh value, drawn_roles allowed)
 {
-  struct drawn_mark *mark = &d->marks[place->id];
+  enum qpdf_object_type_e type = qpdf_oh_get_type_code(d->pdf, value);
+  bool is_lost = type == ot_operator; /* qpdf.h */
+  struct drawn_place place = {
+      .object = value,
+      .roles = is_lost ? 0 : drawn_roles_of(d, allowed, value, type)};
 
-  if (roles == 0 && !d->cleans && !mark->is_unclean) {
-    mark->is_unclean = true;
-    dx_buf_add(&d->unclean, &place->id, sizeof(place->id));
+  if (is_lost && (allowed & drawn_needed) != 0)
+    drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
+  d->removed += place.roles == 0 && d->cleans && !is_lost;
+  if (place.roles == 0 && !d->cleans && !drawn_mark_of(d, d->id)->is_unclean) {
+    drawn_mark_of(d, d->id)->is_unclean = true;
+    dx_buf_add(&d->unclean, &d->id, sizeof(d->id));
   }
-  if (roles != 0 && container && !d->cleans)
-    drawn_reach(d, value, roles, place);
-  else if (roles != 0 && container && !qpdf_oh_is_indirect(d->pdf, value))
-    drawn_add(d, (struct drawn_place){.object = value, .roles = roles});
-  else
-    qpdf_oh_release(d->pdf, value);
-  d->removed += roles == 0 && d->cleans;
-  return roles == 0 && d->cleans;
-}
-
-/* libqpdf iterates over its own copy of the keys: entries may be removed. */
-static void drawn_visit_dictionary(struct drawn *d,
-                                   const struct drawn_place *place,
-                                   qpdf_oh dict)
-{
-  qpdf_oh_begin_dict_key_iter(d->pdf, dict);
-  while (qpdf_oh_dict_more_keys(d->pdf) && d->reason == DX_REASON_NONE) {
-    const char *key = qpdf_oh_dict_next_key(d->pdf);
-    qpdf_oh value = qpdf_oh_get_key(d->pdf, dict, key);
-    enum qpdf_object_type_e type = qpdf_oh_get_type_code(d->pdf, value);
-    drawn_roles allowed = drawn_roles_at(place->roles, place->is_stream, key);
-
-    if (drawn_meet(d, place, value, drawn_is_container(type),
-                   drawn_roles_of(d, allowed, value, type)))
-      qpdf_oh_remove_key(d->pdf, dict, key);
+  if (place.roles != 0 &&
+      (type == ot_array || type == ot_dictionary || type == ot_stream)) {
+    if (!qpdf_oh_is_indirect(d->pdf, value)) {
+      dx_buf_add(&d->inside, &place, sizeof(place));
+      return true;
+    }
+    if (!d->cleans)
+      drawn_reach(d, value, place.roles);
   }
+  qpdf_oh_release(d->pdf, value);
+  return place.roles != 0 || !d->cleans;
 }
 
 /* Removed items become null: moving the rest up would take quadratic time. */
-static void drawn_visit_array(struct drawn *d, const struct drawn_place *place)
+static void drawn_visit_array(struct drawn *d, qpdf_oh array, drawn_roles roles)
 {
-  int count = qpdf_oh_get_array_n_items(d->pdf, place->object), i;
+  bool needed = (roles & (drawn_needed | drawn_needed << 1)) != 0;
+  int count = qpdf_oh_get_array_n_items(d->pdf, array), i;
   qpdf_oh null = qpdf_oh_new_null(d->pdf);
 
   for (i = 0; i < count && d->reason == DX_REASON_NONE; i++) {
-    qpdf_oh item = qpdf_oh_get_array_item(d->pdf, place->object, i);
-    enum qpdf_object_type_e type = qpdf_oh_get_type_code(d->pdf, item);
+    qpdf_oh item = qpdf_oh_get_array_item(d->pdf, array, i);
 
-    if (type == ot_null &&
-        (place->roles & (drawn_needed | drawn_needed << 1)) != 0)
-      (void)drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
-    if (drawn_meet(d, place, item, drawn_is_container(type),
-                   drawn_roles_of(d, place->roles, item, type)))
-      qpdf_oh_set_array_item(d->pdf, place->object, i, null);
+    if (needed && qpdf_oh_is_null(d->pdf, item))
+      drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
+    if (!drawn_keep(d, item, roles))
+      qpdf_oh_set_array_item(d->pdf, array, i, null);
   }
   qpdf_oh_release(d->pdf, null);
 }
 
-static void drawn_visit(struct drawn *d, struct drawn_place *place)
+/* libqpdf iterates over its own copy of the keys: entries may be removed. */
+static void drawn_visit(struct drawn *d, qpdf_oh object, drawn_roles roles)
 {
-  enum qpdf_object_type_e type = qpdf_oh_get_type_code(d->pdf, place->object);
-  qpdf_oh dict;
+  bool is_stream = qpdf_oh_is_stream(d->pdf, object);
+  qpdf_oh dict = is_stream ? qpdf_oh_get_dict(d->pdf, object) : object;
 
-  place->is_stream = type == ot_stream;
-  if (!d->cleans && type != ot_array &&
-      qpdf_oh_is_indirect(d->pdf, place->object) &&
-      !qpdf_each_null(d->pdf, place->object, drawn_null_found, place)) {
-    (void)drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
-  } else if (type == ot_array) {
-    drawn_visit_array(d, place);
-  } else if (type == ot_stream) {
-    dict = qpdf_oh_get_dict(d->pdf, place->object);
-    if (!d->cleans)
-      drawn_judge(d, place->object, dict, place->roles);
-    drawn_visit_dictionary(d, place, dict);
-    qpdf_oh_release(d->pdf, dict);
-  } else {
-    drawn_visit_dictionary(d, place, place->object);
+  if (qpdf_oh_is_array(d->pdf, object)) {
+    drawn_visit_array(d, object, roles);
+    return;
   }
+  qpdf_oh_begin_dict_key_iter(d->pdf, dict);
+  while (qpdf_oh_dict_more_keys(d->pdf) && d->reason == DX_REASON_NONE) {
+    const char *key = qpdf_oh_dict_next_key(d->pdf);
+
+    if (!drawn_keep(d, qpdf_oh_get_key(d->pdf, dict, key),
+                    drawn_roles_at(roles, is_stream, key)))
+      qpdf_oh_remove_key(d->pdf, dict, key);
+  }
+}
+
+/* A stream is judged as each kind once. */
+static void drawn_judge(struct drawn *d, int id, int generation,
+                        drawn_roles roles)
+{
+  const drawn_roles data =
+      ONE(SHADING) | ONE(COLOR) | ONE(FONT) | ONE(SEGMENTS);
+  qpdf_oh object = qpdf_get_object_by_id(d->pdf, id, generation);
+  bool is_image;
+  enum dx_reason reason = DX_REASON_NONE;
+
+  if (!qpdf_oh_is_stream(d->pdf, object))
+    return;
+  is_image = drawn_has_subtype(d->pdf, object, "/Image");
+  if ((roles & (ONE(DRAWN) | ONE(PATTERN))) != 0)
+    reason = stream_whole(&d->check, id, generation,
+                          is_image ? STREAM_IMAGE : STREAM_CONTENT);
+  if (reason == DX_REASON_NONE && (roles & data) != 0)
+    reason = stream_whole(&d->check, id, generation, STREAM_DATA);
+  if (reason != DX_REASON_NONE)
+    drawn_fail(d, reason, d->check.why);
+}
+
+/* With the direct objects in it. */
+static void drawn_visit_object(struct drawn *d, qpdf_oh object,
+                               drawn_roles roles)
+{
+  struct drawn_place place = {.object = object, .roles = roles};
+
+  do
+    drawn_visit(d, place.object, place.roles);
+  while (d->reason == DX_REASON_NONE && drawn_pop(&d->inside, &place));
+  qpdf_oh_release_all(d->pdf);
 }
 
 static enum dx_reason drawn_visit_waiting(struct drawn *d)
 {
   struct drawn_place place;
 
-  while (d->waiting.len > 0 && d->reason == DX_REASON_NONE) {
-    d->waiting.len -= sizeof(place);
-    memcpy(&place, d->waiting.data + d->waiting.len, sizeof(place));
-    drawn_visit(d, &place);
-    qpdf_oh_release(d->pdf, place.object);
+  while (d->reason == DX_REASON_NONE && drawn_pop(&d->waiting, &place)) {
+    int generation = drawn_mark_of(d, place.id)->generation;
+    qpdf_oh object = qpdf_get_object_by_id(d->pdf, place.id, generation);
+
+    d->id = place.id;
+    if (!d->cleans && !qpdf_mark_lost(d->pdf, object))
+      drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
+    drawn_visit_object(d, object, place.roles);
+    if (!d->cleans && d->reason == DX_REASON_NONE)
+      drawn_judge(d, place.id, generation, place.roles);
   }
-  if (d->waiting.failed || d->unclean.failed)
-    (void)drawn_fail(d, DX_REASON_TROUBLE, NULL);
+  if (d->waiting.failed || d->inside.failed || d->unclean.failed)
+    drawn_fail(d, DX_REASON_TROUBLE, NULL);
   return d->reason;
 }
 
-static enum dx_reason drawn_visit_from(struct drawn *d, qpdf_oh object,
-                                       enum kind kind)
+enum dx_reason drawn_page(struct drawn *d, int id)
 {
-  drawn_reach(d, qpdf_oh_new_object(d->pdf, object), ROLE(kind, false),
-              &(struct drawn_place){0});
+  drawn_reach(d, qpdf_get_object_by_id(d->pdf, id, 0), ONE(PAGE));
   return drawn_visit_waiting(d);
 }
 
-enum dx_reason drawn_page(struct drawn *d, qpdf_oh page)
-{
-  return drawn_visit_from(d, page, PAGE);
-}
-
-/* The objects that were found unclean, and the direct ones in them. */
 enum dx_reason drawn_strip(struct drawn *d)
 {
-  qpdf_oh root = qpdf_get_root(d->pdf);
+  struct drawn_place place = {0};
   size_t at;
-  int id;
 
-  (void)drawn_visit_from(d, root, CATALOG);
-  qpdf_oh_release(d->pdf, root);
+  drawn_reach(d, qpdf_get_root(d->pdf), ONE(CATALOG));
+  (void)drawn_visit_waiting(d);
   d->cleans = true;
-  for (at = 0; at < d->unclean.len; at += sizeof(id)) {
-    memcpy(&id, d->unclean.data + at, sizeof(id));
-    drawn_add(d, (struct drawn_place){.object = qpdf_get_object_by_id(
-                                          d->pdf, id, d->marks[id].generation),
-                                      .roles = d->marks[id].roles});
+  for (at = 0; at < d->unclean.len; at += sizeof(place.id)) {
+    memcpy(&place.id, d->unclean.data + at, sizeof(place.id));
+    place.roles = drawn_mark_of(d, place.id)->roles;
+    dx_buf_add(&d->waiting, &place, sizeof(place));
   }
-  drawn_add(d, (struct drawn_place){.object = qpdf_get_trailer(d->pdf),
-                                    .roles = ROLE(TRAILER, false)});
+  drawn_visit_object(d, qpdf_get_trailer(d->pdf), ONE(TRAILER));
   return drawn_visit_waiting(d);
 }
 
 void drawn_release(struct drawn *d)
 {
   dx_buf_release(&d->waiting);
+  dx_buf_release(&d->inside);
   dx_buf_release(&d->unclean);
-  free(d->marks);
+  dx_buf_release(&d->marks);
 }

@@ -12,8 +12,8 @@
  * are. Memory: 16 bytes per object, what is still to be visited, and what
  * stream.h needs.
  *
- * Ownership: handles are borrowed. Blocking: unpacks every stream that a page
- * draws.
+ * Ownership: a call releases all handles of the document; what must last is an
+ * object ID. Blocking: unpacks every stream that a page draws.
  */
 #ifndef DX_FILTER_DRAWN_H
 #define DX_FILTER_DRAWN_H
@@ -34,21 +34,22 @@ struct drawn {
   const char *why;           /* of the last refusal: "an image ends early" */
   int removed;               /* entries that no page draws */
   /* private */
-  struct dx_buf waiting;    /* what is to be visited */
-  struct drawn_mark *marks; /* by the number of the object */
-  size_t mark_count;
+  struct dx_buf waiting; /* indirect objects that are to be visited */
+  struct dx_buf inside;  /* direct ones in the object that is being visited */
+  struct dx_buf marks;   /* by the number of the object */
   struct dx_buf unclean; /* numbers of objects with keys that are not allowed */
-  bool cleans;           /* the second walk, over these */
+  int id;                /* of the object that is being visited */
+  bool cleans;           /* the second walk, over the unclean ones */
   enum dx_reason reason;
 };
 
 /*
  * Judges everything that a page draws and no page before it did, except for its
- * content, whose parts are judged together (stream_contents_whole()). `page` is
- * an indirect dictionary with the keys of a page, none inherited. NONE;
+ * content, whose parts are judged together (STREAM_CONTENTS). `id` is
+ * of a dictionary with the keys of a page, none inherited. NONE;
  * DAMAGED, UNKNOWN, TOO_COMPLEX with `why`, or TROUBLE.
  */
-enum dx_reason drawn_page(struct drawn *d, qpdf_oh page);
+enum dx_reason drawn_page(struct drawn *d, int id);
 
 /* Removes everything that is not drawn, the page tree included, after the last
  * page. */

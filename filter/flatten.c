@@ -15,10 +15,10 @@
 
 #define DEPTH_MAX 32 /* of /Parent */
 #define NUMBER_MAX 1e7
-#define WORK_MAX 5000000 /* 100,000 annotations, or 1,000,000 resources */
+#define WORK_MAX 5000000 /* bytes of text, or 100,000 annotations */
 #define WORK_ANNOTATION 50
-#define WORK_RESOURCE 5 /* also an option of a choice, and a /Parent */
-#define LAYER_ID_MAX 100000000
+#define WORK_STEP 5       /* to a /Parent; an option of a choice; a resource */
+#define LAYERS (32 << 20) /* of objects; ISO 32000-1, annex C: 8,388,607 */
 
 /* /F of an annotation. */
 #define HIDDEN 2
@@ -33,22 +33,12 @@
 #define COMBO (1 << 17)
 #define COMB (1 << 24)
 
-/* Bits of a layer's state. */
-#define LAYER 1
-#define OFF 2
-#define ADVISED_ON 4 /* by its usage, for printing */
-#define ADVISED_OFF 8
+/* NOT_PRINTED: a usage says so, which counts whatever another one says. */
+enum flat_layer { LAYER_NONE, LAYER_ON, LAYER_OFF, LAYER_NOT_PRINTED };
 
-/* Of the resources that are added to a page. */
-enum flat_category {
-  CATEGORY_XOBJECT,
-  CATEGORY_PROPERTIES,
-  CATEGORY_STATE,
-  CATEGORIES
-};
-
-/* Annotations that are drawn from their other keys if they have no appearance.
- * Of all others nothing is printed then, or an icon. */
+/* Annotations that are drawn from their other keys if they have no appearance,
+ * and the field that is not. Of all others nothing is printed then, or an
+ * icon. */
 static const struct {
   const char *subtype, *name;
 } flat_drawn[] = {
@@ -60,26 +50,39 @@ static const struct {
     {"/Stamp", "a stamp"},           {"/Caret", "an insertion mark"},
     {"/Ink", "a drawing"},           {"/Redact", "a redaction mark"},
     {"/3D", "a 3D picture"},         {"/RichMedia", "a video"},
-    {"/Movie", "a video"},
+    {"/Movie", "a video"},           {"/Sig", "a signature"},
+};
+
+/* An annotation, or the widget of a field. */
+struct flat_annotation {
+  qpdf_oh dict;
+  int flags;
+  qpdf_oh stream;     /* the normal appearance; 0: none */
+  bool lost;          /* without a stream: its key leads to none */
+  bool blank;         /* without a stream: none for the present state */
+  struct dx_buf text; /* the value that is to be drawn, and how */
+  struct text_value value;
 };
 
 struct flat {
   struct flatten *f;
   qpdf_data pdf;
   enum dx_reason reason;
+  bool no_memory; /* which refuses it in the end */
   long work;
   struct dx_buf held;    /* qpdf_oh: released after each annotation */
-  struct dx_buf layers;  /* states, by object number */
+  char *layers;          /* enum flat_layer, by object number; NULL: none */
   struct dx_buf values;  /* struct text_value */
   struct dx_buf streams; /* qpdf_oh: what will show the values */
   qpdf_oh form;          /* /AcroForm */
   bool stale;            /* values count, not appearances */
-  int names;             /* given to resources so far */
 
-  /* The page. The handles are 0 until they are needed. */
-  qpdf_oh page, resources, categories[CATEGORIES];
+  /* The page. */
   int number, rotation;
-  struct dx_buf drawing; /* added to its content */
+  qpdf_oh inherited;     /* the resources that its content has */
+  qpdf_oh resources;     /* those of what is added; 0 until there are any */
+  int names;             /* given to them */
+  struct dx_buf drawing; /* what is added */
 };
 
 /* The first refusal counts. */
@@ -101,12 +104,6 @@ static bool flat_go_on(struct flat *s, long work)
     flat_refuse(s, DX_REASON_TOO_COMPLEX, "it has",
                 "too many comments or fields");
   return s->reason == DX_REASON_NONE;
-}
-
-static void flat_check(struct flat *s, bool has_memory)
-{
-  if (!has_memory)
-    flat_refuse(s, DX_REASON_TROUBLE, "out of", "memory");
 }
 
 /* ---- reading: handles are borrowed until flat_release() ---- */
@@ -148,25 +145,25 @@ static qpdf_oh flat_item(struct flat *s, qpdf_oh list, int i)
   return flat_hold(s, qpdf_oh_get_array_item(s->pdf, list, i));
 }
 
-/* Fields and pages inherit. */
-static qpdf_oh flat_inherited(struct flat *s, qpdf_oh dict, const char *key)
-{
-  qpdf_oh value = flat_key(s, dict, key);
-  int depth;
-
-  for (depth = 0; qpdf_oh_is_null(s->pdf, value) && depth < DEPTH_MAX &&
-                  qpdf_oh_is_dictionary(s->pdf, dict);
-       depth++) {
-    dict = flat_key(s, dict, "/Parent");
-    value = flat_key(s, dict, key);
-    s->work += WORK_RESOURCE;
-  }
-  return value;
-}
-
 static qpdf_oh flat_dict(struct flat *s, qpdf_oh stream)
 {
   return flat_hold(s, qpdf_oh_get_dict(s->pdf, stream));
+}
+
+/* Fields inherit, and what none of them has may be in the form. */
+static qpdf_oh flat_inherited(struct flat *s, qpdf_oh field, const char *key)
+{
+  qpdf_oh value = flat_key(s, field, key);
+  int depth;
+
+  for (depth = 0; qpdf_oh_is_null(s->pdf, value) && depth < DEPTH_MAX &&
+                  qpdf_oh_is_dictionary(s->pdf, field);
+       depth++) {
+    field = flat_key(s, field, "/Parent");
+    value = flat_key(s, field, key);
+    s->work += WORK_STEP;
+  }
+  return qpdf_oh_is_null(s->pdf, value) ? flat_key(s, s->form, key) : value;
 }
 
 static bool flat_is(struct flat *s, qpdf_oh value, const char *name)
@@ -174,17 +171,20 @@ static bool flat_is(struct flat *s, qpdf_oh value, const char *name)
   return qpdf_oh_is_name_and_equals(s->pdf, value, name) == QPDF_TRUE;
 }
 
-static bool flat_true(struct flat *s, qpdf_oh value)
+static bool flat_true(struct flat *s, qpdf_oh dict, const char *key)
 {
-  return qpdf_oh_is_bool(s->pdf, value) &&
-         qpdf_oh_get_bool_value(s->pdf, value) == QPDF_TRUE;
+  QPDF_BOOL value = QPDF_FALSE;
+
+  (void)qpdf_oh_get_value_as_bool(s->pdf, flat_key(s, dict, key), &value);
+  return value == QPDF_TRUE;
 }
 
 static int flat_int(struct flat *s, qpdf_oh value)
 {
-  return qpdf_oh_is_integer(s->pdf, value)
-             ? qpdf_oh_get_int_value_as_int(s->pdf, value)
-             : 0;
+  int number = 0;
+
+  (void)qpdf_oh_get_value_as_int(s->pdf, value, &number);
+  return number;
 }
 
 /* True if it is an array of at least `count` numbers. */
@@ -194,15 +194,10 @@ static bool flat_numbers(struct flat *s, qpdf_oh list, double *ret, int count)
 
   if (flat_length(s, list) < count)
     return false;
-  for (i = 0; i < count; i++) {
-    qpdf_oh item = flat_item(s, list, i);
-
-    ret[i] = qpdf_oh_is_number(s->pdf, item)
-                 ? qpdf_oh_get_numeric_value(s->pdf, item)
-                 : NAN;
-    if (!(fabs(ret[i]) <= NUMBER_MAX))
+  for (i = 0; i < count; i++)
+    if (!qpdf_oh_get_value_as_number(s->pdf, flat_item(s, list, i), &ret[i]) ||
+        !(fabs(ret[i]) <= NUMBER_MAX))
       return false;
-  }
   return true;
 }
 
@@ -232,102 +227,95 @@ static void flat_text(struct flat *s, qpdf_oh value, struct dx_buf *text)
                               &len) < QPDF_ERRORS)
     value = flat_hold(s, qpdf_oh_new_binary_string(s->pdf, (char *)bytes, len));
   free(bytes);
-  if (!qpdf_oh_is_string(s->pdf, value))
-    return;
-  utf8 = qpdf_oh_get_binary_utf8_value(s->pdf, value, &len);
-  if (flat_go_on(s, (long)len))
+  if (qpdf_oh_get_value_as_utf8(s->pdf, value, &utf8, &len) &&
+      flat_go_on(s, (long)len))
     for (i = 0; i < len; i++)
       dx_buf_add(text, utf8[i] != '\0' ? utf8 + i : " ", 1);
 }
 
 /* ---- layers: ISO 32000-1, 8.11 ---- */
 
-/* What is known of a group; NULL if it is none. */
-static unsigned char *flat_layer(struct flat *s, qpdf_oh group)
+/* What is known of a group; NULL if it cannot be one. */
+static char *flat_layer(struct flat *s, qpdf_oh group)
 {
   int id = qpdf_oh_get_object_id(s->pdf, group);
 
-  return id > 0 && (size_t)id < s->layers.len
-             ? (unsigned char *)s->layers.data + id
-             : NULL;
-}
-
-/* Changes the states of groups; adds what their usage says of the category, if
- * there is one. */
-static void flat_set_layers(struct flat *s, qpdf_oh groups, int remove, int add,
-                            const char *category)
-{
-  int count = flat_length(s, groups), i;
-  size_t mark = s->held.len;
-  char key[32];
-
-  for (i = 0; i < count && flat_go_on(s, 1); i++, flat_release(s, mark)) {
-    qpdf_oh group = flat_item(s, groups, i), state;
-    unsigned char *layer = flat_layer(s, group);
-    int more = 0;
-
-    if (layer == NULL)
-      continue;
-    if (category != NULL) {
-      (void)snprintf(key, sizeof(key), "%sState", category);
-      state =
-          flat_key(s, flat_key(s, flat_key(s, group, "/Usage"), category), key);
-      more = flat_is(s, state, "/OFF")  ? ADVISED_OFF
-             : flat_is(s, state, "/ON") ? ADVISED_ON
-                                        : 0;
-    }
-    *layer = (unsigned char)((*layer & ~remove) | add | more);
-  }
+  return s->layers != NULL && id > 0 && id < LAYERS ? s->layers + id : NULL;
 }
 
 static bool flat_is_off(struct flat *s, qpdf_oh group)
 {
-  const unsigned char *layer = flat_layer(s, group);
+  const char *layer = flat_layer(s, group);
 
-  if (layer == NULL || (*layer & LAYER) == 0)
-    return false;
-  return (*layer & (ADVISED_ON | ADVISED_OFF)) != 0
-             ? (*layer & ADVISED_OFF) != 0
-             : (*layer & OFF) != 0;
+  return layer != NULL && *layer >= LAYER_OFF;
+}
+
+/* Changes the states of groups to `set` or, with a category like "/Print", to
+ * what their usage says of it. */
+static void flat_set_layers(struct flat *s, qpdf_oh groups,
+                            const char *category, enum flat_layer set)
+{
+  int count = flat_length(s, groups), i;
+  size_t mark = s->held.len;
+  char key[64];
+
+  (void)snprintf(key, sizeof(key), "%sState", category);
+  for (i = 0; i < count && flat_go_on(s, 1); i++, flat_release(s, mark)) {
+    qpdf_oh group = flat_item(s, groups, i), use;
+    char *layer = flat_layer(s, group);
+    enum flat_layer state = set;
+
+    if (category[0] != '\0') {
+      use = flat_key(s, flat_key(s, group, "/Usage"), category);
+      use = flat_key(s, use, key);
+      state = flat_is(s, use, "/ON")    ? LAYER_ON
+              : flat_is(s, use, "/OFF") ? LAYER_NOT_PRINTED
+                                        : LAYER_NONE;
+    }
+    if (state != LAYER_NONE && layer != NULL && *layer != LAYER_NONE &&
+        *layer != LAYER_NOT_PRINTED)
+      *layer = (char)state;
+  }
 }
 
 /* Computes the state of each layer when it is printed, and makes it the only
  * one: a viewer on the screen shows the same. */
 static void flat_settle_layers(struct flat *s, qpdf_oh root)
 {
-  static const char *const known[] = {"/Print", "/View", "/Export"};
   qpdf_oh properties = flat_key(s, root, "/OCProperties");
   qpdf_oh groups = flat_key(s, properties, "/OCGs");
   qpdf_oh config = flat_key(s, properties, "/D");
   qpdf_oh usages = flat_key(s, config, "/AS"), usage, list;
   qpdf_oh settled = flat_hold(s, qpdf_oh_parse(s->pdf, "<</BaseState/ON>>"));
   qpdf_oh off = flat_hold(s, qpdf_oh_new_array(s->pdf));
-  int base = flat_is(s, flat_key(s, config, "/BaseState"), "/OFF") ? OFF : 0;
-  int count = flat_length(s, groups), last = 0, i, c;
-  size_t k;
+  bool base = !flat_is(s, flat_key(s, config, "/BaseState"), "/OFF");
+  int count = flat_length(s, groups), i, k;
+  char *layer, category[32];
+  const char *name;
+  size_t len;
 
   if (!qpdf_oh_is_dictionary(s->pdf, properties) || !flat_go_on(s, count))
     return;
+  s->layers = calloc(LAYERS, 1); /* memory is taken where it is written */
+  s->no_memory = s->layers == NULL;
   for (i = 0; i < count; i++) {
-    int id = qpdf_oh_get_object_id(s->pdf, flat_item(s, groups, i));
-
-    last = id > last && id < LAYER_ID_MAX ? id : last;
+    layer = flat_layer(s, flat_item(s, groups, i));
+    if (layer != NULL)
+      *layer = base ? LAYER_ON : LAYER_OFF;
   }
-  s->layers.data = calloc((size_t)last + 1, 1);
-  s->layers.len = s->layers.data != NULL ? (size_t)last + 1 : 0;
-  flat_check(s, s->layers.data != NULL);
-  flat_set_layers(s, groups, 0, LAYER | base, NULL);
-  flat_set_layers(s, flat_key(s, config, "/ON"), OFF, 0, NULL);
-  flat_set_layers(s, flat_key(s, config, "/OFF"), 0, OFF, NULL);
+  flat_set_layers(s, flat_key(s, config, "/ON"), "", LAYER_ON);
+  flat_set_layers(s, flat_key(s, config, "/OFF"), "", LAYER_OFF);
   for (i = 0; i < flat_length(s, usages) && flat_go_on(s, 1); i++) {
     usage = flat_item(s, usages, i);
-    list = flat_key(s, usage, "/Category");
     if (!flat_is(s, flat_key(s, usage, "/Event"), "/Print"))
       continue;
-    for (c = 0; c < flat_length(s, list) && flat_go_on(s, 1); c++)
-      for (k = 0; k < sizeof(known) / sizeof(known[0]); k++)
-        if (flat_is(s, flat_item(s, list, c), known[k]))
-          flat_set_layers(s, flat_key(s, usage, "/OCGs"), 0, 0, known[k]);
+    list = flat_key(s, usage, "/Category");
+    for (k = 0; k < flat_length(s, list) && flat_go_on(s, 1); k++)
+      if (qpdf_oh_get_value_as_name(s->pdf, flat_item(s, list, k), &name,
+                                    &len)) {
+        (void)snprintf(category, sizeof(category), "%s", name);
+        flat_set_layers(s, flat_key(s, usage, "/OCGs"), category, LAYER_NONE);
+      }
   }
   for (i = 0; i < count; i++)
     if (flat_is_off(s, flat_item(s, groups, i)))
@@ -346,67 +334,55 @@ static void flat_set(struct flat *s, qpdf_oh dict, const char *key,
                       flat_hold(s, qpdf_oh_parse(s->pdf, text)));
 }
 
-/* Replaces dict[key] by a copy of `from`: other pages may have the same. The
- * handle lives as long as the page. */
-static qpdf_oh flat_copy(struct flat *s, qpdf_oh dict, const char *key,
-                         qpdf_oh from)
+/* A dictionary with the same entries, which the caller releases. */
+static qpdf_oh flat_copy(struct flat *s, qpdf_oh from)
 {
   qpdf_oh copy = qpdf_oh_new_dictionary(s->pdf);
 
   if (qpdf_oh_is_dictionary(s->pdf, from)) {
     qpdf_oh_begin_dict_key_iter(s->pdf, from);
-    while (qpdf_oh_dict_more_keys(s->pdf) && flat_go_on(s, WORK_RESOURCE)) {
+    while (qpdf_oh_dict_more_keys(s->pdf) && flat_go_on(s, WORK_STEP)) {
       const char *name = qpdf_oh_dict_next_key(s->pdf);
 
       qpdf_oh_replace_key(s->pdf, copy, name, flat_key(s, from, name));
     }
   }
-  qpdf_oh_replace_key(s->pdf, dict, key, copy);
   return copy;
 }
 
-/* Adds to the page's resources under the name "/Dx" with the number that is
- * returned. */
-static int flat_name(struct flat *s, enum flat_category category, qpdf_oh value)
+/* Adds to the resources under the name "/Dx" with the number that is returned.
+ * They begin as a copy of the page's, in which viewers find what an appearance
+ * does not have of its own. */
+static int flat_name(struct flat *s, const char *category, qpdf_oh value)
 {
-  static const char *const keys[] = {"/XObject", "/Properties", "/ExtGState"};
-  qpdf_oh *dict = &s->categories[category];
+  static const char *const changed[] = {"/XObject", "/Properties",
+                                        "/ExtGState"};
+  qpdf_oh dict;
   char name[32];
+  size_t i;
 
-  if (s->resources == 0)
-    s->resources = flat_copy(s, s->page, "/Resources",
-                             flat_inherited(s, s->page, "/Resources"));
-  if (*dict == 0)
-    *dict = flat_copy(s, s->resources, keys[category],
-                      flat_key(s, s->resources, keys[category]));
+  if (s->resources == 0) {
+    s->resources = flat_copy(s, s->inherited);
+    for (i = 0; i < sizeof(changed) / sizeof(changed[0]); i++) {
+      dict = flat_copy(s, flat_key(s, s->resources, changed[i]));
+      qpdf_oh_replace_key(s->pdf, s->resources, changed[i], flat_hold(s, dict));
+    }
+  }
+  dict = flat_key(s, s->resources, category);
   do
     (void)snprintf(name, sizeof(name), "/Dx%d", ++s->names);
-  while (qpdf_oh_has_key(s->pdf, *dict, name));
-  qpdf_oh_replace_key(s->pdf, *dict, name, value);
+  while (qpdf_oh_has_key(s->pdf, dict, name));
+  qpdf_oh_replace_key(s->pdf, dict, name, value);
   return s->names;
-}
-
-/* Draws a form XObject with a matrix. */
-static void flat_show(struct flat *s, qpdf_oh stream, const double m[6])
-{
-  qpdf_oh dict = flat_dict(s, stream);
-
-  flat_set(s, dict, "/Type", "/XObject");
-  flat_set(s, dict, "/Subtype", "/Form");
-  dx_buf_printf(&s->drawing, "q %.8f %.8f %.8f %.8f %.8f %.8f cm /Dx%d Do Q\n",
-                m[0], m[1], m[2], m[3], m[4], m[5],
-                flat_name(s, CATEGORY_XOBJECT, stream));
 }
 
 /* ---- appearances ---- */
 
-/* The normal appearance; 0 if there is none. *ret_lost: its key leads to none;
- * *ret_blank: there is one, but not for the present state. */
-static qpdf_oh flat_find(struct flat *s, qpdf_oh annotation, bool *ret_lost,
-                         bool *ret_blank)
+/* Sets the rest of `a`. */
+static void flat_find(struct flat *s, struct flat_annotation *a)
 {
-  qpdf_oh ap = flat_key(s, annotation, "/AP"), found = flat_key(s, ap, "/N");
-  qpdf_oh state = flat_key(s, annotation, "/AS");
+  qpdf_oh ap = flat_key(s, a->dict, "/AP"), found = flat_key(s, ap, "/N");
+  qpdf_oh state = flat_key(s, a->dict, "/AS");
   char only[128] = "/Off";
   double box[4];
   int others = 0;
@@ -425,81 +401,75 @@ static qpdf_oh flat_find(struct flat *s, qpdf_oh annotation, bool *ret_lost,
                      : others == 1 ? only
                                    : "/Off");
   }
-  *ret_lost = qpdf_oh_is_dictionary(s->pdf, ap);
-  *ret_blank = others > 0 && !qpdf_oh_is_stream(s->pdf, found);
-  return qpdf_oh_is_stream(s->pdf, found) &&
-                 flat_rectangle(s, flat_key(s, flat_dict(s, found), "/BBox"),
-                                box)
-             ? found
-             : 0;
+  a->lost = qpdf_oh_is_dictionary(s->pdf, ap);
+  a->blank = others > 0 && !qpdf_oh_is_stream(s->pdf, found);
+  if (qpdf_oh_is_stream(s->pdf, found) &&
+      flat_rectangle(s, flat_key(s, flat_dict(s, found), "/BBox"), box))
+    a->stream = found;
 }
 
 /* ISO 32000-1, 12.5.5, algorithm 8.1. */
-static void flat_place(struct flat *s, qpdf_oh annotation, qpdf_oh stream,
-                       int flags)
+static void flat_place(struct flat *s, const struct flat_annotation *a)
 {
-  qpdf_oh dict = flat_dict(s, stream), group;
-  double turn = (flags & NO_ROTATE) != 0 ? s->rotation * M_PI / 180 : 0;
-  double rect[4], box[4], m[6], low[2], high[2], sx, sy, x, y;
-  int blend = 0, i;
-  bool blends;
+  qpdf_oh dict = flat_dict(s, a->stream), group = flat_key(s, dict, "/Group");
+  qpdf_oh states = flat_key(s, flat_key(s, dict, "/Resources"), "/ExtGState");
+  double turn = (a->flags & NO_ROTATE) != 0 ? s->rotation * M_PI / 180 : 0;
+  double rect[4], box[4], m[6], x, y, width, height, sx, sy;
+  bool blends, multiply;
 
-  if (!flat_rectangle(s, flat_key(s, annotation, "/Rect"), rect) ||
+  if (!flat_rectangle(s, flat_key(s, a->dict, "/Rect"), rect) ||
       !flat_rectangle(s, flat_key(s, dict, "/BBox"), box))
     return;
   if (!flat_numbers(s, flat_key(s, dict, "/Matrix"), m, 6))
     memcpy(m, (double[6]){1, 0, 0, 1, 0, 0}, sizeof(m));
-  for (i = 0; i < 4; i++) {
-    x = m[0] * box[i % 2 * 2] + m[2] * box[i / 2 * 2 + 1] + m[4];
-    y = m[1] * box[i % 2 * 2] + m[3] * box[i / 2 * 2 + 1] + m[5];
-    low[0] = i == 0 ? x : fmin(low[0], x);
-    low[1] = i == 0 ? y : fmin(low[1], y);
-    high[0] = i == 0 ? x : fmax(high[0], x);
-    high[1] = i == 0 ? y : fmax(high[1], y);
-  }
-  sx = (rect[2] - rect[0]) / (high[0] - low[0]);
-  sy = (rect[3] - rect[1]) / (high[1] - low[1]);
+  /* What the matrix makes of the box has this center and size. */
+  x = (m[0] * (box[0] + box[2]) + m[2] * (box[1] + box[3])) / 2 + m[4];
+  y = (m[1] * (box[0] + box[2]) + m[3] * (box[1] + box[3])) / 2 + m[5];
+  width = fabs(m[0]) * (box[2] - box[0]) + fabs(m[2]) * (box[3] - box[1]);
+  height = fabs(m[1]) * (box[2] - box[0]) + fabs(m[3]) * (box[3] - box[1]);
+  sx = (rect[2] - rect[0]) / width;
+  sy = (rect[3] - rect[1]) / height;
   if (!(sx > 0 && sy > 0 && sx < NUMBER_MAX && sy < NUMBER_MAX))
     return; /* nothing to be seen */
   /* From the upper left corner, around which it is turned. */
-  x = -sx * low[0];
-  y = rect[1] - rect[3] - sy * low[1];
+  x = sx * (width / 2 - x);
+  y = rect[1] - rect[3] + sy * (height / 2 - y);
   /* As part of a page, poppler blends the content of a group with nothing. One
    * that is neither isolated nor knocked out has no effect here. */
-  group = flat_key(s, dict, "/Group");
-  blends = qpdf_oh_is_dictionary(
-      s->pdf, flat_key(s, flat_key(s, dict, "/Resources"), "/ExtGState"));
-  if (flat_true(s, flat_key(s, group, "/I")) ||
-      flat_true(s, flat_key(s, group, "/K")))
+  blends = qpdf_oh_is_dictionary(s->pdf, states);
+  if (flat_true(s, group, "/I") || flat_true(s, group, "/K"))
     blends = false;
   else
     qpdf_oh_remove_key(s->pdf, dict, "/Group");
   /* A highlight must not hide the words below; Adobe Reader and poppler draw
    * one that does not blend by themselves. */
-  if (!blends && flat_is(s, flat_key(s, annotation, "/Subtype"), "/Highlight"))
-    blend = flat_name(s, CATEGORY_STATE,
-                      flat_hold(s, qpdf_oh_parse(s->pdf, "<</BM/Multiply>>")));
-  if (blend > 0)
-    dx_buf_printf(&s->drawing, "q /Dx%d gs\n", blend);
-  flat_show(s, stream,
-            (double[6]){sx * cos(turn), sx * sin(turn), -sy * sin(turn),
-                        sy * cos(turn), rect[0] + x * cos(turn) - y * sin(turn),
-                        rect[3] + x * sin(turn) + y * cos(turn)});
-  if (blend > 0)
-    dx_buf_puts(&s->drawing, "Q\n");
+  multiply =
+      !blends && flat_is(s, flat_key(s, a->dict, "/Subtype"), "/Highlight");
+  dx_buf_puts(&s->drawing, "q");
+  if (multiply)
+    dx_buf_printf(
+        &s->drawing, " /Dx%d gs",
+        flat_name(s, "/ExtGState",
+                  flat_hold(s, qpdf_oh_parse(s->pdf, "<</BM/Multiply>>"))));
+  flat_set(s, dict, "/Subtype", "/Form");
+  dx_buf_printf(&s->drawing, " %.8f %.8f %.8f %.8f %.8f %.8f cm /Dx%d Do Q\n",
+                sx * cos(turn), sx * sin(turn), -sy * sin(turn), sy * cos(turn),
+                rect[0] + x * cos(turn) - y * sin(turn),
+                rect[3] + x * sin(turn) + y * cos(turn),
+                flat_name(s, "/XObject", a->stream));
 }
 
 /* ---- form fields ---- */
 
 /* Replaces the value of a choice by what it shows. */
-static void flat_option(struct flat *s, qpdf_oh options, struct dx_buf *text)
+static void flat_option(struct flat *s, qpdf_oh field, struct dx_buf *text)
 {
+  qpdf_oh options = flat_inherited(s, field, "/Opt");
   size_t mark = s->held.len;
   bool found = false;
   int i;
 
-  for (i = 0;
-       i < flat_length(s, options) && !found && flat_go_on(s, WORK_RESOURCE);
+  for (i = 0; i < flat_length(s, options) && !found && flat_go_on(s, WORK_STEP);
        i++) {
     qpdf_oh option = flat_item(s, options, i);
     struct dx_buf value = {0};
@@ -508,47 +478,47 @@ static void flat_option(struct flat *s, qpdf_oh options, struct dx_buf *text)
       flat_text(s, flat_item(s, option, 0), &value);
       found = strcmp(dx_buf_text(&value), dx_buf_text(text)) == 0;
       dx_buf_release(&value);
-      if (found) {
-        dx_buf_release(text);
-        flat_text(s, flat_item(s, option, 1), text);
-      }
+    }
+    if (found) {
+      dx_buf_release(text);
+      flat_text(s, flat_item(s, option, 1), text);
     }
     flat_release(s, mark);
   }
 }
 
 /* The value of a text or choice field as it is shown. */
-static void flat_value(struct flat *s, qpdf_oh field, bool choice, int flags,
-                       bool *ret_lines, struct dx_buf *ret)
+static void flat_value(struct flat *s, struct flat_annotation *a, bool choice,
+                       int flags)
 {
-  qpdf_oh value = flat_inherited(s, field, "/V");
-  qpdf_oh options = flat_inherited(s, field, "/Opt");
+  qpdf_oh value = flat_inherited(s, a->dict, "/V");
   bool list = choice && qpdf_oh_is_array(s->pdf, value);
   int count = list ? flat_length(s, value) : 1, i;
   size_t n, len = 0;
 
-  *ret_lines = list || (!choice && (flags & MULTILINE) != 0);
+  a->value.multiline = list || (!choice && (flags & MULTILINE) != 0);
   for (i = 0; i < count && flat_go_on(s, 1); i++) {
     struct dx_buf text = {0};
 
     flat_text(s, list ? flat_item(s, value, i) : value, &text);
     if (choice)
-      flat_option(s, options, &text);
-    dx_buf_puts(ret, i > 0 ? "\n" : "");
-    dx_buf_puts(ret, dx_buf_text(&text));
+      flat_option(s, a->dict, &text);
+    dx_buf_puts(&a->text, i > 0 ? "\n" : "");
+    dx_buf_puts(&a->text, dx_buf_text(&text));
+    s->no_memory |= text.failed;
     dx_buf_release(&text);
   }
-  for (n = 0; n < ret->len; n++) {
-    bool starts = ((unsigned char)ret->data[n] & 0xC0) != 0x80;
+  for (n = 0; n < a->text.len; n++) {
+    char c = a->text.data[n];
 
-    if (choice || (flags & PASSWORD) == 0)
-      ret->data[len++] = ret->data[n];
-    else if (starts)
-      ret->data[len++] = '*';
-    if (len > 0 && ret->data[len - 1] == '\n' && !*ret_lines)
-      ret->data[len - 1] = ' ';
+    if (!choice && (flags & PASSWORD) != 0)
+      c = ((unsigned char)c & 0xC0) != 0x80 ? '*' : '\0';
+    else if (c == '\n' && !a->value.multiline)
+      c = ' ';
+    if (c != '\0')
+      a->text.data[len++] = c;
   }
-  ret->len = len;
+  a->text.len = len;
 }
 
 /* Size and color, from a default appearance: "0 0 1 rg /Helv 9 Tf". */
@@ -579,223 +549,213 @@ static void flat_style(const char *text, struct text_value *value)
   }
 }
 
-/* Leaves room for a text, which is taken. */
-static void flat_write(struct flat *s, qpdf_oh field, struct dx_buf *text,
-                       struct text_value value)
+/* Makes an appearance whose content comes later, from the text. */
+static void flat_write(struct flat *s, struct flat_annotation *a)
 {
-  /* Rotations by 0, 90, 180 and 270 degrees of a box of 1 by 1. */
-  static const double turns[4][6] = {{1, 0, 0, 1, 0, 0},
-                                     {0, 1, -1, 0, 1, 0},
-                                     {-1, 0, 0, -1, 1, 1},
-                                     {0, -1, 1, 0, 0, 1}};
-  qpdf_oh style = flat_inherited(s, field, "/DA"), stream;
-  int turn = flat_int(s, flat_key(s, flat_key(s, field, "/MK"), "/R")) / 90 & 3;
-  const double *t = turns[turn];
+  static const char *const turns[] = {"[0 1 -1 0 0 0]", "[-1 0 0 -1 0 0]",
+                                      "[0 -1 1 0 0 0]"};
+  qpdf_oh style = flat_inherited(s, a->dict, "/DA"), dict;
+  qpdf_oh marks = flat_key(s, a->dict, "/MK");
+  int turn = flat_int(s, flat_key(s, marks, "/R")) / 90 & 3;
   double rect[4], w, h, pad;
-  char box[80];
+  char box[160];
 
-  if (!flat_rectangle(s, flat_key(s, field, "/Rect"), rect) ||
+  if (!flat_rectangle(s, flat_key(s, a->dict, "/Rect"), rect) ||
       rect[2] - rect[0] < 1 || rect[3] - rect[1] < 1)
     return; /* too small to be seen */
-  if (qpdf_oh_is_null(s->pdf, style))
-    style = flat_key(s, s->form, "/DA");
   if (qpdf_oh_is_string(s->pdf, style))
-    flat_style(qpdf_oh_get_string_value(s->pdf, style), &value);
-  w = rect[2] - rect[0];
-  h = rect[3] - rect[1];
-  pad = value.comb > 0 ? 0 : fmin(2, fmin(w, h) / 8);
-  value.width = (turn % 2 == 0 ? w : h) - 2 * pad;
-  value.height = (turn % 2 == 0 ? h : w) - 2 * pad;
-  value.utf8 = dx_buf_take(text);
-  flat_check(s, value.utf8 != NULL);
-  stream = qpdf_oh_new_stream(s->pdf);
-  (void)snprintf(box, sizeof(box), "[0 0 %.4f %.4f]", value.width,
-                 value.height);
-  flat_set(s, flat_dict(s, stream), "/BBox", box);
-  flat_show(s, stream,
-            (double[6]){t[0], t[1], t[2], t[3],
-                        rect[0] + pad + t[4] * (w - 2 * pad),
-                        rect[1] + pad + t[5] * (h - 2 * pad)});
-  dx_buf_add(&s->values, &value, sizeof(value));
-  dx_buf_add(&s->streams, &stream, sizeof(stream));
-  flat_check(s, !s->values.failed && !s->streams.failed);
+    flat_style(qpdf_oh_get_string_value(s->pdf, style), &a->value);
+  w = rect[2 + turn % 2] - rect[turn % 2];
+  h = rect[3 - turn % 2] - rect[1 - turn % 2];
+  pad = a->value.comb > 0 ? 0 : fmin(2, fmin(w, h) / 8);
+  a->value.width = w - 2 * pad;
+  a->value.height = h - 2 * pad;
+  a->value.utf8 = dx_buf_take(&a->text);
+  a->stream = qpdf_oh_new_stream(s->pdf);
+  a->flags = 0; /* it stays in its field */
+  dict = flat_dict(s, a->stream);
+  (void)snprintf(box, sizeof(box), "[%.4f %.4f %.4f %.4f]", -pad, -pad, w - pad,
+                 h - pad);
+  flat_set(s, dict, "/BBox", box);
+  if (turn > 0)
+    flat_set(s, dict, "/Matrix", turns[turn - 1]);
+  flat_place(s, a);
+  dx_buf_add(&s->values, &a->value, sizeof(a->value));
+  dx_buf_add(&s->streams, &a->stream, sizeof(a->stream));
 }
 
-static void flat_field(struct flat *s, qpdf_oh field, qpdf_oh stream,
-                       int annotation_flags, bool lost, bool blank)
+/* Sets the text of a field, if it is to be drawn. */
+static void flat_field(struct flat *s, struct flat_annotation *a, qpdf_oh type)
 {
-  int flags = flat_int(s, flat_inherited(s, field, "/Ff"));
-  qpdf_oh type = flat_inherited(s, field, "/FT");
-  qpdf_oh state = flat_key(s, field, "/AS"), align;
+  int flags = flat_int(s, flat_inherited(s, a->dict, "/Ff"));
+  qpdf_oh state = flat_key(s, a->dict, "/AS");
   bool choice = flat_is(s, type, "/Ch"), button = flat_is(s, type, "/Btn");
   bool list = choice && (flags & COMBO) == 0; /* shows more than its value */
-  struct text_value value = {.align = 1};
-  struct dx_buf text = {0};
+  int align = 1;
 
   if ((choice || flat_is(s, type, "/Tx")) &&
-      (stream == 0 || (s->stale && !list))) {
-    flat_value(s, field, choice, flags, &value.multiline, &text);
-    align = flat_inherited(s, field, "/Q");
-    if (qpdf_oh_is_null(s->pdf, align))
-      align = flat_key(s, s->form, "/Q");
-    value.align = flat_int(s, align);
-    if (value.align != 1 && value.align != 2)
-      value.align = 0; /* as in viewers */
+      (a->stream == 0 || (s->stale && !list))) {
+    flat_value(s, a, choice, flags);
+    align = flat_int(s, flat_inherited(s, a->dict, "/Q"));
     if (!choice && (flags & (COMB | MULTILINE | PASSWORD)) == COMB)
-      value.comb = flat_int(s, flat_inherited(s, field, "/MaxLen"));
-  } else if (button && (flags & PUSH) == 0 && stream == 0 && !blank) {
+      a->value.comb = flat_int(s, flat_inherited(s, a->dict, "/MaxLen"));
+  } else if (button && (flags & PUSH) == 0 && a->stream == 0 && !a->blank) {
     if (!qpdf_oh_is_name(s->pdf, state) && (flags & RADIO) == 0)
-      state = flat_inherited(s, field, "/V");
+      state = flat_inherited(s, a->dict, "/V");
     if (qpdf_oh_is_name(s->pdf, state) && !flat_is(s, state, "/Off"))
-      dx_buf_puts(&text, "X");
+      dx_buf_puts(&a->text, "X");
   }
-  if (text.len > 0)
-    flat_write(s, field, &text, value);
-  else if (stream != 0)
-    flat_place(s, field, stream, annotation_flags);
-  else if (lost && flat_is(s, type, "/Sig"))
-    flat_refuse(s, DX_REASON_DAMAGED, "a signature", "is missing");
-  flat_check(s, !text.failed);
-  dx_buf_release(&text);
+  a->value.align = align == 1 || align == 2 ? align : 0; /* as in viewers */
 }
 
 /* ---- pages ---- */
 
-/* An annotation that is no field. */
-static void flat_markup(struct flat *s, qpdf_oh annotation, qpdf_oh stream,
-                        int flags, bool lost)
+/* An annotation has no appearance. Invisible signatures have none. */
+static void flat_miss(struct flat *s, const struct flat_annotation *a,
+                      qpdf_oh kind)
 {
-  qpdf_oh subtype = flat_key(s, annotation, "/Subtype");
-  qpdf_oh opacity = flat_key(s, annotation, "/CA");
+  double opacity = 1;
   size_t i;
 
-  if (stream != 0)
-    flat_place(s, annotation, stream, flags);
-  if (stream != 0 || (qpdf_oh_is_number(s->pdf, opacity) &&
-                      qpdf_oh_get_numeric_value(s->pdf, opacity) <= 0))
-    return;
+  (void)qpdf_oh_get_value_as_number(s->pdf, flat_key(s, a->dict, "/CA"),
+                                    &opacity);
   for (i = 0; i < sizeof(flat_drawn) / sizeof(flat_drawn[0]); i++)
-    if (flat_is(s, subtype, flat_drawn[i].subtype))
-      flat_refuse(s, lost ? DX_REASON_DAMAGED : DX_REASON_NOT_DRAWN,
+    if (flat_is(s, kind, flat_drawn[i].subtype) && opacity > 0 &&
+        (a->lost || !flat_is(s, kind, "/Sig")))
+      flat_refuse(s, a->lost ? DX_REASON_DAMAGED : DX_REASON_NOT_DRAWN,
                   flat_drawn[i].name,
-                  lost ? "is missing" : "has no appearance");
+                  a->lost ? "is missing" : "has no appearance");
 }
 
-static void flat_annotation(struct flat *s, qpdf_oh annotation)
+static void flat_annotation(struct flat *s, qpdf_oh dict)
 {
-  int flags = flat_int(s, flat_key(s, annotation, "/F"));
-  qpdf_oh subtype = flat_key(s, annotation, "/Subtype");
-  qpdf_oh layer = flat_key(s, annotation, "/OC"), stream;
-  bool member = flat_is(s, flat_key(s, layer, "/Type"), "/OCMD"), lost, blank;
+  struct flat_annotation a = {.dict = dict,
+                              .flags = flat_int(s, flat_key(s, dict, "/F"))};
+  qpdf_oh kind = flat_key(s, dict, "/Subtype");
+  qpdf_oh layer = flat_key(s, dict, "/OC");
+  bool member = flat_is(s, flat_key(s, layer, "/Type"), "/OCMD");
 
-  if ((flags & PRINT) == 0 || (flags & HIDDEN) != 0 ||
-      flat_is(s, subtype, "/Popup") || flat_is_off(s, layer))
+  if ((a.flags & PRINT) == 0 || (a.flags & HIDDEN) != 0 ||
+      flat_is(s, kind, "/Popup") || flat_is_off(s, layer))
     return;
+  flat_find(s, &a);
+  if (flat_is(s, kind, "/Widget")) {
+    kind = flat_inherited(s, dict, "/FT");
+    flat_field(s, &a, kind);
+  }
   if (member) /* viewers evaluate it */
     dx_buf_printf(&s->drawing, "/OC /Dx%d BDC\n",
-                  flat_name(s, CATEGORY_PROPERTIES, layer));
-  stream = flat_find(s, annotation, &lost, &blank);
-  if (flat_is(s, subtype, "/Widget"))
-    flat_field(s, annotation, stream, flags, lost, blank);
+                  flat_name(s, "/Properties", layer));
+  s->no_memory |= a.text.failed;
+  if (a.text.len > 0)
+    flat_write(s, &a);
+  else if (a.stream != 0)
+    flat_place(s, &a);
   else
-    flat_markup(s, annotation, stream, flags, lost);
+    flat_miss(s, &a, kind);
   if (member)
     dx_buf_puts(&s->drawing, "EMC\n");
-}
-
-static qpdf_oh flat_stream(struct flat *s, const void *bytes, size_t len,
-                           qpdf_oh filter, qpdf_oh parms)
-{
-  qpdf_oh stream = flat_hold(s, qpdf_oh_new_stream(s->pdf));
-
-  qpdf_oh_replace_stream_data(s->pdf, stream, bytes, len, filter, parms);
-  return stream;
+  dx_buf_release(&a.text);
 }
 
 /* Adds what was collected. The content becomes a form: whatever it leaves open,
  * and whatever in it stops a viewer, does not change what is added. */
-static void flat_finish_page(struct flat *s, qpdf_oh resources)
+static void flat_finish_page(struct flat *s, qpdf_oh page)
 {
-  static const double identity[6] = {1, 0, 0, 1, 0, 0};
-  qpdf_oh old = flat_key(s, s->page, "/Contents"), stream, dict;
+  qpdf_oh form = flat_hold(s, qpdf_oh_new_stream(s->pdf));
+  qpdf_oh old = flat_key(s, page, "/Contents"), dict = flat_dict(s, form);
+  qpdf_oh added = flat_hold(s, qpdf_oh_new_stream(s->pdf)), coding;
   qpdf_oh null = flat_hold(s, qpdf_oh_new_null(s->pdf));
-  struct dx_buf added = s->drawing;
+  QPDF_ERROR_CODE status;
   unsigned char *bytes = NULL;
+  struct dx_buf content = {0};
   size_t len = 0;
-  bool ok;
 
-  s->drawing = (struct dx_buf){0};
   if (flat_length(s, old) == 1)
     old = flat_item(s, old, 0);
   if (qpdf_oh_is_stream(s->pdf, old)) {
-    dict = flat_dict(s, old);
-    ok = qpdf_oh_get_stream_data(s->pdf, old, qpdf_dl_none, NULL, &bytes,
-                                 &len) < QPDF_ERRORS;
-    stream = flat_stream(s, bytes, len, flat_key(s, dict, "/Filter"),
-                         flat_key(s, dict, "/DecodeParms"));
+    coding = flat_dict(s, old);
+    status =
+        qpdf_oh_get_stream_data(s->pdf, old, qpdf_dl_none, NULL, &bytes, &len);
   } else {
-    ok = qpdf_oh_get_page_content_data(s->pdf, s->page, &bytes, &len) <
-         QPDF_ERRORS;
-    stream = flat_stream(s, bytes, len, null, null);
+    coding = null;
+    status = qpdf_oh_get_page_content_data(s->pdf, page, &bytes, &len);
   }
-  free(bytes);
-  if (!ok)
+  if (status >= QPDF_ERRORS)
     flat_refuse(s, DX_REASON_DAMAGED, "its content", "cannot be read");
-  dict = flat_dict(s, stream);
+  qpdf_oh_replace_stream_data(s->pdf, form, bytes, len,
+                              flat_key(s, coding, "/Filter"),
+                              flat_key(s, coding, "/DecodeParms"));
+  free(bytes);
+  if (len == 0) /* libqpdf has none then, as if the end were lost */
+    flat_set(s, dict, "/Length", "0");
+  flat_set(s, dict, "/Subtype", "/Form");
+  if (qpdf_oh_is_dictionary(s->pdf, s->inherited))
+    qpdf_oh_replace_key(s->pdf, dict, "/Resources", s->inherited);
   flat_set(s, dict, "/BBox", "[-99999 -99999 99999 99999]");
-  if (qpdf_oh_is_dictionary(s->pdf, resources))
-    qpdf_oh_replace_key(s->pdf, dict, "/Resources", resources);
-  if (len > 0)
-    flat_show(s, stream, identity);
-  dx_buf_add(&s->drawing, added.data, added.len);
-  flat_check(s, !s->drawing.failed && !added.failed);
-  qpdf_oh_replace_key(
-      s->pdf, s->page, "/Contents",
-      flat_stream(s, s->drawing.data, s->drawing.len, null, null));
-  dx_buf_release(&added);
+  dx_buf_printf(&content, "q /Dx%d Do Q\n", flat_name(s, "/XObject", form));
+  dx_buf_add(&content, s->drawing.data, s->drawing.len);
+  qpdf_oh_replace_stream_data(s->pdf, added,
+                              (const unsigned char *)content.data, content.len,
+                              null, null);
+  qpdf_oh_replace_key(s->pdf, page, "/Contents", added);
+  qpdf_oh_replace_key(s->pdf, page, "/Resources", s->resources);
+  s->no_memory |= content.failed;
+  dx_buf_release(&content);
 }
 
 static void flat_page(struct flat *s, qpdf_oh page, int number)
 {
   qpdf_oh list = flat_key(s, page, "/Annots");
-  qpdf_oh resources = flat_inherited(s, page, "/Resources");
   int count = flat_length(s, list), i;
-  size_t mark = s->held.len;
+  size_t mark;
 
-  s->page = page;
   s->number = number;
-  s->rotation = flat_int(s, flat_inherited(s, page, "/Rotate"));
+  qpdf_oh_remove_key(s->pdf, page, "/Annots");
+  if (count == 0)
+    return;
+  s->rotation = flat_int(s, flat_key(s, page, "/Rotate"));
+  s->inherited = flat_key(s, page, "/Resources");
+  s->resources = 0;
+  s->names = 0;
+  mark = s->held.len;
   for (i = 0; i < count && flat_go_on(s, WORK_ANNOTATION); i++) {
     flat_annotation(s, flat_item(s, list, i));
     flat_release(s, mark);
   }
-  if (s->drawing.len > 0 || s->drawing.failed)
-    flat_finish_page(s, resources);
-  qpdf_oh_remove_key(s->pdf, page, "/Annots");
-  for (i = 0; i < CATEGORIES; i++)
-    if (s->categories[i] != 0)
-      qpdf_oh_release(s->pdf, s->categories[i]);
+  if (s->drawing.len > 0)
+    flat_finish_page(s, page);
   if (s->resources != 0)
     qpdf_oh_release(s->pdf, s->resources);
-  memset(s->categories, 0, sizeof(s->categories));
-  s->resources = 0;
+  s->no_memory |= s->drawing.failed;
   dx_buf_release(&s->drawing);
-  flat_release(s, 0);
 }
 
 /* ---- values ---- */
 
 /* Page i of the PDF that the text writer makes becomes stream i. */
-static void flat_import(struct flat *s, size_t count)
+static void flat_draw_values(struct flat *s)
 {
   qpdf_oh null = flat_hold(s, qpdf_oh_new_null(s->pdf));
-  qpdf_oh *streams = (void *)s->streams.data;
-  qpdf_data made = qpdf_init();
-  unsigned char *bytes;
-  size_t len, size, i;
-  const void *map = dx_fs_map(s->f->scratch_fd, &size);
+  size_t count = s->values.len / sizeof(struct text_value), size, i;
+  const qpdf_oh *streams = (const void *)s->streams.data;
+  struct text_done done = {0};
+  qpdf_data made;
+  const void *map;
 
+  s->f->needs_fonts = s->f->text == NULL;
+  s->reason = s->f->text == NULL
+                  ? DX_REASON_TROUBLE
+                  : s->f->text->values_to_pdf((const void *)s->values.data,
+                                              count, s->f->scratch_fd, &done);
+  if (s->reason == DX_REASON_CHARACTERS)
+    (void)snprintf(s->f->why, sizeof(s->f->why), "no font has the character %s",
+                   done.missing);
+  if (s->reason != DX_REASON_NONE)
+    return;
+  made = qpdf_init();
   qpdf_set_suppress_warnings(made, QPDF_TRUE);
+  map = dx_fs_map(s->f->scratch_fd, &size);
   if (map == NULL ||
       qpdf_read_memory(made, "values", map, size, NULL) >= QPDF_ERRORS ||
       qpdf_get_num_pages(made) != (int)count)
@@ -804,72 +764,56 @@ static void flat_import(struct flat *s, size_t count)
     qpdf_oh page = qpdf_get_page_n(made, i);
     qpdf_oh from = qpdf_make_indirect_object(
         made, qpdf_oh_get_key(made, page, "/Resources"));
-    qpdf_oh dict = flat_dict(s, streams[i]);
+    unsigned char *bytes = NULL;
+    size_t len = 0;
 
     if (qpdf_oh_get_page_content_data(made, page, &bytes, &len) >= QPDF_ERRORS)
       s->reason = DX_REASON_TROUBLE;
-    else
-      qpdf_oh_replace_stream_data(s->pdf, streams[i], bytes, len, null, null);
+    qpdf_oh_replace_stream_data(s->pdf, streams[i], bytes, len, null, null);
     free(bytes);
     qpdf_oh_replace_key(
-        s->pdf, dict, "/Resources",
+        s->pdf, flat_dict(s, streams[i]), "/Resources",
         flat_hold(s, qpdf_oh_copy_foreign_object(s->pdf, made, from)));
   }
   qpdf_cleanup(&made);
-}
-
-static void flat_draw_values(struct flat *s)
-{
-  struct text_value *values = (void *)s->values.data;
-  size_t count = s->values.len / sizeof(*values), i;
-  struct text_done done = {0};
-
-  if (count > 0 && s->reason == DX_REASON_NONE) {
-    s->f->needs_fonts = s->f->text == NULL;
-    s->reason = s->f->text == NULL
-                    ? DX_REASON_TROUBLE
-                    : s->f->text->values_to_pdf(values, count, s->f->fonts,
-                                                s->f->scratch_fd, &done);
-    if (s->reason == DX_REASON_CHARACTERS)
-      (void)snprintf(s->f->why, sizeof(s->f->why),
-                     "no font has the character %s", done.missing);
-  }
-  if (count > 0 && s->reason == DX_REASON_NONE)
-    flat_import(s, count);
-  for (i = 0; i < count; i++) {
-    free((void *)values[i].utf8);
-    qpdf_oh_release(s->pdf, ((qpdf_oh *)(void *)s->streams.data)[i]);
-  }
 }
 
 enum dx_reason flatten_pages(struct flatten *f, const qpdf_oh *pages,
                              const int *numbers, int count)
 {
   struct flat s = {.f = f, .pdf = f->pdf, .number = count > 0 ? numbers[0] : 0};
-  qpdf_oh root = qpdf_get_root(f->pdf);
+  qpdf_oh root = flat_hold(&s, qpdf_get_root(f->pdf));
+  const struct text_value *values;
+  size_t mark, n;
   int i;
 
-  s.form = qpdf_oh_get_key(f->pdf, root, "/AcroForm");
-  s.stale = flat_true(&s, flat_key(&s, s.form, "/NeedAppearances"));
+  s.form = flat_key(&s, root, "/AcroForm");
+  s.stale = flat_true(&s, s.form, "/NeedAppearances");
   /* A form that is only XFA has no fields, and a page that asks for another
    * viewer. */
-  if (flat_true(&s, flat_key(&s, root, "/NeedsRendering")) ||
+  if (flat_true(&s, root, "/NeedsRendering") ||
       (!qpdf_oh_is_null(f->pdf, flat_key(&s, s.form, "/XFA")) &&
        flat_length(&s, flat_key(&s, s.form, "/Fields")) == 0))
     flat_refuse(&s, DX_REASON_NOT_DRAWN, "the form",
                 "can be shown only by the program it was made with");
   flat_settle_layers(&s, root);
-  flat_release(&s, 0);
-  for (i = 0; i < count && s.reason == DX_REASON_NONE; i++)
+  mark = s.held.len;
+  for (i = 0; i < count && s.reason == DX_REASON_NONE; i++) {
     flat_page(&s, pages[i], numbers[i]);
-  flat_draw_values(&s);
+    flat_release(&s, mark);
+  }
+  if (s.no_memory || s.values.failed || s.streams.failed)
+    flat_refuse(&s, DX_REASON_TROUBLE, "out of", "memory");
+  if (s.values.len > 0 && s.reason == DX_REASON_NONE)
+    flat_draw_values(&s);
   qpdf_oh_remove_key(f->pdf, root, "/AcroForm");
   qpdf_oh_remove_key(f->pdf, root, "/NeedsRendering");
   flat_release(&s, 0);
-  qpdf_oh_release(f->pdf, s.form);
-  qpdf_oh_release(f->pdf, root);
+  values = (const void *)s.values.data;
+  for (n = 0; n < s.values.len / sizeof(*values); n++)
+    free((void *)values[n].utf8);
+  free(s.layers);
   dx_buf_release(&s.held);
-  dx_buf_release(&s.layers);
   dx_buf_release(&s.values);
   dx_buf_release(&s.streams);
   return s.reason;

@@ -25,22 +25,20 @@
 
 #include "lib/job/bundle.h"
 
-struct text_fonts;
 struct text_module;
 
 struct flatten {
   qpdf_data pdf;
   const struct text_module *text; /* NULL: not loaded */
-  const struct text_fonts *fonts;
-  int scratch_fd;   /* an empty file */
-  bool needs_fonts; /* with TROUBLE: run again with fonts */
-  char why[160];    /* "a highlight has no appearance" */
-  int page;         /* of `why`, from 1 */
+  int scratch_fd;                 /* an empty file */
+  bool needs_fonts;               /* with TROUBLE: run again with fonts */
+  char why[160];                  /* "a highlight has no appearance" */
+  int page;                       /* of `why`, from 1 */
 };
 
-/* pages: the chosen pages; numbers[i] is the number of pages[i] in the
- * document, from 1. NONE, NOT_DRAWN, DAMAGED, CHARACTERS, TOO_COMPLEX,
- * TROUBLE. */
+/* pages: the chosen pages, which inherit nothing; numbers[i] is the number of
+ * pages[i] in the document, from 1. NONE, NOT_DRAWN, DAMAGED, CHARACTERS,
+ * TOO_COMPLEX, TROUBLE. */
 enum dx_reason flatten_pages(struct flatten *f, const qpdf_oh *pages,
                              const int *numbers, int count);
 

@@ -4,14 +4,9 @@
 #include "filter/image_pdf.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gif_lib.h>
-
-#include "filter/options.h"
-
-#define PIXELS_MAX (1 << 27)
 
 /* A byte past the end is a trailer, which may be missing. */
 static int gif_read(GifFileType *gif, GifByteType *bytes, int len)
@@ -40,32 +35,29 @@ static enum dx_reason gif_add(struct image_pdf *pdf, GifFileType *gif)
   int right = at->Left + at->Width, bottom = at->Top + at->Height, x, y;
   int width = right > gif->SWidth ? right : gif->SWidth;
   int height = bottom > gif->SHeight ? bottom : gif->SHeight;
-  struct image_pdf_page page = {.width = (uint32_t)width,
-                                .height = (uint32_t)height,
-                                .components = 3,
-                                .bits = 8};
   GraphicsControlBlock control = {.TransparentColor = NO_TRANSPARENT_COLOR};
-  size_t len = 3 * (size_t)width;
-  unsigned char *row = height <= PIXELS_MAX / width ? malloc(len) : NULL;
-  bool ok = map != NULL;
+  enum dx_reason reason;
 
-  if (row == NULL)
-    return DX_REASON_TOO_COMPLEX;
+  pdf->page = (struct image_pdf_page){.width = (uint32_t)width,
+                                      .height = (uint32_t)height,
+                                      .components = 3,
+                                      .bits = 8};
+  reason = image_pdf_begin_page(pdf);
+  if (reason != DX_REASON_NONE)
+    return reason;
   (void)DGifSavedExtensionToGCB(gif, 0, &control);
-  image_pdf_begin_page(pdf, &page);
-  for (y = 0; y < height && ok; y++) {
-    memset(row, 255, len);
-    for (x = at->Left; x < right && y >= at->Top && y < bottom && ok; x++) {
-      ok = *pixel < map->ColorCount;
-      if (ok && *pixel != control.TransparentColor)
-        memcpy(row + 3 * x, &map->Colors[*pixel], 3);
-      pixel++;
+  for (y = 0; y < height; y++) {
+    memset(pdf->row, 255, pdf->row_bytes);
+    for (x = at->Left; x < right && y >= at->Top && y < bottom; x++, pixel++) {
+      if (map == NULL || *pixel >= map->ColorCount)
+        return DX_REASON_DAMAGED;
+      if (*pixel != control.TransparentColor)
+        memcpy(pdf->row + 3 * x, &map->Colors[*pixel], 3);
     }
-    ok = ok && image_pdf_add_row(pdf, row);
+    image_pdf_add_row(pdf);
   }
-  free(row);
   image_pdf_end_page(pdf);
-  return ok ? DX_REASON_NONE : DX_REASON_DAMAGED;
+  return DX_REASON_NONE;
 }
 
 enum dx_reason image_pdf_gif(struct image_pdf *pdf)
@@ -74,8 +66,6 @@ enum dx_reason image_pdf_gif(struct image_pdf *pdf)
   GifFileType *gif;
   int error;
 
-  if (!options_choose(pdf->task->options, 1))
-    return DX_REASON_NO_PAGES;
   gif = DGifOpen(pdf, gif_read, &error);
   if (gif != NULL && DGifSlurp(gif) == GIF_OK && gif->ImageCount == 1)
     reason = gif_add(pdf, gif);

@@ -1,12 +1,13 @@
 /*
  * image_pdf.h - writes a PDF whose pages are one image each, for tiff.c, gif.c
- * and pnm.c. It decodes nothing. The same images give the same bytes. Hostile
- * images can make a library take all of the processor or crash: the caller runs
- * this in a separate process.
+ * and pnm.c; only what pdf.c, which reads it, needs of one. It decodes nothing.
+ * The same images give the same bytes. Hostile images can make a library take
+ * all of the processor or crash: the caller runs this in a separate process,
+ * which also limits the size of the file (isolate.h).
  *
- * Memory grows by less than 200 bytes for each page. Ownership: arguments are
- * borrowed for the call. Blocking: reads and writes files. Errors: the first
- * one is remembered, and returned by image_pdf_make().
+ * Memory: the packed image of a page, and 200 bytes for each page. Ownership:
+ * arguments are borrowed for the call. Blocking: reads and writes files.
+ * Errors: the first one is remembered, and returned by image_pdf_make().
  */
 #ifndef DX_FILTER_IMAGE_PDF_H
 #define DX_FILTER_IMAGE_PDF_H
@@ -37,14 +38,18 @@ struct image_pdf {
   size_t len;
   int number;      /* of the page that is refused, from 1 */
   const char *why; /* if it is damaged */
+  struct image_pdf_page page;
+  unsigned char *row; /* of the page: row_bytes, which the source sets */
+  size_t row_bytes;
+  struct dx_buf image; /* packed rows, or the JPEG, which the source adds */
   /* Only for image_pdf.c: */
   bool failed;
-  int64_t size, stream_at; /* so far; where the image begins */
+  int64_t size; /* so far */
   size_t objects, pages;
+  struct dx_buf dict;    /* of the next object */
   struct dx_buf offsets; /* of the objects: the lines of the table */
   struct dx_buf kids;    /* the pages */
-  struct image_pdf_page page;
-  size_t profile; /* the object of the last profile; what it is */
+  size_t profile;        /* the object of the last profile; what it is */
   uLong profile_crc;
   z_stream z; /* of rows */
 };
@@ -59,22 +64,19 @@ struct image_pdf {
 typedef enum dx_reason image_pdf_source(struct image_pdf *pdf);
 image_pdf_source image_pdf_gif, image_pdf_pnm, image_pdf_tiff;
 
-/* Makes the task's file, which is mapped as `bytes`, a PDF in task->out_fd, and
- * sets ret_done->pages, or ->page and ->why. The reason of the source,
- * NO_PAGES, TOO_LARGE (task->most_bytes), TROUBLE. */
+/* Makes the task's file, which is mapped as `bytes`, a PDF in task->spare_fd,
+ * and sets ret_done->pages, or ->page and ->why. The reason of the source,
+ * NO_PAGES, TROUBLE. */
 enum dx_reason image_pdf_make(const struct pdf_task *task,
                               const unsigned char *bytes, size_t len,
                               image_pdf_source *source,
                               struct pdf_done *ret_done);
 
-/* For the source. A page is ended before the next begins. */
-void image_pdf_begin_page(struct image_pdf *pdf,
-                          const struct image_pdf_page *page);
-uint64_t image_pdf_row_bytes(const struct image_pdf_page *page);
-/* The next row, which is changed. False: writing failed; stop. */
-bool image_pdf_add_row(struct image_pdf *pdf, unsigned char *row);
-/* A JPEG in pieces: a jpeg_sink of jpeg.h. */
-bool image_pdf_add_jpeg(void *pdf, const void *bytes, size_t len);
+/* For the source: begins pdf->page, and ends it when it is complete. DAMAGED:
+ * it has no pixels; TOO_COMPLEX: it is larger than any scan; TROUBLE: there is
+ * no memory for a row. */
+enum dx_reason image_pdf_begin_page(struct image_pdf *pdf);
+void image_pdf_add_row(struct image_pdf *pdf); /* changes pdf->row */
 void image_pdf_end_page(struct image_pdf *pdf);
 
 #endif

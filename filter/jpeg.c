@@ -33,22 +33,31 @@ static uint32_t exif_number(const unsigned char *p, int size, bool big_endian)
   return number;
 }
 
-int jpeg_exif_orientation(const unsigned char *exif, size_t len)
+int jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
+                     uint32_t tag)
 {
-  bool big = len >= 8 && exif[0] == 'M';
-  size_t at = len >= 8 ? exif_number(exif + 4, 4, big) : 0;
-  uint32_t count, orientation;
+  bool big = len > 0 && exif[0] == 'M';
+  uint32_t count;
 
-  if (len < 8 || memcmp(exif, big ? "MM\0*" : "II*\0", 4) != 0 || at > len - 2)
-    return 1;
+  if (len < 2 || at > len - 2)
+    return 0;
   count = exif_number(exif + at, 2, big);
   for (at += 2; count > 0 && len - at >= 12; count--, at += 12)
-    if (exif_number(exif + at, 2, big) == 0x0112 && /* Orientation */
-        exif_number(exif + at + 2, 2, big) == 3) {  /* SHORT */
-      orientation = exif_number(exif + at + 8, 2, big);
-      return orientation >= 1 && orientation <= 8 ? (int)orientation : 1;
-    }
-  return 1;
+    if (exif_number(exif + at, 2, big) == tag &&
+        exif_number(exif + at + 2, 2, big) == 3) /* SHORT */
+      return (int)exif_number(exif + at + 8, 2, big);
+  return 0;
+}
+
+int jpeg_exif_orientation(const unsigned char *exif, size_t len)
+{
+  int orientation = 0;
+
+  if (len >= 8 &&
+      (memcmp(exif, "MM\0*", 4) == 0 || memcmp(exif, "II*\0", 4) == 0))
+    orientation = jpeg_exif_number(
+        exif, len, exif_number(exif + 4, 4, exif[0] == 'M'), 0x0112);
+  return orientation >= 1 && orientation <= 8 ? orientation : 1;
 }
 
 void jpeg_exif_make(int orientation, unsigned char ret_exif[JPEG_EXIF_BYTES])
@@ -65,9 +74,9 @@ void jpeg_exif_make(int orientation, unsigned char ret_exif[JPEG_EXIF_BYTES])
 struct jpeg_walk {
   const unsigned char *at, *end; /* of the file */
   int marker;
-  const unsigned char *segment; /* behind its length */
-  size_t len;
-  size_t data_len; /* of a scan, behind the segment */
+  const unsigned char *begin;   /* 0xFF, marker, length */
+  const unsigned char *segment; /* behind these 4 bytes */
+  size_t len;                   /* of the segment; data of a scan follow */
 };
 
 /* In some PDFs, other bytes come first. Without SOI there are no segments. */
@@ -110,11 +119,12 @@ static bool jpeg_walk_next(struct jpeg_walk *w)
   w->len = (size_t)p[0] << 8 | p[1];
   if (w->len < 2 || (size_t)(w->end - p) < w->len)
     return false;
+  w->begin = p - 2;
   w->segment = p + 2;
+  w->at = p + w->len;
   w->len -= 2;
-  p = w->segment + w->len;
-  w->at = w->marker == MARKER_SOS ? jpeg_find_marker(p, w->end) : p;
-  w->data_len = (size_t)(w->at - p);
+  if (w->marker == MARKER_SOS)
+    w->at = jpeg_find_marker(w->at, w->end);
   return true;
 }
 
@@ -125,63 +135,42 @@ static bool jpeg_is(const struct jpeg_walk *w, int marker, const char *id,
          memcmp(w->segment, id, id_len) == 0;
 }
 
-/* How many scans there are, and what EXIF says. */
-static uint64_t jpeg_read_headers(struct jpeg_walk w, int *ret_orientation)
-{
-  uint64_t scans = 0;
-
-  *ret_orientation = 0;
-  while (jpeg_walk_next(&w)) {
-    scans += w.marker == MARKER_SOS;
-    if (*ret_orientation == 0 && jpeg_is(&w, JPEG_APP0 + 1, "Exif\0", 6, 6))
-      *ret_orientation = jpeg_exif_orientation(w.segment + 6, w.len - 6);
-  }
-  return scans;
-}
-
 /* ---- the copy ---- */
-
-static bool jpeg_put(jpeg_sink *sink, void *ctx, int marker,
-                     const unsigned char *segment, size_t len, size_t data_len)
-{
-  unsigned char head[4] = {0xFF, (unsigned char)marker,
-                           (unsigned char)((len + 2) >> 8),
-                           (unsigned char)(len + 2)};
-
-  return sink(ctx, head, sizeof(head)) && sink(ctx, segment, len + data_len);
-}
 
 static bool jpeg_put_cleaned(jpeg_sink *sink, void *ctx,
                              const struct jpeg_walk *w)
 {
-  unsigned char jfif[14] = {0}; /* its last two bytes: no thumbnail */
+  bool is_jfif = jpeg_is(w, JPEG_APP0, "JFIF", 5, 14);
+  unsigned char short_one[4 + 14] = {0};
 
-  if (jpeg_is(w, JPEG_APP0, "JFIF", 5, sizeof(jfif))) {
-    memcpy(jfif, w->segment, 12);
-    return jpeg_put(sink, ctx, w->marker, jfif, sizeof(jfif), 0);
+  /* Without a thumbnail, which are the last two bytes, or what was added. */
+  if (is_jfif || jpeg_is(w, JPEG_APP0 + 14, "Adobe", 5, 12)) {
+    memcpy(short_one, w->begin, 4 + 12);
+    short_one[2] = 0;
+    short_one[3] = is_jfif ? 16 : 14;
+    return sink(ctx, short_one, 2U + short_one[3]);
   }
-  if (jpeg_is(w, JPEG_APP0 + 14, "Adobe", 5, 12))
-    return jpeg_put(sink, ctx, w->marker, w->segment, 12, 0);
-  if ((w->marker & ~15) == JPEG_APP0 || w->marker == JPEG_COM)
-    if (!jpeg_is(w, JPEG_APP0 + 2, "ICC_PROFILE", 12, 14))
-      return true;
-  return jpeg_put(sink, ctx, w->marker, w->segment, w->len, w->data_len);
+  if (((w->marker & ~15) == JPEG_APP0 || w->marker == JPEG_COM) &&
+      !jpeg_is(w, JPEG_APP0 + 2, "ICC_PROFILE", 12, 14))
+    return true;
+  return sink(ctx, w->begin, (size_t)(w->at - w->begin));
 }
 
 bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
                 jpeg_sink *sink, void *ctx)
 {
-  unsigned char exif[6 + JPEG_EXIF_BYTES] = "Exif\0";
+  unsigned char exif[10 + JPEG_EXIF_BYTES] = "\xFF\xE1\0\x22"
+                                             "Exif\0";
   struct jpeg_walk w = jpeg_walk_begin(bytes, len);
-  int orientation;
-  bool ok = jpeg_read_headers(w, &orientation) > 0 && sink(ctx, "\xFF\xD8", 2);
+  bool ok = sink(ctx, "\xFF\xD8", 2);
+  int orientation = 1;
 
-  jpeg_exif_make(orientation, exif + 6);
-  keep_orientation = keep_orientation && orientation > 1;
   while (ok && jpeg_walk_next(&w)) {
-    if (keep_orientation && w.marker != JPEG_APP0) { /* JFIF is the first */
-      ok = jpeg_put(sink, ctx, JPEG_APP0 + 1, exif, sizeof(exif), 0);
-      keep_orientation = false;
+    if (keep_orientation && jpeg_is(&w, JPEG_APP0 + 1, "Exif\0", 6, 6)) {
+      orientation = jpeg_exif_orientation(w.segment + 6, w.len - 6);
+      jpeg_exif_make(orientation, exif + 10);
+      ok = orientation == 1 || sink(ctx, exif, sizeof(exif));
+      keep_orientation = false; /* only the first one counts */
     }
     ok = ok && jpeg_put_cleaned(sink, ctx, &w);
   }
@@ -201,6 +190,7 @@ struct jpeg_decoder {
   struct jpeg_decompress_struct libjpeg;
   struct jpeg_error_mgr errors;
   const unsigned char *at, *end;
+  uint64_t scans;
   jmp_buf failed;
 };
 
@@ -249,7 +239,7 @@ static bool jpeg_has_all_scans(j_decompress_ptr libjpeg)
 
 /* An image in one scan passes row by row, an eighth as large, which costs the
  * least time; libjpeg reads others whole before there are rows. */
-static enum dx_reason jpeg_decode(struct jpeg_decoder *d, uint64_t scans)
+static enum dx_reason jpeg_decode(struct jpeg_decoder *d)
 {
   j_decompress_ptr libjpeg = &d->libjpeg;
   uint64_t memory = 0;
@@ -267,7 +257,7 @@ static enum dx_reason jpeg_decode(struct jpeg_decoder *d, uint64_t scans)
     memory += (uint64_t)libjpeg->comp_info[i].width_in_blocks *
               libjpeg->comp_info[i].height_in_blocks * sizeof(JBLOCK);
   if (jpeg_has_multiple_scans(libjpeg) &&
-      (memory > COEFFICIENTS_MAX_BYTES || memory > SCANS_MAX_BYTES / scans))
+      (memory > COEFFICIENTS_MAX_BYTES || memory > SCANS_MAX_BYTES / d->scans))
     return DX_REASON_TOO_COMPLEX;
   libjpeg->out_color_space = libjpeg->jpeg_color_space;
   libjpeg->scale_denom = 8;
@@ -305,34 +295,30 @@ enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
 {
   struct jpeg_decoder d = {0};
   struct jpeg_walk w = jpeg_walk_begin(bytes, len);
-  int orientation;
-  uint64_t scans = jpeg_read_headers(w, &orientation);
   enum dx_reason reason;
+  size_t clean_len = 0;
 
-  *ret_why = scans > 0 ? "an image ends early" : "an image has no data";
-  if (scans == 0)
-    return DX_REASON_DAMAGED;
   d.at = w.at - 2;
   d.end = w.end;
+  while (jpeg_walk_next(&w))
+    d.scans += w.marker == MARKER_SOS;
+  *ret_why = d.scans > 0 ? "an image ends early" : "an image has no data";
+  if (d.scans == 0)
+    return DX_REASON_DAMAGED;
   d.libjpeg.err = jpeg_std_error(&d.errors);
   d.errors.error_exit = jpeg_fail;
   d.errors.emit_message = jpeg_warn;
   d.libjpeg.client_data = &d;
   if (setjmp(d.failed) == 0)
-    reason = jpeg_decode(&d, scans);
+    reason = jpeg_decode(&d);
   else
     reason = jpeg_reason(d.errors.msg_code, ret_why);
-  if (reason == DX_REASON_NONE) {
-    size_t clean_len = 0;
-
-    (void)jpeg_clean(bytes, len, false, jpeg_count, &clean_len);
-    *ret_info =
-        (struct jpeg_info){.width = d.libjpeg.image_width,
-                           .height = d.libjpeg.image_height,
-                           .components = d.libjpeg.num_components,
-                           .orientation = orientation > 0 ? orientation : 1,
-                           .has_metadata = clean_len != len};
-  }
+  (void)jpeg_clean(bytes, len, false, jpeg_count, &clean_len);
+  if (reason == DX_REASON_NONE)
+    *ret_info = (struct jpeg_info){.width = d.libjpeg.image_width,
+                                   .height = d.libjpeg.image_height,
+                                   .components = d.libjpeg.num_components,
+                                   .has_metadata = clean_len != len};
   jpeg_destroy_decompress(&d.libjpeg);
   return reason;
 }

@@ -21,7 +21,6 @@
 struct jpeg_info {
   uint32_t width, height; /* pixels, as stored */
   int components;
-  int orientation;   /* of EXIF, 1 to 8; 1 if there is none */
   bool has_metadata; /* jpeg_clean() without orientation writes other bytes */
 };
 
@@ -40,15 +39,19 @@ enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
                           struct jpeg_info *ret_info, const char **ret_why);
 
 /*
- * Passes the first image, SOI to EOI, to `sink`, without metadata: of the
- * application segments only JFIF (without thumbnail), ICC profile, and Adobe
- * remain, and no comment. With keep_orientation and an orientation other than
- * 1, an EXIF segment with nothing else follows JFIF. Missing EOI is added.
- * False if the sink returned false, or the image was not accepted by
- * jpeg_check().
+ * Passes the first image, SOI to EOI, of what jpeg_check() accepted to `sink`,
+ * without metadata: of the application segments only JFIF (without thumbnail),
+ * ICC profile, and Adobe remain, and no comment. With keep_orientation, of EXIF
+ * an orientation other than 1 remains. Missing EOI is added. False if the sink
+ * returned false.
  */
 bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
                 jpeg_sink *sink, void *ctx);
+
+/* EXIF data are a TIFF. The SHORT with this tag in its directory at `at`, or 0.
+ * Whatever the bytes, nothing outside of them is read. */
+int jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
+                     uint32_t tag);
 
 /* The orientation in EXIF data, which begin with a TIFF header: 1 to 8; 1 if
  * there is none. PNG has the same data. */

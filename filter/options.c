@@ -30,79 +30,57 @@ static const ppd_choice_t *chosen(ppd_file_t *ppd, const char *keyword,
   return ppdFindMarkedChoice(ppd, keyword);
 }
 
-static bool set_grouping(const ppd_choice_t *choice, struct options *options)
-{
-  if (choice == NULL)
-    return false;
-  options->together = strcasecmp(choice->choice, "Together") == 0;
-  return options->together || strcasecmp(choice->choice, "Separate") == 0;
-}
-
-/* The number in "Every5" or "Custom.5". */
-static int pages_of(ppd_file_t *ppd, const ppd_choice_t *choice)
-{
-  ppd_coption_t *custom;
-  ppd_cparam_t *param;
-
-  if (strncasecmp(choice->choice, "Every", 5) == 0)
-    return atoi(choice->choice + 5);
-  custom = ppdFindCustomOption(ppd, "CaseSeparators");
-  param = custom != NULL ? ppdFirstCustomParam(custom) : NULL;
-  return param != NULL && param->type == PPD_CUSTOM_INT
-             ? param->current.custom_int
-             : 0;
-}
-
 static bool set_separators(ppd_file_t *ppd, const ppd_choice_t *choice,
                            struct options *options)
 {
+  const ppd_cparam_t *custom =
+      ppdFindCustomParam(ppdFindCustomOption(ppd, "CaseSeparators"), "Pages");
+
   if (choice == NULL)
     return false;
   if (strcasecmp(choice->choice, "None") == 0)
     return true;
-  options->every = pages_of(ppd, choice);
+  if (strncasecmp(choice->choice, "Every", 5) == 0)
+    options->every = atoi(choice->choice + 5);
+  else if (custom != NULL && custom->type == PPD_CUSTOM_INT)
+    options->every = custom->current.custom_int;
   return options->every >= 1 && options->every <= OPTIONS_EVERY_MAX;
 }
 
 /* ---- which pages ---- */
 
-/* "2", "2-4", "-4", "2-": sets *text to what follows. */
-static bool read_range(const char **text, struct page_range *range)
+/* The number at *text, which is set to what follows; or `otherwise`. */
+static int read_page(const char **text, int otherwise)
 {
+  long number;
   char *end;
-  long first = 1, last = 1;
 
-  if (isdigit((unsigned char)**text)) {
-    first = strtol(*text, &end, 10);
-    *text = end;
-    last = first;
-  } else if (**text != '-') {
-    return false;
-  }
-  if (**text == '-') {
-    last = INT_MAX;
-    ++*text;
-    if (isdigit((unsigned char)**text)) {
-      last = strtol(*text, &end, 10);
-      *text = end;
-    }
-  }
-  *range = (struct page_range){first < INT_MAX ? (int)first : INT_MAX,
-                               last < INT_MAX ? (int)last : INT_MAX};
-  return first >= 1 && last >= first;
+  if (!isdigit((unsigned char)**text))
+    return otherwise;
+  number = strtol(*text, &end, 10);
+  *text = end;
+  return number < INT_MAX ? (int)number : INT_MAX;
 }
 
+/* "2", "2-4", "-4", "2-", separated by commas. */
 static bool set_ranges(const char *text, struct options *options)
 {
+  struct page_range *range = options->ranges;
+
   if (text == NULL)
     return true;
-  while (options->range_count < OPTIONS_RANGES_MAX &&
-         read_range(&text, &options->ranges[options->range_count])) {
-    options->range_count++;
-    if (*text == '\0')
-      return true;
-    if (*text++ != ',')
+  for (; options->range_count < OPTIONS_RANGES_MAX; range++, text++) {
+    range->first = read_page(&text, *text == '-' ? 1 : 0);
+    range->last = range->first;
+    if (*text == '-') {
+      text++;
+      range->last = read_page(&text, INT_MAX);
+    }
+    if (range->first < 1 || range->last < range->first)
       return false;
+    options->range_count++;
+    if (*text != ',')
+      return *text == '\0';
   }
   return false;
 }
@@ -158,16 +136,15 @@ static bool is_landscape(int count, cups_option_t *list)
 static void set_text(ppd_file_t *ppd, int count, cups_option_t *list,
                      struct options_text *text)
 {
-  ppd_size_t *size = ppdPageSize(ppd, NULL);
+  const ppd_size_t *size = ppdPageSize(ppd, NULL);
+  double width = text->width;
 
   if (size != NULL && size->width >= 72 && size->width <= 14400 &&
       size->length >= 72 && size->length <= 14400) {
-    text->width = (double)size->width;
+    text->width = width = (double)size->width;
     text->height = (double)size->length;
   }
   if (is_landscape(count, list)) {
-    double width = text->width;
-
     text->width = text->height;
     text->height = width;
   }
@@ -188,6 +165,7 @@ static void set_text(ppd_file_t *ppd, int count, cups_option_t *list,
 const char *options_read(const char *ppd_path, const char *text,
                          struct options *ret_options)
 {
+  const ppd_choice_t *grouping;
   const char *wrong = NULL;
   cups_option_t *list = NULL;
   ppd_file_t *ppd;
@@ -205,8 +183,11 @@ const char *options_read(const char *ppd_path, const char *text,
   if (!set_separators(ppd, chosen(ppd, "CaseSeparators", count, list),
                       ret_options))
     wrong = "'CaseSeparators' has no such choice";
-  if (!set_grouping(chosen(ppd, "DocumentGrouping", count, list), ret_options))
+  grouping = chosen(ppd, "DocumentGrouping", count, list);
+  if (grouping == NULL)
     wrong = "'DocumentGrouping' has no such choice";
+  else
+    ret_options->together = strcasecmp(grouping->choice, "Together") == 0;
   if (!set_ranges(cupsGetOption("page-ranges", count, list), ret_options))
     wrong = "'page-ranges' is not a list of pages";
   if (!set_page_set(cupsGetOption("page-set", count, list), ret_options))

@@ -27,7 +27,6 @@
 #include "lib/job/bundle.h"
 
 struct options;
-struct text_fonts;
 struct text_module;
 
 #define PDF_WHY_BYTES 160
@@ -42,11 +41,8 @@ struct pdf_task {
   int separator_fd; /* a PDF with one page, if separator pages were selected */
   const struct options *options;
   const struct text_module *text; /* NULL: not loaded */
-  const struct text_fonts *fonts;
-  int64_t most_bytes;  /* of the document that is sent */
-  const int *more_fds; /* other descriptors that the work may use */
-  size_t more_count;
-  bool sandbox_optional; /* Sandbox of docextract.conf(5) */
+  int64_t most_bytes;             /* of the document that is sent */
+  bool sandbox_optional;          /* Sandbox of docextract.conf(5) */
 };
 
 /* Apart from `pages` and `separated` also set if the document is refused. */

@@ -1,14 +1,12 @@
 /*
- * pnm.c - the values of a PNM, as text or as bytes.
+ * pnm.c - the values of a PNM, as text or as bytes: what scanimage(1) writes
+ * unless told otherwise.
  */
 #include "filter/image_pdf.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
-#include "filter/options.h"
-
-#define SIDE_MAX_PX 1000000
+#define NUMBER_MAX 1000000
 
 /* The next byte that is neither blank nor in a comment, which is from '#' to
  * the end of the line; -1 at the end. */
@@ -44,53 +42,48 @@ static int pnm_read_text(struct image_pdf *pdf, bool is_bit, int most)
 enum dx_reason image_pdf_pnm(struct image_pdf *pdf)
 {
   int format = pdf->len > 2 && pdf->bytes[0] == 'P' ? pdf->bytes[1] - '0' : 0;
-  struct image_pdf_page page = {.components = format % 3 == 0 ? 3 : 1,
-                                .bits = format == 4 ? 1 : 8,
-                                .inverted = format % 3 == 1};
+  bool is_bits = format == 1 || format == 4;
   int width, height, most = format == 4 ? 255 : 1, y, value;
-  size_t len, i;
-  size_t count; /* of the bytes of a value; 0: text */
-  unsigned char *row;
-  bool ok = true;
+  enum dx_reason reason;
+  size_t i, count; /* of the bytes of a value; 0: text */
 
-  if (!options_choose(pdf->task->options, 1))
-    return DX_REASON_NO_PAGES;
   if (format < 1 || format > 6)
     return DX_REASON_DAMAGED;
   pdf->bytes += 2;
   pdf->len -= 2;
-  width = pnm_read_text(pdf, false, SIDE_MAX_PX);
-  height = pnm_read_text(pdf, false, SIDE_MAX_PX);
-  if (!page.inverted)
+  width = pnm_read_text(pdf, false, NUMBER_MAX);
+  height = pnm_read_text(pdf, false, NUMBER_MAX);
+  if (!is_bits)
     most = pnm_read_text(pdf, false, 65535);
   if (width < 1 || height < 1 || most < 1 || pdf->len == 0 ||
-      !isspace(*pdf->bytes))
-    return DX_REASON_DAMAGED;
+      !isspace(*pdf->bytes) ||
+      (uint64_t)width * (unsigned)height / 8 > pdf->len)
+    return DX_REASON_DAMAGED; /* a byte is at most 8 pixels */
   pdf->bytes++;
   pdf->len--;
-  page.width = (uint32_t)width;
-  page.height = (uint32_t)height;
-  len = (size_t)image_pdf_row_bytes(&page);
-  row = malloc(len);
-  if (row == NULL)
-    return DX_REASON_TROUBLE;
+  pdf->page = (struct image_pdf_page){.width = (uint32_t)width,
+                                      .height = (uint32_t)height,
+                                      .components = format % 3 == 0 ? 3 : 1,
+                                      .bits = format == 4 ? 1 : 8,
+                                      .inverted = is_bits};
+  reason = image_pdf_begin_page(pdf);
+  if (reason != DX_REASON_NONE)
+    return reason;
   count = format < 4 ? 0 : most > 255 ? 2 : 1;
-  image_pdf_begin_page(pdf, &page);
-  for (y = 0; y < height && ok; y++) {
-    ok = pdf->len >= len * count;
-    pdf->len -= ok ? len * count : 0;
-    for (i = 0; i < len && ok; i++) {
+  for (y = 0; y < height; y++) {
+    if (pdf->len < pdf->row_bytes * count)
+      return DX_REASON_DAMAGED;
+    pdf->len -= pdf->row_bytes * count;
+    for (i = 0; i < pdf->row_bytes; i++) {
       value = count > 0 ? *pdf->bytes++ : pnm_read_text(pdf, format == 1, most);
       if (count > 1)
         value = value << 8 | *pdf->bytes++;
-      ok = value >= 0 && value <= most;
-      row[i] = (unsigned char)((value * 255 + most / 2) / most);
+      if (value < 0 || value > most)
+        return DX_REASON_DAMAGED;
+      pdf->row[i] = (unsigned char)((value * 255 + most / 2) / most);
     }
-    ok = ok && image_pdf_add_row(pdf, row);
+    image_pdf_add_row(pdf);
   }
-  free(row);
   image_pdf_end_page(pdf);
-  if (!ok)
-    return DX_REASON_DAMAGED;
   return pnm_skip_blanks(pdf) == 'P' ? DX_REASON_IMAGES : DX_REASON_NONE;
 }

@@ -3,12 +3,10 @@
  */
 #include "filter/qpdf.h"
 
-#include <algorithm>
 #include <exception>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -39,13 +37,13 @@ static std::shared_ptr<QPDF> qpdf_c_get_qpdf(qpdf_data data)
 
 namespace
 {
-struct Search {
-  qpdf_null_found *found;
-  void *ctx;
-  const char *keys[QPDF_DEPTH_MAX];
-};
+bool is_lost(QPDFObjectHandle value)
+{
+  return value.isNull() && (value.isIndirect() || NULL_MAY_BE_LOST);
+}
 
-bool search_nulls(Search &search, QPDFObjectHandle object, int depth)
+/* False if direct objects are nested too deeply. */
+bool mark_lost(QPDFObjectHandle object, int depth)
 {
   if (object.isStream())
     object = object.getDict();
@@ -54,129 +52,68 @@ bool search_nulls(Search &search, QPDFObjectHandle object, int depth)
   if (object.isArray()) {
     for (int i = 0; i < object.getArrayNItems(); i++) {
       QPDFObjectHandle item = object.getArrayItem(i);
-      if (item.isDictionary() && !item.isIndirect() &&
-          !search_nulls(search, item, depth))
+      if (item.isDictionary() && !item.isIndirect() && !mark_lost(item, depth))
         return false;
     }
-    return true;
-  }
-  if (!object.isDictionary())
-    return true;
-  for (auto &entry : object.getDictAsMap()) {
-    search.keys[depth] = entry.first.c_str();
-    if (entry.second.isNull()) {
-      if ((NULL_MAY_BE_LOST || entry.second.isIndirect()) &&
-          !search.found(search.ctx, search.keys, depth + 1))
+  } else if (object.isDictionary()) {
+    for (auto &entry : object.getDictAsMap()) {
+      if (is_lost(entry.second))
+        object.replaceKey(entry.first, QPDFObjectHandle::newOperator("lost"));
+      else if (!entry.second.isIndirect() &&
+               !mark_lost(entry.second, depth + 1))
         return false;
-    } else if (!entry.second.isIndirect() &&
-               !search_nulls(search, entry.second, depth + 1)) {
-      return false;
     }
   }
   return true;
 }
 
-/* Writes to a pipeline of libqpdf. No exception may pass through C. */
-struct Sink {
-  Pipeline *pipeline;
-  std::exception_ptr error;
-};
-
-bool write_to_sink(void *ctx, const void *bytes, size_t len)
+bool add_to_string(void *string, const void *bytes, size_t len)
 {
-  Sink *sink = static_cast<Sink *>(ctx);
-
-  try {
-    sink->pipeline->write(static_cast<const unsigned char *>(bytes), len);
-    return true;
-  } catch (std::exception &) {
-    sink->error = std::current_exception();
-    return false;
-  }
+  static_cast<std::string *>(string)->append(static_cast<const char *>(bytes),
+                                             len);
+  return true;
 }
-
-class Rewriter : public QPDFObjectHandle::StreamDataProvider
-{
-public:
-  Rewriter(QPDFObjectHandle from, qpdf_rewriter *with)
-      : original(from), rewriter(with)
-  {
-  }
-
-  void provideStreamData(QPDFObjGen const &, Pipeline *pipeline) override
-  {
-    auto raw = original.getRawStreamData();
-    Sink sink = {pipeline, nullptr};
-
-    if (!rewriter(raw->getBuffer(), raw->getSize(), write_to_sink, &sink) &&
-        sink.error == nullptr)
-      throw std::runtime_error("stream cannot be rewritten");
-    if (sink.error != nullptr)
-      std::rethrow_exception(sink.error);
-    pipeline->finish();
-  }
-
-private:
-  QPDFObjectHandle original;
-  qpdf_rewriter *rewriter;
-};
 
 constexpr int SAME_DEPTH_MAX = 32; /* of resources within resources */
-constexpr int SAME_VALUES_MAX = 1000000;
+constexpr size_t SAME_BYTES_MAX = 256 << 20;
 
-/* How a stream is encoded and where an object belongs may differ. */
-std::map<std::string, QPDFObjectHandle> entries_of(QPDFObjectHandle dict)
+/*
+ * Adds what an object is, in one form for all ways to store it, streams
+ * decoded. Throws if that is longer than `most`: what is used twice is there
+ * twice, and forms that show each other could be in any number of ways.
+ */
+void describe(QPDFObjectHandle object, int depth, size_t most,
+              std::string &text)
 {
-  auto entries = dict.getDictAsMap();
-
-  for (auto key :
-       {"/Length", "/Filter", "/DecodeParms", "/Parent", "/StructParents"})
-    entries.erase(key);
-  for (auto at = entries.begin(); at != entries.end();)
-    at = at->second.isNull() ? entries.erase(at) : std::next(at);
-  return entries;
-}
-
-/* False if it cannot be read. An image may be as it is stored. */
-bool read_stream(QPDFObjectHandle stream, std::string &bytes)
-{
+  static const std::set<std::string> not_compared = {
+      "/Length", "/Filter", "/DecodeParms", "/Parent", "/StructParents"};
+  std::string bytes;
   Pl_String to("", nullptr, bytes);
 
-  return stream.pipeStreamData(&to, nullptr, 0, qpdf_dl_generalized, true);
-}
-
-/* `left`: what is used twice is visited twice, and forms that show each other
- * could be in any number of ways. */
-bool is_same(QPDFObjectHandle a, QPDFObjectHandle b, int depth, int &left)
-{
-  std::string bytes_a, bytes_b;
-
-  if (depth > SAME_DEPTH_MAX || --left < 0 ||
-      a.getTypeCode() != b.getTypeCode())
-    return false;
-  if (a.isArray()) {
-    int count = a.getArrayNItems(), i = 0;
-
-    while (i < count && b.getArrayNItems() == count &&
-           is_same(a.getArrayItem(i), b.getArrayItem(i), depth + 1, left))
-      i++;
-    return i == count && b.getArrayNItems() == count;
+  if (depth > SAME_DEPTH_MAX || text.size() > most)
+    throw std::runtime_error("too complex");
+  if (object.isArray()) {
+    text += "[";
+    for (auto &item : object.getArrayAsVector())
+      describe(item, depth + 1, most, text);
+    text += "]";
+  } else if (object.isStream()) {
+    /* An image may be as it is stored. */
+    if (!object.pipeStreamData(&to, nullptr, 0, qpdf_dl_generalized, true))
+      throw std::runtime_error("cannot be read");
+    describe(object.getDict(), depth, most, text);
+    text += std::to_string(bytes.size()) + " " + bytes;
+  } else if (object.isDictionary()) {
+    text += "<<";
+    for (auto &entry : object.getDictAsMap())
+      if (!entry.second.isNull() && not_compared.count(entry.first) == 0) {
+        text += entry.first + '\0'; /* which no name contains */
+        describe(entry.second, depth + 1, most, text);
+      }
+    text += ">>";
+  } else {
+    text += object.unparseResolved() + " ";
   }
-  if (a.isStream())
-    return is_same(a.getDict(), b.getDict(), depth, left) &&
-           read_stream(a, bytes_a) && read_stream(b, bytes_b) &&
-           bytes_a == bytes_b;
-  if (a.isDictionary()) {
-    auto of_a = entries_of(a), of_b = entries_of(b);
-
-    return of_a.size() == of_b.size() &&
-           std::equal(of_a.begin(), of_a.end(), of_b.begin(),
-                      [&](auto &x, auto &y) {
-                        return x.first == y.first &&
-                               is_same(x.second, y.second, depth + 1, left);
-                      });
-  }
-  return a.unparseResolved() == b.unparseResolved();
 }
 
 /* Joining streams adds blanks at the end. */
@@ -206,15 +143,24 @@ void qpdf_exit_when_out(int status)
   std::set_new_handler([] { _exit(exit_status); });
 }
 
-bool qpdf_each_null(qpdf_data data, qpdf_oh object, qpdf_null_found *found,
-                    void *ctx)
+bool qpdf_mark_lost(qpdf_data data, qpdf_oh object)
 {
-  Search search = {found, ctx, {}};
-
   try {
-    return search_nulls(search, object_of(data, object), 0);
+    return mark_lost(object_of(data, object), 0);
   } catch (std::exception &) {
     return false;
+  }
+}
+
+bool qpdf_is_lost(qpdf_data data, qpdf_oh dict, const char *key)
+{
+  try {
+    if (!qpdf_oh_is_indirect(data, dict))
+      return false;
+    auto entries = object_of(data, dict).getDictAsMap();
+    return entries.count(key) > 0 && is_lost(entries[key]);
+  } catch (std::exception &) {
+    return true;
   }
 }
 
@@ -222,12 +168,19 @@ bool qpdf_rewrite_stream(qpdf_data data, qpdf_oh object,
                          qpdf_rewriter *rewriter)
 {
   try {
-    auto stream = object_of(data, object);
-    auto dict = stream.getDict();
+    auto stream = object_of(data, object), original = stream.copyStream();
+    auto provide = [original, rewriter](Pipeline *to) mutable {
+      auto raw = original.getRawStreamData();
+      std::string bytes;
 
-    stream.replaceStreamData(
-        std::make_shared<Rewriter>(stream.copyStream(), rewriter),
-        dict.getKey("/Filter"), dict.getKey("/DecodeParms"));
+      if (!rewriter(raw->getBuffer(), raw->getSize(), add_to_string, &bytes))
+        throw std::runtime_error("stream cannot be rewritten");
+      to->writeString(bytes);
+      to->finish();
+    };
+
+    stream.replaceStreamData(provide, stream.getDict().getKey("/Filter"),
+                             stream.getDict().getKey("/DecodeParms"));
     return true;
   } catch (std::exception &) {
     return false;
@@ -236,15 +189,16 @@ bool qpdf_rewrite_stream(qpdf_data data, qpdf_oh object,
 
 bool qpdf_is_same_page(qpdf_data pdf_a, qpdf_oh a, qpdf_data pdf_b, qpdf_oh b)
 {
-  int left = SAME_VALUES_MAX;
-
   try {
     auto page_a = object_of(pdf_a, a), page_b = object_of(pdf_b, b);
     auto content = content_of(page_b);
+    std::string text_a, text_b;
 
-    return !content.empty() && content_of(page_a) == content &&
-           is_same(page_a.getKey("/Resources"), page_b.getKey("/Resources"), 0,
-                   left);
+    if (content.empty() || content_of(page_a) != content)
+      return false;
+    describe(page_b.getKey("/Resources"), 0, SAME_BYTES_MAX, text_b);
+    describe(page_a.getKey("/Resources"), 0, text_b.size(), text_a);
+    return text_a == text_b;
   } catch (std::exception &) {
     return false;
   }

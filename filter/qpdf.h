@@ -25,18 +25,17 @@ void qpdf_exit_when_out(int status);
 
 #define QPDF_DEPTH_MAX 100 /* of direct objects in each other */
 
-/* keys[0] to keys[depth - 1] lead from an object to a null; array items are
- * passed over. False ends the search. */
-typedef bool qpdf_null_found(void *ctx, const char *const *keys, int depth);
-
 /*
- * Calls `found` for every key of the indirect object, and of the direct
- * dictionaries in it, whose value is a reference to nothing or to null, which
- * the C API does not distinguish from a key that is absent. False if `found`
- * returned false, or the object is nested too deeply or cannot be read.
+ * A key whose value is a reference to nothing is to the C API as if it were
+ * absent. Gives each such key of the indirect object, and of the direct
+ * dictionaries in it, an operator as its value, which nothing in a document is.
+ * False if the object is nested too deeply or cannot be read.
  */
-bool qpdf_each_null(qpdf_data pdf, qpdf_oh object, qpdf_null_found *found,
-                    void *ctx);
+bool qpdf_mark_lost(qpdf_data pdf, qpdf_oh object);
+
+/* Is the value of the key such a reference? Of a direct dictionary it is not
+ * known, and false. */
+bool qpdf_is_lost(qpdf_data pdf, qpdf_oh dict, const char *key);
 
 typedef bool qpdf_sink(void *ctx, const void *bytes, size_t len);
 typedef bool qpdf_rewriter(const unsigned char *bytes, size_t len,

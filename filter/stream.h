@@ -6,7 +6,8 @@
  * It may end early only where it is certain that nothing is missing: an image
  * has all bytes that its size needs, content ends after a complete operator.
  *
- * Ownership: handles are borrowed. Blocking: as long as unpacking takes.
+ * Ownership: a call releases all handles of the document; what must last is an
+ * object ID. Blocking: as long as unpacking takes.
  * Memory: a few times the largest stream; for content and coded images, as
  * unpacked. Errors of libqpdf that are judged here are cleared.
  */
@@ -20,29 +21,27 @@
 enum stream_kind {
   STREAM_DATA, /* fonts, CMaps, functions, profiles, shadings */
   STREAM_IMAGE,
-  STREAM_CONTENT /* form, pattern, glyph */
+  STREAM_CONTENT, /* form, pattern, glyph */
+  STREAM_CONTENTS /* of a page: one or an array of them, which are joined */
 };
 
 struct stream_check {
   qpdf_data pdf;
   long long left;  /* bytes that may still be unpacked, of all streams */
   const char *why; /* of the last DAMAGED: completes "page 3 is damaged: ..." */
+  /* private: what is judged */
+  int id, generation;
 };
 
 /*
- * NONE; DAMAGED; UNKNOWN: a filter that is not known; TOO_COMPLEX: `left` is
- * used up, or an image has much more data than its size needs; TROUBLE: out of
- * memory. `resources`: names of color spaces; 0: none. Masks of an image are
- * streams of their own.
+ * Judges a stream, or the /Contents of a page, which must have the resources
+ * itself that it inherits. Masks of an image are streams of their own. NONE;
+ * DAMAGED; UNKNOWN: a filter that is not known; TOO_COMPLEX: `left` is used up,
+ * or an image has much more data than its size needs; TROUBLE: out of memory.
  *
- * A JPEG with metadata is replaced by a copy without; libqpdf keeps that in
- * memory until the document is written.
+ * A JPEG with metadata is replaced by one without.
  */
-enum dx_reason stream_whole(struct stream_check *c, qpdf_oh stream,
-                            enum stream_kind kind, qpdf_oh resources);
-
-/* The content of a page: a stream, or an array of streams that are joined. The
- * page must have the resources itself that it inherits. */
-enum dx_reason stream_contents_whole(struct stream_check *c, qpdf_oh page);
+enum dx_reason stream_whole(struct stream_check *c, int id, int generation,
+                            enum stream_kind kind);
 
 #endif

@@ -3,8 +3,8 @@
  * file that knows cairo, FreeType, fontconfig, and fribidi.
  *
  * A page is an array of items, one for each character, in logical order with
- * its row and column. What is drawn over the item before it (combining marks,
- * overstrikes) follows it, with the same place.
+ * its row and column. What is drawn over an item (combining marks, overstrikes)
+ * follows it, with the same place.
  */
 #include "filter/text.h"
 
@@ -28,17 +28,25 @@
 #include <fribidi.h>
 #include FT_MULTIPLE_MASTERS_H
 
+#define TEXT_FONTS_MAX 32
 #define TEXT_GRID_MAX 1000 /* columns, and rows, of a page */
 #define TEXT_LINE_MAX 4096 /* characters of a line, marks included */
-#define TEXT_CACHE 4096    /* glyphs; a power of two */
-#define TEXT_LRM 0x200E    /* invisible, with a direction */
+#define TEXT_PAGE_MAX (TEXT_GRID_MAX * TEXT_GRID_MAX) /* of a page */
+#define TEXT_CACHE 4096 /* glyphs; a power of two */
+#define TEXT_LRM 0x200E /* invisible, with a direction */
 #define TEXT_RLM 0x200F
 
-struct text_fonts {
-  int fds[TEXT_FONTS_MAX], faces[TEXT_FONTS_MAX]; /* and which of the file */
-  size_t count;
-  locale_t locale; /* for wcwidth(): UTF-8, whatever the environment says */
-};
+/* The fonts of this computer, for as long as the process runs. */
+static struct text_font {
+  void *bytes; /* mapped */
+  size_t len;
+  int index; /* of the face in the file */
+  bool tried;
+  FT_Face face; /* NULL: not needed yet, or unusable */
+  cairo_font_face_t *drawn;
+} text_fonts[TEXT_FONTS_MAX];
+static int text_font_count;
+static FT_Library text_library;
 
 struct glyph {
   uint32_t ch;
@@ -50,44 +58,36 @@ struct glyph {
 struct item {
   uint32_t ch;
   int row, column, columns;
-  bool over;
 };
 
 struct text {
-  const struct text_fonts *fonts;
   const struct options *options; /* NULL: every page is chosen */
   struct text_done *done;
-  enum dx_reason reason; /* the first one; nothing is added after it */
-  FT_Library library;
-  FT_Face faces[TEXT_FONTS_MAX];
-  cairo_font_face_t *drawn[TEXT_FONTS_MAX];
-  bool tried[TEXT_FONTS_MAX];
-  struct glyph cache[TEXT_CACHE];
+  enum dx_reason reason; /* nothing is added after one */
   cairo_surface_t *surface;
   cairo_t *cr;
 
-  const unsigned char *bytes;
-  size_t len, at;
-  bool utf8;
+  wchar_t *chars;
+  size_t len;
+  bool ink; /* not only blanks */
 
   /* The grid: a column is pitch wide, a row line high. */
-  double left, top, pitch, line, em_x, em_y;
-  double advance;            /* of a letter of the first font, em */
-  int columns, rows, align;  /* as in struct text_value; -1: by direction */
-  struct item *items;        /* of the page so far */
-  size_t count, room, begin; /* begin: of the current line */
+  double left, top, width, pitch, line, em_x, em_y;
+  double advance;           /* of a letter of the first font, em */
+  int columns, rows, align; /* as in struct text_value; -1: by direction */
+  struct item items[TEXT_PAGE_MAX]; /* of the page so far */
+  int count, begin;                 /* begin: of the current line */
   int row, column, page;
-  bool ink, rtl; /* not only blanks; letters from right to left */
 
   /* What is drawn in one font and width. */
   cairo_glyph_t glyphs[TEXT_LINE_MAX];
   cairo_text_cluster_t clusters[TEXT_LINE_MAX];
-  char utf8_text[10 * TEXT_LINE_MAX]; /* 4, and two marks of direction of 3 */
+  char utf8_text[10 * TEXT_LINE_MAX + 1]; /* 4, and two marks of 3 */
   int glyph_count, cluster_count, utf8_len, font;
   double font_em_x;
 
   /* The line that is drawn. */
-  FriBidiChar forms[TEXT_LINE_MAX];
+  FriBidiChar forms[TEXT_LINE_MAX], name[TEXT_LINE_MAX + 3];
   FriBidiCharType types[TEXT_LINE_MAX];
   FriBidiJoiningType joins[TEXT_LINE_MAX];
   FriBidiLevel levels[TEXT_LINE_MAX];
@@ -95,109 +95,87 @@ struct text {
 
 /* ---- fonts ---- */
 
-static void text_fonts_free(struct text_fonts **fonts)
+/* wcwidth() and mbsnrtowcs() need UTF-8, whatever the environment says. */
+static bool text_open_fonts(void)
 {
-  if (*fonts == NULL)
-    return;
-  while ((*fonts)->count > 0)
-    (void)close((*fonts)->fds[--(*fonts)->count]);
-  if ((*fonts)->locale != (locale_t)0)
-    freelocale((*fonts)->locale);
-  free(*fonts);
-  *fonts = NULL;
-}
-
-static struct text_fonts *text_fonts_open(void)
-{
-  struct text_fonts *fonts = calloc(1, sizeof(*fonts));
   FcPattern *wanted =
       FcNameParse((const FcChar8 *)"DejaVu Sans Mono,monospace");
   FcFontSet *found = NULL;
   FcResult result;
   FcChar8 *path;
+  struct stat st;
   int i, fd;
 
-  if (wanted != NULL && fonts != NULL) {
-    fonts->locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+  if (wanted != NULL) {
     (void)FcConfigSubstitute(NULL, wanted, FcMatchPattern);
     FcDefaultSubstitute(wanted);
     found = FcFontSort(NULL, wanted, FcTrue, NULL, &result);
+    FcPatternDestroy(wanted);
   }
   for (i = 0; found != NULL && i < found->nfont; i++) {
-    FcPattern *font = found->fonts[i];
+    struct text_font *font = &text_fonts[text_font_count];
+    FcPattern *pattern = found->fonts[i];
 
-    if (fonts->count < TEXT_FONTS_MAX &&
-        FcPatternGetString(font, FC_FILE, 0, &path) == FcResultMatch &&
-        FcPatternGetInteger(font, FC_INDEX, 0, &fonts->faces[fonts->count]) ==
+    if (text_font_count < TEXT_FONTS_MAX &&
+        FcPatternGetString(pattern, FC_FILE, 0, &path) == FcResultMatch &&
+        FcPatternGetInteger(pattern, FC_INDEX, 0, &font->index) ==
             FcResultMatch &&
-        (fd = open((const char *)path, O_RDONLY | O_CLOEXEC)) >= 0)
-      fonts->fds[fonts->count++] = fd;
+        (fd = open((const char *)path, O_RDONLY | O_CLOEXEC)) >= 0) {
+      font->len = fstat(fd, &st) == 0 ? (size_t)st.st_size : 0;
+      font->bytes = mmap(NULL, font->len, PROT_READ, MAP_PRIVATE, fd, 0);
+      text_font_count += font->bytes != MAP_FAILED;
+      (void)close(fd);
+    }
   }
   if (found != NULL)
     FcFontSetDestroy(found);
-  if (wanted != NULL)
-    FcPatternDestroy(wanted);
   FcFini();
-  if (fonts != NULL && (fonts->count == 0 || fonts->locale == (locale_t)0))
-    text_fonts_free(&fonts);
-  return fonts;
+  return text_font_count > 0 && setlocale(LC_CTYPE, "C.UTF-8") != NULL &&
+         FT_Init_FreeType(&text_library) == 0;
 }
 
-static size_t text_fonts_fds(const struct text_fonts *fonts,
-                             const int **ret_fds)
-{
-  *ret_fds = fonts->fds;
-  return fonts->count;
-}
-
-/* Maps a font when it is first needed; NULL if it is unusable: bitmaps and
+/* Opens a font when it is first needed; NULL if it is unusable: bitmaps and
  * colors cannot be embedded as text, other formats and variable fonts not with
  * every version of cairo. */
-static FT_Face text_face(struct text *t, size_t i)
+static FT_Face text_face(struct text_font *font)
 {
-  struct stat st;
   FT_Face face;
-  void *bytes;
 
-  if (t->tried[i])
-    return t->faces[i];
-  t->tried[i] = true;
-  if (fstat(t->fonts->fds[i], &st) != 0)
-    return NULL;
-  bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
-               t->fonts->fds[i], 0);
-  if (bytes == MAP_FAILED ||
-      FT_New_Memory_Face(t->library, bytes, (FT_Long)st.st_size,
-                         t->fonts->faces[i] & 0xFFFF, &face) != 0 ||
+  if (font->tried)
+    return font->face;
+  font->tried = true;
+  if (FT_New_Memory_Face(text_library, font->bytes, (FT_Long)font->len,
+                         font->index & 0xFFFF, &face) != 0 ||
       !FT_IS_SFNT(face) || !FT_IS_SCALABLE(face) || FT_HAS_COLOR(face) ||
       FT_HAS_MULTIPLE_MASTERS(face) || face->units_per_EM == 0 ||
       FT_Select_Charmap(face, FT_ENCODING_UNICODE) != 0)
     return NULL;
-  t->faces[i] = face;
-  t->drawn[i] = cairo_ft_font_face_create_for_ft_face(
+  font->drawn = cairo_ft_font_face_create_for_ft_face(
       face, FT_LOAD_NO_HINTING | FT_LOAD_NO_BITMAP);
+  font->face = face;
   return face;
 }
 
 /* The glyph of the first font that has one. */
-static struct glyph text_glyph(struct text *t, uint32_t ch)
+static struct glyph text_glyph(uint32_t ch)
 {
-  struct glyph *g = &t->cache[ch & (TEXT_CACHE - 1)];
+  static struct glyph cache[TEXT_CACHE];
+  struct glyph *g = &cache[ch & (TEXT_CACHE - 1)];
   FT_Face face = NULL;
-  size_t i;
+  int i;
 
   if (g->ch == ch)
     return *g;
   *g = (struct glyph){.ch = ch, .font = -1};
-  for (i = 0; i < t->fonts->count && g->index == 0; i++) {
-    face = text_face(t, i);
+  for (i = 0; i < text_font_count && g->index == 0; i++) {
+    face = text_face(&text_fonts[i]);
     g->index = face != NULL ? FT_Get_Char_Index(face, ch) : 0;
   }
   if (g->index != 0 && FT_Load_Glyph(face, g->index, FT_LOAD_NO_SCALE) == 0) {
     const FT_Glyph_Metrics *m = &face->glyph->metrics;
     double em = (double)face->units_per_EM;
 
-    g->font = (int)i - 1;
+    g->font = i - 1;
     g->advance = (double)m->horiAdvance / em;
     g->left = (double)m->horiBearingX / em;
     g->right = g->left + (double)m->width / em;
@@ -215,7 +193,7 @@ static void text_flush(struct text *t)
 
   if (t->glyph_count > 0) {
     cairo_matrix_init_scale(&matrix, t->font_em_x, t->em_y);
-    cairo_set_font_face(t->cr, t->drawn[t->font]);
+    cairo_set_font_face(t->cr, text_fonts[t->font].drawn);
     cairo_set_font_matrix(t->cr, &matrix);
     cairo_show_text_glyphs(t->cr, t->utf8_text, t->utf8_len, t->glyphs,
                            t->glyph_count, t->clusters, t->cluster_count, 0);
@@ -223,49 +201,31 @@ static void text_flush(struct text *t)
   t->glyph_count = t->cluster_count = t->utf8_len = 0;
 }
 
-/* Adds to the text of the last glyph. */
-static void text_name(struct text *t, uint32_t ch)
-{
-  mbstate_t state = {0};
-  char *to = t->utf8_text + t->utf8_len;
-  int len = 1;
-
-  if (ch < 0x80)
-    *to = (char)ch;
-  else
-    len = (int)wcrtomb(to, (wchar_t)ch, &state);
-  t->utf8_len += len;
-  t->clusters[t->cluster_count - 1].num_bytes += len;
-}
-
-/*
- * Shows a letter and what is drawn over it, in their `forms`. The text is that
- * of the file, after `before` and followed by `after` (0: nothing), and belongs
- * to the first glyph: pdftotext sorts by place, and expects from left to right
- * what it turns around.
- */
-static void text_show(struct text *t, const struct item *items, size_t count,
-                      const FriBidiChar *forms, bool rtl, uint32_t before,
-                      uint32_t after, double x, double y)
+/* Shows a letter and what is drawn over it, in their `forms`. What is read back
+ * is `name`, which belongs to the first glyph. */
+static void text_show(struct text *t, const struct item *items, int count,
+                      const FriBidiChar *forms, const FriBidiChar *name,
+                      int name_len, double x, double y)
 {
   double width = items->columns * t->pitch, em_x = t->em_x;
   double bottom = 0, top = 0; /* of the letter and its marks, em */
-  size_t i, k;
+  int i;
 
   for (i = 0; i < count; i++) {
-    struct glyph g = text_glyph(t, forms[i]);
+    struct glyph g = text_glyph(forms[i]);
     uint32_t ch = items[i].ch;
     double from, shift = 0;
 
     if (g.font < 0)
-      g = text_glyph(t, ch);
+      g = text_glyph(ch);
     if (g.font < 0 && (fribidi_get_bidi_type(ch) == FRIBIDI_TYPE_BN ||
                        (ch >= 0xFE00 && ch <= 0xFE0F) || ch >> 12 == 0xE0))
-      g = text_glyph(t, ' '); /* joiners, variation selectors: invisible */
+      g = text_glyph(' '); /* joiners, variation selectors: invisible */
     if (g.font < 0) {
       t->reason = DX_REASON_CHARACTERS;
-      (void)snprintf(t->done->missing, sizeof(t->done->missing), "U+%04X",
-                     (unsigned)ch);
+      if (t->done->missing[0] == '\0')
+        (void)snprintf(t->done->missing, sizeof(t->done->missing), "U+%04X",
+                       (unsigned)ch);
       return;
     }
     if (i > 0 && wcwidth((wchar_t)ch) == 0) {
@@ -289,23 +249,19 @@ static void text_show(struct text *t, const struct item *items, size_t count,
       t->font = g.font;
       t->font_em_x = em_x;
     }
-    if (i == 0 || t->cluster_count == 0)
-      t->clusters[t->cluster_count++] = (cairo_text_cluster_t){0, 0};
-    if (i == 0 && before != 0)
-      text_name(t, before);
-    for (k = 0; i == 0 && k < count; k++)
-      text_name(t, items[rtl ? count - 1 - k : k].ch);
-    if (i == 0 && after != 0)
-      text_name(t, after);
+    if (i == 0 || t->cluster_count == 0) {
+      int len = i > 0 ? 0
+                      : fribidi_unicode_to_charset(FRIBIDI_CHAR_SET_UTF8, name,
+                                                   name_len,
+                                                   t->utf8_text + t->utf8_len);
+
+      t->clusters[t->cluster_count++] = (cairo_text_cluster_t){len, 0};
+      t->utf8_len += len;
+    }
     t->clusters[t->cluster_count - 1].num_glyphs++;
     t->glyphs[t->glyph_count++] =
         (cairo_glyph_t){g.index, x + from, y - shift * t->em_y};
   }
-}
-
-static bool text_is_rtl(FriBidiCharType type)
-{
-  return FRIBIDI_IS_STRONG(type) && FRIBIDI_IS_RTL(type);
 }
 
 /*
@@ -314,347 +270,303 @@ static bool text_is_rtl(FriBidiCharType type)
  * pdftotext reads them so. A line of one direction runs in it. Returns whether
  * the line has letters from right to left.
  */
-static bool text_analyze(struct text *t, const struct item *items, size_t count,
+static bool text_analyze(struct text *t, const struct item *items, int count,
                          bool rtl)
 {
-  FriBidiParType base = rtl ? FRIBIDI_PAR_RTL : FRIBIDI_PAR_LTR;
-  FriBidiStrIndex len = (FriBidiStrIndex)count;
+  FriBidiParType base;
   bool right = false, left = false;
-  size_t i;
+  int i;
 
   for (i = 0; i < count; i++)
     t->forms[i] = items[i].ch;
-  memset(t->levels, 0, count * sizeof(*t->levels));
-  if (!t->rtl)
-    return false;
-  fribidi_get_bidi_types(t->forms, len, t->types);
+  fribidi_get_bidi_types(t->forms, count, t->types);
   for (i = 0; i < count; i++) {
     if (FRIBIDI_IS_NUMBER(t->types[i]) ||
         FRIBIDI_IS_NUMBER_SEPARATOR_OR_TERMINATOR(t->types[i]))
       t->types[i] = FRIBIDI_TYPE_LTR;
-    right |= text_is_rtl(t->types[i]);
+    right |= FRIBIDI_IS_RTL(t->types[i]);
     left |= t->types[i] == FRIBIDI_TYPE_LTR;
   }
+  memset(t->levels, 0, (size_t)count * sizeof(*t->levels));
   if (!right)
     return false;
-  if (!left)
-    memset(t->levels, 1, count * sizeof(*t->levels));
-  else if (fribidi_get_par_embedding_levels_ex(t->types, NULL, len, &base,
-                                               t->levels) == 0)
+  base = left && !rtl ? FRIBIDI_PAR_LTR : FRIBIDI_PAR_RTL;
+  if (fribidi_get_par_embedding_levels_ex(t->types, NULL, count, &base,
+                                          t->levels) == 0)
     t->reason = DX_REASON_TROUBLE;
-  fribidi_get_joining_types(t->forms, len, t->joins);
-  fribidi_join_arabic(t->types, len, t->levels, t->joins);
+  fribidi_get_joining_types(t->forms, count, t->joins);
+  fribidi_join_arabic(t->types, count, t->levels, t->joins);
   fribidi_shape(FRIBIDI_FLAG_SHAPE_MIRRORING | FRIBIDI_FLAG_SHAPE_ARAB_PRES,
-                t->levels, len, t->joins, t->forms);
+                t->levels, count, t->joins, t->forms);
   return true;
 }
 
 /*
  * Between two directions pdftotext gives punctuation and the like to the one
- * that it prefers. So the first and the last of each part in one direction get
- * an invisible mark, unless they are letters or numbers.
+ * that it prefers. So they get invisible marks where a word or a part in one
+ * direction begins or ends. The letters of a part are read back from left to
+ * right: pdftotext turns them around.
  */
-static void text_draw_line(struct text *t, const struct item *items,
-                           size_t count, bool rtl)
+static void text_draw_line(struct text *t, const struct item *items, int count,
+                           bool rtl)
 {
   int end = items[count - 1].column + items[count - 1].columns;
   int align = t->align >= 0 ? t->align : rtl ? 2 : 0;
-  double left = t->left + (t->columns - end) * t->pitch * align / 2;
+  double left = t->left + (t->width - end * t->pitch) * align / 2;
   double y = t->top + (items->row + 0.5) * t->line + 0.35 * t->em_y;
   bool marks = text_analyze(t, items, count, rtl) || rtl;
-  size_t i, j, n, first, last;
+  int i, j, k, n;
 
-  for (i = 0; i < count && t->reason == DX_REASON_NONE;) {
-    uint32_t mark = t->levels[i] % 2 != 0 ? TEXT_RLM : TEXT_LRM;
-    bool odd = mark == TEXT_RLM;
-    int from = items[i].column, to;
+  for (i = 0; i < count; i = j) {
+    bool odd = t->levels[i] % 2 != 0;
+    int begin = i, to;
 
-    first = last = count;
-    for (j = i; j < count && (items[j].over || t->levels[j] % 2 == odd); j++)
-      if (items[j].ch != ' ' && !items[j].over) {
-        first = first == count ? j : first;
-        last = j;
-      }
+    for (j = i + 1; j < count && (t->levels[j] % 2 == odd ||
+                                  items[j].column == items[j - 1].column);)
+      j++;
     to = items[j - 1].column + items[j - 1].columns;
-    for (; i < j && t->reason == DX_REASON_NONE; i += n) {
-      int at = items[i].column, mirrored = at + items[i].columns;
-      bool neutral = marks && !FRIBIDI_IS_STRONG(t->types[i]), hyphen;
+    for (; i < j; i += n) {
+      int columns = items[i].columns, at = items[i].column, len = 0;
+      bool last,
+          mark = marks && items[i].ch != ' ' && !FRIBIDI_IS_STRONG(t->types[i]);
 
-      for (n = 1; i + n < j && items[i + n].over;)
+      for (n = 1; i + n < j && items[i + n].column == at;)
         n++;
-      if (rtl)
-        at = odd ? end - mirrored : end - to + at - from;
-      else if (odd)
-        at = from + to - mirrored;
+      last = i + n == j || items[i + n].ch == ' ';
+      mark = mark && (last || i == begin || items[i - 1].ch == ' ');
+      if (mark)
+        t->name[len++] = odd ? TEXT_RLM : TEXT_LRM;
+      for (k = 0; k < n; k++)
+        t->name[len++] = items[odd ? i + n - 1 - k : i + k].ch;
+      if (mark)
+        t->name[len++] = odd ? TEXT_RLM : TEXT_LRM;
       /* Else pdftotext joins two lines, and drops the hyphen between them. */
-      hyphen = items[i].ch == '-' &&
-               (i + n == j || items[i + n].column > mirrored ||
-                (items[i + n].ch == ' ' &&
-                 (i + n + 1 == j || items[i + n + 1].ch == ' ')));
-      text_show(t, items + i, n, t->forms + i, odd,
-                neutral && i == (odd ? last : first) ? mark : 0,
-                hyphen                                 ? ' '
-                : neutral && i == (odd ? first : last) ? mark
-                                                       : 0,
+      if (items[i].ch == '-' && last &&
+          (i + n + 1 >= j || items[i + n + 1].ch == ' '))
+        t->name[len++] = ' ';
+      if (odd != rtl) /* this part is turned around, then the line */
+        at = items[begin].column + to - at - columns;
+      if (rtl)
+        at = end - at - columns;
+      text_show(t, items + i, n, t->forms + i, t->name, len,
                 left + at * t->pitch, y);
     }
   }
   text_flush(t);
 }
 
-/* Draws the first `count` items, and goes on with those after them. */
-static void text_end_page(struct text *t, size_t count)
+static void text_end_page(struct text *t)
 {
-  long balance = 0; /* of directions */
-  size_t i, j;
+  int balance = 0; /* of directions */
+  int i, j;
 
+  t->row -= t->rows;
   if (t->page++ == TEXT_PAGES_MAX)
     t->reason = DX_REASON_TOO_COMPLEX;
   if (t->reason == DX_REASON_NONE &&
       (t->options == NULL || options_choose(t->options, t->page))) {
-    for (i = 0; t->rtl && i < count; i++) {
+    for (i = 0; i < t->count; i++) {
       FriBidiCharType type = fribidi_get_bidi_type(t->items[i].ch);
 
       if (FRIBIDI_IS_STRONG(type))
-        balance += text_is_rtl(type) ? 1 : -1;
+        balance += FRIBIDI_IS_RTL(type) ? 1 : -1;
     }
-    for (i = 0; i < count && t->reason == DX_REASON_NONE; i = j) {
-      for (j = i; j < count && t->items[j].row == t->items[i].row; j++)
+    for (i = 0; i < t->count; i = j) {
+      for (j = i; j < t->count && t->items[j].row == t->items[i].row; j++)
         ;
       text_draw_line(t, t->items + i, j - i, balance > 0);
     }
     cairo_show_page(t->cr);
-    if (t->reason == DX_REASON_NONE &&
-        cairo_status(t->cr) != CAIRO_STATUS_SUCCESS)
-      t->reason = DX_REASON_TROUBLE;
     t->done->pages += t->reason == DX_REASON_NONE;
   }
-  t->count -= count;
-  if (t->count > 0)
-    memmove(t->items, t->items + count, t->count * sizeof(*t->items));
-  t->begin = 0;
+  t->count = t->begin = 0;
 }
 
 /* ---- layout ---- */
 
-/* The word that ends the line moves to the next one, unless it fills the line:
- * then it is divided. */
-static void text_wrap(struct text *t)
+static int text_columns(wchar_t ch)
 {
-  size_t at = t->count;
-  int from = t->column;
+  int columns = ch < 0x7F ? 1 : wcwidth(ch);
 
-  while (at > t->begin && t->items[at - 1].ch != ' ' &&
-         t->items[at - 1].column + t->items[at - 1].columns >= from)
-    from = t->items[--at].column;
-  if (at == t->begin) {
-    at = t->count;
-    from = t->column;
-  }
-  t->begin = at;
-  t->column -= from;
-  if (++t->row >= t->rows) {
-    text_end_page(t, at);
-    t->row = 0;
-  }
-  for (at = t->begin; at < t->count; at++) {
-    t->items[at].column -= from;
-    t->items[at].row = t->row;
-  }
+  return columns < 0 ? 1 : columns;
+}
+
+static void text_end_line(struct text *t)
+{
+  t->row++;
+  t->column = 0;
+  t->begin = t->count;
 }
 
 /* Adds a printable character at the current column. */
 static void text_add(struct text *t, uint32_t ch)
 {
-  int columns = ch < 0x7F ? 1 : wcwidth((wchar_t)ch);
-  struct item item = {ch, t->row, t->column, columns < 0 ? 1 : columns, false};
-  size_t at;
+  int width = text_columns((wchar_t)ch), at;
+  struct item item;
 
-  for (; t->row >= t->rows && t->reason == DX_REASON_NONE; t->row -= t->rows)
-    text_end_page(t, t->count);
-  if (t->column + item.columns > t->columns) {
+  if (t->column + width > t->columns) {
     if (ch == ' ') {
-      t->column = t->columns + 1; /* no word ends here */
+      t->column = t->columns + 1;
       return;
     }
-    text_wrap(t);
+    text_end_line(t);
   }
-  if (t->count == t->room) {
-    size_t room = t->room * 2 + 1024;
-    struct item *items = realloc(t->items, room * sizeof(*items));
-
-    if (items != NULL) {
-      t->items = items;
-      t->room = room;
-    }
-  }
-  if (t->count == t->room)
-    t->reason = DX_REASON_TROUBLE;
-  if (t->count - t->begin == TEXT_LINE_MAX)
+  while (t->row >= t->rows && t->reason == DX_REASON_NONE)
+    text_end_page(t);
+  if (t->count == TEXT_PAGE_MAX || t->count - t->begin == TEXT_LINE_MAX) {
     t->reason = DX_REASON_TOO_COMPLEX;
-  if (t->reason != DX_REASON_NONE)
     return;
+  }
 
-  /* The item in this column; a mark belongs to the one before. */
   for (at = t->count; at > t->begin && t->items[at - 1].column >= t->column;)
     at--;
-  if (columns == 0 && at > t->begin) {
-    while (t->items[--at].over)
-      ;
-    item.over = true;
+  if (width == 0 && at > t->begin) { /* a mark belongs to the one before */
+    item = t->items[at - 1];
   } else if (at < t->count && t->items[at].column == t->column) {
     uint32_t old = t->items[at].ch;
+    bool blank = old == ' ' || old == '_';
 
     t->column += t->items[at].columns;
-    if (old == ' ' || (old == '_' && ch != ' '))
+    if (blank && ch != ' ')
       t->items[at].ch = ch;
-    if (old == ' ' || old == '_' || ch == ' ' || ch == '_' || old == ch)
+    if (blank || ch == ' ' || ch == '_' || ch == old)
       return;
-    item.over = true;
+    for (item = t->items[at]; at < t->count; at++)
+      if (t->items[at].column != item.column)
+        break;
   } else {
-    item.row = t->row;
-    item.column = t->column;
-    item.columns += columns == 0;
+    item = (struct item){ch, t->row, t->column, width > 0 ? width : 1};
     t->column += item.columns;
   }
-  if (item.over) {
-    item = t->items[at];
-    item.ch = ch;
-    item.over = true;
-    while (at < t->count && t->items[at].column == item.column)
-      at++;
-  }
+  item.ch = ch;
   memmove(t->items + at + 1, t->items + at,
-          (t->count++ - at) * sizeof(*t->items));
+          (size_t)(t->count++ - at) * sizeof(*t->items));
   t->items[at] = item;
-  t->ink = t->ink || ch != ' ';
-  t->rtl = t->rtl || (ch >= 0x590 && text_is_rtl(fribidi_get_bidi_type(ch)));
+}
+
+/* Ends the line if a word begins here that does not fit on it. */
+static void text_wrap(struct text *t, size_t at)
+{
+  const wchar_t *chars = t->chars;
+  long end = t->column;
+
+  if (t->count == t->begin || chars[at] <= ' ' || chars[at - 1] > ' ' ||
+      chars[at - 1] == '\b')
+    return;
+  for (; at < t->len && (chars[at] > ' ' || chars[at] == '\b'); at++)
+    end += chars[at] == '\b' ? -1 : text_columns(chars[at]);
+  if (end > t->columns)
+    text_end_line(t);
+}
+
+static void text_feed(struct text *t)
+{
+  size_t i;
+
+  t->count = t->begin = t->row = t->column = t->page = 0;
+  for (i = 0; i < t->len && t->reason == DX_REASON_NONE; i++) {
+    text_wrap(t, i);
+    switch (t->chars[i]) {
+    case '\f':
+      text_end_page(t);
+      t->row = t->column = 0;
+      break;
+    case '\n':
+      text_end_line(t);
+      break;
+    case '\t':
+      do
+        text_add(t, ' ');
+      while (t->reason == DX_REASON_NONE && t->column % 8 != 0 &&
+             t->column < t->columns);
+      break;
+    case '\b':
+      t->column -= t->column > 0;
+      break;
+    default:
+      text_add(t, (uint32_t)t->chars[i]);
+    }
+  }
 }
 
 /* ---- reading ---- */
 
-/* The length of the character at the beginning, in UTF-8; 0 if there is none.
- */
-static size_t text_decode(const unsigned char *bytes, size_t left,
-                          uint32_t *ret)
-{
-  mbstate_t state = {0};
-  wchar_t ch = bytes[0];
-  size_t len = 1;
-
-  if (ch >= 0x80)
-    len = mbrtowc(&ch, (const char *)bytes, left, &state);
-  *ret = (uint32_t)ch;
-  return len > 4 || *ret > 0x10FFFF || *ret >> 11 == 0x1B ? 0 : len;
-}
-
-static void text_source(struct text *t, const unsigned char *bytes, size_t len)
-{
-  size_t at, n = 1;
-  uint32_t ch;
-
-  for (at = 0; at < len && n > 0; at += n)
-    n = text_decode(bytes + at, len - at, &ch);
-  t->bytes = bytes;
-  t->len = len;
-  t->utf8 = n > 0;
-}
-
-/* The next character that is not dropped, white space as ' ', the end of a line
- * as '\n'; false at the end. */
-static bool text_next(struct text *t, uint32_t *ret)
+/* Makes `chars` of the bytes: characters that are not dropped, white space as
+ * ' ', the end of a line as '\n'. */
+static void text_read(struct text *t, const char *bytes, size_t len)
 {
   static const uint16_t windows[] = {
       0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
       0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,      0x017D, 0,
       0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
       0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
-  uint32_t ch;
+  wchar_t *chars = realloc(t->chars, (len + 1) * sizeof(*chars));
+  const char *from = bytes;
+  mbstate_t state = {0};
+  size_t count, i;
 
-  while (t->at < t->len) {
-    if (t->utf8)
-      t->at += text_decode(t->bytes + t->at, t->len - t->at, &ch);
-    else if ((ch = t->bytes[t->at++]) >= 0x80 && ch < 0xA0)
-      ch = windows[ch - 0x80];
-    if (ch == '\r' && t->at < t->len && t->bytes[t->at] == '\n')
+  t->len = 0;
+  if (chars == NULL) {
+    t->reason = DX_REASON_TROUBLE;
+    return;
+  }
+  t->chars = chars;
+  count = mbsnrtowcs(chars, &from, len, len, &state);
+  for (i = 0; i < count && count <= len && chars[i] <= 0x10FFFF;)
+    i++;
+  if (i < count || from == NULL || !mbsinit(&state)) /* it is not UTF-8 */
+    for (count = 0; count < len; count++) {
+      chars[count] = (unsigned char)bytes[count];
+      if (chars[count] >= 0x80 && chars[count] < 0xA0)
+        chars[count] = windows[chars[count] - 0x80];
+    }
+  for (i = 0; i < count; i++) {
+    wchar_t ch = chars[i];
+
+    if (ch == '\r' && i + 1 < count && chars[i + 1] == '\n')
       continue;
-    *ret = ch;
     if (ch == '\r' || ch == '\v' || ch == 0x85 || ch == 0x2028 || ch == 0x2029)
-      *ret = '\n';
+      ch = '\n';
     else if (ch < 0xA0 ? (ch < ' ' && (ch < '\b' || ch > '\f')) || ch >= 0x7F
                        : ch == 0x61C || ch == 0x200E || ch == 0x200F ||
                              (ch >= 0x202A && ch <= 0x202E) ||
                              (ch >= 0x2066 && ch <= 0x2069) || ch == 0xFEFF)
       continue;
     else if (ch == 0xA0 || ch == 0x202F ||
-             (ch >= 0x1680 && fribidi_get_bidi_type(ch) == FRIBIDI_TYPE_WS))
-      *ret = ' ';
-    return true;
-  }
-  return false;
-}
-
-/* Lays out everything; a value on one line has no ends of lines. */
-static void text_feed(struct text *t, bool lines)
-{
-  uint32_t ch;
-
-  t->at = t->count = t->begin = 0;
-  t->row = t->column = t->page = 0;
-  while (t->reason == DX_REASON_NONE && text_next(t, &ch)) {
-    if (!lines && ch < ' ')
+             (ch >= 0x1680 &&
+              fribidi_get_bidi_type((FriBidiChar)ch) == FRIBIDI_TYPE_WS))
       ch = ' ';
-    if (ch == '\f') {
-      text_end_page(t, t->count);
-      t->row = t->column = 0;
-    } else if (ch == '\n') {
-      t->row++;
-      t->column = 0;
-      t->begin = t->count;
-    } else if (ch == '\t') {
-      t->column += 8 - t->column % 8;
-      if (t->column > t->columns)
-        t->column = t->columns + 1;
-    } else if (ch == '\b') {
-      t->column -= t->column > 0;
-    } else {
-      text_add(t, ch);
-    }
+    chars[t->len++] = ch;
+    t->ink = t->ink || ch > ' ';
   }
 }
 
 /* ---- documents ---- */
 
-static cairo_status_t text_write(void *ctx, const unsigned char *bytes,
+static cairo_status_t text_write(void *fd, const unsigned char *bytes,
                                  unsigned len)
 {
-  ssize_t n;
+  while (len > 0) {
+    ssize_t n = write(*(int *)fd, bytes, len);
 
-  for (; len > 0; len -= (unsigned)n, bytes += n) {
-    n = write(*(int *)ctx, bytes, len);
-    if (n < 0 && errno == EINTR)
-      n = 0;
-    else if (n <= 0)
+    if (n <= 0)
       return CAIRO_STATUS_WRITE_ERROR;
+    bytes += n;
+    len -= (unsigned)n;
   }
   return CAIRO_STATUS_SUCCESS;
 }
 
 /* NULL if out of memory. */
-static struct text *text_begin(const struct text_fonts *fonts, int *fd,
-                               struct text_done *done)
+static struct text *text_begin(int *fd, struct text_done *done)
 {
   struct text *t = calloc(1, sizeof(*t));
 
   *done = (struct text_done){0};
-  if (t == NULL || FT_Init_FreeType(&t->library) != 0) {
-    free(t);
+  if (t == NULL)
     return NULL;
-  }
-  (void)uselocale(fonts->locale);
-  t->fonts = fonts;
   t->done = done;
-  t->advance = fmax(0.1, text_glyph(t, 'x').advance);
+  t->advance = fmax(0.1, text_glyph('x').advance);
   t->surface = cairo_pdf_surface_create_for_stream(text_write, fd, 612, 792);
   cairo_pdf_surface_set_metadata(t->surface, CAIRO_PDF_METADATA_CREATE_DATE,
                                  ""); /* the same bytes every time */
@@ -669,24 +581,22 @@ static enum dx_reason text_end(struct text *t)
 
   cairo_surface_finish(t->surface);
   if (reason == DX_REASON_NONE &&
-      cairo_surface_status(t->surface) != CAIRO_STATUS_SUCCESS)
+      (cairo_status(t->cr) != CAIRO_STATUS_SUCCESS ||
+       cairo_surface_status(t->surface) != CAIRO_STATUS_SUCCESS))
     reason = DX_REASON_TROUBLE;
   cairo_destroy(t->cr);
   cairo_surface_destroy(t->surface);
-  free(t->items);
+  free(t->chars);
   free(t);
   return reason;
 }
 
 static enum dx_reason text_to_pdf(const unsigned char *bytes, size_t len,
-                                  const struct options *options,
-                                  const struct text_fonts *fonts, int out_fd,
+                                  const struct options *options, int out_fd,
                                   struct text_done *ret_done)
 {
   const struct options_text *o = &options->text;
-  double width = o->width - o->left - o->right;
-  double height = o->height - o->top - o->bottom;
-  struct text *t = text_begin(fonts, &out_fd, ret_done);
+  struct text *t = text_begin(&out_fd, ret_done);
 
   if (t == NULL)
     return DX_REASON_TROUBLE;
@@ -695,20 +605,22 @@ static enum dx_reason text_to_pdf(const unsigned char *bytes, size_t len,
   t->align = -1;
   t->left = o->left;
   t->top = o->top;
+  t->width = o->width - o->left - o->right;
   t->pitch = 72 / o->cpi;
   t->line = 72 / o->lpi;
   t->em_x = t->pitch / t->advance;
   t->em_y = fmin(t->em_x, t->line);
-  t->columns = (int)fmin(TEXT_GRID_MAX, width / t->pitch + 0.001);
-  t->rows = (int)fmin(TEXT_GRID_MAX, height / t->line + 0.001);
-  text_source(t, bytes, len);
-  text_feed(t, true);
+  t->columns = (int)fmin(TEXT_GRID_MAX, t->width / t->pitch + 0.001);
+  t->rows = (int)fmin(TEXT_GRID_MAX,
+                      (o->height - o->top - o->bottom) / t->line + 0.001);
+  text_read(t, (const char *)bytes, len);
+  text_feed(t);
   if (t->reason == DX_REASON_NONE && t->count > 0)
-    text_end_page(t, t->count);
-  if (t->reason == DX_REASON_NONE && ret_done->pages == 0)
+    text_end_page(t);
+  if (t->reason == DX_REASON_NONE && !t->ink)
+    t->reason = DX_REASON_EMPTY;
+  else if (t->reason == DX_REASON_NONE && ret_done->pages == 0)
     t->reason = DX_REASON_NO_PAGES;
-  if (t->reason == DX_REASON_NONE || t->reason == DX_REASON_NO_PAGES)
-    t->reason = t->ink ? t->reason : DX_REASON_EMPTY;
   return text_end(t);
 }
 
@@ -720,50 +632,52 @@ static void text_draw_value(struct text *t, const struct text_value *v)
 {
   double width = fmax(1, fmin(v->width, 14400));
   double height = fmax(1, fmin(v->height, 14400));
-  double edge = fmin(2, fmin(width, height) / 10), size, ratio;
-  int rows, widest = 1;
+  double edge = fmin(2, fmin(width, height) / 10), size, ratio = 0;
+  int rows = 1, columns = 1;
   size_t i;
 
   cairo_pdf_surface_set_size(t->surface, width, height);
   cairo_set_source_rgb(t->cr, v->rgb[0], v->rgb[1], v->rgb[2]);
-  width -= 2 * edge;
+  t->width = width - 2 * edge;
   height -= 2 * edge;
   size = fmin(v->size > 0 ? v->size : v->multiline ? 12 : 14400, height / 1.2);
-  text_source(t, (const unsigned char *)v->utf8, strlen(v->utf8));
+  text_read(t, v->utf8, strlen(v->utf8));
+  for (i = 0; i < t->len; i++)
+    if (t->chars[i] == '\f' || (!v->multiline && t->chars[i] < ' '))
+      t->chars[i] = v->multiline ? '\n' : ' ';
+  t->rows = INT_MAX;
   while (t->reason == DX_REASON_NONE && size >= 0.1) { /* readable */
     t->pitch = size * t->advance;
-    t->rows = INT_MAX;
-    t->columns = v->multiline ? (int)fmax(1, width / t->pitch) : INT_MAX / 2;
-    text_feed(t, v->multiline);
-    for (i = 0, widest = v->comb; i < t->count; i++)
-      if (t->items[i].column + t->items[i].columns > widest)
-        widest = t->items[i].column + t->items[i].columns;
-    rows = t->count > 0 ? t->items[t->count - 1].row + 1 : 1;
+    t->columns = v->multiline ? (int)fmax(1, t->width / t->pitch) : INT_MAX / 2;
+    text_feed(t);
+    if (t->count > 0) {
+      rows = t->items[t->count - 1].row + 1;
+      columns = t->items[t->count - 1].column + t->items[t->count - 1].columns;
+    }
+    columns = columns > v->comb ? columns : v->comb;
     ratio = v->multiline ? sqrt(height / (rows * 1.2 * size))
-                         : width / (fmax(1, widest) * t->pitch);
-    size *= v->multiline ? 1 : fmin(1, ratio);
-    if (ratio >= 1 || !v->multiline)
+                         : t->width / (columns * t->pitch);
+    if (ratio >= 1)
       break;
-    size *= 0.95 * ratio;
+    size *= 0.98 * ratio;
   }
-  t->columns = v->multiline ? t->columns : widest;
+  if (v->comb > 0)
+    t->pitch = t->width / columns;
   t->em_x = t->em_y = size;
-  t->pitch = v->comb > 0 ? width / widest : size * t->advance;
   t->line = 1.2 * size;
   t->align = v->align;
-  t->left = edge + (width - t->columns * t->pitch) * v->align / 2;
+  t->left = edge;
   t->top = edge + (v->multiline ? 0 : (height - t->line) / 2);
   if (size < 0.1)
     t->reason = DX_REASON_TOO_COMPLEX;
-  text_end_page(t, t->count);
+  text_end_page(t);
 }
 
 static enum dx_reason text_values_to_pdf(const struct text_value *values,
-                                         size_t count,
-                                         const struct text_fonts *fonts,
-                                         int out_fd, struct text_done *ret_done)
+                                         size_t count, int out_fd,
+                                         struct text_done *ret_done)
 {
-  struct text *t = text_begin(fonts, &out_fd, ret_done);
+  struct text *t = text_begin(&out_fd, ret_done);
   size_t i;
 
   if (t == NULL)
@@ -773,6 +687,5 @@ static enum dx_reason text_values_to_pdf(const struct text_value *values,
   return text_end(t);
 }
 
-const struct text_module docextract_text = {text_fonts_open, text_fonts_free,
-                                            text_fonts_fds, text_to_pdf,
+const struct text_module docextract_text = {text_open_fonts, text_to_pdf,
                                             text_values_to_pdf};

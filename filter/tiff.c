@@ -21,8 +21,6 @@
 
 /* At once; A4 at 600 dpi in one strip of a palette takes 133 MiB. */
 #define MEMORY_MAX (256 << 20)
-#define PAGE_BYTES_MAX (1LL << 30) /* unpacked; in color, A1 at 600 dpi */
-#define SIDE_MAX_PX 1000000
 #define DIRECTORIES_MAX 10000
 
 struct tiff_work {
@@ -31,7 +29,6 @@ struct tiff_work {
   int errors;
   int warnings;
   bool is_too_complex;
-  struct image_pdf_page page;
   uint16_t compression, photometric, samples; /* of its tags */
 };
 
@@ -78,13 +75,6 @@ static int tiff_count_warning(TIFF *tiff, void *work, const char *module,
 static bool tiff_goes_well(const struct tiff_work *w)
 {
   return w->errors == 0 && w->warnings == 0;
-}
-
-/* What a page needs at once. */
-static void *tiff_allocate(struct tiff_work *w, uint64_t len)
-{
-  w->is_too_complex = w->is_too_complex || len > MEMORY_MAX;
-  return len > 0 && len <= MEMORY_MAX ? malloc((size_t)len) : NULL;
 }
 
 /* ---- encodings ---- */
@@ -154,7 +144,7 @@ static uint16_t tiff_tag(TIFF *tiff, uint32_t name)
  * the YCbCr of a JPEG while it reads rows. */
 static bool tiff_has_plain_rows(const struct tiff_work *w)
 {
-  int bits = w->page.bits;
+  int bits = w->pdf->page.bits;
 
   if (TIFFIsTiled(w->tiff) != 0)
     return false;
@@ -170,21 +160,17 @@ static bool tiff_has_plain_rows(const struct tiff_work *w)
 
 static bool tiff_convert_rows(struct tiff_work *w)
 {
-  uint64_t len;
-  unsigned char *row;
+  struct image_pdf *pdf = w->pdf;
   bool ok;
   uint32_t y;
 
   if (w->photometric == PHOTOMETRIC_YCBCR)
     (void)TIFFSetField(w->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-  len = TIFFScanlineSize64(w->tiff);
-  row = tiff_allocate(w, len);
-  ok = row != NULL && len == image_pdf_row_bytes(&w->page);
-  image_pdf_begin_page(w->pdf, &w->page);
-  for (y = 0; y < w->page.height && ok; y++)
-    ok = TIFFReadScanline(w->tiff, row, y, 0) == 1 && tiff_goes_well(w) &&
-         image_pdf_add_row(w->pdf, row);
-  free(row);
+  ok = TIFFScanlineSize64(w->tiff) == pdf->row_bytes;
+  for (y = 0; y < pdf->page.height && ok; y++) {
+    ok = TIFFReadScanline(w->tiff, pdf->row, y, 0) == 1 && tiff_goes_well(w);
+    image_pdf_add_row(pdf);
+  }
   return ok;
 }
 
@@ -192,38 +178,37 @@ static bool tiff_convert_rows(struct tiff_work *w)
  * A page that is one JPEG is copied. Its tables, which may be in a tag of their
  * own with markers around them, belong after the strip's first marker. If it is
  * not what the tags say, it is left to libtiff, and so is RGB: in a PDF, three
- * colors are taken to be YCbCr.
+ * colors are taken to be YCbCr. pdf.c removes its metadata.
  */
 static enum dx_reason tiff_copy_jpeg(struct tiff_work *w)
 {
+  struct image_pdf_page *page = &w->pdf->page;
+  struct dx_buf *jpeg = &w->pdf->image;
   const unsigned char *strip = w->pdf->bytes + TIFFGetStrileOffset(w->tiff, 0);
   uint64_t len = TIFFGetStrileByteCount(w->tiff, 0);
-  unsigned char *tables = NULL, *jpeg;
+  unsigned char *tables = NULL;
   enum dx_reason reason;
   struct jpeg_info info;
-  uint32_t more = 0;
+  uint32_t tables_len = 0;
 
-  if (w->compression != COMPRESSION_JPEG || w->page.bits != 8 ||
+  if (w->compression != COMPRESSION_JPEG || page->bits != 8 ||
       w->photometric == PHOTOMETRIC_RGB || TIFFNumberOfStrips(w->tiff) != 1 ||
       len < 4)
     return DX_REASON_NONE;
-  (void)TIFFGetField(w->tiff, TIFFTAG_JPEGTABLES, &more, &tables);
-  more = more > 4 ? more - 4 : 0;
-  jpeg = tiff_allocate(w, len + more);
-  if (jpeg == NULL)
+  (void)TIFFGetField(w->tiff, TIFFTAG_JPEGTABLES, &tables_len, &tables);
+  dx_buf_add(jpeg, strip, 2);
+  if (tables_len > 4)
+    dx_buf_add(jpeg, tables + 2, tables_len - 4);
+  dx_buf_add(jpeg, strip + 2, (size_t)len - 2);
+  if (!dx_buf_ok(jpeg))
     return DX_REASON_TROUBLE;
-  memcpy(jpeg, strip, 2);
-  if (more > 0)
-    memcpy(jpeg + 2, tables + 2, more);
-  memcpy(jpeg + 2 + more, strip + 2, len - 2);
-  reason = jpeg_check(jpeg, len + more, &info, &w->pdf->why);
-  if (reason == DX_REASON_NONE && info.width == w->page.width &&
-      info.height == w->page.height && info.components == w->samples) {
-    w->page.is_jpeg = true;
-    image_pdf_begin_page(w->pdf, &w->page);
-    (void)jpeg_clean(jpeg, len + more, false, image_pdf_add_jpeg, w->pdf);
-  }
-  free(jpeg);
+  reason = jpeg_check((const unsigned char *)jpeg->data, jpeg->len, &info,
+                      &w->pdf->why);
+  page->is_jpeg = reason == DX_REASON_NONE && info.width == page->width &&
+                  info.height == page->height &&
+                  info.components == page->components;
+  if (!page->is_jpeg)
+    jpeg->len = 0;
   return reason;
 }
 
@@ -233,11 +218,12 @@ static enum dx_reason tiff_copy_jpeg(struct tiff_work *w)
  * by their opacity. */
 static bool tiff_convert_pixels(struct tiff_work *w)
 {
-  uint32_t width = w->page.width, height = w->page.height, band = 0, x, y;
+  struct image_pdf *pdf = w->pdf;
+  uint32_t width = pdf->page.width, height = pdf->page.height, band = 0, x, y;
   uint32_t *pixels, *pixel = NULL;
-  unsigned char *row;
   TIFFRGBAImage image;
   char text[1024];
+  uint64_t size;
   bool ok;
 
   if (!TIFFRGBAImageBegin(&image, w->tiff, 1, text))
@@ -248,10 +234,10 @@ static bool tiff_convert_pixels(struct tiff_work *w)
       &band);
   if (band == 0 || band > height)
     band = height;
-  pixels = tiff_allocate(w, (uint64_t)band * width * sizeof(*pixels));
-  row = tiff_allocate(w, 3 * (uint64_t)width);
-  ok = pixels != NULL && row != NULL;
-  image_pdf_begin_page(w->pdf, &w->page);
+  size = (uint64_t)band * width * sizeof(*pixels);
+  pixels = size <= MEMORY_MAX ? malloc((size_t)size) : NULL;
+  ok = pixels != NULL;
+  w->is_too_complex = !ok;
   for (y = 0; y < height && ok; y++) {
     if (y % band == 0) {
       pixel = pixels;
@@ -261,15 +247,14 @@ static bool tiff_convert_pixels(struct tiff_work *w)
            tiff_goes_well(w);
     }
     for (x = 0; x < width && ok; x++, pixel++) {
-      row[3 * x] = (unsigned char)(TIFFGetR(*pixel) + 255 - TIFFGetA(*pixel));
-      row[3 * x + 1] =
-          (unsigned char)(TIFFGetG(*pixel) + 255 - TIFFGetA(*pixel));
-      row[3 * x + 2] =
-          (unsigned char)(TIFFGetB(*pixel) + 255 - TIFFGetA(*pixel));
+      uint32_t white = 255 - TIFFGetA(*pixel);
+
+      pdf->row[3 * x] = (unsigned char)(TIFFGetR(*pixel) + white);
+      pdf->row[3 * x + 1] = (unsigned char)(TIFFGetG(*pixel) + white);
+      pdf->row[3 * x + 2] = (unsigned char)(TIFFGetB(*pixel) + white);
     }
-    ok = ok && image_pdf_add_row(w->pdf, row);
+    image_pdf_add_row(pdf);
   }
-  free(row);
   free(pixels);
   TIFFRGBAImageEnd(&image);
   return ok;
@@ -281,7 +266,7 @@ static bool tiff_convert_pixels(struct tiff_work *w)
  * that of the colors that libtiff makes of inks. */
 static void tiff_read_tags(struct tiff_work *w)
 {
-  struct image_pdf_page *page = &w->page;
+  struct image_pdf_page *page = &w->pdf->page;
   uint16_t unit = tiff_tag(w->tiff, TIFFTAG_RESOLUTIONUNIT);
   float x = 0, y = 0, scale = 1;
 
@@ -311,8 +296,8 @@ static void tiff_read_tags(struct tiff_work *w)
 
 static enum dx_reason tiff_convert_page(struct tiff_work *w)
 {
-  struct image_pdf_page *page = &w->page;
-  enum dx_reason reason = DX_REASON_NONE;
+  struct image_pdf_page *page = &w->pdf->page;
+  enum dx_reason reason;
   char text[1024];
   bool plain;
 
@@ -324,20 +309,16 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
   page->components = plain ? w->samples : 3;
   page->bits = plain ? page->bits : 8;
   page->inverted = plain && w->photometric == PHOTOMETRIC_MINISWHITE;
-  if (page->width > SIDE_MAX_PX || page->height > SIDE_MAX_PX ||
-      image_pdf_row_bytes(page) * page->height > PAGE_BYTES_MAX)
-    return DX_REASON_TOO_COMPLEX;
+  reason = image_pdf_begin_page(w->pdf);
   w->warnings = 0; /* those about tags do not matter */
   w->pdf->why = "a part of its image is missing";
-  if (!tiff_goes_well(w) || !tiff_has_strips(w))
-    return DX_REASON_DAMAGED;
-  if (plain)
+  if (reason == DX_REASON_NONE && (!tiff_goes_well(w) || !tiff_has_strips(w)))
+    reason = DX_REASON_DAMAGED;
+  if (reason == DX_REASON_NONE && plain)
     reason = tiff_copy_jpeg(w);
-  if (reason == DX_REASON_NONE && !page->is_jpeg)
-    reason = (plain ? tiff_convert_rows(w) : tiff_convert_pixels(w)) &&
-                     tiff_goes_well(w)
-                 ? DX_REASON_NONE
-                 : DX_REASON_DAMAGED;
+  if (reason == DX_REASON_NONE && !page->is_jpeg &&
+      !(plain ? tiff_convert_rows(w) : tiff_convert_pixels(w)))
+    reason = DX_REASON_DAMAGED;
   if (reason == DX_REASON_NONE)
     image_pdf_end_page(w->pdf);
   return w->is_too_complex ? DX_REASON_TOO_COMPLEX : reason;
@@ -347,23 +328,14 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
  * that, is one that libtiff does not read. */
 static bool tiff_is_page(struct tiff_work *w)
 {
-  bool big = TIFFIsBigTIFF(w->tiff) != 0, msb = TIFFIsBigEndian(w->tiff) != 0;
-  uint64_t at = TIFFCurrentDirOffset(w->tiff) + (big ? 8 : 2);
-  size_t step = big ? 20 : 12, value = big ? 12 : 8;
   uint32_t type = 0;
 
   (void)TIFFGetField(w->tiff, TIFFTAG_SUBFILETYPE, &type);
-  for (; at + step <= w->pdf->len; at += step) { /* in ascending order */
-    const unsigned char *entry = w->pdf->bytes + at;
-    int name = entry[!msb] << 8 | entry[msb];
-
-    if (name == TIFFTAG_OSUBFILETYPE &&
-        (entry[value + !msb] << 8 | entry[value + msb]) ==
-            OFILETYPE_REDUCEDIMAGE)
-      type = FILETYPE_REDUCEDIMAGE;
-    if (name >= TIFFTAG_OSUBFILETYPE)
-      break;
-  }
+  if (!TIFFIsBigTIFF(w->tiff) &&
+      jpeg_exif_number(w->pdf->bytes, w->pdf->len,
+                       TIFFCurrentDirOffset(w->tiff),
+                       TIFFTAG_OSUBFILETYPE) == OFILETYPE_REDUCEDIMAGE)
+    type = FILETYPE_REDUCEDIMAGE;
   return (type & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0;
 }
 

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libdeflate.h>
 #include <zlib.h>
 
 #define OUT_BYTES 32768
+#define AT_ONCE_BYTES (64 << 20) /* a page in color at 400 dpi */
 
 enum { LZW_CLEAR = 256, LZW_END, LZW_FIRST, LZW_CODES = 4096 };
 
@@ -27,7 +29,6 @@ struct stage {
   size_t seen;   /* bytes of the header, or of the input */
   uLong checksum;
   z_stream z; /* raw Deflate data */
-  bool has_z;
   /* LZW: the string of a code is that of its prefix and one more byte. */
   int width, next, previous;
   uint16_t prefix[LZW_CODES], length[LZW_CODES];
@@ -259,9 +260,7 @@ static bool unpack_begin(struct stage *s, const struct unpack_stage *stage)
     s->first[i] = s->last[i] = (unsigned char)i;
   }
   unpack_lzw_code(s, LZW_CLEAR);
-  s->has_z =
-      s->filter == UNPACK_FLATE && inflateInit2(&s->z, -MAX_WBITS) == Z_OK;
-  return s->has_z || s->filter != UNPACK_FLATE;
+  return s->filter != UNPACK_FLATE || inflateInit2(&s->z, -MAX_WBITS) == Z_OK;
 }
 
 enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
@@ -284,8 +283,7 @@ enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
     broken = broken || u.stages[i].broken;
     open = open || (u.stages[i].open && !u.stages[i].ended);
     ended = u.stages[i].ended; /* of the last: what follows does not count */
-    if (u.stages[i].has_z)
-      (void)inflateEnd(&u.stages[i].z);
+    (void)inflateEnd(&u.stages[i].z); /* refuses what was not begun */
   }
   free(u.stages);
   return u.no_memory ? UNPACK_NO_MEMORY
@@ -294,4 +292,21 @@ enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
          : ended     ? UNPACK_WHOLE
          : open      ? UNPACK_CUT
                      : UNPACK_SHORT;
+}
+
+bool unpack_is_flate_of(const unsigned char *bytes, size_t len, size_t size)
+{
+  static struct libdeflate_decompressor *libdeflate;
+  size_t used;
+  void *out;
+  bool is;
+
+  if (libdeflate == NULL)
+    libdeflate = libdeflate_alloc_decompressor();
+  out = size <= AT_ONCE_BYTES ? malloc(size) : NULL;
+  is = libdeflate != NULL && out != NULL &&
+       libdeflate_zlib_decompress_ex(libdeflate, bytes, len, out, size, &used,
+                                     NULL) == LIBDEFLATE_SUCCESS;
+  free(out);
+  return is;
 }

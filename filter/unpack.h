@@ -47,4 +47,9 @@ enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
                        const unsigned char *bytes, size_t len,
                        unpack_sink *sink, void *ctx, size_t *ret_used);
 
+/* Are these Flate data that are whole, with their checksum, and unpack to so
+ * many bytes? False also if they are large: unpack() says what they are. This
+ * takes half of its time, and needs the memory for all of the bytes. */
+bool unpack_is_flate_of(const unsigned char *bytes, size_t len, size_t size);
+
 #endif

@@ -127,16 +127,16 @@ tests_unit_test_stream_SOURCES = tests/unit/test_stream.c \
 tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(JPEG_CFLAGS) \
 	$(TIFF_CFLAGS) $(ZLIB_CFLAGS)
 tests_unit_test_stream_LDADD = $(unit_libs) $(QPDF_LIBS) $(JPEG_LIBS) \
-	$(TIFF_LIBS) $(ZLIB_LIBS)
+	$(TIFF_LIBS) $(DEFLATE_LIBS) $(ZLIB_LIBS)
 tests_unit_test_unpack_SOURCES = tests/unit/test_unpack.c \
 	filter/unpack.c filter/unpack.h
 tests_unit_test_unpack_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS)
-tests_unit_test_unpack_LDADD = $(unit_libs) $(ZLIB_LIBS)
+tests_unit_test_unpack_LDADD = $(unit_libs) $(DEFLATE_LIBS) $(ZLIB_LIBS)
 tests_unit_test_user_SOURCES = tests/unit/test_user.c $(other_user)
 tests_unit_test_user_CPPFLAGS = $(with_other_user)
 tests_unit_test_user_LDFLAGS = -Wl,--wrap=getpwnam
 tests_unit_test_pictures_SOURCES = tests/unit/test_pictures.c \
-	filter/gif.c filter/image_pdf.c filter/options.c filter/pnm.c
+	filter/gif.c filter/image_pdf.c filter/pnm.c
 tests_unit_test_pictures_LDADD = $(unit_libs) $(GIF_LIBS) $(ZLIB_LIBS)
 endif
 

@@ -13,8 +13,8 @@
 
 #include "filter/document.h"
 #include "filter/options.h"
+#include "filter/text.h"
 #include "lib/job/mime.h"
-#include "tests/fuzz/fonts.h"
 
 #define MOST_BYTES 1048576
 
@@ -37,6 +37,7 @@ static enum dx_reason convert(int fd, const char *type, int out,
                               struct pdf_done *done)
 {
   static const struct options all;
+  static bool has_fonts;
   int spare = fuzz_file("", 0);
   struct pdf_task task = {.type = type,
                           .in_fd = fd,
@@ -44,11 +45,12 @@ static enum dx_reason convert(int fd, const char *type, int out,
                           .spare_fd = spare,
                           .options = &all,
                           .text = &docextract_text,
-                          .fonts = fuzz_fonts(),
                           .most_bytes = MOST_BYTES};
   enum dx_reason reason;
 
   *done = (struct pdf_done){0};
+  has_fonts = has_fonts || docextract_text.open_fonts();
+  HOLDS(has_fonts);
   HOLDS(dup2(out, STDOUT_FILENO) >= 0); /* what isolate.c does */
   reason = document_convert(&task, done);
   HOLDS(fflush(stdout) == 0);

@@ -25,7 +25,7 @@
 
 #include "filter/options.h"
 #include "filter/pdf.h"
-#include "tests/fuzz/fonts.h"
+#include "filter/text.h"
 #include "tests/helper/same.h"
 
 #define PAGES_MAX 10
@@ -120,20 +120,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   int fd = normal_file(data, size), out, spare;
   static const struct options all;
+  static bool has_fonts;
   struct pdf_done done = {0};
   struct pdf_task task;
   enum dx_reason reason;
 
   if (fd < 0)
     return 0;
+  has_fonts = has_fonts || docextract_text.open_fonts();
+  HOLDS(has_fonts);
   out = fuzz_file("", 0);
   spare = fuzz_file("", 0);
   task = (struct pdf_task){.in_fd = fd,
                            .out_fd = out,
                            .spare_fd = spare,
                            .options = &all,
-                           .text = &docextract_text,
-                           .fonts = fuzz_fonts()};
+                           .text = &docextract_text};
   HOLDS(dup2(out, STDOUT_FILENO) >= 0); /* what isolate.c does */
   reason = pdf_rewrite(fd, false, &task, &done);
   HOLDS(fflush(stdout) == 0);

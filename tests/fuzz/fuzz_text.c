@@ -18,7 +18,6 @@
 #include "filter/options.h"
 #include "filter/pdf.h"
 #include "filter/text.h"
-#include "tests/fuzz/fonts.h"
 
 #define PPD "ppd/docextract.ppd" /* of the build directory */
 #define VALUES_MAX 4
@@ -62,8 +61,7 @@ static enum dx_reason print_text(struct fuzz_input in, const char *line, int fd,
 
   if (options_read(PPD, line, &options) != NULL || options.text.wrong != NULL)
     return DX_REASON_OPTIONS;
-  return docextract_text.to_pdf(in.at, in.left, &options, fuzz_fonts(), fd,
-                                done);
+  return docextract_text.to_pdf(in.at, in.left, &options, fd, done);
 }
 
 static enum dx_reason print_values(struct fuzz_input in, int fd,
@@ -92,7 +90,7 @@ static enum dx_reason print_values(struct fuzz_input in, int fd,
     v->comb = v->multiline ? 0 : v->comb;
     v->utf8 = fuzz_line(&in);
   }
-  reason = docextract_text.values_to_pdf(values, count, fuzz_fonts(), fd, done);
+  reason = docextract_text.values_to_pdf(values, count, fd, done);
   HOLDS(reason != DX_REASON_NONE || done->pages == (int)count);
   for (i = 0; i < count; i++)
     free((void *)(uintptr_t)values[i].utf8);
@@ -106,8 +104,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   char *line = fuzz_line(&in);
   bool values = strcmp(line, "values") == 0;
   struct text_done done, done_again;
+  static bool has_fonts;
   enum dx_reason reason;
 
+  has_fonts = has_fonts || docextract_text.open_fonts();
+  HOLDS(has_fonts);
   reason =
       values ? print_values(in, fd, &done) : print_text(in, line, fd, &done);
   HOLDS(reason != DX_REASON_TROUBLE);

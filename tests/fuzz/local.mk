@@ -21,9 +21,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_token \
 	tests/fuzz/fuzz_url
 fuzz_common = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
-fuzz_text = filter/text.c tests/fuzz/fonts.c tests/fuzz/fonts.h
-fuzz_text_ldflags = $(AM_LDFLAGS) -Wl,--wrap=mmap \
-	-Wl,--wrap=FT_Init_FreeType -Wl,--wrap=FT_New_Memory_Face
+fuzz_text = filter/text.c
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_programs)
 else
@@ -61,16 +59,13 @@ tests_fuzz_fuzz_token_SOURCES = tests/fuzz/fuzz_token.c $(fuzz_common)
 tests_fuzz_fuzz_url_SOURCES = tests/fuzz/fuzz_url.c $(fuzz_common)
 tests_fuzz_fuzz_document_CPPFLAGS = $(filter_cppflags)
 tests_fuzz_fuzz_document_CFLAGS = $(filter_cflags) $(TEXT_CFLAGS)
-tests_fuzz_fuzz_document_LDFLAGS = $(fuzz_text_ldflags)
 tests_fuzz_fuzz_document_LDADD = $(FUZZ_ENGINE) $(filter_libs) $(TEXT_LIBS)
 tests_fuzz_fuzz_same_CPPFLAGS = $(filter_cppflags)
 tests_fuzz_fuzz_same_CFLAGS = $(filter_cflags) $(TEXT_CFLAGS) $(POPPLER_CFLAGS)
-tests_fuzz_fuzz_same_LDFLAGS = $(fuzz_text_ldflags)
 tests_fuzz_fuzz_same_LDADD = $(FUZZ_ENGINE) $(filter_libs) $(TEXT_LIBS) \
 	$(POPPLER_LIBS)
 tests_fuzz_fuzz_text_CPPFLAGS = $(filter_cppflags)
 tests_fuzz_fuzz_text_CFLAGS = $(filter_cflags) $(TEXT_CFLAGS)
-tests_fuzz_fuzz_text_LDFLAGS = $(fuzz_text_ldflags)
 tests_fuzz_fuzz_text_LDADD = $(FUZZ_ENGINE) $(filter_libs) $(TEXT_LIBS)
 
 EXTRA_DIST += tests/fuzz/README.md tests/fuzz/corpus tests/fuzz/qpdf.sh \

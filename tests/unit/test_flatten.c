@@ -22,13 +22,11 @@ static struct text_value seen_first;
 /* ---- a stand-in for the text writer ---- */
 
 static enum dx_reason draw_values(const struct text_value *values, size_t count,
-                                  const struct text_fonts *fonts, int out_fd,
-                                  struct text_done *ret_done)
+                                  int out_fd, struct text_done *ret_done)
 {
   FILE *out = fdopen(dup(out_fd), "w");
   size_t i;
 
-  (void)fonts;
   (void)ret_done;
   assert_non_null(out);
   seen_first = values[0];
@@ -124,10 +122,8 @@ static enum dx_reason flatten(const char *text, int pages, bool fonts)
   }
   seen_text[0] = '\0';
   done = (struct flatten){.pdf = pdf, .scratch_fd = fileno(scratch)};
-  if (fonts) {
+  if (fonts)
     done.text = &stand_in;
-    done.fonts = (const struct text_fonts *)"open";
-  }
   reason = flatten_pages(&done, handles, numbers, pages);
   if (reason == DX_REASON_NONE) {
     in_dir(path, sizeof(path), "out.pdf");
@@ -260,12 +256,13 @@ static void resources_of_other_pages_do_not_change(void **state)
 {
   static const char text[] =
       "%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
-      "2 0 obj<</Type/Pages/Kids[3 0 R 6 0 R]/Count 2/Resources 7 0 R>>endobj\n"
+      "2 0 obj<</Type/Pages/Kids[3 0 R 6 0 R]/Count 2>>endobj\n"
       "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R"
-      "/Annots[<<" STAMP "/F 4/AP<</N 5 0 R>>>>]>>endobj\n"
+      "/Resources 7 0 R/Annots[<<" STAMP "/F 4/AP<</N 5 0 R>>>>]>>endobj\n"
       "4 0 obj<</Length 7>>stream\n/Dx1 Do\nendstream\nendobj\n"
       "5 0 obj<</BBox[0 0 10 20]/Length 13>>stream\n0 0 5 20 re f\nendstream\n"
-      "endobj\n6 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj\n"
+      "endobj\n6 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]"
+      "/Resources 7 0 R>>endobj\n"
       "7 0 obj<</XObject 8 0 R/Kept true>>endobj\n8 0 obj<</Dx1 9 0 R>>endobj\n"
       "9 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 50 50]/Length 14>>stream\n"
       "0 0 20 20 re f\nendstream\nendobj\ntrailer<</Root 1 0 R/Size "
@@ -286,6 +283,28 @@ static void resources_of_other_pages_do_not_change(void **state)
   assert_non_null(strstr(out, "/Dx2"));
   /* Drawn, and in the resources of one page. */
   assert_null(strstr(strstr(strstr(out, "/Dx2") + 4, "/Dx2") + 4, "/Dx2"));
+}
+
+static void appearance_finds_what_it_lacks_in_its_page(void **state)
+{
+  static const char *const resources[] = {"", "/Resources<</XObject<<>>>>"};
+  struct document d = {.page = "/Resources<</XObject<</X 7 0 R>>>>",
+                       .annotations = "<<" STAMP "/F 4/AP<</N 6 0 R>>>>"};
+  char objects[512];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    (void)snprintf(objects, sizeof(objects),
+                   "6 0 obj<</BBox[0 0 10 20]/Length 5%s>>stream\n/X Do\n"
+                   "endstream\nendobj\n7 0 obj<</Type/XObject/Subtype/Form"
+                   "/BBox[0 0 10 20]/Length 13>>stream\n0 0 5 20 re f\n"
+                   "endstream\nendobj\n",
+                   resources[i]);
+    d.objects = objects;
+    flatten_and_show(d);
+    assert_true(dark(5, 5) && dark(105, 110));
+  }
 }
 
 static void highlight_does_not_hide_words(void **state)
@@ -591,6 +610,7 @@ int main(void)
       cmocka_unit_test(appearance_is_fitted_into_its_rectangle),
       cmocka_unit_test(content_does_not_change_what_is_added),
       cmocka_unit_test(resources_of_other_pages_do_not_change),
+      cmocka_unit_test(appearance_finds_what_it_lacks_in_its_page),
       cmocka_unit_test(highlight_does_not_hide_words),
       cmocka_unit_test(links_are_not_sent),
       cmocka_unit_test(layers_have_their_print_state),

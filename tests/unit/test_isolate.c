@@ -426,7 +426,7 @@ static enum dx_reason copy(const struct pdf_task *task,
       printf("%s", text) != 4)
     return DX_REASON_DAMAGED;
   ret_done->needs_fonts = write(STDERR_FILENO, "noise", 5) == 5;
-  ret_done->separated = pread(task->more_fds[1], text, 1, 0) == 1;
+  ret_done->separated = pread(task->spare_fd, text, 1, 0) == 1;
   ret_done->pages = 1;
   return DX_REASON_NONE;
 }
@@ -434,17 +434,14 @@ static enum dx_reason copy(const struct pdf_task *task,
 /* What it prints to stderr goes nowhere. */
 static void child_reads_and_writes_its_files(void **state)
 {
-  int fonts[] = {new_file(), new_file()};
-  struct pdf_task task = {.in_fd = new_file(),
-                          .out_fd = new_file(),
-                          .more_fds = fonts,
-                          .more_count = 2};
+  struct pdf_task task = {
+      .in_fd = new_file(), .out_fd = new_file(), .spare_fd = new_file()};
   struct pdf_done done;
   char text[8] = "";
 
   (void)state;
   assert_int_equal(write(task.in_fd, "%PDF", 4), 4);
-  assert_int_equal(write(fonts[1], "font", 4), 4);
+  assert_int_equal(write(task.spare_fd, "spare", 5), 5);
   assert_int_equal(run_isolated(copy, &task, LIMIT_MS, &done), DX_REASON_NONE);
   assert_int_equal(pread(task.out_fd, text, sizeof(text), 0), 4);
   assert_string_equal(text, "%PDF");

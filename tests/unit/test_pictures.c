@@ -12,7 +12,6 @@
 #include <zlib.h>
 
 #include "filter/image_pdf.h"
-#include "filter/options.h"
 
 static int file_of(const void *bytes, size_t len)
 {
@@ -48,21 +47,19 @@ static size_t pixels_of(int fd, unsigned char *pixels, size_t room)
 static void expect(image_pdf_source *source, const void *bytes, size_t len,
                    enum dx_reason reason, const void *pixels, size_t count)
 {
-  static const struct options all;
   unsigned char got[4096];
   struct pdf_done done;
-  struct pdf_task task = {
-      .out_fd = file_of("", 0), .options = &all, .most_bytes = 65536};
+  struct pdf_task task = {.spare_fd = file_of("", 0)};
 
   assert_int_equal(image_pdf_make(&task, bytes, len, source, &done), reason);
   if (reason == DX_REASON_NONE) {
     assert_int_equal(done.pages, 1);
-    assert_int_equal(pixels_of(task.out_fd, got, sizeof(got)), count);
+    assert_int_equal(pixels_of(task.spare_fd, got, sizeof(got)), count);
     assert_memory_equal(got, pixels, count);
   }
   if (reason == DX_REASON_DAMAGED)
     assert_true(done.why[0] != '\0');
-  (void)close(task.out_fd);
+  (void)close(task.spare_fd);
 }
 
 #define BYTES(text) text, sizeof(text) - 1
@@ -224,35 +221,6 @@ static void gif_is_placed_on_white(void **state)
   GifFreeMapObject(map);
 }
 
-/* ---- both ---- */
-
-static void picture_is_page_1(void **state)
-{
-  const struct options second = {.ranges = {{2, 2}}, .range_count = 1};
-  struct pdf_task task = {.options = &second};
-  struct pdf_done done;
-
-  (void)state;
-  assert_int_equal(image_pdf_make(&task, NULL, 0, image_pdf_gif, &done),
-                   DX_REASON_NO_PAGES);
-  assert_int_equal(image_pdf_make(&task, NULL, 0, image_pdf_pnm, &done),
-                   DX_REASON_NO_PAGES);
-}
-
-static void too_large_pdf_is_refused(void **state)
-{
-  static const struct options all;
-  struct pdf_task task = {
-      .out_fd = file_of("", 0), .options = &all, .most_bytes = 300};
-  struct pdf_done done;
-
-  (void)state;
-  assert_int_equal(image_pdf_make(&task, (const unsigned char *)PGM,
-                                  sizeof(PGM) - 1, image_pdf_pnm, &done),
-                   DX_REASON_TOO_LARGE);
-  (void)close(task.out_fd);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -260,8 +228,6 @@ int main(void)
       cmocka_unit_test(gif_with_one_image_keeps_its_pixels),
       cmocka_unit_test(gif_needs_all_of_its_image),
       cmocka_unit_test(gif_is_placed_on_white),
-      cmocka_unit_test(picture_is_page_1),
-      cmocka_unit_test(too_large_pdf_is_refused),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,9 +77,11 @@ static void close_pdf(void)
 static enum dx_reason judge(enum stream_kind kind)
 {
   qpdf_oh page = qpdf_get_object_by_id(c.pdf, 1, 0);
+  qpdf_oh stream = qpdf_get_object_by_id(c.pdf, 4, 0);
 
-  return stream_whole(&c, qpdf_get_object_by_id(c.pdf, 4, 0), kind,
+  qpdf_oh_replace_key(c.pdf, qpdf_oh_get_dict(c.pdf, stream), "/Resources",
                       qpdf_oh_get_key(c.pdf, page, "/Resources"));
+  return stream_whole(&c, 4, 0, kind);
 }
 
 /* A PDF with this stream as object 4. */
@@ -100,8 +102,7 @@ static enum dx_reason judge_stream(enum stream_kind kind, const char *dict,
 
 static enum dx_reason judge_page(void)
 {
-  enum dx_reason reason =
-      stream_contents_whole(&c, qpdf_get_object_by_id(c.pdf, 1, 0));
+  enum dx_reason reason = stream_whole(&c, 1, 0, STREAM_CONTENTS);
 
   close_pdf();
   return reason;

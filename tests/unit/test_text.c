@@ -23,7 +23,6 @@ struct result {
 };
 
 static const struct text_module *module;
-static struct text_fonts *fonts;
 static struct result *result; /* shared with the child */
 static char output[OUTPUT_BYTES];
 static int pdf = -1;
@@ -50,9 +49,9 @@ static void make_pdf(const char *bytes, size_t len,
       _exit(1);
     result->reason =
         values != NULL
-            ? module->values_to_pdf(values, count, fonts, pdf, &result->done)
-            : module->to_pdf((const unsigned char *)bytes, len, options, fonts,
-                             pdf, &result->done);
+            ? module->values_to_pdf(values, count, pdf, &result->done)
+            : module->to_pdf((const unsigned char *)bytes, len, options, pdf,
+                             &result->done);
     _exit(0);
   }
   assert_int_equal(waitpid(child, &status, 0), child);
@@ -197,6 +196,8 @@ static void words_stay_together(void **state)
   assert_non_null(strstr(output, "cde\u0301f "));
   assert_int_equal(print_text("שלום עולם"), DX_REASON_NONE);
   assert_non_null(strstr(run_poppler("pdftotext"), "שלום עולם"));
+  assert_int_equal(print_text("שלום עולם - abc - def"), DX_REASON_NONE);
+  assert_non_null(strstr(run_poppler("pdftotext"), "- abc - def"));
 }
 
 /* At words; a word longer than a line is divided. */
@@ -313,6 +314,8 @@ static void size_is_limited(void **state)
   for (i = 1; i + 2 < sizeof(text); i += 2)
     memcpy(text + i, "\u0301", 2);
   assert_int_equal(print_text(text), DX_REASON_TOO_COMPLEX);
+  (void)strcpy(text + 8191, "\t"); /* where the limit of a line is reached */
+  assert_int_equal(print_text(text), DX_REASON_TOO_COMPLEX);
 }
 
 static void same_text_gives_the_same_bytes(void **state)
@@ -370,7 +373,7 @@ static void value_fits_its_box(void **state)
 {
   static const char *const values[] = {
       "x", "Łukasz Żółć", "שלום עולם", "a very long value that has no room",
-      "several words, line\nand paragraphs\r\rof a note, with more of it and "
+      "several words, line\nand paragraphs\r\fof a note, with more of it and "
       "still more than there is room for at its size"};
   static const double sizes[][2] = {{200, 20}, {50, 40}, {20, 300}};
   struct text_value v = {.size = 12};
@@ -470,10 +473,9 @@ int main(void)
   };
 
   module = text_module();
-  fonts = module != NULL ? module->fonts_open() : NULL;
   result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (fonts == NULL || result == MAP_FAILED)
+  if (module == NULL || result == MAP_FAILED)
     return 1;
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,6 +321,31 @@ static void cut_flate_is_short_whatever_the_size(void **state)
   }
 }
 
+/* The short way says of no data that they are whole if the long way does not,
+ * and of those that are whole it does. */
+static void flate_of_a_size_is_whole(void **state)
+{
+  unsigned char packed[256];
+  size_t len, i;
+
+  (void)state;
+  len = pack_flate(TEXT, strlen(TEXT), Z_FINISH, packed, sizeof(packed));
+  assert_true(unpack_is_flate_of(packed, len, strlen(TEXT)));
+  assert_false(unpack_is_flate_of(packed, len, strlen(TEXT) - 1));
+  assert_false(unpack_is_flate_of(packed, len, strlen(TEXT) + 1));
+  assert_false(unpack_is_flate_of(packed, len, SIZE_MAX));
+  for (i = 0; i < len; i++)
+    assert_false(unpack_is_flate_of(packed, i, strlen(TEXT)));
+  for (i = 0; i < 8 * len; i++) {
+    packed[i / 8] ^= (unsigned char)(1 << i % 8);
+    assert_true(!unpack_is_flate_of(packed, len, strlen(TEXT)) ||
+                (run(&flate, 1, packed, len) == UNPACK_WHOLE &&
+                 result.len == strlen(TEXT) &&
+                 memcmp(result.bytes, TEXT, result.len) == 0));
+    packed[i / 8] ^= (unsigned char)(1 << i % 8);
+  }
+}
+
 static void lzw_survives_a_full_table_in_both_variants(void **state)
 {
   static char lines[10000], twice[40000];
@@ -435,6 +460,7 @@ int main(void)
           flate_without_checksum_is_whole_and_with_a_wrong_one_damaged),
       cmocka_unit_test(cut_flate_is_short_only_at_the_end_of_a_block),
       cmocka_unit_test(cut_flate_is_short_whatever_the_size),
+      cmocka_unit_test(flate_of_a_size_is_whole),
       cmocka_unit_test(lzw_survives_a_full_table_in_both_variants),
       cmocka_unit_test(no_cut_that_loses_bytes_is_whole),
       cmocka_unit_test(wrong_checksum_before_another_filter_is_damage),
