@@ -7,19 +7,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "filter/qpdf.h"
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/sandbox.h"
@@ -147,25 +147,27 @@ static void child_run(isolated_work *work, const struct pdf_task *given,
 
 /* ---- the parent ---- */
 
-/* NONE: it has returned something. Whatever the child does with its signals and
- * timers, it cannot prevent that it is killed. */
-static enum dx_reason parent_wait(pid_t child, int64_t limit_ms,
-                                  const struct limits *limits,
+/* NONE: it has returned something. SIGCHLD is blocked. Whatever the child does
+ * with its signals and timers, it cannot prevent that it is killed. */
+static enum dx_reason parent_wait(pid_t child, const sigset_t *ended,
+                                  int64_t limit_ms, const struct limits *limits,
                                   const struct pdf_task *task)
 {
-  struct pollfd ended = {.fd = pidfd_open(child, 0), .events = POLLIN};
-  int status = SIGKILL, ready = -1;
+  int64_t until_ms = dx_monotonic_ms() + limit_ms, left_ms = limit_ms;
+  int status = SIGKILL; /* if it cannot be waited for */
   struct rusage used = {0};
 
-  if (ended.fd >= 0) /* else poll() would wait for nothing */
-    ready = poll(&ended, 1, limit_ms < INT_MAX ? (int)limit_ms : INT_MAX);
-  if (ready <= 0)
-    (void)kill(child, SIGKILL);
-  while (wait4(child, &status, 0, &used) < 0 && errno == EINTR)
-    continue;
-  (void)close(ended.fd);
-  if (ready == 0)
-    return DX_REASON_TOO_SLOW;
+  while (wait4(child, &status, WNOHANG, &used) == 0) {
+    struct timespec left = {left_ms / 1000, left_ms % 1000 * 1000000};
+
+    if (left_ms <= 0) {
+      (void)kill(child, SIGKILL);
+      (void)waitpid(child, NULL, 0);
+      return DX_REASON_TOO_SLOW;
+    }
+    (void)sigtimedwait(ended, NULL, &left);
+    left_ms = until_ms - dx_monotonic_ms();
+  }
   if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MEMORY)
     return limit_allows(RLIMIT_AS, limits->memory_bytes) &&
                    limit_allows(RLIMIT_DATA, limits->memory_bytes)
@@ -215,17 +217,21 @@ enum dx_reason run_isolated(isolated_work *work, const struct pdf_task *task,
   enum dx_reason reason = DX_REASON_TROUBLE;
   pid_t parent = getpid(), child;
   struct limits limits;
+  sigset_t ended;
 
   *ret_done = (struct pdf_done){0};
   if (outcome == MAP_FAILED)
     return reason;
   outcome->reason = reason;
   limits_set(&limits, task);
+  (void)sigemptyset(&ended);
+  (void)sigaddset(&ended, SIGCHLD);
+  (void)sigprocmask(SIG_BLOCK, &ended, NULL); /* and parent_wait() gets it */
   child = fork();
   if (child == 0)
     child_run(work, task, &limits, outcome, parent);
   if (child > 0)
-    reason = parent_wait(child, limit_ms, &limits, task);
+    reason = parent_wait(child, &ended, limit_ms, &limits, task);
   if (reason == DX_REASON_NONE && !outcome_is_sane(outcome)) {
     reason = DX_REASON_DAMAGED;
   } else if (reason == DX_REASON_NONE) {
