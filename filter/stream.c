@@ -519,12 +519,14 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
   for (int i = 0; i < count && reason == DX_REASON_NONE; i++) {
     qpdf_oh item = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
     size_t before = u.len;
+    bool is_listed = false; /* null is lost, to newer versions of libqpdf */
 
     if (kind == STREAM_CONTENTS) {
       qpdf_oh contents = stream_key(c->pdf, item, "/Contents", NULL);
 
       if (qpdf_oh_is_array(c->pdf, contents))
         count = qpdf_oh_get_array_n_items(c->pdf, contents);
+      is_listed = qpdf_oh_is_array(c->pdf, contents) && count > 0;
       item = stream_item(c->pdf, contents, i);
     }
     u.end = UNPACK_WHOLE;
@@ -532,7 +534,7 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
       reason = u.no_memory ? DX_REASON_TROUBLE : DX_REASON_TOO_COMPLEX;
     else if (qpdf_oh_is_stream(c->pdf, item))
       reason = stored_load(c, item, &u);
-    else if (!qpdf_oh_is_null(c->pdf, item) ||
+    else if (is_listed || !qpdf_oh_is_null(c->pdf, item) ||
              qpdf_oh_is_indirect(c->pdf, item))
       reason = stream_damaged(c, "a part of its content is missing");
     if (reason == DX_REASON_NONE && u.end == UNPACK_SHORT)

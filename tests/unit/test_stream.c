@@ -457,8 +457,8 @@ static void contents_of_a_page_are_joined(void **state)
       {"[12 0 R 14 0 R 13 0 R]", DX_REASON_NONE}, /* in a string */
       {"[14 0 R]", DX_REASON_DAMAGED},            /* 12 bytes, and a line end */
       {"[]", DX_REASON_NONE},
-      {"null", DX_REASON_DAMAGED}, /* a reference to nothing */
-      {"[null 12 0 R]", DX_REASON_NONE},
+      {"null", DX_REASON_DAMAGED},          /* a reference to nothing */
+      {"[null 12 0 R]", DX_REASON_DAMAGED}, /* perhaps it was one, too */
       {"[12 0 R 99 0 R]", DX_REASON_DAMAGED},
       {"[12 0 R (Q)]", DX_REASON_DAMAGED},
       {"(Q)", DX_REASON_DAMAGED},
