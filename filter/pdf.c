@@ -149,6 +149,8 @@ static enum dx_reason pdf_open(struct pdf_work *w)
     return pdf_refuse(w, DX_REASON_DAMAGED, 0, "its end is missing");
   (void)qpdf_read_memory(w->pdf, "", w->bytes, w->len, NULL);
   reason = pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
+  if (reason == DX_REASON_DAMAGED)
+    return pdf_refuse(w, reason, 0, "its list of pages is lost");
   if (reason != DX_REASON_NONE)
     return reason;
   if (qpdf_is_encrypted(w->pdf) && !qpdf_allow_print_low_res(w->pdf) &&
@@ -354,6 +356,9 @@ static qpdf_oh pdf_copy_separator(struct pdf_work *w,
                                   const struct pdf_work *separator)
 {
   qpdf_oh page = pdf_page_dict(separator, 0);
+  qpdf_oh root = qpdf_get_root(separator->pdf);
+  qpdf_oh none =
+      qpdf_oh_parse(separator->pdf, "<</Type/Pages/Kids[]/Count 0>>");
   int i;
 
   for (i = 0; i < pdf_count(w) && !w->done.separated; i++)
@@ -362,6 +367,9 @@ static qpdf_oh pdf_copy_separator(struct pdf_work *w,
   if (w->done.separated)
     return 0;
   qpdf_oh_remove_key(separator->pdf, page, "/Type");
+  /* libqpdf 12 copies nothing from a document that has no page tree. */
+  qpdf_oh_replace_key(separator->pdf, root, "/Pages",
+                      qpdf_make_indirect_object(separator->pdf, none));
   return qpdf_oh_copy_foreign_object(w->pdf, separator->pdf, page);
 }
 

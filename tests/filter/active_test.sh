@@ -602,11 +602,13 @@ for far in 1000000 2147483647; do
   /Self $far 0 R/Contents 4 0 R>> endobj
 4 0 obj $(stream '20 20 40 40 re f') endobj
 END
-  case $far in # there can be no object behind the last number
-  2147483647) expected='refused damaged 0' ;;
-  *) expected='document 1 0' ;;
+  # There can be no object behind the last number: libqpdf 12 takes it for
+  # null, which nothing needs there, 11 for an error.
+  case $far in
+  2147483647) expected='^(refused damaged 0|document 1 0)$' ;;
+  *) expected='^document 1 0$' ;;
   esac
-  is "a reference to object $far costs little" "$(
+  has "a reference to object $far costs little" "$(
     ulimit -v 400000; result "$dir/far.pdf")" "$expected"
 done
 
@@ -626,9 +628,10 @@ endobj" >> "$dir/twice.pdf"
 table=$(stat -c %s "$dir/twice.pdf")
 printf 'xref\n5 1\n%010d 00001 n \ntrailer <</Root 1 0 R/Size 6/Prev %d>>
 startxref\n%d\n%%%%EOF\n' "$start" "$before" "$table" >> "$dir/twice.pdf"
-is 'an object number that exists twice hides nothing' \
-  "$(result "$dir/twice.pdf"): $(reason)" \
-  "refused damaged 0: page 1 is damaged: two parts of it have one number; $copy"
+# To libqpdf 12 the first one is not there.
+has 'an object number that exists twice hides nothing' \
+  "$(result "$dir/twice.pdf"): $(reason)" "^refused damaged 0: page 1 is damaged:\
+ (two parts of it have one number|a part of it is missing); $copy\$"
 
 with_table "$dir/names.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
