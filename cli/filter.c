@@ -44,18 +44,6 @@ struct runner {
   char *variables[6]; /* its environment */
 };
 
-/* Never raises a limit. */
-static bool runner_set(int resource, rlim_t most)
-{
-  struct rlimit limit;
-
-  if (getrlimit(resource, &limit) != 0)
-    return false;
-  if (limit.rlim_max > most)
-    limit = (struct rlimit){most, most};
-  return setrlimit(resource, &limit) == 0;
-}
-
 /* More than its child allows itself (filter/isolate.c), and it is a bound. */
 static bool runner_limit(int in_fd)
 {
@@ -64,11 +52,12 @@ static bool runner_limit(int in_fd)
   rlim_t s = 2 * (DX_PARSE_CPU_S + size / DX_PARSE_CPU_BYTES);
   rlim_t bytes = DX_PARSE_FILE_BYTES + DX_PARSE_FILE_FACTOR * size;
 
-  return runner_set(RLIMIT_CPU, s) && runner_set(RLIMIT_FSIZE, bytes) &&
-         runner_set(RLIMIT_NOFILE, 1024);
+  return dx_process_limit(RLIMIT_CPU, s, s) &&
+         dx_process_limit(RLIMIT_FSIZE, bytes, bytes) &&
+         dx_process_limit(RLIMIT_NOFILE, 1024, 1024);
 }
 
-/* Nothing else is open in a filter: it parses what anybody may have made. */
+/* Nothing else is open in a filter: it parses untrusted input. */
 static void runner_exec(const struct runner *r, int in_fd, pid_t parent)
 {
   static char job[] = "0", nobody[] = "-", title[] = "document", copies[] = "1",

@@ -22,6 +22,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/base/process.h"
 #include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
 
@@ -67,26 +68,18 @@ static void limits_set(struct limits *l, const struct pdf_task *task)
     l->file_bytes = (rlim_t)task->most_bytes;
 }
 
-/* Never raises a limit. */
-static bool limit_apply(int resource, rlim_t soft, rlim_t hard)
-{
-  const struct rlimit limit = {soft, hard};
-
-  return !limit_allows(resource, hard) || setrlimit(resource, &limit) == 0;
-}
-
 /* A signal that nothing handles comes at the limits of processor time (and
  * SIGKILL a second later) and of output. */
 static bool limits_apply(const struct limits *l)
 {
 #ifndef ISOLATE_SANITIZED
-  if (!limit_apply(RLIMIT_AS, l->memory_bytes, l->memory_bytes))
+  if (!dx_process_limit(RLIMIT_AS, l->memory_bytes, l->memory_bytes))
     return false;
 #endif
   qpdf_exit_when_out(NO_MEMORY);
   return signal(SIGXFSZ, SIG_DFL) != SIG_ERR &&
-         limit_apply(RLIMIT_FSIZE, l->file_bytes, l->file_bytes) &&
-         limit_apply(RLIMIT_CPU, l->cpu_s, l->cpu_s + 1);
+         dx_process_limit(RLIMIT_FSIZE, l->file_bytes, l->file_bytes) &&
+         dx_process_limit(RLIMIT_CPU, l->cpu_s, l->cpu_s + 1);
 }
 
 /* ---- the child ---- */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +24,22 @@ void dx_process_protect(void)
   (void)prctl(PR_SET_DUMPABLE, 0);
   (void)setrlimit(RLIMIT_CORE, &none); /* for the programs that we run, too */
   (void)unsetenv("SSLKEYLOGFILE");
+}
+
+static rlim_t lower(rlim_t a, rlim_t b)
+{
+  return a < b ? a : b; /* RLIM_INFINITY is the largest */
+}
+
+bool dx_process_limit(int resource, rlim_t soft, rlim_t hard)
+{
+  struct rlimit limit;
+
+  if (getrlimit(resource, &limit) != 0)
+    return false;
+  limit.rlim_max = lower(limit.rlim_max, hard);
+  limit.rlim_cur = lower(lower(limit.rlim_cur, soft), limit.rlim_max);
+  return setrlimit(resource, &limit) == 0;
 }
 
 void dx_process_hide_arguments(int argc, char **argv, int first)

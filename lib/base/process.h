@@ -7,7 +7,9 @@
 #ifndef DX_PROCESS_H
 #define DX_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /*
@@ -18,6 +20,12 @@
  * is.
  */
 void dx_process_protect(void);
+
+/*
+ * Lowers a resource limit of this process (RLIMIT_CPU and others, setrlimit(2))
+ * to `soft` and `hard`; what is lower already stays. False if it cannot.
+ */
+bool dx_process_limit(int resource, rlim_t soft, rlim_t hard);
 
 /*
  * Removes argv[first] and what follows from the process list, which every

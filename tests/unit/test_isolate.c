@@ -26,6 +26,7 @@
 #include "filter/isolate.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/base/process.h"
 #include "lib/base/sandbox.h"
 #include "tests/unit/temp_dir.h"
 
@@ -717,9 +718,31 @@ static int tear_down(void **state)
   return temp_dir_remove(dir);
 }
 
+static void limits_are_only_lowered(void **state)
+{
+  static const struct {
+    rlim_t soft, hard, expected_soft, expected_hard;
+  } rows[] = {{300, 500, 300, 500},
+              {400, RLIM_INFINITY, 300, 500},
+              {200, 600, 200, 500},
+              {300, 400, 200, 400},
+              {300, 100, 100, 100}};
+  struct rlimit limit;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    assert_true(dx_process_limit(RLIMIT_MSGQUEUE, rows[i].soft, rows[i].hard));
+    assert_int_equal(getrlimit(RLIMIT_MSGQUEUE, &limit), 0);
+    assert_int_equal(limit.rlim_cur, rows[i].expected_soft);
+    assert_int_equal(limit.rlim_max, rows[i].expected_hard);
+  }
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(limits_are_only_lowered),
       cmocka_unit_test(sandboxed_child_can_open_nothing),
       cmocka_unit_test(seccomp_is_enough),
       cmocka_unit_test(landlock_protects_files_alone),
