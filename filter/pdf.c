@@ -456,15 +456,15 @@ enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
                            struct pdf_done *ret_done)
 {
   bool separates = task->separator_fd > 0 && task->options->every > 0;
-  struct pdf_work w, separator;
+  struct pdf_work w, separator = {0};
   enum dx_reason reason;
   qpdf_oh page = 0;
   int error;
 
   pdf_begin(&w, fd, ours, task);
-  pdf_begin(&separator, separates ? task->separator_fd : -1, true, task);
   reason = pdf_prepare(&w);
   if (reason == DX_REASON_NONE && separates) {
+    pdf_begin(&separator, task->separator_fd, true, task);
     if (pdf_prepare(&separator) != DX_REASON_NONE || pdf_count(&separator) != 1)
       reason = DX_REASON_NO_SEPARATOR;
     else
@@ -477,7 +477,8 @@ enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
   error = errno; /* ENOMEM: no memory was left, which isolate.c must know */
   *ret_done = w.done;
   pdf_end(&w);
-  pdf_end(&separator);
+  if (separator.pdf != NULL)
+    pdf_end(&separator);
   errno = error;
   return reason;
 }
