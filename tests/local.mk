@@ -2,7 +2,7 @@
 unit_libs = libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
-	tests/unit/engine_fixture.h \
+	tests/unit/bytes.h tests/unit/engine_fixture.h tests/unit/flate.h \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
 	tests/filter/active_test.sh \

@@ -1,6 +1,6 @@
 /*
  * test_flatten.c - what filter/flatten.c makes of small documents, as poppler
- * shows the result. The text writer is a stand-in that uses Helvetica.
+ * shows the result. The text writer is a fake that uses Helvetica.
  */
 #include "tests/unit/unit.h"
 
@@ -16,10 +16,10 @@
 #define SIZE 200 /* of a page, and of its picture in pixels */
 
 static char dir[TEMP_DIR_BYTES];
-static char seen_text[4096]; /* by the stand-in */
+static char seen_text[4096]; /* by the fake */
 static struct text_value seen_first;
 
-/* ---- a stand-in for the text writer ---- */
+/* ---- a fake text writer ---- */
 
 static enum dx_reason draw_values(const struct text_value *values, size_t count,
                                   int out_fd, struct text_done *ret_done)
@@ -56,7 +56,7 @@ static enum dx_reason draw_values(const struct text_value *values, size_t count,
   return DX_REASON_NONE;
 }
 
-static const struct text_module stand_in = {.values_to_pdf = draw_values};
+static const struct text_module fake_text = {.values_to_pdf = draw_values};
 
 /* ---- documents ---- */
 
@@ -123,7 +123,7 @@ static enum dx_reason flatten(const char *text, int pages, bool fonts)
   seen_text[0] = '\0';
   done = (struct flatten){.pdf = pdf, .scratch_fd = fileno(scratch)};
   if (fonts)
-    done.text = &stand_in;
+    done.text = &fake_text;
   reason = flatten_pages(&done, handles, numbers, pages);
   if (reason == DX_REASON_NONE) {
     in_dir(path, sizeof(path), "out.pdf");

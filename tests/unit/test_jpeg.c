@@ -2,35 +2,13 @@
  * test_jpeg.c - JPEGs that libjpeg writes here, whole, damaged, and with
  * metadata.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/bytes.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <jpeglib.h>
 
 #include "filter/jpeg.h"
-
-#define MAX_BYTES (1 << 20)
-
-struct bytes {
-  unsigned char *at;
-  size_t len;
-};
-
-static void add(struct bytes *b, const void *bytes, size_t len)
-{
-  assert_true(b->len + len <= MAX_BYTES);
-  memcpy(b->at + b->len, bytes, len);
-  b->len += len;
-}
-
-static bool add_all(void *b, const void *bytes, size_t len)
-{
-  add(b, bytes, len);
-  return true;
-}
 
 /* ---- images ---- */
 
@@ -140,7 +118,7 @@ static size_t entropy_of(struct bytes jpeg)
 
 static void whole_images_pass(void **state)
 {
-  struct bytes clean = {.at = malloc(MAX_BYTES)};
+  struct bytes clean = new_bytes();
   struct jpeg_info info;
   const char *why;
   size_t i;
@@ -348,7 +326,7 @@ static void add_segment(struct bytes *b, int marker, const char *text,
 static struct bytes with_metadata(const struct image *image, const char *exif,
                                   size_t exif_len)
 {
-  struct bytes jpeg = make(image), b = {.at = malloc(MAX_BYTES)};
+  struct bytes jpeg = make(image), b = new_bytes();
   size_t from = 2;
 
   assert_non_null(b.at);
@@ -408,7 +386,7 @@ static int orientation_of(struct bytes jpeg)
 
 static void copy_has_pixels_profile_and_nothing_else(void **state)
 {
-  struct bytes clean = {.at = malloc(MAX_BYTES)};
+  struct bytes clean = new_bytes();
   struct jpeg_info info;
   const char *why;
   size_t i, keep, len, clean_len;
@@ -452,8 +430,8 @@ static void copy_has_pixels_profile_and_nothing_else(void **state)
 
 static void copy_gets_the_end_that_is_missing(void **state)
 {
-  struct bytes clean = {.at = malloc(MAX_BYTES)}, jpeg = make(&images[2]);
-  struct bytes two = {.at = malloc(MAX_BYTES)};
+  struct bytes clean = new_bytes(), jpeg = make(&images[2]);
+  struct bytes two = new_bytes();
   size_t cut;
 
   (void)state;
@@ -481,7 +459,7 @@ static void copy_gets_the_end_that_is_missing(void **state)
 /* In some PDFs there is a line feed. */
 static void bytes_before_the_image_are_dropped(void **state)
 {
-  struct bytes clean = {.at = malloc(MAX_BYTES)}, jpeg = make(&images[2]);
+  struct bytes clean = new_bytes(), jpeg = make(&images[2]);
   unsigned char *late = malloc(jpeg.len + 1);
   struct jpeg_info info;
   const char *why;

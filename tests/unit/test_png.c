@@ -1,37 +1,12 @@
 /*
  * test_png.c - PNGs that libpng writes here, whole, damaged, and with metadata.
  */
-#include "tests/unit/unit.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
+#include "tests/unit/bytes.h"
 
 #include <png.h>
 #include <zlib.h>
 
 #include "filter/png.h"
-
-#define MAX_BYTES (1 << 20)
-
-struct bytes {
-  unsigned char *at;
-  size_t len;
-};
-
-static void add(struct bytes *b, const void *bytes, size_t len)
-{
-  assert_true(b->len + len <= MAX_BYTES);
-  memcpy(b->at + b->len, bytes, len);
-  b->len += len;
-}
-
-static struct bytes new_bytes(void)
-{
-  struct bytes b = {.at = malloc(MAX_BYTES)};
-
-  assert_non_null(b.at);
-  return b;
-}
 
 /* ---- images ---- */
 
@@ -96,12 +71,6 @@ static struct bytes make(const struct image *image)
   png_write_end(png, info);
   png_destroy_write_struct(&png, &info);
   return b;
-}
-
-static bool add_all(void *b, const void *bytes, size_t len)
-{
-  add(b, bytes, len);
-  return true;
 }
 
 /* From memory of exactly that size. The copy in *ret_copy, if it is not NULL,

@@ -2,7 +2,7 @@
  * test_stream.c - what filter/stream.c makes of the streams of small PDFs. The
  * PDFs have no table of objects: libqpdf finds them by itself.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/flate.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -108,21 +108,6 @@ static enum dx_reason judge_page(void)
   return reason;
 }
 
-static size_t pack(const void *bytes, size_t len, int flush, unsigned char *out,
-                   size_t room)
-{
-  z_stream z = {0};
-
-  assert_int_equal(deflateInit(&z, 9), Z_OK);
-  z.next_in = (z_const Bytef *)(uintptr_t)bytes;
-  z.avail_in = (uInt)len;
-  z.next_out = out;
-  z.avail_out = (uInt)room;
-  assert_true(deflate(&z, flush) >= Z_OK);
-  (void)deflateEnd(&z);
-  return room - z.avail_out;
-}
-
 /* ---- images ---- */
 
 static void image_needs_the_bytes_of_its_size(void **state)
@@ -183,20 +168,20 @@ static void image_needs_the_bytes_of_its_size(void **state)
         DX_REASON_DAMAGED);
     (void)snprintf(dict, sizeof(dict), "%s/Filter/FlateDecode", rows[i].dict);
     for (size_t more = 0; more < 2; more++) {
-      n = pack(samples, need + more, Z_FINISH, packed, sizeof(packed));
+      n = pack_flate(samples, need + more, Z_FINISH, packed, sizeof(packed));
       assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
                        DX_REASON_NONE);
     }
-    n = pack(samples, need - 1, Z_FINISH, packed, sizeof(packed));
+    n = pack_flate(samples, need - 1, Z_FINISH, packed, sizeof(packed));
     assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
                      DX_REASON_DAMAGED);
     /* Not ended, but all is there. */
-    n = pack(samples, need, Z_SYNC_FLUSH, packed, sizeof(packed));
+    n = pack_flate(samples, need, Z_SYNC_FLUSH, packed, sizeof(packed));
     assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
                      DX_REASON_NONE);
     assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n - 7),
                      DX_REASON_DAMAGED);
-    n = pack(samples, need - 1, Z_SYNC_FLUSH, packed, sizeof(packed));
+    n = pack_flate(samples, need - 1, Z_SYNC_FLUSH, packed, sizeof(packed));
     assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
                      DX_REASON_DAMAGED);
   }
@@ -228,8 +213,8 @@ static void predictors_change_the_size(void **state)
                    "/Filter/FlateDecode/DecodeParms %s",
                    rows[i].parms);
     for (size_t less = 0; less < 2; less++) {
-      size_t n =
-          pack(samples, rows[i].need - less, Z_FINISH, packed, sizeof(packed));
+      size_t n = pack_flate(samples, rows[i].need - less, Z_FINISH, packed,
+                            sizeof(packed));
 
       assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, n),
                        less == 0 ? DX_REASON_NONE : DX_REASON_DAMAGED);
@@ -243,13 +228,13 @@ static void image_that_is_much_larger_than_its_size_is_refused(void **state)
   size_t n;
 
   (void)state;
-  n = pack(zeros, sizeof(zeros), Z_FINISH, packed, sizeof(packed));
+  n = pack_flate(zeros, sizeof(zeros), Z_FINISH, packed, sizeof(packed));
   assert_int_equal(judge_stream(STREAM_IMAGE,
                                 "/Width 9/Height 9/ImageMask true"
                                 "/Filter/FlateDecode",
                                 packed, n),
                    DX_REASON_TOO_COMPLEX);
-  n = pack(zeros, 100000, Z_FINISH, packed, sizeof(packed));
+  n = pack_flate(zeros, 100000, Z_FINISH, packed, sizeof(packed));
   assert_int_equal(judge_stream(STREAM_IMAGE,
                                 "/Width 9/Height 9/ImageMask true"
                                 "/Filter/FlateDecode",
@@ -313,12 +298,12 @@ static void jpeg_is_decoded_and_loses_its_metadata(void **state)
 
   assert_int_equal(judge_stream(STREAM_IMAGE, dict, jpeg, len / 2),
                    DX_REASON_DAMAGED);
-  n = pack(jpeg, len, Z_FINISH, packed, sizeof(packed));
+  n = pack_flate(jpeg, len, Z_FINISH, packed, sizeof(packed));
   assert_int_equal(judge_stream(STREAM_IMAGE, packed_dict, packed, n),
                    DX_REASON_NONE);
   assert_int_equal(judge_stream(STREAM_IMAGE, packed_dict, packed, n - 6),
                    DX_REASON_DAMAGED);
-  n = pack(jpeg, len - 60, Z_FINISH, packed, sizeof(packed));
+  n = pack_flate(jpeg, len - 60, Z_FINISH, packed, sizeof(packed));
   assert_int_equal(judge_stream(STREAM_IMAGE, packed_dict, packed, n),
                    DX_REASON_DAMAGED);
   assert_int_equal(judge_stream(STREAM_IMAGE,
@@ -396,7 +381,7 @@ static void each_way_to_store_is_known_or_refused(void **state)
 static void everything_together_is_limited(void **state)
 {
   static unsigned char zeros[100000], packed[1000];
-  size_t n = pack(zeros, sizeof(zeros), Z_FINISH, packed, sizeof(packed));
+  size_t n = pack_flate(zeros, sizeof(zeros), Z_FINISH, packed, sizeof(packed));
 
   (void)state;
   begin();
@@ -476,7 +461,8 @@ static void content_may_end_early_where_nothing_is_open(void **state)
 {
   static const char closed[] = "q (text) Tj Q\n", open[] = "q (text) Tj\n";
   unsigned char packed[200];
-  size_t n = pack(closed, strlen(closed), Z_SYNC_FLUSH, packed, sizeof(packed));
+  size_t n =
+      pack_flate(closed, strlen(closed), Z_SYNC_FLUSH, packed, sizeof(packed));
 
   (void)state;
   assert_int_equal(
@@ -490,14 +476,14 @@ static void content_may_end_early_where_nothing_is_open(void **state)
   put("4 0 obj\n[11 0 R 10 0 R]\nendobj\n");
   open_pdf();
   assert_int_equal(judge_page(), DX_REASON_NONE);
-  n = pack(open, strlen(open), Z_SYNC_FLUSH, packed, sizeof(packed));
+  n = pack_flate(open, strlen(open), Z_SYNC_FLUSH, packed, sizeof(packed));
   begin();
   put_stream(10, "/Filter/FlateDecode", packed, n);
   put_stream(11, "", "Q", 1);
   put("4 0 obj\n[10 0 R 11 0 R]\nendobj\n");
   open_pdf();
   assert_int_equal(judge_page(), DX_REASON_DAMAGED);
-  n = pack(open, strlen(open), Z_FINISH, packed, sizeof(packed));
+  n = pack_flate(open, strlen(open), Z_FINISH, packed, sizeof(packed));
   assert_int_equal(
       judge_stream(STREAM_CONTENT, "/Filter/FlateDecode", packed, n),
       DX_REASON_NONE);
@@ -581,7 +567,7 @@ static void inline_flate_and_jpeg_images_end_where_their_data_end(void **state)
   (void)state;
   for (size_t i = 0; i < sizeof(samples); i++)
     samples[i] = (unsigned char)(i * i * 7);
-  n = pack(samples, sizeof(samples), Z_FINISH, packed, sizeof(packed));
+  n = pack_flate(samples, sizeof(samples), Z_FINISH, packed, sizeof(packed));
   for (size_t cut = 0; cut < n; cut++) {
     len = (size_t)sprintf(content, "BI /W 8/H 8/BPC 8/CS/G/F/Fl ID ");
     memcpy(content + len, packed, n - cut);

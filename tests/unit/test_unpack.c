@@ -2,7 +2,7 @@
  * test_unpack.c - what filter/unpack.c makes of packed bytes, whole, cut at
  * every byte, damaged, and of bombs.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/flate.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -56,21 +56,6 @@ static enum unpack_end run(const struct unpack_stage *stages, size_t count,
 }
 
 /* ---- packing ---- */
-
-static size_t pack_flate(const void *bytes, size_t len, int flush,
-                         unsigned char *out, size_t room)
-{
-  z_stream z = {0};
-
-  assert_int_equal(deflateInit(&z, 9), Z_OK);
-  z.next_in = (z_const Bytef *)(uintptr_t)bytes;
-  z.avail_in = (uInt)len;
-  z.next_out = out;
-  z.avail_out = (uInt)room;
-  assert_int_equal(deflate(&z, flush), flush == Z_FINISH ? Z_STREAM_END : Z_OK);
-  (void)deflateEnd(&z);
-  return room - z.avail_out;
-}
 
 /* Codes of one byte each, the shortest way: a table that is cleared before it
  * grows tests nothing, so the codes are those of an encoder. */
