@@ -2,8 +2,8 @@
  * drawn.c - which keys of which dictionary a PDF may keep, and the walk along
  * them, without recursion: nesting costs memory, not the stack.
  *
- * A dictionary is what the path to it says, never what its own /Type claims:
- * that key is optional, and whoever writes a hostile PDF leaves it out or lies.
+ * The kind of a dictionary follows from the path to it, never from its own
+ * /Type: that key is optional, and in a hostile PDF it is missing or wrong.
  */
 #include "filter/drawn.h"
 

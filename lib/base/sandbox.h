@@ -2,7 +2,8 @@
  * sandbox.h - gives up everything that a process which parses hostile bytes
  * does not need: it may compute, allocate memory, and read and write what is
  * open already. It can open no file, whatever its mode, create none, map no
- * code, use no network, start no program or process, signal or trace nobody.
+ * code, use no network, start no program or process, and signal or trace no
+ * other.
  *
  * Three independent layers: seccomp (an allow-list of system calls, by
  * libseccomp) does all of that, and without it nothing is to be parsed.

@@ -35,7 +35,7 @@ enum dx_code dx_user_become(uid_t uid, gid_t gid,
 #define DX_NOBODY 65534
 
 /* A variable that chooses programs; NULL if this process has other rights than
- * whoever set it: with sudo, or as a set-user-ID program. */
+ * the process that set it: with sudo, or as a set-user-ID program. */
 const char *dx_user_environment(const char *name);
 
 /* True if configuration and keys may belong to that user: root, dx_user(), or

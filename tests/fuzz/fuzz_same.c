@@ -3,7 +3,7 @@
  * when they are printed, or refused. tests/helper/same.h says how that is
  * compared, and which fields may differ.
  *
- * libqpdf writes the input anew first, with its streams as they are: poppler
+ * libqpdf rewrites the input first, with its streams as they are: poppler
  * and libqpdf repair a broken structure differently, which says nothing about
  * what the filter removes.
  *

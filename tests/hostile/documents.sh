@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# documents.sh - documents that are small, but made to exhaust whoever reads
-# them, and a computer with too little memory: each is sent or refused at a
+# documents.sh - documents that are small, but made to exhaust their
+# reader, and a computer with too little memory: each is sent or refused at a
 # bounded cost, and none is turned into a smaller one. The process that reads
 # it is in its sandbox; what the sandbox withstands is tested by
 # tests/unit/test_isolate.c, and what becomes of a job by tests/hostile/jobs.sh.
