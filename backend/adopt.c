@@ -10,8 +10,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/job/adopt.h"
-#include "lib/job/announce.h"
+#include "lib/spool/adopt.h"
+#include "daemon/engine/announce.h"
 
 #define ADOPTED_MAX 64 /* two descriptors each */
 

@@ -1,7 +1,7 @@
 /*
- * announce.c - OnResult (lib/job/announce.h) after a print job. docextractd
- * runs it. Where it does not run, a process of its own does, which outlives the
- * backend: neither the print job nor the next one waits for it.
+ * announce.c - OnResult (daemon/engine/announce.h) after a print job.
+ * docextractd runs it. Where it does not run, a process of its own does, which
+ * outlives the backend: neither the print job nor the next one waits for it.
  */
 #include "backend/backend.h"
 
@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "lib/job/announce.h"
+#include "daemon/engine/announce.h"
 
 /* Nothing of cupsd's stays open: it reads our stderr to its end. */
 static void detach(void)

@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "lib/config/config.h"
-#include "lib/engine/engine.h"
-#include "lib/job/job.h"
-#include "lib/job/spool.h"
+#include "daemon/engine/engine.h"
+#include "lib/spool/job.h"
+#include "lib/spool/spool.h"
 
 struct backend {
   /* arguments and environment; borrowed */

@@ -12,11 +12,11 @@
 
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/job/announce.h"
-#include "lib/job/failures.h"
-#include "lib/job/print_job.h"
-#include "lib/job/sentence.h"
-#include "lib/job/sweep.h"
+#include "daemon/engine/announce.h"
+#include "lib/spool/failures.h"
+#include "lib/print/print_job.h"
+#include "lib/spool/sentence.h"
+#include "lib/spool/sweep.h"
 
 #define ASK_MS 1800      /* a cupsd that is stopping kills us anyway */
 #define CANCELED_MS 1000 /* two seconds in all, from SIGTERM to the end */

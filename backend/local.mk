@@ -5,7 +5,7 @@ backend_docextract_SOURCES = backend/main.c backend/adopt.c \
 	backend/announce.c backend/arguments.c backend/names.c backend/backend.h \
 	backend/discover.c backend/ending.c \
 	backend/queue.c backend/receive.c backend/status.c backend/term.c
-backend_docextract_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) \
+backend_docextract_LDADD = libdxd.a libdx.a $(CURL_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 
 if WITH_USER

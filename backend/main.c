@@ -2,7 +2,7 @@
  * main.c - the docextract backend: the order of its steps.
  *
  * cupsd runs it as lp, or as root if it was configured with a user of its own,
- * with the documents of one job on stdin as a bundle (lib/job/bundle.h). What
+ * with the documents of one job on stdin as a bundle (lib/print/bundle.h). What
  * it must not do is in backend.h.
  */
 #include "backend/backend.h"
@@ -24,11 +24,11 @@
 #include "lib/base/process.h"
 #include "lib/base/user.h"
 #include "lib/base/utf8.h"
-#include "lib/job/adopt.h"
-#include "lib/job/merge.h"
-#include "lib/job/results.h"
-#include "lib/job/print_job.h"
-#include "lib/service/http.h"
+#include "lib/spool/adopt.h"
+#include "lib/spool/merge.h"
+#include "lib/spool/results.h"
+#include "lib/print/print_job.h"
+#include "daemon/service/http.h"
 
 #define ASK_MS 10000
 #define TICK_MS (DX_TOGGLE_MS < 60000 ? DX_TOGGLE_MS : 60000)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "lib/job/filename.h"
+#include "lib/spool/filename.h"
 
 #define SUPPLIED "document-name-supplied="
 #define BLANKS " \t\n"

@@ -8,7 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "lib/job/print_job.h"
+#include "lib/print/print_job.h"
 
 static bool is_uploaded(const struct dx_job *job)
 {

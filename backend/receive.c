@@ -13,7 +13,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
 #include "lib/base/sandbox.h"
-#include "lib/job/sentence.h"
+#include "lib/spool/sentence.h"
 
 /* Waits for data: E_STOPPED on SIGTERM; E_MISSING without data for too long. */
 static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)

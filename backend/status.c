@@ -12,7 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/job/sentence.h"
+#include "lib/spool/sentence.h"
 
 #define PROGRESS_STEP 5 /* percent between two lines */
 

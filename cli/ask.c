@@ -9,8 +9,8 @@
 
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
-#include "lib/job/status.h"
-#include "lib/job/status_client.h"
+#include "lib/control/status.h"
+#include "lib/control/status_client.h"
 
 /* Who owns the key, and what else is wrong with the configuration, does not
  * matter to this caller. */

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "lib/base/clock.h"
-#include "lib/job/adopt.h"
+#include "lib/spool/adopt.h"
 
 #define WAIT_MS 10000 /* for the process that drives the job */
 #define LOOK_MS 100

@@ -20,8 +20,8 @@
 
 #include "lib/base/user.h"
 #include "lib/config/config.h"
-#include "lib/job/job.h"
-#include "lib/job/spool.h"
+#include "lib/spool/job.h"
+#include "lib/spool/spool.h"
 
 /*
  * name, pattern, help. Words of the pattern in capitals are arguments; one

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/engine/engine.h"
-#include "lib/job/announce.h"
-#include "lib/job/results.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/announce.h"
+#include "lib/spool/results.h"
 
 #define TURN_MS 60000
 #define REPEAT_MS 30000  /* between two lines that say the same */

@@ -11,7 +11,7 @@
 #define DX_CLI_FILTER_H
 
 #include "cli/cli.h"
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 struct filter {
   struct dx_bundle_reader *reader;

@@ -21,9 +21,9 @@
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
 #include "lib/base/sandbox.h"
-#include "lib/service/api.h"
-#include "lib/service/rate_limit.h"
-#include "lib/service/token.h"
+#include "daemon/service/api.h"
+#include "daemon/service/rate_limit.h"
+#include "daemon/service/token.h"
 
 /* After this long without a result, prints what it is waiting for. */
 #define PATIENCE_MS 2000

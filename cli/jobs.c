@@ -11,7 +11,7 @@
 #include "cli/list.h"
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
-#include "lib/job/failures.h"
+#include "lib/spool/failures.h"
 
 #define WATCH_MS 1000
 

@@ -14,7 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
-#include "lib/job/sentence.h"
+#include "lib/spool/sentence.h"
 
 #define KEY_DIGITS 8 /* shown, at least */
 #define RETRY_BYTES 32

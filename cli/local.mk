@@ -6,7 +6,7 @@ cli_docextract_SOURCES = cli/ask.c cli/cancel.c cli/chown.c cli/cli.h cli/config
 	cli/jobs.c cli/list.c cli/list.h cli/load.c cli/main.c cli/metrics.c cli/owner.c \
 	cli/purge.c cli/reach.c cli/reach.h cli/report.c cli/report_log.c \
 	cli/result.c cli/result.h cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c
-cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
+cli_docextract_LDADD = libdxd.a libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(SECCOMP_LIBS) -lm
 
 EXTRA_DIST += tests/cli/ask tests/cli/chown_test.sh tests/cli/cli_test.sh tests/cli/frame.sh \

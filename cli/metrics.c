@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "lib/base/policy.h"
-#include "lib/engine/metrics.h"
-#include "lib/job/status_client.h"
+#include "lib/control/metrics.h"
+#include "lib/control/status_client.h"
 
 static enum dx_code ask(const struct cli *cli, struct dx_buf *text,
                         struct dx_err *err)

@@ -21,7 +21,7 @@
 #include "cli/cupsd.h"
 #include "cli/list.h"
 #include "lib/base/buf.h"
-#include "lib/service/http.h"
+#include "daemon/service/http.h"
 
 #define LINE_BYTES 80 /* of what the filter prints */
 #define WORDS_MAX 12  /* the states of a job, and "waiting" */

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "lib/job/adopt.h"
+#include "lib/spool/adopt.h"
 
 struct retry {
   struct cli *cli;

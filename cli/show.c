@@ -20,7 +20,7 @@
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
-#include "lib/job/results.h"
+#include "lib/spool/results.h"
 
 struct show {
   struct cli *cli;

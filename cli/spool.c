@@ -1,7 +1,7 @@
 /*
  * spool.c - the spool as the verbs need it: opened by the right user, checked,
  * and a job in it found by what a person calls it. The rest is
- * lib/job/spool.h's.
+ * lib/spool/spool.h's.
  */
 #include "cli/cli.h"
 
@@ -17,7 +17,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/utf8.h"
-#include "lib/job/results.h"
+#include "lib/spool/results.h"
 
 #define CANDIDATES_MAX 5 /* in one message */
 

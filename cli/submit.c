@@ -21,8 +21,8 @@
 #include "lib/base/policy.h"
 #include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
-#include "lib/job/filename.h"
-#include "lib/job/sweep.h"
+#include "lib/spool/filename.h"
+#include "lib/spool/sweep.h"
 
 struct submit {
   struct cli *cli;

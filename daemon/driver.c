@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/job/adopt.h"
+#include "lib/spool/adopt.h"
 
 /* ---- the list ---- */
 

@@ -4,7 +4,7 @@
  * configuration file and the command line are main.c's.
  *
  * It takes jobs that were handed over, and adopts what no other process drives
- * (lib/job/adopt.h). A job of CUPS's is not locked while it is looked at.
+ * (lib/spool/adopt.h). A job of CUPS's is not locked while it is looked at.
  *
  * Blocking: the disk, and cupsd for a second.
  */
@@ -15,11 +15,11 @@
 #include <stdint.h>
 
 #include "lib/config/config.h"
-#include "lib/engine/engine.h"
-#include "lib/job/announce.h"
-#include "lib/job/job.h"
-#include "lib/job/spool.h"
-#include "lib/service/http.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/announce.h"
+#include "lib/spool/job.h"
+#include "lib/spool/spool.h"
+#include "daemon/service/http.h"
 
 struct driver {
   struct dx_config *config; /* owned */

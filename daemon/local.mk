@@ -1,11 +1,30 @@
 # daemon/ - docextractd: a thin loop around the engine.
+# What moves the jobs is a library, for the unit tests.
+noinst_LIBRARIES += libdxd.a
+libdxd_a_SOURCES = \
+	daemon/service/address.c daemon/service/address.h daemon/service/api.c \
+	daemon/service/api.h daemon/service/http.c daemon/service/http.h \
+	daemon/service/jwt.c daemon/service/jwt.h daemon/service/latency.c \
+	daemon/service/latency.h daemon/service/poll.c daemon/service/poll.h \
+	daemon/service/predict.c daemon/service/rate_limit.c \
+	daemon/service/rate_limit.h daemon/service/result_check.c \
+	daemon/service/result_check.h daemon/service/signed_url.c \
+	daemon/service/signed_url.h daemon/service/token.c \
+	daemon/service/token.h daemon/service/token_command.c \
+	daemon/service/token_input.c daemon/service/token_internal.h \
+	\
+	daemon/engine/announce.c daemon/engine/announce.h daemon/engine/call.c \
+	daemon/engine/engine.c daemon/engine/engine.h \
+	daemon/engine/engine_internal.h daemon/engine/fetch.c \
+	daemon/engine/report.c daemon/engine/upload.c
+
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/driver.c daemon/driver.h \
 	daemon/main.c daemon/status.c daemon/status.h \
 	daemon/status_ends.c daemon/status_ends.h daemon/status_server.c \
 	daemon/status_server.h daemon/watch.c daemon/watch.h
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
-daemon_docextractd_LDADD = libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
+daemon_docextractd_LDADD = libdxd.a libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 
 EXTRA_DIST += daemon/docextractd.path.in daemon/docextractd.service.in

@@ -29,7 +29,7 @@
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
 #include "lib/base/user.h"
-#include "lib/job/sweep.h"
+#include "lib/spool/sweep.h"
 
 #define TURN_MS 60000          /* the longest wait for an event */
 #define TURN_UNWATCHED_MS 5000 /* between two looks, without inotify */

@@ -10,7 +10,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
-#include "lib/job/status.h"
+#include "lib/control/status.h"
 
 #define LOOK_MS 5000 /* between two looks, where inotify does not help */
 #define NEW_MS 60000 /* a job that appears may have ended this long ago */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/job/spool.h"
+#include "lib/spool/spool.h"
 
 struct tracked;
 

@@ -25,10 +25,10 @@
 #include "lib/base/policy.h"
 #include "lib/base/user.h"
 #include "lib/config/config.h"
-#include "lib/engine/metrics.h"
-#include "lib/job/results.h"
-#include "lib/job/sentence.h"
-#include "lib/job/status.h"
+#include "lib/control/metrics.h"
+#include "lib/spool/results.h"
+#include "lib/spool/sentence.h"
+#include "lib/control/status.h"
 
 #define PIECE_BYTES 65536   /* of a response, at once */
 #define PIECE_MS 3          /* that making it may take; others wait */

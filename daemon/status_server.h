@@ -1,6 +1,6 @@
 /*
  * status_server.h - the process that serves the status socket: reads requests,
- * asks the spool, sends responses (lib/job/status.h). It only reads.
+ * asks the spool, sends responses (lib/control/status.h). It only reads.
  *
  * What a client can do is limited by the numbers of lib/base/policy.h: the
  * connections of a user and of all, the time for a request, the time in which

@@ -3,7 +3,7 @@
  * the configuration changed.
  *
  * A new job is a directory moved into jobs/; handing one over and asking to
- * cancel it touch its directory (lib/job/spool.h). Events can be lost: the
+ * cancel it touch its directory (lib/spool/spool.h). Events can be lost: the
  * caller also looks through everything now and then.
  *
  * Blocking: never.

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 /* /DecodeParms of CCITTFaxDecode (ISO 32000-1, 7.4.6). All rows are needed,
  * whatever /EndOfBlock is. */

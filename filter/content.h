@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 /* Judges an inline image: its dictionary, from BI to ID, and its data, up to
  * what may be EI; `first`: there was no earlier EI. DAMAGED: perhaps another EI

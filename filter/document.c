@@ -15,7 +15,7 @@
 #include "filter/png.h"
 #include "filter/text.h"
 #include "lib/base/fs.h"
-#include "lib/job/mime.h"
+#include "lib/print/mime.h"
 
 const char *document_type_of(int fd)
 {

@@ -9,7 +9,7 @@
 
 #include "filter/pdf.h"
 
-/* One of lib/job/mime.h; NULL if it cannot be sent. */
+/* One of lib/print/mime.h; NULL if it cannot be sent. */
 const char *document_type_of(int fd);
 
 /* The type that it is sent as. */

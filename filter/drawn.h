@@ -26,7 +26,7 @@
 
 #include "filter/stream.h"
 #include "lib/base/buf.h"
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 struct drawn {
   qpdf_data pdf;

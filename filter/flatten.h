@@ -23,7 +23,7 @@
 
 #include <qpdf/qpdf-c.h>
 
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 struct text_module;
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 struct jpeg_info {
   uint32_t width, height; /* pixels, as stored */

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 struct options;
 struct text_module;

@@ -16,7 +16,7 @@
 
 #include <qpdf/qpdf-c.h>
 
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 enum stream_kind {
   STREAM_DATA, /* fonts, CMaps, functions, profiles, shadings */

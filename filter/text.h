@@ -28,7 +28,7 @@
 #include <stddef.h>
 
 #include "filter/options.h"
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 #define TEXT_PAGES_MAX 20000
 

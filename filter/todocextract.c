@@ -34,10 +34,10 @@
 #include "lib/base/process.h"
 #include "lib/base/utf8.h"
 #include "lib/config/config.h"
-#include "lib/job/bundle.h"
-#include "lib/job/filename.h"
-#include "lib/job/mime.h"
-#include "lib/job/sentence.h"
+#include "lib/print/bundle.h"
+#include "lib/spool/filename.h"
+#include "lib/print/mime.h"
+#include "lib/spool/sentence.h"
 
 #define SCHEME "docextract://"
 

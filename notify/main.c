@@ -1,7 +1,7 @@
 /*
  * main.c - docextract-notify: tells the person at the desktop what became of
- * her print jobs. It watches docextractd's status socket (lib/job/status.h) and
- * shows a notification when a submission of hers has ended.
+ * her print jobs. It watches docextractd's status socket (lib/control/status.h)
+ * and shows a notification when a submission of hers has ended.
  *
  * Whatever fails - docextractd is not there, the desktop shows no
  * notifications - is tried again from the beginning: connect, and ask for what
@@ -19,7 +19,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
-#include "lib/job/status_client.h"
+#include "lib/control/status_client.h"
 #include "notify/popup.h"
 #include "notify/shown.h"
 

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <libnotify/notify.h>
 
-#include "lib/job/sentence.h"
+#include "lib/spool/sentence.h"
 
 #define APPLICATION "docextract"
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/job/state.h"
+#include "lib/spool/state.h"
 
 struct popups;
 
@@ -28,7 +28,7 @@ struct popup_end {
   int64_t submission;
   enum dx_state state; /* extracted, refused, or failed */
   int64_t cases;
-  const char *sentence; /* why it was not extracted (lib/job/sentence.h) */
+  const char *sentence; /* why it was not extracted (lib/spool/sentence.h) */
 };
 
 struct popups *popups_new(void);

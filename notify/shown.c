@@ -13,7 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
-#define OVERLAP_MS 60000 /* ends come in no order; lib/job/status.h */
+#define OVERLAP_MS 60000 /* ends come in no order; lib/control/status.h */
 
 struct shown {
   GHashTable *ends; /* a set */

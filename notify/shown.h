@@ -4,7 +4,7 @@
  * twice.
  *
  * docextractd is asked for what ended since a minute before the last end that
- * was shown (lib/job/status.h, `watch`), and the ends of that minute are
+ * was shown (lib/control/status.h, `watch`), and the ends of that minute are
  * remembered. An end is a word "TIME ID": its time, wall ms, and what else
  * identifies it.
  *

@@ -1,5 +1,5 @@
 # tests/ - unit tests, run by "make check"; everything else by ./test.sh
-unit_libs = libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
+unit_libs = libdxd.a libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/unit/bytes.h tests/unit/engine_fixture.h tests/unit/flate.h \

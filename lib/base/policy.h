@@ -68,6 +68,8 @@
 /* When to poll (doc/policy.md, "Poll schedule"). Found by simulation with
  * lognormal times, tests/bench/lag.c. M: their median, SPREAD: the standard
  * deviation of their logarithm. */
+/* What is waited for: the source, then its cases. */
+enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_POLL_TIMES 200           /* remembered of each phase */
 #define DX_POLL_KNOWN_FROM 5        /* times seen; fewer say nothing */
 #define DX_POLL_FIRST_MS 2000       /* hardly anything is done earlier */

@@ -1,7 +1,8 @@
 /*
  * shared.h - a small text file that all processes of this host share: locked,
  * read whole, written whole. What is in it is its user's business
- * (lib/service/rate_limit.c, lib/service/latency.c, lib/service/counters.c).
+ * (daemon/service/rate_limit.c, daemon/service/latency.c,
+ * lib/spool/counters.c).
  *
  * Nothing in such a file is worth an fsync: it is read again within seconds,
  * and a file with nonsense in it counts as empty.

@@ -3,8 +3,8 @@
  *
  * A row is everything that the configuration, the manual page, struct
  * dx_service and `docextract hello` know of a source. The last column names
- * the function in lib/service/token.c that gets the token; besides its row, a
- * new source needs only that function.
+ * the function in daemon/service/token.c that gets the token; besides its row,
+ * a new source needs only that function.
  *
  *   NAME       of its DX_TOKEN_ constant
  *   word       after Token in the configuration

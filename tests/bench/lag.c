@@ -29,7 +29,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
-#include "lib/engine/engine.h"
+#include "daemon/engine/engine.h"
 
 #define JOBS 400    /* measured ones of each line */
 #define WARM_UP 200 /* before those that are measured */

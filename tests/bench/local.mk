@@ -9,7 +9,7 @@ tests_bench_measure_LDADD =
 tests_bench_get_SOURCES = tests/bench/get.c
 tests_bench_get_LDADD = $(CURL_LIBS)
 tests_bench_lag_SOURCES = tests/bench/lag.c
-tests_bench_lag_LDADD = libdx.a $(CURL_LIBS) $(CJSON_LIBS) $(GNUTLS_LIBS) \
+tests_bench_lag_LDADD = libdxd.a libdx.a $(CURL_LIBS) $(CJSON_LIBS) $(GNUTLS_LIBS) \
 	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 tests_bench_lag_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dx_random_unit
 

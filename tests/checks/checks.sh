@@ -21,8 +21,8 @@ mapfile -t sources < <(find $directories -name '*.[ch]' | sort)
 
 includes() # LIBRARY PATTERN, FILES THAT MAY: no other file of lib/
 {
-  none "in lib/ only $2 know $1" \
-    "$(found -lE "#include <($1)" lib/*/*.[ch] | grep -vE "/($2)\$")"
+  none "only $2 know $1" \
+    "$(found -lE "#include <($1)" {lib,daemon}/*/*.[ch] | grep -vE "/($2)\$")"
 }
 
 may_include() # DIRECTORY PATTERN: what its files include of ours
@@ -53,34 +53,36 @@ includes 'gnutls/' 'base/digest\.c'
 includes 'openssl/' 'service/jwt\.c'
 includes 'cjson/' 'base/json\.c'
 includes 'seccomp\.h' 'base/sandbox\.c'
-includes 'cups/' 'job/print_job\.c'
+includes 'cups/' 'print/print_job\.c'
 # The layers of lib/: there can be no circle, because none includes what is
 # listed below it.
 may_include lib/base lib/base
 may_include lib/config 'lib/(base|config)'
-may_include lib/service 'lib/(base|config|service)'
-may_include lib/job 'lib/(base|config|job)'
-may_include lib/engine 'lib/(base|config|service|job|engine)'
-may_include backend 'lib/[a-z]+|backend'
-may_include filter 'lib/(base|config|job)|filter'
-may_include cli 'lib/[a-z]+|cli'
-may_include daemon 'lib/[a-z]+|daemon'
-may_include notify 'lib/(base|config|job)|notify'
+may_include lib/print 'lib/(base|print)'
+may_include lib/spool 'lib/(base|config|print|spool)'
+may_include lib/control 'lib/(base|config|print|spool|control)|daemon/service'
+may_include daemon/service 'lib/(base|config)|daemon/service'
+may_include daemon/engine 'lib/[a-z]+|daemon/(service|engine)'
+may_include backend 'lib/[a-z]+|daemon/[a-z]+|backend'
+may_include filter 'lib/(base|config|print|spool)|filter'
+may_include cli 'lib/[a-z]+|daemon/[a-z]+|cli'
+may_include daemon 'lib/[a-z]+|daemon(/[a-z]+)?'
+may_include notify 'lib/(base|config|control|spool)|notify'
 may_include sim sim
 may_include doc 'lib/[a-z]+'
 none 'internal headers stay in their directory' \
-  "$(found -rE '#include "lib/[a-z]+/[a-z_]+_internal\.h"' --include=*.[ch] . |
-    grep -vE '^\./(lib/[a-z]+/)[a-z_]+\.[ch]:#include "\1')"
+  "$(found -rE '#include "(lib|daemon)/[a-z]+/[a-z_]+_internal\.h"' --include=*.[ch] . |
+    grep -vE '^\./((lib|daemon)/[a-z]+/)[a-z_]+\.[ch]:#include "\1')"
 none 'only six files of filter/ know qpdf' \
   "$(found -lE '#include <qpdf' */*.[ch] |
     grep -vE '^filter/(pdf\.c|(drawn|flatten|qpdf|separated|stream)\.[ch])$')"
 none 'only one file of filter/ knows libtiff' \
   "$(found -lE '#include <tiff' */*.[ch] | grep -vxF filter/tiff.c)"
 none 'only one file of filter/ knows libjpeg' \
-  "$(found -lE '#include <(jpeglib|jerror)' {lib/*,backend,cli,daemon,filter}/*.[ch] |
+  "$(found -lE '#include <(jpeglib|jerror)' {lib/*,backend,cli,daemon,daemon/*,filter}/*.[ch] |
     grep -vxF filter/jpeg.c)"
 none 'only one file of filter/ knows libpng' \
-  "$(found -lE '#include <png' {lib/*,backend,cli,daemon,filter}/*.[ch] |
+  "$(found -lE '#include <png' {lib/*,backend,cli,daemon,daemon/*,filter}/*.[ch] |
     grep -vxF filter/png.c)"
 none 'only one file of filter/ knows giflib' \
   "$(found -lE '#include <gif' */*.[ch] | grep -vxF filter/gif.c)"
@@ -91,7 +93,7 @@ none 'only one file of filter/ knows the libraries of text' \
     grep -vxF filter/text.c)"
 none 'lib/ never prints, exits or sleeps' \
   "$(found -nE '\b(printf|puts|perror|exit|_exit|abort|u?sleep|nanosleep)\(' \
-    lib/*/*.c)"
+    {lib,daemon}/*/*.c)"
 
 # configure.ac has the version; everything else must agree.
 version=$(sed -n 's/^AC_INIT(\[docextract\], \[\(.*\)\])$/\1/p' configure.ac)
@@ -108,7 +110,7 @@ none 'every script may be run' "$(found -lI -m 1 '^#!' -r tests demo.sh test.sh 
 begins CHANGES.md '^## ' "## $version ("
 begins debian/changelog . "docextract ($version) "
 
-for header in {lib/*,backend,cli,daemon,filter,notify}/*.h; do
+for header in {lib/*,daemon/*,backend,cli,daemon,filter,notify}/*.h; do
   none "$header stands alone" "$(stands_alone "$header")"
 done
 

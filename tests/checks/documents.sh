@@ -16,7 +16,7 @@ documents=$(printf "%s\n" *.md doc/*.md)
 status_table()
 {
   sed -nE 's/^ *\{ *([0-9]+), *([0-9]+), [A-Z]+\((.*)\)\},$/\1-\2,\3/p' \
-    lib/service/api.c | sed -E 's/ *, */ | /g; s/^ */| /; s/ *$/ |/
+    daemon/service/api.c | sed -E 's/ *, */ | /g; s/^ */| /; s/ *$/ |/
       s/^\| ([0-9]+)-\1 /| \1 /; s/^\| 0-999 /| other /'
 }
 is 'doc/policy.md has the status table of api.c' "$(diff \
@@ -41,11 +41,11 @@ unexplained()
 is 'doc/policy.md explains every code of the table and every class' \
   "$(unexplained)" ''
 
-# --- the sentences of lib/job/sentence.h -------------------------------
+# --- the sentences of lib/spool/sentence.h -------------------------------
 
 rows() # TABLE PARAMETERS WHAT OF THEM: a line for each row
 {
-  printf '#include "lib/job/sentence.h"\n#define X(%s) ROW %s\n%s(X)\n' \
+  printf '#include "lib/spool/sentence.h"\n#define X(%s) ROW %s\n%s(X)\n' \
     "$2" "$3" "$1" | gcc -E -P -I. -D_GNU_SOURCE -x c - |
     sed -n '/ROW/s/ROW/\n/gp' | sed 's/^ *//; s/ *$//' | grep '^"'
 }

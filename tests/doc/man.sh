@@ -71,7 +71,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every command' docextract.1 $verbs
   explains_all 'every option' docextract.1 -c $options
   explains_all 'every state' docextract.1 waiting \
-    $(sed -n 's/^  X([A-Z]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/job/state.h")
+    $(sed -n 's/^  X([A-Z]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/spool/state.h")
   explains_all 'every option' docextractd.8 -c \
     $("$build/daemon/docextractd" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every option' docextract-notify.1 -c \
@@ -92,7 +92,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
       "$top/ppd/docextract.drv")
   explains_all 'every reason of a refusal' todocextract.7 \
     $(sed -nE '/define DX_REASONS/,/^$/s/^  X\([A-Z_]*, "([a-z-]+)",.*/\1/p' \
-      "$top/lib/job/bundle.h")
+      "$top/lib/print/bundle.h")
   explains_all 'every state reason' docextract-backend.7 \
     $(grep -ohE 'docextract-[a-z-]+-(report|warning|error)' \
       "$top/ppd/docextract.drv" "$top/backend/status.c" | sort -u)

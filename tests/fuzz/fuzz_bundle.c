@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/utf8.h"
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 #define SEAL "0123456789abcdef0123456789abcdef"
 

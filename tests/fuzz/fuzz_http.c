@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "lib/base/policy.h"
-#include "lib/service/api.h"
+#include "daemon/service/api.h"
 
 #define SINK_BYTES 4096
 #define WAIT_MS 1000

@@ -12,9 +12,9 @@
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
-#include "lib/job/job.h"
-#include "lib/job/manifest.h"
-#include "lib/job/results.h"
+#include "lib/spool/job.h"
+#include "lib/spool/manifest.h"
+#include "lib/spool/results.h"
 
 #define JOURNAL "job.json"
 

@@ -9,9 +9,9 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/utf8.h"
-#include "lib/job/filename.h"
-#include "lib/job/mime.h"
-#include "lib/job/results.h"
+#include "lib/spool/filename.h"
+#include "lib/print/mime.h"
+#include "lib/spool/results.h"
 
 #define SAFE                                             \
   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \

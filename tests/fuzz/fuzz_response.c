@@ -11,8 +11,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
-#include "lib/service/api.h"
-#include "lib/service/result_check.h"
+#include "daemon/service/api.h"
+#include "daemon/service/result_check.h"
 
 static void read_create(const struct dx_http_response *response)
 {

@@ -12,8 +12,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/base/shared.h"
-#include "lib/service/latency.h"
-#include "lib/service/rate_limit.h"
+#include "daemon/service/latency.h"
+#include "daemon/service/rate_limit.h"
 
 #define HOST "h"
 #define PORT 443

@@ -9,7 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
-#include "lib/service/http.h"
+#include "daemon/service/http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

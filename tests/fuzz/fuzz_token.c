@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/policy.h"
-#include "lib/service/token.h"
+#include "daemon/service/token.h"
 
 static void get(const struct dx_service *service)
 {

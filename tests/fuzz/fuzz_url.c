@@ -11,7 +11,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
-#include "lib/service/signed_url.h"
+#include "daemon/service/signed_url.h"
 
 #define NOW_MS INT64_C(1767225600000)
 

@@ -18,7 +18,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "lib/service/rate_limit.h"
+#include "daemon/service/rate_limit.h"
 
 static void sleep_until(int64_t boot_ms)
 {

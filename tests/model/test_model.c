@@ -338,7 +338,7 @@ static void backend_steps(const struct state *s, int i)
 
 /* ---- docextractd ---- */
 
-/* What lib/job/adopt.c would do; 'L'eave, 'C'ancel, 'D'rive. */
+/* What lib/spool/adopt.c would do; 'L'eave, 'C'ancel, 'D'rive. */
 static char adoption_of(const struct state *s)
 {
   if (s->seen.owner == DAEMON)

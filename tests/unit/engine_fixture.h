@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#include "lib/engine/engine.h"
-#include "lib/service/api.h"
+#include "daemon/engine/engine.h"
+#include "daemon/service/api.h"
 
 #define FIXTURE_BEGIN_MS 1000000
 #define FIXTURE_CALLS_MAX 20000

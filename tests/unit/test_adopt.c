@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "lib/job/adopt.h"
+#include "lib/spool/adopt.h"
 
 static enum dx_adoption adoption_of(enum dx_owner owner, enum dx_state state,
                                     enum dx_print_job_state print_job)

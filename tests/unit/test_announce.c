@@ -17,8 +17,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "lib/job/announce.h"
-#include "lib/job/results.h"
+#include "daemon/engine/announce.h"
+#include "lib/spool/results.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define OTHER "f123456789abcdef0123456789abcdef"

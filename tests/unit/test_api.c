@@ -11,8 +11,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
-#include "lib/service/api.h"
-#include "lib/service/result_check.h"
+#include "daemon/service/api.h"
+#include "daemon/service/result_check.h"
 
 /* One letter per call, in the order create, put, source, extract:
  * S success  N not yet  T transient  R rate  A token  D refused  C config

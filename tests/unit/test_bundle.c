@@ -1,5 +1,6 @@
 /*
- * test_bundle.c - lib/job/bundle.c: valid and invalid entries; lib/job/seal.c.
+ * test_bundle.c - lib/print/bundle.c: valid and invalid entries;
+ * lib/print/seal.c.
  */
 #include "tests/unit/unit.h"
 
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
-#include "lib/job/bundle.h"
+#include "lib/print/bundle.h"
 
 #define SUM_ABC \
   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

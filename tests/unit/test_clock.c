@@ -1,5 +1,5 @@
 /*
- * test_clock.c - lib/base/clock.c, and Retry-After of lib/service/http.c:
+ * test_clock.c - lib/base/clock.c, and Retry-After of daemon/service/http.c:
  * parsing times.
  */
 #include "tests/unit/unit.h"
@@ -8,7 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "lib/service/http.h"
+#include "daemon/service/http.h"
 
 #define NOON 1769860800000 /* 2026-01-31T12:00:00Z */
 #define NOON_HTTP "Sat, 31 Jan 2026 12:00:00 GMT"

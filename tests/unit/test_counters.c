@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/service/counters.h"
+#include "lib/spool/counters.h"
 
 static char dir[TEMP_DIR_BYTES];
 static int dirfd_ = -1;

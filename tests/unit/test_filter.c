@@ -13,7 +13,7 @@
 #include "filter/options.h"
 #include "lib/base/buf.h"
 #include "lib/base/utf8.h"
-#include "lib/job/filename.h"
+#include "lib/spool/filename.h"
 
 /* Names */
 

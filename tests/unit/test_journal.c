@@ -12,7 +12,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
-#include "lib/job/job.h"
+#include "lib/spool/job.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define SUM KEY KEY

@@ -3,7 +3,7 @@
  */
 #include "tests/unit/unit.h"
 
-#include "lib/job/mime.h"
+#include "lib/print/mime.h"
 
 static void types_are_recognized_by_their_bytes(void **state)
 {

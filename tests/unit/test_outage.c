@@ -11,7 +11,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
-#include "lib/service/rate_limit.h"
+#include "daemon/service/rate_limit.h"
 
 static struct dx_err err;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/service/latency.h"
+#include "daemon/service/latency.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

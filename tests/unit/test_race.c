@@ -15,9 +15,9 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
-#include "lib/job/adopt.h"
-#include "lib/job/spool.h"
-#include "lib/job/sweep.h"
+#include "lib/spool/adopt.h"
+#include "lib/spool/spool.h"
+#include "lib/spool/sweep.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define DAY_MS 86400000LL

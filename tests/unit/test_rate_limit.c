@@ -12,7 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
-#include "lib/service/rate_limit.h"
+#include "daemon/service/rate_limit.h"
 
 static int64_t now_ms = 1000000;
 

@@ -16,8 +16,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
-#include "lib/job/manifest.h"
-#include "lib/job/results.h"
+#include "lib/spool/manifest.h"
+#include "lib/spool/results.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define BODY "{\"results\":{\"value\":1.50}}"

@@ -3,7 +3,7 @@
  * cannot fix it is sent to the administrator, and the administrator reads what
  * to do.
  */
-#include "lib/job/sentence.h"
+#include "lib/spool/sentence.h"
 
 #include <ctype.h>
 #include <stdio.h>

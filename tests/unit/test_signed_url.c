@@ -11,7 +11,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "lib/service/signed_url.h"
+#include "daemon/service/signed_url.h"
 
 static void the_lifetime_of_a_url_is_read_from_it(void **state)
 {

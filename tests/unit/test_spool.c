@@ -17,10 +17,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
-#include "lib/job/merge.h"
-#include "lib/job/results.h"
-#include "lib/job/spool.h"
-#include "lib/job/sweep.h"
+#include "lib/spool/merge.h"
+#include "lib/spool/results.h"
+#include "lib/spool/spool.h"
+#include "lib/spool/sweep.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define DAY_MS 86400000LL

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/unit.h"
 
-#include "lib/job/state.h"
+#include "lib/spool/state.h"
 
 /* The table written out again: "from event to". */
 static const struct {

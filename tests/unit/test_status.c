@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/job/status.h"
+#include "lib/control/status.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define X100                                                     \

@@ -1,6 +1,6 @@
 /*
- * test_token.c - lib/service/token.c and lib/service/jwt.c: signatures that
- * OpenSSL verifies, and tokens from keys, files and commands.
+ * test_token.c - daemon/service/token.c and daemon/service/jwt.c: signatures
+ * that OpenSSL verifies, and tokens from keys, files and commands.
  */
 #include "tests/unit/temp_dir.h"
 
@@ -21,8 +21,8 @@
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
-#include "lib/service/jwt.h"
-#include "lib/service/token.h"
+#include "daemon/service/jwt.h"
+#include "daemon/service/token.h"
 
 #define NOW_S 1769860800 /* 2026-01-31T12:00:00Z */
 #define SECRET64 \

@@ -1,0 +1,542 @@
+/*
+ * announce.c - which programs are to be run, and what becomes of them.
+ */
+#include "daemon/engine/announce.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/base/process.h"
+#include "lib/spool/results.h"
+
+#define LOCK_NAME "announce.lock"
+#define STOP_MS 1000 /* for a program, from SIGTERM to SIGKILL, when we end */
+#define WHY_BYTES 160
+
+/* A submission for which OnResult is to be run. */
+struct entry {
+  char key[DX_KEY_BYTES];
+  size_t number;
+  int tries;
+  int64_t next_ms; /* monotonic */
+  int64_t done_ms; /* announce_ms that is done, but not yet in the journal */
+};
+
+struct dx_announcer {
+  struct dx_spool *spool;
+  bool (*is_held)(void *ctx, const char *key);
+  void *ctx;
+  struct entry *entries;
+  size_t count, room;
+  int lock_fd; /* -1: not held */
+  /* The program that runs. */
+  pid_t pid;           /* 0: none */
+  int fd;              /* of the process; -1: none */
+  size_t current;      /* index of its entry */
+  int64_t announce_ms; /* of its submission, when it was started */
+  int64_t until_ms;    /* monotonic: the next signal */
+  bool terminated;     /* SIGTERM was sent */
+};
+
+/* ---- the list ---- */
+
+static bool is_listed(const struct dx_announcer *a, const char *key,
+                      size_t number)
+{
+  size_t i;
+
+  for (i = 0; i < a->count; i++)
+    if (a->entries[i].number == number && strcmp(a->entries[i].key, key) == 0)
+      return true;
+  return false;
+}
+
+static void add(struct dx_announcer *a, const char *key, size_t number)
+{
+  struct entry *e;
+
+  if (a->count == a->room) {
+    size_t room = a->room != 0 ? 2 * a->room : 16;
+    struct entry *entries = realloc(a->entries, room * sizeof(*entries));
+
+    if (entries == NULL)
+      return; /* the next look finds it again */
+    a->entries = entries;
+    a->room = room;
+  }
+  e = &a->entries[a->count++];
+  memset(e, 0, sizeof(*e));
+  (void)snprintf(e->key, sizeof(e->key), "%s", key);
+  e->number = number;
+  e->next_ms = dx_monotonic_ms();
+}
+
+static void drop(struct dx_announcer *a, struct entry *e)
+{
+  *e = a->entries[--a->count];
+}
+
+/* The one that has been due longest, or NULL; and when the next one is due. */
+static struct entry *first_due(const struct dx_announcer *a, int64_t *ret_next)
+{
+  struct entry *first = NULL;
+  size_t i;
+
+  for (i = 0; i < a->count; i++)
+    if (first == NULL || a->entries[i].next_ms < first->next_ms)
+      first = &a->entries[i];
+  *ret_next = first != NULL ? first->next_ms : INT64_MAX;
+  return first != NULL && first->next_ms <= dx_monotonic_ms() ? first : NULL;
+}
+
+static bool is_due(const struct dx_submission *sub)
+{
+  return sub->announce_ms != 0 && dx_state_is_final(sub->state);
+}
+
+void dx_announcer_look(struct dx_announcer *a, const char *key)
+{
+  struct dx_job *job = NULL;
+  pid_t holder;
+  size_t i;
+
+  if (a->is_held != NULL && a->is_held(a->ctx, key))
+    return;
+  if (dx_spool_peek(a->spool, key, &job, &holder, NULL) != DX_OK)
+    return;
+  for (i = 0; holder == 0 && i < job->submission_count; i++)
+    if (is_due(&job->submissions[i]) && !is_listed(a, key, i + 1))
+      add(a, key, i + 1);
+  dx_job_free(&job);
+}
+
+/* ---- the lock ---- */
+
+static bool lock(struct dx_announcer *a)
+{
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+  if (a->lock_fd >= 0)
+    return true;
+  a->lock_fd = openat(a->spool->dirfd, LOCK_NAME,
+                      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (a->lock_fd < 0)
+    return false;
+  if (fcntl(a->lock_fd, F_SETLK, &all) == 0)
+    return true;
+  (void)close(a->lock_fd);
+  a->lock_fd = -1;
+  return false;
+}
+
+static void unlock(struct dx_announcer *a)
+{
+  if (a->lock_fd >= 0)
+    (void)close(a->lock_fd);
+  a->lock_fd = -1;
+}
+
+/* ---- the job ---- */
+
+static void later(struct entry *e, int64_t wait_ms)
+{
+  e->next_ms = dx_monotonic_ms() + wait_ms;
+}
+
+/* The job with its lock; NULL if that cannot be had, or there is nothing to
+ * announce: then the entry is put off or removed. */
+static struct dx_job *take(struct dx_announcer *a, struct entry *e)
+{
+  struct dx_job *job = NULL;
+  enum dx_code code = DX_E_BUSY;
+  enum dx_owner owner;
+  struct dx_err err;
+  pid_t holder;
+
+  if (a->is_held == NULL || !a->is_held(a->ctx, e->key))
+    code = dx_spool_take(a->spool, e->key, &job, &holder, &owner, &err);
+  if (code == DX_OK && e->number <= job->submission_count &&
+      is_due(&job->submissions[e->number - 1]))
+    return job;
+  dx_job_free(&job);
+  if (code == DX_OK || code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
+    drop(a, e); /* a look does not find it again */
+  } else if (code == DX_E_BUSY) {
+    later(e, DX_ON_RESULT_BUSY_MS);
+  } else {
+    dx_log(DX_LOG_WARNING, "job %s: %s", e->key, err.text);
+    later(e, DX_LOCAL_RETRY_MS);
+  }
+  return NULL;
+}
+
+/* Nothing is left to do for a submission. */
+static void settle(struct dx_announcer *a, struct entry *e,
+                   struct dx_submission *sub)
+{
+  struct dx_job *job = sub->job;
+  struct dx_err err;
+  enum dx_code code;
+
+  sub->announce_ms = 0;
+  code = dx_job_save(job, &err);
+  if (code == DX_OK)
+    code = dx_spool_settle(a->spool, job, &err);
+  if (code != DX_OK) {
+    dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
+    later(e, DX_LOCAL_RETRY_MS);
+  } else {
+    drop(a, e);
+  }
+}
+
+/* For `docextract jobs`, unless there is something worse to report. Not for the
+ * person who printed, who has the result or knows why there is none. */
+static void leave_message(struct dx_job *job, const char *message)
+{
+  struct dx_err err;
+
+  if (!dx_job_is_finished(job))
+    return;
+  dx_job_set_message(job, DX_OK, message);
+  if (job->behind && dx_job_publish(job, &err) != DX_OK)
+    dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
+}
+
+static int64_t wait_ms(int tries)
+{
+  int64_t wait = DX_ON_RESULT_FIRST_MS;
+
+  for (; tries > 1 && wait < DX_ON_RESULT_MAX_MS; tries--)
+    wait *= 2;
+  return wait < DX_ON_RESULT_MAX_MS ? wait : DX_ON_RESULT_MAX_MS;
+}
+
+static void failed(struct dx_announcer *a, struct entry *e, const char *why)
+{
+  struct dx_job *job = take(a, e);
+  bool is_last;
+
+  if (job == NULL)
+    return;
+  is_last = dx_wall_ms() - job->submissions[e->number - 1].announce_ms >
+            DX_ON_RESULT_FOR_MS;
+  dx_log(is_last ? DX_LOG_ERROR : DX_LOG_WARNING, "job %s: OnResult %s; %s",
+         e->key, why, is_last ? "it is not run again" : "it will be run again");
+  leave_message(job, is_last ? "OnResult failed for a day and is not run again"
+                             : "OnResult failed and will be run again");
+  if (is_last)
+    settle(a, e, &job->submissions[e->number - 1]);
+  else
+    later(e, wait_ms(++e->tries));
+  dx_job_free(&job);
+}
+
+/* ---- the program ---- */
+
+/* The path is in place before the program is run, and again if a run that
+ * failed has removed it, or the engine was killed before it wrote it. */
+static enum dx_code find_manifest(const struct dx_submission *sub,
+                                  const char *results_dir, char **ret_path,
+                                  struct dx_err *err)
+{
+  enum dx_code code = dx_manifest_find(sub, results_dir, ret_path, err);
+
+  if (code != DX_E_NOT_FOUND)
+    return code;
+  code = dx_manifest_deliver(sub, results_dir, err);
+  return code == DX_OK ? dx_manifest_find(sub, results_dir, ret_path, err)
+                       : code;
+}
+
+/* Sets "NAME=value". */
+static bool set_variable(char **variable, const char *name, const char *value)
+{
+  struct dx_buf text = {0};
+
+  dx_buf_printf(&text, "DOCEXTRACT_%s=%s", name, value != NULL ? value : "");
+  *variable = dx_buf_take(&text);
+  return *variable != NULL;
+}
+
+/* Returns 0 or an errno. */
+static int start_with(const struct dx_submission *sub, char **words,
+                      pid_t *ret_pid)
+{
+  char *variables[5] = {NULL};
+  int e = ENOMEM;
+  size_t i;
+
+  if (set_variable(&variables[0], "OUTCOME",
+                   sub->state == DX_ST_EXTRACTED ? "extracted" : "failed") &&
+      set_variable(&variables[1], "SERVICE", sub->job->service) &&
+      set_variable(&variables[2], "QUEUE", sub->job->queue) &&
+      set_variable(&variables[3], "JOB", sub->job->key))
+    e = dx_process_start(words, variables, -1, ret_pid);
+  for (i = 0; i < 4; i++)
+    free(variables[i]);
+  return e;
+}
+
+/* Returns 0 or an errno. */
+static int start(const struct dx_submission *sub, const char *command,
+                 char *manifest, pid_t *ret_pid)
+{
+  char *words[DX_PROCESS_WORDS + 2];
+  char *line = strdup(command);
+  size_t count;
+  int e;
+
+  if (line == NULL)
+    return ENOMEM;
+  count = dx_process_split(line, words);
+  words[count] = manifest;
+  words[count + 1] = NULL;
+  e = count > 0 ? start_with(sub, words, ret_pid) : E2BIG;
+  free(line);
+  return e;
+}
+
+/* True if the program runs; else *why says why not. */
+static bool run(struct dx_announcer *a, const struct dx_submission *sub,
+                const struct dx_service *service, char why[WHY_BYTES])
+{
+  char *path = NULL;
+  struct dx_err err;
+  int e;
+
+  if (find_manifest(sub, service->results_dir, &path, &err) != DX_OK) {
+    (void)snprintf(why, WHY_BYTES, "cannot be run: %.*s", WHY_BYTES - 32,
+                   err.text);
+    return false;
+  }
+  e = start(sub, service->on_result, path, &a->pid);
+  free(path);
+  if (e != 0) {
+    a->pid = 0;
+    (void)snprintf(why, WHY_BYTES, "cannot be run: %s", strerror(e));
+    return false;
+  }
+  a->fd =
+      pidfd_open(a->pid, 0); /* without one it is looked at when it is due */
+  a->announce_ms = sub->announce_ms;
+  a->until_ms = dx_monotonic_ms() + DX_ON_RESULT_S * 1000LL;
+  a->terminated = false;
+  return true;
+}
+
+/* Starts the program of an entry, or has nothing to start for it. */
+static void attend(struct dx_announcer *a, const struct dx_config *config,
+                   struct entry *e)
+{
+  struct dx_job *job = take(a, e);
+  const struct dx_service *service;
+  struct dx_submission *sub;
+  char why[WHY_BYTES] = "";
+  bool fails = false;
+
+  if (job == NULL)
+    return;
+  sub = &job->submissions[e->number - 1];
+  service = dx_config_service(config, job->service);
+  if (service == NULL) { /* the section may come back */
+    later(e, DX_ON_RESULT_MAX_MS);
+  } else if (service->on_result == NULL || e->done_ms == sub->announce_ms) {
+    if (dx_job_is_finished(job))
+      dx_job_set_message(job, DX_OK, "");
+    settle(a, e, sub);
+  } else {
+    a->current = (size_t)(e - a->entries);
+    fails = !run(a, sub, service, why);
+  }
+  dx_job_free(&job); /* nobody waits for the program */
+  if (fails)
+    failed(a, e, why);
+}
+
+static void ended(struct dx_announcer *a, int status)
+{
+  struct entry *e = &a->entries[a->current];
+  char why[WHY_BYTES];
+
+  if (a->fd >= 0)
+    (void)close(a->fd);
+  a->fd = -1;
+  a->pid = 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    e->done_ms = a->announce_ms;
+    e->next_ms = dx_monotonic_ms();
+    return;
+  }
+  (void)snprintf(why, sizeof(why), "%s (%s %d)",
+                 a->terminated ? "did not end in time" : "failed",
+                 WIFEXITED(status) ? "status" : "signal",
+                 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+  failed(a, e, why);
+}
+
+/* True as long as the program runs. */
+static bool is_running(struct dx_announcer *a)
+{
+  int status;
+
+  if (a->pid == 0)
+    return false;
+  if (waitpid(a->pid, &status, WNOHANG) == a->pid) {
+    ended(a, status);
+    return false;
+  }
+  if (dx_monotonic_ms() >= a->until_ms) {
+    (void)kill(-a->pid, a->terminated ? SIGKILL : SIGTERM);
+    a->terminated = true;
+    a->until_ms = dx_monotonic_ms() + DX_ON_RESULT_TERM_MS;
+  }
+  return true;
+}
+
+/* ---- the interface ---- */
+
+struct dx_announcer *
+dx_announcer_new(struct dx_spool *spool,
+                 bool (*is_held)(void *ctx, const char *key), void *ctx)
+{
+  struct dx_announcer *a = calloc(1, sizeof(*a));
+
+  if (a == NULL)
+    return NULL;
+  a->spool = spool;
+  a->is_held = is_held;
+  a->ctx = ctx;
+  a->lock_fd = -1;
+  a->fd = -1;
+  return a;
+}
+
+static void stop_program(struct dx_announcer *a)
+{
+  struct pollfd end = {.fd = a->fd, .events = POLLIN};
+  int status;
+
+  (void)kill(-a->pid, SIGTERM);
+  if (a->fd >= 0) {
+    (void)poll(&end, 1, STOP_MS);
+    (void)close(a->fd);
+  }
+  dx_process_kill(a->pid, &status);
+}
+
+void dx_announcer_free(struct dx_announcer **announcer)
+{
+  struct dx_announcer *a = *announcer;
+
+  if (a == NULL)
+    return;
+  if (a->pid != 0)
+    stop_program(a);
+  unlock(a);
+  free(a->entries);
+  free(a);
+  *announcer = NULL;
+}
+
+int dx_announcer_fd(const struct dx_announcer *a)
+{
+  return a->fd;
+}
+
+int64_t dx_announcer_turn(struct dx_announcer *a,
+                          const struct dx_config *config)
+{
+  struct entry *e;
+  int64_t next;
+
+  while (!is_running(a)) {
+    e = first_due(a, &next);
+    if (a->count == 0)
+      unlock(a);
+    if (e == NULL)
+      return next;
+    if (!lock(a)) /* another process is at it */
+      return dx_monotonic_ms() + DX_ON_RESULT_BUSY_MS;
+    attend(a, config, e);
+  }
+  return a->until_ms;
+}
+
+/* ---- for those who end a job ---- */
+
+bool dx_announce_release(struct dx_spool *spool, struct dx_job **job)
+{
+  bool announces = *job != NULL && dx_job_is_announcing(*job);
+
+  if (announces)
+    dx_spool_hand_over(spool, job);
+  else
+    dx_job_free(job);
+  return announces;
+}
+
+static enum dx_code look_at(void *ctx, const char *key)
+{
+  dx_announcer_look(ctx, key);
+  return DX_OK;
+}
+
+/* True if there is something that was not tried yet. */
+static bool look_through(struct dx_announcer *a)
+{
+  struct dx_err err;
+  int64_t next;
+
+  if (dx_spool_each(a->spool, look_at, a, &err) != DX_OK)
+    dx_log(DX_LOG_WARNING, "%s", err.text);
+  return first_due(a, &next) != NULL;
+}
+
+/* False when it was stopped. */
+static bool run_due(struct dx_announcer *a, const struct dx_config *config,
+                    int stop_fd)
+{
+  struct pollfd fds[2] = {{.fd = stop_fd, .events = POLLIN},
+                          {.events = POLLIN}};
+  int64_t next;
+
+  for (;;) {
+    next = dx_announcer_turn(a, config);
+    if (a->pid == 0)
+      return true;
+    next -= dx_monotonic_ms();
+    fds[1].fd = a->fd;
+    (void)poll(fds, 2, next > 0 ? (int)next : 0);
+    if (fds[0].revents != 0)
+      return false;
+  }
+}
+
+/* Whoever finds the lock taken relies on its holder, which looks again after it
+ * has let go. */
+void dx_announce_now(struct dx_spool *spool, const struct dx_config *config,
+                     int stop_fd)
+{
+  struct dx_announcer *a = dx_announcer_new(spool, NULL, NULL);
+
+  if (a == NULL)
+    return;
+  while (look_through(a) && lock(a)) {
+    if (!run_due(a, config, stop_fd))
+      break;
+    unlock(a);
+  }
+  dx_announcer_free(&a);
+}

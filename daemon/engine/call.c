@@ -1,0 +1,368 @@
+/*
+ * call.c - what all calls of the engine have in common: the context of a call,
+ * its token and slot, and the failures that any call can have.
+ */
+#include "daemon/engine/engine_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/digest.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/base/utf8.h"
+
+/* ---- small things ---- */
+
+bool engine_is_patient(const struct dx_job *job)
+{
+  return job->owner == DX_OWNER_DAEMON;
+}
+
+struct service_state *engine_service_of(struct dx_engine *engine,
+                                        const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < engine->config->service_count; i++)
+    if (strcmp(engine->services[i].service->name, job->service) == 0)
+      return &engine->services[i];
+  return NULL;
+}
+
+int64_t engine_backoff_ms(int tries)
+{
+  double most = ldexp(DX_BACKOFF_FIRST_MS, tries < 10 ? tries : 10);
+
+  return (int64_t)(fmin(most, DX_BACKOFF_MAX_MS) *
+                   (0.5 + dx_random_unit() / 2));
+}
+
+void engine_wait_for(struct dx_submission *sub, int64_t ms)
+{
+  struct run *run = run_of(sub);
+
+  run->due_ms = dx_monotonic_ms() + ms;
+}
+
+int64_t engine_longer(int64_t a, int64_t b)
+{
+  return a > b ? a : b;
+}
+
+/* ---- failures ---- */
+
+/* ProcessingLimit is for a working service: time in which it could not be
+ * reached, failed, or asked for a pause does not count. */
+static void set_away(struct service_state *svc, bool is_away)
+{
+  int64_t now = dx_monotonic_ms();
+
+  if (svc->away_since_ms != 0)
+    svc->away_ms += now - svc->away_since_ms;
+  svc->away_since_ms = is_away ? now : 0;
+}
+
+int64_t engine_away_ms(const struct service_state *svc)
+{
+  return svc->away_ms +
+         (svc->away_since_ms != 0 ? dx_monotonic_ms() - svc->away_since_ms : 0);
+}
+
+void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
+                      int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+  struct service_state *svc = ctx->svc;
+
+  run->tries++;
+  svc->failures++;
+  engine_wait_for(sub,
+                  engine_longer(retry_after_ms, engine_backoff_ms(run->tries)));
+  dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
+         err->text, run->tries + 1);
+  if (svc->down_since_ms == 0)
+    svc->down_since_ms = dx_monotonic_ms();
+  set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
+  if (svc->failures >= DX_DOWN_AFTER_TRIES) {
+    dx_rate_limit_down(svc->rate_limit);
+    svc->slot.booked = false; /* it may be in the pause */
+  }
+  engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
+                        run->due_ms, err);
+}
+
+/* It responds: ProcessingLimit counts. */
+static void is_there(struct call_ctx *ctx)
+{
+  struct service_state *svc = ctx->svc;
+
+  set_away(svc, false);
+  if (svc->down_since_ms == 0)
+    return;
+  svc->down_since_ms = 0;
+  engine_note(ctx->engine, ctx->sub->job, DX_NOTE_UP, 0, NULL);
+}
+
+void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
+                       int64_t retry_after_ms, int *tries, int64_t *due_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  int64_t wait;
+
+  ++*tries;
+  wait = sub->overdue ? DX_OVERDUE_POLL_MS : engine_backoff_ms(*tries);
+  *due_ms = dx_monotonic_ms() + engine_longer(retry_after_ms, wait);
+  if (sub->state == DX_ST_REGISTERED)
+    run_of(sub)->ask_first = run_of(sub)->unclear = true;
+  dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
+         err->text, *tries + 1);
+  is_there(ctx);
+  dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
+  engine_report_problem(ctx->engine, sub->job, DX_NOTE_UNEXPECTED,
+                        dx_monotonic_ms(), *due_ms, err);
+}
+
+void engine_service_up(struct call_ctx *ctx)
+{
+  struct service_state *svc = ctx->svc;
+
+  run_of(ctx->sub)->tries = 0;
+  svc->failures = 0;
+  svc->token_tries = 0;
+  ctx->sub->reason[0] = '\0';
+  engine_clear_problem(ctx->sub);
+  dx_rate_limit_up(
+      svc->rate_limit); /* another process may have found it away */
+  is_there(ctx);
+}
+
+static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+  int64_t wait;
+
+  run->tries++;
+  wait = engine_longer(retry_after_ms, engine_backoff_ms(run->tries));
+  dx_rate_limit_block(ctx->svc->rate_limit, wait);
+  ctx->svc->slot.booked = false; /* it may be within the pause */
+  set_away(ctx->svc, true);
+  engine_wait_for(sub, 0); /* the rate limit makes everybody wait */
+  engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
+}
+
+/* Tokens are signed with the time of the service if ours is far off; but one
+ * response must not make us sign tokens for the next century. */
+static void learn_offset(struct service_state *svc, int64_t date_ms)
+{
+  int64_t off = date_ms - dx_wall_ms();
+
+  if (date_ms < 0)
+    return;
+  svc->clock_off_ms = llabs(off) > DX_CLOCK_SKEW_S * 1000LL ? off : 0;
+  svc->server_offset_ms =
+      llabs(off) <= DX_CLOCK_SKEW_MAX_S * 1000LL ? svc->clock_off_ms : 0;
+}
+
+/* A token is tried at 0, 5, and 30 s. Calls that were under way with the token
+ * that was refused count as one try. */
+static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
+                          int64_t date_ms)
+{
+  struct service_state *svc = ctx->svc;
+  int64_t now = dx_monotonic_ms();
+  char clock[48] = "";
+  struct dx_err full;
+
+  if (svc->token_tries > 0 && ctx->slot_ms < svc->token_failed_ms)
+    return;
+  dx_token_forget(svc->token);
+  learn_offset(svc, date_ms);
+  svc->token_tries++;
+  svc->token_failed_ms = now;
+  dx_log(DX_LOG_WARNING, "%s; try %d of %d", err->text, svc->token_tries,
+         DX_TOKEN_TRIES);
+  if (svc->token_tries < DX_TOKEN_TRIES) {
+    svc->due_ms =
+        now + (svc->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
+    engine_report_problem(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, now,
+                          svc->due_ms, err);
+    return;
+  }
+  if (svc->clock_off_ms != 0)
+    (void)snprintf(clock, sizeof(clock), ", clock off by %" PRId64 " s",
+                   svc->clock_off_ms / 1000);
+  (void)dx_fail(&full, err->code, 0, "%s; service '%s', key id '%s'%s",
+                err->text, svc->service->name,
+                svc->service->token_key_id != NULL ? svc->service->token_key_id
+                                                   : "none",
+                clock);
+  engine_needs_admin(ctx, &full);
+}
+
+void engine_failed(struct call_ctx *ctx,
+                   const struct dx_http_response *response,
+                   const struct dx_err *err)
+{
+  switch (dx_class_of(err->code)) {
+  case DX_CL_NOT_YET: /* not sent: it is still due, and takes another slot */
+    break;
+  case DX_CL_RATE:
+    rate_limited(ctx, response->retry_after_ms);
+    break;
+  case DX_CL_TOKEN:
+    token_refused(ctx, err, response->date_ms);
+    break;
+  case DX_CL_CONFIG:
+    engine_needs_admin(ctx, err);
+    break;
+  case DX_CL_LOCAL:
+    engine_local_failure(ctx->engine, ctx->sub->job, err);
+    break;
+  case DX_CL_REFUSED:
+    dx_submission_end(ctx->sub, DX_EV_FAIL, err->code, err->text);
+    break;
+  default:
+    engine_transient(ctx, err, response->retry_after_ms);
+    break;
+  }
+}
+
+/* ---- counting ---- */
+
+void engine_count_call(const struct call_ctx *ctx, enum dx_code code)
+{
+  struct dx_counts one = {0};
+
+  one.calls[dx_class_of(code)] = 1;
+  dx_counters_add(ctx->svc->counters, &one);
+}
+
+void engine_count_found(const struct service_state *svc, enum dx_phase phase,
+                        int64_t not_yet_ms, int64_t age_ms)
+{
+  struct dx_counts one = {0};
+
+  one.found[phase] = 1;
+  one.late_ms[phase] = age_ms - not_yet_ms;
+  dx_counters_add(svc->counters, &one);
+}
+
+void engine_count_manifest(struct dx_engine *engine,
+                           const struct dx_submission *sub)
+{
+  const struct service_state *svc = engine_service_of(engine, sub->job);
+  int64_t since_upload_ms = dx_wall_ms() - sub->uploaded_at;
+  struct dx_counts one = {0};
+
+  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
+    one.failed = 1;
+  else
+    one.extracted = 1;
+  if (one.extracted == 1 && sub->uploaded_at != 0 && since_upload_ms > 0)
+    one.extraction_ms = since_upload_ms;
+  dx_counters_add(svc->counters, &one);
+}
+
+/* ---- a call begins and ends ---- */
+
+struct call_ctx *engine_ctx_new(struct dx_engine *engine,
+                                struct dx_submission *sub)
+{
+  struct call_ctx *ctx = calloc(1, sizeof(*ctx));
+  struct dx_err err;
+
+  if (ctx == NULL) {
+    (void)dx_fail_nomem(&err);
+    engine_local_failure(engine, sub->job, &err);
+    return NULL;
+  }
+  ctx->engine = engine;
+  ctx->svc = engine_service_of(engine, sub->job);
+  ctx->sub = sub;
+  ctx->sink.fd = -1;
+  return ctx;
+}
+
+void engine_ctx_free(struct call_ctx *ctx)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+
+  run->call = NULL;
+  run->ctx = NULL;
+  if (run->fd >= 0) {
+    (void)close(run->fd);
+    run->fd = -1;
+    ctx->engine->puts--;
+  }
+  if (ctx->slot_ms != 0)
+    ctx->svc->calls--;
+  dx_temp_discard(&ctx->sink);
+  dx_result_check_free(&ctx->check);
+  dx_sha256_free(&ctx->sha);
+  free(ctx);
+}
+
+/*
+ * Called when the connection is ready. Connecting may have taken so long that
+ * this slot has passed, and those of other calls: they would all be sent at the
+ * same moment.
+ */
+static int64_t ready(void *arg)
+{
+  struct call_ctx *ctx = arg;
+  int64_t now = dx_monotonic_ms();
+  struct dx_slot slot;
+
+  if (dx_rate_limit_is_blocked(ctx->svc->rate_limit))
+    return -1; /* by another process, since the slot was booked */
+  if (now - ctx->slot_ms > DX_RATE_LIMIT_LATE_MS) {
+    slot = dx_rate_limit_book(ctx->svc->rate_limit, DX_URGENT, 0);
+    if (!slot.booked)
+      return -1;
+    ctx->slot_ms = slot.at_ms;
+  }
+  dx_log(DX_LOG_DEBUG, "sending in the slot of %" PRId64 " ms", ctx->slot_ms);
+  return ctx->slot_ms > now ? ctx->slot_ms - now : 0;
+}
+
+bool engine_get_api(struct call_ctx *ctx, struct dx_api *api)
+{
+  struct dx_err err;
+
+  ctx->slot_ms = dx_monotonic_ms();
+  ctx->svc->calls++;
+  api->http = ctx->engine->http;
+  api->service = ctx->svc->service;
+  api->token = NULL;
+  api->ready = ready;
+  if (dx_token_get(ctx->svc->token, ctx->svc->server_offset_ms, &api->token,
+                   &err) == DX_OK)
+    return true;
+  if (dx_class_of(err.code) == DX_CL_TOKEN)
+    token_refused(ctx, &err, -1);
+  else if (err.code != DX_E_STOPPED) /* the caller asked to stop */
+    engine_local_failure(ctx->engine, ctx->sub->job, &err);
+  return false;
+}
+
+void engine_started(struct call_ctx *ctx, enum dx_code code, struct dx_err *err)
+{
+  if (code == DX_OK) {
+    run_of(ctx->sub)->ctx = ctx;
+    return;
+  }
+  if (dx_class_of(code) == DX_CL_CONFIG)
+    engine_needs_admin(ctx, err);
+  else
+    engine_local_failure(ctx->engine, ctx->sub->job, err);
+  engine_ctx_free(ctx);
+}

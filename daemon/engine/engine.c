@@ -1,0 +1,606 @@
+/*
+ * engine.c - the event loop: which submission is due for what, and whose turn
+ * it is under the rate limit. api.c knows what a response means, state.c which
+ * state may follow, upload.c and fetch.c what a response changes.
+ */
+#include "daemon/engine/engine_internal.h"
+
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/digest.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/spool/results.h"
+#include "daemon/service/poll.h"
+
+#define NEVER INT64_MAX
+
+/* ---- what comes next ---- */
+
+enum step {
+  STEP_NONE,
+  STEP_CREATE,
+  STEP_PUT,
+  STEP_SOURCE,
+  STEP_EXTRACT,
+  STEP_DELIVER
+};
+
+/* Pure: what the state asks for, and when (monotonic). */
+static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
+{
+  struct run *run = run_of(sub);
+  struct dx_case *c;
+
+  *ret_due = run->due_ms;
+  switch (sub->state) {
+  case DX_ST_STORED:
+    return STEP_CREATE;
+  case DX_ST_REGISTERED:
+    if (!run->ask_first && engine_put_is_due(sub))
+      return STEP_PUT;
+    /* fall through */
+  case DX_ST_UPLOADED:
+  case DX_ST_PROCESSING:
+    *ret_due = engine_longer(run->due_ms, run->poll_ms);
+    return STEP_SOURCE;
+  case DX_ST_COMPLETE:
+    c = engine_next_case(sub);
+    if (c == NULL || engine_has_stored(sub))
+      return STEP_DELIVER;
+    *ret_due = engine_longer(case_run_of(sub, c)->due_ms, run->due_ms);
+    return STEP_EXTRACT;
+  default:
+    *ret_due = NEVER;
+    return STEP_NONE;
+  }
+}
+
+/* Only the service can continue it. */
+static bool is_waiting(const struct dx_submission *sub)
+{
+  return sub->state == DX_ST_UPLOADED || sub->state == DX_ST_PROCESSING ||
+         sub->state == DX_ST_COMPLETE ||
+         (sub->state == DX_ST_REGISTERED && run_of(sub)->unclear);
+}
+
+int engine_pages(const struct dx_submission *sub)
+{
+  int64_t pages = 0;
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    pages += sub->job->documents[sub->files[i].document].entry.pages;
+  return pages < DX_POLL_PAGES_MAX ? (int)pages : DX_POLL_PAGES_MAX;
+}
+
+void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  struct service_state *svc = engine_service_of(engine, sub->job);
+  struct dx_poll_forecast forecast;
+  int64_t now = dx_monotonic_ms();
+
+  if (run->phase_ms != 0 || !is_waiting(sub))
+    return;
+  run->phase_ms = now;
+  run->away_ms = engine_away_ms(svc);
+  run->wait_ms = 0;
+  run->not_yet_ms = 0;
+  if (sub->state == DX_ST_UPLOADED && !sub->verify) {
+    forecast =
+        dx_latency_predict(svc->latency, DX_PHASE_SOURCE, engine_pages(sub));
+    run->wait_ms =
+        dx_poll_wait_ms(&forecast, DX_PHASE_SOURCE, 0, 0, dx_random_unit());
+    run->due_ms = now + run->wait_ms;
+  }
+  engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
+}
+
+/* Consumers learn of a submission that failed from its manifest. */
+static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct service_state *svc = engine_service_of(engine, sub->job);
+  struct dx_err err;
+
+  if (dx_manifest_deliver(sub, svc->service->results_dir, &err) == DX_OK)
+    engine_count_manifest(engine, sub);
+  else
+    dx_log(DX_LOG_WARNING,
+           "the manifest of a failed submission could not be delivered: %s",
+           err.text);
+}
+
+/* Since when ProcessingLimit counts: not while the service was away, and from
+ * the start for a call that began after it had passed. */
+static int64_t limit_from_ms(struct dx_engine *engine,
+                             const struct dx_submission *sub)
+{
+  const struct run *run = run_of(sub);
+  struct service_state *svc = engine_service_of(engine, sub->job);
+
+  if (sub->overdue)
+    return run->ctx->slot_ms;
+  return run->phase_ms + engine_away_ms(svc) - run->away_ms;
+}
+
+/* A response that trickles in never stalls. Other cases come first then. */
+static void cut_off(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  struct call_ctx *ctx = run->ctx;
+  int64_t due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
+
+  dx_log(DX_LOG_WARNING,
+         "submission %zu: a response is not complete after ProcessingLimit",
+         sub->number);
+  dx_http_cancel(engine->http, &run->call);
+  engine_ctx_free(ctx);
+  if (sub->state == DX_ST_COMPLETE)
+    run->cases[run->current].due_ms = due_ms;
+  else
+    run->due_ms = due_ms;
+}
+
+static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  struct service_state *svc = engine_service_of(engine, sub->job);
+
+  if (run->phase_ms == 0 || !is_waiting(sub) ||
+      (sub->overdue && run->call == NULL) ||
+      dx_monotonic_ms() - limit_from_ms(engine, sub) <=
+          svc->service->processing_limit_ms)
+    return;
+  if (run->call != NULL)
+    cut_off(engine, sub);
+  sub->overdue = true;
+  engine_clear_problem(sub);
+}
+
+/* Past ProcessingLimit, only docextractd keeps waiting. */
+static bool is_given_up(const struct dx_submission *sub)
+{
+  return sub->overdue && !engine_is_patient(sub->job);
+}
+
+static void step_local(struct dx_engine *engine, struct dx_submission *sub,
+                       enum step step)
+{
+  if (step == STEP_PUT && engine->puts < DX_PUTS_AT_ONCE)
+    engine_put_file(engine, sub);
+  else if (step == STEP_DELIVER)
+    (void)engine_deliver(engine, sub);
+}
+
+static void step_api(struct dx_engine *engine, struct dx_submission *sub,
+                     enum step step)
+{
+  struct run *run = run_of(sub);
+
+  run->waiting_since = 0;
+  if (step == STEP_CREATE)
+    engine_create(engine, sub);
+  else if (step == STEP_SOURCE)
+    engine_get_source(engine, sub);
+  else
+    engine_get_extract(engine, sub);
+}
+
+/* The most urgent of the API calls that are due for a service. */
+struct candidate {
+  struct dx_submission *sub;
+  enum step step;
+  bool urgent;
+};
+
+static void consider(struct candidate *best, struct dx_submission *sub,
+                     enum step step, int64_t now)
+{
+  struct run *run = run_of(sub);
+  bool urgent = step != STEP_SOURCE;
+
+  if (run->waiting_since == 0)
+    run->waiting_since = now;
+  if (best->sub != NULL &&
+      (best->urgent > urgent ||
+       (best->urgent == urgent &&
+        run_of(best->sub)->waiting_since <= run->waiting_since)))
+    return;
+  best->sub = sub;
+  best->step = step;
+  best->urgent = urgent;
+}
+
+/* Sends the best call once its slot has come; returns when to look again. */
+static int64_t send_best(struct dx_engine *engine, struct service_state *svc,
+                         const struct candidate *best)
+{
+  int64_t now = dx_monotonic_ms();
+
+  if (best->sub == NULL || svc->calls >= DX_CALLS_AT_ONCE)
+    return NEVER; /* a response wakes us */
+  if (now < svc->due_ms)
+    return svc->due_ms;
+  /* Asked only about the one whose turn it is: a thousand may be waiting. */
+  if (best->step == STEP_CREATE && !engine_may_create(engine, best->sub))
+    return now;
+  if (svc->slot.booked && now - svc->slot.at_ms > DX_RATE_LIMIT_LATE_MS)
+    svc->slot.booked = false;
+  if (!svc->slot.booked) {
+    if (now < svc->slot_ask_ms)
+      return svc->slot_ask_ms;
+    svc->slot = dx_rate_limit_book(svc->rate_limit,
+                                   best->urgent ? DX_URGENT : DX_PATIENT,
+                                   now - run_of(best->sub)->waiting_since);
+    if (!svc->slot.booked) {
+      svc->slot_ask_ms = svc->slot.at_ms;
+      return svc->slot.at_ms;
+    }
+    now = dx_monotonic_ms();
+  }
+  if (now < svc->slot.at_ms)
+    return svc->slot.at_ms;
+  svc->slot.booked = false;
+  step_api(engine, best->sub, best->step);
+  return dx_monotonic_ms(); /* there may be more */
+}
+
+static void drive_free(struct dx_job *job)
+{
+  size_t i;
+
+  if (job->drive == NULL)
+    return;
+  for (i = 0; job->drive->runs != NULL && i < job->submission_count; i++)
+    free(job->drive->runs[i].cases);
+  free(job->drive->runs);
+  free(job->drive);
+  job->drive = NULL;
+}
+
+static void job_ended(struct dx_engine *engine, struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+    struct run *run = run_of(sub);
+    struct call_ctx *ctx = run->ctx;
+
+    if (run->call != NULL) {
+      dx_http_cancel(engine->http, &run->call);
+      engine_ctx_free(ctx);
+    }
+    if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
+      finish_failed(engine, sub);
+  }
+  if (job->dirty || job->behind)
+    (void)engine_save(engine, job);
+  drive_free(job);
+  job->ended = true;
+}
+
+/* True if the engine has nothing more to do for the job. */
+static bool is_over(struct dx_engine *engine, struct dx_job *job)
+{
+  bool all = true;
+  size_t i;
+
+  if (job->halt.code != DX_OK)
+    return true;
+  for (i = 0; i < job->submission_count; i++) {
+    check_limit(engine, &job->submissions[i]);
+    if (!dx_state_is_final(job->submissions[i].state) &&
+        !is_given_up(&job->submissions[i]))
+      all = false;
+  }
+  return all;
+}
+
+/* Trying again would not bring it back. */
+static void end_without_document(struct dx_submission *sub)
+{
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING,
+                    "its document is no longer in the spool; release the job, "
+                    "or send the document again");
+}
+
+/*
+ * Writes the journal if it must be written before the next step, or if it has
+ * been behind for a while: often the next change follows soon, and is written
+ * with it. Returns when to look again.
+ */
+static int64_t write_journal(struct dx_engine *engine, struct dx_job *job,
+                             int64_t now)
+{
+  struct dx_drive *drive = job->drive;
+  int64_t late_ms = drive->late_ms;
+
+  drive->late_ms = 0;
+  if (job->dirty) {
+    (void)engine_save(engine, job);
+  } else if (job->behind && late_ms != 0 && now >= late_ms) {
+    (void)engine_publish(engine, job);
+  } else if (job->behind) {
+    drive->late_ms = late_ms != 0 ? late_ms : now + DX_JOURNAL_LATE_MS;
+    return drive->late_ms;
+  }
+  return NEVER;
+}
+
+/* Does what is due for a job; returns when to look again. */
+static int64_t drive(struct dx_engine *engine, struct dx_job *job,
+                     struct candidate *best)
+{
+  int64_t now = dx_monotonic_ms();
+  int64_t next;
+  size_t i;
+
+  if (now < job->drive->due_ms)
+    return job->drive->due_ms;
+  next = write_journal(engine, job, now);
+  if (job->dirty)
+    return job->drive->due_ms;
+  if (job->drive->due_ms != 0) {
+    job->drive->due_ms = 0;
+    engine_report_problem(engine, job, DX_NOTE_LOCAL_OVER, 0, 0, NULL);
+  }
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+    struct run *run = run_of(sub);
+    int64_t due;
+    enum step step;
+
+    if (run->call != NULL || is_given_up(sub))
+      continue;
+    engine_begin_phase(engine, sub);
+    step = next_step(sub, &due);
+    if (step == STEP_NONE)
+      continue;
+    if (due > now)
+      next = due < next ? due : next;
+    else if ((step == STEP_CREATE || step == STEP_PUT) &&
+             !dx_submission_is_here(sub))
+      end_without_document(sub);
+    else if (step == STEP_PUT || step == STEP_DELIVER)
+      step_local(engine, sub, step);
+    else
+      consider(best, sub, step, now);
+    if (job->dirty || (job->behind && job->drive->late_ms == 0))
+      next = now; /* save, or say when, then look again */
+    if (job->drive->due_ms > now)
+      return job->drive->due_ms;
+  }
+  return next;
+}
+
+/* ---- the interface ---- */
+
+struct dx_engine *dx_engine_new(const struct dx_config *config,
+                                struct dx_spool *spool, struct dx_http *http,
+                                const struct dx_observer *observer)
+{
+  struct dx_engine *engine = calloc(1, sizeof(*engine));
+  size_t i;
+
+  if (engine == NULL)
+    return NULL;
+  engine->config = config;
+  engine->spool = spool;
+  engine->http = http;
+  engine->observer = *observer;
+  engine->services =
+      calloc(config->service_count + 1, sizeof(*engine->services));
+  for (i = 0; engine->services != NULL && i < config->service_count; i++) {
+    struct service_state *svc = &engine->services[i];
+
+    svc->service = &config->services[i];
+    svc->token = dx_token_new(svc->service);
+    svc->rate_limit =
+        dx_rate_limit_new(spool->rate_dirfd, svc->service->host,
+                          svc->service->port, svc->service->api_rate);
+    svc->latency = dx_latency_new(spool->rate_dirfd, svc->service->host,
+                                  svc->service->port);
+    svc->counters = dx_counters_new(spool->rate_dirfd, svc->service->name);
+    if (svc->token == NULL || svc->rate_limit == NULL || svc->latency == NULL ||
+        svc->counters == NULL)
+      break;
+  }
+  if (engine->services == NULL || i < config->service_count)
+    dx_engine_free(&engine);
+  return engine;
+}
+
+void dx_engine_free(struct dx_engine **engine_at)
+{
+  struct dx_engine *engine = *engine_at;
+  size_t i;
+
+  if (engine == NULL)
+    return;
+  dx_engine_stop(engine);
+  for (i = 0; engine->services != NULL && i < engine->config->service_count;
+       i++) {
+    dx_token_free(&engine->services[i].token);
+    dx_rate_limit_free(&engine->services[i].rate_limit);
+    dx_latency_free(&engine->services[i].latency);
+    dx_counters_free(&engine->services[i].counters);
+  }
+  free(engine->services);
+  free(engine->jobs);
+  free(engine);
+  *engine_at = NULL;
+}
+
+static bool drive_new(struct dx_job *job)
+{
+  size_t i;
+
+  job->drive = calloc(1, sizeof(*job->drive));
+  if (job->drive == NULL)
+    return false;
+  job->drive->runs =
+      calloc(job->submission_count + 1, sizeof(*job->drive->runs));
+  for (i = 0; job->drive->runs != NULL && i < job->submission_count; i++)
+    if (!engine_begin_cases(&job->submissions[i]))
+      break;
+  if (job->drive->runs != NULL && i == job->submission_count)
+    return true;
+  drive_free(job);
+  return false;
+}
+
+static bool is_put(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_DONE)
+      return false;
+  return true;
+}
+
+/* Handles what a crash or an exit may have left half done. */
+static void resume(struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  size_t i;
+
+  run->fd = -1;
+  sub->overdue = false;
+  if (sub->job->announces && dx_state_is_final(sub->state) &&
+      sub->state != DX_ST_EXTRACTED)
+    dx_submission_announce(sub); /* finish_failed() writes its manifest */
+  if (sub->registering)
+    engine_create_lost(sub);
+  if (sub->state == DX_ST_REGISTERED && is_put(sub))
+    engine_apply(sub, DX_EV_PUT_ALL); /* as other versions may leave it */
+  if (sub->state == DX_ST_REGISTERED)
+    run->ask_first = true;
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_NONE)
+      run->sent_ms = dx_monotonic_ms(); /* not known: counts as now */
+}
+
+enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
+                           struct dx_err *err)
+{
+  struct service_state *svc = engine_service_of(engine, job);
+  struct dx_job **jobs;
+  enum dx_code code;
+  size_t i;
+
+  if (svc == NULL)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "service '%s' is not in '%s'; add a section <Service %s>",
+                   job->service, engine->config->path, job->service);
+  code = dx_job_set_base_url(job, svc->service->base_url, err);
+  if (code != DX_OK)
+    return code;
+  if (engine->job_count == engine->job_room) {
+    size_t room = engine->job_room != 0 ? 2 * engine->job_room : 16;
+
+    jobs = realloc(engine->jobs, room * sizeof(struct dx_job *));
+    if (jobs == NULL)
+      return dx_fail_nomem(err);
+    engine->jobs = jobs;
+    engine->job_room = room;
+  }
+  if (!drive_new(job))
+    return dx_fail_nomem(err);
+  job->announces = svc->service->on_result != NULL;
+  for (i = 0; i < job->submission_count; i++)
+    resume(&job->submissions[i]);
+  engine->jobs[engine->job_count++] = job;
+  return DX_OK;
+}
+
+/* Reports and releases jobs that are over; true if there were any. */
+static bool reap(struct dx_engine *engine)
+{
+  bool any = false;
+  size_t i = 0;
+
+  while (i < engine->job_count) {
+    struct dx_job *job = engine->jobs[i];
+
+    if (job->dirty || !is_over(engine, job)) {
+      i++;
+      continue;
+    }
+    job_ended(engine, job);
+    engine->jobs[i] = engine->jobs[--engine->job_count];
+    engine->observer.ended(engine->observer.ctx, job);
+    any = true;
+  }
+  return any;
+}
+
+static int64_t step_all(struct dx_engine *engine)
+{
+  int64_t next = NEVER;
+  size_t i, k;
+
+  for (k = 0; k < engine->config->service_count; k++) {
+    struct service_state *svc = &engine->services[k];
+    struct candidate best = {NULL, STEP_NONE, false};
+    int64_t when;
+
+    for (i = 0; i < engine->job_count; i++) {
+      if (engine_service_of(engine, engine->jobs[i]) != svc)
+        continue;
+      when = drive(engine, engine->jobs[i], &best);
+      next = when < next ? when : next;
+    }
+    when = send_best(engine, svc, &best);
+    next = when < next ? when : next;
+  }
+  return next;
+}
+
+enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
+                           const int *wake, size_t wake_count,
+                           struct dx_err *err)
+{
+  int64_t next, wait;
+  bool any;
+  size_t i;
+
+  for (i = 0; i < engine->config->service_count; i++)
+    dx_token_wake_by(engine->services[i].token, wake_count > 0 ? wake[0] : -1);
+  any = reap(engine); /* jobs that the last responses ended */
+  next = step_all(engine);
+  any = reap(engine) || any;
+  wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
+  if (any || wait < 0)
+    wait = 0; /* the caller has something to do */
+  if (wait > timeout_ms)
+    wait = timeout_ms;
+  return dx_http_run(engine->http, wait, wake, wake_count, err);
+}
+
+void dx_engine_stop(struct dx_engine *engine)
+{
+  size_t i, k;
+
+  for (i = 0; i < engine->job_count; i++) {
+    struct dx_job *job = engine->jobs[i];
+
+    for (k = 0; k < job->submission_count; k++) {
+      struct dx_submission *sub = &job->submissions[k];
+      struct run *run = run_of(sub);
+      struct call_ctx *ctx = run->ctx;
+
+      if (run->call == NULL)
+        continue;
+      dx_http_cancel(engine->http, &run->call);
+      engine_ctx_free(ctx);
+    }
+    if (job->dirty || job->behind)
+      (void)engine_save(engine, job);
+    drive_free(job);
+  }
+  engine->job_count = 0;
+}

@@ -1,0 +1,231 @@
+/*
+ * engine_internal.h - what the files of the engine share; nobody else includes
+ * it. engine.c runs the event loop: which submission is due for what. upload.c
+ * registers and uploads; fetch.c polls, fetches, and delivers; call.c has what
+ * all their calls have in common: context, token, slot, and every failure that
+ * is not about one kind of call; report.c notifies the observer.
+ *
+ * A step is started by one of the functions that start a call; its response
+ * goes to a callback in the same file, which applies it in memory and marks the
+ * job dirty. The event loop saves the journal before the next step.
+ */
+#ifndef DX_ENGINE_INTERNAL_H
+#define DX_ENGINE_INTERNAL_H
+
+#include "lib/base/digest.h"
+#include "lib/base/fs.h"
+#include "daemon/engine/engine.h"
+#include "daemon/service/api.h"
+#include "lib/spool/counters.h"
+#include "daemon/service/latency.h"
+#include "daemon/service/rate_limit.h"
+#include "daemon/service/result_check.h"
+#include "daemon/service/token.h"
+
+/* What this process knows about a service. */
+struct service_state {
+  const struct dx_service *service;
+  struct dx_token *token;
+  struct dx_rate_limit *rate_limit;
+  struct dx_latency *latency;
+  struct dx_counters *counters;
+  int64_t clock_off_ms;     /* its clock minus ours, when it is far off */
+  int64_t server_offset_ms; /* the same, as far as it is believed */
+  int token_tries;
+  int64_t token_failed_ms; /* monotonic; when the last of them failed */
+  int64_t due_ms;          /* monotonic: no call before */
+  int calls;               /* of the API, under way */
+  int failures;            /* transient ones in a row */
+  int64_t down_since_ms;   /* monotonic; 0: it is up */
+  int64_t away_since_ms;   /* not reached, failing, or asking for a pause */
+  int64_t away_ms;         /* the total before that */
+  struct dx_slot slot;     /* booked for the most urgent call */
+  int64_t slot_ask_ms;     /* ask for a slot again then */
+};
+
+/* How far a case is, in this process. */
+struct case_run {
+  int64_t due_ms;     /* monotonic: next poll */
+  int64_t wait_ms;    /* the last wait of the schedule */
+  int64_t not_yet_ms; /* age at the last "not yet" */
+  int absent;         /* GETs in a row that did not find it */
+  int unexpected;     /* responses in a row that could not be right */
+};
+
+/* How far a submission is, in this process; times are monotonic. */
+struct run {
+  struct dx_http_call *call;
+  struct call_ctx *ctx;   /* of the call */
+  struct case_run *cases; /* one for each case */
+  int64_t due_ms;         /* nothing happens before then */
+  int64_t poll_ms;        /* no GET source before then */
+  int64_t waiting_since;  /* for a slot; 0: not waiting */
+  int64_t may_create_ms;  /* the observer need not be asked until then */
+  int tries;              /* failed ones in a row */
+  int put_tries;        /* the same for PUTs, whatever a GET in between says */
+  int storage_refusals; /* that count */
+  int64_t put_tried_ms; /* when the last one of these was */
+  bool ask_first;       /* a PUT may have landed: GET the source */
+  bool unclear;         /* and that GET did not say whether it has */
+  int absent;           /* GETs in a row that did not find the source */
+  int unexpected;       /* responses in a row that could not be right */
+  int64_t short_ms;     /* processed with files missing since then */
+  int pending_seen;     /* GETs that count towards registering again */
+  int64_t pending_ms;   /* when the first one was */
+  int64_t sent_ms;      /* when the last byte was sent; 0: none was */
+  int64_t phase_ms;     /* start of the wait for the service */
+  int64_t away_ms;      /* engine_away_ms() at that time */
+  int64_t wait_ms;      /* the last wait of the poll schedule */
+  int64_t not_yet_ms;   /* age at the last "not yet" */
+  int fd;               /* of the file being sent; -1: none */
+  size_t current;       /* index of the file or case under way */
+};
+
+/* A job while the engine drives it. */
+struct dx_drive {
+  int64_t due_ms;   /* after a local failure: next try; monotonic */
+  int64_t late_ms;  /* the job is behind: published then; monotonic */
+  struct run *runs; /* one for each submission */
+};
+
+static inline struct run *run_of(const struct dx_submission *sub)
+{
+  return &sub->job->drive->runs[sub->number - 1];
+}
+
+static inline struct case_run *case_run_of(const struct dx_submission *sub,
+                                           const struct dx_case *c)
+{
+  return &run_of(sub)->cases[c - sub->cases];
+}
+
+struct dx_engine {
+  const struct dx_config *config;
+  struct dx_spool *spool;
+  struct dx_http *http;
+  struct dx_observer observer;
+  struct service_state *services; /* one per service of the config */
+  struct dx_job **jobs;
+  size_t job_count, job_room;
+  int puts; /* under way */
+};
+
+/* The context of a call: where its response belongs. */
+struct call_ctx {
+  struct dx_engine *engine;
+  struct service_state *svc;
+  struct dx_submission *sub;
+  int64_t slot_ms;     /* of its slot, monotonic; 0: none, a PUT */
+  struct dx_temp sink; /* of a result, like what follows */
+  struct dx_result_check *check;
+  struct dx_sha256 *sha;
+  int64_t bytes;
+};
+
+/* ---- engine.c: the event loop ---- */
+
+/* Of all its documents, as far as the poll schedule cares. */
+int engine_pages(const struct dx_submission *sub);
+
+/* Starts the clocks of waiting, once only the service can go on. */
+void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
+
+/* ---- report.c: notifying the observer, waiting, stopping ---- */
+
+/* Notifies the observer. err: NULL if there is none. */
+void engine_note(struct dx_engine *engine, struct dx_job *job,
+                 enum dx_note_kind kind, int64_t since_ms,
+                 const struct dx_err *err);
+/* The same for a problem: its text, with the advice of its code, also goes to
+ * the journal, for `docextract jobs`. err: NULL if it is over. due_ms: when it
+ * is tried again, monotonic; 0: not by itself. */
+void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
+                           enum dx_note_kind kind, int64_t since_ms,
+                           int64_t due_ms, const struct dx_err *err);
+/* The problem is gone; the submission may still be overdue. */
+void engine_clear_problem(struct dx_submission *sub);
+/* A failure on this machine stops the whole job for a minute; nothing is
+ * lost. */
+void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
+                          const struct dx_err *err);
+/* An administrator must act: a print job ends; docextractd's jobs wait, and so
+ * does the whole service. */
+void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
+/* An event that the table does not list means that the service or we broke a
+ * promise: the job stops before it does harm. */
+void engine_apply(struct dx_submission *sub, enum dx_event event);
+/* Writes the journal; a local failure if that fails. */
+bool engine_save(struct dx_engine *engine, struct dx_job *job);
+bool engine_publish(struct dx_engine *engine, struct dx_job *job);
+
+/* ---- call.c: what all calls have in common ---- */
+
+/* docextractd waits where a print job would end. */
+bool engine_is_patient(const struct dx_job *job);
+struct service_state *engine_service_of(struct dx_engine *engine,
+                                        const struct dx_job *job);
+int64_t engine_backoff_ms(int tries);
+void engine_wait_for(struct dx_submission *sub, int64_t ms);
+int64_t engine_longer(int64_t a, int64_t b);
+/* How long this process has seen the service away: that does not count towards
+ * ProcessingLimit. */
+int64_t engine_away_ms(const struct service_state *svc);
+/* The service cannot be reached or fails. After several failures in a row all
+ * processes of this host pause their calls (doc/policy.md, "Classes"). */
+void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
+                      int64_t retry_after_ms);
+/* A response that cannot be right: retried with its own backoff, and
+ * ProcessingLimit keeps counting. tries, due_ms: of the source or case that was
+ * asked for. */
+void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
+                       int64_t retry_after_ms, int *tries, int64_t *due_ms);
+/* For `docextract metrics`: the response to a call; something ready was found
+ * age_ms after its phase began, but not by the last poll, at not_yet_ms; a
+ * manifest was written. */
+void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
+void engine_count_found(const struct service_state *svc, enum dx_phase phase,
+                        int64_t not_yet_ms, int64_t age_ms);
+void engine_count_manifest(struct dx_engine *engine,
+                           const struct dx_submission *sub);
+/* Any valid response: the service is up. */
+void engine_service_up(struct call_ctx *ctx);
+/* Handles the failures that any call can have, by the class of err->code. */
+void engine_failed(struct call_ctx *ctx,
+                   const struct dx_http_response *response,
+                   const struct dx_err *err);
+/* NULL when out of memory: the job waits then. */
+struct call_ctx *engine_ctx_new(struct dx_engine *engine,
+                                struct dx_submission *sub);
+void engine_ctx_free(struct call_ctx *ctx);
+/* The token for the next call; without one the submission waits or halts. */
+bool engine_get_api(struct call_ctx *ctx, struct dx_api *api);
+/* Takes the outcome of starting a call, and frees the context unless DX_OK. */
+void engine_started(struct call_ctx *ctx, enum dx_code code,
+                    struct dx_err *err);
+
+/* ---- upload.c: registering and uploading ---- */
+
+/* The URLs are valid for long enough to start an upload. */
+bool engine_put_is_due(const struct dx_submission *sub);
+/* A POST whose response was lost may have left a source, which expires. */
+void engine_create_lost(struct dx_submission *sub);
+/* Asks the observer; a yes is valid for DX_ASK_VALID_MS. */
+bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub);
+void engine_create(struct dx_engine *engine, struct dx_submission *sub);
+/* The storage has the file, whether or not its response arrived. */
+void engine_put_landed(struct call_ctx *ctx);
+void engine_put_file(struct dx_engine *engine, struct dx_submission *sub);
+
+/* ---- fetch.c: polling, fetching, delivering ---- */
+
+void engine_get_source(struct dx_engine *engine, struct dx_submission *sub);
+/* Starts over with all cases; false when out of memory. */
+bool engine_begin_cases(struct dx_submission *sub);
+/* The waiting case that is due first; NULL if none is waiting. */
+struct dx_case *engine_next_case(struct dx_submission *sub);
+void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
+/* Delivers everything that can be delivered; false if that failed. */
+bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub);
+bool engine_has_stored(const struct dx_submission *sub);
+
+#endif

@@ -1,0 +1,387 @@
+/*
+ * upload.c - a submission on its way to the service: registering and
+ * uploading (doc/policy.md, "Exactly once", "Uploads").
+ */
+#include "daemon/engine/engine_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+
+/* ---- create source ---- */
+
+bool engine_put_is_due(const struct dx_submission *sub)
+{
+  return dx_wall_ms() + DX_URL_MARGIN_MS < sub->url_until_ms;
+}
+
+static void take_created(struct dx_submission *sub, struct dx_created *created)
+{
+  struct run *run = run_of(sub);
+  size_t i;
+
+  engine_apply(sub, DX_EV_ACCEPTED);
+  free(sub->source_id);
+  sub->source_id = created->source_id;
+  created->source_id = NULL;
+  for (i = 0; i < sub->file_count; i++) {
+    sub->files[i].url = created->urls[i];
+    created->urls[i] = NULL;
+    sub->files[i].put = DX_PUT_NONE;
+  }
+  sub->url_until_ms = dx_wall_ms() + created->lifetime_ms;
+  /* The first PUT follows at once: one journal write covers both. */
+  if (engine_put_is_due(sub))
+    sub->files[0].put = DX_PUT_SENDING;
+  run->due_ms = 0;
+  run->storage_refusals = 0;
+  run->absent = 0;
+  run->short_ms = 0;
+  run->pending_seen = 0;
+  run->sent_ms = 0;
+  run->ask_first = false;
+  run->unclear = false;
+  run->unexpected = 0;
+  run->phase_ms = 0;
+}
+
+void engine_create_lost(struct dx_submission *sub)
+{
+  sub->registering = false;
+  sub->job->dirty = true;
+  sub->lost_creates++;
+  dx_log(DX_LOG_WARNING,
+         "submission %zu: the response to a registration was "
+         "lost (%" PRId64 " of %d)",
+         sub->number, sub->lost_creates, DX_LOST_CREATES_MAX);
+  if (sub->lost_creates > DX_LOST_CREATES_MAX)
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service did not respond to several registrations");
+}
+
+/* It was sent, and no complete response says that no source was created. */
+static bool may_be_registered(const struct dx_http_response *response,
+                              enum dx_code code)
+{
+  enum dx_class cls = dx_class_of(code);
+
+  return response->was_sent &&
+         (cls == DX_CL_LOCAL ||
+          (cls == DX_CL_TRANSIENT &&
+           (response->code != DX_OK || code == DX_E_RESPONSE ||
+            code == DX_E_UNEXPECTED)));
+}
+
+/* Two submissions with the same source would overwrite each other's files. */
+static enum dx_code check_source_is_new(const struct dx_engine *engine,
+                                        const struct dx_submission *sub,
+                                        const char *source_id,
+                                        struct dx_err *err)
+{
+  size_t i, k;
+
+  for (i = 0; i < engine->job_count; i++) {
+    const struct dx_job *job = engine->jobs[i];
+
+    for (k = 0; k < job->submission_count; k++) {
+      const struct dx_submission *other = &job->submissions[k];
+
+      if (other != sub && other->source_id != NULL &&
+          strcmp(other->source_id, source_id) == 0 &&
+          strcmp(job->base_url, sub->job->base_url) == 0)
+        return dx_fail(err, DX_E_UNEXPECTED, 0,
+                       "the response to 'create source' has the id of the "
+                       "source of another document");
+    }
+  }
+  return DX_OK;
+}
+
+static void create_done(void *arg, const struct dx_http_response *response)
+{
+  struct call_ctx *ctx = arg;
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+  struct dx_created created;
+  struct dx_err err;
+  enum dx_code code;
+
+  run->call = NULL;
+  code = dx_read_create(response, ctx->svc->service, sub->file_count, &created,
+                        &err);
+  if (code == DX_OK)
+    code = check_source_is_new(ctx->engine, sub, created.source_id, &err);
+  engine_count_call(ctx, code);
+  sub->job->dirty = true;
+  if (may_be_registered(response, code))
+    engine_create_lost(sub);
+  sub->registering = false;
+  if (code == DX_OK) {
+    engine_service_up(ctx);
+    take_created(sub, &created);
+    run->poll_ms = dx_monotonic_ms() + response->retry_after_ms;
+  } else if (code == DX_E_CONFLICT) {
+    if (++run->storage_refusals >= DX_CONFLICT_TRIES)
+      dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, err.text);
+    else
+      engine_transient(ctx, &err, response->retry_after_ms);
+  } else if (code != DX_E_UNEXPECTED) {
+    engine_failed(ctx, response, &err);
+  } else if (!dx_state_is_final(sub->state)) {
+    engine_unexpected(ctx, &err, response->retry_after_ms, &run->unexpected,
+                      &run->due_ms);
+  }
+  dx_created_release(&created);
+  engine_ctx_free(ctx);
+}
+
+bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
+{
+  const struct dx_observer *observer = &engine->observer;
+  struct run *run = run_of(sub);
+
+  if (observer->may_create == NULL || dx_monotonic_ms() < run->may_create_ms)
+    return true;
+  if (!observer->may_create(observer->ctx, sub->job)) {
+    engine_wait_for(sub, DX_ASK_AGAIN_MS);
+    return false;
+  }
+  run->may_create_ms = dx_monotonic_ms() + DX_ASK_VALID_MS;
+  return true;
+}
+
+void engine_create(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  struct dx_job *job = sub->job;
+  struct call_ctx *ctx = engine_ctx_new(engine, sub);
+  struct dx_api_file *files = calloc(sub->file_count, sizeof(*files));
+  struct dx_api api;
+  struct dx_err err;
+  size_t i;
+
+  if (ctx == NULL || files == NULL) {
+    (void)dx_fail_nomem(&err);
+    engine_local_failure(engine, job, &err);
+    free(ctx);
+    free(files);
+    return;
+  }
+  for (i = 0; i < sub->file_count; i++) {
+    const struct dx_entry *e = &job->documents[sub->files[i].document].entry;
+
+    files[i] = (struct dx_api_file){e->type, e->name};
+  }
+  sub->registering = true;
+  /* Nothing is processed before a file arrives: a source that is lost in a
+   * power failure only expires. */
+  if (!engine_get_api(ctx, &api) || !engine_publish(engine, job)) {
+    sub->registering = false;
+    engine_ctx_free(ctx);
+  } else {
+    engine_started(ctx,
+                   dx_api_create(&api, files, sub->file_count, create_done, ctx,
+                                 &run->call, &err),
+                   &err);
+    if (run->call == NULL) { /* nothing left this machine */
+      sub->registering = false;
+      job->dirty = true;
+    }
+  }
+  free(files);
+}
+
+/* ---- PUT ---- */
+
+static struct dx_file *next_file(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_DONE)
+      return &sub->files[i];
+  return NULL;
+}
+
+static void put_progress(void *arg, int64_t sent)
+{
+  struct call_ctx *ctx = arg;
+  struct dx_job *job = ctx->sub->job;
+  struct dx_note n = {.kind = DX_NOTE_UPLOADING, .text = ""};
+  size_t i;
+
+  for (i = 0; i < job->document_count; i++)
+    if (job->documents[i].entry.kind == DX_KIND_DOCUMENT)
+      n.total += job->documents[i].entry.length;
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+    size_t k;
+
+    for (k = 0; k < sub->file_count; k++)
+      if (sub->files[k].put == DX_PUT_DONE)
+        n.done += job->documents[sub->files[k].document].entry.length;
+  }
+  n.done += sent;
+  ctx->engine->observer.note(ctx->engine->observer.ctx, job, &n);
+}
+
+void engine_put_landed(struct call_ctx *ctx)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+
+  if (run->put_tries > 0)
+    engine_note(ctx->engine, sub->job, DX_NOTE_UP, 0, NULL);
+  engine_clear_problem(sub);
+  run->put_tries = 0;
+}
+
+static void put_succeeded(struct call_ctx *ctx)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+
+  sub->files[run->current].put = DX_PUT_DONE;
+  sub->job->behind = true; /* 'sending' is durable: a resumed job asks first */
+  sub->job->drive->late_ms = dx_monotonic_ms();
+  engine_put_landed(ctx);
+  run->storage_refusals = 0;
+  run->due_ms = 0;
+  put_progress(ctx, 0);
+  if (next_file(sub) == NULL)
+    engine_apply(sub, DX_EV_PUT_ALL);
+}
+
+/* The interface says to retry the same URL until it expires, so a refusal by
+ * the storage counts only after several tries. */
+static bool refusal_counts(struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  int64_t now = dx_monotonic_ms();
+
+  if (run->storage_refusals == 0 ||
+      now - run->put_tried_ms >= DX_REFUSED_PUT_GAP_MS) {
+    run->storage_refusals++;
+    run->put_tried_ms = now;
+  }
+  return run->storage_refusals >= DX_REFUSED_PUT_TRIES;
+}
+
+static void expire_urls(struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+
+  sub->url_until_ms = 0;
+  sub->job->dirty = true;
+  run->due_ms = 0;
+  run->pending_seen = 0;
+}
+
+/* The storage may be another host: a failed PUT never blocks the API. */
+static void put_failed(struct call_ctx *ctx, const struct dx_err *err,
+                       const struct dx_http_response *response)
+{
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+  int64_t wait;
+
+  if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
+    run->put_tries = 0;
+  run->put_tries++;
+  wait = engine_longer(response->retry_after_ms,
+                       engine_backoff_ms(run->put_tries));
+  if (run->storage_refusals > 0)
+    wait = engine_longer(wait, DX_REFUSED_PUT_GAP_MS);
+  engine_wait_for(sub, wait);
+  dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
+         err->text);
+  engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, dx_monotonic_ms(),
+                        run->due_ms, err);
+}
+
+static void put_done(void *arg, const struct dx_http_response *response)
+{
+  struct call_ctx *ctx = arg;
+  struct dx_submission *sub = ctx->sub;
+  struct run *run = run_of(sub);
+  struct dx_err err;
+  enum dx_code code;
+
+  run->call = NULL;
+  if (response->sent_bytes > 0)
+    run->sent_ms = dx_monotonic_ms();
+  code = dx_read_put(response, &err);
+  engine_count_call(ctx, code);
+  switch (code) {
+  case DX_OK:
+    put_succeeded(ctx);
+    break;
+  case DX_E_EXPIRED:
+    expire_urls(sub);
+    break;
+  case DX_E_GONE:
+    if (refusal_counts(sub))
+      expire_urls(sub);
+    else
+      put_failed(ctx, &err, response);
+    break;
+  case DX_E_TOO_BIG:
+  case DX_E_REFUSED:
+    if (refusal_counts(sub))
+      dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
+    else
+      put_failed(ctx, &err, response);
+    break;
+  default:
+    if (dx_class_of(code) != DX_CL_TRANSIENT) {
+      engine_failed(ctx, response, &err);
+      break;
+    }
+    /* Without a response, or with an unclear one, it may have landed. */
+    run->ask_first = response->code != DX_OK || code == DX_E_UNCLEAR;
+    put_failed(ctx, &err, response);
+    break;
+  }
+  engine_ctx_free(ctx);
+}
+
+void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  struct dx_file *file = next_file(sub);
+  const struct dx_entry *e = &sub->job->documents[file->document].entry;
+  char name[DX_FILE_NAME_BYTES];
+  struct call_ctx *ctx;
+  struct dx_api api;
+  struct dx_err err;
+
+  if (file->put == DX_PUT_NONE) {
+    file->put = DX_PUT_SENDING;
+    if (!engine_save(engine, sub->job))
+      return;
+  }
+  ctx = engine_ctx_new(engine, sub);
+  if (ctx == NULL)
+    return;
+  dx_document_file(file->document, name);
+  run->current = (size_t)(file - sub->files);
+  run->fd = openat(sub->job->dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (run->fd < 0) {
+    (void)dx_fail_sys(&err, errno, "open", name);
+    engine_local_failure(engine, sub->job, &err);
+    engine_ctx_free(ctx);
+    return;
+  }
+  engine->puts++;
+  api = (struct dx_api){engine->http, ctx->svc->service, NULL, NULL};
+  engine_started(ctx,
+                 dx_api_put(&api, file->url, e->type, run->fd, e->length,
+                            put_progress, put_done, ctx, &run->call, &err),
+                 &err);
+}

@@ -1,0 +1,66 @@
+/*
+ * address.c - the few ranges of addresses that are not for everybody.
+ */
+#include "daemon/service/address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "lib/config/config.h"
+
+/* In network byte order. */
+static enum dx_scope scope_4(const unsigned char a[4])
+{
+  if (a[0] == 0 || a[0] == 127)
+    return DX_SCOPE_HOST;
+  return (a[0] == 169 && a[1] == 254) || a[0] >= 224 ? DX_SCOPE_LINK
+                                                     : DX_SCOPE_NETWORK;
+}
+
+static enum dx_scope scope_6(const struct in6_addr *a)
+{
+  if (IN6_IS_ADDR_V4MAPPED(a))
+    return scope_4(a->s6_addr + 12);
+  if (IN6_IS_ADDR_UNSPECIFIED(a) || IN6_IS_ADDR_LOOPBACK(a))
+    return DX_SCOPE_HOST;
+  return IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_MULTICAST(a)
+             ? DX_SCOPE_LINK
+             : DX_SCOPE_NETWORK;
+}
+
+enum dx_scope dx_address_scope(const struct sockaddr *address)
+{
+  struct sockaddr_in in;
+  struct sockaddr_in6 in6;
+
+  switch (address->sa_family) {
+  case AF_INET:
+    memcpy(&in, address, sizeof(in));
+    return scope_4((const unsigned char *)&in.sin_addr);
+  case AF_INET6:
+    memcpy(&in6, address, sizeof(in6));
+    return scope_6(&in6.sin6_addr);
+  default:
+    return DX_SCOPE_LINK;
+  }
+}
+
+enum dx_scope dx_host_scope(const char *host)
+{
+  char text[INET6_ADDRSTRLEN];
+  unsigned char in[4];
+  struct in6_addr in6;
+
+  (void)snprintf(text, sizeof(text), "%.*s",
+                 (int)strcspn(host + (*host == '['), "]"),
+                 host + (*host == '['));
+  if (inet_pton(AF_INET, text, in) == 1)
+    return scope_4(in);
+  if (inet_pton(AF_INET6, text, &in6) == 1)
+    return scope_6(&in6);
+  return dx_host_is_loopback(host) ? DX_SCOPE_HOST : DX_SCOPE_NETWORK;
+}

@@ -1,0 +1,558 @@
+/*
+ * api.c - requests, responses and the status table; the only place that knows
+ * the service's paths and field names.
+ */
+#include "daemon/service/api.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/json.h"
+#include "lib/base/policy.h"
+#include "lib/config/config.h"
+#include "daemon/service/signed_url.h"
+
+static const char *const call_words[DX_CALL_KIND_COUNT] = {
+    "create source", "upload", "get source", "get extract", "hello"};
+
+/* ---- the status table (doc/policy.md, "Status table") ---- */
+
+/* clang-format off */
+struct row {
+  int from, to;                               /* statuses, both included */
+  enum dx_code of[DX_CALL_KIND_COUNT]; /* in the order of the enum */
+};
+
+/* For an upload SERVER, GONE, and REFUSED all mean to try the same URL again;
+ * only the engine knows when GONE and REFUSED have come often enough. */
+#define V(create, put, source, extract, hello)                           \
+  {DX_##create, DX_##put, DX_##source, DX_##extract, DX_##hello}
+
+/* The first row that holds a status counts. 503 and the 403 of an expired
+ * URL need more than the status: see refine(). */
+static const struct row rows[] = {
+  /*           create      put        source        extract       hello */
+  {200, 200, V(OK,         OK,        OK,           OK,           OK)},
+  {201, 201, V(OK,         E_UNCLEAR, E_NOT_YET,    E_SERVER,     OK)},
+  {202, 202, V(OK,         E_UNCLEAR, E_NOT_YET,    E_NOT_YET,    OK)},
+  {204, 204, V(E_SERVER,   E_UNCLEAR, E_NOT_YET,    E_NOT_YET,    OK)},
+  {203, 299, V(E_SERVER,   E_UNCLEAR, E_NOT_YET,    E_SERVER,     E_SERVER)},
+  {300, 399, V(E_PROTOCOL, E_SERVER,  E_PROTOCOL,   E_PROTOCOL,   E_PROTOCOL)},
+  {400, 400, V(E_REFUSED,  E_SERVER,  E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
+  {401, 401, V(E_TOKEN,    E_GONE,    E_TOKEN,      E_TOKEN,      E_TOKEN)},
+  {403, 403, V(E_TOKEN,    E_GONE,    E_TOKEN,      E_TOKEN,      E_TOKEN)},
+  {404, 404, V(E_PROTOCOL, E_GONE,    E_GONE,       E_GONE,       E_PROTOCOL)},
+  {410, 410, V(E_PROTOCOL, E_GONE,    E_GONE,       E_GONE,       E_PROTOCOL)},
+  {405, 406, V(E_PROTOCOL, E_SERVER,  E_PROTOCOL,   E_PROTOCOL,   E_PROTOCOL)},
+  {411, 411, V(E_PROTOCOL, E_SERVER,  E_PROTOCOL,   E_PROTOCOL,   E_PROTOCOL)},
+  {414, 414, V(E_PROTOCOL, E_SERVER,  E_PROTOCOL,   E_PROTOCOL,   E_PROTOCOL)},
+  {431, 431, V(E_PROTOCOL, E_SERVER,  E_PROTOCOL,   E_PROTOCOL,   E_PROTOCOL)},
+  {501, 501, V(E_PROTOCOL, E_SERVER,  E_PROTOCOL,   E_PROTOCOL,   E_PROTOCOL)},
+  {505, 505, V(E_PROTOCOL, E_SERVER,  E_PROTOCOL,   E_PROTOCOL,   E_PROTOCOL)},
+  {408, 408, V(E_SERVER,   E_SERVER,  E_SERVER,     E_SERVER,     E_SERVER)},
+  {425, 425, V(E_SERVER,   E_SERVER,  E_SERVER,     E_SERVER,     E_SERVER)},
+  {409, 409, V(E_CONFLICT, E_SERVER,  E_NOT_YET,    E_NOT_YET,    E_SERVER)},
+  {423, 423, V(E_CONFLICT, E_SERVER,  E_NOT_YET,    E_NOT_YET,    E_SERVER)},
+  {413, 413, V(E_TOO_BIG,  E_TOO_BIG, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
+  {415, 415, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
+  {422, 422, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
+  {429, 429, V(E_RATE,     E_SERVER,  E_RATE,       E_RATE,       E_RATE)},
+  {500, 599, V(E_SERVER,   E_SERVER,  E_SERVER,     E_SERVER,     E_SERVER)},
+  /* Unforeseen: refused where it is about the content. A GET has no content
+   * but an id that the service gave us: the failure may pass. */
+  {  0, 999, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
+};
+/* clang-format on */
+
+static enum dx_code by_status(enum dx_call_kind call, int status)
+{
+  const struct row *row = rows;
+
+  while (status < row->from || status > row->to)
+    row++;
+  return row->of[call];
+}
+
+/* Storages give the reason for a 403: do not try an expired URL again. */
+static bool says_expired(const struct dx_http_response *response)
+{
+  return strcasestr(response->body, "expired") != NULL ||
+         strcasestr(response->body, "<Code>RequestTimeTooSkewed") != NULL;
+}
+
+static enum dx_code refine(enum dx_call_kind call,
+                           const struct dx_http_response *response,
+                           enum dx_code code)
+{
+  int status = response->status;
+
+  if (call == DX_CALL_PUT) {
+    if ((status == 400 || status == 401 || status == 403) &&
+        says_expired(response))
+      return DX_E_EXPIRED;
+    return code;
+  }
+  if (status == 503 && response->retry_after_ms >= 0)
+    return DX_E_RATE;
+  return code;
+}
+
+/* The message for the person who printed. */
+static enum dx_code explain(enum dx_call_kind call, int status,
+                            enum dx_code code, struct dx_err *err)
+{
+  const char *what = call_words[call];
+
+  switch (code) {
+  case DX_OK:
+  case DX_E_NOT_YET:
+    return code;
+  case DX_E_RATE:
+    return dx_fail(err, code, 0, "the service requests fewer calls (%d)",
+                   status);
+  case DX_E_TOKEN:
+    return dx_fail(err, code, 0, "the service refused the token (%d)", status);
+  case DX_E_PROTOCOL:
+    return dx_fail(err, code, 0,
+                   "the server at BaseURL does not respond like the service "
+                   "(%d to '%s')",
+                   status, what);
+  case DX_E_GONE:
+  case DX_E_EXPIRED:
+    return dx_fail(err, code, 0, "the service no longer knows it (%d to '%s')",
+                   status, what);
+  case DX_E_TOO_BIG:
+    return dx_fail(err, code, 0, "too large for the service");
+  case DX_E_REFUSED:
+  case DX_E_CONFLICT:
+    return dx_fail(err, code, 0, "the service refused it (%d to '%s')", status,
+                   what);
+  default:
+    return dx_fail(err, code, 0, "the service responded with %d to '%s'",
+                   status, what);
+  }
+}
+
+enum dx_code dx_judge(enum dx_call_kind call,
+                      const struct dx_http_response *response,
+                      struct dx_err *err)
+{
+  enum dx_code code;
+
+  if (response->code != DX_OK)
+    return dx_fail(err, response->code, response->err.sys_errno, "%s",
+                   response->err.text);
+  code = refine(call, response, by_status(call, response->status));
+  return explain(call, response->status, code, err);
+}
+
+/* ---- requests ---- */
+
+static enum dx_code start(const struct dx_api *api,
+                          struct dx_http_request *request, const char *path,
+                          const char *id, const char *rest,
+                          struct dx_http_call **ret_call, struct dx_err *err)
+{
+  struct dx_buf url = {0};
+  enum dx_code code;
+
+  dx_buf_puts(&url, api->service->base_url);
+  dx_buf_puts(&url, path);
+  if (id != NULL && (strcmp(id, ".") == 0 || strcmp(id, "..") == 0))
+    dx_buf_puts(&url, id[1] == '\0' ? "%2E" : "%2E%2E");
+  else if (id != NULL)
+    dx_buf_percent(&url, id, "~");
+  dx_buf_puts(&url, rest);
+  request->url = dx_buf_text(&url);
+  request->bearer = api->token;
+  request->ready = api->ready;
+  request->ca_file = api->service->ca_file;
+  request->proxy = api->service->proxy;
+  if (request->timeout_ms == 0 && request->sink == NULL)
+    request->timeout_ms = DX_API_TIMEOUT_MS;
+  code = dx_buf_ok(&url) ? dx_http_start(api->http, request, ret_call, err)
+                         : dx_fail_nomem(err);
+  dx_buf_release(&url);
+  return code;
+}
+
+static struct dx_http_request request_of(const char *method, dx_http_done *done,
+                                         void *ctx)
+{
+  struct dx_http_request request;
+
+  memset(&request, 0, sizeof(request));
+  request.method = method;
+  request.body_fd = -1;
+  request.scope = DX_SCOPE_LINK; /* the administrator has named the host */
+  request.done = done;
+  request.ctx = ctx;
+  return request;
+}
+
+enum dx_code dx_api_hello(const struct dx_api *api, dx_http_done *done,
+                          void *ctx, struct dx_http_call **ret_call,
+                          struct dx_err *err)
+{
+  struct dx_http_request request = request_of("POST", done, ctx);
+
+  return start(api, &request, "/auth/hello", NULL, "", ret_call, err);
+}
+
+static char *create_body(const struct dx_api_file *files, size_t count)
+{
+  struct dx_json *root = dx_json_object();
+  struct dx_json *list = dx_json_array();
+  char *text = NULL;
+  bool ok = root != NULL && list != NULL;
+  size_t i;
+
+  for (i = 0; ok && i < count; i++) {
+    struct dx_json *file = dx_json_object();
+
+    ok = file != NULL &&
+         dx_json_put_string(file, "content_type", files[i].type) &&
+         dx_json_put_string(file, "file_name", files[i].name) &&
+         dx_json_append_take(list, &file);
+    dx_json_free(&file);
+  }
+  if (ok && dx_json_put_take(root, "files", &list))
+    text = dx_json_print(root, false);
+  dx_json_free(&list);
+  dx_json_free(&root);
+  return text;
+}
+
+enum dx_code dx_api_create(const struct dx_api *api,
+                           const struct dx_api_file *files, size_t count,
+                           dx_http_done *done, void *ctx,
+                           struct dx_http_call **ret_call, struct dx_err *err)
+{
+  struct dx_http_request request = request_of("POST", done, ctx);
+  char *body = create_body(files, count);
+  enum dx_code code;
+
+  if (body == NULL)
+    return dx_fail_nomem(err);
+  request.content_type = "application/json";
+  request.body = body;
+  request.body_len = strlen(body);
+  code = start(api, &request, "/v1/source", NULL, "", ret_call, err);
+  free(body);
+  return code;
+}
+
+enum dx_code dx_api_put(const struct dx_api *api, const char *url,
+                        const char *type, int fd, int64_t bytes,
+                        dx_http_progress *progress, dx_http_done *done,
+                        void *ctx, struct dx_http_call **ret_call,
+                        struct dx_err *err)
+{
+  struct dx_http_request request = request_of("PUT", done, ctx);
+  enum dx_code code =
+      dx_signed_url_check(url, api->service, &request.scope, err);
+
+  if (code != DX_OK)
+    return code;
+  request.url = url;
+  request.content_type = type;
+  request.body_fd = fd;
+  request.body_bytes = bytes;
+  request.ca_file = api->service->ca_file;
+  request.proxy = api->service->proxy;
+  request.progress = progress;
+  return dx_http_start(api->http, &request, ret_call, err);
+}
+
+enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
+                           dx_http_done *done, void *ctx,
+                           struct dx_http_call **ret_call, struct dx_err *err)
+{
+  struct dx_http_request request = request_of("GET", done, ctx);
+
+  return start(api, &request, "/v1/source/", source_id, "", ret_call, err);
+}
+
+enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
+                            dx_http_sink *sink, dx_http_done *done, void *ctx,
+                            struct dx_http_call **ret_call, struct dx_err *err)
+{
+  struct dx_http_request request = request_of("GET", done, ctx);
+
+  request.sink = sink;
+  return start(api, &request, "/v1/patient_case/", case_id, "/extract",
+               ret_call, err);
+}
+
+/* ---- responses ---- */
+
+/* A response of the right status whose body is not what it should be, unless we
+ * ran out of memory: results_of() has cleared errno. */
+static enum dx_code not_understood(const char *what, struct dx_err *err)
+{
+  if (errno == ENOMEM)
+    return dx_fail_nomem(err);
+  return dx_fail(err, DX_E_RESPONSE, 0,
+                 "cannot understand the response to '%s'", what);
+}
+
+/* Understood, but it belongs to another request, or to none. */
+static enum dx_code no_sense(const char *what, const char *why,
+                             struct dx_err *err)
+{
+  return dx_fail(err, DX_E_UNEXPECTED, 0, "the response to '%s' %s", what, why);
+}
+
+/* An absent field is accepted. */
+static bool is_about(const struct dx_json *results, const char *name,
+                     const char *id)
+{
+  const struct dx_json *json = dx_json_get(results, name);
+  const char *text = dx_json_string(json);
+
+  return json == NULL || dx_json_is_null(json) ||
+         (text != NULL && strcmp(text, id) == 0);
+}
+
+/* Two such ids that look the same may differ. */
+static bool has_nul(const char *id)
+{
+  return strstr(id, DX_JSON_NUL) != NULL;
+}
+
+/* Parses the body; *ret_root is the caller's, the result is inside it. */
+static const struct dx_json *results_of(const struct dx_http_response *response,
+                                        struct dx_json **ret_root)
+{
+  errno = 0;
+  *ret_root = dx_json_parse(response->body, response->body_len, NULL);
+  return dx_json_get(*ret_root, "results");
+}
+
+enum dx_code dx_read_hello(const struct dx_http_response *response,
+                           char **ret_greeting, struct dx_err *err)
+{
+  enum dx_code code = dx_judge(DX_CALL_HELLO, response, err);
+  struct dx_json *root = NULL;
+  const char *greeting;
+
+  *ret_greeting = NULL;
+  if (code != DX_OK)
+    return code;
+  greeting =
+      dx_json_string(dx_json_get(results_of(response, &root), "auth_info"));
+  *ret_greeting = greeting != NULL ? strdup(greeting) : NULL;
+  if (*ret_greeting == NULL)
+    code = not_understood(call_words[DX_CALL_HELLO], err);
+  dx_json_free(&root);
+  return code;
+}
+
+void dx_created_release(struct dx_created *created)
+{
+  size_t i;
+
+  free(created->source_id);
+  for (i = 0; created->urls != NULL && i < created->count; i++) {
+    if (created->urls[i] != NULL)
+      explicit_bzero(created->urls[i], strlen(created->urls[i]));
+    free(created->urls[i]);
+  }
+  free(created->urls);
+  memset(created, 0, sizeof(*created));
+}
+
+static bool is_id(const char *id)
+{
+  return id != NULL && id[0] != '\0' && strlen(id) <= 4096;
+}
+
+static bool copy_urls(const struct dx_json *list, int64_t date_ms,
+                      struct dx_created *created)
+{
+  const struct dx_json *item = dx_json_first(list);
+  size_t i;
+
+  created->lifetime_ms = INT64_MAX;
+  for (i = 0; i < created->count; i++, item = dx_json_next(item)) {
+    const char *url = dx_json_string(dx_json_get(item, "url"));
+    int64_t lifetime;
+
+    if (url == NULL)
+      return false;
+    created->urls[i] = strdup(url);
+    if (created->urls[i] == NULL)
+      return false;
+    lifetime = dx_signed_url_lifetime_ms(url, date_ms);
+    if (lifetime < created->lifetime_ms)
+      created->lifetime_ms = lifetime;
+  }
+  return true;
+}
+
+static bool copy_created(const struct dx_json *results, size_t count,
+                         int64_t date_ms, struct dx_created *created)
+{
+  const struct dx_json *list = dx_json_get(results, "upload_urls");
+  const char *id = dx_json_string(dx_json_get(results, "id"));
+
+  if (!is_id(id) || dx_json_count(list) != count)
+    return false;
+  created->source_id = strdup(id);
+  created->urls = calloc(count, sizeof(*created->urls));
+  created->count = count;
+  return created->source_id != NULL && created->urls != NULL &&
+         copy_urls(list, date_ms, created);
+}
+
+enum dx_code dx_read_create(const struct dx_http_response *response,
+                            const struct dx_service *service, size_t count,
+                            struct dx_created *ret_created, struct dx_err *err)
+{
+  enum dx_code code = dx_judge(DX_CALL_CREATE, response, err);
+  struct dx_json *root = NULL;
+  enum dx_scope scope;
+  size_t i;
+
+  memset(ret_created, 0, sizeof(*ret_created));
+  if (code != DX_OK)
+    return code;
+  if (!copy_created(results_of(response, &root), count, response->date_ms,
+                    ret_created))
+    code = not_understood(call_words[DX_CALL_CREATE], err);
+  else if (has_nul(ret_created->source_id))
+    code = no_sense(call_words[DX_CALL_CREATE], "has a NUL in its id", err);
+  for (i = 0; code == DX_OK && i < count; i++)
+    code = dx_signed_url_check(ret_created->urls[i], service, &scope, err);
+  if (code != DX_OK)
+    dx_created_release(ret_created);
+  dx_json_free(&root);
+  return code;
+}
+
+enum dx_code dx_read_put(const struct dx_http_response *response,
+                         struct dx_err *err)
+{
+  return dx_judge(DX_CALL_PUT, response, err);
+}
+
+void dx_source_release(struct dx_source *source)
+{
+  size_t i;
+
+  for (i = 0; source->case_ids != NULL && i < source->case_count; i++)
+    free(source->case_ids[i]);
+  free(source->case_ids);
+  memset(source, 0, sizeof(*source));
+}
+
+static enum dx_source_status source_status(const char *word)
+{
+  static const char *const words[] = {"pending_upload", "processing",
+                                      "complete", "failed"};
+  int i;
+
+  for (i = 0; i < DX_SOURCE_UNKNOWN; i++)
+    if (strcmp(word, words[i]) == 0)
+      break;
+  return (enum dx_source_status)i;
+}
+
+static bool copy_cases(const struct dx_json *list, struct dx_source *source)
+{
+  const struct dx_json *item;
+  size_t count = dx_json_count(list);
+
+  if (!dx_json_is_array(list) || count > DX_CASES_MAX)
+    return false;
+  source->case_ids = calloc(count + 1, sizeof(*source->case_ids));
+  if (source->case_ids == NULL)
+    return false;
+  for (item = dx_json_first(list); item != NULL; item = dx_json_next(item)) {
+    const char *id = dx_json_string(item);
+
+    if (!is_id(id))
+      return false;
+    source->case_ids[source->case_count] = strdup(id);
+    if (source->case_ids[source->case_count] == NULL)
+      return false;
+    source->case_count++;
+  }
+  return true;
+}
+
+static bool copy_source(const struct dx_json *results, struct dx_source *source)
+{
+  const char *word = dx_json_string(dx_json_get(results, "status"));
+  const struct dx_json *cases = dx_json_get(results, "case_ids");
+
+  if (word == NULL)
+    return false;
+  source->status = source_status(word);
+  if (!dx_json_int(dx_json_get(results, "expected_file_count"),
+                   &source->expected))
+    source->expected = -1;
+  if (!dx_json_int(dx_json_get(results, "uploaded_file_count"),
+                   &source->uploaded))
+    source->uploaded = -1;
+  return source->status != DX_SOURCE_COMPLETE || copy_cases(cases, source);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum dx_code check_cases(const struct dx_source *source,
+                                struct dx_err *err)
+{
+  const char *what = call_words[DX_CALL_SOURCE];
+  char **sorted = calloc(source->case_count + 1, sizeof(*sorted));
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  if (sorted == NULL)
+    return dx_fail_nomem(err);
+  for (i = 0; i < source->case_count; i++)
+    sorted[i] = source->case_ids[i];
+  qsort(sorted, source->case_count, sizeof(*sorted), compare_ids);
+  for (i = 0; code == DX_OK && i < source->case_count; i++)
+    if (has_nul(sorted[i]))
+      code = no_sense(what, "has a NUL in the id of a case", err);
+    else if (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0)
+      code = no_sense(what, "lists a case twice", err);
+  free(sorted);
+  return code;
+}
+
+enum dx_code dx_read_source(const struct dx_http_response *response,
+                            const char *source_id, struct dx_source *ret_source,
+                            struct dx_err *err)
+{
+  enum dx_code code = dx_judge(DX_CALL_SOURCE, response, err);
+  const struct dx_json *results;
+  struct dx_json *root = NULL;
+
+  memset(ret_source, 0, sizeof(*ret_source));
+  if (code != DX_OK)
+    return code;
+  results = results_of(response, &root);
+  if (!copy_source(results, ret_source))
+    code = not_understood(call_words[DX_CALL_SOURCE], err);
+  else if (!is_about(results, "id", source_id))
+    code = no_sense(call_words[DX_CALL_SOURCE], "is about another source", err);
+  else
+    code = check_cases(ret_source, err);
+  if (code != DX_OK)
+    dx_source_release(ret_source);
+  dx_json_free(&root);
+  return code;
+}
+
+enum dx_code dx_read_extract(const struct dx_http_response *response,
+                             struct dx_err *err)
+{
+  return dx_judge(DX_CALL_EXTRACT, response, err);
+}

@@ -1,0 +1,144 @@
+/*
+ * api.h - the five calls of the service: what is sent, and what a response
+ * means.
+ *
+ * dx_api_*() start a call on a struct dx_http; the caller's `done` passes
+ * the response to the matching dx_read_*(), whose code says what it means. The
+ * status table of doc/policy.md is one table in api.c. Nothing here waits,
+ * retries or remembers: that is up to the engine.
+ *
+ * Ownership: results of dx_read_*() belong to the caller and end with the
+ * matching release. Errors: those of dx_http_start(); E_NOMEM.
+ * Source: doc/service-interface.md, "Endpoints"; doc/policy.md,
+ * "Status table".
+ */
+#ifndef DX_API_H
+#define DX_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/service/http.h"
+
+enum dx_call_kind {
+  DX_CALL_CREATE,
+  DX_CALL_PUT,
+  DX_CALL_SOURCE,
+  DX_CALL_EXTRACT,
+  DX_CALL_HELLO,
+  DX_CALL_KIND_COUNT
+};
+
+/*
+ * What a response means by transport result and status alone: the status
+ * table of doc/policy.md. The class of the code says what to do; within a class
+ * the engine distinguishes these codes:
+ *
+ *   E_NOT_SENT  it lost its slot, and is still due
+ *   E_UNCLEAR   upload: it may have landed; ask GET source
+ *   E_CONFLICT  create: transient three times, then refused
+ *   E_UNEXPECTED  it cannot be right, and says nothing about the service
+ *   E_EXPIRED   upload: the signed URL has expired
+ *
+ * Fills *err with a message for the person who printed unless it returns DX_OK
+ * or E_NOT_YET. Pure. The readers below call it first.
+ */
+enum dx_code dx_judge(enum dx_call_kind call,
+                      const struct dx_http_response *response,
+                      struct dx_err *err) DX_MUST_USE;
+
+struct dx_service;
+
+/* Everything a call needs besides its own arguments; borrowed. */
+struct dx_api {
+  struct dx_http *http;
+  const struct dx_service *service;
+  const char *token;    /* for this call */
+  dx_http_ready *ready; /* called before the request is sent; may be NULL */
+};
+
+struct dx_api_file {
+  const char *type;
+  const char *name; /* UTF-8 */
+};
+
+enum dx_code dx_api_hello(const struct dx_api *api, dx_http_done *done,
+                          void *ctx, struct dx_http_call **ret_call,
+                          struct dx_err *err) DX_MUST_USE;
+
+enum dx_code dx_api_create(const struct dx_api *api,
+                           const struct dx_api_file *files, size_t count,
+                           dx_http_done *done, void *ctx,
+                           struct dx_http_call **ret_call,
+                           struct dx_err *err) DX_MUST_USE;
+
+/* fd: the document, `bytes` long; stays open until the end of the call. */
+enum dx_code dx_api_put(const struct dx_api *api, const char *url,
+                        const char *type, int fd, int64_t bytes,
+                        dx_http_progress *progress, dx_http_done *done,
+                        void *ctx, struct dx_http_call **ret_call,
+                        struct dx_err *err) DX_MUST_USE;
+
+enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
+                           dx_http_done *done, void *ctx,
+                           struct dx_http_call **ret_call,
+                           struct dx_err *err) DX_MUST_USE;
+
+/* The body of a 200 goes to the sink, which gets ctx, too. */
+enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
+                            dx_http_sink *sink, dx_http_done *done, void *ctx,
+                            struct dx_http_call **ret_call,
+                            struct dx_err *err) DX_MUST_USE;
+
+/* ---- reading the responses ---- */
+
+/* Greeting: caller frees; NULL unless DX_OK. */
+enum dx_code dx_read_hello(const struct dx_http_response *response,
+                           char **ret_greeting, struct dx_err *err) DX_MUST_USE;
+
+struct dx_created {
+  char *source_id;
+  char **urls; /* one per file, in file order */
+  size_t count;
+  int64_t lifetime_ms; /* of the shortest-lived URL, from now on */
+};
+void dx_created_release(struct dx_created *created);
+
+/* count: files registered. A URL that documents of this service may not be sent
+ * to is E_PROTOCOL (dx_signed_url_check()); an id with a NUL E_UNEXPECTED. */
+enum dx_code dx_read_create(const struct dx_http_response *response,
+                            const struct dx_service *service, size_t count,
+                            struct dx_created *ret_created,
+                            struct dx_err *err) DX_MUST_USE;
+
+enum dx_code dx_read_put(const struct dx_http_response *response,
+                         struct dx_err *err) DX_MUST_USE;
+
+enum dx_source_status {
+  DX_SOURCE_PENDING,
+  DX_SOURCE_PROCESSING,
+  DX_SOURCE_COMPLETE,
+  DX_SOURCE_FAILED,
+  DX_SOURCE_UNKNOWN /* an unknown word: not yet */
+};
+
+struct dx_source {
+  enum dx_source_status status;
+  int64_t expected; /* files; -1: unknown */
+  int64_t uploaded;
+  char **case_ids; /* only when complete */
+  size_t case_count;
+};
+void dx_source_release(struct dx_source *source);
+
+/* DX_OK whenever a status was read, whatever it says; E_UNEXPECTED for the
+ * status of another source, a case that is listed twice, or one with a NUL. */
+enum dx_code dx_read_source(const struct dx_http_response *response,
+                            const char *source_id, struct dx_source *ret_source,
+                            struct dx_err *err) DX_MUST_USE;
+
+/* Status only; the body went to the sink: see result_check.h. */
+enum dx_code dx_read_extract(const struct dx_http_response *response,
+                             struct dx_err *err) DX_MUST_USE;
+
+#endif

@@ -1,0 +1,716 @@
+/*
+ * http.c - the only place that knows libcurl.
+ */
+#include "daemon/service/http.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+
+#define WAKE_MAX 4
+#define HTTP_STATUS_MAX 599
+
+struct dx_http_call {
+  struct dx_http_call *next;
+  struct curl_http *self;
+  CURL *easy;
+  struct curl_slist *headers;
+  struct dx_http_request request; /* only method, ctx and fds last */
+  struct dx_buf body;             /* of the response */
+  int64_t sink_bytes;
+  size_t header_bytes; /* interim responses and trailers included */
+  int64_t up_bytes;    /* of body_fd */
+  int64_t up_ms;       /* monotonic: when the last of them were sent */
+  off_t read_at;       /* position in body_fd */
+  char retry_after[64];
+  int64_t date_ms;
+  bool out_of_scope;   /* an address was refused */
+  struct dx_err local; /* the sink or the source failed */
+  char reason[CURL_ERROR_SIZE];
+};
+
+struct curl_http {
+  struct dx_http base; /* first: a dx_http is one of these */
+  CURLM *multi;
+  struct dx_http_call *calls;
+  const int *wake; /* of the run in progress; borrowed from it */
+  size_t wake_count;
+};
+
+static struct curl_http *self_of(struct dx_http *http)
+{
+  return (struct curl_http *)(void *)http;
+}
+
+/* ---- callbacks of a transfer ---- */
+
+static void fail_headers(struct dx_err *err)
+{
+  (void)dx_fail(err, DX_E_RESPONSE, 0,
+                "the headers of the response are over %d bytes",
+                DX_HEADERS_MAX_BYTES);
+}
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
+{
+  struct dx_http_call *call = ctx;
+  size_t len = size * count;
+  char line[256];
+  char *value;
+
+  call->header_bytes += len;
+  if (call->header_bytes > DX_HEADERS_MAX_BYTES) {
+    fail_headers(&call->local);
+    return 0;
+  }
+  if (len >= sizeof(line))
+    return len; /* none that we read is that long */
+  memcpy(line, bytes, len);
+  line[len] = '\0';
+  if (strncmp(line, "HTTP/", 5) == 0) { /* after an interim response */
+    call->retry_after[0] = '\0';
+    call->date_ms = -1;
+    return len;
+  }
+  value = strchr(line, ':');
+  if (value == NULL)
+    return len;
+  *value++ = '\0';
+  value += strspn(value, " \t");
+  value[strcspn(value, "\r\n")] = '\0';
+  if (strcasecmp(line, "date") == 0)
+    call->date_ms = dx_parse_http_date(value);
+  else if (strcasecmp(line, "retry-after") == 0 &&
+           strlen(value) < sizeof(call->retry_after))
+    memcpy(call->retry_after, value, strlen(value) + 1);
+  return len;
+}
+
+static size_t to_sink(struct dx_http_call *call, const char *bytes, size_t len)
+{
+  const struct dx_http_request *r = &call->request;
+
+  call->sink_bytes += (int64_t)len;
+  return r->sink(r->ctx, bytes, len, &call->local) == DX_OK ? len : 0;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
+{
+  struct dx_http_call *call = ctx;
+  size_t len = size * count;
+  long status = 0;
+
+  (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+  if (call->request.sink != NULL && status == 200)
+    return to_sink(call, bytes, len);
+  if (call->body.len + len > DX_RESPONSE_MAX_BYTES) {
+    (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
+                  "the response is over %d bytes", DX_RESPONSE_MAX_BYTES);
+    return 0;
+  }
+  dx_buf_add(&call->body, bytes, len);
+  if (dx_buf_ok(&call->body))
+    return len;
+  (void)dx_fail_nomem(&call->local);
+  return 0;
+}
+
+static size_t on_read(char *bytes, size_t size, size_t count, void *ctx)
+{
+  struct dx_http_call *call = ctx;
+  ssize_t n;
+
+  do
+    n = pread(call->request.body_fd, bytes, size * count, call->read_at);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) {
+    (void)dx_fail_sys(&call->local, errno, "read", "document");
+    return CURL_READFUNC_ABORT;
+  }
+  call->read_at += n;
+  return (size_t)n;
+}
+
+static int on_seek(void *ctx, curl_off_t offset, int origin)
+{
+  struct dx_http_call *call = ctx;
+
+  if (origin != SEEK_SET)
+    return CURL_SEEKFUNC_CANTSEEK;
+  call->read_at = offset;
+  return CURL_SEEKFUNC_OK;
+}
+
+/* A storage that takes the document, or sends its response, byte by byte never
+ * stalls. */
+static bool is_upload_stuck(struct dx_http_call *call, int64_t up_bytes)
+{
+  int64_t now = dx_monotonic_ms(), step = up_bytes - call->up_bytes;
+
+  if (call->up_ms == 0 || step >= DX_UPLOAD_STEP_BYTES ||
+      (step > 0 && up_bytes >= call->request.body_bytes)) {
+    call->up_bytes = up_bytes;
+    call->up_ms = now;
+  }
+  return now - call->up_ms > DX_API_TIMEOUT_MS;
+}
+
+static void fail_upload(struct dx_http_call *call, int64_t up_bytes)
+{
+  if (up_bytes < call->request.body_bytes)
+    (void)dx_fail(&call->local, DX_E_NET, 0,
+                  "the storage took less than %d KiB within %d s",
+                  DX_UPLOAD_STEP_BYTES / 1024, DX_API_TIMEOUT_MS / 1000);
+  else
+    (void)dx_fail(&call->local, DX_E_NET, 0,
+                  "the storage did not respond within %d s",
+                  DX_API_TIMEOUT_MS / 1000);
+}
+
+static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
+                       curl_off_t up_total, curl_off_t up)
+{
+  struct dx_http_call *call = ctx;
+
+  (void)down_total;
+  (void)down;
+  (void)up_total;
+  if (call->request.progress != NULL)
+    call->request.progress(call->request.ctx, up);
+  if (call->request.body_fd < 0 || !is_upload_stuck(call, up))
+    return 0;
+  fail_upload(call, up);
+  return 1;
+}
+
+/* Waits; true if a descriptor of the run can be read before the time is up. */
+static bool is_woken(const struct curl_http *self, int64_t ms)
+{
+  struct pollfd fds[WAKE_MAX];
+  size_t i;
+
+  for (i = 0; i < self->wake_count; i++)
+    fds[i] = (struct pollfd){.fd = self->wake[i], .events = POLLIN};
+  return poll(fds, self->wake_count, (int)ms) > 0;
+}
+
+/* The connection is up, and nothing of the request has been sent. */
+static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
+{
+  struct dx_http_call *call = ctx;
+  int64_t wait;
+
+  (void)to;
+  (void)from;
+  (void)to_port;
+  (void)from_port;
+  wait = call->request.ready(call->request.ctx);
+  if (wait == 0 || (wait > 0 && !is_woken(call->self, wait)))
+    return CURL_PREREQFUNC_OK;
+  (void)dx_fail(&call->local, DX_E_NOT_SENT, 0, "another call comes first");
+  return CURL_PREREQFUNC_ABORT;
+}
+
+/* An address that the name resolved to; others may follow. */
+static curl_socket_t on_socket(void *ctx, curlsocktype purpose,
+                               struct curl_sockaddr *address)
+{
+  struct dx_http_call *call = ctx;
+
+  (void)purpose;
+  if (dx_address_scope(&address->addr) > call->request.scope) {
+    call->out_of_scope = true;
+    return CURL_SOCKET_BAD;
+  }
+  return socket(address->family, address->socktype | SOCK_CLOEXEC,
+                address->protocol);
+}
+
+/* ---- starting ---- */
+
+static bool add_header(struct dx_http_call *call, const char *name,
+                       const char *value)
+{
+  struct dx_buf line = {.secret = true};
+  struct curl_slist *more = NULL;
+
+  dx_buf_printf(&line, "%s:%s%s", name, value != NULL ? " " : "",
+                value != NULL ? value : "");
+  if (dx_buf_ok(&line))
+    more = curl_slist_append(call->headers, dx_buf_text(&line));
+  dx_buf_wipe(&line);
+  if (more == NULL)
+    return false;
+  call->headers = more;
+  return true;
+}
+
+static bool add_headers(struct dx_http_call *call)
+{
+  const struct dx_http_request *r = &call->request;
+  bool ok = add_header(call, "Accept", "application/json");
+
+  if (ok && r->bearer != NULL) {
+    struct dx_buf value = {.secret = true};
+
+    dx_buf_printf(&value, "Bearer %s", r->bearer);
+    ok = dx_buf_ok(&value) &&
+         add_header(call, "Authorization", dx_buf_text(&value));
+    dx_buf_wipe(&value);
+  }
+  /* Without a value: libcurl must not add its own. */
+  return ok && add_header(call, "Content-Type", r->content_type) &&
+         add_header(call, "Expect", NULL) &&
+         curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers) ==
+             CURLE_OK;
+}
+
+#define SET(option, value)                                       \
+  do {                                                           \
+    if (curl_easy_setopt(call->easy, option, value) != CURLE_OK) \
+      return false;                                              \
+  } while (0)
+
+static bool set_transport(struct dx_http_call *call)
+{
+  const struct dx_http_request *r = &call->request;
+  bool has_tls = strncasecmp(r->url, "https:", 6) == 0;
+  const char *proxy = r->proxy != NULL && has_tls ? r->proxy : "";
+
+  SET(CURLOPT_URL, r->url);
+  /* libcurl 8 also takes %2E%2E for a step up, and an id may be "..". */
+  SET(CURLOPT_PATH_AS_IS, 1L);
+  SET(CURLOPT_PROTOCOLS_STR, "https,http");
+  SET(CURLOPT_FOLLOWLOCATION, 0L);
+  SET(CURLOPT_NOSIGNAL, 1L);
+  SET(CURLOPT_QUICK_EXIT, 1L); /* a slow name server must not hold us */
+  SET(CURLOPT_PROXY, proxy);
+  if (proxy[0] == '\0') {
+    SET(CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    SET(CURLOPT_OPENSOCKETDATA, call);
+  }
+  SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+  if (r->ca_file != NULL) {
+    SET(CURLOPT_CAINFO, r->ca_file);
+    SET(CURLOPT_CAPATH, NULL);
+  }
+  SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+  SET(CURLOPT_PIPEWAIT, 1L);
+  SET(CURLOPT_CONNECTTIMEOUT_MS, (long)DX_CONNECT_TIMEOUT_MS);
+  SET(CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
+  SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  SET(CURLOPT_LOW_SPEED_TIME, (long)DX_STALL_S);
+  SET(CURLOPT_USERAGENT, "docextract/" PACKAGE_VERSION);
+  SET(CURLOPT_ERRORBUFFER, call->reason);
+  SET(CURLOPT_PRIVATE, call);
+  return true;
+}
+
+static bool set_transfer(struct dx_http_call *call)
+{
+  const struct dx_http_request *r = &call->request;
+
+  SET(CURLOPT_HEADERFUNCTION, on_header);
+  SET(CURLOPT_HEADERDATA, call);
+  SET(CURLOPT_WRITEFUNCTION, on_body);
+  SET(CURLOPT_WRITEDATA, call);
+  SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+  SET(CURLOPT_XFERINFODATA, call);
+  SET(CURLOPT_NOPROGRESS, r->progress == NULL && r->body_fd < 0 ? 1L : 0L);
+  if (r->ready != NULL) {
+    SET(CURLOPT_PREREQFUNCTION, on_ready);
+    SET(CURLOPT_PREREQDATA, call);
+  }
+  if (r->body_fd >= 0) {
+    SET(CURLOPT_UPLOAD, 1L);
+    SET(CURLOPT_UPLOAD_BUFFERSIZE, DX_UPLOAD_BUFFER_BYTES);
+    SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)r->body_bytes);
+    SET(CURLOPT_READFUNCTION, on_read);
+    SET(CURLOPT_READDATA, call);
+    SET(CURLOPT_SEEKFUNCTION, on_seek);
+    SET(CURLOPT_SEEKDATA, call);
+  } else if (strcmp(r->method, "POST") == 0) {
+    SET(CURLOPT_POST, 1L);
+    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
+    SET(CURLOPT_COPYPOSTFIELDS, r->body != NULL ? r->body : "");
+  }
+  return true;
+}
+
+/* A header list holds the token: wipe it before it is freed. */
+static void free_headers(struct curl_slist **headers)
+{
+  struct curl_slist *h;
+
+  for (h = *headers; h != NULL; h = h->next)
+    explicit_bzero(h->data, strlen(h->data));
+  curl_slist_free_all(*headers);
+  *headers = NULL;
+}
+
+static void call_free(struct curl_http *self, struct dx_http_call *call)
+{
+  struct dx_http_call **at;
+
+  for (at = &self->calls; *at != NULL; at = &(*at)->next)
+    if (*at == call) {
+      *at = call->next;
+      break;
+    }
+  if (call->easy != NULL) {
+    (void)curl_multi_remove_handle(self->multi, call->easy);
+    curl_easy_cleanup(call->easy);
+  }
+  free_headers(&call->headers);
+  dx_buf_release(&call->body);
+  free(call);
+}
+
+static enum dx_code curl_start(struct dx_http *http,
+                               const struct dx_http_request *request,
+                               struct dx_http_call **ret_call,
+                               struct dx_err *err)
+{
+  struct curl_http *self = self_of(http);
+  struct dx_http_call *call = calloc(1, sizeof(*call));
+
+  if (call == NULL)
+    return dx_fail_nomem(err);
+  call->self = self;
+  call->request = *request;
+  call->date_ms = -1;
+  call->next = self->calls;
+  self->calls = call;
+  call->easy = curl_easy_init();
+  if (call->easy == NULL || !set_transport(call) || !set_transfer(call) ||
+      !add_headers(call) ||
+      curl_multi_add_handle(self->multi, call->easy) != CURLM_OK) {
+    call_free(self, call);
+    return dx_fail_nomem(err);
+  }
+  call->request.bearer = NULL; /* copied; not ours to keep */
+  *ret_call = call;
+  return DX_OK;
+}
+
+static void curl_cancel(struct dx_http *http, struct dx_http_call *call)
+{
+  call_free(self_of(http), call);
+}
+
+/* ---- the end of a transfer ---- */
+
+/* OpenSSL's words for "we share no protocol version", which only an
+ * administrator can fix; every other TLS failure may pass. */
+static bool is_version_problem(const char *reason)
+{
+  return strstr(reason, "protocol version") != NULL ||
+         strstr(reason, "unsupported protocol") != NULL ||
+         strstr(reason, "wrong version number") != NULL;
+}
+
+#define NOT_HTTP "the response is not HTTP"
+
+/* CURLE_TOO_LARGE of libcurl 8.6 and newer: its own limit of headers. */
+#define TOO_LARGE ((CURLcode)100)
+
+static enum dx_code code_of_curl(CURLcode result, const char *reason)
+{
+  switch (result) {
+  case CURLE_OK:
+    return DX_OK;
+  case CURLE_PEER_FAILED_VERIFICATION:
+  case CURLE_SSL_CACERT_BADFILE:
+  case CURLE_SSL_ISSUER_ERROR:
+  case CURLE_SSL_INVALIDCERTSTATUS:
+  case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    return DX_E_CERT;
+  case CURLE_SSL_CONNECT_ERROR:
+    return is_version_problem(reason) ? DX_E_CERT : DX_E_NET;
+  case CURLE_URL_MALFORMAT:
+    return DX_E_PROTOCOL;
+  case CURLE_UNSUPPORTED_PROTOCOL: /* of the response; URLs were checked */
+    return DX_E_RESPONSE;
+  case CURLE_OUT_OF_MEMORY: /* also of a header that is too long */
+    return errno == ENOMEM ? DX_E_NOMEM : DX_E_RESPONSE;
+  default:
+    return result == TOO_LARGE ? DX_E_RESPONSE : DX_E_NET;
+  }
+}
+
+/* What is wrong with the certificate, or with TLS itself, and what to do. The
+ * words are OpenSSL's and libcurl's; the reason itself can hold a URL. */
+static const char *explain_tls(CURLcode result, const char *reason)
+{
+  static const struct {
+    const char *word;
+    const char *text;
+  } known[] = {
+      {"expired", "it has expired, or the clock of this computer is wrong"},
+      {"not yet valid",
+       "it is not yet valid; check the clock of this computer"},
+      {"subject name", "it is for another name; check the name in BaseURL"},
+      {"not match", "it is for another name; check the name in BaseURL"},
+      {"issuer", "its CA is unknown here; set CAFile"},
+      {"self-signed", "its CA is unknown here; set CAFile"},
+      {"self signed", "its CA is unknown here; set CAFile"},
+  };
+  size_t i;
+
+  if (result == CURLE_SSL_CACERT_BADFILE)
+    return "CAFile cannot be read, or contains no certificates";
+  for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    if (strstr(reason, known[i].word) != NULL)
+      return known[i].text;
+  return "check BaseURL and CAFile";
+}
+
+static enum dx_code fail_tls(CURLcode result, const char *reason,
+                             struct dx_err *err)
+{
+  if (result == CURLE_SSL_CONNECT_ERROR)
+    return dx_fail(err, DX_E_CERT, 0,
+                   "the server does not support TLS 1.2 or newer; check that "
+                   "the port of BaseURL "
+                   "speaks HTTPS");
+  return dx_fail(err, DX_E_CERT, 0,
+                 "the certificate of the service cannot be trusted: %s",
+                 explain_tls(result, reason));
+}
+
+static void fill_response(struct dx_http_call *call, CURLcode result,
+                          struct dx_http_response *response)
+{
+  curl_off_t sent = 0;
+  long status = 0;
+  curl_off_t start = 0;
+  bool is_http;
+
+  (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+  (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+  (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
+  /* libcurl takes any number of digits, and lets them overflow. */
+  is_http = status >= 0 && status <= HTTP_STATUS_MAX;
+  response->status = is_http ? (int)status : 0;
+  response->sent_bytes = sent;
+  response->was_sent = start > 0 && call->local.code != DX_E_NOT_SENT;
+  response->date_ms = call->date_ms;
+  response->retry_after_ms =
+      dx_retry_after_ms(call->retry_after, call->date_ms);
+  response->body = dx_buf_text(&call->body);
+  response->body_len = call->body.len;
+  if (call->local.code != DX_OK) {
+    response->code = call->local.code;
+    response->err = call->local;
+  } else if (result == CURLE_COULDNT_CONNECT && call->out_of_scope) {
+    response->code =
+        dx_fail(&response->err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
+  } else if (result != CURLE_OK) {
+    response->code = code_of_curl(result, call->reason);
+    if (response->code == DX_E_CERT)
+      (void)fail_tls(result, call->reason, &response->err);
+    else if (result == TOO_LARGE)
+      fail_headers(&response->err);
+    else /* not call->reason: it can hold a URL */
+      (void)dx_fail(&response->err, response->code, 0, "%s",
+                    result == CURLE_UNSUPPORTED_PROTOCOL
+                        ? NOT_HTTP
+                        : curl_easy_strerror(result));
+  } else if (!is_http) {
+    response->code = dx_fail(&response->err, DX_E_RESPONSE, 0, NOT_HTTP);
+  }
+}
+
+/* Host and path; of a query only that there is one. */
+static void log_call(struct dx_http_call *call,
+                     const struct dx_http_response *response)
+{
+  char *url = NULL;
+  double seconds = 0;
+  size_t len;
+
+  (void)curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url);
+  (void)curl_easy_getinfo(call->easy, CURLINFO_TOTAL_TIME, &seconds);
+  len = url != NULL ? strcspn(url, "?") : 0;
+  dx_log(DX_LOG_DEBUG,
+         "%s %.*s%s -> %d%s%s, %.0f ms, sent %" PRId64 ", got %zu bytes",
+         call->request.method, (int)len, url != NULL ? url : "",
+         url != NULL && url[len] ? "?..." : "", response->status,
+         response->code != DX_OK ? ", " : "",
+         response->code != DX_OK ? response->err.text : "", seconds * 1000,
+         response->sent_bytes, response->body_len + (size_t)call->sink_bytes);
+}
+
+static void finish(struct curl_http *self, CURL *easy, CURLcode result)
+{
+  struct dx_http_call *call = NULL;
+  struct dx_http_response response;
+  struct dx_http_call **at;
+
+  if (curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call) != CURLE_OK ||
+      call == NULL)
+    return;
+  memset(&response, 0, sizeof(response));
+  fill_response(call, result, &response);
+  log_call(call, &response);
+  /* Unlinked first: the callee may cancel other calls, or start new ones. */
+  for (at = &self->calls; *at != call; at = &(*at)->next)
+    ;
+  *at = call->next;
+  call->request.done(call->request.ctx, &response);
+  call_free(self, call);
+}
+
+/* One turn of the loop can end many transfers: drains all, returns how many. */
+static int drain(struct curl_http *self)
+{
+  CURLMsg *message;
+  int left, ended = 0;
+
+  while ((message = curl_multi_info_read(self->multi, &left)) != NULL)
+    if (message->msg == CURLMSG_DONE) {
+      finish(self, message->easy_handle, message->data.result);
+      ended++;
+    }
+  return ended;
+}
+
+static enum dx_code run(struct curl_http *self, int64_t timeout_ms,
+                        struct dx_err *err)
+{
+  struct curl_waitfd fds[WAKE_MAX];
+  int running;
+  size_t i;
+
+  for (i = 0; i < self->wake_count; i++)
+    fds[i] =
+        (struct curl_waitfd){.fd = self->wake[i], .events = CURL_WAIT_POLLIN};
+  if (curl_multi_perform(self->multi, &running) != CURLM_OK)
+    return dx_fail_nomem(err);
+  if (drain(self) > 0)
+    return DX_OK; /* the caller may have new requests: do not wait */
+  if (timeout_ms > INT32_MAX)
+    timeout_ms = INT32_MAX;
+  if (curl_multi_poll(self->multi, fds, (unsigned)self->wake_count,
+                      (int)timeout_ms, NULL) != CURLM_OK ||
+      curl_multi_perform(self->multi, &running) != CURLM_OK)
+    return dx_fail_nomem(err);
+  (void)drain(self);
+  return DX_OK;
+}
+
+static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
+                             const int *wake, size_t wake_count,
+                             struct dx_err *err)
+{
+  struct curl_http *self = self_of(http);
+  enum dx_code code;
+
+  if (wake_count > WAKE_MAX)
+    return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
+  self->wake = wake;
+  self->wake_count = wake_count;
+  code = run(self, timeout_ms, err);
+  self->wake_count = 0;
+  return code;
+}
+
+static void curl_free_self(struct dx_http *http)
+{
+  struct curl_http *self = self_of(http);
+
+  while (self->calls != NULL)
+    call_free(self, self->calls);
+  (void)curl_multi_cleanup(self->multi);
+  free(self);
+}
+
+static const struct dx_http_ops curl_ops = {curl_start, curl_cancel, curl_run,
+                                            curl_free_self};
+
+struct dx_http *dx_http_new(void)
+{
+  struct curl_http *self = calloc(1, sizeof(*self));
+
+  if (self == NULL)
+    return NULL;
+  self->base.ops = &curl_ops;
+  if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+    self->multi = curl_multi_init();
+  if (self->multi == NULL) {
+    free(self);
+    return NULL;
+  }
+  return &self->base;
+}
+
+void dx_http_free(struct dx_http **http)
+{
+  if (*http == NULL)
+    return;
+  (*http)->ops->free(*http);
+  *http = NULL;
+}
+
+enum dx_code dx_http_start(struct dx_http *http,
+                           const struct dx_http_request *request,
+                           struct dx_http_call **ret_call, struct dx_err *err)
+{
+  return http->ops->start(http, request, ret_call, err);
+}
+
+void dx_http_cancel(struct dx_http *http, struct dx_http_call **call)
+{
+  if (*call == NULL)
+    return;
+  http->ops->cancel(http, *call);
+  *call = NULL;
+}
+
+enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
+                         const int *wake, size_t wake_count, struct dx_err *err)
+{
+  return http->ops->run(http, timeout_ms, wake, wake_count, err);
+}
+
+int64_t dx_retry_after_ms(const char *value, int64_t date_ms)
+{
+  char *end;
+  double seconds;
+  int64_t at;
+
+  if (value[0] == '\0')
+    return -1;
+  at = dx_parse_http_date(value);
+  if (at >= 0) {
+    seconds = (double)(at - (date_ms >= 0 ? date_ms : dx_wall_ms())) / 1000;
+  } else {
+    if (strspn(value, "+-.0123456789 \t") != strlen(value))
+      return -1; /* nor hexadecimal, nor "inf" */
+    seconds = strtod(value, &end);
+    if (end == value || end[strspn(end, " \t")] != '\0')
+      return -1;
+  }
+  if (seconds <= 0)
+    return 0;
+  if (seconds * 1000 >= DX_RETRY_AFTER_MAX_MS)
+    return DX_RETRY_AFTER_MAX_MS;
+  return (int64_t)(seconds * 1000);
+}
+
+const char *dx_http_version(void)
+{
+  return curl_version();
+}

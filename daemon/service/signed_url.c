@@ -1,0 +1,212 @@
+/*
+ * signed_url.c - what a signed upload URL says: where the document would go,
+ * and until when. The URL is parsed by libcurl, which is also what sends to
+ * it, so that both see the same host.
+ */
+#include "daemon/service/signed_url.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+#include "lib/config/config.h"
+
+/* ---- where to ---- */
+
+/* One part of a URL, caller frees with curl_free(); NULL if there is none. */
+static char *url_part(CURLU *handle, CURLUPart part)
+{
+  char *text = NULL;
+
+  return curl_url_get(handle, part, &text, 0) == CURLUE_OK ? text : NULL;
+}
+
+struct parts {
+  char *scheme, *host, *user, *password;
+};
+
+static void free_parts(struct parts *parts)
+{
+  curl_free(parts->scheme);
+  curl_free(parts->host);
+  curl_free(parts->user);
+  curl_free(parts->password);
+}
+
+/* E_PROTOCOL if this is no URL. */
+static enum dx_code split(const char *url, struct parts *ret,
+                          struct dx_err *err)
+{
+  CURLU *handle = curl_url();
+  CURLUcode set = CURLUE_OUT_OF_MEMORY;
+
+  memset(ret, 0, sizeof(*ret));
+  if (handle != NULL)
+    set = curl_url_set(handle, CURLUPART_URL, url, 0);
+  if (set == CURLUE_OK) {
+    ret->scheme = url_part(handle, CURLUPART_SCHEME);
+    ret->host = url_part(handle, CURLUPART_HOST);
+    ret->user = url_part(handle, CURLUPART_USER);
+    ret->password = url_part(handle, CURLUPART_PASSWORD);
+  }
+  curl_url_cleanup(handle);
+  if (set == CURLUE_OUT_OF_MEMORY)
+    return dx_fail_nomem(err);
+  if (ret->scheme != NULL && ret->host != NULL && ret->user == NULL &&
+      ret->password == NULL)
+    return DX_OK;
+  return dx_fail(err, DX_E_PROTOCOL, 0, "the upload URL is not valid");
+}
+
+/* Brackets or not: the same host. */
+static bool is_host(const char *host, const char *name)
+{
+  size_t len = strcspn(host + (*host == '['), "]");
+
+  return strlen(name) == len &&
+         strncasecmp(host + (*host == '['), name, len) == 0;
+}
+
+static bool is_storage_host(const char *host, const struct dx_service *service)
+{
+  size_t i;
+
+  for (i = 0; i < service->storage_host_count; i++)
+    if (is_host(host, service->storage_hosts[i].name))
+      return true;
+  return false;
+}
+
+/*
+ * A compromised service must not make us send to what listens only on this
+ * computer or its links. What the administrator has named may be there.
+ */
+static enum dx_scope widest_scope(const char *host,
+                                  const struct dx_service *service)
+{
+  if (is_storage_host(host, service) || is_host(host, service->host))
+    return DX_SCOPE_LINK;
+  return dx_host_scope(service->host) == DX_SCOPE_HOST ? DX_SCOPE_HOST
+                                                       : DX_SCOPE_NETWORK;
+}
+
+static enum dx_code check_host(const struct parts *parts,
+                               const struct dx_service *service,
+                               enum dx_scope scope, struct dx_err *err)
+{
+  bool is_https = strcmp(parts->scheme, "https") == 0;
+
+  if (!is_https && (strcmp(parts->scheme, "http") != 0 ||
+                    !dx_host_is_loopback(parts->host) ||
+                    !dx_host_is_loopback(service->host)))
+    return dx_fail(err, DX_E_PROTOCOL, 0,
+                   "the upload URL is not https: documents are not sent in "
+                   "the clear");
+  if (service->storage_host_count > 0 && !is_storage_host(parts->host, service))
+    return dx_fail(err, DX_E_PROTOCOL, 0,
+                   "the upload URL is for a host that is not a StorageHost");
+  if (dx_host_scope(parts->host) > scope)
+    return dx_fail(err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
+  return DX_OK;
+}
+
+enum dx_code dx_signed_url_check(const char *url,
+                                 const struct dx_service *service,
+                                 enum dx_scope *ret_scope, struct dx_err *err)
+{
+  struct parts parts;
+  enum dx_code code;
+
+  if (strlen(url) > DX_URL_MAX_BYTES)
+    return dx_fail(err, DX_E_PROTOCOL, 0,
+                   "the upload URL is longer than %d bytes", DX_URL_MAX_BYTES);
+  code = split(url, &parts, err);
+  if (code == DX_OK) {
+    *ret_scope = widest_scope(parts.host, service);
+    code = check_host(&parts, service, *ret_scope, err);
+  }
+  free_parts(&parts);
+  return code;
+}
+
+/* ---- until when ---- */
+
+/* The value of a query field, cut at `size`; false if there is none. */
+static bool query_value(const char *url, const char *name, char *value,
+                        size_t size)
+{
+  const char *p = strchr(url, '?');
+  size_t name_len = strlen(name);
+
+  while (p != NULL) {
+    p++;
+    if (strncasecmp(p, name, name_len) == 0 && p[name_len] == '=') {
+      size_t len = strcspn(p + name_len + 1, "&#");
+
+      if (len >= size)
+        return false;
+      memcpy(value, p + name_len + 1, len);
+      value[len] = '\0';
+      return dx_percent_decode(value);
+    }
+    p = strchr(p, '&');
+  }
+  return false;
+}
+
+/* "20260131T120000Z", the form of AWS and Google. */
+static int64_t parse_compact_time(const char *text)
+{
+  char iso[DX_TIME_BYTES];
+
+  if (strlen(text) != 16 || text[8] != 'T' || text[15] != 'Z')
+    return -1;
+  (void)snprintf(iso, sizeof(iso), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", text,
+                 text + 4, text + 6, text + 9, text + 11, text + 13);
+  return dx_parse_time(iso);
+}
+
+static int64_t signed_until(const char *url, const char *date_name,
+                            const char *expires_name)
+{
+  char date[64], expires[64];
+  int64_t from;
+  long seconds;
+
+  if (!query_value(url, date_name, date, sizeof(date)) ||
+      !query_value(url, expires_name, expires, sizeof(expires)))
+    return -1;
+  from = parse_compact_time(date);
+  seconds = strtol(expires, NULL, 10);
+  if (from < 0 || seconds <= 0 || seconds > 366L * 86400)
+    return -1;
+  return from + (int64_t)seconds * 1000;
+}
+
+static int64_t expires_at(const char *url)
+{
+  char text[64];
+  int64_t at = signed_until(url, "X-Amz-Date", "X-Amz-Expires");
+
+  if (at < 0)
+    at = signed_until(url, "X-Goog-Date", "X-Goog-Expires");
+  if (at < 0 && query_value(url, "se", text, sizeof(text)))
+    at = dx_parse_time(text);
+  return at;
+}
+
+int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms)
+{
+  int64_t at = expires_at(url);
+  int64_t left;
+
+  if (at < 0)
+    return DX_URL_LIFETIME_MS;
+  left = at - (date_ms >= 0 ? date_ms : dx_wall_ms());
+  return left > 0 ? left : 0;
+}

@@ -1,0 +1,103 @@
+/*
+ * status.h - what docextractd's status socket is asked, and what it responds:
+ * local users learn what became of their print jobs, and programs that watch
+ * learn it at once. The server is in daemon/, the client in status_client.h.
+ *
+ * A Unix stream socket, StatusSocket of docextract.conf(5), mode 0666. One
+ * request per connection, one line of at most DX_STATUS_REQUEST_BYTES, within
+ * DX_STATUS_REQUEST_MS:
+ *
+ *   jobs [all]      A line for each job: those that are not finished, and what
+ *                   changed within the last day; with `all` every one. Then
+ *                   {"end":true}, without which the list is not complete.
+ *                   {"holder":PID,"job":{...}}; the job as its journal has it,
+ *                   without upload URLs: dx_status_read_job(). For a user
+ *                   who may not see all, messages and reasons are those of
+ *                   sentence.h.
+ *   show KEY NAME   The delivered result of that name, a file name, of that
+ *                   job: {"bytes":N}, then N bytes as the service sent them.
+ *   watch [SINCE]   A line for each submission that ends from now on, or that
+ *                   ended at SINCE (RFC 3339) or later, until either side
+ *                   closes:
+ *                   {"key","submission","user","queue","id","state",
+ *                   "reason_code","sentence","message","cases",
+ *                   "job_documents","ended_at"}
+ *                   id: of the print job. submission: 1 to n within the job.
+ *                   state: extracted, failed, refused, canceled, or expired;
+ *                   reason_code, message: null if extracted, else those of
+ *                   docextract-results(5); sentence: why, for the person who
+ *                   printed (sentence.h); for a user who may not see all,
+ *                   message is the same. queue and id are null for jobs not
+ *                   from CUPS. A line may come twice, and lines come in no
+ *                   order: key, submission, and ended_at together identify it.
+ *                   A client that connects again gives the last ended_at minus
+ *                   a minute.
+ *   metrics         The text of `docextract metrics`, which does not begin with
+ *                   a brace.
+ *
+ * Then the server closes. It reports what it cannot or will not do in one line,
+ * {"error":CODE,"message":TEXT}, with a code of lib/base/err.h: E_ARG (not a
+ * request), E_ACCESS (not for this user), E_JOB (no such job or result, or not
+ * this user's), E_BUSY (too many clients), or why it failed here.
+ *
+ * A user learns only about jobs with the user's own login name (SO_PEERCRED;
+ * the name in the job is what the print client claimed), and nothing that shows
+ * whether there are others; root, the owner of the spool, and members of the
+ * group of `configure --with-user` learn about all. metrics is only for these.
+ *
+ * Ownership: as in job.h and json.h. Blocking: never.
+ */
+#ifndef DX_STATUS_H
+#define DX_STATUS_H
+
+#include "lib/base/json.h"
+#include "lib/spool/job.h"
+
+/* request, word */
+#define DX_STATUS_REQUESTS(X) \
+  X(JOBS, "jobs")             \
+  X(SHOW, "show")             \
+  X(WATCH, "watch")           \
+  X(METRICS, "metrics")
+
+enum dx_status_request_kind {
+#define X(name, word) DX_STATUS_##name,
+  DX_STATUS_REQUESTS(X)
+#undef X
+      DX_STATUS_COUNT
+};
+
+#define DX_STATUS_REQUEST_BYTES 512 /* with the newline */
+
+struct dx_status_request {
+  enum dx_status_request_kind kind;
+  bool all;               /* jobs */
+  char key[DX_KEY_BYTES]; /* show */
+  char name[DX_STATUS_REQUEST_BYTES];
+  int64_t since_ms; /* watch; wall clock; -1: from now on */
+};
+
+/* Reads a request of `len` bytes without its newline. E_ARG: it is not one. */
+enum dx_code dx_status_parse(const char *line, size_t len,
+                             struct dx_status_request *ret_request,
+                             struct dx_err *err) DX_MUST_USE;
+
+/* The responses, each an object that the caller frees; NULL when out of memory.
+ * for_admin: with what only the administrator reads. dx_status_job_json()
+ * overwrites what it leaves out of `job`. */
+struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder,
+                                   bool for_admin);
+struct dx_json *dx_status_end_json(const struct dx_submission *sub,
+                                   bool for_admin);
+struct dx_json *dx_status_error_json(const struct dx_err *err);
+
+/* When the submission ended, wall ms; 0: it has not. */
+int64_t dx_submission_ended_at(const struct dx_submission *sub);
+
+/* A job from a line of `jobs`, without a directory. *ret_holder: the process
+ * that drives it, or 0. E_RESPONSE. */
+enum dx_code dx_status_read_job(const struct dx_json *line,
+                                struct dx_job **ret_job, int64_t *ret_holder,
+                                struct dx_err *err) DX_MUST_USE;
+
+#endif

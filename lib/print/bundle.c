@@ -1,0 +1,662 @@
+/*
+ * bundle.c - the syntax of an entry and what makes it valid, not what it is
+ * for.
+ *
+ * Reader and writer use the same check().
+ */
+#include "lib/print/bundle.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/policy.h"
+#include "lib/base/utf8.h"
+#include "lib/print/mime.h"
+
+#define FIRST_LINE "DOCEXTRACT-BUNDLE 1"
+#define LINE_MAX_BYTES 4096
+#define LINES_MAX 32
+
+static const struct {
+  const char *word;
+  const char *text;
+} reasons[DX_REASON_COUNT] = {
+#define X(name, word, text) [DX_REASON_##name] = {word, text},
+    DX_REASONS(X)
+#undef X
+};
+
+static const char *const kind_words[DX_KIND_COUNT] = {
+    [DX_KIND_DOCUMENT] = "document",
+    [DX_KIND_SHEET] = "sheet",
+    [DX_KIND_REFUSED] = "refused",
+    [DX_KIND_MISSING] = "missing",
+};
+
+static const char *const types[] = {DX_MIME_PDF, DX_MIME_JPEG, DX_MIME_PNG};
+
+const char *dx_reason_word(enum dx_reason reason)
+{
+  return reasons[reason].word;
+}
+
+const char *dx_reason_text(enum dx_reason reason)
+{
+  return reasons[reason].text;
+}
+
+enum dx_reason dx_reason_by_word(const char *word)
+{
+  int i;
+
+  for (i = 0; i < DX_REASON_COUNT; i++)
+    if (strcmp(word, reasons[i].word) == 0)
+      break;
+  return (enum dx_reason)i;
+}
+
+const char *dx_kind_word(enum dx_kind kind)
+{
+  return kind_words[kind];
+}
+
+enum dx_kind dx_kind_by_word(const char *word)
+{
+  int i;
+
+  for (i = 0; i < DX_KIND_COUNT; i++)
+    if (strcmp(word, kind_words[i]) == 0)
+      break;
+  return (enum dx_kind)i;
+}
+
+/* What makes an entry valid */
+
+static bool is_known_type(const char *type)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+    if (strcmp(type, types[i]) == 0)
+      return true;
+  return false;
+}
+
+static bool is_sum(const char *sum)
+{
+  return strlen(sum) == DX_SHA256_HEX_BYTES - 1 &&
+         strspn(sum, "0123456789abcdef") == DX_SHA256_HEX_BYTES - 1;
+}
+
+/* What is wrong with a document's own fields; NULL if nothing is. */
+static const char *check_document(const struct dx_entry *entry)
+{
+  if (!is_known_type(entry->type))
+    return "unknown type";
+  if (entry->name[0] == '\0')
+    return "no name";
+  if (entry->pages < 1)
+    return "no pages";
+  if (entry->length < 1)
+    return "no length";
+  if (!is_sum(entry->sha256))
+    return "no checksum";
+  return NULL;
+}
+
+/* What is wrong with an entry; NULL if nothing is. */
+static const char *check(const struct dx_entry *entry)
+{
+  if (!dx_utf8_is_plain(entry->type) || !dx_utf8_is_plain(entry->origin) ||
+      !dx_utf8_is_plain(entry->reason_text) || !dx_utf8_is_plain(entry->name) ||
+      strchr(entry->name, '/') != NULL)
+    return "text that is not plain";
+  if (entry->pages < 0)
+    return "wrong number of pages";
+  if (entry->kind == DX_KIND_DOCUMENT)
+    return check_document(entry);
+  if (entry->length != 0)
+    return "bytes where none belong";
+  if ((entry->kind == DX_KIND_REFUSED) != (entry->reason != DX_REASON_NONE))
+    return "a reason and a kind that do not match";
+  return NULL;
+}
+
+/* Writing */
+
+static void put(struct dx_buf *buf, const char *key, const char *value)
+{
+  if (value[0] != '\0')
+    dx_buf_printf(buf, "%s: %s\n", key, value);
+}
+
+static void put_percent(struct dx_buf *buf, const char *key, const char *value)
+{
+  if (value[0] == '\0')
+    return;
+  dx_buf_printf(buf, "%s: ", key);
+  dx_buf_percent(buf, value, "");
+  dx_buf_puts(buf, "\n");
+}
+
+static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
+{
+  dx_buf_puts(buf, FIRST_LINE "\n");
+  put(buf, "Kind", kind_words[entry->kind]);
+  put(buf, "Type", entry->type);
+  put(buf, "Origin", entry->origin);
+  put_percent(buf, "Name", entry->name);
+  dx_buf_printf(buf, "Pages: %d\n", entry->pages);
+  put(buf, "Grouping", entry->together ? "together" : "separate");
+  dx_buf_printf(buf, "Length: %lld\n", (long long)entry->length);
+  if (entry->kind == DX_KIND_DOCUMENT)
+    put(buf, "SHA-256", entry->sha256);
+  if (entry->kind == DX_KIND_REFUSED) {
+    dx_buf_printf(buf, "Reason: %s ", reasons[entry->reason].word);
+    dx_buf_percent(buf, entry->reason_text, "");
+    dx_buf_puts(buf, "\n");
+  }
+  put(buf, "Seal", entry->seal);
+  dx_buf_puts(buf, "\n");
+}
+
+/* Instead of sendfile(2), which cannot write to a file opened with O_APPEND. */
+static ssize_t send_by_copy(int out_fd, int in_fd, off_t *at, size_t len)
+{
+  char bytes[DX_STREAM_BYTES];
+  ssize_t n = pread(in_fd, bytes, len, *at);
+
+  if (n <= 0)
+    return n;
+  if (dx_fs_write_all(out_fd, bytes, (size_t)n, "bundle", NULL) != DX_OK)
+    return -1;
+  *at += n;
+  return n;
+}
+
+/* Copies the first `length` bytes of a file, whatever its offset. */
+static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
+                                  struct dx_err *err)
+{
+  off_t at = 0;
+  ssize_t n;
+
+  while (at < length) {
+    size_t want =
+        length - at > DX_STREAM_BYTES ? DX_STREAM_BYTES : (size_t)(length - at);
+
+    n = sendfile(out_fd, content_fd, &at, want);
+    if (n < 0 && errno == EINVAL)
+      n = send_by_copy(out_fd, content_fd, &at, want);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return dx_fail_sys(err, errno, "write", "bundle");
+    if (n == 0)
+      return dx_fail(err, DX_E_IO, 0,
+                     "the document was truncated while it was being written");
+  }
+  return DX_OK;
+}
+
+enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
+                             int content_fd, struct dx_err *err)
+{
+  struct dx_buf buf = {0};
+  enum dx_code code;
+  const char *wrong;
+
+  wrong = entry->kind < DX_KIND_MISSING ? check(entry)
+                                        : "a kind that bundles do not contain";
+  if (wrong != NULL)
+    return dx_fail(err, DX_E_ARG, 0, "entry with %s", wrong);
+  put_header(&buf, entry);
+  code = dx_buf_ok(&buf)
+             ? dx_fs_write_all(out_fd, buf.data, buf.len, "bundle", err)
+             : dx_fail_nomem(err);
+  dx_buf_release(&buf);
+  if (code == DX_OK)
+    code = write_content(out_fd, content_fd, entry->length, err);
+  return code;
+}
+
+/* Reading: the stream */
+
+struct dx_bundle_reader {
+  int fd;
+  const char *seal; /* of every entry; NULL: not checked */
+  dx_bundle_wait *wait;
+  void *wait_ctx;
+  int place;                     /* of the entry being read, from 1 */
+  int64_t left;                  /* bytes of its content still to come */
+  char sum[DX_SHA256_HEX_BYTES]; /* their checksum */
+  struct dx_err failure;         /* the first one stays */
+  size_t at;                     /* bytes[at..end) were read but not used */
+  size_t end;
+  char *bytes; /* one of the two; the other may still be hashed */
+  char buffers[2][DX_STREAM_BYTES];
+};
+
+struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal)
+{
+  struct dx_bundle_reader *reader = calloc(1, sizeof(*reader));
+
+  if (reader != NULL) {
+    reader->fd = fd;
+    reader->seal = seal;
+    reader->bytes = reader->buffers[0];
+  }
+  dx_fs_widen_pipe(fd);
+  return reader;
+}
+
+void dx_bundle_reader_free(struct dx_bundle_reader **reader)
+{
+  free(*reader);
+  *reader = NULL;
+}
+
+void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
+                           dx_bundle_wait *wait, void *ctx)
+{
+  reader->wait = wait;
+  reader->wait_ctx = ctx;
+}
+
+/* After a failure nobody knows where the next entry starts. */
+static enum dx_code keep_failure(struct dx_bundle_reader *reader,
+                                 enum dx_code code, struct dx_err *err)
+{
+  if (reader->failure.code == DX_OK)
+    (void)dx_fail(&reader->failure, code, err->sys_errno, "%s", err->text);
+  return code;
+}
+
+static enum dx_code same_failure(const struct dx_bundle_reader *reader,
+                                 struct dx_err *err)
+{
+  return dx_fail(err, reader->failure.code, reader->failure.sys_errno, "%s",
+                 reader->failure.text);
+}
+
+static enum dx_code wrong_entry(const struct dx_bundle_reader *reader,
+                                const char *what, struct dx_err *err)
+{
+  return dx_fail(err, DX_E_BUNDLE, 0,
+                 "document %d arrived damaged (%s): print the job again",
+                 reader->place, what);
+}
+
+static enum dx_code not_filtered(const struct dx_bundle_reader *reader,
+                                 struct dx_err *err)
+{
+  return dx_fail(err, DX_E_RAW, 0,
+                 "document %d did not come through the filter: print without "
+                 "'-o raw', to a queue with the driver 'Document Extraction "
+                 "Service'",
+                 reader->place);
+}
+
+static enum dx_code cut_short(const struct dx_bundle_reader *reader,
+                              struct dx_err *err)
+{
+  return dx_fail(err, DX_E_BUNDLE, 0,
+                 "document %d was truncated on the way: print the job again",
+                 reader->place);
+}
+
+/* Makes room and reads more; sets *ret_end at the end of the stream. */
+static enum dx_code fill(struct dx_bundle_reader *reader, bool *ret_end,
+                         struct dx_err *err)
+{
+  char *other = reader->buffers[reader->bytes == reader->buffers[0]];
+  enum dx_code code = DX_OK;
+  ssize_t n;
+
+  memcpy(other, reader->bytes + reader->at, reader->end - reader->at);
+  reader->bytes = other;
+  reader->end -= reader->at;
+  reader->at = 0;
+  do {
+    if (reader->wait != NULL)
+      code = reader->wait(reader->wait_ctx, reader->fd, err);
+    if (code != DX_OK)
+      return code;
+    n = read(reader->fd, reader->bytes + reader->end,
+             DX_STREAM_BYTES - reader->end);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0)
+    return dx_fail_sys(err, errno, "read", "bundle");
+  reader->end += (size_t)n;
+  *ret_end = n == 0;
+  return DX_OK;
+}
+
+/*
+ * The next line, NUL-terminated in the buffer and without its newline;
+ * borrowed until the next call. NULL at the end of the stream.
+ */
+static enum dx_code next_line(struct dx_bundle_reader *reader, char **ret_line,
+                              struct dx_err *err)
+{
+  enum dx_code code;
+  char *newline;
+  bool end = false;
+
+  for (;;) {
+    size_t len = reader->end - reader->at;
+    char *line = reader->bytes + reader->at;
+
+    newline = memchr(line, '\n', len < LINE_MAX_BYTES ? len : LINE_MAX_BYTES);
+    if (newline != NULL) {
+      *newline = '\0';
+      reader->at += (size_t)(newline - line) + 1;
+      *ret_line = line;
+      return strlen(line) == (size_t)(newline - line)
+                 ? DX_OK
+                 : wrong_entry(reader, "NUL byte in its header", err);
+    }
+    if (len >= LINE_MAX_BYTES)
+      return wrong_entry(reader, "line too long", err);
+    code = fill(reader, &end, err);
+    if (code != DX_OK)
+      return code;
+    if (end && len > 0)
+      return cut_short(reader, err);
+    if (end) {
+      *ret_line = NULL;
+      return DX_OK;
+    }
+  }
+}
+
+/* Reading: the header */
+
+static bool copy_text(char *to, size_t room, const char *value)
+{
+  size_t len = strlen(value);
+
+  if (len >= room)
+    return false;
+  memcpy(to, value, len + 1);
+  return true;
+}
+
+static bool read_number(const char *value, int64_t most, int64_t *ret_number)
+{
+  size_t len = strlen(value);
+  long long number;
+
+  if (len == 0 || len > 18 || strspn(value, "0123456789") != len)
+    return false;
+  number = strtoll(value, NULL, 10);
+  if (number > most)
+    return false;
+  *ret_number = number;
+  return true;
+}
+
+static bool set_kind(struct dx_entry *entry, char *value)
+{
+  entry->kind = dx_kind_by_word(value);
+  return entry->kind < DX_KIND_MISSING;
+}
+
+static bool set_type(struct dx_entry *entry, char *value)
+{
+  return copy_text(entry->type, sizeof(entry->type), value);
+}
+
+static bool set_origin(struct dx_entry *entry, char *value)
+{
+  return copy_text(entry->origin, sizeof(entry->origin), value);
+}
+
+static bool set_name(struct dx_entry *entry, char *value)
+{
+  return dx_percent_decode(value) &&
+         copy_text(entry->name, sizeof(entry->name), value);
+}
+
+static bool set_pages(struct dx_entry *entry, char *value)
+{
+  int64_t pages;
+
+  if (!read_number(value, INT_MAX, &pages))
+    return false;
+  entry->pages = (int)pages;
+  return true;
+}
+
+static bool set_grouping(struct dx_entry *entry, char *value)
+{
+  entry->together = strcmp(value, "together") == 0;
+  return entry->together || strcmp(value, "separate") == 0;
+}
+
+static bool set_length(struct dx_entry *entry, char *value)
+{
+  return read_number(value, INT64_MAX, &entry->length);
+}
+
+static bool set_sum(struct dx_entry *entry, char *value)
+{
+  return copy_text(entry->sha256, sizeof(entry->sha256), value);
+}
+
+/* A newer filter may use a word that we do not know; its text still helps. */
+static bool set_reason(struct dx_entry *entry, char *value)
+{
+  char *text = strchr(value, ' ');
+
+  if (text == NULL || text == value)
+    return false;
+  *text++ = '\0';
+  entry->reason = dx_reason_by_word(value);
+  if (entry->reason == DX_REASON_COUNT)
+    entry->reason = DX_REASON_TROUBLE;
+  if (text[0] == '\0')
+    return copy_text(entry->reason_text, sizeof(entry->reason_text),
+                     reasons[entry->reason].text);
+  return dx_percent_decode(text) &&
+         copy_text(entry->reason_text, sizeof(entry->reason_text), text);
+}
+
+static bool set_seal(struct dx_entry *entry, char *value)
+{
+  return copy_text(entry->seal, sizeof(entry->seal), value);
+}
+
+/* key, required in every entry (check() knows the rest), setter */
+static const struct {
+  char key[12];
+  bool needed;
+  bool (*set)(struct dx_entry *entry, char *value);
+} keys[] = {
+    {"Kind", true, set_kind},      {"Type", false, set_type},
+    {"Origin", false, set_origin}, {"Name", false, set_name},
+    {"Pages", false, set_pages},   {"Grouping", true, set_grouping},
+    {"Length", true, set_length},  {"SHA-256", false, set_sum},
+    {"Reason", false, set_reason}, {"Seal", false, set_seal},
+};
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+/* Reads one "Key: value" line; returns what is wrong with it, or NULL. */
+static const char *take_line(struct dx_entry *entry, char *line,
+                             bool seen[KEY_COUNT])
+{
+  char *value = strstr(line, ": ");
+  size_t i;
+
+  if (value == NULL || value == line)
+    return "not a header line";
+  *value = '\0';
+  value += 2;
+  for (i = 0; i < KEY_COUNT; i++)
+    if (strcmp(line, keys[i].key) == 0)
+      break;
+  if (i == KEY_COUNT)
+    return NULL;
+  if (seen[i])
+    return "key given twice";
+  seen[i] = true;
+  return keys[i].set(entry, value) ? NULL : keys[i].key;
+}
+
+/* The lines after the first, to the blank one. */
+static enum dx_code read_keys(struct dx_bundle_reader *reader,
+                              struct dx_entry *entry, struct dx_err *err)
+{
+  bool seen[KEY_COUNT] = {false};
+  const char *wrong = NULL;
+  enum dx_code code;
+  char *line;
+  int lines = 1;
+  size_t i;
+
+  for (;;) {
+    code = next_line(reader, &line, err);
+    if (code != DX_OK)
+      return code;
+    if (line == NULL)
+      return cut_short(reader, err);
+    if (line[0] == '\0')
+      break;
+    wrong = ++lines <= LINES_MAX ? take_line(entry, line, seen)
+                                 : "too many header lines";
+    if (wrong != NULL)
+      return wrong_entry(reader, wrong, err);
+  }
+  for (i = 0; i < KEY_COUNT && wrong == NULL; i++)
+    if (keys[i].needed && !seen[i])
+      wrong = keys[i].key;
+  if (wrong == NULL)
+    wrong = check(entry);
+  return wrong == NULL ? DX_OK : wrong_entry(reader, wrong, err);
+}
+
+static enum dx_code read_entry(struct dx_bundle_reader *reader,
+                               struct dx_entry *entry, bool *ret_end,
+                               struct dx_err *err)
+{
+  enum dx_code code;
+  char *line;
+
+  reader->place++;
+  code = next_line(reader, &line, err);
+  if (code != DX_OK)
+    return code;
+  *ret_end = line == NULL;
+  if (*ret_end)
+    return DX_OK;
+  if (strcmp(line, FIRST_LINE) != 0)
+    return reader->place > 1 ? wrong_entry(reader, "no header", err)
+                             : not_filtered(reader, err);
+  code = read_keys(reader, entry, err);
+  if (code == DX_OK && reader->seal != NULL &&
+      strcmp(entry->seal, reader->seal) != 0)
+    code = not_filtered(reader, err);
+  return code;
+}
+
+enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
+                            struct dx_entry *ret_entry, bool *ret_end,
+                            struct dx_err *err)
+{
+  struct dx_entry entry = {0};
+  struct dx_err own;
+  enum dx_code code;
+  bool end;
+
+  if (err == NULL)
+    err = &own;
+  if (reader->failure.code != DX_OK)
+    return same_failure(reader, err);
+  if (reader->left > 0) { /* skip the content of the last one */
+    code = dx_bundle_content(reader, -1, err);
+    if (code != DX_OK)
+      return code;
+  }
+  code = read_entry(reader, &entry, &end, err);
+  if (code != DX_OK)
+    return keep_failure(reader, code, err);
+  *ret_end = end;
+  if (end)
+    return DX_OK;
+  reader->left = entry.length;
+  memcpy(reader->sum, entry.sha256, sizeof(reader->sum));
+  *ret_entry = entry;
+  return DX_OK;
+}
+
+/* Reading: the content */
+
+static enum dx_code copy_content(struct dx_bundle_reader *reader, int out_fd,
+                                 struct dx_sha256 *sha, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  int64_t done = 0;
+  bool end = false;
+
+  while (reader->left > 0) {
+    const char *bytes = reader->bytes + reader->at;
+    size_t len = reader->end - reader->at;
+
+    if (len == 0) {
+      code = fill(reader, &end, err);
+      if (code == DX_OK && end)
+        code = cut_short(reader, err);
+      if (code != DX_OK)
+        return code;
+      continue;
+    }
+    if ((int64_t)len > reader->left)
+      len = (size_t)reader->left;
+    if (!dx_sha256_add(sha, bytes, len))
+      return dx_fail_nomem(err);
+    if (out_fd >= 0)
+      code = dx_fs_write_all(out_fd, bytes, len, "document", err);
+    if (code != DX_OK)
+      return code;
+    reader->at += len;
+    reader->left -= (int64_t)len;
+    done += (int64_t)len;
+    if (out_fd >= 0)
+      dx_fs_begin_writeback(out_fd, done, len);
+  }
+  return DX_OK;
+}
+
+enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
+                               struct dx_err *err)
+{
+  char sum[DX_SHA256_HEX_BYTES];
+  struct dx_sha256 *sha = NULL;
+  struct dx_err own;
+  enum dx_code code;
+
+  if (err == NULL)
+    err = &own;
+  if (reader->failure.code != DX_OK)
+    return same_failure(reader, err);
+  if (reader->left == 0)
+    return DX_OK;
+  sha = dx_sha256_new();
+  if (sha != NULL && reader->left > DX_WRITEBACK_BYTES)
+    dx_sha256_in_background(sha);
+  code =
+      sha != NULL ? copy_content(reader, out_fd, sha, err) : dx_fail_nomem(err);
+  if (code == DX_OK && !dx_sha256_end(sha, sum))
+    code = dx_fail_nomem(err);
+  if (code == DX_OK && strcmp(sum, reader->sum) != 0)
+    code = wrong_entry(reader, "checksum differs", err);
+  dx_sha256_free(&sha);
+  return code == DX_OK ? DX_OK : keep_failure(reader, code, err);
+}

@@ -1,0 +1,164 @@
+/*
+ * bundle.h - what the filter writes and the backend reads: every document of
+ * a job as one framed entry (doc/architecture.md, "Bundle").
+ *
+ *   DOCEXTRACT-BUNDLE 1
+ *   Kind: document            document | sheet | refused
+ *   Type: application/pdf     document: pdf, jpeg or png
+ *   Origin: application/pdf   the type that was printed
+ *   Name: chart%20one.pdf     percent-encoded UTF-8
+ *   Pages: 3
+ *   Grouping: separate        separate | together
+ *   Length: 12345             bytes after the blank line
+ *   SHA-256: <64 hex digits>
+ *   Reason: password ...      refused: a word, a blank, percent-encoded text
+ *   Seal: <32 hex digits>     proves that a filter of this job wrote it; seal.h
+ *
+ *   <Length bytes>
+ *
+ * Entries follow each other without anything between. Unknown keys are
+ * skipped, so that newer filters can add some. A duplicate or missing key, a
+ * line over 4096 bytes, more than 32 lines, or content that is truncated or has
+ * a wrong checksum makes the rest unusable: E_BUNDLE.
+ *
+ * Ownership: struct dx_entry contains its strings; nothing to free.
+ * Blocking: as long as the pipe. Errors: E_BUNDLE, E_NOMEM, those of fs.h.
+ */
+#ifndef DX_BUNDLE_H
+#define DX_BUNDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/digest.h"
+#include "lib/base/err.h"
+#include "lib/print/seal.h"
+
+#define DX_BUNDLE_MIME "application/vnd.docextract-bundle"
+#define DX_NAME_BYTES 256 /* a file name of at most 255 bytes, and NUL */
+#define DX_TYPE_BYTES 64
+#define DX_REASON_BYTES 256
+
+/*
+ * word, sentence: what the person who printed reads (lib/spool/sentence.h). The
+ * filter may say more to the administrator. The words must not change: they are
+ * stored in journals.
+ */
+#define DX_REASONS(X)                                                          \
+  X(NONE, "", "")                                                              \
+  X(PASSWORD, "password", "it is password-protected")                          \
+  X(PROTECTED, "protected",                                                    \
+    "its author does not allow printing; ask for a copy that may be "          \
+    "printed")                                                                 \
+  X(DAMAGED, "damaged",                                                        \
+    "it is damaged or incomplete; ask for a new copy of it, or print it "      \
+    "from the program that made it")                                           \
+  X(EMPTY, "empty", "it is empty, or could not be converted")                  \
+  X(NO_PAGES, "no-pages", "no pages are left; check which pages are selected") \
+  X(NOT_DRAWN, "not-drawn",                                                    \
+    "it has a form or a comment that only a PDF viewer can show; in a "        \
+    "viewer, print it to a new PDF, and print that")                           \
+  X(UNKNOWN, "unknown-filter",                                                 \
+    "a part of it is stored in a way that is not known here; in a PDF "        \
+    "viewer, print it to a new PDF, and print that")                           \
+  X(CHARACTERS, "characters",                                                  \
+    "it has characters for which this computer has no font; print it as a "    \
+    "PDF")                                                                     \
+  X(TYPE, "type",                                                              \
+    "it is of a type that cannot be extracted; print it as a PDF")             \
+  X(IMAGES, "images",                                                          \
+    "it has several images; print them one at a time, or as a PDF")            \
+  X(TOO_LARGE, "too-large", "it is too large; print fewer pages at a time")    \
+  X(NO_SEPARATOR, "no-separator",                                              \
+    "separator pages were selected, but this printer has none; print "         \
+    "without them, or ask the administrator")                                  \
+  X(OPTIONS, "options",                                                        \
+    "an option of the print job cannot be used; check which pages are "        \
+    "selected, or ask the administrator")                                      \
+  X(TOO_SLOW, "too-slow",                                                      \
+    "processing it took too long; print fewer pages at a time")                \
+  X(TOO_COMPLEX, "too-complex",                                                \
+    "it is too complex to check; in a PDF viewer, print it to a new PDF, "     \
+    "and print that")                                                          \
+  X(SANDBOX, "sandbox", "this computer cannot open documents safely")          \
+  X(TROUBLE, "trouble", "this computer could not process it")
+
+enum dx_reason {
+#define X(name, word, text) DX_REASON_##name,
+  DX_REASONS(X)
+#undef X
+      DX_REASON_COUNT
+};
+
+/* A document that never arrived is not an entry of a bundle, but has a place in
+ * the job: MISSING is found only in journals. */
+enum dx_kind {
+  DX_KIND_DOCUMENT,
+  DX_KIND_SHEET,
+  DX_KIND_REFUSED,
+  DX_KIND_MISSING,
+  DX_KIND_COUNT
+};
+
+struct dx_entry {
+  enum dx_kind kind;
+  char type[DX_TYPE_BYTES];
+  char origin[DX_TYPE_BYTES];
+  char name[DX_NAME_BYTES]; /* plain UTF-8, for the service */
+  int pages;
+  bool together;
+  int64_t length;                   /* bytes */
+  char sha256[DX_SHA256_HEX_BYTES]; /* of the bytes; "" when length is 0 */
+  enum dx_reason reason;
+  char reason_text[DX_REASON_BYTES]; /* no patient data */
+  char seal[DX_SEAL_BYTES];          /* "": written without a side channel */
+};
+
+const char *dx_reason_word(enum dx_reason reason);
+const char *dx_reason_text(enum dx_reason reason);
+/* DX_REASON_COUNT for any other word. */
+enum dx_reason dx_reason_by_word(const char *word);
+const char *dx_kind_word(enum dx_kind kind);
+/* DX_KIND_COUNT for any other word. */
+enum dx_kind dx_kind_by_word(const char *word);
+
+/*
+ * Writes one entry: header, then entry->length bytes from content_fd (from
+ * its beginning; -1 if length is 0). The caller has set everything, including
+ * the SHA-256. E_IO with EPIPE if the reader is gone.
+ */
+enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
+                             int content_fd, struct dx_err *err) DX_MUST_USE;
+
+/* Reads a stream of entries; opaque, two buffers of 256 KiB. */
+struct dx_bundle_reader;
+
+/* seal: what every entry must have, borrowed until the reader is freed; NULL if
+ * the caller itself started the filter. NULL if out of memory. */
+struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal);
+void dx_bundle_reader_free(struct dx_bundle_reader **reader);
+
+/*
+ * Reads the next header. At a clean end of the stream sets *ret_end and nothing
+ * else. E_BUNDLE for anything that is not an entry.
+ */
+enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
+                            struct dx_entry *ret_entry, bool *ret_end,
+                            struct dx_err *err) DX_MUST_USE;
+
+/*
+ * Copies the content of the entry that was read last to out_fd (-1: discards
+ * it) and checks length and SHA-256. Does not fsync.
+ */
+enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
+                               struct dx_err *err) DX_MUST_USE;
+
+/*
+ * Called before every read of the stream, so that the caller can wait with its
+ * own timeout and signals; any code but DX_OK ends the reading with that code.
+ */
+typedef enum dx_code dx_bundle_wait(void *ctx, int fd, struct dx_err *err);
+void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
+                           dx_bundle_wait *wait, void *ctx);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * seal.c - the random number on the side channel. What it is for is bundle.c's
+ * business.
+ */
+#include "lib/print/seal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "lib/base/digest.h"
+
+#define LEN (DX_SEAL_BYTES - 1)
+
+bool dx_seal_give(int side_fd, char seal[DX_SEAL_BYTES])
+{
+  if (!dx_random_hex(seal, LEN)) {
+    memset(seal, '-', LEN);
+    seal[LEN] = '\0';
+    return false;
+  }
+  return send(side_fd, seal, LEN, MSG_NOSIGNAL | MSG_DONTWAIT) == LEN;
+}
+
+/* The other end may be anything if it was not cupsd who started us. */
+static bool is_seal(const char *text)
+{
+  return strspn(text, "0123456789abcdef") == LEN;
+}
+
+bool dx_seal_look(int side_fd, int wait_ms, char seal[DX_SEAL_BYTES])
+{
+  struct pollfd fd = {.fd = side_fd, .events = POLLIN};
+  ssize_t n;
+
+  memset(seal, 0, DX_SEAL_BYTES);
+  while (poll(&fd, 1, wait_ms) < 0 && errno == EINTR)
+    ;
+  n = recv(side_fd, seal, LEN, MSG_PEEK | MSG_DONTWAIT);
+  if (n == LEN && is_seal(seal))
+    return true;
+  seal[0] = '\0';
+  return false;
+}

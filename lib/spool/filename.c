@@ -1,0 +1,135 @@
+/*
+ * filename.c - makes file names; knows nothing of jobs.
+ */
+#include "lib/spool/filename.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/utf8.h"
+#include "lib/print/mime.h"
+
+#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
+
+/* Extensions of what people print. Any other is part of the title: "Dr. Smith"
+ * has none. */
+static const char *const extensions[] = {
+    ".pdf", ".jpg", ".jpeg", ".jpe",  ".png", ".gif",  ".tif",  ".tiff",
+    ".bmp", ".svg", ".webp", ".ps",   ".eps", ".txt",  ".text", ".csv",
+    ".log", ".md",  ".htm",  ".html", ".xml", ".rtf",  ".odt",  ".ods",
+    ".odp", ".odg", ".doc",  ".docx", ".xls", ".xlsx", ".ppt",  ".pptx"};
+
+/* Appends all of the bytes, or none if they do not fit. */
+static void add(char *name, size_t *len, size_t room, const char *bytes,
+                size_t count)
+{
+  if (*len + count > room)
+    return;
+  memcpy(name + *len, bytes, count);
+  *len += count;
+}
+
+/* The title with its characters made safe, at most `room` bytes. */
+static size_t copy_safe(const char *title, char *name, size_t room)
+{
+  size_t len = 0;
+  uint32_t c;
+
+  while (*title != '\0' && len < room) {
+    size_t count = dx_utf8_char(title, &c);
+
+    if (count == 0)
+      add(name, &len, room, REPLACEMENT, sizeof(REPLACEMENT) - 1);
+    else if (c == '/' || c == '\\')
+      add(name, &len, room, "-", 1);
+    else if (dx_utf8_is_control(c))
+      add(name, &len, room, " ", 1);
+    else
+      add(name, &len, room, title, count);
+    title += count > 0 ? count : 1;
+  }
+  return len;
+}
+
+/* The length of the name's extension; 0 if it has none that is known. */
+static size_t length_of_extension(const char *name, size_t len)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+    size_t size = strlen(extensions[i]);
+
+    if (len >= size && strncasecmp(name + len - size, extensions[i], size) == 0)
+      return size;
+  }
+  return 0;
+}
+
+/* The length without trailing blanks and extensions. */
+static size_t length_of_stem(const char *name, size_t len)
+{
+  size_t extension;
+
+  do {
+    while (len > 0 && name[len - 1] == ' ')
+      len--;
+    extension = length_of_extension(name, len);
+    len -= extension;
+  } while (extension > 0);
+  return len;
+}
+
+/* Cuts to at most `room` bytes, at a character. */
+static size_t cut(const char *name, size_t len, size_t room)
+{
+  if (len <= room)
+    return len;
+  while (room > 0 && ((unsigned char)name[room] & 0xC0) == 0x80)
+    room--;
+  return room;
+}
+
+const char *dx_filename_extension(const char *type)
+{
+  if (strcmp(type, DX_MIME_JPEG) == 0)
+    return ".jpg";
+  return strcmp(type, DX_MIME_PNG) == 0 ? ".png" : ".pdf";
+}
+
+bool dx_filename_is_real(const char *name)
+{
+  size_t len = strlen(name), extension = length_of_extension(name, len);
+
+  return extension > 0 && len > extension;
+}
+
+void dx_filename_neutral(size_t number, const char *type,
+                         char name[DX_NAME_BYTES])
+{
+  (void)snprintf(name, DX_NAME_BYTES, "document-%zu%s", number,
+                 dx_filename_extension(type));
+}
+
+void dx_filename_from_title(const char *title, const char *type,
+                            char name[DX_NAME_BYTES])
+{
+  const char *extension = dx_filename_extension(type);
+  char safe[4 * DX_NAME_BYTES] = ""; /* an extension may follow the cut */
+  const char *stem = safe;
+  size_t len = copy_safe(title, safe, sizeof(safe));
+
+  len = length_of_stem(safe, len);
+  while (len > 0 && (*stem == ' ' || *stem == '.')) { /* no hidden files */
+    stem++;
+    len--;
+  }
+  len = cut(stem, len, DX_NAME_BYTES - 1 - strlen(extension));
+  if (len == 0) {
+    stem = "document";
+    len = strlen(stem);
+  }
+  memcpy(name, stem, len);
+  memcpy(name + len, extension, strlen(extension) + 1);
+}

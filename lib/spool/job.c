@@ -1,0 +1,623 @@
+/*
+ * job.c - jobs in memory: planning, transitions, outcome. The journal's
+ * format is in journal.c.
+ */
+#include "lib/spool/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/utf8.h"
+
+struct dx_job *dx_job_new(void)
+{
+  struct dx_job *job = calloc(1, sizeof(*job));
+
+  if (job == NULL)
+    return NULL;
+  job->dirfd = -1;
+  job->lockfd = -1;
+  return job;
+}
+
+static void free_secret(char **text)
+{
+  if (*text != NULL)
+    explicit_bzero(*text, strlen(*text));
+  free(*text);
+  *text = NULL;
+}
+
+static void free_cases(struct dx_case *cases, size_t count)
+{
+  size_t i;
+
+  for (i = 0; i < count; i++)
+    free(cases[i].id);
+  free(cases);
+}
+
+static void forget_cases(struct dx_submission *sub)
+{
+  free_cases(sub->cases, sub->case_count);
+  sub->cases = NULL;
+  sub->case_count = 0;
+}
+
+static void release_submission(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    free_secret(&sub->files[i].url);
+  free(sub->files);
+  free(sub->source_id);
+  forget_cases(sub);
+  memset(sub, 0, sizeof(*sub));
+}
+
+static void release_submissions(struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    release_submission(&job->submissions[i]);
+  free(job->submissions);
+  job->submissions = NULL;
+  job->submission_count = 0;
+}
+
+void dx_job_free(struct dx_job **job_at)
+{
+  struct dx_job *job = *job_at;
+
+  if (job == NULL)
+    return;
+  release_submissions(job);
+  free(job->documents);
+  free(job->service);
+  free(job->base_url);
+  free(job->queue);
+  free(job->cups_id);
+  free(job->uuid);
+  free(job->user);
+  free(job->title);
+  free(job->host);
+  if (job->lockfd >= 0)
+    (void)close(job->lockfd);
+  if (job->dirfd >= 0)
+    (void)close(job->dirfd);
+  free(job);
+  *job_at = NULL;
+}
+
+bool dx_is_key(const char *text)
+{
+  return strlen(text) == DX_KEY_BYTES - 1 &&
+         strspn(text, "0123456789abcdef") == DX_KEY_BYTES - 1;
+}
+
+/* ---- planning ---- */
+
+static enum dx_code add_file(struct dx_submission *sub, size_t document)
+{
+  struct dx_file *files =
+      realloc(sub->files, (sub->file_count + 1) * sizeof(*files));
+
+  if (files == NULL)
+    return DX_E_NOMEM;
+  sub->files = files;
+  files[sub->file_count++] = (struct dx_file){.document = document};
+  return DX_OK;
+}
+
+static void refuse_for(struct dx_submission *sub,
+                       const struct dx_document *document)
+{
+  const struct dx_entry *entry = &document->entry;
+
+  if (entry->kind == DX_KIND_MISSING)
+    dx_submission_end(sub, DX_EV_REFUSE, DX_E_MISSING,
+                      "it did not arrive: its type is unknown here, or "
+                      "printing was interrupted");
+  else
+    dx_submission_end(sub, DX_EV_REFUSE, DX_E_DOCUMENT,
+                      entry->reason_text[0] != '\0'
+                          ? entry->reason_text
+                          : dx_reason_text(entry->reason));
+}
+
+static bool is_bad(const struct dx_document *document)
+{
+  return document->entry.kind == DX_KIND_REFUSED ||
+         document->entry.kind == DX_KIND_MISSING;
+}
+
+static bool plans_together(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->document_count; i++)
+    if (job->documents[i].entry.kind != DX_KIND_SHEET &&
+        job->documents[i].entry.kind != DX_KIND_MISSING)
+      return job->documents[i].entry.together;
+  return false;
+}
+
+static size_t count_planned(const struct dx_job *job)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < job->document_count; i++)
+    if (job->documents[i].entry.kind != DX_KIND_SHEET)
+      n++;
+  return job->together && n > 1 ? 1 : n;
+}
+
+/* Half a chart is worse than none: one bad document refuses all. */
+static void refuse_bad(struct dx_job *job, struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (is_bad(&job->documents[sub->files[i].document])) {
+      refuse_for(sub, &job->documents[sub->files[i].document]);
+      return;
+    }
+}
+
+enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err)
+{
+  struct dx_submission *sub;
+  size_t i, next = 0, count;
+
+  release_submissions(job);
+  job->together = plans_together(job);
+  count = count_planned(job);
+  job->submissions = calloc(count + 1, sizeof(*job->submissions));
+  if (job->submissions == NULL)
+    return dx_fail_nomem(err);
+  job->submission_count = count;
+  for (i = 0; i < count; i++) {
+    sub = &job->submissions[i];
+    sub->job = job;
+    sub->number = i + 1;
+  }
+  for (i = 0; i < job->document_count; i++) {
+    if (job->documents[i].entry.kind == DX_KIND_SHEET)
+      continue;
+    sub = &job->submissions[job->together ? 0 : next++];
+    if (add_file(sub, i) != DX_OK)
+      return dx_fail_nomem(err);
+  }
+  for (i = 0; i < count; i++)
+    refuse_bad(job, &job->submissions[i]);
+  job->dirty = true;
+  return DX_OK;
+}
+
+/* ---- transitions ---- */
+
+static void enter_stored(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++) {
+    free_secret(&sub->files[i].url);
+    sub->files[i].put = DX_PUT_NONE;
+  }
+  free(sub->source_id);
+  sub->source_id = NULL;
+  forget_cases(sub);
+  sub->url_until_ms = 0;
+  sub->put_again = false;
+  sub->registered_at = 0;
+  sub->uploaded_at = 0;
+  sub->complete_at = 0;
+  sub->extracted_at = 0;
+  sub->code = DX_OK;
+  sub->reason[0] = '\0';
+}
+
+/* A person asked for it: earlier tries do not count. */
+static void clear_tries(struct dx_submission *sub)
+{
+  sub->lost_creates = 0;
+  sub->start_overs = 0;
+  sub->reregistrations = 0;
+}
+
+/* The service has every file, also those of PUTs without a response. */
+static void enter_uploaded(struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    sub->files[i].put = DX_PUT_DONE;
+  if (sub->uploaded_at == 0)
+    sub->uploaded_at = dx_wall_ms();
+}
+
+/* The PUTs stay as they are: it is not known whether they landed. */
+static void enter_verify(struct dx_submission *sub)
+{
+  sub->verify = true;
+  sub->put_again = false;
+  sub->complete_at = 0;
+  sub->extracted_at = 0;
+  sub->code = DX_OK;
+  sub->reason[0] = '\0';
+}
+
+static void enter(struct dx_submission *sub, enum dx_state from)
+{
+  int64_t now = dx_wall_ms();
+
+  sub->verify = false;
+  sub->delivered_at = 0;
+  sub->failed_at = 0;
+  switch (sub->state) {
+  case DX_ST_STORED:
+    enter_stored(sub);
+    break;
+  case DX_ST_REGISTERED:
+    if (from == DX_ST_STORED)
+      sub->registered_at = now;
+    break;
+  case DX_ST_UPLOADED:
+  case DX_ST_PROCESSING:
+  case DX_ST_COMPLETE:
+    if (dx_state_is_final(from)) {
+      enter_verify(sub);
+      break;
+    }
+    enter_uploaded(sub);
+    if (sub->state == DX_ST_COMPLETE)
+      sub->complete_at = now;
+    break;
+  case DX_ST_EXTRACTED:
+    if (sub->extracted_at == 0)
+      sub->extracted_at = now;
+    sub->delivered_at = now;
+    break;
+  default: /* failed in one way or another */
+    sub->failed_at = now;
+    break;
+  }
+}
+
+/* True if the service will report it again: a resumed job whose upload may have
+ * landed starts with a GET. */
+static bool is_reported_again(enum dx_event event)
+{
+  return event == DX_EV_PUT_ALL || event == DX_EV_SEEN_PENDING ||
+         event == DX_EV_SEEN_PROCESSING || event == DX_EV_SEEN_COMPLETE;
+}
+
+enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
+                                 struct dx_err *err)
+{
+  enum dx_state from = sub->state;
+  enum dx_state to;
+  enum dx_code code = dx_state_next(from, event, &to, err);
+
+  if (code != DX_OK) {
+    dx_log(DX_LOG_ERROR, "submission %zu: %s is not possible in state %s",
+           sub->number, dx_event_word(event), dx_state_word(from));
+    return code;
+  }
+  if (from != to || event == DX_EV_RETRY) {
+    dx_log(DX_LOG_DEBUG, "submission %zu: %s, %s -> %s", sub->number,
+           dx_event_word(event), dx_state_word(from), dx_state_word(to));
+    sub->state = to;
+    enter(sub, from);
+    if (!dx_state_is_final(to))
+      sub->job->seen = false; /* what becomes of it now is news */
+    else if (sub->job->announces)
+      dx_submission_announce(sub);
+    if (event == DX_EV_RETRY || event == DX_EV_VERIFY)
+      clear_tries(sub);
+    if (is_reported_again(event))
+      sub->job->behind = true;
+    else
+      sub->job->dirty = true;
+  }
+  return DX_OK;
+}
+
+void dx_submission_announce(struct dx_submission *sub)
+{
+  sub->announce_ms = dx_wall_ms();
+  sub->job->dirty = true;
+}
+
+bool dx_submission_needs_verify(const struct dx_submission *sub)
+{
+  size_t i;
+
+  if ((sub->state != DX_ST_FAILED && sub->state != DX_ST_EXPIRED) ||
+      sub->code == DX_E_CANCELED || sub->source_id == NULL)
+    return false;
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_NONE)
+      return true;
+  return false;
+}
+
+bool dx_submission_is_here(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->file_count; i++)
+    if (!sub->job->documents[sub->files[i].document].is_here)
+      return false;
+  return true;
+}
+
+enum dx_code dx_submission_retry(struct dx_submission *sub, struct dx_err *err)
+{
+  return dx_submission_apply(
+      sub, dx_submission_needs_verify(sub) ? DX_EV_VERIFY : DX_EV_RETRY, err);
+}
+
+void dx_submission_end(struct dx_submission *sub, enum dx_event event,
+                       enum dx_code code, const char *reason)
+{
+  if (dx_submission_apply(sub, event, NULL) != DX_OK)
+    return;
+  sub->code = code;
+  dx_utf8_copy(sub->reason, sizeof(sub->reason), reason);
+}
+
+static void end_all(struct dx_job *job, enum dx_event event, enum dx_code code,
+                    const char *reason)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (!dx_state_is_settled(job->submissions[i].state))
+      dx_submission_end(&job->submissions[i], event, code, reason);
+}
+
+void dx_job_cancel(struct dx_job *job)
+{
+  end_all(job, DX_EV_CANCEL, DX_E_CANCELED, "canceled");
+}
+
+void dx_job_expire(struct dx_job *job)
+{
+  end_all(job, DX_EV_EXPIRE, DX_E_OVERDUE,
+          "it was not finished within KeepUnfinished");
+}
+
+enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
+                                 struct dx_err *err)
+{
+  char *text;
+  size_t i;
+
+  if (strcmp(job->base_url, base_url) == 0)
+    return DX_OK;
+  for (i = 0; i < job->submission_count; i++)
+    if (dx_state_is_sent(job->submissions[i].state) &&
+        !dx_state_is_final(job->submissions[i].state))
+      return dx_fail(err, DX_E_CONFIG, 0,
+                     "BaseURL of service '%s' was changed while a document is "
+                     "under way; set it back until the job is done",
+                     job->service);
+  text = strdup(base_url);
+  if (text == NULL)
+    return dx_fail_nomem(err);
+  free(job->base_url);
+  job->base_url = text;
+  job->dirty = true;
+  return DX_OK;
+}
+
+void dx_job_set_message(struct dx_job *job, enum dx_code code,
+                        const char *message)
+{
+  dx_job_set_retry(job, code, message, 0);
+}
+
+void dx_job_set_retry(struct dx_job *job, enum dx_code code,
+                      const char *message, int64_t retry_at)
+{
+  if (job->message_code == code && strcmp(job->message, message) == 0 &&
+      job->retry_at == retry_at)
+    return;
+  job->message_code = code;
+  dx_utf8_copy(job->message, sizeof(job->message), message);
+  job->retry_at = retry_at;
+  job->behind = true;
+}
+
+/* Delivered by an earlier attempt, which failed over another case: a consumer
+ * may have read it, and must not be given other bytes. */
+static void keep_delivered(struct dx_case *c, const struct dx_case *before,
+                           size_t count)
+{
+  size_t i;
+
+  for (i = 0; i < count; i++)
+    if (before[i].state == DX_CASE_DELIVERED &&
+        strcmp(before[i].id, c->id) == 0) {
+      c->state = DX_CASE_DELIVERED;
+      c->bytes = before[i].bytes;
+      c->is_empty = before[i].is_empty;
+      memcpy(c->sha256, before[i].sha256, sizeof(c->sha256));
+      return;
+    }
+}
+
+enum dx_code dx_submission_set_cases(struct dx_submission *sub,
+                                     char *const *ids, size_t count,
+                                     struct dx_err *err)
+{
+  struct dx_case *before = sub->cases;
+  size_t i, count_before = sub->case_count;
+  enum dx_code code = DX_OK;
+
+  sub->case_count = 0;
+  sub->cases = calloc(count + 1, sizeof(*sub->cases));
+  for (i = 0; sub->cases != NULL && i < count; i++) {
+    sub->cases[i].id = strdup(ids[i]);
+    if (sub->cases[i].id == NULL)
+      break;
+    sub->case_count++;
+    keep_delivered(&sub->cases[i], before, count_before);
+  }
+  if (sub->cases == NULL || i < count)
+    code = dx_fail_nomem(err);
+  free_cases(before, count_before);
+  sub->job->behind = true;
+  return code;
+}
+
+/* ---- files of a job ---- */
+
+void dx_document_file(size_t index, char name[DX_FILE_NAME_BYTES])
+{
+  (void)snprintf(name, DX_FILE_NAME_BYTES, "document-%04zu", index + 1);
+}
+
+void dx_result_file(const struct dx_submission *sub, size_t index,
+                    char name[DX_FILE_NAME_BYTES])
+{
+  (void)snprintf(name, DX_FILE_NAME_BYTES, "result-%04zu-%05zu.json",
+                 sub->number, index + 1);
+}
+
+static enum dx_code delete_files(struct dx_submission *sub, struct dx_err *err)
+{
+  struct dx_job *job = sub->job;
+  enum dx_code code = DX_OK;
+  char name[DX_FILE_NAME_BYTES];
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < sub->file_count; i++) {
+    dx_document_file(sub->files[i].document, name);
+    code = dx_fs_remove(job->dirfd, name, err);
+    job->documents[sub->files[i].document].is_here = false;
+  }
+  for (i = 0; code == DX_OK && i < sub->case_count; i++) {
+    dx_result_file(sub, i, name);
+    code = dx_fs_remove(job->dirfd, name, err);
+  }
+  return code;
+}
+
+enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < job->submission_count; i++)
+    if (dx_state_is_settled(job->submissions[i].state))
+      code = delete_files(&job->submissions[i], err);
+  return code;
+}
+
+/* ---- outcome ---- */
+
+bool dx_job_is_announcing(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].announce_ms != 0)
+      return true;
+  return false;
+}
+
+bool dx_job_is_final(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (!dx_state_is_final(job->submissions[i].state))
+      return false;
+  return true;
+}
+
+bool dx_job_is_finished(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (!dx_state_is_settled(job->submissions[i].state))
+      return false;
+  return job->submission_count > 0;
+}
+
+size_t dx_job_count(const struct dx_job *job, enum dx_state state)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state == state)
+      n++;
+  return n;
+}
+
+const struct dx_submission *dx_job_first_missing(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state != DX_ST_EXTRACTED)
+      return &job->submissions[i];
+  return NULL;
+}
+
+enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
+{
+  const struct dx_submission *wrong = dx_job_first_missing(job);
+  size_t good = dx_job_count(job, DX_ST_EXTRACTED);
+
+  if (job->halt.code != DX_OK) {
+    if (err != NULL)
+      *err = job->halt;
+    return job->halt.code;
+  }
+  if (job->submission_count == 0)
+    return dx_fail(err, DX_E_MISSING, 0, "nothing to submit");
+  if (wrong == NULL)
+    return DX_OK;
+  if (wrong->overdue && !dx_state_is_final(wrong->state))
+    return dx_fail(err, DX_E_OVERDUE, 0,
+                   "the extraction takes longer than ProcessingLimit%s%s%s%s",
+                   wrong->reason[0] != '\0' ? " (" : "", wrong->reason,
+                   wrong->reason[0] != '\0' ? ")" : "",
+                   job->owner == DX_OWNER_CUPS
+                       ? "; release the job to go on waiting"
+                       : "");
+  if (!dx_state_is_final(wrong->state))
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped before the end");
+  if (job->together && wrong->file_count > 1)
+    return dx_fail(err, wrong->code, 0,
+                   "nothing was extracted, the documents belong together: %s",
+                   wrong->reason);
+  return dx_fail(err, wrong->code, 0,
+                 "%zu of %zu documents extracted; document %zu: %s", good,
+                 job->submission_count, wrong->number, wrong->reason);
+}
+
+enum dx_state dx_job_state(const struct dx_job *job)
+{
+  static const enum dx_state order[] = {
+      DX_ST_STORED,     DX_ST_REGISTERED, DX_ST_UPLOADED,
+      DX_ST_PROCESSING, DX_ST_COMPLETE,   DX_ST_FAILED,
+      DX_ST_REFUSED,    DX_ST_EXPIRED,    DX_ST_CANCELED};
+  size_t i;
+
+  for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+    if (dx_job_count(job, order[i]) > 0)
+      return order[i];
+  return DX_ST_EXTRACTED;
+}

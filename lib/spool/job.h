@@ -1,0 +1,284 @@
+/*
+ * job.h - a job: its documents, its submissions, and its journal job.json.
+ *
+ * The journal is the only truth after a crash. It is written by one function,
+ * dx_job_save(), whole (lib/base/fs.h, crash rule), before anything that cannot
+ * be undone and after it; it holds words, not numbers. Signed URLs are in it,
+ * because an upload must be resumable: hence mode 0600 in a directory of 0700.
+ *
+ * A job has places 1..n, one for every document of the print job, job sheets
+ * included; the n-th place is the n-th document at every attempt. Every
+ * document that can be sent belongs to one submission (a source of the
+ * service); `separate`: one each, `together`: one for all.
+ *
+ * Ownership: a job owns everything in it, its directory's descriptor and the
+ * lock; dx_job_free() releases all. The lock is a POSIX record lock: closing
+ * any descriptor of the lock file in this process releases it, so nothing else
+ * opens it.
+ * Blocking: the disk. Errors: those of fs.h; E_DAMAGED for a journal that
+ * cannot be right.
+ */
+#ifndef DX_JOB_H
+#define DX_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/print/bundle.h"
+#include "lib/spool/state.h"
+
+#define DX_KEY_BYTES 33 /* 32 hex digits and NUL */
+#define DX_JOB_PATH_BYTES 64
+
+/* Who moves a job forward: words of the journal. */
+#define DX_OWNERS(X)                                          \
+  X(CUPS, "cups")        /* a backend; cupsd runs it again */ \
+  X(DAEMON, "collector") /* handed over to docextractd */     \
+  X(COMMAND, "command")  /* `docextract submit` */
+
+enum dx_owner {
+#define X(name, word) DX_OWNER_##name,
+  DX_OWNERS(X)
+#undef X
+      DX_OWNER_COUNT
+};
+
+/* How far the PUT of a file is: words of the journal. */
+#define DX_PUTS(X)                             \
+  X(NONE, "none")       /* no byte has left */ \
+  X(SENDING, "sending") /* may have landed */  \
+  X(DONE, "done")       /* the response was 200 */
+
+enum dx_put {
+#define X(name, word) DX_PUT_##name,
+  DX_PUTS(X)
+#undef X
+      DX_PUT_COUNT
+};
+
+/* How far the result of a case is: words of the journal. */
+#define DX_CASE_STATES(X)                                     \
+  X(WAITING, "waiting")                                       \
+  X(STORED, "stored")     /* in the job directory, checked */ \
+  X(DELIVERED, "dropped") /* in the results directory too */
+
+enum dx_case_state {
+#define X(name, word) DX_CASE_##name,
+  DX_CASE_STATES(X)
+#undef X
+      DX_CASE_STATE_COUNT
+};
+
+struct dx_document {
+  struct dx_entry entry;
+  bool is_here; /* in the job directory; not in the journal */
+};
+
+struct dx_file {   /* a document as it was registered */
+  size_t document; /* index */
+  char *url;       /* signed; NULL when not registered */
+  enum dx_put put;
+};
+
+struct dx_case {
+  char *id;
+  enum dx_case_state state;
+  int64_t bytes;
+  char sha256[DX_SHA256_HEX_BYTES];
+  bool is_empty; /* nothing was found in it */
+};
+
+struct dx_job;
+struct dx_drive;
+struct dx_json;
+
+struct dx_submission {
+  struct dx_job *job;
+  size_t number; /* 1..n, part of file names */
+  enum dx_state state;
+  char *source_id;
+  struct dx_file *files;
+  size_t file_count;
+  struct dx_case *cases;
+  size_t case_count;
+  int64_t url_until_ms; /* wall clock: when the signed URLs expire */
+  bool registering;     /* a POST may be on its way */
+  int64_t lost_creates, start_overs, reregistrations;
+  bool put_again;    /* the one repeated upload was made */
+  bool verify;       /* failed after an upload, retried: its source is polled
+                      first */
+  enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
+  char reason[DX_REASON_BYTES];
+  /* Wall ms; 0: not yet. extracted_at: when the last result was stored;
+   * delivered_at: when it was extracted, with results and manifest in place;
+   * failed_at: also when it was refused, canceled, or expired. */
+  int64_t registered_at, uploaded_at, complete_at, extracted_at, delivered_at,
+      failed_at;
+  int64_t announce_ms; /* wall ms: since then OnResult is to be run for its
+                          manifest; 0: not, or no longer */
+  bool overdue;        /* longer than ProcessingLimit; not in the journal */
+};
+
+struct dx_job {
+  char key[DX_KEY_BYTES];
+  char *service;
+  char *base_url; /* its sources are known there and nowhere else */
+  enum dx_owner owner;
+  char *queue, *cups_id, *uuid, *user, *title, *host; /* NULL: not known */
+  int64_t received_at;                                /* wall ms */
+  bool together;
+  bool seen; /* a person knows that it failed after its print job had ended */
+  struct dx_document *documents;
+  size_t document_count;
+  struct dx_submission *submissions;
+  size_t submission_count;
+  char path[DX_JOB_PATH_BYTES];    /* below SpoolDir: "jobs/KEY" */
+  int dirfd;                       /* its directory; -1: none */
+  int lockfd;                      /* holds the lock; -1: not held */
+  bool dirty;                      /* memory is ahead of the journal */
+  bool behind;                     /* the same for what need not be durable */
+  char message[DX_ERR_TEXT_BYTES]; /* why it waits, for the administrator; "" if
+                                    nothing is wrong */
+  enum dx_code message_code;       /* the same for dx_job_reword(); DX_OK: not
+                                    for the person who printed */
+  int64_t retry_at; /* wall ms: when whoever drives it tries again; 0: not, or
+                       nothing is wrong */
+  /* Not in the journal. */
+  bool announces;         /* its service has OnResult */
+  struct dx_err halt;     /* not DX_OK: this process does nothing more */
+  bool ended;             /* the engine has nothing more to do for it */
+  struct dx_drive *drive; /* the engine's, while it drives the job */
+};
+
+const char *dx_owner_word(enum dx_owner owner);
+
+/* True for 32 lower-case hex digits. Checked because keys become parts of
+ * paths. */
+bool dx_is_key(const char *text);
+
+/* An empty job with no directory; NULL when out of memory. */
+struct dx_job *dx_job_new(void);
+void dx_job_free(struct dx_job **job);
+
+/*
+ * Makes the submissions of a job from its documents: one if `together`, else
+ * one for each. Refused and missing documents become refused submissions with
+ * the document's reason; with `together` one such document refuses all. Job
+ * sheets belong to none. Replaces the submissions that were there.
+ */
+enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* Applies the transition table and what entering a state implies: times are
+ * set; STORED clears source, URLs, and cases, and after RETRY the counters of
+ * tries; a final state is announced if the job announces. Marks the job dirty,
+ * or behind if a GET will report the same again. */
+enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* True if it failed or expired after bytes of it may have reached its source,
+ * which is polled before anything is resent. Not if a person canceled it. */
+bool dx_submission_needs_verify(const struct dx_submission *sub);
+
+/* True if all its documents are in the job directory. */
+bool dx_submission_is_here(const struct dx_submission *sub);
+
+/* Retries a submission that failed, when a person asks for it: VERIFY if that
+ * is needed, else RETRY. Earlier tries do not count. E_STATE if it has not
+ * failed.
+ */
+enum dx_code dx_submission_retry(struct dx_submission *sub,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* From now on OnResult is to be run for it (announce.h). */
+void dx_submission_announce(struct dx_submission *sub);
+
+/* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */
+void dx_submission_end(struct dx_submission *sub, enum dx_event event,
+                       enum dx_code code, const char *reason);
+
+/* Ends everything that is not settled: a person no longer wants it. The
+ * service keeps what it has; nothing more is fetched. */
+void dx_job_cancel(struct dx_job *job);
+
+/* Ends everything that is not settled: nobody did anything about it within
+ * KeepUnfinished. */
+void dx_job_expire(struct dx_job *job);
+
+/* Switches to the configured BaseURL. E_CONFIG if a source at the old one is
+ * under way. */
+enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* Sets why the job waits, and when it is tried again (wall ms; 0: not by
+ * itself); message is copied, DX_OK and "" clear it. */
+void dx_job_set_message(struct dx_job *job, enum dx_code code,
+                        const char *message);
+void dx_job_set_retry(struct dx_job *job, enum dx_code code,
+                      const char *message, int64_t retry_at);
+
+/* Sets the cases of a source; ids are copied. One that was delivered already
+ * stays so. */
+enum dx_code dx_submission_set_cases(struct dx_submission *sub,
+                                     char *const *ids, size_t count,
+                                     struct dx_err *err) DX_MUST_USE;
+
+/* Writes the journal; on success the job is not dirty, nor behind. */
+enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+/* The same without the fsync of the directory: other processes see the new
+ * journal, but a power failure may bring back the old one. For what the service
+ * will report again. A dirty job stays dirty. */
+enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* Reads job.json from job->dirfd into an empty job. */
+enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* The journal as JSON, without a file. dx_job_json(): the caller frees it; NULL
+ * when out of memory. dx_job_read_json(): into an empty job; E_DAMAGED. */
+struct dx_json *dx_job_json(const struct dx_job *job);
+enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
+                              struct dx_err *err) DX_MUST_USE;
+
+/* The file name of the n-th document's bytes (index, from 0). */
+#define DX_FILE_NAME_BYTES 64
+void dx_document_file(size_t index, char name[DX_FILE_NAME_BYTES]);
+
+/* The file name of a stored result. */
+void dx_result_file(const struct dx_submission *sub, size_t index,
+                    char name[DX_FILE_NAME_BYTES]);
+
+/*
+ * Removes the documents and stored results of settled submissions. Everything
+ * else stays: CUPS may no longer have the bytes.
+ */
+enum dx_code dx_job_delete_documents(struct dx_job *job,
+                                     struct dx_err *err) DX_MUST_USE;
+
+/* Every submission is settled: the job belongs in finished/ unless it is still
+ * to be announced. */
+bool dx_job_is_finished(const struct dx_job *job);
+
+/* OnResult is to be run for a submission. */
+bool dx_job_is_announcing(const struct dx_job *job);
+
+/* Every submission is final: nothing more happens by itself. */
+bool dx_job_is_final(const struct dx_job *job);
+
+/* The first submission that was not extracted; NULL if all were. */
+const struct dx_submission *dx_job_first_missing(const struct dx_job *job);
+
+/*
+ * What became of the job: DX_OK if every document was extracted, else the code
+ * of the first one that was not, with a sentence about the whole job in *err.
+ * The person who printed reads dx_job_sentence() (sentence.h) instead.
+ */
+enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
+
+/* One state for all submissions: the least advanced of those under way, then
+ * what failed. */
+enum dx_state dx_job_state(const struct dx_job *job);
+
+/* How many submissions are in `state`. */
+size_t dx_job_count(const struct dx_job *job, enum dx_state state);
+
+#endif

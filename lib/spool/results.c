@@ -1,0 +1,392 @@
+/*
+ * results.c - names in the results directory, and the only code that writes
+ * there.
+ */
+#include "lib/spool/results.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/spool/manifest.h"
+
+#define ID_MAX 128 /* bytes of an id that goes into a name as it is */
+#define ID_CUT 40  /* of a longer one; 64 of its SHA-256 follow */
+
+static bool is_plain(const char *id)
+{
+  size_t i;
+
+  for (i = 0; id[i] != '\0'; i++)
+    if (!((id[i] >= 'a' && id[i] <= 'z') || (id[i] >= 'A' && id[i] <= 'Z') ||
+          (id[i] >= '0' && id[i] <= '9') || id[i] == '-' || id[i] == '_'))
+      return false;
+  return i > 0;
+}
+
+/* Unlike dx_buf_percent(), encodes '.' too. */
+static void add_encoded(struct dx_buf *name, const char *id)
+{
+  for (; *id != '\0'; id++) {
+    char one[2] = {*id, '\0'};
+
+    if (is_plain(one))
+      dx_buf_puts(name, one);
+    else
+      dx_buf_printf(name, "%%%02X", (unsigned char)*id);
+  }
+}
+
+/*
+ * An encoded id contains '%' or '~', a plain one never does: the two kinds
+ * cannot collide. The number of '~' before a checksum says what it is of: one,
+ * an id that was cut; two, a case id; three, a whole name. Otherwise a service
+ * could make two pairs of ids collide.
+ */
+static void add_id(struct dx_buf *name, const char *id)
+{
+  struct dx_buf encoded = {0};
+  char sum[DX_SHA256_HEX_BYTES];
+
+  add_encoded(&encoded, id);
+  if (dx_buf_ok(&encoded) && encoded.len <= ID_MAX) {
+    dx_buf_add(name, dx_buf_text(&encoded), encoded.len);
+  } else if (dx_buf_ok(&encoded) && dx_sha256_of(id, strlen(id), sum)) {
+    dx_buf_add(name, encoded.data, ID_CUT);
+    dx_buf_printf(name, "~%s", sum);
+  } else {
+    name->failed = true;
+  }
+  dx_buf_release(&encoded);
+}
+
+static size_t dashes(const char *id)
+{
+  size_t n = 0;
+
+  for (; *id != '\0'; id++)
+    n += *id == '-';
+  return n;
+}
+
+/*
+ * "x-y" and "z" must not give the name of "x" and "y-z". If both ids
+ * have the same number of dashes (ULIDs: none, UUIDs: four), the middle one
+ * separates them; else the case id's SHA-256 is used. The name of two long ids
+ * stays below 230 bytes.
+ */
+char *dx_result_name(const char *source_id, const char *case_id)
+{
+  struct dx_buf name = {0};
+  char sum[DX_SHA256_HEX_BYTES];
+
+  add_id(&name, source_id);
+  dx_buf_puts(&name, "-");
+  if (dashes(source_id) == dashes(case_id))
+    add_id(&name, case_id);
+  else if (dx_sha256_of(case_id, strlen(case_id), sum))
+    dx_buf_printf(&name, "~~%s", sum);
+  else
+    name.failed = true;
+  if (name.len > 220 && dx_sha256_of(name.data, name.len, sum)) {
+    name.len = (size_t)2 * ID_CUT;
+    dx_buf_printf(&name, "~~~%s", sum);
+  }
+  dx_buf_puts(&name, ".json");
+  return dx_buf_take(&name);
+}
+
+/* What a manifest without a source is named after. */
+static char *sourceless_name(const struct dx_submission *sub)
+{
+  struct dx_buf name = {0};
+
+  dx_buf_printf(&name, "%s-%zu.job.json", sub->job->key, sub->number);
+  return dx_buf_take(&name);
+}
+
+char *dx_manifest_name(const struct dx_submission *sub)
+{
+  struct dx_buf name = {0};
+
+  if (sub->source_id == NULL)
+    return sourceless_name(sub);
+  add_id(&name, sub->source_id);
+  dx_buf_puts(&name, ".job.json");
+  return dx_buf_take(&name);
+}
+
+/* Removes nothing a consumer would take. */
+static void sweep(const char *path)
+{
+  int dirfd = dx_fs_open_dir(path, NULL);
+
+  if (dirfd < 0)
+    return;
+  dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);
+  (void)close(dirfd);
+}
+
+enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
+{
+  enum dx_code code = dx_fs_make_dir(AT_FDCWD, path, 02770, err);
+
+  if (code != DX_OK)
+    return code;
+  sweep(path);
+  return dx_fs_probe(path, err);
+}
+
+/* ---- what is in the way ---- */
+
+/* The file keeps its content under another name, which no consumer takes. */
+static enum dx_code move_away(int dirfd, const char *name, struct dx_err *err)
+{
+  char random[17], to[NAME_MAX + 1];
+
+  if (!dx_random_hex(random, 16))
+    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
+  (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
+  if (renameat(dirfd, name, dirfd, to) < 0)
+    return dx_fs_fail(err, errno, "move away", dirfd, name);
+  dx_log(DX_LOG_WARNING,
+         "'%s', which is not ours, was in the way of a result; it is '%s' now",
+         name, to);
+  return DX_OK;
+}
+
+/* The owner of the files that we write there: a network file system may give
+ * them another one than the process has. */
+static uid_t owner_there(int dirfd)
+{
+  struct dx_temp temp = DX_TEMP_NONE;
+  struct stat st;
+  uid_t owner = geteuid();
+
+  if (dx_temp_begin(&temp, dirfd, "owner", NULL) == DX_OK &&
+      fstat(temp.fd, &st) == 0)
+    owner = st.st_uid;
+  dx_temp_discard(&temp);
+  return owner;
+}
+
+static bool is_our_file(int dirfd, const struct stat *st)
+{
+  return S_ISREG(st->st_mode) &&
+         (st->st_uid == geteuid() || st->st_uid == owner_there(dirfd));
+}
+
+/*
+ * Sets *ret_ours if our user has written a file of that name. Anything else of
+ * that name, such as a link, a FIFO, a directory, or a file of another user,
+ * was put there by a member of the group: it is neither followed nor replaced.
+ */
+static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
+                              struct dx_err *err)
+{
+  struct stat st;
+
+  *ret_ours = false;
+  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    return errno == ENOENT ? DX_OK : dx_fail_sys(err, errno, "stat", name);
+  *ret_ours = is_our_file(dirfd, &st);
+  return *ret_ours ? DX_OK : move_away(dirfd, name, err);
+}
+
+/* ---- results ---- */
+
+/* Delivered before a crash, or from another service with the same ids. */
+static enum dx_code check_delivered(int dirfd, const char *name,
+                                    const char *sha256, struct dx_err *err)
+{
+  enum dx_code code = dx_fs_check_sum(dirfd, name, sha256, err);
+
+  if (code == DX_OK)
+    return dx_fs_sync_name(dirfd, name, err);
+  if (code != DX_E_DAMAGED)
+    return code;
+  return dx_fail(err, DX_E_TAKEN, 0,
+                 "the results directory has another file '%s'; move it, and "
+                 "try again",
+                 name);
+}
+
+/* The copy in the job directory is gone, not the results directory. */
+static bool is_lost(const struct dx_job *job, const char *stored)
+{
+  return faccessat(job->dirfd, stored, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+         errno == ENOENT;
+}
+
+static enum dx_code deliver(const struct dx_submission *sub, size_t index,
+                            int dirfd, const char *name, struct dx_err *err)
+{
+  const char *sha256 = sub->cases[index].sha256;
+  int from = sub->job->dirfd;
+  char stored[DX_FILE_NAME_BYTES];
+  bool is_there;
+  enum dx_code code = make_room(dirfd, name, &is_there, err);
+
+  if (code != DX_OK)
+    return code;
+  if (is_there)
+    return check_delivered(dirfd, name, sha256, err);
+  dx_result_file(sub, index, stored);
+  code = dx_fs_copy(from, stored, dirfd, name, 0640, sha256, err);
+  if (code == DX_E_NOT_FOUND && is_lost(sub->job, stored))
+    code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is no longer there", stored);
+  return code;
+}
+
+enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
+                               const char *results_dir, struct dx_err *err)
+{
+  char *name = dx_result_name(sub->source_id, sub->cases[index].id);
+  enum dx_code code;
+  int dirfd;
+
+  if (name == NULL)
+    return dx_fail_nomem(err);
+  dirfd = dx_fs_open_dir(results_dir, err);
+  if (dirfd < 0) {
+    free(name);
+    return err != NULL ? err->code : DX_E_IO;
+  }
+  code = deliver(sub, index, dirfd, name, err);
+  (void)close(dirfd);
+  free(name);
+  return code;
+}
+
+/* ---- manifests ---- */
+
+/* The manifest of an earlier attempt that ended without a source is no longer
+ * true. What belongs to others is not ours to remove. */
+static enum dx_code remove_sourceless(const struct dx_submission *sub,
+                                      int dirfd, const char *kept,
+                                      struct dx_err *err)
+{
+  struct stat st;
+  char *name = sourceless_name(sub);
+  enum dx_code code = name != NULL ? DX_OK : dx_fail_nomem(err);
+
+  if (code == DX_OK && strcmp(name, kept) != 0 &&
+      fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      is_our_file(dirfd, &st))
+    code = dx_fs_remove(dirfd, name, err);
+  free(name);
+  return code;
+}
+
+/* Another service may use the same ids; the key of a job is nobody else's. */
+static bool is_of_other_job(const struct dx_job *job, int dirfd,
+                            const char *name)
+{
+  struct stat st;
+
+  return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         is_our_file(dirfd, &st) && !dx_manifest_is_of(job, dirfd, name);
+}
+
+static enum dx_code write_manifest(int dirfd, const char *name,
+                                   const char *text, struct dx_err *err)
+{
+  size_t len = strlen(text);
+  bool is_there;
+  enum dx_code code = make_room(dirfd, name, &is_there, err);
+
+  if (code != DX_OK)
+    return code;
+  if (is_there)
+    return dx_fs_replace(dirfd, name, text, len, 0640, err);
+  return dx_fs_create(dirfd, name, text, len, 0640, err);
+}
+
+/* NULL when out of memory. */
+static char *name_there(const struct dx_submission *sub, int dirfd)
+{
+  char *name = dx_manifest_name(sub);
+
+  if (name == NULL || sub->source_id == NULL ||
+      !is_of_other_job(sub->job, dirfd, name))
+    return name;
+  free(name);
+  return sourceless_name(sub);
+}
+
+static enum dx_code deliver_manifest(const struct dx_submission *sub, int dirfd,
+                                     const char *text, struct dx_err *err)
+{
+  char *name = name_there(sub, dirfd);
+  enum dx_code code = name != NULL ? write_manifest(dirfd, name, text, err)
+                                   : dx_fail_nomem(err);
+
+  if (code == DX_OK)
+    code = remove_sourceless(sub, dirfd, name, err);
+  free(name);
+  return code;
+}
+
+enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
+                                 const char *results_dir, struct dx_err *err)
+{
+  char *text = dx_manifest_text(sub);
+  enum dx_code code;
+  int dirfd;
+
+  if (text == NULL)
+    return dx_fail_nomem(err);
+  dirfd = dx_fs_open_dir(results_dir, err);
+  if (dirfd < 0) {
+    free(text);
+    return err != NULL ? err->code : DX_E_IO;
+  }
+  code = deliver_manifest(sub, dirfd, text, err);
+  (void)close(dirfd);
+  free(text);
+  return code;
+}
+
+static enum dx_code find_manifest(const struct dx_submission *sub, int dirfd,
+                                  const char *results_dir, char **ret_path,
+                                  struct dx_err *err)
+{
+  char *name = name_there(sub, dirfd);
+  struct dx_buf path = {0};
+  enum dx_code code = DX_OK;
+  struct stat st;
+
+  if (name == NULL)
+    return dx_fail_nomem(err);
+  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+      !is_our_file(dirfd, &st))
+    code = dx_fail(err, DX_E_NOT_FOUND, 0, "there is no '%s'", name);
+  dx_buf_printf(&path, "%s/%s", results_dir, name);
+  free(name);
+  *ret_path = code == DX_OK ? dx_buf_take(&path) : NULL;
+  dx_buf_release(&path);
+  return code == DX_OK && *ret_path == NULL ? dx_fail_nomem(err) : code;
+}
+
+enum dx_code dx_manifest_find(const struct dx_submission *sub,
+                              const char *results_dir, char **ret_path,
+                              struct dx_err *err)
+{
+  int dirfd = dx_fs_open_dir(results_dir, err);
+  enum dx_code code;
+
+  if (dirfd < 0)
+    return err != NULL ? err->code : DX_E_IO;
+  code = find_manifest(sub, dirfd, results_dir, ret_path, err);
+  (void)close(dirfd);
+  return code;
+}

@@ -1,0 +1,60 @@
+/*
+ * results.h - delivering results to the directory that other software
+ * watches.
+ *
+ * ResultsDir is flat; a file is written under a hidden name and renamed, so a
+ * consumer only ever sees whole files. Members of its group may write there,
+ * too: what they put in the place of a file of ours is renamed, never followed,
+ * and nothing that was delivered is replaced, except a manifest by a later one
+ * of its job (doc/policy.md, "Results").
+ *
+ * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
+ * is not what the journal says, or is no longer there; E_TAKEN when a file of
+ * ours with other bytes has the name.
+ */
+#ifndef DX_RESULTS_H
+#define DX_RESULTS_H
+
+#include <stddef.h>
+
+#include "lib/spool/job.h"
+
+/*
+ * "<source_id>-<case_id>.json" and "<source_id>.job.json"; without a source
+ * id the job key and the submission's number take its place. Anything but
+ * letters, digits, '-', and '_' is percent-encoded, and what is longer than 128
+ * bytes is cut and given a SHA-256: no id can leave the directory or collide
+ * with another. Two ids with different numbers of dashes would make the first
+ * name ambiguous: there the case id is replaced by its SHA-256. The caller
+ * frees; NULL when out of memory.
+ */
+char *dx_result_name(const char *source_id, const char *case_id);
+char *dx_manifest_name(const struct dx_submission *sub);
+
+/* Creates the results directory (2770) unless it exists, in a directory that
+ * must exist, removes temporary files of writers that were killed, and tries to
+ * write to it (dx_fs_probe()): a result that cannot be delivered is found out
+ * before it is paid for. */
+enum dx_code dx_results_prepare(const char *path,
+                                struct dx_err *err) DX_MUST_USE;
+
+/* Copies the stored result of case `index` to the directory, mode 0640, unless
+ * an earlier attempt has. */
+enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
+                               const char *results_dir,
+                               struct dx_err *err) DX_MUST_USE;
+
+/* Writes the manifest, mode 0640, and removes the one of an earlier attempt
+ * of this submission that had no source. If a manifest of another job has the
+ * name, this one is named as if there were no source. */
+enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
+                                 const char *results_dir,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* The path of the manifest that was delivered, for the caller to free.
+ * E_NOT_FOUND: it is not there, or not any more. */
+enum dx_code dx_manifest_find(const struct dx_submission *sub,
+                              const char *results_dir, char **ret_path,
+                              struct dx_err *err) DX_MUST_USE;
+
+#endif

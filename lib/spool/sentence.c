@@ -1,0 +1,236 @@
+/*
+ * sentence.c - the rows of sentence.h, and how a sentence about a whole job is
+ * made of them.
+ */
+#include "lib/spool/sentence.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/utf8.h"
+
+static const struct {
+  const char *keyword;
+  const char *text;
+} state_reasons[DX_SR_COUNT] = {[DX_SR_NONE] = {"", ""},
+#define X(name, keyword, text) [DX_SR_##name] = {keyword, text},
+                                DX_STATE_REASONS(X)
+#undef X
+};
+
+static const struct {
+  const char *reason_code;
+  enum dx_state_reason state_reason;
+  const char *sentence;
+  const char *advice;
+} codes[DX_CODE_COUNT] = {
+#define X(name, reason_code, state_reason, sentence, advice) \
+  [DX_##name] = {reason_code, DX_SR_##state_reason, sentence, advice},
+    DX_CODE_SENTENCES(X)
+#undef X
+};
+
+#define X(name, reason_code, state_reason, sentence, advice) +1
+_Static_assert(0 DX_CODE_SENTENCES(X) == DX_CODE_COUNT,
+               "every code has a sentence");
+#undef X
+
+const char *dx_state_reason_keyword(enum dx_state_reason reason)
+{
+  return state_reasons[reason].keyword;
+}
+
+const char *dx_state_reason_text(enum dx_state_reason reason)
+{
+  return state_reasons[reason].text;
+}
+
+enum dx_state_reason dx_state_reason_of(enum dx_code code)
+{
+  return codes[code].state_reason;
+}
+
+const char *dx_code_sentence(enum dx_code code)
+{
+  return codes[code].sentence;
+}
+
+const char *dx_code_advice(enum dx_code code)
+{
+  return codes[code].advice;
+}
+
+void dx_advise(struct dx_err *err)
+{
+  const char *advice = dx_code_advice(err->code);
+
+  if (advice[0] != '\0' && strstr(err->text, advice) == NULL)
+    (void)dx_fail(err, err->code, err->sys_errno, "%s; %s", err->text, advice);
+}
+
+void dx_sentence(enum dx_code code, const char *clause,
+                 char text[DX_SENTENCE_BYTES])
+{
+  bool is_admins = dx_code_advice(code)[0] != '\0';
+
+  (void)snprintf(text, DX_SENTENCE_BYTES, "%s%s",
+                 is_admins ? DX_SENTENCE_ADMIN : "",
+                 clause != NULL ? clause : dx_code_sentence(code));
+  text[0] = (char)toupper((unsigned char)text[0]);
+}
+
+/* ---- jobs ---- */
+
+/* The filter's text has what is wrong with a document, in plain words, or the
+ * name of a directive, which only the administrator understands. */
+static const char *clause_of_refusal(const struct dx_entry *entry)
+{
+  switch (entry->reason) {
+  case DX_REASON_TOO_LARGE:
+  case DX_REASON_NO_SEPARATOR:
+  case DX_REASON_TOO_SLOW:
+  case DX_REASON_SANDBOX:
+  case DX_REASON_TROUBLE:
+    return dx_reason_text(entry->reason);
+  default:
+    return entry->reason_text[0] != '\0' ? entry->reason_text
+                                         : dx_reason_text(entry->reason);
+  }
+}
+
+/* The filter knows more about a refused document than the code says. What has
+ * expired is overdue, but is no longer waited for. */
+static const char *clause_of(const struct dx_submission *sub)
+{
+  size_t i;
+
+  if (sub->state == DX_ST_EXPIRED)
+    return DX_SAY_EXPIRED;
+  for (i = 0; sub->code == DX_E_DOCUMENT && i < sub->file_count; i++) {
+    const struct dx_entry *entry =
+        &sub->job->documents[sub->files[i].document].entry;
+
+    if (entry->kind == DX_KIND_REFUSED)
+      return clause_of_refusal(entry);
+  }
+  return dx_code_sentence(sub->code);
+}
+
+void dx_submission_sentence(const struct dx_submission *sub,
+                            char text[DX_SENTENCE_BYTES])
+{
+  char clause[DX_SENTENCE_BYTES];
+
+  (void)snprintf(clause, sizeof(clause),
+                 sub->job->together && sub->file_count > 1 ? DX_SAY_TOGETHER
+                                                           : "%s",
+                 clause_of(sub));
+  dx_sentence(sub->code, clause, text);
+}
+
+static size_t count_empty(const struct dx_submission *sub)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < sub->case_count; i++)
+    n += sub->cases[i].is_empty;
+  return n;
+}
+
+static void extracted(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
+{
+  size_t i, cases = 0, empty = 0;
+  int n;
+
+  for (i = 0; i < job->submission_count; i++) {
+    cases += job->submissions[i].case_count;
+    empty += count_empty(&job->submissions[i]);
+  }
+  n = snprintf(text, DX_SENTENCE_BYTES, DX_SAY_EXTRACTED, cases,
+               cases == 1 ? "" : "s");
+  if (empty > 0 && empty == cases)
+    (void)snprintf(text + n, DX_SENTENCE_BYTES - (size_t)n, DX_SAY_NOTHING_IN,
+                   cases == 1 ? "it" : "them");
+  else if (empty > 0)
+    (void)snprintf(text + n, DX_SENTENCE_BYTES - (size_t)n,
+                   DX_SAY_NOTHING_IN_SOME, empty);
+}
+
+/* A job that has no documents, or is halted, has no submission to blame. */
+void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
+{
+  const struct dx_submission *wrong = dx_job_first_missing(job);
+  enum dx_code code = dx_job_outcome(job, NULL);
+  char clause[DX_SENTENCE_BYTES];
+
+  if (code == DX_OK) {
+    extracted(job, text);
+    return;
+  }
+  if (job->halt.code != DX_OK || wrong == NULL ||
+      !dx_state_is_final(wrong->state)) {
+    dx_sentence(code, NULL, text);
+    return;
+  }
+  if (job->together && wrong->file_count > 1) {
+    dx_submission_sentence(wrong, text);
+    return;
+  }
+  if (job->submission_count == 1)
+    (void)snprintf(clause, sizeof(clause), DX_SAY_NOT_EXTRACTED,
+                   clause_of(wrong));
+  else
+    (void)snprintf(clause, sizeof(clause), DX_SAY_SOME,
+                   dx_job_count(job, DX_ST_EXTRACTED), job->submission_count,
+                   wrong->number, clause_of(wrong));
+  dx_sentence(code, clause, text);
+}
+
+/* What CUPS no longer has cannot be released. */
+static void reword_message(struct dx_job *job)
+{
+  bool is_late =
+      job->message_code == DX_E_OVERDUE && job->owner != DX_OWNER_CUPS;
+  char text[DX_SENTENCE_BYTES] = "";
+
+  if (job->message_code != DX_OK)
+    dx_sentence(job->message_code, is_late ? DX_SAY_LATE : NULL, text);
+  dx_utf8_copy(job->message, sizeof(job->message), text);
+  job->message_code = DX_OK;
+}
+
+/* While it goes on, the job's message says what is wrong; if it was canceled,
+ * its state says so. */
+static void reword_reason(struct dx_submission *sub)
+{
+  char text[DX_SENTENCE_BYTES] = "";
+
+  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED &&
+      sub->state != DX_ST_CANCELED)
+    dx_submission_sentence(sub, text);
+  dx_utf8_copy(sub->reason, sizeof(sub->reason), text);
+}
+
+void dx_job_reword(struct dx_job *job)
+{
+  size_t i;
+
+  reword_message(job);
+  for (i = 0; i < job->submission_count; i++)
+    reword_reason(&job->submissions[i]);
+  for (i = 0; i < job->document_count; i++)
+    job->documents[i].entry.reason_text[0] = '\0';
+}
+
+const char *dx_submission_reason_code(const struct dx_submission *sub)
+{
+  switch (sub->state) {
+  case DX_ST_CANCELED:
+    return "canceled";
+  case DX_ST_EXPIRED:
+    return "expired";
+  default:
+    return codes[sub->code].reason_code;
+  }
+}

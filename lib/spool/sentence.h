@@ -1,0 +1,221 @@
+/*
+ * sentence.h - what people read about a print job: every sentence once, one row
+ * for each error code, reason, and state reason.
+ *
+ * The person who printed reads the sentence, on the print job and its queue. It
+ * has no technical term: no status, directive, path, or name of a program.
+ * Whoever can do nothing about it is sent to the administrator (dx_sentence()).
+ * The administrator reads the text of struct dx_err in the log and in
+ * `docextract jobs`, which has all of that, and the advice of the code.
+ *
+ * Other places repeat what is here, and are compared with it: the driver and
+ * its translations, docextract-results(5), the JSON Schema of manifests
+ * (tests/checks/sentences.sh, tests/unit/test_sentence.c).
+ *
+ * Ownership: everything is static, or the caller's. Blocking: never.
+ */
+#ifndef DX_SENTENCE_H
+#define DX_SENTENCE_H
+
+#include "lib/spool/job.h"
+
+/* Sentences are clauses: they follow another one, or are given a capital. */
+#define DX_SENTENCE_BYTES 400
+#define DX_SENTENCE_ADMIN "The administrator has to look at this: "
+
+/* While the job goes on. Their readers do not know what docextract is. */
+#define DX_SAY_RECEIVING "Receiving document %zu"
+#define DX_SAY_UPLOADING "Sending the chart to the service, %d%%"
+#define DX_SAY_HERE "The chart is on this computer"
+#define DX_SAY_THERE "The chart is with the service"
+#define DX_SAY_WAITING DX_SAY_THERE "; waiting for its result, %s"
+#define DX_SAY_DOWN "%s; the service has not responded for %s, trying again"
+#define DX_SAY_PAUSED "%s; the service asked for a pause, continuing soon"
+#define DX_SAY_RETRYING "%s; %s, trying again"
+#define DX_SAY_SIGNING_IN "%s; trying again, nothing is lost"
+#define DX_SAY_LOCAL "%s; trying again every minute, nothing is lost"
+#define DX_SAY_STOPPED "%s; nothing is lost"
+#define DX_SAY_LATE "the service takes longer than usual"
+
+/* From the filters, which cupsd runs first. */
+#define DX_SAY_REFUSED "A document cannot be extracted: %s"
+#define DX_SAY_ELSEWHERE                                                    \
+  DX_SENTENCE_ADMIN "the driver of this printer works on another computer " \
+                    "only"
+
+/* At its end. */
+#define DX_SAY_LEAVES "its result will come without this printer"
+#define DX_SAY_HANDED_SENT DX_SAY_THERE "; " DX_SAY_LEAVES
+#define DX_SAY_HANDED_STORED DX_SAY_HERE " and will be sent; " DX_SAY_LEAVES
+#define DX_SAY_HANDED_BEFORE \
+  "The chart was taken before and is not sent again; " DX_SAY_LEAVES
+#define DX_SAY_NOTHING_NEW "Extracted before; nothing was sent again"
+#define DX_SAY_EXTRACTED "Extracted %zu case%s"
+#define DX_SAY_NOTHING_IN "; nothing was found in %s"
+#define DX_SAY_NOTHING_IN_SOME "; nothing was found in %zu of them"
+#define DX_SAY_EXPIRED \
+  "it took too long, and is no longer on this computer; print it again"
+#define DX_SAY_NOT_EXTRACTED "the chart was not extracted: %s"
+#define DX_SAY_SOME "%zu of %zu documents extracted; document %zu: %s"
+#define DX_SAY_TOGETHER \
+  "nothing was extracted, the documents belong together: %s"
+#define DX_SAY_FAILURES "%s. " DX_SENTENCE_ADMIN "%zu %s printed earlier failed"
+
+/*
+ * keyword, sentence: the state reasons of a queue. Print dialogs show the
+ * translation that the driver has: 80 bytes in any language, and no colon.
+ */
+#define DX_STATE_REASONS(X)                                                   \
+  X(WAITING, "docextract-waiting-report",                                     \
+    "The documents were sent; waiting for extraction.")                       \
+  X(DOWN, "docextract-service-down-warning",                                  \
+    "The service cannot be reached; documents will be sent when it is back.") \
+  X(STORAGE, "docextract-storage-error",                                      \
+    "Documents or results cannot be stored; contact your administrator.")     \
+  X(REFUSED, "docextract-document-refused-error",                             \
+    "A document could not be extracted; its print job says why.")             \
+  X(OVERDUE, "docextract-overdue-warning",                                    \
+    "The service takes too long; release the print job to keep waiting.")     \
+  X(CONFIG, "docextract-config-error",                                        \
+    "The printer is not set up correctly; contact your administrator.")       \
+  X(FAILED, "docextract-failed-warning",                                      \
+    "A document printed earlier failed; contact your administrator.")
+
+enum dx_state_reason {
+  DX_SR_NONE,
+#define X(name, keyword, text) DX_SR_##name,
+  DX_STATE_REASONS(X)
+#undef X
+      DX_SR_COUNT
+};
+
+/*
+ * code, word in manifests, state reason, sentence, advice. A row with advice is
+ * the administrator's: the person is told so. Transient and good codes have
+ * sentences, too, for while it is tried again.
+ */
+#define DX_CODE_SENTENCES(X)                                                   \
+  X(OK, "", NONE, "all is well", "")                                           \
+  X(E_ARG, "other", NONE, "this printer has an internal error",                \
+    "report it, with the output of 'docextract report'")                       \
+  X(E_STATE, "other", NONE, "this printer has an internal error",              \
+    "report it, with the output of 'docextract report'")                       \
+  X(E_NOMEM, "other", STORAGE, "this computer has too little memory",          \
+    "free memory")                                                             \
+  X(E_IO, "other", STORAGE, "this computer cannot store the chart",            \
+    "check the disk")                                                          \
+  X(E_UNSYNCED, "other", STORAGE, "this computer cannot store the chart",      \
+    "check the disk")                                                          \
+  X(E_SPACE, "other", STORAGE, "the disk of this computer is full",            \
+    "free space there, and it goes on by itself; nothing is lost")             \
+  X(E_ACCESS, "other", STORAGE, "this computer cannot store the chart",        \
+    "run 'docextract config', and check owner and mode")                       \
+  X(E_FDS, "other", STORAGE, "this computer has too many files open",          \
+    "raise the limit of open files")                                           \
+  X(E_BUSY, "other", NONE, "this computer is still busy with the print job",   \
+    "")                                                                        \
+  X(E_NOT_FOUND, "other", STORAGE,                                             \
+    "this computer no longer has a file of the print job",                     \
+    "check the disk, and who removes files")                                   \
+  X(E_EXISTS, "other", STORAGE, "this computer cannot store the chart",        \
+    "check what is in the way")                                                \
+  X(E_DAMAGED, "other", STORAGE,                                               \
+    "this computer cannot read a file of the print job", "check the disk")     \
+  X(E_CONFIG, "other", CONFIG, "this printer is not set up correctly",         \
+    "run 'docextract config'")                                                 \
+  X(E_CERT, "other", CONFIG,                                                   \
+    "it is not certain that this is the service, so nothing was sent to it",   \
+    "run 'docextract hello'")                                                  \
+  X(E_PROTOCOL, "other", CONFIG,                                               \
+    "this printer is connected to something that is not the service",          \
+    "run 'docextract hello'")                                                  \
+  X(E_KEY, "other", CONFIG, "this printer cannot sign in to the service",      \
+    "run 'docextract hello'")                                                  \
+  X(E_TOKEN, "other", CONFIG, "the service does not let this printer sign in", \
+    "run 'docextract hello'")                                                  \
+  X(E_NET, "other", DOWN, "the service cannot be reached", "")                 \
+  X(E_RESPONSE, "other", DOWN, "the service is not working correctly", "")     \
+  X(E_SERVER, "other", DOWN, "the service is not working correctly", "")       \
+  X(E_CONFLICT, "other", DOWN, "the service is busy", "")                      \
+  X(E_UNCLEAR, "other", DOWN,                                                  \
+    "the service did not confirm that it has the chart", "")                   \
+  X(E_UNEXPECTED, "other", NONE, "the service is not working correctly", "")   \
+  X(E_RATE, "other", NONE, "the service asked for a pause", "")                \
+  X(E_NOT_YET, "other", NONE, "the result is not ready yet", "")               \
+  X(E_NOT_SENT, "other", NONE, "the result is not ready yet", "")              \
+  X(E_DOCUMENT, "document-refused", REFUSED,                                   \
+    "the document cannot be extracted", "")                                    \
+  X(E_MISSING, "document-missing", REFUSED,                                    \
+    "it did not arrive: its type cannot be printed here, or printing was "     \
+    "interrupted; print the documents one at a time",                          \
+    "")                                                                        \
+  X(E_TOO_MANY, "document-refused", REFUSED,                                   \
+    "the print job has too many documents, nothing was sent; print fewer at "  \
+    "a time",                                                                  \
+    "")                                                                        \
+  X(E_CHANGED, "document-changed", REFUSED,                                    \
+    "it differs from what was sent before; print it as a new job", "")         \
+  X(E_TAKEN, "other", REFUSED, "another file is in the place of its result",   \
+    "move that file, and retry the job")                                       \
+  X(E_BUNDLE, "document-refused", REFUSED,                                     \
+    "the documents did not arrive as they were printed; print them again", "") \
+  X(E_RAW, "document-refused", REFUSED,                                        \
+    "it did not come through the driver of this printer, or is of a type "     \
+    "that "                                                                    \
+    "cannot be printed here; print it as a PDF",                               \
+    "")                                                                        \
+  X(E_TOO_BIG, "service-refused", REFUSED,                                     \
+    "it is too large for the service; print fewer pages at a time", "")        \
+  X(E_REFUSED, "service-refused", REFUSED, "the service did not take it", "")  \
+  X(E_FAILED, "extraction-failed", REFUSED,                                    \
+    "the service could not extract it", "")                                    \
+  X(E_GONE, "source-gone", REFUSED, "the service no longer has it", "")        \
+  X(E_EXPIRED, "source-gone", REFUSED, "the service no longer has it", "")     \
+  X(E_OVERDUE, "overdue", OVERDUE,                                             \
+    DX_SAY_LATE "; release the print job to keep waiting", "")                 \
+  X(E_CANCELED, "canceled", REFUSED, "it was canceled", "")                    \
+  X(E_JOB, "other", REFUSED,                                                   \
+    "this computer no longer knows whether the print job was sent",            \
+    "see the log")                                                             \
+  X(E_STOPPED, "other", NONE, "it was interrupted", "")
+
+/* The keyword of a state reason, and what a dialog shows in English; "" for
+ * NONE. */
+const char *dx_state_reason_keyword(enum dx_state_reason reason);
+const char *dx_state_reason_text(enum dx_state_reason reason);
+enum dx_state_reason dx_state_reason_of(enum dx_code code);
+
+/* For the person who printed; begins with a small letter. */
+const char *dx_code_sentence(enum dx_code code);
+/* For the administrator: what to do; "" if there is nothing. */
+const char *dx_code_advice(enum dx_code code);
+
+/* Appends the advice of its code to *err, if there is any. */
+void dx_advise(struct dx_err *err);
+
+/*
+ * For the person who printed: the sentence of the code, or `clause` instead of
+ * it (NULL: none). With a capital letter, and DX_SENTENCE_ADMIN before it if
+ * only the administrator can do something.
+ */
+void dx_sentence(enum dx_code code, const char *clause,
+                 char text[DX_SENTENCE_BYTES]);
+
+/* For the person who printed: why the submission was refused or has failed. */
+void dx_submission_sentence(const struct dx_submission *sub,
+                            char text[DX_SENTENCE_BYTES]);
+
+/* For the person who printed: what became of the job, as dx_job_outcome() says
+ * it for the administrator. */
+void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES]);
+
+/* Replaces everything in it that the administrator reads, messages and reasons,
+ * with what the person who printed reads instead, and clears the codes of
+ * messages. For a job that is only shown: it must not be saved. */
+void dx_job_reword(struct dx_job *job);
+
+/* Why it failed, for programs: a word of docextract-results(5). "" if it did
+ * not. */
+const char *dx_submission_reason_code(const struct dx_submission *sub);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * state.c - the transition table.
+ */
+#include "lib/spool/state.h"
+
+#include <string.h>
+
+static const struct {
+  const char *word;
+  bool final;
+} states[DX_ST_COUNT] = {
+#define X(name, word, final) [DX_ST_##name] = {word, final},
+    DX_STATES(X)
+#undef X
+};
+
+static const char *const event_words[DX_EV_COUNT] = {
+#define X(name, word) [DX_EV_##name] = word,
+    DX_EVENTS(X)
+#undef X
+};
+
+struct rule {
+  bool listed;
+  enum dx_state to;
+};
+
+/* clang-format off */
+#define GO(state) {true, DX_ST_##state}
+
+static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
+  [DX_ST_STORED] = {
+    [DX_EV_ACCEPTED]        = GO(REGISTERED),
+    [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_REFUSE]          = GO(REFUSED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
+  },
+  [DX_ST_REGISTERED] = {
+    [DX_EV_PUT_ALL]         = GO(UPLOADED),
+    [DX_EV_SEEN_PENDING]    = GO(REGISTERED),
+    [DX_EV_SEEN_PROCESSING] = GO(PROCESSING), /* PUT got no response */
+    [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),   /* and it was fast */
+    [DX_EV_SEEN_FAILED]     = GO(STORED),
+    [DX_EV_REREGISTER]      = GO(STORED),
+    [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
+  },
+  [DX_ST_UPLOADED] = {
+    [DX_EV_SEEN_PENDING]    = GO(UPLOADED),   /* reported late */
+    [DX_EV_SEEN_PROCESSING] = GO(PROCESSING),
+    [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
+    [DX_EV_SEEN_FAILED]     = GO(STORED),
+    [DX_EV_PUT_AGAIN]       = GO(REGISTERED), /* same source, same URLs */
+    [DX_EV_REREGISTER]      = GO(STORED),     /* verified: nothing came of it */
+    [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
+  },
+  [DX_ST_PROCESSING] = {
+    [DX_EV_SEEN_PENDING]    = GO(PROCESSING), /* an older response */
+    [DX_EV_SEEN_PROCESSING] = GO(PROCESSING),
+    [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
+    [DX_EV_SEEN_FAILED]     = GO(STORED),
+    [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
+  },
+  [DX_ST_COMPLETE] = {
+    [DX_EV_DELIVERED]       = GO(EXTRACTED),
+    [DX_EV_FAIL]            = GO(FAILED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
+  },
+  /* EXTRACTED lists nothing: results are never taken back. */
+  [DX_ST_FAILED] = {
+    [DX_EV_RETRY]           = GO(STORED),
+    [DX_EV_VERIFY]          = GO(UPLOADED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
+  },
+  [DX_ST_REFUSED] = {
+    [DX_EV_RETRY]           = GO(STORED),
+    [DX_EV_CANCEL]          = GO(CANCELED),
+    [DX_EV_EXPIRE]          = GO(EXPIRED),
+  },
+  [DX_ST_CANCELED] = {
+    [DX_EV_RETRY]           = GO(STORED),
+  },
+  [DX_ST_EXPIRED] = {
+    [DX_EV_RETRY]           = GO(STORED),     /* printed again */
+    [DX_EV_VERIFY]          = GO(UPLOADED),
+  },
+};
+/* clang-format on */
+
+const char *dx_state_word(enum dx_state state)
+{
+  return states[state].word;
+}
+
+const char *dx_event_word(enum dx_event event)
+{
+  return event_words[event];
+}
+
+enum dx_state dx_state_by_word(const char *word)
+{
+  int i;
+
+  for (i = 0; i < DX_ST_COUNT; i++)
+    if (strcmp(states[i].word, word) == 0)
+      break;
+  return (enum dx_state)i;
+}
+
+bool dx_state_is_final(enum dx_state state)
+{
+  return states[state].final;
+}
+
+bool dx_state_is_settled(enum dx_state state)
+{
+  return state == DX_ST_EXTRACTED || state == DX_ST_CANCELED ||
+         state == DX_ST_EXPIRED;
+}
+
+bool dx_state_is_sent(enum dx_state state)
+{
+  return state == DX_ST_EXTRACTED ||
+         (!states[state].final && state != DX_ST_STORED);
+}
+
+enum dx_code dx_state_next(enum dx_state from, enum dx_event event,
+                           enum dx_state *ret_to, struct dx_err *err)
+{
+  const struct rule *rule = &rules[from][event];
+
+  if (!rule->listed)
+    return dx_fail(err, DX_E_STATE, 0, "'%s' is not possible in state '%s'",
+                   event_words[event], states[from].word);
+  *ret_to = rule->to;
+  return DX_OK;
+}
