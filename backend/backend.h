@@ -1,21 +1,23 @@
 /*
  * backend.h - what the files of the backend share. The backend receives and
- * stores a print job, runs the engine, and reports to cupsd; what a job needs
- * next is decided by the engine.
+ * stores a print job, follows it at docextractd, which drives it, and reports
+ * to cupsd.
  *
- * Order: arguments, receive up to EOF of stdin, query cupsd, store, run, end.
- * Every exit goes through backend_end(): before EOF the backend must not exit
- * with a failure, because cupsd would abort a job with several documents.
+ * Order: arguments, wait for space, seal, receive up to EOF of stdin, query
+ * cupsd, store, attend, end. Every exit goes through backend_end(): before EOF
+ * the backend must not exit with a failure, because cupsd would abort a job
+ * with several documents. Between EOF and the commit it must not wait: if it
+ * were killed, cupsd would call the job completed.
  */
 #ifndef DX_BACKEND_H
 #define DX_BACKEND_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
 #include "lib/config/config.h"
-#include "daemon/engine/engine.h"
-#include "lib/spool/job.h"
+#include "lib/control/note.h"
+#include "lib/spool/sentence.h"
 #include "lib/spool/spool.h"
 
 struct backend {
@@ -35,13 +37,15 @@ struct backend {
   int in_fd;        /* bundles are read from here; -1 after EOF */
   bool eof;         /* everything was read: exiting with a failure is allowed */
   bool silent;      /* no data for too long: there will be no EOF */
-  bool nothing_new; /* everything was extracted by an earlier run */
-  bool handed_over; /* docextractd has the job, from this or an earlier run */
-  bool handed_before;     /* from an earlier run */
-  bool uploaded;          /* before it was handed over */
-  bool has_outcome;       /* the error is what became of the job */
-  char key[DX_KEY_BYTES]; /* of the job that was handed over */
-  bool announces;         /* OnResult is to be run for a job that ended here */
+  char *cupsd_name; /* which cupsd started this run; NULL: none */
+  /* what became of the job that was stored */
+  bool attended;
+  bool left;       /* docextractd goes on with it, durably */
+  bool sent;       /* when it was left */
+  bool overdue;    /* so it was left */
+  size_t failures; /* of this queue, after their print jobs had ended */
+  struct dx_err outcome;
+  char sentence[DX_SENTENCE_BYTES]; /* for the person who printed; "": none */
 };
 
 /* ---- arguments.c ---- */
@@ -90,25 +94,18 @@ void backend_name_documents(const struct backend *b);
 
 /* ---- queue.c: who waits behind us ---- */
 
-/* True if our documents are uploaded and another print job waits. Asks cupsd
- * only now and then: to be called at least every DX_QUEUE_LOOK_MS. */
+/* True if another print job waits. Asks cupsd only now and then: to be called
+ * at least every DX_QUEUE_LOOK_MS, once our documents are uploaded. */
 bool queue_is_wanted(const struct backend *b);
 
-/* ---- adopt.c: jobs that lost their driver ---- */
+/* ---- attend.c ---- */
 
-/* Looks for such jobs of our service now and then, and gives them to the
- * engine. */
-void adopt_look(struct backend *b, struct dx_engine *engine);
-/* To be called for every job that ended; ignores ours. */
-void adopt_ended(struct backend *b, struct dx_job *job);
-/* Lets go of the rest, after the engine has. */
-void adopt_release(void);
-
-/* ---- announce.c: OnResult ---- */
-
-/* Runs what is due where docextractd does not run, in a process that cupsd does
- * not wait for. To be called with the spool closed. */
-void announce_detached(const struct backend *b);
+/*
+ * Follows the job that was stored: DX_OK if it was extracted, or left to
+ * docextractd (b->left); E_STOPPED after a SIGTERM, without its cupsd, or when
+ * a newer run has the job; else what it ended with, as in b->outcome.
+ */
+enum dx_code backend_attend(struct backend *b, struct dx_err *err) DX_MUST_USE;
 
 /* ---- status.c: the only place that prints ---- */
 
@@ -121,7 +118,11 @@ void status_error(const char *format, ...)
 void status_failure(const char *log, const char *text);
 void status_keep(void); /* a completed job keeps its last message */
 void status_pages(int pages);
-void status_note(void *ctx, struct dx_job *job, const struct dx_note *note);
+/* here: the chart is not with the service yet. */
+void status_note(const struct dx_note *note, bool here);
+/* docextractd does not respond: why, and what to do; and that it does. */
+void status_stopped(const struct dx_err *err);
+void status_running(void);
 void status_tick(void); /* to be called at least every 30 minutes */
 /* Clears the state reasons, and sets that of the result, if any, and that of
  * jobs that failed after their print jobs had ended. */

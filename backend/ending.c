@@ -12,14 +12,10 @@
 
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "daemon/engine/announce.h"
-#include "lib/spool/failures.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/sentence.h"
-#include "lib/spool/sweep.h"
 
-#define ASK_MS 1800      /* a cupsd that is stopping kills us anyway */
-#define CANCELED_MS 1000 /* two seconds in all, from SIGTERM to the end */
+#define ASK_MS 1800 /* a cupsd that is stopping kills us anyway */
 
 /* Never 1, 2 or 6: the queue's error policy, a password dialog, and a job
  * that is aborted after a few tries. */
@@ -43,37 +39,17 @@ int backend_exit_status(enum dx_class cls)
   return exit_status[cls];
 }
 
-static bool was_anything_sent(const struct dx_job *job)
-{
-  size_t i;
-
-  for (i = 0; job != NULL && i < job->submission_count; i++)
-    if (job->submissions[i].source_id != NULL)
-      return true;
-  return false;
-}
-
-/* OnDocumentError may cancel a job with a refused document instead. */
+/* OnDocumentError may cancel a job with a refused document instead, of which
+ * nothing was sent. */
 static int status_of(const struct backend *b, enum dx_code code)
 {
   if ((code == DX_E_DOCUMENT || code == DX_E_MISSING ||
        code == DX_E_TOO_MANY) &&
       b->conf != NULL && b->conf->on_document_error == DX_ON_ERROR_CANCEL &&
-      !was_anything_sent(b->job))
+      (!b->attended ||
+       dx_job_count(b->job, DX_ST_REFUSED) == b->job->submission_count))
     return CUPS_BACKEND_CANCEL;
   return backend_exit_status(dx_class_of(code));
-}
-
-/* `docextract jobs` lists what the log has, until somebody has fixed it. */
-static void leave_message(struct dx_job *job, const struct dx_err *full)
-{
-  struct dx_err err;
-
-  if (job == NULL || dx_job_is_final(job))
-    return;
-  dx_job_set_message(job, full->code, full->text);
-  if (job->behind && dx_job_publish(job, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s", err.text);
 }
 
 /* For the administrator: what went wrong, and what has to be done. */
@@ -94,8 +70,8 @@ static void person_text(const struct backend *b, enum dx_code code,
 {
   char what[DX_SENTENCE_BYTES];
 
-  if (b->has_outcome)
-    dx_job_sentence(b->job, what);
+  if (b->sentence[0] != '\0')
+    (void)snprintf(what, sizeof(what), "%s", b->sentence);
   else
     dx_sentence(code, NULL, what);
   (void)snprintf(text, DX_SENTENCE_BYTES,
@@ -115,94 +91,32 @@ static void report_failure(struct backend *b, enum dx_code code,
   person_text(b, code, text);
   (void)snprintf(log, sizeof(log), "%s: %s", dx_code_name(code), full.text);
   status_failure(log, text);
-  if (!b->handed_over)
-    leave_message(b->job, &full);
 }
 
-/* What became of the job. */
-static void success_text(const struct backend *b, char text[DX_SENTENCE_BYTES])
+/* Also reports failures of other jobs, whose print jobs had ended. */
+static void report_success(const struct backend *b)
 {
-  const char *known = NULL;
+  const char *text = b->overdue ? DX_SAY_OVERDUE
+                     : b->sent  ? DX_SAY_LEFT_SENT
+                                : DX_SAY_LEFT_STORED;
 
-  if (b->handed_before)
-    known = DX_SAY_HANDED_BEFORE;
-  else if (b->uploaded)
-    known = DX_SAY_HANDED_SENT;
-  else if (b->handed_over)
-    known = DX_SAY_HANDED_STORED;
-  else if (b->nothing_new)
-    known = DX_SAY_NOTHING_NEW;
-  if (known != NULL)
-    (void)snprintf(text, DX_SENTENCE_BYTES, "%s", known);
-  else
-    dx_job_sentence(b->job, text);
-}
-
-/* Also reports failures of other jobs that had been handed over. */
-static void report_success(const struct backend *b, size_t failures)
-{
-  char text[DX_SENTENCE_BYTES];
-
-  success_text(b, text);
-  if (failures == 0)
+  if (!b->left)
+    text = b->sentence;
+  if (b->failures == 0)
     status_info("%s", text);
   else
-    status_info(DX_SAY_FAILURES, text, failures,
-                failures == 1 ? "chart" : "charts");
+    status_info(DX_SAY_FAILURES, text, b->failures,
+                b->failures == 1 ? "chart" : "charts");
   status_keep();
 }
 
-static void report(struct backend *b, enum dx_code code, size_t failures,
+static void report(struct backend *b, enum dx_code code,
                    const struct dx_err *err)
 {
   if (code == DX_OK)
-    report_success(b, failures);
+    report_success(b);
   else if (code != DX_E_STOPPED)
     report_failure(b, code, err);
-}
-
-/* cupsd would run the job again at once; SIGTERM ends the wait. */
-static void wait_a_minute(void)
-{
-  struct pollfd fd = {.fd = term_wake_fd(), .events = POLLIN};
-
-  if (!term_came())
-    (void)poll(&fd, 1, DX_LOCAL_RETRY_MS);
-}
-
-/*
- * SIGTERM while the job is driven: if it was canceled, nobody wants what is
- * here. A cupsd that is stopping does not wait for us to ask; nothing is lost.
- */
-static void look_if_canceled(struct backend *b)
-{
-  struct dx_print_job job;
-  struct dx_err err;
-
-  if (b->job == NULL || b->handed_over)
-    return;
-  dx_print_job_ask(b->job_id, b->uuid, CANCELED_MS, NULL, &job);
-  if (job.state != DX_PJ_CANCELED)
-    return;
-  dx_job_cancel(b->job);
-  dx_job_set_message(b->job, DX_OK, "");
-  if (dx_job_save(b->job, &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s", err.text);
-}
-
-/* Canceled while it was handed over: docextractd has no print job to ask about
- * once everything is uploaded. */
-static void pass_on_cancel(struct backend *b)
-{
-  struct dx_print_job job;
-  struct dx_err err;
-
-  if (!b->uploaded || !term_came())
-    return;
-  dx_print_job_ask(b->job_id, b->uuid, CANCELED_MS, NULL, &job);
-  if (job.state == DX_PJ_CANCELED &&
-      dx_spool_ask_cancel(&b->spool, b->key, &err) != DX_OK)
-    dx_log(DX_LOG_INFO, "the cancel came too late: %s", err.text);
 }
 
 /* Removes what was received but not committed: cupsd sends it again. */
@@ -210,26 +124,6 @@ static void discard_received(struct backend *b)
 {
   if (b->job != NULL && strncmp(b->job->path, "incoming/", 9) == 0)
     dx_spool_discard(&b->spool, &b->job);
-}
-
-/*
- * Removes only what is settled of a committed job. CUPS may have lost its own
- * copy by now, or may never run us again.
- */
-static void leave_spool(struct backend *b)
-{
-  const struct dx_sweep sweep = {.config = b->config};
-  struct dx_err err;
-
-  if (b->job != NULL && !b->job->dirty && !b->handed_over &&
-      dx_spool_settle(&b->spool, b->job, &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s", err.text);
-  if (dx_announce_release(&b->spool, &b->job))
-    b->announces = true;
-  if (b->spool_is_open && !term_came())
-    dx_spool_sweep(&b->spool, &sweep);
-  if (b->spool_is_open)
-    dx_spool_close(&b->spool);
 }
 
 /*
@@ -244,7 +138,7 @@ static void leave_before_eof(struct backend *b)
 
   if (!term_is_from_cupsd())
     exit(CUPS_BACKEND_RETRY_CURRENT);
-  dx_print_job_ask(b->job_id, b->uuid, ASK_MS, NULL, &job);
+  dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, NULL, &job);
   if (job.state == DX_PJ_CANCELED)
     exit(CUPS_BACKEND_CANCEL);
   term_die();
@@ -252,7 +146,6 @@ static void leave_before_eof(struct backend *b)
 
 void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
 {
-  size_t failures = 0;
   int status;
 
   if (code != DX_E_STOPPED)
@@ -262,21 +155,15 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (!b->eof && term_came())
     leave_before_eof(b);
   term_eof();
-  if (code == DX_E_STOPPED)
-    look_if_canceled(b);
-  pass_on_cancel(b);
-  if (b->spool_is_open && b->queue != NULL && code != DX_E_STOPPED)
-    failures = dx_spool_unseen_failures(&b->spool, b->queue, b->job);
-  report(b, code, failures, err);
-  status_end(code, failures > 0);
-  if (dx_class_of(code) == DX_CL_LOCAL)
-    wait_a_minute();
-  leave_spool(b);
-  if (b->announces)
-    announce_detached(b);
+  report(b, code, err);
+  status_end(b->left && b->overdue ? DX_E_OVERDUE : code, b->failures > 0);
+  dx_job_free(&b->job);
+  if (b->spool_is_open)
+    dx_spool_close(&b->spool);
   dx_config_free(&b->config);
   free(b->uuid);
   free(b->host);
   free(b->queue);
+  free(b->cupsd_name);
   exit(status);
 }

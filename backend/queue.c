@@ -10,28 +10,23 @@
 #include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 
-static bool is_uploaded(const struct dx_job *job)
-{
-  return dx_job_count(job, DX_ST_STORED) == 0 &&
-         dx_job_count(job, DX_ST_REGISTERED) == 0;
-}
+#define ASK_MS 400 /* docextractd waits 1 s for an answer of ours */
 
 /* A job of a class of queues waits for the class. */
 static bool another_waits(const struct backend *b)
 {
   const char *class = getenv("CLASS");
 
-  return (b->queue != NULL &&
-          dx_print_job_waits(b->queue, false, DX_ASK_CUPSD_MS)) ||
+  return (b->queue != NULL && dx_print_job_waits(b->queue, false, ASK_MS)) ||
          (class != NULL && *class != '\0' &&
-          dx_print_job_waits(class, true, DX_ASK_CUPSD_MS));
+          dx_print_job_waits(class, true, ASK_MS));
 }
 
 bool queue_is_wanted(const struct backend *b)
 {
   static int64_t look_ms; /* monotonic */
 
-  if (!is_uploaded(b->job) || dx_monotonic_ms() < look_ms)
+  if (dx_monotonic_ms() < look_ms)
     return false;
   look_ms = dx_monotonic_ms() + DX_QUEUE_LOOK_MS;
   return another_waits(b);

@@ -154,36 +154,31 @@ static void uploading(const struct dx_note *note)
   status_info(DX_SAY_UPLOADING, percent);
 }
 
-/* True until all of it is with the service. */
-static bool is_here(const struct dx_job *job)
-{
-  return dx_job_count(job, DX_ST_STORED) + dx_job_count(job, DX_ST_REGISTERED) >
-         0;
-}
-
 /* One document may wait while another is sent: sending comes first. */
-static void waiting(const struct dx_job *job, const struct dx_note *note)
+static void waiting(const struct dx_note *note, bool here)
 {
   char time[32];
 
-  if (is_here(job))
+  if (here)
     return;
   set_reason(DX_SR_WAITING, true);
   status_info(DX_SAY_WAITING, elapsed(note->since_ms, time));
 }
 
-void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+void status_note(const struct dx_note *note, bool here)
 {
-  const char *place = is_here(job) ? DX_SAY_HERE : DX_SAY_THERE;
+  const char *place = here ? DX_SAY_HERE : DX_SAY_THERE;
   char text[DX_SENTENCE_BYTES], time[32];
 
-  (void)ctx;
   switch (note->kind) {
   case DX_NOTE_UPLOADING:
     uploading(note);
     break;
   case DX_NOTE_WAITING:
-    waiting(job, note);
+    waiting(note, here);
+    break;
+  case DX_NOTE_OVERDUE:
+    set_reason(DX_SR_OVERDUE, true);
     break;
   case DX_NOTE_DOWN:
     set_reason(DX_SR_DOWN, true);
@@ -202,8 +197,6 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     dx_sentence(note->code, NULL, text);
     status_info(DX_SAY_SIGNING_IN, text);
     break;
-  case DX_NOTE_ADMIN: /* not for print jobs */
-    break;
   case DX_NOTE_LOCAL:
     set_reason(DX_SR_STORAGE, true);
     dx_sentence(note->code, NULL, text);
@@ -212,7 +205,20 @@ void status_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   case DX_NOTE_LOCAL_OVER:
     set_reason(DX_SR_STORAGE, false);
     break;
+  default: /* ADMIN ends the print job */
+    break;
   }
+}
+
+void status_stopped(const struct dx_err *err)
+{
+  set_reason(DX_SR_STOPPED, true);
+  status_error(DX_SAY_NOT_RUNNING, err->text);
+}
+
+void status_running(void)
+{
+  set_reason(DX_SR_STOPPED, false);
 }
 
 /* Any change of a state reason restarts MaxJobTime. */

@@ -1,7 +1,6 @@
 /*
- * term.c - SIGTERM, which has four meanings for a backend: cancel, hold,
- * disable, or another backend that takes over the job (doc/cups.md,
- * "Signals").
+ * term.c - SIGTERM, which has three meanings for a backend: cancel, hold, or
+ * disable (doc/cups.md, "Signals").
  */
 #include "backend/backend.h"
 

@@ -110,13 +110,10 @@ static enum dx_code each_asked(struct cli *cli, cli_each *each, void *ctx,
 }
 
 /* Usually the job that cli_each_job() is at. */
-static enum dx_code peek_asked(const struct cli *cli, const char *key,
-                               struct dx_job **ret_job, pid_t *ret_holder,
-                               struct dx_err *err)
+static enum dx_code read_asked(const struct cli *cli, const char *key,
+                               struct dx_job **ret_job, struct dx_err *err)
 {
   const struct dx_json *line = cli->job;
-  int64_t holder;
-  enum dx_code code;
 
   if (line == NULL || strcmp(key_of(line), key) != 0)
     for (line = dx_json_first(cli->jobs);
@@ -125,8 +122,22 @@ static enum dx_code peek_asked(const struct cli *cli, const char *key,
       ;
   if (line == NULL)
     return dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
-  code = dx_status_read_job(line, ret_job, &holder, err);
-  *ret_holder = code == DX_OK ? (pid_t)holder : 0;
+  return dx_status_read_job(line, ret_job, err);
+}
+
+/* ---- from the spool ---- */
+
+/* In the order in which a job moves: none is missed. */
+static enum dx_code each_stored(struct cli *cli, cli_each *unfinished,
+                                cli_each *finished, void *ctx,
+                                struct dx_err *err)
+{
+  enum dx_code code = dx_spool_each_new(&cli->spool, unfinished, ctx, err);
+
+  if (code == DX_OK)
+    code = dx_spool_each(&cli->spool, unfinished, ctx, err);
+  if (code == DX_OK)
+    code = dx_spool_each_finished(&cli->spool, finished, ctx, err);
   return code;
 }
 
@@ -135,23 +146,24 @@ static enum dx_code peek_asked(const struct cli *cli, const char *key,
 enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
                           cli_each *finished, void *ctx, struct dx_err *err)
 {
-  enum dx_code code;
-
-  if (cli->asks)
-    return each_asked(cli, unfinished, ctx, err);
-  code = dx_spool_each(&cli->spool, unfinished, ctx, err);
-  if (code == DX_OK)
-    code = dx_spool_each_finished(&cli->spool, finished, ctx, err);
-  return code;
+  return cli->asks ? each_asked(cli, unfinished, ctx, err)
+                   : each_stored(cli, unfinished, finished, ctx, err);
 }
 
-enum dx_code cli_peek_job(struct cli *cli, const char *key,
-                          struct dx_job **ret_job, pid_t *ret_holder,
-                          struct dx_err *err)
+enum dx_code cli_read_job(struct cli *cli, const char *name,
+                          struct dx_job **ret_job, struct dx_err *err)
 {
   if (cli->asks)
-    return peek_asked(cli, key, ret_job, ret_holder, err);
-  return dx_spool_peek(&cli->spool, key, ret_job, ret_holder, err);
+    return read_asked(cli, name, ret_job, err);
+  return dx_is_key(name)
+             ? dx_spool_load(&cli->spool, name, ret_job, err)
+             : dx_spool_load_received(&cli->spool, name, ret_job, err);
+}
+
+bool cli_is_of_cups(const struct dx_job *job)
+{
+  return job->print.backend != DX_BACKEND_NONE &&
+         job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job);
 }
 
 enum dx_code cli_refuse_user(const char *verb, const struct dx_job *job,

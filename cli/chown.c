@@ -30,8 +30,9 @@
 #define JOBS_KEEP 0700
 #define RESULTS_KEEP 02770
 
-#define DEPTH_MAX 8 /* of our directories: 3 */
-#define LOOK_MS 100 /* between two checks that a process has ended */
+#define DEPTH_MAX 8  /* of our directories: 3 */
+#define END_MS 60000 /* for docextractd, until it has saved what it did */
+#define LOOK_MS 100  /* between two checks that it has ended */
 
 struct handover {
   uid_t from, to;
@@ -166,51 +167,18 @@ static void give_keys(struct handover *c, const struct dx_config *config)
   }
 }
 
-/* ---- processes that work on jobs ---- */
+/* ---- docextractd of the old user ---- */
 
-/* True if a process holds the lock; with `asks`, it is asked to end. */
-static bool is_held(int dirfd, const char *path, bool asks)
+/* It saves what it did. Backends wait for the next one, and cupsd runs them
+ * again as the new user. */
+static void end_docextractd(int spool_dirfd)
 {
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  int fd = open_at(dirfd, path);
-  bool held = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 &&
-              lock.l_type != F_UNLCK && lock.l_pid > 1;
+  int64_t until = dx_monotonic_ms() + END_MS;
+  pid_t pid = dx_spool_daemon(spool_dirfd);
 
-  if (held && asks)
-    (void)kill(lock.l_pid, SIGTERM);
-  if (fd >= 0)
-    (void)close(fd);
-  return held;
-}
-
-static bool are_held(int spool_dirfd, bool ask)
-{
-  int fd = open_at(spool_dirfd, "jobs");
-  DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-  bool held = is_held(spool_dirfd, "docextractd.lock", ask);
-  char path[NAME_MAX + 8];
-  struct dirent *entry;
-
-  if (dir == NULL && fd >= 0)
-    (void)close(fd);
-  while (dir != NULL && (entry = readdir(dir)) != NULL) {
-    (void)snprintf(path, sizeof(path), "%s/lock", entry->d_name);
-    if (dx_is_key(entry->d_name) && is_held(fd, path, ask))
-      held = true;
-  }
-  if (dir != NULL)
-    (void)closedir(dir);
-  return held;
-}
-
-/* They save what they did. Backends are run again by cupsd, as the new user. */
-static void end_holders(int spool_dirfd)
-{
-  int64_t until = dx_monotonic_ms() + DX_HANDOVER_MS;
-
-  if (!are_held(spool_dirfd, true))
-    return;
-  while (are_held(spool_dirfd, false) && dx_monotonic_ms() < until)
+  if (pid > 1)
+    (void)kill(pid, SIGTERM);
+  while (dx_spool_daemon(spool_dirfd) != 0 && dx_monotonic_ms() < until)
     if (!cli_stop_wait(LOOK_MS))
       return;
 }
@@ -272,7 +240,7 @@ static enum dx_code run(const struct cli *cli, struct handover *c,
     code = open_config(cli->config_path, err);
     if (code == DX_OK) {
       give_keys(c, cli->config);
-      end_holders(fd);
+      end_docextractd(fd);
       code = give_all(c, cli->config, fd, &st, err);
     }
   }

@@ -1,7 +1,8 @@
 /*
  * cli.h - what the verbs of the command share. The command line is main.c's;
- * a verb is a file with one function and a row in CLI_VERBS. Jobs are moved by
- * lib/; here they are started, shown, and turned into an exit status.
+ * a verb is a file with one function and a row in CLI_VERBS. docextractd does
+ * the work; here it is asked to, and what came of it is shown and turned into
+ * an exit status.
  *
  * Privileges: the command may be started by root, and by root for somebody else
  * (a sudo rule). cli_become_owner() makes the process the owner of the spool,
@@ -20,6 +21,7 @@
 
 #include "lib/base/user.h"
 #include "lib/config/config.h"
+#include "lib/control/channel.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
 
@@ -43,7 +45,8 @@
   X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                      \
     "remove finished jobs from the spool, but no results")                 \
   X(report, "", "print what a bug report needs, without personal data")    \
-  X(retry, "JOB...", "continue a job, or retry what failed in it")         \
+  X(retry, "JOB... [--service NAME]",                                      \
+    "retry what failed in a job, or decide that it is sent")               \
   X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")    \
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
     "send PDF files, pictures, or text, and wait for the results")
@@ -79,7 +82,6 @@ struct cli {
   bool asks;                 /* cli_open_jobs(): docextractd, not the spool */
   struct dx_json *jobs;      /* what it responded */
   const struct dx_json *job; /* the one that cli_each_job() is at */
-  bool announces;            /* OnResult is to be run for a job that ended */
 };
 
 typedef enum dx_code cli_verb(struct cli *cli, struct dx_err *err);
@@ -168,19 +170,28 @@ void cli_user_name(char name[DX_USER_BYTES]);
 
 /*
  * Opens the spool; for a caller who may not read it, cli_each_job() and
- * cli_peek_job() ask docextractd for her own jobs instead. They return
+ * cli_read_job() ask docextractd for her own jobs instead. They return
  * E_NOT_FOUND if it is not running. `finished` is called for jobs in finished/;
  * what docextractd lists goes to `unfinished`, and for a list (cli->is_listing)
- * without --all it leaves out what is old.
+ * without --all it leaves out what is old. What docextractd has not picked up
+ * yet goes to `unfinished`, too. `name` is for cli_read_job(), and begins with
+ * the key of the job; a key may come twice.
  */
 enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err) DX_MUST_USE;
-typedef enum dx_code cli_each(void *ctx, const char *key);
+typedef enum dx_code cli_each(void *ctx, const char *name);
 enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
                           cli_each *finished, void *ctx,
                           struct dx_err *err) DX_MUST_USE;
-enum dx_code cli_peek_job(struct cli *cli, const char *key,
-                          struct dx_job **ret_job, pid_t *ret_holder,
+
+/* name: also a key. E_NOT_FOUND: it is gone, or was picked up; E_DAMAGED. */
+enum dx_code cli_read_job(struct cli *cli, const char *name,
+                          struct dx_job **ret_job,
                           struct dx_err *err) DX_MUST_USE;
+
+/* A print job that CUPS may still run, so that its commands are the ones to
+ * use.
+ */
+bool cli_is_of_cups(const struct dx_job *job);
 
 /* E_ACCESS, for a caller who must ask docextractd and cannot act on the job. */
 enum dx_code cli_refuse_user(const char *verb, const struct dx_job *job,
@@ -225,19 +236,23 @@ enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
 
 /*
  * Whether the user of this process, whom backends run as, may write to the
- * spool, and to the results; the message says who must be able to. Only with
- * `tries` is the results directory created, and something written; without it,
- * only the permissions of existing directories are checked.
+ * spool, and to the results; the message says who must be able to. Nothing is
+ * created: the permissions of existing directories are checked.
  */
 enum dx_code cli_check_spool(const struct dx_config *config,
                              struct dx_err *err) DX_MUST_USE;
-enum dx_code cli_check_results(const struct dx_service *service, bool tries,
+enum dx_code cli_check_results(const struct dx_service *service,
                                struct dx_err *err) DX_MUST_USE;
 
 /* Checks that spool and results can be written, before anything is sent. */
 enum dx_code cli_probe(const struct dx_config *config,
                        const struct dx_service *service,
                        struct dx_err *err) DX_MUST_USE;
+
+/* Where the results of a submission are delivered; NULL: its section is no
+ * longer in the configuration. Borrowed from cli->config. */
+const char *cli_results_dir(const struct cli *cli,
+                            const struct dx_submission *sub);
 
 /* A print job as lp, cancel and lpstat name it: "chart-12". */
 #define CLI_CUPS_NAME_BYTES 192
@@ -255,7 +270,7 @@ void report_log(int fd);
 /* ---- stop.c ---- */
 
 /* From here on SIGINT and SIGTERM are seen by cli_stop_came() and end
- * cli_drive(); the second one ends the process at once. */
+ * cli_receive(); the second one ends the process at once. */
 void cli_stop_catch(void);
 bool cli_stop_came(void);
 
@@ -266,40 +281,56 @@ int cli_stop_fd(void);
  * nobody reads our stdout any more. */
 bool cli_stop_wait(int ms);
 
-/* ---- drive.c ---- */
+/* ---- docextractd.c ---- */
+
+/* The next message. E_NOT_YET after timeout_ms (-1: never), E_STOPPED after a
+ * signal, E_NET if docextractd is gone. */
+enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
+                         struct dx_message *message,
+                         struct dx_err *err) DX_MUST_USE;
 
 /*
- * Moves a stored job forward until nothing is left to do, with a line of
- * progress now and then. Returns dx_job_outcome(); E_STOPPED after a signal.
+ * Sends a request, for which docextractd is started where that is possible, and
+ * calls `said` for every line of the response but an error, which is returned.
+ * patience_ms: how long it may say nothing; -1: any time.
  */
-enum dx_code cli_drive(struct cli *cli, struct dx_job *job,
-                       struct dx_err *err) DX_MUST_USE;
+#define CLI_PATIENCE_MS 30000 /* for what takes no time */
+typedef void cli_said(void *ctx, const struct dx_message *message);
+enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
+                         void *ctx, struct dx_err *err, const char *format,
+                         ...) DX_MUST_USE __attribute__((format(printf, 6, 7)));
+
+/* The same for what takes no time, whose response is printed. */
+enum dx_code cli_tell(const struct cli *cli, struct dx_err *err,
+                      const char *format, ...) DX_MUST_USE
+    __attribute__((format(printf, 3, 4)));
+
+/* How docextractd runs, in words of ours. Static memory. Starts nothing. The
+ * spool is open. */
+const char *cli_docextractd(const struct cli *cli);
+const char *cli_started_text(enum dx_started started);
+
+/* ---- attend.c ---- */
 
 /*
- * The same to the end: on success the documents are deleted; the paths of the
- * results are printed, and an error says how to continue. What keeps a job from
- * ending is saved in its journal, for `docextract jobs`.
+ * Follows a job that was committed, with a line of progress now and then, until
+ * docextractd says what came of it, and prints the paths of its results. The
+ * job goes on without us: after a signal, when it takes too long, or when an
+ * administrator has to do something first, the error says so.
  */
-enum dx_code cli_finish(struct cli *cli, struct dx_job *job,
+enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
                         struct dx_err *err) DX_MUST_USE;
-
-/* Releases a job (or NULL) that has ended. */
-void cli_release(struct cli *cli, struct dx_job **job);
-
-/* Runs OnResult for what was released, unless docextractd does. Waits for it; a
- * signal ends that. */
-void cli_announce(struct cli *cli);
 
 /* ---- hello_warnings.c ---- */
 
 /*
  * Prints what is no failure of the service but will annoy somebody, each as a
- * line "warning: ...": results that cannot be written, a separator page that
- * cannot be read, titles in cupsd's logs, a docextractd that is not running, a
- * backend that cupsd runs as the wrong user.
- * Call it as the spool's owner; cupsd_conf_fd (-1: none) is read and closed.
+ * line "warning: ...": a separator page that cannot be read, titles in cupsd's
+ * logs, a docextractd that is no service, a backend that cupsd runs as the
+ * wrong user. Call it as the spool's owner; cupsd_conf_fd (-1: none) is read
+ * and closed.
  */
-void hello_warn_all(const struct cli *cli, const struct dx_service *service,
+void hello_warn_all(const struct dx_service *service, enum dx_started started,
                     int cupsd_conf_fd);
 void hello_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cupsd.h"
+#include "lib/base/fs.h"
 #include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
 
@@ -95,7 +96,7 @@ static size_t warn_of_directories(const struct dx_config *config)
 
   for (i = 0; i < config->service_count; i++)
     if (is_first_with(config, i))
-      count += warn(cli_check_results(&config->services[i], false, &err), &err);
+      count += warn(cli_check_results(&config->services[i], &err), &err);
   return count;
 }
 
@@ -168,9 +169,18 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
              : code;
 }
 
+/* Only the owner of the spool can learn that. Nothing is created in it. */
+static void print_docextractd(struct cli *cli)
+{
+  cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);
+  if (cli->spool.dirfd >= 0)
+    printf("# docextractd: %s\n", cli_docextractd(cli));
+}
+
 static enum dx_code print(struct cli *cli, struct queues *queues,
                           struct dx_err *err)
 {
+  print_docextractd(cli);
   printf("# the file given by %s:\n", cli->config_from);
   return dx_config_print(cli->config, stdout, print_queues, queues, err);
 }

@@ -27,14 +27,6 @@ void hello_warn(const char *format, ...)
   va_end(args);
 }
 
-static void warn_results(const struct dx_service *service)
-{
-  struct dx_err err;
-
-  if (cli_check_results(service, true, &err) != DX_OK)
-    hello_warn("%s", err.text);
-}
-
 /* Nothing else reads it before a print job asks for separators. */
 static void warn_separator(const char *path)
 {
@@ -91,17 +83,17 @@ static void warn_directive(void *ctx, const char *name, const char *value)
                "cupsd.conf");
 }
 
-void hello_warn_all(const struct cli *cli, const struct dx_service *service,
+void hello_warn_all(const struct dx_service *service, enum dx_started started,
                     int cupsd_conf_fd)
 {
   warn_backend();
-  warn_results(service);
   if (service->separator_page != NULL)
     warn_separator(service->separator_page);
   if (cupsd_conf_fd >= 0)
     cupsd_directives(cupsd_conf_fd, warn_directive, NULL);
   if (service->completion == DX_COMPLETION_ACCEPTED &&
-      dx_spool_daemon(cli->spool.dirfd) == 0)
-    hello_warn("Completion is 'accepted' but docextractd is not running: print "
-               "jobs wait for their extraction; start docextractd");
+      started == DX_STARTED_DEMAND)
+    hello_warn("Completion is 'accepted' but docextractd is no service: one "
+               "that a print job starts may end with cupsd, and the results "
+               "wait for the next; start docextractd at boot");
 }

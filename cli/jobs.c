@@ -11,7 +11,6 @@
 #include "cli/list.h"
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
-#include "lib/spool/failures.h"
 
 #define WATCH_MS 1000
 
@@ -55,7 +54,6 @@ struct table {
 static const struct list_row header = {.key = "KEY",
                                        .state = "STATE",
                                        .name = "JOB",
-                                       .owner = "OWNER",
                                        .age = "AGE",
                                        .docs = "DOCS",
                                        .cases = "CASES",
@@ -79,9 +77,9 @@ static void print_row(const struct table *table, const struct list_row *row)
   int left = table->width - (int)cli_count_characters(name);
   struct dx_buf line = {0};
 
-  dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %-11s  %6s  %5s  %5s",
-                table->digits, table->digits, row->key, row->state, name, left,
-                "", row->owner, row->age, row->docs, row->cases);
+  dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %6s  %5s  %5s", table->digits,
+                table->digits, row->key, row->state, name, left, "", row->age,
+                row->docs, row->cases);
   if (row->text[0] != '\0')
     dx_buf_printf(&line, "  %s", row->text);
   (void)cli_print_plain(dx_buf_text(&line), table->columns);
@@ -150,7 +148,6 @@ static bool has_changed(const struct list_row *before,
                         const struct list_row *now)
 {
   return before == NULL || strcmp(before->state, now->state) != 0 ||
-         strcmp(before->owner, now->owner) != 0 ||
          strcmp(before->docs, now->docs) != 0 ||
          strcmp(before->cases, now->cases) != 0 ||
          strcmp(before->text, now->text) != 0;
@@ -236,16 +233,6 @@ static enum dx_code once(struct list *list, struct dx_err *err)
   return code;
 }
 
-static enum dx_code mark_seen(struct cli *cli, struct dx_err *err)
-{
-  size_t count = 0;
-  enum dx_code code = dx_spool_see_failures(&cli->spool, &count, err);
-
-  if (code == DX_OK)
-    printf("%zu failed job%s marked as seen\n", count, count == 1 ? "" : "s");
-  return code;
-}
-
 enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
 {
   struct list list = {.cli = cli, .json = cli->json};
@@ -256,6 +243,6 @@ enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
   if (code != DX_OK)
     return code;
   if (cli->seen)
-    return mark_seen(cli, err);
+    return cli_tell(cli, err, "seen");
   return cli->watch ? watch(&list, err) : once(&list, err);
 }

@@ -18,26 +18,14 @@
 
 #define KEY_DIGITS 8 /* shown, at least */
 #define RETRY_BYTES 32
-#define WAITING "waiting"
 
 /* ---- what is shown of a job ---- */
-
-/* Unfinished, with nobody to finish it. Of CUPS's jobs only CUPS knows that. */
-static bool is_waiting(const struct dx_job *job, pid_t holder)
-{
-  return holder == 0 && job->owner != DX_OWNER_CUPS && !dx_job_is_final(job);
-}
-
-const char *list_word(const struct dx_job *job, pid_t holder)
-{
-  return is_waiting(job, holder) ? WAITING : dx_state_word(dx_job_state(job));
-}
 
 const char *list_state(size_t n)
 {
   if (n > DX_ST_COUNT)
     return NULL;
-  return n == 0 ? WAITING : dx_state_word((enum dx_state)(n - 1));
+  return n == 0 ? DX_STATUS_UNDECIDED : dx_state_word((enum dx_state)(n - 1));
 }
 
 static void count_documents(const struct dx_job *job, size_t *ret_done,
@@ -75,64 +63,51 @@ static const char *first_reason(const struct dx_job *job)
 }
 
 /* "; trying again at 14:05"; "" if nobody does, or at once. */
-static void describe_retry(const struct dx_job *job, pid_t holder,
+static void describe_retry(const struct list *list, const struct dx_job *job,
                            char text[RETRY_BYTES])
 {
   time_t at = (time_t)(job->retry_at / 1000);
   struct tm tm;
 
   text[0] = '\0';
-  if (holder != 0 && job->retry_at > dx_wall_ms() &&
+  if (list->is_driven && job->retry_at > dx_wall_ms() &&
       localtime_r(&at, &tm) != NULL)
     (void)strftime(text, RETRY_BYTES, "; trying again at %H:%M", &tm);
 }
 
 /* An outage first in plain words, then its cause in those of libcurl. From
  * docextractd an ordinary user gets only the plain words, without a code. */
-static void describe_in_table(const struct dx_job *job, pid_t holder,
+static void describe_in_table(const struct list *list, const struct dx_job *job,
                               struct list_row *row)
 {
   bool is_outage = dx_class_of(job->message_code) == DX_CL_TRANSIENT;
   char retry[RETRY_BYTES];
 
-  describe_retry(job, holder, retry);
+  describe_retry(list, job, retry);
   (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s",
                  is_outage ? dx_code_sentence(job->message_code) : "",
                  is_outage ? ": " : "", row->message, retry);
 }
 
+/* A user who asks docextractd can neither start it nor decide. */
 static void describe(const struct list *list, const struct dx_job *job,
-                     pid_t holder, char message[DX_ERR_TEXT_BYTES])
+                     char message[DX_ERR_TEXT_BYTES])
 {
   const char *known =
       job->message[0] != '\0' ? job->message : first_reason(job);
 
-  if (known[0] != '\0')
+  if (dx_job_is_undecided(job) && !list->cli->asks)
+    (void)snprintf(message, DX_ERR_TEXT_BYTES,
+                   "%.300s%sto send it: docextract retry %.8s; to give it up: "
+                   "docextract cancel %.8s",
+                   known, known[0] != '\0' ? "; " : "", job->key, job->key);
+  else if (known[0] != '\0')
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s", known);
-  else if (holder != 0 || dx_job_is_final(job))
-    message[0] = '\0';
-  else if (job->owner == DX_OWNER_CUPS)
-    (void)snprintf(message, DX_ERR_TEXT_BYTES,
-                   "not in progress; canceled unless listed by: lpstat -o %s",
-                   job->queue != NULL ? job->queue : "");
-  else if (list->cli->asks) /* she cannot continue it */
-    message[0] = '\0';
-  else if (job->owner == DX_OWNER_COMMAND)
-    (void)snprintf(message, DX_ERR_TEXT_BYTES,
-                   "interrupted; continue with: docextract retry %.8s",
-                   job->key);
   else
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
-                   dx_spool_daemon(list->cli->spool.dirfd) != 0
-                       ? "docextractd has not taken it yet"
+                   list->is_driven || dx_job_is_final(job)
+                       ? ""
                        : "docextractd is not running");
-}
-
-/* Who has to finish it. The journal has another word for docextractd. */
-static const char *owner_word(const struct dx_job *job)
-{
-  return job->owner == DX_OWNER_DAEMON ? "docextractd"
-                                       : dx_owner_word(job->owner);
 }
 
 static void format_age(int64_t since_ms, char age[24])
@@ -205,7 +180,7 @@ static bool put_submissions(struct dx_json *json, const struct dx_job *job)
   return ok;
 }
 
-static struct dx_json *job_json(const struct dx_job *job, pid_t holder,
+static struct dx_json *job_json(const struct dx_job *job,
                                 const struct list_row *row)
 {
   struct dx_json *json = dx_json_object();
@@ -215,7 +190,6 @@ static struct dx_json *job_json(const struct dx_job *job, pid_t holder,
   return made(json,
               json != NULL && dx_json_put_string(json, "key", job->key) &&
                   dx_json_put_string(json, "state", row->state) &&
-                  dx_json_put_string(json, "owner", row->owner) &&
                   put_text(json, "queue", job->queue) &&
                   put_text(json, "id", job->cups_id) &&
                   dx_json_put_string(json, "service", job->service) &&
@@ -225,8 +199,6 @@ static struct dx_json *job_json(const struct dx_job *job, pid_t holder,
                   dx_json_put_int(json, "cases", (int64_t)count_cases(job)) &&
                   put_text(json, "message", row->message) &&
                   put_time(json, "retry_at", job->retry_at) &&
-                  (holder > 0 ? dx_json_put_int(json, "pid", holder)
-                              : dx_json_put_string(json, "pid", NULL)) &&
                   put_submissions(json, job));
 }
 
@@ -247,8 +219,7 @@ static struct list_row *new_row(struct list *list)
   return &list->rows[list->count++];
 }
 
-static enum dx_code add(struct list *list, const struct dx_job *job,
-                        pid_t holder)
+static enum dx_code add(struct list *list, const struct dx_job *job)
 {
   struct list_row *row = new_row(list);
   size_t done, all;
@@ -258,28 +229,25 @@ static enum dx_code add(struct list *list, const struct dx_job *job,
   count_documents(job, &done, &all);
   memcpy(row->key, job->key, sizeof(row->key));
   row->received_at = job->received_at;
-  row->state = list_word(job, holder);
+  row->state = dx_job_status(job);
   cli_cups_name(job, row->name);
-  row->owner = owner_word(job);
   format_age(job->received_at, row->age);
   (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", done, all);
   (void)snprintf(row->cases, sizeof(row->cases), "%zu", count_cases(job));
-  describe(list, job, holder, row->message);
-  describe_in_table(job, holder, row);
+  describe(list, job, row->message);
+  describe_in_table(list, job, row);
   if (!list->json)
     return DX_OK;
-  row->json = job_json(job, holder, row);
+  row->json = job_json(job, row);
   return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
 }
 
 /* Queue names are case-insensitive, as in CUPS. */
-static bool is_wanted(const struct list *list, const struct dx_job *job,
-                      pid_t holder)
+static bool is_wanted(const struct list *list, const struct dx_job *job)
 {
   const struct cli *cli = list->cli;
 
-  return (cli->state == NULL ||
-          strcmp(cli->state, list_word(job, holder)) == 0) &&
+  return (cli->state == NULL || strcmp(cli->state, dx_job_status(job)) == 0) &&
          (cli->queue == NULL ||
           (job->queue != NULL && strcasecmp(cli->queue, job->queue) == 0)) &&
          (cli->user == NULL ||
@@ -287,14 +255,13 @@ static bool is_wanted(const struct list *list, const struct dx_job *job,
          (cli->service == NULL || strcmp(cli->service, job->service) == 0);
 }
 
-static enum dx_code look_at(void *ctx, const char *key)
+static enum dx_code look_at(void *ctx, const char *name)
 {
   struct list *list = ctx;
   struct dx_job *job;
-  pid_t holder;
-  enum dx_code code = cli_peek_job(list->cli, key, &job, &holder, list->err);
+  enum dx_code code = cli_read_job(list->cli, name, &job, list->err);
 
-  if (code == DX_E_NOT_FOUND) /* just removed */
+  if (code == DX_E_NOT_FOUND) /* just removed, or picked up */
     return DX_OK;
   if (code == DX_E_DAMAGED) {
     list->unreadable++;
@@ -302,8 +269,8 @@ static enum dx_code look_at(void *ctx, const char *key)
   }
   if (code != DX_OK)
     return code;
-  if (is_wanted(list, job, holder))
-    code = add(list, job, holder);
+  if (is_wanted(list, job))
+    code = add(list, job);
   dx_job_free(&job);
   return code;
 }
@@ -390,6 +357,8 @@ enum dx_code list_read(struct list *list, struct dx_err *err)
   enum dx_code code;
 
   list->err = err;
+  list->is_driven =
+      list->cli->asks || dx_spool_daemon(list->cli->spool.dirfd) != 0;
   code = cli_each_job(list->cli, look_at, look_at_finished, list, err);
   list_sort_by_key(list);
   remove_repeated(list);

@@ -1,10 +1,9 @@
 /*
- * list.h - the jobs in the spool, a row for each: state, owner, and what is
- * wrong.
+ * list.h - the jobs in the spool, a row for each: state, and what is wrong.
  *
  * Ownership: struct list is the caller's; it starts with `cli`, which it
  * borrows and whose spool is open, and zeros. list_release() empties it.
- * Blocking: the disk. Errors: those of dx_spool_each() and dx_spool_peek();
+ * Blocking: the disk. Errors: those of dx_spool_each() and dx_spool_load();
  * a job that cannot be read is counted and is no error.
  */
 #ifndef DX_CLI_LIST_H
@@ -21,7 +20,6 @@ struct list_row {
   int64_t received_at;
   const char *state;              /* a word; static memory */
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
-  const char *owner;              /* a word; static memory */
   char age[24], docs[48], cases[24];
   char message[DX_ERR_TEXT_BYTES]; /* from outside: cli_print_plain() */
   char text[LIST_TEXT_BYTES];      /* the message as the table has it */
@@ -33,17 +31,15 @@ struct list {
   bool json; /* fill in row.json too */
   struct list_row *rows;
   size_t count, room;
+  bool is_driven; /* docextractd runs */
   size_t unreadable;
   size_t old;         /* finished more than a day ago, and left out */
   int digits;         /* how many digits distinguish the keys */
   struct dx_err *err; /* while reading */
 };
 
-/* The one word for a job: its state, or "waiting" if it is unfinished, not
- * CUPS's, and nobody drives it. Static memory. */
-const char *list_word(const struct dx_job *job, pid_t holder);
-
-/* The n-th of these words, or NULL after the last one. Static memory. */
+/* The n-th word of dx_job_status(), or NULL after the last one. Static memory.
+ */
 const char *list_state(size_t n);
 
 /*

@@ -1,15 +1,16 @@
 # cli/ - the command `docextract`, one file per verb.
 bin_PROGRAMS += cli/docextract
-cli_docextract_SOURCES = cli/ask.c cli/cancel.c cli/chown.c cli/cli.h cli/config.c cli/cupsd.c \
-	cli/cupsd.h cli/drive.c cli/error.c cli/filter.c cli/filter.h cli/hello.c cli/hello_warnings.c \
-	cli/html.c cli/html.h \
+cli_docextract_SOURCES = cli/ask.c cli/attend.c cli/cancel.c cli/chown.c cli/cli.h cli/config.c \
+	cli/cupsd.c cli/cupsd.h cli/docextractd.c cli/error.c cli/filter.c cli/filter.h cli/hello.c \
+	cli/hello_warnings.c cli/html.c cli/html.h \
 	cli/jobs.c cli/list.c cli/list.h cli/load.c cli/main.c cli/metrics.c cli/owner.c \
-	cli/purge.c cli/reach.c cli/reach.h cli/report.c cli/report_log.c \
+	cli/purge.c cli/report.c cli/report_log.c \
 	cli/result.c cli/result.h cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c
-cli_docextract_LDADD = libdxd.a libdx.a $(CUPS_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
-	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(SECCOMP_LIBS) -lm
+cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CJSON_LIBS) $(GNUTLS_LIBS) \
+	$(SECCOMP_LIBS) -lm
 
-EXTRA_DIST += tests/cli/ask tests/cli/chown_test.sh tests/cli/cli_test.sh tests/cli/frame.sh \
+EXTRA_DIST += tests/cli/ask tests/cli/attend_test.sh tests/cli/chown_test.sh tests/cli/cli_test.sh \
+	tests/cli/docextractd_played tests/cli/frame.sh \
 	tests/cli/jobs_test.sh tests/cli/show_test.sh tests/cli/status_test.sh
 
 # With a user of its own.
@@ -24,9 +25,6 @@ tests_cli_docextract_here_SOURCES = lib/base/user.c
 tests_cli_docextract_here_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT
 tests_cli_docextract_here_LDADD = $(cli_docextract_OBJECTS) \
 	$(cli_docextract_LDADD)
-# Another process that holds the locks of jobs.
-check_PROGRAMS += tests/cli/holder
-tests_cli_holder_LDADD =
 # A network that never responds.
 check_PROGRAMS += tests/cli/silent
 tests_cli_silent_LDADD =
@@ -34,6 +32,5 @@ tests_cli_silent_LDADD =
 if TESTS_ON
 check_PROGRAMS += tests/unit/test_cli
 TESTS += tests/unit/test_cli
-tests_unit_test_cli_SOURCES = tests/unit/test_cli.c cli/cli.h cli/error.c \
-	cli/reach.c cli/reach.h
+tests_unit_test_cli_SOURCES = tests/unit/test_cli.c cli/cli.h cli/error.c
 endif

@@ -364,7 +364,6 @@ static int run(const struct verb *verb, struct cli *cli)
     (void)cli_advise(&err, "free space there");
   if (code != DX_OK)
     fprintf(stderr, "docextract: %s\n", err.text);
-  cli_announce(cli);
   dx_json_free(&cli->jobs);
   dx_spool_close(&cli->spool);
   dx_config_free(&cli->config);

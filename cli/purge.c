@@ -2,7 +2,7 @@
  * purge.c - `docextract purge [JOB...]`: removes finished jobs from the spool
  * before KeepJobs does. Results stay, and so does every job with a submission
  * that is not extracted, canceled or expired: its documents may be the only
- * copy.
+ * copy. What is chosen here is removed by docextractd, which looks again.
  */
 #include "cli/cli.h"
 
@@ -16,9 +16,9 @@ struct purge {
 };
 
 /* True if the job may be removed; counts why not. */
-static bool may_remove(struct purge *p, const struct dx_job *job, pid_t holder)
+static bool may_remove(struct purge *p, const struct dx_job *job)
 {
-  if (holder != 0 || !dx_job_is_final(job) || dx_job_is_announcing(job))
+  if (!dx_job_is_final(job) || dx_job_is_announcing(job))
     p->unfinished++;
   else if (!dx_job_is_finished(job))
     p->failed++;
@@ -29,46 +29,36 @@ static bool may_remove(struct purge *p, const struct dx_job *job, pid_t holder)
   return false;
 }
 
-/* Takes the lock, and looks again. */
-static enum dx_code remove_job(struct purge *p, const char *key)
+static void say_nothing(void *ctx, const struct dx_message *message)
 {
-  struct dx_job *job = NULL;
-  enum dx_owner owner;
-  pid_t holder;
-  enum dx_code code =
-      dx_spool_take(&p->cli->spool, key, &job, &holder, &owner, p->err);
-
-  if (code == DX_OK && may_remove(p, job, 0)) {
-    code = dx_spool_remove(&p->cli->spool, &job, p->err);
-    p->removed += code == DX_OK;
-  } else if (code == DX_E_BUSY) {
-    p->unfinished++;
-    code = DX_OK;
-  }
-  dx_job_free(&job);
-  return code;
+  (void)ctx;
+  (void)message;
 }
 
-static enum dx_code look_at(void *ctx, const char *key)
+/* One that something happened to meanwhile is kept. */
+static enum dx_code remove_job(struct purge *p, const char *key)
+{
+  enum dx_code code = DX_OK;
+
+  if (!p->cli->dry_run)
+    code = cli_request(p->cli, CLI_PATIENCE_MS, say_nothing, NULL, p->err,
+                       "purge %s", key);
+  p->removed += code == DX_OK;
+  p->unfinished += code == DX_E_JOB || code == DX_E_BUSY;
+  return code == DX_E_JOB || code == DX_E_BUSY ? DX_OK : code;
+}
+
+static enum dx_code look_at(void *ctx, const char *name)
 {
   struct purge *p = ctx;
-  struct dx_job *job;
-  pid_t holder;
-  bool removable;
-  enum dx_code code = dx_spool_peek(&p->cli->spool, key, &job, &holder, p->err);
+  struct dx_job *job = NULL;
+  enum dx_code code = cli_read_job(p->cli, name, &job, p->err);
 
   if (cli_stop_came())
-    return dx_fail(p->err, DX_E_STOPPED, 0, "stopped");
-  if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED)
-    return DX_OK;
-  if (code != DX_OK)
-    return code;
-  removable = may_remove(p, job, holder);
+    code = dx_fail(p->err, DX_E_STOPPED, 0, "stopped");
+  else if (code == DX_OK && may_remove(p, job))
+    code = remove_job(p, job->key);
   dx_job_free(&job);
-  if (removable && p->cli->dry_run)
-    p->removed++;
-  else if (removable)
-    code = remove_job(p, key);
   return code == DX_E_NOT_FOUND || code == DX_E_DAMAGED ? DX_OK : code;
 }
 
@@ -91,15 +81,12 @@ static void print_summary(const struct purge *p)
 
 static enum dx_code purge_all(struct purge *p, struct dx_err *err)
 {
-  struct dx_spool *spool = &p->cli->spool;
   enum dx_code code;
 
   p->least_ms =
       p->cli->older_than != NULL ? p->least_ms : p->cli->config->keep_jobs_ms;
   p->err = err;
-  code = dx_spool_each(spool, look_at, p, err);
-  if (code == DX_OK)
-    code = dx_spool_each_finished(spool, look_at, p, err);
+  code = cli_each_job(p->cli, look_at, look_at, p, err);
   print_summary(p);
   return code;
 }
@@ -117,37 +104,25 @@ static enum dx_code refuse(const struct purge *p, const char *key,
                  key, key);
 }
 
-/* The job is locked. */
-static enum dx_code purge_taken(const struct purge *p, struct dx_job **job,
-                                const char *key, struct dx_err *err)
-{
-  struct purge look = {.least_ms = p->least_ms};
-  enum dx_code code = DX_OK;
-
-  if (!may_remove(&look, *job, 0))
-    return refuse(&look, key, err);
-  if (!p->cli->dry_run)
-    code = dx_spool_remove(&p->cli->spool, job, err);
-  if (code == DX_OK)
-    printf("%s job %s\n", p->cli->dry_run ? "Would remove" : "Removed", key);
-  return code;
-}
-
 static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
 {
   const struct purge *p = ctx;
+  struct purge look = {.least_ms = p->least_ms};
   char key[DX_KEY_BYTES];
   struct dx_job *job = NULL;
-  enum dx_owner owner;
-  pid_t holder;
   enum dx_code code = cli_pick_job(p->cli, text, key, err);
 
   if (code == DX_OK)
-    code = dx_spool_take(&p->cli->spool, key, &job, &holder, &owner, err);
-  if (code == DX_OK)
-    code = purge_taken(p, &job, key, err);
+    code = cli_read_job(p->cli, key, &job, err);
+  if (code == DX_E_NOT_FOUND || (code == DX_OK && !may_remove(&look, job)))
+    code = refuse(&look, key, err);
   dx_job_free(&job);
-  return code;
+  if (code != DX_OK)
+    return code;
+  if (!p->cli->dry_run)
+    return cli_tell(p->cli, err, "purge %s", key);
+  printf("Would remove job %s\n", key);
+  return DX_OK;
 }
 
 enum dx_code verb_purge(struct cli *cli, struct dx_err *err)

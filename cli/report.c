@@ -21,13 +21,12 @@
 #include "cli/cupsd.h"
 #include "cli/list.h"
 #include "lib/base/buf.h"
-#include "daemon/service/http.h"
 
 #define LINE_BYTES 80 /* of what the filter prints */
-#define WORDS_MAX 12  /* the states of a job, and "waiting" */
+#define WORDS_MAX 12  /* the states of a job, and "undecided" */
 
 struct count {
-  struct dx_spool *spool;
+  struct cli *cli;
   struct {
     const char *word;
     size_t count;
@@ -103,8 +102,7 @@ static void print_versions(void)
 
   printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
   print_filter();
-  printf("  lib%.*s\n  %s\n", (int)strcspn(agent, " "), agent,
-         dx_http_version());
+  printf("  lib%.*s\n", (int)strcspn(agent, " "), agent);
   print_system();
 }
 
@@ -164,18 +162,17 @@ static void count_word(struct count *c, const char *word)
   c->states[i].count++;
 }
 
-static enum dx_code look_at(void *ctx, const char *key)
+static enum dx_code look_at(void *ctx, const char *name)
 {
   struct count *c = ctx;
   struct dx_job *job;
-  pid_t holder;
   size_t i;
 
-  if (dx_spool_peek(c->spool, key, &job, &holder, NULL) != DX_OK) {
+  if (cli_read_job(c->cli, name, &job, NULL) != DX_OK) {
     c->unreadable++;
     return DX_OK;
   }
-  count_word(c, list_word(job, holder));
+  count_word(c, dx_job_status(job));
   for (i = 0; i < job->submission_count; i++)
     c->codes[job->submissions[i].code]++;
   c->messages += job->message[0] != '\0';
@@ -191,7 +188,7 @@ static void print_counts(struct count *c)
     printf("  %-12s %zu\n", c->states[i].word, c->states[i].count);
   printf("  %-12s %zu\n", "with message", c->messages);
   printf("  %-12s %zu\n", "damaged",
-         c->unreadable + dx_spool_count_damaged(c->spool));
+         c->unreadable + dx_spool_count_damaged(&c->cli->spool));
   for (i = DX_OK + 1; i < DX_CODE_COUNT; i++)
     if (c->codes[i] > 0)
       printf("  ended with %s (%s) %zu\n", dx_code_name((enum dx_code)i),
@@ -200,22 +197,19 @@ static void print_counts(struct count *c)
 
 static void print_jobs(struct cli *cli)
 {
-  struct count count = {.spool = &cli->spool};
+  struct count count = {.cli = cli};
   struct dx_err err;
   enum dx_code code = cli_open_spool(cli, &err);
 
   printf("\nJobs\n");
   if (code == DX_OK)
-    code = dx_spool_each(&cli->spool, look_at, &count, &err);
-  if (code == DX_OK)
-    code = dx_spool_each_finished(&cli->spool, look_at, &count, &err);
+    code = cli_each_job(cli, look_at, look_at, &count, &err);
   if (code == DX_OK)
     print_counts(&count);
   else
     printf("  cannot be read: %s\n", dx_code_name(code));
   if (code == DX_OK)
-    printf("  docextractd  %s\n",
-           dx_spool_daemon(cli->spool.dirfd) != 0 ? "running" : "not running");
+    printf("  %-12s %s\n", "docextractd", cli_docextractd(cli));
 }
 
 /* What only the caller may read is opened before we become the owner of the

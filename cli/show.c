@@ -24,7 +24,6 @@
 
 struct show {
   struct cli *cli;
-  const struct dx_service *service;
   size_t shown;      /* results */
   bool has_page;     /* it was begun */
   struct dx_err err; /* the first one; DX_OK: none */
@@ -216,10 +215,10 @@ static enum dx_code show_file(struct show *s, const char *path,
 
 /* ---- a job ---- */
 
-static enum dx_code read_delivered(const struct show *s, const char *name,
+static enum dx_code read_delivered(const char *results_dir, const char *name,
                                    struct dx_buf *content, struct dx_err *err)
 {
-  int dirfd = dx_fs_open_dir(s->service->results_dir, err);
+  int dirfd = dx_fs_open_dir(results_dir, err);
   enum dx_code code;
 
   if (dirfd < 0)
@@ -235,9 +234,16 @@ static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
                                 size_t index, const char *name,
                                 struct dx_buf *content, struct dx_err *err)
 {
+  const char *results_dir = cli_results_dir(s->cli, sub);
   char stored[DX_FILE_NAME_BYTES];
-  enum dx_code code = read_delivered(s, name, content, err);
+  enum dx_code code;
 
+  if (results_dir == NULL)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "the service of job %s is no longer configured, so its "
+                   "results directory is unknown",
+                   sub->job->key);
+  code = read_delivered(results_dir, name, content, err);
   if (code != DX_E_NOT_FOUND)
     return code;
   dx_result_file(sub, index, stored);
@@ -246,7 +252,7 @@ static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
     return DX_OK;
   return dx_fail(err, code, 0,
                  "'%s' is no longer in '%s'; a consumer of the results took it",
-                 name, s->service->results_dir);
+                 name, results_dir);
 }
 
 static enum dx_code read_case(struct show *s, const struct dx_submission *sub,
@@ -314,12 +320,6 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
   size_t i, before = s->shown;
 
   s->err.code = DX_OK;
-  s->service = dx_config_service(s->cli->config, job->service);
-  if (s->service == NULL && !s->cli->asks)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "the service of job %s is no longer configured, so its "
-                   "results directory is unknown",
-                   job->key);
   for (i = 0; i < job->submission_count; i++)
     show_submission(s, &job->submissions[i]);
   print_missing(s, job);
@@ -335,16 +335,17 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
 static enum dx_code show_job(struct show *s, const char *text,
                              struct dx_err *err)
 {
-  char key[DX_KEY_BYTES];
+  char key[DX_KEY_BYTES] = "";
   struct dx_job *job = NULL;
-  pid_t holder;
   enum dx_code code =
       s->cli->spool.dirfd < 0 ? cli_open_jobs(s->cli, err) : DX_OK;
 
   if (code == DX_OK)
     code = cli_pick_job(s->cli, text, key, err);
   if (code == DX_OK)
-    code = cli_peek_job(s->cli, key, &job, &holder, err);
+    code = cli_read_job(s->cli, key, &job, err);
+  if (code == DX_E_NOT_FOUND && key[0] != '\0') /* not picked up yet */
+    code = dx_fail(err, DX_E_NOT_YET, 0, "job %s has no results yet", key);
   if (code == DX_OK)
     code = show_all(s, job, err);
   dx_job_free(&job);

@@ -89,12 +89,11 @@ static enum dx_code look_at_results(const char *path, struct dx_err *err)
              : dx_fail_sys(err, err->sys_errno, "create directory", path);
 }
 
-enum dx_code cli_check_results(const struct dx_service *service, bool tries,
+enum dx_code cli_check_results(const struct dx_service *service,
                                struct dx_err *err)
 {
   struct dx_err why;
-  enum dx_code code = tries ? dx_results_prepare(service->results_dir, &why)
-                            : look_at_results(service->results_dir, &why);
+  enum dx_code code = look_at_results(service->results_dir, &why);
 
   if (code == DX_OK)
     return code;
@@ -102,6 +101,15 @@ enum dx_code cli_check_results(const struct dx_service *service, bool tries,
   return dx_fail(err, code, why.sys_errno,
                  "results cannot be written, so nothing will be sent: %s",
                  why.text);
+}
+
+const char *cli_results_dir(const struct cli *cli,
+                            const struct dx_submission *sub)
+{
+  const struct dx_service *service = dx_config_service(
+      cli->config, sub->section != NULL ? sub->section : sub->job->service);
+
+  return service != NULL ? service->results_dir : NULL;
 }
 
 void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES])
@@ -159,30 +167,31 @@ static void add_candidate(struct search *s, const char *key, const char *when)
 
 /* Queue names are case-insensitive, as in CUPS. A job that cannot be read is
  * not found by its name. */
-static enum dx_code compare_name(struct search *s, const char *key)
+static enum dx_code compare_name(struct search *s, const char *stored)
 {
   char name[CLI_CUPS_NAME_BYTES], when[DX_TIME_BYTES + 16];
   char at[DX_TIME_BYTES];
   struct dx_job *job;
-  pid_t holder;
 
-  if (cli_peek_job(s->cli, key, &job, &holder, NULL) != DX_OK)
+  if (cli_read_job(s->cli, stored, &job, NULL) != DX_OK)
     return DX_OK;
   cli_cups_name(job, name);
   dx_format_time(job->received_at, at);
   (void)snprintf(when, sizeof(when), " (%s)", at);
   if (strcasecmp(name, s->text) == 0)
-    add_candidate(s, key, when);
+    add_candidate(s, job->key, when);
   dx_job_free(&job);
   return DX_OK;
 }
 
-static enum dx_code compare(void *ctx, const char *key)
+static enum dx_code compare(void *ctx, const char *name)
 {
   struct search *s = ctx;
+  char key[DX_KEY_BYTES];
 
   if (s->by_name)
-    return compare_name(s, key);
+    return compare_name(s, name);
+  (void)snprintf(key, sizeof(key), "%s", name);
   if (strncmp(key, s->text, strlen(s->text)) == 0)
     add_candidate(s, key, "");
   return DX_OK;

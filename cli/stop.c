@@ -20,7 +20,7 @@ static void on_stop(int number)
 
   (void)number;
   if (++stops > 1)
-    _exit(EX_TEMPFAIL); /* the journal is never behind */
+    _exit(EX_TEMPFAIL); /* what is stored is complete */
   (void)!write(wake[1], "", 1);
   errno = saved;
 }

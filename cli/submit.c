@@ -1,7 +1,7 @@
 /*
  * submit.c - `docextract submit FILE...`: like a print job, without CUPS.
- * The files become a job in the spool, and the engine does the rest; a job that
- * was stored is never lost, however the command ends.
+ * The files become a job in the spool, and docextractd does the rest; a job
+ * that was stored is never lost, however the command ends.
  *
  * Messages count the files instead of naming them: names of charts are often
  * names of patients, and stderr may end up in a log.
@@ -22,7 +22,6 @@
 #include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
 #include "lib/spool/filename.h"
-#include "lib/spool/sweep.h"
 
 struct submit {
   struct cli *cli;
@@ -106,10 +105,7 @@ static enum dx_code open_directories(struct submit *s, struct dx_err *err)
   const struct dx_config *config = s->cli->config;
   enum dx_code code = dx_spool_open(config->spool_dir, &s->cli->spool, err);
 
-  if (code != DX_OK)
-    return code;
-  dx_spool_sweep(&s->cli->spool, &(struct dx_sweep){.config = config});
-  return cli_probe(config, s->service, err);
+  return code == DX_OK ? cli_probe(config, s->service, err) : code;
 }
 
 static void name_document(const struct submit *s, size_t index,
@@ -196,7 +192,6 @@ static enum dx_code describe(struct submit *s, struct dx_err *err)
     host[0] = '\0';
   if (!dx_random_hex(job->key, DX_KEY_BYTES - 1))
     return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
-  job->owner = DX_OWNER_COMMAND;
   job->service = strdup(s->service->name);
   job->base_url = strdup(s->service->base_url);
   job->user = strdup(s->user);
@@ -228,7 +223,7 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
     code = dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
   if (code == DX_OK)
     code = dx_spool_commit(&s->cli->spool, s->job, err);
-  s->is_stored = code == DX_OK;
+  s->is_stored = code == DX_OK || code == DX_E_UNSYNCED;
   return code;
 }
 
@@ -269,11 +264,13 @@ static enum dx_code run(struct submit *s, struct dx_err *err)
     code = store(s, err);
   filter_end(s->filter);
   close_inputs(s);
-  if (code != DX_OK)
+  if (!s->is_stored)
     return code;
+  if (code != DX_OK)
+    fprintf(stderr, "docextract: %s\n", err->text);
   printf("Stored %zu document%s as job %s\n", s->count,
          s->count == 1 ? "" : "s", s->job->key);
-  return cli_finish(s->cli, s->job, err);
+  return cli_attend(s->cli, s->job, err);
 }
 
 enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
@@ -290,6 +287,6 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
   dx_buf_release(&s.refusals);
   if (!s.is_stored)
     dx_spool_discard(&cli->spool, &s.job);
-  cli_release(cli, &s.job);
+  dx_job_free(&s.job);
   return code;
 }

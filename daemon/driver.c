@@ -1,87 +1,93 @@
 /*
- * driver.c - takes jobs that were handed over or lost their driver, and
- * finishes them.
+ * driver.c - the list of the jobs that are driven: receipts become jobs, jobs
+ * go to the engine, and what is over is let go.
  */
 #include "daemon/driver.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/spool/adopt.h"
+#include "lib/spool/merge.h"
+#include "lib/spool/retention.h"
+
+#define BUSY_MS 100 /* for a call of a job that is to be merged */
 
 /* ---- the list ---- */
 
-static struct dx_job *find(struct driver *driver, const char *key)
+struct driven *driver_find(struct driver *driver, const char *key)
 {
   size_t i;
 
   for (i = 0; i < driver->count; i++)
-    if (strcmp(driver->jobs[i]->key, key) == 0)
+    if (strcmp(driver->jobs[i]->job->key, key) == 0)
       return driver->jobs[i];
   return NULL;
 }
 
-static bool add(struct driver *driver, struct dx_job *job)
-{
-  struct dx_job **jobs;
-
-  if (driver->count == driver->room) {
-    size_t room = driver->room != 0 ? 2 * driver->room : 64;
-
-    jobs = realloc(driver->jobs, room * sizeof(struct dx_job *));
-    if (jobs == NULL)
-      return false;
-    driver->jobs = jobs;
-    driver->room = room;
-  }
-  driver->jobs[driver->count++] = job;
-  return true;
-}
-
-static void release(struct driver *driver, struct dx_job *job)
+static struct driven *find_job(struct driver *driver, const struct dx_job *job)
 {
   size_t i;
 
   for (i = 0; i < driver->count; i++)
-    if (driver->jobs[i] == job) {
+    if (driver->jobs[i]->job == job)
+      return driver->jobs[i];
+  return NULL;
+}
+
+bool driver_holds(void *ctx, const char *key)
+{
+  return driver_find(ctx, key) != NULL;
+}
+
+bool driver_is_busy(const struct driver *driver)
+{
+  return driver->count > 0 || dx_announcer_is_busy(driver->announcer);
+}
+
+static struct driven *list_add(struct driver *driver, struct dx_job *job)
+{
+  struct driven *driven;
+
+  if (driver->count == driver->room) {
+    size_t room = driver->room != 0 ? 2 * driver->room : 64;
+    struct driven **jobs = realloc(driver->jobs, room * sizeof(*jobs));
+
+    if (jobs == NULL)
+      return NULL;
+    driver->jobs = jobs;
+    driver->room = room;
+  }
+  driven = calloc(1, sizeof(*driven));
+  if (driven != NULL) {
+    driven->job = job;
+    driver->jobs[driver->count++] = driven;
+  }
+  return driven;
+}
+
+/* The job stays. */
+static void list_remove(struct driver *driver, struct driven *driven)
+{
+  struct session *s;
+  size_t i;
+
+  for (s = driver->sessions; s != NULL; s = s->next) {
+    s->driven = s->driven == driven ? NULL : s->driven;
+    s->waits = s->waits == driven ? NULL : s->waits;
+  }
+  for (i = 0; i < driver->count; i++)
+    if (driver->jobs[i] == driven) {
       driver->jobs[i] = driver->jobs[--driver->count];
       break;
     }
-  dx_job_free(&job);
+  free(driven);
 }
 
-/* ---- what the engine reports ---- */
-
-static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
-{
-  struct driver *driver = ctx;
-
-  switch (note->kind) {
-  case DX_NOTE_DOWN:
-    if (!driver->is_down)
-      dx_log(DX_LOG_WARNING,
-             "service '%s' cannot be reached: %s; retrying until it responds",
-             job->service, note->text);
-    driver->is_down = true;
-    break;
-  case DX_NOTE_UP:
-    if (driver->is_down)
-      dx_log(DX_LOG_INFO, "service '%s' is reachable again", job->service);
-    driver->is_down = false;
-    break;
-  case DX_NOTE_ADMIN:
-    dx_log(DX_LOG_ERROR,
-           "service '%s': %s; its jobs wait and are retried every 10 minutes "
-           "and when the configuration changes",
-           job->service, note->text);
-    break;
-  default:
-    break;
-  }
-}
+/* ---- the end of a job ---- */
 
 static void log_outcome(const struct dx_job *job)
 {
@@ -98,117 +104,364 @@ static void log_outcome(const struct dx_job *job)
            err.text);
 }
 
-static void on_ended(void *ctx, struct dx_job *job)
+/* Whoever waits for the job is told, its documents go, and so does the job. */
+static void let_go(struct driver *driver, struct driven *driven)
 {
-  struct driver *driver = ctx;
+  struct dx_job *job = driven->job;
   char key[DX_KEY_BYTES];
   struct dx_err err;
 
-  log_outcome(job);
   memcpy(key, job->key, sizeof(key));
-  if (dx_job_is_final(job) && !job->dirty) {
-    dx_spool_cancel_done(job);
-    if (dx_spool_settle(driver->spool, job, &err) != DX_OK)
-      dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
-  }
-  release(driver, job);
+  attend_over(driven);
+  verbs_canceled(driver, driven);
+  if (dx_job_is_final(job) && !job->dirty &&
+      dx_spool_settle(driver->spool, job, &err) != DX_OK)
+    dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
+  list_remove(driver, driven);
+  dx_job_free(&job);
   dx_announcer_look(driver->announcer, key);
 }
 
-/* A print job that was canceled while it was handed over is not submitted. */
-static bool on_create(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  return dx_adopted_may_create(job);
-}
-
-/* ---- taking ---- */
-
-static void drive(struct driver *driver, struct dx_job *job)
-{
-  struct dx_err err;
-
-  if (dx_spool_cancel_is_asked(job))
-    dx_job_cancel(job);
-  if (dx_engine_add(driver->engine, job, &err) != DX_OK) {
-    if (strcmp(job->message, err.text) != 0) /* it is tried again and again */
-      dx_log(DX_LOG_ERROR, "job %s: %s", job->key, err.text);
-    dx_job_set_message(job, err.code, err.text);
-    if ((job->dirty || job->behind) && dx_job_save(job, &err) != DX_OK)
-      dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
-    release(driver, job);
-  }
-}
-
-/* The job is ours already, or no other process drives it. One that cannot be
- * read is a person's to look at: `docextract jobs` lists it. */
-static void take(struct driver *driver, const char *key)
-{
-  struct dx_job *job = NULL;
-  struct dx_err err;
-  enum dx_code code = dx_spool_adopt(driver->spool, key, NULL, &job, &err);
-
-  if (code != DX_OK && code != DX_E_DAMAGED)
-    dx_log(DX_LOG_ERROR, "job %s: %s", key, err.text);
-  if (job == NULL)
-    return;
-  if (!add(driver, job)) {
-    dx_job_free(&job);
-    return;
-  }
-  dx_log(DX_LOG_DEBUG, "job %s: taken", key);
-  drive(driver, job);
-}
-
-void driver_look(void *ctx, const char *key)
+static void on_ended(void *ctx, struct dx_job *job)
 {
   struct driver *driver = ctx;
-  struct dx_job *job;
 
-  if (!dx_is_key(key))
-    return;
-  job = find(driver, key);
-  if (job == NULL) {
-    take(driver, key);
-    dx_announcer_look(driver->announcer, key);
-  } else if (dx_spool_cancel_is_asked(job)) {
-    dx_job_cancel(job); /* the engine sees it at its next turn */
-  }
+  log_outcome(job);
+  let_go(driver, find_job(driver, job));
 }
 
-static enum dx_code look_at(void *ctx, const char *key)
-{
-  driver_look(ctx, key);
-  return DX_OK;
-}
+/* ---- jobs for the engine ---- */
 
-void driver_look_through(struct driver *driver)
+bool driver_save(struct driver *driver, struct driven *driven)
 {
   struct dx_err err;
 
-  if (dx_monotonic_ms() < driver->look_ms)
+  if (dx_job_save(driven->job, &err) == DX_OK)
+    return true;
+  dx_log(DX_LOG_ERROR, "job %s: %s", driven->job->key, err.text);
+  driven->job->dirty = true;
+  dx_engine_wake(driver->engine, driven->job);
+  return false;
+}
+
+enum dx_code driver_drive(struct driver *driver, struct driven *driven,
+                          struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+
+  if (dx_job_is_final(driven->job) && !driven->job->dirty) {
+    let_go(driver, driven);
+    return DX_OK;
+  }
+  permit_watch(driven);
+  code = dx_engine_add(driver->engine, driven->job, err);
+  if (code != DX_OK) {
+    struct dx_job *job = driven->job;
+
+    list_remove(driver, driven);
+    dx_job_free(&job);
+  }
+  return code;
+}
+
+/* Listed, and not yet the engine's. */
+static struct driven *enlist(struct driver *driver, struct dx_job *job,
+                             struct dx_err *err)
+{
+  struct driven *driven = list_add(driver, job);
+
+  if (driven == NULL) {
+    dx_job_free(&job);
+    (void)dx_fail_nomem(err);
+  }
+  return driven;
+}
+
+enum dx_code driver_take(struct driver *driver, struct dx_job *job,
+                         struct dx_err *err)
+{
+  struct driven *driven = enlist(driver, job, err);
+
+  return driven != NULL ? driver_drive(driver, driven, err) : err->code;
+}
+
+/* ---- receipts ---- */
+
+static enum dx_code take_new(struct driver *driver, struct dx_job *receipt,
+                             bool is_unsynced, struct dx_err *err)
+{
+  struct driven *driven = enlist(driver, receipt, err);
+
+  if (driven == NULL)
+    return err->code;
+  dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
+  driven->is_new = true;
+  driven->is_unsynced = is_unsynced;
+  attend_picked_up(driver, driven);
+  return is_unsynced ? DX_OK : driver_drive(driver, driven, err);
+}
+
+/* Nothing may rely on a job that a power failure would take away. */
+static void sync_jobs(struct driver *driver)
+{
+  struct dx_err err;
+  size_t i;
+
+  for (i = driver->count; i > 0; i--) {
+    struct driven *driven = driver->jobs[i - 1];
+
+    if (!driven->is_unsynced ||
+        dx_spool_pick_up(driver->spool, driven->job, &err) != DX_OK)
+      continue;
+    driven->is_unsynced = false;
+    if (driver_drive(driver, driven, &err) != DX_OK)
+      dx_log(DX_LOG_ERROR, "%s", err.text);
+  }
+}
+
+/* The job of a receipt, out of the engine's hands; E_BUSY as long as a call of
+ * it is under way. */
+static enum dx_code borrow(struct driver *driver, const char *key,
+                           struct driven **ret_driven, struct dx_err *err)
+{
+  struct driven *driven = driver_find(driver, key);
+  struct dx_job *job = NULL;
+  enum dx_code code;
+
+  *ret_driven = driven;
+  if (driven != NULL)
+    return dx_engine_remove(driver->engine, driven->job) == DX_OK
+               ? DX_OK
+               : dx_fail(err, DX_E_BUSY, 0, "a call of the job is under way");
+  code = dx_spool_load(driver->spool, key, &job, err);
+  if (code != DX_OK)
+    return code;
+  *ret_driven = enlist(driver, job, err);
+  return *ret_driven != NULL ? DX_OK : err->code;
+}
+
+static void drop(struct driver *driver, struct driven *driven)
+{
+  struct dx_job *job = driven->job;
+
+  list_remove(driver, driven);
+  dx_job_free(&job);
+}
+
+/* The same print job again. Other documents than were sent leave the job as it
+ * was; after a failure here the merge is repeated with both loaded again, and
+ * until then nothing is done with the job. */
+static enum dx_code merge(struct driver *driver, struct dx_job **receipt,
+                          struct dx_err *err)
+{
+  struct driven *driven;
+  struct dx_err drive_err;
+  enum dx_code code = borrow(driver, (*receipt)->key, &driven, err);
+
+  if (code != DX_OK)
+    return code;
+  code = dx_job_merge(driver->spool, driven->job, receipt, err);
+  if (code == DX_OK) {
+    driven->is_new = !dx_job_is_final(driven->job);
+    attend_picked_up(driver, driven);
+  }
+  if (code != DX_OK && code != DX_E_CHANGED && code != DX_E_BUSY) {
+    drop(driver, driven);
+    dx_job_free(receipt);
+  } else if (driver_drive(driver, driven, &drive_err) != DX_OK) {
+    dx_log(DX_LOG_ERROR, "%s", drive_err.text);
+  }
+  return code;
+}
+
+/* What cannot be read may have been sent: only a person can say that it was
+ * not. */
+static enum dx_code damaged(const char *key, struct dx_err *err)
+{
+  struct dx_err why = *err;
+
+  return dx_fail(err, DX_E_JOB, 0,
+                 "%s, and its documents may have been sent already; "
+                 "'docextract cancel %s' moves it out of the way, and "
+                 "releasing the job sends them again",
+                 why.text, key);
+}
+
+/* Nothing of the receipt will be sent: CUPS keeps the print job, and its next
+ * run brings another one. */
+static enum dx_code refuse(struct driver *driver, struct dx_job **receipt,
+                           const char *name, struct dx_err *err)
+{
+  attend_refused(driver, name, true, err);
+  dx_log(DX_LOG_ERROR, "job %s: %s", (*receipt)->key, err->text);
+  dx_spool_discard(driver->spool, receipt);
+  return err->code;
+}
+
+static enum dx_code postpone(struct driver *driver, const char *name,
+                             struct dx_err *err)
+{
+  int64_t wait = err->code == DX_E_BUSY ? BUSY_MS : DX_LOCAL_RETRY_MS;
+  int64_t at = dx_monotonic_ms() + wait;
+
+  if (err->code != DX_E_BUSY) {
+    dx_log(DX_LOG_ERROR, "%s", err->text);
+    attend_refused(driver, name, false, err);
+  }
+  driver->receipts_ms = at < driver->receipts_ms ? at : driver->receipts_ms;
+  return err->code;
+}
+
+enum dx_code driver_pick_up(struct driver *driver, const char *name,
+                            struct dx_err *err)
+{
+  struct dx_job *receipt = NULL;
+  char key[DX_KEY_BYTES];
+  enum dx_code code =
+      dx_spool_load_received(driver->spool, name, &receipt, err);
+
+  if (code == DX_E_NOT_FOUND)
+    return code;
+  if (code == DX_OK)
+    code = dx_spool_pick_up(driver->spool, receipt, err);
+  if (code == DX_OK ||
+      code == DX_E_UNSYNCED) /* NOLINTNEXTLINE(*-unix.Malloc) */
+    return take_new(driver, receipt, code == DX_E_UNSYNCED, err);
+  if (code == DX_E_EXISTS) {
+    memcpy(key, receipt->key, sizeof(key));
+    code = merge(driver, &receipt, err);
+    if (code == DX_E_DAMAGED)
+      code = damaged(key, err);
+  }
+  /* NOLINTNEXTLINE(*-unix.Malloc): the merge took it */
+  if (code != DX_OK && receipt != NULL && dx_class_of(code) != DX_CL_LOCAL)
+    code = refuse(driver, &receipt, name, err);
+  else if (code != DX_OK)
+    code = postpone(driver, name, err);
+  dx_job_free(&receipt);
+  return code;
+}
+
+static enum dx_code look_at_receipt(void *ctx, const char *name)
+{
+  struct dx_err err;
+
+  return driver_pick_up(ctx, name, &err) == DX_E_NOMEM ? DX_E_NOMEM : DX_OK;
+}
+
+/* A backend that was killed before it could connect leaves one. */
+static void look_at_receipts(struct driver *driver)
+{
+  struct dx_err err;
+
+  if (dx_monotonic_ms() < driver->receipts_ms)
     return;
-  driver->look_ms = dx_monotonic_ms() + DX_ADOPT_LOOK_MS;
-  if (dx_spool_each(driver->spool, look_at, driver, &err) != DX_OK)
+  driver->receipts_ms = dx_monotonic_ms() + DX_RECEIPTS_LOOK_MS;
+  sync_jobs(driver);
+  if (dx_spool_each_received(driver->spool, look_at_receipt, driver, &err) !=
+      DX_OK)
     dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 
-bool driver_holds(void *ctx, const char *key)
+int64_t driver_turn(struct driver *driver)
 {
-  return find(ctx, key) != NULL;
+  int64_t next, due;
+
+  verbs_turn(driver);
+  look_at_receipts(driver);
+  next = driver->receipts_ms;
+  due = permit_turn(driver);
+  next = due < next ? due : next;
+  due = dx_announcer_turn(driver->announcer, driver->config);
+  return due < next ? due : next;
+}
+
+/* The sweep leaves jobs in memory alone. A removed section may come back: its
+ * jobs stay. */
+void driver_expire(struct driver *driver)
+{
+  size_t i;
+
+  for (i = 0; i < driver->count; i++) {
+    struct dx_job *job = driver->jobs[i]->job;
+    const struct dx_service *service =
+        dx_config_service(driver->config, job->service);
+    const struct dx_retention_facts facts = {
+        .idle_ms = dx_spool_idle_ms(job),
+        .keep_unfinished_ms =
+            service != NULL ? service->keep_unfinished_ms : 0};
+
+    if (driver->jobs[i]->attendant != NULL ||
+        dx_retention(&facts) != DX_RETENTION_EXPIRE)
+      continue;
+    dx_log(DX_LOG_WARNING,
+           "job %s: expired, its documents are removed; nobody finished it "
+           "within KeepUnfinished",
+           job->key);
+    dx_job_expire(job);
+    dx_engine_wake(driver->engine, job);
+  }
 }
 
 /* ---- start, stop, reload ---- */
 
+/* The device URIs that the driver's queues have: docextract://SERVICE. */
+static bool is_ours(void *ctx, const char *device_uri)
+{
+  const struct driver *driver = ctx;
+
+  return strncmp(device_uri, "docextract://", 13) == 0 &&
+         dx_config_service(driver->config, device_uri + 13) != NULL;
+}
+
 static struct dx_engine *engine_for(struct driver *driver,
                                     const struct dx_config *config)
 {
-  const struct dx_observer observer = {.note = on_note,
+  const struct dx_observer observer = {.note = attend_note,
                                        .ended = on_ended,
-                                       .may_create = on_create,
+                                       .may_send = permit_ask,
                                        .ctx = driver};
 
   return dx_engine_new(config, driver->spool, driver->http, &observer);
+}
+
+static enum dx_code match(void *ctx, const char *name)
+{
+  return strncmp(name, ctx, DX_KEY_BYTES - 1) == 0 ? DX_E_EXISTS : DX_OK;
+}
+
+static bool has_receipt(struct driver *driver, const char *key)
+{
+  char copy[DX_KEY_BYTES];
+
+  (void)snprintf(copy, sizeof(copy), "%s", key);
+  return dx_spool_each_received(driver->spool, match, copy, NULL) ==
+         DX_E_EXISTS;
+}
+
+/* One that cannot be read is a person's to look at: `docextract jobs` lists
+ * it. */
+static enum dx_code load(void *ctx, const char *key)
+{
+  struct driver *driver = ctx;
+  struct dx_job *job = NULL;
+  struct dx_err err;
+  enum dx_code code;
+
+  if (driver_find(driver, key) != NULL || has_receipt(driver, key))
+    return DX_OK;
+  code = dx_spool_load(driver->spool, key, &job, &err);
+
+  if (code == DX_OK && dx_job_is_final(job) && !dx_job_is_finished(job)) {
+    dx_job_free(&job); /* failed: for a person, too */
+    dx_announcer_look(driver->announcer, key);
+    return DX_OK;
+  }
+  if (code == DX_OK)
+    code = driver_take(driver, job, &err);
+  if (code != DX_OK && code != DX_E_DAMAGED)
+    dx_log(DX_LOG_ERROR, "job %s: %s", key, err.text);
+  return code == DX_E_NOMEM ? code : DX_OK;
 }
 
 enum dx_code driver_start(struct driver *driver, struct dx_config *config,
@@ -217,23 +470,28 @@ enum dx_code driver_start(struct driver *driver, struct dx_config *config,
   driver->config = config;
   driver->engine = engine_for(driver, config);
   driver->announcer = dx_announcer_new(driver->spool, driver_holds, driver);
-  return driver->engine != NULL && driver->announcer != NULL
-             ? DX_OK
-             : dx_fail_nomem(err);
-}
-
-int64_t driver_announce(struct driver *driver)
-{
-  return dx_announcer_turn(driver->announcer, driver->config);
+  driver->cupsd = cupsd_new(driver->http, is_ours, driver);
+  if (driver->engine == NULL || driver->announcer == NULL ||
+      driver->cupsd == NULL)
+    return dx_fail_nomem(err);
+  cupsd_on_answer(driver->cupsd, permit_answered, driver);
+  look_at_receipts(driver); /* a merge that was begun ends first */
+  return dx_spool_each(driver->spool, load, driver, err);
 }
 
 void driver_stop(struct driver *driver)
 {
   dx_announcer_free(&driver->announcer);
   dx_engine_free(&driver->engine);
-  while (driver->count > 0)
-    release(driver, driver->jobs[0]);
+  cupsd_free(&driver->cupsd);
+  while (driver->count > 0) {
+    struct dx_job *job = driver->jobs[0]->job;
+
+    list_remove(driver, driver->jobs[0]);
+    dx_job_free(&job);
+  }
   free(driver->jobs);
+  driver->jobs = NULL;
   dx_config_free(&driver->config);
 }
 
@@ -252,8 +510,8 @@ enum dx_code driver_reload(struct driver *driver, struct dx_config *config,
   driver->engine = engine;
   driver->config = config;
   driver->is_down = false;
-  for (i = driver->count; i > 0; i--) /* drive() may release this one */
-    drive(driver, driver->jobs[i - 1]);
-  driver->look_ms = 0; /* jobs without a service may have one now */
+  for (i = driver->count; i > 0; i--) /* driver_drive() may remove this one */
+    if (driver_drive(driver, driver->jobs[i - 1], err) != DX_OK)
+      dx_log(DX_LOG_ERROR, "%s", err->text);
   return DX_OK;
 }

@@ -1,12 +1,15 @@
 /*
- * driver.h - the jobs that docextractd drives: which ones it takes, and what
- * becomes of them. The engine decides what a job needs next; signals, the
- * configuration file and the command line are main.c's.
+ * driver.h - the jobs that docextractd drives: it alone moves them, from the
+ * receipt to the results (doc/architecture.md, "One driver").
  *
- * It takes jobs that were handed over, and adopts what no other process drives
- * (lib/spool/adopt.h). A job of CUPS's is not locked while it is looked at.
+ * driver.c has the list: receipts become jobs, jobs go to the engine, and are
+ * let go when they are over. permit.c answers the engine whether a document may
+ * be sent; attend.c talks with the backends that attend; verbs.c carries out
+ * what the command asks for. Signals, configuration file, and sockets are
+ * main.c's.
  *
- * Blocking: the disk, and cupsd for a second.
+ * Ownership: struct driver is main.c's; the four files change it, nobody else.
+ * Blocking: the disk.
  */
 #ifndef DX_DAEMON_DRIVER_H
 #define DX_DAEMON_DRIVER_H
@@ -14,26 +17,60 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/config/config.h"
-#include "daemon/engine/engine.h"
+#include "daemon/control.h"
+#include "daemon/cupsd.h"
 #include "daemon/engine/announce.h"
+#include "daemon/engine/engine.h"
+#include "daemon/hello.h"
+#include "daemon/service/http.h"
+#include "lib/config/config.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
-#include "daemon/service/http.h"
+
+/* A client of the control socket, from its first verb on. */
+struct session {
+  struct driver *driver;
+  struct client *client;
+  struct session *next;
+  struct driven *driven;  /* the job that it attends; NULL: none (yet) */
+  char key[DX_KEY_BYTES]; /* of the job; "": it attends none */
+  char run[DX_RUN_BYTES];
+  struct hello *hello;  /* that runs for it; NULL: none */
+  struct driven *waits; /* for this job to be canceled; NULL: for none */
+};
+
+/* A job that is not over. */
+struct driven {
+  struct dx_job *job;
+  struct session *attendant; /* NULL: nobody attends */
+  bool is_new;               /* this run sends something */
+  bool is_unsynced; /* its directory may not be durable: not the engine's */
+  /* permit.c; times are monotonic, 0: none */
+  int64_t may_ms;     /* when the attendant was asked */
+  int64_t may_number; /* of that question */
+  bool may_yes;       /* its answer, until it is used */
+  int64_t asked_ms;   /* since when an answer of cupsd counts */
+  int64_t watch_ms;   /* when to ask cupsd what became of the print job */
+  int64_t watch_gap_ms;
+};
 
 struct driver {
   struct dx_config *config; /* owned */
-  struct dx_spool *spool;   /* borrowed */
-  struct dx_http *http;     /* borrowed */
+  struct dx_spool *spool;   /* borrowed, like http */
+  struct dx_http *http;
   struct dx_engine *engine;
   struct dx_announcer *announcer;
-  struct dx_job **jobs; /* driven here */
+  struct cupsd *cupsd;
+  struct session *sessions;
+  struct driven **jobs;
   size_t count, room;
-  int64_t look_ms; /* monotonic: when to look through jobs/ */
-  bool is_down;    /* an outage was logged, and not yet its end */
+  int64_t receipts_ms; /* monotonic: when to look through received/ */
+  bool is_down;        /* an outage was logged, and not yet its end */
 };
 
-/* Takes ownership of config, also on failure: E_NOMEM. */
+/* ---- driver.c ---- */
+
+/* Takes ownership of config, also on failure. Loads all jobs. E_NOMEM. */
 enum dx_code driver_start(struct driver *driver, struct dx_config *config,
                           struct dx_err *err) DX_MUST_USE;
 /* Ends all calls at once; the journals say how far the jobs got. */
@@ -44,18 +81,84 @@ void driver_stop(struct driver *driver);
 enum dx_code driver_reload(struct driver *driver, struct dx_config *config,
                            struct dx_err *err) DX_MUST_USE;
 
-/* Something happened to the directory of that name below jobs/: takes the job
- * if it is ours, cancels it if that was requested. ctx: the struct driver. */
-void driver_look(void *ctx, const char *key);
+/* Does what is due but the engine does not know of. Returns when to call it
+ * again, monotonic. */
+int64_t driver_turn(struct driver *driver);
+
+/* Something is under way: docextractd must not end. */
+bool driver_is_busy(const struct driver *driver);
 
 /* True for a job that is driven here. ctx: the struct driver. */
 bool driver_holds(void *ctx, const char *key);
+struct driven *driver_find(struct driver *driver, const char *key);
 
-/* Looks at all jobs when that is due. */
-void driver_look_through(struct driver *driver);
+/*
+ * Makes a job of the receipt KEY.RUN, or more of the one there is. E_NOT_FOUND:
+ * there is no such receipt (any more). E_BUSY: later, by driver_turn(). Another
+ * code: it was refused, or cannot be used now.
+ */
+enum dx_code driver_pick_up(struct driver *driver, const char *name,
+                            struct dx_err *err) DX_MUST_USE;
 
-/* Runs OnResult for what has ended. Returns when to call it again (monotonic),
- * earlier if dx_announcer_fd() can be read. */
-int64_t driver_announce(struct driver *driver);
+/* Drives a job that was loaded, and takes ownership of it, also on failure. */
+enum dx_code driver_take(struct driver *driver, struct dx_job *job,
+                         struct dx_err *err) DX_MUST_USE;
+
+/* Gives a job to the engine, or lets go of it if it is over. After an error it
+ * is no longer driven. */
+enum dx_code driver_drive(struct driver *driver, struct driven *driven,
+                          struct dx_err *err) DX_MUST_USE;
+
+/* Ends the jobs that nobody has finished within KeepUnfinished. */
+void driver_expire(struct driver *driver);
+
+/* Saves a journal outside of the engine's turn; what fails is logged, and the
+ * engine tries again. */
+bool driver_save(struct driver *driver, struct driven *driven);
+
+/* ---- permit.c ---- */
+
+/* The observer's may_send. ctx: the struct driver. */
+enum dx_permission permit_ask(void *ctx, struct dx_job *job);
+/* cupsd_on_answer(). */
+void permit_answered(void *ctx, const char *key);
+/* The attendant's answer to `may`. */
+void permit_reply(struct driven *driven, int64_t number, bool yes);
+/* Nobody attends any more, or another does: asks cupsd at once. */
+void permit_watch(struct driven *driven);
+/* Asks about the jobs that are due. Returns when the next one is. */
+int64_t permit_turn(struct driver *driver);
+/* Takes over an answer of cupsd about a job; cancels it with its print job. */
+void permit_learn(struct driver *driver, struct driven *driven,
+                  enum dx_answer answer);
+
+/* ---- attend.c ---- */
+
+void attend_begin(struct session *session, const char *key, const char *run);
+void attend_leave(struct session *session);
+void attend_ended(struct session *session, const char *answer);
+void attend_closed(struct session *session);
+/* The observer's note, and the end of a job. */
+void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note);
+void attend_over(struct driven *driven);
+/* Tells whoever waits for this receipt what became of it. */
+void attend_picked_up(struct driver *driver, struct driven *driven);
+void attend_refused(struct driver *driver, const char *name, bool is_final,
+                    const struct dx_err *err);
+/* Ends the connection with an outcome, after which the backend ends by itself.
+ */
+void attend_end(struct session *session, const struct dx_err *err,
+                const char *sentence);
+
+/* ---- verbs.c ---- */
+
+/* What the control socket calls. ctx: the struct driver. */
+void verbs_message(void *ctx, struct client *client,
+                   const struct dx_message *message);
+void verbs_closed(void *ctx, struct client *client);
+/* Something may have happened to the children that run `hello`. */
+void verbs_turn(struct driver *driver);
+/* The job that somebody has canceled is over. */
+void verbs_canceled(struct driver *driver, const struct driven *driven);
 
 #endif

@@ -1,7 +1,7 @@
 # daemon/ - docextractd: a thin loop around the engine.
 # What moves the jobs is a library, for the unit tests.
 noinst_LIBRARIES += libdxd.a
-libdxd_a_SOURCES = \
+libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/address.c daemon/service/address.h daemon/service/api.c \
 	daemon/service/api.h daemon/service/http.c daemon/service/http.h \
 	daemon/service/jwt.c daemon/service/jwt.h daemon/service/latency.c \
@@ -16,20 +16,24 @@ libdxd_a_SOURCES = \
 	daemon/engine/announce.c daemon/engine/announce.h daemon/engine/call.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/engine_internal.h daemon/engine/fetch.c \
-	daemon/engine/report.c daemon/engine/upload.c
+	daemon/engine/report.c daemon/engine/upload.c \
+	\
+	daemon/sweep.c daemon/sweep.h
 
 sbin_PROGRAMS += daemon/docextractd
-daemon_docextractd_SOURCES = daemon/driver.c daemon/driver.h \
+daemon_docextractd_SOURCES = daemon/attend.c \
+	daemon/control.c daemon/control.h daemon/driver.c daemon/driver.h \
+	daemon/hello.c daemon/hello.h daemon/hello_internal.h \
+	daemon/hello_steps.c daemon/permit.c daemon/reach.c daemon/reach.h \
 	daemon/main.c daemon/status.c daemon/status.h \
 	daemon/status_ends.c daemon/status_ends.h daemon/status_server.c \
-	daemon/status_server.h daemon/watch.c daemon/watch.h
+	daemon/status_server.h daemon/verbs.c daemon/watch.c daemon/watch.h
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdxd.a libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 
-EXTRA_DIST += daemon/docextractd.path.in daemon/docextractd.service.in
-nodist_systemdsystemunit_DATA = daemon/docextractd.path \
-	daemon/docextractd.service
+EXTRA_DIST += daemon/docextractd.service.in
+nodist_systemdsystemunit_DATA = daemon/docextractd.service
 CLEANFILES += $(nodist_systemdsystemunit_DATA)
 $(nodist_systemdsystemunit_DATA): daemon/%: $(srcdir)/daemon/%.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) daemon && sed \

@@ -1,15 +1,17 @@
 /*
- * main.c - docextractd: finishes jobs that were handed over, so that the
- * queue need not wait for the extraction (Completion). Command line, signals,
- * configuration, systemd; the jobs are driver.c's.
+ * main.c - docextractd: drives every job of a spool. Command line, signals,
+ * configuration, lock, systemd; the jobs are driver.c's.
  *
  * SIGTERM and SIGINT end it within two seconds; everything it did is in the
  * journals of the jobs. SIGHUP, or a changed file, reloads the configuration.
- * It runs as the user that backends run as; started by root, it becomes that
- * user if docextract was configured with its own.
+ * With one that is wrong from the beginning it stays, and tells everybody who
+ * connects what is wrong, until the file is fixed. It runs as the user that
+ * backends run as; started by root, it becomes that user if docextract was
+ * configured with its own.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,44 +20,57 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sysexits.h>
+#include <syslog.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "daemon/control.h"
 #include "daemon/driver.h"
 #include "daemon/status.h"
+#include "daemon/sweep.h"
 #include "daemon/watch.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
 #include "lib/base/user.h"
-#include "lib/spool/sweep.h"
+#include "lib/control/channel.h"
+#include "lib/spool/sentence.h"
 
-#define TURN_MS 60000          /* the longest wait for an event */
-#define TURN_UNWATCHED_MS 5000 /* between two looks, without inotify */
+#define TURN_MS 60000      /* the longest wait for an event */
+#define LOCK_WAIT_MS 10000 /* for another docextractd to make room */
+#define LOCK_LOOK_MS 100
+#define HELLOS_MAX 16
 
 struct daemon {
   const char *config_path;
   struct dx_spool spool;
   char *spool_dir;
   struct dx_http *http;
-  struct driver driver;
+  struct driver driver; /* without a configuration: none is driven */
+  struct dx_err wrong;  /* with the configuration, as long as that is so */
+  struct control *control;
+  enum dx_started started;
   struct watch watch;
   struct status status;
   int signal_fd;
   int lock_fd;
   int64_t sweep_ms;
-  bool stop, reload;
+  int64_t idle_ms; /* monotonic: since when nothing is under way; 0: it is */
+  bool stop, reload, again;
 };
 
-static bool is_verbose, is_journal;
+static bool is_verbose, is_journal, is_on_demand;
 
 /* No title, name, token or signed URL is logged, at any level. */
 static void print_line(enum dx_log_level level, const char *line)
 {
   static const char *const levels[] = {SD_DEBUG, SD_INFO, SD_WARNING, SD_ERR};
+  static const int priorities[] = {LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR};
 
-  if (level != DX_LOG_DEBUG || is_verbose)
+  if (is_on_demand)
+    syslog(LOG_DAEMON | priorities[level], "%s", line);
+  else if (level != DX_LOG_DEBUG || is_verbose)
     fprintf(stderr, "%s%s\n", is_journal ? levels[level] : "", line);
 }
 
@@ -103,6 +118,33 @@ static void warn_of_sandbox(const struct dx_config *config)
              config->services[i].name);
 }
 
+static void set_wrong(struct daemon *d, const struct dx_err *err)
+{
+  d->wrong = *err;
+  dx_advise(&d->wrong);
+}
+
+/* What a running docextractd cannot change: it ends, and is started again. */
+static const char *changed_for_good(const struct daemon *d,
+                                    const struct dx_config *config)
+{
+  if (strcmp(config->spool_dir, d->spool_dir) != 0)
+    return "SpoolDir";
+  if (d->status.path != NULL &&
+      strcmp(config->status_socket, d->status.path) != 0)
+    return "StatusSocket";
+  return NULL;
+}
+
+static enum dx_code begin(struct daemon *d, struct dx_config *config,
+                          struct dx_err *err)
+{
+  warn_of_sandbox(config);
+  status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
+  d->wrong.code = DX_OK;
+  return driver_start(&d->driver, config, err);
+}
+
 /* An invalid configuration is reported and ignored. */
 static void reload(struct daemon *d)
 {
@@ -114,24 +156,28 @@ static void reload(struct daemon *d)
   d->reload = false;
   (void)sd_notify(0, "RELOADING=1");
   code = dx_config_load(d->config_path, &config, &err);
-  if (code == DX_OK && strcmp(config->spool_dir, d->spool_dir) != 0)
-    changed = "SpoolDir";
-  else if (code == DX_OK && d->status.path != NULL &&
-           strcmp(config->status_socket, d->status.path) != 0)
-    changed = "StatusSocket";
+  if (code == DX_OK)
+    changed = changed_for_good(d, config);
   if (changed != NULL) {
-    code = dx_fail(&err, DX_E_CONFIG, 0, "%s has changed; restart docextractd",
-                   changed);
+    dx_log(DX_LOG_WARNING, "%s has changed: starting again", changed);
+    d->again = true;
     dx_config_free(&config);
+    return;
   }
-  if (code == DX_OK)
+  if (code == DX_OK && d->driver.config != NULL) {
     warn_of_sandbox(config);
-  if (code == DX_OK)
     code = driver_reload(&d->driver, config, &err);
+  } else if (code == DX_OK) {
+    code = begin(d, config, &err);
+  }
   if (code == DX_OK)
     dx_log(DX_LOG_INFO, "reloaded '%s'", d->config_path);
   else
-    dx_log(DX_LOG_ERROR, "%s; keeping the previous configuration", err.text);
+    dx_log(DX_LOG_ERROR, "%s; %s", err.text,
+           d->driver.config != NULL ? "keeping the previous configuration"
+                                    : "nothing is sent until it is fixed");
+  if (code != DX_OK && d->driver.config == NULL)
+    set_wrong(d, &err);
   (void)sd_notify(0, "READY=1");
 }
 
@@ -167,96 +213,231 @@ static void raise_limits(void)
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* ---- the control socket ---- */
+
+static void answer_wrong(struct daemon *d, struct client *client,
+                         const struct dx_message *message)
+{
+  char sentence[DX_SENTENCE_BYTES];
+
+  if (message->verb == DX_VERB_ATTEND) {
+    dx_sentence(d->wrong.code, NULL, sentence);
+    control_send(client, "sentence %s", sentence);
+    control_send(client, "end %s %s", dx_code_name(d->wrong.code),
+                 d->wrong.text);
+  } else {
+    control_send(client, "error %s %s", dx_code_name(d->wrong.code),
+                 d->wrong.text);
+  }
+  client_close(client);
+}
+
+static void on_message(void *ctx, struct client *client,
+                       const struct dx_message *message)
+{
+  struct daemon *d = ctx;
+
+  if (message->verb == DX_VERB_YIELD) {
+    d->stop = d->started == DX_STARTED_DEMAND;
+    if (d->stop)
+      control_send(client, "done ");
+    else
+      control_send(client, "error E_BUSY docextractd runs already");
+  } else if (d->driver.config == NULL) {
+    answer_wrong(d, client, message);
+  } else {
+    verbs_message(&d->driver, client, message);
+  }
+}
+
+static void on_closed(void *ctx, struct client *client)
+{
+  struct daemon *d = ctx;
+
+  verbs_closed(&d->driver, client);
+}
+
 /* ---- start, loop, stop ---- */
+
+static enum dx_started who_started(void)
+{
+  if (is_on_demand)
+    return DX_STARTED_DEMAND;
+  return getenv("NOTIFY_SOCKET") != NULL ? DX_STARTED_SERVICE : DX_STARTED_HAND;
+}
+
+/* One that was started on demand makes room for a service. */
+static void ask_for_room(struct daemon *d)
+{
+  struct dx_channel channel = DX_CHANNEL_NONE;
+  struct dx_message message;
+  struct dx_err err;
+
+  if (dx_channel_open(d->spool.dirfd, d->spool_dir, &channel, &err) == DX_OK &&
+      channel.started == DX_STARTED_DEMAND &&
+      dx_channel_send(&channel, &err, "yield") == DX_OK)
+    while (dx_channel_await(&channel, LOCK_WAIT_MS, &message, &err) == DX_OK)
+      ; /* until it has closed the connection */
+  dx_channel_close(&channel);
+}
+
+static enum dx_code take_lock(struct daemon *d, struct dx_err *err)
+{
+  int64_t until = dx_monotonic_ms() + LOCK_WAIT_MS;
+
+  d->lock_fd = dx_spool_hold_lock(&d->spool, err);
+  if (d->lock_fd >= 0 || err->code != DX_E_BUSY || is_on_demand)
+    return d->lock_fd >= 0 ? DX_OK : err->code;
+  ask_for_room(d);
+  do {
+    (void)poll(NULL, 0, LOCK_LOOK_MS);
+    d->lock_fd = dx_spool_hold_lock(&d->spool, err);
+  } while (d->lock_fd < 0 && err->code == DX_E_BUSY &&
+           dx_monotonic_ms() < until && dx_spool_daemon(d->spool.dirfd) != 0);
+  return d->lock_fd >= 0 ? DX_OK : err->code;
+}
+
+static enum dx_code open_spool(struct daemon *d, struct dx_err *err)
+{
+  const struct control_ops ops = {on_message, on_closed, d};
+  enum dx_code code = check_user(d, err);
+
+  if (code == DX_OK)
+    code = dx_spool_open(d->spool_dir, &d->spool, err);
+  if (code == DX_OK)
+    code = take_lock(d, err);
+  if (code != DX_OK)
+    return code;
+  d->control = control_new(&d->spool, d->started, &ops, err);
+  return d->control != NULL ? DX_OK : err->code;
+}
+
+/* Even one that is wrong says where the spool is, as a rule. */
+static enum dx_code read_config(struct daemon *d, struct dx_config **ret_config,
+                                struct dx_err *err)
+{
+  struct dx_err ignored;
+  enum dx_code code = dx_config_load(d->config_path, ret_config, err);
+
+  if (code == DX_OK)
+    return DX_OK;
+  if (dx_config_read_anyway(d->config_path, ret_config, &ignored) != DX_OK)
+    return code;
+  set_wrong(d, err);
+  return DX_OK;
+}
 
 static enum dx_code start(struct daemon *d, struct dx_err *err)
 {
   struct dx_config *config = NULL;
-  enum dx_code code = dx_config_load(d->config_path, &config, err);
+  enum dx_code code = read_config(d, &config, err);
 
   if (code != DX_OK)
     return code;
+  d->started = who_started();
   d->spool_dir = strdup(config->spool_dir);
   d->http = dx_http_new();
   d->driver.spool = &d->spool;
   d->driver.http = d->http;
   if (d->spool_dir == NULL || d->http == NULL)
     code = dx_fail_nomem(err);
-  if (code == DX_OK)
-    code = check_user(d, err);
   if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): stop() frees it */
-    code = dx_spool_open(d->spool_dir, &d->spool, err);
-  if (code == DX_OK) {
-    d->lock_fd = dx_spool_hold_daemon_lock(&d->spool, err);
-    code = d->lock_fd >= 0 ? DX_OK : err->code;
-  }
-  if (code != DX_OK) {
-    dx_config_free(&config);
-    return code;
-  }
-  warn_of_sandbox(config);
-  status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
-  if (watch_start(&d->watch, d->spool_dir, d->config_path, err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s; checking every %d s instead", err->text,
-           TURN_UNWATCHED_MS / 1000);
-  return driver_start(&d->driver, config, err);
+    code = open_spool(d, err);
+  if (code == DX_OK && watch_start(&d->watch, d->config_path, err) != DX_OK)
+    dx_log(DX_LOG_WARNING, "%s; after a change of it, send SIGHUP", err->text);
+  if (code == DX_OK && d->wrong.code == DX_OK)
+    return begin(d, config, err);
+  dx_config_free(&config);
+  if (code == DX_OK)
+    dx_log(DX_LOG_ERROR, "%s; nothing is sent until it is fixed",
+           d->wrong.text);
+  return code;
 }
 
-static void read_watch(struct daemon *d)
+static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
 {
-  struct watch_events events = {.job = driver_look, .ctx = &d->driver};
+  struct daemon *d = ctx;
+  bool is_known = false;
+  bool has = cupsd_has(d->driver.cupsd, cups_id, uuid, &is_known);
 
-  if (d->watch.fd < 0)
-    return;
-  watch_read(&d->watch, &events);
-  d->reload = d->reload || events.config_changed;
-  if (events.lost)
-    d->driver.look_ms = 0;
+  return !is_known ? DX_RERUN_UNKNOWN : has ? DX_RERUN_MAY : DX_RERUN_NO;
 }
 
-static void look_through(struct daemon *d)
+static bool is_held(void *ctx, const char *key)
 {
-  int64_t at = dx_monotonic_ms() + TURN_UNWATCHED_MS;
+  struct daemon *d = ctx;
 
-  driver_look_through(&d->driver);
-  if (d->watch.fd < 0 && at < d->driver.look_ms)
-    d->driver.look_ms = at;
+  return driver_holds(&d->driver, key);
 }
 
 static void sweep(struct daemon *d)
 {
-  const struct dx_sweep sweep = {
-      .config = d->driver.config, .is_held = driver_holds, .ctx = &d->driver};
+  const struct dx_sweep what = {d->driver.config, is_held, rerun, d};
 
   if (dx_monotonic_ms() < d->sweep_ms)
     return;
   d->sweep_ms = dx_monotonic_ms() + DX_SWEEP_GAP_MS;
-  dx_spool_sweep(&d->spool, &sweep);
+  driver_expire(&d->driver);
+  dx_spool_sweep(&d->spool, &what);
 }
 
-/* until_ms: when OnResult is due. */
-static int64_t wait_ms(const struct daemon *d, int64_t until_ms)
+/* One that was started on demand ends when nobody needs it. */
+static void look_if_idle(struct daemon *d)
 {
-  int64_t at = d->driver.look_ms < until_ms ? d->driver.look_ms : until_ms;
-  int64_t wait = at - dx_monotonic_ms();
+  int64_t now = dx_monotonic_ms();
+
+  if (d->started != DX_STARTED_DEMAND || control_clients(d->control) > 0 ||
+      (d->driver.config != NULL && driver_is_busy(&d->driver)))
+    d->idle_ms = 0;
+  else if (d->idle_ms == 0)
+    d->idle_ms = now;
+  else if (now - d->idle_ms >= DX_IDLE_MS)
+    d->stop = true;
+}
+
+static int64_t wait_ms(int64_t until_ms)
+{
+  int64_t wait = until_ms - dx_monotonic_ms();
 
   return wait < 0 ? 0 : wait < TURN_MS ? wait : TURN_MS;
+}
+
+/* What ends the wait for an event; the first is the request to stop. */
+static size_t wake_by(const struct daemon *d, int *fds)
+{
+  const struct session *s;
+  size_t count = 0, hellos = 0;
+
+  fds[count++] = d->signal_fd;
+  fds[count++] = control_fd(d->control);
+  if (d->watch.fd >= 0)
+    fds[count++] = d->watch.fd;
+  if (d->status.fd >= 0)
+    fds[count++] = d->status.fd;
+  if (d->driver.config == NULL)
+    return count;
+  if (dx_announcer_fd(d->driver.announcer) >= 0)
+    fds[count++] = dx_announcer_fd(d->driver.announcer);
+  for (s = d->driver.sessions; s != NULL && hellos < HELLOS_MAX; s = s->next)
+    if (s->hello != NULL) {
+      fds[count++] = hello_fd(s->hello);
+      hellos++;
+    }
+  return count;
 }
 
 /* One turn, and waiting for what comes next. */
 static enum dx_code turn(struct daemon *d, struct dx_err *err)
 {
-  int64_t until_ms = driver_announce(&d->driver);
-  const int fds[] = {d->signal_fd, d->watch.fd, d->status.fd,
-                     dx_announcer_fd(d->driver.announcer)};
-  int wake[sizeof(fds) / sizeof(fds[0])];
-  size_t i, count = 0;
+  int fds[5 + HELLOS_MAX];
+  int64_t until_ms;
 
-  for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-    if (fds[i] >= 0)
-      wake[count++] = fds[i];
-  return dx_engine_run(d->driver.engine, wait_ms(d, until_ms), wake, count,
-                       err);
+  control_turn(d->control);
+  if (d->driver.config == NULL)
+    return dx_http_run(d->http, TURN_MS, fds, wake_by(d, fds), err);
+  until_ms = driver_turn(&d->driver);
+  return dx_engine_run(d->driver.engine, wait_ms(until_ms), fds,
+                       wake_by(d, fds), err);
 }
 
 static enum dx_code loop(struct daemon *d, struct dx_err *err)
@@ -267,22 +448,28 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
   dx_log(DX_LOG_INFO, "ready");
   while (code == DX_OK) {
     read_signals(d);
-    read_watch(d);
-    if (d->stop)
-      return DX_OK;
+    d->reload = (d->watch.fd >= 0 && watch_read(&d->watch)) || d->reload;
     if (d->reload)
       reload(d);
-    sweep(d);
-    look_through(d);
-    status_check(&d->status);
+    look_if_idle(d);
+    if (d->stop)
+      return DX_OK;
+    if (d->again)
+      return dx_fail(err, DX_E_BUSY, 0, "the configuration has changed");
+    if (d->driver.config != NULL) {
+      sweep(d);
+      status_check(&d->status);
+    }
     code = turn(d, err);
   }
   return code;
 }
 
+/* The socket goes while the lock is held: who binds the next one has it. */
 static void stop(struct daemon *d)
 {
   (void)sd_notify(0, "STOPPING=1");
+  control_free(&d->control);
   driver_stop(&d->driver);
   status_stop(&d->status);
   watch_stop(&d->watch);
@@ -323,17 +510,19 @@ static int run(const char *config_path)
 
 static void print_help(void)
 {
-  printf("Usage: docextractd [-c FILE] [--verbose]\n"
-         "Finishes print jobs, so that no queue waits for an extraction.\n\n"
-         "  -c FILE    use this configuration file\n"
-         "  --verbose  print every step to stderr\n"
-         "  --help     print this help and exit\n"
-         "  --version  print the version and exit\n");
+  printf("Usage: docextractd [-c FILE] [--verbose] [--on-demand]\n"
+         "Sends print jobs to the service and fetches their results.\n\n"
+         "  -c FILE      use this configuration file\n"
+         "  --verbose    print every step to stderr\n"
+         "  --on-demand  log to syslog, and end after ten idle minutes\n"
+         "  --help       print this help and exit\n"
+         "  --version    print the version and exit\n");
 }
 
 int main(int argc, char **argv)
 {
   static const struct option longs[] = {{"verbose", no_argument, NULL, 'd'},
+                                        {"on-demand", no_argument, NULL, 'o'},
                                         {"help", no_argument, NULL, 'h'},
                                         {"version", no_argument, NULL, 'V'},
                                         {NULL, 0, NULL, 0}};
@@ -346,6 +535,8 @@ int main(int argc, char **argv)
       config_path = optarg;
     } else if (letter == 'd') {
       is_verbose = true;
+    } else if (letter == 'o') {
+      is_on_demand = true;
     } else if (letter == 'h') {
       print_help();
       return EX_OK;

@@ -130,7 +130,6 @@ static void look_at(struct ends *ends, const char *key, int64_t from_ms)
 {
   struct tracked *seen = find(ends, key);
   struct dx_job *job = NULL;
-  pid_t holder;
 
   if (seen == NULL)
     seen = track(ends, key); /* watched before it is read */
@@ -139,7 +138,7 @@ static void look_at(struct ends *ends, const char *key, int64_t from_ms)
   if (seen == NULL)
     return;
   seen->is_there = true;
-  if (dx_spool_peek(ends->spool, key, &job, &holder, NULL) == DX_OK)
+  if (dx_spool_load(ends->spool, key, &job, NULL) == DX_OK)
     compare(ends, seen, job, from_ms);
   dx_job_free(&job);
 }

@@ -167,16 +167,15 @@ static void add_job(struct server *server, struct client *client,
                     const char *key)
 {
   struct dx_job *job = NULL;
-  pid_t holder;
 
   if (!is_wanted(server, client, key) ||
-      dx_spool_peek(&server->spool, key, &job, &holder, NULL) != DX_OK ||
+      dx_spool_load(&server->spool, key, &job, NULL) != DX_OK ||
       !may_see(client, job))
     (void)0; /* nothing for this client */
   else if (client->request.kind == DX_STATUS_WATCH)
     add_ends(client, job);
   else
-    add_line(client, dx_status_job_json(job, holder, client->sees_all));
+    add_line(client, dx_status_job_json(job, client->sees_all));
   dx_job_free(&job);
 }
 
@@ -346,9 +345,8 @@ static enum dx_code begin_show(struct server *server, struct client *client,
 {
   struct dx_json *head = NULL;
   struct dx_job *job = NULL;
-  pid_t holder;
   enum dx_code code =
-      dx_spool_peek(&server->spool, client->request.key, &job, &holder, NULL);
+      dx_spool_load(&server->spool, client->request.key, &job, NULL);
 
   /* In the same words, whether it is another user's or does not exist. */
   if (code != DX_OK || !may_see(client, job) ||

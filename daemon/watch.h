@@ -1,10 +1,6 @@
 /*
- * watch.h - events (inotify(7)): a job was handed over or is to be canceled, or
- * the configuration changed.
- *
- * A new job is a directory moved into jobs/; handing one over and asking to
- * cancel it touch its directory (lib/spool/spool.h). Events can be lost: the
- * caller also looks through everything now and then.
+ * watch.h - whether the configuration file has changed (inotify(7)). Editors
+ * replace a file, so its directory is watched.
  *
  * Blocking: never.
  */
@@ -16,27 +12,16 @@
 #include "lib/base/err.h"
 
 struct watch {
-  int fd; /* readable when there are events; -1: nothing is watched */
-  int jobs, config;
-  const char *config_name; /* borrowed */
+  int fd;           /* readable when something happened; -1: none */
+  const char *name; /* borrowed */
 };
 
-struct watch_events {
-  void (*job)(void *ctx, const char *key);
-  void *ctx;
-  bool config_changed;
-  bool lost; /* look through everything */
-};
-
-/* E_IO if nothing can be watched: look now and then instead. The paths are
- * borrowed. */
-enum dx_code watch_start(struct watch *watch, const char *spool_dir,
-                         const char *config_path,
+/* E_IO if nothing can be watched. The path is borrowed. */
+enum dx_code watch_start(struct watch *watch, const char *config_path,
                          struct dx_err *err) DX_MUST_USE;
 void watch_stop(struct watch *watch);
 
-/* Reads the pending events; calls events->job for every directory, sets the
- * rest. */
-void watch_read(struct watch *watch, struct watch_events *events);
+/* Reads what has happened; true if the file was changed. */
+bool watch_read(struct watch *watch);
 
 #endif

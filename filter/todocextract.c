@@ -393,8 +393,10 @@ static int run(struct job *job, int from)
   process(job, received, length);
   dx_config_free(&config);
   is_cupsds = dx_seal_look(CUPS_SC_FD, DX_SEAL_WAIT_MS, job->entry.seal);
-  if (!is_cupsds)
-    dx_log(DX_LOG_DEBUG, "todocextract: no side channel to the backend");
+  if (!is_cupsds && dx_seal_is_expected(CUPS_SC_FD)) {
+    dx_log(DX_LOG_DEBUG, "todocextract: the backend stores no documents");
+    return 1; /* cupsd keeps them */
+  }
   dx_log(DX_LOG_DEBUG, "todocextract: %lld bytes in; out: %s%s%s, %lld bytes",
          (long long)length, dx_kind_word(job->entry.kind),
          job->entry.reason != DX_REASON_NONE ? " " : "",

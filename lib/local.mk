@@ -4,11 +4,12 @@ noinst_LIBRARIES += libdx.a
 libdx_a_SOURCES = \
 	lib/base/buf.c lib/base/buf.h lib/base/clock.c lib/base/clock.h \
 	lib/base/digest.c lib/base/digest.h lib/base/err.c lib/base/err.h \
-	lib/base/fs.c lib/base/fs.h lib/base/json.c lib/base/json.h \
+	lib/base/fs.c lib/base/fs.h lib/base/history.c lib/base/history.h \
+	lib/base/json.c lib/base/json.h \
 	lib/base/json_scan.c lib/base/json_scan.h lib/base/log.c lib/base/log.h \
 	lib/base/policy.h lib/base/process.c lib/base/process.h \
-	lib/base/sandbox.c lib/base/sandbox.h lib/base/shared.c \
-	lib/base/shared.h lib/base/user.c lib/base/user.h lib/base/utf8.c \
+	lib/base/sandbox.c lib/base/sandbox.h \
+	lib/base/user.c lib/base/user.h lib/base/utf8.c \
 	lib/base/utf8.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
@@ -20,16 +21,20 @@ libdx_a_SOURCES = \
 	lib/print/print_job.c lib/print/print_job.h lib/print/seal.c \
 	lib/print/seal.h \
 	\
-	lib/spool/adopt.c lib/spool/adopt.h lib/spool/counters.c \
+	lib/spool/counters.c \
 	lib/spool/counters.h lib/spool/failures.c lib/spool/failures.h \
 	lib/spool/filename.c lib/spool/filename.h lib/spool/job.c \
 	lib/spool/job.h lib/spool/journal.c lib/spool/manifest.c \
 	lib/spool/manifest.h lib/spool/merge.c lib/spool/merge.h \
-	lib/spool/results.c lib/spool/results.h lib/spool/sentence.c \
+	lib/spool/permission.c lib/spool/permission.h \
+	lib/spool/results.c lib/spool/results.h lib/spool/retention.c \
+	lib/spool/retention.h lib/spool/sentence.c \
 	lib/spool/sentence.h lib/spool/spool.c lib/spool/spool.h \
-	lib/spool/spool_internal.h lib/spool/state.c lib/spool/state.h \
-	lib/spool/sweep.c lib/spool/sweep.h \
+	lib/spool/state.c lib/spool/state.h \
 	\
-	lib/control/metrics.c lib/control/metrics.h lib/control/status.c \
+	lib/control/channel.c lib/control/channel.h \
+	lib/control/metrics.c lib/control/metrics.h lib/control/note.c \
+	lib/control/note.h lib/control/start.c lib/control/start.h \
+	lib/control/status.c \
 	lib/control/status.h lib/control/status_client.c \
 	lib/control/status_client.h

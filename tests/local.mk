@@ -38,15 +38,16 @@ with_other_user = $(AM_CPPFLAGS) -UDX_USER -DDX_USER='"games"'
 LDADD = $(FUZZ_ENGINE) $(unit_libs)
 if TESTS_ON
 unit_programs = \
-	tests/unit/test_adopt \
 	tests/unit/test_announce \
 	tests/unit/test_api \
 	tests/unit/test_buf \
 	tests/unit/test_bundle \
+	tests/unit/test_channel \
 	tests/unit/test_clock \
 	tests/unit/test_codecs \
 	tests/unit/test_config \
 	tests/unit/test_content \
+	tests/unit/test_control \
 	tests/unit/test_counters \
 	tests/unit/test_engine \
 	tests/unit/test_filter \
@@ -57,15 +58,17 @@ unit_programs = \
 	tests/unit/test_jpeg \
 	tests/unit/test_json \
 	tests/unit/test_json_scan \
+	tests/unit/test_merge \
 	tests/unit/test_mime \
 	tests/unit/test_once \
+	tests/unit/test_permission \
 	tests/unit/test_outage \
 	tests/unit/test_pictures \
 	tests/unit/test_png \
 	tests/unit/test_poll \
-	tests/unit/test_race \
 	tests/unit/test_rate_limit \
 	tests/unit/test_results \
+	tests/unit/test_retention \
 	tests/unit/test_rows \
 	tests/unit/test_sentence \
 	tests/unit/test_signed_url \
@@ -73,15 +76,21 @@ unit_programs = \
 	tests/unit/test_state \
 	tests/unit/test_status \
 	tests/unit/test_stream \
+	tests/unit/test_sweep \
 	tests/unit/test_text \
 	tests/unit/test_token \
 	tests/unit/test_unpack \
 	tests/unit/test_user \
-	tests/model/test_model
+	tests/model/model_one \
+	tests/model/model_two
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
 # What these need besides.
+tests_model_model_one_SOURCES = tests/model/model_one.c \
+	tests/model/walk.c tests/model/walk.h
+tests_model_model_two_SOURCES = tests/model/model_two.c \
+	tests/model/walk.c tests/model/walk.h
 tests_unit_test_codecs_SOURCES = tests/unit/test_codecs.c \
 	filter/codecs.c filter/codecs.h
 tests_unit_test_codecs_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
@@ -94,14 +103,24 @@ tests_unit_test_png_SOURCES = tests/unit/test_png.c \
 	filter/jpeg.c filter/jpeg.h filter/png.c filter/png.h
 tests_unit_test_png_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
 tests_unit_test_png_LDADD = $(unit_libs) $(JPEG_LIBS) $(PNG_LIBS) $(ZLIB_LIBS)
+tests_unit_test_channel_SOURCES = tests/unit/test_channel.c
+tests_unit_test_control_SOURCES = tests/unit/test_control.c \
+	daemon/control.c daemon/control.h lib/control/start.c
+tests_unit_test_control_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT
+# Faults within faults.
+tests_model_model_one_CFLAGS = $(AM_CFLAGS) -Wno-shadow
+tests_model_model_two_CFLAGS = $(AM_CFLAGS) -Wno-shadow
 engine_fixture = tests/unit/engine_fixture.c
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2
+tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
+	-Wl,--wrap=unlinkat -Wl,--wrap=fsync -Wl,--wrap=dx_cupsd_is_gone
 tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
-tests_unit_test_race_LDFLAGS = -Wl,--wrap=dx_job_save \
-	-Wl,--wrap=dx_print_job_ask -Wl,--wrap=fcntl -Wl,--wrap=fcntl64
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
+tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \
+	-Wl,--wrap=unlinkat -Wl,--wrap=fsync
+tests_unit_test_sweep_LDFLAGS = -Wl,--wrap=dx_job_save
 tests_unit_test_isolate_SOURCES = tests/unit/test_isolate.c \
 	filter/isolate.c filter/qpdf.cc
 tests_unit_test_isolate_CPPFLAGS = $(AM_CPPFLAGS) $(QPDF_CFLAGS) \

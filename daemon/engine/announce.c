@@ -4,7 +4,6 @@
 #include "daemon/engine/announce.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@
 #include "lib/base/process.h"
 #include "lib/spool/results.h"
 
-#define LOCK_NAME "announce.lock"
 #define STOP_MS 1000 /* for a program, from SIGTERM to SIGKILL, when we end */
 #define WHY_BYTES 160
 
@@ -39,7 +37,6 @@ struct dx_announcer {
   void *ctx;
   struct entry *entries;
   size_t count, room;
-  int lock_fd; /* -1: not held */
   /* The program that runs. */
   pid_t pid;           /* 0: none */
   int fd;              /* of the process; -1: none */
@@ -105,46 +102,23 @@ static bool is_due(const struct dx_submission *sub)
   return sub->announce_ms != 0 && dx_state_is_final(sub->state);
 }
 
+bool dx_announcer_is_busy(const struct dx_announcer *a)
+{
+  return a->count > 0;
+}
+
 void dx_announcer_look(struct dx_announcer *a, const char *key)
 {
   struct dx_job *job = NULL;
-  pid_t holder;
   size_t i;
 
-  if (a->is_held != NULL && a->is_held(a->ctx, key))
+  if (a->is_held(a->ctx, key) ||
+      dx_spool_load(a->spool, key, &job, NULL) != DX_OK)
     return;
-  if (dx_spool_peek(a->spool, key, &job, &holder, NULL) != DX_OK)
-    return;
-  for (i = 0; holder == 0 && i < job->submission_count; i++)
+  for (i = 0; i < job->submission_count; i++)
     if (is_due(&job->submissions[i]) && !is_listed(a, key, i + 1))
       add(a, key, i + 1);
   dx_job_free(&job);
-}
-
-/* ---- the lock ---- */
-
-static bool lock(struct dx_announcer *a)
-{
-  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-  if (a->lock_fd >= 0)
-    return true;
-  a->lock_fd = openat(a->spool->dirfd, LOCK_NAME,
-                      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (a->lock_fd < 0)
-    return false;
-  if (fcntl(a->lock_fd, F_SETLK, &all) == 0)
-    return true;
-  (void)close(a->lock_fd);
-  a->lock_fd = -1;
-  return false;
-}
-
-static void unlock(struct dx_announcer *a)
-{
-  if (a->lock_fd >= 0)
-    (void)close(a->lock_fd);
-  a->lock_fd = -1;
 }
 
 /* ---- the job ---- */
@@ -154,26 +128,25 @@ static void later(struct entry *e, int64_t wait_ms)
   e->next_ms = dx_monotonic_ms() + wait_ms;
 }
 
-/* The job with its lock; NULL if that cannot be had, or there is nothing to
+/* The job; NULL if it is held or cannot be read, or there is nothing to
  * announce: then the entry is put off or removed. */
 static struct dx_job *take(struct dx_announcer *a, struct entry *e)
 {
   struct dx_job *job = NULL;
-  enum dx_code code = DX_E_BUSY;
-  enum dx_owner owner;
   struct dx_err err;
-  pid_t holder;
+  enum dx_code code;
 
-  if (a->is_held == NULL || !a->is_held(a->ctx, e->key))
-    code = dx_spool_take(a->spool, e->key, &job, &holder, &owner, &err);
+  if (a->is_held(a->ctx, e->key)) {
+    later(e, DX_ON_RESULT_BUSY_MS);
+    return NULL;
+  }
+  code = dx_spool_load(a->spool, e->key, &job, &err);
   if (code == DX_OK && e->number <= job->submission_count &&
       is_due(&job->submissions[e->number - 1]))
     return job;
   dx_job_free(&job);
   if (code == DX_OK || code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
     drop(a, e); /* a look does not find it again */
-  } else if (code == DX_E_BUSY) {
-    later(e, DX_ON_RESULT_BUSY_MS);
   } else {
     dx_log(DX_LOG_WARNING, "job %s: %s", e->key, err.text);
     later(e, DX_LOCAL_RETRY_MS);
@@ -270,6 +243,11 @@ static bool set_variable(char **variable, const char *name, const char *value)
   return *variable != NULL;
 }
 
+static const char *section_of(const struct dx_submission *sub)
+{
+  return sub->section != NULL ? sub->section : sub->job->service;
+}
+
 /* Returns 0 or an errno. */
 static int start_with(const struct dx_submission *sub, char **words,
                       pid_t *ret_pid)
@@ -280,7 +258,7 @@ static int start_with(const struct dx_submission *sub, char **words,
 
   if (set_variable(&variables[0], "OUTCOME",
                    sub->state == DX_ST_EXTRACTED ? "extracted" : "failed") &&
-      set_variable(&variables[1], "SERVICE", sub->job->service) &&
+      set_variable(&variables[1], "SERVICE", section_of(sub)) &&
       set_variable(&variables[2], "QUEUE", sub->job->queue) &&
       set_variable(&variables[3], "JOB", sub->job->key))
     e = dx_process_start(words, variables, -1, ret_pid);
@@ -349,7 +327,7 @@ static void attend(struct dx_announcer *a, const struct dx_config *config,
   if (job == NULL)
     return;
   sub = &job->submissions[e->number - 1];
-  service = dx_config_service(config, job->service);
+  service = dx_config_service(config, section_of(sub));
   if (service == NULL) { /* the section may come back */
     later(e, DX_ON_RESULT_MAX_MS);
   } else if (service->on_result == NULL || e->done_ms == sub->announce_ms) {
@@ -418,7 +396,6 @@ dx_announcer_new(struct dx_spool *spool,
   a->spool = spool;
   a->is_held = is_held;
   a->ctx = ctx;
-  a->lock_fd = -1;
   a->fd = -1;
   return a;
 }
@@ -444,7 +421,6 @@ void dx_announcer_free(struct dx_announcer **announcer)
     return;
   if (a->pid != 0)
     stop_program(a);
-  unlock(a);
   free(a->entries);
   free(a);
   *announcer = NULL;
@@ -463,80 +439,9 @@ int64_t dx_announcer_turn(struct dx_announcer *a,
 
   while (!is_running(a)) {
     e = first_due(a, &next);
-    if (a->count == 0)
-      unlock(a);
     if (e == NULL)
       return next;
-    if (!lock(a)) /* another process is at it */
-      return dx_monotonic_ms() + DX_ON_RESULT_BUSY_MS;
     attend(a, config, e);
   }
   return a->until_ms;
-}
-
-/* ---- for those who end a job ---- */
-
-bool dx_announce_release(struct dx_spool *spool, struct dx_job **job)
-{
-  bool announces = *job != NULL && dx_job_is_announcing(*job);
-
-  if (announces)
-    dx_spool_hand_over(spool, job);
-  else
-    dx_job_free(job);
-  return announces;
-}
-
-static enum dx_code look_at(void *ctx, const char *key)
-{
-  dx_announcer_look(ctx, key);
-  return DX_OK;
-}
-
-/* True if there is something that was not tried yet. */
-static bool look_through(struct dx_announcer *a)
-{
-  struct dx_err err;
-  int64_t next;
-
-  if (dx_spool_each(a->spool, look_at, a, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s", err.text);
-  return first_due(a, &next) != NULL;
-}
-
-/* False when it was stopped. */
-static bool run_due(struct dx_announcer *a, const struct dx_config *config,
-                    int stop_fd)
-{
-  struct pollfd fds[2] = {{.fd = stop_fd, .events = POLLIN},
-                          {.events = POLLIN}};
-  int64_t next;
-
-  for (;;) {
-    next = dx_announcer_turn(a, config);
-    if (a->pid == 0)
-      return true;
-    next -= dx_monotonic_ms();
-    fds[1].fd = a->fd;
-    (void)poll(fds, 2, next > 0 ? (int)next : 0);
-    if (fds[0].revents != 0)
-      return false;
-  }
-}
-
-/* Whoever finds the lock taken relies on its holder, which looks again after it
- * has let go. */
-void dx_announce_now(struct dx_spool *spool, const struct dx_config *config,
-                     int stop_fd)
-{
-  struct dx_announcer *a = dx_announcer_new(spool, NULL, NULL);
-
-  if (a == NULL)
-    return;
-  while (look_through(a) && lock(a)) {
-    if (!run_due(a, config, stop_fd))
-      break;
-    unlock(a);
-  }
-  dx_announcer_free(&a);
 }

@@ -19,19 +19,39 @@
 
 /* ---- small things ---- */
 
-bool engine_is_patient(const struct dx_job *job)
+struct service_state *engine_section_of(struct dx_engine *engine,
+                                        const struct dx_submission *sub)
 {
-  return job->owner == DX_OWNER_DAEMON;
-}
-
-struct service_state *engine_service_of(struct dx_engine *engine,
-                                        const struct dx_job *job)
-{
+  const char *name = sub->section != NULL ? sub->section : sub->job->service;
   size_t i;
 
   for (i = 0; i < engine->config->service_count; i++)
-    if (strcmp(engine->services[i].service->name, job->service) == 0)
+    if (strcmp(engine->services[i].service->name, name) == 0)
       return &engine->services[i];
+  return NULL;
+}
+
+struct service_state *engine_service_of(struct dx_engine *engine,
+                                        const struct dx_submission *sub,
+                                        struct dx_err *err)
+{
+  struct service_state *svc = engine_section_of(engine, sub);
+  const char *name = sub->section != NULL ? sub->section : sub->job->service;
+
+  if (svc == NULL)
+    (void)dx_fail(err, DX_E_CONFIG, 0,
+                  "there is no section <Service %s> in '%s': put it back, or, "
+                  "if it was renamed, run 'docextract retry %s --service NAME'",
+                  name, engine->config->path, sub->job->key);
+  else if (sub->base_url != NULL &&
+           strcmp(sub->base_url, svc->service->base_url) != 0)
+    (void)dx_fail(err, DX_E_CONFIG, 0,
+                  "BaseURL of <Service %s> was changed while a document is "
+                  "under way: put it back, or, if the service has moved, run "
+                  "'docextract retry %s --service NAME'; it was '%s'",
+                  name, sub->job->key, sub->base_url);
+  else
+    return svc;
   return NULL;
 }
 
@@ -58,8 +78,9 @@ int64_t engine_longer(int64_t a, int64_t b)
 /* ---- failures ---- */
 
 /* ProcessingLimit is for a working service: time in which it could not be
- * reached, failed, or asked for a pause does not count. */
-static void set_away(struct service_state *svc, bool is_away)
+ * reached, failed, asked for a pause, or waited for an administrator does not
+ * count. */
+void engine_set_away(struct service_state *svc, bool is_away)
 {
   int64_t now = dx_monotonic_ms();
 
@@ -89,13 +110,13 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
          err->text, run->tries + 1);
   if (svc->down_since_ms == 0)
     svc->down_since_ms = dx_monotonic_ms();
-  set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
+  engine_set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
   if (svc->failures >= DX_DOWN_AFTER_TRIES) {
     dx_rate_limit_down(svc->rate_limit);
     svc->slot.booked = false; /* it may be in the pause */
   }
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
-                        run->due_ms, err);
+                        engine_call_ms(svc, run->due_ms), err);
 }
 
 /* It responds: ProcessingLimit counts. */
@@ -103,7 +124,7 @@ static void is_there(struct call_ctx *ctx)
 {
   struct service_state *svc = ctx->svc;
 
-  set_away(svc, false);
+  engine_set_away(svc, false);
   if (svc->down_since_ms == 0)
     return;
   svc->down_since_ms = 0;
@@ -126,7 +147,8 @@ void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
   is_there(ctx);
   dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_UNEXPECTED,
-                        dx_monotonic_ms(), *due_ms, err);
+                        dx_monotonic_ms(), engine_call_ms(ctx->svc, *due_ms),
+                        err);
 }
 
 void engine_service_up(struct call_ctx *ctx)
@@ -138,9 +160,13 @@ void engine_service_up(struct call_ctx *ctx)
   svc->token_tries = 0;
   ctx->sub->reason[0] = '\0';
   engine_clear_problem(ctx->sub);
-  dx_rate_limit_up(
-      svc->rate_limit); /* another process may have found it away */
+  dx_rate_limit_up(svc->rate_limit);
   is_there(ctx);
+  if (run_of(ctx->sub)->denials > 0) { /* the time until now does not count */
+    run_of(ctx->sub)->denials = 0;
+    run_of(ctx->sub)->phase_ms = 0;
+    engine_begin_phase(ctx->engine, ctx->sub);
+  }
 }
 
 static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
@@ -153,7 +179,7 @@ static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
   wait = engine_longer(retry_after_ms, engine_backoff_ms(run->tries));
   dx_rate_limit_block(ctx->svc->rate_limit, wait);
   ctx->svc->slot.booked = false; /* it may be within the pause */
-  set_away(ctx->svc, true);
+  engine_set_away(ctx->svc, true);
   engine_wait_for(sub, 0); /* the rate limit makes everybody wait */
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
 }
@@ -169,6 +195,11 @@ static void learn_offset(struct service_state *svc, int64_t date_ms)
   svc->clock_off_ms = llabs(off) > DX_CLOCK_SKEW_S * 1000LL ? off : 0;
   svc->server_offset_ms =
       llabs(off) <= DX_CLOCK_SKEW_MAX_S * 1000LL ? svc->clock_off_ms : 0;
+}
+
+static const char *id_or_none(const char *key_id)
+{
+  return key_id != NULL ? key_id : "none";
 }
 
 /* A token is tried at 0, 5, and 30 s. Calls that were under way with the token
@@ -193,7 +224,7 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
     svc->due_ms =
         now + (svc->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
     engine_report_problem(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, now,
-                          svc->due_ms, err);
+                          engine_call_ms(svc, svc->due_ms), err);
     return;
   }
   if (svc->clock_off_ms != 0)
@@ -201,10 +232,39 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
                    svc->clock_off_ms / 1000);
   (void)dx_fail(&full, err->code, 0, "%s; service '%s', key id '%s'%s",
                 err->text, svc->service->name,
-                svc->service->token_key_id != NULL ? svc->service->token_key_id
-                                                   : "none",
-                clock);
+                id_or_none(svc->service->token_key_id), clock);
   engine_needs_admin(ctx, &full);
+}
+
+bool engine_is_denied(struct call_ctx *ctx,
+                      const struct dx_http_response *response,
+                      enum dx_code code)
+{
+  struct run *run = run_of(ctx->sub);
+  struct dx_submission *sub = ctx->sub;
+  const char *made_with = id_or_none(sub->key_id);
+  const char *in_use = id_or_none(ctx->svc->service->token_key_id);
+  struct dx_err err;
+
+  if ((code != DX_E_GONE && code != DX_E_TOKEN) ||
+      strcmp(made_with, in_use) == 0)
+    return false;
+  is_there(ctx);
+  learn_offset(ctx->svc, response->date_ms);
+  dx_token_forget(ctx->svc->token);
+  if (++run->denials < DX_TOKEN_TRIES) {
+    engine_wait_for(sub,
+                    run->denials == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
+    return true;
+  }
+  (void)dx_fail(&err, DX_E_GONE, 0,
+                "the service denies a source that was created with key id "
+                "'%s' to key id '%s', which is in use now: if the new key "
+                "belongs to another account, put the old one back until the "
+                "job is done; service '%s'",
+                made_with, in_use, ctx->svc->service->name);
+  engine_sub_needs_admin(ctx->engine, sub, &err);
+  return true;
 }
 
 void engine_failed(struct call_ctx *ctx,
@@ -258,7 +318,7 @@ void engine_count_found(const struct service_state *svc, enum dx_phase phase,
 void engine_count_manifest(struct dx_engine *engine,
                            const struct dx_submission *sub)
 {
-  const struct service_state *svc = engine_service_of(engine, sub->job);
+  const struct service_state *svc = engine_section_of(engine, sub);
   int64_t since_upload_ms = dx_wall_ms() - sub->uploaded_at;
   struct dx_counts one = {0};
 
@@ -285,7 +345,7 @@ struct call_ctx *engine_ctx_new(struct dx_engine *engine,
     return NULL;
   }
   ctx->engine = engine;
-  ctx->svc = engine_service_of(engine, sub->job);
+  ctx->svc = engine_section_of(engine, sub);
   ctx->sub = sub;
   ctx->sink.fd = -1;
   return ctx;
@@ -323,7 +383,7 @@ static int64_t ready(void *arg)
   struct dx_slot slot;
 
   if (dx_rate_limit_is_blocked(ctx->svc->rate_limit))
-    return -1; /* by another process, since the slot was booked */
+    return -1; /* since the slot was booked */
   if (now - ctx->slot_ms > DX_RATE_LIMIT_LATE_MS) {
     slot = dx_rate_limit_book(ctx->svc->rate_limit, DX_URGENT, 0);
     if (!slot.booked)

@@ -6,12 +6,12 @@
 #include "daemon/engine/engine_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/spool/results.h"
 #include "daemon/service/poll.h"
 
 #define NEVER INT64_MAX
@@ -36,10 +36,13 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
   *ret_due = run->due_ms;
   switch (sub->state) {
   case DX_ST_STORED:
+    *ret_due = engine_longer(run->due_ms, sub->job->drive->ask_ms);
     return STEP_CREATE;
   case DX_ST_REGISTERED:
-    if (!run->ask_first && engine_put_is_due(sub))
+    if (!run->ask_first && engine_put_is_due(sub)) {
+      *ret_due = engine_longer(run->due_ms, sub->job->drive->ask_ms);
       return STEP_PUT;
+    }
     /* fall through */
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
@@ -78,7 +81,7 @@ int engine_pages(const struct dx_submission *sub)
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
-  struct service_state *svc = engine_service_of(engine, sub->job);
+  struct service_state *svc = engine_service_of(engine, sub, NULL);
   struct dx_poll_forecast forecast;
   int64_t now = dx_monotonic_ms();
 
@@ -98,27 +101,31 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
 }
 
-/* Consumers learn of a submission that failed from its manifest. */
-static void finish_failed(struct dx_engine *engine, struct dx_submission *sub)
+bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
 {
-  struct service_state *svc = engine_service_of(engine, sub->job);
-  struct dx_err err;
+  const struct dx_observer *observer = &engine->observer;
+  struct dx_job *job = sub->job;
 
-  if (dx_manifest_deliver(sub, svc->service->results_dir, &err) == DX_OK)
-    engine_count_manifest(engine, sub);
-  else
-    dx_log(DX_LOG_WARNING,
-           "the manifest of a failed submission could not be delivered: %s",
-           err.text);
+  if (observer->may_send == NULL)
+    return true;
+  switch (observer->may_send(observer->ctx, job)) {
+  case DX_MAY_SEND:
+    return true;
+  case DX_MAY_CANCEL:
+    dx_job_cancel(job);
+    return false;
+  default: /* what is under way goes on */
+    job->drive->ask_ms = dx_monotonic_ms() + DX_ASK_AGAIN_MS;
+    return false;
+  }
 }
 
 /* Since when ProcessingLimit counts: not while the service was away, and from
  * the start for a call that began after it had passed. */
-static int64_t limit_from_ms(struct dx_engine *engine,
+static int64_t limit_from_ms(const struct service_state *svc,
                              const struct dx_submission *sub)
 {
   const struct run *run = run_of(sub);
-  struct service_state *svc = engine_service_of(engine, sub->job);
 
   if (sub->overdue)
     return run->ctx->slot_ms;
@@ -146,23 +153,17 @@ static void cut_off(struct dx_engine *engine, struct dx_submission *sub)
 static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
-  struct service_state *svc = engine_service_of(engine, sub->job);
+  struct service_state *svc = engine_service_of(engine, sub, NULL);
 
-  if (run->phase_ms == 0 || !is_waiting(sub) ||
-      (sub->overdue && run->call == NULL) ||
-      dx_monotonic_ms() - limit_from_ms(engine, sub) <=
+  if (svc == NULL || run->denials > 0 || run->phase_ms == 0 ||
+      !is_waiting(sub) || (sub->overdue && run->call == NULL) ||
+      dx_monotonic_ms() - limit_from_ms(svc, sub) <=
           svc->service->processing_limit_ms)
     return;
   if (run->call != NULL)
     cut_off(engine, sub);
-  sub->overdue = true;
-  engine_clear_problem(sub);
-}
-
-/* Past ProcessingLimit, only docextractd keeps waiting. */
-static bool is_given_up(const struct dx_submission *sub)
-{
-  return sub->overdue && !engine_is_patient(sub->job);
+  if (!sub->overdue)
+    engine_overdue(engine, sub);
 }
 
 static void step_local(struct dx_engine *engine, struct dx_submission *sub,
@@ -188,43 +189,44 @@ static void step_api(struct dx_engine *engine, struct dx_submission *sub,
     engine_get_extract(engine, sub);
 }
 
-/* The most urgent of the API calls that are due for a service. */
-struct candidate {
-  struct dx_submission *sub;
-  enum step step;
-  bool urgent;
-};
-
-static void consider(struct candidate *best, struct dx_submission *sub,
-                     enum step step, int64_t now)
+static bool is_urgent(struct dx_submission *sub)
 {
+  int64_t due;
+
+  return next_step(sub, &due) != STEP_SOURCE;
+}
+
+/* Of the API calls that are due for a service, the most urgent one is sent. */
+static void consider(struct service_state *svc, struct dx_submission *sub,
+                     int64_t now)
+{
+  struct dx_submission *best = svc->best;
   struct run *run = run_of(sub);
-  bool urgent = step != STEP_SOURCE;
 
   if (run->waiting_since == 0)
     run->waiting_since = now;
-  if (best->sub != NULL &&
-      (best->urgent > urgent ||
-       (best->urgent == urgent &&
-        run_of(best->sub)->waiting_since <= run->waiting_since)))
-    return;
-  best->sub = sub;
-  best->step = step;
-  best->urgent = urgent;
+  if (best == NULL || is_urgent(sub) > is_urgent(best) ||
+      (is_urgent(sub) == is_urgent(best) &&
+       run->waiting_since < run_of(best)->waiting_since))
+    svc->best = sub;
 }
 
 /* Sends the best call once its slot has come; returns when to look again. */
-static int64_t send_best(struct dx_engine *engine, struct service_state *svc,
-                         const struct candidate *best)
+static int64_t send_best(struct dx_engine *engine, struct service_state *svc)
 {
-  int64_t now = dx_monotonic_ms();
+  struct dx_submission *best = svc->best;
+  int64_t now = dx_monotonic_ms(), due;
+  enum step step;
 
-  if (best->sub == NULL || svc->calls >= DX_CALLS_AT_ONCE)
+  if (best == NULL || svc->calls >= DX_CALLS_AT_ONCE)
     return NEVER; /* a response wakes us */
   if (now < svc->due_ms)
     return svc->due_ms;
+  step = next_step(best, &due);
+  if (best->job->dirty || step == STEP_NONE || due > now)
+    return now; /* another service has just changed the job */
   /* Asked only about the one whose turn it is: a thousand may be waiting. */
-  if (best->step == STEP_CREATE && !engine_may_create(engine, best->sub))
+  if (step == STEP_CREATE && !engine_may_create(engine, best))
     return now;
   if (svc->slot.booked && now - svc->slot.at_ms > DX_RATE_LIMIT_LATE_MS)
     svc->slot.booked = false;
@@ -232,8 +234,8 @@ static int64_t send_best(struct dx_engine *engine, struct service_state *svc,
     if (now < svc->slot_ask_ms)
       return svc->slot_ask_ms;
     svc->slot = dx_rate_limit_book(svc->rate_limit,
-                                   best->urgent ? DX_URGENT : DX_PATIENT,
-                                   now - run_of(best->sub)->waiting_since);
+                                   is_urgent(best) ? DX_URGENT : DX_PATIENT,
+                                   now - run_of(best)->waiting_since);
     if (!svc->slot.booked) {
       svc->slot_ask_ms = svc->slot.at_ms;
       return svc->slot.at_ms;
@@ -243,7 +245,7 @@ static int64_t send_best(struct dx_engine *engine, struct service_state *svc,
   if (now < svc->slot.at_ms)
     return svc->slot.at_ms;
   svc->slot.booked = false;
-  step_api(engine, best->sub, best->step);
+  step_api(engine, best, step);
   return dx_monotonic_ms(); /* there may be more */
 }
 
@@ -260,7 +262,8 @@ static void drive_free(struct dx_job *job)
   job->drive = NULL;
 }
 
-static void job_ended(struct dx_engine *engine, struct dx_job *job)
+/* All of a job, or those of submissions that are over. */
+static void abort_calls(struct dx_engine *engine, struct dx_job *job, bool all)
 {
   size_t i;
 
@@ -269,13 +272,16 @@ static void job_ended(struct dx_engine *engine, struct dx_job *job)
     struct run *run = run_of(sub);
     struct call_ctx *ctx = run->ctx;
 
-    if (run->call != NULL) {
-      dx_http_cancel(engine->http, &run->call);
-      engine_ctx_free(ctx);
-    }
-    if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
-      finish_failed(engine, sub);
+    if (run->call == NULL || (!all && !dx_state_is_final(sub->state)))
+      continue;
+    dx_http_cancel(engine->http, &run->call);
+    engine_ctx_free(ctx);
   }
+}
+
+static void job_ended(struct dx_engine *engine, struct dx_job *job)
+{
+  abort_calls(engine, job, true);
   if (job->dirty || job->behind)
     (void)engine_save(engine, job);
   drive_free(job);
@@ -292,8 +298,7 @@ static bool is_over(struct dx_engine *engine, struct dx_job *job)
     return true;
   for (i = 0; i < job->submission_count; i++) {
     check_limit(engine, &job->submissions[i]);
-    if (!dx_state_is_final(job->submissions[i].state) &&
-        !is_given_up(&job->submissions[i]))
+    if (!dx_state_is_final(job->submissions[i].state))
       all = false;
   }
   return all;
@@ -330,12 +335,42 @@ static int64_t write_journal(struct dx_engine *engine, struct dx_job *job,
   return NEVER;
 }
 
+/* Does what is due for a submission; returns when to look again. */
+static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
+                         int64_t now)
+{
+  struct run *run = run_of(sub);
+  struct service_state *svc;
+  struct dx_err err;
+  int64_t due;
+  enum step step;
+
+  if (run->call != NULL || dx_state_is_final(sub->state))
+    return NEVER;
+  svc = engine_service_of(engine, sub, &err);
+  if (svc == NULL) {
+    if (now >= run->due_ms)
+      engine_sub_needs_admin(engine, sub, &err);
+    return run->due_ms;
+  }
+  engine_begin_phase(engine, sub);
+  step = next_step(sub, &due);
+  if (due > now)
+    return due;
+  if ((step == STEP_CREATE || step == STEP_PUT) && !dx_submission_is_here(sub))
+    end_without_document(sub);
+  else if (step == STEP_PUT || step == STEP_DELIVER)
+    step_local(engine, sub, step);
+  else
+    consider(svc, sub, now);
+  return NEVER;
+}
+
 /* Does what is due for a job; returns when to look again. */
-static int64_t drive(struct dx_engine *engine, struct dx_job *job,
-                     struct candidate *best)
+static int64_t drive(struct dx_engine *engine, struct dx_job *job)
 {
   int64_t now = dx_monotonic_ms();
-  int64_t next;
+  int64_t next, due;
   size_t i;
 
   if (now < job->drive->due_ms)
@@ -348,26 +383,8 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
     engine_report_problem(engine, job, DX_NOTE_LOCAL_OVER, 0, 0, NULL);
   }
   for (i = 0; i < job->submission_count; i++) {
-    struct dx_submission *sub = &job->submissions[i];
-    struct run *run = run_of(sub);
-    int64_t due;
-    enum step step;
-
-    if (run->call != NULL || is_given_up(sub))
-      continue;
-    engine_begin_phase(engine, sub);
-    step = next_step(sub, &due);
-    if (step == STEP_NONE)
-      continue;
-    if (due > now)
-      next = due < next ? due : next;
-    else if ((step == STEP_CREATE || step == STEP_PUT) &&
-             !dx_submission_is_here(sub))
-      end_without_document(sub);
-    else if (step == STEP_PUT || step == STEP_DELIVER)
-      step_local(engine, sub, step);
-    else
-      consider(best, sub, step, now);
+    due = drive_one(engine, &job->submissions[i], now);
+    next = due < next ? due : next;
     if (job->dirty || (job->behind && job->drive->late_ms == 0))
       next = now; /* save, or say when, then look again */
     if (job->drive->due_ms > now)
@@ -377,6 +394,32 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job,
 }
 
 /* ---- the interface ---- */
+
+/* Sections with the same host share what is about the host. */
+static bool start_service(struct dx_engine *engine, size_t number)
+{
+  const struct dx_service *service = &engine->config->services[number];
+  struct service_state *svc = &engine->services[number];
+  int dirfd = engine->spool->history_dirfd;
+  struct service_state *other = engine->services;
+
+  while (other != svc && (strcmp(other->service->host, service->host) != 0 ||
+                          other->service->port != service->port))
+    other++;
+  svc->service = service;
+  svc->token = dx_token_new(service);
+  svc->counters = dx_counters_new(dirfd, service->name);
+  if (other != svc) {
+    svc->rate_limit = dx_rate_limit_share(other->rate_limit, service->api_rate);
+    svc->latency = dx_latency_share(other->latency);
+  } else {
+    svc->rate_limit = dx_rate_limit_new(dirfd, service->host, service->port,
+                                        service->api_rate);
+    svc->latency = dx_latency_new(dirfd, service->host, service->port);
+  }
+  return svc->token != NULL && svc->rate_limit != NULL &&
+         svc->latency != NULL && svc->counters != NULL;
+}
 
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
@@ -393,21 +436,9 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   engine->observer = *observer;
   engine->services =
       calloc(config->service_count + 1, sizeof(*engine->services));
-  for (i = 0; engine->services != NULL && i < config->service_count; i++) {
-    struct service_state *svc = &engine->services[i];
-
-    svc->service = &config->services[i];
-    svc->token = dx_token_new(svc->service);
-    svc->rate_limit =
-        dx_rate_limit_new(spool->rate_dirfd, svc->service->host,
-                          svc->service->port, svc->service->api_rate);
-    svc->latency = dx_latency_new(spool->rate_dirfd, svc->service->host,
-                                  svc->service->port);
-    svc->counters = dx_counters_new(spool->rate_dirfd, svc->service->name);
-    if (svc->token == NULL || svc->rate_limit == NULL || svc->latency == NULL ||
-        svc->counters == NULL)
+  for (i = 0; engine->services != NULL && i < config->service_count; i++)
+    if (!start_service(engine, i))
       break;
-  }
   if (engine->services == NULL || i < config->service_count)
     dx_engine_free(&engine);
   return engine;
@@ -470,9 +501,11 @@ static void resume(struct dx_submission *sub)
 
   run->fd = -1;
   sub->overdue = false;
-  if (sub->job->announces && dx_state_is_final(sub->state) &&
-      sub->state != DX_ST_EXTRACTED)
-    dx_submission_announce(sub); /* finish_failed() writes its manifest */
+  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED) {
+    sub->job->dirty = true; /* its manifest may not be there yet */
+    if (sub->job->announces && sub->announce_ms == 0)
+      dx_submission_announce(sub);
+  }
   if (sub->registering)
     engine_create_lost(sub);
   if (sub->state == DX_ST_REGISTERED && is_put(sub))
@@ -484,21 +517,32 @@ static void resume(struct dx_submission *sub)
       run->sent_ms = dx_monotonic_ms(); /* not known: counts as now */
 }
 
+/* Who brings a job, or asks for it again, may have fixed what was wrong: the
+ * service is asked at once. */
+static void take_in(struct dx_engine *engine, struct dx_job *job)
+{
+  size_t i;
+
+  job->announces = false;
+  for (i = 0; i < job->submission_count; i++) {
+    struct service_state *svc = engine_section_of(engine, &job->submissions[i]);
+
+    if (svc == NULL)
+      continue;
+    if (svc->needs_admin)
+      svc->due_ms = 0;
+    svc->needs_admin = false;
+    job->announces = job->announces || svc->service->on_result != NULL;
+  }
+  for (i = 0; i < job->submission_count; i++)
+    resume(&job->submissions[i]);
+}
+
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err)
 {
-  struct service_state *svc = engine_service_of(engine, job);
   struct dx_job **jobs;
-  enum dx_code code;
-  size_t i;
 
-  if (svc == NULL)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "service '%s' is not in '%s'; add a section <Service %s>",
-                   job->service, engine->config->path, job->service);
-  code = dx_job_set_base_url(job, svc->service->base_url, err);
-  if (code != DX_OK)
-    return code;
   if (engine->job_count == engine->job_room) {
     size_t room = engine->job_room != 0 ? 2 * engine->job_room : 16;
 
@@ -510,11 +554,50 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   }
   if (!drive_new(job))
     return dx_fail_nomem(err);
-  job->announces = svc->service->on_result != NULL;
-  for (i = 0; i < job->submission_count; i++)
-    resume(&job->submissions[i]);
+  take_in(engine, job);
   engine->jobs[engine->job_count++] = job;
   return DX_OK;
+}
+
+void dx_engine_wake(struct dx_engine *engine, struct dx_job *job)
+{
+  size_t i;
+
+  (void)engine; /* looks at all its jobs at every turn */
+  if (job->drive == NULL)
+    return;
+  job->drive->ask_ms = 0;
+  for (i = 0; i < job->submission_count; i++)
+    job->drive->runs[i].may_create_ms = 0;
+}
+
+enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
+{
+  size_t i;
+
+  if (job->drive == NULL)
+    return DX_OK;
+  for (i = 0; i < job->submission_count; i++)
+    if (run_of(&job->submissions[i])->call != NULL)
+      return DX_E_BUSY;
+  if ((job->dirty || job->behind) && !engine_save(engine, job))
+    return DX_E_BUSY;
+  for (i = 0; i < engine->job_count; i++)
+    if (engine->jobs[i] == job)
+      engine->jobs[i] = engine->jobs[--engine->job_count];
+  drive_free(job);
+  return DX_OK;
+}
+
+struct dx_rate_limit *dx_engine_rate_limit(struct dx_engine *engine,
+                                           const char *service)
+{
+  size_t i;
+
+  for (i = 0; i < engine->config->service_count; i++)
+    if (strcmp(engine->services[i].service->name, service) == 0)
+      return engine->services[i].rate_limit;
+  return NULL;
 }
 
 /* Reports and releases jobs that are over; true if there were any. */
@@ -540,21 +623,19 @@ static bool reap(struct dx_engine *engine)
 
 static int64_t step_all(struct dx_engine *engine)
 {
-  int64_t next = NEVER;
-  size_t i, k;
+  int64_t next = NEVER, when;
+  size_t i;
 
-  for (k = 0; k < engine->config->service_count; k++) {
-    struct service_state *svc = &engine->services[k];
-    struct candidate best = {NULL, STEP_NONE, false};
-    int64_t when;
-
-    for (i = 0; i < engine->job_count; i++) {
-      if (engine_service_of(engine, engine->jobs[i]) != svc)
-        continue;
-      when = drive(engine, engine->jobs[i], &best);
-      next = when < next ? when : next;
-    }
-    when = send_best(engine, svc, &best);
+  for (i = 0; i < engine->config->service_count; i++)
+    engine->services[i].best = NULL;
+  for (i = 0; i < engine->job_count; i++) {
+    when = drive(engine, engine->jobs[i]);
+    next = when < next ? when : next;
+  }
+  for (i = 0; i < engine->config->service_count; i++) {
+    when = send_best(engine, &engine->services[i]);
+    next = when < next ? when : next;
+    when = dx_counters_save(engine->services[i].counters);
     next = when < next ? when : next;
   }
   return next;
@@ -573,6 +654,8 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
   any = reap(engine); /* jobs that the last responses ended */
   next = step_all(engine);
   any = reap(engine) || any;
+  for (i = 0; i < engine->job_count; i++) /* of what was canceled just now */
+    abort_calls(engine, engine->jobs[i], false);
   wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
   if (any || wait < 0)
     wait = 0; /* the caller has something to do */
@@ -583,21 +666,12 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
 
 void dx_engine_stop(struct dx_engine *engine)
 {
-  size_t i, k;
+  size_t i;
 
   for (i = 0; i < engine->job_count; i++) {
     struct dx_job *job = engine->jobs[i];
 
-    for (k = 0; k < job->submission_count; k++) {
-      struct dx_submission *sub = &job->submissions[k];
-      struct run *run = run_of(sub);
-      struct call_ctx *ctx = run->ctx;
-
-      if (run->call == NULL)
-        continue;
-      dx_http_cancel(engine->http, &run->call);
-      engine_ctx_free(ctx);
-    }
+    abort_calls(engine, job, true);
     if (job->dirty || job->behind)
       (void)engine_save(engine, job);
     drive_free(job);

@@ -25,6 +25,7 @@
 /* What this process knows about a service. */
 struct service_state {
   const struct dx_service *service;
+  struct dx_submission *best; /* whose call is the most urgent that is due */
   struct dx_token *token;
   struct dx_rate_limit *rate_limit;
   struct dx_latency *latency;
@@ -34,6 +35,7 @@ struct service_state {
   int token_tries;
   int64_t token_failed_ms; /* monotonic; when the last of them failed */
   int64_t due_ms;          /* monotonic: no call before */
+  bool needs_admin;        /* until then, unless a job comes */
   int calls;               /* of the API, under way */
   int failures;            /* transient ones in a row */
   int64_t down_since_ms;   /* monotonic; 0: it is up */
@@ -61,6 +63,8 @@ struct run {
   int64_t poll_ms;        /* no GET source before then */
   int64_t waiting_since;  /* for a slot; 0: not waiting */
   int64_t may_create_ms;  /* the observer need not be asked until then */
+  bool told;              /* it failed, and its manifest says so */
+  int denials;            /* in a row, to a key that did not create it */
   int tries;              /* failed ones in a row */
   int put_tries;        /* the same for PUTs, whatever a GET in between says */
   int storage_refusals; /* that count */
@@ -85,6 +89,7 @@ struct run {
 struct dx_drive {
   int64_t due_ms;   /* after a local failure: next try; monotonic */
   int64_t late_ms;  /* the job is behind: published then; monotonic */
+  int64_t ask_ms;   /* nothing is sent before then: the observer said wait */
   struct run *runs; /* one for each submission */
 };
 
@@ -130,6 +135,9 @@ int engine_pages(const struct dx_submission *sub);
 /* Starts the clocks of waiting, once only the service can go on. */
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
 
+/* Asks the observer whether the next step may be taken. */
+bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
+
 /* ---- report.c: notifying the observer, waiting, stopping ---- */
 
 /* Notifies the observer. err: NULL if there is none. */
@@ -142,36 +150,51 @@ void engine_note(struct dx_engine *engine, struct dx_job *job,
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
                            int64_t due_ms, const struct dx_err *err);
+/* The same time, unless the service, or this host, pauses for longer. */
+int64_t engine_call_ms(const struct service_state *svc, int64_t due_ms);
+/* ProcessingLimit has passed. */
+void engine_overdue(struct dx_engine *engine, struct dx_submission *sub);
 /* The problem is gone; the submission may still be overdue. */
 void engine_clear_problem(struct dx_submission *sub);
 /* A failure on this machine stops the whole job for a minute; nothing is
  * lost. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err);
-/* An administrator must act: a print job ends; docextractd's jobs wait, and so
- * does the whole service. */
+/* An administrator must act: the whole service waits, and all its jobs are
+ * told. */
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
+/* The same for one submission; the others go on. */
+void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
+                            const struct dx_err *err);
 /* An event that the table does not list means that the service or we broke a
  * promise: the job stops before it does harm. */
 void engine_apply(struct dx_submission *sub, enum dx_event event);
-/* Writes the journal; a local failure if that fails. */
+/* Writes the journal, after the manifests of what has failed: consumers learn
+ * of a failure from its manifest, so it is there when the journal says so. A
+ * local failure if that fails. */
 bool engine_save(struct dx_engine *engine, struct dx_job *job);
 bool engine_publish(struct dx_engine *engine, struct dx_job *job);
 
 /* ---- call.c: what all calls have in common ---- */
 
-/* docextractd waits where a print job would end. */
-bool engine_is_patient(const struct dx_job *job);
+/* The section of a submission: that of its source, or where one will be
+ * created. NULL: it is not in the configuration. */
+struct service_state *engine_section_of(struct dx_engine *engine,
+                                        const struct dx_submission *sub);
+/* The same, if its source is known there: calls go nowhere else. NULL, and what
+ * is to be done: the section or its BaseURL was changed. */
 struct service_state *engine_service_of(struct dx_engine *engine,
-                                        const struct dx_job *job);
+                                        const struct dx_submission *sub,
+                                        struct dx_err *err);
 int64_t engine_backoff_ms(int tries);
 void engine_wait_for(struct dx_submission *sub, int64_t ms);
 int64_t engine_longer(int64_t a, int64_t b);
 /* How long this process has seen the service away: that does not count towards
  * ProcessingLimit. */
 int64_t engine_away_ms(const struct service_state *svc);
+void engine_set_away(struct service_state *svc, bool is_away);
 /* The service cannot be reached or fails. After several failures in a row all
- * processes of this host pause their calls (doc/policy.md, "Classes"). */
+ * calls of the host pause (doc/policy.md, "Classes"). */
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
                       int64_t retry_after_ms);
 /* A response that cannot be right: retried with its own backoff, and
@@ -193,6 +216,12 @@ void engine_service_up(struct call_ctx *ctx);
 void engine_failed(struct call_ctx *ctx,
                    const struct dx_http_response *response,
                    const struct dx_err *err);
+/* The service denies a source to another key than the one that created it,
+ * which proves nothing about the source: after a few tries with fresh tokens it
+ * waits for an administrator. False: it does not. */
+bool engine_is_denied(struct call_ctx *ctx,
+                      const struct dx_http_response *response,
+                      enum dx_code code);
 /* NULL when out of memory: the job waits then. */
 struct call_ctx *engine_ctx_new(struct dx_engine *engine,
                                 struct dx_submission *sub);
@@ -209,7 +238,7 @@ void engine_started(struct call_ctx *ctx, enum dx_code code,
 bool engine_put_is_due(const struct dx_submission *sub);
 /* A POST whose response was lost may have left a source, which expires. */
 void engine_create_lost(struct dx_submission *sub);
-/* Asks the observer; a yes is valid for DX_ASK_VALID_MS. */
+/* As engine_may_send(); a yes is valid for DX_ASK_VALID_MS. */
 bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub);
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
 /* The storage has the file, whether or not its response arrived. */

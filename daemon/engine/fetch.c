@@ -316,6 +316,8 @@ static void source_done(void *arg, const struct dx_http_response *response)
     engine_service_up(ctx);
     run->unexpected = 0;
     poll_later(ctx, response->retry_after_ms);
+  } else if (engine_is_denied(ctx, response, code)) {
+    run->absent = 0;
   } else if (code == DX_E_GONE) {
     source_gone(ctx, &err, response->retry_after_ms);
   } else if (code == DX_E_UNEXPECTED) {
@@ -493,6 +495,11 @@ static void extract_done(void *arg, const struct dx_http_response *response)
   if (code == DX_OK)
     code = store_result(ctx, c, &err);
   engine_count_call(ctx, code);
+  if (engine_is_denied(ctx, response, code)) {
+    c_run->absent = 0;
+    engine_ctx_free(ctx);
+    return;
+  }
   switch (code) {
   case DX_OK:
     case_stored(ctx, c_run);
@@ -561,7 +568,7 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
 {
-  const char *dir = engine_service_of(engine, sub->job)->service->results_dir;
+  const char *dir = engine_section_of(engine, sub)->service->results_dir;
   struct dx_err err;
   enum dx_code code = DX_OK;
   size_t i;

@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
 
 void engine_note(struct dx_engine *engine, struct dx_job *job,
@@ -21,18 +22,16 @@ void engine_note(struct dx_engine *engine, struct dx_job *job,
   engine->observer.note(engine->observer.ctx, job, &n);
 }
 
-/* What is due on the monotonic clock, for people who read a wall clock. A pause
- * of the service, or of this host, may be longer. */
-static int64_t retry_at(struct dx_engine *engine, const struct dx_job *job,
-                        int64_t due_ms)
+int64_t engine_call_ms(const struct service_state *svc, int64_t due_ms)
 {
-  const struct service_state *svc = engine_service_of(engine, job);
-
-  if (due_ms == 0)
-    return 0;
   due_ms = engine_longer(due_ms, svc->due_ms);
-  due_ms = engine_longer(due_ms, dx_rate_limit_blocked_ms(svc->rate_limit));
-  return dx_wall_ms() + due_ms - dx_monotonic_ms();
+  return engine_longer(due_ms, dx_rate_limit_blocked_ms(svc->rate_limit));
+}
+
+/* What is due on the monotonic clock, for people who read a wall clock. */
+static int64_t retry_at(int64_t due_ms)
+{
+  return due_ms != 0 ? dx_wall_ms() + due_ms - dx_monotonic_ms() : 0;
 }
 
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
@@ -46,7 +45,7 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
     dx_advise(&full);
   }
   engine_note(engine, job, kind, since_ms, err != NULL ? &full : NULL);
-  dx_job_set_retry(job, full.code, full.text, retry_at(engine, job, due_ms));
+  dx_job_set_retry(job, full.code, full.text, retry_at(due_ms));
   job->drive->late_ms = dx_monotonic_ms(); /* people wait for it */
 }
 
@@ -66,32 +65,43 @@ static void halt(struct dx_job *job, const struct dx_err *err)
     job->halt = *err;
 }
 
-/* Also jobs other than that of the call: a queue does not wait behind a job
- * that its backend has adopted. */
-static void halt_print_jobs(struct call_ctx *ctx, const struct dx_err *err)
+/* The job has something under way there. */
+static bool uses(struct dx_engine *engine, const struct dx_job *job,
+                 const struct service_state *svc)
 {
-  struct dx_engine *engine = ctx->engine;
   size_t i;
 
-  for (i = 0; i < engine->job_count; i++)
-    if (!engine_is_patient(engine->jobs[i]) &&
-        engine_service_of(engine, engine->jobs[i]) == ctx->svc)
-      halt(engine->jobs[i], err);
+  for (i = 0; i < job->submission_count; i++)
+    if (!dx_state_is_final(job->submissions[i].state) &&
+        engine_section_of(engine, &job->submissions[i]) == svc)
+      return true;
+  return false;
 }
 
+/* An upload needs a wait of its own: it is no call of the service. */
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err)
 {
-  struct dx_job *job = ctx->sub->job;
-  struct dx_err full = *err;
+  struct dx_engine *engine = ctx->engine;
+  struct service_state *svc = ctx->svc;
+  size_t i;
 
-  dx_advise(&full);
-  halt_print_jobs(ctx, &full);
-  if (!engine_is_patient(job))
-    return;
-  ctx->svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
-  engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
-  engine_report_problem(ctx->engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
-                        run_of(ctx->sub)->due_ms, &full);
+  svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
+  svc->needs_admin = true;
+  engine_set_away(svc, true);
+  if (ctx->slot_ms == 0)
+    engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
+  for (i = 0; i < engine->job_count; i++)
+    if (uses(engine, engine->jobs[i], svc))
+      engine_report_problem(engine, engine->jobs[i], DX_NOTE_ADMIN,
+                            dx_monotonic_ms(), svc->due_ms, err);
+}
+
+void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
+                            const struct dx_err *err)
+{
+  engine_wait_for(sub, DX_ADMIN_RETRY_MS);
+  engine_report_problem(engine, sub->job, DX_NOTE_ADMIN, dx_monotonic_ms(),
+                        run_of(sub)->due_ms, err);
 }
 
 void engine_apply(struct dx_submission *sub, enum dx_event event)
@@ -102,13 +112,71 @@ void engine_apply(struct dx_submission *sub, enum dx_event event)
     halt(sub->job, &err);
 }
 
+#define OVERDUE_TEXT "the extraction takes longer than ProcessingLimit"
+
+void engine_overdue(struct dx_engine *engine, struct dx_submission *sub)
+{
+  const char *reason = sub->reason; /* of the last response */
+  struct dx_err err;
+
+  sub->overdue = true;
+  engine_clear_problem(sub);
+  (void)dx_fail(&err, DX_E_OVERDUE, 0, OVERDUE_TEXT "%s%s%s",
+                reason[0] != '\0' ? " (" : "", reason,
+                reason[0] != '\0' ? ")" : "");
+  engine_note(engine, sub->job, DX_NOTE_OVERDUE, run_of(sub)->phase_ms, &err);
+}
+
 void engine_clear_problem(struct dx_submission *sub)
 {
   if (sub->overdue && !dx_state_is_final(sub->state))
-    dx_job_set_message(sub->job, DX_E_OVERDUE,
-                       "the extraction takes longer than ProcessingLimit");
+    dx_job_set_message(sub->job, DX_E_OVERDUE, OVERDUE_TEXT);
   else
     dx_job_set_message(sub->job, DX_OK, "");
+}
+
+/* Whoever no longer has a section has no directory for its results either. */
+static enum dx_code tell_failure(struct dx_engine *engine,
+                                 struct dx_submission *sub, struct dx_err *err)
+{
+  struct service_state *svc = engine_section_of(engine, sub);
+  enum dx_code code;
+
+  if (svc == NULL)
+    return DX_OK;
+  code = dx_manifest_deliver(sub, svc->service->results_dir, err);
+  if (code == DX_OK)
+    engine_count_manifest(engine, sub);
+  return code;
+}
+
+/* Nobody is told of a print job that was canceled in CUPS: what is there stays
+ * (docextract-results(5)). */
+static bool is_canceled_in_cups(const struct dx_submission *sub)
+{
+  return sub->state == DX_ST_CANCELED &&
+         sub->job->print.final == DX_FINAL_CANCELED;
+}
+
+static enum dx_code tell_failures(struct dx_engine *engine, struct dx_job *job,
+                                  struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    if (run_of(sub)->told || !dx_state_is_final(sub->state) ||
+        sub->state == DX_ST_EXTRACTED)
+      continue;
+    if (is_canceled_in_cups(sub))
+      sub->announce_ms = 0;
+    else
+      code = tell_failure(engine, sub, err);
+    run_of(sub)->told = code == DX_OK;
+  }
+  return code;
 }
 
 static bool saved(struct dx_engine *engine, struct dx_job *job,
@@ -124,13 +192,19 @@ static bool saved(struct dx_engine *engine, struct dx_job *job,
 bool engine_save(struct dx_engine *engine, struct dx_job *job)
 {
   struct dx_err err;
+  enum dx_code code = tell_failures(engine, job, &err);
 
-  return saved(engine, job, dx_job_save(job, &err), &err);
+  if (code == DX_OK)
+    code = dx_job_save(job, &err);
+  return saved(engine, job, code, &err);
 }
 
 bool engine_publish(struct dx_engine *engine, struct dx_job *job)
 {
   struct dx_err err;
+  enum dx_code code = tell_failures(engine, job, &err);
 
-  return saved(engine, job, dx_job_publish(job, &err), &err);
+  if (code == DX_OK)
+    code = dx_job_publish(job, &err);
+  return saved(engine, job, code, &err);
 }

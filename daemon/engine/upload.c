@@ -21,11 +21,16 @@ bool engine_put_is_due(const struct dx_submission *sub)
   return dx_wall_ms() + DX_URL_MARGIN_MS < sub->url_until_ms;
 }
 
-static void take_created(struct dx_submission *sub, struct dx_created *created)
+static enum dx_code take_created(struct dx_submission *sub,
+                                 const struct dx_service *service,
+                                 struct dx_created *created, struct dx_err *err)
 {
   struct run *run = run_of(sub);
   size_t i;
 
+  if (dx_submission_set_place(sub, service->name, service->base_url,
+                              service->token_key_id, err) != DX_OK)
+    return err->code;
   engine_apply(sub, DX_EV_ACCEPTED);
   free(sub->source_id);
   sub->source_id = created->source_id;
@@ -49,6 +54,7 @@ static void take_created(struct dx_submission *sub, struct dx_created *created)
   run->unclear = false;
   run->unexpected = 0;
   run->phase_ms = 0;
+  return DX_OK;
 }
 
 void engine_create_lost(struct dx_submission *sub)
@@ -81,6 +87,7 @@ static bool may_be_registered(const struct dx_http_response *response,
 /* Two submissions with the same source would overwrite each other's files. */
 static enum dx_code check_source_is_new(const struct dx_engine *engine,
                                         const struct dx_submission *sub,
+                                        const struct dx_service *service,
                                         const char *source_id,
                                         struct dx_err *err)
 {
@@ -92,9 +99,9 @@ static enum dx_code check_source_is_new(const struct dx_engine *engine,
     for (k = 0; k < job->submission_count; k++) {
       const struct dx_submission *other = &job->submissions[k];
 
-      if (other != sub && other->source_id != NULL &&
+      if (other != sub && other->base_url != NULL && other->source_id != NULL &&
           strcmp(other->source_id, source_id) == 0 &&
-          strcmp(job->base_url, sub->job->base_url) == 0)
+          strcmp(other->base_url, service->base_url) == 0)
         return dx_fail(err, DX_E_UNEXPECTED, 0,
                        "the response to 'create source' has the id of the "
                        "source of another document");
@@ -116,7 +123,10 @@ static void create_done(void *arg, const struct dx_http_response *response)
   code = dx_read_create(response, ctx->svc->service, sub->file_count, &created,
                         &err);
   if (code == DX_OK)
-    code = check_source_is_new(ctx->engine, sub, created.source_id, &err);
+    code = check_source_is_new(ctx->engine, sub, ctx->svc->service,
+                               created.source_id, &err);
+  if (code == DX_OK)
+    code = take_created(sub, ctx->svc->service, &created, &err);
   engine_count_call(ctx, code);
   sub->job->dirty = true;
   if (may_be_registered(response, code))
@@ -124,7 +134,6 @@ static void create_done(void *arg, const struct dx_http_response *response)
   sub->registering = false;
   if (code == DX_OK) {
     engine_service_up(ctx);
-    take_created(sub, &created);
     run->poll_ms = dx_monotonic_ms() + response->retry_after_ms;
   } else if (code == DX_E_CONFLICT) {
     if (++run->storage_refusals >= DX_CONFLICT_TRIES)
@@ -143,15 +152,12 @@ static void create_done(void *arg, const struct dx_http_response *response)
 
 bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
 {
-  const struct dx_observer *observer = &engine->observer;
   struct run *run = run_of(sub);
 
-  if (observer->may_create == NULL || dx_monotonic_ms() < run->may_create_ms)
+  if (dx_monotonic_ms() < run->may_create_ms)
     return true;
-  if (!observer->may_create(observer->ctx, sub->job)) {
-    engine_wait_for(sub, DX_ASK_AGAIN_MS);
+  if (!engine_may_send(engine, sub))
     return false;
-  }
   run->may_create_ms = dx_monotonic_ms() + DX_ASK_VALID_MS;
   return true;
 }
@@ -366,6 +372,8 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
     if (!engine_save(engine, sub->job))
       return;
   }
+  if (!engine_may_send(engine, sub))
+    return;
   ctx = engine_ctx_new(engine, sub);
   if (ctx == NULL)
     return;

@@ -295,6 +295,7 @@ static bool set_transport(struct dx_http_call *call)
   SET(CURLOPT_FOLLOWLOCATION, 0L);
   SET(CURLOPT_NOSIGNAL, 1L);
   SET(CURLOPT_QUICK_EXIT, 1L); /* a slow name server must not hold us */
+  SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
   SET(CURLOPT_PROXY, proxy);
   if (proxy[0] == '\0') {
     SET(CURLOPT_OPENSOCKETFUNCTION, on_socket);

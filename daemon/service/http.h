@@ -61,6 +61,7 @@ typedef enum dx_code dx_http_sink(void *ctx, const char *bytes, size_t len,
 struct dx_http_request {
   const char *method; /* "GET", "POST", "PUT" */
   const char *url;
+  const char *unix_socket;  /* the path of one to connect to; NULL: TCP */
   const char *bearer;       /* token; NULL: no Authorization */
   const char *content_type; /* NULL: none */
   const char *body;         /* bytes in memory, or */

@@ -1,7 +1,7 @@
 /*
- * latency.c - the only reader and writer of these files: a line that says what
- * it is, then as many lines for each phase as there may be times, newest first,
- * each with pages and milliseconds; "0 0" where there is none yet.
+ * latency.c - the only reader and writer of these files: as many lines for each
+ * phase as there may be times, newest first, each with pages and milliseconds;
+ * "0 0" where there is none yet.
  */
 #include "daemon/service/latency.h"
 
@@ -10,19 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lib/base/buf.h"
-#include "lib/base/shared.h"
+#include "lib/base/history.h"
 
-#define HEADER "docextract-times 2\n"
+#define TIMES_VERSION "docextract-times 3"
+#define SUFFIX "_times"
 #define LINE_BYTES 15
-_Static_assert(sizeof(HEADER) + DX_PHASE_COUNT * DX_POLL_TIMES * LINE_BYTES <=
-                   DX_SHARED_BYTES,
+_Static_assert(sizeof(TIMES_VERSION) +
+                       DX_PHASE_COUNT * DX_POLL_TIMES * LINE_BYTES <=
+                   DX_HISTORY_BYTES,
                "all times fit into the file");
 
 struct dx_latency {
-  int fd; /* -1: this process learns alone */
+  size_t users;
+  int history_dirfd;
+  char name[DX_HISTORY_NAME_BYTES];
   struct dx_poll_history history[DX_PHASE_COUNT];
 };
 
@@ -46,9 +48,6 @@ static bool read_times(struct dx_latency *latency, const char *text)
 {
   size_t phase, i;
 
-  if (strncmp(text, HEADER, strlen(HEADER)) != 0)
-    return false;
-  text += strlen(HEADER);
   for (phase = 0; phase < DX_PHASE_COUNT; phase++)
     for (i = 0; i < DX_POLL_TIMES; i++)
       if (!read_time(&text, &latency->history[phase]))
@@ -56,50 +55,46 @@ static bool read_times(struct dx_latency *latency, const char *text)
   return true;
 }
 
-static void read_text(struct dx_latency *latency, const char *text)
-{
-  memset(latency->history, 0, sizeof(latency->history));
-  if (!read_times(latency, text))
-    memset(latency->history, 0, sizeof(latency->history));
-}
-
-static void write_text(const struct dx_latency *latency,
-                       char text[DX_SHARED_BYTES + 1])
+static void save(const struct dx_latency *latency)
 {
   const struct dx_poll_history *h = latency->history;
-  int len = snprintf(text, DX_SHARED_BYTES + 1, HEADER);
-  size_t i;
+  char text[DX_HISTORY_BYTES + 1];
+  size_t i, len = 0;
 
   for (; h < latency->history + DX_PHASE_COUNT; h++)
     for (i = 0; i < DX_POLL_TIMES; i++) /* after the count there are zeros */
-      len += snprintf(text + len, DX_SHARED_BYTES + 1 - (size_t)len,
-                      "%5" PRId32 " %8" PRId64 "\n", h->times[i].pages,
-                      h->times[i].ms);
+      len += (size_t)snprintf(text + len, sizeof(text) - len,
+                              "%" PRId32 " %" PRId64 "\n", h->times[i].pages,
+                              h->times[i].ms);
+  dx_history_write(latency->history_dirfd, latency->name, TIMES_VERSION, text);
 }
 
-struct dx_latency *dx_latency_new(int dirfd, const char *host, int port)
+struct dx_latency *dx_latency_new(int history_dirfd, const char *host, int port)
 {
   struct dx_latency *latency = calloc(1, sizeof(*latency));
-  char text[DX_SHARED_BYTES + 1];
+  char text[DX_HISTORY_BYTES + 1];
 
   if (latency == NULL)
     return NULL;
-  latency->fd = dx_shared_open(dirfd, host, port, "_times");
-  if (latency->fd >= 0) {
-    dx_shared_begin(latency->fd, text);
-    dx_shared_end(latency->fd, NULL);
-    read_text(latency, text);
-  }
+  latency->users = 1;
+  latency->history_dirfd = history_dirfd;
+  dx_history_name(host, port, SUFFIX, latency->name);
+  if (dx_history_read(history_dirfd, latency->name, TIMES_VERSION, text) &&
+      !read_times(latency, text))
+    memset(latency->history, 0, sizeof(latency->history));
+  return latency;
+}
+
+struct dx_latency *dx_latency_share(struct dx_latency *latency)
+{
+  latency->users++;
   return latency;
 }
 
 void dx_latency_free(struct dx_latency **latency)
 {
-  if (*latency == NULL)
-    return;
-  if ((*latency)->fd >= 0)
-    (void)close((*latency)->fd);
-  free(*latency);
+  if (*latency != NULL && --(*latency)->users == 0)
+    free(*latency);
   *latency = NULL;
 }
 
@@ -112,15 +107,6 @@ struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
 void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
                       int pages, int64_t not_yet_ms, int64_t done_ms)
 {
-  char text[DX_SHARED_BYTES + 1];
-
-  if (latency->fd >= 0) {
-    dx_shared_begin(latency->fd, text);
-    read_text(latency, text);
-  }
   dx_poll_learn(&latency->history[phase], pages, not_yet_ms, done_ms);
-  if (latency->fd >= 0) {
-    write_text(latency, text);
-    dx_shared_end(latency->fd, text);
-  }
+  save(latency);
 }

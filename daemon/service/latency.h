@@ -1,14 +1,11 @@
 /*
- * latency.h - how long the service takes, as far as this host has seen: the
- * history of the poll schedule (daemon/service/poll.h), one small file per API
- * host and port next to that of its rate limit, shared by all processes. Of the
- * last documents it has the number of pages and the time, nothing else
- * (doc/policy.md, "Poll schedule").
+ * latency.h - how long the service takes, as far as this spool has seen: the
+ * history of the poll schedule (daemon/service/poll.h), in memory and in one
+ * small file per API host and port (lib/base/history.h). Of the last documents
+ * it has the number of pages and the time, nothing else (doc/policy.md, "Poll
+ * schedule").
  *
- * A file that cannot be opened or read is no error: this process then learns
- * for itself. One of another version counts as empty.
- *
- * Blocking: see lib/base/shared.h.
+ * Blocking: the disk, without an fsync.
  */
 #ifndef DX_LATENCY_H
 #define DX_LATENCY_H
@@ -17,15 +14,19 @@
 
 struct dx_latency;
 
-/* dirfd: SpoolDir/pace, borrowed. NULL when out of memory. */
-struct dx_latency *dx_latency_new(int dirfd, const char *host, int port);
-void dx_latency_free(struct dx_latency **latency);
+/* history_dirfd: SpoolDir/history, borrowed; -1: nothing outlives the process.
+ * NULL when out of memory. */
+struct dx_latency *dx_latency_new(int history_dirfd, const char *host,
+                                  int port);
 
-/* dx_poll_predict() from what was known at new() or the last learn(). */
+/* The same one, for another section with that host and port; to be freed as
+ * often as it was shared. */
+struct dx_latency *dx_latency_share(struct dx_latency *latency);
+void dx_latency_free(struct dx_latency **latency); /* takes NULL */
+
+/* dx_poll_predict() and dx_poll_learn() on what was seen. */
 struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
                                            enum dx_phase phase, int pages);
-
-/* dx_poll_learn() on what all processes have learned by now. */
 void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
                       int pages, int64_t not_yet_ms, int64_t done_ms);
 

@@ -1,58 +1,90 @@
 /*
- * rate_limit.c - the shared rate limit; the only reader and writer of its
- * files.
+ * rate_limit.c - the slots of a host, and who may have the next one.
  */
 #include "daemon/service/rate_limit.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
+#include "lib/base/history.h"
 #include "lib/base/policy.h"
-#include "lib/base/shared.h"
 
-/* What the file says, in this boot's milliseconds. */
-struct record {
-  double next_ms;         /* the next free slot */
-  int64_t blocked_ms;     /* no calls until then */
-  int64_t blocked_wall_s; /* the same for people who read the file */
-  int64_t down_ms;        /* length of the last outage block; 0: it is up */
+/* Of one host and port: all sections that have these share it. */
+struct pace {
+  size_t users;
+  int history_dirfd;
+  char *host;
+  int port;
+  double next_ms; /* the next free slot */
+  struct dx_pause pause;
 };
 
 struct dx_rate_limit {
-  int fd; /* -1: alone */
+  struct pace *pace;
   double gap_ms;
-  char boot_id[DX_BOOT_ID_BYTES];
-  struct record alone; /* used when there is no file */
-  bool was_down;       /* the file reported an outage when last read */
 };
 
-struct dx_rate_limit *dx_rate_limit_new(int dirfd, const char *host, int port,
-                                        double rate)
+/* ---- making one ---- */
+
+static void leave(struct pace *pace)
+{
+  if (--pace->users > 0)
+    return;
+  free(pace->host);
+  free(pace);
+}
+
+static struct pace *new_pace(int history_dirfd, const char *host, int port)
+{
+  struct pace *pace = calloc(1, sizeof(*pace));
+
+  if (pace == NULL)
+    return NULL;
+  pace->users = 1;
+  pace->history_dirfd = history_dirfd;
+  pace->port = port;
+  pace->host = strdup(host);
+  if (pace->host == NULL) {
+    leave(pace);
+    return NULL;
+  }
+  dx_pause_read(history_dirfd, host, port, &pace->pause);
+  return pace;
+}
+
+struct dx_rate_limit *dx_rate_limit_new(int history_dirfd, const char *host,
+                                        int port, double rate)
 {
   struct dx_rate_limit *limit = calloc(1, sizeof(*limit));
 
   if (limit == NULL)
     return NULL;
-  dx_boot_id(limit->boot_id);
-  limit->gap_ms = 1000 / rate;
-  /* Without the boot id the times of every other process would look like those
-   * of another boot, and be ignored. */
-  limit->fd = strcmp(limit->boot_id, "-") != 0
-                  ? dx_shared_open(dirfd, host, port, "")
-                  : -1;
-  if (limit->fd < 0) {
-    dx_log(DX_LOG_WARNING,
-           "cannot open the rate limit file of '%s': %s; going at a quarter of "
-           "the rate",
-           host, strerror(errno));
-    limit->gap_ms *= 4;
+  limit->pace = new_pace(history_dirfd, host, port);
+  if (limit->pace == NULL) {
+    free(limit);
+    return NULL;
   }
+  limit->gap_ms = 1000 / rate;
+  /* Just now there may have been a call of a process that has ended. */
+  limit->pace->next_ms = (double)dx_monotonic_ms() + limit->gap_ms;
+  return limit;
+}
+
+struct dx_rate_limit *dx_rate_limit_share(struct dx_rate_limit *other,
+                                          double rate)
+{
+  struct dx_rate_limit *limit = calloc(1, sizeof(*limit));
+  double first_ms;
+
+  if (limit == NULL)
+    return NULL;
+  limit->pace = other->pace;
+  limit->pace->users++;
+  limit->gap_ms = 1000 / rate;
+  first_ms = (double)dx_monotonic_ms() + limit->gap_ms;
+  if (first_ms > limit->pace->next_ms)
+    limit->pace->next_ms = first_ms;
   return limit;
 }
 
@@ -60,61 +92,12 @@ void dx_rate_limit_free(struct dx_rate_limit **limit)
 {
   if (*limit == NULL)
     return;
-  if ((*limit)->fd >= 0)
-    (void)close((*limit)->fd);
+  leave((*limit)->pace);
   free(*limit);
   *limit = NULL;
 }
 
-/* What none of our processes would have written counts as nothing. */
-static bool is_sane(const struct record *r, int64_t now)
-{
-  return r->next_ms >= 0 &&
-         r->next_ms <= (double)now + 10.0 * DX_RATE_LIMIT_AHEAD_MAX_MS &&
-         r->blocked_ms <= now + DX_RETRY_AFTER_MAX_MS && r->down_ms >= 0 &&
-         r->down_ms <= DX_DOWN_MAX_MS;
-}
-
-static void read_record(const struct dx_rate_limit *limit, const char *text,
-                        struct record *r)
-{
-  char boot_id[DX_BOOT_ID_BYTES];
-
-  if (sscanf(text, "%36s %lf %" SCNd64 " %" SCNd64 " %" SCNd64, boot_id,
-             &r->next_ms, &r->blocked_ms, &r->blocked_wall_s,
-             &r->down_ms) != 5 ||
-      strcmp(boot_id, limit->boot_id) != 0 || !is_sane(r, dx_monotonic_ms()))
-    memset(r, 0, sizeof(*r));
-}
-
-static void begin(struct dx_rate_limit *limit, struct record *r)
-{
-  char text[DX_SHARED_BYTES + 1];
-
-  if (limit->fd < 0) {
-    *r = limit->alone;
-    return;
-  }
-  dx_shared_begin(limit->fd, text);
-  read_record(limit, text, r);
-}
-
-static void end(struct dx_rate_limit *limit, const struct record *changed)
-{
-  char text[DX_SHARED_BYTES + 1];
-
-  if (limit->fd < 0) {
-    if (changed != NULL)
-      limit->alone = *changed;
-    return;
-  }
-  if (changed != NULL)
-    (void)snprintf(text, sizeof(text),
-                   "%36s %20.3f %20" PRId64 " %20" PRId64 " %20" PRId64 "\n",
-                   limit->boot_id, changed->next_ms, changed->blocked_ms,
-                   changed->blocked_wall_s, changed->down_ms);
-  dx_shared_end(limit->fd, changed != NULL ? text : NULL);
-}
+/* ---- booking ---- */
 
 static double ahead_ms(enum dx_urgency urgency, int64_t waited_ms)
 {
@@ -125,100 +108,83 @@ static double ahead_ms(enum dx_urgency urgency, int64_t waited_ms)
   return ahead;
 }
 
+/* When the next call may be sent. */
+static double next_ms(const struct pace *pace)
+{
+  double at = (double)dx_monotonic_ms();
+
+  if (at < pace->next_ms)
+    at = pace->next_ms;
+  if (at < (double)pace->pause.until_ms)
+    at = (double)pace->pause.until_ms;
+  return at;
+}
+
+int64_t dx_rate_limit_book_any(struct dx_rate_limit *limit)
+{
+  double at = next_ms(limit->pace);
+
+  limit->pace->next_ms = at + limit->gap_ms;
+  return (int64_t)(at + 0.999); /* never early */
+}
+
 struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
                                   enum dx_urgency urgency, int64_t waited_ms)
 {
-  struct record r;
-  struct dx_slot slot = {false, 0};
-  double now = (double)dx_monotonic_ms();
-  double at, ahead = ahead_ms(urgency, waited_ms);
+  double at = next_ms(limit->pace), ahead = ahead_ms(urgency, waited_ms);
 
-  begin(limit, &r);
-  limit->was_down = r.down_ms != 0;
-  at = r.next_ms > now ? r.next_ms : now;
-  if (at < (double)r.blocked_ms)
-    at = (double)r.blocked_ms;
-  if (at - now <= ahead) {
-    r.next_ms = at + limit->gap_ms;
-    slot.booked = true;
-    slot.at_ms = (int64_t)(at + 0.999); /* never early */
-    end(limit, &r);
-  } else {
-    slot.at_ms = (int64_t)(at - ahead) + 1;
-    end(limit, NULL);
-  }
-  return slot;
+  if (at - (double)dx_monotonic_ms() > ahead)
+    return (struct dx_slot){false, (int64_t)(at - ahead) + 1};
+  return (struct dx_slot){true, dx_rate_limit_book_any(limit)};
 }
 
-static void set_blocked(struct record *r, int64_t wait_ms)
+/* ---- a pause ---- */
+
+static void save(const struct pace *pace)
 {
+  dx_pause_write(pace->history_dirfd, pace->host, pace->port, &pace->pause);
+}
+
+void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms)
+{
+  struct dx_pause *pause = &limit->pace->pause;
   int64_t until;
 
   if (wait_ms > DX_RETRY_AFTER_MAX_MS)
     wait_ms = DX_RETRY_AFTER_MAX_MS;
   until = dx_monotonic_ms() + wait_ms;
-  if (until <= r->blocked_ms)
+  if (until <= pause->until_ms)
     return;
-  r->blocked_ms = until;
-  r->blocked_wall_s = (dx_wall_ms() + wait_ms) / 1000;
+  pause->until_ms = until;
+  save(limit->pace);
 }
 
-void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms)
-{
-  struct record r;
-
-  begin(limit, &r);
-  set_blocked(&r, wait_ms);
-  end(limit, &r);
-}
-
-bool dx_rate_limit_is_blocked(struct dx_rate_limit *limit)
+bool dx_rate_limit_is_blocked(const struct dx_rate_limit *limit)
 {
   return dx_rate_limit_blocked_ms(limit) > dx_monotonic_ms();
 }
 
-int64_t dx_rate_limit_blocked_ms(struct dx_rate_limit *limit)
+int64_t dx_rate_limit_blocked_ms(const struct dx_rate_limit *limit)
 {
-  struct record r;
-
-  begin(limit, &r);
-  end(limit, NULL);
-  return r.blocked_ms;
-}
-
-bool dx_rate_limit_is_down(struct dx_rate_limit *limit)
-{
-  struct record r;
-
-  begin(limit, &r);
-  end(limit, NULL);
-  return r.down_ms != 0;
+  return limit->pace->pause.until_ms;
 }
 
 void dx_rate_limit_down(struct dx_rate_limit *limit)
 {
-  struct record r;
+  struct dx_pause *pause = &limit->pace->pause;
 
-  begin(limit, &r);
-  if (r.blocked_ms <=
-      dx_monotonic_ms()) { /* else another process has just done this */
-    r.down_ms = r.down_ms == 0 ? DX_DOWN_FIRST_MS : 2 * r.down_ms;
-    if (r.down_ms > DX_DOWN_MAX_MS)
-      r.down_ms = DX_DOWN_MAX_MS;
-    set_blocked(&r, r.down_ms);
-  }
-  end(limit, &r);
-  limit->was_down = true;
+  if (dx_rate_limit_is_blocked(limit))
+    return; /* another call has just found this */
+  pause->down_ms = pause->down_ms == 0 ? DX_DOWN_FIRST_MS : 2 * pause->down_ms;
+  if (pause->down_ms > DX_DOWN_MAX_MS)
+    pause->down_ms = DX_DOWN_MAX_MS;
+  dx_rate_limit_block(limit, pause->down_ms);
 }
 
 void dx_rate_limit_up(struct dx_rate_limit *limit)
 {
-  struct record r;
-
-  if (!limit->was_down)
+  if (limit->pace->pause.down_ms == 0)
     return;
-  limit->was_down = false;
-  begin(limit, &r);
-  r.down_ms = 0;
-  end(limit, &r);
+  limit->pace->pause.down_ms = 0;
+  save(limit->pace);
 }

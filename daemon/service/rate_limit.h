@@ -1,19 +1,18 @@
 /*
- * rate_limit.h - fewer than ten calls in any second, across all processes of
- * this host (doc/policy.md, "Rate limit").
+ * rate_limit.h - fewer than ten calls in any second (doc/policy.md, "Rate
+ * limit").
  *
- * One small file per API host and port in SpoolDir/pace, locked while it is
- * read and written, holds the time of the next free slot (generic cell rate
- * algorithm, burst 1) and `blocked until`, one field for 429 and outages.
- * Times in it are monotonic; its first field is the boot id, and a file of
- * another boot counts as empty. An absurd file is reset under its lock. If it
- * cannot be opened at all, the process keeps to a quarter of the rate by itself
- * and logs that once.
+ * In memory, because docextractd alone calls the service: the time of the next
+ * free slot (generic cell rate algorithm, burst 1), and `blocked until`, one
+ * field for 429 and outages. Only a pause outlives the process, in a small file
+ * (lib/base/history.h). When the last process made its last call is not known,
+ * so the first slot is no earlier than 1/APIRate after dx_rate_limit_new(),
+ * which must follow the end of every other process that calls the service:
+ * call it with docextractd.lock held.
  *
- * A slot is booked at most a little ahead: slots of processes that die are
- * lost, and booking far ahead would leak most of the rate.
+ * A slot is booked at most a little ahead, so that urgent calls can precede.
  *
- * Blocking: for the lock, which is held for microseconds.
+ * Blocking: the disk, when a pause begins or ends.
  */
 #ifndef DX_RATE_LIMIT_H
 #define DX_RATE_LIMIT_H
@@ -27,11 +26,17 @@ enum dx_urgency { DX_URGENT, DX_PATIENT };
 
 struct dx_rate_limit;
 
-/* dirfd: SpoolDir/pace, the directory of the files; borrowed. rate: calls per
- * second. */
-struct dx_rate_limit *dx_rate_limit_new(int dirfd, const char *host, int port,
-                                        double rate);
-void dx_rate_limit_free(struct dx_rate_limit **limit);
+/* history_dirfd: SpoolDir/history, borrowed; -1: a pause ends with the process.
+ * rate: calls per second. NULL when out of memory. */
+struct dx_rate_limit *dx_rate_limit_new(int history_dirfd, const char *host,
+                                        int port, double rate);
+
+/* The limit of another section with the same host and port: they share their
+ * slots, and each call is followed by a gap of 1/rate of its own section.
+ * Freed like any other. */
+struct dx_rate_limit *dx_rate_limit_share(struct dx_rate_limit *other,
+                                          double rate);
+void dx_rate_limit_free(struct dx_rate_limit **limit); /* takes NULL */
 
 struct dx_slot {
   bool booked;   /* true: the call may be sent at `at`; false: ask at `at` */
@@ -45,16 +50,17 @@ struct dx_slot {
 struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
                                   enum dx_urgency urgency, int64_t waited_ms);
 
-/* No process sends anything for wait_ms from now (at most 1 h); never shortens
- * a longer block. */
+/* Books the next slot, however far away it is, and returns its time: for a call
+ * that must not be missed, and comes alone. During a pause, when it ends. */
+int64_t dx_rate_limit_book_any(struct dx_rate_limit *limit);
+
+/* Nothing is sent for wait_ms from now (at most 1 h); never shortens a longer
+ * block. */
 void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms);
 
 /* True during such a block; when it ends, monotonic. */
-bool dx_rate_limit_is_blocked(struct dx_rate_limit *limit);
-int64_t dx_rate_limit_blocked_ms(struct dx_rate_limit *limit);
-
-/* True after dx_rate_limit_down(), until dx_rate_limit_up(). */
-bool dx_rate_limit_is_down(struct dx_rate_limit *limit);
+bool dx_rate_limit_is_blocked(const struct dx_rate_limit *limit);
+int64_t dx_rate_limit_blocked_ms(const struct dx_rate_limit *limit);
 
 /* The service cannot be reached: blocks for 5 s, doubling to 300 s as long as
  * that lasts. dx_rate_limit_up() ends it; cheap when nothing was wrong. */

@@ -148,14 +148,19 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_CASES_MAX 10000    /* of one source: a list, not a flood */
 #define DX_JOURNAL_MAX_BYTES 16777216
 #define DX_JOURNAL_LATE_MS 1000   /* what need not be durable waits for more */
+#define DX_HISTORY_LATE_MS 1000   /* so do counters */
 #define DX_INCOMING_MIN_MS 60000  /* age of what the sweep may take */
 #define DX_TEMP_MIN_MS 600000     /* not written to: its writer is gone */
 #define DX_SWEEP_GAP_MS 3600000   /* between two sweeps of one spool */
 #define DX_SWEEP_JUMP_MS 86400000 /* more: the clock jumped, or it was off */
 #define DX_SWEEP_MS 2000          /* the longest one may take */
-#define DX_ADOPT_LOOK_MS 30000    /* between two looks for driverless jobs */
+#define DX_RECEIPTS_LOOK_MS 30000 /* between two looks at received/ */
 #define DX_ASK_CUPSD_MS 1000      /* a print job's state; cupsd is local */
 #define DX_ASK_AGAIN_MS 1000   /* its print job is held, or cupsd is silent */
+#define DX_MAY_MS 1000         /* for a backend to answer whether to send */
+#define DX_WATCH_FIRST_MS 1000 /* until cupsd is asked again about a print */
+#define DX_WATCH_MAX_MS 60000  /* job that nobody attends, doubling to this */
+#define DX_IDLE_MS 600000      /* then one that was started on demand ends */
 #define DX_ASK_VALID_MS 5000   /* what cupsd reported about a job */
 #define DX_QUEUE_LOOK_MS 2000  /* who waits behind a print job */
 #define DX_CUPSD_GONE_MS 60000 /* silent for this long: it is gone */
@@ -169,6 +174,13 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_STATUS_BACKLOG_BYTES \
   262144                             /* that a watching client may be behind */
 #define DX_STATUS_RECENT_MS 86400000 /* `jobs`: finished no longer ago */
+
+/* The control socket (doc/architecture.md, "The control socket"). */
+#define DX_CHANNEL_BACKLOG_BYTES 262144 /* that an end may be behind */
+#define DX_CHANNEL_GREETING_MS 5000     /* to connect, and be greeted */
+#define DX_CHANNEL_FIRST_MS 10000       /* from there to the first line */
+#define DX_CONTROL_CLIENTS_MAX 2048     /* one for each print job under way */
+#define DX_START_MS 5000                /* to start docextractd on demand */
 
 /* OnResult (doc/policy.md, "Results"). */
 #define DX_ON_RESULT_S 60            /* for one run */

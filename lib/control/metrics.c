@@ -1,6 +1,6 @@
 /*
- * metrics.c - counting what is in the spool, and printing it with the counters
- * that all processes share.
+ * metrics.c - counting what is in the spool, and printing it with what
+ * docextractd has counted.
  */
 #include "lib/control/metrics.h"
 
@@ -16,15 +16,16 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/base/history.h"
 #include "lib/base/policy.h"
-#include "lib/spool/failures.h"
 #include "lib/spool/counters.h"
-#include "daemon/service/rate_limit.h"
+#include "lib/spool/failures.h"
 
 /* Of one service. */
 struct tally {
   const char *service; /* "": of no existing section */
   int64_t jobs[DX_ST_COUNT];
+  int64_t undecided; /* not among those */
   int64_t oldest_ms; /* wall clock; 0: none is unfinished */
   int64_t unseen, announcing;
   struct dx_counts counts;
@@ -57,7 +58,9 @@ static void count_job(const struct round *r, const struct dx_job *job)
 {
   struct tally *t = tally_of(r, job->service);
 
-  if (!dx_job_is_finished(job))
+  if (dx_job_is_undecided(job))
+    t->undecided++;
+  else if (!dx_job_is_finished(job))
     t->jobs[dx_job_state(job)]++;
   if (!dx_job_is_final(job) &&
       (t->oldest_ms == 0 || job->received_at < t->oldest_ms))
@@ -66,18 +69,33 @@ static void count_job(const struct round *r, const struct dx_job *job)
   t->announcing += dx_job_is_announcing(job);
 }
 
-static enum dx_code look_at(void *ctx, const char *key)
+/* What is gone was finished, or picked up, meanwhile. */
+static enum dx_code count_loaded(struct round *r, enum dx_code code,
+                                 struct dx_job *job)
 {
-  struct round *r = ctx;
-  struct dx_job *job = NULL;
-  pid_t holder;
-  enum dx_code code = dx_spool_peek(r->spool, key, &job, &holder, NULL);
-
   r->damaged += code == DX_E_DAMAGED;
   if (code == DX_OK)
     count_job(r, job);
   dx_job_free(&job);
   return DX_OK;
+}
+
+static enum dx_code look_at(void *ctx, const char *key)
+{
+  struct round *r = ctx;
+  struct dx_job *job = NULL;
+  enum dx_code code = dx_spool_load(r->spool, key, &job, NULL);
+
+  return count_loaded(r, code, job);
+}
+
+static enum dx_code look_at_receipt(void *ctx, const char *name)
+{
+  struct round *r = ctx;
+  struct dx_job *job = NULL;
+  enum dx_code code = dx_spool_load_received(r->spool, name, &job, NULL);
+
+  return count_loaded(r, code, job);
 }
 
 static enum dx_code count_one(void *ctx, const char *key)
@@ -120,9 +138,12 @@ static enum dx_code count_spool(struct round *r, struct dx_err *err)
   enum dx_code code = dx_spool_each(spool, look_at, r, err);
 
   if (code == DX_OK)
+    code = dx_spool_each_new(spool, look_at_receipt, r, err);
+  if (code == DX_OK)
     code = dx_spool_each_finished(spool, count_one, r, err);
   r->damaged += (int64_t)dx_spool_count_damaged(spool);
   r->spool_bytes = bytes_below(spool->dirfd, "jobs") +
+                   bytes_below(spool->dirfd, "received") +
                    bytes_below(spool->dirfd, "incoming") +
                    bytes_below(spool->dirfd, "damaged");
   return code;
@@ -148,28 +169,17 @@ static int64_t results_free(const struct dx_service *service)
   return bytes;
 }
 
-/* What all processes know of a service. */
-static enum dx_code read_shared(const struct round *r, size_t i,
-                                struct dx_err *err)
+/* What docextractd knows of a service. */
+static void read_history(const struct round *r, size_t i)
 {
   const struct dx_service *service = &r->config->services[i];
-  int dirfd = r->spool->rate_dirfd;
-  struct dx_counters *counters = dx_counters_new(dirfd, service->name);
-  struct dx_rate_limit *limit =
-      dx_rate_limit_new(dirfd, service->host, service->port, service->api_rate);
   struct tally *t = &r->tallies[i];
-  enum dx_code code = DX_OK;
+  struct dx_pause pause;
 
-  if (counters != NULL && limit != NULL) {
-    dx_counters_read(counters, &t->counts);
-    t->is_up = !dx_rate_limit_is_down(limit);
-    t->results_free = results_free(service);
-  } else {
-    code = dx_fail_nomem(err);
-  }
-  dx_counters_free(&counters);
-  dx_rate_limit_free(&limit);
-  return code;
+  dx_counts_read(r->spool->history_dirfd, service->name, &t->counts);
+  dx_pause_read(r->spool->history_dirfd, service->host, service->port, &pause);
+  t->is_up = pause.down_ms == 0;
+  t->results_free = results_free(service);
 }
 
 /* ---- printing ---- */
@@ -224,7 +234,7 @@ static bool is_shown(const struct round *r, const struct tally *t)
   for (i = 0; i < DX_ST_COUNT; i++)
     if (t->jobs[i] != 0)
       return true;
-  return false;
+  return t->undecided != 0;
 }
 
 static void print_jobs(const struct round *r)
@@ -232,12 +242,17 @@ static void print_jobs(const struct round *r)
   const struct tally *t;
   int state;
 
-  describe(r, "jobs", "gauge", "Jobs that are not finished, by state.");
-  for (t = r->tallies; t < r->tallies + r->count; t++)
+  describe(r, "jobs", "gauge",
+           "Jobs that are not finished, by state; undecided: nothing is sent "
+           "until a person decides.");
+  for (t = r->tallies; t < r->tallies + r->count; t++) {
     for (state = 0; is_shown(r, t) && state < DX_ST_COUNT; state++)
       if (!dx_state_is_settled((enum dx_state)state))
         print(r, t, "jobs", "state", dx_state_word((enum dx_state)state),
               t->jobs[state]);
+    if (is_shown(r, t))
+      print(r, t, "jobs", "state", DX_STATUS_UNDECIDED, t->undecided);
+  }
 }
 
 /* A gauge of all services: the member at `offset`. */
@@ -377,19 +392,18 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
                     .spool = spool,
                     .count = config->service_count + 1,
                     .text = text};
-  enum dx_code code = DX_OK;
+  enum dx_code code;
   size_t i;
 
   r.tallies = calloc(r.count, sizeof(*r.tallies));
   if (r.tallies == NULL)
     return dx_fail_nomem(err);
   r.tallies[config->service_count].service = "";
-  for (i = 0; code == DX_OK && i < config->service_count; i++) {
+  for (i = 0; i < config->service_count; i++) {
     r.tallies[i].service = config->services[i].name;
-    code = read_shared(&r, i, err);
+    read_history(&r, i);
   }
-  if (code == DX_OK)
-    code = count_spool(&r, err);
+  code = count_spool(&r, err);
   if (code == DX_OK)
     print_all(&r);
   free(r.tallies);

@@ -5,6 +5,9 @@
  * Labels are names of sections and words of ours: nothing about a patient, a
  * document, or a person.
  *
+ * The numbers of docextractd are those that it has written, at most a second
+ * old while it runs, and its last ones when it does not.
+ *
  * Ownership: the caller releases the text; the rest is borrowed.
  * Blocking: the disk: every unfinished job is read, the others are counted.
  */
@@ -15,7 +18,7 @@
 #include "lib/config/config.h"
 #include "lib/spool/spool.h"
 
-/* Never in a process that drives jobs: their lock files are opened here. Adds
+/* Not in docextractd itself, whose lock it looks at (dx_spool_daemon()). Adds
  * to *text. */
 enum dx_code dx_metrics_text(const struct dx_config *config,
                              struct dx_spool *spool, struct dx_buf *text,

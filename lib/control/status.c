@@ -99,8 +99,7 @@ enum dx_code dx_status_parse(const char *line, size_t len,
 
 /* ---- responses ---- */
 
-struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder,
-                                   bool for_admin)
+struct dx_json *dx_status_job_json(struct dx_job *job, bool for_admin)
 {
   struct dx_json *line = dx_json_object(), *child;
   size_t i, k;
@@ -115,9 +114,7 @@ struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder,
   if (!for_admin)
     dx_job_reword(job);
   child = dx_job_json(job);
-  ok = line != NULL && child != NULL &&
-       dx_json_put_int(line, "holder", holder) &&
-       dx_json_put_take(line, "job", &child);
+  ok = line != NULL && child != NULL && dx_json_put_take(line, "job", &child);
   dx_json_free(&child);
   return dx_json_made_take(line, ok);
 }
@@ -172,8 +169,7 @@ struct dx_json *dx_status_error_json(const struct dx_err *err)
 }
 
 enum dx_code dx_status_read_job(const struct dx_json *line,
-                                struct dx_job **ret_job, int64_t *ret_holder,
-                                struct dx_err *err)
+                                struct dx_job **ret_job, struct dx_err *err)
 {
   struct dx_job *job = dx_job_new();
   enum dx_code code;
@@ -181,8 +177,7 @@ enum dx_code dx_status_read_job(const struct dx_json *line,
   if (job == NULL)
     return dx_fail_nomem(err);
   code = dx_job_read_json(job, dx_json_get(line, "job"), err);
-  if (!dx_json_int(dx_json_get(line, "holder"), ret_holder) ||
-      code == DX_E_DAMAGED)
+  if (code == DX_E_DAMAGED)
     code = dx_fail(err, DX_E_RESPONSE, 0,
                    "docextractd's response is not understood; it may be of "
                    "another version");

@@ -10,7 +10,7 @@
  *   jobs [all]      A line for each job: those that are not finished, and what
  *                   changed within the last day; with `all` every one. Then
  *                   {"end":true}, without which the list is not complete.
- *                   {"holder":PID,"job":{...}}; the job as its journal has it,
+ *                   {"job":{...}}; the job as its journal has it,
  *                   without upload URLs: dx_status_read_job(). For a user
  *                   who may not see all, messages and reasons are those of
  *                   sentence.h.
@@ -85,8 +85,7 @@ enum dx_code dx_status_parse(const char *line, size_t len,
 /* The responses, each an object that the caller frees; NULL when out of memory.
  * for_admin: with what only the administrator reads. dx_status_job_json()
  * overwrites what it leaves out of `job`. */
-struct dx_json *dx_status_job_json(struct dx_job *job, int64_t holder,
-                                   bool for_admin);
+struct dx_json *dx_status_job_json(struct dx_job *job, bool for_admin);
 struct dx_json *dx_status_end_json(const struct dx_submission *sub,
                                    bool for_admin);
 struct dx_json *dx_status_error_json(const struct dx_err *err);
@@ -94,10 +93,9 @@ struct dx_json *dx_status_error_json(const struct dx_err *err);
 /* When the submission ended, wall ms; 0: it has not. */
 int64_t dx_submission_ended_at(const struct dx_submission *sub);
 
-/* A job from a line of `jobs`, without a directory. *ret_holder: the process
- * that drives it, or 0. E_RESPONSE. */
+/* A job from a line of `jobs`, without a directory. E_RESPONSE. */
 enum dx_code dx_status_read_job(const struct dx_json *line,
-                                struct dx_job **ret_job, int64_t *ret_holder,
+                                struct dx_job **ret_job,
                                 struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -1,13 +1,17 @@
 /*
- * print_job.c - two requests to cupsd; knows nothing else of CUPS.
+ * print_job.c - the requests to cupsd, and its process; knows nothing else of
+ * CUPS.
  */
 #include "lib/print/print_job.h"
 
 #include <cups/cups.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/base/log.h"
 
 #define LOOK_S 0.1 /* how often to consider giving up on a silent cupsd */
@@ -25,33 +29,154 @@ const char *dx_print_job_word(enum dx_print_job_state state)
 
 bool dx_print_job_is_known(const struct dx_print_job *job)
 {
-  return job->state != DX_PJ_NOBODY && job->state != DX_PJ_UNKNOWN;
+  return job->state != DX_PJ_NOBODY && job->state != DX_PJ_HIDDEN &&
+         job->state != DX_PJ_UNKNOWN;
 }
 
-static ipp_t *new_request(ipp_op_t op, const char *name, const char *uri)
+/* ---- requests ---- */
+
+static ipp_t *new_request(ipp_op_t op, const char *name, const char *uri,
+                          const char *user)
 {
   ipp_t *request = ippNewRequest(op);
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_URI, name, NULL, uri);
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME, "requesting-user-name",
-               NULL, cupsUser());
+               NULL, user != NULL ? user : cupsUser());
   return request;
 }
 
-static ipp_t *make_request(const char *cups_id)
+static void want(ipp_t *request, const char *const *wanted, size_t count)
 {
-  static const char *const wanted[] = {"job-uuid", "number-of-documents",
-                                       "time-at-creation", "job-state",
-                                       "job-printer-state-message"};
+  ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
+                "requested-attributes", (int)count, NULL, wanted);
+}
+
+static ipp_t *request_job(const char *cups_id, const char *user)
+{
+  static const char *const wanted[] = {"job-uuid",
+                                       "number-of-documents",
+                                       "time-at-creation",
+                                       "job-state",
+                                       "job-printer-state-message",
+                                       "job-printer-uri",
+                                       "job-printer-uri-actual"};
   ipp_t *request;
   char uri[128];
 
   (void)snprintf(uri, sizeof(uri), "ipp://localhost/jobs/%.20s", cups_id);
-  request = new_request(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri);
-  ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
-                "requested-attributes",
-                (int)(sizeof(wanted) / sizeof(wanted[0])), NULL, wanted);
+  request = new_request(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri, user);
+  want(request, wanted, sizeof(wanted) / sizeof(wanted[0]));
   return request;
+}
+
+static ipp_t *request_of_queue(ipp_op_t op, const char *queue, bool is_class)
+{
+  char uri[512];
+
+  (void)httpAssembleURIf(HTTP_URI_CODING_ALL, uri, sizeof(uri), "ipp", NULL,
+                         "localhost", 0, "/%s/%s",
+                         is_class ? "classes" : "printers", queue);
+  return new_request(op, "printer-uri", uri, NULL);
+}
+
+static ipp_t *request_waiting(const char *queue, bool is_class)
+{
+  static const char *const wanted[] = {"job-id"};
+  ipp_t *request = request_of_queue(IPP_OP_GET_JOBS, queue, is_class);
+
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
+               "pending");
+  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "limit", 1);
+  want(request, wanted, 1);
+  return request;
+}
+
+static ssize_t to_buf(void *buf, ipp_uchar_t *bytes, size_t len)
+{
+  dx_buf_add(buf, bytes, len);
+  return (ssize_t)len;
+}
+
+/* Frees the request. */
+static bool write_request(ipp_t *request, struct dx_buf *bytes)
+{
+  bool ok = request != NULL &&
+            ippWriteIO(bytes, to_buf, 1, NULL, request) == IPP_STATE_DATA &&
+            dx_buf_ok(bytes);
+
+  ippDelete(request);
+  return ok;
+}
+
+bool dx_print_job_request(const char *cups_id, const char *user,
+                          struct dx_buf *bytes)
+{
+  return write_request(request_job(cups_id, user), bytes);
+}
+
+bool dx_queue_request(const char *queue, struct dx_buf *bytes)
+{
+  static const char *const wanted[] = {"device-uri"};
+  ipp_t *request =
+      request_of_queue(IPP_OP_GET_PRINTER_ATTRIBUTES, queue, false);
+
+  want(request, wanted, 1);
+  return write_request(request, bytes);
+}
+
+bool dx_print_jobs_request(enum dx_print_jobs which, int from,
+                           struct dx_buf *bytes)
+{
+  static const char *const wanted[] = {"job-id", "job-uuid", "job-state",
+                                       "job-preserved"};
+  ipp_t *request =
+      new_request(IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL);
+
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
+               which == DX_PRINT_JOBS_ALL ? "all" : "not-completed");
+  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "first-job-id",
+                from);
+  want(request, wanted, sizeof(wanted) / sizeof(wanted[0]));
+  return write_request(request, bytes);
+}
+
+/* ---- responses ---- */
+
+struct bytes {
+  const char *at;
+  size_t left;
+};
+
+static ssize_t from_bytes(void *from, ipp_uchar_t *to, size_t len)
+{
+  struct bytes *bytes = from;
+
+  if (len > bytes->left)
+    len = bytes->left;
+  memcpy(to, bytes->at, len);
+  bytes->at += len;
+  bytes->left -= len;
+  return (ssize_t)len;
+}
+
+/* NULL if it is not a whole response; the caller deletes it. */
+static ipp_t *read_bytes(const char *at, size_t len)
+{
+  struct bytes bytes = {at, len};
+  ipp_t *response = ippNew();
+
+  if (response != NULL &&
+      ippReadIO(&bytes, from_bytes, 1, NULL, response) == IPP_STATE_DATA)
+    return response;
+  ippDelete(response);
+  return NULL;
+}
+
+static bool is_ok(ipp_t *response)
+{
+  return response != NULL &&
+         ippGetStatusCode(response) < IPP_STATUS_ERROR_BAD_REQUEST;
 }
 
 static enum dx_print_job_state state_of(int job_state)
@@ -77,8 +202,41 @@ static int integer_of(ipp_t *response, const char *name, ipp_tag_t tag)
   return attribute != NULL ? ippGetInteger(attribute, 0) : 0;
 }
 
-static void read_response(ipp_t *response, const char *uuid,
-                          struct dx_print_job *ret_job)
+/* The last part of the path of a printer's URI, as cupsd names the queue. */
+static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
+                    bool *ret_is_class)
+{
+  char scheme[32], user[64], host[256], path[1024];
+  const char *text = ippGetString(uri, 0, NULL);
+  int port;
+
+  name[0] = '\0';
+  *ret_is_class = false;
+  if (text == NULL ||
+      httpSeparateURI(HTTP_URI_CODING_ALL, text, scheme, sizeof(scheme), user,
+                      sizeof(user), host, sizeof(host), &port, path,
+                      sizeof(path)) < HTTP_URI_STATUS_OK ||
+      strlen(strrchr(path, '/') + 1) >= DX_QUEUE_BYTES)
+    return;
+  (void)snprintf(name, DX_QUEUE_BYTES, "%s", strrchr(path, '/') + 1);
+  *ret_is_class = strncmp(path, "/classes/", 9) == 0;
+}
+
+/* job-printer-uri-actual is the member of the class that was chosen last. It
+ * stays when the job is moved elsewhere: only with a class does it count. */
+static void read_queue(ipp_t *response, struct dx_print_job *job)
+{
+  ipp_attribute_t *actual =
+      ippFindAttribute(response, "job-printer-uri-actual", IPP_TAG_URI);
+
+  name_of(ippFindAttribute(response, "job-printer-uri", IPP_TAG_URI),
+          job->queue, &job->is_class);
+  if (job->is_class && actual != NULL)
+    name_of(actual, job->queue, &job->is_class);
+}
+
+static void read_job(ipp_t *response, const char *uuid,
+                     struct dx_print_job *ret_job)
 {
   ipp_attribute_t *its = ippFindAttribute(response, "job-uuid", IPP_TAG_URI);
   ipp_attribute_t *said =
@@ -86,11 +244,12 @@ static void read_response(ipp_t *response, const char *uuid,
   int created = integer_of(response, "time-at-creation", IPP_TAG_INTEGER);
   int state = integer_of(response, "job-state", IPP_TAG_ENUM);
 
-  ret_job->state = DX_PJ_UNKNOWN;
-  if (its == NULL || uuid == NULL ||
-      strcmp(ippGetString(its, 0, NULL), uuid) != 0 || created == 0 ||
-      state == 0)
+  ret_job->state = DX_PJ_HIDDEN;
+  if (its == NULL || created == 0 || state == 0)
     return;
+  ret_job->state = DX_PJ_UNKNOWN;
+  if (uuid == NULL || strcmp(ippGetString(its, 0, NULL), uuid) != 0)
+    return; /* another one has its number */
   ret_job->state = state_of(state);
   ret_job->time_at_creation = created;
   ret_job->documents =
@@ -98,7 +257,101 @@ static void read_response(ipp_t *response, const char *uuid,
   /* cupsd's own words, whichever filter of the job it was. */
   ret_job->filter_failed =
       said != NULL && strcmp(ippGetString(said, 0, NULL), "Filter failed") == 0;
+  read_queue(response, ret_job);
 }
+
+/* NULL: none. */
+static void read_response(ipp_t *response, const char *uuid,
+                          struct dx_print_job *ret_job)
+{
+  memset(ret_job, 0, sizeof(*ret_job));
+  ret_job->state = DX_PJ_NOBODY;
+  if (is_ok(response)) {
+    read_job(response, uuid, ret_job);
+    return;
+  }
+  switch (response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK) {
+  case IPP_STATUS_ERROR_NOT_FOUND:
+    ret_job->state = DX_PJ_UNKNOWN;
+    break;
+  case IPP_STATUS_ERROR_FORBIDDEN:
+  case IPP_STATUS_ERROR_NOT_AUTHENTICATED:
+  case IPP_STATUS_ERROR_NOT_AUTHORIZED:
+    ret_job->state = DX_PJ_HIDDEN;
+    break;
+  default:
+    break;
+  }
+}
+
+void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
+                       struct dx_print_job *ret_job)
+{
+  ipp_t *response = read_bytes(bytes, len);
+
+  read_response(response, uuid, ret_job);
+  ippDelete(response);
+}
+
+bool dx_queue_read(const char *bytes, size_t len, struct dx_buf *uri)
+{
+  ipp_t *response = read_bytes(bytes, len);
+  ipp_attribute_t *its = NULL;
+
+  if (is_ok(response))
+    its = ippFindAttribute(response, "device-uri", IPP_TAG_URI);
+  if (its != NULL)
+    dx_buf_puts(uri, ippGetString(its, 0, NULL));
+  ippDelete(response);
+  return its != NULL && dx_buf_ok(uri);
+}
+
+/* Takes the attributes of one job, in any order; false at the end. */
+static bool next_job(ipp_t *response, ipp_attribute_t **at,
+                     struct dx_listed_job *job)
+{
+  ipp_attribute_t *a = *at;
+  int state = 0;
+  bool is_preserved = false;
+
+  memset(job, 0, sizeof(*job));
+  while (a != NULL && ippGetGroupTag(a) != IPP_TAG_JOB)
+    a = ippNextAttribute(response);
+  for (; a != NULL && ippGetGroupTag(a) == IPP_TAG_JOB;
+       a = ippNextAttribute(response)) {
+    const char *name = ippGetName(a);
+
+    if (strcmp(name, "job-id") == 0)
+      job->id = ippGetInteger(a, 0);
+    else if (strcmp(name, "job-uuid") == 0)
+      job->uuid = ippGetString(a, 0, NULL);
+    else if (strcmp(name, "job-state") == 0)
+      state = ippGetInteger(a, 0);
+    else if (strcmp(name, "job-preserved") == 0)
+      is_preserved = ippGetBoolean(a, 0);
+  }
+  *at = a;
+  job->may_run_again = state < IPP_JSTATE_CANCELED || is_preserved;
+  return job->id != 0;
+}
+
+bool dx_print_jobs_read(const char *bytes, size_t len,
+                        void (*each)(void *ctx,
+                                     const struct dx_listed_job *job),
+                        void *ctx)
+{
+  ipp_t *response = read_bytes(bytes, len);
+  bool ok = is_ok(response);
+  ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
+  struct dx_listed_job job;
+
+  while (next_job(response, &at, &job))
+    each(ctx, &job);
+  ippDelete(response);
+  return ok;
+}
+
+/* ---- asking, and waiting ---- */
 
 /* libcups restarts its timeout at every step, and asks here each time. */
 static int is_patient(http_t *http, void *until_ms)
@@ -138,19 +391,13 @@ static ipp_t *ask(ipp_t *request, int timeout_ms, void (*connected)(int fd))
   return response;
 }
 
-void dx_print_job_ask(const char *cups_id, const char *uuid, int timeout_ms,
-                      void (*connected)(int fd), struct dx_print_job *ret_job)
+void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
+                      int timeout_ms, void (*connected)(int fd),
+                      struct dx_print_job *ret_job)
 {
-  ipp_t *response = ask(make_request(cups_id), timeout_ms, connected);
+  ipp_t *response = ask(request_job(cups_id, user), timeout_ms, connected);
 
-  memset(ret_job, 0, sizeof(*ret_job));
-  ret_job->state = DX_PJ_NOBODY;
-  if (response != NULL &&
-      ippGetStatusCode(response) == IPP_STATUS_ERROR_NOT_FOUND)
-    ret_job->state = DX_PJ_UNKNOWN;
-  else if (response != NULL &&
-           ippGetStatusCode(response) < IPP_STATUS_ERROR_BAD_REQUEST)
-    read_response(response, uuid, ret_job);
+  read_response(response, uuid, ret_job);
   dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s, %d documents%s%s", cups_id,
          dx_print_job_word(ret_job->state), ret_job->documents,
          response == NULL ? "; " : "",
@@ -160,21 +407,81 @@ void dx_print_job_ask(const char *cups_id, const char *uuid, int timeout_ms,
 
 bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms)
 {
-  ipp_t *request, *response;
-  char uri[512];
-  bool waits;
+  ipp_t *response = ask(request_waiting(queue, is_class), timeout_ms, NULL);
+  bool waits = ippFindAttribute(response, "job-id", IPP_TAG_INTEGER) != NULL;
 
-  (void)httpAssembleURIf(HTTP_URI_CODING_ALL, uri, sizeof(uri), "ipp", NULL,
-                         "localhost", 0, "/%s/%s",
-                         is_class ? "classes" : "printers", queue);
-  request = new_request(IPP_OP_GET_JOBS, "printer-uri", uri);
-  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
-               "pending");
-  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "limit", 1);
-  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
-               "requested-attributes", NULL, "job-id");
-  response = ask(request, timeout_ms, NULL);
-  waits = ippFindAttribute(response, "job-id", IPP_TAG_INTEGER) != NULL;
   ippDelete(response);
   return waits;
+}
+
+/* ---- which cupsd ---- */
+
+void dx_cupsd_address(struct dx_cupsd_address *ret_address)
+{
+  const char *server;
+
+  /* libcups looks once whether the socket is there, which may come later. */
+  cupsSetServer(NULL);
+  server = cupsServer();
+  (void)snprintf(ret_address->host, sizeof(ret_address->host), "%s", server);
+  ret_address->port = server[0] == '/' ? 0 : ippPort();
+}
+
+#define STAT_BYTES_MAX 4096
+#define START_WORD 19 /* field 22 of proc(5), counted from field 3 */
+
+/* When a process was started, in ticks since boot, as the kernel writes it: a
+ * number comes again, both together do not. "" if there is none, or /proc does
+ * not show those of others. */
+static void start_of(pid_t pid, char start[24])
+{
+  struct dx_buf text = {0};
+  struct dx_err err;
+  char path[32], *word, *rest = NULL;
+  int i;
+
+  start[0] = '\0';
+  (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+  if (dx_fs_read_linked(path, STAT_BYTES_MAX, &text, &err) == DX_OK &&
+      (word = strrchr(text.data, ')')) != NULL &&
+      (word = strtok_r(word + 1, " ", &rest)) != NULL) {
+    for (i = 0; i < START_WORD && word != NULL; i++)
+      word = strtok_r(NULL, " ", &rest);
+    if (word != NULL)
+      (void)snprintf(start, 24, "%s", word);
+  }
+  dx_buf_release(&text);
+}
+
+char *dx_cupsd_name(pid_t cupsd)
+{
+  struct dx_cupsd_address address;
+  struct dx_buf name = {0};
+  char start[24], boot[DX_BOOT_ID_BYTES];
+
+  dx_cupsd_address(&address);
+  start_of(cupsd, start);
+  dx_boot_id(boot);
+  dx_buf_percent(&name, address.host, "/:[]");
+  dx_buf_printf(&name, ":%d %d %s %s", address.port, (int)cupsd,
+                start[0] != '\0' ? start : "-", boot);
+  return dx_buf_take(&name);
+}
+
+bool dx_cupsd_is_gone(const char *name)
+{
+  char start[24], boot[DX_BOOT_ID_BYTES], its_start[24], its_boot[64];
+  int pid;
+
+  if (name == NULL ||
+      sscanf(name, "%*s %d %23s %63s", &pid, its_start, its_boot) != 3 ||
+      pid <= 0)
+    return false;
+  dx_boot_id(boot);
+  if (strcmp(boot, its_boot) != 0)
+    return strcmp(boot, "-") != 0 && strcmp(its_boot, "-") != 0;
+  start_of(pid, start);
+  if (start[0] == '\0') /* kill() also sees what /proc may hide */
+    return kill(pid, 0) != 0 && errno == ESRCH;
+  return its_start[0] != '-' && strcmp(start, its_start) != 0;
 }

@@ -23,6 +23,22 @@ bool dx_seal_give(int side_fd, char seal[DX_SEAL_BYTES])
   return send(side_fd, seal, LEN, MSG_NOSIGNAL | MSG_DONTWAIT) == LEN;
 }
 
+void dx_seal_refuse(int side_fd)
+{
+  char no[LEN];
+
+  memset(no, '-', LEN);
+  (void)!send(side_fd, no, LEN, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool dx_seal_is_expected(int side_fd)
+{
+  int type;
+  socklen_t len = sizeof(type);
+
+  return getsockopt(side_fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0;
+}
+
 /* The other end may be anything if it was not cupsd who started us. */
 static bool is_seal(const char *text)
 {

@@ -18,11 +18,18 @@
 #define DX_SEAL_BYTES 33 /* 32 hex digits and NUL */
 
 /*
- * For the backend, before anything else. Chooses the number for this run, and
- * sends it to the filters. False if they cannot get it; `seal` is then one that
- * no entry has. Does not block.
+ * For the backend, as soon as it can store documents. Chooses the number for
+ * this run, and sends it to the filters. False if they cannot get it; `seal` is
+ * then one that no entry has. Does not block.
  */
 bool dx_seal_give(int side_fd, char seal[DX_SEAL_BYTES]);
+
+/* For the backend instead of that: it cannot store anything, and every filter
+ * is to fail at once, so that cupsd keeps the documents. */
+void dx_seal_refuse(int side_fd);
+
+/* For a filter: true if cupsd started it, with a side channel. */
+bool dx_seal_is_expected(int side_fd);
 
 /*
  * For a filter. Waits for the number, for at most wait_ms. False, and an empty

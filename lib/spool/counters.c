@@ -10,26 +10,85 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lib/base/shared.h"
+#include "lib/base/clock.h"
+#include "lib/base/history.h"
 
+#define COUNTS_VERSION "docextract-counts 1"
 #define NUMBERS (sizeof(struct dx_counts) / sizeof(int64_t))
 #define NUMBER_BYTES 21
 
-_Static_assert((NUMBERS + 1) * NUMBER_BYTES < DX_SHARED_BYTES,
-               "a shared file is too short for the counters");
+_Static_assert(sizeof(COUNTS_VERSION) + (NUMBERS + 1) * NUMBER_BYTES <
+                   DX_HISTORY_BYTES,
+               "all counters fit into the file");
 
 struct dx_counters {
-  int fd; /* -1: not counted */
+  int history_dirfd;
+  char name[DX_HISTORY_NAME_BYTES];
+  int64_t numbers[NUMBERS];
+  bool is_changed; /* since they were written */
+  int64_t due_ms;  /* when they may be written */
 };
 
-struct dx_counters *dx_counters_new(int dirfd, const char *service)
+/* ---- the file ---- */
+
+static void name_file(const char *service, char name[DX_HISTORY_NAME_BYTES])
+{
+  (void)snprintf(name, DX_HISTORY_NAME_BYTES, "%.180s_counts", service);
+}
+
+static bool read_numbers(const char *text, int64_t numbers[NUMBERS])
+{
+  char *end;
+  size_t i;
+
+  if (strtoll(text, &end, 10) != (long long)NUMBERS)
+    return false;
+  for (i = 0; i < NUMBERS; i++) {
+    const char *at = end;
+
+    numbers[i] = strtoll(at, &end, 10);
+    if (end == at || numbers[i] < 0 || numbers[i] > INT64_MAX / 2)
+      return false;
+  }
+  return true;
+}
+
+/* Nothing but zeros if there are none. */
+static void read_file(int history_dirfd, const char *name,
+                      int64_t numbers[NUMBERS])
+{
+  char text[DX_HISTORY_BYTES + 1];
+
+  if (!dx_history_read(history_dirfd, name, COUNTS_VERSION, text) ||
+      !read_numbers(text, numbers))
+    memset(numbers, 0, NUMBERS * sizeof(*numbers));
+}
+
+static void write_file(const struct dx_counters *counters)
+{
+  char text[DX_HISTORY_BYTES + 1];
+  size_t i, len = (size_t)snprintf(text, sizeof(text), "%zu", NUMBERS);
+
+  for (i = 0; i < NUMBERS; i++)
+    len += (size_t)snprintf(text + len, sizeof(text) - len, " %" PRId64,
+                            counters->numbers[i]);
+  (void)snprintf(text + len, sizeof(text) - len, "\n");
+  dx_history_write(counters->history_dirfd, counters->name, COUNTS_VERSION,
+                   text);
+}
+
+/* ---- counting ---- */
+
+struct dx_counters *dx_counters_new(int history_dirfd, const char *service)
 {
   struct dx_counters *counters = calloc(1, sizeof(*counters));
 
-  if (counters != NULL)
-    counters->fd = dx_shared_open_service(dirfd, service, "_counts");
+  if (counters == NULL)
+    return NULL;
+  counters->history_dirfd = history_dirfd;
+  name_file(service, counters->name);
+  read_file(history_dirfd, counters->name, counters->numbers);
   return counters;
 }
 
@@ -37,61 +96,44 @@ void dx_counters_free(struct dx_counters **counters)
 {
   if (*counters == NULL)
     return;
-  if ((*counters)->fd >= 0)
-    (void)close((*counters)->fd);
+  if ((*counters)->is_changed)
+    write_file(*counters);
   free(*counters);
   *counters = NULL;
 }
 
-/* False, and nothing but zeros, if it is not such a line. */
-static bool read_numbers(const char *text, int64_t numbers[NUMBERS])
-{
-  char *end;
-  size_t i;
-
-  memset(numbers, 0, NUMBERS * sizeof(*numbers));
-  if (strtoll(text, &end, 10) != (long long)NUMBERS)
-    return false;
-  for (i = 0; i < NUMBERS; i++) {
-    const char *at = end;
-
-    numbers[i] = strtoll(at, &end, 10);
-    if (end == at || numbers[i] < 0 || numbers[i] > INT64_MAX / 2) {
-      memset(numbers, 0, NUMBERS * sizeof(*numbers));
-      return false;
-    }
-  }
-  return true;
-}
-
 void dx_counters_add(struct dx_counters *counters, const struct dx_counts *more)
 {
-  char text[DX_SHARED_BYTES + 1];
-  int64_t numbers[NUMBERS], added[NUMBERS];
-  size_t i, len;
+  int64_t added[NUMBERS];
+  size_t i;
 
-  if (counters->fd < 0)
-    return;
   memcpy(added, more, sizeof(added));
-  dx_shared_begin(counters->fd, text);
-  (void)read_numbers(text, numbers);
-  len = (size_t)snprintf(text, sizeof(text), "%20zu", NUMBERS);
   for (i = 0; i < NUMBERS; i++)
-    len += (size_t)snprintf(text + len, sizeof(text) - len, " %20" PRId64,
-                            numbers[i] + added[i]);
-  (void)snprintf(text + len, sizeof(text) - len, "\n");
-  dx_shared_end(counters->fd, text);
+    counters->numbers[i] += added[i];
+  counters->is_changed = true;
 }
 
-void dx_counters_read(struct dx_counters *counters, struct dx_counts *ret)
+int64_t dx_counters_save(struct dx_counters *counters)
 {
-  char text[DX_SHARED_BYTES + 1] = "";
+  int64_t now = dx_monotonic_ms();
+
+  if (!counters->is_changed)
+    return INT64_MAX;
+  if (now < counters->due_ms)
+    return counters->due_ms;
+  write_file(counters);
+  counters->is_changed = false;
+  counters->due_ms = now + DX_HISTORY_LATE_MS;
+  return INT64_MAX;
+}
+
+void dx_counts_read(int history_dirfd, const char *service,
+                    struct dx_counts *ret_counts)
+{
+  char name[DX_HISTORY_NAME_BYTES];
   int64_t numbers[NUMBERS];
 
-  if (counters->fd >= 0) {
-    dx_shared_begin(counters->fd, text);
-    dx_shared_end(counters->fd, NULL);
-  }
-  (void)read_numbers(text, numbers);
-  memcpy(ret, numbers, sizeof(*ret));
+  name_file(service, name);
+  read_file(history_dirfd, name, numbers);
+  memcpy(ret_counts, numbers, sizeof(*ret_counts));
 }

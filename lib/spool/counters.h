@@ -1,13 +1,13 @@
 /*
- * counters.h - what all processes of this host have done with a service, for
- * `docextract metrics`: numbers only, nothing about any document.
+ * counters.h - what docextractd has done with a service, for `docextract
+ * metrics`: numbers only, nothing about any document.
  *
- * One small file per section of the configuration in SpoolDir/pace, next to
- * those of the rate limit. Counters only grow; a file that is lost or damaged
- * begins at 0, which is what a reader expects of a counter after a restart. If
- * it cannot be opened, this process does not count.
+ * Counted in memory; one small file per section of the configuration, in
+ * SpoolDir/history, has what was counted before, for those who read it and for
+ * the next docextractd. Counters only grow; a file that is lost or damaged
+ * begins at 0, which is what a reader expects of a counter after a restart.
  *
- * Blocking: see lib/base/shared.h.
+ * Blocking: see lib/base/history.h.
  */
 #ifndef DX_COUNTERS_H
 #define DX_COUNTERS_H
@@ -28,17 +28,27 @@ struct dx_counts {
   int64_t extraction_ms; /* from upload to result, in all */
 };
 
+/* ---- docextractd ---- */
+
 struct dx_counters;
 
-/* dirfd: SpoolDir/pace, borrowed. NULL when out of memory. */
-struct dx_counters *dx_counters_new(int dirfd, const char *service);
-void dx_counters_free(struct dx_counters **counters);
+/* history_dirfd: SpoolDir/history, borrowed. Reads. NULL when out of memory. */
+struct dx_counters *dx_counters_new(int history_dirfd, const char *service);
+void dx_counters_free(struct dx_counters **counters); /* takes NULL; writes */
 
-/* Adds to what there is. */
+/* Adds to what there is, in memory. */
 void dx_counters_add(struct dx_counters *counters,
                      const struct dx_counts *more);
 
-/* What all processes have counted by now. */
-void dx_counters_read(struct dx_counters *counters, struct dx_counts *ret);
+/* Writes what was added, but not more often than DX_HISTORY_LATE_MS allow.
+ * Returns when to call it again (monotonic), INT64_MAX: only after another
+ * dx_counters_add(). */
+int64_t dx_counters_save(struct dx_counters *counters);
+
+/* ---- readers ---- */
+
+/* What was counted, as far as it was written. */
+void dx_counts_read(int history_dirfd, const char *service,
+                    struct dx_counts *ret_counts);
 
 #endif

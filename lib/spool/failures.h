@@ -8,16 +8,16 @@
 
 #include "lib/spool/spool.h"
 
-/* True if it was handed over and failed, and nobody has acknowledged that. */
+/* True if its backend left, which ended the print job as completed, it failed
+ * then, and nobody has acknowledged that. */
 bool dx_job_is_unseen_failure(const struct dx_job *job);
 
-/* How many of them came from this queue. Reads all unfinished jobs but `held`,
- * which this process holds (NULL: none); what cannot be read does not count. */
-size_t dx_spool_unseen_failures(struct dx_spool *spool, const char *queue,
-                                const struct dx_job *held);
+/* How many of them came from this queue. Reads all unfinished jobs; what cannot
+ * be read does not count. */
+size_t dx_spool_unseen_failures(struct dx_spool *spool, const char *queue);
 
-/* Marks all of them, of any queue, as seen, except those that another process
- * holds. *ret_count is how many. */
+/* Marks all of them, of any queue, as seen. Only for docextractd, which first
+ * marks and saves those that it has in memory. *ret_count is how many. */
 enum dx_code dx_spool_see_failures(struct dx_spool *spool, size_t *ret_count,
                                    struct dx_err *err) DX_MUST_USE;
 

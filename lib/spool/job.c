@@ -21,7 +21,6 @@ struct dx_job *dx_job_new(void)
   if (job == NULL)
     return NULL;
   job->dirfd = -1;
-  job->lockfd = -1;
   return job;
 }
 
@@ -49,6 +48,19 @@ static void forget_cases(struct dx_submission *sub)
   sub->case_count = 0;
 }
 
+/* The source, and where it is. */
+static void forget_source(struct dx_submission *sub)
+{
+  char **const texts[] = {&sub->source_id, &sub->section, &sub->base_url,
+                          &sub->key_id};
+  size_t i;
+
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    free(*texts[i]);
+    *texts[i] = NULL;
+  }
+}
+
 static void release_submission(struct dx_submission *sub)
 {
   size_t i;
@@ -56,7 +68,7 @@ static void release_submission(struct dx_submission *sub)
   for (i = 0; i < sub->file_count; i++)
     free_secret(&sub->files[i].url);
   free(sub->files);
-  free(sub->source_id);
+  forget_source(sub);
   forget_cases(sub);
   memset(sub, 0, sizeof(*sub));
 }
@@ -88,18 +100,33 @@ void dx_job_free(struct dx_job **job_at)
   free(job->user);
   free(job->title);
   free(job->host);
-  if (job->lockfd >= 0)
-    (void)close(job->lockfd);
+  free(job->print.cupsd);
   if (job->dirfd >= 0)
     (void)close(job->dirfd);
   free(job);
   *job_at = NULL;
 }
 
+static bool is_hex(const char *text, size_t len)
+{
+  return strspn(text, "0123456789abcdef") == len;
+}
+
 bool dx_is_key(const char *text)
 {
-  return strlen(text) == DX_KEY_BYTES - 1 &&
-         strspn(text, "0123456789abcdef") == DX_KEY_BYTES - 1;
+  return is_hex(text, DX_KEY_BYTES - 1) && text[DX_KEY_BYTES - 1] == '\0';
+}
+
+bool dx_is_receipt_name(const char *text)
+{
+  const char *run = text + DX_KEY_BYTES;
+
+  return is_hex(text, DX_KEY_BYTES - 1) && run[-1] == '.' && dx_is_run(run);
+}
+
+bool dx_is_run(const char *text)
+{
+  return is_hex(text, DX_RUN_BYTES - 1) && text[DX_RUN_BYTES - 1] == '\0';
 }
 
 /* ---- planning ---- */
@@ -211,8 +238,7 @@ static void enter_stored(struct dx_submission *sub)
     free_secret(&sub->files[i].url);
     sub->files[i].put = DX_PUT_NONE;
   }
-  free(sub->source_id);
-  sub->source_id = NULL;
+  forget_source(sub);
   forget_cases(sub);
   sub->url_until_ms = 0;
   sub->put_again = false;
@@ -395,26 +421,81 @@ void dx_job_expire(struct dx_job *job)
           "it was not finished within KeepUnfinished");
 }
 
-enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
-                                 struct dx_err *err)
+static void forget(char **text)
 {
-  char *text;
+  free(*text);
+  *text = NULL;
+}
+
+void dx_job_clean(struct dx_job *job)
+{
   size_t i;
 
-  if (strcmp(job->base_url, base_url) == 0)
-    return DX_OK;
+  forget(&job->user);
+  forget(&job->title);
+  forget(&job->host);
+  job->message[0] = '\0';
+  for (i = 0; i < job->document_count; i++) {
+    job->documents[i].entry.name[0] = '\0';
+    job->documents[i].entry.reason_text[0] = '\0';
+  }
   for (i = 0; i < job->submission_count; i++)
-    if (dx_state_is_sent(job->submissions[i].state) &&
-        !dx_state_is_final(job->submissions[i].state))
-      return dx_fail(err, DX_E_CONFIG, 0,
-                     "BaseURL of service '%s' was changed while a document is "
-                     "under way; set it back until the job is done",
-                     job->service);
-  text = strdup(base_url);
-  if (text == NULL)
+    job->submissions[i].reason[0] = '\0';
+  job->dirty = true;
+}
+
+bool dx_job_is_clean(const struct dx_job *job)
+{
+  bool clean = job->user == NULL && job->title == NULL && job->host == NULL &&
+               job->message[0] == '\0';
+  size_t i;
+
+  for (i = 0; clean && i < job->document_count; i++)
+    clean = job->documents[i].entry.name[0] == '\0' &&
+            job->documents[i].entry.reason_text[0] == '\0';
+  for (i = 0; clean && i < job->submission_count; i++)
+    clean = job->submissions[i].reason[0] == '\0';
+  return clean;
+}
+
+enum dx_code dx_submission_set_place(struct dx_submission *sub,
+                                     const char *section, const char *base_url,
+                                     const char *key_id, struct dx_err *err)
+{
+  char *texts[] = {strdup(section), strdup(base_url),
+                   key_id != NULL ? strdup(key_id) : NULL};
+
+  if (texts[0] == NULL || texts[1] == NULL ||
+      (key_id != NULL && texts[2] == NULL)) {
+    free(texts[0]);
+    free(texts[1]);
+    free(texts[2]);
     return dx_fail_nomem(err);
+  }
+  free(sub->section);
+  free(sub->base_url);
+  free(sub->key_id);
+  sub->section = texts[0];
+  sub->base_url = texts[1];
+  sub->key_id = texts[2];
+  sub->job->dirty = true;
+  return DX_OK;
+}
+
+enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
+                                const char *base_url, struct dx_err *err)
+{
+  char *name = strdup(service), *url = strdup(base_url);
+
+  if (name == NULL || url == NULL) {
+    free(name);
+    free(url);
+    return dx_fail_nomem(err);
+  }
+  free(job->service);
   free(job->base_url);
-  job->base_url = text;
+  job->service = name;
+  job->base_url = url;
   job->dirty = true;
   return DX_OK;
 }
@@ -589,14 +670,6 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
     return dx_fail(err, DX_E_MISSING, 0, "nothing to submit");
   if (wrong == NULL)
     return DX_OK;
-  if (wrong->overdue && !dx_state_is_final(wrong->state))
-    return dx_fail(err, DX_E_OVERDUE, 0,
-                   "the extraction takes longer than ProcessingLimit%s%s%s%s",
-                   wrong->reason[0] != '\0' ? " (" : "", wrong->reason,
-                   wrong->reason[0] != '\0' ? ")" : "",
-                   job->owner == DX_OWNER_CUPS
-                       ? "; release the job to go on waiting"
-                       : "");
   if (!dx_state_is_final(wrong->state))
     return dx_fail(err, DX_E_STOPPED, 0, "stopped before the end");
   if (job->together && wrong->file_count > 1)
@@ -620,4 +693,15 @@ enum dx_state dx_job_state(const struct dx_job *job)
     if (dx_job_count(job, order[i]) > 0)
       return order[i];
   return DX_ST_EXTRACTED;
+}
+
+bool dx_job_is_undecided(const struct dx_job *job)
+{
+  return job->print.undecided && !dx_job_is_final(job);
+}
+
+const char *dx_job_status(const struct dx_job *job)
+{
+  return dx_job_is_undecided(job) ? DX_STATUS_UNDECIDED
+                                  : dx_state_word(dx_job_state(job));
 }

@@ -11,10 +11,11 @@
  * document that can be sent belongs to one submission (a source of the
  * service); `separate`: one each, `together`: one for all.
  *
- * Ownership: a job owns everything in it, its directory's descriptor and the
- * lock; dx_job_free() releases all. The lock is a POSIX record lock: closing
- * any descriptor of the lock file in this process releases it, so nothing else
- * opens it.
+ * Nobody but docextractd writes the journal of a job that was committed
+ * (spool.h).
+ *
+ * Ownership: a job owns everything in it and its directory's descriptor;
+ * dx_job_free() releases all.
  * Blocking: the disk. Errors: those of fs.h; E_DAMAGED for a journal that
  * cannot be right.
  */
@@ -26,23 +27,13 @@
 #include <stdint.h>
 
 #include "lib/print/bundle.h"
+#include "lib/spool/permission.h"
 #include "lib/spool/state.h"
 
 #define DX_KEY_BYTES 33 /* 32 hex digits and NUL */
+#define DX_RUN_BYTES 17 /* 16 hex digits and NUL */
+#define DX_RECEIPT_BYTES (DX_KEY_BYTES + DX_RUN_BYTES) /* KEY.RUN and NUL */
 #define DX_JOB_PATH_BYTES 64
-
-/* Who moves a job forward: words of the journal. */
-#define DX_OWNERS(X)                                          \
-  X(CUPS, "cups")        /* a backend; cupsd runs it again */ \
-  X(DAEMON, "collector") /* handed over to docextractd */     \
-  X(COMMAND, "command")  /* `docextract submit` */
-
-enum dx_owner {
-#define X(name, word) DX_OWNER_##name,
-  DX_OWNERS(X)
-#undef X
-      DX_OWNER_COUNT
-};
 
 /* How far the PUT of a file is: words of the journal. */
 #define DX_PUTS(X)                             \
@@ -93,11 +84,30 @@ struct dx_job;
 struct dx_drive;
 struct dx_json;
 
+/*
+ * What is known about the print job of a job, one run of whose backend brought
+ * the documents; a submitted job has a run, too, and nothing else of this.
+ */
+struct dx_print {
+  char run[DX_RUN_BYTES]; /* names the receipt; "" before the commit */
+  char *cupsd; /* which cupsd started the run (dx_cupsd_name()); NULL: none */
+  enum dx_backend backend; /* how the backend of the last run stands */
+  enum dx_final final;     /* the last final answer of cupsd */
+  bool known_later;        /* a later cupsd than that has known the print job */
+  bool decided;            /* a person decided to send; until the next run */
+  bool undecided;          /* a person must decide */
+  int64_t unclear_ms; /* wall: since when cupsd hides the print job or gives
+                         no answer; 0: it does neither */
+};
+
 struct dx_submission {
   struct dx_job *job;
   size_t number; /* 1..n, part of file names */
   enum dx_state state;
   char *source_id;
+  /* Where the source is, and the id of the key that created it, which may be
+   * NULL; all are NULL as long as there is none. */
+  char *section, *base_url, *key_id;
   struct dx_file *files;
   size_t file_count;
   struct dx_case *cases;
@@ -122,11 +132,10 @@ struct dx_submission {
 
 struct dx_job {
   char key[DX_KEY_BYTES];
-  char *service;
-  char *base_url; /* its sources are known there and nowhere else */
-  enum dx_owner owner;
+  char *service, *base_url; /* of sources that are still to be created */
   char *queue, *cups_id, *uuid, *user, *title, *host; /* NULL: not known */
-  int64_t received_at;                                /* wall ms */
+  struct dx_print print;
+  int64_t received_at; /* wall ms */
   bool together;
   bool seen; /* a person knows that it failed after its print job had ended */
   struct dx_document *documents;
@@ -135,7 +144,6 @@ struct dx_job {
   size_t submission_count;
   char path[DX_JOB_PATH_BYTES];    /* below SpoolDir: "jobs/KEY" */
   int dirfd;                       /* its directory; -1: none */
-  int lockfd;                      /* holds the lock; -1: not held */
   bool dirty;                      /* memory is ahead of the journal */
   bool behind;                     /* the same for what need not be durable */
   char message[DX_ERR_TEXT_BYTES]; /* why it waits, for the administrator; "" if
@@ -151,11 +159,12 @@ struct dx_job {
   struct dx_drive *drive; /* the engine's, while it drives the job */
 };
 
-const char *dx_owner_word(enum dx_owner owner);
-
-/* True for 32 lower-case hex digits. Checked because keys become parts of
+/* True for the 32 lower-case hex digits of a key; for the 16 of a run; for
+ * KEY.RUN, the name of a receipt. Checked because they become parts of
  * paths. */
 bool dx_is_key(const char *text);
+bool dx_is_run(const char *text);
+bool dx_is_receipt_name(const char *text);
 
 /* An empty job with no directory; NULL when out of memory. */
 struct dx_job *dx_job_new(void);
@@ -170,9 +179,9 @@ void dx_job_free(struct dx_job **job);
 enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Applies the transition table and what entering a state implies: times are
- * set; STORED clears source, URLs, and cases, and after RETRY the counters of
- * tries; a final state is announced if the job announces. Marks the job dirty,
- * or behind if a GET will report the same again. */
+ * set; STORED clears the source and where it is, URLs, and cases, and after
+ * RETRY the counters of tries; a final state is announced if the job announces.
+ * Marks the job dirty, or behind if a GET will report the same again. */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
@@ -205,10 +214,23 @@ void dx_job_cancel(struct dx_job *job);
  * KeepUnfinished. */
 void dx_job_expire(struct dx_job *job);
 
-/* Switches to the configured BaseURL. E_CONFIG if a source at the old one is
- * under way. */
-enum dx_code dx_job_set_base_url(struct dx_job *job, const char *base_url,
-                                 struct dx_err *err) DX_MUST_USE;
+/* Removes from a finished job what is personal: names, titles, texts. Who and
+ * what it was is no longer known; that it was extracted is, and by which
+ * bytes. dx_job_is_clean(): nothing personal is left. */
+void dx_job_clean(struct dx_job *job);
+bool dx_job_is_clean(const struct dx_job *job);
+
+/* Sets where the source of a submission is created, and with which key; copied.
+ * To be saved together with ACCEPTED: the source is known nowhere else. */
+enum dx_code dx_submission_set_place(struct dx_submission *sub,
+                                     const char *section, const char *base_url,
+                                     const char *key_id,
+                                     struct dx_err *err) DX_MUST_USE;
+
+/* Sets where new sources are created; copied. */
+enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
+                                const char *base_url,
+                                struct dx_err *err) DX_MUST_USE;
 
 /* Sets why the job waits, and when it is tried again (wall ms; 0: not by
  * itself); message is copied, DX_OK and "" clear it. */
@@ -230,7 +252,8 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
  * will report again. A dirty job stays dirty. */
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
-/* Reads job.json from job->dirfd into an empty job. */
+/* Reads job.json from job->dirfd into an empty job. A backend that attended
+ * when it was written may no longer: ATTENDS becomes BROKEN. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* The journal as JSON, without a file. dx_job_json(): the caller frees it; NULL
@@ -277,6 +300,14 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
 /* One state for all submissions: the least advanced of those under way, then
  * what failed. */
 enum dx_state dx_job_state(const struct dx_job *job);
+
+/* A person must decide about it before anything more is sent. */
+bool dx_job_is_undecided(const struct dx_job *job);
+
+/* The word for people, wherever one is shown: that of its state, or
+ * DX_STATUS_UNDECIDED. */
+#define DX_STATUS_UNDECIDED "undecided"
+const char *dx_job_status(const struct dx_job *job);
 
 /* How many submissions are in `state`. */
 size_t dx_job_count(const struct dx_job *job, enum dx_state state);

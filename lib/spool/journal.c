@@ -15,13 +15,7 @@
 #include "lib/spool/job.h"
 
 #define JOURNAL_NAME "job.json"
-#define JOURNAL_SCHEMA 2 /* 1 had no canceled, expired, and verify */
-
-static const char *const owner_words[DX_OWNER_COUNT] = {
-#define X(name, word) [DX_OWNER_##name] = word,
-    DX_OWNERS(X)
-#undef X
-};
+#define JOURNAL_SCHEMA 1
 
 static const char *const put_words[DX_PUT_COUNT] = {
 #define X(name, word) [DX_PUT_##name] = word,
@@ -34,11 +28,6 @@ static const char *const case_words[DX_CASE_STATE_COUNT] = {
     DX_CASE_STATES(X)
 #undef X
 };
-
-const char *dx_owner_word(enum dx_owner owner)
-{
-  return owner_words[owner];
-}
 
 /* ---- writing ---- */
 
@@ -116,6 +105,9 @@ static struct dx_json *submission_json(const void *owner, size_t i)
       json != NULL &&
           dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
           dx_json_put_string(json, "source_id", sub->source_id) &&
+          dx_json_put_string(json, "section", sub->section) &&
+          dx_json_put_string(json, "base_url", sub->base_url) &&
+          dx_json_put_string(json, "key_id", sub->key_id) &&
           dx_json_put_bool(json, "registering", sub->registering) &&
           dx_json_put_int(json, "url_until_ms", sub->url_until_ms) &&
           dx_json_put_int(json, "posts_lost", sub->lost_creates) &&
@@ -140,6 +132,24 @@ static bool put_received(struct dx_json *json, int64_t at)
   return dx_json_put_string(json, "received_at", at != 0 ? text : NULL);
 }
 
+static bool put_print(struct dx_json *root, const struct dx_print *print)
+{
+  struct dx_json *json = dx_json_object();
+  bool ok =
+      json != NULL && dx_json_put_string(json, "run", print->run) &&
+      dx_json_put_string(json, "cupsd", print->cupsd) &&
+      dx_json_put_string(json, "backend", dx_backend_word(print->backend)) &&
+      dx_json_put_string(json, "final", dx_final_word(print->final)) &&
+      dx_json_put_bool(json, "known_later", print->known_later) &&
+      dx_json_put_bool(json, "decided", print->decided) &&
+      dx_json_put_bool(json, "undecided", print->undecided) &&
+      dx_json_put_int(json, "unclear_ms", print->unclear_ms) &&
+      dx_json_put_take(root, "print", &json);
+
+  dx_json_free(&json);
+  return ok;
+}
+
 struct dx_json *dx_job_json(const struct dx_job *job)
 {
   struct dx_json *json = dx_json_object();
@@ -149,13 +159,13 @@ struct dx_json *dx_job_json(const struct dx_job *job)
                 dx_json_put_string(json, "key", job->key) &&
                 dx_json_put_string(json, "service", job->service) &&
                 dx_json_put_string(json, "base_url", job->base_url) &&
-                dx_json_put_string(json, "owner", owner_words[job->owner]) &&
                 dx_json_put_string(json, "queue", job->queue) &&
                 dx_json_put_string(json, "id", job->cups_id) &&
                 dx_json_put_string(json, "uuid", job->uuid) &&
                 dx_json_put_string(json, "user", job->user) &&
                 dx_json_put_string(json, "title", job->title) &&
                 dx_json_put_string(json, "host", job->host) &&
+                put_print(json, &job->print) &&
                 put_received(json, job->received_at) &&
                 dx_json_put_bool(json, "together", job->together) &&
                 dx_json_put_bool(json, "seen", job->seen) &&
@@ -218,6 +228,11 @@ static bool get_chars(const struct dx_json *json, const char *name, char *text,
   return true;
 }
 
+static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
+{
+  return dx_json_bool(dx_json_get(json, name), ret);
+}
+
 static bool get_count(const struct dx_json *json, const char *name,
                       int64_t *ret_count)
 {
@@ -270,7 +285,7 @@ static bool read_document(const struct dx_json *json,
          get_chars(json, "sha256", e->sha256, sizeof(e->sha256)) &&
          get_chars(json, "reason_text", e->reason_text,
                    sizeof(e->reason_text)) &&
-         dx_json_bool(dx_json_get(json, "together"), &e->together) &&
+         get_flag(json, "together", &e->together) &&
          get_count(json, "bytes", &e->length);
 }
 
@@ -312,15 +327,6 @@ static enum dx_code get_code(const struct dx_json *json, const char *name)
   return word != NULL ? dx_code_by_name(word) : DX_OK;
 }
 
-/* Journals of earlier versions do not have these. */
-static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
-{
-  const struct dx_json *value = dx_json_get(json, name);
-
-  *ret = false;
-  return value == NULL || dx_json_bool(value, ret);
-}
-
 static bool read_case(const struct dx_json *json, struct dx_case *c)
 {
   int state = get_word(json, "state", case_words, DX_CASE_STATE_COUNT);
@@ -355,21 +361,6 @@ static bool read_files_and_cases(const struct dx_json *json,
   return true;
 }
 
-/* A time that journals of version 0.1 do not have. */
-static bool get_new_time(const struct dx_json *json, const char *name,
-                         int64_t *ret_ms)
-{
-  *ret_ms = 0;
-  return dx_json_get(json, name) == NULL || get_time(json, name, ret_ms);
-}
-
-static bool get_announce_ms(const struct dx_json *json, int64_t *ret_ms)
-{
-  *ret_ms = 0;
-  return dx_json_get(json, "announce_ms") == NULL ||
-         get_count(json, "announce_ms", ret_ms);
-}
-
 static bool read_submission(const struct dx_json *json,
                             struct dx_submission *sub)
 {
@@ -383,8 +374,11 @@ static bool read_submission(const struct dx_json *json,
     return false;
   return get_flag(json, "verify", &sub->verify) &&
          get_text(json, "source_id", &sub->source_id) &&
-         dx_json_bool(dx_json_get(json, "registering"), &sub->registering) &&
-         dx_json_bool(dx_json_get(json, "put_again"), &sub->put_again) &&
+         get_text(json, "section", &sub->section) &&
+         get_text(json, "base_url", &sub->base_url) &&
+         get_text(json, "key_id", &sub->key_id) &&
+         get_flag(json, "registering", &sub->registering) &&
+         get_flag(json, "put_again", &sub->put_again) &&
          dx_json_int(dx_json_get(json, "url_until_ms"), &sub->url_until_ms) &&
          get_count(json, "posts_lost", &sub->lost_creates) &&
          get_count(json, "start_overs", &sub->start_overs) &&
@@ -394,19 +388,20 @@ static bool read_submission(const struct dx_json *json,
          get_time(json, "uploaded_at", &sub->uploaded_at) &&
          get_time(json, "complete_at", &sub->complete_at) &&
          get_time(json, "extracted_at", &sub->extracted_at) &&
-         get_new_time(json, "delivered_at", &sub->delivered_at) &&
-         get_new_time(json, "failed_at", &sub->failed_at) &&
-         get_announce_ms(json, &sub->announce_ms) &&
+         get_time(json, "delivered_at", &sub->delivered_at) &&
+         get_time(json, "failed_at", &sub->failed_at) &&
+         get_count(json, "announce_ms", &sub->announce_ms) &&
          read_files_and_cases(json, sub);
 }
 
-/* We never write a source without an id, or a registered file without its
- * URL. */
+/* We never write a source without an id and its place, or a registered file
+ * without its URL. */
 static bool is_plausible(const struct dx_submission *sub)
 {
   size_t i;
 
-  if (sub->source_id != NULL && sub->source_id[0] == '\0')
+  if (sub->source_id != NULL && (sub->source_id[0] == '\0' ||
+                                 sub->section == NULL || sub->base_url == NULL))
     return false;
   if (dx_state_is_sent(sub->state) && sub->source_id == NULL)
     return false;
@@ -446,15 +441,32 @@ static void read_message(const struct dx_json *json, struct dx_job *job)
     job->message_code = DX_OK;
 }
 
+static bool read_print(const struct dx_json *json, struct dx_print *print)
+{
+  char backend[16], final[16];
+
+  if (!get_chars(json, "backend", backend, sizeof(backend)) ||
+      !get_chars(json, "final", final, sizeof(final)))
+    return false;
+  print->backend = dx_backend_by_word(backend);
+  print->final = dx_final_by_word(final);
+  return print->backend != DX_BACKEND_COUNT && print->final != DX_FINAL_COUNT &&
+         get_chars(json, "run", print->run, sizeof(print->run)) &&
+         (print->run[0] == '\0' || dx_is_run(print->run)) &&
+         get_text(json, "cupsd", &print->cupsd) &&
+         get_flag(json, "known_later", &print->known_later) &&
+         get_flag(json, "decided", &print->decided) &&
+         get_flag(json, "undecided", &print->undecided) &&
+         get_count(json, "unclear_ms", &print->unclear_ms);
+}
+
 static bool read_job(const struct dx_json *json, struct dx_job *job)
 {
-  int owner = get_word(json, "owner", owner_words, DX_OWNER_COUNT);
   int64_t schema;
 
   if (!dx_json_int(dx_json_get(json, "schema"), &schema) || schema < 1 ||
-      schema > JOURNAL_SCHEMA || owner < 0)
+      schema > JOURNAL_SCHEMA)
     return false;
-  job->owner = (enum dx_owner)owner;
   read_message(json, job);
   return get_chars(json, "key", job->key, sizeof(job->key)) &&
          dx_is_key(job->key) && get_text(json, "service", &job->service) &&
@@ -466,9 +478,9 @@ static bool read_job(const struct dx_json *json, struct dx_job *job)
          get_text(json, "title", &job->title) &&
          get_text(json, "host", &job->host) &&
          get_time(json, "received_at", &job->received_at) &&
-         (dx_json_get(json, "retry_at") == NULL ||
-          get_time(json, "retry_at", &job->retry_at)) &&
-         dx_json_bool(dx_json_get(json, "together"), &job->together) &&
+         get_time(json, "retry_at", &job->retry_at) &&
+         read_print(dx_json_get(json, "print"), &job->print) &&
+         get_flag(json, "together", &job->together) &&
          get_flag(json, "seen", &job->seen) &&
          read_documents(dx_json_get(json, "documents"), job) &&
          read_submissions(dx_json_get(json, "submissions"), job);
@@ -530,8 +542,11 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
   errno = 0; /* out of memory does not mean damaged */
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
   code = read_whole(json, job, err);
-  if (code == DX_OK)
+  if (code == DX_OK) {
     look_for_documents(job);
+    if (job->print.backend == DX_BACKEND_ATTENDS)
+      job->print.backend = DX_BACKEND_BROKEN;
+  }
   dx_json_free(&json);
   dx_buf_release(&text);
   return code;

@@ -14,7 +14,6 @@
 #include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
 
-/* 1 had no final, reason_code, job.documents, and times.failed_at. */
 #define MANIFEST_SCHEMA 2
 
 static struct dx_json *manifest_file(const void *owner, size_t i)
@@ -103,6 +102,11 @@ static bool put_manifest_times(struct dx_json *root,
   return ok;
 }
 
+static const char *section_of(const struct dx_submission *sub)
+{
+  return sub->section != NULL ? sub->section : sub->job->service;
+}
+
 char *dx_manifest_text(const struct dx_submission *sub)
 {
   bool good = is_good(sub);
@@ -115,7 +119,7 @@ char *dx_manifest_text(const struct dx_submission *sub)
       dx_json_put_string(root, "reason_code",
                          good ? NULL : dx_submission_reason_code(sub)) &&
       dx_json_put_string(root, "reason", good ? NULL : sub->reason) &&
-      dx_json_put_string(root, "service", sub->job->service) &&
+      dx_json_put_string(root, "service", section_of(sub)) &&
       dx_json_put_string(root, "source_id", sub->source_id) &&
       put_manifest_job(root, sub->job) &&
       dx_json_put_list(root, "files", sub, sub->file_count, manifest_file) &&

@@ -9,11 +9,58 @@
 
 #include "lib/base/fs.h"
 #include "lib/print/mime.h"
+#include "lib/print/print_job.h"
+
+/* ---- the plan ---- */
+
+bool dx_merge_must_stay(const struct dx_merge_facts *facts)
+{
+  if (!facts->known)
+    return false;
+  if (facts->state == DX_ST_REGISTERED && !facts->uploaded)
+    return facts->same_places && facts->same_content;
+  return dx_state_is_sent(facts->state) || facts->verify;
+}
+
+enum dx_merge_action dx_merge_plan(const struct dx_merge_facts *facts)
+{
+  if (facts->known && facts->busy)
+    return DX_MERGE_BUSY;
+  if (!dx_merge_must_stay(facts))
+    return DX_MERGE_TAKE;
+  if (!facts->same_places || !facts->same_content)
+    return DX_MERGE_CHANGED;
+  return facts->verify ? DX_MERGE_VERIFY : DX_MERGE_KEEP;
+}
+
+/*
+ * Of a submission that stays: the old bytes if they are here; the new ones if
+ * they are the same or nothing was sent yet; else none, and the journal keeps
+ * describing what was sent.
+ */
+bool dx_merge_takes_bytes(const struct dx_merge_facts *facts,
+                          enum dx_merge_action action,
+                          const struct dx_merge_place *place)
+{
+  if (!place->came)
+    return false;
+  if (action == DX_MERGE_TAKE)
+    return true;
+  return facts->state != DX_ST_EXTRACTED && !place->here &&
+         (place->equal || !facts->uploaded);
+}
+
+/* ---- the facts ---- */
 
 static bool was_not_converted(const struct dx_entry *e)
 {
   return strcmp(e->type, DX_MIME_PDF) != 0 ||
          strcmp(e->origin, DX_MIME_PDF) == 0;
+}
+
+static bool is_equal(const struct dx_entry *a, const struct dx_entry *b)
+{
+  return strcmp(a->sha256, b->sha256) == 0;
 }
 
 /* Converted text and PostScript contain the date of the conversion: only what
@@ -23,27 +70,7 @@ static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
   if (a->kind != b->kind || strcmp(a->type, b->type) != 0 ||
       a->pages != b->pages || a->together != b->together)
     return false;
-  return !was_not_converted(a) || strcmp(a->sha256, b->sha256) == 0;
-}
-
-/* A source that may have pages of it is never forgotten: what failed after an
- * upload asks that source first. */
-static bool must_stay(const struct dx_submission *sub)
-{
-  return dx_state_is_sent(sub->state) || dx_submission_needs_verify(sub);
-}
-
-/* The old submission with the same first place, if it must stay. */
-static struct dx_submission *kept(struct dx_job *old,
-                                  const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < old->submission_count; i++)
-    if (old->submissions[i].files[0].document == sub->files[0].document &&
-        must_stay(&old->submissions[i]))
-      return &old->submissions[i];
-  return NULL;
+  return !was_not_converted(a) || is_equal(a, b);
 }
 
 static bool has_same_places(const struct dx_submission *a,
@@ -59,113 +86,147 @@ static bool has_same_places(const struct dx_submission *a,
   return true;
 }
 
-static enum dx_code check_same(struct dx_job *old, struct dx_job *fresh,
-                               struct dx_submission *stays,
-                               struct dx_submission *sub, struct dx_err *err)
+static bool is_uploaded(const struct dx_submission *sub)
 {
   size_t i;
 
-  if (!has_same_places(stays, sub))
-    return dx_fail(err, DX_E_CHANGED, 0,
-                   "other documents, or another grouping, than were sent "
-                   "before; print them as a new job");
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].put != DX_PUT_NONE)
+      return true;
+  return sub->state != DX_ST_REGISTERED && dx_state_is_sent(sub->state);
+}
+
+/* What is missing now came before: its absence says nothing. */
+static bool has_same_content(const struct dx_job *old,
+                             const struct dx_job *fresh,
+                             const struct dx_submission *sub)
+{
+  size_t i;
+
   for (i = 0; i < sub->file_count; i++) {
     size_t place = sub->files[i].document;
+    const struct dx_entry *now = &fresh->documents[place].entry;
 
-    if (fresh->documents[place].entry.kind == DX_KIND_MISSING)
-      continue; /* it came before; its absence now says nothing */
-    if (!is_same(&old->documents[place].entry, &fresh->documents[place].entry))
-      return dx_fail(err, DX_E_CHANGED, 0,
-                     "document %zu differs from what was sent before; print "
-                     "it as a new job",
-                     place + 1);
+    if (now->kind != DX_KIND_MISSING &&
+        !is_same(&old->documents[place].entry, now))
+      return false;
   }
-  return DX_OK;
+  return true;
 }
 
-static enum dx_code check_merge(struct dx_job *old, struct dx_job *fresh,
-                                struct dx_err *err)
+/* The submission of a job that begins at a place; NULL: none. */
+static struct dx_submission *begins_at(struct dx_job *job, size_t place)
 {
-  enum dx_code code = DX_OK;
-  size_t i, sent = 0, found = 0;
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].files[0].document == place)
+      return &job->submissions[i];
+  return NULL;
+}
+
+static struct dx_merge_facts facts_of(const struct dx_job *old,
+                                      const struct dx_submission *before,
+                                      const struct dx_job *fresh,
+                                      const struct dx_submission *now)
+{
+  struct dx_merge_facts facts = {.known = before != NULL};
+
+  if (before == NULL)
+    return facts;
+  facts.state = before->state;
+  facts.busy = old->drive != NULL;
+  facts.verify = dx_submission_needs_verify(before);
+  facts.uploaded = is_uploaded(before);
+  facts.same_places = now != NULL && has_same_places(before, now);
+  facts.same_content = facts.same_places && has_same_content(old, fresh, now);
+  return facts;
+}
+
+/* ---- before anything is changed ---- */
+
+static enum dx_code changed(struct dx_err *err)
+{
+  return dx_fail(err, DX_E_CHANGED, 0,
+                 "other documents, or another grouping, than were sent before; "
+                 "print them as a new job");
+}
+
+static enum dx_code check(struct dx_job *old, struct dx_job *fresh,
+                          struct dx_err *err)
+{
+  size_t i;
 
   for (i = 0; i < old->submission_count; i++) {
-    if (!must_stay(&old->submissions[i]))
-      continue;
-    sent++;
-    if (old->submissions[i].state != DX_ST_EXTRACTED &&
-        strcmp(old->base_url, fresh->base_url) != 0)
-      return dx_fail(err, DX_E_CONFIG, 0,
-                     "BaseURL was changed while a document is under way; set "
-                     "it back until the job is done");
+    struct dx_submission *before = &old->submissions[i];
+    struct dx_submission *now = begins_at(fresh, before->files[0].document);
+    struct dx_merge_facts facts = facts_of(old, before, fresh, now);
+
+    if (facts.busy)
+      return dx_fail(err, DX_E_BUSY, 0, "a document is under way");
+    if (now == NULL && dx_merge_must_stay(&facts))
+      return changed(err);
+    if (now != NULL && dx_merge_plan(&facts) == DX_MERGE_CHANGED)
+      return facts.same_places
+                 ? dx_fail(err, DX_E_CHANGED, 0,
+                           "document %zu differs from what was sent before; "
+                           "print it as a new job",
+                           now->files[0].document + 1)
+                 : changed(err);
   }
-  for (i = 0; code == DX_OK && i < fresh->submission_count; i++) {
-    struct dx_submission *stays = kept(old, &fresh->submissions[i]);
-
-    if (stays == NULL)
-      continue;
-    found++;
-    code = check_same(old, fresh, stays, &fresh->submissions[i], err);
-  }
-  if (code == DX_OK && found != sent)
-    code = dx_fail(err, DX_E_CHANGED, 0,
-                   "other documents, or another grouping, than were sent "
-                   "before; print them as a new job");
-  return code;
-}
-
-static enum dx_code move_document(struct dx_job *old, struct dx_job *fresh,
-                                  size_t place, struct dx_err *err)
-{
-  char name[DX_FILE_NAME_BYTES];
-
-  if (fresh->documents[place].entry.kind != DX_KIND_DOCUMENT)
-    return DX_OK;
-  dx_document_file(place, name);
-  if (renameat(fresh->dirfd, name, old->dirfd, name) < 0)
-    return dx_fs_fail(err, errno, "move", fresh->dirfd, name);
-  fresh->documents[place].is_here = true;
   return DX_OK;
 }
 
-/*
- * The bytes of a place whose submission stays: the old ones if they are here;
- * the new ones if they are the same or nothing was sent yet; else none, and
- * the journal keeps describing what was sent.
- */
-static enum dx_code merge_place(struct dx_job *old, struct dx_job *fresh,
-                                const struct dx_submission *stays,
-                                const struct dx_file *file, struct dx_err *err)
+/* What did not come this time, but is here from before and was never sent, is
+ * no worse than it was. */
+static enum dx_code fill_in(const struct dx_job *old, struct dx_job *fresh,
+                            struct dx_err *err)
 {
-  size_t place = file->document;
-  struct dx_document *before = &old->documents[place];
-  struct dx_document *now = &fresh->documents[place];
-  bool same = strcmp(before->entry.sha256, now->entry.sha256) == 0;
+  bool filled = false;
+  size_t i;
 
-  if (now->entry.kind == DX_KIND_DOCUMENT && !before->is_here &&
-      stays->state != DX_ST_EXTRACTED &&
-      (same || stays->state == DX_ST_REGISTERED))
-    return move_document(old, fresh, place, err);
-  *now = *before;
-  return DX_OK;
+  for (i = 0; i < old->document_count && i < fresh->document_count; i++)
+    if (fresh->documents[i].entry.kind == DX_KIND_MISSING &&
+        old->documents[i].is_here) {
+      fresh->documents[i] = old->documents[i];
+      filled = true;
+    }
+  return filled ? dx_job_plan(fresh, err) : DX_OK;
 }
+
+/* ---- in memory ---- */
 
 /* The number of registrations stays bounded, however often the job is run: one
  * that we know nothing about may exist. */
-static void keep_tries(const struct dx_job *old, struct dx_submission *sub)
+static void keep_tries(const struct dx_submission *before,
+                       struct dx_submission *sub)
+{
+  if (before->state != DX_ST_STORED || sub->state != DX_ST_STORED)
+    return;
+  sub->registering = before->registering;
+  sub->lost_creates = before->lost_creates;
+  sub->start_overs = before->start_overs;
+  sub->reregistrations = before->reregistrations;
+}
+
+/* The entries of the places of a submission that stays say what was sent. */
+static void keep_places(struct dx_job *old, struct dx_job *fresh,
+                        const struct dx_merge_facts *facts,
+                        enum dx_merge_action action,
+                        const struct dx_submission *sub)
 {
   size_t i;
 
-  for (i = 0; i < old->submission_count; i++) {
-    const struct dx_submission *before = &old->submissions[i];
+  for (i = 0; i < sub->file_count; i++) {
+    struct dx_document *before = &old->documents[sub->files[i].document];
+    struct dx_document *now = &fresh->documents[sub->files[i].document];
+    struct dx_merge_place place = {.here = before->is_here,
+                                   .came = now->entry.kind == DX_KIND_DOCUMENT,
+                                   .equal =
+                                       is_equal(&before->entry, &now->entry)};
 
-    if (before->state != DX_ST_STORED || sub->state != DX_ST_STORED ||
-        before->files[0].document != sub->files[0].document)
-      continue;
-    sub->registering = before->registering;
-    sub->lost_creates = before->lost_creates;
-    sub->start_overs = before->start_overs;
-    sub->reregistrations = before->reregistrations;
+    if (!dx_merge_takes_bytes(facts, action, &place))
+      *now = *before;
   }
 }
 
@@ -173,26 +234,22 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
                                      struct dx_submission *sub,
                                      struct dx_err *err)
 {
-  struct dx_submission *stays = kept(old, sub);
+  struct dx_submission *before = begins_at(old, sub->files[0].document);
+  struct dx_merge_facts facts = facts_of(old, before, fresh, sub);
+  enum dx_merge_action action = dx_merge_plan(&facts);
   struct dx_submission swap;
-  enum dx_code code = DX_OK;
-  size_t i;
 
-  if (stays == NULL)
-    keep_tries(old, sub);
-  for (i = 0; code == DX_OK && i < sub->file_count; i++)
-    code = stays == NULL
-               ? move_document(old, fresh, sub->files[i].document, err)
-               : merge_place(old, fresh, stays, &sub->files[i], err);
-  if (code != DX_OK || stays == NULL)
-    return code;
+  if (action == DX_MERGE_TAKE) {
+    if (before != NULL)
+      keep_tries(before, sub);
+    return DX_OK;
+  }
+  keep_places(old, fresh, &facts, action, sub);
   swap = *sub;
-  *sub = *stays;
-  *stays = swap;
+  *sub = *before;
+  *before = swap;
   sub->number = swap.number;
-  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
-    code = dx_submission_retry(sub, err);
-  return code;
+  return action == DX_MERGE_VERIFY ? dx_submission_retry(sub, err) : DX_OK;
 }
 
 #define SWAP(field)                            \
@@ -202,6 +259,8 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
     fresh->field = swap_;                      \
   } while (0)
 
+/* What the run brought: it may be in another queue, and its section may have
+ * been renamed. */
 static void exchange(struct dx_job *old, struct dx_job *fresh)
 {
   size_t i;
@@ -212,43 +271,114 @@ static void exchange(struct dx_job *old, struct dx_job *fresh)
   SWAP(submission_count);
   SWAP(together);
   SWAP(base_url);
-  SWAP(service); /* its section may have been renamed */
+  SWAP(service);
+  SWAP(queue);
+  SWAP(user);
+  SWAP(title);
+  SWAP(host);
+  SWAP(print);
+  dx_print_begin(&old->print);
   for (i = 0; i < old->submission_count; i++)
     old->submissions[i].job = old;
   for (i = 0; i < fresh->submission_count; i++)
     fresh->submissions[i].job = fresh;
+  old->seen = false;
+  dx_job_set_message(old, DX_OK, "");
+  old->dirty = true;
 }
 
-/* Nothing of `fresh` will be sent. */
-static bool stays_finished(struct dx_job *old, const struct dx_job *fresh)
+/* ---- on disk ---- */
+
+static enum dx_code move_document(struct dx_job *job,
+                                  const struct dx_job *receipt, size_t place,
+                                  struct dx_err *err)
 {
+  char name[DX_FILE_NAME_BYTES];
+
+  if (place >= receipt->document_count || !receipt->documents[place].is_here ||
+      !is_equal(&job->documents[place].entry, &receipt->documents[place].entry))
+    return DX_OK;
+  dx_document_file(place, name);
+  if (renameat(receipt->dirfd, name, job->dirfd, name) < 0)
+    return dx_fs_fail(err, errno, "move", receipt->dirfd, name);
+  job->documents[place].is_here = true;
+  return DX_OK;
+}
+
+/* The journal says already what will be here. */
+static enum dx_code move_documents(struct dx_job *job,
+                                   const struct dx_job *receipt,
+                                   struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i, k;
+
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    if (dx_state_is_settled(sub->state))
+      continue;
+    for (k = 0; code == DX_OK && k < sub->file_count; k++)
+      code = move_document(job, receipt, sub->files[k].document, err);
+  }
+  return code == DX_OK ? dx_fs_sync_dir(job->dirfd, err) : code;
+}
+
+/* In `old` and its journal; `fresh` has what was there before. */
+static enum dx_code merge_journal(struct dx_spool *spool, struct dx_job *old,
+                                  struct dx_job *fresh, struct dx_err *err)
+{
+  enum dx_code code = check(old, fresh, err);
   size_t i;
 
-  for (i = 0; i < fresh->submission_count; i++) {
-    const struct dx_submission *stays = kept(old, &fresh->submissions[i]);
+  if (code == DX_OK)
+    code = fill_in(old, fresh, err);
+  for (i = 0; code == DX_OK && i < fresh->submission_count; i++)
+    code = merge_submission(old, fresh, &fresh->submissions[i], err);
+  if (code != DX_OK)
+    return code;
+  exchange(old, fresh);
+  if (!dx_job_is_finished(old))
+    code = dx_spool_reopen(spool, old, err);
+  return code == DX_OK ? dx_job_save(old, err) : code;
+}
 
-    if (stays == NULL || stays->state != DX_ST_EXTRACTED)
-      return false;
-  }
-  return true;
+/* Its entries again, which are partly in the job now. */
+static enum dx_code load_again(struct dx_spool *spool, struct dx_job **receipt,
+                               struct dx_err *err)
+{
+  char path[DX_JOB_PATH_BYTES];
+
+  memcpy(path, (*receipt)->path, sizeof(path));
+  dx_job_free(receipt);
+  return dx_spool_load_received(spool, strchr(path, '/') + 1, receipt, err);
+}
+
+/* A backend that outlived its cupsd committed after one of the next cupsd. */
+static bool is_older(const struct dx_job *old, const struct dx_job *fresh)
+{
+  return fresh->print.cupsd != NULL && old->print.cupsd != NULL &&
+         dx_cupsd_is_gone(fresh->print.cupsd) &&
+         !dx_cupsd_is_gone(old->print.cupsd);
 }
 
 enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
                           struct dx_job **fresh, struct dx_err *err)
 {
-  enum dx_code code = check_merge(old, *fresh, err);
-  size_t i;
+  enum dx_code code = DX_OK;
 
-  if (code == DX_OK && !stays_finished(old, *fresh))
-    code = dx_spool_reopen(spool, old, err);
-  for (i = 0; code == DX_OK && i < (*fresh)->submission_count; i++)
-    code = merge_submission(old, *fresh, &(*fresh)->submissions[i], err);
-  if (code == DX_OK) /* the job file will say that the documents are here */
-    code = dx_fs_sync_dir(old->dirfd, err);
-  if (code != DX_OK)
-    return code;
-  exchange(old, *fresh);
-  code = dx_job_save(old, err);
-  dx_spool_discard(spool, fresh);
+  if (is_older(old, *fresh)) {
+    dx_spool_discard(spool, fresh);
+    return DX_OK;
+  }
+  if (strcmp(old->print.run, (*fresh)->print.run) != 0) {
+    code = merge_journal(spool, old, *fresh, err);
+    if (code == DX_OK)
+      code = load_again(spool, fresh, err);
+  }
+  if (code == DX_OK)
+    code = move_documents(old, *fresh, err);
+  if (code == DX_OK)
+    dx_spool_discard(spool, fresh);
   return code;
 }

@@ -187,15 +187,12 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
   dx_sentence(code, clause, text);
 }
 
-/* What CUPS no longer has cannot be released. */
 static void reword_message(struct dx_job *job)
 {
-  bool is_late =
-      job->message_code == DX_E_OVERDUE && job->owner != DX_OWNER_CUPS;
   char text[DX_SENTENCE_BYTES] = "";
 
   if (job->message_code != DX_OK)
-    dx_sentence(job->message_code, is_late ? DX_SAY_LATE : NULL, text);
+    dx_sentence(job->message_code, NULL, text);
   dx_utf8_copy(job->message, sizeof(job->message), text);
   job->message_code = DX_OK;
 }

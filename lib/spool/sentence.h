@@ -35,7 +35,12 @@
 #define DX_SAY_SIGNING_IN "%s; trying again, nothing is lost"
 #define DX_SAY_LOCAL "%s; trying again every minute, nothing is lost"
 #define DX_SAY_STOPPED "%s; nothing is lost"
+#define DX_SAY_NOT_RUNNING \
+  DX_SAY_HERE "; the administrator has to look at this: %s"
 #define DX_SAY_LATE "the service takes longer than usual"
+
+/* Until the chart is stored. */
+#define DX_SAY_NO_ROOM "%s; printing waits, nothing is lost"
 
 /* From the filters, which cupsd runs first. */
 #define DX_SAY_REFUSED "A document cannot be extracted: %s"
@@ -45,10 +50,9 @@
 
 /* At its end. */
 #define DX_SAY_LEAVES "its result will come without this printer"
-#define DX_SAY_HANDED_SENT DX_SAY_THERE "; " DX_SAY_LEAVES
-#define DX_SAY_HANDED_STORED DX_SAY_HERE " and will be sent; " DX_SAY_LEAVES
-#define DX_SAY_HANDED_BEFORE \
-  "The chart was taken before and is not sent again; " DX_SAY_LEAVES
+#define DX_SAY_LEFT_SENT DX_SAY_THERE "; " DX_SAY_LEAVES
+#define DX_SAY_LEFT_STORED DX_SAY_HERE " and will be sent; " DX_SAY_LEAVES
+#define DX_SAY_OVERDUE "The service takes longer than usual; " DX_SAY_LEAVES
 #define DX_SAY_NOTHING_NEW "Extracted before; nothing was sent again"
 #define DX_SAY_EXTRACTED "Extracted %zu case%s"
 #define DX_SAY_NOTHING_IN "; nothing was found in %s"
@@ -75,9 +79,13 @@
   X(REFUSED, "docextract-document-refused-error",                             \
     "A document could not be extracted; its print job says why.")             \
   X(OVERDUE, "docextract-overdue-warning",                                    \
-    "The service takes too long; release the print job to keep waiting.")     \
+    "The service takes longer than usual; the result will come later.")       \
   X(CONFIG, "docextract-config-error",                                        \
     "The printer is not set up correctly; contact your administrator.")       \
+  X(STOPPED, "docextract-stopped-warning",                                    \
+    "Documents are stored, but not being sent; contact your administrator.")  \
+  X(DECISION, "docextract-decision-warning",                                  \
+    "Was a document sent? Unknown; your administrator has to decide.")        \
   X(FAILED, "docextract-failed-warning",                                      \
     "A document printed earlier failed; contact your administrator.")
 
@@ -171,12 +179,11 @@ enum dx_state_reason {
     "the service could not extract it", "")                                    \
   X(E_GONE, "source-gone", REFUSED, "the service no longer has it", "")        \
   X(E_EXPIRED, "source-gone", REFUSED, "the service no longer has it", "")     \
-  X(E_OVERDUE, "overdue", OVERDUE,                                             \
-    DX_SAY_LATE "; release the print job to keep waiting", "")                 \
+  X(E_OVERDUE, "overdue", OVERDUE, DX_SAY_LATE, "")                            \
   X(E_CANCELED, "canceled", REFUSED, "it was canceled", "")                    \
-  X(E_JOB, "other", REFUSED,                                                   \
+  X(E_JOB, "other", DECISION,                                                  \
     "this computer no longer knows whether the print job was sent",            \
-    "see the log")                                                             \
+    "decide with 'docextract retry' or 'docextract cancel'")                   \
   X(E_STOPPED, "other", NONE, "it was interrupted", "")
 
 /* The keyword of a state reason, and what a dialog shows in English; "" for

@@ -1,23 +1,33 @@
 /*
  * spool.h - the directories below SpoolDir, and how a job comes into being.
  *
- *   incoming/<random>/  a job that is being received; only its receiver and
- *                       the sweep look at it
- *   jobs/<key>/         a job that can be resumed at any instant: created by
- *                       one rename, with complete journal and documents
- *   finished/<key>/     the journal of a job that needs nothing more; however
- *                       many there are, only looking up one key and the sweep
- *                       read it
- *   damaged/            directories whose journal cannot be read; never deleted
- *   pace/               daemon/service/rate_limit.h
+ *   incoming/<random>/   a job that is being received; only its receiver and
+ *                        the sweep look at it
+ *   received/<key>.<run> a receipt: a job that was committed, by one rename,
+ *                        with complete journal and documents. Each run of a
+ *                        print job leaves one of its own, so that it needs no
+ *                        look at other jobs
+ *   jobs/<key>/          a job that can be resumed at any instant; docextractd
+ *                        moved its first receipt here, or merged a later one
+ *                        (merge.h)
+ *   finished/<key>/      the journal of a job that needs nothing more; however
+ *                        many there are, only looking up one key and the sweep
+ *                        read it
+ *   damaged/             what could not be read and a person moved away; never
+ *                        deleted
+ *   history/             what docextractd has seen of the service
+ *   docextractd.lock     dx_spool_hold_lock()
+ *   docextractd.sock     lib/control/channel.h
  *
- * One lock per job, on the file `lock` in its directory; it travels with the
- * directory through the rename. Whoever holds it drives the job. The sweep
- * takes only directories whose lock it gets without waiting.
+ * Receivers write below incoming/ and rename into received/. All else that
+ * changes something is done by docextractd alone, which holds the lock; anybody
+ * may read at any time, and finds each journal whole, because it is replaced by
+ * a rename.
  *
- * Crash rule: a crash before the rename of dx_spool_commit() leaves nothing
- * but a directory under incoming/ that the next sweep removes; after it, the
- * job exists. For dx_job_merge() see merge.h.
+ * Crash rule: a crash before the rename of dx_spool_commit() leaves nothing but
+ * a directory under incoming/ that the next sweep removes; after it, the
+ * receipt exists until its job has what is in it. Nothing that cannot be undone
+ * is done for a job before dx_spool_pick_up() has made it durable.
  *
  * Ownership: struct dx_spool is the caller's; jobs that are given out are
  * freed with dx_job_free(). Blocking: the disk.
@@ -32,7 +42,7 @@
 
 struct dx_spool {
   int dirfd;
-  int rate_dirfd;
+  int history_dirfd;
 };
 
 /* Opens SpoolDir and creates what is missing in it (0700). E_CONFIG if it is on
@@ -43,15 +53,16 @@ void dx_spool_close(struct dx_spool *spool);
 
 /*
  * The key of a print job: 32 hex digits of SHA-256 over uuid, cups_id, and
- * time_at_creation (job-uuid alone can be set by the client). Older versions
- * included the name of the service, which may change: if only such a job
- * exists, its key is returned. False when out of memory.
+ * time_at_creation (job-uuid alone can be set by the client). False when out of
+ * memory.
  */
-bool dx_spool_key(struct dx_spool *spool, const char *service, const char *uuid,
-                  const char *cups_id, int64_t time_at_creation,
-                  char key[DX_KEY_BYTES]);
+bool dx_spool_key(const char *uuid, const char *cups_id,
+                  int64_t time_at_creation, char key[DX_KEY_BYTES]);
 
-/* A new job below incoming/, locked, without a key or documents. */
+/* ---- receiving: backend and `docextract submit` ---- */
+
+/* A new job below incoming/, without a key or documents. As long as it is open,
+ * an flock() on its directory keeps the sweep away. */
 enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
                               struct dx_err *err) DX_MUST_USE;
 
@@ -60,32 +71,84 @@ int dx_spool_create_document(struct dx_job *job, size_t index,
                              struct dx_err *err);
 
 /*
- * Commits a received job: journal, fsync, one rename to jobs/KEY. job->key must
- * be set and the job planned. E_EXISTS if the job exists, finished or not: take
- * it and merge. E_UNSYNCED: the job was committed, but may not survive a power
- * failure.
+ * Commits a received job: sets job->print.run, saves the journal, and renames
+ * to received/KEY.RUN. job->key must be set and the job planned. After any
+ * error but E_UNSYNCED it is not committed and may be committed again or
+ * discarded; E_UNSYNCED: it was committed, but may not survive a power failure.
  */
 enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
 
-/* Removes a received job that is not committed. */
+/* Removes the directory of a job that is not committed, or of a receipt that
+ * was merged, and frees the job; failures are logged, and swept later. */
 void dx_spool_discard(struct dx_spool *spool, struct dx_job **job);
 
-/*
- * Locks job `key`, finished or not, and reads its journal. E_NOT_FOUND; E_BUSY
- * with the holder's process id in *ret_holder and, if it can be read, the
- * journal's owner in *ret_owner; E_DAMAGED, and nothing is moved: a job that
- * cannot be read is never replaced by a new one.
- */
-enum dx_code dx_spool_take(struct dx_spool *spool, const char *key,
-                           struct dx_job **ret_job, pid_t *ret_holder,
-                           enum dx_owner *ret_owner,
-                           struct dx_err *err) DX_MUST_USE;
+/* ---- reading: anybody ---- */
 
-/* Moves a job that cannot be read to damaged/, when a person asks for it.
- * E_BUSY; E_JOB if it can be read. */
-enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *key,
-                                struct dx_err *err) DX_MUST_USE;
+/*
+ * Calls `each` with every key below jobs/, every key below finished/, or the
+ * name KEY.RUN of every receipt, in no particular order; ends early when it
+ * returns anything but DX_OK, with that code. dx_spool_each_new(): the receipts
+ * whose key is not in jobs/; a reader shows those as stored.
+ */
+enum dx_code dx_spool_each(struct dx_spool *spool,
+                           enum dx_code (*each)(void *ctx, const char *key),
+                           void *ctx, struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_spool_each_finished(struct dx_spool *spool,
+                                    enum dx_code (*each)(void *ctx,
+                                                         const char *key),
+                                    void *ctx, struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_spool_each_received(struct dx_spool *spool,
+                                    enum dx_code (*each)(void *ctx,
+                                                         const char *name),
+                                    void *ctx, struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_spool_each_new(struct dx_spool *spool,
+                               enum dx_code (*each)(void *ctx,
+                                                    const char *name),
+                               void *ctx, struct dx_err *err) DX_MUST_USE;
+
+/*
+ * Reads the journal of job `key`, finished or not, or of the receipt `name`.
+ * E_NOT_FOUND; E_DAMAGED, and nothing is moved: what cannot be read is never
+ * replaced by something new.
+ */
+enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
+                           struct dx_job **ret_job,
+                           struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
+                                    struct dx_job **ret_job,
+                                    struct dx_err *err) DX_MUST_USE;
+
+/* Milliseconds since the journal of a job was written; the second is for a
+ * finished job, without reading it. INT64_MAX if there is none. */
+int64_t dx_spool_idle_ms(const struct dx_job *job);
+int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key);
+
+/* How many directories are in damaged/; 0 if it cannot be read. */
+size_t dx_spool_count_damaged(struct dx_spool *spool);
+
+/* The process id of docextractd, or 0 if it does not run or cannot be found.
+ * Not for docextractd itself: it would lose the lock. */
+pid_t dx_spool_daemon(int spool_dirfd);
+
+/* ---- changing: docextractd only ---- */
+
+/*
+ * Locks the spool and takes it over: what the process before had renamed
+ * becomes durable, what it had half written is removed. Returns a descriptor
+ * that keeps the lock, or -1; E_BUSY: another process has it. The lock is a
+ * POSIX record lock on docextractd.lock: closing any descriptor of that file in
+ * this process releases it.
+ */
+int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err);
+
+/*
+ * Moves a receipt to jobs/KEY, durably. E_EXISTS: there is such a job, finished
+ * or not: load and merge it. E_UNSYNCED: it was moved, but nothing may rely on
+ * it before this was called again and returned DX_OK.
+ */
+enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
+                              struct dx_err *err) DX_MUST_USE;
 
 /*
  * After the journal was saved: removes the documents of settled submissions,
@@ -99,65 +162,21 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
 
-/*
- * Reads the current journal of job `key` without its lock; *ret_holder is the
- * process that drives the job, or 0. Never for a job that this process holds:
- * it would lose the lock. E_NOT_FOUND; E_DAMAGED, and nothing is moved.
- */
-enum dx_code dx_spool_peek(struct dx_spool *spool, const char *key,
-                           struct dx_job **ret_job, pid_t *ret_holder,
-                           struct dx_err *err) DX_MUST_USE;
-
-/*
- * SpoolDir/docextractd.lock, which docextractd holds as long as it runs.
- * dx_spool_hold_daemon_lock() returns a descriptor that keeps it, or -1
- * (E_BUSY: another process has it); dx_spool_daemon() the process id of
- * docextractd, or 0 if it does not run or cannot be found.
- */
-int dx_spool_hold_daemon_lock(struct dx_spool *spool, struct dx_err *err);
-pid_t dx_spool_daemon(int spool_dirfd);
-
-/*
- * Releases a job that belongs to docextractd by its saved journal, or that is
- * to be announced, and touches its directory: docextractd watches jobs/ and
- * takes care of the job at once. Nothing is lost if it misses that: it looks
- * through jobs/ when it starts, and now and then.
- */
-void dx_spool_hand_over(struct dx_spool *spool, struct dx_job **job);
-
-/*
- * Asks docextractd to cancel a job that it holds: leaves a mark in the
- * directory and touches it. The holder finds the mark, cancels, saves, and
- * removes the mark, which means nothing in a job that is over.
- */
-enum dx_code dx_spool_ask_cancel(struct dx_spool *spool, const char *key,
-                                 struct dx_err *err) DX_MUST_USE;
-bool dx_spool_cancel_is_asked(const struct dx_job *job);
-void dx_spool_cancel_done(struct dx_job *job);
-
-/*
- * Calls `each` with every key below jobs/, or below finished/, in no particular
- * order; ends early when it returns anything but DX_OK, with that code.
- */
-enum dx_code dx_spool_each(struct dx_spool *spool,
-                           enum dx_code (*each)(void *ctx, const char *key),
-                           void *ctx, struct dx_err *err) DX_MUST_USE;
-
-enum dx_code dx_spool_each_finished(struct dx_spool *spool,
-                                    enum dx_code (*each)(void *ctx,
-                                                         const char *key),
-                                    void *ctx, struct dx_err *err) DX_MUST_USE;
-
-/* Milliseconds since the journal of a job was written; the second is for a
- * finished job, without reading it. INT64_MAX if there is none. */
-int64_t dx_spool_idle_ms(const struct dx_job *job);
-int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key);
-
-/* Removes the directory of a job whose lock is held, and frees the job. */
+/* Removes the directory of a job, and frees the job. After a crash either all
+ * of it is there or the sweep removes the rest. */
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err) DX_MUST_USE;
 
-/* How many directories are in damaged/; 0 if it cannot be read. */
-size_t dx_spool_count_damaged(struct dx_spool *spool);
+/* Removes what receivers that were killed have left below incoming/. */
+void dx_spool_sweep_incoming(struct dx_spool *spool);
+
+/*
+ * Moves what cannot be read to damaged/, when a person asks for it: `name`
+ * below `parent`, which is "jobs", "finished", or "received". E_NOT_FOUND;
+ * E_JOB if it can be read.
+ */
+enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *parent,
+                                const char *name,
+                                struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -91,6 +91,8 @@ has 'config: a default is marked' "$out" '^  TokenLifetime +5m +# default$'
 has 'config: so is a value that applies to all services' "$out" \
   "^  ResultsDir +$results +# docextract\.conf:2, for all services\$"
 has 'config: the file is named' "$out" "^# $conf\$"
+has 'config: and whether docextractd runs' "$out" \
+  '^# docextractd: (not )?running'
 has 'config: and where its path comes from' "$out" '^# .*-c'
 out=$(CUPS_SERVERROOT=$dir "$program" config)
 has 'config: which can be the environment' "$out" '^# .*CUPS_SERVERROOT'
@@ -267,7 +269,7 @@ configure
 : > "$dir/log"
 dx hello
 is 'hello: succeeds' "$rc $(calls hello .status==200)" '0 1'
-for step in configuration sandbox user spool token name connection certificate \
+for step in configuration sandbox user docextractd spool token name connection certificate \
   response 'token accepted'; do
   has "hello: the step '$step' is printed" "$out" "^ok +$step( |\$)"
 done
@@ -278,8 +280,6 @@ is 'hello: stderr is empty' "$err" ''
 has 'hello: who else runs as the user is printed' "$out" \
   "^ok +user +$owner, .*filters of all printers run"
 hasnt 'hello: no color in a pipe' "$out" $'\033'
-is 'hello: counts toward the shared rate limit' \
-  "$(find "$spool/pace" -type f -size +0 | wc -l)" 1
 
 fails() # TEXT STEP STATUS PATTERN
 {
@@ -326,10 +326,10 @@ fails 'a missing spool' user 74 'create the directory'
 configure
 chmod 500 "$spool"
 if [ "$(id -u)" = 0 ]; then
-  fails 'a spool that cannot be written' spool 74 'ermission denied'
+  fails 'a spool that cannot be written' docextractd 74 'ermission denied'
 else
   dx hello
-  has 'hello: a spool that cannot be written' "$out" '^FAILED +spool'
+  has 'hello: a spool that cannot be written' "$out" '^FAILED +docextractd'
 fi
 chmod 700 "$spool"
 
@@ -339,7 +339,7 @@ if [ "$(id -u)" = 0 ]; then
   install -m 600 -o root "$dir/key" "$dir/roots-key"
   KEY=$dir/roots-key configure
   fails 'a key that only root may read' token 77 \
-    "roots-key.*backends run as '$owner', which must be able to use it"
+    "roots-key.*docextractd runs as '$owner', which must be able to use it"
   configure
   chown root: "$conf"
   chmod 600 "$conf"
@@ -502,6 +502,7 @@ has_printed() { [ -s "$dir/err" ] || is_gone "$pid"; }
 waits_for() # TEXT PATTERN STEP: printed while the step is still running
 {
   : > "$dir/err" # the background shell may not have opened it yet
+  start_docextractd
   "$program" -c "$conf" hello > "$dir/out" 2> "$dir/err" 8>&- &
   pid=$!
   until_true has_printed
@@ -544,12 +545,8 @@ rm "$dir/cupsd.conf"
 
 configure 'Completion accepted'
 dx hello
-has 'hello: Completion accepted without docextractd causes one' "$out" \
-  '^warning: .*docextractd'
-hold "$spool/docextractd.lock"
-dx hello
-hasnt 'hello: with docextractd it does not' "$out" '^warning'
-let_go
+hasnt 'hello: a docextractd that was started by hand causes none' "$out" \
+  '^warning'
 
 configure "SeparatorPage $dir/a.pdf"
 dx hello
@@ -596,8 +593,6 @@ is 'submit: the spool stays its owner'"'"'s' \
   "$(find "$spool" ! -user "$owner" | wc -l)" 0
 is 'submit: the document is removed from the spool' \
   "$(find "$spool/jobs" "$spool/finished" "$spool/incoming" -name 'document*' | wc -l)" 0
-has 'submit: the journal names the owner of the job' "$(journal)" \
-  '"owner":[^a-z]*"command"'
 
 new_spool
 : > "$dir/log"
@@ -633,6 +628,7 @@ is 'submit: --title is the title' \
 
 new_spool
 (cd "$dir" && cp a.pdf -- '-x.pdf')
+start_docextractd
 (cd "$dir" && "$program" -c "$conf" submit -- -x.pdf > /dev/null)
 is 'submit: a file name can begin with -' \
   "$? $(jq -r .job.title "$results"/*.job.json)" '0 -x.pdf'
@@ -673,6 +669,7 @@ hasnt 'submit: names and titles are never printed' "$out$err" 'Secret'
 # --- submit and hello on a terminal ----------------------------------------
 
 new_spool
+start_docextractd
 on_terminal submit "$dir/a.pdf"
 end_terminal
 has 'submit on a terminal: a bar is completed' \
@@ -915,6 +912,7 @@ stopped() # TEXT SIGNAL PATTERN
 {
   local key
   : > "$dir/out" # the background shell may not have opened it yet
+  start_docextractd
   env --default-signal=INT "$program" -c "$conf" submit "$dir/a.pdf" \
     > "$dir/out" 2> "$dir/err" &
   pid=$!
@@ -926,8 +924,9 @@ stopped() # TEXT SIGNAL PATTERN
   pid=
   no_sanitizer
   key=$(jobs)
-  has "submit, $1: says how to continue" "$(cat "$dir/err")" \
-    "stopped; continue with: docextract retry $key\$"
+  has "submit, $1: says that it goes on, and how to cancel it" \
+    "$(cat "$dir/err")" \
+    "stopped; docextractd goes on with the job; .*: docextract cancel $key\$"
 }
 
 start_sim --source-time 600000

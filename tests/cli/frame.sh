@@ -32,9 +32,13 @@ cp "$build/todocextract" "$build/docextract-text.so" "$dir/bin/filter/"
 . "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
 
-# Runs the command; sets out, err and rc.
+# Runs the command, with docextractd if it needs that; sets out, err and rc.
 dx() # ARGUMENT...
 {
+  case " $* " in
+  *" submit "* | *" retry "* | *" cancel "* | *" purge "* | *" hello "* | \
+    *" --seen "*) start_docextractd ;;
+  esac
   "$program" -c "$conf" "$@" > "$dir/out" 2> "$dir/err"
   rc=$?
   out=$(cat "$dir/out")
@@ -78,6 +82,34 @@ end_terminal()
 # True once the background process $pid has printed PATTERN, or is gone.
 says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; } # PATTERN
 
+# --- docextractd -------------------------------------------------------------
+
+# Ended by whatever changes what it has read. Not started with a configuration
+# or a spool that nobody can use: it would wait for a better one.
+driver=
+driver_is_up_or_gone() { [ -S "$spool/docextractd.sock" ] || is_gone "$driver"; }
+start_docextractd()
+{
+  [ -z "$driver" ] || return 0
+  grep -qx "SpoolDir $spool" "$conf" && [ -d "$spool" ] || return 0
+  "${as_owner[@]}" test -w "$spool" || return 0
+  "${as_owner[@]}" "$program" -c "$conf" config 2> /dev/null | grep -q . ||
+    return 0
+  "${as_owner[@]}" "$build/daemon/docextractd" -c "$conf" \
+    > "$dir/driver.out" 2> "$dir/driver.err" &
+  driver=$!
+  until_true driver_is_up_or_gone
+}
+stop_docextractd() # [SIGNAL]
+{
+  [ -n "$driver" ] || return 0
+  {
+    kill "-${1:-TERM}" "$driver"
+    wait "$driver"
+  } 2> /dev/null
+  driver=
+}
+
 # --- the simulator and the configuration -----------------------------------
 
 is_gone() { ! kill -0 "$1" 2> /dev/null; }
@@ -114,6 +146,7 @@ finish()
 {
   local rc=$?
   [ -z "$pid" ] || kill -KILL "$pid" 2> /dev/null
+  stop_docextractd KILL
   stop_sim > /dev/null 2>&1
   rm -rf "$dir"
   [ -z "$ended" ] || exit "$rc"
@@ -156,6 +189,7 @@ make_key() # FILE
 
 new_spool()
 {
+  stop_docextractd
   rm -rf "$spool"
   mkdir -m 700 "$spool"
   mkdir -m 2770 "$results"
@@ -165,6 +199,7 @@ new_spool()
 # Writes a configuration with one service; LINEs go into its section.
 configure() # [LINE...]
 {
+  stop_docextractd
   {
     echo "SpoolDir ${SPOOL:-$spool}"
     echo "ResultsDir ${RESULTS:-$results}"
@@ -187,9 +222,10 @@ jobs()
 }
 journal() { cat "$(job_dir "$(jobs)")/job.json"; }
 
-edit() # KEY FILTER: changes the journal
+edit() # KEY FILTER: changes the journal, which is docextractd's while it runs
 {
   local f
+  stop_docextractd
   f=$(job_dir "$1")/job.json
   jq "$2" "$f" > "$f.new"
   chmod 600 "$f.new"
@@ -209,27 +245,6 @@ reap() # the background process; sets rc
   } 2> /dev/null
   rc=$?
   pid=
-}
-
-# Another process that holds locks: docextractd, or another docextract.
-locked() { grep -q locked "$dir/holder.out" || is_gone "$pid"; }
-hold() # FILE...: sets pid
-{
-  [ -x "$build/tests/cli/holder" ] ||
-    bail_out "tests/cli/holder is not built (make check TESTS=)"
-  mkfifo "$dir/holder.in"
-  : > "$dir/holder.out"
-  "${as_owner[@]}" "$build/tests/cli/holder" "$@" \
-    < "$dir/holder.in" > "$dir/holder.out" &
-  exec 9> "$dir/holder.in"
-  rm "$dir/holder.in"
-  pid=$!
-  until_true locked
-}
-let_go()
-{
-  exec 9>&-
-  reap
 }
 
 # --- documents -------------------------------------------------------------

@@ -5,9 +5,11 @@
 fuzz_programs = \
 	tests/fuzz/fuzz_arguments \
 	tests/fuzz/fuzz_bundle \
+	tests/fuzz/fuzz_channel \
 	tests/fuzz/fuzz_codecs \
 	tests/fuzz/fuzz_config \
 	tests/fuzz/fuzz_document \
+	tests/fuzz/fuzz_history \
 	tests/fuzz/fuzz_http \
 	tests/fuzz/fuzz_journal \
 	tests/fuzz/fuzz_json \
@@ -15,7 +17,6 @@ fuzz_programs = \
 	tests/fuzz/fuzz_options \
 	tests/fuzz/fuzz_response \
 	tests/fuzz/fuzz_same \
-	tests/fuzz/fuzz_shared \
 	tests/fuzz/fuzz_text \
 	tests/fuzz/fuzz_time \
 	tests/fuzz/fuzz_token \
@@ -33,6 +34,7 @@ endif
 tests_fuzz_fuzz_arguments_SOURCES = tests/fuzz/fuzz_arguments.c $(fuzz_common) \
 	backend/arguments.c backend/names.c
 tests_fuzz_fuzz_bundle_SOURCES = tests/fuzz/fuzz_bundle.c $(fuzz_common)
+tests_fuzz_fuzz_channel_SOURCES = tests/fuzz/fuzz_channel.c $(fuzz_common)
 tests_fuzz_fuzz_codecs_SOURCES = tests/fuzz/fuzz_codecs.c $(fuzz_common) \
 	filter/codecs.c filter/codecs.h filter/jpeg.c filter/jpeg.h \
 	filter/png.c filter/png.h
@@ -42,6 +44,7 @@ tests_fuzz_fuzz_codecs_LDADD = $(FUZZ_ENGINE) $(unit_libs) $(JPEG_LIBS) \
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(fuzz_common)
 tests_fuzz_fuzz_document_SOURCES = tests/fuzz/fuzz_document.c $(fuzz_common) \
 	$(filter_shared) $(fuzz_text)
+tests_fuzz_fuzz_history_SOURCES = tests/fuzz/fuzz_history.c $(fuzz_common)
 tests_fuzz_fuzz_http_SOURCES = tests/fuzz/fuzz_http.c $(fuzz_common)
 tests_fuzz_fuzz_journal_SOURCES = tests/fuzz/fuzz_journal.c $(fuzz_common)
 tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c $(fuzz_common)
@@ -51,7 +54,6 @@ tests_fuzz_fuzz_options_SOURCES = tests/fuzz/fuzz_options.c $(fuzz_common) \
 tests_fuzz_fuzz_response_SOURCES = tests/fuzz/fuzz_response.c $(fuzz_common)
 tests_fuzz_fuzz_same_SOURCES = tests/fuzz/fuzz_same.c $(fuzz_common) \
 	$(filter_shared) $(fuzz_text) $(same)
-tests_fuzz_fuzz_shared_SOURCES = tests/fuzz/fuzz_shared.c $(fuzz_common)
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c $(fuzz_common) \
 	$(filter_shared) $(fuzz_text)
 tests_fuzz_fuzz_time_SOURCES = tests/fuzz/fuzz_time.c $(fuzz_common)

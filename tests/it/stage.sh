@@ -174,9 +174,10 @@ daemon_is_up_or_gone()
 }
 
 # All that it prints is in daemon.err; what it printed since its start, also in
-# daemon.new.
+# daemon.new. One that runs is left alone.
 start_daemon()
 {
+  if [ -n "$DAEMON_PID" ] && ! is_gone "$DAEMON_PID"; then return; fi
   : > "$dir/daemon.new"
   as_run_user "$build/daemon/docextractd" -c "$config" --verbose \
     > >(tee -a "$dir/daemon.err" > "$dir/daemon.new") 2>&1 &
@@ -306,6 +307,7 @@ start_cupsd()
   until_true cupsd_is_up_or_gone
   ! is_gone "$CUPSD_PID" || give_up "cupsd starts: $(cat "$dir/cupsd.err"
     tail -n 5 "$cups/log/error_log")"
+  [ -n "${NO_DAEMON-}" ] || start_daemon
 }
 
 free_port() # one that the kernel has just chosen

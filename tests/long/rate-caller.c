@@ -1,10 +1,10 @@
 /*
- * rate-caller.c - one of many processes that share a rate limit: takes slots as
- * fast as it may, and writes the monotonic time of each, in milliseconds, and
- * how long it waited to its standard output, one write per line, so that
- * nothing is lost when it is killed. For tests/long/rate.sh; makes no calls.
+ * rate-caller.c - stands for docextractd, which takes slots as fast as it may:
+ * writes the monotonic time of each, in milliseconds, and how long it waited
+ * for it to its standard output, one write per line, so that nothing is lost
+ * when it is killed. For tests/long/rate.sh; makes no calls.
  *
- * Usage: rate-caller DIRECTORY RATE urgent|patient UNTIL-MS
+ * Usage: rate-caller DIRECTORY RATE CALLS: how many before it ends
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/service/rate_limit.h"
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "daemon/service/rate_limit.h"
 
 static void sleep_until(int64_t boot_ms)
 {
@@ -31,7 +31,7 @@ static void sleep_until(int64_t boot_ms)
 
 /* As the engine does: book, wait for the slot, call; a slot that is missed on a
  * busy machine is given up. */
-static void call_once(struct dx_rate_limit *limit, enum dx_urgency urgency)
+static void call_once(struct dx_rate_limit *limit)
 {
   int64_t began = dx_monotonic_ms();
   int64_t now = began;
@@ -40,7 +40,7 @@ static void call_once(struct dx_rate_limit *limit, enum dx_urgency urgency)
   int n;
 
   do {
-    slot = dx_rate_limit_book(limit, urgency, now - began);
+    slot = dx_rate_limit_book(limit, DX_URGENT, now - began);
     sleep_until(slot.at_ms);
     now = dx_monotonic_ms();
   } while (!slot.booked || now - slot.at_ms > DX_RATE_LIMIT_LATE_MS);
@@ -52,24 +52,21 @@ static void call_once(struct dx_rate_limit *limit, enum dx_urgency urgency)
 
 int main(int argc, char **argv)
 {
-  enum dx_urgency urgency;
   struct dx_rate_limit *limit;
-  int64_t until;
+  long calls;
   int dirfd;
 
   /* Whoever started it may be interrupted. */
-  if (argc != 5 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+  if (argc != 4 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
     return EXIT_FAILURE;
-  urgency = strcmp(argv[3], "urgent") == 0 ? DX_URGENT : DX_PATIENT;
-  until = strtoll(argv[4], NULL, 10);
   dirfd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dirfd < 0)
     return EXIT_FAILURE;
   limit = dx_rate_limit_new(dirfd, "host", 1, strtod(argv[2], NULL));
   if (limit == NULL)
     return EXIT_FAILURE;
-  while (dx_monotonic_ms() < until)
-    call_once(limit, urgency);
+  for (calls = strtol(argv[3], NULL, 10); calls > 0; calls--)
+    call_once(limit);
   dx_rate_limit_free(&limit);
   (void)close(dirfd);
   return EXIT_SUCCESS;

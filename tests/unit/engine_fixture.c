@@ -45,6 +45,8 @@ int fsync(int fd)
   struct stat st;
 
   fixture.syncs++;
+  if (fixture.on_sync != NULL)
+    fixture.on_sync();
   if (fstat(fd, &st) < 0)
     return -1;
   if (fixture.failing_syncs == 0 || !S_ISDIR(st.st_mode))
@@ -448,12 +450,14 @@ static struct dx_http http = {&fake_ops};
 /* ---- setting it up ---- */
 
 static struct dx_err err;
-static struct dx_config config = {.services = &fixture.service,
-                                  .service_count = 1};
+static char config_path[] = "docextract.conf";
+static struct dx_service sections[2];
+static struct dx_config config = {.services = sections, .path = config_path};
 
 static void set_service(void)
 {
   static char name[] = "default", base[] = API, host[] = "a.example";
+  static char other[] = "other";
 
   fixture.service = (struct dx_service){.name = name,
                                         .base_url = base,
@@ -465,6 +469,9 @@ static void set_service(void)
                                         .processing_limit_ms = 1800000,
                                         .max_result_bytes = 1048576,
                                         .results_dir = fixture.results};
+  fixture.other = fixture.service;
+  fixture.other.name = other;
+  fixture.service_count = 1;
 }
 
 int fixture_open(void **state)
@@ -544,6 +551,7 @@ struct dx_job *fixture_job(size_t documents, bool together)
   (void)snprintf(job->key, sizeof(job->key), "%032d", fixture.job_count + 1);
   assert_int_equal(dx_job_plan(job, &err), DX_OK);
   assert_int_equal(dx_spool_commit(&fixture.spool, job, &err), DX_OK);
+  assert_int_equal(dx_spool_pick_up(&fixture.spool, job, &err), DX_OK);
   fixture.jobs[fixture.job_count++] = job;
   return job;
 }
@@ -553,6 +561,8 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
   (void)ctx;
   (void)job;
   fixture.notes[note->kind]++;
+  if (note->kind == DX_NOTE_ADMIN || note->kind == DX_NOTE_OVERDUE)
+    fixture.admin = note->code;
   if (note->text[0] != '\0')
     (void)snprintf(fixture.note_text, sizeof(fixture.note_text), "%s",
                    note->text);
@@ -565,12 +575,21 @@ static void on_end(void *ctx, struct dx_job *job)
   fixture.ended++;
 }
 
+static enum dx_permission on_step(void *ctx, struct dx_job *job)
+{
+  fixture.asked++;
+  return fixture.may_send != NULL ? fixture.may_send(ctx, job) : DX_MAY_SEND;
+}
+
 void fixture_begin(void)
 {
-  const struct dx_observer observer = {on_note, on_end, NULL, NULL};
+  const struct dx_observer observer = {on_note, on_end, on_step, NULL};
   int i;
 
   dx_engine_free(&fixture.engine);
+  sections[0] = fixture.service;
+  sections[1] = fixture.other;
+  config.service_count = fixture.service_count;
   fixture.ended = 0;
   fixture.engine = dx_engine_new(&config, &fixture.spool, &http, &observer);
   assert_non_null(fixture.engine);
@@ -581,8 +600,6 @@ void fixture_begin(void)
 
 void fixture_restart(void)
 {
-  enum dx_owner owner;
-  pid_t holder;
   int i;
 
   dx_engine_free(&fixture.engine);
@@ -591,21 +608,22 @@ void fixture_restart(void)
 
     memcpy(key, fixture.jobs[i]->key, sizeof(key));
     dx_job_free(&fixture.jobs[i]);
-    assert_int_equal(dx_spool_take(&fixture.spool, key, &fixture.jobs[i],
-                                   &holder, &owner, &err),
+    assert_int_equal(dx_spool_load(&fixture.spool, key, &fixture.jobs[i], &err),
                      DX_OK);
   }
   fixture_begin();
 }
 
-void fixture_drive(int64_t until_ms)
+static void drive(int64_t until_ms, bool attends)
 {
   int turns;
 
   if (fixture.engine == NULL)
     fixture_begin();
+  fixture.admin = DX_OK;
   for (turns = 0;
-       fixture.ended < fixture.job_count && fixture.now_ms < until_ms;
+       fixture.ended < fixture.job_count && fixture.now_ms < until_ms &&
+       !(attends && fixture.admin != DX_OK);
        turns++) {
     int64_t most = until_ms - fixture.now_ms;
 
@@ -614,6 +632,20 @@ void fixture_drive(int64_t until_ms)
                                    NULL, 0, &err),
                      DX_OK);
   }
+}
+
+void fixture_drive(int64_t until_ms)
+{
+  drive(until_ms, false);
+}
+
+enum dx_code fixture_attend(struct dx_err *ret_err)
+{
+  drive(fixture.now_ms + FOUR_WEEKS_MS, true);
+  if (fixture.admin != DX_OK)
+    return dx_fail(ret_err, fixture.admin, 0, "%s", fixture.note_text);
+  assert_int_equal(fixture.ended, fixture.job_count);
+  return dx_job_outcome(fixture.jobs[0], ret_err);
 }
 
 enum dx_code fixture_drive_to_end(void)

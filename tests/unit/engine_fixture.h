@@ -71,6 +71,8 @@ struct fixture {
   int64_t clock_off_ms;               /* of the service's Date */
   int failing_syncs; /* that many fsyncs of a directory fail next */
   bool (*odd)(const struct fixture_call *call, struct fixture_response *ret);
+  enum dx_permission (*may_send)(void *ctx, struct dx_job *job); /* NULL: yes */
+  void (*on_sync)(void); /* called at every fsync */
 
   /* What happened. */
   int64_t now_ms;
@@ -78,14 +80,18 @@ struct fixture {
   size_t call_count;
   int count[DX_CALL_KIND_COUNT];
   char bearer[4096]; /* of the last call of the API */
-  int notes[DX_NOTE_LOCAL_OVER + 1];
+  int notes[DX_NOTE_COUNT];
   char note_text[512]; /* of the last note that had one */
+  enum dx_code admin;  /* of the last DX_NOTE_ADMIN or DX_NOTE_OVERDUE */
+  int asked;           /* for permission */
   int ended;           /* jobs */
   int syncs;           /* fsyncs, of files and directories */
 
   /* Where it happens. */
   char dir[TEMP_DIR_BYTES], results[60], token_path[60];
   struct dx_service service; /* may be changed before fixture_begin() */
+  struct dx_service other;   /* the same host */
+  size_t service_count;      /* 0: no section; 2: the other one, too */
   struct dx_spool spool;
   struct dx_job *jobs[FIXTURE_JOBS_MAX];
   int job_count;
@@ -110,6 +116,10 @@ void fixture_drive(int64_t until_ms);
 /* Runs until all jobs have ended, at most four weeks; the outcome of the first
  * one. */
 enum dx_code fixture_drive_to_end(void);
+/* As long as a print job would attend: until all jobs have ended, or until a
+ * note says that an administrator must act, or that it is overdue; its code,
+ * which may be DX_OK, or the outcome of the first job. *ret_err as well. */
+enum dx_code fixture_attend(struct dx_err *ret_err);
 
 /* The n-th call of a kind, from 1. */
 const struct fixture_call *fixture_nth(enum dx_call_kind kind, int nth);

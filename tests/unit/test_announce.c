@@ -49,6 +49,13 @@ static int64_t wall_ms(void)
   return seconds_ms(CLOCK_REALTIME);
 }
 
+static const char *held; /* the key of the job that is driven; NULL: none */
+static bool is_held(void *ctx, const char *key)
+{
+  (void)ctx;
+  return held != NULL && strcmp(held, key) == 0;
+}
+
 static int start(void **state)
 {
   static const struct dx_clock ours = {monotonic_ms, wall_ms};
@@ -64,7 +71,8 @@ static int start(void **state)
   dx_clock_use(&ours);
   if (mkdir(results, 0700) < 0 || dx_spool_open(dir, &spool, &err) != DX_OK)
     return -1;
-  announcer = dx_announcer_new(&spool, NULL, NULL);
+  held = NULL;
+  announcer = dx_announcer_new(&spool, is_held, NULL);
   return announcer != NULL ? 0 : -1;
 }
 
@@ -109,6 +117,9 @@ static void end_job(const char *key, bool fails)
   for (i = 0; i < 2; i++) {
     job->submissions[i].state = DX_ST_COMPLETE;
     job->submissions[i].source_id = strdup(i == 0 ? "S1" : "S2");
+    assert_int_equal(dx_submission_set_place(&job->submissions[i], name,
+                                             "https://a", NULL, &err),
+                     DX_OK);
   }
   assert_int_equal(
       dx_submission_apply(&job->submissions[0], DX_EV_DELIVERED, &err), DX_OK);
@@ -120,8 +131,10 @@ static void end_job(const char *key, bool fails)
   assert_int_equal(dx_manifest_deliver(&job->submissions[0], results, &err),
                    DX_OK);
   assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
-  assert_true(dx_announce_release(&spool, &job));
+  assert_true(dx_job_is_announcing(job));
+  dx_job_free(&job);
 }
 
 static void assert_in(const char *parent, const char *key)
@@ -230,8 +243,7 @@ static void arguments_come_before_the_manifest(void **state)
   expect("--to:x:S1.job.json\n");
 }
 
-/* The manifest of a failure may be missing: the process that was to write it
- * was killed. */
+/* Also if its manifest was taken away. */
 static void a_failure_is_announced_with_its_manifest(void **state)
 {
   (void)state;
@@ -252,7 +264,6 @@ static void a_program_that_fails_is_run_again(void **state)
 {
   struct dx_job *job;
   int64_t next, wait_ms = DX_ON_RESULT_FIRST_MS;
-  pid_t holder;
   size_t i;
 
   (void)state;
@@ -264,7 +275,7 @@ static void a_program_that_fails_is_run_again(void **state)
     assert_int_equal(count_lines(), i);
     assert_true(next > wait_ms - 5000 && next <= wait_ms);
     assert_in("jobs", KEY);
-    assert_int_equal(dx_spool_peek(&spool, KEY, &job, &holder, &err), DX_OK);
+    assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
     assert_string_equal(job->message, "OnResult failed and will be run again");
     dx_job_free(&job);
     ahead_ms += next;
@@ -273,7 +284,7 @@ static void a_program_that_fails_is_run_again(void **state)
   }
   assert_int_equal(turn(), INT64_MAX);
   assert_in("finished", KEY);
-  assert_int_equal(dx_spool_peek(&spool, KEY, &job, &holder, &err), DX_OK);
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
   assert_string_equal(job->message, "");
   dx_job_free(&job);
 }
@@ -281,7 +292,6 @@ static void a_program_that_fails_is_run_again(void **state)
 static void after_a_day_it_is_run_no_more(void **state)
 {
   struct dx_job *job;
-  pid_t holder;
 
   (void)state;
   write_program("echo >> $out; exit 3");
@@ -291,7 +301,7 @@ static void after_a_day_it_is_run_no_more(void **state)
   assert_int_equal(turn(), INT64_MAX);
   assert_int_equal(count_lines(), 1);
   assert_in("finished", KEY);
-  assert_int_equal(dx_spool_peek(&spool, KEY, &job, &holder, &err), DX_OK);
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
   assert_string_equal(job->message,
                       "OnResult failed for a day and is not run again");
   dx_job_free(&job);
@@ -391,18 +401,18 @@ static void a_run_that_was_cut_off_is_repeated(void **state)
   dx_announcer_free(&announcer); /* docextractd ends */
   assert_in("jobs", KEY);
   write_program("echo >> $out");
-  dx_announce_now(&spool, &config, -1);
+  announcer = dx_announcer_new(&spool, is_held, NULL);
+  dx_announcer_look(announcer, KEY);
+  assert_int_equal(turn(), INT64_MAX);
   assert_int_equal(count_lines(), 2);
   assert_in("finished", KEY);
 }
 
-/* Neither a print job nor a person waits for the program. */
-static void the_job_is_not_locked_meanwhile(void **state)
+/* Neither a print job nor a person waits for the program: the job may be driven
+ * again meanwhile, and is then left alone until that is over. */
+static void the_job_may_be_driven_meanwhile(void **state)
 {
   struct dx_job *job = NULL;
-  enum dx_owner owner;
-  pid_t holder;
-  int status = -1;
 
   (void)state;
   write_program("echo >> $out; while [ ! -e $out.go ]; do sleep 0.01; done");
@@ -410,42 +420,20 @@ static void the_job_is_not_locked_meanwhile(void **state)
   dx_announcer_look(announcer, KEY);
   (void)dx_announcer_turn(announcer, &config);
   await_lines(1);
-  /* From another process: a lock of our own would not stop us. */
-  if (fork() == 0)
-    _exit(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err) != DX_OK);
-  (void)wait(&status);
-  assert_int_equal(status, 0);
+  held = KEY;
   let_go();
+  assert_true(turn() <= dx_monotonic_ms() + DX_ON_RESULT_BUSY_MS);
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
+  assert_true(dx_job_is_announcing(job));
+  dx_job_free(&job);
+  held = NULL;
+  ahead_ms += DX_ON_RESULT_BUSY_MS;
   assert_int_equal(turn(), INT64_MAX);
+  assert_int_equal(count_lines(), 1);
   assert_in("finished", KEY);
 }
 
-/* ---- who runs it ---- */
-
-static void only_one_process_runs_programs(void **state)
-{
-  struct dx_announcer *other;
-  int status = -1;
-
-  (void)state;
-  write_program("echo >> $out; while [ ! -e $out.go ]; do sleep 0.01; done");
-  end_job(KEY, false);
-  dx_announcer_look(announcer, KEY);
-  (void)dx_announcer_turn(announcer, &config);
-  await_lines(1);
-  if (fork() == 0) {
-    dx_announce_now(&spool, &config, -1); /* relies on the other one */
-    other = dx_announcer_new(&spool, NULL, NULL);
-    dx_announcer_look(other, KEY);
-    _exit(dx_announcer_turn(other, &config) >
-          dx_monotonic_ms() + DX_ON_RESULT_BUSY_MS);
-  }
-  (void)wait(&status);
-  assert_int_equal(status, 0);
-  assert_int_equal(count_lines(), 1);
-  let_go();
-  (void)turn();
-}
+/* ---- for whom it is run ---- */
 
 static void without_on_result_nothing_waits_for_it(void **state)
 {
@@ -457,44 +445,33 @@ static void without_on_result_nothing_waits_for_it(void **state)
   assert_in("finished", KEY);
 }
 
-/* Nor does it keep a process busy that is looking for due jobs. */
-static void a_job_that_cannot_be_locked_is_waited_for(void **state)
-{
-  (void)state;
-  write_program("echo >> $out");
-  end_job(KEY, false);
-  assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY "/lock", 0), 0);
-  assert_int_equal(symlinkat("none", spool.dirfd, "jobs/" KEY "/lock"), 0);
-  dx_announcer_look(announcer, KEY);
-  assert_true(turn() < INT64_MAX);
-  (void)alarm(60);
-  dx_announce_now(&spool, &config, -1);
-  (void)alarm(0);
-  assert_int_equal(count_lines(), 0);
-  assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY "/lock", 0), 0);
-  ahead_ms += DX_LOCAL_RETRY_MS;
-  assert_int_equal(turn(), INT64_MAX);
-  assert_int_equal(count_lines(), 1);
-  assert_in("finished", KEY);
-}
-
-static bool hold_all(void *ctx, const char *key)
-{
-  (void)ctx;
-  (void)key;
-  return true;
-}
-
 static void a_job_that_is_driven_is_left_alone(void **state)
 {
   (void)state;
   write_program("echo >> $out");
   end_job(KEY, false);
-  dx_announcer_free(&announcer);
-  announcer = dx_announcer_new(&spool, hold_all, NULL);
+  held = KEY;
   dx_announcer_look(announcer, KEY);
   assert_int_equal(turn(), INT64_MAX);
   assert_int_equal(count_lines(), 0);
+}
+
+/* The section of its source, not of a source that is still to be created. */
+static void the_section_of_the_source_decides(void **state)
+{
+  struct dx_job *job = NULL;
+
+  (void)state;
+  write_program("echo \"$DOCEXTRACT_SERVICE\" >> $out");
+  end_job(KEY, false);
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
+  free(job->service);
+  job->service = strdup("other");
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  dx_announcer_look(announcer, KEY);
+  assert_int_equal(turn(), INT64_MAX);
+  expect("default\n");
 }
 
 int main(void)
@@ -510,11 +487,10 @@ int main(void)
       CASE(one_that_fails_does_not_hold_up_others),
       CASE(a_program_that_hangs_is_killed_with_its_children),
       CASE(a_run_that_was_cut_off_is_repeated),
-      CASE(the_job_is_not_locked_meanwhile),
-      CASE(only_one_process_runs_programs),
+      CASE(the_job_may_be_driven_meanwhile),
       CASE(without_on_result_nothing_waits_for_it),
-      CASE(a_job_that_cannot_be_locked_is_waited_for),
       CASE(a_job_that_is_driven_is_left_alone),
+      CASE(the_section_of_the_source_decides),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,20 +1,32 @@
 /*
- * test_counters.c - counters that all processes of this host share.
+ * test_counters.c - what docextractd counts, and the files that outlive it:
+ * theirs, and those of the times that the service took.
  */
 #include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/service/latency.h"
+#include "lib/base/clock.h"
+#include "lib/base/history.h"
 #include "lib/spool/counters.h"
 
 static char dir[TEMP_DIR_BYTES];
 static int dirfd_ = -1;
+static int64_t now_ms = 1000000;
+
+static int64_t fake_ms(void)
+{
+  return now_ms;
+}
+
+static const struct dx_clock fake = {fake_ms, fake_ms};
 
 static int start(void **state)
 {
   (void)state;
+  dx_clock_use(&fake);
   if (temp_dir_make(dir) < 0)
     return -1;
   dirfd_ = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -24,30 +36,35 @@ static int start(void **state)
 static int stop(void **state)
 {
   (void)state;
+  dx_clock_use(NULL);
   (void)close(dirfd_);
   return temp_dir_remove(dir);
 }
 
-static void add(const char *service, enum dx_class class, int64_t n)
+static void add_to(struct dx_counters *counters, enum dx_class class, int64_t n)
 {
-  struct dx_counters *counters = dx_counters_new(dirfd_, service);
   struct dx_counts one = {0};
 
-  assert_non_null(counters);
   one.calls[class] = n;
   one.extraction_ms = n;
   dx_counters_add(counters, &one);
+}
+
+/* A docextractd that starts, counts, and ends. */
+static void add(const char *service, enum dx_class class, int64_t n)
+{
+  struct dx_counters *counters = dx_counters_new(dirfd_, service);
+
+  assert_non_null(counters);
+  add_to(counters, class, n);
   dx_counters_free(&counters);
 }
 
 static struct dx_counts counts_of(const char *service)
 {
-  struct dx_counters *counters = dx_counters_new(dirfd_, service);
   struct dx_counts counts;
 
-  assert_non_null(counters);
-  dx_counters_read(counters, &counts);
-  dx_counters_free(&counters);
+  dx_counts_read(dirfd_, service, &counts);
   return counts;
 }
 
@@ -73,41 +90,114 @@ static void services_do_not_share_them(void **state)
   assert_int_equal(counts_of("a-b").calls[DX_CL_DONE], 2);
 }
 
-static void processes_do(void **state)
+static void they_are_written_at_most_once_a_second(void **state)
 {
-  int i, k;
+  struct dx_counters *counters = dx_counters_new(dirfd_, "a");
 
   (void)state;
-  for (i = 0; i < 4; i++)
-    if (fork() == 0) {
-      for (k = 0; k < 100; k++)
-        add("a", DX_CL_DONE, 1);
-      _exit(0);
-    }
-  while (wait(NULL) > 0)
-    ;
-  assert_int_equal(counts_of("a").calls[DX_CL_DONE], 400);
+  assert_int_equal(dx_counters_save(counters), INT64_MAX);
+  add_to(counters, DX_CL_DONE, 1);
+  assert_int_equal(dx_counters_save(counters), INT64_MAX);
+  assert_int_equal(counts_of("a").calls[DX_CL_DONE], 1);
+  add_to(counters, DX_CL_DONE, 1);
+  now_ms += 10;
+  assert_int_equal(dx_counters_save(counters), now_ms + 990);
+  assert_int_equal(counts_of("a").calls[DX_CL_DONE], 1);
+  now_ms += 990;
+  assert_int_equal(dx_counters_save(counters), INT64_MAX);
+  assert_int_equal(counts_of("a").calls[DX_CL_DONE], 2);
+  dx_counters_free(&counters);
 }
+
+#define COUNTS_VERSION "docextract-counts 1\n"
+#define TWENTY " 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"
 
 /* Of another version, cut short, or nonsense. */
 static void a_damaged_file_begins_again(void **state)
 {
-  static const char *const texts[] = {"", "x\n", "3 1 2 3\n", "19 1 2\n",
-                                      "19 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 "
-                                      "-1 -1 -1 -1 -1 -1 -1\n"};
+  static const char *const texts[] = {"",
+                                      "x\n",
+                                      "docextract-counts 0\n19" TWENTY "\n",
+                                      COUNTS_VERSION "3 1 2 3\n",
+                                      COUNTS_VERSION "19 1 2\n",
+                                      COUNTS_VERSION "19 -1" TWENTY "\n",
+                                      COUNTS_VERSION
+                                      "19 99999999999999999999" TWENTY};
   size_t i;
-  int fd;
 
   (void)state;
+  assert_int_equal(sizeof(struct dx_counts) / sizeof(int64_t), 19);
   for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-    fd = openat(dirfd_, "a_counts", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                0600);
-    assert_int_equal(write(fd, texts[i], strlen(texts[i])), strlen(texts[i]));
-    (void)close(fd);
+    assert_int_equal(dx_fs_replace(dirfd_, "a_counts", texts[i],
+                                   strlen(texts[i]), 0600, NULL),
+                     DX_OK);
     assert_int_equal(counts_of("a").calls[DX_CL_DONE], 0);
     add("a", DX_CL_DONE, 7);
     assert_int_equal(counts_of("a").calls[DX_CL_DONE], 7);
   }
+}
+
+/* ---- times ---- */
+
+static void times_outlive_the_process(void **state)
+{
+  struct dx_latency *latency = dx_latency_new(dirfd_, "h", 443), *shared;
+  double median;
+  int i;
+
+  (void)state;
+  shared = dx_latency_share(latency);
+  for (i = 0; i < 2 * DX_POLL_TIMES; i++)
+    dx_latency_learn(shared, DX_PHASE_EXTRACT, 999999999, 1 << 30, 1 << 30);
+  median = dx_latency_predict(latency, DX_PHASE_EXTRACT, 3).median_ms;
+  assert_true(median > 0);
+  dx_latency_free(&latency);
+  dx_latency_free(&shared);
+  latency = dx_latency_new(dirfd_, "h", 443);
+  assert_true(dx_latency_predict(latency, DX_PHASE_EXTRACT, 3).median_ms ==
+              median);
+  assert_true(dx_latency_predict(latency, DX_PHASE_SOURCE, 3).median_ms == 0);
+  dx_latency_free(&latency);
+}
+
+/* ---- the files ---- */
+
+static void no_host_name_leaves_the_directory(void **state)
+{
+  static char huge[2000];
+  const char *const hosts[] = {"../dx-rate-x", "/tmp/dx-rate-y", "::1", "..",
+                               huge};
+  const struct dx_pause pause = {now_ms, 5000};
+  size_t i;
+
+  (void)state;
+  memset(huge, '/', sizeof(huge) - 1);
+  for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+    struct dx_pause read;
+
+    dx_pause_write(dirfd_, hosts[i], 443, &pause);
+    dx_pause_read(dirfd_, hosts[i], 443, &read);
+    assert_int_equal(read.down_ms, 5000);
+    assert_int_equal(count_entries(dirfd_, "."), i + 1);
+  }
+}
+
+static void a_planted_link_is_not_written_through(void **state)
+{
+  const struct dx_pause pause = {now_ms, 5000};
+  struct dx_buf text = {0};
+  size_t i;
+
+  (void)state;
+  assert_int_equal(dx_fs_replace(dirfd_, "target", "precious", 8, 0600, NULL),
+                   DX_OK);
+  assert_int_equal(symlinkat("target", dirfd_, "h_443_pause"), 0);
+  assert_int_equal(symlinkat("target", dirfd_, ".h_443_pause"), 0);
+  for (i = 0; i < 2; i++) /* the first fails, and removes one of them */
+    dx_pause_write(dirfd_, "h", 443, &pause);
+  assert_int_equal(dx_fs_read(dirfd_, "target", 100, &text, NULL), DX_OK);
+  assert_string_equal(dx_buf_text(&text), "precious");
+  dx_buf_release(&text);
 }
 
 int main(void)
@@ -116,8 +206,11 @@ int main(void)
   const struct CMUnitTest tests[] = {
       CASE(they_begin_at_0_and_grow),
       CASE(services_do_not_share_them),
-      CASE(processes_do),
+      CASE(they_are_written_at_most_once_a_second),
       CASE(a_damaged_file_begins_again),
+      CASE(times_outlive_the_process),
+      CASE(no_host_name_leaves_the_directory),
+      CASE(a_planted_link_is_not_written_through),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

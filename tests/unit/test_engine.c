@@ -1,11 +1,15 @@
 /*
  * test_engine.c - the path of a job through the engine: which calls in which
- * order, what is in the results directory, jobs with several documents, and
- * jobs that are resumed.
+ * order, what is in the results directory, jobs with several documents, jobs
+ * that are resumed, and jobs that must wait for permission.
  */
 #include "tests/unit/engine_fixture.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -177,17 +181,23 @@ static bool is_not_the_service(const struct fixture_call *call,
   return call->kind == DX_CALL_CREATE && call->nth == 3;
 }
 
-/* What stops the queue ends the job and its calls at once; resumed, it
- * continues from there. */
-static void a_wrong_base_url_stops_the_whole_job(void **state)
+/* What stops the queue stops all calls; resumed, the job continues from there.
+ */
+static void a_wrong_base_url_stops_the_whole_service(void **state)
 {
+  int calls;
+
   (void)state;
   fixture.odd = is_not_the_service;
   fixture.latency_ms = 1000;
   (void)fixture_job(4, false);
-  assert_int_equal(fixture_drive_to_end(), DX_E_PROTOCOL);
+  assert_int_equal(fixture_attend(NULL), DX_E_PROTOCOL);
   assert_true(fixture.now_ms < FIXTURE_BEGIN_MS + 3000);
   assert_int_equal(fixture_processed(), 0);
+  fixture_drive(fixture.now_ms + 2 * S);
+  calls = fixture.count[SOURCE] + fixture.count[POST];
+  fixture_drive(fixture.now_ms + 5 * MIN);
+  assert_int_equal(fixture.count[SOURCE] + fixture.count[POST], calls);
   fixture_restart();
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture_processed(), 4);
@@ -269,6 +279,311 @@ static void many_documents_keep_the_rate_limit(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 12000, 60000);
 }
 
+static void set_service(struct dx_job *job, const char *service)
+{
+  free(job->service);
+  job->service = strdup(service);
+}
+
+static void two_sections_of_a_host_keep_the_rate_limit_together(void **state)
+{
+  (void)state;
+  fixture.service_count = 2;
+  (void)fixture_job(25, false);
+  set_service(fixture_job(25, false), "other");
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture_processed(), 50);
+}
+
+/* Printed to one queue, released in another one: what was registered stays, and
+ * its results go where they were to go. */
+static void a_job_may_have_sources_of_two_sections(void **state)
+{
+  struct dx_job *job = fixture_job(2, false);
+  char results[sizeof(fixture.results) + 8];
+  struct dx_err err;
+
+  (void)state;
+  (void)snprintf(results, sizeof(results), "%s-other", fixture.results);
+  assert_int_equal(mkdir(results, 0700), 0);
+  fixture.other.results_dir = results;
+  fixture.service_count = 2;
+  fixture.processing_ms = 20 * S;
+  fixture.latency_ms = 100;
+  fixture_begin();
+  while (job->submissions[0].state != DX_ST_UPLOADED)
+    fixture_drive(fixture.now_ms + 1);
+  dx_engine_free(&fixture.engine);
+  assert_int_equal(job->submissions[1].state, DX_ST_STORED);
+  set_service(job, "other");
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  fixture_restart();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  job = fixture.jobs[0];
+  assert_string_equal(job->submissions[0].section, "default");
+  assert_string_equal(job->submissions[1].section, "other");
+  assert_int_equal(fixture_processed(), 2);
+  assert_int_equal(fixture_result_count(), 2);
+}
+
+/* ---- permission ---- */
+
+static enum dx_permission answer; /* from the question `answer_from` on */
+static int answer_from, answer_to;
+
+static enum dx_permission answers(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  assert_ptr_equal(job, fixture.jobs[0]);
+  return fixture.asked >= answer_from && fixture.asked <= answer_to
+             ? answer
+             : DX_MAY_SEND;
+}
+
+/* Every answer from the nth question on is `permission`. */
+static void answer_with(enum dx_permission permission, int nth)
+{
+  answer = permission;
+  answer_from = nth;
+  answer_to = INT_MAX;
+  fixture.may_send = answers;
+}
+
+static void it_is_asked_before_each_source_and_each_upload(void **state)
+{
+  (void)state;
+  (void)fixture_job(2, false);
+  answer_with(DX_MAY_SEND, 1);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.asked, 4);
+  assert_int_equal(fixture_close(state), 0);
+  assert_int_equal(fixture_open(state), 0);
+  (void)fixture_job(2, true);
+  answer_with(DX_MAY_SEND, 1);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.asked, 3);
+}
+
+/* Asked every second, and goes on when it may. */
+static void nothing_is_created_while_it_must_wait(void **state)
+{
+  static const enum dx_permission waits[] = {DX_MAY_WAIT, DX_MAY_ASK};
+  size_t i;
+
+  for (i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+    (void)fixture_job(1, false);
+    answer_with(waits[i], 1);
+    fixture_drive(fixture.now_ms + MIN);
+    assert_int_equal(fixture.call_count, 0);
+    assert_in_range(fixture.asked, 55, 62);
+    answer_to = 0;
+    assert_int_equal(fixture_drive_to_end(), DX_OK);
+    assert_int_equal(fixture.count[POST], 1);
+    assert_int_equal(fixture_close(state), 0);
+    assert_int_equal(fixture_open(state), 0);
+  }
+}
+
+/* Although the source is there; what was uploaded is still fetched. */
+static void nothing_is_uploaded_while_it_must_wait(void **state)
+{
+  (void)state;
+  (void)fixture_job(2, false);
+  answer_with(DX_MAY_WAIT, 4); /* two sources, one upload */
+  fixture_drive(fixture.now_ms + MIN);
+  assert_int_equal(fixture.count[PUT], 1);
+  assert_int_equal(fixture.count[EXTRACT], 1);
+  answer_to = 0;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[PUT], 2);
+  assert_int_equal(fixture_processed(), 2);
+}
+
+/* It may wait for longer than its URL lasts: one more source, and no more. */
+static void an_upload_that_waits_gets_a_new_source_once(void **state)
+{
+  (void)state;
+  fixture.url_life_s = 300;
+  (void)fixture_job(1, false);
+  answer_with(DX_MAY_WAIT, 2);
+  fixture_drive(fixture.now_ms + FIXTURE_DAY_MS);
+  assert_int_equal(fixture.count[POST], 1);
+  assert_int_equal(fixture.count[PUT], 0);
+  answer_to = 0;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 2);
+  assert_int_equal(fixture.count[PUT], 1);
+}
+
+static void what_was_canceled_is_not_sent(void **state)
+{
+  static const int posts[] = {0, 1};
+  size_t i;
+
+  for (i = 0; i < 2; i++) {
+    (void)fixture_job(1, false);
+    answer_with(DX_MAY_CANCEL, (int)i + 1);
+    assert_int_equal(fixture_drive_to_end(), DX_E_CANCELED);
+    assert_int_equal(fixture.count[POST], posts[i]);
+    assert_int_equal(fixture.count[PUT], 0);
+    assert_int_equal(fixture.jobs[0]->submissions[0].state, DX_ST_CANCELED);
+    assert_int_equal(fixture_close(state), 0);
+    assert_int_equal(fixture_open(state), 0);
+  }
+}
+
+/* Its response would come for something that is over. */
+static void what_is_under_way_is_aborted_with_its_job(void **state)
+{
+  (void)state;
+  fixture.latency_ms = 0;
+  (void)fixture_job(2, false);
+  answer_with(DX_MAY_CANCEL, 2);
+  assert_int_equal(fixture_drive_to_end(), DX_E_CANCELED);
+  assert_int_equal(fixture.count[POST], 1);
+}
+
+/* Also a yes that was given: it may be another answer now. */
+static void a_job_that_is_woken_is_asked_about_at_once(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+  int64_t now_ms;
+
+  (void)state;
+  answer_with(DX_MAY_WAIT, 1);
+  fixture_drive(fixture.now_ms + 1);
+  assert_int_equal(fixture.asked, 1);
+  answer_to = 0;
+  now_ms = fixture.now_ms;
+  dx_engine_wake(fixture.engine, job);
+  fixture_drive(now_ms + SLACK_MS);
+  assert_int_equal(fixture.count[PUT], 1);
+}
+
+static void a_job_is_let_go_of_between_calls(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+  struct dx_err err;
+
+  (void)state;
+  fixture.latency_ms = 1000;
+  fixture.processing_ms = 60 * S;
+  fixture_drive(fixture.now_ms + 500);
+  assert_int_equal(dx_engine_remove(fixture.engine, job), DX_E_BUSY);
+  while (dx_engine_remove(fixture.engine, job) == DX_E_BUSY)
+    fixture_drive(fixture.now_ms + 1);
+  assert_false(job->dirty || job->behind);
+  fixture_drive(fixture.now_ms + 10 * MIN);
+  assert_int_equal(fixture.ended, 0);
+  assert_int_equal(fixture.count[EXTRACT], 0);
+  assert_int_equal(dx_engine_remove(fixture.engine, job), DX_OK);
+  assert_int_equal(dx_engine_add(fixture.engine, job, &err), DX_OK);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture_processed(), 1);
+}
+
+/* ---- what failed ---- */
+
+static bool refuses_all(const struct fixture_call *call,
+                        struct fixture_response *ret)
+{
+  ret->status = 400;
+  return call->kind == POST;
+}
+
+#define FAILED "00000000000000000000000000000001-1.job.json"
+
+static bool kills; /* between the manifest and the journal */
+
+static void check_order(void)
+{
+  bool is_there = fixture_result_holds(FAILED, "\"failed\"");
+  bool says = journal_says(fixture.jobs[0], "\"failed\"");
+
+  if (says && !is_there)
+    _exit(1);
+  if (kills && is_there && !says)
+    _exit(0);
+}
+
+static void what_failed_has_its_manifest_when_the_journal_says_so(void **state)
+{
+  int status = -1;
+  pid_t pid;
+
+  (void)state;
+  (void)fixture_job(1, false);
+  fixture.odd = refuses_all;
+  pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    kills = true;
+    fixture.on_sync = check_order;
+    (void)fixture_drive_to_end();
+    _exit(2);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+  assert_true(fixture_result_holds(FAILED, "\"failed\""));
+  fixture_restart();
+  assert_false(dx_job_is_final(fixture.jobs[0]));
+  assert_int_equal(fixture_drive_to_end(), DX_E_REFUSED);
+  assert_int_equal(fixture_result_count(), 1);
+}
+
+/* Its manifest is as little lost as a result. */
+static void a_failure_waits_for_the_results_directory(void **state)
+{
+  char aside[80];
+
+  (void)state;
+  (void)fixture_job(1, false);
+  fixture.odd = refuses_all;
+  (void)snprintf(aside, sizeof(aside), "%s-aside", fixture.results);
+  assert_int_equal(rename(fixture.results, aside), 0);
+  fixture_drive(fixture.now_ms + 10 * MIN);
+  assert_int_equal(fixture.ended, 0);
+  assert_in_range(fixture.notes[DX_NOTE_LOCAL], 9, 11);
+  assert_false(journal_says(fixture.jobs[0], "\"failed\""));
+  assert_int_equal(rename(aside, fixture.results), 0);
+  assert_int_equal(fixture_drive_to_end(), DX_E_REFUSED);
+  assert_int_equal(fixture_result_count(), 1);
+  assert_string_equal(fixture.jobs[0]->message, "");
+}
+
+/* By a person with `docextract cancel`: consumers learn of it. */
+static void only_a_cancel_in_cups_is_not_told(void **state)
+{
+  static char program[] = "/bin/true";
+  struct dx_job *job;
+  int in_cups;
+
+  for (in_cups = 0; in_cups < 2; in_cups++) {
+    fixture.service.on_result = program;
+    job = fixture_job(1, false);
+    job->print.final = in_cups ? DX_FINAL_CANCELED : DX_FINAL_NONE;
+    answer_with(DX_MAY_CANCEL, 1);
+    assert_int_equal(fixture_drive_to_end(), DX_E_CANCELED);
+    assert_int_equal(fixture_result_count(), !in_cups);
+    assert_int_equal(dx_job_is_announcing(job), !in_cups);
+    assert_int_equal(fixture_close(state), 0);
+    assert_int_equal(fixture_open(state), 0);
+  }
+}
+
+/* The backend has refused it: the engine has nothing to do but to tell. */
+static void what_was_refused_before_gets_a_manifest(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+  struct dx_err err;
+
+  (void)state;
+  dx_submission_end(&job->submissions[0], DX_EV_REFUSE, DX_E_DOCUMENT, "why");
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(fixture_drive_to_end(), DX_E_DOCUMENT);
+  assert_true(fixture_result_holds(FAILED, "\"failed\""));
+}
+
 int main(void)
 {
 #define ON_STAGE(test) \
@@ -282,12 +597,26 @@ int main(void)
       ON_STAGE(the_journal_is_never_far_behind),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
       ON_STAGE(a_slow_upload_does_not_delay_the_others),
-      ON_STAGE(a_wrong_base_url_stops_the_whole_job),
+      ON_STAGE(a_wrong_base_url_stops_the_whole_service),
       ON_STAGE(documents_that_belong_together_are_one_source),
       ON_STAGE(a_slow_case_does_not_delay_the_others),
       ON_STAGE(only_the_missing_cases_are_fetched_after_a_crash),
       ON_STAGE(a_source_without_cases_is_extracted),
       ON_STAGE(many_documents_keep_the_rate_limit),
+      ON_STAGE(two_sections_of_a_host_keep_the_rate_limit_together),
+      ON_STAGE(a_job_may_have_sources_of_two_sections),
+      ON_STAGE(it_is_asked_before_each_source_and_each_upload),
+      ON_STAGE(nothing_is_created_while_it_must_wait),
+      ON_STAGE(nothing_is_uploaded_while_it_must_wait),
+      ON_STAGE(an_upload_that_waits_gets_a_new_source_once),
+      ON_STAGE(what_was_canceled_is_not_sent),
+      ON_STAGE(what_is_under_way_is_aborted_with_its_job),
+      ON_STAGE(a_job_that_is_woken_is_asked_about_at_once),
+      ON_STAGE(a_job_is_let_go_of_between_calls),
+      ON_STAGE(what_failed_has_its_manifest_when_the_journal_says_so),
+      ON_STAGE(a_failure_waits_for_the_results_directory),
+      ON_STAGE(only_a_cancel_in_cups_is_not_told),
+      ON_STAGE(what_was_refused_before_gets_a_manifest),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

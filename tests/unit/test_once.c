@@ -21,9 +21,8 @@ static void counts(int posts, int puts, int extracts)
 /* The only job had this outcome; no document was processed twice. */
 static void ends(enum dx_code code, const char *text)
 {
-  enum dx_code outcome = fixture_drive_to_end();
+  enum dx_code outcome = fixture_attend(&err);
 
-  (void)dx_job_outcome(fixture.jobs[0], &err);
   if (outcome != code)
     fail_msg("ended as %s: %s", dx_code_name(outcome), err.text);
   if (code != DX_OK && strstr(err.text, text) == NULL)
@@ -380,11 +379,11 @@ static void an_expired_url_is_not_uploaded_to_again(void **state)
   (void)state;
   fixture.ignored_puts = INT_MAX;
   fixture.url_life_s = 300;
-  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
   counts(1, 1, 0);
 }
 
-static void a_released_job_continues_waiting(void **state)
+static void a_restarted_job_continues_waiting(void **state)
 {
   (void)state;
   fixture.processing_ms = 40 * MIN;
@@ -516,8 +515,9 @@ static void a_result_over_its_limit_is_not_delivered(void **state)
 {
   (void)state;
   fixture.service.max_result_bytes = 20;
-  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  fixture_drive(fixture.now_ms + MIN);
   assert_non_null(strstr(fixture.note_text, "larger than MaxResultSize"));
+  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
   assert_int_equal(fixture_result_count(), 0);
 }
 
@@ -536,17 +536,18 @@ static void the_results_of_a_job_are_limited_together(void **state)
   (void)state;
   fixture.case_count = 2;
   fixture.odd = fills_the_job;
-  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  fixture_drive(fixture.now_ms + MIN);
   assert_non_null(strstr(fixture.note_text, "larger than 4G in all"));
+  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
   assert_int_equal(fixture_result_count(), 1);
 }
 
 /* ---- a response to a GET that cannot be right ---- */
 
-/* Held at the limit with its source; released, it is polled again. */
-static void held_and_released(void)
+/* Overdue, with its source; the next docextractd polls it again. */
+static void overdue_and_resumed(void)
 {
-  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
   if (script.response.status > 200)
     assert_non_null(strstr(err.text, "the service responded"));
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 32 * MIN);
@@ -566,7 +567,7 @@ static void a_status_that_cannot_be_right_decides_nothing(void **state)
   for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
     for (k = 0; k < sizeof(statuses) / sizeof(statuses[0]); k++) {
       always(kinds[i], statuses[k]);
-      held_and_released();
+      overdue_and_resumed();
       assert_int_equal(fixture_close(state), 0);
       assert_int_equal(open_one(state), 0);
     }
@@ -583,7 +584,7 @@ static void an_unclear_upload_is_polled_until_the_limit(void **state)
   script.response.code = DX_OK;
   script.from = 1;
   script.to = INT_MAX;
-  held_and_released();
+  overdue_and_resumed();
 }
 
 static void
@@ -592,7 +593,7 @@ a_source_that_never_starts_is_waited_for_until_the_limit(void **state)
   (void)state;
   lost(PUT, 1, 1, true);
   fixture.starting_ms = 40 * MIN;
-  held_and_released();
+  overdue_and_resumed();
 }
 
 static bool away_once_then_odd(const struct fixture_call *call,
@@ -633,19 +634,19 @@ static void unexpected_responses_about_one_do_not_delay_the_others(void **state)
   assert_string_equal(fixture.jobs[0]->message, "");
 }
 
-/* Once overdue it is polled once an hour. */
-static void a_handed_over_job_is_polled_hourly(void **state)
+/* And that is told once. */
+static void an_overdue_job_is_polled_hourly(void **state)
 {
   int last;
 
   (void)state;
-  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
   always(SOURCE, 400);
   fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
   last = fixture.count[SOURCE];
   assert_in_range(
       fixture_gap_ms(fixture_nth(SOURCE, last - 1), fixture_nth(SOURCE, last)),
       60 * MIN, 60 * MIN + SLACK_MS);
+  assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 1);
   script.to = 0;
   ends(DX_OK, "");
   counts(1, 1, 1);
@@ -662,7 +663,7 @@ static void a_response_that_trickles_is_canceled_at_the_limit(void **state)
     script.to = 1;
     script.response.landed = true;
     script.response.took_ms = FIXTURE_DAY_MS;
-    held_and_released();
+    overdue_and_resumed();
     assert_int_equal(fixture_close(state), 0);
     assert_int_equal(open_one(state), 0);
   }
@@ -674,7 +675,6 @@ static void one_case_that_trickles_does_not_block_the_others(void **state)
 {
   (void)state;
   fixture.case_count = 3;
-  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
   script.kind = EXTRACT;
   script.to = 3;
   script.response.landed = true;
@@ -684,6 +684,7 @@ static void one_case_that_trickles_does_not_block_the_others(void **state)
   fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
   assert_int_equal(fixture_result_count(), 4);
   assert_int_equal(fixture.ended, 1);
+  assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 1);
 }
 
 static bool odd_first_case(const struct fixture_call *call,
@@ -738,7 +739,7 @@ static void never_believed(void **state, enum dx_call_kind kind,
   script.to = INT_MAX;
   script.response.status = 200;
   script.response.body = body;
-  held_and_released();
+  overdue_and_resumed();
   assert_int_equal(fixture_result_count(), 2);
   assert_true(fixture_result_holds("S1-S1C1.json", "\"S1C1\""));
   assert_int_equal(fixture_close(state), 0);
@@ -914,7 +915,6 @@ static size_t ask_again(void)
 
   script.to = 0;
   dx_engine_free(&fixture.engine);
-  job->halt.code = DX_OK;
   assert_int_equal(dx_submission_retry(&job->submissions[0], &err), DX_OK);
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   fixture_restart();
@@ -1025,10 +1025,10 @@ static void what_has_a_file_is_not_registered_again(void **state)
   uploaded_and_gone();
   fixture.now_ms += 10 * MIN;
   (void)ask_again();
-  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
   counts(1, 2, 0);
   fixture_restart();
-  ends(DX_E_OVERDUE, "release the job to go on waiting");
+  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
   counts(1, 2, 0);
 }
 
@@ -1185,7 +1185,7 @@ int main(void)
       ONCE(forgotten_files_are_uploaded_again_once),
       ONCE(files_forgotten_twice_are_waited_for_until_the_limit),
       ONCE(an_expired_url_is_not_uploaded_to_again),
-      ONCE(a_released_job_continues_waiting),
+      ONCE(a_restarted_job_continues_waiting),
       ONCE(a_failed_source_is_started_over_three_times),
       ONCE(a_source_that_fails_four_times_has_failed),
       ONCE(an_uploaded_source_that_is_gone_needs_a_person),
@@ -1199,7 +1199,7 @@ int main(void)
       ONCE(a_source_that_never_starts_is_waited_for_until_the_limit),
       ONCE(unexpected_responses_are_no_outage),
       ONCE(unexpected_responses_about_one_do_not_delay_the_others),
-      ONCE(a_handed_over_job_is_polled_hourly),
+      ONCE(an_overdue_job_is_polled_hourly),
       ONCE(a_response_that_trickles_is_canceled_at_the_limit),
       ONCE(one_case_that_trickles_does_not_block_the_others),
       ONCE(one_unexpected_case_does_not_delay_the_others),

@@ -11,7 +11,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
-#include "daemon/service/rate_limit.h"
+#include "lib/base/history.h"
 
 static struct dx_err err;
 
@@ -135,7 +135,7 @@ static void a_slow_extraction_is_overdue_after_an_outage_too(void **state)
   begin_outage(SOURCE, unsent, unsent);
   fixture.processing_ms = 28 * FIXTURE_DAY_MS;
   (void)fixture_job(1, false);
-  assert_int_equal(fixture_drive_to_end(), DX_E_OVERDUE);
+  assert_int_equal(fixture_attend(NULL), DX_E_OVERDUE);
   assert_in_range(fixture.now_ms - outage.to_ms, 25 * MIN, 40 * MIN);
 }
 
@@ -147,7 +147,7 @@ static void invalid_responses_are_retried_until_the_limit(void **state)
   (void)state;
   begin_outage(EXTRACT, rubbish, rubbish);
   (void)fixture_job(1, false);
-  assert_int_equal(fixture_drive_to_end(), DX_E_OVERDUE);
+  assert_int_equal(fixture_attend(NULL), DX_E_OVERDUE);
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 36 * MIN);
 }
 
@@ -219,15 +219,11 @@ static void a_service_that_is_down_is_called_by_nobody(void **state)
 
 static bool is_down(void)
 {
-  struct dx_rate_limit *limit =
-      dx_rate_limit_new(fixture.spool.rate_dirfd, fixture.service.host,
-                        fixture.service.port, fixture.service.api_rate);
-  bool down;
+  struct dx_pause pause;
 
-  assert_non_null(limit);
-  down = dx_rate_limit_is_down(limit);
-  dx_rate_limit_free(&limit);
-  return down;
+  dx_pause_read(fixture.spool.history_dirfd, fixture.service.host,
+                fixture.service.port, &pause);
+  return pause.down_ms != 0;
 }
 
 static bool five_fail_before_it_is_down(const struct fixture_call *call,
@@ -263,8 +259,7 @@ static void what_is_wrong_is_kept_with_its_code(void **state)
   assert_int_equal(job->message_code, DX_OK);
 }
 
-/* Whatever process finds the service back ends the doubling of the waits, even
- * if those that found it down have exited. */
+/* Also if docextractd was restarted meanwhile. */
 static void the_next_outage_starts_with_short_waits_again(void **state)
 {
   const struct fixture_response down = {.status = 503};
@@ -380,7 +375,7 @@ static void a_503_with_retry_after_is_a_pause_for_all(void **state)
   check_pause(503);
 }
 
-static void another_process_honors_the_pause_too(void **state)
+static void a_pause_outlives_a_restart(void **state)
 {
   const struct fixture_call *call;
   size_t before;
@@ -578,8 +573,7 @@ static void a_refused_token_names_key_and_clock(void **state)
   (void)state;
   fixture.odd = refuses;
   fixture.clock_off_ms = -600 * S;
-  assert_int_equal(fixture_drive_to_end(), DX_E_TOKEN);
-  (void)dx_job_outcome(fixture.jobs[0], &err);
+  assert_int_equal(fixture_attend(&err), DX_E_TOKEN);
   assert_non_null(strstr(err.text, "'2026-01'"));
   assert_non_null(strstr(err.text, "600 s"));
   assert_non_null(strstr(err.text, "run 'docextract hello'"));
@@ -592,8 +586,7 @@ static void an_unbelievable_clock_is_named_too(void **state)
   (void)state;
   fixture.odd = refuses;
   fixture.clock_off_ms = 80 * 365 * FIXTURE_DAY_MS;
-  assert_int_equal(fixture_drive_to_end(), DX_E_TOKEN);
-  (void)dx_job_outcome(fixture.jobs[0], &err);
+  assert_int_equal(fixture_attend(&err), DX_E_TOKEN);
   assert_non_null(strstr(err.text, "2522880000 s"));
 }
 
@@ -640,7 +633,7 @@ static void a_key_that_cannot_be_used_stops_before_any_call(void **state)
 {
   (void)state;
   write_key("short");
-  assert_int_equal(fixture_drive_to_end(), DX_E_KEY);
+  assert_int_equal(fixture_attend(NULL), DX_E_KEY);
   assert_int_equal(fixture.call_count, 0);
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
 }
@@ -673,7 +666,6 @@ static void an_accepted_token_resets_the_count(void **state)
   assert_true(fixture.count[SOURCE] >= 9);
 }
 
-/* A handed-over job has no queue to stop: it waits 10 min each time. */
 static bool refuses_seven(const struct fixture_call *call,
                           struct fixture_response *ret)
 {
@@ -681,13 +673,13 @@ static bool refuses_seven(const struct fixture_call *call,
   return call->kind == POST && call->nth <= 7;
 }
 
-static void a_handed_over_job_waits_for_the_administrator(void **state)
+/* 10 min each time. */
+static void the_service_waits_for_the_administrator(void **state)
 {
   int i;
 
   (void)state;
   fixture.odd = refuses_seven;
-  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture.count[POST], 8);
   assert_true(fixture.notes[DX_NOTE_ADMIN] > 0);
@@ -697,36 +689,231 @@ static void a_handed_over_job_waits_for_the_administrator(void **state)
         10 * MIN, 10 * MIN + SLACK_MS);
 }
 
-/* The backend of the second one has adopted the first one. */
-static void an_adopted_job_does_not_delay_the_print_job(void **state)
+/* No queue waits behind the job of another one. */
+static void every_job_of_the_service_is_told(void **state)
 {
   (void)state;
   fixture.odd = refuses;
-  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
   (void)fixture_job(1, false);
   fixture_drive(FIXTURE_BEGIN_MS + 31 * S);
-  assert_false(fixture.jobs[0]->ended);
-  assert_true(fixture.jobs[1]->ended);
-  assert_int_equal(dx_job_outcome(fixture.jobs[1], NULL), DX_E_TOKEN);
+  assert_int_equal(fixture.notes[DX_NOTE_ADMIN], 2);
+  assert_int_equal(fixture.jobs[0]->message_code, DX_E_TOKEN);
+  assert_int_equal(fixture.jobs[1]->message_code, DX_E_TOKEN);
+  assert_int_equal(fixture.call_count, 3);
+}
+
+/* Who prints after the key was replaced does not wait for ten minutes. */
+static void a_job_that_comes_meanwhile_is_tried_at_once(void **state)
+{
+  int64_t now_ms;
+
+  (void)state;
+  fixture.odd = refuses;
+  assert_int_equal(fixture_attend(NULL), DX_E_TOKEN);
+  fixture.odd = NULL;
+  now_ms = fixture.now_ms;
+  assert_int_equal(dx_engine_add(fixture.engine, fixture_job(1, false), &err),
+                   DX_OK);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_in_range(fixture.now_ms - now_ms, 0, 30 * S);
+}
+
+/* The time counts for a working service only. */
+static void waiting_for_the_administrator_is_not_overdue(void **state)
+{
+  (void)state;
+  fixture.processing_ms = MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 10 * S);
+  assert_int_equal(fixture.count[PUT], 1);
+  fixture.odd = refuses;
+  fixture_drive(FIXTURE_BEGIN_MS + FIXTURE_DAY_MS);
+  assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 0);
+  fixture.odd = NULL;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
 }
 
 /* It is shown as overdue, and polled once an hour. */
-static void a_handed_over_job_waits_longer_than_the_limit(void **state)
+static void a_job_waits_longer_than_the_limit(void **state)
 {
   int last;
 
   (void)state;
-  fixture.jobs[0]->owner = DX_OWNER_DAEMON;
   fixture.processing_ms = 10 * 60 * MIN;
   fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
   assert_string_equal(fixture.jobs[0]->message,
                       "the extraction takes longer than ProcessingLimit");
   assert_int_equal(fixture.jobs[0]->message_code, DX_E_OVERDUE);
+  assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 1);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   last = fixture.count[SOURCE];
   assert_in_range(
       fixture_gap_ms(fixture_nth(SOURCE, last - 1), fixture_nth(SOURCE, last)),
       60 * MIN, 60 * MIN + SLACK_MS);
+}
+
+/* ---- a source belongs to its section, its BaseURL, and its key ---- */
+
+/* With the first document uploaded. */
+static void upload_one(void)
+{
+  fixture.processing_ms = 5 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 10 * S);
+  assert_int_equal(fixture.count[PUT], 1);
+  dx_engine_free(&fixture.engine);
+}
+
+static void a_source_knows_where_it_is(void **state)
+{
+  const struct dx_submission *sub;
+
+  (void)state;
+  upload_one();
+  fixture_restart();
+  sub = &fixture.jobs[0]->submissions[0];
+  assert_string_equal(sub->section, "default");
+  assert_string_equal(sub->base_url, fixture.service.base_url);
+  assert_string_equal(sub->key_id, "2026-01");
+}
+
+static void a_renamed_section_is_waited_for(void **state)
+{
+  static char other[] = "other", name[] = "default";
+  size_t calls;
+
+  (void)state;
+  upload_one();
+  calls = fixture.call_count;
+  fixture.service.name = other;
+  fixture_restart();
+  assert_int_equal(fixture_attend(&err), DX_E_CONFIG);
+  assert_non_null(strstr(err.text, "<Service default>"));
+  assert_non_null(strstr(err.text, "run 'docextract retry "));
+  assert_non_null(strstr(err.text, " --service NAME'"));
+  fixture_drive(fixture.now_ms + 60 * MIN);
+  assert_int_equal(fixture.notes[DX_NOTE_ADMIN], 7);
+  assert_int_equal(fixture.call_count, calls);
+  fixture.service.name = name;
+  fixture_restart();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 1);
+}
+
+static void a_changed_base_url_is_waited_for(void **state)
+{
+  static char elsewhere[] = "https://b.example";
+  char *before = fixture.service.base_url;
+  size_t calls;
+
+  (void)state;
+  upload_one();
+  calls = fixture.call_count;
+  fixture.service.base_url = elsewhere;
+  fixture_restart();
+  assert_int_equal(fixture_attend(&err), DX_E_CONFIG);
+  assert_non_null(strstr(err.text, before));
+  assert_int_equal(fixture.call_count, calls);
+  fixture.service.base_url = before;
+  fixture_restart();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 1);
+}
+
+/* What was not registered goes where the section is now. */
+static void what_has_no_source_follows_its_section(void **state)
+{
+  (void)state;
+  fixture.service_count = 0;
+  assert_int_equal(fixture_attend(&err), DX_E_CONFIG);
+  assert_int_equal(fixture.call_count, 0);
+  dx_engine_free(&fixture.engine);
+  free(fixture.jobs[0]->base_url);
+  fixture.jobs[0]->base_url = strdup("https://before.example");
+  fixture.service_count = 1;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+}
+
+/* Without a section there is nowhere to deliver to; it can be given up. */
+static void a_job_without_a_section_can_be_canceled(void **state)
+{
+  (void)state;
+  fixture.service_count = 0;
+  assert_int_equal(fixture_attend(&err), DX_E_CONFIG);
+  dx_job_cancel(fixture.jobs[0]);
+  assert_int_equal(fixture_drive_to_end(), DX_E_CANCELED);
+}
+
+static int denial;
+
+/* The account of another key does not know the first source. */
+static bool denies_the_first(const struct fixture_call *call,
+                             struct fixture_response *ret)
+{
+  ret->status = denial;
+  return denial != 0 && call->source == 1 &&
+         (call->kind == SOURCE || call->kind == EXTRACT);
+}
+
+static void a_denial_to_another_key_proves_nothing(void **state)
+{
+  static const int denials[] = {401, 403, 404, 410};
+  static char id[] = "2026-02";
+  size_t i;
+
+  for (i = 0; i < sizeof(denials) / sizeof(denials[0]); i++) {
+    assert_int_equal(fixture_close(state), 0);
+    assert_int_equal(open_with_key(state), 0);
+    fixture.odd = denies_the_first;
+    upload_one();
+    denial = denials[i];
+    fixture.service.token_key_id = id;
+    (void)fixture_job(1, false); /* the others go on */
+    fixture_restart();
+    fixture_drive(fixture.now_ms + FIXTURE_DAY_MS);
+    assert_int_equal(fixture.admin, DX_E_GONE);
+    assert_non_null(strstr(fixture.note_text, "'2026-01'"));
+    assert_non_null(strstr(fixture.note_text, "'2026-02'"));
+    assert_int_equal(fixture.ended, 1);
+    assert_int_equal(fixture.count[POST], 2);
+    assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 0);
+    assert_int_equal(fixture.jobs[1]->message_code, DX_OK);
+    denial = 0;
+    assert_int_equal(fixture_drive_to_end(), DX_OK);
+    assert_int_equal(fixture.count[POST], 2);
+  }
+}
+
+/* Its token may only have expired. */
+static void another_key_is_tried_three_times(void **state)
+{
+  static char id[] = "2026-02";
+  int from;
+
+  (void)state;
+  fixture.odd = denies_the_first;
+  upload_one();
+  denial = 401;
+  fixture.service.token_key_id = id;
+  from = fixture.count[SOURCE];
+  fixture_restart();
+  while (fixture.count[SOURCE] < from + 2)
+    fixture_drive(fixture.now_ms + S);
+  denial = 0;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.notes[DX_NOTE_ADMIN], 0);
+  assert_int_equal(fixture.count[POST], 1);
+}
+
+/* A replaced key goes on with its sources. */
+static void another_key_goes_on_with_the_source(void **state)
+{
+  static char id[] = "2026-02";
+
+  (void)state;
+  upload_one();
+  fixture.service.token_key_id = id;
+  fixture_restart();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 1);
 }
 
 int main(void)
@@ -750,7 +937,7 @@ int main(void)
       OUTAGE(retry_after_is_honored_in_all_its_forms),
       OUTAGE(a_429_is_a_pause_for_all),
       OUTAGE(a_503_with_retry_after_is_a_pause_for_all),
-      OUTAGE(another_process_honors_the_pause_too),
+      OUTAGE(a_pause_outlives_a_restart),
       OUTAGE(a_storage_that_asks_for_a_pause_stops_only_itself),
       OUTAGE(no_poll_comes_before_a_retry_after),
       WITH_KEY(a_clock_that_is_off_is_compensated),
@@ -761,9 +948,19 @@ int main(void)
       WITH_KEY(a_key_that_cannot_be_used_stops_before_any_call),
       WITH_KEY(a_key_fixed_in_time_is_used),
       WITH_KEY(an_accepted_token_resets_the_count),
-      WITH_KEY(a_handed_over_job_waits_for_the_administrator),
-      WITH_KEY(a_handed_over_job_waits_longer_than_the_limit),
-      WITH_KEY(an_adopted_job_does_not_delay_the_print_job),
+      WITH_KEY(the_service_waits_for_the_administrator),
+      WITH_KEY(every_job_of_the_service_is_told),
+      WITH_KEY(a_job_that_comes_meanwhile_is_tried_at_once),
+      WITH_KEY(waiting_for_the_administrator_is_not_overdue),
+      WITH_KEY(a_job_waits_longer_than_the_limit),
+      WITH_KEY(a_source_knows_where_it_is),
+      WITH_KEY(a_renamed_section_is_waited_for),
+      WITH_KEY(a_changed_base_url_is_waited_for),
+      WITH_KEY(what_has_no_source_follows_its_section),
+      WITH_KEY(a_job_without_a_section_can_be_canceled),
+      WITH_KEY(a_denial_to_another_key_proves_nothing),
+      WITH_KEY(another_key_is_tried_three_times),
+      WITH_KEY(another_key_goes_on_with_the_source),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

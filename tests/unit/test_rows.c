@@ -320,16 +320,14 @@ static void check_results(enum dx_code outcome)
 
 static void try_row(void)
 {
-  struct dx_job *job;
   struct dx_err err;
   enum dx_code outcome;
   int i;
 
   assert_int_equal(fixture_open(NULL), 0);
   fixture.odd = by_row;
-  job = fixture_job(1, false);
-  (void)fixture_drive_to_end();
-  outcome = dx_job_outcome(job, &err);
+  (void)fixture_job(1, false);
+  outcome = fixture_attend(&err);
   if (outcome != row->end) {
     complain("end", outcome, row->end, row->end);
     print_error("  (%s)\n", err.text);

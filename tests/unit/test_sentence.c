@@ -209,13 +209,11 @@ static void halted_job_says_why(void **state)
   dx_job_free(&job);
 }
 
-static void reworded(enum dx_owner owner, enum dx_code code,
-                     const char *sentence)
+static void reworded(enum dx_code code, const char *sentence)
 {
   static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
   struct dx_job *job = make(kinds, 1, false);
 
-  job->owner = owner;
   dx_job_set_message(job, code, code == DX_OK ? "" : "status 500, BaseURL");
   dx_job_reword(job);
   assert_string_equal(job->message, sentence);
@@ -225,15 +223,10 @@ static void reworded(enum dx_owner owner, enum dx_code code,
 static void waiting_job_is_reworded_for_the_person(void **state)
 {
   (void)state;
-  reworded(DX_OWNER_DAEMON, DX_OK, "");
-  reworded(DX_OWNER_DAEMON, DX_E_NET, "The service cannot be reached");
-  reworded(DX_OWNER_DAEMON, DX_E_SPACE,
-           DX_SENTENCE_ADMIN "the disk of this computer is full");
-  reworded(DX_OWNER_CUPS, DX_E_OVERDUE,
-           "The service takes longer than usual; release the print job to "
-           "keep waiting");
-  reworded(DX_OWNER_DAEMON, DX_E_OVERDUE,
-           "The service takes longer than usual");
+  reworded(DX_OK, "");
+  reworded(DX_E_NET, "The service cannot be reached");
+  reworded(DX_E_SPACE, DX_SENTENCE_ADMIN "the disk of this computer is full");
+  reworded(DX_E_OVERDUE, "The service takes longer than usual");
 }
 
 static void ended_submissions_are_reworded_for_the_person(void **state)
@@ -285,8 +278,7 @@ static void job_that_takes_too_long_says_so(void **state)
   (void)state;
   job->submissions[0].state = DX_ST_PROCESSING;
   job->submissions[0].overdue = true;
-  says(job, "The service takes longer than usual; release the print job to "
-            "keep waiting");
+  says(job, "The service takes longer than usual");
   dx_job_free(&job);
 }
 

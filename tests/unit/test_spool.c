@@ -1,14 +1,15 @@
 /*
- * test_spool.c - jobs on disk: received, committed, taken, merged with a new
- * run of the same job, set aside, swept.
+ * test_spool.c - jobs on disk: received, committed, picked up, settled,
+ * reopened, removed, set aside; and what is left if the process is killed, or
+ * the disk fails, at any step of that. A step is a call that changes or syncs
+ * something; the linker wraps them.
  */
 #include "tests/unit/temp_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,22 +17,79 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
-#include "lib/base/json.h"
-#include "lib/spool/merge.h"
+#include "lib/spool/failures.h"
 #include "lib/spool/results.h"
 #include "lib/spool/spool.h"
-#include "lib/spool/sweep.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
-#define DAY_MS 86400000LL
+#define RUN "0123456789abcdef"
 
 static char dir[TEMP_DIR_BYTES];
 static struct dx_spool spool;
 static struct dx_err err;
 
+/* ---- steps ---- */
+
+static int fatal_step;  /* counts down; 0: none */
+static int fatal_errno; /* 0: the process is killed before the step */
+
+static bool fails(void)
+{
+  if (fatal_step == 0 || --fatal_step > 0)
+    return false;
+  if (fatal_errno == 0)
+    _exit(9);
+  errno = fatal_errno;
+  return true;
+}
+
+int __real_renameat(int from, const char *a, int to, const char *b);
+int __wrap_renameat(int from, const char *a, int to, const char *b);
+int __real_unlinkat(int fd, const char *name, int flags);
+int __wrap_unlinkat(int fd, const char *name, int flags);
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_renameat(int from, const char *a, int to, const char *b)
+{
+  return fails() ? -1 : __real_renameat(from, a, to, b);
+}
+
+int __wrap_unlinkat(int fd, const char *name, int flags)
+{
+  return fails() ? -1 : __real_unlinkat(fd, name, flags);
+}
+
+int __wrap_fsync(int fd)
+{
+  return fails() ? -1 : __real_fsync(fd);
+}
+
+/* Does it in another process, which is killed before step n. False if it came
+ * to its end. */
+static bool is_killed_at(int n, void (*act)(void))
+{
+  pid_t child = fork();
+  int status;
+
+  if (child == 0) {
+    fatal_step = n;
+    fatal_errno = 0;
+    act();
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9);
+  return WEXITSTATUS(status) == 9;
+}
+
+/* ---- jobs ---- */
+
 static int start(void **state)
 {
   (void)state;
+  fatal_step = 0;
   if (temp_dir_make(dir) < 0)
     return -1;
   return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
@@ -44,9 +102,7 @@ static int stop(void **state)
   return temp_dir_remove(dir);
 }
 
-/* One letter per place: D a PDF, E another PDF, T a text that became a PDF,
- * U the same text at another time, V one with another page, S a sheet, R
- * refused, M missing. */
+/* One letter per place: D a PDF, S a sheet, R refused, M missing. */
 static void fill(struct dx_entry *e, char letter, bool together)
 {
   memset(e, 0, sizeof(*e));
@@ -59,10 +115,9 @@ static void fill(struct dx_entry *e, char letter, bool together)
   if (e->kind != DX_KIND_DOCUMENT)
     return;
   (void)strcpy(e->type, "application/pdf");
-  (void)strcpy(e->origin, strchr("TUV", letter) != NULL ? "text/plain"
-                                                        : "application/pdf");
+  (void)strcpy(e->origin, "application/pdf");
   (void)strcpy(e->name, "chart.pdf");
-  e->pages = letter == 'V' ? 2 : 1;
+  e->pages = 1;
   e->length = 1;
   (void)dx_sha256_of(&letter, 1, e->sha256);
 }
@@ -95,23 +150,84 @@ static struct dx_job *receive(const char *letters, bool together)
   return job;
 }
 
-static struct dx_job *commit(const char *letters, bool together)
+/* Received and committed; the backend is gone. */
+static void commit(const char *letters, bool together)
 {
   struct dx_job *job = receive(letters, together);
 
   assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+}
+
+static char receipt_name[DX_RECEIPT_BYTES];
+
+static enum dx_code keep_name(void *ctx, const char *name)
+{
+  (void)strcpy(receipt_name, name);
+  ++*(size_t *)ctx;
+  return DX_OK;
+}
+
+static size_t receipts(void)
+{
+  size_t n = 0;
+
+  assert_int_equal(dx_spool_each_received(&spool, keep_name, &n, &err), DX_OK);
+  return n;
+}
+
+/* One of the receipts. */
+static struct dx_job *receipt(void)
+{
+  struct dx_job *job = NULL;
+
+  assert_true(receipts() > 0);
+  assert_int_equal(dx_spool_load_received(&spool, receipt_name, &job, &err),
+                   DX_OK);
   return job;
 }
 
-static struct dx_job *take(void)
+static struct dx_job *pick_up(const char *letters, bool together)
+{
+  struct dx_job *job;
+
+  commit(letters, together);
+  job = receipt();
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
+  return job;
+}
+
+static enum dx_code find(void)
 {
   struct dx_job *job = NULL;
-  enum dx_owner owner;
-  pid_t holder;
+  enum dx_code code = dx_spool_load(&spool, KEY, &job, &err);
 
-  assert_int_equal(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err),
-                   DX_OK);
+  dx_job_free(&job);
+  return code;
+}
+
+static struct dx_job *load(void)
+{
+  struct dx_job *job = NULL;
+
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
   return job;
+}
+
+static bool there_is(const char *path)
+{
+  return faccessat(spool.dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void damage(const char *path, const char *journal)
+{
+  int fd = openat(spool.dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+  assert_true(fd >= 0);
+  assert_int_equal(
+      dx_fs_replace(fd, "job.json", journal, strlen(journal), 0600, &err),
+      DX_OK);
+  (void)close(fd);
 }
 
 static size_t entries(const char *name)
@@ -137,6 +253,9 @@ static void bring(struct dx_submission *sub, char letter)
   assert_int_equal(dx_submission_apply(sub, DX_EV_ACCEPTED, &err), DX_OK);
   free(sub->source_id);
   sub->source_id = strdup("SOURCE");
+  assert_int_equal(
+      dx_submission_set_place(sub, "default", "https://a", "key 1", &err),
+      DX_OK);
   for (i = 0; i < sub->file_count; i++) {
     free(sub->files[i].url);
     sub->files[i].url = strdup("https://s/o?sig=1");
@@ -165,261 +284,675 @@ static char letter_of(const struct dx_submission *sub)
   return letters[sub->state];
 }
 
-static void a_committed_job_is_found_as_it_was(void **state)
+/* ---- committing ---- */
+
+static void a_receipt_is_found_as_it_was_committed(void **state)
 {
-  struct dx_job *job = commit("DSR", false);
-  char before[16384], after[16384];
-  struct dx_buf text = {0};
+  struct dx_job *job = receive("DSR", false);
 
   (void)state;
-  assert_int_equal(entries("incoming"), 0);
-  bring(&job->submissions[0], 'c');
-  job->submissions[0].lost_creates = 2;
-  job->submissions[0].url_until_ms = 1700000000123;
-  (void)strcpy(job->submissions[0].cases[0].sha256, "ab");
-  assert_int_equal(dx_job_save(job, &err), DX_OK);
-  assert_int_equal(
-      dx_fs_read(job->dirfd, "job.json", sizeof(before), &text, &err), DX_OK);
-  (void)snprintf(before, sizeof(before), "%s", dx_buf_text(&text));
-  dx_buf_release(&text);
+  job->print.backend = DX_BACKEND_ATTENDS;
+  job->print.cupsd = strdup("cupsd 1 2 3");
+  assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+  assert_true(dx_is_run(job->print.run));
   dx_job_free(&job);
-  job = take();
+  assert_int_equal(entries("incoming"), 0);
+  assert_int_equal(entries("jobs"), 0);
+  job = receipt();
+  assert_string_equal(job->key, KEY);
   assert_string_equal(job->title, "a title");
   assert_null(job->user);
-  assert_int_equal(job->submissions[0].lost_creates, 2);
-  assert_int_equal(job->submissions[0].url_until_ms, 1700000000123);
+  assert_string_equal(job->print.cupsd, "cupsd 1 2 3");
+  assert_string_equal(receipt_name + DX_KEY_BYTES, job->print.run);
+  assert_int_equal(job->print.backend, DX_BACKEND_BROKEN); /* not yet */
   assert_true(job->documents[0].is_here);
   assert_int_equal(job->documents[2].entry.reason, DX_REASON_PASSWORD);
   assert_int_equal(job->submission_count, 2); /* a sheet is not sent */
-  assert_int_equal(dx_job_save(job, &err), DX_OK);
-  assert_int_equal(
-      dx_fs_read(job->dirfd, "job.json", sizeof(after), &text, &err), DX_OK);
-  (void)snprintf(after, sizeof(after), "%s", dx_buf_text(&text));
-  dx_buf_release(&text);
-  assert_string_equal(before, after);
   dx_job_free(&job);
 }
 
-static void a_second_commit_of_the_same_key_fails(void **state)
+/* Nor does it look at the job: another process may be driving it. */
+static void every_run_leaves_a_receipt_of_its_own(void **state)
 {
-  struct dx_job *first = commit("D", false);
-  struct dx_job *second = receive("D", false);
+  struct dx_job *job = pick_up("D", false);
 
   (void)state;
-  assert_int_equal(dx_spool_commit(&spool, second, &err), DX_E_EXISTS);
-  dx_spool_discard(&spool, &second);
-  assert_int_equal(entries("incoming"), 0);
+  commit("D", false);
+  commit("D", false);
+  assert_int_equal(receipts(), 2);
   assert_int_equal(entries("jobs"), 1);
-  dx_job_free(&first);
-}
-
-static void one_process_holds_a_job_and_is_reported(void **state)
-{
-  struct dx_job *job = commit("D", false);
-  pid_t child = fork();
-  int status;
-
-  (void)state;
-  if (child == 0) {
-    struct dx_job *mine = NULL;
-    enum dx_owner owner = DX_OWNER_COUNT;
-    pid_t holder = 0;
-    enum dx_code code =
-        dx_spool_take(&spool, KEY, &mine, &holder, &owner, &err);
-
-    _exit(code == DX_E_BUSY && holder == getppid() && owner == DX_OWNER_CUPS
-              ? 0
-              : 1);
-  }
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_int_equal(status, 0);
   dx_job_free(&job);
 }
 
-static void a_damaged_journal_leaves_its_job_where_it_is(void **state)
+static void commit_one(void)
 {
-  static const char *const journals[] = {
-      "",
-      "{}",
-      "{\"schema\":1}",
-      "not json",
-      "{\"schema\":2,\"key\":\"" KEY "\"}",
-  };
+  commit("D", false);
+}
+
+/* Later, as the sweep of the next hour sees it. */
+static int64_t later_ms(void)
+{
+  return (int64_t)time(NULL) * 1000 + 3600000;
+}
+
+static void sweep_incoming(void)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+
+  dx_clock_use(&later);
+  dx_spool_sweep_incoming(&spool);
+  dx_clock_use(NULL);
+}
+
+static void a_killed_commit_leaves_a_whole_receipt_or_none(void **state)
+{
+  size_t lost = 0, stored = 0;
+  int n;
+
+  (void)state;
+  for (n = 1; is_killed_at(n, commit_one); n++) {
+    if (receipts() == 0) {
+      lost++;
+      assert_int_equal(entries("incoming"), 1);
+      sweep_incoming();
+    } else {
+      struct dx_job *job = receipt();
+
+      stored++;
+      assert_true(job->documents[0].is_here);
+      assert_int_equal(dx_spool_remove(&spool, &job, &err), DX_OK);
+    }
+    assert_int_equal(entries("incoming"), 0);
+    assert_int_equal(entries("jobs"), 0);
+  }
+  assert_true(lost > 1 && stored > 0);
+  assert_int_equal(receipts(), 1);
+}
+
+/* A full or broken disk: the caller knows whether it is stored. */
+static void a_failed_commit_can_be_repeated(void **state)
+{
+  static const int errors[] = {ENOSPC, EIO, EDQUOT};
+  size_t i;
+  int n;
+
+  (void)state;
+  for (i = 0; i < 3; i++)
+    for (n = 1;; n++) {
+      struct dx_job *job = receive("D", false);
+      enum dx_code code;
+
+      fatal_errno = errors[i];
+      fatal_step = n;
+      code = dx_spool_commit(&spool, job, &err);
+      if (fatal_step > 0) {
+        fatal_step = 0;
+        assert_int_equal(code, DX_OK);
+        assert_int_equal(dx_spool_remove(&spool, &job, &err), DX_OK);
+        break;
+      }
+      assert_int_not_equal(code, DX_OK);
+      assert_int_equal(receipts(), code == DX_E_UNSYNCED);
+      if (code != DX_E_UNSYNCED)
+        assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+      assert_int_equal(receipts(), 1);
+      assert_int_equal(dx_spool_remove(&spool, &job, &err), DX_OK);
+      assert_int_equal(entries("incoming"), 0);
+    }
+}
+
+static void what_is_being_received_is_not_swept(void **state)
+{
+  struct dx_job *job = receive("D", false);
+
+  (void)state;
+  sweep_incoming();
+  assert_int_equal(entries("incoming"), 1);
+  dx_job_free(&job); /* as if it were killed */
+  dx_spool_sweep_incoming(&spool);
+  assert_int_equal(entries("incoming"), 1); /* another may be about to lock */
+  sweep_incoming();
+  assert_int_equal(entries("incoming"), 0);
+}
+
+/* ---- picking up ---- */
+
+static void a_picked_up_receipt_is_the_job(void **state)
+{
+  struct dx_job *job = pick_up("D", false);
+
+  (void)state;
+  assert_string_equal(job->path, "jobs/" KEY);
+  assert_int_equal(receipts(), 0);
+  assert_int_equal(entries("jobs/" KEY), 2); /* journal, document */
+  dx_job_free(&job);
+  job = load();
+  assert_true(job->documents[0].is_here);
+  dx_job_free(&job);
+}
+
+static void a_known_job_is_not_replaced(void **state)
+{
+  static const char *const parents[] = {"jobs/" KEY, "finished/" KEY};
+  struct dx_job *job = pick_up("D", false), *again;
   size_t i;
 
   (void)state;
-  for (i = 0; i < sizeof(journals) / sizeof(journals[0]); i++) {
-    struct dx_job *job = commit("D", false);
-    enum dx_owner owner;
-    pid_t holder;
-
-    assert_int_equal(dx_fs_replace(job->dirfd, "job.json", journals[i],
-                                   strlen(journals[i]), 0600, &err),
-                     DX_OK);
+  dx_job_free(&job);
+  commit("DD", false);
+  for (i = 0; i < 2; i++) {
+    again = receipt();
+    assert_int_equal(dx_spool_pick_up(&spool, again, &err), DX_E_EXISTS);
+    assert_string_equal(again->path + strlen("received/"), receipt_name);
+    dx_job_free(&again);
+    job = load();
+    assert_string_equal(job->path, parents[i]);
+    assert_int_equal(job->document_count, 1);
     dx_job_free(&job);
-    assert_int_equal(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err),
-                     DX_E_DAMAGED);
-    assert_int_equal(entries("jobs/" KEY), 3);
-    assert_int_equal(dx_spool_count_damaged(&spool), i);
-    assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_OK);
-    assert_int_equal(entries("jobs"), 0);
-    assert_int_equal(entries("damaged"), i + 1);
-    assert_int_equal(dx_spool_count_damaged(&spool), i + 1);
+    assert_int_equal(receipts(), 1);
+    if (i == 0)
+      assert_int_equal(
+          renameat(spool.dirfd, parents[0], spool.dirfd, parents[1]), 0);
   }
 }
 
-static void a_damaged_job_that_was_finished_is_set_aside_too(void **state)
+static void pick_up_one(void)
 {
-  struct dx_job *job = commit("D", false);
+  struct dx_job *job = receipt();
 
-  (void)state;
-  assert_int_equal(dx_fs_replace(job->dirfd, "job.json", "{}", 2, 0600, &err),
-                   DX_OK);
-  dx_job_free(&job);
-  assert_int_equal(
-      dx_fs_rename_dir(spool.dirfd, "jobs/" KEY, "finished/" KEY, &err), DX_OK);
-  assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_OK);
-  assert_int_equal(entries("finished"), 0);
-  assert_int_equal(entries("damaged"), 1);
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
 }
 
-static void peeking_at_a_damaged_job_reports_it_and_leaves_it(void **state)
+static void a_receipt_is_in_one_place_whenever_it_is_picked_up(void **state)
 {
-  struct dx_job *job = commit("D", false);
-  pid_t holder;
+  int n;
 
   (void)state;
-  assert_int_equal(dx_fs_replace(job->dirfd, "job.json", "{}", 2, 0600, &err),
-                   DX_OK);
-  dx_job_free(&job);
-  assert_int_equal(dx_spool_peek(&spool, KEY, &job, &holder, &err),
-                   DX_E_DAMAGED);
-  assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY "/job.json", 0), 0);
-  assert_int_equal(dx_spool_peek(&spool, KEY, &job, &holder, &err),
-                   DX_E_DAMAGED);
+  commit("D", false);
+  for (n = 1; is_killed_at(n, pick_up_one); n++) {
+    assert_int_equal(receipts() + entries("jobs"), 1);
+    if (receipts() == 0) { /* its name may not be durable */
+      assert_int_equal(find(), DX_OK);
+      assert_int_equal(dx_fs_remove_tree(spool.dirfd, "jobs/" KEY, &err),
+                       DX_OK);
+      commit("D", false);
+    }
+  }
+  assert_true(n > 2);
+  assert_int_equal(receipts(), 0);
+  assert_int_equal(find(), DX_OK);
+}
+
+static void nothing_relies_on_a_name_that_is_not_durable(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  commit("D", false);
+  job = receipt();
+  fatal_errno = EIO;
+  fatal_step = 2; /* renameat, fsync */
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_E_UNSYNCED);
   assert_int_equal(entries("jobs"), 1);
-  assert_int_equal(dx_spool_count_damaged(&spool), 0);
+  fatal_step = 1;
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_E_UNSYNCED);
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+  fatal_step = 1; /* its successor makes it durable first */
+  assert_int_equal(dx_spool_hold_lock(&spool, &err), -1);
+  assert_int_equal(err.code, DX_E_UNSYNCED);
 }
 
-/*
- * before: places of the first run, and how far each submission came.
- * again:  places when cupsd runs the job again.
- * want:   the states afterwards; NULL: refused with `code`, nothing changed.
- */
-static const struct {
-  const char *before, *states, *again;
-  const char *want;
-  enum dx_code code;
-} merges[] = {
-    {"DDD", "xxx", "DDD", "xxx", DX_OK},
-    {"DDD", "xus", "DDD", "xus", DX_OK},
-    {"DDD", "xrc", "DDD", "xrc", DX_OK},
-    {"DRD", "xRx", "DRD", "xRx", DX_OK},
-    {"DRD", "xRx", "DDD", "xsx", DX_OK}, /* fixed: it is tried now */
-    {"DM", "xR", "DD", "xs", DX_OK},     /* arrived this time */
-    {"DD", "xx", "DM", "xx", DX_OK},     /* it came before */
-    {"DD", "nx", "DD", "sx", DX_OK},     /* failed: tried again */
-    {"DD", "nx", "ED", "sx", DX_OK},     /* nothing of it was sent */
-    {"DD", "fx", "DD", "ux", DX_OK},     /* its source is asked first */
-    {"DD", "fx", "MD", "ux", DX_OK},
-    {"DD", "fx", "ED", NULL, DX_E_CHANGED}, /* something of it was sent */
-    {"DD", "xs", "DE", "xs", DX_OK},        /* nothing of it was sent */
-    {"D", "x", "E", NULL, DX_E_CHANGED},    /* another document */
-    {"D", "u", "E", NULL, DX_E_CHANGED},
-    {"D", "r", "E", NULL, DX_E_CHANGED},
-    {"D", "x", "R", NULL, DX_E_CHANGED},
-    {"D", "x", "S", NULL, DX_E_CHANGED},
-    {"DD", "xs", "SD", NULL, DX_E_CHANGED},
-    {"T", "x", "U", "x", DX_OK}, /* only the date differs */
-    {"T", "u", "U", "u", DX_OK},
-    {"D", "x", "T", NULL, DX_E_CHANGED},
-    {"T", "x", "V", NULL, DX_E_CHANGED}, /* a page more */
-};
+/* ---- settling, reopening, removing ---- */
 
-static void a_job_that_is_run_again_continues(void **state)
+static void a_finished_job_is_moved_and_still_found(void **state)
 {
+  struct dx_job *job = pick_up("DR", false);
+
+  (void)state;
+  bring(&job->submissions[0], 'x');
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_int_equal(entries("finished"), 0); /* one was refused */
+  dx_job_cancel(job);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("finished/" KEY), 1); /* the journal */
+  assert_int_equal(find(), DX_OK);
+  assert_int_equal(dx_spool_reopen(&spool, job, &err), DX_OK);
+  assert_int_equal(entries("finished"), 0);
+  assert_int_equal(find(), DX_OK);
+  dx_job_free(&job);
+}
+
+static void documents_stay_as_long_as_the_journal_needs_them(void **state)
+{
+  struct dx_job *job = pick_up("D", false);
+
+  (void)state;
+  dx_job_cancel(job);
+  fatal_errno = ENOSPC;
+  fatal_step = 1;
+  assert_int_equal(dx_job_save(job, &err), DX_E_SPACE);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_true(there_is("jobs/" KEY "/document-0001"));
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_false(there_is("jobs/" KEY));
+  dx_job_free(&job);
+}
+
+static void settle_one(void)
+{
+  struct dx_job *job = load();
+
+  dx_job_cancel(job);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+}
+
+static void reopen_one(void)
+{
+  struct dx_job *job = load();
+
+  assert_int_equal(dx_spool_reopen(&spool, job, &err), DX_OK);
+}
+
+static void a_job_is_found_whenever_it_is_moved(void **state)
+{
+  int n;
+
+  (void)state;
+  dx_job_free(&(struct dx_job *){pick_up("D", false)});
+  for (n = 1; is_killed_at(n, settle_one); n++) {
+    struct dx_job *job = load();
+
+    /* Needed, or no longer asked for. */
+    assert_true(job->documents[0].is_here || dx_job_is_finished(job));
+    dx_job_free(&job);
+    assert_int_equal(dx_fs_remove_tree(spool.dirfd, "jobs/" KEY, &err), DX_OK);
+    dx_job_free(&(struct dx_job *){pick_up("D", false)});
+  }
+  assert_true(n > 4);
+  assert_true(there_is("finished/" KEY));
+  for (n = 1; is_killed_at(n, reopen_one); n++)
+    assert_int_equal(find(), DX_OK);
+  assert_true(there_is("jobs/" KEY));
+}
+
+static void remove_one(void)
+{
+  struct dx_job *job = load();
+
+  assert_int_equal(dx_spool_remove(&spool, &job, &err), DX_OK);
+}
+
+static void half_a_job_is_never_found(void **state)
+{
+  int n;
+
+  (void)state;
+  dx_job_free(&(struct dx_job *){pick_up("DD", false)});
+  for (n = 1; is_killed_at(n, remove_one); n++) {
+    enum dx_code code = find();
+
+    assert_true(code == DX_OK || code == DX_E_NOT_FOUND);
+    if (code == DX_OK)
+      continue;
+    sweep_incoming();
+    assert_int_equal(entries("incoming"), 0);
+    dx_job_free(&(struct dx_job *){pick_up("DD", false)});
+  }
+  assert_true(n > 4);
+  assert_int_equal(find(), DX_E_NOT_FOUND);
+  assert_int_equal(entries("incoming"), 0);
+}
+
+/* It is in its job now; another of the same run must not come back. */
+static void a_merged_receipt_is_removed_as_a_whole(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  commit("DD", false);
+  job = receipt();
+  dx_spool_discard(&spool, &job);
+  assert_null(job);
+  assert_int_equal(receipts(), 0);
+  assert_int_equal(entries("incoming"), 0);
+}
+
+/* ---- damage ---- */
+
+static void what_cannot_be_read_stays_until_a_person_moves_it(void **state)
+{
+  static const char *const journals[] = {
+      "", "{}", "not json", "{\"schema\": 99}", "[]", NULL};
+  static const char *const parents[] = {"jobs", "finished", "received"};
+  size_t i, k, moved = 0;
+
+  (void)state;
+  for (i = 0; i < 6; i++)
+    for (k = 0; k < 3; k++) {
+      char path[DX_JOB_PATH_BYTES];
+      const char *name = k == 2 ? KEY "." RUN : KEY;
+      struct dx_job *job = pick_up("D", false), *none = NULL;
+
+      (void)snprintf(path, sizeof(path), "%s/%s", parents[k], name);
+      (void)renameat(spool.dirfd, "jobs/" KEY, spool.dirfd, path);
+      if (journals[i] != NULL)
+        damage(path, journals[i]);
+      else
+        assert_int_equal(unlinkat(job->dirfd, "job.json", 0), 0);
+      dx_job_free(&job);
+      assert_int_equal(k == 2
+                           ? dx_spool_load_received(&spool, name, &none, &err)
+                           : dx_spool_load(&spool, name, &none, &err),
+                       DX_E_DAMAGED);
+      assert_null(none);
+      assert_true(there_is(path));
+      assert_int_equal(dx_spool_count_damaged(&spool), moved);
+      assert_int_equal(dx_spool_set_aside(&spool, parents[k], name, &err),
+                       DX_OK);
+      assert_false(there_is(path));
+      assert_int_equal(dx_spool_count_damaged(&spool), ++moved);
+      assert_int_equal(dx_spool_set_aside(&spool, parents[k], name, &err),
+                       DX_E_NOT_FOUND);
+    }
+}
+
+static void nothing_else_can_be_set_aside(void **state)
+{
+  struct dx_job *job = pick_up("D", false);
+
+  (void)state;
+  assert_int_equal(dx_spool_set_aside(&spool, "jobs", KEY, &err), DX_E_JOB);
+  assert_int_equal(dx_spool_set_aside(&spool, "finished", KEY, &err),
+                   DX_E_NOT_FOUND);
+  assert_int_equal(dx_spool_set_aside(&spool, "jobs", "../jobs", &err),
+                   DX_E_NOT_FOUND);
+  assert_int_equal(dx_spool_set_aside(&spool, "damaged", KEY, &err),
+                   DX_E_NOT_FOUND);
+  assert_true(there_is("jobs/" KEY));
+  dx_job_free(&job);
+}
+
+/* Else one job would be written over another. */
+static void a_journal_of_another_job_is_damage(void **state)
+{
+  static const char other[] = "jobs/ffffffffffffffffffffffffffffffff";
+  struct dx_job *job = NULL;
+
+  (void)state;
+  dx_job_free(&(struct dx_job *){pick_up("D", false)});
+  assert_int_equal(renameat(spool.dirfd, "jobs/" KEY, spool.dirfd, other), 0);
+  assert_int_equal(dx_spool_load(&spool, other + 5, &job, &err), DX_E_DAMAGED);
+  assert_int_equal(
+      renameat(spool.dirfd, other, spool.dirfd, "received/" KEY "." RUN), 0);
+  assert_int_equal(dx_spool_load_received(&spool, KEY "." RUN, &job, &err),
+                   DX_E_DAMAGED);
+}
+
+/* ---- links in the way ---- */
+
+static void a_link_is_no_job(void **state)
+{
+  struct dx_job *job = NULL;
+
+  (void)state;
+  commit("D", false);
+  job = receipt();
+  assert_int_equal(symlinkat("../damaged", spool.dirfd, "jobs/" KEY), 0);
+  assert_int_not_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
+  assert_int_equal(receipts(), 1);
+  assert_int_not_equal(find(), DX_OK);
+  dx_job_free(&job);
+  assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY, 0), 0);
+  assert_int_equal(
+      symlinkat(receipt_name, spool.dirfd, "received/" KEY "." RUN), 0);
+  assert_int_not_equal(dx_spool_load_received(&spool, KEY "." RUN, &job, &err),
+                       DX_OK);
+  assert_null(job);
+}
+
+static void a_link_is_no_lock(void **state)
+{
+  (void)state;
+  assert_int_equal(symlinkat("jobs/x", spool.dirfd, "docextractd.lock"), 0);
+  assert_int_equal(dx_spool_hold_lock(&spool, &err), -1);
+  assert_false(there_is("jobs/x"));
+}
+
+/* ---- names ---- */
+
+static void an_invalid_name_is_no_job(void **state)
+{
+  static const char *const names[] = {"",
+                                      ".",
+                                      "..",
+                                      "../jobs",
+                                      "../jobs/" KEY,
+                                      KEY "0",
+                                      KEY ".",
+                                      KEY "." RUN "0",
+                                      KEY "/" RUN,
+                                      KEY "." KEY,
+                                      "0123456789ABCDEF0123456789abcdef"};
+  struct dx_job *job = pick_up("D", false), *none = NULL;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    assert_int_equal(dx_spool_load(&spool, names[i], &none, &err),
+                     DX_E_NOT_FOUND);
+    assert_int_equal(dx_spool_load_received(&spool, names[i], &none, &err),
+                     DX_E_NOT_FOUND);
+  }
+  dx_job_free(&job);
+}
+
+static enum dx_code count_two(void *ctx, const char *key)
+{
+  assert_memory_equal(key, KEY, DX_KEY_BYTES - 1);
+  return ++*(int *)ctx == 2 ? DX_E_STOPPED : DX_OK;
+}
+
+static void only_jobs_are_listed(void **state)
+{
+  int n = 0;
+
+  (void)state;
+  dx_job_free(&(struct dx_job *){pick_up("D", false)});
+  assert_int_equal(mkdirat(spool.dirfd, "jobs/lost+found", 0700), 0);
+  assert_int_equal(mkdirat(spool.dirfd, "jobs/.hidden", 0700), 0);
+  assert_int_equal(mkdirat(spool.dirfd, "received/" KEY, 0700), 0);
+  assert_int_equal(dx_spool_each(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(n, 1);
+  assert_int_equal(dx_spool_each_received(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(n, 1);
+  assert_int_equal(dx_spool_each(&spool, count_two, &n, &err), DX_E_STOPPED);
+}
+
+/* What was stored while docextractd was down is shown. */
+static void a_receipt_is_news_until_its_job_is_there(void **state)
+{
+  struct dx_job *job;
+  int n = 0;
+
+  (void)state;
+  commit("D", false);
+  assert_int_equal(dx_spool_each_new(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(n, 1);
+  job = receipt();
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+  commit("D", false);
+  n = 0;
+  assert_int_equal(dx_spool_each_new(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(n, 0);
+}
+
+static void a_key_depends_on_the_print_job_alone(void **state)
+{
+  static const struct {
+    const char *uuid, *id;
+    int64_t time;
+  } rows[] = {{"urn:1", "17", 1}, {"urn:2", "17", 1}, {"urn:1", "18", 1},
+              {"urn:1", "17", 2}, {"urn:11", "7", 1}, {"urn:1", "1", 71}};
+  char keys[6][DX_KEY_BYTES], again[DX_KEY_BYTES];
   size_t i, k;
 
   (void)state;
-  for (i = 0; i < sizeof(merges) / sizeof(merges[0]); i++) {
-    struct dx_job *old = commit(merges[i].before, false);
-    struct dx_job *fresh;
-    enum dx_code code;
-
-    for (k = 0; k < old->submission_count; k++)
-      bring(&old->submissions[k], merges[i].states[k]);
-    assert_int_equal(dx_job_save(old, &err), DX_OK);
-    fresh = receive(merges[i].again, false);
-    code = dx_job_merge(&spool, old, &fresh, &err);
-    if (code != merges[i].code)
-      fail_msg("row %zu: %s", i, dx_code_name(code));
-    dx_spool_discard(&spool, &fresh);
-    dx_job_free(&old);
-    old = take();
-    for (k = 0; k < old->submission_count; k++) {
-      char want = (merges[i].want ? merges[i].want : merges[i].states)[k];
-
-      if (letter_of(&old->submissions[k]) != want)
-        fail_msg("row %zu, place %zu: %c", i, k + 1,
-                 letter_of(&old->submissions[k]));
-      assert_int_equal(old->submissions[k].verify,
-                       want == 'u' && merges[i].states[k] == 'f');
-      /* The bytes of everything unsent are there. */
-      if (want == 's' || old->submissions[k].verify)
-        assert_true(
-            old->documents[old->submissions[k].files[0].document].is_here);
-    }
-    assert_int_equal(entries("incoming"), 0);
-    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->path, &err), DX_OK);
-    dx_job_free(&old);
+  for (i = 0; i < 6; i++) {
+    assert_true(dx_spool_key(rows[i].uuid, rows[i].id, rows[i].time, keys[i]));
+    assert_true(dx_is_key(keys[i]));
+    for (k = 0; k < i; k++)
+      assert_string_not_equal(keys[i], keys[k]);
   }
+  assert_true(dx_spool_key("urn:1", "17", 1, again));
+  assert_string_equal(again, keys[0]);
 }
 
-static void a_renamed_section_goes_on_with_what_is_under_way(void **state)
-{
-  struct dx_job *old = commit("D", false);
-  struct dx_job *fresh = receive("D", false);
+/* ---- modes, the lock ---- */
 
-  (void)state;
-  bring(&old->submissions[0], 'u');
-  free(fresh->service);
-  fresh->service = strdup("lab");
-  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
-  assert_string_equal(old->service, "lab");
-  assert_int_equal(old->submissions[0].state, DX_ST_UPLOADED);
-  dx_job_free(&old);
+static int mode_of(const char *path)
+{
+  struct stat st;
+
+  assert_int_equal(fstatat(spool.dirfd, path, &st, AT_SYMLINK_NOFOLLOW), 0);
+  return (int)(st.st_mode & 07777);
 }
 
-static void a_changed_base_url_waits_for_the_old_one(void **state)
+static void nobody_else_may_read_anything(void **state)
 {
-  const char *letters;
+  static const char *const names[] = {"incoming", "received", "jobs",
+                                      "finished", "damaged",  "history"};
+  struct dx_spool second;
+  mode_t before = umask(0);
+  size_t i;
+  int fd;
 
   (void)state;
-  for (letters = "ruf"; *letters != '\0'; letters++) {
-    struct dx_job *old = commit("D", false);
-    struct dx_job *fresh = receive("D", false);
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    assert_int_equal(mode_of(names[i]), 0700);
+  dx_job_free(&(struct dx_job *){pick_up("D", false)});
+  fd = dx_spool_hold_lock(&spool, &err);
+  assert_true(fd >= 0);
+  (void)close(fd);
+  (void)umask(before);
+  assert_int_equal(mode_of("jobs/" KEY), 0700);
+  assert_int_equal(mode_of("jobs/" KEY "/job.json"), 0600);
+  assert_int_equal(mode_of("jobs/" KEY "/document-0001"), 0600);
+  assert_int_equal(mode_of("docextractd.lock"), 0600);
+  assert_int_equal(dx_spool_open(dir, &second, &err), DX_OK); /* again */
+  dx_spool_close(&second);
+  assert_int_equal(second.dirfd, -1);
+}
 
-    bring(&old->submissions[0], *letters);
-    free(fresh->base_url);
-    fresh->base_url = strdup("https://b");
-    assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CONFIG);
-    dx_spool_discard(&spool, &fresh);
-    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->path, &err), DX_OK);
-    dx_job_free(&old);
+static void one_process_drives_the_spool(void **state)
+{
+  int ready[2], end[2], status;
+  char byte;
+  pid_t child;
+
+  (void)state;
+  assert_int_equal(dx_spool_daemon(spool.dirfd), 0);
+  assert_int_equal(pipe(ready), 0);
+  assert_int_equal(pipe(end), 0);
+  child = fork();
+  if (child == 0) {
+    (void)close(end[1]);
+    if (dx_spool_hold_lock(&spool, &err) < 0 || write(ready[1], "", 1) != 1)
+      _exit(1);
+    (void)!read(end[0], &byte, 1);
+    _exit(0);
   }
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  assert_int_equal(dx_spool_daemon(spool.dirfd), child);
+  assert_int_equal(dx_spool_hold_lock(&spool, &err), -1);
+  assert_int_equal(err.code, DX_E_BUSY);
+  (void)close(end[1]);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(dx_spool_daemon(spool.dirfd), 0); /* only a file is left */
+  assert_int_equal(dx_spool_daemon(-1), 0);
+  (void)close(ready[0]);
+  (void)close(ready[1]);
+  (void)close(end[0]);
 }
 
-static void a_changed_grouping_is_not_matched(void **state)
+/* Patient data may be in it, and a signed URL. A reader leaves it: its writer
+ * may be at work. */
+static void the_next_driver_removes_what_a_killed_writer_left(void **state)
 {
-  struct dx_job *old = commit("DD", true);
-  struct dx_job *fresh = receive("DD", false);
+  struct dx_temp temp = DX_TEMP_NONE;
+  struct dx_job *job = pick_up("D", false);
+  int fd;
 
   (void)state;
-  assert_int_equal(old->submission_count, 1);
-  bring(&old->submissions[0], 'x');
-  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
-  dx_spool_discard(&spool, &fresh);
-  dx_job_free(&old);
+  assert_int_equal(dx_temp_begin(&temp, job->dirfd, "job.json", &err), DX_OK);
+  (void)close(temp.fd);
+  dx_job_free(&job);
+  assert_int_equal(find(), DX_OK);
+  assert_int_equal(entries("jobs/" KEY), 3);
+  fd = dx_spool_hold_lock(&spool, &err);
+  assert_true(fd >= 0);
+  assert_int_equal(entries("jobs/" KEY), 2); /* journal, document */
+  (void)close(fd);
+}
+
+/* ---- failures that nobody was told of ---- */
+
+static void what_fails_after_its_backend_left_is_news(void **state)
+{
+  struct dx_job *job = pick_up("D", false);
+  size_t count;
+  int i;
+
+  (void)state;
+  job->queue = strdup("charts");
+  bring(&job->submissions[0], 'n');
+  for (i = 0; i < DX_BACKEND_COUNT; i++) {
+    job->print.backend = (enum dx_backend)i;
+    assert_int_equal(dx_job_save(job, &err), DX_OK);
+    assert_int_equal(dx_spool_unseen_failures(&spool, "charts"),
+                     i == DX_BACKEND_LEFT);
+    assert_int_equal(dx_spool_unseen_failures(&spool, "other"), 0);
+  }
+  job->print.backend = DX_BACKEND_LEFT;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_see_failures(&spool, &count, &err), DX_OK);
+  assert_int_equal(count, 1);
+  assert_int_equal(dx_spool_unseen_failures(&spool, "charts"), 0);
+  dx_job_free(&job);
+}
+
+/* ---- one word for people ---- */
+
+static void a_job_that_needs_a_decision_says_so(void **state)
+{
+  struct dx_job *job = receive("DD", false);
+
+  (void)state;
+  bring(&job->submissions[0], 'u');
+  assert_string_equal(dx_job_status(job), "stored"); /* the least advanced */
+  job->print.undecided = true;
+  assert_string_equal(dx_job_status(job), "undecided");
+  dx_job_cancel(job);
+  assert_string_equal(dx_job_status(job), "canceled");
+  dx_spool_discard(&spool, &job);
+}
+
+static void a_halt_is_reported(void **state)
+{
+  struct dx_job *job = receive("D", false);
+
+  (void)state;
+  (void)dx_fail(&job->halt, DX_E_TOKEN, 0, "the token was refused");
+  assert_int_equal(dx_job_outcome(job, &err), DX_E_TOKEN);
+  assert_string_equal(err.text, "the token was refused");
+  dx_spool_discard(&spool, &job);
 }
 
 static void together_is_all_or_nothing(void **state)
@@ -456,7 +989,7 @@ static void the_outcome_names_the_first_failure(void **state)
 static void bytes_stay_until_the_submission_is_settled(void **state)
 {
   static const char letters[] = "xrusfck"; /* as bring() has them; k canceled */
-  struct dx_job *job = commit("DDDDDDD", false);
+  struct dx_job *job = pick_up("DDDDDDD", false);
   char name[DX_FILE_NAME_BYTES];
   size_t i;
 
@@ -474,340 +1007,6 @@ static void bytes_stay_until_the_submission_is_settled(void **state)
   assert_int_equal(entries("jobs"), 1);
   assert_int_equal(entries("finished"), 0);
   dx_job_free(&job);
-}
-
-static void a_finished_job_is_moved_and_still_found(void **state)
-{
-  struct dx_job *job = commit("DR", false);
-  struct dx_job *fresh;
-  pid_t holder;
-
-  (void)state;
-  bring(&job->submissions[0], 'x');
-  assert_int_equal(dx_job_save(job, &err), DX_OK);
-  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
-  assert_int_equal(entries("finished"), 0); /* one was refused */
-  dx_job_cancel(job);
-  assert_int_equal(job->submissions[0].state, DX_ST_EXTRACTED);
-  assert_int_equal(job->submissions[1].state, DX_ST_CANCELED);
-  assert_int_equal(dx_job_save(job, &err), DX_OK);
-  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
-  assert_int_equal(entries("jobs"), 0);
-  assert_int_equal(entries("finished/" KEY), 2); /* journal and lock */
-  dx_job_free(&job);
-
-  assert_int_equal(dx_spool_peek(&spool, KEY, &job, &holder, &err), DX_OK);
-  dx_job_free(&job);
-  fresh = receive("DR", false);
-  assert_int_equal(dx_spool_commit(&spool, fresh, &err), DX_E_EXISTS);
-  assert_int_equal(entries("jobs"), 0);
-  job = take();
-  assert_int_equal(dx_job_merge(&spool, job, &fresh, &err), DX_OK);
-  assert_int_equal(entries("jobs"),
-                   1); /* the refused one is unfinished again */
-  assert_int_equal(entries("finished"), 0);
-  dx_job_free(&job);
-}
-
-static void earlier_tries_count_when_the_job_is_run_again(void **state)
-{
-  struct dx_job *old = commit("DE", false);
-  struct dx_job *fresh = receive("DE", false);
-  struct dx_submission *sub = old->submissions;
-
-  (void)state;
-  sub[0].registering = true; /* then the process was killed */
-  sub[0].lost_creates = 2;
-  bring(&sub[1], 'n');
-  sub[1].start_overs = 3;
-  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
-  dx_job_free(&old);
-  old = take();
-  sub = old->submissions;
-  assert_true(sub[0].registering);
-  assert_int_equal(sub[0].lost_creates, 2);
-  assert_int_equal(sub[1].state, DX_ST_STORED);
-  assert_int_equal(sub[1].start_overs, 0); /* a person released it */
-  dx_job_free(&old);
-}
-
-static struct dx_service only_service = {.name = (char *)(uintptr_t) "default",
-                                         .keep_unfinished_ms = 30 * DAY_MS};
-static struct dx_config config = {
-    .keep_jobs_ms = 7 * DAY_MS, .services = &only_service, .service_count = 1};
-static int64_t days; /* how far the clock is ahead */
-
-static int64_t later_ms(void)
-{
-  return (int64_t)time(NULL) * 1000 + days * DAY_MS;
-}
-
-static bool is_ours(void *ctx, const char *key)
-{
-  return strcmp(ctx, key) == 0;
-}
-
-/* A sweep after that many days, two hours after another. */
-static void sweep_in(int64_t in_days, const char *held)
-{
-  const struct dx_clock later = {later_ms, later_ms};
-  const struct dx_sweep sweep = {&config, held != NULL ? is_ours : NULL,
-                                 (void *)(uintptr_t)held};
-  struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
-  int fd;
-
-  days = in_days;
-  times[1].tv_sec = later_ms() / 1000 - 7200;
-  fd = openat(spool.dirfd, "swept", O_WRONLY | O_CREAT, 0600);
-  assert_true(fd >= 0);
-  assert_int_equal(futimens(fd, times), 0);
-  (void)close(fd);
-  dx_clock_use(&later);
-  dx_spool_sweep(&spool, &sweep);
-  dx_clock_use(NULL);
-}
-
-/* A job of one document that was extracted. */
-static void finish(void)
-{
-  struct dx_job *job = commit("D", false);
-
-  bring(&job->submissions[0], 'x');
-  assert_int_equal(dx_job_save(job, &err), DX_OK);
-  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
-  dx_job_free(&job);
-}
-
-static void the_sweep_removes_old_finished_jobs(void **state)
-{
-  struct dx_job *fresh = receive("D", false);
-
-  (void)state;
-  dx_job_free(&fresh);
-  finish();
-  sweep_in(6, NULL);
-  assert_int_equal(entries("finished"), 1);
-  assert_int_equal(entries("incoming"), 0);
-  sweep_in(8, NULL);
-  assert_int_equal(entries("finished"), 0);
-  assert_int_equal(entries("incoming"), 0);
-}
-
-static void the_sweep_removes_nothing_that_is_locked(void **state)
-{
-  struct dx_job *job = commit("D", false);
-  struct dx_job *fresh = receive("D", false);
-  pid_t child;
-  int status;
-
-  (void)state;
-  child = fork(); /* record locks belong to a process */
-  if (child == 0) {
-    sweep_in(40, NULL);
-    _exit(entries("jobs") == 1 && entries("jobs/" KEY) == 3 &&
-                  entries("incoming") == 1
-              ? 0
-              : 1);
-  }
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_int_equal(status, 0);
-  sweep_in(40, KEY); /* its own lock would not keep it out */
-  assert_int_equal(entries("jobs/" KEY), 3);
-  dx_job_free(&job);
-  dx_job_free(&fresh);
-}
-
-/* A wall clock that jumped must not cost a document. */
-static void nothing_unfinished_is_removed_too_early(void **state)
-{
-  const struct dx_clock later = {later_ms, later_ms};
-  const struct dx_sweep sweep = {&config, NULL, NULL};
-  struct dx_job *job = commit("D", false);
-
-  (void)state;
-  dx_job_free(&job);
-  sweep_in(29, NULL);
-  assert_int_equal(entries("jobs/" KEY), 3);
-  sweep_in(0, NULL);
-  days = 400;
-  dx_clock_use(&later);
-  dx_spool_sweep(&spool, &sweep); /* the first one for a long time */
-  dx_clock_use(NULL);
-  assert_int_equal(entries("jobs/" KEY), 3);
-}
-
-static void sweep_a_month_later(void)
-{
-  char results[TEMP_DIR_BYTES + 16];
-
-  (void)snprintf(results, sizeof(results), "%s/results", dir);
-  only_service.results_dir = results;
-  config.keep_jobs_ms = 40 * DAY_MS; /* our clock dates its journal */
-  sweep_in(31, NULL);
-  config.keep_jobs_ms = 7 * DAY_MS;
-  only_service.results_dir = NULL;
-}
-
-static void expire(void)
-{
-  struct dx_job *job = commit("D", false);
-
-  dx_job_free(&job);
-  assert_int_equal(mkdirat(spool.dirfd, "results", 0700), 0);
-  sweep_a_month_later();
-}
-
-static void an_abandoned_job_expires_and_says_so(void **state)
-{
-  struct dx_job *job;
-
-  (void)state;
-  expire();
-  assert_int_equal(entries("jobs"), 0);
-  job = take();
-  assert_int_equal(job->submissions[0].state, DX_ST_EXPIRED);
-  assert_non_null(strstr(job->submissions[0].reason, "KeepUnfinished"));
-  assert_int_equal(entries("finished/" KEY), 2); /* journal and lock */
-  dx_job_free(&job);
-}
-
-static void consumers_learn_that_a_job_has_expired(void **state)
-{
-  struct dx_buf text = {0};
-  struct dx_json *manifest;
-  bool is_final = false;
-
-  (void)state;
-  expire();
-  assert_int_equal(
-      dx_fs_read(spool.dirfd, "results/" KEY "-1.job.json", 9999, &text, &err),
-      DX_OK);
-  manifest = dx_json_parse(text.data, text.len, &err);
-  assert_true(dx_json_bool(dx_json_get(manifest, "final"), &is_final));
-  assert_true(is_final);
-  assert_string_equal(dx_json_string(dx_json_get(manifest, "reason_code")),
-                      "expired");
-  dx_json_free(&manifest);
-  dx_buf_release(&text);
-}
-
-/* A journal that is too large for the limit stands for a process that is killed
- * before it has written it. */
-static void a_job_does_not_expire_before_consumers_learn_of_it(void **state)
-{
-  struct dx_job *job = commit("D", false);
-  struct rlimit before, small;
-  char url[9000] = "https://";
-
-  (void)state;
-  memset(url + strlen(url), 'a', sizeof(url) - 1 - strlen(url));
-  assert_int_equal(dx_job_set_base_url(job, url, &err), DX_OK);
-  assert_int_equal(dx_job_save(job, &err), DX_OK);
-  dx_job_free(&job);
-  assert_int_equal(mkdirat(spool.dirfd, "results", 0700), 0);
-  (void)signal(SIGXFSZ, SIG_IGN);
-  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-  small = before;
-  small.rlim_cur = 8192;
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-  sweep_a_month_later();
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-  job = take();
-  assert_int_equal(job->submissions[0].state, DX_ST_STORED);
-  dx_job_free(&job);
-  assert_int_equal(entries("results"), 1);
-  sweep_a_month_later();
-  assert_int_equal(entries("jobs"), 0);
-  assert_int_equal(entries("results"), 1);
-}
-
-static void a_job_that_has_expired_is_announced(void **state)
-{
-  static char program[] = "/bin/true";
-  struct dx_job *job;
-
-  (void)state;
-  only_service.on_result = program;
-  expire();
-  only_service.on_result = NULL;
-  assert_int_equal(entries("jobs"), 1);
-  job = take();
-  assert_true(dx_job_is_announcing(job));
-  dx_job_free(&job);
-}
-
-static void two_sweeps_are_an_hour_apart(void **state)
-{
-  const struct dx_sweep sweep = {&config, NULL, NULL};
-  struct dx_job *job = commit("D", false);
-
-  (void)state;
-  bring(&job->submissions[0], 'x');
-  assert_int_equal(dx_job_save(job, &err), DX_OK); /* then it was killed */
-  dx_job_free(&job);
-  dx_spool_sweep(&spool, &sweep); /* the first one only leaves a stamp */
-  dx_spool_sweep(&spool, &sweep);
-  assert_int_equal(entries("jobs"), 1);
-  sweep_in(0, NULL);
-  assert_int_equal(entries("jobs"), 0);
-  assert_int_equal(entries("finished"), 1);
-}
-
-/* Patient data may be in it, and a signed URL. */
-static void the_next_holder_removes_what_a_killed_writer_left(void **state)
-{
-  struct dx_temp temp = DX_TEMP_NONE;
-  struct dx_job *job = commit("D", false);
-
-  (void)state;
-  assert_int_equal(dx_temp_begin(&temp, job->dirfd, "job.json", &err), DX_OK);
-  (void)close(temp.fd);
-  dx_job_free(&job);
-  assert_int_equal(entries("jobs/" KEY), 4);
-  job = take();
-  assert_int_equal(entries("jobs/" KEY), 3); /* journal, lock, document */
-  dx_job_free(&job);
-}
-
-static void a_damaged_job_stays_until_a_person_moves_it(void **state)
-{
-  struct dx_job *job = commit("D", false), *fresh;
-  enum dx_owner owner;
-  pid_t holder;
-
-  (void)state;
-  assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_E_JOB);
-  assert_int_equal(dx_fs_replace(job->dirfd, "job.json", "{", 1, 0600, &err),
-                   DX_OK);
-  dx_job_free(&job);
-  sweep_in(400, NULL);
-  assert_int_equal(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err),
-                   DX_E_DAMAGED);
-  assert_int_equal(entries("jobs/" KEY), 3);
-  fresh = receive("D", false);
-  assert_int_equal(dx_spool_commit(&spool, fresh, &err), DX_E_EXISTS);
-  dx_spool_discard(&spool, &fresh);
-  assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_OK);
-  assert_int_equal(entries("jobs"), 0);
-  assert_int_equal(entries("damaged"), 1);
-}
-
-static void a_journal_of_a_newer_version_is_not_replaced(void **state)
-{
-  static const char newer[] = "{\"schema\": 99}";
-  struct dx_job *job = commit("D", false);
-  enum dx_owner owner;
-  pid_t holder;
-
-  (void)state;
-  assert_int_equal(dx_fs_replace(job->dirfd, "job.json", newer,
-                                 sizeof(newer) - 1, 0600, &err),
-                   DX_OK);
-  dx_job_free(&job);
-  assert_int_equal(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err),
-                   DX_E_DAMAGED);
-  assert_non_null(strstr(err.text, "newer docextract"));
-  assert_int_equal(entries("jobs/" KEY), 3);
 }
 
 /* ---- names and files in the results directory ---- */
@@ -869,7 +1068,7 @@ static void usual_ids_stay_readable(void **state)
 
 static void a_result_is_delivered_whole_with_its_mode(void **state)
 {
-  struct dx_job *job = commit("D", false);
+  struct dx_job *job = pick_up("D", false);
   struct dx_submission *sub = &job->submissions[0];
   char results[64], path[200];
   struct stat st;
@@ -903,213 +1102,7 @@ static void a_result_is_delivered_whole_with_its_mode(void **state)
   dx_job_free(&job);
 }
 
-/* ---- more about directories ---- */
-
-static void a_key_depends_on_the_print_job_alone(void **state)
-{
-  static const struct {
-    const char *uuid, *id;
-    int64_t time;
-  } rows[] = {{"urn:1", "17", 1}, {"urn:2", "17", 1}, {"urn:1", "18", 1},
-              {"urn:1", "17", 2}, {"urn:11", "7", 1}, {"urn:1", "1", 71}};
-  char keys[6][DX_KEY_BYTES], again[DX_KEY_BYTES];
-  size_t i, k;
-
-  (void)state;
-  for (i = 0; i < 6; i++) {
-    assert_true(dx_spool_key(&spool, "default", rows[i].uuid, rows[i].id,
-                             rows[i].time, keys[i]));
-    assert_int_equal(strspn(keys[i], "0123456789abcdef"), 32);
-    for (k = 0; k < i; k++)
-      assert_string_not_equal(keys[i], keys[k]);
-  }
-  assert_true(dx_spool_key(&spool, "renamed", "urn:1", "17", 1, again));
-  assert_string_equal(again, keys[0]); /* a section may be renamed */
-}
-
-/* printf 'default\0urn:1\00017\0001' | sha256sum */
-#define OLD_KEY "d51a9513976b8cae3ed9983eaf32a6b1"
-
-static void a_job_of_the_old_layout_is_found(void **state)
-{
-  struct dx_job *job = receive("D", false);
-  char key[DX_KEY_BYTES], new_key[DX_KEY_BYTES];
-
-  (void)state;
-  assert_true(dx_spool_key(&spool, "default", "urn:1", "17", 1, new_key));
-  assert_string_not_equal(new_key, OLD_KEY);
-  (void)strcpy(job->key, OLD_KEY);
-  assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
-  dx_job_free(&job);
-  assert_true(dx_spool_key(&spool, "default", "urn:1", "17", 1, key));
-  assert_string_equal(key, OLD_KEY);
-  assert_true(dx_spool_key(&spool, "other", "urn:1", "17", 1, key));
-  assert_string_equal(key, new_key);
-}
-
-static void an_invalid_key_is_no_job(void **state)
-{
-  const char *const names[] = {"", ".", "..", "../incoming/x", "../jobs", KEY};
-  struct dx_job *fresh = receive("D", false), *job = NULL;
-  char inside[DX_JOB_PATH_BYTES];
-  enum dx_owner owner;
-  pid_t holder;
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    assert_int_equal(
-        dx_spool_take(&spool, names[i], &job, &holder, &owner, &err),
-        DX_E_NOT_FOUND);
-  (void)snprintf(inside, sizeof(inside), "../%.40s", fresh->path);
-  assert_int_equal(dx_spool_take(&spool, inside, &job, &holder, &owner, &err),
-                   DX_E_NOT_FOUND);
-  assert_int_equal(entries("incoming"), 1);
-  assert_int_equal(entries("damaged"), 0);
-  dx_spool_discard(&spool, &fresh);
-}
-
-static void a_job_without_its_journal_keeps_its_documents(void **state)
-{
-  struct dx_job *job = commit("DD", false);
-  enum dx_owner owner;
-  pid_t holder;
-
-  (void)state;
-  assert_int_equal(dx_fs_remove(job->dirfd, "job.json", &err), DX_OK);
-  dx_job_free(&job);
-  assert_int_equal(dx_spool_take(&spool, KEY, &job, &holder, &owner, &err),
-                   DX_E_DAMAGED);
-  assert_int_equal(entries("jobs/" KEY), 3); /* two documents and the lock */
-}
-
-static enum dx_code count_two(void *ctx, const char *key)
-{
-  assert_string_equal(key, KEY);
-  return ++*(int *)ctx == 2 ? DX_E_STOPPED : DX_OK;
-}
-
-static void only_jobs_are_listed(void **state)
-{
-  struct dx_job *job = commit("D", false);
-  int n = 0;
-
-  (void)state;
-  assert_int_equal(mkdirat(spool.dirfd, "jobs/lost+found", 0700), 0);
-  assert_int_equal(mkdirat(spool.dirfd, "jobs/.hidden", 0700), 0);
-  assert_int_equal(dx_spool_each(&spool, count_two, &n, &err), DX_OK);
-  assert_int_equal(n, 1);
-  assert_int_equal(dx_spool_each(&spool, count_two, &n, &err), DX_E_STOPPED);
-  dx_job_free(&job);
-}
-
-static void the_directories_are_closed_to_others(void **state)
-{
-  const char *const names[] = {"jobs", "incoming", "damaged", "pace"};
-  struct dx_spool second;
-  struct stat st;
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-    assert_int_equal(fstatat(spool.dirfd, names[i], &st, 0), 0);
-    assert_int_equal(st.st_mode & 07777, 0700);
-  }
-  assert_int_equal(dx_spool_open(dir, &second, &err), DX_OK); /* again */
-  dx_spool_close(&second);
-  assert_int_equal(second.dirfd, -1);
-}
-
-/* ---- more about jobs that are run again ---- */
-
-/* Places that the first run did not have, or that had a job sheet. */
-static void documents_in_other_places_are_not_matched(void **state)
-{
-  static const char *const pairs[][2] = {
-      {"DD", "DSSD"}, {"DD", "DSSM"}, {"DDS", "DSM"}, {"DDS", "DSD"}};
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-    struct dx_job *old = commit(pairs[i][0], true);
-    struct dx_job *fresh = receive(pairs[i][1], true);
-
-    bring(&old->submissions[0], 'u');
-    assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
-    dx_spool_discard(&spool, &fresh);
-    assert_int_equal(dx_fs_remove_tree(spool.dirfd, old->path, &err), DX_OK);
-    dx_job_free(&old);
-  }
-}
-
-static void a_rejected_merge_changes_nothing(void **state)
-{
-  struct dx_job *old = commit("DD", false);
-  struct dx_job *fresh = receive("DE", false);
-  struct dx_buf before = {0}, after = {0};
-  size_t files;
-
-  (void)state;
-  bring(&old->submissions[0], 's');
-  bring(&old->submissions[1], 'x');
-  assert_int_equal(dx_job_save(old, &err), DX_OK);
-  assert_int_equal(dx_fs_read(old->dirfd, "job.json", 99999, &before, &err),
-                   DX_OK);
-  files = entries(old->path);
-  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_E_CHANGED);
-  assert_non_null(fresh);
-  assert_int_equal(dx_fs_read(old->dirfd, "job.json", 99999, &after, &err),
-                   DX_OK);
-  assert_string_equal(dx_buf_text(&before), dx_buf_text(&after));
-  assert_int_equal(entries(old->path), files);
-  assert_int_equal(letter_of(&old->submissions[0]), 's');
-  dx_buf_release(&before);
-  dx_buf_release(&after);
-  dx_spool_discard(&spool, &fresh);
-  dx_job_free(&old);
-}
-
-static void
-a_changed_base_url_matters_only_while_a_source_is_under_way(void **state)
-{
-  struct dx_job *old = commit("DDD", false);
-  struct dx_job *fresh = receive("DDD", false);
-
-  (void)state;
-  bring(&old->submissions[0], 'x');
-  bring(&old->submissions[1], 'n');
-  free(fresh->base_url);
-  fresh->base_url = strdup("https://b");
-  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
-  assert_null(fresh);
-  assert_string_equal(old->base_url, "https://b");
-  assert_int_equal(letter_of(&old->submissions[0]), 'x');
-  assert_int_equal(letter_of(&old->submissions[1]), 's');
-  dx_job_free(&old);
-}
-
-/* A text is converted to different bytes each time: those that were sent count.
- */
-static void the_journal_keeps_describing_what_was_sent(void **state)
-{
-  struct dx_job *old = commit("TT", false);
-  struct dx_job *fresh = receive("UU", false);
-  struct dx_entry sent = old->documents[0].entry;
-
-  (void)state;
-  bring(&old->submissions[0], 'u');
-  bring(&old->submissions[1], 'x');
-  assert_int_equal(dx_job_delete_documents(old, &err), DX_OK);
-  assert_int_equal(dx_job_merge(&spool, old, &fresh, &err), DX_OK);
-  assert_string_equal(old->documents[0].entry.sha256, sent.sha256);
-  assert_string_equal(old->documents[1].entry.sha256, sent.sha256);
-  assert_true(old->documents[0].is_here);
-  assert_false(old->documents[1].is_here);
-  assert_int_equal(entries(old->path), 3); /* journal, lock, what was sent */
-  dx_job_free(&old);
-}
-
-/* ---- planning, outcome, patient data ---- */
+/* ---- planning, outcome, tries ---- */
 
 static void a_plan_has_no_submission_for_a_sheet(void **state)
 {
@@ -1159,44 +1152,6 @@ static void every_end_has_its_outcome(void **state)
   }
 }
 
-static void a_halt_and_an_overdue_wait_are_reported(void **state)
-{
-  struct dx_job *job = receive("D", false);
-
-  (void)state;
-  bring(&job->submissions[0], 'u');
-  job->submissions[0].overdue = true;
-  assert_int_equal(dx_job_outcome(job, &err), DX_E_OVERDUE);
-  (void)dx_fail(&job->halt, DX_E_TOKEN, 0, "the token was refused");
-  assert_int_equal(dx_job_outcome(job, &err), DX_E_TOKEN);
-  assert_string_equal(err.text, "the token was refused");
-  dx_spool_discard(&spool, &job);
-}
-
-/* Other jobs cannot be released. */
-static void only_a_print_job_can_be_released(void **state)
-{
-  static const struct {
-    enum dx_owner owner;
-    bool released;
-  } rows[] = {{DX_OWNER_CUPS, true},
-              {DX_OWNER_DAEMON, false},
-              {DX_OWNER_COMMAND, false}};
-  struct dx_job *job = receive("D", false);
-  size_t i;
-
-  (void)state;
-  bring(&job->submissions[0], 'u');
-  job->submissions[0].overdue = true;
-  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    job->owner = rows[i].owner;
-    assert_int_equal(dx_job_outcome(job, &err), DX_E_OVERDUE);
-    assert_non_null(strstr(err.text, "ProcessingLimit"));
-    assert_int_equal(strstr(err.text, "release") != NULL, rows[i].released);
-  }
-  dx_spool_discard(&spool, &job);
-}
-
 static void one_document_does_not_belong_together(void **state)
 {
   struct dx_job *job = receive("SR", true);
@@ -1209,7 +1164,7 @@ static void one_document_does_not_belong_together(void **state)
 
 static void results_are_removed_with_extracted_documents(void **state)
 {
-  struct dx_job *job = commit("DD", false);
+  struct dx_job *job = pick_up("DD", false);
 
   (void)state;
   bring(&job->submissions[0], 'x');
@@ -1341,52 +1296,6 @@ static void an_upload_that_landed_is_done(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-/* A process that holds the lock until the returned descriptor is closed. */
-static pid_t start_holder(const char *path, int *ret_fd)
-{
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  int ready[2], end[2];
-  char byte;
-  pid_t pid;
-
-  assert_int_equal(pipe(ready), 0);
-  assert_int_equal(pipe(end), 0);
-  pid = fork();
-  if (pid == 0) {
-    int fd = open(path, O_RDWR | O_CREAT, 0600);
-
-    (void)close(end[1]);
-    if (fd < 0 || fcntl(fd, F_SETLK, &lock) < 0 || write(ready[1], "", 1) != 1)
-      _exit(1);
-    (void)!read(end[0], &byte, 1);
-    _exit(0);
-  }
-  (void)close(ready[1]);
-  (void)close(end[0]);
-  assert_int_equal(read(ready[0], &byte, 1), 1);
-  (void)close(ready[0]);
-  *ret_fd = end[1];
-  return pid;
-}
-
-static void docextractd_runs_while_its_lock_is_held(void **state)
-{
-  char path[64];
-  int status, fd;
-  pid_t pid;
-
-  (void)state;
-  (void)snprintf(path, sizeof(path), "%s/docextractd.lock", dir);
-  assert_int_equal(dx_spool_daemon(spool.dirfd), 0);
-  pid = start_holder(path, &fd);
-  assert_int_equal(dx_spool_daemon(spool.dirfd), pid);
-  (void)close(fd);
-  assert_int_equal(waitpid(pid, &status, 0), pid);
-  assert_int_equal(status, 0);
-  assert_int_equal(dx_spool_daemon(spool.dirfd), 0); /* only a file is left */
-  assert_int_equal(dx_spool_daemon(-1), 0);
-}
-
 static void a_spool_in_memory_is_refused(void **state)
 {
   char path[] = "/dev/shm/dx-unit-XXXXXX";
@@ -1406,53 +1315,43 @@ int main(void)
 {
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      IN_SPOOL(a_committed_job_is_found_as_it_was),
-      IN_SPOOL(a_second_commit_of_the_same_key_fails),
-      IN_SPOOL(one_process_holds_a_job_and_is_reported),
-      IN_SPOOL(a_damaged_journal_leaves_its_job_where_it_is),
-      IN_SPOOL(peeking_at_a_damaged_job_reports_it_and_leaves_it),
-      IN_SPOOL(a_job_that_is_run_again_continues),
-      IN_SPOOL(a_changed_base_url_waits_for_the_old_one),
-      IN_SPOOL(a_changed_grouping_is_not_matched),
+      IN_SPOOL(a_receipt_is_found_as_it_was_committed),
+      IN_SPOOL(every_run_leaves_a_receipt_of_its_own),
+      IN_SPOOL(a_killed_commit_leaves_a_whole_receipt_or_none),
+      IN_SPOOL(a_failed_commit_can_be_repeated),
+      IN_SPOOL(what_is_being_received_is_not_swept),
+      IN_SPOOL(a_picked_up_receipt_is_the_job),
+      IN_SPOOL(a_known_job_is_not_replaced),
+      IN_SPOOL(a_receipt_is_in_one_place_whenever_it_is_picked_up),
+      IN_SPOOL(nothing_relies_on_a_name_that_is_not_durable),
+      IN_SPOOL(a_finished_job_is_moved_and_still_found),
+      IN_SPOOL(documents_stay_as_long_as_the_journal_needs_them),
+      IN_SPOOL(a_job_is_found_whenever_it_is_moved),
+      IN_SPOOL(half_a_job_is_never_found),
+      IN_SPOOL(a_merged_receipt_is_removed_as_a_whole),
+      IN_SPOOL(what_cannot_be_read_stays_until_a_person_moves_it),
+      IN_SPOOL(nothing_else_can_be_set_aside),
+      IN_SPOOL(a_journal_of_another_job_is_damage),
+      IN_SPOOL(a_link_is_no_job),
+      IN_SPOOL(a_link_is_no_lock),
+      IN_SPOOL(an_invalid_name_is_no_job),
+      IN_SPOOL(only_jobs_are_listed),
+      IN_SPOOL(a_receipt_is_news_until_its_job_is_there),
+      IN_SPOOL(a_key_depends_on_the_print_job_alone),
+      IN_SPOOL(nobody_else_may_read_anything),
+      IN_SPOOL(one_process_drives_the_spool),
+      IN_SPOOL(the_next_driver_removes_what_a_killed_writer_left),
+      IN_SPOOL(what_fails_after_its_backend_left_is_news),
+      IN_SPOOL(a_job_that_needs_a_decision_says_so),
+      IN_SPOOL(a_halt_is_reported),
       IN_SPOOL(together_is_all_or_nothing),
       IN_SPOOL(the_outcome_names_the_first_failure),
       IN_SPOOL(bytes_stay_until_the_submission_is_settled),
-      IN_SPOOL(a_finished_job_is_moved_and_still_found),
-      IN_SPOOL(the_sweep_removes_old_finished_jobs),
-      IN_SPOOL(the_sweep_removes_nothing_that_is_locked),
-      IN_SPOOL(nothing_unfinished_is_removed_too_early),
-      IN_SPOOL(an_abandoned_job_expires_and_says_so),
-      IN_SPOOL(consumers_learn_that_a_job_has_expired),
-      IN_SPOOL(a_job_does_not_expire_before_consumers_learn_of_it),
-      IN_SPOOL(a_job_that_has_expired_is_announced),
-      IN_SPOOL(two_sweeps_are_an_hour_apart),
-
-      IN_SPOOL(a_damaged_job_stays_until_a_person_moves_it),
-      IN_SPOOL(a_journal_of_a_newer_version_is_not_replaced),
-      IN_SPOOL(earlier_tries_count_when_the_job_is_run_again),
-
-      IN_SPOOL(the_next_holder_removes_what_a_killed_writer_left),
-      IN_SPOOL(an_upload_that_landed_is_done),
       cmocka_unit_test(no_id_leaves_the_directory_or_collides),
       cmocka_unit_test(usual_ids_stay_readable),
       IN_SPOOL(a_result_is_delivered_whole_with_its_mode),
-      IN_SPOOL(a_key_depends_on_the_print_job_alone),
-      IN_SPOOL(a_job_of_the_old_layout_is_found),
-      IN_SPOOL(an_invalid_key_is_no_job),
-      IN_SPOOL(a_job_without_its_journal_keeps_its_documents),
-      IN_SPOOL(only_jobs_are_listed),
-      IN_SPOOL(docextractd_runs_while_its_lock_is_held),
-      IN_SPOOL(the_directories_are_closed_to_others),
-      IN_SPOOL(documents_in_other_places_are_not_matched),
-      IN_SPOOL(a_rejected_merge_changes_nothing),
-      IN_SPOOL(a_changed_base_url_matters_only_while_a_source_is_under_way),
-      IN_SPOOL(the_journal_keeps_describing_what_was_sent),
       IN_SPOOL(a_plan_has_no_submission_for_a_sheet),
-      IN_SPOOL(a_damaged_job_that_was_finished_is_set_aside_too),
-      IN_SPOOL(a_renamed_section_goes_on_with_what_is_under_way),
       IN_SPOOL(every_end_has_its_outcome),
-      IN_SPOOL(a_halt_and_an_overdue_wait_are_reported),
-      IN_SPOOL(only_a_print_job_can_be_released),
       IN_SPOOL(one_document_does_not_belong_together),
       IN_SPOOL(results_are_removed_with_extracted_documents),
       IN_SPOOL(a_retry_resets_the_tries),
@@ -1460,6 +1359,7 @@ int main(void)
       IN_SPOOL(what_has_expired_asks_its_source_too),
       IN_SPOOL(what_was_canceled_does_not_ask_its_source),
       IN_SPOOL(starting_over_keeps_the_tries),
+      IN_SPOOL(an_upload_that_landed_is_done),
       IN_SPOOL(a_spool_in_memory_is_refused),
   };
 

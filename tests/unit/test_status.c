@@ -121,6 +121,9 @@ static struct dx_job *make_job(enum dx_state sub_state)
   assert_int_equal(dx_job_plan(job, &err), DX_OK);
   job->submissions[0].state = sub_state;
   job->submissions[0].source_id = strdup("SOURCE");
+  assert_int_equal(dx_submission_set_place(job->submissions, "default",
+                                           "https://host", NULL, &err),
+                   DX_OK);
   job->submissions[0].files[0].url = strdup("https://s/o?sig=secret");
   assert_int_equal(dx_submission_set_cases(job->submissions, ids, 1, &err),
                    DX_OK);
@@ -130,17 +133,15 @@ static struct dx_job *make_job(enum dx_state sub_state)
 static void job_is_read_back_without_upload_urls(void **state)
 {
   struct dx_job *job = make_job(DX_ST_REGISTERED), *copy = NULL;
-  struct dx_json *line = dx_status_job_json(job, 42, true), *read;
+  struct dx_json *line = dx_status_job_json(job, true), *read;
   char *text = dx_json_print(line, false);
-  int64_t holder;
 
   (void)state;
   assert_non_null(text);
   assert_null(strstr(text, "secret"));
   assert_null(strstr(text, "https://s"));
   read = dx_json_parse(text, strlen(text), &err);
-  assert_int_equal(dx_status_read_job(read, &copy, &holder, &err), DX_OK);
-  assert_int_equal(holder, 42);
+  assert_int_equal(dx_status_read_job(read, &copy, &err), DX_OK);
   assert_string_equal(copy->key, KEY);
   assert_int_equal(copy->submissions[0].state, DX_ST_REGISTERED);
   assert_int_equal(copy->submissions[0].case_count, 1);
@@ -168,7 +169,7 @@ static void only_the_administrator_gets_technical_texts(void **state)
     (void)strcpy(job->submissions[0].reason, "TECHNICAL 422");
     (void)strcpy(job->documents[0].entry.reason_text, "TECHNICAL 1G");
     dx_job_set_message(job, DX_E_KEY, "TECHNICAL TokenCommand; run 'x'");
-    line = dx_status_job_json(job, 0, for_admin[i]);
+    line = dx_status_job_json(job, for_admin[i]);
     text = dx_json_print(line, false);
     assert_non_null(text);
     assert_true((strstr(text, "TECHNICAL") != NULL) == for_admin[i]);
@@ -185,18 +186,16 @@ static void only_the_administrator_gets_technical_texts(void **state)
 
 static void line_of_another_version_is_not_understood(void **state)
 {
-  static const char *const lines[] = {"{}", "{\"holder\":0,\"job\":{}}",
-                                      "{\"holder\":0,\"job\":null}", "[]"};
+  static const char *const lines[] = {"{}", "{\"job\":{}}", "{\"job\":null}",
+                                      "[]"};
   struct dx_job *job = NULL;
-  int64_t holder;
   size_t i;
 
   (void)state;
   for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
     struct dx_json *line = dx_json_parse(lines[i], strlen(lines[i]), &err);
 
-    assert_int_equal(dx_status_read_job(line, &job, &holder, &err),
-                     DX_E_RESPONSE);
+    assert_int_equal(dx_status_read_job(line, &job, &err), DX_E_RESPONSE);
     assert_null(job);
     dx_json_free(&line);
   }

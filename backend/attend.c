@@ -1,0 +1,298 @@
+/*
+ * attend.c - follows the job at docextractd, which drives it (lib/control/
+ * channel.h), until it ends, or goes on without this backend. The chart is
+ * stored: a connection that breaks is made again, for as long as it takes.
+ */
+#include "backend/backend.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/control/channel.h"
+#include "lib/control/note.h"
+#include "lib/control/start.h"
+#include "lib/print/print_job.h"
+
+#define AGAIN_MS 1000          /* between two tries to connect */
+#define AGAIN_VERSION_MS 10000 /* to a docextractd of another version */
+#define SILENT_MS 10000 /* without a connection, before people are told */
+#define ANSWER_MS 1000  /* for cupsd, and for docextractd, at the end */
+
+struct attend {
+  struct backend *b;
+  struct dx_channel channel;
+  int64_t broken_ms, again_ms; /* monotonic: since when, and when again */
+  bool told;                   /* that docextractd does not respond */
+  bool here;                   /* the chart is not with the service yet */
+  bool leave;                  /* wanted, */
+  bool asked;                  /* and said on this connection */
+  bool over;
+  enum dx_code code; /* once it is over */
+};
+
+static bool is_connected(const struct attend *a)
+{
+  return a->channel.fd >= 0;
+}
+
+static void finish(struct attend *a, enum dx_code code)
+{
+  a->over = true;
+  a->code = code;
+}
+
+/* cupsd, if it still is the one that started us, knows what people do to the
+ * print job by SIGTERM. */
+static bool is_orphan(const struct attend *a)
+{
+  return getppid() != a->b->cupsd;
+}
+
+/* cupsd runs the new program. */
+static bool is_replaced(void)
+{
+  struct stat st;
+
+  return stat("/proc/self/exe", &st) == 0 && st.st_nlink == 0;
+}
+
+/* ---- the connection ---- */
+
+static void broke(struct attend *a, int64_t again_ms)
+{
+  dx_channel_close(&a->channel);
+  a->channel = (struct dx_channel)DX_CHANNEL_NONE;
+  a->asked = false;
+  if (a->broken_ms == 0)
+    a->broken_ms = dx_monotonic_ms();
+  a->again_ms = dx_monotonic_ms() + again_ms;
+}
+
+static void tell_broken(struct attend *a, const struct dx_err *err)
+{
+  if (a->told || dx_monotonic_ms() - a->broken_ms < SILENT_MS)
+    return;
+  a->told = true;
+  status_stopped(err);
+}
+
+static void connect_again(struct attend *a)
+{
+  struct backend *b = a->b;
+  struct dx_err err;
+  enum dx_code code =
+      dx_docextractd_connect(b->config, b->config->path, &a->channel, &err);
+
+  if (code == DX_OK)
+    code = dx_channel_send(&a->channel, &err, "attend %s %s", b->job->key,
+                           b->job->print.run);
+  if (code == DX_OK) {
+    a->broken_ms = 0;
+    a->told = false;
+    status_running();
+    return;
+  }
+  dx_log(DX_LOG_DEBUG, "docextractd: %s", err.text);
+  if (code == DX_E_STATE && is_replaced()) {
+    finish(a, DX_E_STOPPED);
+    return;
+  }
+  broke(a, code == DX_E_STATE ? AGAIN_VERSION_MS : AGAIN_MS);
+  if (code == DX_E_STATE || code == DX_E_CONFIG)
+    a->broken_ms -= SILENT_MS; /* will not pass by itself */
+  tell_broken(a, &err);
+}
+
+/* ---- leaving ---- */
+
+/* One that a backend started ends with cups.service, and nobody would know. */
+static bool stays(const struct attend *a)
+{
+  return a->channel.started != DX_STARTED_DEMAND;
+}
+
+static void look_whether_to_leave(struct attend *a)
+{
+  const struct backend *b = a->b;
+  struct dx_err err;
+
+  if (b->conf->completion == DX_COMPLETION_ACCEPTED)
+    a->leave = true;
+  else if (b->conf->completion == DX_COMPLETION_AUTO && !a->leave && !a->here &&
+           stays(a))
+    a->leave = queue_is_wanted(b);
+  if (!a->leave || a->asked)
+    return;
+  if (dx_channel_send(&a->channel, &err, "leave") == DX_OK)
+    a->asked = true;
+}
+
+/* ---- what docextractd sends ---- */
+
+static void on_note(struct attend *a, const struct dx_message *message)
+{
+  struct backend *b = a->b;
+  struct dx_note note;
+  struct dx_err err;
+
+  if (dx_note_parse(message, &note, &a->here, &err) != DX_OK) {
+    dx_log(DX_LOG_WARNING, "%s", err.text);
+    return;
+  }
+  status_note(&note, a->here);
+  if (note.kind == DX_NOTE_OVERDUE)
+    b->overdue = a->leave = true;
+  if (note.kind == DX_NOTE_ADMIN) { /* stops the queue */
+    (void)dx_fail(&b->outcome, note.code, 0, "%s", note.text);
+    finish(a, note.code);
+  }
+}
+
+static void on_message(struct attend *a, const struct dx_message *message)
+{
+  struct backend *b = a->b;
+  struct dx_err err;
+  int64_t n;
+
+  switch (message->verb) {
+  case DX_VERB_NOTE:
+    on_note(a, message);
+    break;
+  case DX_VERB_MAY:
+    (void)dx_channel_send(&a->channel, &err, "%s %s",
+                          term_came() || is_orphan(a) ? "no" : "yes",
+                          message->words[0]);
+    break;
+  case DX_VERB_SENTENCE:
+    (void)snprintf(b->sentence, sizeof(b->sentence), "%s", message->text);
+    break;
+  case DX_VERB_FAILURES:
+    if (dx_message_number(message, 0, &n) && n > 0)
+      b->failures = (size_t)n;
+    break;
+  case DX_VERB_LEFT:
+    b->left = true;
+    b->sent = !a->here;
+    finish(a, DX_OK);
+    break;
+  case DX_VERB_END:
+    finish(a, dx_message_outcome(message, &b->outcome));
+    break;
+  case DX_VERB_GONE: /* a newer run has the job */
+    finish(a, DX_E_STOPPED);
+    break;
+  default: /* `error`: it does not know the job yet, or cannot */
+    dx_log(DX_LOG_DEBUG, "docextractd: %s", message->text);
+    broke(a, AGAIN_MS);
+  }
+}
+
+static void read_messages(struct attend *a)
+{
+  struct dx_message message;
+  struct dx_err err;
+  enum dx_code code = DX_OK;
+
+  while (!a->over && is_connected(a) && code == DX_OK) {
+    code = dx_channel_read(&a->channel, &message, &err);
+    if (code == DX_OK)
+      on_message(a, &message);
+    else if (code != DX_E_NOT_YET)
+      broke(a, AGAIN_MS);
+  }
+}
+
+/* ---- the end ---- */
+
+/* A print job that was moved is docextractd's to ask about: it knows whose the
+ * other printer is. */
+static enum dx_answer ask_cupsd(const struct backend *b)
+{
+  static const enum dx_answer answers[DX_PJ_COUNT] = {
+      [DX_PJ_NOBODY] = DX_ANSWER_NONE,
+      [DX_PJ_HIDDEN] = DX_ANSWER_HIDDEN,
+      [DX_PJ_UNKNOWN] = DX_ANSWER_UNKNOWN,
+      [DX_PJ_WAITING] = DX_ANSWER_ACTIVE,
+      [DX_PJ_HELD] = DX_ANSWER_HELD,
+      [DX_PJ_CANCELED] = DX_ANSWER_CANCELED,
+      [DX_PJ_OVER] = DX_ANSWER_OVER};
+  struct dx_print_job job;
+
+  dx_print_job_ask(b->job_id, b->uuid, b->user, ANSWER_MS, NULL, &job);
+  if (dx_print_job_is_known(&job) && job.queue[0] != '\0' &&
+      (b->queue == NULL || job.is_class || strcmp(job.queue, b->queue) != 0))
+    return DX_ANSWER_NOT_ASKED;
+  return answers[job.state];
+}
+
+/* The backend ends by itself. What it learned is lost to nobody: when the
+ * connection breaks, docextractd asks cupsd. */
+static void say_ended(struct attend *a, enum dx_answer answer)
+{
+  int64_t until_ms = dx_monotonic_ms() + ANSWER_MS;
+  struct dx_message message;
+  struct dx_err err;
+  int64_t left_ms;
+
+  if (!is_connected(a) || dx_channel_send(&a->channel, &err, "ended %s",
+                                          dx_answer_word(answer)) != DX_OK)
+    return;
+  while ((left_ms = until_ms - dx_monotonic_ms()) > 0 &&
+         dx_channel_await(&a->channel, (int)left_ms, &message, &err) == DX_OK &&
+         message.verb != DX_VERB_GONE)
+    ;
+}
+
+static void wait_for_events(const struct attend *a)
+{
+  struct pollfd fds[2] = {{.fd = term_wake_fd(), .events = POLLIN},
+                          {.fd = a->channel.fd, .events = POLLIN}};
+  int64_t wait_ms =
+      is_connected(a) ? DX_QUEUE_LOOK_MS : a->again_ms - dx_monotonic_ms();
+
+  if (is_connected(a) && dx_channel_is_behind(&a->channel))
+    fds[1].events |= POLLOUT;
+  (void)poll(fds, 2, wait_ms > 0 ? (int)wait_ms : 0);
+}
+
+static void turn(struct attend *a)
+{
+  if (is_orphan(a)) /* the connection breaks, and docextractd asks cupsd */
+    finish(a, DX_E_STOPPED);
+  else if (!is_connected(a) && dx_monotonic_ms() >= a->again_ms)
+    connect_again(a);
+  if (is_connected(a) && !a->over)
+    look_whether_to_leave(a);
+  if (!a->over)
+    wait_for_events(a);
+  if (is_connected(a)) {
+    dx_channel_flush(&a->channel);
+    read_messages(a);
+  }
+  status_tick();
+}
+
+enum dx_code backend_attend(struct backend *b, struct dx_err *err)
+{
+  struct attend a = {.b = b, .channel = DX_CHANNEL_NONE, .here = true};
+
+  b->attended = true;
+  while (!a.over && !term_came())
+    turn(&a);
+  if (term_came() && (!a.over || b->left)) {
+    b->left = false;
+    say_ended(&a, ask_cupsd(b));
+    a.code = dx_fail(&b->outcome, DX_E_STOPPED, 0, "stopped");
+  } else if (a.code != DX_OK && b->sentence[0] == '\0' && !is_orphan(&a)) {
+    say_ended(&a, DX_ANSWER_NOT_ASKED);
+  }
+  dx_channel_close(&a.channel);
+  *err = b->outcome;
+  return a.code;
+}

@@ -1,0 +1,275 @@
+/*
+ * attend.c - a job that docextractd works on, in front of a person: lines of
+ * progress, and what came of it.
+ */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/control/note.h"
+#include "lib/control/start.h"
+#include "lib/spool/results.h"
+
+#define REPEAT_MS 30000  /* between two lines that say the same */
+#define PROGRESS_STEP 10 /* percent between two lines */
+#define LOST_MS 10000    /* for a docextractd that is restarted */
+#define AGAIN_MS 1000    /* between two tries to connect */
+
+/* ---- progress ---- */
+
+#define BAR_WIDTH 40
+
+struct progress {
+  bool live;              /* one line, overwritten again and again */
+  int percent;            /* last printed; -1: none */
+  enum dx_note_kind kind; /* of the last line */
+  int64_t printed_ms;     /* when that was; 0: never */
+};
+
+/* True if a line of this kind is news. One of another kind does not overwrite
+ * the last one. */
+static bool is_news(struct progress *p, enum dx_note_kind kind)
+{
+  int64_t now = dx_monotonic_ms();
+
+  if (p->printed_ms != 0 && p->kind != kind)
+    cli_line_end();
+  if (!p->live && p->printed_ms != 0 && p->kind == kind &&
+      now - p->printed_ms < REPEAT_MS)
+    return false;
+  p->kind = kind;
+  p->printed_ms = now;
+  return true;
+}
+
+/* True if this is worth its own line. */
+static bool is_step(const struct progress *p, int percent)
+{
+  if (percent <= p->percent) /* an upload that failed begins again */
+    return false;
+  return p->live || percent == 100 || p->percent < 0 ||
+         percent >= p->percent + PROGRESS_STEP;
+}
+
+static void uploading(struct progress *p, const struct dx_note *note)
+{
+  static const char full[] = "########################################";
+
+  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
+
+  if (!is_step(p, percent))
+    return;
+  p->percent = percent;
+  (void)is_news(p, note->kind);
+  if (p->live)
+    cli_line("Uploading [%-*.*s] %3d%%", BAR_WIDTH, percent * BAR_WIDTH / 100,
+             full, percent);
+  else
+    printf("Uploading: %d%%\n", percent);
+}
+
+/* is_here: of several documents, the first may be extracted while others are
+ * uploaded. */
+static void print_note(struct progress *p, const struct dx_note *note,
+                       bool is_here)
+{
+  int64_t seconds =
+      note->since_ms != 0 ? (dx_monotonic_ms() - note->since_ms) / 1000 : 0;
+
+  if (note->kind == DX_NOTE_UPLOADING) {
+    uploading(p, note);
+    return;
+  }
+  if ((note->kind == DX_NOTE_WAITING && is_here) || !is_news(p, note->kind))
+    return;
+  switch (note->kind) {
+  case DX_NOTE_WAITING:
+    cli_line("Waiting for extraction, %" PRId64 " s", seconds);
+    break;
+  case DX_NOTE_DOWN:
+    cli_line("The service has been unreachable for %" PRId64 " s: %s; "
+             "retrying",
+             seconds, note->text);
+    break;
+  case DX_NOTE_UP:
+    cli_line("The service is reachable again");
+    break;
+  case DX_NOTE_UNEXPECTED:
+    cli_line("%s; retrying", note->text);
+    break;
+  case DX_NOTE_PAUSED:
+    cli_line("The service asks to slow down; continuing soon");
+    break;
+  case DX_NOTE_TOKEN:
+    cli_line("%s; retrying with a new token", note->text);
+    break;
+  case DX_NOTE_LOCAL:
+    cli_line("%s; retrying every minute, nothing is lost", note->text);
+    break;
+  default:
+    cli_line("Continuing");
+    break;
+  }
+}
+
+/* ---- the end ---- */
+
+static void print_results(const struct cli *cli, const struct dx_job *job)
+{
+  size_t i, k;
+
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+    const char *dir = cli_results_dir(cli, sub);
+
+    for (k = 0; dir != NULL && k < sub->case_count; k++) {
+      char *name;
+
+      if (sub->cases[k].state != DX_CASE_DELIVERED)
+        continue;
+      name = dx_result_name(sub->source_id, sub->cases[k].id);
+      if (name != NULL)
+        printf("%s/%s\n", dir, name);
+      free(name);
+    }
+  }
+}
+
+/* The journal is written before we are told. */
+static enum dx_code finish(struct cli *cli, const char *key, enum dx_code code,
+                           struct dx_err *err)
+{
+  struct dx_job *job = NULL;
+  struct dx_err why;
+
+  if (dx_spool_load(&cli->spool, key, &job, &why) == DX_OK)
+    print_results(cli, job);
+  else if (why.code != DX_E_NOT_FOUND) /* purged already */
+    fprintf(stderr, "docextract: %s\n", why.text);
+  dx_job_free(&job);
+  return code == DX_OK || code == DX_E_CANCELED
+             ? code
+             : cli_advise(err, "retry with: docextract retry %s", key);
+}
+
+/* ---- attending ---- */
+
+struct attend {
+  struct cli *cli;
+  const struct dx_job *job;
+  struct progress progress;
+  int64_t lost_ms; /* since when docextractd has not been there; 0: it is */
+  bool is_over;    /* there is nothing more to wait for */
+};
+
+/* What only somebody else can change, or takes too long, is not waited for. */
+static enum dx_code on_note(struct attend *a, const struct dx_message *message,
+                            struct dx_err *err)
+{
+  struct dx_note note;
+  bool is_here;
+  enum dx_code code = dx_note_parse(message, &note, &is_here, err);
+
+  a->is_over = code == DX_OK &&
+               (note.kind == DX_NOTE_ADMIN || note.kind == DX_NOTE_OVERDUE);
+  if (code != DX_OK || !a->is_over) {
+    if (code == DX_OK)
+      print_note(&a->progress, &note, is_here);
+    return code;
+  }
+  if (note.kind == DX_NOTE_OVERDUE)
+    return dx_fail(err, DX_E_OVERDUE, 0,
+                   "the extraction takes longer than ProcessingLimit; "
+                   "docextractd goes on with job %s",
+                   a->job->key);
+  return dx_fail(err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
+                 "%s; docextractd then goes on with job %s", note.text,
+                 a->job->key);
+}
+
+static enum dx_code on_message(struct attend *a, struct dx_channel *channel,
+                               const struct dx_message *message,
+                               struct dx_err *err)
+{
+  switch (message->verb) {
+  case DX_VERB_NOTE:
+    return on_note(a, message, err);
+  case DX_VERB_MAY:
+    return dx_channel_send(channel, err, "yes %s", message->words[0]);
+  case DX_VERB_END:
+    a->is_over = true;
+    cli_line_end();
+    return finish(a->cli, a->job->key, dx_message_outcome(message, err), err);
+  case DX_VERB_ERROR:
+    a->is_over = true;
+    return dx_message_outcome(message, err);
+  default:
+    return DX_OK;
+  }
+}
+
+/* Until the connection breaks. */
+static enum dx_code attend(struct attend *a, struct dx_err *err)
+{
+  struct dx_channel channel = DX_CHANNEL_NONE;
+  struct dx_message message;
+  enum dx_code code = dx_docextractd_connect(
+      a->cli->config, a->cli->config_path, &channel, err);
+
+  if (code == DX_OK) {
+    a->lost_ms = 0;
+    code = dx_channel_send(&channel, err, "attend %s %s", a->job->key,
+                           a->job->print.run);
+  }
+  while (code == DX_OK && !a->is_over) {
+    code = cli_receive(&channel, -1, &message, err);
+    if (code == DX_OK)
+      code = on_message(a, &channel, &message, err);
+    if (code == DX_E_NET && !a->is_over)
+      a->lost_ms = dx_monotonic_ms();
+  }
+  dx_channel_close(&channel);
+  return code;
+}
+
+/* It may be restarted at any time. */
+static bool is_lost(struct attend *a)
+{
+  return !a->is_over && a->lost_ms != 0 &&
+         dx_monotonic_ms() - a->lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS);
+}
+
+enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
+                        struct dx_err *err)
+{
+  /* With --verbose other lines come in between. */
+  struct attend a = {
+      .cli = cli,
+      .job = job,
+      .progress = {.live = cli_is_live() && !cli->verbose, .percent = -1}};
+  struct dx_err why;
+  enum dx_code code;
+
+  do
+    code = attend(&a, err);
+  while (code != DX_OK && is_lost(&a));
+  cli_line_end();
+  if (a.is_over)
+    return code;
+  if (cli_stop_came())
+    return dx_fail(err, DX_E_STOPPED, 0,
+                   "stopped; docextractd goes on with the job; to cancel it: "
+                   "docextract cancel %s",
+                   job->key);
+  if (code == DX_E_NET)
+    return dx_fail(err, DX_E_NOT_YET, 0,
+                   "docextractd has ended; job %s is stored, and goes on when "
+                   "it is started again",
+                   job->key);
+  why = *err;
+  return dx_fail(err, DX_E_NOT_YET, 0, "job %s is stored, and waits: %s",
+                 job->key, why.text);
+}

@@ -1,0 +1,133 @@
+/*
+ * docextractd.c - what the command asks of docextractd, which does the work;
+ * verbs print what it responds (lib/control/channel.h).
+ */
+#include "cli/cli.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "lib/control/start.h"
+
+enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
+                         struct dx_message *message, struct dx_err *err)
+{
+  struct pollfd fds[] = {{.fd = dx_channel_fd(channel), .events = POLLIN},
+                         {.fd = cli_stop_fd(), .events = POLLIN}};
+  enum dx_code code = DX_E_NOT_YET;
+  int ready = 1;
+
+  while (code == DX_E_NOT_YET && ready != 0) {
+    if (cli_stop_came())
+      return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+    code = dx_channel_read(channel, message, err);
+    if (code == DX_E_NOT_YET)
+      ready = poll(fds, 2, timeout_ms);
+  }
+  return code;
+}
+
+/* ---- requests ---- */
+
+static void print_said(void *ctx, const struct dx_message *message)
+{
+  (void)ctx;
+  if (message->verb == DX_VERB_WARN) {
+    fprintf(stderr, "docextract: %s\n", message->text);
+  } else if (message->text[0] != '\0') {
+    (void)cli_print_plain(message->text, SIZE_MAX);
+    printf("\n");
+  }
+}
+
+static enum dx_code listen_to(struct dx_channel *channel, int patience_ms,
+                              cli_said *said, void *ctx, struct dx_err *err)
+{
+  struct dx_message message;
+  enum dx_code code;
+
+  do {
+    code = cli_receive(channel, patience_ms, &message, err);
+    if (code == DX_E_NOT_YET)
+      return dx_fail(err, code, 0,
+                     "docextractd does not respond; check with: docextract "
+                     "jobs");
+    if (code == DX_E_NET)
+      return dx_fail(err, DX_E_NOT_YET, 0,
+                     "docextractd ended before it responded; try again");
+    if (code == DX_OK && message.verb == DX_VERB_ERROR)
+      return dx_message_outcome(&message, err);
+    if (code == DX_OK)
+      said(ctx, &message);
+  } while (code == DX_OK && message.verb != DX_VERB_DONE);
+  return code;
+}
+
+static enum dx_code request(const struct cli *cli, int patience_ms,
+                            cli_said *said, void *ctx, const char *line,
+                            struct dx_err *err)
+{
+  struct dx_channel channel = DX_CHANNEL_NONE;
+  enum dx_code code =
+      dx_docextractd_connect(cli->config, cli->config_path, &channel, err);
+
+  if (code == DX_OK)
+    code = dx_channel_send(&channel, err, "%s", line);
+  if (code == DX_OK)
+    code = listen_to(&channel, patience_ms, said, ctx, err);
+  dx_channel_close(&channel);
+  return code;
+}
+
+enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
+                         void *ctx, struct dx_err *err, const char *format, ...)
+{
+  char line[DX_CHANNEL_LINE_BYTES];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof(line), format, args);
+  va_end(args);
+  return request(cli, patience_ms, said, ctx, line, err);
+}
+
+enum dx_code cli_tell(const struct cli *cli, struct dx_err *err,
+                      const char *format, ...)
+{
+  char line[DX_CHANNEL_LINE_BYTES];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof(line), format, args);
+  va_end(args);
+  return request(cli, CLI_PATIENCE_MS, print_said, NULL, line, err);
+}
+
+/* ---- whether it runs ---- */
+
+const char *cli_started_text(enum dx_started started)
+{
+  static const char *const texts[DX_STARTED_COUNT] = {
+      [DX_STARTED_SERVICE] = "running as a service",
+      [DX_STARTED_HAND] = "running, started by hand",
+      [DX_STARTED_DEMAND] = "running, started when it was needed"};
+
+  return texts[started];
+}
+
+const char *cli_docextractd(const struct cli *cli)
+{
+  struct dx_channel channel = DX_CHANNEL_NONE;
+  enum dx_code code =
+      dx_channel_open(cli->spool.dirfd, cli->config->spool_dir, &channel, NULL);
+  enum dx_started started = channel.started;
+
+  dx_channel_close(&channel);
+  if (code == DX_OK)
+    return cli_started_text(started);
+  if (code == DX_E_STATE)
+    return "running, of another version; restart it";
+  return dx_spool_daemon(cli->spool.dirfd) != 0 ? "running, not responding"
+                                                : "not running";
+}

@@ -1,0 +1,419 @@
+/*
+ * control.c - the server of the control socket: one epoll descriptor with the
+ * socket, its clients, and a timer.
+ */
+#include "daemon/control.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/spool/spool.h"
+
+#define EVENTS 64
+#define TICK_MS 1000 /* between two looks for clients that take too long */
+
+struct client {
+  struct control *control;
+  struct client *next, **link;
+  struct dx_channel channel;
+  void *data;
+  int64_t until_ms; /* monotonic: closed then; INT64_MAX: stays */
+  bool is_closing;  /* when everything is sent */
+  bool is_gone;     /* to be removed by this or the next turn */
+  bool is_watched_for_writing;
+};
+
+struct control {
+  const struct dx_spool *spool;
+  enum dx_started started;
+  struct control_ops ops;
+  uid_t owner;
+  int epoll_fd, listen_fd, timer_fd;
+  bool
+      is_listening; /* false: no descriptors were left; the timer tries again */
+  struct client *clients;
+  size_t count;
+};
+
+/* ---- clients ---- */
+
+/* Nothing of it comes or goes any more; it is removed by control_turn(), which
+ * the end of the connection wakes. */
+static void give_up(struct client *client)
+{
+  client->is_gone = true;
+  (void)shutdown(client->channel.fd, SHUT_RDWR);
+}
+
+static void watch(struct client *client)
+{
+  bool wanted = dx_channel_is_behind(&client->channel);
+  struct epoll_event event = {.events =
+                                  EPOLLIN | (wanted ? (uint32_t)EPOLLOUT : 0),
+                              .data.ptr = client};
+
+  if (wanted == client->is_watched_for_writing)
+    return;
+  client->is_watched_for_writing = wanted;
+  if (epoll_ctl(client->control->epoll_fd, EPOLL_CTL_MOD, client->channel.fd,
+                &event) < 0)
+    give_up(client);
+}
+
+/* After something was sent. */
+static void settle(struct client *client)
+{
+  if (client->is_gone)
+    return;
+  if (client->is_closing && !dx_channel_is_behind(&client->channel))
+    give_up(client);
+  else
+    watch(client);
+}
+
+void control_send(struct client *client, const char *format, ...)
+{
+  char line[2 * DX_CHANNEL_LINE_BYTES]; /* cut by dx_channel_send() */
+  va_list args;
+
+  if (client->is_closing || client->is_gone)
+    return;
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof(line), format, args);
+  va_end(args);
+  if (dx_channel_send(&client->channel, NULL, "%s", line) != DX_OK)
+    give_up(client);
+  settle(client);
+}
+
+void client_close(struct client *client)
+{
+  if (client->is_closing || client->is_gone)
+    return;
+  client->is_closing = true;
+  client->until_ms = dx_monotonic_ms() + DX_CHANNEL_FIRST_MS;
+  settle(client);
+}
+
+void **client_data(struct client *client)
+{
+  return &client->data;
+}
+
+int client_descriptor(struct client *client)
+{
+  return client->channel.fd;
+}
+
+size_t control_clients(const struct control *control)
+{
+  return control->count;
+}
+
+static void remove_client(struct client *client)
+{
+  struct control *control = client->control;
+
+  control->ops.closed(control->ops.ctx, client);
+  *client->link = client->next;
+  if (client->next != NULL)
+    client->next->link = client->link;
+  control->count--;
+  /* A child of ours may have the descriptor: closing it would end nothing. */
+  (void)epoll_ctl(control->epoll_fd, EPOLL_CTL_DEL, client->channel.fd, NULL);
+  (void)shutdown(client->channel.fd, SHUT_RDWR);
+  dx_channel_close(&client->channel);
+  free(client);
+}
+
+/* ---- lines ---- */
+
+static void refuse_line(struct client *client)
+{
+  control_send(client, "error %s not a line of the control socket",
+               dx_code_name(DX_E_ARG));
+  client_close(client);
+}
+
+/* What has arrived by now; the rest is for the next turn, so that no client
+ * keeps the others waiting. */
+static void read_lines(struct client *client)
+{
+  struct control *control = client->control;
+  struct dx_message message;
+  size_t left = DX_CHANNEL_LINE_BYTES;
+  enum dx_code code = DX_OK;
+
+  while (code == DX_OK && left-- > 0 && !client->is_closing &&
+         !client->is_gone) {
+    code = dx_channel_read(&client->channel, &message, NULL);
+    if (code == DX_OK && !dx_verb_is_of_client(message.verb))
+      code = DX_E_RESPONSE;
+    if (code == DX_OK) {
+      client->until_ms = INT64_MAX;
+      control->ops.message(control->ops.ctx, client, &message);
+    }
+  }
+  if (code == DX_E_NET)
+    give_up(client);
+  else if (code == DX_E_RESPONSE)
+    refuse_line(client);
+}
+
+/* A client that is closing need not be read: that it is gone shows, too. */
+static void serve(struct client *client, uint32_t events)
+{
+  if (client->is_gone)
+    return;
+  dx_channel_flush(&client->channel);
+  if (client->is_closing && (events & (EPOLLHUP | EPOLLERR)) != 0)
+    give_up(client);
+  else if (!client->is_closing)
+    read_lines(client);
+  settle(client);
+}
+
+/* ---- accepting ---- */
+
+static void listen_again(struct control *control, bool wanted)
+{
+  struct epoll_event event = {.events = wanted ? (uint32_t)EPOLLIN : 0,
+                              .data.ptr = &control->listen_fd};
+
+  control->is_listening = wanted;
+  (void)epoll_ctl(control->epoll_fd, EPOLL_CTL_MOD, control->listen_fd, &event);
+}
+
+/* Instead of the greeting. */
+static void turn_away(int fd, enum dx_code code, const char *why)
+{
+  struct dx_channel channel = DX_CHANNEL_OF(fd);
+
+  (void)dx_channel_send(&channel, NULL, "error %s %s", dx_code_name(code), why);
+  dx_channel_close(&channel);
+}
+
+static bool is_allowed(const struct control *control, int fd)
+{
+  struct ucred peer;
+  socklen_t len = sizeof(peer);
+
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+         (peer.uid == 0 || peer.uid == control->owner);
+}
+
+static void greet(struct control *control, int fd)
+{
+  struct client *client = calloc(1, sizeof(*client));
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
+
+  if (client == NULL ||
+      epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+    free(client);
+    turn_away(fd, DX_E_NOMEM, "out of memory");
+    return;
+  }
+  client->control = control;
+  client->channel = (struct dx_channel)DX_CHANNEL_OF(fd);
+  client->until_ms = dx_monotonic_ms() + DX_CHANNEL_FIRST_MS;
+  client->next = control->clients;
+  client->link = &control->clients;
+  if (client->next != NULL)
+    client->next->link = &client->next;
+  control->clients = client;
+  control->count++;
+  control_send(client, "docextractd %d %s %ld %s", DX_CHANNEL_VERSION,
+               PACKAGE_VERSION, (long)getpid(),
+               dx_started_word(control->started));
+}
+
+static void accept_clients(struct control *control)
+{
+  for (;;) {
+    int fd =
+        accept4(control->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+      continue;
+    if (fd < 0) {
+      if (errno != EAGAIN)
+        listen_again(control, false);
+      return;
+    }
+    if (!is_allowed(control, fd))
+      turn_away(fd, DX_E_ACCESS, "permission denied");
+    else if (control->count >= DX_CONTROL_CLIENTS_MAX)
+      turn_away(fd, DX_E_BUSY, "docextractd has too many clients");
+    else
+      greet(control, fd);
+  }
+}
+
+/* ---- turns ---- */
+
+int control_fd(const struct control *control)
+{
+  return control->epoll_fd;
+}
+
+/* Those that are gone or take too long, or all. */
+static void end_clients(struct control *control, bool all)
+{
+  struct client *client = control->clients, *next;
+  int64_t now = dx_monotonic_ms();
+
+  for (; client != NULL; client = next) {
+    next = client->next;
+    if (all || client->is_gone || client->until_ms <= now)
+      remove_client(client);
+  }
+}
+
+static void read_timer(struct control *control)
+{
+  uint64_t ticks;
+
+  if (read(control->timer_fd, &ticks, sizeof(ticks)) > 0 &&
+      !control->is_listening)
+    listen_again(control, true);
+}
+
+void control_turn(struct control *control)
+{
+  struct epoll_event events[EVENTS];
+  int n = epoll_wait(control->epoll_fd, events, EVENTS, 0), i;
+
+  for (i = 0; i < n; i++) {
+    if (events[i].data.ptr == &control->listen_fd)
+      accept_clients(control);
+    else if (events[i].data.ptr == &control->timer_fd)
+      read_timer(control);
+    else
+      serve(events[i].data.ptr, events[i].events);
+  }
+  end_clients(control, false);
+}
+
+/* ---- listening ---- */
+
+static bool add(const struct control *control, int fd, void *what)
+{
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+
+  return fd >= 0 &&
+         epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static enum dx_code open_descriptors(struct control *control,
+                                     struct dx_err *err)
+{
+  const struct itimerspec tick = {.it_interval.tv_sec = TICK_MS / 1000,
+                                  .it_value.tv_sec = TICK_MS / 1000};
+
+  control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  control->listen_fd =
+      socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  control->timer_fd =
+      timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (control->epoll_fd < 0 ||
+      !add(control, control->listen_fd, &control->listen_fd) ||
+      !add(control, control->timer_fd, &control->timer_fd) ||
+      timerfd_settime(control->timer_fd, 0, &tick, NULL) < 0)
+    return dx_fail_sys(err, errno, "open", "socket");
+  return DX_OK;
+}
+
+static enum dx_code start_listening(struct control *control, struct dx_err *err)
+{
+  int dirfd = control->spool->dirfd;
+  struct sockaddr_un address;
+  struct stat st;
+  mode_t mask;
+  int bound;
+
+  dx_channel_address(dirfd, &address);
+  if (fstat(dirfd, &st) < 0 ||
+      (unlinkat(dirfd, DX_CHANNEL_NAME, 0) < 0 && errno != ENOENT))
+    return dx_fs_fail(err, errno, "remove", dirfd, DX_CHANNEL_NAME);
+  control->owner = st.st_uid;
+  mask = umask(0177);
+  bound = bind(control->listen_fd, (const struct sockaddr *)&address,
+               sizeof(address));
+  (void)umask(mask);
+  if (bound < 0 || listen(control->listen_fd, SOMAXCONN) < 0)
+    return dx_fs_fail(err, errno, "create", dirfd, DX_CHANNEL_NAME);
+  return DX_OK;
+}
+
+static void close_all(struct control *control)
+{
+  if (control->listen_fd >= 0)
+    (void)close(control->listen_fd);
+  if (control->timer_fd >= 0)
+    (void)close(control->timer_fd);
+  if (control->epoll_fd >= 0)
+    (void)close(control->epoll_fd);
+  free(control);
+}
+
+struct control *control_new(const struct dx_spool *spool,
+                            enum dx_started started,
+                            const struct control_ops *ops, struct dx_err *err)
+{
+  struct control *control = calloc(1, sizeof(*control));
+  enum dx_code code;
+
+  if (control == NULL) {
+    (void)dx_fail_nomem(err);
+    return NULL;
+  }
+  *control = (struct control){.spool = spool,
+                              .started = started,
+                              .ops = *ops,
+                              .epoll_fd = -1,
+                              .listen_fd = -1,
+                              .timer_fd = -1,
+                              .is_listening = true};
+  code = open_descriptors(control, err);
+  if (code == DX_OK)
+    code = start_listening(control, err);
+  if (code == DX_OK)
+    return control;
+  close_all(control);
+  return NULL;
+}
+
+/* Those who were not accepted yet learn that nobody will, even if a child of
+ * ours has the descriptor, too. */
+static void stop_listening(struct control *control)
+{
+  int fd;
+
+  (void)unlinkat(control->spool->dirfd, DX_CHANNEL_NAME, 0);
+  (void)shutdown(control->listen_fd, SHUT_RDWR);
+  while ((fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+    (void)close(fd);
+}
+
+void control_free(struct control **control)
+{
+  if (*control == NULL)
+    return;
+  stop_listening(*control);
+  end_clients(*control, true);
+  close_all(*control);
+  *control = NULL;
+}

@@ -1,0 +1,651 @@
+/*
+ * cupsd.c - questions about print jobs: one per job, each of up to three steps;
+ * and two things that they share, where a queue leads and which jobs are not
+ * over, which are asked once for all.
+ */
+#include "daemon/cupsd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/print/print_job.h"
+#include "lib/spool/spool.h"
+
+#define CALLS_MAX 4           /* at once; cupsd does one after the other */
+#define SHARED_VALID_MS 5000  /* where a queue leads, who is not over */
+#define LIST_VALID_MS 60000   /* all jobs, for one sweep */
+#define LIST_TIMEOUT_MS 10000 /* cupsd reads a file of each */
+#define FORGET_MS 600000      /* an answer that nobody asked for since */
+#define JOBS_MAX 200000       /* of a list; more is not a cupsd */
+
+#define HTTP_OK 200
+#define HTTP_UNAUTHORIZED 401
+#define HTTP_FORBIDDEN 403
+
+/* What a question waits for. */
+enum step { ANSWERED, IN_LINE, JOB, QUEUE, ACTIVE };
+
+struct question {
+  struct question *next;
+  struct cupsd *cupsd;
+  char key[DX_KEY_BYTES];
+  char *cups_id, *uuid, *user, *queue; /* user, queue: NULL if not known */
+  enum step step;
+  int64_t asked_ms; /* monotonic: when the answer was asked for last */
+  int64_t until_ms; /* while it waits for a response */
+  struct dx_http_call *call;
+  struct dx_print_job job;
+  enum dx_answer answer; /* of asked_ms, when ANSWERED */
+  bool tell;
+};
+
+/* A queue of cupsd, and its device URI. */
+struct queue {
+  struct queue *next;
+  struct cupsd *cupsd;
+  char name[DX_QUEUE_BYTES];
+  int64_t asked_ms;
+  struct dx_http_call *call;
+  struct dx_buf uri; /* "": it has none */
+};
+
+struct listed {
+  int id;
+  char *uuid; /* NULL: hidden, or not asked for */
+};
+
+/* A list of print jobs. */
+struct list {
+  struct cupsd *cupsd;
+  enum dx_print_jobs which;
+  int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
+  struct dx_http_call *call;
+  struct listed *jobs; /* what is known */
+  size_t count;
+  struct listed *fresh; /* what is being read */
+  size_t fresh_count;
+  int last_id;
+  bool is_whole;
+};
+
+struct cupsd {
+  struct dx_http *http;
+  bool (*is_ours)(void *ctx, const char *device_uri);
+  void *ours_ctx;
+  void (*answered)(void *ctx, const char *key);
+  void *answered_ctx;
+  struct question *questions; /* the newest last */
+  struct queue *queues;
+  struct list active, all;
+  size_t calls; /* of questions in step JOB */
+};
+
+static void move_on(struct question *q);
+static void start_line(struct cupsd *cupsd);
+
+/* ---- sending ---- */
+
+static void url_of(const struct dx_cupsd_address *address, char *url,
+                   size_t room)
+{
+  const char *host = address->host;
+  bool is_v6 = strchr(host, ':') != NULL && host[0] != '[';
+
+  if (address->port == 0)
+    (void)snprintf(url, room, "http://localhost/");
+  else
+    (void)snprintf(url, room, "http://%s%s%s:%d/", is_v6 ? "[" : "", host,
+                   is_v6 ? "]" : "", address->port);
+}
+
+/* Releases the bytes. */
+static bool post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
+                 int64_t timeout_ms, dx_http_done *done, void *ctx,
+                 struct dx_http_call **ret_call)
+{
+  struct dx_cupsd_address address;
+  struct dx_http_request request = {.method = "POST",
+                                    .content_type = "application/ipp",
+                                    .body = bytes->data,
+                                    .body_len = bytes->len,
+                                    .body_fd = -1,
+                                    .timeout_ms = timeout_ms,
+                                    .scope = DX_SCOPE_LINK,
+                                    .done = done,
+                                    .ctx = ctx};
+  struct dx_err err;
+  char url[DX_CUPSD_HOST_BYTES + 32];
+  bool ok;
+
+  dx_cupsd_address(&address);
+  url_of(&address, url, sizeof(url));
+  request.url = url;
+  request.unix_socket = address.port == 0 ? address.host : NULL;
+  ok = is_request && timeout_ms > 0 &&
+       dx_http_start(cupsd->http, &request, ret_call, &err) == DX_OK;
+  dx_buf_release(bytes);
+  return ok;
+}
+
+static bool is_ok(const struct dx_http_response *response)
+{
+  return response->code == DX_OK && response->status == HTTP_OK;
+}
+
+/* ---- the end of a question ---- */
+
+static void set_answer(struct question *q, enum dx_answer answer)
+{
+  q->answer = answer;
+  q->step = ANSWERED;
+  q->tell = true;
+  dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s", q->cups_id,
+         dx_answer_word(answer));
+}
+
+/* A cupsd that is silent is silent to all. */
+static void fail_line(struct cupsd *cupsd)
+{
+  struct question *q;
+
+  for (q = cupsd->questions; q != NULL; q = q->next)
+    if (q->step == IN_LINE)
+      set_answer(q, DX_ANSWER_NONE);
+}
+
+/* Whoever is told may ask again, which changes the list: begins anew. */
+static void tell(struct cupsd *cupsd)
+{
+  struct question *q = cupsd->questions;
+
+  while (q != NULL) {
+    if (q->tell) {
+      char key[DX_KEY_BYTES];
+
+      q->tell = false;
+      memcpy(key, q->key, sizeof(key));
+      if (cupsd->answered != NULL)
+        cupsd->answered(cupsd->answered_ctx, key);
+      q = cupsd->questions;
+    } else {
+      q = q->next;
+    }
+  }
+}
+
+/* ---- where a queue leads ---- */
+
+static struct queue *queue_by_name(struct cupsd *cupsd, const char *name)
+{
+  struct queue *queue;
+
+  for (queue = cupsd->queues; queue != NULL; queue = queue->next)
+    if (strcasecmp(queue->name, name) == 0)
+      return queue;
+  queue = calloc(1, sizeof(*queue));
+  if (queue == NULL)
+    return NULL;
+  queue->cupsd = cupsd;
+  (void)snprintf(queue->name, sizeof(queue->name), "%s", name);
+  queue->next = cupsd->queues;
+  cupsd->queues = queue;
+  return queue;
+}
+
+static void on_queue(void *ctx, const struct dx_http_response *response)
+{
+  struct queue *queue = ctx;
+  struct cupsd *cupsd = queue->cupsd;
+  bool responded = response->code == DX_OK; /* it may keep it to itself */
+  struct question *q;
+
+  queue->call = NULL;
+  dx_buf_release(&queue->uri);
+  if (!responded)
+    queue->asked_ms = 0;
+  else if (!dx_queue_read(response->body, response->body_len, &queue->uri))
+    dx_buf_release(&queue->uri);
+  for (q = cupsd->questions; q != NULL; q = q->next) {
+    if (q->step != QUEUE || strcasecmp(q->job.queue, queue->name) != 0)
+      continue;
+    if (responded)
+      move_on(q);
+    else
+      set_answer(q, DX_ANSWER_NONE);
+  }
+  tell(cupsd);
+}
+
+static bool is_valid(int64_t asked_ms, int64_t valid_ms)
+{
+  return asked_ms != 0 && dx_monotonic_ms() - asked_ms < valid_ms;
+}
+
+/* The device URI, "" if it has none; NULL: `q` waits for it, or has failed. */
+static const char *uri_for(struct question *q)
+{
+  struct queue *queue = queue_by_name(q->cupsd, q->job.queue);
+  struct dx_buf bytes = {0};
+
+  q->step = QUEUE;
+  if (queue != NULL && queue->call != NULL)
+    return NULL;
+  if (queue != NULL && is_valid(queue->asked_ms, SHARED_VALID_MS))
+    return dx_buf_text(&queue->uri);
+  if (queue != NULL &&
+      post(q->cupsd, dx_queue_request(queue->name, &bytes), &bytes,
+           q->until_ms - dx_monotonic_ms(), on_queue, queue, &queue->call)) {
+    queue->asked_ms = dx_monotonic_ms();
+    return NULL;
+  }
+  set_answer(q, DX_ANSWER_NONE);
+  return NULL;
+}
+
+/* ---- lists of jobs ---- */
+
+static void free_jobs(struct listed **jobs, size_t *count)
+{
+  size_t i;
+
+  for (i = 0; i < *count; i++)
+    free((*jobs)[i].uuid);
+  free(*jobs);
+  *jobs = NULL;
+  *count = 0;
+}
+
+static void add_job(void *ctx, const struct dx_listed_job *job)
+{
+  struct list *list = ctx;
+  struct listed *more;
+
+  if (job->id > list->last_id)
+    list->last_id = job->id;
+  if (!job->may_run_again || !list->is_whole)
+    return;
+  more = reallocarray(list->fresh, list->fresh_count + 1, sizeof(*more));
+  list->is_whole = more != NULL && list->fresh_count < JOBS_MAX;
+  if (more == NULL)
+    return;
+  list->fresh = more;
+  more += list->fresh_count++;
+  more->id = job->id;
+  more->uuid = job->uuid != NULL ? strdup(job->uuid) : NULL;
+}
+
+static const struct listed *job_by_id(const struct list *list, int id)
+{
+  size_t i;
+
+  for (i = 0; i < list->count; i++)
+    if (list->jobs[i].id == id)
+      return &list->jobs[i];
+  return NULL;
+}
+
+static void on_list(void *ctx, const struct dx_http_response *response);
+
+static bool ask_page(struct list *list)
+{
+  struct dx_buf bytes = {0};
+  bool is_all = list->which == DX_PRINT_JOBS_ALL;
+
+  return post(list->cupsd,
+              dx_print_jobs_request(list->which, list->last_id + 1, &bytes),
+              &bytes, is_all ? LIST_TIMEOUT_MS : DX_ASK_CUPSD_MS, on_list, list,
+              &list->call);
+}
+
+static bool ask_list(struct list *list)
+{
+  if (list->call != NULL)
+    return true;
+  free_jobs(&list->fresh, &list->fresh_count);
+  list->last_id = 0;
+  list->is_whole = true;
+  list->asked_ms = dx_monotonic_ms();
+  return ask_page(list);
+}
+
+static void end_list(struct list *list)
+{
+  list->known_ms = list->is_whole ? list->asked_ms : 0;
+  free_jobs(&list->jobs, &list->count);
+  list->jobs = list->fresh;
+  list->count = list->fresh_count;
+  list->fresh = NULL;
+  list->fresh_count = 0;
+}
+
+/* Questions that wait for the list of jobs that are not over; `otherwise` is
+ * their answer if there is none. */
+static void after_active(struct cupsd *cupsd, enum dx_answer otherwise)
+{
+  struct question *q;
+
+  for (q = cupsd->questions; q != NULL; q = q->next)
+    if (q->step == ACTIVE) {
+      if (cupsd->active.known_ms != 0)
+        move_on(q);
+      else
+        set_answer(q, otherwise);
+    }
+}
+
+static void on_list(void *ctx, const struct dx_http_response *response)
+{
+  struct list *list = ctx;
+  struct cupsd *cupsd = list->cupsd;
+  bool is_all = list->which == DX_PRINT_JOBS_ALL;
+  int last_id = list->last_id;
+
+  list->call = NULL;
+  list->is_whole =
+      list->is_whole && is_ok(response) &&
+      dx_print_jobs_read(response->body, response->body_len, add_job, list);
+  /* cupsd gives 500 at once: go on until there is nothing new. */
+  if (is_all && list->is_whole && list->last_id > last_id) {
+    if (ask_page(list))
+      return;
+    list->is_whole = false;
+  }
+  end_list(list);
+  if (!is_all)
+    after_active(cupsd,
+                 response->code == DX_OK ? DX_ANSWER_ACTIVE : DX_ANSWER_NONE);
+  else if (cupsd->answered != NULL)
+    cupsd->answered(cupsd->answered_ctx, NULL);
+  tell(cupsd);
+}
+
+/* A crash of cupsd can leave a job that is over and "pending" for ever. Such
+ * one is in no list. */
+static void look_if_listed(struct question *q)
+{
+  struct list *active = &q->cupsd->active;
+  int id = atoi(q->cups_id);
+
+  if (is_valid(active->known_ms, SHARED_VALID_MS) &&
+      job_by_id(active, id) != NULL)
+    set_answer(q, DX_ANSWER_ACTIVE);
+  else if (active->known_ms >= q->asked_ms)
+    set_answer(q, DX_ANSWER_OVER);
+  else if (dx_monotonic_ms() < q->until_ms && ask_list(active))
+    q->step = ACTIVE;
+  else
+    set_answer(q, DX_ANSWER_NONE);
+}
+
+/* ---- a question, step by step ---- */
+
+static bool is_the_job(const struct question *q)
+{
+  char key[DX_KEY_BYTES];
+
+  return dx_spool_key(q->uuid, q->cups_id, q->job.time_at_creation, key) &&
+         strcmp(key, q->key) == 0;
+}
+
+static enum dx_answer answer_of(enum dx_print_job_state state)
+{
+  static const enum dx_answer answers[DX_PJ_COUNT] = {
+      [DX_PJ_NOBODY] = DX_ANSWER_NONE,
+      [DX_PJ_HIDDEN] = DX_ANSWER_HIDDEN,
+      [DX_PJ_UNKNOWN] = DX_ANSWER_UNKNOWN,
+      [DX_PJ_WAITING] = DX_ANSWER_ACTIVE,
+      [DX_PJ_HELD] = DX_ANSWER_HELD,
+      [DX_PJ_CANCELED] = DX_ANSWER_CANCELED,
+      [DX_PJ_OVER] = DX_ANSWER_OVER};
+
+  return answers[state];
+}
+
+/* What was done to the printer; NOT_ASKED: nothing. */
+static enum dx_answer answer_of_printer(const struct question *q,
+                                        const char *uri)
+{
+  bool is_its_own = q->queue == NULL || strcasecmp(q->queue, q->job.queue) == 0;
+  bool is_ours;
+
+  if (uri[0] == '\0')
+    return DX_ANSWER_NOT_ASKED;
+  is_ours = q->cupsd->is_ours(q->cupsd->ours_ctx, uri);
+  if (is_its_own)
+    return is_ours ? DX_ANSWER_NOT_ASKED : DX_ANSWER_CHANGED;
+  return is_ours ? DX_ANSWER_OTHER_QUEUE : DX_ANSWER_NOT_OURS;
+}
+
+/* cupsd has said what it knows of the job. A class leads nowhere itself: cupsd
+ * says file:///dev/null. */
+static void move_on(struct question *q)
+{
+  enum dx_answer answer = DX_ANSWER_NOT_ASKED;
+
+  if (q->job.queue[0] != '\0' && !q->job.is_class) {
+    const char *uri = uri_for(q);
+
+    if (uri == NULL)
+      return;
+    answer = answer_of_printer(q, uri);
+  }
+  if (answer != DX_ANSWER_NOT_ASKED)
+    set_answer(q, answer);
+  else if (q->job.state == DX_PJ_WAITING)
+    look_if_listed(q);
+  else
+    set_answer(q, answer_of(q->job.state));
+}
+
+static void on_job(void *ctx, const struct dx_http_response *response)
+{
+  struct question *q = ctx;
+  struct cupsd *cupsd = q->cupsd;
+
+  q->call = NULL;
+  cupsd->calls--;
+  if (response->status == HTTP_UNAUTHORIZED ||
+      response->status == HTTP_FORBIDDEN)
+    q->job.state = DX_PJ_HIDDEN;
+  else if (is_ok(response))
+    dx_print_job_read(response->body, response->body_len, q->uuid, &q->job);
+  else
+    fail_line(cupsd);
+  if (!dx_print_job_is_known(&q->job))
+    set_answer(q, answer_of(q->job.state));
+  else if (!is_the_job(q))
+    set_answer(q, DX_ANSWER_UNKNOWN);
+  else
+    move_on(q);
+  start_line(cupsd);
+  tell(cupsd);
+}
+
+static void start(struct question *q)
+{
+  struct dx_buf bytes = {0};
+
+  memset(&q->job, 0, sizeof(q->job)); /* DX_PJ_NOBODY */
+  q->asked_ms = dx_monotonic_ms();
+  q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
+  q->step = JOB;
+  if (post(q->cupsd, dx_print_job_request(q->cups_id, q->user, &bytes), &bytes,
+           DX_ASK_CUPSD_MS, on_job, q, &q->call))
+    q->cupsd->calls++;
+  else
+    set_answer(q, DX_ANSWER_NONE);
+}
+
+static void start_line(struct cupsd *cupsd)
+{
+  struct question *q;
+
+  for (q = cupsd->questions; q != NULL && cupsd->calls < CALLS_MAX; q = q->next)
+    if (q->step == IN_LINE)
+      start(q);
+}
+
+/* ---- questions ---- */
+
+static void free_question(struct question *q)
+{
+  dx_http_cancel(q->cupsd->http, &q->call);
+  free(q->cups_id);
+  free(q->uuid);
+  free(q->user);
+  free(q->queue);
+  free(q);
+}
+
+static void forget_old(struct cupsd *cupsd)
+{
+  struct question **at = &cupsd->questions, *q;
+
+  while ((q = *at) != NULL)
+    if (q->step == ANSWERED && !q->tell && !is_valid(q->asked_ms, FORGET_MS)) {
+      *at = q->next;
+      free_question(q);
+    } else {
+      at = &q->next;
+    }
+}
+
+static bool copy(const char *text, char **ret)
+{
+  *ret = text != NULL ? strdup(text) : NULL;
+  return text == NULL || *ret != NULL;
+}
+
+static struct question *add_question(struct cupsd *cupsd,
+                                     const struct dx_job *job)
+{
+  struct question *q = calloc(1, sizeof(*q)), **at;
+
+  if (q == NULL)
+    return NULL;
+  q->cupsd = cupsd;
+  memcpy(q->key, job->key, sizeof(q->key));
+  if (!copy(job->cups_id, &q->cups_id) || !copy(job->uuid, &q->uuid) ||
+      !copy(job->user, &q->user) || !copy(job->queue, &q->queue)) {
+    free_question(q);
+    return NULL;
+  }
+  for (at = &cupsd->questions; *at != NULL; at = &(*at)->next)
+    ;
+  *at = q;
+  return q;
+}
+
+static struct question *question_of(struct cupsd *cupsd,
+                                    const struct dx_job *job)
+{
+  struct question *q;
+
+  for (q = cupsd->questions; q != NULL; q = q->next)
+    if (strcmp(q->key, job->key) == 0)
+      return q;
+  forget_old(cupsd);
+  return add_question(cupsd, job);
+}
+
+bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
+                  int64_t since_ms, enum dx_answer *ret_answer)
+{
+  struct question *q;
+
+  if (job->cups_id == NULL || job->uuid == NULL) {
+    *ret_answer = DX_ANSWER_UNKNOWN; /* it has no name to ask for */
+    return true;
+  }
+  q = question_of(cupsd, job);
+  if (q == NULL)
+    return false;
+  if (q->step != ANSWERED)
+    return false;
+  if (q->asked_ms != 0 && q->asked_ms >= since_ms) {
+    *ret_answer = q->answer;
+    return true;
+  }
+  if (!is_valid(q->asked_ms, DX_ASK_AGAIN_MS)) {
+    q->step = IN_LINE;
+    start_line(cupsd);
+  }
+  return false;
+}
+
+bool cupsd_has(struct cupsd *cupsd, const char *cups_id, const char *uuid,
+               bool *ret_known)
+{
+  const struct listed *job;
+
+  *ret_known = is_valid(cupsd->all.known_ms, LIST_VALID_MS);
+  if (!*ret_known) {
+    if (!is_valid(cupsd->all.asked_ms, DX_ASK_AGAIN_MS))
+      (void)ask_list(&cupsd->all);
+    return false;
+  }
+  job = cups_id != NULL ? job_by_id(&cupsd->all, atoi(cups_id)) : NULL;
+  return job != NULL &&
+         (job->uuid == NULL || uuid == NULL || strcmp(job->uuid, uuid) == 0);
+}
+
+/* ---- the beginning and the end ---- */
+
+struct cupsd *cupsd_new(struct dx_http *http,
+                        bool (*is_ours)(void *ctx, const char *device_uri),
+                        void *ctx)
+{
+  struct cupsd *cupsd = calloc(1, sizeof(*cupsd));
+
+  if (cupsd == NULL)
+    return NULL;
+  cupsd->http = http;
+  cupsd->is_ours = is_ours;
+  cupsd->ours_ctx = ctx;
+  cupsd->active.cupsd = cupsd->all.cupsd = cupsd;
+  cupsd->active.which = DX_PRINT_JOBS_NOT_OVER;
+  cupsd->all.which = DX_PRINT_JOBS_ALL;
+  return cupsd;
+}
+
+static void release_list(struct list *list)
+{
+  dx_http_cancel(list->cupsd->http, &list->call);
+  free_jobs(&list->jobs, &list->count);
+  free_jobs(&list->fresh, &list->fresh_count);
+}
+
+void cupsd_free(struct cupsd **cupsd)
+{
+  struct question *q;
+  struct queue *queue;
+
+  if (*cupsd == NULL)
+    return;
+  while ((q = (*cupsd)->questions) != NULL) {
+    (*cupsd)->questions = q->next;
+    free_question(q);
+  }
+  while ((queue = (*cupsd)->queues) != NULL) {
+    (*cupsd)->queues = queue->next;
+    dx_http_cancel((*cupsd)->http, &queue->call);
+    dx_buf_release(&queue->uri);
+    free(queue);
+  }
+  release_list(&(*cupsd)->active);
+  release_list(&(*cupsd)->all);
+  free(*cupsd);
+  *cupsd = NULL;
+}
+
+void cupsd_on_answer(struct cupsd *cupsd,
+                     void (*answered)(void *ctx, const char *key), void *ctx)
+{
+  cupsd->answered = answered;
+  cupsd->answered_ctx = ctx;
+}

@@ -1,0 +1,60 @@
+/*
+ * cupsd.h - docextractd asks cupsd what became of print jobs, and never waits.
+ *
+ * Every question is a request of the same dx_http that calls the service: it
+ * moves in dx_http_run(). What a person did to the printer counts before the
+ * state of the job, since one that was moved to paper is "completed" there.
+ *
+ * Limits: one question per job at a time, and one per DX_ASK_AGAIN_MS; every
+ * answer comes within DX_ASK_CUPSD_MS, or is DX_ANSWER_NONE. Nothing of a title
+ * or a person is logged.
+ *
+ * Ownership: what is needed of a job is copied. dx_http must live longer.
+ * Blocking: never. Errors: none; where memory or cupsd fail, nothing is known.
+ * Source: doc/cups.md, "Asking about a job".
+ */
+#ifndef CUPSD_H
+#define CUPSD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/service/http.h"
+#include "lib/spool/job.h"
+#include "lib/spool/permission.h"
+
+struct cupsd;
+
+/* `is_ours` decides whether a device URI is that of docextract with a section
+ * of this spool. NULL when out of memory. */
+struct cupsd *cupsd_new(struct dx_http *http,
+                        bool (*is_ours)(void *ctx, const char *device_uri),
+                        void *ctx);
+
+/* Takes NULL. Ends what is being asked, without calling anybody. */
+void cupsd_free(struct cupsd **cupsd);
+
+/* Called when an answer is known, with the job's key; with NULL when the list
+ * of cupsd_has() is. It may call everything here but cupsd_free(). */
+void cupsd_on_answer(struct cupsd *cupsd,
+                     void (*answered)(void *ctx, const char *key), void *ctx);
+
+/*
+ * What cupsd last said about the job, if it was asked at or after since_ms
+ * (monotonic): true. Else begins to ask, unless it is being asked, and
+ * `answered` is called when that is known. If it was asked within the last
+ * DX_ASK_AGAIN_MS nothing happens: call again then.
+ */
+bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
+                  int64_t since_ms, enum dx_answer *ret_answer);
+
+/*
+ * Whether cupsd has this print job and may run it again: it is not over, or can
+ * be printed again. One list is asked for all, and again after a minute: take
+ * its records within one turn. *ret_known: false while it is not known;
+ * `answered` tells when to try again.
+ */
+bool cupsd_has(struct cupsd *cupsd, const char *cups_id, const char *uuid,
+               bool *ret_known);
+
+#endif

@@ -1,0 +1,545 @@
+/*
+ * verbs.c - what a client of the control socket asks for: `attend` and its like
+ * are attend.c's, the rest are verbs of the command.
+ */
+#include "daemon/driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/spool/failures.h"
+
+static void send_error(struct session *session, const struct dx_err *err)
+{
+  control_send(session->client, "error %s %s", dx_code_name(err->code),
+               err->text);
+}
+
+/* ---- cancel ---- */
+
+/* How many of the canceled documents the service has, and how many it may
+ * have. */
+static void count_uploaded(const struct dx_job *job, size_t *ret_sure,
+                           size_t *ret_maybe)
+{
+  size_t i, k;
+
+  *ret_sure = 0;
+  *ret_maybe = 0;
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    for (k = 0; sub->code == DX_E_CANCELED && k < sub->file_count; k++)
+      if (sub->uploaded_at != 0 || sub->files[k].put == DX_PUT_DONE)
+        ++*ret_sure;
+      else if (sub->files[k].put == DX_PUT_SENDING)
+        ++*ret_maybe;
+  }
+}
+
+static void tell_canceled(struct session *session, const struct dx_job *job)
+{
+  size_t sure, maybe;
+
+  count_uploaded(job, &sure, &maybe);
+  control_send(session->client, "line Canceled job %s", job->key);
+  if (sure > 0)
+    control_send(session->client,
+                 "line The service already has %zu document%s; no results "
+                 "will be fetched",
+                 sure, sure == 1 ? "" : "s");
+  if (maybe > 0)
+    control_send(session->client,
+                 "line The service may have %zu document%s; no results will "
+                 "be fetched",
+                 maybe, maybe == 1 ? "" : "s");
+  if (sure + maybe == 0)
+    control_send(session->client,
+                 "line None of the canceled documents had been uploaded");
+  if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
+    control_send(session->client,
+                 "line Earlier results stay in the results directory");
+  control_send(session->client, "done ");
+}
+
+static void tell_finished(struct session *session, const struct dx_job *job)
+{
+  size_t good = dx_job_count(job, DX_ST_EXTRACTED);
+
+  if (good == job->submission_count)
+    control_send(session->client,
+                 "done Job %s had already finished: everything is extracted",
+                 job->key);
+  else
+    control_send(session->client,
+                 "done Job %s had already finished: %zu of %zu documents "
+                 "extracted",
+                 job->key, good, job->submission_count);
+}
+
+void verbs_canceled(struct driver *driver, const struct driven *driven)
+{
+  struct session *s;
+
+  for (s = driver->sessions; s != NULL; s = s->next)
+    if (s->waits == driven)
+      tell_canceled(s, driven->job);
+}
+
+static const char *print_job_of(const struct dx_job *job, char name[64])
+{
+  (void)snprintf(name, 64, "%.40s-%.20s",
+                 job->queue != NULL ? job->queue : "QUEUE",
+                 job->cups_id != NULL ? job->cups_id : "?");
+  return name;
+}
+
+static void refuse_attended(struct session *session, const struct dx_job *job,
+                            const char *command)
+{
+  struct dx_err err;
+  char name[64];
+
+  print_job_of(job, name);
+  (void)dx_fail(&err, DX_E_JOB, 0,
+                "this is print job %s, and its queue is working on it; %s it "
+                "with: %s %s",
+                name, command, command, name);
+  send_error(session, &err);
+}
+
+static void cancel_job(struct session *session, struct driven *driven)
+{
+  struct dx_job *job = driven->job;
+
+  if (driven->attendant != NULL && job->cups_id != NULL) {
+    refuse_attended(session, job, "cancel");
+    return;
+  }
+  session->waits = driven;
+  dx_job_cancel(job);
+  dx_job_set_message(job, DX_OK, "");
+  dx_engine_wake(session->driver->engine, job);
+}
+
+/* Moves what cannot be read aside, so that the print job can run again. */
+static void set_aside(struct session *session, const char *parent,
+                      const char *name)
+{
+  struct driver *driver = session->driver;
+  struct dx_err err;
+
+  if (dx_spool_set_aside(driver->spool, parent, name, &err) != DX_OK)
+    send_error(session, &err);
+  else
+    control_send(session->client,
+                 "done Moved job %.32s, whose job file cannot be read, to "
+                 "'%s/damaged'",
+                 name, driver->config->spool_dir);
+}
+
+struct search {
+  const char *key;
+  char name[DX_KEY_BYTES + DX_RUN_BYTES]; /* what was found; "" */
+};
+
+static enum dx_code match_receipt(void *ctx, const char *name)
+{
+  struct search *search = ctx;
+
+  if (strncmp(name, search->key, DX_KEY_BYTES - 1) != 0)
+    return DX_OK;
+  (void)snprintf(search->name, sizeof(search->name), "%s", name);
+  return DX_E_EXISTS; /* ends the search */
+}
+
+/* A job that is not driven: it is over, has failed, or cannot be read. */
+static void cancel_stored(struct session *session, const char *key)
+{
+  struct driver *driver = session->driver;
+  struct search search = {.key = key};
+  struct dx_job *job = NULL;
+  struct dx_err err;
+  enum dx_code code = dx_spool_load(driver->spool, key, &job, &err);
+
+  if (code == DX_E_NOT_FOUND &&
+      dx_spool_each_received(driver->spool, match_receipt, &search, NULL) ==
+          DX_E_EXISTS) {
+    set_aside(session, "received", search.name);
+  } else if (code == DX_E_DAMAGED) {
+    set_aside(session, "jobs", key);
+  } else if (code != DX_OK) {
+    send_error(session, &err);
+  } else if (dx_job_is_finished(job)) {
+    tell_finished(session, job);
+    dx_job_free(&job);
+  } else {
+    dx_job_cancel(job);
+    dx_job_set_message(job, DX_OK, "");
+    if (driver_take(driver, job, &err) != DX_OK)
+      send_error(session, &err);
+    else
+      session->waits = driver_find(driver, key);
+  }
+}
+
+/* What is stored becomes a job first. */
+static struct driven *find(struct driver *driver, const char *key)
+{
+  driver->receipts_ms = 0;
+  (void)driver_turn(driver);
+  return driver_find(driver, key);
+}
+
+static void verb_cancel(struct session *session, const char *key)
+{
+  struct driven *driven = find(session->driver, key);
+
+  if (driven != NULL)
+    cancel_job(session, driven);
+  else
+    cancel_stored(session, key);
+}
+
+/* ---- retry ---- */
+
+/* The section was renamed: its sources are where they were. */
+static enum dx_code move_section(struct driver *driver, struct dx_job *job,
+                                 const char *name, struct dx_err *err)
+{
+  const struct dx_service *service = dx_config_service(driver->config, name);
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  if (service == NULL)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "service '%s' is not in '%s'; add a section <Service %s>",
+                   name, driver->config->path, name);
+  for (i = 0; code == DX_OK && i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    if (sub->source_id == NULL || dx_state_is_settled(sub->state))
+      continue;
+    if (strcmp(sub->base_url, service->base_url) != 0)
+      return dx_fail(err, DX_E_CONFIG, 0,
+                     "the service has a document of it at another BaseURL than "
+                     "that of section '%s'; give it up with: docextract cancel "
+                     "%s",
+                     name, job->key);
+    code =
+        dx_submission_set_place(sub, name, service->base_url, sub->key_id, err);
+  }
+  return code == DX_OK ? dx_job_set_service(job, name, service->base_url, err)
+                       : code;
+}
+
+/* What failed starts over if its documents are still here, or the service is
+ * asked what became of them. */
+static enum dx_code restart_failed(struct session *session, struct dx_job *job,
+                                   struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    if (sub->state != DX_ST_FAILED && sub->state != DX_ST_REFUSED)
+      continue;
+    if (dx_submission_is_here(sub) || dx_submission_needs_verify(sub))
+      code = dx_submission_retry(sub, err);
+    else
+      control_send(session->client,
+                   "warn document %zu is no longer here and must be submitted "
+                   "again: %s",
+                   sub->files[0].document + 1, sub->reason);
+  }
+  if (code == DX_OK && dx_job_is_final(job))
+    return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
+                   job->key);
+  return code;
+}
+
+static enum dx_code restart(struct session *session, struct dx_job *job,
+                            const char *section, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+
+  if (section[0] != '\0')
+    code = move_section(session->driver, job, section, err);
+  if (code == DX_OK)
+    code = restart_failed(session, job, err);
+  if (code != DX_OK)
+    return code;
+  job->print.decided = job->print.backend != DX_BACKEND_NONE;
+  job->print.undecided = false;
+  dx_job_set_message(job, DX_OK, "");
+  job->dirty = true;
+  return DX_OK;
+}
+
+static enum dx_code retry_driven(struct session *session, struct driven *driven,
+                                 const char *section, struct dx_err *err)
+{
+  char key[DX_KEY_BYTES];
+  struct dx_err other;
+  enum dx_code code, again;
+
+  if (driven->attendant != NULL && section[0] == '\0') {
+    control_send(session->client,
+                 "line docextractd is working on job %s; nothing to do",
+                 driven->job->key);
+    if (driven->job->message[0] != '\0')
+      control_send(session->client, "line Its message: %s",
+                   driven->job->message);
+    control_send(session->client, "done ");
+    return DX_OK;
+  }
+  if (dx_engine_remove(session->driver->engine, driven->job) != DX_OK)
+    return dx_fail(err, DX_E_BUSY, 0,
+                   "a call of the job is under way; try again in a minute");
+  memcpy(key, driven->job->key, sizeof(key));
+  code = restart(session, driven->job, section, err);
+  again = driver_drive(session->driver, driven, code == DX_OK ? err : &other);
+  if (code == DX_OK)
+    code = again;
+  if (code != DX_OK)
+    return code;
+  control_send(session->client,
+               "done Retrying job %s; check with: docextract "
+               "jobs",
+               key);
+  return DX_OK;
+}
+
+static enum dx_code retry_stored(struct session *session, const char *key,
+                                 const char *section, struct dx_err *err)
+{
+  struct driver *driver = session->driver;
+  struct dx_job *job = NULL;
+  enum dx_code code = dx_spool_load(driver->spool, key, &job, err);
+
+  if (code != DX_OK)
+    return code;
+  if (dx_job_outcome(job, NULL) == DX_OK) {
+    control_send(session->client,
+                 "done Everything in job %s has already been extracted", key);
+    dx_job_free(&job);
+    return DX_OK;
+  }
+  code = restart(session, job, section, err);
+  if (code == DX_OK)
+    code = dx_spool_reopen(driver->spool, job, err);
+  if (code == DX_OK)
+    code = dx_job_save(job, err);
+  if (code != DX_OK) {
+    dx_job_free(&job);
+    return code;
+  }
+  code = driver_take(driver, job, err);
+  if (code == DX_OK)
+    control_send(session->client,
+                 "done Retrying job %s; check with: docextract jobs", key);
+  return code;
+}
+
+static void verb_retry(struct session *session, const char *key,
+                       const char *section)
+{
+  struct driven *driven = find(session->driver, key);
+  struct dx_err err;
+  enum dx_code code = driven != NULL
+                          ? retry_driven(session, driven, section, &err)
+                          : retry_stored(session, key, section, &err);
+
+  if (code != DX_OK)
+    send_error(session, &err);
+}
+
+/* ---- purge, seen ---- */
+
+static enum dx_code purge(struct driver *driver, const char *key,
+                          struct dx_err *err)
+{
+  struct dx_job *job = NULL;
+  enum dx_code code;
+
+  if (driver_find(driver, key) != NULL)
+    code = DX_E_JOB;
+  else
+    code = dx_spool_load(driver->spool, key, &job, err);
+  if (code == DX_OK && (!dx_job_is_finished(job) || dx_job_is_announcing(job)))
+    code = DX_E_JOB;
+  if (code == DX_E_JOB)
+    (void)dx_fail(err, DX_E_JOB, 0,
+                  "job %s is not finished; give it up first, with: docextract "
+                  "cancel %s",
+                  key, key);
+  if (code == DX_OK)
+    code = dx_spool_remove(driver->spool, &job, err);
+  dx_job_free(&job);
+  return code;
+}
+
+static void verb_purge(struct session *session, const char *key)
+{
+  struct dx_err err;
+
+  if (purge(session->driver, key, &err) != DX_OK)
+    send_error(session, &err);
+  else
+    control_send(session->client, "done Removed job %s", key);
+}
+
+static void verb_seen(struct session *session)
+{
+  struct driver *driver = session->driver;
+  size_t i, count = 0;
+  struct dx_err err;
+
+  for (i = 0; i < driver->count; i++)
+    driver->jobs[i]->job->seen |=
+        dx_job_is_unseen_failure(driver->jobs[i]->job);
+  if (dx_spool_see_failures(session->driver->spool, &count, &err) != DX_OK)
+    send_error(session, &err);
+  else
+    control_send(session->client, "done %zu failed job%s marked as seen", count,
+                 count == 1 ? "" : "s");
+}
+
+/* ---- hello ---- */
+
+static void verb_hello(struct session *session, const char *name)
+{
+  struct dx_err err;
+
+  session->hello = hello_start(session->driver->config, name,
+                               client_descriptor(session->client), &err);
+  if (session->hello == NULL)
+    send_error(session, &err);
+}
+
+static void look_at_hello(struct session *session)
+{
+  struct driver *driver = session->driver;
+  struct dx_err err;
+
+  if (session->hello == NULL ||
+      hello_turn(
+          session->hello,
+          dx_engine_rate_limit(driver->engine, hello_service(session->hello))))
+    return;
+  if (hello_end(&session->hello))
+    return;
+  (void)dx_fail(&err, DX_E_IO, 0, "the test ended unexpectedly; see the log");
+  send_error(session, &err);
+}
+
+void verbs_turn(struct driver *driver)
+{
+  struct session *s;
+
+  for (s = driver->sessions; s != NULL; s = s->next)
+    look_at_hello(s);
+}
+
+/* ---- sessions ---- */
+
+static struct session *session_of(struct driver *driver, struct client *client)
+{
+  struct session *session = *client_data(client);
+
+  if (session != NULL)
+    return session;
+  session = calloc(1, sizeof(*session));
+  if (session == NULL) {
+    control_send(client, "error E_NOMEM out of memory");
+    client_close(client);
+    return NULL;
+  }
+  session->driver = driver;
+  session->client = client;
+  session->next = driver->sessions;
+  driver->sessions = session;
+  *client_data(client) = session;
+  return session;
+}
+
+void verbs_closed(void *ctx, struct client *client)
+{
+  struct driver *driver = ctx;
+  struct session *session = *client_data(client), **at;
+
+  if (session == NULL)
+    return;
+  attend_closed(session);
+  if (session->hello != NULL)
+    hello_stop(session->hello);
+  (void)hello_end(&session->hello);
+  for (at = &driver->sessions; *at != session; at = &(*at)->next)
+    ;
+  *at = session->next;
+  free(session);
+}
+
+static void answer(struct session *session, const struct dx_message *message)
+{
+  int64_t number = 0;
+
+  if (session->driven == NULL || !dx_message_number(message, 0, &number))
+    return;
+  permit_reply(session->driven, number, message->verb == DX_VERB_YES);
+  dx_engine_wake(session->driver->engine, session->driven->job);
+}
+
+void verbs_message(void *ctx, struct client *client,
+                   const struct dx_message *message)
+{
+  struct driver *driver = ctx;
+  struct session *session = session_of(driver, client);
+
+  if (session == NULL)
+    return;
+  switch (message->verb) {
+  case DX_VERB_ATTEND:
+    if (session->key[0] == '\0')
+      attend_begin(session, message->words[0], message->words[1]);
+    break;
+  case DX_VERB_YES:
+  case DX_VERB_NO:
+    answer(session, message);
+    break;
+  case DX_VERB_LEAVE:
+    attend_leave(session);
+    break;
+  case DX_VERB_ENDED:
+    attend_ended(session, message->words[0]);
+    break;
+  case DX_VERB_HELLO:
+    if (session->hello == NULL)
+      verb_hello(session, message->text);
+    break;
+  case DX_VERB_RETRY:
+    verb_retry(session, message->words[0], message->text);
+    break;
+  case DX_VERB_CANCEL:
+    verb_cancel(session, message->words[0]);
+    break;
+  case DX_VERB_PURGE:
+    verb_purge(session, message->words[0]);
+    break;
+  case DX_VERB_SEEN:
+    verb_seen(session);
+    break;
+  case DX_VERB_WAKE:
+    driver->receipts_ms = 0;
+    control_send(client, "done ");
+    break;
+  default: /* YIELD is main.c's */
+    break;
+  }
+}

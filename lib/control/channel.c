@@ -1,0 +1,412 @@
+/*
+ * channel.c - lines of the control socket, and one end of it.
+ */
+#include "lib/control/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+#include "lib/base/utf8.h"
+
+/* ---- lines ---- */
+
+static const struct {
+  const char *word;
+  size_t words;
+  bool has_text;
+} verbs[] = {
+#define X(name, word, words, has_text) {word, words, has_text},
+    DX_CLIENT_VERBS(X) DX_SERVER_VERBS(X)
+#undef X
+};
+
+bool dx_verb_is_of_client(enum dx_verb verb)
+{
+  return verb < DX_VERB_NOTE;
+}
+
+/* Cuts the first word off *rest, which becomes NULL after the last one. NULL:
+ * there is none. */
+static char *take_word(char **rest)
+{
+  char *word = *rest, *end = word;
+
+  if (word == NULL)
+    return NULL;
+  while (*end > ' ' && *end <= '~')
+    end++;
+  if (end == word || (*end != ' ' && *end != '\0'))
+    return NULL;
+  *rest = *end == ' ' ? end + 1 : NULL;
+  *end = '\0';
+  return word;
+}
+
+static bool read_line(struct dx_message *message)
+{
+  char *rest = message->line;
+  const char *word = take_word(&rest);
+  int i;
+
+  if (word == NULL)
+    return false;
+  for (i = 0; i < DX_VERB_COUNT && strcmp(word, verbs[i].word) != 0; i++)
+    ;
+  message->verb = (enum dx_verb)i;
+  if (i == DX_VERB_COUNT)
+    return false;
+  while (message->count < verbs[i].words) {
+    message->words[message->count] = take_word(&rest);
+    if (message->words[message->count++] == NULL)
+      return false;
+  }
+  if (rest != NULL)
+    message->text = rest;
+  return rest == NULL || verbs[i].has_text;
+}
+
+enum dx_code dx_message_parse(const char *line, size_t len,
+                              struct dx_message *ret_message,
+                              struct dx_err *err)
+{
+  ret_message->verb = DX_VERB_COUNT;
+  ret_message->count = 0;
+  ret_message->text = "";
+  if (len < sizeof(ret_message->line) && memchr(line, '\0', len) == NULL) {
+    memcpy(ret_message->line, line, len);
+    ret_message->line[len] = '\0';
+    if (dx_utf8_is_plain(ret_message->line) && read_line(ret_message))
+      return DX_OK;
+  }
+  return dx_fail(err, DX_E_ARG, 0, "not a line of the control socket");
+}
+
+bool dx_message_number(const struct dx_message *message, size_t i,
+                       int64_t *ret_number)
+{
+  const char *word = message->words[i];
+  char *end;
+  long long number;
+
+  if (word[0] == '+')
+    return false;
+  errno = 0;
+  number = strtoll(word, &end, 10);
+  if (errno != 0 || end == word || *end != '\0')
+    return false;
+  *ret_number = number;
+  return true;
+}
+
+static enum dx_code not_understood(struct dx_err *err)
+{
+  return dx_fail(err, DX_E_RESPONSE, 0,
+                 "docextractd's response is not understood; it may be of "
+                 "another version");
+}
+
+enum dx_code dx_message_outcome(const struct dx_message *message,
+                                struct dx_err *err)
+{
+  enum dx_code code = dx_code_by_name(message->words[0]);
+
+  if (code == DX_CODE_COUNT)
+    return not_understood(err);
+  return dx_fail(err, code, 0, "%s", message->text);
+}
+
+static const char *const started_words[] = {
+#define X(name, word) word,
+    DX_STARTED(X)
+#undef X
+};
+
+const char *dx_started_word(enum dx_started started)
+{
+  return started_words[started];
+}
+
+/* ---- one end ---- */
+
+int dx_channel_fd(const struct dx_channel *channel)
+{
+  return channel->fd;
+}
+
+bool dx_channel_is_behind(const struct dx_channel *channel)
+{
+  return channel->out.len > 0;
+}
+
+void dx_channel_close(struct dx_channel *channel)
+{
+  if (channel->fd >= 0)
+    (void)close(channel->fd);
+  channel->fd = -1;
+  channel->in_len = 0;
+  dx_buf_release(&channel->out);
+}
+
+void dx_channel_flush(struct dx_channel *channel)
+{
+  struct dx_buf *out = &channel->out;
+  ssize_t n;
+
+  if (out->len == 0)
+    return;
+  n = send(channel->fd, out->data, out->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return;
+  if (n < 0) /* it is gone, or refuses and has said why: reading shows that */
+    n = (ssize_t)out->len;
+  out->len -= (size_t)n;
+  memmove(out->data, out->data + n, out->len + 1);
+}
+
+enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
+                             const char *format, ...)
+{
+  char whole[2 * DX_CHANNEL_LINE_BYTES], line[DX_CHANNEL_LINE_BYTES];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(whole, sizeof(whole), format, args);
+  va_end(args);
+  dx_utf8_make_valid(whole);
+  dx_utf8_copy(line, sizeof(line), whole);
+  if (channel->out.len + strlen(line) >= DX_CHANNEL_BACKLOG_BYTES)
+    return dx_fail(err, DX_E_NET, 0, "the other end does not read");
+  dx_buf_printf(&channel->out, "%s\n", line);
+  if (channel->out.failed)
+    return dx_fail_nomem(err);
+  dx_channel_flush(channel);
+  return DX_OK;
+}
+
+/* What is left of timeout_ms after `begin_ms`; -1: for ever. */
+static int left_ms(int timeout_ms, int64_t begin_ms)
+{
+  int64_t passed = dx_monotonic_ms() - begin_ms;
+
+  if (timeout_ms < 0)
+    return -1;
+  return passed < timeout_ms ? timeout_ms - (int)passed : 0;
+}
+
+bool dx_channel_drain(struct dx_channel *channel, int timeout_ms)
+{
+  struct pollfd wanted = {.fd = channel->fd, .events = POLLOUT};
+  int64_t begin_ms = dx_monotonic_ms();
+  int n = 1;
+
+  dx_channel_flush(channel);
+  while (n != 0 && dx_channel_is_behind(channel)) {
+    n = poll(&wanted, 1, left_ms(timeout_ms, begin_ms));
+    dx_channel_flush(channel);
+  }
+  return !dx_channel_is_behind(channel);
+}
+
+/* The first line in the buffer; false: none is complete. */
+static bool take_line(struct dx_channel *channel, char *line, size_t *ret_len)
+{
+  const char *end = memchr(channel->in, '\n', channel->in_len);
+  size_t len;
+
+  if (end == NULL)
+    return false;
+  len = (size_t)(end - channel->in);
+  memcpy(line, channel->in, len);
+  *ret_len = len;
+  channel->in_len -= len + 1;
+  memmove(channel->in, end + 1, channel->in_len);
+  return true;
+}
+
+static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
+{
+  size_t room = sizeof(channel->in) - channel->in_len;
+  ssize_t n;
+
+  if (room == 0)
+    return not_understood(err); /* a line without an end */
+  n = recv(channel->fd, channel->in + channel->in_len, room, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return dx_fail(err, DX_E_NOT_YET, errno, "docextractd does not respond");
+  if (n <= 0)
+    return dx_fail(err, DX_E_NET, n < 0 ? errno : 0,
+                   "the connection to docextractd was lost");
+  channel->in_len += (size_t)n;
+  return DX_OK;
+}
+
+/* A line of any kind. */
+static enum dx_code next_line(struct dx_channel *channel,
+                              char line[DX_CHANNEL_LINE_BYTES], size_t *ret_len,
+                              struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+
+  dx_channel_flush(channel);
+  while (!take_line(channel, line, ret_len)) {
+    code = receive(channel, err);
+    if (code != DX_OK)
+      return code;
+  }
+  return DX_OK;
+}
+
+enum dx_code dx_channel_read(struct dx_channel *channel,
+                             struct dx_message *ret_message, struct dx_err *err)
+{
+  char line[DX_CHANNEL_LINE_BYTES];
+  size_t len;
+  enum dx_code code = next_line(channel, line, &len, err);
+
+  if (code != DX_OK)
+    return code;
+  code = dx_message_parse(line, len, ret_message, err);
+  return code == DX_OK ? DX_OK : not_understood(err);
+}
+
+static void wait_for_more(const struct dx_channel *channel, int timeout_ms)
+{
+  struct pollfd wanted = {.fd = channel->fd, .events = POLLIN};
+
+  if (dx_channel_is_behind(channel))
+    wanted.events |= POLLOUT;
+  (void)poll(&wanted, 1, timeout_ms);
+}
+
+enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
+                              struct dx_message *ret_message,
+                              struct dx_err *err)
+{
+  int64_t begin_ms = dx_monotonic_ms();
+  enum dx_code code = dx_channel_read(channel, ret_message, err);
+
+  while (code == DX_E_NOT_YET && left_ms(timeout_ms, begin_ms) != 0) {
+    wait_for_more(channel, left_ms(timeout_ms, begin_ms));
+    code = dx_channel_read(channel, ret_message, err);
+  }
+  return code;
+}
+
+/* ---- connecting ---- */
+
+void dx_channel_address(int spool_dirfd, struct sockaddr_un *ret_address)
+{
+  *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+  (void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path),
+                 "/proc/self/fd/%d/%s", spool_dirfd, DX_CHANNEL_NAME);
+}
+
+static enum dx_code fail_connect(int e, const char *spool_dir,
+                                 struct dx_err *err)
+{
+  if (e == ENOENT || e == ECONNREFUSED)
+    return dx_fail(err, DX_E_NOT_FOUND, e, "docextractd is not running");
+  if (e == EAGAIN || e == EINTR) /* nobody accepts */
+    return dx_fail(err, DX_E_BUSY, e, "docextractd does not respond");
+  return dx_fail_sys(err, e, "connect to docextractd in", spool_dir);
+}
+
+static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
+                               const char *spool_dir, struct dx_err *err)
+{
+  const struct timeval limit = {.tv_sec = DX_CHANNEL_GREETING_MS / 1000};
+  struct sockaddr_un address;
+
+  dx_channel_address(spool_dirfd, &address);
+  channel->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (channel->fd < 0 || setsockopt(channel->fd, SOL_SOCKET, SO_SNDTIMEO,
+                                    &limit, sizeof(limit)) < 0)
+    return dx_fail_sys(err, errno, "open", "socket");
+  if (connect(channel->fd, (const struct sockaddr *)&address, sizeof(address)) <
+      0)
+    return fail_connect(errno, spool_dir, err);
+  if (fcntl(channel->fd, F_SETFL, O_NONBLOCK) < 0)
+    return dx_fail_sys(err, errno, "open", "socket");
+  return DX_OK;
+}
+
+static enum dx_code other_version(const char *version, struct dx_err *err)
+{
+  return dx_fail(err, DX_E_STATE, 0,
+                 "docextractd is of version %s, and this program of version "
+                 "%s; restart docextractd",
+                 version, PACKAGE_VERSION);
+}
+
+/* docextractd PROTOCOL VERSION PID STARTED, or what it says instead. */
+static enum dx_code read_greeting(struct dx_channel *channel, char *line,
+                                  size_t len, struct dx_err *err)
+{
+  struct dx_message message;
+  char version[32], started[16];
+  int protocol, i;
+  long pid = 0;
+
+  if (dx_message_parse(line, len, &message, NULL) == DX_OK &&
+      message.verb == DX_VERB_ERROR)
+    return dx_message_outcome(&message, err);
+  line[len] = '\0';
+  dx_utf8_make_plain(line);
+  i = sscanf(line, "docextractd %9d %31s %9ld %15s", &protocol, version, &pid,
+             started);
+  if (i >= 2 && protocol != DX_CHANNEL_VERSION)
+    return other_version(version, err);
+  if (i < 4)
+    return not_understood(err);
+  for (i = 0; i < DX_STARTED_COUNT && strcmp(started, started_words[i]) != 0;
+       i++)
+    ;
+  if (i == DX_STARTED_COUNT)
+    return not_understood(err);
+  channel->started = (enum dx_started)i;
+  channel->pid = (pid_t)pid;
+  return DX_OK;
+}
+
+static enum dx_code await_greeting(struct dx_channel *channel,
+                                   struct dx_err *err)
+{
+  int64_t begin_ms = dx_monotonic_ms();
+  char line[DX_CHANNEL_LINE_BYTES];
+  size_t len = 0;
+  enum dx_code code = next_line(channel, line, &len, err);
+
+  while (code == DX_E_NOT_YET &&
+         left_ms(DX_CHANNEL_GREETING_MS, begin_ms) != 0) {
+    wait_for_more(channel, left_ms(DX_CHANNEL_GREETING_MS, begin_ms));
+    code = next_line(channel, line, &len, err);
+  }
+  if (code == DX_E_NOT_YET || code == DX_E_NET)
+    return dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond");
+  return code == DX_OK ? read_greeting(channel, line, len, err) : code;
+}
+
+enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,
+                             struct dx_channel *ret_channel, struct dx_err *err)
+{
+  enum dx_code code;
+
+  *ret_channel = (struct dx_channel)DX_CHANNEL_NONE;
+  code = connect_to(ret_channel, spool_dirfd, spool_dir, err);
+  if (code == DX_OK)
+    code = await_greeting(ret_channel, err);
+  if (code != DX_OK)
+    dx_channel_close(ret_channel);
+  return code;
+}

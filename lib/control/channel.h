@@ -1,0 +1,184 @@
+/*
+ * channel.h - docextractd's control socket: what a backend or the command and
+ * docextractd tell each other, and both ends of the connection.
+ *
+ * SpoolDir/docextractd.sock, a Unix stream socket of the spool's owner, 0600.
+ * Lines of at most DX_CHANNEL_LINE_BYTES with the newline, UTF-8 without
+ * control characters: a verb, words of printable ASCII, and, where the tables
+ * below have it, a text, which is the rest of the line and may be empty;
+ * between them one blank. docextractd greets first:
+ *
+ *   docextractd PROTOCOL VERSION PID STARTED
+ *
+ * or responds with `error`; then the client sends a verb within
+ * DX_CHANNEL_FIRST_MS, and both go on until either closes. A line that is not
+ * in the tables ends the connection.
+ *
+ * Ownership: struct dx_channel is the caller's; dx_channel_close() may follow
+ * anything, DX_CHANNEL_NONE too. Blocking: never, except for dx_channel_open(),
+ * dx_channel_await(), and dx_channel_drain(), at most as long as they say. No
+ * signal is raised.
+ */
+#ifndef DX_CHANNEL_H
+#define DX_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+
+#define DX_CHANNEL_VERSION 1
+#define DX_CHANNEL_NAME "docextractd.sock" /* in SpoolDir */
+#define DX_CHANNEL_LINE_BYTES 2048         /* with the newline */
+#define DX_CHANNEL_WORDS 8
+
+/* What a client sends: verb, its word, words after it, has a text. KEY: of the
+ * job. RUN: names the receipt. */
+#define DX_CLIENT_VERBS(X)                                                  \
+  X(ATTEND, "attend", 2, false) /* KEY RUN: follow the job */               \
+  X(YES, "yes", 1, false)       /* N: to `may`; no SIGTERM came */          \
+  X(NO, "no", 1, false)         /* N */                                     \
+  X(LEAVE, "leave", 0, false)   /* the backend ends, the job goes on */     \
+  X(ENDED, "ended", 1, false)   /* ANSWER: what cupsd said after SIGTERM */ \
+  X(HELLO, "hello", 0, true)    /* [SERVICE]: test it, or every one */      \
+  X(RETRY, "retry", 1, true)    /* KEY [SERVICE] */                         \
+  X(CANCEL, "cancel", 1, false) /* KEY */                                   \
+  X(PURGE, "purge", 1, false)   /* KEY */                                   \
+  X(SEEN, "seen", 0, false)     /* the failures were read */                \
+  X(WAKE, "wake", 0, false)     /* look at received/ */                     \
+  X(YIELD, "yield", 0, false)   /* a service starts: make room */
+
+/* What docextractd sends. CODE: dx_code_name(). */
+#define DX_SERVER_VERBS(X)                                                    \
+  X(NOTE, "note", 6, true)                                                    \
+  /* KIND CODE HERE DONE TOTAL AGE_MS TEXT: note.h */                         \
+  X(MAY, "may", 1, false)          /* N: answer yes or no within 1 s */       \
+  X(LEFT, "left", 0, false)        /* the leave is durable */                 \
+  X(GONE, "gone", 0, false)        /* `ended` is durable */                   \
+  X(FAILURES, "failures", 1, false) /* N: jobs of this queue that failed */     \
+                                    /* after their print jobs had ended */     \
+  X(SENTENCE, "sentence", 0, true) /* for the person who printed; */          \
+  X(END, "end", 1, true)     /* CODE TEXT: what became of the job, for the */ \
+                             /* administrator; OK: extracted */               \
+  X(LINE, "line", 0, true)   /* of hello, for stdout */                       \
+  X(WARN, "warn", 0, true)   /* for stderr */                                 \
+  X(DONE, "done", 0, true)   /* the verb was carried out */                   \
+  X(ERROR, "error", 1, true) /* CODE TEXT: it was not */
+
+enum dx_verb {
+#define X(name, word, words, has_text) DX_VERB_##name,
+  DX_CLIENT_VERBS(X) DX_SERVER_VERBS(X)
+#undef X
+      DX_VERB_COUNT
+};
+
+bool dx_verb_is_of_client(enum dx_verb verb);
+
+/* A line. words and text point into `line`: never copy it. */
+struct dx_message {
+  enum dx_verb verb;
+  char *words[DX_CHANNEL_WORDS]; /* after the verb */
+  size_t count;                  /* of words, as the table says */
+  const char *text;              /* "" when there is none */
+  char line[DX_CHANNEL_LINE_BYTES];
+};
+
+/* Reads a line of `len` bytes without its newline. E_ARG: it is none of the
+ * tables. */
+enum dx_code dx_message_parse(const char *line, size_t len,
+                              struct dx_message *ret_message,
+                              struct dx_err *err) DX_MUST_USE;
+
+/* Word i as a decimal number, "-" allowed. False if it is none. */
+bool dx_message_number(const struct dx_message *message, size_t i,
+                       int64_t *ret_number);
+
+/* The code and text of END or ERROR, into *err; E_RESPONSE if the code is
+ * unknown. */
+enum dx_code dx_message_outcome(const struct dx_message *message,
+                                struct dx_err *err);
+
+/* Who started docextractd: word */
+#define DX_STARTED(X)   \
+  X(SERVICE, "service") \
+  X(HAND, "hand")       \
+  X(DEMAND, "demand") /* dx_docextractd_start() */
+
+enum dx_started {
+#define X(name, word) DX_STARTED_##name,
+  DX_STARTED(X)
+#undef X
+      DX_STARTED_COUNT
+};
+
+const char *dx_started_word(enum dx_started started);
+
+/* One end of a connection. */
+struct dx_channel {
+  int fd; /* nonblocking; -1: none */
+  char in[DX_CHANNEL_LINE_BYTES];
+  size_t in_len;
+  struct dx_buf out; /* not sent yet */
+  /* What the greeting said; of a client that dx_channel_open() opened. */
+  enum dx_started started;
+  pid_t pid;
+};
+/* An end with a nonblocking descriptor, which it owns from then on. */
+#define DX_CHANNEL_OF(descriptor) \
+  {                               \
+    .fd = (descriptor)            \
+  }
+#define DX_CHANNEL_NONE DX_CHANNEL_OF(-1)
+
+/*
+ * Connects to docextractd and reads its greeting; at most
+ * DX_CHANNEL_GREETING_MS. spool_dir is for messages. E_NOT_FOUND: nobody
+ * listens. E_BUSY: no greeting, it is ending; try again. E_STATE: another
+ * version; the text names both. E_ACCESS; or what docextractd responded.
+ */
+enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,
+                             struct dx_channel *ret_channel,
+                             struct dx_err *err) DX_MUST_USE;
+void dx_channel_close(struct dx_channel *channel);
+
+/* To be watched for reading and, while dx_channel_is_behind(), for writing. */
+int dx_channel_fd(const struct dx_channel *channel);
+bool dx_channel_is_behind(const struct dx_channel *channel);
+
+/*
+ * Sends a line, given without its newline: "attend %s %s". What is too long
+ * loses its end; what is not plain becomes '?'. What the socket does not take
+ * at once is sent by the calls that follow. That the other end is gone shows in
+ * dx_channel_read(), after what it sent last. E_NET: it is
+ * DX_CHANNEL_BACKLOG_BYTES behind; E_NOMEM.
+ */
+enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
+                             const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Sends what is left. */
+void dx_channel_flush(struct dx_channel *channel);
+/* The same, and waits for it, at most so long; false: something is left. */
+bool dx_channel_drain(struct dx_channel *channel, int timeout_ms);
+
+/*
+ * The next line. E_NOT_YET: none is complete; E_NET: the other end has closed,
+ * or lost its line; E_RESPONSE: not a line of the tables. Call it until
+ * E_NOT_YET when the descriptor can be read.
+ */
+enum dx_code dx_channel_read(struct dx_channel *channel,
+                             struct dx_message *ret_message,
+                             struct dx_err *err) DX_MUST_USE;
+/* The same, and waits for it, at most so long. -1: for ever. */
+enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
+                              struct dx_message *ret_message,
+                              struct dx_err *err) DX_MUST_USE;
+
+/* A socket of docextractd or of a client, and the address of its file: by the
+ * directory's descriptor, because the path may be longer than an address. */
+struct sockaddr_un;
+void dx_channel_address(int spool_dirfd, struct sockaddr_un *ret_address);
+
+#endif

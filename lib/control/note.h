@@ -1,0 +1,58 @@
+/*
+ * note.h - what the engine tells about a job under way, and the line `note` in
+ * which docextractd passes it to the backend or command that attends
+ * (channel.h).
+ *
+ * Ownership: the text is borrowed. Blocking: never.
+ */
+#ifndef DX_NOTE_H
+#define DX_NOTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/control/channel.h"
+
+/* kind, word */
+#define DX_NOTES(X)                                                            \
+  X(UPLOADING, "uploading")   /* done of total bytes, all documents */         \
+  X(WAITING, "waiting")       /* for the extraction; since_ms */               \
+  X(OVERDUE, "overdue")       /* ProcessingLimit has passed; it goes on */     \
+  X(DOWN, "down")             /* the service is not reached; since_ms, text */ \
+  X(UP, "up")                 /* it can be reached again */                    \
+  X(UNEXPECTED, "unexpected") /* a response that cannot be right; text */      \
+  X(PAUSED, "paused")         /* the service asked for fewer calls */          \
+  X(TOKEN, "token")           /* refused or not available; text; retried */    \
+  X(ADMIN, "admin")           /* somebody must fix the configuration; text */  \
+  X(LOCAL, "local")           /* a failure here; text; retried each minute */  \
+  X(LOCAL_OVER, "local-over")
+
+enum dx_note_kind {
+#define X(name, word) DX_NOTE_##name,
+  DX_NOTES(X)
+#undef X
+      DX_NOTE_COUNT
+};
+
+struct dx_note {
+  enum dx_note_kind kind;
+  int64_t done, total;
+  int64_t since_ms;  /* monotonic; 0: not said */
+  enum dx_code code; /* of the failure; DX_OK when there is none */
+  const char *text;  /* its text, for the administrator; "" */
+};
+
+const char *dx_note_word(enum dx_note_kind kind);
+
+/* The line, without its newline. here: the chart is not with the service yet,
+ * so that it waits on this machine. */
+void dx_note_format(const struct dx_note *note, bool here,
+                    char line[DX_CHANNEL_LINE_BYTES]);
+
+/* Reads it from a message with the verb NOTE; the text is the message's.
+ * E_RESPONSE. */
+enum dx_code dx_note_parse(const struct dx_message *message,
+                           struct dx_note *ret_note, bool *ret_here,
+                           struct dx_err *err) DX_MUST_USE;
+
+#endif

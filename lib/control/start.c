@@ -1,0 +1,189 @@
+/*
+ * start.c - connecting to docextractd, and starting it on demand.
+ */
+#include "lib/control/start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/policy.h"
+#include "lib/base/process.h"
+#include "lib/base/user.h"
+#include "lib/spool/spool.h"
+
+#define WAIT_FIRST_MS 5 /* between two tries, doubling */
+#define WAIT_MAX_MS 200
+#define START_AGAIN_MS 1000 /* the one before found the lock still held */
+
+/* ---- who starts it ---- */
+
+static bool exists(const char *root, const char *path)
+{
+  char whole[PATH_MAX];
+  struct stat st;
+
+  (void)snprintf(whole, sizeof(whole), "%s%s", root, path);
+  return lstat(whole, &st) == 0;
+}
+
+bool dx_docextractd_is_unit(const char *root)
+{
+  static const char *const units[] = {
+      "/etc/systemd/system/docextractd.service",
+      "/run/systemd/system/docextractd.service",
+      "/usr/local/lib/systemd/system/docextractd.service",
+      "/usr/lib/systemd/system/docextractd.service",
+      "/lib/systemd/system/docextractd.service"};
+  size_t i;
+
+  if (!exists(root, "/run/systemd/system"))
+    return false;
+  for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    if (exists(root, units[i]))
+      return true;
+  return false;
+}
+
+static enum dx_code check_may_start(int dirfd, const char *spool_dir,
+                                    struct dx_err *err)
+{
+  char owner[DX_USER_BYTES];
+  struct stat st;
+
+  if (dx_docextractd_is_unit(""))
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "docextractd is not running; start it with: systemctl start "
+                   "docextractd");
+  if (fstat(dirfd, &st) < 0)
+    return dx_fail_sys(err, errno, "look at", spool_dir);
+  if (st.st_uid == geteuid())
+    return DX_OK;
+  dx_user_name_of(st.st_uid, owner);
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "docextractd is not running, and only '%s', who owns SpoolDir "
+                 "'%s', can start it",
+                 owner, spool_dir);
+}
+
+/* ---- starting it ---- */
+
+static const char *program(void)
+{
+#ifdef DX_TRUST_ENVIRONMENT /* the tests, in a build directory */
+  const char *path = getenv("DX_DOCEXTRACTD");
+
+  if (path != NULL)
+    return path;
+#endif
+  return DX_SBINDIR "/docextractd";
+}
+
+/* In a child of ours, whose child it becomes: an errno. */
+static int launch(char *config_path)
+{
+  char path[PATH_MAX], cupsd[PATH_MAX], demand[] = "--on-demand", c[] = "-c";
+  char *words[] = {path, demand, c, config_path, NULL};
+  char *variables[] = {NULL, NULL};
+  const char *server = dx_user_environment("CUPS_SERVER");
+  pid_t pid;
+
+  (void)snprintf(path, sizeof(path), "%s", program());
+  if (server != NULL) {
+    (void)snprintf(cupsd, sizeof(cupsd), "CUPS_SERVER=%s", server);
+    variables[0] = cupsd;
+  }
+  if (setsid() < 0 || chdir("/") < 0)
+    return errno;
+  return dx_process_start(words, variables, -1, &pid);
+}
+
+/* By a child that ends at once: it belongs to nobody here. */
+static enum dx_code start(const char *config_path, struct dx_err *err)
+{
+  char *path = realpath(config_path, NULL);
+  int status = 0, e = errno;
+  pid_t child;
+
+  if (path == NULL)
+    return dx_fail_sys(err, e, "open", config_path);
+  child = fork();
+  if (child == 0)
+    _exit(launch(path));
+  e = errno;
+  free(path);
+  if (child < 0)
+    return dx_fail_sys(err, e, "start", "docextractd");
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR)
+      return DX_OK; /* nobody waits for children here: it may run */
+  e = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+  return e == 0 ? DX_OK : dx_fail_sys(err, e, "start", program());
+}
+
+/* It listens a little after it has the lock, and holds that until it has
+ * ended: one that is started in between finds the lock held, and ends. */
+static enum dx_code connect_or_start(int dirfd, const struct dx_config *config,
+                                     const char *config_path,
+                                     struct dx_channel *ret_channel,
+                                     struct dx_err *err)
+{
+  int64_t until_ms = dx_monotonic_ms() + DX_START_MS, start_ms = 0;
+  int wait = WAIT_FIRST_MS;
+  enum dx_code code, started = DX_OK;
+
+  for (;;) {
+    code = dx_channel_open(dirfd, config->spool_dir, ret_channel, err);
+    if (code != DX_E_BUSY && code != DX_E_NOT_FOUND)
+      return code;
+    if (dx_monotonic_ms() >= until_ms)
+      return dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond%s",
+                     start_ms != 0 ? "; the system's log says why" : "");
+    if (dx_monotonic_ms() >= start_ms && dx_spool_daemon(dirfd) == 0) {
+      started = check_may_start(dirfd, config->spool_dir, err);
+      if (started == DX_OK)
+        started = start(config_path, err);
+      if (started != DX_OK)
+        return started;
+      start_ms = dx_monotonic_ms() + START_AGAIN_MS;
+    }
+    (void)poll(NULL, 0, wait);
+    wait = 2 * wait < WAIT_MAX_MS ? 2 * wait : WAIT_MAX_MS;
+  }
+}
+
+enum dx_code dx_docextractd_connect(const struct dx_config *config,
+                                    const char *config_path,
+                                    struct dx_channel *ret_channel,
+                                    struct dx_err *err)
+{
+  int dirfd;
+  enum dx_code code;
+
+  *ret_channel = (struct dx_channel)DX_CHANNEL_NONE;
+  dirfd = dx_fs_open_dir(config->spool_dir, err);
+  if (dirfd < 0)
+    return err->code;
+  code = connect_or_start(dirfd, config, config_path, ret_channel, err);
+  (void)close(dirfd);
+  return code;
+}
+
+enum dx_code dx_docextractd_start(const struct dx_config *config,
+                                  const char *config_path, struct dx_err *err)
+{
+  struct dx_channel channel;
+  enum dx_code code =
+      dx_docextractd_connect(config, config_path, &channel, err);
+
+  dx_channel_close(&channel);
+  return code;
+}

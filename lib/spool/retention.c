@@ -1,0 +1,29 @@
+/*
+ * retention.c - how long a job stays in the spool.
+ */
+#include "lib/spool/retention.h"
+
+/* The longest that anything personal stays in the record of a job that is
+ * finished; a section that is gone does not keep it for ever. */
+static int64_t personal_ms(const struct dx_retention_facts *facts)
+{
+  return facts->keep_unfinished_ms > facts->keep_jobs_ms
+             ? facts->keep_unfinished_ms
+             : facts->keep_jobs_ms;
+}
+
+enum dx_retention dx_retention(const struct dx_retention_facts *facts)
+{
+  if (!facts->finished)
+    return facts->keep_unfinished_ms > 0 &&
+                   facts->idle_ms > facts->keep_unfinished_ms
+               ? DX_RETENTION_EXPIRE
+               : DX_RETENTION_KEEP;
+  if (facts->idle_ms <= facts->keep_jobs_ms)
+    return DX_RETENTION_KEEP;
+  if (facts->rerun == DX_RERUN_NO)
+    return DX_RETENTION_REMOVE;
+  return !facts->cleaned && facts->idle_ms > personal_ms(facts)
+             ? DX_RETENTION_CLEAN
+             : DX_RETENTION_KEEP;
+}

@@ -1,0 +1,113 @@
+/*
+ * fuzz_history.c - the files that docextractd goes on with after a restart,
+ * whatever is in them: the first line is that of a pause, the second that of
+ * counters, the rest are times. A # stands for the id of this boot: with any
+ * other, a pause counts as none.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/service/latency.h"
+#include "daemon/service/rate_limit.h"
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+#include "lib/spool/counters.h"
+
+#define HOST "h"
+#define PORT 443
+#define SERVICE "s"
+
+static int64_t now_ms(void)
+{
+  return 1000000;
+}
+
+static void put(const char *name, const char *version, const char *text)
+{
+  char boot[DX_BOOT_ID_BYTES];
+  struct dx_buf buf = {0};
+  size_t len = strcspn(text, "#");
+
+  dx_boot_id(boot);
+  dx_buf_printf(&buf, "%s\n", version);
+  dx_buf_add(&buf, text, len);
+  if (text[len] == '#') {
+    dx_buf_puts(&buf, boot);
+    dx_buf_puts(&buf, text + len + 1);
+  }
+  fuzz_put(name, dx_buf_text(&buf), buf.len);
+  dx_buf_release(&buf);
+}
+
+/* No file may delay us longer than a response may. */
+static void limit_rate(void)
+{
+  struct dx_rate_limit *limit = dx_rate_limit_new(fuzz_dirfd(), HOST, PORT, 8);
+  struct dx_slot slot;
+
+  HOLDS(limit != NULL);
+  slot = dx_rate_limit_book(limit, DX_URGENT, 0);
+  HOLDS(slot.at_ms > now_ms() &&
+        slot.at_ms <= now_ms() + DX_RETRY_AFTER_MAX_MS);
+  dx_rate_limit_down(limit);
+  dx_rate_limit_block(limit, 1000);
+  HOLDS(dx_rate_limit_is_blocked(limit));
+  dx_rate_limit_up(limit);
+  dx_rate_limit_free(&limit);
+}
+
+static void learn(enum dx_phase phase)
+{
+  struct dx_latency *latency = dx_latency_new(fuzz_dirfd(), HOST, PORT);
+  struct dx_poll_forecast forecast;
+  int64_t wait;
+
+  HOLDS(latency != NULL);
+  forecast = dx_latency_predict(latency, phase, 3);
+  HOLDS(forecast.median_ms >= 0 && forecast.spread > 0);
+  wait = dx_poll_wait_ms(&forecast, phase, 1000, 0, 0.5);
+  HOLDS(wait > 0 && wait <= DX_POLL_MEDIAN_MAX_MS);
+  dx_latency_learn(latency, phase, 3, 1000, 2000);
+  dx_latency_free(&latency);
+}
+
+static void count(void)
+{
+  struct dx_counters *counters = dx_counters_new(fuzz_dirfd(), SERVICE);
+  const struct dx_counts one = {.extracted = 1};
+  struct dx_counts before, after;
+
+  HOLDS(counters != NULL);
+  dx_counts_read(fuzz_dirfd(), SERVICE, &before);
+  HOLDS(before.extracted >= 0 && before.failed >= 0);
+  dx_counters_add(counters, &one);
+  dx_counters_free(&counters);
+  dx_counts_read(fuzz_dirfd(), SERVICE, &after);
+  HOLDS(after.extracted == before.extracted + 1 ||
+        before.extracted == INT64_MAX / 2);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static const struct dx_clock clock = {now_ms, now_ms};
+  struct fuzz_input in = {data, size};
+  char *pause = fuzz_line(&in);
+  char *counts = fuzz_line(&in);
+  char *times = fuzz_rest(&in);
+
+  dx_clock_use(&clock);
+  put("h_443_pause", "docextract-pause 1", pause);
+  put("s_counts", "docextract-counts 1", counts);
+  put("h_443_times", "docextract-times 3", times);
+  limit_rate();
+  count();
+  learn(DX_PHASE_SOURCE);
+  learn(DX_PHASE_EXTRACT);
+  free(pause);
+  free(counts);
+  free(times);
+  return 0;
+}

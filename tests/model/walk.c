@@ -1,0 +1,183 @@
+/*
+ * walk.c - a breadth-first search with a hash table.
+ */
+#include "tests/model/walk.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOWHERE UINT32_MAX
+
+struct edge {
+  uint32_t from, to;
+};
+
+static struct {
+  const struct walk *walk;
+  uint8_t *states;
+  uint32_t *parents, *table;
+  uint32_t count, room, table_size, done;
+  struct edge *edges;
+  size_t edge_count, edge_room;
+  unsigned faults; /* how deep */
+  const char *broken;
+} w;
+
+static void *grow(void *memory, size_t bytes)
+{
+  void *more = realloc(memory, bytes);
+
+  if (more == NULL)
+    abort();
+  return more;
+}
+
+static uint8_t *state_at(uint32_t i)
+{
+  return w.states + (size_t)i * w.walk->state_bytes;
+}
+
+static uint32_t slot_of(const uint8_t *p)
+{
+  uint64_t h = UINT64_C(14695981039346656037);
+  size_t i;
+
+  for (i = 0; i < w.walk->state_bytes; i++)
+    h = (h ^ p[i]) * UINT64_C(1099511628211);
+  return (uint32_t)(h ^ h >> 32) & (w.table_size - 1);
+}
+
+static void make_room(void)
+{
+  uint32_t i, at;
+
+  if (w.count < w.room)
+    return;
+  w.room = w.room == 0 ? 1 << 16 : w.room * 2;
+  w.states = grow(w.states, (size_t)w.room * w.walk->state_bytes);
+  w.parents = grow(w.parents, (size_t)w.room * sizeof(*w.parents));
+  w.table_size = w.room * 2;
+  w.table = grow(w.table, (size_t)w.table_size * sizeof(*w.table));
+  memset(w.table, 0xff, (size_t)w.table_size * sizeof(*w.table));
+  for (i = 0; i < w.count; i++) {
+    at = slot_of(state_at(i));
+    while (w.table[at] != NOWHERE)
+      at = (at + 1) & (w.table_size - 1);
+    w.table[at] = i;
+  }
+}
+
+static uint32_t find_or_add(const void *state)
+{
+  uint32_t at;
+
+  make_room();
+  at = slot_of(state);
+  while (w.table[at] != NOWHERE) {
+    if (memcmp(state_at(w.table[at]), state, w.walk->state_bytes) == 0)
+      return w.table[at];
+    at = (at + 1) & (w.table_size - 1);
+  }
+  memcpy(state_at(w.count), state, w.walk->state_bytes);
+  w.parents[w.count] = w.done;
+  w.table[at] = w.count;
+  return w.count++;
+}
+
+void walk_reach(const void *state)
+{
+  uint32_t to = find_or_add(state);
+
+  if (w.done == NOWHERE || w.faults > 0 || to == w.done)
+    return;
+  if (w.edge_count == w.edge_room) {
+    w.edge_room = w.edge_room == 0 ? 1 << 18 : w.edge_room * 2;
+    w.edges = grow(w.edges, w.edge_room * sizeof(*w.edges));
+  }
+  w.edges[w.edge_count++] = (struct edge){w.done, to};
+}
+
+void walk_broken(const char *name)
+{
+  if (w.broken == NULL)
+    w.broken = name;
+}
+
+void walk_faults(bool on)
+{
+  w.faults += on ? 1 : -1u;
+}
+
+static void print_way(uint32_t i)
+{
+  if (w.parents[i] != NOWHERE)
+    print_way(w.parents[i]);
+  w.walk->print(state_at(i));
+}
+
+/* Marks what can come to an end, backward from the ends; returns a state that
+ * cannot, or NOWHERE. */
+static uint32_t find_stuck(void)
+{
+  uint8_t *ends = calloc(w.count, 1);
+  uint32_t *first = calloc((size_t)w.count + 2, sizeof(*first));
+  uint32_t *sources = calloc(w.edge_count + 1, sizeof(*sources));
+  uint32_t *queue = calloc(w.count, sizeof(*queue));
+  uint32_t i, head = 0, tail = 0, stuck = NOWHERE;
+  size_t e;
+
+  if (ends == NULL || first == NULL || sources == NULL || queue == NULL)
+    abort();
+  for (e = 0; e < w.edge_count; e++)
+    first[w.edges[e].to + 2]++;
+  for (i = 1; i < w.count + 2; i++)
+    first[i] += first[i - 1];
+  for (e = 0; e < w.edge_count; e++)
+    sources[first[w.edges[e].to + 1]++] = w.edges[e].from;
+  for (i = 0; i < w.count; i++)
+    if (w.walk->is_end(state_at(i))) {
+      ends[i] = 1;
+      queue[tail++] = i;
+    }
+  for (; head < tail; head++)
+    for (e = first[queue[head]]; e < first[queue[head] + 1]; e++)
+      if (!ends[sources[e]]) {
+        ends[sources[e]] = 1;
+        queue[tail++] = sources[e];
+      }
+  for (i = 0; i < w.count && stuck == NOWHERE; i++)
+    if (!ends[i])
+      stuck = i;
+  free(ends);
+  free(first);
+  free(sources);
+  free(queue);
+  return stuck;
+}
+
+const char *walk_run(const struct walk *walk, bool trace, size_t *ret_states)
+{
+  uint8_t state[256];
+  uint32_t at = NOWHERE, i;
+
+  w.walk = walk;
+  w.count = w.room = w.table_size = 0;
+  w.edge_count = 0;
+  w.broken = NULL;
+  w.faults = 0;
+  w.done = NOWHERE;
+  walk->begin();
+  for (i = 0; w.broken == NULL && i < w.count; i++) {
+    w.done = at = i;
+    memcpy(state, state_at(i), walk->state_bytes);
+    walk->expand(state);
+  }
+  if (w.broken == NULL && (at = find_stuck()) != NOWHERE)
+    w.broken = WALK_STUCK;
+  if (w.broken != NULL && trace)
+    print_way(at);
+  *ret_states = w.count;
+  return w.broken;
+}

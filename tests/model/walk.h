@@ -1,0 +1,36 @@
+/*
+ * walk.h - walks every state that can be reached from some first ones, breadth
+ * first, and finds the first that must not be.
+ *
+ * A state is a struct of bytes without padding. `expand` calls walk_reach() for
+ * everything that can happen next, and walk_broken() with the name of what must
+ * never happen. What happens only by a fault or a person is reached between
+ * walk_faults(true) and walk_faults(false): from every state one in which
+ * nothing more has to happen must be reachable without those.
+ *
+ * Deterministic: the same states in the same order every time.
+ */
+#ifndef DX_WALK_H
+#define DX_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct walk {
+  size_t state_bytes;
+  void (*begin)(void);               /* reaches the first states */
+  void (*expand)(const void *state); /* reaches the next ones */
+  bool (*is_end)(const void *state); /* nothing more has to happen */
+  void (*print)(const void *state);
+};
+
+#define WALK_STUCK "nothing follows, and nobody is asked"
+
+void walk_reach(const void *state);
+void walk_broken(const char *name);
+void walk_faults(bool on);
+
+/* The name of what is broken, NULL: nothing. trace: prints the way there. */
+const char *walk_run(const struct walk *walk, bool trace, size_t *ret_states);
+
+#endif

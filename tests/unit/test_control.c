@@ -1,0 +1,955 @@
+/*
+ * test_control.c - the server of the control socket with its clients, and
+ * starting docextractd on demand: with "--on-demand", this program is one.
+ */
+#include "tests/unit/temp_dir.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/control.h"
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+#include "lib/control/start.h"
+#include "lib/spool/spool.h"
+
+#define CROWD 1000
+
+static struct dx_err err;
+static char dir[TEMP_DIR_BYTES];
+static struct dx_spool spool = {.dirfd = -1};
+
+static int setup(void **state)
+{
+  (void)state;
+  if (temp_dir_make(dir) < 0)
+    return -1;
+  spool.dirfd = dx_fs_open_dir(dir, &err);
+  return spool.dirfd < 0;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  (void)close(spool.dirfd);
+  return temp_dir_remove(dir);
+}
+
+/* ---- the server's owner ---- */
+
+static struct seen {
+  size_t messages, closed;
+  struct client *last;
+  enum dx_verb verb;
+  char text[DX_CHANNEL_LINE_BYTES];
+  bool closes; /* at every message */
+} seen;
+
+static void note_message(void *ctx, struct client *client,
+                         const struct dx_message *message)
+{
+  (void)ctx;
+  seen.messages++;
+  seen.last = client;
+  seen.verb = message->verb;
+  (void)strcpy(seen.text, message->text);
+  *client_data(client) = client;
+  if (seen.closes) {
+    control_send(client, "done bye");
+    client_close(client);
+  }
+}
+
+static void note_closed(void *ctx, struct client *client)
+{
+  void *data = *client_data(client);
+
+  (void)ctx;
+  assert_true(data == NULL || data == client);
+  seen.closed++;
+}
+
+static const struct control_ops ops = {.message = note_message,
+                                       .closed = note_closed};
+
+static struct control *serve(void)
+{
+  struct control *control;
+
+  memset(&seen, 0, sizeof(seen));
+  control = control_new(&spool, DX_STARTED_HAND, &ops, &err);
+  assert_non_null(control);
+  return control;
+}
+
+/* ---- clients ---- */
+
+/* Connects without waiting for anything; -1: nobody listens. */
+static int dial(void)
+{
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  struct sockaddr_un address;
+
+  dx_channel_address(spool.dirfd, &address);
+  if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+    return fd;
+  (void)close(fd);
+  return -1;
+}
+
+/* What a plain client has received since. */
+static const char *heard(int fd)
+{
+  static char bytes[4096];
+  ssize_t n = recv(fd, bytes, sizeof(bytes) - 1, MSG_DONTWAIT);
+
+  bytes[n > 0 ? n : 0] = '\0';
+  return n == 0 ? "END" : bytes;
+}
+
+static int dial_and_hear(struct control *control)
+{
+  int fd = dial();
+
+  assert_true(fd >= 0);
+  control_turn(control);
+  assert_non_null(strstr(heard(fd), "docextractd 1 "));
+  return fd;
+}
+
+static void say(struct control *control, int fd, const char *bytes, size_t len)
+{
+  assert_int_equal(send(fd, bytes, len, MSG_NOSIGNAL), len);
+  control_turn(control);
+}
+
+static bool has_ended(int fd)
+{
+  char byte;
+  ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT);
+
+  return n == 0 || (n < 0 && errno == ECONNRESET);
+}
+
+/* ---- lines ---- */
+
+static void client_is_greeted_and_heard(void **state)
+{
+  struct control *control = serve();
+  char greeting[128];
+  int fd = dial();
+
+  (void)state;
+  control_turn(control);
+  (void)snprintf(greeting, sizeof(greeting), "docextractd %d %s %d hand\n",
+                 DX_CHANNEL_VERSION, PACKAGE_VERSION, (int)getpid());
+  assert_string_equal(heard(fd), greeting);
+  assert_int_equal(control_clients(control), 1);
+  say(control, fd, "hello default\n", 14);
+  assert_int_equal(seen.messages, 1);
+  assert_int_equal(seen.verb, DX_VERB_HELLO);
+  assert_string_equal(seen.text, "default");
+  control_send(seen.last, "done %s", "well");
+  assert_string_equal(heard(fd), "done well\n");
+  (void)close(fd);
+  control_turn(control);
+  assert_int_equal(control_clients(control), 0);
+  assert_int_equal(seen.closed, 1);
+  control_free(&control);
+}
+
+static void line_may_come_in_pieces(void **state)
+{
+  static const char lines[] = "attend KEY RUN\nleave\n";
+  struct control *control = serve();
+  int fd = dial_and_hear(control);
+  size_t i, whole = 0;
+
+  (void)state;
+  for (i = 0; i < sizeof(lines) - 1; i++) {
+    say(control, fd, lines + i, 1);
+    whole += lines[i] == '\n';
+    assert_int_equal(seen.messages, whole);
+  }
+  (void)close(fd);
+  control_free(&control);
+  assert_int_equal(seen.closed, 1);
+}
+
+static void cut_line_is_not_heard(void **state)
+{
+  static const char line[] = "cancel KEY";
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(line); i++) {
+    struct control *control = serve();
+    int fd = dial_and_hear(control);
+
+    if (i > 0)
+      say(control, fd, line, i);
+    (void)close(fd);
+    control_turn(control);
+    assert_int_equal(seen.messages, 0);
+    assert_int_equal(seen.closed, 1);
+    control_free(&control);
+  }
+}
+
+static void hostile_line_ends_the_connection(void **state)
+{
+  static char endless[2 * DX_CHANNEL_LINE_BYTES];
+  static const struct {
+    const char *bytes;
+    size_t len;
+  } rows[] = {{"leave\0\n", 7},        {"\n", 1},
+              {"leave\r\n", 7},        {"GET / HTTP/1.1\n", 15},
+              {"done\n", 5}, /* of the server */
+              {"hello \x1b[2J\n", 11}, {endless, sizeof(endless)}};
+  struct control *control = serve();
+  int good = dial_and_hear(control);
+  size_t i;
+
+  (void)state;
+  memset(endless, 'x', sizeof(endless));
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    int fd = dial_and_hear(control);
+
+    say(control, fd, rows[i].bytes, rows[i].len);
+    control_turn(control);
+    assert_non_null(strstr(heard(fd), "error E_ARG "));
+    assert_true(has_ended(fd));
+    assert_int_equal(control_clients(control), 1);
+    (void)close(fd);
+  }
+  say(control, good, "wake\n", 5);
+  assert_int_equal(seen.messages, 1);
+  (void)close(good);
+  control_free(&control);
+}
+
+static void client_that_is_closed_gets_what_was_sent(void **state)
+{
+  struct control *control = serve();
+  int fd = dial_and_hear(control);
+
+  (void)state;
+  seen.closes = true;
+  say(control, fd, "seen\nwake\n", 10);
+  control_turn(control);
+  assert_int_equal(seen.messages, 1);
+  assert_int_equal(seen.closed, 1);
+  assert_int_equal(control_clients(control), 0);
+  assert_string_equal(heard(fd), "done bye\n");
+  assert_true(has_ended(fd));
+  (void)close(fd);
+  control_free(&control);
+}
+
+static void slow_reader_is_closed_and_costs_little(void **state)
+{
+  struct control *control = serve();
+  int slow = dial_and_hear(control), good = dial_and_hear(control);
+  struct client *client;
+  size_t i;
+
+  (void)state;
+  say(control, slow, "wake\n", 5);
+  client = seen.last;
+  for (i = 0; i < 100000; i++)
+    control_send(client, "line %01000d", 1);
+  assert_int_equal(seen.closed, 0); /* nothing is called back */
+  control_turn(control);
+  assert_int_equal(seen.closed, 1);
+  assert_int_equal(control_clients(control), 1);
+  say(control, good, "wake\n", 5);
+  assert_int_equal(seen.messages, 2);
+  (void)close(slow);
+  (void)close(good);
+  control_free(&control);
+}
+
+/* What a client was behind is sent as it reads, by turns alone. */
+static void reader_that_is_behind_gets_everything(void **state)
+{
+  struct control *control = serve();
+  struct dx_channel channel = DX_CHANNEL_NONE;
+  struct dx_message message;
+  int64_t number;
+  int i;
+
+  (void)state;
+  channel.fd = dial_and_hear(control);
+  say(control, channel.fd, "wake\n", 5);
+  for (i = 0; i < 12000; i++)
+    control_send(seen.last, "may %010d", i);
+  client_close(seen.last);
+  for (i = 0; i < 12000; i++) {
+    if (dx_channel_read(&channel, &message, &err) == DX_E_NOT_YET) {
+      control_turn(control);
+      assert_int_equal(dx_channel_read(&channel, &message, &err), DX_OK);
+    }
+    assert_true(dx_message_number(&message, 0, &number) && number == i);
+  }
+  control_turn(control);
+  control_turn(control);
+  assert_int_equal(dx_channel_read(&channel, &message, &err), DX_E_NET);
+  dx_channel_close(&channel);
+  control_free(&control);
+}
+
+/* ---- time ---- */
+
+static int64_t now_ms = 1000;
+
+static int64_t set_ms(void)
+{
+  return now_ms;
+}
+
+static void silent_client_is_closed(void **state)
+{
+  static const struct dx_clock clock = {set_ms, set_ms};
+  struct control *control = serve();
+  int silent, half, good;
+
+  (void)state;
+  dx_clock_use(&clock);
+  silent = dial_and_hear(control);
+  half = dial_and_hear(control);
+  good = dial_and_hear(control);
+  say(control, half, "wak", 3);
+  say(control, good, "wake\n", 5);
+  now_ms += DX_CHANNEL_FIRST_MS - 1;
+  control_turn(control);
+  assert_int_equal(control_clients(control), 3);
+  now_ms++;
+  control_turn(control);
+  assert_int_equal(control_clients(control), 1);
+  assert_true(has_ended(silent));
+  assert_true(has_ended(half));
+  assert_false(has_ended(good));
+  now_ms += 1000LL * DX_CHANNEL_FIRST_MS;
+  control_turn(control);
+  assert_int_equal(control_clients(control), 1);
+  dx_clock_use(NULL);
+  (void)close(silent);
+  (void)close(half);
+  (void)close(good);
+  control_free(&control);
+}
+
+/* The loop of docextractd has no other clock for it. */
+static void descriptor_wakes_for_what_is_late(void **state)
+{
+  struct control *control = serve();
+  struct pollfd wanted = {.fd = control_fd(control), .events = POLLIN};
+
+  (void)state;
+  assert_int_equal(poll(&wanted, 1, 5000), 1);
+  control_turn(control);
+  assert_int_equal(poll(&wanted, 1, 0), 0);
+  control_free(&control);
+}
+
+/* ---- many ---- */
+
+static bool may_open(rlim_t count)
+{
+  struct rlimit limit;
+
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_max >= count;
+}
+
+static void crowd_is_served(void **state)
+{
+  static int fds[CROWD];
+  struct control *control;
+  size_t i;
+
+  (void)state;
+  if (!may_open(2 * CROWD + 100))
+    skip();
+  control = serve();
+  for (i = 0; i < CROWD; i++)
+    while ((fds[i] = dial()) < 0)
+      control_turn(control); /* the kernel lets fewer wait */
+  for (i = 0; i < CROWD; i++)
+    assert_int_equal(send(fds[i], "wake\n", 5, MSG_NOSIGNAL), 5);
+  for (i = 0; i < CROWD && seen.messages < CROWD; i++)
+    control_turn(control);
+  assert_int_equal(seen.messages, CROWD);
+  assert_int_equal(control_clients(control), CROWD);
+  for (i = 0; i < CROWD; i++) {
+    assert_non_null(strstr(heard(fds[i]), "docextractd 1 "));
+    (void)close(fds[i]);
+  }
+  for (i = 0; i < CROWD && control_clients(control) > 0; i++)
+    control_turn(control);
+  assert_int_equal(seen.closed, CROWD);
+  control_free(&control);
+}
+
+static void too_many_are_turned_away(void **state)
+{
+  static int fds[DX_CONTROL_CLIENTS_MAX];
+  struct control *control;
+  int last;
+  size_t i;
+
+  (void)state;
+  if (!may_open(2 * DX_CONTROL_CLIENTS_MAX + 100))
+    skip();
+  control = serve();
+  for (i = 0; i < DX_CONTROL_CLIENTS_MAX; i++)
+    fds[i] = dial_and_hear(control);
+  last = dial();
+  control_turn(control);
+  assert_non_null(strstr(heard(last), "error E_BUSY "));
+  (void)close(last);
+  (void)close(fds[0]);
+  control_turn(control);
+  fds[0] = dial_and_hear(control);
+  for (i = 0; i < DX_CONTROL_CLIENTS_MAX; i++)
+    (void)close(fds[i]);
+  control_free(&control);
+}
+
+static void server_without_descriptors_accepts_later(void **state)
+{
+  struct control *control = serve();
+  struct pollfd wanted = {.fd = control_fd(control), .events = POLLIN};
+  struct rlimit limit, none;
+  int fd = dial();
+
+  (void)state;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  none = limit;
+  none.rlim_cur = (rlim_t)fd;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  control_turn(control);
+  assert_int_equal(control_clients(control), 0);
+  assert_int_equal(poll(&wanted, 1, 0), 0); /* it does not spin */
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  while (control_clients(control) == 0) {
+    assert_int_equal(poll(&wanted, 1, 5000), 1);
+    control_turn(control);
+  }
+  (void)close(fd);
+  control_free(&control);
+}
+
+/* ---- the socket ---- */
+
+static void only_the_owner_may_connect(void **state)
+{
+  struct control *control = serve();
+  struct stat st;
+
+  (void)state;
+  assert_int_equal(fstatat(spool.dirfd, DX_CHANNEL_NAME, &st, 0), 0);
+  assert_true(S_ISSOCK(st.st_mode));
+  assert_int_equal(st.st_mode & 07777, 0600);
+  control_free(&control);
+  assert_int_equal(fstatat(spool.dirfd, DX_CHANNEL_NAME, &st, 0), -1);
+}
+
+/* Even if somebody changed the mode. */
+static void another_user_is_turned_away(void **state)
+{
+  struct control *control;
+  struct pollfd wanted;
+  int status, end[2];
+  pid_t child;
+
+  (void)state;
+  if (geteuid() != 0)
+    skip();
+  control = serve();
+  assert_int_equal(fchmod(spool.dirfd, 0711), 0);
+  assert_int_equal(fchmodat(spool.dirfd, DX_CHANNEL_NAME, 0666, 0), 0);
+  assert_int_equal(pipe(end), 0);
+  child = fork();
+  if (child == 0) {
+    struct dx_channel channel;
+
+    _exit(setresuid(54321, 54321, 54321) < 0 ||
+          dx_channel_open(spool.dirfd, dir, &channel, &err) != DX_E_ACCESS);
+  }
+  wanted = (struct pollfd){.fd = control_fd(control), .events = POLLIN};
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    (void)poll(&wanted, 1, 100);
+    control_turn(control);
+  }
+  assert_int_equal(status, 0);
+  assert_int_equal(fchmod(spool.dirfd, 0700), 0);
+  control_free(&control);
+}
+
+static void path_may_be_longer_than_an_address(void **state)
+{
+  static const char name[] =
+      "a-name-of-a-directory-that-is-as-long-as-sixty-characters-are";
+  int was = spool.dirfd, fd;
+  struct control *control;
+  int i;
+
+  (void)state;
+  for (i = 0; i < 4; i++) {
+    assert_int_equal(dx_fs_make_dir(spool.dirfd, name, 0700, &err), DX_OK);
+    fd = dx_fs_open_dir_at(spool.dirfd, name, &err);
+    assert_true(fd >= 0);
+    if (spool.dirfd != was)
+      (void)close(spool.dirfd);
+    spool.dirfd = fd;
+  }
+  control = serve();
+  fd = dial_and_hear(control);
+  (void)close(fd);
+  control_free(&control);
+  (void)close(spool.dirfd);
+  spool.dirfd = was;
+}
+
+static void socket_of_a_killed_server_is_replaced(void **state)
+{
+  struct control *control;
+  pid_t child = fork();
+  int status;
+
+  (void)state;
+  if (child == 0)
+    _exit(control_new(&spool, DX_STARTED_HAND, &ops, &err) == NULL);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(faccessat(spool.dirfd, DX_CHANNEL_NAME, F_OK, 0), 0);
+  assert_int_equal(dial(), -1);
+  control = serve();
+  (void)close(dial_and_hear(control));
+  control_free(&control);
+}
+
+/* ---- one after another ---- */
+
+static int lock(int dirfd)
+{
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  int fd =
+      openat(dirfd, "docextractd.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+  return fd >= 0 && fcntl(fd, F_SETLKW, &whole) == 0 ? fd : -1;
+}
+
+/* Many times a server: whoever connects meets the one that holds the lock. */
+static int take_turns(void)
+{
+  char own[32], bytes[256];
+  int i;
+
+  (void)snprintf(own, sizeof(own), " %d hand\n", (int)getpid());
+  for (i = 0; i < 200; i++) {
+    int held = lock(spool.dirfd), fd;
+    struct control *control = control_new(&spool, DX_STARTED_HAND, &ops, &err);
+    ssize_t n;
+
+    if (held < 0 || control == NULL)
+      return 1;
+    fd = dial();
+    control_turn(control);
+    n = recv(fd, bytes, sizeof(bytes) - 1, MSG_DONTWAIT);
+    if (n <= 0)
+      return 2;
+    bytes[n] = '\0';
+    if (strstr(bytes, own) == NULL)
+      return 3;
+    (void)close(fd);
+    control_free(&control);
+    (void)close(held);
+  }
+  return 0;
+}
+
+static void servers_do_not_take_each_others_socket(void **state)
+{
+  pid_t children[3];
+  size_t i;
+  int status;
+
+  (void)state;
+  for (i = 0; i < 3; i++) {
+    children[i] = fork();
+    if (children[i] == 0)
+      _exit(take_turns());
+  }
+  for (i = 0; i < 3; i++) {
+    assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+    assert_int_equal(status, 0);
+  }
+}
+
+/* A child that was forked meanwhile has every descriptor. */
+static void connection_ends_although_a_child_has_it(void **state)
+{
+  struct control *control = serve();
+  int one = dial_and_hear(control), two = dial_and_hear(control), end[2];
+  struct pollfd wanted = {.events = POLLIN};
+  char byte;
+  pid_t child;
+
+  (void)state;
+  say(control, one, "wake\n", 5);
+  assert_int_equal(pipe(end), 0);
+  child = fork();
+  if (child == 0) {
+    (void)close(end[1]);
+    (void)close(one);
+    (void)close(two);
+    _exit(read(end[0], &byte, 1) != 0);
+  }
+  client_close(seen.last);
+  control_turn(control);
+  assert_true(has_ended(one));
+  assert_int_equal(control_clients(control), 1);
+  control_turn(control);
+  wanted.fd = control_fd(control);
+  assert_int_equal(poll(&wanted, 1, 0), 0); /* nothing of it is left */
+  control_free(&control);
+  assert_true(has_ended(two));
+  (void)close(end[1]);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  (void)close(end[0]);
+  (void)close(one);
+  (void)close(two);
+}
+
+static void wait_for(struct control *control)
+{
+  struct pollfd wanted = {.fd = control_fd(control), .events = POLLIN};
+
+  assert_int_equal(poll(&wanted, 1, 20000), 1);
+}
+
+/* It is in the queue of a server that never accepts it, then nobody listens,
+ * then the next one serves. It has the descriptors of the first one, too, as a
+ * child of docextractd would. */
+static void client_of_a_server_that_ends_is_served_by_the_next(void **state)
+{
+  struct dx_config config = {.spool_dir = dir};
+  struct control *control = serve();
+  int held = lock(spool.dirfd), status;
+  pid_t child;
+
+  (void)state;
+  control_turn(control);
+  child = fork();
+  if (child == 0) {
+    struct dx_channel channel;
+    struct dx_message message;
+
+    if (dx_docextractd_connect(&config, "/nonexistent", &channel, &err) !=
+            DX_OK ||
+        dx_channel_send(&channel, &err, "wake") != DX_OK)
+      _exit(1);
+    _exit(dx_channel_await(&channel, 20000, &message, &err) != DX_OK ||
+          message.verb != DX_VERB_DONE);
+  }
+  wait_for(control);
+  control_free(&control);
+  control = serve();
+  seen.closes = true;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    wait_for(control);
+    control_turn(control);
+  }
+  assert_int_equal(status, 0);
+  assert_int_equal(seen.messages, 1);
+  (void)close(held);
+  control_free(&control);
+}
+
+/* ---- on demand ---- */
+
+static size_t inherited; /* descriptors above stderr, when it started */
+static bool is_asked_to_end;
+
+static void describe(struct client *client)
+{
+  const char *server = getenv("CUPS_SERVER");
+  char *cwd = getcwd(NULL, 0);
+  size_t variables = 0;
+  char **next = environ;
+
+  for (; *next != NULL; next++)
+    variables++;
+  control_send(client,
+               "done variables %zu CUPS_SERVER %s inherited %zu cwd %s "
+               "session %d",
+               variables, server != NULL ? server : "-", inherited, cwd,
+               (int)getsid(0));
+  free(cwd);
+}
+
+static void demand_message(void *ctx, struct client *client,
+                           const struct dx_message *message)
+{
+  (void)ctx;
+  if (message->verb == DX_VERB_YIELD)
+    is_asked_to_end = true;
+  else
+    describe(client);
+}
+
+/* This program as docextractd; the configuration is in the spool. */
+static int be_docextractd(const char *config_path)
+{
+  const struct control_ops demand = {.message = demand_message,
+                                     .closed = note_closed};
+  char *path = dx_fs_parent(config_path);
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  struct control *control;
+  struct pollfd wanted;
+  int held;
+
+  inherited = count_entries(AT_FDCWD, "/proc/self/fd") - 4; /* and its own */
+  spool.dirfd = dx_fs_open_dir(path, &err);
+  free(path);
+  held = openat(spool.dirfd, "docextractd.lock", O_RDWR | O_CREAT | O_CLOEXEC,
+                0600);
+  if (held < 0 || fcntl(held, F_SETLK, &whole) < 0)
+    return 1; /* another one runs */
+  control = control_new(&spool, DX_STARTED_DEMAND, &demand, &err);
+  if (control == NULL)
+    return 1;
+  wanted = (struct pollfd){.fd = control_fd(control), .events = POLLIN};
+  while (!is_asked_to_end) {
+    (void)poll(&wanted, 1, -1);
+    control_turn(control);
+  }
+  control_free(&control);
+  return 0;
+}
+
+static struct dx_config demanded(char config_path[TEMP_DIR_BYTES + 16])
+{
+  char self[4096];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+  assert_true(n > 0);
+  self[n] = '\0';
+  (void)setenv("DX_DOCEXTRACTD", self, 1);
+  (void)snprintf(config_path, TEMP_DIR_BYTES + 16, "%s/conf", dir);
+  assert_int_equal(dx_fs_replace(spool.dirfd, "conf", "", 0, 0600, &err),
+                   DX_OK);
+  return (struct dx_config){.spool_dir = dir};
+}
+
+/* Ends it, and waits until it has ended: then its lock is free. */
+static void end_demanded(struct dx_channel *channel)
+{
+  struct dx_message message;
+
+  assert_int_equal(dx_channel_send(channel, &err, "yield"), DX_OK);
+  assert_int_equal(dx_channel_await(channel, 20000, &message, &err), DX_E_NET);
+  dx_channel_close(channel);
+  (void)close(lock(spool.dirfd));
+}
+
+static void docextractd_is_started_with_nothing_of_ours(void **state)
+{
+  char config_path[TEMP_DIR_BYTES + 16], expected[256];
+  struct dx_config config = demanded(config_path);
+  struct dx_channel channel;
+  struct dx_message message;
+  int spare[2];
+
+  (void)state;
+  if (dx_docextractd_is_unit(""))
+    skip();
+  assert_int_equal(pipe(spare), 0); /* not O_CLOEXEC */
+  (void)setenv("CUPS_SERVER", "/run/cups.sock", 1);
+  if (geteuid() == 0) /* not of a root who may have come by sudo */
+    (void)unsetenv("CUPS_SERVER");
+  assert_int_equal(dx_docextractd_connect(&config, config_path, &channel, &err),
+                   DX_OK);
+  assert_int_equal(channel.started, DX_STARTED_DEMAND);
+  assert_int_equal(dx_channel_send(&channel, &err, "wake"), DX_OK);
+  assert_int_equal(dx_channel_await(&channel, 20000, &message, &err), DX_OK);
+  (void)snprintf(expected, sizeof(expected),
+                 "variables %d CUPS_SERVER %s inherited 0 cwd / session ",
+                 geteuid() == 0 ? 1 : 2,
+                 geteuid() == 0 ? "-" : "/run/cups.sock");
+  assert_memory_equal(message.text, expected, strlen(expected));
+  assert_int_not_equal(atoi(message.text + strlen(expected)), getsid(0));
+  end_demanded(&channel);
+  (void)close(spare[0]);
+  (void)close(spare[1]);
+}
+
+/* All at once, and each is served by the same one. */
+static void many_start_one(void **state)
+{
+  char config_path[TEMP_DIR_BYTES + 16];
+  struct dx_config config = demanded(config_path);
+  struct dx_channel channel;
+  int results[2], i, status;
+  pid_t pid, served;
+
+  (void)state;
+  if (dx_docextractd_is_unit(""))
+    skip();
+  assert_int_equal(pipe(results), 0);
+  for (i = 0; i < 8; i++)
+    if (fork() == 0) {
+      if (dx_docextractd_connect(&config, config_path, &channel, &err) != DX_OK)
+        _exit(1);
+      _exit(write(results[1], &channel.pid, sizeof(pid)) != sizeof(pid));
+    }
+  for (i = 0; i < 8; i++) {
+    assert_true(wait(&status) > 0);
+    assert_int_equal(status, 0);
+  }
+  assert_int_equal(read(results[0], &served, sizeof(pid)), sizeof(pid));
+  for (i = 1; i < 8; i++) {
+    assert_int_equal(read(results[0], &pid, sizeof(pid)), sizeof(pid));
+    assert_int_equal(pid, served);
+  }
+  assert_int_equal(dx_docextractd_connect(&config, config_path, &channel, &err),
+                   DX_OK);
+  end_demanded(&channel);
+  (void)close(results[0]);
+  (void)close(results[1]);
+}
+
+static void what_cannot_be_started_is_reported(void **state)
+{
+  char config_path[TEMP_DIR_BYTES + 16];
+  struct dx_config config = demanded(config_path);
+
+  (void)state;
+  if (dx_docextractd_is_unit(""))
+    skip();
+  (void)setenv("DX_DOCEXTRACTD", "/nonexistent/docextractd", 1);
+  assert_int_equal(dx_docextractd_start(&config, config_path, &err),
+                   DX_E_NOT_FOUND);
+  assert_non_null(strstr(err.text, "/nonexistent/docextractd"));
+}
+
+static int64_t hasty_ms(void)
+{
+  return now_ms += DX_START_MS / 4;
+}
+
+/* One that begins or ends: a second one could do nothing. */
+static void none_is_started_while_another_holds_the_lock(void **state)
+{
+  static const struct dx_clock clock = {hasty_ms, hasty_ms};
+  char config_path[TEMP_DIR_BYTES + 16], byte;
+  struct dx_config config = demanded(config_path);
+  int held[2], end[2];
+  pid_t child;
+
+  (void)state;
+  (void)setenv("DX_DOCEXTRACTD", "/nonexistent/docextractd", 1);
+  assert_int_equal(pipe(held), 0);
+  assert_int_equal(pipe(end), 0);
+  child = fork();
+  if (child == 0) {
+    (void)close(end[1]);
+    _exit(lock(spool.dirfd) < 0 || write(held[1], "", 1) != 1 ||
+          read(end[0], &byte, 1) != 0);
+  }
+  assert_int_equal(read(held[0], &byte, 1), 1);
+  dx_clock_use(&clock);
+  assert_int_equal(dx_docextractd_start(&config, config_path, &err), DX_E_BUSY);
+  dx_clock_use(NULL);
+  (void)close(end[1]);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  (void)close(end[0]);
+  (void)close(held[0]);
+  (void)close(held[1]);
+}
+
+static void only_the_owner_starts_it(void **state)
+{
+  char config_path[TEMP_DIR_BYTES + 16];
+  struct dx_config config = demanded(config_path);
+
+  (void)state;
+  if (geteuid() != 0 || dx_docextractd_is_unit(""))
+    skip();
+  assert_int_equal(fchown(spool.dirfd, 54321, 54321), 0);
+  assert_int_equal(dx_docextractd_start(&config, config_path, &err),
+                   DX_E_ACCESS);
+  assert_non_null(strstr(err.text, "'user 54321'"));
+  assert_int_equal(fchown(spool.dirfd, 0, 0), 0);
+}
+
+static void unit_is_systemds_only_where_systemd_runs(void **state)
+{
+  static const char *const dirs[] = {
+      "lib", "lib/systemd", "lib/systemd/system",
+      "run", "run/systemd", "run/systemd/system"};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 3; i++)
+    assert_int_equal(mkdirat(spool.dirfd, dirs[i], 0700), 0);
+  assert_int_equal(dx_fs_replace(spool.dirfd, "unit", "", 0, 0600, &err),
+                   DX_OK);
+  assert_int_equal(renameat(spool.dirfd, "unit", spool.dirfd,
+                            "lib/systemd/system/docextractd.service"),
+                   0);
+  assert_false(dx_docextractd_is_unit(dir));
+  for (; i < 6; i++)
+    assert_int_equal(mkdirat(spool.dirfd, dirs[i], 0700), 0);
+  assert_true(dx_docextractd_is_unit(dir));
+  assert_int_equal(
+      unlinkat(spool.dirfd, "lib/systemd/system/docextractd.service", 0), 0);
+  assert_false(dx_docextractd_is_unit(dir));
+}
+
+int main(int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(client_is_greeted_and_heard),
+      cmocka_unit_test(line_may_come_in_pieces),
+      cmocka_unit_test(cut_line_is_not_heard),
+      cmocka_unit_test(hostile_line_ends_the_connection),
+      cmocka_unit_test(client_that_is_closed_gets_what_was_sent),
+      cmocka_unit_test(slow_reader_is_closed_and_costs_little),
+      cmocka_unit_test(reader_that_is_behind_gets_everything),
+      cmocka_unit_test(silent_client_is_closed),
+      cmocka_unit_test(descriptor_wakes_for_what_is_late),
+      cmocka_unit_test(crowd_is_served),
+      cmocka_unit_test(too_many_are_turned_away),
+      cmocka_unit_test(server_without_descriptors_accepts_later),
+      cmocka_unit_test(only_the_owner_may_connect),
+      cmocka_unit_test(another_user_is_turned_away),
+      cmocka_unit_test(path_may_be_longer_than_an_address),
+      cmocka_unit_test(socket_of_a_killed_server_is_replaced),
+      cmocka_unit_test(servers_do_not_take_each_others_socket),
+      cmocka_unit_test(connection_ends_although_a_child_has_it),
+      cmocka_unit_test(client_of_a_server_that_ends_is_served_by_the_next),
+      cmocka_unit_test(docextractd_is_started_with_nothing_of_ours),
+      cmocka_unit_test(many_start_one),
+      cmocka_unit_test(what_cannot_be_started_is_reported),
+      cmocka_unit_test(none_is_started_while_another_holds_the_lock),
+      cmocka_unit_test(only_the_owner_starts_it),
+      cmocka_unit_test(unit_is_systemds_only_where_systemd_runs),
+  };
+
+  if (argc == 4 && strcmp(argv[1], "--on-demand") == 0 &&
+      strcmp(argv[2], "-c") == 0)
+    return be_docextractd(argv[3]);
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

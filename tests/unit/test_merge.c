@@ -1,0 +1,508 @@
+/*
+ * test_merge.c - what a new run of a print job replaces: the plan, for every
+ * state of a submission; and carrying it out, also if the process is killed
+ * before any step of that. A step is a call that changes or syncs something;
+ * the linker wraps them.
+ */
+#include "tests/unit/temp_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/print/print_job.h"
+#include "lib/spool/merge.h"
+
+/* ---- the plan ---- */
+
+/* As it usually is: the same documents came again. */
+static struct dx_merge_facts in_state(enum dx_state state)
+{
+  return (struct dx_merge_facts){.known = true,
+                                 .state = state,
+                                 .uploaded = state != DX_ST_STORED,
+                                 .same_places = true,
+                                 .same_content = true};
+}
+
+static enum dx_merge_action plan(struct dx_merge_facts facts)
+{
+  return dx_merge_plan(&facts);
+}
+
+static void test_new_place(void **state)
+{
+  struct dx_merge_facts facts = {.known = false, .busy = true};
+
+  (void)state;
+  assert_int_equal(dx_merge_plan(&facts), DX_MERGE_TAKE);
+}
+
+/* Every document that failed is tried again, every one that is extracted or
+ * under way is not. */
+static void test_every_state(void **state)
+{
+  static const enum dx_merge_action expected[DX_ST_COUNT] = {
+      [DX_ST_STORED] = DX_MERGE_TAKE,   [DX_ST_REGISTERED] = DX_MERGE_KEEP,
+      [DX_ST_UPLOADED] = DX_MERGE_KEEP, [DX_ST_PROCESSING] = DX_MERGE_KEEP,
+      [DX_ST_COMPLETE] = DX_MERGE_KEEP, [DX_ST_EXTRACTED] = DX_MERGE_KEEP,
+      [DX_ST_FAILED] = DX_MERGE_TAKE,   [DX_ST_REFUSED] = DX_MERGE_TAKE,
+      [DX_ST_CANCELED] = DX_MERGE_TAKE, [DX_ST_EXPIRED] = DX_MERGE_TAKE,
+  };
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_ST_COUNT; i++)
+    assert_int_equal(plan(in_state((enum dx_state)i)), expected[i]);
+}
+
+/* Failed after an upload: its source is asked before anything is sent again. */
+static void test_verify(void **state)
+{
+  struct dx_merge_facts facts = in_state(DX_ST_FAILED);
+
+  (void)state;
+  facts.verify = true;
+  assert_int_equal(dx_merge_plan(&facts), DX_MERGE_VERIFY);
+  facts.state = DX_ST_EXPIRED;
+  assert_int_equal(dx_merge_plan(&facts), DX_MERGE_VERIFY);
+  facts.same_content = false;
+  assert_int_equal(dx_merge_plan(&facts), DX_MERGE_CHANGED);
+}
+
+/* What the service may have is never given other content. */
+static void test_changed(void **state)
+{
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_ST_COUNT; i++) {
+    struct dx_merge_facts facts = in_state((enum dx_state)i);
+    enum dx_merge_action other =
+        dx_state_is_sent((enum dx_state)i) ? DX_MERGE_CHANGED : DX_MERGE_TAKE;
+
+    facts.same_content = false;
+    assert_int_equal(dx_merge_plan(&facts), other);
+    facts.same_content = true;
+    facts.same_places = false;
+    assert_int_equal(dx_merge_plan(&facts), other);
+    assert_int_equal(dx_merge_must_stay(&facts), other == DX_MERGE_CHANGED);
+  }
+}
+
+/* Its source has no byte of it and never gets one: nothing was sent. */
+static void test_registered_only(void **state)
+{
+  struct dx_merge_facts facts = in_state(DX_ST_REGISTERED);
+
+  (void)state;
+  facts.uploaded = false;
+  assert_int_equal(dx_merge_plan(&facts), DX_MERGE_KEEP);
+  facts.same_content = false;
+  assert_int_equal(dx_merge_plan(&facts), DX_MERGE_TAKE);
+  assert_false(dx_merge_must_stay(&facts));
+}
+
+static void test_busy(void **state)
+{
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_ST_COUNT; i++) {
+    struct dx_merge_facts facts = in_state((enum dx_state)i);
+
+    facts.busy = true;
+    facts.same_content = false;
+    assert_int_equal(dx_merge_plan(&facts), DX_MERGE_BUSY);
+  }
+}
+
+static bool takes(struct dx_merge_facts facts, bool here, bool came, bool equal)
+{
+  struct dx_merge_place place = {.here = here, .came = came, .equal = equal};
+
+  return dx_merge_takes_bytes(&facts, dx_merge_plan(&facts), &place);
+}
+
+static void test_bytes(void **state)
+{
+  struct dx_merge_facts nothing_left = in_state(DX_ST_REGISTERED);
+
+  (void)state;
+  nothing_left.uploaded = false;
+  assert_true(takes(in_state(DX_ST_STORED), true, true, false));
+  assert_false(takes(in_state(DX_ST_STORED), true, false, false));
+  assert_true(takes(in_state(DX_ST_UPLOADED), false, true, true));
+  assert_false(takes(in_state(DX_ST_UPLOADED), true, true, true));
+  /* Converted again, with another date: not what was sent. */
+  assert_false(takes(in_state(DX_ST_UPLOADED), false, true, false));
+  assert_true(takes(nothing_left, false, true, false));
+  assert_false(takes(in_state(DX_ST_EXTRACTED), false, true, true));
+}
+
+/* ---- carrying it out ---- */
+
+#define KEY "0123456789abcdef0123456789abcdef"
+
+static char dir[TEMP_DIR_BYTES];
+static struct dx_spool spool;
+static struct dx_err err;
+static int fatal_step; /* counts down; 0: none */
+
+static void step(void)
+{
+  if (fatal_step > 0 && --fatal_step == 0)
+    _exit(9);
+}
+
+int __real_renameat(int from, const char *a, int to, const char *b);
+int __wrap_renameat(int from, const char *a, int to, const char *b);
+int __real_unlinkat(int fd, const char *name, int flags);
+int __wrap_unlinkat(int fd, const char *name, int flags);
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+bool __wrap_dx_cupsd_is_gone(const char *name);
+
+int __wrap_renameat(int from, const char *a, int to, const char *b)
+{
+  step();
+  return __real_renameat(from, a, to, b);
+}
+
+int __wrap_unlinkat(int fd, const char *name, int flags)
+{
+  step();
+  return __real_unlinkat(fd, name, flags);
+}
+
+int __wrap_fsync(int fd)
+{
+  step();
+  return __real_fsync(fd);
+}
+
+bool __wrap_dx_cupsd_is_gone(const char *name)
+{
+  return strcmp(name, "gone") == 0;
+}
+
+static int start(void **state)
+{
+  (void)state;
+  if (temp_dir_make(dir) < 0)
+    return -1;
+  return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  dx_spool_close(&spool);
+  return temp_dir_remove(dir);
+}
+
+/* A run with one document for each letter, whose bytes are the letter: upper
+ * case a PDF as it was printed, lower case a converted one; '-' is missing. */
+static void commit(const char *letters, const char *cupsd)
+{
+  struct dx_job *job = NULL;
+  size_t i, n = strlen(letters);
+
+  assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
+  job->documents = calloc(n, sizeof(*job->documents));
+  job->document_count = n;
+  for (i = 0; i < n; i++) {
+    struct dx_entry *e = &job->documents[i].entry;
+    int fd;
+
+    e->kind = letters[i] == '-' ? DX_KIND_MISSING : DX_KIND_DOCUMENT;
+    if (letters[i] == '-')
+      continue;
+    (void)strcpy(e->type, "application/pdf");
+    (void)strcpy(e->origin,
+                 letters[i] >= 'a' ? "text/plain" : "application/pdf");
+    e->pages = 1;
+    e->length = 1;
+    (void)dx_sha256_of(&letters[i], 1, e->sha256);
+    fd = dx_spool_create_document(job, i, &err);
+    assert_int_equal(write(fd, &letters[i], 1), 1);
+    (void)close(fd);
+    job->documents[i].is_here = true;
+  }
+  job->service = strdup("default");
+  job->base_url = strdup("https://a");
+  job->print.cupsd = strdup(cupsd);
+  job->print.backend = DX_BACKEND_ATTENDS;
+  (void)strcpy(job->key, KEY);
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+}
+
+static enum dx_code load_receipt(void *ctx, const char *name)
+{
+  return dx_spool_load_received(&spool, name, ctx, &err);
+}
+
+static struct dx_job *receipt(void)
+{
+  struct dx_job *job = NULL;
+
+  assert_int_equal(dx_spool_each_received(&spool, load_receipt, &job, &err),
+                   DX_OK);
+  return job;
+}
+
+static struct dx_job *load(void)
+{
+  struct dx_job *job = NULL;
+
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
+  return job;
+}
+
+/* What docextractd does with a receipt. */
+static enum dx_code take_receipt(void)
+{
+  struct dx_job *fresh = receipt(), *job = NULL;
+  enum dx_code code;
+
+  assert_non_null(fresh);
+  code = dx_spool_pick_up(&spool, fresh, &err);
+  if (code == DX_E_EXISTS) {
+    job = load();
+    code = dx_job_merge(&spool, job, &fresh, &err);
+  }
+  dx_job_free(&fresh);
+  dx_job_free(&job);
+  return code;
+}
+
+/* Brings a submission to the state of a letter: n failed before an upload, f
+ * after it, x extracted. */
+static void bring(struct dx_submission *sub, char letter)
+{
+  static char id[] = "case_1";
+  char *ids[] = {id};
+
+  if (letter == 'n') {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "for a reason");
+    return;
+  }
+  assert_int_equal(dx_submission_apply(sub, DX_EV_ACCEPTED, &err), DX_OK);
+  sub->source_id = strdup("a-source");
+  assert_int_equal(
+      dx_submission_set_place(sub, "default", "https://a", "key 1", &err),
+      DX_OK);
+  sub->files[0].url = strdup("https://s/o?sig=1");
+  sub->files[0].put = DX_PUT_DONE;
+  assert_int_equal(dx_submission_apply(sub, DX_EV_PUT_ALL, &err), DX_OK);
+  if (letter == 'f') {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "for a reason");
+    return;
+  }
+  assert_int_equal(dx_submission_set_cases(sub, ids, 1, &err), DX_OK);
+  assert_int_equal(dx_submission_apply(sub, DX_EV_SEEN_COMPLETE, &err), DX_OK);
+  sub->cases[0].state = DX_CASE_DELIVERED;
+  assert_int_equal(dx_submission_apply(sub, DX_EV_DELIVERED, &err), DX_OK);
+}
+
+/* The first run, and what became of its first documents. */
+static void first_run(const char *letters, const char *states)
+{
+  struct dx_job *job;
+  size_t i;
+
+  commit(letters, "first");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  for (i = 0; states[i] != '\0'; i++)
+    bring(&job->submissions[i], states[i]);
+  job->print.final = DX_FINAL_CANCELED;
+  job->print.decided = job->print.undecided = true;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+}
+
+/* The document in the job's directory; 0: none. */
+static char bytes_of(const struct dx_job *job, size_t place)
+{
+  char name[DX_FILE_NAME_BYTES], letter = 0;
+  int fd;
+
+  dx_document_file(place, name);
+  fd = openat(job->dirfd, name, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  assert_int_equal(read(fd, &letter, 1), 1);
+  (void)close(fd);
+  return letter;
+}
+
+static void assert_place(const struct dx_job *job, size_t place,
+                         enum dx_state state, char letter)
+{
+  char sha256[DX_SHA256_HEX_BYTES];
+
+  assert_int_equal(job->submissions[place].state, state);
+  assert_int_equal(bytes_of(job, place), letter);
+  if (letter == 0)
+    return;
+  (void)dx_sha256_of(&letter, 1, sha256);
+  assert_string_equal(job->documents[place].entry.sha256, sha256);
+}
+
+/* Extracted, failed, failed after an upload, and one that is new. */
+static void make_second_run(void)
+{
+  first_run("AbCD", "xnf");
+  commit("AxCD", "second");
+}
+
+static void assert_second_run(void)
+{
+  struct dx_job *job = load();
+
+  assert_null(receipt());
+  assert_int_equal(job->submission_count, 4);
+  assert_place(job, 0, DX_ST_EXTRACTED, 0);
+  assert_place(job, 1, DX_ST_STORED, 'x');
+  assert_place(job, 2, DX_ST_UPLOADED, 'C');
+  assert_true(job->submissions[2].verify);
+  assert_string_equal(job->submissions[2].source_id, "a-source");
+  assert_place(job, 3, DX_ST_STORED, 'D');
+  assert_string_equal(job->print.cupsd, "second");
+  assert_int_equal(job->print.final, DX_FINAL_NONE);
+  assert_false(job->print.decided || job->print.undecided);
+  dx_job_free(&job);
+}
+
+static void test_released(void **state)
+{
+  (void)state;
+  make_second_run();
+  assert_int_equal(take_receipt(), DX_OK);
+  assert_second_run();
+}
+
+/* False if it came to its end. */
+static bool is_killed_at(int n)
+{
+  pid_t child = fork();
+  int status;
+
+  if (child == 0) {
+    fatal_step = n;
+    _exit(take_receipt() == DX_OK ? 0 : 1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_not_equal(WEXITSTATUS(status), 1);
+  return WEXITSTATUS(status) == 9;
+}
+
+static void test_killed_at_every_step(void **state)
+{
+  int n = 0;
+  bool killed = true;
+
+  while (killed) {
+    struct dx_job *left;
+
+    make_second_run();
+    killed = is_killed_at(++n);
+    left = receipt();
+    if (left != NULL)
+      assert_int_equal(take_receipt(), DX_OK);
+    dx_job_free(&left);
+    assert_second_run();
+    assert_int_equal(stop(state), 0);
+    assert_int_equal(start(state), 0);
+  }
+  assert_true(n > 8);
+}
+
+static void test_other_content(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  first_run("AbCD", "xn");
+  commit("XbCD", "second");
+  assert_int_equal(take_receipt(), DX_E_CHANGED);
+  job = load();
+  assert_place(job, 0, DX_ST_EXTRACTED, 0);
+  assert_place(job, 1, DX_ST_FAILED, 'b');
+  assert_string_equal(job->print.cupsd, "first");
+  dx_job_free(&job);
+}
+
+/* What is missing this time is here from before. */
+static void test_missing(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  first_run("AbCD", "xn");
+  commit("---D", "second");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_place(job, 0, DX_ST_EXTRACTED, 0);
+  assert_place(job, 1, DX_ST_STORED, 'b');
+  assert_place(job, 2, DX_ST_STORED, 'C');
+  dx_job_free(&job);
+}
+
+/* Of two backends the newest wins, also if it committed first. */
+static void test_orphan(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  first_run("AB", "xn");
+  commit("AB", "gone");
+  assert_int_equal(take_receipt(), DX_OK);
+  assert_null(receipt());
+  job = load();
+  assert_int_equal(job->submissions[1].state, DX_ST_FAILED);
+  assert_int_equal(job->print.final, DX_FINAL_CANCELED);
+  dx_job_free(&job);
+}
+
+static void test_finished_stays(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  first_run("AB", "xx");
+  commit("AB", "second");
+  assert_int_equal(take_receipt(), DX_OK);
+  assert_null(receipt());
+  job = load();
+  assert_memory_equal(job->path, "finished/", 9);
+  assert_place(job, 0, DX_ST_EXTRACTED, 0);
+  dx_job_free(&job);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_new_place),
+      cmocka_unit_test(test_every_state),
+      cmocka_unit_test(test_verify),
+      cmocka_unit_test(test_changed),
+      cmocka_unit_test(test_registered_only),
+      cmocka_unit_test(test_busy),
+      cmocka_unit_test(test_bytes),
+      cmocka_unit_test_setup_teardown(test_released, start, stop),
+      cmocka_unit_test_setup_teardown(test_killed_at_every_step, start, stop),
+      cmocka_unit_test_setup_teardown(test_other_content, start, stop),
+      cmocka_unit_test_setup_teardown(test_missing, start, stop),
+      cmocka_unit_test_setup_teardown(test_orphan, start, stop),
+      cmocka_unit_test_setup_teardown(test_finished_stays, start, stop),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/*
+ * test_permission.c - every cell of the table of what may still be sent,
+ * written out a second time; and what is remembered of an answer.
+ */
+#include "tests/unit/unit.h"
+
+#include "lib/spool/job.h"
+#include "lib/spool/permission.h"
+
+#define HOUR_MS (60 * 60 * INT64_C(1000))
+
+/* One letter for each of: attends, left, ended, connection broke. s: send, w:
+ * wait, c: cancel, ?: a person decides. */
+struct cells {
+  enum dx_answer answer;
+  enum dx_final final;
+  bool cupsd_gone, known_later;
+  const char *cells;
+};
+
+static const struct cells expected[] = {
+    {DX_ANSWER_OTHER_QUEUE, DX_FINAL_NONE, false, false, "wsww"},
+    {DX_ANSWER_OTHER_QUEUE, DX_FINAL_OVER, false, false, "wsww"},
+    {DX_ANSWER_NOT_OURS, DX_FINAL_NONE, false, false, "cccc"},
+    {DX_ANSWER_NOT_OURS, DX_FINAL_OVER, false, false, "cscc"},
+    {DX_ANSWER_CHANGED, DX_FINAL_NONE, false, false, "????"},
+    {DX_ANSWER_CHANGED, DX_FINAL_OVER, false, false, "?s??"},
+    {DX_ANSWER_CANCELED, DX_FINAL_NONE, false, false, "cccc"},
+    {DX_ANSWER_CANCELED, DX_FINAL_CANCELED, false, false, "cccc"},
+    {DX_ANSWER_CANCELED, DX_FINAL_OVER, false, false, "cscc"},
+    {DX_ANSWER_OVER, DX_FINAL_NONE, false, false, "ssss"},
+    {DX_ANSWER_OVER, DX_FINAL_CANCELED, false, false, "ssss"},
+    {DX_ANSWER_ACTIVE, DX_FINAL_NONE, false, false, "ssww"},
+    {DX_ANSWER_ACTIVE, DX_FINAL_CANCELED, true, true, "ssww"},
+    {DX_ANSWER_ACTIVE, DX_FINAL_OVER, true, true, "ssww"},
+    {DX_ANSWER_HELD, DX_FINAL_NONE, false, false, "wwww"},
+    {DX_ANSWER_HELD, DX_FINAL_OVER, false, false, "wsww"},
+    {DX_ANSWER_HIDDEN, DX_FINAL_NONE, false, false, "ssww"},
+    {DX_ANSWER_HIDDEN, DX_FINAL_CANCELED, false, false, "wwww"},
+    {DX_ANSWER_NONE, DX_FINAL_CANCELED, false, false, "wwww"},
+    {DX_ANSWER_HIDDEN, DX_FINAL_OVER, false, false, "ssww"},
+    {DX_ANSWER_NONE, DX_FINAL_NONE, false, false, "ssww"},
+    {DX_ANSWER_NONE, DX_FINAL_NONE, true, false, "ssww"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, false, false, "cccc"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, true, false, "cccc"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, true, true, "cccc"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_OVER, false, false, "ssss"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_OVER, true, true, "ssss"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, true, false, "ss?s"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, true, true, "?s??"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, false, false, "?s??"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, false, true, "?s??"},
+};
+
+static const enum dx_backend columns[] = {DX_BACKEND_ATTENDS, DX_BACKEND_LEFT,
+                                          DX_BACKEND_ENDED, DX_BACKEND_BROKEN};
+
+static struct dx_permission_facts facts_of(const struct cells *row, int column)
+{
+  return (struct dx_permission_facts){.answer = row->answer,
+                                      .backend = columns[column],
+                                      .final = row->final,
+                                      .cupsd_gone = row->cupsd_gone,
+                                      .known_later = row->known_later};
+}
+
+static void test_every_cell(void **state)
+{
+  size_t i;
+  int column;
+
+  (void)state;
+  for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+    for (column = 0; column < 4; column++) {
+      struct dx_permission_facts facts = facts_of(&expected[i], column);
+      char is = "swc?"[dx_permission(&facts)];
+
+      if (is != expected[i].cells[column])
+        fail_msg("row %zu (%s), backend %s: %c, not %c", i,
+                 dx_answer_word(facts.answer), dx_backend_word(facts.backend),
+                 is, expected[i].cells[column]);
+    }
+}
+
+static void test_every_answer_is_listed(void **state)
+{
+  bool listed[DX_ANSWER_COUNT] = {[DX_ANSWER_NOT_ASKED] = true};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+    listed[expected[i].answer] = true;
+  for (i = 0; i < DX_ANSWER_COUNT; i++)
+    assert_true(listed[i]);
+}
+
+/* A backend that attends undisturbed needs no question; everybody else does,
+ * until the print job of one that left is over. */
+static void test_not_asked(void **state)
+{
+  struct dx_permission_facts facts = {.answer = DX_ANSWER_NOT_ASKED,
+                                      .backend = DX_BACKEND_ATTENDS};
+
+  (void)state;
+  assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
+  assert_false(dx_permission_needs_answer(&facts));
+  facts.cupsd_gone = true;
+  assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+  assert_true(dx_permission_needs_answer(&facts));
+  facts.backend = DX_BACKEND_LEFT;
+  assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+  facts.decided = true; /* it may be canceled */
+  assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+  facts.final = DX_FINAL_OVER;
+  assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
+  assert_false(dx_permission_needs_answer(&facts));
+  facts.backend = DX_BACKEND_ENDED;
+  assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+}
+
+static void test_submitted(void **state)
+{
+  struct dx_permission_facts facts = {.backend = DX_BACKEND_NONE};
+  int answer;
+
+  (void)state;
+  for (answer = 0; answer < DX_ANSWER_COUNT; answer++) {
+    facts.answer = (enum dx_answer)answer;
+    assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
+  }
+  assert_false(dx_permission_needs_answer(&facts));
+}
+
+/* A person decided to send; what cupsd says of a cancel counts more. */
+static void test_decided(void **state)
+{
+  size_t i;
+  int column;
+
+  (void)state;
+  for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+    for (column = 0; column < 4; column++) {
+      struct dx_permission_facts facts = facts_of(&expected[i], column);
+      bool withdrawn = facts.answer == DX_ANSWER_CANCELED ||
+                       facts.answer == DX_ANSWER_NOT_OURS;
+
+      facts.decided = true;
+      if (!withdrawn)
+        assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
+      else
+        assert_int_equal("swc?"[dx_permission(&facts)],
+                         expected[i].cells[column]);
+    }
+}
+
+static void test_unclear_for_a_day(void **state)
+{
+  struct dx_permission_facts facts = {.answer = DX_ANSWER_NONE,
+                                      .backend = DX_BACKEND_ENDED,
+                                      .unclear_for_ms = 24 * HOUR_MS - 1};
+
+  (void)state;
+  assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+  facts.unclear_for_ms++;
+  assert_int_equal(dx_permission(&facts), DX_MAY_ASK);
+  facts.answer = DX_ANSWER_HIDDEN;
+  assert_int_equal(dx_permission(&facts), DX_MAY_ASK);
+  facts.answer = DX_ANSWER_HELD;
+  assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+  facts.answer = DX_ANSWER_NONE;
+  facts.backend = DX_BACKEND_LEFT;
+  assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
+}
+
+static void test_learn_finals(void **state)
+{
+  struct dx_print print = {.backend = DX_BACKEND_ENDED, .decided = true};
+
+  (void)state;
+  assert_false(dx_print_learn(&print, DX_ANSWER_HELD, false, 1));
+  assert_false(dx_print_learn(&print, DX_ANSWER_UNKNOWN, true, 1));
+  assert_true(dx_print_learn(&print, DX_ANSWER_OVER, false, 1));
+  assert_int_equal(print.final, DX_FINAL_OVER);
+  assert_true(print.decided);
+  assert_true(dx_print_learn(&print, DX_ANSWER_ACTIVE, false, 1));
+  assert_int_equal(print.final, DX_FINAL_NONE); /* printed again */
+  assert_true(dx_print_learn(&print, DX_ANSWER_NOT_OURS, false, 1));
+  assert_int_equal(print.final, DX_FINAL_CANCELED);
+  assert_false(print.decided); /* it was withdrawn later */
+  assert_false(dx_print_learn(&print, DX_ANSWER_UNKNOWN, false, 1));
+  assert_int_equal(print.final, DX_FINAL_CANCELED);
+  assert_true(dx_print_learn(&print, DX_ANSWER_HELD, false, 1));
+  assert_int_equal(print.final, DX_FINAL_NONE);
+  print.backend = DX_BACKEND_LEFT;
+  print.final = DX_FINAL_OVER;
+  assert_false(dx_print_learn(&print, DX_ANSWER_CANCELED, false, 1));
+  assert_false(dx_print_learn(&print, DX_ANSWER_ACTIVE, false, 1));
+  assert_int_equal(print.final, DX_FINAL_OVER);
+}
+
+static void test_learn_the_rest(void **state)
+{
+  struct dx_print print = {.backend = DX_BACKEND_BROKEN};
+
+  (void)state;
+  assert_true(dx_print_learn(&print, DX_ANSWER_NONE, true, 1000));
+  assert_false(dx_print_learn(&print, DX_ANSWER_HIDDEN, false, 2000));
+  assert_int_equal(print.unclear_ms, 1000);
+  assert_int_equal(
+      dx_print_facts(&print, DX_ANSWER_NONE, false, 5000).unclear_for_ms, 4000);
+  assert_false(dx_print_learn(&print, DX_ANSWER_NOT_ASKED, true, 3000));
+  assert_true(dx_print_learn(&print, DX_ANSWER_HELD, false, 3000));
+  assert_int_equal(print.unclear_ms, 0);
+  assert_false(print.known_later);
+  assert_true(dx_print_learn(&print, DX_ANSWER_HELD, true, 3000));
+  assert_true(print.known_later);
+  print.decided = print.undecided = true;
+  print.final = DX_FINAL_CANCELED;
+  dx_print_begin(&print);
+  assert_int_equal(print.backend, DX_BACKEND_ATTENDS);
+  assert_int_equal(print.final, DX_FINAL_NONE);
+  assert_false(print.known_later || print.decided || print.undecided);
+}
+
+static void test_words(void **state)
+{
+  int i;
+
+  (void)state;
+  for (i = 0; i < DX_BACKEND_COUNT; i++)
+    assert_int_equal(dx_backend_by_word(dx_backend_word((enum dx_backend)i)),
+                     i);
+  for (i = 0; i < DX_FINAL_COUNT; i++)
+    assert_int_equal(dx_final_by_word(dx_final_word((enum dx_final)i)), i);
+  for (i = 0; i < DX_ANSWER_COUNT; i++)
+    assert_int_equal(dx_answer_by_word(dx_answer_word((enum dx_answer)i)), i);
+  assert_int_equal(dx_answer_by_word("nonsense"), DX_ANSWER_COUNT);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_cell),
+      cmocka_unit_test(test_every_answer_is_listed),
+      cmocka_unit_test(test_not_asked),
+      cmocka_unit_test(test_submitted),
+      cmocka_unit_test(test_decided),
+      cmocka_unit_test(test_unclear_for_a_day),
+      cmocka_unit_test(test_learn_finals),
+      cmocka_unit_test(test_learn_the_rest),
+      cmocka_unit_test(test_words),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,382 @@
+/*
+ * test_sweep.c - what the sweep removes, who learns of it before, and what it
+ * leaves.
+ */
+#include "tests/unit/temp_dir.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/sweep.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/json.h"
+
+#define KEY "0123456789abcdef0123456789abcdef"
+#define DAY_MS 86400000LL
+
+static char dir[TEMP_DIR_BYTES];
+static struct dx_spool spool;
+static struct dx_err err;
+static enum dx_code save_code; /* what the next save returns */
+
+enum dx_code __real_dx_job_save(struct dx_job *job, struct dx_err *ret_err);
+enum dx_code __wrap_dx_job_save(struct dx_job *job, struct dx_err *ret_err);
+
+enum dx_code __wrap_dx_job_save(struct dx_job *job, struct dx_err *ret_err)
+{
+  enum dx_code code = save_code;
+
+  save_code = DX_OK;
+  return code == DX_OK ? __real_dx_job_save(job, ret_err)
+                       : dx_fail(ret_err, code, 0, "as planned");
+}
+
+static struct dx_service only_service = {.name = (char *)(uintptr_t) "default",
+                                         .keep_unfinished_ms = 30 * DAY_MS};
+static struct dx_config config = {
+    .keep_jobs_ms = 7 * DAY_MS, .services = &only_service, .service_count = 1};
+static int64_t days; /* how far the clock is ahead */
+
+static int64_t later_ms(void)
+{
+  return (int64_t)time(NULL) * 1000 + days * DAY_MS;
+}
+
+static const char *held;         /* is in memory */
+static enum dx_rerun cupsd_says; /* about every print job */
+
+static bool is_held(void *ctx, const char *key)
+{
+  (void)ctx;
+  return held != NULL && strcmp(held, key) == 0;
+}
+
+static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
+{
+  (void)ctx;
+  assert_string_equal(cups_id, "17");
+  assert_string_equal(uuid, "urn:uuid:1");
+  return cupsd_says;
+}
+
+static const struct dx_sweep sweep = {&config, is_held, rerun, NULL};
+
+static int start(void **state)
+{
+  (void)state;
+  held = NULL;
+  save_code = DX_OK;
+  cupsd_says = DX_RERUN_NO;
+  if (temp_dir_make(dir) < 0)
+    return -1;
+  return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  dx_spool_close(&spool);
+  return temp_dir_remove(dir);
+}
+
+static enum dx_code keep_name(void *ctx, const char *name)
+{
+  (void)strcpy(ctx, name);
+  return DX_OK;
+}
+
+static struct dx_job *make(void)
+{
+  struct dx_job *job = NULL;
+  char name[DX_RECEIPT_BYTES];
+  int fd;
+
+  assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
+  job->documents = calloc(1, sizeof(*job->documents));
+  job->document_count = 1;
+  job->documents[0].entry = (struct dx_entry){
+      .kind = DX_KIND_DOCUMENT, .name = "john-doe.pdf", .pages = 1};
+  fd = dx_spool_create_document(job, 0, &err);
+  assert_true(fd >= 0);
+  (void)close(fd);
+  job->service = strdup("default");
+  job->base_url = strdup("https://a");
+  job->title = strdup("John Doe");
+  job->user = strdup("jane");
+  (void)strcpy(job->key, KEY);
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  job->submissions[0].source_id = strdup("SOURCE");
+  assert_int_equal(dx_submission_set_place(job->submissions, "default",
+                                           "https://a", NULL, &err),
+                   DX_OK);
+  assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+  assert_int_equal(dx_spool_each_received(&spool, keep_name, name, &err),
+                   DX_OK);
+  assert_int_equal(dx_spool_load_received(&spool, name, &job, &err), DX_OK);
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
+  return job;
+}
+
+/* A job of one document, which is in jobs/. */
+static void keep(void)
+{
+  struct dx_job *job = make();
+
+  dx_job_free(&job);
+}
+
+/* The same when its document was extracted. */
+static void finish(const char *cups_id)
+{
+  struct dx_job *job = make();
+
+  if (cups_id != NULL) {
+    job->cups_id = strdup(cups_id);
+    job->uuid = strdup("urn:uuid:1");
+  }
+  job->submissions[0].state = DX_ST_EXTRACTED;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+}
+
+static struct dx_job *load(void)
+{
+  struct dx_job *job = NULL;
+
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
+  return job;
+}
+
+static size_t entries(const char *name)
+{
+  return count_entries(spool.dirfd, name);
+}
+
+/* A sweep after that many days, two hours after another. */
+static void sweep_in(int64_t in_days)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+  struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+  int fd;
+
+  days = in_days;
+  times[1].tv_sec = later_ms() / 1000 - 7200;
+  fd = openat(spool.dirfd, "swept", O_WRONLY | O_CREAT, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(futimens(fd, times), 0);
+  (void)close(fd);
+  dx_clock_use(&later);
+  dx_spool_sweep(&spool, &sweep);
+  dx_clock_use(NULL);
+}
+
+static void old_finished_jobs_are_removed(void **state)
+{
+  (void)state;
+  finish(NULL);
+  sweep_in(6);
+  assert_int_equal(entries("finished"), 1);
+  sweep_in(8);
+  assert_int_equal(entries("finished"), 0);
+  assert_int_equal(entries("incoming"), 0);
+}
+
+/* It alone knows what was extracted. */
+static void a_record_stays_as_long_as_cupsd_may_run_its_job_again(void **state)
+{
+  static const enum dx_rerun answers[] = {DX_RERUN_MAY, DX_RERUN_UNKNOWN};
+  size_t i;
+
+  (void)state;
+  finish("17");
+  for (i = 0; i < 2; i++) {
+    cupsd_says = answers[i];
+    sweep_in(8);
+    assert_int_equal(entries("finished"), 1);
+  }
+  cupsd_says = DX_RERUN_NO;
+  sweep_in(8);
+  assert_int_equal(entries("finished"), 0);
+}
+
+static void in_the_end_nothing_personal_is_left_in_it(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  finish("17");
+  cupsd_says = DX_RERUN_MAY;
+  sweep_in(29);
+  job = load();
+  assert_string_equal(job->title, "John Doe");
+  dx_job_free(&job);
+  sweep_in(31);
+  job = load();
+  assert_null(job->title);
+  assert_null(job->user);
+  assert_string_equal(job->documents[0].entry.name, "");
+  assert_string_equal(job->submissions[0].source_id, "SOURCE");
+  assert_int_equal(job->submissions[0].state, DX_ST_EXTRACTED);
+  assert_true(dx_job_is_clean(job));
+  dx_job_free(&job);
+}
+
+static void what_is_in_memory_is_left_alone(void **state)
+{
+  (void)state;
+  keep();
+  held = KEY;
+  sweep_in(40);
+  assert_int_equal(entries("jobs/" KEY), 2);
+}
+
+/* A wall clock that jumped must not cost a document. */
+static void nothing_unfinished_is_removed_too_early(void **state)
+{
+  const struct dx_clock later = {later_ms, later_ms};
+
+  (void)state;
+  keep();
+  sweep_in(29);
+  assert_int_equal(entries("jobs/" KEY), 2);
+  sweep_in(0);
+  days = 400;
+  dx_clock_use(&later);
+  dx_spool_sweep(&spool, &sweep); /* the first one for a long time */
+  dx_clock_use(NULL);
+  assert_int_equal(entries("jobs/" KEY), 2);
+}
+
+static void sweep_a_month_later(void)
+{
+  char results[TEMP_DIR_BYTES + 16];
+
+  (void)snprintf(results, sizeof(results), "%s/results", dir);
+  only_service.results_dir = results;
+  config.keep_jobs_ms = 40 * DAY_MS; /* our clock dates its journal */
+  sweep_in(31);
+  config.keep_jobs_ms = 7 * DAY_MS;
+  only_service.results_dir = NULL;
+}
+
+static void expire(void)
+{
+  keep();
+  assert_int_equal(mkdirat(spool.dirfd, "results", 0700), 0);
+  sweep_a_month_later();
+}
+
+static void an_abandoned_job_expires_and_says_so(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  expire();
+  assert_int_equal(entries("jobs"), 0);
+  job = load();
+  assert_int_equal(job->submissions[0].state, DX_ST_EXPIRED);
+  assert_non_null(strstr(job->submissions[0].reason, "KeepUnfinished"));
+  assert_int_equal(entries("finished/" KEY), 1); /* the journal */
+  dx_job_free(&job);
+}
+
+static void consumers_learn_that_a_job_has_expired(void **state)
+{
+  struct dx_buf text = {0};
+  struct dx_json *manifest;
+  bool is_final = false;
+
+  (void)state;
+  expire();
+  assert_int_equal(
+      dx_fs_read(spool.dirfd, "results/SOURCE.job.json", 9999, &text, &err),
+      DX_OK);
+  manifest = dx_json_parse(text.data, text.len, &err);
+  assert_true(dx_json_bool(dx_json_get(manifest, "final"), &is_final));
+  assert_true(is_final);
+  assert_string_equal(dx_json_string(dx_json_get(manifest, "reason_code")),
+                      "expired");
+  dx_json_free(&manifest);
+  dx_buf_release(&text);
+}
+
+static void a_job_does_not_expire_if_that_is_not_saved(void **state)
+{
+  (void)state;
+  keep();
+  assert_int_equal(mkdirat(spool.dirfd, "results", 0700), 0);
+  save_code = DX_E_SPACE;
+  sweep_a_month_later();
+  assert_int_equal(entries("jobs/" KEY), 2);
+  assert_int_equal(entries("results"), 1); /* consumers learn of it first */
+  sweep_a_month_later();
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("results"), 1);
+}
+
+static void a_job_that_has_expired_is_announced(void **state)
+{
+  static char program[] = "/bin/true";
+  struct dx_job *job;
+
+  (void)state;
+  only_service.on_result = program;
+  expire();
+  only_service.on_result = NULL;
+  assert_int_equal(entries("jobs"), 1);
+  job = load();
+  assert_true(dx_job_is_announcing(job));
+  dx_job_free(&job);
+}
+
+static void two_sweeps_are_an_hour_apart(void **state)
+{
+  struct dx_job *job = make();
+
+  (void)state;
+  job->submissions[0].state = DX_ST_EXTRACTED;
+  assert_int_equal(dx_job_save(job, &err), DX_OK); /* then it was killed */
+  dx_job_free(&job);
+  dx_spool_sweep(&spool, &sweep); /* the first one only leaves a stamp */
+  dx_spool_sweep(&spool, &sweep);
+  assert_int_equal(entries("jobs"), 1);
+  sweep_in(0);
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("finished"), 1);
+}
+
+static void a_damaged_job_stays(void **state)
+{
+  (void)state;
+  keep();
+  assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY "/job.json", 0), 0);
+  sweep_in(40);
+  assert_int_equal(entries("jobs/" KEY), 1);
+}
+
+int main(void)
+{
+#define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
+  const struct CMUnitTest tests[] = {
+      IN_SPOOL(old_finished_jobs_are_removed),
+      IN_SPOOL(a_record_stays_as_long_as_cupsd_may_run_its_job_again),
+      IN_SPOOL(in_the_end_nothing_personal_is_left_in_it),
+      IN_SPOOL(what_is_in_memory_is_left_alone),
+      IN_SPOOL(nothing_unfinished_is_removed_too_early),
+      IN_SPOOL(an_abandoned_job_expires_and_says_so),
+      IN_SPOOL(consumers_learn_that_a_job_has_expired),
+      IN_SPOOL(a_job_does_not_expire_if_that_is_not_saved),
+      IN_SPOOL(a_job_that_has_expired_is_announced),
+      IN_SPOOL(two_sweeps_are_an_hour_apart),
+      IN_SPOOL(a_damaged_job_stays),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
