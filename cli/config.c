@@ -13,6 +13,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
+#include "lib/control/start.h"
 
 struct queues {
   struct queue *list;
@@ -177,10 +178,23 @@ static void print_docextractd(struct cli *cli)
     printf("# docextractd: %s\n", cli_docextractd(cli));
 }
 
+/* Whether there is a drop-in only docextractd knows, which refuses to work if
+ * there is none: so this is no warning. */
+static void print_drop_ins(const struct cli *cli)
+{
+  char text[DX_ERR_TEXT_BYTES];
+  size_t at = 0;
+
+  while (dx_docextractd_is_unit("") &&
+         dx_config_drop_in(cli->config, NULL, &at, text))
+    printf("# unless there is a drop-in for it: %s\n", text);
+}
+
 static enum dx_code print(struct cli *cli, struct queues *queues,
                           struct dx_err *err)
 {
   print_docextractd(cli);
+  print_drop_ins(cli);
   printf("# the file given by %s:\n", cli->config_from);
   return dx_config_print(cli->config, stdout, print_queues, queues, err);
 }

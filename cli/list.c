@@ -89,6 +89,16 @@ static void describe_in_table(const struct list *list, const struct dx_job *job,
                  is_outage ? ": " : "", row->message, retry);
 }
 
+/* Its queue was stopped: what an administrator fixes there makes the service
+ * respond again, but only the next run of the print job sends. */
+static bool is_queue_stopped(const struct dx_job *job)
+{
+  enum dx_class cls = dx_class_of(job->message_code);
+
+  return job->queue != NULL && job->print.backend == DX_BACKEND_ENDED &&
+         !dx_job_is_final(job) && (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
+}
+
 /* A user who asks docextractd can neither start it nor decide. */
 static void describe(const struct list *list, const struct dx_job *job,
                      char message[DX_ERR_TEXT_BYTES])
@@ -101,6 +111,10 @@ static void describe(const struct list *list, const struct dx_job *job,
                    "%.300s%sto send it: docextract retry %.8s; to give it up: "
                    "docextract cancel %.8s",
                    known, known[0] != '\0' ? "; " : "", job->key, job->key);
+  else if (is_queue_stopped(job) && !list->cli->asks)
+    (void)snprintf(message, DX_ERR_TEXT_BYTES,
+                   "%.300s; when it is fixed, run: cupsenable %.120s", known,
+                   job->queue);
   else if (known[0] != '\0')
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s", known);
   else

@@ -346,9 +346,9 @@ static void on_list(void *ctx, const struct dx_http_response *response)
   int last_id = list->last_id;
 
   list->call = NULL;
-  list->is_whole =
-      list->is_whole && is_ok(response) &&
-      dx_print_jobs_read(response->body, response->body_len, add_job, list);
+  if (!is_ok(response) ||
+      !dx_print_jobs_read(response->body, response->body_len, add_job, list))
+    list->is_whole = false;
   /* cupsd gives 500 at once: go on until there is nothing new. */
   if (is_all && list->is_whole && list->last_id > last_id) {
     if (ask_page(list))
@@ -573,6 +573,7 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
   }
   if (!is_valid(q->asked_ms, DX_ASK_AGAIN_MS)) {
     q->step = IN_LINE;
+    q->asked_ms = dx_monotonic_ms();
     start_line(cupsd);
   }
   return false;

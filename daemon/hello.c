@@ -141,20 +141,20 @@ static void learn(const struct hello_request *request,
 static void answer(struct hello *hello, const struct hello_request *request,
                    struct dx_rate_limit *limit)
 {
-  int64_t at_ms;
+  int64_t at_ms = 0;
 
   switch (request->kind) {
   case HELLO_ASKS_FOR_SLOT:
     at_ms = dx_rate_limit_book_any(limit);
-    (void)!send(hello->fd, &at_ms, sizeof(at_ms), MSG_DONTWAIT | MSG_NOSIGNAL);
     break;
   case HELLO_HAS_RESPONSE:
     learn(request, limit);
     break;
   case HELLO_IS_DONE:
     hello->was_told = true;
-    break;
+    return;
   }
+  (void)!send(hello->fd, &at_ms, sizeof(at_ms), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 bool hello_turn(struct hello *hello, struct dx_rate_limit *limit)

@@ -7,7 +7,8 @@
 
 #include "daemon/hello.h"
 
-/* From the child. The answer to the first is a time, an int64_t (monotonic). */
+/* From the child. The first two are answered, with an int64_t: the time of the
+ * slot (monotonic); 0 once the response has counted. */
 struct hello_request {
   enum { HELLO_ASKS_FOR_SLOT, HELLO_HAS_RESPONSE, HELLO_IS_DONE } kind;
   enum dx_code meaning;   /* of the response */

@@ -107,6 +107,16 @@ static void tell_parent(const struct steps *s, struct hello_request request)
   (void)!send(s->parent_fd, &request, sizeof(request), MSG_NOSIGNAL);
 }
 
+static int64_t ask_parent(const struct steps *s, struct hello_request request)
+{
+  int64_t answer;
+
+  tell_parent(s, request);
+  if (recv(s->parent_fd, &answer, sizeof(answer), 0) != (ssize_t)sizeof(answer))
+    _exit(1); /* nobody wants to know any more */
+  return answer;
+}
+
 /* Adds what to do to a message. */
 __attribute__((format(printf, 2, 3))) static enum dx_code
 advise(struct dx_err *err, const char *format, ...)
@@ -268,10 +278,8 @@ static enum dx_code step_connection(struct steps *s, struct dx_err *err)
 /* This call counts toward the rate limit, which the parent keeps. */
 static void take_slot(struct steps *s)
 {
-  tell_parent(s, (struct hello_request){.kind = HELLO_ASKS_FOR_SLOT});
-  if (recv(s->parent_fd, &s->slot_ms, sizeof(s->slot_ms), 0) !=
-      (ssize_t)sizeof(s->slot_ms))
-    _exit(1); /* nobody wants to know any more */
+  s->slot_ms =
+      ask_parent(s, (struct hello_request){.kind = HELLO_ASKS_FOR_SLOT});
 }
 
 static enum dx_code wait_for_slot(struct steps *s, struct dx_err *err)
@@ -312,7 +320,7 @@ static void on_done(void *ctx, const struct dx_http_response *response)
   s->was_sent = response->was_sent;
   if (response->date_ms >= 0)
     s->off_ms = response->date_ms - dx_wall_ms();
-  tell_parent(
+  (void)ask_parent(
       s, (struct hello_request){.kind = HELLO_HAS_RESPONSE,
                                 .meaning = s->meaning,
                                 .retry_after_ms = response->retry_after_ms});
@@ -416,8 +424,10 @@ static const struct {
 
 static void tell_step(bool good, const char *name, const char *text)
 {
-  tell("line", "%-6s %-14s%s%s", good ? "ok" : "FAILED", name,
-       text[0] != '\0' ? "  " : "", text);
+  if (good)
+    tell("line", "ok     %-14s  %s", name, text);
+  else
+    tell("line", "FAILED %s", name);
 }
 
 static enum dx_code take_steps(struct steps *s, struct dx_err *err)
@@ -429,7 +439,7 @@ static enum dx_code take_steps(struct steps *s, struct dx_err *err)
     expect_wait("%s", steps[i].name);
     code = steps[i].run(s, err);
     set_alarm(0);
-    tell_step(code == DX_OK, steps[i].name, code == DX_OK ? s->detail : "");
+    tell_step(code == DX_OK, steps[i].name, s->detail);
   }
   return code;
 }

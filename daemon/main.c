@@ -40,7 +40,8 @@
 #define TURN_MS 60000      /* the longest wait for an event */
 #define LOCK_WAIT_MS 10000 /* for another docextractd to make room */
 #define LOCK_LOOK_MS 100
-#define HELLOS_MAX 16
+#define SWEEP_ASK_MS 500
+#define SWEEP_TRIES 6
 
 struct daemon {
   const char *config_path;
@@ -56,6 +57,7 @@ struct daemon {
   int signal_fd;
   int lock_fd;
   int64_t sweep_ms;
+  int sweep_tries;
   int64_t idle_ms; /* monotonic: since when nothing is under way; 0: it is */
   bool stop, reload, again;
 };
@@ -145,6 +147,22 @@ static enum dx_code begin(struct daemon *d, struct dx_config *config,
   return driver_start(&d->driver, config, err);
 }
 
+/* systemd would let results be delivered where nobody finds them. */
+static enum dx_code load_config(const struct daemon *d,
+                                struct dx_config **ret_config,
+                                struct dx_err *err)
+{
+  char text[DX_ERR_TEXT_BYTES];
+  size_t at = 0;
+  enum dx_code code = dx_config_load(d->config_path, ret_config, err);
+
+  if (code != DX_OK || d->started != DX_STARTED_SERVICE ||
+      !dx_config_drop_in(*ret_config, "/proc/self/mountinfo", &at, text))
+    return code;
+  dx_config_free(ret_config);
+  return dx_fail(err, DX_E_CONFIG, 0, "%s", text);
+}
+
 /* An invalid configuration is reported and ignored. */
 static void reload(struct daemon *d)
 {
@@ -155,7 +173,7 @@ static void reload(struct daemon *d)
 
   d->reload = false;
   (void)sd_notify(0, "RELOADING=1");
-  code = dx_config_load(d->config_path, &config, &err);
+  code = load_config(d, &config, &err);
   if (code == DX_OK)
     changed = changed_for_good(d, config);
   if (changed != NULL) {
@@ -317,7 +335,7 @@ static enum dx_code read_config(struct daemon *d, struct dx_config **ret_config,
                                 struct dx_err *err)
 {
   struct dx_err ignored;
-  enum dx_code code = dx_config_load(d->config_path, ret_config, err);
+  enum dx_code code = load_config(d, ret_config, err);
 
   if (code == DX_OK)
     return DX_OK;
@@ -330,11 +348,12 @@ static enum dx_code read_config(struct daemon *d, struct dx_config **ret_config,
 static enum dx_code start(struct daemon *d, struct dx_err *err)
 {
   struct dx_config *config = NULL;
-  enum dx_code code = read_config(d, &config, err);
+  enum dx_code code;
 
+  d->started = who_started();
+  code = read_config(d, &config, err);
   if (code != DX_OK)
     return code;
-  d->started = who_started();
   d->spool_dir = strdup(config->spool_dir);
   d->http = dx_http_new();
   d->driver.spool = &d->spool;
@@ -348,7 +367,7 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
   if (code == DX_OK && d->wrong.code == DX_OK)
     return begin(d, config, err);
   dx_config_free(&config);
-  if (code == DX_OK)
+  if (d->wrong.code != DX_OK)
     dx_log(DX_LOG_ERROR, "%s; nothing is sent until it is fixed",
            d->wrong.text);
   return code;
@@ -370,12 +389,27 @@ static bool is_held(void *ctx, const char *key)
   return driver_holds(&d->driver, key);
 }
 
+/* Whether cupsd may run a print job again is known a moment after the first
+ * question; a cupsd that does not say keeps all records. */
+static bool is_list_known(struct daemon *d)
+{
+  bool is_known = false;
+
+  (void)cupsd_has(d->driver.cupsd, "", "", &is_known);
+  return is_known || ++d->sweep_tries > SWEEP_TRIES;
+}
+
 static void sweep(struct daemon *d)
 {
   const struct dx_sweep what = {d->driver.config, is_held, rerun, d};
 
   if (dx_monotonic_ms() < d->sweep_ms)
     return;
+  if (!is_list_known(d)) {
+    d->sweep_ms = dx_monotonic_ms() + SWEEP_ASK_MS;
+    return;
+  }
+  d->sweep_tries = 0;
   d->sweep_ms = dx_monotonic_ms() + DX_SWEEP_GAP_MS;
   driver_expire(&d->driver);
   dx_spool_sweep(&d->spool, &what);
@@ -406,7 +440,7 @@ static int64_t wait_ms(int64_t until_ms)
 static size_t wake_by(const struct daemon *d, int *fds)
 {
   const struct session *s;
-  size_t count = 0, hellos = 0;
+  size_t count = 0;
 
   fds[count++] = d->signal_fd;
   fds[count++] = control_fd(d->control);
@@ -418,24 +452,24 @@ static size_t wake_by(const struct daemon *d, int *fds)
     return count;
   if (dx_announcer_fd(d->driver.announcer) >= 0)
     fds[count++] = dx_announcer_fd(d->driver.announcer);
-  for (s = d->driver.sessions; s != NULL && hellos < HELLOS_MAX; s = s->next)
-    if (s->hello != NULL) {
+  for (s = d->driver.sessions; s != NULL && count < DX_HTTP_WAKE_MAX;
+       s = s->next)
+    if (s->hello != NULL)
       fds[count++] = hello_fd(s->hello);
-      hellos++;
-    }
   return count;
 }
 
 /* One turn, and waiting for what comes next. */
 static enum dx_code turn(struct daemon *d, struct dx_err *err)
 {
-  int fds[5 + HELLOS_MAX];
+  int fds[DX_HTTP_WAKE_MAX];
   int64_t until_ms;
 
   control_turn(d->control);
   if (d->driver.config == NULL)
     return dx_http_run(d->http, TURN_MS, fds, wake_by(d, fds), err);
   until_ms = driver_turn(&d->driver);
+  until_ms = d->sweep_ms < until_ms ? d->sweep_ms : until_ms;
   return dx_engine_run(d->driver.engine, wait_ms(until_ms), fds,
                        wake_by(d, fds), err);
 }

@@ -15,7 +15,7 @@ libdx_a_SOURCES = \
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
 	lib/config/lines.c lib/config/lines.h lib/config/load.c \
 	lib/config/mistakes.c lib/config/parse.c lib/config/print.c \
-	lib/config/token_source.h \
+	lib/config/token_source.h lib/config/unit.c \
 	\
 	lib/print/bundle.c lib/print/bundle.h lib/print/mime.c lib/print/mime.h \
 	lib/print/print_job.c lib/print/print_job.h lib/print/seal.c \

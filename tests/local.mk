@@ -3,6 +3,7 @@ unit_libs = libdxd.a libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
 EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/unit/bytes.h tests/unit/engine_fixture.h tests/unit/flate.h \
+	tests/unit/ipp.h \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
 	tests/filter/active_test.sh \
@@ -49,10 +50,12 @@ unit_programs = \
 	tests/unit/test_content \
 	tests/unit/test_control \
 	tests/unit/test_counters \
+	tests/unit/test_cupsd \
 	tests/unit/test_engine \
 	tests/unit/test_filter \
 	tests/unit/test_flatten \
 	tests/unit/test_fs \
+	tests/unit/test_hello \
 	tests/unit/test_isolate \
 	tests/unit/test_journal \
 	tests/unit/test_jpeg \
@@ -66,6 +69,7 @@ unit_programs = \
 	tests/unit/test_pictures \
 	tests/unit/test_png \
 	tests/unit/test_poll \
+	tests/unit/test_print_job \
 	tests/unit/test_rate_limit \
 	tests/unit/test_results \
 	tests/unit/test_retention \
@@ -115,6 +119,8 @@ tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2
 tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=fsync -Wl,--wrap=dx_cupsd_is_gone
+tests_unit_test_hello_SOURCES = tests/unit/test_hello.c daemon/hello.c \
+	daemon/hello_steps.c daemon/reach.c
 tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)

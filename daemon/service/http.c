@@ -18,7 +18,6 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 
-#define WAKE_MAX 4
 #define HTTP_STATUS_MAX 599
 
 struct dx_http_call {
@@ -197,7 +196,7 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
 /* Waits; true if a descriptor of the run can be read before the time is up. */
 static bool is_woken(const struct curl_http *self, int64_t ms)
 {
-  struct pollfd fds[WAKE_MAX];
+  struct pollfd fds[DX_HTTP_WAKE_MAX];
   size_t i;
 
   for (i = 0; i < self->wake_count; i++)
@@ -591,7 +590,7 @@ static int drain(struct curl_http *self)
 static enum dx_code run(struct curl_http *self, int64_t timeout_ms,
                         struct dx_err *err)
 {
-  struct curl_waitfd fds[WAKE_MAX];
+  struct curl_waitfd fds[DX_HTTP_WAKE_MAX];
   int running;
   size_t i;
 
@@ -619,7 +618,7 @@ static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
   struct curl_http *self = self_of(http);
   enum dx_code code;
 
-  if (wake_count > WAKE_MAX)
+  if (wake_count > DX_HTTP_WAKE_MAX)
     return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
   self->wake = wake;
   self->wake_count = wake_count;

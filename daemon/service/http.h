@@ -112,6 +112,8 @@ enum dx_code dx_http_start(struct dx_http *http,
 /* Ends a request at once, without `done`; sets *call to NULL, takes NULL. */
 void dx_http_cancel(struct dx_http *http, struct dx_http_call **call);
 
+#define DX_HTTP_WAKE_MAX 32 /* descriptors that one run may wait for */
+
 /*
  * Moves all requests forward, calls `done` of those that ended, and waits at
  * most timeout_ms until there is something to do or one of the wake_count

@@ -163,8 +163,6 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_IDLE_MS 600000      /* then one that was started on demand ends */
 #define DX_ASK_VALID_MS 5000   /* what cupsd reported about a job */
 #define DX_QUEUE_LOOK_MS 2000  /* who waits behind a print job */
-#define DX_CUPSD_GONE_MS 60000 /* silent for this long: it is gone */
-#define DX_HANDOVER_MS 30000   /* for the holder of a lock to leave */
 
 /* The status socket (doc/policy.md, "Status socket"). */
 #define DX_STATUS_CLIENTS_MAX 256     /* connections, of all users, */

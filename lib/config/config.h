@@ -160,6 +160,17 @@ enum dx_code dx_config_read_anyway(const char *path,
                                    struct dx_config **ret_config,
                                    struct dx_err *err) DX_MUST_USE;
 
+/*
+ * What docextractd.service, as it is installed, hides or protects, although it
+ * is a SpoolDir, ResultsDir, or OnResult: the next such value from *at (begin
+ * with 0), with the line that a drop-in must have. mountinfo:
+ * "/proc/self/mountinfo", for what really is in the way of this process, with
+ * the drop-ins that there are; NULL: for the unit without drop-ins. False: no
+ * more.
+ */
+bool dx_config_drop_in(const struct dx_config *config, const char *mountinfo,
+                       size_t *at, char text[DX_ERR_TEXT_BYTES]);
+
 /* The service of that name, borrowed; NULL when there is none. */
 const struct dx_service *dx_config_service(const struct dx_config *config,
                                            const char *name);

@@ -7,6 +7,7 @@
  *   parse.c     the value of one directive
  *   print.c     printing a loaded configuration
  *   load.c      the file: directives, sections, the whole
+ *   unit.c      what the protection of docextractd.service hides
  */
 #ifndef DX_CONFIG_INTERNAL_H
 #define DX_CONFIG_INTERNAL_H

@@ -55,12 +55,12 @@
 #define DX_SERVER_VERBS(X)                                                    \
   X(NOTE, "note", 6, true)                                                    \
   /* KIND CODE HERE DONE TOTAL AGE_MS TEXT: note.h */                         \
-  X(MAY, "may", 1, false)          /* N: answer yes or no within 1 s */       \
-  X(LEFT, "left", 0, false)        /* the leave is durable */                 \
-  X(GONE, "gone", 0, false)        /* `ended` is durable */                   \
-  X(FAILURES, "failures", 1, false) /* N: jobs of this queue that failed */     \
-                                    /* after their print jobs had ended */     \
-  X(SENTENCE, "sentence", 0, true) /* for the person who printed; */          \
+  X(MAY, "may", 1, false)           /* N: answer yes or no within 1 s */      \
+  X(LEFT, "left", 0, false)         /* the leave is durable */                \
+  X(GONE, "gone", 0, false)         /* `ended` is durable */                  \
+  X(FAILURES, "failures", 1, false) /* N: jobs of this queue that failed */   \
+                                    /* after their print jobs had ended */    \
+  X(SENTENCE, "sentence", 0, true)  /* for the person who printed; */         \
   X(END, "end", 1, true)     /* CODE TEXT: what became of the job, for the */ \
                              /* administrator; OK: extracted */               \
   X(LINE, "line", 0, true)   /* of hello, for stdout */                       \

@@ -236,11 +236,11 @@ enum dx_answer dx_answer_by_word(const char *word)
 
 const char *dx_permission_word(enum dx_permission permission)
 {
-  static const char *const permission_words[] = {
-      [DX_MAY_SEND] = "send",
-      [DX_MAY_WAIT] = "wait",
-      [DX_MAY_CANCEL] = "cancel",
-      [DX_MAY_ASK] = "a person decides"};
+  static const char *const permission_words[] = {[DX_MAY_SEND] = "send",
+                                                 [DX_MAY_WAIT] = "wait",
+                                                 [DX_MAY_CANCEL] = "cancel",
+                                                 [DX_MAY_ASK] =
+                                                     "a person decides"};
 
   return permission_words[permission];
 }

@@ -530,7 +530,7 @@ static void begin(void)
 /* What the last engine has learned: without it there was nothing to measure. */
 static void forget_times(void)
 {
-  if (unlinkat(spool.rate_dirfd, "a-example_443_times", 0) < 0)
+  if (unlinkat(spool.history_dirfd, "a-example_443_times", 0) < 0)
     die("cannot remove the file of times");
 }
 

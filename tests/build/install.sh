@@ -33,6 +33,20 @@ has 'docextract-notify starts with every desktop session' \
   "$(cat "$root"/usr/local/etc/xdg/autostart/docextract-notify.desktop)" \
   '^Exec=/usr/local/bin/docextract-notify$'
 check 'the command is there' [ -x "$root/usr/local/bin/docextract" ]
+# Nothing but docextractd reads a key or calls the service.
+loaded() # FILE: the libraries of HTTP and signatures that it names
+{
+  readelf -d "$1" | sed -n 's/.*(NEEDED).*\[lib\(curl[^.]*\|crypto\|ssl\)\..*/\1/p' |
+    sort | xargs
+}
+for program in "$root$serverbin"/{backend/docextract,filter/todocextract} \
+  "$root"/usr/local/bin/docextract{,-notify}; do
+  is "${program#"$root"} loads neither libcurl nor OpenSSL" \
+    "$(loaded "$program")" ''
+done
+is 'docextractd loads both' \
+  "$(loaded "$root/usr/local/sbin/docextractd" | sed 's/curl[^ ]*/curl/')" \
+  'crypto curl'
 
 # With a user of its own: configured only, which is enough to see what the
 # compiler would be given. What is installed in the end is empty.

@@ -19,6 +19,7 @@ is 'an ambiguous abbreviation is a usage error' "$rc" 64
 has 'the commands it could mean are listed' \
   "$err" 'ambiguous.*possible commands: .*hello'
 
+start_docextractd
 dx hel
 is 'an unambiguous abbreviation is accepted' "$rc" 0
 

@@ -95,8 +95,9 @@ start_docextractd()
   "${as_owner[@]}" test -w "$spool" || return 0
   "${as_owner[@]}" "$program" -c "$conf" config 2> /dev/null | grep -q . ||
     return 0
+  # No descriptor of a test: somebody may wait for its end.
   "${as_owner[@]}" "$build/daemon/docextractd" -c "$conf" \
-    > "$dir/driver.out" 2> "$dir/driver.err" &
+    > "$dir/driver.out" 2> "$dir/driver.err" 8>&- 9>&- &
   driver=$!
   until_true driver_is_up_or_gone
 }

@@ -309,8 +309,9 @@ failed_key=$key
 submitted "$dir/b.pdf"
 open_key=$key
 faults ''
+# It waits for an administrator.
 edit "$open_key" '.submissions[0].state = "stored" |
-  .submissions[0].reason = ""'
+  .submissions[0].reason = "" | .service = "other"'
 old "$done_key"
 old "$open_key"
 before=$(ls "$results")

@@ -70,7 +70,7 @@ done
 $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every command' docextract.1 $verbs
   explains_all 'every option' docextract.1 -c $options
-  explains_all 'every state' docextract.1 waiting \
+  explains_all 'every state' docextract.1 undecided \
     $(sed -n 's/^  X([A-Z]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/spool/state.h")
   explains_all 'every option' docextractd.8 -c \
     $("$build/daemon/docextractd" --help | grep -oE -e '^  --[a-z-]+')

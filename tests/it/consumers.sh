@@ -65,9 +65,7 @@ key_of() { jq -r "select(.id == \"$1\") | .key" "$spool"/jobs/*/job.json; }
 until_true calls_are source $((polls + 1))
 # shellcheck disable=SC2046
 kill -KILL $(backends)
-start_daemon
-taken() { jq -e '.owner == "collector"' "$spool/jobs/$(key_of "$job")/job.json"; }
-until_true taken > "$dir/taken"
+until_true no_backend
 dx cancel "$(key_of "$job")" > "$dir/canceled" 2>&1
 is "$t: it is done" "$?" 0
 check "$t: the manifest is valid" is_valid "$(one_manifest)"
@@ -75,7 +73,6 @@ says "$t" .reason_code canceled
 says "$t" .final true
 faults '#'
 cancel "$refused"
-stop_daemon
 
 t='a refused document'
 touch "$dir/round"

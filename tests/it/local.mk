@@ -32,7 +32,8 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/auto.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
 	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
 	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh \
-	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/programs.sh \
+	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/private.sh \
+	tests/it/programs.sh \
 	tests/it/repair.sh tests/it/report.sh tests/it/rows.sh \
 	tests/it/shared.sh tests/it/sigterm.sh \
 	tests/it/sandbox.sh tests/it/silence.sh tests/it/stage.sh \

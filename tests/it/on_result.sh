@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 #
-# on_result.sh - OnResult: the administrator's program is run for every result,
-# no matter which process is killed, and no print job waits for it, with
-# docextractd and without.
+# on_result.sh - OnResult: docextractd runs the administrator's program for every
+# result, no matter which process is killed, and no print job waits for it.
 . "$(dirname "$0")/lib.sh"
 
 # It prints what it was given, and succeeds once there is a file `go`.
@@ -35,9 +34,7 @@ write_config "OnResult $program"
 add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
-# --- without docextractd ------------------------------------------------
-
-t='without docextractd'
+t='while it runs'
 fresh
 touch "$dir/wait"
 print_chart
@@ -65,35 +62,19 @@ check "$t: it is run when the job was released" until_true lines 2
 has "$t: and knows" "$(tail -n 1 "$said")" '^extracted chart '
 check "$t: nothing is left to do" until_true all_finished
 
-t='failing'
-fresh
-rm "$dir/go"
-print_chart
-job_ends "$t: the print job ends" "$job" completed
-check "$t: the journal says so" until_true has_failed
-touch "$dir/go"
-print_chart
-check "$t: the next one repeats it" until_true lines 3
-check "$t: until it succeeds" until_true all_finished
-
-# --- with docextractd ---------------------------------------------------
-
-t='with docextractd'
-start_daemon
+t='docextractd is killed meanwhile'
 fresh
 touch "$dir/wait"
 print_chart
 job_ends "$t: the print job ends" "$job" completed
 check "$t: the program is run" until_true lines 1
-
-t='docextractd is killed meanwhile'
 stop_daemon KILL
 rm "$dir/wait"
 start_daemon
 check "$t: the next one repeats it" until_true lines 2
 check "$t: and nothing is left to do" until_true all_finished
 
-t='failing, with docextractd'
+t='failing'
 fresh
 rm "$dir/go"
 print_chart
@@ -110,10 +91,13 @@ dx submit "$dir/a.pdf" > "$dir/submit.out" 2>&1
 is "$t: it succeeds" "$?" 0
 check "$t: docextractd runs the program" until_true lines 1
 check "$t: nothing is left to do" until_true all_finished
-stop_daemon TERM
 fresh
+stop_daemon
 dx submit "$dir/a.pdf" > "$dir/submit.out" 2>&1
-is "$t, alone: the program was run" "$(n_lines)" 1
-check "$t, alone: nothing is left to do" all_finished
+is "$t, while docextractd is stopped: it is stored" \
+  "$? $(ls "$spool/received" | wc -l)" '75 1'
+start_daemon
+check "$t, when it is started: the program is run" until_true lines 1
+check "$t, when it is started: nothing is left to do" until_true all_finished
 
 finish

@@ -3,8 +3,9 @@
 # rows.sh - the status table against the real simulator: one response of every
 # row for every call, and what becomes of the submission: the exit status of
 # `docextract submit`, how often each call was made, and how many results
-# there are. Every row has a simulator and a spool of its own, and they wait
-# side by side. Bounds and long waits are in test_rows.c, with simulated clocks.
+# there are. Every row has a simulator, a spool and a docextractd of its own,
+# and they wait side by side. Bounds and long waits are in test_rows.c, with
+# simulated clocks.
 . "$(dirname "$0")/lib.sh"
 
 at_once=12
@@ -36,12 +37,25 @@ ProcessingLimit 1m
 </Service>
 END
   chmod 600 "$1/conf"
+  "$build/daemon/docextractd" -c "$1/conf" > "$1/daemon.err" 2>&1 &
+  echo $! > "$1/daemon.pid"
+  until_true grep -qx ready "$1/daemon.err"
+}
+
+end_of_row() # DIRECTORY
+{
+  local f
+  for f in daemon.pid pid; do
+    kill "$(cat "$1/$f")" 2> /dev/null
+    wait "$(cat "$1/$f")" 2> /dev/null
+    rm "$1/$f"
+  done
 }
 
 end_rows() # when the test itself is interrupted
 {
   local f
-  for f in "$dir"/row*/pid; do
+  for f in "$dir"/row*/{,daemon.}pid; do
     [ ! -e "$f" ] || kill "$(cat "$f")" 2> /dev/null
   done
   finish
@@ -56,9 +70,7 @@ run_row() # DIRECTORY FAULT: writes "exit creates puts results" to DIRECTORY/got
   setup "$1" "$2"
   CUPS_SERVERBIN=$dir/bin "$docextract" -c "$1/conf" submit "$dir/a.pdf" > "$1/out" 2> "$1/err"
   status=$?
-  kill "$(cat "$1/pid")"
-  wait "$(cat "$1/pid")" 2> /dev/null
-  rm "$1/pid"
+  end_of_row "$1"
   echo "$status $(count "$1" create) $(count "$1" put)" \
     "$(find "$1/spool/results" -name '*.json' ! -name '*.job.json' | wc -l)" \
     > "$1/got"

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 #
 # packages.sh - the Debian packages as an administrator uses them: built,
-# checked by lintian, then installed, used, upgraded, removed, and purged, and
-# upgraded from a version that ran as lp, on a machine of their own, with
-# systemd and the system's cupsd. The machine is a directory in which
-# systemd-nspawn starts Debian; it reaches no network. Needs root, 1.5 GB in
-# TMPDIR and a mirror of Debian in apt's configuration; without root it is
-# skipped and says so; in CI that is a failure.
+# checked by lintian, then installed, used, upgraded, removed, and purged, on a
+# machine of their own, with systemd and the system's cupsd. The machine is a
+# directory in which systemd-nspawn starts Debian; it reaches no network. Needs
+# root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration; without
+# root it is skipped and says so; in CI that is a failure.
 . "$(dirname "$0")/../it/lib.sh"
 . "$top/tests/helper/packages.sh"
 . "$top/tests/helper/debian.sh"
@@ -127,23 +126,6 @@ unpack_source() # VERSION: what `make dist` would pack
       "$src/debian/changelog"
     sed -i 's/^Version .*/Version 9.9/' "$src/ppd/docextract.drv"
   }
-  [ "$1" != "$old" ] || for_lp "$src/debian"
-}
-
-# As it was before docextract had a user of its own.
-for_lp() # DEBIAN DIRECTORY
-{
-  sed -i -e 's/ --with-user=docextract//' -e '/dh_fixperms/d' "$1/rules"
-  cat > "$1/docextract.postinst" << 'END'
-#!/bin/sh
-set -e
-spool=/var/spool/docextract
-getent group docextract > /dev/null || addgroup --quiet --system docextract
-install -d -m 0711 -o lp -g lp $spool
-install -d -m 0700 -o lp -g lp $spool/jobs
-install -d -m 2770 -o lp -g docextract $spool/results
-install -m 0640 -g lp /usr/share/docextract/docextract.conf /etc/cups/
-END
 }
 
 build_packages() # VERSION BUILDPACKAGE OPTION...
@@ -180,9 +162,6 @@ types() # COMMAND: one that an administrator types; counted and shown
 
 modes() { on stat -c '%a %U:%G %n' "$@"; }
 
-backend_waits() { on docextract jobs --json | jq -e 'any(.[];
-  .owner == "cups" and .state == "processing")' > "$dir/jq"; }
-is_empty() { [ -z "$(on lpstat -o)" ]; }
 is_there() { [ "$(n_results)" -ge "$1" ]; }
 state() { on systemctl is-active docextractd; }
 user_of() # PID: of the process, on the machine
@@ -216,27 +195,23 @@ queue_has_new_driver()
   grep -q '^\*FileVersion: "9\.9"' "$machine/etc/cups/ppd/chart.ppd"
 }
 
-# Prints a chart that is handed over, and whose extraction is held back.
+# Prints a chart whose backend leaves, and whose extraction is held back.
 print_accepted()
 {
   on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
-  until_true is_handed_over || give_up "the job is handed over: $(
+  until_true is_left || give_up "the backend leaves the job: $(
     on docextract jobs)"
 }
-handed_over() # the states of jobs that docextractd has
+left() # the states of the jobs that go on without a backend
 {
-  on docextract jobs --json | jq -r '.[] | select(.owner == "docextractd") |
-    .state' | grep -v extracted
+  find "$spool/jobs" -name job.json -exec \
+    jq -r 'select(.print.backend == "left") | .submissions[].state' {} +
 }
-is_handed_over()
-{
-  [ "$(handed_over)" = processing ] && [ -z "$(on lpstat -o)" ]
-}
+is_left() { [ "$(left)" = processing ] && [ -z "$(on lpstat -o)" ]; }
 
 # --- building ----------------------------------------------------------------
 
 next=$version+1
-old=$version~lp
 text='changelog and configure.ac name the same version'
 changelog=$top/debian/changelog
 [ "$(dpkg-parsechangelog -l "$changelog" -S Version)" = "$version" ] ||
@@ -257,13 +232,11 @@ is 'docextract-notify is a package of its own' "$(dpkg-deb -c \
 bin/docextract-notify
 man1/docextract-notify.1.gz'
 build_packages "$next" -b
-build_packages "$old" -b
 
 make_machine > "$dir/machine.log" 2>&1 ||
   give_up "debootstrap makes a machine: $(tail -n 5 "$dir/machine.log")"
 cp "$dir/build-$version"/docextract*_"${version}_$arch".deb \
-  "$dir/build-$next"/docextract*_"${next}_$arch".deb \
-  "$dir/build-$old"/docextract_"${old}_$arch".deb "$debs"
+  "$dir/build-$next"/docextract*_"${next}_$arch".deb "$debs"
 fetch_dependencies > "$dir/machine.log" 2>&1 ||
   give_up "apt fetches what is needed: $(tail -n 5 "$dir/machine.log")"
 boot
@@ -280,7 +253,10 @@ is 'directories and configuration have the right owners and modes' \
 700 docextract:docextract /var/spool/docextract/jobs
 2770 docextract:docextract /var/spool/docextract/results'
 is 'no queue was made' "$(on lpstat -v 2>&1 | grep docextract)" ''
-is 'docextractd waits to be wanted' "$(state)" inactive
+is_active() { [ "$(state)" = active ]; }
+check 'docextractd runs, with nothing to do' until_true is_active
+is 'and starts at boot' "$(on systemctl is-enabled docextractd)" enabled
+is 'as its own user' "$(user_of "$(main_pid)")" docextract
 has 'an untouched configuration says what is missing' \
   "$(on docextract config 2>&1)" 'add a section <Service default>'
 types 'docextract-sim > sim.out 2>&1 & echo $! > sim.pid'
@@ -315,13 +291,9 @@ check 'but the configuration' as_lp test -r /etc/cups/docextract.conf
 
 # --- upgrading ---------------------------------------------------------------
 
-is_active() { [ "$(state)" = active ]; }
-check 'the configuration has started docextractd' until_true is_active
-is 'which starts at boot' "$(on systemctl is-enabled docextractd)" enabled
 hold_back
 restart_sim
 on sed -i '/<Service trial>/a \  Completion accepted' /etc/cups/docextract.conf
-is 'docextractd runs as its own user' "$(user_of "$(main_pid)")" docextract
 on systemctl reload docextractd
 print_accepted
 on lpadmin -p chart -o DocumentGrouping=Together
@@ -337,7 +309,7 @@ until_true queue_has_new_driver
 check 'queues get the new driver' queue_has_new_driver
 has 'and keep their defaults' "$(on lpoptions -p chart -l)" \
   '^DocumentGrouping/.*\*Together'
-is 'the job that was under way continues' "$(handed_over)" processing
+is 'the job that was under way continues' "$(left)" processing
 let_go
 until_true is_there 2
 is 'its result arrives' "$(n_results)" 2
@@ -351,6 +323,7 @@ kept=$(cd "$results" && md5sum ./*)
 on apt-get -qy remove docextract > "$dir/output" 2>&1 ||
   give_up "it is removed: $(cat "$dir/output")"
 is 'removing ends docextractd' "$(state)" inactive
+check 'and its socket goes' [ ! -e "$spool/docextractd.sock" ]
 check 'the backend is gone' [ ! -e "$machine/usr/lib/cups/backend/docextract" ]
 check 'the configuration stays' [ -s "$machine/etc/cups/docextract.conf" ]
 is 'the queue is the administrator'"'"'s' "$(on lpstat -v)" \
@@ -367,7 +340,7 @@ is 'results are there as they were' "$(cd "$results" && md5sum ./*)" "$kept"
 
 installed "$next"
 cat "$dir/config" > "$machine/etc/cups/docextract.conf"
-check 'and starts docextractd again' until_true is_active
+check 'docextractd runs again' until_true is_active
 let_go
 until_true is_there 3
 is 'a job that was under way during the purge continues' "$(n_results)" 3
@@ -380,46 +353,4 @@ check 'with no results and no jobs purging leaves nothing' [ ! -e "$spool" ]
 is 'and neither group nor user' "$(on getent group docextract
   on getent passwd docextract)" ''
 
-# --- from a version that ran as lp --------------------------------------------
-
-key=/etc/cups/docextract.key
-installed "$old"
-: > "$SIM_LOG"
-on sh -c "sed -i '/<Service trial>/,/<.Service>/s/^#//' /etc/cups/docextract.conf
-  sed -i '/TokenCommand/d; s,Token command,TokenKeyFile $key,' \
-    /etc/cups/docextract.conf
-  head -c 32 /dev/zero | tr '\0' k > $key; chgrp lp $key; chmod 640 $key"
-let_go
-on lpadmin -p chart -o DocumentGrouping=Separate
-on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
-until_true is_there 1
-is 'it prints' "$(n_results)" 1
-hold_back
-on sed -i '/<Service trial>/a \  Completion accepted' /etc/cups/docextract.conf
-on systemctl enable --now docextractd 2> /dev/null
-is 'docextractd is lp' "$(user_of "$(main_pid)")" lp
-print_accepted
-on systemctl stop docextractd # so the next one stays with its backend
-on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
-until_true backend_waits || give_up 'a backend waits for an extraction'
-on systemctl start docextractd
-# Planted by a filter of another printer.
-echo root > "$machine/root/secret" && chmod 600 "$machine/root/secret"
-on setpriv --reuid lp --regid lp --clear-groups \
-  ln -s /root/secret /var/spool/docextract/jobs/planted
-installed "$version"
-is 'the new one runs' "$(state)" active
-is 'docextractd is its own user' "$(user_of "$(main_pid)")" docextract
-is 'spool, results, and key are those of the user' "$(on find \
-  /var/spool/docextract $key ! -user docextract)" \
-  /var/spool/docextract/jobs/planted
-is 'nobody else reads the key' "$(modes $key)" "600 docextract:docextract $key"
-is 'a link leads nowhere' "$(modes /root/secret)" '600 root:root /root/secret'
-let_go
-WAIT_S=150 until_true is_there 3 # cupsd may run the backend a minute later
-is 'the jobs under way continue' "$(n_results) $(calls create)" '3 3'
-WAIT_S=150 until_true is_empty
-is 'and their print jobs end' "$(on lpstat -o)" ''
-rm "$spool/jobs/planted"
-check 'hello says that it works' on docextract hello
 echo "# $commands commands from the package to the first result"

@@ -598,7 +598,7 @@ static void pick_up(struct state s)
   walk_reach(&s);
 }
 
-/* What nobody can know, and policy.md therefore names. */
+/* What nobody can know, and doc/policy.md therefore names. */
 static bool cannot_know(const struct state *s, enum dx_backend column)
 {
   bool says_nothing = !s->cupsd_is_up || s->hidden;

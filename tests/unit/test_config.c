@@ -480,6 +480,91 @@ static void a_missing_file_is_a_warning(void **state)
   dx_config_notes_release(&notes);
 }
 
+/* The lines of dx_config_drop_in(), each shortened to "DIRECTIVE SETTING". */
+static void check_drop_ins(const char *text, const char *mountinfo,
+                           const char *want)
+{
+  struct dx_config *config = loaded(text);
+  char line[DX_ERR_TEXT_BYTES], got[512] = "";
+  size_t at = 0, used = 0;
+
+  while (dx_config_drop_in(config, mountinfo, &at, line))
+    used += (size_t)snprintf(got + used, sizeof(got) - used, "%.*s%s\n",
+                             (int)strcspn(line, " "), line,
+                             strstr(line, "docextractd': ") + 13);
+  assert_string_equal(got, want);
+  dx_config_free(&config);
+}
+
+#define SECTION(lines) OPEN URL KEY lines CLOSE
+
+static void what_the_unit_protects_needs_a_drop_in(void **state)
+{
+  static const struct {
+    const char *text, *want;
+  } rows[] = {
+      {SECTION(""), ""},
+      {SECTION("ResultsDir /srv/north\n"), ""},
+      {SECTION("ResultsDir /homes/north\n"), ""},
+      {SECTION("ResultsDir /home/north\n"),
+       "ResultsDir ProtectHome=tmpfs and BindPaths=/home/north\n"},
+      {SECTION("ResultsDir /root/x\n"),
+       "ResultsDir ProtectHome=tmpfs and BindPaths=/root/x\n"},
+      {SECTION("ResultsDir /run/user/5/x\n"),
+       "ResultsDir ProtectHome=tmpfs and BindPaths=/run/user/5/x\n"},
+      {SECTION("ResultsDir /tmp/x\n"), "ResultsDir BindPaths=/tmp/x\n"},
+      {SECTION("ResultsDir /var/tmp/x\n"), "ResultsDir BindPaths=/var/tmp/x\n"},
+      {SECTION("ResultsDir /usr/x\n"), "ResultsDir ReadWritePaths=/usr/x\n"},
+      {SECTION("ResultsDir /boot/x\n"), "ResultsDir ReadWritePaths=/boot/x\n"},
+      {SECTION("ResultsDir /etc/x\n"), "ResultsDir ReadWritePaths=/etc/x\n"},
+      {"SpoolDir /etc/x\n" SECTION(""), "SpoolDir ReadWritePaths=/etc/x\n"},
+      {SECTION("OnResult /bin/true\n"), ""},
+      {SECTION("OnResult /usr/bin/true --home /home\n"), ""},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    check_drop_ins(rows[i].text, NULL, rows[i].want);
+}
+
+/* What systemd 252 makes of the unit, and of a drop-in. */
+static void a_drop_in_that_is_there_is_enough(void **state)
+{
+  static const char unit[] =
+      "120 90 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n"
+      "121 120 0:22 /systemd/inaccessible/dir /home ro,nosuid - tmpfs t rw\n"
+      "122 120 8:1 /tmp/systemd-private-1-x.service-y/tmp /tmp rw - ext4 a rw\n"
+      "123 120 8:1 /etc /etc ro,relatime - ext4 /dev/sda1 rw\n";
+  static const char drop_in[] =
+      "130 121 0:50 / /home ro,nosuid - tmpfs tmpfs rw\n"
+      "131 130 8:1 /home/a /home/a rw,relatime - ext4 /dev/sda1 rw\n"
+      "132 122 8:1 /tmp/a /tmp/a rw,relatime - ext4 /dev/sda1 rw\n"
+      "133 123 8:1 /etc/a /etc/a rw,relatime - ext4 /dev/sda1 rw\n";
+  static const struct {
+    const char *text, *without;
+  } rows[] = {
+      {SECTION("ResultsDir /home/a\n"),
+       "ResultsDir ProtectHome=tmpfs and BindPaths=/home/a\n"},
+      {SECTION("ResultsDir /tmp/a\n"), "ResultsDir BindPaths=/tmp/a\n"},
+      {SECTION("ResultsDir /etc/a\n"), "ResultsDir ReadWritePaths=/etc/a\n"},
+      {SECTION("ResultsDir /var/tmp/a\n"), ""}, /* no such mount */
+  };
+  char mounts[128], both[1024];
+  size_t i;
+
+  (void)state;
+  (void)snprintf(mounts, sizeof(mounts), "%s/mountinfo", dir);
+  (void)snprintf(both, sizeof(both), "%s%s", unit, drop_in);
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    write_file(mounts, unit, strlen(unit), 0600);
+    check_drop_ins(rows[i].text, mounts, rows[i].without);
+    write_file(mounts, both, strlen(both), 0600);
+    check_drop_ins(rows[i].text, mounts, "");
+  }
+  (void)unlink(mounts);
+}
+
 static void assert_same(const char *ours, const char *theirs, int line)
 {
   if ((ours == NULL) != (theirs == NULL) ||
@@ -1169,6 +1254,8 @@ int main(void)
       cmocka_unit_test(path_follows_cups_only_if_trusted),
       cmocka_unit_test(the_smallest_configuration_gets_the_defaults),
       cmocka_unit_test(every_directive_reaches_its_field),
+      cmocka_unit_test(what_the_unit_protects_needs_a_drop_in),
+      cmocka_unit_test(a_drop_in_that_is_there_is_enough),
       cmocka_unit_test(services_are_found_by_name),
       cmocka_unit_test(hash_is_a_comment_unless_escaped),
       cmocka_unit_test(loopback_hosts_are_known),

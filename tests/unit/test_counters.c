@@ -1,13 +1,11 @@
 /*
- * test_counters.c - what docextractd counts, and the files that outlive it:
- * theirs, and those of the times that the service took.
+ * test_counters.c - what docextractd counts, and the files in history/.
  */
 #include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "daemon/service/latency.h"
 #include "lib/base/clock.h"
 #include "lib/base/history.h"
 #include "lib/spool/counters.h"
@@ -137,29 +135,6 @@ static void a_damaged_file_begins_again(void **state)
   }
 }
 
-/* ---- times ---- */
-
-static void times_outlive_the_process(void **state)
-{
-  struct dx_latency *latency = dx_latency_new(dirfd_, "h", 443), *shared;
-  double median;
-  int i;
-
-  (void)state;
-  shared = dx_latency_share(latency);
-  for (i = 0; i < 2 * DX_POLL_TIMES; i++)
-    dx_latency_learn(shared, DX_PHASE_EXTRACT, 999999999, 1 << 30, 1 << 30);
-  median = dx_latency_predict(latency, DX_PHASE_EXTRACT, 3).median_ms;
-  assert_true(median > 0);
-  dx_latency_free(&latency);
-  dx_latency_free(&shared);
-  latency = dx_latency_new(dirfd_, "h", 443);
-  assert_true(dx_latency_predict(latency, DX_PHASE_EXTRACT, 3).median_ms ==
-              median);
-  assert_true(dx_latency_predict(latency, DX_PHASE_SOURCE, 3).median_ms == 0);
-  dx_latency_free(&latency);
-}
-
 /* ---- the files ---- */
 
 static void no_host_name_leaves_the_directory(void **state)
@@ -208,7 +183,6 @@ int main(void)
       CASE(services_do_not_share_them),
       CASE(they_are_written_at_most_once_a_second),
       CASE(a_damaged_file_begins_again),
-      CASE(times_outlive_the_process),
       CASE(no_host_name_leaves_the_directory),
       CASE(a_planted_link_is_not_written_through),
   };

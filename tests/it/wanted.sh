@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+#
+# wanted.sh - what a person did to a print job decides whether it is sent, also
+# when its queue was stopped, its backend killed, or cupsd away or forgetful
+# (doc/policy.md, "What a person did to the print job").
+. "$(dirname "$0")/lib.sh"
+
+status_is() # CUPS JOB ID, STATUS: as `docextract jobs` has it
+{
+  dx jobs --all --json 2> "$dir/jobs.err" |
+    jq -e --arg id "$1" --arg state "$2" \
+      'any(.[]?; .id == $id and .state == $state)' > "$dir/jobs.out"
+}
+key_of() { of_journal "$1" .key; } # CUPS JOB ID
+
+# A document is here, and the service takes none.
+to_the_outage() # [QUEUE]
+{
+  clear_results
+  faults 'create * status 503'
+  print -d "${1-chart}" "$dir/a.pdf"
+  until_true calls_are create 1 || not_ok "$t: the service is called"
+}
+
+# The outage is over; a print job on the other queue proves that the service
+# takes documents again.
+after_the_outage()
+{
+  local first=$job
+  faults '#'
+  print -d other "$dir/b.pdf"
+  job_ends "$t: another print job completes" "$job" completed
+  job=$first
+}
+
+nothing_was_sent()
+{
+  is "$t: nothing of it was sent" "$(calls put) $(n_results)" '1 1'
+}
+
+start_all --source-time 0 --case-time 0
+add_queue other
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+chart_pdf "$dir/b.pdf" Bob Brown 2
+
+t='one of two failed, and is released'
+clear_results
+faults 'create 2 status 422'
+print -d chart "$dir/a.pdf" "$dir/b.pdf"
+job_ends "$t: it is held" "$job" pending-held
+faults '#'
+release "$job"
+is "$t: it completes" "$(job_state "$job")" completed
+is "$t: both are extracted, and none twice" \
+  "$(calls put) $(n_results)" '2 2'
+is "$t: the queue says what happened now" "$(queue_message "$job" | xargs)" \
+  'Extracted 2 cases'
+release_again=$job
+t='extracted, and printed again'
+clear_results
+lp -i "$release_again" -H restart 2> "$dir/restart.err"
+job_ends "$t: it completes" "$release_again" completed
+is "$t: nothing is sent" "$(calls create) $(calls put)" '0 0'
+
+t='canceled while its queue is stopped, and forgotten'
+to_the_outage
+cupsdisable chart
+until_true no_backend || not_ok "$t: the backend leaves"
+stop_daemon KILL
+cancel -x "$job"
+start_daemon
+check "$t: a person is asked" until_true status_is "$job" undecided
+after_the_outage
+nothing_was_sent
+check "$t: and asked still" status_is "$job" undecided
+dx jobs > "$dir/out"
+check "$t: jobs names the commands that decide" \
+  grep -q 'docextract retry .*docextract cancel' "$dir/out"
+dx cancel "$(key_of "$job")" > "$dir/out" ||
+  not_ok "$t: it is canceled: $(cat "$dir/out")"
+check "$t: it is over then" status_is "$job" canceled
+cupsenable chart
+
+t='the same, and the person wants it'
+to_the_outage
+cupsdisable chart
+until_true no_backend || not_ok "$t: the backend leaves"
+stop_daemon KILL
+cancel -x "$job"
+start_daemon
+check "$t: a person is asked" until_true status_is "$job" undecided
+faults '#'
+dx retry "$(key_of "$job")" > "$dir/out" ||
+  not_ok "$t: it is retried: $(cat "$dir/out")"
+check "$t: it is sent" until_true extracted 1
+cupsenable chart
+
+t='canceled while its queue is stopped, and remembered'
+to_the_outage
+cupsdisable chart
+until_true no_backend || not_ok "$t: the backend leaves"
+cancel "$job"
+check "$t: it is canceled here" until_true status_is "$job" canceled
+after_the_outage
+nothing_was_sent
+cupsenable chart
+
+t='held while docextractd is away'
+to_the_outage
+stop_daemon KILL
+lp -i "$job" -H hold
+job_ends "$t: it is held" "$job" pending-held
+until_true no_backend || not_ok "$t: the backend leaves"
+stop_cupsd
+start_daemon
+check "$t: with cupsd away, too, it waits" until_true grep -q 'cupsd: none' \
+  "$dir/daemon.new"
+faults '#'
+start_cupsd
+print -d other "$dir/b.pdf"
+job_ends "$t: another print job completes" "$job" completed
+nothing_was_sent
+
+t='moved to paper'
+lpadmin -p paper -E -v file:///dev/null -m raw 2> "$dir/paper.err" ||
+  lpadmin -p paper -E -v ipp://localhost:1/x -m raw 2> "$dir/paper.err"
+to_the_outage
+lpmove "$job" paper
+check "$t: it is canceled here" until_true status_is "$job" canceled
+after_the_outage
+nothing_was_sent
+
+t='moved to another queue of ours'
+to_the_outage
+lpmove "$job" other
+faults '#'
+job_ends "$t: it completes there" "$job" completed
+is "$t: it was sent once" "$(calls put) $(n_results)" '1 1'
+
+t='the queue is deleted while a job waits'
+add_queue gone
+to_the_outage gone
+lpadmin -x gone
+until_true no_backend || not_ok "$t: the backend leaves"
+check "$t: what cupsd canceled is canceled, or a person is asked" \
+  until_true eval 'status_is "$job" canceled || status_is "$job" undecided'
+after_the_outage
+nothing_was_sent

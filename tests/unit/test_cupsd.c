@@ -1,0 +1,634 @@
+/*
+ * test_cupsd.c - what docextractd makes of cupsd's responses, and how often it
+ * asks: a transport that the test responds for, and a clock that it moves.
+ */
+#include "tests/unit/unit.h"
+
+#include <cups/cups.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/cupsd.h"
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+#include "lib/spool/spool.h"
+#include "tests/unit/ipp.h"
+
+#define CALLS_MAX 32
+#define CREATED 7
+
+static int64_t now_ms;
+
+static int64_t now(void)
+{
+  return now_ms;
+}
+
+static const struct dx_clock test_clock = {now, now};
+
+/* ---- the transport ---- */
+
+struct dx_http_call {
+  bool is_open;
+  int op;
+  char uri[256], user[64];
+  int from; /* first-job-id */
+  int64_t timeout_ms;
+  dx_http_done *done;
+  void *ctx;
+};
+
+static struct fake {
+  struct dx_http base;
+  struct dx_http_call calls[CALLS_MAX];
+  size_t count;
+} fake;
+
+static enum dx_code fake_start(struct dx_http *http,
+                               const struct dx_http_request *request,
+                               struct dx_http_call **ret_call,
+                               struct dx_err *err)
+{
+  struct dx_http_call *call = &fake.calls[fake.count++];
+  ipp_t *ipp = ipp_read(request->body, request->body_len);
+  ipp_attribute_t *from;
+  const char *uri;
+
+  (void)http;
+  (void)err;
+  assert_in_range(fake.count, 1, CALLS_MAX);
+  assert_non_null(ipp);
+  assert_string_equal(request->method, "POST");
+  assert_string_equal(request->content_type, "application/ipp");
+  from = ippFindAttribute(ipp, "first-job-id", IPP_TAG_INTEGER);
+  uri = ipp_text(ipp, "job-uri");
+  if (uri[0] == '\0')
+    uri = ipp_text(ipp, "printer-uri");
+  *call =
+      (struct dx_http_call){.is_open = true,
+                            .op = ippGetOperation(ipp),
+                            .from = from != NULL ? ippGetInteger(from, 0) : 0,
+                            .timeout_ms = request->timeout_ms,
+                            .done = request->done,
+                            .ctx = request->ctx};
+  (void)snprintf(call->uri, sizeof(call->uri), "%s", uri);
+  (void)snprintf(call->user, sizeof(call->user), "%s",
+                 ipp_text(ipp, "requesting-user-name"));
+  ippDelete(ipp);
+  *ret_call = call;
+  return DX_OK;
+}
+
+static void fake_cancel(struct dx_http *http, struct dx_http_call *call)
+{
+  (void)http;
+  call->is_open = false;
+}
+
+static const struct dx_http_ops fake_ops = {fake_start, fake_cancel, NULL,
+                                            NULL};
+
+static size_t asked(int op)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < fake.count; i++)
+    n += fake.calls[i].op == op;
+  return n;
+}
+
+/* The first request of this kind that nobody has responded to. */
+static struct dx_http_call *open_call(int op)
+{
+  size_t i;
+
+  for (i = 0; i < fake.count; i++)
+    if (fake.calls[i].is_open && fake.calls[i].op == op)
+      return &fake.calls[i];
+  fail_msg("cupsd is not asked for operation %x", (unsigned)op);
+  return NULL;
+}
+
+static void end_call(struct dx_http_call *call, enum dx_code code, int status,
+                     ipp_t *ipp)
+{
+  struct dx_buf bytes = {0};
+  struct dx_http_response response = {.code = code, .status = status};
+
+  if (ipp != NULL)
+    ipp_bytes(ipp, &bytes);
+  response.body = dx_buf_text(&bytes);
+  response.body_len = bytes.len;
+  call->is_open = false;
+  call->done(call->ctx, &response);
+  dx_buf_release(&bytes);
+}
+
+static void respond(int op, ipp_t *ipp)
+{
+  end_call(open_call(op), DX_OK, 200, ipp);
+}
+
+#define JOB IPP_OP_GET_JOB_ATTRIBUTES
+#define QUEUE IPP_OP_GET_PRINTER_ATTRIBUTES
+#define LIST IPP_OP_GET_JOBS
+
+/* ---- the job ---- */
+
+static struct cupsd *cupsd;
+static struct dx_job job, others[CALLS_MAX];
+static char told[256];
+
+static bool is_ours(void *ctx, const char *device_uri)
+{
+  (void)ctx;
+  return strcmp(device_uri, "docextract://default") == 0;
+}
+
+static void on_answer(void *ctx, const char *key)
+{
+  (void)ctx;
+  (void)strncat(told, key == NULL ? "list " : "job ",
+                sizeof(told) - strlen(told) - 1);
+}
+
+static char *text(const char *value)
+{
+  char *copy = strdup(value);
+
+  assert_non_null(copy);
+  return copy;
+}
+
+static void make_job(struct dx_job *it, int id)
+{
+  char number[16];
+
+  (void)snprintf(number, sizeof(number), "%d", id);
+  memset(it, 0, sizeof(*it));
+  it->cups_id = text(number);
+  it->uuid = text("urn:1");
+  it->user = text("ann");
+  it->queue = text("chart");
+  assert_true(dx_spool_key(it->uuid, it->cups_id, CREATED, it->key));
+}
+
+static void free_job(struct dx_job *it)
+{
+  free(it->cups_id);
+  free(it->uuid);
+  free(it->user);
+  free(it->queue);
+  memset(it, 0, sizeof(*it));
+}
+
+static int begin(void **state)
+{
+  (void)state;
+  now_ms = 1000000;
+  dx_clock_use(&test_clock);
+  memset(&fake, 0, sizeof(fake));
+  fake.base.ops = &fake_ops;
+  told[0] = '\0';
+  make_job(&job, 17);
+  cupsd = cupsd_new(&fake.base, is_ours, NULL);
+  cupsd_on_answer(cupsd, on_answer, NULL);
+  return 0;
+}
+
+static int end(void **state)
+{
+  size_t i;
+
+  (void)state;
+  cupsd_free(&cupsd);
+  free_job(&job);
+  for (i = 0; i < CALLS_MAX; i++)
+    free_job(&others[i]);
+  for (i = 0; i < fake.count; i++)
+    assert_false(fake.calls[i].is_open);
+  dx_clock_use(NULL);
+  return 0;
+}
+
+static void ask(void)
+{
+  enum dx_answer answer;
+
+  assert_false(cupsd_answer(cupsd, &job, now_ms, &answer));
+}
+
+static void expect(enum dx_answer expected)
+{
+  enum dx_answer answer = DX_ANSWER_COUNT;
+
+  assert_true(cupsd_answer(cupsd, &job, 0, &answer));
+  assert_string_equal(dx_answer_word(answer), dx_answer_word(expected));
+}
+
+static ipp_t *job_at(const char *queue, int state)
+{
+  char uri[128];
+
+  (void)snprintf(uri, sizeof(uri), "ipp://localhost/%s", queue);
+  return ipp_job("urn:1", CREATED, state, uri, NULL);
+}
+
+static const struct ipp_listed listed_17 = {17, NULL, 0, false};
+
+/* ---- answers ---- */
+
+static void a_state_is_an_answer(void **state)
+{
+  static const struct {
+    ipp_jstate_t state;
+    enum dx_answer answer;
+  } rows[] = {{IPP_JSTATE_HELD, DX_ANSWER_HELD},
+              {IPP_JSTATE_STOPPED, DX_ANSWER_HELD},
+              {IPP_JSTATE_CANCELED, DX_ANSWER_CANCELED},
+              {IPP_JSTATE_ABORTED, DX_ANSWER_OVER},
+              {IPP_JSTATE_COMPLETED, DX_ANSWER_OVER}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    ask();
+    respond(JOB, job_at("printers/chart", (int)rows[i].state));
+    if (i == 0)
+      respond(QUEUE, ipp_queue("docextract://default"));
+    expect(rows[i].answer);
+    now_ms += DX_ASK_AGAIN_MS;
+  }
+  assert_string_equal(told, "job job job job job ");
+}
+
+static void cupsd_is_asked_in_the_name_of_the_owner(void **state)
+{
+  (void)state;
+  ask();
+  assert_string_equal(open_call(JOB)->user, "ann");
+  assert_string_equal(open_call(JOB)->uri, "ipp://localhost/jobs/17");
+}
+
+static void the_printer_counts_before_the_state(void **state)
+{
+  static const struct {
+    const char *queue, *uri;
+    enum dx_answer answer;
+  } rows[] = {
+      {"printers/paper", "lpd://paper", DX_ANSWER_NOT_OURS},
+      {"printers/other", "docextract://default", DX_ANSWER_OTHER_QUEUE},
+      {"printers/chart", "lpd://paper", DX_ANSWER_CHANGED},
+      {"printers/CHART", "docextract://default", DX_ANSWER_OVER},
+      {"printers/gone", NULL, DX_ANSWER_OVER},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    now_ms += 6000; /* what is known of queues no longer counts */
+    ask();
+    respond(JOB, job_at(rows[i].queue, IPP_JSTATE_COMPLETED));
+    respond(QUEUE, rows[i].uri != NULL
+                       ? ipp_queue(rows[i].uri)
+                       : ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+    expect(rows[i].answer);
+  }
+}
+
+/* cupsd says file:///dev/null of a class, which is none of ours. */
+static void a_class_leads_nowhere(void **state)
+{
+  (void)state;
+  ask();
+  respond(JOB, job_at("classes/all", IPP_JSTATE_HELD));
+  expect(DX_ANSWER_HELD);
+  assert_int_equal(asked(QUEUE), 0);
+}
+
+static void a_printer_that_is_kept_private_does_not_count(void **state)
+{
+  (void)state;
+  ask();
+  respond(JOB, job_at("printers/paper", IPP_JSTATE_HELD));
+  end_call(open_call(QUEUE), DX_OK, 401, NULL);
+  expect(DX_ANSWER_HELD);
+}
+
+static void ask_pending(void)
+{
+  ask();
+  respond(JOB, job_at("classes/all", IPP_JSTATE_PENDING));
+}
+
+static void a_pending_job_that_is_not_listed_is_over(void **state)
+{
+  static const struct ipp_listed other = {18, NULL, 0, false};
+
+  (void)state;
+  ask_pending();
+  respond(LIST, ipp_jobs(&other, 1));
+  expect(DX_ANSWER_OVER);
+}
+
+static void a_list_shows_for_a_while_that_jobs_are_active(void **state)
+{
+  (void)state;
+  ask_pending();
+  respond(LIST, ipp_jobs(&listed_17, 1));
+  expect(DX_ANSWER_ACTIVE);
+  now_ms += DX_ASK_AGAIN_MS;
+  ask_pending();
+  expect(DX_ANSWER_ACTIVE);
+  assert_int_equal(asked(LIST), 1);
+}
+
+/* It may have been printed since. */
+static void an_old_list_does_not_show_that_a_job_is_over(void **state)
+{
+  (void)state;
+  ask_pending();
+  respond(LIST, ipp_jobs(NULL, 0));
+  expect(DX_ANSWER_OVER);
+  now_ms += DX_ASK_AGAIN_MS;
+  ask_pending();
+  respond(LIST, ipp_jobs(&listed_17, 1));
+  expect(DX_ANSWER_ACTIVE);
+}
+
+static void a_list_that_is_kept_private_shows_nothing(void **state)
+{
+  (void)state;
+  ask_pending();
+  end_call(open_call(LIST), DX_OK, 401, NULL);
+  expect(DX_ANSWER_ACTIVE);
+}
+
+static void a_hidden_job_is_hidden(void **state)
+{
+  (void)state;
+  ask();
+  respond(JOB, ipp_job(NULL, 0, 0, "ipp://localhost/printers/paper", NULL));
+  expect(DX_ANSWER_HIDDEN);
+  now_ms += DX_ASK_AGAIN_MS;
+  ask();
+  end_call(open_call(JOB), DX_OK, 401, NULL);
+  expect(DX_ANSWER_HIDDEN);
+  assert_int_equal(asked(QUEUE), 0);
+}
+
+static void a_job_that_cupsd_does_not_know_is_unknown(void **state)
+{
+  (void)state;
+  ask();
+  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+  expect(DX_ANSWER_UNKNOWN);
+}
+
+static void another_job_with_its_number_says_nothing_about_it(void **state)
+{
+  (void)state;
+  ask();
+  respond(JOB, ipp_job("urn:2", CREATED, IPP_JSTATE_CANCELED, NULL, NULL));
+  expect(DX_ANSWER_UNKNOWN);
+  now_ms += DX_ASK_AGAIN_MS;
+  ask();
+  respond(JOB, ipp_job("urn:1", CREATED + 1, IPP_JSTATE_CANCELED, NULL, NULL));
+  expect(DX_ANSWER_UNKNOWN);
+}
+
+/* ---- no answer ---- */
+
+static void silence_at_any_step_is_no_answer(void **state)
+{
+  (void)state;
+  ask();
+  assert_int_equal(open_call(JOB)->timeout_ms, DX_ASK_CUPSD_MS);
+  end_call(open_call(JOB), DX_E_NET, 0, NULL);
+  expect(DX_ANSWER_NONE);
+  now_ms += DX_ASK_AGAIN_MS;
+  ask();
+  respond(JOB, job_at("printers/chart", IPP_JSTATE_PENDING));
+  end_call(open_call(QUEUE), DX_E_NET, 0, NULL);
+  expect(DX_ANSWER_NONE);
+  now_ms += DX_ASK_AGAIN_MS;
+  ask_pending();
+  end_call(open_call(LIST), DX_E_NET, 0, NULL);
+  expect(DX_ANSWER_NONE);
+}
+
+static void all_steps_together_have_one_second(void **state)
+{
+  (void)state;
+  ask();
+  now_ms += 600;
+  respond(JOB, job_at("printers/chart", IPP_JSTATE_PENDING));
+  assert_int_equal(open_call(QUEUE)->timeout_ms, DX_ASK_CUPSD_MS - 600);
+  now_ms += 400;
+  respond(QUEUE, ipp_queue("docextract://default"));
+  expect(DX_ANSWER_NONE);
+}
+
+/* ---- how often ---- */
+
+static void a_job_is_asked_about_once_a_second(void **state)
+{
+  enum dx_answer answer;
+
+  (void)state;
+  ask();
+  ask();
+  assert_int_equal(asked(JOB), 1);
+  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+  now_ms += DX_ASK_AGAIN_MS - 1;
+  assert_false(cupsd_answer(cupsd, &job, now_ms, &answer));
+  assert_int_equal(asked(JOB), 1);
+  now_ms++;
+  assert_false(cupsd_answer(cupsd, &job, now_ms, &answer));
+  assert_int_equal(asked(JOB), 2);
+}
+
+static void an_answer_counts_if_it_is_new_enough(void **state)
+{
+  enum dx_answer answer;
+  int64_t since = now_ms;
+
+  (void)state;
+  ask();
+  now_ms += 300;
+  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+  assert_true(cupsd_answer(cupsd, &job, since, &answer));
+  assert_false(cupsd_answer(cupsd, &job, since + 1, &answer));
+}
+
+static void ask_for_many(size_t count)
+{
+  enum dx_answer answer;
+  size_t i;
+
+  for (i = 0; i < count; i++) {
+    make_job(&others[i], (int)i + 1);
+    assert_false(cupsd_answer(cupsd, &others[i], now_ms, &answer));
+  }
+}
+
+static void many_jobs_stand_in_line_and_share_what_is_common(void **state)
+{
+  enum dx_answer answer;
+  size_t i;
+
+  (void)state;
+  ask_for_many(10);
+  assert_int_equal(asked(JOB), 4);
+  for (i = 0; i < 10; i++)
+    respond(JOB, job_at("printers/chart", IPP_JSTATE_HELD));
+  assert_int_equal(asked(QUEUE), 1);
+  respond(QUEUE, ipp_queue("lpd://paper"));
+  for (i = 0; i < 10; i++) {
+    assert_true(cupsd_answer(cupsd, &others[i], 0, &answer));
+    assert_int_equal(answer, DX_ANSWER_CHANGED);
+  }
+  assert_int_equal(asked(JOB), 10);
+  assert_int_equal(strlen(told), 10 * strlen("job "));
+}
+
+static void nobody_stands_in_line_for_a_silent_cupsd(void **state)
+{
+  enum dx_answer answer;
+  size_t i;
+
+  (void)state;
+  ask_for_many(10);
+  for (i = 0; i < 4; i++)
+    end_call(open_call(JOB), DX_E_NET, 0, NULL);
+  for (i = 0; i < 10; i++) {
+    assert_true(cupsd_answer(cupsd, &others[i], 0, &answer));
+    assert_int_equal(answer, DX_ANSWER_NONE);
+  }
+  assert_int_equal(asked(JOB), 4);
+}
+
+static void ask_again(void *ctx, const char *key)
+{
+  enum dx_answer answer;
+
+  (void)ctx;
+  (void)key;
+  now_ms += DX_ASK_AGAIN_MS;
+  assert_false(cupsd_answer(cupsd, &job, now_ms, &answer));
+}
+
+static void whoever_is_told_may_ask_again(void **state)
+{
+  (void)state;
+  cupsd_on_answer(cupsd, ask_again, NULL);
+  ask();
+  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+  assert_int_equal(asked(JOB), 2);
+}
+
+static void what_nobody_asks_for_is_forgotten(void **state)
+{
+  enum dx_answer answer;
+
+  (void)state;
+  ask();
+  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+  now_ms += 3600000;
+  ask_for_many(1);
+  assert_false(cupsd_answer(cupsd, &job, 0, &answer));
+  assert_int_equal(asked(JOB), 3);
+}
+
+/* ---- the list for the sweep ---- */
+
+static void the_list_has_what_cupsd_may_run_again(void **state)
+{
+  static const struct ipp_listed first[] = {
+      {1, "urn:1", IPP_JSTATE_COMPLETED, true},
+      {2, "urn:2", IPP_JSTATE_COMPLETED, false},
+      {3, NULL, 0, false}};
+  static const struct ipp_listed second = {501, "urn:501", IPP_JSTATE_HELD,
+                                           false};
+  bool known;
+
+  (void)state;
+  assert_false(cupsd_has(cupsd, "1", "urn:1", &known));
+  assert_false(known);
+  respond(LIST, ipp_jobs(first, 3));
+  assert_int_equal(open_call(LIST)->from, 4);
+  respond(LIST, ipp_jobs(&second, 1));
+  assert_string_equal(told, "");
+  respond(LIST, ipp_jobs(NULL, 0));
+  assert_string_equal(told, "list ");
+  assert_true(cupsd_has(cupsd, "1", "urn:1", &known));
+  assert_true(known);
+  assert_false(cupsd_has(cupsd, "1", "urn:other", &known));
+  assert_false(cupsd_has(cupsd, "2", "urn:2", &known));
+  assert_true(cupsd_has(cupsd, "3", "urn:3", &known)); /* it may be that one */
+  assert_true(cupsd_has(cupsd, "501", "urn:501", &known));
+  assert_false(cupsd_has(cupsd, "502", "urn:502", &known));
+  assert_true(known);
+  assert_int_equal(asked(LIST), 3);
+}
+
+static void half_a_list_is_not_known(void **state)
+{
+  static const struct ipp_listed first = {1, "urn:1", IPP_JSTATE_HELD, false};
+  bool known;
+
+  (void)state;
+  (void)cupsd_has(cupsd, "1", "urn:1", &known);
+  respond(LIST, ipp_jobs(&first, 1));
+  end_call(open_call(LIST), DX_E_NET, 0, NULL);
+  (void)cupsd_has(cupsd, "1", "urn:1", &known);
+  assert_false(known);
+}
+
+static void a_list_grows_old(void **state)
+{
+  bool known;
+
+  (void)state;
+  (void)cupsd_has(cupsd, "1", "urn:1", &known);
+  respond(LIST, ipp_jobs(NULL, 0));
+  (void)cupsd_has(cupsd, "1", "urn:1", &known);
+  assert_true(known);
+  now_ms += 60000;
+  (void)cupsd_has(cupsd, "1", "urn:1", &known);
+  assert_false(known);
+  assert_int_equal(asked(LIST), 2);
+}
+
+#define WITH_CUPSD(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      WITH_CUPSD(a_state_is_an_answer),
+      WITH_CUPSD(cupsd_is_asked_in_the_name_of_the_owner),
+      WITH_CUPSD(the_printer_counts_before_the_state),
+      WITH_CUPSD(a_class_leads_nowhere),
+      WITH_CUPSD(a_printer_that_is_kept_private_does_not_count),
+      WITH_CUPSD(a_pending_job_that_is_not_listed_is_over),
+      WITH_CUPSD(a_list_shows_for_a_while_that_jobs_are_active),
+      WITH_CUPSD(an_old_list_does_not_show_that_a_job_is_over),
+      WITH_CUPSD(a_list_that_is_kept_private_shows_nothing),
+      WITH_CUPSD(a_hidden_job_is_hidden),
+      WITH_CUPSD(a_job_that_cupsd_does_not_know_is_unknown),
+      WITH_CUPSD(another_job_with_its_number_says_nothing_about_it),
+      WITH_CUPSD(silence_at_any_step_is_no_answer),
+      WITH_CUPSD(all_steps_together_have_one_second),
+      WITH_CUPSD(a_job_is_asked_about_once_a_second),
+      WITH_CUPSD(an_answer_counts_if_it_is_new_enough),
+      WITH_CUPSD(many_jobs_stand_in_line_and_share_what_is_common),
+      WITH_CUPSD(nobody_stands_in_line_for_a_silent_cupsd),
+      WITH_CUPSD(whoever_is_told_may_ask_again),
+      WITH_CUPSD(what_nobody_asks_for_is_forgotten),
+      WITH_CUPSD(the_list_has_what_cupsd_may_run_again),
+      WITH_CUPSD(half_a_list_is_not_known),
+      WITH_CUPSD(a_list_grows_old),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/*
+ * test_print_job.c - what is read from cupsd's responses, whatever they are;
+ * and whether a cupsd still runs.
+ */
+#include "tests/unit/unit.h"
+
+#include <cups/cups.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/print/print_job.h"
+#include "tests/unit/ipp.h"
+#include "tests/unit/temp_dir.h"
+
+static struct dx_print_job read_it(ipp_t *response, const char *uuid)
+{
+  struct dx_buf bytes = {0};
+  struct dx_print_job job;
+
+  ipp_bytes(response, &bytes);
+  dx_print_job_read(bytes.data, bytes.len, uuid, &job);
+  dx_buf_release(&bytes);
+  return job;
+}
+
+static void a_job_is_read(void **state)
+{
+  struct dx_print_job job =
+      read_it(ipp_job("urn:1", 7, IPP_JSTATE_HELD,
+                      "ipp://localhost/printers/chart", NULL),
+              "urn:1");
+
+  (void)state;
+  assert_int_equal(job.state, DX_PJ_HELD);
+  assert_int_equal(job.time_at_creation, 7);
+  assert_string_equal(job.queue, "chart");
+  assert_false(job.is_class);
+  assert_true(dx_print_job_is_known(&job));
+}
+
+static void a_member_counts_only_while_the_job_is_in_its_class(void **state)
+{
+  static const struct {
+    const char *uri, *actual, *queue;
+    bool is_class;
+  } rows[] = {
+      {"ipp://h/classes/all", NULL, "all", true},
+      {"ipp://h/classes/all", "ipp://vm/printers/chart", "chart", false},
+      {"ipp://h/printers/paper", "ipp://vm/printers/chart", "paper", false},
+      {"ipp://h/printers/B%C3%BCro", NULL, "B\303\274ro", false},
+      {"ipp://h/printers/", NULL, "", false},
+      {"nothing", NULL, "", false},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_print_job job = read_it(
+        ipp_job("urn:1", 7, IPP_JSTATE_PENDING, rows[i].uri, rows[i].actual),
+        "urn:1");
+
+    assert_string_equal(job.queue, rows[i].queue);
+    assert_int_equal(job.is_class, rows[i].is_class);
+  }
+}
+
+/* Its number may be another one's by now, who may have been moved. */
+static void a_job_that_says_not_who_it_is_is_hidden(void **state)
+{
+  struct dx_print_job job =
+      read_it(ipp_job(NULL, 0, 0, "ipp://h/printers/paper", NULL), "urn:1");
+
+  (void)state;
+  assert_int_equal(job.state, DX_PJ_HIDDEN);
+  assert_string_equal(job.queue, "");
+  assert_false(dx_print_job_is_known(&job));
+  job = read_it(ipp_job(NULL, 7, IPP_JSTATE_HELD, NULL, NULL), "urn:1");
+  assert_int_equal(job.state, DX_PJ_HIDDEN);
+  job = read_it(ipp_status(IPP_STATUS_ERROR_FORBIDDEN), "urn:1");
+  assert_int_equal(job.state, DX_PJ_HIDDEN);
+}
+
+static void another_job_with_its_number_is_not_the_job(void **state)
+{
+  (void)state;
+  assert_int_equal(
+      read_it(ipp_job("urn:2", 7, IPP_JSTATE_HELD, NULL, NULL), "urn:1").state,
+      DX_PJ_UNKNOWN);
+  assert_int_equal(
+      read_it(ipp_status(IPP_STATUS_ERROR_NOT_FOUND), "urn:1").state,
+      DX_PJ_UNKNOWN);
+  assert_int_equal(read_it(ipp_status(IPP_STATUS_ERROR_BUSY), "urn:1").state,
+                   DX_PJ_NOBODY);
+}
+
+static void count_one(void *n, const struct dx_listed_job *job)
+{
+  (void)job;
+  ++*(int *)n;
+}
+
+static void half_a_response_says_nothing(void **state)
+{
+  struct dx_buf bytes = {0}, uri = {0};
+  struct dx_print_job job;
+  size_t len;
+  int n = 0;
+
+  (void)state;
+  ipp_bytes(
+      ipp_job("urn:1", 7, IPP_JSTATE_HELD, "ipp://h/printers/chart", NULL),
+      &bytes);
+  for (len = 0; len < bytes.len; len++) {
+    char *half = malloc(len + 1); /* as long as it says, for the sanitizer */
+
+    memcpy(half, bytes.data, len);
+    dx_print_job_read(half, len, "urn:1", &job);
+    assert_int_equal(job.state, DX_PJ_NOBODY);
+    assert_false(dx_queue_read(half, len, &uri));
+    assert_false(dx_print_jobs_read(half, len, count_one, &n));
+    free(half);
+  }
+  assert_int_equal(n, 0);
+  dx_buf_release(&bytes);
+  dx_buf_release(&uri);
+}
+
+static void a_list_tells_which_jobs_may_run_again(void **state)
+{
+  static const struct ipp_listed listed[] = {
+      {1, "urn:1", IPP_JSTATE_COMPLETED, true},
+      {2, "urn:2", IPP_JSTATE_COMPLETED, false},
+      {3, "urn:3", IPP_JSTATE_HELD, false},
+      {4, NULL, 0, false},
+  };
+  struct dx_buf bytes = {0};
+  struct ipp_seen seen = {0};
+
+  (void)state;
+  ipp_bytes(ipp_jobs(listed, 4), &bytes);
+  assert_true(dx_print_jobs_read(bytes.data, bytes.len, ipp_see, &seen));
+  assert_string_equal(seen.text, "1+ 2- 3+ 4+? ");
+  dx_buf_release(&bytes);
+}
+
+static void a_request_is_in_the_name_of_the_owner(void **state)
+{
+  struct dx_buf bytes = {0};
+  ipp_t *request;
+
+  (void)state;
+  assert_true(dx_print_job_request("17", "ann", &bytes));
+  request = ipp_read(bytes.data, bytes.len);
+  assert_non_null(request);
+  assert_string_equal(ipp_text(request, "requesting-user-name"), "ann");
+  assert_string_equal(ipp_text(request, "job-uri"), "ipp://localhost/jobs/17");
+  ippDelete(request);
+  dx_buf_release(&bytes);
+}
+
+/* ---- a cupsd that accepts and says nothing ---- */
+
+#define PATIENCE_MS 300
+
+static void a_silent_cupsd_is_waited_for_no_longer_than_allowed(void **state)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  struct dx_print_job job;
+  char dir[TEMP_DIR_BYTES];
+  int64_t began;
+  int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+  (void)state;
+  assert_int_equal(temp_dir_make(dir), 0);
+  (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", dir);
+  assert_int_equal(bind(fd, (void *)&address, sizeof(address)), 0);
+  assert_int_equal(listen(fd, 1), 0);
+  assert_int_equal(setenv("CUPS_SERVER", address.sun_path, 1), 0);
+  cupsSetServer(NULL);
+  began = dx_monotonic_ms();
+  dx_print_job_ask("1", "urn:1", "ann", PATIENCE_MS, NULL, &job);
+  assert_int_equal(job.state, DX_PJ_NOBODY);
+  assert_true(dx_monotonic_ms() - began >= PATIENCE_MS / 2);
+  assert_true(dx_monotonic_ms() - began < PATIENCE_MS * 10);
+  close(fd);
+  assert_int_equal(temp_dir_remove(dir), 0);
+}
+
+/* ---- which cupsd ---- */
+
+static void the_address_is_what_cups_server_says(void **state)
+{
+  struct dx_cupsd_address address;
+
+  (void)state;
+  assert_int_equal(setenv("CUPS_SERVER", "/run/a.sock", 1), 0);
+  dx_cupsd_address(&address);
+  assert_string_equal(address.host, "/run/a.sock");
+  assert_int_equal(address.port, 0);
+  assert_int_equal(setenv("CUPS_SERVER", "localhost:8631", 1), 0);
+  dx_cupsd_address(&address);
+  assert_string_equal(address.host, "localhost");
+  assert_int_equal(address.port, 8631);
+}
+
+static pid_t start_child(void)
+{
+  pid_t pid = fork();
+
+  if (pid == 0) {
+    (void)pause();
+    _exit(0);
+  }
+  assert_true(pid > 0);
+  return pid;
+}
+
+static void a_cupsd_is_gone_when_its_process_is(void **state)
+{
+  pid_t child = start_child();
+  char *name = dx_cupsd_name(child);
+
+  (void)state;
+  assert_non_null(name);
+  assert_false(dx_cupsd_is_gone(name));
+  assert_int_equal(kill(child, SIGKILL), 0);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_true(dx_cupsd_is_gone(name));
+  free(name);
+}
+
+static void a_process_with_its_number_is_not_the_cupsd(void **state)
+{
+  char *name = dx_cupsd_name(getpid());
+  char changed[512], host[300], boot[64];
+  unsigned long long start;
+  int pid;
+
+  (void)state;
+  assert_false(dx_cupsd_is_gone(name));
+  assert_int_equal(sscanf(name, "%299s %d %llu %63s", host, &pid, &start, boot),
+                   4);
+  (void)snprintf(changed, sizeof(changed), "%s %d %llu %s", host, pid,
+                 start + 1, boot);
+  assert_true(dx_cupsd_is_gone(changed));
+  (void)snprintf(changed, sizeof(changed), "%s %d %llu %s", host, pid, start,
+                 "11111111-2222-3333-4444-555555555555");
+  assert_true(dx_cupsd_is_gone(changed));
+  free(name);
+}
+
+/* Then a person decides. */
+static void where_nothing_can_be_told_it_is_not_gone(void **state)
+{
+  (void)state;
+  assert_false(dx_cupsd_is_gone(NULL));
+  assert_false(dx_cupsd_is_gone(""));
+  assert_false(dx_cupsd_is_gone("localhost:631"));
+  assert_false(dx_cupsd_is_gone("localhost:631 0 1 x"));
+  assert_false(dx_cupsd_is_gone("localhost:631 -1 1 x"));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_job_is_read),
+      cmocka_unit_test(a_member_counts_only_while_the_job_is_in_its_class),
+      cmocka_unit_test(a_job_that_says_not_who_it_is_is_hidden),
+      cmocka_unit_test(another_job_with_its_number_is_not_the_job),
+      cmocka_unit_test(half_a_response_says_nothing),
+      cmocka_unit_test(a_list_tells_which_jobs_may_run_again),
+      cmocka_unit_test(a_request_is_in_the_name_of_the_owner),
+      cmocka_unit_test(a_silent_cupsd_is_waited_for_no_longer_than_allowed),
+      cmocka_unit_test(the_address_is_what_cups_server_says),
+      cmocka_unit_test(a_cupsd_is_gone_when_its_process_is),
+      cmocka_unit_test(a_process_with_its_number_is_not_the_cupsd),
+      cmocka_unit_test(where_nothing_can_be_told_it_is_not_gone),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
