@@ -167,7 +167,7 @@ scripts()
     */long/faults.sh | */long/walk.sh | */cases.sh | */packages.sh | */kills.sh)
       echo -n 0
       ;;
-    */distcheck.sh | */faults.sh | */adopted.sh | */rows.sh) echo -n 1 ;;
+    */distcheck.sh | */faults.sh | */orphans.sh | */rows.sh) echo -n 1 ;;
     */hostile/documents.sh | */thirty.sh) echo -n 1 ;;
     */patience.sh | */jobs_test.sh | */sigterm.sh | */auto.sh) echo -n 1 ;;
     */pages.sh | */many.sh | */accepted.sh | */cli_test.sh) echo -n 2 ;;

@@ -88,19 +88,32 @@ static void pause_ms(int ms)
   (void)poll(&fd, 1, ms);
 }
 
+static void tell_no_room(const struct dx_err *err)
+{
+  char what[DX_SENTENCE_BYTES], text[DX_SENTENCE_BYTES + 64];
+
+  dx_sentence(err->code, NULL, what);
+  (void)snprintf(text, sizeof(text), DX_SAY_NO_ROOM, what);
+  status_failure(err->text, text);
+}
+
+/* cupsd runs the job again at once: not as fast as it can. */
+static enum dx_code wait_in_vain(struct dx_err *err)
+{
+  tell_no_room(err);
+  pause_ms(ROOM_MS);
+  return term_came() ? dx_fail(err, DX_E_STOPPED, 0, "stopped") : err->code;
+}
+
 /* Waits here, where cupsd still has the documents: without the seal no filter
  * writes any, and all of them fail if there is none in the end. */
 static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 {
   int64_t until_ms = dx_monotonic_ms() + ROOM_MS;
   enum dx_code code = open_spool(b, err);
-  char what[DX_SENTENCE_BYTES], text[DX_SENTENCE_BYTES + 64];
 
-  if (dx_class_of(code) == DX_CL_LOCAL) {
-    dx_sentence(code, NULL, what);
-    (void)snprintf(text, sizeof(text), DX_SAY_NO_ROOM, what);
-    status_failure(err->text, text);
-  }
+  if (dx_class_of(code) == DX_CL_LOCAL)
+    tell_no_room(err);
   while (dx_class_of(code) == DX_CL_LOCAL && dx_monotonic_ms() < until_ms &&
          !term_came()) {
     pause_ms(ROOM_AGAIN_MS);
@@ -301,6 +314,8 @@ int main(int argc, char **argv)
   term_catch();
   status_start();
   b.cupsd_name = dx_cupsd_name(b.cupsd);
+  if (dx_class_of(code) == DX_CL_LOCAL)
+    code = wait_in_vain(&err);
   if (code == DX_OK)
     code = backend_read_arguments(&b, argc, argv, &err);
   if (code == DX_OK)

@@ -165,6 +165,18 @@ static void waiting(const struct dx_note *note, bool here)
   status_info(DX_SAY_WAITING, elapsed(note->since_ms, time));
 }
 
+static void local_failure(const struct dx_note *note)
+{
+  char log[DX_CHANNEL_LINE_BYTES], what[DX_SENTENCE_BYTES];
+  char text[2 * DX_SENTENCE_BYTES];
+
+  (void)snprintf(log, sizeof(log), "%s: %s", dx_code_name(note->code),
+                 note->text);
+  dx_sentence(note->code, NULL, what);
+  (void)snprintf(text, sizeof(text), DX_SAY_LOCAL, what);
+  status_failure(log, text);
+}
+
 void status_note(const struct dx_note *note, bool here)
 {
   const char *place = here ? DX_SAY_HERE : DX_SAY_THERE;
@@ -199,8 +211,7 @@ void status_note(const struct dx_note *note, bool here)
     break;
   case DX_NOTE_LOCAL:
     set_reason(DX_SR_STORAGE, true);
-    dx_sentence(note->code, NULL, text);
-    status_error(DX_SAY_LOCAL, text);
+    local_failure(note);
     break;
   case DX_NOTE_LOCAL_OVER:
     set_reason(DX_SR_STORAGE, false);

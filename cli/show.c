@@ -314,6 +314,22 @@ static void print_missing(struct show *s, const struct dx_job *job)
   }
 }
 
+static enum dx_code show_nothing(const struct show *s, const struct dx_job *job,
+                                 struct dx_err *err)
+{
+  if (dx_job_is_final(job))
+    return dx_fail(err, DX_E_JOB, 0, "job %s has no results", job->key);
+  (void)dx_fail(err, DX_E_NOT_YET, 0, "job %s has no results yet", job->key);
+  if (!dx_job_is_undecided(job))
+    return err->code;
+  if (s->cli->asks)
+    return cli_advise(err, "it needs a decision of the administrator");
+  return cli_advise(err,
+                    "it needs a decision; to send it: docextract retry %.8s; "
+                    "to give it up: docextract cancel %.8s",
+                    job->key, job->key);
+}
+
 static enum dx_code show_all(struct show *s, const struct dx_job *job,
                              struct dx_err *err)
 {
@@ -327,9 +343,7 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
     *err = s->err;
   if (s->err.code != DX_OK || s->shown > before)
     return s->err.code;
-  return dx_fail(err, dx_job_is_final(job) ? DX_E_JOB : DX_E_NOT_YET, 0,
-                 "job %s has no results%s", job->key,
-                 dx_job_is_final(job) ? "" : " yet");
+  return show_nothing(s, job, err);
 }
 
 static enum dx_code show_job(struct show *s, const char *text,

@@ -118,7 +118,9 @@ static void link_to(struct session *session, struct driven *driven)
 {
   struct dx_print *print = &driven->job->print;
 
-  const struct dx_note waiting = {.kind = DX_NOTE_WAITING, .text = ""};
+  const struct dx_note waiting = {.kind = DX_NOTE_WAITING,
+                                  .since_ms = dx_monotonic_ms(),
+                                  .text = ""};
 
   supersede(driven);
   session->driven = driven;
@@ -126,7 +128,7 @@ static void link_to(struct session *session, struct driven *driven)
   permit_watch(driven);
   if (print->backend == DX_BACKEND_BROKEN || print->backend == DX_BACKEND_ENDED)
     print->backend = DX_BACKEND_ATTENDS;
-  if (!is_here(driven->job))
+  if (!is_here(driven->job) && !dx_job_is_final(driven->job))
     send_note(session, driven->job, &waiting);
   dx_engine_wake(session->driver->engine, driven->job);
 }

@@ -237,6 +237,22 @@ static enum dx_code move_section(struct driver *driver, struct dx_job *job,
                        : code;
 }
 
+/* CUPS keeps the documents of a print job that it holds. */
+static enum dx_code refuse_retry(const struct dx_job *job, struct dx_err *err)
+{
+  char name[64];
+
+  if (job->print.backend == DX_BACKEND_NONE ||
+      job->print.backend == DX_BACKEND_LEFT || dx_job_is_finished(job))
+    return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
+                   job->key);
+  print_job_of(job, name);
+  return dx_fail(err, DX_E_JOB, 0,
+                 "this is print job %s; if CUPS holds it: lp -i %s -H resume; "
+                 "if its queue is stopped: cupsenable %.40s",
+                 name, name, job->queue != NULL ? job->queue : "QUEUE");
+}
+
 /* What failed starts over if its documents are still here, or the service is
  * asked what became of them. */
 static enum dx_code restart_failed(struct session *session, struct dx_job *job,
@@ -258,10 +274,7 @@ static enum dx_code restart_failed(struct session *session, struct dx_job *job,
                    "again: %s",
                    sub->files[0].document + 1, sub->reason);
   }
-  if (code == DX_OK && dx_job_is_final(job))
-    return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
-                   job->key);
-  return code;
+  return code == DX_OK && dx_job_is_final(job) ? refuse_retry(job, err) : code;
 }
 
 static enum dx_code restart(struct session *session, struct dx_job *job,

@@ -47,8 +47,8 @@ struct service_state *engine_service_of(struct dx_engine *engine,
            strcmp(sub->base_url, svc->service->base_url) != 0)
     (void)dx_fail(err, DX_E_CONFIG, 0,
                   "BaseURL of <Service %s> was changed while a document is "
-                  "under way: put it back, or, if the service has moved, run "
-                  "'docextract retry %s --service NAME'; it was '%s'",
+                  "under way: put it back until that is done, or give it up "
+                  "with: docextract cancel %s; it was '%s'",
                   name, sub->job->key, sub->base_url);
   else
     return svc;

@@ -43,6 +43,7 @@ struct service_state {
   int64_t away_ms;         /* the total before that */
   struct dx_slot slot;     /* booked for the most urgent call */
   int64_t slot_ask_ms;     /* ask for a slot again then */
+  int64_t prepared_ms;     /* monotonic: until then ResultsDir can be used */
 };
 
 /* How far a case is, in this process. */
@@ -238,7 +239,8 @@ void engine_started(struct call_ctx *ctx, enum dx_code code,
 bool engine_put_is_due(const struct dx_submission *sub);
 /* A POST whose response was lost may have left a source, which expires. */
 void engine_create_lost(struct dx_submission *sub);
-/* As engine_may_send(); a yes is valid for DX_ASK_VALID_MS. */
+/* As engine_may_send(), and whether results can be delivered; a yes is valid
+ * for DX_ASK_VALID_MS. */
 bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub);
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
 /* The storage has the file, whether or not its response arrived. */
@@ -253,6 +255,9 @@ bool engine_begin_cases(struct dx_submission *sub);
 /* The waiting case that is due first; NULL if none is waiting. */
 struct dx_case *engine_next_case(struct dx_submission *sub);
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
+/* Whether ResultsDir can be used: a result that cannot be delivered is found out
+ * before it is paid for. */
+bool engine_can_deliver(struct dx_engine *engine, struct dx_submission *sub);
 /* Delivers everything that can be delivered; false if that failed. */
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub);
 bool engine_has_stored(const struct dx_submission *sub);

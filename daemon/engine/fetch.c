@@ -566,13 +566,32 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 
 /* ---- delivering ---- */
 
+/* The directory may be large: it is not looked at for every document. */
+bool engine_can_deliver(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct service_state *svc = engine_section_of(engine, sub);
+  struct dx_err err;
+
+  if (dx_monotonic_ms() < svc->prepared_ms)
+    return true;
+  if (dx_results_prepare(svc->service->results_dir, &err) != DX_OK) {
+    engine_local_failure(engine, sub->job, &err);
+    return false;
+  }
+  svc->prepared_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
+  return true;
+}
+
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
 {
-  const char *dir = engine_section_of(engine, sub)->service->results_dir;
+  struct service_state *svc = engine_section_of(engine, sub);
+  const char *dir = svc->service->results_dir;
   struct dx_err err;
   enum dx_code code = DX_OK;
   size_t i;
 
+  if (!engine_can_deliver(engine, sub))
+    return false;
   for (i = 0; code == DX_OK && i < sub->case_count; i++) {
     if (sub->cases[i].state != DX_CASE_STORED)
       continue;
@@ -600,8 +619,10 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
       engine_clear_problem(sub);
     }
   }
-  if (code != DX_OK)
+  if (code != DX_OK) {
+    svc->prepared_ms = 0;
     engine_local_failure(engine, sub->job, &err);
+  }
   return code == DX_OK;
 }
 

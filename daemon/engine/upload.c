@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/spool/results.h"
 
 /* ---- create source ---- */
 
@@ -156,7 +158,7 @@ bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
 
   if (dx_monotonic_ms() < run->may_create_ms)
     return true;
-  if (!engine_may_send(engine, sub))
+  if (!engine_can_deliver(engine, sub) || !engine_may_send(engine, sub))
     return false;
   run->may_create_ms = dx_monotonic_ms() + DX_ASK_VALID_MS;
   return true;

@@ -10,6 +10,9 @@
  * INPUT   is written to the program's stdin; when the program has taken all
  *         of it the pipe is closed, and the clock starts. "-": no stdin, and
  *         the clock starts with the program
+ * DX_DOCEXTRACTD in the environment is a command that is started once CONFIG is
+ *         complete, with `-c CONFIG`, and ended at the end. What it prints goes
+ *         to CONFIG.log; it is waited for until it is ready.
  *
  * "@URL@" and "@RUN@" in the arguments become our address and the number of
  * the run. Prints a line "LABEL START END" per run, seconds of wall time:
@@ -20,6 +23,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +137,52 @@ static void feed(const char *path, int to)
   }
 }
 
+/* True once it has printed "ready". */
+static bool is_ready(const char *log)
+{
+  char line[1024];
+  FILE *file = fopen(log, "r");
+  bool ready = false;
+
+  while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+    ready = ready || strcmp(line, "ready\n") == 0;
+  if (file != NULL)
+    (void)fclose(file);
+  return ready;
+}
+
+/* Returns 0 if there is none to start. */
+static pid_t start_docextractd(const char *config)
+{
+  const char *command = getenv("DX_DOCEXTRACTD");
+  char *line, *log;
+  pid_t pid;
+
+  if (command == NULL)
+    return 0;
+  if (asprintf(&log, "%s.log", config) < 0 ||
+      asprintf(&line, "exec %s -c '%s' > '%s' 2>&1", command, config, log) < 0)
+    die("memory");
+  (void)unlink(log);
+  pid = fork();
+  if (pid == 0) {
+    (void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    die("sh");
+  }
+  while (pid > 0 && !is_ready(log) && kill(pid, 0) == 0)
+    (void)usleep(PAUSE_US / 30);
+  (void)usleep(PAUSE_US); /* its first call comes no earlier */
+  free(line);
+  free(log);
+  return pid;
+}
+
+static void end(pid_t pid)
+{
+  (void)kill(pid, SIGTERM);
+  (void)waitpid(pid, NULL, 0);
+}
+
 static double wait_for_byte(int listener)
 {
   char byte;
@@ -149,7 +199,7 @@ static double wait_for_byte(int listener)
 static void run_once(const char *label, const char *input, char **argv,
                      const char *url, int run, int listener)
 {
-  double begin, end;
+  double begin, arrived;
   int pipe_fds[2] = {-1, -1};
   pid_t pid;
 
@@ -165,10 +215,9 @@ static void run_once(const char *label, const char *input, char **argv,
     begin = now();
     (void)close(pipe_fds[1]);
   }
-  end = wait_for_byte(listener);
-  printf("%s %.6f %.6f\n", label, begin, end);
-  (void)kill(pid, SIGTERM);
-  (void)waitpid(pid, NULL, 0);
+  arrived = wait_for_byte(listener);
+  printf("%s %.6f %.6f\n", label, begin, arrived);
+  end(pid);
   (void)usleep(PAUSE_US);
 }
 
@@ -176,6 +225,7 @@ int main(int argc, char **argv)
 {
   char url[64];
   int listener, i;
+  pid_t docextractd;
 
   if (argc < 6) {
     fputs("usage: first-byte CONFIG INPUT RUNS LABEL PROGRAM ARGUMENT...\n",
@@ -185,7 +235,10 @@ int main(int argc, char **argv)
   (void)signal(SIGPIPE, SIG_IGN);
   listener = listen_here(url);
   add_to_config(argv[1], url);
+  docextractd = start_docextractd(argv[1]);
   for (i = 1; i <= atoi(argv[3]); i++)
     run_once(argv[4], argv[2], argv + 5, url, i, listener);
+  if (docextractd > 0)
+    end(docextractd);
   return 0;
 }

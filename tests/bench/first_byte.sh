@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # first_byte.sh - from the end of stdin to the first byte of the POST: what the
-# backend adds before the service can begin. Most of it is fsync, which keeps
-# the promise not to lose a document; a third run traces it (strace). The
+# backend and docextractd add before the service can begin. Most of it is fsync,
+# which keeps the promise not to lose a document; a third run traces it (strace). The
 # alternative: curl, from its start to the first byte of the same POST.
 . "$(dirname "$0")/lib.sh"
 
@@ -15,19 +15,22 @@ runs=15
 printf '{"files":[{"content_type":"application/pdf","file_name":"bench"}]}' \
   > "$dir/body"
 
-time_backend() # LABEL [PREFIX...]
+time_backend() # LABEL [PREFIX...]: of both programs, before "-o FILE"
 {
   local label=$1 a
   shift
+  export DX_DOCEXTRACTD="${*:+$* -o $dir/trace-daemon} $build/daemon/docextractd"
   mapfile -t a < <(arguments "@RUN@")
   configure "$dir/spool"
   sync
   "$helpers/first-byte" "$dir/docextract.conf" "$dir/bundle" 1 "$label" \
-    "$build/tests/helper/sealed" "$@" "$backend" "${a[@]}" 2> "$dir/backend.err" >> "$dir/times"
+    "$build/tests/helper/sealed" "$@" ${1+-o "$dir/trace"} "$backend" "${a[@]}" \
+    2> "$dir/backend.err" >> "$dir/times"
 }
 
 time_curl()
 {
+  unset DX_DOCEXTRACTD
   sync
   "$helpers/first-byte" - - 1 curl curl -sS -X POST \
     -H 'Content-Type: application/json' -H 'Authorization: Bearer x' \
@@ -37,7 +40,7 @@ time_curl()
 # The time in fsync between end of stdin and first byte.
 fsync_ms()
 {
-  tail -1 "$dir/times" | cat - "$dir/trace" | awk '
+  tail -1 "$dir/times" | cat - "$dir/trace" "$dir/trace-daemon" | awk '
     NR == 1 { from = $2; to = $3; next }
     match($0, /<[0-9.]+>$/) && $2 >= from && $2 < to {
       sum += substr($0, RSTART + 1, RLENGTH - 2)
@@ -50,7 +53,7 @@ for _ in $(seq "$runs"); do
   time_curl
   if [ -n "$(command -v strace)" ]; then
     time_backend traced strace --seccomp-bpf -D -f -ttt -T \
-      -e trace=fsync,fdatasync -o "$dir/trace"
+      -e trace=fsync,fdatasync
     fsync_ms >> "$dir/fsync"
   fi
 done

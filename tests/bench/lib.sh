@@ -21,6 +21,7 @@ dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-bench.XXXXXX")
 results=$dir/spool/results
 memory= # a directory without a disk
 sim_pid=
+daemon_pid=
 export LC_ALL=C.UTF-8
 unset CUPS_SERVER
 export CUPS_SERVERROOT=$dir DEVICE_URI=docextract://default
@@ -35,6 +36,7 @@ stop_sim()
 
 finish()
 {
+  stop_daemon
   stop_sim
   rm -rf "$dir" ${memory:+"$memory"}
 }
@@ -128,6 +130,34 @@ configure() # SPOOL [URL]
   )
 }
 
+# docextractd, with the configuration as it is now. Everything it prints is in
+# daemon.log.
+daemon_is_up_or_gone()
+{
+  grep -qx ready "$dir/daemon.log" || ! kill -0 "$daemon_pid" 2> /dev/null
+}
+start_daemon() # [COMMAND BEFORE IT...]
+{
+  : > "$dir/daemon.log"
+  "$@" "$build/daemon/docextractd" --verbose -c "$dir/docextract.conf" \
+    > "$dir/daemon.log" 2>&1 &
+  daemon_pid=$!
+  until daemon_is_up_or_gone; do sleep 0.02; done
+}
+stop_daemon()
+{
+  [ -n "$daemon_pid" ] || return 0
+  kill "$daemon_pid" 2> /dev/null || true
+  wait "$daemon_pid" 2> /dev/null || true
+  daemon_pid=
+}
+daemon_cpu() { awk '{ print $1 / 1e6 }' "/proc/$daemon_pid/schedstat"; } # ms
+daemon_peak_mib()
+{
+  awk '$1 == "VmHWM:" { print $2 / 1024 }' "/proc/$daemon_pid/status"
+}
+difference() { awk -v a="$1" -v b="$2" 'BEGIN { print b - a }'; }
+
 header() # FILE TYPE: what the filter would write before it
 {
   printf 'DOCEXTRACT-BUNDLE 1\nKind: document\nType: %s\nOrigin: %s\n' \
@@ -137,16 +167,24 @@ header() # FILE TYPE: what the filter would write before it
   printf 'SHA-256: %s\n\n' "$(sha256sum "$1" | cut -d ' ' -f 1)"
 }
 
-# A picture of so many MiB: a JPEG of one scan, whose data are noise. The
-# simulator does not look into pictures.
+# A picture of so many MiB: a gray PNG that is not compressed.
 picture() # FILE MIB
 {
-  {
-    printf '\xFF\xD8\xFF\xC0\0\x0B\x08\0\x08\0\x08\x01\x01\x11\0'
-    printf '\xFF\xDA\0\x08\x01\x01\0\0\x3F\0'
-    tr -d '\377' < /dev/urandom | head -c "$2M"
-    printf '\xFF\xD9'
-  } > "$1"
+  /usr/bin/python3 -c '
+import os, struct, sys, zlib
+def chunk(kind, data):
+    out.write(struct.pack(">I", len(data)) + kind + data +
+              struct.pack(">I", zlib.crc32(data, zlib.crc32(kind))))
+mib = int(sys.argv[2])
+with open(sys.argv[1], "wb") as out:
+    out.write(b"\x89PNG\r\n\x1a\n")
+    chunk(b"IHDR", struct.pack(">IIBBBBB", 16384, 64 * mib, 8, 0, 0, 0, 0))
+    pack = zlib.compressobj(0)
+    for _ in range(mib):
+        rows = b"".join(b"\0" + os.urandom(16384) for _ in range(64))
+        chunk(b"IDAT", pack.compress(rows))
+    chunk(b"IDAT", pack.flush())
+    chunk(b"IEND", b"")' "$1" "$2"
 }
 
 # The arguments of a print job; the number makes it another job.

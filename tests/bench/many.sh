@@ -32,7 +32,9 @@ use() # SPOOL [URL]: which is kept as it is
 fill() # SPOOL
 {
   use "$1" "$api"
+  start_daemon
   run_backend 0 "$dir/header" "$dir/a.pdf"
+  stop_daemon
   perl -MFile::Copy -e '
     my ($to, $count) = @ARGV;
     my ($from) = glob "$to/*";
@@ -40,10 +42,10 @@ fill() # SPOOL
       my $new = sprintf "%s/%032x", $to, $n;
       mkdir $new, 0700 or die;
       if ($n % 50000 == 1) { # a file has at most 65000 links
-        copy("$from/$_", "$new/$_") or die for "job.json", "lock";
+        copy("$from/$_", "$new/$_") or die for "job.json";
         $from = $new;
       } else {
-        link "$from/$_", "$new/$_" or die for "job.json", "lock";
+        link "$from/$_", "$new/$_" or die for "job.json";
       }
     }' "$1/finished" "$finished"
 }
@@ -56,41 +58,30 @@ first_byte() # SPOOL N
   mapfile -t a < <(arguments "first-$2")
   use "$1"
   sync
-  "$helpers/first-byte" "$dir/docextract.conf" "$dir/bundle" 1 x \
-    "$backend" "${a[@]}" 2> "$dir/backend.err" | awk '{ print ($3 - $2) * 1000 }'
+  DX_DOCEXTRACTD=$build/daemon/docextractd \
+    "$helpers/first-byte" "$dir/docextract.conf" "$dir/bundle" 1 x \
+    "$build/tests/helper/sealed" "$backend" "${a[@]}" 2> "$dir/backend.err" | awk '{ print ($3 - $2) * 1000 }'
 }
 
-# Leaves its process id in $daemon, and prints how long it took to be ready.
-start_daemon() # SPOOL FILE
-{
-  local line from
-  use "$1" "$api"
-  from=${EPOCHREALTIME/./}
-  exec {out}< <(exec "$build/daemon/docextractd" -c "$dir/docextract.conf" 2>&1)
-  daemon=$!
-  while read -r line <&"$out" && [ "$line" != ready ]; do :; done
-  awk -v us=$((${EPOCHREALTIME/./} - from)) 'BEGIN { print us / 1000 }' >> "$2"
-}
-
-cpu_ms() { awk '{ print $1 / 1e6 }' "/proc/$1/schedstat"; }
-
-# docextractd looks through the jobs every 30 s.
+# docextractd looks for receipts every 30 s.
 look() # NAME
 {
   local before
-  before=$(cpu_ms "$daemon")
+  before=$(daemon_cpu)
   sleep 31
-  awk -v a="$before" -v b="$(cpu_ms "$daemon")" 'BEGIN { print b - a }' \
-    >> "$dir/$1-look"
+  difference "$before" "$(daemon_cpu)" >> "$dir/$1-look"
 }
 
 measure_daemon() # NAME SPOOL
 {
-  start_daemon "$2" "$dir/$1-start"
+  local from
+  use "$2" "$api"
+  from=${EPOCHREALTIME/./}
+  start_daemon
+  awk -v us=$((${EPOCHREALTIME/./} - from)) 'BEGIN { print us / 1000 }' \
+    >> "$dir/$1-start"
   [ -z "${3-}" ] || look "$1"
-  kill "$daemon"
-  while kill -0 "$daemon" 2> /dev/null; do sleep 0.01; done
-  exec {out}<&-
+  stop_daemon
 }
 
 for spool in "$dir/many" "$dir/few"; do mkdir -m 700 "$spool"; done
@@ -125,8 +116,11 @@ if [ -n "$(command -v strace)" ]; then
   use "$dir/few" "$api"
   for n in 1 2 3; do
     mapfile -t a < <(arguments "calls-$n")
-    strace -f -o "$dir/trace" "$backend" "${a[@]}" < "$dir/bundle" \
-      2> "$dir/backend.err"
+    start_daemon strace -D -f -o "$dir/trace-daemon"
+    "$build/tests/helper/sealed" strace -f -o "$dir/trace" "$backend" \
+      "${a[@]}" < "$dir/bundle" 2> "$dir/backend.err"
+    stop_daemon
+    cat "$dir/trace-daemon" >> "$dir/trace"
     calls '^[0-9]+ +[a-z]' >> "$dir/calls"
     calls '^[0-9]+ +(fsync|fdatasync|syncfs)' >> "$dir/fsyncs"
   done
@@ -144,23 +138,29 @@ many_documents() # N
   mapfile -t a < <(arguments "many-$1")
   sync
   for ((i = 0; i < documents; i++)); do cat "$dir/bundle"; done |
-    "$helpers/measure" "$dir/cost" env LD_PRELOAD="$preload" \
-      DX_WALK_SPEED=20 DX_WALK='count fsync' DX_WALK_LOG="$dir/count" \
-      "$backend" "${a[@]}" 2> "$dir/backend.err"
+    "$build/tests/helper/sealed" "$helpers/measure" "$dir/cost" \
+      "${quick[@]}" "$backend" "${a[@]}" 2> "$dir/backend.err"
 }
 
+quick=(env LD_PRELOAD="$preload" DX_WALK_SPEED=20 DX_WALK='count fsync'
+  DX_WALK_LOG="$dir/count")
 use "$dir/few" "$api"
 for n in 1 2 3; do
   rm -f "$dir/count"
+  start_daemon "${quick[@]}"
   many_documents "$n"
   wall | awk '{ print $1 / 1000 }' >> "$dir/many-wall"
-  cpu | awk '{ print $1 / 1000 }' >> "$dir/many-cpu"
-  peak_mib >> "$dir/many-peak"
+  cpu | awk -v daemon="$(daemon_cpu)" '{ print ($1 + daemon) / 1000 }' \
+    >> "$dir/many-cpu"
+  daemon_cpu | awk '{ print $1 / 1000 }' >> "$dir/many-daemon"
+  daemon_peak_mib >> "$dir/many-peak"
+  stop_daemon
   wc -l < "$dir/count" | awk -v n="$documents" '{ print $1 / n }' \
     >> "$dir/many-fsyncs"
 done
 echo "a job of $documents documents, at twenty times the rate"
 row '  time' s "$dir/many-wall" - '' ''
 row '  processor time' s "$dir/many-cpu" - '' ''
-row '  peak memory' MiB "$dir/many-peak" - '' ''
+row '  of it docextractd' s "$dir/many-daemon" - '' ''
+row '  peak memory of docextractd' MiB "$dir/many-peak" - '' ''
 row '  fsyncs of a document' '' "$dir/many-fsyncs" - '' '<= 17'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# throughput.sh - the PUT of the backend, by its own log, and `curl -T` of the
+# throughput.sh - the PUT of docextractd, by its own log, and `curl -T` of the
 # same file to the same storage. Aim: 0.97 of curl's throughput.
 #
 # The storage is in memory. On the disk that the backend has just written to,
@@ -9,28 +9,29 @@
 
 runs=9
 mib=256
-picture "$dir/a.jpg" "$mib"
-header "$dir/a.jpg" image/jpeg > "$dir/header"
+picture "$dir/a.png" "$mib"
+header "$dir/a.png" image/png > "$dir/header"
 start_sim --source-time 0 --case-time 0
 configure "$dir/spool" "$api"
+start_daemon
 
 upload_url()
 {
   curl -sS -H "Authorization: Bearer $(cat "$dir/token")" \
     -H 'Content-Type: application/json' "$api/v1/source" \
-    -d '{"files":[{"content_type":"image/jpeg","file_name":"bench"}]}' |
+    -d '{"files":[{"content_type":"image/png","file_name":"bench"}]}' |
     jq -r '.results.upload_urls[0].url'
 }
 
 for n in $(seq "$runs"); do
-  run_backend "$n" "$dir/header" "$dir/a.jpg"
-  sed -n 's/.*PUT .* -> 200, \([0-9]*\) ms, sent.*/\1/p' "$dir/backend.err" |
-    awk -v mib="$mib" '{ print mib * 1000 / $1 }' >> "$dir/ours"
+  run_backend "$n" "$dir/header" "$dir/a.png"
+  sed -n 's/.*PUT .* -> 200, \([0-9]*\) ms, sent.*/\1/p' "$dir/daemon.log" |
+    tail -1 | awk -v mib="$mib" '{ print mib * 1000 / $1 }' >> "$dir/ours"
   forget_uploads
   url=$(upload_url)
   sync
-  curl -sS -f -o /dev/null -H 'Content-Type: image/jpeg' -H 'Expect:' \
-    -w '%{time_total}\n' -T "$dir/a.jpg" "$url" |
+  curl -sS -f -o /dev/null -H 'Content-Type: image/png' -H 'Expect:' \
+    -w '%{time_total}\n' -T "$dir/a.png" "$url" |
     awk -v mib="$mib" '{ print mib / $1 }' >> "$dir/theirs"
   forget_uploads
 done

@@ -662,10 +662,13 @@ fi
 new_spool
 : > "$dir/log"
 cp "$dir/a.pdf" "$dir/Secretname.pdf"
-dx --verbose submit --title Secrettitle "$dir/Secretname.pdf"
-is 'submit: --verbose logs every call' \
-  "$rc $(grep -c '^debug: .* -> 20' "$dir/err")" "0 $(wc -l < "$dir/log")"
-hasnt 'submit: names and titles are never printed' "$out$err" 'Secret'
+DRIVER_OPTIONS=--verbose dx --verbose submit --title Secrettitle \
+  "$dir/Secretname.pdf"
+is 'submit: docextractd --verbose logs every call' \
+  "$rc $(grep -c ' -> 20[0-9]' "$dir/driver.err")" "0 $(wc -l < "$dir/log")"
+hasnt 'submit: names and titles are never printed' \
+  "$out$err$(cat "$dir"/driver.*)" 'Secret'
+stop_docextractd
 
 # --- submit and hello on a terminal ----------------------------------------
 

@@ -87,7 +87,10 @@ says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; } # PATTERN
 # Ended by whatever changes what it has read. Not started with a configuration
 # or a spool that nobody can use: it would wait for a better one.
 driver=
-driver_is_up_or_gone() { [ -S "$spool/docextractd.sock" ] || is_gone "$driver"; }
+driver_is_up_or_gone()
+{
+  grep -qsx ready "$dir/driver.out" "$dir/driver.err" || is_gone "$driver"
+}
 start_docextractd()
 {
   [ -z "$driver" ] || return 0
@@ -95,8 +98,11 @@ start_docextractd()
   "${as_owner[@]}" test -w "$spool" || return 0
   "${as_owner[@]}" "$program" -c "$conf" config 2> /dev/null | grep -q . ||
     return 0
+  : > "$dir/driver.out"
+  : > "$dir/driver.err"
   # No descriptor of a test: somebody may wait for its end.
-  "${as_owner[@]}" "$build/daemon/docextractd" -c "$conf" \
+  # shellcheck disable=SC2086
+  "${as_owner[@]}" "$build/daemon/docextractd" -c "$conf" ${DRIVER_OPTIONS-} \
     > "$dir/driver.out" 2> "$dir/driver.err" 8>&- 9>&- &
   driver=$!
   until_true driver_is_up_or_gone

@@ -8,13 +8,17 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/frame.sh"
 
+# There is no cupsd.
+export CUPS_SERVER=localhost:1
+
 # --- helpers ---------------------------------------------------------------
 
-# Starts submit in the background, waits for it to print PATTERN; sets key.
+# Submits in the background, until the command prints PATTERN; sets key.
 begin_submit() # PATTERN FILE...
 {
   local pattern=$1
   shift
+  start_docextractd
   : > "$dir/out" # the background shell may not have opened it yet
   env --default-signal=INT "$program" -c "$conf" submit "$@" \
     > "$dir/out" 2> "$dir/err" &
@@ -29,6 +33,21 @@ end_submit() # SIGNAL: sets rc
   kill "-$1" "$pid"
   reap
   no_sanitizer
+}
+
+# A job that docextractd does not drive at the moment: both were killed.
+interrupt() # PATTERN FILE...
+{
+  begin_submit "$@"
+  end_submit KILL
+  stop_docextractd KILL
+}
+
+is_finished() { [ -e "$spool/finished/$1/job.json" ]; } # KEY
+retried() # ARGUMENT...: retries the job, until nothing more is to be done
+{
+  dx retry "$@"
+  until_true is_finished "$key"
 }
 
 # A job whose submit failed, because the service refused the documents.
@@ -64,6 +83,7 @@ sent() # how many sources were created, how many files uploaded
 # Runs the backend as cupsd would, with the output of our filter.
 backend() # ID FILE
 {
+  start_docextractd
   {
     printf '%s\n' 'DOCEXTRACT-BUNDLE 1' 'Kind: document' \
       'Type: application/pdf' 'Origin: application/pdf' 'Name: Secretname' \
@@ -71,10 +91,28 @@ backend() # ID FILE
       "SHA-256: $(sha256sum "$2" | cut -d ' ' -f 1)" ''
     cat "$2"
   } > "$dir/bundle"
-  "${as_owner[@]}" env -u CUPS_SERVER DEVICE_URI=docextract://default \
+  "${as_owner[@]}" env DEVICE_URI=docextract://default \
     PRINTER=chart CUPS_SERVERROOT="$dir" "$build/tests/helper/sealed" \
     "$build/backend/docextract" "$1" user \
     Secrettitle 1 "job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
+}
+
+# Somebody who has the lock of docextractd, and does nothing.
+play_docextractd()
+{
+  stop_docextractd
+  echo hold > "$dir/script"
+  : > "$dir/played.out"
+  "$top/tests/cli/docextractd_played" "$spool" "$dir/script" "$dir/played" \
+    > "$dir/played.out" &
+  pid=$!
+  until_true test -s "$dir/played.out"
+}
+end_play()
+{
+  kill "$pid"
+  reap
+  rm -f "$spool/docextractd.sock"
 }
 
 listed() # OPTION...: the first characters of the keys that are listed
@@ -95,7 +133,7 @@ fresh() # an empty spool, and a service without faults
 
 fresh
 dx jobs
-has 'jobs: an empty spool has only a header' "$rc $out" '^0 KEY +STATE +JOB +OWNER'
+has 'jobs: an empty spool has only a header' "$rc $out" '^0 KEY +STATE +JOB +AGE'
 is 'jobs: and no other line' "$(wc -l <<< "$out")$err" 1
 dx jobs --json
 is 'jobs: an empty spool is an empty list' "$rc $out" '0 []'
@@ -106,7 +144,7 @@ key=$(jobs)
 dx jobs
 row=$(tail -n 1 <<< "$out")
 has 'jobs: a row has everything from state to cases' "$row" \
-  "^${key:0:8}  extracted +- +command +[0-9]+ s +2/2 +2\$"
+  "^${key:0:8}  extracted +- +[0-9]+ s +2/2 +2\$"
 hasnt 'jobs: no title and no file name' "$out$err" 'Secret'
 
 # What a reader sees if it reads jobs/ before the job is moved, and finished/
@@ -122,9 +160,9 @@ is 'jobs: the JSON is complete' \
   "$(jq -c '.[0] | .received_at |= (fromdate > 1600000000) |
     .submissions |= map(.source_id |= (length > 0))' <<< "$out")" \
   "$(jq -cn --arg key "$key" '{key: $key, state: "extracted",
-    owner: "command", queue: null, id: null, service: "default",
+    queue: null, id: null, service: "default",
     received_at: true, documents: 2, extracted: 2, cases: 2, message: null,
-    retry_at: null, pid: null, submissions: [{state: "extracted", source_id: true, cases: 1,
+    retry_at: null, submissions: [{state: "extracted", source_id: true, cases: 1,
     reason: null}, {state: "extracted", source_id: true, cases: 1,
     reason: null}]}')"
 
@@ -133,7 +171,7 @@ failed_key=$key
 edit "$key" '.received_at = "2020-01-01T00:00:00Z"'
 dx jobs
 has 'jobs: the oldest comes first' "$(sed -n 2p <<< "$out")" \
-  "^${key:0:8}  failed +- +command +[0-9]+ d +0/2 +0  .*refused"
+  "^${key:0:8}  failed +- +[0-9]+ d +0/2 +0  .*refused"
 has 'jobs: the newest comes last' "$(sed -n 3p <<< "$out")" 'extracted'
 
 # A second job whose key has the same ten digits at its beginning.
@@ -141,30 +179,20 @@ alike=${key:0:10}$(printf '%022x' 1)
 [ "${key:10:1}" != 0 ] || alike=${key:0:10}1$(printf '%021x' 1)
 cp -a "$spool/jobs/$key" "$spool/jobs/$alike"
 edit "$alike" ".key = \"$alike\" | .submissions[0].state = \"extracted\" |
-  .submissions[0].source_id = \"s\""
+  .submissions[0].source_id = \"s\" | .submissions[0].section = \"default\" |
+  .submissions[0].base_url = .base_url"
 dx jobs
 is 'jobs: keys have as many digits as distinguish them' \
   "$(sed -n '2,3s/ .*//p' <<< "$out" | sort)" \
   "$(printf '%.11s\n' "$key" "$alike" | sort)"
 has 'jobs: the worst state counts' \
-  "$(grep "^${alike:0:11}" <<< "$out")" 'failed +- +command .* 1/2'
+  "$(grep "^${alike:0:11}" <<< "$out")" 'failed +- .* 1/2'
 
 edit "$alike" '.submissions[1].state = "stored"'
 dx jobs
-has 'jobs: an interrupted job waits, and how to continue is shown' \
+has 'jobs: a job that nobody drives waits for docextractd' \
   "$(grep "^${alike:0:11}" <<< "$out")" \
-  "waiting +- +command .*docextract retry ${alike:0:8}"
-edit "$alike" '.owner = "collector"'
-dx jobs
-has 'jobs: a job that was handed over waits for docextractd' \
-  "$(grep "^${alike:0:11}" <<< "$out")" \
-  'waiting +- +docextractd .*docextractd is not running'
-hold "$spool/docextractd.lock" "$spool/jobs/$alike/lock"
-dx jobs --json
-is 'jobs: the process that drives a job is shown' \
-  "$(jq -c ".[] | select(.key == \"$alike\") | [.state, .owner, .pid]" \
-    <<< "$out")" "[\"stored\",\"docextractd\",$pid]"
-let_go
+  'stored +- .*  docextractd is not running$'
 
 echo '{' > "$spool/jobs/$alike/job.json"
 dx jobs
@@ -201,12 +229,12 @@ rm -rf "${spool:?}/jobs/$alike"
 # --- retry: what failed ----------------------------------------------------
 
 : > "$dir/log"
-dx retry "${failed_key:0:6}"
-is 'retry: a refused job is retried' "$rc $err" '0 '
+key=$failed_key
+retried "${failed_key:0:6}"
+is 'retry: a refused job is retried' "$rc $err $out" \
+  "0  Retrying job $key; check with: docextract jobs"
 is 'retry: it is extracted' "$(state "$failed_key") $(mrns)" \
   'extracted extracted 1 1 2 2'
-has 'retry: the last line is the path of the result' \
-  "$(tail -n 1 <<< "$out")" "^$results/.*\\.json\$"
 is 'retry: the documents are deleted' "$(documents)" 0
 
 : > "$dir/log"
@@ -223,7 +251,7 @@ dx submit "$dir/a.pdf" "$dir/b.pdf"
 key=$(jobs)
 faults ''
 : > "$dir/log"
-dx retry "$key"
+retried "$key"
 is 'retry: only what failed is sent again' "$rc $(sent) $(mrns)" '0 1 1 1 2'
 
 fresh
@@ -232,27 +260,27 @@ rm "$spool/jobs/$key/document-0001"
 : > "$dir/log"
 dx retry "$key"
 has 'retry: a missing document must be submitted again' "$rc $err" \
-  '^65 .*document 1 is no longer here .*submitted again'
-is 'retry: the other document is extracted' "$(sent) $(mrns)" '1 1 2'
+  '^0 docextract: document 1 is no longer here .*submitted again'
+is_state() { [ "$(state "$key" 2> "$dir/null")" = "$1" ]; } # WORDS
+check 'retry: the other document is extracted' \
+  until_true is_state 'failed extracted'
+is 'retry: it alone was sent' "$(sent) $(mrns)" '1 1 2'
 dx retry "$key"
-has 'retry: says when nothing can be retried' "$rc $err" \
-  'nothing in job .* can be retried'
+has 'retry: says when nothing can be retried' "$rc $(tail -n 1 <<< "$err")" \
+  '^65 .*nothing in job .* can be retried'
+has 'retry: and why' "$err" '^docextract: document 1 is no longer here'
 is 'retry: nothing is sent then' "$(sent)" '1 1'
 
-# --- retry: an interrupted submit ------------------------------------------
+# --- a job that was interrupted --------------------------------------------
 
-continues() # TEXT SENT: the interrupted job
+is_extracted() # TEXT SENT
 {
+  check "$1: it is extracted" until_true is_finished "$key"
+  is "$1: its result is there" "$(state "$key") $(mrns)" 'extracted 1'
+  is "$1: it was sent once" "$(sent)" "$2"
+  is "$1: the document is deleted" "$(documents)" 0
   dx jobs
-  has "retry, $1: the job waits until then" "$out" \
-    "^${key:0:8}  waiting .*retry ${key:0:8}"
-  dx retry "$key"
-  is "retry, $1: it is extracted" "$rc $err $(state "$key") $(mrns)" \
-    '0  extracted 1'
-  is "retry, $1: it was sent once" "$(sent)" "$2"
-  is "retry, $1: the document is deleted" "$(documents)" 0
-  dx jobs
-  has "retry, $1: the message is gone" "$out" 'extracted .* 1/1 +1$'
+  has "$1: it has no message" "$out" 'extracted .* 1/1 +1$'
 }
 
 for signal in KILL INT; do
@@ -261,14 +289,23 @@ for signal in KILL INT; do
   begin_submit '^Waiting for extraction' "$dir/a.pdf"
   end_submit $signal
   faults ''
-  continues "SIG$signal during the wait" '1 1'
+  is_extracted "SIG$signal to submit" '1 1'
+done
 
-  fresh
-  faults 'put * hang\n'
-  begin_submit '^Uploading' "$dir/a.pdf"
-  end_submit $signal
-  faults ''
-  continues "SIG$signal during the upload" '1 1'
+for signal in KILL TERM; do
+  for step in '^Waiting for extraction:source * word processing' \
+    '^Uploading:put * hang'; do
+    fresh
+    faults "${step#*:}\n"
+    begin_submit "${step%%:*}" "$dir/a.pdf"
+    stop_docextractd $signal
+    faults ''
+    start_docextractd
+    reap
+    is "SIG$signal to docextractd, ${step#*:}: submit follows the next one" \
+      "$rc $(cat "$dir/err")" '0 '
+    is_extracted "SIG$signal to docextractd, ${step#*:}" '1 1'
+  done
 done
 
 # The simulator gets another port, as if BaseURL had been corrected.
@@ -276,33 +313,62 @@ stop_sim
 fresh
 begin_submit '^The service has been unreachable' "$dir/a.pdf"
 dx jobs --json
-is 'jobs: so is when it is tried again' \
+is 'jobs: when a job was received, and when it is tried again' \
   "$(jq '.[0] | (.received_at[:4] == .retry_at[:4])' <<< "$out")" true
 dx jobs
-has 'jobs: the reason for waiting is shown' "$out" ' stored +- +command .*connect'
+has 'jobs: the reason for waiting is shown' "$out" \
+  ' stored +- .*the service cannot be reached: .*connect'
 dx retry "$key"
-has 'retry: a job that another process drives is left to it' "$rc $out" \
-  "^0 .*docextract is working on job $key .process $pid"
+has 'retry: a job that docextractd works on is left to it' "$rc $out" \
+  "^0 docextractd is working on job $key; nothing to do"
+has 'retry: with what it waits for' "$out" '^Its message: .*connect'
 end_submit KILL
 start_sim
 configure
-dx retry "$key"
+retried "$key"
 is 'retry: a job that was not sent follows BaseURL' "$rc $(mrns)" '0 1'
+
+has_message() # PATTERN: in the list
+{
+  dx jobs
+  grep -qE "^${key:0:8} .*$1" <<< "$out"
+}
+fresh
+faults 'source * word processing\n'
+interrupt '^Waiting for extraction' "$dir/a.pdf"
+URL=http://127.0.0.1:9 configure
+start_docextractd
+check 'a job that was sent keeps its BaseURL, and says so' \
+  until_true has_message 'BaseURL of <Service default> was changed'
+dx retry "$key" --service default
+has 'retry: also if it is moved there' "$rc $err" \
+  "^78 .*another BaseURL.*: docextract cancel $key$"
+has 'retry: nothing is asked there' "$(state "$key")" '^(uploaded|processing)$'
+configure
+faults ''
+start_docextractd
+check 'the job continues once BaseURL is restored' \
+  until_true is_finished "$key"
+is 'it was sent once' "$(sent)" '1 1'
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for extraction' "$dir/a.pdf"
-end_submit KILL
-URL=http://127.0.0.1:9 configure
-dx retry "$key"
-has 'retry: a job that was sent keeps its BaseURL' "$rc $err" \
-  "^78 .*BaseURL .*continue with: docextract retry $key"
-dx jobs
-has 'jobs: and shows the reason' "$out" "waiting .*BaseURL"
-configure
+interrupt '^Waiting for extraction' "$dir/a.pdf"
 faults ''
-dx retry "$key"
-is 'retry: the job continues once BaseURL is restored' "$rc $(sent)" '0 1 1'
+SERVICE=renamed configure
+start_docextractd
+check 'a job whose section is gone says how to go on' \
+  until_true has_message 'docextract retry [0-9a-f]+ --service NAME'
+dx retry "$key" --service none
+has 'retry: not with a section that is not there' "$rc $err" \
+  '^78 .*configured services: renamed'
+dx jobs --service renamed
+is 'jobs: until then it belongs to the old one' "$(wc -l <<< "$out")" 1
+retried "$key" --service renamed
+is 'retry: it goes on in the section that was renamed' \
+  "$rc $(sent) $(mrns)" '0 1 1 1'
+is 'jobs: to which it belongs now' "$(listed --service renamed)" "${key:0:8}"
+configure
 
 fresh
 faults 'create * status 404\n'
@@ -310,12 +376,13 @@ dx submit "$dir/a.pdf"
 key=$(jobs)
 is 'submit, another server: its status' "$rc" 78
 dx jobs
-has 'jobs: the reason is shown' "$out" "waiting .*404"
+has 'jobs: the reason is shown' "$out" "stored .*404"
 faults ''
-dx retry "$key"
-is 'retry: it is sent once BaseURL is right' "$rc $(mrns)" '0 1'
+retried "$key"
+is 'retry: it is sent at once, when BaseURL is right' "$rc $(mrns)" '0 1'
 
-# What failed after its upload, as the previous version left it.
+# --- retry: what failed after its upload -----------------------------------
+
 failed_uploaded() # KEY
 {
   edit "$1" '.submissions[0] |= (.state = "failed" | .code = "E_GONE" |
@@ -324,22 +391,20 @@ failed_uploaded() # KEY
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for extraction' "$dir/a.pdf"
-end_submit KILL
+interrupt '^Waiting for extraction' "$dir/a.pdf"
 faults ''
 failed_uploaded "$key"
-dx retry "$key"
+retried "$key"
 is 'retry: what was uploaded is asked about, not sent again' \
   "$rc $(sent) $(mrns)" '0 1 1 1'
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for extraction' "$dir/a.pdf"
-end_submit KILL
+interrupt '^Waiting for extraction' "$dir/a.pdf"
 faults ''
 failed_uploaded "$key"
 rm "$spool/jobs/$key"/document-*
-dx retry "$key"
+retried "$key"
 is 'retry: its document is not needed for that' "$rc $(sent) $(mrns)" '0 1 1 1'
 
 fresh
@@ -351,7 +416,7 @@ backend 12 "$dir/a.pdf"
 is 'retry: nor is a released print job sent again' \
   "$(state "$key") $(sent) $(mrns)" 'extracted 1 1 1'
 
-# --- retry: jobs of CUPS and docextractd -----------------------------------
+# --- print jobs ------------------------------------------------------------
 
 fresh
 faults 'create * status 400\n'
@@ -362,53 +427,88 @@ dx jobs
 has 'jobs: a print job has its name in CUPS' "$out" \
   "^${key:0:8}  failed +chart-12 .*refused"
 hasnt 'jobs: and not its title' "$out" Secret
-dx retry "$key"
-has "retry: a print job is CUPS's, with the right command" "$rc $err" \
-  '^65 .*lp -i chart-12 -H resume'
-is 'retry: nothing is sent then' "$(sent)" '0 0'
 edit "$key" '.queue = "ch\u001b[31mart"'
 dx jobs
 has 'jobs: control characters do no harm' "$out" ' ch\?\[31mart-12 '
 edit "$key" '.queue = "chart"'
-hold "$spool/jobs/$key/lock"
-dx retry "$key"
-has 'retry: the process of a running print job is named' "$rc $err" \
-  "^65 .*process $pid is working on it.*lp -i chart-12"
-let_go
+mv "$spool/jobs/$key/document-0001" "$dir/kept"
+dx retry chart-12
+is 'retry: a print job with nothing here: how CUPS prints it again' \
+  "$rc $out $(tail -n 1 <<< "$err")" \
+  '65  docextract: this is print job chart-12; if CUPS holds it: '\
+'lp -i chart-12 -H resume; if its queue is stopped: cupsenable chart'
+is 'retry: nothing is sent then' "$(sent)" '0 0'
+is 'retry: and nothing is changed' "$(state "$key")" failed
+mv "$dir/kept" "$spool/jobs/$key/document-0001"
+retried chart-12
+is 'retry: one whose documents are here is sent' "$rc $(sent) $(mrns)" '0 1 1 1'
 backend 12 "$dir/a.pdf"
+is 'retry: and not again when CUPS releases it' "$? $(sent)" '0 1 1'
 dx retry "$key"
 has 'retry: an extracted print job is reported as such' "$rc $out" \
   '^0 .*already been extracted'
 
+# A print job with a backend in the background.
+begin_backend() # ID FILE PATTERN: waits for the message
+{
+  start_docextractd
+  backend "$1" "$2" &
+  pid=$!
+  key=
+  until_true is_listed "$3"
+}
+is_listed() { dx jobs; grep -qE "$1" <<< "$out" && key=$(jobs); } # PATTERN
 fresh
-submit_failed "$dir/a.pdf"
-edit "$key" '.owner = "collector"'
-dx retry "$key"
-is 'retry: without docextractd its job is driven here' "$rc $(mrns)" '0 1'
-is 'retry: and still belongs to docextractd' \
-  "$(jq -r .owner "$(job_dir "$key")/job.json")" \
-  collector
+faults 'source * word processing\n'
+begin_backend 12 "$dir/a.pdf" 'processing +chart-12'
+dx retry chart-12
+has 'retry: a print job whose backend is there is left to docextractd' \
+  "$rc $out" "^0 docextractd is working on job $key; nothing to do"
+dx cancel chart-12
+is 'cancel: is left to its queue, with the right command' "$rc $out$err" \
+  '65 docextract: this is print job chart-12, and its queue is working on it; '\
+'cancel it with: cancel chart-12'
+check 'cancel: its backend is left alone' kill -0 "$pid"
+faults ''
+reap
+is 'and ends with the result' "$rc $(state "$key") $(mrns)" '0 extracted 1'
 
-fresh
-submit_failed "$dir/a.pdf"
-edit "$key" '.owner = "collector"'
-"${as_owner[@]}" touch -d 2020-01-01 "$spool/jobs/$key/cancel" \
-  "$spool/jobs/$key"
-hold "$spool/docextractd.lock"
-dx retry "$key"
-has 'retry: with docextractd its job is handed over' "$rc $out" \
-  '^0 .*over to docextractd'
-is 'retry: ready to be taken' \
-  "$(state "$key") $(ls "$spool/jobs/$key" | xargs) $(sent)" \
-  'stored document-0001 job.json lock 0 0'
-is 'retry: docextractd is notified' \
-  "$(find "$spool/jobs/$key" -maxdepth 0 -newermt 2021-01-01 | wc -l)" 1
-let_go
-hold "$spool/docextractd.lock" "$spool/jobs/$key/lock"
-dx retry "$key"
-has 'retry: a job that docextractd drives is left to it' "$rc $out" \
-  "^0 docextractd is working on job $key"
-let_go
+# Nobody says whether this print job is still wanted: its cupsd has given no
+# answer for two days.
+undecided()
+{
+  fresh
+  faults 'create * status 400\n'
+  backend 12 "$dir/a.pdf"
+  faults ''
+  : > "$dir/log"
+  key=$(jobs)
+  edit "$key" '.submissions[0].state = "stored" | .submissions[0].code = null |
+    .submissions[0].reason = "" | .print.backend = "ended" |
+    .print.unclear_ms = (now * 1000 - 172800000 | floor)'
+  start_docextractd
+  until_true is_listed '^[0-9a-f]+ +undecided +chart-12'
+}
+undecided
+dx jobs
+has 'undecided: the list has both commands' "$out" \
+  "to send it: docextract retry ${key:0:8}; to give it up: docextract cancel ${key:0:8}$"
+is 'undecided: it can be selected' "$(listed --state undecided)" "${key:0:8}"
+dx show chart-12
+has 'undecided: show has them, too' "$rc $err" \
+  "^75 .*needs a decision.*docextract retry ${key:0:8}.*docextract cancel ${key:0:8}"
+dx metrics
+has 'undecided: the metrics count it' "$out" '^docextract_.*undecided.* 1$'
+stop_docextractd
+has "undecided: it stays so without docextractd" "$(listed --state undecided)" \
+  "${key:0:8}"
+is 'undecided: nothing is sent' "$(sent) $(documents)" '0 0 1'
+retried chart-12
+is 'undecided: retry sends it' "$rc $(sent) $(mrns)" '0 1 1 1'
+undecided
+dx cancel chart-12
+has 'undecided: cancel gives it up' "$rc $out" "^0 Canceled job $key"
+is 'undecided: nothing of it was sent' "$(sent) $(documents)" '0 0 0'
 
 # --- cancel ----------------------------------------------------------------
 
@@ -419,10 +519,9 @@ manifest() # outcome and reason of the only one
 
 stop_sim
 fresh
-begin_submit '^The service has been unreachable' "$dir/a.pdf"
-end_submit KILL
+interrupt '^The service has been unreachable' "$dir/a.pdf"
 dx cancel "${key:0:8}"
-has 'cancel: a job that nobody drives' "$rc $out" "^0 Canceled job $key"
+has 'cancel: a job that waits' "$rc $out" "^0 Canceled job $key"
 has 'cancel: says that nothing was sent' "$out" '^None of .* uploaded'
 is 'cancel: the document is deleted' "$(documents)" 0
 is 'cancel: the manifest says so' "$(manifest)" 'failed: canceled'
@@ -441,14 +540,14 @@ fresh
 faults 'source * word processing\n'
 begin_submit '^Waiting for extraction' "$dir/a.pdf"
 dx cancel "$key"
-has 'cancel: a job that submit drives' "$rc $out" "^0 Canceled job $key"
+has 'cancel: a job that submit follows' "$rc $out" "^0 Canceled job $key"
 has 'cancel: says that the service has it' "$out" \
   '^The service already has 1 document; no results .* fetched'
 reap
-is 'cancel: submit releases it' "$rc" 75
-faults ''
+has 'cancel: submit ends, and offers no retry' "$rc" '^[1-9]'
 is 'cancel: it is canceled' "$(state "$key") $(documents) $(manifest)" \
   'canceled 0 failed: canceled'
+faults ''
 : > "$dir/log"
 dx retry "$key"
 is 'cancel: no result is fetched' "$rc $(wc -l < "$dir/log") $(mrns)" \
@@ -456,18 +555,15 @@ is 'cancel: no result is fetched' "$rc $(wc -l < "$dir/log") $(mrns)" \
 
 fresh
 faults 'put * hang\n'
-begin_submit '^Uploading' "$dir/a.pdf"
-end_submit KILL
-faults ''
+interrupt '^Uploading' "$dir/a.pdf"
 dx cancel "$key"
 has 'cancel: says that the service may have it' "$rc $out" \
   '^The service may have 1 document;'
+faults ''
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for extraction' "$dir/a.pdf" "$dir/b.pdf"
-end_submit KILL
-faults ''
+interrupt '^Waiting for extraction' "$dir/a.pdf" "$dir/b.pdf"
 first=$(jq -r '.submissions[0].source_id' "$(job_dir "$key")/job.json")
 edit "$key" '.submissions[0].state = "extracted"'
 touch "$results/$first-kept.json"
@@ -477,6 +573,7 @@ has 'cancel: results stay' "$rc $out" \
 is 'cancel: also in the journal' \
   "$(state "$key") $(ls "$results" | grep -c "$first-kept.json")" \
   'extracted canceled 1'
+faults ''
 
 fresh
 dx submit "$dir/a.pdf"
@@ -493,81 +590,98 @@ is 'cancel: its document is deleted' "$(documents)" 0
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for extraction' "$dir/a.pdf"
-end_submit KILL
+interrupt '^Waiting for extraction' "$dir/a.pdf"
 faults ''
 SERVICE=other configure
 dx cancel "$key"
 has 'cancel: works without the service in the configuration' "$rc $out" \
   "^0 Canceled job $key"
-has 'cancel: says that the manifest is missing' "$err" \
+has 'cancel: says that the manifest is missing' "$out$err" \
   "no manifest .*service 'default' is not in"
+configure
 
 fresh
 faults 'create * status 400\n'
 backend 13 "$dir/a.pdf"
 faults ''
 key=$(jobs)
-dx cancel "$key"
-has "cancel: a print job is CUPS's, with the right command" "$rc $err" \
-  '^65 .*: cancel chart-13$'
-hold "$spool/jobs/$key/lock"
-dx cancel "$key"
-kill -0 "$pid"
-is 'cancel: its backend is left alone' "$? $rc" '0 65'
-let_go
-
-# --- cancel: jobs of docextractd -------------------------------------------
-
-handed_over() # a job that docextractd drives; we play docextractd
-{
-  fresh
-  submit_failed "$dir/a.pdf"
-  edit "$key" '.owner = "collector" | .submissions[0].state = "stored" |
-    .submissions[0].code = null | .submissions[0].reason = ""'
-  hold "$spool/docextractd.lock" "$spool/jobs/$key/lock"
-}
-is_asked() { [ -e "$spool/jobs/$key/cancel" ]; }
-
-handed_over
-(
-  until_true is_asked
-  edit "$key" '.submissions[0].state = "canceled" |
-    .submissions[0].code = "E_CANCELED" |
-    .submissions[0].reason = "canceled"'
-  rm "$spool/jobs/$key/cancel"
-) &
-other=$!
-dx cancel "$key"
-wait "$other"
-has 'cancel: docextractd does it when asked' "$rc $out" \
+dx cancel chart-13
+has 'cancel: a print job that failed is given up' "$rc $out" \
   "^0 Canceled job $key"
-kill -0 "$pid"
-is 'cancel: docextractd itself keeps running' "$?" 0
-let_go
-
-handed_over
-dx cancel "$key"
-has 'cancel: says that docextractd does not react' "$rc $err" \
-  "^75 .*process $pid has not released job $key"
-is 'cancel: and leaves its job alone' "$(state "$key") $(documents)" 'stored 1'
-let_go
-hold "$spool/jobs/$key/lock"
-dx cancel "$key"
-has 'cancel: a retry that drives it is ended' "$rc $out" \
-  "^0 Canceled job $key"
-reap
-is 'cancel: with a signal' "$rc" 143
-exec 9>&-
+is 'cancel: its document is deleted' "$(state "$key") $(documents)" 'canceled 0'
 
 fresh
 submit_failed "$dir/a.pdf"
-edit "$key" '.owner = "collector" | .submissions[0].state = "stored"'
-"${as_owner[@]}" touch "$spool/jobs/$key/cancel"
+stop_docextractd
+echo '{' > "$spool/jobs/$key/job.json"
 dx cancel "$key"
-has 'cancel: works without docextractd' "$rc $out" \
-  "^0 Canceled job $key"
-is 'cancel: leaves no request behind' "$(is_asked && echo asked)" ''
+is 'cancel: a job that cannot be read is moved aside' \
+  "$rc $out $(ls "$spool/damaged" | wc -l) $(jobs)" \
+  "0 Moved job $key, whose job file cannot be read, to '$spool/damaged' 1 "
+stop_docextractd
+play_docextractd # and does not respond
+mkdir "$spool/received/$key.0123456789abcdef"
+give "$spool/received"
+dx jobs
+is 'jobs: a receipt that cannot be read is counted' "$rc $err" \
+  "0 1 damaged job in '$spool/received'
+1 damaged job in '$spool/damaged'"
+end_play
+
+# --- docextractd is started where it is needed ------------------------------
+
+# The commands that read do without it.
+fresh
+submit_failed "$dir/a.pdf"
+stop_docextractd
+is_running() { [ -S "$spool/docextractd.sock" ]; }
+for verb in jobs "show $key" metrics config report 'purge --dry-run'; do
+  # shellcheck disable=SC2086
+  "$program" -c "$conf" $verb > "$dir/out" 2> "$dir/err"
+  is "$verb: starts nothing" "$(is_running && echo running)" ''
+done
+if [ "$(id -u)" = 0 ]; then # that build of the command trusts the environment
+  cat > "$dir/started" << END
+#!/bin/sh
+echo \$\$ >> '$dir/started.pid'
+exec '$build/daemon/docextractd' "\$@"
+END
+  chmod 755 "$dir/started"
+  : > "$dir/started.pid"
+  give "$dir/started.pid"
+  starts() # VERB ARGUMENT...: sets rc, out and err
+  {
+    "$program" -c "$conf" "$@" > "$dir/out" 2> "$dir/err"
+    rc=$? out=$(cat "$dir/out") err=$(cat "$dir/err")
+    started=$(tail -n 1 "$dir/started.pid")
+    is "$1: starts docextractd" "$(wc -l < "$dir/started.pid") \
+$(ps -o user= -p "${started:-0}")" "1 $owner"
+    [ -z "$started" ] || kill "$started"
+    until_true is_gone "${started:-0}"
+    : > "$dir/started.pid"
+  }
+  chmod 640 "$conf"
+  export DX_DOCEXTRACTD=$dir/started
+  starts retry "$key"
+  is 'retry: and is answered by it' "$rc $out $err" \
+    "0 Retrying job $key; check with: docextract jobs "
+  starts hello
+  has 'hello: and is told how it was started' "$rc $out" \
+    'docextractd +running, started when it was needed'
+  starts cancel "$key"
+  is 'cancel: and is answered by it' "$rc" 0
+  starts jobs --seen
+  is 'jobs --seen: and is answered by it' "$rc" 0
+  starts purge "$key"
+  is 'purge: and is answered by it' "$rc $out" "0 Removed job $key"
+  starts submit "$dir/a.pdf"
+  is 'submit: and has the result' "$rc $(mrns | tr -d '\n')" '0 1'
+  export DX_DOCEXTRACTD=/nonexistent/docextractd
+  "$program" -c "$conf" submit "$dir/b.pdf" > "$dir/out" 2> "$dir/err"
+  has 'submit: where it cannot be started, the job is stored' \
+    "$? $(cat "$dir/err")" '^75 docextract: job [0-9a-f]{32} is stored, and waits: '
+  unset DX_DOCEXTRACTD
+fi
 
 # --- print jobs by their name, and several jobs -----------------------------
 
@@ -594,7 +708,7 @@ is 'show: what can be shown of several jobs is' \
   "$(grep -c '^Patient: Ann' <<< "$out")" 2
 has 'show: what cannot is named' "$err" "^docextract: $key: job .* no results"
 has 'show: and counted' "$rc $(tail -n 1 <<< "$err")" '^65 .*: 1 of 3 failed$'
-edit "$key" '.submissions[0].state = "stored"'
+edit "$key" '.submissions[0].state = "stored" | .submissions[0].reason = ""'
 dx show "$key" chart-12
 is 'several jobs: one that may still succeed' "$rc" 75
 for several in "$key fffff" "fffff $key"; do
@@ -614,9 +728,9 @@ has 'the jobs are listed, each with its time' "$err" \
   " $again .2026-01-31T12:00:00Z."
 rm -r "${spool:?}/finished/$again"
 
-dx retry chart-12 "$key"
+retried chart-12 "$key"
 has 'retry: several jobs' "$rc $out" "^0 Everything in job $printed"
-has 'retry: the second one, too' "$out" "^Continuing job $key"
+has 'retry: the second one, too' "$out" "^Retrying job $key"
 is 'retry: it is extracted' "$(state "$key")" extracted
 submit_failed "$dir/b.pdf"
 dx cancel fffff "$key"
@@ -638,11 +752,6 @@ dx purge "$key"
 has 'purge JOB: not one that failed' "$rc $err" \
   "^65 .*not finished; .* docextract cancel $key"
 is 'purge JOB: it is kept' "$(job_dir "$key")" "$spool/jobs/$key"
-hold "$spool/jobs/$key/lock"
-dx purge "$key"
-has 'purge JOB: nor one that a process is working on' "$rc $err" \
-  '^74 .*another process'
-let_go
 dx cancel "$key"
 touch -d '8 days ago' "$spool/finished/$key/job.json"
 dx purge
@@ -679,7 +788,7 @@ is 'jobs --json: filtered, too, without the user' \
   "$(jq -r '.[].key' <<< "$out") $(grep -c '"ann"' <<< "$out")" "$printed 0"
 dx jobs --state done
 has 'jobs --state: an unknown state is a usage error that lists all' "$rc $err" \
-  '^64 docextract: unknown state; possible states: waiting stored .* expired$'
+  '^64 docextract: unknown state; possible states: undecided stored .* expired$'
 
 touch -d '2 days ago' "$spool"/{jobs,finished}/*/job.json
 is 'jobs: what was finished more than a day ago is left out' "$(listed)" \
@@ -692,16 +801,16 @@ is 'jobs --all: everything is listed' "$(listed --all)" \
 dx jobs --all
 is 'jobs --all: and nothing counted' "$rc $err" '0 '
 
-edit "$printed" '.owner = "collector"'
-dx jobs
-has 'jobs: a job that was handed over has its name in CUPS' "$out" \
-  "^${printed:0:8}  extracted +chart-12 +docextractd "
+dx jobs --all
+has 'jobs: a job has its name in CUPS' "$out" \
+  "^${printed:0:8}  extracted +chart-12 "
 
 fresh
 submit_failed "$dir/a.pdf"
+# docextractd has its lock, and leaves the journal to us.
 edit "$key" '.submissions[0].state = "stored" | .message = "no connection" |
   .retry_at = "2999-01-31T14:05:00Z"'
-hold "$spool/jobs/$key/lock"
+play_docextractd
 TZ=UTC0 dx jobs
 has 'jobs: says when a job is tried again, in local time' "$out" \
   '0  no connection; trying again at 14:05$'
@@ -720,7 +829,7 @@ edit "$key" '.retry_at = "2026-01-31T14:05:00Z"'
 dx jobs
 has 'jobs: no time that has passed' "$out" '0  no connection$'
 edit "$key" '.retry_at = "2999-01-31T14:05:00Z"'
-let_go
+end_play
 dx jobs
 has 'jobs: nor one if nobody tries it again' "$out" '0  no connection$'
 

@@ -342,7 +342,8 @@ dx purge --older-than 0s
 is 'purge: an unfinished job stays' "$rc $(jobs)" "0 $open_key"
 
 edit "$open_key" '.submissions[0].state = "extracted" |
-  .submissions[0].source_id = "s"'
+  .submissions[0].source_id = "s" | .submissions[0].section = "default" |
+  .submissions[0].base_url = .base_url'
 dx purge --older-than 0s
 is 'purge: and is removed afterwards' "$rc $(kept)" '0 0'
 

@@ -39,24 +39,14 @@ ask() # USER REQUEST...: without its newline
 without_age() { sed -E 's/ [0-9]+ (s|min) / /' | tr -s ' '; }
 if_root() { [ "$(id -u)" = 0 ]; }
 
-is_up_or_gone() { grep -qx ready "$dir/daemon.err" || is_gone "$daemon"; }
-start_daemon()
+# Serves the socket, too; waits until it does.
+start_serving()
 {
-  : > "$dir/daemon.err"
-  # The process that serves the socket needs the configuration, too.
-  (cd "$dir/etc" && exec "${as_owner[@]}" "$build/daemon/docextractd" \
-    -c docextract.conf 2> "$dir/daemon.err") &
-  daemon=$!
-  until_true is_up_or_gone
+  start_docextractd
+  until_true serves_or_gone
 }
-end_daemon() # SIGNAL
-{
-  kill "-$1" "$daemon"
-  wait "$daemon" 2> /dev/null
-  daemon=
-}
-server() { pgrep -P "$daemon"; } # the process that serves the socket
-trap '[ -z "${daemon-}" ] || kill "$daemon"; finish' EXIT
+serves_or_gone() { [ -S "$STATUS_SOCKET" ] || is_gone "$driver"; }
+server() { pgrep -P "$driver"; } # the process that serves the socket
 
 # A job of USER with one result; sets key and result.
 job_of() # USER FILE
@@ -121,9 +111,9 @@ fi
 
 # --- jobs ------------------------------------------------------------------
 
-mkdir "$dir/run"
+mkdir -p "$dir/run"
 give "$dir/run"
-start_daemon
+start_serving
 is 'everybody may connect' "$(stat -c %a "$STATUS_SOCKET")" 666
 if if_root; then
   chmod 750 "$dir/run"
@@ -133,18 +123,6 @@ if if_root; then
     '74 docextract: the administrator of this computer does not let you look '\
 'up print jobs'
 fi
-
-# Two clients that are too slow, until the end of the test.
-cp "$results/$her_result" "$dir/whole"
-head -c 4M /dev/zero >> "$results/$her_result"
-"$ask" "$STATUS_SOCKET" --deaf "show $hers $her_result" > "$dir/deaf" &
-deaf=$!
-"$ask" "$STATUS_SOCKET" job > "$dir/null" &
-slow=$!
-is_sending() { [ -s "$dir/deaf" ]; }
-until_true is_sending
-mv "$dir/whole" "$results/$her_result"
-give "$results/$her_result"
 
 both=$(printf '%s\n' "$hers" "$his" | sort | xargs)
 for request in jobs 'jobs all'; do
@@ -249,43 +227,40 @@ fi
 
 # Run by root: as a user who sees only her own jobs; else as the owner, who sees
 # all.
+failed_job_of "$him"
+another=$key
 failed_job_of "$her"
+start_serving
 watch_as "$her" 2026-01-01T00:00:00Z
-n=$(if_root && echo 2 || echo 3)
+n=$(if_root && echo 2 || echo 4)
 until_true has_watched "$n"
 is 'watch: what ended since then' \
   "$(jq -r .state "$dir/watched" | sort | uniq | xargs)" 'extracted failed'
+faults 'create * status 400\n'
 dx retry "$key"
 until_true has_watched $((n + 1))
-is 'watch: what another process ended, at once' \
-  "$(tail -n 1 "$dir/watched" |
-    jq -c '[.key, .submission, .state, .cases, .reason_code]')" \
-  "[\"$key\",1,\"extracted\",1,null]"
-failed_job_of "$her"
-edit "$key" '.submissions[0].failed_at = "2026-01-01T00:00:00Z"' # another end
-until_true has_watched $((n + 2))
 is 'watch: what failed, and why' "$(tail -n 1 "$dir/watched" |
   jq -c '[.key, .state, .reason_code, .job_documents]')" \
   "[\"$key\",\"failed\",\"service-refused\",1]"
-
-# A job of docextractd; and nothing about another user's.
-edit "$key" '.owner = "collector"'
-again=$key
-if if_root; then
-  failed_job_of "$him"
-  dx retry "$key"
-fi
-dx retry "$again"
-has_ended() { grep -q "\"$again\".*\"extracted\"" "$dir/watched"; }
-check 'watch: what docextractd ended' until_true has_ended
+faults ''
+if_root && dx retry "$another"
+has_ended() { [ -e "$spool/finished/$1" ]; } # KEY
+if_root && until_true has_ended "$another"
+dx retry "$key"
+until_true has_watched $((n + 2))
+is 'watch: what was extracted, at once' \
+  "$(tail -n 1 "$dir/watched" |
+    jq -c '[.key, .submission, .state, .cases, .reason_code]')" \
+  "[\"$key\",1,\"extracted\",1,null]"
 if_root && is 'watch: nothing of another user' \
-  "$(grep -c "\"$key\"" "$dir/watched")" 0
+  "$(grep -c "\"$another\"" "$dir/watched")" 0
 end_watch
 
 # --- the words -------------------------------------------------------------
 
 if if_root; then
   failed_job_of "$her"
+  start_serving
   dx jobs
   has 'words: the administrator reads what the service responded' \
     "$(grep "^${key:0:8}" <<< "$out")" ' 0  .*\(400'
@@ -304,38 +279,41 @@ if if_root; then
     "$dir/watched")" 'The service did not take it'
   end_watch
 
-  edit "$key" '.submissions[0].state = "stored" | .submissions[0].code = null |
-    .submissions[0].reason = "" | .message_code = "E_NET" |
-    .message = "cannot connect" | .retry_at = "2999-01-31T14:05:00Z"'
-  hold "$spool/jobs/$key/lock"
-  TZ=UTC0 dx_as "$her" jobs
-  has 'words: that the service is away, and when it is tried again' \
-    "$(grep "^${key:0:8}" <<< "$out")" \
-    ' 0  The service cannot be reached; trying again at 14:05$'
-  edit "$key" '.message_code = "E_KEY" |
-    .message = "the TokenCommand failed (status 7)"'
-  dx_as "$her" jobs
-  has 'words: what the administrator has to do' \
-    "$(grep "^${key:0:8}" <<< "$out")" \
-    ' 0  The administrator has to look at this: this printer cannot sign in '\
-'to the service; trying again at'
+  stop_sim
+  dx retry "$key"
+  says_to() # USER PATTERN: the list, of the job
+  {
+    dx_as "$1" jobs
+    grep "^${key:0:8}" <<< "$out" | grep -Eq "$2"
+  }
+  check 'words: that the service is away, and when it is tried again' \
+    until_true says_to "$her" \
+    ' 0  The service cannot be reached; trying again at [0-9]+:[0-9]+$'
+  printf '#!/bin/sh\nexit 7\n' > "$dir/mint"
+  chmod 755 "$dir/mint"
+  configure 'Token command' "TokenCommand $dir/mint"
+  chmod 644 "$conf"
+  start_serving
+  check 'words: what the administrator has to do' until_true says_to "$her" \
+    ' 0  The administrator has to look at this: this printer cannot sign in to the service'
   hasnt 'words: but not how' "$(ask "$her" jobs)" 'TokenCommand'
   has 'words: he reads that' "$(ask "$owner" jobs)" 'TokenCommand'
-  let_go
 fi
 
 # --- what a user can do ----------------------------------------------------
 
-# CUPS still has it; there is no cupsd to ask.
-of_cups() # STATE CODE
+# How its backend has ended; there is no cupsd to ask, and no service.
+of_cups() # BACKEND STATE CODE [UNCLEAR_MS]
 {
-  edit "$key" ".owner = \"cups\" | .queue = \"chart\" | .id = \"12\" |
-    .uuid = \"urn:uuid:12\" | .submissions[0].state = \"$1\" |
-    .submissions[0].code = $2"
+  edit "$key" ".queue = \"chart\" | .id = \"12\" | .print.backend = \"$1\" |
+    .print.unclear_ms = ${4:-0} |
+    .uuid = \"urn:uuid:12\" | .submissions[0].state = \"$2\" |
+    .submissions[0].code = $3"
+  start_serving
 }
 export CUPS_SERVER=localhost:1
 if if_root; then
-  of_cups failed '"E_REFUSED"'
+  of_cups ended failed '"E_REFUSED"'
   dx_as "$her" retry chart-12
   is 'retry: a user learns how to release her print job' "$rc $out$err" \
     '65 docextract: this is print job chart-12; if CUPS holds it: '\
@@ -343,12 +321,11 @@ if if_root; then
   dx_as "$her" cancel chart-12
   is 'cancel: how to cancel it' "$rc $out$err" \
     '65 docextract: this is print job chart-12; cancel it with: cancel chart-12'
-  hold "$spool/jobs/$key/lock"
-  of_cups stored null
+  of_cups ended stored null
   dx_as "$her" retry chart-12
-  has 'retry: also while it is in progress' "$rc $out$err" \
-    '^65 .*print job chart-12, and process [0-9]+ is .*lp -i chart-12 -H resume'
-  edit "$key" '.owner = "collector"'
+  has 'retry: also while it is unfinished' "$rc $out$err" \
+    '^65 .*print job chart-12; .*lp -i chart-12 -H resume'
+  of_cups left stored null
   dx_as "$her" retry chart-12
   has 'retry: docextractd tries it anyway' "$rc $out$err" \
     "^0 docextractd is working on job $key"
@@ -356,8 +333,15 @@ if if_root; then
   is 'cancel: otherwise, what to ask the administrator for' "$rc $out$err" \
     "74 docextract: only the administrator can cancel this job; ask for: \
 docextract cancel ${key:0:8}"
-  edit "$key" '.owner = "command"'
-  let_go
+  of_cups ended stored null "$(($(date +%s) - 172800))000"
+  is_undecided() { dx_as "$her" jobs --state undecided; [[ $out = *chart-12* ]]; }
+  check 'jobs: a user sees that her job needs a decision' until_true is_undecided
+  hasnt 'jobs: but no command that she cannot use' "$out" 'docextract retry'
+  dx_as "$her" show chart-12
+  has 'show: likewise' "$rc $err" 'needs a decision of the administrator$'
+  dx_as "$her" cancel chart-12
+  has 'cancel: the administrator decides' "$rc $err" \
+    "^74 .*ask for: docextract cancel ${key:0:8}"
   dx_as "$her" retry chart-12
   is 'retry: likewise' "$rc $out$err" \
     "74 docextract: only the administrator can retry this job; ask for: \
@@ -379,6 +363,24 @@ unset CUPS_SERVER
 
 # --- a hostile client ------------------------------------------------------
 
+start_sim
+configure
+chmod 644 "$conf"
+failed_job_of "$him"
+start_serving
+
+# Two clients that are too slow, until the end of the test.
+cp "$results/$her_result" "$dir/whole"
+head -c 4M /dev/zero >> "$results/$her_result"
+"$ask" "$STATUS_SOCKET" --deaf "show $hers $her_result" > "$dir/deaf" &
+deaf=$!
+"$ask" "$STATUS_SOCKET" job > "$dir/null" &
+slow=$!
+is_sending() { [ -s "$dir/deaf" ]; }
+until_true is_sending
+mv "$dir/whole" "$results/$her_result"
+give "$results/$her_result"
+
 # Many connections that send nothing, until their input ends.
 mkfifo "$dir/hold"
 as "$her" "$ask" "$STATUS_SOCKET" --hold 1000 < "$dir/hold" > "$dir/holding" &
@@ -396,8 +398,6 @@ else
   has 'hostile: there are so many connections and no more' \
     "$(ask "$her" jobs)" '^{"error":"E_BUSY"'
 fi
-failed_job_of "$him"
-edit "$key" '.owner = "collector"'
 dx retry "$key"
 is_extracted() { [ -e "$spool/finished/$key" ]; }
 check 'hostile: docextractd does its work' until_true is_extracted
@@ -420,22 +420,21 @@ check 'hostile: a response has to be read in time' until_true is_gone "$deaf"
 kill -KILL "$(server)"
 is_served() { [ "$(ask "$her" jobs 2> "$dir/null" | tail -n 1)" = '{"end":true}' ]; }
 check 'a server that was killed is started again' until_true is_served
-has 'and the log says so' "$(cat "$dir/daemon.err")" 'server .* has ended'
+has 'and the log says so' "$(cat "$dir/driver.err")" 'server .* has ended'
 old=$(server)
-end_daemon KILL
+stop_docextractd KILL
 check 'it ends with docextractd' until_true is_gone "$old"
-start_daemon
+start_docextractd
 check 'the next docextractd takes the place of its socket' is_served
-end_daemon TERM
+stop_docextractd
 is 'at its end docextractd removes the socket' "$(ls "$dir/run")" ''
 rmdir "$dir/run"
-start_daemon
+start_docextractd
 if if_root; then
   is 'without a directory for it there is none, and the log says so once' \
-    "$(grep -c 'there is no status socket' "$dir/daemon.err")" 1
+    "$(grep -c 'there is no status socket' "$dir/driver.err")" 1
 else
   check 'the directory is created where that is possible' is_served
 fi
-end_daemon TERM
-trap finish EXIT
+stop_docextractd
 end

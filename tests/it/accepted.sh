@@ -2,7 +2,7 @@
 #
 # accepted.sh - Completion accepted: the print job ends when it is stored, and
 # docextractd does the rest, no matter what is killed. Without docextractd the
-# print job waits as usual.
+# chart is stored, and the print job waits until docextractd is back.
 . "$(dirname "$0")/lib.sh"
 
 key_of() { of_journal "$1" .key; }
@@ -42,17 +42,10 @@ add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Bob Berg 2
 
-t='without docextractd'
-print_chart
-job_ends "$t: the print job waits for the results" "$job" completed
-once "$t"
-is "$t: the job is CUPS's" "$(of_journal "$job" .owner)" cups
-
-t='handed over'
-start_daemon
+t='left'
 to_the_wait "$dir/b.pdf"
 is "$t: nothing is extracted yet" "$(n_results)" 0
-is "$t: the journal says so" "$(of_journal "$job" .owner)" collector
+is "$t: the journal says so" "$(of_journal "$job" .print.backend)" left
 has "$t: and the person can see it" \
   "$(grep -a "\[Job $job\] Set job-printer-state-message" "$cups/log/error_log")" \
   'on this computer and will be sent; its result will come without'
@@ -63,9 +56,9 @@ check "$t: no document is kept" until_true no_documents_left
 
 t='no scanning'
 clear_results
-before=$(grep -c 'job .*: taken' "$dir/daemon.new")
+before=$(grep -c 'job .*: received' "$dir/daemon.new")
 print_chart
-WAIT_S=5 until_true said_again 'job .*: taken' "$before" ||
+WAIT_S=5 until_true said_again 'job .*: received' "$before" ||
   not_ok "$t: a job is taken when it comes"
 once "$t"
 
@@ -76,15 +69,28 @@ faults '#'
 start_daemon
 once "$t"
 
+is_stored() { [ -n "$(ls "$spool/received")" ]; }
+says_stopped() { queue_state chart | grep -q "$1"; }
+t='without docextractd'
+clear_results
+stop_daemon
+print_chart
+until_true is_stored || not_ok "$t: the chart is stored"
+check "$t: the queue says that the chart is safe, and what is wrong" until_true \
+  says_stopped 'The chart is on this computer; the administrator has to look'
+is "$t: the print job waits" "$(job_state "$job")" processing
+start_daemon
+job_ends "$t: and ends when it is back" "$job" completed
+once "$t"
+
 t='killed before it takes a job'
 clear_results
-faults 'source * word processing'
 kill -STOP "$DAEMON_PID"
 print_chart
-job_ends "$t: the print job ends" "$job" completed
+until_true is_stored || not_ok "$t: the chart is stored"
 stop_daemon KILL
-faults '#'
 start_daemon
+job_ends "$t: the print job ends" "$job" completed
 once "$t"
 
 # cupsd writes its list of jobs, and then each job's own record: killed in
@@ -100,13 +106,18 @@ call_pending() # CUPS JOB ID
 }
 t='cupsd killed while it writes that the print job is over'
 clear_results
-kill -STOP "$DAEMON_PID"
+faults 'create * status 503'
 print_chart
 job_ends "$t: the print job ends" "$job" completed
-stop_cupsd
+key=$(key_of "$job")
 stop_daemon KILL
+stop_cupsd
 call_pending "$job"
-start_cupsd
+jq '.print.final = "none"' "$spool/jobs/$key/job.json" > "$dir/job.json"
+cat "$dir/job.json" > "$spool/jobs/$key/job.json" # it had not asked yet
+clear_results
+faults '#'
+NO_DAEMON=1 start_cupsd
 is "$t: it is pending for ever" "$(job_state "$job")" pending
 start_daemon
 once "$t"
@@ -132,16 +143,16 @@ has "$t: the version is printed" "$(cat "$dir/version")" '^docextractd [0-9]'
 is "$t: it does not start" "$?" 75
 has "$t: and says why" "$(cat "$dir/second")" "already running as process $DAEMON_PID"
 
-t="CUPS's own"
+t='a new configuration'
 clear_results
 write_config
 kill -HUP "$DAEMON_PID"
 until_true daemon_says 'reloaded'
-before=$(grep -c ': taken' "$dir/daemon.new")
 print_chart
 job_ends "$t: the print job ends with its results" "$job" completed
 is "$t: they are there" "$(n_results)" 1
-is "$t: docextractd left it alone" "$(grep -c ': taken' "$dir/daemon.new")" "$before"
+has "$t: its backend did not leave before" \
+  "$(of_journal "$job" .print.backend)" '^(attends|ended)$'
 
 t='a document that cannot be sent'
 clear_results

@@ -2,7 +2,7 @@
 #
 # auto.sh - Completion auto, the default: a print job waits for its results
 # until another one waits behind it; then docextractd goes on with it, and the
-# queue is free. Without docextractd the queue waits.
+# queue is free.
 . "$(dirname "$0")/lib.sh"
 
 once() # TEXT N
@@ -15,6 +15,7 @@ message_was() # CUPS JOB ID TEXT
 {
   grep -aqF "[Job $1] Set job-printer-state-message to \"$2" "$cups/log/error_log"
 }
+backend_of() { of_journal "$1" .print.backend; } # CUPS JOB ID
 is_awaited() # N: at least N extractions are
 {
   [ "$(calls source '.body | not' | wc -l)" -gt 0 ] &&
@@ -26,9 +27,10 @@ is_awaited() # N: at least N extractions are
 # the polls would come later and later.
 clean_sheet()
 {
-  local f
+  stop_daemon
   clear_results
-  for f in "$spool"/pace/*_times; do : > "$f"; done
+  rm -f "$spool"/history/*_times
+  start_daemon
 }
 
 start_sim --source-time 0 --case-time 0
@@ -40,26 +42,12 @@ chart_pdf "$dir/b.pdf" Bob Berg 2
 print_a() { print -d "${queue:-chart}" "$dir/a.pdf" "$@"; }
 print_b() { print -d "${queue:-chart}" "$dir/b.pdf" "$@"; }
 
-t='without docextractd'
-faults 'source * word processing'
-print_a
-first=$job
-until_true is_awaited 1
-print_b
-faults '#'
-job_ends "$t: the queue waits for the results" "$job" completed
-check "$t: the first one did, too" message_was "$first" 'Extracted 1 case'
-is "$t: the job is CUPS's" "$(of_journal "$first" .owner)" cups
-once "$t" 2
-
-start_daemon
-
 t='an idle queue'
 clean_sheet
 print_a
 job_ends "$t: the print job ends with its results" "$job" completed
 is "$t: they are there" "$(n_results)" 1
-is "$t: docextractd was not needed" "$(of_journal "$job" .owner)" cups
+has "$t: its backend did not leave before" "$(backend_of "$job")" "^(attends|ended)$"
 
 t='a held job behind it'
 clean_sheet
@@ -74,7 +62,7 @@ check "$t: nobody waits for the queue" until_true polled_again 3
 is "$t: the print job goes on" "$(job_state "$first")" processing
 faults '#'
 job_ends "$t: and ends with its results" "$first" completed
-is "$t: docextractd was not needed" "$(of_journal "$first" .owner)" cups
+has "$t: its backend did not leave before" "$(backend_of "$first")" "^(attends|ended)$"
 cancel "$held"
 
 for queue in chart all; do
@@ -96,13 +84,13 @@ for queue in chart all; do
   check "$t: within 3 s ($took ms)" test "$took" -lt $((3000 * $(machine_load)))
   check "$t: and says what happens to it" message_was "$first" \
     'The chart is with the service; its result will come without this printer'
-  is "$t: docextractd has it" "$(of_journal "$first" .owner)" collector
+  is "$t: the journal says that its backend left" "$(backend_of "$first")" left
   until_true is_awaited 2
   is "$t: the last one waits for its results" "$(job_state "$job")" processing
   is "$t: nothing is extracted yet" "$(n_results)" 0
   faults '#'
   job_ends "$t: and ends with them" "$job" completed
-  is "$t: it is CUPS's" "$(of_journal "$job" .owner)" cups
+  has "$t: its backend did not leave before" "$(backend_of "$job")" "^(attends|ended)$"
   once "$t" 2
 done
 queue=chart

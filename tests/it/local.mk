@@ -26,19 +26,16 @@ tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
 tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
 EXTRA_DIST += tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
-EXTRA_DIST += tests/it/accepted.sh tests/it/adopted.sh tests/it/auto.sh \
+EXTRA_DIST += tests/it/accepted.sh tests/it/auto.sh \
 	tests/it/browser.sh tests/it/consumers.sh \
 	tests/it/discovery.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
 	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
-	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh \
+	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh tests/it/orphans.sh \
 	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/private.sh \
 	tests/it/programs.sh \
 	tests/it/repair.sh tests/it/report.sh tests/it/rows.sh \
 	tests/it/shared.sh tests/it/sigterm.sh \
 	tests/it/sandbox.sh tests/it/silence.sh tests/it/stage.sh \
 	tests/it/text.sh tests/it/tls.sh tests/it/tokens.sh tests/it/types.sh \
-	tests/it/web.sh \
-	tests/it/old-spool/extracted.json tests/it/old-spool/failed.json \
-	tests/it/old-spool/handed.json tests/it/old-spool/processing.json \
-	tests/it/old-spool/registered.json
+	tests/it/web.sh

@@ -116,9 +116,12 @@ is "$t: in a new one" "$(grep -E "chart-$failed_job[:;]" "$dir/desktop" |
 
 t='docextractd is killed'
 write_config
-stop_daemon KILL
+faults 'source * word processing'
+polls=$(calls source)
 print -d chart "$dir/a.pdf"
-job_ends "$t: a chart is extracted without it" "$job" completed
+until_true calls_are source $((polls + 1))
+stop_daemon KILL
+faults '#'
 is "$t: nobody knows" "$(shown "$job")" ''
 start_daemon
 job_shows "$t: it is shown when docextractd is back" "$job" \

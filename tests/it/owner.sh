@@ -33,11 +33,12 @@ install -m 755 "$build/tests/it/todocextract-owned" \
   "$cups/bin/filter/todocextract.real"
 cat > "$cups/bin/filter/todocextract" << END
 #!/bin/sh
-{ id -un; cat '$dir/key'; ls '$spool/jobs' '$results'; } > '$dir/filter' 2>&1
+{ id -un; cat '$dir/key'; ls '$spool/received' '$spool/jobs' '$results'; } > '$dir/filter' 2>&1
 exec '$cups/bin/filter/todocextract.real' "\$@"
 END
 chmod 755 "$cups/bin/filter/todocextract"
-start_cupsd
+NO_DAEMON=1 start_cupsd
+run_user=games run_group=games start_daemon
 add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 17
 
@@ -73,22 +74,23 @@ has 'with the reason' "$(queue_message "$job")" \
 
 # --- not its own user -----------------------------------------------------------
 
-refusal_is_shown() { queue_state chart | grep -q 'cannot store the chart'; }
 
 chmod 755 "$cups/bin/backend/docextract"
 print -d chart "$dir/a.pdf"
+refusal_is_shown() { queue_state chart | grep -q 'cannot store the chart'; }
 until_true refusal_is_shown
 has 'a backend that cupsd runs as lp calls the administrator' \
   "$(queue_state chart)" 'The administrator has to .*nothing is lost'
 has 'and says so in the log' "$(job_log "$job")" \
   "as .+lp.+ instead of .+games.+chmod 700"
+is 'it is not run again as fast as cupsd can' "$(starts "$job")" 1
 chmod 700 "$cups/bin/backend/docextract"
 kill "$(backends)" # it would wait a minute
 job_ends 'once that is fixed, the job completes' "$job" completed
 is 'and is sent once' "$(calls create) $(n_results)" '2 2'
 is 'filters are those of cupsd' "$(head -n 1 "$dir/filter")" lp
 is 'they can read neither key nor spool nor results' "$(grep -c \
-  'ermission denied' "$dir/filter") $(wc -l < "$dir/filter")" '3 4'
+  'ermission denied' "$dir/filter") $(wc -l < "$dir/filter")" '4 5'
 hasnt 'but they can read the configuration' "$(cat "$cups/log/error_log")" \
   'docextract\.conf:'
 

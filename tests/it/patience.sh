@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # patience.sh - a wait that is longer than cupsd's MaxJobTime, and one that is
-# longer than ProcessingLimit. cupsd cancels a job that reports nothing: the
+# longer than ProcessingLimit, of which the printer sees no end. cupsd cancels a job that reports nothing: the
 # backend changes a state reason now and then, here every second.
 . "$(dirname "$0")/lib.sh"
 
@@ -34,14 +34,19 @@ is "$t: sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
 t='longer than ProcessingLimit'
 clear_results
 write_config 'ProcessingLimit 1m'
+kill -HUP "$DAEMON_PID"
 faults 'source * word processing'
 print -d chart "$dir/a.pdf"
-WAIT_S=100 job_ends "$t: the job is held" "$job" pending-held
-has "$t: the reason is shown" "$(queue_message "$job")" \
-  '^.The service takes longer than usual; release the print job'
+WAIT_S=100 job_ends "$t: the print job ends" "$job" completed
+has "$t: with what happens to it" "$(job_log "$job")" \
+  'message to "The service takes longer than usual; its result will come without this printer'
+has "$t: the queue has a state reason" "$(lpoptions -p chart)" \
+  docextract-overdue-warning
 has "$t: the administrator reads which limit" "$(dx jobs)" ProcessingLimit
 is "$t: nothing came" "$(n_results)" 0
 faults '#'
-release "$job"
-is "$t: released, it continues waiting" "$(job_state "$job")" completed
-is "$t: and is sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
+stop_daemon # or it asks once an hour
+start_daemon
+check "$t: the result comes without the printer" until_true extracted 1
+is "$t: it was sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
+is "$t: one backend was enough" "$(starts "$job")" 1

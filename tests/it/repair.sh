@@ -19,14 +19,13 @@ stops() # TEXT PATTERN
     "^W .*E_CONFIG: .*$2.*; run .+docextract config.+; when it is fixed, run: cupsenable chart\$"
 }
 
-waits() # TEXT PATTERN
+waits() # TEXT PATTERN UNTIL: what the queue says about that
 {
   print -d chart "$dir/a.pdf"
-  until_true queue_says 'trying again every minute, nothing is lost$'
+  until_true queue_says "$3\$"
   has "$1: the queue says who has to act, and that it goes on" \
-    "$(queue_state chart)" "^.The administrator has to look at this: [a-z ]+; \
-trying again every minute, nothing is lost\$"
-  has "$1: the log says why" "$(job_log "$job")" "E_ACCESS: .*$2"
+    "$(queue_state chart)" "^.The administrator has to look at this: [a-z ]+; $3\$"
+  has "$1: the log says why" "$(job_log "$job")" "$2"
   is "$1: nothing was sent" "$(calls create)" 0
   has "$1: hello says the same" "$(dx hello 2>&1)" "$2"
 }
@@ -66,13 +65,15 @@ write_config
 goes_on 'a section that is not there'
 
 chmod 000 "$spool"
-waits 'a spool that backends may not use' "$spool.*Permission"
+waits 'a spool that backends may not use' "$spool.*Permission" \
+  'printing waits, nothing is lost'
 cupsdisable chart
 chmod 711 "$spool"
 goes_on 'a spool that backends may not use'
 
 chmod 000 "$results"
-waits 'results that cannot be written' "$results.*Permission"
+waits 'results that cannot be written' "$results.*Permission" \
+  'trying again every minute, nothing is lost'
 cupsdisable chart
 chmod 2770 "$results"
 goes_on 'results that cannot be written'

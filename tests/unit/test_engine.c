@@ -5,6 +5,7 @@
  */
 #include "tests/unit/engine_fixture.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -531,24 +532,74 @@ static void what_failed_has_its_manifest_when_the_journal_says_so(void **state)
   assert_int_equal(fixture_result_count(), 1);
 }
 
+static char aside[80]; /* the results directory, while a file is there */
+
+static void take_results_away(void)
+{
+  int fd;
+
+  (void)snprintf(aside, sizeof(aside), "%s-aside", fixture.results);
+  assert_int_equal(rename(fixture.results, aside), 0);
+  fd = open(fixture.results, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  assert_true(fd >= 0);
+  (void)close(fd);
+}
+
+static void bring_results_back(void)
+{
+  assert_int_equal(unlink(fixture.results), 0);
+  assert_int_equal(rename(aside, fixture.results), 0);
+}
+
+static bool refuses_and_takes_results_away(const struct fixture_call *call,
+                                           struct fixture_response *ret)
+{
+  if (call->kind == POST)
+    take_results_away();
+  return refuses_all(call, ret);
+}
+
 /* Its manifest is as little lost as a result. */
 static void a_failure_waits_for_the_results_directory(void **state)
 {
-  char aside[80];
-
   (void)state;
   (void)fixture_job(1, false);
-  fixture.odd = refuses_all;
-  (void)snprintf(aside, sizeof(aside), "%s-aside", fixture.results);
-  assert_int_equal(rename(fixture.results, aside), 0);
+  fixture.odd = refuses_and_takes_results_away;
   fixture_drive(fixture.now_ms + 10 * MIN);
   assert_int_equal(fixture.ended, 0);
   assert_in_range(fixture.notes[DX_NOTE_LOCAL], 9, 11);
   assert_false(journal_says(fixture.jobs[0], "\"failed\""));
-  assert_int_equal(rename(aside, fixture.results), 0);
+  bring_results_back();
   assert_int_equal(fixture_drive_to_end(), DX_E_REFUSED);
   assert_int_equal(fixture_result_count(), 1);
   assert_string_equal(fixture.jobs[0]->message, "");
+}
+
+static bool takes_results_away_once(const struct fixture_call *call,
+                                    struct fixture_response *ret)
+{
+  (void)ret;
+  if (call->kind == POST && fixture.count[DX_CALL_CREATE] == 1)
+    take_results_away();
+  return false;
+}
+
+/* A result that cannot be delivered is not paid for. */
+static void nothing_is_created_until_results_can_be_written(void **state)
+{
+  (void)state;
+  (void)fixture_job(2, false);
+  take_results_away();
+  fixture_drive(fixture.now_ms + 10 * MIN);
+  assert_int_equal(fixture.call_count, 0);
+  assert_in_range(fixture.notes[DX_NOTE_LOCAL], 9, 11);
+  bring_results_back();
+  fixture.odd = takes_results_away_once;
+  fixture_drive(fixture.now_ms + 10 * MIN);
+  assert_int_equal(fixture.count[DX_CALL_CREATE], 1);
+  bring_results_back();
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[DX_CALL_CREATE], 2);
 }
 
 /* By a person with `docextract cancel`: consumers learn of it. */
@@ -615,6 +666,7 @@ int main(void)
       ON_STAGE(a_job_is_let_go_of_between_calls),
       ON_STAGE(what_failed_has_its_manifest_when_the_journal_says_so),
       ON_STAGE(a_failure_waits_for_the_results_directory),
+      ON_STAGE(nothing_is_created_until_results_can_be_written),
       ON_STAGE(only_a_cancel_in_cups_is_not_told),
       ON_STAGE(what_was_refused_before_gets_a_manifest),
   };

@@ -270,18 +270,6 @@ static void sentences_fit_into_reasons(void **state)
   dx_job_free(&job);
 }
 
-static void job_that_takes_too_long_says_so(void **state)
-{
-  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
-  struct dx_job *job = make(kinds, 1, false);
-
-  (void)state;
-  job->submissions[0].state = DX_ST_PROCESSING;
-  job->submissions[0].overdue = true;
-  says(job, "The service takes longer than usual");
-  dx_job_free(&job);
-}
-
 static void extracted_job_counts_cases(void **state)
 {
   struct dx_submission *sub;
@@ -319,7 +307,6 @@ int main(void)
       cmocka_unit_test(waiting_job_is_reworded_for_the_person),
       cmocka_unit_test(ended_submissions_are_reworded_for_the_person),
       cmocka_unit_test(sentences_fit_into_reasons),
-      cmocka_unit_test(job_that_takes_too_long_says_so),
       cmocka_unit_test(extracted_job_counts_cases),
   };
 
