@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
 # demo.sh - shows the whole way of a document: installs what is missing, builds
-# in ./build, starts the simulator and a private cupsd on free ports, adds the
+# in ./build, starts the simulator, a private cupsd and docextractd, adds the
 # queue, prints a sample chart with lp and shows what was extracted. Everything
 # else is in a temporary directory, and nothing is left running.
 #
 #   ./demo.sh          the demonstration
-#   ./demo.sh --keep   leaves simulator and scheduler running, to try more
+#   ./demo.sh --keep   leaves all three running, to try more
 #
 # The service is simulated: nothing leaves this machine.
 set -u
@@ -132,9 +132,9 @@ done
 cat > "$dir/stop" << END
 #!/bin/sh
 # Ends what demo.sh --keep has left running, and removes this directory.
-kill $CUPSD_PID $SIM_PID
-while kill -0 $CUPSD_PID 2> /dev/null || kill -0 $SIM_PID 2> /dev/null; do
-  sleep 0.1
+kill $CUPSD_PID $DAEMON_PID $SIM_PID
+for pid in $CUPSD_PID $DAEMON_PID $SIM_PID; do
+  while kill -0 \$pid 2> /dev/null; do sleep 0.1; done
 done
 rm -rf '$dir'
 END

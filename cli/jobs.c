@@ -112,6 +112,7 @@ static void print_left_out(const struct list *list)
             "%zu job%s finished more than a day ago; to list all: docextract "
             "jobs --all\n",
             list->old, list->old == 1 ? "" : "s");
+  print_damaged(list, list->unreceived, "received");
   print_damaged(list, list->unreadable, "jobs");
   print_damaged(list, dx_spool_count_damaged(&list->cli->spool), "damaged");
 }

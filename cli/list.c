@@ -278,7 +278,7 @@ static enum dx_code look_at(void *ctx, const char *name)
   if (code == DX_E_NOT_FOUND) /* just removed, or picked up */
     return DX_OK;
   if (code == DX_E_DAMAGED) {
-    list->unreadable++;
+    ++*(dx_is_key(name) ? &list->unreadable : &list->unreceived);
     return DX_OK;
   }
   if (code != DX_OK)
@@ -393,5 +393,6 @@ void list_release(struct list *list)
   list->count = 0;
   list->room = 0;
   list->unreadable = 0;
+  list->unreceived = 0;
   list->old = 0;
 }

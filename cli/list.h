@@ -33,6 +33,7 @@ struct list {
   size_t count, room;
   bool is_driven; /* docextractd runs */
   size_t unreadable;
+  size_t unreceived;  /* in received/, and unreadable */
   size_t old;         /* finished more than a day ago, and left out */
   int digits;         /* how many digits distinguish the keys */
   struct dx_err *err; /* while reading */

@@ -21,7 +21,7 @@ tests_cli_docextract_owned_LDADD = $(cli_docextract_OBJECTS) \
 	$(cli_docextract_LDADD)
 # With CUPS_SERVERBIN for root, too.
 check_PROGRAMS += tests/cli/docextract-here
-tests_cli_docextract_here_SOURCES = lib/base/user.c
+tests_cli_docextract_here_SOURCES = lib/base/user.c lib/control/start.c
 tests_cli_docextract_here_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT
 tests_cli_docextract_here_LDADD = $(cli_docextract_OBJECTS) \
 	$(cli_docextract_LDADD)

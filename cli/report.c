@@ -21,6 +21,7 @@
 #include "cli/cupsd.h"
 #include "cli/list.h"
 #include "lib/base/buf.h"
+#include "lib/control/start.h"
 
 #define LINE_BYTES 80 /* of what the filter prints */
 #define WORDS_MAX 12  /* the states of a job, and "undecided" */
@@ -38,8 +39,8 @@ struct count {
 
 /* ---- versions ---- */
 
-/* Only the filter knows the version of its PDF library. It prints one line. */
-static void ask_filter(const char *path, char line[LINE_BYTES])
+/* Only a program knows the versions of its libraries. It prints one line. */
+static void ask_program(const char *path, char line[LINE_BYTES])
 {
   char *const args[] = {(char *)(uintptr_t)path,
                         (char *)(uintptr_t) "--version", NULL};
@@ -64,21 +65,28 @@ static void ask_filter(const char *path, char line[LINE_BYTES])
     (void)waitpid(pid, NULL, 0);
 }
 
+static void print_program(const char *path, const char *name)
+{
+  char line[LINE_BYTES] = "";
+
+  ask_program(path, line);
+  line[strcspn(line, "\n")] = '\0';
+  if (strncmp(line, name, strlen(name)) == 0)
+    printf("  %s\n", line);
+  else
+    printf("  %s is not where it is looked for\n", name);
+}
+
 static void print_filter(void)
 {
   const char *serverbin = getenv("CUPS_SERVERBIN");
   struct dx_buf path = {0};
-  char line[LINE_BYTES] = "";
 
   dx_buf_printf(&path, "%s/filter/todocextract",
                 serverbin != NULL ? serverbin : DX_SERVERBIN);
   if (dx_buf_ok(&path))
-    ask_filter(dx_buf_text(&path), line);
+    print_program(dx_buf_text(&path), "todocextract");
   dx_buf_release(&path);
-  line[strcspn(line, "\n")] = '\0';
-  printf("  %s\n", strncmp(line, "todocextract ", 13) == 0
-                       ? line
-                       : "todocextract is not where cupsd looks for it");
 }
 
 static void print_system(void)
@@ -102,6 +110,7 @@ static void print_versions(void)
 
   printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
   print_filter();
+  print_program(dx_docextractd_path(), "docextractd");
   printf("  lib%.*s\n", (int)strcspn(agent, " "), agent);
   print_system();
 }

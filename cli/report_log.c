@@ -46,7 +46,6 @@ static const struct {
     {HEAD "STATE: (" REASON ")$", "%3"},
     {HEAD "submission ([0-9]+): [^,]+, " STATE " -> " STATE "$",
      "submission %3: %4 -> %5"},
-    {HEAD "(GET|POST|PUT) [^ ]+ -> ([0-9]{1,3})[, ]", "%3 -> %4"},
     {HEAD "todocextract: ([0-9]+) bytes in; out: (document|sheet|refused)",
      "filter: %3 bytes, %4"},
 };

@@ -118,9 +118,8 @@ static void link_to(struct session *session, struct driven *driven)
 {
   struct dx_print *print = &driven->job->print;
 
-  const struct dx_note waiting = {.kind = DX_NOTE_WAITING,
-                                  .since_ms = dx_monotonic_ms(),
-                                  .text = ""};
+  const struct dx_note waiting = {
+      .kind = DX_NOTE_WAITING, .since_ms = dx_monotonic_ms(), .text = ""};
 
   supersede(driven);
   session->driven = driven;

@@ -541,13 +541,21 @@ static struct question *add_question(struct cupsd *cupsd,
   return q;
 }
 
+/* A print job that was moved has another queue when it runs again. */
+static bool is_about(const struct question *q, const struct dx_job *job)
+{
+  return strcmp(q->key, job->key) == 0 &&
+         (q->queue != NULL) == (job->queue != NULL) &&
+         (q->queue == NULL || strcmp(q->queue, job->queue) == 0);
+}
+
 static struct question *question_of(struct cupsd *cupsd,
                                     const struct dx_job *job)
 {
   struct question *q;
 
   for (q = cupsd->questions; q != NULL; q = q->next)
-    if (strcmp(q->key, job->key) == 0)
+    if (is_about(q, job))
       return q;
   forget_old(cupsd);
   return add_question(cupsd, job);

@@ -54,6 +54,7 @@ static struct driven *list_add(struct driver *driver, struct dx_job *job)
 
   if (driver->count == driver->room) {
     size_t room = driver->room != 0 ? 2 * driver->room : 64;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
     struct driven **jobs = realloc(driver->jobs, room * sizeof(*jobs));
 
     if (jobs == NULL)
@@ -144,12 +145,26 @@ bool driver_save(struct driver *driver, struct driven *driven)
   return false;
 }
 
+/* A document was refused when it was received, and its manifest is not written:
+ * that is the engine's. */
+static bool has_untold(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state == DX_ST_REFUSED &&
+        job->submissions[i].failed_at == 0)
+      return true;
+  return false;
+}
+
 enum dx_code driver_drive(struct driver *driver, struct driven *driven,
                           struct dx_err *err)
 {
   enum dx_code code = DX_OK;
 
-  if (dx_job_is_final(driven->job) && !driven->job->dirty) {
+  if (dx_job_is_final(driven->job) && !driven->job->dirty &&
+      !has_untold(driven->job)) {
     let_go(driver, driven);
     return DX_OK;
   }
@@ -197,6 +212,7 @@ static enum dx_code take_new(struct driver *driver, struct dx_job *receipt,
   dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
   driven->is_new = true;
   driven->is_unsynced = is_unsynced;
+  receipt->dirty = dx_job_is_final(receipt); /* refused: consumers are told */
   attend_picked_up(driver, driven);
   return is_unsynced ? DX_OK : driver_drive(driver, driven, err);
 }
@@ -263,6 +279,8 @@ static enum dx_code merge(struct driver *driver, struct dx_job **receipt,
   code = dx_job_merge(driver->spool, driven->job, receipt, err);
   if (code == DX_OK) {
     driven->is_new = !dx_job_is_final(driven->job);
+    driven->job->dirty |= dx_job_is_final(driven->job) &&
+                          dx_job_outcome(driven->job, NULL) != DX_OK;
     attend_picked_up(driver, driven);
   }
   if (code != DX_OK && code != DX_E_CHANGED && code != DX_E_BUSY) {
@@ -452,7 +470,8 @@ static enum dx_code load(void *ctx, const char *key)
     return DX_OK;
   code = dx_spool_load(driver->spool, key, &job, &err);
 
-  if (code == DX_OK && dx_job_is_final(job) && !dx_job_is_finished(job)) {
+  if (code == DX_OK && dx_job_is_final(job) && !dx_job_is_finished(job) &&
+      !has_untold(job)) {
     dx_job_free(&job); /* failed: for a person, too */
     dx_announcer_look(driver->announcer, key);
     return DX_OK;

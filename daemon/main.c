@@ -575,7 +575,7 @@ int main(int argc, char **argv)
       print_help();
       return EX_OK;
     } else if (letter == 'V') {
-      printf("docextractd %s\n", PACKAGE_VERSION);
+      printf("docextractd %s (%s)\n", PACKAGE_VERSION, dx_http_version());
       return EX_OK;
     } else {
       fputs("try 'docextractd --help' for more information\n", stderr);

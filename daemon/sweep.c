@@ -182,12 +182,15 @@ void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
   struct round r = {.spool = spool, .sweep = sweep};
   int64_t age = stamp_age_ms(spool);
   struct dx_err err;
+  size_t i;
 
   if (age >= 0 && age < DX_SWEEP_GAP_MS)
     return;
   stamp(spool);
   dx_spool_sweep_incoming(spool);
   dx_temp_sweep(spool->dirfd, DX_TEMP_MIN_MS);
+  for (i = 0; i < sweep->config->service_count; i++)
+    dx_results_sweep(sweep->config->services[i].results_dir);
   if (age < 0 || age > DX_SWEEP_JUMP_MS)
     return;
   r.until_ms = dx_monotonic_ms() + DX_SWEEP_MS;

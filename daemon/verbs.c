@@ -41,6 +41,26 @@ static void count_uploaded(const struct dx_job *job, size_t *ret_sure,
   }
 }
 
+/* Whoever waits for the manifest learns that there is none. */
+static void warn_of_sections(struct session *session, const struct dx_job *job)
+{
+  const struct dx_config *config = session->driver->config;
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+    const char *name = sub->section != NULL ? sub->section : job->service;
+
+    if (sub->state != DX_ST_CANCELED || dx_config_service(config, name) != NULL)
+      continue;
+    control_send(session->client,
+                 "warn no manifest was written, because service '%s' is not in "
+                 "'%s'",
+                 name, config->path);
+    return;
+  }
+}
+
 static void tell_canceled(struct session *session, const struct dx_job *job)
 {
   size_t sure, maybe;
@@ -63,6 +83,7 @@ static void tell_canceled(struct session *session, const struct dx_job *job)
   if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
     control_send(session->client,
                  "line Earlier results stay in the results directory");
+  warn_of_sections(session, job);
   control_send(session->client, "done ");
 }
 

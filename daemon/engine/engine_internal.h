@@ -43,7 +43,7 @@ struct service_state {
   int64_t away_ms;         /* the total before that */
   struct dx_slot slot;     /* booked for the most urgent call */
   int64_t slot_ask_ms;     /* ask for a slot again then */
-  int64_t prepared_ms;     /* monotonic: until then ResultsDir can be used */
+  int64_t prepared_ms;     /* monotonic: until then ResultsDir is probed only */
 };
 
 /* How far a case is, in this process. */
@@ -255,8 +255,10 @@ bool engine_begin_cases(struct dx_submission *sub);
 /* The waiting case that is due first; NULL if none is waiting. */
 struct dx_case *engine_next_case(struct dx_submission *sub);
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
-/* Whether ResultsDir can be used: a result that cannot be delivered is found out
- * before it is paid for. */
+/* Whether ResultsDir can be used: a result that cannot be delivered is found
+ * out before it is paid for. */
+enum dx_code engine_prepare_results(struct service_state *svc,
+                                    struct dx_err *err);
 bool engine_can_deliver(struct dx_engine *engine, struct dx_submission *sub);
 /* Delivers everything that can be delivered; false if that failed. */
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub);

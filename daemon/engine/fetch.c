@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/spool/results.h"
@@ -566,20 +567,34 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 
 /* ---- delivering ---- */
 
-/* The directory may be large: it is not looked at for every document. */
+/* The directory may be large: it is written to for every document, but not read
+ * for every one. */
+enum dx_code engine_prepare_results(struct service_state *svc,
+                                    struct dx_err *err)
+{
+  enum dx_code code;
+
+  if (dx_monotonic_ms() < svc->prepared_ms) {
+    code = dx_fs_probe(svc->service->results_dir, err);
+    if (code != DX_OK)
+      svc->prepared_ms = 0;
+    return code;
+  }
+  code = dx_results_prepare(svc->service->results_dir, err);
+  if (code == DX_OK)
+    svc->prepared_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
+  return code;
+}
+
 bool engine_can_deliver(struct dx_engine *engine, struct dx_submission *sub)
 {
-  struct service_state *svc = engine_section_of(engine, sub);
   struct dx_err err;
+  enum dx_code code =
+      engine_prepare_results(engine_section_of(engine, sub), &err);
 
-  if (dx_monotonic_ms() < svc->prepared_ms)
-    return true;
-  if (dx_results_prepare(svc->service->results_dir, &err) != DX_OK) {
+  if (code != DX_OK)
     engine_local_failure(engine, sub->job, &err);
-    return false;
-  }
-  svc->prepared_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
-  return true;
+  return code == DX_OK;
 }
 
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)

@@ -144,7 +144,11 @@ static enum dx_code tell_failure(struct dx_engine *engine,
 
   if (svc == NULL)
     return DX_OK;
-  code = dx_manifest_deliver(sub, svc->service->results_dir, err);
+  code = engine_prepare_results(svc, err);
+  if (sub->failed_at == 0)
+    sub->failed_at = dx_wall_ms();
+  if (code == DX_OK)
+    code = dx_manifest_deliver(sub, svc->service->results_dir, err);
   if (code == DX_OK)
     engine_count_manifest(engine, sub);
   return code;

@@ -76,7 +76,7 @@ static enum dx_code check_may_start(int dirfd, const char *spool_dir,
 
 /* ---- starting it ---- */
 
-static const char *program(void)
+const char *dx_docextractd_path(void)
 {
 #ifdef DX_TRUST_ENVIRONMENT /* the tests, in a build directory */
   const char *path = getenv("DX_DOCEXTRACTD");
@@ -96,7 +96,7 @@ static int launch(char *config_path)
   const char *server = dx_user_environment("CUPS_SERVER");
   pid_t pid;
 
-  (void)snprintf(path, sizeof(path), "%s", program());
+  (void)snprintf(path, sizeof(path), "%s", dx_docextractd_path());
   if (server != NULL) {
     (void)snprintf(cupsd, sizeof(cupsd), "CUPS_SERVER=%s", server);
     variables[0] = cupsd;
@@ -126,7 +126,7 @@ static enum dx_code start(const char *config_path, struct dx_err *err)
     if (errno != EINTR)
       return DX_OK; /* nobody waits for children here: it may run */
   e = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
-  return e == 0 ? DX_OK : dx_fail_sys(err, e, "start", program());
+  return e == 0 ? DX_OK : dx_fail_sys(err, e, "start", dx_docextractd_path());
 }
 
 /* It listens a little after it has the lock, and holds that until it has

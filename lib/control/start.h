@@ -17,6 +17,9 @@
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
 
+/* The program that is started. */
+const char *dx_docextractd_path(void);
+
 /* config_path: the file that `config` was read from. */
 enum dx_code dx_docextractd_connect(const struct dx_config *config,
                                     const char *config_path,

@@ -157,6 +157,7 @@ static void refuse_for(struct dx_submission *sub,
                       entry->reason_text[0] != '\0'
                           ? entry->reason_text
                           : dx_reason_text(entry->reason));
+  sub->failed_at = 0; /* docextractd says it, with the manifest */
 }
 
 static bool is_bad(const struct dx_document *document)

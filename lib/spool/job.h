@@ -122,7 +122,8 @@ struct dx_submission {
   char reason[DX_REASON_BYTES];
   /* Wall ms; 0: not yet. extracted_at: when the last result was stored;
    * delivered_at: when it was extracted, with results and manifest in place;
-   * failed_at: also when it was refused, canceled, or expired. */
+   * failed_at: also when it was refused, canceled, or expired; 0 in a receipt,
+   * until docextractd has written the manifest that says so. */
   int64_t registered_at, uploaded_at, complete_at, extracted_at, delivered_at,
       failed_at;
   int64_t announce_ms; /* wall ms: since then OnResult is to be run for its

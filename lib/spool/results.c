@@ -126,7 +126,7 @@ char *dx_manifest_name(const struct dx_submission *sub)
 }
 
 /* Removes nothing a consumer would take. */
-static void sweep(const char *path)
+void dx_results_sweep(const char *path)
 {
   int dirfd = dx_fs_open_dir(path, NULL);
 
@@ -140,10 +140,7 @@ enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
 {
   enum dx_code code = dx_fs_make_dir(AT_FDCWD, path, 02770, err);
 
-  if (code != DX_OK)
-    return code;
-  sweep(path);
-  return dx_fs_probe(path, err);
+  return code == DX_OK ? dx_fs_probe(path, err) : code;
 }
 
 /* ---- what is in the way ---- */

@@ -31,10 +31,12 @@
 char *dx_result_name(const char *source_id, const char *case_id);
 char *dx_manifest_name(const struct dx_submission *sub);
 
+/* Removes temporary files of writers that were killed. */
+void dx_results_sweep(const char *path);
+
 /* Creates the results directory (2770) unless it exists, in a directory that
- * must exist, removes temporary files of writers that were killed, and tries to
- * write to it (dx_fs_probe()): a result that cannot be delivered is found out
- * before it is paid for. */
+ * must exist, and tries to write to it (dx_fs_probe()): a result that cannot be
+ * delivered is found out before it is paid for. */
 enum dx_code dx_results_prepare(const char *path,
                                 struct dx_err *err) DX_MUST_USE;
 

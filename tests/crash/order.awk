@@ -20,7 +20,7 @@ BEGIN {
   rule("name", "a directory of others is fsynced after a rename in it, at once")
   rule("received", "received documents are fsynced before the job has them")
   rule("journal", "a job has a durable journal before it gets its place")
-  rule("jobs", "jobs/ is fsynced after a job comes to it, before anything else")
+  rule("jobs", "received/ and jobs/ are fsynced after a job comes, before anything else")
   rule("directory", "a new directory is durable before anything is sent")
   rule("create", "a registration is in the journal before it is sent")
   rule("put", "an upload is in the durable journal before it is sent")
@@ -33,7 +33,8 @@ BEGIN {
   rule("emptied", "a job has no documents any more when it comes to finished/")
   rule("reopened", "a job leaves finished/ before its journal is unfinished")
   rule("swept", "a job is removed only when its journal is finished")
-  rule("handed", "nobody sends after the journal gave the job to docextractd")
+  rule("merged", "a receipt goes away after the journal of its job has its run")
+  rule("alone", "nobody but docextractd sends")
 }
 
 function must(name, good)
@@ -60,13 +61,14 @@ function base(path)
 }
 
 function is_job(path) { return path ~ /\/(jobs|finished)\/[0-9a-f]+$/ }
-function is_received(path) { return path ~ /\/incoming\/[0-9a-f]+$/ }
+function is_received(path) { return path ~ /\/incoming\/[0-9a-f.]+$/ }
+function is_receipt(path) { return path ~ /\/received\/[0-9a-f]+\.[0-9a-f]+$/ }
 function is_document(name) { return name ~ /^document-[0-9]+$/ }
 function is_result(name) { return name ~ /^result-[0-9]+-[0-9]+\.json$/ }
 
 # ---- journals ----
 
-# COPY job OWNER / COPY sub N STATE REGISTERING SOURCE / COPY file N DOCUMENT
+# COPY job RUN / COPY sub N STATE REGISTERING SOURCE / COPY file N DOCUMENT
 # PUT PATH / COPY case N I STATE ID
 FNR == NR {
   lines[$1, ++line_count[$1]] = $0
@@ -94,7 +96,7 @@ function settle(dir, copy,    i, f)
   for (i = 1; i <= line_count[copy]; i++) {
     split(lines[copy, i], f, " ")
     if (f[2] == "job") {
-      owner[dir] = f[3]
+      run[dir] = f[3]
     } else if (f[2] == "sub") {
       state[dir, f[3]] = f[4]
       source[dir, f[3]] = f[6]
@@ -160,7 +162,7 @@ function move_all(from, to)
   move(case_state, from, to)
   move(case_name, from, to)
   move(journal, from, to)
-  move(owner, from, to)
+  move(run, from, to)
 }
 
 function has_documents(dir,    path)
@@ -171,13 +173,26 @@ function has_documents(dir,    path)
   return 0
 }
 
+# The journal of the job in the same spool, wherever it is now.
+function has_run(receipt,    key, name, dir)
+{
+  name = base(receipt)
+  key = name
+  sub(/\..*/, "", key)
+  sub(/.*\./, "", name)
+  dir = parent(parent(receipt))
+  return run[dir "/jobs/" key] == name || run[dir "/finished/" key] == name
+}
+
 function rename_job(from, to,    path)
 {
-  if (is_received(from) && to ~ /\/jobs\//) {
+  if (is_received(from) && is_receipt(to)) {
     must("journal", journal[from] != "" && !(($1, from) in unsynced))
     for (path in dirty)
       if (parent(path) == from && is_document(base(path)))
         must("received", !dirty[path])
+  } else if (is_receipt(from) && to ~ /\/incoming\//) {
+    must("merged", has_run(from))
   } else if (to ~ /\/finished\//) {
     must("finished", all_settled(from) && !(($1, from) in unsynced))
     must("emptied", !has_documents(from))
@@ -266,8 +281,8 @@ function names_are_durable(    key, part)
   for (key in unsynced) {
     split(key, part, SUBSEP)
     if ((part[1] == $1 || $1 == "the") && !is_job(part[2]) &&
-        !is_received(part[2]))
-      must(part[2] ~ /\/jobs$/ ? "jobs" : "name", 0)
+        !is_received(part[2]) && !is_receipt(part[2]))
+      must(part[2] ~ /\/(jobs|received)$/ ? "jobs" : "name", 0)
   }
 }
 
@@ -279,6 +294,9 @@ function name_is_durable(path,    key)
     manifest[key] = 1
 }
 
+# What a power failure may take: nothing relies on it.
+/\/history\// { next }
+
 $2 == "write" || $2 == "create" { dirty[$3] = 1 }
 
 $2 == "mkdir" && ! is_received($3) { made[parent($3)] = $3 }
@@ -287,7 +305,7 @@ $2 == "fsync" {
   dirty[$3] = 0
   delete made[$3]
   if (($1, $3) in unsynced) {
-    must($3 ~ /\/jobs$/ ? "jobs" : "name", 1)
+    must($3 ~ /\/(jobs|received)$/ ? "jobs" : "name", 1)
     n = split(unsynced[$1, $3], list, " ")
     for (i = 1; i <= n; i++)
       name_is_durable(list[i])
@@ -295,14 +313,12 @@ $2 == "fsync" {
   }
   if ($3 in waiting) {
     settle($3, waiting[$3])
-    if (owner[$3] == "collector" && $1 != daemon)
-      handed[$1] = 1
     delete waiting[$3]
   }
 }
 
 $2 == "rename" {
-  if (is_job($3) || is_received($3)) {
+  if (is_job($3) || is_received($3) || is_receipt($3)) {
     names_are_durable()
     rename_job($3, $4)
     next
@@ -349,7 +365,7 @@ $2 == "send" {
   for (key in made)
     must("directory", 0)
   must("directory", 1)
-  must("handed", !($1 in handed))
+  must("alone", index(daemons, " " $1 " ") > 0)
 }
 
 $2 == "send" && $3 == "POST" {

@@ -1,7 +1,7 @@
 /*
- * preload.c - between the backend and the C library: kills the process at the
- * n-th step on disk, or lets the n-th call fail, and makes waits short.
- * Preloaded by the walks in this directory; never installed.
+ * preload.c - between the backend or docextractd and the C library: kills the
+ * process at the n-th step on disk, or lets the n-th call fail, and makes waits
+ * short. Preloaded by the walks in this directory; never installed.
  *
  * Only calls that come from the program itself (libdx.a is part of it) or
  * from libcjson count and fail: libcurl, OpenSSL, and the C library are not
@@ -417,8 +417,8 @@ static unsigned groups_of_rename(const char *from, const char *to)
 {
   size_t len = strlen(to);
 
-  if (strcmp(to, "job.json") == 0 ||
-      (strncmp(from, "incoming/", 9) == 0 && strncmp(to, "jobs/", 5) == 0))
+  if (strcmp(to, "job.json") == 0 || strncmp(from, "incoming/", 9) == 0 ||
+      strncmp(from, "received/", 9) == 0)
     return G_RENAME | G_FILE | G_JOURNAL;
   if (len > 5 && strcmp(to + len - 5, ".json") == 0)
     return G_RENAME | G_FILE | G_RESULT;

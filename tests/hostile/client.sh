@@ -86,6 +86,7 @@ printed() # ID TEXT
 
 start_sim --rate 0 --source-time 0 --case-time 0
 write_config 'APIRate 9'
+start_daemon
 owned_dir 755 "$dir/tmp"
 chart_pdf "$dir/chart.pdf" Ann Ahrens 1
 : > "$dir/filter.err" > "$dir/backend.err"
@@ -160,6 +161,7 @@ is 'a full disk, submit: nothing is sent or kept' \
 
 # --- with cupsd --------------------------------------------------------------
 
+stop_daemon
 stop_sim
 rm -rf "${spool:?}" "${cups:?}/bin"
 start_sim --source-time 0 --case-time 0

@@ -129,7 +129,7 @@ add_queue chart
 
 # --- docextractd -----------------------------------------------------------
 
-# Not by their number: docextractd may have adopted other jobs, too.
+# Not by their number: docextractd may have gone on with other jobs, too.
 is_extracted()
 {
   cat "$results"/*.job.json 2> /dev/null | jq -es --arg id "$job" \
@@ -145,12 +145,12 @@ kill -KILL "$(backends)"
 job_ends 'a backend is killed' "$job" completed
 faults '#'
 kill -HUP "$DAEMON_PID"
-check 'its job is adopted' until_true is_extracted
+check 'its job goes on' until_true is_extracted
 configure 'Completion accepted'
 kill -HUP "$DAEMON_PID"
 print_marked "$dir/MARKFILE.pdf"
-watched job_ends 'a job is handed over' "$job" completed
-check 'and extracted' until_true is_extracted
+watched job_ends 'a backend leaves' "$job" completed
+check 'and its job is extracted' until_true is_extracted
 stop_daemon
 
 # --- the command -------------------------------------------------------------
@@ -161,6 +161,7 @@ command_says() # TEXT STATUS ARGUMENT...
 {
   local text=$1 status=$2
   shift 2
+  start_daemon
   dx --verbose "$@" >> "$out" 2>&1
   is "$text" $? "$status"
 }
@@ -192,7 +193,7 @@ dx config > "$dir/config.out" 2>&1
 
 # --- what they have printed and left -------------------------------------------
 
-has 'our programs did log' "$(cat "$own")" 'DEBUG: .*POST.*(200|201)'
+has 'our programs did log' "$(cat "$own")" 'DEBUG: cupsd: print job 1: '
 has 'docextractd did log' "$(cat "$dir/daemon.err")" 'POST.*(200|201)'
 never 'backend and filters' "$own"
 never 'what the queue says, and /proc' "$dir/seen"

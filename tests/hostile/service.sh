@@ -1,10 +1,18 @@
 #!/usr/bin/env bash
 #
-# service.sh - a service, or a storage, that somebody has taken over: what the
-# command makes of responses that no honest one sends. What takes minutes, and
-# the same for print jobs, is in tests/long/hostile.sh.
+# service.sh - a service, or a storage, that somebody has taken over: what
+# docextractd makes of responses that no honest one sends, and what the command
+# says about it. What takes minutes, and the same for print jobs, is in
+# tests/long/hostile.sh.
 . "$(dirname "$0")/../cli/frame.sh"
 . "$top/tests/hostile/lib.sh"
+
+# The command with docextractd, its output in $dir/both.
+ask() # SECONDS ARGUMENT...
+{
+  start_docextractd
+  limited "$1" "$dir/both" "$program" -c "$conf" "${@:2}"
+}
 
 # --- hello: every response is wrong ------------------------------------------
 
@@ -13,7 +21,7 @@ greets() # TEXT RULE STATUS PATTERN
 {
   start_raw "hello:*=$2"
   configure
-  limited 30 "$dir/both" "$program" -c "$conf" hello
+  ask 30 hello
   has "hello: $1" "$? $(one_line)" "^$3 .*$4"
   hasnt "hello: $1: nothing else is sent" "$(cat "$dir/log")" trap
 }
@@ -75,7 +83,7 @@ start_raw create:2=headers create:4=odd-source:tmp create:6=reset \
   'extract:10=body:{"results":{"status":"complete"}} {}' \
   $'extract:11=body:{"results":{"status":"complete","x":"\xff"}}'
 configure
-limited 120 "$dir/both" "$program" -c "$conf" submit "${documents[@]}"
+ask 120 submit "${documents[@]}"
 is 'submit: all documents are extracted in the end' \
   "$? $(find "$results" -name '*.job.json' | wc -l)" '0 10'
 is 'submit: and all their cases' "$(results_of_sources)" "$(
@@ -100,10 +108,10 @@ is 'submit: no document was sent twice' \
 new_spool
 start_raw extract:1=numbers
 configure
-(
-  ulimit -v 500000 # as a tree it takes 2.4 GB
-  limited 60 "$dir/both" "$program" -c "$conf" submit "$dir/d.png"
-)
+ulimit -S -v 500000 # as a tree it takes 2.4 GB
+start_docextractd
+ulimit -S -v unlimited
+ask 60 submit "$dir/d.png"
 is 'a result of 60 MB of small numbers needs no memory' \
   "$? $(find "$results" -size +50M -name '*.json' | wc -l)" '0 1'
 
@@ -112,6 +120,7 @@ start_raw 'extract:*=numbers'
 configure 'MaxResultSize 1M'
 submit_until() # CONDITION...: in the background, then SIGTERM
 {
+  start_docextractd
   "$program" -c "$conf" submit "$dir/d.png" > "$dir/out" 2> "$dir/err" &
   pid=$!
   until_true "$@" > "$dir/waited"
@@ -152,8 +161,10 @@ new_spool
 } > "$dir/large.pdf"
 start_raw 'put:1=trickle'
 configure
-limited 60 "$dir/both" env LD_PRELOAD="$build/tests/crash/preload.so" \
-  DX_WALK_SPEED=12 "$program" -c "$conf" submit "$dir/large.pdf"
+export LD_PRELOAD="$build/tests/crash/preload.so" DX_WALK_SPEED=12
+start_docextractd
+unset LD_PRELOAD DX_WALK_SPEED
+ask 60 submit "$dir/large.pdf"
 is 'an upload in a trickle is ended, and tried again' \
   "$? $(results_of_sources)" '0 1'
 
@@ -171,7 +182,7 @@ refuses() # TEXT URL PATTERN [LINE...]: of the configuration
   shift 3
   faults "create * edit #\"url\":\"[^\"]*\"#\"url\":\"$url\"#\n"
   configure "CAFile $dir/ca.pem" "$@"
-  limited 30 "$dir/both" "$program" -c "$conf" submit "$dir/d.png"
+  ask 30 submit "$dir/d.png"
   has "upload URL: $text" "$? $(one_line)" "^78 .*$pattern"
 }
 
@@ -195,7 +206,8 @@ for host in 127.0.0.1 storage.localhost; do
   : > "$dir/log"
   faults "create * edit #https://127.0.0.1:#https://$host:#\n"
   configure "CAFile $dir/ca.pem" "StorageHost $host"
-  limited 30 "$dir/both" "$program" -c "$conf" submit "$dir/d.png"
+  new_spool
+  ask 30 submit "$dir/d.png"
   is "the StorageHost $host may be on this computer" "$? $(calls put)" '0 1'
 done
 
@@ -204,7 +216,7 @@ done
 shakes_hands() # TEXT STATUS PATTERN
 {
   configure "CAFile $dir/ca.pem"
-  limited 30 "$dir/both" "$program" -c "$conf" hello
+  ask 30 hello
   has "hello: $1" "$? $(one_line)" "^$2 .*$3"
 }
 

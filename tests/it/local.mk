@@ -25,7 +25,7 @@ check_PROGRAMS += tests/it/ppdtext
 tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
 tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
-EXTRA_DIST += tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
+EXTRA_DIST += tests/it/wanted.sh tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
 EXTRA_DIST += tests/it/accepted.sh tests/it/auto.sh \
 	tests/it/browser.sh tests/it/consumers.sh \
 	tests/it/discovery.sh \
@@ -34,8 +34,9 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/auto.sh \
 	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh tests/it/orphans.sh \
 	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/private.sh \
 	tests/it/programs.sh \
-	tests/it/repair.sh tests/it/report.sh tests/it/rows.sh \
-	tests/it/shared.sh tests/it/sigterm.sh \
+	tests/it/repair.sh tests/it/report.sh tests/it/reruns.sh \
+	tests/it/rows.sh tests/it/shared.sh tests/it/sigterm.sh \
+	tests/it/stages.sh \
 	tests/it/sandbox.sh tests/it/silence.sh tests/it/stage.sh \
 	tests/it/text.sh tests/it/tls.sh tests/it/tokens.sh tests/it/types.sh \
 	tests/it/web.sh

@@ -276,7 +276,8 @@ signaled 'a second one' first_signal 500
 for state in receiving post minute backoff token minting; do
   canceled "${state//_/ }" $state
 done
-is 'canceled before the upload: no document is kept' "$(kept)" ''
+none_is_kept() { [ -z "$(kept)" ]; }
+check 'canceled before the upload: no document is kept' until_true none_is_kept
 canceled put put
 for state in poll extract local_failure; do
   canceled "${state//_/ }" $state 1

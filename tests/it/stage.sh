@@ -179,7 +179,8 @@ start_daemon()
 {
   if [ -n "$DAEMON_PID" ] && ! is_gone "$DAEMON_PID"; then return; fi
   : > "$dir/daemon.new"
-  as_run_user "$build/daemon/docextractd" -c "$config" --verbose \
+  # shellcheck disable=SC2086
+  as_run_user ${START_DAEMON-} "$build/daemon/docextractd" -c "$config" --verbose \
     > >(tee -a "$dir/daemon.err" > "$dir/daemon.new") 2>&1 &
   DAEMON_PID=$!
   until_true daemon_is_up_or_gone

@@ -11,10 +11,9 @@
 # round printed) ROUNDS=1 repeats that round.
 #
 # Nobody helps: cupsd and docextractd are restarted, as by systemd, and
-# whatever was stored is finished without a person. Rounds have three modes:
-# the print job waits for the results, with docextractd (extracted) or without
-# (alone, where the next print job's backend goes on with what was left), or it
-# ends when it is stored (accepted).
+# whatever was stored is finished without a person. Rounds have two modes: the
+# print job waits for the results (extracted), or ends when it is stored
+# (accepted).
 #
 # One case is out of our reach. If the backend alone is killed before it has
 # stored the job, cupsd 2.4 stops the job if a filter was still writing; if not,
@@ -47,16 +46,6 @@ print_documents()
 }
 has_started() { [ "$(starts "$job")" -gt 0 ]; }
 
-# The next chart of the day; whoever prints it knows nothing of the others.
-print_another() # ROUND N
-{
-  chart_pdf "$dir/other.pdf" Dee Dorn "$1-$2"
-  expected=$(printf '%s\n' "$expected" "Dorn Dee $1-$2" | sort)
-  documents=$((documents + 1))
-  print -d chart "$dir/other.pdf"
-  until_true print_job_is_over || wrong+="job $job: $(job_state "$job")"$'\n'
-}
-
 # A consumer that takes away what it sees. It may see a name twice, but never
 # with different bytes.
 take_results()
@@ -82,7 +71,10 @@ listed_state()
 
 print_job_is_over() { [ "$(listed_state)" = 9 ] && no_backend; } # completed
 
-all_is_finished() { [ -z "$(ls "$spool/jobs")" ]; }
+all_is_finished()
+{
+  [ -z "$(ls "$spool/jobs" "$spool/received" | grep -v :)" ]
+}
 
 is_over()
 {
@@ -99,17 +91,8 @@ begin_round() # ROUND MODE
   mkdir "$taken"
   : > "$SIM_LOG"
   touch "$dir/round"
-  set_mode "$2"
+  write_config "Completion $2"
   make_documents "$1"
-}
-
-set_mode() # extracted, alone or accepted
-{
-  local completion=extracted
-  [ "$1" != accepted ] || completion=accepted
-  write_config "Completion $completion"
-  [ "$1" != alone ] || stop_daemon
-  [ "$1" = alone ] || [ -n "$DAEMON_PID" ] || start_daemon
 }
 
 ms_since() # EPOCHREALTIME OF THEN
@@ -120,7 +103,11 @@ ms_since() # EPOCHREALTIME OF THEN
 
 # --- the kill ----------------------------------------------------------------
 
-is_stored() { [ -n "$(of_journal "$job" .key)" ]; }
+is_stored() # also what docextractd has not looked at yet
+{
+  find "$spool/received" "$spool/jobs" "$spool/finished" -name job.json \
+    -exec jq -r .id {} + 2> "$dir/moved" | grep -qx "$job"
+}
 
 # The states of both submissions, as far as the journal knows.
 journal_state()
@@ -176,26 +163,14 @@ print_again()
   fi
 }
 
-start_again() # MODE
+start_again()
 {
   if [ -z "$CUPSD_PID" ]; then
     start_cupsd
   elif [ ${#killed[@]} -gt 0 ] && ! is_stored; then
     print_again
   fi
-  [ "$1" = alone ] || [ -n "$DAEMON_PID" ] || start_daemon
-}
-
-# Without docextractd the backends of the next print jobs go on with it.
-people_print() # ROUND
-{
-  local i
-  WAIT_S=60 until_true print_job_is_over ||
-    wrong+="job $job: $(job_state "$job")"$'\n'
-  for ((i = 1; i <= 10; i++)); do
-    all_is_finished && return
-    print_another "$1" "$i"
-  done
+  start_daemon
 }
 
 # --- what must be true then --------------------------------------------------
@@ -255,7 +230,7 @@ check_results()
 check_spool()
 {
   must 'the job file and nothing more is kept' \
-    "$(find "$spool/finished" -type f ! -name job.json ! -name lock)" ''
+    "$(find "$spool/finished" -type f ! -name job.json)" ''
   must 'no job is left' "$(ls "$spool/jobs")" ''
   must 'nothing is damaged' "$(ls "$spool/damaged")" ''
 }
@@ -315,11 +290,10 @@ undisturbed() # ROUND MODE: nobody is killed
 
 one_round() # ROUND
 {
-  local this=$seed modes=(extracted accepted extracted accepted alone) mode
+  local this=$seed modes=(extracted accepted) mode
   local kinds=(cupsd backend both daemon all) kind delay text
   RANDOM=$seed
-  mode=${modes[RANDOM % 5]}
-  [ $mode != alone ] || kinds=(cupsd backend both)
+  mode=${modes[RANDOM % 2]}
   kind=${kinds[RANDOM % ${#kinds[@]}]}
   delay=$((RANDOM * took_ms[$mode] / 32767))
   # Most of a job's time is waiting: half of the kills look at its beginning.
@@ -329,8 +303,7 @@ one_round() # ROUND
   print_documents
   sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))" # the moment
   kill_it "$kind"
-  start_again $mode
-  [ $mode != alone ] || people_print "$1"
+  start_again
   WAIT_S=90 until_true is_over ||
     wrong+="the job is $(job_state "$job") (listed as $(listed_state)): $(
       job_message "$job")"$'\n'
@@ -344,11 +317,10 @@ declare -A took_ms
 mkdir "$taken"
 seen=
 start_all
-start_daemon
 # A slow network: the moments between call and response count.
 faults 'create * delay 300' 'put * delay 200' 'source * delay 100' \
   'extract * delay 300'
-for mode in extracted accepted alone; do
+for mode in extracted accepted; do
   undisturbed 0 $mode
   [ -z "$wrong" ] || { tell_round "$seed" "an undisturbed job, $mode"; exit 1; }
   ok "an undisturbed job, $mode, takes ${took_ms[$mode]} ms"
@@ -357,8 +329,10 @@ for ((round = 1; round <= rounds; round++)); do
   one_round "$round"
   [ -z "$wrong" ] || break # the next one would find what is left
 done
+stop_daemon
 let_hours_pass
-undisturbed 0 alone
+start_daemon
+undisturbed 0 extracted
 is 'after all that an undisturbed job leaves nothing behind' \
   "$wrong$(leavings)" ''
 

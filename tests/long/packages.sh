@@ -289,6 +289,33 @@ has 'filters, which are lp, read neither results' \
 has 'nor the spool' "$(as_lp ls /var/spool/docextract/jobs)" 'ermission denied'
 check 'but the configuration' as_lp test -r /etc/cups/docextract.conf
 
+# --- a directory that the unit hides ------------------------------------------
+
+config=/etc/cups/docextract.conf
+drop_in=/etc/systemd/system/docextractd.service.d/charts.conf
+delivered() { on sh -c 'ls /home/charts/*.job.json' 2> /dev/null; }
+is_delivered() { [ -n "$(delivered)" ]; }
+on install -d -o docextract -g docextract -m 2770 /home/charts
+on sed -i '/<Service trial>/a \  ResultsDir /home/charts' $config
+on systemctl restart docextractd
+has 'results in a directory that the unit hides are refused' \
+  "$(on docextract hello 2>&1)" 'ProtectHome=tmpfs and BindPaths=/home/charts'
+has 'which docextract config says, too' "$(on docextract config 2>&1)" \
+  'ProtectHome=tmpfs and BindPaths=/home/charts'
+on mkdir -p "${drop_in%/*}"
+printf '[Service]\nProtectHome=tmpfs\nBindPaths=/home/charts\n' \
+  > "$machine$drop_in"
+on systemctl daemon-reload
+on systemctl restart docextractd
+check 'with that drop-in they are not' on docextract hello
+on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
+until_true is_delivered
+has 'and are delivered there' "$(delivered)" '^/home/charts/.*\.job\.json$'
+on sed -i '/ResultsDir/d' $config
+rm "$machine$drop_in"
+on systemctl daemon-reload
+on systemctl restart docextractd
+
 # --- upgrading ---------------------------------------------------------------
 
 hold_back

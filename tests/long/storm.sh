@@ -21,6 +21,7 @@ jobs=${JOBS:-600}
 seed=${SEED:-20260117}
 speed=${SPEED:-4}
 preload=$cups/bin/preload.so
+START_DAEMON="env LD_PRELOAD=$preload DX_WALK_SPEED=$speed"
 queues=4
 manifests_dir=$results
 sims=()
@@ -103,18 +104,6 @@ END
   chmod 755 "$cups/bin/backend/docextract"
 }
 
-start_fast_daemon()
-{
-  : > "$dir/daemon.new"
-  as_run_user env LD_PRELOAD="$preload" DX_WALK_SPEED="$speed" \
-    "$build/daemon/docextractd" -c "$config" \
-    > >(tee -a "$dir/daemon.err" > "$dir/daemon.new") 2>&1 &
-  DAEMON_PID=$!
-  until_true daemon_is_up_or_gone
-  ! is_gone "$DAEMON_PID" ||
-    give_up "docextractd starts: $(cat "$dir/daemon.new")"
-}
-
 clear_stage()
 {
   local p
@@ -174,10 +163,13 @@ submit() # QUEUE: its share
 # has to be moved: the next sweep does that.
 n_unfinished()
 {
-  find "$spool/jobs" -name job.json -exec jq -r \
+  find "$spool/jobs" "$spool/received" -name job.json -exec jq -r \
     'select(any(.submissions[]; .state != "extracted")) | .key' {} + | wc -l
 }
-nothing_is_left() { [ -z "$(ls "$spool/jobs" "$spool/incoming" | grep -v :)" ]; }
+nothing_is_left()
+{
+  [ -z "$(ls "$spool/jobs" "$spool/incoming" "$spool/received" | grep -v :)" ]
+}
 all_submitted() { [ -z "$(jobs -r -p | grep -Fx "$(printf '%s\n' "${submitters[@]}")")" ]; }
 is_quiet() { [ -z "$(lpstat -o)" ] && [ "$(n_unfinished)" = 0 ]; }
 
@@ -197,7 +189,7 @@ kill_backend()
 {
   local p victims=()
   for p in $(backends); do
-    [[ "$(readlink /proc/"$p"/fd/* 2> /dev/null)" != *"$spool/jobs/"* ]] ||
+    [[ "$(readlink /proc/"$p"/fd/* 2> /dev/null)" =~ $spool/(received|jobs|finished)/ ]] &&
       victims+=("$p")
   done
   [ ${#victims[@]} -gt 0 ] || return 0
@@ -209,7 +201,7 @@ kill_daemon()
 {
   [ "$(n_manifests)" -lt $((jobs * 3 / 4)) ] || return 0 # the last one may grow
   { stop_daemon KILL; } 2> /dev/null # bash would report every kill
-  start_fast_daemon
+  start_daemon
   kills[docextractd]=$((kills[docextractd] + 1))
 }
 
@@ -284,13 +276,12 @@ SIM_API=${apis[1]} NO_TOKEN=1 write_config 'Token file' "TokenFile $dir/token" \
 LOG_LEVEL=warn make_cups
 hasten_backend
 printf 'MaxJobs 0\nPreserveJobFiles No\n' >> "$cups/cupsd.conf"
-start_cupsd
+start_cupsd # and docextractd
 for ((q = 1; q <= queues; q++)); do
   lpadmin -p "chart$q" -E -v "docextract://service$q" \
     -P "$build/ppd/docextract.ppd" 2> "$dir/lpadmin.err" ||
     give_up "lpadmin adds queue $q: $(cat "$dir/lpadmin.err")"
 done
-start_fast_daemon
 idle=$(open_files)
 RANDOM=$((seed % 32768))
 echo "# SEED=$seed JOBS=$jobs SPEED=$speed"
@@ -333,7 +324,7 @@ check "peak memory of docextractd at most 64 MiB ($peak KiB)" \
   test "$peak" -le 65536
 stop_daemon
 find "$spool/swept" "$spool/incoming" -depth -exec touch -d '2 hours ago' {} +
-start_fast_daemon
+start_daemon
 check 'the next sweep leaves nothing behind' until_true nothing_is_left
 is 'no queue is stopped' "$(lpstat -p | grep -c disabled)" 0
 

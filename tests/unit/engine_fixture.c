@@ -697,6 +697,27 @@ bool fixture_result_holds(const char *name, const char *text)
   return holds;
 }
 
+void fixture_take_results(void)
+{
+  char aside[80];
+  int fd;
+
+  (void)snprintf(aside, sizeof(aside), "%s-aside", fixture.results);
+  assert_int_equal(rename(fixture.results, aside), 0);
+  fd = open(fixture.results, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  assert_true(fd >= 0);
+  (void)close(fd);
+}
+
+void fixture_give_results(void)
+{
+  char aside[80];
+
+  (void)snprintf(aside, sizeof(aside), "%s-aside", fixture.results);
+  assert_int_equal(unlink(fixture.results), 0);
+  assert_int_equal(rename(aside, fixture.results), 0);
+}
+
 int fixture_result_count(void)
 {
   DIR *dir = opendir(fixture.results);

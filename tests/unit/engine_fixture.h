@@ -134,5 +134,8 @@ int fixture_processed(void);
 /* True if a file of that name in the results directory contains `text`. */
 bool fixture_result_holds(const char *name, const char *text);
 int fixture_result_count(void);
+/* A file is in the place of the results directory, and the directory again. */
+void fixture_take_results(void);
+void fixture_give_results(void);
 
 #endif

@@ -1118,20 +1118,40 @@ static void a_job_that_has_uploaded_all_has_uploaded_all(void **state)
 
 /* ---- results ---- */
 
+static bool takes_results(const struct fixture_call *call,
+                          struct fixture_response *ret)
+{
+  (void)ret;
+  if (call->kind == EXTRACT && call->nth == 1)
+    fixture_take_results();
+  return false;
+}
+
 /* A failing results directory is no reason to fetch a second time. */
 static void a_stored_result_is_not_fetched_twice(void **state)
 {
-  char aside[80];
-
   (void)state;
-  (void)snprintf(aside, sizeof(aside), "%s-aside", fixture.results);
-  assert_int_equal(rename(fixture.results, aside), 0);
+  fixture.odd = takes_results;
   fixture_drive(fixture.now_ms + 10 * MIN);
   counts(1, 1, 1);
   assert_in_range(fixture.notes[DX_NOTE_LOCAL], 9, 11);
   fixture_restart();
   fixture_drive(fixture.now_ms + 10 * MIN);
-  assert_int_equal(rename(aside, fixture.results), 0);
+  fixture_give_results();
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+  assert_int_equal(fixture_result_count(), 2);
+}
+
+/* What cannot be delivered is not paid for. */
+static void nothing_is_sent_without_a_results_directory(void **state)
+{
+  (void)state;
+  fixture_take_results();
+  fixture_drive(fixture.now_ms + 10 * MIN);
+  counts(0, 0, 0);
+  assert_in_range(fixture.notes[DX_NOTE_LOCAL], 9, 11);
+  assert_int_equal(unlink(fixture.results), 0); /* it is created again */
   ends(DX_OK, "");
   counts(1, 1, 1);
   assert_int_equal(fixture_result_count(), 2);
@@ -1226,6 +1246,7 @@ int main(void)
       ONCE(a_job_that_has_uploaded_all_has_uploaded_all),
       ONCE(the_limit_starts_again_with_an_upload),
       ONCE(a_stored_result_is_not_fetched_twice),
+      ONCE(nothing_is_sent_without_a_results_directory),
       ONCE(a_result_that_may_not_be_durable_is_not_fetched_twice),
       ONCE(a_result_over_its_limit_is_not_delivered),
       ONCE(the_results_of_a_job_are_limited_together),

@@ -1,0 +1,335 @@
+#!/usr/bin/env bash
+#
+# stages.sh - what people and cupsd do to a print job, at every stage of it: a
+# cancel, a hold, a move to another queue of ours, a restart of cupsd; also
+# through a class. `docextract jobs` and the print job agree all along.
+. "$(dirname "$0")/lib.sh"
+. "$it/gate.sh"
+
+# --- stages --------------------------------------------------------------------
+
+status_of() # CUPS JOB ID: as `docextract jobs` has it
+{
+  dx jobs --all --json 2> "$dir/jobs.err" |
+    jq -r --arg id "$1" '.[] | select(.id == $id) | .state'
+}
+status_is() { [ "$(status_of "$1")" = "$2" ]; } # CUPS JOB ID, STATUS
+journal_says() { [ "$(of_journal "$job" "$1")" = true ]; } # JQ FILTER
+has_received() { [ -n "$(ls "$spool/received")" ]; }
+has_picked_up() { [ -z "$(ls "$spool/received")" ]; }
+extract_began() { compgen -G "$spool/jobs/*/.result*" > /dev/null; }
+reach() { until_true "$@" || not_ok "$t: the state is reached" "$*"; }
+
+# How a call is kept under way: a canceled one need not end, others do.
+slow='delay 2500'
+
+print_chart()
+{
+  clear_results
+  print -d "${queue:-chart}" "$dir/a.pdf"
+}
+
+to_receiving()
+{
+  close_gate filter
+  print_chart
+  reach is_waiting_at filter
+  reach is_receiving
+}
+
+to_stored() # docextractd is not aware of it
+{
+  kill -STOP "$DAEMON_PID"
+  print_chart
+  reach has_received
+}
+
+to_creating()
+{
+  faults "create * $slow"
+  print_chart
+  reach journal_says '.submissions[0].registering'
+}
+
+to_uploading()
+{
+  faults "put * $slow"
+  print_chart
+  reach journal_says '.submissions[0].files[0].put == "sending"'
+}
+
+to_processing()
+{
+  faults 'source * word processing'
+  print_chart
+  reach calls_are source 1
+}
+
+to_fetching()
+{
+  faults "extract * $slow"
+  print_chart
+  reach extract_began
+}
+
+resume() # ends what kept the job at its stage
+{
+  faults '#'
+  kill -CONT "$DAEMON_PID"
+  open_gate filter
+}
+
+stages='receiving stored creating uploading processing fetching'
+
+backend_of() # CUPS JOB ID: the process that cupsd started last
+{
+  sed -n "s/.*\[Job $1\] Started backend .*(PID \([0-9]*\)).*/\1/p" \
+    "$cups/log/error_log" | tail -n 1
+}
+
+# --- what is done to it ---------------------------------------------------------
+
+puts() { calls put '.status == 200'; }
+once() { is "$t: sent once" "$(puts) $(n_results)" '1 1'; }
+backend_leaves()
+{
+  WAIT_S=10 until_true no_backend || not_ok "$t: the backend leaves"
+}
+
+# Another print job proves that the service takes documents.
+another_completes()
+{
+  local mine=$job
+  print -d other "$dir/b.pdf"
+  job_ends "$t: another one completes" "$job" completed
+  job=$mine
+}
+
+canceled() # STAGE
+{
+  local sent=0
+  t="canceled while $1"
+  slow=hang
+  "to_$1"
+  case $1 in processing | fetching) sent=1 ;; esac
+  cancel "$job"
+  backend_leaves
+  resume
+  reach has_picked_up
+  is "$t: the print job is" "$(job_state "$job")" canceled
+  if [ "$1" != receiving ]; then
+    check "$t: so is the job" until_true status_is "$job" canceled
+  fi
+  another_completes
+  is "$t: what was sent before, and no more" "$(puts) $(n_results)" \
+    "$((sent + 1)) 1"
+}
+
+held() # STAGE
+{
+  local sent=0
+  t="held while $1"
+  slow='delay 2500'
+  "to_$1"
+  case $1 in uploading | processing | fetching) sent=1 ;; esac
+  lp -i "$job" -H hold
+  backend_leaves
+  resume
+  job_ends "$t: the print job is" "$job" pending-held
+  another_completes
+  if [ $sent = 1 ]; then
+    check "$t: what was sent is extracted" until_true status_is "$job" extracted
+  else
+    is "$t: nothing is sent as long as it is" "$(puts)" 1
+  fi
+  release "$job"
+  is "$t: released, it completes" "$(job_state "$job")" completed
+  is "$t: sent once" "$(puts) $(n_results)" '2 2'
+}
+
+moved() # STAGE
+{
+  t="moved while $1"
+  slow='delay 2500'
+  "to_$1"
+  lpmove "$job" other
+  resume
+  job_ends "$t: it completes there" "$job" completed
+  has "$t: in the other queue" "$(job_value "$job" job-printer-uri)" '/other$'
+  once
+}
+
+start_all --source-time 0 --case-time 0
+add_queue other
+build_gate filter
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+chart_pdf "$dir/b.pdf" Bob Brown 2
+
+for what in ${ONLY-canceled held moved}; do
+  for stage in $stages; do
+    $what "$stage"
+  done
+done
+
+# --- a restart of cups with jobs in every state ---------------------------------
+
+t='cups is restarted'
+clear_results
+open_gate filter
+for queue in held stopped killed receiving; do add_queue $queue; done
+unset queue
+n=0
+put() { n=$((n + 1)) && print "$@" "$dir/a.pdf"; } # QUEUE: sent in the end
+wait_for_create() { until_true calls_are create "$1" || not_ok "$t: a call"; }
+
+faults '#'
+put -d other
+job_ends "$t: one is completed" "$job" completed
+completed=$job
+faults 'source * word processing'
+put -d chart
+processing=$job
+reach calls_are source 2
+put -d chart
+pending=$job
+faults 'create * status 503' 'source * word processing'
+put -d held
+held=$job
+reach calls_are create 3
+lp -i "$held" -H hold
+job_ends "$t: one is held" "$held" pending-held
+print -d held "$dir/a.pdf"
+canceled=$job
+reach calls_are create 4
+cancel "$canceled"
+job_ends "$t: one is canceled" "$canceled" canceled
+put -d killed
+killed=$job
+reach calls_are create 5
+kill -KILL "$(backend_of "$killed")"
+job_ends "$t: one is over for cupsd" "$killed" completed
+put -d stopped
+stopped=$job
+reach calls_are create 6
+cupsdisable stopped
+close_gate filter
+put -d receiving
+receiving=$job
+reach is_waiting_at filter
+reach is_receiving
+stop_cupsd
+backend_leaves
+faults '#'
+open_gate filter
+start_cupsd
+for job in "$processing" "$pending" "$receiving"; do
+  job_ends "$t: job $job completes" "$job" completed
+done
+check "$t: what was over is sent" until_true status_is "$killed" extracted
+is "$t: the canceled one stays so" \
+  "$(job_state "$canceled") $(status_of "$canceled")" 'canceled canceled'
+is "$t: so does the held one" "$(job_state "$held")" pending-held
+is "$t: what waits is not sent" "$(puts)" $((n - 2))
+cupsenable stopped
+job_ends "$t: on the stopped queue it completes" "$stopped" completed
+release "$held"
+is "$t: so does the held one" "$(job_state "$held")" completed
+is "$t: the completed one is still so" "$(job_state "$completed")" completed
+is "$t: each was sent once" "$(puts) $(n_results)" "$n $n"
+
+# --- two queues and a class -------------------------------------------------------
+
+to_the_outage()
+{
+  clear_results
+  faults 'create * status 503'
+  print -d "$1" "$dir/a.pdf"
+  until_true calls_are create 1 || not_ok "$t: the service is called"
+}
+runs_on() # QUEUE: a backend for $job is attending there
+{
+  journal_says ".queue == \"$1\" and .print.backend == \"attends\""
+}
+
+t='moved, and its backend is killed there'
+to_the_outage chart
+lpmove "$job" other
+reach runs_on other
+kill -KILL "$(backend_of "$job")"
+job_ends "$t: for cupsd it is over" "$job" completed
+faults '#'
+check "$t: it is sent" until_true extracted 1
+once
+
+t='a class'
+lpadmin -p chart -c all
+lpadmin -p other -c all
+cupsaccept all
+cupsenable all
+to_the_outage all
+cancel "$job"
+backend_leaves
+job_ends "$t, canceled: the print job is" "$job" canceled
+check "$t, canceled: so is the job" until_true status_is "$job" canceled
+to_the_outage all
+lp -i "$job" -H hold
+backend_leaves
+job_ends "$t, held: the print job is" "$job" pending-held
+faults '#'
+another_completes
+is "$t, held: it is not sent" "$(puts)" 1
+release "$job"
+is "$t, released: it completes" "$(job_state "$job")" completed
+is "$t, released: sent once" "$(puts) $(n_results)" '2 2'
+to_the_outage all
+kill -KILL "$(backend_of "$job")"
+faults '#'
+check "$t, its backend killed: it is sent" until_true extracted 1
+once
+
+# --- what people are told -----------------------------------------------------------
+
+# The same at the same time: the status of the job, the state of the print job
+# and what its queue says, to whom it belongs.
+agree() # TEXT STATUS STATE WORDS
+{
+  check "$t, $1: the job is $2" until_true status_is "$job" "$2"
+  check "$t, $1: the print job is $3" until_true job_is "$job" "$3"
+  check "$t, $1: it says so" until_true says_words "$4"
+}
+says_words() { grep -q -e "$1" <<< "$(job_message "$job")"; }
+user_reads() # as docextractd tells an ordinary user; the sentence
+{
+  chmod 644 "$config"
+  setpriv --reuid nobody --regid nogroup --clear-groups "$docextract" \
+    -c "$config" jobs --json 2> "$dir/user.err" |
+    jq -r --arg id "$job" '.[] | select(.id == $id) | .message // ""'
+}
+
+t='told'
+clear_results
+faults 'create * status 503' 'source * word processing' 'extract * status 503'
+print -U nobody -d chart "$dir/a.pdf"
+reach calls_are create 1
+agree 'before it is sent' stored processing 'chart is on this computer'
+faults 'source * word processing' 'extract * status 503'
+reach calls_are source 1
+agree 'sent' processing processing 'chart is with the service'
+faults '#'
+agree 'at its end' extracted completed 'Extracted 1 case'
+faults 'create * status 422'
+print -U nobody -d chart "$dir/a.pdf"
+agree 'failed' failed pending-held 'did not take it'
+if [ "$(id -u)" = 0 ]; then
+  read_there=$(user_reads)
+  hasnt "$t, failed: the user is told" "$read_there" '^$'
+  has "$t, failed: the user reads the same" \
+    "$(queue_message "$job")" "${read_there:1}"'$'
+fi
+faults 'create * status 503'
+lp -i "$job" -H resume
+agree 'released' stored processing 'chart is on this computer'
+lp -i "$job" -H hold
+agree 'held' stored pending-held ''
+cancel "$job"
+agree 'canceled' canceled canceled ''
