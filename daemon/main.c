@@ -339,6 +339,8 @@ static enum dx_code read_config(struct daemon *d, struct dx_config **ret_config,
 
   if (code == DX_OK)
     return DX_OK;
+  if (dx_class_of(code) == DX_CL_LOCAL) /* no change of the file will tell */
+    return code;
   if (dx_config_read_anyway(d->config_path, ret_config, &ignored) != DX_OK)
     return code;
   set_wrong(d, err);
