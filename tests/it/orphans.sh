@@ -262,7 +262,9 @@ t='the backend has left, and the print job is over'
 write_config 'Completion accepted'
 to_the_create
 job_ends "$t: the print job has ended" "$job" completed
-has_decided over left send
+# Once it knows that, it asks no more.
+check "$t: docextractd learns that" until_true \
+  grep -q "^job $key: cupsd: over, backend: left: send" "$dir/daemon.new"
 faults '#'
 once "$t"
 write_config

@@ -168,7 +168,7 @@ first=$(backends)
 lpmove "$job" north
 until_true eval 'one_backend && other_backend "$first"' ||
   not_ok "$t: the other queue has it"
-sed -i "0,\,TokenKeyFile.*,s,,TokenKeyFile $dir/nokey," "$config"
+sed -i '0,/<Service default>/s//<Service south>/' "$config"
 reload
 job_ends "$t: it is held" "$job" pending-held
 hasnt "$t: the other queue is not stopped" "$(queue_state north)" disabled
