@@ -33,7 +33,7 @@ BEGIN {
   rule("emptied", "a job has no documents any more when it comes to finished/")
   rule("reopened", "a job leaves finished/ before its journal is unfinished")
   rule("swept", "a job is removed only when its journal is finished")
-  rule("merged", "a receipt goes away after the journal of its job has its run")
+  rule("merged", "a receipt goes away after the journal of its job has its run, or a newer")
   rule("alone", "nobody but docextractd sends")
 }
 
@@ -97,6 +97,7 @@ function settle(dir, copy,    i, f)
     split(lines[copy, i], f, " ")
     if (f[2] == "job") {
       run[dir] = f[3]
+      cupsd[dir] = f[4]
     } else if (f[2] == "sub") {
       state[dir, f[3]] = f[4]
       source[dir, f[3]] = f[6]
@@ -163,6 +164,7 @@ function move_all(from, to)
   move(case_name, from, to)
   move(journal, from, to)
   move(run, from, to)
+  move(cupsd, from, to)
 }
 
 function has_documents(dir,    path)
@@ -173,15 +175,21 @@ function has_documents(dir,    path)
   return 0
 }
 
-# The journal of the job in the same spool, wherever it is now.
-function has_run(receipt,    key, name, dir)
+# The journal of the job in the same spool, wherever it is now. What a backend
+# commits that has outlived its cupsd is dropped if one of another cupsd came
+# before.
+function has_run(receipt,    key, name, dir, job)
 {
   name = base(receipt)
   key = name
   sub(/\..*/, "", key)
   sub(/.*\./, "", name)
   dir = parent(parent(receipt))
-  return run[dir "/jobs/" key] == name || run[dir "/finished/" key] == name
+  job = dir "/jobs/" key
+  if (run[job] == "")
+    job = dir "/finished/" key
+  return run[job] == name ||
+    (run[job] != "" && cupsd[job] != cupsd[receipt])
 }
 
 function rename_job(from, to,    path)

@@ -39,14 +39,15 @@ is_removed() { [ ! -e "$1" ]; }
 read_journals()
 {
   find "$dir" -maxdepth 1 -name 'trace.*' -size +0 -exec jq -r '
-    input_filename as $f | .print.run as $run | [.submissions | to_entries[] |
+    input_filename as $f | .print.run as $run |
+    ((.print.cupsd // "-") | gsub(" "; "_")) as $cupsd | [.submissions | to_entries[] |
     (.key + 1) as $n | .value |
     "sub \($n) \(.state) \(.registering) \(.source_id // "-")",
     (.files[] | "file \($n) \(.document) \(.put) " +
       ((.url // "-") | sub("^[a-z]*://[^/]*"; "") | sub("[?].*"; ""))),
     (.cases | to_entries[] | "case \($n) \(.key + 1) \(.value.state) " +
       .value.id)] |
-    "\($f) job \($run)", "\($f) \(.[])"' {} +
+    "\($f) job \($run) \($cupsd)", "\($f) \(.[])"' {} +
 }
 
 judge()

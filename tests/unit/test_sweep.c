@@ -36,7 +36,10 @@ enum dx_code __wrap_dx_job_save(struct dx_job *job, struct dx_err *ret_err)
                        : dx_fail(ret_err, code, 0, "as planned");
 }
 
+#define NO_RESULTS ((char *)(uintptr_t) "/nonexistent")
+
 static struct dx_service only_service = {.name = (char *)(uintptr_t) "default",
+                                         .results_dir = NO_RESULTS,
                                          .keep_unfinished_ms = 30 * DAY_MS};
 static struct dx_config config = {
     .keep_jobs_ms = 7 * DAY_MS, .services = &only_service, .service_count = 1};
@@ -263,7 +266,7 @@ static void sweep_a_month_later(void)
   config.keep_jobs_ms = 40 * DAY_MS; /* our clock dates its journal */
   sweep_in(31);
   config.keep_jobs_ms = 7 * DAY_MS;
-  only_service.results_dir = NULL;
+  only_service.results_dir = NO_RESULTS;
 }
 
 static void expire(void)
