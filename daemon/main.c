@@ -320,7 +320,7 @@ static enum dx_code open_spool(struct daemon *d, struct dx_err *err)
   const struct control_ops ops = {on_message, on_closed, d};
   enum dx_code code = check_user(d, err);
 
-  if (code == DX_OK)
+  if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): stop() frees it */
     code = dx_spool_open(d->spool_dir, &d->spool, err);
   if (code == DX_OK)
     code = take_lock(d, err);
@@ -362,7 +362,7 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
   d->driver.http = d->http;
   if (d->spool_dir == NULL || d->http == NULL)
     code = dx_fail_nomem(err);
-  if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): stop() frees it */
+  if (code == DX_OK)
     code = open_spool(d, err);
   if (code == DX_OK && watch_start(&d->watch, d->config_path, err) != DX_OK)
     dx_log(DX_LOG_WARNING, "%s; after a change of it, send SIGHUP", err->text);

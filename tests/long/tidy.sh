@@ -33,7 +33,7 @@ if [ "$version" != $analyzer ]; then
   count_is_good
   exit
 fi
-files=$(echo {lib/*,backend,filter,cli,daemon,notify,sim}/*.c)
+files=$(echo {lib/*,backend,filter,cli,daemon,daemon/*,notify,sim}/*.c)
 # shellcheck disable=SC2086
 found=$(printf '%s\n' $files | xargs -P "$(nproc)" -I{} bash -c 'look_at {}')
 for file in $files; do
