@@ -152,7 +152,7 @@ static enum dx_code finish(struct cli *cli, const char *key, enum dx_code code,
   dx_job_free(&job);
   return code == DX_OK || code == DX_E_CANCELED
              ? code
-             : cli_advise(err, "retry with: docextract retry %s", key);
+             : dx_fail_advice(err, "retry with: docextract retry %s", key);
 }
 
 /* ---- attending ---- */

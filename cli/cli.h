@@ -95,11 +95,6 @@ CLI_VERBS(X)
 /* The exit status (sysexits.h) for a class; the one table. */
 int cli_exit_status(enum dx_class cls);
 
-/* Appends what to do to the message: "what failed; advice". Returns its code.
- */
-enum dx_code cli_advise(struct dx_err *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* ---- term.c ---- */
 
 /* True if stdout is a terminal on which lines can be overwritten. */

@@ -163,10 +163,10 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
   *ret_warnings += count;
   cli_user_name(name);
   return code != DX_OK && was_root
-             ? cli_advise(err,
-                          "backends run as '%s', which must be able to "
-                          "read it",
-                          name)
+             ? dx_fail_advice(err,
+                              "backends run as '%s', which must be able to "
+                              "read it",
+                              name)
              : code;
 }
 

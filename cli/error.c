@@ -27,15 +27,3 @@ int cli_exit_status(enum dx_class cls)
 {
   return exit_status[cls];
 }
-
-enum dx_code cli_advise(struct dx_err *err, const char *format, ...)
-{
-  const struct dx_err what = *err;
-  char advice[DX_ERR_TEXT_BYTES];
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(advice, sizeof(advice), format, args);
-  va_end(args);
-  return dx_fail(err, what.code, what.sys_errno, "%s; %s", what.text, advice);
-}

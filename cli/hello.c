@@ -95,7 +95,7 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
     code = cli_service(h->cli, &h->service, err);
   cli_user_name(name);
   if (code != DX_OK)
-    return cli_advise(
+    return dx_fail_advice(
         err, "backends run as '%s', which must be able to read it", name);
   h->is_owner = true;
   detail(h, "%s, the owner of SpoolDir%s", name,

@@ -34,7 +34,7 @@ static enum dx_code report_mistakes(const struct cli *cli,
                    notes->mistake_count, cli->config_path);
   }
   if (err->sys_errno == EACCES && cli->config == NULL && geteuid() != 0)
-    return cli_advise(err, "run this command as root");
+    return dx_fail_advice(err, "run this command as root");
   return err->code;
 }
 

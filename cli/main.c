@@ -361,7 +361,7 @@ static int run(const struct verb *verb, struct cli *cli)
   }
   code = cli->config_path != NULL ? verb->run(cli, &err) : dx_fail_nomem(&err);
   if (code == DX_E_SPACE)
-    (void)cli_advise(&err, "free space there");
+    (void)dx_fail_advice(&err, "free space there");
   if (code != DX_OK)
     fprintf(stderr, "docextract: %s\n", err.text);
   dx_json_free(&cli->jobs);

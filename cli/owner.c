@@ -68,8 +68,9 @@ static enum dx_code wrong_owner(const char *spool_dir, const char *owner,
                 "SpoolDir '%s' belongs to '%s', but backends run as '%s'",
                 spool_dir, owner, backends);
   if (dx_user() != NULL)
-    return cli_advise(err, "fix it with: docextract chown");
-  return cli_advise(err, "fix it with: chown -R %s: '%s'", backends, spool_dir);
+    return dx_fail_advice(err, "fix it with: docextract chown");
+  return dx_fail_advice(err, "fix it with: chown -R %s: '%s'", backends,
+                        spool_dir);
 }
 
 enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)

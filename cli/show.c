@@ -200,8 +200,9 @@ static enum dx_code show_file(struct show *s, const char *path,
     return code;
   code = dx_fs_read_linked(path, DX_RESULT_MAX_BYTES, &content, err);
   if (code == DX_E_ACCESS)
-    return cli_advise(err, "files are read with the rights of the caller, and "
-                           "for root with those of the owner of SpoolDir");
+    return dx_fail_advice(err,
+                          "files are read with the rights of the caller, and "
+                          "for root with those of the owner of SpoolDir");
   if (code == DX_E_NOT_FOUND)
     return dx_fail(err, code, ENOENT,
                    "'%s' is neither a file nor a job; list jobs with: "
@@ -323,11 +324,12 @@ static enum dx_code show_nothing(const struct show *s, const struct dx_job *job,
   if (!dx_job_is_undecided(job))
     return err->code;
   if (s->cli->asks)
-    return cli_advise(err, "it needs a decision of the administrator");
-  return cli_advise(err,
-                    "it needs a decision; to send it: docextract retry %.8s; "
-                    "to give it up: docextract cancel %.8s",
-                    job->key, job->key);
+    return dx_fail_advice(err, "it needs a decision of the administrator");
+  return dx_fail_advice(
+      err,
+      "it needs a decision; to send it: docextract retry %.8s; "
+      "to give it up: docextract cancel %.8s",
+      job->key, job->key);
 }
 
 static enum dx_code show_all(struct show *s, const struct dx_job *job,

@@ -54,11 +54,11 @@ static enum dx_code advise_writer(struct dx_err *err)
   char name[DX_USER_BYTES];
 
   if (err->code == DX_E_SPACE)
-    return cli_advise(err, "free space there");
+    return dx_fail_advice(err, "free space there");
   if (err->code != DX_E_ACCESS)
     return err->code;
   cli_user_name(name);
-  return cli_advise(err, "'%s' must be able to write there", name);
+  return dx_fail_advice(err, "'%s' must be able to write there", name);
 }
 
 enum dx_code cli_check_spool(const struct dx_config *config, struct dx_err *err)

@@ -12,9 +12,8 @@
 #include "lib/spool/failures.h"
 #include "lib/spool/sentence.h"
 
-/* ---- what became of a job ---- */
+/* ---- the outcome of a job ---- */
 
-/* The order matters: after `end` the backend listens no more. */
 static void send_failures(struct session *session, const char *queue)
 {
   size_t count = 0;
@@ -25,22 +24,28 @@ static void send_failures(struct session *session, const char *queue)
     control_send(session->client, "failures %zu", count);
 }
 
-void attend_end(struct session *session, const struct dx_err *err,
-                const char *sentence)
+/* The order matters: after `end` the backend listens no more. */
+static void send_end(struct client *client, const struct dx_err *err,
+                     const char *sentence)
 {
-  control_send(session->client, "sentence %s", sentence);
-  control_send(session->client, "end %s %s", dx_code_name(err->code),
+  control_send(client, "sentence %s", sentence);
+  control_send(client, "end %s %s", dx_code_name(err->code),
                err->code == DX_OK ? "" : err->text);
-  session->key[0] = '\0';
-  client_close(session->client);
+  client_close(client);
 }
 
-static void end_with(struct session *session, const struct dx_err *err)
+void attend_refuse(struct client *client, const struct dx_err *err)
 {
   char sentence[DX_SENTENCE_BYTES];
 
   dx_sentence(err->code, NULL, sentence);
-  attend_end(session, err, sentence);
+  send_end(client, err, sentence);
+}
+
+static void end_with(struct session *session, const struct dx_err *err)
+{
+  session->key[0] = '\0';
+  attend_refuse(session->client, err);
 }
 
 static void end_with_outcome(struct session *session, const struct dx_job *job,
@@ -54,7 +59,8 @@ static void end_with_outcome(struct session *session, const struct dx_job *job,
     (void)snprintf(sentence, sizeof(sentence), "%s", DX_SAY_NOTHING_NEW);
   else
     dx_job_sentence(job, sentence);
-  attend_end(session, &err, sentence);
+  session->key[0] = '\0';
+  send_end(session->client, &err, sentence);
 }
 
 /* Whoever attended does so no more. */
@@ -83,18 +89,19 @@ void attend_over(struct driven *driven)
 
 /* ---- beginning ---- */
 
-static bool is_here(const struct dx_job *job)
+static bool waits_here(const struct dx_job *job)
 {
   return dx_job_count(job, DX_ST_STORED) + dx_job_count(job, DX_ST_REGISTERED) >
          0;
 }
 
-static void send_note(struct session *session, const struct dx_job *job,
-                      const struct dx_note *note)
+/* is_here: the chart is not with the service yet. */
+static void send_note(struct session *session, const struct dx_note *note,
+                      bool is_here)
 {
   char line[DX_CHANNEL_LINE_BYTES];
 
-  dx_note_format(note, is_here(job), line);
+  dx_note_format(note, is_here, line);
   control_send(session->client, "%s", line);
 }
 
@@ -117,7 +124,6 @@ static void supersede(struct driven *driven)
 static void link_to(struct session *session, struct driven *driven)
 {
   struct dx_print *print = &driven->job->print;
-
   const struct dx_note waiting = {
       .kind = DX_NOTE_WAITING, .since_ms = dx_monotonic_ms(), .text = ""};
 
@@ -127,8 +133,8 @@ static void link_to(struct session *session, struct driven *driven)
   permit_watch(driven);
   if (print->backend == DX_BACKEND_BROKEN || print->backend == DX_BACKEND_ENDED)
     print->backend = DX_BACKEND_ATTENDS;
-  if (!is_here(driven->job) && !dx_job_is_final(driven->job))
-    send_note(session, driven->job, &waiting);
+  if (!waits_here(driven->job) && !dx_job_is_final(driven->job))
+    send_note(session, &waiting, false);
   dx_engine_wake(session->driver->engine, driven->job);
 }
 
@@ -148,19 +154,16 @@ void attend_refused(struct driver *driver, const char *name, bool is_final,
 {
   const struct dx_note note = {
       .kind = DX_NOTE_LOCAL, .code = err->code, .text = err->text};
-  char line[DX_CHANNEL_LINE_BYTES];
   struct session *s;
 
   for (s = driver->sessions; s != NULL; s = s->next) {
     if (s->key[0] == '\0' || strncmp(name, s->key, DX_KEY_BYTES - 1) != 0 ||
         strcmp(name + DX_KEY_BYTES, s->run) != 0)
       continue;
-    if (is_final) {
+    if (is_final)
       end_with(s, err);
-    } else {
-      dx_note_format(&note, true, line);
-      control_send(s->client, "%s", line);
-    }
+    else
+      send_note(s, &note, true);
   }
 }
 
@@ -172,19 +175,20 @@ static void begin_without_receipt(struct session *session)
   struct dx_err err;
   enum dx_code code = dx_spool_load(driver->spool, session->key, &job, &err);
 
-  if (code == DX_OK && !is_of(session, job)) {
+  if (code != DX_OK) {
+    end_with(session, &err);
+  } else if (!is_of(session, job)) {
     control_send(session->client, "gone"); /* there was another run */
     client_close(session->client);
     dx_job_free(&job);
-  } else if (code != DX_OK)
-    end_with(session, &err);
-  else if (dx_job_is_final(job)) {
+  } else if (dx_job_is_final(job)) {
     end_with_outcome(session, job, true);
     dx_job_free(&job);
-  } else if (driver_take(driver, job, &err) != DX_OK)
+  } else if (driver_take(driver, job, &err) != DX_OK) {
     end_with(session, &err);
-  else
+  } else {
     attend_picked_up(driver, driver_find(driver, session->key));
+  }
 }
 
 void attend_begin(struct session *session, const char *key, const char *run)
@@ -326,5 +330,5 @@ void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     stop_queue(driven, note);
     return;
   }
-  send_note(driven->attendant, job, note);
+  send_note(driven->attendant, note, waits_here(job));
 }

@@ -28,16 +28,6 @@ struct driven *driver_find(struct driver *driver, const char *key)
   return NULL;
 }
 
-static struct driven *find_job(struct driver *driver, const struct dx_job *job)
-{
-  size_t i;
-
-  for (i = 0; i < driver->count; i++)
-    if (driver->jobs[i]->job == job)
-      return driver->jobs[i];
-  return NULL;
-}
-
 bool driver_holds(void *ctx, const char *key)
 {
   return driver_find(ctx, key) != NULL;
@@ -88,6 +78,15 @@ static void list_remove(struct driver *driver, struct driven *driven)
   free(driven);
 }
 
+/* With its job, which is no longer driven. */
+static void drop(struct driver *driver, struct driven *driven)
+{
+  struct dx_job *job = driven->job;
+
+  list_remove(driver, driven);
+  dx_job_free(&job);
+}
+
 /* ---- the end of a job ---- */
 
 static void log_outcome(const struct dx_job *job)
@@ -118,8 +117,7 @@ static void let_go(struct driver *driver, struct driven *driven)
   if (dx_job_is_final(job) && !job->dirty &&
       dx_spool_settle(driver->spool, job, &err) != DX_OK)
     dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
-  list_remove(driver, driven);
-  dx_job_free(&job);
+  drop(driver, driven);
   dx_announcer_look(driver->announcer, key);
 }
 
@@ -128,7 +126,7 @@ static void on_ended(void *ctx, struct dx_job *job)
   struct driver *driver = ctx;
 
   log_outcome(job);
-  let_go(driver, find_job(driver, job));
+  let_go(driver, driver_find(driver, job->key));
 }
 
 /* ---- jobs for the engine ---- */
@@ -170,12 +168,8 @@ enum dx_code driver_drive(struct driver *driver, struct driven *driven,
   }
   permit_watch(driven);
   code = dx_engine_add(driver->engine, driven->job, err);
-  if (code != DX_OK) {
-    struct dx_job *job = driven->job;
-
-    list_remove(driver, driven);
-    dx_job_free(&job);
-  }
+  if (code != DX_OK)
+    drop(driver, driven);
   return code;
 }
 
@@ -212,7 +206,6 @@ static enum dx_code take_new(struct driver *driver, struct dx_job *receipt,
   dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
   driven->is_new = true;
   driven->is_unsynced = is_unsynced;
-  receipt->dirty = dx_job_is_final(receipt); /* refused: consumers are told */
   attend_picked_up(driver, driven);
   return is_unsynced ? DX_OK : driver_drive(driver, driven, err);
 }
@@ -256,14 +249,6 @@ static enum dx_code borrow(struct driver *driver, const char *key,
   return *ret_driven != NULL ? DX_OK : err->code;
 }
 
-static void drop(struct driver *driver, struct driven *driven)
-{
-  struct dx_job *job = driven->job;
-
-  list_remove(driver, driven);
-  dx_job_free(&job);
-}
-
 /* The same print job again. Other documents than were sent leave the job as it
  * was; after a failure here the merge is repeated with both loaded again, and
  * until then nothing is done with the job. */
@@ -279,8 +264,6 @@ static enum dx_code merge(struct driver *driver, struct dx_job **receipt,
   code = dx_job_merge(driver->spool, driven->job, receipt, err);
   if (code == DX_OK) {
     driven->is_new = !dx_job_is_final(driven->job);
-    driven->job->dirty |= dx_job_is_final(driven->job) &&
-                          dx_job_outcome(driven->job, NULL) != DX_OK;
     attend_picked_up(driver, driven);
   }
   if (code != DX_OK && code != DX_E_CHANGED && code != DX_E_BUSY) {
@@ -358,6 +341,30 @@ enum dx_code driver_pick_up(struct driver *driver, const char *name,
     code = postpone(driver, name, err);
   dx_job_free(&receipt);
   return code;
+}
+
+struct search {
+  const char *key;
+  char *name;
+};
+
+static enum dx_code match_receipt(void *ctx, const char *name)
+{
+  struct search *search = ctx;
+
+  if (strncmp(name, search->key, DX_KEY_BYTES - 1) != 0)
+    return DX_OK;
+  (void)snprintf(search->name, DX_RECEIPT_BYTES, "%s", name);
+  return DX_E_EXISTS; /* ends the search */
+}
+
+bool driver_has_receipt(struct driver *driver, const char *key,
+                        char ret_name[DX_RECEIPT_BYTES])
+{
+  struct search search = {key, ret_name};
+
+  return dx_spool_each_received(driver->spool, match_receipt, &search, NULL) ==
+         DX_E_EXISTS;
 }
 
 static enum dx_code look_at_receipt(void *ctx, const char *name)
@@ -443,33 +450,19 @@ static struct dx_engine *engine_for(struct driver *driver,
   return dx_engine_new(config, driver->spool, driver->http, &observer);
 }
 
-static enum dx_code match(void *ctx, const char *name)
-{
-  return strncmp(name, ctx, DX_KEY_BYTES - 1) == 0 ? DX_E_EXISTS : DX_OK;
-}
-
-static bool has_receipt(struct driver *driver, const char *key)
-{
-  char copy[DX_KEY_BYTES];
-
-  (void)snprintf(copy, sizeof(copy), "%s", key);
-  return dx_spool_each_received(driver->spool, match, copy, NULL) ==
-         DX_E_EXISTS;
-}
-
 /* One that cannot be read is a person's to look at: `docextract jobs` lists
  * it. */
 static enum dx_code load(void *ctx, const char *key)
 {
   struct driver *driver = ctx;
+  char name[DX_RECEIPT_BYTES];
   struct dx_job *job = NULL;
   struct dx_err err;
   enum dx_code code;
 
-  if (driver_find(driver, key) != NULL || has_receipt(driver, key))
+  if (driver_find(driver, key) != NULL || driver_has_receipt(driver, key, name))
     return DX_OK;
   code = dx_spool_load(driver->spool, key, &job, &err);
-
   if (code == DX_OK && dx_job_is_final(job) && !dx_job_is_finished(job) &&
       !has_untold(job)) {
     dx_job_free(&job); /* failed: for a person, too */
@@ -503,12 +496,8 @@ void driver_stop(struct driver *driver)
   dx_announcer_free(&driver->announcer);
   dx_engine_free(&driver->engine);
   cupsd_free(&driver->cupsd);
-  while (driver->count > 0) {
-    struct dx_job *job = driver->jobs[0]->job;
-
-    list_remove(driver, driver->jobs[0]);
-    dx_job_free(&job);
-  }
+  while (driver->count > 0)
+    drop(driver, driver->jobs[0]);
   free(driver->jobs);
   driver->jobs = NULL;
   dx_config_free(&driver->config);

@@ -100,6 +100,10 @@ struct driven *driver_find(struct driver *driver, const char *key);
 enum dx_code driver_pick_up(struct driver *driver, const char *name,
                             struct dx_err *err) DX_MUST_USE;
 
+/* Whether a receipt of that job waits, and its name. */
+bool driver_has_receipt(struct driver *driver, const char *key,
+                        char ret_name[DX_RECEIPT_BYTES]);
+
 /* Drives a job that was loaded, and takes ownership of it, also on failure. */
 enum dx_code driver_take(struct driver *driver, struct dx_job *job,
                          struct dx_err *err) DX_MUST_USE;
@@ -145,12 +149,13 @@ void attend_over(struct driven *driven);
 void attend_picked_up(struct driver *driver, struct driven *driven);
 void attend_refused(struct driver *driver, const char *name, bool is_final,
                     const struct dx_err *err);
-/* Ends the connection with an outcome, after which the backend ends by itself.
- */
-void attend_end(struct session *session, const struct dx_err *err,
-                const char *sentence);
+/* Answers an `attend` that cannot be: the backend ends with that outcome. */
+void attend_refuse(struct client *client, const struct dx_err *err);
 
 /* ---- verbs.c ---- */
+
+/* Answers a verb: it was not carried out. */
+void verbs_refuse(struct client *client, const struct dx_err *err);
 
 /* What the control socket calls. ctx: the struct driver. */
 void verbs_message(void *ctx, struct client *client,

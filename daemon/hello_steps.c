@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "lib/base/policy.h"
 #include "lib/base/user.h"
 #include "lib/base/utf8.h"
+#include "lib/control/channel.h"
 #include "lib/spool/results.h"
 
 /* After this long without a result, says what it is waiting for. */
@@ -31,8 +31,7 @@
 #define PATIENCE_LEAST_MS 300 /* for a step that begins late */
 #define TURN_MS 1000
 #define GREETING_MAX 400 /* characters that are told of it */
-#define LINE_BYTES 2048
-#define CLIENT_MS 10000 /* one that does not read for so long is gone */
+#define CLIENT_MS 10000  /* one that does not read for so long is gone */
 
 struct steps {
   const struct dx_config *config;
@@ -66,40 +65,22 @@ detail(struct steps *s, const char *format, ...)
 
 /* ---- what the client is told ---- */
 
-static int client = -1;
-
-static void write_line(const char *line, size_t len)
-{
-  struct pollfd p = {.fd = client, .events = POLLOUT};
-
-  while (len > 0) {
-    ssize_t n = write(client, line, len);
-
-    if (n > 0) {
-      line += n;
-      len -= (size_t)n;
-    } else if (n == 0 || (errno != EINTR && errno != EAGAIN) ||
-               poll(&p, 1, CLIENT_MS) == 0) {
-      _exit(1); /* nobody reads it */
-    }
-  }
-}
+static struct dx_channel client = DX_CHANNEL_NONE;
 
 /* One line: a verb and its text. */
 __attribute__((format(printf, 2, 3))) static void tell(const char *verb,
                                                        const char *format, ...)
 {
-  char line[LINE_BYTES], text[LINE_BYTES - 64];
+  char text[DX_CHANNEL_LINE_BYTES];
   va_list args;
-  int len;
 
   va_start(args, format);
   (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  dx_utf8_make_plain(text);
-  len = snprintf(line, sizeof(line), "%s%s%s\n", verb,
-                 text[0] != '\0' ? " " : "", text);
-  write_line(line, (size_t)len);
+  if (dx_channel_send(&client, NULL, "%s%s%s", verb, text[0] != '\0' ? " " : "",
+                      text) != DX_OK ||
+      !dx_channel_drain(&client, CLIENT_MS))
+    _exit(1); /* the client is gone, or does not read */
 }
 
 static void tell_parent(const struct steps *s, struct hello_request request)
@@ -117,20 +98,6 @@ static int64_t ask_parent(const struct steps *s, struct hello_request request)
   return answer;
 }
 
-/* Adds what to do to a message. */
-__attribute__((format(printf, 2, 3))) static enum dx_code
-advise(struct dx_err *err, const char *format, ...)
-{
-  const struct dx_err what = *err;
-  char advice[DX_ERR_TEXT_BYTES];
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(advice, sizeof(advice), format, args);
-  va_end(args);
-  return dx_fail(err, what.code, what.sys_errno, "%s; %s", what.text, advice);
-}
-
 /* ---- a slow step says what it is waiting for ---- */
 
 static char waiting_text[512];
@@ -142,7 +109,7 @@ static void on_alarm(int number)
   int saved = errno;
 
   (void)number;
-  (void)!write(client, waiting_text, (size_t)waiting_len);
+  (void)!write(client.fd, waiting_text, (size_t)waiting_len);
   errno = saved;
 }
 
@@ -181,11 +148,11 @@ static enum dx_code advise_writer(struct dx_err *err)
   char name[DX_USER_BYTES];
 
   if (err->code == DX_E_SPACE)
-    return advise(err, "free space there");
+    return dx_fail_advice(err, "free space there");
   if (err->code != DX_E_ACCESS)
     return err->code;
   dx_user_name_of(geteuid(), name);
-  return advise(err, "'%s' must be able to write there", name);
+  return dx_fail_advice(err, "'%s' must be able to write there", name);
 }
 
 static enum dx_code step_spool(struct steps *s, struct dx_err *err)
@@ -205,12 +172,12 @@ static enum dx_code advise_token(struct dx_err *err)
   char name[DX_USER_BYTES];
 
   if (err->sys_errno == ENOENT)
-    return advise(err, "put it there, or fix the path");
+    return dx_fail_advice(err, "put it there, or fix the path");
   if (err->sys_errno != EACCES)
     return err->code;
   dx_user_name_of(geteuid(), name);
-  return advise(err, "docextractd runs as '%s', which must be able to use it",
-                name);
+  return dx_fail_advice(
+      err, "docextractd runs as '%s', which must be able to use it", name);
 }
 
 /* Until a TokenCommand has ended: dying meanwhile would leave it behind. */
@@ -360,7 +327,7 @@ static enum dx_code step_certificate(struct steps *s, struct dx_err *err)
   *err = s->err;
   if (err->code == DX_E_CERT)
     return err->code; /* the message says what to do */
-  return advise(err, "check that the port of BaseURL speaks HTTPS");
+  return dx_fail_advice(err, "check that the port of BaseURL speaks HTTPS");
 }
 
 static enum dx_code step_response(struct steps *s, struct dx_err *err)
@@ -371,10 +338,10 @@ static enum dx_code step_response(struct steps *s, struct dx_err *err)
   }
   *err = s->err;
   if (dx_class_of(s->meaning) == DX_CL_CONFIG || s->meaning == DX_E_REFUSED)
-    return advise(err, "check BaseURL");
+    return dx_fail_advice(err, "check BaseURL");
   if (s->meaning == DX_E_RATE)
-    return advise(err, "try again later, or lower APIRate");
-  return advise(err, "try again later; print jobs wait until then");
+    return dx_fail_advice(err, "try again later, or lower APIRate");
+  return dx_fail_advice(err, "try again later; print jobs wait until then");
 }
 
 static bool is_clock_off(const struct steps *s)
@@ -401,10 +368,10 @@ static enum dx_code step_token_accepted(struct steps *s, struct dx_err *err)
   }
   *err = s->err;
   describe_clock(s, clock);
-  return advise(err, "%s",
-                is_clock_off(s)
-                    ? clock
-                    : dx_token_source_info(s->service->token)->advice);
+  return dx_fail_advice(err, "%s",
+                        is_clock_off(s)
+                            ? clock
+                            : dx_token_source_info(s->service->token)->advice);
 }
 
 /* ---- all of them ---- */
@@ -494,7 +461,7 @@ void hello_run(const struct dx_config *config, const struct dx_service *service,
   struct dx_err err;
   enum dx_code code;
 
-  client = client_fd;
+  client.fd = client_fd;
   begun_ms = dx_monotonic_ms();
   code = take_steps(&s, &err);
   tell_more(&s, code);

@@ -236,17 +236,10 @@ static void raise_limits(void)
 static void answer_wrong(struct daemon *d, struct client *client,
                          const struct dx_message *message)
 {
-  char sentence[DX_SENTENCE_BYTES];
-
-  if (message->verb == DX_VERB_ATTEND) {
-    dx_sentence(d->wrong.code, NULL, sentence);
-    control_send(client, "sentence %s", sentence);
-    control_send(client, "end %s %s", dx_code_name(d->wrong.code),
-                 d->wrong.text);
-  } else {
-    control_send(client, "error %s %s", dx_code_name(d->wrong.code),
-                 d->wrong.text);
-  }
+  if (message->verb == DX_VERB_ATTEND)
+    attend_refuse(client, &d->wrong);
+  else
+    verbs_refuse(client, &d->wrong);
   client_close(client);
 }
 
@@ -377,18 +370,11 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
 
 static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
 {
-  struct daemon *d = ctx;
+  const struct driver *driver = ctx;
   bool is_known = false;
-  bool has = cupsd_has(d->driver.cupsd, cups_id, uuid, &is_known);
+  bool has = cupsd_has(driver->cupsd, cups_id, uuid, &is_known);
 
   return !is_known ? DX_RERUN_UNKNOWN : has ? DX_RERUN_MAY : DX_RERUN_NO;
-}
-
-static bool is_held(void *ctx, const char *key)
-{
-  struct daemon *d = ctx;
-
-  return driver_holds(&d->driver, key);
 }
 
 /* Whether cupsd may run a print job again is known a moment after the first
@@ -403,7 +389,8 @@ static bool is_list_known(struct daemon *d)
 
 static void sweep(struct daemon *d)
 {
-  const struct dx_sweep what = {d->driver.config, is_held, rerun, d};
+  const struct dx_sweep what = {d->driver.config, driver_holds, rerun,
+                                &d->driver};
 
   if (dx_monotonic_ms() < d->sweep_ms)
     return;

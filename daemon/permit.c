@@ -9,11 +9,6 @@
 #include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 
-static struct driven *find(struct driver *driver, const struct dx_job *job)
-{
-  return driver_find(driver, job->key);
-}
-
 static bool is_gone(const struct dx_job *job)
 {
   return job->print.cupsd != NULL && dx_cupsd_is_gone(job->print.cupsd);
@@ -58,18 +53,14 @@ static const char *const undecided_text =
 static void set_undecided(struct driven *driven, bool is_undecided)
 {
   struct dx_job *job = driven->job;
-  struct dx_err err;
 
   if (job->print.undecided == is_undecided)
     return;
   job->print.undecided = is_undecided;
-  if (is_undecided) {
-    (void)dx_fail(&err, DX_E_JOB, 0, "%s", undecided_text);
-    dx_job_set_message(job, DX_E_JOB, err.text);
-    dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
-  } else {
-    dx_job_set_message(job, DX_OK, "");
-  }
+  dx_job_set_message(job, is_undecided ? DX_E_JOB : DX_OK,
+                     is_undecided ? undecided_text : "");
+  if (is_undecided)
+    dx_log(DX_LOG_WARNING, "job %s: %s", job->key, undecided_text);
   job->dirty = true;
 }
 
@@ -116,7 +107,7 @@ ask_cupsd(struct driver *driver, struct driven *driven, enum dx_backend backend)
 enum dx_permission permit_ask(void *ctx, struct dx_job *job)
 {
   struct driver *driver = ctx;
-  struct driven *driven = find(driver, job);
+  struct driven *driven = driver_find(driver, job->key);
   enum dx_permission permission = DX_MAY_ASK;
   enum dx_backend backend = job->print.backend;
 

@@ -13,10 +13,9 @@
 #include "lib/base/log.h"
 #include "lib/spool/failures.h"
 
-static void send_error(struct session *session, const struct dx_err *err)
+void verbs_refuse(struct client *client, const struct dx_err *err)
 {
-  control_send(session->client, "error %s %s", dx_code_name(err->code),
-               err->text);
+  control_send(client, "error %s %s", dx_code_name(err->code), err->text);
 }
 
 /* ---- cancel ---- */
@@ -111,26 +110,24 @@ void verbs_canceled(struct driver *driver, const struct driven *driven)
       tell_canceled(s, driven->job);
 }
 
-static const char *print_job_of(const struct dx_job *job, char name[64])
+static void print_job_of(const struct dx_job *job, char name[64])
 {
   (void)snprintf(name, 64, "%.40s-%.20s",
                  job->queue != NULL ? job->queue : "QUEUE",
                  job->cups_id != NULL ? job->cups_id : "?");
-  return name;
 }
 
-static void refuse_attended(struct session *session, const struct dx_job *job,
-                            const char *command)
+static void refuse_attended(struct session *session, const struct dx_job *job)
 {
   struct dx_err err;
   char name[64];
 
   print_job_of(job, name);
   (void)dx_fail(&err, DX_E_JOB, 0,
-                "this is print job %s, and its queue is working on it; %s it "
-                "with: %s %s",
-                name, command, command, name);
-  send_error(session, &err);
+                "this is print job %s, and its queue is working on it; cancel "
+                "it with: cancel %s",
+                name, name);
+  verbs_refuse(session->client, &err);
 }
 
 static void cancel_job(struct session *session, struct driven *driven)
@@ -138,7 +135,7 @@ static void cancel_job(struct session *session, struct driven *driven)
   struct dx_job *job = driven->job;
 
   if (driven->attendant != NULL && job->cups_id != NULL) {
-    refuse_attended(session, job, "cancel");
+    refuse_attended(session, job);
     return;
   }
   session->waits = driven;
@@ -155,7 +152,7 @@ static void set_aside(struct session *session, const char *parent,
   struct dx_err err;
 
   if (dx_spool_set_aside(driver->spool, parent, name, &err) != DX_OK)
-    send_error(session, &err);
+    verbs_refuse(session->client, &err);
   else
     control_send(session->client,
                  "done Moved job %.32s, whose job file cannot be read, to "
@@ -163,38 +160,21 @@ static void set_aside(struct session *session, const char *parent,
                  name, driver->config->spool_dir);
 }
 
-struct search {
-  const char *key;
-  char name[DX_KEY_BYTES + DX_RUN_BYTES]; /* what was found; "" */
-};
-
-static enum dx_code match_receipt(void *ctx, const char *name)
-{
-  struct search *search = ctx;
-
-  if (strncmp(name, search->key, DX_KEY_BYTES - 1) != 0)
-    return DX_OK;
-  (void)snprintf(search->name, sizeof(search->name), "%s", name);
-  return DX_E_EXISTS; /* ends the search */
-}
-
 /* A job that is not driven: it is over, has failed, or cannot be read. */
 static void cancel_stored(struct session *session, const char *key)
 {
   struct driver *driver = session->driver;
-  struct search search = {.key = key};
+  char name[DX_RECEIPT_BYTES];
   struct dx_job *job = NULL;
   struct dx_err err;
   enum dx_code code = dx_spool_load(driver->spool, key, &job, &err);
 
-  if (code == DX_E_NOT_FOUND &&
-      dx_spool_each_received(driver->spool, match_receipt, &search, NULL) ==
-          DX_E_EXISTS) {
-    set_aside(session, "received", search.name);
+  if (code == DX_E_NOT_FOUND && driver_has_receipt(driver, key, name)) {
+    set_aside(session, "received", name);
   } else if (code == DX_E_DAMAGED) {
     set_aside(session, "jobs", key);
   } else if (code != DX_OK) {
-    send_error(session, &err);
+    verbs_refuse(session->client, &err);
   } else if (dx_job_is_finished(job)) {
     tell_finished(session, job);
     dx_job_free(&job);
@@ -202,7 +182,7 @@ static void cancel_stored(struct session *session, const char *key)
     dx_job_cancel(job);
     dx_job_set_message(job, DX_OK, "");
     if (driver_take(driver, job, &err) != DX_OK)
-      send_error(session, &err);
+      verbs_refuse(session->client, &err);
     else
       session->waits = driver_find(driver, key);
   }
@@ -391,7 +371,7 @@ static void verb_retry(struct session *session, const char *key,
                           : retry_stored(session, key, section, &err);
 
   if (code != DX_OK)
-    send_error(session, &err);
+    verbs_refuse(session->client, &err);
 }
 
 /* ---- purge, seen ---- */
@@ -424,7 +404,7 @@ static void verb_purge(struct session *session, const char *key)
   struct dx_err err;
 
   if (purge(session->driver, key, &err) != DX_OK)
-    send_error(session, &err);
+    verbs_refuse(session->client, &err);
   else
     control_send(session->client, "done Removed job %s", key);
 }
@@ -439,7 +419,7 @@ static void verb_seen(struct session *session)
     driver->jobs[i]->job->seen |=
         dx_job_is_unseen_failure(driver->jobs[i]->job);
   if (dx_spool_see_failures(session->driver->spool, &count, &err) != DX_OK)
-    send_error(session, &err);
+    verbs_refuse(session->client, &err);
   else
     control_send(session->client, "done %zu failed job%s marked as seen", count,
                  count == 1 ? "" : "s");
@@ -454,7 +434,7 @@ static void verb_hello(struct session *session, const char *name)
   session->hello = hello_start(session->driver->config, name,
                                client_descriptor(session->client), &err);
   if (session->hello == NULL)
-    send_error(session, &err);
+    verbs_refuse(session->client, &err);
 }
 
 static void look_at_hello(struct session *session)
@@ -470,7 +450,7 @@ static void look_at_hello(struct session *session)
   if (hello_end(&session->hello))
     return;
   (void)dx_fail(&err, DX_E_IO, 0, "the test ended unexpectedly; see the log");
-  send_error(session, &err);
+  verbs_refuse(session->client, &err);
 }
 
 void verbs_turn(struct driver *driver)

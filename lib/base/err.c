@@ -80,6 +80,18 @@ enum dx_code dx_fail_sys(struct dx_err *err, int sys_errno, const char *step,
                  step, subject, strerror(sys_errno));
 }
 
+enum dx_code dx_fail_advice(struct dx_err *err, const char *format, ...)
+{
+  const struct dx_err what = *err;
+  char advice[DX_ERR_TEXT_BYTES];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(advice, sizeof(advice), format, args);
+  va_end(args);
+  return dx_fail(err, what.code, what.sys_errno, "%s; %s", what.text, advice);
+}
+
 enum dx_code dx_fail_nomem(struct dx_err *err)
 {
   return dx_fail(err, DX_E_NOMEM, ENOMEM, "out of memory");

@@ -120,6 +120,11 @@ enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
 enum dx_code dx_fail_sys(struct dx_err *err, int sys_errno, const char *step,
                          const char *subject);
 
+/* Appends what to do to the message: "what failed; advice". Returns its code.
+ */
+enum dx_code dx_fail_advice(struct dx_err *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* "out of memory"; returns DX_E_NOMEM. */
 enum dx_code dx_fail_nomem(struct dx_err *err);
 

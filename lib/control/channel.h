@@ -105,7 +105,7 @@ enum dx_code dx_message_outcome(const struct dx_message *message,
 #define DX_STARTED(X)   \
   X(SERVICE, "service") \
   X(HAND, "hand")       \
-  X(DEMAND, "demand") /* dx_docextractd_start() */
+  X(DEMAND, "demand") /* dx_docextractd_connect() */
 
 enum dx_started {
 #define X(name, word) DX_STARTED_##name,

@@ -176,14 +176,3 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
   (void)close(dirfd);
   return code;
 }
-
-enum dx_code dx_docextractd_start(const struct dx_config *config,
-                                  const char *config_path, struct dx_err *err)
-{
-  struct dx_channel channel;
-  enum dx_code code =
-      dx_docextractd_connect(config, config_path, &channel, err);
-
-  dx_channel_close(&channel);
-  return code;
-}

@@ -26,12 +26,6 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
                                     struct dx_channel *ret_channel,
                                     struct dx_err *err) DX_MUST_USE;
 
-/* The same without a connection: when a sweep is due, or charts were stored and
- * nobody will attend. */
-enum dx_code dx_docextractd_start(const struct dx_config *config,
-                                  const char *config_path,
-                                  struct dx_err *err) DX_MUST_USE;
-
 /* True where only systemd starts it. root: "", or in tests a directory in place
  * of "/". */
 bool dx_docextractd_is_unit(const char *root);

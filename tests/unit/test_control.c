@@ -830,6 +830,18 @@ static void many_start_one(void **state)
   (void)close(results[1]);
 }
 
+static enum dx_code start_on_demand(const struct dx_config *config,
+                                    const char *config_path,
+                                    struct dx_err *ret_err)
+{
+  struct dx_channel channel;
+  enum dx_code code =
+      dx_docextractd_connect(config, config_path, &channel, ret_err);
+
+  dx_channel_close(&channel);
+  return code;
+}
+
 static void what_cannot_be_started_is_reported(void **state)
 {
   char config_path[TEMP_DIR_BYTES + 16];
@@ -839,8 +851,7 @@ static void what_cannot_be_started_is_reported(void **state)
   if (dx_docextractd_is_unit(""))
     skip();
   (void)setenv("DX_DOCEXTRACTD", "/nonexistent/docextractd", 1);
-  assert_int_equal(dx_docextractd_start(&config, config_path, &err),
-                   DX_E_NOT_FOUND);
+  assert_int_equal(start_on_demand(&config, config_path, &err), DX_E_NOT_FOUND);
   assert_non_null(strstr(err.text, "/nonexistent/docextractd"));
 }
 
@@ -870,7 +881,7 @@ static void none_is_started_while_another_holds_the_lock(void **state)
   }
   assert_int_equal(read(held[0], &byte, 1), 1);
   dx_clock_use(&clock);
-  assert_int_equal(dx_docextractd_start(&config, config_path, &err), DX_E_BUSY);
+  assert_int_equal(start_on_demand(&config, config_path, &err), DX_E_BUSY);
   dx_clock_use(NULL);
   (void)close(end[1]);
   assert_int_equal(waitpid(child, NULL, 0), child);
@@ -888,8 +899,7 @@ static void only_the_owner_starts_it(void **state)
   if (geteuid() != 0 || dx_docextractd_is_unit(""))
     skip();
   assert_int_equal(fchown(spool.dirfd, 54321, 54321), 0);
-  assert_int_equal(dx_docextractd_start(&config, config_path, &err),
-                   DX_E_ACCESS);
+  assert_int_equal(start_on_demand(&config, config_path, &err), DX_E_ACCESS);
   assert_non_null(strstr(err.text, "'user 54321'"));
   assert_int_equal(fchown(spool.dirfd, 0, 0), 0);
 }
