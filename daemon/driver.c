@@ -104,7 +104,8 @@ static void log_outcome(const struct dx_job *job)
            err.text);
 }
 
-/* Whoever waits for the job is told, its documents go, and so does the job. */
+/* Whoever waits for the job is told, its documents go, and so does the job. If
+ * they cannot be removed, the job is loaded again a little later. */
 static void let_go(struct driver *driver, struct driven *driven)
 {
   struct dx_job *job = driven->job;
@@ -115,8 +116,10 @@ static void let_go(struct driver *driver, struct driven *driven)
   attend_over(driven);
   verbs_canceled(driver, driven);
   if (dx_job_is_final(job) && !job->dirty &&
-      dx_spool_settle(driver->spool, job, &err) != DX_OK)
+      dx_spool_settle(driver->spool, job, &err) != DX_OK) {
     dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
+    driver->load_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
+  }
   drop(driver, driven);
   dx_announcer_look(driver->announcer, key);
 }
@@ -388,13 +391,50 @@ static void look_at_receipts(struct driver *driver)
     dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 
+/* One that cannot be read is a person's to look at: `docextract jobs` lists
+ * it. */
+static enum dx_code load(void *ctx, const char *key)
+{
+  struct driver *driver = ctx;
+  char name[DX_RECEIPT_BYTES];
+  struct dx_job *job = NULL;
+  struct dx_err err;
+  enum dx_code code;
+
+  if (driver_find(driver, key) != NULL || driver_has_receipt(driver, key, name))
+    return DX_OK;
+  code = dx_spool_load(driver->spool, key, &job, &err);
+  if (code == DX_OK)
+    code = driver_take(driver, job, &err);
+  if (code != DX_OK && code != DX_E_DAMAGED)
+    dx_log(DX_LOG_ERROR, "job %s: %s", key, err.text);
+  return code == DX_E_NOMEM ? code : DX_OK;
+}
+
+static enum dx_code load_all(struct driver *driver, struct dx_err *err)
+{
+  driver->load_ms = INT64_MAX;
+  return dx_spool_each(driver->spool, load, driver, err);
+}
+
+/* What could not be settled. */
+static void load_again(struct driver *driver)
+{
+  struct dx_err err;
+
+  if (dx_monotonic_ms() >= driver->load_ms && load_all(driver, &err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s", err.text);
+}
+
 int64_t driver_turn(struct driver *driver)
 {
   int64_t next, due;
 
   verbs_turn(driver);
   look_at_receipts(driver);
-  next = driver->receipts_ms;
+  load_again(driver);
+  next = driver->receipts_ms < driver->load_ms ? driver->receipts_ms
+                                               : driver->load_ms;
   due = permit_turn(driver);
   next = due < next ? due : next;
   due = dx_announcer_turn(driver->announcer, driver->config);
@@ -450,32 +490,6 @@ static struct dx_engine *engine_for(struct driver *driver,
   return dx_engine_new(config, driver->spool, driver->http, &observer);
 }
 
-/* One that cannot be read is a person's to look at: `docextract jobs` lists
- * it. */
-static enum dx_code load(void *ctx, const char *key)
-{
-  struct driver *driver = ctx;
-  char name[DX_RECEIPT_BYTES];
-  struct dx_job *job = NULL;
-  struct dx_err err;
-  enum dx_code code;
-
-  if (driver_find(driver, key) != NULL || driver_has_receipt(driver, key, name))
-    return DX_OK;
-  code = dx_spool_load(driver->spool, key, &job, &err);
-  if (code == DX_OK && dx_job_is_final(job) && !dx_job_is_finished(job) &&
-      !has_untold(job)) {
-    dx_job_free(&job); /* failed: for a person, too */
-    dx_announcer_look(driver->announcer, key);
-    return DX_OK;
-  }
-  if (code == DX_OK)
-    code = driver_take(driver, job, &err);
-  if (code != DX_OK && code != DX_E_DAMAGED)
-    dx_log(DX_LOG_ERROR, "job %s: %s", key, err.text);
-  return code == DX_E_NOMEM ? code : DX_OK;
-}
-
 enum dx_code driver_start(struct driver *driver, struct dx_config *config,
                           struct dx_err *err)
 {
@@ -488,7 +502,7 @@ enum dx_code driver_start(struct driver *driver, struct dx_config *config,
     return dx_fail_nomem(err);
   cupsd_on_answer(driver->cupsd, permit_answered, driver);
   look_at_receipts(driver); /* a merge that was begun ends first */
-  return dx_spool_each(driver->spool, load, driver, err);
+  return load_all(driver, err);
 }
 
 void driver_stop(struct driver *driver)

@@ -87,6 +87,7 @@ says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; } # PATTERN
 # Ended by whatever changes what it has read. Not started with a configuration
 # or a spool that nobody can use: it would wait for a better one.
 driver=
+DRIVER_UNDER=() # words before its command line
 driver_is_up_or_gone()
 {
   grep -qsx ready "$dir/driver.out" "$dir/driver.err" || is_gone "$driver"
@@ -102,7 +103,8 @@ start_docextractd()
   : > "$dir/driver.err"
   # No descriptor of a test: somebody may wait for its end.
   # shellcheck disable=SC2086
-  "${as_owner[@]}" "$build/daemon/docextractd" -c "$conf" ${DRIVER_OPTIONS-} \
+  "${as_owner[@]}" "${DRIVER_UNDER[@]}" "$build/daemon/docextractd" \
+    -c "$conf" ${DRIVER_OPTIONS-} \
     > "$dir/driver.out" 2> "$dir/driver.err" 8>&- 9>&- &
   driver=$!
   until_true driver_is_up_or_gone

@@ -14,11 +14,10 @@ n=${CASES:-10000}
 new_spool
 start_raw "source:1=cases:$n"
 configure 'APIRate 9' 'ProcessingLimit 7d'
-(
-  ulimit -d 65536 # KiB of memory
-  limited 3000 "$dir/both" env LD_PRELOAD="$build/tests/crash/preload.so" \
-    DX_WALK_SPEED=10 "$program" -c "$conf" submit "$dir/d.png"
-)
+DRIVER_UNDER=(prlimit --data=$((64 << 20))
+  env LD_PRELOAD="$build/tests/crash/preload.so" DX_WALK_SPEED=10)
+start_docextractd
+limited 3000 "$dir/both" "$program" -c "$conf" submit "$dir/d.png"
 is 'all cases of a large source are extracted' "$? $(results_of_sources)" \
   "0 $n"
 is 'and listed in the manifest' \
