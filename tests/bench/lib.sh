@@ -51,7 +51,7 @@ row() # WHAT UNIT OURS THEIRS ALTERNATIVE AIM
   local theirs=$4
   [ "$theirs" != - ] || theirs=/dev/null
   awk -v what="$1" -v unit="$2" -v name="$5" -v aim="$6" \
-    -v load="$(cut -d ' ' -f 1 /proc/loadavg)" '
+    -v busy="$(cut -d ' ' -f 1 /proc/loadavg)" '
     function digits(x) { return x < 0.995 ? 3 : x < 9.95 ? 2 : x < 99.5 ? 1 : 0 }
     function text(x) { return sprintf("%.*f", digits(x), x) }
     function sorted(from, n, to,   i, k, x) {
@@ -75,7 +75,7 @@ row() # WHAT UNIT OURS THEIRS ALTERNATIVE AIM
       for (i = 1; i <= n && i <= m; i++) ratios[i] = ours[i] / theirs[i]
       sorted(ratios, i - 1, r)
       printf "%-30s%5s%s%s%8s %-8s%5s  %s\n", what, unit, three(ours, n),
-        three(theirs, m), (i > 1 ? text(median(r, i - 1)) : "-"), aim, load, name
+        three(theirs, m), (i > 1 ? text(median(r, i - 1)) : "-"), aim, busy, name
     }' "$3" "$theirs"
 }
 

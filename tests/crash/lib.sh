@@ -130,11 +130,11 @@ run_to_the_end() # [RUNS]
     wrong "docextractd ends it: $(journal) $(tail -n 3 "$dir/daemon.new")"
 }
 
-is_finished()
+is_finished() # starts no process, because it is asked often
 {
-  [ -z "$(ls "$spool/jobs" "$spool/received" | grep -v :)" ] &&
-    [ -n "$(ls "$spool/finished")" ]
-}
+  ! compgen -G "$spool/jobs/*" && ! compgen -G "$spool/received/*" &&
+    compgen -G "$spool/finished/*"
+} > /dev/null
 
 # --- docextractd -------------------------------------------------------------
 

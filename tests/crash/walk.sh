@@ -7,7 +7,8 @@
 # nothing sent twice. The same when a second backend is started for the job.
 #
 #   walk.sh         the journal, the results, some pairs
-#   walk.sh --all   every step on disk, every pair
+#   walk.sh --all   every step on disk, every pair; of a job that is handed
+#                   over, every second step
 . "$(dirname "$0")/lib.sh"
 
 all=
@@ -111,13 +112,13 @@ pairs() # STEP
   done
 }
 
-walk() # HOW
+walk() # HOW STEP
 {
   local group
   for group in journal result ${all:+file}; do
     count "$group"
     every "$group" "$of_backend" > "$dir/backend"
-    every "$group" "$of_daemon" > "$dir/daemon"
+    every "$group" "$of_daemon" "$2" > "$dir/daemon"
     [ "$of_backend" = 0 ] ||
       in_parallel "$1: the backend is killed at a $group step" once \
         < "$dir/backend"
@@ -128,7 +129,7 @@ walk() # HOW
 
 make_bundle
 learn_expected
-walk 'the job is waited for'
+walk 'the job is waited for' 1
 count journal
 pairs "$(if [ -n "$all" ]; then echo 1; else echo 4; fi)" > "$dir/pairs"
 in_parallel 'docextractd is killed twice' daemon_once < "$dir/pairs"
@@ -138,4 +139,6 @@ every file "$of_backend" "$(if [ -n "$all" ]; then echo 1; else echo 3; fi)" \
 in_parallel 'both are killed' both < "$dir/backend"
 in_parallel 'a second backend comes' two_backends < "$dir/backend"
 accept
-walk 'the job is handed over'
+# Before and after every second step: between any two, either after the first or
+# before the second.
+walk 'the job is handed over' "$(if [ -n "$all" ]; then echo 2; else echo 1; fi)"
