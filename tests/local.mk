@@ -179,3 +179,10 @@ include tests/hostile/local.mk
 include tests/it/local.mk
 include tests/long/local.mk
 include tests/bench/local.mk
+
+# Formatting, spelling, includes, documents, and manual pages, in one command.
+lint: all
+	$(srcdir)/tests/checks/checks.sh
+	$(srcdir)/tests/checks/documents.sh
+	DX_BUILD=$(abs_builddir) bash $(srcdir)/tests/doc/man.sh
+.PHONY: lint
