@@ -1,7 +1,11 @@
 # tests/ - unit tests, run by "make check"; everything else by ./test.sh
 unit_libs = libdxd.a libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm
-EXTRA_DIST += tests/unit/unit.h tests/unit/temp_dir.h \
+EXTRA_DIST += tests/formats/1.0/bundle tests/formats/1.0/finished.json \
+	tests/formats/1.0/processing.json tests/formats/1.0/received.json \
+	tests/formats/1.0/extracted.job.json tests/formats/1.0/refused.job.json \
+	doc/formats.md \
+	tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/unit/bytes.h tests/unit/engine_fixture.h tests/unit/flate.h \
 	tests/unit/ipp.h \
 	tests/sim/sim_test.sh \
@@ -54,6 +58,7 @@ unit_programs = \
 	tests/unit/test_engine \
 	tests/unit/test_filter \
 	tests/unit/test_flatten \
+	tests/unit/test_formats \
 	tests/unit/test_fs \
 	tests/unit/test_hello \
 	tests/unit/test_isolate \

@@ -49,10 +49,10 @@ enum dx_put {
 };
 
 /* How far the result of a case is: words of the journal. */
-#define DX_CASE_STATES(X)                                     \
-  X(WAITING, "waiting")                                       \
-  X(STORED, "stored")     /* in the job directory, checked */ \
-  X(DELIVERED, "dropped") /* in the results directory too */
+#define DX_CASE_STATES(X)                                       \
+  X(WAITING, "waiting")                                         \
+  X(STORED, "stored")       /* in the job directory, checked */ \
+  X(DELIVERED, "delivered") /* in the results directory too */
 
 enum dx_case_state {
 #define X(name, word) DX_CASE_##name,

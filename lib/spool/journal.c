@@ -110,9 +110,9 @@ static struct dx_json *submission_json(const void *owner, size_t i)
           dx_json_put_string(json, "key_id", sub->key_id) &&
           dx_json_put_bool(json, "registering", sub->registering) &&
           dx_json_put_int(json, "url_until_ms", sub->url_until_ms) &&
-          dx_json_put_int(json, "posts_lost", sub->lost_creates) &&
+          dx_json_put_int(json, "lost_creates", sub->lost_creates) &&
           dx_json_put_int(json, "start_overs", sub->start_overs) &&
-          dx_json_put_int(json, "anews", sub->reregistrations) &&
+          dx_json_put_int(json, "reregistrations", sub->reregistrations) &&
           dx_json_put_bool(json, "put_again", sub->put_again) &&
           dx_json_put_bool(json, "verify", sub->verify) &&
           dx_json_put_int(json, "announce_ms", sub->announce_ms) &&
@@ -380,9 +380,9 @@ static bool read_submission(const struct dx_json *json,
          get_flag(json, "registering", &sub->registering) &&
          get_flag(json, "put_again", &sub->put_again) &&
          dx_json_int(dx_json_get(json, "url_until_ms"), &sub->url_until_ms) &&
-         get_count(json, "posts_lost", &sub->lost_creates) &&
+         get_count(json, "lost_creates", &sub->lost_creates) &&
          get_count(json, "start_overs", &sub->start_overs) &&
-         get_count(json, "anews", &sub->reregistrations) &&
+         get_count(json, "reregistrations", &sub->reregistrations) &&
          get_chars(json, "reason", sub->reason, sizeof(sub->reason)) &&
          get_time(json, "registered_at", &sub->registered_at) &&
          get_time(json, "uploaded_at", &sub->uploaded_at) &&

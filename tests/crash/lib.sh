@@ -223,7 +223,7 @@ journal()
 
 lost_responses() # to registrations: in total, and the most for one
 {
-  jq -r '[.submissions[].posts_lost] | "\(add) \(max)"' \
+  jq -r '[.submissions[].lost_creates] | "\(add) \(max)"' \
     $(journals)
 }
 
@@ -327,7 +327,7 @@ count() # GROUP
 # What an undisturbed run leaves behind.
 learn_expected()
 {
-  local done='"extracted",false,"done","dropped"'
+  local done='"extracted",false,"done","delivered"'
   accepted=
   start_service
   clean_sheet
@@ -344,7 +344,7 @@ learn_expected()
     "$(sums_of_results)"
   is 'it registers two sources and sends each once' "$(sent)" '2 [1,1]'
   is 'every state is the last one' "$expected_journal" \
-    "[[$done,\"dropped\"],[$done]]"
+    "[[$done,\"delivered\"],[$done]]"
   is 'it keeps no documents' "$(leftovers)" ''
 }
 

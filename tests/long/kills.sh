@@ -185,7 +185,7 @@ must() # TEXT ACTUAL EXPECTED
 lost_responses()
 {
   find "$spool/finished" -name job.json -newer "$dir/round" -exec cat {} + |
-    jq -r -s '[.[].submissions[].posts_lost] | "\(add) \(max)"'
+    jq -r -s '[.[].submissions[].lost_creates] | "\(add) \(max)"'
 }
 
 # The successful uploads of each source: "once", or "again" if the service was

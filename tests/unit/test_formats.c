@@ -1,0 +1,139 @@
+/*
+ * test_formats.c - what a release wrote can be read by every later one, and
+ * comes out as it was (doc/formats.md). tests/formats/ is never changed, only
+ * added to.
+ */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/fs.h"
+#include "lib/base/json.h"
+#include "lib/print/bundle.h"
+#include "lib/spool/job.h"
+#include "lib/spool/manifest.h"
+
+#define PATH_BYTES 512
+#define FILE_MAX 100000
+
+static struct dx_err err;
+
+static void path_of(const char *name, char path[PATH_BYTES])
+{
+  const char *srcdir = getenv("srcdir");
+
+  (void)snprintf(path, PATH_BYTES, "%s/tests/formats/%s",
+                 srcdir != NULL ? srcdir : ".", name);
+}
+
+static struct dx_buf text_of(const char *name)
+{
+  struct dx_buf text = {0};
+  char path[PATH_BYTES];
+
+  path_of(name, path);
+  assert_int_equal(dx_fs_read(AT_FDCWD, path, FILE_MAX, &text, &err), DX_OK);
+  return text;
+}
+
+static struct dx_job *job_of(const char *name)
+{
+  struct dx_buf text = text_of(name);
+  struct dx_json *json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
+  struct dx_job *job = dx_job_new();
+
+  assert_non_null(json);
+  assert_non_null(job);
+  assert_int_equal(dx_job_read_json(job, json, &err), DX_OK);
+  dx_json_free(&json);
+  dx_buf_release(&text);
+  return job;
+}
+
+static void same_text(char *text, const char *name)
+{
+  struct dx_buf expected = text_of(name);
+
+  assert_non_null(text);
+  assert_string_equal(text, dx_buf_text(&expected));
+  dx_buf_release(&expected);
+  free(text);
+}
+
+static void comes_out_as_it_was(const char *name)
+{
+  struct dx_job *job = job_of(name);
+  struct dx_json *json = dx_job_json(job);
+
+  assert_non_null(json);
+  same_text(dx_json_print(json, true), name);
+  dx_json_free(&json);
+  dx_job_free(&job);
+}
+
+static void a_journal_of_1_0_is_read(void **state)
+{
+  (void)state;
+  comes_out_as_it_was("1.0/received.json");
+  comes_out_as_it_was("1.0/processing.json");
+  comes_out_as_it_was("1.0/finished.json");
+}
+
+/* Delivered again by a later version, it has the bytes that consumers know. */
+static void a_manifest_of_1_0_is_the_same(void **state)
+{
+  struct dx_job *job = job_of("1.0/finished.json");
+
+  (void)state;
+  assert_int_equal(job->submission_count, 2);
+  same_text(dx_manifest_text(&job->submissions[0]), "1.0/extracted.job.json");
+  same_text(dx_manifest_text(&job->submissions[1]), "1.0/refused.job.json");
+  dx_job_free(&job);
+}
+
+static void a_bundle_of_1_0_is_read(void **state)
+{
+  struct dx_bundle_reader *reader;
+  struct dx_entry entry;
+  char path[PATH_BYTES];
+  bool end;
+  int fd;
+
+  (void)state;
+  path_of("1.0/bundle", path);
+  fd = open(path, O_RDONLY | O_CLOEXEC);
+  reader = dx_bundle_reader_new(fd, "0123456789abcdef0123456789abcdef");
+  assert_true(fd >= 0 && reader != NULL);
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, &err), DX_OK);
+  assert_int_equal(entry.kind, DX_KIND_DOCUMENT);
+  assert_string_equal(entry.type, "application/pdf");
+  assert_string_equal(entry.origin, "text/plain");
+  assert_string_equal(entry.name, "chart one.pdf");
+  assert_int_equal(entry.pages, 3);
+  assert_true(entry.together);
+  assert_int_equal(dx_bundle_content(reader, -1, &err), DX_OK);
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, &err), DX_OK);
+  assert_int_equal(entry.kind, DX_KIND_REFUSED);
+  assert_int_equal(entry.reason, DX_REASON_PASSWORD);
+  assert_string_equal(entry.reason_text, "needs a password");
+  assert_int_equal(dx_bundle_content(reader, -1, &err), DX_OK);
+  assert_int_equal(dx_bundle_next(reader, &entry, &end, &err), DX_OK);
+  assert_true(end);
+  dx_bundle_reader_free(&reader);
+  (void)close(fd);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_journal_of_1_0_is_read),
+      cmocka_unit_test(a_manifest_of_1_0_is_the_same),
+      cmocka_unit_test(a_bundle_of_1_0_is_read),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
