@@ -164,11 +164,10 @@ scripts()
   local build f
   while read -r build f; do
     case $f in
-    */long/faults.sh | */long/walk.sh | */cases.sh | */packages.sh | */kills.sh)
-      echo -n 0
-      ;;
+    */long/faults.sh | */long/walk.sh | */long/power.sh) echo -n 0 ;;
+    */cases.sh | */packages.sh | */kills.sh | */long/systemd.sh) echo -n 0 ;;
     */distcheck.sh | */faults.sh | */orphans.sh | */rows.sh) echo -n 1 ;;
-    */hostile/documents.sh | */thirty.sh) echo -n 1 ;;
+    */hostile/documents.sh | */thirty.sh | */power.sh) echo -n 1 ;;
     */patience.sh | */jobs_test.sh | */sigterm.sh | */auto.sh) echo -n 1 ;;
     */pages.sh | */many.sh | */accepted.sh | */cli_test.sh) echo -n 2 ;;
     */interrupted.sh | */shared.sh | */tokens.sh | */secrets.sh) echo -n 3 ;;

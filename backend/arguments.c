@@ -14,6 +14,17 @@ bool backend_copy(const char *text, char **ret_text)
   return text == NULL || *ret_text != NULL;
 }
 
+enum dx_code backend_read_config(struct dx_config **ret_config,
+                                 struct dx_err *err)
+{
+  char *path = dx_config_path(true);
+  enum dx_code code =
+      path != NULL ? dx_config_load(path, ret_config, err) : dx_fail_nomem(err);
+
+  free(path);
+  return code;
+}
+
 enum dx_code backend_read_uri(struct backend *b, const char *uri,
                               struct dx_err *err)
 {

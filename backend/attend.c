@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,8 +22,12 @@
 
 #define AGAIN_MS 1000          /* between two tries to connect */
 #define AGAIN_VERSION_MS 10000 /* to a docextractd of another version */
-#define SILENT_MS 10000 /* without a connection, before people are told */
-#define ANSWER_MS 1000  /* for cupsd, and for docextractd, at the end */
+/* Without a connection, before people are told: longer than systemd takes to
+ * start a service again (RestartSec) that was killed, restarted, or upgraded.
+ */
+#define SILENT_MS 10000
+#define ANSWER_MS 1000   /* for cupsd, and for docextractd, at the end */
+#define ASK_QUEUE_MS 400 /* docextractd waits 1 s for an answer of ours */
 
 struct attend {
   struct backend *b;
@@ -104,12 +109,27 @@ static void connect_again(struct attend *a)
     return;
   }
   broke(a, code == DX_E_STATE ? AGAIN_VERSION_MS : AGAIN_MS);
-  if (code == DX_E_STATE || code == DX_E_CONFIG)
+  if (code == DX_E_STATE)
     a->broken_ms -= SILENT_MS; /* will not pass by itself */
   tell_broken(a, &err);
 }
 
 /* ---- leaving ---- */
+
+/* Another print job waits. A job of a class of queues waits for the class. */
+static bool another_waits(const struct backend *b)
+{
+  const char *class = getenv("CLASS");
+  static int64_t look_ms; /* monotonic: cupsd is asked only now and then */
+
+  if (dx_monotonic_ms() < look_ms)
+    return false;
+  look_ms = dx_monotonic_ms() + DX_QUEUE_LOOK_MS;
+  return (b->queue != NULL &&
+          dx_print_job_waits(b->queue, false, ASK_QUEUE_MS)) ||
+         (class != NULL && *class != '\0' &&
+          dx_print_job_waits(class, true, ASK_QUEUE_MS));
+}
 
 /* One that a backend started ends with cups.service, and nobody would know. */
 static bool stays(const struct attend *a)
@@ -126,7 +146,7 @@ static void look_whether_to_leave(struct attend *a)
     a->leave = true;
   else if (b->conf->completion == DX_COMPLETION_AUTO && !a->leave && !a->here &&
            stays(a))
-    a->leave = queue_is_wanted(b);
+    a->leave = another_waits(b);
   if (!a->leave || a->asked)
     return;
   if (dx_channel_send(&a->channel, &err, "leave") == DX_OK)
@@ -214,21 +234,13 @@ static void read_messages(struct attend *a)
  * other printer is. */
 static enum dx_answer ask_cupsd(const struct backend *b)
 {
-  static const enum dx_answer answers[DX_PJ_COUNT] = {
-      [DX_PJ_NOBODY] = DX_ANSWER_NONE,
-      [DX_PJ_HIDDEN] = DX_ANSWER_HIDDEN,
-      [DX_PJ_UNKNOWN] = DX_ANSWER_UNKNOWN,
-      [DX_PJ_WAITING] = DX_ANSWER_ACTIVE,
-      [DX_PJ_HELD] = DX_ANSWER_HELD,
-      [DX_PJ_CANCELED] = DX_ANSWER_CANCELED,
-      [DX_PJ_OVER] = DX_ANSWER_OVER};
   struct dx_print_job job;
 
   dx_print_job_ask(b->job_id, b->uuid, b->user, ANSWER_MS, NULL, &job);
   if (dx_print_job_is_known(&job) && job.queue[0] != '\0' &&
       (b->queue == NULL || job.is_class || strcmp(job.queue, b->queue) != 0))
     return DX_ANSWER_NOT_ASKED;
-  return answers[job.state];
+  return dx_answer_of_state(job.state);
 }
 
 /* The backend ends by itself. What it learned is lost to nobody: when the

@@ -50,6 +50,9 @@ struct backend {
 
 /* ---- arguments.c ---- */
 
+/* The configuration; the caller frees it. */
+enum dx_code backend_read_config(struct dx_config **ret_config,
+                                 struct dx_err *err) DX_MUST_USE;
 /*
  * Sets the name of the service from the device URI (NULL: none),
  * docextract://SERVICE and nothing else: a user who may add queues must not be
@@ -83,6 +86,10 @@ void term_die(void) __attribute__((noreturn)); /* killed by the signal */
 /* Reads all entries into a new job below incoming/. E_STOPPED after a
  * SIGTERM; E_BUNDLE for anything but a complete bundle. */
 enum dx_code backend_receive(struct backend *b, struct dx_err *err) DX_MUST_USE;
+/* One more; a copy of its entry. E_TOO_MANY, E_NOMEM. */
+enum dx_code backend_add_document(struct dx_job *job,
+                                  const struct dx_entry *entry,
+                                  struct dx_err *err) DX_MUST_USE;
 /* Discards the input up to EOF; returns early on SIGTERM or without data. */
 void backend_drain(struct backend *b);
 
@@ -91,12 +98,8 @@ void backend_drain(struct backend *b);
 /* Sets the file names that are sent to the service: as configured by FileNames,
  * and those of the files if cupsd knows all of them. */
 void backend_name_documents(const struct backend *b);
-
-/* ---- queue.c: who waits behind us ---- */
-
-/* True if another print job waits. Asks cupsd only now and then: to be called
- * at least every DX_QUEUE_LOOK_MS, once our documents are uploaded. */
-bool queue_is_wanted(const struct backend *b);
+/* Without the sheets of cupsd. */
+size_t backend_count_documents(const struct dx_job *job);
 
 /* ---- attend.c ---- */
 
@@ -110,9 +113,9 @@ enum dx_code backend_attend(struct backend *b, struct dx_err *err) DX_MUST_USE;
 /* ---- status.c: the only place that prints ---- */
 
 void status_start(void); /* sets the library's log sink; clears old reasons */
-void status_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void status_error(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+/* prefix: INFO or ERROR. */
+void status_say(const char *prefix, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Why a print job ends: for the log of the administrator, and for the person
  * who printed. */
 void status_failure(const char *log, const char *text);
@@ -138,8 +141,5 @@ int discover(enum dx_code code, const struct dx_err *err);
  * exits with the status of the code's class. */
 void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
     __attribute__((noreturn));
-
-/* The exit status of a class; the only table. */
-int backend_exit_status(enum dx_class cls);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include <cups/backend.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* The same as in ppd/docextract.drv: cupsd uses it to find the PPD. */
 #define DEVICE_ID \
@@ -31,28 +30,17 @@ static void list(const struct dx_config *config)
   }
 }
 
-static enum dx_code read_config(struct dx_config **ret_config,
-                                struct dx_err *err)
-{
-  char *path = dx_config_path(true);
-  enum dx_code code =
-      path != NULL ? dx_config_load(path, ret_config, err) : dx_fail_nomem(err);
-
-  free(path);
-  return code;
-}
-
 int discover(enum dx_code code, const struct dx_err *err)
 {
   struct dx_config *config = NULL;
   struct dx_err why = *err;
 
   if (code == DX_OK)
-    code = read_config(&config, &why);
+    code = backend_read_config(&config, &why);
   if (code == DX_OK) {
     list(config);
   } else {
-    status_error("%s", why.text);
+    status_say("ERROR", "%s", why.text);
     cupsBackendReport("network", "docextract", "Unknown", MODEL, NULL, NULL);
   }
   dx_config_free(&config);

@@ -34,11 +34,6 @@ static const int exit_status[DX_CL_COUNT] = {
     [DX_CL_INTERNAL] = CUPS_BACKEND_HOLD,
 };
 
-int backend_exit_status(enum dx_class cls)
-{
-  return exit_status[cls];
-}
-
 /* OnDocumentError may cancel a job with a refused document instead, of which
  * nothing was sent. */
 static int status_of(const struct backend *b, enum dx_code code)
@@ -49,7 +44,7 @@ static int status_of(const struct backend *b, enum dx_code code)
       (!b->attended ||
        dx_job_count(b->job, DX_ST_REFUSED) == b->job->submission_count))
     return CUPS_BACKEND_CANCEL;
-  return backend_exit_status(dx_class_of(code));
+  return exit_status[dx_class_of(code)];
 }
 
 /* For the administrator: what went wrong, and what has to be done. */
@@ -103,27 +98,11 @@ static void report_success(const struct backend *b)
   if (!b->left)
     text = b->sentence;
   if (b->failures == 0)
-    status_info("%s", text);
+    status_say("INFO", "%s", text);
   else
-    status_info(DX_SAY_FAILURES, text, b->failures,
-                b->failures == 1 ? "chart" : "charts");
+    status_say("INFO", DX_SAY_FAILURES, text, b->failures,
+               b->failures == 1 ? "chart" : "charts");
   status_keep();
-}
-
-static void report(struct backend *b, enum dx_code code,
-                   const struct dx_err *err)
-{
-  if (code == DX_OK)
-    report_success(b);
-  else if (code != DX_E_STOPPED)
-    report_failure(b, code, err);
-}
-
-/* Removes what was received but not committed: cupsd sends it again. */
-static void discard_received(struct backend *b)
-{
-  if (b->job != NULL && strncmp(b->job->path, "incoming/", 9) == 0)
-    dx_spool_discard(&b->spool, &b->job);
 }
 
 /*
@@ -151,11 +130,16 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (code != DX_E_STOPPED)
     backend_drain(b);
   status = status_of(b, code);
-  discard_received(b);
+  /* What was received but not committed: cupsd sends it again. */
+  if (b->job != NULL && strncmp(b->job->path, "incoming/", 9) == 0)
+    dx_spool_discard(&b->spool, &b->job);
   if (!b->eof && term_came())
     leave_before_eof(b);
   term_eof();
-  report(b, code, err);
+  if (code == DX_OK)
+    report_success(b);
+  else if (code != DX_E_STOPPED)
+    report_failure(b, code, err);
   status_end(b->left && b->overdue ? DX_E_OVERDUE : code, b->failures > 0);
   dx_job_free(&b->job);
   if (b->spool_is_open)

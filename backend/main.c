@@ -52,21 +52,16 @@ static enum dx_code enter(struct dx_err *err)
 
 static enum dx_code read_config(struct backend *b, struct dx_err *err)
 {
-  char *path = dx_config_path(true);
-  enum dx_code code;
+  enum dx_code code = backend_read_config(&b->config, err);
 
-  if (path == NULL)
-    return dx_fail_nomem(err);
-  code = dx_config_load(path, &b->config, err);
-  if (code == DX_OK) {
-    b->conf = dx_config_service(b->config, b->service);
-    if (b->conf == NULL)
-      code = dx_fail(err, DX_E_CONFIG, 0,
-                     "service '%s' is not in '%s'; add a section <Service %s>",
-                     b->service, path, b->service);
-  }
-  free(path);
-  return code;
+  if (code != DX_OK)
+    return code;
+  b->conf = dx_config_service(b->config, b->service);
+  if (b->conf != NULL)
+    return DX_OK;
+  return dx_fail(err, DX_E_CONFIG, 0,
+                 "service '%s' is not in '%s'; add a section <Service %s>",
+                 b->service, b->config->path, b->service);
 }
 
 static enum dx_code open_spool(struct backend *b, struct dx_err *err)
@@ -129,8 +124,9 @@ static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 static enum dx_code add_missing(struct dx_job *job, int expected,
                                 struct dx_err *err)
 {
-  struct dx_document *documents;
+  const struct dx_entry missing = {.kind = DX_KIND_MISSING};
   size_t count = (size_t)expected;
+  enum dx_code code = DX_OK;
 
   if (expected <= 0 || count == job->document_count)
     return DX_OK;
@@ -138,17 +134,9 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
     return dx_fail(err, DX_E_BUNDLE, 0,
                    "received %zu documents, but the job has %d; print it again",
                    job->document_count, expected);
-  documents = realloc(job->documents, count * sizeof(*documents));
-  if (documents == NULL)
-    return dx_fail_nomem(err);
-  job->documents = documents;
-  while (job->document_count < count) {
-    struct dx_document *d = &documents[job->document_count++];
-
-    memset(d, 0, sizeof(*d));
-    d->entry.kind = DX_KIND_MISSING;
-  }
-  return DX_OK;
+  while (code == DX_OK && job->document_count < count)
+    code = backend_add_document(job, &missing, err);
+  return code;
 }
 
 /*
@@ -260,17 +248,6 @@ static void count_pages(const struct dx_job *job)
   status_pages(pages);
 }
 
-static enum dx_code prepare(struct backend *b, struct dx_err *err)
-{
-  enum dx_code code = backend_read_uri(b, getenv("DEVICE_URI"), err);
-
-  if (code == DX_OK)
-    code = read_config(b, err);
-  if (code == DX_OK)
-    code = wait_for_room(b, err);
-  return code;
-}
-
 static enum dx_code run(struct backend *b, struct dx_err *err)
 {
   struct dx_print_job before;
@@ -319,7 +296,11 @@ int main(int argc, char **argv)
   if (code == DX_OK)
     code = backend_read_arguments(&b, argc, argv, &err);
   if (code == DX_OK)
-    code = prepare(&b, &err);
+    code = backend_read_uri(&b, getenv("DEVICE_URI"), &err);
+  if (code == DX_OK)
+    code = read_config(&b, &err);
+  if (code == DX_OK)
+    code = wait_for_room(&b, &err);
   if (dx_class_of(code) == DX_CL_LOCAL)
     dx_seal_refuse(CUPS_SC_FD);
   else if (!dx_seal_give(CUPS_SC_FD, b.seal))

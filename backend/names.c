@@ -39,7 +39,7 @@ static const char *next_supplied(const char **text, char name[DX_NAME_BYTES])
   return ours ? name : NULL;
 }
 
-static size_t count_documents(const struct dx_job *job)
+size_t backend_count_documents(const struct dx_job *job)
 {
   size_t i, count = 0;
 
@@ -66,7 +66,7 @@ static void name_after_files(const struct backend *b)
   char name[DX_NAME_BYTES];
   size_t i;
 
-  if (count_supplied(text) != count_documents(b->job))
+  if (count_supplied(text) != backend_count_documents(b->job))
     return;
   for (i = 0; i < b->job->document_count; i++) {
     struct dx_entry *entry = &b->job->documents[i].entry;
@@ -91,6 +91,6 @@ void backend_name_documents(const struct backend *b)
 {
   if (b->conf->file_names == DX_FILE_NAMES_NEUTRAL)
     name_neutrally(b->job);
-  else if (count_documents(b->job) > 1)
+  else if (backend_count_documents(b->job) > 1)
     name_after_files(b);
 }

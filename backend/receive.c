@@ -64,11 +64,9 @@ static enum dx_code check_count(const struct backend *b,
                                 const struct dx_entry *entry,
                                 struct dx_err *err)
 {
-  int64_t count = entry->kind != DX_KIND_SHEET;
-  size_t i;
+  int64_t count =
+      (int64_t)backend_count_documents(b->job) + (entry->kind != DX_KIND_SHEET);
 
-  for (i = 0; i < b->job->document_count; i++)
-    count += b->job->documents[i].entry.kind != DX_KIND_SHEET;
   if (count <= b->conf->max_documents)
     return DX_OK;
   return dx_fail(err, DX_E_TOO_MANY, 0,
@@ -77,9 +75,9 @@ static enum dx_code check_count(const struct backend *b,
                  b->conf->max_documents);
 }
 
-static enum dx_code add_document(struct dx_job *job,
-                                 const struct dx_entry *entry,
-                                 struct dx_err *err)
+enum dx_code backend_add_document(struct dx_job *job,
+                                  const struct dx_entry *entry,
+                                  struct dx_err *err)
 {
   struct dx_document *documents;
 
@@ -109,10 +107,10 @@ static enum dx_code receive_entry(struct backend *b,
   if (code == DX_OK && entry->reason == DX_REASON_SANDBOX)
     code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
   if (code == DX_OK)
-    code = add_document(b->job, entry, err);
+    code = backend_add_document(b->job, entry, err);
   if (code != DX_OK)
     return code;
-  status_info(DX_SAY_RECEIVING, index + 1);
+  status_say("INFO", DX_SAY_RECEIVING, index + 1);
   if (entry->kind == DX_KIND_DOCUMENT) {
     fd = dx_spool_create_document(b->job, index, err);
     if (fd < 0)

@@ -78,7 +78,7 @@ void status_start(void)
   print_line("STATE", text);
 }
 
-void status_info(const char *format, ...)
+void status_say(const char *prefix, const char *format, ...)
 {
   char text[1024];
   va_list args;
@@ -86,18 +86,7 @@ void status_info(const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  print_line("INFO", text);
-}
-
-void status_error(const char *format, ...)
-{
-  char text[1024];
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(text, sizeof(text), format, args);
-  va_end(args);
-  print_line("ERROR", text);
+  print_line(prefix, text);
 }
 
 /* The log has both, even at cupsd's default level; what is shown is the last
@@ -151,7 +140,7 @@ static void uploading(const struct dx_note *note)
   last_percent = percent;
   (void)snprintf(text, sizeof(text), "job-media-progress=%d", percent);
   print_line("ATTR", text);
-  status_info(DX_SAY_UPLOADING, percent);
+  status_say("INFO", DX_SAY_UPLOADING, percent);
 }
 
 /* One document may wait while another is sent: sending comes first. */
@@ -162,7 +151,7 @@ static void waiting(const struct dx_note *note, bool here)
   if (here)
     return;
   set_reason(DX_SR_WAITING, true);
-  status_info(DX_SAY_WAITING, elapsed(note->since_ms, time));
+  status_say("INFO", DX_SAY_WAITING, elapsed(note->since_ms, time));
 }
 
 static void local_failure(const struct dx_note *note)
@@ -194,20 +183,20 @@ void status_note(const struct dx_note *note, bool here)
     break;
   case DX_NOTE_DOWN:
     set_reason(DX_SR_DOWN, true);
-    status_info(DX_SAY_DOWN, place, elapsed(note->since_ms, time));
+    status_say("INFO", DX_SAY_DOWN, place, elapsed(note->since_ms, time));
     break;
   case DX_NOTE_UP:
     set_reason(DX_SR_DOWN, false);
     break;
   case DX_NOTE_PAUSED:
-    status_info(DX_SAY_PAUSED, place);
+    status_say("INFO", DX_SAY_PAUSED, place);
     break;
   case DX_NOTE_UNEXPECTED:
-    status_info(DX_SAY_RETRYING, place, dx_code_sentence(note->code));
+    status_say("INFO", DX_SAY_RETRYING, place, dx_code_sentence(note->code));
     break;
   case DX_NOTE_TOKEN:
     dx_sentence(note->code, NULL, text);
-    status_info(DX_SAY_SIGNING_IN, text);
+    status_say("INFO", DX_SAY_SIGNING_IN, text);
     break;
   case DX_NOTE_LOCAL:
     set_reason(DX_SR_STORAGE, true);
@@ -224,7 +213,7 @@ void status_note(const struct dx_note *note, bool here)
 void status_stopped(const struct dx_err *err)
 {
   set_reason(DX_SR_STOPPED, true);
-  status_error(DX_SAY_NOT_RUNNING, err->text);
+  status_say("ERROR", DX_SAY_NOT_RUNNING, err->text);
 }
 
 void status_running(void)

@@ -45,22 +45,15 @@ static bool is_news(struct progress *p, enum dx_note_kind kind)
   return true;
 }
 
-/* True if this is worth its own line. */
-static bool is_step(const struct progress *p, int percent)
-{
-  if (percent <= p->percent) /* an upload that failed begins again */
-    return false;
-  return p->live || percent == 100 || p->percent < 0 ||
-         percent >= p->percent + PROGRESS_STEP;
-}
-
 static void uploading(struct progress *p, const struct dx_note *note)
 {
   static const char full[] = "########################################";
 
   int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
 
-  if (!is_step(p, percent))
+  if (percent <= p->percent || /* an upload that failed begins again */
+      (!p->live && percent < 100 && p->percent >= 0 &&
+       percent < p->percent + PROGRESS_STEP))
     return;
   p->percent = percent;
   (void)is_news(p, note->kind);
@@ -138,23 +131,6 @@ static void print_results(const struct cli *cli, const struct dx_job *job)
   }
 }
 
-/* The journal is written before we are told. */
-static enum dx_code finish(struct cli *cli, const char *key, enum dx_code code,
-                           struct dx_err *err)
-{
-  struct dx_job *job = NULL;
-  struct dx_err why;
-
-  if (dx_spool_load(&cli->spool, key, &job, &why) == DX_OK)
-    print_results(cli, job);
-  else if (why.code != DX_E_NOT_FOUND) /* purged already */
-    fprintf(stderr, "docextract: %s\n", why.text);
-  dx_job_free(&job);
-  return code == DX_OK || code == DX_E_CANCELED
-             ? code
-             : dx_fail_advice(err, "retry with: docextract retry %s", key);
-}
-
 /* ---- attending ---- */
 
 struct attend {
@@ -173,42 +149,41 @@ static enum dx_code on_note(struct attend *a, const struct dx_message *message,
   bool is_here;
   enum dx_code code = dx_note_parse(message, &note, &is_here, err);
 
-  a->is_over = code == DX_OK &&
-               (note.kind == DX_NOTE_ADMIN || note.kind == DX_NOTE_OVERDUE);
-  if (code != DX_OK || !a->is_over) {
-    if (code == DX_OK)
-      print_note(&a->progress, &note, is_here);
+  if (code != DX_OK)
     return code;
-  }
+  a->is_over = note.kind == DX_NOTE_ADMIN || note.kind == DX_NOTE_OVERDUE;
   if (note.kind == DX_NOTE_OVERDUE)
     return dx_fail(err, DX_E_OVERDUE, 0,
                    "the extraction takes longer than ProcessingLimit; "
                    "docextractd goes on with job %s",
                    a->job->key);
-  return dx_fail(err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
-                 "%s; docextractd then goes on with job %s", note.text,
-                 a->job->key);
+  if (note.kind == DX_NOTE_ADMIN)
+    return dx_fail(err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
+                   "%s; docextractd then goes on with job %s", note.text,
+                   a->job->key);
+  print_note(&a->progress, &note, is_here);
+  return DX_OK;
 }
 
-static enum dx_code on_message(struct attend *a, struct dx_channel *channel,
-                               const struct dx_message *message,
-                               struct dx_err *err)
+/* The journal is written before we are told. */
+static enum dx_code on_end(struct attend *a, const struct dx_message *message,
+                           struct dx_err *err)
 {
-  switch (message->verb) {
-  case DX_VERB_NOTE:
-    return on_note(a, message, err);
-  case DX_VERB_MAY:
-    return dx_channel_send(channel, err, "yes %s", message->words[0]);
-  case DX_VERB_END:
-    a->is_over = true;
-    cli_line_end();
-    return finish(a->cli, a->job->key, dx_message_outcome(message, err), err);
-  case DX_VERB_ERROR:
-    a->is_over = true;
-    return dx_message_outcome(message, err);
-  default:
-    return DX_OK;
-  }
+  struct dx_job *job = NULL;
+  struct dx_err why;
+  enum dx_code code = dx_message_outcome(message, err);
+
+  a->is_over = true;
+  cli_line_end();
+  if (dx_spool_load(&a->cli->spool, a->job->key, &job, &why) == DX_OK)
+    print_results(a->cli, job);
+  else if (why.code != DX_E_NOT_FOUND) /* purged already */
+    fprintf(stderr, "docextract: %s\n", why.text);
+  dx_job_free(&job);
+  return code == DX_OK || code == DX_E_CANCELED
+             ? code
+             : dx_fail_advice(err, "retry with: docextract retry %s",
+                              a->job->key);
 }
 
 /* Until the connection breaks. */
@@ -226,20 +201,21 @@ static enum dx_code attend(struct attend *a, struct dx_err *err)
   }
   while (code == DX_OK && !a->is_over) {
     code = cli_receive(&channel, -1, &message, err);
-    if (code == DX_OK)
-      code = on_message(a, &channel, &message, err);
+    if (code == DX_OK && message.verb == DX_VERB_NOTE)
+      code = on_note(a, &message, err);
+    else if (code == DX_OK && message.verb == DX_VERB_MAY)
+      code = dx_channel_send(&channel, err, "yes %s", message.words[0]);
+    else if (code == DX_OK && message.verb == DX_VERB_END)
+      code = on_end(a, &message, err);
+    else if (code == DX_OK && message.verb == DX_VERB_ERROR) {
+      a->is_over = true;
+      code = dx_message_outcome(&message, err);
+    }
     if (code == DX_E_NET && !a->is_over)
       a->lost_ms = dx_monotonic_ms();
   }
   dx_channel_close(&channel);
   return code;
-}
-
-/* It may be restarted at any time. */
-static bool is_lost(struct attend *a)
-{
-  return !a->is_over && a->lost_ms != 0 &&
-         dx_monotonic_ms() - a->lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS);
 }
 
 enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
@@ -253,9 +229,10 @@ enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
   struct dx_err why;
   enum dx_code code;
 
-  do
+  do /* docextractd may be restarted at any time */
     code = attend(&a, err);
-  while (code != DX_OK && is_lost(&a));
+  while (code != DX_OK && !a.is_over && a.lost_ms != 0 &&
+         dx_monotonic_ms() - a.lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS));
   cli_line_end();
   if (a.is_over)
     return code;

@@ -1,8 +1,8 @@
 /*
  * cli.h - what the verbs of the command share. The command line is main.c's;
- * a verb is a file with one function and a row in CLI_VERBS. docextractd does
- * the work; here it is asked to, and what came of it is shown and turned into
- * an exit status.
+ * a verb is a function, usually with a file, and a row in CLI_VERBS.
+ * docextractd does the work; here it is asked to, and what came of it is shown
+ * and turned into an exit status.
  *
  * Privileges: the command may be started by root, and by root for somebody else
  * (a sudo rule). cli_become_owner() makes the process the owner of the spool,
@@ -33,7 +33,6 @@
  */
 #define CLI_VERBS(X)                                                       \
   X(cancel, "JOB...", "stop a job and delete its documents")               \
-  X(chown, "", "give spool, results and keys to the user of docextract")   \
   X(config, "", "check the configuration and print every value in effect") \
   X(hello, "[--service NAME]",                                             \
     "check whether jobs will work, and what fails if not")                 \
@@ -57,22 +56,12 @@ struct cli {
   /* options and arguments; borrowed from argv */
   const char *config_path; /* never NULL when a verb runs */
   const char *config_from; /* where the path comes from, for display */
-  const char *service;     /* NULL: not given */
-  const char *title;       /* NULL: not given */
-  const char *older_than;  /* a duration; NULL: not given */
-  const char *state;       /* one of list_state(); NULL: any */
-  const char *queue;       /* NULL: any */
-  const char *user;        /* NULL: any */
-  bool all;
-  bool together;
-  bool json;
-  bool html;
-  bool watch;
-  bool seen;
-  bool dry_run;
-  bool verbose;
-  bool help;
-  bool version;
+  /* NULL: not given */
+  const char *service, *title, *queue, *user;
+  const char *older_than; /* a duration */
+  const char *state;      /* a cli_state_word() */
+  bool all, together, json, html, watch, seen, dry_run;
+  bool verbose, help, version;
   char **args; /* as many as the pattern allows */
   size_t arg_count;
   /* released by main.c */
@@ -140,8 +129,6 @@ enum dx_code cli_service(const struct cli *cli,
                          const struct dx_service **ret_service,
                          struct dx_err *err) DX_MUST_USE;
 
-/* ---- owner.c ---- */
-
 /*
  * Turns a root process into one of the owner of the spool directory, for good;
  * with dx_user(), only if that user is the owner. Nothing changes for the
@@ -158,10 +145,13 @@ enum dx_code cli_become_owner(const char *spool_dir,
 enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The name of the effective user. */
-void cli_user_name(char name[DX_USER_BYTES]);
+/* Reads the configuration and becomes the owner of the spool. */
+enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
-/* ---- ask.c ---- */
+/* The same, and opens it. */
+enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
+
+/* ---- spool.c ---- */
 
 /*
  * Opens the spool; for a caller who may not read it, cli_each_job() and
@@ -182,28 +172,6 @@ enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
 enum dx_code cli_read_job(struct cli *cli, const char *name,
                           struct dx_job **ret_job,
                           struct dx_err *err) DX_MUST_USE;
-
-/* A print job that CUPS may still run, so that its commands are the ones to
- * use.
- */
-bool cli_is_of_cups(const struct dx_job *job);
-
-/* E_ACCESS, for a caller who must ask docextractd and cannot act on the job. */
-enum dx_code cli_refuse_user(const char *verb, const struct dx_job *job,
-                             struct dx_err *err);
-
-/* A delivered result, from docextractd. */
-enum dx_code cli_ask_result(const struct cli *cli, const char *key,
-                            const char *name, struct dx_buf *ret_content,
-                            struct dx_err *err) DX_MUST_USE;
-
-/* ---- spool.c ---- */
-
-/* Reads the configuration and becomes the owner of the spool. */
-enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err) DX_MUST_USE;
-
-/* The same, and opens it. */
-enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /*
  * The key of the job that `text` names: by its key, in full or by at least
@@ -239,11 +207,6 @@ enum dx_code cli_check_spool(const struct dx_config *config,
 enum dx_code cli_check_results(const struct dx_service *service,
                                struct dx_err *err) DX_MUST_USE;
 
-/* Checks that spool and results can be written, before anything is sent. */
-enum dx_code cli_probe(const struct dx_config *config,
-                       const struct dx_service *service,
-                       struct dx_err *err) DX_MUST_USE;
-
 /* Where the results of a submission are delivered; NULL: its section is no
  * longer in the configuration. Borrowed from cli->config. */
 const char *cli_results_dir(const struct cli *cli,
@@ -253,14 +216,11 @@ const char *cli_results_dir(const struct cli *cli,
 #define CLI_CUPS_NAME_BYTES 192
 void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES]);
 
-/* ---- report_log.c ---- */
+/* ---- jobs.c ---- */
 
-/* cupsd's error_log, opened with the caller's rights; -1: not available. */
-int report_open_log(const char *config_path);
-
-/* Prints the last lines of it that are known to be about our programs and to
- * hold nothing that a person wrote. Reads and closes fd, which may be -1. */
-void report_log(int fd);
+/* The n-th word of dx_job_status(), or NULL after the last one. Static memory.
+ */
+const char *cli_state_word(size_t n);
 
 /* ---- stop.c ---- */
 
@@ -286,19 +246,14 @@ enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
 
 /*
  * Sends a request, for which docextractd is started where that is possible, and
- * calls `said` for every line of the response but an error, which is returned.
- * patience_ms: how long it may say nothing; -1: any time.
+ * calls `said` (NULL: prints it) for every line of the response but an error,
+ * which is returned. patience_ms: how long it may say nothing; -1: any time.
  */
 #define CLI_PATIENCE_MS 30000 /* for what takes no time */
-typedef void cli_said(void *ctx, const struct dx_message *message);
+typedef void cli_said(const struct dx_message *message);
 enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
-                         void *ctx, struct dx_err *err, const char *format,
-                         ...) DX_MUST_USE __attribute__((format(printf, 6, 7)));
-
-/* The same for what takes no time, whose response is printed. */
-enum dx_code cli_tell(const struct cli *cli, struct dx_err *err,
-                      const char *format, ...) DX_MUST_USE
-    __attribute__((format(printf, 3, 4)));
+                         struct dx_err *err, const char *format,
+                         ...) DX_MUST_USE __attribute__((format(printf, 5, 6)));
 
 /* How docextractd runs, in words of ours. Static memory. Starts nothing. The
  * spool is open. */
@@ -316,18 +271,7 @@ const char *cli_started_text(enum dx_started started);
 enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
                         struct dx_err *err) DX_MUST_USE;
 
-/* ---- hello_warnings.c ---- */
-
-/*
- * Prints what is no failure of the service but will annoy somebody, each as a
- * line "warning: ...": a separator page that cannot be read, titles in cupsd's
- * logs, a docextractd that is no service, a backend that cupsd runs as the
- * wrong user. Call it as the spool's owner; cupsd_conf_fd (-1: none) is read
- * and closed.
- */
-void hello_warn_all(const struct dx_service *service, enum dx_started started,
-                    int cupsd_conf_fd);
-void hello_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* ---- hello.c ---- */
 
 /* The layers of lib/base/sandbox.h that a process would have here. Starts one,
  * and waits for it. */

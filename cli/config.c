@@ -33,20 +33,6 @@ static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
               queues->list[i].name, service->name);
 }
 
-/* Asks cupsd; if it does not respond, reads printers.conf (-1: it cannot be
- * read). Closes printers_fd. */
-static void find_queues(struct queues *queues, int printers_fd)
-{
-  struct dx_err ignored;
-
-  if (cupsd_queues(&queues->list, &queues->count, &ignored) == DX_OK) {
-    if (printers_fd >= 0)
-      (void)close(printers_fd);
-  } else if (printers_fd >= 0) {
-    cupsd_read_printers(printers_fd, &queues->list, &queues->count);
-  }
-}
-
 /* Returns how many print to a section that does not exist. */
 static size_t warn_of_queues(const struct cli *cli, const struct queues *queues)
 {
@@ -76,28 +62,23 @@ static size_t warn(enum dx_code code, const struct dx_err *err)
   return code != DX_OK;
 }
 
-/* Sections may share one. */
-static bool is_first_with(const struct dx_config *config, size_t n)
-{
-  const char *path = config->services[n].results_dir;
-  size_t i = 0;
-
-  while (strcmp(config->services[i].results_dir, path) != 0)
-    i++;
-  return i == n;
-}
-
 /* Warns where backends cannot write; what is missing is reported with its line.
  * Returns how many. */
 static size_t warn_of_directories(const struct dx_config *config)
 {
   struct dx_err err;
   enum dx_code code = cli_check_spool(config, &err);
-  size_t i, count = code != DX_E_NOT_FOUND ? warn(code, &err) : 0;
+  size_t i, k, count = code != DX_E_NOT_FOUND ? warn(code, &err) : 0;
 
-  for (i = 0; i < config->service_count; i++)
-    if (is_first_with(config, i))
-      count += warn(cli_check_results(&config->services[i], &err), &err);
+  for (i = 0; i < config->service_count; i++) {
+    const struct dx_service *service = &config->services[i];
+
+    for (k = 0; k < i; k++) /* sections may share one */
+      if (strcmp(config->services[k].results_dir, service->results_dir) == 0)
+        break;
+    if (k == i)
+      count += warn(cli_check_results(service, &err), &err);
+  }
   return count;
 }
 
@@ -123,27 +104,13 @@ static size_t warn_of_sandbox(const struct dx_config *config)
   return count;
 }
 
-/* Works without a spool, too; with one, this process becomes its owner. */
-static enum dx_code become_owner(struct cli *cli, struct dx_err *err)
-{
-  const char *spool_dir = cli->config->spool_dir;
-  enum dx_code code = DX_OK;
-
-  if (geteuid() == 0)
-    code = cli_check_owner(
-        spool_dir, cupsd_open(cli->config_path, "cups-files.conf"), err);
-  if (code == DX_OK)
-    code = cli_become_owner(spool_dir, err);
-  return code == DX_E_NOT_FOUND && geteuid() == 0 && dx_user() != NULL
-             ? dx_user_enter(err)
-             : code;
-}
-
-/* Backends may not be able to read what root can: checks as their user. */
+/* Backends may not be able to read what root can: checks as their user, the
+ * owner of the spool. Works without a spool, too. */
 static enum dx_code check(struct cli *cli, size_t *ret_warnings,
                           struct dx_err *err)
 {
   bool was_root = geteuid() == 0, is_owner;
+  const char *spool_dir;
   char name[DX_USER_BYTES];
   size_t count = 0;
   struct dx_err why;
@@ -151,7 +118,14 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
 
   if (code != DX_OK)
     return code;
-  code = become_owner(cli, &why);
+  spool_dir = cli->config->spool_dir;
+  if (was_root)
+    code = cli_check_owner(
+        spool_dir, cupsd_open(cli->config_path, "cups-files.conf"), &why);
+  if (code == DX_OK)
+    code = cli_become_owner(spool_dir, &why);
+  if (code == DX_E_NOT_FOUND && was_root && dx_user() != NULL)
+    code = dx_user_enter(&why);
   is_owner = code == DX_OK;
   if (code != DX_E_NOT_FOUND && was_root)
     count = warn(code, &why);
@@ -161,40 +135,28 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
   if (code == DX_OK)
     count += warn_of_sandbox(cli->config);
   *ret_warnings += count;
-  cli_user_name(name);
-  return code != DX_OK && was_root
-             ? dx_fail_advice(err,
-                              "backends run as '%s', which must be able to "
-                              "read it",
-                              name)
-             : code;
-}
-
-/* Only the owner of the spool can learn that. Nothing is created in it. */
-static void print_docextractd(struct cli *cli)
-{
-  cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);
-  if (cli->spool.dirfd >= 0)
-    printf("# docextractd: %s\n", cli_docextractd(cli));
-}
-
-/* Whether there is a drop-in only docextractd knows, which refuses to work if
- * there is none: so this is no warning. */
-static void print_drop_ins(const struct cli *cli)
-{
-  char text[DX_ERR_TEXT_BYTES];
-  size_t at = 0;
-
-  while (dx_docextractd_is_unit("") &&
-         dx_config_drop_in(cli->config, NULL, &at, text))
-    printf("# unless there is a drop-in for it: %s\n", text);
+  if (code == DX_OK || !was_root)
+    return code;
+  dx_user_name_of(geteuid(), name);
+  return dx_fail_advice(
+      err, "backends run as '%s', which must be able to read it", name);
 }
 
 static enum dx_code print(struct cli *cli, struct queues *queues,
                           struct dx_err *err)
 {
-  print_docextractd(cli);
-  print_drop_ins(cli);
+  char text[DX_ERR_TEXT_BYTES];
+  size_t at = 0;
+
+  /* Only the owner of the spool can learn that. Nothing is created in it. */
+  cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);
+  if (cli->spool.dirfd >= 0)
+    printf("# docextractd: %s\n", cli_docextractd(cli));
+  /* Whether there is a drop-in only docextractd knows, which refuses to work if
+   * there is none: so this is no warning. */
+  while (dx_docextractd_is_unit("") &&
+         dx_config_drop_in(cli->config, NULL, &at, text))
+    printf("# unless there is a drop-in for it: %s\n", text);
   printf("# the file given by %s:\n", cli->config_from);
   return dx_config_print(cli->config, stdout, print_queues, queues, err);
 }
@@ -205,16 +167,21 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   /* With the caller's rights: only root may read it. */
   int printers_fd = cupsd_open(cli->config_path, "printers.conf");
   size_t warnings = 0;
+  struct dx_err ignored;
   enum dx_code code = check(cli, &warnings, err);
 
-  if (code != DX_OK) {
-    if (printers_fd >= 0)
-      (void)close(printers_fd);
-    return code;
+  if (code == DX_OK &&
+      cupsd_queues(&queues.list, &queues.count, &ignored) != DX_OK &&
+      printers_fd >= 0) {
+    cupsd_read_printers(printers_fd, &queues.list, &queues.count);
+    printers_fd = -1;
   }
-  find_queues(&queues, printers_fd);
-  warnings += warn_of_queues(cli, &queues);
-  code = print(cli, &queues, err);
+  if (printers_fd >= 0)
+    (void)close(printers_fd);
+  if (code == DX_OK) {
+    warnings += warn_of_queues(cli, &queues);
+    code = print(cli, &queues, err);
+  }
   free(queues.list);
   if (code != DX_OK || warnings == 0)
     return code;

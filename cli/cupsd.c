@@ -19,21 +19,6 @@
 #define TIMEOUT_MS 3000
 #define SCHEME "docextract://"
 
-static ipp_t *make_request(void)
-{
-  static const char *const wanted[] = {
-      "printer-name",          "device-uri",       "printer-state",
-      "printer-state-reasons", "queued-job-count", "printer-is-accepting-jobs"};
-  ipp_t *request = ippNewRequest(IPP_OP_CUPS_GET_PRINTERS);
-
-  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME, "requesting-user-name",
-               NULL, cupsUser());
-  ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
-                "requested-attributes",
-                (int)(sizeof(wanted) / sizeof(wanted[0])), NULL, wanted);
-  return request;
-}
-
 /* Anything but a keyword (RFC 8011, section 5.1.4) is left out. */
 static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
 {
@@ -50,13 +35,6 @@ static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
     len += (size_t)snprintf(queue->reasons + len, sizeof(queue->reasons) - len,
                             "%s%s", len > 0 ? " " : "", word);
   }
-}
-
-static const char *state_word(int state)
-{
-  return state == IPP_PSTATE_IDLE         ? "idle"
-         : state == IPP_PSTATE_PROCESSING ? "processing"
-                                          : "stopped";
 }
 
 /* Notes the section that a device URI names, if it is ours. */
@@ -86,25 +64,11 @@ static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)
   else if (strcmp(name, "printer-state-reasons") == 0)
     add_reasons(queue, attribute);
   else if (strcmp(name, "printer-state") == 0)
-    queue->state = state_word(ippGetInteger(attribute, 0));
+    queue->state = ippEnumString(name, ippGetInteger(attribute, 0));
   else if (strcmp(name, "printer-is-accepting-jobs") == 0)
     queue->accepting = ippGetBoolean(attribute, 0) != 0;
   else if (strcmp(name, "queued-job-count") == 0)
     queue->jobs = ippGetInteger(attribute, 0);
-}
-
-/* An attribute without a name separates two printers. */
-static ipp_attribute_t *read_printer(ipp_t *response,
-                                     ipp_attribute_t *attribute,
-                                     struct queue *ret_queue)
-{
-  memset(ret_queue, 0, sizeof(*ret_queue));
-  ret_queue->state = "unknown";
-  for (; attribute != NULL && ippGetName(attribute) != NULL;
-       attribute = ippNextAttribute(response))
-    if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
-      read_attribute(ret_queue, attribute);
-  return attribute;
 }
 
 static bool add_queue(const struct queue *queue, struct queue **queues,
@@ -119,15 +83,19 @@ static bool add_queue(const struct queue *queue, struct queue **queues,
   return true;
 }
 
+/* An attribute without a name separates two printers. */
 static enum dx_code read_printers(ipp_t *response, struct queue **ret_queues,
                                   size_t *ret_count, struct dx_err *err)
 {
   ipp_attribute_t *attribute = ippFirstAttribute(response);
 
   for (; attribute != NULL; attribute = ippNextAttribute(response)) {
-    struct queue queue;
+    struct queue queue = {.state = "unknown"};
 
-    attribute = read_printer(response, attribute, &queue);
+    for (; attribute != NULL && ippGetName(attribute) != NULL;
+         attribute = ippNextAttribute(response))
+      if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
+        read_attribute(&queue, attribute);
     if (queue.is_ours && !add_queue(&queue, ret_queues, ret_count))
       return dx_fail_nomem(err);
     if (attribute == NULL)
@@ -139,17 +107,26 @@ static enum dx_code read_printers(ipp_t *response, struct queue **ret_queues,
 enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
                           struct dx_err *err)
 {
+  static const char *const wanted[] = {
+      "printer-name",          "device-uri",       "printer-state",
+      "printer-state-reasons", "queued-job-count", "printer-is-accepting-jobs"};
   http_t *http =
       httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
                    HTTP_ENCRYPTION_IF_REQUESTED, 1, TIMEOUT_MS, NULL);
-  ipp_t *response = NULL;
+  ipp_t *request, *response = NULL;
   enum dx_code code = DX_OK;
 
   *ret_queues = NULL;
   *ret_count = 0;
   if (http != NULL) {
     httpSetTimeout(http, TIMEOUT_MS / 1000.0, NULL, NULL);
-    response = cupsDoRequest(http, make_request(), "/");
+    request = ippNewRequest(IPP_OP_CUPS_GET_PRINTERS);
+    ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME,
+                 "requesting-user-name", NULL, cupsUser());
+    ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
+                  "requested-attributes",
+                  (int)(sizeof(wanted) / sizeof(wanted[0])), NULL, wanted);
+    response = cupsDoRequest(http, request, "/");
   }
   if (response == NULL ||
       (ippGetStatusCode(response) >= IPP_STATUS_ERROR_BAD_REQUEST &&

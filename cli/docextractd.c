@@ -13,7 +13,7 @@
 enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
                          struct dx_message *message, struct dx_err *err)
 {
-  struct pollfd fds[] = {{.fd = dx_channel_fd(channel), .events = POLLIN},
+  struct pollfd fds[] = {{.fd = channel->fd, .events = POLLIN},
                          {.fd = cli_stop_fd(), .events = POLLIN}};
   enum dx_code code = DX_E_NOT_YET;
   int ready = 1;
@@ -30,9 +30,8 @@ enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
 
 /* ---- requests ---- */
 
-static void print_said(void *ctx, const struct dx_message *message)
+static void print_said(const struct dx_message *message)
 {
-  (void)ctx;
   if (message->verb == DX_VERB_WARN) {
     fprintf(stderr, "docextract: %s\n", message->text);
   } else if (message->text[0] != '\0') {
@@ -41,67 +40,37 @@ static void print_said(void *ctx, const struct dx_message *message)
   }
 }
 
-static enum dx_code listen_to(struct dx_channel *channel, int patience_ms,
-                              cli_said *said, void *ctx, struct dx_err *err)
-{
-  struct dx_message message;
-  enum dx_code code;
-
-  do {
-    code = cli_receive(channel, patience_ms, &message, err);
-    if (code == DX_E_NOT_YET)
-      return dx_fail(err, code, 0,
-                     "docextractd does not respond; check with: docextract "
-                     "jobs");
-    if (code == DX_E_NET)
-      return dx_fail(err, DX_E_NOT_YET, 0,
-                     "docextractd ended before it responded; try again");
-    if (code == DX_OK && message.verb == DX_VERB_ERROR)
-      return dx_message_outcome(&message, err);
-    if (code == DX_OK)
-      said(ctx, &message);
-  } while (code == DX_OK && message.verb != DX_VERB_DONE);
-  return code;
-}
-
-static enum dx_code request(const struct cli *cli, int patience_ms,
-                            cli_said *said, void *ctx, const char *line,
-                            struct dx_err *err)
+enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
+                         struct dx_err *err, const char *format, ...)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
+  struct dx_message message = {.verb = DX_VERB_COUNT};
+  char line[DX_CHANNEL_LINE_BYTES];
+  va_list args;
   enum dx_code code =
       dx_docextractd_connect(cli->config, cli->config_path, &channel, err);
 
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof(line), format, args);
+  va_end(args);
   if (code == DX_OK)
     code = dx_channel_send(&channel, err, "%s", line);
-  if (code == DX_OK)
-    code = listen_to(&channel, patience_ms, said, ctx, err);
+  while (code == DX_OK && message.verb != DX_VERB_DONE) {
+    code = cli_receive(&channel, patience_ms, &message, err);
+    if (code == DX_E_NOT_YET)
+      (void)dx_fail(err, code, 0,
+                    "docextractd does not respond; check with: docextract "
+                    "jobs");
+    else if (code == DX_E_NET)
+      code = dx_fail(err, DX_E_NOT_YET, 0,
+                     "docextractd ended before it responded; try again");
+    else if (code == DX_OK && message.verb == DX_VERB_ERROR)
+      code = dx_message_outcome(&message, err);
+    else if (code == DX_OK)
+      (said != NULL ? said : print_said)(&message);
+  }
   dx_channel_close(&channel);
   return code;
-}
-
-enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
-                         void *ctx, struct dx_err *err, const char *format, ...)
-{
-  char line[DX_CHANNEL_LINE_BYTES];
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(line, sizeof(line), format, args);
-  va_end(args);
-  return request(cli, patience_ms, said, ctx, line, err);
-}
-
-enum dx_code cli_tell(const struct cli *cli, struct dx_err *err,
-                      const char *format, ...)
-{
-  char line[DX_CHANNEL_LINE_BYTES];
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(line, sizeof(line), format, args);
-  va_end(args);
-  return request(cli, CLI_PATIENCE_MS, print_said, NULL, line, err);
 }
 
 /* ---- whether it runs ---- */

@@ -1,14 +1,19 @@
 /*
  * hello.c - `docextract hello`: takes the steps that a job would take, one
  * after the other; the first that fails is named, with what to do. Here are
- * those that need the rights of the caller; docextractd takes the others.
+ * those that need the rights of the caller; docextractd takes the others. Then
+ * it warns of what will go wrong later although the service responds now.
  */
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,7 +98,7 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
   code = cli_load(h->cli, err);
   if (code == DX_OK)
     code = cli_service(h->cli, &h->service, err);
-  cli_user_name(name);
+  dx_user_name_of(geteuid(), name);
   if (code != DX_OK)
     return dx_fail_advice(
         err, "backends run as '%s', which must be able to read it", name);
@@ -122,74 +127,136 @@ static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
   return code;
 }
 
-/* ---- all of them ---- */
+/* ---- warnings ---- */
 
-static const struct {
-  const char *name;
-  enum dx_code (*run)(struct hello *, struct dx_err *);
-} steps[] = {
-    {"configuration", step_configuration},
-    {"sandbox", step_sandbox},
-    {"user", step_user},
-    {"docextractd", step_docextractd},
-};
-
-static void print_step(bool good, const char *name, const char *text)
+__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 {
-  printf("%s%-6s%s %-14s%s%s\n", cli_color(good ? CLI_GREEN : CLI_RED),
-         good ? "ok" : "FAILED", cli_color(CLI_PLAIN), name,
-         text[0] != '\0' ? "  " : "", text);
+  va_list args;
+
+  va_start(args, format);
+  (void)fputs("warning: ", stdout);
+  (void)vprintf(format, args);
+  (void)putchar('\n');
+  va_end(args);
 }
 
-static enum dx_code take_steps(struct hello *h, struct dx_err *err)
+/* Nothing else reads it before a print job asks for separators. */
+static void warn_separator(const char *path)
 {
-  enum dx_code code = DX_OK;
-  size_t i;
+  char begin[5];
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  ssize_t n = fd >= 0 ? read(fd, begin, sizeof(begin)) : -1;
 
-  for (i = 0; code == DX_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
-    code = steps[i].run(h, err);
-    print_step(code == DX_OK, steps[i].name, code == DX_OK ? h->detail : "");
-  }
-  return code;
+  if (n < 0)
+    warn("SeparatorPage '%s' cannot be read, so documents that ask for "
+         "separators are refused: %s",
+         path, strerror(errno));
+  else if (n < (ssize_t)sizeof(begin) || memcmp(begin, "%PDF-", 5) != 0)
+    warn("SeparatorPage '%s' is not a PDF, so documents that ask for "
+         "separators are refused",
+         path);
+  if (fd >= 0)
+    (void)close(fd);
 }
 
-/* Those of docextractd: in color, too; and what a slow one waits for. */
-static void print_said(void *ctx, const struct dx_message *message)
+/* The permissions of a backend decide which user cupsd runs it as. */
+static void warn_backend(void)
 {
-  static const char *const words[] = {"ok ", "FAILED "};
-  const char *text = message->text;
-  size_t i;
+  const char *serverbin = getenv("CUPS_SERVERBIN");
+  char path[4096];
+  struct stat st;
 
+  (void)snprintf(path, sizeof(path), "%s/backend/docextract",
+                 serverbin != NULL ? serverbin : DX_SERVERBIN);
+  if (stat(path, &st) == 0 && /* if it is missing, cupsd says so */
+      ((st.st_mode & (S_IWGRP | S_IRWXO)) == 0) != (dx_user() != NULL))
+    warn("cupsd does not run the backend as '%s'; fix it with: "
+         "chown root: %s && chmod %s %s",
+         dx_user() != NULL ? dx_user() : "its own user", path,
+         dx_user() != NULL ? "700" : "755", path);
+}
+
+/* One wrong line is enough to be worth a warning, even if a later one is right.
+ */
+static void warn_directive(void *ctx, const char *name, const char *value)
+{
   (void)ctx;
-  if (message->verb == DX_VERB_WARN) {
-    fprintf(stderr, "%s\n", text);
-    return;
-  }
+  if (strcasecmp(name, "LogLevel") == 0 && strncasecmp(value, "debug", 5) == 0)
+    warn("cupsd logs the titles of print jobs, which may name patients; "
+         "set 'LogLevel warn' in cupsd.conf");
+  if (strcasecmp(name, "PageLogFormat") == 0 &&
+      strstr(value, "job-name") != NULL)
+    warn("cupsd's page_log holds the titles of print jobs, which may "
+         "name patients; remove job-name from PageLogFormat in "
+         "cupsd.conf");
+}
+
+/* As the owner of the spool, whom backends run as. */
+static void warn_all(struct hello *h)
+{
+  warn_backend();
+  if (h->service->separator_page != NULL)
+    warn_separator(h->service->separator_page);
+  if (h->cupsd_conf_fd >= 0)
+    cupsd_directives(h->cupsd_conf_fd, warn_directive, NULL);
+  h->cupsd_conf_fd = -1;
+  if (h->service->completion == DX_COMPLETION_ACCEPTED &&
+      h->started == DX_STARTED_DEMAND)
+    warn("Completion is 'accepted' but docextractd is no service: one "
+         "that a print job starts may end with cupsd, and the results "
+         "wait for the next; start docextractd at boot");
+}
+
+/* ---- all of it ---- */
+
+/* The steps of docextractd, in color, too; and what a slow one waits for. */
+static void print_said(const struct dx_message *message)
+{
+  bool good = strncmp(message->text, "ok ", 3) == 0;
+  bool bad = strncmp(message->text, "FAILED ", 7) == 0;
+  size_t len = good ? 2 : bad ? 6 : 0;
+
+  if (message->verb == DX_VERB_WARN)
+    fprintf(stderr, "%s\n", message->text);
   if (message->verb != DX_VERB_LINE)
     return;
-  for (i = 0; i < 2; i++)
-    if (strncmp(text, words[i], strlen(words[i])) == 0) {
-      printf("%s%.*s%s", cli_color(i == 0 ? CLI_GREEN : CLI_RED),
-             (int)strlen(words[i]) - 1, words[i], cli_color(CLI_PLAIN));
-      text += strlen(words[i]) - 1;
-    }
-  (void)cli_print_plain(text, SIZE_MAX);
+  if (len > 0)
+    printf("%s%.*s%s", cli_color(good ? CLI_GREEN : CLI_RED), (int)len,
+           message->text, cli_color(CLI_PLAIN));
+  (void)cli_print_plain(message->text + len, SIZE_MAX);
   (void)putchar('\n');
 }
 
 enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
 {
+  static const struct {
+    const char *name;
+    enum dx_code (*run)(struct hello *, struct dx_err *);
+  } steps[] = {
+      {"configuration", step_configuration},
+      {"sandbox", step_sandbox},
+      {"user", step_user},
+      {"docextractd", step_docextractd},
+  };
   struct hello h = {.cli = cli, .cupsd_conf_fd = -1};
-  enum dx_code code = take_steps(&h, err);
+  enum dx_code code = DX_OK;
+  size_t i;
 
+  for (i = 0; code == DX_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
+    code = steps[i].run(&h, err);
+    printf("%s%-6s%s %-14s%s%s\n",
+           cli_color(code == DX_OK ? CLI_GREEN : CLI_RED),
+           code == DX_OK ? "ok" : "FAILED", cli_color(CLI_PLAIN), steps[i].name,
+           code == DX_OK && h.detail[0] != '\0' ? "  " : "",
+           code == DX_OK ? h.detail : "");
+  }
   if (code == DX_OK)
-    code = cli_request(cli, -1, print_said, NULL, err, "hello %s",
-                       h.service->name);
+    code = cli_request(cli, -1, print_said, err, "hello %s", h.service->name);
   if (code == DX_OK && (h.sandbox_layers & DX_SANDBOX_SECCOMP) == 0)
-    hello_warn(DX_SANDBOX_OPTIONAL);
+    warn(DX_SANDBOX_OPTIONAL);
   if (h.is_owner)
-    hello_warn_all(h.service, h.started, h.cupsd_conf_fd);
-  else if (h.cupsd_conf_fd >= 0)
+    warn_all(&h);
+  if (h.cupsd_conf_fd >= 0)
     (void)close(h.cupsd_conf_fd);
   return code;
 }

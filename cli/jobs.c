@@ -1,21 +1,175 @@
 /*
- * jobs.c - `docextract jobs`: prints the jobs in the spool, once or whenever
- * something changes. list.c decides what is printed of a job.
+ * jobs.c - `docextract jobs`: a row for each job in the spool, with its state
+ * and what is wrong, once or whenever something changes. No lock is taken.
+ * Titles and names of people stay in the journals.
  */
 #include "cli/cli.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
-#include "cli/list.h"
 #include "lib/base/buf.h"
+#include "lib/base/clock.h"
 #include "lib/base/json.h"
+#include "lib/base/policy.h"
+#include "lib/spool/sentence.h"
 
+#define KEY_DIGITS 8 /* shown, at least */
 #define WATCH_MS 1000
+
+struct row {
+  char key[DX_KEY_BYTES];
+  int64_t received_at;
+  const char *state;              /* a word; static memory */
+  char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
+  char age[24], docs[48], cases[24];
+  char text[DX_ERR_TEXT_BYTES + 160]; /* from outside: cli_print_plain() */
+  struct dx_json *json;               /* with --json */
+};
+
+struct list {
+  struct cli *cli;
+  struct row *rows;
+  size_t count, room;
+  bool is_driven; /* docextractd runs */
+  size_t unreadable;
+  size_t unreceived;  /* in received/, and unreadable */
+  size_t old;         /* finished more than a day ago, and left out */
+  int digits;         /* how many digits distinguish the keys */
+  struct dx_err *err; /* while reading */
+};
+
+const char *cli_state_word(size_t n)
+{
+  if (n > DX_ST_COUNT)
+    return NULL;
+  return n == 0 ? DX_STATUS_UNDECIDED : dx_state_word((enum dx_state)(n - 1));
+}
+
+/* ---- what is shown of a job ---- */
+
+/* Its queue was stopped: what an administrator fixes there makes the service
+ * respond again, but only the next run of the print job sends. */
+static bool is_queue_stopped(const struct dx_job *job)
+{
+  enum dx_class cls = dx_class_of(job->message_code);
+
+  return job->queue != NULL && job->print.backend == DX_BACKEND_ENDED &&
+         !dx_job_is_final(job) && (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
+}
+
+/* A user who asks docextractd can neither start it nor decide. */
+static void describe_job(const struct list *list, const struct dx_job *job,
+                         char message[DX_ERR_TEXT_BYTES])
+{
+  const char *known = job->message;
+  size_t i;
+
+  for (i = 0; known[0] == '\0' && i < job->submission_count; i++)
+    if (dx_state_is_final(job->submissions[i].state) &&
+        job->submissions[i].state != DX_ST_EXTRACTED)
+      known = job->submissions[i].reason;
+  if (dx_job_is_undecided(job) && !list->cli->asks)
+    (void)snprintf(message, DX_ERR_TEXT_BYTES,
+                   "%.300s%sto send it: docextract retry %.8s; to give it up: "
+                   "docextract cancel %.8s",
+                   known, known[0] != '\0' ? "; " : "", job->key, job->key);
+  else if (is_queue_stopped(job) && !list->cli->asks)
+    (void)snprintf(message, DX_ERR_TEXT_BYTES,
+                   "%.300s; when it is fixed, run: cupsenable %.120s", known,
+                   job->queue);
+  else
+    (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
+                   known[0] != '\0' || list->is_driven || dx_job_is_final(job)
+                       ? known
+                       : "docextractd is not running");
+}
+
+/* As the table has it: an outage first in plain words, then its cause in those
+ * of libcurl. From docextractd an ordinary user gets only the plain words,
+ * without a code. */
+static void describe_in_table(const struct list *list, const struct dx_job *job,
+                              const char *message, struct row *row)
+{
+  bool is_outage = dx_class_of(job->message_code) == DX_CL_TRANSIENT;
+  time_t at = (time_t)(job->retry_at / 1000);
+  char retry[32] = "";
+  struct tm tm;
+
+  if (list->is_driven && job->retry_at > dx_wall_ms() &&
+      localtime_r(&at, &tm) != NULL)
+    (void)strftime(retry, sizeof(retry), "; trying again at %H:%M", &tm);
+  (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s",
+                 is_outage ? dx_code_sentence(job->message_code) : "",
+                 is_outage ? ": " : "", message, retry);
+}
+
+static void format_age(int64_t since_ms, char age[24])
+{
+  static const struct {
+    int64_t seconds;
+    const char *unit;
+  } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+  int64_t seconds = (dx_wall_ms() - since_ms) / 1000;
+  size_t i = 0;
+
+  if (seconds < 0)
+    seconds = 0;
+  while (i < 3 && seconds < units[i].seconds)
+    i++;
+  (void)snprintf(age, 24, "%" PRId64 " %s", seconds / units[i].seconds,
+                 units[i].unit);
+}
 
 /* ---- JSON ---- */
 
+static bool put_text(struct dx_json *json, const char *name, const char *text)
+{
+  return dx_json_put_string(json, name,
+                            text != NULL && text[0] != '\0' ? text : NULL);
+}
+
+static struct dx_json *submission_json(const void *owner, size_t i)
+{
+  const struct dx_job *job = owner;
+  const struct dx_submission *sub = &job->submissions[i];
+  struct dx_json *json = dx_json_object();
+
+  return dx_json_made_take(
+      json, json != NULL &&
+                dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
+                put_text(json, "source_id", sub->source_id) &&
+                dx_json_put_int(json, "cases", (int64_t)sub->case_count) &&
+                put_text(json, "reason", sub->reason));
+}
+
+static struct dx_json *job_json(const struct dx_job *job, const char *message,
+                                size_t documents, size_t extracted,
+                                size_t cases)
+{
+  struct dx_json *json = dx_json_object();
+
+  return dx_json_made_take(
+      json, json != NULL && dx_json_put_string(json, "key", job->key) &&
+                dx_json_put_string(json, "state", dx_job_status(job)) &&
+                put_text(json, "queue", job->queue) &&
+                put_text(json, "id", job->cups_id) &&
+                dx_json_put_string(json, "service", job->service) &&
+                dx_json_put_time(json, "received_at", job->received_at) &&
+                dx_json_put_int(json, "documents", (int64_t)documents) &&
+                dx_json_put_int(json, "extracted", (int64_t)extracted) &&
+                dx_json_put_int(json, "cases", (int64_t)cases) &&
+                put_text(json, "message", message) &&
+                dx_json_put_time(json, "retry_at", job->retry_at) &&
+                dx_json_put_list(json, "submissions", job,
+                                 job->submission_count, submission_json));
+}
+
+/* The rows lose theirs. */
 static enum dx_code make_json(struct list *list, bool pretty, char **ret_text,
                               struct dx_err *err)
 {
@@ -23,78 +177,197 @@ static enum dx_code make_json(struct list *list, bool pretty, char **ret_text,
   bool ok = array != NULL;
   size_t i;
 
-  *ret_text = NULL;
   for (i = 0; ok && i < list->count; i++)
     ok = dx_json_append_take(array, &list->rows[i].json);
-  if (ok)
-    *ret_text = dx_json_print(array, pretty);
+  *ret_text = ok ? dx_json_print(array, pretty) : NULL;
   dx_json_free(&array);
   return *ret_text != NULL ? DX_OK : dx_fail_nomem(err);
 }
 
-static enum dx_code print_json(struct list *list, struct dx_err *err)
-{
-  char *text;
-  enum dx_code code = make_json(list, true, &text, err);
+/* ---- gathering ---- */
 
-  if (code == DX_OK)
-    printf("%s\n", text);
-  free(text);
+static enum dx_code add_job(struct list *list, const struct dx_job *job)
+{
+  char message[DX_ERR_TEXT_BYTES];
+  size_t i, documents = 0, extracted = 0, cases = 0;
+  struct row *row;
+
+  if (list->count == list->room) {
+    size_t room = list->room != 0 ? 2 * list->room : 64;
+    struct row *rows = realloc(list->rows, room * sizeof(*rows));
+
+    if (rows == NULL)
+      return dx_fail_nomem(list->err);
+    list->rows = rows;
+    list->room = room;
+  }
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    documents += sub->file_count;
+    extracted += sub->state == DX_ST_EXTRACTED ? sub->file_count : 0;
+    cases += sub->case_count;
+  }
+  row = &list->rows[list->count++];
+  memset(row, 0, sizeof(*row));
+  memcpy(row->key, job->key, sizeof(row->key));
+  row->received_at = job->received_at;
+  row->state = dx_job_status(job);
+  cli_cups_name(job, row->name);
+  format_age(job->received_at, row->age);
+  (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", extracted, documents);
+  (void)snprintf(row->cases, sizeof(row->cases), "%zu", cases);
+  describe_job(list, job, message);
+  describe_in_table(list, job, message, row);
+  if (!list->cli->json)
+    return DX_OK;
+  row->json = job_json(job, message, documents, extracted, cases);
+  return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
+}
+
+/* Queue names are case-insensitive, as in CUPS. */
+static bool is_wanted(const struct cli *cli, const struct dx_job *job)
+{
+  return (cli->state == NULL || strcmp(cli->state, dx_job_status(job)) == 0) &&
+         (cli->queue == NULL ||
+          (job->queue != NULL && strcasecmp(cli->queue, job->queue) == 0)) &&
+         (cli->user == NULL ||
+          (job->user != NULL && strcmp(cli->user, job->user) == 0)) &&
+         (cli->service == NULL || strcmp(cli->service, job->service) == 0);
+}
+
+static enum dx_code list_unfinished(void *ctx, const char *name)
+{
+  struct list *list = ctx;
+  struct dx_job *job;
+  enum dx_code code = cli_read_job(list->cli, name, &job, list->err);
+
+  if (code == DX_E_NOT_FOUND) /* just removed, or picked up */
+    return DX_OK;
+  if (code == DX_E_DAMAGED) {
+    ++*(dx_is_key(name) ? &list->unreadable : &list->unreceived);
+    return DX_OK;
+  }
+  if (code == DX_OK && is_wanted(list->cli, job))
+    code = add_job(list, job);
+  dx_job_free(&job);
   return code;
+}
+
+/* However many there are, only the recent ones are read. */
+static enum dx_code list_finished(void *ctx, const char *key)
+{
+  struct list *list = ctx;
+  int64_t age = dx_spool_finished_ms(&list->cli->spool, key);
+
+  if (!list->cli->all && age > DX_STATUS_RECENT_MS && age != INT64_MAX) {
+    list->old++;
+    return DX_OK;
+  }
+  return list_unfinished(ctx, key);
+}
+
+static int by_key(const void *a, const void *b)
+{
+  const struct row *x = a, *y = b;
+
+  return strcmp(x->key, y->key);
+}
+
+static int by_time(const void *a, const void *b)
+{
+  const struct row *x = a, *y = b;
+
+  if (x->received_at != y->received_at)
+    return x->received_at < y->received_at ? -1 : 1;
+  return by_key(a, b);
+}
+
+static void sort_rows(struct list *list,
+                      int (*order)(const void *, const void *))
+{
+  if (list->count > 0)
+    qsort(list->rows, list->count, sizeof(*list->rows), order);
+}
+
+/* The jobs as they are now, newest last. */
+static enum dx_code read_list(struct list *list, struct dx_err *err)
+{
+  size_t i, kept = 0;
+  enum dx_code code;
+
+  list->err = err;
+  list->is_driven =
+      list->cli->asks || dx_spool_daemon(list->cli->spool.dirfd) != 0;
+  code = cli_each_job(list->cli, list_unfinished, list_finished, list, err);
+  sort_rows(list, by_key);
+  list->digits = KEY_DIGITS;
+  for (i = 0; i < list->count; i++) {
+    struct row *row = &list->rows[i];
+    struct row *before = kept > 0 ? &list->rows[kept - 1] : NULL;
+
+    if (before != NULL &&
+        by_key(before, row) == 0) { /* it left jobs/ meanwhile */
+      dx_json_free(&row->json);
+      continue;
+    }
+    while (before != NULL && list->digits < DX_KEY_BYTES - 1 &&
+           strncmp(before->key, row->key, (size_t)list->digits) == 0)
+      list->digits++;
+    list->rows[kept++] = *row;
+  }
+  list->count = kept;
+  sort_rows(list, by_time);
+  return code;
+}
+
+static void release_list(struct list *list)
+{
+  size_t i;
+
+  for (i = 0; i < list->count; i++)
+    dx_json_free(&list->rows[i].json);
+  free(list->rows);
+  *list = (struct list){.cli = list->cli};
 }
 
 /* ---- the table ---- */
 
-struct table {
-  int digits;     /* of keys */
-  int width;      /* of print jobs */
-  size_t columns; /* of a line, at most */
-};
+static const struct row header = {.key = "KEY",
+                                  .state = "STATE",
+                                  .name = "JOB",
+                                  .age = "AGE",
+                                  .docs = "DOCS",
+                                  .cases = "CASES",
+                                  .text = "MESSAGE"};
 
-static const struct list_row header = {.key = "KEY",
-                                       .state = "STATE",
-                                       .name = "JOB",
-                                       .age = "AGE",
-                                       .docs = "DOCS",
-                                       .cases = "CASES",
-                                       .text = "MESSAGE"};
-
-static struct table lay_out(const struct list *list)
+/* The width of the column of print jobs. */
+static size_t name_width(const struct list *list)
 {
-  struct table table = {.digits = list->digits, .columns = SIZE_MAX};
   size_t i, width = cli_count_characters(header.name);
 
   for (i = 0; i < list->count; i++)
     if (cli_count_characters(list->rows[i].name) > width)
       width = cli_count_characters(list->rows[i].name);
-  table.width = (int)width;
-  return table;
+  return width;
 }
 
-static void print_row(const struct table *table, const struct list_row *row)
+/* columns: of a line, at most */
+static void print_row(const struct list *list, size_t width, size_t columns,
+                      const struct row *row)
 {
   const char *name = row->name[0] != '\0' ? row->name : "-";
-  int left = table->width - (int)cli_count_characters(name);
   struct dx_buf line = {0};
 
-  dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %6s  %5s  %5s", table->digits,
-                table->digits, row->key, row->state, name, left, "", row->age,
+  dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %6s  %5s  %5s", list->digits,
+                list->digits, row->key, row->state, name,
+                (int)(width - cli_count_characters(name)), "", row->age,
                 row->docs, row->cases);
   if (row->text[0] != '\0')
     dx_buf_printf(&line, "  %s", row->text);
-  (void)cli_print_plain(dx_buf_text(&line), table->columns);
+  (void)cli_print_plain(dx_buf_text(&line), columns);
   printf("\n");
   dx_buf_release(&line);
-}
-
-static void print_table(const struct list *list)
-{
-  struct table table = lay_out(list);
-  size_t i;
-
-  print_row(&table, &header);
-  for (i = 0; i < list->count; i++)
-    print_row(&table, &list->rows[i]);
 }
 
 static void print_damaged(const struct list *list, size_t count,
@@ -117,6 +390,28 @@ static void print_left_out(const struct list *list)
   print_damaged(list, dx_spool_count_damaged(&list->cli->spool), "damaged");
 }
 
+static enum dx_code print_once(struct list *list, struct dx_err *err)
+{
+  enum dx_code code = read_list(list, err);
+  size_t i, width = name_width(list);
+  char *text = NULL;
+
+  if (code == DX_OK && list->cli->json)
+    code = make_json(list, true, &text, err);
+  if (code != DX_OK)
+    return code;
+  if (text != NULL) {
+    printf("%s\n", text);
+    free(text);
+  } else {
+    print_row(list, width, SIZE_MAX, &header);
+    for (i = 0; i < list->count; i++)
+      print_row(list, width, SIZE_MAX, &list->rows[i]);
+  }
+  print_left_out(list);
+  return DX_OK;
+}
+
 /* ---- watching ---- */
 
 struct watch {
@@ -128,25 +423,22 @@ struct watch {
 /* Fills the screen and no more: the newest that fit, one line each. */
 static void draw(const struct list *list)
 {
-  struct table table = lay_out(list);
+  size_t i, fit, width = name_width(list);
   int lines, columns;
-  size_t i, fit;
 
   cli_screen(&lines, &columns);
-  table.columns = (size_t)columns;
   fit = lines > 3 ? (size_t)lines - 3 : 1;
   i = list->count > fit ? list->count - fit : 0;
   cli_screen_clear();
-  print_row(&table, &header);
+  print_row(list, width, (size_t)columns, &header);
   if (i > 0)
     printf("%zu older\n", i);
   for (; i < list->count; i++)
-    print_row(&table, &list->rows[i]);
+    print_row(list, width, (size_t)columns, &list->rows[i]);
 }
 
 /* Ages do not count: they change all the time. */
-static bool has_changed(const struct list_row *before,
-                        const struct list_row *now)
+static bool has_changed(const struct row *before, const struct row *now)
 {
   return before == NULL || strcmp(before->state, now->state) != 0 ||
          strcmp(before->docs, now->docs) != 0 ||
@@ -156,40 +448,36 @@ static bool has_changed(const struct list_row *before,
 
 static void print_changed(struct watch *w)
 {
-  struct table table = lay_out(&w->now);
-  size_t i;
+  size_t i, width = name_width(&w->now);
 
   if (!w->again)
-    print_row(&table, &header);
-  for (i = 0; i < w->now.count; i++)
-    if (has_changed(list_find(&w->before, w->now.rows[i].key), &w->now.rows[i]))
-      print_row(&table, &w->now.rows[i]);
-}
+    print_row(&w->now, width, SIZE_MAX, &header);
+  for (i = 0; i < w->now.count; i++) {
+    const struct row *row = &w->now.rows[i];
 
-static enum dx_code print_changed_json(struct watch *w, struct dx_err *err)
-{
-  char *text;
-  enum dx_code code = make_json(&w->now, false, &text, err);
-
-  if (code != DX_OK)
-    return code;
-  if (w->json == NULL || strcmp(w->json, text) != 0)
-    printf("%s\n", text);
-  free(w->json);
-  w->json = text;
-  return DX_OK;
+    if (w->before.count == 0 ||
+        has_changed(
+            bsearch(row, w->before.rows, w->before.count, sizeof(*row), by_key),
+            row))
+      print_row(&w->now, width, SIZE_MAX, row);
+  }
 }
 
 static enum dx_code look_again(struct watch *w, struct dx_err *err)
 {
-  enum dx_code code = list_read(&w->now, err);
-  struct list swap = w->before;
+  char *text = NULL;
+  enum dx_code code = read_list(&w->now, err);
 
+  if (code == DX_OK && w->now.cli->json)
+    code = make_json(&w->now, false, &text, err);
   if (code != DX_OK)
     return code;
-  if (w->now.json)
-    code = print_changed_json(w, err);
-  else if (cli_is_live())
+  if (text != NULL) {
+    if (w->json == NULL || strcmp(w->json, text) != 0)
+      printf("%s\n", text);
+    free(w->json);
+    w->json = text;
+  } else if (cli_is_live())
     draw(&w->now);
   else
     print_changed(w);
@@ -197,46 +485,16 @@ static enum dx_code look_again(struct watch *w, struct dx_err *err)
   if (!w->again)
     print_left_out(&w->now);
   w->again = true;
+  sort_rows(&w->now, by_key);
+  release_list(&w->before);
   w->before = w->now;
-  list_sort_by_key(&w->before);
-  w->now = swap;
-  list_release(&w->now);
-  return code;
-}
-
-/* Being stopped, or having no reader left, is no failure. */
-static enum dx_code watch(const struct list *list, struct dx_err *err)
-{
-  struct watch w = {.now = *list, .before = *list};
-  enum dx_code code;
-
-  cli_stop_catch();
-  do
-    code = look_again(&w, err);
-  while (code == DX_OK && cli_stop_wait(WATCH_MS));
-  list_release(&w.now);
-  list_release(&w.before);
-  free(w.json);
-  return code;
-}
-
-static enum dx_code once(struct list *list, struct dx_err *err)
-{
-  enum dx_code code = list_read(list, err);
-
-  if (code == DX_OK && list->json)
-    code = print_json(list, err);
-  else if (code == DX_OK)
-    print_table(list);
-  if (code == DX_OK)
-    print_left_out(list);
-  list_release(list);
+  w->now = (struct list){.cli = w->before.cli};
   return code;
 }
 
 enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
 {
-  struct list list = {.cli = cli, .json = cli->json};
+  struct watch w = {.now.cli = cli, .before.cli = cli};
   enum dx_code code =
       cli->seen ? cli_open_spool(cli, err) : cli_open_jobs(cli, err);
 
@@ -244,6 +502,17 @@ enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
   if (code != DX_OK)
     return code;
   if (cli->seen)
-    return cli_tell(cli, err, "seen");
-  return cli->watch ? watch(&list, err) : once(&list, err);
+    return cli_request(cli, CLI_PATIENCE_MS, NULL, err, "seen");
+  if (cli->watch) { /* being stopped, or having no reader left, is no failure */
+    cli_stop_catch();
+    do
+      code = look_again(&w, err);
+    while (code == DX_OK && cli_stop_wait(WATCH_MS));
+  } else {
+    code = print_once(&w.now, err);
+  }
+  release_list(&w.now);
+  release_list(&w.before);
+  free(w.json);
+  return code;
 }

@@ -1,14 +1,23 @@
 /*
- * load.c - the configuration, and which of its services is meant.
+ * load.c - the configuration, which of its services is meant, and whose rights
+ * the command runs with. Everything in the spool belongs to the user that
+ * backends run as (lib/base/user.h); they could not touch what root left there.
  */
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/cupsd.h"
 #include "lib/base/buf.h"
+
+/* The user that nearly every cupsd is built with. */
+#define CUPS_DEFAULT_USER "lp"
 
 /* Returns how many. */
 static size_t print_lines(const char *prefix, const char *lines)
@@ -23,24 +32,8 @@ static size_t print_lines(const char *prefix, const char *lines)
   return count;
 }
 
-/* The caller prints *err: the error, if there is only one, or their number. */
-static enum dx_code report_mistakes(const struct cli *cli,
-                                    const struct dx_config_notes *notes,
-                                    struct dx_err *err)
-{
-  if (notes->mistake_count > 1) {
-    (void)print_lines("docextract: ", dx_buf_text(&notes->mistakes));
-    return dx_fail(err, err->code, 0, "found %d errors in '%s'",
-                   notes->mistake_count, cli->config_path);
-  }
-  if (err->sys_errno == EACCES && cli->config == NULL && geteuid() != 0)
-    return dx_fail_advice(err, "run this command as root");
-  return err->code;
-}
-
-/* ret_warnings: NULL: none are wanted */
-static enum dx_code load(struct cli *cli, bool is_owner, size_t *ret_warnings,
-                         struct dx_err *err)
+enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
+                       struct dx_err *err)
 {
   struct dx_config_notes notes = {.is_user = is_owner};
   struct dx_config *config = NULL;
@@ -51,8 +44,13 @@ static enum dx_code load(struct cli *cli, bool is_owner, size_t *ret_warnings,
     cli->config = config;
     if (ret_warnings != NULL)
       *ret_warnings = print_lines("warning: ", dx_buf_text(&notes.warnings));
-  } else {
-    code = report_mistakes(cli, &notes, err);
+  } else if (notes.mistake_count > 1) {
+    (void)print_lines("docextract: ", dx_buf_text(&notes.mistakes));
+    (void)dx_fail(err, code, 0, "found %d errors in '%s'", notes.mistake_count,
+                  cli->config_path);
+  } else if (err->sys_errno == EACCES && cli->config == NULL &&
+             geteuid() != 0) {
+    (void)dx_fail_advice(err, "run this command as root");
   }
   dx_config_notes_release(&notes);
   return code;
@@ -60,30 +58,7 @@ static enum dx_code load(struct cli *cli, bool is_owner, size_t *ret_warnings,
 
 enum dx_code cli_load(struct cli *cli, struct dx_err *err)
 {
-  return load(cli, false, NULL, err);
-}
-
-enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
-                       struct dx_err *err)
-{
-  return load(cli, is_owner, ret_warnings, err);
-}
-
-/* "reason; configured services: a, b" */
-static enum dx_code no_choice(const struct dx_config *config,
-                              const char *reason, struct dx_err *err)
-{
-  struct dx_buf names = {0};
-  enum dx_code code;
-  size_t i;
-
-  for (i = 0; i < config->service_count; i++)
-    /* NOLINTNEXTLINE(*-core.NullDereference): there are that many services */
-    dx_buf_printf(&names, "%s%s", i > 0 ? ", " : "", config->services[i].name);
-  code = dx_fail(err, DX_E_CONFIG, 0, "%s; configured services: %s", reason,
-                 dx_buf_text(&names));
-  dx_buf_release(&names);
-  return code;
+  return cli_check(cli, false, NULL, err);
 }
 
 enum dx_code cli_service(const struct cli *cli,
@@ -91,17 +66,126 @@ enum dx_code cli_service(const struct cli *cli,
                          struct dx_err *err)
 {
   const struct dx_config *config = cli->config;
-  const struct dx_service *service;
+  struct dx_buf names = {0};
+  size_t i;
 
   if (cli->service == NULL && config->service_count == 1)
-    service = &config->services[0];
+    *ret_service = &config->services[0];
   else
-    service = dx_config_service(config, cli->service != NULL ? cli->service
-                                                             : "default");
-  if (service == NULL && cli->service == NULL)
-    return no_choice(config, "choose a service with --service NAME", err);
-  if (service == NULL)
-    return no_choice(config, "--service names no configured service", err);
-  *ret_service = service;
-  return DX_OK;
+    *ret_service = dx_config_service(config, cli->service != NULL ? cli->service
+                                                                  : "default");
+  if (*ret_service != NULL)
+    return DX_OK;
+  for (i = 0; i < config->service_count; i++)
+    /* NOLINTNEXTLINE(*-core.NullDereference): there are that many services */
+    dx_buf_printf(&names, "%s%s", i > 0 ? ", " : "", config->services[i].name);
+  (void)dx_fail(err, DX_E_CONFIG, 0, "%s; configured services: %s",
+                cli->service == NULL ? "choose a service with --service NAME"
+                                     : "--service names no configured service",
+                dx_buf_text(&names));
+  dx_buf_release(&names);
+  return DX_E_CONFIG;
+}
+
+/* ---- the owner of the spool ---- */
+
+static enum dx_code stat_spool(const char *path, struct stat *ret_st,
+                               struct dx_err *err)
+{
+  int e = lstat(path, ret_st) < 0     ? errno
+          : !S_ISDIR(ret_st->st_mode) ? ENOTDIR
+                                      : 0;
+
+  if (e == 0)
+    return DX_OK;
+  if (e == EACCES)
+    return dx_fail(
+        err, DX_E_ACCESS, e,
+        "no permission to use SpoolDir '%s'; run this command as root", path);
+  return dx_fail(err, e == ENOENT ? DX_E_NOT_FOUND : DX_E_IO, e,
+                 "cannot open SpoolDir '%s': %s; create the directory and give "
+                 "it to the user that backends run as",
+                 path, strerror(e));
+}
+
+static enum dx_code wrong_owner(const char *spool_dir, uid_t uid,
+                                const char *backends, struct dx_err *err)
+{
+  char owner[DX_USER_BYTES];
+
+  dx_user_name_of(uid, owner);
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "SpoolDir '%s' belongs to '%s', but backends run as '%s'; fix "
+                 "it with: chown -R %s: '%s'",
+                 spool_dir, owner, backends, backends, spool_dir);
+}
+
+enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
+{
+  char name[DX_USER_BYTES];
+  bool was_root = geteuid() == 0;
+  const struct passwd *entry;
+  struct stat st;
+  enum dx_code code = stat_spool(spool_dir, &st, err);
+
+  if (code == DX_OK && was_root && dx_user() != NULL) {
+    code = dx_user_enter(err);
+  } else if (code == DX_OK && was_root && st.st_uid != 0) {
+    entry = getpwuid(st.st_uid);
+    code = dx_user_become(st.st_uid, entry != NULL ? entry->pw_gid : st.st_gid,
+                          err);
+  }
+  if (code != DX_OK || st.st_uid == geteuid())
+    return code;
+  if (was_root)
+    return wrong_owner(spool_dir, st.st_uid, dx_user(), err);
+  dx_user_name_of(st.st_uid, name);
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "no permission to use SpoolDir '%s'; run this command as root "
+                 "or as '%s'",
+                 spool_dir, name);
+}
+
+enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err)
+{
+  enum dx_code code = cli_load(cli, err);
+
+  return code == DX_OK ? cli_become_owner(cli->config->spool_dir, err) : code;
+}
+
+enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
+{
+  enum dx_code code = cli_load_as_owner(cli, err);
+
+  return code == DX_OK ? dx_spool_open(cli->config->spool_dir, &cli->spool, err)
+                       : code;
+}
+
+/* ---- the user that cupsd runs backends as ---- */
+
+static void read_user(void *ctx, const char *name, const char *value)
+{
+  if (strcasecmp(name, "User") == 0) /* the last one counts */
+    (void)snprintf(ctx, DX_USER_BYTES, "%s", value);
+}
+
+enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
+                             struct dx_err *err)
+{
+  char backends[DX_USER_BYTES] = "";
+  const struct passwd *entry;
+  struct stat st;
+  enum dx_code code = stat_spool(spool_dir, &st, err);
+
+  if (cups_files_fd < 0)
+    return code;
+  cupsd_directives(cups_files_fd, read_user, backends);
+  if (code != DX_OK || dx_user() != NULL) /* not cupsd's user */
+    return code;
+  entry = backends[0] != '\0' ? getpwnam(backends) : NULL;
+  if (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0)
+    return DX_OK;
+  /* Even a cupsd of root does not run them as root. */
+  return wrong_owner(spool_dir, st.st_uid,
+                     entry != NULL ? backends : CUPS_DEFAULT_USER, err);
 }

@@ -1,17 +1,16 @@
 # cli/ - the command `docextract`, one file per verb.
 bin_PROGRAMS += cli/docextract
-cli_docextract_SOURCES = cli/ask.c cli/attend.c cli/cancel.c cli/chown.c cli/cli.h cli/config.c \
-	cli/cupsd.c cli/cupsd.h cli/docextractd.c cli/error.c cli/filter.c cli/filter.h cli/hello.c \
-	cli/hello_warnings.c cli/html.c cli/html.h \
-	cli/jobs.c cli/list.c cli/list.h cli/load.c cli/main.c cli/metrics.c cli/owner.c \
-	cli/purge.c cli/report.c cli/report_log.c \
+cli_docextract_SOURCES = cli/attend.c cli/cli.h cli/config.c \
+	cli/cupsd.c cli/cupsd.h cli/docextractd.c cli/error.c cli/hello.c \
+	cli/jobs.c cli/load.c cli/main.c cli/metrics.c \
+	cli/purge.c cli/report.c \
 	cli/result.c cli/result.h cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CJSON_LIBS) $(GNUTLS_LIBS) \
 	$(SECCOMP_LIBS) -lm
 
-EXTRA_DIST += tests/cli/ask tests/cli/attend_test.sh tests/cli/chown_test.sh tests/cli/cli_test.sh \
+EXTRA_DIST += tests/cli/ask tests/cli/attend_test.sh tests/cli/cli_test.sh \
 	tests/cli/docextractd_played tests/cli/frame.sh \
-	tests/cli/jobs_test.sh tests/cli/show_test.sh tests/cli/status_test.sh
+	tests/cli/jobs_test.sh tests/cli/owned_test.sh tests/cli/show_test.sh tests/cli/status_test.sh
 
 # With a user of its own.
 check_PROGRAMS += tests/cli/docextract-owned

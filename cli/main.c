@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "cli/list.h"
 #include "lib/base/json.h"
 #include "lib/base/log.h"
 #include "lib/base/process.h"
@@ -108,54 +107,13 @@ static const char *next_item(const char *p)
   return p + strspn(p, " ");
 }
 
-static void count_arguments(const char *pattern, size_t *ret_least,
-                            size_t *ret_most)
-{
-  const char *p;
-
-  *ret_least = 0;
-  *ret_most = 0;
-  for (p = pattern; *p != '\0'; p = next_item(p)) {
-    if (strncmp(p, "[--", 3) == 0)
-      continue;
-    *ret_least += *p != '[';
-    *ret_most =
-        memmem(p, item_length(p), "...", 3) != NULL ? SIZE_MAX : *ret_most + 1;
-  }
-}
-
 /* ---- help ---- */
 
-/* The pattern without its options; static memory. */
-static const char *arguments_of(const struct verb *verb)
+static void print_line(const char *name, const char *argument, int len,
+                       const char *help)
 {
-  static char text[64];
-  const char *options = strstr(verb->pattern, "[--");
-  size_t len = options != NULL ? (size_t)(options - verb->pattern)
-                               : strlen(verb->pattern);
-
-  (void)snprintf(text, sizeof(text), "%.*s", (int)len, verb->pattern);
-  return text;
-}
-
-static void print_line(const char *name, const char *argument, const char *help)
-{
-  printf("  %s %-*s %s\n", name, 18 - (int)strlen(name) - 1, argument, help);
-}
-
-static void print_options(const struct verb *verb)
-{
-  char name[40];
-  size_t i;
-
-  print_line("-c", "FILE", "use this configuration file");
-  for (i = 0; i < ROW_COUNT; i++) {
-    if (verb != NULL ? !is_accepted_by(&rows[i], verb) : !rows[i].everywhere)
-      continue;
-    (void)snprintf(name, sizeof(name), "--%s", rows[i].name);
-    print_line(name, rows[i].argument != NULL ? rows[i].argument : "",
-               rows[i].help);
-  }
+  printf("  %s %-*.*s %s\n", name, 18 - (int)strlen(name) - 1, len, argument,
+         help);
 }
 
 /* Prints a word, on the next line if it does not fit on this one. Returns the
@@ -167,48 +125,57 @@ static int print_word(int column, int indent, const char *word, int len)
   return column + printf(" %.*s", len, word);
 }
 
-static void print_usage(const struct verb *verb)
+static void print_verb_help(const struct verb *verb)
 {
   static const char usage[] = "Usage: docextract";
   int column = printf("%s %s", usage, verb->name);
   const char *p;
+  size_t i;
 
   for (p = verb->pattern; *p != '\0'; p = next_item(p))
     column = print_word(column, (int)sizeof(usage) - 1, p, (int)item_length(p));
   printf("\n%c%s.\n\n", toupper((unsigned char)verb->help[0]), verb->help + 1);
-}
-
-static void print_states(void)
-{
-  int column = printf("STATE is one of:");
-  size_t i;
-
-  for (i = 0; list_state(i) != NULL; i++)
-    column = print_word(column, 0, list_state(i), (int)strlen(list_state(i)));
-  printf("\n\n");
+  if (strstr(verb->pattern, "STATE") != NULL) {
+    column = printf("STATE is one of:");
+    for (i = 0; cli_state_word(i) != NULL; i++)
+      column = print_word(column, 0, cli_state_word(i),
+                          (int)strlen(cli_state_word(i)));
+    printf("\n\n");
+  }
+  if (strstr(verb->pattern, "JOB") != NULL)
+    printf("JOB is a key from 'docextract jobs', at least its first %d "
+           "digits, or a\nprint job such as chart-12.\n\n",
+           CLI_KEY_LEAST);
 }
 
 static void print_help(const struct verb *verb)
 {
+  char name[40];
   size_t i;
 
   if (verb != NULL) {
-    print_usage(verb);
-    if (strstr(verb->pattern, "STATE") != NULL)
-      print_states();
-    if (strstr(verb->pattern, "JOB") != NULL)
-      printf("JOB is a key from 'docextract jobs', at least its first %d "
-             "digits, or a\nprint job such as chart-12.\n\n",
-             CLI_KEY_LEAST);
+    print_verb_help(verb);
   } else {
     printf("Usage: docextract [-c FILE] COMMAND [ARGUMENT]...\n"
            "Submits documents for extraction and shows what became of them.\n"
            "Commands may be abbreviated.\n\n");
-    for (i = 0; i < VERB_COUNT; i++)
-      print_line(verbs[i].name, arguments_of(&verbs[i]), verbs[i].help);
+    for (i = 0; i < VERB_COUNT; i++) {
+      const char *options = strstr(verbs[i].pattern, "[--");
+
+      print_line(verbs[i].name, verbs[i].pattern,
+                 options != NULL ? (int)(options - verbs[i].pattern) : -1,
+                 verbs[i].help);
+    }
     printf("\n");
   }
-  print_options(verb);
+  print_line("-c", "FILE", -1, "use this configuration file");
+  for (i = 0; i < ROW_COUNT; i++) {
+    if (verb != NULL ? !is_accepted_by(&rows[i], verb) : !rows[i].everywhere)
+      continue;
+    (void)snprintf(name, sizeof(name), "--%s", rows[i].name);
+    print_line(name, rows[i].argument != NULL ? rows[i].argument : "", -1,
+               rows[i].help);
+  }
 }
 
 /* ---- the command line ---- */
@@ -246,16 +213,6 @@ static const struct verb *find_verb(const char *name)
   return NULL;
 }
 
-static void set_option(struct cli *cli, const struct option_row *row)
-{
-  void *field = (char *)cli + row->offset;
-
-  if (row->argument != NULL)
-    *(const char **)field = optarg;
-  else
-    *(bool *)field = true;
-}
-
 /* Options may stand anywhere. False if one is wrong: getopt has printed it. */
 static bool read_options(struct cli *cli, int argc, char **argv,
                          bool given[ROW_COUNT])
@@ -274,8 +231,13 @@ static bool read_options(struct cli *cli, int argc, char **argv,
       cli->config_path = optarg;
       cli->config_from = "-c";
     } else if (letter == 0) {
+      void *field = (char *)cli + rows[index].offset;
+
       given[index] = true;
-      set_option(cli, &rows[index]);
+      if (rows[index].argument != NULL)
+        *(const char **)field = optarg;
+      else
+        *(bool *)field = true;
     } else {
       return false;
     }
@@ -286,7 +248,8 @@ static bool read_options(struct cli *cli, int argc, char **argv,
 static bool check_usage(const struct cli *cli, const struct verb *verb,
                         const bool given[ROW_COUNT])
 {
-  size_t i, least, most;
+  size_t i, least = 0, most = 0;
+  const char *p;
 
   for (i = 0; i < ROW_COUNT; i++)
     if (given[i] && !is_accepted_by(&rows[i], verb)) {
@@ -294,7 +257,12 @@ static bool check_usage(const struct cli *cli, const struct verb *verb,
               rows[i].name);
       return false;
     }
-  count_arguments(verb->pattern, &least, &most);
+  for (p = verb->pattern; *p != '\0'; p = next_item(p)) {
+    if (strncmp(p, "[--", 3) == 0)
+      continue;
+    least += *p != '[';
+    most = memmem(p, item_length(p), "...", 3) != NULL ? SIZE_MAX : most + 1;
+  }
   if (cli->arg_count >= least && cli->arg_count <= most)
     return true;
   fprintf(stderr, "docextract: '%s' takes %s\n", verb->name,
@@ -302,36 +270,27 @@ static bool check_usage(const struct cli *cli, const struct verb *verb,
   return false;
 }
 
-static bool check_format(const struct cli *cli)
+static bool check_values(const struct cli *cli)
 {
-  if (!cli->json || !cli->html)
-    return true;
-  fprintf(stderr, "docextract: --json and --html exclude each other\n");
-  return false;
-}
+  size_t i;
 
-static bool check_age(const struct cli *cli)
-{
-  if (cli->older_than == NULL || dx_parse_duration(cli->older_than) >= 0)
-    return true;
-  fprintf(stderr, "docextract: --older-than takes a number and s, m, h or d, "
-                  "such as 7d\n");
-  return false;
-}
-
-static bool check_state(const struct cli *cli)
-{
-  size_t i = 0;
-
+  if (cli->json && cli->html) {
+    fprintf(stderr, "docextract: --json and --html exclude each other\n");
+    return false;
+  }
+  if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0) {
+    fprintf(stderr, "docextract: --older-than takes a number and s, m, h or d, "
+                    "such as 7d\n");
+    return false;
+  }
   if (cli->state == NULL)
     return true;
-  while (list_state(i) != NULL && strcmp(list_state(i), cli->state) != 0)
-    i++;
-  if (list_state(i) != NULL)
-    return true;
+  for (i = 0; cli_state_word(i) != NULL; i++)
+    if (strcmp(cli_state_word(i), cli->state) == 0)
+      return true;
   fprintf(stderr, "docextract: unknown state; possible states:");
-  for (i = 0; list_state(i) != NULL; i++)
-    fprintf(stderr, " %s", list_state(i));
+  for (i = 0; cli_state_word(i) != NULL; i++)
+    fprintf(stderr, " %s", cli_state_word(i));
   fputc('\n', stderr);
   return false;
 }
@@ -371,24 +330,17 @@ static int run(const struct verb *verb, struct cli *cli)
   return cli_exit_status(dx_class_of(code));
 }
 
-/* Hides the arguments, which may be titles and names of charts. A broken pipe
- * is no reason to abandon a job. */
-static void set_up_process(int argc, char **argv)
-{
-  dx_process_protect();
-  dx_process_hide_arguments(argc, argv, 1);
-  (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN); /* to us, a full disk */
-  (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-}
-
 int main(int argc, char **argv)
 {
   const struct verb *verb = NULL;
   bool given[ROW_COUNT] = {false};
   struct cli cli = {.spool = {-1, -1}};
 
-  set_up_process(argc, argv);
+  dx_process_protect();
+  dx_process_hide_arguments(argc, argv, 1); /* titles, and names of charts */
+  (void)signal(SIGPIPE, SIG_IGN);           /* no reason to abandon a job */
+  (void)signal(SIGXFSZ, SIG_IGN);           /* to us, a full disk */
+  (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   if (!read_options(&cli, argc, argv, given))
     return fail_usage(NULL);
   if (cli.version) {
@@ -410,8 +362,7 @@ int main(int argc, char **argv)
   }
   cli.args = argv + optind;
   cli.arg_count = (size_t)(argc - optind);
-  if (!check_usage(&cli, verb, given) || !check_format(&cli) ||
-      !check_age(&cli) || !check_state(&cli))
+  if (!check_usage(&cli, verb, given) || !check_values(&cli))
     return fail_usage(verb);
   return run(verb, &cli);
 }

@@ -9,23 +9,11 @@
 
 #include "lib/base/policy.h"
 #include "lib/control/metrics.h"
-#include "lib/control/status_client.h"
-
-static enum dx_code ask(const struct cli *cli, struct dx_buf *text,
-                        struct dx_err *err)
-{
-  struct dx_status status = DX_STATUS_NONE;
-  enum dx_code code =
-      dx_status_ask(&status, cli->config->status_socket, "metrics", err);
-
-  if (code == DX_OK)
-    code = dx_status_text(&status, DX_RESPONSE_MAX_BYTES, text, err);
-  dx_status_close(&status);
-  return code;
-}
+#include "lib/control/status.h"
 
 enum dx_code verb_metrics(struct cli *cli, struct dx_err *err)
 {
+  struct dx_status status = DX_STATUS_NONE;
   struct dx_buf text = {0};
   struct dx_err ignored;
   enum dx_code code = cli_open_spool(cli, err);
@@ -33,8 +21,12 @@ enum dx_code verb_metrics(struct cli *cli, struct dx_err *err)
   if (code == DX_OK)
     code = dx_metrics_text(cli->config, &cli->spool, &text, err);
   else if (code == DX_E_ACCESS && cli->config != NULL &&
-           ask(cli, &text, &ignored) == DX_OK)
+           dx_status_ask(&status, cli->config->status_socket, "metrics",
+                         &ignored) == DX_OK &&
+           dx_status_text(&status, DX_RESPONSE_MAX_BYTES, &text, &ignored) ==
+               DX_OK)
     code = DX_OK;
+  dx_status_close(&status);
   if (code == DX_OK)
     (void)fputs(dx_buf_text(&text), stdout);
   dx_buf_release(&text);

@@ -29,35 +29,29 @@ static bool may_remove(struct purge *p, const struct dx_job *job)
   return false;
 }
 
-static void say_nothing(void *ctx, const struct dx_message *message)
+static void say_nothing(const struct dx_message *message)
 {
-  (void)ctx;
   (void)message;
 }
 
-/* One that something happened to meanwhile is kept. */
-static enum dx_code remove_job(struct purge *p, const char *key)
-{
-  enum dx_code code = DX_OK;
-
-  if (!p->cli->dry_run)
-    code = cli_request(p->cli, CLI_PATIENCE_MS, say_nothing, NULL, p->err,
-                       "purge %s", key);
-  p->removed += code == DX_OK;
-  p->unfinished += code == DX_E_JOB || code == DX_E_BUSY;
-  return code == DX_E_JOB || code == DX_E_BUSY ? DX_OK : code;
-}
-
-static enum dx_code look_at(void *ctx, const char *name)
+static enum dx_code purge_found(void *ctx, const char *name)
 {
   struct purge *p = ctx;
   struct dx_job *job = NULL;
   enum dx_code code = cli_read_job(p->cli, name, &job, p->err);
 
-  if (cli_stop_came())
+  if (cli_stop_came()) {
     code = dx_fail(p->err, DX_E_STOPPED, 0, "stopped");
-  else if (code == DX_OK && may_remove(p, job))
-    code = remove_job(p, job->key);
+  } else if (code == DX_OK && may_remove(p, job)) {
+    if (!p->cli->dry_run)
+      code = cli_request(p->cli, CLI_PATIENCE_MS, say_nothing, p->err,
+                         "purge %s", job->key);
+    p->removed += code == DX_OK;
+    if (code == DX_E_JOB || code == DX_E_BUSY) { /* something happened to it */
+      p->unfinished++;
+      code = DX_OK;
+    }
+  }
   dx_job_free(&job);
   return code == DX_E_NOT_FOUND || code == DX_E_DAMAGED ? DX_OK : code;
 }
@@ -68,8 +62,14 @@ static void print_kept(size_t count, const char *why)
     printf("Kept %zu: %s\n", count, why);
 }
 
-static void print_summary(const struct purge *p)
+static enum dx_code purge_all(struct purge *p, struct dx_err *err)
 {
+  enum dx_code code;
+
+  if (p->cli->older_than == NULL)
+    p->least_ms = p->cli->config->keep_jobs_ms;
+  p->err = err;
+  code = cli_each_job(p->cli, purge_found, purge_found, p, err);
   printf("%s %zu finished job%s\n",
          p->cli->dry_run ? "Would remove" : "Removed", p->removed,
          p->removed == 1 ? "" : "s");
@@ -77,33 +77,10 @@ static void print_summary(const struct purge *p)
   print_kept(p->recent, "too recent");
   print_kept(p->failed, "failed, with their documents; give one up with: "
                         "docextract cancel JOB");
-}
-
-static enum dx_code purge_all(struct purge *p, struct dx_err *err)
-{
-  enum dx_code code;
-
-  p->least_ms =
-      p->cli->older_than != NULL ? p->least_ms : p->cli->config->keep_jobs_ms;
-  p->err = err;
-  code = cli_each_job(p->cli, look_at, look_at, p, err);
-  print_summary(p);
   return code;
 }
 
-/* ---- jobs that are named ---- */
-
-static enum dx_code refuse(const struct purge *p, const char *key,
-                           struct dx_err *err)
-{
-  if (p->recent > 0)
-    return dx_fail(err, DX_E_JOB, 0, "job %s is too recent", key);
-  return dx_fail(err, DX_E_JOB, 0,
-                 "job %s is not finished; give it up first, with: docextract "
-                 "cancel %s",
-                 key, key);
-}
-
+/* A job that is named. */
 static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
 {
   const struct purge *p = ctx;
@@ -112,17 +89,22 @@ static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
   struct dx_job *job = NULL;
   enum dx_code code = cli_pick_job(p->cli, text, key, err);
 
-  if (code == DX_OK)
+  if (code == DX_OK) {
     code = cli_read_job(p->cli, key, &job, err);
-  if (code == DX_E_NOT_FOUND || (code == DX_OK && !may_remove(&look, job)))
-    code = refuse(&look, key, err);
-  dx_job_free(&job);
-  if (code != DX_OK)
-    return code;
-  if (!p->cli->dry_run)
-    return cli_tell(p->cli, err, "purge %s", key);
-  printf("Would remove job %s\n", key);
-  return DX_OK;
+    if (code == DX_E_NOT_FOUND || (code == DX_OK && !may_remove(&look, job)))
+      code = look.recent > 0
+                 ? dx_fail(err, DX_E_JOB, 0, "job %s is too recent", key)
+                 : dx_fail(err, DX_E_JOB, 0,
+                           "job %s is not finished; give it up first, with: "
+                           "docextract cancel %s",
+                           key, key);
+    dx_job_free(&job);
+  }
+  if (code == DX_OK && !p->cli->dry_run)
+    return cli_request(p->cli, CLI_PATIENCE_MS, NULL, err, "purge %s", key);
+  if (code == DX_OK)
+    printf("Would remove job %s\n", key);
+  return code;
 }
 
 enum dx_code verb_purge(struct cli *cli, struct dx_err *err)

@@ -10,66 +10,56 @@
 #include <cups/cups.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <limits.h>
+#include <regex.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/cupsd.h"
-#include "cli/list.h"
-#include "lib/base/buf.h"
+#include "lib/base/process.h"
 #include "lib/control/start.h"
 
-#define LINE_BYTES 80 /* of what the filter prints */
-#define WORDS_MAX 12  /* the states of a job, and "undecided" */
+#define LINE_BYTES 80 /* of what a program prints */
 
 struct count {
   struct cli *cli;
-  struct {
-    const char *word;
-    size_t count;
-  } states[WORDS_MAX];
-  size_t codes[DX_CODE_COUNT]; /* why submissions ended */
+  size_t states[DX_ST_COUNT + 1]; /* by cli_state_word() */
+  size_t codes[DX_CODE_COUNT];    /* why submissions ended */
   size_t messages;
   size_t unreadable;
 };
 
 /* ---- versions ---- */
 
-/* Only a program knows the versions of its libraries. It prints one line. */
-static void ask_program(const char *path, char line[LINE_BYTES])
-{
-  char *const args[] = {(char *)(uintptr_t)path,
-                        (char *)(uintptr_t) "--version", NULL};
-  posix_spawn_file_actions_t actions;
-  ssize_t n = 0;
-  int ends[2];
-  pid_t pid = 0;
-
-  if (pipe2(ends, O_CLOEXEC) < 0)
-    return;
-  (void)posix_spawn_file_actions_init(&actions);
-  (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  if (posix_spawn(&pid, path, &actions, NULL, args, environ) != 0)
-    pid = 0;
-  (void)posix_spawn_file_actions_destroy(&actions);
-  (void)close(ends[1]);
-  if (pid != 0)
-    n = read(ends[0], line, LINE_BYTES - 1);
-  line[n > 0 ? n : 0] = '\0';
-  (void)close(ends[0]);
-  if (pid != 0)
-    (void)waitpid(pid, NULL, 0);
-}
-
+/* Only a program knows the versions of its libraries: the one line that it
+ * prints. */
 static void print_program(const char *path, const char *name)
 {
-  char line[LINE_BYTES] = "";
+  char program[PATH_MAX], option[] = "--version", line[LINE_BYTES] = "";
+  char *const words[] = {program, option, NULL}, *const none[] = {NULL};
+  ssize_t n = 0;
+  int ends[2];
+  pid_t pid;
 
-  ask_program(path, line);
+  (void)snprintf(program, sizeof(program), "%s", path);
+  if (pipe2(ends, O_CLOEXEC) == 0) {
+    if (dx_process_start(words, none, ends[1], &pid) == 0) {
+      (void)close(ends[1]);
+      n = read(ends[0], line, sizeof(line) - 1);
+      (void)waitpid(pid, NULL, 0);
+    } else {
+      (void)close(ends[1]);
+    }
+    (void)close(ends[0]);
+  }
+  line[n > 0 ? n : 0] = '\0';
   line[strcspn(line, "\n")] = '\0';
   if (strncmp(line, name, strlen(name)) == 0)
     printf("  %s\n", line);
@@ -77,24 +67,20 @@ static void print_program(const char *path, const char *name)
     printf("  %s is not where it is looked for\n", name);
 }
 
-static void print_filter(void)
+static void print_versions(void)
 {
   const char *serverbin = getenv("CUPS_SERVERBIN");
-  struct dx_buf path = {0};
-
-  dx_buf_printf(&path, "%s/filter/todocextract",
-                serverbin != NULL ? serverbin : DX_SERVERBIN);
-  if (dx_buf_ok(&path))
-    print_program(dx_buf_text(&path), "todocextract");
-  dx_buf_release(&path);
-}
-
-static void print_system(void)
-{
+  const char *agent = cupsUserAgent(); /* "CUPS/2.4.2 (...) IPP/2.0" */
   FILE *file = fopen("/etc/os-release", "re");
+  char filter[PATH_MAX], line[256], system[256];
   struct utsname name;
-  char line[256], system[256];
 
+  (void)snprintf(filter, sizeof(filter), "%s/filter/todocextract",
+                 serverbin != NULL ? serverbin : DX_SERVERBIN);
+  printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
+  print_program(filter, "todocextract");
+  print_program(dx_docextractd_path(), "docextractd");
+  printf("  lib%.*s\n", (int)strcspn(agent, " "), agent);
   while (file != NULL && fgets(line, sizeof(line), file) != NULL)
     if (sscanf(line, "PRETTY_NAME=\"%255[^\"\n]", system) == 1)
       printf("  %s\n", system);
@@ -104,39 +90,20 @@ static void print_system(void)
     printf("  %s %s %s\n", name.sysname, name.release, name.machine);
 }
 
-static void print_versions(void)
-{
-  const char *agent = cupsUserAgent(); /* "CUPS/2.4.2 (...) IPP/2.0" */
-
-  printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
-  print_filter();
-  print_program(dx_docextractd_path(), "docextractd");
-  printf("  lib%.*s\n", (int)strcspn(agent, " "), agent);
-  print_system();
-}
-
-/* ---- configuration and queues ---- */
-
-static size_t number_of(const struct cli *cli, const char *service)
-{
-  size_t i;
-
-  for (i = 0; cli->config != NULL && i < cli->config->service_count; i++)
-    if (strcmp(cli->config->services[i].name, service) == 0)
-      return i + 1;
-  return 0;
-}
+/* ---- queues ---- */
 
 static void print_queue(const struct cli *cli, size_t number,
                         const struct queue *queue)
 {
-  size_t service = number_of(cli, queue->service);
+  const struct dx_service *service =
+      cli->config != NULL ? dx_config_service(cli->config, queue->service)
+                          : NULL;
 
   printf("  queue %zu: %s, %s, %d job%s", number, queue->state,
          queue->accepting ? "accepting" : "rejecting", queue->jobs,
          queue->jobs == 1 ? "" : "s");
-  if (service > 0)
-    printf(", service %zu", service);
+  if (service != NULL)
+    printf(", service %td", service - cli->config->services + 1);
   else if (cli->config != NULL)
     printf(", a service that is not configured");
   printf("%s%s\n", queue->reasons[0] != '\0' ? ", " : "", queue->reasons);
@@ -160,28 +127,19 @@ static void print_queues(const struct cli *cli)
 
 /* ---- jobs ---- */
 
-static void count_word(struct count *c, const char *word)
-{
-  size_t i = 0;
-
-  while (i < WORDS_MAX - 1 && c->states[i].word != NULL &&
-         strcmp(c->states[i].word, word) != 0)
-    i++;
-  c->states[i].word = word;
-  c->states[i].count++;
-}
-
-static enum dx_code look_at(void *ctx, const char *name)
+static enum dx_code count_job(void *ctx, const char *name)
 {
   struct count *c = ctx;
   struct dx_job *job;
-  size_t i;
+  size_t i = 0;
 
   if (cli_read_job(c->cli, name, &job, NULL) != DX_OK) {
     c->unreadable++;
     return DX_OK;
   }
-  count_word(c, dx_job_status(job));
+  while (strcmp(cli_state_word(i), dx_job_status(job)) != 0)
+    i++;
+  c->states[i]++;
   for (i = 0; i < job->submission_count; i++)
     c->codes[job->submissions[i].code]++;
   c->messages += job->message[0] != '\0';
@@ -189,43 +147,169 @@ static enum dx_code look_at(void *ctx, const char *name)
   return DX_OK;
 }
 
-static void print_counts(struct count *c)
-{
-  size_t i;
-
-  for (i = 0; i < WORDS_MAX && c->states[i].word != NULL; i++)
-    printf("  %-12s %zu\n", c->states[i].word, c->states[i].count);
-  printf("  %-12s %zu\n", "with message", c->messages);
-  printf("  %-12s %zu\n", "damaged",
-         c->unreadable + dx_spool_count_damaged(&c->cli->spool));
-  for (i = DX_OK + 1; i < DX_CODE_COUNT; i++)
-    if (c->codes[i] > 0)
-      printf("  ended with %s (%s) %zu\n", dx_code_name((enum dx_code)i),
-             dx_class_word(dx_class_of((enum dx_code)i)), c->codes[i]);
-}
-
 static void print_jobs(struct cli *cli)
 {
-  struct count count = {.cli = cli};
+  struct count c = {.cli = cli};
   struct dx_err err;
+  size_t i;
   enum dx_code code = cli_open_spool(cli, &err);
 
   printf("\nJobs\n");
   if (code == DX_OK)
-    code = cli_each_job(cli, look_at, look_at, &count, &err);
-  if (code == DX_OK)
-    print_counts(&count);
-  else
+    code = cli_each_job(cli, count_job, count_job, &c, &err);
+  if (code != DX_OK) {
     printf("  cannot be read: %s\n", dx_code_name(code));
-  if (code == DX_OK)
-    printf("  %-12s %s\n", "docextractd", cli_docextractd(cli));
+    return;
+  }
+  for (i = 0; cli_state_word(i) != NULL; i++)
+    if (c.states[i] > 0)
+      printf("  %-12s %zu\n", cli_state_word(i), c.states[i]);
+  printf("  %-12s %zu\n", "with message", c.messages);
+  printf("  %-12s %zu\n", "damaged",
+         c.unreadable + dx_spool_count_damaged(&cli->spool));
+  for (i = DX_OK + 1; i < DX_CODE_COUNT; i++)
+    if (c.codes[i] > 0)
+      printf("  ended with %s (%s) %zu\n", dx_code_name((enum dx_code)i),
+             dx_class_word(dx_class_of((enum dx_code)i)), c.codes[i]);
+  printf("  %-12s %s\n", "docextractd", cli_docextractd(cli));
 }
+
+/* ---- cupsd's error_log ---- */
+
+/*
+ * The log has titles and names of people in many places, so nothing is removed
+ * from it: a line is printed if it is one of a few known ones, and of that line
+ * only words of fixed sets, and numbers.
+ */
+#define DEFAULT_LOG "/var/log/cups/error_log"
+#define PATH_BYTES 512
+#define TAIL_BYTES (1024 * 1024)
+#define LINES 20
+#define LOG_LINE_BYTES 160
+#define GROUPS 8
+
+#define HEAD \
+  "^[A-Z] \\[([0-9]{2}/[A-Za-z]{3}/[0-9:]+ [-+0-9]+)\\] \\[Job ([0-9]+)\\] "
+#define LINE "%1 job %2: "
+#define PROGRAM "\\([^ ()]*/(docextract|todocextract)\\)"
+#define STATE \
+  "(stored|registered|uploaded|processing|complete|extracted|failed|refused)"
+#define REASON                                                         \
+  "[-+]docextract-(waiting-report|service-down-warning|storage-error|" \
+  "document-refused-error|config-error)"
+
+/* A line is printed as `format` with the groups that it names: %1 is the time,
+ * %2 the job. */
+static const struct {
+  const char *pattern;
+  const char *format;
+} known[] = {
+    {HEAD "PID [0-9]+ " PROGRAM " (stopped with status|crashed on signal) "
+          "([0-9]+)\\.$",
+     LINE "%3 %4 %5"},
+    {HEAD "PID [0-9]+ " PROGRAM " exited with no errors\\.$", LINE "%3 exited"},
+    {HEAD "Backend returned status ([0-9]+) \\(", LINE "backend status %3"},
+    {HEAD "STATE: (" REASON ")$", LINE "%3"},
+    {HEAD "submission ([0-9]+): [^,]+, " STATE " -> " STATE "$",
+     LINE "submission %3: %4 -> %5"},
+    {HEAD "todocextract: ([0-9]+) bytes in; out: (document|sheet|refused)",
+     LINE "filter: %3 bytes, %4"},
+};
+
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
+struct tail {
+  regex_t expressions[KNOWN];
+  char lines[LINES][LOG_LINE_BYTES];
+  size_t count; /* all of them; the last LINES are kept */
+};
+
+static void read_log_path(void *ctx, const char *name, const char *value)
+{
+  if (strcasecmp(name, "ErrorLog") == 0)
+    (void)snprintf(ctx, PATH_BYTES, "%s", value);
+}
+
+/* With the rights of the caller; -1: not available. */
+static int open_log(const char *config_path)
+{
+  char path[PATH_BYTES] = DEFAULT_LOG;
+  int fd = cupsd_open(config_path, "cups-files.conf");
+
+  if (fd >= 0)
+    cupsd_directives(fd, read_log_path, path);
+  /* it may be "syslog" */
+  return path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+}
+
+static void format_line(const char *line, const char *format,
+                        const regmatch_t *at, char out[LOG_LINE_BYTES])
+{
+  size_t len = 0;
+  const char *p;
+
+  for (p = format; *p != '\0' && len < LOG_LINE_BYTES - 1; p++) {
+    const regmatch_t *group = *p == '%' ? &at[*++p - '0'] : NULL;
+
+    len +=
+        (size_t)snprintf(out + len, LOG_LINE_BYTES - len, "%.*s",
+                         group != NULL ? (int)(group->rm_eo - group->rm_so) : 1,
+                         group != NULL ? line + group->rm_so : p);
+  }
+}
+
+static void read_tail(struct tail *tail, FILE *file)
+{
+  regmatch_t at[GROUPS];
+  char line[2048];
+  struct stat st;
+  size_t i;
+
+  if (fstat(fileno(file), &st) == 0 && st.st_size > TAIL_BYTES)
+    (void)fseeko(file, st.st_size - TAIL_BYTES, SEEK_SET);
+  while (fgets(line, sizeof(line), file) != NULL) {
+    line[strcspn(line, "\n")] = '\0';
+    for (i = 0; i < KNOWN; i++)
+      if (regexec(&tail->expressions[i], line, GROUPS, at, 0) == 0)
+        break;
+    if (i < KNOWN)
+      format_line(line, known[i].format, at,
+                  tail->lines[tail->count++ % LINES]);
+  }
+}
+
+/* Prints the last known lines. Reads and closes fd, which may be -1. */
+static void print_log(int fd)
+{
+  FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+  struct tail tail = {.count = 0};
+  size_t i, compiled = 0;
+
+  while (compiled < KNOWN &&
+         regcomp(&tail.expressions[compiled], known[compiled].pattern,
+                 REG_EXTENDED) == 0)
+    compiled++;
+  if (file == NULL)
+    printf("  cannot be read\n");
+  else if (compiled == KNOWN)
+    read_tail(&tail, file);
+  for (i = tail.count > LINES ? tail.count - LINES : 0; i < tail.count; i++)
+    printf("  %s\n", tail.lines[i % LINES]);
+  while (compiled > 0)
+    regfree(&tail.expressions[--compiled]);
+  if (file != NULL)
+    (void)fclose(file);
+  else if (fd >= 0)
+    (void)close(fd);
+}
+
+/* ---- all of it ---- */
 
 /* What only the caller may read is opened before we become the owner of the
  * spool. An error in one part is part of the report. */
 enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
-  int log = report_open_log(cli->config_path);
+  int log = open_log(cli->config_path);
   struct dx_err why;
   enum dx_code code = cli_load(cli, &why);
 
@@ -242,7 +326,7 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
   print_queues(cli);
   print_jobs(cli);
   printf("\nLast lines of cupsd's log about our programs\n");
-  report_log(log);
+  print_log(log);
   return fflush(stdout) == 0 ? DX_OK
                              : dx_fail_sys(err, errno, "write", "output");
 }

@@ -1,56 +1,110 @@
 /*
- * retry.c - `docextract retry JOB...`: docextractd retries what failed in it,
- * and sends what waited for a decision. A user who may not use the spool is
- * told what to do instead.
+ * retry.c - `docextract retry JOB...` and `docextract cancel JOB...`:
+ * docextractd retries what failed in a job and sends what waited for a
+ * decision, or sends and fetches nothing more of it and deletes its documents.
+ * A user who may not use the spool is told what to do instead.
  */
 #include "cli/cli.h"
 
 #include <stdio.h>
 
-static enum dx_code refuse_cups(const struct dx_job *job, struct dx_err *err)
+/* CUPS may still run it, so that its commands are the ones to use. */
+static bool is_of_cups(const struct dx_job *job)
+{
+  return job->print.backend != DX_BACKEND_NONE &&
+         job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job);
+}
+
+static enum dx_code refuse_user(const char *verb, const struct dx_job *job,
+                                struct dx_err *err)
+{
+  return dx_fail(err, DX_E_ACCESS, 0,
+                 "only the administrator can %s this job; ask for: docextract "
+                 "%s %.8s",
+                 verb, verb, job->key);
+}
+
+static enum dx_code retry_as_user(const struct dx_job *job, struct dx_err *err)
 {
   char name[CLI_CUPS_NAME_BYTES];
 
   cli_cups_name(job, name);
-  return dx_fail(err, DX_E_JOB, 0,
-                 "this is print job %s; if CUPS holds it: lp -i %s -H resume; "
-                 "if its queue is stopped, ask the administrator",
-                 name, name);
+  if (dx_job_outcome(job, NULL) == DX_OK)
+    printf("Everything in job %s has already been extracted\n", job->key);
+  else if (is_of_cups(job))
+    return dx_fail(err, DX_E_JOB, 0,
+                   "this is print job %s; if CUPS holds it: lp -i %s -H "
+                   "resume; if its queue is stopped, ask the administrator",
+                   name, name);
+  else if (dx_job_is_final(job) || dx_job_is_undecided(job))
+    return refuse_user("retry", job, err);
+  else
+    printf("docextractd is working on job %s; nothing to do\n", job->key);
+  return DX_OK;
 }
 
-static enum dx_code retry_as_user(struct cli *cli, const char *key,
-                                  struct dx_err *err)
+static enum dx_code cancel_as_user(const struct dx_job *job, struct dx_err *err)
 {
-  struct dx_job *job;
-  enum dx_code code = cli_read_job(cli, key, &job, err);
+  size_t good = dx_job_count(job, DX_ST_EXTRACTED);
+  char name[CLI_CUPS_NAME_BYTES];
 
-  if (code != DX_OK)
-    return code;
-  if (dx_job_outcome(job, NULL) == DX_OK)
-    printf("Everything in job %s has already been extracted\n", key);
-  else if (cli_is_of_cups(job))
-    code = refuse_cups(job, err);
-  else if (dx_job_is_final(job) || dx_job_is_undecided(job))
-    code = cli_refuse_user("retry", job, err);
+  cli_cups_name(job, name);
+  if (!dx_job_is_finished(job))
+    return is_of_cups(job)
+               ? dx_fail(err, DX_E_JOB, 0,
+                         "this is print job %s; cancel it with: cancel %s",
+                         name, name)
+               : refuse_user("cancel", job, err);
+  if (good == job->submission_count)
+    printf("Job %s had already finished: everything is extracted\n", job->key);
   else
-    printf("docextractd is working on job %s; nothing to do\n", key);
-  dx_job_free(&job);
-  return code;
+    printf("Job %s had already finished: %zu of %zu documents extracted\n",
+           job->key, good, job->submission_count);
+  return DX_OK;
+}
+
+/* *ret_job: for a caller that may not use the spool, else NULL. */
+static enum dx_code pick(struct cli *cli, const char *text,
+                         char key[DX_KEY_BYTES], struct dx_job **ret_job,
+                         struct dx_err *err)
+{
+  enum dx_code code = cli_pick_job(cli, text, key, err);
+
+  *ret_job = NULL;
+  return code == DX_OK && cli->asks ? cli_read_job(cli, key, ret_job, err)
+                                    : code;
 }
 
 static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
 {
   struct cli *cli = ctx;
   char key[DX_KEY_BYTES];
-  enum dx_code code = cli_pick_job(cli, text, key, err);
+  struct dx_job *job;
+  enum dx_code code = pick(cli, text, key, &job, err);
 
-  if (code != DX_OK)
-    return code;
-  if (cli->asks)
-    return retry_as_user(cli, key, err);
-  return cli->service != NULL
-             ? cli_tell(cli, err, "retry %s %s", key, cli->service)
-             : cli_tell(cli, err, "retry %s", key);
+  if (code == DX_OK && job != NULL)
+    code = retry_as_user(job, err);
+  else if (code == DX_OK)
+    code = cli_request(cli, CLI_PATIENCE_MS, NULL, err, "retry %s%s%s", key,
+                       cli->service != NULL ? " " : "",
+                       cli->service != NULL ? cli->service : "");
+  dx_job_free(&job);
+  return code;
+}
+
+static enum dx_code cancel_one(void *ctx, const char *text, struct dx_err *err)
+{
+  struct cli *cli = ctx;
+  char key[DX_KEY_BYTES];
+  struct dx_job *job;
+  enum dx_code code = pick(cli, text, key, &job, err);
+
+  if (code == DX_OK)
+    code = job != NULL
+               ? cancel_as_user(job, err)
+               : cli_request(cli, CLI_PATIENCE_MS, NULL, err, "cancel %s", key);
+  dx_job_free(&job);
+  return code;
 }
 
 enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
@@ -60,8 +114,14 @@ enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
 
   if (code == DX_OK && cli->service != NULL)
     code = cli_service(cli, &service, err);
-  if (code != DX_OK)
-    return code;
   cli_stop_catch();
-  return cli_each_argument(cli, retry_one, cli, err);
+  return code == DX_OK ? cli_each_argument(cli, retry_one, cli, err) : code;
+}
+
+enum dx_code verb_cancel(struct cli *cli, struct dx_err *err)
+{
+  enum dx_code code = cli_open_jobs(cli, err);
+
+  cli_stop_catch();
+  return code == DX_OK ? cli_each_argument(cli, cancel_one, cli, err) : code;
 }

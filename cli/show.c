@@ -1,7 +1,7 @@
 /*
  * show.c - `docextract show JOB|FILE...`: what was extracted, as a table, with
- * --html as a page (html.c), or with --json as it came. Everything in a result
- * is text from outside and is printed through term.c; numbers keep their
+ * --html as a page, or with --json as it came. Everything in a result
+ * is text from outside and is printed through result.c; numbers keep their
  * digits. The service decides which fields there are: unknown ones are shown
  * too.
  */
@@ -14,123 +14,28 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/html.h"
 #include "cli/result.h"
 #include "lib/base/buf.h"
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
+#include "lib/base/policy.h"
+#include "lib/control/status.h"
 #include "lib/spool/results.h"
 
 struct show {
   struct cli *cli;
-  size_t shown;      /* results */
-  bool has_page;     /* it was begun */
-  struct dx_err err; /* the first one; DX_OK: none */
+  size_t shown;  /* results */
+  bool has_page; /* it was begun */
 };
 
-/* ---- a document ---- */
-
-static void print_row(const struct result_row *row,
-                      const size_t width[RESULT_COLUMNS], const char *mark)
-{
-  size_t left = 2; /* blanks before the next text: none follow the last */
-  size_t i;
-
-  for (i = 0; i < RESULT_COLUMNS; i++) {
-    if (row->text[i][0] != '\0') {
-      printf("%*s", (int)left, "");
-      left = 0;
-      (void)cli_print_plain(row->text[i], SIZE_MAX);
-    }
-    left += width[i] + 2 - cli_count_characters(row->text[i]);
-  }
-  if (mark[0] != '\0')
-    printf("%*s%s%s%s", (int)left, "", cli_color(CLI_RED), mark,
-           cli_color(CLI_PLAIN));
-  printf("\n");
-}
-
-static void print_patient(const struct dx_json *document)
-{
-  static const char *const before[] = {" ", " ", ", MRN ", ", born "};
-  size_t i;
-
-  printf("Patient:");
-  for (i = 0; i < RESULT_PATIENT_FIELDS; i++) {
-    const struct dx_json *field = dx_json_get(document, result_patient[i]);
-
-    if (field == NULL)
-      continue;
-    printf("%s", before[i]);
-    (void)cli_print_plain(result_text(field), SIZE_MAX);
-  }
-  printf("\n");
-}
-
-static void print_rows(const struct dx_json *document)
-{
-  static const struct result_row header = {
-      {"FIELD", "VALUE", "UNIT", "MIN", "MAX"}};
-  const struct dx_json *first = result_next_row(dx_json_first_member(document));
-  const struct dx_json *member;
-  size_t width[RESULT_COLUMNS], i;
-
-  if (first == NULL)
-    return;
-  for (i = 0; i < RESULT_COLUMNS; i++)
-    width[i] = cli_count_characters(header.text[i]);
-  for (member = first; member; member = result_next_row(dx_json_next(member))) {
-    const struct result_row row = result_row(member);
-
-    for (i = 0; i < RESULT_COLUMNS; i++)
-      if (cli_count_characters(row.text[i]) > width[i])
-        width[i] = cli_count_characters(row.text[i]);
-  }
-  print_row(&header, width, "");
-  for (member = first; member; member = result_next_row(dx_json_next(member))) {
-    const struct result_row row = result_row(member);
-
-    print_row(&row, width, result_mark(&row));
-  }
-}
-
 /* ---- a result ---- */
-
-static void print_named(const char *what, const char *id, const char *name)
-{
-  printf("%s ", what);
-  (void)cli_print_plain(id, SIZE_MAX);
-  if (name[0] != '\0')
-    printf(": ");
-  (void)cli_print_plain(name, SIZE_MAX);
-  printf("\n");
-}
-
-static void print_case(const struct dx_json *results)
-{
-  const struct dx_json *document =
-      dx_json_first_member(dx_json_get(results, "medical_data"));
-
-  print_named("Case", result_text(dx_json_get(results, "id")),
-              result_text(dx_json_get(results, "case_name")));
-  if (result_is_empty(results)) {
-    printf("Nothing was found in it\n");
-    return;
-  }
-  for (; document != NULL; document = dx_json_next(document)) {
-    printf("\n");
-    print_named("Document", dx_json_name(document), "");
-    print_patient(document);
-    print_rows(document);
-  }
-}
 
 /* An empty page helps nobody: the first thing on it begins it. */
 static void begin_page(struct show *s)
 {
   if (!s->has_page)
-    html_begin();
+    result_begin_page();
   s->has_page = true;
 }
 
@@ -147,38 +52,31 @@ print_note(struct show *s, const char *format, ...)
   fprintf(stderr, "docextract: %s\n", text);
   if (s->cli->html) {
     begin_page(s);
-    html_note(text);
+    result_print_note(text);
   }
-}
-
-static void print_shown(struct show *s, const struct dx_json *results)
-{
-  if (s->cli->html) {
-    begin_page(s);
-    html_case(results);
-    return;
-  }
-  printf("%s", s->shown == 0 ? "" : "\n");
-  print_case(results);
 }
 
 static enum dx_code print_result(struct show *s, const struct dx_buf *content,
                                  struct dx_err *err)
 {
   struct dx_json *root = NULL;
-  enum dx_code code = DX_OK;
+  enum dx_code code = s->cli->json ? DX_OK : result_parse(content, &root, err);
 
+  if (code != DX_OK)
+    return code;
+  if (!s->cli->html && s->shown > 0)
+    printf("\n");
   if (s->cli->json) {
-    printf("%s", s->shown == 0 ? "" : "\n");
     cli_print_bytes(dx_buf_text(content), content->len);
+  } else if (s->cli->html) {
+    begin_page(s);
+    result_print_page(dx_json_get(root, "results"));
   } else {
-    code = result_parse(content, &root, err);
-    if (code == DX_OK)
-      print_shown(s, dx_json_get(root, "results"));
-    dx_json_free(&root);
+    result_print_table(dx_json_get(root, "results"));
   }
-  s->shown += code == DX_OK;
-  return code;
+  dx_json_free(&root);
+  s->shown++;
+  return DX_OK;
 }
 
 /* ---- a file ---- */
@@ -210,24 +108,11 @@ static enum dx_code show_file(struct show *s, const char *path,
                    path);
   if (code == DX_OK)
     code = print_result(s, &content, err);
-  dx_buf_wipe(&content);
+  dx_buf_release(&content);
   return code;
 }
 
 /* ---- a job ---- */
-
-static enum dx_code read_delivered(const char *results_dir, const char *name,
-                                   struct dx_buf *content, struct dx_err *err)
-{
-  int dirfd = dx_fs_open_dir(results_dir, err);
-  enum dx_code code;
-
-  if (dirfd < 0)
-    return err->code;
-  code = dx_fs_read(dirfd, name, DX_RESULT_MAX_BYTES, content, err);
-  (void)close(dirfd);
-  return code;
-}
 
 /* From the results directory, or from the job directory if it is not delivered
  * yet. */
@@ -238,13 +123,20 @@ static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
   const char *results_dir = cli_results_dir(s->cli, sub);
   char stored[DX_FILE_NAME_BYTES];
   enum dx_code code;
+  int dirfd;
 
   if (results_dir == NULL)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "the service of job %s is no longer configured, so its "
                    "results directory is unknown",
                    sub->job->key);
-  code = read_delivered(results_dir, name, content, err);
+  dirfd = dx_fs_open_dir(results_dir, err);
+  if (dirfd >= 0) {
+    code = dx_fs_read(dirfd, name, DX_RESULT_MAX_BYTES, content, err);
+    (void)close(dirfd);
+  } else {
+    code = err->code;
+  }
   if (code != DX_E_NOT_FOUND)
     return code;
   dx_result_file(sub, index, stored);
@@ -256,55 +148,77 @@ static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
                  name, results_dir);
 }
 
-static enum dx_code read_case(struct show *s, const struct dx_submission *sub,
-                              size_t index, struct dx_buf *content,
-                              struct dx_err *err)
+/* A delivered result, from docextractd. */
+static enum dx_code ask_result(const struct cli *cli, const char *key,
+                               const char *name, struct dx_buf *ret_content,
+                               struct dx_err *err)
 {
-  char sum[DX_SHA256_HEX_BYTES];
+  struct dx_status status = DX_STATUS_NONE;
+  struct dx_buf request = {0};
+  enum dx_code code;
+
+  dx_buf_printf(&request, "show %s %s", key, name);
+  code = dx_buf_ok(&request)
+             ? dx_status_ask(&status, cli->config->status_socket,
+                             dx_buf_text(&request), err)
+             : dx_fail_nomem(err);
+  if (code == DX_OK)
+    code = dx_status_bytes(&status, DX_RESULT_MAX_BYTES, ret_content, err);
+  dx_status_close(&status);
+  dx_buf_release(&request);
+  return code;
+}
+
+static enum dx_code show_case(struct show *s, const struct dx_submission *sub,
+                              size_t index, struct dx_err *err)
+{
   const struct dx_case *c = &sub->cases[index];
   char *name = dx_result_name(sub->source_id, c->id);
+  char sum[DX_SHA256_HEX_BYTES];
+  struct dx_buf content = {0};
   enum dx_code code;
 
   if (name == NULL)
     return dx_fail_nomem(err);
-  code = s->cli->asks
-             ? cli_ask_result(s->cli, sub->job->key, name, content, err)
-             : read_result(s, sub, index, name, content, err);
-  if (code == DX_OK && dx_sha256_of(content->data, content->len, sum) &&
+  code = s->cli->asks ? ask_result(s->cli, sub->job->key, name, &content, err)
+                      : read_result(s, sub, index, name, &content, err);
+  if (code == DX_OK && dx_sha256_of(content.data, content.len, sum) &&
       strcmp(sum, c->sha256) != 0)
     print_note(s, "'%s' differs from what the service sent", name);
   free(name);
+  if (code == DX_OK)
+    code = print_result(s, &content, err);
+  dx_buf_release(&content);
   return code;
 }
 
-/* Shows every result; the first error is kept in s->err. */
-static void show_submission(struct show *s, const struct dx_submission *sub)
+/* Shows every result; *err is the first error. */
+static enum dx_code show_submission(struct show *s,
+                                    const struct dx_submission *sub,
+                                    enum dx_code first, struct dx_err *err)
 {
-  enum dx_code code;
-  struct dx_err err;
+  struct dx_err why;
   size_t i;
 
-  for (i = 0; i < sub->case_count; i++) {
-    struct dx_buf content = {0};
-
-    if (sub->cases[i].state == DX_CASE_WAITING ||
-        (s->cli->asks && sub->cases[i].state != DX_CASE_DELIVERED))
-      continue;
-    code = read_case(s, sub, i, &content, &err);
-    if (code == DX_OK)
-      code = print_result(s, &content, &err);
-    dx_buf_wipe(&content);
-    if (code != DX_OK && s->err.code == DX_OK)
-      s->err = err;
-  }
+  for (i = 0; i < sub->case_count; i++)
+    if (sub->cases[i].state != DX_CASE_WAITING &&
+        (!s->cli->asks || sub->cases[i].state == DX_CASE_DELIVERED) &&
+        show_case(s, sub, i, &why) != DX_OK && first == DX_OK) {
+      *err = why;
+      first = why.code;
+    }
+  return first;
 }
 
-/* The documents without a result. */
-static void print_missing(struct show *s, const struct dx_job *job)
+static enum dx_code show_all(struct show *s, const struct dx_job *job,
+                             struct dx_err *err)
 {
-  size_t i, k;
+  size_t i, k, before = s->shown;
+  enum dx_code code = DX_OK;
 
-  for (i = 0; i < job->submission_count; i++) {
+  for (i = 0; i < job->submission_count; i++)
+    code = show_submission(s, &job->submissions[i], code, err);
+  for (i = 0; i < job->submission_count; i++) { /* those without a result */
     const struct dx_submission *sub = &job->submissions[i];
     const char *word = dx_state_word(sub->state);
     const char *reason = strcmp(sub->reason, word) != 0 ? sub->reason : "";
@@ -313,11 +227,8 @@ static void print_missing(struct show *s, const struct dx_job *job)
       print_note(s, "document %zu: %s%s%s", sub->files[k].document + 1, word,
                  reason[0] != '\0' ? ": " : "", reason);
   }
-}
-
-static enum dx_code show_nothing(const struct show *s, const struct dx_job *job,
-                                 struct dx_err *err)
-{
+  if (code != DX_OK || s->shown > before)
+    return code;
   if (dx_job_is_final(job))
     return dx_fail(err, DX_E_JOB, 0, "job %s has no results", job->key);
   (void)dx_fail(err, DX_E_NOT_YET, 0, "job %s has no results yet", job->key);
@@ -330,22 +241,6 @@ static enum dx_code show_nothing(const struct show *s, const struct dx_job *job,
       "it needs a decision; to send it: docextract retry %.8s; "
       "to give it up: docextract cancel %.8s",
       job->key, job->key);
-}
-
-static enum dx_code show_all(struct show *s, const struct dx_job *job,
-                             struct dx_err *err)
-{
-  size_t i, before = s->shown;
-
-  s->err.code = DX_OK;
-  for (i = 0; i < job->submission_count; i++)
-    show_submission(s, &job->submissions[i]);
-  print_missing(s, job);
-  if (s->err.code != DX_OK)
-    *err = s->err;
-  if (s->err.code != DX_OK || s->shown > before)
-    return s->err.code;
-  return show_nothing(s, job, err);
 }
 
 static enum dx_code show_job(struct show *s, const char *text,
@@ -376,7 +271,7 @@ static enum dx_code show_one(void *ctx, const char *text, struct dx_err *err)
       cli_is_job_name(text) ? show_job(s, text, err) : show_file(s, text, err);
 
   if (code != DX_OK && s->has_page)
-    html_note(err->text);
+    result_print_note(err->text);
   return code;
 }
 
@@ -386,6 +281,6 @@ enum dx_code verb_show(struct cli *cli, struct dx_err *err)
   enum dx_code code = cli_each_argument(cli, show_one, &s, err);
 
   if (s.has_page)
-    html_end();
+    result_end_page();
   return code;
 }

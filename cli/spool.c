@@ -1,7 +1,7 @@
 /*
- * spool.c - the spool as the verbs need it: opened by the right user, checked,
- * and a job in it found by what a person calls it. The rest is
- * lib/spool/spool.h's.
+ * spool.c - the jobs that the caller may look at: the whole spool for who may
+ * read it, else the caller's own jobs, from docextractd's socket; and a job
+ * found by what a person calls it. The rest is lib/spool/spool.h's.
  */
 #include "cli/cli.h"
 
@@ -12,39 +12,126 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/base/json.h"
+#include "lib/base/policy.h"
 #include "lib/base/utf8.h"
-#include "lib/spool/results.h"
+#include "lib/control/status.h"
 
 #define CANDIDATES_MAX 5 /* in one message */
 
-enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err)
-{
-  enum dx_code code = cli_load(cli, err);
+/* ---- from the spool, or from docextractd ---- */
 
-  if (code == DX_OK)
-    code = cli_become_owner(cli->config->spool_dir, err);
+/* Who owns the key, and what else is wrong with the configuration, does not
+ * matter to this caller. */
+static bool must_ask(struct cli *cli)
+{
+  struct dx_config *config = NULL;
+  struct dx_err err;
+
+  if (geteuid() == 0 ||
+      dx_config_read_anyway(cli->config_path, &config, &err) != DX_OK)
+    return false;
+  if (cli_become_owner(config->spool_dir, &err) != DX_E_ACCESS) {
+    dx_config_free(&config);
+    return false;
+  }
+  dx_config_free(&cli->config);
+  cli->config = config;
+  return true;
+}
+
+enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err)
+{
+  cli->asks = must_ask(cli);
+  return cli->asks ? DX_OK : cli_open_spool(cli, err);
+}
+
+/* Reads all of them into cli->jobs. */
+static enum dx_code ask_jobs(struct cli *cli, struct dx_err *err)
+{
+  struct dx_status status = DX_STATUS_NONE;
+  struct dx_json *line;
+  bool at_end = false;
+  enum dx_code code;
+
+  dx_json_free(&cli->jobs);
+  cli->jobs = dx_json_array();
+  if (cli->jobs == NULL)
+    return dx_fail_nomem(err);
+  code = dx_status_ask(&status, cli->config->status_socket,
+                       cli->is_listing && !cli->all ? "jobs" : "jobs all", err);
+  while (code == DX_OK && !at_end) {
+    code = dx_status_line(&status, DX_STATUS_REPLY_MS, &line, err);
+    if (code == DX_OK && line == NULL)
+      code = dx_fail(err, DX_E_IO, 0, "the connection to docextractd was lost");
+    if (code == DX_OK && !dx_json_bool(dx_json_get(line, "end"), &at_end) &&
+        !dx_json_append_take(cli->jobs, &line))
+      code = dx_fail_nomem(err);
+    dx_json_free(&line);
+  }
+  dx_status_close(&status);
   return code;
 }
 
-enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
+static const char *key_of(const struct dx_json *line)
 {
-  enum dx_code code = cli_load_as_owner(cli, err);
+  const char *key =
+      dx_json_string(dx_json_get(dx_json_get(line, "job"), "key"));
 
-  if (code == DX_OK)
-    code = dx_spool_open(cli->config->spool_dir, &cli->spool, err);
+  return key != NULL ? key : "";
+}
+
+static enum dx_code each_asked(struct cli *cli, cli_each *each, void *ctx,
+                               struct dx_err *err)
+{
+  enum dx_code code = ask_jobs(cli, err);
+
+  for (cli->job = dx_json_first(cli->jobs); code == DX_OK && cli->job != NULL;
+       cli->job = dx_json_next(cli->job))
+    if (dx_is_key(key_of(cli->job)))
+      code = each(ctx, key_of(cli->job));
   return code;
 }
 
-enum dx_code cli_probe(const struct dx_config *config,
-                       const struct dx_service *service, struct dx_err *err)
+enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
+                          cli_each *finished, void *ctx, struct dx_err *err)
 {
-  enum dx_code code = dx_fs_probe(config->spool_dir, err);
+  enum dx_code code;
 
-  return code == DX_OK ? dx_results_prepare(service->results_dir, err) : code;
+  if (cli->asks)
+    return each_asked(cli, unfinished, ctx, err);
+  /* In the order in which a job moves: none is missed. */
+  code = dx_spool_each(&cli->spool, DX_SPOOL_NEW, unfinished, ctx, err);
+  if (code == DX_OK)
+    code = dx_spool_each(&cli->spool, DX_SPOOL_JOBS, unfinished, ctx, err);
+  if (code == DX_OK)
+    code = dx_spool_each(&cli->spool, DX_SPOOL_FINISHED, finished, ctx, err);
+  return code;
+}
+
+enum dx_code cli_read_job(struct cli *cli, const char *name,
+                          struct dx_job **ret_job, struct dx_err *err)
+{
+  const struct dx_json *line = cli->job; /* usually */
+
+  if (cli->asks) {
+    if (line == NULL || strcmp(key_of(line), name) != 0)
+      for (line = dx_json_first(cli->jobs);
+           line != NULL && strcmp(key_of(line), name) != 0;
+           line = dx_json_next(line))
+        ;
+    return line != NULL
+               ? dx_status_read_job(line, ret_job, err)
+               : dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
+  }
+  return dx_is_key(name)
+             ? dx_spool_load(&cli->spool, name, ret_job, err)
+             : dx_spool_load_received(&cli->spool, name, ret_job, err);
 }
 
 /* ---- what keeps backends from writing ---- */
@@ -57,7 +144,7 @@ static enum dx_code advise_writer(struct dx_err *err)
     return dx_fail_advice(err, "free space there");
   if (err->code != DX_E_ACCESS)
     return err->code;
-  cli_user_name(name);
+  dx_user_name_of(geteuid(), name);
   return dx_fail_advice(err, "'%s' must be able to write there", name);
 }
 
@@ -68,33 +155,29 @@ enum dx_code cli_check_spool(const struct dx_config *config, struct dx_err *err)
   return code == DX_OK ? code : advise_writer(err);
 }
 
-/* A directory that is not there will be created in the one above it. */
-static enum dx_code look_at_results(const char *path, struct dx_err *err)
-{
-  struct stat st;
-  char *parent;
-  enum dx_code code;
-
-  if (stat(path, &st) == 0)
-    return S_ISDIR(st.st_mode) ? dx_fs_check_access(path, err) : DX_OK;
-  if (errno != ENOENT)
-    return DX_OK;
-  parent = dx_fs_parent(path);
-  if (parent == NULL)
-    return dx_fail_nomem(err);
-  code = dx_fs_check_access(parent, err);
-  free(parent);
-  return code == DX_OK || code == DX_E_NOT_FOUND
-             ? DX_OK
-             : dx_fail_sys(err, err->sys_errno, "create directory", path);
-}
-
 enum dx_code cli_check_results(const struct dx_service *service,
                                struct dx_err *err)
 {
+  const char *path = service->results_dir;
+  enum dx_code code = DX_OK;
   struct dx_err why;
-  enum dx_code code = look_at_results(service->results_dir, &why);
+  struct stat st;
+  char *parent;
 
+  if (stat(path, &st) == 0) {
+    if (S_ISDIR(st.st_mode))
+      code = dx_fs_check_access(path, &why);
+  } else if (errno == ENOENT) { /* it will be created in the one above it */
+    parent = dx_fs_parent(path);
+    if (parent == NULL)
+      return dx_fail_nomem(err);
+    code = dx_fs_check_access(parent, &why);
+    free(parent);
+    if (code == DX_E_NOT_FOUND)
+      code = DX_OK;
+    else if (code != DX_OK)
+      code = dx_fail_sys(&why, why.sys_errno, "create directory", path);
+  }
   if (code == DX_OK)
     return code;
   (void)advise_writer(&why);
@@ -106,8 +189,8 @@ enum dx_code cli_check_results(const struct dx_service *service,
 const char *cli_results_dir(const struct cli *cli,
                             const struct dx_submission *sub)
 {
-  const struct dx_service *service = dx_config_service(
-      cli->config, sub->section != NULL ? sub->section : sub->job->service);
+  const struct dx_service *service =
+      dx_config_service(cli->config, dx_submission_section(sub));
 
   return service != NULL ? service->results_dir : NULL;
 }
@@ -154,75 +237,39 @@ bool cli_is_job_name(const char *text)
   return is_key(text) || is_print_job(text);
 }
 
-static void add_candidate(struct search *s, const char *key, const char *when)
-{
-  if (s->count > 0 && strcmp(s->key, key) == 0)
-    return; /* it was finished meanwhile: the same job */
-  s->count++;
-  memcpy(s->key, key, DX_KEY_BYTES);
-  if (s->count <= CANDIDATES_MAX)
-    dx_buf_printf(&s->candidates, "%s%s%s", s->count > 1 ? ", " : "", key,
-                  when);
-}
-
 /* Queue names are case-insensitive, as in CUPS. A job that cannot be read is
  * not found by its name. */
-static enum dx_code compare_name(struct search *s, const char *stored)
+static enum dx_code compare_job(void *ctx, const char *stored)
 {
-  char name[CLI_CUPS_NAME_BYTES], when[DX_TIME_BYTES + 16];
-  char at[DX_TIME_BYTES];
-  struct dx_job *job;
-
-  if (cli_read_job(s->cli, stored, &job, NULL) != DX_OK)
-    return DX_OK;
-  cli_cups_name(job, name);
-  dx_format_time(job->received_at, at);
-  (void)snprintf(when, sizeof(when), " (%s)", at);
-  if (strcasecmp(name, s->text) == 0)
-    add_candidate(s, job->key, when);
-  dx_job_free(&job);
-  return DX_OK;
-}
-
-static enum dx_code compare(void *ctx, const char *name)
-{
+  char name[CLI_CUPS_NAME_BYTES], key[DX_KEY_BYTES], at[DX_TIME_BYTES] = "";
   struct search *s = ctx;
-  char key[DX_KEY_BYTES];
+  struct dx_job *job;
+  bool fits;
 
-  if (s->by_name)
-    return compare_name(s, name);
-  (void)snprintf(key, sizeof(key), "%s", name);
-  if (strncmp(key, s->text, strlen(s->text)) == 0)
-    add_candidate(s, key, "");
-  return DX_OK;
-}
-
-static enum dx_code choose(const struct search *s, char key[DX_KEY_BYTES],
-                           struct dx_err *err)
-{
-  if (s->count == 0 && s->by_name)
-    return dx_fail(
-        err, DX_E_JOB, 0,
-        "no job '%s'; one that CUPS has not begun to print is listed by: "
-        "lpstat -o; all others by: docextract jobs --all",
-        s->text);
-  if (s->count == 0)
-    return dx_fail(err, DX_E_JOB, 0,
-                   "no job '%s'; list jobs with: docextract jobs --all",
-                   s->text);
-  if (s->count > 1)
-    return dx_fail(
-        err, DX_E_JOB, 0, "ambiguous job '%s'%s; possible jobs: %s%s", s->text,
-        s->by_name ? ": CUPS has used this number again" : "",
-        dx_buf_text(&s->candidates), s->count > CANDIDATES_MAX ? ", ..." : "");
-  memcpy(key, s->key, DX_KEY_BYTES);
+  (void)snprintf(key, sizeof(key), "%s", stored);
+  if (s->by_name) {
+    if (cli_read_job(s->cli, stored, &job, NULL) != DX_OK)
+      return DX_OK;
+    cli_cups_name(job, name);
+    dx_format_time(job->received_at, at);
+    fits = strcasecmp(name, s->text) == 0;
+    dx_job_free(&job);
+  } else {
+    fits = strncmp(key, s->text, strlen(s->text)) == 0;
+  }
+  if (!fits || (s->count > 0 && strcmp(s->key, key) == 0))
+    return DX_OK; /* or it was finished meanwhile: the same job */
+  memcpy(s->key, key, DX_KEY_BYTES);
+  if (++s->count <= CANDIDATES_MAX)
+    dx_buf_printf(&s->candidates, "%s%s%s%s%s", s->count > 1 ? ", " : "", key,
+                  s->by_name ? " (" : "", at, s->by_name ? ")" : "");
   return DX_OK;
 }
 
 enum dx_code cli_pick_job(struct cli *cli, const char *text,
                           char key[DX_KEY_BYTES], struct dx_err *err)
 {
-  struct search search = {.cli = cli, .text = text};
+  struct search s = {.cli = cli, .text = text, .by_name = is_print_job(text)};
   enum dx_code code;
 
   /* Checked first: it may be anything, and goes into messages. */
@@ -231,23 +278,29 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
                    "not a job key or at least its first %d digits, nor a print "
                    "job such as chart-12; list jobs with: docextract jobs",
                    CLI_KEY_LEAST);
-  search.by_name = is_print_job(text);
-  code = cli_each_job(cli, compare, compare, &search, err);
-  if (code == DX_OK)
-    code = choose(&search, key, err);
-  dx_buf_release(&search.candidates);
+  code = cli_each_job(cli, compare_job, compare_job, &s, err);
+  if (code == DX_OK && s.count == 0)
+    code = dx_fail(err, DX_E_JOB, 0,
+                   s.by_name
+                       ? "no job '%s'; one that CUPS has not begun to print is "
+                         "listed by: lpstat -o; all others by: docextract jobs "
+                         "--all"
+                       : "no job '%s'; list jobs with: docextract jobs --all",
+                   text);
+  else if (code == DX_OK && s.count > 1)
+    code = dx_fail(err, DX_E_JOB, 0,
+                   "ambiguous job '%s'%s; possible jobs: "
+                   "%s%s",
+                   text, s.by_name ? ": CUPS has used this number again" : "",
+                   dx_buf_text(&s.candidates),
+                   s.count > CANDIDATES_MAX ? ", ..." : "");
+  else if (code == DX_OK)
+    memcpy(key, s.key, DX_KEY_BYTES);
+  dx_buf_release(&s.candidates);
   return code;
 }
 
 /* ---- several ---- */
-
-static void print_failure(const char *text, const struct dx_err *err)
-{
-  fprintf(stderr, "docextract: ");
-  if (dx_utf8_is_plain(text))
-    fprintf(stderr, "%s: ", text);
-  fprintf(stderr, "%s\n", err->text);
-}
 
 static bool is_temporary(enum dx_code code)
 {
@@ -265,10 +318,12 @@ enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
   for (i = 0; i < cli->arg_count && !cli_stop_came(); i++) {
     struct dx_err why;
     enum dx_code code = one(ctx, cli->args[i], &why);
+    bool is_plain = dx_utf8_is_plain(cli->args[i]);
 
     if (code == DX_OK)
       continue;
-    print_failure(cli->args[i], &why);
+    fprintf(stderr, "docextract: %s%s%s\n", is_plain ? cli->args[i] : "",
+            is_plain ? ": " : "", why.text);
     failed++;
     if (worst == DX_OK || (is_temporary(worst) && !is_temporary(code)))
       worst = code;

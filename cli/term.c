@@ -24,21 +24,14 @@ bool cli_is_live(void)
          strcmp(term, "dumb") != 0;
 }
 
-/* no-color.org: set, and not empty */
-static bool has_color(void)
-{
-  const char *no = getenv("NO_COLOR");
-
-  return cli_is_live() && (no == NULL || no[0] == '\0');
-}
-
 const char *cli_color(enum cli_color color)
 {
   static const char *const escapes[] = {[CLI_GREEN] = "\033[32m",
                                         [CLI_RED] = "\033[31m",
                                         [CLI_PLAIN] = "\033[0m"};
+  const char *no = getenv("NO_COLOR"); /* no-color.org: set, and not empty */
 
-  return has_color() ? escapes[color] : "";
+  return cli_is_live() && (no == NULL || no[0] == '\0') ? escapes[color] : "";
 }
 
 void cli_screen(int *ret_lines, int *ret_columns)

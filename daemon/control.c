@@ -141,13 +141,6 @@ static void remove_client(struct client *client)
 
 /* ---- lines ---- */
 
-static void refuse_line(struct client *client)
-{
-  control_send(client, "error %s not a line of the control socket",
-               dx_code_name(DX_E_ARG));
-  client_close(client);
-}
-
 /* What has arrived by now; the rest is for the next turn, so that no client
  * keeps the others waiting. */
 static void read_lines(struct client *client)
@@ -167,10 +160,13 @@ static void read_lines(struct client *client)
       control->ops.message(control->ops.ctx, client, &message);
     }
   }
-  if (code == DX_E_NET)
+  if (code == DX_E_NET) {
     give_up(client);
-  else if (code == DX_E_RESPONSE)
-    refuse_line(client);
+  } else if (code == DX_E_RESPONSE) {
+    control_send(client, "error %s not a line of the control socket",
+                 dx_code_name(DX_E_ARG));
+    client_close(client);
+  }
 }
 
 /* A client that is closing need not be read: that it is gone shows, too. */

@@ -20,7 +20,6 @@
 #define SHARED_VALID_MS 5000  /* where a queue leads, who is not over */
 #define LIST_VALID_MS 60000   /* all jobs, for one sweep */
 #define LIST_TIMEOUT_MS 10000 /* cupsd reads a file of each */
-#define FORGET_MS 600000      /* an answer that nobody asked for since */
 #define JOBS_MAX 200000       /* of a list; more is not a cupsd */
 
 #define HTTP_OK 200
@@ -33,8 +32,7 @@ enum step { ANSWERED, IN_LINE, JOB, QUEUE, ACTIVE };
 struct question {
   struct question *next;
   struct cupsd *cupsd;
-  char key[DX_KEY_BYTES];
-  char *cups_id, *uuid, *user, *queue; /* user, queue: NULL if not known */
+  const struct dx_job *about; /* borrowed; with a number and a uuid */
   enum step step;
   int64_t asked_ms; /* monotonic: when the answer was asked for last */
   int64_t until_ms; /* while it waits for a response */
@@ -75,10 +73,7 @@ struct list {
 
 struct cupsd {
   struct dx_http *http;
-  bool (*is_ours)(void *ctx, const char *device_uri);
-  void *ours_ctx;
-  void (*answered)(void *ctx, const char *key);
-  void *answered_ctx;
+  struct cupsd_ops ops;
   struct question *questions; /* the newest last */
   struct queue *queues;
   struct list active, all;
@@ -144,7 +139,7 @@ static void set_answer(struct question *q, enum dx_answer answer)
   q->answer = answer;
   q->step = ANSWERED;
   q->tell = true;
-  dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s", q->cups_id,
+  dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s", q->about->cups_id,
          dx_answer_word(answer));
 }
 
@@ -165,12 +160,8 @@ static void tell(struct cupsd *cupsd)
 
   while (q != NULL) {
     if (q->tell) {
-      char key[DX_KEY_BYTES];
-
       q->tell = false;
-      memcpy(key, q->key, sizeof(key));
-      if (cupsd->answered != NULL)
-        cupsd->answered(cupsd->answered_ctx, key);
+      cupsd->ops.answered(cupsd->ops.ctx, q->about->key);
       q = cupsd->questions;
     } else {
       q = q->next;
@@ -359,8 +350,8 @@ static void on_list(void *ctx, const struct dx_http_response *response)
   if (!is_all)
     after_active(cupsd,
                  response->code == DX_OK ? DX_ANSWER_ACTIVE : DX_ANSWER_NONE);
-  else if (cupsd->answered != NULL)
-    cupsd->answered(cupsd->answered_ctx, NULL);
+  else
+    cupsd->ops.answered(cupsd->ops.ctx, NULL);
   tell(cupsd);
 }
 
@@ -369,7 +360,7 @@ static void on_list(void *ctx, const struct dx_http_response *response)
 static void look_if_listed(struct question *q)
 {
   struct list *active = &q->cupsd->active;
-  int id = atoi(q->cups_id);
+  int id = atoi(q->about->cups_id);
 
   if (is_valid(active->known_ms, SHARED_VALID_MS) &&
       job_by_id(active, id) != NULL)
@@ -388,34 +379,22 @@ static bool is_the_job(const struct question *q)
 {
   char key[DX_KEY_BYTES];
 
-  return dx_spool_key(q->uuid, q->cups_id, q->job.time_at_creation, key) &&
-         strcmp(key, q->key) == 0;
-}
-
-static enum dx_answer answer_of(enum dx_print_job_state state)
-{
-  static const enum dx_answer answers[DX_PJ_COUNT] = {
-      [DX_PJ_NOBODY] = DX_ANSWER_NONE,
-      [DX_PJ_HIDDEN] = DX_ANSWER_HIDDEN,
-      [DX_PJ_UNKNOWN] = DX_ANSWER_UNKNOWN,
-      [DX_PJ_WAITING] = DX_ANSWER_ACTIVE,
-      [DX_PJ_HELD] = DX_ANSWER_HELD,
-      [DX_PJ_CANCELED] = DX_ANSWER_CANCELED,
-      [DX_PJ_OVER] = DX_ANSWER_OVER};
-
-  return answers[state];
+  return dx_spool_key(q->about->uuid, q->about->cups_id,
+                      q->job.time_at_creation, key) &&
+         strcmp(key, q->about->key) == 0;
 }
 
 /* What was done to the printer; NOT_ASKED: nothing. */
 static enum dx_answer answer_of_printer(const struct question *q,
                                         const char *uri)
 {
-  bool is_its_own = q->queue == NULL || strcasecmp(q->queue, q->job.queue) == 0;
+  bool is_its_own =
+      q->about->queue == NULL || strcasecmp(q->about->queue, q->job.queue) == 0;
   bool is_ours;
 
   if (uri[0] == '\0')
     return DX_ANSWER_NOT_ASKED;
-  is_ours = q->cupsd->is_ours(q->cupsd->ours_ctx, uri);
+  is_ours = q->cupsd->ops.is_ours(q->cupsd->ops.ctx, uri);
   if (is_its_own)
     return is_ours ? DX_ANSWER_NOT_ASKED : DX_ANSWER_CHANGED;
   return is_ours ? DX_ANSWER_OTHER_QUEUE : DX_ANSWER_NOT_OURS;
@@ -439,7 +418,7 @@ static void move_on(struct question *q)
   else if (q->job.state == DX_PJ_WAITING)
     look_if_listed(q);
   else
-    set_answer(q, answer_of(q->job.state));
+    set_answer(q, dx_answer_of_state(q->job.state));
 }
 
 static void on_job(void *ctx, const struct dx_http_response *response)
@@ -453,11 +432,12 @@ static void on_job(void *ctx, const struct dx_http_response *response)
       response->status == HTTP_FORBIDDEN)
     q->job.state = DX_PJ_HIDDEN;
   else if (is_ok(response))
-    dx_print_job_read(response->body, response->body_len, q->uuid, &q->job);
+    dx_print_job_read(response->body, response->body_len, q->about->uuid,
+                      &q->job);
   else
     fail_line(cupsd);
   if (!dx_print_job_is_known(&q->job))
-    set_answer(q, answer_of(q->job.state));
+    set_answer(q, dx_answer_of_state(q->job.state));
   else if (!is_the_job(q))
     set_answer(q, DX_ANSWER_UNKNOWN);
   else
@@ -474,8 +454,9 @@ static void start(struct question *q)
   q->asked_ms = dx_monotonic_ms();
   q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
   q->step = JOB;
-  if (post(q->cupsd, dx_print_job_request(q->cups_id, q->user, &bytes), &bytes,
-           DX_ASK_CUPSD_MS, on_job, q, &q->call))
+  if (post(q->cupsd,
+           dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
+           &bytes, DX_ASK_CUPSD_MS, on_job, q, &q->call))
     q->cupsd->calls++;
   else
     set_answer(q, DX_ANSWER_NONE);
@@ -492,33 +473,22 @@ static void start_line(struct cupsd *cupsd)
 
 /* ---- questions ---- */
 
-static void free_question(struct question *q)
+void cupsd_forget(struct question **question)
 {
+  struct question *q = *question, **at;
+
+  if (q == NULL)
+    return;
+  for (at = &q->cupsd->questions; *at != q; at = &(*at)->next)
+    ;
+  *at = q->next;
   dx_http_cancel(q->cupsd->http, &q->call);
-  free(q->cups_id);
-  free(q->uuid);
-  free(q->user);
-  free(q->queue);
+  if (q->step == JOB) {
+    q->cupsd->calls--;
+    start_line(q->cupsd);
+  }
   free(q);
-}
-
-static void forget_old(struct cupsd *cupsd)
-{
-  struct question **at = &cupsd->questions, *q;
-
-  while ((q = *at) != NULL)
-    if (q->step == ANSWERED && !q->tell && !is_valid(q->asked_ms, FORGET_MS)) {
-      *at = q->next;
-      free_question(q);
-    } else {
-      at = &q->next;
-    }
-}
-
-static bool copy(const char *text, char **ret)
-{
-  *ret = text != NULL ? strdup(text) : NULL;
-  return text == NULL || *ret != NULL;
+  *question = NULL;
 }
 
 static struct question *add_question(struct cupsd *cupsd,
@@ -529,40 +499,16 @@ static struct question *add_question(struct cupsd *cupsd,
   if (q == NULL)
     return NULL;
   q->cupsd = cupsd;
-  memcpy(q->key, job->key, sizeof(q->key));
-  if (!copy(job->cups_id, &q->cups_id) || !copy(job->uuid, &q->uuid) ||
-      !copy(job->user, &q->user) || !copy(job->queue, &q->queue)) {
-    free_question(q);
-    return NULL;
-  }
+  q->about = job;
   for (at = &cupsd->questions; *at != NULL; at = &(*at)->next)
     ;
   *at = q;
   return q;
 }
 
-/* A print job that was moved has another queue when it runs again. */
-static bool is_about(const struct question *q, const struct dx_job *job)
-{
-  return strcmp(q->key, job->key) == 0 &&
-         (q->queue != NULL) == (job->queue != NULL) &&
-         (q->queue == NULL || strcmp(q->queue, job->queue) == 0);
-}
-
-static struct question *question_of(struct cupsd *cupsd,
-                                    const struct dx_job *job)
-{
-  struct question *q;
-
-  for (q = cupsd->questions; q != NULL; q = q->next)
-    if (is_about(q, job))
-      return q;
-  forget_old(cupsd);
-  return add_question(cupsd, job);
-}
-
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
-                  int64_t since_ms, enum dx_answer *ret_answer)
+                  struct question **question, int64_t since_ms,
+                  enum dx_answer *ret_answer)
 {
   struct question *q;
 
@@ -570,10 +516,10 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
     *ret_answer = DX_ANSWER_UNKNOWN; /* it has no name to ask for */
     return true;
   }
-  q = question_of(cupsd, job);
-  if (q == NULL)
-    return false;
-  if (q->step != ANSWERED)
+  if (*question == NULL)
+    *question = add_question(cupsd, job);
+  q = *question;
+  if (q == NULL || q->step != ANSWERED)
     return false;
   if (q->asked_ms != 0 && q->asked_ms >= since_ms) {
     *ret_answer = q->answer;
@@ -605,17 +551,14 @@ bool cupsd_has(struct cupsd *cupsd, const char *cups_id, const char *uuid,
 
 /* ---- the beginning and the end ---- */
 
-struct cupsd *cupsd_new(struct dx_http *http,
-                        bool (*is_ours)(void *ctx, const char *device_uri),
-                        void *ctx)
+struct cupsd *cupsd_new(struct dx_http *http, const struct cupsd_ops *ops)
 {
   struct cupsd *cupsd = calloc(1, sizeof(*cupsd));
 
   if (cupsd == NULL)
     return NULL;
   cupsd->http = http;
-  cupsd->is_ours = is_ours;
-  cupsd->ours_ctx = ctx;
+  cupsd->ops = *ops;
   cupsd->active.cupsd = cupsd->all.cupsd = cupsd;
   cupsd->active.which = DX_PRINT_JOBS_NOT_OVER;
   cupsd->all.which = DX_PRINT_JOBS_ALL;
@@ -631,15 +574,10 @@ static void release_list(struct list *list)
 
 void cupsd_free(struct cupsd **cupsd)
 {
-  struct question *q;
   struct queue *queue;
 
   if (*cupsd == NULL)
     return;
-  while ((q = (*cupsd)->questions) != NULL) {
-    (*cupsd)->questions = q->next;
-    free_question(q);
-  }
   while ((queue = (*cupsd)->queues) != NULL) {
     (*cupsd)->queues = queue->next;
     dx_http_cancel((*cupsd)->http, &queue->call);
@@ -650,11 +588,4 @@ void cupsd_free(struct cupsd **cupsd)
   release_list(&(*cupsd)->all);
   free(*cupsd);
   *cupsd = NULL;
-}
-
-void cupsd_on_answer(struct cupsd *cupsd,
-                     void (*answered)(void *ctx, const char *key), void *ctx)
-{
-  cupsd->answered = answered;
-  cupsd->answered_ctx = ctx;
 }

@@ -9,7 +9,8 @@
  * answer comes within DX_ASK_CUPSD_MS, or is DX_ANSWER_NONE. Nothing of a title
  * or a person is logged.
  *
- * Ownership: what is needed of a job is copied. dx_http must live longer.
+ * Ownership: a job that was asked about is borrowed until cupsd_forget().
+ * dx_http must live longer.
  * Blocking: never. Errors: none; where memory or cupsd fail, nothing is known.
  * Source: doc/cups.md, "Asking about a job".
  */
@@ -24,29 +25,37 @@
 #include "lib/spool/permission.h"
 
 struct cupsd;
+struct question; /* about one job, and the last answer */
 
-/* `is_ours` decides whether a device URI is that of docextract with a section
- * of this spool. NULL when out of memory. */
-struct cupsd *cupsd_new(struct dx_http *http,
-                        bool (*is_ours)(void *ctx, const char *device_uri),
-                        void *ctx);
+struct cupsd_ops {
+  /* Whether a device URI is that of docextract with a section of this spool. */
+  bool (*is_ours)(void *ctx, const char *device_uri);
+  /* An answer is known: the job's key; NULL: the list of cupsd_has() is. It may
+   * call everything here but cupsd_forget() and cupsd_free(). */
+  void (*answered)(void *ctx, const char *key);
+  void *ctx;
+};
 
-/* Takes NULL. Ends what is being asked, without calling anybody. */
+/* NULL when out of memory. */
+struct cupsd *cupsd_new(struct dx_http *http, const struct cupsd_ops *ops);
+
+/* Takes NULL. Ends what is being asked, without calling anybody; all questions
+ * were forgotten. */
 void cupsd_free(struct cupsd **cupsd);
-
-/* Called when an answer is known, with the job's key; with NULL when the list
- * of cupsd_has() is. It may call everything here but cupsd_free(). */
-void cupsd_on_answer(struct cupsd *cupsd,
-                     void (*answered)(void *ctx, const char *key), void *ctx);
 
 /*
  * What cupsd last said about the job, if it was asked at or after since_ms
  * (monotonic): true. Else begins to ask, unless it is being asked, and
  * `answered` is called when that is known. If it was asked within the last
- * DX_ASK_AGAIN_MS nothing happens: call again then.
+ * DX_ASK_AGAIN_MS nothing happens: call again then. *question: NULL at the
+ * first call for a job.
  */
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
-                  int64_t since_ms, enum dx_answer *ret_answer);
+                  struct question **question, int64_t since_ms,
+                  enum dx_answer *ret_answer);
+
+/* Ends the question, and sets it to NULL; takes NULL. */
+void cupsd_forget(struct question **question);
 
 /*
  * Whether cupsd has this print job and may run it again: it is not over, or can

@@ -38,30 +38,35 @@ bool driver_is_busy(const struct driver *driver)
   return driver->count > 0 || dx_announcer_is_busy(driver->announcer);
 }
 
-static struct driven *list_add(struct driver *driver, struct dx_job *job)
+/* Listed, and not yet the engine's. */
+static struct driven *enlist(struct driver *driver, struct dx_job *job,
+                             struct dx_err *err)
 {
-  struct driven *driven;
+  struct driven *driven = calloc(1, sizeof(*driven));
 
   if (driver->count == driver->room) {
     size_t room = driver->room != 0 ? 2 * driver->room : 64;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
     struct driven **jobs = realloc(driver->jobs, room * sizeof(*jobs));
 
-    if (jobs == NULL)
-      return NULL;
-    driver->jobs = jobs;
-    driver->room = room;
+    if (jobs != NULL) {
+      driver->jobs = jobs;
+      driver->room = room;
+    }
   }
-  driven = calloc(1, sizeof(*driven));
-  if (driven != NULL) {
-    driven->job = job;
-    driver->jobs[driver->count++] = driven;
+  if (driven == NULL || driver->count == driver->room) {
+    free(driven);
+    dx_job_free(&job);
+    (void)dx_fail_nomem(err);
+    return NULL;
   }
+  driven->job = job;
+  driver->jobs[driver->count++] = driven;
   return driven;
 }
 
-/* The job stays. */
-static void list_remove(struct driver *driver, struct driven *driven)
+/* With its job, which is no longer driven. */
+static void drop(struct driver *driver, struct driven *driven)
 {
   struct session *s;
   size_t i;
@@ -75,16 +80,9 @@ static void list_remove(struct driver *driver, struct driven *driven)
       driver->jobs[i] = driver->jobs[--driver->count];
       break;
     }
+  cupsd_forget(&driven->question);
+  dx_job_free(&driven->job);
   free(driven);
-}
-
-/* With its job, which is no longer driven. */
-static void drop(struct driver *driver, struct driven *driven)
-{
-  struct dx_job *job = driven->job;
-
-  list_remove(driver, driven);
-  dx_job_free(&job);
 }
 
 /* ---- the end of a job ---- */
@@ -132,14 +130,23 @@ static void on_ended(void *ctx, struct dx_job *job)
   let_go(driver, driver_find(driver, job->key));
 }
 
+void driver_saved(void *ctx, struct dx_job *job)
+{
+  const struct driver *driver = ctx;
+
+  status_tell(driver->status, job);
+}
+
 /* ---- jobs for the engine ---- */
 
 bool driver_save(struct driver *driver, struct driven *driven)
 {
   struct dx_err err;
 
-  if (dx_job_save(driven->job, &err) == DX_OK)
+  if (dx_job_save(driven->job, &err) == DX_OK) {
+    status_tell(driver->status, driven->job);
     return true;
+  }
   dx_log(DX_LOG_ERROR, "job %s: %s", driven->job->key, err.text);
   driven->job->dirty = true;
   dx_engine_wake(driver->engine, driven->job);
@@ -174,19 +181,6 @@ enum dx_code driver_drive(struct driver *driver, struct driven *driven,
   if (code != DX_OK)
     drop(driver, driven);
   return code;
-}
-
-/* Listed, and not yet the engine's. */
-static struct driven *enlist(struct driver *driver, struct dx_job *job,
-                             struct dx_err *err)
-{
-  struct driven *driven = list_add(driver, job);
-
-  if (driven == NULL) {
-    dx_job_free(&job);
-    (void)dx_fail_nomem(err);
-  }
-  return driven;
 }
 
 enum dx_code driver_take(struct driver *driver, struct dx_job *job,
@@ -366,8 +360,8 @@ bool driver_has_receipt(struct driver *driver, const char *key,
 {
   struct search search = {key, ret_name};
 
-  return dx_spool_each_received(driver->spool, match_receipt, &search, NULL) ==
-         DX_E_EXISTS;
+  return dx_spool_each(driver->spool, DX_SPOOL_RECEIVED, match_receipt, &search,
+                       NULL) == DX_E_EXISTS;
 }
 
 static enum dx_code look_at_receipt(void *ctx, const char *name)
@@ -386,8 +380,8 @@ static void look_at_receipts(struct driver *driver)
     return;
   driver->receipts_ms = dx_monotonic_ms() + DX_RECEIPTS_LOOK_MS;
   sync_jobs(driver);
-  if (dx_spool_each_received(driver->spool, look_at_receipt, driver, &err) !=
-      DX_OK)
+  if (dx_spool_each(driver->spool, DX_SPOOL_RECEIVED, look_at_receipt, driver,
+                    &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 
@@ -414,25 +408,19 @@ static enum dx_code load(void *ctx, const char *key)
 static enum dx_code load_all(struct driver *driver, struct dx_err *err)
 {
   driver->load_ms = INT64_MAX;
-  return dx_spool_each(driver->spool, load, driver, err);
-}
-
-/* What could not be settled. */
-static void load_again(struct driver *driver)
-{
-  struct dx_err err;
-
-  if (dx_monotonic_ms() >= driver->load_ms && load_all(driver, &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s", err.text);
+  return dx_spool_each(driver->spool, DX_SPOOL_JOBS, load, driver, err);
 }
 
 int64_t driver_turn(struct driver *driver)
 {
+  struct dx_err err;
   int64_t next, due;
 
   verbs_turn(driver);
   look_at_receipts(driver);
-  load_again(driver);
+  /* What could not be settled. */
+  if (dx_monotonic_ms() >= driver->load_ms && load_all(driver, &err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s", err.text);
   next = driver->receipts_ms < driver->load_ms ? driver->receipts_ms
                                                : driver->load_ms;
   due = permit_turn(driver);
@@ -485,6 +473,7 @@ static struct dx_engine *engine_for(struct driver *driver,
   const struct dx_observer observer = {.note = attend_note,
                                        .ended = on_ended,
                                        .may_send = permit_ask,
+                                       .saved = driver_saved,
                                        .ctx = driver};
 
   return dx_engine_new(config, driver->spool, driver->http, &observer);
@@ -493,14 +482,15 @@ static struct dx_engine *engine_for(struct driver *driver,
 enum dx_code driver_start(struct driver *driver, struct dx_config *config,
                           struct dx_err *err)
 {
+  const struct cupsd_ops ops = {is_ours, permit_answered, driver};
+
   driver->config = config;
   driver->engine = engine_for(driver, config);
   driver->announcer = dx_announcer_new(driver->spool, driver_holds, driver);
-  driver->cupsd = cupsd_new(driver->http, is_ours, driver);
+  driver->cupsd = cupsd_new(driver->http, &ops);
   if (driver->engine == NULL || driver->announcer == NULL ||
       driver->cupsd == NULL)
     return dx_fail_nomem(err);
-  cupsd_on_answer(driver->cupsd, permit_answered, driver);
   look_at_receipts(driver); /* a merge that was begun ends first */
   return load_all(driver, err);
 }
@@ -509,9 +499,9 @@ void driver_stop(struct driver *driver)
 {
   dx_announcer_free(&driver->announcer);
   dx_engine_free(&driver->engine);
-  cupsd_free(&driver->cupsd);
   while (driver->count > 0)
     drop(driver, driver->jobs[0]);
+  cupsd_free(&driver->cupsd);
   free(driver->jobs);
   driver->jobs = NULL;
   dx_config_free(&driver->config);

@@ -23,6 +23,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/hello.h"
 #include "daemon/service/http.h"
+#include "daemon/status.h"
 #include "lib/config/config.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
@@ -46,11 +47,12 @@ struct driven {
   bool is_new;               /* this run sends something */
   bool is_unsynced; /* its directory may not be durable: not the engine's */
   /* permit.c; times are monotonic, 0: none */
-  int64_t may_ms;     /* when the attendant was asked */
-  int64_t may_number; /* of that question */
-  bool may_yes;       /* its answer, until it is used */
-  int64_t asked_ms;   /* since when an answer of cupsd counts */
-  int64_t watch_ms;   /* when to ask cupsd what became of the print job */
+  int64_t may_ms;            /* when the attendant was asked */
+  int64_t may_number;        /* of that question */
+  bool may_yes;              /* its answer, until it is used */
+  struct question *question; /* to cupsd; NULL: none so far */
+  int64_t asked_ms;          /* since when an answer of cupsd counts */
+  int64_t watch_ms; /* when to ask cupsd what became of the print job */
   int64_t watch_gap_ms;
 };
 
@@ -58,6 +60,7 @@ struct driver {
   struct dx_config *config; /* owned */
   struct dx_spool *spool;   /* borrowed, like http */
   struct dx_http *http;
+  struct status *status; /* borrowed */
   struct dx_engine *engine;
   struct dx_announcer *announcer;
   struct cupsd *cupsd;
@@ -121,11 +124,14 @@ void driver_expire(struct driver *driver);
  * engine tries again. */
 bool driver_save(struct driver *driver, struct driven *driven);
 
+/* The journal of a job was written. ctx: the struct driver. */
+void driver_saved(void *ctx, struct dx_job *job);
+
 /* ---- permit.c ---- */
 
 /* The observer's may_send. ctx: the struct driver. */
 enum dx_permission permit_ask(void *ctx, struct dx_job *job);
-/* cupsd_on_answer(). */
+/* What cupsd.h calls. */
 void permit_answered(void *ctx, const char *key);
 /* The attendant's answer to `may`. */
 void permit_reply(struct driven *driven, int64_t number, bool yes);
@@ -158,9 +164,10 @@ void attend_refuse(struct client *client, const struct dx_err *err);
 /* Answers a verb: it was not carried out. */
 void verbs_refuse(struct client *client, const struct dx_err *err);
 
-/* What the control socket calls. ctx: the struct driver. */
-void verbs_message(void *ctx, struct client *client,
+/* A verb of a client. */
+void verbs_message(struct driver *driver, struct client *client,
                    const struct dx_message *message);
+/* What the control socket calls. ctx: unused. */
 void verbs_closed(void *ctx, struct client *client);
 /* Something may have happened to the children that run `hello`. */
 void verbs_turn(struct driver *driver);

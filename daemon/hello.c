@@ -2,7 +2,7 @@
  * hello.c - the parent of a `hello`: starts the child, gives it its slots, and
  * learns from its response. The steps are hello_steps.c's.
  */
-#include "daemon/hello_internal.h"
+#include "daemon/hello.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +15,6 @@
 #include <unistd.h>
 
 #include "lib/base/policy.h"
-
-struct hello {
-  pid_t pid;
-  int fd;         /* the other end is the child's */
-  bool has_ended; /* the child: it needs no signal */
-  bool was_told;  /* the client: `done` or `error` */
-  char *service;
-};
 
 /* ---- the child ---- */
 
@@ -38,25 +30,15 @@ static void close_others(int a, int b)
   (void)close_range(high + 1, ~0U, 0);
 }
 
-/* docextractd catches, blocks or ignores some. */
-static void reset_signals(void)
-{
-  sigset_t none;
-
-  (void)signal(SIGTERM, SIG_DFL);
-  (void)signal(SIGINT, SIG_DFL);
-  (void)signal(SIGCHLD, SIG_DFL);
-  (void)signal(SIGPIPE, SIG_IGN);
-  (void)sigemptyset(&none);
-  (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 _Noreturn static void run_child(const struct dx_config *config,
                                 const struct dx_service *service, int client_fd,
                                 int fd)
 {
+  sigset_t none;
+
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  reset_signals();
+  (void)sigemptyset(&none); /* docextractd reads its signals */
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
   close_others(client_fd, fd);
   hello_run(config, service, client_fd, fd);
   _exit(0);
@@ -116,44 +98,22 @@ failed:
   return NULL;
 }
 
-const char *hello_service(const struct hello *hello)
-{
-  return hello->service;
-}
-
-int hello_fd(const struct hello *hello)
-{
-  return hello->fd;
-}
-
-static void learn(const struct hello_request *request,
-                  struct dx_rate_limit *limit)
-{
-  int64_t wait = request->retry_after_ms;
-
-  if (request->meaning == DX_OK)
-    dx_rate_limit_up(limit);
-  if (request->meaning == DX_E_RATE)
-    dx_rate_limit_block(
-        limit, wait > DX_BACKOFF_FIRST_MS ? wait : DX_BACKOFF_FIRST_MS);
-}
-
 static void answer(struct hello *hello, const struct hello_request *request,
                    struct dx_rate_limit *limit)
 {
-  int64_t at_ms = 0;
+  int64_t at_ms = 0, wait = request->retry_after_ms;
 
-  switch (request->kind) {
-  case HELLO_ASKS_FOR_SLOT:
-    at_ms = dx_rate_limit_book_any(limit);
-    break;
-  case HELLO_HAS_RESPONSE:
-    learn(request, limit);
-    break;
-  case HELLO_IS_DONE:
+  if (request->kind == HELLO_IS_DONE) {
     hello->was_told = true;
     return;
   }
+  if (request->kind == HELLO_ASKS_FOR_SLOT)
+    at_ms = dx_rate_limit_book_any(limit);
+  else if (request->meaning == DX_OK)
+    dx_rate_limit_up(limit);
+  else if (request->meaning == DX_E_RATE)
+    dx_rate_limit_block(
+        limit, wait > DX_BACKOFF_FIRST_MS ? wait : DX_BACKOFF_FIRST_MS);
   (void)!send(hello->fd, &at_ms, sizeof(at_ms), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -13,8 +13,8 @@
  * call, for which it asks its parent for a slot of the rate limit. What the
  * response says about the limit it tells its parent, too.
  *
- * Calling sequence: hello_start(); hello_turn() whenever hello_fd() can be
- * read, until it returns false; hello_end(). When the client has closed its
+ * Calling sequence: hello_start(); hello_turn() whenever `fd` can be read,
+ * until it returns false; hello_end(). When the client has closed its
  * connection: hello_stop(), and go on with hello_turn().
  *
  * Ownership: what hello_start() gets is borrowed, and the child has copies.
@@ -25,20 +25,23 @@
 #define DX_DAEMON_HELLO_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "daemon/service/rate_limit.h"
 #include "lib/config/config.h"
 
-struct hello;
+struct hello {
+  pid_t pid;
+  int fd; /* for hello_turn(): readable when the child wants something */
+  bool has_ended; /* the child: it needs no signal */
+  bool was_told;  /* the client: `done` or `error` */
+  char *service;  /* its name, which outlives the configuration */
+};
 
 /* name: of the section; NULL: the only one, or "default". NULL: *err says
  * why. */
 struct hello *hello_start(const struct dx_config *config, const char *name,
                           int client_fd, struct dx_err *err);
-
-/* The section; its name, which outlives the configuration. */
-const char *hello_service(const struct hello *hello);
-int hello_fd(const struct hello *hello);
 
 /* limit: that of its service; NULL if it is no longer configured, which stops
  * the child. False once the child has ended. */
@@ -50,5 +53,20 @@ void hello_stop(struct hello *hello);
 /* Stops the child, if it still runs; sets *hello to NULL, takes NULL. False if
  * it told the client neither `done` nor `error`. */
 bool hello_end(struct hello **hello);
+
+/* ---- what the two processes tell each other, one packet at a time ---- */
+
+/* From the child. The first two are answered, with an int64_t: the time of the
+ * slot (monotonic); 0 once the response has counted. */
+struct hello_request {
+  enum { HELLO_ASKS_FOR_SLOT, HELLO_HAS_RESPONSE, HELLO_IS_DONE } kind;
+  enum dx_code meaning;   /* of the response */
+  int64_t retry_after_ms; /* -1: none */
+};
+
+/* In the child: takes the steps. fd leads to the parent; when that closes it,
+ * nobody wants to know any more. */
+void hello_run(const struct dx_config *config, const struct dx_service *service,
+               int client_fd, int fd);
 
 #endif

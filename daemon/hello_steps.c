@@ -2,7 +2,7 @@
  * hello_steps.c - the child of a `hello`: takes the steps that a job would
  * take, one after the other; the first that fails is named, with what to do.
  */
-#include "daemon/hello_internal.h"
+#include "daemon/hello.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -242,20 +242,20 @@ static enum dx_code step_connection(struct steps *s, struct dx_err *err)
 
 /* ---- the call ---- */
 
-/* This call counts toward the rate limit, which the parent keeps. */
-static void take_slot(struct steps *s)
+/* This call counts toward the rate limit, which the parent keeps. Returns how
+ * long to wait. */
+static int64_t take_slot(struct steps *s)
 {
   s->slot_ms =
       ask_parent(s, (struct hello_request){.kind = HELLO_ASKS_FOR_SLOT});
+  return s->slot_ms - dx_monotonic_ms();
 }
 
 static enum dx_code wait_for_slot(struct steps *s, struct dx_err *err)
 {
+  int64_t left = take_slot(s);
   enum dx_code code = DX_OK;
-  int64_t left;
 
-  take_slot(s);
-  left = s->slot_ms - dx_monotonic_ms();
   if (left > 0)
     expect_wait("the end of the pause after an outage or status 429, %" PRId64
                 " s",
@@ -269,11 +269,10 @@ static enum dx_code wait_for_slot(struct steps *s, struct dx_err *err)
 static int64_t on_ready(void *ctx)
 {
   struct steps *s = ctx;
-  int64_t left;
+  int64_t left = s->slot_ms - dx_monotonic_ms();
 
-  if (dx_monotonic_ms() - s->slot_ms > DX_RATE_LIMIT_LATE_MS)
-    take_slot(s);
-  left = s->slot_ms - dx_monotonic_ms();
+  if (-left > DX_RATE_LIMIT_LATE_MS)
+    left = take_slot(s);
   return left > 0 ? left : 0;
 }
 
@@ -389,14 +388,6 @@ static const struct {
     {"token accepted", step_token_accepted},
 };
 
-static void tell_step(bool good, const char *name, const char *text)
-{
-  if (good)
-    tell("line", "ok     %-14s  %s", name, text);
-  else
-    tell("line", "FAILED %s", name);
-}
-
 static enum dx_code take_steps(struct steps *s, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -406,7 +397,10 @@ static enum dx_code take_steps(struct steps *s, struct dx_err *err)
     expect_wait("%s", steps[i].name);
     code = steps[i].run(s, err);
     set_alarm(0);
-    tell_step(code == DX_OK, steps[i].name, s->detail);
+    if (code == DX_OK)
+      tell("line", "ok     %-14s  %s", steps[i].name, s->detail);
+    else
+      tell("line", "FAILED %s", steps[i].name);
   }
   return code;
 }
@@ -427,12 +421,13 @@ static void warn_of_results(const struct steps *s)
 {
   struct dx_err err;
 
+  enum dx_code code;
+
   expect_wait("the disk of ResultsDir '%s'", s->service->results_dir);
-  if (dx_results_prepare(s->service->results_dir, &err) == DX_OK) {
-    set_alarm(0);
-    return;
-  }
+  code = dx_results_prepare(s->service->results_dir, &err);
   set_alarm(0);
+  if (code == DX_OK)
+    return;
   (void)advise_writer(&err);
   tell("line",
        "warning: results cannot be written, so nothing will be sent: %s",

@@ -4,14 +4,13 @@ noinst_LIBRARIES += libdxd.a
 libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/address.c daemon/service/address.h daemon/service/api.c \
 	daemon/service/api.h daemon/service/http.c daemon/service/http.h \
-	daemon/service/jwt.c daemon/service/jwt.h daemon/service/latency.c \
-	daemon/service/latency.h daemon/service/poll.c daemon/service/poll.h \
-	daemon/service/predict.c daemon/service/rate_limit.c \
-	daemon/service/rate_limit.h daemon/service/result_check.c \
-	daemon/service/result_check.h daemon/service/signed_url.c \
+	daemon/service/jwt.c daemon/service/jwt.h \
+	daemon/service/poll.c daemon/service/poll.h \
+	daemon/service/rate_limit.c \
+	daemon/service/rate_limit.h \
+	daemon/service/signed_url.c \
 	daemon/service/signed_url.h daemon/service/token.c \
-	daemon/service/token.h daemon/service/token_command.c \
-	daemon/service/token_input.c daemon/service/token_internal.h \
+	daemon/service/token.h \
 	\
 	daemon/engine/announce.c daemon/engine/announce.h daemon/engine/call.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
@@ -21,13 +20,12 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/sweep.c daemon/sweep.h
 
 sbin_PROGRAMS += daemon/docextractd
-daemon_docextractd_SOURCES = daemon/attend.c \
-	daemon/control.c daemon/control.h daemon/driver.c daemon/driver.h \
-	daemon/hello.c daemon/hello.h daemon/hello_internal.h \
-	daemon/hello_steps.c daemon/permit.c daemon/reach.c daemon/reach.h \
-	daemon/main.c daemon/status.c daemon/status.h \
-	daemon/status_ends.c daemon/status_ends.h daemon/status_server.c \
-	daemon/status_server.h daemon/verbs.c daemon/watch.c daemon/watch.h
+daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
+	daemon/control.h daemon/driver.c daemon/driver.h daemon/hello.c \
+	daemon/hello.h daemon/hello_steps.c \
+	daemon/permit.c daemon/reach.c daemon/reach.h daemon/main.c \
+	daemon/status.c daemon/status.h daemon/status_server.c \
+	daemon/verbs.c
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdxd.a libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm

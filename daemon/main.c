@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -28,8 +29,8 @@
 #include "daemon/driver.h"
 #include "daemon/status.h"
 #include "daemon/sweep.h"
-#include "daemon/watch.h"
 #include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
@@ -52,7 +53,7 @@ struct daemon {
   struct dx_err wrong;  /* with the configuration, as long as that is so */
   struct control *control;
   enum dx_started started;
-  struct watch watch;
+  int watch_fd; /* of the directory of the configuration */
   struct status status;
   int signal_fd;
   int lock_fd;
@@ -147,6 +148,42 @@ static enum dx_code begin(struct daemon *d, struct dx_config *config,
   return driver_start(&d->driver, config, err);
 }
 
+/* Editors replace a file, so its directory is watched. */
+static void watch_config(struct daemon *d)
+{
+  char *directory = strchr(d->config_path, '/') != NULL
+                        ? dx_fs_parent(d->config_path)
+                        : strdup(".");
+
+  d->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (directory == NULL ||
+      inotify_add_watch(d->watch_fd, directory,
+                        IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR) < 0)
+    dx_log(DX_LOG_WARNING,
+           "cannot watch '%s': %s; after a change of it, send SIGHUP",
+           d->config_path, strerror(errno));
+  free(directory);
+}
+
+/* Reads what has happened in the directory; true if the file was changed. */
+static bool has_new_config(const struct daemon *d)
+{
+  char bytes[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
+  const char *slash = strrchr(d->config_path, '/');
+  const char *name = slash != NULL ? slash + 1 : d->config_path;
+  const struct inotify_event *event;
+  bool changed = false;
+  ssize_t n, at;
+
+  while ((n = read(d->watch_fd, bytes, sizeof(bytes))) > 0)
+    for (at = 0; at < n; at += (ssize_t)(sizeof(*event) + event->len)) {
+      event = (const void *)(bytes + at);
+      changed = changed || (event->mask & IN_Q_OVERFLOW) != 0 ||
+                (event->len > 0 && strcmp(event->name, name) == 0);
+    }
+  return changed;
+}
+
 /* systemd would let results be delivered where nobody finds them. */
 static enum dx_code load_config(const struct daemon *d,
                                 struct dx_config **ret_config,
@@ -212,8 +249,8 @@ static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
   if (dx_user() != NULL) /* temporary: it is about to be given away */
     return dx_fail(err, DX_E_ACCESS, 0,
                    "SpoolDir '%s' belongs to '%s' instead of '%s'; fix it "
-                   "with: docextract chown",
-                   d->spool_dir, owner, dx_user());
+                   "with: chown -R %s: '%s'",
+                   d->spool_dir, owner, dx_user(), dx_user(), d->spool_dir);
   return dx_fail(err, DX_E_CONFIG, 0,
                  "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
                  "with systemctl start docextractd",
@@ -233,16 +270,6 @@ static void raise_limits(void)
 
 /* ---- the control socket ---- */
 
-static void answer_wrong(struct daemon *d, struct client *client,
-                         const struct dx_message *message)
-{
-  if (message->verb == DX_VERB_ATTEND)
-    attend_refuse(client, &d->wrong);
-  else
-    verbs_refuse(client, &d->wrong);
-  client_close(client);
-}
-
 static void on_message(void *ctx, struct client *client,
                        const struct dx_message *message)
 {
@@ -255,27 +282,17 @@ static void on_message(void *ctx, struct client *client,
     else
       control_send(client, "error E_BUSY docextractd runs already");
   } else if (d->driver.config == NULL) {
-    answer_wrong(d, client, message);
+    if (message->verb == DX_VERB_ATTEND)
+      attend_refuse(client, &d->wrong);
+    else
+      verbs_refuse(client, &d->wrong);
+    client_close(client);
   } else {
     verbs_message(&d->driver, client, message);
   }
 }
 
-static void on_closed(void *ctx, struct client *client)
-{
-  struct daemon *d = ctx;
-
-  verbs_closed(&d->driver, client);
-}
-
 /* ---- start, loop, stop ---- */
-
-static enum dx_started who_started(void)
-{
-  if (is_on_demand)
-    return DX_STARTED_DEMAND;
-  return getenv("NOTIFY_SOCKET") != NULL ? DX_STARTED_SERVICE : DX_STARTED_HAND;
-}
 
 /* One that was started on demand makes room for a service. */
 static void ask_for_room(struct daemon *d)
@@ -310,7 +327,7 @@ static enum dx_code take_lock(struct daemon *d, struct dx_err *err)
 
 static enum dx_code open_spool(struct daemon *d, struct dx_err *err)
 {
-  const struct control_ops ops = {on_message, on_closed, d};
+  const struct control_ops ops = {on_message, verbs_closed, d};
   enum dx_code code = check_user(d, err);
 
   if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): stop() frees it */
@@ -345,7 +362,9 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
   struct dx_config *config = NULL;
   enum dx_code code;
 
-  d->started = who_started();
+  d->started = is_on_demand                      ? DX_STARTED_DEMAND
+               : getenv("NOTIFY_SOCKET") != NULL ? DX_STARTED_SERVICE
+                                                 : DX_STARTED_HAND;
   code = read_config(d, &config, err);
   if (code != DX_OK)
     return code;
@@ -353,12 +372,13 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
   d->http = dx_http_new();
   d->driver.spool = &d->spool;
   d->driver.http = d->http;
+  d->driver.status = &d->status;
   if (d->spool_dir == NULL || d->http == NULL)
     code = dx_fail_nomem(err);
   if (code == DX_OK)
     code = open_spool(d, err);
-  if (code == DX_OK && watch_start(&d->watch, d->config_path, err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s; after a change of it, send SIGHUP", err->text);
+  if (code == DX_OK)
+    watch_config(d);
   if (code == DX_OK && d->wrong.code == DX_OK)
     return begin(d, config, err);
   dx_config_free(&config);
@@ -377,24 +397,18 @@ static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
   return !is_known ? DX_RERUN_UNKNOWN : has ? DX_RERUN_MAY : DX_RERUN_NO;
 }
 
-/* Whether cupsd may run a print job again is known a moment after the first
- * question; a cupsd that does not say keeps all records. */
-static bool is_list_known(struct daemon *d)
-{
-  bool is_known = false;
-
-  (void)cupsd_has(d->driver.cupsd, "", "", &is_known);
-  return is_known || ++d->sweep_tries > SWEEP_TRIES;
-}
-
 static void sweep(struct daemon *d)
 {
   const struct dx_sweep what = {d->driver.config, driver_holds, rerun,
-                                &d->driver};
+                                driver_saved, &d->driver};
+  bool is_known = false;
 
   if (dx_monotonic_ms() < d->sweep_ms)
     return;
-  if (!is_list_known(d)) {
+  /* Whether cupsd may run a print job again is known a moment after the first
+   * question; a cupsd that does not say keeps all records. */
+  (void)cupsd_has(d->driver.cupsd, "", "", &is_known);
+  if (!is_known && ++d->sweep_tries <= SWEEP_TRIES) {
     d->sweep_ms = dx_monotonic_ms() + SWEEP_ASK_MS;
     return;
   }
@@ -433,8 +447,8 @@ static size_t wake_by(const struct daemon *d, int *fds)
 
   fds[count++] = d->signal_fd;
   fds[count++] = control_fd(d->control);
-  if (d->watch.fd >= 0)
-    fds[count++] = d->watch.fd;
+  if (d->watch_fd >= 0)
+    fds[count++] = d->watch_fd;
   if (d->status.fd >= 0)
     fds[count++] = d->status.fd;
   if (d->driver.config == NULL)
@@ -444,7 +458,7 @@ static size_t wake_by(const struct daemon *d, int *fds)
   for (s = d->driver.sessions; s != NULL && count < DX_HTTP_WAKE_MAX;
        s = s->next)
     if (s->hello != NULL)
-      fds[count++] = hello_fd(s->hello);
+      fds[count++] = s->hello->fd;
   return count;
 }
 
@@ -471,7 +485,7 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
   dx_log(DX_LOG_INFO, "ready");
   while (code == DX_OK) {
     read_signals(d);
-    d->reload = (d->watch.fd >= 0 && watch_read(&d->watch)) || d->reload;
+    d->reload = has_new_config(d) || d->reload;
     if (d->reload)
       reload(d);
     look_if_idle(d);
@@ -495,7 +509,8 @@ static void stop(struct daemon *d)
   control_free(&d->control);
   driver_stop(&d->driver);
   status_stop(&d->status);
-  watch_stop(&d->watch);
+  if (d->watch_fd >= 0)
+    (void)close(d->watch_fd);
   dx_http_free(&d->http);
   if (d->lock_fd >= 0)
     (void)close(d->lock_fd);
@@ -508,8 +523,8 @@ static int run(const char *config_path)
 {
   struct daemon d = {.config_path = config_path,
                      .spool = {-1, -1},
-                     .watch = {.fd = -1},
                      .status = STATUS_NONE,
+                     .watch_fd = -1,
                      .lock_fd = -1};
   struct dx_err err = {0};
   enum dx_code code;

@@ -48,7 +48,7 @@ void permit_reply(struct driven *driven, int64_t number, bool yes)
 /* ---- cupsd ---- */
 
 static const char *const undecided_text =
-    "it is not known whether the print job is still wanted; nothing was sent";
+    "it is not known whether the print job is still wanted, so it waits";
 
 static void set_undecided(struct driven *driven, bool is_undecided)
 {
@@ -97,7 +97,8 @@ ask_cupsd(struct driver *driver, struct driven *driven, enum dx_backend backend)
   if (dx_permission_needs_answer(&facts)) {
     if (driven->asked_ms == 0)
       driven->asked_ms = dx_monotonic_ms();
-    if (!cupsd_answer(driver->cupsd, driven->job, driven->asked_ms, &answer))
+    if (!cupsd_answer(driver->cupsd, driven->job, &driven->question,
+                      driven->asked_ms, &answer))
       return DX_MAY_WAIT;
   }
   driven->asked_ms = 0;
@@ -166,7 +167,8 @@ static void look(struct driver *driver, struct driven *driven, int64_t now)
 {
   enum dx_answer answer;
 
-  if (!cupsd_answer(driver->cupsd, driven->job, driven->watch_ms, &answer))
+  if (!cupsd_answer(driver->cupsd, driven->job, &driven->question,
+                    driven->watch_ms, &answer))
     return;
   driven->watch_ms = now + driven->watch_gap_ms;
   driven->watch_gap_ms = 2 * driven->watch_gap_ms < DX_WATCH_MAX_MS

@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/status_server.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
@@ -59,23 +58,25 @@ void status_make_dir(void)
     dx_log(DX_LOG_DEBUG, "cannot create '%s'", DX_RUNTIME_DIR);
 }
 
-/* One that a docextractd left when it was killed. Nothing else is removed. */
-static void remove_socket(const char *path)
-{
-  struct stat st;
-
-  if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
-    (void)unlink(path);
-}
-
-static enum dx_code bind_socket(struct status *status, struct dx_err *err)
+static enum dx_code make_socket(struct status *status, struct dx_err *err)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
+  char *dir = dx_fs_parent(status->path);
+  enum dx_code code = DX_OK;
 
+  if (dir == NULL)
+    return dx_fail_nomem(err);
+  if (access(dir, F_OK) < 0)
+    code = make_dir(dir, err);
+  free(dir);
+  if (code != DX_OK)
+    return code;
   if (strlen(status->path) >= sizeof(address.sun_path))
     return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
   memcpy(address.sun_path, status->path, strlen(status->path) + 1);
-  remove_socket(status->path);
+  /* Of a docextractd that was killed. Nothing else is removed. */
+  if (lstat(status->path, &status->st) == 0 && S_ISSOCK(status->st.st_mode))
+    (void)unlink(status->path);
   status->listen_fd =
       socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (status->listen_fd < 0 ||
@@ -88,42 +89,19 @@ static enum dx_code bind_socket(struct status *status, struct dx_err *err)
   return DX_OK;
 }
 
-static enum dx_code make_socket(struct status *status, struct dx_err *err)
-{
-  char *dir = dx_fs_parent(status->path);
-  enum dx_code code = DX_OK;
-
-  if (dir == NULL)
-    return dx_fail_nomem(err);
-  if (access(dir, F_OK) < 0)
-    code = make_dir(dir, err);
-  free(dir);
-  return code == DX_OK ? bind_socket(status, err) : code;
-}
-
 /* ---- the server ---- */
 
-/* The new process has nothing of docextractd's but these: no lock, no
+/* The new process has nothing of docextractd's but two descriptors: no lock, no
  * connection to the service, no file of a job. */
-static int keep_only(int listen_fd, int parent_fd)
-{
-  int first = fcntl(listen_fd, F_DUPFD, SERVER_FIRST_FD + SERVER_FDS);
-  int second = fcntl(parent_fd, F_DUPFD, SERVER_FIRST_FD + SERVER_FDS);
-
-  if (first < 0 || second < 0 || dup2(first, SERVER_FIRST_FD) < 0 ||
-      dup2(second, SERVER_FIRST_FD + 1) < 0)
-    return -1;
-  return close_range(SERVER_FIRST_FD + SERVER_FDS, ~0U, 0);
-}
-
 static _Noreturn void serve(const struct status *status, int parent_fd)
 {
-  sigset_t none;
+  int first = fcntl(status->listen_fd, F_DUPFD, SERVER_FIRST_FD + SERVER_FDS);
+  int second = fcntl(parent_fd, F_DUPFD, SERVER_FIRST_FD + SERVER_FDS);
 
   (void)signal(SIGHUP, SIG_IGN); /* requests load the file themselves */
-  (void)sigemptyset(&none);
-  (void)sigprocmask(SIG_SETMASK, &none, NULL);
-  if (keep_only(status->listen_fd, parent_fd) == 0)
+  if (first >= 0 && second >= 0 && dup2(first, SERVER_FIRST_FD) >= 0 &&
+      dup2(second, SERVER_FIRST_FD + 1) >= 0 &&
+      close_range(SERVER_FIRST_FD + SERVER_FDS, ~0U, 0) == 0)
     status_serve(SERVER_FIRST_FD, SERVER_FIRST_FD + 1, status->spool_dir,
                  status->config_path);
   _exit(1);
@@ -134,7 +112,7 @@ static void start_server(struct status *status)
   int pair[2];
 
   status->start_ms = dx_monotonic_ms() + START_GAP_MS;
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
     dx_log(DX_LOG_ERROR, "cannot serve the status socket: %s", strerror(errno));
     return;
   }
@@ -183,6 +161,28 @@ void status_start(struct status *status, const char *path,
   status->listen_fd = -1;
 }
 
+/* A server that does not read is ended by status_check(): who watches asks the
+ * next one what has ended meanwhile. */
+void status_tell(struct status *status, struct dx_job *job)
+{
+  struct status_ends ends = {.key = ""};
+  bool any = false;
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+    int64_t ended_at = dx_submission_ended_at(sub);
+
+    ends.has_ended[i] = ended_at != 0 && ended_at != sub->told_end_at;
+    any = any || ends.has_ended[i];
+    sub->told_end_at = ended_at;
+  }
+  memcpy(ends.key, job->key, sizeof(ends.key));
+  if (any && status->fd >= 0 &&
+      send(status->fd, &ends, sizeof(ends), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+    (void)shutdown(status->fd, SHUT_RDWR);
+}
+
 void status_check(struct status *status)
 {
   char byte;
@@ -196,22 +196,17 @@ void status_check(struct status *status)
     start_server(status);
 }
 
-/* Another docextractd may have put its own in its place. */
-static void remove_own_socket(const struct status *status)
+void status_stop(struct status *status)
 {
   struct stat st;
 
-  if (lstat(status->path, &st) == 0 && st.st_dev == status->st.st_dev &&
-      st.st_ino == status->st.st_ino)
-    (void)unlink(status->path);
-}
-
-void status_stop(struct status *status)
-{
   if (status->fd >= 0)
     end_server(status);
   if (status->listen_fd >= 0) {
-    remove_own_socket(status);
+    /* Another docextractd may have put its own in its place. */
+    if (lstat(status->path, &st) == 0 && st.st_dev == status->st.st_dev &&
+        st.st_ino == status->st.st_ino)
+      (void)unlink(status->path);
     (void)close(status->listen_fd);
   }
   status->listen_fd = -1;

@@ -1,23 +1,26 @@
 /*
- * status_server.c - one thread, one loop over poll(2): connections, requests,
- * and the pieces of responses.
+ * status_server.c - one loop over poll(2): connections, requests, and those who
+ * watch. Each other request is responded to by a process of its own, which may
+ * wait for its client.
  */
-#include "daemon/status_server.h"
+#include "daemon/status.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/status_ends.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
@@ -26,78 +29,50 @@
 #include "lib/base/user.h"
 #include "lib/config/config.h"
 #include "lib/control/metrics.h"
+#include "lib/control/status.h"
 #include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
-#include "lib/control/status.h"
 
-#define PIECE_BYTES 65536   /* of a response, at once */
-#define PIECE_MS 3          /* that making it may take; others wait */
+#define PIECE_BYTES 65536   /* of a result, at once */
 #define ACCEPT_AGAIN_MS 500 /* after accept() had no descriptor left */
 #define NICE 5              /* jobs come first */
-#define NEVER INT64_MAX
-
-struct client;
-struct server;
-
-/* Adds a piece of the response to client->out; false when it was the last. */
-typedef bool make_piece(struct server *server, struct client *client);
 
 struct client {
-  int fd; /* -1: to be removed */
+  int fd;    /* the connection; -1: closed here */
+  pid_t pid; /* of the process that responds; 0: none */
   uid_t uid;
   bool sees_all;
   char name[DX_USER_BYTES];
   char line[DX_STATUS_REQUEST_BYTES];
   size_t line_len;
   struct dx_status_request request;
-  bool has_request;  /* it was read */
-  bool is_watching;  /* stays when everything is sent */
-  make_piece *piece; /* NULL: there are no more */
-  DIR *dir;          /* being listed */
-  bool is_finished;  /* dir is finished/ */
-  int file;          /* being sent; -1: none */
-  int64_t left;      /* bytes of it */
-  struct dx_buf out;
-  size_t sent;      /* bytes of it */
-  int64_t until_ms; /* monotonic: dropped then */
+  bool is_watching;
+  struct dx_buf out; /* for one who watches, while `pid` still sends */
+  int64_t until_ms;  /* monotonic: when the request has to be there */
 };
 
 struct server {
-  int listen_fd, parent_fd;
-  int64_t accept_ms; /* monotonic: not before */
+  int listen_fd, parent_fd, signal_fd;
+  int64_t accept_ms; /* monotonic: not before; 0: now */
   const char *config_path;
   struct dx_spool spool;
-  struct ends ends;
   struct client *clients[DX_STATUS_CLIENTS_MAX];
   size_t count;
 };
 
-/* ---- what a client is given ---- */
+/* ---- lines ---- */
 
-static void drop(struct client *client)
-{
-  if (client->fd >= 0)
-    (void)close(client->fd);
-  client->fd = -1;
-}
-
-static void add_line(struct client *client, struct dx_json *json)
+/* Frees json; false when out of memory. */
+static bool add_line(struct dx_buf *out, struct dx_json *json)
 {
   char *text = json != NULL ? dx_json_print(json, false) : NULL;
 
   dx_json_free(&json);
-  if (text != NULL) {
-    dx_buf_puts(&client->out, text);
-    dx_buf_puts(&client->out, "\n");
-  }
-  if (text == NULL || client->out.failed)
-    drop(client);
+  if (text != NULL)
+    dx_buf_printf(out, "%s\n", text);
+  out->failed = out->failed || text == NULL;
   free(text);
-}
-
-static void add_error(struct client *client, const struct dx_err *err)
-{
-  add_line(client, dx_status_error_json(err));
+  return dx_buf_ok(out);
 }
 
 static bool may_see(const struct client *client, const struct dx_job *job)
@@ -106,159 +81,107 @@ static bool may_see(const struct client *client, const struct dx_job *job)
          (job->user != NULL && strcmp(job->user, client->name) == 0);
 }
 
-static size_t left_to_send(const struct client *client)
+static bool add_end(const struct client *client,
+                    const struct dx_submission *sub, struct dx_buf *out)
 {
-  return client->out.len - client->sent;
+  return add_line(out, dx_status_end_json(sub, client->sees_all));
 }
 
-/* Sends what there is; what is left stays for the next turn. */
-static void send_out(struct client *client)
-{
-  struct dx_buf *out = &client->out;
-  ssize_t n;
+/* ---- the process that responds ---- */
 
-  if (client->fd < 0 || left_to_send(client) == 0)
-    return;
-  n = send(client->fd, out->data + client->sent, left_to_send(client),
-           MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (n < 0 && errno != EAGAIN && errno != EINTR)
-    drop(client);
-  if (n <= 0)
-    return;
-  client->sent += (size_t)n;
-  client->until_ms = dx_monotonic_ms() + DX_STATUS_REPLY_MS;
-  if (client->sent < out->len / 2)
-    return;
-  out->len -= client->sent; /* so that it does not grow for ever */
-  memmove(out->data, out->data + client->sent, out->len);
-  client->sent = 0;
+/* Ends the process if the client is gone, or takes nothing for
+ * DX_STATUS_REPLY_MS. */
+static void put(const struct client *client, const char *bytes, size_t len)
+{
+  if (dx_fs_write_all(client->fd, bytes, len, "response", NULL) != DX_OK)
+    _exit(1);
 }
 
-/* ---- jobs, and what ended before a watch ---- */
+static void put_line(const struct client *client, struct dx_json *json)
+{
+  struct dx_buf out = {0};
+
+  if (!add_line(&out, json))
+    _exit(1);
+  put(client, out.data, out.len);
+  dx_buf_release(&out);
+}
+
+struct list {
+  struct server *server;
+  const struct client *client;
+  bool is_finished; /* of the jobs in finished/ */
+};
 
 /* Few of the finished jobs are read. */
-static bool is_wanted(const struct server *server, const struct client *client,
-                      const char *key)
+static bool is_wanted(const struct list *list, const char *key)
 {
+  const struct dx_status_request *request = &list->client->request;
   int64_t most = DX_STATUS_RECENT_MS, age;
 
-  if (!client->is_finished || client->request.all)
+  if (!list->is_finished || request->all)
     return true;
-  if (client->request.kind == DX_STATUS_WATCH)
-    most = dx_wall_ms() - client->request.since_ms + 1000;
-  age = dx_spool_finished_ms(&server->spool, key);
+  if (request->kind == DX_STATUS_WATCH)
+    most = dx_wall_ms() - request->since_ms + 1000;
+  age = dx_spool_finished_ms(&list->server->spool, key);
   return age <= most || age == INT64_MAX; /* it was moved */
 }
 
-static void add_ends(struct client *client, const struct dx_job *job)
+static bool add_job(const struct client *client, struct dx_job *job,
+                    struct dx_buf *out)
 {
+  bool ok = true;
   size_t i;
 
-  for (i = 0; i < job->submission_count; i++) {
+  if (client->request.kind != DX_STATUS_WATCH)
+    return add_line(out, dx_status_job_json(job, client->sees_all));
+  for (i = 0; ok && i < job->submission_count; i++) {
     int64_t ended_at = dx_submission_ended_at(&job->submissions[i]);
 
     if (ended_at != 0 && ended_at >= client->request.since_ms)
-      add_line(client,
-               dx_status_end_json(&job->submissions[i], client->sees_all));
+      ok = add_end(client, &job->submissions[i], out);
   }
+  return ok;
 }
 
-static void add_job(struct server *server, struct client *client,
-                    const char *key)
+static enum dx_code put_job(void *ctx, const char *key)
 {
+  const struct list *list = ctx;
+  const struct client *client = list->client;
   struct dx_job *job = NULL;
+  struct dx_buf out = {0};
 
-  if (!is_wanted(server, client, key) ||
-      dx_spool_load(&server->spool, key, &job, NULL) != DX_OK ||
-      !may_see(client, job))
-    (void)0; /* nothing for this client */
-  else if (client->request.kind == DX_STATUS_WATCH)
-    add_ends(client, job);
-  else
-    add_line(client, dx_status_job_json(job, client->sees_all));
+  if (!is_wanted(list, key) ||
+      dx_spool_load(&list->server->spool, key, &job, NULL) != DX_OK)
+    return DX_OK;
+  if (may_see(client, job) && !add_job(client, job, &out))
+    _exit(1);
+  put(client, dx_buf_text(&out), out.len);
+  dx_buf_release(&out);
   dx_job_free(&job);
-}
-
-static bool open_list(struct server *server, struct client *client)
-{
-  const char *name = client->is_finished ? "finished" : "jobs";
-  int fd = dx_fs_open_dir_at(server->spool.dirfd, name, NULL);
-
-  client->dir = fd >= 0 ? fdopendir(fd) : NULL;
-  if (client->dir == NULL && fd >= 0)
-    (void)close(fd);
-  return client->dir != NULL;
-}
-
-static void close_list(struct client *client)
-{
-  if (client->dir != NULL)
-    (void)closedir(client->dir);
-  client->dir = NULL;
-}
-
-/* After the last job. */
-static void end_list(struct client *client)
-{
-  struct dx_json *end = dx_json_object();
-
-  if (client->request.kind == DX_STATUS_WATCH)
-    dx_json_free(&end);
-  else if (end == NULL || !dx_json_put_bool(end, "end", true))
-    drop(client);
-  else
-    add_line(client, end);
+  return DX_OK;
 }
 
 /* Jobs go from jobs/ to finished/, so none is missed in this order; one may be
  * listed twice. */
-static bool piece_of_list(struct server *server, struct client *client)
+static enum dx_code put_jobs(struct server *server, const struct client *client,
+                             struct dx_err *err)
 {
-  int64_t until_ms = dx_monotonic_ms() + PIECE_MS;
-  const struct dirent *entry;
+  struct list list = {server, client, false};
+  struct dx_json *end;
+  enum dx_code code =
+      dx_spool_each(&server->spool, DX_SPOOL_JOBS, put_job, &list, err);
 
-  if (client->dir == NULL && !open_list(server, client)) {
-    drop(client);
-    return false;
-  }
-  while (client->fd >= 0 && client->out.len < PIECE_BYTES &&
-         dx_monotonic_ms() < until_ms) {
-    entry = readdir(client->dir);
-    if (entry != NULL) {
-      if (dx_is_key(entry->d_name))
-        add_job(server, client, entry->d_name);
-      continue;
-    }
-    close_list(client);
-    if (!client->is_finished) {
-      client->is_finished = true;
-      return true;
-    }
-    end_list(client);
-    return false;
-  }
-  return true;
-}
-
-/* ---- show ---- */
-
-static bool piece_of_file(struct server *server, struct client *client)
-{
-  char bytes[PIECE_BYTES];
-  size_t want = client->left < PIECE_BYTES ? (size_t)client->left : PIECE_BYTES;
-  ssize_t n = read(client->file, bytes, want);
-
-  (void)server;
-  if (n <= 0) { /* it shrank; the client gets less than was announced */
-    drop(client);
-    return false;
-  }
-  dx_buf_add(&client->out, bytes, (size_t)n);
-  explicit_bzero(bytes, sizeof(bytes));
-  client->left -= n;
-  if (client->out.failed)
-    drop(client);
-  return client->left > 0;
+  list.is_finished = true;
+  if (code == DX_OK)
+    code =
+        dx_spool_each(&server->spool, DX_SPOOL_FINISHED, put_job, &list, err);
+  if (code != DX_OK || client->request.kind == DX_STATUS_WATCH)
+    return code;
+  end = dx_json_object();
+  put_line(client, dx_json_made_take(
+                       end, end != NULL && dx_json_put_bool(end, "end", true)));
+  return DX_OK;
 }
 
 /* Only the name of a delivered result of the job is accepted. */
@@ -282,51 +205,38 @@ static bool has_result(const struct dx_job *job, const char *name)
   return is_it;
 }
 
-static enum dx_code open_result(struct client *client, const char *dir,
-                                struct dx_err *err)
+/* In the results directory of the configuration as it is now. */
+static enum dx_code open_result(const struct server *server,
+                                const struct client *client,
+                                const struct dx_job *job, int *ret_fd,
+                                struct stat *ret_st, struct dx_err *err)
 {
-  int dirfd = dx_fs_open_dir(dir, err);
-  struct stat st;
-
-  if (dirfd < 0)
-    return err->code;
-  client->file = openat(dirfd, client->request.name,
-                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  (void)close(dirfd);
-  if (client->file < 0)
-    return errno == ENOENT
-               ? dx_fail(err, DX_E_NOT_FOUND, ENOENT,
-                         "'%s' is no longer there; a consumer of the results "
-                         "took it",
-                         client->request.name)
-               : dx_fail_sys(err, errno, "open", client->request.name);
-  if (fstat(client->file, &st) < 0 || !S_ISREG(st.st_mode))
-    return dx_fail(err, DX_E_DAMAGED, 0, "'%s' is not a file",
-                   client->request.name);
-  client->left = st.st_size;
-  return DX_OK;
-}
-
-/* The configuration as it is now. */
-static enum dx_code find_result(const struct server *server,
-                                struct client *client, const struct dx_job *job,
-                                struct dx_err *err)
-{
+  const char *name = client->request.name;
   const struct dx_service *service;
   struct dx_config *config = NULL;
+  int dirfd;
   enum dx_code code = dx_config_load(server->config_path, &config, err);
 
   if (code != DX_OK)
     return dx_fail(err, code, 0, "the configuration of docextract is invalid");
   service = dx_config_service(config, job->service);
-  if (service != NULL)
-    code = open_result(client, service->results_dir, err);
-  else
-    code = dx_fail(err, DX_E_CONFIG, 0,
+  if (service == NULL)
+    return dx_fail(err, DX_E_CONFIG, 0,
                    "the service of the job is no longer configured, so its "
                    "results directory is unknown");
-  dx_config_free(&config);
-  return code;
+  dirfd = dx_fs_open_dir(service->results_dir, err);
+  if (dirfd < 0)
+    return err->code;
+  *ret_fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (*ret_fd < 0 && errno == ENOENT)
+    return dx_fail(err, DX_E_NOT_FOUND, ENOENT,
+                   "'%s' is no longer there; a consumer of the results took it",
+                   name);
+  if (*ret_fd < 0)
+    return dx_fail_sys(err, errno, "open", name);
+  if (fstat(*ret_fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode))
+    return dx_fail(err, DX_E_DAMAGED, 0, "'%s' is not a file", name);
+  return DX_OK;
 }
 
 /* Without names of files and directives: they are of no use to an ordinary
@@ -340,35 +250,43 @@ static enum dx_code reword(enum dx_code code, struct dx_err *err)
   return dx_fail(err, code, 0, DX_SENTENCE_ADMIN "the result cannot be read");
 }
 
-static enum dx_code begin_show(struct server *server, struct client *client,
-                               struct dx_err *err)
+static enum dx_code put_result(struct server *server,
+                               const struct client *client, struct dx_err *err)
 {
-  struct dx_json *head = NULL;
+  struct dx_json *head = dx_json_object();
   struct dx_job *job = NULL;
+  char bytes[PIECE_BYTES];
+  struct stat st;
+  int64_t left;
+  ssize_t n;
+  int fd = -1;
   enum dx_code code =
       dx_spool_load(&server->spool, client->request.key, &job, NULL);
 
   /* In the same words, whether it is another user's or does not exist. */
   if (code != DX_OK || !may_see(client, job) ||
       !has_result(job, client->request.name))
-    code = dx_fail(err, DX_E_JOB, 0, "there is no such result");
-  else
-    code = find_result(server, client, job, err);
-  dx_job_free(&job);
+    return dx_fail(err, DX_E_JOB, 0, "there is no such result");
+  code = open_result(server, client, job, &fd, &st, err);
   if (code != DX_OK)
-    return client->sees_all || code == DX_E_JOB ? code : reword(code, err);
-  head = dx_json_object();
-  if (head == NULL || !dx_json_put_int(head, "bytes", client->left))
-    dx_json_free(&head);
-  add_line(client, head);
-  client->piece = client->left > 0 ? piece_of_file : NULL;
+    return client->sees_all ? code : reword(code, err);
+  if (head == NULL || !dx_json_put_int(head, "bytes", st.st_size))
+    return dx_fail_nomem(err);
+  put_line(client, head);
+  for (left = st.st_size; left > 0; left -= n) {
+    n = read(fd, bytes, left < PIECE_BYTES ? (size_t)left : PIECE_BYTES);
+    if (n <= 0) /* it shrank: the client gets less than was announced */
+      _exit(1);
+    put(client, bytes, (size_t)n);
+  }
   return DX_OK;
 }
 
-static enum dx_code begin_metrics(struct server *server, struct client *client,
-                                  struct dx_err *err)
+static enum dx_code put_metrics(struct server *server,
+                                const struct client *client, struct dx_err *err)
 {
   struct dx_config *config = NULL;
+  struct dx_buf out = {0};
   enum dx_code code;
 
   if (!client->sees_all)
@@ -376,45 +294,93 @@ static enum dx_code begin_metrics(struct server *server, struct client *client,
                    "metrics are for administrators of docextract");
   code = dx_config_load(server->config_path, &config, err);
   if (code == DX_OK)
-    code = dx_metrics_text(config, &server->spool, &client->out, err);
-  dx_config_free(&config);
+    code = dx_metrics_text(config, &server->spool, &out, err);
+  if (code == DX_OK)
+    put(client, dx_buf_text(&out), out.len);
   return code;
+}
+
+/* Nothing is freed: the process ends. */
+static _Noreturn void respond(struct server *server,
+                              const struct client *client)
+{
+  struct dx_err err;
+  enum dx_code code;
+  size_t i;
+
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  (void)close(server->parent_fd);
+  (void)close(server->listen_fd);
+  for (i = 0; i < server->count; i++)
+    if (server->clients[i] != client && server->clients[i]->fd >= 0)
+      (void)close(server->clients[i]->fd); /* or it would not see its end */
+  if (client->request.kind == DX_STATUS_SHOW)
+    code = put_result(server, client, &err);
+  else if (client->request.kind == DX_STATUS_METRICS)
+    code = put_metrics(server, client, &err);
+  else
+    code = put_jobs(server, client, &err);
+  if (code != DX_OK)
+    put_line(client, dx_status_error_json(&err));
+  _exit(0);
 }
 
 /* ---- requests ---- */
 
-static enum dx_code begin(struct server *server, struct client *client,
-                          struct dx_err *err)
+static void drop(struct client *client)
 {
-  switch (client->request.kind) {
-  case DX_STATUS_SHOW:
-    return begin_show(server, client, err);
-  case DX_STATUS_JOBS:
-    client->piece = piece_of_list;
-    return DX_OK;
-  case DX_STATUS_WATCH:
-    client->is_watching = true;
-    client->piece = client->request.since_ms >= 0 ? piece_of_list : NULL;
-    return DX_OK;
-  case DX_STATUS_METRICS:
-    return begin_metrics(server, client, err);
-  default:
-    return dx_fail(err, DX_E_ARG, 0, "not a request of the status socket");
-  }
+  if (client->fd >= 0)
+    (void)close(client->fd);
+  client->fd = -1;
 }
 
-static void respond(struct server *server, struct client *client, size_t len)
+/* A client that does not take it at once connects again, and learns from the
+ * spool what has ended. */
+static void send_out(struct client *client)
+{
+  const struct dx_buf *out = &client->out;
+
+  if (client->fd < 0 || (client->pid != 0 && dx_buf_ok(out) &&
+                         out->len <= DX_STATUS_BACKLOG_BYTES))
+    return;
+  if (client->pid != 0 || !dx_buf_ok(out) ||
+      (out->len > 0 && send(client->fd, out->data, out->len,
+                            MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)out->len))
+    drop(client);
+  dx_buf_release(&client->out);
+}
+
+/* The last that the client gets. */
+static void refuse(struct client *client, const struct dx_err *err)
+{
+  (void)add_line(&client->out, dx_status_error_json(err));
+  send_out(client);
+  drop(client);
+}
+
+static void take_request(struct server *server, struct client *client,
+                         size_t len)
 {
   struct dx_err err;
-  enum dx_code code =
-      dx_status_parse(client->line, len, &client->request, &err);
 
-  client->has_request = true;
-  client->until_ms = dx_monotonic_ms() + DX_STATUS_REPLY_MS;
-  if (code == DX_OK)
-    code = begin(server, client, &err);
-  if (code != DX_OK)
-    add_error(client, &err);
+  client->until_ms = INT64_MAX;
+  if (dx_status_parse(client->line, len, &client->request, &err) != DX_OK) {
+    refuse(client, &err);
+    return;
+  }
+  client->is_watching = client->request.kind == DX_STATUS_WATCH;
+  if (client->is_watching && client->request.since_ms < 0)
+    return;
+  client->pid = fork();
+  if (client->pid == 0)
+    respond(server, client);
+  if (client->pid < 0) {
+    client->pid = 0;
+    (void)dx_fail_sys(&err, errno, "start", "a process");
+    refuse(client, &err);
+  } else if (!client->is_watching) {
+    drop(client);
+  }
 }
 
 static void read_request(struct server *server, struct client *client)
@@ -433,9 +399,9 @@ static void read_request(struct server *server, struct client *client)
   client->line_len += (size_t)n;
   end = memchr(client->line, '\n', client->line_len);
   if (end != NULL)
-    respond(server, client, (size_t)(end - client->line));
+    take_request(server, client, (size_t)(end - client->line));
   else if (client->line_len == sizeof(client->line))
-    respond(server, client, 0); /* too long: an error */
+    take_request(server, client, 0); /* too long: an error */
 }
 
 /* ---- clients ---- */
@@ -498,18 +464,10 @@ static enum dx_code admit(const struct server *server, struct client *client,
   return code;
 }
 
-static void client_free(struct client *client)
-{
-  drop(client);
-  close_list(client);
-  if (client->file >= 0)
-    (void)close(client->file);
-  dx_buf_wipe(&client->out); /* results */
-  free(client);
-}
-
 static void add_client(struct server *server, int fd)
 {
+  const struct timeval limit = {.tv_sec = DX_STATUS_REPLY_MS / 1000};
+  const int backlog = DX_STATUS_BACKLOG_BYTES;
   struct client *client = calloc(1, sizeof(*client));
   struct dx_err err;
 
@@ -518,23 +476,24 @@ static void add_client(struct server *server, int fd)
     return;
   }
   client->fd = fd;
-  client->file = -1;
   client->until_ms = dx_monotonic_ms() + DX_STATUS_REQUEST_MS;
+  (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+  (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &backlog, sizeof(backlog));
   if (admit(server, client, &err) == DX_OK) {
     server->clients[server->count++] = client;
     return;
   }
-  add_error(client, &err);
-  send_out(client);
-  client_free(client);
+  refuse(client, &err);
+  free(client);
 }
 
 static void accept_clients(struct server *server)
 {
   int n, fd;
 
+  server->accept_ms = 0;
   for (n = 0; n < DX_STATUS_USER_CLIENTS_MAX; n++) { /* then the others */
-    fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd >= 0) {
       add_client(server, fd);
       continue;
@@ -546,119 +505,91 @@ static void accept_clients(struct server *server)
   }
 }
 
+/* ---- the loop ---- */
+
+static void tell(struct client *client, const struct dx_job *job,
+                 const bool *has_ended)
+{
+  bool ok = true;
+  size_t i;
+
+  if (!client->is_watching || !may_see(client, job))
+    return;
+  for (i = 0; ok && i < job->submission_count; i++)
+    if (has_ended[i])
+      ok = add_end(client, &job->submissions[i], &client->out);
+  send_out(client);
+}
+
+/* False: docextractd has ended. */
+static bool read_ends(struct server *server)
+{
+  struct status_ends ends;
+  struct dx_job *job;
+  ssize_t n;
+  size_t i;
+
+  while ((n = recv(server->parent_fd, &ends, sizeof(ends), MSG_DONTWAIT)) ==
+         (ssize_t)sizeof(ends)) {
+    job = NULL;
+    if (dx_spool_load(&server->spool, ends.key, &job, NULL) != DX_OK)
+      continue;
+    for (i = 0; i < server->count; i++)
+      tell(server->clients[i], job, ends.has_ended);
+    dx_job_free(&job);
+  }
+  return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* The processes that have ended. */
+static void reap(struct server *server)
+{
+  struct signalfd_siginfo info;
+  pid_t pid;
+  size_t i;
+
+  (void)!read(server->signal_fd, &info, sizeof(info));
+  while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+    for (i = 0; i < server->count; i++)
+      if (server->clients[i]->pid == pid) {
+        server->clients[i]->pid = 0;
+        send_out(server->clients[i]);
+      }
+}
+
 static void remove_gone(struct server *server)
 {
   size_t i = 0;
 
   while (i < server->count) {
-    if (server->clients[i]->fd >= 0) {
+    struct client *client = server->clients[i];
+
+    if (dx_monotonic_ms() >= client->until_ms)
+      drop(client);
+    if (client->fd >= 0 || client->pid != 0) {
       i++;
       continue;
     }
-    client_free(server->clients[i]);
+    dx_buf_release(&client->out);
+    free(client);
     server->clients[i] = server->clients[--server->count];
   }
 }
 
-/* ---- the loop ---- */
-
-static void on_end(void *ctx, const struct dx_submission *sub)
-{
-  struct server *server = ctx;
-  size_t i;
-
-  for (i = 0; i < server->count; i++) {
-    struct client *client = server->clients[i];
-
-    if (client->fd < 0 || !client->is_watching || !may_see(client, sub->job))
-      continue;
-    if (left_to_send(client) == 0) /* it has had nothing to take until now */
-      client->until_ms = dx_monotonic_ms() + DX_STATUS_REPLY_MS;
-    add_line(client, dx_status_end_json(sub, client->sees_all));
-    if (left_to_send(client) > DX_STATUS_BACKLOG_BYTES)
-      drop(client);
-  }
-}
-
-static bool is_idle(const struct client *client)
-{
-  return client->has_request && left_to_send(client) == 0 &&
-         client->piece == NULL;
-}
-
-static short wanted_events(const struct client *client)
-{
-  if (!client->has_request)
-    return POLLIN;
-  return is_idle(client) ? 0 : POLLOUT; /* POLLHUP always */
-}
-
-static void serve_client(struct server *server, struct client *client,
-                         short events)
-{
-  if (events & (POLLHUP | POLLERR | POLLNVAL))
-    drop(client);
-  else if (!client->has_request && (events & POLLIN))
-    read_request(server, client);
-  else if ((events & POLLOUT) && left_to_send(client) == 0 &&
-           client->piece != NULL) {
-    client->until_ms = dx_monotonic_ms() + DX_STATUS_REPLY_MS;
-    if (!client->piece(server, client))
-      client->piece = NULL;
-  }
-  send_out(client);
-  if (client->fd >= 0 && is_idle(client) && !client->is_watching)
-    drop(client);
-  if (client->fd >= 0 && dx_monotonic_ms() >= client->until_ms &&
-      !(client->is_watching && is_idle(client)))
-    drop(client);
-}
-
-static int64_t sooner(int64_t a, int64_t b)
-{
-  return a < b ? a : b;
-}
-
-/* When there is something to do without an event. */
-static int64_t next_ms(const struct server *server)
-{
-  int64_t next = server->ends.look_ms;
-  size_t i;
-
-  if (server->accept_ms > dx_monotonic_ms())
-    next = sooner(next, server->accept_ms);
-  for (i = 0; i < server->count; i++)
-    if (!is_idle(server->clients[i]))
-      next = sooner(next, server->clients[i]->until_ms);
-  return next;
-}
-
+/* Until there is something to do without an event. */
 static int wait_ms(const struct server *server)
 {
-  int64_t next = next_ms(server), now = dx_monotonic_ms();
+  int64_t next = server->accept_ms != 0 ? server->accept_ms : INT64_MAX, now;
+  size_t i;
 
-  if (next == NEVER)
-    return -1;
-  return next <= now ? 0 : (int)sooner(next - now, INT32_MAX);
+  for (i = 0; i < server->count; i++)
+    if (server->clients[i]->until_ms < next)
+      next = server->clients[i]->until_ms;
+  now = dx_monotonic_ms();
+  return next == INT64_MAX ? -1 : next <= now ? 0 : (int)(next - now);
 }
 
 #define OWN_FDS 3 /* before those of clients */
-
-static size_t fill(const struct server *server, struct pollfd *fds)
-{
-  bool accepts = dx_monotonic_ms() >= server->accept_ms;
-  size_t i;
-
-  fds[0] = (struct pollfd){.fd = server->parent_fd, .events = POLLIN};
-  fds[1] =
-      (struct pollfd){.fd = accepts ? server->listen_fd : -1, .events = POLLIN};
-  fds[2] = (struct pollfd){.fd = server->ends.fd, .events = POLLIN};
-  for (i = 0; i < server->count; i++)
-    fds[OWN_FDS + i] =
-        (struct pollfd){.fd = server->clients[i]->fd,
-                        .events = wanted_events(server->clients[i])};
-  return OWN_FDS + server->count;
-}
 
 static void loop(struct server *server)
 {
@@ -666,16 +597,33 @@ static void loop(struct server *server)
   size_t i, count;
 
   for (;;) {
-    count = fill(server, fds);
+    bool accepts = dx_monotonic_ms() >= server->accept_ms;
+
+    count = OWN_FDS + server->count;
+    fds[0] = (struct pollfd){.fd = server->parent_fd, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = server->signal_fd, .events = POLLIN};
+    fds[2] = (struct pollfd){.fd = accepts ? server->listen_fd : -1,
+                             .events = POLLIN};
+    for (i = 0; i < server->count; i++) /* POLLHUP always */
+      fds[OWN_FDS + i] = (struct pollfd){
+          .fd = server->clients[i]->fd,
+          .events = server->clients[i]->is_watching ? 0 : POLLIN};
     if (poll(fds, (nfds_t)count, wait_ms(server)) < 0 && errno != EINTR)
       return;
-    if (fds[0].revents != 0) /* docextractd has ended */
+    if (!read_ends(server))
       return;
-    ends_look(&server->ends);
-    for (i = OWN_FDS; i < count; i++)
-      serve_client(server, server->clients[i - OWN_FDS], fds[i].revents);
-    remove_gone(server);
+    for (i = OWN_FDS; i < count; i++) {
+      struct client *client = server->clients[i - OWN_FDS];
+
+      if (client->fd >= 0 && fds[i].revents & (POLLHUP | POLLERR | POLLNVAL))
+        drop(client);
+      else if (client->fd >= 0 && fds[i].revents & POLLIN)
+        read_request(server, client);
+    }
     if (fds[1].revents != 0)
+      reap(server);
+    remove_gone(server);
+    if (fds[2].revents != 0 || server->accept_ms != 0)
       accept_clients(server);
   }
 }
@@ -684,18 +632,22 @@ void status_serve(int listen_fd, int parent_fd, const char *spool_dir,
                   const char *config_path)
 {
   static struct server server;
-  struct dx_err err;
+  struct dx_err err = {0};
+  sigset_t set;
 
   server.listen_fd = listen_fd;
   server.parent_fd = parent_fd;
   server.config_path = config_path;
-  server.ends.on_end = on_end;
-  server.ends.ctx = &server;
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGCHLD);
+  (void)sigprocmask(SIG_SETMASK, &set, NULL);
+  server.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   (void)setpriority(PRIO_PROCESS, 0, NICE);
-  if (dx_spool_open(spool_dir, &server.spool, &err) != DX_OK) {
+  if (dx_spool_open(spool_dir, &server.spool, &err) == DX_OK &&
+      server.signal_fd < 0)
+    (void)dx_fail_sys(&err, errno, "catch", "signals");
+  if (err.code == DX_OK)
+    loop(&server);
+  else
     dx_log(DX_LOG_ERROR, "the status socket: %s", err.text);
-    return;
-  }
-  ends_start(&server.ends, &server.spool, spool_dir);
-  loop(&server);
 }

@@ -48,46 +48,31 @@ static struct dx_job *load(struct round *r, const char *key)
 
 /* ---- one job ---- */
 
-/* Consumers of the results learn of it. */
-static void deliver_manifests(const struct dx_job *job,
-                              const struct dx_service *service)
+/* The manifests come first: if we are killed in between, the next sweep writes
+ * them again; once the journal says that the job has expired, nobody does. */
+static void expire(const struct dx_sweep *sweep, struct dx_job *job,
+                   const struct dx_service *service)
 {
   struct dx_err err;
+  enum dx_code code;
   size_t i;
 
+  job->announces = service->on_result != NULL;
+  dx_job_expire(job);
   for (i = 0; i < job->submission_count; i++)
     if (job->submissions[i].state == DX_ST_EXPIRED)
       log_failure(
           dx_manifest_deliver(&job->submissions[i], service->results_dir, &err),
           &err);
-}
-
-/* The manifests come first: if we are killed in between, the next sweep writes
- * them again; once the journal says that the job has expired, nobody does. */
-static void expire(struct dx_job *job, const struct dx_service *service)
-{
-  struct dx_err err;
-  enum dx_code code;
-
-  job->announces = service->on_result != NULL;
-  dx_job_expire(job);
-  deliver_manifests(job, service);
   code = dx_job_save(job, &err);
   log_failure(code, &err);
   if (code != DX_OK)
     return;
+  sweep->saved(sweep->ctx, job);
   dx_log(DX_LOG_WARNING,
          "job %s: expired, its documents are removed; nobody finished it "
          "within KeepUnfinished",
          job->key);
-}
-
-static enum dx_rerun may_run_again(const struct round *r,
-                                   const struct dx_job *job)
-{
-  if (job->cups_id == NULL || job->uuid == NULL)
-    return DX_RERUN_NO; /* it was submitted */
-  return r->sweep->rerun(r->sweep->ctx, job->cups_id, job->uuid);
 }
 
 static enum dx_retention retention(const struct round *r,
@@ -102,7 +87,12 @@ static enum dx_retention retention(const struct round *r,
       .keep_unfinished_ms = service != NULL ? service->keep_unfinished_ms : 0,
   };
 
-  facts.rerun = facts.finished ? may_run_again(r, job) : DX_RERUN_UNKNOWN;
+  if (!facts.finished)
+    facts.rerun = DX_RERUN_UNKNOWN;
+  else if (job->cups_id == NULL || job->uuid == NULL)
+    facts.rerun = DX_RERUN_NO; /* it was submitted */
+  else
+    facts.rerun = r->sweep->rerun(r->sweep->ctx, job->cups_id, job->uuid);
   return dx_retention(&facts);
 }
 
@@ -114,7 +104,7 @@ static void sweep_job(struct round *r, struct dx_job **job)
 
   switch (retention(r, *job, service)) {
   case DX_RETENTION_EXPIRE:
-    expire(*job, service);
+    expire(r->sweep, *job, service);
     break;
   case DX_RETENTION_CLEAN:
     dx_job_clean(*job);
@@ -194,6 +184,7 @@ void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
   if (age < 0 || age > DX_SWEEP_JUMP_MS)
     return;
   r.until_ms = dx_monotonic_ms() + DX_SWEEP_MS;
-  log_failure(dx_spool_each(spool, sweep_one, &r, &err), &err);
-  log_failure(dx_spool_each_finished(spool, sweep_finished, &r, &err), &err);
+  log_failure(dx_spool_each(spool, DX_SPOOL_JOBS, sweep_one, &r, &err), &err);
+  log_failure(dx_spool_each(spool, DX_SPOOL_FINISHED, sweep_finished, &r, &err),
+              &err);
 }

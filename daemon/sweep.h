@@ -27,6 +27,8 @@ struct dx_sweep {
   bool (*is_held)(void *ctx, const char *key);
   /* May cupsd run that print job again? */
   enum dx_rerun (*rerun)(void *ctx, const char *cups_id, const char *uuid);
+  /* The journal of a job was written. */
+  void (*saved)(void *ctx, struct dx_job *job);
   void *ctx;
 };
 

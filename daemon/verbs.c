@@ -48,7 +48,7 @@ static void warn_of_sections(struct session *session, const struct dx_job *job)
 
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
-    const char *name = sub->section != NULL ? sub->section : job->service;
+    const char *name = dx_submission_section(sub);
 
     if (sub->state != DX_ST_CANCELED || dx_config_service(config, name) != NULL)
       continue;
@@ -376,34 +376,26 @@ static void verb_retry(struct session *session, const char *key,
 
 /* ---- purge, seen ---- */
 
-static enum dx_code purge(struct driver *driver, const char *key,
-                          struct dx_err *err)
+static void verb_purge(struct session *session, const char *key)
 {
+  struct driver *driver = session->driver;
   struct dx_job *job = NULL;
-  enum dx_code code;
+  struct dx_err err;
+  enum dx_code code = DX_E_JOB;
 
-  if (driver_find(driver, key) != NULL)
-    code = DX_E_JOB;
-  else
-    code = dx_spool_load(driver->spool, key, &job, err);
+  if (driver_find(driver, key) == NULL)
+    code = dx_spool_load(driver->spool, key, &job, &err);
   if (code == DX_OK && (!dx_job_is_finished(job) || dx_job_is_announcing(job)))
     code = DX_E_JOB;
   if (code == DX_E_JOB)
-    (void)dx_fail(err, DX_E_JOB, 0,
+    (void)dx_fail(&err, DX_E_JOB, 0,
                   "job %s is not finished; give it up first, with: docextract "
                   "cancel %s",
                   key, key);
   if (code == DX_OK)
-    code = dx_spool_remove(driver->spool, &job, err);
+    code = dx_spool_remove(driver->spool, &job, &err);
   dx_job_free(&job);
-  return code;
-}
-
-static void verb_purge(struct session *session, const char *key)
-{
-  struct dx_err err;
-
-  if (purge(session->driver, key, &err) != DX_OK)
+  if (code != DX_OK)
     verbs_refuse(session->client, &err);
   else
     control_send(session->client, "done Removed job %s", key);
@@ -443,9 +435,8 @@ static void look_at_hello(struct session *session)
   struct dx_err err;
 
   if (session->hello == NULL ||
-      hello_turn(
-          session->hello,
-          dx_engine_rate_limit(driver->engine, hello_service(session->hello))))
+      hello_turn(session->hello,
+                 dx_engine_rate_limit(driver->engine, session->hello->service)))
     return;
   if (hello_end(&session->hello))
     return;
@@ -485,16 +476,16 @@ static struct session *session_of(struct driver *driver, struct client *client)
 
 void verbs_closed(void *ctx, struct client *client)
 {
-  struct driver *driver = ctx;
   struct session *session = *client_data(client), **at;
 
+  (void)ctx;
   if (session == NULL)
     return;
   attend_closed(session);
   if (session->hello != NULL)
     hello_stop(session->hello);
   (void)hello_end(&session->hello);
-  for (at = &driver->sessions; *at != session; at = &(*at)->next)
+  for (at = &session->driver->sessions; *at != session; at = &(*at)->next)
     ;
   *at = session->next;
   free(session);
@@ -510,10 +501,9 @@ static void answer(struct session *session, const struct dx_message *message)
   dx_engine_wake(session->driver->engine, session->driven->job);
 }
 
-void verbs_message(void *ctx, struct client *client,
+void verbs_message(struct driver *driver, struct client *client,
                    const struct dx_message *message)
 {
-  struct driver *driver = ctx;
   struct session *session = session_of(driver, client);
 
   if (session == NULL)

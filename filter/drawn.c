@@ -163,16 +163,16 @@ static const drawn_roles drawn_needed =
     ONE(SHADING) | ONE(COLOR) | ONE(GSTATE) | ONE(MASK) | ONE(FONT) |
     ONE(SEGMENTS);
 
+/* An indirect object that is to be visited as these. */
 struct drawn_place {
-  int id;            /* waiting: of the indirect object */
-  qpdf_oh object;    /* inside: the direct one */
-  drawn_roles roles; /* to be visited as these */
+  int id;
+  drawn_roles roles;
 };
 
 struct drawn_mark {
   drawn_roles roles;
   int generation;
-  bool is_unclean;
+  bool is_stream, is_image;
 };
 
 static void drawn_fail(struct drawn *d, enum dx_reason reason, const char *why)
@@ -186,15 +186,6 @@ static void drawn_fail(struct drawn *d, enum dx_reason reason, const char *why)
 static struct drawn_mark *drawn_mark_of(struct drawn *d, int id)
 {
   return (struct drawn_mark *)(void *)d->marks.data + id;
-}
-
-static bool drawn_pop(struct dx_buf *places, struct drawn_place *ret_place)
-{
-  if (places->len == 0)
-    return false;
-  places->len -= sizeof(*ret_place);
-  memcpy(ret_place, places->data + places->len, sizeof(*ret_place));
-  return true;
 }
 
 /* ---- roles ---- */
@@ -228,29 +219,17 @@ static drawn_roles drawn_roles_at(drawn_roles roles, bool is_stream,
   return found;
 }
 
-static bool drawn_has_subtype(qpdf_data pdf, qpdf_oh stream, const char *name)
-{
-  qpdf_oh dict = qpdf_oh_get_dict(pdf, stream);
-  qpdf_oh subtype = qpdf_oh_get_key(pdf, dict, "/Subtype");
-  bool yes = qpdf_oh_is_name_and_equals(pdf, subtype, name) == QPDF_TRUE;
-
-  qpdf_oh_release(pdf, subtype);
-  qpdf_oh_release(pdf, dict);
-  return yes;
-}
-
 /* What a value is of the roles that are allowed there. An array is all of them,
  * and its items are. PostScript is a program, which viewers ignore. */
-static drawn_roles drawn_roles_of(struct drawn *d, drawn_roles allowed,
-                                  qpdf_oh value, enum qpdf_object_type_e type)
+static drawn_roles drawn_roles_of(drawn_roles allowed,
+                                  const struct qpdf_entry *entry)
 {
-  if (type == ot_dictionary)
+  if (entry->type == ot_dictionary)
     return allowed & ~drawn_no_dictionaries;
-  if (type != ot_stream)
+  if (entry->type != ot_stream)
     return allowed;
-  if ((allowed & ONE(XOBJECT)) != 0 &&
-      (drawn_has_subtype(d->pdf, value, "/Form") ||
-       drawn_has_subtype(d->pdf, value, "/Image")))
+  if ((allowed & ONE(XOBJECT)) != 0 && (strcmp(entry->subtype, "/Form") == 0 ||
+                                        strcmp(entry->subtype, "/Image") == 0))
     allowed |= ONE(DRAWN);
   return allowed & drawn_streams;
 }
@@ -259,11 +238,11 @@ static drawn_roles drawn_roles_of(struct drawn *d, drawn_roles allowed,
 
 /* An indirect object, unless it was already visited as all of these. A number
  * that is used with two generations would let one of the objects escape. */
-static void drawn_reach(struct drawn *d, qpdf_oh object, drawn_roles roles)
+static void drawn_reach(struct drawn *d, const struct qpdf_entry *object,
+                        drawn_roles roles)
 {
   static const struct drawn_mark none[256];
-  struct drawn_place place = {.id = qpdf_oh_get_object_id(d->pdf, object)};
-  int generation = qpdf_oh_get_generation(d->pdf, object);
+  struct drawn_place place = {.id = object->id};
   struct drawn_mark *mark;
 
   while ((size_t)place.id >= d->marks.len / sizeof(*mark) && !d->marks.failed)
@@ -273,164 +252,108 @@ static void drawn_reach(struct drawn *d, qpdf_oh object, drawn_roles roles)
     return;
   }
   mark = drawn_mark_of(d, place.id);
-  if (mark->roles != 0 && mark->generation != generation)
+  if (mark->roles != 0 && mark->generation != object->generation)
     drawn_fail(d, DX_REASON_DAMAGED, "two parts of it have one number");
   place.roles = roles & ~mark->roles;
   mark->roles |= roles;
-  mark->generation = generation;
+  mark->generation = object->generation;
+  mark->is_stream = object->type == ot_stream;
+  mark->is_image = strcmp(object->subtype, "/Image") == 0;
   if (place.roles != 0)
     dx_buf_add(&d->waiting, &place, sizeof(place));
 }
 
-/* May the value stay, if it is one of `allowed`? What it leads to is to be
- * visited then. Takes the handle. */
-static bool drawn_keep(struct drawn *d, qpdf_oh value, drawn_roles allowed)
+/* For qpdf_walk(): what the value is; 0: it may not stay. */
+static uint64_t drawn_entry(void *work, const struct qpdf_entry *entry)
 {
-  enum qpdf_object_type_e type = qpdf_oh_get_type_code(d->pdf, value);
-  bool is_lost = type == ot_operator; /* qpdf.h */
-  struct drawn_place place = {
-      .object = value,
-      .roles = is_lost ? 0 : drawn_roles_of(d, allowed, value, type)};
+  struct drawn *d = work;
+  drawn_roles allowed = entry->roles, needed = drawn_needed, roles = 0;
 
-  if (is_lost && (allowed & drawn_needed) != 0)
+  if (entry->key != NULL)
+    allowed = drawn_roles_at(allowed, entry->in_stream, entry->key);
+  else
+    needed |= drawn_needed << 1;
+  if (entry->is_lost && (allowed & needed) != 0)
     drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
-  d->removed += place.roles == 0 && d->cleans && !is_lost;
-  if (place.roles == 0 && !d->cleans && !drawn_mark_of(d, d->id)->is_unclean) {
-    drawn_mark_of(d, d->id)->is_unclean = true;
-    dx_buf_add(&d->unclean, &d->id, sizeof(d->id));
-  }
-  if (place.roles != 0 &&
-      (type == ot_array || type == ot_dictionary || type == ot_stream)) {
-    if (!qpdf_oh_is_indirect(d->pdf, value)) {
-      dx_buf_add(&d->inside, &place, sizeof(place));
-      return true;
-    }
-    if (!d->cleans)
-      drawn_reach(d, value, place.roles);
-  }
-  qpdf_oh_release(d->pdf, value);
-  return place.roles != 0 || !d->cleans;
+  if (!entry->is_lost)
+    roles = drawn_roles_of(allowed, entry);
+  d->removed += d->cleans && !entry->is_lost && roles == 0;
+  if (roles != 0 && entry->id != 0 && !d->cleans &&
+      (entry->type == ot_array || entry->type == ot_dictionary ||
+       entry->type == ot_stream))
+    drawn_reach(d, entry, roles);
+  return roles;
 }
 
-/* Removed items become null: moving the rest up would take quadratic time. */
-static void drawn_visit_array(struct drawn *d, qpdf_oh array, drawn_roles roles)
+static void drawn_visit(struct drawn *d, int id, drawn_roles roles)
 {
-  bool needed = (roles & (drawn_needed | drawn_needed << 1)) != 0;
-  int count = qpdf_oh_get_array_n_items(d->pdf, array), i;
-  qpdf_oh null = qpdf_oh_new_null(d->pdf);
+  int generation = id > 0 ? drawn_mark_of(d, id)->generation : 0;
 
-  for (i = 0; i < count && d->reason == DX_REASON_NONE; i++) {
-    qpdf_oh item = qpdf_oh_get_array_item(d->pdf, array, i);
-
-    if (needed && qpdf_oh_is_null(d->pdf, item))
-      drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
-    if (!drawn_keep(d, item, roles))
-      qpdf_oh_set_array_item(d->pdf, array, i, null);
-  }
-  qpdf_oh_release(d->pdf, null);
-}
-
-/* libqpdf iterates over its own copy of the keys: entries may be removed. */
-static void drawn_visit(struct drawn *d, qpdf_oh object, drawn_roles roles)
-{
-  bool is_stream = qpdf_oh_is_stream(d->pdf, object);
-  qpdf_oh dict = is_stream ? qpdf_oh_get_dict(d->pdf, object) : object;
-
-  if (qpdf_oh_is_array(d->pdf, object)) {
-    drawn_visit_array(d, object, roles);
-    return;
-  }
-  qpdf_oh_begin_dict_key_iter(d->pdf, dict);
-  while (qpdf_oh_dict_more_keys(d->pdf) && d->reason == DX_REASON_NONE) {
-    const char *key = qpdf_oh_dict_next_key(d->pdf);
-
-    if (!drawn_keep(d, qpdf_oh_get_key(d->pdf, dict, key),
-                    drawn_roles_at(roles, is_stream, key)))
-      qpdf_oh_remove_key(d->pdf, dict, key);
-  }
+  if (!qpdf_walk(d->pdf, id, generation, roles, d->cleans, drawn_entry, d))
+    drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
 }
 
 /* A stream is judged as each kind once. */
-static void drawn_judge(struct drawn *d, int id, int generation,
-                        drawn_roles roles)
+static void drawn_judge(struct drawn *d, int id, drawn_roles roles)
 {
   const drawn_roles data =
       ONE(SHADING) | ONE(COLOR) | ONE(FONT) | ONE(SEGMENTS);
-  qpdf_oh object = qpdf_get_object_by_id(d->pdf, id, generation);
-  bool is_image;
+  const struct drawn_mark *mark = drawn_mark_of(d, id);
   enum dx_reason reason = DX_REASON_NONE;
 
-  if (!qpdf_oh_is_stream(d->pdf, object))
-    return;
-  is_image = drawn_has_subtype(d->pdf, object, "/Image");
   if ((roles & (ONE(DRAWN) | ONE(PATTERN))) != 0)
-    reason = stream_whole(&d->check, id, generation,
-                          is_image ? STREAM_IMAGE : STREAM_CONTENT);
+    reason = stream_whole(&d->check, id, mark->generation,
+                          mark->is_image ? STREAM_IMAGE : STREAM_CONTENT);
   if (reason == DX_REASON_NONE && (roles & data) != 0)
-    reason = stream_whole(&d->check, id, generation, STREAM_DATA);
+    reason = stream_whole(&d->check, id, mark->generation, STREAM_DATA);
   if (reason != DX_REASON_NONE)
     drawn_fail(d, reason, d->check.why);
 }
 
-/* With the direct objects in it. */
-static void drawn_visit_object(struct drawn *d, qpdf_oh object,
-                               drawn_roles roles)
+/* Everything that a page, or the catalog, leads to. */
+static enum dx_reason drawn_follow(struct drawn *d, qpdf_oh from,
+                                   drawn_roles roles)
 {
-  struct drawn_place place = {.object = object, .roles = roles};
-
-  do
-    drawn_visit(d, place.object, place.roles);
-  while (d->reason == DX_REASON_NONE && drawn_pop(&d->inside, &place));
-  qpdf_oh_release_all(d->pdf);
-}
-
-static enum dx_reason drawn_visit_waiting(struct drawn *d)
-{
+  struct qpdf_entry first = {.id = qpdf_oh_get_object_id(d->pdf, from),
+                             .generation = qpdf_oh_get_generation(d->pdf, from),
+                             .subtype = ""};
   struct drawn_place place;
 
-  while (d->reason == DX_REASON_NONE && drawn_pop(&d->waiting, &place)) {
-    int generation = drawn_mark_of(d, place.id)->generation;
-    qpdf_oh object = qpdf_get_object_by_id(d->pdf, place.id, generation);
-
-    d->id = place.id;
-    if (!d->cleans && !qpdf_mark_lost(d->pdf, object))
-      drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
-    drawn_visit_object(d, object, place.roles);
-    if (!d->cleans && d->reason == DX_REASON_NONE)
-      drawn_judge(d, place.id, generation, place.roles);
+  drawn_reach(d, &first, roles);
+  while (d->reason == DX_REASON_NONE && d->waiting.len > 0) {
+    d->waiting.len -= sizeof(place);
+    memcpy(&place, d->waiting.data + d->waiting.len, sizeof(place));
+    drawn_visit(d, place.id, place.roles);
+    if (d->reason == DX_REASON_NONE && drawn_mark_of(d, place.id)->is_stream)
+      drawn_judge(d, place.id, place.roles);
   }
-  if (d->waiting.failed || d->inside.failed || d->unclean.failed)
+  if (d->waiting.failed)
     drawn_fail(d, DX_REASON_TROUBLE, NULL);
+  qpdf_oh_release_all(d->pdf);
   return d->reason;
 }
 
 enum dx_reason drawn_page(struct drawn *d, int id)
 {
-  drawn_reach(d, qpdf_get_object_by_id(d->pdf, id, 0), ONE(PAGE));
-  return drawn_visit_waiting(d);
+  return drawn_follow(d, qpdf_get_object_by_id(d->pdf, id, 0), ONE(PAGE));
 }
 
 enum dx_reason drawn_strip(struct drawn *d)
 {
-  struct drawn_place place = {0};
-  size_t at;
+  int count, id;
 
-  drawn_reach(d, qpdf_get_root(d->pdf), ONE(CATALOG));
-  (void)drawn_visit_waiting(d);
+  (void)drawn_follow(d, qpdf_get_root(d->pdf), ONE(CATALOG));
+  count = (int)(d->marks.len / sizeof(struct drawn_mark));
   d->cleans = true;
-  for (at = 0; at < d->unclean.len; at += sizeof(place.id)) {
-    memcpy(&place.id, d->unclean.data + at, sizeof(place.id));
-    place.roles = drawn_mark_of(d, place.id)->roles;
-    dx_buf_add(&d->waiting, &place, sizeof(place));
-  }
-  drawn_visit_object(d, qpdf_get_trailer(d->pdf), ONE(TRAILER));
-  return drawn_visit_waiting(d);
+  for (id = 1; id < count && d->reason == DX_REASON_NONE; id++)
+    if (drawn_mark_of(d, id)->roles != 0)
+      drawn_visit(d, id, drawn_mark_of(d, id)->roles);
+  drawn_visit(d, 0, ONE(TRAILER));
+  return d->reason;
 }
 
 void drawn_release(struct drawn *d)
 {
   dx_buf_release(&d->waiting);
-  dx_buf_release(&d->inside);
-  dx_buf_release(&d->unclean);
   dx_buf_release(&d->marks);
 }

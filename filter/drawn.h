@@ -35,11 +35,8 @@ struct drawn {
   int removed;               /* entries that no page draws */
   /* private */
   struct dx_buf waiting; /* indirect objects that are to be visited */
-  struct dx_buf inside;  /* direct ones in the object that is being visited */
   struct dx_buf marks;   /* by the number of the object */
-  struct dx_buf unclean; /* numbers of objects with keys that are not allowed */
-  int id;                /* of the object that is being visited */
-  bool cleans;           /* the second walk, over the unclean ones */
+  bool cleans;           /* the second walk, over all that were visited */
   enum dx_reason reason;
 };
 

@@ -70,17 +70,17 @@ struct flat {
   enum dx_reason reason;
   bool no_memory; /* which refuses it in the end */
   long work;
-  struct dx_buf held;    /* qpdf_oh: released after each annotation */
   char *layers;          /* enum flat_layer, by object number; NULL: none */
   struct dx_buf values;  /* struct text_value */
-  struct dx_buf streams; /* qpdf_oh: what will show the values */
+  struct dx_buf streams; /* int: object IDs of what will show the values */
   qpdf_oh form;          /* /AcroForm */
   bool stale;            /* values count, not appearances */
 
   /* The page. */
-  int number, rotation;
+  const struct flatten_page *page;
+  qpdf_oh dict;
   qpdf_oh inherited;     /* the resources that its content has */
-  qpdf_oh resources;     /* those of what is added; 0 until there are any */
+  int resources;         /* object ID of those of what is added; 0: none yet */
   int names;             /* given to them */
   struct dx_buf drawing; /* what is added */
 };
@@ -92,7 +92,7 @@ static void flat_refuse(struct flat *s, enum dx_reason reason, const char *what,
   if (s->reason != DX_REASON_NONE)
     return;
   s->reason = reason;
-  s->f->page = s->number;
+  s->f->page = s->page->number;
   (void)snprintf(s->f->why, sizeof(s->f->why), "%s %s", what, how);
 }
 
@@ -106,31 +106,22 @@ static bool flat_go_on(struct flat *s, long work)
   return s->reason == DX_REASON_NONE;
 }
 
-/* ---- reading: handles are borrowed until flat_release() ---- */
-
-static qpdf_oh flat_hold(struct flat *s, qpdf_oh handle)
-{
-  dx_buf_add(&s->held, &handle, sizeof(handle));
-  return handle;
-}
-
-/* All that were held since `held.len` was `mark`. */
-static void flat_release(struct flat *s, size_t mark)
-{
-  qpdf_oh handle;
-
-  while (s->held.len > mark) {
-    s->held.len -= sizeof(handle);
-    memcpy(&handle, s->held.data + s->held.len, sizeof(handle));
-    qpdf_oh_release(s->pdf, handle);
-  }
-}
+/* ---- reading: all handles last until flat_renew() ---- */
 
 static qpdf_oh flat_key(struct flat *s, qpdf_oh dict, const char *key)
 {
-  return flat_hold(s, qpdf_oh_is_dictionary(s->pdf, dict)
-                          ? qpdf_oh_get_key(s->pdf, dict, key)
-                          : qpdf_oh_new_null(s->pdf));
+  return qpdf_oh_is_dictionary(s->pdf, dict)
+             ? qpdf_oh_get_key(s->pdf, dict, key)
+             : qpdf_oh_new_null(s->pdf);
+}
+
+/* Releases all handles, and gets those of the page again. */
+static void flat_renew(struct flat *s)
+{
+  qpdf_oh_release_all(s->pdf);
+  s->form = flat_key(s, qpdf_get_root(s->pdf), "/AcroForm");
+  s->dict = qpdf_get_object_by_id(s->pdf, s->page->id, 0);
+  s->inherited = flat_key(s, s->dict, "/Resources");
 }
 
 static int flat_length(struct flat *s, qpdf_oh list)
@@ -138,16 +129,6 @@ static int flat_length(struct flat *s, qpdf_oh list)
   return qpdf_oh_is_array(s->pdf, list)
              ? qpdf_oh_get_array_n_items(s->pdf, list)
              : 0;
-}
-
-static qpdf_oh flat_item(struct flat *s, qpdf_oh list, int i)
-{
-  return flat_hold(s, qpdf_oh_get_array_item(s->pdf, list, i));
-}
-
-static qpdf_oh flat_dict(struct flat *s, qpdf_oh stream)
-{
-  return flat_hold(s, qpdf_oh_get_dict(s->pdf, stream));
 }
 
 /* Fields inherit, and what none of them has may be in the form. */
@@ -195,7 +176,8 @@ static bool flat_numbers(struct flat *s, qpdf_oh list, double *ret, int count)
   if (flat_length(s, list) < count)
     return false;
   for (i = 0; i < count; i++)
-    if (!qpdf_oh_get_value_as_number(s->pdf, flat_item(s, list, i), &ret[i]) ||
+    if (!qpdf_oh_get_value_as_number(
+            s->pdf, qpdf_oh_get_array_item(s->pdf, list, i), &ret[i]) ||
         !(fabs(ret[i]) <= NUMBER_MAX))
       return false;
   return true;
@@ -225,7 +207,7 @@ static void flat_text(struct flat *s, qpdf_oh value, struct dx_buf *text)
   if (qpdf_oh_is_stream(s->pdf, value) &&
       qpdf_oh_get_stream_data(s->pdf, value, qpdf_dl_generalized, NULL, &bytes,
                               &len) < QPDF_ERRORS)
-    value = flat_hold(s, qpdf_oh_new_binary_string(s->pdf, (char *)bytes, len));
+    value = qpdf_oh_new_binary_string(s->pdf, (char *)bytes, len);
   free(bytes);
   if (qpdf_oh_get_value_as_utf8(s->pdf, value, &utf8, &len) &&
       flat_go_on(s, (long)len))
@@ -256,12 +238,11 @@ static void flat_set_layers(struct flat *s, qpdf_oh groups,
                             const char *category, enum flat_layer set)
 {
   int count = flat_length(s, groups), i;
-  size_t mark = s->held.len;
   char key[64];
 
   (void)snprintf(key, sizeof(key), "%sState", category);
-  for (i = 0; i < count && flat_go_on(s, 1); i++, flat_release(s, mark)) {
-    qpdf_oh group = flat_item(s, groups, i), use;
+  for (i = 0; i < count && flat_go_on(s, 1); i++) {
+    qpdf_oh group = qpdf_oh_get_array_item(s->pdf, groups, i), use;
     char *layer = flat_layer(s, group);
     enum flat_layer state = set;
 
@@ -286,8 +267,8 @@ static void flat_settle_layers(struct flat *s, qpdf_oh root)
   qpdf_oh groups = flat_key(s, properties, "/OCGs");
   qpdf_oh config = flat_key(s, properties, "/D");
   qpdf_oh usages = flat_key(s, config, "/AS"), usage, list;
-  qpdf_oh settled = flat_hold(s, qpdf_oh_parse(s->pdf, "<</BaseState/ON>>"));
-  qpdf_oh off = flat_hold(s, qpdf_oh_new_array(s->pdf));
+  qpdf_oh settled = qpdf_oh_parse(s->pdf, "<</BaseState/ON>>");
+  qpdf_oh off = qpdf_oh_new_array(s->pdf);
   bool base = !flat_is(s, flat_key(s, config, "/BaseState"), "/OFF");
   int count = flat_length(s, groups), i, k;
   char *layer, category[32];
@@ -299,27 +280,28 @@ static void flat_settle_layers(struct flat *s, qpdf_oh root)
   s->layers = calloc(LAYERS, 1); /* memory is taken where it is written */
   s->no_memory = s->layers == NULL;
   for (i = 0; i < count; i++) {
-    layer = flat_layer(s, flat_item(s, groups, i));
+    layer = flat_layer(s, qpdf_oh_get_array_item(s->pdf, groups, i));
     if (layer != NULL)
       *layer = base ? LAYER_ON : LAYER_OFF;
   }
   flat_set_layers(s, flat_key(s, config, "/ON"), "", LAYER_ON);
   flat_set_layers(s, flat_key(s, config, "/OFF"), "", LAYER_OFF);
   for (i = 0; i < flat_length(s, usages) && flat_go_on(s, 1); i++) {
-    usage = flat_item(s, usages, i);
+    usage = qpdf_oh_get_array_item(s->pdf, usages, i);
     if (!flat_is(s, flat_key(s, usage, "/Event"), "/Print"))
       continue;
     list = flat_key(s, usage, "/Category");
     for (k = 0; k < flat_length(s, list) && flat_go_on(s, 1); k++)
-      if (qpdf_oh_get_value_as_name(s->pdf, flat_item(s, list, k), &name,
-                                    &len)) {
+      if (qpdf_oh_get_value_as_name(
+              s->pdf, qpdf_oh_get_array_item(s->pdf, list, k), &name, &len)) {
         (void)snprintf(category, sizeof(category), "%s", name);
         flat_set_layers(s, flat_key(s, usage, "/OCGs"), category, LAYER_NONE);
       }
   }
   for (i = 0; i < count; i++)
-    if (flat_is_off(s, flat_item(s, groups, i)))
-      qpdf_oh_append_item(s->pdf, off, flat_item(s, groups, i));
+    if (flat_is_off(s, qpdf_oh_get_array_item(s->pdf, groups, i)))
+      qpdf_oh_append_item(s->pdf, off,
+                          qpdf_oh_get_array_item(s->pdf, groups, i));
   qpdf_oh_replace_key(s->pdf, settled, "/OFF", off);
   qpdf_oh_replace_key(s->pdf, properties, "/D", settled);
   qpdf_oh_remove_key(s->pdf, properties, "/Configs");
@@ -330,11 +312,10 @@ static void flat_settle_layers(struct flat *s, qpdf_oh root)
 static void flat_set(struct flat *s, qpdf_oh dict, const char *key,
                      const char *text)
 {
-  qpdf_oh_replace_key(s->pdf, dict, key,
-                      flat_hold(s, qpdf_oh_parse(s->pdf, text)));
+  qpdf_oh_replace_key(s->pdf, dict, key, qpdf_oh_parse(s->pdf, text));
 }
 
-/* A dictionary with the same entries, which the caller releases. */
+/* A dictionary with the same entries. */
 static qpdf_oh flat_copy(struct flat *s, qpdf_oh from)
 {
   qpdf_oh copy = qpdf_oh_new_dictionary(s->pdf);
@@ -357,18 +338,20 @@ static int flat_name(struct flat *s, const char *category, qpdf_oh value)
 {
   static const char *const changed[] = {"/XObject", "/Properties",
                                         "/ExtGState"};
-  qpdf_oh dict;
+  qpdf_oh resources, dict;
   char name[32];
   size_t i;
 
   if (s->resources == 0) {
-    s->resources = flat_copy(s, s->inherited);
+    resources = qpdf_make_indirect_object(s->pdf, flat_copy(s, s->inherited));
+    s->resources = qpdf_oh_get_object_id(s->pdf, resources);
     for (i = 0; i < sizeof(changed) / sizeof(changed[0]); i++) {
-      dict = flat_copy(s, flat_key(s, s->resources, changed[i]));
-      qpdf_oh_replace_key(s->pdf, s->resources, changed[i], flat_hold(s, dict));
+      dict = flat_copy(s, flat_key(s, resources, changed[i]));
+      qpdf_oh_replace_key(s->pdf, resources, changed[i], dict);
     }
   }
-  dict = flat_key(s, s->resources, category);
+  resources = qpdf_get_object_by_id(s->pdf, s->resources, 0);
+  dict = flat_key(s, resources, category);
   do
     (void)snprintf(name, sizeof(name), "/Dx%d", ++s->names);
   while (qpdf_oh_has_key(s->pdf, dict, name));
@@ -404,16 +387,20 @@ static void flat_find(struct flat *s, struct flat_annotation *a)
   a->lost = qpdf_oh_is_dictionary(s->pdf, ap);
   a->blank = others > 0 && !qpdf_oh_is_stream(s->pdf, found);
   if (qpdf_oh_is_stream(s->pdf, found) &&
-      flat_rectangle(s, flat_key(s, flat_dict(s, found), "/BBox"), box))
+      flat_rectangle(s, flat_key(s, qpdf_oh_get_dict(s->pdf, found), "/BBox"),
+                     box))
     a->stream = found;
 }
 
 /* ISO 32000-1, 12.5.5, algorithm 8.1. */
 static void flat_place(struct flat *s, const struct flat_annotation *a)
 {
-  qpdf_oh dict = flat_dict(s, a->stream), group = flat_key(s, dict, "/Group");
+  qpdf_oh dict = qpdf_oh_get_dict(s->pdf, a->stream),
+          group = flat_key(s, dict, "/Group");
   qpdf_oh states = flat_key(s, flat_key(s, dict, "/Resources"), "/ExtGState");
-  double turn = (a->flags & NO_ROTATE) != 0 ? s->rotation * M_PI / 180 : 0;
+  double turn = (a->flags & NO_ROTATE) != 0
+                    ? flat_int(s, flat_key(s, s->dict, "/Rotate")) * M_PI / 180
+                    : 0;
   double rect[4], box[4], m[6], x, y, width, height, sx, sy;
   bool blends, multiply;
 
@@ -449,8 +436,7 @@ static void flat_place(struct flat *s, const struct flat_annotation *a)
   if (multiply)
     dx_buf_printf(
         &s->drawing, " /Dx%d gs",
-        flat_name(s, "/ExtGState",
-                  flat_hold(s, qpdf_oh_parse(s->pdf, "<</BM/Multiply>>"))));
+        flat_name(s, "/ExtGState", qpdf_oh_parse(s->pdf, "<</BM/Multiply>>")));
   flat_set(s, dict, "/Subtype", "/Form");
   dx_buf_printf(&s->drawing, " %.8f %.8f %.8f %.8f %.8f %.8f cm /Dx%d Do Q\n",
                 sx * cos(turn), sx * sin(turn), -sy * sin(turn), sy * cos(turn),
@@ -465,25 +451,23 @@ static void flat_place(struct flat *s, const struct flat_annotation *a)
 static void flat_option(struct flat *s, qpdf_oh field, struct dx_buf *text)
 {
   qpdf_oh options = flat_inherited(s, field, "/Opt");
-  size_t mark = s->held.len;
   bool found = false;
   int i;
 
   for (i = 0; i < flat_length(s, options) && !found && flat_go_on(s, WORK_STEP);
        i++) {
-    qpdf_oh option = flat_item(s, options, i);
+    qpdf_oh option = qpdf_oh_get_array_item(s->pdf, options, i);
     struct dx_buf value = {0};
 
     if (flat_length(s, option) == 2) {
-      flat_text(s, flat_item(s, option, 0), &value);
+      flat_text(s, qpdf_oh_get_array_item(s->pdf, option, 0), &value);
       found = strcmp(dx_buf_text(&value), dx_buf_text(text)) == 0;
       dx_buf_release(&value);
     }
     if (found) {
       dx_buf_release(text);
-      flat_text(s, flat_item(s, option, 1), text);
+      flat_text(s, qpdf_oh_get_array_item(s->pdf, option, 1), text);
     }
-    flat_release(s, mark);
   }
 }
 
@@ -500,7 +484,8 @@ static void flat_value(struct flat *s, struct flat_annotation *a, bool choice,
   for (i = 0; i < count && flat_go_on(s, 1); i++) {
     struct dx_buf text = {0};
 
-    flat_text(s, list ? flat_item(s, value, i) : value, &text);
+    flat_text(s, list ? qpdf_oh_get_array_item(s->pdf, value, i) : value,
+              &text);
     if (choice)
       flat_option(s, a->dict, &text);
     dx_buf_puts(&a->text, i > 0 ? "\n" : "");
@@ -559,6 +544,7 @@ static void flat_write(struct flat *s, struct flat_annotation *a)
   int turn = flat_int(s, flat_key(s, marks, "/R")) / 90 & 3;
   double rect[4], w, h, pad;
   char box[160];
+  int id;
 
   if (!flat_rectangle(s, flat_key(s, a->dict, "/Rect"), rect) ||
       rect[2] - rect[0] < 1 || rect[3] - rect[1] < 1)
@@ -573,7 +559,7 @@ static void flat_write(struct flat *s, struct flat_annotation *a)
   a->value.utf8 = dx_buf_take(&a->text);
   a->stream = qpdf_oh_new_stream(s->pdf);
   a->flags = 0; /* it stays in its field */
-  dict = flat_dict(s, a->stream);
+  dict = qpdf_oh_get_dict(s->pdf, a->stream);
   (void)snprintf(box, sizeof(box), "[%.4f %.4f %.4f %.4f]", -pad, -pad, w - pad,
                  h - pad);
   flat_set(s, dict, "/BBox", box);
@@ -581,7 +567,8 @@ static void flat_write(struct flat *s, struct flat_annotation *a)
     flat_set(s, dict, "/Matrix", turns[turn - 1]);
   flat_place(s, a);
   dx_buf_add(&s->values, &a->value, sizeof(a->value));
-  dx_buf_add(&s->streams, &a->stream, sizeof(a->stream));
+  id = qpdf_oh_get_object_id(s->pdf, a->stream);
+  dx_buf_add(&s->streams, &id, sizeof(id));
 }
 
 /* Sets the text of a field, if it is to be drawn. */
@@ -660,26 +647,27 @@ static void flat_annotation(struct flat *s, qpdf_oh dict)
 
 /* Adds what was collected. The content becomes a form: whatever it leaves open,
  * and whatever in it stops a viewer, does not change what is added. */
-static void flat_finish_page(struct flat *s, qpdf_oh page)
+static void flat_finish_page(struct flat *s)
 {
-  qpdf_oh form = flat_hold(s, qpdf_oh_new_stream(s->pdf));
-  qpdf_oh old = flat_key(s, page, "/Contents"), dict = flat_dict(s, form);
-  qpdf_oh added = flat_hold(s, qpdf_oh_new_stream(s->pdf)), coding;
-  qpdf_oh null = flat_hold(s, qpdf_oh_new_null(s->pdf));
+  qpdf_oh form = qpdf_oh_new_stream(s->pdf);
+  qpdf_oh old = flat_key(s, s->dict, "/Contents"),
+          dict = qpdf_oh_get_dict(s->pdf, form);
+  qpdf_oh added = qpdf_oh_new_stream(s->pdf), coding;
+  qpdf_oh null = qpdf_oh_new_null(s->pdf);
   QPDF_ERROR_CODE status;
   unsigned char *bytes = NULL;
   struct dx_buf content = {0};
   size_t len = 0;
 
   if (flat_length(s, old) == 1)
-    old = flat_item(s, old, 0);
+    old = qpdf_oh_get_array_item(s->pdf, old, 0);
   if (qpdf_oh_is_stream(s->pdf, old)) {
-    coding = flat_dict(s, old);
+    coding = qpdf_oh_get_dict(s->pdf, old);
     status =
         qpdf_oh_get_stream_data(s->pdf, old, qpdf_dl_none, NULL, &bytes, &len);
   } else {
     coding = null;
-    status = qpdf_oh_get_page_content_data(s->pdf, page, &bytes, &len);
+    status = qpdf_oh_get_page_content_data(s->pdf, s->dict, &bytes, &len);
   }
   if (status >= QPDF_ERRORS)
     flat_refuse(s, DX_REASON_DAMAGED, "its content", "cannot be read");
@@ -698,35 +686,29 @@ static void flat_finish_page(struct flat *s, qpdf_oh page)
   qpdf_oh_replace_stream_data(s->pdf, added,
                               (const unsigned char *)content.data, content.len,
                               null, null);
-  qpdf_oh_replace_key(s->pdf, page, "/Contents", added);
-  qpdf_oh_replace_key(s->pdf, page, "/Resources", s->resources);
+  qpdf_oh_replace_key(s->pdf, s->dict, "/Contents", added);
+  qpdf_oh_replace_key(s->pdf, s->dict, "/Resources",
+                      qpdf_get_object_by_id(s->pdf, s->resources, 0));
   s->no_memory |= content.failed;
   dx_buf_release(&content);
 }
 
-static void flat_page(struct flat *s, qpdf_oh page, int number)
+static void flat_page(struct flat *s)
 {
-  qpdf_oh list = flat_key(s, page, "/Annots");
-  int count = flat_length(s, list), i;
-  size_t mark;
+  int count, i;
 
-  s->number = number;
-  qpdf_oh_remove_key(s->pdf, page, "/Annots");
-  if (count == 0)
-    return;
-  s->rotation = flat_int(s, flat_key(s, page, "/Rotate"));
-  s->inherited = flat_key(s, page, "/Resources");
+  flat_renew(s);
+  count = flat_length(s, flat_key(s, s->dict, "/Annots"));
   s->resources = 0;
   s->names = 0;
-  mark = s->held.len;
   for (i = 0; i < count && flat_go_on(s, WORK_ANNOTATION); i++) {
-    flat_annotation(s, flat_item(s, list, i));
-    flat_release(s, mark);
+    flat_annotation(
+        s, qpdf_oh_get_array_item(s->pdf, flat_key(s, s->dict, "/Annots"), i));
+    flat_renew(s);
   }
+  qpdf_oh_remove_key(s->pdf, s->dict, "/Annots");
   if (s->drawing.len > 0)
-    flat_finish_page(s, page);
-  if (s->resources != 0)
-    qpdf_oh_release(s->pdf, s->resources);
+    flat_finish_page(s);
   s->no_memory |= s->drawing.failed;
   dx_buf_release(&s->drawing);
 }
@@ -736,9 +718,9 @@ static void flat_page(struct flat *s, qpdf_oh page, int number)
 /* Page i of the PDF that the text writer makes becomes stream i. */
 static void flat_draw_values(struct flat *s)
 {
-  qpdf_oh null = flat_hold(s, qpdf_oh_new_null(s->pdf));
+  qpdf_oh null = qpdf_oh_new_null(s->pdf);
   size_t count = s->values.len / sizeof(struct text_value), size, i;
-  const qpdf_oh *streams = (const void *)s->streams.data;
+  const int *streams = (const void *)s->streams.data;
   struct text_done done = {0};
   qpdf_data made;
   const void *map;
@@ -764,30 +746,32 @@ static void flat_draw_values(struct flat *s)
     qpdf_oh page = qpdf_get_page_n(made, i);
     qpdf_oh from = qpdf_make_indirect_object(
         made, qpdf_oh_get_key(made, page, "/Resources"));
+    qpdf_oh stream;
     unsigned char *bytes = NULL;
     size_t len = 0;
 
     if (qpdf_oh_get_page_content_data(made, page, &bytes, &len) >= QPDF_ERRORS)
       s->reason = DX_REASON_TROUBLE;
-    qpdf_oh_replace_stream_data(s->pdf, streams[i], bytes, len, null, null);
+    stream = qpdf_get_object_by_id(s->pdf, streams[i], 0);
+    qpdf_oh_replace_stream_data(s->pdf, stream, bytes, len, null, null);
     free(bytes);
-    qpdf_oh_replace_key(
-        s->pdf, flat_dict(s, streams[i]), "/Resources",
-        flat_hold(s, qpdf_oh_copy_foreign_object(s->pdf, made, from)));
+    qpdf_oh_replace_key(s->pdf, qpdf_oh_get_dict(s->pdf, stream), "/Resources",
+                        qpdf_oh_copy_foreign_object(s->pdf, made, from));
   }
   qpdf_cleanup(&made);
 }
 
-enum dx_reason flatten_pages(struct flatten *f, const qpdf_oh *pages,
-                             const int *numbers, int count)
+enum dx_reason flatten_pages(struct flatten *f,
+                             const struct flatten_page *pages, int count)
 {
-  struct flat s = {.f = f, .pdf = f->pdf, .number = count > 0 ? numbers[0] : 0};
-  qpdf_oh root = flat_hold(&s, qpdf_get_root(f->pdf));
+  struct flat s = {.f = f, .pdf = f->pdf, .page = pages};
   const struct text_value *values;
-  size_t mark, n;
+  qpdf_oh root;
+  size_t n;
   int i;
 
-  s.form = flat_key(&s, root, "/AcroForm");
+  flat_renew(&s);
+  root = qpdf_get_root(f->pdf);
   s.stale = flat_true(&s, s.form, "/NeedAppearances");
   /* A form that is only XFA has no fields, and a page that asks for another
    * viewer. */
@@ -797,23 +781,22 @@ enum dx_reason flatten_pages(struct flatten *f, const qpdf_oh *pages,
     flat_refuse(&s, DX_REASON_NOT_DRAWN, "the form",
                 "can be shown only by the program it was made with");
   flat_settle_layers(&s, root);
-  mark = s.held.len;
   for (i = 0; i < count && s.reason == DX_REASON_NONE; i++) {
-    flat_page(&s, pages[i], numbers[i]);
-    flat_release(&s, mark);
+    s.page = pages + i;
+    flat_page(&s);
   }
   if (s.no_memory || s.values.failed || s.streams.failed)
     flat_refuse(&s, DX_REASON_TROUBLE, "out of", "memory");
   if (s.values.len > 0 && s.reason == DX_REASON_NONE)
     flat_draw_values(&s);
+  root = qpdf_get_root(f->pdf);
   qpdf_oh_remove_key(f->pdf, root, "/AcroForm");
   qpdf_oh_remove_key(f->pdf, root, "/NeedsRendering");
-  flat_release(&s, 0);
+  qpdf_oh_release_all(f->pdf);
   values = (const void *)s.values.data;
   for (n = 0; n < s.values.len / sizeof(*values); n++)
     free((void *)values[n].utf8);
   free(s.layers);
-  dx_buf_release(&s.held);
   dx_buf_release(&s.values);
   dx_buf_release(&s.streams);
   return s.reason;

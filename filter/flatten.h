@@ -11,10 +11,10 @@
  * The contents of the pages must have been judged before: if a page has more Q
  * than q, they are replaced by their unpacked bytes.
  *
- * Ownership: everything is borrowed. Values stay mapped from scratch_fd until
- * the process ends, and a few handles exist until qpdf_cleanup(). Memory: the
- * unpacked content of a page. Blocking: linear in the number of annotations.
- * Errors: a reason of bundle.h; the document is then useless.
+ * Ownership: everything is borrowed; a call releases all handles of the
+ * document. Values stay mapped from scratch_fd until the process ends. Memory:
+ * the unpacked content of a page. Blocking: linear in the number of
+ * annotations. Errors: a reason of bundle.h; the document is then useless.
  */
 #ifndef DX_FILTER_FLATTEN_H
 #define DX_FILTER_FLATTEN_H
@@ -36,10 +36,14 @@ struct flatten {
   int page;                       /* of `why`, from 1 */
 };
 
-/* pages: the chosen pages, which inherit nothing; numbers[i] is the number of
- * pages[i] in the document, from 1. NONE, NOT_DRAWN, DAMAGED, CHARACTERS,
+struct flatten_page {
+  int id;     /* of its dictionary, which inherits nothing */
+  int number; /* in the document, from 1 */
+};
+
+/* Of the chosen pages, at least one. NONE, NOT_DRAWN, DAMAGED, CHARACTERS,
  * TOO_COMPLEX, TROUBLE. */
-enum dx_reason flatten_pages(struct flatten *f, const qpdf_oh *pages,
-                             const int *numbers, int count);
+enum dx_reason flatten_pages(struct flatten *f,
+                             const struct flatten_page *pages, int count);
 
 #endif

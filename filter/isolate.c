@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,50 +67,32 @@ static void limits_set(struct limits *l, const struct pdf_task *task)
     l->file_bytes = (rlim_t)task->most_bytes;
 }
 
-/* A signal that nothing handles comes at the limits of processor time (and
- * SIGKILL a second later) and of output. */
-static bool limits_apply(const struct limits *l)
-{
-#ifndef ISOLATE_SANITIZED
-  if (!dx_process_limit(RLIMIT_AS, l->memory_bytes, l->memory_bytes))
-    return false;
-#endif
-  qpdf_exit_when_out(NO_MEMORY);
-  return signal(SIGXFSZ, SIG_DFL) != SIG_ERR &&
-         dx_process_limit(RLIMIT_FSIZE, l->file_bytes, l->file_bytes) &&
-         dx_process_limit(RLIMIT_CPU, l->cpu_s, l->cpu_s + 1);
-}
-
 /* ---- the child ---- */
 
-/* The lowest descriptor of the task above `fd`; INT_MAX: there is none. */
-static int child_next_fd(const struct pdf_task *task, int fd)
-{
-  const int fds[] = {task->in_fd, task->spare_fd, task->separator_fd};
-  int next = INT_MAX, i;
-
-  for (i = 0; i < 3; i++)
-    if (fds[i] > fd && fds[i] < next)
-      next = fds[i];
-  return next;
-}
-
-/* Closes all descriptors but the task's, including the pipes to cupsd and the
- * backend. The first three stay taken. */
+/* The descriptors of the task become the first ones; all others are closed,
+ * including the pipes to cupsd and the backend. */
 static bool child_set_fds(struct pdf_task *task)
 {
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC), fd, next;
-  bool ok = null >= 0 && dup2(null, STDERR_FILENO) >= 0 &&
-            dup2(task->out_fd > 0 ? task->out_fd : null, STDOUT_FILENO) >= 0 &&
-            (task->in_fd == STDIN_FILENO || dup2(null, STDIN_FILENO) >= 0);
+  int unused = 0;
+  int *const fds[] = {&task->in_fd, &task->out_fd, &unused, &task->spare_fd,
+                      &task->separator_fd};
+  const int count = sizeof(fds) / sizeof(fds[0]);
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC), from[5], i;
+  bool ok = null >= 0;
 
-  task->out_fd = task->out_fd > 0 ? STDOUT_FILENO : task->out_fd;
-  for (fd = STDERR_FILENO; ok && fd < INT_MAX; fd = next) {
-    next = child_next_fd(task, fd);
-    if (next > fd + 1)
-      ok = close_range((unsigned)fd + 1, (unsigned)next - 1, 0) == 0;
+  for (i = 0; i < count && ok; i++) {
+    from[i] = *fds[i] > 0 || i == STDIN_FILENO ? *fds[i] : null;
+    from[i] = fcntl(from[i], F_DUPFD, count);
+    ok = from[i] >= 0;
   }
-  return ok;
+  for (i = 0; i < count && ok; i++) {
+    ok = dup2(from[i], i) == i;
+    if (*fds[i] > 0)
+      *fds[i] = i;
+    else if (i > STDERR_FILENO)
+      (void)close(i);
+  }
+  return ok && close_range((unsigned)count, ~0U, 0) == 0;
 }
 
 /* libqpdf does not notice when the end of its output is not stored. */
@@ -124,7 +105,18 @@ static void child_run(isolated_work *work, const struct pdf_task *given,
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)prctl(PR_SET_DUMPABLE, 0);
-  if (getppid() != parent || !child_set_fds(&task) || !limits_apply(limits))
+  if (getppid() != parent || !child_set_fds(&task))
+    _exit(0);
+#ifndef ISOLATE_SANITIZED
+  if (!dx_process_limit(RLIMIT_AS, limits->memory_bytes, limits->memory_bytes))
+    _exit(0);
+#endif
+  qpdf_exit_when_out(NO_MEMORY);
+  /* A signal that nothing handles comes at the limits of processor time (and
+   * SIGKILL a second later) and of output. */
+  if (signal(SIGXFSZ, SIG_DFL) == SIG_ERR ||
+      !dx_process_limit(RLIMIT_FSIZE, limits->file_bytes, limits->file_bytes) ||
+      !dx_process_limit(RLIMIT_CPU, limits->cpu_s, limits->cpu_s + 1))
     _exit(0);
   outcome->layers = dx_sandbox_enter();
   errno = 0;

@@ -27,18 +27,13 @@
 #define DEPTH_MAX 1000 /* levels of a page tree */
 #define FORGET_BYTES (32 << 20)
 
-struct pdf_page {
-  int id;     /* of its dictionary in this document */
-  int number; /* in the document, from 1 */
-};
-
 struct pdf_work {
   qpdf_data pdf;
   char *bytes; /* NULL: empty, or it cannot be read */
   size_t len;
   const struct pdf_task *task;
   bool ours;
-  struct dx_buf pages; /* pdf_page, those that were chosen */
+  struct dx_buf pages; /* flatten_page, those that were chosen */
   int total;           /* pages in the document */
   int nodes;           /* of its page tree, visited so far */
   struct drawn drawn;
@@ -66,12 +61,12 @@ static void pdf_end(struct pdf_work *w)
 
 static int pdf_count(const struct pdf_work *w)
 {
-  return (int)(w->pages.len / sizeof(struct pdf_page));
+  return (int)(w->pages.len / sizeof(struct flatten_page));
 }
 
-static const struct pdf_page *pdf_page(const struct pdf_work *w, int i)
+static const struct flatten_page *pdf_page(const struct pdf_work *w, int i)
 {
-  return (const struct pdf_page *)(const void *)w->pages.data + i;
+  return (const struct flatten_page *)(const void *)w->pages.data + i;
 }
 
 static qpdf_oh pdf_page_dict(const struct pdf_work *w, int i)
@@ -188,7 +183,7 @@ static void pdf_copy_keys(qpdf_data pdf, qpdf_oh from, const char *const *keys,
 static enum dx_reason pdf_add_page(struct pdf_work *w, qpdf_oh page,
                                    qpdf_oh copy)
 {
-  struct pdf_page chosen = {.number = ++w->total};
+  struct flatten_page chosen = {.number = ++w->total};
   qpdf_oh indirect, resources;
   bool is_whole;
 
@@ -307,21 +302,8 @@ static enum dx_reason pdf_flatten(struct pdf_work *w)
 {
   struct flatten f = {
       .pdf = w->pdf, .text = w->task->text, .scratch_fd = w->task->spare_fd};
-  int count = pdf_count(w), i;
-  size_t room = w->pages.len / sizeof(struct pdf_page);
-  qpdf_oh *pages = calloc(room, sizeof(*pages));
-  int *numbers = calloc(room, sizeof(*numbers));
-  enum dx_reason reason = DX_REASON_TROUBLE;
+  enum dx_reason reason = flatten_pages(&f, pdf_page(w, 0), pdf_count(w));
 
-  for (i = 0; i < count && pages != NULL && numbers != NULL; i++) {
-    pages[i] = pdf_page_dict(w, i);
-    numbers[i] = pdf_page(w, i)->number;
-  }
-  if (pages != NULL && numbers != NULL)
-    reason = flatten_pages(&f, pages, numbers, count);
-  free(pages);
-  free(numbers);
-  qpdf_oh_release_all(w->pdf);
   w->done.needs_fonts = f.needs_fonts;
   return reason != DX_REASON_NONE ? pdf_refuse(w, reason, f.page, f.why)
                                   : reason;

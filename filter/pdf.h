@@ -1,14 +1,7 @@
 /*
  * pdf.h - one PDF in, the PDF that is sent out: its chosen pages, with all that
- * they show and nothing else, or a reason why it cannot be sent.
- *
- *   open      libqpdf, which rebuilds a wrong cross-reference table
- *   choose    the pages of the options, in their order
- *   flatten   annotations and field values become content (flatten.h)
- *   check     what the pages draw is whole (drawn.h, stream.h)
- *   strip     the rest goes (drawn.h)
- *   separate  the separator page is inserted, unless it is there already
- *   write     without encryption; the same bytes at every attempt
+ * they show and nothing else, or a reason why it cannot be sent. The steps are
+ * in doc/architecture.md, "Life of a document".
  *
  * Memory grows with the number of objects and the largest stream, not with the
  * document. A hostile PDF can make libqpdf take all of the memory and processor

@@ -19,17 +19,14 @@
 #include <qpdf/QPDF.hh>
 
 /* Debian 12 has 11.3. Its struct _qpdf_data, which no header declares, begins
- * with this pointer. */
+ * with this pointer. A null without a reference is as if absent, but newer
+ * versions do not distinguish it from a reference to nothing. It is hardly ever
+ * written. */
 #if QPDF_MAJOR_VERSION == 11 && QPDF_MINOR_VERSION < 7
 static std::shared_ptr<QPDF> qpdf_c_get_qpdf(qpdf_data data)
 {
   return *reinterpret_cast<std::shared_ptr<QPDF> *>(data);
 }
-#endif
-
-/* A null without a reference is as if absent, but newer versions do not
- * distinguish it from a reference to nothing. It is hardly ever written. */
-#if QPDF_MAJOR_VERSION == 11 && QPDF_MINOR_VERSION < 7
 #define NULL_MAY_BE_LOST false
 #else
 #define NULL_MAY_BE_LOST true
@@ -42,29 +39,43 @@ bool is_lost(QPDFObjectHandle value)
   return value.isNull() && (value.isIndirect() || NULL_MAY_BE_LOST);
 }
 
-/* False if direct objects are nested too deeply. */
-bool mark_lost(QPDFObjectHandle object, int depth)
+/* Throws if direct objects are nested too deeply. */
+void walk(QPDFObjectHandle object, uint64_t roles, bool strip, int depth,
+          qpdf_visitor *visitor, void *ctx)
 {
-  if (object.isStream())
-    object = object.getDict();
+  bool in_stream = object.isStream();
+  auto may_stay = [&](const char *key, QPDFObjectHandle value) {
+    std::string subtype;
+
+    if (value.isStream())
+      (void)value.getDict().getKey("/Subtype").getValueAsName(subtype);
+    qpdf_entry entry = {key,
+                        in_stream,
+                        roles,
+                        value.getObjectID(),
+                        value.getGeneration(),
+                        key != nullptr ? is_lost(value) : value.isNull(),
+                        value.getTypeCode(),
+                        subtype.c_str()};
+    uint64_t found = visitor(ctx, &entry);
+    if (found != 0 && !value.isIndirect() && !value.isScalar())
+      walk(value, found, strip, depth + 1, visitor, ctx);
+    return found != 0;
+  };
+
   if (depth == QPDF_DEPTH_MAX)
-    return false;
+    throw std::runtime_error("nested too deeply");
+  if (in_stream)
+    object = object.getDict();
   if (object.isArray()) {
-    for (int i = 0; i < object.getArrayNItems(); i++) {
-      QPDFObjectHandle item = object.getArrayItem(i);
-      if (item.isDictionary() && !item.isIndirect() && !mark_lost(item, depth))
-        return false;
-    }
+    for (int i = 0; i < object.getArrayNItems(); i++)
+      if (!may_stay(nullptr, object.getArrayItem(i)) && strip)
+        object.setArrayItem(i, QPDFObjectHandle::newNull());
   } else if (object.isDictionary()) {
-    for (auto &entry : object.getDictAsMap()) {
-      if (is_lost(entry.second))
-        object.replaceKey(entry.first, QPDFObjectHandle::newOperator("lost"));
-      else if (!entry.second.isIndirect() &&
-               !mark_lost(entry.second, depth + 1))
-        return false;
-    }
+    for (auto &entry : object.getDictAsMap())
+      if (!may_stay(entry.first.c_str(), entry.second) && strip)
+        object.removeKey(entry.first);
   }
-  return true;
 }
 
 bool add_to_string(void *string, const void *bytes, size_t len)
@@ -143,10 +154,14 @@ void qpdf_exit_when_out(int status)
   std::set_new_handler([] { _exit(exit_status); });
 }
 
-bool qpdf_mark_lost(qpdf_data data, qpdf_oh object)
+bool qpdf_walk(qpdf_data data, int id, int generation, uint64_t roles,
+               bool strip, qpdf_visitor *visitor, void *ctx)
 {
   try {
-    return mark_lost(object_of(data, object), 0);
+    auto pdf = qpdf_c_get_qpdf(data);
+    walk(id == 0 ? pdf->getTrailer() : pdf->getObjectByID(id, generation),
+         roles, strip, 0, visitor, ctx);
+    return true;
   } catch (std::exception &) {
     return false;
   }

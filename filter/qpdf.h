@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <qpdf/qpdf-c.h>
 
@@ -23,18 +24,34 @@ extern "C" {
 /* From now on a failing operator new ends this process with the status. */
 void qpdf_exit_when_out(int status);
 
+/* An entry of a dictionary, or an item of an array. */
+struct qpdf_entry {
+  const char *key;    /* with its slash; NULL: an item */
+  bool in_stream;     /* the dictionary is that of a stream */
+  uint64_t roles;     /* what qpdf_visitor returned for the container */
+  int id, generation; /* of the value; 0: it is direct */
+  bool is_lost;       /* a reference to nothing; an item: null */
+  enum qpdf_object_type_e type;
+  const char *subtype; /* of a stream, with its slash; "": none */
+};
+
+/* Returns what the value is to its own entries; 0: it may not be there. */
+typedef uint64_t qpdf_visitor(void *ctx, const struct qpdf_entry *entry);
+
 #define QPDF_DEPTH_MAX 100 /* of direct objects in each other */
 
 /*
- * A key whose value is a reference to nothing is to the C API as if it were
- * absent. Gives each such key of the indirect object, and of the direct
- * dictionaries in it, an operator as its value, which nothing in a document is.
- * False if the object is nested too deeply or cannot be read.
+ * Passes each entry of an indirect object (id 0: of the trailer), and of the
+ * direct ones in it that may be there, to the visitor. With `strip`, what may
+ * not be there is removed; items become null, because moving the rest up would
+ * take quadratic time. False if the object is nested too deeply or cannot be
+ * read.
  */
-bool qpdf_mark_lost(qpdf_data pdf, qpdf_oh object);
+bool qpdf_walk(qpdf_data pdf, int id, int generation, uint64_t roles,
+               bool strip, qpdf_visitor *visitor, void *ctx);
 
-/* Is the value of the key such a reference? Of a direct dictionary it is not
- * known, and false. */
+/* Is the value of the key a reference to nothing, which to the C API is as if
+ * the key were absent? Of a direct dictionary it is not known, and false. */
 bool qpdf_is_lost(qpdf_data pdf, qpdf_oh dict, const char *key);
 
 typedef bool qpdf_sink(void *ctx, const void *bytes, size_t len);

@@ -73,20 +73,17 @@ static bool stream_spend(struct stream_check *c, long long bytes)
 
 /* ---- dictionaries ---- */
 
-/* The value of either key; null if there is none, or it is lost (qpdf.h).
+/* The value of either key; null if there is none, or it is lost.
  * Inline images have abbreviations, which win; viewers accept them everywhere.
  */
 static qpdf_oh stream_key(qpdf_data pdf, qpdf_oh dict, const char *key,
                           const char *abbreviation)
 {
-  qpdf_oh value;
-
   if (!qpdf_oh_is_dictionary(pdf, dict))
     return qpdf_oh_new_null(pdf);
   if (abbreviation != NULL && qpdf_oh_has_key(pdf, dict, abbreviation))
     key = abbreviation;
-  value = qpdf_oh_get_key(pdf, dict, key);
-  return qpdf_oh_is_operator(pdf, value) ? qpdf_oh_new_null(pdf) : value;
+  return qpdf_oh_get_key(pdf, dict, key);
 }
 
 /* A number or truth value; two of them can be multiplied. */
@@ -119,15 +116,6 @@ static const char *stream_name(qpdf_data pdf, qpdf_oh name)
   return qpdf_oh_is_name(pdf, name) ? qpdf_oh_get_name(pdf, name) : "";
 }
 
-/* The dictionary of what is judged. */
-static qpdf_oh stream_dict(const struct stream_check *c)
-{
-  qpdf_oh object = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
-
-  return qpdf_oh_is_stream(c->pdf, object) ? qpdf_oh_get_dict(c->pdf, object)
-                                           : object;
-}
-
 /* 0: unknown. */
 static long long stream_components(const struct stream_check *c, qpdf_oh space,
                                    int nesting)
@@ -153,7 +141,10 @@ static long long stream_components(const struct stream_check *c, qpdf_oh space,
   } else if (strcmp(name, "/DeviceN") == 0 && qpdf_oh_is_array(pdf, second)) {
     components = qpdf_oh_get_array_n_items(pdf, second);
   } else if (components == 0 && name[0] != '\0' && nesting < NESTING_MAX) {
-    qpdf_oh resources = stream_key(pdf, stream_dict(c), "/Resources", NULL);
+    qpdf_oh judged = qpdf_get_object_by_id(pdf, c->id, c->generation);
+    qpdf_oh dict =
+        qpdf_oh_is_stream(pdf, judged) ? qpdf_oh_get_dict(pdf, judged) : judged;
+    qpdf_oh resources = stream_key(pdf, dict, "/Resources", NULL);
     qpdf_oh named = stream_key(pdf, resources, "/ColorSpace", NULL);
 
     components =

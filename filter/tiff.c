@@ -324,41 +324,37 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
   return w->is_too_complex ? DX_REASON_TOO_COMPLEX : reason;
 }
 
-/* A smaller version and a mask are no pages. SubfileType, the tag of TIFF 5 for
- * that, is one that libtiff does not read. */
-static bool tiff_is_page(struct tiff_work *w)
-{
-  uint32_t type = 0;
-
-  (void)TIFFGetField(w->tiff, TIFFTAG_SUBFILETYPE, &type);
-  if (!TIFFIsBigTIFF(w->tiff) &&
-      jpeg_exif_number(w->pdf->bytes, w->pdf->len,
-                       TIFFCurrentDirOffset(w->tiff),
-                       TIFFTAG_OSUBFILETYPE) == OFILETYPE_REDUCEDIMAGE)
-    type = FILETYPE_REDUCEDIMAGE;
-  return (type & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0;
-}
-
 /* libtiff reports the end of the list of pages and an error the same way,
  * unless it is asked first. */
 static enum dx_reason tiff_convert_all(struct tiff_work *w)
 {
+  struct image_pdf *pdf = w->pdf;
   enum dx_reason reason = DX_REASON_NONE;
   int directories = 0, number = 0;
 
   for (;;) {
-    if (tiff_is_page(w) && options_choose(w->pdf->task->options, ++number)) {
-      w->pdf->number = number;
+    uint32_t type = 0;
+
+    /* A smaller version and a mask are no pages. SubfileType, the tag of TIFF 5
+     * for that, is one that libtiff does not read. */
+    (void)TIFFGetField(w->tiff, TIFFTAG_SUBFILETYPE, &type);
+    if (!TIFFIsBigTIFF(w->tiff) &&
+        jpeg_exif_number(pdf->bytes, pdf->len, TIFFCurrentDirOffset(w->tiff),
+                         TIFFTAG_OSUBFILETYPE) == OFILETYPE_REDUCEDIMAGE)
+      type = FILETYPE_REDUCEDIMAGE;
+    if ((type & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0 &&
+        options_choose(pdf->task->options, ++number)) {
+      pdf->number = number;
       reason = tiff_convert_page(w);
     }
     if (reason != DX_REASON_NONE || TIFFLastDirectory(w->tiff) != 0)
       return reason;
-    w->pdf->number = 0;
+    pdf->number = 0;
     if (++directories == DIRECTORIES_MAX)
       return DX_REASON_TOO_COMPLEX;
     w->errors = 0;
     if (TIFFReadDirectory(w->tiff) != 1) {
-      w->pdf->why = "its list of pages is damaged";
+      pdf->why = "its list of pages is damaged";
       return DX_REASON_DAMAGED;
     }
   }

@@ -202,18 +202,6 @@ refuse(struct dx_entry *entry, enum dx_reason reason, const char *format, ...)
   entry->length = 0;
 }
 
-/* Ignores what is not a valid type (RFC 6838). */
-static void set_origin(struct dx_entry *entry, const char *type)
-{
-  static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789!#$&-^_.+/";
-
-  if (type != NULL && strlen(type) < sizeof(entry->origin) &&
-      strspn(type, allowed) == strlen(type))
-    (void)snprintf(entry->origin, sizeof(entry->origin), "%s", type);
-}
-
 /* ---- converting ---- */
 
 static enum dx_reason convert(struct job *job, const char *type,
@@ -283,16 +271,16 @@ static void refuse_as(struct job *job, enum dx_reason reason,
     refuse(entry, reason,
            "processing it took longer than FilterTimeLimit (%lld s)",
            (long long)(job->service->filter_time_limit_ms / 1000));
-  else if (reason == DX_REASON_NO_SEPARATOR && job->service == &no_service)
-    refuse(entry, reason,
-           "separator pages were selected, but docextract.conf is not valid");
-  else if (reason == DX_REASON_NO_SEPARATOR &&
-           job->service->separator_page == NULL)
-    refuse(entry, reason,
-           "separator pages were selected, but no SeparatorPage is configured");
   else if (reason == DX_REASON_NO_SEPARATOR)
-    refuse(entry, reason,
-           "the SeparatorPage must be a readable PDF with exactly one page");
+    refuse(entry, reason, "%s",
+           job->service == &no_service
+               ? "separator pages were selected, but docextract.conf is not "
+                 "valid"
+           : job->service->separator_page == NULL
+               ? "separator pages were selected, but no SeparatorPage is "
+                 "configured"
+               : "the SeparatorPage must be a readable PDF with exactly one "
+                 "page");
   else if (reason == DX_REASON_NO_PAGES && choosing != NULL)
     refuse(entry, reason, "%s selects none of its pages%s", choosing, advice);
   else if (done->why[0] == '\0')
@@ -335,7 +323,11 @@ static void process_document(struct job *job, const char *type)
 /* Fills in the whole entry. */
 static void process(struct job *job, enum dx_reason received, int64_t length)
 {
+  static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789!#$&-^_.+/"; /* RFC 6838 */
   const char *file_type = getenv("CUPS_FILETYPE");
+  const char *origin = getenv("CONTENT_TYPE");
   struct dx_entry *entry = &job->entry;
   const struct pdf_done none = {0};
   const char *wrong, *type;
@@ -343,7 +335,9 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
 
   wrong = options_read(getenv("PPD"), job->option_text, &job->options);
   entry->together = job->options.together;
-  set_origin(entry, getenv("CONTENT_TYPE"));
+  if (origin != NULL && strlen(origin) < sizeof(entry->origin) &&
+      origin[strspn(origin, allowed)] == '\0')
+    (void)snprintf(entry->origin, sizeof(entry->origin), "%s", origin);
   if (file_type != NULL && strcmp(file_type, "job-sheet") == 0) {
     entry->kind = DX_KIND_SHEET; /* cupsd's own banner page */
     return;

@@ -10,7 +10,7 @@ libdx_a_SOURCES = \
 	lib/base/policy.h lib/base/process.c lib/base/process.h \
 	lib/base/sandbox.c lib/base/sandbox.h \
 	lib/base/user.c lib/base/user.h lib/base/utf8.c \
-	lib/base/utf8.h \
+	lib/base/utf8.h lib/base/words.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
 	lib/config/lines.c lib/config/lines.h lib/config/load.c \
@@ -36,5 +36,4 @@ libdx_a_SOURCES = \
 	lib/control/metrics.c lib/control/metrics.h lib/control/note.c \
 	lib/control/note.h lib/control/start.c lib/control/start.h \
 	lib/control/status.c \
-	lib/control/status.h lib/control/status_client.c \
-	lib/control/status_client.h
+	lib/control/status.h

@@ -8,25 +8,48 @@
  * was not yet shown. An end counts as shown when the desktop has it, and is
  * stored then; a process that is killed between the two shows it again.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <glib-unix.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
-#include "lib/control/status_client.h"
+#include "lib/control/status.h"
 #include "notify/popup.h"
-#include "notify/shown.h"
+
+#define OVERLAP_MS 60000 /* ends come in no order; lib/control/status.h */
+
+/*
+ * Which ends were shown: whichever program restarts, nothing is missed and
+ * nothing shown twice. docextractd is asked for what ended since a minute
+ * before the last of them, and the ends of that minute are remembered, as words
+ * "TIME ID": wall ms, and what else identifies it.
+ *
+ * The file is $XDG_STATE_HOME/docextract/shown-HOST: computers share home
+ * directories, but each has a docextractd of its own. A second process of the
+ * same user would show everything twice: it waits. What fails with the file is
+ * logged, and the ends are remembered in memory only.
+ */
+struct shown {
+  GHashTable *ends; /* a set */
+  int64_t last_ms;  /* of all ends that were added */
+  char *path;
+  int lock_fd; /* -1: cannot be locked */
+};
 
 struct notify {
   const char *config_path;
   struct popups *popups;
-  struct shown *shown;
+  struct shown shown;
   GPtrArray *ends; /* to be shown */
   struct dx_status status;
   int64_t connected_ms;
@@ -41,9 +64,94 @@ static void print_line(enum dx_log_level level, const char *line)
     fprintf(stderr, "docextract-notify: %s\n", line);
 }
 
+/* ---- what was shown ---- */
+
+static int64_t time_of(const char *end)
+{
+  return g_ascii_strtoll(end, NULL, 10);
+}
+
+static void shown_add(struct shown *shown, const char *end)
+{
+  (void)g_hash_table_add(shown->ends, g_strdup(end));
+  shown->last_ms = MAX(shown->last_ms, time_of(end));
+}
+
+/* Everything that ended earlier was shown. A clock that was once ahead must not
+ * hide what ends until then. */
+static int64_t shown_since(const struct shown *shown)
+{
+  return MIN(shown->last_ms, dx_wall_ms()) - OVERLAP_MS;
+}
+
+static gboolean is_old(void *end, void *value, void *since)
+{
+  (void)value;
+  return time_of(end) < *(const int64_t *)since;
+}
+
+/* Writes the file, without what is no longer needed. */
+static void shown_save(struct shown *shown)
+{
+  int64_t since = shown_since(shown);
+  GString *text = g_string_new(NULL);
+  GError *error = NULL;
+  GHashTableIter iter;
+  void *end;
+
+  (void)g_hash_table_foreach_remove(shown->ends, is_old, &since);
+  g_hash_table_iter_init(&iter, shown->ends);
+  while (g_hash_table_iter_next(&iter, &end, NULL))
+    g_string_append_printf(text, "%s\n", (const char *)end);
+  if (!g_file_set_contents(shown->path, text->str, (gssize)text->len, &error)) {
+    dx_log(DX_LOG_WARNING, "%s", error->message);
+    g_error_free(error);
+  }
+  (void)g_string_free(text, TRUE);
+}
+
+/* Waits until no other process has the file, and reads it. Without a file,
+ * what ended more than a minute ago counts as shown. */
+static void shown_open(struct shown *shown)
+{
+  char *dir = g_build_filename(g_get_user_state_dir(), "docextract", NULL);
+  char *path = g_strdup_printf("%s/shown-%s", dir, g_get_host_name());
+  char *lock = g_strconcat(path, ".lock", NULL); /* the file is replaced */
+  char *text = NULL, *line, *rest;
+
+  shown->ends = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  shown->path = path;
+  (void)g_mkdir_with_parents(dir, 0700); /* else locking it fails */
+  shown->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (shown->lock_fd < 0 || flock(shown->lock_fd, LOCK_EX) < 0)
+    dx_log(DX_LOG_WARNING, "cannot lock '%s': %s", lock, g_strerror(errno));
+  (void)g_file_get_contents(path, &text, NULL, NULL);
+  for (rest = text; (line = strsep(&rest, "\n")) != NULL;)
+    if (line[0] != '\0')
+      shown_add(shown, line);
+  g_free(text);
+  if (shown->last_ms == 0) {
+    text = g_strdup_printf("%" G_GINT64_FORMAT " begin", dx_wall_ms());
+    shown_add(shown, text);
+    shown_save(shown);
+    g_free(text);
+  }
+  g_free(lock);
+  g_free(dir);
+}
+
+static void shown_release(struct shown *shown)
+{
+  g_hash_table_unref(shown->ends);
+  if (shown->lock_fd >= 0)
+    (void)close(shown->lock_fd);
+  g_free(shown->path);
+}
+
 /* ---- ends of submissions ---- */
 
-/* What identifies it, as shown.h wants it; NULL if something is missing. */
+/* What identifies it, as struct shown wants it; NULL if something is missing.
+ */
 static char *end_word(const struct dx_json *line)
 {
   const char *key = dx_json_string(dx_json_get(line, "key"));
@@ -57,16 +165,9 @@ static char *end_word(const struct dx_json *line)
                          dx_parse_time(ended_at), key, submission);
 }
 
-/* Canceled: she did it herself, or was asked. Expired: she has known for weeks
- * that it failed. */
-static bool is_news(enum dx_state state)
-{
-  return state == DX_ST_EXTRACTED || state == DX_ST_REFUSED ||
-         state == DX_ST_FAILED;
-}
-
-/* False for what is not shown, such as the jobs of others, which members of the
- * group docextract learn about, too. */
+/* False for what is not shown: the jobs of others, which members of the group
+ * docextract learn about, too; what is canceled, which the user did or was
+ * asked about; what is expired, which has failed weeks ago. */
 static bool read_end(const struct dx_json *line, struct popup_end *end)
 {
   const char *user = dx_json_string(dx_json_get(line, "user"));
@@ -81,21 +182,10 @@ static bool read_end(const struct dx_json *line, struct popup_end *end)
   (void)dx_json_int(dx_json_get(line, "submission"), &end->submission);
   (void)dx_json_int(dx_json_get(line, "cases"), &end->cases);
   return end->queue != NULL && end->id != NULL && user != NULL &&
-         strcmp(user, g_get_user_name()) == 0 && is_news(end->state) &&
-         (end->state == DX_ST_EXTRACTED || end->sentence != NULL);
-}
-
-static void take(struct notify *n, const struct dx_json *line)
-{
-  char *word = end_word(line);
-  struct popup_end end;
-
-  if (word == NULL || shown_has(n->shown, word) || !read_end(line, &end)) {
-    g_free(word);
-    return;
-  }
-  popups_add(n->popups, &end);
-  g_ptr_array_add(n->ends, word);
+         strcmp(user, g_get_user_name()) == 0 &&
+         (end->state == DX_ST_EXTRACTED ||
+          ((end->state == DX_ST_REFUSED || end->state == DX_ST_FAILED) &&
+           end->sentence != NULL));
 }
 
 /* All that has come so far; E_NOT_YET: more may come. */
@@ -106,7 +196,15 @@ static enum dx_code take_all(struct notify *n, struct dx_err *err)
 
   while ((code = dx_status_line(&n->status, 0, &line, err)) == DX_OK &&
          line != NULL) {
-    take(n, line);
+    char *word = end_word(line);
+    struct popup_end end;
+
+    if (word != NULL && !g_hash_table_contains(n->shown.ends, word) &&
+        read_end(line, &end)) {
+      popups_add(n->popups, &end);
+      g_ptr_array_add(n->ends, g_steal_pointer(&word));
+    }
+    g_free(word);
     dx_json_free(&line);
   }
   return code;
@@ -119,8 +217,8 @@ static enum dx_code show_all(struct notify *n, struct dx_err *err)
 
   if (code == DX_OK && n->ends->len > 0) {
     for (i = 0; i < n->ends->len; i++)
-      shown_add(n->shown, n->ends->pdata[i]);
-    shown_save(n->shown);
+      shown_add(&n->shown, n->ends->pdata[i]);
+    shown_save(&n->shown);
   }
   g_ptr_array_set_size(n->ends, 0);
   return code;
@@ -159,29 +257,23 @@ static gboolean on_readable(int fd, GIOCondition condition, void *data)
   return G_SOURCE_REMOVE;
 }
 
-static enum dx_code ask(struct notify *n, struct dx_err *err)
-{
-  struct dx_config *config = NULL;
-  char since[DX_TIME_BYTES];
-  char *request;
-  enum dx_code code = dx_config_load(n->config_path, &config, err);
-
-  if (code != DX_OK)
-    return code;
-  dx_format_time(shown_since(n->shown), since);
-  request = g_strconcat("watch ", since, NULL);
-  code = dx_status_ask(&n->status, config->status_socket, request, err);
-  g_free(request);
-  dx_config_free(&config);
-  return code;
-}
-
 static gboolean on_time(void *data)
 {
   struct notify *n = data;
+  struct dx_config *config = NULL;
   struct dx_err err = {0};
+  char since[DX_TIME_BYTES];
+  char *request;
+  enum dx_code code = dx_config_load(n->config_path, &config, &err);
 
-  if (ask(n, &err) == DX_OK) {
+  if (code == DX_OK) {
+    dx_format_time(shown_since(&n->shown), since);
+    request = g_strconcat("watch ", since, NULL);
+    code = dx_status_ask(&n->status, config->status_socket, request, &err);
+    g_free(request);
+    dx_config_free(&config);
+  }
+  if (code == DX_OK) {
     n->connected_ms = dx_monotonic_ms();
     (void)g_unix_fd_add(n->status.fd, G_IO_IN | G_IO_HUP | G_IO_ERR,
                         on_readable, n);
@@ -205,7 +297,7 @@ static void run(const char *config_path)
                      .wait_ms = DX_BACKOFF_FIRST_MS};
   GMainLoop *loop = g_main_loop_new(NULL, FALSE);
 
-  n.shown = shown_open();
+  shown_open(&n.shown);
   n.popups = popups_new();
   n.ends = g_ptr_array_new_with_free_func(g_free);
   (void)g_unix_signal_add(SIGTERM, on_end, loop);
@@ -216,19 +308,8 @@ static void run(const char *config_path)
   dx_status_close(&n.status);
   g_ptr_array_unref(n.ends);
   popups_free(n.popups);
-  shown_free(n.shown);
+  shown_release(&n.shown);
   g_main_loop_unref(loop);
-}
-
-static void print_help(void)
-{
-  printf("Usage: docextract-notify [-c FILE] [--verbose]\n"
-         "Shows a notification when one of your charts was extracted, refused "
-         "or failed.\n\n"
-         "  -c FILE    use this configuration file\n"
-         "  --verbose  print why there is no connection to stderr\n"
-         "  --help     print this help and exit\n"
-         "  --version  print the version and exit\n");
 }
 
 int main(int argc, char **argv)
@@ -247,7 +328,13 @@ int main(int argc, char **argv)
     } else if (letter == 'd') {
       is_verbose = true;
     } else if (letter == 'h') {
-      print_help();
+      printf("Usage: docextract-notify [-c FILE] [--verbose]\n"
+             "Shows a notification when one of your charts was extracted, "
+             "refused or failed.\n\n"
+             "  -c FILE    use this configuration file\n"
+             "  --verbose  print why there is no connection to stderr\n"
+             "  --help     print this help and exit\n"
+             "  --version  print the version and exit\n");
       return EX_OK;
     } else if (letter == 'V') {
       printf("docextract-notify %s\n", PACKAGE_VERSION);

@@ -58,24 +58,17 @@ void popups_free(struct popups *popups)
 
 /* ---- what happened ---- */
 
-static struct job *job_of(struct popups *popups, const struct popup_end *end)
-{
-  struct job *job = g_hash_table_lookup(popups->jobs, end->key);
-
-  if (job != NULL)
-    return job;
-  job = g_new0(struct job, 1);
-  job->name = g_strdup_printf("%s-%s", end->queue, end->id);
-  job->submissions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-  (void)g_hash_table_insert(popups->jobs, g_strdup(end->key), job);
-  return job;
-}
-
 void popups_add(struct popups *popups, const struct popup_end *end)
 {
-  struct job *job = job_of(popups, end);
+  struct job *job = g_hash_table_lookup(popups->jobs, end->key);
   struct submission *sub = g_new(struct submission, 1);
 
+  if (job == NULL) {
+    job = g_new0(struct job, 1);
+    job->name = g_strdup_printf("%s-%s", end->queue, end->id);
+    job->submissions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    (void)g_hash_table_insert(popups->jobs, g_strdup(end->key), job);
+  }
   *sub = (struct submission){end->state, end->cases};
   (void)g_hash_table_insert(job->submissions,
                             GSIZE_TO_POINTER((size_t)end->submission), sub);
@@ -92,9 +85,10 @@ struct tally {
   size_t of[DX_ST_COUNT]; /* submissions in each state */
   size_t count;
   int64_t cases;
+  bool is_good; /* all are extracted */
 };
 
-static struct tally count(const struct job *job)
+static struct tally count_job(const struct job *job)
 {
   struct tally tally = {0};
   GHashTableIter iter;
@@ -108,67 +102,38 @@ static struct tally count(const struct job *job)
     tally.count++;
     tally.cases += sub->cases;
   }
+  tally.is_good = tally.of[DX_ST_EXTRACTED] == tally.count;
   return tally;
 }
 
-static bool is_good(const struct tally *tally)
+/* Caller frees. */
+static char *make_body(const struct job *job, const struct tally *tally)
 {
-  return tally->of[DX_ST_EXTRACTED] == tally->count;
-}
-
-static const char *summary(const struct tally *tally)
-{
-  if (is_good(tally))
-    return "Chart extracted";
-  return tally->of[DX_ST_FAILED] == 0 ? "Chart refused" : "Chart not extracted";
-}
-
-/* "3 documents: 2 extracted, 1 refused" */
-static void add_documents(GString *text, const struct tally *tally)
-{
+  GString *text = g_string_new(NULL);
   const char *between = ": ";
   int state;
 
-  g_string_append_printf(text, ": %zu documents", tally->count);
-  for (state = 0; state < DX_ST_COUNT; state++) {
-    if (tally->of[state] == 0)
-      continue;
-    g_string_append_printf(text, "%s%zu %s", between, tally->of[state],
-                           dx_state_word((enum dx_state)state));
-    between = ", ";
-  }
-}
-
-static void add_cases(GString *text, const struct tally *tally)
-{
-  if (tally->cases == 0)
+  g_string_append_printf(text, "Print job %s", job->name);
+  if (tally->count > 1) { /* "3 documents: 2 extracted, 1 refused" */
+    g_string_append_printf(text, ": %zu documents", tally->count);
+    for (state = 0; state < DX_ST_COUNT; state++) {
+      if (tally->of[state] == 0)
+        continue;
+      g_string_append_printf(text, "%s%zu %s", between, tally->of[state],
+                             dx_state_word((enum dx_state)state));
+      between = ", ";
+    }
+  } else if (tally->is_good && tally->cases == 0) {
     g_string_append(text, ": nothing was found in it");
-  else
+  } else if (tally->is_good) {
     g_string_append_printf(text, ": %" G_GINT64_FORMAT " case%s", tally->cases,
                            tally->cases == 1 ? "" : "s");
-}
-
-/* Some sentences send her to the administrator already. */
-static void add_reason(GString *text, const struct job *job)
-{
-  g_string_append_printf(text, "%s.", job->sentence);
-  if (!g_str_has_prefix(job->sentence, DX_SENTENCE_ADMIN))
-    g_string_append(text, " If you need help, ask your administrator.");
-}
-
-/* Caller frees. */
-static char *body(const struct job *job, const struct tally *tally)
-{
-  GString *text = g_string_new(NULL);
-
-  g_string_append_printf(text, "Print job %s", job->name);
-  if (tally->count > 1)
-    add_documents(text, tally);
-  else if (is_good(tally))
-    add_cases(text, tally);
-  if (!is_good(tally)) {
-    g_string_append_c(text, '\n');
-    add_reason(text, job);
+  }
+  if (!tally->is_good) {
+    g_string_append_printf(text, "\n%s.", job->sentence);
+    /* Some sentences send the user to the administrator already. */
+    if (!g_str_has_prefix(job->sentence, DX_SENTENCE_ADMIN))
+      g_string_append(text, " If you need help, ask your administrator.");
   }
   return g_string_free(text, FALSE);
 }
@@ -201,36 +166,33 @@ static void on_closed(NotifyNotification *popup, void *data)
       g_hash_table_iter_remove(&iter);
 }
 
-static void prepare(struct job *job, GHashTable *jobs)
+static enum dx_code show_job(struct job *job, GHashTable *jobs,
+                             struct dx_err *err)
 {
-  struct tally tally = count(job);
-  bool good = is_good(&tally);
-  const char *icon = good ? "printer" : "printer-error";
-  char *text = escaped(body(job, &tally));
+  const struct tally tally = count_job(job);
+  const char *icon = tally.is_good ? "printer" : "printer-error";
+  const char *summary = tally.is_good                 ? "Chart extracted"
+                        : tally.of[DX_ST_FAILED] == 0 ? "Chart refused"
+                                                      : "Chart not extracted";
+  char *text = escaped(make_body(job, &tally));
+  GError *error = NULL;
 
   if (job->popup == NULL) {
-    job->popup = notify_notification_new(summary(&tally), text, icon);
+    job->popup = notify_notification_new(summary, text, icon);
     (void)g_signal_connect(job->popup, "closed", G_CALLBACK(on_closed), jobs);
   } else {
-    (void)notify_notification_update(job->popup, summary(&tally), text, icon);
+    (void)notify_notification_update(job->popup, summary, text, icon);
   }
-  notify_notification_set_urgency(job->popup, good ? NOTIFY_URGENCY_NORMAL
-                                                   : NOTIFY_URGENCY_CRITICAL);
+  notify_notification_set_urgency(job->popup, tally.is_good
+                                                  ? NOTIFY_URGENCY_NORMAL
+                                                  : NOTIFY_URGENCY_CRITICAL);
   g_free(text);
-}
-
-static enum dx_code show(struct job *job, GHashTable *jobs, struct dx_err *err)
-{
-  GError *error = NULL;
-  enum dx_code code = DX_OK;
-
-  prepare(job, jobs);
-  if (!notify_notification_show(job->popup, &error)) {
-    code = dx_fail(err, DX_E_IO, 0, "cannot show a notification: %s",
-                   error->message);
-    g_error_free(error);
-  }
-  return code;
+  if (notify_notification_show(job->popup, &error))
+    return DX_OK;
+  (void)dx_fail(err, DX_E_IO, 0, "cannot show a notification: %s",
+                error->message);
+  g_error_free(error);
+  return DX_E_IO;
 }
 
 enum dx_code popups_show(struct popups *popups, struct dx_err *err)
@@ -244,7 +206,7 @@ enum dx_code popups_show(struct popups *popups, struct dx_err *err)
     struct job *job = value;
 
     if (job->is_changed && code == DX_OK)
-      code = show(job, popups->jobs, err);
+      code = show_job(job, popups->jobs, err);
     job->is_changed = false;
   }
   return code;

@@ -7,8 +7,9 @@
 #include <config.h>
 #endif
 
-#include "sim/request.h"
+#include "sim/sim.h"
 
+#include <fnmatch.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,54 +25,29 @@
 static const struct endpoint {
   enum sim_call call;
   const char *method;
-  const char
-      *before; /* the ID in the path; the whole path if `after` is NULL */
-  const char *after;
+  const char *path; /* "?*" stands for an ID */
   const char *allow;
 } endpoints[] = {
-    {SIM_CREATE, "POST", "/v1/source", NULL, "Allow: POST"},
-    {SIM_SOURCE, "GET", "/v1/source/", "", "Allow: GET"},
-    {SIM_EXTRACT, "GET", "/v1/patient_case/", "/extract", "Allow: GET"},
-    {SIM_HELLO, "POST", "/auth/hello", NULL, "Allow: POST"},
+    {SIM_CREATE, "POST", "/v1/source", "Allow: POST"},
+    {SIM_SOURCE, "GET", "/v1/source/?*", "Allow: GET"},
+    {SIM_EXTRACT, "GET", "/v1/patient_case/?*/extract", "Allow: GET"},
+    {SIM_HELLO, "POST", "/auth/hello", "Allow: POST"},
 };
 
-/* Fills ret_id; "" if there is none, or if it cannot be an ID. */
-static bool match_path(const struct endpoint *e, const char *path,
-                       char ret_id[SIM_ID_BYTES])
+/* Sets the ID that is in the path, if it can be one. */
+static enum sim_call classify(struct sim_request *r, const char *method)
 {
-  size_t before = strlen(e->before);
-  size_t id_len;
+  for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {
+    const struct endpoint *e = &endpoints[i];
 
-  ret_id[0] = '\0';
-  if (e->after == NULL)
-    return strcmp(path, e->before) == 0;
-  if (strncmp(path, e->before, before) != 0 ||
-      strlen(path) <= before + strlen(e->after) ||
-      strcmp(path + strlen(path) - strlen(e->after), e->after) != 0)
-    return false;
-  id_len = strlen(path) - before - strlen(e->after);
-  if (id_len == SIM_ID_LEN) {
-    memcpy(ret_id, path + before, SIM_ID_LEN);
-    ret_id[SIM_ID_LEN] = '\0';
+    if (fnmatch(e->path, r->path, 0) != 0)
+      continue;
+    if (strlen(r->path) + 2 == strlen(e->path) + SIM_ID_LEN)
+      memcpy(r->id, r->path + strcspn(e->path, "?"), SIM_ID_LEN);
+    r->allow = e->allow;
+    return strcmp(method, e->method) == 0 ? e->call : SIM_OTHER;
   }
-  return true;
-}
-
-static const struct endpoint *find_endpoint(const char *path,
-                                            char ret_id[SIM_ID_BYTES])
-{
-  for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++)
-    if (match_path(&endpoints[i], path, ret_id))
-      return &endpoints[i];
-  return NULL;
-}
-
-static enum sim_call classify(const char *method, const char *path)
-{
-  char unused[SIM_ID_BYTES];
-  const struct endpoint *e = find_endpoint(path, unused);
-
-  return e != NULL && strcmp(method, e->method) == 0 ? e->call : SIM_OTHER;
+  return SIM_OTHER;
 }
 
 /* Whether no more than `limit` calls are let through in any second. */
@@ -96,9 +72,9 @@ static bool within_rate(size_t limit, int64_t now_ms)
 
 static void begin(struct sim_request *r)
 {
-  r->over_rate = !within_rate((size_t)r->service->options.rate, r->at_ms);
+  r->over_rate = !within_rate((size_t)sim_service.options.rate, r->at_ms);
   if (r->call == SIM_SOURCE)
-    (void)find_endpoint(r->path, r->source_id);
+    memcpy(r->source_id, r->id, SIM_ID_BYTES);
   if (r->call == SIM_CREATE)
     r->body_stream = open_memstream(&r->body, &r->body_len);
 }
@@ -108,13 +84,6 @@ static bool receive(struct sim_request *r, const char *data, size_t len)
   if (r->body_stream != NULL && r->bytes <= BODY_BYTES_MAX)
     (void)fwrite(data, 1, len, r->body_stream);
   return r->bytes <= DRAIN_BYTES_MAX;
-}
-
-static void end(struct sim_request *r)
-{
-  if (r->body_stream != NULL)
-    (void)fclose(r->body_stream);
-  free(r->body);
 }
 
 static void error(struct sim_response *a, unsigned status)
@@ -149,20 +118,11 @@ static void succeed(const struct sim_request *r, struct sim_response *a,
   cJSON_Delete(json);
 }
 
-static const char *find_type(const char *type)
-{
-  static const char *const accepted[] = {"application/pdf", "image/jpeg",
-                                         "image/png"};
-
-  for (size_t i = 0; i < sizeof(accepted) / sizeof(accepted[0]); i++)
-    if (strcmp(type, accepted[i]) == 0)
-      return accepted[i];
-  return NULL;
-}
-
 /* Collects the types of the files; returns 0 if the request is invalid. */
 static size_t read_types(const cJSON *files, const char *types[FILES_MAX])
 {
+  static const char *const accepted[] = {"application/pdf", "image/jpeg",
+                                         "image/png"};
   const cJSON *file;
   size_t n = 0;
 
@@ -172,10 +132,12 @@ static size_t read_types(const cJSON *files, const char *types[FILES_MAX])
   {
     const char *name = sim_text_of(file, "file_name");
 
-    types[n] = find_type(sim_text_of(file, "content_type"));
-    if (*name == '\0' || strlen(name) > NAME_BYTES_MAX || types[n] == NULL)
+    types[n] = NULL;
+    for (size_t i = 0; i < sizeof(accepted) / sizeof(accepted[0]); i++)
+      if (strcmp(sim_text_of(file, "content_type"), accepted[i]) == 0)
+        types[n] = accepted[i];
+    if (*name == '\0' || strlen(name) > NAME_BYTES_MAX || types[n++] == NULL)
       return 0;
-    n++;
   }
   return n;
 }
@@ -184,8 +146,8 @@ static cJSON *upload_url(const struct sim_request *r, const cJSON *file,
                          size_t n)
 {
   cJSON *entry = cJSON_CreateObject();
-  char *url = sim_storage_url(r->service, r->source_id, n,
-                              sim_text_of(file, "content_type"));
+  char *url =
+      sim_storage_url(r->source_id, n, sim_text_of(file, "content_type"));
   char object[3 * SIM_ID_BYTES + 24];
 
   (void)snprintf(object, sizeof(object), "images/%s/SOURCE_FILES/%s_%zu",
@@ -198,41 +160,13 @@ static cJSON *upload_url(const struct sim_request *r, const cJSON *file,
   return entry;
 }
 
-static void create_source(struct sim_request *r, struct sim_response *a,
-                          const cJSON *files)
-{
-  const char *types[FILES_MAX];
-  size_t n_files = read_types(files, types);
-  size_t n = 0;
-  const cJSON *file;
-  cJSON *results;
-  cJSON *urls;
-
-  if (n_files == 0) {
-    error(a, MHD_HTTP_BAD_REQUEST);
-    return;
-  }
-  if (!sim_store_create(r->service->store, types, n_files, r->source_id)) {
-    error(a, MHD_HTTP_SERVICE_UNAVAILABLE);
-    return;
-  }
-  r->names = cJSON_CreateArray();
-  results = cJSON_CreateObject();
-  (void)cJSON_AddStringToObject(results, "id", r->source_id);
-  urls = cJSON_AddArrayToObject(results, "upload_urls");
-  cJSON_ArrayForEach(file, files)
-  {
-    (void)cJSON_AddItemToArray(urls, upload_url(r, file, ++n));
-    (void)cJSON_AddItemToArray(
-        r->names, cJSON_CreateString(sim_text_of(file, "file_name")));
-  }
-  succeed(r, a, MHD_HTTP_CREATED, results);
-}
-
 static void do_create(struct sim_request *r, struct sim_response *a)
 {
   const char *type = sim_request_header(r, "Content-Type");
-  cJSON *json = NULL;
+  const char *types[FILES_MAX];
+  size_t n_files, n = 0;
+  const cJSON *files, *file;
+  cJSON *json = NULL, *results, *urls;
 
   if (r->bytes > BODY_BYTES_MAX) {
     error(a, MHD_HTTP_CONTENT_TOO_LARGE);
@@ -241,14 +175,31 @@ static void do_create(struct sim_request *r, struct sim_response *a)
   if (r->body_stream != NULL && fflush(r->body_stream) == 0 && type != NULL &&
       strncasecmp(type, JSON_TYPE, strlen(JSON_TYPE)) == 0)
     json = cJSON_ParseWithOpts(r->body, NULL, 1);
-  create_source(r, a, cJSON_GetObjectItemCaseSensitive(json, "files"));
+  files = cJSON_GetObjectItemCaseSensitive(json, "files");
+  n_files = read_types(files, types);
+  if (n_files == 0) {
+    error(a, MHD_HTTP_BAD_REQUEST);
+  } else if (!sim_store_create(types, n_files, r->source_id)) {
+    error(a, MHD_HTTP_SERVICE_UNAVAILABLE);
+  } else {
+    r->names = cJSON_CreateArray();
+    results = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(results, "id", r->source_id);
+    urls = cJSON_AddArrayToObject(results, "upload_urls");
+    cJSON_ArrayForEach(file, files)
+    {
+      (void)cJSON_AddItemToArray(urls, upload_url(r, file, ++n));
+      (void)cJSON_AddItemToArray(
+          r->names, cJSON_CreateString(sim_text_of(file, "file_name")));
+    }
+    succeed(r, a, MHD_HTTP_CREATED, results);
+  }
   cJSON_Delete(json);
 }
 
 static void do_source(struct sim_request *r, struct sim_response *a)
 {
-  cJSON *results = sim_store_source(r->service->store, r->source_id,
-                                    r->fault.arg[SIM_ACT_WORD]);
+  cJSON *results = sim_store_source(r->source_id, r->fault.arg[SIM_ACT_WORD]);
 
   if (results != NULL)
     succeed(r, a, MHD_HTTP_OK, results);
@@ -258,44 +209,18 @@ static void do_source(struct sim_request *r, struct sim_response *a)
 
 static void do_extract(struct sim_request *r, struct sim_response *a)
 {
-  char id[SIM_ID_BYTES];
   cJSON *results = NULL;
-  unsigned status;
+  unsigned status = sim_store_case(r->id, &results, r->source_id);
 
-  (void)find_endpoint(r->path, id);
-  status = sim_store_case(r->service->store, id, &results, r->source_id);
   if (status == MHD_HTTP_OK)
     succeed(r, a, status, results);
   else
     error(a, status);
 }
 
-static void do_hello(struct sim_request *r, struct sim_response *a)
-{
-  cJSON *results = cJSON_CreateObject();
-
-  (void)cJSON_AddStringToObject(
-      results, "auth_info",
-      "Hello, this is docextract-sim, a simulator for trials and tests.");
-  succeed(r, a, MHD_HTTP_OK, results);
-}
-
-static void do_other(struct sim_request *r, struct sim_response *a)
-{
-  char unused[SIM_ID_BYTES];
-  const struct endpoint *e = find_endpoint(r->path, unused);
-
-  error(a, e == NULL ? MHD_HTTP_NOT_FOUND : MHD_HTTP_METHOD_NOT_ALLOWED);
-  a->header = e == NULL ? NULL : e->allow;
-}
-
 static void perform(struct sim_request *r, struct sim_response *a)
 {
-  static void (*const calls[])(struct sim_request *, struct sim_response *) = {
-      [SIM_CREATE] = do_create, [SIM_PUT] = do_other,
-      [SIM_SOURCE] = do_source, [SIM_EXTRACT] = do_extract,
-      [SIM_HELLO] = do_hello,   [SIM_OTHER] = do_other,
-  };
+  cJSON *results;
 
   if (r->over_rate) {
     error(a, MHD_HTTP_TOO_MANY_REQUESTS);
@@ -303,15 +228,34 @@ static void perform(struct sim_request *r, struct sim_response *a)
     return;
   }
   r->token_error =
-      sim_token_error(r->service->token, sim_request_header(r, "Authorization"),
-                      sim_server_s(r->service));
+      sim_token_error(sim_request_header(r, "Authorization"), sim_server_s());
   if (r->token_error != NULL) {
     error(a, MHD_HTTP_UNAUTHORIZED);
     a->header = "WWW-Authenticate: Bearer";
     return;
   }
-  calls[r->call](r, a);
+  switch (r->call) {
+  case SIM_CREATE:
+    do_create(r, a);
+    break;
+  case SIM_SOURCE:
+    do_source(r, a);
+    break;
+  case SIM_EXTRACT:
+    do_extract(r, a);
+    break;
+  case SIM_HELLO:
+    results = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(
+        results, "auth_info",
+        "Hello, this is docextract-sim, a simulator for trials and tests.");
+    succeed(r, a, MHD_HTTP_OK, results);
+    break;
+  default:
+    error(a,
+          r->allow == NULL ? MHD_HTTP_NOT_FOUND : MHD_HTTP_METHOD_NOT_ALLOWED);
+    a->header = r->allow;
+  }
 }
 
-const struct sim_port sim_api_port = {NULL,    classify, begin, receive,
-                                      perform, error,    end};
+const struct sim_port sim_api_port = {classify, begin, receive, perform, error};

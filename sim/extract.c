@@ -1,10 +1,7 @@
 /*
  * extract.c - what a file says: cases, their documents and values.
  */
-#include "sim/extract.h"
-
-#include "sim/fields.h"
-#include "sim/util.h"
+#include "sim/sim.h"
 
 #include <err.h>
 #include <errno.h>
@@ -68,34 +65,29 @@ static void add_page(struct draft *d, char *page)
   cJSON_Delete(values);
 }
 
-static void add_name(cJSON *result, const struct draft *d)
+/* Turns the draft into a case if it has any page. */
+static void close_case(struct draft *d)
 {
-  const char *last = sim_text_of(d->data->child, "patient_last_name");
-  const char *first = sim_text_of(d->data->child, "patient_first_name");
+  const char *last, *first;
+  cJSON *result;
+  char id[SIM_ID_BYTES];
   char name[512];
 
+  if (d->data == NULL)
+    return;
+  last = sim_text_of(d->data->child, "patient_last_name");
+  first = sim_text_of(d->data->child, "patient_first_name");
   (void)snprintf(name, sizeof(name), "%s%s%s", last,
                  *last != '\0' && *first != '\0' ? ", " : "", first);
   if (*name == '\0')
     (void)snprintf(name, sizeof(name), "Case %d",
                    cJSON_GetArraySize(d->cases) + 1);
-  (void)cJSON_AddStringToObject(result, "case_name", name);
-}
-
-/* Turns the draft into a case if it has any page. */
-static void close_case(struct draft *d)
-{
-  cJSON *result;
-  char id[SIM_ID_BYTES];
-
-  if (d->data == NULL)
-    return;
   sim_id_new(id);
   result = cJSON_CreateObject();
   (void)cJSON_AddStringToObject(result, "status", "complete");
   (void)cJSON_AddStringToObject(result, "id", id);
   (void)cJSON_AddStringToObject(result, "source_id", d->source_id);
-  add_name(result, d);
+  (void)cJSON_AddStringToObject(result, "case_name", name);
   (void)cJSON_AddItemToObject(result, "medical_data", d->data);
   (void)cJSON_AddItemToArray(d->cases, result);
   d->data = NULL;

@@ -1,7 +1,7 @@
 /*
  * fault.c - the fault script: which calls go wrong, and how.
  */
-#include "sim/fault.h"
+#include "sim/sim.h"
 
 #include <ctype.h>
 #include <err.h>
@@ -26,17 +26,8 @@ static const struct {
 #undef X
 };
 
-static const char *const call_words[SIM_CALL_COUNT + 1] = {
-#define X(name, word) word,
-    SIM_CALLS(X)
-#undef X
-        "any",
-};
-
-const char *sim_call_word(enum sim_call call)
-{
-  return call_words[call];
-}
+const char *const sim_call_words[SIM_CALL_COUNT + 1] = {
+    "create", "put", "source", "extract", "hello", "other", "any"};
 
 struct line {
   unsigned call; /* SIM_CALL_COUNT: any */
@@ -51,13 +42,10 @@ struct lines {
   size_t n;
 };
 
-struct sim_script {
-  pthread_mutex_t lock;
-  const char *path;
-  struct lines lines;
-  struct stat loaded;                  /* the file when it was loaded */
-  uint64_t counts[SIM_CALL_COUNT + 1]; /* the last one counts all calls */
-};
+static pthread_mutex_t script_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lines script;
+static struct stat script_loaded;           /* the file when it was loaded */
+static uint64_t counts[SIM_CALL_COUNT + 1]; /* the last one: of all calls */
 
 static void free_lines(struct lines *l)
 {
@@ -65,16 +53,6 @@ static void free_lines(struct lines *l)
     free(l->at[i].arg);
   free(l->at);
   *l = (struct lines){0};
-}
-
-static const char *parse_call(const char *word, struct line *ret)
-{
-  for (unsigned i = 0; i <= SIM_CALL_COUNT; i++)
-    if (i != SIM_OTHER && strcmp(word, call_words[i]) == 0) {
-      ret->call = i;
-      return NULL;
-    }
-  return "the call must be create, put, source, extract, hello or any";
 }
 
 static const char *parse_which(const char *word, struct line *ret)
@@ -95,16 +73,6 @@ static const char *parse_which(const char *word, struct line *ret)
              : NULL;
 }
 
-static const char *parse_action(const char *word, struct line *ret)
-{
-  for (unsigned i = 0; i < SIM_ACT_COUNT; i++)
-    if (strcmp(word, actions[i].word) == 0) {
-      ret->action = i;
-      return NULL;
-    }
-  return "unknown action";
-}
-
 static const char *check_header(const char *text)
 {
   size_t n = strcspn(text, " :");
@@ -114,54 +82,21 @@ static const char *check_header(const char *text)
              : "a header must be given as 'Name: value'";
 }
 
-static const char *check_status(const char *text)
+/* Of an action that takes an argument. */
+static const char *check_arg(enum kind kind, const char *text)
 {
   char *end;
   unsigned long n = strtoul(text, &end, 10);
 
-  if (n < 200 || n > 599 || strchr(" ", *end) == NULL)
+  if (kind == EDIT && !sim_fault_edit(text, NULL))
+    return "an edit must be given as /REGEX/TEXT/";
+  if (kind == MS && (*end != '\0' || n > DELAY_MAX_MS))
+    return "the delay must be 0 to 3600000 ms";
+  if (kind == STATUS && (n < 200 || n > 599 || strchr(" ", *end) == NULL))
     return "the status must be 200 to 599";
-  return *end == '\0' ? NULL : check_header(end + strspn(end, " "));
-}
-
-static const char *check_edit(const char *text)
-{
-  return sim_fault_edit(text, NULL) ? NULL
-                                    : "an edit must be given as /REGEX/TEXT/";
-}
-
-static const char *check_ms(const char *text)
-{
-  char *end;
-  unsigned long n = strtoul(text, &end, 10);
-
-  return *end == '\0' && n <= DELAY_MAX_MS
-             ? NULL
-             : "the delay must be 0 to 3600000 ms";
-}
-
-static const char *parse_arg(const char *text, struct line *ret)
-{
-  static const char *(*const checks[])(const char *) = {
-      [STATUS] = check_status,
-      [HEADER] = check_header,
-      [EDIT] = check_edit,
-      [MS] = check_ms,
-  };
-  enum kind kind = actions[ret->action].kind;
-  const char *wrong = NULL;
-
-  if (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE)
-    return "this action does not apply to this call";
-  if (kind == NONE && *text != '\0')
-    return "this action takes no argument";
-  if (kind != NONE && *text == '\0')
-    return "the argument is missing";
-  if (kind != NONE && kind != TEXT)
-    wrong = checks[kind](text);
-  if (wrong == NULL && (ret->arg = strdup(text)) == NULL)
-    wrong = "out of memory";
-  return wrong;
+  if (kind == STATUS && *end != '\0')
+    return check_header(end + strspn(end, " "));
+  return kind == HEADER ? check_header(text) : NULL;
 }
 
 /* Returns NULL, or what is wrong with the line. */
@@ -172,15 +107,36 @@ static const char *parse_line(const char *text, struct line *ret)
   char action[16];
   int rest = 0;
   const char *wrong;
+  enum kind kind;
 
   if (sscanf(text, "%15s %31s %15s %n", call, which, action, &rest) != 3)
     return "a line must be CALL WHICH ACTION [ARGUMENT]";
-  wrong = parse_call(call, ret);
-  if (wrong == NULL)
-    wrong = parse_which(which, ret);
-  if (wrong == NULL)
-    wrong = parse_action(action, ret);
-  return wrong == NULL ? parse_arg(text + rest, ret) : wrong;
+  text += rest;
+  while (
+      ret->call <= SIM_CALL_COUNT &&
+      (ret->call == SIM_OTHER || strcmp(call, sim_call_words[ret->call]) != 0))
+    ret->call++;
+  if (ret->call > SIM_CALL_COUNT)
+    return "the call must be create, put, source, extract, hello or any";
+  wrong = parse_which(which, ret);
+  if (wrong != NULL)
+    return wrong;
+  while (ret->action < SIM_ACT_COUNT &&
+         strcmp(action, actions[ret->action].word) != 0)
+    ret->action++;
+  if (ret->action == SIM_ACT_COUNT)
+    return "unknown action";
+  if (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE)
+    return "this action does not apply to this call";
+  kind = actions[ret->action].kind;
+  if (kind == NONE && *text != '\0')
+    return "this action takes no argument";
+  if (kind != NONE && *text == '\0')
+    return "the argument is missing";
+  wrong = check_arg(kind, text);
+  if (wrong == NULL && (ret->arg = strdup(text)) == NULL)
+    wrong = "out of memory";
+  return wrong;
 }
 
 static const char *add_line(struct lines *l, char *text)
@@ -201,10 +157,13 @@ static const char *add_line(struct lines *l, char *text)
   return parse_line(text, &at[l->n++]);
 }
 
-static bool load(const char *path, struct lines *ret)
+/* Replaces the script by what the file has; false after saying what is wrong.
+ */
+static bool load(void)
 {
-  struct lines lines = {0};
+  const char *path = sim_service.options.fault_script;
   const char *wrong = NULL;
+  struct lines lines = {0};
   char *text = NULL;
   size_t size = 0;
   unsigned number = 0;
@@ -225,70 +184,55 @@ static bool load(const char *path, struct lines *ret)
     free_lines(&lines);
     return false;
   }
-  free_lines(ret);
-  *ret = lines;
+  free_lines(&script);
+  script = lines;
   return true;
 }
 
 /* Remembers what the file looks like; false if it looks as before. */
-static bool file_changed(struct sim_script *s)
+static bool file_changed(void)
 {
-  struct stat old = s->loaded;
+  const char *path = sim_service.options.fault_script;
+  struct stat old = script_loaded;
   struct stat now;
 
-  if (s->path == NULL || stat(s->path, &now) != 0)
+  if (path == NULL || stat(path, &now) != 0)
     return false;
-  s->loaded = now;
+  script_loaded = now;
   return now.st_mtim.tv_sec != old.st_mtim.tv_sec ||
          now.st_mtim.tv_nsec != old.st_mtim.tv_nsec ||
          now.st_size != old.st_size || now.st_ino != old.st_ino;
 }
 
-struct sim_script *sim_script_new(const char *path)
+bool sim_script_load(void)
 {
-  struct sim_script *s = calloc(1, sizeof(*s));
-
-  if (s == NULL)
-    return NULL;
-  (void)pthread_mutex_init(&s->lock, NULL);
-  s->path = path;
-  (void)file_changed(s);
-  if (path == NULL || load(path, &s->lines))
-    return s;
-  sim_script_free(s);
-  return NULL;
+  (void)file_changed();
+  return sim_service.options.fault_script == NULL || load();
 }
 
-static bool matches(const struct line *l, const uint64_t *counts,
-                    enum sim_call call)
-{
-  uint64_t n = counts[l->call];
-
-  return (l->call == call || l->call == SIM_CALL_COUNT) && n >= l->from &&
-         n <= l->to;
-}
-
-void sim_script_next(struct sim_script *s, enum sim_call call, uint64_t *ret_n,
+void sim_script_next(enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault)
 {
   struct sim_fault f = {0};
 
-  (void)pthread_mutex_lock(&s->lock);
-  if (file_changed(s))
-    (void)load(s->path, &s->lines);
-  s->counts[SIM_CALL_COUNT]++;
-  *ret_n = ++s->counts[call];
+  (void)pthread_mutex_lock(&script_lock);
+  if (file_changed())
+    (void)load();
+  counts[SIM_CALL_COUNT]++;
+  *ret_n = ++counts[call];
   /* NOLINTNEXTLINE(*-unix.Malloc): the caller frees f */
-  for (size_t i = 0; i < s->lines.n; i++) {
-    const struct line *l = &s->lines.at[i];
+  for (size_t i = 0; i < script.n; i++) {
+    const struct line *l = &script.at[i];
+    uint64_t n = counts[l->call];
 
-    if (!matches(l, s->counts, call) || f.arg[l->action] != NULL)
+    if ((l->call != call && l->call != SIM_CALL_COUNT) || n < l->from ||
+        n > l->to || f.arg[l->action] != NULL)
       continue;
     f.arg[l->action] = strdup(l->arg);
     if (f.word == NULL)
       f.word = actions[l->action].word;
   }
-  (void)pthread_mutex_unlock(&s->lock);
+  (void)pthread_mutex_unlock(&script_lock);
   *ret_fault = f;
 }
 
@@ -302,7 +246,8 @@ bool sim_fault_performs(const struct sim_fault *f)
 
 unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action)
 {
-  return (unsigned)strtoul(f->arg[action], NULL, 10);
+  return f->arg[action] == NULL ? 0
+                                : (unsigned)strtoul(f->arg[action], NULL, 10);
 }
 
 /* Writes `text` with the groups of the match in place of \1 to \9. */
@@ -370,13 +315,4 @@ void sim_fault_release(struct sim_fault *f)
   for (size_t i = 0; i < SIM_ACT_COUNT; i++)
     free(f->arg[i]);
   *f = (struct sim_fault){0};
-}
-
-void sim_script_free(struct sim_script *s)
-{
-  if (s == NULL)
-    return;
-  free_lines(&s->lines);
-  (void)pthread_mutex_destroy(&s->lock);
-  free(s);
 }

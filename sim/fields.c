@@ -1,7 +1,7 @@
 /*
  * fields.c - finds patient and laboratory values in the text of a page.
  */
-#include "sim/fields.h"
+#include "sim/sim.h"
 
 #include <ctype.h>
 #include <pthread.h>

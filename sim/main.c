@@ -4,7 +4,7 @@
  * Starts everything, says where it listens, waits for SIGTERM or SIGINT, and
  * stops. Threads that still read a document end with the process.
  */
-#include "sim/request.h"
+#include "sim/sim.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -26,25 +26,13 @@
 #define OPEN_FILES 8192u
 
 struct listener {
-  struct sim_port port;
   struct MHD_Daemon *daemon;
   char url[64];
 };
 
-static struct sim_service service = {.log_fd = -1, .stop_fd = -1};
+struct sim_service sim_service = {.log_fd = -1, .stop_fd = -1};
 static struct listener api;
 static struct listener storage;
-
-/* Two descriptors a connection; the usual 1024 are not enough. */
-static void raise_file_limit(void)
-{
-  struct rlimit r;
-
-  if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur >= OPEN_FILES)
-    return;
-  r.rlim_cur = r.rlim_max < OPEN_FILES ? r.rlim_max : OPEN_FILES;
-  (void)setrlimit(RLIMIT_NOFILE, &r);
-}
 
 /* Returns the absolute path of a directory to keep files in, or NULL. */
 static char *open_data_dir(const char *dir)
@@ -81,28 +69,21 @@ static void remove_data_dir(const char *path)
   (void)rmdir(path);
 }
 
-static bool open_log(const char *path)
-{
-  if (path == NULL)
-    return true;
-  service.log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (service.log_fd < 0)
-    warn("cannot open '%s'", path);
-  return service.log_fd >= 0;
-}
-
 static bool start_service(void)
 {
-  struct sim_options *o = &service.options;
+  const struct sim_options *o = &sim_service.options;
 
-  service.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return service.stop_fd >= 0 &&
-         RAND_bytes(service.signing_key, SIM_SIGNING_KEY_BYTES) == 1 &&
-         open_log(o->log_file) &&
-         (service.script = sim_script_new(o->fault_script)) != NULL &&
-         (service.token = sim_token_new(o)) != NULL &&
-         (service.data_dir = open_data_dir(o->data_dir)) != NULL &&
-         (service.store = sim_store_new(o, service.data_dir)) != NULL;
+  sim_service.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (o->log_file != NULL &&
+      (sim_service.log_fd = open(
+           o->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0) {
+    warn("cannot open '%s'", o->log_file);
+    return false;
+  }
+  return sim_service.stop_fd >= 0 &&
+         RAND_bytes(sim_service.signing_key, SIM_SIGNING_KEY_BYTES) == 1 &&
+         sim_script_load() && sim_token_load() && sim_store_open() &&
+         (sim_service.data_dir = open_data_dir(o->data_dir)) != NULL;
 }
 
 static bool listen_on(struct listener *l, const struct sim_port *port,
@@ -121,13 +102,11 @@ static bool listen_on(struct listener *l, const struct sim_port *port,
       {MHD_OPTION_END, 0, NULL},
   };
 
-  l->port = *port;
-  l->port.service = &service;
   errno = 0;
   l->daemon = MHD_start_daemon(
-      flags, 0, NULL, NULL, sim_request_handle, &l->port, MHD_OPTION_SOCK_ADDR,
-      &address, MHD_OPTION_NOTIFY_COMPLETED, sim_request_completed, NULL,
-      MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+      flags, 0, NULL, NULL, sim_request_handle, (void *)(uintptr_t)port,
+      MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_NOTIFY_COMPLETED,
+      sim_request_completed, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
       MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_THREAD_STACK_SIZE,
       THREAD_STACK_BYTES, MHD_OPTION_ARRAY, cert == NULL ? tls + 2 : tls,
       MHD_OPTION_END);
@@ -144,7 +123,7 @@ static bool listen_on(struct listener *l, const struct sim_port *port,
 
 static bool start_ports(void)
 {
-  const struct sim_options *o = &service.options;
+  const struct sim_options *o = &sim_service.options;
   char *cert = NULL;
   char *key = NULL;
   size_t len;
@@ -157,7 +136,7 @@ static bool start_ports(void)
   }
   good = good &&
          listen_on(&storage, &sim_storage_port, o->storage_port, cert, key);
-  service.storage_url = storage.url;
+  sim_service.storage_url = storage.url;
   good = good && listen_on(&api, &sim_api_port, o->api_port, cert, key);
   free(cert);
   free(key);
@@ -189,38 +168,41 @@ static bool report_ready(const char *path)
 
 static void stop(void)
 {
-  const struct sim_options *o = &service.options;
+  const struct sim_options *o = &sim_service.options;
 
   if (o->ready_file != NULL && api.daemon != NULL)
     (void)unlink(o->ready_file);
-  if (service.stop_fd >= 0)
-    (void)eventfd_write(service.stop_fd, 1); /* ends all waits */
+  if (sim_service.stop_fd >= 0)
+    (void)eventfd_write(sim_service.stop_fd, 1); /* ends all waits */
   if (api.daemon != NULL)
     MHD_stop_daemon(api.daemon);
   if (storage.daemon != NULL)
     MHD_stop_daemon(storage.daemon);
-  sim_token_free(service.token);
-  sim_script_free(service.script);
-  if (service.data_dir != NULL && o->data_dir == NULL)
-    remove_data_dir(service.data_dir);
+  if (sim_service.data_dir != NULL && o->data_dir == NULL)
+    remove_data_dir(sim_service.data_dir);
 }
 
 int main(int argc, char **argv)
 {
   int status = EX_UNAVAILABLE;
+  struct rlimit files;
   sigset_t signals;
   int unused;
 
-  sim_options_parse(argc, argv, &service.options);
+  sim_options_parse(argc, argv, &sim_service.options);
   /* main() alone takes signals; threads inherit the mask */
   (void)signal(SIGPIPE, SIG_IGN);
   (void)sigemptyset(&signals);
   (void)sigaddset(&signals, SIGTERM);
   (void)sigaddset(&signals, SIGINT);
   (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-  raise_file_limit();
+  /* Two descriptors a connection; the usual 1024 are not enough. */
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < OPEN_FILES) {
+    files.rlim_cur = files.rlim_max < OPEN_FILES ? files.rlim_max : OPEN_FILES;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+  }
   if (start_service() && start_ports() &&
-      report_ready(service.options.ready_file)) {
+      report_ready(sim_service.options.ready_file)) {
     (void)sigwait(&signals, &unused);
     status = EX_OK;
   }

@@ -5,7 +5,7 @@
 #include <config.h>
 #endif
 
-#include "sim/options.h"
+#include "sim/sim.h"
 
 #include <err.h>
 #include <errno.h>
@@ -71,7 +71,7 @@ static const struct row {
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static void print_help(void)
+static _Noreturn void print_help(void)
 {
   (void)puts("Usage: docextract-sim [OPTION]...\n"
              "Simulates the Document Extraction Service for trials and tests."
@@ -85,44 +85,33 @@ static void print_help(void)
                    rows[i].arg != NULL ? rows[i].arg : "");
     (void)printf("  %-22s %s\n", left, rows[i].help);
   }
-}
-
-static bool parse_number(const struct row *row, const char *text, int64_t *ret)
-{
-  char *end;
-
-  errno = 0;
-  *ret = strtoll(text, &end, 10);
-  return errno == 0 && end != text && *end == '\0' && *ret >= row->min &&
-         *ret <= row->max;
-}
-
-static bool add_claim(struct sim_options *o, const char *text)
-{
-  const char *equals = strchr(text, '=');
-
-  if (equals == NULL || equals == text || o->n_claims == SIM_CLAIMS_MAX)
-    return false;
-  o->claims[o->n_claims++] = text;
-  return true;
+  exit(EX_OK);
 }
 
 static bool set_option(struct sim_options *o, const struct row *row,
                        const char *text)
 {
   void *place = (char *)o + row->offset;
+  int64_t number;
+  char *end;
 
   switch (row->kind) {
   case TEXT:
     *(const char **)place = text;
     return *text != '\0';
   case NUMBER:
-    return parse_number(row, text, place);
+    errno = 0;
+    *(int64_t *)place = number = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0' && number >= row->min &&
+           number <= row->max;
   case CLAIM:
-    return add_claim(o, text);
+    if (text[0] == '=' || strchr(text, '=') == NULL ||
+        o->n_claims == SIM_CLAIMS_MAX)
+      return false;
+    o->claims[o->n_claims++] = text;
+    return true;
   case HELP:
     print_help();
-    exit(EX_OK);
   case SHOW_VERSION:
     (void)puts("docextract-sim " PACKAGE_VERSION);
     exit(EX_OK);

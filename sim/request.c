@@ -2,7 +2,7 @@
  * request.c - a request from its arrival to its response, the faults that
  * happen to it, and its line in the log.
  */
-#include "sim/request.h"
+#include "sim/sim.h"
 
 #include <err.h>
 #include <errno.h>
@@ -15,9 +15,9 @@
 
 #define FOREVER (-1)
 
-int64_t sim_server_s(const struct sim_service *s)
+int64_t sim_server_s(void)
 {
-  return (int64_t)time(NULL) + s->options.skew_s;
+  return (int64_t)time(NULL) + sim_service.options.skew_s;
 }
 
 const char *sim_request_header(const struct sim_request *r, const char *name)
@@ -27,7 +27,14 @@ const char *sim_request_header(const struct sim_request *r, const char *name)
 
 static void free_request(struct sim_request *r)
 {
-  r->port->end(r);
+  if (r->body_stream != NULL)
+    (void)fclose(r->body_stream);
+  if (r->upload.fd >= 0)
+    (void)close(r->upload.fd);
+  if (r->upload.tmp != NULL)
+    (void)unlink(r->upload.tmp);
+  free(r->upload.tmp);
+  free(r->body);
   sim_fault_release(&r->fault);
   cJSON_Delete(r->names);
   free(r->path);
@@ -43,18 +50,17 @@ static struct sim_request *new_request(const struct sim_port *port,
 
   if (r == NULL)
     return NULL;
-  r->service = port->service;
   r->port = port;
   r->connection = connection;
   r->at_ms = sim_now_ms();
   r->upload.fd = -1;
-  r->call = port->classify(method, url);
   r->path = strdup(url);
   if (r->path == NULL) {
     free_request(r);
     return NULL;
   }
-  sim_script_next(r->service->script, r->call, &r->n, &r->fault);
+  r->call = port->classify(r, method);
+  sim_script_next(r->call, &r->n, &r->fault);
   port->begin(r);
   return r;
 }
@@ -65,7 +71,7 @@ static cJSON *make_log_line(const struct sim_request *r, unsigned status)
   cJSON *line = cJSON_CreateObject();
 
   (void)cJSON_AddNumberToObject(line, "t", (double)r->at_ms / 1000);
-  (void)cJSON_AddStringToObject(line, "call", sim_call_word(r->call));
+  (void)cJSON_AddStringToObject(line, "call", sim_call_words[r->call]);
   (void)cJSON_AddNumberToObject(line, "n", (double)r->n);
   (void)cJSON_AddStringToObject(line, "path", r->path);
   (void)cJSON_AddNumberToObject(line, "status", status);
@@ -100,14 +106,14 @@ static void log_request(struct sim_request *r, unsigned status)
   char *text = NULL;
   int n = -1;
 
-  if (r->service->log_fd < 0 || r->logged)
+  if (sim_service.log_fd < 0 || r->logged)
     return;
   r->logged = true;
   line = make_log_line(r, status);
   json = cJSON_PrintUnformatted(line);
   if (json != NULL)
     n = asprintf(&text, "%s\n", json);
-  if (n < 0 || write(r->service->log_fd, text, (size_t)n) != n)
+  if (n < 0 || write(sim_service.log_fd, text, (size_t)n) != n)
     warn("cannot write to the log");
   free(text);
   free(json);
@@ -120,7 +126,7 @@ static void wait_ms(const struct sim_request *r, int64_t ms, bool for_client)
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   int fd = for_client && info != NULL ? info->connect_fd : -1;
-  struct pollfd p[2] = {{r->service->stop_fd, POLLIN, 0}, {fd, POLLRDHUP, 0}};
+  struct pollfd p[2] = {{sim_service.stop_fd, POLLIN, 0}, {fd, POLLRDHUP, 0}};
 
   while (poll(p, 2, (int)ms) < 0 && errno == EINTR)
     continue;
@@ -129,9 +135,9 @@ static void wait_ms(const struct sim_request *r, int64_t ms, bool for_client)
 /* A body that is cut off halfway, or sent byte by byte. */
 struct slow_body {
   const struct sim_request *request;
-  char *data;
-  size_t len;
   int64_t drip_ms; /* 0: it is cut off */
+  size_t len;
+  char data[];
 };
 
 static ssize_t send_slowly(void *cls, uint64_t pos, char *buf, size_t max)
@@ -150,45 +156,24 @@ static ssize_t send_slowly(void *cls, uint64_t pos, char *buf, size_t max)
   return (ssize_t)n;
 }
 
-static void free_slow_body(void *cls)
-{
-  struct slow_body *b = cls;
-
-  free(b->data);
-  free(b);
-}
-
-/* Takes the body over. */
-static struct MHD_Response *make_slow(const struct sim_request *r, char *body,
-                                      int64_t drip_ms)
-{
-  struct slow_body *b = malloc(sizeof(*b));
-
-  if (b == NULL) {
-    free(body);
-    return NULL;
-  }
-  *b = (struct slow_body){r, body, strlen(body), drip_ms};
-  return MHD_create_response_from_callback(b->len, 4096, send_slowly, b,
-                                           free_slow_body);
-}
-
 static struct MHD_Response *make_response(const struct sim_request *r,
-                                          struct sim_response *a)
+                                          const char *body)
 {
-  char *const *arg = r->fault.arg;
-  char *body = a->body;
+  size_t len = body == NULL ? 0 : strlen(body);
+  struct slow_body *b;
 
-  a->body = NULL;
-  if (body == NULL)
-    return MHD_create_response_from_buffer(0, (char[]){""},
+  if (body == NULL || (r->fault.arg[SIM_ACT_DRIP] == NULL &&
+                       r->fault.arg[SIM_ACT_SHORT] == NULL))
+    return MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
                                            MHD_RESPMEM_MUST_COPY);
-  if (arg[SIM_ACT_DRIP] != NULL)
-    return make_slow(r, body, sim_fault_number(&r->fault, SIM_ACT_DRIP));
-  if (arg[SIM_ACT_SHORT] != NULL)
-    return make_slow(r, body, 0);
-  return MHD_create_response_from_buffer(strlen(body), body,
-                                         MHD_RESPMEM_MUST_FREE);
+  b = malloc(sizeof(*b) + len);
+  if (b == NULL)
+    return NULL;
+  b->request = r;
+  b->drip_ms = sim_fault_number(&r->fault, SIM_ACT_DRIP);
+  b->len = len;
+  memcpy(b->data, body, len);
+  return MHD_create_response_from_callback(len, 4096, send_slowly, b, free);
 }
 
 /* Adds "Name: value"; a `text` that is NULL or "" adds nothing. */
@@ -213,7 +198,7 @@ static void add_headers(const struct sim_request *r,
   char *const *arg = r->fault.arg;
   const char *status = arg[SIM_ACT_STATUS] != NULL ? arg[SIM_ACT_STATUS]
                                                    : arg[SIM_ACT_AFTER_STATUS];
-  time_t now = (time_t)sim_server_s(r->service);
+  time_t now = (time_t)sim_server_s();
   struct tm tm;
   char date[64];
 
@@ -235,11 +220,9 @@ static void apply_fault(const struct sim_request *r, struct sim_response *a)
   const char *body = arg[SIM_ACT_GARBAGE] != NULL
                          ? "<html><body>Maintenance</body></html>\n"
                          : arg[SIM_ACT_BODY];
-  unsigned status = 0;
+  unsigned status = sim_fault_number(&r->fault, SIM_ACT_STATUS);
 
-  if (arg[SIM_ACT_STATUS] != NULL)
-    status = sim_fault_number(&r->fault, SIM_ACT_STATUS);
-  else if (arg[SIM_ACT_AFTER_STATUS] != NULL)
+  if (status == 0)
     status = sim_fault_number(&r->fault, SIM_ACT_AFTER_STATUS);
   if (status != 0) {
     free(a->body);
@@ -281,7 +264,8 @@ static enum MHD_Result respond(struct sim_request *r)
     log_request(r, 0);
     return MHD_NO; /* closes the connection */
   }
-  response = make_response(r, &a);
+  response = make_response(r, a.body);
+  free(a.body);
   if (response == NULL)
     return MHD_NO;
   add_headers(r, &a, response);

@@ -6,7 +6,7 @@
  *
  * Source: doc/service-interface.md, "Endpoints".
  */
-#include "sim/request.h"
+#include "sim/sim.h"
 
 #include <err.h>
 #include <fcntl.h>
@@ -48,9 +48,9 @@ static const struct sim_refusal not_allowed = {
     MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
     "The specified method is not allowed"};
 
-static enum sim_call classify(const char *method, const char *path)
+static enum sim_call classify(struct sim_request *r, const char *method)
 {
-  (void)path;
+  (void)r;
   return strcmp(method, "PUT") == 0 ? SIM_PUT : SIM_OTHER;
 }
 
@@ -77,8 +77,7 @@ static void error(struct sim_response *a, unsigned status)
 }
 
 /* The signature in hex; "" if out of memory. */
-static void sign(const struct sim_service *s, const char *path,
-                 const char *content_type, const char *date,
+static void sign(const char *path, const char *content_type, const char *date,
                  const char *expires, char ret[HEX_BYTES])
 {
   unsigned char mac[EVP_MAX_MD_SIZE] = {0};
@@ -88,17 +87,17 @@ static void sign(const struct sim_service *s, const char *path,
       asprintf(&text, "PUT\n%s\n%s\n%s\n%s", path, content_type, date, expires);
 
   ret[0] = '\0';
-  if (n > 0 && HMAC(EVP_sha256(), s->signing_key, SIM_SIGNING_KEY_BYTES,
-                    (unsigned char *)text, (size_t)n, mac, &len) != NULL)
+  if (n > 0 &&
+      HMAC(EVP_sha256(), sim_service.signing_key, SIM_SIGNING_KEY_BYTES,
+           (unsigned char *)text, (size_t)n, mac, &len) != NULL)
     for (size_t i = 0; i < MAC_BYTES; i++)
       (void)snprintf(ret + 2 * i, 3, "%02x", mac[i]);
   free(text);
 }
 
-char *sim_storage_url(const struct sim_service *s, const char *source_id,
-                      size_t n, const char *content_type)
+char *sim_storage_url(const char *source_id, size_t n, const char *content_type)
 {
-  time_t now = (time_t)sim_server_s(s);
+  time_t now = (time_t)sim_server_s();
   struct tm tm;
   char date[32];
   char expires[24];
@@ -108,12 +107,12 @@ char *sim_storage_url(const struct sim_service *s, const char *source_id,
 
   (void)strftime(date, sizeof(date), AMZ_DATE, gmtime_r(&now, &tm));
   (void)snprintf(expires, sizeof(expires), "%lld",
-                 (long long)s->options.url_lifetime_s);
+                 (long long)sim_service.options.url_lifetime_s);
   (void)snprintf(path, sizeof(path), "/images/%s/SOURCE_FILES/%s_%zu",
                  source_id, source_id, n);
-  sign(s, path, content_type, date, expires, hex);
+  sign(path, content_type, date, expires, hex);
   if (asprintf(&url, "%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
-               s->storage_url, path, date, expires, hex) < 0)
+               sim_service.storage_url, path, date, expires, hex) < 0)
     return NULL;
   return url;
 }
@@ -126,7 +125,8 @@ static const char *query_value(const struct sim_request *r, const char *name)
   return value == NULL ? "" : value;
 }
 
-static const struct sim_refusal *check_signature(const struct sim_request *r)
+/* Returns NULL for an upload that is welcome. */
+static const struct sim_refusal *check_upload(struct sim_request *r)
 {
   const char *type = sim_request_header(r, "Content-Type");
   const char *date = query_value(r, "X-Amz-Date");
@@ -135,30 +135,22 @@ static const struct sim_refusal *check_signature(const struct sim_request *r)
   char hex[HEX_BYTES];
   struct tm tm = {0};
 
-  sign(r->service, r->path, type == NULL ? "" : type, date, expires, hex);
-  if (strlen(signature) != HEX_BYTES - 1 || strlen(hex) != HEX_BYTES - 1 ||
-      CRYPTO_memcmp(signature, hex, HEX_BYTES) != 0)
-    return &wrong_signature;
-  /* the signature is ours, and so are date and lifetime */
-  (void)strptime(date, AMZ_DATE, &tm);
-  return sim_server_s(r->service) >= timegm(&tm) + atoll(expires) ? &expired
-                                                                  : NULL;
-}
-
-/* Returns NULL for an upload that is welcome. */
-static const struct sim_refusal *check_upload(struct sim_request *r)
-{
-  const struct sim_refusal *refusal;
-
   if (sim_request_header(r, "Authorization") != NULL)
     return &two_auths;
   if (sim_request_header(r, "Content-Length") == NULL)
     return &no_length;
-  refusal = check_signature(r);
-  if (refusal == NULL) /* we made this path, for a file that exists */
-    (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu",
-                 r->source_id, &r->upload.index);
-  return refusal;
+  sign(r->path, type == NULL ? "" : type, date, expires, hex);
+  if (strlen(signature) != HEX_BYTES - 1 || strlen(hex) != HEX_BYTES - 1 ||
+      CRYPTO_memcmp(signature, hex, HEX_BYTES) != 0)
+    return &wrong_signature;
+  /* the signature is ours, and so are date, lifetime, and the path, which is
+   * that of a file that exists */
+  (void)strptime(date, AMZ_DATE, &tm);
+  if (sim_server_s() >= timegm(&tm) + atoll(expires))
+    return &expired;
+  (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu", r->source_id,
+               &r->upload.index);
+  return NULL;
 }
 
 static void fail_upload(struct sim_request *r)
@@ -181,7 +173,7 @@ static void begin(struct sim_request *r)
         sim_request_header(r, "Expect") != NULL || length > DRAIN_BYTES_MAX;
     return;
   }
-  if (asprintf(&u->tmp, "%s/.put-XXXXXX", r->service->data_dir) < 0)
+  if (asprintf(&u->tmp, "%s/.put-XXXXXX", sim_service.data_dir) < 0)
     u->tmp = NULL;
   else
     u->fd = mkostemp(u->tmp, O_CLOEXEC);
@@ -208,50 +200,33 @@ static bool receive(struct sim_request *r, const char *data, size_t len)
   return true;
 }
 
-static bool keep_file(struct sim_request *r)
+static void perform(struct sim_request *r, struct sim_response *a)
 {
   struct sim_upload *u = &r->upload;
   char *path = NULL;
-  bool kept;
 
-  if (asprintf(&path, "%s/%s_%zu", r->service->data_dir, r->source_id,
-               u->index) < 0)
-    return false;
-  kept = rename(u->tmp, path) == 0;
-  free(path);
-  if (!kept)
-    return false;
-  free(u->tmp);
-  u->tmp = NULL;
-  sim_store_file_arrived(r->service->store, r->source_id, u->index);
-  return true;
-}
-
-static void perform(struct sim_request *r, struct sim_response *a)
-{
   if (r->call != SIM_PUT) {
     refuse(a, &not_allowed);
     a->header = "Allow: PUT";
     return;
   }
-  if (r->upload.refusal == NULL && !keep_file(r))
-    fail_upload(r);
-  if (r->upload.refusal != NULL)
-    refuse(a, r->upload.refusal);
+  if (u->refusal == NULL) {
+    if (asprintf(&path, "%s/%s_%zu", sim_service.data_dir, r->source_id,
+                 u->index) < 0 ||
+        rename(u->tmp, path) != 0) {
+      fail_upload(r);
+    } else {
+      free(u->tmp);
+      u->tmp = NULL;
+      sim_store_file_arrived(r->source_id, u->index);
+    }
+    free(path);
+  }
+  if (u->refusal != NULL)
+    refuse(a, u->refusal);
   else
     a->status = MHD_HTTP_OK;
 }
 
-static void end(struct sim_request *r)
-{
-  struct sim_upload *u = &r->upload;
-
-  if (u->fd >= 0)
-    (void)close(u->fd);
-  if (u->tmp != NULL)
-    (void)unlink(u->tmp);
-  free(u->tmp);
-}
-
-const struct sim_port sim_storage_port = {NULL,    classify, begin, receive,
-                                          perform, error,    end};
+const struct sim_port sim_storage_port = {classify, begin, receive, perform,
+                                          error};

@@ -2,9 +2,7 @@
  * token.c - who may call: bearers of a signed token (JWT), of one fixed
  * token, or of any token.
  */
-#include "sim/token.h"
-
-#include "sim/util.h"
+#include "sim/sim.h"
 
 #include <cjson/cJSON.h>
 #include <err.h>
@@ -44,13 +42,10 @@ static const struct algorithm {
     {"EdDSA", NULL, EVP_PKEY_ED25519, 0},
 };
 
-struct sim_token {
-  const struct sim_options *options;
-  const struct algorithm *algorithm; /* NULL: no signed tokens */
-  EVP_PKEY *key;                     /* all but HS */
-  char *secret;                      /* HS: the key; else the fixed token */
-  size_t secret_len;
-};
+static const struct algorithm *algorithm; /* NULL: no signed tokens */
+static EVP_PKEY *key;                     /* all but HS */
+static char *secret; /* HS: the key; else the fixed token */
+static size_t secret_len;
 
 /* A part of a token, decoded; `bytes` has a NUL after it. */
 struct part {
@@ -58,72 +53,51 @@ struct part {
   size_t len;
 };
 
-static const struct algorithm *find_algorithm(const char *name)
+/* Returns NULL, or what is wrong. */
+static const char *load_key(void)
 {
+  BIO *bio = BIO_new_mem_buf(secret, (int)secret_len);
+  const struct algorithm *a = NULL;
+
   for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++)
-    if (strcmp(algorithms[i].name, name) == 0)
-      return &algorithms[i];
-  return NULL;
-}
-
-static EVP_PKEY *parse_key(const char *pem, size_t len)
-{
-  BIO *bio = BIO_new_mem_buf(pem, (int)len);
-  EVP_PKEY *key = NULL;
-
-  if (bio != NULL)
+    if (strcmp(algorithms[i].name, sim_service.options.algorithm) == 0)
+      a = &algorithms[i];
+  algorithm = a;
+  if (a != NULL && a->key_type != EVP_PKEY_HMAC && bio != NULL)
     key = PEM_read_bio_PUBKEY(bio, NULL, NULL, NULL);
   (void)BIO_free(bio);
-  return key;
-}
-
-/* Returns NULL, or what is wrong. */
-static const char *load_key(struct sim_token *t)
-{
-  const struct algorithm *a = find_algorithm(t->options->algorithm);
-
-  t->algorithm = a;
   if (a == NULL)
     return "unknown algorithm";
   if (a->key_type == EVP_PKEY_HMAC)
     return NULL;
-  t->key = parse_key(t->secret, t->secret_len);
-  if (t->key == NULL)
+  if (key == NULL)
     return "the key is not a public key in PEM form";
-  if (EVP_PKEY_get_base_id(t->key) != a->key_type ||
-      (a->curve_bits > 0 && EVP_PKEY_get_bits(t->key) != a->curve_bits))
+  if (EVP_PKEY_get_base_id(key) != a->key_type ||
+      (a->curve_bits > 0 && EVP_PKEY_get_bits(key) != a->curve_bits))
     return "the key does not match the algorithm";
   return NULL;
 }
 
-struct sim_token *sim_token_new(const struct sim_options *options)
+bool sim_token_load(void)
 {
-  const char *path =
-      options->key_file != NULL ? options->key_file : options->token_file;
-  struct sim_token *t = calloc(1, sizeof(*t));
+  const struct sim_options *o = &sim_service.options;
+  const char *path = o->key_file != NULL ? o->key_file : o->token_file;
   const char *wrong = NULL;
 
-  if (t == NULL)
-    return NULL;
-  t->options = options;
   if (path == NULL)
-    return t;
-  t->secret = sim_read_file(path, &t->secret_len);
-  if (t->secret == NULL) {
-    sim_token_free(t);
-    return NULL;
-  }
-  while (t->secret_len > 0 && t->secret[t->secret_len - 1] == '\n')
-    t->secret_len--;
-  if (t->secret_len == 0)
+    return true;
+  secret = sim_read_file(path, &secret_len);
+  if (secret == NULL)
+    return false;
+  while (secret_len > 0 && secret[secret_len - 1] == '\n')
+    secret_len--;
+  if (secret_len == 0)
     wrong = "the file is empty";
-  else if (options->key_file != NULL)
-    wrong = load_key(t);
-  if (wrong == NULL)
-    return t;
-  warnx("token check: %s", wrong);
-  sim_token_free(t);
-  return NULL;
+  else if (o->key_file != NULL)
+    wrong = load_key();
+  if (wrong != NULL)
+    warnx("token check: %s", wrong);
+  return wrong == NULL;
 }
 
 /* Decodes base64url without padding, as tokens have it. */
@@ -149,18 +123,6 @@ static bool decode(const char *text, struct part *ret)
   return true;
 }
 
-static bool hmac_good(const struct sim_token *t, const char *text, size_t len,
-                      const struct part *signature)
-{
-  const EVP_MD *md = EVP_get_digestbyname(t->algorithm->digest);
-  unsigned char mac[EVP_MAX_MD_SIZE];
-  unsigned n = 0;
-
-  return HMAC(md, t->secret, (int)t->secret_len, (const unsigned char *)text,
-              len, mac, &n) != NULL &&
-         signature->len == n && CRYPTO_memcmp(signature->bytes, mac, n) == 0;
-}
-
 /* Turns r||s into the DER form that OpenSSL takes. */
 static bool ecdsa_to_der(int curve_bits, struct part *signature)
 {
@@ -184,21 +146,24 @@ static bool ecdsa_to_der(int curve_bits, struct part *signature)
   return n > 0;
 }
 
-static bool signature_good(const struct sim_token *t, const char *text,
-                           size_t len, struct part *signature)
+static bool signature_good(const char *text, size_t len, struct part *signature)
 {
-  const struct algorithm *a = t->algorithm;
+  const struct algorithm *a = algorithm;
+  unsigned char mac[EVP_MAX_MD_SIZE];
+  unsigned n = 0;
   EVP_MD_CTX *ctx = NULL;
   EVP_PKEY_CTX *pctx = NULL; /* belongs to ctx */
   bool good;
 
   if (a->key_type == EVP_PKEY_HMAC)
-    return hmac_good(t, text, len, signature);
+    return HMAC(EVP_get_digestbyname(a->digest), secret, (int)secret_len,
+                (const unsigned char *)text, len, mac, &n) != NULL &&
+           signature->len == n && CRYPTO_memcmp(signature->bytes, mac, n) == 0;
   if (a->key_type == EVP_PKEY_EC && !ecdsa_to_der(a->curve_bits, signature))
     return false;
   ctx = EVP_MD_CTX_new();
   good = ctx != NULL && EVP_DigestVerifyInit_ex(ctx, &pctx, a->digest, NULL,
-                                                NULL, t->key, NULL) == 1;
+                                                NULL, key, NULL) == 1;
   if (good && a->name[0] == 'P')
     good = EVP_PKEY_CTX_set_rsa_padding(pctx, RSA_PKCS1_PSS_PADDING) == 1 &&
            EVP_PKEY_CTX_set_rsa_pss_saltlen(pctx, RSA_PSS_SALTLEN_DIGEST) == 1;
@@ -208,31 +173,7 @@ static bool signature_good(const struct sim_token *t, const char *text,
   return good;
 }
 
-static const char *header_error(const struct sim_token *t, const cJSON *h)
-{
-  if (strcmp(sim_text_of(h, "alg"), t->algorithm->name) != 0)
-    return "wrong algorithm";
-  if (t->options->key_id != NULL &&
-      strcmp(sim_text_of(h, "kid"), t->options->key_id) != 0)
-    return "wrong key ID";
-  return NULL;
-}
-
-static bool claim_made(const cJSON *payload, const char *claim)
-{
-  char *name = strdup(claim);
-  bool made = false;
-
-  if (name != NULL) {
-    name[strcspn(name, "=")] = '\0';
-    made = strcmp(sim_text_of(payload, name), claim + strlen(name) + 1) == 0;
-  }
-  free(name);
-  return made;
-}
-
-static const char *payload_error(const struct sim_token *t, const cJSON *p,
-                                 double now)
+static const char *payload_error(const cJSON *p, double now)
 {
   const cJSON *exp = cJSON_GetObjectItemCaseSensitive(p, "exp");
   const cJSON *iat = cJSON_GetObjectItemCaseSensitive(p, "iat");
@@ -247,9 +188,16 @@ static const char *payload_error(const struct sim_token *t, const cJSON *p,
     return "valid for more than an hour";
   if (*sim_text_of(p, "jti") == '\0')
     return "no jti";
-  for (size_t i = 0; i < t->options->n_claims; i++)
-    if (!claim_made(p, t->options->claims[i]))
+  for (size_t i = 0; i < sim_service.options.n_claims; i++) {
+    const char *claim = sim_service.options.claims[i];
+    char *name = strndup(claim, strcspn(claim, "="));
+    bool made = name != NULL &&
+                strcmp(sim_text_of(p, name), claim + strlen(name) + 1) == 0;
+
+    free(name);
+    if (!made)
       return "a claim is missing or different";
+  }
   return NULL;
 }
 
@@ -262,29 +210,31 @@ static cJSON *decode_json(const char *text)
 }
 
 /* Checks `token`, of which `copy` will be cut into its parts. */
-static const char *jwt_error(const struct sim_token *t, const char *token,
-                             char *copy, int64_t now_s)
+static const char *jwt_error(const char *token, char *copy, int64_t now_s)
 {
-  const char *error = "not a signed token";
+  const char *key_id = sim_service.options.key_id;
+  const char *error = NULL;
   cJSON *header = decode_json(strsep(&copy, "."));
   cJSON *payload = copy == NULL ? NULL : decode_json(strsep(&copy, "."));
   struct part signature = {0};
 
-  if (header != NULL && payload != NULL && copy != NULL)
-    error = header_error(t, header);
-  if (error == NULL &&
-      (!decode(copy, &signature) ||
-       !signature_good(t, token, strlen(token) - strlen(copy) - 1, &signature)))
+  if (header == NULL || payload == NULL || copy == NULL)
+    error = "not a signed token";
+  else if (strcmp(sim_text_of(header, "alg"), algorithm->name) != 0)
+    error = "wrong algorithm";
+  else if (key_id != NULL && strcmp(sim_text_of(header, "kid"), key_id) != 0)
+    error = "wrong key ID";
+  else if (!decode(copy, &signature) ||
+           !signature_good(token, strlen(token) - strlen(copy) - 1, &signature))
     error = "invalid signature";
-  if (error == NULL)
-    error = payload_error(t, payload, (double)now_s);
+  else
+    error = payload_error(payload, (double)now_s);
   cJSON_Delete(header);
   cJSON_Delete(payload);
   return error;
 }
 
-const char *sim_token_error(const struct sim_token *t, const char *header,
-                            int64_t now_s)
+const char *sim_token_error(const char *header, int64_t now_s)
 {
   const char *error;
   const char *token;
@@ -297,24 +247,15 @@ const char *sim_token_error(const struct sim_token *t, const char *header,
   token = header + 7 + strspn(header + 7, " ");
   if (*token == '\0')
     return "empty token";
-  if (t->secret == NULL)
+  if (secret == NULL)
     return NULL;
-  if (t->algorithm == NULL)
-    return strlen(token) == t->secret_len &&
-                   CRYPTO_memcmp(token, t->secret, t->secret_len) == 0
+  if (algorithm == NULL)
+    return strlen(token) == secret_len &&
+                   CRYPTO_memcmp(token, secret, secret_len) == 0
                ? NULL
                : "wrong token";
   copy = strdup(token);
-  error = copy == NULL ? "out of memory" : jwt_error(t, token, copy, now_s);
+  error = copy == NULL ? "out of memory" : jwt_error(token, copy, now_s);
   free(copy);
   return error;
-}
-
-void sim_token_free(struct sim_token *t)
-{
-  if (t == NULL)
-    return;
-  EVP_PKEY_free(t->key);
-  free(t->secret);
-  free(t);
 }

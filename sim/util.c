@@ -1,7 +1,7 @@
 /*
  * util.c - clock, IDs, JSON and files.
  */
-#include "sim/util.h"
+#include "sim/sim.h"
 
 #include <err.h>
 #include <errno.h>

@@ -48,53 +48,33 @@ struct dx_announcer {
 
 /* ---- the list ---- */
 
-static bool is_listed(const struct dx_announcer *a, const char *key,
-                      size_t number)
+/* Lists a submission, unless it is listed or there is no memory: then the next
+ * look finds it again. */
+static void list(struct dx_announcer *a, const char *key, size_t number)
 {
+  struct entry *e;
   size_t i;
 
   for (i = 0; i < a->count; i++)
     if (a->entries[i].number == number && strcmp(a->entries[i].key, key) == 0)
-      return true;
-  return false;
-}
-
-static void add(struct dx_announcer *a, const char *key, size_t number)
-{
-  struct entry *e;
-
+      return;
   if (a->count == a->room) {
     size_t room = a->room != 0 ? 2 * a->room : 16;
-    struct entry *entries = realloc(a->entries, room * sizeof(*entries));
 
-    if (entries == NULL)
-      return; /* the next look finds it again */
-    a->entries = entries;
+    e = realloc(a->entries, room * sizeof(*e));
+    if (e == NULL)
+      return;
+    a->entries = e;
     a->room = room;
   }
   e = &a->entries[a->count++];
-  memset(e, 0, sizeof(*e));
+  *e = (struct entry){.number = number, .next_ms = dx_monotonic_ms()};
   (void)snprintf(e->key, sizeof(e->key), "%s", key);
-  e->number = number;
-  e->next_ms = dx_monotonic_ms();
 }
 
 static void drop(struct dx_announcer *a, struct entry *e)
 {
   *e = a->entries[--a->count];
-}
-
-/* The one that has been due longest, or NULL; and when the next one is due. */
-static struct entry *first_due(const struct dx_announcer *a, int64_t *ret_next)
-{
-  struct entry *first = NULL;
-  size_t i;
-
-  for (i = 0; i < a->count; i++)
-    if (first == NULL || a->entries[i].next_ms < first->next_ms)
-      first = &a->entries[i];
-  *ret_next = first != NULL ? first->next_ms : INT64_MAX;
-  return first != NULL && first->next_ms <= dx_monotonic_ms() ? first : NULL;
 }
 
 static bool is_due(const struct dx_submission *sub)
@@ -116,8 +96,8 @@ void dx_announcer_look(struct dx_announcer *a, const char *key)
       dx_spool_load(a->spool, key, &job, NULL) != DX_OK)
     return;
   for (i = 0; i < job->submission_count; i++)
-    if (is_due(&job->submissions[i]) && !is_listed(a, key, i + 1))
-      add(a, key, i + 1);
+    if (is_due(&job->submissions[i]))
+      list(a, key, i + 1);
   dx_job_free(&job);
 }
 
@@ -174,32 +154,13 @@ static void settle(struct dx_announcer *a, struct entry *e,
   }
 }
 
-/* For `docextract jobs`, unless there is something worse to report. Not for the
- * person who printed, who has the result or knows why there is none. */
-static void leave_message(struct dx_job *job, const char *message)
-{
-  struct dx_err err;
-
-  if (!dx_job_is_finished(job))
-    return;
-  dx_job_set_message(job, DX_OK, message);
-  if (job->behind && dx_job_publish(job, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
-}
-
-static int64_t wait_ms(int tries)
-{
-  int64_t wait = DX_ON_RESULT_FIRST_MS;
-
-  for (; tries > 1 && wait < DX_ON_RESULT_MAX_MS; tries--)
-    wait *= 2;
-  return wait < DX_ON_RESULT_MAX_MS ? wait : DX_ON_RESULT_MAX_MS;
-}
-
 static void failed(struct dx_announcer *a, struct entry *e, const char *why)
 {
   struct dx_job *job = take(a, e);
+  int64_t wait_ms = DX_ON_RESULT_FIRST_MS;
+  struct dx_err err;
   bool is_last;
+  int i;
 
   if (job == NULL)
     return;
@@ -207,81 +168,59 @@ static void failed(struct dx_announcer *a, struct entry *e, const char *why)
             DX_ON_RESULT_FOR_MS;
   dx_log(is_last ? DX_LOG_ERROR : DX_LOG_WARNING, "job %s: OnResult %s; %s",
          e->key, why, is_last ? "it is not run again" : "it will be run again");
-  leave_message(job, is_last ? "OnResult failed for a day and is not run again"
-                             : "OnResult failed and will be run again");
-  if (is_last)
+  /* For `docextract jobs`, unless there is something worse to report. Not for
+   * the person who printed, who has the result or knows why there is none. */
+  if (dx_job_is_finished(job)) {
+    dx_job_set_message(job, DX_OK,
+                       is_last
+                           ? "OnResult failed for a day and is not run again"
+                           : "OnResult failed and will be run again");
+    if (job->behind && dx_job_publish(job, &err) != DX_OK)
+      dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
+  }
+  if (is_last) {
     settle(a, e, &job->submissions[e->number - 1]);
-  else
-    later(e, wait_ms(++e->tries));
+  } else {
+    for (i = e->tries++; i > 0 && wait_ms < DX_ON_RESULT_MAX_MS; i--)
+      wait_ms *= 2;
+    later(e, wait_ms < DX_ON_RESULT_MAX_MS ? wait_ms : DX_ON_RESULT_MAX_MS);
+  }
   dx_job_free(&job);
 }
 
 /* ---- the program ---- */
 
-/* The path is in place before the program is run, and again if a run that
- * failed has removed it, or the engine was killed before it wrote it. */
-static enum dx_code find_manifest(const struct dx_submission *sub,
-                                  const char *results_dir, char **ret_path,
-                                  struct dx_err *err)
-{
-  enum dx_code code = dx_manifest_find(sub, results_dir, ret_path, err);
-
-  if (code != DX_E_NOT_FOUND)
-    return code;
-  code = dx_manifest_deliver(sub, results_dir, err);
-  return code == DX_OK ? dx_manifest_find(sub, results_dir, ret_path, err)
-                       : code;
-}
-
-/* Sets "NAME=value". */
-static bool set_variable(char **variable, const char *name, const char *value)
-{
-  struct dx_buf text = {0};
-
-  dx_buf_printf(&text, "DOCEXTRACT_%s=%s", name, value != NULL ? value : "");
-  *variable = dx_buf_take(&text);
-  return *variable != NULL;
-}
-
-static const char *section_of(const struct dx_submission *sub)
-{
-  return sub->section != NULL ? sub->section : sub->job->service;
-}
-
-/* Returns 0 or an errno. */
-static int start_with(const struct dx_submission *sub, char **words,
-                      pid_t *ret_pid)
-{
-  char *variables[5] = {NULL};
-  int e = ENOMEM;
-  size_t i;
-
-  if (set_variable(&variables[0], "OUTCOME",
-                   sub->state == DX_ST_EXTRACTED ? "extracted" : "failed") &&
-      set_variable(&variables[1], "SERVICE", section_of(sub)) &&
-      set_variable(&variables[2], "QUEUE", sub->job->queue) &&
-      set_variable(&variables[3], "JOB", sub->job->key))
-    e = dx_process_start(words, variables, -1, ret_pid);
-  for (i = 0; i < 4; i++)
-    free(variables[i]);
-  return e;
-}
-
 /* Returns 0 or an errno. */
 static int start(const struct dx_submission *sub, const char *command,
                  char *manifest, pid_t *ret_pid)
 {
-  char *words[DX_PROCESS_WORDS + 2];
+  const struct {
+    const char *name, *value;
+  } facts[] = {
+      {"OUTCOME", sub->state == DX_ST_EXTRACTED ? "extracted" : "failed"},
+      {"SERVICE", dx_submission_section(sub)},
+      {"QUEUE", sub->job->queue},
+      {"JOB", sub->job->key}};
+  char *words[DX_PROCESS_WORDS + 2], *variables[5] = {NULL};
   char *line = strdup(command);
-  size_t count;
-  int e;
+  size_t i, count = line != NULL ? dx_process_split(line, words) : 0;
+  int e = line == NULL ? ENOMEM : count == 0 ? E2BIG : 0;
 
-  if (line == NULL)
-    return ENOMEM;
-  count = dx_process_split(line, words);
-  words[count] = manifest;
-  words[count + 1] = NULL;
-  e = count > 0 ? start_with(sub, words, ret_pid) : E2BIG;
+  for (i = 0; e == 0 && i < 4; i++) {
+    struct dx_buf text = {0};
+
+    dx_buf_printf(&text, "DOCEXTRACT_%s=%s", facts[i].name,
+                  facts[i].value != NULL ? facts[i].value : "");
+    variables[i] = dx_buf_take(&text);
+    e = variables[i] != NULL ? 0 : ENOMEM;
+  }
+  if (e == 0) {
+    words[count] = manifest;
+    words[count + 1] = NULL;
+    e = dx_process_start(words, variables, -1, ret_pid);
+  }
+  for (i = 0; i < 4; i++)
+    free(variables[i]);
   free(line);
   return e;
 }
@@ -290,11 +229,20 @@ static int start(const struct dx_submission *sub, const char *command,
 static bool run(struct dx_announcer *a, const struct dx_submission *sub,
                 const struct dx_service *service, char why[WHY_BYTES])
 {
+  const char *dir = service->results_dir;
   char *path = NULL;
   struct dx_err err;
+  enum dx_code code = dx_manifest_find(sub, dir, &path, &err);
   int e;
 
-  if (find_manifest(sub, service->results_dir, &path, &err) != DX_OK) {
+  /* A run that failed may have removed it, or the engine was killed before it
+   * wrote it. */
+  if (code == DX_E_NOT_FOUND) {
+    code = dx_manifest_deliver(sub, dir, &err);
+    if (code == DX_OK)
+      code = dx_manifest_find(sub, dir, &path, &err);
+  }
+  if (code != DX_OK) {
     (void)snprintf(why, WHY_BYTES, "cannot be run: %.*s", WHY_BYTES - 32,
                    err.text);
     return false;
@@ -327,7 +275,7 @@ static void attend(struct dx_announcer *a, const struct dx_config *config,
   if (job == NULL)
     return;
   sub = &job->submissions[e->number - 1];
-  service = dx_config_service(config, section_of(sub));
+  service = dx_config_service(config, dx_submission_section(sub));
   if (service == NULL) { /* the section may come back */
     later(e, DX_ON_RESULT_MAX_MS);
   } else if (service->on_result == NULL || e->done_ms == sub->announce_ms) {
@@ -364,25 +312,6 @@ static void ended(struct dx_announcer *a, int status)
   failed(a, e, why);
 }
 
-/* True as long as the program runs. */
-static bool is_running(struct dx_announcer *a)
-{
-  int status;
-
-  if (a->pid == 0)
-    return false;
-  if (waitpid(a->pid, &status, WNOHANG) == a->pid) {
-    ended(a, status);
-    return false;
-  }
-  if (dx_monotonic_ms() >= a->until_ms) {
-    (void)kill(-a->pid, a->terminated ? SIGKILL : SIGTERM);
-    a->terminated = true;
-    a->until_ms = dx_monotonic_ms() + DX_ON_RESULT_TERM_MS;
-  }
-  return true;
-}
-
 /* ---- the interface ---- */
 
 struct dx_announcer *
@@ -400,27 +329,23 @@ dx_announcer_new(struct dx_spool *spool,
   return a;
 }
 
-static void stop_program(struct dx_announcer *a)
-{
-  struct pollfd end = {.fd = a->fd, .events = POLLIN};
-  int status;
-
-  (void)kill(-a->pid, SIGTERM);
-  if (a->fd >= 0) {
-    (void)poll(&end, 1, STOP_MS);
-    (void)close(a->fd);
-  }
-  dx_process_kill(a->pid, &status);
-}
-
 void dx_announcer_free(struct dx_announcer **announcer)
 {
   struct dx_announcer *a = *announcer;
+  int status;
 
   if (a == NULL)
     return;
-  if (a->pid != 0)
-    stop_program(a);
+  if (a->pid != 0) {
+    struct pollfd end = {.fd = a->fd, .events = POLLIN};
+
+    (void)kill(-a->pid, SIGTERM);
+    if (a->fd >= 0) {
+      (void)poll(&end, 1, STOP_MS);
+      (void)close(a->fd);
+    }
+    dx_process_kill(a->pid, &status);
+  }
   free(a->entries);
   free(a);
   *announcer = NULL;
@@ -434,14 +359,29 @@ int dx_announcer_fd(const struct dx_announcer *a)
 int64_t dx_announcer_turn(struct dx_announcer *a,
                           const struct dx_config *config)
 {
-  struct entry *e;
-  int64_t next;
+  struct entry *first;
+  int status;
+  size_t i;
 
-  while (!is_running(a)) {
-    e = first_due(a, &next);
-    if (e == NULL)
-      return next;
-    attend(a, config, e);
+  for (;;) {
+    if (a->pid != 0 && waitpid(a->pid, &status, WNOHANG) == a->pid)
+      ended(a, status);
+    if (a->pid != 0) {
+      if (dx_monotonic_ms() >= a->until_ms) {
+        (void)kill(-a->pid, a->terminated ? SIGKILL : SIGTERM);
+        a->terminated = true;
+        a->until_ms = dx_monotonic_ms() + DX_ON_RESULT_TERM_MS;
+      }
+      return a->until_ms;
+    }
+    if (a->count == 0)
+      return INT64_MAX;
+    first = a->entries; /* the one that has been due longest */
+    for (i = 1; i < a->count; i++)
+      if (a->entries[i].next_ms < first->next_ms)
+        first = &a->entries[i];
+    if (first->next_ms > dx_monotonic_ms())
+      return first->next_ms;
+    attend(a, config, first);
   }
-  return a->until_ms;
 }

@@ -22,7 +22,7 @@
 struct service_state *engine_section_of(struct dx_engine *engine,
                                         const struct dx_submission *sub)
 {
-  const char *name = sub->section != NULL ? sub->section : sub->job->service;
+  const char *name = dx_submission_section(sub);
   size_t i;
 
   for (i = 0; i < engine->config->service_count; i++)
@@ -36,7 +36,7 @@ struct service_state *engine_service_of(struct dx_engine *engine,
                                         struct dx_err *err)
 {
   struct service_state *svc = engine_section_of(engine, sub);
-  const char *name = sub->section != NULL ? sub->section : sub->job->service;
+  const char *name = dx_submission_section(sub);
 
   if (svc == NULL)
     (void)dx_fail(err, DX_E_CONFIG, 0,
@@ -65,14 +65,7 @@ int64_t engine_backoff_ms(int tries)
 
 void engine_wait_for(struct dx_submission *sub, int64_t ms)
 {
-  struct run *run = run_of(sub);
-
-  run->due_ms = dx_monotonic_ms() + ms;
-}
-
-int64_t engine_longer(int64_t a, int64_t b)
-{
-  return a > b ? a : b;
+  run_of(sub)->due_ms = dx_monotonic_ms() + ms;
 }
 
 /* ---- failures ---- */
@@ -305,16 +298,6 @@ void engine_count_call(const struct call_ctx *ctx, enum dx_code code)
   dx_counters_add(ctx->svc->counters, &one);
 }
 
-void engine_count_found(const struct service_state *svc, enum dx_phase phase,
-                        int64_t not_yet_ms, int64_t age_ms)
-{
-  struct dx_counts one = {0};
-
-  one.found[phase] = 1;
-  one.late_ms[phase] = age_ms - not_yet_ms;
-  dx_counters_add(svc->counters, &one);
-}
-
 void engine_count_manifest(struct dx_engine *engine,
                            const struct dx_submission *sub)
 {
@@ -333,31 +316,23 @@ void engine_count_manifest(struct dx_engine *engine,
 
 /* ---- a call begins and ends ---- */
 
-struct call_ctx *engine_ctx_new(struct dx_engine *engine,
-                                struct dx_submission *sub)
+struct call_ctx *engine_begin_call(struct dx_engine *engine,
+                                   struct dx_submission *sub)
 {
-  struct call_ctx *ctx = calloc(1, sizeof(*ctx));
-  struct dx_err err;
+  struct call_ctx *ctx = &run_of(sub)->ctx;
 
-  if (ctx == NULL) {
-    (void)dx_fail_nomem(&err);
-    engine_local_failure(engine, sub->job, &err);
-    return NULL;
-  }
-  ctx->engine = engine;
-  ctx->svc = engine_section_of(engine, sub);
-  ctx->sub = sub;
-  ctx->sink.fd = -1;
+  *ctx = (struct call_ctx){.engine = engine,
+                           .svc = engine_section_of(engine, sub),
+                           .sub = sub,
+                           .sink = DX_TEMP_NONE};
   return ctx;
 }
 
-void engine_ctx_free(struct call_ctx *ctx)
+void engine_end_call(struct call_ctx *ctx)
 {
-  struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
+  struct run *run = run_of(ctx->sub);
 
   run->call = NULL;
-  run->ctx = NULL;
   if (run->fd >= 0) {
     (void)close(run->fd);
     run->fd = -1;
@@ -368,7 +343,6 @@ void engine_ctx_free(struct call_ctx *ctx)
   dx_temp_discard(&ctx->sink);
   dx_result_check_free(&ctx->check);
   dx_sha256_free(&ctx->sha);
-  free(ctx);
 }
 
 /*
@@ -416,13 +390,11 @@ bool engine_get_api(struct call_ctx *ctx, struct dx_api *api)
 
 void engine_started(struct call_ctx *ctx, enum dx_code code, struct dx_err *err)
 {
-  if (code == DX_OK) {
-    run_of(ctx->sub)->ctx = ctx;
+  if (code == DX_OK)
     return;
-  }
   if (dx_class_of(code) == DX_CL_CONFIG)
     engine_needs_admin(ctx, err);
   else
     engine_local_failure(ctx->engine, ctx->sub->job, err);
-  engine_ctx_free(ctx);
+  engine_end_call(ctx);
 }

@@ -120,30 +120,17 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
   }
 }
 
-/* Since when ProcessingLimit counts: not while the service was away, and from
- * the start for a call that began after it had passed. */
-static int64_t limit_from_ms(const struct service_state *svc,
-                             const struct dx_submission *sub)
-{
-  const struct run *run = run_of(sub);
-
-  if (sub->overdue)
-    return run->ctx->slot_ms;
-  return run->phase_ms + engine_away_ms(svc) - run->away_ms;
-}
-
 /* A response that trickles in never stalls. Other cases come first then. */
 static void cut_off(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
-  struct call_ctx *ctx = run->ctx;
   int64_t due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
 
   dx_log(DX_LOG_WARNING,
          "submission %zu: a response is not complete after ProcessingLimit",
          sub->number);
   dx_http_cancel(engine->http, &run->call);
-  engine_ctx_free(ctx);
+  engine_end_call(&run->ctx);
   if (sub->state == DX_ST_COMPLETE)
     run->cases[run->current].due_ms = due_ms;
   else
@@ -154,39 +141,21 @@ static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub, NULL);
+  int64_t from_ms;
 
   if (svc == NULL || run->denials > 0 || run->phase_ms == 0 ||
-      !is_waiting(sub) || (sub->overdue && run->call == NULL) ||
-      dx_monotonic_ms() - limit_from_ms(svc, sub) <=
-          svc->service->processing_limit_ms)
+      !is_waiting(sub) || (sub->overdue && run->call == NULL))
+    return;
+  /* Time while the service was away does not count. For a call that began after
+   * the limit had passed, it counts from the start. */
+  from_ms = sub->overdue ? run->ctx.slot_ms
+                         : run->phase_ms + engine_away_ms(svc) - run->away_ms;
+  if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
     return;
   if (run->call != NULL)
     cut_off(engine, sub);
   if (!sub->overdue)
     engine_overdue(engine, sub);
-}
-
-static void step_local(struct dx_engine *engine, struct dx_submission *sub,
-                       enum step step)
-{
-  if (step == STEP_PUT && engine->puts < DX_PUTS_AT_ONCE)
-    engine_put_file(engine, sub);
-  else if (step == STEP_DELIVER)
-    (void)engine_deliver(engine, sub);
-}
-
-static void step_api(struct dx_engine *engine, struct dx_submission *sub,
-                     enum step step)
-{
-  struct run *run = run_of(sub);
-
-  run->waiting_since = 0;
-  if (step == STEP_CREATE)
-    engine_create(engine, sub);
-  else if (step == STEP_SOURCE)
-    engine_get_source(engine, sub);
-  else
-    engine_get_extract(engine, sub);
 }
 
 static bool is_urgent(struct dx_submission *sub)
@@ -245,7 +214,13 @@ static int64_t send_best(struct dx_engine *engine, struct service_state *svc)
   if (now < svc->slot.at_ms)
     return svc->slot.at_ms;
   svc->slot.booked = false;
-  step_api(engine, best, step);
+  run_of(best)->waiting_since = 0;
+  if (step == STEP_CREATE)
+    engine_create(engine, best);
+  else if (step == STEP_SOURCE)
+    engine_get_source(engine, best);
+  else
+    engine_get_extract(engine, best);
   return dx_monotonic_ms(); /* there may be more */
 }
 
@@ -270,22 +245,20 @@ static void abort_calls(struct dx_engine *engine, struct dx_job *job, bool all)
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
     struct run *run = run_of(sub);
-    struct call_ctx *ctx = run->ctx;
 
     if (run->call == NULL || (!all && !dx_state_is_final(sub->state)))
       continue;
     dx_http_cancel(engine->http, &run->call);
-    engine_ctx_free(ctx);
+    engine_end_call(&run->ctx);
   }
 }
 
-static void job_ended(struct dx_engine *engine, struct dx_job *job)
+static void let_go(struct dx_engine *engine, struct dx_job *job)
 {
   abort_calls(engine, job, true);
   if (job->dirty || job->behind)
     (void)engine_save(engine, job);
   drive_free(job);
-  job->ended = true;
 }
 
 /* True if the engine has nothing more to do for the job. */
@@ -302,14 +275,6 @@ static bool is_over(struct dx_engine *engine, struct dx_job *job)
       all = false;
   }
   return all;
-}
-
-/* Trying again would not bring it back. */
-static void end_without_document(struct dx_submission *sub)
-{
-  dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING,
-                    "its document is no longer in the spool; release the job, "
-                    "or send the document again");
 }
 
 /*
@@ -358,10 +323,14 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
   if (due > now)
     return due;
   if ((step == STEP_CREATE || step == STEP_PUT) && !dx_submission_is_here(sub))
-    end_without_document(sub);
-  else if (step == STEP_PUT || step == STEP_DELIVER)
-    step_local(engine, sub, step);
-  else
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING, /* for good */
+                      "its document is no longer in the spool; release the "
+                      "job, or send the document again");
+  else if (step == STEP_PUT && engine->puts < DX_PUTS_AT_ONCE)
+    engine_put_file(engine, sub);
+  else if (step == STEP_DELIVER)
+    (void)engine_deliver(engine, sub);
+  else if (step != STEP_PUT)
     consider(svc, sub, now);
   return NEVER;
 }
@@ -451,7 +420,8 @@ void dx_engine_free(struct dx_engine **engine_at)
 
   if (engine == NULL)
     return;
-  dx_engine_stop(engine);
+  for (i = 0; i < engine->job_count; i++)
+    let_go(engine, engine->jobs[i]);
   for (i = 0; engine->services != NULL && i < engine->config->service_count;
        i++) {
     dx_token_free(&engine->services[i].token);
@@ -465,38 +435,11 @@ void dx_engine_free(struct dx_engine **engine_at)
   *engine_at = NULL;
 }
 
-static bool drive_new(struct dx_job *job)
-{
-  size_t i;
-
-  job->drive = calloc(1, sizeof(*job->drive));
-  if (job->drive == NULL)
-    return false;
-  job->drive->runs =
-      calloc(job->submission_count + 1, sizeof(*job->drive->runs));
-  for (i = 0; job->drive->runs != NULL && i < job->submission_count; i++)
-    if (!engine_begin_cases(&job->submissions[i]))
-      break;
-  if (job->drive->runs != NULL && i == job->submission_count)
-    return true;
-  drive_free(job);
-  return false;
-}
-
-static bool is_put(const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++)
-    if (sub->files[i].put != DX_PUT_DONE)
-      return false;
-  return true;
-}
-
 /* Handles what a crash or an exit may have left half done. */
 static void resume(struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
+  bool all_put = true;
   size_t i;
 
   run->fd = -1;
@@ -508,40 +451,25 @@ static void resume(struct dx_submission *sub)
   }
   if (sub->registering)
     engine_create_lost(sub);
-  if (sub->state == DX_ST_REGISTERED && is_put(sub))
+  for (i = 0; i < sub->file_count; i++) {
+    if (sub->files[i].put != DX_PUT_NONE)
+      run->sent_ms = dx_monotonic_ms(); /* not known: counts as now */
+    if (sub->files[i].put != DX_PUT_DONE)
+      all_put = false;
+  }
+  if (sub->state == DX_ST_REGISTERED && all_put)
     engine_apply(sub, DX_EV_PUT_ALL); /* as other versions may leave it */
   if (sub->state == DX_ST_REGISTERED)
     run->ask_first = true;
-  for (i = 0; i < sub->file_count; i++)
-    if (sub->files[i].put != DX_PUT_NONE)
-      run->sent_ms = dx_monotonic_ms(); /* not known: counts as now */
-}
-
-/* Who brings a job, or asks for it again, may have fixed what was wrong: the
- * service is asked at once. */
-static void take_in(struct dx_engine *engine, struct dx_job *job)
-{
-  size_t i;
-
-  job->announces = false;
-  for (i = 0; i < job->submission_count; i++) {
-    struct service_state *svc = engine_section_of(engine, &job->submissions[i]);
-
-    if (svc == NULL)
-      continue;
-    if (svc->needs_admin)
-      svc->due_ms = 0;
-    svc->needs_admin = false;
-    job->announces = job->announces || svc->service->on_result != NULL;
-  }
-  for (i = 0; i < job->submission_count; i++)
-    resume(&job->submissions[i]);
 }
 
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err)
 {
+  struct service_state *svc;
   struct dx_job **jobs;
+  bool ok;
+  size_t i;
 
   if (engine->job_count == engine->job_room) {
     size_t room = engine->job_room != 0 ? 2 * engine->job_room : 16;
@@ -552,9 +480,32 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     engine->jobs = jobs;
     engine->job_room = room;
   }
-  if (!drive_new(job))
+  job->drive = calloc(1, sizeof(*job->drive));
+  if (job->drive == NULL)
     return dx_fail_nomem(err);
-  take_in(engine, job);
+  job->drive->runs =
+      calloc(job->submission_count + 1, sizeof(*job->drive->runs));
+  ok = job->drive->runs != NULL;
+  for (i = 0; ok && i < job->submission_count; i++)
+    ok = engine_begin_cases(&job->submissions[i]);
+  if (!ok) {
+    drive_free(job);
+    return dx_fail_nomem(err);
+  }
+  /* Whoever brings a job, or asks for it again, may have fixed what was wrong:
+   * the service is asked at once. */
+  job->announces = false;
+  for (i = 0; i < job->submission_count; i++) {
+    svc = engine_section_of(engine, &job->submissions[i]);
+    if (svc == NULL)
+      continue;
+    if (svc->needs_admin)
+      svc->due_ms = 0;
+    svc->needs_admin = false;
+    job->announces = job->announces || svc->service->on_result != NULL;
+  }
+  for (i = 0; i < job->submission_count; i++)
+    resume(&job->submissions[i]);
   engine->jobs[engine->job_count++] = job;
   return DX_OK;
 }
@@ -613,7 +564,8 @@ static bool reap(struct dx_engine *engine)
       i++;
       continue;
     }
-    job_ended(engine, job);
+    let_go(engine, job);
+    job->ended = true;
     engine->jobs[i] = engine->jobs[--engine->job_count];
     engine->observer.ended(engine->observer.ctx, job);
     any = true;
@@ -662,19 +614,4 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
   if (wait > timeout_ms)
     wait = timeout_ms;
   return dx_http_run(engine->http, wait, wake, wake_count, err);
-}
-
-void dx_engine_stop(struct dx_engine *engine)
-{
-  size_t i;
-
-  for (i = 0; i < engine->job_count; i++) {
-    struct dx_job *job = engine->jobs[i];
-
-    abort_calls(engine, job, true);
-    if (job->dirty || job->behind)
-      (void)engine_save(engine, job);
-    drive_free(job);
-  }
-  engine->job_count = 0;
 }

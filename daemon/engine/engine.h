@@ -11,7 +11,7 @@
  * what takes longer than ProcessingLimit, is noted and tried again.
  *
  * Calling sequence: new, add jobs (with a journal), dx_engine_run() again and
- * again; `ended` is called for a job when all of it is final. dx_engine_stop()
+ * again; `ended` is called for a job when all of it is final. dx_engine_free()
  * aborts all calls at once; the progress so far is in the journals.
  *
  * Ownership: jobs stay the caller's and must live until `ended`,
@@ -45,6 +45,8 @@ struct dx_observer {
    * SEND is valid for DX_ASK_VALID_MS before a source is created, which must
    * await its turn; an upload starts at once. NULL: always SEND. */
   enum dx_permission (*may_send)(void *ctx, struct dx_job *job);
+  /* The journal was written. NULL: not wanted. */
+  void (*saved)(void *ctx, struct dx_job *job);
   void *ctx;
 };
 
@@ -52,7 +54,9 @@ struct dx_observer {
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
                                 const struct dx_observer *observer);
-void dx_engine_free(struct dx_engine **engine); /* aborts calls, no `ended` */
+/* Aborts everything under way, without waiting for the network, and releases
+ * all jobs without `ended`. */
+void dx_engine_free(struct dx_engine **engine);
 
 /* A job whose section, or whose BaseURL, is not in the configuration (any more)
  * is added, too, and waits for an administrator. E_NOMEM. */
@@ -78,9 +82,5 @@ struct dx_rate_limit *dx_engine_rate_limit(struct dx_engine *engine,
 enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            const int *wake, size_t wake_count,
                            struct dx_err *err) DX_MUST_USE;
-
-/* Aborts everything under way, without waiting for the network, and releases
- * all jobs. */
-void dx_engine_stop(struct dx_engine *engine);
 
 #endif

@@ -17,9 +17,8 @@
 #include "daemon/engine/engine.h"
 #include "daemon/service/api.h"
 #include "lib/spool/counters.h"
-#include "daemon/service/latency.h"
+#include "daemon/service/poll.h"
 #include "daemon/service/rate_limit.h"
-#include "daemon/service/result_check.h"
 #include "daemon/service/token.h"
 
 /* What this process knows about a service. */
@@ -55,10 +54,22 @@ struct case_run {
   int unexpected;     /* responses in a row that could not be right */
 };
 
+/* A call under way: where its response belongs. */
+struct call_ctx {
+  struct dx_engine *engine;
+  struct service_state *svc;
+  struct dx_submission *sub;
+  int64_t slot_ms;     /* of its slot, monotonic; 0: none, a PUT */
+  struct dx_temp sink; /* of a result, like what follows */
+  struct dx_result_check *check;
+  struct dx_sha256 *sha;
+  int64_t bytes;
+};
+
 /* How far a submission is, in this process; times are monotonic. */
 struct run {
   struct dx_http_call *call;
-  struct call_ctx *ctx;   /* of the call */
+  struct call_ctx ctx;    /* of the call */
   struct case_run *cases; /* one for each case */
   int64_t due_ms;         /* nothing happens before then */
   int64_t poll_ms;        /* no GET source before then */
@@ -94,6 +105,11 @@ struct dx_drive {
   struct run *runs; /* one for each submission */
 };
 
+static inline int64_t engine_longer(int64_t a, int64_t b)
+{
+  return a > b ? a : b;
+}
+
 static inline struct run *run_of(const struct dx_submission *sub)
 {
   return &sub->job->drive->runs[sub->number - 1];
@@ -114,18 +130,6 @@ struct dx_engine {
   struct dx_job **jobs;
   size_t job_count, job_room;
   int puts; /* under way */
-};
-
-/* The context of a call: where its response belongs. */
-struct call_ctx {
-  struct dx_engine *engine;
-  struct service_state *svc;
-  struct dx_submission *sub;
-  int64_t slot_ms;     /* of its slot, monotonic; 0: none, a PUT */
-  struct dx_temp sink; /* of a result, like what follows */
-  struct dx_result_check *check;
-  struct dx_sha256 *sha;
-  int64_t bytes;
 };
 
 /* ---- engine.c: the event loop ---- */
@@ -189,7 +193,6 @@ struct service_state *engine_service_of(struct dx_engine *engine,
                                         struct dx_err *err);
 int64_t engine_backoff_ms(int tries);
 void engine_wait_for(struct dx_submission *sub, int64_t ms);
-int64_t engine_longer(int64_t a, int64_t b);
 /* How long this process has seen the service away: that does not count towards
  * ProcessingLimit. */
 int64_t engine_away_ms(const struct service_state *svc);
@@ -203,12 +206,8 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
  * asked for. */
 void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
                        int64_t retry_after_ms, int *tries, int64_t *due_ms);
-/* For `docextract metrics`: the response to a call; something ready was found
- * age_ms after its phase began, but not by the last poll, at not_yet_ms; a
- * manifest was written. */
+/* For `docextract metrics`: the response to a call; a manifest was written. */
 void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
-void engine_count_found(const struct service_state *svc, enum dx_phase phase,
-                        int64_t not_yet_ms, int64_t age_ms);
 void engine_count_manifest(struct dx_engine *engine,
                            const struct dx_submission *sub);
 /* Any valid response: the service is up. */
@@ -223,13 +222,12 @@ void engine_failed(struct call_ctx *ctx,
 bool engine_is_denied(struct call_ctx *ctx,
                       const struct dx_http_response *response,
                       enum dx_code code);
-/* NULL when out of memory: the job waits then. */
-struct call_ctx *engine_ctx_new(struct dx_engine *engine,
-                                struct dx_submission *sub);
-void engine_ctx_free(struct call_ctx *ctx);
+struct call_ctx *engine_begin_call(struct dx_engine *engine,
+                                   struct dx_submission *sub);
+void engine_end_call(struct call_ctx *ctx);
 /* The token for the next call; without one the submission waits or halts. */
 bool engine_get_api(struct call_ctx *ctx, struct dx_api *api);
-/* Takes the outcome of starting a call, and frees the context unless DX_OK. */
+/* Takes the outcome of starting a call, and ends it unless DX_OK. */
 void engine_started(struct call_ctx *ctx, enum dx_code code,
                     struct dx_err *err);
 

@@ -36,6 +36,21 @@ static int64_t next_poll_ms(struct call_ctx *ctx, enum dx_phase phase,
                          dx_random_unit());
 }
 
+/* Something was found ready, but not by the last poll, at not_yet_ms after its
+ * phase began: for the poll schedule, and for `docextract metrics`. */
+static void found_ready(struct call_ctx *ctx, enum dx_phase phase,
+                        int64_t not_yet_ms)
+{
+  int64_t age_ms = dx_monotonic_ms() - run_of(ctx->sub)->phase_ms;
+  struct dx_counts one = {0};
+
+  dx_latency_learn(ctx->svc->latency, phase, pages_of(ctx->sub, phase),
+                   not_yet_ms, age_ms);
+  one.found[phase] = 1;
+  one.late_ms[phase] = age_ms - not_yet_ms;
+  dx_counters_add(ctx->svc->counters, &one);
+}
+
 static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
@@ -63,16 +78,14 @@ static void start_over(struct call_ctx *ctx)
     dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
                       "the service failed to extract it; release the job "
                       "to send it again");
-    return;
-  }
-  if (sub->start_overs >= DX_START_OVER_MAX) {
+  } else if (sub->start_overs >= DX_START_OVER_MAX) {
     dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
                       "the service failed to extract it, several times");
-    return;
+  } else {
+    engine_wait_for(sub, waits[sub->start_overs]);
+    sub->start_overs++;
+    engine_apply(sub, DX_EV_SEEN_FAILED);
   }
-  engine_wait_for(sub, waits[sub->start_overs]);
-  sub->start_overs++;
-  engine_apply(sub, DX_EV_SEEN_FAILED);
 }
 
 /*
@@ -130,37 +143,25 @@ static void registered_pending(struct call_ctx *ctx, bool missing,
   }
 }
 
-/* To the same source, with the same URLs. */
-static bool can_put_again(const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++)
-    if (sub->files[i].url == NULL)
-      return false;
-  return engine_put_is_due(sub) && dx_submission_is_here(sub);
-}
-
-static void put_again(struct dx_submission *sub)
-{
-  size_t i;
-
-  engine_apply(sub, DX_EV_PUT_AGAIN);
-  for (i = 0; i < sub->file_count; i++)
-    sub->files[i].put = DX_PUT_SENDING;
-  run_of(sub)->due_ms = 0;
-}
-
 static void uploaded_pending(struct call_ctx *ctx,
                              const struct dx_source *source, bool missing,
                              int64_t retry_after_ms)
 {
   struct dx_submission *sub = ctx->sub;
-  bool stuck = dx_monotonic_ms() - run_of(sub)->phase_ms > DX_STUCK_MS;
+  struct run *run = run_of(sub);
+  bool stuck = dx_monotonic_ms() - run->phase_ms > DX_STUCK_MS;
+  bool can_put_again = engine_put_is_due(sub) && dx_submission_is_here(sub);
+  size_t i;
 
-  if (missing && can_put_again(sub) &&
-      (sub->verify || (stuck && !sub->put_again))) {
-    put_again(sub);
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].url == NULL)
+      can_put_again = false;
+  if (missing && can_put_again && (sub->verify || (stuck && !sub->put_again))) {
+    /* To the same source, with the same URLs. */
+    engine_apply(sub, DX_EV_PUT_AGAIN);
+    for (i = 0; i < sub->file_count; i++)
+      sub->files[i].put = DX_PUT_SENDING;
+    run->due_ms = 0;
     sub->put_again = stuck;
   } else if (sub->verify && source->uploaded <= 0 && !engine_put_is_due(sub)) {
     check_before_reregistering(sub, "its upload URL expired repeatedly");
@@ -199,13 +200,8 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
     engine_local_failure(ctx->engine, sub->job, &err);
     return;
   }
-  if (run->phase_ms != 0) {
-    dx_latency_learn(ctx->svc->latency, DX_PHASE_SOURCE,
-                     pages_of(sub, DX_PHASE_SOURCE), run->not_yet_ms,
-                     dx_monotonic_ms() - run->phase_ms);
-    engine_count_found(ctx->svc, DX_PHASE_SOURCE, run->not_yet_ms,
-                       dx_monotonic_ms() - run->phase_ms);
-  }
+  if (run->phase_ms != 0)
+    found_ready(ctx, DX_PHASE_SOURCE, run->not_yet_ms);
   engine_apply(sub, DX_EV_SEEN_COMPLETE);
   run->phase_ms = 0;
   engine_wait_for(sub, engine_longer(retry_after_ms, 0));
@@ -328,20 +324,18 @@ static void source_done(void *arg, const struct dx_http_response *response)
     engine_failed(ctx, response, &err);
   }
   dx_source_release(&source);
-  engine_ctx_free(ctx);
+  engine_end_call(ctx);
 }
 
 void engine_get_source(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
-  struct call_ctx *ctx = engine_ctx_new(engine, sub);
+  struct call_ctx *ctx = engine_begin_call(engine, sub);
   struct dx_api api;
   struct dx_err err;
 
-  if (ctx == NULL)
-    return;
   if (!engine_get_api(ctx, &api)) {
-    engine_ctx_free(ctx);
+    engine_end_call(ctx);
     return;
   }
   engine_started(
@@ -374,47 +368,33 @@ struct dx_case *engine_next_case(struct dx_submission *sub)
   return best < sub->case_count ? &sub->cases[best] : NULL;
 }
 
-/* How many bytes are left for the results of a job. */
-static int64_t room_for_results(const struct dx_job *job)
-{
-  int64_t room = DX_RESULTS_MAX_BYTES;
-  size_t i, k;
-
-  for (i = 0; i < job->submission_count; i++)
-    for (k = 0; k < job->submissions[i].case_count; k++)
-      if (job->submissions[i].cases[k].state != DX_CASE_WAITING)
-        room -= job->submissions[i].cases[k].bytes;
-  return room;
-}
-
-static enum dx_code check_size(const struct call_ctx *ctx, struct dx_err *err)
-{
-  int64_t most = ctx->svc->service->max_result_bytes;
-  char size[DX_SIZE_TEXT_BYTES];
-
-  if (ctx->bytes > most)
-    return dx_fail(err, DX_E_RESPONSE, 0,
-                   "the result is larger than MaxResultSize (%s)",
-                   dx_size_text(most, size));
-  if (ctx->bytes > room_for_results(ctx->sub->job))
-    return dx_fail(err, DX_E_RESPONSE, 0,
-                   "the results of the job are larger than %s in all",
-                   dx_size_text(DX_RESULTS_MAX_BYTES, size));
-  return DX_OK;
-}
-
 /* A result is checked while it is written, so that neither its size nor its
  * content costs memory. */
 static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
                                struct dx_err *err)
 {
   struct call_ctx *ctx = arg;
+  const struct dx_job *job = ctx->sub->job;
+  int64_t most = ctx->svc->service->max_result_bytes;
+  int64_t total = ctx->bytes + (int64_t)len; /* of the job */
+  char size[DX_SIZE_TEXT_BYTES];
   enum dx_code code;
+  size_t i, k;
 
-  ctx->bytes += (int64_t)len;
-  code = check_size(ctx, err);
-  if (code == DX_OK)
-    code = dx_result_check_add(ctx->check, bytes, len, err);
+  ctx->bytes = total;
+  if (ctx->bytes > most)
+    return dx_fail(err, DX_E_RESPONSE, 0,
+                   "the result is larger than MaxResultSize (%s)",
+                   dx_size_text(most, size));
+  for (i = 0; i < job->submission_count; i++)
+    for (k = 0; k < job->submissions[i].case_count; k++)
+      if (job->submissions[i].cases[k].state != DX_CASE_WAITING)
+        total += job->submissions[i].cases[k].bytes;
+  if (total > DX_RESULTS_MAX_BYTES)
+    return dx_fail(err, DX_E_RESPONSE, 0,
+                   "the results of the job are larger than %s in all",
+                   dx_size_text(DX_RESULTS_MAX_BYTES, size));
+  code = dx_result_check_add(ctx->check, bytes, len, err);
   if (code == DX_OK)
     code = dx_fs_write_all(ctx->sink.fd, bytes, len, "result", err);
   if (code == DX_OK && !dx_sha256_add(ctx->sha, bytes, len))
@@ -429,12 +409,11 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
   enum dx_code code =
       dx_result_check_end(ctx->check, ctx->sub->source_id, c->id, err);
 
-  if (code == DX_OK && !dx_sha256_end(ctx->sha, c->sha256))
-    code = dx_fail_nomem(err);
   if (code == DX_OK) /* the journal, which follows, fsyncs the directory */
     code = dx_temp_publish(&ctx->sink, 0600, err);
   if (code != DX_OK)
     return code;
+  dx_sha256_end(ctx->sha, c->sha256);
   c->bytes = ctx->bytes;
   c->is_empty = dx_result_check_is_empty(ctx->check);
   c->state = DX_CASE_STORED;
@@ -471,16 +450,6 @@ static void case_gone(struct call_ctx *ctx, struct case_run *c,
     c->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
 }
 
-static void case_stored(struct call_ctx *ctx, const struct case_run *c)
-{
-  dx_latency_learn(ctx->svc->latency, DX_PHASE_EXTRACT,
-                   pages_of(ctx->sub, DX_PHASE_EXTRACT), c->not_yet_ms,
-                   dx_monotonic_ms() - run_of(ctx->sub)->phase_ms);
-  engine_count_found(ctx->svc, DX_PHASE_EXTRACT, c->not_yet_ms,
-                     dx_monotonic_ms() - run_of(ctx->sub)->phase_ms);
-  engine_service_up(ctx);
-}
-
 static void extract_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = arg;
@@ -492,18 +461,19 @@ static void extract_done(void *arg, const struct dx_http_response *response)
   enum dx_code code;
 
   run->call = NULL;
-  code = dx_read_extract(response, &err);
+  code = dx_judge(DX_CALL_EXTRACT, response, &err);
   if (code == DX_OK)
     code = store_result(ctx, c, &err);
   engine_count_call(ctx, code);
   if (engine_is_denied(ctx, response, code)) {
     c_run->absent = 0;
-    engine_ctx_free(ctx);
+    engine_end_call(ctx);
     return;
   }
   switch (code) {
   case DX_OK:
-    case_stored(ctx, c_run);
+    found_ready(ctx, DX_PHASE_EXTRACT, c_run->not_yet_ms);
+    engine_service_up(ctx);
     break;
   case DX_E_NOT_YET:
     engine_service_up(ctx);
@@ -522,47 +492,38 @@ static void extract_done(void *arg, const struct dx_http_response *response)
     c_run->due_ms = run->due_ms; /* other cases come first */
     break;
   }
-  engine_ctx_free(ctx);
-}
-
-/* A place for the result, and what checks it. */
-static enum dx_code begin_result(struct call_ctx *ctx, struct dx_err *err)
-{
-  const struct dx_submission *sub = ctx->sub;
-  char name[DX_FILE_NAME_BYTES];
-  enum dx_code code = dx_fs_check_free(sub->job->dirfd, err);
-
-  ctx->check = dx_result_check_new();
-  ctx->sha = dx_sha256_new();
-  if (ctx->check == NULL || ctx->sha == NULL)
-    return dx_fail_nomem(err);
-  dx_result_file(sub, run_of(sub)->current, name);
-  return code == DX_OK ? dx_temp_begin(&ctx->sink, sub->job->dirfd, name, err)
-                       : code;
+  engine_end_call(ctx);
 }
 
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct dx_case *c = engine_next_case(sub);
-  struct call_ctx *ctx = engine_ctx_new(engine, sub);
+  struct call_ctx *ctx = engine_begin_call(engine, sub);
+  int dirfd = sub->job->dirfd;
+  char name[DX_FILE_NAME_BYTES];
   struct dx_api api;
   struct dx_err err;
+  enum dx_code code = dx_fs_check_free(dirfd, &err);
 
-  if (ctx == NULL)
-    return;
   run->current = (size_t)(c - sub->cases);
-  if (begin_result(ctx, &err) != DX_OK) {
-    engine_local_failure(engine, sub->job, &err);
-    engine_ctx_free(ctx);
-  } else if (!engine_get_api(ctx, &api)) {
-    engine_ctx_free(ctx);
-  } else {
+  dx_result_file(sub, run->current, name);
+  ctx->check = dx_result_check_new();
+  ctx->sha = dx_sha256_new();
+  if (ctx->check == NULL || ctx->sha == NULL)
+    code = dx_fail_nomem(&err);
+  if (code == DX_OK)
+    code = dx_temp_begin(&ctx->sink, dirfd, name, &err);
+  if (code == DX_OK && engine_get_api(ctx, &api)) {
     engine_started(ctx,
                    dx_api_extract(&api, c->id, take_piece, extract_done, ctx,
                                   &run->call, &err),
                    &err);
+    return;
   }
+  if (code != DX_OK)
+    engine_local_failure(engine, sub->job, &err);
+  engine_end_call(ctx);
 }
 
 /* ---- delivering ---- */

@@ -59,12 +59,6 @@ void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                         job->drive->due_ms, err);
 }
 
-static void halt(struct dx_job *job, const struct dx_err *err)
-{
-  if (job->halt.code == DX_OK)
-    job->halt = *err;
-}
-
 /* The job has something under way there. */
 static bool uses(struct dx_engine *engine, const struct dx_job *job,
                  const struct service_state *svc)
@@ -108,8 +102,9 @@ void engine_apply(struct dx_submission *sub, enum dx_event event)
 {
   struct dx_err err;
 
-  if (dx_submission_apply(sub, event, &err) != DX_OK)
-    halt(sub->job, &err);
+  if (dx_submission_apply(sub, event, &err) != DX_OK &&
+      sub->job->halt.code == DX_OK)
+    sub->job->halt = err;
 }
 
 #define OVERDUE_TEXT "the extraction takes longer than ProcessingLimit"
@@ -135,33 +130,8 @@ void engine_clear_problem(struct dx_submission *sub)
     dx_job_set_message(sub->job, DX_OK, "");
 }
 
-/* Whoever no longer has a section has no directory for its results either. */
-static enum dx_code tell_failure(struct dx_engine *engine,
-                                 struct dx_submission *sub, struct dx_err *err)
-{
-  struct service_state *svc = engine_section_of(engine, sub);
-  enum dx_code code;
-
-  if (svc == NULL)
-    return DX_OK;
-  code = engine_prepare_results(svc, err);
-  if (sub->failed_at == 0)
-    sub->failed_at = dx_wall_ms();
-  if (code == DX_OK)
-    code = dx_manifest_deliver(sub, svc->service->results_dir, err);
-  if (code == DX_OK)
-    engine_count_manifest(engine, sub);
-  return code;
-}
-
-/* Nobody is told of a print job that was canceled in CUPS: what is there stays
- * (docextract-results(5)). */
-static bool is_canceled_in_cups(const struct dx_submission *sub)
-{
-  return sub->state == DX_ST_CANCELED &&
-         sub->job->print.final == DX_FINAL_CANCELED;
-}
-
+/* Delivers the manifests of what has failed. Without the section of a
+ * submission there is no directory for it. */
 static enum dx_code tell_failures(struct dx_engine *engine, struct dx_job *job,
                                   struct dx_err *err)
 {
@@ -170,45 +140,53 @@ static enum dx_code tell_failures(struct dx_engine *engine, struct dx_job *job,
 
   for (i = 0; code == DX_OK && i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
+    struct service_state *svc = engine_section_of(engine, sub);
 
     if (run_of(sub)->told || !dx_state_is_final(sub->state) ||
         sub->state == DX_ST_EXTRACTED)
       continue;
-    if (is_canceled_in_cups(sub))
+    if (sub->state == DX_ST_CANCELED && job->print.final == DX_FINAL_CANCELED) {
+      /* Of a print job that was canceled in CUPS no consumer is told: what is
+       * there stays (docextract-results(5)). */
       sub->announce_ms = 0;
-    else
-      code = tell_failure(engine, sub, err);
+    } else if (svc != NULL) {
+      code = engine_prepare_results(svc, err);
+      if (sub->failed_at == 0)
+        sub->failed_at = dx_wall_ms();
+      if (code == DX_OK)
+        code = dx_manifest_deliver(sub, svc->service->results_dir, err);
+      if (code == DX_OK)
+        engine_count_manifest(engine, sub);
+    }
     run_of(sub)->told = code == DX_OK;
   }
   return code;
 }
 
-static bool saved(struct dx_engine *engine, struct dx_job *job,
-                  enum dx_code code, const struct dx_err *err)
+static bool write_job(struct dx_engine *engine, struct dx_job *job,
+                      bool is_durable)
 {
+  struct dx_err err;
+  enum dx_code code = tell_failures(engine, job, &err);
+
   if (code == DX_OK)
+    code = is_durable ? dx_job_save(job, &err) : dx_job_publish(job, &err);
+  if (code == DX_OK) {
+    if (engine->observer.saved != NULL)
+      engine->observer.saved(engine->observer.ctx, job);
     return true;
+  }
   job->dirty = true; /* nothing starts before this is written */
-  engine_local_failure(engine, job, err);
+  engine_local_failure(engine, job, &err);
   return false;
 }
 
 bool engine_save(struct dx_engine *engine, struct dx_job *job)
 {
-  struct dx_err err;
-  enum dx_code code = tell_failures(engine, job, &err);
-
-  if (code == DX_OK)
-    code = dx_job_save(job, &err);
-  return saved(engine, job, code, &err);
+  return write_job(engine, job, true);
 }
 
 bool engine_publish(struct dx_engine *engine, struct dx_job *job)
 {
-  struct dx_err err;
-  enum dx_code code = tell_failures(engine, job, &err);
-
-  if (code == DX_OK)
-    code = dx_job_publish(job, &err);
-  return saved(engine, job, code, &err);
+  return write_job(engine, job, false);
 }

@@ -149,7 +149,7 @@ static void create_done(void *arg, const struct dx_http_response *response)
                       &run->due_ms);
   }
   dx_created_release(&created);
-  engine_ctx_free(ctx);
+  engine_end_call(ctx);
 }
 
 bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
@@ -168,19 +168,18 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct dx_job *job = sub->job;
-  struct call_ctx *ctx = engine_ctx_new(engine, sub);
+  struct call_ctx *ctx;
   struct dx_api_file *files = calloc(sub->file_count, sizeof(*files));
   struct dx_api api;
   struct dx_err err;
   size_t i;
 
-  if (ctx == NULL || files == NULL) {
+  if (files == NULL) {
     (void)dx_fail_nomem(&err);
     engine_local_failure(engine, job, &err);
-    free(ctx);
-    free(files);
     return;
   }
+  ctx = engine_begin_call(engine, sub);
   for (i = 0; i < sub->file_count; i++) {
     const struct dx_entry *e = &job->documents[sub->files[i].document].entry;
 
@@ -191,7 +190,7 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
    * power failure only expires. */
   if (!engine_get_api(ctx, &api) || !engine_publish(engine, job)) {
     sub->registering = false;
-    engine_ctx_free(ctx);
+    engine_end_call(ctx);
   } else {
     engine_started(ctx,
                    dx_api_create(&api, files, sub->file_count, create_done, ctx,
@@ -250,22 +249,6 @@ void engine_put_landed(struct call_ctx *ctx)
   run->put_tries = 0;
 }
 
-static void put_succeeded(struct call_ctx *ctx)
-{
-  struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
-
-  sub->files[run->current].put = DX_PUT_DONE;
-  sub->job->behind = true; /* 'sending' is durable: a resumed job asks first */
-  sub->job->drive->late_ms = dx_monotonic_ms();
-  engine_put_landed(ctx);
-  run->storage_refusals = 0;
-  run->due_ms = 0;
-  put_progress(ctx, 0);
-  if (next_file(sub) == NULL)
-    engine_apply(sub, DX_EV_PUT_ALL);
-}
-
 /* The interface says to retry the same URL until it expires, so a refusal by
  * the storage counts only after several tries. */
 static bool refusal_counts(struct dx_submission *sub)
@@ -281,82 +264,62 @@ static bool refusal_counts(struct dx_submission *sub)
   return run->storage_refusals >= DX_REFUSED_PUT_TRIES;
 }
 
-static void expire_urls(struct dx_submission *sub)
-{
-  struct run *run = run_of(sub);
-
-  sub->url_until_ms = 0;
-  sub->job->dirty = true;
-  run->due_ms = 0;
-  run->pending_seen = 0;
-}
-
-/* The storage may be another host: a failed PUT never blocks the API. */
-static void put_failed(struct call_ctx *ctx, const struct dx_err *err,
-                       const struct dx_http_response *response)
-{
-  struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
-  int64_t wait;
-
-  if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
-    run->put_tries = 0;
-  run->put_tries++;
-  wait = engine_longer(response->retry_after_ms,
-                       engine_backoff_ms(run->put_tries));
-  if (run->storage_refusals > 0)
-    wait = engine_longer(wait, DX_REFUSED_PUT_GAP_MS);
-  engine_wait_for(sub, wait);
-  dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
-         err->text);
-  engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, dx_monotonic_ms(),
-                        run->due_ms, err);
-}
-
 static void put_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = arg;
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
+  bool is_refusal, counts;
   struct dx_err err;
   enum dx_code code;
+  int64_t wait;
 
   run->call = NULL;
   if (response->sent_bytes > 0)
     run->sent_ms = dx_monotonic_ms();
-  code = dx_read_put(response, &err);
+  code = dx_judge(DX_CALL_PUT, response, &err);
   engine_count_call(ctx, code);
-  switch (code) {
-  case DX_OK:
-    put_succeeded(ctx);
-    break;
-  case DX_E_EXPIRED:
-    expire_urls(sub);
-    break;
-  case DX_E_GONE:
-    if (refusal_counts(sub))
-      expire_urls(sub);
-    else
-      put_failed(ctx, &err, response);
-    break;
-  case DX_E_TOO_BIG:
-  case DX_E_REFUSED:
-    if (refusal_counts(sub))
-      dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
-    else
-      put_failed(ctx, &err, response);
-    break;
-  default:
-    if (dx_class_of(code) != DX_CL_TRANSIENT) {
-      engine_failed(ctx, response, &err);
-      break;
-    }
+  is_refusal =
+      code == DX_E_GONE || code == DX_E_TOO_BIG || code == DX_E_REFUSED;
+  counts = is_refusal && refusal_counts(sub);
+  if (code == DX_OK) {
+    sub->files[run->current].put = DX_PUT_DONE;
+    sub->job->behind = true; /* 'sending' is durable: a resumed job asks */
+    sub->job->drive->late_ms = dx_monotonic_ms();
+    engine_put_landed(ctx);
+    run->storage_refusals = 0;
+    run->due_ms = 0;
+    put_progress(ctx, 0);
+    if (next_file(sub) == NULL)
+      engine_apply(sub, DX_EV_PUT_ALL);
+  } else if (code == DX_E_EXPIRED || (code == DX_E_GONE && counts)) {
+    sub->url_until_ms = 0;
+    sub->job->dirty = true;
+    run->due_ms = 0;
+    run->pending_seen = 0;
+  } else if (counts) {
+    dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
+  } else if (!is_refusal && dx_class_of(code) != DX_CL_TRANSIENT) {
+    engine_failed(ctx, response, &err);
+  } else {
     /* Without a response, or with an unclear one, it may have landed. */
-    run->ask_first = response->code != DX_OK || code == DX_E_UNCLEAR;
-    put_failed(ctx, &err, response);
-    break;
+    if (!is_refusal)
+      run->ask_first = response->code != DX_OK || code == DX_E_UNCLEAR;
+    /* The storage may be another host: this never blocks the API. */
+    if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
+      run->put_tries = 0;
+    run->put_tries++;
+    wait = engine_longer(response->retry_after_ms,
+                         engine_backoff_ms(run->put_tries));
+    if (run->storage_refusals > 0)
+      wait = engine_longer(wait, DX_REFUSED_PUT_GAP_MS);
+    engine_wait_for(sub, wait);
+    dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
+           err.text);
+    engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN,
+                          dx_monotonic_ms(), run->due_ms, &err);
   }
-  engine_ctx_free(ctx);
+  engine_end_call(ctx);
 }
 
 void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
@@ -376,16 +339,14 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
   }
   if (!engine_may_send(engine, sub))
     return;
-  ctx = engine_ctx_new(engine, sub);
-  if (ctx == NULL)
-    return;
+  ctx = engine_begin_call(engine, sub);
   dx_document_file(file->document, name);
   run->current = (size_t)(file - sub->files);
   run->fd = openat(sub->job->dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (run->fd < 0) {
     (void)dx_fail_sys(&err, errno, "open", name);
     engine_local_failure(engine, sub->job, &err);
-    engine_ctx_free(ctx);
+    engine_end_call(ctx);
     return;
   }
   engine->puts++;

@@ -10,6 +10,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
+#include "lib/base/json_scan.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "daemon/service/signed_url.h"
@@ -31,7 +32,7 @@ struct row {
   {DX_##create, DX_##put, DX_##source, DX_##extract, DX_##hello}
 
 /* The first row that holds a status counts. 503 and the 403 of an expired
- * URL need more than the status: see refine(). */
+ * URL need more than the status: see dx_judge(). */
 static const struct row rows[] = {
   /*           create      put        source        extract       hello */
   {200, 200, V(OK,         OK,        OK,           OK,           OK)},
@@ -65,39 +66,6 @@ static const struct row rows[] = {
   {  0, 999, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
 };
 /* clang-format on */
-
-static enum dx_code by_status(enum dx_call_kind call, int status)
-{
-  const struct row *row = rows;
-
-  while (status < row->from || status > row->to)
-    row++;
-  return row->of[call];
-}
-
-/* Storages give the reason for a 403: do not try an expired URL again. */
-static bool says_expired(const struct dx_http_response *response)
-{
-  return strcasestr(response->body, "expired") != NULL ||
-         strcasestr(response->body, "<Code>RequestTimeTooSkewed") != NULL;
-}
-
-static enum dx_code refine(enum dx_call_kind call,
-                           const struct dx_http_response *response,
-                           enum dx_code code)
-{
-  int status = response->status;
-
-  if (call == DX_CALL_PUT) {
-    if ((status == 400 || status == 401 || status == 403) &&
-        says_expired(response))
-      return DX_E_EXPIRED;
-    return code;
-  }
-  if (status == 503 && response->retry_after_ms >= 0)
-    return DX_E_RATE;
-  return code;
-}
 
 /* The message for the person who printed. */
 static enum dx_code explain(enum dx_call_kind call, int status,
@@ -135,16 +103,34 @@ static enum dx_code explain(enum dx_call_kind call, int status,
   }
 }
 
+/* Storages give the reason for a 403: do not try an expired URL again. */
+static bool says_expired(const struct dx_http_response *response)
+{
+  int status = response->status;
+
+  return (status == 400 || status == 401 || status == 403) &&
+         (strcasestr(response->body, "expired") != NULL ||
+          strcasestr(response->body, "<Code>RequestTimeTooSkewed") != NULL);
+}
+
 enum dx_code dx_judge(enum dx_call_kind call,
                       const struct dx_http_response *response,
                       struct dx_err *err)
 {
+  const struct row *row = rows;
   enum dx_code code;
 
   if (response->code != DX_OK)
     return dx_fail(err, response->code, response->err.sys_errno, "%s",
                    response->err.text);
-  code = refine(call, response, by_status(call, response->status));
+  while (response->status < row->from || response->status > row->to)
+    row++;
+  code = row->of[call];
+  if (call == DX_CALL_PUT && says_expired(response))
+    code = DX_E_EXPIRED;
+  else if (call != DX_CALL_PUT && response->status == 503 &&
+           response->retry_after_ms >= 0)
+    code = DX_E_RATE;
   return explain(call, response->status, code, err);
 }
 
@@ -201,28 +187,15 @@ enum dx_code dx_api_hello(const struct dx_api *api, dx_http_done *done,
   return start(api, &request, "/auth/hello", NULL, "", ret_call, err);
 }
 
-static char *create_body(const struct dx_api_file *files, size_t count)
+static struct dx_json *make_file(const void *files, size_t i)
 {
-  struct dx_json *root = dx_json_object();
-  struct dx_json *list = dx_json_array();
-  char *text = NULL;
-  bool ok = root != NULL && list != NULL;
-  size_t i;
+  const struct dx_api_file *file = (const struct dx_api_file *)files + i;
+  struct dx_json *json = dx_json_object();
 
-  for (i = 0; ok && i < count; i++) {
-    struct dx_json *file = dx_json_object();
-
-    ok = file != NULL &&
-         dx_json_put_string(file, "content_type", files[i].type) &&
-         dx_json_put_string(file, "file_name", files[i].name) &&
-         dx_json_append_take(list, &file);
-    dx_json_free(&file);
-  }
-  if (ok && dx_json_put_take(root, "files", &list))
-    text = dx_json_print(root, false);
-  dx_json_free(&list);
-  dx_json_free(&root);
-  return text;
+  return dx_json_made_take(
+      json, json != NULL &&
+                dx_json_put_string(json, "content_type", file->type) &&
+                dx_json_put_string(json, "file_name", file->name));
 }
 
 enum dx_code dx_api_create(const struct dx_api *api,
@@ -231,9 +204,13 @@ enum dx_code dx_api_create(const struct dx_api *api,
                            struct dx_http_call **ret_call, struct dx_err *err)
 {
   struct dx_http_request request = request_of("POST", done, ctx);
-  char *body = create_body(files, count);
+  struct dx_json *root = dx_json_object();
+  char *body = NULL;
   enum dx_code code;
 
+  if (root != NULL && dx_json_put_list(root, "files", files, count, make_file))
+    body = dx_json_print(root, false);
+  dx_json_free(&root);
   if (body == NULL)
     return dx_fail_nomem(err);
   request.content_type = "application/json";
@@ -289,37 +266,32 @@ enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
 /* ---- responses ---- */
 
 /* A response of the right status whose body is not what it should be, unless we
- * ran out of memory: results_of() has cleared errno. */
-static enum dx_code not_understood(const char *what, struct dx_err *err)
+ * ran out of memory: the caller has cleared errno. */
+static enum dx_code not_understood(enum dx_call_kind call, struct dx_err *err)
 {
   if (errno == ENOMEM)
     return dx_fail_nomem(err);
   return dx_fail(err, DX_E_RESPONSE, 0,
-                 "cannot understand the response to '%s'", what);
+                 "cannot understand the response to '%s'", call_words[call]);
 }
 
 /* Understood, but it belongs to another request, or to none. */
-static enum dx_code no_sense(const char *what, const char *why,
+static enum dx_code no_sense(enum dx_call_kind call, const char *why,
                              struct dx_err *err)
 {
-  return dx_fail(err, DX_E_UNEXPECTED, 0, "the response to '%s' %s", what, why);
-}
-
-/* An absent field is accepted. */
-static bool is_about(const struct dx_json *results, const char *name,
-                     const char *id)
-{
-  const struct dx_json *json = dx_json_get(results, name);
-  const char *text = dx_json_string(json);
-
-  return json == NULL || dx_json_is_null(json) ||
-         (text != NULL && strcmp(text, id) == 0);
+  return dx_fail(err, DX_E_UNEXPECTED, 0, "the response to '%s' %s",
+                 call_words[call], why);
 }
 
 /* Two such ids that look the same may differ. */
 static bool has_nul(const char *id)
 {
   return strstr(id, DX_JSON_NUL) != NULL;
+}
+
+static bool is_id(const char *id)
+{
+  return id != NULL && id[0] != '\0' && strlen(id) <= 4096;
 }
 
 /* Parses the body; *ret_root is the caller's, the result is inside it. */
@@ -345,7 +317,7 @@ enum dx_code dx_read_hello(const struct dx_http_response *response,
       dx_json_string(dx_json_get(results_of(response, &root), "auth_info"));
   *ret_greeting = greeting != NULL ? strdup(greeting) : NULL;
   if (*ret_greeting == NULL)
-    code = not_understood(call_words[DX_CALL_HELLO], err);
+    code = not_understood(DX_CALL_HELLO, err);
   dx_json_free(&root);
   return code;
 }
@@ -364,25 +336,27 @@ void dx_created_release(struct dx_created *created)
   memset(created, 0, sizeof(*created));
 }
 
-static bool is_id(const char *id)
+static bool copy_created(const struct dx_json *results, size_t count,
+                         int64_t date_ms, struct dx_created *created)
 {
-  return id != NULL && id[0] != '\0' && strlen(id) <= 4096;
-}
-
-static bool copy_urls(const struct dx_json *list, int64_t date_ms,
-                      struct dx_created *created)
-{
+  const struct dx_json *list = dx_json_get(results, "upload_urls");
   const struct dx_json *item = dx_json_first(list);
+  const char *id = dx_json_string(dx_json_get(results, "id"));
   size_t i;
 
+  if (!is_id(id) || dx_json_count(list) != count)
+    return false;
+  created->source_id = strdup(id);
+  created->urls = calloc(count, sizeof(*created->urls));
+  created->count = count;
   created->lifetime_ms = INT64_MAX;
-  for (i = 0; i < created->count; i++, item = dx_json_next(item)) {
+  if (created->source_id == NULL || created->urls == NULL)
+    return false;
+  for (i = 0; i < count; i++, item = dx_json_next(item)) {
     const char *url = dx_json_string(dx_json_get(item, "url"));
     int64_t lifetime;
 
-    if (url == NULL)
-      return false;
-    created->urls[i] = strdup(url);
+    created->urls[i] = url != NULL ? strdup(url) : NULL;
     if (created->urls[i] == NULL)
       return false;
     lifetime = dx_signed_url_lifetime_ms(url, date_ms);
@@ -390,21 +364,6 @@ static bool copy_urls(const struct dx_json *list, int64_t date_ms,
       created->lifetime_ms = lifetime;
   }
   return true;
-}
-
-static bool copy_created(const struct dx_json *results, size_t count,
-                         int64_t date_ms, struct dx_created *created)
-{
-  const struct dx_json *list = dx_json_get(results, "upload_urls");
-  const char *id = dx_json_string(dx_json_get(results, "id"));
-
-  if (!is_id(id) || dx_json_count(list) != count)
-    return false;
-  created->source_id = strdup(id);
-  created->urls = calloc(count, sizeof(*created->urls));
-  created->count = count;
-  return created->source_id != NULL && created->urls != NULL &&
-         copy_urls(list, date_ms, created);
 }
 
 enum dx_code dx_read_create(const struct dx_http_response *response,
@@ -421,9 +380,9 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
     return code;
   if (!copy_created(results_of(response, &root), count, response->date_ms,
                     ret_created))
-    code = not_understood(call_words[DX_CALL_CREATE], err);
+    code = not_understood(DX_CALL_CREATE, err);
   else if (has_nul(ret_created->source_id))
-    code = no_sense(call_words[DX_CALL_CREATE], "has a NUL in its id", err);
+    code = no_sense(DX_CALL_CREATE, "has a NUL in its id", err);
   for (i = 0; code == DX_OK && i < count; i++)
     code = dx_signed_url_check(ret_created->urls[i], service, &scope, err);
   if (code != DX_OK)
@@ -432,32 +391,14 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
   return code;
 }
 
-enum dx_code dx_read_put(const struct dx_http_response *response,
-                         struct dx_err *err)
-{
-  return dx_judge(DX_CALL_PUT, response, err);
-}
-
 void dx_source_release(struct dx_source *source)
 {
   size_t i;
 
-  for (i = 0; source->case_ids != NULL && i < source->case_count; i++)
+  for (i = 0; i < source->case_count; i++)
     free(source->case_ids[i]);
   free(source->case_ids);
   memset(source, 0, sizeof(*source));
-}
-
-static enum dx_source_status source_status(const char *word)
-{
-  static const char *const words[] = {"pending_upload", "processing",
-                                      "complete", "failed"};
-  int i;
-
-  for (i = 0; i < DX_SOURCE_UNKNOWN; i++)
-    if (strcmp(word, words[i]) == 0)
-      break;
-  return (enum dx_source_status)i;
 }
 
 static bool copy_cases(const struct dx_json *list, struct dx_source *source)
@@ -472,32 +413,35 @@ static bool copy_cases(const struct dx_json *list, struct dx_source *source)
     return false;
   for (item = dx_json_first(list); item != NULL; item = dx_json_next(item)) {
     const char *id = dx_json_string(item);
+    char *copy = is_id(id) ? strdup(id) : NULL;
 
-    if (!is_id(id))
+    if (copy == NULL)
       return false;
-    source->case_ids[source->case_count] = strdup(id);
-    if (source->case_ids[source->case_count] == NULL)
-      return false;
-    source->case_count++;
+    source->case_ids[source->case_count++] = copy;
   }
   return true;
 }
 
 static bool copy_source(const struct dx_json *results, struct dx_source *source)
 {
+  static const char *const words[] = {"pending_upload", "processing",
+                                      "complete", "failed"};
   const char *word = dx_json_string(dx_json_get(results, "status"));
-  const struct dx_json *cases = dx_json_get(results, "case_ids");
+  int i = 0;
 
   if (word == NULL)
     return false;
-  source->status = source_status(word);
+  while (i < DX_SOURCE_UNKNOWN && strcmp(word, words[i]) != 0)
+    i++;
+  source->status = (enum dx_source_status)i;
   if (!dx_json_int(dx_json_get(results, "expected_file_count"),
                    &source->expected))
     source->expected = -1;
   if (!dx_json_int(dx_json_get(results, "uploaded_file_count"),
                    &source->uploaded))
     source->uploaded = -1;
-  return source->status != DX_SOURCE_COMPLETE || copy_cases(cases, source);
+  return source->status != DX_SOURCE_COMPLETE ||
+         copy_cases(dx_json_get(results, "case_ids"), source);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -508,7 +452,6 @@ static int compare_ids(const void *a, const void *b)
 static enum dx_code check_cases(const struct dx_source *source,
                                 struct dx_err *err)
 {
-  const char *what = call_words[DX_CALL_SOURCE];
   char **sorted = calloc(source->case_count + 1, sizeof(*sorted));
   enum dx_code code = DX_OK;
   size_t i;
@@ -520,9 +463,9 @@ static enum dx_code check_cases(const struct dx_source *source,
   qsort(sorted, source->case_count, sizeof(*sorted), compare_ids);
   for (i = 0; code == DX_OK && i < source->case_count; i++)
     if (has_nul(sorted[i]))
-      code = no_sense(what, "has a NUL in the id of a case", err);
+      code = no_sense(DX_CALL_SOURCE, "has a NUL in the id of a case", err);
     else if (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0)
-      code = no_sense(what, "lists a case twice", err);
+      code = no_sense(DX_CALL_SOURCE, "lists a case twice", err);
   free(sorted);
   return code;
 }
@@ -532,17 +475,20 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
                             struct dx_err *err)
 {
   enum dx_code code = dx_judge(DX_CALL_SOURCE, response, err);
-  const struct dx_json *results;
+  const struct dx_json *results, *id;
   struct dx_json *root = NULL;
 
   memset(ret_source, 0, sizeof(*ret_source));
   if (code != DX_OK)
     return code;
   results = results_of(response, &root);
+  id = dx_json_get(results, "id"); /* may be absent */
   if (!copy_source(results, ret_source))
-    code = not_understood(call_words[DX_CALL_SOURCE], err);
-  else if (!is_about(results, "id", source_id))
-    code = no_sense(call_words[DX_CALL_SOURCE], "is about another source", err);
+    code = not_understood(DX_CALL_SOURCE, err);
+  else if (id != NULL && !dx_json_is_null(id) &&
+           (dx_json_string(id) == NULL ||
+            strcmp(dx_json_string(id), source_id) != 0))
+    code = no_sense(DX_CALL_SOURCE, "is about another source", err);
   else
     code = check_cases(ret_source, err);
   if (code != DX_OK)
@@ -551,8 +497,78 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
   return code;
 }
 
-enum dx_code dx_read_extract(const struct dx_http_response *response,
-                             struct dx_err *err)
+/* ---- a result, while it streams past ---- */
+
+/* RESULTS only serves to refuse a body that has two of them. */
+enum { RESULTS, STATUS, ID, SOURCE_ID, DATA, FIELD_COUNT };
+
+struct dx_result_check {
+  struct dx_json_scan scan;
+  struct dx_json_field fields[FIELD_COUNT];
+};
+
+struct dx_result_check *dx_result_check_new(void)
 {
-  return dx_judge(DX_CALL_EXTRACT, response, err);
+  static const char *const paths[FIELD_COUNT] = {
+      [RESULTS] = "results",
+      [STATUS] = "results.status",
+      [ID] = "results.id",
+      [SOURCE_ID] = "results.source_id",
+      [DATA] = "results.medical_data"};
+  struct dx_result_check *check = calloc(1, sizeof(*check));
+  size_t i;
+
+  if (check == NULL)
+    return NULL;
+  for (i = 0; i < FIELD_COUNT; i++)
+    check->fields[i].path = paths[i];
+  dx_json_scan_begin(&check->scan, check->fields, FIELD_COUNT);
+  return check;
+}
+
+void dx_result_check_free(struct dx_result_check **check)
+{
+  free(*check);
+  *check = NULL;
+}
+
+enum dx_code dx_result_check_add(struct dx_result_check *check,
+                                 const char *bytes, size_t len,
+                                 struct dx_err *err)
+{
+  errno = 0;
+  return dx_json_scan_add(&check->scan, bytes, len)
+             ? DX_OK
+             : not_understood(DX_CALL_EXTRACT, err);
+}
+
+/* An absent field is accepted. */
+static bool is_about(const struct dx_json_field *field, const char *id)
+{
+  return field->seen == DX_JSON_ABSENT || field->seen == DX_JSON_NULL ||
+         (field->seen == DX_JSON_STRING && strcmp(field->text, id) == 0);
+}
+
+enum dx_code dx_result_check_end(const struct dx_result_check *check,
+                                 const char *source_id, const char *case_id,
+                                 struct dx_err *err)
+{
+  const struct dx_json_field *fields = check->fields;
+
+  errno = 0;
+  if (!dx_json_scan_is_whole(&check->scan) ||
+      fields[RESULTS].seen == DX_JSON_TWICE ||
+      fields[STATUS].seen != DX_JSON_STRING ||
+      strcmp(fields[STATUS].text, "complete") != 0)
+    return not_understood(DX_CALL_EXTRACT, err);
+  if (!is_about(&fields[ID], case_id))
+    return no_sense(DX_CALL_EXTRACT, "is about another case", err);
+  if (!is_about(&fields[SOURCE_ID], source_id))
+    return no_sense(DX_CALL_EXTRACT, "is about a case of another source", err);
+  return DX_OK;
+}
+
+bool dx_result_check_is_empty(const struct dx_result_check *check)
+{
+  return check->fields[DATA].values == 0;
 }

@@ -15,6 +15,7 @@
 #ifndef DX_API_H
 #define DX_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -90,7 +91,8 @@ enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
                             struct dx_http_call **ret_call,
                             struct dx_err *err) DX_MUST_USE;
 
-/* ---- reading the responses ---- */
+/* ---- reading the responses; those to an upload and to get extract have only a
+ * status: dx_judge() ---- */
 
 /* Greeting: caller frees; NULL unless DX_OK. */
 enum dx_code dx_read_hello(const struct dx_http_response *response,
@@ -110,9 +112,6 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
                             const struct dx_service *service, size_t count,
                             struct dx_created *ret_created,
                             struct dx_err *err) DX_MUST_USE;
-
-enum dx_code dx_read_put(const struct dx_http_response *response,
-                         struct dx_err *err) DX_MUST_USE;
 
 enum dx_source_status {
   DX_SOURCE_PENDING,
@@ -137,8 +136,30 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
                             const char *source_id, struct dx_source *ret_source,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Status only; the body went to the sink: see result_check.h. */
-enum dx_code dx_read_extract(const struct dx_http_response *response,
-                             struct dx_err *err) DX_MUST_USE;
+/*
+ * Checks, while it streams past, that a result is the one that was asked for:
+ * one whole JSON value, complete, of this case and source (doc/policy.md,
+ * "Results"). No byte of it is changed or kept. Calling sequence: new, add for
+ * each piece, end once, free, which takes NULL and sets NULL.
+ */
+struct dx_result_check;
+
+struct dx_result_check *dx_result_check_new(void); /* NULL: out of memory */
+void dx_result_check_free(struct dx_result_check **check);
+
+/* E_RESPONSE as soon as it can no longer become JSON. */
+enum dx_code dx_result_check_add(struct dx_result_check *check,
+                                 const char *bytes, size_t len,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* E_RESPONSE if it is not whole, or results.status is not "complete";
+ * E_UNEXPECTED if it is the result of another case or source. */
+enum dx_code dx_result_check_end(const struct dx_result_check *check,
+                                 const char *source_id, const char *case_id,
+                                 struct dx_err *err) DX_MUST_USE;
+
+/* True if results.medical_data has no value: nothing was found in the case. Ask
+ * only after the end. */
+bool dx_result_check_is_empty(const struct dx_result_check *check);
 
 #endif

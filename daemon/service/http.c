@@ -19,6 +19,7 @@
 #include "lib/base/policy.h"
 
 #define HTTP_STATUS_MAX 599
+#define NOT_HTTP "the response is not HTTP"
 
 struct dx_http_call {
   struct dx_http_call *next;
@@ -32,8 +33,6 @@ struct dx_http_call {
   int64_t up_bytes;    /* of body_fd */
   int64_t up_ms;       /* monotonic: when the last of them were sent */
   off_t read_at;       /* position in body_fd */
-  char retry_after[64];
-  int64_t date_ms;
   bool out_of_scope;   /* an address was refused */
   struct dx_err local; /* the sink or the source failed */
   char reason[CURL_ERROR_SIZE];
@@ -54,65 +53,37 @@ static struct curl_http *self_of(struct dx_http *http)
 
 /* ---- callbacks of a transfer ---- */
 
-static void fail_headers(struct dx_err *err)
+static enum dx_code fail_headers(struct dx_err *err)
 {
-  (void)dx_fail(err, DX_E_RESPONSE, 0,
-                "the headers of the response are over %d bytes",
-                DX_HEADERS_MAX_BYTES);
+  return dx_fail(err, DX_E_RESPONSE, 0,
+                 "the headers of the response are over %d bytes",
+                 DX_HEADERS_MAX_BYTES);
 }
 
 static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 {
   struct dx_http_call *call = ctx;
-  size_t len = size * count;
-  char line[256];
-  char *value;
 
-  call->header_bytes += len;
-  if (call->header_bytes > DX_HEADERS_MAX_BYTES) {
-    fail_headers(&call->local);
-    return 0;
-  }
-  if (len >= sizeof(line))
-    return len; /* none that we read is that long */
-  memcpy(line, bytes, len);
-  line[len] = '\0';
-  if (strncmp(line, "HTTP/", 5) == 0) { /* after an interim response */
-    call->retry_after[0] = '\0';
-    call->date_ms = -1;
-    return len;
-  }
-  value = strchr(line, ':');
-  if (value == NULL)
-    return len;
-  *value++ = '\0';
-  value += strspn(value, " \t");
-  value[strcspn(value, "\r\n")] = '\0';
-  if (strcasecmp(line, "date") == 0)
-    call->date_ms = dx_parse_http_date(value);
-  else if (strcasecmp(line, "retry-after") == 0 &&
-           strlen(value) < sizeof(call->retry_after))
-    memcpy(call->retry_after, value, strlen(value) + 1);
-  return len;
-}
-
-static size_t to_sink(struct dx_http_call *call, const char *bytes, size_t len)
-{
-  const struct dx_http_request *r = &call->request;
-
-  call->sink_bytes += (int64_t)len;
-  return r->sink(r->ctx, bytes, len, &call->local) == DX_OK ? len : 0;
+  (void)bytes;
+  call->header_bytes += size * count;
+  if (call->header_bytes <= DX_HEADERS_MAX_BYTES)
+    return size * count;
+  (void)fail_headers(&call->local);
+  return 0;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
 {
   struct dx_http_call *call = ctx;
+  const struct dx_http_request *r = &call->request;
   size_t len = size * count;
   long status = 0;
 
   (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-  if (call->request.sink != NULL && status == 200)
-    return to_sink(call, bytes, len);
+  if (r->sink != NULL && status == 200) {
+    call->sink_bytes += (int64_t)len;
+    return r->sink(r->ctx, bytes, len, &call->local) == DX_OK ? len : 0;
+  }
   if (call->body.len + len > DX_RESPONSE_MAX_BYTES) {
     (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
                   "the response is over %d bytes", DX_RESPONSE_MAX_BYTES);
@@ -151,23 +122,28 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
   return CURL_SEEKFUNC_OK;
 }
 
-/* A storage that takes the document, or sends its response, byte by byte never
- * stalls. */
-static bool is_upload_stuck(struct dx_http_call *call, int64_t up_bytes)
+/* Progress, and the end of an upload that is stuck: a storage that takes the
+ * document, or sends its response, byte by byte never stalls. */
+static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
+                       curl_off_t up_total, curl_off_t up)
 {
-  int64_t now = dx_monotonic_ms(), step = up_bytes - call->up_bytes;
+  struct dx_http_call *call = ctx;
+  const struct dx_http_request *r = &call->request;
+  int64_t now = dx_monotonic_ms(), step = up - call->up_bytes;
 
+  (void)down_total;
+  (void)down;
+  (void)up_total;
+  if (r->progress != NULL)
+    r->progress(r->ctx, up);
   if (call->up_ms == 0 || step >= DX_UPLOAD_STEP_BYTES ||
-      (step > 0 && up_bytes >= call->request.body_bytes)) {
-    call->up_bytes = up_bytes;
+      (step > 0 && up >= r->body_bytes)) {
+    call->up_bytes = up;
     call->up_ms = now;
   }
-  return now - call->up_ms > DX_API_TIMEOUT_MS;
-}
-
-static void fail_upload(struct dx_http_call *call, int64_t up_bytes)
-{
-  if (up_bytes < call->request.body_bytes)
+  if (r->body_fd < 0 || now - call->up_ms <= DX_API_TIMEOUT_MS)
+    return 0;
+  if (up < r->body_bytes)
     (void)dx_fail(&call->local, DX_E_NET, 0,
                   "the storage took less than %d KiB within %d s",
                   DX_UPLOAD_STEP_BYTES / 1024, DX_API_TIMEOUT_MS / 1000);
@@ -175,21 +151,6 @@ static void fail_upload(struct dx_http_call *call, int64_t up_bytes)
     (void)dx_fail(&call->local, DX_E_NET, 0,
                   "the storage did not respond within %d s",
                   DX_API_TIMEOUT_MS / 1000);
-}
-
-static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
-                       curl_off_t up_total, curl_off_t up)
-{
-  struct dx_http_call *call = ctx;
-
-  (void)down_total;
-  (void)down;
-  (void)up_total;
-  if (call->request.progress != NULL)
-    call->request.progress(call->request.ctx, up);
-  if (call->request.body_fd < 0 || !is_upload_stuck(call, up))
-    return 0;
-  fail_upload(call, up);
   return 1;
 }
 
@@ -241,36 +202,31 @@ static curl_socket_t on_socket(void *ctx, curlsocktype purpose,
 static bool add_header(struct dx_http_call *call, const char *name,
                        const char *value)
 {
-  struct dx_buf line = {.secret = true};
+  struct dx_buf line = {0};
   struct curl_slist *more = NULL;
 
-  dx_buf_printf(&line, "%s:%s%s", name, value != NULL ? " " : "",
-                value != NULL ? value : "");
+  dx_buf_printf(&line, "%s%s", name, value);
   if (dx_buf_ok(&line))
     more = curl_slist_append(call->headers, dx_buf_text(&line));
-  dx_buf_wipe(&line);
+  dx_buf_release(&line);
   if (more == NULL)
     return false;
   call->headers = more;
   return true;
 }
 
+/* One that ends with its colon keeps libcurl from adding its own. */
 static bool add_headers(struct dx_http_call *call)
 {
   const struct dx_http_request *r = &call->request;
-  bool ok = add_header(call, "Accept", "application/json");
 
-  if (ok && r->bearer != NULL) {
-    struct dx_buf value = {.secret = true};
-
-    dx_buf_printf(&value, "Bearer %s", r->bearer);
-    ok = dx_buf_ok(&value) &&
-         add_header(call, "Authorization", dx_buf_text(&value));
-    dx_buf_wipe(&value);
-  }
-  /* Without a value: libcurl must not add its own. */
-  return ok && add_header(call, "Content-Type", r->content_type) &&
-         add_header(call, "Expect", NULL) &&
+  return add_header(call, "Accept: ", "application/json") &&
+         (r->bearer == NULL ||
+          add_header(call, "Authorization: Bearer ", r->bearer)) &&
+         (r->content_type != NULL
+              ? add_header(call, "Content-Type: ", r->content_type)
+              : add_header(call, "Content-Type:", "")) &&
+         add_header(call, "Expect:", "") &&
          curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers) ==
              CURLE_OK;
 }
@@ -349,31 +305,21 @@ static bool set_transfer(struct dx_http_call *call)
   return true;
 }
 
-/* A header list holds the token: wipe it before it is freed. */
-static void free_headers(struct curl_slist **headers)
-{
-  struct curl_slist *h;
-
-  for (h = *headers; h != NULL; h = h->next)
-    explicit_bzero(h->data, strlen(h->data));
-  curl_slist_free_all(*headers);
-  *headers = NULL;
-}
-
 static void call_free(struct curl_http *self, struct dx_http_call *call)
 {
-  struct dx_http_call **at;
+  struct dx_http_call **at = &self->calls;
+  struct curl_slist *h;
 
-  for (at = &self->calls; *at != NULL; at = &(*at)->next)
-    if (*at == call) {
-      *at = call->next;
-      break;
-    }
+  while (*at != call)
+    at = &(*at)->next;
+  *at = call->next;
   if (call->easy != NULL) {
     (void)curl_multi_remove_handle(self->multi, call->easy);
     curl_easy_cleanup(call->easy);
   }
-  free_headers(&call->headers);
+  for (h = call->headers; h != NULL; h = h->next)
+    explicit_bzero(h->data, strlen(h->data)); /* one is the token */
+  curl_slist_free_all(call->headers);
   dx_buf_release(&call->body);
   free(call);
 }
@@ -390,7 +336,6 @@ static enum dx_code curl_start(struct dx_http *http,
     return dx_fail_nomem(err);
   call->self = self;
   call->request = *request;
-  call->date_ms = -1;
   call->next = self->calls;
   self->calls = call;
   call->easy = curl_easy_init();
@@ -412,47 +357,12 @@ static void curl_cancel(struct dx_http *http, struct dx_http_call *call)
 
 /* ---- the end of a transfer ---- */
 
-/* OpenSSL's words for "we share no protocol version", which only an
- * administrator can fix; every other TLS failure may pass. */
-static bool is_version_problem(const char *reason)
-{
-  return strstr(reason, "protocol version") != NULL ||
-         strstr(reason, "unsupported protocol") != NULL ||
-         strstr(reason, "wrong version number") != NULL;
-}
-
-#define NOT_HTTP "the response is not HTTP"
-
 /* CURLE_TOO_LARGE of libcurl 8.6 and newer: its own limit of headers. */
 #define TOO_LARGE ((CURLcode)100)
 
-static enum dx_code code_of_curl(CURLcode result, const char *reason)
-{
-  switch (result) {
-  case CURLE_OK:
-    return DX_OK;
-  case CURLE_PEER_FAILED_VERIFICATION:
-  case CURLE_SSL_CACERT_BADFILE:
-  case CURLE_SSL_ISSUER_ERROR:
-  case CURLE_SSL_INVALIDCERTSTATUS:
-  case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-    return DX_E_CERT;
-  case CURLE_SSL_CONNECT_ERROR:
-    return is_version_problem(reason) ? DX_E_CERT : DX_E_NET;
-  case CURLE_URL_MALFORMAT:
-    return DX_E_PROTOCOL;
-  case CURLE_UNSUPPORTED_PROTOCOL: /* of the response; URLs were checked */
-    return DX_E_RESPONSE;
-  case CURLE_OUT_OF_MEMORY: /* also of a header that is too long */
-    return errno == ENOMEM ? DX_E_NOMEM : DX_E_RESPONSE;
-  default:
-    return result == TOO_LARGE ? DX_E_RESPONSE : DX_E_NET;
-  }
-}
-
-/* What is wrong with the certificate, or with TLS itself, and what to do. The
- * words are OpenSSL's and libcurl's; the reason itself can hold a URL. */
-static const char *explain_tls(CURLcode result, const char *reason)
+/* What is wrong with the certificate, and what to do. The words are OpenSSL's
+ * and libcurl's; the reason itself can hold a URL. */
+static enum dx_code fail_certificate(const char *reason, struct dx_err *err)
 {
   static const struct {
     const char *word;
@@ -466,36 +376,79 @@ static const char *explain_tls(CURLcode result, const char *reason)
       {"issuer", "its CA is unknown here; set CAFile"},
       {"self-signed", "its CA is unknown here; set CAFile"},
       {"self signed", "its CA is unknown here; set CAFile"},
+      {"", "check BaseURL and CAFile"},
   };
-  size_t i;
+  size_t i = 0;
 
-  if (result == CURLE_SSL_CACERT_BADFILE)
-    return "CAFile cannot be read, or contains no certificates";
-  for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-    if (strstr(reason, known[i].word) != NULL)
-      return known[i].text;
-  return "check BaseURL and CAFile";
-}
-
-static enum dx_code fail_tls(CURLcode result, const char *reason,
-                             struct dx_err *err)
-{
-  if (result == CURLE_SSL_CONNECT_ERROR)
-    return dx_fail(err, DX_E_CERT, 0,
-                   "the server does not support TLS 1.2 or newer; check that "
-                   "the port of BaseURL "
-                   "speaks HTTPS");
+  while (strstr(reason, known[i].word) == NULL)
+    i++;
   return dx_fail(err, DX_E_CERT, 0,
                  "the certificate of the service cannot be trusted: %s",
-                 explain_tls(result, reason));
+                 known[i].text);
+}
+
+/* Why there is no response. Not call->reason: it can hold a URL. */
+static enum dx_code fail_transfer(const struct dx_http_call *call,
+                                  CURLcode result, struct dx_err *err)
+{
+  const char *text = curl_easy_strerror(result), *reason = call->reason;
+
+  switch (result) {
+  case CURLE_PEER_FAILED_VERIFICATION:
+  case CURLE_SSL_ISSUER_ERROR:
+  case CURLE_SSL_INVALIDCERTSTATUS:
+  case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    return fail_certificate(reason, err);
+  case CURLE_SSL_CACERT_BADFILE:
+    return dx_fail(err, DX_E_CERT, 0,
+                   "the certificate of the service cannot be trusted: CAFile "
+                   "cannot be read, or contains no certificates");
+  case CURLE_SSL_CONNECT_ERROR:
+    /* OpenSSL's words for "we share no protocol version", which only an
+     * administrator can fix; every other TLS failure may pass. */
+    if (strstr(reason, "protocol version") != NULL ||
+        strstr(reason, "unsupported protocol") != NULL ||
+        strstr(reason, "wrong version number") != NULL)
+      return dx_fail(err, DX_E_CERT, 0,
+                     "the server does not support TLS 1.2 or newer; check "
+                     "that the port of BaseURL speaks HTTPS");
+    break;
+  case CURLE_COULDNT_CONNECT:
+    if (call->out_of_scope)
+      return dx_fail(err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
+    break;
+  case CURLE_URL_MALFORMAT:
+    return dx_fail(err, DX_E_PROTOCOL, 0, "%s", text);
+  case CURLE_UNSUPPORTED_PROTOCOL: /* of the response; URLs were checked */
+    return dx_fail(err, DX_E_RESPONSE, 0, NOT_HTTP);
+  case CURLE_OUT_OF_MEMORY: /* also of a header that is too long */
+    return dx_fail(err, errno == ENOMEM ? DX_E_NOMEM : DX_E_RESPONSE, 0, "%s",
+                   text);
+  default:
+    break;
+  }
+  if (result == TOO_LARGE)
+    return fail_headers(err);
+  return dx_fail(err, DX_E_NET, 0, "%s", text);
+}
+
+/* A header of the final response; "" if there is none. */
+static const char *header_of(const struct dx_http_call *call, const char *name)
+{
+  struct curl_header *h = NULL;
+
+  return curl_easy_header(call->easy, name, 0, CURLH_HEADER, -1, &h) ==
+                 CURLHE_OK
+             ? h->value
+             : "";
 }
 
 static void fill_response(struct dx_http_call *call, CURLcode result,
                           struct dx_http_response *response)
 {
-  curl_off_t sent = 0;
+  int64_t date_ms = dx_parse_http_date(header_of(call, "Date"));
+  curl_off_t sent = 0, start = 0;
   long status = 0;
-  curl_off_t start = 0;
   bool is_http;
 
   (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -503,34 +456,22 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
   /* libcurl takes any number of digits, and lets them overflow. */
   is_http = status >= 0 && status <= HTTP_STATUS_MAX;
-  response->status = is_http ? (int)status : 0;
-  response->sent_bytes = sent;
-  response->was_sent = start > 0 && call->local.code != DX_E_NOT_SENT;
-  response->date_ms = call->date_ms;
-  response->retry_after_ms =
-      dx_retry_after_ms(call->retry_after, call->date_ms);
-  response->body = dx_buf_text(&call->body);
-  response->body_len = call->body.len;
-  if (call->local.code != DX_OK) {
-    response->code = call->local.code;
-    response->err = call->local;
-  } else if (result == CURLE_COULDNT_CONNECT && call->out_of_scope) {
-    response->code =
-        dx_fail(&response->err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
-  } else if (result != CURLE_OK) {
-    response->code = code_of_curl(result, call->reason);
-    if (response->code == DX_E_CERT)
-      (void)fail_tls(result, call->reason, &response->err);
-    else if (result == TOO_LARGE)
-      fail_headers(&response->err);
-    else /* not call->reason: it can hold a URL */
-      (void)dx_fail(&response->err, response->code, 0, "%s",
-                    result == CURLE_UNSUPPORTED_PROTOCOL
-                        ? NOT_HTTP
-                        : curl_easy_strerror(result));
-  } else if (!is_http) {
-    response->code = dx_fail(&response->err, DX_E_RESPONSE, 0, NOT_HTTP);
-  }
+  *response = (struct dx_http_response){
+      .status = is_http ? (int)status : 0,
+      .body = dx_buf_text(&call->body),
+      .body_len = call->body.len,
+      .date_ms = date_ms,
+      .retry_after_ms =
+          dx_retry_after_ms(header_of(call, "Retry-After"), date_ms),
+      .sent_bytes = sent,
+      .was_sent = start > 0 && call->local.code != DX_E_NOT_SENT,
+      .err = call->local,
+  };
+  if (call->local.code == DX_OK && result != CURLE_OK)
+    (void)fail_transfer(call, result, &response->err);
+  else if (call->local.code == DX_OK && !is_http)
+    (void)dx_fail(&response->err, DX_E_RESPONSE, 0, NOT_HTTP);
+  response->code = response->err.code;
 }
 
 /* Host and path; of a query only that there is one. */
@@ -553,62 +494,26 @@ static void log_call(struct dx_http_call *call,
          response->sent_bytes, response->body_len + (size_t)call->sink_bytes);
 }
 
-static void finish(struct curl_http *self, CURL *easy, CURLcode result)
-{
-  struct dx_http_call *call = NULL;
-  struct dx_http_response response;
-  struct dx_http_call **at;
-
-  if (curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call) != CURLE_OK ||
-      call == NULL)
-    return;
-  memset(&response, 0, sizeof(response));
-  fill_response(call, result, &response);
-  log_call(call, &response);
-  /* Unlinked first: the callee may cancel other calls, or start new ones. */
-  for (at = &self->calls; *at != call; at = &(*at)->next)
-    ;
-  *at = call->next;
-  call->request.done(call->request.ctx, &response);
-  call_free(self, call);
-}
-
 /* One turn of the loop can end many transfers: drains all, returns how many. */
 static int drain(struct curl_http *self)
 {
+  struct dx_http_response response;
+  struct dx_http_call *call;
   CURLMsg *message;
   int left, ended = 0;
 
-  while ((message = curl_multi_info_read(self->multi, &left)) != NULL)
-    if (message->msg == CURLMSG_DONE) {
-      finish(self, message->easy_handle, message->data.result);
-      ended++;
-    }
+  while ((message = curl_multi_info_read(self->multi, &left)) != NULL) {
+    call = NULL;
+    (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
+    if (message->msg != CURLMSG_DONE || call == NULL)
+      continue;
+    fill_response(call, message->data.result, &response);
+    log_call(call, &response);
+    call->request.done(call->request.ctx, &response);
+    call_free(self, call);
+    ended++;
+  }
   return ended;
-}
-
-static enum dx_code run(struct curl_http *self, int64_t timeout_ms,
-                        struct dx_err *err)
-{
-  struct curl_waitfd fds[DX_HTTP_WAKE_MAX];
-  int running;
-  size_t i;
-
-  for (i = 0; i < self->wake_count; i++)
-    fds[i] =
-        (struct curl_waitfd){.fd = self->wake[i], .events = CURL_WAIT_POLLIN};
-  if (curl_multi_perform(self->multi, &running) != CURLM_OK)
-    return dx_fail_nomem(err);
-  if (drain(self) > 0)
-    return DX_OK; /* the caller may have new requests: do not wait */
-  if (timeout_ms > INT32_MAX)
-    timeout_ms = INT32_MAX;
-  if (curl_multi_poll(self->multi, fds, (unsigned)self->wake_count,
-                      (int)timeout_ms, NULL) != CURLM_OK ||
-      curl_multi_perform(self->multi, &running) != CURLM_OK)
-    return dx_fail_nomem(err);
-  (void)drain(self);
-  return DX_OK;
 }
 
 static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
@@ -616,15 +521,28 @@ static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
                              struct dx_err *err)
 {
   struct curl_http *self = self_of(http);
-  enum dx_code code;
+  struct curl_waitfd fds[DX_HTTP_WAKE_MAX];
+  int running;
+  bool ok;
+  size_t i;
 
   if (wake_count > DX_HTTP_WAKE_MAX)
     return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
+  for (i = 0; i < wake_count; i++)
+    fds[i] = (struct curl_waitfd){.fd = wake[i], .events = CURL_WAIT_POLLIN};
   self->wake = wake;
   self->wake_count = wake_count;
-  code = run(self, timeout_ms, err);
+  if (timeout_ms > INT32_MAX)
+    timeout_ms = INT32_MAX;
+  ok = curl_multi_perform(self->multi, &running) == CURLM_OK;
+  if (ok && drain(self) == 0) { /* else there may be new requests: no waiting */
+    ok = curl_multi_poll(self->multi, fds, (unsigned)wake_count,
+                         (int)timeout_ms, NULL) == CURLM_OK &&
+         curl_multi_perform(self->multi, &running) == CURLM_OK;
+    (void)drain(self);
+  }
   self->wake_count = 0;
-  return code;
+  return ok ? DX_OK : dx_fail_nomem(err);
 }
 
 static void curl_free_self(struct dx_http *http)

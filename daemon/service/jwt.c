@@ -71,53 +71,45 @@ static void add_base64url(struct dx_buf *buf, const unsigned char *bytes,
   }
 }
 
-static bool add_json(struct dx_buf *buf, struct dx_json *json)
-{
-  char *text = dx_json_print(json, false);
-
-  if (text == NULL)
-    return false;
-  add_base64url(buf, (const unsigned char *)text, strlen(text));
-  free(text);
-  return true;
-}
-
-static bool add_header(struct dx_buf *buf, const struct dx_service *service)
-{
-  struct dx_json *json = dx_json_object();
-  bool ok = json != NULL &&
-            dx_json_put_string(json, "alg",
-                               dx_algorithm_name(service->token_algorithm)) &&
-            dx_json_put_string(json, "typ", "JWT") &&
-            (service->token_key_id == NULL ||
-             dx_json_put_string(json, "kid", service->token_key_id)) &&
-            add_json(buf, json);
-
-  dx_json_free(&json);
-  return ok;
-}
-
-static bool add_claims(struct dx_buf *buf, const struct dx_service *service,
-                       int64_t offset_s)
+/* Adds the two parts that are signed. */
+static bool add_parts(struct dx_buf *buf, const struct dx_service *service,
+                      int64_t offset_s)
 {
   int64_t now_s = dx_wall_ms() / 1000 + offset_s;
-  struct dx_json *json = dx_json_object();
-  char id[33];
-  bool ok =
-      json != NULL && dx_random_hex(id, 32) &&
-      dx_json_put_int(json, "iat", now_s - DX_TOKEN_IAT_BACK_S) &&
-      (offset_s == 0 ||
-       dx_json_put_int(json, "nbf", now_s - DX_TOKEN_IAT_BACK_S)) &&
-      dx_json_put_int(json, "exp", now_s + service->token_lifetime_ms / 1000) &&
-      dx_json_put_string(json, "jti", id);
+  const char *alg = dx_algorithm_name(service->token_algorithm);
+  struct dx_json *head = dx_json_object(), *claims = dx_json_object();
+  char id[33], *head_text = NULL, *claims_text = NULL;
+  bool ok = head != NULL && claims != NULL && dx_random_hex(id, 32) &&
+            dx_json_put_string(head, "alg", alg) &&
+            dx_json_put_string(head, "typ", "JWT") &&
+            (service->token_key_id == NULL ||
+             dx_json_put_string(head, "kid", service->token_key_id)) &&
+            dx_json_put_int(claims, "iat", now_s - DX_TOKEN_IAT_BACK_S) &&
+            (offset_s == 0 ||
+             dx_json_put_int(claims, "nbf", now_s - DX_TOKEN_IAT_BACK_S)) &&
+            dx_json_put_int(claims, "exp",
+                            now_s + service->token_lifetime_ms / 1000) &&
+            dx_json_put_string(claims, "jti", id);
   size_t i;
 
   for (i = 0; ok && i < service->claim_count; i++)
-    ok = dx_json_put_string(json, service->claims[i].name,
+    ok = dx_json_put_string(claims, service->claims[i].name,
                             service->claims[i].value);
-  ok = ok && add_json(buf, json);
-  dx_json_free(&json);
-  return ok;
+  if (ok) {
+    head_text = dx_json_print(head, false);
+    claims_text = dx_json_print(claims, false);
+  }
+  ok = head_text != NULL && claims_text != NULL;
+  if (ok) {
+    add_base64url(buf, (const unsigned char *)head_text, strlen(head_text));
+    dx_buf_puts(buf, ".");
+    add_base64url(buf, (const unsigned char *)claims_text, strlen(claims_text));
+  }
+  free(head_text);
+  free(claims_text);
+  dx_json_free(&head);
+  dx_json_free(&claims);
+  return ok && dx_buf_ok(buf);
 }
 
 /* ---- keys ---- */
@@ -131,40 +123,33 @@ static enum dx_code unfit(const struct dx_service *service, const char *why,
                  dx_algorithm_name(service->token_algorithm), why);
 }
 
-static bool is_curve(EVP_PKEY *key, const char *curve)
-{
-  char name[64];
-  size_t len;
-
-  return EVP_PKEY_get_group_name(key, name, sizeof(name), &len) == 1 &&
-         strcmp(name, curve) == 0;
-}
-
+/* Why a key does not fit; NULL if it does. */
 static const char *misfit(EVP_PKEY *key, const struct algorithm *a)
 {
   int type = EVP_PKEY_get_base_id(key);
+  char curve[64];
+  size_t len;
 
   switch (a->family) {
   case RS:
-    if (type != EVP_PKEY_RSA)
-      return "it is not an RSA key";
-    break;
   case PS:
-    if (type != EVP_PKEY_RSA && type != EVP_PKEY_RSA_PSS)
+    if (type != EVP_PKEY_RSA && (a->family == RS || type != EVP_PKEY_RSA_PSS))
       return "it is not an RSA key";
-    break;
+    return EVP_PKEY_get_bits(key) >= RSA_MIN_BITS
+               ? NULL
+               : "it is shorter than 2048 bits";
   case ES:
     if (type != EVP_PKEY_EC)
       return "it is not an EC key";
-    return is_curve(key, a->curve) ? NULL : "it is on another curve";
+    return EVP_PKEY_get_group_name(key, curve, sizeof(curve), &len) == 1 &&
+                   strcmp(curve, a->curve) == 0
+               ? NULL
+               : "it is on another curve";
   default:
     return type == EVP_PKEY_ED25519 || type == EVP_PKEY_ED448
                ? NULL
                : "it is not an Ed25519 or Ed448 key";
   }
-  return EVP_PKEY_get_bits(key) >= RSA_MIN_BITS
-             ? NULL
-             : "it is shorter than 2048 bits";
 }
 
 static int no_password(char *buf, int size, int writing, void *ctx)
@@ -176,63 +161,41 @@ static int no_password(char *buf, int size, int writing, void *ctx)
   return -1; /* never ask on a terminal */
 }
 
+static enum dx_code read_secret(const struct dx_service *service,
+                                const char *bytes, size_t len,
+                                const struct algorithm *a, EVP_PKEY **ret_key,
+                                struct dx_err *err)
+{
+  if (len > 0 && bytes[len - 1] == '\n')
+    len--; /* added by editors */
+  if (len < a->hash_bytes)
+    return unfit(service,
+                 "it is too short; HS256 needs 32 bytes, HS384 48, HS512 64",
+                 err);
+  *ret_key = EVP_PKEY_new_raw_private_key(EVP_PKEY_HMAC, NULL,
+                                          (const unsigned char *)bytes, len);
+  return *ret_key != NULL ? DX_OK : dx_fail_nomem(err);
+}
+
+/* The caller frees *ret_key, even after a failure. */
 static enum dx_code read_key(const struct dx_service *service,
                              const char *bytes, size_t len,
                              const struct algorithm *a, EVP_PKEY **ret_key,
                              struct dx_err *err)
 {
   BIO *bio = BIO_new_mem_buf(bytes, (int)len);
-  EVP_PKEY *key = NULL;
   const char *why;
 
   if (bio == NULL)
     return dx_fail_nomem(err);
-  key = PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL);
+  *ret_key = PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL);
   BIO_free(bio);
-  if (key == NULL)
-    return unfit(service, "it holds no PEM private key without a password",
-                 err);
-  why = misfit(key, a);
-  if (why != NULL) {
-    EVP_PKEY_free(key);
-    return unfit(service, why, err);
-  }
-  *ret_key = key;
-  return DX_OK;
+  why = *ret_key != NULL ? misfit(*ret_key, a)
+                         : "it holds no PEM private key without a password";
+  return why == NULL ? DX_OK : unfit(service, why, err);
 }
 
 /* ---- signatures ---- */
-
-static enum dx_code sign_hmac(const struct dx_service *service,
-                              const struct algorithm *a, const char *key,
-                              size_t key_len, const struct dx_buf *text,
-                              unsigned char *signature, size_t *ret_len,
-                              struct dx_err *err)
-{
-  size_t len = 0;
-
-  if (key_len > 0 && key[key_len - 1] == '\n')
-    key_len--; /* added by editors */
-  if (key_len < a->hash_bytes)
-    return unfit(service,
-                 "it is too short; HS256 needs 32 bytes, HS384 48, "
-                 "HS512 64",
-                 err);
-  if (EVP_Q_mac(NULL, "HMAC", NULL, a->hash, NULL, key, key_len,
-                (const unsigned char *)text->data, text->len, signature,
-                SIGNATURE_MAX, &len) == NULL)
-    return dx_fail_nomem(err);
-  *ret_len = len;
-  return DX_OK;
-}
-
-static bool set_padding(EVP_PKEY_CTX *ctx, const struct algorithm *a)
-{
-  if (a->family != PS)
-    return true;
-  return EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PSS_PADDING) > 0 &&
-         EVP_PKEY_CTX_set_rsa_pss_saltlen(ctx, RSA_PSS_SALTLEN_DIGEST) > 0;
-}
 
 /* ASN.1 to r and s side by side, RFC 7518 section 3.4. */
 static bool to_raw(unsigned char *signature, size_t *len, size_t part)
@@ -257,34 +220,21 @@ static bool sign_with(EVP_PKEY *key, const struct algorithm *a,
   EVP_MD_CTX *ctx = EVP_MD_CTX_new();
   EVP_PKEY_CTX *key_ctx = NULL;
   size_t len = SIGNATURE_MAX;
-  bool ok = ctx != NULL &&
-            EVP_DigestSignInit_ex(ctx, &key_ctx, a->hash, NULL, NULL, key,
-                                  NULL) == 1 &&
-            set_padding(key_ctx, a) &&
-            EVP_DigestSign(ctx, signature, &len,
-                           (const unsigned char *)text->data, text->len) == 1 &&
-            (a->family != ES || to_raw(signature, &len, a->part_bytes));
+  bool ok =
+      ctx != NULL &&
+      EVP_DigestSignInit_ex(ctx, &key_ctx, a->hash, NULL, NULL, key, NULL) ==
+          1 &&
+      (a->family != PS ||
+       (EVP_PKEY_CTX_set_rsa_padding(key_ctx, RSA_PKCS1_PSS_PADDING) > 0 &&
+        EVP_PKEY_CTX_set_rsa_pss_saltlen(key_ctx, RSA_PSS_SALTLEN_DIGEST) >
+            0)) &&
+      EVP_DigestSign(ctx, signature, &len, (const unsigned char *)text->data,
+                     text->len) == 1 &&
+      (a->family != ES || to_raw(signature, &len, a->part_bytes));
 
   EVP_MD_CTX_free(ctx);
   *ret_len = len;
   return ok;
-}
-
-static enum dx_code sign_key(const struct dx_service *service,
-                             const struct algorithm *a, const char *bytes,
-                             size_t bytes_len, const struct dx_buf *text,
-                             unsigned char *signature, size_t *ret_len,
-                             struct dx_err *err)
-{
-  EVP_PKEY *key = NULL;
-  enum dx_code code = read_key(service, bytes, bytes_len, a, &key, err);
-
-  if (code != DX_OK)
-    return code;
-  if (!sign_with(key, a, text, signature, ret_len))
-    code = unfit(service, "signing failed", err);
-  EVP_PKEY_free(key);
-  return code;
 }
 
 enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
@@ -293,17 +243,17 @@ enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
 {
   const struct algorithm *a = &algorithms[service->token_algorithm];
   unsigned char signature[SIGNATURE_MAX];
+  EVP_PKEY *pkey = NULL;
   size_t len = 0;
   enum dx_code code;
 
-  if (!add_header(ret, service))
+  if (!add_parts(ret, service, offset_s))
     return dx_fail_nomem(err);
-  dx_buf_puts(ret, ".");
-  if (!add_claims(ret, service, offset_s) || !dx_buf_ok(ret))
-    return dx_fail_nomem(err);
-  code = a->family == HS
-             ? sign_hmac(service, a, key, key_len, ret, signature, &len, err)
-             : sign_key(service, a, key, key_len, ret, signature, &len, err);
+  code = a->family == HS ? read_secret(service, key, key_len, a, &pkey, err)
+                         : read_key(service, key, key_len, a, &pkey, err);
+  if (code == DX_OK && !sign_with(pkey, a, ret, signature, &len))
+    code = unfit(service, "signing failed", err);
+  EVP_PKEY_free(pkey);
   if (code != DX_OK)
     return code;
   dx_buf_puts(ret, ".");

@@ -18,7 +18,7 @@
  * offset_s  the clock of the service minus ours; 0 unless it is known to be
  *           off. A token for another clock also has nbf: by no clock is it
  *           valid for longer than any other, whatever the service reported.
- * ret       the token is added; set its `secret` first
+ * ret       the token is added
  */
 enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
                          size_t key_len, int64_t offset_s, struct dx_buf *ret,

@@ -1,21 +1,228 @@
 /*
- * poll.c - the poll schedule; its numbers are in policy.h. What to expect is
- * predict.c's business.
+ * poll.c - how long a document will take, by robust statistics (almost half of
+ * the times may be anything, and the median does not care), and when to poll.
+ * The numbers are in policy.h.
  */
 #include "daemon/service/poll.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "lib/base/history.h"
 #include "lib/base/policy.h"
-
-static double jitter(double wait, double part, double random)
-{
-  return wait * (1 + part * (2 * random - 1));
-}
 
 static double clamp(double value, double least, double most)
 {
   return value < least ? least : value > most ? most : value;
+}
+
+/* One time: logarithms, and the newer, the more weight. */
+struct point {
+  double pages, time, weight;
+};
+
+struct weighted {
+  double value, weight;
+};
+
+/* time = level + slope * pages, in logarithms. */
+struct line {
+  double level, slope, spread;
+};
+
+/* Those with at least that many pages, the newest first. */
+static size_t points_of(const struct dx_poll_history *history, int least_pages,
+                        struct point points[DX_POLL_TIMES])
+{
+  size_t count = 0, i;
+
+  for (i = 0; i < history->count; i++) {
+    const struct dx_poll_time *t = &history->times[i];
+
+    if (t->pages >= least_pages)
+      points[count++] =
+          (struct point){log(fmax(t->pages, 1)), log(fmax((double)t->ms, 1)),
+                         exp2(-(double)i / DX_POLL_HALF_LIFE)};
+  }
+  return count;
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const struct weighted *x = a, *y = b;
+
+  return (x->value > y->value) - (x->value < y->value);
+}
+
+/* Sorts them; 0 if there are none. */
+static double median(struct weighted *values, size_t count)
+{
+  double all = 0, sum = 0;
+  size_t i;
+
+  qsort(values, count, sizeof(*values), by_value);
+  for (i = 0; i < count; i++)
+    all += values[i].weight;
+  for (i = 0; i < count; i++) {
+    sum += values[i].weight;
+    if (sum >= all / 2)
+      return values[i].value;
+  }
+  return 0;
+}
+
+/* ---- the line ---- */
+
+static int by_pages(const void *a, const void *b)
+{
+  const struct point *x = a, *y = b;
+
+  return (x->pages > y->pages) - (x->pages < y->pages);
+}
+
+/* The median of the slopes between pairs, as Theil and Sen do it, but only of
+ * pairs that are far apart: each of the lower half with one of the upper. Sorts
+ * the points. */
+static double slope_of(struct point *points, size_t count)
+{
+  struct weighted slopes[DX_POLL_TIMES];
+  size_t half = count / 2, used = 0, i;
+
+  qsort(points, count, sizeof(*points), by_pages);
+  for (i = 0; i < half; i++) {
+    const struct point *a = &points[i], *b = &points[i + count - half];
+    double pages = b->pages - a->pages;
+
+    if (pages > 0)
+      slopes[used++] = (struct weighted){(b->time - a->time) / pages, pages};
+  }
+  return used >= DX_POLL_KNOWN_FROM ? median(slopes, used) : 0;
+}
+
+/* How much neighbors in time differ: a service that has changed its speed
+ * changes one of these differences. */
+static double roughness_of(const struct point *points, size_t count,
+                           double slope)
+{
+  struct weighted steps[DX_POLL_TIMES];
+  size_t i;
+
+  for (i = 0; i + 1 < count; i++)
+    steps[i] =
+        (struct weighted){fabs(points[i].time - points[i + 1].time -
+                               slope * (points[i].pages - points[i + 1].pages)),
+                          1};
+  return median(steps, count - 1);
+}
+
+static struct line fit(const struct point *points, size_t count, double slope)
+{
+  struct weighted residuals[DX_POLL_TIMES];
+  struct line line = {0, slope, 0};
+  size_t i;
+
+  for (i = 0; i < count; i++)
+    residuals[i] = (struct weighted){points[i].time - slope * points[i].pages,
+                                     points[i].weight};
+  line.level = median(residuals, count);
+  for (i = 0; i < count; i++)
+    residuals[i].value = fabs(residuals[i].value - line.level);
+  line.spread = DX_POLL_SPREAD_OF_MAD * median(residuals, count);
+  return line;
+}
+
+/* ---- the forecast ---- */
+
+/* A few times say little about the spread. */
+static double spread_of(const struct line *line, size_t count)
+{
+  double n = (double)count;
+  double spread = (n * line->spread + DX_POLL_KNOWN_FROM * DX_POLL_SPREAD) /
+                  (n + DX_POLL_KNOWN_FROM);
+
+  return clamp(spread, DX_POLL_SPREAD_MIN, DX_POLL_SPREAD_MAX);
+}
+
+/* Moves *x, the logarithm of the pages, into the range that was seen. */
+static struct line line_by_pages(const struct point *points, size_t count,
+                                 double *x)
+{
+  struct point sorted[DX_POLL_TIMES];
+  double slope;
+
+  memcpy(sorted, points, count * sizeof(*points));
+  slope = slope_of(sorted, count);
+  *x = clamp(*x, sorted[0].pages, sorted[count - 1].pages);
+  if (roughness_of(points, count, slope) >
+      DX_POLL_LINE_PART * roughness_of(points, count, 0))
+    slope = 0;
+  return fit(points, count, slope);
+}
+
+struct dx_poll_forecast dx_poll_predict(const struct dx_poll_history *history,
+                                        int pages)
+{
+  struct dx_poll_forecast forecast = {0, DX_POLL_SPREAD};
+  struct point points[DX_POLL_TIMES];
+  size_t count = points_of(history, 1, points);
+  double x = log(fmax(pages, 1));
+  struct line line;
+
+  if (history->count < DX_POLL_KNOWN_FROM)
+    return forecast;
+  if (pages > 0 && count >= DX_POLL_LINE_FROM) {
+    line = line_by_pages(points, count, &x);
+  } else {
+    count = points_of(history, 0, points);
+    line = fit(points, count, 0);
+  }
+  forecast.median_ms =
+      clamp(exp(line.level + line.slope * x), 1, DX_POLL_MEDIAN_MAX_MS);
+  forecast.spread = spread_of(&line, count);
+  return forecast;
+}
+
+/* ---- learning ---- */
+
+static double time_between(const struct dx_poll_history *history, int pages,
+                           double low, double high)
+{
+  struct dx_poll_forecast forecast = dx_poll_predict(history, pages);
+
+  if (low <= 0)
+    return high * DX_POLL_EARLIER;
+  if (high / low <= DX_POLL_NARROW || forecast.median_ms <= 0)
+    return sqrt(low * high);
+  return clamp(forecast.median_ms, low, high);
+}
+
+void dx_poll_learn(struct dx_poll_history *history, int pages,
+                   int64_t not_yet_ms, int64_t done_ms)
+{
+  double high = clamp((double)done_ms, 1, DX_POLL_MEDIAN_MAX_MS);
+  double low = fmin((double)not_yet_ms, high);
+  double ms = time_between(history, pages, low, high);
+  size_t i;
+
+  if (history->count < DX_POLL_TIMES)
+    history->count++;
+  for (i = history->count - 1; i > 0; i--)
+    history->times[i] = history->times[i - 1];
+  history->times[0].pages = pages > DX_POLL_PAGES_MAX ? DX_POLL_PAGES_MAX
+                            : pages > 0               ? pages
+                                                      : 0;
+  history->times[0].ms = (int64_t)fmax(ms, 1);
+}
+
+/* ---- the schedule ---- */
+
+static double jitter(double wait, double part, double random)
+{
+  return wait * (1 + part * (2 * random - 1));
 }
 
 /* The wider the spread, the earlier the first may be done, and the longer the
@@ -58,4 +265,102 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
   else
     wait = unknown((double)age_ms, (double)last_ms, random);
   return (int64_t)wait;
+}
+
+/* ---- the file of times: as many lines for each phase as there may be, newest
+ * first, each with pages and milliseconds; "0 0" where there is none yet ----
+ */
+
+#define TIMES_VERSION "docextract-times 3"
+#define SUFFIX "_times"
+#define LINE_BYTES 15
+_Static_assert(sizeof(TIMES_VERSION) +
+                       DX_PHASE_COUNT * DX_POLL_TIMES * LINE_BYTES <=
+                   DX_HISTORY_BYTES,
+               "all times fit into the file");
+
+struct dx_latency {
+  size_t users;
+  int history_dirfd;
+  char name[DX_HISTORY_NAME_BYTES];
+  struct dx_poll_history history[DX_PHASE_COUNT];
+};
+
+/* False if the text is not what save_times() writes. */
+static bool read_times(struct dx_latency *latency, const char *text)
+{
+  struct dx_poll_history *h = latency->history;
+  struct dx_poll_time t;
+  size_t i;
+  int len;
+
+  for (; h < latency->history + DX_PHASE_COUNT; h++)
+    for (i = 0; i < DX_POLL_TIMES; i++) {
+      len = 0;
+      if (sscanf(text, "%" SCNd32 " %" SCNd64 "%n", &t.pages, &t.ms, &len) !=
+              2 ||
+          text[len] != '\n' || t.pages < 0 || t.pages > DX_POLL_PAGES_MAX ||
+          t.ms < 0 || t.ms > DX_POLL_MEDIAN_MAX_MS)
+        return false;
+      text += len + 1;
+      if (t.ms > 0)
+        h->times[h->count++] = t;
+    }
+  return true;
+}
+
+static void save_times(const struct dx_latency *latency)
+{
+  const struct dx_poll_history *h = latency->history;
+  char text[DX_HISTORY_BYTES + 1];
+  size_t i, len = 0;
+
+  for (; h < latency->history + DX_PHASE_COUNT; h++)
+    for (i = 0; i < DX_POLL_TIMES; i++) /* after the count there are zeros */
+      len += (size_t)snprintf(text + len, sizeof(text) - len,
+                              "%" PRId32 " %" PRId64 "\n", h->times[i].pages,
+                              h->times[i].ms);
+  dx_history_write(latency->history_dirfd, latency->name, TIMES_VERSION, text);
+}
+
+struct dx_latency *dx_latency_new(int history_dirfd, const char *host, int port)
+{
+  struct dx_latency *latency = calloc(1, sizeof(*latency));
+  char text[DX_HISTORY_BYTES + 1];
+
+  if (latency == NULL)
+    return NULL;
+  latency->users = 1;
+  latency->history_dirfd = history_dirfd;
+  dx_history_name(host, port, SUFFIX, latency->name);
+  if (dx_history_read(history_dirfd, latency->name, TIMES_VERSION, text) &&
+      !read_times(latency, text))
+    memset(latency->history, 0, sizeof(latency->history));
+  return latency;
+}
+
+struct dx_latency *dx_latency_share(struct dx_latency *latency)
+{
+  latency->users++;
+  return latency;
+}
+
+void dx_latency_free(struct dx_latency **latency)
+{
+  if (*latency != NULL && --(*latency)->users == 0)
+    free(*latency);
+  *latency = NULL;
+}
+
+struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
+                                           enum dx_phase phase, int pages)
+{
+  return dx_poll_predict(&latency->history[phase], pages);
+}
+
+void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
+                      int pages, int64_t not_yet_ms, int64_t done_ms)
+{
+  dx_poll_learn(&latency->history[phase], pages, not_yet_ms, done_ms);
+  save_times(latency);
 }

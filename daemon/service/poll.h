@@ -2,10 +2,6 @@
  * poll.h - when to ask again: pure functions of history, pages, age and a
  * random number (doc/policy.md, "Poll schedule").
  *
- * The processing time of a document is predicted from those seen: its median,
- * and how widely times are spread around that. The best schedule is then nearly
- * "wait, then ask at a constant interval".
- *
  * Units: milliseconds. `random` is in [0, 1).
  */
 #ifndef DX_POLL_H
@@ -57,5 +53,28 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
  */
 void dx_poll_learn(struct dx_poll_history *history, int pages,
                    int64_t not_yet_ms, int64_t done_ms);
+
+/*
+ * What this spool has seen of a host, in memory and in one small file
+ * (lib/base/history.h), which learning writes, without an fsync: of the last
+ * documents the number of pages and the time, nothing else.
+ */
+struct dx_latency;
+
+/* history_dirfd: SpoolDir/history, borrowed; -1: nothing outlives the process.
+ * NULL when out of memory. */
+struct dx_latency *dx_latency_new(int history_dirfd, const char *host,
+                                  int port);
+
+/* The same one, for another section with that host and port; to be freed as
+ * often as it was shared. */
+struct dx_latency *dx_latency_share(struct dx_latency *latency);
+void dx_latency_free(struct dx_latency **latency); /* takes NULL */
+
+/* dx_poll_predict() and dx_poll_learn() on what was seen. */
+struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
+                                           enum dx_phase phase, int pages);
+void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
+                      int pages, int64_t not_yet_ms, int64_t done_ms);
 
 #endif

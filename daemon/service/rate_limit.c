@@ -27,47 +27,24 @@ struct dx_rate_limit {
 
 /* ---- making one ---- */
 
-static void leave(struct pace *pace)
+struct dx_rate_limit *dx_rate_limit_new(int history_dirfd, const char *host,
+                                        int port, double rate)
 {
-  if (--pace->users > 0)
-    return;
-  free(pace->host);
-  free(pace);
-}
-
-static struct pace *new_pace(int history_dirfd, const char *host, int port)
-{
+  struct dx_rate_limit *limit = NULL;
   struct pace *pace = calloc(1, sizeof(*pace));
 
   if (pace == NULL)
     return NULL;
-  pace->users = 1;
   pace->history_dirfd = history_dirfd;
   pace->port = port;
   pace->host = strdup(host);
-  if (pace->host == NULL) {
-    leave(pace);
-    return NULL;
-  }
   dx_pause_read(history_dirfd, host, port, &pace->pause);
-  return pace;
-}
-
-struct dx_rate_limit *dx_rate_limit_new(int history_dirfd, const char *host,
-                                        int port, double rate)
-{
-  struct dx_rate_limit *limit = calloc(1, sizeof(*limit));
-
-  if (limit == NULL)
-    return NULL;
-  limit->pace = new_pace(history_dirfd, host, port);
-  if (limit->pace == NULL) {
-    free(limit);
-    return NULL;
+  if (pace->host != NULL)
+    limit = dx_rate_limit_share(&(struct dx_rate_limit){.pace = pace}, rate);
+  if (limit == NULL) {
+    free(pace->host);
+    free(pace);
   }
-  limit->gap_ms = 1000 / rate;
-  /* Just now there may have been a call of a process that has ended. */
-  limit->pace->next_ms = (double)dx_monotonic_ms() + limit->gap_ms;
   return limit;
 }
 
@@ -82,6 +59,7 @@ struct dx_rate_limit *dx_rate_limit_share(struct dx_rate_limit *other,
   limit->pace = other->pace;
   limit->pace->users++;
   limit->gap_ms = 1000 / rate;
+  /* Just now there may have been a call of a process that has ended. */
   first_ms = (double)dx_monotonic_ms() + limit->gap_ms;
   if (first_ms > limit->pace->next_ms)
     limit->pace->next_ms = first_ms;
@@ -92,7 +70,10 @@ void dx_rate_limit_free(struct dx_rate_limit **limit)
 {
   if (*limit == NULL)
     return;
-  leave((*limit)->pace);
+  if (--(*limit)->pace->users == 0) {
+    free((*limit)->pace->host);
+    free((*limit)->pace);
+  }
   free(*limit);
   *limit = NULL;
 }

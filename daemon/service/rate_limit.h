@@ -2,15 +2,12 @@
  * rate_limit.h - fewer than ten calls in any second (doc/policy.md, "Rate
  * limit").
  *
- * In memory, because docextractd alone calls the service: the time of the next
- * free slot (generic cell rate algorithm, burst 1), and `blocked until`, one
- * field for 429 and outages. Only a pause outlives the process, in a small file
+ * The time of the next free slot (generic cell rate algorithm, burst 1), and
+ * `blocked until`, for 429 and outages; in memory, because docextractd alone
+ * calls the service. Only a pause outlives the process, in a small file
  * (lib/base/history.h). When the last process made its last call is not known,
- * so the first slot is no earlier than 1/APIRate after dx_rate_limit_new(),
- * which must follow the end of every other process that calls the service:
+ * so the first slot is no earlier than 1/APIRate after dx_rate_limit_new():
  * call it with docextractd.lock held.
- *
- * A slot is booked at most a little ahead, so that urgent calls can precede.
  *
  * Blocking: the disk, when a pause begins or ends.
  */

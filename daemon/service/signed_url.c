@@ -18,51 +18,6 @@
 
 /* ---- where to ---- */
 
-/* One part of a URL, caller frees with curl_free(); NULL if there is none. */
-static char *url_part(CURLU *handle, CURLUPart part)
-{
-  char *text = NULL;
-
-  return curl_url_get(handle, part, &text, 0) == CURLUE_OK ? text : NULL;
-}
-
-struct parts {
-  char *scheme, *host, *user, *password;
-};
-
-static void free_parts(struct parts *parts)
-{
-  curl_free(parts->scheme);
-  curl_free(parts->host);
-  curl_free(parts->user);
-  curl_free(parts->password);
-}
-
-/* E_PROTOCOL if this is no URL. */
-static enum dx_code split(const char *url, struct parts *ret,
-                          struct dx_err *err)
-{
-  CURLU *handle = curl_url();
-  CURLUcode set = CURLUE_OUT_OF_MEMORY;
-
-  memset(ret, 0, sizeof(*ret));
-  if (handle != NULL)
-    set = curl_url_set(handle, CURLUPART_URL, url, 0);
-  if (set == CURLUE_OK) {
-    ret->scheme = url_part(handle, CURLUPART_SCHEME);
-    ret->host = url_part(handle, CURLUPART_HOST);
-    ret->user = url_part(handle, CURLUPART_USER);
-    ret->password = url_part(handle, CURLUPART_PASSWORD);
-  }
-  curl_url_cleanup(handle);
-  if (set == CURLUE_OUT_OF_MEMORY)
-    return dx_fail_nomem(err);
-  if (ret->scheme != NULL && ret->host != NULL && ret->user == NULL &&
-      ret->password == NULL)
-    return DX_OK;
-  return dx_fail(err, DX_E_PROTOCOL, 0, "the upload URL is not valid");
-}
-
 /* Brackets or not: the same host. */
 static bool is_host(const char *host, const char *name)
 {
@@ -95,22 +50,20 @@ static enum dx_scope widest_scope(const char *host,
                                                        : DX_SCOPE_NETWORK;
 }
 
-static enum dx_code check_host(const struct parts *parts,
+static enum dx_code check_host(const char *scheme, const char *host,
                                const struct dx_service *service,
                                enum dx_scope scope, struct dx_err *err)
 {
-  bool is_https = strcmp(parts->scheme, "https") == 0;
-
-  if (!is_https && (strcmp(parts->scheme, "http") != 0 ||
-                    !dx_host_is_loopback(parts->host) ||
-                    !dx_host_is_loopback(service->host)))
+  if (strcmp(scheme, "https") != 0 &&
+      (strcmp(scheme, "http") != 0 || !dx_host_is_loopback(host) ||
+       !dx_host_is_loopback(service->host)))
     return dx_fail(err, DX_E_PROTOCOL, 0,
                    "the upload URL is not https: documents are not sent in "
                    "the clear");
-  if (service->storage_host_count > 0 && !is_storage_host(parts->host, service))
+  if (service->storage_host_count > 0 && !is_storage_host(host, service))
     return dx_fail(err, DX_E_PROTOCOL, 0,
                    "the upload URL is for a host that is not a StorageHost");
-  if (dx_host_scope(parts->host) > scope)
+  if (dx_host_scope(host) > scope)
     return dx_fail(err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
   return DX_OK;
 }
@@ -119,42 +72,55 @@ enum dx_code dx_signed_url_check(const char *url,
                                  const struct dx_service *service,
                                  enum dx_scope *ret_scope, struct dx_err *err)
 {
-  struct parts parts;
+  char *scheme = NULL, *host = NULL;
+  CURLUcode parsed = CURLUE_OUT_OF_MEMORY;
+  CURLU *handle;
   enum dx_code code;
 
   if (strlen(url) > DX_URL_MAX_BYTES)
     return dx_fail(err, DX_E_PROTOCOL, 0,
                    "the upload URL is longer than %d bytes", DX_URL_MAX_BYTES);
-  code = split(url, &parts, err);
-  if (code == DX_OK) {
-    *ret_scope = widest_scope(parts.host, service);
-    code = check_host(&parts, service, *ret_scope, err);
+  handle = curl_url();
+  if (handle != NULL)
+    parsed = curl_url_set(handle, CURLUPART_URL, url, CURLU_DISALLOW_USER);
+  if (parsed == CURLUE_OK)
+    parsed = curl_url_get(handle, CURLUPART_SCHEME, &scheme, 0);
+  if (parsed == CURLUE_OK)
+    parsed = curl_url_get(handle, CURLUPART_HOST, &host, 0);
+  if (parsed == CURLUE_OUT_OF_MEMORY) {
+    code = dx_fail_nomem(err);
+  } else if (parsed != CURLUE_OK) {
+    code = dx_fail(err, DX_E_PROTOCOL, 0, "the upload URL is not valid");
+  } else {
+    *ret_scope = widest_scope(host, service);
+    code = check_host(scheme, host, service, *ret_scope, err);
   }
-  free_parts(&parts);
+  curl_free(scheme);
+  curl_free(host);
+  curl_url_cleanup(handle);
   return code;
 }
 
 /* ---- until when ---- */
 
-/* The value of a query field, cut at `size`; false if there is none. */
+/* The value of a query field; false if there is none, or it is too long. */
 static bool query_value(const char *url, const char *name, char *value,
                         size_t size)
 {
-  const char *p = strchr(url, '?');
-  size_t name_len = strlen(name);
+  size_t name_len = strlen(name), len;
+  const char *p;
 
-  while (p != NULL) {
+  for (p = strchr(url, '?'); p != NULL; p = strchr(p, '&')) {
     p++;
-    if (strncasecmp(p, name, name_len) == 0 && p[name_len] == '=') {
-      size_t len = strcspn(p + name_len + 1, "&#");
-
-      if (len >= size)
-        return false;
-      memcpy(value, p + name_len + 1, len);
-      value[len] = '\0';
-      return dx_percent_decode(value);
-    }
-    p = strchr(p, '&');
+    if (strncasecmp(p, name, name_len) != 0 || p[name_len] != '=')
+      continue;
+    p += name_len + 1;
+    len = strcspn(p, "&#");
+    if (len >= size)
+      return false;
+    memcpy(value, p, len);
+    value[len] = '\0';
+    return dx_percent_decode(value);
   }
   return false;
 }
@@ -188,23 +154,15 @@ static int64_t signed_until(const char *url, const char *date_name,
   return from + (int64_t)seconds * 1000;
 }
 
-static int64_t expires_at(const char *url)
+int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms)
 {
+  int64_t at = signed_until(url, "X-Amz-Date", "X-Amz-Expires"), left;
   char text[64];
-  int64_t at = signed_until(url, "X-Amz-Date", "X-Amz-Expires");
 
   if (at < 0)
     at = signed_until(url, "X-Goog-Date", "X-Goog-Expires");
   if (at < 0 && query_value(url, "se", text, sizeof(text)))
     at = dx_parse_time(text);
-  return at;
-}
-
-int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms)
-{
-  int64_t at = expires_at(url);
-  int64_t left;
-
   if (at < 0)
     return DX_URL_LIFETIME_MS;
   left = at - (date_ms >= 0 ? date_ms : dx_wall_ms());

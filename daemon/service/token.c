@@ -2,19 +2,39 @@
  * token.c - the current token: one reader for each source of token_source.h,
  * and when it is read again. How a token is signed is jwt.c's business.
  */
-#include "daemon/service/token_internal.h"
+#include "daemon/service/token.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/base/json.h"
 #include "lib/base/policy.h"
+#include "lib/base/process.h"
 #include "daemon/service/jwt.h"
+
+#define BLANKS " \t\r\n"
+
+struct dx_token {
+  const struct dx_service *service;
+  const struct dx_token_source_info *source;
+  char *text;          /* NULL: none now */
+  int64_t renew_ms;    /* monotonic; 80 % of its life */
+  const char *watched; /* path; NULL: renew_ms counts, else its changes */
+  struct stat file;    /* what was there when it was read */
+  int64_t offset_ms;   /* added to our clock when signing */
+  int wake_fd;         /* ends a wait with E_STOPPED; -1: none */
+};
 
 struct dx_token *dx_token_new(const struct dx_service *service)
 {
@@ -23,6 +43,7 @@ struct dx_token *dx_token_new(const struct dx_service *service)
   if (token == NULL)
     return NULL;
   token->service = service;
+  token->source = dx_token_source_info(service->token);
   token->wake_fd = -1;
   return token;
 }
@@ -49,48 +70,90 @@ void dx_token_free(struct dx_token **token)
   *token = NULL;
 }
 
+/* From now on until DX_TOKEN_RENEW_PERCENT of its life has passed. */
+static void set_life(struct dx_token *token, int64_t life_ms)
+{
+  if (life_ms < 0)
+    life_ms = 0;
+  token->renew_ms = dx_monotonic_ms() + life_ms / 100 * DX_TOKEN_RENEW_PERCENT;
+}
+
+/* Reads the file that the directive of the source names. Links are followed:
+ * /run/secrets is made of them. */
+static enum dx_code read_named(const struct dx_token *token, const char *path,
+                               struct dx_buf *ret, struct dx_err *err)
+{
+  struct dx_err why;
+  enum dx_code code = dx_fs_read_linked(path, DX_TOKEN_MAX_BYTES, ret, &why);
+
+  if (code == DX_OK)
+    return DX_OK;
+  return dx_fail(err, code == DX_E_NOMEM ? code : DX_E_KEY, why.sys_errno,
+                 "the %s cannot be used: %s", token->source->directive,
+                 why.text);
+}
+
 /* ---- a key ---- */
 
-enum dx_code token_read_key(struct dx_token *token, struct dx_err *err)
+static enum dx_code token_read_key(struct dx_token *token, struct dx_err *err)
 {
   const struct dx_service *s = token->service;
-  struct dx_buf key = {.secret = true};
-  struct dx_buf signed_text = {.secret = true};
-  struct dx_err why;
-  enum dx_code code;
+  struct dx_buf key = {0};
+  struct dx_buf text = {0};
+  enum dx_code code = read_named(token, s->token_key_file, &key, err);
 
-  code = dx_fs_read_linked(s->token_key_file, DX_TOKEN_MAX_BYTES, &key, &why);
-  if (code != DX_OK)
-    code = dx_fail(err, code == DX_E_NOMEM ? code : DX_E_KEY, why.sys_errno,
-                   "the TokenKeyFile cannot be used: %s", why.text);
-  else
-    code = dx_jwt_sign(s, key.data != NULL ? key.data : "", key.len,
-                       token->offset_ms / 1000, &signed_text, err);
-  dx_buf_wipe(&key);
+  if (code == DX_OK)
+    code = dx_jwt_sign(s, dx_buf_text(&key), key.len, token->offset_ms / 1000,
+                       &text, err);
+  dx_buf_release(&key);
   if (code == DX_OK) {
-    token->text = dx_buf_take(&signed_text);
+    token->text = dx_buf_take(&text);
     if (token->text == NULL)
       code = dx_fail_nomem(err);
-    token_set_life(token, s->token_lifetime_ms);
+    set_life(token, s->token_lifetime_ms);
   }
-  dx_buf_wipe(&signed_text);
+  dx_buf_release(&text);
   return code;
 }
 
 /* ---- a file ---- */
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
+/* One word of visible ASCII, as an Authorization header can hold it. */
+static bool is_token(const char *text)
 {
-  return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
-         a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+  const char *p;
+
+  for (p = text; *p != '\0'; p++)
+    if (*p <= ' ' || *p > '~')
+      return false;
+  return p > text;
 }
 
-enum dx_code token_read_file(struct dx_token *token, struct dx_err *err)
+/* Takes the bare token in `text`, which may have white space around it. */
+static enum dx_code take_bare(struct dx_token *token, const char *text,
+                              struct dx_err *err)
+{
+  const char *from = token->source->directive;
+  size_t len;
+
+  text += strspn(text, BLANKS);
+  len = strcspn(text, BLANKS);
+  if (text[len + strspn(text + len, BLANKS)] != '\0')
+    return dx_fail(err, DX_E_KEY, 0, "the %s provides more than one token",
+                   from);
+  token->text = strndup(text, len);
+  if (token->text == NULL)
+    return dx_fail_nomem(err);
+  if (is_token(token->text))
+    return DX_OK;
+  dx_token_forget(token);
+  return dx_fail(err, DX_E_KEY, 0, "the %s provides no token", from);
+}
+
+static enum dx_code token_read_file(struct dx_token *token, struct dx_err *err)
 {
   const char *path = token->service->token_file;
-  struct dx_buf text = {.secret = true};
-  struct dx_err why;
+  struct dx_buf text = {0};
   enum dx_code code;
 
   if (stat(path, &token->file) < 0)
@@ -98,14 +161,155 @@ enum dx_code token_read_file(struct dx_token *token, struct dx_err *err)
                    "the TokenFile '%s' cannot be used: %s", path,
                    strerror(errno));
   token->watched = path;
-  /* Not O_NOFOLLOW: /run/secrets is made of links. */
-  code = dx_fs_read_linked(path, DX_TOKEN_MAX_BYTES, &text, &why);
-  if (code != DX_OK)
-    code = dx_fail(err, code == DX_E_NOMEM ? code : DX_E_KEY, why.sys_errno,
-                   "the TokenFile cannot be used: %s", why.text);
+  code = read_named(token, path, &text, err);
+  if (code == DX_OK)
+    code = take_bare(token, dx_buf_text(&text), err);
+  dx_buf_release(&text);
+  return code;
+}
+
+/* ---- a command ---- */
+
+/* Waits until fd can be read. E_KEY when it takes too long, E_STOPPED. */
+static enum dx_code await(const struct dx_token *token, int fd,
+                          int64_t until_ms, struct dx_err *err)
+{
+  struct pollfd p[2] = {{.fd = fd, .events = POLLIN},
+                        {.fd = token->wake_fd, .events = POLLIN}};
+  int ready;
+
+  do {
+    int64_t left = until_ms - dx_monotonic_ms();
+
+    ready = left > 0 ? poll(p, 2, (int)left) : 0;
+  } while (ready < 0 && errno == EINTR);
+  if (p[1].revents != 0)
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+  if (ready > 0)
+    return DX_OK;
+  return dx_fail(err, DX_E_KEY, 0, "the %s took longer than %d s",
+                 token->source->directive, token->source->limit_s);
+}
+
+/* Adds everything up to the end of fd to `text`; E_KEY when that is more than
+ * DX_TOKEN_MAX_BYTES, and as above. */
+static enum dx_code token_read_all(const struct dx_token *token, int fd,
+                                   int64_t until_ms, struct dx_buf *text,
+                                   struct dx_err *err)
+{
+  const char *from = token->source->directive;
+  char bytes[4096];
+  ssize_t n = 1;
+
+  while (n > 0 && text->len <= DX_TOKEN_MAX_BYTES) {
+    enum dx_code code = await(token, fd, until_ms, err);
+
+    if (code != DX_OK)
+      return code;
+    n = read(fd, bytes, sizeof(bytes));
+    if (n < 0)
+      return dx_fail(err, DX_E_KEY, errno, "cannot read from the %s: %s", from,
+                     strerror(errno));
+    dx_buf_add(text, bytes, (size_t)n);
+  }
+  explicit_bzero(bytes, sizeof(bytes));
+  if (text->len > DX_TOKEN_MAX_BYTES)
+    return dx_fail(err, DX_E_KEY, 0, "the %s provides more than %d bytes", from,
+                   DX_TOKEN_MAX_BYTES);
+  return dx_buf_ok(text) ? DX_OK : dx_fail_nomem(err);
+}
+
+static enum dx_code run_command(const struct dx_token *token, char **words,
+                                struct dx_buf *output, struct dx_err *err)
+{
+  int64_t until_ms = dx_monotonic_ms() + (int64_t)token->source->limit_s * 1000;
+  char *no_variables[] = {NULL};
+  int ends[2], fd, e, status = 0;
+  enum dx_code code;
+  pid_t pid;
+
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return dx_fail_sys(err, errno, "create a pipe for", "TokenCommand");
+  e = dx_process_start(words, no_variables, ends[1], &pid);
+  (void)close(ends[1]);
+  if (e != 0) {
+    (void)close(ends[0]);
+    return dx_fail(err, DX_E_KEY, e, "cannot run the TokenCommand '%s': %s",
+                   words[0], strerror(e));
+  }
+  code = token_read_all(token, ends[0], until_ms, output, err);
+  (void)close(ends[0]);
+  if (code == DX_OK) { /* it may have closed its output and keep running */
+    fd = pidfd_open(pid, 0);
+    code = fd < 0 ? dx_fail_sys(err, errno, "wait for", "TokenCommand")
+                  : await(token, fd, until_ms, err);
+    if (fd >= 0)
+      (void)close(fd);
+  }
+  if (code != DX_OK) {
+    dx_process_kill(pid, &status);
+    return code;
+  }
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return dx_fail(err, DX_E_KEY, 0,
+                   "the TokenCommand '%s' failed (%s %d); run it as the "
+                   "user of the backends to see why",
+                   words[0], WIFEXITED(status) ? "status" : "signal",
+                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+  return DX_OK;
+}
+
+/* Takes the token from {"token": ..., "expires": RFC 3339}, and its life. */
+static enum dx_code take_json(struct dx_token *token, const char *bytes,
+                              size_t len, struct dx_err *err)
+{
+  struct dx_json *json = dx_json_parse(bytes, len, NULL);
+  const char *text = dx_json_string(dx_json_get(json, "token"));
+  const char *expires = dx_json_string(dx_json_get(json, "expires"));
+  int64_t until = expires != NULL ? dx_parse_time(expires) : -1;
+  enum dx_code code = DX_OK;
+
+  if (text == NULL || !is_token(text)) {
+    code = dx_fail(err, DX_E_KEY, 0, "the %s provides JSON without a token",
+                   token->source->directive);
+  } else {
+    token->text = strdup(text);
+    if (token->text == NULL)
+      code = dx_fail_nomem(err);
+    else if (until >= 0)
+      set_life(token, until - dx_wall_ms());
+  }
+  dx_json_free(&json);
+  return code;
+}
+
+static enum dx_code token_read_command(struct dx_token *token,
+                                       struct dx_err *err)
+{
+  char *line = strdup(token->service->token_command);
+  char *words[DX_PROCESS_WORDS + 1];
+  struct dx_buf output = {0};
+  const char *text;
+  enum dx_code code;
+
+  if (line == NULL)
+    return dx_fail_nomem(err);
+  if (dx_process_split(line, words) == 0)
+    code = dx_fail(err, DX_E_KEY, 0, "the TokenCommand has more than %d words",
+                   DX_PROCESS_WORDS);
   else
-    code = token_take_bare(token, &text, err);
-  dx_buf_wipe(&text);
+    code = run_command(token, words, &output, err);
+  if (code == DX_OK) {
+    text = dx_buf_text(&output);
+    set_life(token, DX_TOKEN_LIFE_MS);
+    code = text[strspn(text, BLANKS)] == '{'
+               ? take_json(token, text, output.len, err)
+               : take_bare(token, text, err);
+  }
+  dx_buf_release(&output);
+  free(line);
   return code;
 }
 
@@ -113,17 +317,21 @@ enum dx_code token_read_file(struct dx_token *token, struct dx_err *err)
 
 static bool is_fresh(const struct dx_token *token)
 {
+  const struct stat *was = &token->file;
   struct stat now;
 
   if (token->text == NULL)
     return false;
-  if (token->watched != NULL)
-    return stat(token->watched, &now) == 0 && is_same_file(&now, &token->file);
-  return dx_monotonic_ms() < token->renew_ms;
+  if (token->watched == NULL)
+    return dx_monotonic_ms() < token->renew_ms;
+  return stat(token->watched, &now) == 0 && now.st_ino == was->st_ino &&
+         now.st_dev == was->st_dev && now.st_size == was->st_size &&
+         now.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+         now.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
-/* Gets a token from the source that the service is configured with. */
-static enum dx_code read_token(struct dx_token *token, struct dx_err *err)
+enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
+                          const char **ret_text, struct dx_err *err)
 {
 #define X(NAME, word, directive, field, TYPE, type, help, limit_s, advice, \
           reader)                                                          \
@@ -131,19 +339,12 @@ static enum dx_code read_token(struct dx_token *token, struct dx_err *err)
   static enum dx_code (*const readers[])(struct dx_token *, struct dx_err *) = {
       DX_TOKEN_SOURCES(X)};
 #undef X
-
-  return readers[token->service->token](token, err);
-}
-
-enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
-                          const char **ret_text, struct dx_err *err)
-{
   enum dx_code code = DX_OK;
 
   if (!is_fresh(token)) {
     dx_token_forget(token);
     token->offset_ms = server_offset_ms;
-    code = read_token(token, err);
+    code = readers[token->service->token](token, err);
   }
   if (code == DX_OK)
     *ret_text = token->text;

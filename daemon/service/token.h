@@ -7,20 +7,6 @@
  * secret is ever logged or put into a message: messages name files, key ids
  * and algorithms.
  *
- *   key      a JWT signed here: iat = now - 60 s, exp = now + TokenLifetime,
- *            random jti, kid and extra claims from the config. The algorithm
- *            comes from the config alone and must fit the key. HS keys: the
- *            file's bytes without one final newline, at least as long as the
- *            hash (32, 48, 64 bytes); RSA at least 2048 bits; the curve must
- *            be the algorithm's. A claim whose value is a whole number or
- *            true/false is still written as a string.
- *   file     the file's first word, read again when mtime, size or inode
- *            changed.
- *   command  run without a shell, stdin /dev/null, clean environment (PATH
- *            only), all other descriptors closed, killed after 10 s; at most
- *            64 KiB: the bare token, or JSON {"token": ..., "expires":
- *            RFC 3339}.
- *
  * Blocking: reading files; a command blocks up to 10 s.
  * Errors: E_KEY with what to do (class TOKEN), E_NOMEM.
  */

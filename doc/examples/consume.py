@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""consume.py RESULTS INBOX: moves what docextract has delivered to INBOX.
+"""consume.py RESULTS INBOX: moves delivered results to INBOX.
 
-It may be killed at any moment and started again: see docextract-results(5)."""
+If it is killed and started again, no result is lost; see docextract-results(5)."""
 import hashlib, json, os, sys
 
 results, inbox = sys.argv[1:]
 
 def take(case):
     source = os.path.join(results, case["file"])
-    if not os.path.exists(source):  # taken before we were killed
+    if not os.path.exists(source):  # moved before a previous run was killed
         return
     with open(source, "rb") as file:
         if hashlib.sha256(file.read()).hexdigest() != case["sha256"]:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# consume.sh RESULTS INBOX - moves what docextract has delivered to INBOX. It
-# may be killed at any moment and started again: see docextract-results(5).
+# consume.sh RESULTS INBOX - moves delivered results to INBOX. If it is killed
+# and started again, no result is lost; see docextract-results(5).
 set -eu
 inbox=$(cd "$2" && pwd)
 cd "$1"
@@ -9,7 +9,7 @@ for manifest in *.job.json; do
   [ -e "$manifest" ] || continue
   cases=$(jq -r '.cases[] | "\(.sha256)  \(.file)"' "$manifest")
   echo "$cases" | while read -r sum file; do
-    [ -e "$file" ] || continue # taken before we were killed
+    [ -e "$file" ] || continue # moved before the script was killed
     echo "$sum  $file" | sha256sum --check --quiet
     mv "$file" "$inbox/"
   done

@@ -3,6 +3,7 @@
  */
 #include "lib/base/buf.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static bool grow(struct dx_buf *buf, size_t more)
     room *= 2;
   if (room == buf->room)
     return true;
-  /* Not realloc: it would leave a copy of a secret in freed memory. */
+  /* Not realloc: it could leave a copy of a secret in freed memory. */
   data = malloc(room);
   if (data == NULL) {
     buf->failed = true;
@@ -29,7 +30,7 @@ static bool grow(struct dx_buf *buf, size_t more)
   }
   if (buf->len > 0)
     memcpy(data, buf->data, buf->len);
-  if (buf->secret && buf->data != NULL)
+  if (buf->data != NULL)
     explicit_bzero(buf->data, buf->room);
   free(buf->data);
   buf->data = data;
@@ -72,17 +73,13 @@ void dx_buf_printf(struct dx_buf *buf, const char *format, ...)
   buf->len += (size_t)n;
 }
 
-static bool stays(unsigned char c, const char *keep)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
-         (c != '\0' && strchr(keep, c) != NULL);
-}
-
 void dx_buf_percent(struct dx_buf *buf, const char *text, const char *keep)
 {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
   for (; *text != '\0'; text++) {
-    if (stays((unsigned char)*text, keep))
+    if (strchr(plain, *text) != NULL || strchr(keep, *text) != NULL)
       dx_buf_add(buf, text, 1);
     else
       dx_buf_printf(buf, "%%%02X", (unsigned char)*text);
@@ -114,47 +111,27 @@ char *dx_buf_take(struct dx_buf *buf)
 
 void dx_buf_release(struct dx_buf *buf)
 {
-  if (buf->secret)
-    dx_buf_wipe(buf);
-  free(buf->data);
-  memset(buf, 0, sizeof(*buf));
-}
-
-void dx_buf_wipe(struct dx_buf *buf)
-{
   if (buf->data != NULL)
     explicit_bzero(buf->data, buf->room);
   free(buf->data);
   memset(buf, 0, sizeof(*buf));
 }
 
-static int hex_digit(char c)
-{
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F')
-    return c - 'A' + 10;
-  return -1;
-}
-
 bool dx_percent_decode(char *text)
 {
   char *to = text;
+  unsigned byte;
 
   for (; *text != '\0'; text++) {
-    int high, low;
-
     if (*text != '%') {
       *to++ = *text;
       continue;
     }
-    high = hex_digit(text[1]);
-    low = high >= 0 ? hex_digit(text[2]) : -1;
-    if (low < 0 || (high == 0 && low == 0))
+    if (!isxdigit((unsigned char)text[1]) ||
+        !isxdigit((unsigned char)text[2]) ||
+        sscanf(text + 1, "%2x", &byte) != 1 || byte == 0)
       return false;
-    *to++ = (char)(high << 4 | low);
+    *to++ = (char)byte;
     text += 2;
   }
   *to = '\0';

@@ -6,7 +6,7 @@
  * what follows: build the whole text, then ask dx_buf_ok() once.
  *
  * Ownership: the buffer owns data; dx_buf_release() frees it and makes the
- * buffer empty again. dx_buf_wipe() also overwrites it first: for secrets.
+ * buffer empty again. It may hold secrets: no copy is left behind.
  */
 #ifndef DX_BUF_H
 #define DX_BUF_H
@@ -19,7 +19,6 @@ struct dx_buf {
   size_t len;
   size_t room;
   bool failed;
-  bool secret; /* set before the first byte: growing leaves no copy behind */
 };
 
 void dx_buf_add(struct dx_buf *buf, const void *bytes, size_t len);
@@ -44,7 +43,6 @@ const char *dx_buf_text(const struct dx_buf *buf);
 char *dx_buf_take(struct dx_buf *buf);
 
 void dx_buf_release(struct dx_buf *buf);
-void dx_buf_wipe(struct dx_buf *buf);
 
 /*
  * Undoes percent-encoding in place. False if a '%' is not followed by two

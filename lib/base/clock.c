@@ -115,51 +115,38 @@ static bool parse_offset(const char *s, int *ret_offset)
   return true;
 }
 
-/* -1 before 1970, because a negative time means none, and after 9999, because a
- * five-digit year could not be parsed again. */
+/* -1 before 1970, because a negative time means none, after 9999, because a
+ * five-digit year could not be parsed again, and if it is no time of any day.
+ */
 static int64_t wall_ms_of(struct tm *tm, int offset)
 {
   static const int64_t last_s = 253402300799; /* 9999-12-31T23:59:59Z */
-  int64_t at = (int64_t)timegm(tm) - offset;
+  bool exists = tm->tm_mon >= 0 && tm->tm_mon < 12 && tm->tm_mday >= 1 &&
+                tm->tm_mday <= 31 && tm->tm_hour <= 23 && tm->tm_min <= 59 &&
+                tm->tm_sec <= 60;
+  int64_t at = exists ? (int64_t)timegm(tm) - offset : -1;
 
   return at >= 0 && at <= last_s ? at * 1000 : -1;
 }
 
-/* The milliseconds of a fraction of a second, given its digits. */
-static int64_t milliseconds_of(const char *digits, size_t count)
-{
-  int64_t ms = 0;
-  size_t i;
-
-  for (i = 0; i < 3; i++)
-    ms = 10 * ms + (i < count ? digits[i] - '0' : 0);
-  return ms;
-}
-
 int64_t dx_parse_time(const char *text)
 {
-  struct tm tm;
-  const char *rest;
+  struct tm tm = {0};
+  const char *rest = text + 19;
   int64_t at, ms = 0;
-  int offset;
+  int offset, part;
 
-  memset(&tm, 0, sizeof(tm));
-  /* strptime() alone takes blanks, signs and missing digits. */
+  /* sscanf() alone takes blanks, signs and missing digits. */
   if (!has_shape(text, "9999-99-99") || text[10] == '\0' ||
-      !has_shape(text + 11, "99:99:99"))
+      strchr("Tt ", text[10]) == NULL || !has_shape(text + 11, "99:99:99"))
     return -1;
-  rest = strptime(text, "%Y-%m-%d", &tm);
-  if (rest == NULL || (*rest != 'T' && *rest != 't' && *rest != ' '))
-    return -1;
-  rest = strptime(rest + 1, "%H:%M:%S", &tm);
-  if (rest == NULL)
-    return -1;
-  if (has_shape(rest, ".9")) {
-    size_t count = strspn(rest + 1, "0123456789");
-
-    ms = milliseconds_of(rest + 1, count);
-    rest += 1 + count;
-  }
+  (void)sscanf(text, "%4d-%2d-%2d%*c%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon,
+               &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec);
+  tm.tm_year -= 1900;
+  tm.tm_mon--;
+  if (has_shape(rest, ".9"))
+    for (rest++, part = 100; *rest >= '0' && *rest <= '9'; rest++, part /= 10)
+      ms += (*rest - '0') * part;
   if (!parse_offset(rest, &offset))
     return -1;
   at = wall_ms_of(&tm, offset);
@@ -169,21 +156,17 @@ int64_t dx_parse_time(const char *text)
 int64_t dx_parse_http_date(const char *text)
 {
   static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  struct tm tm;
+  struct tm tm = {0};
   char month[4];
   const char *at;
 
-  memset(&tm, 0, sizeof(tm));
   if (!has_shape(text, "AAA, 99 AAA 9999 99:99:99 GMT") || text[29] != '\0')
     return -1;
   /* Not strptime's %b: month names follow the locale, HTTP does not. */
-  if (sscanf(text, "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d", &tm.tm_mday,
-             month, &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6 ||
-      tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 ||
-      tm.tm_sec > 60)
-    return -1;
+  (void)sscanf(text, "%*3c, %2d %3s %4d %2d:%2d:%2d", &tm.tm_mday, month,
+               &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec);
   at = strstr(months, month);
-  if (at == NULL || strlen(month) != 3 || (at - months) % 3 != 0)
+  if (at == NULL || (at - months) % 3 != 0)
     return -1;
   tm.tm_mon = (int)(at - months) / 3;
   tm.tm_year -= 1900;

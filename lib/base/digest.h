@@ -17,15 +17,8 @@ struct dx_sha256;
 
 struct dx_sha256 *dx_sha256_new(void);
 bool dx_sha256_add(struct dx_sha256 *sha, const void *bytes, size_t len);
-/*
- * From now on a thread computes, and dx_sha256_add() returns before it is done:
- * the bytes must not change until the next call on the object returns. The
- * thread serves this object only, takes no signals, and ends with
- * dx_sha256_free(). If none can be started, nothing changes.
- */
-void dx_sha256_in_background(struct dx_sha256 *sha);
 /* Ends the sum; after that, the object can only be freed. */
-bool dx_sha256_end(struct dx_sha256 *sha, char hex[DX_SHA256_HEX_BYTES]);
+void dx_sha256_end(struct dx_sha256 *sha, char hex[DX_SHA256_HEX_BYTES]);
 void dx_sha256_free(struct dx_sha256 **sha);
 
 bool dx_sha256_of(const void *bytes, size_t len, char hex[DX_SHA256_HEX_BYTES]);

@@ -3,14 +3,11 @@
  *
  * A function that can fail returns an enum dx_code and takes a struct dx_err
  * as its last argument. The code names what happened; its class says what to
- * do about it, in the words of the policy: programs map classes, never codes,
- * to exit statuses. The text can be printed as it is: lower case, no full
- * stop, what failed, the subject in quotes, and nothing that would change a
- * terminal (dx_utf8_is_hidden()). It never holds a title, a file
- * name chosen by a person, a token or a signed URL.
+ * do about it: programs map classes, never codes, to exit statuses. The text
+ * can be printed as it is, and never holds a title, a file name chosen by a
+ * person, a token or a signed URL.
  *
- * Ownership: struct dx_err is plain memory of the caller. Nothing to free.
- * Blocking:  never.
+ * Ownership: plain memory of the caller. Blocking: never.
  */
 #ifndef DX_ERR_H
 #define DX_ERR_H

@@ -22,20 +22,8 @@
 
 #define PIECE_BYTES 65536 /* of a file, read at once */
 #define PROBE_STEP "write in directory"
-#define TEMP_RANDOM 16 /* hex digits at the end of a temporary name */
-
-static bool is_plain_name(const char *name)
-{
-  return name[0] != '\0' && strchr(name, '/') == NULL &&
-         strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
-static enum dx_code check_name(const char *name, struct dx_err *err)
-{
-  if (is_plain_name(name) && strlen(name) < 230) /* room for ".x.RANDOM" */
-    return DX_OK;
-  return dx_fail(err, DX_E_ARG, 0, "not a file name");
-}
+#define TEMP_RANDOM 16     /* hex digits at the end of a temporary name */
+#define NAME_MAX_BYTES 230 /* room for ".NAME.RANDOM" */
 
 /* The directory that `fd` is, or that its file is in; false if not known. */
 static bool directory_of(int fd, char path[PATH_MAX])
@@ -106,9 +94,7 @@ int dx_fs_open_dir(const char *path, struct dx_err *err)
  * there is as durable as possible. */
 static int sync_dir(int dirfd)
 {
-  if (fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP)
-    return 0;
-  return -1;
+  return fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP ? 0 : -1;
 }
 
 enum dx_code dx_fs_sync_dir(int dirfd, struct dx_err *err)
@@ -206,11 +192,11 @@ enum dx_code dx_fs_sync(int fd, const char *subject, struct dx_err *err)
 enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
                            struct dx_err *err)
 {
-  enum dx_code code = check_name(name, err);
   char random[TEMP_RANDOM + 1];
 
-  if (code != DX_OK)
-    return code;
+  if (name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
+      strcmp(name, "..") == 0 || strlen(name) >= NAME_MAX_BYTES)
+    return dx_fail(err, DX_E_ARG, 0, "not a file name");
   if (!dx_random_hex(random, TEMP_RANDOM))
     return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   temp->dirfd = dirfd;
@@ -264,63 +250,40 @@ enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
   return dx_fs_sync_parent(dirfd, to, err);
 }
 
-/* Some network file systems cannot do it in one step. */
-static int rename_new(int dirfd, const char *from, const char *to)
+static int rename_temp(const struct dx_temp *temp)
 {
-  if (renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE) == 0)
-    return 0;
-  if (errno != EINVAL && errno != ENOSYS)
-    return -1;
-  if (faccessat(dirfd, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-    errno = EEXIST;
-    return -1;
-  }
-  return renameat(dirfd, from, dirfd, to);
-}
+  int dirfd = temp->dirfd;
 
-static int give_name(const struct dx_temp *temp)
-{
-  if (temp->is_new)
-    return rename_new(temp->dirfd, temp->temp_name, temp->name);
-  return renameat(temp->dirfd, temp->temp_name, temp->dirfd, temp->name);
+  if (temp->is_new) {
+    if (renameat2(dirfd, temp->temp_name, dirfd, temp->name,
+                  RENAME_NOREPLACE) == 0)
+      return 0;
+    /* Some network file systems cannot do it in one step. */
+    if (errno != EINVAL && errno != ENOSYS)
+      return -1;
+    if (faccessat(dirfd, temp->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+      errno = EEXIST;
+      return -1;
+    }
+  }
+  return renameat(dirfd, temp->temp_name, dirfd, temp->name);
 }
 
 enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
                              struct dx_err *err)
 {
-  const char *step;
-  int e = 0;
+  const char *step = fchmod(temp->fd, mode) < 0 ? "set the mode of"
+                     : fsync(temp->fd) < 0      ? "fsync"
+                     : rename_temp(temp) < 0    ? "rename"
+                                                : NULL;
+  int e = errno; /* before cleaning up can change it */
 
-  step = "set the mode of";
-  if (fchmod(temp->fd, mode) < 0)
-    goto out;
-  step = "fsync";
-  if (fsync(temp->fd) < 0)
-    goto out;
-  step = "rename";
-  if (give_name(temp) < 0)
-    goto out;
-  step = NULL; /* every step is done */
-
-out:
-  if (step != NULL) {
-    e = errno; /* before cleaning up can change it */
+  if (step != NULL)
     (void)unlinkat(temp->dirfd, temp->temp_name, 0);
-  }
   (void)close(temp->fd);
   temp->fd = -1;
   return step == NULL ? DX_OK
                       : dx_fs_fail(err, e, step, temp->dirfd, temp->name);
-}
-
-enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
-                            struct dx_err *err)
-{
-  enum dx_code code = dx_temp_publish(temp, mode, err);
-
-  if (code == DX_OK)
-    code = dx_fs_sync_name(temp->dirfd, temp->name, err);
-  return code;
 }
 
 void dx_temp_discard(struct dx_temp *temp)
@@ -332,21 +295,14 @@ void dx_temp_discard(struct dx_temp *temp)
   temp->fd = -1;
 }
 
-/* ".NAME.RANDOM", as dx_temp_begin() names them */
-static bool is_temp_name(const char *name)
+static bool is_left_behind(int dirfd, const char *name, int64_t min_age_ms)
 {
   size_t len = strlen(name);
   const char *random = name + len - TEMP_RANDOM;
-
-  return name[0] == '.' && len > TEMP_RANDOM + 2 && random[-1] == '.' &&
-         strspn(random, "0123456789abcdef") == TEMP_RANDOM;
-}
-
-static bool is_left_behind(int dirfd, const char *name, int64_t min_age_ms)
-{
   struct stat st;
 
-  return is_temp_name(name) &&
+  return name[0] == '.' && len > TEMP_RANDOM + 2 && random[-1] == '.' &&
+         strspn(random, "0123456789abcdef") == TEMP_RANDOM &&
          fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISREG(st.st_mode) &&
          dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000 >= min_age_ms;
@@ -358,15 +314,13 @@ void dx_temp_sweep(int dirfd, int64_t min_age_ms)
   DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
   struct dirent *entry;
 
-  if (dir == NULL) {
-    if (fd >= 0)
-      (void)close(fd);
-    return;
-  }
-  while ((entry = readdir(dir)) != NULL)
+  if (dir == NULL && fd >= 0)
+    (void)close(fd);
+  while (dir != NULL && (entry = readdir(dir)) != NULL)
     if (is_left_behind(fd, entry->d_name, min_age_ms))
       (void)unlinkat(fd, entry->d_name, 0);
-  (void)closedir(dir);
+  if (dir != NULL)
+    (void)closedir(dir);
 }
 
 static enum dx_code write_file(int dirfd, const char *name, const void *bytes,
@@ -396,35 +350,26 @@ enum dx_code dx_fs_create(int dirfd, const char *name, const void *bytes,
 {
   enum dx_code code = write_file(dirfd, name, bytes, len, mode, true, err);
 
-  if (code == DX_OK)
-    code = dx_fs_sync_name(dirfd, name, err);
-  return code;
+  return code == DX_OK ? dx_fs_sync_name(dirfd, name, err) : code;
 }
 
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode, struct dx_err *err)
 {
-  enum dx_code code = dx_fs_publish(dirfd, name, bytes, len, mode, err);
+  enum dx_code code = write_file(dirfd, name, bytes, len, mode, false, err);
 
-  if (code == DX_OK)
-    code = dx_fs_sync_name(dirfd, name, err);
-  return code;
+  return code == DX_OK ? dx_fs_sync_name(dirfd, name, err) : code;
 }
 
-/* The next piece of a file; false at its end, or with *ret_code set. */
-static bool read_piece(int fd, const char *name, char bytes[PIECE_BYTES],
-                       size_t *ret_len, enum dx_code *ret_code,
-                       struct dx_err *err)
+/* The next piece of a file; 0 at its end; -1 with errno. */
+static ssize_t read_piece(int fd, char bytes[PIECE_BYTES])
 {
   ssize_t n;
 
   do
     n = read(fd, bytes, PIECE_BYTES);
   while (n < 0 && errno == EINTR);
-  if (n < 0)
-    *ret_code = dx_fs_fail(err, errno, "read", fd, name);
-  *ret_len = n > 0 ? (size_t)n : 0;
-  return n > 0;
+  return n;
 }
 
 /* Copies all bytes, or only reads them if `to` is NULL; given a sum, refuses
@@ -433,23 +378,25 @@ static enum dx_code copy_bytes(int from, const char *name,
                                const struct dx_temp *to, const char *sha256,
                                struct dx_err *err)
 {
-  char piece[PIECE_BYTES];
-  char sum[DX_SHA256_HEX_BYTES];
+  char piece[PIECE_BYTES], sum[DX_SHA256_HEX_BYTES];
   struct dx_sha256 *sha = dx_sha256_new();
-  enum dx_code code = DX_OK;
-  size_t len;
+  enum dx_code code = sha != NULL ? DX_OK : dx_fail_nomem(err);
+  ssize_t n = 1;
 
-  if (sha == NULL)
-    return dx_fail_nomem(err);
-  while (code == DX_OK && read_piece(from, name, piece, &len, &code, err)) {
-    if (!dx_sha256_add(sha, piece, len))
+  while (code == DX_OK && n > 0) {
+    n = read_piece(from, piece);
+    if (n < 0)
+      code = dx_fs_fail(err, errno, "read", from, name);
+    else if (!dx_sha256_add(sha, piece, (size_t)n))
       code = dx_fail_nomem(err);
     else if (to != NULL)
-      code = dx_fs_write_all(to->fd, piece, len, to->name, err);
+      code = dx_fs_write_all(to->fd, piece, (size_t)n, to->name, err);
   }
-  if (code == DX_OK && sha256 != NULL &&
-      (!dx_sha256_end(sha, sum) || strcmp(sum, sha256) != 0))
-    code = dx_fail(err, DX_E_DAMAGED, 0, "checksum of '%s' is wrong", name);
+  if (code == DX_OK && sha256 != NULL) {
+    dx_sha256_end(sha, sum);
+    if (strcmp(sum, sha256) != 0)
+      code = dx_fail(err, DX_E_DAMAGED, 0, "checksum of '%s' is wrong", name);
+  }
   dx_sha256_free(&sha);
   return code;
 }
@@ -492,16 +439,18 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
 {
   struct dx_temp temp = DX_TEMP_NONE;
   enum dx_code code;
-  int fd = openat(from_dirfd, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = open_file(from_dirfd, from, O_NOFOLLOW, &code, err);
 
   if (fd < 0)
-    return dx_fs_fail(err, errno, "open", from_dirfd, from);
+    return code;
   code = dx_temp_begin(&temp, to_dirfd, to, err);
   temp.is_new = true;
   if (code == DX_OK)
     code = copy_bytes(fd, from, &temp, sha256, err);
   if (code == DX_OK)
-    code = dx_temp_commit(&temp, mode, err);
+    code = dx_temp_publish(&temp, mode, err);
+  if (code == DX_OK)
+    code = dx_fs_sync_name(to_dirfd, to, err);
   dx_temp_discard(&temp);
   (void)close(fd);
   return code;
@@ -511,22 +460,19 @@ enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
                            struct dx_buf *content, struct dx_err *err)
 {
   char piece[PIECE_BYTES];
-  enum dx_code code = DX_OK;
-  size_t total = 0, len;
+  size_t total = 0;
+  ssize_t n;
 
-  while (code == DX_OK && read_piece(fd, name, piece, &len, &code, err)) {
-    total += len;
-    if (total > limit)
-      code =
-          dx_fail(err, DX_E_DAMAGED, 0, "'%s' is over %zu bytes", name, limit);
-    else
-      dx_buf_add(content, piece, len);
+  while ((n = read_piece(fd, piece)) > 0 && total + (size_t)n <= limit) {
+    total += (size_t)n;
+    dx_buf_add(content, piece, (size_t)n);
   }
-  if (content->secret)
-    explicit_bzero(piece, sizeof(piece));
-  if (code == DX_OK && !dx_buf_ok(content))
-    code = dx_fail_nomem(err);
-  return code;
+  if (n < 0)
+    return dx_fs_fail(err, errno, "read", fd, name);
+  explicit_bzero(piece, sizeof(piece));
+  if (n > 0)
+    return dx_fail(err, DX_E_DAMAGED, 0, "'%s' is over %zu bytes", name, limit);
+  return dx_buf_ok(content) ? DX_OK : dx_fail_nomem(err);
 }
 
 static enum dx_code read_file(int dirfd, const char *name, int flags,
@@ -573,16 +519,6 @@ enum dx_code dx_fs_remove(int dirfd, const char *name, struct dx_err *err)
   return DX_OK;
 }
 
-static enum dx_code remove_entry(int dirfd, const char *name,
-                                 struct dx_err *err)
-{
-  if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
-    return DX_OK;
-  if (errno != EISDIR && errno != EPERM)
-    return dx_fs_fail(err, errno, "remove", dirfd, name);
-  return dx_fs_remove_tree(dirfd, name, err);
-}
-
 enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -602,7 +538,10 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
   }
   while (code == DX_OK && (entry = readdir(dir)) != NULL)
     if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      code = remove_entry(fd, entry->d_name, err);
+      if (unlinkat(fd, entry->d_name, 0) < 0 && errno != ENOENT)
+        code = errno == EISDIR || errno == EPERM
+                   ? dx_fs_remove_tree(fd, entry->d_name, err)
+                   : dx_fs_fail(err, errno, "remove", fd, entry->d_name);
   (void)closedir(dir);
   if (code == DX_OK && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 &&
       errno != ENOENT)
@@ -610,27 +549,31 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name, struct dx_err *err)
   return code;
 }
 
-/* True if its file system has a magic number of the list, which ends with 0. */
-static bool is_of(const char *path, const unsigned long *magic)
+#define NETWORK "a network file system, where locks cannot be relied on"
+#define MEMORY "a file system in memory, which is lost when the host restarts"
+#define FUSE "a FUSE file system, where locks and fsync cannot be relied on"
+
+const char *dx_fs_unfit(const char *path)
 {
+  static const struct {
+    unsigned long magic;
+    const char *what;
+  } rows[] = {
+      {NFS_SUPER_MAGIC, NETWORK},  {SMB_SUPER_MAGIC, NETWORK},
+      {SMB2_SUPER_MAGIC, NETWORK}, {CIFS_SUPER_MAGIC, NETWORK},
+      {AFS_SUPER_MAGIC, NETWORK},  {AFS_FS_MAGIC, NETWORK},
+      {CODA_SUPER_MAGIC, NETWORK}, {CEPH_SUPER_MAGIC, NETWORK},
+      {V9FS_MAGIC, NETWORK},       {TMPFS_MAGIC, MEMORY},
+      {RAMFS_MAGIC, MEMORY},       {FUSE_SUPER_MAGIC, FUSE},
+  };
   struct statfs fs;
+  size_t i;
 
-  if (statfs(path, &fs) < 0)
-    return false;
-  while (*magic != 0 && (unsigned long)fs.f_type != *magic)
-    magic++;
-  return *magic != 0;
-}
-
-static bool is_network(const char *path)
-{
-  static const unsigned long network[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,
-                                          SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC,
-                                          AFS_SUPER_MAGIC,  AFS_FS_MAGIC,
-                                          CODA_SUPER_MAGIC, CEPH_SUPER_MAGIC,
-                                          V9FS_MAGIC,       0};
-
-  return is_of(path, network);
+  if (statfs(path, &fs) == 0)
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+      if ((unsigned long)fs.f_type == rows[i].magic)
+        return rows[i].what;
+  return NULL;
 }
 
 enum dx_code dx_fs_check_access(const char *path, struct dx_err *err)
@@ -638,23 +581,6 @@ enum dx_code dx_fs_check_access(const char *path, struct dx_err *err)
   if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) < 0)
     return dx_fail_sys(err, errno, PROBE_STEP, path);
   return DX_OK;
-}
-
-static enum dx_code probe_write(int dirfd, const char *path, struct dx_err *err)
-{
-  static const char zeros[4096];
-  struct dx_temp temp = DX_TEMP_NONE;
-  enum dx_code code = dx_temp_begin(&temp, dirfd, "probe", err);
-  int i;
-
-  for (i = 0; code == DX_OK && i < DX_PROBE_BYTES / (int)sizeof(zeros); i++)
-    code = dx_fs_write_all(temp.fd, zeros, sizeof(zeros), path, err);
-  if (code == DX_OK && is_network(path))
-    code = dx_fs_sync(temp.fd, path, err);
-  dx_temp_discard(&temp);
-  return code != DX_OK && err != NULL
-             ? dx_fail_sys(err, err->sys_errno, PROBE_STEP, path)
-             : code;
 }
 
 enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err)
@@ -673,28 +599,29 @@ enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err)
 
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
 {
+  static const char zeros[DX_PROBE_BYTES];
+  const char *unfit = dx_fs_unfit(path);
+  struct dx_temp temp = DX_TEMP_NONE;
   enum dx_code code;
-  int fd = dx_fs_open_dir(path, err);
+  struct dx_err own;
+  int fd;
 
+  if (err == NULL)
+    err = &own;
+  fd = dx_fs_open_dir(path, err);
   if (fd < 0)
-    return err != NULL ? err->code : DX_E_IO;
+    return err->code;
   code = dx_fs_check_free(fd, err);
-  if (code == DX_OK)
-    code = probe_write(fd, path, err);
+  if (code == DX_OK) {
+    code = dx_temp_begin(&temp, fd, "probe", err);
+    if (code == DX_OK)
+      code = dx_fs_write_all(temp.fd, zeros, sizeof(zeros), path, err);
+    if (code == DX_OK && unfit != NULL && strcmp(unfit, NETWORK) == 0)
+      code = dx_fs_sync(temp.fd, path, err);
+    dx_temp_discard(&temp);
+    if (code != DX_OK)
+      code = dx_fail_sys(err, err->sys_errno, PROBE_STEP, path);
+  }
   (void)close(fd);
   return code;
-}
-
-const char *dx_fs_unfit(const char *path)
-{
-  static const unsigned long memory[] = {TMPFS_MAGIC, RAMFS_MAGIC, 0};
-  static const unsigned long fuse[] = {FUSE_SUPER_MAGIC, 0};
-
-  if (is_network(path))
-    return "a network file system, where locks cannot be relied on";
-  if (is_of(path, memory))
-    return "a file system in memory, which is lost when the host restarts";
-  if (is_of(path, fuse))
-    return "a FUSE file system, where locks and fsync cannot be relied on";
-  return NULL;
 }

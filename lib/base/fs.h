@@ -78,21 +78,17 @@ enum dx_code dx_fs_sync_name(int dirfd, const char *name,
 /*
  * A file that is being written and will replace dirfd/name whole: a hidden
  * temporary name (".NAME.RANDOM") in the same directory. Begin, write to fd,
- * then commit (fchmod, fsync, rename, fsync of the directory) or discard; both
- * end it. dx_temp_discard() may follow a commit, and accepts one that was never
- * begun: `struct dx_temp t = DX_TEMP_NONE;`.
+ * then publish (fchmod, fsync, rename) or discard; both end it.
+ * dx_temp_discard() may follow, and accepts one that was never begun:
+ * `struct dx_temp t = DX_TEMP_NONE;`. dirfd is borrowed until the end.
  *
  * With `is_new`, set by the caller after dx_temp_begin(), nothing is replaced:
  * E_EXISTS if the name is taken.
  *
- * dx_temp_publish() is a commit without the last step: everybody sees the new
- * content, but until the caller fsyncs the directory a power failure leaves the
- * old or the new.
- *
- * After a failed commit the old file is still there and no temporary one is
- * left. E_UNSYNCED is neither success nor failure: the new content is in place,
- * for everybody to see, but may be lost in a power failure, because the
- * directory could not be fsynced. dirfd is borrowed until the end.
+ * Once published, all processes see the new content, but until the caller
+ * fsyncs the directory (dx_fs_sync_name()) a power failure leaves the old or
+ * the new. After a failure the old file is still there and no temporary one is
+ * left.
  */
 #define DX_TEMP_NAME_BYTES 256
 struct dx_temp {
@@ -109,8 +105,6 @@ struct dx_temp {
 
 enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
                            struct dx_err *err) DX_MUST_USE;
-enum dx_code dx_temp_commit(struct dx_temp *temp, mode_t mode,
-                            struct dx_err *err) DX_MUST_USE;
 enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
                              struct dx_err *err) DX_MUST_USE;
 void dx_temp_discard(struct dx_temp *temp);
@@ -137,8 +131,9 @@ enum dx_code dx_fs_sync_parent(int dirfd, const char *path,
                                struct dx_err *err) DX_MUST_USE;
 
 /*
- * Writes len bytes to dirfd/name with `mode`, whole or not at all, by the five
- * steps of a struct dx_temp.
+ * Writes len bytes to dirfd/name with `mode`, whole or not at all: a struct
+ * dx_temp, and an fsync of the directory. E_UNSYNCED if that fails: the new
+ * content is there for all processes, but may be lost in a power failure.
  */
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode,
@@ -147,7 +142,7 @@ enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
 enum dx_code dx_fs_create(int dirfd, const char *name, const void *bytes,
                           size_t len, mode_t mode,
                           struct dx_err *err) DX_MUST_USE;
-/* dx_fs_replace() with dx_temp_publish(). */
+/* dx_fs_replace() without the fsync of the directory. */
 enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode,
                            struct dx_err *err) DX_MUST_USE;

@@ -20,7 +20,6 @@
 
 #define PAUSE_VERSION "docextract-pause 1"
 #define PAUSE_SUFFIX "_pause"
-#define TEMP_NAME_BYTES (DX_HISTORY_NAME_BYTES + 1)
 
 void dx_history_name(const char *host, int port, const char *suffix,
                      char name[DX_HISTORY_NAME_BYTES])
@@ -54,36 +53,23 @@ bool dx_history_read(int dirfd, const char *name, const char *version,
   return is_known;
 }
 
-/* 0, or an errno. */
-static int write_file(int dirfd, const char *name, const struct dx_buf *content)
-{
-  struct dx_err err = {.sys_errno = 0};
-  int fd = openat(dirfd, name,
-                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-  if (fd < 0)
-    return errno;
-  (void)!dx_fs_write_all(fd, content->data, content->len, name, &err);
-  (void)close(fd);
-  return err.sys_errno;
-}
-
 void dx_history_write(int dirfd, const char *name, const char *version,
                       const char *text)
 {
-  struct dx_buf content = {0};
-  char temp[TEMP_NAME_BYTES];
-  int e = ENOMEM;
+  char temp[DX_HISTORY_NAME_BYTES + 1];
+  int fd, e;
 
   if (dirfd < 0)
     return;
   (void)snprintf(temp, sizeof(temp), ".%s", name);
-  dx_buf_printf(&content, "%s\n%s", version, text);
-  if (dx_buf_ok(&content))
-    e = write_file(dirfd, temp, &content);
-  if (e == 0 && renameat(dirfd, temp, dirfd, name) < 0)
-    e = errno;
-  dx_buf_release(&content);
+  fd = openat(dirfd, temp,
+              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  e = fd < 0 || dprintf(fd, "%s\n%s", version, text) < 0 ||
+              renameat(dirfd, temp, dirfd, name) < 0
+          ? errno
+          : 0;
+  if (fd >= 0)
+    (void)close(fd);
   if (e == 0)
     return;
   (void)unlinkat(dirfd, temp, 0);

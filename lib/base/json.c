@@ -89,91 +89,71 @@ struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
 
 /* ---- numbers as they are written ---- */
 
-static size_t digits(const char *at, const char *end)
-{
-  size_t n = 0;
-
-  while (at + n < end && at[n] >= '0' && at[n] <= '9')
-    n++;
-  return n;
-}
+#define DIGITS "0123456789"
 
 /* The length of the number at `text` (RFC 8259, section 6), or 0. */
-static size_t number_len(const char *text, const char *end)
+static size_t number_len(const char *text)
 {
-  const char *at = text + (text < end && *text == '-');
-  size_t whole = digits(at, end), n;
+  const char *at = text + (*text == '-');
+  size_t n = strspn(at, DIGITS);
 
-  if (whole == 0 || (whole > 1 && *at == '0'))
+  if (n == 0 || (n > 1 && *at == '0'))
     return 0;
-  at += whole;
-  if (at < end && *at == '.') {
-    n = digits(at + 1, end);
-    if (n == 0)
-      return 0;
+  at += n;
+  if (*at == '.') {
+    n = strspn(at + 1, DIGITS);
     at += 1 + n;
   }
-  if (at < end && (*at == 'e' || *at == 'E')) {
-    at += 1 + (at + 1 < end && (at[1] == '+' || at[1] == '-'));
-    n = digits(at, end);
-    if (n == 0)
-      return 0;
+  if (n > 0 && (*at == 'e' || *at == 'E')) {
+    at += 1 + (at[1] == '+' || at[1] == '-');
+    n = strspn(at, DIGITS);
     at += n;
   }
-  return (size_t)(at - text);
+  return n > 0 ? (size_t)(at - text) : 0;
 }
 
 bool dx_json_is_number(const char *text)
 {
-  size_t len = strlen(text);
+  size_t len = number_len(text);
 
-  return len > 0 && number_len(text, text + len) == len;
+  return len > 0 && text[len] == '\0';
 }
 
 /* The length of the string at `text`, with its quotes. */
-static size_t string_len(const char *text, const char *end)
+static size_t string_len(const char *text)
 {
   const char *at = text + 1;
 
-  while (at < end && *at != '"')
-    at += *at == '\\' && at + 1 < end ? 2 : 1;
-  return (size_t)(at - text) + (at < end);
-}
-
-/* False if something begins like a number but is not one. */
-static bool quote_numbers(const char *text, size_t len, struct dx_buf *quoted)
-{
-  const char *at = text, *end = text + len;
-
-  while (at < end) {
-    bool number = *at == '-' || (*at >= '0' && *at <= '9');
-    size_t n = number       ? number_len(at, end)
-               : *at == '"' ? string_len(at, end)
-                            : 1;
-
-    if (n == 0)
-      return false;
-    dx_buf_add(quoted, "\"", number);
-    dx_buf_add(quoted, at, n);
-    dx_buf_add(quoted, "\"", number);
-    at += n;
-  }
-  return true;
+  while (*at != '\0' && *at != '"')
+    at += *at == '\\' && at[1] != '\0' ? 2 : 1;
+  return (size_t)(at - text) + (*at == '"');
 }
 
 struct dx_json *dx_json_parse_exact(const char *text, size_t len,
                                     struct dx_err *err)
 {
+  char *copy = strndup(text, len); /* up to a NUL, which parsing refuses */
+  const char *at = copy;
   struct dx_buf quoted = {0};
   struct dx_json *json = NULL;
+  size_t n = 1;
 
-  if (!quote_numbers(text, len, &quoted))
-    (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
-  else if (quoted.failed)
+  for (; at != NULL && *at != '\0' && n > 0; at += n) {
+    bool number = *at == '-' || (*at >= '0' && *at <= '9');
+
+    n = number ? number_len(at) : *at == '"' ? string_len(at) : 1;
+    dx_buf_add(&quoted, "\"", number);
+    dx_buf_add(&quoted, at, n);
+    dx_buf_add(&quoted, "\"", number);
+  }
+  if (copy == NULL || quoted.failed)
     (void)dx_fail_nomem(err);
+  else if (n == 0 || strlen(copy) < len)
+    (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
   else
     json = dx_json_parse(dx_buf_text(&quoted), quoted.len, err);
   dx_buf_release(&quoted);
+  free(copy);
   return json;
 }
 

@@ -8,7 +8,7 @@
 
 #include "lib/base/json.h"
 
-/* The place between two bytes. */
+/* The place between two bytes. Blanks may stand where a token may begin. */
 enum state {
   AT_VALUE,       /* a value must follow */
   AT_FIRST_VALUE, /* or the end of the array */
@@ -16,12 +16,12 @@ enum state {
   AT_FIRST_NAME,  /* or the end of the object */
   AT_COLON,       /* after a name */
   AFTER_VALUE,    /* ',' or an end */
-  IN_STRING,
-  IN_ESCAPE,  /* after the backslash */
-  IN_HEX,     /* after \u */
-  IN_LITERAL, /* true, false, null */
-  AFTER_MINUS,
-  AFTER_ZERO, /* a number that cannot go on with a digit */
+  IN_STRING,      /* no blanks from here on */
+  IN_ESCAPE,      /* after the backslash */
+  IN_HEX,         /* after \u */
+  IN_LITERAL,     /* true, false, null */
+  AFTER_MINUS,    /* a number from here on */
+  AFTER_ZERO,     /* which cannot go on with a digit */
   IN_INTEGER,
   AFTER_POINT,
   IN_FRACTION,
@@ -31,16 +31,14 @@ enum state {
   FAILED
 };
 
-typedef int step(struct dx_json_scan *scan, unsigned char c);
+static bool is_blank(unsigned char c)
+{
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 static bool is_digit(unsigned char c)
 {
   return c >= '0' && c <= '9';
-}
-
-static bool is_blank(unsigned char c)
-{
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 /* ---- fields ---- */
@@ -120,16 +118,11 @@ static int begin_string(struct dx_json_scan *scan, bool is_name)
   return IN_STRING;
 }
 
-static void keep_nul(struct dx_json_scan *scan)
-{
-  keep(&scan->text, DX_JSON_NUL, strlen(DX_JSON_NUL));
-}
-
 /* The first half of a pair whose second did not come. */
 static void end_pair(struct dx_json_scan *scan)
 {
   if (scan->high != 0)
-    keep_nul(scan);
+    keep(&scan->text, DX_JSON_NUL, strlen(DX_JSON_NUL));
   scan->high = 0;
 }
 
@@ -150,15 +143,6 @@ static int end_string(struct dx_json_scan *scan)
   return scan->is_name ? AT_COLON : AFTER_VALUE;
 }
 
-/* RFC 3629: which bytes may follow this first one. */
-static bool begin_utf8(struct dx_json_scan *scan, unsigned char c)
-{
-  scan->utf8_least = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
-  scan->utf8_most = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
-  scan->utf8_left = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
-  return c >= 0xC2 && c <= 0xF4;
-}
-
 static int in_string(struct dx_json_scan *scan, unsigned char c)
 {
   char byte = (char)c;
@@ -173,8 +157,12 @@ static int in_string(struct dx_json_scan *scan, unsigned char c)
     return IN_ESCAPE;
   } else if (c == '"') {
     return end_string(scan);
-  } else if (c < ' ' || (c >= 0x80 && !begin_utf8(scan, c))) {
+  } else if (c < ' ' || (c >= 0x80 && c < 0xC2) || c > 0xF4) {
     return FAILED;
+  } else if (c >= 0x80) { /* RFC 3629: which bytes may follow */
+    scan->utf8_least = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
+    scan->utf8_most = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
+    scan->utf8_left = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
   }
   scan->is_blank = false;
   end_pair(scan);
@@ -227,7 +215,7 @@ static void end_escape(struct dx_json_scan *scan)
   if (unit >= 0xD800 && unit <= 0xDBFF)
     scan->high = unit;
   else if (is_low || unit == 0)
-    keep_nul(scan);
+    keep(&scan->text, DX_JSON_NUL, strlen(DX_JSON_NUL));
   else
     keep_character(scan, unit);
 }
@@ -276,9 +264,8 @@ static int at_value(struct dx_json_scan *scan, unsigned char c)
 {
   switch (c) {
   case '{':
-    return open_container(scan, true);
   case '[':
-    return open_container(scan, false);
+    return open_container(scan, c == '{');
   case '"':
     see(scan, DX_JSON_STRING);
     return begin_string(scan, false);
@@ -289,19 +276,12 @@ static int at_value(struct dx_json_scan *scan, unsigned char c)
   case 'n':
     return begin_literal(scan, "null");
   default:
-    if (is_blank(c))
-      return AT_VALUE;
     if (c != '-' && !is_digit(c))
       return FAILED;
     see(scan, DX_JSON_OTHER);
     count(scan);
     return c == '-' ? AFTER_MINUS : c == '0' ? AFTER_ZERO : IN_INTEGER;
   }
-}
-
-static bool is_in_object(const struct dx_json_scan *scan)
-{
-  return scan->depth > 0 && (scan->objects >> (scan->depth - 1) & 1) != 0;
 }
 
 static int close_container(struct dx_json_scan *scan)
@@ -317,44 +297,14 @@ static int close_container(struct dx_json_scan *scan)
 
 static int after_value(struct dx_json_scan *scan, unsigned char c)
 {
-  if (is_blank(c))
-    return AFTER_VALUE;
+  bool is_object;
+
   if (scan->depth == 0)
     return FAILED;
+  is_object = (scan->objects >> (scan->depth - 1) & 1) != 0;
   if (c == ',')
-    return is_in_object(scan) ? AT_NAME : AT_VALUE;
-  if (c != (is_in_object(scan) ? '}' : ']'))
-    return FAILED;
-  return close_container(scan);
-}
-
-static int at_first_value(struct dx_json_scan *scan, unsigned char c)
-{
-  if (is_blank(c))
-    return AT_FIRST_VALUE;
-  return c == ']' ? after_value(scan, c) : at_value(scan, c);
-}
-
-static int at_name(struct dx_json_scan *scan, unsigned char c)
-{
-  if (is_blank(c))
-    return AT_NAME;
-  return c == '"' ? begin_string(scan, true) : FAILED;
-}
-
-static int at_first_name(struct dx_json_scan *scan, unsigned char c)
-{
-  if (is_blank(c))
-    return AT_FIRST_NAME;
-  return c == '}' ? after_value(scan, c) : at_name(scan, c);
-}
-
-static int at_colon(struct dx_json_scan *scan, unsigned char c)
-{
-  (void)scan;
-  if (is_blank(c))
-    return AT_COLON;
-  return c == ':' ? AT_VALUE : FAILED;
+    return is_object ? AT_NAME : AT_VALUE;
+  return c == (is_object ? '}' : ']') ? close_container(scan) : FAILED;
 }
 
 static int in_literal(struct dx_json_scan *scan, unsigned char c)
@@ -365,63 +315,72 @@ static int in_literal(struct dx_json_scan *scan, unsigned char c)
   return *scan->literal != '\0' ? IN_LITERAL : AFTER_VALUE;
 }
 
-/* ---- numbers ---- */
-
-static int after_minus(struct dx_json_scan *scan, unsigned char c)
+static bool may_end(int state)
 {
-  (void)scan;
-  return c == '0' ? AFTER_ZERO : is_digit(c) ? IN_INTEGER : FAILED;
+  return state == AFTER_VALUE || state == AFTER_ZERO || state == IN_INTEGER ||
+         state == IN_FRACTION || state == IN_EXPONENT;
 }
 
-static int after_zero(struct dx_json_scan *scan, unsigned char c)
+static int in_number(struct dx_json_scan *scan, unsigned char c)
 {
-  if (c == '.')
-    return AFTER_POINT;
-  return c == 'e' || c == 'E' ? AFTER_E : after_value(scan, c);
-}
+  /* Where a digit, '.', 'e', and a sign lead to. */
+  static const struct {
+    unsigned char digit, point, e, sign;
+  } rows[] = {
+      {IN_INTEGER, FAILED, FAILED, FAILED},        /* AFTER_MINUS */
+      {FAILED, AFTER_POINT, AFTER_E, FAILED},      /* AFTER_ZERO */
+      {IN_INTEGER, AFTER_POINT, AFTER_E, FAILED},  /* IN_INTEGER */
+      {IN_FRACTION, FAILED, FAILED, FAILED},       /* AFTER_POINT */
+      {IN_FRACTION, FAILED, AFTER_E, FAILED},      /* IN_FRACTION */
+      {IN_EXPONENT, FAILED, FAILED, AFTER_E_SIGN}, /* AFTER_E */
+      {IN_EXPONENT, FAILED, FAILED, FAILED},       /* AFTER_E_SIGN */
+      {IN_EXPONENT, FAILED, FAILED, FAILED},       /* IN_EXPONENT */
+  };
+  int i = scan->state - AFTER_MINUS;
 
-static int in_integer(struct dx_json_scan *scan, unsigned char c)
-{
-  return is_digit(c) ? IN_INTEGER : after_zero(scan, c);
-}
-
-static int after_point(struct dx_json_scan *scan, unsigned char c)
-{
-  (void)scan;
-  return is_digit(c) ? IN_FRACTION : FAILED;
-}
-
-static int in_fraction(struct dx_json_scan *scan, unsigned char c)
-{
   if (is_digit(c))
-    return IN_FRACTION;
-  return c == 'e' || c == 'E' ? AFTER_E : after_value(scan, c);
-}
-
-static int after_e(struct dx_json_scan *scan, unsigned char c)
-{
-  (void)scan;
+    return scan->state == AFTER_MINUS && c == '0' ? AFTER_ZERO : rows[i].digit;
+  if (c == '.')
+    return rows[i].point;
+  if (c == 'e' || c == 'E')
+    return rows[i].e;
   if (c == '+' || c == '-')
-    return AFTER_E_SIGN;
-  return is_digit(c) ? IN_EXPONENT : FAILED;
+    return rows[i].sign;
+  if (!may_end(scan->state))
+    return FAILED;
+  return is_blank(c) ? AFTER_VALUE : after_value(scan, c);
 }
 
-static int after_e_sign(struct dx_json_scan *scan, unsigned char c)
+static int next_state(struct dx_json_scan *scan, unsigned char c)
 {
-  (void)scan;
-  return is_digit(c) ? IN_EXPONENT : FAILED;
-}
-
-static int in_exponent(struct dx_json_scan *scan, unsigned char c)
-{
-  return is_digit(c) ? IN_EXPONENT : after_value(scan, c);
-}
-
-static int failed(struct dx_json_scan *scan, unsigned char c)
-{
-  (void)scan;
-  (void)c;
-  return FAILED;
+  if (scan->state <= AFTER_VALUE && is_blank(c))
+    return scan->state;
+  switch ((enum state)scan->state) {
+  case AT_FIRST_VALUE:
+    return c == ']' ? close_container(scan) : at_value(scan, c);
+  case AT_VALUE:
+    return at_value(scan, c);
+  case AT_FIRST_NAME:
+    if (c == '}')
+      return close_container(scan);
+    /* fall through */
+  case AT_NAME:
+    return c == '"' ? begin_string(scan, true) : FAILED;
+  case AT_COLON:
+    return c == ':' ? AT_VALUE : FAILED;
+  case AFTER_VALUE:
+    return after_value(scan, c);
+  case IN_STRING:
+    return in_string(scan, c);
+  case IN_ESCAPE:
+    return in_escape(scan, c);
+  case IN_HEX:
+    return in_hex(scan, c);
+  case IN_LITERAL:
+    return in_literal(scan, c);
+  default:
+    return in_number(scan, c);
+  }
 }
 
 /* ---- the interface ---- */
@@ -443,36 +402,14 @@ void dx_json_scan_begin(struct dx_json_scan *scan, struct dx_json_field *fields,
 
 bool dx_json_scan_add(struct dx_json_scan *scan, const char *bytes, size_t len)
 {
-  static step *const steps[] = {[AT_VALUE] = at_value,
-                                [AT_FIRST_VALUE] = at_first_value,
-                                [AT_NAME] = at_name,
-                                [AT_FIRST_NAME] = at_first_name,
-                                [AT_COLON] = at_colon,
-                                [AFTER_VALUE] = after_value,
-                                [IN_STRING] = in_string,
-                                [IN_ESCAPE] = in_escape,
-                                [IN_HEX] = in_hex,
-                                [IN_LITERAL] = in_literal,
-                                [AFTER_MINUS] = after_minus,
-                                [AFTER_ZERO] = after_zero,
-                                [IN_INTEGER] = in_integer,
-                                [AFTER_POINT] = after_point,
-                                [IN_FRACTION] = in_fraction,
-                                [AFTER_E] = after_e,
-                                [AFTER_E_SIGN] = after_e_sign,
-                                [IN_EXPONENT] = in_exponent,
-                                [FAILED] = failed};
   size_t i;
 
   for (i = 0; i < len && scan->state != FAILED; i++)
-    scan->state = steps[scan->state](scan, (unsigned char)bytes[i]);
+    scan->state = next_state(scan, (unsigned char)bytes[i]);
   return scan->state != FAILED;
 }
 
 bool dx_json_scan_is_whole(const struct dx_json_scan *scan)
 {
-  return scan->depth == 0 &&
-         (scan->state == AFTER_VALUE || scan->state == AFTER_ZERO ||
-          scan->state == IN_INTEGER || scan->state == IN_FRACTION ||
-          scan->state == IN_EXPONENT);
+  return scan->depth == 0 && may_end(scan->state);
 }

@@ -1,11 +1,8 @@
 /*
  * json_scan.h - checks JSON while it streams past, in memory that does not grow
- * with it, picks a few texts out of it, and counts values. Nothing is kept, and
- * nothing is converted: a result of the service may be large.
- *
- * Stricter than json.h, because what passes is handed on byte for byte: RFC
- * 8259 to the letter, UTF-8 included, and containers nested at most
- * DX_JSON_DEPTH_MAX deep.
+ * with it, picks a few texts out of it, and counts values. Stricter than
+ * json.h, because what passes is handed on byte for byte: RFC 8259 to the
+ * letter, UTF-8 included, and containers nested at most DX_JSON_DEPTH_MAX deep.
  *
  * Calling sequence: dx_json_scan_begin() with the fields to look for;
  * dx_json_scan_add() for each piece, however cut; dx_json_scan_is_whole().

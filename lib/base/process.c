@@ -73,38 +73,6 @@ size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1])
   return count;
 }
 
-/* stdin and stderr are /dev/null, everything above 2 is closed. */
-static int set_descriptors(posix_spawn_file_actions_t *actions, int out_fd)
-{
-  int e =
-      posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-
-  if (e == 0 && out_fd >= 0)
-    e = posix_spawn_file_actions_adddup2(actions, out_fd, 1);
-  else if (e == 0)
-    e = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
-  if (e == 0)
-    e = posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0);
-  if (e == 0)
-    e = posix_spawn_file_actions_addclosefrom_np(actions, 3);
-  return e;
-}
-
-/* A group of its own, and no signal blocked or ignored. */
-static void set_attributes(posix_spawnattr_t *attr)
-{
-  sigset_t none, all;
-
-  (void)sigemptyset(&none);
-  (void)sigfillset(&all);
-  (void)posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP |
-                                           POSIX_SPAWN_SETSIGMASK |
-                                           POSIX_SPAWN_SETSIGDEF);
-  (void)posix_spawnattr_setpgroup(attr, 0);
-  (void)posix_spawnattr_setsigmask(attr, &none);
-  (void)posix_spawnattr_setsigdefault(attr, &all);
-}
-
 int dx_process_start(char *const *words, char *const *variables, int out_fd,
                      pid_t *ret_pid)
 {
@@ -113,6 +81,7 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
   char *environment[DX_PROCESS_VARIABLES + 2] = {path};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attr;
+  sigset_t none, all;
   size_t i;
   int e;
 
@@ -120,17 +89,29 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
     assert(i < DX_PROCESS_VARIABLES);
     environment[i + 1] = variables[i];
   }
-  e = posix_spawn_file_actions_init(&actions);
-  if (e != 0)
-    return e;
-  e = posix_spawnattr_init(&attr);
-  if (e == 0) {
-    set_attributes(&attr);
-    e = set_descriptors(&actions, out_fd);
-    if (e == 0)
-      e = posix_spawn(ret_pid, words[0], &actions, &attr, words, environment);
-    (void)posix_spawnattr_destroy(&attr);
-  }
+  (void)sigemptyset(&none);
+  (void)sigfillset(&all);
+  /* In glibc, only what adds an action can fail. */
+  (void)posix_spawnattr_init(&attr);
+  (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  (void)posix_spawnattr_setpgroup(&attr, 0);
+  (void)posix_spawnattr_setsigmask(&attr, &none);
+  (void)posix_spawnattr_setsigdefault(&attr, &all);
+  (void)posix_spawn_file_actions_init(&actions);
+  e = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (e == 0)
+    e = out_fd >= 0 ? posix_spawn_file_actions_adddup2(&actions, out_fd, 1)
+                    : posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
+                                                       O_WRONLY, 0);
+  if (e == 0)
+    e = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  if (e == 0)
+    e = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  if (e == 0)
+    e = posix_spawn(ret_pid, words[0], &actions, &attr, words, environment);
+  (void)posix_spawnattr_destroy(&attr);
   (void)posix_spawn_file_actions_destroy(&actions);
   return e;
 }

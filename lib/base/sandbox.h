@@ -1,17 +1,12 @@
 /*
  * sandbox.h - gives up everything that a process which parses hostile bytes
  * does not need: it may compute, allocate memory, and read and write what is
- * open already. It can open no file, whatever its mode, create none, map no
- * code, use no network, start no program or process, and signal or trace no
- * other.
+ * open already, and nothing else.
  *
- * Three independent layers: seccomp (an allow-list of system calls, by
- * libseccomp) does all of that, and without it nothing is to be parsed.
- * Landlock without a single rule is added where the kernel has it, with
- * everything that its version can deny. Limits of descriptors and processes,
- * which every kernel has, deny new ones.
- *
- * There is no way back, not even for child processes. Not for threads.
+ * Three independent layers: seccomp (an allow-list of system calls), without
+ * which nothing is to be parsed; Landlock without a single rule, where the
+ * kernel has it; and limits of descriptors and processes. There is no way back,
+ * not even for child processes. Not for threads.
  */
 #ifndef DX_SANDBOX_H
 #define DX_SANDBOX_H

@@ -5,42 +5,34 @@
 
 #include <string.h>
 
-/* How many bytes follow the first one; -1 if it cannot be a first one. */
-static int bytes_to_follow(unsigned char first)
-{
-  if (first < 0x80)
-    return 0;
-  if (first >= 0xC2 && first <= 0xDF)
-    return 1;
-  if (first >= 0xE0 && first <= 0xEF)
-    return 2;
-  if (first >= 0xF0 && first <= 0xF4)
-    return 3;
-  return -1;
-}
-
 size_t dx_utf8_char(const char *text, uint32_t *ret_char)
 {
-  static const uint32_t least[] = {0x01, 0x80, 0x800, 0x10000};
-  static const unsigned char first_bits[] = {0x7F, 0x1F, 0x0F, 0x07};
+  static const struct {
+    unsigned char mask, lead;
+    uint32_t least;
+  } forms[] = {{0x80, 0, 1},
+               {0xE0, 0xC0, 0x80},
+               {0xF0, 0xE0, 0x800},
+               {0xF8, 0xF0, 0x10000}};
   const unsigned char *bytes = (const unsigned char *)text;
-  int follow = bytes_to_follow(bytes[0]);
+  size_t follow = 0, i;
   uint32_t c;
-  int i;
 
-  if (follow < 0)
+  while (follow < 4 && (bytes[0] & forms[follow].mask) != forms[follow].lead)
+    follow++;
+  if (follow == 4)
     return 0;
-  c = bytes[0] & first_bits[follow];
+  c = bytes[0] & ~forms[follow].mask & 0xFFu;
   for (i = 1; i <= follow; i++) {
     if ((bytes[i] & 0xC0) != 0x80)
       return 0;
     c = c << 6 | (bytes[i] & 0x3F);
   }
-  if (c < least[follow] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
+  if (c < forms[follow].least || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
     return 0;
   if (ret_char != NULL)
     *ret_char = c;
-  return (size_t)follow + 1;
+  return follow + 1;
 }
 
 bool dx_utf8_is_control(uint32_t character)

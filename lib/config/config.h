@@ -1,17 +1,13 @@
 /*
  * config.h - docextract.conf: reading, checking, and the table of all
- * directives.
- *
- * The file has the syntax of CUPS (lines.h); see docextract.conf(5). Every
- * directive is one row in config.c (name, type, default, least, most, help),
- * from which parser, `docextract config`, manual page and tests are made. A
- * wrong line is refused with "FILE:LINE: what is wrong; what would be right";
- * an unknown directive names the nearest known one.
+ * directives, from which parser, `docextract config`, manual page and tests are
+ * made. See docextract.conf(5).
  *
  * Ownership: dx_config_load() gives an object; services and strings in it
  * live as long as it. Secrets are never in it: only paths to them.
- * Blocking: reads one small file. Errors: E_CONFIG for everything wrong with
- * the content or the file's mode, E_NOMEM.
+ * Blocking: reads one small file. Errors: E_CONFIG, with "FILE:LINE: what is
+ * wrong; what would be right", for everything wrong with the content or the
+ * file's mode; E_NOMEM.
  */
 #ifndef DX_CONFIG_H
 #define DX_CONFIG_H
@@ -50,12 +46,14 @@ enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
 enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
 enum dx_sandbox { DX_SANDBOX_IS_REQUIRED, DX_SANDBOX_IS_OPTIONAL };
 
+#define DX_CLAIMS_MAX 50
 struct dx_claim {
   char *name;
   char *value;
   int line;
 };
 
+#define DX_STORAGE_HOSTS_MAX 50
 struct dx_host {
   char *name; /* lower case; IPv6 without brackets */
   int line;
@@ -80,12 +78,12 @@ struct dx_service {
 #undef X
   enum dx_algorithm token_algorithm;
   char *token_key_id; /* NULL when not given */
-  struct dx_claim *claims;
+  struct dx_claim claims[DX_CLAIMS_MAX];
   size_t claim_count;
   int64_t token_lifetime_ms;
   char *ca_file;
   char *proxy;
-  struct dx_host *storage_hosts;
+  struct dx_host storage_hosts[DX_STORAGE_HOSTS_MAX];
   size_t storage_host_count; /* 0: any */
   double api_rate;           /* calls per second */
   enum dx_completion completion;
@@ -122,15 +120,9 @@ struct dx_config {
 char *dx_config_path(bool trust_env);
 
 /*
- * Reads and checks `path`. Refused: missing BaseURL; http:// with a host that
- * is not a loopback address; a Token without what it needs; a file or key that
- * belongs to somebody who is not trusted (lib/base/user.h) or that others may
- * write; a key that others may read; a SpoolDir on a network file system, in
- * memory, or on FUSE (when it is there); relative paths; a directive twice
- * (TokenClaim, StorageHost excepted), in the wrong place, without value or out
- * of range; a section twice; no section. The message is that of the first
- * mistake and says how many there are. Words that may be a misplaced secret
- * are not repeated in it.
+ * Reads and checks `path` (docextract.conf(5)). The message is that of the
+ * first mistake and says how many there are. Words that may be a misplaced
+ * secret are not repeated in it.
  */
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
                             struct dx_err *err) DX_MUST_USE;

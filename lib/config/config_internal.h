@@ -113,6 +113,10 @@ enum dx_code config_take_value(const struct parser *p, const struct row *row,
  * outside of sections. */
 enum dx_code config_apply_fallbacks(struct parser *p, struct dx_err *err);
 
+/* An amount of a DURATION, SIZE, or COUNT as it would be written. */
+void config_amount_text(enum type type, int64_t amount,
+                        char text[DX_SIZE_TEXT_BYTES]);
+
 /* Replaces a string with a copy of `value`. */
 enum dx_code config_set_text(const char *value, char **field,
                              struct dx_err *err);

@@ -7,20 +7,6 @@
 
 #define BLANKS " \t\n\v\f\r"
 
-/* Cuts off the line that *text begins with, whose end is CR, LF, or both, and
- * moves on to the next; NULL if there is none. */
-static char *cut_line(char **text)
-{
-  char *line = *text;
-  char *end = line + strcspn(line, "\r\n");
-
-  if (*line == '\0')
-    return NULL;
-  *text = end + (end[0] == '\r' && end[1] == '\n') + (end[0] != '\0');
-  *end = '\0';
-  return line;
-}
-
 static void cut_blanks(char *text)
 {
   size_t len = strlen(text);
@@ -35,45 +21,40 @@ static void cut_comment(char *line)
 {
   char *hash = strchr(line, '#');
 
-  if (hash == NULL)
-    return;
-  if (hash > line && hash[-1] == '\\') {
+  if (hash != NULL && hash > line && hash[-1] == '\\') {
     memmove(hash - 1, hash, strlen(hash) + 1);
-    return;
+  } else if (hash != NULL) {
+    *hash = '\0';
+    cut_blanks(line);
   }
-  *hash = '\0';
-  cut_blanks(line);
-}
-
-/* Cuts the value off its name, and the '>' off the value of a section, where it
- * is required; NULL if there is no value. */
-static char *cut_value(char *name)
-{
-  char *end = name + strcspn(name, BLANKS);
-  char *value = end + strspn(end, BLANKS);
-  size_t len = strlen(value);
-
-  *end = '\0';
-  if (len == 0 || (name[0] == '<' && value[len - 1] != '>'))
-    return NULL;
-  if (name[0] == '<')
-    value[len - 1] = '\0';
-  cut_blanks(value);
-  return value;
 }
 
 char *dx_config_next_line(char **text, int *line, char **ret_value)
 {
-  char *name;
+  char *name, *end, *value;
+  size_t len;
 
-  while ((name = cut_line(text)) != NULL) {
+  do { /* a line ends with CR, LF, or both */
+    if (**text == '\0')
+      return NULL;
     ++*line;
+    name = *text;
+    end = name + strcspn(name, "\r\n");
+    *text = end + (end[0] == '\r' && end[1] == '\n') + (end[0] != '\0');
+    *end = '\0';
     cut_comment(name);
     name += strspn(name, BLANKS);
-    if (*name == '\0')
-      continue;
-    *ret_value = cut_value(name);
+  } while (*name == '\0');
+  end = name + strcspn(name, BLANKS);
+  value = end + strspn(end, BLANKS);
+  len = strlen(value);
+  *end = '\0';
+  *ret_value = NULL;
+  if (len == 0 || (name[0] == '<' && value[len - 1] != '>'))
     return name;
-  }
-  return NULL;
+  if (name[0] == '<') /* a section */
+    value[len - 1] = '\0';
+  cut_blanks(value);
+  *ret_value = value;
+  return name;
 }

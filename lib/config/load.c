@@ -71,30 +71,11 @@ static enum dx_code check_name(const struct parser *p, const char *name,
   return DX_OK;
 }
 
-static enum dx_code add_service(struct parser *p, const char *name,
-                                struct dx_err *err)
-{
-  struct dx_config *config = p->config;
-  struct dx_service *services;
-
-  if (config->service_count >= SERVICES_MAX)
-    return config_bad(p, err, "more than %d services; remove some",
-                      SERVICES_MAX);
-  services = realloc(config->services,
-                     (config->service_count + 1) * sizeof(*services));
-  if (services == NULL)
-    return dx_fail_nomem(err);
-  config->services = services;
-  p->service = &services[config->service_count++];
-  memset(p->service, 0, sizeof(*p->service));
-  p->service->line = p->line;
-  return config_set_text(name, &p->service->name, err);
-}
-
 /* A section with a wrong name is read all the same, for its other mistakes. */
 static enum dx_code open_section(struct parser *p, const char *name,
                                  struct dx_err *err)
 {
+  struct dx_config *config = p->config;
   enum dx_code code = DX_OK;
 
   if (p->service != NULL)
@@ -110,8 +91,15 @@ static enum dx_code open_section(struct parser *p, const char *name,
   }
   p->service = NULL;
   p->mistakes_before = p->mistakes;
-  p->is_foreign = p->config->service_count >= SERVICES_MAX;
-  return code == DX_OK ? add_service(p, name, err) : code;
+  p->is_foreign = config->service_count >= SERVICES_MAX;
+  if (code == DX_OK && p->is_foreign)
+    return config_bad(p, err, "more than %d services; remove some",
+                      SERVICES_MAX);
+  if (code != DX_OK)
+    return code;
+  p->service = &config->services[config->service_count++];
+  p->service->line = p->line;
+  return config_set_text(name, &p->service->name, err);
 }
 
 /* What the directive of a token source says, or NULL. */
@@ -124,15 +112,30 @@ static const char *token_setting(const struct dx_service *s, int source)
   return settings[source];
 }
 
-/* The directive of another source is there: the Token line may be missing. */
-static enum dx_code token_missing(const struct parser *p, struct dx_err *err)
+static bool has_line(const struct dx_service *s, const char *directive)
+{
+  return s->lines
+             .of[config_find_row(directive, strlen(directive)) - config_rows] !=
+         0;
+}
+
+/* What the section as a whole lacks. */
+static enum dx_code check_section(const struct parser *p, struct dx_err *err)
 {
   const struct dx_service *s = p->service;
   const struct dx_token_source_info *info;
-  bool is_set = s->lines.of[config_find_row("Token", 5) - config_rows] != 0;
   int i;
 
-  for (i = 0; !is_set && i < DX_TOKEN_SOURCE_COUNT; i++) {
+  if (s->name[0] == '?')
+    return DX_OK; /* it is not certain where the section begins */
+  if (!has_line(s, "BaseURL"))
+    return config_bad(p, err, "<Service %s> needs BaseURL", s->name);
+  if (p->mistakes > p->mistakes_before)
+    return DX_OK; /* the rest may be there, on a wrong line */
+  if (token_setting(s, (int)s->token) != NULL)
+    return DX_OK;
+  /* With the directive of another source, the Token line may be missing. */
+  for (i = 0; !has_line(s, "Token") && i < DX_TOKEN_SOURCE_COUNT; i++) {
     info = dx_token_source_info((enum dx_token_source)i);
     if (token_setting(s, i) != NULL)
       return config_bad(p, err,
@@ -141,21 +144,6 @@ static enum dx_code token_missing(const struct parser *p, struct dx_err *err)
   }
   return config_bad(p, err, "<Service %s> needs %s", s->name,
                     dx_token_source_info(s->token)->directive);
-}
-
-/* What the section as a whole lacks. */
-static enum dx_code check_section(const struct parser *p, struct dx_err *err)
-{
-  const struct dx_service *s = p->service;
-
-  if (s->name[0] == '?')
-    return DX_OK; /* it is not certain where the section begins */
-  if (s->lines.of[config_find_row("BaseURL", 7) - config_rows] == 0)
-    return config_bad(p, err, "<Service %s> needs BaseURL", s->name);
-  if (p->mistakes > p->mistakes_before)
-    return DX_OK; /* the rest may be there, on a wrong line */
-  return token_setting(s, (int)s->token) != NULL ? DX_OK
-                                                 : token_missing(p, err);
 }
 
 static enum dx_code close_section(struct parser *p, struct dx_err *err)
@@ -195,25 +183,21 @@ static enum dx_code foreign_section(struct parser *p, const char *name,
              : config_bad(p, err, "unknown section; use <Service NAME>");
 }
 
-/* No part of the key is repeated: what is between such lines is skipped. */
-static enum dx_code pasted_key(struct parser *p, struct dx_err *err)
-{
-  p->is_foreign = !p->is_foreign;
-  if (!p->is_foreign)
-    return DX_OK;
-  return config_bad(
-      p, err,
-      "keys and certificates do not belong here; put them into files "
-      "of their own, and name those with TokenKeyFile and CAFile");
-}
-
 /* ---- lines ---- */
 
 static enum dx_code read_line(struct parser *p, const char *name,
                               const char *value, struct dx_err *err)
 {
-  if (strncmp(name, "-----", 5) == 0)
-    return pasted_key(p, err);
+  if (strncmp(name, "-----", 5) == 0) {
+    /* No part of the key is repeated: what is between such lines is skipped. */
+    p->is_foreign = !p->is_foreign;
+    return p->is_foreign
+               ? config_bad(p, err,
+                            "keys and certificates do not belong here; put "
+                            "them into files of their own, and name those with "
+                            "TokenKeyFile and CAFile")
+               : DX_OK;
+  }
   if (strcasecmp(name, "<Service") == 0 || strcasecmp(name, "<Service>") == 0)
     return open_section(p, value, err);
   if (name[0] == '<' && (p->is_foreign || strcasecmp(name, "</Service>") != 0))
@@ -223,31 +207,23 @@ static enum dx_code read_line(struct parser *p, const char *name,
   return p->is_foreign ? DX_OK : directive(p, name, value, err);
 }
 
-/* What editors put before the first line, usually unseen. */
-static enum dx_code check_begin(const struct parser *p, const char *bytes,
-                                size_t len, struct dx_err *err)
-{
-  if (len > 2 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
-    return config_bad(p, err,
-                      "there is a byte order mark before the first line; "
-                      "save the file as UTF-8 without one");
-  if (len > 1 &&
-      (memcmp(bytes, "\xFF\xFE", 2) == 0 || memcmp(bytes, "\xFE\xFF", 2) == 0))
-    return config_bad(p, err, "the file is UTF-16; save it as UTF-8");
-  return DX_OK;
-}
-
 /* What is not text, or not a line that a person wrote. */
 static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
                                 struct dx_err *err)
 {
   const char *bytes = content->data;
-  enum dx_code code;
   size_t len = 0, i;
 
   p->line = 1;
-  code = check_begin(p, bytes, content->len, err);
-  for (i = 0; code == DX_OK && i < content->len; i++) {
+  /* What editors put before the first line, usually unseen. */
+  if (content->len > 2 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
+    return config_bad(p, err,
+                      "there is a byte order mark before the first line; "
+                      "save the file as UTF-8 without one");
+  if (content->len > 1 &&
+      (memcmp(bytes, "\xFF\xFE", 2) == 0 || memcmp(bytes, "\xFE\xFF", 2) == 0))
+    return config_bad(p, err, "the file is UTF-16; save it as UTF-8");
+  for (i = 0; i < content->len; i++) {
     if (bytes[i] == '\0')
       return config_bad(p, err, "there is a NUL byte; remove it");
     /* A line may end with CR, LF or both. */
@@ -259,18 +235,7 @@ static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
                         LINE_BYTES - 2);
   }
   p->line = 0;
-  return code;
-}
-
-static enum dx_code read_lines(struct parser *p, char *text, struct dx_err *err)
-{
-  enum dx_code code = DX_OK;
-  char *name, *value;
-
-  while (code == DX_OK &&
-         (name = dx_config_next_line(&text, &p->line, &value)) != NULL)
-    code = config_note_mistake(p, read_line(p, name, value, err), err);
-  return code;
+  return DX_OK;
 }
 
 /* Mistakes that show only at the end. */
@@ -299,12 +264,13 @@ static enum dx_code read_file(struct parser *p, int fd, struct dx_err *err)
 {
   struct dx_buf content = {0};
   enum dx_code code = dx_fs_read_fd(fd, p->path, FILE_MAX_BYTES, &content, err);
+  char *text = content.data, *name, *value;
 
-  (void)close(fd);
   if (code == DX_OK && content.len > 0)
     code = check_bytes(p, &content, err);
-  if (code == DX_OK && content.len > 0)
-    code = read_lines(p, content.data, err);
+  while (code == DX_OK && text != NULL &&
+         (name = dx_config_next_line(&text, &p->line, &value)) != NULL)
+    code = config_note_mistake(p, read_line(p, name, value, err), err);
   if (code == DX_OK)
     code = end_lines(p, err);
   dx_buf_release(&content);
@@ -313,73 +279,55 @@ static enum dx_code read_file(struct parser *p, int fd, struct dx_err *err)
 
 /* ---- the file ---- */
 
-/* A failure that passes by itself is no reason to call the administrator. */
-static enum dx_code cannot_open(const char *path, int e, struct dx_err *err)
-{
-  enum dx_code code = dx_fail_sys(err, e, "open", path);
-
-  if (code == DX_E_FDS || code == DX_E_NOMEM || code == DX_E_IO)
-    return code;
-  return dx_fail(err, DX_E_CONFIG, e, "cannot open '%s': %s%s", path,
-                 strerror(e),
-                 e == ENOENT ? "; write one as in docextract.conf(5)" : "");
-}
-
-static enum dx_code check_file(const char *path, const struct stat *st,
-                               struct dx_err *err)
+static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
 {
   char text[DX_ERR_TEXT_BYTES];
-  const char *wrong = config_identity(path, st, "root", text);
+  const char *wrong;
+  struct stat st;
+  enum dx_code code;
+  int e;
 
-  if (!S_ISREG(st->st_mode) || st->st_size > FILE_MAX_BYTES)
+  *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (*ret_fd < 0) {
+    e = errno;
+    code = dx_fail_sys(err, e, "open", path);
+    /* What passes by itself is no reason to call the administrator. */
+    if (code == DX_E_FDS || code == DX_E_NOMEM || code == DX_E_IO)
+      return code;
+    return dx_fail(err, DX_E_CONFIG, e, "cannot open '%s': %s%s", path,
+                   strerror(e),
+                   e == ENOENT ? "; write one as in docextract.conf(5)" : "");
+  }
+  if (fstat(*ret_fd, &st) < 0)
+    return dx_fail_sys(err, errno, "stat", path);
+  if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX_BYTES)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "'%s' is not a configuration file: name a regular file of "
                    "at most %d bytes",
                    path, FILE_MAX_BYTES);
-  if (wrong != NULL)
-    return dx_fail(err, DX_E_CONFIG, 0, "%s", wrong);
-  return DX_OK;
-}
-
-static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
-{
-  struct stat st;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  enum dx_code code;
-
-  if (fd < 0)
-    return cannot_open(path, errno, err);
-  code = fstat(fd, &st) < 0 ? dx_fail_sys(err, errno, "stat", path)
-                            : check_file(path, &st, err);
-  if (code == DX_OK)
-    *ret_fd = fd;
-  else
-    (void)close(fd);
-  return code;
+  wrong = config_identity(path, &st, "root", text);
+  return wrong == NULL ? DX_OK : dx_fail(err, DX_E_CONFIG, 0, "%s", wrong);
 }
 
 /* What depends on the whole file. */
 static enum dx_code finish(struct parser *p, struct dx_err *err)
 {
   struct dx_config *config = p->config;
-  struct dx_buf results = {0};
   enum dx_code code = config_apply_fallbacks(p, err);
   const char *unfit;
   size_t i;
 
+  if (code == DX_OK && config->results_dir == NULL &&
+      asprintf(&config->results_dir, "%s/results", config->spool_dir) < 0) {
+    config->results_dir = NULL;
+    return dx_fail_nomem(err);
+  }
+  for (i = 0; code == DX_OK && i < config->service_count; i++)
+    if (config->services[i].results_dir == NULL)
+      code = config_set_text(config->results_dir,
+                             &config->services[i].results_dir, err);
   if (code != DX_OK)
     return code;
-  if (config->results_dir == NULL) {
-    dx_buf_printf(&results, "%s/results", config->spool_dir);
-    config->results_dir = dx_buf_take(&results);
-  }
-  for (i = 0; config->results_dir != NULL && i < config->service_count; i++)
-    if (config->services[i].results_dir == NULL &&
-        config_set_text(config->results_dir, &config->services[i].results_dir,
-                        err) != DX_OK)
-      return DX_E_NOMEM;
-  if (config->results_dir == NULL)
-    return dx_fail_nomem(err);
   p->line = config->lines.of[0]; /* SpoolDir's */
   unfit = dx_fs_unfit(config->spool_dir);
   if (unfit != NULL)
@@ -405,26 +353,24 @@ enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
   return dx_config_check(path, ret_config, NULL, err);
 }
 
-/* A configuration that has only its path. */
-static enum dx_code make_config(struct parser *p, struct dx_err *err)
-{
-  p->config = calloc(1, sizeof(*p->config));
-  if (p->config != NULL)
-    p->config->path = strdup(p->path);
-  return p->config != NULL && p->config->path != NULL ? DX_OK
-                                                      : dx_fail_nomem(err);
-}
-
 static enum dx_code read_config(struct parser *p, struct dx_config **ret_config,
                                 struct dx_err *err)
 {
   int fd = -1;
-  enum dx_code code = make_config(p, err);
+  enum dx_code code;
 
-  if (code == DX_OK)
-    code = open_file(p->path, &fd, err);
+  p->config = calloc(1, sizeof(*p->config));
+  if (p->config == NULL)
+    return dx_fail_nomem(err);
+  p->config->path = strdup(p->path);
+  p->config->services = calloc(SERVICES_MAX, sizeof(*p->config->services));
+  code = p->config->path == NULL || p->config->services == NULL
+             ? dx_fail_nomem(err)
+             : open_file(p->path, &fd, err);
   if (code == DX_OK)
     code = read_file(p, fd, err);
+  if (fd >= 0)
+    (void)close(fd);
   if (code == DX_OK)
     code = finish(p, err);
   if (code == DX_OK)
@@ -467,10 +413,8 @@ static void release_service(struct dx_service *s)
     free(s->claims[i].name);
     free(s->claims[i].value);
   }
-  free(s->claims);
   for (i = 0; i < s->storage_host_count; i++)
     free(s->storage_hosts[i].name);
-  free(s->storage_hosts);
   free(s->name);
   free(s->base_url);
   free(s->host);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,11 +52,6 @@ enum dx_code config_note_mistake(struct parser *p, enum dx_code code,
 
 /* ---- names ---- */
 
-static size_t least(size_t a, size_t b)
-{
-  return a < b ? a : b;
-}
-
 /* How many letters differ (Levenshtein); 1 for part of a name. */
 static size_t distance(const char *a, const char *b)
 {
@@ -74,7 +70,9 @@ static size_t distance(const char *a, const char *b)
       size_t up = row[j];
       size_t cost = strncasecmp(&a[i - 1], &b[j - 1], 1) != 0;
 
-      row[j] = least(least(up + 1, row[j - 1] + 1), corner + cost);
+      row[j] = (up < row[j - 1] ? up : row[j - 1]) + 1;
+      if (corner + cost < row[j])
+        row[j] = corner + cost;
       corner = up;
     }
   }
@@ -171,127 +169,65 @@ const char *config_identity(const char *path, const struct stat *st,
 
 /* ---- what a correct line names ---- */
 
-static void warn(const struct parser *p, const struct row *row,
-                 const char *path, const char *what)
+/* What is wrong with the file, program, or directory at a path; NULL if
+ * nothing, or if it cannot be known here. `text` may hold what is returned. */
+static const char *what_is_wrong(const struct parser *p, const struct row *row,
+                                 const char *path, char text[DX_ERR_TEXT_BYTES])
 {
-  dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
-                row->public.name, path, what);
-}
+  bool is_program = row->type == COMMAND;
+  char name[DX_USER_BYTES];
+  struct stat st;
+  int e = stat(path, &st) < 0 ? errno : 0;
 
-static void warn_access(const struct parser *p, const struct row *row,
-                        const char *path)
-{
-  char what[DX_USER_BYTES + 120], name[DX_USER_BYTES];
-
+  if (e == ENOENT || e == ENOTDIR)
+    return "does not exist; create it, or fix the path";
+  if (e == 0 && row->type == DIR_PATH)
+    return S_ISDIR(st.st_mode) ? NULL : "is not a directory; fix the path";
+  if (e == 0 && !S_ISREG(st.st_mode))
+    return "is not a file; fix the path";
+  if (e == 0 && is_program && (st.st_mode & 0111) == 0)
+    return "is not a program; fix the path, or chmod a+x";
+  if (e == 0 &&
+      faccessat(AT_FDCWD, path, is_program ? X_OK : R_OK, AT_EACCESS) < 0)
+    e = errno;
+  if (e != EACCES || !p->notes->is_user)
+    return NULL;
   dx_user_name_of(geteuid(), name);
-  (void)snprintf(what, sizeof(what),
+  (void)snprintf(text, DX_ERR_TEXT_BYTES,
                  "cannot be used by '%s', whom backends run as; fix the owner "
                  "or mode of the file, or of a directory above it",
                  name);
-  warn(p, row, path, what);
-}
-
-/* Warns if the user of this process cannot read, or run, a file that exists. */
-static void check_access(const struct parser *p, const struct row *row,
-                         const char *path, int mode)
-{
-  if (p->notes->is_user && faccessat(AT_FDCWD, path, mode, AT_EACCESS) < 0 &&
-      errno == EACCES)
-    warn_access(p, row, path);
-}
-
-/* The status of a path; false, and a warning, if there is nothing there. */
-static bool find_path(const struct parser *p, const struct row *row,
-                      const char *path, struct stat *st)
-{
-  if (stat(path, st) == 0)
-    return true;
-  if (errno == ENOENT || errno == ENOTDIR)
-    warn(p, row, path, "does not exist; create it, or fix the path");
-  else if (errno == EACCES && p->notes->is_user)
-    warn_access(p, row, path);
-  return false;
-}
-
-static void look_for_file(const struct parser *p, const struct row *row,
-                          const char *path)
-{
-  struct stat st;
-
-  if (!find_path(p, row, path, &st))
-    return;
-  if (!S_ISREG(st.st_mode))
-    warn(p, row, path, "is not a file; fix the path");
-  else
-    check_access(p, row, path, R_OK);
-}
-
-static void look_for_program(const struct parser *p, const struct row *row,
-                             const char *command)
-{
-  char path[LINE_BYTES];
-  struct stat st;
-
-  (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(command, " \t"),
-                 command);
-  if (!find_path(p, row, path, &st))
-    return;
-  if (!S_ISREG(st.st_mode))
-    warn(p, row, path, "is not a file; fix the path");
-  else if ((st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
-    warn(p, row, path, "is not a program; fix the path, or chmod a+x");
-  else
-    check_access(p, row, path, X_OK);
-}
-
-/* A ResultsDir is created when it is needed, but its parent is not. */
-static void look_for_directory(const struct parser *p, const struct row *row,
-                               const char *path)
-{
-  char parent[LINE_BYTES];
-  struct stat st;
-  const char *slash = strrchr(path, '/');
-
-  (void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-  if (row->public.in_service && slash > path && stat(path, &st) < 0 &&
-      errno == ENOENT && stat(parent, &st) == 0)
-    return;
-  if (find_path(p, row, path, &st) && !S_ISDIR(st.st_mode))
-    warn(p, row, path, "is not a directory; fix the path");
+  return text;
 }
 
 /*
  * What a correct line names may be missing for now, which is no mistake: a key
  * from a store of secrets, a directory on a disk that is not mounted yet.
- * Nothing works until then, though.
+ * Nothing works until then, though. A ResultsDir is created when it is needed,
+ * but its parent is not.
  */
 void config_look_for(const struct parser *p, const struct row *row,
                      const char *value)
 {
-  switch (row->type) {
-  case DIR_PATH:
-    look_for_directory(p, row, value);
-    break;
-  case FILE_PATH:
-  case KEY_PATH:
-    look_for_file(p, row, value);
-    break;
-  case COMMAND:
-    look_for_program(p, row, value);
-    break;
-  case SOCKET_PATH: /* docextractd creates it */
-  case URL:
-  case PROXY:
-  case WORD:
-  case TEXT:
-  case NUMBER:
-  case DURATION:
-  case SIZE:
-  case COUNT:
-  case CLAIM:
-  case HOST:
-    break;
-  }
+  char path[LINE_BYTES], parent[LINE_BYTES], text[DX_ERR_TEXT_BYTES];
+  const char *wrong;
+  struct stat st;
+
+  if (row->type != DIR_PATH && row->type != FILE_PATH &&
+      row->type != KEY_PATH && row->type != COMMAND)
+    return;
+  (void)snprintf(path, sizeof(path), "%.*s",
+                 row->type == COMMAND ? (int)strcspn(value, " \t") : INT_MAX,
+                 value);
+  (void)snprintf(parent, sizeof(parent), "%.*s",
+                 (int)(strrchr(path, '/') - path), path);
+  if (row->type == DIR_PATH && row->public.in_service && parent[0] != '\0' &&
+      stat(path, &st) < 0 && errno == ENOENT && stat(parent, &st) == 0)
+    return;
+  wrong = what_is_wrong(p, row, path, text);
+  if (wrong != NULL)
+    dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
+                  row->public.name, path, wrong);
 }
 
 void dx_config_notes_release(struct dx_config_notes *notes)

@@ -6,9 +6,10 @@
  */
 #include "lib/config/config_internal.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,11 +19,63 @@
 #include "lib/base/user.h"
 #include "lib/base/utf8.h"
 
-#define CLAIMS_MAX 50
-#define STORAGE_HOSTS_MAX 50
 #define SOCKET_PATH_MAX 107 /* sun_path, unix(7) */
 
 /* ---- one type after the other ---- */
+
+/* The units of each type, the smallest first. */
+static const struct {
+  enum type type;
+  const char *unit;
+  int64_t factor;
+} units[] = {
+    {DURATION, "s", 1000},     {DURATION, "m", 60000}, {DURATION, "h", 3600000},
+    {DURATION, "d", 86400000}, {SIZE, "K", 1 << 10},   {SIZE, "M", 1 << 20},
+    {SIZE, "G", 1 << 30},      {COUNT, "", 1},
+};
+
+#define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
+
+/* A number with a unit of the type; -1 if it is not one. */
+static int64_t parse_amount(enum type type, const char *text)
+{
+  char *end;
+  size_t i;
+  long n;
+
+  errno = 0;
+  n = strtol(text, &end, 10);
+  if (!isdigit((unsigned char)text[0]) || errno != 0 || n > 100000000)
+    return -1;
+  for (i = 0; i < UNIT_COUNT; i++)
+    if (units[i].type == type && strcmp(end, units[i].unit) == 0)
+      return n * units[i].factor;
+  return -1;
+}
+
+void config_amount_text(enum type type, int64_t amount,
+                        char text[DX_SIZE_TEXT_BYTES])
+{
+  size_t i, best = UNIT_COUNT;
+
+  for (i = 0; i < UNIT_COUNT; i++)
+    if (units[i].type == type &&
+        (best == UNIT_COUNT || amount % units[i].factor == 0))
+      best = i;
+  (void)snprintf(text, DX_SIZE_TEXT_BYTES, "%" PRId64 "%s",
+                 amount / units[best].factor, units[best].unit);
+}
+
+int64_t dx_parse_duration(const char *text)
+{
+  return parse_amount(DURATION, text);
+}
+
+const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES])
+{
+  config_amount_text(SIZE, bytes, text);
+  return text;
+}
 
 static enum dx_code out_of_range(const struct parser *p, const struct row *row,
                                  struct dx_err *err)
@@ -31,98 +84,25 @@ static enum dx_code out_of_range(const struct parser *p, const struct row *row,
                     row->public.least, row->public.most);
 }
 
-int64_t dx_parse_duration(const char *text)
+static enum dx_code set_amount(const struct parser *p, const struct row *row,
+                               const char *value, int64_t *field,
+                               struct dx_err *err)
 {
-  static const struct {
-    char unit;
-    int64_t ms;
-  } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}};
-  char *end;
-  long n;
-  size_t i;
+  int64_t amount = parse_amount(row->type, value);
+  const char *what =
+      row->type == DURATION
+          ? "a duration; write a number with s, m, h or d, such as"
+      : row->type == SIZE
+          ? "a size; write a whole number with K, M or G, such as"
+          : "a whole number; write one such as";
 
-  errno = 0;
-  n = strtol(text, &end, 10);
-  if (end == text || errno != 0 || n < 0 || n > 100000000 || text[0] == '+' ||
-      text[0] == ' ')
-    return -1;
-  for (i = 0; i < 4; i++)
-    if (end[0] == units[i].unit && end[1] == '\0')
-      return n * units[i].ms;
-  return -1;
-}
-
-static enum dx_code set_duration(const struct parser *p, const struct row *row,
-                                 const char *value, int64_t *field,
-                                 struct dx_err *err)
-{
-  int64_t ms = dx_parse_duration(value);
-
-  if (ms < 0)
-    return config_bad(p, err,
-                      "%s '%s' is not a duration; write a number with s, m, "
-                      "h or d, such as %s",
-                      row->public.name, value, row->public.fallback);
-  if (ms < dx_parse_duration(row->public.least) ||
-      ms > dx_parse_duration(row->public.most))
+  if (amount < 0)
+    return config_bad(p, err, "%s '%s' is not %s %s", row->public.name, value,
+                      what, row->public.fallback);
+  if (amount < parse_amount(row->type, row->public.least) ||
+      amount > parse_amount(row->type, row->public.most))
     return out_of_range(p, row, err);
-  *field = ms;
-  return DX_OK;
-}
-
-/* "64K", "500M", "1G"; -1 if it is not one. Bytes. */
-static int64_t parse_size(const char *text)
-{
-  static const char units[] = "KMG";
-  const char *unit;
-  char *end;
-  long n;
-
-  errno = 0;
-  n = strtol(text, &end, 10);
-  if (end == text || errno != 0 || n < 0 || n > 1000000 || text[0] == '+' ||
-      text[0] == ' ' || end[0] == '\0' || end[1] != '\0')
-    return -1;
-  unit = strchr(units, end[0]);
-  return unit != NULL ? (int64_t)n << (10 * (unit - units + 1)) : -1;
-}
-
-static enum dx_code set_size(const struct parser *p, const struct row *row,
-                             const char *value, int64_t *field,
-                             struct dx_err *err)
-{
-  int64_t bytes = parse_size(value);
-
-  if (bytes < 0)
-    return config_bad(
-        p, err,
-        "%s '%s' is not a size; write a whole number with K, M or G, "
-        "such as %s",
-        row->public.name, value, row->public.fallback);
-  if (bytes < parse_size(row->public.least) ||
-      bytes > parse_size(row->public.most))
-    return out_of_range(p, row, err);
-  *field = bytes;
-  return DX_OK;
-}
-
-static enum dx_code set_count(const struct parser *p, const struct row *row,
-                              const char *value, int64_t *field,
-                              struct dx_err *err)
-{
-  char *end;
-  long n;
-
-  errno = 0;
-  n = strtol(value, &end, 10);
-  if (end == value || *end != '\0' || errno != 0 ||
-      strspn(value, "0123456789") != strlen(value))
-    return config_bad(p, err,
-                      "%s '%s' is not a whole number; write one such as %s",
-                      row->public.name, value, row->public.fallback);
-  if (n < atol(row->public.least) || n > atol(row->public.most))
-    return out_of_range(p, row, err);
-  *field = n;
+  *field = amount;
   return DX_OK;
 }
 
@@ -274,30 +254,27 @@ bool dx_host_is_loopback(const char *host)
 #define HOST_MAX 255
 #define DIGITS "0123456789"
 
-static bool is_path(const char *text)
+/* True if the text may follow the host: a port and a path. */
+static bool is_rest(const char *text, int *port)
 {
+  char *end;
+  long n;
+
+  if (text[0] == ':') {
+    n = isdigit((unsigned char)text[1]) ? strtol(text + 1, &end, 10) : 0;
+    if (n < 1 || n > 65535)
+      return false;
+    *port = (int)n;
+    text = end;
+  }
+  if (text[0] != '\0' && text[0] != '/')
+    return false;
   for (; *text != '\0'; text++)
     if (*text <= ' ' || *text > '~' ||
         (*text == '%' && (!isxdigit((unsigned char)text[1]) ||
                           !isxdigit((unsigned char)text[2]))))
       return false;
   return true;
-}
-
-/* True if the text may follow the host: a port and a path. */
-static bool is_rest(const char *text, int *port)
-{
-  char *end;
-
-  if (text[0] == ':') {
-    long n = isdigit((unsigned char)text[1]) ? strtol(text + 1, &end, 10) : 0;
-
-    if (n < 1 || n > 65535)
-      return false;
-    *port = (int)n;
-    text = end;
-  }
-  return (text[0] == '\0' || text[0] == '/') && is_path(text);
 }
 
 /*
@@ -330,8 +307,7 @@ static bool split_url(const char *value, bool *is_https,
 static void to_lower(char *text)
 {
   for (; *text != '\0'; text++)
-    if (*text >= 'A' && *text <= 'Z')
-      *text = (char)(*text + 'a' - 'A');
+    *text = (char)tolower((unsigned char)*text);
 }
 
 static enum dx_code set_url(const struct parser *p, const char *value,
@@ -343,7 +319,6 @@ static enum dx_code set_url(const struct parser *p, const char *value,
   int port;
   enum dx_code code;
 
-  assert(service != NULL); /* such a directive belongs in a section */
   if (!split_url(value, &is_https, host, &port) ||
       strpbrk(value, "?#@ \t\\") != NULL)
     return config_bad(
@@ -366,21 +341,6 @@ static enum dx_code set_url(const struct parser *p, const char *value,
   return DX_OK;
 }
 
-static enum dx_code set_proxy(const struct parser *p, const char *value,
-                              char **field, struct dx_err *err)
-{
-  char host[HOST_MAX + 1];
-  bool is_https;
-  int port;
-
-  if (!split_url(value, &is_https, host, &port))
-    return config_bad(
-        p, err,
-        "Proxy must look like http://host:port, without user name "
-        "and password");
-  return config_set_text(value, field, err);
-}
-
 /* Quotes would become part of the value. */
 static bool is_quoted(const char *value)
 {
@@ -396,7 +356,7 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
   static const char *const ours[] = {"exp", "iat", "jti", "nbf"};
   size_t len = strcspn(value, " \t");
   const char *text = value + len + strspn(value + len, " \t");
-  struct dx_claim *claims;
+  struct dx_claim *claim = &service->claims[service->claim_count];
   size_t i;
 
   if (len == 0 || *text == '\0')
@@ -415,21 +375,13 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
         strncmp(service->claims[i].name, value, len) == 0)
       return config_bad(p, err, "the claim '%.*s' appears twice; remove one",
                         (int)len, value);
-  if (service->claim_count >= CLAIMS_MAX)
-    return config_bad(p, err, "more than %d claims; remove some", CLAIMS_MAX);
-  claims =
-      realloc(service->claims, (service->claim_count + 1) * sizeof(*claims));
-  if (claims == NULL)
-    return dx_fail_nomem(err);
-  service->claims = claims;
-  claims[service->claim_count].name = strndup(value, len);
-  claims[service->claim_count].value = strdup(text);
-  claims[service->claim_count].line = p->line;
+  if (service->claim_count >= DX_CLAIMS_MAX)
+    return config_bad(p, err, "more than %d claims; remove some",
+                      DX_CLAIMS_MAX);
+  *claim = (struct dx_claim){strndup(value, len), strdup(text), p->line};
   service->claim_count++;
-  return claims[service->claim_count - 1].name != NULL &&
-                 claims[service->claim_count - 1].value != NULL
-             ? DX_OK
-             : dx_fail_nomem(err);
+  return claim->name != NULL && claim->value != NULL ? DX_OK
+                                                     : dx_fail_nomem(err);
 }
 
 /* What curl would see as a host, and nothing around it. */
@@ -437,11 +389,9 @@ static enum dx_code add_host(const struct parser *p, const char *value,
                              struct dx_service *service, struct dx_err *err)
 {
   bool is_bracketed = value[0] == '[' && value[strlen(value) - 1] == ']';
-  struct dx_host *hosts;
   size_t i;
   char name[256];
 
-  assert(service != NULL); /* such a directive belongs in a section */
   (void)snprintf(name, sizeof(name), "%.*s",
                  (int)strlen(value) - 2 * is_bracketed, value + is_bracketed);
   to_lower(name);
@@ -455,25 +405,24 @@ static enum dx_code add_host(const struct parser *p, const char *value,
     if (strcmp(service->storage_hosts[i].name, name) == 0)
       return config_bad(p, err, "StorageHost '%s' appears twice; remove one",
                         name);
-  if (service->storage_host_count >= STORAGE_HOSTS_MAX)
+  if (service->storage_host_count >= DX_STORAGE_HOSTS_MAX)
     return config_bad(p, err, "more than %d StorageHosts; remove some",
-                      STORAGE_HOSTS_MAX);
-  hosts = realloc(service->storage_hosts,
-                  (service->storage_host_count + 1) * sizeof(*hosts));
-  if (hosts == NULL)
-    return dx_fail_nomem(err);
-  service->storage_hosts = hosts;
-  hosts[service->storage_host_count] = (struct dx_host){strdup(name), p->line};
-  return hosts[service->storage_host_count++].name != NULL ? DX_OK
-                                                           : dx_fail_nomem(err);
+                      DX_STORAGE_HOSTS_MAX);
+  service->storage_hosts[service->storage_host_count] =
+      (struct dx_host){strdup(name), p->line};
+  return service->storage_hosts[service->storage_host_count++].name != NULL
+             ? DX_OK
+             : dx_fail_nomem(err);
 }
 
 static enum dx_code set_value(const struct parser *p, const struct row *row,
                               const char *value, struct dx_err *err)
 {
-  char *base = p->service != NULL ? (char *)p->service + row->service_offset
-                                  : (char *)p->config + row->general_offset;
-  void *field = base;
+  void *field = p->service != NULL ? (char *)p->service + row->service_offset
+                                   : (char *)p->config + row->general_offset;
+  char host[HOST_MAX + 1];
+  bool is_https;
+  int port;
 
   switch (row->type) {
   case DIR_PATH:
@@ -486,17 +435,20 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
   case URL:
     return set_url(p, value, p->service, err);
   case PROXY:
-    return set_proxy(p, value, field, err);
+    if (!split_url(value, &is_https, host, &port))
+      return config_bad(
+          p, err,
+          "Proxy must look like http://host:port, without user name "
+          "and password");
+    break;
   case WORD:
     return set_word(p, row, value, field, err);
   case NUMBER:
     return set_number(p, row, value, field, err);
   case DURATION:
-    return set_duration(p, row, value, field, err);
   case SIZE:
-    return set_size(p, row, value, field, err);
   case COUNT:
-    return set_count(p, row, value, field, err);
+    return set_amount(p, row, value, field, err);
   case CLAIM:
     return add_claim(p, value, p->service, err);
   case HOST:
@@ -509,11 +461,13 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
 
 /* ---- any of them ---- */
 
-/* Mistakes that any value can have. */
-static enum dx_code check_text(const struct parser *p, const struct row *row,
+enum dx_code config_take_value(const struct parser *p, const struct row *row,
                                const char *value, struct dx_err *err)
 {
-  const char *name = row->public.name;
+  const char *name = row->public.name, *at;
+  enum dx_code code;
+  uint32_t character;
+  size_t len;
 
   if (value == NULL || value[0] == '\0')
     return row->public.fallback != NULL
@@ -526,30 +480,16 @@ static enum dx_code check_text(const struct parser *p, const struct row *row,
     return config_bad(p, err, "write '%s VALUE', without '='", name);
   if (is_quoted(value))
     return config_bad(p, err, "%s takes its value without quotes", name);
-  for (; *value != '\0';) {
-    uint32_t character;
-    size_t len = dx_utf8_char(value, &character);
-
+  for (at = value; *at != '\0'; at += len) {
+    len = dx_utf8_char(at, &character);
     if (len == 0)
       return config_bad(p, err, "%s is not UTF-8; save the file as UTF-8",
                         name);
     if (dx_utf8_is_control(character) && character != '\t')
-      return config_bad(p, err,
-                        "there is a control character after %s; "
-                        "remove it",
-                        name);
-    value += len;
+      return config_bad(
+          p, err, "there is a control character after %s; remove it", name);
   }
-  return DX_OK;
-}
-
-enum dx_code config_take_value(const struct parser *p, const struct row *row,
-                               const char *value, struct dx_err *err)
-{
-  enum dx_code code = check_text(p, row, value, err);
-
-  if (code == DX_OK)
-    code = set_value(p, row, value, err);
+  code = set_value(p, row, value, err);
   if (code == DX_OK && p->notes != NULL)
     config_look_for(p, row, value);
   return code;

@@ -4,18 +4,11 @@
  */
 #include "lib/config/config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PLACE_BYTES 1024
-
-/* What the unit does to a directory: daemon/docextractd.service.in. */
-enum protection {
-  NOT_PROTECTED,
-  IS_HIDDEN,   /* ProtectHome=yes */
-  IS_PRIVATE,  /* PrivateTmp=yes */
-  IS_READ_ONLY /* ProtectSystem=full */
-};
 
 static bool is_below(const char *path, const char *directory)
 {
@@ -25,24 +18,27 @@ static bool is_below(const char *path, const char *directory)
          (path[len] == '/' || path[len] == '\0');
 }
 
-static enum protection protection_of(const char *path)
-{
-  static const struct {
-    const char *directory;
-    enum protection protection;
-  } rows[] = {
-      {"/home", IS_HIDDEN},     {"/root", IS_HIDDEN},
-      {"/run/user", IS_HIDDEN}, {"/tmp", IS_PRIVATE},
-      {"/var/tmp", IS_PRIVATE}, {"/usr", IS_READ_ONLY},
-      {"/boot", IS_READ_ONLY},  {"/etc", IS_READ_ONLY},
-  };
-  size_t i;
+/* What the unit does to a directory: daemon/docextractd.service.in. */
+#define HIDDEN "is hidden from docextractd.service" /* ProtectHome=yes */
+#define PRIVATE                                     /* PrivateTmp=yes */ \
+  "is not visible to docextractd.service, which has a private /tmp and " \
+  "/var/tmp"
+#define READ_ONLY \
+  "is read-only for docextractd.service" /* ProtectSystem=full */
 
-  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-    if (is_below(path, rows[i].directory))
-      return rows[i].protection;
-  return NOT_PROTECTED;
-}
+static const struct protection {
+  const char *directory, *problem, *also;
+  bool is_read_only;
+} protections[] = {
+    {"/home", HIDDEN, "ProtectHome=tmpfs and ", false},
+    {"/root", HIDDEN, "ProtectHome=tmpfs and ", false},
+    {"/run/user", HIDDEN, "ProtectHome=tmpfs and ", false},
+    {"/tmp", PRIVATE, "", false},
+    {"/var/tmp", PRIVATE, "", false},
+    {"/usr", READ_ONLY, "", true},
+    {"/boot", READ_ONLY, "", true},
+    {"/etc", READ_ONLY, "", true},
+};
 
 /* ---- the directives ---- */
 
@@ -57,12 +53,9 @@ static bool nth_place(const struct dx_config *config, size_t n,
                       struct place *ret_place)
 {
   const struct dx_service *s;
-  const char *path;
-  size_t len;
+  const char *path = config->spool_dir;
 
   *ret_place = (struct place){.directive = "SpoolDir"};
-  path = config->spool_dir;
-  len = strlen(path);
   if (n > 0) {
     if ((n - 1) / 2 >= config->service_count)
       return false;
@@ -73,40 +66,22 @@ static bool nth_place(const struct dx_config *config, size_t n,
     if (path == NULL ||
         (!ret_place->is_program && is_below(path, config->spool_dir)))
       path = ""; /* there is none, or it goes with SpoolDir */
-    len = ret_place->is_program ? strcspn(path, " \t") : strlen(path);
   }
-  (void)snprintf(ret_place->path, sizeof(ret_place->path), "%.*s", (int)len,
+  (void)snprintf(ret_place->path, sizeof(ret_place->path), "%.*s",
+                 ret_place->is_program ? (int)strcspn(path, " \t") : INT_MAX,
                  path);
   return true;
 }
 
-static bool is_protected(const struct place *place)
+static const struct protection *protection_of(const struct place *place)
 {
-  enum protection protection = protection_of(place->path);
+  size_t i;
 
-  return protection != NOT_PROTECTED &&
-         !(place->is_program && protection == IS_READ_ONLY);
-}
-
-static void describe(const struct place *place, char text[DX_ERR_TEXT_BYTES])
-{
-  static const char *const problems[] = {
-      [IS_HIDDEN] = "is hidden from docextractd.service",
-      [IS_PRIVATE] = "is not visible to docextractd.service, which has a "
-                     "private /tmp and /var/tmp",
-      [IS_READ_ONLY] = "is read-only for docextractd.service"};
-  enum protection protection = protection_of(place->path);
-
-  (void)snprintf(text, DX_ERR_TEXT_BYTES,
-                 "%s '%.120s' %s; choose another path, or add to its section "
-                 "[Service], with "
-                 "'systemctl edit docextractd': %s%s=%.120s",
-                 place->directive, place->path, problems[protection],
-                 protection == IS_HIDDEN ? "ProtectHome=tmpfs and " : "",
-                 protection == IS_READ_ONLY ? "ReadWritePaths"
-                 : place->is_program        ? "BindReadOnlyPaths"
-                                            : "BindPaths",
-                 place->path);
+  for (i = 0; i < sizeof(protections) / sizeof(protections[0]); i++)
+    if (is_below(place->path, protections[i].directory))
+      return place->is_program && protections[i].is_read_only ? NULL
+                                                              : &protections[i];
+  return NULL;
 }
 
 /* ---- what is in effect ---- */
@@ -114,13 +89,6 @@ static void describe(const struct place *place, char text[DX_ERR_TEXT_BYTES])
 struct mount {
   char root[PLACE_BYTES], at[PLACE_BYTES], options[64];
 };
-
-/* A line of proc_pid_mountinfo(5); false if it is none, or too long. */
-static bool read_mount(const char *line, struct mount *mount)
-{
-  return sscanf(line, "%*s %*s %*s %1023s %1023s %63s", mount->root, mount->at,
-                mount->options) == 3;
-}
 
 static bool stands_in_the_way(const struct mount *mount,
                               const struct place *place)
@@ -132,8 +100,8 @@ static bool stands_in_the_way(const struct mount *mount,
                                 strncmp(mount->options, "ro,", 3) == 0);
 }
 
-/* The innermost mount that the path is on decides; of two at one place, the
- * later one. A drop-in makes one for its path. */
+/* In proc_pid_mountinfo(5), the innermost mount of the path decides; of two at
+ * one place, the later one. A drop-in makes one for its path. */
 static bool is_in_effect(const char *mountinfo, const struct place *place)
 {
   char line[4 * PLACE_BYTES];
@@ -143,8 +111,9 @@ static bool is_in_effect(const char *mountinfo, const struct place *place)
   FILE *file = fopen(mountinfo, "re");
 
   while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-    if (read_mount(line, &mount) && is_below(place->path, mount.at) &&
-        strlen(mount.at) >= longest) {
+    if (sscanf(line, "%*s %*s %*s %1023s %1023s %63s", mount.root, mount.at,
+               mount.options) == 3 &&
+        is_below(place->path, mount.at) && strlen(mount.at) >= longest) {
       longest = strlen(mount.at);
       result = stands_in_the_way(&mount, place);
     }
@@ -156,13 +125,22 @@ static bool is_in_effect(const char *mountinfo, const struct place *place)
 bool dx_config_drop_in(const struct dx_config *config, const char *mountinfo,
                        size_t *at, char text[DX_ERR_TEXT_BYTES])
 {
+  const struct protection *p;
   struct place place;
 
-  while (nth_place(config, (*at)++, &place))
-    if (is_protected(&place) &&
-        (mountinfo == NULL || is_in_effect(mountinfo, &place))) {
-      describe(&place, text);
-      return true;
-    }
+  while (nth_place(config, (*at)++, &place)) {
+    p = protection_of(&place);
+    if (p == NULL || (mountinfo != NULL && !is_in_effect(mountinfo, &place)))
+      continue;
+    (void)snprintf(text, DX_ERR_TEXT_BYTES,
+                   "%s '%.120s' %s; choose another path, or add to its section "
+                   "[Service], with 'systemctl edit docextractd': %s%s=%.120s",
+                   place.directive, place.path, p->problem, p->also,
+                   p->is_read_only    ? "ReadWritePaths"
+                   : place.is_program ? "BindReadOnlyPaths"
+                                      : "BindPaths",
+                   place.path);
+    return true;
+  }
   return false;
 }

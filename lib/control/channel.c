@@ -59,13 +59,12 @@ static bool read_line(struct dx_message *message)
   const char *word = take_word(&rest);
   int i;
 
-  if (word == NULL)
+  for (i = 0; word != NULL && i < DX_VERB_COUNT; i++)
+    if (strcmp(word, verbs[i].word) == 0)
+      break;
+  if (word == NULL || i == DX_VERB_COUNT)
     return false;
-  for (i = 0; i < DX_VERB_COUNT && strcmp(word, verbs[i].word) != 0; i++)
-    ;
   message->verb = (enum dx_verb)i;
-  if (i == DX_VERB_COUNT)
-    return false;
   while (message->count < verbs[i].words) {
     message->words[message->count] = take_word(&rest);
     if (message->words[message->count++] == NULL)
@@ -138,11 +137,6 @@ const char *dx_started_word(enum dx_started started)
 }
 
 /* ---- one end ---- */
-
-int dx_channel_fd(const struct dx_channel *channel)
-{
-  return channel->fd;
-}
 
 bool dx_channel_is_behind(const struct dx_channel *channel)
 {
@@ -218,22 +212,6 @@ bool dx_channel_drain(struct dx_channel *channel, int timeout_ms)
   return !dx_channel_is_behind(channel);
 }
 
-/* The first line in the buffer; false: none is complete. */
-static bool take_line(struct dx_channel *channel, char *line, size_t *ret_len)
-{
-  const char *end = memchr(channel->in, '\n', channel->in_len);
-  size_t len;
-
-  if (end == NULL)
-    return false;
-  len = (size_t)(end - channel->in);
-  memcpy(line, channel->in, len);
-  *ret_len = len;
-  channel->in_len -= len + 1;
-  memmove(channel->in, end + 1, channel->in_len);
-  return true;
-}
-
 static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
 {
   size_t room = sizeof(channel->in) - channel->in_len;
@@ -251,56 +229,54 @@ static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
   return DX_OK;
 }
 
-/* A line of any kind. */
-static enum dx_code next_line(struct dx_channel *channel,
+/* The next line of any kind, with a NUL in place of its newline. */
+static enum dx_code next_line(struct dx_channel *channel, int timeout_ms,
                               char line[DX_CHANNEL_LINE_BYTES], size_t *ret_len,
                               struct dx_err *err)
 {
+  int64_t begin_ms = dx_monotonic_ms();
   enum dx_code code = DX_OK;
+  const char *end;
 
   dx_channel_flush(channel);
-  while (!take_line(channel, line, ret_len)) {
+  while ((end = memchr(channel->in, '\n', channel->in_len)) == NULL) {
+    struct pollfd wanted = {.fd = channel->fd, .events = POLLIN};
+
     code = receive(channel, err);
-    if (code != DX_OK)
+    if (code == DX_E_NOT_YET && left_ms(timeout_ms, begin_ms) != 0) {
+      if (dx_channel_is_behind(channel))
+        wanted.events |= POLLOUT;
+      (void)poll(&wanted, 1, left_ms(timeout_ms, begin_ms));
+      dx_channel_flush(channel);
+    } else if (code != DX_OK) {
       return code;
+    }
   }
+  *ret_len = (size_t)(end - channel->in);
+  memcpy(line, channel->in, *ret_len);
+  line[*ret_len] = '\0';
+  channel->in_len -= *ret_len + 1;
+  memmove(channel->in, end + 1, channel->in_len);
   return DX_OK;
-}
-
-enum dx_code dx_channel_read(struct dx_channel *channel,
-                             struct dx_message *ret_message, struct dx_err *err)
-{
-  char line[DX_CHANNEL_LINE_BYTES];
-  size_t len;
-  enum dx_code code = next_line(channel, line, &len, err);
-
-  if (code != DX_OK)
-    return code;
-  code = dx_message_parse(line, len, ret_message, err);
-  return code == DX_OK ? DX_OK : not_understood(err);
-}
-
-static void wait_for_more(const struct dx_channel *channel, int timeout_ms)
-{
-  struct pollfd wanted = {.fd = channel->fd, .events = POLLIN};
-
-  if (dx_channel_is_behind(channel))
-    wanted.events |= POLLOUT;
-  (void)poll(&wanted, 1, timeout_ms);
 }
 
 enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
                               struct dx_message *ret_message,
                               struct dx_err *err)
 {
-  int64_t begin_ms = dx_monotonic_ms();
-  enum dx_code code = dx_channel_read(channel, ret_message, err);
+  char line[DX_CHANNEL_LINE_BYTES];
+  size_t len;
+  enum dx_code code = next_line(channel, timeout_ms, line, &len, err);
 
-  while (code == DX_E_NOT_YET && left_ms(timeout_ms, begin_ms) != 0) {
-    wait_for_more(channel, left_ms(timeout_ms, begin_ms));
-    code = dx_channel_read(channel, ret_message, err);
-  }
+  if (code == DX_OK && dx_message_parse(line, len, ret_message, err) != DX_OK)
+    code = not_understood(err);
   return code;
+}
+
+enum dx_code dx_channel_read(struct dx_channel *channel,
+                             struct dx_message *ret_message, struct dx_err *err)
+{
+  return dx_channel_await(channel, 0, ret_message, err);
 }
 
 /* ---- connecting ---- */
@@ -310,16 +286,6 @@ void dx_channel_address(int spool_dirfd, struct sockaddr_un *ret_address)
   *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
   (void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path),
                  "/proc/self/fd/%d/%s", spool_dirfd, DX_CHANNEL_NAME);
-}
-
-static enum dx_code fail_connect(int e, const char *spool_dir,
-                                 struct dx_err *err)
-{
-  if (e == ENOENT || e == ECONNREFUSED)
-    return dx_fail(err, DX_E_NOT_FOUND, e, "docextractd is not running");
-  if (e == EAGAIN || e == EINTR) /* nobody accepts */
-    return dx_fail(err, DX_E_BUSY, e, "docextractd does not respond");
-  return dx_fail_sys(err, e, "connect to docextractd in", spool_dir);
 }
 
 static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
@@ -334,67 +300,53 @@ static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
                                     &limit, sizeof(limit)) < 0)
     return dx_fail_sys(err, errno, "open", "socket");
   if (connect(channel->fd, (const struct sockaddr *)&address, sizeof(address)) <
-      0)
-    return fail_connect(errno, spool_dir, err);
+      0) {
+    if (errno == ENOENT || errno == ECONNREFUSED)
+      return dx_fail(err, DX_E_NOT_FOUND, errno, "docextractd is not running");
+    if (errno == EAGAIN || errno == EINTR) /* nobody accepts */
+      return dx_fail(err, DX_E_BUSY, errno, "docextractd does not respond");
+    return dx_fail_sys(err, errno, "connect to docextractd in", spool_dir);
+  }
   if (fcntl(channel->fd, F_SETFL, O_NONBLOCK) < 0)
     return dx_fail_sys(err, errno, "open", "socket");
   return DX_OK;
 }
 
-static enum dx_code other_version(const char *version, struct dx_err *err)
-{
-  return dx_fail(err, DX_E_STATE, 0,
-                 "docextractd is of version %s, and this program of version "
-                 "%s; restart docextractd",
-                 version, PACKAGE_VERSION);
-}
-
 /* docextractd PROTOCOL VERSION PID STARTED, or what it says instead. */
-static enum dx_code read_greeting(struct dx_channel *channel, char *line,
-                                  size_t len, struct dx_err *err)
+static enum dx_code await_greeting(struct dx_channel *channel,
+                                   struct dx_err *err)
 {
+  char line[DX_CHANNEL_LINE_BYTES], version[32], started[16];
   struct dx_message message;
-  char version[32], started[16];
-  int protocol, i;
+  int protocol, i, words;
+  size_t len;
   long pid = 0;
+  enum dx_code code =
+      next_line(channel, DX_CHANNEL_GREETING_MS, line, &len, err);
 
+  if (code == DX_E_NOT_YET || code == DX_E_NET)
+    return dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond");
+  if (code != DX_OK)
+    return code;
   if (dx_message_parse(line, len, &message, NULL) == DX_OK &&
       message.verb == DX_VERB_ERROR)
     return dx_message_outcome(&message, err);
-  line[len] = '\0';
   dx_utf8_make_plain(line);
-  i = sscanf(line, "docextractd %9d %31s %9ld %15s", &protocol, version, &pid,
-             started);
-  if (i >= 2 && protocol != DX_CHANNEL_VERSION)
-    return other_version(version, err);
-  if (i < 4)
-    return not_understood(err);
-  for (i = 0; i < DX_STARTED_COUNT && strcmp(started, started_words[i]) != 0;
-       i++)
-    ;
-  if (i == DX_STARTED_COUNT)
+  words = sscanf(line, "docextractd %9d %31s %9ld %15s", &protocol, version,
+                 &pid, started);
+  if (words >= 2 && protocol != DX_CHANNEL_VERSION)
+    return dx_fail(err, DX_E_STATE, 0,
+                   "docextractd is of version %s, and this program of version "
+                   "%s; restart docextractd",
+                   version, PACKAGE_VERSION);
+  for (i = 0; words == 4 && i < DX_STARTED_COUNT; i++)
+    if (strcmp(started, started_words[i]) == 0)
+      break;
+  if (words < 4 || i == DX_STARTED_COUNT)
     return not_understood(err);
   channel->started = (enum dx_started)i;
   channel->pid = (pid_t)pid;
   return DX_OK;
-}
-
-static enum dx_code await_greeting(struct dx_channel *channel,
-                                   struct dx_err *err)
-{
-  int64_t begin_ms = dx_monotonic_ms();
-  char line[DX_CHANNEL_LINE_BYTES];
-  size_t len = 0;
-  enum dx_code code = next_line(channel, line, &len, err);
-
-  while (code == DX_E_NOT_YET &&
-         left_ms(DX_CHANNEL_GREETING_MS, begin_ms) != 0) {
-    wait_for_more(channel, left_ms(DX_CHANNEL_GREETING_MS, begin_ms));
-    code = next_line(channel, line, &len, err);
-  }
-  if (code == DX_E_NOT_YET || code == DX_E_NET)
-    return dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond");
-  return code == DX_OK ? read_greeting(channel, line, len, err) : code;
 }
 
 enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,

@@ -144,8 +144,7 @@ enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,
                              struct dx_err *err) DX_MUST_USE;
 void dx_channel_close(struct dx_channel *channel);
 
-/* To be watched for reading and, while dx_channel_is_behind(), for writing. */
-int dx_channel_fd(const struct dx_channel *channel);
+/* True while `fd` is to be watched for writing, too. */
 bool dx_channel_is_behind(const struct dx_channel *channel);
 
 /*

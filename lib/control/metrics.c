@@ -26,53 +26,50 @@ struct tally {
   const char *service; /* "": of no existing section */
   int64_t jobs[DX_ST_COUNT];
   int64_t undecided; /* not among those */
-  int64_t oldest_ms; /* wall clock; 0: none is unfinished */
+  int64_t oldest_at; /* wall clock; 0: none is unfinished */
+  int64_t oldest_s;  /* its age */
   int64_t unseen, announcing;
+  int64_t is_up, results_free;
   struct dx_counts counts;
-  bool is_up;
-  int64_t results_free;
 };
 
 struct round {
-  const struct dx_config *config;
   struct dx_spool *spool;
   struct tally *tallies; /* one for each service, and one for what has none */
-  size_t count;
+  size_t count;          /* of services */
+  bool has_lost;         /* the last one has jobs */
   int64_t damaged, finished, spool_bytes;
   struct dx_buf *text;
 };
 
 /* ---- counting ---- */
 
-static struct tally *tally_of(const struct round *r, const char *service)
+static void count_job(struct round *r, const struct dx_job *job)
 {
-  size_t i;
+  struct tally *t = r->tallies;
 
-  for (i = 0; i + 1 < r->count; i++)
-    if (strcmp(r->tallies[i].service, service) == 0)
-      break;
-  return &r->tallies[i];
-}
-
-static void count_job(const struct round *r, const struct dx_job *job)
-{
-  struct tally *t = tally_of(r, job->service);
-
+  while (t < r->tallies + r->count && strcmp(t->service, job->service) != 0)
+    t++;
   if (dx_job_is_undecided(job))
     t->undecided++;
   else if (!dx_job_is_finished(job))
     t->jobs[dx_job_state(job)]++;
   if (!dx_job_is_final(job) &&
-      (t->oldest_ms == 0 || job->received_at < t->oldest_ms))
-    t->oldest_ms = job->received_at;
+      (t->oldest_at == 0 || job->received_at < t->oldest_at))
+    t->oldest_at = job->received_at;
   t->unseen += dx_job_is_unseen_failure(job);
   t->announcing += dx_job_is_announcing(job);
 }
 
-/* What is gone was finished, or picked up, meanwhile. */
-static enum dx_code count_loaded(struct round *r, enum dx_code code,
-                                 struct dx_job *job)
+/* Of jobs/ or received/. What is gone was finished, or picked up, meanwhile. */
+static enum dx_code count_stored(void *ctx, const char *name)
 {
+  struct round *r = ctx;
+  struct dx_job *job = NULL;
+  enum dx_code code = dx_is_key(name)
+                          ? dx_spool_load(r->spool, name, &job, NULL)
+                          : dx_spool_load_received(r->spool, name, &job, NULL);
+
   r->damaged += code == DX_E_DAMAGED;
   if (code == DX_OK)
     count_job(r, job);
@@ -80,25 +77,7 @@ static enum dx_code count_loaded(struct round *r, enum dx_code code,
   return DX_OK;
 }
 
-static enum dx_code look_at(void *ctx, const char *key)
-{
-  struct round *r = ctx;
-  struct dx_job *job = NULL;
-  enum dx_code code = dx_spool_load(r->spool, key, &job, NULL);
-
-  return count_loaded(r, code, job);
-}
-
-static enum dx_code look_at_receipt(void *ctx, const char *name)
-{
-  struct round *r = ctx;
-  struct dx_job *job = NULL;
-  enum dx_code code = dx_spool_load_received(r->spool, name, &job, NULL);
-
-  return count_loaded(r, code, job);
-}
-
-static enum dx_code count_one(void *ctx, const char *key)
+static enum dx_code count_finished(void *ctx, const char *key)
 {
   struct round *r = ctx;
 
@@ -134,18 +113,28 @@ static int64_t bytes_below(int dirfd, const char *name)
 
 static enum dx_code count_spool(struct round *r, struct dx_err *err)
 {
-  struct dx_spool *spool = r->spool;
-  enum dx_code code = dx_spool_each(spool, look_at, r, err);
+  static const char *const unfinished[] = {"jobs", "received", "incoming",
+                                           "damaged"};
+  int64_t now = dx_wall_ms();
+  enum dx_code code =
+      dx_spool_each(r->spool, DX_SPOOL_JOBS, count_stored, r, err);
+  struct tally *t;
+  size_t i;
 
   if (code == DX_OK)
-    code = dx_spool_each_new(spool, look_at_receipt, r, err);
+    code = dx_spool_each(r->spool, DX_SPOOL_NEW, count_stored, r, err);
   if (code == DX_OK)
-    code = dx_spool_each_finished(spool, count_one, r, err);
-  r->damaged += (int64_t)dx_spool_count_damaged(spool);
-  r->spool_bytes = bytes_below(spool->dirfd, "jobs") +
-                   bytes_below(spool->dirfd, "received") +
-                   bytes_below(spool->dirfd, "incoming") +
-                   bytes_below(spool->dirfd, "damaged");
+    code = dx_spool_each(r->spool, DX_SPOOL_FINISHED, count_finished, r, err);
+  r->damaged += (int64_t)dx_spool_count_damaged(r->spool);
+  for (i = 0; i < sizeof(unfinished) / sizeof(unfinished[0]); i++)
+    r->spool_bytes += bytes_below(r->spool->dirfd, unfinished[i]);
+  for (t = r->tallies; t <= r->tallies + r->count; t++)
+    if (t->oldest_at != 0 && t->oldest_at < now)
+      t->oldest_s = (now - t->oldest_at) / 1000;
+  t = &r->tallies[r->count];
+  r->has_lost = t->undecided != 0;
+  for (i = 0; i < DX_ST_COUNT; i++)
+    r->has_lost = r->has_lost || t->jobs[i] != 0;
   return code;
 }
 
@@ -159,27 +148,20 @@ static int64_t free_bytes(int fd)
              : -1;
 }
 
-static int64_t results_free(const struct dx_service *service)
+/* What docextractd knows of a service, and the disk of its results. */
+static void read_service(const struct round *r, struct tally *t,
+                         const struct dx_service *service)
 {
   int fd = dx_fs_open_dir(service->results_dir, NULL);
-  int64_t bytes = free_bytes(fd);
-
-  if (fd >= 0)
-    (void)close(fd);
-  return bytes;
-}
-
-/* What docextractd knows of a service. */
-static void read_history(const struct round *r, size_t i)
-{
-  const struct dx_service *service = &r->config->services[i];
-  struct tally *t = &r->tallies[i];
   struct dx_pause pause;
 
+  t->service = service->name;
   dx_counts_read(r->spool->history_dirfd, service->name, &t->counts);
   dx_pause_read(r->spool->history_dirfd, service->host, service->port, &pause);
   t->is_up = pause.down_ms == 0;
-  t->results_free = results_free(service);
+  t->results_free = free_bytes(fd);
+  if (fd >= 0)
+    (void)close(fd);
 }
 
 /* ---- printing ---- */
@@ -198,43 +180,37 @@ static void print_one(const struct round *r, const char *name, const char *help,
   dx_buf_printf(r->text, "docextract_%s %" PRId64 "\n", name, value);
 }
 
-/* Begins a line of a service; label and word: a second label, or NULL. */
-static void print_name(const struct round *r, const struct tally *t,
-                       const char *name, const char *label, const char *word)
-{
-  dx_buf_printf(r->text, "docextract_%s{service=\"%s\"", name, t->service);
-  if (label != NULL)
-    dx_buf_printf(r->text, ",%s=\"%s\"", label, word);
-  dx_buf_puts(r->text, "} ");
-}
-
+/* A line of a service; label and word: a second label, or NULL. */
 static void print(const struct round *r, const struct tally *t,
                   const char *name, const char *label, const char *word,
                   int64_t value)
 {
-  print_name(r, t, name, label, word);
-  dx_buf_printf(r->text, "%" PRId64 "\n", value);
+  dx_buf_printf(r->text, "docextract_%s{service=\"%s\"", name, t->service);
+  if (label != NULL)
+    dx_buf_printf(r->text, ",%s=\"%s\"", label, word);
+  dx_buf_printf(r->text, "} %" PRId64 "\n", value);
 }
 
-static void print_seconds(const struct round *r, const struct tally *t,
-                          const char *name, const char *label, const char *word,
-                          int64_t ms)
+/* The two lines of a summary. */
+static void print_summary(const struct round *r, const struct tally *t,
+                          const char *name, const char *phase, int64_t ms,
+                          int64_t count)
 {
-  print_name(r, t, name, label, word);
-  dx_buf_printf(r->text, "%" PRId64 ".%03" PRId64 "\n", ms / 1000, ms % 1000);
+  char label[32] = "";
+
+  if (phase != NULL)
+    (void)snprintf(label, sizeof(label), ",phase=\"%s\"", phase);
+  dx_buf_printf(r->text,
+                "docextract_%s_sum{service=\"%s\"%s} %" PRId64 ".%03" PRId64
+                "\ndocextract_%s_count{service=\"%s\"%s} %" PRId64 "\n",
+                name, t->service, label, ms / 1000, ms % 1000, name, t->service,
+                label, count);
 }
 
 /* Jobs whose section is gone have lines only if there are any. */
-static bool is_shown(const struct round *r, const struct tally *t)
+static const struct tally *end_of_shown(const struct round *r)
 {
-  size_t i;
-
-  if (t != &r->tallies[r->count - 1])
-    return true;
-  for (i = 0; i < DX_ST_COUNT; i++)
-    if (t->jobs[i] != 0)
-      return true;
-  return t->undecided != 0;
+  return r->tallies + r->count + r->has_lost;
 }
 
 static void print_jobs(const struct round *r)
@@ -245,115 +221,95 @@ static void print_jobs(const struct round *r)
   describe(r, "jobs", "gauge",
            "Jobs that are not finished, by state; undecided: nothing is sent "
            "until a person decides.");
-  for (t = r->tallies; t < r->tallies + r->count; t++) {
-    for (state = 0; is_shown(r, t) && state < DX_ST_COUNT; state++)
+  for (t = r->tallies; t < end_of_shown(r); t++) {
+    for (state = 0; state < DX_ST_COUNT; state++)
       if (!dx_state_is_settled((enum dx_state)state))
         print(r, t, "jobs", "state", dx_state_word((enum dx_state)state),
               t->jobs[state]);
-    if (is_shown(r, t))
-      print(r, t, "jobs", "state", DX_STATUS_UNDECIDED, t->undecided);
+    print(r, t, "jobs", "state", DX_STATUS_UNDECIDED, t->undecided);
   }
 }
 
-/* A gauge of all services: the member at `offset`. */
+/* The member at `offset` of every service that has one: not below 0. */
 static void print_gauge(const struct round *r, const char *name, size_t offset,
-                        const char *help)
+                        const struct tally *end, const char *help)
 {
   const struct tally *t;
   int64_t value;
 
   describe(r, name, "gauge", help);
-  for (t = r->tallies; t < r->tallies + r->count; t++) {
+  for (t = r->tallies; t < end; t++) {
     memcpy(&value, (const char *)t + offset, sizeof(value));
-    if (is_shown(r, t))
+    if (value >= 0)
       print(r, t, name, NULL, NULL, value);
   }
 }
 
-static void print_oldest(const struct round *r)
+static void print_gauges(const struct round *r)
 {
-  int64_t now = dx_wall_ms();
-  const struct tally *t;
-
-  describe(r, "oldest_unfinished_seconds", "gauge",
-           "Age of the oldest job that is under way; 0 if there is none.");
-  for (t = r->tallies; t < r->tallies + r->count; t++)
-    if (is_shown(r, t))
-      print(r, t, "oldest_unfinished_seconds", NULL, NULL,
-            t->oldest_ms != 0 && t->oldest_ms < now
-                ? (now - t->oldest_ms) / 1000
-                : 0);
-}
-
-/* The services that there are; a loop over `t`. */
-#define EACH_SERVICE(r, t) \
-  for (t = (r)->tallies; t + 1 < (r)->tallies + (r)->count; t++)
-
-static void print_services(const struct round *r)
-{
-  const struct tally *t;
+  const struct tally *end = end_of_shown(r);
   char help[160];
 
+  print_gauge(r, "oldest_unfinished_seconds", offsetof(struct tally, oldest_s),
+              end,
+              "Age of the oldest job that is under way; 0 if there is none.");
+  print_gauge(r, "unseen_failures", offsetof(struct tally, unseen), end,
+              "Jobs that failed after their print jobs had ended, until "
+              "somebody has seen it.");
+  print_gauge(r, "announcing_jobs", offsetof(struct tally, announcing), end,
+              "Jobs for which OnResult has not succeeded yet.");
+  end = r->tallies + r->count;
   (void)snprintf(help, sizeof(help),
                  "0 after %d failed calls in a row, until one succeeds; it "
                  "stays as it is while nothing is sent.",
                  DX_DOWN_AFTER_TRIES);
-  describe(r, "service_up", "gauge", help);
-  EACH_SERVICE(r, t)
-  print(r, t, "service_up", NULL, NULL, t->is_up);
-  describe(r, "results_free_bytes", "gauge",
-           "Free space of the results directory.");
-  EACH_SERVICE(r, t)
-  if (t->results_free >= 0)
-    print(r, t, "results_free_bytes", NULL, NULL, t->results_free);
+  print_gauge(r, "service_up", offsetof(struct tally, is_up), end, help);
+  print_gauge(r, "results_free_bytes", offsetof(struct tally, results_free),
+              end, "Free space of the results directory.");
 }
 
-static void print_calls(const struct round *r)
+/* What docextractd has counted, of the services that there are. */
+static void print_counts(const struct round *r)
 {
-  const struct tally *t;
-  int class;
+  const struct tally *t, *end = r->tallies + r->count;
+  int i;
 
   describe(r, "calls_total", "counter",
            "Calls of the service and its storage, by class of the outcome.");
-  EACH_SERVICE(r, t)
-  for (class = 0; class < DX_CL_COUNT; class ++)
-    print(r, t, "calls_total", "class", dx_class_word((enum dx_class) class),
-          t->counts.calls[class]);
+  for (t = r->tallies; t < end; t++)
+    for (i = 0; i < DX_CL_COUNT; i++)
+      print(r, t, "calls_total", "class", dx_class_word((enum dx_class)i),
+            t->counts.calls[i]);
   describe(r, "manifests_total", "counter",
            "Submissions that have ended, by outcome.");
-  EACH_SERVICE(r, t)
-  {
+  for (t = r->tallies; t < end; t++) {
     print(r, t, "manifests_total", "outcome", "extracted", t->counts.extracted);
     print(r, t, "manifests_total", "outcome", "failed", t->counts.failed);
   }
-}
-
-static void print_times(const struct round *r)
-{
-  static const char *const phases[DX_PHASE_COUNT] = {
-      [DX_PHASE_SOURCE] = "source", [DX_PHASE_EXTRACT] = "extract"};
-  const struct tally *t;
-  int i;
-
   describe(r, "lag_seconds", "summary",
            "How late what was ready was found, at most.");
-  EACH_SERVICE(r, t)
-  for (i = 0; i < DX_PHASE_COUNT; i++) {
-    print_seconds(r, t, "lag_seconds_sum", "phase", phases[i],
-                  t->counts.late_ms[i]);
-    print(r, t, "lag_seconds_count", "phase", phases[i], t->counts.found[i]);
+  for (t = r->tallies; t < end; t++) {
+    print_summary(r, t, "lag_seconds", "source",
+                  t->counts.late_ms[DX_PHASE_SOURCE],
+                  t->counts.found[DX_PHASE_SOURCE]);
+    print_summary(r, t, "lag_seconds", "extract",
+                  t->counts.late_ms[DX_PHASE_EXTRACT],
+                  t->counts.found[DX_PHASE_EXTRACT]);
   }
   describe(r, "extraction_seconds", "summary", "From upload to results.");
-  EACH_SERVICE(r, t)
-  {
-    print_seconds(r, t, "extraction_seconds_sum", NULL, NULL,
-                  t->counts.extraction_ms);
-    print(r, t, "extraction_seconds_count", NULL, NULL, t->counts.extracted);
-  }
+  for (t = r->tallies; t < end; t++)
+    print_summary(r, t, "extraction_seconds", NULL, t->counts.extraction_ms,
+                  t->counts.extracted);
 }
 
-static void print_spool(const struct round *r)
+static void print_all(const struct round *r)
 {
+  describe(r, "build_info", "gauge", "The version of docextract.");
+  dx_buf_printf(r->text, "docextract_build_info{version=\"%s\"} 1\n",
+                PACKAGE_VERSION);
+  print_jobs(r);
+  print_gauges(r);
+  print_counts(r);
   print_one(r, "daemon_up", "1 while docextractd is running.",
             dx_spool_daemon(r->spool->dirfd) != 0);
   print_one(r, "finished_jobs", "Jobs that are finished, until KeepJobs.",
@@ -366,43 +322,21 @@ static void print_spool(const struct round *r)
             free_bytes(r->spool->dirfd));
 }
 
-static void print_all(const struct round *r)
-{
-  describe(r, "build_info", "gauge", "The version of docextract.");
-  dx_buf_printf(r->text, "docextract_build_info{version=\"%s\"} 1\n",
-                PACKAGE_VERSION);
-  print_jobs(r);
-  print_oldest(r);
-  print_gauge(r, "unseen_failures", offsetof(struct tally, unseen),
-              "Jobs that failed after their print jobs had ended, until "
-              "somebody has seen it.");
-  print_gauge(r, "announcing_jobs", offsetof(struct tally, announcing),
-              "Jobs for which OnResult has not succeeded yet.");
-  print_services(r);
-  print_calls(r);
-  print_times(r);
-  print_spool(r);
-}
-
 enum dx_code dx_metrics_text(const struct dx_config *config,
                              struct dx_spool *spool, struct dx_buf *text,
                              struct dx_err *err)
 {
-  struct round r = {.config = config,
-                    .spool = spool,
-                    .count = config->service_count + 1,
-                    .text = text};
+  struct round r = {
+      .spool = spool, .count = config->service_count, .text = text};
   enum dx_code code;
   size_t i;
 
-  r.tallies = calloc(r.count, sizeof(*r.tallies));
+  r.tallies = calloc(r.count + 1, sizeof(*r.tallies));
   if (r.tallies == NULL)
     return dx_fail_nomem(err);
-  r.tallies[config->service_count].service = "";
-  for (i = 0; i < config->service_count; i++) {
-    r.tallies[i].service = config->services[i].name;
-    read_history(&r, i);
-  }
+  r.tallies[r.count].service = "";
+  for (i = 0; i < r.count; i++)
+    read_service(&r, &r.tallies[i], &config->services[i]);
   code = count_spool(&r, err);
   if (code == DX_OK)
     print_all(&r);

@@ -16,11 +16,6 @@ static const char *const kinds[] = {
 #undef X
 };
 
-const char *dx_note_word(enum dx_note_kind kind)
-{
-  return kinds[kind];
-}
-
 void dx_note_format(const struct dx_note *note, bool here,
                     char line[DX_CHANNEL_LINE_BYTES])
 {

@@ -42,8 +42,6 @@ struct dx_note {
   const char *text;  /* its text, for the administrator; "" */
 };
 
-const char *dx_note_word(enum dx_note_kind kind);
-
 /* The line, without its newline. here: the chart is not with the service yet,
  * so that it waits on this machine. */
 void dx_note_format(const struct dx_note *note, bool here,

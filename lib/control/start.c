@@ -131,48 +131,39 @@ static enum dx_code start(const char *config_path, struct dx_err *err)
 
 /* It listens a little after it has the lock, and holds that until it has
  * ended: one that is started in between finds the lock held, and ends. */
-static enum dx_code connect_or_start(int dirfd, const struct dx_config *config,
-                                     const char *config_path,
-                                     struct dx_channel *ret_channel,
-                                     struct dx_err *err)
-{
-  int64_t until_ms = dx_monotonic_ms() + DX_START_MS, start_ms = 0;
-  int wait = WAIT_FIRST_MS;
-  enum dx_code code, started = DX_OK;
-
-  for (;;) {
-    code = dx_channel_open(dirfd, config->spool_dir, ret_channel, err);
-    if (code != DX_E_BUSY && code != DX_E_NOT_FOUND)
-      return code;
-    if (dx_monotonic_ms() >= until_ms)
-      return dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond%s",
-                     start_ms != 0 ? "; the system's log says why" : "");
-    if (dx_monotonic_ms() >= start_ms && dx_spool_daemon(dirfd) == 0) {
-      started = check_may_start(dirfd, config->spool_dir, err);
-      if (started == DX_OK)
-        started = start(config_path, err);
-      if (started != DX_OK)
-        return started;
-      start_ms = dx_monotonic_ms() + START_AGAIN_MS;
-    }
-    (void)poll(NULL, 0, wait);
-    wait = 2 * wait < WAIT_MAX_MS ? 2 * wait : WAIT_MAX_MS;
-  }
-}
-
 enum dx_code dx_docextractd_connect(const struct dx_config *config,
                                     const char *config_path,
                                     struct dx_channel *ret_channel,
                                     struct dx_err *err)
 {
-  int dirfd;
+  int64_t until_ms = dx_monotonic_ms() + DX_START_MS, start_ms = 0;
+  int dirfd, wait = WAIT_FIRST_MS;
   enum dx_code code;
 
   *ret_channel = (struct dx_channel)DX_CHANNEL_NONE;
   dirfd = dx_fs_open_dir(config->spool_dir, err);
   if (dirfd < 0)
     return err->code;
-  code = connect_or_start(dirfd, config, config_path, ret_channel, err);
+  for (;;) {
+    code = dx_channel_open(dirfd, config->spool_dir, ret_channel, err);
+    if (code != DX_E_BUSY && code != DX_E_NOT_FOUND)
+      break;
+    if (dx_monotonic_ms() >= until_ms) {
+      code = dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond%s",
+                     start_ms != 0 ? "; the system's log says why" : "");
+      break;
+    }
+    if (dx_monotonic_ms() >= start_ms && dx_spool_daemon(dirfd) == 0) {
+      code = check_may_start(dirfd, config->spool_dir, err);
+      if (code == DX_OK)
+        code = start(config_path, err);
+      if (code != DX_OK)
+        break;
+      start_ms = dx_monotonic_ms() + START_AGAIN_MS;
+    }
+    (void)poll(NULL, 0, wait);
+    wait = 2 * wait < WAIT_MAX_MS ? 2 * wait : WAIT_MAX_MS;
+  }
   (void)close(dirfd);
   return code;
 }

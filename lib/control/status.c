@@ -1,77 +1,63 @@
 /*
- * status.c - requests and responses of the status socket.
+ * status.c - requests and responses of the status socket, and its client.
  */
 #include "lib/control/status.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
 
 /* ---- requests ---- */
 
-/* The words of a request: what is between single blanks. */
-struct words {
-  const char *at[3];
-  size_t len[3];
-  size_t count;
-};
-
-static bool split(const char *line, size_t len, struct words *words)
+/* Cuts the first word off *rest: printable ASCII up to a blank or the end.
+ * NULL: there is none. */
+static const char *take_word(char **rest)
 {
-  size_t i, start = 0;
+  char *word = strsep(rest, " "), *p = word;
 
-  words->count = 0;
-  for (i = 0; i <= len; i++) {
-    if (i < len && line[i] > ' ' && line[i] <= '~')
-      continue;
-    if (i == start || words->count == 3 || (i < len && line[i] != ' '))
+  while (p != NULL && *p > ' ' && *p <= '~')
+    p++;
+  return p != NULL && p > word && *p == '\0' ? word : NULL;
+}
+
+/* The words after the first one; false: not those of such a request. */
+static bool read_arguments(char *rest, struct dx_status_request *request)
+{
+  const char *word;
+
+  if (rest == NULL)
+    return request->kind != DX_STATUS_SHOW;
+  word = take_word(&rest);
+  if (word == NULL)
+    return false;
+  switch (request->kind) {
+  case DX_STATUS_JOBS:
+    request->all = strcmp(word, "all") == 0;
+    return request->all && rest == NULL;
+  case DX_STATUS_WATCH:
+    request->since_ms = dx_parse_time(word);
+    return request->since_ms >= 0 && rest == NULL;
+  case DX_STATUS_SHOW:
+    if (!dx_is_key(word))
       return false;
-    words->at[words->count] = line + start;
-    words->len[words->count++] = i - start;
-    start = i + 1;
+    memcpy(request->key, word, DX_KEY_BYTES);
+    word = take_word(&rest);
+    if (word == NULL)
+      return false;
+    (void)snprintf(request->name, sizeof(request->name), "%s", word);
+    /* A name in the results directory, which cannot lead out of it. */
+    return rest == NULL && word[0] != '.' && strchr(word, '/') == NULL;
+  default:
+    return false;
   }
-  return true;
-}
-
-static bool copy_word(const struct words *words, size_t i, char *text,
-                      size_t size)
-{
-  if (words->len[i] >= size)
-    return false;
-  memcpy(text, words->at[i], words->len[i]);
-  text[words->len[i]] = '\0';
-  return true;
-}
-
-/* A name in the results directory, which cannot lead out of it. */
-static bool is_file_name(const char *name)
-{
-  return name[0] != '.' && strchr(name, '/') == NULL;
-}
-
-static bool read_arguments(const struct words *words,
-                           struct dx_status_request *request)
-{
-  char option[DX_TIME_BYTES] = "";
-  size_t count = words->count - 1;
-
-  if (request->kind == DX_STATUS_SHOW)
-    return count == 2 &&
-           copy_word(words, 1, request->key, sizeof(request->key)) &&
-           dx_is_key(request->key) &&
-           copy_word(words, 2, request->name, sizeof(request->name)) &&
-           is_file_name(request->name);
-  if (count == 0)
-    return true;
-  if (count > 1 || !copy_word(words, 1, option, sizeof(option)))
-    return false;
-  if (request->kind == DX_STATUS_JOBS)
-    return request->all = strcmp(option, "all") == 0;
-  if (request->kind != DX_STATUS_WATCH)
-    return false;
-  request->since_ms = dx_parse_time(option);
-  return request->since_ms >= 0;
 }
 
 enum dx_code dx_status_parse(const char *line, size_t len,
@@ -83,16 +69,18 @@ enum dx_code dx_status_parse(const char *line, size_t len,
       DX_STATUS_REQUESTS(X)
 #undef X
   };
-  struct words words;
-  char kind[16];
-  int i = DX_STATUS_COUNT;
+  char text[DX_STATUS_REQUEST_BYTES] = "", *rest = text;
+  const char *word;
+  int i = 0;
 
   *ret_request = (struct dx_status_request){.since_ms = -1};
-  if (split(line, len, &words) && copy_word(&words, 0, kind, sizeof(kind)))
-    for (i = 0; i < DX_STATUS_COUNT && strcmp(kind, kinds[i]) != 0; i++)
-      ;
+  if (len < sizeof(text) && memchr(line, '\0', len) == NULL)
+    memcpy(text, line, len);
+  word = take_word(&rest);
+  while (i < DX_STATUS_COUNT && (word == NULL || strcmp(word, kinds[i]) != 0))
+    i++;
   ret_request->kind = (enum dx_status_request_kind)i;
-  if (i < DX_STATUS_COUNT && read_arguments(&words, ret_request))
+  if (i < DX_STATUS_COUNT && read_arguments(rest, ret_request))
     return DX_OK;
   return dx_fail(err, DX_E_ARG, 0, "not a request of the status socket");
 }
@@ -117,17 +105,6 @@ struct dx_json *dx_status_job_json(struct dx_job *job, bool for_admin)
   ok = line != NULL && child != NULL && dx_json_put_take(line, "job", &child);
   dx_json_free(&child);
   return dx_json_made_take(line, ok);
-}
-
-int64_t dx_submission_ended_at(const struct dx_submission *sub)
-{
-  if (!dx_state_is_final(sub->state))
-    return 0;
-  if (sub->state != DX_ST_EXTRACTED)
-    return sub->failed_at != 0 ? sub->failed_at : sub->job->received_at;
-  if (sub->delivered_at != 0)
-    return sub->delivered_at;
-  return sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
 }
 
 struct dx_json *dx_status_end_json(const struct dx_submission *sub,
@@ -186,4 +163,178 @@ enum dx_code dx_status_read_job(const struct dx_json *line,
   else
     dx_job_free(&job);
   return code;
+}
+
+/* ---- the client ---- */
+
+static enum dx_code connect_to(int fd, const char *path, struct dx_err *err)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+  if (strlen(path) >= sizeof(address.sun_path))
+    return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
+  memcpy(address.sun_path, path, strlen(path) + 1);
+  if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+    return DX_OK;
+  if (errno == ENOENT || errno == ECONNREFUSED)
+    return dx_fail(
+        err, DX_E_NOT_FOUND, errno,
+        "your print jobs cannot be looked up, because docextractd is "
+        "not running; ask the administrator to start it");
+  if (errno == EACCES)
+    return dx_fail(err, DX_E_ACCESS, errno,
+                   "the administrator of this computer does not let you look "
+                   "up print jobs");
+  return dx_fail_sys(err, errno, "connect to", path);
+}
+
+enum dx_code dx_status_ask(struct dx_status *status, const char *path,
+                           const char *request, struct dx_err *err)
+{
+  /* A server that does not read may keep neither connect() nor send() waiting.
+   */
+  const struct timeval limit = {.tv_sec = DX_STATUS_REQUEST_MS / 1000};
+  char line[1024];
+  int len = snprintf(line, sizeof(line), "%s\n", request);
+  enum dx_code code;
+
+  *status = (struct dx_status)DX_STATUS_NONE;
+  if (len < 0 || (size_t)len >= sizeof(line))
+    return dx_fail(err, DX_E_ARG, 0, "the request is too long");
+  status->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  code = status->fd < 0 || setsockopt(status->fd, SOL_SOCKET, SO_SNDTIMEO,
+                                      &limit, sizeof(limit)) < 0
+             ? dx_fail_sys(err, errno, "open", "socket")
+             : connect_to(status->fd, path, err);
+  if (code == DX_OK &&
+      send(status->fd, line, (size_t)len, MSG_NOSIGNAL) != (ssize_t)len &&
+      errno != EPIPE) /* it refuses, and has said why */
+    code = dx_fail_sys(err, errno, "write to", path);
+  if (code != DX_OK)
+    dx_status_close(status);
+  return code;
+}
+
+void dx_status_close(struct dx_status *status)
+{
+  if (status->fd >= 0)
+    (void)close(status->fd);
+  status->fd = -1;
+  dx_buf_release(&status->in);
+}
+
+static enum dx_code lost(int e, struct dx_err *err)
+{
+  return dx_fail(err, DX_E_IO, e, "the connection to docextractd was lost");
+}
+
+/* Waits for more bytes and adds them. */
+static enum dx_code receive(struct dx_status *status, int timeout_ms,
+                            struct dx_err *err)
+{
+  struct pollfd wanted = {.fd = status->fd, .events = POLLIN};
+  char bytes[16384];
+  ssize_t n;
+
+  if (poll(&wanted, 1, timeout_ms) == 0)
+    return dx_fail(err, DX_E_NOT_YET, 0, "docextractd does not respond");
+  n = recv(status->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN))
+    return dx_fail(err, DX_E_NOT_YET, errno, "docextractd does not respond");
+  if (n < 0 && errno != ECONNRESET)
+    return lost(errno, err);
+  status->is_at_end = n <= 0;
+  if (n > 0)
+    dx_buf_add(&status->in, bytes, (size_t)n);
+  return status->in.failed ? dx_fail_nomem(err) : DX_OK;
+}
+
+/* The line at the beginning of what was received, or the error that docextractd
+ * reports in it. */
+static enum dx_code take_line(struct dx_status *status, size_t len,
+                              struct dx_json **ret_line, struct dx_err *err)
+{
+  struct dx_buf *in = &status->in;
+  struct dx_json *line = dx_json_parse(in->data, len, err);
+  const char *word = dx_json_string(dx_json_get(line, "error"));
+  const char *text = dx_json_string(dx_json_get(line, "message"));
+  enum dx_code code = line == NULL   ? err->code
+                      : word == NULL ? DX_OK
+                                     : dx_code_by_name(word);
+
+  if (line != NULL && code != DX_OK)
+    code = dx_fail(err, code < DX_CODE_COUNT ? code : DX_E_RESPONSE, 0, "%s",
+                   text != NULL ? text : "docextractd reports an error");
+  in->len -= len + 1;
+  memmove(in->data, in->data + len + 1, in->len);
+  in->data[in->len] = '\0';
+  if (code != DX_OK)
+    dx_json_free(&line);
+  *ret_line = line;
+  return code;
+}
+
+enum dx_code dx_status_line(struct dx_status *status, int timeout_ms,
+                            struct dx_json **ret_line, struct dx_err *err)
+{
+  const char *end = NULL;
+  enum dx_code code = DX_OK;
+
+  *ret_line = NULL;
+  while (code == DX_OK) {
+    if (status->in.len > 0)
+      end = memchr(status->in.data, '\n', status->in.len);
+    if (end != NULL)
+      return take_line(status, (size_t)(end - status->in.data), ret_line, err);
+    if (status->is_at_end)
+      return status->in.len == 0 ? DX_OK : lost(0, err);
+    if (status->in.len > 2 * DX_JOURNAL_MAX_BYTES)
+      return dx_fail(err, DX_E_RESPONSE, 0, "docextractd's line has no end");
+    code = receive(status, timeout_ms, err);
+  }
+  return code;
+}
+
+enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
+                             struct dx_buf *ret_bytes, struct dx_err *err)
+{
+  struct dx_json *line;
+  int64_t size = -1;
+  enum dx_code code = dx_status_line(status, DX_STATUS_REPLY_MS, &line, err);
+
+  if (code == DX_OK &&
+      (!dx_json_int(dx_json_get(line, "bytes"), &size) || size < 0))
+    code = dx_fail(err, DX_E_RESPONSE, 0,
+                   "docextractd's response is not understood");
+  else if (code == DX_OK && (uint64_t)size > limit)
+    code = dx_fail(err, DX_E_DAMAGED, 0, "the result is too large");
+  dx_json_free(&line);
+  while (code == DX_OK && status->in.len < (size_t)size && !status->is_at_end)
+    code = receive(status, DX_STATUS_REPLY_MS, err);
+  if (code != DX_OK)
+    return code;
+  if (status->in.len < (size_t)size)
+    return lost(0, err);
+  dx_buf_add(ret_bytes, dx_buf_text(&status->in), (size_t)size);
+  return dx_buf_ok(ret_bytes) || size == 0 ? DX_OK : dx_fail_nomem(err);
+}
+
+/* An error is a line with an object. */
+enum dx_code dx_status_text(struct dx_status *status, size_t limit,
+                            struct dx_buf *ret_text, struct dx_err *err)
+{
+  struct dx_json *line = NULL;
+  enum dx_code code = DX_OK;
+
+  while (code == DX_OK && !status->is_at_end && status->in.len <= limit)
+    code = receive(status, DX_STATUS_REPLY_MS, err);
+  if (code == DX_OK && status->in.len > 0 && status->in.data[0] == '{')
+    code = dx_status_line(status, 0, &line, err);
+  dx_json_free(&line);
+  if (code != DX_OK)
+    return code;
+  if (status->in.len > limit)
+    return dx_fail(err, DX_E_RESPONSE, 0, "docextractd's response is too long");
+  dx_buf_add(ret_text, dx_buf_text(&status->in), status->in.len);
+  return dx_buf_ok(ret_text) ? DX_OK : dx_fail_nomem(err);
 }

@@ -1,7 +1,7 @@
 /*
- * status.h - what docextractd's status socket is asked, and what it responds:
- * local users learn what became of their print jobs, and programs that watch
- * learn it at once. The server is in daemon/, the client in status_client.h.
+ * status.h - what docextractd's status socket is asked, what it responds, and
+ * its client: local users learn what became of their print jobs, and programs
+ * that watch learn it at once. The server is in daemon/.
  *
  * A Unix stream socket, StatusSocket of docextract.conf(5), mode 0666. One
  * request per connection, one line of at most DX_STATUS_REQUEST_BYTES, within
@@ -45,11 +45,13 @@
  * whether there are others; root, the owner of the spool, and members of the
  * group of `configure --with-user` learn about all. metrics is only for these.
  *
- * Ownership: as in job.h and json.h. Blocking: never.
+ * Ownership: as in job.h and json.h; struct dx_status is the caller's.
+ * Blocking: the client only, at most as long as its timeouts.
  */
 #ifndef DX_STATUS_H
 #define DX_STATUS_H
 
+#include "lib/base/buf.h"
 #include "lib/base/json.h"
 #include "lib/spool/job.h"
 
@@ -90,12 +92,52 @@ struct dx_json *dx_status_end_json(const struct dx_submission *sub,
                                    bool for_admin);
 struct dx_json *dx_status_error_json(const struct dx_err *err);
 
-/* When the submission ended, wall ms; 0: it has not. */
-int64_t dx_submission_ended_at(const struct dx_submission *sub);
-
 /* A job from a line of `jobs`, without a directory. E_RESPONSE. */
 enum dx_code dx_status_read_job(const struct dx_json *line,
                                 struct dx_job **ret_job,
                                 struct dx_err *err) DX_MUST_USE;
+
+/*
+ * The client. Calling sequence: dx_status_ask(), then dx_status_line() until it
+ * returns NULL without an error, or dx_status_bytes() for `show` and
+ * dx_status_text() for `metrics`; then dx_status_close(), which may follow
+ * anything. When the descriptor can be read, call dx_status_line() with
+ * timeout_ms 0 until E_NOT_YET.
+ *
+ * Errors: E_NOT_FOUND if docextractd does not run or has no socket, with a
+ * sentence for an ordinary user; E_NOT_YET after timeout_ms; E_IO; E_RESPONSE
+ * for what is not described here; and the error that docextractd responds with.
+ */
+struct dx_status {
+  int fd;
+  struct dx_buf in; /* received, not yet returned */
+  bool is_at_end;
+};
+#define DX_STATUS_NONE \
+  {                    \
+    .fd = -1           \
+  }
+
+/* Connects and sends one request, such as "watch", without a newline. path:
+ * StatusSocket of the configuration. Blocking: at most DX_STATUS_REQUEST_MS. */
+enum dx_code dx_status_ask(struct dx_status *status, const char *path,
+                           const char *request, struct dx_err *err) DX_MUST_USE;
+void dx_status_close(struct dx_status *status);
+
+/* The next line, which the caller frees; NULL at the end: the server has
+ * closed. Of `jobs`, the end is {"end":true}. */
+enum dx_code dx_status_line(struct dx_status *status, int timeout_ms,
+                            struct dx_json **ret_line,
+                            struct dx_err *err) DX_MUST_USE;
+
+/* All bytes of a response to `show`. E_DAMAGED if it is longer than limit. */
+enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
+                             struct dx_buf *ret_bytes,
+                             struct dx_err *err) DX_MUST_USE;
+
+/* The whole response to `metrics`. E_RESPONSE if it is longer than limit. */
+enum dx_code dx_status_text(struct dx_status *status, size_t limit,
+                            struct dx_buf *ret_text,
+                            struct dx_err *err) DX_MUST_USE;
 
 #endif

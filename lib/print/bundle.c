@@ -11,94 +11,41 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
+#include "lib/base/words.h"
 #include "lib/print/mime.h"
 
 #define FIRST_LINE "DOCEXTRACT-BUNDLE 1"
 #define LINE_MAX_BYTES 4096
 #define LINES_MAX 32
 
-static const struct {
-  const char *word;
-  const char *text;
-} reasons[DX_REASON_COUNT] = {
-#define X(name, word, text) [DX_REASON_##name] = {word, text},
-    DX_REASONS(X)
-#undef X
-};
-
-static const char *const kind_words[DX_KIND_COUNT] = {
-    [DX_KIND_DOCUMENT] = "document",
-    [DX_KIND_SHEET] = "sheet",
-    [DX_KIND_REFUSED] = "refused",
-    [DX_KIND_MISSING] = "missing",
-};
-
-static const char *const types[] = {DX_MIME_PDF, DX_MIME_JPEG, DX_MIME_PNG};
-
-const char *dx_reason_word(enum dx_reason reason)
-{
-  return reasons[reason].word;
-}
+DX_WORDS(reason, DX_REASONS)
+DX_BY_WORD(reason)
+DX_WORDS(kind, DX_KINDS)
+DX_BY_WORD(kind)
 
 const char *dx_reason_text(enum dx_reason reason)
 {
-  return reasons[reason].text;
-}
+#define X(name, word, text) text,
+  static const char *const texts[] = {DX_REASONS(X)};
+#undef X
 
-enum dx_reason dx_reason_by_word(const char *word)
-{
-  int i;
-
-  for (i = 0; i < DX_REASON_COUNT; i++)
-    if (strcmp(word, reasons[i].word) == 0)
-      break;
-  return (enum dx_reason)i;
-}
-
-const char *dx_kind_word(enum dx_kind kind)
-{
-  return kind_words[kind];
-}
-
-enum dx_kind dx_kind_by_word(const char *word)
-{
-  int i;
-
-  for (i = 0; i < DX_KIND_COUNT; i++)
-    if (strcmp(word, kind_words[i]) == 0)
-      break;
-  return (enum dx_kind)i;
+  return texts[reason];
 }
 
 /* What makes an entry valid */
 
-static bool is_known_type(const char *type)
-{
-  size_t i;
-
-  for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-    if (strcmp(type, types[i]) == 0)
-      return true;
-  return false;
-}
-
-static bool is_sum(const char *sum)
-{
-  return strlen(sum) == DX_SHA256_HEX_BYTES - 1 &&
-         strspn(sum, "0123456789abcdef") == DX_SHA256_HEX_BYTES - 1;
-}
-
 /* What is wrong with a document's own fields; NULL if nothing is. */
 static const char *check_document(const struct dx_entry *entry)
 {
-  if (!is_known_type(entry->type))
+  if (strcmp(entry->type, DX_MIME_PDF) != 0 &&
+      strcmp(entry->type, DX_MIME_JPEG) != 0 &&
+      strcmp(entry->type, DX_MIME_PNG) != 0)
     return "unknown type";
   if (entry->name[0] == '\0')
     return "no name";
@@ -106,7 +53,8 @@ static const char *check_document(const struct dx_entry *entry)
     return "no pages";
   if (entry->length < 1)
     return "no length";
-  if (!is_sum(entry->sha256))
+  if (strlen(entry->sha256) != DX_SHA256_HEX_BYTES - 1 ||
+      strspn(entry->sha256, "0123456789abcdef") != DX_SHA256_HEX_BYTES - 1)
     return "no checksum";
   return NULL;
 }
@@ -159,7 +107,7 @@ static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
   if (entry->kind == DX_KIND_DOCUMENT)
     put(buf, "SHA-256", entry->sha256);
   if (entry->kind == DX_KIND_REFUSED) {
-    dx_buf_printf(buf, "Reason: %s ", reasons[entry->reason].word);
+    dx_buf_printf(buf, "Reason: %s ", dx_reason_word(entry->reason));
     dx_buf_percent(buf, entry->reason_text, "");
     dx_buf_puts(buf, "\n");
   }
@@ -167,43 +115,29 @@ static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
   dx_buf_puts(buf, "\n");
 }
 
-/* Instead of sendfile(2), which cannot write to a file opened with O_APPEND. */
-static ssize_t send_by_copy(int out_fd, int in_fd, off_t *at, size_t len)
-{
-  char bytes[DX_STREAM_BYTES];
-  ssize_t n = pread(in_fd, bytes, len, *at);
-
-  if (n <= 0)
-    return n;
-  if (dx_fs_write_all(out_fd, bytes, (size_t)n, "bundle", NULL) != DX_OK)
-    return -1;
-  *at += n;
-  return n;
-}
-
 /* Copies the first `length` bytes of a file, whatever its offset. */
 static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
                                   struct dx_err *err)
 {
-  off_t at = 0;
-  ssize_t n;
+  char bytes[DX_STREAM_BYTES];
+  enum dx_code code = DX_OK;
+  int64_t at = 0;
 
-  while (at < length) {
-    size_t want =
-        length - at > DX_STREAM_BYTES ? DX_STREAM_BYTES : (size_t)(length - at);
+  while (code == DX_OK && at < length) {
+    int64_t want =
+        length - at > DX_STREAM_BYTES ? DX_STREAM_BYTES : length - at;
+    ssize_t n = pread(content_fd, bytes, (size_t)want, at);
 
-    n = sendfile(out_fd, content_fd, &at, want);
-    if (n < 0 && errno == EINVAL)
-      n = send_by_copy(out_fd, content_fd, &at, want);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return dx_fail_sys(err, errno, "write", "bundle");
+    if (n < 0 && errno != EINTR)
+      return dx_fail_sys(err, errno, "read", "document");
     if (n == 0)
       return dx_fail(err, DX_E_IO, 0,
                      "the document was truncated while it was being written");
+    if (n > 0)
+      code = dx_fs_write_all(out_fd, bytes, (size_t)n, "bundle", err);
+    at += n > 0 ? n : 0;
   }
-  return DX_OK;
+  return code;
 }
 
 enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
@@ -270,20 +204,13 @@ void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
   reader->wait_ctx = ctx;
 }
 
-/* After a failure nobody knows where the next entry starts. */
-static enum dx_code keep_failure(struct dx_bundle_reader *reader,
-                                 enum dx_code code, struct dx_err *err)
+/* After a failure, which stays, it is not known where the next entry starts. */
+static enum dx_code outcome_of(const struct dx_bundle_reader *reader,
+                               struct dx_err *err)
 {
-  if (reader->failure.code == DX_OK)
-    (void)dx_fail(&reader->failure, code, err->sys_errno, "%s", err->text);
-  return code;
-}
-
-static enum dx_code same_failure(const struct dx_bundle_reader *reader,
-                                 struct dx_err *err)
-{
-  return dx_fail(err, reader->failure.code, reader->failure.sys_errno, "%s",
-                 reader->failure.text);
+  if (reader->failure.code != DX_OK && err != NULL)
+    *err = reader->failure;
+  return reader->failure.code;
 }
 
 static enum dx_code wrong_entry(const struct dx_bundle_reader *reader,
@@ -409,16 +336,6 @@ static bool set_kind(struct dx_entry *entry, char *value)
   return entry->kind < DX_KIND_MISSING;
 }
 
-static bool set_type(struct dx_entry *entry, char *value)
-{
-  return copy_text(entry->type, sizeof(entry->type), value);
-}
-
-static bool set_origin(struct dx_entry *entry, char *value)
-{
-  return copy_text(entry->origin, sizeof(entry->origin), value);
-}
-
 static bool set_name(struct dx_entry *entry, char *value)
 {
   return dx_percent_decode(value) &&
@@ -446,11 +363,6 @@ static bool set_length(struct dx_entry *entry, char *value)
   return read_number(value, INT64_MAX, &entry->length);
 }
 
-static bool set_sum(struct dx_entry *entry, char *value)
-{
-  return copy_text(entry->sha256, sizeof(entry->sha256), value);
-}
-
 /* A newer filter may use a word that we do not know; its text still helps. */
 static bool set_reason(struct dx_entry *entry, char *value)
 {
@@ -464,27 +376,27 @@ static bool set_reason(struct dx_entry *entry, char *value)
     entry->reason = DX_REASON_TROUBLE;
   if (text[0] == '\0')
     return copy_text(entry->reason_text, sizeof(entry->reason_text),
-                     reasons[entry->reason].text);
+                     dx_reason_text(entry->reason));
   return dx_percent_decode(text) &&
          copy_text(entry->reason_text, sizeof(entry->reason_text), text);
 }
 
-static bool set_seal(struct dx_entry *entry, char *value)
-{
-  return copy_text(entry->seal, sizeof(entry->seal), value);
-}
-
-/* key, required in every entry (check() knows the rest), setter */
+/* key, required in every entry (check() knows the rest), setter, or else where
+ * the value is copied to */
+#define COPIED(member)                     \
+  NULL, offsetof(struct dx_entry, member), \
+      sizeof(((struct dx_entry *)NULL)->member)
 static const struct {
   char key[12];
   bool needed;
   bool (*set)(struct dx_entry *entry, char *value);
+  size_t at, room;
 } keys[] = {
-    {"Kind", true, set_kind},      {"Type", false, set_type},
-    {"Origin", false, set_origin}, {"Name", false, set_name},
-    {"Pages", false, set_pages},   {"Grouping", true, set_grouping},
-    {"Length", true, set_length},  {"SHA-256", false, set_sum},
-    {"Reason", false, set_reason}, {"Seal", false, set_seal},
+    {"Kind", true, set_kind, 0, 0},      {"Type", false, COPIED(type)},
+    {"Origin", false, COPIED(origin)},   {"Name", false, set_name, 0, 0},
+    {"Pages", false, set_pages, 0, 0},   {"Grouping", true, set_grouping, 0, 0},
+    {"Length", true, set_length, 0, 0},  {"SHA-256", false, COPIED(sha256)},
+    {"Reason", false, set_reason, 0, 0}, {"Seal", false, COPIED(seal)},
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
@@ -493,6 +405,7 @@ static const char *take_line(struct dx_entry *entry, char *line,
                              bool seen[KEY_COUNT])
 {
   char *value = strstr(line, ": ");
+  bool is_set;
   size_t i;
 
   if (value == NULL || value == line)
@@ -507,7 +420,10 @@ static const char *take_line(struct dx_entry *entry, char *line,
   if (seen[i])
     return "key given twice";
   seen[i] = true;
-  return keys[i].set(entry, value) ? NULL : keys[i].key;
+  is_set = keys[i].set != NULL
+               ? keys[i].set(entry, value)
+               : copy_text((char *)entry + keys[i].at, keys[i].room, value);
+  return is_set ? NULL : keys[i].key;
 }
 
 /* The lines after the first, to the blank one. */
@@ -571,29 +487,21 @@ enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
                             struct dx_err *err)
 {
   struct dx_entry entry = {0};
-  struct dx_err own;
-  enum dx_code code;
-  bool end;
+  bool end = false;
 
-  if (err == NULL)
-    err = &own;
-  if (reader->failure.code != DX_OK)
-    return same_failure(reader, err);
-  if (reader->left > 0) { /* skip the content of the last one */
-    code = dx_bundle_content(reader, -1, err);
-    if (code != DX_OK)
-      return code;
+  if (reader->left > 0) /* skip the content of the last one */
+    reader->failure.code = dx_bundle_content(reader, -1, NULL);
+  if (reader->failure.code == DX_OK)
+    reader->failure.code = read_entry(reader, &entry, &end, &reader->failure);
+  if (reader->failure.code == DX_OK) {
+    *ret_end = end;
+    if (!end) {
+      reader->left = entry.length;
+      memcpy(reader->sum, entry.sha256, sizeof(reader->sum));
+      *ret_entry = entry;
+    }
   }
-  code = read_entry(reader, &entry, &end, err);
-  if (code != DX_OK)
-    return keep_failure(reader, code, err);
-  *ret_end = end;
-  if (end)
-    return DX_OK;
-  reader->left = entry.length;
-  memcpy(reader->sum, entry.sha256, sizeof(reader->sum));
-  *ret_entry = entry;
-  return DX_OK;
+  return outcome_of(reader, err);
 }
 
 /* Reading: the content */
@@ -637,26 +545,20 @@ static enum dx_code copy_content(struct dx_bundle_reader *reader, int out_fd,
 enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
                                struct dx_err *err)
 {
+  struct dx_err *failure = &reader->failure;
   char sum[DX_SHA256_HEX_BYTES];
-  struct dx_sha256 *sha = NULL;
-  struct dx_err own;
-  enum dx_code code;
+  struct dx_sha256 *sha;
 
-  if (err == NULL)
-    err = &own;
-  if (reader->failure.code != DX_OK)
-    return same_failure(reader, err);
-  if (reader->left == 0)
-    return DX_OK;
-  sha = dx_sha256_new();
-  if (sha != NULL && reader->left > DX_WRITEBACK_BYTES)
-    dx_sha256_in_background(sha);
-  code =
-      sha != NULL ? copy_content(reader, out_fd, sha, err) : dx_fail_nomem(err);
-  if (code == DX_OK && !dx_sha256_end(sha, sum))
-    code = dx_fail_nomem(err);
-  if (code == DX_OK && strcmp(sum, reader->sum) != 0)
-    code = wrong_entry(reader, "checksum differs", err);
-  dx_sha256_free(&sha);
-  return code == DX_OK ? DX_OK : keep_failure(reader, code, err);
+  if (failure->code == DX_OK && reader->left > 0) {
+    sha = dx_sha256_new();
+    failure->code = sha != NULL ? copy_content(reader, out_fd, sha, failure)
+                                : dx_fail_nomem(failure);
+    if (failure->code == DX_OK) {
+      dx_sha256_end(sha, sum);
+      if (strcmp(sum, reader->sum) != 0)
+        (void)wrong_entry(reader, "checksum differs", failure);
+    }
+    dx_sha256_free(&sha);
+  }
+  return outcome_of(reader, err);
 }

@@ -90,14 +90,20 @@ enum dx_reason {
       DX_REASON_COUNT
 };
 
-/* A document that never arrived is not an entry of a bundle, but has a place in
- * the job: MISSING is found only in journals. */
+/* name, word in bundles and journals. A document that never arrived is not an
+ * entry of a bundle, but has a place in the job: MISSING is found only in
+ * journals. */
+#define DX_KINDS(X)       \
+  X(DOCUMENT, "document") \
+  X(SHEET, "sheet")       \
+  X(REFUSED, "refused")   \
+  X(MISSING, "missing")
+
 enum dx_kind {
-  DX_KIND_DOCUMENT,
-  DX_KIND_SHEET,
-  DX_KIND_REFUSED,
-  DX_KIND_MISSING,
-  DX_KIND_COUNT
+#define X(name, word) DX_KIND_##name,
+  DX_KINDS(X)
+#undef X
+      DX_KIND_COUNT
 };
 
 struct dx_entry {

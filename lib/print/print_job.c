@@ -16,17 +16,6 @@
 
 #define LOOK_S 0.1 /* how often to consider giving up on a silent cupsd */
 
-static const char *const words[DX_PJ_COUNT] = {
-#define X(name, word) [DX_PJ_##name] = word,
-    DX_PRINT_JOB_STATES(X)
-#undef X
-};
-
-const char *dx_print_job_word(enum dx_print_job_state state)
-{
-  return words[state];
-}
-
 bool dx_print_job_is_known(const struct dx_print_job *job)
 {
   return job->state != DX_PJ_NOBODY && job->state != DX_PJ_HIDDEN &&
@@ -78,18 +67,6 @@ static ipp_t *request_of_queue(ipp_op_t op, const char *queue, bool is_class)
                          "localhost", 0, "/%s/%s",
                          is_class ? "classes" : "printers", queue);
   return new_request(op, "printer-uri", uri, NULL);
-}
-
-static ipp_t *request_waiting(const char *queue, bool is_class)
-{
-  static const char *const wanted[] = {"job-id"};
-  ipp_t *request = request_of_queue(IPP_OP_GET_JOBS, queue, is_class);
-
-  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
-               "pending");
-  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "limit", 1);
-  want(request, wanted, 1);
-  return request;
 }
 
 static ssize_t to_buf(void *buf, ipp_uchar_t *bytes, size_t len)
@@ -360,20 +337,6 @@ static int is_patient(http_t *http, void *until_ms)
   return dx_monotonic_ms() < *(const int64_t *)until_ms;
 }
 
-static ipp_t *send_request(http_t *http, ipp_t *request, int64_t *until_ms,
-                           void (*connected)(int fd))
-{
-  ipp_t *response;
-
-  httpSetTimeout(http, LOOK_S, is_patient, until_ms);
-  if (connected != NULL)
-    connected(httpGetFd(http));
-  response = cupsDoRequest(http, request, "/");
-  if (connected != NULL)
-    connected(-1);
-  return response;
-}
-
 /* Frees the request. NULL if cupsd does not respond. */
 static ipp_t *ask(ipp_t *request, int timeout_ms, void (*connected)(int fd))
 {
@@ -381,12 +344,18 @@ static ipp_t *ask(ipp_t *request, int timeout_ms, void (*connected)(int fd))
   http_t *http =
       httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
                    HTTP_ENCRYPTION_IF_REQUESTED, 1, timeout_ms, NULL);
-  ipp_t *response = NULL;
+  ipp_t *response;
 
-  if (http != NULL)
-    response = send_request(http, request, &until_ms, connected);
-  else
+  if (http == NULL) {
     ippDelete(request);
+    return NULL;
+  }
+  httpSetTimeout(http, LOOK_S, is_patient, &until_ms);
+  if (connected != NULL)
+    connected(httpGetFd(http));
+  response = cupsDoRequest(http, request, "/");
+  if (connected != NULL)
+    connected(-1);
   httpClose(http);
   return response;
 }
@@ -395,11 +364,14 @@ void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
                       int timeout_ms, void (*connected)(int fd),
                       struct dx_print_job *ret_job)
 {
+#define X(name, word) word,
+  static const char *const words[] = {DX_PRINT_JOB_STATES(X)};
+#undef X
   ipp_t *response = ask(request_job(cups_id, user), timeout_ms, connected);
 
   read_response(response, uuid, ret_job);
   dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s, %d documents%s%s", cups_id,
-         dx_print_job_word(ret_job->state), ret_job->documents,
+         words[ret_job->state], ret_job->documents,
          response == NULL ? "; " : "",
          response == NULL ? cupsLastErrorString() : "");
   ippDelete(response);
@@ -407,8 +379,17 @@ void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
 
 bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms)
 {
-  ipp_t *response = ask(request_waiting(queue, is_class), timeout_ms, NULL);
-  bool waits = ippFindAttribute(response, "job-id", IPP_TAG_INTEGER) != NULL;
+  static const char *const wanted[] = {"job-id"};
+  ipp_t *request = request_of_queue(IPP_OP_GET_JOBS, queue, is_class);
+  ipp_t *response;
+  bool waits;
+
+  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
+               "pending");
+  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "limit", 1);
+  want(request, wanted, 1);
+  response = ask(request, timeout_ms, NULL);
+  waits = ippFindAttribute(response, "job-id", IPP_TAG_INTEGER) != NULL;
 
   ippDelete(response);
   return waits;

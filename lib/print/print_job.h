@@ -41,8 +41,6 @@ enum dx_print_job_state {
       DX_PJ_COUNT
 };
 
-const char *dx_print_job_word(enum dx_print_job_state state);
-
 #define DX_QUEUE_BYTES 128 /* cupsd takes names of up to 127 */
 
 struct dx_print_job {

@@ -39,12 +39,6 @@ bool dx_seal_is_expected(int side_fd)
   return getsockopt(side_fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0;
 }
 
-/* The other end may be anything if it was not cupsd who started us. */
-static bool is_seal(const char *text)
-{
-  return strspn(text, "0123456789abcdef") == LEN;
-}
-
 bool dx_seal_look(int side_fd, int wait_ms, char seal[DX_SEAL_BYTES])
 {
   struct pollfd fd = {.fd = side_fd, .events = POLLIN};
@@ -54,7 +48,8 @@ bool dx_seal_look(int side_fd, int wait_ms, char seal[DX_SEAL_BYTES])
   while (poll(&fd, 1, wait_ms) < 0 && errno == EINTR)
     ;
   n = recv(side_fd, seal, LEN, MSG_PEEK | MSG_DONTWAIT);
-  if (n == LEN && is_seal(seal))
+  /* The other end may be anything if it was not cupsd who started us. */
+  if (n == LEN && strspn(seal, "0123456789abcdef") == LEN)
     return true;
   seal[0] = '\0';
   return false;

@@ -37,31 +37,20 @@ static void name_file(const char *service, char name[DX_HISTORY_NAME_BYTES])
   (void)snprintf(name, DX_HISTORY_NAME_BYTES, "%.180s_counts", service);
 }
 
-static bool read_numbers(const char *text, int64_t numbers[NUMBERS])
-{
-  char *end;
-  size_t i;
-
-  if (strtoll(text, &end, 10) != (long long)NUMBERS)
-    return false;
-  for (i = 0; i < NUMBERS; i++) {
-    const char *at = end;
-
-    numbers[i] = strtoll(at, &end, 10);
-    if (end == at || numbers[i] < 0 || numbers[i] > INT64_MAX / 2)
-      return false;
-  }
-  return true;
-}
-
-/* Nothing but zeros if there are none. */
+/* Nothing but zeros if there are none, or they are damaged. */
 static void read_file(int history_dirfd, const char *name,
                       int64_t numbers[NUMBERS])
 {
-  char text[DX_HISTORY_BYTES + 1];
+  char text[DX_HISTORY_BYTES + 1], *at = text, *end;
+  bool ok = dx_history_read(history_dirfd, name, COUNTS_VERSION, text) &&
+            strtoll(text, &at, 10) == (long long)NUMBERS;
+  size_t i;
 
-  if (!dx_history_read(history_dirfd, name, COUNTS_VERSION, text) ||
-      !read_numbers(text, numbers))
+  for (i = 0; ok && i < NUMBERS; i++, at = end) {
+    numbers[i] = strtoll(at, &end, 10);
+    ok = end != at && numbers[i] >= 0 && numbers[i] <= INT64_MAX / 2;
+  }
+  if (!ok)
     memset(numbers, 0, NUMBERS * sizeof(*numbers));
 }
 

@@ -81,16 +81,6 @@ static size_t length_of_stem(const char *name, size_t len)
   return len;
 }
 
-/* Cuts to at most `room` bytes, at a character. */
-static size_t cut(const char *name, size_t len, size_t room)
-{
-  if (len <= room)
-    return len;
-  while (room > 0 && ((unsigned char)name[room] & 0xC0) == 0x80)
-    room--;
-  return room;
-}
-
 const char *dx_filename_extension(const char *type)
 {
   if (strcmp(type, DX_MIME_JPEG) == 0)
@@ -116,20 +106,14 @@ void dx_filename_from_title(const char *title, const char *type,
                             char name[DX_NAME_BYTES])
 {
   const char *extension = dx_filename_extension(type);
-  char safe[4 * DX_NAME_BYTES] = ""; /* an extension may follow the cut */
-  const char *stem = safe;
-  size_t len = copy_safe(title, safe, sizeof(safe));
+  char safe[4 * DX_NAME_BYTES]; /* an extension may follow the cut */
+  char *stem = safe;
+  size_t len = copy_safe(title, safe, sizeof(safe) - 1);
 
-  len = length_of_stem(safe, len);
-  while (len > 0 && (*stem == ' ' || *stem == '.')) { /* no hidden files */
+  safe[length_of_stem(safe, len)] = '\0';
+  while (*stem == ' ' || *stem == '.') /* no hidden files */
     stem++;
-    len--;
-  }
-  len = cut(stem, len, DX_NAME_BYTES - 1 - strlen(extension));
-  if (len == 0) {
-    stem = "document";
-    len = strlen(stem);
-  }
-  memcpy(name, stem, len);
-  memcpy(name + len, extension, strlen(extension) + 1);
+  dx_utf8_copy(name, DX_NAME_BYTES - strlen(extension),
+               *stem != '\0' ? stem : "document");
+  memcpy(name + strlen(name), extension, strlen(extension) + 1);
 }

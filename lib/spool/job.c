@@ -24,12 +24,17 @@ struct dx_job *dx_job_new(void)
   return job;
 }
 
-static void free_secret(char **text)
+static void forget(char **text)
 {
-  if (*text != NULL)
-    explicit_bzero(*text, strlen(*text));
   free(*text);
   *text = NULL;
+}
+
+static void forget_url(struct dx_file *file)
+{
+  if (file->url != NULL)
+    explicit_bzero(file->url, strlen(file->url));
+  forget(&file->url);
 }
 
 static void free_cases(struct dx_case *cases, size_t count)
@@ -51,34 +56,25 @@ static void forget_cases(struct dx_submission *sub)
 /* The source, and where it is. */
 static void forget_source(struct dx_submission *sub)
 {
-  char **const texts[] = {&sub->source_id, &sub->section, &sub->base_url,
-                          &sub->key_id};
-  size_t i;
-
-  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-    free(*texts[i]);
-    *texts[i] = NULL;
-  }
-}
-
-static void release_submission(struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++)
-    free_secret(&sub->files[i].url);
-  free(sub->files);
-  forget_source(sub);
-  forget_cases(sub);
-  memset(sub, 0, sizeof(*sub));
+  forget(&sub->source_id);
+  forget(&sub->section);
+  forget(&sub->base_url);
+  forget(&sub->key_id);
 }
 
 static void release_submissions(struct dx_job *job)
 {
-  size_t i;
+  size_t i, k;
 
-  for (i = 0; i < job->submission_count; i++)
-    release_submission(&job->submissions[i]);
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    for (k = 0; k < sub->file_count; k++)
+      forget_url(&sub->files[k]);
+    free(sub->files);
+    forget_source(sub);
+    forget_cases(sub);
+  }
   free(job->submissions);
   job->submissions = NULL;
   job->submission_count = 0;
@@ -131,18 +127,6 @@ bool dx_is_run(const char *text)
 
 /* ---- planning ---- */
 
-static enum dx_code add_file(struct dx_submission *sub, size_t document)
-{
-  struct dx_file *files =
-      realloc(sub->files, (sub->file_count + 1) * sizeof(*files));
-
-  if (files == NULL)
-    return DX_E_NOMEM;
-  sub->files = files;
-  files[sub->file_count++] = (struct dx_file){.document = document};
-  return DX_OK;
-}
-
 static void refuse_for(struct dx_submission *sub,
                        const struct dx_document *document)
 {
@@ -160,137 +144,78 @@ static void refuse_for(struct dx_submission *sub,
   sub->failed_at = 0; /* docextractd says it, with the manifest */
 }
 
-static bool is_bad(const struct dx_document *document)
-{
-  return document->entry.kind == DX_KIND_REFUSED ||
-         document->entry.kind == DX_KIND_MISSING;
-}
-
-static bool plans_together(const struct dx_job *job)
-{
-  size_t i;
-
-  for (i = 0; i < job->document_count; i++)
-    if (job->documents[i].entry.kind != DX_KIND_SHEET &&
-        job->documents[i].entry.kind != DX_KIND_MISSING)
-      return job->documents[i].entry.together;
-  return false;
-}
-
-static size_t count_planned(const struct dx_job *job)
-{
-  size_t i, n = 0;
-
-  for (i = 0; i < job->document_count; i++)
-    if (job->documents[i].entry.kind != DX_KIND_SHEET)
-      n++;
-  return job->together && n > 1 ? 1 : n;
-}
-
-/* Half a chart is worse than none: one bad document refuses all. */
-static void refuse_bad(struct dx_job *job, struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++)
-    if (is_bad(&job->documents[sub->files[i].document])) {
-      refuse_for(sub, &job->documents[sub->files[i].document]);
-      return;
-    }
-}
-
 enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err)
 {
-  struct dx_submission *sub;
-  size_t i, next = 0, count;
+  struct dx_submission *sub = NULL;
+  size_t i;
 
   release_submissions(job);
-  job->together = plans_together(job);
-  count = count_planned(job);
-  job->submissions = calloc(count + 1, sizeof(*job->submissions));
+  job->together = false;
+  for (i = 0; i < job->document_count; i++) {
+    const struct dx_entry *entry = &job->documents[i].entry;
+
+    if (entry->kind == DX_KIND_SHEET || entry->kind == DX_KIND_MISSING)
+      continue;
+    job->together = entry->together;
+    break;
+  }
+  job->submissions = calloc(job->document_count + 1, sizeof(*job->submissions));
   if (job->submissions == NULL)
     return dx_fail_nomem(err);
-  job->submission_count = count;
-  for (i = 0; i < count; i++) {
-    sub = &job->submissions[i];
-    sub->job = job;
-    sub->number = i + 1;
-  }
   for (i = 0; i < job->document_count; i++) {
-    if (job->documents[i].entry.kind == DX_KIND_SHEET)
+    const struct dx_document *document = &job->documents[i];
+
+    if (document->entry.kind == DX_KIND_SHEET)
       continue;
-    sub = &job->submissions[job->together ? 0 : next++];
-    if (add_file(sub, i) != DX_OK)
-      return dx_fail_nomem(err);
+    if (sub == NULL || !job->together) {
+      sub = &job->submissions[job->submission_count++];
+      sub->job = job;
+      sub->number = job->submission_count;
+      sub->files =
+          calloc(job->together ? job->document_count : 1, sizeof(*sub->files));
+      if (sub->files == NULL)
+        return dx_fail_nomem(err);
+    }
+    sub->files[sub->file_count++].document = i;
+    /* An incomplete chart is not sent: one bad document refuses all. */
+    if (document->entry.kind != DX_KIND_DOCUMENT && sub->state == DX_ST_STORED)
+      refuse_for(sub, document);
   }
-  for (i = 0; i < count; i++)
-    refuse_bad(job, &job->submissions[i]);
   job->dirty = true;
   return DX_OK;
 }
 
 /* ---- transitions ---- */
 
-static void enter_stored(struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++) {
-    free_secret(&sub->files[i].url);
-    sub->files[i].put = DX_PUT_NONE;
-  }
-  forget_source(sub);
-  forget_cases(sub);
-  sub->url_until_ms = 0;
-  sub->put_again = false;
-  sub->registered_at = 0;
-  sub->uploaded_at = 0;
-  sub->complete_at = 0;
-  sub->extracted_at = 0;
-  sub->code = DX_OK;
-  sub->reason[0] = '\0';
-}
-
-/* A person asked for it: earlier tries do not count. */
-static void clear_tries(struct dx_submission *sub)
-{
-  sub->lost_creates = 0;
-  sub->start_overs = 0;
-  sub->reregistrations = 0;
-}
-
-/* The service has every file, also those of PUTs without a response. */
-static void enter_uploaded(struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++)
-    sub->files[i].put = DX_PUT_DONE;
-  if (sub->uploaded_at == 0)
-    sub->uploaded_at = dx_wall_ms();
-}
-
-/* The PUTs stay as they are: it is not known whether they landed. */
-static void enter_verify(struct dx_submission *sub)
-{
-  sub->verify = true;
-  sub->put_again = false;
-  sub->complete_at = 0;
-  sub->extracted_at = 0;
-  sub->code = DX_OK;
-  sub->reason[0] = '\0';
-}
-
+/* What entering a state implies. */
 static void enter(struct dx_submission *sub, enum dx_state from)
 {
+  bool was_final = dx_state_is_final(from);
   int64_t now = dx_wall_ms();
+  size_t i;
 
-  sub->verify = false;
+  sub->verify =
+      was_final && !dx_state_is_final(sub->state) && sub->state != DX_ST_STORED;
   sub->delivered_at = 0;
   sub->failed_at = 0;
+  if (sub->state == DX_ST_STORED || sub->verify) { /* it is tried again */
+    sub->put_again = false;
+    sub->complete_at = 0;
+    sub->extracted_at = 0;
+    sub->code = DX_OK;
+    sub->reason[0] = '\0';
+  }
   switch (sub->state) {
   case DX_ST_STORED:
-    enter_stored(sub);
+    for (i = 0; i < sub->file_count; i++) {
+      forget_url(&sub->files[i]);
+      sub->files[i].put = DX_PUT_NONE;
+    }
+    forget_source(sub);
+    forget_cases(sub);
+    sub->url_until_ms = 0;
+    sub->registered_at = 0;
+    sub->uploaded_at = 0;
     break;
   case DX_ST_REGISTERED:
     if (from == DX_ST_STORED)
@@ -299,11 +224,12 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
   case DX_ST_COMPLETE:
-    if (dx_state_is_final(from)) {
-      enter_verify(sub);
+    if (sub->verify) /* it is not known whether the PUTs have landed */
       break;
-    }
-    enter_uploaded(sub);
+    for (i = 0; i < sub->file_count; i++) /* those without a response, too */
+      sub->files[i].put = DX_PUT_DONE;
+    if (sub->uploaded_at == 0)
+      sub->uploaded_at = now;
     if (sub->state == DX_ST_COMPLETE)
       sub->complete_at = now;
     break;
@@ -347,8 +273,11 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
       sub->job->seen = false; /* what becomes of it now is news */
     else if (sub->job->announces)
       dx_submission_announce(sub);
-    if (event == DX_EV_RETRY || event == DX_EV_VERIFY)
-      clear_tries(sub);
+    if (event == DX_EV_RETRY || event == DX_EV_VERIFY) { /* a person asks */
+      sub->lost_creates = 0;
+      sub->start_overs = 0;
+      sub->reregistrations = 0;
+    }
     if (is_reported_again(event))
       sub->job->behind = true;
     else
@@ -363,6 +292,14 @@ void dx_submission_announce(struct dx_submission *sub)
   sub->job->dirty = true;
 }
 
+int64_t dx_submission_ended_at(const struct dx_submission *sub)
+{
+  if (!dx_state_is_final(sub->state))
+    return 0;
+  /* 0 if it was refused, and its manifest is not written yet. */
+  return sub->state == DX_ST_EXTRACTED ? sub->delivered_at : sub->failed_at;
+}
+
 bool dx_submission_needs_verify(const struct dx_submission *sub)
 {
   size_t i;
@@ -374,6 +311,11 @@ bool dx_submission_needs_verify(const struct dx_submission *sub)
     if (sub->files[i].put != DX_PUT_NONE)
       return true;
   return false;
+}
+
+const char *dx_submission_section(const struct dx_submission *sub)
+{
+  return sub->section != NULL ? sub->section : sub->job->service;
 }
 
 bool dx_submission_is_here(const struct dx_submission *sub)
@@ -422,12 +364,6 @@ void dx_job_expire(struct dx_job *job)
           "it was not finished within KeepUnfinished");
 }
 
-static void forget(char **text)
-{
-  free(*text);
-  *text = NULL;
-}
-
 void dx_job_clean(struct dx_job *job)
 {
   size_t i;
@@ -459,46 +395,47 @@ bool dx_job_is_clean(const struct dx_job *job)
   return clean;
 }
 
+/* Replaces texts by copies, all or none; NULL stays NULL. */
+static enum dx_code set_texts(struct dx_job *job, size_t count,
+                              char **const *texts, const char *const *values,
+                              struct dx_err *err)
+{
+  char *copies[3] = {NULL};
+  size_t i;
+
+  for (i = 0; i < count; i++) {
+    copies[i] = values[i] != NULL ? strdup(values[i]) : NULL;
+    if (copies[i] == NULL && values[i] != NULL) {
+      while (i-- > 0)
+        free(copies[i]);
+      return dx_fail_nomem(err);
+    }
+  }
+  for (i = 0; i < count; i++) {
+    free(*texts[i]);
+    *texts[i] = copies[i];
+  }
+  job->dirty = true;
+  return DX_OK;
+}
+
 enum dx_code dx_submission_set_place(struct dx_submission *sub,
                                      const char *section, const char *base_url,
                                      const char *key_id, struct dx_err *err)
 {
-  char *texts[] = {strdup(section), strdup(base_url),
-                   key_id != NULL ? strdup(key_id) : NULL};
+  char **const texts[] = {&sub->section, &sub->base_url, &sub->key_id};
+  const char *const values[] = {section, base_url, key_id};
 
-  if (texts[0] == NULL || texts[1] == NULL ||
-      (key_id != NULL && texts[2] == NULL)) {
-    free(texts[0]);
-    free(texts[1]);
-    free(texts[2]);
-    return dx_fail_nomem(err);
-  }
-  free(sub->section);
-  free(sub->base_url);
-  free(sub->key_id);
-  sub->section = texts[0];
-  sub->base_url = texts[1];
-  sub->key_id = texts[2];
-  sub->job->dirty = true;
-  return DX_OK;
+  return set_texts(sub->job, 3, texts, values, err);
 }
 
 enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
                                 const char *base_url, struct dx_err *err)
 {
-  char *name = strdup(service), *url = strdup(base_url);
+  char **const texts[] = {&job->service, &job->base_url};
+  const char *const values[] = {service, base_url};
 
-  if (name == NULL || url == NULL) {
-    free(name);
-    free(url);
-    return dx_fail_nomem(err);
-  }
-  free(job->service);
-  free(job->base_url);
-  job->service = name;
-  job->base_url = url;
-  job->dirty = true;
-  return DX_OK;
+  return set_texts(job, 2, texts, values, err);
 }
 
 void dx_job_set_message(struct dx_job *job, enum dx_code code,
@@ -519,43 +456,32 @@ void dx_job_set_retry(struct dx_job *job, enum dx_code code,
   job->behind = true;
 }
 
-/* Delivered by an earlier attempt, which failed over another case: a consumer
- * may have read it, and must not be given other bytes. */
-static void keep_delivered(struct dx_case *c, const struct dx_case *before,
-                           size_t count)
-{
-  size_t i;
-
-  for (i = 0; i < count; i++)
-    if (before[i].state == DX_CASE_DELIVERED &&
-        strcmp(before[i].id, c->id) == 0) {
-      c->state = DX_CASE_DELIVERED;
-      c->bytes = before[i].bytes;
-      c->is_empty = before[i].is_empty;
-      memcpy(c->sha256, before[i].sha256, sizeof(c->sha256));
-      return;
-    }
-}
-
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,
                                      char *const *ids, size_t count,
                                      struct dx_err *err)
 {
-  struct dx_case *before = sub->cases;
-  size_t i, count_before = sub->case_count;
+  struct dx_case *before = sub->cases, *c;
+  size_t i, k, count_before = sub->case_count;
   enum dx_code code = DX_OK;
 
   sub->case_count = 0;
   sub->cases = calloc(count + 1, sizeof(*sub->cases));
-  for (i = 0; sub->cases != NULL && i < count; i++) {
-    sub->cases[i].id = strdup(ids[i]);
-    if (sub->cases[i].id == NULL)
-      break;
-    sub->case_count++;
-    keep_delivered(&sub->cases[i], before, count_before);
-  }
-  if (sub->cases == NULL || i < count)
+  if (sub->cases == NULL)
     code = dx_fail_nomem(err);
+  for (i = 0; code == DX_OK && i < count; i++) {
+    c = &sub->cases[i];
+    /* Delivered by an earlier attempt, which failed over another case: a
+     * consumer may have read it, and must not be given other bytes. */
+    for (k = 0; k < count_before; k++)
+      if (before[k].state == DX_CASE_DELIVERED &&
+          strcmp(before[k].id, ids[i]) == 0)
+        *c = before[k];
+    c->id = strdup(ids[i]);
+    if (c->id != NULL)
+      sub->case_count++;
+    else
+      code = dx_fail_nomem(err);
+  }
   free_cases(before, count_before);
   sub->job->behind = true;
   return code;
@@ -575,33 +501,27 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
                  sub->number, index + 1);
 }
 
-static enum dx_code delete_files(struct dx_submission *sub, struct dx_err *err)
-{
-  struct dx_job *job = sub->job;
-  enum dx_code code = DX_OK;
-  char name[DX_FILE_NAME_BYTES];
-  size_t i;
-
-  for (i = 0; code == DX_OK && i < sub->file_count; i++) {
-    dx_document_file(sub->files[i].document, name);
-    code = dx_fs_remove(job->dirfd, name, err);
-    job->documents[sub->files[i].document].is_here = false;
-  }
-  for (i = 0; code == DX_OK && i < sub->case_count; i++) {
-    dx_result_file(sub, i, name);
-    code = dx_fs_remove(job->dirfd, name, err);
-  }
-  return code;
-}
-
 enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
-  size_t i;
+  char name[DX_FILE_NAME_BYTES];
+  size_t i, k;
 
-  for (i = 0; code == DX_OK && i < job->submission_count; i++)
-    if (dx_state_is_settled(job->submissions[i].state))
-      code = delete_files(&job->submissions[i], err);
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    if (!dx_state_is_settled(sub->state))
+      continue;
+    for (k = 0; code == DX_OK && k < sub->file_count; k++) {
+      dx_document_file(sub->files[k].document, name);
+      code = dx_fs_remove(job->dirfd, name, err);
+      job->documents[sub->files[k].document].is_here = false;
+    }
+    for (k = 0; code == DX_OK && k < sub->case_count; k++) {
+      dx_result_file(sub, k, name);
+      code = dx_fs_remove(job->dirfd, name, err);
+    }
+  }
   return code;
 }
 

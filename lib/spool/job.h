@@ -128,7 +128,10 @@ struct dx_submission {
       failed_at;
   int64_t announce_ms; /* wall ms: since then OnResult is to be run for its
                           manifest; 0: not, or no longer */
-  bool overdue;        /* longer than ProcessingLimit; not in the journal */
+  /* Not in the journal. */
+  bool overdue;        /* longer than ProcessingLimit */
+  int64_t told_end_at; /* the end that those who watch know of; of a job that
+                          was loaded, any that it had */
 };
 
 struct dx_job {
@@ -186,9 +189,15 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
+/* When it ended, wall ms; 0: it has not. */
+int64_t dx_submission_ended_at(const struct dx_submission *sub);
+
 /* True if it failed or expired after bytes of it may have reached its source,
  * which is polled before anything is resent. Not if a person canceled it. */
 bool dx_submission_needs_verify(const struct dx_submission *sub);
+
+/* The section of its source, or where one will be created. */
+const char *dx_submission_section(const struct dx_submission *sub);
 
 /* True if all its documents are in the job directory. */
 bool dx_submission_is_here(const struct dx_submission *sub);

@@ -3,6 +3,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,137 +19,237 @@
 #define JOURNAL_NAME "job.json"
 #define JOURNAL_SCHEMA 1
 
-static const char *const put_words[DX_PUT_COUNT] = {
-#define X(name, word) [DX_PUT_##name] = word,
-    DX_PUTS(X)
+/* ---- the fields ---- */
+
+#define X(name, word, ...) word,
+static const char *const kinds[] = {DX_KINDS(X)};
+static const char *const reasons[] = {DX_REASONS(X)};
+static const char *const put_words[] = {DX_PUTS(X)};
+static const char *const case_states[] = {DX_CASE_STATES(X)};
+static const char *const states[] = {DX_STATES(X)};
+static const char *const backends[] = {DX_BACKENDS(X)};
+static const char *const finals[] = {DX_FINALS(X)};
 #undef X
+
+/* What a field is in memory. */
+enum type {
+  CHARS,   /* char[] */
+  TEXT,    /* char *; NULL if it is not there */
+  NAME,    /* char *; always there */
+  FLAG,    /* bool */
+  NUMBER,  /* int, not negative */
+  COUNT,   /* int64_t, not negative */
+  PLACE,   /* size_t, from 0; from 1 in the journal */
+  TIME,    /* int64_t, wall ms; 0: null */
+  TIME_MS, /* the same, with milliseconds: what was printed at the same time is
+              listed in order */
+  WORD,    /* an enum */
+  CODE,    /* enum dx_code; DX_OK: null */
+  OBJECT,  /* a struct */
+  LIST     /* a pointer to structs */
 };
 
-static const char *const case_words[DX_CASE_STATE_COUNT] = {
-#define X(name, word) [DX_CASE_##name] = word,
-    DX_CASE_STATES(X)
-#undef X
+/* A field, for its writer and its reader. */
+struct field {
+  const char *name;
+  enum type type;
+  bool is_shown; /* only: what is wrong with it does not make a job damaged */
+  size_t at, size;
+  const char *const *words;   /* WORD: `count` of them */
+  size_t count;               /* LIST: how many items it may have */
+  size_t count_at;            /* LIST: where their number is */
+  const struct field *fields; /* OBJECT, LIST: up to one without a name */
 };
+
+#define ROW(s, n, t, member, bytes, ...)                                   \
+  {                                                                        \
+    .name = n, .type = t, .at = offsetof(struct s, member), .size = bytes, \
+    __VA_ARGS__                                                            \
+  }
+#define SIZE_OF(s, member) sizeof(((struct s *)NULL)->member)
+#define FIELD(s, type, name, member, ...) \
+  ROW(s, name, type, member, SIZE_OF(s, member), __VA_ARGS__)
+#define WORDS(s, list, name, member)          \
+  FIELD(s, WORD, name, member, .words = list, \
+        .count = sizeof(list) / sizeof((list)[0]))
+#define ITEMS(s, list, most, name, member, number)                  \
+  ROW(s, name, LIST, member, SIZE_OF(s, member[0]), .fields = list, \
+      .count = most, .count_at = offsetof(struct s, number))
+#define END      \
+  {              \
+    .name = NULL \
+  }
+
+static const struct field document_fields[] = {
+    WORDS(dx_document, kinds, "kind", entry.kind),
+    FIELD(dx_document, CHARS, "type", entry.type),
+    FIELD(dx_document, CHARS, "origin", entry.origin),
+    FIELD(dx_document, CHARS, "name", entry.name),
+    FIELD(dx_document, NUMBER, "pages", entry.pages),
+    FIELD(dx_document, FLAG, "together", entry.together),
+    FIELD(dx_document, COUNT, "bytes", entry.length),
+    FIELD(dx_document, CHARS, "sha256", entry.sha256),
+    WORDS(dx_document, reasons, "reason", entry.reason),
+    FIELD(dx_document, CHARS, "reason_text", entry.reason_text),
+    END};
+
+static const struct field file_fields[] = {
+    FIELD(dx_file, PLACE, "document", document),
+    WORDS(dx_file, put_words, "put", put), FIELD(dx_file, TEXT, "url", url),
+    END};
+
+static const struct field case_fields[] = {
+    FIELD(dx_case, NAME, "id", id),
+    WORDS(dx_case, case_states, "state", state),
+    FIELD(dx_case, COUNT, "bytes", bytes),
+    FIELD(dx_case, CHARS, "sha256", sha256),
+    FIELD(dx_case, FLAG, "empty", is_empty),
+    END};
+
+static const struct field submission_fields[] = {
+    WORDS(dx_submission, states, "state", state),
+    FIELD(dx_submission, TEXT, "source_id", source_id),
+    FIELD(dx_submission, TEXT, "section", section),
+    FIELD(dx_submission, TEXT, "base_url", base_url),
+    FIELD(dx_submission, TEXT, "key_id", key_id),
+    FIELD(dx_submission, FLAG, "registering", registering),
+    FIELD(dx_submission, COUNT, "url_until_ms", url_until_ms),
+    FIELD(dx_submission, COUNT, "lost_creates", lost_creates),
+    FIELD(dx_submission, COUNT, "start_overs", start_overs),
+    FIELD(dx_submission, COUNT, "reregistrations", reregistrations),
+    FIELD(dx_submission, FLAG, "put_again", put_again),
+    FIELD(dx_submission, FLAG, "verify", verify),
+    FIELD(dx_submission, COUNT, "announce_ms", announce_ms),
+    FIELD(dx_submission, CODE, "code", code),
+    FIELD(dx_submission, CHARS, "reason", reason),
+    FIELD(dx_submission, TIME, "registered_at", registered_at),
+    FIELD(dx_submission, TIME, "uploaded_at", uploaded_at),
+    FIELD(dx_submission, TIME, "complete_at", complete_at),
+    FIELD(dx_submission, TIME, "extracted_at", extracted_at),
+    FIELD(dx_submission, TIME, "delivered_at", delivered_at),
+    FIELD(dx_submission, TIME, "failed_at", failed_at),
+    ITEMS(dx_submission, file_fields, DX_DOCUMENTS_MAX, "files", files,
+          file_count),
+    ITEMS(dx_submission, case_fields, DX_CASES_MAX, "cases", cases, case_count),
+    END};
+
+static const struct field print_fields[] = {
+    FIELD(dx_print, CHARS, "run", run),
+    FIELD(dx_print, TEXT, "cupsd", cupsd),
+    WORDS(dx_print, backends, "backend", backend),
+    WORDS(dx_print, finals, "final", final),
+    FIELD(dx_print, FLAG, "known_later", known_later),
+    FIELD(dx_print, FLAG, "decided", decided),
+    FIELD(dx_print, FLAG, "undecided", undecided),
+    FIELD(dx_print, COUNT, "unclear_ms", unclear_ms),
+    END};
+
+static const struct field job_fields[] = {
+    FIELD(dx_job, CHARS, "key", key),
+    FIELD(dx_job, NAME, "service", service),
+    FIELD(dx_job, NAME, "base_url", base_url),
+    FIELD(dx_job, TEXT, "queue", queue),
+    FIELD(dx_job, TEXT, "id", cups_id),
+    FIELD(dx_job, TEXT, "uuid", uuid),
+    FIELD(dx_job, TEXT, "user", user),
+    FIELD(dx_job, TEXT, "title", title),
+    FIELD(dx_job, TEXT, "host", host),
+    FIELD(dx_job, OBJECT, "print", print, .fields = print_fields),
+    FIELD(dx_job, TIME_MS, "received_at", received_at),
+    FIELD(dx_job, FLAG, "together", together),
+    FIELD(dx_job, FLAG, "seen", seen),
+    FIELD(dx_job, CHARS, "message", message, .is_shown = true),
+    FIELD(dx_job, CODE, "message_code", message_code, .is_shown = true),
+    FIELD(dx_job, TIME, "retry_at", retry_at),
+    ITEMS(dx_job, document_fields, DX_DOCUMENTS_MAX, "documents", documents,
+          document_count),
+    ITEMS(dx_job, submission_fields, DX_DOCUMENTS_MAX, "submissions",
+          submissions, submission_count),
+    END};
 
 /* ---- writing ---- */
 
-static struct dx_json *document_json(const void *owner, size_t i)
-{
-  const struct dx_job *job = owner;
-  const struct dx_entry *e = &job->documents[i].entry;
-  struct dx_json *json = dx_json_object();
+static struct dx_json *fields_json(const struct field *fields,
+                                   const void *from);
 
-  return dx_json_made_take(
-      json, json != NULL &&
-                dx_json_put_string(json, "kind", dx_kind_word(e->kind)) &&
-                dx_json_put_string(json, "type", e->type) &&
-                dx_json_put_string(json, "origin", e->origin) &&
-                dx_json_put_string(json, "name", e->name) &&
-                dx_json_put_int(json, "pages", e->pages) &&
-                dx_json_put_bool(json, "together", e->together) &&
-                dx_json_put_int(json, "bytes", e->length) &&
-                dx_json_put_string(json, "sha256", e->sha256) &&
-                dx_json_put_string(json, "reason", dx_reason_word(e->reason)) &&
-                dx_json_put_string(json, "reason_text", e->reason_text));
+static struct dx_json *list_json(const struct field *f, const char *items,
+                                 size_t count)
+{
+  struct dx_json *list = dx_json_array(), *item;
+  bool ok = list != NULL;
+  size_t i;
+
+  for (i = 0; ok && i < count; i++) {
+    item = fields_json(f->fields, items + i * f->size);
+    ok = dx_json_append_take(list, &item);
+    dx_json_free(&item);
+  }
+  return dx_json_made_take(list, ok);
 }
 
-static struct dx_json *file_json(const void *owner, size_t i)
+static bool put_field(struct dx_json *json, const struct field *f,
+                      const char *from)
 {
-  const struct dx_submission *sub = owner;
-  const struct dx_file *f = &sub->files[i];
-  struct dx_json *json = dx_json_object();
+  const void *at = from + f->at;
+  char time[DX_TIME_BYTES];
+  struct dx_json *child;
+  bool ok;
 
-  return dx_json_made_take(
-      json, json != NULL &&
-                dx_json_put_int(json, "document", (int64_t)f->document + 1) &&
-                dx_json_put_string(json, "put", put_words[f->put]) &&
-                dx_json_put_string(json, "url", f->url));
-}
-
-static struct dx_json *case_json(const void *owner, size_t i)
-{
-  const struct dx_submission *sub = owner;
-  const struct dx_case *c = &sub->cases[i];
-  struct dx_json *json = dx_json_object();
-
-  return dx_json_made_take(
-      json, json != NULL && dx_json_put_string(json, "id", c->id) &&
-                dx_json_put_string(json, "state", case_words[c->state]) &&
-                dx_json_put_int(json, "bytes", c->bytes) &&
-                dx_json_put_string(json, "sha256", c->sha256) &&
-                dx_json_put_bool(json, "empty", c->is_empty));
-}
-
-static bool put_code(struct dx_json *json, const char *name, enum dx_code code)
-{
-  return dx_json_put_string(json, name,
-                            code != DX_OK ? dx_code_name(code) : NULL);
-}
-
-static bool put_times(struct dx_json *json, const struct dx_submission *sub)
-{
-  return dx_json_put_time(json, "registered_at", sub->registered_at) &&
-         dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
-         dx_json_put_time(json, "complete_at", sub->complete_at) &&
-         dx_json_put_time(json, "extracted_at", sub->extracted_at) &&
-         dx_json_put_time(json, "delivered_at", sub->delivered_at) &&
-         dx_json_put_time(json, "failed_at", sub->failed_at);
-}
-
-static struct dx_json *submission_json(const void *owner, size_t i)
-{
-  const struct dx_job *job = owner;
-  const struct dx_submission *sub = &job->submissions[i];
-  struct dx_json *json = dx_json_object();
-
-  return dx_json_made_take(
-      json,
-      json != NULL &&
-          dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
-          dx_json_put_string(json, "source_id", sub->source_id) &&
-          dx_json_put_string(json, "section", sub->section) &&
-          dx_json_put_string(json, "base_url", sub->base_url) &&
-          dx_json_put_string(json, "key_id", sub->key_id) &&
-          dx_json_put_bool(json, "registering", sub->registering) &&
-          dx_json_put_int(json, "url_until_ms", sub->url_until_ms) &&
-          dx_json_put_int(json, "lost_creates", sub->lost_creates) &&
-          dx_json_put_int(json, "start_overs", sub->start_overs) &&
-          dx_json_put_int(json, "reregistrations", sub->reregistrations) &&
-          dx_json_put_bool(json, "put_again", sub->put_again) &&
-          dx_json_put_bool(json, "verify", sub->verify) &&
-          dx_json_put_int(json, "announce_ms", sub->announce_ms) &&
-          put_code(json, "code", sub->code) &&
-          dx_json_put_string(json, "reason", sub->reason) &&
-          put_times(json, sub) &&
-          dx_json_put_list(json, "files", sub, sub->file_count, file_json) &&
-          dx_json_put_list(json, "cases", sub, sub->case_count, case_json));
-}
-
-/* To the millisecond: many print at the same time, and are listed in order. */
-static bool put_received(struct dx_json *json, int64_t at)
-{
-  char text[DX_TIME_BYTES];
-
-  dx_format_exact_time(at, text);
-  return dx_json_put_string(json, "received_at", at != 0 ? text : NULL);
-}
-
-static bool put_print(struct dx_json *root, const struct dx_print *print)
-{
-  struct dx_json *json = dx_json_object();
-  bool ok =
-      json != NULL && dx_json_put_string(json, "run", print->run) &&
-      dx_json_put_string(json, "cupsd", print->cupsd) &&
-      dx_json_put_string(json, "backend", dx_backend_word(print->backend)) &&
-      dx_json_put_string(json, "final", dx_final_word(print->final)) &&
-      dx_json_put_bool(json, "known_later", print->known_later) &&
-      dx_json_put_bool(json, "decided", print->decided) &&
-      dx_json_put_bool(json, "undecided", print->undecided) &&
-      dx_json_put_int(json, "unclear_ms", print->unclear_ms) &&
-      dx_json_put_take(root, "print", &json);
-
-  dx_json_free(&json);
+  switch (f->type) {
+  case CHARS:
+    return dx_json_put_string(json, f->name, at);
+  case TEXT:
+  case NAME:
+    return dx_json_put_string(json, f->name, *(char *const *)at);
+  case FLAG:
+    return dx_json_put_bool(json, f->name, *(const bool *)at);
+  case NUMBER:
+    return dx_json_put_int(json, f->name, *(const int *)at);
+  case COUNT:
+    return dx_json_put_int(json, f->name, *(const int64_t *)at);
+  case PLACE:
+    return dx_json_put_int(json, f->name, (int64_t) * (const size_t *)at + 1);
+  case TIME:
+    return dx_json_put_time(json, f->name, *(const int64_t *)at);
+  case TIME_MS:
+    dx_format_exact_time(*(const int64_t *)at, time);
+    return dx_json_put_string(json, f->name,
+                              *(const int64_t *)at != 0 ? time : NULL);
+  case WORD:
+    return dx_json_put_string(json, f->name, f->words[*(const unsigned *)at]);
+  case CODE:
+    return dx_json_put_string(json, f->name,
+                              *(const enum dx_code *)at != DX_OK
+                                  ? dx_code_name(*(const enum dx_code *)at)
+                                  : NULL);
+  case OBJECT:
+    child = fields_json(f->fields, at);
+    break;
+  default: /* LIST */
+    child = list_json(f, *(char *const *)at,
+                      *(const size_t *)(const void *)(from + f->count_at));
+    break;
+  }
+  ok = dx_json_put_take(json, f->name, &child);
+  dx_json_free(&child);
   return ok;
+}
+
+static bool put_fields(struct dx_json *json, const struct field *fields,
+                       const void *from)
+{
+  for (; fields->name != NULL; fields++)
+    if (!put_field(json, fields, from))
+      return false;
+  return true;
+}
+
+static struct dx_json *fields_json(const struct field *fields, const void *from)
+{
+  struct dx_json *json = dx_json_object();
+
+  return dx_json_made_take(json,
+                           json != NULL && put_fields(json, fields, from));
 }
 
 struct dx_json *dx_job_json(const struct dx_job *job)
@@ -156,26 +258,7 @@ struct dx_json *dx_job_json(const struct dx_job *job)
 
   return dx_json_made_take(
       json, json != NULL && dx_json_put_int(json, "schema", JOURNAL_SCHEMA) &&
-                dx_json_put_string(json, "key", job->key) &&
-                dx_json_put_string(json, "service", job->service) &&
-                dx_json_put_string(json, "base_url", job->base_url) &&
-                dx_json_put_string(json, "queue", job->queue) &&
-                dx_json_put_string(json, "id", job->cups_id) &&
-                dx_json_put_string(json, "uuid", job->uuid) &&
-                dx_json_put_string(json, "user", job->user) &&
-                dx_json_put_string(json, "title", job->title) &&
-                dx_json_put_string(json, "host", job->host) &&
-                put_print(json, &job->print) &&
-                put_received(json, job->received_at) &&
-                dx_json_put_bool(json, "together", job->together) &&
-                dx_json_put_bool(json, "seen", job->seen) &&
-                dx_json_put_string(json, "message", job->message) &&
-                put_code(json, "message_code", job->message_code) &&
-                dx_json_put_time(json, "retry_at", job->retry_at) &&
-                dx_json_put_list(json, "documents", job, job->document_count,
-                                 document_json) &&
-                dx_json_put_list(json, "submissions", job,
-                                 job->submission_count, submission_json));
+                put_fields(json, job_fields, job));
 }
 
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err)
@@ -208,190 +291,90 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
 
 /* ---- reading ---- */
 
-static bool get_text(const struct dx_json *json, const char *name,
-                     char **ret_text)
+static bool get_fields(const struct dx_json *json, const struct field *fields,
+                       void *to);
+
+static bool get_list(const struct dx_json *list, const struct field *f,
+                     char *to)
 {
-  const char *text = dx_json_string(dx_json_get(json, name));
+  size_t *count = (void *)(to + f->count_at);
+  const struct dx_json *item = dx_json_first(list);
+  char *items;
 
-  *ret_text = text != NULL ? strdup(text) : NULL;
-  return text == NULL || *ret_text != NULL;
-}
-
-static bool get_chars(const struct dx_json *json, const char *name, char *text,
-                      size_t size)
-{
-  const char *value = dx_json_string(dx_json_get(json, name));
-
-  if (value == NULL || strlen(value) >= size)
+  if (list == NULL || dx_json_count(list) > f->count)
     return false;
-  memcpy(text, value, strlen(value) + 1);
-  return true;
+  items = calloc(dx_json_count(list) + 1, f->size);
+  *(char **)(void *)(to + f->at) = items;
+  for (; items != NULL && item != NULL; item = dx_json_next(item))
+    if (!get_fields(item, f->fields, items + f->size * (*count)++))
+      return false;
+  return items != NULL;
 }
 
-static bool get_flag(const struct dx_json *json, const char *name, bool *ret)
+static bool get_field(const struct dx_json *value, const struct field *f,
+                      char *to)
 {
-  return dx_json_bool(dx_json_get(json, name), ret);
-}
-
-static bool get_count(const struct dx_json *json, const char *name,
-                      int64_t *ret_count)
-{
-  return dx_json_int(dx_json_get(json, name), ret_count) && *ret_count >= 0;
-}
-
-/* The index of the word in the table; -1 if it is not there. */
-static int get_word(const struct dx_json *json, const char *name,
-                    const char *const *words, int count)
-{
-  const char *word = dx_json_string(dx_json_get(json, name));
-  int i;
-
-  for (i = 0; word != NULL && i < count; i++)
-    if (strcmp(word, words[i]) == 0)
-      return i;
-  return -1;
-}
-
-static bool get_time(const struct dx_json *json, const char *name,
-                     int64_t *ret_ms)
-{
-  const struct dx_json *value = dx_json_get(json, name);
   const char *text = dx_json_string(value);
+  void *at = to + f->at;
+  enum dx_code code;
+  int64_t number;
+  unsigned i;
 
-  *ret_ms = text != NULL ? dx_parse_time(text) : 0;
-  return dx_json_is_null(value) || (text != NULL && *ret_ms >= 0);
+  switch (f->type) {
+  case CHARS:
+    if (text == NULL || strlen(text) >= f->size)
+      return false;
+    memcpy(at, text, strlen(text) + 1);
+    return true;
+  case TEXT:
+  case NAME:
+    *(char **)at = text != NULL ? strdup(text) : NULL;
+    return *(char **)at != NULL || (text == NULL && f->type == TEXT);
+  case FLAG:
+    return dx_json_bool(value, at);
+  case NUMBER:
+    if (!dx_json_int(value, &number) || number < 0 || number > INT_MAX)
+      return false;
+    *(int *)at = (int)number;
+    return true;
+  case COUNT:
+    return dx_json_int(value, at) && *(int64_t *)at >= 0;
+  case PLACE:
+    if (!dx_json_int(value, &number) || number < 1)
+      return false;
+    *(size_t *)at = (size_t)number - 1;
+    return true;
+  case TIME:
+  case TIME_MS:
+    *(int64_t *)at = text != NULL ? dx_parse_time(text) : 0;
+    return dx_json_is_null(value) || (text != NULL && *(int64_t *)at >= 0);
+  case WORD:
+    for (i = 0; text != NULL && i < f->count; i++)
+      if (strcmp(text, f->words[i]) == 0) {
+        *(unsigned *)at = i;
+        return true;
+      }
+    return false;
+  case CODE:
+    code = text != NULL ? dx_code_by_name(text) : DX_OK;
+    if (code != DX_CODE_COUNT)
+      *(enum dx_code *)at = code;
+    return code != DX_CODE_COUNT;
+  case OBJECT:
+    return get_fields(value, f->fields, at);
+  default: /* LIST */
+    return get_list(value, f, to);
+  }
 }
 
-static bool read_document(const struct dx_json *json,
-                          struct dx_document *document)
+static bool get_fields(const struct dx_json *json, const struct field *fields,
+                       void *to)
 {
-  struct dx_entry *e = &document->entry;
-  char word[64];
-  int64_t pages;
-
-  if (!get_chars(json, "kind", word, sizeof(word)))
-    return false;
-  e->kind = dx_kind_by_word(word);
-  if (!get_chars(json, "reason", word, sizeof(word)))
-    return false;
-  e->reason = dx_reason_by_word(word);
-  if (!get_count(json, "pages", &pages) || pages > INT32_MAX)
-    return false;
-  e->pages = (int)pages;
-  return e->kind != DX_KIND_COUNT && e->reason != DX_REASON_COUNT &&
-         get_chars(json, "type", e->type, sizeof(e->type)) &&
-         get_chars(json, "origin", e->origin, sizeof(e->origin)) &&
-         get_chars(json, "name", e->name, sizeof(e->name)) &&
-         get_chars(json, "sha256", e->sha256, sizeof(e->sha256)) &&
-         get_chars(json, "reason_text", e->reason_text,
-                   sizeof(e->reason_text)) &&
-         get_flag(json, "together", &e->together) &&
-         get_count(json, "bytes", &e->length);
-}
-
-static bool read_documents(const struct dx_json *list, struct dx_job *job)
-{
-  const struct dx_json *item;
-  size_t count = dx_json_count(list);
-
-  if (list == NULL || count > DX_DOCUMENTS_MAX)
-    return false;
-  job->documents = calloc(count + 1, sizeof(*job->documents));
-  if (job->documents == NULL)
-    return false;
-  for (item = dx_json_first(list); item != NULL; item = dx_json_next(item))
-    if (!read_document(item, &job->documents[job->document_count++]))
+  for (; fields->name != NULL; fields++)
+    if (!get_field(dx_json_get(json, fields->name), fields, to) &&
+        !fields->is_shown)
       return false;
   return true;
-}
-
-static bool read_file(const struct dx_json *json, const struct dx_job *job,
-                      struct dx_file *file)
-{
-  int put = get_word(json, "put", put_words, DX_PUT_COUNT);
-  int64_t document;
-
-  if (put < 0 || !dx_json_int(dx_json_get(json, "document"), &document) ||
-      document < 1 || (uint64_t)document > job->document_count)
-    return false;
-  file->document = (size_t)document - 1;
-  file->put = (enum dx_put)put;
-  return get_text(json, "url", &file->url);
-}
-
-/* DX_CODE_COUNT if the word is not known. */
-static enum dx_code get_code(const struct dx_json *json, const char *name)
-{
-  const char *word = dx_json_string(dx_json_get(json, name));
-
-  return word != NULL ? dx_code_by_name(word) : DX_OK;
-}
-
-static bool read_case(const struct dx_json *json, struct dx_case *c)
-{
-  int state = get_word(json, "state", case_words, DX_CASE_STATE_COUNT);
-
-  if (state < 0)
-    return false;
-  c->state = (enum dx_case_state)state;
-  return get_text(json, "id", &c->id) && c->id != NULL &&
-         get_count(json, "bytes", &c->bytes) &&
-         get_chars(json, "sha256", c->sha256, sizeof(c->sha256)) &&
-         get_flag(json, "empty", &c->is_empty);
-}
-
-static bool read_files_and_cases(const struct dx_json *json,
-                                 struct dx_submission *sub)
-{
-  const struct dx_json *files = dx_json_get(json, "files");
-  const struct dx_json *cases = dx_json_get(json, "cases");
-  const struct dx_json *item;
-
-  sub->files = calloc(dx_json_count(files) + 1, sizeof(*sub->files));
-  sub->cases = calloc(dx_json_count(cases) + 1, sizeof(*sub->cases));
-  if (sub->files == NULL || sub->cases == NULL || files == NULL ||
-      cases == NULL)
-    return false;
-  for (item = dx_json_first(files); item != NULL; item = dx_json_next(item))
-    if (!read_file(item, sub->job, &sub->files[sub->file_count++]))
-      return false;
-  for (item = dx_json_first(cases); item != NULL; item = dx_json_next(item))
-    if (!read_case(item, &sub->cases[sub->case_count++]))
-      return false;
-  return true;
-}
-
-static bool read_submission(const struct dx_json *json,
-                            struct dx_submission *sub)
-{
-  char word[32];
-
-  if (!get_chars(json, "state", word, sizeof(word)))
-    return false;
-  sub->state = dx_state_by_word(word);
-  sub->code = get_code(json, "code");
-  if (sub->state == DX_ST_COUNT || sub->code == DX_CODE_COUNT)
-    return false;
-  return get_flag(json, "verify", &sub->verify) &&
-         get_text(json, "source_id", &sub->source_id) &&
-         get_text(json, "section", &sub->section) &&
-         get_text(json, "base_url", &sub->base_url) &&
-         get_text(json, "key_id", &sub->key_id) &&
-         get_flag(json, "registering", &sub->registering) &&
-         get_flag(json, "put_again", &sub->put_again) &&
-         dx_json_int(dx_json_get(json, "url_until_ms"), &sub->url_until_ms) &&
-         get_count(json, "lost_creates", &sub->lost_creates) &&
-         get_count(json, "start_overs", &sub->start_overs) &&
-         get_count(json, "reregistrations", &sub->reregistrations) &&
-         get_chars(json, "reason", sub->reason, sizeof(sub->reason)) &&
-         get_time(json, "registered_at", &sub->registered_at) &&
-         get_time(json, "uploaded_at", &sub->uploaded_at) &&
-         get_time(json, "complete_at", &sub->complete_at) &&
-         get_time(json, "extracted_at", &sub->extracted_at) &&
-         get_time(json, "delivered_at", &sub->delivered_at) &&
-         get_time(json, "failed_at", &sub->failed_at) &&
-         get_count(json, "announce_ms", &sub->announce_ms) &&
-         read_files_and_cases(json, sub);
 }
 
 /* We never write a source without an id and its place, or a registered file
@@ -406,84 +389,31 @@ static bool is_plausible(const struct dx_submission *sub)
   if (dx_state_is_sent(sub->state) && sub->source_id == NULL)
     return false;
   for (i = 0; i < sub->file_count; i++)
-    if (sub->state == DX_ST_REGISTERED && sub->files[i].url == NULL)
+    if (sub->files[i].document >= sub->job->document_count ||
+        (sub->state == DX_ST_REGISTERED && sub->files[i].url == NULL))
       return false;
   return sub->file_count > 0;
-}
-
-static bool read_submissions(const struct dx_json *list, struct dx_job *job)
-{
-  const struct dx_json *item;
-  size_t count = dx_json_count(list);
-
-  if (list == NULL || count > DX_DOCUMENTS_MAX)
-    return false;
-  job->submissions = calloc(count + 1, sizeof(*job->submissions));
-  if (job->submissions == NULL)
-    return false;
-  for (item = dx_json_first(list); item != NULL; item = dx_json_next(item)) {
-    struct dx_submission *sub = &job->submissions[job->submission_count++];
-
-    sub->job = job;
-    sub->number = job->submission_count;
-    if (!read_submission(item, sub) || !is_plausible(sub))
-      return false;
-  }
-  return true;
-}
-
-/* What is only shown does not make a job damaged. */
-static void read_message(const struct dx_json *json, struct dx_job *job)
-{
-  (void)get_chars(json, "message", job->message, sizeof(job->message));
-  job->message_code = get_code(json, "message_code");
-  if (job->message_code == DX_CODE_COUNT)
-    job->message_code = DX_OK;
-}
-
-static bool read_print(const struct dx_json *json, struct dx_print *print)
-{
-  char backend[16], final[16];
-
-  if (!get_chars(json, "backend", backend, sizeof(backend)) ||
-      !get_chars(json, "final", final, sizeof(final)))
-    return false;
-  print->backend = dx_backend_by_word(backend);
-  print->final = dx_final_by_word(final);
-  return print->backend != DX_BACKEND_COUNT && print->final != DX_FINAL_COUNT &&
-         get_chars(json, "run", print->run, sizeof(print->run)) &&
-         (print->run[0] == '\0' || dx_is_run(print->run)) &&
-         get_text(json, "cupsd", &print->cupsd) &&
-         get_flag(json, "known_later", &print->known_later) &&
-         get_flag(json, "decided", &print->decided) &&
-         get_flag(json, "undecided", &print->undecided) &&
-         get_count(json, "unclear_ms", &print->unclear_ms);
 }
 
 static bool read_job(const struct dx_json *json, struct dx_job *job)
 {
   int64_t schema;
+  size_t i;
 
   if (!dx_json_int(dx_json_get(json, "schema"), &schema) || schema < 1 ||
-      schema > JOURNAL_SCHEMA)
+      schema > JOURNAL_SCHEMA || !get_fields(json, job_fields, job) ||
+      !dx_is_key(job->key) ||
+      (job->print.run[0] != '\0' && !dx_is_run(job->print.run)))
     return false;
-  read_message(json, job);
-  return get_chars(json, "key", job->key, sizeof(job->key)) &&
-         dx_is_key(job->key) && get_text(json, "service", &job->service) &&
-         job->service != NULL && get_text(json, "base_url", &job->base_url) &&
-         job->base_url != NULL && get_text(json, "queue", &job->queue) &&
-         get_text(json, "id", &job->cups_id) &&
-         get_text(json, "uuid", &job->uuid) &&
-         get_text(json, "user", &job->user) &&
-         get_text(json, "title", &job->title) &&
-         get_text(json, "host", &job->host) &&
-         get_time(json, "received_at", &job->received_at) &&
-         get_time(json, "retry_at", &job->retry_at) &&
-         read_print(dx_json_get(json, "print"), &job->print) &&
-         get_flag(json, "together", &job->together) &&
-         get_flag(json, "seen", &job->seen) &&
-         read_documents(dx_json_get(json, "documents"), job) &&
-         read_submissions(dx_json_get(json, "submissions"), job);
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    sub->job = job;
+    sub->number = i + 1;
+    if (!is_plausible(sub))
+      return false;
+  }
+  return true;
 }
 
 static void look_for_documents(struct dx_job *job)
@@ -501,11 +431,14 @@ static void look_for_documents(struct dx_job *job)
   }
 }
 
-/* errno is ENOMEM if that was the reason. */
-static enum dx_code unreadable(const struct dx_json *json, struct dx_err *err)
+enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
+                              struct dx_err *err)
 {
   int64_t schema;
 
+  errno = 0; /* out of memory does not mean damaged */
+  if (read_job(json, job))
+    return DX_OK;
   if (errno == ENOMEM)
     return dx_fail_nomem(err);
   if (dx_json_int(dx_json_get(json, "schema"), &schema) &&
@@ -515,33 +448,25 @@ static enum dx_code unreadable(const struct dx_json *json, struct dx_err *err)
   return dx_fail(err, DX_E_DAMAGED, 0, "the job file is damaged");
 }
 
-static enum dx_code read_whole(const struct dx_json *json, struct dx_job *job,
-                               struct dx_err *err)
-{
-  return read_job(json, job) ? DX_OK : unreadable(json, err);
-}
-
-enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
-                              struct dx_err *err)
-{
-  errno = 0; /* out of memory does not mean damaged */
-  return read_whole(json, job, err);
-}
-
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
 {
-  struct dx_buf text = {.secret = true};
+  struct dx_buf text = {0};
   struct dx_json *json = NULL;
   enum dx_code code;
+  size_t i;
 
   code = dx_fs_read(job->dirfd, JOURNAL_NAME, DX_JOURNAL_MAX_BYTES, &text, err);
   if (code != DX_OK) {
     dx_buf_release(&text);
     return code;
   }
-  errno = 0; /* out of memory does not mean damaged */
+  errno = 0;
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
-  code = read_whole(json, job, err);
+  code = json == NULL && errno == ENOMEM ? dx_fail_nomem(err)
+                                         : dx_job_read_json(job, json, err);
+  for (i = 0; code == DX_OK && i < job->submission_count; i++)
+    job->submissions[i].told_end_at =
+        dx_submission_ended_at(&job->submissions[i]);
   if (code == DX_OK) {
     look_for_documents(job);
     if (job->print.backend == DX_BACKEND_ATTENDS)

@@ -50,17 +50,6 @@ static struct dx_json *manifest_case(const void *owner, size_t i)
   return dx_json_made_take(json, ok);
 }
 
-static bool is_good(const struct dx_submission *sub)
-{
-  return sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
-}
-
-/* Nothing that a person does will change it. */
-static bool is_settled(const struct dx_submission *sub)
-{
-  return is_good(sub) || dx_state_is_settled(sub->state);
-}
-
 static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
 {
   struct dx_json *json = dx_json_object();
@@ -78,23 +67,18 @@ static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
   return ok;
 }
 
-/* A source without cases is extracted when it is complete. */
-static int64_t extracted_at(const struct dx_submission *sub)
-{
-  if (!is_good(sub))
-    return 0;
-  return sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
-}
-
 static bool put_manifest_times(struct dx_json *root,
-                               const struct dx_submission *sub)
+                               const struct dx_submission *sub, bool good)
 {
+  /* A source without cases is extracted when it is complete. */
+  int64_t extracted_at =
+      sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
   struct dx_json *json = dx_json_object();
   bool ok = json != NULL &&
             dx_json_put_time(json, "received_at", sub->job->received_at) &&
             dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
             dx_json_put_time(json, "complete_at", sub->complete_at) &&
-            dx_json_put_time(json, "extracted_at", extracted_at(sub)) &&
+            dx_json_put_time(json, "extracted_at", good ? extracted_at : 0) &&
             dx_json_put_time(json, "failed_at", sub->failed_at) &&
             dx_json_put_take(root, "times", &json);
 
@@ -102,30 +86,26 @@ static bool put_manifest_times(struct dx_json *root,
   return ok;
 }
 
-static const char *section_of(const struct dx_submission *sub)
-{
-  return sub->section != NULL ? sub->section : sub->job->service;
-}
-
 char *dx_manifest_text(const struct dx_submission *sub)
 {
-  bool good = is_good(sub);
+  bool good = sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
+  bool settled = good || dx_state_is_settled(sub->state);
   struct dx_json *root = dx_json_object();
   char *text = NULL;
 
   if (root != NULL && dx_json_put_int(root, "schema", MANIFEST_SCHEMA) &&
       dx_json_put_string(root, "outcome", good ? "extracted" : "failed") &&
-      dx_json_put_bool(root, "final", is_settled(sub)) &&
+      dx_json_put_bool(root, "final", settled) &&
       dx_json_put_string(root, "reason_code",
                          good ? NULL : dx_submission_reason_code(sub)) &&
       dx_json_put_string(root, "reason", good ? NULL : sub->reason) &&
-      dx_json_put_string(root, "service", section_of(sub)) &&
+      dx_json_put_string(root, "service", dx_submission_section(sub)) &&
       dx_json_put_string(root, "source_id", sub->source_id) &&
       put_manifest_job(root, sub->job) &&
       dx_json_put_list(root, "files", sub, sub->file_count, manifest_file) &&
       dx_json_put_list(root, "cases", sub, good ? sub->case_count : 0,
                        manifest_case) &&
-      put_manifest_times(root, sub))
+      put_manifest_times(root, sub, good))
     text = dx_json_print(root, true);
   dx_json_free(&root);
   return text;

@@ -52,12 +52,6 @@ bool dx_merge_takes_bytes(const struct dx_merge_facts *facts,
 
 /* ---- the facts ---- */
 
-static bool was_not_converted(const struct dx_entry *e)
-{
-  return strcmp(e->type, DX_MIME_PDF) != 0 ||
-         strcmp(e->origin, DX_MIME_PDF) == 0;
-}
-
 static bool is_equal(const struct dx_entry *a, const struct dx_entry *b)
 {
   return strcmp(a->sha256, b->sha256) == 0;
@@ -67,10 +61,12 @@ static bool is_equal(const struct dx_entry *a, const struct dx_entry *b)
  * came as a PDF or picture has the same bytes when it is printed again. */
 static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
 {
-  if (a->kind != b->kind || strcmp(a->type, b->type) != 0 ||
-      a->pages != b->pages || a->together != b->together)
-    return false;
-  return !was_not_converted(a) || is_equal(a, b);
+  bool was_converted =
+      strcmp(a->type, DX_MIME_PDF) == 0 && strcmp(a->origin, DX_MIME_PDF) != 0;
+
+  return a->kind == b->kind && strcmp(a->type, b->type) == 0 &&
+         a->pages == b->pages && a->together == b->together &&
+         (was_converted || is_equal(a, b));
 }
 
 static bool has_same_places(const struct dx_submission *a,
@@ -145,13 +141,6 @@ static struct dx_merge_facts facts_of(const struct dx_job *old,
 
 /* ---- before anything is changed ---- */
 
-static enum dx_code changed(struct dx_err *err)
-{
-  return dx_fail(err, DX_E_CHANGED, 0,
-                 "other documents, or another grouping, than were sent before; "
-                 "print them as a new job");
-}
-
 static enum dx_code check(struct dx_job *old, struct dx_job *fresh,
                           struct dx_err *err)
 {
@@ -164,15 +153,16 @@ static enum dx_code check(struct dx_job *old, struct dx_job *fresh,
 
     if (facts.busy)
       return dx_fail(err, DX_E_BUSY, 0, "a document is under way");
-    if (now == NULL && dx_merge_must_stay(&facts))
-      return changed(err);
-    if (now != NULL && dx_merge_plan(&facts) == DX_MERGE_CHANGED)
-      return facts.same_places
-                 ? dx_fail(err, DX_E_CHANGED, 0,
-                           "document %zu differs from what was sent before; "
-                           "print it as a new job",
-                           now->files[0].document + 1)
-                 : changed(err);
+    if (dx_merge_plan(&facts) != DX_MERGE_CHANGED)
+      continue;
+    if (facts.same_places)
+      return dx_fail(err, DX_E_CHANGED, 0,
+                     "document %zu differs from what was sent before; "
+                     "print it as a new job",
+                     now->files[0].document + 1);
+    return dx_fail(err, DX_E_CHANGED, 0,
+                   "other documents, or another grouping, than were sent "
+                   "before; print them as a new job");
   }
   return DX_OK;
 }
@@ -196,40 +186,6 @@ static enum dx_code fill_in(const struct dx_job *old, struct dx_job *fresh,
 
 /* ---- in memory ---- */
 
-/* The number of registrations stays bounded, however often the job is run: one
- * that we know nothing about may exist. */
-static void keep_tries(const struct dx_submission *before,
-                       struct dx_submission *sub)
-{
-  if (before->state != DX_ST_STORED || sub->state != DX_ST_STORED)
-    return;
-  sub->registering = before->registering;
-  sub->lost_creates = before->lost_creates;
-  sub->start_overs = before->start_overs;
-  sub->reregistrations = before->reregistrations;
-}
-
-/* The entries of the places of a submission that stays say what was sent. */
-static void keep_places(struct dx_job *old, struct dx_job *fresh,
-                        const struct dx_merge_facts *facts,
-                        enum dx_merge_action action,
-                        const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++) {
-    struct dx_document *before = &old->documents[sub->files[i].document];
-    struct dx_document *now = &fresh->documents[sub->files[i].document];
-    struct dx_merge_place place = {.here = before->is_here,
-                                   .came = now->entry.kind == DX_KIND_DOCUMENT,
-                                   .equal =
-                                       is_equal(&before->entry, &now->entry)};
-
-    if (!dx_merge_takes_bytes(facts, action, &place))
-      *now = *before;
-  }
-}
-
 static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
                                      struct dx_submission *sub,
                                      struct dx_err *err)
@@ -238,13 +194,31 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
   struct dx_merge_facts facts = facts_of(old, before, fresh, sub);
   enum dx_merge_action action = dx_merge_plan(&facts);
   struct dx_submission swap;
+  size_t i;
 
   if (action == DX_MERGE_TAKE) {
-    if (before != NULL)
-      keep_tries(before, sub);
+    /* The number of registrations stays bounded, however often the job is run:
+     * one that we know nothing about may exist. */
+    if (before != NULL && before->state == DX_ST_STORED &&
+        sub->state == DX_ST_STORED) {
+      sub->registering = before->registering;
+      sub->lost_creates = before->lost_creates;
+      sub->start_overs = before->start_overs;
+      sub->reregistrations = before->reregistrations;
+    }
     return DX_OK;
   }
-  keep_places(old, fresh, &facts, action, sub);
+  /* The entries of the places of a submission that stays say what was sent. */
+  for (i = 0; i < sub->file_count; i++) {
+    struct dx_document *was = &old->documents[sub->files[i].document];
+    struct dx_document *now = &fresh->documents[sub->files[i].document];
+    struct dx_merge_place place = {.here = was->is_here,
+                                   .came = now->entry.kind == DX_KIND_DOCUMENT,
+                                   .equal = is_equal(&was->entry, &now->entry)};
+
+    if (!dx_merge_takes_bytes(&facts, action, &place))
+      *now = *was;
+  }
   swap = *sub;
   *sub = *before;
   *before = swap;
@@ -289,39 +263,32 @@ static void exchange(struct dx_job *old, struct dx_job *fresh)
 
 /* ---- on disk ---- */
 
-static enum dx_code move_document(struct dx_job *job,
-                                  const struct dx_job *receipt, size_t place,
-                                  struct dx_err *err)
-{
-  char name[DX_FILE_NAME_BYTES];
-
-  if (place >= receipt->document_count || !receipt->documents[place].is_here ||
-      !is_equal(&job->documents[place].entry, &receipt->documents[place].entry))
-    return DX_OK;
-  dx_document_file(place, name);
-  if (renameat(receipt->dirfd, name, job->dirfd, name) < 0)
-    return dx_fs_fail(err, errno, "move", receipt->dirfd, name);
-  job->documents[place].is_here = true;
-  return DX_OK;
-}
-
 /* The journal says already what will be here. */
 static enum dx_code move_documents(struct dx_job *job,
                                    const struct dx_job *receipt,
                                    struct dx_err *err)
 {
-  enum dx_code code = DX_OK;
+  char name[DX_FILE_NAME_BYTES];
   size_t i, k;
 
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
 
-    if (dx_state_is_settled(sub->state))
-      continue;
-    for (k = 0; code == DX_OK && k < sub->file_count; k++)
-      code = move_document(job, receipt, sub->files[k].document, err);
+    for (k = 0; !dx_state_is_settled(sub->state) && k < sub->file_count; k++) {
+      size_t place = sub->files[k].document;
+
+      if (place >= receipt->document_count ||
+          !receipt->documents[place].is_here ||
+          !is_equal(&job->documents[place].entry,
+                    &receipt->documents[place].entry))
+        continue;
+      dx_document_file(place, name);
+      if (renameat(receipt->dirfd, name, job->dirfd, name) < 0)
+        return dx_fs_fail(err, errno, "move", receipt->dirfd, name);
+      job->documents[place].is_here = true;
+    }
   }
-  return code == DX_OK ? dx_fs_sync_dir(job->dirfd, err) : code;
+  return dx_fs_sync_dir(job->dirfd, err);
 }
 
 /* In `old` and its journal; `fresh` has what was there before. */
@@ -343,38 +310,26 @@ static enum dx_code merge_journal(struct dx_spool *spool, struct dx_job *old,
   return code == DX_OK ? dx_job_save(old, err) : code;
 }
 
-/* Its entries again, which are partly in the job now. */
-static enum dx_code load_again(struct dx_spool *spool, struct dx_job **receipt,
-                               struct dx_err *err)
-{
-  char path[DX_JOB_PATH_BYTES];
-
-  memcpy(path, (*receipt)->path, sizeof(path));
-  dx_job_free(receipt);
-  return dx_spool_load_received(spool, strchr(path, '/') + 1, receipt, err);
-}
-
-/* A backend that outlived its cupsd committed after one of the next cupsd. */
-static bool is_older(const struct dx_job *old, const struct dx_job *fresh)
-{
-  return fresh->print.cupsd != NULL && old->print.cupsd != NULL &&
-         dx_cupsd_is_gone(fresh->print.cupsd) &&
-         !dx_cupsd_is_gone(old->print.cupsd);
-}
-
 enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
                           struct dx_job **fresh, struct dx_err *err)
 {
+  char path[DX_JOB_PATH_BYTES];
   enum dx_code code = DX_OK;
 
-  if (is_older(old, *fresh)) {
+  /* A backend that outlived its cupsd committed after one of the next cupsd. */
+  if ((*fresh)->print.cupsd != NULL && old->print.cupsd != NULL &&
+      dx_cupsd_is_gone((*fresh)->print.cupsd) &&
+      !dx_cupsd_is_gone(old->print.cupsd)) {
     dx_spool_discard(spool, fresh);
     return DX_OK;
   }
   if (strcmp(old->print.run, (*fresh)->print.run) != 0) {
     code = merge_journal(spool, old, *fresh, err);
-    if (code == DX_OK)
-      code = load_again(spool, fresh, err);
+    if (code == DX_OK) { /* its entries again, which are partly in the job */
+      memcpy(path, (*fresh)->path, sizeof(path));
+      dx_job_free(fresh);
+      code = dx_spool_load_received(spool, strchr(path, '/') + 1, fresh, err);
+    }
   }
   if (code == DX_OK)
     code = move_documents(old, *fresh, err);

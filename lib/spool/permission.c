@@ -3,8 +3,7 @@
  */
 #include "lib/spool/permission.h"
 
-#include <string.h>
-
+#include "lib/base/words.h"
 #include "lib/spool/job.h"
 
 /* What cupsd says, as the table sees it: UNKNOWN means three things. */
@@ -188,59 +187,22 @@ void dx_print_begin(struct dx_print *print)
 
 /* ---- words ---- */
 
-#define X(name, word) word,
-static const char *const backends[] = {DX_BACKENDS(X)};
-static const char *const finals[] = {DX_FINALS(X)};
-static const char *const answers[] = {DX_ANSWERS(X)};
-#undef X
+DX_WORDS(backend, DX_BACKENDS)
+DX_WORDS(final, DX_FINALS)
+DX_WORDS(answer, DX_ANSWERS)
+DX_BY_WORD(answer)
+DX_WORDS(permission, DX_PERMISSIONS)
 
-static int find(const char *const *words, int count, const char *word)
+enum dx_answer dx_answer_of_state(enum dx_print_job_state state)
 {
-  int i;
+  static const enum dx_answer answers_of[DX_PJ_COUNT] = {
+      [DX_PJ_NOBODY] = DX_ANSWER_NONE,
+      [DX_PJ_HIDDEN] = DX_ANSWER_HIDDEN,
+      [DX_PJ_UNKNOWN] = DX_ANSWER_UNKNOWN,
+      [DX_PJ_WAITING] = DX_ANSWER_ACTIVE,
+      [DX_PJ_HELD] = DX_ANSWER_HELD,
+      [DX_PJ_CANCELED] = DX_ANSWER_CANCELED,
+      [DX_PJ_OVER] = DX_ANSWER_OVER};
 
-  for (i = 0; i < count; i++)
-    if (strcmp(words[i], word) == 0)
-      break;
-  return i;
-}
-
-const char *dx_backend_word(enum dx_backend backend)
-{
-  return backends[backend];
-}
-
-enum dx_backend dx_backend_by_word(const char *word)
-{
-  return (enum dx_backend)find(backends, DX_BACKEND_COUNT, word);
-}
-
-const char *dx_final_word(enum dx_final final)
-{
-  return finals[final];
-}
-
-enum dx_final dx_final_by_word(const char *word)
-{
-  return (enum dx_final)find(finals, DX_FINAL_COUNT, word);
-}
-
-const char *dx_answer_word(enum dx_answer answer)
-{
-  return answers[answer];
-}
-
-enum dx_answer dx_answer_by_word(const char *word)
-{
-  return (enum dx_answer)find(answers, DX_ANSWER_COUNT, word);
-}
-
-const char *dx_permission_word(enum dx_permission permission)
-{
-  static const char *const permission_words[] = {[DX_MAY_SEND] = "send",
-                                                 [DX_MAY_WAIT] = "wait",
-                                                 [DX_MAY_CANCEL] = "cancel",
-                                                 [DX_MAY_ASK] =
-                                                     "a person decides"};
-
-  return permission_words[permission];
+  return answers_of[state];
 }

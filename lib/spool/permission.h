@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/print/print_job.h"
+
 /* So long cupsd may hide a print job, or not answer, until a person decides. */
 #define DX_UNCLEAR_LIMIT_MS (24 * 60 * 60 * INT64_C(1000))
 
@@ -71,11 +73,17 @@ enum dx_answer {
       DX_ANSWER_COUNT
 };
 
+/* name, word for logs */
+#define DX_PERMISSIONS(X)                                 \
+  X(SEND, "send")                                         \
+  X(WAIT, "wait")                                         \
+  X(CANCEL, "cancel") /* the job is canceled here, too */ \
+  X(ASK, "a person decides")
+
 enum dx_permission {
-  DX_MAY_SEND,
-  DX_MAY_WAIT,
-  DX_MAY_CANCEL, /* the job is canceled here, too */
-  DX_MAY_ASK     /* a person decides */
+#define X(name, word) DX_MAY_##name,
+  DX_PERMISSIONS(X)
+#undef X
 };
 
 struct dx_permission_facts {
@@ -120,11 +128,12 @@ void dx_print_begin(struct dx_print *print);
 
 const char *dx_permission_word(enum dx_permission permission);
 
-/* Words. The way back: the enum's COUNT if there is no such word. */
+/* The answer if nothing was done to the printer. */
+enum dx_answer dx_answer_of_state(enum dx_print_job_state state);
+
+/* Words. DX_ANSWER_COUNT: there is no such word. */
 const char *dx_backend_word(enum dx_backend backend);
-enum dx_backend dx_backend_by_word(const char *word);
 const char *dx_final_word(enum dx_final final);
-enum dx_final dx_final_by_word(const char *word);
 const char *dx_answer_word(enum dx_answer answer);
 enum dx_answer dx_answer_by_word(const char *word);
 

@@ -19,32 +19,10 @@
 #include "lib/base/policy.h"
 #include "lib/spool/manifest.h"
 
+/* What needs no encoding in a name. Unlike for dx_buf_percent(), '.' does. */
+#define PLAIN "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define ID_MAX 128 /* bytes of an id that goes into a name as it is */
 #define ID_CUT 40  /* of a longer one; 64 of its SHA-256 follow */
-
-static bool is_plain(const char *id)
-{
-  size_t i;
-
-  for (i = 0; id[i] != '\0'; i++)
-    if (!((id[i] >= 'a' && id[i] <= 'z') || (id[i] >= 'A' && id[i] <= 'Z') ||
-          (id[i] >= '0' && id[i] <= '9') || id[i] == '-' || id[i] == '_'))
-      return false;
-  return i > 0;
-}
-
-/* Unlike dx_buf_percent(), encodes '.' too. */
-static void add_encoded(struct dx_buf *name, const char *id)
-{
-  for (; *id != '\0'; id++) {
-    char one[2] = {*id, '\0'};
-
-    if (is_plain(one))
-      dx_buf_puts(name, one);
-    else
-      dx_buf_printf(name, "%%%02X", (unsigned char)*id);
-  }
-}
 
 /*
  * An encoded id contains '%' or '~', a plain one never does: the two kinds
@@ -56,10 +34,15 @@ static void add_id(struct dx_buf *name, const char *id)
 {
   struct dx_buf encoded = {0};
   char sum[DX_SHA256_HEX_BYTES];
+  const char *c;
 
-  add_encoded(&encoded, id);
+  for (c = id; *c != '\0'; c++)
+    if (strchr(PLAIN, *c) != NULL)
+      dx_buf_add(&encoded, c, 1);
+    else
+      dx_buf_printf(&encoded, "%%%02X", (unsigned char)*c);
   if (dx_buf_ok(&encoded) && encoded.len <= ID_MAX) {
-    dx_buf_add(name, dx_buf_text(&encoded), encoded.len);
+    dx_buf_add(name, encoded.data, encoded.len);
   } else if (dx_buf_ok(&encoded) && dx_sha256_of(id, strlen(id), sum)) {
     dx_buf_add(name, encoded.data, ID_CUT);
     dx_buf_printf(name, "~%s", sum);
@@ -145,22 +128,6 @@ enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
 
 /* ---- what is in the way ---- */
 
-/* The file keeps its content under another name, which no consumer takes. */
-static enum dx_code move_away(int dirfd, const char *name, struct dx_err *err)
-{
-  char random[17], to[NAME_MAX + 1];
-
-  if (!dx_random_hex(random, 16))
-    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
-  (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
-  if (renameat(dirfd, name, dirfd, to) < 0)
-    return dx_fs_fail(err, errno, "move away", dirfd, name);
-  dx_log(DX_LOG_WARNING,
-         "'%s', which is not ours, was in the way of a result; it is '%s' now",
-         name, to);
-  return DX_OK;
-}
-
 /* The owner of the files that we write there: a network file system may give
  * them another one than the process has. */
 static uid_t owner_there(int dirfd)
@@ -182,47 +149,44 @@ static bool is_our_file(int dirfd, const struct stat *st)
          (st->st_uid == geteuid() || st->st_uid == owner_there(dirfd));
 }
 
+static bool has_our_file(int dirfd, const char *name)
+{
+  struct stat st;
+
+  return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         is_our_file(dirfd, &st);
+}
+
 /*
  * Sets *ret_ours if our user has written a file of that name. Anything else of
  * that name, such as a link, a FIFO, a directory, or a file of another user,
- * was put there by a member of the group: it is neither followed nor replaced.
+ * was put there by a member of the group: it is neither followed nor replaced,
+ * but keeps its content under another name, which no consumer takes.
  */
 static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
                               struct dx_err *err)
 {
+  char random[17], to[NAME_MAX + 1];
   struct stat st;
 
   *ret_ours = false;
   if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
     return errno == ENOENT ? DX_OK : dx_fail_sys(err, errno, "stat", name);
   *ret_ours = is_our_file(dirfd, &st);
-  return *ret_ours ? DX_OK : move_away(dirfd, name, err);
+  if (*ret_ours)
+    return DX_OK;
+  if (!dx_random_hex(random, 16))
+    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
+  (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
+  if (renameat(dirfd, name, dirfd, to) < 0)
+    return dx_fs_fail(err, errno, "move away", dirfd, name);
+  dx_log(DX_LOG_WARNING,
+         "'%s', which is not ours, was in the way of a result; it is '%s' now",
+         name, to);
+  return DX_OK;
 }
 
 /* ---- results ---- */
-
-/* Delivered before a crash, or from another service with the same ids. */
-static enum dx_code check_delivered(int dirfd, const char *name,
-                                    const char *sha256, struct dx_err *err)
-{
-  enum dx_code code = dx_fs_check_sum(dirfd, name, sha256, err);
-
-  if (code == DX_OK)
-    return dx_fs_sync_name(dirfd, name, err);
-  if (code != DX_E_DAMAGED)
-    return code;
-  return dx_fail(err, DX_E_TAKEN, 0,
-                 "the results directory has another file '%s'; move it, and "
-                 "try again",
-                 name);
-}
-
-/* The copy in the job directory is gone, not the results directory. */
-static bool is_lost(const struct dx_job *job, const char *stored)
-{
-  return faccessat(job->dirfd, stored, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-         errno == ENOENT;
-}
 
 static enum dx_code deliver(const struct dx_submission *sub, size_t index,
                             int dirfd, const char *name, struct dx_err *err)
@@ -235,11 +199,22 @@ static enum dx_code deliver(const struct dx_submission *sub, size_t index,
 
   if (code != DX_OK)
     return code;
-  if (is_there)
-    return check_delivered(dirfd, name, sha256, err);
+  if (is_there) { /* before a crash, or from a service with the same ids */
+    code = dx_fs_check_sum(dirfd, name, sha256, err);
+    if (code == DX_OK)
+      return dx_fs_sync_name(dirfd, name, err);
+    if (code == DX_E_DAMAGED)
+      code = dx_fail(err, DX_E_TAKEN, 0,
+                     "the results directory has another file '%s'; move it, "
+                     "and try again",
+                     name);
+    return code;
+  }
   dx_result_file(sub, index, stored);
   code = dx_fs_copy(from, stored, dirfd, name, 0640, sha256, err);
-  if (code == DX_E_NOT_FOUND && is_lost(sub->job, stored))
+  /* The copy in the job directory may be gone, or the results directory. */
+  if (code == DX_E_NOT_FOUND &&
+      faccessat(from, stored, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
     code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is no longer there", stored);
   return code;
 }
@@ -254,67 +229,27 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
   if (name == NULL)
     return dx_fail_nomem(err);
   dirfd = dx_fs_open_dir(results_dir, err);
-  if (dirfd < 0) {
-    free(name);
-    return err != NULL ? err->code : DX_E_IO;
+  if (dirfd >= 0) {
+    code = deliver(sub, index, dirfd, name, err);
+    (void)close(dirfd);
+  } else {
+    code = err != NULL ? err->code : DX_E_IO;
   }
-  code = deliver(sub, index, dirfd, name, err);
-  (void)close(dirfd);
   free(name);
   return code;
 }
 
 /* ---- manifests ---- */
 
-/* The manifest of an earlier attempt that ended without a source is no longer
- * true. What belongs to others is not ours to remove. */
-static enum dx_code remove_sourceless(const struct dx_submission *sub,
-                                      int dirfd, const char *kept,
-                                      struct dx_err *err)
-{
-  struct stat st;
-  char *name = sourceless_name(sub);
-  enum dx_code code = name != NULL ? DX_OK : dx_fail_nomem(err);
-
-  if (code == DX_OK && strcmp(name, kept) != 0 &&
-      fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-      is_our_file(dirfd, &st))
-    code = dx_fs_remove(dirfd, name, err);
-  free(name);
-  return code;
-}
-
-/* Another service may use the same ids; the key of a job is nobody else's. */
-static bool is_of_other_job(const struct dx_job *job, int dirfd,
-                            const char *name)
-{
-  struct stat st;
-
-  return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-         is_our_file(dirfd, &st) && !dx_manifest_is_of(job, dirfd, name);
-}
-
-static enum dx_code write_manifest(int dirfd, const char *name,
-                                   const char *text, struct dx_err *err)
-{
-  size_t len = strlen(text);
-  bool is_there;
-  enum dx_code code = make_room(dirfd, name, &is_there, err);
-
-  if (code != DX_OK)
-    return code;
-  if (is_there)
-    return dx_fs_replace(dirfd, name, text, len, 0640, err);
-  return dx_fs_create(dirfd, name, text, len, 0640, err);
-}
-
-/* NULL when out of memory. */
+/* The name of the manifest; NULL when out of memory. Another service may use
+ * the same ids: then it is that of a manifest without a source, since the key
+ * of a job is unique. */
 static char *name_there(const struct dx_submission *sub, int dirfd)
 {
   char *name = dx_manifest_name(sub);
 
-  if (name == NULL || sub->source_id == NULL ||
-      !is_of_other_job(sub->job, dirfd, name))
+  if (name == NULL || sub->source_id == NULL || !has_our_file(dirfd, name) ||
+      dx_manifest_is_of(sub->job, dirfd, name))
     return name;
   free(name);
   return sourceless_name(sub);
@@ -323,13 +258,25 @@ static char *name_there(const struct dx_submission *sub, int dirfd)
 static enum dx_code deliver_manifest(const struct dx_submission *sub, int dirfd,
                                      const char *text, struct dx_err *err)
 {
-  char *name = name_there(sub, dirfd);
-  enum dx_code code = name != NULL ? write_manifest(dirfd, name, text, err)
-                                   : dx_fail_nomem(err);
+  char *name = name_there(sub, dirfd), *sourceless = sourceless_name(sub);
+  enum dx_code code = DX_OK;
+  bool is_there = false;
 
+  if (name == NULL || sourceless == NULL)
+    code = dx_fail_nomem(err);
   if (code == DX_OK)
-    code = remove_sourceless(sub, dirfd, name, err);
+    code = make_room(dirfd, name, &is_there, err);
+  if (code == DX_OK && is_there)
+    code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
+  else if (code == DX_OK)
+    code = dx_fs_create(dirfd, name, text, strlen(text), 0640, err);
+  /* The manifest of an earlier attempt that ended without a source is no longer
+   * true. What belongs to others is not ours to remove. */
+  if (code == DX_OK && strcmp(sourceless, name) != 0 &&
+      has_our_file(dirfd, sourceless))
+    code = dx_fs_remove(dirfd, sourceless, err);
   free(name);
+  free(sourceless);
   return code;
 }
 
@@ -343,35 +290,14 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
   if (text == NULL)
     return dx_fail_nomem(err);
   dirfd = dx_fs_open_dir(results_dir, err);
-  if (dirfd < 0) {
-    free(text);
-    return err != NULL ? err->code : DX_E_IO;
+  if (dirfd >= 0) {
+    code = deliver_manifest(sub, dirfd, text, err);
+    (void)close(dirfd);
+  } else {
+    code = err != NULL ? err->code : DX_E_IO;
   }
-  code = deliver_manifest(sub, dirfd, text, err);
-  (void)close(dirfd);
   free(text);
   return code;
-}
-
-static enum dx_code find_manifest(const struct dx_submission *sub, int dirfd,
-                                  const char *results_dir, char **ret_path,
-                                  struct dx_err *err)
-{
-  char *name = name_there(sub, dirfd);
-  struct dx_buf path = {0};
-  enum dx_code code = DX_OK;
-  struct stat st;
-
-  if (name == NULL)
-    return dx_fail_nomem(err);
-  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-      !is_our_file(dirfd, &st))
-    code = dx_fail(err, DX_E_NOT_FOUND, 0, "there is no '%s'", name);
-  dx_buf_printf(&path, "%s/%s", results_dir, name);
-  free(name);
-  *ret_path = code == DX_OK ? dx_buf_take(&path) : NULL;
-  dx_buf_release(&path);
-  return code == DX_OK && *ret_path == NULL ? dx_fail_nomem(err) : code;
 }
 
 enum dx_code dx_manifest_find(const struct dx_submission *sub,
@@ -379,11 +305,23 @@ enum dx_code dx_manifest_find(const struct dx_submission *sub,
                               struct dx_err *err)
 {
   int dirfd = dx_fs_open_dir(results_dir, err);
-  enum dx_code code;
+  struct dx_buf path = {0};
+  enum dx_code code = DX_OK;
+  char *name;
 
   if (dirfd < 0)
     return err != NULL ? err->code : DX_E_IO;
-  code = find_manifest(sub, dirfd, results_dir, ret_path, err);
+  name = name_there(sub, dirfd);
+  if (name == NULL)
+    code = dx_fail_nomem(err);
+  else if (!has_our_file(dirfd, name))
+    code = dx_fail(err, DX_E_NOT_FOUND, 0, "there is no '%s'", name);
+  else
+    dx_buf_printf(&path, "%s/%s", results_dir, name);
   (void)close(dirfd);
-  return code;
+  free(name);
+  if (code != DX_OK)
+    return code;
+  *ret_path = dx_buf_take(&path);
+  return *ret_path != NULL ? DX_OK : dx_fail_nomem(err);
 }

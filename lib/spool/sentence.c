@@ -13,9 +13,9 @@
 static const struct {
   const char *keyword;
   const char *text;
-} state_reasons[DX_SR_COUNT] = {[DX_SR_NONE] = {"", ""},
-#define X(name, keyword, text) [DX_SR_##name] = {keyword, text},
-                                DX_STATE_REASONS(X)
+} state_reasons[] = {{"", ""},
+#define X(name, keyword, text) {keyword, text},
+                     DX_STATE_REASONS(X)
 #undef X
 };
 
@@ -129,23 +129,15 @@ void dx_submission_sentence(const struct dx_submission *sub,
   dx_sentence(sub->code, clause, text);
 }
 
-static size_t count_empty(const struct dx_submission *sub)
-{
-  size_t i, n = 0;
-
-  for (i = 0; i < sub->case_count; i++)
-    n += sub->cases[i].is_empty;
-  return n;
-}
-
 static void extracted(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
 {
-  size_t i, cases = 0, empty = 0;
+  size_t i, k, cases = 0, empty = 0;
   int n;
 
   for (i = 0; i < job->submission_count; i++) {
     cases += job->submissions[i].case_count;
-    empty += count_empty(&job->submissions[i]);
+    for (k = 0; k < job->submissions[i].case_count; k++)
+      empty += job->submissions[i].cases[k].is_empty;
   }
   n = snprintf(text, DX_SENTENCE_BYTES, DX_SAY_EXTRACTED, cases,
                cases == 1 ? "" : "s");
@@ -187,35 +179,26 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
   dx_sentence(code, clause, text);
 }
 
-static void reword_message(struct dx_job *job)
+void dx_job_reword(struct dx_job *job)
 {
   char text[DX_SENTENCE_BYTES] = "";
+  size_t i;
 
   if (job->message_code != DX_OK)
     dx_sentence(job->message_code, NULL, text);
   dx_utf8_copy(job->message, sizeof(job->message), text);
   job->message_code = DX_OK;
-}
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
 
-/* While it goes on, the job's message says what is wrong; if it was canceled,
- * its state says so. */
-static void reword_reason(struct dx_submission *sub)
-{
-  char text[DX_SENTENCE_BYTES] = "";
-
-  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED &&
-      sub->state != DX_ST_CANCELED)
-    dx_submission_sentence(sub, text);
-  dx_utf8_copy(sub->reason, sizeof(sub->reason), text);
-}
-
-void dx_job_reword(struct dx_job *job)
-{
-  size_t i;
-
-  reword_message(job);
-  for (i = 0; i < job->submission_count; i++)
-    reword_reason(&job->submissions[i]);
+    /* While it goes on, the job's message says what is wrong; if it was
+     * canceled, its state says so. */
+    text[0] = '\0';
+    if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED &&
+        sub->state != DX_ST_CANCELED)
+      dx_submission_sentence(sub, text);
+    dx_utf8_copy(sub->reason, sizeof(sub->reason), text);
+  }
   for (i = 0; i < job->document_count; i++)
     job->documents[i].entry.reason_text[0] = '\0';
 }

@@ -77,15 +77,15 @@
   X(STORAGE, "docextract-storage-error",                                      \
     "Documents or results cannot be stored; contact your administrator.")     \
   X(REFUSED, "docextract-document-refused-error",                             \
-    "A document could not be extracted; its print job says why.")             \
+    "A document could not be extracted; see the message of its print job.")   \
   X(OVERDUE, "docextract-overdue-warning",                                    \
-    "The service takes longer than usual; the result will come later.")       \
+    "The service is taking longer; the result will be delivered later.")      \
   X(CONFIG, "docextract-config-error",                                        \
     "The printer is not set up correctly; contact your administrator.")       \
   X(STOPPED, "docextract-stopped-warning",                                    \
     "Documents are stored, but not being sent; contact your administrator.")  \
   X(DECISION, "docextract-decision-warning",                                  \
-    "Was a document sent? Unknown; your administrator has to decide.")        \
+    "It is unknown whether a document was sent; contact your administrator.") \
   X(FAILED, "docextract-failed-warning",                                      \
     "A document printed earlier failed; contact your administrator.")
 

@@ -23,23 +23,14 @@
 
 /* ---- opening ---- */
 
-static enum dx_code make_dirs(int dirfd, struct dx_err *err)
-{
-  static const char *const names[] = {"incoming", "received", "jobs",
-                                      "finished", "damaged",  "history"};
-  enum dx_code code = DX_OK;
-  size_t i;
-
-  for (i = 0; code == DX_OK && i < sizeof(names) / sizeof(names[0]); i++)
-    code = dx_fs_make_dir(dirfd, names[i], 0700, err);
-  return code;
-}
-
 enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
                            struct dx_err *err)
 {
+  static const char *const names[] = {"incoming", "received", "jobs",
+                                      "finished", "damaged",  "history"};
   const char *unfit;
-  enum dx_code code;
+  enum dx_code code = DX_OK;
+  size_t i;
 
   ret_spool->history_dirfd = -1;
   ret_spool->dirfd = dx_fs_open_dir(path, err);
@@ -50,8 +41,8 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
     code = dx_fail(err, DX_E_CONFIG, 0,
                    "SpoolDir '%s' is on %s; choose a directory on a local disk",
                    path, unfit);
-  else
-    code = make_dirs(ret_spool->dirfd, err);
+  for (i = 0; code == DX_OK && i < sizeof(names) / sizeof(names[0]); i++)
+    code = dx_fs_make_dir(ret_spool->dirfd, names[i], 0700, err);
   if (code == DX_OK) {
     ret_spool->history_dirfd =
         dx_fs_open_dir_at(ret_spool->dirfd, "history", err);
@@ -99,20 +90,36 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
   return ok;
 }
 
-static DIR *open_list(struct dx_spool *spool, const char *name,
-                      struct dx_err *err)
+static bool is_visible(const char *name)
 {
-  int fd = dx_fs_open_dir_at(spool->dirfd, name, err);
+  return name[0] != '.';
+}
+
+/* Calls `each` for the names in a directory of the spool that `is_one` takes;
+ * ends early when it returns anything but DX_OK, with that code. */
+static enum dx_code each_in(struct dx_spool *spool, const char *parent,
+                            bool (*is_one)(const char *name),
+                            enum dx_code (*each)(void *ctx, const char *name),
+                            void *ctx, struct dx_err *err)
+{
+  int fd = dx_fs_open_dir_at(spool->dirfd, parent, err);
+  enum dx_code code = DX_OK;
+  struct dirent *entry;
   DIR *dir;
 
   if (fd < 0)
-    return NULL;
+    return err != NULL ? err->code : DX_E_IO;
   dir = fdopendir(fd);
   if (dir == NULL) {
-    (void)dx_fail_sys(err, errno, "list", name);
+    code = dx_fail_sys(err, errno, "list", parent);
     (void)close(fd);
+    return code;
   }
-  return dir;
+  while (code == DX_OK && (entry = readdir(dir)) != NULL)
+    if (is_one(entry->d_name))
+      code = each(ctx, entry->d_name);
+  (void)closedir(dir);
+  return code;
 }
 
 /* Milliseconds since a file, or the directory itself as ".", was written;
@@ -128,40 +135,32 @@ static int64_t age_ms(int dirfd, const char *name)
 
 /* ---- receiving ---- */
 
-static enum dx_code open_incoming(struct dx_spool *spool, struct dx_job *job,
-                                  struct dx_err *err)
-{
-  char random[25];
-
-  if (!dx_random_hex(random, 24))
-    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
-  (void)snprintf(job->path, sizeof(job->path), "incoming/%s", random);
-  if (mkdirat(spool->dirfd, job->path, 0700) < 0)
-    return dx_fs_fail(err, errno, "create directory", spool->dirfd, job->path);
-  job->dirfd = dx_fs_open_dir_at(spool->dirfd, job->path, err);
-  if (job->dirfd < 0)
-    return err != NULL ? err->code : DX_E_IO;
-  if (flock(job->dirfd, LOCK_EX | LOCK_NB) < 0)
-    return dx_fs_fail(err, errno, "lock", spool->dirfd, job->path);
-  return DX_OK;
-}
-
 enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
                               struct dx_err *err)
 {
   struct dx_job *job = dx_job_new();
-  enum dx_code code;
+  enum dx_code code = DX_OK;
+  char random[25];
 
   if (job == NULL)
     return dx_fail_nomem(err);
-  code = open_incoming(spool, job, err);
-  if (code != DX_OK) {
-    dx_spool_discard(spool, &job);
-    return code;
+  if (!dx_random_hex(random, 24)) {
+    dx_job_free(&job);
+    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   }
+  (void)snprintf(job->path, sizeof(job->path), "incoming/%s", random);
   job->received_at = dx_wall_ms();
-  *ret_job = job;
-  return DX_OK;
+  if (mkdirat(spool->dirfd, job->path, 0700) < 0)
+    code = dx_fs_fail(err, errno, "create directory", spool->dirfd, job->path);
+  else if ((job->dirfd = dx_fs_open_dir_at(spool->dirfd, job->path, err)) < 0)
+    code = err != NULL ? err->code : DX_E_IO;
+  else if (flock(job->dirfd, LOCK_EX | LOCK_NB) < 0)
+    code = dx_fs_fail(err, errno, "lock", spool->dirfd, job->path);
+  if (code == DX_OK)
+    *ret_job = job;
+  else
+    dx_spool_discard(spool, &job);
+  return code;
 }
 
 int dx_spool_create_document(struct dx_job *job, size_t index,
@@ -218,29 +217,19 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job)
   dx_job_free(job);
 }
 
-/* Once it was renamed it counts: an fsync that failed before is a failure. */
-static enum dx_code save_received(struct dx_job *job, struct dx_err *err)
-{
-  struct dx_err why;
-  enum dx_code code = dx_job_save(job, &why);
-
-  if (code == DX_OK)
-    return DX_OK;
-  return dx_fail(err, code == DX_E_UNSYNCED ? DX_E_IO : code, why.sys_errno,
-                 "%s", why.text);
-}
-
 enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err)
 {
   char path[DX_JOB_PATH_BYTES];
   enum dx_code code;
+  struct dx_err why;
 
   if (!dx_random_hex(job->print.run, DX_RUN_BYTES - 1))
     return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
-  code = save_received(job, err);
-  if (code != DX_OK)
-    return code;
+  code = dx_job_save(job, &why);
+  if (code != DX_OK) /* E_UNSYNCED is about the rename, which follows */
+    return dx_fail(err, code == DX_E_UNSYNCED ? DX_E_IO : code, why.sys_errno,
+                   "%s", why.text);
   (void)snprintf(path, sizeof(path), "received/%s.%s", job->key,
                  job->print.run);
   code = dx_fs_rename_dir(spool->dirfd, job->path, path, err);
@@ -249,88 +238,66 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
   return code;
 }
 
-static void sweep_received(struct dx_spool *spool, const char *name)
+static enum dx_code sweep_received(void *ctx, const char *name)
 {
+  struct dx_spool *spool = ctx;
   char path[DX_JOB_PATH_BYTES];
   struct dx_err err;
   int fd;
 
+  if (strlen(name) >= DX_RECEIPT_BYTES)
+    return DX_OK;
   (void)snprintf(path, sizeof(path), "incoming/%.*s", DX_RECEIPT_BYTES - 1,
                  name);
   fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
   if (fd < 0)
-    return;
+    return DX_OK;
   /* A new one is not touched: its receiver may be about to lock it. */
   if (age_ms(fd, ".") > DX_INCOMING_MIN_MS &&
       flock(fd, LOCK_EX | LOCK_NB) == 0 &&
       dx_fs_remove_tree(spool->dirfd, path, &err) != DX_OK)
     dx_log(DX_LOG_WARNING, "%s", err.text);
   (void)close(fd);
+  return DX_OK;
 }
 
 void dx_spool_sweep_incoming(struct dx_spool *spool)
 {
-  struct dirent *entry;
-  DIR *dir = open_list(spool, "incoming", NULL);
-
-  if (dir == NULL)
-    return;
-  while ((entry = readdir(dir)) != NULL) /* never many */
-    if (entry->d_name[0] != '.' && strlen(entry->d_name) < DX_RECEIPT_BYTES)
-      sweep_received(spool, entry->d_name);
-  (void)closedir(dir);
+  (void)each_in(spool, "incoming", is_visible, sweep_received, spool, NULL);
 }
 
 /* ---- reading ---- */
-
-/* The directory may have been moved or removed since it was opened. */
-static bool is_still_there(struct dx_spool *spool, const struct dx_job *job)
-{
-  struct stat a, b;
-
-  return fstat(job->dirfd, &a) == 0 &&
-         fstatat(spool->dirfd, job->path, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
 
 static enum dx_code not_found(struct dx_err *err)
 {
   return dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job");
 }
 
-static enum dx_code open_at(struct dx_spool *spool, struct dx_job *job,
-                            struct dx_err *err)
-{
-  job->dirfd = openat(spool->dirfd, job->path,
-                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (job->dirfd >= 0)
-    return DX_OK;
-  return errno == ENOENT ? not_found(err)
-                         : dx_fail_sys(err, errno, "open directory", job->path);
-}
-
-/* Its name begins with the key, and that of a receipt goes on with the run. */
-static bool has_name(const struct dx_job *job, const char *name)
-{
-  return memcmp(name, job->key, DX_KEY_BYTES - 1) == 0 &&
-         (name[DX_KEY_BYTES - 1] == '\0' ||
-          strcmp(name + DX_KEY_BYTES, job->print.run) == 0);
-}
-
 static enum dx_code read_at(struct dx_spool *spool, const char *parent,
                             const char *name, struct dx_job *job,
                             struct dx_err *err)
 {
+  struct stat a, b;
   enum dx_code code;
 
   (void)snprintf(job->path, sizeof(job->path), "%s/%s", parent, name);
-  code = open_at(spool, job, err);
-  if (code != DX_OK)
-    return code;
+  job->dirfd = openat(spool->dirfd, job->path,
+                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (job->dirfd < 0)
+    return errno == ENOENT
+               ? not_found(err)
+               : dx_fail_sys(err, errno, "open directory", job->path);
   code = dx_job_load(job, err);
-  if (code == DX_E_NOT_FOUND && is_still_there(spool, job))
+  /* The directory may have been moved or removed since it was opened. */
+  if (code == DX_E_NOT_FOUND && fstat(job->dirfd, &a) == 0 &&
+      fstatat(spool->dirfd, job->path, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+      a.st_dev == b.st_dev && a.st_ino == b.st_ino)
     return dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
-  if (code == DX_OK && !has_name(job, name))
+  /* Its name begins with the key, and that of a receipt goes on with the run.
+   */
+  if (code == DX_OK && (memcmp(name, job->key, DX_KEY_BYTES - 1) != 0 ||
+                        (name[DX_KEY_BYTES - 1] != '\0' &&
+                         strcmp(name + DX_KEY_BYTES, job->print.run) != 0)))
     return dx_fail(err, DX_E_DAMAGED, 0, "the job file is of another job");
   return code;
 }
@@ -375,14 +342,6 @@ enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
              : not_found(err);
 }
 
-static bool is_name_in(const char *parent, const char *name)
-{
-  if (strcmp(parent, "received") == 0)
-    return dx_is_receipt_name(name);
-  return (strcmp(parent, "jobs") == 0 || strcmp(parent, "finished") == 0) &&
-         dx_is_key(name);
-}
-
 enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *parent,
                                 const char *name, struct dx_err *err)
 {
@@ -390,7 +349,10 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *parent,
   struct dx_job *job = NULL;
   enum dx_code code;
 
-  if (!is_name_in(parent, name))
+  if (strcmp(parent, "received") == 0
+          ? !dx_is_receipt_name(name)
+          : (strcmp(parent, "jobs") != 0 && strcmp(parent, "finished") != 0) ||
+                !dx_is_key(name))
     return not_found(err);
   code = load_at(spool, parent, name, &job, err);
   dx_job_free(&job);
@@ -443,6 +405,8 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
   if (job->dirty) /* only the journal says what is no longer needed */
     return DX_OK;
   code = dx_job_delete_documents(job, err);
+  /* A crash while a finished job was merged leaves a half-written journal. */
+  dx_temp_sweep(job->dirfd, 0);
   /* Not fsynced: after a power failure docextractd finds it in jobs/ and moves
    * it again. */
   if (code == DX_OK && dx_job_is_finished(job) && !dx_job_is_announcing(job))
@@ -463,40 +427,22 @@ enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
 
 /* ---- one driver ---- */
 
-/* Of writers that were killed: patient data may be in it, and signed URLs. */
-static void remove_half_written(struct dx_spool *spool)
+static enum dx_code sweep_job(void *ctx, const char *key)
 {
+  const struct dx_spool *spool = ctx;
   char path[DX_JOB_PATH_BYTES];
-  struct dirent *entry;
-  DIR *dir = open_list(spool, "jobs", NULL);
   int fd;
 
-  dx_temp_sweep(spool->history_dirfd, 0);
-  if (dir == NULL)
-    return;
-  while ((entry = readdir(dir)) != NULL) {
-    if (!dx_is_key(entry->d_name))
-      continue;
-    (void)snprintf(path, sizeof(path), "jobs/%.*s", DX_KEY_BYTES - 1,
-                   entry->d_name);
-    fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
-    if (fd < 0)
-      continue;
+  (void)snprintf(path, sizeof(path), "jobs/%.*s", DX_KEY_BYTES - 1, key);
+  fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
+  if (fd >= 0) {
     dx_temp_sweep(fd, 0);
     (void)close(fd);
   }
-  (void)closedir(dir);
+  return DX_OK;
 }
 
-/* Whoever picked a job up may have died before that was durable. What follows
- * relies on it: an upload, or telling cupsd that the job is over. */
-static enum dx_code take_over(struct dx_spool *spool, struct dx_err *err)
-{
-  remove_half_written(spool);
-  return dx_fs_sync_parent(spool->dirfd, "jobs/.", err);
-}
-
-/* Not the value, but whose it is: E_BUSY with the holder. */
+/* Not the value of the lock, but who has it is of interest: E_BUSY. */
 static enum dx_code lock_now(struct dx_spool *spool, int fd, struct dx_err *err)
 {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -521,8 +467,15 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
     (void)dx_fs_fail(err, errno, "open", spool->dirfd, LOCK_NAME);
     return -1;
   }
-  if (lock_now(spool, fd, err) == DX_OK && take_over(spool, err) == DX_OK)
-    return fd;
+  if (lock_now(spool, fd, err) == DX_OK) {
+    /* Of writers that were killed: patient data may be in it, and URLs. */
+    dx_temp_sweep(spool->history_dirfd, 0);
+    (void)each_in(spool, "jobs", dx_is_key, sweep_job, spool, NULL);
+    /* The process before may have died before a pick-up was durable. What
+     * follows relies on it: an upload, or telling cupsd that a job is over. */
+    if (dx_fs_sync_parent(spool->dirfd, "jobs/.", err) == DX_OK)
+      return fd;
+  }
   (void)close(fd);
   return -1;
 }
@@ -543,46 +496,6 @@ pid_t dx_spool_daemon(int spool_dirfd)
 
 /* ---- looking through the spool ---- */
 
-static enum dx_code each_in(struct dx_spool *spool, const char *parent,
-                            enum dx_code (*each)(void *ctx, const char *name),
-                            void *ctx, struct dx_err *err)
-{
-  enum dx_code code = DX_OK;
-  struct dirent *entry;
-  DIR *dir = open_list(spool, parent, err);
-
-  if (dir == NULL)
-    return err != NULL ? err->code : DX_E_IO;
-  while (code == DX_OK && (entry = readdir(dir)) != NULL)
-    if (is_name_in(parent, entry->d_name))
-      code = each(ctx, entry->d_name);
-  (void)closedir(dir);
-  return code;
-}
-
-enum dx_code dx_spool_each(struct dx_spool *spool,
-                           enum dx_code (*each)(void *ctx, const char *key),
-                           void *ctx, struct dx_err *err)
-{
-  return each_in(spool, "jobs", each, ctx, err);
-}
-
-enum dx_code dx_spool_each_finished(struct dx_spool *spool,
-                                    enum dx_code (*each)(void *ctx,
-                                                         const char *key),
-                                    void *ctx, struct dx_err *err)
-{
-  return each_in(spool, "finished", each, ctx, err);
-}
-
-enum dx_code dx_spool_each_received(struct dx_spool *spool,
-                                    enum dx_code (*each)(void *ctx,
-                                                         const char *name),
-                                    void *ctx, struct dx_err *err)
-{
-  return each_in(spool, "received", each, ctx, err);
-}
-
 struct news {
   struct dx_spool *spool;
   enum dx_code (*each)(void *ctx, const char *name);
@@ -598,28 +511,36 @@ static enum dx_code if_new(void *ctx, const char *name)
   return is_in(news->spool, "jobs", key) ? DX_OK : news->each(news->ctx, name);
 }
 
-enum dx_code dx_spool_each_new(struct dx_spool *spool,
-                               enum dx_code (*each)(void *ctx,
-                                                    const char *name),
-                               void *ctx, struct dx_err *err)
+enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part part,
+                           enum dx_code (*each)(void *ctx, const char *name),
+                           void *ctx, struct dx_err *err)
 {
   struct news news = {spool, each, ctx};
 
-  return dx_spool_each_received(spool, if_new, &news, err);
+  switch (part) {
+  case DX_SPOOL_JOBS:
+    return each_in(spool, "jobs", dx_is_key, each, ctx, err);
+  case DX_SPOOL_FINISHED:
+    return each_in(spool, "finished", dx_is_key, each, ctx, err);
+  case DX_SPOOL_RECEIVED:
+    return each_in(spool, "received", dx_is_receipt_name, each, ctx, err);
+  default:
+    return each_in(spool, "received", dx_is_receipt_name, if_new, &news, err);
+  }
+}
+
+static enum dx_code count_one(void *ctx, const char *name)
+{
+  (void)name;
+  ++*(size_t *)ctx;
+  return DX_OK;
 }
 
 size_t dx_spool_count_damaged(struct dx_spool *spool)
 {
-  struct dirent *entry;
-  DIR *dir = open_list(spool, "damaged", NULL);
   size_t count = 0;
 
-  if (dir == NULL)
-    return 0;
-  while ((entry = readdir(dir)) != NULL)
-    if (entry->d_name[0] != '.')
-      count++;
-  (void)closedir(dir);
+  (void)each_in(spool, "damaged", is_visible, count_one, &count, NULL);
   return count;
 }
 

@@ -1,23 +1,8 @@
 /*
- * spool.h - the directories below SpoolDir, and how a job comes into being.
- *
- *   incoming/<random>/   a job that is being received; only its receiver and
- *                        the sweep look at it
- *   received/<key>.<run> a receipt: a job that was committed, by one rename,
- *                        with complete journal and documents. Each run of a
- *                        print job leaves one of its own, so that it needs no
- *                        look at other jobs
- *   jobs/<key>/          a job that can be resumed at any instant; docextractd
- *                        moved its first receipt here, or merged a later one
- *                        (merge.h)
- *   finished/<key>/      the journal of a job that needs nothing more; however
- *                        many there are, only looking up one key and the sweep
- *                        read it
- *   damaged/             what could not be read and a person moved away; never
- *                        deleted
- *   history/             what docextractd has seen of the service
- *   docextractd.lock     dx_spool_hold_lock()
- *   docextractd.sock     lib/control/channel.h
+ * spool.h - the directories below SpoolDir (doc/architecture.md, "Spool"), and
+ * how a job comes into being. A receipt is a job as one run of its print job
+ * has committed it, so that a backend needs no look at other jobs; docextractd
+ * moves the first one to jobs/, and merges later ones (merge.h).
  *
  * Receivers write below incoming/ and rename into received/. All else that
  * changes something is done by docextractd alone, which holds the lock; anybody
@@ -85,27 +70,19 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job);
 
 /* ---- reading: anybody ---- */
 
-/*
- * Calls `each` with every key below jobs/, every key below finished/, or the
- * name KEY.RUN of every receipt, in no particular order; ends early when it
- * returns anything but DX_OK, with that code. dx_spool_each_new(): the receipts
- * whose key is not in jobs/; a reader shows those as stored.
- */
-enum dx_code dx_spool_each(struct dx_spool *spool,
-                           enum dx_code (*each)(void *ctx, const char *key),
+enum dx_spool_part {
+  DX_SPOOL_JOBS,     /* the keys below jobs/ */
+  DX_SPOOL_FINISHED, /* the keys below finished/ */
+  DX_SPOOL_RECEIVED, /* the names KEY.RUN of all receipts */
+  DX_SPOOL_NEW       /* of those whose key is not in jobs/: a reader shows them
+                        as stored */
+};
+
+/* Calls `each` with every name, in no particular order; ends early when it
+ * returns anything but DX_OK, with that code. */
+enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part part,
+                           enum dx_code (*each)(void *ctx, const char *name),
                            void *ctx, struct dx_err *err) DX_MUST_USE;
-enum dx_code dx_spool_each_finished(struct dx_spool *spool,
-                                    enum dx_code (*each)(void *ctx,
-                                                         const char *key),
-                                    void *ctx, struct dx_err *err) DX_MUST_USE;
-enum dx_code dx_spool_each_received(struct dx_spool *spool,
-                                    enum dx_code (*each)(void *ctx,
-                                                         const char *name),
-                                    void *ctx, struct dx_err *err) DX_MUST_USE;
-enum dx_code dx_spool_each_new(struct dx_spool *spool,
-                               enum dx_code (*each)(void *ctx,
-                                                    const char *name),
-                               void *ctx, struct dx_err *err) DX_MUST_USE;
 
 /*
  * Reads the journal of job `key`, finished or not, or of the receipt `name`.
@@ -151,8 +128,9 @@ enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
                               struct dx_err *err) DX_MUST_USE;
 
 /*
- * After the journal was saved: removes the documents of settled submissions,
- * and moves a finished job with nothing to announce to finished/.
+ * After the journal was saved, and nothing else is being written in the job:
+ * removes the documents of settled submissions and half-written files, and
+ * moves a finished job with nothing to announce to finished/.
  * dx_spool_reopen() moves it back, before an unfinished journal is saved: jobs
  * in jobs/ are always looked at, those in finished/ never. E_UNSYNCED: it was
  * moved back.

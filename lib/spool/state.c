@@ -3,22 +3,11 @@
  */
 #include "lib/spool/state.h"
 
-#include <string.h>
+#include "lib/base/words.h"
 
-static const struct {
-  const char *word;
-  bool final;
-} states[DX_ST_COUNT] = {
-#define X(name, word, final) [DX_ST_##name] = {word, final},
-    DX_STATES(X)
-#undef X
-};
-
-static const char *const event_words[DX_EV_COUNT] = {
-#define X(name, word) [DX_EV_##name] = word,
-    DX_EVENTS(X)
-#undef X
-};
+DX_WORDS(state, DX_STATES)
+DX_BY_WORD(state)
+DX_WORDS(event, DX_EVENTS)
 
 struct rule {
   bool listed;
@@ -95,29 +84,13 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
 };
 /* clang-format on */
 
-const char *dx_state_word(enum dx_state state)
-{
-  return states[state].word;
-}
-
-const char *dx_event_word(enum dx_event event)
-{
-  return event_words[event];
-}
-
-enum dx_state dx_state_by_word(const char *word)
-{
-  int i;
-
-  for (i = 0; i < DX_ST_COUNT; i++)
-    if (strcmp(states[i].word, word) == 0)
-      break;
-  return (enum dx_state)i;
-}
-
 bool dx_state_is_final(enum dx_state state)
 {
-  return states[state].final;
+#define X(name, word, final) final,
+  static const bool finals[] = {DX_STATES(X)};
+#undef X
+
+  return finals[state];
 }
 
 bool dx_state_is_settled(enum dx_state state)
@@ -129,7 +102,7 @@ bool dx_state_is_settled(enum dx_state state)
 bool dx_state_is_sent(enum dx_state state)
 {
   return state == DX_ST_EXTRACTED ||
-         (!states[state].final && state != DX_ST_STORED);
+         (!dx_state_is_final(state) && state != DX_ST_STORED);
 }
 
 enum dx_code dx_state_next(enum dx_state from, enum dx_event event,
@@ -139,7 +112,7 @@ enum dx_code dx_state_next(enum dx_state from, enum dx_event event,
 
   if (!rule->listed)
     return dx_fail(err, DX_E_STATE, 0, "'%s' is not possible in state '%s'",
-                   event_words[event], states[from].word);
+                   dx_event_word(event), dx_state_word(from));
   *ret_to = rule->to;
   return DX_OK;
 }

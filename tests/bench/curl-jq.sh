@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# curl-jq.sh - the path of a document as a shell script would take it, with
-# curl and jq: what cpu.sh compares the backend with. Keeps no journal and
-# forgives nothing.
+# curl-jq.sh - submits a document with curl and jq, as a shell script would.
+# cpu.sh compares the backend with it. It keeps no journal, and does not handle
+# errors.
 #
 # usage: curl-jq.sh API TOKEN-FILE DOCUMENT TYPE RESULTS
 set -eu

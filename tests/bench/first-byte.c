@@ -1,14 +1,14 @@
 /*
  * first-byte.c - how long a program takes until the first byte of its request
- * arrives: a server that starts its own clients. It sends no response and knows
- * nothing of HTTP; what the times mean is first_byte.sh's.
+ * arrives. It is a server that starts its own clients. It sends no response,
+ * and does not parse HTTP; first_byte.sh interprets the times.
  *
  * usage: first-byte CONFIG INPUT RUNS LABEL PROGRAM ARGUMENT...
  *
  * CONFIG  gets the line "BaseURL http://127.0.0.1:PORT" and </Service> added,
  *         once; "-" for none
- * INPUT   is written to the program's stdin; when the program has taken all
- *         of it the pipe is closed, and the clock starts. "-": no stdin, and
+ * INPUT   is written to the program's stdin; when the program has read all
+ *         of it, the pipe is closed, and the clock starts. "-": no stdin, and
  *         the clock starts with the program
  * DX_DOCEXTRACTD in the environment is a command that is started once CONFIG is
  *         complete, with `-c CONFIG`, and ended at the end. What it prints goes

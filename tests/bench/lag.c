@@ -5,7 +5,7 @@
  * scenario after the other, and 100 jobs at once.
  *
  * Calls are those that ask for the status of the source, and those that ask
- * for the result; registering comes on top, for everybody.
+ * for the result; the calls to register are the same for all alternatives.
  *
  * Processing times are lognormal, around 30 s (sigma 0.6) or around a line
  * through the pages (sigma 0.3), and the same ones for every alternative, which

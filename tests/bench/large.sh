@@ -8,7 +8,7 @@
 #
 # What each byte goes through. Filter, for a picture: read, written to a file
 # without a name, read for its form, read for its SHA-256, given to the pipe by
-# the kernel. Backend: read; hashed by a thread while it is written; the disk
+# the kernel. Backend: read; hashed; written; the disk
 # begins at every 8 MiB, so that the fsync before the commit is short. docextractd:
 # read and sent. Two SHA-256, because what the filter has seen must be what is stored.
 . "$(dirname "$0")/lib.sh"

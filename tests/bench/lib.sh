@@ -90,7 +90,7 @@ heading()
 
 # ---- what is measured ----
 
-# Where nothing waits for a disk; false if there is no room for so many MiB.
+# Makes a directory in memory; false if less than this size is available.
 make_memory() # MIB
 {
   [ "$(df --output=fstype /dev/shm 2> /dev/null | tail -1)" = tmpfs ] &&
@@ -100,8 +100,8 @@ make_memory() # MIB
 
 sim_is_up_or_gone() { [ -e "$dir/ready" ] || ! kill -0 "$sim_pid" 2> /dev/null; }
 
-# Keeps what is uploaded in memory, if there is room: a storage on our own disk
-# would be measured with us.
+# Keeps uploads in memory, if there is enough, so that the benchmark does not
+# measure the disk of the storage.
 start_sim() # [OPTION...]: sets api and data
 {
   make_memory 1024 || true

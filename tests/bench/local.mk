@@ -17,7 +17,7 @@ tests_bench_scans_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_bench_scans_LDADD = $(TIFF_LIBS) $(ZLIB_LIBS)
 
 EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
-	tests/bench/filter.sh tests/bench/first_byte.sh \
+	tests/bench/disk.sh tests/bench/filter.sh tests/bench/first_byte.sh \
 	tests/bench/first_call.sh tests/bench/lag.sh \
 	tests/bench/large.sh tests/bench/lib.sh tests/bench/many.sh \
 	tests/bench/queue.sh tests/bench/run.sh \

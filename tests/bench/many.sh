@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # many.sh - what grows with the number of jobs and documents, and what should
-# not: 100,000 finished jobs lie in the spool, and neither a print job nor
-# docextractd takes notice. The alternative is the same with an empty spool.
+# not. With 100,000 finished jobs in the spool, a print job and docextractd
+# should take the same time as with an empty spool, which is the alternative.
 # Then the system calls and fsyncs of one document, and a job of 500.
 . "$(dirname "$0")/lib.sh"
 
@@ -27,8 +27,8 @@ use() # SPOOL [URL]: which is kept as it is
   )
 }
 
-# One job is extracted; the others are links to its files, which nobody reads:
-# if anybody did, the figures would show it.
+# One job is extracted, and the others are links to its files. If a program read
+# them, the figures would show it.
 fill() # SPOOL
 {
   use "$1" "$api"

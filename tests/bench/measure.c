@@ -1,9 +1,9 @@
 /*
  * measure.c - runs a program and writes what it cost to a file: one line
  * "WALL_MS CPU_MS PEAK_KIB". CPU includes children that were waited for; the
- * peak is the VmHWM of the largest process. A small process of its own,
- * because the kernel counts the memory of whoever starts a program as the
- * program's.
+ * peak is the VmHWM of the largest process. This is a small separate process,
+ * because the kernel counts the memory of the parent process as that of the
+ * program.
  *
  * usage: measure FILE PROGRAM ARGUMENT...
  */

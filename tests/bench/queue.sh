@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# queue.sh - twenty people print at once, and the service takes 5 s: when is the
-# queue free again, and when are all results there? With Completion auto, the
-# default, and also with accepted and extracted, under a scheduler of our own.
+# queue.sh - twenty users print at once, and the service takes 5 s: measures
+# when the queue is free again, and when all results are available. With
+# Completion auto, the default, and also with accepted and extracted, under a
+# scheduler of our own.
 #
 # The alternative is what the service and 8 calls a second allow: nothing is
 # ready for 5 s, and then each job still needs two calls, to learn that it is

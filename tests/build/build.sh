@@ -4,7 +4,7 @@
 #
 #   build.sh DIRECTORY [CONFIGURE OPTION...]
 #   build.sh --inside DIRECTORY [CONFIGURE OPTION...]
-#                   in a copy of the tree, where git can say what a build left
+#                   in a copy of the tree, where git can list new files
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# hardening.sh - what is installed was built with the protections of compiler
+# hardening.sh - installed programs were built with the protections of compiler
 # and linker: PIE, full RELRO, stack canaries, checked string functions, no
 # memory that is both written to and executed, and CET where there is any.
 set -u

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# leftovers.sh - a build inside the tree, with all its tests, leaves nothing
-# that git would take, and changes nothing that git has. $DX_BUILD is such a
-# tree, made by build.sh --inside.
+# leftovers.sh - a build inside the tree, with all its tests, leaves no
+# untracked files, and changes no tracked files. $DX_BUILD is such a tree, made
+# by build.sh --inside.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

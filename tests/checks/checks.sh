@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# checks.sh - what holds for the sources themselves: their format, which
-# directory may use which library, and that every header compiles alone. Nothing
-# is run.
+# checks.sh - static checks of the sources: their format, the libraries that
+# each directory may use, and that every header compiles alone. No program is
+# run.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# documents.sh - the documents say what the sources have: the status table and
-# the numbers of doc/policy.md, and every file and function that a document
-# names. And every document and heading that a source cites exists.
+# documents.sh - the documents agree with the sources: the status table and the
+# numbers of doc/policy.md, and every file and function that a document names.
+# Every document and heading that a source cites exists.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

@@ -347,7 +347,7 @@ if [ "$(id -u)" = 0 ]; then
   fails 'a configuration that only root may read' user 78 "'$owner'"
 fi
 
-# A sudo rule must not make root run what somebody else wrote.
+# With a sudo rule, root must not run a program that another user can write.
 if [ "$(id -u)" = 0 ]; then
   printf '#!/bin/sh\nid > %q\necho token\n' "$dir/ran" > "$dir/mint"
   chmod 755 "$dir/mint"

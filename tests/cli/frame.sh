@@ -3,7 +3,7 @@
 # user, else to the caller.
 #
 # To be sourced by bash. Finds the programs in $DX_BUILD (default: the top of
-# the tree). Needs jq, openssl. Tests do not live here.
+# the tree). Needs jq, openssl. Contains no tests.
 set -u
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -84,8 +84,9 @@ says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; } # PATTERN
 
 # --- docextractd -------------------------------------------------------------
 
-# Ended by whatever changes what it has read. Not started with a configuration
-# or a spool that nobody can use: it would wait for a better one.
+# Functions that change a file that docextractd has read end it first. It is not
+# started with an unusable configuration or spool, because it would keep
+# waiting.
 driver=
 DRIVER_UNDER=() # words before its command line
 driver_is_up_or_gone()
@@ -101,7 +102,7 @@ start_docextractd()
     return 0
   : > "$dir/driver.out"
   : > "$dir/driver.err"
-  # No descriptor of a test: somebody may wait for its end.
+  # Without the descriptors of a test: a test may wait for their end.
   # shellcheck disable=SC2086
   "${as_owner[@]}" "${DRIVER_UNDER[@]}" "$build/daemon/docextractd" \
     -c "$conf" ${DRIVER_OPTIONS-} \

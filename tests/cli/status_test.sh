@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# status_test.sh - the status socket of docextractd: each user learns about her
-# own jobs, whoever ended them, and nobody can block docextractd or other users.
-# Run by root, with two users of this system; otherwise with the caller alone,
-# who owns the spool and sees all.
+# status_test.sh - the status socket of docextractd: users get only their own
+# jobs, regardless of the process that ended them, and cannot block docextractd
+# or other users. If root runs it, it uses two users of this system; otherwise
+# only the caller, who owns the spool and gets all jobs.
 #
 # Prints a line per case and a last line with the counts.
 # shellcheck source-path=SCRIPTDIR
@@ -225,8 +225,8 @@ fi
 
 # --- watch -----------------------------------------------------------------
 
-# Run by root: as a user who sees only her own jobs; else as the owner, who sees
-# all.
+# If root runs the test: as a user who gets only their own jobs; otherwise as
+# the owner, who gets all jobs.
 failed_job_of "$him"
 another=$key
 failed_job_of "$her"

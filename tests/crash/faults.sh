@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
 # faults.sh - the n-th write, fsync, rename, open, mkdir, remove, or allocation
-# of the backend or of docextractd fails, for all n. The backend may continue, or
-# end so that cupsd runs it again; docextractd goes on by itself, or ends so that
-# systemd starts it again, and the backend that attends does not notice. Both
-# report what is wrong, leave nothing half-written, and when the fault is gone
-# every document is extracted once.
+# of the backend or of docextractd fails, for all n. The backend continues, or
+# exits so that cupsd runs it again. docextractd continues, or exits so that
+# systemd starts it again, and the backend that attends is not affected. Both
+# report the error and leave no partial files. After the fault ends, every
+# document is extracted once.
 #
 #   faults.sh         some calls of every family
 #   faults.sh --all   every call; of allocations that are alike, one; some calls

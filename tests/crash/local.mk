@@ -11,5 +11,5 @@ endif
 CLEANFILES += tests/crash/preload.so
 
 EXTRA_DIST += tests/crash/faults.sh tests/crash/lib.sh \
-	tests/crash/order.awk tests/crash/order.sh tests/crash/preload.c \
-	tests/crash/walk.sh
+	tests/crash/order.awk tests/crash/order.sh tests/crash/power-cut \
+	tests/crash/power.sh tests/crash/preload.c tests/crash/walk.sh

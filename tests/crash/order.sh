@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# order.sh - the order of what is written, fsynced, renamed, sent, and removed.
-# It needs no kill and no power failure: the calls of every kind of run are
-# recorded and checked against the rules of order.awk. A rule that is broken is
-# named, and so is one that no run has tested.
+# order.sh - the order of write, fsync, rename, request, and removal. The calls
+# of every kind of run are recorded, and checked against the rules of order.awk,
+# so that no kill or power failure is needed. It reports rules that are broken,
+# and rules that no run has tested.
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")

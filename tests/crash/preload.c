@@ -12,10 +12,12 @@
  *                 "fail GROUP N COUNT ERROR"    the N-th and COUNT-1 more fail
  *                 "count GROUP"                 nothing happens
  *                 "trace"                       nothing happens, see below
+ *                 "cut N before|after"          SIGKILL to all at it, see below
  *   DX_WALK_LOG   gets a line for each call of that group: number, what, the
  *                 place in the program; and "killed" or "failed". "count
  *                 memory" says which allocations are alike, see identify()
  *   DX_WALK_SPEED how much faster the program's boot clock runs
+ *   DX_WALK_FSYNC how many milliseconds an fsync takes at least
  *
  * A trace has a line for each call that succeeded and changes what a power
  * failure would leave behind, and for each HTTP request before it is sent: the
@@ -27,6 +29,19 @@
  *   PID rename FROM TO
  *   PID journal TO COPY     follows such a rename
  *   PID send METHOD PATH    without the query
+ *
+ * "cut" is what a power cut needs: the processes that share DX_WALK_LOG do one
+ * operation at a time, and at the N-th of all of them, all are killed. The log
+ * has a line for each that succeeded, with inodes instead of paths, because an
+ * fsync is one of an inode; 0 never comes. LOG.N keeps what a file contained
+ * when it was fsynced. A write has the number of the operation before it: that
+ * one more or one less of them came before a power cut makes no difference.
+ *
+ *   N create|mkdir|unlink|rmdir DIRECTORY NAME INODE MODE
+ *   N write|fsync INODE MODE
+ *   N rename DIRECTORY NAME DIRECTORY NAME
+ *   N send METHOD PATH
+ *   cut
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,6 +57,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -76,6 +93,7 @@ static const struct {
 
 #define CODE_MAX 8
 #define FRAMES_MAX 64
+#define PROCESSES_MAX 8
 
 static struct {
   uintptr_t base, from, to;
@@ -85,7 +103,7 @@ static int code_count;
 static struct {
   unsigned group;
   unsigned long at, count;
-  bool before, fails, traces, identifies;
+  bool before, fails, traces, cuts, identifies;
   int signal; /* 0: none */
   int error;
 } plan;
@@ -93,6 +111,15 @@ static unsigned long seen;
 static unsigned journals; /* written by now */
 static int log_fd = -1;
 static long speed = 1;
+static long fsync_ms;
+
+/* Of the processes that a power cut ends; changed while the log is locked. */
+static struct {
+  unsigned long steps;
+  bool is_cut;
+  int count;
+  pid_t pids[PROCESSES_MAX];
+} * shared;
 
 /* ---- where a call comes from ---- */
 
@@ -172,6 +199,14 @@ static void read_plan(const char *text)
   plan.traces = n == 1 && strcmp(what, "trace") == 0;
   if (plan.traces)
     return;
+  plan.cuts = n == 2 && strcmp(what, "cut") == 0;
+  if (plan.cuts) {
+    plan.group = G_FILE;
+    if (sscanf(text, "%*s %lu %15s", &plan.at, rest) != 2)
+      give_up("DX_WALK is not understood");
+    plan.before = strcmp(rest, "before") == 0;
+    return;
+  }
   if (n != 2)
     give_up("DX_WALK is not understood");
   plan.group = group_by_word(group);
@@ -191,12 +226,56 @@ static void read_plan(const char *text)
     give_up("DX_WALK is not understood");
 }
 
+static void lock_log(void)
+{
+  while (flock(log_fd, LOCK_EX) < 0)
+    if (errno != EINTR)
+      give_up("cannot lock DX_WALK_LOG");
+}
+
+static void cut_power(void)
+{
+  int i;
+
+  shared->is_cut = true;
+  (void)syscall(SYS_write, log_fd, "cut\n", 4);
+  for (i = 0; i < shared->count; i++)
+    if (shared->pids[i] != getpid())
+      (void)kill(shared->pids[i], SIGKILL);
+  (void)kill(getpid(), SIGKILL);
+}
+
+static void join_others(const char *path)
+{
+  char name[1024];
+  int fd;
+
+  (void)snprintf(name, sizeof(name), "%s.shared", path);
+  fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CREAT | O_CLOEXEC,
+                    0600);
+  if (fd < 0 || syscall(SYS_ftruncate, fd, sizeof(*shared)) < 0)
+    give_up("cannot share DX_WALK_LOG");
+  shared =
+      mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  (void)syscall(SYS_close, fd);
+  if (shared == MAP_FAILED)
+    give_up("cannot share DX_WALK_LOG");
+  lock_log();
+  if (shared->is_cut || shared->count == PROCESSES_MAX)
+    (void)kill(getpid(), SIGKILL);
+  shared->pids[shared->count++] = getpid();
+  (void)flock(log_fd, LOCK_UN);
+}
+
 __attribute__((constructor)) static void start(void)
 {
   const char *text = getenv("DX_WALK");
   const char *path = getenv("DX_WALK_LOG");
   const char *factor = getenv("DX_WALK_SPEED");
+  const char *slow = getenv("DX_WALK_FSYNC");
 
+  if (slow != NULL)
+    fsync_ms = strtol(slow, NULL, 10);
   if (factor != NULL)
     speed = strtol(factor, NULL, 10);
   if (path != NULL)
@@ -204,6 +283,8 @@ __attribute__((constructor)) static void start(void)
                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (text != NULL)
     read_plan(text);
+  if (plan.cuts)
+    join_others(path);
   (void)dl_iterate_phdr(add_code, NULL);
 }
 
@@ -231,6 +312,21 @@ static void kill_us(void)
   (void)syscall(SYS_kill, getpid(), plan.signal);
 }
 
+static void begin_step(void)
+{
+  lock_log();
+  shared->steps++;
+  if (plan.before && shared->steps == plan.at)
+    cut_power();
+}
+
+static void end_step(void)
+{
+  if (!plan.before && shared->steps == plan.at)
+    cut_power();
+  (void)flock(log_fd, LOCK_UN);
+}
+
 /* Counts a call: false if it has to fail, with errno set. */
 static bool before(unsigned groups, const char *what, const char *subject,
                    const void *caller)
@@ -239,6 +335,11 @@ static bool before(unsigned groups, const char *what, const char *subject,
 
   if ((groups & plan.group) == 0 || !is_ours(caller))
     return true;
+  if (plan.cuts) {
+    begin_step();
+    errno = saved;
+    return true;
+  }
   seen++;
   tell(what, subject, caller);
   if (plan.signal != 0 && plan.before && seen == plan.at)
@@ -255,6 +356,8 @@ static bool before(unsigned groups, const char *what, const char *subject,
 /* The call is done. */
 static void after(unsigned groups, const void *caller)
 {
+  if (plan.cuts && (groups & plan.group) != 0 && is_ours(caller))
+    end_step();
   if (plan.signal != 0 && !plan.before && (groups & plan.group) != 0 &&
       seen == plan.at && is_ours(caller))
     kill_us();
@@ -297,7 +400,57 @@ static void put_trace(const char *format, ...)
 
 static bool is_traced(const void *caller)
 {
-  return plan.traces && log_fd >= 0 && is_ours(caller);
+  return (plan.traces || plan.cuts) && log_fd >= 0 && is_ours(caller);
+}
+
+static void copy_file(const char *path, const char *copy)
+{
+  char bytes[4096];
+  long from, to, n;
+
+  from = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  to =
+      syscall(SYS_openat, AT_FDCWD, copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  while ((n = syscall(SYS_read, from, bytes, sizeof(bytes))) > 0)
+    (void)syscall(SYS_write, to, bytes, n);
+  (void)syscall(SYS_close, from);
+  (void)syscall(SYS_close, to);
+}
+
+/* "DIRECTORY NAME" of a path. */
+static void place_in(int fd, const char *name, char text[PATH_BYTES])
+{
+  const char *slash = strrchr(name, '/');
+  char parent[PATH_BYTES];
+  struct stat st = {0};
+
+  (void)snprintf(parent, sizeof(parent), "%.*s",
+                 slash != NULL ? (int)(slash - name) + 1 : 0, name);
+  (void)fstatat(fd, slash != NULL ? parent : ".", &st, 0);
+  (void)snprintf(text, PATH_BYTES, "%lu %s", (unsigned long)st.st_ino,
+                 slash != NULL ? slash + 1 : name);
+}
+
+static void record(const char *call, int fd, const char *name)
+{
+  char place[PATH_BYTES] = "", link[64], copy[PATH_BYTES];
+  struct stat st = {0};
+
+  if (name != NULL) {
+    place_in(fd, name, place);
+    (void)fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW);
+  } else if (fstat(fd, &st) < 0 || S_ISSOCK(st.st_mode) ||
+             S_ISFIFO(st.st_mode)) {
+    return;
+  }
+  put_trace("%lu %s%s%s %lu %o\n", shared->steps, call, name != NULL ? " " : "",
+            place, (unsigned long)st.st_ino, st.st_mode & 07777);
+  if (strcmp(call, "fsync") != 0 || !S_ISREG(st.st_mode))
+    return;
+  (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+  (void)snprintf(copy, sizeof(copy), "%s.%lu", getenv("DX_WALK_LOG"),
+                 shared->steps);
+  copy_file(link, copy);
 }
 
 static void trace(const char *call, int fd, const char *name,
@@ -308,26 +461,23 @@ static void trace(const char *call, int fd, const char *name,
 
   if (!is_traced(caller))
     return;
-  path_of(fd, name, path);
-  put_trace("%d %s %s\n", (int)getpid(), call, path);
+  if (plan.cuts) {
+    record(call, fd, name);
+  } else {
+    path_of(fd, name, path);
+    put_trace("%d %s %s\n", (int)getpid(), call, path);
+  }
   errno = saved;
 }
 
 static void keep_journal(const char *path)
 {
   static unsigned count;
-  char copy[PATH_BYTES], bytes[4096];
-  long from, to, n;
+  char copy[PATH_BYTES];
 
   (void)snprintf(copy, sizeof(copy), "%s.%d.%u", getenv("DX_WALK_LOG"),
                  (int)getpid(), ++count);
-  from = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-  to =
-      syscall(SYS_openat, AT_FDCWD, copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  while ((n = syscall(SYS_read, from, bytes, sizeof(bytes))) > 0)
-    (void)syscall(SYS_write, to, bytes, n);
-  (void)syscall(SYS_close, from);
-  (void)syscall(SYS_close, to);
+  copy_file(path, copy);
   put_trace("%d journal %s %s\n", (int)getpid(), path, copy);
 }
 
@@ -339,38 +489,52 @@ static void trace_rename(int from_fd, const char *from, int to_fd,
 
   if (!is_traced(caller))
     return;
-  path_of(from_fd, from, before);
-  path_of(to_fd, to, now);
-  put_trace("%d rename %s %s\n", (int)getpid(), before, now);
-  if (strcmp(to, "job.json") == 0)
-    keep_journal(now);
+  if (plan.cuts) {
+    place_in(from_fd, from, before);
+    place_in(to_fd, to, now);
+    put_trace("%lu rename %s %s\n", shared->steps, before, now);
+  } else {
+    path_of(from_fd, from, before);
+    path_of(to_fd, to, now);
+    put_trace("%d rename %s %s\n", (int)getpid(), before, now);
+    if (strcmp(to, "job.json") == 0)
+      keep_journal(now);
+  }
   errno = saved;
 }
 
 /* Without TLS a request is sent as it is, beginning with its first line. */
-static void trace_request(const char *bytes, size_t len)
+static bool is_request(const char *bytes, size_t len, char text[PATH_BYTES])
 {
   char line[PATH_BYTES], method[8], path[PATH_BYTES];
 
   (void)snprintf(line, sizeof(line), "%.*s", (int)len, bytes);
-  if (sscanf(line, "%7[A-Z] /%1000[^? ]", method, path) == 2)
-    put_trace("%d send %s /%s\n", (int)getpid(), method, path);
+  if (sscanf(line, "%7[A-Z] /%1000[^? ]", method, path) != 2)
+    return false;
+  (void)snprintf(text, PATH_BYTES, "%s /%.*s", method, PATH_BYTES - 10, path);
+  return true;
 }
 
 /* ---- the calls ---- */
 
 #define CALLER __builtin_return_address(0)
 
+/* No step for a power cut, which takes all that was written before an fsync. */
+static unsigned groups_of_write(void)
+{
+  return plan.cuts ? G_WRITE : G_WRITE | G_FILE;
+}
+
 ssize_t write(int fd, const void *bytes, size_t len)
 {
   ssize_t n;
 
-  if (!before(G_WRITE | G_FILE, "write", "", CALLER))
+  if (!before(groups_of_write(), "write", "", CALLER))
     return -1;
   n = syscall(SYS_write, fd, bytes, len);
   if (n > 0)
     trace("write", fd, NULL, CALLER);
-  after(G_WRITE | G_FILE, CALLER);
+  after(groups_of_write(), CALLER);
   return n;
 }
 
@@ -378,13 +542,31 @@ ssize_t pwrite(int fd, const void *bytes, size_t len, off_t at)
 {
   ssize_t n;
 
-  if (!before(G_WRITE | G_FILE, "pwrite", "", CALLER))
+  if (!before(groups_of_write(), "pwrite", "", CALLER))
     return -1;
   n = syscall(SYS_pwrite64, fd, bytes, len, at);
   if (n > 0)
     trace("write", fd, NULL, CALLER);
-  after(G_WRITE | G_FILE, CALLER);
+  after(groups_of_write(), CALLER);
   return n;
+}
+
+/* An fsync that takes as long as on a slow disk. */
+static int sync_slowly(long number, int fd, const void *caller)
+{
+  struct timespec until;
+  int result;
+
+  (void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &until);
+  result = (int)syscall(number, fd);
+  if (fsync_ms == 0 || !is_ours(caller))
+    return result;
+  until.tv_nsec += fsync_ms * 1000000;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  (void)syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &until,
+                NULL);
+  return result;
 }
 
 int fsync(int fd)
@@ -393,7 +575,7 @@ int fsync(int fd)
 
   if (!before(G_FSYNC | G_FILE, "fsync", "", CALLER))
     return -1;
-  result = (int)syscall(SYS_fsync, fd);
+  result = sync_slowly(SYS_fsync, fd, CALLER);
   if (result == 0)
     trace("fsync", fd, NULL, CALLER);
   after(G_FSYNC | G_FILE, CALLER);
@@ -406,7 +588,7 @@ int fdatasync(int fd)
 
   if (!before(G_FSYNC | G_FILE, "fdatasync", "", CALLER))
     return -1;
-  result = (int)syscall(SYS_fdatasync, fd);
+  result = sync_slowly(SYS_fdatasync, fd, CALLER);
   if (result == 0)
     trace("fsync", fd, NULL, CALLER);
   after(G_FSYNC | G_FILE, CALLER);
@@ -544,9 +726,20 @@ int unlinkat(int dirfd, const char *path, int flags)
 /* libcurl's, which has no other way to a socket. */
 ssize_t send(int fd, const void *bytes, size_t len, int flags)
 {
-  if (plan.traces && log_fd >= 0)
-    trace_request(bytes, len);
-  return syscall(SYS_sendto, fd, bytes, len, flags, NULL, 0);
+  char text[PATH_BYTES];
+  ssize_t n;
+
+  if ((!plan.traces && !plan.cuts) || log_fd < 0 ||
+      !is_request(bytes, len, text))
+    return syscall(SYS_sendto, fd, bytes, len, flags, NULL, 0);
+  if (plan.cuts)
+    begin_step();
+  put_trace("%lu send %s\n",
+            plan.cuts ? shared->steps : (unsigned long)getpid(), text);
+  n = syscall(SYS_sendto, fd, bytes, len, flags, NULL, 0);
+  if (plan.cuts)
+    end_step();
+  return n;
 }
 
 /* ---- memory ---- */

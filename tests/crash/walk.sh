@@ -3,8 +3,8 @@
 # walk.sh - kill -9 before and after the n-th write of the journal, for all n,
 # of the backend and of docextractd. The backend is run again, as cupsd would;
 # docextractd is started again, as systemd would, and the backend that attends
-# does not notice. In the end it is as if nothing had happened: nothing lost,
-# nothing sent twice. The same when a second backend is started for the job.
+# is not affected. In the end, no document is lost or sent twice. The same
+# applies when a second backend is started for the job.
 #
 #   walk.sh         the journal, the results, some pairs
 #   walk.sh --all   every step on disk, every pair; of a job that is handed

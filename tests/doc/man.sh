@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# man.sh - the manual pages say what the programs have, are well-formed and
-# are installed; the completion of bash knows what the command knows. Needs
-# mandoc, gcc and make besides what frame.sh needs.
+# man.sh - the manual pages describe all options and commands, are well-formed,
+# and are installed; bash completion offers all commands and options. Needs
+# mandoc, gcc, and make, and the programs that frame.sh needs.
 #
 # Prints a line per case and a last line with the counts.
 # shellcheck source-path=SCRIPTDIR
@@ -50,7 +50,7 @@ looks_for_all() # WHAT PAGE BEFORE AFTER WORD...
 
 # --- form --------------------------------------------------------------
 
-# Which other pages are on this machine is no matter of ours.
+# Other manual pages need not be installed.
 for page in $pages; do
   is "$page is well-formed" "$(mandoc -T lint -W all "$(source_of "$page")" \
     2> /dev/null | grep -v 'referenced manual not found')" ''
@@ -79,7 +79,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every option' docextract-sim.1 \
     $("$sim" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every fault' docextract-sim.1 $(sed -n \
-    's/^  X([A-Z_]*, "\([a-z-]*\)", [A-Z]*).*/\1/p' "$top/sim/fault.h")
+    's/^  X([A-Z_]*, "\([a-z-]*\)", [A-Z]*).*/\1/p' "$top/sim/sim.h")
   explains_all 'every directive' docextract.conf.5 \
     $(sed -nE -e 's/^  (GENERAL|SERVICE|BOTH)\("([A-Za-z]+)", .*/\2/p' \
       -e 's/^  X\([A-Z]+, "[a-z]+", ([A-Za-z]+), .*/\1/p' \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# active_test.sh - of a PDF only what its pages show is sent: no attachments,
-# scripts, actions, or metadata. Removing them, and making annotations and form
-# fields a part of the pages, changes nothing that is printed.
-# Other tests of todocextract are in filter_test.sh.
+# active_test.sh - only the visible content of a PDF is sent: no attachments,
+# scripts, actions, or metadata. Removing them, and flattening annotations and
+# form fields into the pages, does not change the printed pages. Other tests of
+# todocextract are in filter_test.sh.
 . "$(dirname "$0")/lib.sh"
 
 # Objects as text; qpdf corrects offsets and lengths.

@@ -413,7 +413,7 @@ is 'an earlier filter can always write all of its output' \
     TMPDIR=$dir/nonexistent "$filter" 7 u t 1 '' > "$dir/out" 2> /dev/null
     cat "$dir/flag")" written
 
-# The separators make the output larger than the input: only it has no room.
+# With the separators, only the output exceeds the limit, and not the input.
 # Limits are in KiB and apply to the entry on stdout, too, hence the pipe.
 limited() # KIB
 {

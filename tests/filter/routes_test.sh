@@ -2,12 +2,12 @@
 #
 # routes_test.sh - which programs cupsd runs for each type of document: with the
 # conversion rules of this system, which are the same in Debian 12 and 13, and
-# with those of cups-filters 2, where one filter, "universal", converts from
-# anything to anything. What todocextract does with a document is tested by the
-# others.
+# with those of cups-filters 2, where one filter, "universal", converts from any
+# type to any other. Other scripts test todocextract itself.
 #
 # cupsfilter chooses the filters with the code of cupsd. Programs that are not
-# installed have no routes, so each program that the rules name is made here.
+# installed have no routes, so this test creates each program that the rules
+# name.
 . "$(dirname "$0")/lib.sh"
 
 PATH=$PATH:/usr/sbin

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# same_test.sh - what the comparison of two PDFs (tests/helper/same.h) finds and
-# what it does not mind. Each case changes a seed of the fuzz target `same`.
+# same_test.sh - differences that the comparison of two PDFs
+# (tests/helper/same.h) reports, and differences that it permits. Each case
+# changes a seed of the fuzz target `same`.
 . "$(dirname "$0")/lib.sh"
 
 seeds=$top/tests/fuzz/corpus/same

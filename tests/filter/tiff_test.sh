@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# tiff_test.sh - a TIFF becomes a PDF of all its pages: what faxes and scanners
-# write arrives pixel for pixel, what is damaged is refused.
+# tiff_test.sh - a TIFF is converted to a PDF of all its pages: files of faxes
+# and scanners are identical pixel for pixel, and damaged files are refused.
 #
 # Needs what lib.sh needs, and tests/filter/mktiff of the build.
 . "$(dirname "$0")/lib.sh"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# whole_test.sh - what a chosen page shows arrives whole, or the PDF is refused
-# and the message names the page and what is wrong with it. Damage that no
-# chosen page shows does not matter.
+# whole_test.sh - the content of the selected pages is sent completely, or the
+# PDF is refused with a message that gives the page and the problem. Damage
+# outside of the selected pages is ignored.
 #
-# Needs what lib.sh needs, and zlib-flate of qpdf. How single streams are judged
-# is tested in tests/unit/test_stream.c and its neighbors.
+# Needs the programs of lib.sh, and zlib-flate of qpdf. tests/unit/test_stream.c
+# and related unit tests check single streams.
 . "$(dirname "$0")/lib.sh"
 configure ''
 

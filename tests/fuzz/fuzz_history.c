@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/service/latency.h"
+#include "daemon/service/poll.h"
 #include "daemon/service/rate_limit.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"

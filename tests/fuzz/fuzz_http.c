@@ -67,7 +67,7 @@ static int listen_at(char *url, size_t size)
   return fd;
 }
 
-/* Sends everything when somebody has connected, and no more. */
+/* Sends all data to a client, and then closes the connection. */
 static void serve(int listener, const uint8_t *data, size_t size)
 {
   int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);

@@ -71,7 +71,7 @@ static struct dx_buf saved(struct dx_job *job)
   return text;
 }
 
-/* A person retries it, then cancels it. */
+/* The administrator retries it, then cancels it. */
 static void use(struct dx_job *job)
 {
   size_t i;

@@ -12,7 +12,6 @@
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "daemon/service/api.h"
-#include "daemon/service/result_check.h"
 
 static void read_create(const struct dx_http_response *response)
 {
@@ -84,13 +83,13 @@ static void read_as(enum dx_call_kind call,
     read_create(response);
     break;
   case DX_CALL_PUT:
-    (void)!dx_read_put(response, &err);
+    (void)!dx_judge(DX_CALL_PUT, response, &err);
     break;
   case DX_CALL_SOURCE:
     read_source(response);
     break;
   case DX_CALL_EXTRACT:
-    (void)!dx_read_extract(response, &err);
+    (void)!dx_judge(DX_CALL_EXTRACT, response, &err);
     HOLDS(check_result(response, 1) == check_result(response, 4096));
     break;
   default:

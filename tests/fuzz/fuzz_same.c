@@ -39,7 +39,7 @@ static GLogWriterOutput nothing(GLogLevelFlags level, const GLogField *fields,
   return G_LOG_WRITER_HANDLED;
 }
 
-/* poppler believes it. */
+/* poppler does not check this number. */
 static void set_count(qpdf_data pdf, int pages)
 {
   qpdf_oh root = qpdf_get_root(pdf);

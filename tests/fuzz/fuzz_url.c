@@ -40,13 +40,12 @@ static void check_for_services(const char *url)
 {
   char far[] = "api.example.com", near[] = "127.0.0.1";
   char storage[] = "storage.example.com";
-  struct dx_host hosts[] = {{storage, 1}};
   struct dx_service service = {.host = far};
 
   check_signed(url, &service);
   service.host = near;
   check_signed(url, &service);
-  service.storage_hosts = hosts;
+  service.storage_hosts[0].name = storage;
   service.storage_host_count = 1;
   check_signed(url, &service);
 }

@@ -1,5 +1,5 @@
-# debian.sh - where this machine gets its Debian packages from, to install
-# another Debian from there. To be sourced by bash.
+# debian.sh - determines the package mirror of this machine, to install another
+# Debian from it. To be sourced by bash.
 
 # Lines of "URI SUITE COMPONENT", as apt on this machine knows them. For another
 # release (CODENAME), the same places.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# fresh.sh - runs a command in a clean clone of HEAD, in a new minimal Debian:
-# what the command needs and does not install is missing. Everything is in a
-# temporary directory, in its own mount and process namespaces, and is removed.
+# fresh.sh - runs a command in a clean clone of HEAD, in a new minimal Debian,
+# so that it must install everything that it needs. All files are in a temporary
+# directory, in its own mount and process namespaces, and are removed.
 #
 #   fresh.sh [--user] CODENAME COMMAND
 #

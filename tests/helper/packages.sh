@@ -1,5 +1,5 @@
-# packages.sh - installs what is missing, for demo.sh and test.sh on Debian and
-# Ubuntu. To be sourced by bash. Elsewhere ./configure says what is missing.
+# packages.sh - installs missing packages on Debian and Ubuntu, for demo.sh and
+# test.sh. On other systems, ./configure names them. To be sourced by bash.
 
 build_packages="build-essential autoconf automake pkgconf libcups2-dev
 libcurl4-openssl-dev libcjson-dev libgnutls28-dev libseccomp-dev libssl-dev

@@ -199,8 +199,8 @@ static int same_usage(qpdf_data pdf, qpdf_oh usages, qpdf_oh group)
   return result;
 }
 
-/* poppler knows the state of a layer, but not that it may be another one when
- * it is printed (ISO 32000-1, 8.11.4.5). */
+/* poppler uses the state of a layer for viewing, although it may differ in
+ * print (ISO 32000-1, 8.11.4.5). */
 static void same_settle_layers(struct same_document *d, qpdf_oh root)
 {
   qpdf_data pdf = d->pdf;

@@ -3,7 +3,7 @@
  *
  * Runs the backend as cupsd does, with a side channel, and gives it a bundle
  * that a test made, with the seal of this run in every entry. The program keeps
- * our process id; the feeder is nobody's child.
+ * our process id; the process that writes the bundle is not its child.
  */
 #include <fcntl.h>
 #include <limits.h>

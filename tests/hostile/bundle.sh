@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# bundle.sh - bundles that a person made by hand and prints, in every way that
-# bypasses the filter: nothing of them reaches the service. What the filter
-# makes in the same queue does.
+# bundle.sh - a user creates bundles and prints them, in every way that bypasses
+# the filter: no part of them reaches the service. The output of the filter in
+# the same queue does.
 . "$(dirname "$0")/../it/lib.sh"
 
 entry() # TYPE FILE [LINE]: as the filter would frame it

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# client.sh - people who print with titles, names, and options that mean harm,
-# and a disk that is full: nothing is lost, nothing is run, and no control
-# character reaches a log, a message, the terminal, the service, or those who
-# read the results. A thousand documents are in tests/long/documents.sh.
+# client.sh - hostile titles, names, and options, and a full disk: no document
+# is lost, no command is run, and no control character reaches a log, a message,
+# the terminal, the service, or programs that read the results. A job of a
+# thousand documents is in tests/long/documents.sh.
 #
-# Most jobs go through the filter and the backend without cupsd, which does not
-# let all of it pass; time runs faster for them (tests/crash/preload.c).
+# Most jobs are passed to the filter and the backend without cupsd, which would
+# reject some of the data; time runs faster for them (tests/crash/preload.c).
 . "$(dirname "$0")/../it/lib.sh"
 
 preload=$build/tests/crash/preload.so

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# documents.sh - documents that are small, but made to exhaust their
-# reader, and a computer with too little memory: each is sent or refused at a
-# bounded cost, and none is turned into a smaller one. The process that reads
-# it is in its sandbox; what the sandbox withstands is tested by
-# tests/unit/test_isolate.c, and what becomes of a job by tests/hostile/jobs.sh.
+# documents.sh - small documents that are designed to exhaust the computer, and
+# a computer with too little memory: each document is sent or refused at a
+# bounded cost, and none is truncated. The process that reads it is in its
+# sandbox. The sandbox is tested by tests/unit/test_isolate.c, and the outcome
+# of a job by tests/hostile/jobs.sh.
 #
 #   documents.sh [NAME...]     only these, of mkhostile's
 . "$(dirname "$0")/../filter/lib.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# jobs.sh - what becomes of documents that ask too much in a queue: the job is
-# held with the reason, and its other documents and the jobs behind it go through.
+# jobs.sh - documents that exceed a limit, in a queue: the job is held with the
+# reason, and its other documents and the next jobs are processed.
 . "$(dirname "$0")/../it/lib.sh"
 
 mkhostile=$top/tests/hostile/mkhostile

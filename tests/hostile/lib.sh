@@ -47,8 +47,8 @@ certificates() # ca.pem, and what it has signed: good, expired, wrong
 
 start_tls() { start_sim --tls-cert "$1.pem" --tls-key "$1.key"; } # NAME
 
-# openssl's server, which sends these bytes to whoever connects, whatever is
-# asked, and then nothing.
+# Runs the server of openssl, which sends these bytes to every client,
+# regardless of the request, and then nothing.
 s_server_is_up() { grep -qs '^ACCEPT' "$dir/s_server" || is_gone "$sim_pid"; }
 start_s_server() # BYTES OPTION...: the bytes as for printf %b
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# machine.sh - other accounts of the print server: what they can see of our
-# processes while these wait, and what a member of the group of the results can
-# plant where results will be.
+# machine.sh - other accounts of the print server: the information that they can
+# read about waiting processes, and the files that a member of the group can
+# create in the results directory.
 . "$(dirname "$0")/../it/lib.sh"
 
 start_all
@@ -16,7 +16,7 @@ shows_no_mark()
 {
   grep -q docextract "/proc/$1/comm" && ! arguments "$1" | grep -q MARK
 }
-# As the user that the process runs as: nobody but root may see more.
+# As the user that the process runs as: only root may see more.
 as_the_same_user() { (as_run_user "$@") 2>&1; }
 
 hides() # TEXT PID
@@ -74,7 +74,7 @@ is 'with its title' "$(jq -r '"\(.job.user) \(.job.title)"' \
 
 # --- the results directory -----------------------------------------------
 
-# As somebody who may write there, but is not the user of the backends.
+# As a user who may write there, but is not the user of the backends.
 member()
 {
   if [ "$(id -u)" = 0 ]; then

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# secrets.sh - what must never be logged: markers are planted in everything that
-# is secret or a patient's, every path is walked at the highest log level, and
-# then everything that our programs printed, and left in the file system, is
-# searched. The process list is in machine.sh.
+# secrets.sh - secrets and patient data are never logged: all of them contain
+# markers, every path is run at the highest log level, and then all output of
+# the programs and all remaining files are searched. machine.sh tests the
+# process list.
 . "$(dirname "$0")/../it/lib.sh"
 
 # What our programs print is copied: cupsd's own log holds titles, too.

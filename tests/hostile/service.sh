@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 #
-# service.sh - a service, or a storage, that somebody has taken over: what
-# docextractd makes of responses that no honest one sends, and what the command
-# says about it. What takes minutes, and the same for print jobs, is in
-# tests/long/hostile.sh.
+# service.sh - a compromised service or storage: how docextractd handles invalid
+# responses, and what the command reports. Tests that take minutes, and tests
+# with print jobs, are in tests/long/hostile.sh.
 . "$(dirname "$0")/../cli/frame.sh"
 . "$top/tests/hostile/lib.sh"
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
 # thirty.sh - hostile and damaged documents, each printed through a real cupsd:
-# what arrives at the service is everything that its pages show, and nothing
-# else, or the document is refused with the right reason. The documents, and
-# what is expected of each, are in mkthirty.
+# the service receives exactly the visible content of the pages, or the document
+# is refused with the correct reason. The documents and the expected outcomes
+# are in mkthirty.
 #
 #   thirty.sh [NAME...]     only these
 . "$(dirname "$0")/../it/lib.sh"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# accepted.sh - Completion accepted: the print job ends when it is stored, and
-# docextractd does the rest, no matter what is killed. Without docextractd the
-# chart is stored, and the print job waits until docextractd is back.
+# accepted.sh - Completion accepted: the print job completes when it is stored,
+# and docextractd processes it, whatever process is killed. If docextractd is
+# not running, the chart is stored, and the print job waits until it is running
+# again.
 . "$(dirname "$0")/lib.sh"
 
 key_of() { of_journal "$1" .key; }

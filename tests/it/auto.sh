@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # auto.sh - Completion auto, the default: a print job waits for its results
-# until another one waits behind it; then docextractd goes on with it, and the
-# queue is free.
+# until another one waits in the queue. It then completes, docextractd continues
+# to process it, and the queue is free.
 . "$(dirname "$0")/lib.sh"
 
 once() # TEXT N
@@ -23,8 +23,8 @@ is_awaited() # N: at least N extractions are
       "$SIM_LOG")" -ge "$1" ]
 }
 
-# Nothing may be learned from how long this test holds an extraction back, or
-# the polls would come later and later.
+# Processing times must not be recorded while this test delays the extraction,
+# because the polls would become later and later.
 clean_sheet()
 {
   stop_daemon

@@ -1,5 +1,5 @@
-# browser.sh - a real browser, headless, used as a person uses it: open, click,
-# type, choose, look. Talks WebDriver to chromedriver with curl.
+# browser.sh - controls a real browser, headless: open, click, type, choose,
+# look. Uses curl to send WebDriver requests to chromedriver.
 #
 # To be sourced by bash after lib.sh. Elements are XPath expressions, and are
 # waited for. Needs chromium, chromium-driver, jq. Except for pictures, nothing

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# consumers.sh - what programs that consume the results can rely on: manifests
-# follow their JSON Schema, and the examples take all results, each once,
-# even if they are killed over and over. Needs python3 and python3-jsonschema
+# consumers.sh - the guarantees for programs that read results: manifests
+# conform to their JSON Schema, and the example programs process each result
+# once, even if they are killed repeatedly. Needs python3 and python3-jsonschema
 # besides what lib.sh needs.
 #
 #   RESULTS=N tests/it/consumers.sh (100)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # desktop.sh - notifications on a real desktop: dunst shows them on the screen
-# of Xvfb. What is shown, and when, is in notify.sh.
+# of Xvfb. notify.sh tests their content and time.
 #
 # With SCREENSHOTS=DIRECTORY the screen is stored as DIRECTORY/notify.png, which
 # needs netpbm: doc/images/notify.png was made this way.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# discovery.sh - the queue can be found and set up without prior knowledge:
-# lpinfo, the driver by its device id, the bare scheme if nothing is set up.
+# discovery.sh - the printer is found and set up by the standard tools: lpinfo,
+# the driver by its device id, only the scheme if no service is configured.
 . "$(dirname "$0")/lib.sh"
 
 backend=$cups/bin/backend/docextract

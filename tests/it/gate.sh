@@ -1,6 +1,6 @@
-# gate.sh - a gate in front of our filter, and one in front of our backend:
-# while it is closed, they wait there, so that a test can keep a job in a state
-# for as long as it needs.
+# gate.sh - a gate before the filter, and one before the backend. While a gate
+# is closed, the program waits, so that a test can keep a job in a state for as
+# long as needed.
 #
 # To be sourced by bash after lib.sh; gates are built before jobs are printed. A
 # gate is a lock that the test holds; the waiting child has none of the job's

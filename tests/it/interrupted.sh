@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# interrupted.sh - a job of three documents that is stopped in every possible
-# way: while its first document is being filtered, and while it waits for the
-# extraction. In the end every document was sent once, or, if the job was
-# canceled, none was sent afterwards.
+# interrupted.sh - a job of three documents is stopped in every possible way,
+# while its first document is being filtered, and while it waits for the
+# extraction. In the end, every document was sent once, or, if the job was
+# canceled, none was sent after that.
 #
-# Time does not matter here: a filter waits at a gate until it is opened, and
-# the simulator says "processing" until the fault is removed.
+# The test does not depend on time: a filter waits at a gate until it is opened,
+# and the simulator returns "processing" until the fault is removed.
 . "$(dirname "$0")/lib.sh"
 . "$it/gate.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# languages.sh - what a print dialog shows in the user's language: every text of
-# the driver is translated, none is truncated, and other languages get English.
-# The catalogs are assumed to be right.
+# languages.sh - the texts of a print dialog in the language of the user: every
+# text of the driver is translated, none is truncated, and other languages get
+# English. The catalogs are assumed to be correct.
 . "$(dirname "$0")/lib.sh"
 
 ppd=$build/ppd/docextract.ppd

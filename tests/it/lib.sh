@@ -1,5 +1,6 @@
-# lib.sh - what the integration tests share: how they end, and readers of jobs,
-# results and calls. The simulator and the private cupsd come from stage.sh.
+# lib.sh - common functions of the integration tests: their end, and functions
+# that read jobs, results, and calls. stage.sh starts the simulator and the
+# private cupsd.
 #
 # To be sourced by bash. Tests of single features do not belong here.
 . "$(dirname "${BASH_SOURCE[0]}")/stage.sh"
@@ -120,7 +121,7 @@ queue_message() # ID
   queue_state "${queue##*/}" | tail -n +2
 }
 
-# What the administrator finds about a job. The person who printed sees only
+# The log lines of a job, for the administrator. The user who printed sees only
 # the messages.
 job_log() { grep -a "\[Job $1\]" "$cups/log/error_log"; } # ID
 

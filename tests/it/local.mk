@@ -1,6 +1,8 @@
 # tests/it/ - integration tests, run by test.sh with the programs of a build.
-# The backend that is tired of silence after three seconds, for silence.sh,
-# and moves a state reason every second, for patience.sh; nothing else differs.
+#
+# docextract-quick is a backend with two different constants: a limit of three
+# seconds without data on stdin, for silence.sh, and a change of a state reason
+# every second, for patience.sh.
 check_PROGRAMS += tests/it/docextract-quick
 tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES)
 tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000 \

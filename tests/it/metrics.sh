@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# metrics.sh - `docextract metrics` counts what happens, in the text format of
-# Prometheus, from the spool and through the status socket, and says nothing
-# about patients or users. tests/long/metrics.sh asks promtool.
+# metrics.sh - `docextract metrics` prints correct metrics in the text format of
+# Prometheus, from the spool and through the status socket, with no data about
+# patients or users. tests/long/metrics.sh checks them with promtool.
 . "$(dirname "$0")/lib.sh"
 
 # docextractd writes what it has counted at most once a second.

@@ -6,7 +6,7 @@
  *
  * with the ID of the one it replaces, if any, and "; " for a new line. As on
  * real desktops, bodies are markup. SIGUSR1 closes all notifications, as a
- * person would.
+ * user would.
  */
 #include <gio/gio.h>
 #include <glib-unix.h>

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# notify.sh - docextract-notify: what becomes of a user's charts is shown on
-# that user's desktop, once, no matter what is restarted meanwhile. The desktop
-# is a program that prints what it is to show; a real one is in desktop.sh.
+# notify.sh - docextract-notify: the outcome of a user's charts is shown on the
+# desktop of that user, once, even if programs are restarted meanwhile. The
+# desktop is a program that prints what it is to show; a real one is in
+# desktop.sh.
 . "$(dirname "$0")/lib.sh"
 . "$it/session.sh"
 trap 'stop_desktop; clear_session; finish' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# office.sh - a letter written with LibreOffice, printed from LibreOffice.
-# Needs soffice with CUPS support. Where it is not installed the test is left
-# out and says so; in CI that is a failure.
+# office.sh - a letter written with LibreOffice, printed from LibreOffice. Needs
+# soffice with CUPS support. If it is not installed, the test is skipped with a
+# message; in CI, this is a failure.
 . "$(dirname "$0")/lib.sh"
 
 command -v soffice > /dev/null || leave_out_all 'printing from LibreOffice' \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# on_result.sh - OnResult: docextractd runs the administrator's program for every
-# result, no matter which process is killed, and no print job waits for it.
+# on_result.sh - OnResult: docextractd runs the program of the administrator for
+# every result, whatever process is killed, and print jobs do not wait for it.
 . "$(dirname "$0")/lib.sh"
 
 # It prints what it was given, and succeeds once there is a file `go`.

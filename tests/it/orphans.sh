@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# orphans.sh - a print job whose backend is gone: docextractd asks cupsd what
-# became of it. What a person holds, cancels or moves to paper is not sent, what
-# nobody can know is for a person to decide, what cannot be read is not
-# replaced, and everything else is finished, whoever is killed and when. Each
-# document is sent once.
+# orphans.sh - a print job whose backend has ended: docextractd asks cupsd for
+# its state. A job that a user holds, cancels, or moves to another printer is
+# not sent. If the state is unknown, the job needs a decision. An unreadable job
+# is not replaced. All other jobs are finished, whatever process is killed at
+# any time. Each document is sent once.
 . "$(dirname "$0")/lib.sh"
 
 unfinished() { find "$spool/jobs" -name job.json; }
@@ -146,7 +146,7 @@ kill_backend
 start_daemon
 once "$t"
 
-# --- cupsd has forgotten the job ---------------------------------------------
+# --- cupsd no longer has the job ---------------------------------------------
 
 t='cupsd is killed, and has forgotten the job'
 to_the_create
@@ -262,7 +262,7 @@ t='the backend has left, and the print job is over'
 write_config 'Completion accepted'
 to_the_create
 job_ends "$t: the print job has ended" "$job" completed
-# Once it knows that, it asks no more.
+# After that response, it does not ask again.
 check "$t: docextractd learns that" until_true \
   grep -q "^job $key: cupsd: over, backend: left: send" "$dir/daemon.new"
 faults '#'

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 #
-# owner.sh - a backend that was configured with a user of its own (games here),
-# under a root cupsd that runs filters as lp: whose process it is, and what
-# filters can read. Only root can give a process to another user; run by anybody
-# else, this checks that the backend refuses to work.
+# owner.sh - a backend that was configured with a separate user (here games),
+# under a cupsd that root runs and that runs filters as lp: the user of each
+# process, and the files that filters can read. Only root can change the user of
+# a process; if another user runs this test, it checks that the backend refuses
+# to work.
 . "$(dirname "$0")/lib.sh"
 backend=$build/tests/it/docextract-owned
 [ -x "$backend" ] || give_up "$backend is built (make check TESTS=)"

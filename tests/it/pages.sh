@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 #
-# pages.sh - which pages leave this computer, and how they are counted: those
-# that page-ranges and page-set select. Options that only arrange pages on paper
-# change nothing, and copies never multiply anything. Types of documents are in
-# types.sh.
+# pages.sh - only the pages that page-ranges and page-set select are sent, and
+# they are counted. Options that arrange pages on paper, and copies, have no
+# effect. Types of documents are in types.sh.
 . "$(dirname "$0")/lib.sh"
 
 # pages, sheets; and the last line of the page_log

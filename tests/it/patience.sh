@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# patience.sh - a wait that is longer than cupsd's MaxJobTime, and one that is
-# longer than ProcessingLimit, of which the printer sees no end. cupsd cancels a job that reports nothing: the
-# backend changes a state reason now and then, here every second.
+# patience.sh - a wait that is longer than MaxJobTime of cupsd, and one that is
+# longer than ProcessingLimit and does not end. cupsd cancels a job that reports
+# nothing, so the backend changes a state reason regularly, here every second.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$build/tests/it/docextract-quick" ] ||

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# private.sh - a cupsd that tells nothing of a print job to anybody but its
-# owner and administrators (JobPrivateValues all): backend and docextractd ask
-# as the owner, so that nothing is different.
+# private.sh - a cupsd that hides print jobs from all users except the owner and
+# administrators (JobPrivateValues all): backend and docextractd ask as the
+# owner, and therefore work as usual.
 . "$(dirname "$0")/lib.sh"
 
 # Whoever runs this test may be neither.
@@ -14,8 +14,8 @@ job_attributes() # ID: as $who is told
     sed '1,/status-code/d'
 }
 
-# A document is here, and the service takes none. The owner is told so, whoever
-# else asks is not.
+# A document is stored, and the service is unavailable. Only the owner gets this
+# information.
 to_the_outage() # prints
 {
   clear_results

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# programs.sh - what people print from: text and PostScript files, a
-# spreadsheet and a mail merge of LibreOffice, a web page as Chromium prints it,
-# a GTK program. From each, the pages that the program made arrive, and the
-# patients on them. A letter of LibreOffice is in office.sh, what becomes of each
-# character of a text in text.sh, types and options are in types.sh and pages.sh.
+# programs.sh - common sources of print jobs: text and PostScript files, a
+# spreadsheet and a mail merge of LibreOffice, a web page in Chromium, a GTK
+# program. For each, the service receives all pages and patients. A letter of
+# LibreOffice is in office.sh, the characters of text files are in text.sh, and
+# types and options are in types.sh and pages.sh.
 #
 # A program that is not installed is skipped with a message; in CI it is a
 # failure.

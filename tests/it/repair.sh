@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# repair.sh - what an administrator may have broken. The queue says that the
-# administrator has to act, without technical terms; the log says what is wrong
-# and what to do, and hello says the same. Once it is fixed, the job continues.
+# repair.sh - errors of the installation. The message of the queue refers to the
+# administrator, without technical terms. The log and `docextract hello` give
+# the cause and the solution. After the error is corrected, the job continues.
 # Tokens are in tokens.sh, certificates in tls.sh.
 . "$(dirname "$0")/lib.sh"
 
@@ -40,7 +40,7 @@ goes_on() # TEXT: after cupsenable
 start_all
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
-# A job without a backend: only CUPS knows whether it will have one again.
+# A job without a backend: only CUPS determines whether it gets one again.
 faults 'source * hang'
 print -d chart "$dir/a.pdf"
 is_waiting() { [ "$(calls put)" = 1 ]; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# report.sh - `docextract report` prints what helps and nothing about a person:
-# there are markers in everything that a person wrote, and none of them is in
-# the report. `docextract config` names the queues, but no secret.
+# report.sh - `docextract report` prints no personal data: all free text
+# contains markers, and none of them is in the report. `docextract config` names
+# the queues, but no secret.
 . "$(dirname "$0")/lib.sh"
 
 printf 'MARKKEY-%s' "$(openssl rand -hex 30)" > "$dir/key"

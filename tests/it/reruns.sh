@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# reruns.sh - a print job that runs again, late, elsewhere, or beside another
-# one: what was sent is not sent again, what was not is not lost, and nothing
-# that belongs to another run, queue, account or cupsd has a part in it.
+# reruns.sh - a print job that runs again, later, in another queue, or at the
+# same time as another one: a document that was sent is not sent again, other
+# documents are not lost, and other runs, queues, accounts, or cupsds do not
+# affect it.
 . "$(dirname "$0")/lib.sh"
 . "$it/gate.sh"
 preload=$build/tests/crash/preload.so

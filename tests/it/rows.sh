@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # rows.sh - the status table against the real simulator: one response of every
-# row for every call, and what becomes of the submission: the exit status of
+# row for every call, and the outcome of the submission: the exit status of
 # `docextract submit`, how often each call was made, and how many results
 # there are. Every row has a simulator, a spool and a docextractd of its own,
 # and they wait side by side. Bounds and long waits are in test_rows.c, with

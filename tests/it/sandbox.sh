@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# sandbox.sh - a kernel without seccomp filters: nothing is parsed, the queue
-# stops and says why, and its documents wait, until the administrator allows
-# parsing without a sandbox. And a document whose conversion never ends.
+# sandbox.sh - a kernel without seccomp filters: documents are not parsed, the
+# queue stops with the reason, and its documents wait until the administrator
+# permits parsing without a sandbox. Also a document whose conversion never
+# ends.
 . "$(dirname "$0")/lib.sh"
 
 chart_pdf "$dir/chart.pdf" Ann Ahrens 1

@@ -1,5 +1,5 @@
-# session.sh - a desktop session with docextract-notify in it, for notify.sh and
-# desktop.sh: a D-Bus of its own, which starts nothing by itself.
+# session.sh - a desktop session with docextract-notify, for notify.sh and
+# desktop.sh: a private D-Bus, which does not start programs.
 #
 # To be sourced by bash after lib.sh. The sourcing script calls clear_session at
 # its end. Needs dbus-daemon.

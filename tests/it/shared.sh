@@ -2,8 +2,9 @@
 #
 # shared.sh - a queue shared by CUPS: another computer's scheduler prints to it
 # through an `-m everywhere` queue. What arrives is what was chosen there, once.
-# The other computer is a second private cupsd, which knows only the port of the
-# first; what the first does with jobs is in types.sh, pages.sh, and many.sh.
+# The other computer is a second private cupsd, which connects to the port of
+# the first; the jobs of the first are tested in types.sh, pages.sh, and
+# many.sh.
 . "$(dirname "$0")/lib.sh"
 
 # --- the other computer ----------------------------------------------------
@@ -134,8 +135,8 @@ far 'a raw queue there, two documents' plain -o page-ranges=1-2 \
   -o DocumentGrouping=Together "$dir/five.pdf" "$dir/two.pdf"
 is 'the pages of both, in one source' "$(sent) $(calls create)" 'p1|p2#q1|q2 1'
 
-# Only so does text arrive as text: an `-m everywhere` queue makes a PDF of it
-# whose letters only a person can read.
+# Only a raw queue forwards text as text: an `-m everywhere` queue converts it
+# to a PDF from which no text can be extracted.
 far 'a raw queue there, a text file' plain "$dir/note.txt"
 is 'its words' "$(sent)" 'Patient: Jane Roe|MRN: 815'
 

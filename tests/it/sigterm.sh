@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
 # sigterm.sh - SIGTERM in every state ends the backend within two seconds, cupsd
-# runs the job again, and every document is sent once; a call of docextractd goes
-# on. A job that is canceled in that state ends, and is never submitted if its
-# upload had not begun. Cancel, hold, and disable for a job of several documents
-# are in interrupted.sh.
+# runs the job again, and every document is sent once; a call of docextractd
+# goes on. A job that is canceled in that state ends, and is not submitted if
+# its upload had not begun. Cancel, hold, and disable for a job of several
+# documents are in interrupted.sh.
 . "$(dirname "$0")/lib.sh"
 . "$it/gate.sh"
 
@@ -283,7 +283,7 @@ for state in poll extract local_failure; do
   canceled "${state//_/ }" $state 1
 done
 
-# --- nobody submits what was canceled ----------------------------------------
+# --- canceled jobs are not submitted -----------------------------------------
 
 t='what was canceled'
 clear_results

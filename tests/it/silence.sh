@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 #
 # silence.sh - a document that bypasses the filters in the middle of a job:
-# cupsd then waits for the backend and the backend for cupsd. One of them has to
-# give up. Runs with a backend whose patience is five seconds instead of half an
-# hour.
+# cupsd and the backend then wait for each other, until the timeout of the
+# backend, which is five seconds here instead of half an hour.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$build/tests/it/docextract-quick" ] ||

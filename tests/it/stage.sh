@@ -1,5 +1,5 @@
-# stage.sh - a simulator, a private cupsd with our backend and filter, a queue:
-# what the integration tests and demo.sh have in common.
+# stage.sh - a simulator, a private cupsd with our backend and filter, and a
+# queue, for the integration tests and demo.sh.
 #
 # To be sourced by bash; the sourcing script defines give_up TEXT, sets an EXIT
 # trap that calls clear_stage, and may set the capitals below. All files are in
@@ -52,8 +52,8 @@ fi
 
 # --- ending ----------------------------------------------------------------
 
-# The processes that our schedulers started, whoever is their parent now: each
-# scheduler has its own session. Lines of "pid command".
+# The processes that our schedulers started, even if their parent has changed:
+# each scheduler has its own session. Lines of "pid command".
 cups_children()
 {
   local f line

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# stages.sh - what people and cupsd do to a print job, at every stage of it: a
-# cancel, a hold, a move to another queue of ours, a restart of cupsd; also
-# through a class. `docextract jobs` and the print job agree all along.
+# stages.sh - changes to a print job at every stage of it: cancel, hold, move to
+# another queue of this spool, restart of cupsd; also through a class.
+# `docextract jobs` and the print job always have the same state.
 . "$(dirname "$0")/lib.sh"
 . "$it/gate.sh"
 

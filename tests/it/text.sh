@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# text.sh - every character of a text file comes back, in order, from what
-# arrives at the service: by lp, as a file and from a pipe, as IPP clients and
-# old programs send it, and by `docextract submit`. How pages are laid out is in
-# test_text.c.
+# text.sh - every character of a text file can be extracted, in order, from the
+# PDF that the service receives. The text is printed with lp, as a file and from
+# a pipe, as IPP clients and old programs send it, and with `docextract submit`.
+# The layout of pages is tested in test_text.c.
 . "$(dirname "$0")/lib.sh"
 
 # Each mode of pdftotext orders the words in its own way.

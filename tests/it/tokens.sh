@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# tokens.sh - every way to make a token, seen from the service: what is signed
-# is accepted, what is not stops the queue with a plain reason. And `docextract
-# hello`, which says which step fails. Certificates are in tls.sh.
+# tokens.sh - every source of tokens, with a service that verifies them: a valid
+# token is accepted, and an invalid one stops the queue with a plain reason.
+# `docextract hello` reports the step that fails. Certificates are in tls.sh.
 . "$(dirname "$0")/lib.sh"
 
 make_pair() # ALGORITHM: private in $dir/ALG.key, what verifies in $dir/ALG.pub

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# types.sh - every kind of document, one at a time, on its way from lp to the
-# results directory, which programs take part, and what is found there. Text
-# files are in text.sh, jobs of several documents in many.sh.
+# types.sh - every type of document, one at a time, from lp to the results
+# directory: the programs that convert it, and its results. Text files are in
+# text.sh, and jobs of several documents are in many.sh.
 . "$(dirname "$0")/lib.sh"
 
 one_job() # TEXT LP ARGUMENT...: prints, waits, expects one result
@@ -118,8 +118,8 @@ held() # TEXT PATTERN LP ARGUMENT...: nothing is sent, and the queue says why
 held 'a GIF with three images' 'several images' "$dir/three.gif"
 held 'a PNM with three images' 'several images' "$dir/three.ppm"
 
-# Types that CUPS does not know: it passes them on as they are, and the backend
-# holds them.
+# Types that CUPS does not recognize: it forwards them unchanged, and the
+# backend holds the job.
 printf 'RIFF\x1A\0\0\0WEBPVP8 \x0E\0\0\0\x30\x01\0\x9D\x01\x2A\x01\0\x01\0' \
   > "$dir/scan.webp"
 printf '\0\0\0\x18ftypheic\0\0\0\0mif1heic' > "$dir/scan.heic"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# wanted.sh - what a person did to a print job decides whether it is sent, also
-# when its queue was stopped, its backend killed, or cupsd away or forgetful
-# (doc/policy.md, "What a person does to the print job").
+# wanted.sh - changes to a print job in CUPS determine whether it is sent, even
+# if its queue is stopped, its backend is killed, or cupsd has ended or lost the
+# job (doc/policy.md, "Changes to the print job in CUPS").
 . "$(dirname "$0")/lib.sh"
 
 status_is() # CUPS JOB ID, STATUS: as `docextract jobs` has it
@@ -114,7 +114,7 @@ check "$t: what cupsd canceled is canceled, or a person is asked" \
 after_the_outage
 nothing_was_sent
 
-# From here on cupsd forgets what is over.
+# From here on, cupsd does not keep jobs that are over.
 stop_cupsd
 sed -i '1i PreserveJobHistory No' "$cups/cupsd.conf"
 start_cupsd

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 #
 # web.sh - the web interface of CUPS, clicked through in a real browser: add
-# the printer, choose how cases are separated, print, read what became of it.
+# the printer, choose how cases are separated, print, read the outcome.
 #
-#   SCREENSHOTS=doc/images tests/it/web.sh   also makes those of the README
+#   SCREENSHOTS=doc/images tests/it/web.sh   also makes the screenshots
 #
-# Without a browser it is left out and says so; in CI that is a failure.
+# Without a browser, the test is skipped with a message; in CI, this is a
+# failure.
 . "$(dirname "$0")/lib.sh"
 . "$it/browser.sh"
 
@@ -110,7 +111,7 @@ print -d chart -U reception -t 'Two charts' "$dir/four.pdf"
 job_ends 'they are extracted' "$job" completed
 is 'a case of three pages and one of the fourth' "$(n_results)" 2
 
-# --- what became of it -----------------------------------------------------
+# --- the outcome -----------------------------------------------------------
 
 open_page "$site/printers/chart?which_jobs=completed"
 check 'the page of the printer says what came of it' \

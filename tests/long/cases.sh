@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# cases.sh - a source with as many cases as there may be, from a service that
-# somebody has taken over: all are fetched and delivered, none twice, in limited
-# memory. CASES can be set in the environment.
+# cases.sh - a source with the maximum number of cases, from a compromised
+# service: all of them are fetched and delivered once, in limited memory. CASES
+# can be set in the environment.
 #
-# Time runs ten times faster, because the rate limit would take 20 minutes; most
-# of what is left is waiting for the disk.
+# Time runs ten times faster, because the rate limit would take 20 minutes. Most
+# of the remaining time is spent waiting for the disk.
 . "$(dirname "$0")/../cli/frame.sh"
 . "$top/tests/hostile/lib.sh"
 

@@ -142,7 +142,7 @@ verdict() # FILE
       echo "printed differently: $(cat "$dir/same")"
     ;;
   'refused password 0')
-    # For a person's certificate there is a security handler, and no password.
+    # Encryption for a certificate has a security handler, and no password.
     pdfinfo "$1" 2>&1 | grep -Eq 'Incorrect password|security handler' ||
       echo 'refused, but poppler needs no password'
     ;;

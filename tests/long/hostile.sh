@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# hostile.sh - print jobs, attended by a backend or left by it, whose service
-# somebody has taken over: responses that no honest one sends, one byte a second, a clock
-# in the next century, upload URLs to this computer. Four minutes, most of them
-# waiting. tests/hostile/service.sh has more, for the command.
+# hostile.sh - print jobs, with and without a backend, and a compromised
+# service: invalid responses, one byte per second, a clock in the next century,
+# upload URLs to this computer. It takes four minutes, most of them waiting.
+# tests/hostile/service.sh has more, for the command.
 . "$(dirname "$0")/../it/lib.sh"
 . "$top/tests/hostile/lib.sh"
 

@@ -10,16 +10,16 @@
 # The seed of a round makes the seed of the next one: SEED=(what a failing
 # round printed) ROUNDS=1 repeats that round.
 #
-# Nobody helps: cupsd and docextractd are restarted, as by systemd, and
-# whatever was stored is finished without a person. Rounds have two modes: the
-# print job waits for the results (extracted), or ends when it is stored
-# (accepted).
+# cupsd and docextractd are restarted, as by systemd, and all stored jobs are
+# finished without any other action. Rounds have two modes: the print job waits
+# for the results (extracted), or ends when it is stored (accepted).
 #
-# One case is out of our reach. If the backend alone is killed before it has
-# stored the job, cupsd 2.4 stops the job if a filter was still writing; if not,
-# it takes that for a success and deletes its own copy, or hangs if more
-# documents were to come. Nothing was sent then: whoever misses the results
-# restarts the job or cupsd, or prints again, and so does this test.
+# One case cannot be handled automatically. If only the backend is killed before
+# it has stored the job, cupsd 2.4 stops the job if a filter was still writing.
+# If not, it considers the job completed and deletes its own copy, or waits
+# forever if more documents were to follow. Nothing was sent in that case, so a
+# user who misses the results restarts the job or cupsd, or prints again, and so
+# does this test.
 . "$(dirname "$0")/../it/lib.sh"
 
 seed=${SEED:-20260117}
@@ -109,7 +109,7 @@ is_stored() # also what docextractd has not looked at yet
     -exec jq -r .id {} + 2> "$dir/moved" | grep -qx "$job"
 }
 
-# The states of both submissions, as far as the journal knows.
+# The states of both submissions in the journal.
 journal_state()
 {
   local states

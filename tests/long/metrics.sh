@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# metrics.sh - Prometheus understands what `docextract metrics` prints, and the
-# alerts of doc/examples/docextract.rules.yml do what they say. Needs promtool,
-# which the package prometheus has.
+# metrics.sh - Prometheus accepts the output of `docextract metrics`, and the
+# alerts of doc/examples/docextract.rules.yml are correct. Needs promtool of the
+# package prometheus.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

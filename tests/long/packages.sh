@@ -2,145 +2,14 @@
 #
 # packages.sh - the Debian packages as an administrator uses them: built,
 # checked by lintian, then installed, used, upgraded, removed, and purged, on a
-# machine of their own, with systemd and the system's cupsd. The machine is a
-# directory in which systemd-nspawn starts Debian; it reaches no network. Needs
-# root, 1.5 GB in TMPDIR and a mirror of Debian in apt's configuration; without
-# root it is skipped and says so; in CI that is a failure.
+# machine of their own (tests/helper/machine.sh). Without root it is skipped and
+# says so; in CI that is a failure.
 . "$(dirname "$0")/../it/lib.sh"
-. "$top/tests/helper/packages.sh"
-. "$top/tests/helper/debian.sh"
+. "$top/tests/helper/machine.sh"
 
 [ "$(id -u)" = 0 ] || leave_out_all 'the Debian packages' 'run it as root'
-install_missing build-essential debhelper lintian debootstrap \
-  systemd-container util-linux &&
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq build-dep -y \
-    --no-install-recommends "$top" > "$dir/build-dep.log" 2>&1 ||
-  give_up 'everything needed is installed'
-
-machine=$dir/machine
-debs=$machine/root
-spool=$machine/var/spool/docextract
-results=$spool/results
+prepare_to_build lintian
 SIM_LOG=$machine/root/sim.log
-nspawn=
-groups=
-version=$(sed -n 's/^AC_INIT(\[docextract\], \[\(.*\)\])$/\1/p' \
-  "$top/configure.ac")
-arch=$(dpkg --print-architecture)
-
-# --- the machine -------------------------------------------------------------
-
-suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-make_machine()
-{
-  make_debian "$suite" "$machine" systemd dbus &&
-    echo 'APT::Install-Recommends "false";' \
-      >> "$machine/etc/apt/apt.conf.d/50mirror"
-}
-
-# While it is only a directory it can use this machine's network.
-fetch_dependencies()
-{
-  chroot "$machine" apt-get -q update &&
-    chroot "$machine" env LC_ALL=C apt-get -qy install --download-only \
-      "/root/docextract_${version}_$arch.deb" \
-      "/root/docextract-sim_${version}_$arch.deb"
-}
-
-# systemd leaves its control groups behind: they lie below groups of our own.
-make_groups()
-{
-  local id kind path at
-  while IFS=: read -r id kind path; do
-    case $id:$kind in
-    0:)
-      at=/sys/fs/cgroup$path
-      [ -e "$at/cgroup.procs" ] || at=/sys/fs/cgroup/unified$path
-      ;;
-    *:name=systemd) at=/sys/fs/cgroup/systemd$path ;;
-    *) continue ;;
-    esac
-    mkdir "$at/docextract-test.$$" && groups+=" $at/docextract-test.$$"
-  done < /proc/self/cgroup
-}
-
-remove_groups()
-{
-  local g
-  for g in $groups; do
-    find "$g" -depth -type d -exec rmdir {} + || return
-  done
-  groups=
-}
-
-boot()
-{
-  make_groups
-  (
-    for g in $groups; do echo "$BASHPID" > "$g/cgroup.procs"; done
-    exec systemd-nspawn -q -D "$machine" -b --private-network --register=no \
-      --keep-unit --machine="docextract-$$" --console=pipe
-  ) > "$dir/console" 2>&1 < /dev/null &
-  nspawn=$!
-  WAIT_S=60 until_true is_booted || {
-    tail -n 20 "$dir/console"
-    give_up 'the machine starts'
-  }
-}
-is_booted()
-{
-  on systemctl is-system-running 2> /dev/null | grep -Eqx 'running|degraded'
-}
-
-# Runs a command on the machine, as its root.
-on() # COMMAND...
-{
-  local leader=
-  read -r leader _ < "/proc/$nspawn/task/$nspawn/children"
-  [ -n "$leader" ] || return
-  nsenter -t "$leader" -m -u -i -n -p -r -w env -i -C /root \
-    HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
-}
-
-clear_stage() # called at the end, whatever happens
-{
-  if [ -n "$nspawn" ]; then
-    [ "$failed" -eq 0 ] || on journalctl -q --no-pager -u docextractd -n 20 |
-      sed 's/^/# /'
-    end_process "$nspawn"
-  fi
-  WAIT_S=10 until_true remove_groups 2> /dev/null
-}
-
-# --- building ----------------------------------------------------------------
-
-unpack_source() # VERSION: what `make dist` would pack
-{
-  local src=$dir/build-$1/docextract
-  mkdir -p "${src%/*}"
-  make -C "$build" distdir distdir="$src" || return
-  [ "$1" = "$version" ] || {
-    sed -i "s/\[$version\]/[$1]/" "$src/configure.ac"
-    sed -i -e "1s/($version)/($1)/" -e "/^ -- /s/  .*/  $(date -R)/" \
-      "$src/debian/changelog"
-    sed -i 's/^Version .*/Version 9.9/' "$src/ppd/docextract.drv"
-  }
-}
-
-build_packages() # VERSION BUILDPACKAGE OPTION...
-{
-  local v=$1
-  shift
-  unpack_source "$v" > "$dir/build.log" 2>&1 &&
-    (cd "$dir/build-$v/docextract" &&
-      DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" \
-        dpkg-buildpackage -us -uc "$@") >> "$dir/build.log" 2>&1 || {
-    tail -n 20 "$dir/build.log" | sed 's/^/# /'
-    give_up "packages of version $v are built"
-  }
-  ok "packages of version $v are built"
-}
 
 in_package() # "MODE PATH" of what CUPS runs, and what that loads
 {
@@ -233,12 +102,7 @@ bin/docextract-notify
 man1/docextract-notify.1.gz'
 build_packages "$next" -b
 
-make_machine > "$dir/machine.log" 2>&1 ||
-  give_up "debootstrap makes a machine: $(tail -n 5 "$dir/machine.log")"
-cp "$dir/build-$version"/docextract*_"${version}_$arch".deb \
-  "$dir/build-$next"/docextract*_"${next}_$arch".deb "$debs"
-fetch_dependencies > "$dir/machine.log" 2>&1 ||
-  give_up "apt fetches what is needed: $(tail -n 5 "$dir/machine.log")"
+make_machine
 boot
 
 # --- from nothing to the first result ----------------------------------------

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 #
-# page.sh - the page of `docextract show --html` in a real Chromium: what was
-# extracted from the sample chart is there and has its style, and a result that
-# is full of markup causes nothing to run.
+# page.sh - the page of `docextract show --html` in a real Chromium: it contains
+# the values of the sample chart with their style, and no script runs if a
+# result contains markup.
 #
 #   SCREENSHOTS=doc/images tests/long/page.sh   makes the one of the README
 #
-# Without a browser it is left out and says so; in CI that is a failure.
+# Without a browser, the test is skipped with a message; in CI, this is a
+# failure.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../cli/frame.sh"
 

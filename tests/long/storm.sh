@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
 # storm.sh - many print jobs through four queues with four services, while two
-# percent of the calls fail in every way that the simulator knows and kill -9
-# hits backends, docextractd and cupsd at random. In the end each document was
-# sent once, and each result is what the service has, byte for byte; docextractd
-# has not grown.
+# percent of the calls fail in every way that the simulator supports, and kill
+# -9 hits backends, docextractd and cupsd at random. In the end each document
+# was sent once, and each result is what the service has, byte for byte;
+# docextractd has not grown.
 #
 #   JOBS=N SEED=N SPEED=N tests/long/storm.sh
 #
@@ -36,9 +36,9 @@ declare -A kills=([backend]=0 [docextractd]=0 [cupsd]=0)
 sim_dir() { echo "$dir/service$1"; } # QUEUE
 
 # Two percent of the calls of each kind, in all the ways that leave the document
-# to be sent: a refusal would hold the job for a person. A call without response
-# takes a minute, and is for the queues that do not wait for each job. The last
-# line makes a result the same whenever it is fetched.
+# to be sent: a refusal would hold the job until a user releases it. A call
+# without response takes a minute, and is for the queues that do not wait for
+# each job. The last line makes a result the same whenever it is fetched.
 make_faults() # QUEUE
 {
   awk -v seed="$((seed + $1))" -v jobs="$jobs" -v accepted="$(is_accepted "$1" &&

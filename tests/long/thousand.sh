@@ -5,7 +5,7 @@
 # set in the environment.
 #
 # The jobs are handed over by the backend itself, one after another, as cupsd
-# would run it. The scheduler knows none of them, and says so to docextractd.
+# would run it. cupsd does not have these jobs, and reports that to docextractd.
 . "$(dirname "$0")/../it/lib.sh"
 
 n=${JOBS:-1000}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# tidy.sh - clang-tidy, with its static analyzer, finds nothing in what is
-# installed. Which of its checks count is in .clang-tidy.
+# tidy.sh - clang-tidy, with its static analyzer, reports no problem in the
+# installed programs. .clang-tidy lists the checks.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -12,7 +12,7 @@ analyzer=14
 version=$(clang-tidy --version 2>&1 |
   sed -n 's/.* version \([0-9]*\)\..*/\1/p')
 
-# The flags of `make` that matter, and what the analyzer cannot know.
+# The relevant flags of `make`, and facts that the analyzer cannot determine.
 look_at() # FILE
 {
   local more='-include lib/base/policy.h -include tests/long/analyzer.h'

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 #
-# valgrind.sh - unit tests, fuzz targets with their seeds, and the filter use
-# no memory that is not theirs or was never written, and leak none.
+# valgrind.sh - unit tests, fuzz targets with their seeds, and the filter have
+# no invalid or uninitialized memory accesses and no leaks.
 #
-# Valgrind 3.19 does not know pidfd_open(), without which no TokenCommand and no
-# OnResult ends, and needs system calls that the sandbox forbids. Hence the
+# Valgrind 3.19 does not support pidfd_open(), without which no TokenCommand and
+# no OnResult ends, and needs system calls that the sandbox forbids. Hence the
 # latter is off, and left out by name are test_token (tests/fuzz/fuzz_token has
 # the other sources), test_announce, test_hello, test_isolate and test_text.
-# What waits for seconds of its own or walks for long (test_outage, test_control,
-# the models) is left out, too: all of it must end within ten minutes.
+# What waits for seconds of its own or walks for long (test_outage,
+# test_control, the models) is left out, too: all of it must end within ten
+# minutes.
 . "$(dirname "$0")/../filter/lib.sh"
 build=$(cd "${DX_BUILD:-$top}" && pwd)
 logs=$dir/logs

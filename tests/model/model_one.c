@@ -1,9 +1,9 @@
 /*
  * model_one.c - the life of one document with everything that may touch it:
  * cupsd, which may be killed, may not have saved what it knew, may keep no
- * history, or hide the job; its backends, of which an orphan may live on; and
- * docextractd. A person holds, releases, moves, cancels, purges, prints again,
- * decides. Faults: SIGKILL (and OOM) of each of them, a backend that hangs, a
+ * history, or hide the job; its backends, one of which may outlive it; and
+ * docextractd. Users hold, release, move, cancel, purge, print again, and
+ * decide. Faults: SIGKILL (and OOM) of each of them, a backend that hangs, a
  * directory that cannot be fsynced, a power cut.
  *
  * What decides runs here as it runs in docextractd: permission.c, state.c,
@@ -75,7 +75,7 @@ struct backend {
 struct state {
   /* cupsd */
   uint8_t job, saved, place, hidden, history, cupsd_is_up;
-  /* how often a person, or a fault, may still do something */
+  /* how many user actions and faults are left */
   uint8_t acts, kills, unsynced, cuts, refusals;
   struct backend b[2];
   struct receipt receipt;
@@ -244,7 +244,7 @@ static void stop_child(struct state *s)
       s->b[i].term = 1;
 }
 
-/* That it was printed again after a cancel: nobody was asked in between. */
+/* It was printed again after a cancel, with no query to cupsd in between. */
 static void forgotten(struct state *s)
 {
   if (s->job == ABSENT && s->told_once)
@@ -262,7 +262,7 @@ static void cupsd_away(struct state *s)
   s->receipt.gone = s->receipt.exists;
   s->seen.gone = s->seen.exists;
   s->durable.gone = s->durable.exists;
-  /* It forgot that it was canceled: nobody knows it any more. */
+  /* cupsd lost the cancellation, and no other process has recorded it. */
   if (s->withdrawn == THERE && s->saved != ABSENT && s->saved != CANCELED &&
       s->place != PAPER)
     s->withdrawn = s->told = 0;
@@ -314,7 +314,7 @@ static void cupsd_steps(struct state s)
   });
 }
 
-/* ---- what a person does ---- */
+/* ---- user actions ---- */
 
 static bool is_open(const struct state *s)
 {
@@ -401,7 +401,7 @@ static void with_docextract(struct state s)
 
 /* ---- the backends ---- */
 
-/* It ends with status 0: somebody must have the document. */
+/* It ends with status 0: some process must have the document. */
 static void promise(struct state *s)
 {
   if (!s->durable.exists && !s->receipt.durable)
@@ -559,7 +559,7 @@ static void pick_up(struct state s)
   s.told = s.told_once = 0; /* about another run */
   switch (rules.plan(&facts)) {
   case DX_MERGE_TAKE:
-    /* After a cancel by a person this is an explicit decision. */
+    /* After a cancel by the user, this is an explicit decision. */
     if (s.seen.exists && s.seen.st != DX_ST_CANCELED &&
         (s.source == FED || s.source == DONE))
       s.stray = 1;
@@ -598,7 +598,7 @@ static void pick_up(struct state s)
   walk_reach(&s);
 }
 
-/* What nobody can know, and doc/policy.md therefore names. */
+/* The cases in which the state cannot be known, as listed in doc/policy.md. */
 static bool cannot_know(const struct state *s, enum dx_backend column)
 {
   bool says_nothing = !s->cupsd_is_up || s->hidden;
@@ -907,7 +907,7 @@ static void power_cut(struct state *s)
   memset(s->b, 0, sizeof(s->b));
   if (s->receipt.exists && !s->receipt.durable)
     memset(&s->receipt, 0, sizeof(s->receipt));
-  /* A create that was not fsynced leaves a source that nobody feeds. */
+  /* A create that was not fsynced leaves a source that gets no files. */
   if (s->durable.st == DX_ST_STORED)
     s->source = NO_SOURCE;
   else if (s->source == NO_SOURCE && s->durable.exists)
@@ -954,7 +954,7 @@ static bool is_end(const void *p)
   return s->job != PENDING && s->job != RUNNING;
 }
 
-/* How often a person acts, and each fault happens. */
+/* The number of user actions, and of each fault. */
 struct bounds {
   uint8_t acts, kills, unsynced, cuts, refusals;
 };

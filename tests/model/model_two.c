@@ -8,7 +8,7 @@
  * What decides runs here as it runs in docextractd: merge.c (its plan),
  * state.c, retention.c. Each wrong version of them must be found, by the
  * invariant that it breaks. With an argument the bounds are larger: for the
- * long tests. Whether something may be sent is model_one.c's.
+ * long tests. model_one.c checks whether a document may be sent.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -131,7 +131,7 @@ static bool may_give(uint8_t source)
   return source == FED || source == DONE;
 }
 
-/* A source that the journal no longer knows. */
+/* A source that is no longer in the journal. */
 static void forget_source(struct state *s, int i)
 {
   if (may_give(s->t[i].source))
@@ -397,7 +397,7 @@ static void create(struct state s, int i)
   save(s);
 }
 
-/* Another account does not know the source. */
+/* The source is invisible to another account. */
 static void poll(struct state s, int i)
 {
   struct doc *doc = &s.seen.docs[i];
@@ -590,7 +590,7 @@ static bool is_end(const void *p)
                              !s->seen.docs[1].announce);
 }
 
-/* How often the job runs, a person acts, and each fault happens. */
+/* The number of runs of the job, of user actions, and of each fault. */
 struct bounds {
   uint8_t runs, acts, refusals, cuts, changes;
 };

@@ -4,7 +4,7 @@
  *
  * A state is a struct of bytes without padding. `expand` calls walk_reach() for
  * everything that can happen next, and walk_broken() with the name of what must
- * never happen. What happens only by a fault or a person is reached between
+ * never happen. States after a fault or a user action are reached between
  * walk_faults(true) and walk_faults(false): from every state one in which
  * nothing more has to happen must be reachable without those.
  *

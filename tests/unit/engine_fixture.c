@@ -583,7 +583,7 @@ static enum dx_permission on_step(void *ctx, struct dx_job *job)
 
 void fixture_begin(void)
 {
-  const struct dx_observer observer = {on_note, on_end, on_step, NULL};
+  const struct dx_observer observer = {on_note, on_end, on_step, NULL, NULL};
   int i;
 
   dx_engine_free(&fixture.engine);

@@ -1,6 +1,6 @@
 /*
- * test_announce.c - OnResult: what the program is given, and that it is run
- * until it succeeds, whatever becomes of it and of us.
+ * test_announce.c - OnResult: the arguments of the program, and that it is run
+ * until it succeeds, even if it or docextractd is killed.
  */
 #include "tests/unit/temp_dir.h"
 
@@ -97,7 +97,7 @@ static void write_program(const char *script)
 }
 
 /* A job of two documents, with journal: the first one was extracted, the second
- * one failed if `fails`, else a person canceled it. */
+ * one failed if `fails`, and otherwise was canceled. */
 static void end_job(const char *key, bool fails)
 {
   struct dx_job *job;
@@ -408,8 +408,8 @@ static void a_run_that_was_cut_off_is_repeated(void **state)
   assert_in("finished", KEY);
 }
 
-/* Neither a print job nor a person waits for the program: the job may be driven
- * again meanwhile, and is then left alone until that is over. */
+/* Print jobs and commands do not wait for the program. The job may be processed
+ * again meanwhile; then OnResult waits until that is over. */
 static void the_job_may_be_driven_meanwhile(void **state)
 {
   struct dx_job *job = NULL;

@@ -12,7 +12,6 @@
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "daemon/service/api.h"
-#include "daemon/service/result_check.h"
 
 /* One letter per call, in the order create, put, source, extract:
  * S success  N not yet  T transient  R rate  A token  D refused  C config
@@ -120,11 +119,11 @@ static void a_storage_that_says_expired_is_believed_at_once(void **state)
   struct dx_err err;
 
   (void)state;
-  assert_int_equal(dx_read_put(&response, &err), DX_E_EXPIRED);
+  assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), DX_E_EXPIRED);
   response.status = 400;
-  assert_int_equal(dx_read_put(&response, &err), DX_E_EXPIRED);
+  assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), DX_E_EXPIRED);
   response.status = 500;
-  assert_int_equal(dx_read_put(&response, &err), DX_E_SERVER);
+  assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), DX_E_SERVER);
 }
 
 static void a_failed_transfer_keeps_its_class(void **state)
@@ -573,13 +572,13 @@ static void only_the_storage_says_expired(void **state)
         response_of(statuses[i], "<Code>ExpiredToken</Code>");
     int call;
 
-    assert_int_equal(dx_read_put(&response, NULL), DX_E_EXPIRED);
+    assert_int_equal(dx_judge(DX_CALL_PUT, &response, NULL), DX_E_EXPIRED);
     for (call = 0; call < DX_CALL_KIND_COUNT; call++)
       if (call != DX_CALL_PUT)
         assert_int_not_equal(dx_judge((enum dx_call_kind)call, &response, NULL),
                              DX_E_EXPIRED);
     response = response_of(statuses[i], "<Code>AccessDenied</Code>");
-    assert_int_not_equal(dx_read_put(&response, NULL), DX_E_EXPIRED);
+    assert_int_not_equal(dx_judge(DX_CALL_PUT, &response, NULL), DX_E_EXPIRED);
   }
 }
 

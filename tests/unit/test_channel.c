@@ -1,6 +1,6 @@
 /*
- * test_channel.c - lines of the control socket, notes, and one end of it
- * against an end that says anything.
+ * test_channel.c - lines of the control socket, notes, and one end of it with
+ * valid and invalid data from the other end.
  */
 #include "tests/unit/temp_dir.h"
 

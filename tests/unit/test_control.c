@@ -91,7 +91,7 @@ static struct control *serve(void)
 
 /* ---- clients ---- */
 
-/* Connects without waiting for anything; -1: nobody listens. */
+/* Connects without waiting; -1: no process listens. */
 static int dial(void)
 {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -464,7 +464,7 @@ static void only_the_owner_may_connect(void **state)
   assert_int_equal(fstatat(spool.dirfd, DX_CHANNEL_NAME, &st, 0), -1);
 }
 
-/* Even if somebody changed the mode. */
+/* Even if the mode was changed. */
 static void another_user_is_turned_away(void **state)
 {
   struct control *control;
@@ -550,7 +550,7 @@ static int lock(int dirfd)
   return fd >= 0 && fcntl(fd, F_SETLKW, &whole) == 0 ? fd : -1;
 }
 
-/* Many times a server: whoever connects meets the one that holds the lock. */
+/* Starts many servers: clients connect to the one that holds the lock. */
 static int take_turns(void)
 {
   char own[32], bytes[256];
@@ -639,7 +639,7 @@ static void wait_for(struct control *control)
   assert_int_equal(poll(&wanted, 1, 20000), 1);
 }
 
-/* It is in the queue of a server that never accepts it, then nobody listens,
+/* It is in the queue of a server that never accepts it, then no server listens,
  * then the next one serves. It has the descriptors of the first one, too, as a
  * child of docextractd would. */
 static void client_of_a_server_that_ends_is_served_by_the_next(void **state)
@@ -678,6 +678,8 @@ static void client_of_a_server_that_ends_is_served_by_the_next(void **state)
 }
 
 /* ---- on demand ---- */
+
+#define LONELY_MS 20000
 
 static size_t inherited; /* descriptors above stderr, when it started */
 static bool is_asked_to_end;
@@ -731,10 +733,9 @@ static int be_docextractd(const char *config_path)
   if (control == NULL)
     return 1;
   wanted = (struct pollfd){.fd = control_fd(control), .events = POLLIN};
-  while (!is_asked_to_end) {
-    (void)poll(&wanted, 1, -1);
+  /* One that was started late may have no client at all. */
+  while (!is_asked_to_end && poll(&wanted, 1, LONELY_MS) != 0)
     control_turn(control);
-  }
   control_free(&control);
   return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * test_counters.c - what docextractd counts, and the files in history/.
+ * test_counters.c - the counters of docextractd, and the files in history/.
  */
 #include "tests/unit/temp_dir.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_cupsd.c - what docextractd makes of cupsd's responses, and how often it
- * asks: a transport that the test responds for, and a clock that it moves.
+ * test_cupsd.c - how docextractd handles the responses of cupsd, and how often
+ * it asks, with a transport and a clock that the test controls.
  */
 #include "tests/unit/unit.h"
 
@@ -97,7 +97,7 @@ static size_t asked(int op)
   return n;
 }
 
-/* The first request of this kind that nobody has responded to. */
+/* The first request of this kind without a response. */
 static struct dx_http_call *open_call(int op)
 {
   size_t i;
@@ -137,6 +137,7 @@ static void respond(int op, ipp_t *ipp)
 
 static struct cupsd *cupsd;
 static struct dx_job job, others[CALLS_MAX];
+static struct question *question, *other_questions[CALLS_MAX];
 static char told[256];
 
 static bool is_ours(void *ctx, const char *device_uri)
@@ -145,12 +146,22 @@ static bool is_ours(void *ctx, const char *device_uri)
   return strcmp(device_uri, "docextract://default") == 0;
 }
 
+static bool asks_again; /* when told */
+
 static void on_answer(void *ctx, const char *key)
 {
+  enum dx_answer answer;
+
   (void)ctx;
+  if (asks_again) {
+    now_ms += DX_ASK_AGAIN_MS;
+    assert_false(cupsd_answer(cupsd, &job, &question, now_ms, &answer));
+  }
   (void)strncat(told, key == NULL ? "list " : "job ",
                 sizeof(told) - strlen(told) - 1);
 }
+
+static const struct cupsd_ops ops = {is_ours, on_answer, NULL};
 
 static char *text(const char *value)
 {
@@ -191,8 +202,8 @@ static int begin(void **state)
   fake.base.ops = &fake_ops;
   told[0] = '\0';
   make_job(&job, 17);
-  cupsd = cupsd_new(&fake.base, is_ours, NULL);
-  cupsd_on_answer(cupsd, on_answer, NULL);
+  asks_again = false;
+  cupsd = cupsd_new(&fake.base, &ops);
   return 0;
 }
 
@@ -201,6 +212,9 @@ static int end(void **state)
   size_t i;
 
   (void)state;
+  cupsd_forget(&question);
+  for (i = 0; i < CALLS_MAX; i++)
+    cupsd_forget(&other_questions[i]);
   cupsd_free(&cupsd);
   free_job(&job);
   for (i = 0; i < CALLS_MAX; i++)
@@ -215,14 +229,14 @@ static void ask(void)
 {
   enum dx_answer answer;
 
-  assert_false(cupsd_answer(cupsd, &job, now_ms, &answer));
+  assert_false(cupsd_answer(cupsd, &job, &question, now_ms, &answer));
 }
 
 static void expect(enum dx_answer expected)
 {
   enum dx_answer answer = DX_ANSWER_COUNT;
 
-  assert_true(cupsd_answer(cupsd, &job, 0, &answer));
+  assert_true(cupsd_answer(cupsd, &job, &question, 0, &answer));
   assert_string_equal(dx_answer_word(answer), dx_answer_word(expected));
 }
 
@@ -441,10 +455,10 @@ static void a_job_is_asked_about_once_a_second(void **state)
   assert_int_equal(asked(JOB), 1);
   respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
   now_ms += DX_ASK_AGAIN_MS - 1;
-  assert_false(cupsd_answer(cupsd, &job, now_ms, &answer));
+  assert_false(cupsd_answer(cupsd, &job, &question, now_ms, &answer));
   assert_int_equal(asked(JOB), 1);
   now_ms++;
-  assert_false(cupsd_answer(cupsd, &job, now_ms, &answer));
+  assert_false(cupsd_answer(cupsd, &job, &question, now_ms, &answer));
   assert_int_equal(asked(JOB), 2);
 }
 
@@ -457,8 +471,8 @@ static void an_answer_counts_if_it_is_new_enough(void **state)
   ask();
   now_ms += 300;
   respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
-  assert_true(cupsd_answer(cupsd, &job, since, &answer));
-  assert_false(cupsd_answer(cupsd, &job, since + 1, &answer));
+  assert_true(cupsd_answer(cupsd, &job, &question, since, &answer));
+  assert_false(cupsd_answer(cupsd, &job, &question, since + 1, &answer));
 }
 
 static void ask_for_many(size_t count)
@@ -468,7 +482,8 @@ static void ask_for_many(size_t count)
 
   for (i = 0; i < count; i++) {
     make_job(&others[i], (int)i + 1);
-    assert_false(cupsd_answer(cupsd, &others[i], now_ms, &answer));
+    assert_false(
+        cupsd_answer(cupsd, &others[i], &other_questions[i], now_ms, &answer));
   }
 }
 
@@ -485,7 +500,8 @@ static void many_jobs_stand_in_line_and_share_what_is_common(void **state)
   assert_int_equal(asked(QUEUE), 1);
   respond(QUEUE, ipp_queue("lpd://paper"));
   for (i = 0; i < 10; i++) {
-    assert_true(cupsd_answer(cupsd, &others[i], 0, &answer));
+    assert_true(
+        cupsd_answer(cupsd, &others[i], &other_questions[i], 0, &answer));
     assert_int_equal(answer, DX_ANSWER_CHANGED);
   }
   assert_int_equal(asked(JOB), 10);
@@ -502,42 +518,32 @@ static void nobody_stands_in_line_for_a_silent_cupsd(void **state)
   for (i = 0; i < 4; i++)
     end_call(open_call(JOB), DX_E_NET, 0, NULL);
   for (i = 0; i < 10; i++) {
-    assert_true(cupsd_answer(cupsd, &others[i], 0, &answer));
+    assert_true(
+        cupsd_answer(cupsd, &others[i], &other_questions[i], 0, &answer));
     assert_int_equal(answer, DX_ANSWER_NONE);
   }
   assert_int_equal(asked(JOB), 4);
 }
 
-static void ask_again(void *ctx, const char *key)
-{
-  enum dx_answer answer;
-
-  (void)ctx;
-  (void)key;
-  now_ms += DX_ASK_AGAIN_MS;
-  assert_false(cupsd_answer(cupsd, &job, now_ms, &answer));
-}
-
 static void whoever_is_told_may_ask_again(void **state)
 {
   (void)state;
-  cupsd_on_answer(cupsd, ask_again, NULL);
+  asks_again = true;
   ask();
   respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
   assert_int_equal(asked(JOB), 2);
 }
 
-static void what_nobody_asks_for_is_forgotten(void **state)
+static void a_question_that_is_forgotten_leaves_its_place(void **state)
 {
-  enum dx_answer answer;
+  size_t i;
 
   (void)state;
-  ask();
-  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
-  now_ms += 3600000;
-  ask_for_many(1);
-  assert_false(cupsd_answer(cupsd, &job, 0, &answer));
-  assert_int_equal(asked(JOB), 3);
+  ask_for_many(10);
+  for (i = 0; i < 4; i++)
+    cupsd_forget(&other_questions[i]);
+  assert_int_equal(asked(JOB), 8);
+  assert_int_equal(strlen(told), 0);
 }
 
 /* ---- the list for the sweep ---- */
@@ -624,7 +630,7 @@ int main(void)
       WITH_CUPSD(many_jobs_stand_in_line_and_share_what_is_common),
       WITH_CUPSD(nobody_stands_in_line_for_a_silent_cupsd),
       WITH_CUPSD(whoever_is_told_may_ask_again),
-      WITH_CUPSD(what_nobody_asks_for_is_forgotten),
+      WITH_CUPSD(a_question_that_is_forgotten_leaves_its_place),
       WITH_CUPSD(the_list_has_what_cupsd_may_run_again),
       WITH_CUPSD(half_a_list_is_not_known),
       WITH_CUPSD(a_list_grows_old),

@@ -602,7 +602,7 @@ static void nothing_is_created_until_results_can_be_written(void **state)
   assert_int_equal(fixture.count[DX_CALL_CREATE], 2);
 }
 
-/* By a person with `docextract cancel`: consumers learn of it. */
+/* With `docextract cancel`: a manifest reports it. */
 static void only_a_cancel_in_cups_is_not_told(void **state)
 {
   static char program[] = "/bin/true";

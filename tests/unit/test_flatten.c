@@ -1,6 +1,6 @@
 /*
- * test_flatten.c - what filter/flatten.c makes of small documents, as poppler
- * shows the result. The text writer is a fake that uses Helvetica.
+ * test_flatten.c - the output of filter/flatten.c for small documents, as
+ * poppler shows it. The text writer is a fake that uses Helvetica.
  */
 #include "tests/unit/unit.h"
 
@@ -105,8 +105,8 @@ static void show(void)
 static enum dx_reason flatten(const char *text, int pages, bool fonts)
 {
   qpdf_data pdf = qpdf_init();
-  qpdf_oh handles[4];
-  int numbers[4], i;
+  struct flatten_page chosen[4];
+  int i;
   char path[64];
   FILE *scratch = tmpfile();
   enum dx_reason reason;
@@ -117,14 +117,14 @@ static enum dx_reason flatten(const char *text, int pages, bool fonts)
   assert_true(qpdf_read_memory(pdf, "test", text, strlen(text), NULL) <
               QPDF_ERRORS);
   for (i = 0; i < pages; i++) {
-    handles[i] = qpdf_get_page_n(pdf, (size_t)i);
-    numbers[i] = i + 1;
+    chosen[i].id = qpdf_oh_get_object_id(pdf, qpdf_get_page_n(pdf, (size_t)i));
+    chosen[i].number = i + 1;
   }
   seen_text[0] = '\0';
   done = (struct flatten){.pdf = pdf, .scratch_fd = fileno(scratch)};
   if (fonts)
     done.text = &fake_text;
-  reason = flatten_pages(&done, handles, numbers, pages);
+  reason = flatten_pages(&done, chosen, pages);
   if (reason == DX_REASON_NONE) {
     in_dir(path, sizeof(path), "out.pdf");
     (void)qpdf_init_write(pdf, path);

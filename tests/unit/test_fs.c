@@ -405,7 +405,7 @@ static void a_probe_reports_whether_a_directory_is_writable(void **state)
   assert_int_equal(entries("."), 0);
 }
 
-/* So that whoever has to free space there can find it. */
+/* So that the administrator knows where to free space. */
 static void a_message_names_the_whole_path(void **state)
 {
   char path[300];

@@ -1,7 +1,7 @@
 /*
- * test_hello.c - `docextract hello` as docextractd runs it: what the client is
- * told, that the call takes a slot, that its response counts, and which host is
- * to be reached.
+ * test_hello.c - `docextract hello` as docextractd runs it: the output for the
+ * client, the slot of the call, the effect of its response, and the host that
+ * it connects to.
  */
 #include "tests/unit/temp_dir.h"
 
@@ -131,7 +131,7 @@ static void serve(const char *response)
 
 static bool wait_for(struct hello *hello)
 {
-  struct pollfd p = {.fd = hello_fd(hello), .events = POLLIN};
+  struct pollfd p = {.fd = hello->fd, .events = POLLIN};
 
   assert_int_equal(poll(&p, 1, WAIT_MS), 1);
   return hello_turn(hello, limit);
@@ -149,7 +149,7 @@ static void say_hello(const char *response)
     (void)shutdown(listen_fd, SHUT_RDWR);
   hello = hello_start(config, NULL, ends[1], &err);
   assert_non_null(hello);
-  assert_string_equal(hello_service(hello), "s");
+  assert_string_equal(hello->service, "s");
   while (wait_for(hello))
     ;
   assert_true(hello_end(&hello));

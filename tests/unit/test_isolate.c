@@ -1,7 +1,7 @@
 /*
- * test_isolate.c - what the child process that parses a PDF can do, and what
- * becomes of one that asks too much. The work is done by functions that act
- * like a parser that was taken over.
+ * test_isolate.c - the permissions of the child process that parses a PDF, and
+ * its outcome if it exceeds a limit. Functions that act like a compromised
+ * parser are run in it.
  *
  * Built with a short limit of processor time.
  */

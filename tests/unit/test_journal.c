@@ -182,7 +182,7 @@ static void what_is_known_about_the_print_job_is_kept(void **state)
   dx_job_free(&job);
 }
 
-/* Whoever reads it cannot know that the backend is still connected. */
+/* The journal does not show whether the backend is still connected. */
 static void a_backend_that_attended_no_longer_does(void **state)
 {
   struct dx_job *job = full_job();

@@ -1,5 +1,5 @@
 /*
- * test_jpeg.c - JPEGs that libjpeg writes here, whole, damaged, and with
+ * test_jpeg.c - JPEGs that libjpeg writes: complete, damaged, and with
  * metadata.
  */
 #include "tests/unit/bytes.h"

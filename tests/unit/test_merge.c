@@ -249,8 +249,9 @@ static struct dx_job *receipt(void)
 {
   struct dx_job *job = NULL;
 
-  assert_int_equal(dx_spool_each_received(&spool, load_receipt, &job, &err),
-                   DX_OK);
+  assert_int_equal(
+      dx_spool_each(&spool, DX_SPOOL_RECEIVED, load_receipt, &job, &err),
+      DX_OK);
   return job;
 }
 
@@ -308,7 +309,7 @@ static void bring(struct dx_submission *sub, char letter)
   assert_int_equal(dx_submission_apply(sub, DX_EV_DELIVERED, &err), DX_OK);
 }
 
-/* The first run, and what became of its first documents. */
+/* The first run, and the outcome of its first documents. */
 static void first_run(const char *letters, const char *states)
 {
   struct dx_job *job;

@@ -1,6 +1,6 @@
 /*
- * test_once.c - a document is extracted once, whatever is lost on the way,
- * and nobody waits forever: doc/policy.md, "Exactly once", and the bounds in
+ * test_once.c - a document is extracted once, whichever message is lost, and
+ * no job waits forever: doc/policy.md, "Exactly once", and the bounds in
  * "Classes".
  */
 #include "tests/unit/engine_fixture.h"
@@ -521,7 +521,7 @@ static void a_result_over_its_limit_is_not_delivered(void **state)
   assert_int_equal(fixture_result_count(), 0);
 }
 
-/* The first one leaves no room for the second. */
+/* After the first one, there is not enough space for the second. */
 static bool fills_the_job(const struct fixture_call *call,
                           struct fixture_response *ret)
 {
@@ -905,7 +905,7 @@ static void files_counted_late_are_waited_for_by_the_schedule(void **state)
         1800, 16500);
 }
 
-/* ---- asked again by a person, after an upload ---- */
+/* ---- retried by the administrator, after an upload ---- */
 
 /* docextract retry, or a print job that is released; the odd responses are
  * over. Returns the number of calls until then. */
@@ -1032,7 +1032,7 @@ static void what_has_a_file_is_not_registered_again(void **state)
   counts(1, 2, 0);
 }
 
-/* Once it was seen processing, "gone" is again left to a person. */
+/* After it was processing, "gone" again waits for the administrator. */
 static void what_is_gone_after_it_was_asked_about_is_for_people(void **state)
 {
   (void)state;
@@ -1101,7 +1101,7 @@ static void nothing_is_uploaded_again_without_its_document(void **state)
   counts(1, 1, 0);
 }
 
-/* The journal of another version, or one that a person has edited. */
+/* The journal of another version, or one that was edited. */
 static void a_job_that_has_uploaded_all_has_uploaded_all(void **state)
 {
   (void)state;

@@ -244,7 +244,7 @@ static void it_is_down_from_the_fifth_failure_to_a_success(void **state)
   assert_false(is_down());
 }
 
-/* The person who printed reads the words for this code. */
+/* The user who printed gets the message for this code. */
 static void what_is_wrong_is_kept_with_its_code(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
@@ -844,7 +844,7 @@ static void a_job_without_a_section_can_be_canceled(void **state)
 
 static int denial;
 
-/* The account of another key does not know the first source. */
+/* The first source is invisible to the account of another key. */
 static bool denies_the_first(const struct fixture_call *call,
                              struct fixture_response *ret)
 {

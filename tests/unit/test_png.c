@@ -1,5 +1,5 @@
 /*
- * test_png.c - PNGs that libpng writes here, whole, damaged, and with metadata.
+ * test_png.c - PNGs that libpng writes: complete, damaged, and with metadata.
  */
 #include "tests/unit/bytes.h"
 

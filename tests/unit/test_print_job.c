@@ -1,6 +1,6 @@
 /*
- * test_print_job.c - what is read from cupsd's responses, whatever they are;
- * and whether a cupsd still runs.
+ * test_print_job.c - parsing responses of cupsd, valid and invalid; and
+ * checking whether a cupsd is still running.
  */
 #include "tests/unit/unit.h"
 
@@ -255,7 +255,7 @@ static void a_process_with_its_number_is_not_the_cupsd(void **state)
   free(name);
 }
 
-/* Then a person decides. */
+/* Then a decision is needed. */
 static void where_nothing_can_be_told_it_is_not_gone(void **state)
 {
   (void)state;

@@ -1,6 +1,6 @@
 /*
- * test_results.c - what a consumer finds in the results directory: names,
- * modes, whole files, the manifest.
+ * test_results.c - the files in the results directory: names, modes,
+ * completeness, the manifest.
  */
 #include "tests/unit/temp_dir.h"
 
@@ -536,7 +536,7 @@ static void what_is_planted_is_moved_and_not_followed(void **state)
   assert_int_equal(faccessat(job->dirfd, "new", F_OK, 0), -1);
 }
 
-/* As on a network file system that does not know our user. */
+/* As on a network file system that maps our user to another one. */
 static void a_file_of_ours_may_have_another_owner_there(void **state)
 {
   (void)state;

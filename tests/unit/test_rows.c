@@ -1,7 +1,7 @@
 /*
  * test_rows.c - the status table of doc/policy.md, row by row, as the service
- * sees it: a response a number of times, then the good one; how many calls that
- * takes, how long each wait is, and how the print job ends.
+ * sees it: a response is repeated, then followed by a success. Checked are the
+ * number of calls, the duration of each wait, and the outcome of the print job.
  */
 #include "tests/unit/engine_fixture.h"
 

@@ -1,7 +1,7 @@
 /*
- * Sentences: the person who printed reads no technical terms; a person who
- * cannot fix it is sent to the administrator, and the administrator reads what
- * to do.
+ * test_sentence.c - messages: those for the user who printed have no technical
+ * terms, and refer to the administrator if the user cannot fix the problem;
+ * those for the administrator say what to do.
  */
 #include "lib/spool/sentence.h"
 

@@ -169,7 +169,7 @@ static void only_storage_hosts_are_storages(void **state)
   size_t i;
 
   (void)state;
-  service.storage_hosts = hosts;
+  memcpy(service.storage_hosts, hosts, sizeof(hosts));
   service.storage_host_count = 2;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
     if ((dx_signed_url_check(rows[i].url, &service, &scope, NULL) == DX_OK) !=

@@ -1,7 +1,7 @@
 /*
  * test_spool.c - jobs on disk: received, committed, picked up, settled,
- * reopened, removed, set aside; and what is left if the process is killed, or
- * the disk fails, at any step of that. A step is a call that changes or syncs
+ * reopened, removed, set aside; and the state after the process was killed, or
+ * the disk failed, at any step of that. A step is a call that changes or syncs
  * something; the linker wraps them.
  */
 #include "tests/unit/temp_dir.h"
@@ -172,7 +172,8 @@ static size_t receipts(void)
 {
   size_t n = 0;
 
-  assert_int_equal(dx_spool_each_received(&spool, keep_name, &n, &err), DX_OK);
+  assert_int_equal(
+      dx_spool_each(&spool, DX_SPOOL_RECEIVED, keep_name, &n, &err), DX_OK);
   return n;
 }
 
@@ -369,7 +370,7 @@ static void a_killed_commit_leaves_a_whole_receipt_or_none(void **state)
   assert_int_equal(receipts(), 1);
 }
 
-/* A full or broken disk: the caller knows whether it is stored. */
+/* A full or broken disk: the caller gets the outcome. */
 static void a_failed_commit_can_be_repeated(void **state)
 {
   static const int errors[] = {ENOSPC, EIO, EDQUOT};
@@ -523,6 +524,27 @@ static void a_finished_job_is_moved_and_still_found(void **state)
   assert_int_equal(dx_spool_reopen(&spool, job, &err), DX_OK);
   assert_int_equal(entries("finished"), 0);
   assert_int_equal(find(), DX_OK);
+  dx_job_free(&job);
+}
+
+/* Left behind by a docextractd that was killed in a merge. */
+static void half_a_journal_of_a_finished_job_is_removed(void **state)
+{
+  struct dx_job *job = pick_up("D", false);
+  int fd;
+
+  (void)state;
+  dx_job_cancel(job);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  fd = openat(job->dirfd, ".job.json.0123456789abcdef", O_WRONLY | O_CREAT,
+              0600);
+  assert_true(fd >= 0);
+  assert_int_equal(close(fd), 0);
+  assert_int_equal(entries("finished/" KEY), 2);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_int_equal(entries("finished/" KEY), 1);
+  assert_true(there_is("finished/" KEY "/job.json"));
   dx_job_free(&job);
 }
 
@@ -767,11 +789,14 @@ static void only_jobs_are_listed(void **state)
   assert_int_equal(mkdirat(spool.dirfd, "jobs/lost+found", 0700), 0);
   assert_int_equal(mkdirat(spool.dirfd, "jobs/.hidden", 0700), 0);
   assert_int_equal(mkdirat(spool.dirfd, "received/" KEY, 0700), 0);
-  assert_int_equal(dx_spool_each(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(dx_spool_each(&spool, DX_SPOOL_JOBS, count_two, &n, &err),
+                   DX_OK);
   assert_int_equal(n, 1);
-  assert_int_equal(dx_spool_each_received(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(
+      dx_spool_each(&spool, DX_SPOOL_RECEIVED, count_two, &n, &err), DX_OK);
   assert_int_equal(n, 1);
-  assert_int_equal(dx_spool_each(&spool, count_two, &n, &err), DX_E_STOPPED);
+  assert_int_equal(dx_spool_each(&spool, DX_SPOOL_JOBS, count_two, &n, &err),
+                   DX_E_STOPPED);
 }
 
 /* What was stored while docextractd was down is shown. */
@@ -782,14 +807,16 @@ static void a_receipt_is_news_until_its_job_is_there(void **state)
 
   (void)state;
   commit("D", false);
-  assert_int_equal(dx_spool_each_new(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(dx_spool_each(&spool, DX_SPOOL_NEW, count_two, &n, &err),
+                   DX_OK);
   assert_int_equal(n, 1);
   job = receipt();
   assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
   dx_job_free(&job);
   commit("D", false);
   n = 0;
-  assert_int_equal(dx_spool_each_new(&spool, count_two, &n, &err), DX_OK);
+  assert_int_equal(dx_spool_each(&spool, DX_SPOOL_NEW, count_two, &n, &err),
+                   DX_OK);
   assert_int_equal(n, 0);
 }
 
@@ -902,7 +929,7 @@ static void the_next_driver_removes_what_a_killed_writer_left(void **state)
   (void)close(fd);
 }
 
-/* ---- failures that nobody was told of ---- */
+/* ---- unacknowledged failures ---- */
 
 static void what_fails_after_its_backend_left_is_news(void **state)
 {
@@ -1202,7 +1229,7 @@ static void a_retry_resets_the_tries(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-/* And its source is not forgotten if something may have landed there. */
+/* And its source is kept if data may have arrived there. */
 static void trying_again_keeps_a_source_that_was_uploaded_to(void **state)
 {
   struct dx_job *job = receive("D", false);
@@ -1325,6 +1352,7 @@ int main(void)
       IN_SPOOL(a_receipt_is_in_one_place_whenever_it_is_picked_up),
       IN_SPOOL(nothing_relies_on_a_name_that_is_not_durable),
       IN_SPOOL(a_finished_job_is_moved_and_still_found),
+      IN_SPOOL(half_a_journal_of_a_finished_job_is_removed),
       IN_SPOOL(documents_stay_as_long_as_the_journal_needs_them),
       IN_SPOOL(a_job_is_found_whenever_it_is_moved),
       IN_SPOOL(half_a_job_is_never_found),

@@ -1,6 +1,6 @@
 /*
- * test_status.c - the status socket: which lines are requests, and what the
- * responses reveal of a job.
+ * test_status.c - the status socket: parsing of requests, and the data about a
+ * job in responses.
  */
 #include "tests/unit/unit.h"
 
@@ -209,7 +209,7 @@ static void check_end(enum dx_state sub_state, bool for_admin,
   struct dx_json *line;
   char *text;
 
-  sub->extracted_at = 60000;
+  sub->delivered_at = 60000;
   sub->failed_at = 120000;
   sub->code = DX_E_FAILED;
   (void)strcpy(sub->reason, "why");
@@ -252,12 +252,15 @@ static void submission_has_ended_when_its_state_is_final(void **state)
   struct dx_submission *sub = &job->submissions[0];
 
   (void)state;
-  sub->extracted_at = 60000;
+  sub->delivered_at = 60000;
   assert_int_equal(dx_submission_ended_at(sub), 0);
   sub->state = DX_ST_EXTRACTED;
   assert_int_equal(dx_submission_ended_at(sub), 60000);
-  sub->state = DX_ST_REFUSED; /* as a journal of version 0.1 has it */
-  assert_int_equal(dx_submission_ended_at(sub), 1000);
+  /* The client is told once: when the manifest says so, too. */
+  sub->state = DX_ST_REFUSED;
+  assert_int_equal(dx_submission_ended_at(sub), 0);
+  sub->failed_at = 120000;
+  assert_int_equal(dx_submission_ended_at(sub), 120000);
   dx_job_free(&job);
 }
 

@@ -1,6 +1,6 @@
 /*
- * test_stream.c - what filter/stream.c makes of the streams of small PDFs. The
- * PDFs have no table of objects: libqpdf finds them by itself.
+ * test_stream.c - the result of filter/stream.c for the streams of small PDFs.
+ * The PDFs have no table of objects: libqpdf finds them by itself.
  */
 #include "tests/unit/flate.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_sweep.c - what the sweep removes, who learns of it before, and what it
- * leaves.
+ * test_sweep.c - the data that the sweep removes, the notifications before
+ * that, and the data that it keeps.
  */
 #include "tests/unit/temp_dir.h"
 
@@ -67,12 +67,22 @@ static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
   return cupsd_says;
 }
 
-static const struct dx_sweep sweep = {&config, is_held, rerun, NULL};
+static size_t saves; /* that were told */
+
+static void on_saved(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  assert_string_equal(job->key, KEY);
+  saves++;
+}
+
+static const struct dx_sweep sweep = {&config, is_held, rerun, on_saved, NULL};
 
 static int start(void **state)
 {
   (void)state;
   held = NULL;
+  saves = 0;
   save_code = DX_OK;
   cupsd_says = DX_RERUN_NO;
   if (temp_dir_make(dir) < 0)
@@ -119,8 +129,8 @@ static struct dx_job *make(void)
                    DX_OK);
   assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
   dx_job_free(&job);
-  assert_int_equal(dx_spool_each_received(&spool, keep_name, name, &err),
-                   DX_OK);
+  assert_int_equal(
+      dx_spool_each(&spool, DX_SPOOL_RECEIVED, keep_name, name, &err), DX_OK);
   assert_int_equal(dx_spool_load_received(&spool, name, &job, &err), DX_OK);
   assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
   return job;
@@ -191,7 +201,7 @@ static void old_finished_jobs_are_removed(void **state)
   assert_int_equal(entries("incoming"), 0);
 }
 
-/* It alone knows what was extracted. */
+/* Only this record shows what was extracted. */
 static void a_record_stays_as_long_as_cupsd_may_run_its_job_again(void **state)
 {
   static const enum dx_rerun answers[] = {DX_RERUN_MAY, DX_RERUN_UNKNOWN};
@@ -319,7 +329,9 @@ static void a_job_does_not_expire_if_that_is_not_saved(void **state)
   sweep_a_month_later();
   assert_int_equal(entries("jobs/" KEY), 2);
   assert_int_equal(entries("results"), 1); /* consumers learn of it first */
+  assert_int_equal(saves, 0);
   sweep_a_month_later();
+  assert_int_equal(saves, 1);
   assert_int_equal(entries("jobs"), 0);
   assert_int_equal(entries("results"), 1);
 }

@@ -127,7 +127,7 @@ static void find_edges(const char *least, const char *most, double edges[2])
   }
 }
 
-/* What comes back, and what of it if it is not all. */
+/* The text that is extracted, and the missing part. */
 static const struct {
   const char *text;
   const char *expected;

@@ -386,7 +386,7 @@ static void claims_are_those_of_the_configuration(void **state)
 
   (void)state;
   service.token_key_id = (char[]){"2026-01"};
-  service.claims = claims;
+  memcpy(service.claims, claims, sizeof(claims));
   service.claim_count = 3;
   write_text(key_path, SECRET64);
   token = dx_token_new(&service);
@@ -423,7 +423,7 @@ static void without_key_id_there_is_no_kid(void **state)
   assert_int_equal(number(parts.claims, "iat"), NOW_S - 60);
   assert_null(dx_json_get(parts.claims, "nbf")); /* for our own clock */
   release_parts(&parts);
-  dx_buf_wipe(&text);
+  dx_buf_release(&text);
 }
 
 /* ---- keys that cannot be used ---- */

@@ -1,6 +1,6 @@
 /*
- * test_unpack.c - what filter/unpack.c makes of packed bytes, whole, cut at
- * every byte, damaged, and of bombs.
+ * test_unpack.c - the result of filter/unpack.c for packed bytes: complete,
+ * truncated at every byte, damaged, and bombs.
  */
 #include "tests/unit/flate.h"
 

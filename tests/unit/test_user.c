@@ -1,7 +1,8 @@
 /*
- * test_user.c - lib/base/user.h, built with a user of its own: how root becomes
- * that user, and whom configuration and keys may belong to. What only root can
- * do is done in a child. A caller who is not root stays who she is.
+ * test_user.c - lib/base/user.h, built with a separate user: how root becomes
+ * that user, and the permitted owners of configuration and keys. Actions that
+ * only root can perform are run in a child. A caller who is not root keeps
+ * their user id.
  */
 #include "tests/unit/temp_dir.h"
 

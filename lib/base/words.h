@@ -1,0 +1,36 @@
+/*
+ * words.h - the words of an enum that is a list of rows X(NAME, word, ...), for
+ * journals, sockets, and logs.
+ *
+ * DX_WORDS(backend, DX_BACKENDS) defines dx_backend_word(), from the value to
+ * its word; DX_BY_WORD(backend) after it dx_backend_by_word(), the way back,
+ * which returns the enum's COUNT for any other word.
+ */
+#ifndef DX_WORDS_H
+#define DX_WORDS_H
+
+#include <stddef.h>
+#include <string.h>
+
+#define DX_WORD_OF_ROW(name, word, ...) word,
+
+#define DX_WORDS(name, rows)                                        \
+  static const char *const name##_words[] = {rows(DX_WORD_OF_ROW)}; \
+                                                                    \
+  const char *dx_##name##_word(enum dx_##name value)                \
+  {                                                                 \
+    return name##_words[value];                                     \
+  }
+
+#define DX_BY_WORD(name)                                     \
+  enum dx_##name dx_##name##_by_word(const char *word)       \
+  {                                                          \
+    size_t i, count = sizeof(name##_words) / sizeof(char *); \
+                                                             \
+    for (i = 0; i < count; i++)                              \
+      if (strcmp(word, name##_words[i]) == 0)                \
+        break;                                               \
+    return (enum dx_##name)i;                                \
+  }
+
+#endif

@@ -1,0 +1,224 @@
+#!/usr/bin/env bash
+#
+# systemd.sh - docextractd as a service: ten charts are under way while
+# docextractd, cupsd, or both are stopped, killed, or restarted, and while the
+# computer is restarted or loses its power; each of them is extracted once. Then
+# docextractd is stopped by an administrator, and its configuration is wrong.
+#
+# The machine (tests/helper/machine.sh) is set up as doc/administration.md says,
+# with the packages, which tests/long/packages.sh tests. The simulator runs
+# outside of it, and has the network that both use: it outlives the machine.
+# Without root this is skipped and says so; in CI that is a failure.
+. "$(dirname "$0")/../it/lib.sh"
+. "$top/tests/helper/machine.sh"
+
+[ "$(id -u)" = 0 ] || leave_out_all 'docextractd under systemd' 'run it as root'
+prepare_to_build iproute2
+
+# --- the machine -------------------------------------------------------------
+
+config=$machine/etc/cups/docextract.conf
+
+start_network()
+{
+  cat > "$dir/sim" << END
+#!/bin/sh
+exec unshare --net sh -c 'ip link set lo up && exec "\$@"' - \
+  "$build/docextract-sim" "\$@"
+END
+  chmod 755 "$dir/sim"
+  sim_program=$dir/sim
+  start_sim
+}
+
+# Here, too, cupsd is the one of the machine.
+start_machine()
+{
+  boot "--network-namespace-path=/proc/$SIM_PID/ns/net"
+  CUPS_SERVER=/proc/$(first_process)/root/run/cups/cups.sock
+  export CUPS_SERVER
+  ipp=ipp://${CUPS_SERVER//\//%2F}
+}
+await_cupsd()
+{
+  until_true cupsd_answers || give_up 'cupsd of the machine responds'
+}
+cupsd_answers() { lpstat -r 2> /dev/null | grep -q 'is running'; }
+
+set_up()
+{
+  on apt-get -qy install "/root/docextract_${version}_$arch.deb" \
+    > "$dir/output" 2>&1 ||
+    give_up "docextract is installed: $(cat "$dir/output")"
+  cp "$dir/key" "$machine/etc/cups/docextract.key"
+  on chown docextract: /etc/cups/docextract.key
+  on chmod 600 /etc/cups/docextract.key
+  cat > "$config" << END
+<Service default>
+  BaseURL $SIM_API
+  TokenAlgorithm $CIPHER
+  TokenKeyFile /etc/cups/docextract.key
+</Service>
+END
+  echo 'DirtyCleanInterval 0' >> "$machine/etc/cups/cupsd.conf"
+  echo 'SyncOnClose Yes' >> "$machine/etc/cups/cups-files.conf"
+  on systemctl restart cups
+  await_cupsd
+  until_true hello_succeeds || give_up "hello succeeds: $(hello)"
+  on lpadmin -p chart -E -v docextract://default -m docextract.ppd \
+    -o printer-error-policy=retry-job 2> "$dir/output" ||
+    give_up "a queue is added: $(cat "$dir/output")"
+}
+hello() { on docextract hello 2>&1; }
+hello_succeeds() { hello > "$dir/output"; }
+
+is_active() { [ "$(on systemctl is-active docextractd)" = active ]; }
+
+# --- ten charts --------------------------------------------------------------
+
+N=10
+
+# Some of them are with the service, one is being sent, and the others wait.
+print_charts()
+{
+  local i
+  clear_results
+  faults 'source * word processing' 'put * delay 700'
+  jobs=()
+  for ((i = 0; i < N; i++)); do
+    print -d chart "$dir/$i.pdf"
+    jobs+=("$job")
+  done
+  until_true calls_are put 4 || not_ok "$t: charts are under way"
+}
+
+all_are_over() { [ -z "$(lpstat -o)" ] && extracted "$N"; }
+with_a_file() # sources
+{
+  jq -s '[.[] | select(.call == "put") | .source_id] | unique | length' \
+    "$SIM_LOG"
+}
+each() # FUNCTION: what it says of each print job, every value once
+{
+  for job in "${jobs[@]}"; do "$1" "$job"; done | sort -u
+}
+
+charts_arrive()
+{
+  faults '#'
+  check "$t: every chart is extracted" until_true all_are_over
+  is "$t: once" "$(patients)" "$expected"
+  is "$t: and was sent once" "$(with_a_file)" "$N"
+  is "$t: the print jobs are completed" "$(each job_state)" completed
+}
+
+# What is over in a few seconds calls for no administrator.
+not_alarming()
+{
+  hasnt "$t: no message calls for the administrator" "$(each job_message)" \
+    administrator
+}
+
+interrupted() # TEXT COMMAND...
+{
+  t=$1
+  shift
+  print_charts
+  "$@" || not_ok "$t: $*"
+  charts_arrive
+}
+
+stop_and_start()
+{
+  on systemctl stop docextractd
+  on systemctl start docextractd
+}
+restart_in_turn() # UNIT...
+{
+  for unit; do on systemctl restart "$unit" || return; done
+}
+start_again()
+{
+  end_machine
+  start_machine
+  await_cupsd
+}
+lose_power()
+{
+  kill -KILL "$(first_process)"
+  until_true has_ended || give_up 'the machine is gone'
+  end_machine
+  start_machine
+  await_cupsd
+}
+
+# --- building ----------------------------------------------------------------
+
+build_packages "$version" -b
+make_machine
+start_network
+start_machine
+set_up
+expected=
+for ((i = 0; i < N; i++)); do
+  chart_pdf "$dir/$i.pdf" Ann Ahrens $i
+  expected+="${expected:+$'\n'}Ahrens Ann $i"
+done
+
+# --- interruptions -----------------------------------------------------------
+
+interrupted 'docextractd is stopped and started' stop_and_start
+not_alarming
+interrupted 'docextractd is restarted' on systemctl restart docextractd
+not_alarming
+interrupted 'docextractd is killed' on systemctl kill -s KILL docextractd
+not_alarming
+interrupted 'cupsd is restarted' on systemctl restart cups
+interrupted 'both are restarted' restart_in_turn docextractd cups
+interrupted 'both are restarted, cupsd first' restart_in_turn cups docextractd
+not_alarming
+interrupted 'the computer is restarted' start_again
+interrupted 'the power fails' lose_power
+
+# --- stopped -----------------------------------------------------------------
+
+t='docextractd is stopped by an administrator'
+clear_results
+queue_says() { queue_message "$job" | grep -q "$1"; }
+on systemctl stop docextractd
+print -d chart "$dir/0.pdf"
+check "$t: the queue names the command" \
+  until_true queue_says 'systemctl start docextractd'
+has "$t: the chart is stored" "$(on docextract jobs)" "^[^ ]+ +stored +chart-$job "
+has "$t: a command names it, too" "$(hello)" 'systemctl start docextractd'
+is "$t: nothing is sent" "$(calls create)" 0
+on systemctl start docextractd
+job_ends "$t: started, it goes on" "$job" completed
+is "$t: the chart is sent and extracted once" \
+  "$(calls create) $(calls put) $(n_results)" '1 1 1'
+
+# --- a wrong configuration ---------------------------------------------------
+
+t='the configuration is wrong'
+nothing_is_left() # by the backends
+{
+  ! find "$spool/jobs" -name job.json -exec jq -r .print.backend {} + |
+    grep -qx left
+}
+wrong="unknown directive 'TokenKey'"
+print_charts
+cp "$config" "$dir/config"
+sed -i 's/TokenKeyFile/TokenKey/' "$config"
+on systemctl restart docextractd
+check "$t: docextractd runs" is_active
+has "$t: and logs what is wrong" \
+  "$(on journalctl -q --no-pager -u docextractd -n 5)" "$wrong"
+has "$t: hello says it" "$(hello)" "$wrong"
+has "$t: and so does jobs" "$(on docextract jobs 2>&1)" "$wrong"
+check "$t: the queue stops" until_true queue_is_stopped chart
+has "$t: and says why" "$(queue_state chart)" 'printer is not set up correctly'
+faults '#'
+cat "$dir/config" > "$config"
+check "$t: corrected, what was stored goes on" until_true nothing_is_left
+on cupsenable chart
+charts_arrive
