@@ -30,9 +30,9 @@
 
 struct count {
   struct cli *cli;
-  size_t states[DX_ST_COUNT + 1]; /* by cli_state_word() */
-  size_t codes[DX_CODE_COUNT];    /* why submissions ended */
-  size_t messages;
+  size_t states[DX_ST_COUNT + 1];                  /* by cli_state_word() */
+  size_t codes[DX_CODE_COUNT];                     /* why submissions ended */
+  size_t messages[DX_ST_COUNT + 1][DX_CODE_COUNT]; /* by state and code */
   size_t unreadable;
 };
 
@@ -125,6 +125,65 @@ static void print_queues(const struct cli *cli)
   free(queues);
 }
 
+/* ---- what works ---- */
+
+static void print_clock(const char *text)
+{
+  static const char about[] = "the clock of this computer is ";
+  const char *clock = strstr(text, about);
+  long long seconds;
+  char word[8];
+
+  if (clock != NULL &&
+      sscanf(clock + sizeof(about) - 1, "%lld s %7[a-z]", &seconds, word) == 2)
+    printf("  the clock is %lld s %s\n", seconds, word);
+}
+
+/* Of a line of `hello`, whether a step succeeded. Addresses, and what the
+ * service says, are not for a report. */
+static void print_step(const struct dx_message *message)
+{
+  static const char *const steps[] = {
+      "spool",      "token accepted", "token",   "name",
+      "connection", "certificate",    "response"};
+  static const char *const words[] = {"ok     ", "FAILED "};
+  static const char results[] = "warning: results cannot be written";
+  const char *text = message->text;
+  size_t i, k;
+
+  if (message->verb != DX_VERB_LINE)
+    return;
+  print_clock(text);
+  if (strncmp(text, results, strlen(results)) == 0)
+    printf("  %s\n", results);
+  for (i = 0; i < 2; i++)
+    for (k = 0; strncmp(text, words[i], 7) == 0 &&
+                k < sizeof(steps) / sizeof(steps[0]);
+         k++)
+      if (strncmp(text + 7, steps[k], strlen(steps[k])) == 0) {
+        printf("  %s%s\n", words[i], steps[k]);
+        break;
+      }
+}
+
+/* As `docextract hello` does. */
+static void test_services(const struct cli *cli)
+{
+  struct dx_err err;
+  size_t i;
+
+  for (i = 0; i < cli->config->service_count; i++) {
+    printf("\nTest of service %zu\n", i + 1);
+    if (cli_request(cli, CLI_PATIENCE_MS, print_step, &err, "hello %s",
+                    cli->config->services[i].name) == DX_OK)
+      continue;
+    print_clock(err.text);
+    printf("  %s (%s)%s%s\n", dx_code_name(err.code),
+           dx_class_word(dx_class_of(err.code)), err.sys_errno != 0 ? ": " : "",
+           err.sys_errno != 0 ? strerror(err.sys_errno) : "");
+  }
+}
+
 /* ---- jobs ---- */
 
 static enum dx_code count_job(void *ctx, const char *name)
@@ -140,9 +199,10 @@ static enum dx_code count_job(void *ctx, const char *name)
   while (strcmp(cli_state_word(i), dx_job_status(job)) != 0)
     i++;
   c->states[i]++;
+  if (job->message[0] != '\0')
+    c->messages[i][job->message_code]++;
   for (i = 0; i < job->submission_count; i++)
     c->codes[job->submissions[i].code]++;
-  c->messages += job->message[0] != '\0';
   dx_job_free(&job);
   return DX_OK;
 }
@@ -151,7 +211,7 @@ static void print_jobs(struct cli *cli)
 {
   struct count c = {.cli = cli};
   struct dx_err err;
-  size_t i;
+  size_t i, k;
   enum dx_code code = cli_open_spool(cli, &err);
 
   printf("\nJobs\n");
@@ -164,7 +224,12 @@ static void print_jobs(struct cli *cli)
   for (i = 0; cli_state_word(i) != NULL; i++)
     if (c.states[i] > 0)
       printf("  %-12s %zu\n", cli_state_word(i), c.states[i]);
-  printf("  %-12s %zu\n", "with message", c.messages);
+  for (i = 0; cli_state_word(i) != NULL; i++)
+    for (k = DX_OK; k < DX_CODE_COUNT; k++)
+      if (c.messages[i][k] > 0)
+        printf("  message of %s jobs: %s (%s) %zu\n", cli_state_word(i),
+               dx_code_name((enum dx_code)k),
+               dx_class_word(dx_class_of((enum dx_code)k)), c.messages[i][k]);
   printf("  %-12s %zu\n", "damaged",
          c.unreadable + dx_spool_count_damaged(&cli->spool));
   for (i = DX_OK + 1; i < DX_CODE_COUNT; i++)
@@ -324,6 +389,8 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
            why.sys_errno == EACCES ? "run this command as root"
                                    : "see: docextract config");
   print_queues(cli);
+  if (code == DX_OK)
+    test_services(cli);
   print_jobs(cli);
   printf("\nLast lines of cupsd's log about our programs\n");
   print_log(log);

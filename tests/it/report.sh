@@ -76,6 +76,48 @@ has 'config: so is one that names no section' "$? $(xargs <<< "$output")" \
   '^78 warning: queue lost prints to docextract://nowhere, which is no section'
 is 'config: no secret' "$(grep -c MARKKEY- <<< "$output")" 0
 
+# --- the cause of a problem is in the report -------------------------------
+
+blames() # WHAT PATTERN
+{
+  output=$(report 2>&1 | tr '\n' '/')
+  has "report: $1" "$output" "$2"
+  hasnt "report: $1, without what a person wrote" "$output" 'MARK|127\.0\.0\.1'
+}
+settings=('TokenClaim sub MARKCLAIM' 'TokenKeyID MARKKEYID')
+
+cp "$dir/key" "$dir/right-key"
+openssl rand -hex 30 > "$dir/key"
+write_config "${settings[@]}"
+blames 'a wrong key' 'FAILED token accepted/  E_TOKEN'
+cat "$dir/right-key" > "$dir/key"
+start_sim --skew 3600
+write_config "${settings[@]}"
+blames 'a clock that is off' 'the clock is 3(59[89]|600) s behind'
+start_sim
+write_config "${settings[@]}"
+blames 'nothing' 'ok     response/  ok     token accepted//Jobs'
+
+faults 'put * drop'
+print -d MARKQUEUE -U MARKUSER -t MARKTITLE "$dir/MARKFILE.pdf"
+is_waiting() { dx jobs --json | jq -e '.[] | select(.message != "" and
+  .state == "registered")' > /dev/null; }
+until_true is_waiting
+blames 'a storage that does not respond' 'message of registered jobs: E_NET'
+faults ''
+job_ends 'the job goes on' "$job" completed
+
+stop_daemon
+export LD_PRELOAD=$build/tests/crash/preload.so
+START_DAEMON="env DX_WALK_LOG=$dir/walk.log" DX_WALK='fail write 1 999999 ENOSPC' \
+  start_daemon
+unset LD_PRELOAD
+blames 'a full disk' 'FAILED spool/.*  E_SPACE'
+stop_daemon
+DX_DOCEXTRACTD=/nonexistent/MARKPATH blames 'docextractd that cannot be started' \
+  'E_NOT_FOUND .*: No such file or directory'
+start_daemon
+
 chmod 000 "$config"
 hasnt 'report: no queue is blamed for that' \
   "$(as_run_user "$docextract" -c "$config" report)" 'service.*not configured'
