@@ -182,6 +182,9 @@ scripts()
 with_programs='tests/(it/(office|programs|web|desktop)|filter/corpus)\.sh'
 in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 
+# tests/long runs all of their cases.
+with_all_cases='tests/crash/(faults|power|walk)\.sh'
+
 # These run again with sanitizers.
 with_sanitizers='it/interrupted it/sigterm it/accepted it/types it/many it/tls
 it/silence it/discovery hostile/secrets'
@@ -192,7 +195,9 @@ quick_tasks()
     printf 'build tests/build/%s.sh\n' distcheck unit hardening install
     echo 'sanitized tests/build/unit.sh'
     tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|fuzz|helper|long)/" |
-      if in_ci; then grep -vE "$with_programs"; else cat; fi | sed 's/^/build /'
+      if in_ci; then grep -vE "$with_programs"; else cat; fi |
+      if [ -n "$long" ]; then grep -vE "$with_all_cases"; else cat; fi |
+      sed 's/^/build /'
   } | scripts
 }
 

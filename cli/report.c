@@ -389,9 +389,9 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
            why.sys_errno == EACCES ? "run this command as root"
                                    : "see: docextract config");
   print_queues(cli);
+  print_jobs(cli);
   if (code == DX_OK)
     test_services(cli);
-  print_jobs(cli);
   printf("\nLast lines of cupsd's log about our programs\n");
   print_log(log);
   return fflush(stdout) == 0 ? DX_OK

@@ -256,7 +256,7 @@ static enum dx_code put_result(struct server *server,
   struct dx_json *head = dx_json_object();
   struct dx_job *job = NULL;
   char bytes[PIECE_BYTES];
-  struct stat st;
+  struct stat st = {0};
   int64_t left;
   ssize_t n;
   int fd = -1;

@@ -136,7 +136,7 @@ static int end_string(struct dx_json_scan *scan)
     text->at[text->len] = '\0';
   if (scan->is_name && level < DX_JSON_PATH_NAMES)
     scan->has_name[level] = !text->is_cut;
-  else if (text->at != NULL && text->is_cut)
+  else if (scan->field != NULL && text->at != NULL && text->is_cut)
     scan->field->seen = DX_JSON_OTHER;
   if (!scan->is_name && !scan->is_blank)
     count(scan);

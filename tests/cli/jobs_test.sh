@@ -635,7 +635,7 @@ fresh
 submit_failed "$dir/a.pdf"
 stop_docextractd
 is_running() { [ -S "$spool/docextractd.sock" ]; }
-for verb in jobs "show $key" metrics config report 'purge --dry-run'; do
+for verb in jobs "show $key" metrics config 'purge --dry-run'; do
   # shellcheck disable=SC2086
   "$program" -c "$conf" $verb > "$dir/out" 2> "$dir/err"
   is "$verb: starts nothing" "$(is_running && echo running)" ''

@@ -112,13 +112,15 @@ pairs() # STEP
   done
 }
 
-walk() # HOW STEP
+walk() # HOW [STEP OF docextractd IN ALL FILES]
 {
-  local group
+  local group step
   for group in journal result ${all:+file}; do
+    step=1
+    [ "$group" != file ] || step=${2-1}
     count "$group"
     every "$group" "$of_backend" > "$dir/backend"
-    every "$group" "$of_daemon" "$2" > "$dir/daemon"
+    every "$group" "$of_daemon" "$step" > "$dir/daemon"
     [ "$of_backend" = 0 ] ||
       in_parallel "$1: the backend is killed at a $group step" once \
         < "$dir/backend"
@@ -129,7 +131,7 @@ walk() # HOW STEP
 
 make_bundle
 learn_expected
-walk 'the job is waited for' 1
+walk 'the job is waited for'
 count journal
 pairs "$(if [ -n "$all" ]; then echo 1; else echo 4; fi)" > "$dir/pairs"
 in_parallel 'docextractd is killed twice' daemon_once < "$dir/pairs"
@@ -141,4 +143,4 @@ in_parallel 'a second backend comes' two_backends < "$dir/backend"
 accept
 # Before and after every second step: between any two, either after the first or
 # before the second.
-walk 'the job is handed over' "$(if [ -n "$all" ]; then echo 2; else echo 1; fi)"
+walk 'the job is handed over' 2

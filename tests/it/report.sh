@@ -91,12 +91,14 @@ openssl rand -hex 30 > "$dir/key"
 write_config "${settings[@]}"
 blames 'a wrong key' 'FAILED token accepted/  E_TOKEN'
 cat "$dir/right-key" > "$dir/key"
+stop_sim
 start_sim --skew 3600
 write_config "${settings[@]}"
 blames 'a clock that is off' 'the clock is 3(59[89]|600) s behind'
+stop_sim
 start_sim
 write_config "${settings[@]}"
-blames 'nothing' 'ok     response/  ok     token accepted//Jobs'
+blames 'nothing' 'ok     response/  ok     token accepted//Last'
 
 faults 'put * drop'
 print -d MARKQUEUE -U MARKUSER -t MARKTITLE "$dir/MARKFILE.pdf"

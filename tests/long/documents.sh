@@ -10,7 +10,7 @@ sealed=$build/tests/helper/sealed
 # In a process of its own, which becomes the user of the backends.
 received() # ID: from $dir/bundle
 {
-  as_run_user "$sealed" env -u CUPS_SERVER PRINTER=chart \
+  as_run_user timeout -k 10 600 "$sealed" env -u CUPS_SERVER PRINTER=chart \
     CUPS_SERVERROOT="$cups/root" DEVICE_URI=docextract://default \
     "$build/backend/docextract" "$1" ann title 1 "job-uuid=urn:uuid:$1" \
     < "$dir/bundle" 2> "$dir/backend.err"
@@ -18,6 +18,7 @@ received() # ID: from $dir/bundle
 
 start_sim --rate 0 --source-time 0 --case-time 0
 write_config
+start_daemon
 chart_pdf "$dir/chart.pdf" Ann Ahrens 1
 pdftoppm -png -r 9 -gray -singlefile "$dir/chart.pdf" "$dir/dot"
 PPD=$build/ppd/docextract.ppd CUPS_SERVERROOT=$cups/root \

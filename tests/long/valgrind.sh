@@ -9,7 +9,7 @@
 # the other sources), test_announce, test_hello, test_isolate and test_text.
 # What waits for seconds of its own or walks for long (test_outage,
 # test_control, the models) is left out, too: all of it must end within ten
-# minutes.
+# minutes. fuzz_same draws with Cairo, which uses uninitialized memory.
 . "$(dirname "$0")/../filter/lib.sh"
 build=$(cd "${DX_BUILD:-$top}" && pwd)
 logs=$dir/logs
@@ -31,7 +31,11 @@ errors() # what valgrind has reported of all processes since the last call
 
 program_is_correct() # PROGRAM
 {
-  (cd "$build" && srcdir=$top "$dir/bin/checked" "./$1") > "$dir/out" 2>&1
+  local silent=no
+  # Their children are killed on purpose, with memory that is not freed.
+  [[ $1 != tests/unit/* ]] || silent=yes
+  (cd "$build" && srcdir=$top "$dir/bin/checked" \
+    --child-silent-after-fork=$silent "./$1") > "$dir/out" 2>&1
   is "$1 succeeds" $? 0
   is "$1 uses memory correctly" "$(errors)" ''
 }
@@ -63,7 +67,7 @@ for program in "$build"/tests/{unit/test_*,fuzz/fuzz_*}; do
   case ${program##*/} in
   *.*) ;; # objects; the path of a build may have a dot, too
   test_token | test_announce | test_hello | test_isolate | test_text) ;;
-  test_outage | test_control) ;;
+  test_outage | test_control | fuzz_same) ;;
   *) program_is_correct "${program#"$build"/}" ;;
   esac
 done
