@@ -186,8 +186,6 @@ static void begin_without_receipt(struct session *session)
     dx_job_free(&job);
   } else if (driver_take(driver, job, &err) != DX_OK) {
     end_with(session, &err);
-  } else {
-    attend_picked_up(driver, driver_find(driver, session->key));
   }
 }
 

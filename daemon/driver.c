@@ -38,6 +38,14 @@ bool driver_is_busy(const struct driver *driver)
   return driver->count > 0 || dx_announcer_is_busy(driver->announcer);
 }
 
+/* What is in jobs/, and not in memory. */
+static void load_later(struct driver *driver)
+{
+  int64_t at = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
+
+  driver->load_ms = at < driver->load_ms ? at : driver->load_ms;
+}
+
 /* Listed, and not yet the engine's. */
 static struct driven *enlist(struct driver *driver, struct dx_job *job,
                              struct dx_err *err)
@@ -58,9 +66,11 @@ static struct driven *enlist(struct driver *driver, struct dx_job *job,
     free(driven);
     dx_job_free(&job);
     (void)dx_fail_nomem(err);
+    load_later(driver);
     return NULL;
   }
   driven->job = job;
+  driven->is_new = !dx_job_is_final(job);
   driver->jobs[driver->count++] = driven;
   return driven;
 }
@@ -116,7 +126,7 @@ static void let_go(struct driver *driver, struct driven *driven)
   if (dx_job_is_final(job) && !job->dirty &&
       dx_spool_settle(driver->spool, job, &err) != DX_OK) {
     dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
-    driver->load_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
+    load_later(driver);
   }
   drop(driver, driven);
   dx_announcer_look(driver->announcer, key);
@@ -178,8 +188,10 @@ enum dx_code driver_drive(struct driver *driver, struct driven *driven,
   }
   permit_watch(driven);
   code = dx_engine_add(driver->engine, driven->job, err);
-  if (code != DX_OK)
+  if (code != DX_OK) {
     drop(driver, driven);
+    load_later(driver);
+  }
   return code;
 }
 
@@ -188,7 +200,10 @@ enum dx_code driver_take(struct driver *driver, struct dx_job *job,
 {
   struct driven *driven = enlist(driver, job, err);
 
-  return driven != NULL ? driver_drive(driver, driven, err) : err->code;
+  if (driven == NULL)
+    return err->code;
+  attend_picked_up(driver, driven);
+  return driver_drive(driver, driven, err);
 }
 
 /* ---- receipts ---- */
@@ -201,7 +216,6 @@ static enum dx_code take_new(struct driver *driver, struct dx_job *receipt,
   if (driven == NULL)
     return err->code;
   dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
-  driven->is_new = true;
   driven->is_unsynced = is_unsynced;
   attend_picked_up(driver, driven);
   return is_unsynced ? DX_OK : driver_drive(driver, driven, err);

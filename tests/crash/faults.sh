@@ -134,7 +134,7 @@ by() { if [ -n "$all" ]; then echo "$2"; else echo "$1"; fi; } # COARSE FINE
 every_family()
 {
   walk 'a write fails, the disk is full' write "$(by 4 1)" 1 ENOSPC
-  walk 'writes fail for a while' write "$(by 8 1)" 4 ENOSPC
+  walk 'writes fail for a while' write "$(by 8 2)" 4 ENOSPC
   walk 'an fsync fails' fsync "$(by 3 1)" 1 EIO
   walk 'a rename fails' rename "$(by 2 1)" 1 EDQUOT
   walk 'a file is not opened' open "$(by 4 1)" 1 EMFILE

@@ -8,7 +8,8 @@
 # sent twice.
 #
 #   power.sh         some of the operations, some pairs
-#   power.sh --all   every operation, more pairs
+#   power.sh --all   every operation, more pairs; of a job that is handed over,
+#                    fewer kinds and pairs
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")
@@ -99,21 +100,23 @@ pairs() # STEP
   done
 }
 
-walk() # HOW
+by() { if [ -n "$all" ]; then echo "$2"; else echo "$1"; fi; } # COARSE FINE
+
+walk() # HOW STEP STEP-OF-PAIRS
 {
   clean_sheet
   status=none
   run_until 0 after
   steps=$(tail -n 1 "$dir/ops" | cut -d ' ' -f 1)
   has "$1: there are many operations" "$steps" '^[1-9][0-9][0-9]$'
-  each "$(if [ -n "$all" ]; then echo 1; else echo 17; fi)" > "$dir/cases"
+  each "$2" > "$dir/cases"
   in_parallel "$1: the power fails" power_fails < "$dir/cases"
-  pairs "$(if [ -n "$all" ]; then echo 9; else echo 40; fi)" > "$dir/cases"
+  pairs "$3" > "$dir/cases"
   in_parallel "$1: the power fails twice" power_fails < "$dir/cases"
 }
 
 make_bundle
 learn_expected
-walk 'the job is waited for'
+walk 'the job is waited for' "$(by 17 1)" "$(by 40 9)"
 accept
-walk 'the job is handed over'
+walk 'the job is handed over' "$(by 17 4)" "$(by 40 18)"
