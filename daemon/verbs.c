@@ -302,8 +302,11 @@ static enum dx_code retry_driven(struct session *session, struct driven *driven,
   char key[DX_KEY_BYTES];
   struct dx_err other;
   enum dx_code code, again;
+  bool is_free =
+      (driven->attendant == NULL || section[0] != '\0') &&
+      dx_engine_remove(session->driver->engine, driven->job) == DX_OK;
 
-  if (driven->attendant != NULL && section[0] == '\0') {
+  if (!is_free && section[0] == '\0') {
     control_send(session->client,
                  "line docextractd is working on job %s; nothing to do",
                  driven->job->key);
@@ -313,7 +316,7 @@ static enum dx_code retry_driven(struct session *session, struct driven *driven,
     control_send(session->client, "done ");
     return DX_OK;
   }
-  if (dx_engine_remove(session->driver->engine, driven->job) != DX_OK)
+  if (!is_free)
     return dx_fail(err, DX_E_BUSY, 0,
                    "a call of the job is under way; try again in a minute");
   memcpy(key, driven->job->key, sizeof(key));
