@@ -94,6 +94,9 @@ unit_programs = \
 	tests/model/model_two
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
+# What hangs is named, and its log says in which test.
+LOG_COMPILER = timeout
+AM_LOG_FLAGS = -k 10 400
 
 # What these need besides.
 tests_model_model_one_SOURCES = tests/model/model_one.c \

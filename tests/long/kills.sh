@@ -103,10 +103,10 @@ ms_since() # EPOCHREALTIME OF THEN
 
 # --- the kill ----------------------------------------------------------------
 
-is_stored() # also what docextractd has not looked at yet
+is_stored() # also what docextractd has not looked at yet, so that first
 {
-  find "$spool/received" "$spool/jobs" "$spool/finished" -name job.json \
-    -exec jq -r .id {} + 2> "$dir/moved" | grep -qx "$job"
+  find "$spool/received" -name job.json -exec cat {} + 2> "$dir/moved" |
+    jq -r .id | grep -qx "$job" || [ -n "$(of_journal "$job" .id)" ]
 }
 
 # The states of both submissions in the journal.
