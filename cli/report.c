@@ -129,13 +129,13 @@ static void print_queues(const struct cli *cli)
 
 static void print_clock(const char *text)
 {
-  static const char about[] = "the clock of this computer is ";
-  const char *clock = strstr(text, about);
+  const char *clock = strstr(text, DX_HELLO_CLOCK);
   long long seconds;
   char word[8];
 
   if (clock != NULL &&
-      sscanf(clock + sizeof(about) - 1, "%lld s %7[a-z]", &seconds, word) == 2)
+      sscanf(clock, DX_HELLO_CLOCK "%lld s %7[a-z]", &seconds, word) == 2 &&
+      (strcmp(word, "behind") == 0 || strcmp(word, "ahead") == 0))
     printf("  the clock is %lld s %s\n", seconds, word);
 }
 
@@ -143,27 +143,23 @@ static void print_clock(const char *text)
  * service says, are not for a report. */
 static void print_step(const struct dx_message *message)
 {
-  static const char *const steps[] = {
-      "spool",      "token accepted", "token",   "name",
-      "connection", "certificate",    "response"};
-  static const char *const words[] = {"ok     ", "FAILED "};
-  static const char results[] = "warning: results cannot be written";
+#define X(function, name) DX_HELLO_OK name, DX_HELLO_FAILED name,
+  static const char *const steps[] = {DX_HELLO_STEPS(X)};
+#undef X
   const char *text = message->text;
-  size_t i, k;
+  size_t i, len;
 
   if (message->verb != DX_VERB_LINE)
     return;
   print_clock(text);
-  if (strncmp(text, results, strlen(results)) == 0)
-    printf("  %s\n", results);
-  for (i = 0; i < 2; i++)
-    for (k = 0; strncmp(text, words[i], 7) == 0 &&
-                k < sizeof(steps) / sizeof(steps[0]);
-         k++)
-      if (strncmp(text + 7, steps[k], strlen(steps[k])) == 0) {
-        printf("  %s%s\n", words[i], steps[k]);
-        break;
-      }
+  if (strncmp(text, DX_HELLO_NO_RESULTS, strlen(DX_HELLO_NO_RESULTS)) == 0)
+    printf("  %s\n", DX_HELLO_NO_RESULTS);
+  for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+    len = strlen(steps[i]);
+    if (strncmp(text, steps[i], len) == 0 &&
+        (text[len] == '\0' || strncmp(text + len, "  ", 2) == 0))
+      printf("  %s\n", steps[i]);
+  }
 }
 
 /* As `docextract hello` does. */

@@ -529,7 +529,7 @@ void result_print_page(const struct dx_json *results)
     if (dx_json_first_member(document) != NULL) {
       page_patient(document);
       page_rows(document);
-    } else { /* nobody promised an object */
+    } else { /* it need not be an object */
       printf("<p>");
       print_value(document);
       printf("</p>\n");

@@ -189,27 +189,9 @@ static void begin_without_receipt(struct session *session)
   }
 }
 
-struct earlier {
-  struct driver *driver;
-  const char *name; /* of the receipt that follows */
-};
-
-static enum dx_code pick_up_earlier(void *ctx, const char *name)
-{
-  const struct earlier *earlier = ctx;
-  struct dx_err err;
-
-  if (strncmp(name, earlier->name, DX_KEY_BYTES - 1) != 0 ||
-      strcmp(name, earlier->name) == 0)
-    return DX_OK;
-  return driver_pick_up(earlier->driver, name, &err) == DX_E_NOMEM ? DX_E_NOMEM
-                                                                   : DX_OK;
-}
-
 void attend_begin(struct session *session, const char *key, const char *run)
 {
-  char name[DX_KEY_BYTES + DX_RUN_BYTES];
-  struct earlier earlier = {session->driver, name};
+  char name[DX_RECEIPT_BYTES];
   struct driven *driven;
   struct dx_err err;
   enum dx_code code;
@@ -222,11 +204,7 @@ void attend_begin(struct session *session, const char *key, const char *run)
     end_with(session, &err);
     return;
   }
-  /* The run that was picked up last counts. Receipts of the same job are from
-   * backends that were killed: they come first. */
-  if (dx_spool_each(session->driver->spool, DX_SPOOL_RECEIVED, pick_up_earlier,
-                    &earlier, &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s", err.text);
+  driver_pick_up_others(session->driver, name);
   code = driver_pick_up(session->driver, name, &err);
   if (code != DX_E_NOT_FOUND)
     return; /* linked, told, or waiting */

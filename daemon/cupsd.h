@@ -39,7 +39,7 @@ struct cupsd_ops {
 /* NULL when out of memory. */
 struct cupsd *cupsd_new(struct dx_http *http, const struct cupsd_ops *ops);
 
-/* Takes NULL. Ends what is being asked, without calling anybody; all questions
+/* Takes NULL. Ends what is being asked, and calls no observer; all questions
  * were forgotten. */
 void cupsd_free(struct cupsd **cupsd);
 

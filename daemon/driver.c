@@ -112,8 +112,8 @@ static void log_outcome(const struct dx_job *job)
            err.text);
 }
 
-/* Whoever waits for the job is told, its documents go, and so does the job. If
- * they cannot be removed, the job is loaded again a little later. */
+/* The clients that wait for the job are told, and its documents are removed. If
+ * that fails, the job is loaded again a little later. */
 static void let_go(struct driver *driver, struct driven *driven)
 {
   struct dx_job *job = driven->job;
@@ -354,6 +354,11 @@ enum dx_code driver_pick_up(struct driver *driver, const char *name,
   return code;
 }
 
+static bool is_of_job(const char *receipt, const char *key)
+{
+  return strncmp(receipt, key, DX_KEY_BYTES - 1) == 0;
+}
+
 struct search {
   const char *key;
   char *name;
@@ -363,7 +368,7 @@ static enum dx_code match_receipt(void *ctx, const char *name)
 {
   struct search *search = ctx;
 
-  if (strncmp(name, search->key, DX_KEY_BYTES - 1) != 0)
+  if (!is_of_job(name, search->key))
     return DX_OK;
   (void)snprintf(search->name, DX_RECEIPT_BYTES, "%s", name);
   return DX_E_EXISTS; /* ends the search */
@@ -383,6 +388,30 @@ static enum dx_code look_at_receipt(void *ctx, const char *name)
   struct dx_err err;
 
   return driver_pick_up(ctx, name, &err) == DX_E_NOMEM ? DX_E_NOMEM : DX_OK;
+}
+
+struct others {
+  struct driver *driver;
+  const char *name;
+};
+
+static enum dx_code look_at_other(void *ctx, const char *name)
+{
+  const struct others *others = ctx;
+
+  return is_of_job(name, others->name) && strcmp(name, others->name) != 0
+             ? look_at_receipt(others->driver, name)
+             : DX_OK;
+}
+
+void driver_pick_up_others(struct driver *driver, const char *name)
+{
+  struct others others = {driver, name};
+  struct dx_err err;
+
+  if (dx_spool_each(driver->spool, DX_SPOOL_RECEIVED, look_at_other, &others,
+                    &err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 
 /* A backend that was killed before it could connect leaves one. */
@@ -432,7 +461,6 @@ int64_t driver_turn(struct driver *driver)
 
   verbs_turn(driver);
   look_at_receipts(driver);
-  /* What could not be settled. */
   if (dx_monotonic_ms() >= driver->load_ms && load_all(driver, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s", err.text);
   next = driver->receipts_ms < driver->load_ms ? driver->receipts_ms

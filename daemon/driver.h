@@ -52,7 +52,7 @@ struct driven {
   bool may_yes;              /* its answer, until it is used */
   struct question *question; /* to cupsd; NULL: none so far */
   int64_t asked_ms;          /* since when an answer of cupsd counts */
-  int64_t watch_ms; /* when to ask cupsd what became of the print job */
+  int64_t watch_ms; /* when to ask cupsd for the state of the print job */
   int64_t watch_gap_ms;
 };
 
@@ -103,6 +103,10 @@ struct driven *driver_find(struct driver *driver, const char *key);
  */
 enum dx_code driver_pick_up(struct driver *driver, const char *name,
                             struct dx_err *err) DX_MUST_USE;
+/* The other receipts of the same job, whose backends were killed: before that
+ * of the backend that attends, because the run that is picked up last counts.
+ */
+void driver_pick_up_others(struct driver *driver, const char *name);
 
 /* Whether a receipt of that job waits, and its name. */
 bool driver_has_receipt(struct driver *driver, const char *key,

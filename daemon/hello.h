@@ -65,7 +65,7 @@ struct hello_request {
 };
 
 /* In the child: takes the steps. fd leads to the parent; when that closes it,
- * nobody wants to know any more. */
+ * the test is not wanted any more. */
 void hello_run(const struct dx_config *config, const struct dx_service *service,
                int client_fd, int fd);
 

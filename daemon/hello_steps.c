@@ -350,11 +350,9 @@ static bool is_clock_off(const struct steps *s)
 
 static void describe_clock(const struct steps *s, char text[128])
 {
-  (void)snprintf(text, 128,
-                 "the clock of this computer is %lld s %s that of the "
-                 "service; correct it",
-                 (llabs(s->off_ms) + 500) / 1000,
-                 s->off_ms > 0 ? "behind" : "ahead of");
+  (void)snprintf(
+      text, 128, DX_HELLO_CLOCK "%lld s %s that of the service; correct it",
+      (llabs(s->off_ms) + 500) / 1000, s->off_ms > 0 ? "behind" : "ahead of");
 }
 
 static enum dx_code step_token_accepted(struct steps *s, struct dx_err *err)
@@ -379,13 +377,9 @@ static const struct {
   const char *name;
   enum dx_code (*run)(struct steps *, struct dx_err *);
 } steps[] = {
-    {"spool", step_spool},
-    {"token", step_token},
-    {"name", step_name},
-    {"connection", step_connection},
-    {"certificate", step_certificate},
-    {"response", step_response},
-    {"token accepted", step_token_accepted},
+#define X(function, name) {name, step_##function},
+    DX_HELLO_STEPS(X)
+#undef X
 };
 
 static enum dx_code take_steps(struct steps *s, struct dx_err *err)
@@ -398,9 +392,9 @@ static enum dx_code take_steps(struct steps *s, struct dx_err *err)
     code = steps[i].run(s, err);
     set_alarm(0);
     if (code == DX_OK)
-      tell("line", "ok     %-14s  %s", steps[i].name, s->detail);
+      tell("line", DX_HELLO_OK "%-14s  %s", steps[i].name, s->detail);
     else
-      tell("line", "FAILED %s", steps[i].name);
+      tell("line", DX_HELLO_FAILED "%s", steps[i].name);
   }
   return code;
 }
@@ -429,9 +423,7 @@ static void warn_of_results(const struct steps *s)
   if (code == DX_OK)
     return;
   (void)advise_writer(&err);
-  tell("line",
-       "warning: results cannot be written, so nothing will be sent: %s",
-       err.text);
+  tell("line", DX_HELLO_NO_RESULTS ", so nothing will be sent: %s", err.text);
 }
 
 static void tell_more(const struct steps *s, enum dx_code code)

@@ -49,7 +49,7 @@ static struct dx_job *load(struct round *r, const char *key)
 /* ---- one job ---- */
 
 /* The manifests come first: if we are killed in between, the next sweep writes
- * them again; once the journal says that the job has expired, nobody does. */
+ * them again, which no sweep does once the journal says "expired". */
 static void expire(const struct dx_sweep *sweep, struct dx_job *job,
                    const struct dx_service *service)
 {

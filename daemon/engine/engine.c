@@ -492,7 +492,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     drive_free(job);
     return dx_fail_nomem(err);
   }
-  /* Whoever brings a job, or asks for it again, may have fixed what was wrong:
+  /* Who prints a job, or retries it, may have fixed what was wrong:
    * the service is asked at once. */
   job->announces = false;
   for (i = 0; i < job->submission_count; i++) {

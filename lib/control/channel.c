@@ -303,7 +303,7 @@ static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
       0) {
     if (errno == ENOENT || errno == ECONNREFUSED)
       return dx_fail(err, DX_E_NOT_FOUND, errno, "docextractd is not running");
-    if (errno == EAGAIN || errno == EINTR) /* nobody accepts */
+    if (errno == EAGAIN || errno == EINTR) /* its queue is full */
       return dx_fail(err, DX_E_BUSY, errno, "docextractd does not respond");
     return dx_fail_sys(err, errno, "connect to docextractd in", spool_dir);
   }

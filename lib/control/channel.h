@@ -101,6 +101,22 @@ bool dx_message_number(const struct dx_message *message, size_t i,
 enum dx_code dx_message_outcome(const struct dx_message *message,
                                 struct dx_err *err);
 
+/* A LINE of hello begins with DX_HELLO_OK or DX_HELLO_FAILED and the name of a
+ * step, after which what was found follows two blanks; or it is free text, in
+ * which a report looks for the other two. Step: function in daemon/, name. */
+#define DX_HELLO_OK "ok     "
+#define DX_HELLO_FAILED "FAILED "
+#define DX_HELLO_CLOCK "the clock of this computer is "
+#define DX_HELLO_NO_RESULTS "warning: results cannot be written"
+#define DX_HELLO_STEPS(X)       \
+  X(spool, "spool")             \
+  X(token, "token")             \
+  X(name, "name")               \
+  X(connection, "connection")   \
+  X(certificate, "certificate") \
+  X(response, "response")       \
+  X(token_accepted, "token accepted")
+
 /* Who started docextractd: word */
 #define DX_STARTED(X)   \
   X(SERVICE, "service") \

@@ -255,7 +255,7 @@ static void print_gauges(const struct round *r)
               "Age of the oldest job that is under way; 0 if there is none.");
   print_gauge(r, "unseen_failures", offsetof(struct tally, unseen), end,
               "Jobs that failed after their print jobs had ended, until "
-              "somebody has seen it.");
+              "they are marked as seen.");
   print_gauge(r, "announcing_jobs", offsetof(struct tally, announcing), end,
               "Jobs for which OnResult has not succeeded yet.");
   end = r->tallies + r->count;

@@ -1,6 +1,6 @@
 /*
  * status.h - what docextractd's status socket is asked, what it responds, and
- * its client: local users learn what became of their print jobs, and programs
+ * its client: local users learn the outcome of their print jobs, and programs
  * that watch learn it at once. The server is in daemon/.
  *
  * A Unix stream socket, StatusSocket of docextract.conf(5), mode 0666. One

@@ -35,7 +35,7 @@ is 'the command it names hands over the spool and its results' \
 mkdir -p "$CUPS_SERVERBIN/backend"
 cp /bin/true "$CUPS_SERVERBIN/backend/docextract"
 dx hello
-has 'hello: nobody else runs as the user' "$out" '^ok +user +games, the owner of SpoolDir$'
+has 'hello: the command runs as the user' "$out" '^ok +user +games, the owner of SpoolDir$'
 has 'hello: a backend that cupsd does not run as root is a warning' "$out" \
   "^warning: cupsd does not run the backend as 'games'; .* chmod 700 "
 chmod 700 "$CUPS_SERVERBIN/backend/docextract"
