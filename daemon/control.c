@@ -287,18 +287,22 @@ static void read_timer(struct control *control)
     listen_again(control, true);
 }
 
+/* What a client asks for may write journals. */
 void control_turn(struct control *control)
 {
-  struct epoll_event events[EVENTS];
-  int n = epoll_wait(control->epoll_fd, events, EVENTS, 0), i;
+  int64_t until = dx_monotonic_ms() + DX_TURN_MS;
+  struct epoll_event event;
+  int i;
 
-  for (i = 0; i < n; i++) {
-    if (events[i].data.ptr == &control->listen_fd)
+  for (i = 0; i < EVENTS && dx_monotonic_ms() < until &&
+              epoll_wait(control->epoll_fd, &event, 1, 0) == 1;
+       i++) {
+    if (event.data.ptr == &control->listen_fd)
       accept_clients(control);
-    else if (events[i].data.ptr == &control->timer_fd)
+    else if (event.data.ptr == &control->timer_fd)
       read_timer(control);
     else
-      serve(events[i].data.ptr, events[i].events);
+      serve(event.data.ptr, event.events);
   }
   end_clients(control, false);
 }

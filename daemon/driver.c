@@ -383,13 +383,6 @@ bool driver_has_receipt(struct driver *driver, const char *key,
                        NULL) == DX_E_EXISTS;
 }
 
-static enum dx_code look_at_receipt(void *ctx, const char *name)
-{
-  struct dx_err err;
-
-  return driver_pick_up(ctx, name, &err) == DX_E_NOMEM ? DX_E_NOMEM : DX_OK;
-}
-
 struct others {
   struct driver *driver;
   const char *name;
@@ -398,9 +391,11 @@ struct others {
 static enum dx_code look_at_other(void *ctx, const char *name)
 {
   const struct others *others = ctx;
+  struct dx_err err;
 
-  return is_of_job(name, others->name) && strcmp(name, others->name) != 0
-             ? look_at_receipt(others->driver, name)
+  return is_of_job(name, others->name) && strcmp(name, others->name) != 0 &&
+                 driver_pick_up(others->driver, name, &err) == DX_E_NOMEM
+             ? DX_E_NOMEM
              : DX_OK;
 }
 
@@ -414,17 +409,42 @@ void driver_pick_up_others(struct driver *driver, const char *name)
     dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 
+struct look {
+  struct driver *driver;
+  int64_t until_ms; /* monotonic */
+};
+
+/* Picking up syncs directories. On a slow disk the rest is left to the next
+ * turn, so that calls are not late. */
+static enum dx_code look_at_receipt(void *ctx, const char *name)
+{
+  const struct look *look = ctx;
+  struct dx_err err;
+  enum dx_code code = driver_pick_up(look->driver, name, &err);
+
+  if (code == DX_E_NOMEM)
+    return code;
+  if (code != DX_OK || dx_monotonic_ms() < look->until_ms)
+    return DX_OK;
+  look->driver->receipts_ms = 0;
+  return DX_E_BUSY;
+}
+
 /* A backend that was killed before it could connect leaves one. */
 static void look_at_receipts(struct driver *driver)
 {
+  int64_t now = dx_monotonic_ms();
+  struct look look = {driver, now + DX_TURN_MS};
   struct dx_err err;
+  enum dx_code code;
 
-  if (dx_monotonic_ms() < driver->receipts_ms)
+  if (now < driver->receipts_ms)
     return;
-  driver->receipts_ms = dx_monotonic_ms() + DX_RECEIPTS_LOOK_MS;
+  driver->receipts_ms = now + DX_RECEIPTS_LOOK_MS;
   sync_jobs(driver);
-  if (dx_spool_each(driver->spool, DX_SPOOL_RECEIVED, look_at_receipt, driver,
-                    &err) != DX_OK)
+  code = dx_spool_each(driver->spool, DX_SPOOL_RECEIVED, look_at_receipt, &look,
+                       &err);
+  if (code != DX_OK && code != DX_E_BUSY)
     dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 

@@ -129,7 +129,8 @@ struct dx_engine {
   struct service_state *services; /* one per service of the config */
   struct dx_job **jobs;
   size_t job_count, job_room;
-  int puts; /* under way */
+  size_t next_job; /* where the last turn ended */
+  int puts;        /* under way */
 };
 
 /* ---- engine.c: the event loop ---- */

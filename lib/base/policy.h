@@ -155,6 +155,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_SWEEP_JUMP_MS 86400000 /* more: the clock jumped, or it was off */
 #define DX_SWEEP_MS 2000          /* the longest one may take */
 #define DX_RECEIPTS_LOOK_MS 30000 /* between two looks at received/ */
+#define DX_TURN_MS 50             /* work before the next look at calls */
 #define DX_ASK_CUPSD_MS 1000      /* a print job's state; cupsd is local */
 #define DX_ASK_AGAIN_MS 1000   /* its print job is held, or cupsd is silent */
 #define DX_MAY_MS 1000         /* for a backend to answer whether to send */

@@ -132,6 +132,44 @@ static void the_journal_is_never_far_behind(void **state)
   assert_true(journal_says(job, "\"processing\""));
 }
 
+static void take_45_ms(void)
+{
+  fixture.now_ms += 45;
+}
+
+static int unsaved; /* at the first registration */
+
+static bool count_unsaved(const struct fixture_call *call,
+                          struct fixture_response *ret)
+{
+  int i;
+
+  (void)ret;
+  for (i = 0; call->kind == POST && call->nth == 1 && i < fixture.job_count;
+       i++)
+    unsaved += fixture.jobs[i]->dirty;
+  return false;
+}
+
+/* The first job's, while the journals of the others are to be written. */
+static void a_slow_disk_delays_no_call(void **state)
+{
+  int i;
+
+  (void)state;
+  for (i = 0; i < FIXTURE_JOBS_MAX; i++)
+    (void)fixture_job(1, false);
+  fixture.odd = count_unsaved;
+  fixture.on_sync = take_45_ms;
+  fixture_begin();
+  for (i = 1; i < FIXTURE_JOBS_MAX; i++)
+    fixture.jobs[i]->dirty = true;
+  unsaved = 0;
+  (void)fixture_drive_to_end();
+  assert_in_range(unsaved, 1, FIXTURE_JOBS_MAX);
+  assert_int_equal(fixture_processed(), FIXTURE_JOBS_MAX);
+}
+
 /* ---- more than one document ---- */
 
 static bool refuses_the_second(const struct fixture_call *call,
@@ -646,6 +684,7 @@ int main(void)
       ON_STAGE(a_document_costs_few_fsyncs),
       ON_STAGE(a_case_costs_few_fsyncs),
       ON_STAGE(the_journal_is_never_far_behind),
+      ON_STAGE(a_slow_disk_delays_no_call),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
       ON_STAGE(a_slow_upload_does_not_delay_the_others),
       ON_STAGE(a_wrong_base_url_stops_the_whole_service),
