@@ -21,7 +21,7 @@
 
 /* Sentences are clauses: they follow another one, or are given a capital. */
 #define DX_SENTENCE_BYTES 400
-#define DX_SENTENCE_ADMIN "The administrator has to look at this: "
+#define DX_SENTENCE_ADMIN "Contact your administrator: "
 
 /* While the job goes on. Their readers do not know what docextract is. */
 #define DX_SAY_RECEIVING "Receiving document %zu"
@@ -35,9 +35,8 @@
 #define DX_SAY_SIGNING_IN "%s; trying again, nothing is lost"
 #define DX_SAY_LOCAL "%s; trying again every minute, nothing is lost"
 #define DX_SAY_STOPPED "%s; nothing is lost"
-#define DX_SAY_NOT_RUNNING \
-  DX_SAY_HERE "; the administrator has to look at this: %s"
-#define DX_SAY_LATE "the service takes longer than usual"
+#define DX_SAY_NOT_RUNNING DX_SAY_HERE "; contact your administrator: %s"
+#define DX_SAY_LATE "the service is taking longer than usual"
 
 /* Until the chart is stored. */
 #define DX_SAY_NO_ROOM "%s; printing waits, nothing is lost"
@@ -49,11 +48,11 @@
                     "only"
 
 /* At its end. */
-#define DX_SAY_LEAVES "its result will come without this printer"
+#define DX_SAY_LEAVES "the result will be delivered in the background"
 #define DX_SAY_LEFT_SENT DX_SAY_THERE "; " DX_SAY_LEAVES
 #define DX_SAY_LEFT_STORED DX_SAY_HERE " and will be sent; " DX_SAY_LEAVES
-#define DX_SAY_OVERDUE "The service takes longer than usual; " DX_SAY_LEAVES
-#define DX_SAY_NOTHING_NEW "Extracted before; nothing was sent again"
+#define DX_SAY_OVERDUE "The service is taking longer than usual; " DX_SAY_LEAVES
+#define DX_SAY_NOTHING_NEW "Already extracted; nothing was sent"
 #define DX_SAY_EXTRACTED "Extracted %zu case%s"
 #define DX_SAY_NOTHING_IN "; nothing was found in %s"
 #define DX_SAY_NOTHING_IN_SOME "; nothing was found in %zu of them"
@@ -103,7 +102,7 @@ enum dx_state_reason {
  * sentences, too, for while it is tried again.
  */
 #define DX_CODE_SENTENCES(X)                                                   \
-  X(OK, "", NONE, "all is well", "")                                           \
+  X(OK, "", NONE, "OK", "")                                                    \
   X(E_ARG, "other", NONE, "this printer has an internal error",                \
     "report it, with the output of 'docextract report'")                       \
   X(E_STATE, "other", NONE, "this printer has an internal error",              \
@@ -132,10 +131,11 @@ enum dx_state_reason {
   X(E_CONFIG, "other", CONFIG, "this printer is not set up correctly",         \
     "run 'docextract config'")                                                 \
   X(E_CERT, "other", CONFIG,                                                   \
-    "it is not certain that this is the service, so nothing was sent to it",   \
+    "the identity of the service could not be verified, so nothing was sent",  \
     "run 'docextract hello'")                                                  \
   X(E_PROTOCOL, "other", CONFIG,                                               \
-    "this printer is connected to something that is not the service",          \
+    "this printer is connected to an address that is not the extraction "      \
+    "service",                                                                 \
     "run 'docextract hello'")                                                  \
   X(E_KEY, "other", CONFIG, "this printer cannot sign in to the service",      \
     "run 'docextract hello'")                                                  \
@@ -174,7 +174,7 @@ enum dx_state_reason {
     "")                                                                        \
   X(E_TOO_BIG, "service-refused", REFUSED,                                     \
     "it is too large for the service; print fewer pages at a time", "")        \
-  X(E_REFUSED, "service-refused", REFUSED, "the service did not take it", "")  \
+  X(E_REFUSED, "service-refused", REFUSED, "the service rejected it", "")      \
   X(E_FAILED, "extraction-failed", REFUSED,                                    \
     "the service could not extract it", "")                                    \
   X(E_GONE, "source-gone", REFUSED, "the service no longer has it", "")        \

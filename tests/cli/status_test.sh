@@ -180,7 +180,7 @@ has 'show: follows no link' "$(ask "$her" "show $hers $her_result")" \
 if if_root; then
   has 'show: to a user without the name of a directory' \
     "$(ask "$her" "show $hers $her_result")" \
-    '"message":"The administrator has to look at this: the result cannot be read"'
+    '"message":"Contact your administrator: the result cannot be read"'
 fi
 rm "$results/$her_result"
 mkfifo "$results/$her_result"
@@ -266,17 +266,17 @@ if if_root; then
     "$(grep "^${key:0:8}" <<< "$out")" ' 0  .*\(400'
   dx_as "$her" jobs
   has 'words: a user reads the sentence of her print job' \
-    "$(grep "^${key:0:8}" <<< "$out")" ' 0  The service did not take it$'
+    "$(grep "^${key:0:8}" <<< "$out")" ' 0  The service rejected it$'
   dx_as "$her" show "$key"
   has 'words: show, too' "$err" \
-    '^docextract: document 1: failed: The service did not take it$'
+    '^docextract: document 1: failed: The service rejected it$'
   is 'words: and so do her programs' \
     "$(ask "$her" 'jobs all' | grep -c "(400")" 0
   watch_as "$her" 2026-01-01T00:00:00Z
   is_watched() { grep -q "\"$key\"" "$dir/watched"; }
   until_true is_watched
   is 'words: and who watches' "$(jq -r "select(.key == \"$key\").message" \
-    "$dir/watched")" 'The service did not take it'
+    "$dir/watched")" 'The service rejected it'
   end_watch
 
   stop_sim
@@ -295,7 +295,7 @@ if if_root; then
   chmod 644 "$conf"
   start_serving
   check 'words: what the administrator has to do' until_true says_to "$her" \
-    ' 0  The administrator has to look at this: this printer cannot sign in to the service'
+    ' 0  Contact your administrator: this printer cannot sign in to the service'
   hasnt 'words: but not how' "$(ask "$her" jobs)" 'TokenCommand'
   has 'words: he reads that' "$(ask "$owner" jobs)" 'TokenCommand'
 fi

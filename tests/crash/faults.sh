@@ -43,7 +43,7 @@ ends_well() # ERROR
 
 says_why()
 {
-  grep -q '^ERROR: The administrator has to look at this: ' "$dir/err" &&
+  grep -q '^ERROR: Contact your administrator: ' "$dir/err" &&
     grep -q "^WARNING: E_[A-Z]*: .*$(words_of "$1")" "$dir/err" &&
     ! grep '^WARNING: E_SPACE: ' "$dir/err" | grep -Evq "$says_where"
 }

@@ -49,7 +49,7 @@ is "$t: nothing is extracted yet" "$(n_results)" 0
 is "$t: the journal says so" "$(of_journal "$job" .print.backend)" left
 has "$t: and the person can see it" \
   "$(grep -a "\[Job $job\] Set job-printer-state-message" "$cups/log/error_log")" \
-  'on this computer and will be sent; its result will come without'
+  'on this computer and will be sent; the result will be delivered in the background'
 faults '#'
 once "$t" 2
 no_documents_left() { [ -z "$(find "$spool/jobs" "$spool/finished" -name 'document-*')" ]; }
@@ -78,7 +78,7 @@ stop_daemon
 print_chart
 until_true is_stored || not_ok "$t: the chart is stored"
 check "$t: the queue says that the chart is safe, and what is wrong" until_true \
-  says_stopped 'The chart is on this computer; the administrator has to look'
+  says_stopped 'The chart is on this computer; contact your administrator'
 is "$t: the print job waits" "$(job_state "$job")" processing
 start_daemon
 job_ends "$t: and ends when it is back" "$job" completed

@@ -83,7 +83,7 @@ for queue in chart all; do
   took=$(((${EPOCHREALTIME/./} - ${printed/./}) / 1000))
   check "$t: within 3 s ($took ms)" test "$took" -lt $((3000 * $(machine_load)))
   check "$t: and says what happens to it" message_was "$first" \
-    'The chart is with the service; its result will come without this printer'
+    'The chart is with the service; the result will be delivered in the background'
   is "$t: the journal says that its backend left" "$(backend_of "$first")" left
   until_true is_awaited 2
   is "$t: the last one waits for its results" "$(job_state "$job")" processing
@@ -128,7 +128,7 @@ faults '#'
 print_a
 job_ends "$t: another one completes" "$job" completed
 check "$t: and says that one failed" message_was "$job" \
-  'Extracted 1 case. The administrator has to look at this: 1 chart printed earlier failed'
+  'Extracted 1 case. Contact your administrator: 1 chart printed earlier failed'
 warns() { lpoptions -p chart | grep -q docextract-failed-warning; }
 check "$t: so does the queue" until_true warns
 dx jobs --seen > "$dir/seen"

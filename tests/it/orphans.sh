@@ -325,7 +325,7 @@ unreadable() # TEXT COMMAND...: what it prints becomes the job file
   is "$t: the print job is held" "$(job_state "$job") $(arrived)" \
     'pending-held 0 0 0'
   has "$t: and says who has to act" "$(queue_message "$job")" \
-    'administrator has to look at this: .* no longer knows whether'
+    'Contact your administrator: .* no longer knows whether'
   has "$t: the log says what to do" "$(job_log "$job")" "docextract cancel $key"
   dx cancel "$key" > "$dir/cancel"
   is "$t: which moves it away" \

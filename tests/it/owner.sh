@@ -81,7 +81,7 @@ print -d chart "$dir/a.pdf"
 refusal_is_shown() { queue_state chart | grep -q 'cannot store the chart'; }
 until_true refusal_is_shown
 has 'a backend that cupsd runs as lp calls the administrator' \
-  "$(queue_state chart)" 'The administrator has to .*nothing is lost'
+  "$(queue_state chart)" 'Contact your administrator.*nothing is lost'
 has 'and says so in the log' "$(job_log "$job")" \
   "as .+lp.+ instead of .+games.+chmod 700"
 is 'it is not run again as fast as cupsd can' "$(starts "$job")" 1

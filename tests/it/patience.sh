@@ -39,7 +39,7 @@ faults 'source * word processing'
 print -d chart "$dir/a.pdf"
 WAIT_S=100 job_ends "$t: the print job ends" "$job" completed
 has "$t: with what happens to it" "$(job_log "$job")" \
-  'message to "The service takes longer than usual; its result will come without this printer'
+  'message to "The service is taking longer than usual; the result will be delivered in the background'
 has "$t: the queue has a state reason" "$(lpoptions -p chart)" \
   docextract-overdue-warning
 has "$t: the administrator reads which limit" "$(dx jobs)" ProcessingLimit

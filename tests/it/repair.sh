@@ -14,7 +14,7 @@ stops() # TEXT PATTERN
   print -d chart "$dir/a.pdf"
   until_true queue_is_stopped chart
   has "$1: the queue says who has to act" "$(queue_state chart)" \
-    "^.The administrator has to look at this: [a-z ]+; nothing is lost\$"
+    "^.Contact your administrator: [a-z ]+; nothing is lost\$"
   has "$1: the log says why, and what to do" "$(job_log "$job")" \
     "^W .*E_CONFIG: .*$2.*; run .+docextract config.+; when it is fixed, run: cupsenable chart\$"
 }
@@ -24,7 +24,7 @@ waits() # TEXT PATTERN UNTIL: what the queue says about that
   print -d chart "$dir/a.pdf"
   until_true queue_says "$3\$"
   has "$1: the queue says who has to act, and that it goes on" \
-    "$(queue_state chart)" "^.The administrator has to look at this: [a-z ]+; $3\$"
+    "$(queue_state chart)" "^.Contact your administrator: [a-z ]+; $3\$"
   has "$1: the log says why" "$(job_log "$job")" "$2"
   is "$1: nothing was sent" "$(calls create)" 0
   has "$1: hello says the same" "$(dx hello 2>&1)" "$2"

@@ -22,7 +22,7 @@ stopped() { queue_is_stopped chart; }
 until_true stopped
 check 'without seccomp the queue stops' stopped
 has 'the queue says who has to act' "$(queue_state chart)" \
-  'administrator has to look at this.*nothing is lost'
+  'Contact your administrator.*nothing is lost'
 has 'the log names the feature of the kernel and the directive' \
   "$(job_log "$first")" "CONFIG_SECCOMP_FILTER.*Sandbox optional.*cupsenable"
 until_true no_backend

@@ -152,7 +152,7 @@ is 'our driver on the other computer: the job stops there' \
 check 'and the log there says what to do' \
   grep -qa "^W .*\[Job $job\].*-m everywhere" "$client/log/error_log"
 check 'and the person is told whom to ask' grep -qa \
-  "^E .*\[Job $job\] The administrator has to look at this" "$client/log/error_log"
+  "^E .*\[Job $job\] Contact your administrator" "$client/log/error_log"
 is 'nothing arrives' "$(lpstat -o) $(calls create)" ' 0'
 
 on_client stop_cupsd

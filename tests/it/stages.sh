@@ -319,7 +319,7 @@ faults '#'
 agree 'at its end' extracted completed 'Extracted 1 case'
 faults 'create * status 422'
 print -U nobody -d chart "$dir/a.pdf"
-agree 'failed' failed pending-held 'did not take it'
+agree 'failed' failed pending-held 'rejected it'
 if [ "$(id -u)" = 0 ]; then
   read_there=$(user_reads)
   hasnt "$t, failed: the user is told" "$read_there" '^$'

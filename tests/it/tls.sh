@@ -27,7 +27,7 @@ stops() # TEXT PATTERN: printing stops the queue, no server is contacted
   until_true queue_is_stopped chart
   check "$1: the queue stops" queue_is_stopped chart
   has "$1: the queue says who has to act" "$(queue_state chart)" \
-    'The administrator has to look at this: '
+    'Contact your administrator: '
   has "$1: the log says why" "$(job_log "$job")" "E_(CERT|PROTOCOL|CONFIG): .*$2"
   is "$1: the job is kept" "$(job_state "$job")" pending
   is "$1: no call was made" "$(jq -s length "$SIM_LOG")" "$before"

@@ -74,7 +74,7 @@ print -d chart "${documents[@]:0:3}"
 WAIT_S=240 wait_job "$job" "$ended"
 is 'one byte a second: the print job is over' "$(job_state "$job")" completed
 has 'one byte a second: it says why' "$(job_message "$job")" \
-  'takes longer than usual'
+  'taking longer than usual'
 is 'one byte a second: an upload without a response is not repeated' \
   "$(grep -c '^PUT' "$raw_log")" 3
 check 'one byte a second: ProcessingLimit ends the call' \

@@ -172,7 +172,7 @@ static void failed_submission_has_the_sentence_of_its_code(void **state)
   (void)state;
   dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_REFUSED,
                     "the service refused it (422 to 'create source')");
-  says(job, "The chart was not extracted: the service did not take it");
+  says(job, "The chart was not extracted: the service rejected it");
   job->submissions[0].code = DX_E_TOO_BIG;
   says(job, "The chart was not extracted: it is too large for the service; "
             "print fewer pages at a time");
@@ -226,7 +226,7 @@ static void waiting_job_is_reworded_for_the_person(void **state)
   reworded(DX_OK, "");
   reworded(DX_E_NET, "The service cannot be reached");
   reworded(DX_E_SPACE, DX_SENTENCE_ADMIN "the disk of this computer is full");
-  reworded(DX_E_OVERDUE, "The service takes longer than usual");
+  reworded(DX_E_OVERDUE, "The service is taking longer than usual");
 }
 
 static void ended_submissions_are_reworded_for_the_person(void **state)

@@ -173,10 +173,11 @@ static void only_the_administrator_gets_technical_texts(void **state)
     text = dx_json_print(line, false);
     assert_non_null(text);
     assert_true((strstr(text, "TECHNICAL") != NULL) == for_admin[i]);
-    assert_true((strstr(text, "\"message\":\"The administrator has to look at "
-                              "this: this printer cannot sign in to the "
-                              "service\"") == NULL) == for_admin[i]);
-    assert_true((strstr(text, "\"reason\":\"The service did not take it\"") ==
+    assert_true(
+        (strstr(text, "\"message\":\"Contact your "
+                      "administrator: this printer cannot sign in to the "
+                      "service\"") == NULL) == for_admin[i]);
+    assert_true((strstr(text, "\"reason\":\"The service rejected it\"") ==
                  NULL) == for_admin[i]);
     free(text);
     dx_json_free(&line);
