@@ -59,14 +59,6 @@ static bool is_orphan(const struct attend *a)
   return getppid() != a->b->cupsd;
 }
 
-/* cupsd runs the new program. */
-static bool is_replaced(void)
-{
-  struct stat st;
-
-  return stat("/proc/self/exe", &st) == 0 && st.st_nlink == 0;
-}
-
 /* ---- the connection ---- */
 
 static void broke(struct attend *a, int64_t again_ms)
@@ -79,18 +71,11 @@ static void broke(struct attend *a, int64_t again_ms)
   a->again_ms = dx_monotonic_ms() + again_ms;
 }
 
-static void tell_broken(struct attend *a, const struct dx_err *err)
-{
-  if (a->told || dx_monotonic_ms() - a->broken_ms < SILENT_MS)
-    return;
-  a->told = true;
-  status_stopped(err);
-}
-
 static void connect_again(struct attend *a)
 {
   struct backend *b = a->b;
   struct dx_err err;
+  struct stat st;
   enum dx_code code =
       dx_docextractd_connect(b->config, b->config->path, &a->channel, &err);
 
@@ -100,18 +85,19 @@ static void connect_again(struct attend *a)
   if (code == DX_OK) {
     a->broken_ms = 0;
     a->told = false;
-    status_running();
+    status_docextractd(NULL);
     return;
   }
   dx_log(DX_LOG_DEBUG, "docextractd: %s", err.text);
-  if (code == DX_E_STATE && is_replaced()) {
-    finish(a, DX_E_STOPPED);
-    return;
-  }
   broke(a, code == DX_E_STATE ? AGAIN_VERSION_MS : AGAIN_MS);
-  if (code == DX_E_STATE)
-    a->broken_ms -= SILENT_MS; /* will not pass by itself */
-  tell_broken(a, &err);
+  if (code == DX_E_STATE && stat("/proc/self/exe", &st) == 0 &&
+      st.st_nlink == 0) { /* cupsd runs the new program */
+    finish(a, DX_E_STOPPED);
+  } else if (!a->told && (code == DX_E_STATE || /* will not pass by itself */
+                          dx_monotonic_ms() - a->broken_ms >= SILENT_MS)) {
+    a->told = true;
+    status_docextractd(&err);
+  }
 }
 
 /* ---- leaving ---- */
@@ -131,58 +117,41 @@ static bool another_waits(const struct backend *b)
           dx_print_job_waits(class, true, ASK_QUEUE_MS));
 }
 
-/* One that a backend started ends with cups.service, and nobody would know. */
-static bool stays(const struct attend *a)
-{
-  return a->channel.started != DX_STARTED_DEMAND;
-}
-
-static void look_whether_to_leave(struct attend *a)
+static void leave_if_wanted(struct attend *a)
 {
   const struct backend *b = a->b;
   struct dx_err err;
 
-  if (b->conf->completion == DX_COMPLETION_ACCEPTED)
+  /* A docextractd that a backend started ends with cups.service, and no process
+   * would deliver the results. */
+  if (b->conf->completion == DX_COMPLETION_ACCEPTED ||
+      (b->conf->completion == DX_COMPLETION_AUTO && !a->leave && !a->here &&
+       a->channel.started != DX_STARTED_DEMAND && another_waits(b)))
     a->leave = true;
-  else if (b->conf->completion == DX_COMPLETION_AUTO && !a->leave && !a->here &&
-           stays(a))
-    a->leave = another_waits(b);
-  if (!a->leave || a->asked)
-    return;
-  if (dx_channel_send(&a->channel, &err, "leave") == DX_OK)
-    a->asked = true;
+  if (a->leave && !a->asked)
+    a->asked = dx_channel_send(&a->channel, &err, "leave") == DX_OK;
 }
 
 /* ---- what docextractd sends ---- */
 
-static void on_note(struct attend *a, const struct dx_message *message)
-{
-  struct backend *b = a->b;
-  struct dx_note note;
-  struct dx_err err;
-
-  if (dx_note_parse(message, &note, &a->here, &err) != DX_OK) {
-    dx_log(DX_LOG_WARNING, "%s", err.text);
-    return;
-  }
-  status_note(&note, a->here);
-  if (note.kind == DX_NOTE_OVERDUE)
-    b->overdue = a->leave = true;
-  if (note.kind == DX_NOTE_ADMIN) { /* stops the queue */
-    (void)dx_fail(&b->outcome, note.code, 0, "%s", note.text);
-    finish(a, note.code);
-  }
-}
-
 static void on_message(struct attend *a, const struct dx_message *message)
 {
   struct backend *b = a->b;
+  struct dx_note note;
   struct dx_err err;
   int64_t n;
 
   switch (message->verb) {
   case DX_VERB_NOTE:
-    on_note(a, message);
+    if (dx_note_parse(message, &note, &a->here, &err) != DX_OK) {
+      dx_log(DX_LOG_WARNING, "%s", err.text);
+      break;
+    }
+    status_note(&note, a->here);
+    if (note.kind == DX_NOTE_OVERDUE)
+      b->overdue = a->leave = true;
+    if (note.kind == DX_NOTE_ADMIN) /* stops the queue */
+      finish(a, dx_fail(&b->outcome, note.code, 0, "%s", note.text));
     break;
   case DX_VERB_MAY:
     (void)dx_channel_send(&a->channel, &err, "%s %s",
@@ -213,21 +182,6 @@ static void on_message(struct attend *a, const struct dx_message *message)
   }
 }
 
-static void read_messages(struct attend *a)
-{
-  struct dx_message message;
-  struct dx_err err;
-  enum dx_code code = DX_OK;
-
-  while (!a->over && is_connected(a) && code == DX_OK) {
-    code = dx_channel_read(&a->channel, &message, &err);
-    if (code == DX_OK)
-      on_message(a, &message);
-    else if (code != DX_E_NOT_YET)
-      broke(a, AGAIN_MS);
-  }
-}
-
 /* ---- the end ---- */
 
 /* A print job that was moved is docextractd's to ask about: it knows whose the
@@ -240,7 +194,7 @@ static enum dx_answer ask_cupsd(const struct backend *b)
   if (dx_print_job_is_known(&job) && job.queue[0] != '\0' &&
       (b->queue == NULL || job.is_class || strcmp(job.queue, b->queue) != 0))
     return DX_ANSWER_NOT_ASKED;
-  return dx_answer_of_state(job.state);
+  return job.answer;
 }
 
 /* The backend ends by itself. What it learned is lost to nobody: when the
@@ -261,31 +215,37 @@ static void say_ended(struct attend *a, enum dx_answer answer)
     ;
 }
 
-static void wait_for_events(const struct attend *a)
+/* Waits for the next event, and handles it. */
+static void take_turn(struct attend *a)
 {
   struct pollfd fds[2] = {{.fd = term_wake_fd(), .events = POLLIN},
-                          {.fd = a->channel.fd, .events = POLLIN}};
-  int64_t wait_ms =
-      is_connected(a) ? DX_QUEUE_LOOK_MS : a->again_ms - dx_monotonic_ms();
+                          {.events = POLLIN}};
+  struct dx_message message;
+  struct dx_err err;
+  enum dx_code code = DX_OK;
+  int64_t wait_ms = DX_QUEUE_LOOK_MS;
 
-  if (is_connected(a) && dx_channel_is_behind(&a->channel))
-    fds[1].events |= POLLOUT;
-  (void)poll(fds, 2, wait_ms > 0 ? (int)wait_ms : 0);
-}
-
-static void turn(struct attend *a)
-{
   if (is_orphan(a)) /* the connection breaks, and docextractd asks cupsd */
     finish(a, DX_E_STOPPED);
   else if (!is_connected(a) && dx_monotonic_ms() >= a->again_ms)
     connect_again(a);
   if (is_connected(a) && !a->over)
-    look_whether_to_leave(a);
+    leave_if_wanted(a);
+  if (!is_connected(a))
+    wait_ms = a->again_ms - dx_monotonic_ms();
+  else if (dx_channel_is_behind(&a->channel))
+    fds[1].events |= POLLOUT;
+  fds[1].fd = a->channel.fd;
   if (!a->over)
-    wait_for_events(a);
-  if (is_connected(a)) {
+    (void)poll(fds, 2, wait_ms > 0 ? (int)wait_ms : 0);
+  if (is_connected(a))
     dx_channel_flush(&a->channel);
-    read_messages(a);
+  while (!a->over && is_connected(a) && code == DX_OK) {
+    code = dx_channel_read(&a->channel, &message, &err);
+    if (code == DX_OK)
+      on_message(a, &message);
+    else if (code != DX_E_NOT_YET)
+      broke(a, AGAIN_MS);
   }
   status_tick();
 }
@@ -296,7 +256,7 @@ enum dx_code backend_attend(struct backend *b, struct dx_err *err)
 
   b->attended = true;
   while (!a.over && !term_came())
-    turn(&a);
+    take_turn(&a);
   if (term_came() && (!a.over || b->left)) {
     b->left = false;
     say_ended(&a, ask_cupsd(b));

@@ -30,9 +30,8 @@ struct backend {
   /* set while running */
   struct dx_config *config;
   const struct dx_service *conf; /* the section of this queue */
-  struct dx_spool spool;
+  struct dx_spool spool;         /* {-1, -1} before */
   struct dx_job *job;
-  bool spool_is_open;
   pid_t cupsd;      /* our parent, as long as it lives */
   int in_fd;        /* bundles are read from here; -1 after EOF */
   bool eof;         /* everything was read: exiting with a failure is allowed */
@@ -86,10 +85,6 @@ void term_die(void) __attribute__((noreturn)); /* killed by the signal */
 /* Reads all entries into a new job below incoming/. E_STOPPED after a
  * SIGTERM; E_BUNDLE for anything but a complete bundle. */
 enum dx_code backend_receive(struct backend *b, struct dx_err *err) DX_MUST_USE;
-/* One more; a copy of its entry. E_TOO_MANY, E_NOMEM. */
-enum dx_code backend_add_document(struct dx_job *job,
-                                  const struct dx_entry *entry,
-                                  struct dx_err *err) DX_MUST_USE;
 /* Discards the input up to EOF; returns early on SIGTERM or without data. */
 void backend_drain(struct backend *b);
 
@@ -113,19 +108,17 @@ enum dx_code backend_attend(struct backend *b, struct dx_err *err) DX_MUST_USE;
 /* ---- status.c: the only place that prints ---- */
 
 void status_start(void); /* sets the library's log sink; clears old reasons */
-/* prefix: INFO or ERROR. */
+/* A line; prefix: INFO or another that cupsd knows. */
 void status_say(const char *prefix, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Why a print job ends: for the log of the administrator, and for the person
- * who printed. */
-void status_failure(const char *log, const char *text);
-void status_keep(void); /* a completed job keeps its last message */
-void status_pages(int pages);
+/* A failure: the text for the user who printed, and the line of the log for the
+ * administrator. */
+void status_failure(const char *text, const char *log, ...)
+    __attribute__((format(printf, 2, 3)));
 /* here: the chart is not with the service yet. */
 void status_note(const struct dx_note *note, bool here);
-/* docextractd does not respond: why, and what to do; and that it does. */
-void status_stopped(const struct dx_err *err);
-void status_running(void);
+/* docextractd does not respond: why, and what to do; NULL: it responds. */
+void status_docextractd(const struct dx_err *err);
 void status_tick(void); /* to be called at least every 30 minutes */
 /* Clears the state reasons, and sets that of the result, if any, and that of
  * jobs that failed after their print jobs had ended. */

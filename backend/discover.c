@@ -12,34 +12,26 @@
   "MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;"
 #define MODEL "Document Extraction Service"
 
-/* The host shows where documents are sent; services can share one. */
-static void list(const struct dx_config *config)
-{
-  char uri[128], info[400];
-  size_t i;
-
-  for (i = 0; i < config->service_count; i++) {
-    const struct dx_service *s = &config->services[i];
-
-    (void)snprintf(uri, sizeof(uri), "docextract://%s", s->name);
-    if (config->service_count == 1)
-      (void)snprintf(info, sizeof(info), MODEL " (%s)", s->host);
-    else
-      (void)snprintf(info, sizeof(info), MODEL " %s (%s)", s->name, s->host);
-    cupsBackendReport("network", uri, MODEL, info, DEVICE_ID, NULL);
-  }
-}
-
 int discover(enum dx_code code, const struct dx_err *err)
 {
   struct dx_config *config = NULL;
+  char uri[128], info[400];
   struct dx_err why = *err;
+  size_t i;
 
   if (code == DX_OK)
     code = backend_read_config(&config, &why);
-  if (code == DX_OK) {
-    list(config);
-  } else {
+  for (i = 0; code == DX_OK && i < config->service_count; i++) {
+    const struct dx_service *s = &config->services[i];
+    bool is_only = config->service_count == 1;
+
+    /* The host shows where documents are sent; services can share one. */
+    (void)snprintf(uri, sizeof(uri), "docextract://%s", s->name);
+    (void)snprintf(info, sizeof(info), MODEL "%s%s (%s)", is_only ? "" : " ",
+                   is_only ? "" : s->name, s->host);
+    cupsBackendReport("network", uri, MODEL, info, DEVICE_ID, NULL);
+  }
+  if (code != DX_OK) {
     status_say("ERROR", "%s", why.text);
     cupsBackendReport("network", "docextract", "Unknown", MODEL, NULL, NULL);
   }

@@ -5,13 +5,10 @@
 #include "backend/backend.h"
 
 #include <cups/backend.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/log.h"
-#include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/sentence.h"
 
@@ -47,45 +44,28 @@ static int status_of(const struct backend *b, enum dx_code code)
   return exit_status[dx_class_of(code)];
 }
 
-/* For the administrator: what went wrong, and what has to be done. */
-static void admin_text(const struct backend *b, enum dx_code code,
-                       const struct dx_err *err, struct dx_err *ret_full)
+static void report_failure(const struct backend *b, enum dx_code code,
+                           const struct dx_err *err)
 {
-  *ret_full = *err;
-  ret_full->code = code;
-  dx_advise(ret_full);
-  if (status_of(b, code) == CUPS_BACKEND_STOP)
-    (void)dx_fail(ret_full, code, 0, "%s; when it is fixed, run: cupsenable %s",
-                  ret_full->text, b->queue != NULL ? b->queue : "QUEUE");
-}
+  bool stops = status_of(b, code) == CUPS_BACKEND_STOP;
+  char what[DX_SENTENCE_BYTES], text[DX_SENTENCE_BYTES];
+  struct dx_err full = *err;
 
-/* For the person who printed: what went wrong, and what to do about it. */
-static void person_text(const struct backend *b, enum dx_code code,
-                        char text[DX_SENTENCE_BYTES])
-{
-  char what[DX_SENTENCE_BYTES];
-
+  full.code = code;
+  dx_advise(&full);
+  if (stops)
+    (void)dx_fail_advice(&full, "when it is fixed, run: cupsenable %s",
+                         b->queue != NULL ? b->queue : "QUEUE");
   if (b->sentence[0] != '\0')
     (void)snprintf(what, sizeof(what), "%s", b->sentence);
   else
     dx_sentence(code, NULL, what);
-  (void)snprintf(text, DX_SENTENCE_BYTES,
-                 dx_class_of(code) == DX_CL_LOCAL          ? DX_SAY_LOCAL
-                 : status_of(b, code) == CUPS_BACKEND_STOP ? DX_SAY_STOPPED
-                                                           : "%s",
+  (void)snprintf(text, sizeof(text),
+                 dx_class_of(code) == DX_CL_LOCAL ? DX_SAY_LOCAL
+                 : stops                          ? DX_SAY_STOPPED
+                                                  : "%s",
                  what);
-}
-
-static void report_failure(struct backend *b, enum dx_code code,
-                           const struct dx_err *err)
-{
-  char log[DX_ERR_TEXT_BYTES + 32], text[DX_SENTENCE_BYTES];
-  struct dx_err full;
-
-  admin_text(b, code, err, &full);
-  person_text(b, code, text);
-  (void)snprintf(log, sizeof(log), "%s: %s", dx_code_name(code), full.text);
-  status_failure(log, text);
+  status_failure(text, "%s: %s", dx_code_name(code), full.text);
 }
 
 /* Also reports failures of other jobs, whose print jobs had ended. */
@@ -102,7 +82,9 @@ static void report_success(const struct backend *b)
   else
     status_say("INFO", DX_SAY_FAILURES, text, b->failures,
                b->failures == 1 ? "chart" : "charts");
-  status_keep();
+  /* cupsd clears the message of a completed job unless something above INFO
+   * was printed. An empty warning changes no message and is not logged. */
+  status_say("WARNING", "%s", "");
 }
 
 /*
@@ -118,7 +100,7 @@ static void leave_before_eof(struct backend *b)
   if (!term_is_from_cupsd())
     exit(CUPS_BACKEND_RETRY_CURRENT);
   dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, NULL, &job);
-  if (job.state == DX_PJ_CANCELED)
+  if (job.answer == DX_ANSWER_CANCELED)
     exit(CUPS_BACKEND_CANCEL);
   term_die();
 }
@@ -142,8 +124,7 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
     report_failure(b, code, err);
   status_end(b->left && b->overdue ? DX_E_OVERDUE : code, b->failures > 0);
   dx_job_free(&b->job);
-  if (b->spool_is_open)
-    dx_spool_close(&b->spool);
+  dx_spool_close(&b->spool);
   dx_config_free(&b->config);
   free(b->uuid);
   free(b->host);

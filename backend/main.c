@@ -50,32 +50,6 @@ static enum dx_code enter(struct dx_err *err)
 
 /* ---- before receiving ---- */
 
-static enum dx_code read_config(struct backend *b, struct dx_err *err)
-{
-  enum dx_code code = backend_read_config(&b->config, err);
-
-  if (code != DX_OK)
-    return code;
-  b->conf = dx_config_service(b->config, b->service);
-  if (b->conf != NULL)
-    return DX_OK;
-  return dx_fail(err, DX_E_CONFIG, 0,
-                 "service '%s' is not in '%s'; add a section <Service %s>",
-                 b->service, b->config->path, b->service);
-}
-
-static enum dx_code open_spool(struct backend *b, struct dx_err *err)
-{
-  enum dx_code code = DX_OK;
-
-  if (!b->spool_is_open)
-    code = dx_spool_open(b->config->spool_dir, &b->spool, err);
-  if (code != DX_OK)
-    return code;
-  b->spool_is_open = true;
-  return dx_fs_probe(b->config->spool_dir, err);
-}
-
 static void pause_ms(int ms)
 {
   struct pollfd fd = {.fd = term_wake_fd(), .events = POLLIN};
@@ -89,15 +63,7 @@ static void tell_no_room(const struct dx_err *err)
 
   dx_sentence(err->code, NULL, what);
   (void)snprintf(text, sizeof(text), DX_SAY_NO_ROOM, what);
-  status_failure(err->text, text);
-}
-
-/* cupsd runs the job again at once: not as fast as it can. */
-static enum dx_code wait_in_vain(struct dx_err *err)
-{
-  tell_no_room(err);
-  pause_ms(ROOM_MS);
-  return term_came() ? dx_fail(err, DX_E_STOPPED, 0, "stopped") : err->code;
+  status_failure(text, "%s", err->text);
 }
 
 /* Waits here, where cupsd still has the documents: without the seal no filter
@@ -105,16 +71,24 @@ static enum dx_code wait_in_vain(struct dx_err *err)
 static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 {
   int64_t until_ms = dx_monotonic_ms() + ROOM_MS;
-  enum dx_code code = open_spool(b, err);
+  bool is_told = false;
 
-  if (dx_class_of(code) == DX_CL_LOCAL)
-    tell_no_room(err);
-  while (dx_class_of(code) == DX_CL_LOCAL && dx_monotonic_ms() < until_ms &&
-         !term_came()) {
+  for (;;) {
+    enum dx_code code = DX_OK;
+
+    if (b->spool.dirfd < 0)
+      code = dx_spool_open(b->config->spool_dir, &b->spool, err);
+    if (code == DX_OK)
+      code = dx_fs_probe(b->config->spool_dir, err);
+    if (term_came())
+      return dx_fail(err, DX_E_STOPPED, 0, "stopped");
+    if (dx_class_of(code) != DX_CL_LOCAL || dx_monotonic_ms() >= until_ms)
+      return code;
+    if (!is_told)
+      tell_no_room(err);
+    is_told = true;
     pause_ms(ROOM_AGAIN_MS);
-    code = open_spool(b, err);
   }
-  return term_came() ? dx_fail(err, DX_E_STOPPED, 0, "stopped") : code;
 }
 
 /* ---- from a received bundle to a job ---- */
@@ -135,7 +109,7 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
                    "received %zu documents, but the job has %d; print it again",
                    job->document_count, expected);
   while (code == DX_OK && job->document_count < count)
-    code = backend_add_document(job, &missing, err);
+    code = dx_spool_add_document(job, &missing, NULL, err);
   return code;
 }
 
@@ -173,101 +147,76 @@ static bool copy_valid(const char *text, char **ret_text)
   return ok;
 }
 
-static enum dx_code describe(struct backend *b, struct dx_err *err)
-{
-  struct dx_job *job = b->job;
-
-  if (backend_copy(b->service, &job->service) &&
-      backend_copy(b->conf->base_url, &job->base_url) &&
-      backend_copy(b->queue, &job->queue) &&
-      backend_copy(b->job_id, &job->cups_id) &&
-      copy_valid(b->uuid, &job->uuid) && copy_valid(b->user, &job->user) &&
-      copy_valid(b->title, &job->title) && copy_valid(b->host, &job->host) &&
-      backend_copy(b->cupsd_name, &job->print.cupsd))
-    return DX_OK;
-  return dx_fail_nomem(err);
-}
-
 static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
                          struct dx_err *err)
 {
+  struct dx_job *job = b->job;
   struct dx_print_job now;
   enum dx_code code;
-  char key[DX_KEY_BYTES];
 
   dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, term_ends, &now);
   if (term_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (!dx_print_job_is_known(&now))
     now = *before; /* an orphan: cupsd is gone, its last word counts */
-  if (now.state == DX_PJ_HIDDEN)
+  if (now.answer == DX_ANSWER_HIDDEN)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "cupsd hides the print job from its owner; check "
                    "JobPrivateAccess and JobPrivateValues in cupsd.conf");
   if (!dx_print_job_is_known(&now) && getenv("CUPS_SERVER") != NULL)
     return dx_fail(err, DX_E_BUSY, 0, "cupsd does not respond");
-  code = add_missing(b->job, now.documents, err);
-  if (code == DX_OK && now.filter_failed)
-    refuse_halves(b->job);
-  if (code == DX_OK)
-    code = describe(b, err);
-  if (code == DX_OK && !dx_spool_key(b->uuid != NULL ? b->uuid : "", b->job_id,
-                                     now.time_at_creation, key))
-    code = dx_fail_nomem(err);
-  if (code == DX_OK) {
-    backend_name_documents(b);
-    code = dx_job_plan(b->job, err);
-  }
-  if (code == DX_OK) {
-    memcpy(b->job->key, key, sizeof(key));
-    dx_print_begin(&b->job->print);
-  }
-  return code;
-}
-
-/* One that is not durable yet counts: docextractd makes it durable before it
- * does anything that cannot be taken back, and cupsd keeps the documents. */
-static enum dx_code store(struct backend *b, struct dx_err *err)
-{
-  enum dx_code code = dx_spool_commit(&b->spool, b->job, err);
-
-  if (code != DX_E_UNSYNCED)
+  code = add_missing(job, now.documents, err);
+  if (code != DX_OK)
     return code;
-  dx_log(DX_LOG_WARNING, "%s", err->text);
-  return DX_OK;
-}
-
-static void count_pages(const struct dx_job *job)
-{
-  int pages = 0;
-  size_t i;
-
-  for (i = 0; i < job->document_count; i++)
-    if (job->documents[i].entry.kind == DX_KIND_DOCUMENT)
-      pages += job->documents[i].entry.pages;
-  status_pages(pages);
+  if (now.filter_failed)
+    refuse_halves(job);
+  if (!backend_copy(b->service, &job->service) ||
+      !backend_copy(b->conf->base_url, &job->base_url) ||
+      !backend_copy(b->queue, &job->queue) ||
+      !backend_copy(b->job_id, &job->cups_id) ||
+      !copy_valid(b->uuid, &job->uuid) || !copy_valid(b->user, &job->user) ||
+      !copy_valid(b->title, &job->title) || !copy_valid(b->host, &job->host) ||
+      !backend_copy(b->cupsd_name, &job->print.cupsd) ||
+      !dx_spool_key(b->uuid != NULL ? b->uuid : "", b->job_id,
+                    now.time_at_creation, job->key))
+    return dx_fail_nomem(err);
+  dx_print_begin(&job->print);
+  backend_name_documents(b);
+  return dx_job_plan(job, err);
 }
 
 static enum dx_code run(struct backend *b, struct dx_err *err)
 {
   struct dx_print_job before;
+  int pages = 0;
   enum dx_code code;
+  size_t i;
 
   dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, term_ends, &before);
   code = backend_receive(b, err);
   if (code != DX_OK)
     return code;
   term_eof();
-  count_pages(b->job);
+  for (i = 0; i < b->job->document_count; i++)
+    if (b->job->documents[i].entry.kind == DX_KIND_DOCUMENT)
+      pages += b->job->documents[i].entry.pages;
+  status_say("PAGE", "total %d", pages);
   code = plan(b, &before, err);
   if (code == DX_OK)
-    code = store(b, err);
-  return code == DX_OK ? backend_attend(b, err) : code;
+    code = dx_spool_commit(&b->spool, b->job, err);
+  /* One that is not durable yet counts: docextractd makes it durable before it
+   * does anything that cannot be undone, and cupsd keeps the documents. */
+  if (code == DX_E_UNSYNCED)
+    dx_log(DX_LOG_WARNING, "%s", err->text);
+  else if (code != DX_OK)
+    return code;
+  return backend_attend(b, err);
 }
 
 int main(int argc, char **argv)
 {
-  struct backend b = {.in_fd = STDIN_FILENO, .cupsd = getppid()};
+  struct backend b = {
+      .in_fd = STDIN_FILENO, .cupsd = getppid(), .spool = {-1, -1}};
   struct dx_err err = {0};
   enum dx_code code;
 
@@ -291,14 +240,25 @@ int main(int argc, char **argv)
   term_catch();
   status_start();
   b.cupsd_name = dx_cupsd_name(b.cupsd);
-  if (dx_class_of(code) == DX_CL_LOCAL)
-    code = wait_in_vain(&err);
+  if (dx_class_of(code) == DX_CL_LOCAL) {
+    /* Waits in vain, because cupsd runs the job again at once. */
+    tell_no_room(&err);
+    pause_ms(ROOM_MS);
+    if (term_came())
+      code = dx_fail(&err, DX_E_STOPPED, 0, "stopped");
+  }
   if (code == DX_OK)
     code = backend_read_arguments(&b, argc, argv, &err);
   if (code == DX_OK)
     code = backend_read_uri(&b, getenv("DEVICE_URI"), &err);
   if (code == DX_OK)
-    code = read_config(&b, &err);
+    code = backend_read_config(&b.config, &err);
+  if (code == DX_OK)
+    b.conf = dx_config_service(b.config, b.service);
+  if (code == DX_OK && b.conf == NULL)
+    code = dx_fail(&err, DX_E_CONFIG, 0,
+                   "service '%s' is not in '%s'; add a section <Service %s>",
+                   b.service, b.config->path, b.service);
   if (code == DX_OK)
     code = wait_for_room(&b, &err);
   if (dx_class_of(code) == DX_CL_LOCAL)

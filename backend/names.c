@@ -48,49 +48,27 @@ size_t backend_count_documents(const struct dx_job *job)
   return count;
 }
 
-static size_t count_supplied(const char *text)
+void backend_name_documents(const struct backend *b)
 {
-  char name[DX_NAME_BYTES];
-  size_t count = 0;
-
-  while (next_supplied(&text, name) != NULL)
-    count++;
-  return count;
-}
-
-/* Clients need not name their documents: only if all are named is it known
- * which name belongs to which document. */
-static void name_after_files(const struct backend *b)
-{
+  size_t i, supplied = 0, count = backend_count_documents(b->job);
+  bool neutral = b->conf->file_names == DX_FILE_NAMES_NEUTRAL;
   const char *text = b->options;
   char name[DX_NAME_BYTES];
-  size_t i;
 
-  if (count_supplied(text) != backend_count_documents(b->job))
+  while (next_supplied(&text, name) != NULL)
+    supplied++;
+  /* Clients need not name their documents: only if all are named is it known
+   * which name belongs to which document. */
+  if (!neutral && (count < 2 || supplied != count))
     return;
+  text = b->options;
   for (i = 0; i < b->job->document_count; i++) {
     struct dx_entry *entry = &b->job->documents[i].entry;
 
-    if (entry->kind == DX_KIND_SHEET)
-      continue;
-    if (next_supplied(&text, name) != NULL && dx_filename_is_real(name))
+    if (neutral)
+      dx_filename_neutral(i + 1, entry->type, entry->name);
+    else if (entry->kind != DX_KIND_SHEET &&
+             next_supplied(&text, name) != NULL && dx_filename_is_real(name))
       dx_filename_from_title(name, entry->type, entry->name);
   }
-}
-
-static void name_neutrally(struct dx_job *job)
-{
-  size_t i;
-
-  for (i = 0; i < job->document_count; i++)
-    dx_filename_neutral(i + 1, job->documents[i].entry.type,
-                        job->documents[i].entry.name);
-}
-
-void backend_name_documents(const struct backend *b)
-{
-  if (b->conf->file_names == DX_FILE_NAMES_NEUTRAL)
-    name_neutrally(b->job);
-  else if (backend_count_documents(b->job) > 1)
-    name_after_files(b);
 }

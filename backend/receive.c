@@ -7,10 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/base/fs.h"
 #include "lib/base/policy.h"
 #include "lib/base/sandbox.h"
 #include "lib/spool/sentence.h"
@@ -59,70 +57,25 @@ void backend_drain(struct backend *b)
   b->eof = true;
 }
 
-/* Such a job is probably a mistake: all of it is refused. */
-static enum dx_code check_count(const struct backend *b,
-                                const struct dx_entry *entry,
-                                struct dx_err *err)
-{
-  int64_t count =
-      (int64_t)backend_count_documents(b->job) + (entry->kind != DX_KIND_SHEET);
-
-  if (count <= b->conf->max_documents)
-    return DX_OK;
-  return dx_fail(err, DX_E_TOO_MANY, 0,
-                 "the job has more documents than MaxDocumentsPerJob (%" PRId64
-                 "); nothing was sent, print fewer at a time",
-                 b->conf->max_documents);
-}
-
-enum dx_code backend_add_document(struct dx_job *job,
-                                  const struct dx_entry *entry,
-                                  struct dx_err *err)
-{
-  struct dx_document *documents;
-
-  if (job->document_count >= DX_DOCUMENTS_MAX)
-    return dx_fail(err, DX_E_TOO_MANY, 0, "more than %d documents in one job",
-                   DX_DOCUMENTS_MAX);
-  documents =
-      realloc(job->documents, (job->document_count + 1) * sizeof(*documents));
-  if (documents == NULL)
-    return dx_fail_nomem(err);
-  job->documents = documents;
-  documents[job->document_count].entry = *entry;
-  documents[job->document_count].is_here = false;
-  job->document_count++;
-  return DX_OK;
-}
-
 static enum dx_code receive_entry(struct backend *b,
                                   struct dx_bundle_reader *reader,
                                   const struct dx_entry *entry,
                                   struct dx_err *err)
 {
-  size_t index = b->job->document_count;
-  enum dx_code code = check_count(b, entry, err);
-  int fd = -1;
+  int64_t count =
+      (int64_t)backend_count_documents(b->job) + (entry->kind != DX_KIND_SHEET);
 
-  if (code == DX_OK && entry->reason == DX_REASON_SANDBOX)
-    code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
-  if (code == DX_OK)
-    code = backend_add_document(b->job, entry, err);
-  if (code != DX_OK)
-    return code;
-  status_say("INFO", DX_SAY_RECEIVING, index + 1);
-  if (entry->kind == DX_KIND_DOCUMENT) {
-    fd = dx_spool_create_document(b->job, index, err);
-    if (fd < 0)
-      return err->code;
-  }
-  code = dx_bundle_content(reader, fd, err);
-  if (code == DX_OK && fd >= 0)
-    code = dx_fs_sync(fd, "document", err);
-  if (fd >= 0)
-    (void)close(fd);
-  b->job->documents[index].is_here = code == DX_OK && fd >= 0;
-  return code;
+  /* Such a job is probably a mistake: all of it is refused. */
+  if (count > b->conf->max_documents)
+    return dx_fail(
+        err, DX_E_TOO_MANY, 0,
+        "the job has more documents than MaxDocumentsPerJob (%" PRId64
+        "); nothing was sent, print fewer at a time",
+        b->conf->max_documents);
+  if (entry->reason == DX_REASON_SANDBOX)
+    return dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
+  status_say("INFO", DX_SAY_RECEIVING, b->job->document_count + 1);
+  return dx_spool_add_document(b->job, entry, reader, err);
 }
 
 static enum dx_code printed_raw(struct dx_err *err)
@@ -134,30 +87,10 @@ static enum dx_code printed_raw(struct dx_err *err)
                  "'docextract submit'");
 }
 
-static enum dx_code receive_all(struct backend *b,
-                                struct dx_bundle_reader *reader,
-                                struct dx_err *err)
-{
-  struct dx_entry entry;
-  bool end = false;
-  enum dx_code code = DX_OK;
-
-  while (code == DX_OK) {
-    code = dx_bundle_next(reader, &entry, &end, err);
-    if ((code == DX_E_BUNDLE || code == DX_E_RAW) &&
-        b->job->document_count == 0)
-      return printed_raw(err);
-    if (code != DX_OK || end)
-      break;
-    code = receive_entry(b, reader, &entry, err);
-  }
-  b->eof = code == DX_OK;
-  return code;
-}
-
 enum dx_code backend_receive(struct backend *b, struct dx_err *err)
 {
   struct dx_bundle_reader *reader;
+  struct dx_entry entry;
   enum dx_code code;
 
   if (b->is_raw)
@@ -169,7 +102,14 @@ enum dx_code backend_receive(struct backend *b, struct dx_err *err)
   if (reader == NULL)
     return dx_fail_nomem(err);
   dx_bundle_reader_wait(reader, wait_for_data, b);
-  code = receive_all(b, reader, err);
+  while (code == DX_OK && !b->eof) {
+    code = dx_bundle_next(reader, &entry, &b->eof, err);
+    if ((code == DX_E_BUNDLE || code == DX_E_RAW) &&
+        b->job->document_count == 0)
+      code = printed_raw(err);
+    else if (code == DX_OK && !b->eof)
+      code = receive_entry(b, reader, &entry, err);
+  }
   dx_bundle_reader_free(&reader);
   return code;
 }

@@ -34,8 +34,14 @@ static void put_line(const char *prefix, const char *text)
 }
 
 /* One write per line: processes share the pipe to cupsd. */
-static void print_line(const char *prefix, const char *text)
+void status_say(const char *prefix, const char *format, ...)
 {
+  char text[1900]; /* below CUPS_MAX_MESSAGE */
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
   put_line(prefix, text);
   (void)fflush(stderr);
 }
@@ -43,21 +49,17 @@ static void print_line(const char *prefix, const char *text)
 static void log_line(enum dx_log_level level, const char *line)
 {
   (void)level; /* WARNING and ERROR would replace the status message */
-  print_line("DEBUG", line);
+  status_say("DEBUG", "%s", line);
 }
 
 /* State reasons come in pairs. */
 static void set_reason(enum dx_state_reason reason, bool on)
 {
-  char text[80];
-
   if (is_set[reason] == on || reason == DX_SR_NONE)
     return;
   is_set[reason] = on;
   toggled_ms = dx_monotonic_ms();
-  (void)snprintf(text, sizeof(text), "%c%s", on ? '+' : '-',
-                 dx_state_reason_keyword(reason));
-  print_line("STATE", text);
+  status_say("STATE", "%c%s", on ? '+' : '-', dx_state_reasons[reason].keyword);
 }
 
 void status_start(void)
@@ -73,43 +75,22 @@ void status_start(void)
    */
   for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)
     len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%s",
-                            len > 0 ? ',' : '-',
-                            dx_state_reason_keyword((enum dx_state_reason)i));
-  print_line("STATE", text);
-}
-
-void status_say(const char *prefix, const char *format, ...)
-{
-  char text[1024];
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(text, sizeof(text), format, args);
-  va_end(args);
-  print_line(prefix, text);
+                            len > 0 ? ',' : '-', dx_state_reasons[i].keyword);
+  status_say("STATE", "%s", text);
 }
 
 /* The log has both, even at cupsd's default level; what is shown is the last
  * one, because both come with one write, which cupsd reads as a whole. */
-void status_failure(const char *log, const char *text)
+void status_failure(const char *text, const char *log, ...)
 {
-  put_line("WARNING", log);
-  print_line("ERROR", text);
-}
+  char line[DX_CHANNEL_LINE_BYTES];
+  va_list args;
 
-/* cupsd clears the message of a completed job unless something above INFO was
- * printed. An empty warning changes no message and is not logged. */
-void status_keep(void)
-{
-  print_line("WARNING", "");
-}
-
-void status_pages(int pages)
-{
-  char text[32];
-
-  (void)snprintf(text, sizeof(text), "total %d", pages);
-  print_line("PAGE", text);
+  va_start(args, log);
+  (void)vsnprintf(line, sizeof(line), log, args);
+  va_end(args);
+  put_line("WARNING", line);
+  status_say("ERROR", "%s", text);
 }
 
 /* "35 s", "12 min", "3 h 5 min" */
@@ -127,56 +108,32 @@ static const char *elapsed(int64_t since_ms, char text[32])
   return text;
 }
 
-static void uploading(const struct dx_note *note)
+static void show_upload(int percent)
 {
-  char text[64];
-  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
-
-  if (last_percent >= 0 && percent < last_percent + PROGRESS_STEP &&
-      percent != 100)
-    return;
-  if (percent == last_percent)
+  if (percent == last_percent ||
+      (last_percent >= 0 && percent < last_percent + PROGRESS_STEP &&
+       percent != 100))
     return;
   last_percent = percent;
-  (void)snprintf(text, sizeof(text), "job-media-progress=%d", percent);
-  print_line("ATTR", text);
+  status_say("ATTR", "job-media-progress=%d", percent);
   status_say("INFO", DX_SAY_UPLOADING, percent);
-}
-
-/* One document may wait while another is sent: sending comes first. */
-static void waiting(const struct dx_note *note, bool here)
-{
-  char time[32];
-
-  if (here)
-    return;
-  set_reason(DX_SR_WAITING, true);
-  status_say("INFO", DX_SAY_WAITING, elapsed(note->since_ms, time));
-}
-
-static void local_failure(const struct dx_note *note)
-{
-  char log[DX_CHANNEL_LINE_BYTES], what[DX_SENTENCE_BYTES];
-  char text[2 * DX_SENTENCE_BYTES];
-
-  (void)snprintf(log, sizeof(log), "%s: %s", dx_code_name(note->code),
-                 note->text);
-  dx_sentence(note->code, NULL, what);
-  (void)snprintf(text, sizeof(text), DX_SAY_LOCAL, what);
-  status_failure(log, text);
 }
 
 void status_note(const struct dx_note *note, bool here)
 {
   const char *place = here ? DX_SAY_HERE : DX_SAY_THERE;
-  char text[DX_SENTENCE_BYTES], time[32];
+  char what[DX_SENTENCE_BYTES], text[2 * DX_SENTENCE_BYTES], time[32];
 
+  dx_sentence(note->code, NULL, what);
   switch (note->kind) {
   case DX_NOTE_UPLOADING:
-    uploading(note);
+    show_upload(note->total > 0 ? (int)(note->done * 100 / note->total) : 100);
     break;
   case DX_NOTE_WAITING:
-    waiting(note, here);
+    if (here) /* one document waits while another is sent, which comes first */
+      break;
+    set_reason(DX_SR_WAITING, true);
+    status_say("INFO", DX_SAY_WAITING, elapsed(note->since_ms, time));
     break;
   case DX_NOTE_OVERDUE:
     set_reason(DX_SR_OVERDUE, true);
@@ -192,15 +149,16 @@ void status_note(const struct dx_note *note, bool here)
     status_say("INFO", DX_SAY_PAUSED, place);
     break;
   case DX_NOTE_UNEXPECTED:
-    status_say("INFO", DX_SAY_RETRYING, place, dx_code_sentence(note->code));
+    status_say("INFO", DX_SAY_RETRYING, place,
+               dx_code_rows[note->code].sentence);
     break;
   case DX_NOTE_TOKEN:
-    dx_sentence(note->code, NULL, text);
-    status_say("INFO", DX_SAY_SIGNING_IN, text);
+    status_say("INFO", DX_SAY_SIGNING_IN, what);
     break;
   case DX_NOTE_LOCAL:
     set_reason(DX_SR_STORAGE, true);
-    local_failure(note);
+    (void)snprintf(text, sizeof(text), DX_SAY_LOCAL, what);
+    status_failure(text, "%s: %s", dx_code_name(note->code), note->text);
     break;
   case DX_NOTE_LOCAL_OVER:
     set_reason(DX_SR_STORAGE, false);
@@ -210,15 +168,11 @@ void status_note(const struct dx_note *note, bool here)
   }
 }
 
-void status_stopped(const struct dx_err *err)
+void status_docextractd(const struct dx_err *err)
 {
-  set_reason(DX_SR_STOPPED, true);
-  status_say("ERROR", DX_SAY_NOT_RUNNING, err->text);
-}
-
-void status_running(void)
-{
-  set_reason(DX_SR_STOPPED, false);
+  set_reason(DX_SR_STOPPED, err != NULL);
+  if (err != NULL)
+    status_say("ERROR", DX_SAY_NOT_RUNNING, err->text);
 }
 
 /* Any change of a state reason restarts MaxJobTime. */
@@ -232,7 +186,7 @@ void status_tick(void)
 
 void status_end(enum dx_code code, bool others_failed)
 {
-  enum dx_state_reason result = dx_state_reason_of(code);
+  enum dx_state_reason result = dx_code_rows[code].state_reason;
   int i;
 
   for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)

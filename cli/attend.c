@@ -29,34 +29,11 @@ struct progress {
   int64_t printed_ms;     /* when that was; 0: never */
 };
 
-/* True if a line of this kind is news. One of another kind does not overwrite
- * the last one. */
-static bool is_news(struct progress *p, enum dx_note_kind kind)
-{
-  int64_t now = dx_monotonic_ms();
-
-  if (p->printed_ms != 0 && p->kind != kind)
-    cli_line_end();
-  if (!p->live && p->printed_ms != 0 && p->kind == kind &&
-      now - p->printed_ms < REPEAT_MS)
-    return false;
-  p->kind = kind;
-  p->printed_ms = now;
-  return true;
-}
-
-static void uploading(struct progress *p, const struct dx_note *note)
+static void print_upload(struct progress *p, int percent)
 {
   static const char full[] = "########################################";
 
-  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
-
-  if (percent <= p->percent || /* an upload that failed begins again */
-      (!p->live && percent < 100 && p->percent >= 0 &&
-       percent < p->percent + PROGRESS_STEP))
-    return;
   p->percent = percent;
-  (void)is_news(p, note->kind);
   if (p->live)
     cli_line("Uploading [%-*.*s] %3d%%", BAR_WIDTH, percent * BAR_WIDTH / 100,
              full, percent);
@@ -69,16 +46,26 @@ static void uploading(struct progress *p, const struct dx_note *note)
 static void print_note(struct progress *p, const struct dx_note *note,
                        bool is_here)
 {
-  int64_t seconds =
-      note->since_ms != 0 ? (dx_monotonic_ms() - note->since_ms) / 1000 : 0;
+  int64_t now_ms = dx_monotonic_ms();
+  int64_t seconds = note->since_ms != 0 ? (now_ms - note->since_ms) / 1000 : 0;
+  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
+  bool is_same = p->printed_ms != 0 && p->kind == note->kind;
 
-  if (note->kind == DX_NOTE_UPLOADING) {
-    uploading(p, note);
+  if (note->kind == DX_NOTE_UPLOADING
+          ? percent <= p->percent || /* an upload that failed begins again */
+                (!p->live && percent < 100 && p->percent >= 0 &&
+                 percent < p->percent + PROGRESS_STEP)
+          : (note->kind == DX_NOTE_WAITING && is_here) ||
+                (!p->live && is_same && now_ms - p->printed_ms < REPEAT_MS))
     return;
-  }
-  if ((note->kind == DX_NOTE_WAITING && is_here) || !is_news(p, note->kind))
-    return;
+  if (!is_same) /* a line of another kind is not overwritten */
+    cli_line_end();
+  p->kind = note->kind;
+  p->printed_ms = now_ms;
   switch (note->kind) {
+  case DX_NOTE_UPLOADING:
+    print_upload(p, percent);
+    break;
   case DX_NOTE_WAITING:
     cli_line("Waiting for extraction, %" PRId64 " s", seconds);
     break;
@@ -105,29 +92,6 @@ static void print_note(struct progress *p, const struct dx_note *note,
   default:
     cli_line("Continuing");
     break;
-  }
-}
-
-/* ---- the end ---- */
-
-static void print_results(const struct cli *cli, const struct dx_job *job)
-{
-  size_t i, k;
-
-  for (i = 0; i < job->submission_count; i++) {
-    const struct dx_submission *sub = &job->submissions[i];
-    const char *dir = cli_results_dir(cli, sub);
-
-    for (k = 0; dir != NULL && k < sub->case_count; k++) {
-      char *name;
-
-      if (sub->cases[k].state != DX_CASE_DELIVERED)
-        continue;
-      name = dx_result_name(sub->source_id, sub->cases[k].id);
-      if (name != NULL)
-        printf("%s/%s\n", dir, name);
-      free(name);
-    }
   }
 }
 
@@ -166,24 +130,31 @@ static enum dx_code on_note(struct attend *a, const struct dx_message *message,
 }
 
 /* The journal is written before we are told. */
-static enum dx_code on_end(struct attend *a, const struct dx_message *message,
-                           struct dx_err *err)
+static void print_results(const struct attend *a)
 {
   struct dx_job *job = NULL;
   struct dx_err why;
-  enum dx_code code = dx_message_outcome(message, err);
+  size_t i, k;
 
-  a->is_over = true;
   cli_line_end();
-  if (dx_spool_load(&a->cli->spool, a->job->key, &job, &why) == DX_OK)
-    print_results(a->cli, job);
-  else if (why.code != DX_E_NOT_FOUND) /* purged already */
-    fprintf(stderr, "docextract: %s\n", why.text);
+  if (dx_spool_load(&a->cli->spool, a->job->key, &job, &why) != DX_OK) {
+    if (why.code != DX_E_NOT_FOUND) /* purged already */
+      fprintf(stderr, "docextract: %s\n", why.text);
+    return;
+  }
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+    const char *dir = cli_results_dir(a->cli, sub);
+
+    for (k = 0; dir != NULL && k < sub->case_count; k++) {
+      char *name = dx_result_name(sub->source_id, sub->cases[k].id);
+
+      if (name != NULL && sub->cases[k].state == DX_CASE_DELIVERED)
+        printf("%s/%s\n", dir, name);
+      free(name);
+    }
+  }
   dx_job_free(&job);
-  return code == DX_OK || code == DX_E_CANCELED
-             ? code
-             : dx_fail_advice(err, "retry with: docextract retry %s",
-                              a->job->key);
 }
 
 /* Until the connection breaks. */
@@ -205,14 +176,18 @@ static enum dx_code attend(struct attend *a, struct dx_err *err)
       code = on_note(a, &message, err);
     else if (code == DX_OK && message.verb == DX_VERB_MAY)
       code = dx_channel_send(&channel, err, "yes %s", message.words[0]);
-    else if (code == DX_OK && message.verb == DX_VERB_END)
-      code = on_end(a, &message, err);
-    else if (code == DX_OK && message.verb == DX_VERB_ERROR) {
+    else if (code == DX_OK &&
+             (message.verb == DX_VERB_END || message.verb == DX_VERB_ERROR)) {
       a->is_over = true;
       code = dx_message_outcome(&message, err);
     }
     if (code == DX_E_NET && !a->is_over)
       a->lost_ms = dx_monotonic_ms();
+  }
+  if (a->is_over && message.verb == DX_VERB_END) {
+    print_results(a);
+    if (code != DX_OK && code != DX_E_CANCELED)
+      (void)dx_fail_advice(err, "retry with: docextract retry %s", a->job->key);
   }
   dx_channel_close(&channel);
   return code;

@@ -1,14 +1,12 @@
 /*
- * cli.h - what the verbs of the command share. The command line is main.c's;
- * a verb is a function, usually with a file, and a row in CLI_VERBS.
- * docextractd does the work; here it is asked to, and what came of it is shown
- * and turned into an exit status.
+ * cli.h - what the verbs of the command share. A verb is a function, usually
+ * with a file, and a row in CLI_VERBS. docextractd does the work.
  *
- * Privileges: the command may be started by root, and by root for somebody else
- * (a sudo rule). cli_become_owner() makes the process the owner of the spool,
- * for good, before anything in it is touched, and before any file is shown.
- * Before that, root's rights open only documents to submit, the files of cupsd,
- * and a configuration that belongs to root: it names the programs that are run.
+ * Privileges: root may run the command, also for another user (a sudo rule).
+ * cli_become_owner() makes the process the owner of the spool, for good, before
+ * anything in it is touched, and before any file is shown. Before that, root's
+ * rights open only documents to submit, the files of cupsd, and a configuration
+ * that belongs to root: it names the programs that are run.
  *
  * What was asked for goes to stdout, errors and warnings to stderr; main.c
  * prints the error that a verb returns.
@@ -89,12 +87,10 @@ int cli_exit_status(enum dx_class cls);
 /* True if stdout is a terminal on which lines can be overwritten. */
 bool cli_is_live(void);
 
-/* The escape sequence of the color; "" where there is none. */
-enum cli_color { CLI_PLAIN, CLI_GREEN, CLI_RED };
-const char *cli_color(enum cli_color color);
+/* Prints a word of ours; on a terminal in green or red. */
+void cli_print_word(const char *word, bool is_good);
 
 void cli_screen(int *ret_lines, int *ret_columns);
-void cli_screen_clear(void);
 
 /* On a terminal, a line that the next one overwrites; elsewhere an ordinary
  * line. Call cli_line_end() before anything else is printed. */
@@ -103,7 +99,7 @@ void cli_line_end(void);
 
 /* Prints text from outside: invalid bytes, control characters, and what would
  * hide or reverse other text (dx_utf8_is_hidden()) become '?'; at most `most`
- * characters. Returns how many. */
+ * characters. Returns how many bytes of the text these are. */
 size_t cli_print_plain(const char *text, size_t most);
 
 /* Prints bytes as they are; to a terminal without control characters other
@@ -139,10 +135,10 @@ enum dx_code cli_become_owner(const char *spool_dir,
 
 /*
  * Checks that the spool directory belongs to the user that cupsd runs backends
- * as: E_ACCESS, with what to do. cups_files_fd (-1: not available, any owner is
- * right) is read and closed. Call it before cli_become_owner().
+ * as, if the caller may read cups-files.conf: E_ACCESS, with what to do. Call
+ * it before cli_become_owner().
  */
-enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
+enum dx_code cli_check_owner(const struct cli *cli,
                              struct dx_err *err) DX_MUST_USE;
 
 /* Reads the configuration and becomes the owner of the spool. */
@@ -155,12 +151,11 @@ enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /*
  * Opens the spool; for a caller who may not read it, cli_each_job() and
- * cli_read_job() ask docextractd for her own jobs instead. They return
- * E_NOT_FOUND if it is not running. `finished` is called for jobs in finished/;
- * what docextractd lists goes to `unfinished`, and for a list (cli->is_listing)
- * without --all it leaves out what is old. What docextractd has not picked up
- * yet goes to `unfinished`, too. `name` is for cli_read_job(), and begins with
- * the key of the job; a key may come twice.
+ * cli_read_job() ask docextractd for the caller's own jobs instead: E_NOT_FOUND
+ * if it is not running. `finished` is called for jobs in finished/, and
+ * `unfinished` for all others and for what docextractd lists, which leaves out
+ * what is old for a list (cli->is_listing) without --all. `name` is for
+ * cli_read_job(), and begins with the key of the job; a key may come twice.
  */
 enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 typedef enum dx_code cli_each(void *ctx, const char *name);
@@ -173,12 +168,9 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
                           struct dx_job **ret_job,
                           struct dx_err *err) DX_MUST_USE;
 
-/*
- * The key of the job that `text` names: by its key, in full or by at least
- * CLI_KEY_LEAST digits that only one key begins with, or as CUPS names the
- * print job, "chart-12". CUPS may reuse a number, and then nobody can know
- * which job is meant. E_JOB, with the candidates.
- */
+/* The key of the job that `text` names: by at least CLI_KEY_LEAST digits that
+ * only its key begins with, or as CUPS names the print job, "chart-12"; CUPS
+ * may reuse a number. E_JOB, with the candidates. */
 #define CLI_KEY_LEAST 4
 enum dx_code cli_pick_job(struct cli *cli, const char *text,
                           char key[DX_KEY_BYTES],
@@ -187,21 +179,15 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
 /* True if it has the form of such a name. */
 bool cli_is_job_name(const char *text);
 
-/*
- * Calls `one` for each argument of the command line, and goes on after one that
- * fails, unless a signal came. With several arguments each error is printed,
- * and *err counts them; its code is that of an error that will not go away by
- * itself, if there is one.
- */
+/* Calls `one` for each argument of the command line, unless a signal came. With
+ * several arguments each error is printed, and *err counts them; its code is
+ * that of the first error that is not temporary, if there is one. */
 typedef enum dx_code cli_one(void *ctx, const char *text, struct dx_err *err);
 enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
                                struct dx_err *err) DX_MUST_USE;
 
-/*
- * Whether the user of this process, whom backends run as, may write to the
- * spool, and to the results; the message says who must be able to. Nothing is
- * created: the permissions of existing directories are checked.
- */
+/* Whether the user of this process, whom backends run as, may write to the
+ * spool, and to the results. Only permissions are checked. */
 enum dx_code cli_check_spool(const struct dx_config *config,
                              struct dx_err *err) DX_MUST_USE;
 enum dx_code cli_check_results(const struct dx_service *service,
@@ -224,13 +210,14 @@ const char *cli_state_word(size_t n);
 
 /* ---- stop.c ---- */
 
-/* From here on SIGINT and SIGTERM are seen by cli_stop_came() and end
- * cli_receive(); the second one ends the process at once. */
+/* From here on SIGINT and SIGTERM are seen by cli_stop_came() and end every
+ * waiting below; the second one ends the process at once. */
 void cli_stop_catch(void);
 bool cli_stop_came(void);
 
-/* Readable after a signal; -1 before cli_stop_catch(). */
-int cli_stop_fd(void);
+/* Waits until fd can be read, or a signal came. False after timeout_ms (-1:
+ * never). */
+bool cli_stop_await(int fd, int timeout_ms);
 
 /* Waits that long. False if there is no point in going on: a signal came, or
  * nobody reads our stdout any more. */
@@ -262,12 +249,9 @@ const char *cli_started_text(enum dx_started started);
 
 /* ---- attend.c ---- */
 
-/*
- * Follows a job that was committed, with a line of progress now and then, until
- * docextractd says what came of it, and prints the paths of its results. The
- * job goes on without us: after a signal, when it takes too long, or when an
- * administrator has to do something first, the error says so.
- */
+/* Follows a job that was committed, with lines of progress, until it ends, and
+ * prints the paths of its results. After a signal, when it takes too long, or
+ * when an administrator must act first, the error says that it goes on. */
 enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
                         struct dx_err *err) DX_MUST_USE;
 

@@ -15,11 +15,6 @@
 #include "lib/base/utf8.h"
 #include "lib/control/start.h"
 
-struct queues {
-  struct queue *list;
-  size_t count;
-};
-
 /* The device URI of a queue chooses the section. */
 static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
 {
@@ -120,8 +115,7 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
     return code;
   spool_dir = cli->config->spool_dir;
   if (was_root)
-    code = cli_check_owner(
-        spool_dir, cupsd_open(cli->config_path, "cups-files.conf"), &why);
+    code = cli_check_owner(cli, &why);
   if (code == DX_OK)
     code = cli_become_owner(spool_dir, &why);
   if (code == DX_E_NOT_FOUND && was_root && dx_user() != NULL)
@@ -142,12 +136,27 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
       err, "backends run as '%s', which must be able to read it", name);
 }
 
-static enum dx_code print(struct cli *cli, struct queues *queues,
-                          struct dx_err *err)
+enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 {
+  /* With the caller's rights: only root may read it. */
+  int printers_fd = cupsd_open(cli->config_path, "printers.conf");
   char text[DX_ERR_TEXT_BYTES];
-  size_t at = 0;
+  struct queues queues = {0};
+  size_t at = 0, warnings = 0;
+  struct dx_err ignored;
+  enum dx_code code = check(cli, &warnings, err);
 
+  if (code == DX_OK && cupsd_queues(&queues, &ignored) != DX_OK &&
+      printers_fd >= 0) {
+    free(queues.list);
+    cupsd_read_printers(printers_fd, &queues);
+    printers_fd = -1;
+  }
+  if (printers_fd >= 0)
+    (void)close(printers_fd);
+  if (code != DX_OK)
+    return code;
+  warnings += warn_of_queues(cli, &queues);
   /* Only the owner of the spool can learn that. Nothing is created in it. */
   cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);
   if (cli->spool.dirfd >= 0)
@@ -158,30 +167,7 @@ static enum dx_code print(struct cli *cli, struct queues *queues,
          dx_config_drop_in(cli->config, NULL, &at, text))
     printf("# unless there is a drop-in for it: %s\n", text);
   printf("# the file given by %s:\n", cli->config_from);
-  return dx_config_print(cli->config, stdout, print_queues, queues, err);
-}
-
-enum dx_code verb_config(struct cli *cli, struct dx_err *err)
-{
-  struct queues queues = {0};
-  /* With the caller's rights: only root may read it. */
-  int printers_fd = cupsd_open(cli->config_path, "printers.conf");
-  size_t warnings = 0;
-  struct dx_err ignored;
-  enum dx_code code = check(cli, &warnings, err);
-
-  if (code == DX_OK &&
-      cupsd_queues(&queues.list, &queues.count, &ignored) != DX_OK &&
-      printers_fd >= 0) {
-    cupsd_read_printers(printers_fd, &queues.list, &queues.count);
-    printers_fd = -1;
-  }
-  if (printers_fd >= 0)
-    (void)close(printers_fd);
-  if (code == DX_OK) {
-    warnings += warn_of_queues(cli, &queues);
-    code = print(cli, &queues, err);
-  }
+  code = dx_config_print(cli->config, stdout, print_queues, &queues, err);
   free(queues.list);
   if (code != DX_OK || warnings == 0)
     return code;

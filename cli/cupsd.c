@@ -6,13 +6,12 @@
 
 #include <cups/cups.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-#include "lib/base/buf.h"
 
 /* ---- queues ---- */
 
@@ -71,41 +70,19 @@ static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)
     queue->jobs = ippGetInteger(attribute, 0);
 }
 
-static bool add_queue(const struct queue *queue, struct queue **queues,
-                      size_t *count)
+static bool add_queue(const struct queue *queue, struct queues *queues)
 {
-  struct queue *more = realloc(*queues, (*count + 1) * sizeof(*queue));
+  struct queue *more =
+      reallocarray(queues->list, queues->count + 1, sizeof(*queue));
 
   if (more == NULL)
     return false;
-  more[(*count)++] = *queue;
-  *queues = more;
+  more[queues->count++] = *queue;
+  queues->list = more;
   return true;
 }
 
-/* An attribute without a name separates two printers. */
-static enum dx_code read_printers(ipp_t *response, struct queue **ret_queues,
-                                  size_t *ret_count, struct dx_err *err)
-{
-  ipp_attribute_t *attribute = ippFirstAttribute(response);
-
-  for (; attribute != NULL; attribute = ippNextAttribute(response)) {
-    struct queue queue = {.state = "unknown"};
-
-    for (; attribute != NULL && ippGetName(attribute) != NULL;
-         attribute = ippNextAttribute(response))
-      if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
-        read_attribute(&queue, attribute);
-    if (queue.is_ours && !add_queue(&queue, ret_queues, ret_count))
-      return dx_fail_nomem(err);
-    if (attribute == NULL)
-      break;
-  }
-  return DX_OK;
-}
-
-enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
-                          struct dx_err *err)
+enum dx_code cupsd_queues(struct queues *ret_queues, struct dx_err *err)
 {
   static const char *const wanted[] = {
       "printer-name",          "device-uri",       "printer-state",
@@ -114,10 +91,10 @@ enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
       httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
                    HTTP_ENCRYPTION_IF_REQUESTED, 1, TIMEOUT_MS, NULL);
   ipp_t *request, *response = NULL;
+  ipp_attribute_t *attribute = NULL;
   enum dx_code code = DX_OK;
 
-  *ret_queues = NULL;
-  *ret_count = 0;
+  *ret_queues = (struct queues){0};
   if (http != NULL) {
     httpSetTimeout(http, TIMEOUT_MS / 1000.0, NULL, NULL);
     request = ippNewRequest(IPP_OP_CUPS_GET_PRINTERS);
@@ -133,7 +110,20 @@ enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
        ippGetStatusCode(response) != IPP_STATUS_ERROR_NOT_FOUND))
     code = dx_fail(err, DX_E_NET, 0, "cupsd does not respond");
   else
-    code = read_printers(response, ret_queues, ret_count, err);
+    attribute = ippFirstAttribute(response);
+  /* An attribute without a name separates two printers. */
+  for (; attribute != NULL; attribute = ippNextAttribute(response)) {
+    struct queue queue = {.state = "unknown"};
+
+    for (; attribute != NULL && ippGetName(attribute) != NULL;
+         attribute = ippNextAttribute(response))
+      if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
+        read_attribute(&queue, attribute);
+    if (queue.is_ours && !add_queue(&queue, ret_queues))
+      code = dx_fail_nomem(err);
+    if (attribute == NULL)
+      break;
+  }
   ippDelete(response);
   httpClose(http);
   return code;
@@ -144,17 +134,13 @@ enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
 int cupsd_open(const char *config_path, const char *name)
 {
   /* Beside the file itself: a link to it may be anybody's. */
-  char *real = realpath(config_path, NULL);
-  struct dx_buf path = {0};
+  char *real = realpath(config_path, NULL), *path;
   int fd = -1;
 
-  if (real == NULL)
-    return -1;
-  dx_buf_add(&path, real, (size_t)(strrchr(real, '/') - real) + 1);
-  dx_buf_puts(&path, name);
-  if (dx_buf_ok(&path))
-    fd = open(dx_buf_text(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  dx_buf_release(&path);
+  if (real != NULL && asprintf(&path, "%s/%s", dirname(real), name) > 0) {
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    free(path);
+  }
   free(real);
   return fd;
 }
@@ -182,8 +168,7 @@ void cupsd_directives(int fd,
 
 struct printers {
   struct queue queue; /* the section being read */
-  struct queue *list;
-  size_t count;
+  struct queues *all;
 };
 
 static void read_printer_line(void *ctx, const char *name, const char *value)
@@ -192,20 +177,19 @@ static void read_printer_line(void *ctx, const char *name, const char *value)
 
   if (strcasecmp(name, "<Printer") == 0 ||
       strcasecmp(name, "<DefaultPrinter") == 0) {
-    memset(&p->queue, 0, sizeof(p->queue));
+    p->queue = (struct queue){.state = "unknown"};
     (void)snprintf(p->queue.name, sizeof(p->queue.name), "%s", value);
   } else if (strcasecmp(name, "DeviceURI") == 0) {
     set_service(&p->queue, value);
     if (p->queue.is_ours)
-      (void)add_queue(&p->queue, &p->list, &p->count);
+      (void)add_queue(&p->queue, p->all);
   }
 }
 
-void cupsd_read_printers(int fd, struct queue **ret_queues, size_t *ret_count)
+void cupsd_read_printers(int fd, struct queues *ret_queues)
 {
-  struct printers printers = {.list = NULL};
+  struct printers printers = {.all = ret_queues};
 
+  *ret_queues = (struct queues){0};
   cupsd_directives(fd, read_printer_line, &printers);
-  *ret_queues = printers.list;
-  *ret_count = printers.count;
 }

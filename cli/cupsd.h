@@ -2,9 +2,8 @@
  * cupsd.h - what cupsd knows: its queues that print to our backend, and the
  * directives of its configuration files, which are next to docextract.conf.
  *
- * Ownership: the array of queues is the caller's; free(). Blocking: the disk;
- * at most a few seconds for cupsd. Errors: E_NET if it does not respond,
- * E_NOMEM.
+ * Blocking: the disk; at most a few seconds for cupsd. Errors: E_NET if it does
+ * not respond, E_NOMEM.
  */
 #ifndef DX_CLI_CUPSD_H
 #define DX_CLI_CUPSD_H
@@ -24,12 +23,17 @@ struct queue {
   int jobs;
 };
 
-enum dx_code cupsd_queues(struct queue **ret_queues, size_t *ret_count,
+struct queues {
+  struct queue *list; /* the caller's to free */
+  size_t count;
+};
+
+enum dx_code cupsd_queues(struct queues *ret_queues,
                           struct dx_err *err) DX_MUST_USE;
 
 /* The same from printers.conf, for when cupsd does not run: names and services
  * only. What cannot be read is left out. Reads and closes fd. */
-void cupsd_read_printers(int fd, struct queue **ret_queues, size_t *ret_count);
+void cupsd_read_printers(int fd, struct queues *ret_queues);
 
 /* Opens a file beside our configuration with the caller's rights; -1: there is
  * none, or access is denied. */

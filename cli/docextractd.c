@@ -4,7 +4,6 @@
  */
 #include "cli/cli.h"
 
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -13,18 +12,13 @@
 enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
                          struct dx_message *message, struct dx_err *err)
 {
-  struct pollfd fds[] = {{.fd = channel->fd, .events = POLLIN},
-                         {.fd = cli_stop_fd(), .events = POLLIN}};
-  enum dx_code code = DX_E_NOT_YET;
-  int ready = 1;
+  enum dx_code code;
 
-  while (code == DX_E_NOT_YET && ready != 0) {
+  do {
     if (cli_stop_came())
       return dx_fail(err, DX_E_STOPPED, 0, "stopped");
     code = dx_channel_read(channel, message, err);
-    if (code == DX_E_NOT_YET)
-      ready = poll(fds, 2, timeout_ms);
-  }
+  } while (code == DX_E_NOT_YET && cli_stop_await(channel->fd, timeout_ms));
   return code;
 }
 

@@ -31,16 +31,6 @@ struct hello {
   char detail[256]; /* of a step that succeeded */
 };
 
-__attribute__((format(printf, 2, 3))) static void
-detail(struct hello *h, const char *format, ...)
-{
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(h->detail, sizeof(h->detail), format, args);
-  va_end(args);
-}
-
 /* ---- the steps ---- */
 
 static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
@@ -52,22 +42,22 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
   if (code != DX_OK)
     return code;
   h->cupsd_conf_fd = cupsd_open(h->cli->config_path, "cupsd.conf");
-  detail(h, "%s, service '%s'", h->cli->config_path, h->service->name);
+  (void)snprintf(h->detail, sizeof(h->detail), "%s, service '%s'",
+                 h->cli->config_path, h->service->name);
   return DX_OK;
 }
 
 /* There is no way back: tried in a process of its own. */
 unsigned cli_sandbox_layers(void)
 {
-  pid_t child = fork(), ended;
-  int status = 0;
+  pid_t child = fork();
+  int status;
 
   if (child == 0)
     _exit((int)dx_sandbox_enter());
-  do
-    ended = child > 0 ? waitpid(child, &status, 0) : -1;
-  while (ended < 0 && errno == EINTR && child > 0);
-  return ended > 0 && WIFEXITED(status) ? (unsigned)WEXITSTATUS(status) : 0;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+    return 0;
+  return (unsigned)WEXITSTATUS(status);
 }
 
 static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
@@ -76,10 +66,11 @@ static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
   if ((h->sandbox_layers & DX_SANDBOX_SECCOMP) == 0 &&
       h->service->sandbox == DX_SANDBOX_IS_REQUIRED)
     return dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
-  detail(h, "%s%s", dx_sandbox_text(h->sandbox_layers),
-         h->service->sandbox == DX_SANDBOX_IS_OPTIONAL
-             ? "; Sandbox optional is set"
-             : "");
+  (void)snprintf(h->detail, sizeof(h->detail), "%s%s",
+                 dx_sandbox_text(h->sandbox_layers),
+                 h->service->sandbox == DX_SANDBOX_IS_OPTIONAL
+                     ? "; Sandbox optional is set"
+                     : "");
   return DX_OK;
 }
 
@@ -88,8 +79,7 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
 {
   char name[DX_USER_BYTES];
   const char *spool_dir = h->cli->config->spool_dir;
-  enum dx_code code = cli_check_owner(
-      spool_dir, cupsd_open(h->cli->config_path, "cups-files.conf"), err);
+  enum dx_code code = cli_check_owner(h->cli, err);
 
   if (code == DX_OK)
     code = cli_become_owner(spool_dir, err);
@@ -103,8 +93,9 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
     return dx_fail_advice(
         err, "backends run as '%s', which must be able to read it", name);
   h->is_owner = true;
-  detail(h, "%s, the owner of SpoolDir%s", name,
-         dx_user() == NULL ? ", as whom the filters of all printers run" : "");
+  (void)snprintf(
+      h->detail, sizeof(h->detail), "%s, the owner of SpoolDir%s", name,
+      dx_user() == NULL ? ", as whom the filters of all printers run" : "");
   return DX_OK;
 }
 
@@ -119,11 +110,12 @@ static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
                                   err);
   h->started = channel.started;
   dx_channel_close(&channel);
-  detail(h, "%s%s", cli_started_text(h->started),
-         h->started == DX_STARTED_DEMAND &&
-                 h->service->completion == DX_COMPLETION_AUTO
-             ? ", so print jobs stay until their results are there"
-             : "");
+  (void)snprintf(h->detail, sizeof(h->detail), "%s%s",
+                 cli_started_text(h->started),
+                 h->started == DX_STARTED_DEMAND &&
+                         h->service->completion == DX_COMPLETION_AUTO
+                     ? ", so print jobs stay until their results are there"
+                     : "");
   return code;
 }
 
@@ -143,15 +135,14 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 /* Nothing else reads it before a print job asks for separators. */
 static void warn_separator(const char *path)
 {
-  char begin[5];
+  char begin[5] = "";
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  ssize_t n = fd >= 0 ? read(fd, begin, sizeof(begin)) : -1;
 
-  if (n < 0)
+  if (fd < 0 || read(fd, begin, sizeof(begin)) < 0)
     warn("SeparatorPage '%s' cannot be read, so documents that ask for "
          "separators are refused: %s",
          path, strerror(errno));
-  else if (n < (ssize_t)sizeof(begin) || memcmp(begin, "%PDF-", 5) != 0)
+  else if (memcmp(begin, "%PDF-", sizeof(begin)) != 0)
     warn("SeparatorPage '%s' is not a PDF, so documents that ask for "
          "separators are refused",
          path);
@@ -191,39 +182,25 @@ static void warn_directive(void *ctx, const char *name, const char *value)
          "cupsd.conf");
 }
 
-/* As the owner of the spool, whom backends run as. */
-static void warn_all(struct hello *h)
-{
-  warn_backend();
-  if (h->service->separator_page != NULL)
-    warn_separator(h->service->separator_page);
-  if (h->cupsd_conf_fd >= 0)
-    cupsd_directives(h->cupsd_conf_fd, warn_directive, NULL);
-  h->cupsd_conf_fd = -1;
-  if (h->service->completion == DX_COMPLETION_ACCEPTED &&
-      h->started == DX_STARTED_DEMAND)
-    warn("Completion is 'accepted' but docextractd is no service: one "
-         "that a print job starts may end with cupsd, and the results "
-         "wait for the next; start docextractd at boot");
-}
-
 /* ---- all of it ---- */
 
 /* The steps of docextractd, in color, too; and what a slow one waits for. */
 static void print_said(const struct dx_message *message)
 {
-  bool good = strncmp(message->text, "ok ", 3) == 0;
-  bool bad = strncmp(message->text, "FAILED ", 7) == 0;
-  size_t len = good ? 2 : bad ? 6 : 0;
+  const char *text = message->text;
 
   if (message->verb == DX_VERB_WARN)
-    fprintf(stderr, "%s\n", message->text);
+    fprintf(stderr, "%s\n", text);
   if (message->verb != DX_VERB_LINE)
     return;
-  if (len > 0)
-    printf("%s%.*s%s", cli_color(good ? CLI_GREEN : CLI_RED), (int)len,
-           message->text, cli_color(CLI_PLAIN));
-  (void)cli_print_plain(message->text + len, SIZE_MAX);
+  if (strncmp(text, "ok ", 3) == 0) {
+    cli_print_word("ok", true);
+    text += 2;
+  } else if (strncmp(text, "FAILED ", 7) == 0) {
+    cli_print_word("FAILED", false);
+    text += 6;
+  }
+  (void)cli_print_plain(text, SIZE_MAX);
   (void)putchar('\n');
 }
 
@@ -244,19 +221,27 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
 
   for (i = 0; code == DX_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
     code = steps[i].run(&h, err);
-    printf("%s%-6s%s %-14s%s%s\n",
-           cli_color(code == DX_OK ? CLI_GREEN : CLI_RED),
-           code == DX_OK ? "ok" : "FAILED", cli_color(CLI_PLAIN), steps[i].name,
-           code == DX_OK && h.detail[0] != '\0' ? "  " : "",
+    cli_print_word(code == DX_OK ? "ok    " : "FAILED", code == DX_OK);
+    printf(" %-14s%s%s\n", steps[i].name, code == DX_OK ? "  " : "",
            code == DX_OK ? h.detail : "");
   }
   if (code == DX_OK)
     code = cli_request(cli, -1, print_said, err, "hello %s", h.service->name);
   if (code == DX_OK && (h.sandbox_layers & DX_SANDBOX_SECCOMP) == 0)
     warn(DX_SANDBOX_OPTIONAL);
-  if (h.is_owner)
-    warn_all(&h);
-  if (h.cupsd_conf_fd >= 0)
+  if (h.is_owner) { /* as whom backends run */
+    warn_backend();
+    if (h.service->separator_page != NULL)
+      warn_separator(h.service->separator_page);
+    if (h.cupsd_conf_fd >= 0)
+      cupsd_directives(h.cupsd_conf_fd, warn_directive, NULL);
+    if (h.service->completion == DX_COMPLETION_ACCEPTED &&
+        h.started == DX_STARTED_DEMAND)
+      warn("Completion is 'accepted' but docextractd is no service: one "
+           "that a print job starts may end with cupsd, and the results "
+           "wait for the next; start docextractd at boot");
+  } else if (h.cupsd_conf_fd >= 0) {
     (void)close(h.cupsd_conf_fd);
+  }
   return code;
 }

@@ -34,12 +34,13 @@ struct row {
 struct list {
   struct cli *cli;
   struct row *rows;
-  size_t count, room;
+  size_t count;
   bool is_driven; /* docextractd runs */
   size_t unreadable;
   size_t unreceived;  /* in received/, and unreadable */
   size_t old;         /* finished more than a day ago, and left out */
   int digits;         /* how many digits distinguish the keys */
+  size_t width;       /* of the column of print jobs */
   struct dx_err *err; /* while reading */
 };
 
@@ -52,21 +53,25 @@ const char *cli_state_word(size_t n)
 
 /* ---- what is shown of a job ---- */
 
-/* Its queue was stopped: what an administrator fixes there makes the service
- * respond again, but only the next run of the print job sends. */
-static bool is_queue_stopped(const struct dx_job *job)
+/*
+ * The message, and what the table has of it: an outage first in plain words,
+ * then its cause in those of libcurl. A user who asks docextractd can neither
+ * start it nor decide, and gets only the plain words, without a code.
+ */
+static void describe_job(const struct list *list, const struct dx_job *job,
+                         char message[DX_ERR_TEXT_BYTES], struct row *row)
 {
   enum dx_class cls = dx_class_of(job->message_code);
-
-  return job->queue != NULL && job->print.backend == DX_BACKEND_ENDED &&
-         !dx_job_is_final(job) && (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
-}
-
-/* A user who asks docextractd can neither start it nor decide. */
-static void describe_job(const struct list *list, const struct dx_job *job,
-                         char message[DX_ERR_TEXT_BYTES])
-{
+  bool is_outage = cls == DX_CL_TRANSIENT;
+  /* What an administrator fixes there makes the service respond again, but only
+   * the next run of the print job sends. */
+  bool is_queue_stopped = job->queue != NULL && !dx_job_is_final(job) &&
+                          job->print.backend == DX_BACKEND_ENDED &&
+                          (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
+  time_t at = (time_t)(job->retry_at / 1000);
   const char *known = job->message;
+  char retry[32] = "";
+  struct tm tm;
   size_t i;
 
   for (i = 0; known[0] == '\0' && i < job->submission_count; i++)
@@ -78,7 +83,7 @@ static void describe_job(const struct list *list, const struct dx_job *job,
                    "%.300s%sto send it: docextract retry %.8s; to give it up: "
                    "docextract cancel %.8s",
                    known, known[0] != '\0' ? "; " : "", job->key, job->key);
-  else if (is_queue_stopped(job) && !list->cli->asks)
+  else if (is_queue_stopped && !list->cli->asks)
     (void)snprintf(message, DX_ERR_TEXT_BYTES,
                    "%.300s; when it is fixed, run: cupsenable %.120s", known,
                    job->queue);
@@ -87,24 +92,11 @@ static void describe_job(const struct list *list, const struct dx_job *job,
                    known[0] != '\0' || list->is_driven || dx_job_is_final(job)
                        ? known
                        : "docextractd is not running");
-}
-
-/* As the table has it: an outage first in plain words, then its cause in those
- * of libcurl. From docextractd an ordinary user gets only the plain words,
- * without a code. */
-static void describe_in_table(const struct list *list, const struct dx_job *job,
-                              const char *message, struct row *row)
-{
-  bool is_outage = dx_class_of(job->message_code) == DX_CL_TRANSIENT;
-  time_t at = (time_t)(job->retry_at / 1000);
-  char retry[32] = "";
-  struct tm tm;
-
   if (list->is_driven && job->retry_at > dx_wall_ms() &&
       localtime_r(&at, &tm) != NULL)
     (void)strftime(retry, sizeof(retry), "; trying again at %H:%M", &tm);
   (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s",
-                 is_outage ? dx_code_sentence(job->message_code) : "",
+                 is_outage ? dx_code_rows[job->message_code].sentence : "",
                  is_outage ? ": " : "", message, retry);
 }
 
@@ -190,17 +182,11 @@ static enum dx_code add_job(struct list *list, const struct dx_job *job)
 {
   char message[DX_ERR_TEXT_BYTES];
   size_t i, documents = 0, extracted = 0, cases = 0;
-  struct row *row;
+  struct row *row = reallocarray(list->rows, list->count + 1, sizeof(*row));
 
-  if (list->count == list->room) {
-    size_t room = list->room != 0 ? 2 * list->room : 64;
-    struct row *rows = realloc(list->rows, room * sizeof(*rows));
-
-    if (rows == NULL)
-      return dx_fail_nomem(list->err);
-    list->rows = rows;
-    list->room = room;
-  }
+  if (row == NULL)
+    return dx_fail_nomem(list->err);
+  list->rows = row;
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
 
@@ -208,7 +194,7 @@ static enum dx_code add_job(struct list *list, const struct dx_job *job)
     extracted += sub->state == DX_ST_EXTRACTED ? sub->file_count : 0;
     cases += sub->case_count;
   }
-  row = &list->rows[list->count++];
+  row += list->count++;
   memset(row, 0, sizeof(*row));
   memcpy(row->key, job->key, sizeof(row->key));
   row->received_at = job->received_at;
@@ -217,8 +203,7 @@ static enum dx_code add_job(struct list *list, const struct dx_job *job)
   format_age(job->received_at, row->age);
   (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", extracted, documents);
   (void)snprintf(row->cases, sizeof(row->cases), "%zu", cases);
-  describe_job(list, job, message);
-  describe_in_table(list, job, message, row);
+  describe_job(list, job, message, row);
   if (!list->cli->json)
     return DX_OK;
   row->json = job_json(job, message, documents, extracted, cases);
@@ -290,6 +275,14 @@ static void sort_rows(struct list *list,
     qsort(list->rows, list->count, sizeof(*list->rows), order);
 }
 
+static const struct row header = {.key = "KEY",
+                                  .state = "STATE",
+                                  .name = "JOB",
+                                  .age = "AGE",
+                                  .docs = "DOCS",
+                                  .cases = "CASES",
+                                  .text = "MESSAGE"};
+
 /* The jobs as they are now, newest last. */
 static enum dx_code read_list(struct list *list, struct dx_err *err)
 {
@@ -302,6 +295,7 @@ static enum dx_code read_list(struct list *list, struct dx_err *err)
   code = cli_each_job(list->cli, list_unfinished, list_finished, list, err);
   sort_rows(list, by_key);
   list->digits = KEY_DIGITS;
+  list->width = cli_count_characters(header.name);
   for (i = 0; i < list->count; i++) {
     struct row *row = &list->rows[i];
     struct row *before = kept > 0 ? &list->rows[kept - 1] : NULL;
@@ -314,6 +308,8 @@ static enum dx_code read_list(struct list *list, struct dx_err *err)
     while (before != NULL && list->digits < DX_KEY_BYTES - 1 &&
            strncmp(before->key, row->key, (size_t)list->digits) == 0)
       list->digits++;
+    if (cli_count_characters(row->name) > list->width)
+      list->width = cli_count_characters(row->name);
     list->rows[kept++] = *row;
   }
   list->count = kept;
@@ -333,27 +329,8 @@ static void release_list(struct list *list)
 
 /* ---- the table ---- */
 
-static const struct row header = {.key = "KEY",
-                                  .state = "STATE",
-                                  .name = "JOB",
-                                  .age = "AGE",
-                                  .docs = "DOCS",
-                                  .cases = "CASES",
-                                  .text = "MESSAGE"};
-
-/* The width of the column of print jobs. */
-static size_t name_width(const struct list *list)
-{
-  size_t i, width = cli_count_characters(header.name);
-
-  for (i = 0; i < list->count; i++)
-    if (cli_count_characters(list->rows[i].name) > width)
-      width = cli_count_characters(list->rows[i].name);
-  return width;
-}
-
 /* columns: of a line, at most */
-static void print_row(const struct list *list, size_t width, size_t columns,
+static void print_row(const struct list *list, size_t columns,
                       const struct row *row)
 {
   const char *name = row->name[0] != '\0' ? row->name : "-";
@@ -361,7 +338,7 @@ static void print_row(const struct list *list, size_t width, size_t columns,
 
   dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %6s  %5s  %5s", list->digits,
                 list->digits, row->key, row->state, name,
-                (int)(width - cli_count_characters(name)), "", row->age,
+                (int)(list->width - cli_count_characters(name)), "", row->age,
                 row->docs, row->cases);
   if (row->text[0] != '\0')
     dx_buf_printf(&line, "  %s", row->text);
@@ -390,29 +367,7 @@ static void print_left_out(const struct list *list)
   print_damaged(list, dx_spool_count_damaged(&list->cli->spool), "damaged");
 }
 
-static enum dx_code print_once(struct list *list, struct dx_err *err)
-{
-  enum dx_code code = read_list(list, err);
-  size_t i, width = name_width(list);
-  char *text = NULL;
-
-  if (code == DX_OK && list->cli->json)
-    code = make_json(list, true, &text, err);
-  if (code != DX_OK)
-    return code;
-  if (text != NULL) {
-    printf("%s\n", text);
-    free(text);
-  } else {
-    print_row(list, width, SIZE_MAX, &header);
-    for (i = 0; i < list->count; i++)
-      print_row(list, width, SIZE_MAX, &list->rows[i]);
-  }
-  print_left_out(list);
-  return DX_OK;
-}
-
-/* ---- watching ---- */
+/* ---- once, or watching ---- */
 
 struct watch {
   struct list now, before;
@@ -423,53 +378,48 @@ struct watch {
 /* Fills the screen and no more: the newest that fit, one line each. */
 static void draw(const struct list *list)
 {
-  size_t i, fit, width = name_width(list);
   int lines, columns;
+  size_t i, fit;
 
   cli_screen(&lines, &columns);
   fit = lines > 3 ? (size_t)lines - 3 : 1;
   i = list->count > fit ? list->count - fit : 0;
-  cli_screen_clear();
-  print_row(list, width, (size_t)columns, &header);
+  (void)fputs("\033[H\033[J", stdout); /* clears it */
+  print_row(list, (size_t)columns, &header);
   if (i > 0)
     printf("%zu older\n", i);
   for (; i < list->count; i++)
-    print_row(list, width, (size_t)columns, &list->rows[i]);
+    print_row(list, (size_t)columns, &list->rows[i]);
 }
 
-/* Ages do not count: they change all the time. */
-static bool has_changed(const struct row *before, const struct row *now)
+/* In the first round, all. Ages do not count: they change all the time. */
+static void print_changed(const struct watch *w)
 {
-  return before == NULL || strcmp(before->state, now->state) != 0 ||
-         strcmp(before->docs, now->docs) != 0 ||
-         strcmp(before->cases, now->cases) != 0 ||
-         strcmp(before->text, now->text) != 0;
-}
-
-static void print_changed(struct watch *w)
-{
-  size_t i, width = name_width(&w->now);
+  const struct row *row = w->now.rows, *end = row + w->now.count,
+                   *before = NULL;
 
   if (!w->again)
-    print_row(&w->now, width, SIZE_MAX, &header);
-  for (i = 0; i < w->now.count; i++) {
-    const struct row *row = &w->now.rows[i];
-
-    if (w->before.count == 0 ||
-        has_changed(
-            bsearch(row, w->before.rows, w->before.count, sizeof(*row), by_key),
-            row))
-      print_row(&w->now, width, SIZE_MAX, row);
+    print_row(&w->now, SIZE_MAX, &header);
+  for (; row < end; row++) {
+    if (w->before.count > 0)
+      before =
+          bsearch(row, w->before.rows, w->before.count, sizeof(*row), by_key);
+    if (before == NULL || strcmp(before->state, row->state) != 0 ||
+        strcmp(before->docs, row->docs) != 0 ||
+        strcmp(before->cases, row->cases) != 0 ||
+        strcmp(before->text, row->text) != 0)
+      print_row(&w->now, SIZE_MAX, row);
   }
 }
 
-static enum dx_code look_again(struct watch *w, struct dx_err *err)
+static enum dx_code print_list(struct watch *w, struct dx_err *err)
 {
+  const struct cli *cli = w->now.cli;
   char *text = NULL;
   enum dx_code code = read_list(&w->now, err);
 
-  if (code == DX_OK && w->now.cli->json)
-    code = make_json(&w->now, false, &text, err);
+  if (code == DX_OK && cli->json)
+    code = make_json(&w->now, !cli->watch, &text, err);
   if (code != DX_OK)
     return code;
   if (text != NULL) {
@@ -477,7 +427,7 @@ static enum dx_code look_again(struct watch *w, struct dx_err *err)
       printf("%s\n", text);
     free(w->json);
     w->json = text;
-  } else if (cli_is_live())
+  } else if (cli->watch && cli_is_live())
     draw(&w->now);
   else
     print_changed(w);
@@ -503,14 +453,11 @@ enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
     return code;
   if (cli->seen)
     return cli_request(cli, CLI_PATIENCE_MS, NULL, err, "seen");
-  if (cli->watch) { /* being stopped, or having no reader left, is no failure */
+  if (cli->watch)
     cli_stop_catch();
-    do
-      code = look_again(&w, err);
-    while (code == DX_OK && cli_stop_wait(WATCH_MS));
-  } else {
-    code = print_once(&w.now, err);
-  }
+  do /* being stopped, or having no reader left, is no failure */
+    code = print_list(&w, err);
+  while (code == DX_OK && cli->watch && cli_stop_wait(WATCH_MS));
   release_list(&w.now);
   release_list(&w.before);
   free(w.json);

@@ -169,9 +169,10 @@ static void read_user(void *ctx, const char *name, const char *value)
     (void)snprintf(ctx, DX_USER_BYTES, "%s", value);
 }
 
-enum dx_code cli_check_owner(const char *spool_dir, int cups_files_fd,
-                             struct dx_err *err)
+enum dx_code cli_check_owner(const struct cli *cli, struct dx_err *err)
 {
+  int cups_files_fd = cupsd_open(cli->config_path, "cups-files.conf");
+  const char *spool_dir = cli->config->spool_dir;
   char backends[DX_USER_BYTES] = "";
   const struct passwd *entry;
   struct stat st;

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,43 +38,34 @@ static const struct verb verbs[] = {
 struct option_row {
   const char *name;
   const char *argument; /* NULL: takes none, and the field is a bool */
-  bool everywhere;
-  size_t offset; /* of the field in struct cli */
+  size_t offset;        /* of the field in struct cli */
   const char *help;
 };
 
+#define AT(field) offsetof(struct cli, field)
+
 static const struct option_row rows[] = {
-    {"service", "NAME", false, offsetof(struct cli, service),
+    {"service", "NAME", AT(service),
      "the service, a section of the configuration"},
-    {"title", "TEXT", false, offsetof(struct cli, title),
+    {"title", "TEXT", AT(title),
      "title of the job (default: name of the first file)"},
-    {"together", NULL, false, offsetof(struct cli, together),
+    {"together", NULL, AT(together),
      "submit the files as one unit: all of them or none"},
-    {"older-than", "AGE", false, offsetof(struct cli, older_than),
+    {"older-than", "AGE", AT(older_than),
      "idle for at least 90s, 5m, 2h, 7d (default: KeepJobs)"},
-    {"dry-run", NULL, false, offsetof(struct cli, dry_run),
-     "only print what would be removed"},
-    {"all", NULL, false, offsetof(struct cli, all),
-     "also what was finished more than a day ago"},
-    {"state", "STATE", false, offsetof(struct cli, state),
-     "only jobs in this state"},
-    {"queue", "QUEUE", false, offsetof(struct cli, queue),
-     "only jobs that were printed to this queue"},
-    {"user", "USER", false, offsetof(struct cli, user),
-     "only jobs of this user"},
-    {"watch", NULL, false, offsetof(struct cli, watch),
-     "keep running, and print what changes"},
-    {"seen", NULL, false, offsetof(struct cli, seen),
+    {"dry-run", NULL, AT(dry_run), "only print what would be removed"},
+    {"all", NULL, AT(all), "also what was finished more than a day ago"},
+    {"state", "STATE", AT(state), "only jobs in this state"},
+    {"queue", "QUEUE", AT(queue), "only jobs that were printed to this queue"},
+    {"user", "USER", AT(user), "only jobs of this user"},
+    {"watch", NULL, AT(watch), "keep running, and print what changes"},
+    {"seen", NULL, AT(seen),
      "stop reporting on the queues what has failed so far"},
-    {"json", NULL, false, offsetof(struct cli, json), "print JSON"},
-    {"html", NULL, false, offsetof(struct cli, html),
-     "print a page for a browser"},
-    {"verbose", NULL, true, offsetof(struct cli, verbose),
-     "print every step to stderr"},
-    {"help", NULL, true, offsetof(struct cli, help),
-     "print this help and exit"},
-    {"version", NULL, true, offsetof(struct cli, version),
-     "print the version and exit"},
+    {"json", NULL, AT(json), "print JSON"},
+    {"html", NULL, AT(html), "print a page for a browser"},
+    {"verbose", NULL, AT(verbose), "print every step to stderr"},
+    {"help", NULL, AT(help), "print this help and exit"},
+    {"version", NULL, AT(version), "print the version and exit"},
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
@@ -82,15 +74,18 @@ static const struct option_row rows[] = {
 
 /* ---- patterns ---- */
 
+/* verb: NULL for what every verb accepts */
 static bool is_accepted_by(const struct option_row *row,
                            const struct verb *verb)
 {
+  static const char everywhere[] = "[--verbose] [--help] [--version]";
   char text[64];
 
   (void)snprintf(text, sizeof(text),
                  row->argument != NULL ? "[--%s %s]" : "[--%s]", row->name,
                  row->argument);
-  return row->everywhere || strstr(verb->pattern, text) != NULL;
+  return strstr(everywhere, text) != NULL ||
+         (verb != NULL && strstr(verb->pattern, text) != NULL);
 }
 
 /* The length of the word at p, or of what is in brackets there. */
@@ -118,28 +113,27 @@ static void print_line(const char *name, const char *argument, int len,
 
 /* Prints a word, on the next line if it does not fit on this one. Returns the
  * column after it. */
-static int print_word(int column, int indent, const char *word, int len)
+static int print_word(int column, int indent, const char *word, size_t len)
 {
-  if (column + 1 + len >= HELP_COLUMNS)
+  if (column + 1 + (int)len >= HELP_COLUMNS)
     column = printf("\n%*s", indent, "") - 1;
-  return column + printf(" %.*s", len, word);
+  return column + printf(" %.*s", (int)len, word);
 }
 
 static void print_verb_help(const struct verb *verb)
 {
   static const char usage[] = "Usage: docextract";
   int column = printf("%s %s", usage, verb->name);
-  const char *p;
+  const char *p, *word;
   size_t i;
 
   for (p = verb->pattern; *p != '\0'; p = next_item(p))
-    column = print_word(column, (int)sizeof(usage) - 1, p, (int)item_length(p));
+    column = print_word(column, (int)sizeof(usage) - 1, p, item_length(p));
   printf("\n%c%s.\n\n", toupper((unsigned char)verb->help[0]), verb->help + 1);
   if (strstr(verb->pattern, "STATE") != NULL) {
     column = printf("STATE is one of:");
-    for (i = 0; cli_state_word(i) != NULL; i++)
-      column = print_word(column, 0, cli_state_word(i),
-                          (int)strlen(cli_state_word(i)));
+    for (i = 0; (word = cli_state_word(i)) != NULL; i++)
+      column = print_word(column, 0, word, strlen(word));
     printf("\n\n");
   }
   if (strstr(verb->pattern, "JOB") != NULL)
@@ -148,29 +142,29 @@ static void print_verb_help(const struct verb *verb)
            CLI_KEY_LEAST);
 }
 
+/* verb: NULL for all of them */
 static void print_help(const struct verb *verb)
 {
+  const char *options;
   char name[40];
   size_t i;
 
-  if (verb != NULL) {
+  if (verb != NULL)
     print_verb_help(verb);
-  } else {
+  else
     printf("Usage: docextract [-c FILE] COMMAND [ARGUMENT]...\n"
            "Submits documents for extraction and shows what became of them.\n"
            "Commands may be abbreviated.\n\n");
-    for (i = 0; i < VERB_COUNT; i++) {
-      const char *options = strstr(verbs[i].pattern, "[--");
-
-      print_line(verbs[i].name, verbs[i].pattern,
-                 options != NULL ? (int)(options - verbs[i].pattern) : -1,
-                 verbs[i].help);
-    }
-    printf("\n");
+  for (i = 0; verb == NULL && i < VERB_COUNT; i++) {
+    options = strstr(verbs[i].pattern, "[--");
+    print_line(verbs[i].name, verbs[i].pattern,
+               options != NULL ? (int)(options - verbs[i].pattern) : -1,
+               verbs[i].help);
   }
+  printf("%s", verb == NULL ? "\n" : "");
   print_line("-c", "FILE", -1, "use this configuration file");
   for (i = 0; i < ROW_COUNT; i++) {
-    if (verb != NULL ? !is_accepted_by(&rows[i], verb) : !rows[i].everywhere)
+    if (!is_accepted_by(&rows[i], verb))
       continue;
     (void)snprintf(name, sizeof(name), "--%s", rows[i].name);
     print_line(name, rows[i].argument != NULL ? rows[i].argument : "", -1,
@@ -180,45 +174,55 @@ static void print_help(const struct verb *verb)
 
 /* ---- the command line ---- */
 
-static int fail_usage(const struct verb *verb)
+/* format: what is wrong; NULL if that was printed. */
+__attribute__((format(printf, 2, 3))) static int
+fail_usage(const struct verb *verb, const char *format, ...)
 {
+  va_list args;
+
+  if (format != NULL) {
+    va_start(args, format);
+    (void)fputs("docextract: ", stderr);
+    (void)vfprintf(stderr, format, args);
+    (void)fputc('\n', stderr);
+    va_end(args);
+  }
   fprintf(stderr, "try 'docextract %s%s--help' for more information\n",
           verb != NULL ? verb->name : "", verb != NULL ? " " : "");
   return EX_USAGE;
 }
 
-/* The verb of that name, or the only one that begins with it; else NULL, and
- * the candidates are printed. */
-static const struct verb *find_verb(const char *name)
+/* Finds the verb of that name, or the only one that begins with it. */
+static int find_verb(const char *name, const struct verb **ret_verb)
 {
-  const struct verb *found = NULL;
-  size_t i, count = 0;
+  size_t i, count = 0, len = strlen(name);
 
   for (i = 0; i < VERB_COUNT; i++) {
-    if (strncmp(verbs[i].name, name, strlen(name)) != 0)
+    if (strncmp(verbs[i].name, name, len) != 0)
       continue;
-    found = &verbs[i];
-    if (strcmp(verbs[i].name, name) == 0)
-      return found;
+    *ret_verb = &verbs[i];
+    if (verbs[i].name[len] == '\0')
+      return EX_OK;
     count++;
   }
   if (count == 1)
-    return found;
+    return EX_OK;
   fprintf(stderr, "docextract: %s command '%s'; possible commands:",
           count > 1 ? "ambiguous" : "unknown", name);
   for (i = 0; i < VERB_COUNT; i++)
-    if (count == 0 || strncmp(verbs[i].name, name, strlen(name)) == 0)
+    if (count == 0 || strncmp(verbs[i].name, name, len) == 0)
       fprintf(stderr, " %s", verbs[i].name);
   fputc('\n', stderr);
-  return NULL;
+  return fail_usage(NULL, NULL);
 }
 
-/* Options may stand anywhere. False if one is wrong: getopt has printed it. */
-static bool read_options(struct cli *cli, int argc, char **argv,
-                         bool given[ROW_COUNT])
+/* Options may stand anywhere. */
+static int read_options(struct cli *cli, int argc, char **argv,
+                        bool given[ROW_COUNT])
 {
   struct option longs[ROW_COUNT + 1] = {{0}};
   int index, letter;
+  void *field;
   size_t i;
 
   for (i = 0; i < ROW_COUNT; i++) {
@@ -230,69 +234,55 @@ static bool read_options(struct cli *cli, int argc, char **argv,
     if (letter == 'c') {
       cli->config_path = optarg;
       cli->config_from = "-c";
-    } else if (letter == 0) {
-      void *field = (char *)cli + rows[index].offset;
-
-      given[index] = true;
-      if (rows[index].argument != NULL)
-        *(const char **)field = optarg;
-      else
-        *(bool *)field = true;
-    } else {
-      return false;
+      continue;
     }
+    if (letter != 0) /* getopt has printed it */
+      return fail_usage(NULL, NULL);
+    field = (char *)cli + rows[index].offset;
+    given[index] = true;
+    if (rows[index].argument != NULL)
+      *(const char **)field = optarg;
+    else
+      *(bool *)field = true;
   }
-  return true;
+  return EX_OK;
 }
 
-static bool check_usage(const struct cli *cli, const struct verb *verb,
-                        const bool given[ROW_COUNT])
+static int check_usage(const struct cli *cli, const struct verb *verb,
+                       const bool given[ROW_COUNT])
 {
   size_t i, least = 0, most = 0;
   const char *p;
 
   for (i = 0; i < ROW_COUNT; i++)
-    if (given[i] && !is_accepted_by(&rows[i], verb)) {
-      fprintf(stderr, "docextract: '%s' does not accept --%s\n", verb->name,
-              rows[i].name);
-      return false;
-    }
+    if (given[i] && !is_accepted_by(&rows[i], verb))
+      return fail_usage(verb, "'%s' does not accept --%s", verb->name,
+                        rows[i].name);
   for (p = verb->pattern; *p != '\0'; p = next_item(p)) {
     if (strncmp(p, "[--", 3) == 0)
       continue;
     least += *p != '[';
     most = memmem(p, item_length(p), "...", 3) != NULL ? SIZE_MAX : most + 1;
   }
-  if (cli->arg_count >= least && cli->arg_count <= most)
-    return true;
-  fprintf(stderr, "docextract: '%s' takes %s\n", verb->name,
-          verb->pattern[0] != '\0' ? verb->pattern : "no arguments");
-  return false;
-}
-
-static bool check_values(const struct cli *cli)
-{
-  size_t i;
-
-  if (cli->json && cli->html) {
-    fprintf(stderr, "docextract: --json and --html exclude each other\n");
-    return false;
-  }
-  if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0) {
-    fprintf(stderr, "docextract: --older-than takes a number and s, m, h or d, "
-                    "such as 7d\n");
-    return false;
-  }
-  if (cli->state == NULL)
-    return true;
-  for (i = 0; cli_state_word(i) != NULL; i++)
+  if (cli->arg_count < least || cli->arg_count > most)
+    return fail_usage(verb, "'%s' takes %s", verb->name,
+                      verb->pattern[0] != '\0' ? verb->pattern
+                                               : "no arguments");
+  if (cli->json && cli->html)
+    return fail_usage(verb, "--json and --html exclude each other");
+  if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0)
+    return fail_usage(verb, "--older-than takes a number and s, m, h or d, "
+                            "such as 7d");
+  for (i = 0; cli->state != NULL && cli_state_word(i) != NULL; i++)
     if (strcmp(cli_state_word(i), cli->state) == 0)
-      return true;
+      return EX_OK;
+  if (cli->state == NULL)
+    return EX_OK;
   fprintf(stderr, "docextract: unknown state; possible states:");
   for (i = 0; cli_state_word(i) != NULL; i++)
     fprintf(stderr, " %s", cli_state_word(i));
   fputc('\n', stderr);
-  return false;
+  return fail_usage(verb, NULL);
 }
 
 /* ---- running ---- */
@@ -334,6 +324,7 @@ int main(int argc, char **argv)
 {
   const struct verb *verb = NULL;
   bool given[ROW_COUNT] = {false};
+  int status;
   struct cli cli = {.spool = {-1, -1}};
 
   dx_process_protect();
@@ -341,28 +332,25 @@ int main(int argc, char **argv)
   (void)signal(SIGPIPE, SIG_IGN);           /* no reason to abandon a job */
   (void)signal(SIGXFSZ, SIG_IGN);           /* to us, a full disk */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-  if (!read_options(&cli, argc, argv, given))
-    return fail_usage(NULL);
+  status = read_options(&cli, argc, argv, given);
+  if (status != EX_OK)
+    return status;
   if (cli.version) {
     printf("docextract %s\n", PACKAGE_VERSION);
     return EX_OK;
   }
-  if (optind < argc) {
-    verb = find_verb(argv[optind++]);
-    if (verb == NULL)
-      return fail_usage(NULL);
-  }
+  if (optind < argc)
+    status = find_verb(argv[optind++], &verb);
+  if (status != EX_OK)
+    return status;
   if (cli.help) {
     print_help(verb);
     return EX_OK;
   }
-  if (verb == NULL) {
-    fputs("docextract: missing command\n", stderr);
-    return fail_usage(NULL);
-  }
+  if (verb == NULL)
+    return fail_usage(NULL, "missing command");
   cli.args = argv + optind;
   cli.arg_count = (size_t)(argc - optind);
-  if (!check_usage(&cli, verb, given) || !check_values(&cli))
-    return fail_usage(verb);
-  return run(verb, &cli);
+  status = check_usage(&cli, verb, given);
+  return status == EX_OK ? run(verb, &cli) : status;
 }

@@ -44,22 +44,19 @@ static void print_program(const char *path, const char *name)
 {
   char program[PATH_MAX], option[] = "--version", line[LINE_BYTES] = "";
   char *const words[] = {program, option, NULL}, *const none[] = {NULL};
-  ssize_t n = 0;
+  bool is_started;
   int ends[2];
   pid_t pid;
 
   (void)snprintf(program, sizeof(program), "%s", path);
   if (pipe2(ends, O_CLOEXEC) == 0) {
-    if (dx_process_start(words, none, ends[1], &pid) == 0) {
-      (void)close(ends[1]);
-      n = read(ends[0], line, sizeof(line) - 1);
-      (void)waitpid(pid, NULL, 0);
-    } else {
-      (void)close(ends[1]);
-    }
+    is_started = dx_process_start(words, none, ends[1], &pid) == 0;
+    (void)close(ends[1]);
+    (void)!read(ends[0], line, sizeof(line) - 1);
     (void)close(ends[0]);
+    if (is_started)
+      (void)waitpid(pid, NULL, 0);
   }
-  line[n > 0 ? n : 0] = '\0';
   line[strcspn(line, "\n")] = '\0';
   if (strncmp(line, name, strlen(name)) == 0)
     printf("  %s\n", line);
@@ -92,37 +89,33 @@ static void print_versions(void)
 
 /* ---- queues ---- */
 
-static void print_queue(const struct cli *cli, size_t number,
-                        const struct queue *queue)
-{
-  const struct dx_service *service =
-      cli->config != NULL ? dx_config_service(cli->config, queue->service)
-                          : NULL;
-
-  printf("  queue %zu: %s, %s, %d job%s", number, queue->state,
-         queue->accepting ? "accepting" : "rejecting", queue->jobs,
-         queue->jobs == 1 ? "" : "s");
-  if (service != NULL)
-    printf(", service %td", service - cli->config->services + 1);
-  else if (cli->config != NULL)
-    printf(", a service that is not configured");
-  printf("%s%s\n", queue->reasons[0] != '\0' ? ", " : "", queue->reasons);
-}
-
 static void print_queues(const struct cli *cli)
 {
-  struct queue *queues;
+  const struct dx_config *config = cli->config;
+  struct queues queues;
   struct dx_err err;
-  size_t count, i;
+  size_t i;
 
   printf("\nQueues\n");
-  if (cupsd_queues(&queues, &count, &err) != DX_OK)
+  if (cupsd_queues(&queues, &err) != DX_OK)
     printf("  %s\n", err.text);
-  else if (count == 0)
+  else if (queues.count == 0)
     printf("  no queue prints to docextract\n");
-  for (i = 0; i < count; i++)
-    print_queue(cli, i + 1, &queues[i]);
-  free(queues);
+  for (i = 0; i < queues.count; i++) {
+    const struct queue *queue = &queues.list[i];
+    const struct dx_service *service =
+        config != NULL ? dx_config_service(config, queue->service) : NULL;
+
+    printf("  queue %zu: %s, %s, %d job%s", i + 1, queue->state,
+           queue->accepting ? "accepting" : "rejecting", queue->jobs,
+           queue->jobs == 1 ? "" : "s");
+    if (service != NULL)
+      printf(", service %td", service - config->services + 1);
+    else if (config != NULL)
+      printf(", a service that is not configured");
+    printf("%s%s\n", queue->reasons[0] != '\0' ? ", " : "", queue->reasons);
+  }
+  free(queues.list);
 }
 
 /* ---- what works ---- */
@@ -279,12 +272,6 @@ static const struct {
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
-struct tail {
-  regex_t expressions[KNOWN];
-  char lines[LINES][LOG_LINE_BYTES];
-  size_t count; /* all of them; the last LINES are kept */
-};
-
 static void read_log_path(void *ctx, const char *name, const char *value)
 {
   if (strcasecmp(name, "ErrorLog") == 0)
@@ -319,49 +306,41 @@ static void format_line(const char *line, const char *format,
   }
 }
 
-static void read_tail(struct tail *tail, FILE *file)
-{
-  regmatch_t at[GROUPS];
-  char line[2048];
-  struct stat st;
-  size_t i;
-
-  if (fstat(fileno(file), &st) == 0 && st.st_size > TAIL_BYTES)
-    (void)fseeko(file, st.st_size - TAIL_BYTES, SEEK_SET);
-  while (fgets(line, sizeof(line), file) != NULL) {
-    line[strcspn(line, "\n")] = '\0';
-    for (i = 0; i < KNOWN; i++)
-      if (regexec(&tail->expressions[i], line, GROUPS, at, 0) == 0)
-        break;
-    if (i < KNOWN)
-      format_line(line, known[i].format, at,
-                  tail->lines[tail->count++ % LINES]);
-  }
-}
-
 /* Prints the last known lines. Reads and closes fd, which may be -1. */
 static void print_log(int fd)
 {
   FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-  struct tail tail = {.count = 0};
-  size_t i, compiled = 0;
+  regex_t expressions[KNOWN];
+  regmatch_t at[GROUPS];
+  char line[2048], kept[LINES][LOG_LINE_BYTES]; /* the last ones */
+  size_t i, compiled = 0, count = 0;
+  struct stat st;
 
+  if (file == NULL) {
+    printf("  cannot be read\n");
+    if (fd >= 0)
+      (void)close(fd);
+    return;
+  }
   while (compiled < KNOWN &&
-         regcomp(&tail.expressions[compiled], known[compiled].pattern,
+         regcomp(&expressions[compiled], known[compiled].pattern,
                  REG_EXTENDED) == 0)
     compiled++;
-  if (file == NULL)
-    printf("  cannot be read\n");
-  else if (compiled == KNOWN)
-    read_tail(&tail, file);
-  for (i = tail.count > LINES ? tail.count - LINES : 0; i < tail.count; i++)
-    printf("  %s\n", tail.lines[i % LINES]);
+  if (fstat(fd, &st) == 0 && st.st_size > TAIL_BYTES)
+    (void)fseeko(file, st.st_size - TAIL_BYTES, SEEK_SET);
+  while (fgets(line, sizeof(line), file) != NULL) {
+    line[strcspn(line, "\n")] = '\0';
+    for (i = 0; i < compiled; i++)
+      if (regexec(&expressions[i], line, GROUPS, at, 0) == 0)
+        break;
+    if (i < compiled)
+      format_line(line, known[i].format, at, kept[count++ % LINES]);
+  }
+  for (i = count > LINES ? count - LINES : 0; i < count; i++)
+    printf("  %s\n", kept[i % LINES]);
   while (compiled > 0)
-    regfree(&tail.expressions[--compiled]);
-  if (file != NULL)
-    (void)fclose(file);
-  else if (fd >= 0)
-    (void)close(fd);
+    regfree(&expressions[--compiled]);
+  (void)fclose(file);
 }
 
 /* ---- all of it ---- */

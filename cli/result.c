@@ -25,18 +25,11 @@ struct result_row {
   const char *text[COLUMNS]; /* "" for what is not there */
 };
 
-/* True even without any data. */
-static bool is_result(const struct dx_json *results)
-{
-  const char *status = dx_json_string(dx_json_get(results, "status"));
-
-  return dx_json_get(results, "medical_data") != NULL ||
-         (status != NULL && strcmp(status, "complete") == 0);
-}
-
 enum dx_code result_parse(const struct dx_buf *content,
                           struct dx_json **ret_root, struct dx_err *err)
 {
+  const struct dx_json *results;
+  const char *status;
   struct dx_json *root;
   enum dx_code code = DX_E_DOCUMENT;
 
@@ -48,7 +41,10 @@ enum dx_code result_parse(const struct dx_buf *content,
   root = dx_json_parse_exact(dx_buf_text(content), content->len, err);
   if (root == NULL && err->code != DX_E_RESPONSE)
     return err->code;
-  if (is_result(dx_json_get(root, "results"))) {
+  results = dx_json_get(root, "results");
+  status = dx_json_string(dx_json_get(results, "status"));
+  if (dx_json_get(results, "medical_data") != NULL ||
+      (status != NULL && strcmp(status, "complete") == 0)) { /* maybe empty */
     *ret_root = root;
     return DX_OK;
   }
@@ -64,36 +60,40 @@ enum dx_code result_parse(const struct dx_buf *content,
 
 /* The fields of a patient, in the order in which people write them. */
 #define PATIENT_FIELDS 4
-static const char *const patient_fields[PATIENT_FIELDS] = {
+static const char *const patient_fields[PATIENT_FIELDS + 1] = {
     "patient_first_name", "patient_last_name", "patient_mrn", "patient_dob"};
 
-/* The first of these members that is not of the patient; NULL: none is. */
+/* The first of these members that is not among `known`, which ends with NULL;
+ * NULL: all are. */
+static const struct dx_json *next_other(const struct dx_json *member,
+                                        const char *const *known)
+{
+  size_t i = 0;
+
+  while (member != NULL && known[i] != NULL)
+    if (strcmp(dx_json_name(member), known[i++]) == 0) {
+      member = dx_json_next(member);
+      i = 0;
+    }
+  return member;
+}
+
 static const struct dx_json *next_row(const struct dx_json *member)
 {
-  size_t i;
-
-  for (; member != NULL; member = dx_json_next(member)) {
-    for (i = 0; i < PATIENT_FIELDS; i++)
-      if (strcmp(dx_json_name(member), patient_fields[i]) == 0)
-        break;
-    if (i == PATIENT_FIELDS)
-      break;
-  }
-  return member;
+  return next_other(member, patient_fields);
 }
 
 /* True for a value, and for an object or array that contains one. A result is
  * at most DX_JSON_DEPTH_MAX deep. */
 static bool has_value(const struct dx_json *json)
 {
-  const struct dx_json *child;
+  const struct dx_json *child =
+      dx_json_is_array(json) ? dx_json_first(json) : dx_json_first_member(json);
   const char *text = dx_json_string(json);
   bool yes;
 
   if (text != NULL || dx_json_bool(json, &yes))
     return text == NULL || text[0] != '\0';
-  child =
-      dx_json_is_array(json) ? dx_json_first(json) : dx_json_first_member(json);
   while (child != NULL && !has_value(child))
     child = dx_json_next(child);
   return child != NULL;
@@ -165,9 +165,10 @@ static void table_row(const struct result_row *row, const size_t width[COLUMNS],
     }
     left += width[i] + 2 - cli_count_characters(row->text[i]);
   }
-  if (mark[0] != '\0')
-    printf("%*s%s%s%s", (int)left, "", cli_color(CLI_RED), mark,
-           cli_color(CLI_PLAIN));
+  if (mark[0] != '\0') {
+    printf("%*s", (int)left, "");
+    cli_print_word(mark, false);
+  }
   printf("\n");
 }
 
@@ -308,25 +309,16 @@ void result_end_page(void)
  * attribute. */
 static void print_text(const char *text)
 {
-  static const char *const escapes[128] = {['&'] = "&amp;",
-                                           ['<'] = "&lt;",
-                                           ['>'] = "&gt;",
-                                           ['"'] = "&quot;",
-                                           ['\''] = "&#39;"};
+  static const char special[] = "&<>\"'";
+  static const char *const escapes[] = {"&amp;", "&lt;", "&gt;", "&quot;",
+                                        "&#39;"};
 
   while (*text != '\0') {
-    const char *escape =
-        (unsigned char)*text < 128 ? escapes[(unsigned char)*text] : NULL;
-    uint32_t c;
-    size_t len = dx_utf8_char(text, &c);
+    const char *at = strchr(special, *text);
 
-    if (escape != NULL)
-      (void)fputs(escape, stdout);
-    else if (len == 0 || dx_utf8_is_hidden(c))
-      (void)putchar('?');
-    else
-      (void)fwrite(text, len, 1, stdout);
-    text += len > 0 ? len : 1;
+    if (at != NULL)
+      (void)fputs(escapes[at - special], stdout);
+    text += at != NULL ? 1 : cli_print_plain(text, 1);
   }
 }
 
@@ -348,28 +340,23 @@ void result_print_note(const char *text)
 
 static void print_value(const struct dx_json *value);
 
-/* Those that are not among `known`. */
 static void print_members(const struct dx_json *object,
                           const char *const *known)
 {
-  const struct dx_json *member = dx_json_first_member(object);
-  bool is_open = false;
-  size_t i;
+  const struct dx_json *member =
+      next_other(dx_json_first_member(object), known);
 
-  for (; member != NULL; member = dx_json_next(member)) {
-    for (i = 0; known[i] != NULL; i++)
-      if (strcmp(dx_json_name(member), known[i]) == 0)
-        break;
-    if (known[i] != NULL)
-      continue;
-    printf(is_open ? "<li>" : "<ul><li>");
-    is_open = true;
+  if (member == NULL)
+    return;
+  printf("<ul>");
+  for (; member; member = next_other(dx_json_next(member), known)) {
+    printf("<li>");
     print_apart(dx_json_name(member));
     printf(": ");
     print_value(member);
     printf("</li>");
   }
-  printf(is_open ? "</ul>" : "");
+  printf("</ul>");
 }
 
 /* However deep; cJSON has a limit. */

@@ -63,65 +63,49 @@ static enum dx_code cancel_as_user(const struct dx_job *job, struct dx_err *err)
   return DX_OK;
 }
 
-/* *ret_job: for a caller that may not use the spool, else NULL. */
-static enum dx_code pick(struct cli *cli, const char *text,
-                         char key[DX_KEY_BYTES], struct dx_job **ret_job,
-                         struct dx_err *err)
-{
-  enum dx_code code = cli_pick_job(cli, text, key, err);
+struct request {
+  struct cli *cli;
+  const char *verb; /* of docextractd */
+  enum dx_code (*as_user)(const struct dx_job *job, struct dx_err *err);
+};
 
-  *ret_job = NULL;
-  return code == DX_OK && cli->asks ? cli_read_job(cli, key, ret_job, err)
-                                    : code;
-}
-
-static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
+static enum dx_code request_one(void *ctx, const char *text, struct dx_err *err)
 {
-  struct cli *cli = ctx;
+  const struct request *r = ctx;
+  const char *service = r->cli->service;
   char key[DX_KEY_BYTES];
-  struct dx_job *job;
-  enum dx_code code = pick(cli, text, key, &job, err);
+  struct dx_job *job = NULL;
+  enum dx_code code = cli_pick_job(r->cli, text, key, err);
 
-  if (code == DX_OK && job != NULL)
-    code = retry_as_user(job, err);
-  else if (code == DX_OK)
-    code = cli_request(cli, CLI_PATIENCE_MS, NULL, err, "retry %s%s%s", key,
-                       cli->service != NULL ? " " : "",
-                       cli->service != NULL ? cli->service : "");
-  dx_job_free(&job);
-  return code;
-}
-
-static enum dx_code cancel_one(void *ctx, const char *text, struct dx_err *err)
-{
-  struct cli *cli = ctx;
-  char key[DX_KEY_BYTES];
-  struct dx_job *job;
-  enum dx_code code = pick(cli, text, key, &job, err);
-
+  if (code == DX_OK && !r->cli->asks)
+    return cli_request(r->cli, CLI_PATIENCE_MS, NULL, err, "%s %s%s%s", r->verb,
+                       key, service != NULL ? " " : "",
+                       service != NULL ? service : "");
   if (code == DX_OK)
-    code = job != NULL
-               ? cancel_as_user(job, err)
-               : cli_request(cli, CLI_PATIENCE_MS, NULL, err, "cancel %s", key);
+    code = cli_read_job(r->cli, key, &job, err);
+  if (code == DX_OK)
+    code = r->as_user(job, err);
   dx_job_free(&job);
   return code;
+}
+
+static enum dx_code request_all(struct request r, struct dx_err *err)
+{
+  const struct dx_service *service;
+  enum dx_code code = cli_open_jobs(r.cli, err);
+
+  if (code == DX_OK && r.cli->service != NULL)
+    code = cli_service(r.cli, &service, err);
+  cli_stop_catch();
+  return code == DX_OK ? cli_each_argument(r.cli, request_one, &r, err) : code;
 }
 
 enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
 {
-  const struct dx_service *service;
-  enum dx_code code = cli_open_jobs(cli, err);
-
-  if (code == DX_OK && cli->service != NULL)
-    code = cli_service(cli, &service, err);
-  cli_stop_catch();
-  return code == DX_OK ? cli_each_argument(cli, retry_one, cli, err) : code;
+  return request_all((struct request){cli, "retry", retry_as_user}, err);
 }
 
 enum dx_code verb_cancel(struct cli *cli, struct dx_err *err)
 {
-  enum dx_code code = cli_open_jobs(cli, err);
-
-  cli_stop_catch();
-  return code == DX_OK ? cli_each_argument(cli, cancel_one, cli, err) : code;
+  return request_all((struct request){cli, "cancel", cancel_as_user}, err);
 }

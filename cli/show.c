@@ -154,18 +154,14 @@ static enum dx_code ask_result(const struct cli *cli, const char *key,
                                struct dx_err *err)
 {
   struct dx_status status = DX_STATUS_NONE;
-  struct dx_buf request = {0};
+  char request[DX_STATUS_REQUEST_BYTES];
   enum dx_code code;
 
-  dx_buf_printf(&request, "show %s %s", key, name);
-  code = dx_buf_ok(&request)
-             ? dx_status_ask(&status, cli->config->status_socket,
-                             dx_buf_text(&request), err)
-             : dx_fail_nomem(err);
+  (void)snprintf(request, sizeof(request), "show %s %s", key, name);
+  code = dx_status_ask(&status, cli->config->status_socket, request, err);
   if (code == DX_OK)
     code = dx_status_bytes(&status, DX_RESULT_MAX_BYTES, ret_content, err);
   dx_status_close(&status);
-  dx_buf_release(&request);
   return code;
 }
 
@@ -193,31 +189,26 @@ static enum dx_code show_case(struct show *s, const struct dx_submission *sub,
 }
 
 /* Shows every result; *err is the first error. */
-static enum dx_code show_submission(struct show *s,
-                                    const struct dx_submission *sub,
-                                    enum dx_code first, struct dx_err *err)
-{
-  struct dx_err why;
-  size_t i;
-
-  for (i = 0; i < sub->case_count; i++)
-    if (sub->cases[i].state != DX_CASE_WAITING &&
-        (!s->cli->asks || sub->cases[i].state == DX_CASE_DELIVERED) &&
-        show_case(s, sub, i, &why) != DX_OK && first == DX_OK) {
-      *err = why;
-      first = why.code;
-    }
-  return first;
-}
-
 static enum dx_code show_all(struct show *s, const struct dx_job *job,
                              struct dx_err *err)
 {
   size_t i, k, before = s->shown;
   enum dx_code code = DX_OK;
+  struct dx_err why;
 
   for (i = 0; i < job->submission_count; i++)
-    code = show_submission(s, &job->submissions[i], code, err);
+    for (k = 0; k < job->submissions[i].case_count; k++) {
+      enum dx_case_state state = job->submissions[i].cases[k].state;
+
+      if (state == DX_CASE_WAITING ||
+          (s->cli->asks && state != DX_CASE_DELIVERED))
+        continue;
+      if (show_case(s, &job->submissions[i], k, &why) != DX_OK &&
+          code == DX_OK) {
+        *err = why;
+        code = why.code;
+      }
+    }
   for (i = 0; i < job->submission_count; i++) { /* those without a result */
     const struct dx_submission *sub = &job->submissions[i];
     const char *word = dx_state_word(sub->state);

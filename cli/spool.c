@@ -86,25 +86,19 @@ static const char *key_of(const struct dx_json *line)
   return key != NULL ? key : "";
 }
 
-static enum dx_code each_asked(struct cli *cli, cli_each *each, void *ctx,
-                               struct dx_err *err)
-{
-  enum dx_code code = ask_jobs(cli, err);
-
-  for (cli->job = dx_json_first(cli->jobs); code == DX_OK && cli->job != NULL;
-       cli->job = dx_json_next(cli->job))
-    if (dx_is_key(key_of(cli->job)))
-      code = each(ctx, key_of(cli->job));
-  return code;
-}
-
 enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
                           cli_each *finished, void *ctx, struct dx_err *err)
 {
   enum dx_code code;
 
-  if (cli->asks)
-    return each_asked(cli, unfinished, ctx, err);
+  if (cli->asks) {
+    code = ask_jobs(cli, err);
+    for (cli->job = dx_json_first(cli->jobs); code == DX_OK && cli->job != NULL;
+         cli->job = dx_json_next(cli->job))
+      if (dx_is_key(key_of(cli->job)))
+        code = unfinished(ctx, key_of(cli->job));
+    return code;
+  }
   /* In the order in which a job moves: none is missed. */
   code = dx_spool_each(&cli->spool, DX_SPOOL_NEW, unfinished, ctx, err);
   if (code == DX_OK)
@@ -119,19 +113,16 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
 {
   const struct dx_json *line = cli->job; /* usually */
 
-  if (cli->asks) {
-    if (line == NULL || strcmp(key_of(line), name) != 0)
-      for (line = dx_json_first(cli->jobs);
-           line != NULL && strcmp(key_of(line), name) != 0;
-           line = dx_json_next(line))
-        ;
-    return line != NULL
-               ? dx_status_read_job(line, ret_job, err)
-               : dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
-  }
-  return dx_is_key(name)
-             ? dx_spool_load(&cli->spool, name, ret_job, err)
-             : dx_spool_load_received(&cli->spool, name, ret_job, err);
+  if (!cli->asks && dx_is_key(name))
+    return dx_spool_load(&cli->spool, name, ret_job, err);
+  if (!cli->asks)
+    return dx_spool_load_received(&cli->spool, name, ret_job, err);
+  if (line == NULL || strcmp(key_of(line), name) != 0)
+    line = dx_json_first(cli->jobs);
+  while (line != NULL && strcmp(key_of(line), name) != 0)
+    line = dx_json_next(line);
+  return line != NULL ? dx_status_read_job(line, ret_job, err)
+                      : dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
 }
 
 /* ---- what keeps backends from writing ---- */
@@ -140,8 +131,6 @@ static enum dx_code advise_writer(struct dx_err *err)
 {
   char name[DX_USER_BYTES];
 
-  if (err->code == DX_E_SPACE)
-    return dx_fail_advice(err, "free space there");
   if (err->code != DX_E_ACCESS)
     return err->code;
   dx_user_name_of(geteuid(), name);
@@ -213,14 +202,6 @@ struct search {
   struct dx_buf candidates;
 };
 
-static bool is_key(const char *text)
-{
-  size_t len = strlen(text);
-
-  return len >= CLI_KEY_LEAST && len < DX_KEY_BYTES &&
-         strspn(text, "0123456789abcdef") == len;
-}
-
 /* "chart-12"; a key has no '-'. */
 static bool is_print_job(const char *text)
 {
@@ -234,7 +215,11 @@ static bool is_print_job(const char *text)
 
 bool cli_is_job_name(const char *text)
 {
-  return is_key(text) || is_print_job(text);
+  size_t len = strlen(text);
+
+  return (len >= CLI_KEY_LEAST && len < DX_KEY_BYTES &&
+          strspn(text, "0123456789abcdef") == len) ||
+         is_print_job(text);
 }
 
 /* Queue names are case-insensitive, as in CUPS. A job that cannot be read is

@@ -25,23 +25,21 @@ static void on_stop(int number)
   errno = saved;
 }
 
-/* A signal that our parent ignored stays ignored: nohup, `&`. */
-static void catch_signal(int number)
-{
-  struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
-  struct sigaction before;
-
-  (void)sigemptyset(&action.sa_mask);
-  if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-    (void)sigaction(number, &action, NULL);
-}
-
 void cli_stop_catch(void)
 {
+  static const int signals[] = {SIGINT, SIGTERM};
+  struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+  struct sigaction before;
+  size_t i;
+
   if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
     wake[0] = wake[1] = -1;
-  catch_signal(SIGINT);
-  catch_signal(SIGTERM);
+  (void)sigemptyset(&action.sa_mask);
+  /* What our parent ignored stays ignored: nohup, `&`. */
+  for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+    if (sigaction(signals[i], NULL, &before) == 0 &&
+        before.sa_handler != SIG_IGN)
+      (void)sigaction(signals[i], &action, NULL);
 }
 
 bool cli_stop_came(void)
@@ -49,9 +47,12 @@ bool cli_stop_came(void)
   return stops > 0;
 }
 
-int cli_stop_fd(void)
+bool cli_stop_await(int fd, int timeout_ms)
 {
-  return wake[0];
+  struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
+                         {.fd = wake[0], .events = POLLIN}};
+
+  return stops > 0 || poll(fds, 2, timeout_ms) != 0;
 }
 
 bool cli_stop_wait(int ms)

@@ -21,7 +21,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +28,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
@@ -53,18 +52,12 @@
 
 struct filter {
   struct dx_bundle_reader *reader;
-  int bundle_fd;    /* what the filters write */
-  int go_fd;        /* a byte for each file to process; -1: not started */
+  int bundle_fd;    /* what the filters write; -1: not started */
+  int go_fd;        /* a byte for each file to process */
   int log_fd;       /* a file in memory with what they log */
   long long log_at; /* how much of it was read */
-  int64_t limit_ms; /* from filter_next() to the entry */
-  int64_t until_ms; /* of the file at hand; 0: its entry has begun */
+  int64_t limit_ms; /* without data */
 };
-
-#define FILTER_NONE                            \
-  {                                            \
-    .bundle_fd = -1, .go_fd = -1, .log_fd = -1 \
-  }
 
 struct runner {
   const int *in_fds;
@@ -74,29 +67,30 @@ struct runner {
   char *variables[6]; /* its environment */
 };
 
-/* More than its child allows itself (filter/isolate.c), and it is a bound. */
-static bool runner_limit(int in_fd)
+static void close_fd(int *fd)
 {
-  struct stat st;
-  rlim_t size = fstat(in_fd, &st) == 0 ? (rlim_t)st.st_size : 0;
-  rlim_t s = 2 * (DX_PARSE_CPU_S + size / DX_PARSE_CPU_BYTES);
-  rlim_t bytes = DX_PARSE_FILE_BYTES + DX_PARSE_FILE_FACTOR * size;
-
-  return dx_process_limit(RLIMIT_CPU, s, s) &&
-         dx_process_limit(RLIMIT_FSIZE, bytes, bytes) &&
-         dx_process_limit(RLIMIT_NOFILE, 1024, 1024);
+  if (*fd >= 0)
+    (void)close(*fd);
+  *fd = -1;
 }
 
-/* Nothing else is open in a filter: it parses untrusted input. */
+/* Nothing else is open in a filter: it parses untrusted input. Its limits are
+ * more than its child allows itself (filter/isolate.c), and a bound. */
 static void runner_exec(const struct runner *r, int in_fd, pid_t parent)
 {
   static char job[] = "0", nobody[] = "-", title[] = "document", copies[] = "1",
               options[] = "";
   char *arguments[] = {
       strrchr(r->path, '/') + 1, job, nobody, title, copies, options, NULL};
+  struct stat st;
+  rlim_t size = fstat(in_fd, &st) == 0 ? (rlim_t)st.st_size : 0;
+  rlim_t s = 2 * (DX_PARSE_CPU_S + size / DX_PARSE_CPU_BYTES);
+  rlim_t bytes = DX_PARSE_FILE_BYTES + DX_PARSE_FILE_FACTOR * size;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() == parent && runner_limit(in_fd) &&
+  if (getppid() == parent && dx_process_limit(RLIMIT_CPU, s, s) &&
+      dx_process_limit(RLIMIT_FSIZE, bytes, bytes) &&
+      dx_process_limit(RLIMIT_NOFILE, 1024, 1024) &&
       dup2(in_fd, STDIN_FILENO) >= 0 && dup2(r->out_fd, STDOUT_FILENO) >= 0 &&
       dup2(r->log_fd, STDERR_FILENO) >= 0 &&
       dup2(r->config_fd, CONFIG_FD) >= 0 &&
@@ -109,6 +103,7 @@ static void runner_exec(const struct runner *r, int in_fd, pid_t parent)
  * more is written: the n-th entry is always that of the n-th file. */
 static void runner_run(const struct runner *r, pid_t parent)
 {
+  pid_t child, self = getpid();
   struct dx_err err;
   int status = 0;
   size_t i;
@@ -124,8 +119,6 @@ static void runner_run(const struct runner *r, pid_t parent)
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || getppid() != parent)
     _exit(1);
   for (i = 0; i < r->count && status == 0; i++) {
-    pid_t child, self = getpid();
-
     if (read(r->go_fd, &byte, 1) != 1)
       break;
     child = fork();
@@ -144,45 +137,29 @@ static int copy_config(const char *path)
 {
   int from = open(path, O_RDONLY | O_CLOEXEC);
   int to = memfd_create("docextract.conf", 0);
-  char bytes[8192];
-  ssize_t n = -1;
+  ssize_t n;
 
-  if (from >= 0 && to >= 0)
-    while ((n = read(from, bytes, sizeof(bytes))) > 0 &&
-           dx_fs_write_all(to, bytes, (size_t)n, "copy", NULL) == DX_OK)
-      continue;
-  if (from >= 0)
-    (void)close(from);
-  if (to >= 0 && (n != 0 || fchmod(to, 0644) < 0)) {
-    (void)close(to);
-    to = -1;
-  }
+  do
+    n = from >= 0 && to >= 0 ? sendfile(to, from, NULL, INT_MAX) : -1;
+  while (n > 0);
+  close_fd(&from);
+  if (n < 0 || fchmod(to, 0644) < 0)
+    close_fd(&to);
   return to;
 }
 
-static enum dx_code fork_runner(struct filter *f, struct runner *r,
-                                struct dx_err *err)
+/* A filter writes nothing before it has processed the file. */
+static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
 {
-  int bundle[2] = {-1, -1}, go[2] = {-1, -1};
-  pid_t parent = getpid(), child = -1;
+  const struct filter *f = ctx;
+  bool is_ready = cli_stop_await(fd, (int)f->limit_ms);
 
-  if (pipe2(bundle, O_CLOEXEC) == 0 && pipe2(go, O_CLOEXEC) == 0) {
-    r->out_fd = bundle[1];
-    r->go_fd = go[0];
-    child = fork();
-  }
-  if (child == 0) {
-    (void)close(bundle[0]);
-    (void)close(go[1]);
-    runner_run(r, parent);
-  }
-  if (child < 0)
-    (void)dx_fail_sys(err, errno, "start", "todocextract");
-  f->bundle_fd = bundle[0];
-  f->go_fd = go[1];
-  (void)close(bundle[1]);
-  (void)close(go[0]);
-  return child < 0 ? err->code : DX_OK;
+  if (cli_stop_came())
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
+  return is_ready ? DX_OK
+                  : dx_fail(err, DX_E_IO, 0,
+                            "todocextract did not respond within %lld s",
+                            (long long)f->limit_ms / 1000);
 }
 
 /* Starts the runner; nothing is processed yet. in_fds are borrowed for the
@@ -202,7 +179,9 @@ static enum dx_code filter_start(struct filter *f, const struct cli *cli,
                      .count = count,
                      .path = path,
                      .variables = {search, locale, temp, config, uri}};
-  enum dx_code code;
+  int bundle[2] = {-1, -1}, go[2] = {-1, -1};
+  pid_t parent = getpid(), child = -1;
+  enum dx_code code = DX_OK;
 
   (void)snprintf(path, sizeof(path), "%s/filter/todocextract",
                  bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN);
@@ -214,32 +193,32 @@ static enum dx_code filter_start(struct filter *f, const struct cli *cli,
   f->limit_ms = service->filter_time_limit_ms + DX_FILTER_SPARE_MS;
   f->log_fd = r.log_fd = memfd_create("log", MFD_CLOEXEC);
   r.config_fd = copy_config(cli->config_path);
-  code = r.log_fd >= 0 && r.config_fd >= 0
-             ? fork_runner(f, &r, err)
-             : dx_fail_sys(err, errno, "copy", cli->config_path);
-  if (r.config_fd >= 0)
-    (void)close(r.config_fd);
-  return code;
-}
-
-/* Once the entry has begun, only silence ends it. */
-static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
-{
-  struct filter *f = ctx;
-  struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
-                         {.fd = cli_stop_fd(), .events = POLLIN}};
-  int64_t left_ms =
-      f->until_ms > 0 ? f->until_ms - dx_monotonic_ms() : f->limit_ms;
-  int n = 1;
-
-  if (!cli_stop_came())
-    n = poll(fds, 2, left_ms > 0 ? (int)left_ms : 0);
-  if (cli_stop_came())
-    return dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
-  return n != 0 ? DX_OK
-                : dx_fail(err, DX_E_IO, 0,
-                          "todocextract did not respond within %lld s",
-                          (long long)f->limit_ms / 1000);
+  if (r.log_fd < 0 || r.config_fd < 0) {
+    code = dx_fail_sys(err, errno, "copy", cli->config_path);
+  } else if (pipe2(bundle, O_CLOEXEC) == 0 && pipe2(go, O_CLOEXEC) == 0) {
+    r.out_fd = bundle[1];
+    r.go_fd = go[0];
+    child = fork();
+  }
+  if (child == 0) {
+    (void)close(bundle[0]);
+    (void)close(go[1]);
+    runner_run(&r, parent);
+  }
+  if (code == DX_OK && child < 0)
+    code = dx_fail_sys(err, errno, "start", "todocextract");
+  f->bundle_fd = bundle[0];
+  f->go_fd = go[1];
+  close_fd(&bundle[1]);
+  close_fd(&go[0]);
+  close_fd(&r.config_fd);
+  if (code != DX_OK)
+    return code;
+  f->reader = dx_bundle_reader_new(f->bundle_fd, NULL);
+  if (f->reader == NULL)
+    return dx_fail_nomem(err);
+  dx_bundle_reader_wait(f->reader, wait_for_data, f);
+  return DX_OK;
 }
 
 /* What was logged about this file. */
@@ -260,58 +239,19 @@ static void pass_on_log(struct filter *f, size_t number)
       dx_log(DX_LOG_DEBUG, "%s", line + 7);
 }
 
-/*
- * Processes the next file, and waits, at most for FilterTimeLimit and a minute.
- * The document goes to out_fd and is synced. `number` is that of the file in
- * warnings. *ret_entry is a document, or a refusal with its reason. E_STOPPED
- * after a signal; E_IO and others if the filter cannot be run, or hangs.
- */
-static enum dx_code filter_next(struct filter *f, size_t number, int out_fd,
-                                struct dx_entry *ret_entry, struct dx_err *err)
-{
-  bool ended = false;
-  enum dx_code code = DX_OK;
-
-  if (f->reader == NULL) {
-    f->reader = dx_bundle_reader_new(f->bundle_fd, NULL);
-    if (f->reader == NULL)
-      return dx_fail_nomem(err);
-    dx_bundle_reader_wait(f->reader, wait_for_data, f);
-  }
-  f->until_ms = dx_monotonic_ms() + f->limit_ms;
-  if (write(f->go_fd, "", 1) == 1)
-    code = dx_bundle_next(f->reader, ret_entry, &ended, err);
-  else
-    ended = true; /* an earlier one has failed */
-  f->until_ms = 0;
-  if (code == DX_OK && !ended)
-    code = dx_bundle_content(f->reader, out_fd, err);
-  if (code == DX_E_BUNDLE || (code == DX_OK && ended))
-    code = dx_fail(err, DX_E_IO, 0,
-                   "todocextract failed; --verbose shows what it logs");
-  if (code == DX_OK)
-    code = dx_fs_sync(out_fd, "document", err);
-  pass_on_log(f, number);
-  return code;
-}
-
 /* The processes end, at the latest, with this one. */
 static void filter_end(struct filter *f)
 {
   dx_bundle_reader_free(&f->reader);
-  if (f->bundle_fd >= 0)
-    (void)close(f->bundle_fd);
-  if (f->go_fd >= 0)
-    (void)close(f->go_fd);
-  if (f->log_fd >= 0)
-    (void)close(f->log_fd);
-  f->bundle_fd = f->go_fd = f->log_fd = -1;
+  close_fd(&f->bundle_fd);
+  close_fd(&f->go_fd);
+  close_fd(&f->log_fd);
 }
 
 struct submit {
   struct cli *cli;
   const struct dx_service *service;
-  int *inputs;  /* open files; -1: not yet */
+  int *inputs;  /* open files */
   size_t count; /* of inputs */
   struct filter filter;
   char user[DX_USER_BYTES]; /* the caller */
@@ -324,34 +264,11 @@ struct submit {
 
 /* ---- the files, with the caller's rights ---- */
 
-static enum dx_code open_input(struct submit *s, size_t i, struct dx_err *err)
-{
-  int64_t most = s->service->max_document_bytes;
-  char size[DX_SIZE_TEXT_BYTES];
-  struct stat st;
-
-  /* O_NONBLOCK: a fifo must not block. */
-  s->inputs[i] =
-      open(s->cli->args[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (s->inputs[i] < 0)
-    return dx_fail(err, DX_E_DOCUMENT, errno, "cannot open file %zu: %s", i + 1,
-                   strerror(errno));
-  if (fstat(s->inputs[i], &st) < 0 || !S_ISREG(st.st_mode))
-    return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is not a regular file",
-                   i + 1);
-  if (st.st_size == 0)
-    return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is empty", i + 1);
-  if (st.st_size > most)
-    return dx_fail(err, DX_E_DOCUMENT, 0,
-                   "file %zu is larger than MaxDocumentSize (%s)", i + 1,
-                   dx_size_text(most, size));
-  return DX_OK;
-}
-
 static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
 {
   size_t i, count = s->cli->arg_count;
-  enum dx_code code = DX_OK;
+  char size[DX_SIZE_TEXT_BYTES];
+  struct stat st;
 
   if (s->cli->title != NULL && !dx_utf8_is_plain(s->cli->title))
     return dx_fail(err, DX_E_DOCUMENT, 0,
@@ -364,68 +281,81 @@ static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
   s->inputs = calloc(count, sizeof(*s->inputs));
   if (s->inputs == NULL)
     return dx_fail_nomem(err);
-  for (; s->count < count; s->count++)
-    s->inputs[s->count] = -1;
-  for (i = 0; code == DX_OK && i < count; i++)
-    code = open_input(s, i, err);
-  return code;
+  for (i = 1; i <= count; i++) { /* O_NONBLOCK: a fifo must not block */
+    int fd =
+        open(s->cli->args[i - 1], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+      return dx_fail(err, DX_E_DOCUMENT, errno, "cannot open file %zu: %s", i,
+                     strerror(errno));
+    s->inputs[s->count++] = fd;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+      return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is not a regular file",
+                     i);
+    if (st.st_size == 0)
+      return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is empty", i);
+    if (st.st_size > s->service->max_document_bytes)
+      return dx_fail(err, DX_E_DOCUMENT, 0,
+                     "file %zu is larger than MaxDocumentSize (%s)", i,
+                     dx_size_text(s->service->max_document_bytes, size));
+  }
+  return DX_OK;
 }
 
 /* Their names can be seen in /proc as long as they are open. */
 static void close_inputs(struct submit *s)
 {
-  for (; s->count > 0; s->count--)
-    if (s->inputs[s->count - 1] >= 0)
-      (void)close(s->inputs[s->count - 1]);
+  while (s->count > 0)
+    close_fd(&s->inputs[--s->count]);
   free(s->inputs);
   s->inputs = NULL;
 }
 
 /* ---- the job ---- */
 
-/* The others are still looked at, so that all mistakes are reported at once. */
-static void note_refusal(struct submit *s, size_t number,
-                         const struct dx_entry *entry)
+/*
+ * Has the next file processed, and waits, at most for FilterTimeLimit and a
+ * minute. If it is refused, the others are still looked at, so that all
+ * mistakes are reported at once.
+ */
+static enum dx_code add_document(struct submit *s, struct dx_err *err)
 {
-  enum dx_code code =
-      entry->reason == DX_REASON_TROUBLE ? DX_E_IO : DX_E_DOCUMENT;
+  struct filter *f = &s->filter;
+  size_t number = s->job->document_count + 1; /* in warnings */
+  const char *path = s->cli->args[number - 1], *slash = strrchr(path, '/');
+  struct dx_entry entry;
+  enum dx_code code = DX_OK;
+  bool ended = false;
 
+  if (write(f->go_fd, "", 1) == 1)
+    code = dx_bundle_next(f->reader, &entry, &ended, err);
+  else
+    ended = true; /* an earlier one has failed */
+  if (code == DX_OK && !ended) {
+    if (s->service->file_names == DX_FILE_NAMES_NEUTRAL)
+      dx_filename_neutral(number, entry.type, entry.name);
+    else
+      dx_filename_from_title(slash != NULL ? slash + 1 : path, entry.type,
+                             entry.name);
+    entry.together = s->cli->together;
+    code = dx_spool_add_document(s->job, &entry, f->reader, err);
+  }
+  if (code == DX_E_BUNDLE || (code == DX_OK && ended))
+    code = dx_fail(err, DX_E_IO, 0,
+                   "todocextract failed; --verbose shows what it logs");
+  pass_on_log(f, number);
+  if (code == DX_OK && entry.reason == DX_REASON_SANDBOX)
+    code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
+  if (code != DX_OK || entry.kind == DX_KIND_DOCUMENT)
+    return code;
   s->refused++;
   if (s->refusal.code != DX_E_DOCUMENT) /* the caller can fix that: it stays */
-    (void)dx_fail(&s->refusal, code, 0,
-                  "file %zu cannot be sent: %s; nothing was sent", number,
-                  entry->reason_text);
+    (void)dx_fail(&s->refusal,
+                  entry.reason == DX_REASON_TROUBLE ? DX_E_IO : DX_E_DOCUMENT,
+                  0, "file %zu cannot be sent: %s; nothing was sent", number,
+                  entry.reason_text);
   dx_buf_printf(&s->refusals, "docextract: file %zu cannot be sent: %s\n",
-                number, entry->reason_text);
-}
-
-static enum dx_code add_document(struct submit *s, size_t index,
-                                 struct dx_err *err)
-{
-  struct dx_document *document = &s->job->documents[index];
-  struct dx_entry *entry = &document->entry;
-  const char *path = s->cli->args[index], *slash = strrchr(path, '/');
-  int fd = dx_spool_create_document(s->job, index, err);
-  enum dx_code code;
-
-  if (fd < 0)
-    return err->code;
-  code = filter_next(&s->filter, index + 1, fd, entry, err);
-  (void)close(fd);
-  if (code == DX_OK && entry->reason == DX_REASON_SANDBOX)
-    code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
-  if (code != DX_OK)
-    return code;
-  s->job->document_count++;
-  document->is_here = entry->kind == DX_KIND_DOCUMENT;
-  if (!document->is_here)
-    note_refusal(s, index + 1, entry);
-  if (s->service->file_names == DX_FILE_NAMES_NEUTRAL)
-    dx_filename_neutral(index + 1, entry->type, entry->name);
-  else
-    dx_filename_from_title(slash != NULL ? slash + 1 : path, entry->type,
-                           entry->name);
-  entry->together = s->cli->together;
+                number, entry.reason_text);
   return DX_OK;
 }
 
@@ -434,13 +364,9 @@ static enum dx_code add_document(struct submit *s, size_t index,
 static enum dx_code add_documents(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
-  size_t i;
 
-  s->job->documents = calloc(s->count, sizeof(*s->job->documents));
-  if (s->job->documents == NULL)
-    return dx_fail_nomem(err);
-  for (i = 0; code == DX_OK && i < s->count; i++)
-    code = add_document(s, i, err);
+  while (code == DX_OK && s->job->document_count < s->count)
+    code = add_document(s, err);
   if (code != DX_OK || s->refused == 0)
     return code;
   *err = s->refusal;
@@ -502,46 +428,37 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
 
 /* ---- all of it ---- */
 
-static enum dx_code run(struct submit *s, struct dx_err *err)
-{
-  enum dx_code code = cli_load(s->cli, err);
-
-  if (code == DX_OK)
-    code = cli_service(s->cli, &s->service, err);
-  if (code == DX_OK)
-    code = open_inputs(s, err);
-  if (code == DX_OK)
-    code =
-        filter_start(&s->filter, s->cli, s->service, s->inputs, s->count, err);
-  if (code == DX_OK)
-    code = cli_become_owner(s->cli->config->spool_dir, err);
-  if (code != DX_OK)
-    return code;
-  cli_stop_catch();
-  code = store(s, err);
-  if (!s->is_stored)
-    return code;
-  if (code != DX_OK)
-    fprintf(stderr, "docextract: %s\n", err->text);
-  printf("Stored %zu document%s as job %s\n", s->count,
-         s->count == 1 ? "" : "s", s->job->key);
-  filter_end(&s->filter);
-  close_inputs(s);
-  return cli_attend(s->cli, s->job, err);
-}
-
 enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
 {
-  struct submit s = {.cli = cli, .filter = FILTER_NONE};
-  enum dx_code code;
+  struct submit s = {.cli = cli,
+                     .filter = {.bundle_fd = -1, .go_fd = -1, .log_fd = -1}};
+  enum dx_code code = cli_load(cli, err);
 
   dx_user_name_of(geteuid(), s.user);
-  code = run(&s, err);
+  if (code == DX_OK)
+    code = cli_service(cli, &s.service, err);
+  if (code == DX_OK)
+    code = open_inputs(&s, err);
+  if (code == DX_OK)
+    code = filter_start(&s.filter, cli, s.service, s.inputs, s.count, err);
+  if (code == DX_OK)
+    code = cli_become_owner(cli->config->spool_dir, err);
+  if (code == DX_OK) {
+    cli_stop_catch();
+    code = store(&s, err);
+  }
   filter_end(&s.filter);
   close_inputs(&s);
   dx_buf_release(&s.refusals);
-  if (!s.is_stored)
+  if (s.is_stored) {
+    if (code != DX_OK) /* it may not survive a power failure */
+      fprintf(stderr, "docextract: %s\n", err->text);
+    printf("Stored %zu document%s as job %s\n", s.job->document_count,
+           s.job->document_count == 1 ? "" : "s", s.job->key);
+    code = cli_attend(cli, s.job, err);
+  } else {
     dx_spool_discard(&cli->spool, &s.job);
+  }
   dx_job_free(&s.job);
   return code;
 }

@@ -24,14 +24,16 @@ bool cli_is_live(void)
          strcmp(term, "dumb") != 0;
 }
 
-const char *cli_color(enum cli_color color)
+void cli_print_word(const char *word, bool is_good)
 {
-  static const char *const escapes[] = {[CLI_GREEN] = "\033[32m",
-                                        [CLI_RED] = "\033[31m",
-                                        [CLI_PLAIN] = "\033[0m"};
   const char *no = getenv("NO_COLOR"); /* no-color.org: set, and not empty */
+  bool has_color = cli_is_live() && (no == NULL || no[0] == '\0');
 
-  return cli_is_live() && (no == NULL || no[0] == '\0') ? escapes[color] : "";
+  printf("%s%s%s",
+         !has_color ? ""
+         : is_good  ? "\033[32m"
+                    : "\033[31m",
+         word, has_color ? "\033[0m" : "");
 }
 
 void cli_screen(int *ret_lines, int *ret_columns)
@@ -41,11 +43,6 @@ void cli_screen(int *ret_lines, int *ret_columns)
   (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
   *ret_lines = size.ws_row > 0 ? size.ws_row : 24;
   *ret_columns = size.ws_col > 0 ? size.ws_col : 80;
-}
-
-void cli_screen_clear(void)
-{
-  (void)fputs("\033[H\033[J", stdout);
 }
 
 void cli_line(const char *format, ...)
@@ -73,19 +70,19 @@ void cli_line_end(void)
 
 size_t cli_print_plain(const char *text, size_t most)
 {
-  size_t count = 0;
+  const char *at = text;
+  uint32_t c;
 
-  for (; *text != '\0' && count < most; count++) {
-    uint32_t c;
-    size_t len = dx_utf8_char(text, &c);
+  for (; *at != '\0' && most > 0; most--) {
+    size_t len = dx_utf8_char(at, &c);
 
     if (len == 0 || dx_utf8_is_hidden(c))
       (void)putchar('?');
     else
-      (void)fwrite(text, len, 1, stdout);
-    text += len > 0 ? len : 1;
+      (void)fwrite(at, len, 1, stdout);
+    at += len > 0 ? len : 1;
   }
-  return count;
+  return (size_t)(at - text);
 }
 
 void cli_print_bytes(const char *bytes, size_t len)
@@ -96,18 +93,19 @@ void cli_print_bytes(const char *bytes, size_t len)
     (void)fwrite(bytes, len, 1, stdout);
     return;
   }
-  while (at < end) {
-    size_t n = strcspn(at, "\n\t");
-    char *part = strndup(at, n);
-
-    if (part != NULL)
-      (void)cli_print_plain(part, SIZE_MAX);
-    free(part);
-    at += n;
-    if (at < end)
-      (void)putchar(*at != '\0' ? *at : '?');
-    at++;
-  }
+  while (at < end)
+    switch (*at) {
+    case '\n':
+    case '\t':
+      (void)putchar(*at++);
+      break;
+    case '\0':
+      (void)putchar('?');
+      at++;
+      break;
+    default:
+      at += cli_print_plain(at, 1);
+    }
 }
 
 size_t cli_count_characters(const char *text)

@@ -9,7 +9,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/spool/failures.h"
 #include "lib/spool/sentence.h"
 
 /* ---- the outcome of a job ---- */
@@ -17,9 +16,11 @@
 static void send_failures(struct session *session, const char *queue)
 {
   size_t count = 0;
+  struct dx_err err;
 
-  if (queue != NULL)
-    count = dx_spool_unseen_failures(session->driver->spool, queue);
+  if (queue != NULL && dx_spool_count_failures(session->driver->spool, queue,
+                                               false, &count, &err) != DX_OK)
+    dx_log(DX_LOG_WARNING, "%s", err.text);
   if (count > 0)
     control_send(session->client, "failures %zu", count);
 }

@@ -27,7 +27,7 @@
 
 struct client {
   struct control *control;
-  struct client *next, **link;
+  struct client *next;
   struct dx_channel channel;
   void *data;
   int64_t until_ms; /* monotonic: closed then; INT64_MAX: stays */
@@ -42,8 +42,6 @@ struct control {
   struct control_ops ops;
   uid_t owner;
   int epoll_fd, listen_fd, timer_fd;
-  bool
-      is_listening; /* false: no descriptors were left; the timer tries again */
   struct client *clients;
   size_t count;
 };
@@ -58,30 +56,22 @@ static void give_up(struct client *client)
   (void)shutdown(client->channel.fd, SHUT_RDWR);
 }
 
-static void watch(struct client *client)
+/* After something was sent. */
+static void settle(struct client *client)
 {
   bool wanted = dx_channel_is_behind(&client->channel);
   struct epoll_event event = {.events =
                                   EPOLLIN | (wanted ? (uint32_t)EPOLLOUT : 0),
                               .data.ptr = client};
 
-  if (wanted == client->is_watched_for_writing)
-    return;
-  client->is_watched_for_writing = wanted;
-  if (epoll_ctl(client->control->epoll_fd, EPOLL_CTL_MOD, client->channel.fd,
-                &event) < 0)
-    give_up(client);
-}
-
-/* After something was sent. */
-static void settle(struct client *client)
-{
   if (client->is_gone)
     return;
-  if (client->is_closing && !dx_channel_is_behind(&client->channel))
+  if ((client->is_closing && !wanted) ||
+      (wanted != client->is_watched_for_writing &&
+       epoll_ctl(client->control->epoll_fd, EPOLL_CTL_MOD, client->channel.fd,
+                 &event) < 0))
     give_up(client);
-  else
-    watch(client);
+  client->is_watched_for_writing = wanted;
 }
 
 void control_send(struct client *client, const char *format, ...)
@@ -121,22 +111,6 @@ int client_descriptor(struct client *client)
 size_t control_clients(const struct control *control)
 {
   return control->count;
-}
-
-static void remove_client(struct client *client)
-{
-  struct control *control = client->control;
-
-  control->ops.closed(control->ops.ctx, client);
-  *client->link = client->next;
-  if (client->next != NULL)
-    client->next->link = client->link;
-  control->count--;
-  /* A child of ours may have the descriptor: closing it would end nothing. */
-  (void)epoll_ctl(control->epoll_fd, EPOLL_CTL_DEL, client->channel.fd, NULL);
-  (void)shutdown(client->channel.fd, SHUT_RDWR);
-  dx_channel_close(&client->channel);
-  free(client);
 }
 
 /* ---- lines ---- */
@@ -184,15 +158,6 @@ static void serve(struct client *client, uint32_t events)
 
 /* ---- accepting ---- */
 
-static void listen_again(struct control *control, bool wanted)
-{
-  struct epoll_event event = {.events = wanted ? (uint32_t)EPOLLIN : 0,
-                              .data.ptr = &control->listen_fd};
-
-  control->is_listening = wanted;
-  (void)epoll_ctl(control->epoll_fd, EPOLL_CTL_MOD, control->listen_fd, &event);
-}
-
 /* Instead of the greeting. */
 static void turn_away(int fd, enum dx_code code, const char *why)
 {
@@ -226,9 +191,6 @@ static void greet(struct control *control, int fd)
   client->channel = (struct dx_channel)DX_CHANNEL_OF(fd);
   client->until_ms = dx_monotonic_ms() + DX_CHANNEL_FIRST_MS;
   client->next = control->clients;
-  client->link = &control->clients;
-  if (client->next != NULL)
-    client->next->link = &client->next;
   control->clients = client;
   control->count++;
   control_send(client, "docextractd %d %s %ld %s", DX_CHANNEL_VERSION,
@@ -236,6 +198,7 @@ static void greet(struct control *control, int fd)
                dx_started_word(control->started));
 }
 
+/* All that wait. If no descriptors are left, the timer tries again. */
 static void accept_clients(struct control *control)
 {
   for (;;) {
@@ -244,11 +207,8 @@ static void accept_clients(struct control *control)
 
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
       continue;
-    if (fd < 0) {
-      if (errno != EAGAIN)
-        listen_again(control, false);
+    if (fd < 0)
       return;
-    }
     if (!is_allowed(control, fd))
       turn_away(fd, DX_E_ACCESS, "permission denied");
     else if (control->count >= DX_CONTROL_CLIENTS_MAX)
@@ -265,26 +225,26 @@ int control_fd(const struct control *control)
   return control->epoll_fd;
 }
 
-/* Those that are gone or take too long, or all. */
+/* Removes those that are gone or take too long, or all. */
 static void end_clients(struct control *control, bool all)
 {
-  struct client *client = control->clients, *next;
+  struct client **at = &control->clients, *client;
   int64_t now = dx_monotonic_ms();
 
-  for (; client != NULL; client = next) {
-    next = client->next;
-    if (all || client->is_gone || client->until_ms <= now)
-      remove_client(client);
+  while ((client = *at) != NULL) {
+    if (!all && !client->is_gone && client->until_ms > now) {
+      at = &client->next;
+      continue;
+    }
+    *at = client->next;
+    control->count--;
+    control->ops.closed(control->ops.ctx, client);
+    /* A child of ours may have the descriptor: closing it would end nothing. */
+    (void)epoll_ctl(control->epoll_fd, EPOLL_CTL_DEL, client->channel.fd, NULL);
+    (void)shutdown(client->channel.fd, SHUT_RDWR);
+    dx_channel_close(&client->channel);
+    free(client);
   }
-}
-
-static void read_timer(struct control *control)
-{
-  uint64_t ticks;
-
-  if (read(control->timer_fd, &ticks, sizeof(ticks)) > 0 &&
-      !control->is_listening)
-    listen_again(control, true);
 }
 
 /* What a client asks for may write journals. */
@@ -292,45 +252,41 @@ void control_turn(struct control *control)
 {
   int64_t until = dx_monotonic_ms() + DX_TURN_MS;
   struct epoll_event event;
+  uint64_t ticks;
   int i;
 
   for (i = 0; i < EVENTS && dx_monotonic_ms() < until &&
               epoll_wait(control->epoll_fd, &event, 1, 0) == 1;
        i++) {
-    if (event.data.ptr == &control->listen_fd)
-      accept_clients(control);
-    else if (event.data.ptr == &control->timer_fd)
-      read_timer(control);
-    else
+    if (event.data.ptr != control) {
       serve(event.data.ptr, event.events);
+      continue;
+    }
+    (void)!read(control->timer_fd, &ticks, sizeof(ticks));
+    accept_clients(control);
   }
   end_clients(control, false);
 }
 
 /* ---- listening ---- */
 
-static bool add(const struct control *control, int fd, void *what)
-{
-  struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
-
-  return fd >= 0 &&
-         epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 static enum dx_code open_descriptors(struct control *control,
                                      struct dx_err *err)
 {
   const struct itimerspec tick = {.it_interval.tv_sec = TICK_MS / 1000,
                                   .it_value.tv_sec = TICK_MS / 1000};
+  /* By edges: without descriptors, a client that waits would wake for ever. */
+  struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = control};
 
   control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   control->listen_fd =
       socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   control->timer_fd =
       timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (control->epoll_fd < 0 ||
-      !add(control, control->listen_fd, &control->listen_fd) ||
-      !add(control, control->timer_fd, &control->timer_fd) ||
+  if (epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, control->listen_fd, &event) <
+          0 ||
+      epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, control->timer_fd, &event) <
+          0 ||
       timerfd_settime(control->timer_fd, 0, &tick, NULL) < 0)
     return dx_fail_sys(err, errno, "open", "socket");
   return DX_OK;
@@ -358,23 +314,11 @@ static enum dx_code start_listening(struct control *control, struct dx_err *err)
   return DX_OK;
 }
 
-static void close_all(struct control *control)
-{
-  if (control->listen_fd >= 0)
-    (void)close(control->listen_fd);
-  if (control->timer_fd >= 0)
-    (void)close(control->timer_fd);
-  if (control->epoll_fd >= 0)
-    (void)close(control->epoll_fd);
-  free(control);
-}
-
 struct control *control_new(const struct dx_spool *spool,
                             enum dx_started started,
                             const struct control_ops *ops, struct dx_err *err)
 {
   struct control *control = calloc(1, sizeof(*control));
-  enum dx_code code;
 
   if (control == NULL) {
     (void)dx_fail_nomem(err);
@@ -385,35 +329,33 @@ struct control *control_new(const struct dx_spool *spool,
                               .ops = *ops,
                               .epoll_fd = -1,
                               .listen_fd = -1,
-                              .timer_fd = -1,
-                              .is_listening = true};
-  code = open_descriptors(control, err);
-  if (code == DX_OK)
-    code = start_listening(control, err);
-  if (code == DX_OK)
-    return control;
-  close_all(control);
-  return NULL;
+                              .timer_fd = -1};
+  if (open_descriptors(control, err) != DX_OK ||
+      start_listening(control, err) != DX_OK)
+    control_free(&control);
+  return control;
 }
 
-/* Those who were not accepted yet learn that nobody will, even if a child of
- * ours has the descriptor, too. */
-static void stop_listening(struct control *control)
+void control_free(struct control **control_at)
 {
+  struct control *control = *control_at;
   int fd;
 
+  if (control == NULL)
+    return;
   (void)unlinkat(control->spool->dirfd, DX_CHANNEL_NAME, 0);
+  /* Clients that were not accepted yet learn that they will not be, even if a
+   * child of ours has the descriptor, too. */
   (void)shutdown(control->listen_fd, SHUT_RDWR);
   while ((fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
     (void)close(fd);
-}
-
-void control_free(struct control **control)
-{
-  if (*control == NULL)
-    return;
-  stop_listening(*control);
-  end_clients(*control, true);
-  close_all(*control);
-  *control = NULL;
+  end_clients(control, true);
+  if (control->listen_fd >= 0)
+    (void)close(control->listen_fd);
+  if (control->timer_fd >= 0)
+    (void)close(control->timer_fd);
+  if (control->epoll_fd >= 0)
+    (void)close(control->epoll_fd);
+  free(control);
+  *control_at = NULL;
 }

@@ -85,19 +85,6 @@ static void start_line(struct cupsd *cupsd);
 
 /* ---- sending ---- */
 
-static void url_of(const struct dx_cupsd_address *address, char *url,
-                   size_t room)
-{
-  const char *host = address->host;
-  bool is_v6 = strchr(host, ':') != NULL && host[0] != '[';
-
-  if (address->port == 0)
-    (void)snprintf(url, room, "http://localhost/");
-  else
-    (void)snprintf(url, room, "http://%s%s%s:%d/", is_v6 ? "[" : "", host,
-                   is_v6 ? "]" : "", address->port);
-}
-
 /* Releases the bytes. */
 static bool post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
                  int64_t timeout_ms, dx_http_done *done, void *ctx,
@@ -118,7 +105,14 @@ static bool post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
   bool ok;
 
   dx_cupsd_address(&address);
-  url_of(&address, url, sizeof(url));
+  if (address.port == 0)
+    (void)snprintf(url, sizeof(url), "http://localhost/");
+  else
+    (void)snprintf(url, sizeof(url),
+                   strchr(address.host, ':') != NULL && address.host[0] != '['
+                       ? "http://[%s]:%d/"
+                       : "http://%s:%d/",
+                   address.host, address.port);
   request.url = url;
   request.unix_socket = address.port == 0 ? address.host : NULL;
   ok = is_request && timeout_ms > 0 &&
@@ -304,16 +298,6 @@ static bool ask_list(struct list *list)
   return ask_page(list);
 }
 
-static void end_list(struct list *list)
-{
-  list->known_ms = list->is_whole ? list->asked_ms : 0;
-  free_jobs(&list->jobs, &list->count);
-  list->jobs = list->fresh;
-  list->count = list->fresh_count;
-  list->fresh = NULL;
-  list->fresh_count = 0;
-}
-
 /* Questions that wait for the list of jobs that are not over; `otherwise` is
  * their answer if there is none. */
 static void after_active(struct cupsd *cupsd, enum dx_answer otherwise)
@@ -346,7 +330,12 @@ static void on_list(void *ctx, const struct dx_http_response *response)
       return;
     list->is_whole = false;
   }
-  end_list(list);
+  list->known_ms = list->is_whole ? list->asked_ms : 0;
+  free_jobs(&list->jobs, &list->count);
+  list->jobs = list->fresh;
+  list->count = list->fresh_count;
+  list->fresh = NULL;
+  list->fresh_count = 0;
   if (!is_all)
     after_active(cupsd,
                  response->code == DX_OK ? DX_ANSWER_ACTIVE : DX_ANSWER_NONE);
@@ -415,10 +404,10 @@ static void move_on(struct question *q)
   }
   if (answer != DX_ANSWER_NOT_ASKED)
     set_answer(q, answer);
-  else if (q->job.state == DX_PJ_WAITING)
+  else if (q->job.answer == DX_ANSWER_ACTIVE)
     look_if_listed(q);
   else
-    set_answer(q, dx_answer_of_state(q->job.state));
+    set_answer(q, q->job.answer);
 }
 
 static void on_job(void *ctx, const struct dx_http_response *response)
@@ -430,14 +419,14 @@ static void on_job(void *ctx, const struct dx_http_response *response)
   cupsd->calls--;
   if (response->status == HTTP_UNAUTHORIZED ||
       response->status == HTTP_FORBIDDEN)
-    q->job.state = DX_PJ_HIDDEN;
+    q->job.answer = DX_ANSWER_HIDDEN;
   else if (is_ok(response))
     dx_print_job_read(response->body, response->body_len, q->about->uuid,
                       &q->job);
   else
     fail_line(cupsd);
   if (!dx_print_job_is_known(&q->job))
-    set_answer(q, dx_answer_of_state(q->job.state));
+    set_answer(q, q->job.answer);
   else if (!is_the_job(q))
     set_answer(q, DX_ANSWER_UNKNOWN);
   else
@@ -450,7 +439,7 @@ static void start(struct question *q)
 {
   struct dx_buf bytes = {0};
 
-  memset(&q->job, 0, sizeof(q->job)); /* DX_PJ_NOBODY */
+  q->job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
   q->asked_ms = dx_monotonic_ms();
   q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
   q->step = JOB;
@@ -482,7 +471,7 @@ void cupsd_forget(struct question **question)
   for (at = &q->cupsd->questions; *at != q; at = &(*at)->next)
     ;
   *at = q->next;
-  dx_http_cancel(q->cupsd->http, &q->call);
+  dx_http_cancel(&q->call);
   if (q->step == JOB) {
     q->cupsd->calls--;
     start_line(q->cupsd);
@@ -567,7 +556,7 @@ struct cupsd *cupsd_new(struct dx_http *http, const struct cupsd_ops *ops)
 
 static void release_list(struct list *list)
 {
-  dx_http_cancel(list->cupsd->http, &list->call);
+  dx_http_cancel(&list->call);
   free_jobs(&list->jobs, &list->count);
   free_jobs(&list->fresh, &list->fresh_count);
 }
@@ -580,7 +569,7 @@ void cupsd_free(struct cupsd **cupsd)
     return;
   while ((queue = (*cupsd)->queues) != NULL) {
     (*cupsd)->queues = queue->next;
-    dx_http_cancel((*cupsd)->http, &queue->call);
+    dx_http_cancel(&queue->call);
     dx_buf_release(&queue->uri);
     free(queue);
   }

@@ -51,18 +51,13 @@ static struct driven *enlist(struct driver *driver, struct dx_job *job,
                              struct dx_err *err)
 {
   struct driven *driven = calloc(1, sizeof(*driven));
+  /* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
+  struct driven **jobs =
+      reallocarray(driver->jobs, driver->count + 1, sizeof(*jobs));
 
-  if (driver->count == driver->room) {
-    size_t room = driver->room != 0 ? 2 * driver->room : 64;
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
-    struct driven **jobs = realloc(driver->jobs, room * sizeof(*jobs));
-
-    if (jobs != NULL) {
-      driver->jobs = jobs;
-      driver->room = room;
-    }
-  }
-  if (driven == NULL || driver->count == driver->room) {
+  if (jobs != NULL)
+    driver->jobs = jobs;
+  if (driven == NULL || jobs == NULL) {
     free(driven);
     dx_job_free(&job);
     (void)dx_fail_nomem(err);

@@ -66,7 +66,7 @@ struct driver {
   struct cupsd *cupsd;
   struct session *sessions;
   struct driven **jobs;
-  size_t count, room;
+  size_t count;
   int64_t receipts_ms; /* monotonic: when to look through received/ */
   int64_t load_ms;     /* when to load what is not in memory */
   bool is_down;        /* an outage was logged, and not yet its end */

@@ -1,76 +1,476 @@
 /*
- * hello.c - the parent of a `hello`: starts the child, gives it its slots, and
- * learns from its response. The steps are hello_steps.c's.
+ * hello.c - the child of a `hello` takes the steps that a job would take, one
+ * after the other; the first that fails is named, with what to do. The parent
+ * gives it its slots, and learns from its response.
  */
 #include "daemon/hello.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/service/api.h"
+#include "daemon/service/token.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/base/policy.h"
+#include "lib/base/process.h"
+#include "lib/base/user.h"
+#include "lib/base/utf8.h"
+#include "lib/control/channel.h"
+#include "lib/spool/results.h"
 
-/* ---- the child ---- */
+/* After this long without a result, says what it is waiting for. */
+#define PATIENCE_MS 2000
+#define PATIENCE_LEAST_MS 300 /* for a step that begins late */
+#define TURN_MS 1000
+#define CLIENT_MS 10000 /* one that does not read for so long is gone */
 
-/* Leaves stdin, stdout, stderr and these two. */
-static void close_others(int a, int b)
+/* From the child to its parent. The answer is an int64_t: the time of the slot
+ * (monotonic); 0 once the response has counted. */
+struct hello_request {
+  bool is_response;       /* false: asks for a slot */
+  enum dx_code meaning;   /* of the response */
+  int64_t retry_after_ms; /* -1: none */
+};
+
+struct steps {
+  const struct dx_config *config;
+  const struct dx_service *service;
+  int parent_fd;
+  struct dx_token *token;
+  const char *token_text;
+  bool has_proxy;
+  char peer[280]; /* what is connected to */
+  struct dx_http *http;
+  int64_t slot_ms;  /* monotonic; 0: none yet */
+  char detail[256]; /* of a step that succeeded */
+  /* the call */
+  bool is_ready; /* the request could be sent */
+  bool has_response;
+  struct dx_http_response response; /* without its body */
+  enum dx_code meaning;             /* what the response means */
+  struct dx_err err;
+  int64_t off_ms; /* their clock minus ours; 0 if unknown */
+  char *greeting;
+};
+
+/* What a step found. */
+#define DETAIL(s, ...) \
+  (void)snprintf((s)->detail, sizeof((s)->detail), __VA_ARGS__)
+
+/* ---- what the client is told ---- */
+
+static struct dx_channel client = DX_CHANNEL_NONE;
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 {
-  unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
+  char line[2 * DX_CHANNEL_LINE_BYTES]; /* cut by dx_channel_send() */
+  va_list args;
 
-  if (low > 3)
-    (void)close_range(3, low - 1, 0);
-  if (high > low + 1)
-    (void)close_range(low + 1, high - 1, 0);
-  (void)close_range(high + 1, ~0U, 0);
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof(line), format, args);
+  va_end(args);
+  if (dx_channel_send(&client, NULL, "%s", line) != DX_OK ||
+      !dx_channel_drain(&client, CLIENT_MS))
+    _exit(1); /* the client is gone, or does not read */
 }
 
+static int64_t ask_parent(const struct steps *s, struct hello_request request)
+{
+  int64_t answer;
+
+  (void)!send(s->parent_fd, &request, sizeof(request), MSG_NOSIGNAL);
+  if (recv(s->parent_fd, &answer, sizeof(answer), 0) != (ssize_t)sizeof(answer))
+    _exit(1); /* the test is not wanted any more */
+  return answer;
+}
+
+/* ---- a slow step says what it is waiting for ---- */
+
+static char waiting_text[512];
+static volatile sig_atomic_t waiting_len;
+static int64_t begun_ms;
+
+static void on_alarm(int number)
+{
+  int saved = errno;
+
+  (void)number;
+  (void)!write(client.fd, waiting_text, (size_t)waiting_len);
+  errno = saved;
+}
+
+static void set_alarm(int64_t ms)
+{
+  const struct itimerval timer = {
+      .it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
+
+  (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+__attribute__((format(printf, 1, 2))) static void
+expect_wait(const char *format, ...)
+{
+  struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+  int64_t left = begun_ms + PATIENCE_MS - dx_monotonic_ms();
+  char what[sizeof(waiting_text) - 24];
+  va_list args;
+
+  set_alarm(0);
+  va_start(args, format);
+  (void)vsnprintf(what, sizeof(what), format, args);
+  va_end(args);
+  dx_utf8_make_plain(what);
+  (void)sigemptyset(&action.sa_mask);
+  (void)sigaction(SIGALRM, &action, NULL);
+  waiting_len = snprintf(waiting_text, sizeof(waiting_text),
+                         "warn waiting for %s\n", what);
+  set_alarm(left > PATIENCE_LEAST_MS ? left : PATIENCE_LEAST_MS);
+}
+
+/* ---- the steps ---- */
+
+static bool is_https(const struct steps *s)
+{
+  return strncmp(s->service->base_url, "https:", 6) == 0;
+}
+
+static enum dx_code advise_writer(struct dx_err *err)
+{
+  char name[DX_USER_BYTES];
+
+  if (err->code == DX_E_SPACE)
+    return dx_fail_advice(err, "free space there");
+  if (err->code != DX_E_ACCESS)
+    return err->code;
+  dx_user_name_of(geteuid(), name);
+  return dx_fail_advice(err, "'%s' must be able to write there", name);
+}
+
+static enum dx_code step_spool(struct steps *s, struct dx_err *err)
+{
+  const char *path = s->config->spool_dir;
+  enum dx_code code;
+
+  expect_wait("the disk of SpoolDir '%s'", path);
+  DETAIL(s, "%s", path);
+  code = dx_fs_probe(path, err);
+  return code == DX_OK ? code : advise_writer(err);
+}
+
+/* A key may be there and still be unreadable to docextractd. */
+static enum dx_code advise_token(struct dx_err *err)
+{
+  char name[DX_USER_BYTES];
+
+  if (err->sys_errno == ENOENT)
+    return dx_fail_advice(err, "put it there, or fix the path");
+  if (err->sys_errno != EACCES)
+    return err->code;
+  dx_user_name_of(geteuid(), name);
+  return dx_fail_advice(
+      err, "docextractd runs as '%s', which must be able to use it", name);
+}
+
+/* Until a TokenCommand has ended: dying meanwhile would leave it behind. */
+static void block_term(bool is_blocked)
+{
+  sigset_t term;
+
+  (void)sigemptyset(&term);
+  (void)sigaddset(&term, SIGTERM);
+  (void)sigprocmask(is_blocked ? SIG_BLOCK : SIG_UNBLOCK, &term, NULL);
+}
+
+static enum dx_code step_token(struct steps *s, struct dx_err *err)
+{
+  const struct dx_service *service = s->service;
+  const struct dx_token_source_info *source = &dx_token_sources[service->token];
+  enum dx_code code;
+
+  if (source->limit_s > 0)
+    expect_wait("%s, at most %d s", source->directive, source->limit_s);
+  s->token = dx_token_new(service);
+  if (s->token == NULL)
+    return dx_fail_nomem(err);
+  if (service->token == DX_TOKEN_KEY)
+    DETAIL(s, "signed with %s, key id %s",
+           dx_algorithm_names[service->token_algorithm],
+           service->token_key_id != NULL ? service->token_key_id : "none");
+  else
+    DETAIL(s, "from %s", source->directive);
+  dx_token_wake_by(s->token, s->parent_fd);
+  block_term(true);
+  code = dx_token_get(s->token, 0, &s->token_text, err);
+  block_term(false);
+  return code == DX_OK ? code : advise_token(err);
+}
+
+/* ---- the call ---- */
+
+/* This call counts toward the rate limit, which the parent keeps. For a long
+ * pause the connection is given up: the steps before it are known by then. */
+static int64_t on_ready(void *ctx)
+{
+  struct steps *s = ctx;
+  int64_t left;
+
+  s->is_ready = true;
+  if (dx_monotonic_ms() - s->slot_ms > DX_RATE_LIMIT_LATE_MS)
+    s->slot_ms = ask_parent(s, (struct hello_request){.is_response = false});
+  left = s->slot_ms - dx_monotonic_ms();
+  if (left > PATIENCE_MS)
+    return -1;
+  expect_wait("the response of '%s', at most %d s", s->service->host,
+              DX_API_TIMEOUT_MS / 1000);
+  return left > 0 ? left : 0;
+}
+
+static void on_done(void *ctx, const struct dx_http_response *response)
+{
+  struct steps *s = ctx;
+
+  s->has_response = true;
+  s->response = *response;
+  s->response.body = NULL;
+  if (response->code == DX_E_NOT_SENT)
+    return;
+  s->meaning = dx_read_hello(response, &s->greeting, &s->err);
+  if (response->date_ms >= 0)
+    s->off_ms = response->date_ms - dx_wall_ms();
+  (void)ask_parent(
+      s, (struct hello_request){.is_response = true,
+                                .meaning = s->meaning,
+                                .retry_after_ms = response->retry_after_ms});
+}
+
+static enum dx_code try_call(struct steps *s, struct dx_err *err)
+{
+  struct dx_http_call *call;
+  const struct dx_api api = {s->http, s->service, s->token_text, on_ready,
+                             on_done, s,          &call};
+  int64_t left = s->slot_ms - dx_monotonic_ms();
+  enum dx_code code = DX_OK;
+
+  s->is_ready = s->has_response = false;
+  if (left > 0)
+    expect_wait("the end of the pause after an outage or status 429, %" PRId64
+                " s",
+                (left + 500) / 1000);
+  for (; code == DX_OK && left > 0; left = s->slot_ms - dx_monotonic_ms())
+    code = dx_http_run(s->http, left, NULL, 0, err);
+  expect_wait("a connection to %s, at most %d s", s->peer,
+              DX_CONNECT_TIMEOUT_MS / 1000);
+  if (code == DX_OK)
+    code = dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, err);
+  while (code == DX_OK && !s->has_response)
+    code = dx_http_run(s->http, TURN_MS, NULL, 0, err);
+  return code;
+}
+
+/* Makes the call; this and the following steps say how far it came. */
+static enum dx_code step_name(struct steps *s, struct dx_err *err)
+{
+  const char *host = s->service->host;
+  enum dx_code code;
+
+  (void)snprintf(s->peer, sizeof(s->peer), "%s port %d", host,
+                 s->service->port);
+  s->has_proxy = s->service->proxy != NULL && is_https(s);
+  if (s->has_proxy)
+    host = strcpy(s->peer, "the proxy");
+  s->http = dx_http_new();
+  if (s->http == NULL)
+    return dx_fail_nomem(err);
+  do
+    code = try_call(s, err);
+  while (code == DX_OK && s->response.code == DX_E_NOT_SENT);
+  if (code != DX_OK)
+    return code;
+  DETAIL(s, "%s%s%s", host, s->response.address[0] != '\0' ? " is " : "",
+         s->response.address);
+  if (s->response.was_resolved)
+    return DX_OK;
+  *err = s->err;
+  if (err->code != DX_E_NET)
+    return err->code;
+  return dx_fail(err, DX_E_NET, 0,
+                 "cannot resolve %s; check %s and the name servers of this "
+                 "computer",
+                 host, s->has_proxy ? "Proxy" : "BaseURL");
+}
+
+static enum dx_code step_connection(struct steps *s, struct dx_err *err)
+{
+  int e = s->response.err.sys_errno;
+
+  DETAIL(s, "%s port %d", s->response.address, s->response.port);
+  if (s->response.was_connected)
+    return DX_OK;
+  *err = s->err;
+  if (err->code != DX_E_NET)
+    return err->code;
+  return dx_fail(err, DX_E_NET, e, "cannot connect to %s: %s; check %s",
+                 s->peer, strerror(e != 0 ? e : ETIMEDOUT),
+                 s->has_proxy ? "Proxy and the firewall"
+                              : "BaseURL and the firewall, or set Proxy");
+}
+
+static enum dx_code step_certificate(struct steps *s, struct dx_err *err)
+{
+  DETAIL(s, "%s",
+         is_https(s) ? "trusted" : "none: plain HTTP to this computer");
+  if (!is_https(s) || s->is_ready)
+    return DX_OK;
+  *err = s->err;
+  if (err->code == DX_E_CERT)
+    return err->code; /* the message says what to do */
+  return dx_fail_advice(err, "check that the port of BaseURL speaks HTTPS");
+}
+
+static enum dx_code step_response(struct steps *s, struct dx_err *err)
+{
+  if (s->meaning == DX_OK || s->meaning == DX_E_TOKEN) {
+    DETAIL(s, "status %d", s->response.status);
+    return DX_OK;
+  }
+  *err = s->err;
+  if (dx_class_of(s->meaning) == DX_CL_CONFIG || s->meaning == DX_E_REFUSED)
+    return dx_fail_advice(err, "check BaseURL");
+  if (s->meaning == DX_E_RATE)
+    return dx_fail_advice(err, "try again later, or lower APIRate");
+  return dx_fail_advice(err, "try again later; print jobs wait until then");
+}
+
+static bool is_clock_off(const struct steps *s)
+{
+  return llabs(s->off_ms) > DX_CLOCK_SKEW_S * 1000;
+}
+
+static void describe_clock(const struct steps *s, char text[128])
+{
+  (void)snprintf(
+      text, 128, DX_HELLO_CLOCK "%lld s %s that of the service; correct it",
+      (llabs(s->off_ms) + 500) / 1000, s->off_ms > 0 ? "behind" : "ahead of");
+}
+
+static enum dx_code step_token_accepted(struct steps *s, struct dx_err *err)
+{
+  char clock[128];
+
+  if (s->meaning == DX_OK) {
+    DETAIL(s, "yes");
+    return DX_OK;
+  }
+  *err = s->err;
+  describe_clock(s, clock);
+  return dx_fail_advice(
+      err, "%s",
+      is_clock_off(s) ? clock : dx_token_sources[s->service->token].advice);
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+  const char *name;
+  enum dx_code (*run)(struct steps *, struct dx_err *);
+} steps[] = {
+#define X(function, name) {name, step_##function},
+    DX_HELLO_STEPS(X)
+#undef X
+};
+
+static enum dx_code take_steps(struct steps *s, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
+    expect_wait("%s", steps[i].name);
+    code = steps[i].run(s, err);
+    set_alarm(0);
+    if (code == DX_OK)
+      tell("line " DX_HELLO_OK "%-14s  %s", steps[i].name, s->detail);
+    else
+      tell("line " DX_HELLO_FAILED "%s", steps[i].name);
+  }
+  return code;
+}
+
+/* What will go wrong later although the service responds now. */
+static void warn_of_results(const struct steps *s)
+{
+  struct dx_err err;
+  enum dx_code code;
+
+  expect_wait("the disk of ResultsDir '%s'", s->service->results_dir);
+  code = dx_results_prepare(s->service->results_dir, &err);
+  set_alarm(0);
+  if (code == DX_OK)
+    return;
+  (void)advise_writer(&err);
+  tell("line " DX_HELLO_NO_RESULTS ", so nothing will be sent: %s", err.text);
+}
+
+static void tell_more(const struct steps *s, enum dx_code code)
+{
+  char clock[128];
+
+  if (code == DX_OK)
+    tell("line %s", s->greeting);
+  if (code == DX_OK && is_clock_off(s)) {
+    describe_clock(s, clock);
+    tell("line warning: %s", clock);
+  }
+  warn_of_results(s);
+}
+
+/* Nothing is freed but the token, which is wiped: the process ends. */
 _Noreturn static void run_child(const struct dx_config *config,
                                 const struct dx_service *service, int client_fd,
                                 int fd)
 {
-  sigset_t none;
+  struct steps s = {.config = config, .service = service, .parent_fd = fd};
+  struct dx_err err;
+  enum dx_code code;
 
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  (void)sigemptyset(&none); /* docextractd reads its signals */
-  (void)sigprocmask(SIG_SETMASK, &none, NULL);
-  close_others(client_fd, fd);
-  hello_run(config, service, client_fd, fd);
+  dx_process_begin_child(client_fd, fd);
+  client.fd = client_fd;
+  begun_ms = dx_monotonic_ms();
+  code = take_steps(&s, &err);
+  tell_more(&s, code);
+  if (code == DX_OK)
+    tell("done");
+  else
+    tell("error %s %s", dx_code_name(code), err.text);
+  dx_token_free(&s.token);
   _exit(0);
 }
 
 /* ---- the parent ---- */
 
-static const struct dx_service *choose(const struct dx_config *config,
-                                       const char *name, struct dx_err *err)
-{
-  const struct dx_service *service =
-      name == NULL && config->service_count == 1
-          ? &config->services[0]
-          : dx_config_service(config, name != NULL ? name : "default");
-
-  if (service == NULL)
-    (void)dx_fail(err, DX_E_CONFIG, 0,
-                  name != NULL ? "docextractd has not loaded a configuration "
-                                 "with that service"
-                               : "choose a service with --service NAME");
-  return service;
-}
-
 struct hello *hello_start(const struct dx_config *config, const char *name,
                           int client_fd, struct dx_err *err)
 {
-  const struct dx_service *service = choose(config, name, err);
+  const struct dx_service *service = dx_config_service(config, name);
   struct hello *hello;
   int ends[2];
 
-  if (service == NULL)
+  if (service == NULL) {
+    (void)dx_fail(err, DX_E_CONFIG, 0,
+                  "docextractd has not loaded a configuration with that "
+                  "service");
     return NULL;
+  }
   hello = calloc(1, sizeof(*hello));
   if (hello != NULL)
     hello->service = strdup(service->name);
@@ -103,11 +503,7 @@ static void answer(struct hello *hello, const struct hello_request *request,
 {
   int64_t at_ms = 0, wait = request->retry_after_ms;
 
-  if (request->kind == HELLO_IS_DONE) {
-    hello->was_told = true;
-    return;
-  }
-  if (request->kind == HELLO_ASKS_FOR_SLOT)
+  if (!request->is_response)
     at_ms = dx_rate_limit_book_any(limit);
   else if (request->meaning == DX_OK)
     dx_rate_limit_up(limit);
@@ -126,7 +522,7 @@ bool hello_turn(struct hello *hello, struct dx_rate_limit *limit)
     hello_stop(hello);
   while ((n = recv(hello->fd, &request, sizeof(request), MSG_DONTWAIT)) ==
          (ssize_t)sizeof(request))
-    if (limit != NULL || request.kind == HELLO_IS_DONE)
+    if (limit != NULL)
       answer(hello, &request, limit);
   hello->has_ended =
       n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
@@ -142,19 +538,18 @@ void hello_stop(struct hello *hello)
 bool hello_end(struct hello **hello_at)
 {
   struct hello *hello = *hello_at;
-  bool was_told;
+  int status = 1;
 
   if (hello == NULL)
     return true;
   if (!hello->has_ended)
     hello_stop(hello);
-  while (waitpid(hello->pid, NULL, hello->has_ended ? 0 : WNOHANG) < 0 &&
+  while (waitpid(hello->pid, &status, hello->has_ended ? 0 : WNOHANG) < 0 &&
          errno == EINTR)
     ;
   (void)close(hello->fd);
-  was_told = hello->was_told;
   free(hello->service);
   free(hello);
   *hello_at = NULL;
-  return was_told;
+  return status == 0;
 }

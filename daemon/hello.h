@@ -4,7 +4,7 @@
  * network and protection that do the work. What needs the rights of the caller
  * is the command's business.
  *
- * Each runs in a child process, because names, disks and a TokenCommand block.
+ * Each runs in a child process, because disks and a TokenCommand block.
  * The child writes to the client's descriptor: `line TEXT` for each step that
  * was taken ("ok" or "FAILED", its name, and what was found), for the greeting,
  * and for what will go wrong later ("warning: ..."); `warn TEXT` while it waits
@@ -34,12 +34,10 @@ struct hello {
   pid_t pid;
   int fd; /* for hello_turn(): readable when the child wants something */
   bool has_ended; /* the child: it needs no signal */
-  bool was_told;  /* the client: `done` or `error` */
   char *service;  /* its name, which outlives the configuration */
 };
 
-/* name: of the section; NULL: the only one, or "default". NULL: *err says
- * why. */
+/* name: of the section. NULL: *err says why. */
 struct hello *hello_start(const struct dx_config *config, const char *name,
                           int client_fd, struct dx_err *err);
 
@@ -53,20 +51,5 @@ void hello_stop(struct hello *hello);
 /* Stops the child, if it still runs; sets *hello to NULL, takes NULL. False if
  * it told the client neither `done` nor `error`. */
 bool hello_end(struct hello **hello);
-
-/* ---- what the two processes tell each other, one packet at a time ---- */
-
-/* From the child. The first two are answered, with an int64_t: the time of the
- * slot (monotonic); 0 once the response has counted. */
-struct hello_request {
-  enum { HELLO_ASKS_FOR_SLOT, HELLO_HAS_RESPONSE, HELLO_IS_DONE } kind;
-  enum dx_code meaning;   /* of the response */
-  int64_t retry_after_ms; /* -1: none */
-};
-
-/* In the child: takes the steps. fd leads to the parent; when that closes it,
- * the test is not wanted any more. */
-void hello_run(const struct dx_config *config, const struct dx_service *service,
-               int client_fd, int fd);
 
 #endif

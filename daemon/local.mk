@@ -22,8 +22,7 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
 	daemon/control.h daemon/driver.c daemon/driver.h daemon/hello.c \
-	daemon/hello.h daemon/hello_steps.c \
-	daemon/permit.c daemon/reach.c daemon/reach.h daemon/main.c \
+	daemon/hello.h daemon/main.c daemon/permit.c \
 	daemon/status.c daemon/status.h daemon/status_server.c \
 	daemon/verbs.c
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)

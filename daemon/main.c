@@ -127,18 +127,6 @@ static void set_wrong(struct daemon *d, const struct dx_err *err)
   dx_advise(&d->wrong);
 }
 
-/* What a running docextractd cannot change: it ends, and is started again. */
-static const char *changed_for_good(const struct daemon *d,
-                                    const struct dx_config *config)
-{
-  if (strcmp(config->spool_dir, d->spool_dir) != 0)
-    return "SpoolDir";
-  if (d->status.path != NULL &&
-      strcmp(config->status_socket, d->status.path) != 0)
-    return "StatusSocket";
-  return NULL;
-}
-
 static enum dx_code begin(struct daemon *d, struct dx_config *config,
                           struct dx_err *err)
 {
@@ -204,20 +192,24 @@ static enum dx_code load_config(const struct daemon *d,
 static void reload(struct daemon *d)
 {
   struct dx_config *config = NULL;
-  const char *changed = NULL;
   struct dx_err err;
   enum dx_code code;
 
   d->reload = false;
   (void)sd_notify(0, "RELOADING=1");
   code = load_config(d, &config, &err);
-  if (code == DX_OK)
-    changed = changed_for_good(d, config);
-  if (changed != NULL) {
-    dx_log(DX_LOG_WARNING, "%s has changed: starting again", changed);
-    d->again = true;
-    dx_config_free(&config);
-    return;
+  if (code == DX_OK) {
+    bool is_moved = strcmp(config->spool_dir, d->spool_dir) != 0;
+
+    /* What a running docextractd cannot change. */
+    d->again = is_moved || (d->status.path != NULL &&
+                            strcmp(config->status_socket, d->status.path) != 0);
+    if (d->again) {
+      dx_log(DX_LOG_WARNING, "%s has changed: starting again",
+             is_moved ? "SpoolDir" : "StatusSocket");
+      dx_config_free(&config);
+      return;
+    }
   }
   if (code == DX_OK && d->driver.config != NULL) {
     warn_of_sandbox(config);
@@ -255,17 +247,6 @@ static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
                  "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
                  "with systemctl start docextractd",
                  d->spool_dir, owner);
-}
-
-/* Every job keeps two files open. */
-static void raise_limits(void)
-{
-  struct rlimit limit;
-
-  if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-    return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* ---- the control socket ---- */
@@ -432,13 +413,6 @@ static void look_if_idle(struct daemon *d)
     d->stop = true;
 }
 
-static int64_t wait_ms(int64_t until_ms)
-{
-  int64_t wait = until_ms - dx_monotonic_ms();
-
-  return wait < 0 ? 0 : wait < TURN_MS ? wait : TURN_MS;
-}
-
 /* What ends the wait for an event; the first is the request to stop. */
 static size_t wake_by(const struct daemon *d, int *fds)
 {
@@ -466,15 +440,16 @@ static size_t wake_by(const struct daemon *d, int *fds)
 static enum dx_code turn(struct daemon *d, struct dx_err *err)
 {
   int fds[DX_HTTP_WAKE_MAX];
-  int64_t until_ms;
+  int64_t until_ms, wait_ms;
 
   control_turn(d->control);
   if (d->driver.config == NULL)
     return dx_http_run(d->http, TURN_MS, fds, wake_by(d, fds), err);
   until_ms = driver_turn(&d->driver);
   until_ms = d->sweep_ms < until_ms ? d->sweep_ms : until_ms;
-  return dx_engine_run(d->driver.engine, wait_ms(until_ms), fds,
-                       wake_by(d, fds), err);
+  wait_ms = until_ms - dx_monotonic_ms();
+  wait_ms = wait_ms < 0 ? 0 : wait_ms < TURN_MS ? wait_ms : TURN_MS;
+  return dx_engine_run(d->driver.engine, wait_ms, fds, wake_by(d, fds), err);
 }
 
 static enum dx_code loop(struct daemon *d, struct dx_err *err)
@@ -527,11 +502,15 @@ static int run(const char *config_path)
                      .watch_fd = -1,
                      .lock_fd = -1};
   struct dx_err err = {0};
+  struct rlimit limit;
   enum dx_code code;
 
   status_make_dir();
   code = dx_user_enter(&err);
-  raise_limits();
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max; /* every job keeps two files open */
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
   d.signal_fd = catch_signals();
   if (code == DX_OK && d.signal_fd < 0)
     code = dx_fail_sys(&err, errno, "catch", "signals");

@@ -4,7 +4,6 @@
 #include "daemon/status.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,32 +16,21 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/base/process.h"
 #include "lib/base/user.h"
 
 #define DIR_MODE 0755     /* everybody reaches the socket, */
 #define SOCKET_MODE 0666  /* and connects */
 #define START_GAP_MS 5000 /* between two starts of the server */
 #define BACKLOG 64        /* connections that wait for accept() */
-#define SERVER_FIRST_FD 3 /* of the server: its socket, */
-#define SERVER_FDS 2      /* and the connection to its parent */
 
 /* ---- the directory and the socket ---- */
 
 static enum dx_code make_dir(const char *path, struct dx_err *err)
 {
-  const char *name = strrchr(path, '/') + 1;
-  char *parent = dx_fs_parent(path);
-  int dirfd = parent != NULL ? dx_fs_open_dir(parent, err) : -1;
-  enum dx_code code;
-
-  if (parent == NULL)
-    return dx_fail_nomem(err);
-  free(parent);
-  if (dirfd < 0)
-    return err->code;
-  code = dx_fs_make_dir(dirfd, name, DIR_MODE, err);
-  (void)close(dirfd);
-  return code;
+  if (mkdir(path, DIR_MODE) < 0 || chmod(path, DIR_MODE) < 0) /* umask */
+    return dx_fail_sys(err, errno, "create directory", path);
+  return DX_OK;
 }
 
 void status_make_dir(void)
@@ -91,22 +79,6 @@ static enum dx_code make_socket(struct status *status, struct dx_err *err)
 
 /* ---- the server ---- */
 
-/* The new process has nothing of docextractd's but two descriptors: no lock, no
- * connection to the service, no file of a job. */
-static _Noreturn void serve(const struct status *status, int parent_fd)
-{
-  int first = fcntl(status->listen_fd, F_DUPFD, SERVER_FIRST_FD + SERVER_FDS);
-  int second = fcntl(parent_fd, F_DUPFD, SERVER_FIRST_FD + SERVER_FDS);
-
-  (void)signal(SIGHUP, SIG_IGN); /* requests load the file themselves */
-  if (first >= 0 && second >= 0 && dup2(first, SERVER_FIRST_FD) >= 0 &&
-      dup2(second, SERVER_FIRST_FD + 1) >= 0 &&
-      close_range(SERVER_FIRST_FD + SERVER_FDS, ~0U, 0) == 0)
-    status_serve(SERVER_FIRST_FD, SERVER_FIRST_FD + 1, status->spool_dir,
-                 status->config_path);
-  _exit(1);
-}
-
 static void start_server(struct status *status)
 {
   int pair[2];
@@ -117,8 +89,14 @@ static void start_server(struct status *status)
     return;
   }
   status->pid = fork();
-  if (status->pid == 0)
-    serve(status, pair[1]);
+  if (status->pid == 0) {
+    (void)signal(SIGHUP, SIG_IGN); /* requests load the file themselves */
+    /* No lock, no connection to the service, no file of a job. */
+    dx_process_begin_child(status->listen_fd, pair[1]);
+    status_serve(status->listen_fd, pair[1], status->spool_dir,
+                 status->config_path);
+    _exit(1);
+  }
   (void)close(pair[1]);
   if (status->pid > 0) {
     status->fd = pair[0];

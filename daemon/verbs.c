@@ -11,7 +11,6 @@
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/spool/failures.h"
 
 void verbs_refuse(struct client *client, const struct dx_err *err)
 {
@@ -19,26 +18,6 @@ void verbs_refuse(struct client *client, const struct dx_err *err)
 }
 
 /* ---- cancel ---- */
-
-/* How many of the canceled documents the service has, and how many it may
- * have. */
-static void count_uploaded(const struct dx_job *job, size_t *ret_sure,
-                           size_t *ret_maybe)
-{
-  size_t i, k;
-
-  *ret_sure = 0;
-  *ret_maybe = 0;
-  for (i = 0; i < job->submission_count; i++) {
-    const struct dx_submission *sub = &job->submissions[i];
-
-    for (k = 0; sub->code == DX_E_CANCELED && k < sub->file_count; k++)
-      if (sub->uploaded_at != 0 || sub->files[k].put == DX_PUT_DONE)
-        ++*ret_sure;
-      else if (sub->files[k].put == DX_PUT_SENDING)
-        ++*ret_maybe;
-  }
-}
 
 /* Whoever waits for the manifest learns that there is none. */
 static void warn_of_sections(struct session *session, const struct dx_job *job)
@@ -62,9 +41,17 @@ static void warn_of_sections(struct session *session, const struct dx_job *job)
 
 static void tell_canceled(struct session *session, const struct dx_job *job)
 {
-  size_t sure, maybe;
+  size_t i, k, sure = 0, maybe = 0; /* documents that the service has */
 
-  count_uploaded(job, &sure, &maybe);
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    for (k = 0; sub->code == DX_E_CANCELED && k < sub->file_count; k++)
+      if (sub->uploaded_at != 0 || sub->files[k].put == DX_PUT_DONE)
+        sure++;
+      else if (sub->files[k].put == DX_PUT_SENDING)
+        maybe++;
+  }
   control_send(session->client, "line Canceled job %s", job->key);
   if (sure > 0)
     control_send(session->client,
@@ -86,21 +73,6 @@ static void tell_canceled(struct session *session, const struct dx_job *job)
   control_send(session->client, "done ");
 }
 
-static void tell_finished(struct session *session, const struct dx_job *job)
-{
-  size_t good = dx_job_count(job, DX_ST_EXTRACTED);
-
-  if (good == job->submission_count)
-    control_send(session->client,
-                 "done Job %s had already finished: everything is extracted",
-                 job->key);
-  else
-    control_send(session->client,
-                 "done Job %s had already finished: %zu of %zu documents "
-                 "extracted",
-                 job->key, good, job->submission_count);
-}
-
 void verbs_canceled(struct driver *driver, const struct driven *driven)
 {
   struct session *s;
@@ -117,75 +89,57 @@ static void print_job_of(const struct dx_job *job, char name[64])
                  job->cups_id != NULL ? job->cups_id : "?");
 }
 
-static void refuse_attended(struct session *session, const struct dx_job *job)
-{
-  struct dx_err err;
-  char name[64];
-
-  print_job_of(job, name);
-  (void)dx_fail(&err, DX_E_JOB, 0,
-                "this is print job %s, and its queue is working on it; cancel "
-                "it with: cancel %s",
-                name, name);
-  verbs_refuse(session->client, &err);
-}
-
-static void cancel_job(struct session *session, struct driven *driven)
-{
-  struct dx_job *job = driven->job;
-
-  if (driven->attendant != NULL && job->cups_id != NULL) {
-    refuse_attended(session, job);
-    return;
-  }
-  session->waits = driven;
-  dx_job_cancel(job);
-  dx_job_set_message(job, DX_OK, "");
-  dx_engine_wake(session->driver->engine, job);
-}
-
 /* Moves what cannot be read aside, so that the print job can run again. */
-static void set_aside(struct session *session, const char *parent,
-                      const char *name)
+static enum dx_code set_aside(struct session *session, const char *parent,
+                              const char *name, struct dx_err *err)
 {
   struct driver *driver = session->driver;
-  struct dx_err err;
+  enum dx_code code = dx_spool_set_aside(driver->spool, parent, name, err);
 
-  if (dx_spool_set_aside(driver->spool, parent, name, &err) != DX_OK)
-    verbs_refuse(session->client, &err);
-  else
+  if (code == DX_OK)
     control_send(session->client,
                  "done Moved job %.32s, whose job file cannot be read, to "
                  "'%s/damaged'",
                  name, driver->config->spool_dir);
+  return code;
 }
 
 /* A job that is not driven: it is over, has failed, or cannot be read. */
-static void cancel_stored(struct session *session, const char *key)
+static enum dx_code cancel_stored(struct session *session, const char *key,
+                                  struct dx_err *err)
 {
   struct driver *driver = session->driver;
   char name[DX_RECEIPT_BYTES];
   struct dx_job *job = NULL;
-  struct dx_err err;
-  enum dx_code code = dx_spool_load(driver->spool, key, &job, &err);
+  size_t good;
+  enum dx_code code = dx_spool_load(driver->spool, key, &job, err);
 
-  if (code == DX_E_NOT_FOUND && driver_has_receipt(driver, key, name)) {
-    set_aside(session, "received", name);
-  } else if (code == DX_E_DAMAGED) {
-    set_aside(session, "jobs", key);
-  } else if (code != DX_OK) {
-    verbs_refuse(session->client, &err);
-  } else if (dx_job_is_finished(job)) {
-    tell_finished(session, job);
-    dx_job_free(&job);
-  } else {
-    dx_job_cancel(job);
-    dx_job_set_message(job, DX_OK, "");
-    if (driver_take(driver, job, &err) != DX_OK)
-      verbs_refuse(session->client, &err);
+  if (code == DX_E_NOT_FOUND && driver_has_receipt(driver, key, name))
+    return set_aside(session, "received", name, err);
+  if (code == DX_E_DAMAGED)
+    return set_aside(session, "jobs", key, err);
+  if (code != DX_OK)
+    return code;
+  if (dx_job_is_finished(job)) {
+    good = dx_job_count(job, DX_ST_EXTRACTED);
+    if (good == job->submission_count)
+      control_send(session->client,
+                   "done Job %s had already finished: everything is extracted",
+                   key);
     else
-      session->waits = driver_find(driver, key);
+      control_send(session->client,
+                   "done Job %s had already finished: %zu of %zu documents "
+                   "extracted",
+                   key, good, job->submission_count);
+    dx_job_free(&job);
+    return DX_OK;
   }
+  dx_job_cancel(job);
+  dx_job_set_message(job, DX_OK, "");
+  code = driver_take(driver, job, err);
+  if (code == DX_OK)
+    session->waits = driver_find(driver, key);
+  return code;
 }
 
 /* What is stored becomes a job first. */
@@ -196,17 +150,31 @@ static struct driven *find(struct driver *driver, const char *key)
   return driver_find(driver, key);
 }
 
-static void verb_cancel(struct session *session, const char *key)
+static enum dx_code verb_cancel(struct session *session, const char *key,
+                                struct dx_err *err)
 {
   struct driven *driven = find(session->driver, key);
+  char name[64];
 
-  if (driven != NULL)
-    cancel_job(session, driven);
-  else
-    cancel_stored(session, key);
+  if (driven == NULL)
+    return cancel_stored(session, key, err);
+  if (driven->attendant != NULL && driven->job->cups_id != NULL) {
+    print_job_of(driven->job, name);
+    return dx_fail(err, DX_E_JOB, 0,
+                   "this is print job %s, and its queue is working on it; "
+                   "cancel it with: cancel %s",
+                   name, name);
+  }
+  session->waits = driven;
+  dx_job_cancel(driven->job);
+  dx_job_set_message(driven->job, DX_OK, "");
+  dx_engine_wake(session->driver->engine, driven->job);
+  return DX_OK;
 }
 
 /* ---- retry ---- */
+
+#define RETRYING "done Retrying job %s; check with: docextract jobs"
 
 /* The section was renamed: its sources are where they were. */
 static enum dx_code move_section(struct driver *driver, struct dx_job *job,
@@ -324,13 +292,9 @@ static enum dx_code retry_driven(struct session *session, struct driven *driven,
   again = driver_drive(session->driver, driven, code == DX_OK ? err : &other);
   if (code == DX_OK)
     code = again;
-  if (code != DX_OK)
-    return code;
-  control_send(session->client,
-               "done Retrying job %s; check with: docextract "
-               "jobs",
-               key);
-  return DX_OK;
+  if (code == DX_OK)
+    control_send(session->client, RETRYING, key);
+  return code;
 }
 
 static enum dx_code retry_stored(struct session *session, const char *key,
@@ -359,100 +323,85 @@ static enum dx_code retry_stored(struct session *session, const char *key,
   }
   code = driver_take(driver, job, err);
   if (code == DX_OK)
-    control_send(session->client,
-                 "done Retrying job %s; check with: docextract jobs", key);
+    control_send(session->client, RETRYING, key);
   return code;
 }
 
-static void verb_retry(struct session *session, const char *key,
-                       const char *section)
+static enum dx_code verb_retry(struct session *session, const char *key,
+                               const char *section, struct dx_err *err)
 {
   struct driven *driven = find(session->driver, key);
-  struct dx_err err;
-  enum dx_code code = driven != NULL
-                          ? retry_driven(session, driven, section, &err)
-                          : retry_stored(session, key, section, &err);
 
-  if (code != DX_OK)
-    verbs_refuse(session->client, &err);
+  return driven != NULL ? retry_driven(session, driven, section, err)
+                        : retry_stored(session, key, section, err);
 }
 
 /* ---- purge, seen ---- */
 
-static void verb_purge(struct session *session, const char *key)
+static enum dx_code verb_purge(struct session *session, const char *key,
+                               struct dx_err *err)
 {
   struct driver *driver = session->driver;
   struct dx_job *job = NULL;
-  struct dx_err err;
   enum dx_code code = DX_E_JOB;
 
   if (driver_find(driver, key) == NULL)
-    code = dx_spool_load(driver->spool, key, &job, &err);
+    code = dx_spool_load(driver->spool, key, &job, err);
   if (code == DX_OK && (!dx_job_is_finished(job) || dx_job_is_announcing(job)))
     code = DX_E_JOB;
   if (code == DX_E_JOB)
-    (void)dx_fail(&err, DX_E_JOB, 0,
+    (void)dx_fail(err, DX_E_JOB, 0,
                   "job %s is not finished; give it up first, with: docextract "
                   "cancel %s",
                   key, key);
   if (code == DX_OK)
-    code = dx_spool_remove(driver->spool, &job, &err);
+    code = dx_spool_remove(driver->spool, &job, err);
   dx_job_free(&job);
-  if (code != DX_OK)
-    verbs_refuse(session->client, &err);
-  else
+  if (code == DX_OK)
     control_send(session->client, "done Removed job %s", key);
+  return code;
 }
 
-static void verb_seen(struct session *session)
+static enum dx_code verb_seen(struct session *session, struct dx_err *err)
 {
   struct driver *driver = session->driver;
   size_t i, count = 0;
-  struct dx_err err;
+  enum dx_code code;
 
   for (i = 0; i < driver->count; i++)
     driver->jobs[i]->job->seen |=
         dx_job_is_unseen_failure(driver->jobs[i]->job);
-  if (dx_spool_see_failures(session->driver->spool, &count, &err) != DX_OK)
-    verbs_refuse(session->client, &err);
-  else
+  code = dx_spool_count_failures(driver->spool, NULL, true, &count, err);
+  if (code == DX_OK)
     control_send(session->client, "done %zu failed job%s marked as seen", count,
                  count == 1 ? "" : "s");
+  return code;
 }
 
 /* ---- hello ---- */
 
-static void verb_hello(struct session *session, const char *name)
+static enum dx_code verb_hello(struct session *session, const char *name,
+                               struct dx_err *err)
 {
-  struct dx_err err;
-
   session->hello = hello_start(session->driver->config, name,
-                               client_descriptor(session->client), &err);
-  if (session->hello == NULL)
-    verbs_refuse(session->client, &err);
-}
-
-static void look_at_hello(struct session *session)
-{
-  struct driver *driver = session->driver;
-  struct dx_err err;
-
-  if (session->hello == NULL ||
-      hello_turn(session->hello,
-                 dx_engine_rate_limit(driver->engine, session->hello->service)))
-    return;
-  if (hello_end(&session->hello))
-    return;
-  (void)dx_fail(&err, DX_E_IO, 0, "the test ended unexpectedly; see the log");
-  verbs_refuse(session->client, &err);
+                               client_descriptor(session->client), err);
+  return session->hello != NULL ? DX_OK : err->code;
 }
 
 void verbs_turn(struct driver *driver)
 {
   struct session *s;
+  struct dx_err err;
 
   for (s = driver->sessions; s != NULL; s = s->next)
-    look_at_hello(s);
+    if (s->hello != NULL &&
+        !hello_turn(s->hello,
+                    dx_engine_rate_limit(driver->engine, s->hello->service)) &&
+        !hello_end(&s->hello)) {
+      (void)dx_fail(&err, DX_E_IO, 0,
+                    "the test ended unexpectedly; see the log");
+      verbs_refuse(s->client, &err);
+    }
 }
 
 /* ---- sessions ---- */
@@ -485,8 +434,6 @@ void verbs_closed(void *ctx, struct client *client)
   if (session == NULL)
     return;
   attend_closed(session);
-  if (session->hello != NULL)
-    hello_stop(session->hello);
   (void)hello_end(&session->hello);
   for (at = &session->driver->sessions; *at != session; at = &(*at)->next)
     ;
@@ -508,13 +455,16 @@ void verbs_message(struct driver *driver, struct client *client,
                    const struct dx_message *message)
 {
   struct session *session = session_of(driver, client);
+  const char *key = message->words[0];
+  struct dx_err err;
+  enum dx_code code = DX_OK;
 
   if (session == NULL)
     return;
   switch (message->verb) {
   case DX_VERB_ATTEND:
     if (session->key[0] == '\0')
-      attend_begin(session, message->words[0], message->words[1]);
+      attend_begin(session, key, message->words[1]);
     break;
   case DX_VERB_YES:
   case DX_VERB_NO:
@@ -528,19 +478,19 @@ void verbs_message(struct driver *driver, struct client *client,
     break;
   case DX_VERB_HELLO:
     if (session->hello == NULL)
-      verb_hello(session, message->text);
+      code = verb_hello(session, message->text, &err);
     break;
   case DX_VERB_RETRY:
-    verb_retry(session, message->words[0], message->text);
+    code = verb_retry(session, key, message->text, &err);
     break;
   case DX_VERB_CANCEL:
-    verb_cancel(session, message->words[0]);
+    code = verb_cancel(session, key, &err);
     break;
   case DX_VERB_PURGE:
-    verb_purge(session, message->words[0]);
+    code = verb_purge(session, key, &err);
     break;
   case DX_VERB_SEEN:
-    verb_seen(session);
+    code = verb_seen(session, &err);
     break;
   case DX_VERB_WAKE:
     driver->receipts_ms = 0;
@@ -549,4 +499,6 @@ void verbs_message(struct driver *driver, struct client *client,
   default: /* YIELD is main.c's */
     break;
   }
+  if (code != DX_OK)
+    verbs_refuse(client, &err);
 }

@@ -13,7 +13,7 @@ libdx_a_SOURCES = \
 	lib/base/utf8.h lib/base/words.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
-	lib/config/lines.c lib/config/lines.h lib/config/load.c \
+	lib/config/lines.c lib/config/load.c \
 	lib/config/mistakes.c lib/config/parse.c lib/config/print.c \
 	lib/config/token_source.h lib/config/unit.c \
 	\
@@ -22,10 +22,10 @@ libdx_a_SOURCES = \
 	lib/print/seal.h \
 	\
 	lib/spool/counters.c \
-	lib/spool/counters.h lib/spool/failures.c lib/spool/failures.h \
+	lib/spool/counters.h \
 	lib/spool/filename.c lib/spool/filename.h lib/spool/job.c \
 	lib/spool/job.h lib/spool/journal.c lib/spool/manifest.c \
-	lib/spool/manifest.h lib/spool/merge.c lib/spool/merge.h \
+	lib/spool/merge.c lib/spool/merge.h \
 	lib/spool/permission.c lib/spool/permission.h \
 	lib/spool/results.c lib/spool/results.h lib/spool/retention.c \
 	lib/spool/retention.h lib/spool/sentence.c \

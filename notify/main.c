@@ -48,7 +48,6 @@ struct shown {
 
 struct notify {
   const char *config_path;
-  struct popups *popups;
   struct shown shown;
   GPtrArray *ends; /* to be shown */
   struct dx_status status;
@@ -140,14 +139,6 @@ static void shown_open(struct shown *shown)
   g_free(dir);
 }
 
-static void shown_release(struct shown *shown)
-{
-  g_hash_table_unref(shown->ends);
-  if (shown->lock_fd >= 0)
-    (void)close(shown->lock_fd);
-  g_free(shown->path);
-}
-
 /* ---- ends of submissions ---- */
 
 /* What identifies it, as struct shown wants it; NULL if something is missing.
@@ -201,7 +192,7 @@ static enum dx_code take_all(struct notify *n, struct dx_err *err)
 
     if (word != NULL && !g_hash_table_contains(n->shown.ends, word) &&
         read_end(line, &end)) {
-      popups_add(n->popups, &end);
+      popups_add(&end);
       g_ptr_array_add(n->ends, g_steal_pointer(&word));
     }
     g_free(word);
@@ -212,7 +203,7 @@ static enum dx_code take_all(struct notify *n, struct dx_err *err)
 
 static enum dx_code show_all(struct notify *n, struct dx_err *err)
 {
-  enum dx_code code = popups_show(n->popups, err);
+  enum dx_code code = popups_show(err);
   size_t i;
 
   if (code == DX_OK && n->ends->len > 0) {
@@ -298,7 +289,7 @@ static void run(const char *config_path)
   GMainLoop *loop = g_main_loop_new(NULL, FALSE);
 
   shown_open(&n.shown);
-  n.popups = popups_new();
+  popups_begin();
   n.ends = g_ptr_array_new_with_free_func(g_free);
   (void)g_unix_signal_add(SIGTERM, on_end, loop);
   (void)g_unix_signal_add(SIGINT, on_end, loop);
@@ -307,8 +298,11 @@ static void run(const char *config_path)
   g_main_loop_run(loop);
   dx_status_close(&n.status);
   g_ptr_array_unref(n.ends);
-  popups_free(n.popups);
-  shown_release(&n.shown);
+  popups_end();
+  g_hash_table_unref(n.shown.ends);
+  if (n.shown.lock_fd >= 0)
+    (void)close(n.shown.lock_fd);
+  g_free(n.shown.path);
   g_main_loop_unref(loop);
 }
 

@@ -24,9 +24,7 @@ struct job {
   bool is_changed;
 };
 
-struct popups {
-  GHashTable *jobs; /* by key */
-};
+static GHashTable *jobs; /* by key */
 
 static void free_job(void *data)
 {
@@ -39,35 +37,30 @@ static void free_job(void *data)
   g_free(job);
 }
 
-struct popups *popups_new(void)
+void popups_begin(void)
 {
-  struct popups *popups = g_new0(struct popups, 1);
-
-  popups->jobs =
-      g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_job);
+  jobs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_job);
   (void)notify_init(APPLICATION);
-  return popups;
 }
 
-void popups_free(struct popups *popups)
+void popups_end(void)
 {
-  g_hash_table_unref(popups->jobs);
+  g_hash_table_unref(jobs);
   notify_uninit();
-  g_free(popups);
 }
 
 /* ---- what happened ---- */
 
-void popups_add(struct popups *popups, const struct popup_end *end)
+void popups_add(const struct popup_end *end)
 {
-  struct job *job = g_hash_table_lookup(popups->jobs, end->key);
+  struct job *job = g_hash_table_lookup(jobs, end->key);
   struct submission *sub = g_new(struct submission, 1);
 
   if (job == NULL) {
     job = g_new0(struct job, 1);
     job->name = g_strdup_printf("%s-%s", end->queue, end->id);
     job->submissions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    (void)g_hash_table_insert(popups->jobs, g_strdup(end->key), job);
+    (void)g_hash_table_insert(jobs, g_strdup(end->key), job);
   }
   *sub = (struct submission){end->state, end->cases};
   (void)g_hash_table_insert(job->submissions,
@@ -156,18 +149,17 @@ static char *escaped(char *text_taken)
 
 static void on_closed(NotifyNotification *popup, void *data)
 {
-  GHashTable *jobs = data;
   GHashTableIter iter;
   void *value;
 
+  (void)data;
   g_hash_table_iter_init(&iter, jobs);
   while (g_hash_table_iter_next(&iter, NULL, &value))
     if (((struct job *)value)->popup == popup)
       g_hash_table_iter_remove(&iter);
 }
 
-static enum dx_code show_job(struct job *job, GHashTable *jobs,
-                             struct dx_err *err)
+static enum dx_code show_job(struct job *job, struct dx_err *err)
 {
   const struct tally tally = count_job(job);
   const char *icon = tally.is_good ? "printer" : "printer-error";
@@ -179,7 +171,7 @@ static enum dx_code show_job(struct job *job, GHashTable *jobs,
 
   if (job->popup == NULL) {
     job->popup = notify_notification_new(summary, text, icon);
-    (void)g_signal_connect(job->popup, "closed", G_CALLBACK(on_closed), jobs);
+    (void)g_signal_connect(job->popup, "closed", G_CALLBACK(on_closed), NULL);
   } else {
     (void)notify_notification_update(job->popup, summary, text, icon);
   }
@@ -195,18 +187,18 @@ static enum dx_code show_job(struct job *job, GHashTable *jobs,
   return DX_E_IO;
 }
 
-enum dx_code popups_show(struct popups *popups, struct dx_err *err)
+enum dx_code popups_show(struct dx_err *err)
 {
   GHashTableIter iter;
   enum dx_code code = DX_OK;
   void *value;
 
-  g_hash_table_iter_init(&iter, popups->jobs);
+  g_hash_table_iter_init(&iter, jobs);
   while (g_hash_table_iter_next(&iter, NULL, &value)) {
     struct job *job = value;
 
     if (job->is_changed && code == DX_OK)
-      code = show_job(job, popups->jobs, err);
+      code = show_job(job, err);
     job->is_changed = false;
   }
   return code;

@@ -6,7 +6,7 @@
  * They say the queue and number of the print job, what happened, and whom to
  * ask; nothing of the document. What needs a person stays until she closes it.
  *
- * Ownership: popups_new() gives an object that the caller frees; what is shown
+ * Calling sequence: popups_begin() first, popups_end() last; what is shown then
  * stays on the screen. Blocking: popups_show() until the desktop responds.
  * Threads: only that of the main loop, which must be running.
  */
@@ -19,8 +19,6 @@
 #include "lib/base/err.h"
 #include "lib/spool/state.h"
 
-struct popups;
-
 /* A submission of a print job has ended. Strings are borrowed for the call. */
 struct popup_end {
   const char *key; /* of the job in the spool */
@@ -31,14 +29,14 @@ struct popup_end {
   const char *sentence; /* why it was not extracted (lib/spool/sentence.h) */
 };
 
-struct popups *popups_new(void);
-void popups_free(struct popups *popups);
+void popups_begin(void);
+void popups_end(void);
 
 /* Takes note of it, for popups_show(). The same end may come again. */
-void popups_add(struct popups *popups, const struct popup_end *end);
+void popups_add(const struct popup_end *end);
 
 /* Shows what was added since the last call. E_IO if the desktop shows no
  * notifications, now at least: what was added must be added again. */
-enum dx_code popups_show(struct popups *popups, struct dx_err *err) DX_MUST_USE;
+enum dx_code popups_show(struct dx_err *err) DX_MUST_USE;
 
 #endif

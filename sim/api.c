@@ -197,30 +197,10 @@ static void do_create(struct sim_request *r, struct sim_response *a)
   cJSON_Delete(json);
 }
 
-static void do_source(struct sim_request *r, struct sim_response *a)
-{
-  cJSON *results = sim_store_source(r->source_id, r->fault.arg[SIM_ACT_WORD]);
-
-  if (results != NULL)
-    succeed(r, a, MHD_HTTP_OK, results);
-  else
-    error(a, MHD_HTTP_NOT_FOUND);
-}
-
-static void do_extract(struct sim_request *r, struct sim_response *a)
-{
-  cJSON *results = NULL;
-  unsigned status = sim_store_case(r->id, &results, r->source_id);
-
-  if (status == MHD_HTTP_OK)
-    succeed(r, a, status, results);
-  else
-    error(a, status);
-}
-
 static void perform(struct sim_request *r, struct sim_response *a)
 {
-  cJSON *results;
+  cJSON *results = NULL;
+  unsigned status;
 
   if (r->over_rate) {
     error(a, MHD_HTTP_TOO_MANY_REQUESTS);
@@ -239,10 +219,18 @@ static void perform(struct sim_request *r, struct sim_response *a)
     do_create(r, a);
     break;
   case SIM_SOURCE:
-    do_source(r, a);
+    results = sim_store_source(r->source_id, r->fault.arg[SIM_ACT_WORD]);
+    if (results != NULL)
+      succeed(r, a, MHD_HTTP_OK, results);
+    else
+      error(a, MHD_HTTP_NOT_FOUND);
     break;
   case SIM_EXTRACT:
-    do_extract(r, a);
+    status = sim_store_case(r->id, &results, r->source_id);
+    if (status == MHD_HTTP_OK)
+      succeed(r, a, status, results);
+    else
+      error(a, status);
     break;
   case SIM_HELLO:
     results = cJSON_CreateObject();

@@ -42,10 +42,7 @@ struct sim_options {
   const char *fault_script;
 };
 
-/*
- * Reads the command line. Prints help, version or a usage error and exits
- * where that is all there is to do.
- */
+/* Exits after printing help, version, or a usage error. */
 void sim_options_parse(int argc, char **argv, struct sim_options *ret);
 
 /* ---- util.c: clock, IDs, JSON and files ---- */
@@ -56,10 +53,7 @@ void sim_options_parse(int argc, char **argv, struct sim_options *ret);
 /* The monotonic clock; for waits and for the log. */
 int64_t sim_now_ms(void);
 
-/*
- * A new ID: a ULID, which is 10 characters of time and 16 random ones in
- * Crockford's base32.
- */
+/* A new ID: a ULID. */
 void sim_id_new(char ret_id[SIM_ID_BYTES]);
 
 /* Returns a string member; "" if it is missing or not a string. */
@@ -73,10 +67,7 @@ char *sim_read_file(const char *path, size_t *ret_len);
 
 /* ---- token.c: who may call ---- */
 
-/*
- * Bearers of a signed token (JWT), of one fixed token, or of any token. Loads
- * the key or the token. Returns false after printing the reason.
- */
+/* Loads the key or the token. Returns false after printing the reason. */
 bool sim_token_load(void);
 
 /*
@@ -92,14 +83,10 @@ const char *sim_token_error(const char *header, int64_t now_s);
 
 /*
  * Adds the `results` of each case in the file at `path` to the array *cases.
- * Returns false if the file cannot be read. Blocking: runs pdftotext, which is
- * given a minute.
- *
- * A page with the text DOCEXTRACT CASE SEPARATOR separates cases and belongs
- * to none. Within a case, pages with another medical record number form
- * another document; pages without one belong to the previous document. The
- * text of pictures is not read: each is a case of one document without
- * values. Every file begins a new case.
+ * Within a case, pages with another medical record number form another
+ * document. A picture is a case of one document without values. Returns false
+ * if the file cannot be read. Blocking: runs pdftotext, which is given a
+ * minute.
  */
 bool sim_extract(const char *path, const char *content_type,
                  const char *source_id, cJSON *cases);
@@ -189,12 +176,9 @@ struct sim_fault {
   const char *word;         /* of the first action, for the log; or NULL */
 };
 
-/*
- * Loads the script, of lines `CALL WHICH ACTION [ARGUMENT]`, see
- * docextract-sim(1), which is read again when it changes; a version with a
- * wrong line is reported on standard error and ignored. Without one there are
- * no faults. Returns false after printing the reason.
- */
+/* Loads the script, see docextract-sim(1), which is read again when it changes;
+ * a version with a wrong line is reported on standard error and ignored.
+ * Returns false after printing the reason. */
 bool sim_script_load(void);
 
 /*

@@ -50,19 +50,20 @@ char *sim_read_file(const char *path, size_t *ret_len)
 {
   FILE *file = fopen(path, "re");
   char *data = calloc(1, FILE_BYTES_MAX + 2);
+  bool good = file != NULL && data != NULL;
 
-  if (file != NULL && data != NULL) {
+  if (good) {
     *ret_len = fread(data, 1, FILE_BYTES_MAX + 1, file);
     if (*ret_len > FILE_BYTES_MAX)
       errno = EFBIG;
-    if (*ret_len <= FILE_BYTES_MAX && !ferror(file)) {
-      (void)fclose(file);
-      return data;
-    }
+    good = *ret_len <= FILE_BYTES_MAX && !ferror(file);
   }
-  warn("cannot read '%s'", path);
+  if (!good)
+    warn("cannot read '%s'", path);
   if (file != NULL)
     (void)fclose(file);
+  if (good)
+    return data;
   free(data);
   return NULL;
 }

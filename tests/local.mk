@@ -123,15 +123,22 @@ tests_unit_test_control_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT
 tests_model_model_one_CFLAGS = $(AM_CFLAGS) -Wno-shadow
 tests_model_model_two_CFLAGS = $(AM_CFLAGS) -Wno-shadow
 engine_fixture = tests/unit/engine_fixture.c
+fake_http = -Wl,--wrap=dx_http_start -Wl,--wrap=dx_http_cancel \
+	-Wl,--wrap=dx_http_run
+tests_unit_test_api_LDFLAGS = $(fake_http)
+tests_unit_test_cupsd_LDFLAGS = $(fake_http)
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
+tests_unit_test_engine_LDFLAGS = $(fake_http)
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2
 tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=fsync -Wl,--wrap=dx_cupsd_is_gone
-tests_unit_test_hello_SOURCES = tests/unit/test_hello.c daemon/hello.c \
-	daemon/hello_steps.c daemon/reach.c
+tests_unit_test_hello_SOURCES = tests/unit/test_hello.c daemon/hello.c
 tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
+tests_unit_test_once_LDFLAGS = $(fake_http)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
+tests_unit_test_outage_LDFLAGS = $(fake_http)
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
+tests_unit_test_rows_LDFLAGS = $(fake_http)
 tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=fsync
 tests_unit_test_sweep_LDFLAGS = -Wl,--wrap=dx_job_save

@@ -36,7 +36,7 @@ struct dx_announcer {
   bool (*is_held)(void *ctx, const char *key);
   void *ctx;
   struct entry *entries;
-  size_t count, room;
+  size_t count;
   /* The program that runs. */
   pid_t pid;           /* 0: none */
   int fd;              /* of the process; -1: none */
@@ -58,16 +58,11 @@ static void list(struct dx_announcer *a, const char *key, size_t number)
   for (i = 0; i < a->count; i++)
     if (a->entries[i].number == number && strcmp(a->entries[i].key, key) == 0)
       return;
-  if (a->count == a->room) {
-    size_t room = a->room != 0 ? 2 * a->room : 16;
-
-    e = realloc(a->entries, room * sizeof(*e));
-    if (e == NULL)
-      return;
-    a->entries = e;
-    a->room = room;
-  }
-  e = &a->entries[a->count++];
+  e = reallocarray(a->entries, a->count + 1, sizeof(*e));
+  if (e == NULL)
+    return;
+  a->entries = e;
+  e += a->count++;
   *e = (struct entry){.number = number, .next_ms = dx_monotonic_ms()};
   (void)snprintf(e->key, sizeof(e->key), "%s", key);
 }
@@ -190,9 +185,9 @@ static void failed(struct dx_announcer *a, struct entry *e, const char *why)
 
 /* ---- the program ---- */
 
-/* Returns 0 or an errno. */
-static int start(const struct dx_submission *sub, const char *command,
-                 char *manifest, pid_t *ret_pid)
+/* Starts the program of a submission; what it ends with is for ended(). */
+static enum dx_code run(struct dx_announcer *a, const struct dx_submission *sub,
+                        const struct dx_service *service, struct dx_err *err)
 {
   const struct {
     const char *name, *value;
@@ -201,11 +196,20 @@ static int start(const struct dx_submission *sub, const char *command,
       {"SERVICE", dx_submission_section(sub)},
       {"QUEUE", sub->job->queue},
       {"JOB", sub->job->key}};
+  const char *dir = service->results_dir;
   char *words[DX_PROCESS_WORDS + 2], *variables[5] = {NULL};
-  char *line = strdup(command);
+  char *path = NULL, *line = strdup(service->on_result);
   size_t i, count = line != NULL ? dx_process_split(line, words) : 0;
   int e = line == NULL ? ENOMEM : count == 0 ? E2BIG : 0;
+  enum dx_code code = dx_manifest_find(sub, dir, &path, err);
 
+  /* A run that failed may have removed it, or the engine was killed before it
+   * wrote it. */
+  if (code == DX_E_NOT_FOUND) {
+    code = dx_manifest_deliver(sub, dir, err);
+    if (code == DX_OK)
+      code = dx_manifest_find(sub, dir, &path, err);
+  }
   for (i = 0; e == 0 && i < 4; i++) {
     struct dx_buf text = {0};
 
@@ -214,52 +218,27 @@ static int start(const struct dx_submission *sub, const char *command,
     variables[i] = dx_buf_take(&text);
     e = variables[i] != NULL ? 0 : ENOMEM;
   }
-  if (e == 0) {
-    words[count] = manifest;
+  if (code == DX_OK && e == 0) {
+    words[count] = path;
     words[count + 1] = NULL;
-    e = dx_process_start(words, variables, -1, ret_pid);
+    e = dx_process_start(words, variables, -1, &a->pid);
   }
   for (i = 0; i < 4; i++)
     free(variables[i]);
   free(line);
-  return e;
-}
-
-/* True if the program runs; else *why says why not. */
-static bool run(struct dx_announcer *a, const struct dx_submission *sub,
-                const struct dx_service *service, char why[WHY_BYTES])
-{
-  const char *dir = service->results_dir;
-  char *path = NULL;
-  struct dx_err err;
-  enum dx_code code = dx_manifest_find(sub, dir, &path, &err);
-  int e;
-
-  /* A run that failed may have removed it, or the engine was killed before it
-   * wrote it. */
-  if (code == DX_E_NOT_FOUND) {
-    code = dx_manifest_deliver(sub, dir, &err);
-    if (code == DX_OK)
-      code = dx_manifest_find(sub, dir, &path, &err);
-  }
-  if (code != DX_OK) {
-    (void)snprintf(why, WHY_BYTES, "cannot be run: %.*s", WHY_BYTES - 32,
-                   err.text);
-    return false;
-  }
-  e = start(sub, service->on_result, path, &a->pid);
   free(path);
+  if (code != DX_OK)
+    return code;
   if (e != 0) {
     a->pid = 0;
-    (void)snprintf(why, WHY_BYTES, "cannot be run: %s", strerror(e));
-    return false;
+    return dx_fail(err, DX_E_IO, e, "%s", strerror(e));
   }
   a->fd =
       pidfd_open(a->pid, 0); /* without one it is looked at when it is due */
   a->announce_ms = sub->announce_ms;
   a->until_ms = dx_monotonic_ms() + DX_ON_RESULT_S * 1000LL;
   a->terminated = false;
-  return true;
+  return DX_OK;
 }
 
 /* Starts the program of an entry, or has nothing to start for it. */
@@ -269,7 +248,8 @@ static void attend(struct dx_announcer *a, const struct dx_config *config,
   struct dx_job *job = take(a, e);
   const struct dx_service *service;
   struct dx_submission *sub;
-  char why[WHY_BYTES] = "";
+  char why[WHY_BYTES];
+  struct dx_err err;
   bool fails = false;
 
   if (job == NULL)
@@ -284,11 +264,14 @@ static void attend(struct dx_announcer *a, const struct dx_config *config,
     settle(a, e, sub);
   } else {
     a->current = (size_t)(e - a->entries);
-    fails = !run(a, sub, service, why);
+    fails = run(a, sub, service, &err) != DX_OK;
   }
   dx_job_free(&job); /* nobody waits for the program */
-  if (fails)
+  if (fails) {
+    (void)snprintf(why, sizeof(why), "cannot be run: %.*s", WHY_BYTES - 32,
+                   err.text);
     failed(a, e, why);
+  }
 }
 
 static void ended(struct dx_announcer *a, int status)

@@ -2,11 +2,9 @@
  * announce.h - OnResult: running the administrator's program for every
  * submission that has ended, until it succeeds (doc/policy.md, "Results").
  *
- * The journal remembers since when a submission is to be announced, in the same
- * write that says that it ended; the job stays in jobs/ until that is done. So
- * a crash forgets nothing, and repeats at most one run. Nothing waits for a
- * program: neither the event loop nor a new run of its print job. One program
- * runs at a time.
+ * The journal remembers since when a submission is to be announced; the job
+ * stays in jobs/ until that is done. Nothing waits for a program, and one
+ * program runs at a time.
  *
  * Ownership: a program belongs to its announcer; spool and configuration are
  * borrowed. Blocking: the disk. Errors: logged; what could not be done is tried

@@ -88,8 +88,7 @@ int64_t engine_away_ms(const struct service_state *svc)
          (svc->away_since_ms != 0 ? dx_monotonic_ms() - svc->away_since_ms : 0);
 }
 
-void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
-                      int64_t retry_after_ms)
+void engine_transient(struct call_ctx *ctx, const struct dx_err *err)
 {
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
@@ -97,8 +96,8 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
 
   run->tries++;
   svc->failures++;
-  engine_wait_for(sub,
-                  engine_longer(retry_after_ms, engine_backoff_ms(run->tries)));
+  engine_wait_for(sub, engine_longer(ctx->response->retry_after_ms,
+                                     engine_backoff_ms(run->tries)));
   dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
          err->text, run->tries + 1);
   if (svc->down_since_ms == 0)
@@ -124,24 +123,26 @@ static void is_there(struct call_ctx *ctx)
   engine_note(ctx->engine, ctx->sub->job, DX_NOTE_UP, 0, NULL);
 }
 
-void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
-                       int64_t retry_after_ms, int *tries, int64_t *due_ms)
+void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err)
 {
   struct dx_submission *sub = ctx->sub;
+  struct polled *polled = ctx->polled;
   int64_t wait;
 
-  ++*tries;
-  wait = sub->overdue ? DX_OVERDUE_POLL_MS : engine_backoff_ms(*tries);
-  *due_ms = dx_monotonic_ms() + engine_longer(retry_after_ms, wait);
+  polled->unexpected++;
+  wait =
+      sub->overdue ? DX_OVERDUE_POLL_MS : engine_backoff_ms(polled->unexpected);
+  *ctx->due_ms =
+      dx_monotonic_ms() + engine_longer(ctx->response->retry_after_ms, wait);
   if (sub->state == DX_ST_REGISTERED)
     run_of(sub)->ask_first = run_of(sub)->unclear = true;
   dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
-         err->text, *tries + 1);
+         err->text, polled->unexpected + 1);
   is_there(ctx);
   dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_UNEXPECTED,
-                        dx_monotonic_ms(), engine_call_ms(ctx->svc, *due_ms),
-                        err);
+                        dx_monotonic_ms(),
+                        engine_call_ms(ctx->svc, *ctx->due_ms), err);
 }
 
 void engine_service_up(struct call_ctx *ctx)
@@ -162,14 +163,15 @@ void engine_service_up(struct call_ctx *ctx)
   }
 }
 
-static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
+static void rate_limited(struct call_ctx *ctx)
 {
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
   int64_t wait;
 
   run->tries++;
-  wait = engine_longer(retry_after_ms, engine_backoff_ms(run->tries));
+  wait = engine_longer(ctx->response->retry_after_ms,
+                       engine_backoff_ms(run->tries));
   dx_rate_limit_block(ctx->svc->rate_limit, wait);
   ctx->svc->slot.booked = false; /* it may be within the pause */
   engine_set_away(ctx->svc, true);
@@ -177,8 +179,7 @@ static void rate_limited(struct call_ctx *ctx, int64_t retry_after_ms)
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
 }
 
-/* Tokens are signed with the time of the service if ours is far off; but one
- * response must not make us sign tokens for the next century. */
+/* Tokens are signed with the time of the service if ours is far off. */
 static void learn_offset(struct service_state *svc, int64_t date_ms)
 {
   int64_t off = date_ms - dx_wall_ms();
@@ -186,8 +187,6 @@ static void learn_offset(struct service_state *svc, int64_t date_ms)
   if (date_ms < 0)
     return;
   svc->clock_off_ms = llabs(off) > DX_CLOCK_SKEW_S * 1000LL ? off : 0;
-  svc->server_offset_ms =
-      llabs(off) <= DX_CLOCK_SKEW_MAX_S * 1000LL ? svc->clock_off_ms : 0;
 }
 
 static const char *id_or_none(const char *key_id)
@@ -229,9 +228,7 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
   engine_needs_admin(ctx, &full);
 }
 
-bool engine_is_denied(struct call_ctx *ctx,
-                      const struct dx_http_response *response,
-                      enum dx_code code)
+bool engine_is_denied(struct call_ctx *ctx, enum dx_code code)
 {
   struct run *run = run_of(ctx->sub);
   struct dx_submission *sub = ctx->sub;
@@ -243,7 +240,7 @@ bool engine_is_denied(struct call_ctx *ctx,
       strcmp(made_with, in_use) == 0)
     return false;
   is_there(ctx);
-  learn_offset(ctx->svc, response->date_ms);
+  learn_offset(ctx->svc, ctx->response->date_ms);
   dx_token_forget(ctx->svc->token);
   if (++run->denials < DX_TOKEN_TRIES) {
     engine_wait_for(sub,
@@ -260,18 +257,16 @@ bool engine_is_denied(struct call_ctx *ctx,
   return true;
 }
 
-void engine_failed(struct call_ctx *ctx,
-                   const struct dx_http_response *response,
-                   const struct dx_err *err)
+void engine_failed(struct call_ctx *ctx, const struct dx_err *err)
 {
   switch (dx_class_of(err->code)) {
   case DX_CL_NOT_YET: /* not sent: it is still due, and takes another slot */
     break;
   case DX_CL_RATE:
-    rate_limited(ctx, response->retry_after_ms);
+    rate_limited(ctx);
     break;
   case DX_CL_TOKEN:
-    token_refused(ctx, err, response->date_ms);
+    token_refused(ctx, err, ctx->response->date_ms);
     break;
   case DX_CL_CONFIG:
     engine_needs_admin(ctx, err);
@@ -283,7 +278,7 @@ void engine_failed(struct call_ctx *ctx,
     dx_submission_end(ctx->sub, DX_EV_FAIL, err->code, err->text);
     break;
   default:
-    engine_transient(ctx, err, response->retry_after_ms);
+    engine_transient(ctx, err);
     break;
   }
 }
@@ -317,14 +312,32 @@ void engine_count_manifest(struct dx_engine *engine,
 /* ---- a call begins and ends ---- */
 
 struct call_ctx *engine_begin_call(struct dx_engine *engine,
-                                   struct dx_submission *sub)
+                                   struct dx_submission *sub,
+                                   dx_http_done *done)
 {
-  struct call_ctx *ctx = &run_of(sub)->ctx;
+  struct run *run = run_of(sub);
+  struct service_state *svc = engine_section_of(engine, sub);
 
-  *ctx = (struct call_ctx){.engine = engine,
-                           .svc = engine_section_of(engine, sub),
-                           .sub = sub,
-                           .sink = DX_TEMP_NONE};
+  run->ctx = (struct call_ctx){.engine = engine,
+                               .svc = svc,
+                               .sub = sub,
+                               .api = {.http = engine->http,
+                                       .service = svc->service,
+                                       .done = done,
+                                       .ctx = &run->ctx,
+                                       .call = &run->call},
+                               .polled = &run->source,
+                               .due_ms = &run->due_ms,
+                               .sink = DX_TEMP_NONE};
+  return &run->ctx;
+}
+
+struct call_ctx *engine_got(void *arg, const struct dx_http_response *response)
+{
+  struct call_ctx *ctx = arg;
+
+  ctx->response = response;
+  run_of(ctx->sub)->call = NULL;
   return ctx;
 }
 
@@ -368,27 +381,29 @@ static int64_t ready(void *arg)
   return ctx->slot_ms > now ? ctx->slot_ms - now : 0;
 }
 
-bool engine_get_api(struct call_ctx *ctx, struct dx_api *api)
+bool engine_get_token(struct call_ctx *ctx)
 {
+  int64_t off_ms = ctx->svc->clock_off_ms;
   struct dx_err err;
 
+  /* One response must not make us sign tokens for the next century. */
+  if (llabs(off_ms) > DX_CLOCK_SKEW_MAX_S * 1000LL)
+    off_ms = 0;
   ctx->slot_ms = dx_monotonic_ms();
   ctx->svc->calls++;
-  api->http = ctx->engine->http;
-  api->service = ctx->svc->service;
-  api->token = NULL;
-  api->ready = ready;
-  if (dx_token_get(ctx->svc->token, ctx->svc->server_offset_ms, &api->token,
-                   &err) == DX_OK)
+  ctx->api.ready = ready;
+  if (dx_token_get(ctx->svc->token, off_ms, &ctx->api.token, &err) == DX_OK)
     return true;
   if (dx_class_of(err.code) == DX_CL_TOKEN)
     token_refused(ctx, &err, -1);
   else if (err.code != DX_E_STOPPED) /* the caller asked to stop */
     engine_local_failure(ctx->engine, ctx->sub->job, &err);
+  engine_end_call(ctx);
   return false;
 }
 
-void engine_started(struct call_ctx *ctx, enum dx_code code, struct dx_err *err)
+void engine_started(struct call_ctx *ctx, enum dx_code code,
+                    const struct dx_err *err)
 {
   if (code == DX_OK)
     return;

@@ -27,6 +27,16 @@ enum step {
   STEP_DELIVER
 };
 
+static bool has_stored(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->case_count; i++)
+    if (sub->cases[i].state == DX_CASE_STORED)
+      return true;
+  return false;
+}
+
 /* Pure: what the state asks for, and when (monotonic). */
 static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
 {
@@ -46,13 +56,13 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
     /* fall through */
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
-    *ret_due = engine_longer(run->due_ms, run->poll_ms);
+    *ret_due = engine_longer(run->due_ms, run->source.due_ms);
     return STEP_SOURCE;
   case DX_ST_COMPLETE:
     c = engine_next_case(sub);
-    if (c == NULL || engine_has_stored(sub))
+    if (c == NULL || has_stored(sub))
       return STEP_DELIVER;
-    *ret_due = engine_longer(case_run_of(sub, c)->due_ms, run->due_ms);
+    *ret_due = engine_longer(run->cases[c - sub->cases].due_ms, run->due_ms);
     return STEP_EXTRACT;
   default:
     *ret_due = NEVER;
@@ -89,14 +99,14 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
     return;
   run->phase_ms = now;
   run->away_ms = engine_away_ms(svc);
-  run->wait_ms = 0;
-  run->not_yet_ms = 0;
+  run->source.wait_ms = 0;
+  run->source.not_yet_ms = 0;
   if (sub->state == DX_ST_UPLOADED && !sub->verify) {
     forecast =
         dx_latency_predict(svc->latency, DX_PHASE_SOURCE, engine_pages(sub));
-    run->wait_ms =
+    run->source.wait_ms =
         dx_poll_wait_ms(&forecast, DX_PHASE_SOURCE, 0, 0, dx_random_unit());
-    run->due_ms = now + run->wait_ms;
+    run->due_ms = now + run->source.wait_ms;
   }
   engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
 }
@@ -121,20 +131,16 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
 }
 
 /* A response that trickles in never stalls. Other cases come first then. */
-static void cut_off(struct dx_engine *engine, struct dx_submission *sub)
+static void cut_off(struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
-  int64_t due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
 
   dx_log(DX_LOG_WARNING,
          "submission %zu: a response is not complete after ProcessingLimit",
          sub->number);
-  dx_http_cancel(engine->http, &run->call);
+  dx_http_cancel(&run->call);
   engine_end_call(&run->ctx);
-  if (sub->state == DX_ST_COMPLETE)
-    run->cases[run->current].due_ms = due_ms;
-  else
-    run->due_ms = due_ms;
+  *run->ctx.due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
 }
 
 static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
@@ -153,7 +159,7 @@ static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
   if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
     return;
   if (run->call != NULL)
-    cut_off(engine, sub);
+    cut_off(sub);
   if (!sub->overdue)
     engine_overdue(engine, sub);
 }
@@ -238,7 +244,7 @@ static void drive_free(struct dx_job *job)
 }
 
 /* All of a job, or those of submissions that are over. */
-static void abort_calls(struct dx_engine *engine, struct dx_job *job, bool all)
+static void abort_calls(struct dx_job *job, bool all)
 {
   size_t i;
 
@@ -248,14 +254,14 @@ static void abort_calls(struct dx_engine *engine, struct dx_job *job, bool all)
 
     if (run->call == NULL || (!all && !dx_state_is_final(sub->state)))
       continue;
-    dx_http_cancel(engine->http, &run->call);
+    dx_http_cancel(&run->call);
     engine_end_call(&run->ctx);
   }
 }
 
 static void let_go(struct dx_engine *engine, struct dx_job *job)
 {
-  abort_calls(engine, job, true);
+  abort_calls(job, true);
   if (job->dirty || job->behind)
     (void)engine_save(engine, job);
   drive_free(job);
@@ -471,15 +477,11 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   bool ok;
   size_t i;
 
-  if (engine->job_count == engine->job_room) {
-    size_t room = engine->job_room != 0 ? 2 * engine->job_room : 16;
-
-    jobs = realloc(engine->jobs, room * sizeof(struct dx_job *));
-    if (jobs == NULL)
-      return dx_fail_nomem(err);
-    engine->jobs = jobs;
-    engine->job_room = room;
-  }
+  jobs = reallocarray(engine->jobs, engine->job_count + 1,
+                      sizeof(struct dx_job *));
+  if (jobs == NULL)
+    return dx_fail_nomem(err);
+  engine->jobs = jobs;
   job->drive = calloc(1, sizeof(*job->drive));
   if (job->drive == NULL)
     return dx_fail_nomem(err);
@@ -631,7 +633,7 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
   next = step_all(engine);
   any = reap(engine) || any;
   for (i = 0; i < engine->job_count; i++) /* of what was canceled just now */
-    abort_calls(engine, engine->jobs[i], false);
+    abort_calls(engine->jobs[i], false);
   wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
   if (any || wait < 0)
     wait = 0; /* the caller has something to do */

@@ -2,13 +2,10 @@
  * engine.h - moves jobs forward: one job or a thousand, in one thread, by
  * events (doc/architecture.md, "Life of a document"; doc/policy.md).
  *
- * Every step: save the journal if memory is ahead of it, do what the state asks
- * for, then apply the response in memory. Nothing that cannot be undone starts
- * while the journal is behind, or without the observer's permission. Waits use
- * the monotonic clock.
- *
- * The engine gives no job up by itself: what an administrator must fix, and
- * what takes longer than ProcessingLimit, is noted and tried again.
+ * Nothing that cannot be undone starts while the journal is behind, or without
+ * the observer's permission. The engine gives no job up by itself: what an
+ * administrator must fix, and what takes longer than ProcessingLimit, is noted
+ * and tried again.
  *
  * Calling sequence: new, add jobs (with a journal), dx_engine_run() again and
  * again; `ended` is called for a job when all of it is final. dx_engine_free()

@@ -1,13 +1,8 @@
 /*
- * engine_internal.h - what the files of the engine share; nobody else includes
- * it. engine.c runs the event loop: which submission is due for what. upload.c
- * registers and uploads; fetch.c polls, fetches, and delivers; call.c has what
- * all their calls have in common: context, token, slot, and every failure that
- * is not about one kind of call; report.c notifies the observer.
- *
- * A step is started by one of the functions that start a call; its response
- * goes to a callback in the same file, which applies it in memory and marks the
- * job dirty. The event loop saves the journal before the next step.
+ * engine_internal.h - what only the files of the engine share. The response to
+ * a call goes to a callback in the file that started it, which applies it in
+ * memory and marks the job dirty; engine.c saves the journal before the next
+ * step.
  */
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H
@@ -29,8 +24,7 @@ struct service_state {
   struct dx_rate_limit *rate_limit;
   struct dx_latency *latency;
   struct dx_counters *counters;
-  int64_t clock_off_ms;     /* its clock minus ours, when it is far off */
-  int64_t server_offset_ms; /* the same, as far as it is believed */
+  int64_t clock_off_ms; /* its clock minus ours, when it is far off */
   int token_tries;
   int64_t token_failed_ms; /* monotonic; when the last of them failed */
   int64_t due_ms;          /* monotonic: no call before */
@@ -45,9 +39,9 @@ struct service_state {
   int64_t prepared_ms;     /* monotonic: until then ResultsDir is probed only */
 };
 
-/* How far a case is, in this process. */
-struct case_run {
-  int64_t due_ms;     /* monotonic: next poll */
+/* How a source, or a case, is polled by this process. */
+struct polled {
+  int64_t due_ms;     /* monotonic: no GET before then */
   int64_t wait_ms;    /* the last wait of the schedule */
   int64_t not_yet_ms; /* age at the last "not yet" */
   int absent;         /* GETs in a row that did not find it */
@@ -59,6 +53,10 @@ struct call_ctx {
   struct dx_engine *engine;
   struct service_state *svc;
   struct dx_submission *sub;
+  struct dx_api api;
+  struct polled *polled; /* its source, or the case that is fetched */
+  int64_t *due_ms;       /* of these */
+  const struct dx_http_response *response; /* until the call ends */
   int64_t slot_ms;     /* of its slot, monotonic; 0: none, a PUT */
   struct dx_temp sink; /* of a result, like what follows */
   struct dx_result_check *check;
@@ -69,32 +67,28 @@ struct call_ctx {
 /* How far a submission is, in this process; times are monotonic. */
 struct run {
   struct dx_http_call *call;
-  struct call_ctx ctx;    /* of the call */
-  struct case_run *cases; /* one for each case */
-  int64_t due_ms;         /* nothing happens before then */
-  int64_t poll_ms;        /* no GET source before then */
-  int64_t waiting_since;  /* for a slot; 0: not waiting */
-  int64_t may_create_ms;  /* the observer need not be asked until then */
-  bool told;              /* it failed, and its manifest says so */
-  int denials;            /* in a row, to a key that did not create it */
-  int tries;              /* failed ones in a row */
-  int put_tries;        /* the same for PUTs, whatever a GET in between says */
-  int storage_refusals; /* that count */
-  int64_t put_tried_ms; /* when the last one of these was */
-  bool ask_first;       /* a PUT may have landed: GET the source */
-  bool unclear;         /* and that GET did not say whether it has */
-  int absent;           /* GETs in a row that did not find the source */
-  int unexpected;       /* responses in a row that could not be right */
-  int64_t short_ms;     /* processed with files missing since then */
-  int pending_seen;     /* GETs that count towards registering again */
-  int64_t pending_ms;   /* when the first one was */
-  int64_t sent_ms;      /* when the last byte was sent; 0: none was */
-  int64_t phase_ms;     /* start of the wait for the service */
-  int64_t away_ms;      /* engine_away_ms() at that time */
-  int64_t wait_ms;      /* the last wait of the poll schedule */
-  int64_t not_yet_ms;   /* age at the last "not yet" */
-  int fd;               /* of the file being sent; -1: none */
-  size_t current;       /* index of the file or case under way */
+  struct call_ctx ctx; /* of the call */
+  struct polled source;
+  struct polled *cases;  /* one for each case */
+  int64_t due_ms;        /* nothing happens before then */
+  int64_t waiting_since; /* for a slot; 0: not waiting */
+  int64_t may_create_ms; /* the observer need not be asked until then */
+  bool told;             /* it failed, and its manifest says so */
+  int denials;           /* in a row, to a key that did not create it */
+  int tries;             /* failed ones in a row */
+  int put_tries;         /* the same for PUTs, whatever a GET in between says */
+  int storage_refusals;  /* that count */
+  int64_t put_tried_ms;  /* when the last one of these was */
+  bool ask_first;        /* a PUT may have landed: GET the source */
+  bool unclear;          /* and that GET did not say whether it has */
+  int64_t short_ms;      /* processed with files missing since then */
+  int pending_seen;      /* GETs that count towards registering again */
+  int64_t pending_ms;    /* when the first one was */
+  int64_t sent_ms;       /* when the last byte was sent; 0: none was */
+  int64_t phase_ms;      /* start of the wait for the service */
+  int64_t away_ms;       /* engine_away_ms() at that time */
+  int fd;                /* of the file being sent; -1: none */
+  size_t current;        /* index of the file or case under way */
 };
 
 /* A job while the engine drives it. */
@@ -115,12 +109,6 @@ static inline struct run *run_of(const struct dx_submission *sub)
   return &sub->job->drive->runs[sub->number - 1];
 }
 
-static inline struct case_run *case_run_of(const struct dx_submission *sub,
-                                           const struct dx_case *c)
-{
-  return &run_of(sub)->cases[c - sub->cases];
-}
-
 struct dx_engine {
   const struct dx_config *config;
   struct dx_spool *spool;
@@ -128,7 +116,7 @@ struct dx_engine {
   struct dx_observer observer;
   struct service_state *services; /* one per service of the config */
   struct dx_job **jobs;
-  size_t job_count, job_room;
+  size_t job_count;
   size_t next_job; /* where the last turn ended */
   int puts;        /* under way */
 };
@@ -162,75 +150,63 @@ int64_t engine_call_ms(const struct service_state *svc, int64_t due_ms);
 void engine_overdue(struct dx_engine *engine, struct dx_submission *sub);
 /* The problem is gone; the submission may still be overdue. */
 void engine_clear_problem(struct dx_submission *sub);
-/* A failure on this machine stops the whole job for a minute; nothing is
- * lost. */
+/* A failure on this machine stops the whole job for a minute. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err);
-/* An administrator must act: the whole service waits, and all its jobs are
- * told. */
+/* An administrator must act: the whole service waits. */
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
 /* The same for one submission; the others go on. */
 void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
                             const struct dx_err *err);
-/* An event that the table does not list means that the service or we broke a
- * promise: the job stops before it does harm. */
+/* An event that the table does not list stops the job before it does harm. */
 void engine_apply(struct dx_submission *sub, enum dx_event event);
-/* Writes the journal, after the manifests of what has failed: consumers learn
- * of a failure from its manifest, so it is there when the journal says so. A
- * local failure if that fails. */
+/* Writes the journal, after the manifests of what has failed; false after a
+ * local failure. */
 bool engine_save(struct dx_engine *engine, struct dx_job *job);
 bool engine_publish(struct dx_engine *engine, struct dx_job *job);
 
 /* ---- call.c: what all calls have in common ---- */
 
-/* The section of a submission: that of its source, or where one will be
- * created. NULL: it is not in the configuration. */
+/* Of its source, or where one will be created. NULL: not configured. */
 struct service_state *engine_section_of(struct dx_engine *engine,
                                         const struct dx_submission *sub);
-/* The same, if its source is known there: calls go nowhere else. NULL, and what
- * is to be done: the section or its BaseURL was changed. */
+/* The same; NULL also if its BaseURL is not that of the source any more. */
 struct service_state *engine_service_of(struct dx_engine *engine,
                                         const struct dx_submission *sub,
                                         struct dx_err *err);
 int64_t engine_backoff_ms(int tries);
 void engine_wait_for(struct dx_submission *sub, int64_t ms);
-/* How long this process has seen the service away: that does not count towards
- * ProcessingLimit. */
+/* How long this process has seen the service away. */
 int64_t engine_away_ms(const struct service_state *svc);
 void engine_set_away(struct service_state *svc, bool is_away);
-/* The service cannot be reached or fails. After several failures in a row all
- * calls of the host pause (doc/policy.md, "Classes"). */
-void engine_transient(struct call_ctx *ctx, const struct dx_err *err,
-                      int64_t retry_after_ms);
-/* A response that cannot be right: retried with its own backoff, and
- * ProcessingLimit keeps counting. tries, due_ms: of the source or case that was
- * asked for. */
-void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err,
-                       int64_t retry_after_ms, int *tries, int64_t *due_ms);
+/* doc/policy.md, "Classes": a transient failure, one that counts towards
+ * "down". */
+void engine_transient(struct call_ctx *ctx, const struct dx_err *err);
+/* E_UNEXPECTED. */
+void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err);
 /* For `docextract metrics`: the response to a call; a manifest was written. */
 void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
 void engine_count_manifest(struct dx_engine *engine,
                            const struct dx_submission *sub);
 /* Any valid response: the service is up. */
 void engine_service_up(struct call_ctx *ctx);
-/* Handles the failures that any call can have, by the class of err->code. */
-void engine_failed(struct call_ctx *ctx,
-                   const struct dx_http_response *response,
-                   const struct dx_err *err);
-/* The service denies a source to another key than the one that created it,
- * which proves nothing about the source: after a few tries with fresh tokens it
- * waits for an administrator. False: it does not. */
-bool engine_is_denied(struct call_ctx *ctx,
-                      const struct dx_http_response *response,
-                      enum dx_code code);
+/* What any call can fail with, by the class of err->code. */
+void engine_failed(struct call_ctx *ctx, const struct dx_err *err);
+/* True if the service denies a source to another key than the one that created
+ * it: after a few tries with fresh tokens it waits for an administrator. */
+bool engine_is_denied(struct call_ctx *ctx, enum dx_code code);
 struct call_ctx *engine_begin_call(struct dx_engine *engine,
-                                   struct dx_submission *sub);
+                                   struct dx_submission *sub,
+                                   dx_http_done *done);
+/* The first thing that `done` of a call does. */
+struct call_ctx *engine_got(void *arg, const struct dx_http_response *response);
 void engine_end_call(struct call_ctx *ctx);
-/* The token for the next call; without one the submission waits or halts. */
-bool engine_get_api(struct call_ctx *ctx, struct dx_api *api);
+/* Gets the token of a call to the API, and counts it; without one it ends, and
+ * the submission waits or halts. */
+bool engine_get_token(struct call_ctx *ctx);
 /* Takes the outcome of starting a call, and ends it unless DX_OK. */
 void engine_started(struct call_ctx *ctx, enum dx_code code,
-                    struct dx_err *err);
+                    const struct dx_err *err);
 
 /* ---- upload.c: registering and uploading ---- */
 
@@ -254,13 +230,10 @@ bool engine_begin_cases(struct dx_submission *sub);
 /* The waiting case that is due first; NULL if none is waiting. */
 struct dx_case *engine_next_case(struct dx_submission *sub);
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
-/* Whether ResultsDir can be used: a result that cannot be delivered is found
- * out before it is paid for. */
+/* Whether ResultsDir can be used. */
 enum dx_code engine_prepare_results(struct service_state *svc,
                                     struct dx_err *err);
-bool engine_can_deliver(struct dx_engine *engine, struct dx_submission *sub);
 /* Delivers everything that can be delivered; false if that failed. */
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub);
-bool engine_has_stored(const struct dx_submission *sub);
 
 #endif

@@ -15,77 +15,60 @@
 #include "lib/spool/results.h"
 #include "daemon/service/poll.h"
 
-/* ---- get source ---- */
+/* ---- polling ---- */
 
-/* The pages of a case are not known. */
-static int pages_of(const struct dx_submission *sub, enum dx_phase phase)
+/* What is polled, and the pages that the schedule goes by: those of a case are
+ * not known. */
+static enum dx_phase phase_of(const struct dx_submission *sub, int *ret_pages)
 {
-  return phase == DX_PHASE_SOURCE ? engine_pages(sub) : 0;
+  bool is_case = sub->state == DX_ST_COMPLETE;
+
+  *ret_pages = is_case ? 0 : engine_pages(sub);
+  return is_case ? DX_PHASE_EXTRACT : DX_PHASE_SOURCE;
 }
 
-/* By the schedule; hourly once it is overdue. */
-static int64_t next_poll_ms(struct call_ctx *ctx, enum dx_phase phase,
-                            int64_t age_ms, int64_t last_ms)
-{
-  struct dx_poll_forecast forecast =
-      dx_latency_predict(ctx->svc->latency, phase, pages_of(ctx->sub, phase));
-
-  if (ctx->sub->overdue)
-    return DX_OVERDUE_POLL_MS;
-  return dx_poll_wait_ms(&forecast, phase, engine_longer(age_ms, 1), last_ms,
-                         dx_random_unit());
-}
-
-/* Something was found ready, but not by the last poll, at not_yet_ms after its
- * phase began: for the poll schedule, and for `docextract metrics`. */
-static void found_ready(struct call_ctx *ctx, enum dx_phase phase,
-                        int64_t not_yet_ms)
+/* Found ready, but not by the last poll: for the poll schedule, and for
+ * `docextract metrics`. */
+static void found_ready(struct call_ctx *ctx)
 {
   int64_t age_ms = dx_monotonic_ms() - run_of(ctx->sub)->phase_ms;
+  int64_t not_yet_ms = ctx->polled->not_yet_ms;
   struct dx_counts one = {0};
+  int pages;
+  enum dx_phase phase = phase_of(ctx->sub, &pages);
 
-  dx_latency_learn(ctx->svc->latency, phase, pages_of(ctx->sub, phase),
-                   not_yet_ms, age_ms);
+  dx_latency_learn(ctx->svc->latency, phase, pages, not_yet_ms, age_ms);
   one.found[phase] = 1;
   one.late_ms[phase] = age_ms - not_yet_ms;
   dx_counters_add(ctx->svc->counters, &one);
 }
 
-static void poll_later(struct call_ctx *ctx, int64_t retry_after_ms)
+/* By the schedule; hourly once it is overdue. */
+static void poll_later(struct call_ctx *ctx)
 {
   struct dx_submission *sub = ctx->sub;
+  struct polled *polled = ctx->polled;
   struct run *run = run_of(sub);
-  int64_t age;
+  struct dx_poll_forecast forecast;
+  enum dx_phase phase;
+  int64_t now;
+  int pages;
 
   if (sub->state == DX_ST_REGISTERED)
     run->ask_first = run->unclear = true;
   engine_begin_phase(ctx->engine, sub);
-  age = dx_monotonic_ms() - run->phase_ms;
-  run->not_yet_ms = age;
-  run->wait_ms = next_poll_ms(ctx, DX_PHASE_SOURCE, age, run->wait_ms);
-  engine_wait_for(sub, engine_longer(run->wait_ms, retry_after_ms));
+  now = dx_monotonic_ms();
+  phase = phase_of(sub, &pages);
+  forecast = dx_latency_predict(ctx->svc->latency, phase, pages);
+  polled->not_yet_ms = now - run->phase_ms;
+  polled->wait_ms = sub->overdue
+                        ? DX_OVERDUE_POLL_MS
+                        : dx_poll_wait_ms(&forecast, phase,
+                                          engine_longer(polled->not_yet_ms, 1),
+                                          polled->wait_ms, dx_random_unit());
+  *ctx->due_ms =
+      now + engine_longer(polled->wait_ms, ctx->response->retry_after_ms);
   engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, run->phase_ms, NULL);
-}
-
-/* The service failed to extract it: starts over from creation, a few times. */
-static void start_over(struct call_ctx *ctx)
-{
-  static const int64_t waits[DX_START_OVER_MAX] = {
-      DX_START_OVER_1_MS, DX_START_OVER_2_MS, DX_START_OVER_3_MS};
-  struct dx_submission *sub = ctx->sub;
-
-  if (!dx_submission_is_here(sub)) {
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
-                      "the service failed to extract it; release the job "
-                      "to send it again");
-  } else if (sub->start_overs >= DX_START_OVER_MAX) {
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
-                      "the service failed to extract it, several times");
-  } else {
-    engine_wait_for(sub, waits[sub->start_overs]);
-    sub->start_overs++;
-    engine_apply(sub, DX_EV_SEEN_FAILED);
-  }
 }
 
 /*
@@ -121,73 +104,113 @@ static void check_before_reregistering(struct dx_submission *sub,
   engine_apply(sub, DX_EV_REREGISTER);
 }
 
-/* Not every PUT got a 200. */
-static void registered_pending(struct call_ctx *ctx, bool missing,
-                               int64_t retry_after_ms)
+/* Not found: a new one may appear late; what has our files and is gone is for
+ * the administrator to look into. */
+static void poll_gone(struct call_ctx *ctx, const struct dx_err *err)
 {
   struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
+  bool is_case = sub->state == DX_ST_COMPLETE;
+  int64_t age =
+      dx_wall_ms() - (is_case ? sub->complete_at : sub->registered_at);
+  bool is_new = age >= 0 && age < DX_GONE_WAIT_MS;
 
-  if (!missing) {
-    poll_later(ctx, retry_after_ms); /* it will turn to processing */
-    return;
-  }
-  if (!engine_put_is_due(sub)) {
-    check_before_reregistering(sub, "its upload URL expired repeatedly");
-    return;
-  }
-  run->ask_first = false; /* PUT again to the same URL */
-  if (run->unclear) {     /* the wait starts again */
-    run->unclear = sub->overdue = false;
-    run->phase_ms = 0;
+  if (is_new && is_case)
+    poll_later(ctx);
+  else if (is_new)
+    engine_transient(ctx, err);
+  else if (!is_case && (sub->state == DX_ST_REGISTERED || sub->verify))
+    check_before_reregistering(sub, "the service lost it repeatedly");
+  else if (++ctx->polled->absent >= 2)
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
+                      "uploaded, but the service no longer knows it");
+  else
+    *ctx->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
+}
+
+/* Anything but DX_OK. */
+static void poll_failed(struct call_ctx *ctx, enum dx_code code,
+                        const struct dx_err *err)
+{
+  if (engine_is_denied(ctx, code)) {
+    ctx->polled->absent = 0;
+  } else if (code == DX_E_NOT_YET) {
+    engine_service_up(ctx);
+    ctx->polled->unexpected = 0;
+    poll_later(ctx);
+  } else if (code == DX_E_GONE) {
+    poll_gone(ctx, err);
+  } else if (code == DX_E_UNEXPECTED) {
+    engine_unexpected(ctx, err);
+  } else {
+    engine_failed(ctx, err);
+    *ctx->due_ms = run_of(ctx->sub)->due_ms; /* other cases come first */
   }
 }
 
-static void uploaded_pending(struct call_ctx *ctx,
-                             const struct dx_source *source, bool missing,
-                             int64_t retry_after_ms)
+/* ---- get source ---- */
+
+/* The service failed to extract it: starts over from creation, a few times. */
+static void start_over(struct call_ctx *ctx)
+{
+  static const int64_t waits[DX_START_OVER_MAX] = {
+      DX_START_OVER_1_MS, DX_START_OVER_2_MS, DX_START_OVER_3_MS};
+  struct dx_submission *sub = ctx->sub;
+
+  if (!dx_submission_is_here(sub)) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service failed to extract it; release the job "
+                      "to send it again");
+  } else if (sub->start_overs >= DX_START_OVER_MAX) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service failed to extract it, several times");
+  } else {
+    engine_wait_for(sub, waits[sub->start_overs]);
+    sub->start_overs++;
+    engine_apply(sub, DX_EV_SEEN_FAILED);
+  }
+}
+
+/* While PUTs are to come, or after the last one got a 200. */
+static void seen_pending(struct call_ctx *ctx, const struct dx_source *source)
 {
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
+  bool missing = source->expected < 0 || source->uploaded < 0 ||
+                 source->uploaded < source->expected;
+  bool is_due = engine_put_is_due(sub);
   bool stuck = dx_monotonic_ms() - run->phase_ms > DX_STUCK_MS;
-  bool can_put_again = engine_put_is_due(sub) && dx_submission_is_here(sub);
+  bool can_put_again = is_due && dx_submission_is_here(sub);
   size_t i;
 
+  engine_apply(sub, DX_EV_SEEN_PENDING);
   for (i = 0; i < sub->file_count; i++)
     if (sub->files[i].url == NULL)
       can_put_again = false;
-  if (missing && can_put_again && (sub->verify || (stuck && !sub->put_again))) {
+  if (sub->state == DX_ST_REGISTERED && missing && is_due) {
+    run->ask_first = false; /* PUT again to the same URL */
+    if (run->unclear) {     /* the wait starts again */
+      run->unclear = sub->overdue = false;
+      run->phase_ms = 0;
+    }
+  } else if (sub->state == DX_ST_UPLOADED && missing && can_put_again &&
+             (sub->verify || (stuck && !sub->put_again))) {
     /* To the same source, with the same URLs. */
     engine_apply(sub, DX_EV_PUT_AGAIN);
     for (i = 0; i < sub->file_count; i++)
       sub->files[i].put = DX_PUT_SENDING;
     run->due_ms = 0;
     sub->put_again = stuck;
-  } else if (sub->verify && source->uploaded <= 0 && !engine_put_is_due(sub)) {
+  } else if (!is_due && (sub->state == DX_ST_REGISTERED
+                             ? missing
+                             : sub->state == DX_ST_UPLOADED && sub->verify &&
+                                   source->uploaded <= 0)) {
     check_before_reregistering(sub, "its upload URL expired repeatedly");
   } else {
-    poll_later(ctx, retry_after_ms);
+    poll_later(ctx); /* it will turn to processing */
   }
 }
 
-static void seen_pending(struct call_ctx *ctx, const struct dx_source *source,
-                         int64_t retry_after_ms)
-{
-  struct dx_submission *sub = ctx->sub;
-  bool missing = source->expected < 0 || source->uploaded < 0 ||
-                 source->uploaded < source->expected;
-
-  engine_apply(sub, DX_EV_SEEN_PENDING);
-  if (sub->state == DX_ST_REGISTERED)
-    registered_pending(ctx, missing, retry_after_ms);
-  else if (sub->state == DX_ST_UPLOADED)
-    uploaded_pending(ctx, source, missing, retry_after_ms);
-  else
-    poll_later(ctx, retry_after_ms);
-}
-
-static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
-                          int64_t retry_after_ms)
+static void seen_complete(struct call_ctx *ctx, const struct dx_source *source)
 {
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
@@ -201,55 +224,30 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source,
     return;
   }
   if (run->phase_ms != 0)
-    found_ready(ctx, DX_PHASE_SOURCE, run->not_yet_ms);
+    found_ready(ctx);
   engine_apply(sub, DX_EV_SEEN_COMPLETE);
   run->phase_ms = 0;
-  engine_wait_for(sub, engine_longer(retry_after_ms, 0));
+  engine_wait_for(sub, engine_longer(ctx->response->retry_after_ms, 0));
 }
 
-/* Not found: a new source may appear late; one that has our files and is gone
- * is for a person to look into. */
-static void source_gone(struct call_ctx *ctx, const struct dx_err *err,
-                        int64_t retry_after_ms)
+static void source_read(struct call_ctx *ctx, const struct dx_source *source)
 {
   struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
-  int64_t age = dx_wall_ms() - sub->registered_at;
-
-  if (age >= 0 && age < DX_GONE_WAIT_MS) {
-    engine_transient(ctx, err, retry_after_ms);
-  } else if (sub->state != DX_ST_REGISTERED && !sub->verify) {
-    if (++run->absent >= 2)
-      dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
-                        "uploaded, but the service no longer knows it");
-    else
-      engine_wait_for(sub, DX_GONE_WAIT_MS);
-  } else {
-    check_before_reregistering(sub, "the service lost it repeatedly");
-  }
-}
-
-static void source_read(struct call_ctx *ctx, const struct dx_source *source,
-                        int64_t retry_after_ms)
-{
-  struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
 
   engine_service_up(ctx);
-  run->absent = 0;
-  run->unexpected = 0;
+  ctx->polled->absent = ctx->polled->unexpected = 0;
   switch (source->status) {
   case DX_SOURCE_PENDING:
-    seen_pending(ctx, source, retry_after_ms);
+    seen_pending(ctx, source);
     break;
   case DX_SOURCE_PROCESSING:
     engine_put_landed(ctx);
     engine_apply(sub, DX_EV_SEEN_PROCESSING);
-    poll_later(ctx, retry_after_ms);
+    poll_later(ctx);
     break;
   case DX_SOURCE_COMPLETE:
     engine_put_landed(ctx);
-    seen_complete(ctx, source, retry_after_ms);
+    seen_complete(ctx, source);
     break;
   case DX_SOURCE_FAILED:
     start_over(ctx);
@@ -257,7 +255,7 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source,
   default:
     dx_log(DX_LOG_WARNING, "submission %zu: the source has an unknown status",
            sub->number);
-    poll_later(ctx, retry_after_ms);
+    poll_later(ctx);
     break;
   }
 }
@@ -296,52 +294,32 @@ static enum dx_code check_files(struct call_ctx *ctx,
 
 static void source_done(void *arg, const struct dx_http_response *response)
 {
-  struct call_ctx *ctx = arg;
-  struct run *run = run_of(ctx->sub);
+  struct call_ctx *ctx = engine_got(arg, response);
   struct dx_source source;
   struct dx_err err;
   enum dx_code code;
 
-  run->call = NULL;
   code = dx_read_source(response, ctx->sub->source_id, &source, &err);
   if (code == DX_OK)
     code = check_files(ctx, &source, &err);
   engine_count_call(ctx, code);
-  if (code == DX_OK) {
-    source_read(ctx, &source, response->retry_after_ms);
-  } else if (code == DX_E_NOT_YET) {
-    engine_service_up(ctx);
-    run->unexpected = 0;
-    poll_later(ctx, response->retry_after_ms);
-  } else if (engine_is_denied(ctx, response, code)) {
-    run->absent = 0;
-  } else if (code == DX_E_GONE) {
-    source_gone(ctx, &err, response->retry_after_ms);
-  } else if (code == DX_E_UNEXPECTED) {
-    engine_unexpected(ctx, &err, response->retry_after_ms, &run->unexpected,
-                      &run->due_ms);
-  } else {
-    engine_failed(ctx, response, &err);
-  }
+  if (code == DX_OK)
+    source_read(ctx, &source);
+  else
+    poll_failed(ctx, code, &err);
   dx_source_release(&source);
   engine_end_call(ctx);
 }
 
 void engine_get_source(struct dx_engine *engine, struct dx_submission *sub)
 {
-  struct run *run = run_of(sub);
-  struct call_ctx *ctx = engine_begin_call(engine, sub);
-  struct dx_api api;
+  struct call_ctx *ctx = engine_begin_call(engine, sub, source_done);
   struct dx_err err;
 
-  if (!engine_get_api(ctx, &api)) {
-    engine_end_call(ctx);
-    return;
-  }
-  engine_started(
-      ctx,
-      dx_api_source(&api, sub->source_id, source_done, ctx, &run->call, &err),
-      &err);
+  if (engine_get_token(ctx))
+    engine_started(
+        ctx, dx_api_call(&ctx->api, DX_CALL_SOURCE, sub->source_id, NULL, &err),
+        &err);
 }
 
 /* ---- get extract ---- */
@@ -357,7 +335,7 @@ bool engine_begin_cases(struct dx_submission *sub)
 
 struct dx_case *engine_next_case(struct dx_submission *sub)
 {
-  const struct case_run *cases = run_of(sub)->cases;
+  const struct polled *cases = run_of(sub)->cases;
   size_t best = sub->case_count;
   size_t i;
 
@@ -406,8 +384,9 @@ static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
 static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
                                  struct dx_err *err)
 {
-  enum dx_code code =
-      dx_result_check_end(ctx->check, ctx->sub->source_id, c->id, err);
+  bool is_empty;
+  enum dx_code code = dx_result_check_end(ctx->check, ctx->sub->source_id,
+                                          c->id, &is_empty, err);
 
   if (code == DX_OK) /* the journal, which follows, fsyncs the directory */
     code = dx_temp_publish(&ctx->sink, 0600, err);
@@ -415,82 +394,31 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
     return code;
   dx_sha256_end(ctx->sha, c->sha256);
   c->bytes = ctx->bytes;
-  c->is_empty = dx_result_check_is_empty(ctx->check);
+  c->is_empty = is_empty;
   c->state = DX_CASE_STORED;
   ctx->sub->extracted_at = dx_wall_ms();
   ctx->sub->job->dirty = true;
   return DX_OK;
 }
 
-static void case_later(struct call_ctx *ctx, struct case_run *c,
-                       int64_t retry_after_ms)
-{
-  struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
-  int64_t age = dx_monotonic_ms() - run->phase_ms;
-
-  c->not_yet_ms = age;
-  c->wait_ms = next_poll_ms(ctx, DX_PHASE_EXTRACT, age, c->wait_ms);
-  c->due_ms = dx_monotonic_ms() + engine_longer(c->wait_ms, retry_after_ms);
-  engine_note(ctx->engine, sub->job, DX_NOTE_WAITING, run->phase_ms, NULL);
-}
-
-static void case_gone(struct call_ctx *ctx, struct case_run *c,
-                      int64_t retry_after_ms)
-{
-  struct dx_submission *sub = ctx->sub;
-  int64_t age = dx_wall_ms() - sub->complete_at;
-
-  if (age >= 0 && age < DX_GONE_WAIT_MS)
-    case_later(ctx, c, retry_after_ms);
-  else if (++c->absent >= 2)
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
-                      "uploaded, but the service no longer knows it");
-  else
-    c->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
-}
-
 static void extract_done(void *arg, const struct dx_http_response *response)
 {
-  struct call_ctx *ctx = arg;
+  struct call_ctx *ctx = engine_got(arg, response);
   struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
-  struct dx_case *c = &sub->cases[run->current];
-  struct case_run *c_run = case_run_of(sub, c);
   struct dx_err err;
   enum dx_code code;
 
-  run->call = NULL;
   code = dx_judge(DX_CALL_EXTRACT, response, &err);
   if (code == DX_OK)
-    code = store_result(ctx, c, &err);
+    code = store_result(ctx, &sub->cases[run_of(sub)->current], &err);
   engine_count_call(ctx, code);
-  if (engine_is_denied(ctx, response, code)) {
-    c_run->absent = 0;
-    engine_end_call(ctx);
-    return;
-  }
-  switch (code) {
-  case DX_OK:
-    found_ready(ctx, DX_PHASE_EXTRACT, c_run->not_yet_ms);
+  if (code == DX_E_NOT_YET)
+    ctx->polled->absent = 0; /* it is known */
+  if (code == DX_OK) {
+    found_ready(ctx);
     engine_service_up(ctx);
-    break;
-  case DX_E_NOT_YET:
-    engine_service_up(ctx);
-    c_run->absent = c_run->unexpected = 0;
-    case_later(ctx, c_run, response->retry_after_ms);
-    break;
-  case DX_E_GONE:
-    case_gone(ctx, c_run, response->retry_after_ms);
-    break;
-  case DX_E_UNEXPECTED:
-    engine_unexpected(ctx, &err, response->retry_after_ms, &c_run->unexpected,
-                      &c_run->due_ms);
-    break;
-  default:
-    engine_failed(ctx, response, &err);
-    c_run->due_ms = run->due_ms; /* other cases come first */
-    break;
+  } else {
+    poll_failed(ctx, code, &err);
   }
   engine_end_call(ctx);
 }
@@ -499,14 +427,15 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct dx_case *c = engine_next_case(sub);
-  struct call_ctx *ctx = engine_begin_call(engine, sub);
+  struct call_ctx *ctx = engine_begin_call(engine, sub, extract_done);
   int dirfd = sub->job->dirfd;
   char name[DX_FILE_NAME_BYTES];
-  struct dx_api api;
   struct dx_err err;
   enum dx_code code = dx_fs_check_free(dirfd, &err);
 
   run->current = (size_t)(c - sub->cases);
+  ctx->polled = &run->cases[run->current];
+  ctx->due_ms = &ctx->polled->due_ms;
   dx_result_file(sub, run->current, name);
   ctx->check = dx_result_check_new();
   ctx->sha = dx_sha256_new();
@@ -514,16 +443,14 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
     code = dx_fail_nomem(&err);
   if (code == DX_OK)
     code = dx_temp_begin(&ctx->sink, dirfd, name, &err);
-  if (code == DX_OK && engine_get_api(ctx, &api)) {
-    engine_started(ctx,
-                   dx_api_extract(&api, c->id, take_piece, extract_done, ctx,
-                                  &run->call, &err),
-                   &err);
-    return;
-  }
-  if (code != DX_OK)
+  if (code != DX_OK) {
     engine_local_failure(engine, sub->job, &err);
-  engine_end_call(ctx);
+    engine_end_call(ctx);
+  } else if (engine_get_token(ctx)) {
+    engine_started(
+        ctx, dx_api_call(&ctx->api, DX_CALL_EXTRACT, c->id, take_piece, &err),
+        &err);
+  }
 }
 
 /* ---- delivering ---- */
@@ -547,27 +474,14 @@ enum dx_code engine_prepare_results(struct service_state *svc,
   return code;
 }
 
-bool engine_can_deliver(struct dx_engine *engine, struct dx_submission *sub)
-{
-  struct dx_err err;
-  enum dx_code code =
-      engine_prepare_results(engine_section_of(engine, sub), &err);
-
-  if (code != DX_OK)
-    engine_local_failure(engine, sub->job, &err);
-  return code == DX_OK;
-}
-
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct service_state *svc = engine_section_of(engine, sub);
   const char *dir = svc->service->results_dir;
   struct dx_err err;
-  enum dx_code code = DX_OK;
+  enum dx_code code = engine_prepare_results(svc, &err);
   size_t i;
 
-  if (!engine_can_deliver(engine, sub))
-    return false;
   for (i = 0; code == DX_OK && i < sub->case_count; i++) {
     if (sub->cases[i].state != DX_CASE_STORED)
       continue;
@@ -600,14 +514,4 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
     engine_local_failure(engine, sub->job, &err);
   }
   return code == DX_OK;
-}
-
-bool engine_has_stored(const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->case_count; i++)
-    if (sub->cases[i].state == DX_CASE_STORED)
-      return true;
-  return false;
 }

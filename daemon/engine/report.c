@@ -28,12 +28,6 @@ int64_t engine_call_ms(const struct service_state *svc, int64_t due_ms)
   return engine_longer(due_ms, dx_rate_limit_blocked_ms(svc->rate_limit));
 }
 
-/* What is due on the monotonic clock, for people who read a wall clock. */
-static int64_t retry_at(int64_t due_ms)
-{
-  return due_ms != 0 ? dx_wall_ms() + due_ms - dx_monotonic_ms() : 0;
-}
-
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
                            int64_t due_ms, const struct dx_err *err)
@@ -45,7 +39,9 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
     dx_advise(&full);
   }
   engine_note(engine, job, kind, since_ms, err != NULL ? &full : NULL);
-  dx_job_set_retry(job, full.code, full.text, retry_at(due_ms));
+  if (due_ms != 0) /* people read a wall clock */
+    due_ms += dx_wall_ms() - dx_monotonic_ms();
+  dx_job_set_retry(job, full.code, full.text, due_ms);
   job->drive->late_ms = dx_monotonic_ms(); /* people wait for it */
 }
 

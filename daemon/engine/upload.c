@@ -48,13 +48,12 @@ static enum dx_code take_created(struct dx_submission *sub,
     sub->files[0].put = DX_PUT_SENDING;
   run->due_ms = 0;
   run->storage_refusals = 0;
-  run->absent = 0;
+  run->source = (struct polled){0};
   run->short_ms = 0;
   run->pending_seen = 0;
   run->sent_ms = 0;
   run->ask_first = false;
   run->unclear = false;
-  run->unexpected = 0;
   run->phase_ms = 0;
   return DX_OK;
 }
@@ -114,14 +113,13 @@ static enum dx_code check_source_is_new(const struct dx_engine *engine,
 
 static void create_done(void *arg, const struct dx_http_response *response)
 {
-  struct call_ctx *ctx = arg;
+  struct call_ctx *ctx = engine_got(arg, response);
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
   struct dx_created created;
   struct dx_err err;
   enum dx_code code;
 
-  run->call = NULL;
   code = dx_read_create(response, ctx->svc->service, sub->file_count, &created,
                         &err);
   if (code == DX_OK)
@@ -136,17 +134,16 @@ static void create_done(void *arg, const struct dx_http_response *response)
   sub->registering = false;
   if (code == DX_OK) {
     engine_service_up(ctx);
-    run->poll_ms = dx_monotonic_ms() + response->retry_after_ms;
+    run->source.due_ms = dx_monotonic_ms() + response->retry_after_ms;
   } else if (code == DX_E_CONFLICT) {
     if (++run->storage_refusals >= DX_CONFLICT_TRIES)
       dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, err.text);
     else
-      engine_transient(ctx, &err, response->retry_after_ms);
+      engine_transient(ctx, &err);
   } else if (code != DX_E_UNEXPECTED) {
-    engine_failed(ctx, response, &err);
+    engine_failed(ctx, &err);
   } else if (!dx_state_is_final(sub->state)) {
-    engine_unexpected(ctx, &err, response->retry_after_ms, &run->unexpected,
-                      &run->due_ms);
+    engine_unexpected(ctx, &err);
   }
   dx_created_release(&created);
   engine_end_call(ctx);
@@ -155,10 +152,16 @@ static void create_done(void *arg, const struct dx_http_response *response)
 bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
+  struct dx_err err;
 
   if (dx_monotonic_ms() < run->may_create_ms)
     return true;
-  if (!engine_can_deliver(engine, sub) || !engine_may_send(engine, sub))
+  /* A result that cannot be delivered is found out before it is paid for. */
+  if (engine_prepare_results(engine_section_of(engine, sub), &err) != DX_OK) {
+    engine_local_failure(engine, sub->job, &err);
+    return false;
+  }
+  if (!engine_may_send(engine, sub))
     return false;
   run->may_create_ms = dx_monotonic_ms() + DX_ASK_VALID_MS;
   return true;
@@ -170,7 +173,6 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
   struct dx_job *job = sub->job;
   struct call_ctx *ctx;
   struct dx_api_file *files = calloc(sub->file_count, sizeof(*files));
-  struct dx_api api;
   struct dx_err err;
   size_t i;
 
@@ -179,23 +181,21 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
     engine_local_failure(engine, job, &err);
     return;
   }
-  ctx = engine_begin_call(engine, sub);
+  ctx = engine_begin_call(engine, sub, create_done);
   for (i = 0; i < sub->file_count; i++) {
     const struct dx_entry *e = &job->documents[sub->files[i].document].entry;
 
     files[i] = (struct dx_api_file){e->type, e->name};
   }
-  sub->registering = true;
-  /* Nothing is processed before a file arrives: a source that is lost in a
-   * power failure only expires. */
-  if (!engine_get_api(ctx, &api) || !engine_publish(engine, job)) {
-    sub->registering = false;
-    engine_end_call(ctx);
-  } else {
-    engine_started(ctx,
-                   dx_api_create(&api, files, sub->file_count, create_done, ctx,
-                                 &run->call, &err),
-                   &err);
+  if (engine_get_token(ctx)) {
+    sub->registering = true;
+    /* Nothing is processed before a file arrives: a source that is lost in a
+     * power failure only expires. */
+    if (engine_publish(engine, job))
+      engine_started(
+          ctx, dx_api_create(&ctx->api, files, sub->file_count, &err), &err);
+    else
+      engine_end_call(ctx);
     if (run->call == NULL) { /* nothing left this machine */
       sub->registering = false;
       job->dirty = true;
@@ -266,7 +266,7 @@ static bool refusal_counts(struct dx_submission *sub)
 
 static void put_done(void *arg, const struct dx_http_response *response)
 {
-  struct call_ctx *ctx = arg;
+  struct call_ctx *ctx = engine_got(arg, response);
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
   bool is_refusal, counts;
@@ -274,7 +274,6 @@ static void put_done(void *arg, const struct dx_http_response *response)
   enum dx_code code;
   int64_t wait;
 
-  run->call = NULL;
   if (response->sent_bytes > 0)
     run->sent_ms = dx_monotonic_ms();
   code = dx_judge(DX_CALL_PUT, response, &err);
@@ -300,7 +299,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
   } else if (counts) {
     dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
   } else if (!is_refusal && dx_class_of(code) != DX_CL_TRANSIENT) {
-    engine_failed(ctx, response, &err);
+    engine_failed(ctx, &err);
   } else {
     /* Without a response, or with an unclear one, it may have landed. */
     if (!is_refusal)
@@ -329,7 +328,6 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
   const struct dx_entry *e = &sub->job->documents[file->document].entry;
   char name[DX_FILE_NAME_BYTES];
   struct call_ctx *ctx;
-  struct dx_api api;
   struct dx_err err;
 
   if (file->put == DX_PUT_NONE) {
@@ -339,7 +337,7 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
   }
   if (!engine_may_send(engine, sub))
     return;
-  ctx = engine_begin_call(engine, sub);
+  ctx = engine_begin_call(engine, sub, put_done);
   dx_document_file(file->document, name);
   run->current = (size_t)(file - sub->files);
   run->fd = openat(sub->job->dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -350,9 +348,8 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
     return;
   }
   engine->puts++;
-  api = (struct dx_api){engine->http, ctx->svc->service, NULL, NULL};
   engine_started(ctx,
-                 dx_api_put(&api, file->url, e->type, run->fd, e->length,
-                            put_progress, put_done, ctx, &run->call, &err),
+                 dx_api_put(&ctx->api, file->url, e->type, run->fd, e->length,
+                            put_progress, &err),
                  &err);
 }

@@ -15,8 +15,17 @@
 #include "lib/config/config.h"
 #include "daemon/service/signed_url.h"
 
-static const char *const call_words[DX_CALL_KIND_COUNT] = {
-    "create source", "upload", "get source", "get extract", "hello"};
+static const struct {
+  const char *word;
+  const char *method;
+  const char *path, *rest; /* before the id, and after it */
+} calls[DX_CALL_KIND_COUNT] = {
+    [DX_CALL_CREATE] = {"create source", "POST", "/v1/source", ""},
+    [DX_CALL_PUT] = {"upload", "PUT", NULL, NULL}, /* to a signed URL */
+    [DX_CALL_SOURCE] = {"get source", "GET", "/v1/source/", ""},
+    [DX_CALL_EXTRACT] = {"get extract", "GET", "/v1/patient_case/", "/extract"},
+    [DX_CALL_HELLO] = {"hello", "POST", "/auth/hello", ""},
+};
 
 /* ---- the status table (doc/policy.md, "Status table") ---- */
 
@@ -71,7 +80,7 @@ static const struct row rows[] = {
 static enum dx_code explain(enum dx_call_kind call, int status,
                             enum dx_code code, struct dx_err *err)
 {
-  const char *what = call_words[call];
+  const char *what = calls[call].word;
 
   switch (code) {
   case DX_OK:
@@ -136,55 +145,52 @@ enum dx_code dx_judge(enum dx_call_kind call,
 
 /* ---- requests ---- */
 
-static enum dx_code start(const struct dx_api *api,
-                          struct dx_http_request *request, const char *path,
-                          const char *id, const char *rest,
-                          struct dx_http_call **ret_call, struct dx_err *err)
+static struct dx_http_request request_of(const struct dx_api *api,
+                                         enum dx_call_kind kind)
+{
+  return (struct dx_http_request){
+      .method = calls[kind].method,
+      .body_fd = -1,
+      .ca_file = api->service->ca_file,
+      .proxy = api->service->proxy,
+      .scope = DX_SCOPE_LINK, /* the administrator has named the host */
+      .done = api->done,
+      .ctx = api->ctx,
+  };
+}
+
+static enum dx_code start(const struct dx_api *api, enum dx_call_kind kind,
+                          const char *id, struct dx_http_request *request,
+                          struct dx_err *err)
 {
   struct dx_buf url = {0};
   enum dx_code code;
 
   dx_buf_puts(&url, api->service->base_url);
-  dx_buf_puts(&url, path);
+  dx_buf_puts(&url, calls[kind].path);
   if (id != NULL && (strcmp(id, ".") == 0 || strcmp(id, "..") == 0))
     dx_buf_puts(&url, id[1] == '\0' ? "%2E" : "%2E%2E");
   else if (id != NULL)
-    dx_buf_percent(&url, id, "~");
-  dx_buf_puts(&url, rest);
+    dx_buf_percent(&url, id, ".~");
+  dx_buf_puts(&url, calls[kind].rest);
   request->url = dx_buf_text(&url);
   request->bearer = api->token;
   request->ready = api->ready;
-  request->ca_file = api->service->ca_file;
-  request->proxy = api->service->proxy;
-  if (request->timeout_ms == 0 && request->sink == NULL)
+  if (request->sink == NULL)
     request->timeout_ms = DX_API_TIMEOUT_MS;
-  code = dx_buf_ok(&url) ? dx_http_start(api->http, request, ret_call, err)
+  code = dx_buf_ok(&url) ? dx_http_start(api->http, request, api->call, err)
                          : dx_fail_nomem(err);
   dx_buf_release(&url);
   return code;
 }
 
-static struct dx_http_request request_of(const char *method, dx_http_done *done,
-                                         void *ctx)
+enum dx_code dx_api_call(const struct dx_api *api, enum dx_call_kind kind,
+                         const char *id, dx_http_sink *sink, struct dx_err *err)
 {
-  struct dx_http_request request;
+  struct dx_http_request request = request_of(api, kind);
 
-  memset(&request, 0, sizeof(request));
-  request.method = method;
-  request.body_fd = -1;
-  request.scope = DX_SCOPE_LINK; /* the administrator has named the host */
-  request.done = done;
-  request.ctx = ctx;
-  return request;
-}
-
-enum dx_code dx_api_hello(const struct dx_api *api, dx_http_done *done,
-                          void *ctx, struct dx_http_call **ret_call,
-                          struct dx_err *err)
-{
-  struct dx_http_request request = request_of("POST", done, ctx);
-
-  return start(api, &request, "/auth/hello", NULL, "", ret_call, err);
+  request.sink = sink;
+  return start(api, kind, id, &request, err);
 }
 
 static struct dx_json *make_file(const void *files, size_t i)
@@ -200,10 +206,9 @@ static struct dx_json *make_file(const void *files, size_t i)
 
 enum dx_code dx_api_create(const struct dx_api *api,
                            const struct dx_api_file *files, size_t count,
-                           dx_http_done *done, void *ctx,
-                           struct dx_http_call **ret_call, struct dx_err *err)
+                           struct dx_err *err)
 {
-  struct dx_http_request request = request_of("POST", done, ctx);
+  struct dx_http_request request = request_of(api, DX_CALL_CREATE);
   struct dx_json *root = dx_json_object();
   char *body = NULL;
   enum dx_code code;
@@ -216,18 +221,16 @@ enum dx_code dx_api_create(const struct dx_api *api,
   request.content_type = "application/json";
   request.body = body;
   request.body_len = strlen(body);
-  code = start(api, &request, "/v1/source", NULL, "", ret_call, err);
+  code = start(api, DX_CALL_CREATE, NULL, &request, err);
   free(body);
   return code;
 }
 
 enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         const char *type, int fd, int64_t bytes,
-                        dx_http_progress *progress, dx_http_done *done,
-                        void *ctx, struct dx_http_call **ret_call,
-                        struct dx_err *err)
+                        dx_http_progress *progress, struct dx_err *err)
 {
-  struct dx_http_request request = request_of("PUT", done, ctx);
+  struct dx_http_request request = request_of(api, DX_CALL_PUT);
   enum dx_code code =
       dx_signed_url_check(url, api->service, &request.scope, err);
 
@@ -237,30 +240,8 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
   request.content_type = type;
   request.body_fd = fd;
   request.body_bytes = bytes;
-  request.ca_file = api->service->ca_file;
-  request.proxy = api->service->proxy;
   request.progress = progress;
-  return dx_http_start(api->http, &request, ret_call, err);
-}
-
-enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
-                           dx_http_done *done, void *ctx,
-                           struct dx_http_call **ret_call, struct dx_err *err)
-{
-  struct dx_http_request request = request_of("GET", done, ctx);
-
-  return start(api, &request, "/v1/source/", source_id, "", ret_call, err);
-}
-
-enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
-                            dx_http_sink *sink, dx_http_done *done, void *ctx,
-                            struct dx_http_call **ret_call, struct dx_err *err)
-{
-  struct dx_http_request request = request_of("GET", done, ctx);
-
-  request.sink = sink;
-  return start(api, &request, "/v1/patient_case/", case_id, "/extract",
-               ret_call, err);
+  return dx_http_start(api->http, &request, api->call, err);
 }
 
 /* ---- responses ---- */
@@ -272,7 +253,7 @@ static enum dx_code not_understood(enum dx_call_kind call, struct dx_err *err)
   if (errno == ENOMEM)
     return dx_fail_nomem(err);
   return dx_fail(err, DX_E_RESPONSE, 0,
-                 "cannot understand the response to '%s'", call_words[call]);
+                 "cannot understand the response to '%s'", calls[call].word);
 }
 
 /* Understood, but it belongs to another request, or to none. */
@@ -280,7 +261,7 @@ static enum dx_code no_sense(enum dx_call_kind call, const char *why,
                              struct dx_err *err)
 {
   return dx_fail(err, DX_E_UNEXPECTED, 0, "the response to '%s' %s",
-                 call_words[call], why);
+                 calls[call].word, why);
 }
 
 /* Two such ids that look the same may differ. */
@@ -422,28 +403,6 @@ static bool copy_cases(const struct dx_json *list, struct dx_source *source)
   return true;
 }
 
-static bool copy_source(const struct dx_json *results, struct dx_source *source)
-{
-  static const char *const words[] = {"pending_upload", "processing",
-                                      "complete", "failed"};
-  const char *word = dx_json_string(dx_json_get(results, "status"));
-  int i = 0;
-
-  if (word == NULL)
-    return false;
-  while (i < DX_SOURCE_UNKNOWN && strcmp(word, words[i]) != 0)
-    i++;
-  source->status = (enum dx_source_status)i;
-  if (!dx_json_int(dx_json_get(results, "expected_file_count"),
-                   &source->expected))
-    source->expected = -1;
-  if (!dx_json_int(dx_json_get(results, "uploaded_file_count"),
-                   &source->uploaded))
-    source->uploaded = -1;
-  return source->status != DX_SOURCE_COMPLETE ||
-         copy_cases(dx_json_get(results, "case_ids"), source);
-}
-
 static int compare_ids(const void *a, const void *b)
 {
   return strcmp(*(char *const *)a, *(char *const *)b);
@@ -475,15 +434,31 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
                             struct dx_err *err)
 {
   enum dx_code code = dx_judge(DX_CALL_SOURCE, response, err);
+  static const char *const words[] = {"pending_upload", "processing",
+                                      "complete", "failed"};
   const struct dx_json *results, *id;
   struct dx_json *root = NULL;
+  const char *word;
+  int i = 0;
 
   memset(ret_source, 0, sizeof(*ret_source));
   if (code != DX_OK)
     return code;
   results = results_of(response, &root);
   id = dx_json_get(results, "id"); /* may be absent */
-  if (!copy_source(results, ret_source))
+  word = dx_json_string(dx_json_get(results, "status"));
+  while (word != NULL && i < DX_SOURCE_UNKNOWN && strcmp(word, words[i]) != 0)
+    i++;
+  ret_source->status = (enum dx_source_status)i;
+  if (!dx_json_int(dx_json_get(results, "expected_file_count"),
+                   &ret_source->expected))
+    ret_source->expected = -1;
+  if (!dx_json_int(dx_json_get(results, "uploaded_file_count"),
+                   &ret_source->uploaded))
+    ret_source->uploaded = -1;
+  if (word == NULL ||
+      (ret_source->status == DX_SOURCE_COMPLETE &&
+       !copy_cases(dx_json_get(results, "case_ids"), ret_source)))
     code = not_understood(DX_CALL_SOURCE, err);
   else if (id != NULL && !dx_json_is_null(id) &&
            (dx_json_string(id) == NULL ||
@@ -499,35 +474,19 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
 
 /* ---- a result, while it streams past ---- */
 
-/* RESULTS only serves to refuse a body that has two of them. */
-enum { RESULTS, STATUS, ID, SOURCE_ID, DATA, FIELD_COUNT };
-
 struct dx_result_check {
   struct dx_json_scan scan;
-  struct dx_json_field fields[FIELD_COUNT];
 };
 
 struct dx_result_check *dx_result_check_new(void)
 {
-  static const char *const paths[FIELD_COUNT] = {
-      [RESULTS] = "results",
-      [STATUS] = "results.status",
-      [ID] = "results.id",
-      [SOURCE_ID] = "results.source_id",
-      [DATA] = "results.medical_data"};
-  struct dx_result_check *check = calloc(1, sizeof(*check));
-  size_t i;
-
-  if (check == NULL)
-    return NULL;
-  for (i = 0; i < FIELD_COUNT; i++)
-    check->fields[i].path = paths[i];
-  dx_json_scan_begin(&check->scan, check->fields, FIELD_COUNT);
-  return check;
+  return calloc(1, sizeof(struct dx_result_check));
 }
 
 void dx_result_check_free(struct dx_result_check **check)
 {
+  if (*check != NULL)
+    dx_buf_release(&(*check)->scan.outline);
   free(*check);
   *check = NULL;
 }
@@ -542,33 +501,62 @@ enum dx_code dx_result_check_add(struct dx_result_check *check,
              : not_understood(DX_CALL_EXTRACT, err);
 }
 
-/* An absent field is accepted. */
-static bool is_about(const struct dx_json_field *field, const char *id)
+/* Of several, decoders do not agree which one counts. */
+static size_t count_members(const struct dx_json *object, const char *name)
 {
-  return field->seen == DX_JSON_ABSENT || field->seen == DX_JSON_NULL ||
-         (field->seen == DX_JSON_STRING && strcmp(field->text, id) == 0);
+  const struct dx_json *member = dx_json_first_member(object);
+  size_t count = 0;
+
+  for (; member != NULL; member = dx_json_next(member))
+    count += strcmp(dx_json_name(member), name) == 0;
+  return count;
 }
 
-enum dx_code dx_result_check_end(const struct dx_result_check *check,
-                                 const char *source_id, const char *case_id,
-                                 struct dx_err *err)
+/* An absent field is accepted. */
+static bool is_about(const struct dx_json *results, const char *name,
+                     const char *id)
 {
-  const struct dx_json_field *fields = check->fields;
+  const struct dx_json *member = dx_json_get(results, name);
+  const char *text = dx_json_string(member);
 
-  errno = 0;
-  if (!dx_json_scan_is_whole(&check->scan) ||
-      fields[RESULTS].seen == DX_JSON_TWICE ||
-      fields[STATUS].seen != DX_JSON_STRING ||
-      strcmp(fields[STATUS].text, "complete") != 0)
+  return member == NULL ||
+         (count_members(results, name) == 1 &&
+          (text != NULL ? strcmp(text, id) == 0 : dx_json_is_null(member)));
+}
+
+static enum dx_code check_outline(const struct dx_json *root,
+                                  const char *source_id, const char *case_id,
+                                  bool *ret_is_empty, struct dx_err *err)
+{
+  const struct dx_json *results = dx_json_get(root, "results");
+  const char *status = dx_json_string(dx_json_get(results, "status"));
+  int64_t values = 0;
+
+  if (count_members(root, "results") != 1 || status == NULL ||
+      strcmp(status, "complete") != 0 || count_members(results, "status") != 1)
     return not_understood(DX_CALL_EXTRACT, err);
-  if (!is_about(&fields[ID], case_id))
+  if (!is_about(results, "id", case_id))
     return no_sense(DX_CALL_EXTRACT, "is about another case", err);
-  if (!is_about(&fields[SOURCE_ID], source_id))
+  if (!is_about(results, "source_id", source_id))
     return no_sense(DX_CALL_EXTRACT, "is about a case of another source", err);
+  (void)dx_json_int(dx_json_first(dx_json_get(results, "medical_data")),
+                    &values);
+  *ret_is_empty = values == 0 && count_members(results, "medical_data") < 2;
   return DX_OK;
 }
 
-bool dx_result_check_is_empty(const struct dx_result_check *check)
+enum dx_code dx_result_check_end(struct dx_result_check *check,
+                                 const char *source_id, const char *case_id,
+                                 bool *ret_is_empty, struct dx_err *err)
 {
-  return check->fields[DATA].values == 0;
+  struct dx_buf *outline = &check->scan.outline;
+  struct dx_json *root = NULL;
+  enum dx_code code;
+
+  errno = 0;
+  if (dx_json_scan_is_whole(&check->scan))
+    root = dx_json_parse(dx_buf_text(outline), outline->len, NULL);
+  code = check_outline(root, source_id, case_id, ret_is_empty, err);
+  dx_json_free(&root);
+  return code;
 }

@@ -2,10 +2,9 @@
  * api.h - the five calls of the service: what is sent, and what a response
  * means.
  *
- * dx_api_*() start a call on a struct dx_http; the caller's `done` passes
- * the response to the matching dx_read_*(), whose code says what it means. The
- * status table of doc/policy.md is one table in api.c. Nothing here waits,
- * retries or remembers: that is up to the engine.
+ * dx_api_*() start a call on a struct dx_http; `done` passes the response to
+ * the matching dx_read_*(), whose code says what it means. Nothing here waits,
+ * retries, or remembers: that is up to the engine.
  *
  * Ownership: results of dx_read_*() belong to the caller and end with the
  * matching release. Errors: those of dx_http_start(); E_NOMEM.
@@ -31,18 +30,9 @@ enum dx_call_kind {
 };
 
 /*
- * What a response means by transport result and status alone: the status
- * table of doc/policy.md. The class of the code says what to do; within a class
- * the engine distinguishes these codes:
- *
- *   E_NOT_SENT  it lost its slot, and is still due
- *   E_UNCLEAR   upload: it may have landed; ask GET source
- *   E_CONFLICT  create: transient three times, then refused
- *   E_UNEXPECTED  it cannot be right, and says nothing about the service
- *   E_EXPIRED   upload: the signed URL has expired
- *
- * Fills *err with a message for the person who printed unless it returns DX_OK
- * or E_NOT_YET. Pure. The readers below call it first.
+ * What a response means by transport result and status alone: the status table
+ * of doc/policy.md. Fills *err with a message for the user unless it returns
+ * DX_OK or E_NOT_YET. Pure. The readers below call it first.
  */
 enum dx_code dx_judge(enum dx_call_kind call,
                       const struct dx_http_response *response,
@@ -56,40 +46,31 @@ struct dx_api {
   const struct dx_service *service;
   const char *token;    /* for this call */
   dx_http_ready *ready; /* called before the request is sent; may be NULL */
+  dx_http_done *done;
+  void *ctx;                  /* for all callbacks */
+  struct dx_http_call **call; /* names it until its end */
 };
+
+/* Says hello, gets a source, or gets the extract of a case. id: of the source
+ * or case; NULL for hello. sink: where the body of a 200 goes; NULL: memory. */
+enum dx_code dx_api_call(const struct dx_api *api, enum dx_call_kind kind,
+                         const char *id, dx_http_sink *sink,
+                         struct dx_err *err) DX_MUST_USE;
 
 struct dx_api_file {
   const char *type;
   const char *name; /* UTF-8 */
 };
 
-enum dx_code dx_api_hello(const struct dx_api *api, dx_http_done *done,
-                          void *ctx, struct dx_http_call **ret_call,
-                          struct dx_err *err) DX_MUST_USE;
-
 enum dx_code dx_api_create(const struct dx_api *api,
                            const struct dx_api_file *files, size_t count,
-                           dx_http_done *done, void *ctx,
-                           struct dx_http_call **ret_call,
                            struct dx_err *err) DX_MUST_USE;
 
 /* fd: the document, `bytes` long; stays open until the end of the call. */
 enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         const char *type, int fd, int64_t bytes,
-                        dx_http_progress *progress, dx_http_done *done,
-                        void *ctx, struct dx_http_call **ret_call,
+                        dx_http_progress *progress,
                         struct dx_err *err) DX_MUST_USE;
-
-enum dx_code dx_api_source(const struct dx_api *api, const char *source_id,
-                           dx_http_done *done, void *ctx,
-                           struct dx_http_call **ret_call,
-                           struct dx_err *err) DX_MUST_USE;
-
-/* The body of a 200 goes to the sink, which gets ctx, too. */
-enum dx_code dx_api_extract(const struct dx_api *api, const char *case_id,
-                            dx_http_sink *sink, dx_http_done *done, void *ctx,
-                            struct dx_http_call **ret_call,
-                            struct dx_err *err) DX_MUST_USE;
 
 /* ---- reading the responses; those to an upload and to get extract have only a
  * status: dx_judge() ---- */
@@ -136,12 +117,9 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
                             const char *source_id, struct dx_source *ret_source,
                             struct dx_err *err) DX_MUST_USE;
 
-/*
- * Checks, while it streams past, that a result is the one that was asked for:
- * one whole JSON value, complete, of this case and source (doc/policy.md,
- * "Results"). No byte of it is changed or kept. Calling sequence: new, add for
- * each piece, end once, free, which takes NULL and sets NULL.
- */
+/* Checks a result while it is received (doc/policy.md, "Results"). Calling
+ * sequence: new, add for each piece, end once, free, which takes NULL and sets
+ * NULL. */
 struct dx_result_check;
 
 struct dx_result_check *dx_result_check_new(void); /* NULL: out of memory */
@@ -153,13 +131,11 @@ enum dx_code dx_result_check_add(struct dx_result_check *check,
                                  struct dx_err *err) DX_MUST_USE;
 
 /* E_RESPONSE if it is not whole, or results.status is not "complete";
- * E_UNEXPECTED if it is the result of another case or source. */
-enum dx_code dx_result_check_end(const struct dx_result_check *check,
+ * E_UNEXPECTED if it is the result of another case or source. ret_is_empty:
+ * results.medical_data has no value; nothing was found in the case. */
+enum dx_code dx_result_check_end(struct dx_result_check *check,
                                  const char *source_id, const char *case_id,
+                                 bool *ret_is_empty,
                                  struct dx_err *err) DX_MUST_USE;
-
-/* True if results.medical_data has no value: nothing was found in the case. Ask
- * only after the end. */
-bool dx_result_check_is_empty(const struct dx_result_check *check);
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -23,7 +24,7 @@
 
 struct dx_http_call {
   struct dx_http_call *next;
-  struct curl_http *self;
+  struct dx_http *http;
   CURL *easy;
   struct curl_slist *headers;
   struct dx_http_request request; /* only method, ctx and fds last */
@@ -38,18 +39,12 @@ struct dx_http_call {
   char reason[CURL_ERROR_SIZE];
 };
 
-struct curl_http {
-  struct dx_http base; /* first: a dx_http is one of these */
+struct dx_http {
   CURLM *multi;
   struct dx_http_call *calls;
   const int *wake; /* of the run in progress; borrowed from it */
   size_t wake_count;
 };
-
-static struct curl_http *self_of(struct dx_http *http)
-{
-  return (struct curl_http *)(void *)http;
-}
 
 /* ---- callbacks of a transfer ---- */
 
@@ -155,14 +150,14 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
 }
 
 /* Waits; true if a descriptor of the run can be read before the time is up. */
-static bool is_woken(const struct curl_http *self, int64_t ms)
+static bool is_woken(const struct dx_http *http, int64_t ms)
 {
   struct pollfd fds[DX_HTTP_WAKE_MAX];
   size_t i;
 
-  for (i = 0; i < self->wake_count; i++)
-    fds[i] = (struct pollfd){.fd = self->wake[i], .events = POLLIN};
-  return poll(fds, self->wake_count, (int)ms) > 0;
+  for (i = 0; i < http->wake_count; i++)
+    fds[i] = (struct pollfd){.fd = http->wake[i], .events = POLLIN};
+  return poll(fds, http->wake_count, (int)ms) > 0;
 }
 
 /* The connection is up, and nothing of the request has been sent. */
@@ -176,7 +171,7 @@ static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
   (void)to_port;
   (void)from_port;
   wait = call->request.ready(call->request.ctx);
-  if (wait == 0 || (wait > 0 && !is_woken(call->self, wait)))
+  if (wait == 0 || (wait > 0 && !is_woken(call->http, wait)))
     return CURL_PREREQFUNC_OK;
   (void)dx_fail(&call->local, DX_E_NOT_SENT, 0, "another call comes first");
   return CURL_PREREQFUNC_ABORT;
@@ -305,16 +300,16 @@ static bool set_transfer(struct dx_http_call *call)
   return true;
 }
 
-static void call_free(struct curl_http *self, struct dx_http_call *call)
+static void call_free(struct dx_http_call *call)
 {
-  struct dx_http_call **at = &self->calls;
+  struct dx_http_call **at = &call->http->calls;
   struct curl_slist *h;
 
   while (*at != call)
     at = &(*at)->next;
   *at = call->next;
   if (call->easy != NULL) {
-    (void)curl_multi_remove_handle(self->multi, call->easy);
+    (void)curl_multi_remove_handle(call->http->multi, call->easy);
     curl_easy_cleanup(call->easy);
   }
   for (h = call->headers; h != NULL; h = h->next)
@@ -324,25 +319,23 @@ static void call_free(struct curl_http *self, struct dx_http_call *call)
   free(call);
 }
 
-static enum dx_code curl_start(struct dx_http *http,
-                               const struct dx_http_request *request,
-                               struct dx_http_call **ret_call,
-                               struct dx_err *err)
+enum dx_code dx_http_start(struct dx_http *http,
+                           const struct dx_http_request *request,
+                           struct dx_http_call **ret_call, struct dx_err *err)
 {
-  struct curl_http *self = self_of(http);
   struct dx_http_call *call = calloc(1, sizeof(*call));
 
   if (call == NULL)
     return dx_fail_nomem(err);
-  call->self = self;
+  call->http = http;
   call->request = *request;
-  call->next = self->calls;
-  self->calls = call;
+  call->next = http->calls;
+  http->calls = call;
   call->easy = curl_easy_init();
   if (call->easy == NULL || !set_transport(call) || !set_transfer(call) ||
       !add_headers(call) ||
-      curl_multi_add_handle(self->multi, call->easy) != CURLM_OK) {
-    call_free(self, call);
+      curl_multi_add_handle(http->multi, call->easy) != CURLM_OK) {
+    call_free(call);
     return dx_fail_nomem(err);
   }
   call->request.bearer = NULL; /* copied; not ours to keep */
@@ -350,9 +343,11 @@ static enum dx_code curl_start(struct dx_http *http,
   return DX_OK;
 }
 
-static void curl_cancel(struct dx_http *http, struct dx_http_call *call)
+void dx_http_cancel(struct dx_http_call **call)
 {
-  call_free(self_of(http), call);
+  if (*call != NULL)
+    call_free(*call);
+  *call = NULL;
 }
 
 /* ---- the end of a transfer ---- */
@@ -392,6 +387,7 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
                                   CURLcode result, struct dx_err *err)
 {
   const char *text = curl_easy_strerror(result), *reason = call->reason;
+  long sys_errno = 0;
 
   switch (result) {
   case CURLE_PEER_FAILED_VERIFICATION:
@@ -416,6 +412,7 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
   case CURLE_COULDNT_CONNECT:
     if (call->out_of_scope)
       return dx_fail(err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
+    (void)curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &sys_errno);
     break;
   case CURLE_URL_MALFORMAT:
     return dx_fail(err, DX_E_PROTOCOL, 0, "%s", text);
@@ -429,7 +426,7 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
   }
   if (result == TOO_LARGE)
     return fail_headers(err);
-  return dx_fail(err, DX_E_NET, 0, "%s", text);
+  return dx_fail(err, DX_E_NET, (int)sys_errno, "%s", text);
 }
 
 /* A header of the final response; "" if there is none. */
@@ -447,13 +444,17 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
                           struct dx_http_response *response)
 {
   int64_t date_ms = dx_parse_http_date(header_of(call, "Date"));
-  curl_off_t sent = 0, start = 0;
-  long status = 0;
+  curl_off_t sent = 0, resolved = 0, start = 0;
+  long status = 0, port = 0;
+  const char *address = NULL;
   bool is_http;
 
   (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
   (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+  (void)curl_easy_getinfo(call->easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
+  (void)curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_IP, &address);
+  (void)curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_PORT, &port);
   /* libcurl takes any number of digits, and lets them overflow. */
   is_http = status >= 0 && status <= HTTP_STATUS_MAX;
   *response = (struct dx_http_response){
@@ -465,8 +466,16 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
           dx_retry_after_ms(header_of(call, "Retry-After"), date_ms),
       .sent_bytes = sent,
       .was_sent = start > 0 && call->local.code != DX_E_NOT_SENT,
+      .was_resolved = result != CURLE_COULDNT_RESOLVE_HOST &&
+                      result != CURLE_COULDNT_RESOLVE_PROXY &&
+                      (result != CURLE_OPERATION_TIMEDOUT || resolved > 0),
+      .was_connected = result != CURLE_COULDNT_CONNECT &&
+                       (result != CURLE_OPERATION_TIMEDOUT || start > 0),
+      .port = (int)port,
       .err = call->local,
   };
+  (void)snprintf(response->address, sizeof(response->address), "%s",
+                 address != NULL ? address : "");
   if (call->local.code == DX_OK && result != CURLE_OK)
     (void)fail_transfer(call, result, &response->err);
   else if (call->local.code == DX_OK && !is_http)
@@ -495,14 +504,14 @@ static void log_call(struct dx_http_call *call,
 }
 
 /* One turn of the loop can end many transfers: drains all, returns how many. */
-static int drain(struct curl_http *self)
+static int drain(struct dx_http *http)
 {
   struct dx_http_response response;
   struct dx_http_call *call;
   CURLMsg *message;
   int left, ended = 0;
 
-  while ((message = curl_multi_info_read(self->multi, &left)) != NULL) {
+  while ((message = curl_multi_info_read(http->multi, &left)) != NULL) {
     call = NULL;
     (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
     if (message->msg != CURLMSG_DONE || call == NULL)
@@ -510,17 +519,15 @@ static int drain(struct curl_http *self)
     fill_response(call, message->data.result, &response);
     log_call(call, &response);
     call->request.done(call->request.ctx, &response);
-    call_free(self, call);
+    call_free(call);
     ended++;
   }
   return ended;
 }
 
-static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
-                             const int *wake, size_t wake_count,
-                             struct dx_err *err)
+enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
+                         const int *wake, size_t wake_count, struct dx_err *err)
 {
-  struct curl_http *self = self_of(http);
   struct curl_waitfd fds[DX_HTTP_WAKE_MAX];
   int running;
   bool ok;
@@ -530,77 +537,42 @@ static enum dx_code curl_run(struct dx_http *http, int64_t timeout_ms,
     return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
   for (i = 0; i < wake_count; i++)
     fds[i] = (struct curl_waitfd){.fd = wake[i], .events = CURL_WAIT_POLLIN};
-  self->wake = wake;
-  self->wake_count = wake_count;
+  http->wake = wake;
+  http->wake_count = wake_count;
   if (timeout_ms > INT32_MAX)
     timeout_ms = INT32_MAX;
-  ok = curl_multi_perform(self->multi, &running) == CURLM_OK;
-  if (ok && drain(self) == 0) { /* else there may be new requests: no waiting */
-    ok = curl_multi_poll(self->multi, fds, (unsigned)wake_count,
+  ok = curl_multi_perform(http->multi, &running) == CURLM_OK;
+  if (ok && drain(http) == 0) { /* else there may be new requests: no waiting */
+    ok = curl_multi_poll(http->multi, fds, (unsigned)wake_count,
                          (int)timeout_ms, NULL) == CURLM_OK &&
-         curl_multi_perform(self->multi, &running) == CURLM_OK;
-    (void)drain(self);
+         curl_multi_perform(http->multi, &running) == CURLM_OK;
+    (void)drain(http);
   }
-  self->wake_count = 0;
+  http->wake_count = 0;
   return ok ? DX_OK : dx_fail_nomem(err);
 }
 
-static void curl_free_self(struct dx_http *http)
-{
-  struct curl_http *self = self_of(http);
-
-  while (self->calls != NULL)
-    call_free(self, self->calls);
-  (void)curl_multi_cleanup(self->multi);
-  free(self);
-}
-
-static const struct dx_http_ops curl_ops = {curl_start, curl_cancel, curl_run,
-                                            curl_free_self};
-
 struct dx_http *dx_http_new(void)
 {
-  struct curl_http *self = calloc(1, sizeof(*self));
+  struct dx_http *http = calloc(1, sizeof(*http));
 
-  if (self == NULL)
-    return NULL;
-  self->base.ops = &curl_ops;
-  if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-    self->multi = curl_multi_init();
-  if (self->multi == NULL) {
-    free(self);
-    return NULL;
-  }
-  return &self->base;
+  if (http != NULL && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+    http->multi = curl_multi_init();
+  if (http != NULL && http->multi != NULL)
+    return http;
+  free(http);
+  return NULL;
 }
 
 void dx_http_free(struct dx_http **http)
 {
   if (*http == NULL)
     return;
-  (*http)->ops->free(*http);
+  while ((*http)->calls != NULL)
+    call_free((*http)->calls);
+  (void)curl_multi_cleanup((*http)->multi);
+  free(*http);
   *http = NULL;
-}
-
-enum dx_code dx_http_start(struct dx_http *http,
-                           const struct dx_http_request *request,
-                           struct dx_http_call **ret_call, struct dx_err *err)
-{
-  return http->ops->start(http, request, ret_call, err);
-}
-
-void dx_http_cancel(struct dx_http *http, struct dx_http_call **call)
-{
-  if (*call == NULL)
-    return;
-  http->ops->cancel(http, *call);
-  *call = NULL;
-}
-
-enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
-                         const int *wake, size_t wake_count, struct dx_err *err)
-{
-  return http->ops->run(http, timeout_ms, wake, wake_count, err);
 }
 
 int64_t dx_retry_after_ms(const char *value, int64_t date_ms)

@@ -1,10 +1,10 @@
 /*
  * http.h - one request over HTTP, driven by events; knows no service.
  *
- * This is the seam between meaning and transport: everything above sees a
- * struct dx_http, behind which stands libcurl (dx_http_new) or, in tests, a
- * fake with its own clock. Redirects are never followed, environment
- * proxies and .netrc never used, TLS is 1.2 or newer and always checked.
+ * This is the seam between meaning and transport: tests link dx_http_start(),
+ * dx_http_cancel(), and dx_http_run() to a fake with its own clock. Redirects
+ * are never followed, environment proxies and .netrc never used, TLS is 1.2 or
+ * newer and always checked.
  *
  * Calling sequence: dx_http_start() any number of requests, then
  * dx_http_run() again and again; every request ends with exactly one call of
@@ -39,6 +39,10 @@ struct dx_http_response {
   int64_t retry_after_ms; /* 0 to 1 h; -1 if none */
   int64_t sent_bytes;     /* of the request's body */
   bool was_sent;          /* the service may have seen the request */
+  bool was_resolved;      /* the name, of the proxy if there is one */
+  bool was_connected;     /* once resolved; a timeout of TLS counts as no */
+  char address[64];       /* that was connected to; "": not known */
+  int port;
 };
 
 typedef void dx_http_done(void *ctx, const struct dx_http_response *response);
@@ -84,20 +88,7 @@ struct dx_http_request {
 struct dx_http;
 struct dx_http_call;
 
-struct dx_http_ops {
-  enum dx_code (*start)(struct dx_http *, const struct dx_http_request *,
-                        struct dx_http_call **, struct dx_err *);
-  void (*cancel)(struct dx_http *, struct dx_http_call *);
-  enum dx_code (*run)(struct dx_http *, int64_t timeout_ms, const int *wake,
-                      size_t wake_count, struct dx_err *);
-  void (*free)(struct dx_http *);
-};
-
-struct dx_http {
-  const struct dx_http_ops *ops;
-};
-
-/* The real one, on a curl multi handle; NULL when out of memory. */
+/* NULL when out of memory. */
 struct dx_http *dx_http_new(void);
 
 /* Takes NULL, ends what is running without calling any `done`. */
@@ -110,7 +101,7 @@ enum dx_code dx_http_start(struct dx_http *http,
                            struct dx_err *err) DX_MUST_USE;
 
 /* Ends a request at once, without `done`; sets *call to NULL, takes NULL. */
-void dx_http_cancel(struct dx_http *http, struct dx_http_call **call);
+void dx_http_cancel(struct dx_http_call **call);
 
 #define DX_HTTP_WAKE_MAX 32 /* descriptors that one run may wait for */
 

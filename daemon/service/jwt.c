@@ -48,26 +48,19 @@ static const struct algorithm algorithms[DX_ALG_COUNT] = {
 };
 
 /* base64url without padding, RFC 7515 section 2. */
-static void add_base64url(struct dx_buf *buf, const unsigned char *bytes,
-                          size_t len)
+static void add_base64url(struct dx_buf *buf, const void *bytes, size_t len)
 {
-  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "abcdefghijklmnopqrstuvwxyz0123456789-_";
-  size_t i;
+  const unsigned char *from = bytes;
+  unsigned char out[5];
+  size_t i, k;
 
   for (i = 0; i < len; i += 3) {
-    unsigned n = (unsigned)bytes[i] << 16;
-    char out[4];
+    size_t part = len - i < 3 ? len - i : 3;
 
-    if (i + 1 < len)
-      n |= (unsigned)bytes[i + 1] << 8;
-    if (i + 2 < len)
-      n |= bytes[i + 2];
-    out[0] = letters[n >> 18];
-    out[1] = letters[n >> 12 & 63];
-    out[2] = letters[n >> 6 & 63];
-    out[3] = letters[n & 63];
-    dx_buf_add(buf, out, len - i >= 3 ? 4 : len - i + 1);
+    (void)EVP_EncodeBlock(out, from + i, (int)part);
+    for (k = 0; k < part + 1; k++)
+      out[k] = out[k] == '+' ? '-' : out[k] == '/' ? '_' : out[k];
+    dx_buf_add(buf, out, part + 1);
   }
 }
 
@@ -76,7 +69,7 @@ static bool add_parts(struct dx_buf *buf, const struct dx_service *service,
                       int64_t offset_s)
 {
   int64_t now_s = dx_wall_ms() / 1000 + offset_s;
-  const char *alg = dx_algorithm_name(service->token_algorithm);
+  const char *alg = dx_algorithm_names[service->token_algorithm];
   struct dx_json *head = dx_json_object(), *claims = dx_json_object();
   char id[33], *head_text = NULL, *claims_text = NULL;
   bool ok = head != NULL && claims != NULL && dx_random_hex(id, 32) &&
@@ -101,9 +94,9 @@ static bool add_parts(struct dx_buf *buf, const struct dx_service *service,
   }
   ok = head_text != NULL && claims_text != NULL;
   if (ok) {
-    add_base64url(buf, (const unsigned char *)head_text, strlen(head_text));
+    add_base64url(buf, head_text, strlen(head_text));
     dx_buf_puts(buf, ".");
-    add_base64url(buf, (const unsigned char *)claims_text, strlen(claims_text));
+    add_base64url(buf, claims_text, strlen(claims_text));
   }
   free(head_text);
   free(claims_text);
@@ -120,7 +113,7 @@ static enum dx_code unfit(const struct dx_service *service, const char *why,
   ERR_clear_error();
   return dx_fail(err, DX_E_KEY, 0, "TokenKeyFile '%s' does not fit %s: %s",
                  service->token_key_file,
-                 dx_algorithm_name(service->token_algorithm), why);
+                 dx_algorithm_names[service->token_algorithm], why);
 }
 
 /* Why a key does not fit; NULL if it does. */
@@ -152,43 +145,31 @@ static const char *misfit(EVP_PKEY *key, const struct algorithm *a)
   }
 }
 
-static int no_password(char *buf, int size, int writing, void *ctx)
-{
-  (void)buf;
-  (void)size;
-  (void)writing;
-  (void)ctx;
-  return -1; /* never ask on a terminal */
-}
-
-static enum dx_code read_secret(const struct dx_service *service,
-                                const char *bytes, size_t len,
-                                const struct algorithm *a, EVP_PKEY **ret_key,
-                                struct dx_err *err)
-{
-  if (len > 0 && bytes[len - 1] == '\n')
-    len--; /* added by editors */
-  if (len < a->hash_bytes)
-    return unfit(service,
-                 "it is too short; HS256 needs 32 bytes, HS384 48, HS512 64",
-                 err);
-  *ret_key = EVP_PKEY_new_raw_private_key(EVP_PKEY_HMAC, NULL,
-                                          (const unsigned char *)bytes, len);
-  return *ret_key != NULL ? DX_OK : dx_fail_nomem(err);
-}
-
 /* The caller frees *ret_key, even after a failure. */
 static enum dx_code read_key(const struct dx_service *service,
                              const char *bytes, size_t len,
                              const struct algorithm *a, EVP_PKEY **ret_key,
                              struct dx_err *err)
 {
-  BIO *bio = BIO_new_mem_buf(bytes, (int)len);
+  char password[] = ""; /* or it would ask on a terminal */
   const char *why;
+  BIO *bio;
 
+  if (a->family == HS) {
+    if (len > 0 && bytes[len - 1] == '\n')
+      len--; /* added by editors */
+    if (len < a->hash_bytes)
+      return unfit(service,
+                   "it is too short; HS256 needs 32 bytes, HS384 48, HS512 64",
+                   err);
+    *ret_key = EVP_PKEY_new_raw_private_key(EVP_PKEY_HMAC, NULL,
+                                            (const unsigned char *)bytes, len);
+    return *ret_key != NULL ? DX_OK : dx_fail_nomem(err);
+  }
+  bio = BIO_new_mem_buf(bytes, (int)len);
   if (bio == NULL)
     return dx_fail_nomem(err);
-  *ret_key = PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL);
+  *ret_key = PEM_read_bio_PrivateKey(bio, NULL, NULL, password);
   BIO_free(bio);
   why = *ret_key != NULL ? misfit(*ret_key, a)
                          : "it holds no PEM private key without a password";
@@ -249,8 +230,7 @@ enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
 
   if (!add_parts(ret, service, offset_s))
     return dx_fail_nomem(err);
-  code = a->family == HS ? read_secret(service, key, key_len, a, &pkey, err)
-                         : read_key(service, key, key_len, a, &pkey, err);
+  code = read_key(service, key, key_len, a, &pkey, err);
   if (code == DX_OK && !sign_with(pkey, a, ret, signature, &len))
     code = unfit(service, "signing failed", err);
   EVP_PKEY_free(pkey);

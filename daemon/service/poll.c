@@ -29,9 +29,9 @@ struct weighted {
   double value, weight;
 };
 
-/* time = level + slope * pages, in logarithms. */
+/* time = level + slope * pages, in logarithms; how the times differ from it. */
 struct line {
-  double level, slope, spread;
+  double level, spread;
 };
 
 /* Those with at least that many pages, the newest first. */
@@ -122,7 +122,7 @@ static double roughness_of(const struct point *points, size_t count,
 static struct line fit(const struct point *points, size_t count, double slope)
 {
   struct weighted residuals[DX_POLL_TIMES];
-  struct line line = {0, slope, 0};
+  struct line line;
   size_t i;
 
   for (i = 0; i < count; i++)
@@ -137,84 +137,59 @@ static struct line fit(const struct point *points, size_t count, double slope)
 
 /* ---- the forecast ---- */
 
-/* A few times say little about the spread. */
-static double spread_of(const struct line *line, size_t count)
-{
-  double n = (double)count;
-  double spread = (n * line->spread + DX_POLL_KNOWN_FROM * DX_POLL_SPREAD) /
-                  (n + DX_POLL_KNOWN_FROM);
-
-  return clamp(spread, DX_POLL_SPREAD_MIN, DX_POLL_SPREAD_MAX);
-}
-
-/* Moves *x, the logarithm of the pages, into the range that was seen. */
-static struct line line_by_pages(const struct point *points, size_t count,
-                                 double *x)
-{
-  struct point sorted[DX_POLL_TIMES];
-  double slope;
-
-  memcpy(sorted, points, count * sizeof(*points));
-  slope = slope_of(sorted, count);
-  *x = clamp(*x, sorted[0].pages, sorted[count - 1].pages);
-  if (roughness_of(points, count, slope) >
-      DX_POLL_LINE_PART * roughness_of(points, count, 0))
-    slope = 0;
-  return fit(points, count, slope);
-}
-
 struct dx_poll_forecast dx_poll_predict(const struct dx_poll_history *history,
                                         int pages)
 {
   struct dx_poll_forecast forecast = {0, DX_POLL_SPREAD};
-  struct point points[DX_POLL_TIMES];
+  struct point points[DX_POLL_TIMES], sorted[DX_POLL_TIMES];
   size_t count = points_of(history, 1, points);
-  double x = log(fmax(pages, 1));
+  double x = log(fmax(pages, 1)), slope = 0, n;
   struct line line;
 
   if (history->count < DX_POLL_KNOWN_FROM)
     return forecast;
   if (pages > 0 && count >= DX_POLL_LINE_FROM) {
-    line = line_by_pages(points, count, &x);
+    memcpy(sorted, points, count * sizeof(*points));
+    slope = slope_of(sorted, count);
+    /* Nothing is known beyond the range that was seen. */
+    x = clamp(x, sorted[0].pages, sorted[count - 1].pages);
+    if (roughness_of(points, count, slope) >
+        DX_POLL_LINE_PART * roughness_of(points, count, 0))
+      slope = 0;
   } else {
     count = points_of(history, 0, points);
-    line = fit(points, count, 0);
   }
+  line = fit(points, count, slope);
+  n = (double)count; /* a few times say little about the spread */
   forecast.median_ms =
-      clamp(exp(line.level + line.slope * x), 1, DX_POLL_MEDIAN_MAX_MS);
-  forecast.spread = spread_of(&line, count);
+      clamp(exp(line.level + slope * x), 1, DX_POLL_MEDIAN_MAX_MS);
+  forecast.spread =
+      clamp((n * line.spread + DX_POLL_KNOWN_FROM * DX_POLL_SPREAD) /
+                (n + DX_POLL_KNOWN_FROM),
+            DX_POLL_SPREAD_MIN, DX_POLL_SPREAD_MAX);
   return forecast;
 }
 
 /* ---- learning ---- */
 
-static double time_between(const struct dx_poll_history *history, int pages,
-                           double low, double high)
-{
-  struct dx_poll_forecast forecast = dx_poll_predict(history, pages);
-
-  if (low <= 0)
-    return high * DX_POLL_EARLIER;
-  if (high / low <= DX_POLL_NARROW || forecast.median_ms <= 0)
-    return sqrt(low * high);
-  return clamp(forecast.median_ms, low, high);
-}
-
 void dx_poll_learn(struct dx_poll_history *history, int pages,
                    int64_t not_yet_ms, int64_t done_ms)
 {
   double high = clamp((double)done_ms, 1, DX_POLL_MEDIAN_MAX_MS);
-  double low = fmin((double)not_yet_ms, high);
-  double ms = time_between(history, pages, low, high);
-  size_t i;
+  double low = fmin((double)not_yet_ms, high), ms;
+  double median = dx_poll_predict(history, pages).median_ms;
 
+  if (low <= 0)
+    ms = high * DX_POLL_EARLIER;
+  else if (high / low <= DX_POLL_NARROW || median <= 0)
+    ms = sqrt(low * high);
+  else
+    ms = clamp(median, low, high);
   if (history->count < DX_POLL_TIMES)
     history->count++;
-  for (i = history->count - 1; i > 0; i--)
-    history->times[i] = history->times[i - 1];
-  history->times[0].pages = pages > DX_POLL_PAGES_MAX ? DX_POLL_PAGES_MAX
-                            : pages > 0               ? pages
-                                                      : 0;
+  memmove(&history->times[1], &history->times[0],
+          (history->count - 1) * sizeof(history->times[0]));
+  history->times[0].pages = (int)clamp(pages, 0, DX_POLL_PAGES_MAX);
   history->times[0].ms = (int64_t)fmax(ms, 1);
 }
 
@@ -242,29 +217,21 @@ static double known(const struct dx_poll_forecast *forecast, double age,
   return jitter(step, DX_POLL_JITTER, random);
 }
 
-static double unknown(double age, double last, double random)
-{
-  double most = age > DX_POLL_BLIND_MS ? DX_POLL_MAX_MS : DX_POLL_BLIND_MAX_MS;
-
-  if (last <= 0)
-    return DX_POLL_FIRST_MS;
-  return jitter(fmin(last * DX_POLL_GROWTH, most), DX_POLL_BLIND_JITTER,
-                random);
-}
-
 int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
                         enum dx_phase phase, int64_t age_ms, int64_t last_ms,
                         double random)
 {
-  double wait;
+  int64_t most =
+      age_ms > DX_POLL_BLIND_MS ? DX_POLL_MAX_MS : DX_POLL_BLIND_MAX_MS;
 
   if (phase == DX_PHASE_EXTRACT && last_ms <= 0 && age_ms <= 0)
     return 0; /* the first GET goes out as soon as the source is complete */
   if (forecast->median_ms > 0)
-    wait = known(forecast, (double)age_ms, (double)last_ms, random);
-  else
-    wait = unknown((double)age_ms, (double)last_ms, random);
-  return (int64_t)wait;
+    return (int64_t)known(forecast, (double)age_ms, (double)last_ms, random);
+  if (last_ms <= 0)
+    return DX_POLL_FIRST_MS;
+  return (int64_t)jitter(fmin((double)last_ms * DX_POLL_GROWTH, (double)most),
+                         DX_POLL_BLIND_JITTER, random);
 }
 
 /* ---- the file of times: as many lines for each phase as there may be, newest
@@ -286,7 +253,7 @@ struct dx_latency {
   struct dx_poll_history history[DX_PHASE_COUNT];
 };
 
-/* False if the text is not what save_times() writes. */
+/* False if the text is not what dx_latency_learn() writes. */
 static bool read_times(struct dx_latency *latency, const char *text)
 {
   struct dx_poll_history *h = latency->history;
@@ -307,20 +274,6 @@ static bool read_times(struct dx_latency *latency, const char *text)
         h->times[h->count++] = t;
     }
   return true;
-}
-
-static void save_times(const struct dx_latency *latency)
-{
-  const struct dx_poll_history *h = latency->history;
-  char text[DX_HISTORY_BYTES + 1];
-  size_t i, len = 0;
-
-  for (; h < latency->history + DX_PHASE_COUNT; h++)
-    for (i = 0; i < DX_POLL_TIMES; i++) /* after the count there are zeros */
-      len += (size_t)snprintf(text + len, sizeof(text) - len,
-                              "%" PRId32 " %" PRId64 "\n", h->times[i].pages,
-                              h->times[i].ms);
-  dx_history_write(latency->history_dirfd, latency->name, TIMES_VERSION, text);
 }
 
 struct dx_latency *dx_latency_new(int history_dirfd, const char *host, int port)
@@ -361,6 +314,15 @@ struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
 void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
                       int pages, int64_t not_yet_ms, int64_t done_ms)
 {
+  const struct dx_poll_history *h = latency->history;
+  char text[DX_HISTORY_BYTES + 1];
+  size_t i, len = 0;
+
   dx_poll_learn(&latency->history[phase], pages, not_yet_ms, done_ms);
-  save_times(latency);
+  for (; h < latency->history + DX_PHASE_COUNT; h++)
+    for (i = 0; i < DX_POLL_TIMES; i++) /* after the count there are zeros */
+      len += (size_t)snprintf(text + len, sizeof(text) - len,
+                              "%" PRId32 " %" PRId64 "\n", h->times[i].pages,
+                              h->times[i].ms);
+  dx_history_write(latency->history_dirfd, latency->name, TIMES_VERSION, text);
 }

@@ -29,11 +29,7 @@ struct dx_poll_forecast {
   double spread;    /* standard deviation of the logarithm */
 };
 
-/*
- * What is known about a document of that many pages (0: not known). If pages
- * say something, from a line through the logarithms, else from all times alike;
- * the newest count most.
- */
+/* What is known about a document of that many pages (0: not known). */
 struct dx_poll_forecast dx_poll_predict(const struct dx_poll_history *history,
                                         int pages);
 
@@ -54,11 +50,8 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
 void dx_poll_learn(struct dx_poll_history *history, int pages,
                    int64_t not_yet_ms, int64_t done_ms);
 
-/*
- * What this spool has seen of a host, in memory and in one small file
- * (lib/base/history.h), which learning writes, without an fsync: of the last
- * documents the number of pages and the time, nothing else.
- */
+/* What this spool has seen of a host, in memory and in one small file
+ * (lib/base/history.h), which learning writes. */
 struct dx_latency;
 
 /* history_dirfd: SpoolDir/history, borrowed; -1: nothing outlives the process.

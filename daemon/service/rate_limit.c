@@ -80,15 +80,6 @@ void dx_rate_limit_free(struct dx_rate_limit **limit)
 
 /* ---- booking ---- */
 
-static double ahead_ms(enum dx_urgency urgency, int64_t waited_ms)
-{
-  double ahead = DX_RATE_LIMIT_AHEAD_MS + (double)waited_ms / 4;
-
-  if (urgency == DX_URGENT || ahead > DX_RATE_LIMIT_AHEAD_MAX_MS)
-    return DX_RATE_LIMIT_AHEAD_MAX_MS;
-  return ahead;
-}
-
 /* When the next call may be sent. */
 static double next_ms(const struct pace *pace)
 {
@@ -112,8 +103,11 @@ int64_t dx_rate_limit_book_any(struct dx_rate_limit *limit)
 struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
                                   enum dx_urgency urgency, int64_t waited_ms)
 {
-  double at = next_ms(limit->pace), ahead = ahead_ms(urgency, waited_ms);
+  double at = next_ms(limit->pace);
+  double ahead = DX_RATE_LIMIT_AHEAD_MS + (double)waited_ms / 4;
 
+  if (urgency == DX_URGENT || ahead > DX_RATE_LIMIT_AHEAD_MAX_MS)
+    ahead = DX_RATE_LIMIT_AHEAD_MAX_MS;
   if (at - (double)dx_monotonic_ms() > ahead)
     return (struct dx_slot){false, (int64_t)(at - ahead) + 1};
   return (struct dx_slot){true, dx_rate_limit_book_any(limit)};

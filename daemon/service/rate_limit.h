@@ -2,12 +2,10 @@
  * rate_limit.h - fewer than ten calls in any second (doc/policy.md, "Rate
  * limit").
  *
- * The time of the next free slot (generic cell rate algorithm, burst 1), and
- * `blocked until`, for 429 and outages; in memory, because docextractd alone
- * calls the service. Only a pause outlives the process, in a small file
- * (lib/base/history.h). When the last process made its last call is not known,
- * so the first slot is no earlier than 1/APIRate after dx_rate_limit_new():
- * call it with docextractd.lock held.
+ * The time of the next free slot, and the end of a pause, in memory; only the
+ * pause also in a small file (lib/base/history.h). The first slot is no earlier
+ * than 1/APIRate after dx_rate_limit_new(), which is called with
+ * docextractd.lock held.
  *
  * Blocking: the disk, when a pause begins or ends.
  */

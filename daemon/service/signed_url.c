@@ -27,43 +27,33 @@ static bool is_host(const char *host, const char *name)
          strncasecmp(host + (*host == '['), name, len) == 0;
 }
 
-static bool is_storage_host(const char *host, const struct dx_service *service)
+/* Of a URL that was parsed. */
+static enum dx_code check_host(const char *scheme, const char *host,
+                               const struct dx_service *service,
+                               enum dx_scope *ret_scope, struct dx_err *err)
 {
+  bool is_local = dx_host_scope(service->host) == DX_SCOPE_HOST;
+  bool is_storage = false;
   size_t i;
 
   for (i = 0; i < service->storage_host_count; i++)
     if (is_host(host, service->storage_hosts[i].name))
-      return true;
-  return false;
-}
-
-/*
- * A compromised service must not make us send to what listens only on this
- * computer or its links. What the administrator has named may be there.
- */
-static enum dx_scope widest_scope(const char *host,
-                                  const struct dx_service *service)
-{
-  if (is_storage_host(host, service) || is_host(host, service->host))
-    return DX_SCOPE_LINK;
-  return dx_host_scope(service->host) == DX_SCOPE_HOST ? DX_SCOPE_HOST
-                                                       : DX_SCOPE_NETWORK;
-}
-
-static enum dx_code check_host(const char *scheme, const char *host,
-                               const struct dx_service *service,
-                               enum dx_scope scope, struct dx_err *err)
-{
+      is_storage = true;
+  /* A compromised service must not make us send to what listens only on this
+   * computer or its links. What the administrator has named may be there. */
+  *ret_scope = is_storage || is_host(host, service->host) ? DX_SCOPE_LINK
+               : is_local                                 ? DX_SCOPE_HOST
+                                                          : DX_SCOPE_NETWORK;
   if (strcmp(scheme, "https") != 0 &&
       (strcmp(scheme, "http") != 0 || !dx_host_is_loopback(host) ||
        !dx_host_is_loopback(service->host)))
     return dx_fail(err, DX_E_PROTOCOL, 0,
                    "the upload URL is not https: documents are not sent in "
                    "the clear");
-  if (service->storage_host_count > 0 && !is_storage_host(host, service))
+  if (service->storage_host_count > 0 && !is_storage)
     return dx_fail(err, DX_E_PROTOCOL, 0,
                    "the upload URL is for a host that is not a StorageHost");
-  if (dx_host_scope(host) > scope)
+  if (dx_host_scope(host) > *ret_scope)
     return dx_fail(err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
   return DX_OK;
 }
@@ -87,14 +77,12 @@ enum dx_code dx_signed_url_check(const char *url,
     parsed = curl_url_get(handle, CURLUPART_SCHEME, &scheme, 0);
   if (parsed == CURLUE_OK)
     parsed = curl_url_get(handle, CURLUPART_HOST, &host, 0);
-  if (parsed == CURLUE_OUT_OF_MEMORY) {
+  if (parsed == CURLUE_OK)
+    code = check_host(scheme, host, service, ret_scope, err);
+  else if (parsed == CURLUE_OUT_OF_MEMORY)
     code = dx_fail_nomem(err);
-  } else if (parsed != CURLUE_OK) {
+  else
     code = dx_fail(err, DX_E_PROTOCOL, 0, "the upload URL is not valid");
-  } else {
-    *ret_scope = widest_scope(host, service);
-    code = check_host(scheme, host, service, *ret_scope, err);
-  }
   curl_free(scheme);
   curl_free(host);
   curl_url_cleanup(handle);
@@ -125,29 +113,21 @@ static bool query_value(const char *url, const char *name, char *value,
   return false;
 }
 
-/* "20260131T120000Z", the form of AWS and Google. */
-static int64_t parse_compact_time(const char *text)
-{
-  char iso[DX_TIME_BYTES];
-
-  if (strlen(text) != 16 || text[8] != 'T' || text[15] != 'Z')
-    return -1;
-  (void)snprintf(iso, sizeof(iso), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", text,
-                 text + 4, text + 6, text + 9, text + 11, text + 13);
-  return dx_parse_time(iso);
-}
-
+/* As AWS and Google have it: "20260131T120000Z", and seconds from there. */
 static int64_t signed_until(const char *url, const char *date_name,
                             const char *expires_name)
 {
-  char date[64], expires[64];
+  char date[64], expires[64], iso[DX_TIME_BYTES];
   int64_t from;
   long seconds;
 
   if (!query_value(url, date_name, date, sizeof(date)) ||
-      !query_value(url, expires_name, expires, sizeof(expires)))
+      !query_value(url, expires_name, expires, sizeof(expires)) ||
+      strlen(date) != 16 || date[8] != 'T' || date[15] != 'Z')
     return -1;
-  from = parse_compact_time(date);
+  (void)snprintf(iso, sizeof(iso), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", date,
+                 date + 4, date + 6, date + 9, date + 11, date + 13);
+  from = dx_parse_time(iso);
   seconds = strtol(expires, NULL, 10);
   if (from < 0 || seconds <= 0 || seconds > 366L * 86400)
     return -1;

@@ -43,7 +43,7 @@ struct dx_token *dx_token_new(const struct dx_service *service)
   if (token == NULL)
     return NULL;
   token->service = service;
-  token->source = dx_token_source_info(service->token);
+  token->source = &dx_token_sources[service->token];
   token->wake_fd = -1;
   return token;
 }

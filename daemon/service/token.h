@@ -2,10 +2,8 @@
  * token.h - bearer tokens from a key, a file or a command (doc/policy.md,
  * "Tokens").
  *
- * One object per service and process; it keeps the current token in memory
- * only, renews it at 80 % of its life, and wipes it when freed. Nothing
- * secret is ever logged or put into a message: messages name files, key ids
- * and algorithms.
+ * One object per service and process. Messages name files, key ids, and
+ * algorithms, but hold nothing secret.
  *
  * Blocking: reading files; a command blocks up to 10 s.
  * Errors: E_KEY with what to do (class TOKEN), E_NOMEM.

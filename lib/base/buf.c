@@ -76,7 +76,7 @@ void dx_buf_printf(struct dx_buf *buf, const char *format, ...)
 void dx_buf_percent(struct dx_buf *buf, const char *text, const char *keep)
 {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
   for (; *text != '\0'; text++) {
     if (strchr(plain, *text) != NULL || strchr(keep, *text) != NULL)

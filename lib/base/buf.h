@@ -27,8 +27,8 @@ void dx_buf_printf(struct dx_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Adds text percent-encoded: letters, digits, '-', '_', '.' and the bytes of
- * `keep` stay; everything else becomes %XX. RFC 3986, section 2.
+ * Adds text percent-encoded: letters, digits, '-', '_', and the bytes of `keep`
+ * stay; everything else becomes %XX. RFC 3986, section 2.
  */
 void dx_buf_percent(struct dx_buf *buf, const char *text, const char *keep);
 

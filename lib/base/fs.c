@@ -97,33 +97,23 @@ static int sync_dir(int dirfd)
   return fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP ? 0 : -1;
 }
 
-enum dx_code dx_fs_sync_dir(int dirfd, struct dx_err *err)
-{
-  if (sync_dir(dirfd) < 0)
-    return dx_fs_fail(err, errno, "fsync directory", dirfd, ".");
-  return DX_OK;
-}
-
 /* Syncs the parent of a new directory, which may be unreadable. */
-static enum dx_code sync_parent(int fd, struct dx_err *err)
+static int sync_parent(int fd)
 {
   int parent = dx_fs_open_dir_at(fd, "..", NULL);
-  enum dx_code code = DX_OK;
+  int result = parent >= 0 ? sync_dir(parent) : syncfs(fd), e = errno;
 
-  if (parent >= 0) {
-    code = dx_fs_sync_dir(parent, err);
+  if (parent >= 0)
     (void)close(parent);
-  } else if (syncfs(fd) < 0) {
-    code = dx_fs_fail(err, errno, "fsync the directory of", fd, ".");
-  }
-  return code;
+  errno = e;
+  return result;
 }
 
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err)
 {
+  enum dx_code code = DX_OK;
   int fd, made, e;
-  enum dx_code code;
   mode_t before;
 
   /* The umask is inherited: cupsd's is 077. Nobody corrects the mode of an
@@ -141,8 +131,8 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
     return err != NULL ? err->code : DX_E_IO;
   if (fchmod(fd, mode) < 0)
     code = dx_fs_fail(err, errno, "set the mode of", dirfd, name);
-  else
-    code = sync_parent(fd, err);
+  else if (sync_parent(fd) < 0)
+    code = dx_fs_fail(err, errno, "fsync the directory of", dirfd, name);
   (void)close(fd);
   return code;
 }

@@ -66,12 +66,8 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
 enum dx_code dx_fs_sync(int fd, const char *subject,
                         struct dx_err *err) DX_MUST_USE;
 
-/* The same for a directory, after a rename in it. It is no error if the file
- * system cannot do that. */
-enum dx_code dx_fs_sync_dir(int dirfd, struct dx_err *err) DX_MUST_USE;
-
 /* The same for a directory in which `name` is a new name: E_UNSYNCED if it
- * fails. */
+ * fails. It is no error if the file system cannot do that. */
 enum dx_code dx_fs_sync_name(int dirfd, const char *name,
                              struct dx_err *err) DX_MUST_USE;
 

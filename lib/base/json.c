@@ -283,18 +283,21 @@ bool dx_json_put_bool(struct dx_json *object, const char *name, bool value)
 bool dx_json_put_take(struct dx_json *object, const char *name,
                       struct dx_json **child)
 {
-  if (*child == NULL || !cJSON_AddItemToObject(raw(object), name, raw(*child)))
-    return false;
+  cJSON *item = raw(*child);
+
   *child = NULL;
-  return true;
+  return put(object, name, item);
 }
 
 bool dx_json_append_take(struct dx_json *array, struct dx_json **child)
 {
-  if (*child == NULL || !cJSON_AddItemToArray(raw(array), raw(*child)))
-    return false;
+  cJSON *item = raw(*child);
+
   *child = NULL;
-  return true;
+  if (item != NULL && cJSON_AddItemToArray(raw(array), item))
+    return true;
+  cJSON_Delete(item);
+  return false;
 }
 
 bool dx_json_put_time(struct dx_json *object, const char *name, int64_t wall_ms)
@@ -317,12 +320,10 @@ bool dx_json_put_list(struct dx_json *object, const char *name,
   for (i = 0; ok && i < count; i++) {
     struct dx_json *item = make(owner, i);
 
-    ok = item != NULL && dx_json_append_take(list, &item);
-    dx_json_free(&item);
+    ok = dx_json_append_take(list, &item);
   }
-  ok = ok && dx_json_put_take(object, name, &list);
-  dx_json_free(&list);
-  return ok;
+  list = dx_json_made_take(list, ok);
+  return dx_json_put_take(object, name, &list);
 }
 
 struct dx_json *dx_json_made_take(struct dx_json *json, bool ok)

@@ -10,8 +10,9 @@
  * DX_JSON_NUL, as decoders do with what they cannot represent.
  *
  * Ownership: the caller frees what dx_json_parse() or
- * dx_json_object()/_array() returned; what was added with _take belongs to its
- * parent, and the pointer is set to NULL. Strings are borrowed from the value.
+ * dx_json_object()/_array() returned; what is added with _take belongs to its
+ * parent, or is freed if that fails (or it is NULL), and the pointer is set to
+ * NULL. Strings are borrowed from the value.
  * Errors: E_RESPONSE for text that is not one whole JSON value; false or NULL
  * when out of memory.
  */

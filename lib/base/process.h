@@ -54,6 +54,12 @@ size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1]);
 int dx_process_start(char *const *words, char *const *variables, int out_fd,
                      pid_t *ret_pid);
 
+/*
+ * In a child after fork(): it ends with its parent, no signal is blocked, and
+ * of the parent's descriptors it keeps stdin, stdout, stderr, and these two.
+ */
+void dx_process_begin_child(int fd, int other_fd);
+
 /* Kills a program with its group, and waits for it; *ret_status is that of
  * waitpid(2). */
 void dx_process_kill(pid_t pid, int *ret_status);

@@ -142,26 +142,19 @@ const struct row *config_find_row(const char *name, size_t len)
   return NULL;
 }
 
-const struct dx_token_source_info *
-dx_token_source_info(enum dx_token_source source)
-{
+const struct dx_token_source_info dx_token_sources[DX_TOKEN_SOURCE_COUNT] = {
 #define X(NAME, word, directive, field, TYPE, type, help, limit_s, advice, \
           ...)                                                             \
   {word, #directive, limit_s, advice},
-  static const struct dx_token_source_info infos[] = {DX_TOKEN_SOURCES(X)};
+    DX_TOKEN_SOURCES(X)
 #undef X
+};
 
-  return &infos[source];
-}
-
-const char *dx_algorithm_name(enum dx_algorithm algorithm)
-{
+const char *const dx_algorithm_names[DX_ALG_COUNT] = {
 #define X(name) #name,
-  static const char *const names[] = {DX_ALGORITHMS(X)};
+    DX_ALGORITHMS(X)
 #undef X
-
-  return names[algorithm];
-}
+};
 
 const struct dx_service *dx_config_service(const struct dx_config *config,
                                            const char *name)

@@ -35,7 +35,7 @@ enum dx_algorithm {
       DX_ALG_COUNT
 };
 
-const char *dx_algorithm_name(enum dx_algorithm algorithm);
+extern const char *const dx_algorithm_names[DX_ALG_COUNT];
 
 enum dx_completion {
   DX_COMPLETION_AUTO,
@@ -195,6 +195,14 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
  * others: of words and numbers, their values; of everything else, only that it
  * is set. Services are numbered. */
 void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
+
+/*
+ * Moves *text on to the line after the next one that is not empty, and counts
+ * the lines in *line. Returns what that line begins with, and in *ret_value the
+ * rest of it, NULL if there is none; both are parts of the text, which is cut
+ * into pieces. NULL at the end of the text.
+ */
+char *dx_config_next_line(char **text, int *line, char **ret_value);
 
 /* One row of the table, for the manual and the tests. */
 struct dx_directive {

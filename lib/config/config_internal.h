@@ -3,6 +3,7 @@
  * those above it:
  *
  *   config.c    the table of directives, and looking things up
+ *   lines.c     cutting text into names and values
  *   mistakes.c  how mistakes and warnings are worded and collected
  *   parse.c     the value of one directive
  *   print.c     printing a loaded configuration

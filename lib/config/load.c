@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "lib/base/fs.h"
-#include "lib/config/lines.h"
 
 #define FILE_MAX_BYTES 1048576
 #define SERVICES_MAX 100
@@ -136,14 +135,14 @@ static enum dx_code check_section(const struct parser *p, struct dx_err *err)
     return DX_OK;
   /* With the directive of another source, the Token line may be missing. */
   for (i = 0; !has_line(s, "Token") && i < DX_TOKEN_SOURCE_COUNT; i++) {
-    info = dx_token_source_info((enum dx_token_source)i);
+    info = &dx_token_sources[i];
     if (token_setting(s, i) != NULL)
       return config_bad(p, err,
                         "<Service %s> needs the line 'Token %s', for its %s",
                         s->name, info->word, info->directive);
   }
   return config_bad(p, err, "<Service %s> needs %s", s->name,
-                    dx_token_source_info(s->token)->directive);
+                    dx_token_sources[s->token].directive);
 }
 
 static enum dx_code close_section(struct parser *p, struct dx_err *err)

@@ -13,13 +13,6 @@
 #define COMMENT_AT 28     /* after that */
 #define COMMENT_WITHIN 60 /* a longer value has its comment above */
 
-/* Of a row that is neither a word nor an amount. */
-static bool is_text(const struct row *row)
-{
-  return row->type != WORD && row->type != NUMBER && row->type != DURATION &&
-         row->type != SIZE && row->type != COUNT;
-}
-
 static const void *value_of(const struct dx_config *config,
                             const struct dx_service *service,
                             const struct row *row)
@@ -28,7 +21,8 @@ static const void *value_of(const struct dx_config *config,
                          : (const char *)config + row->general_offset;
 }
 
-/* The value of a row, as it was written or could have been; NULL if none. */
+/* The value of a row, as it was written or could have been; NULL if none. Words
+ * and amounts are put into `text`. */
 static const char *value_text(const struct row *row, const void *value,
                               char text[DX_SIZE_TEXT_BYTES])
 {
@@ -173,13 +167,11 @@ static void print_anonymous(FILE *out, const struct dx_config *config,
       service != NULL ? &service->lines : &config->lines;
   bool is_set = lines->of[row - config_rows] != 0;
   char text[DX_SIZE_TEXT_BYTES];
+  bool is_text = value_text(row, value_of(config, service, row), text) != text;
 
-  if (!is_text(row) || is_set)
+  if (!is_text || is_set)
     fprintf(out, "  %-*s %s%s\n", NAME_WIDTH, row->public.name,
-            is_text(row)
-                ? "(set)"
-                : value_text(row, value_of(config, service, row), text),
-            is_set ? "" : " (default)");
+            is_text ? "(set)" : text, is_set ? "" : " (default)");
 }
 
 void dx_config_print_anonymous(const struct dx_config *config, FILE *out)

@@ -52,8 +52,7 @@ struct dx_token_source_info {
   const char *advice;
 };
 
-/* Static memory. */
-const struct dx_token_source_info *
-dx_token_source_info(enum dx_token_source source);
+extern const struct dx_token_source_info
+    dx_token_sources[DX_TOKEN_SOURCE_COUNT];
 
 #endif

@@ -86,36 +86,24 @@ static const struct protection *protection_of(const struct place *place)
 
 /* ---- what is in effect ---- */
 
-struct mount {
-  char root[PLACE_BYTES], at[PLACE_BYTES], options[64];
-};
-
-static bool stands_in_the_way(const struct mount *mount,
-                              const struct place *place)
-{
-  if (strstr(mount->root, "/inaccessible/") != NULL ||
-      strstr(mount->root, "/systemd-private-") != NULL)
-    return true;
-  return !place->is_program && (strcmp(mount->options, "ro") == 0 ||
-                                strncmp(mount->options, "ro,", 3) == 0);
-}
-
 /* In proc_pid_mountinfo(5), the innermost mount of the path decides; of two at
  * one place, the later one. A drop-in makes one for its path. */
 static bool is_in_effect(const char *mountinfo, const struct place *place)
 {
-  char line[4 * PLACE_BYTES];
-  struct mount mount;
+  char line[4 * PLACE_BYTES], root[PLACE_BYTES], at[PLACE_BYTES], options[64];
   size_t longest = 0;
   bool result = false;
   FILE *file = fopen(mountinfo, "re");
 
   while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-    if (sscanf(line, "%*s %*s %*s %1023s %1023s %63s", mount.root, mount.at,
-               mount.options) == 3 &&
-        is_below(place->path, mount.at) && strlen(mount.at) >= longest) {
-      longest = strlen(mount.at);
-      result = stands_in_the_way(&mount, place);
+    if (sscanf(line, "%*s %*s %*s %1023s %1023s %63s", root, at, options) ==
+            3 &&
+        is_below(place->path, at) && strlen(at) >= longest) {
+      longest = strlen(at);
+      result = strstr(root, "/inaccessible/") != NULL ||
+               strstr(root, "/systemd-private-") != NULL ||
+               (!place->is_program && (strcmp(options, "ro") == 0 ||
+                                       strncmp(options, "ro,", 3) == 0));
     }
   if (file != NULL)
     (void)fclose(file);

@@ -18,6 +18,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
+#include "lib/base/words.h"
 
 /* ---- lines ---- */
 
@@ -36,9 +37,7 @@ bool dx_verb_is_of_client(enum dx_verb verb)
   return verb < DX_VERB_NOTE;
 }
 
-/* Cuts the first word off *rest, which becomes NULL after the last one. NULL:
- * there is none. */
-static char *take_word(char **rest)
+char *dx_take_word(char **rest)
 {
   char *word = *rest, *end = word;
 
@@ -56,7 +55,7 @@ static char *take_word(char **rest)
 static bool read_line(struct dx_message *message)
 {
   char *rest = message->line;
-  const char *word = take_word(&rest);
+  const char *word = dx_take_word(&rest);
   int i;
 
   for (i = 0; word != NULL && i < DX_VERB_COUNT; i++)
@@ -66,7 +65,7 @@ static bool read_line(struct dx_message *message)
     return false;
   message->verb = (enum dx_verb)i;
   while (message->count < verbs[i].words) {
-    message->words[message->count] = take_word(&rest);
+    message->words[message->count] = dx_take_word(&rest);
     if (message->words[message->count++] == NULL)
       return false;
   }
@@ -125,16 +124,8 @@ enum dx_code dx_message_outcome(const struct dx_message *message,
   return dx_fail(err, code, 0, "%s", message->text);
 }
 
-static const char *const started_words[] = {
-#define X(name, word) word,
-    DX_STARTED(X)
-#undef X
-};
-
-const char *dx_started_word(enum dx_started started)
-{
-  return started_words[started];
-}
+DX_WORDS(started, DX_STARTED)
+DX_BY_WORD(started)
 
 /* ---- one end ---- */
 
@@ -318,7 +309,7 @@ static enum dx_code await_greeting(struct dx_channel *channel,
 {
   char line[DX_CHANNEL_LINE_BYTES], version[32], started[16];
   struct dx_message message;
-  int protocol, i, words;
+  int protocol, words;
   size_t len;
   long pid = 0;
   enum dx_code code =
@@ -339,12 +330,10 @@ static enum dx_code await_greeting(struct dx_channel *channel,
                    "docextractd is of version %s, and this program of version "
                    "%s; restart docextractd",
                    version, PACKAGE_VERSION);
-  for (i = 0; words == 4 && i < DX_STARTED_COUNT; i++)
-    if (strcmp(started, started_words[i]) == 0)
-      break;
-  if (words < 4 || i == DX_STARTED_COUNT)
+  if (words == 4)
+    channel->started = dx_started_by_word(started);
+  if (words < 4 || channel->started == DX_STARTED_COUNT)
     return not_understood(err);
-  channel->started = (enum dx_started)i;
   channel->pid = (pid_t)pid;
   return DX_OK;
 }

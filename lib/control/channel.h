@@ -43,7 +43,7 @@
   X(NO, "no", 1, false)         /* N */                                     \
   X(LEAVE, "leave", 0, false)   /* the backend ends, the job goes on */     \
   X(ENDED, "ended", 1, false)   /* ANSWER: what cupsd said after SIGTERM */ \
-  X(HELLO, "hello", 0, true)    /* [SERVICE]: test it, or every one */      \
+  X(HELLO, "hello", 0, true)    /* SERVICE: test it */                      \
   X(RETRY, "retry", 1, true)    /* KEY [SERVICE] */                         \
   X(CANCEL, "cancel", 1, false) /* KEY */                                   \
   X(PURGE, "purge", 1, false)   /* KEY */                                   \
@@ -92,6 +92,10 @@ enum dx_code dx_message_parse(const char *line, size_t len,
                               struct dx_message *ret_message,
                               struct dx_err *err) DX_MUST_USE;
 
+/* Cuts the first word off *rest, printable ASCII up to a blank or the end;
+ * *rest becomes NULL after the last one. NULL: there is none. */
+char *dx_take_word(char **rest);
+
 /* Word i as a decimal number, "-" allowed. False if it is none. */
 bool dx_message_number(const struct dx_message *message, size_t i,
                        int64_t *ret_number);
@@ -131,6 +135,7 @@ enum dx_started {
 };
 
 const char *dx_started_word(enum dx_started started);
+enum dx_started dx_started_by_word(const char *word);
 
 /* One end of a connection. */
 struct dx_channel {

@@ -19,7 +19,6 @@
 #include "lib/base/history.h"
 #include "lib/base/policy.h"
 #include "lib/spool/counters.h"
-#include "lib/spool/failures.h"
 
 /* Of one service. */
 struct tally {
@@ -37,7 +36,7 @@ struct round {
   struct dx_spool *spool;
   struct tally *tallies; /* one for each service, and one for what has none */
   size_t count;          /* of services */
-  bool has_lost;         /* the last one has jobs */
+  size_t shown;          /* of tallies, the first ones */
   int64_t damaged, finished, spool_bytes;
   struct dx_buf *text;
 };
@@ -132,9 +131,10 @@ static enum dx_code count_spool(struct round *r, struct dx_err *err)
     if (t->oldest_at != 0 && t->oldest_at < now)
       t->oldest_s = (now - t->oldest_at) / 1000;
   t = &r->tallies[r->count];
-  r->has_lost = t->undecided != 0;
+  r->shown = r->count + (t->undecided != 0);
   for (i = 0; i < DX_ST_COUNT; i++)
-    r->has_lost = r->has_lost || t->jobs[i] != 0;
+    if (t->jobs[i] != 0)
+      r->shown = r->count + 1;
   return code;
 }
 
@@ -180,136 +180,121 @@ static void print_one(const struct round *r, const char *name, const char *help,
   dx_buf_printf(r->text, "docextract_%s %" PRId64 "\n", name, value);
 }
 
-/* A line of a service; label and word: a second label, or NULL. */
-static void print(const struct round *r, const struct tally *t,
-                  const char *name, const char *label, const char *word,
-                  int64_t value)
+static int64_t member_of(const struct tally *t, size_t offset)
 {
-  dx_buf_printf(r->text, "docextract_%s{service=\"%s\"", name, t->service);
-  if (label != NULL)
-    dx_buf_printf(r->text, ",%s=\"%s\"", label, word);
-  dx_buf_printf(r->text, "} %" PRId64 "\n", value);
+  int64_t value;
+
+  memcpy(&value, (const char *)t + offset, sizeof(value));
+  return value;
 }
 
-/* The two lines of a summary. */
-static void print_summary(const struct round *r, const struct tally *t,
-                          const char *name, const char *phase, int64_t ms,
-                          int64_t count)
-{
-  char label[32] = "";
-
-  if (phase != NULL)
-    (void)snprintf(label, sizeof(label), ",phase=\"%s\"", phase);
-  dx_buf_printf(r->text,
-                "docextract_%s_sum{service=\"%s\"%s} %" PRId64 ".%03" PRId64
-                "\ndocextract_%s_count{service=\"%s\"%s} %" PRId64 "\n",
-                name, t->service, label, ms / 1000, ms % 1000, name, t->service,
-                label, count);
-}
-
-/* Jobs whose section is gone have lines only if there are any. */
-static const struct tally *end_of_shown(const struct round *r)
-{
-  return r->tallies + r->count + r->has_lost;
-}
-
-static void print_jobs(const struct round *r)
+/* The member at `offset` of every service that has one: not below 0. label and
+ * word: a second label, or NULL. */
+static void print(const struct round *r, const char *name, const char *label,
+                  const char *word, size_t offset)
 {
   const struct tally *t;
+
+  for (t = r->tallies; t < r->tallies + r->shown; t++) {
+    if (member_of(t, offset) < 0)
+      continue;
+    dx_buf_printf(r->text, "docextract_%s{service=\"%s\"", name, t->service);
+    if (label != NULL)
+      dx_buf_printf(r->text, ",%s=\"%s\"", label, word);
+    dx_buf_printf(r->text, "} %" PRId64 "\n", member_of(t, offset));
+  }
+}
+
+/* The two lines of a summary; the sum is in milliseconds. */
+static void print_summary(const struct round *r, const char *name,
+                          const char *label, size_t sum, size_t count)
+{
+  const struct tally *t;
+
+  for (t = r->tallies; t < r->tallies + r->shown; t++)
+    dx_buf_printf(r->text,
+                  "docextract_%s_sum{service=\"%s\"%s} %" PRId64 ".%03" PRId64
+                  "\ndocextract_%s_count{service=\"%s\"%s} %" PRId64 "\n",
+                  name, t->service, label, member_of(t, sum) / 1000,
+                  member_of(t, sum) % 1000, name, t->service, label,
+                  member_of(t, count));
+}
+
+static void print_gauge(const struct round *r, const char *name, size_t offset,
+                        const char *help)
+{
+  describe(r, name, "gauge", help);
+  print(r, name, NULL, NULL, offset);
+}
+
+#define MEMBER(member) offsetof(struct tally, member)
+#define ELEMENT(member, i) (MEMBER(member) + (size_t)(i) * sizeof(int64_t))
+
+/* Of the jobs; those whose section is gone have lines only if there are any. */
+static void print_jobs(const struct round *r)
+{
   int state;
 
   describe(r, "jobs", "gauge",
            "Jobs that are not finished, by state; undecided: nothing is sent "
            "until a person decides.");
-  for (t = r->tallies; t < end_of_shown(r); t++) {
-    for (state = 0; state < DX_ST_COUNT; state++)
-      if (!dx_state_is_settled((enum dx_state)state))
-        print(r, t, "jobs", "state", dx_state_word((enum dx_state)state),
-              t->jobs[state]);
-    print(r, t, "jobs", "state", DX_STATUS_UNDECIDED, t->undecided);
-  }
-}
-
-/* The member at `offset` of every service that has one: not below 0. */
-static void print_gauge(const struct round *r, const char *name, size_t offset,
-                        const struct tally *end, const char *help)
-{
-  const struct tally *t;
-  int64_t value;
-
-  describe(r, name, "gauge", help);
-  for (t = r->tallies; t < end; t++) {
-    memcpy(&value, (const char *)t + offset, sizeof(value));
-    if (value >= 0)
-      print(r, t, name, NULL, NULL, value);
-  }
-}
-
-static void print_gauges(const struct round *r)
-{
-  const struct tally *end = end_of_shown(r);
-  char help[160];
-
-  print_gauge(r, "oldest_unfinished_seconds", offsetof(struct tally, oldest_s),
-              end,
+  for (state = 0; state < DX_ST_COUNT; state++)
+    if (!dx_state_is_settled((enum dx_state)state))
+      print(r, "jobs", "state", dx_state_word((enum dx_state)state),
+            ELEMENT(jobs, state));
+  print(r, "jobs", "state", DX_STATUS_UNDECIDED, MEMBER(undecided));
+  print_gauge(r, "oldest_unfinished_seconds", MEMBER(oldest_s),
               "Age of the oldest job that is under way; 0 if there is none.");
-  print_gauge(r, "unseen_failures", offsetof(struct tally, unseen), end,
+  print_gauge(r, "unseen_failures", MEMBER(unseen),
               "Jobs that failed after their print jobs had ended, until "
               "they are marked as seen.");
-  print_gauge(r, "announcing_jobs", offsetof(struct tally, announcing), end,
+  print_gauge(r, "announcing_jobs", MEMBER(announcing),
               "Jobs for which OnResult has not succeeded yet.");
-  end = r->tallies + r->count;
+}
+
+/* Of the services that there are, and what docextractd has counted. */
+static void print_services(const struct round *r)
+{
+  char help[160];
+  int i;
+
   (void)snprintf(help, sizeof(help),
                  "0 after %d failed calls in a row, until one succeeds; it "
                  "stays as it is while nothing is sent.",
                  DX_DOWN_AFTER_TRIES);
-  print_gauge(r, "service_up", offsetof(struct tally, is_up), end, help);
-  print_gauge(r, "results_free_bytes", offsetof(struct tally, results_free),
-              end, "Free space of the results directory.");
-}
-
-/* What docextractd has counted, of the services that there are. */
-static void print_counts(const struct round *r)
-{
-  const struct tally *t, *end = r->tallies + r->count;
-  int i;
-
+  print_gauge(r, "service_up", MEMBER(is_up), help);
+  print_gauge(r, "results_free_bytes", MEMBER(results_free),
+              "Free space of the results directory.");
   describe(r, "calls_total", "counter",
            "Calls of the service and its storage, by class of the outcome.");
-  for (t = r->tallies; t < end; t++)
-    for (i = 0; i < DX_CL_COUNT; i++)
-      print(r, t, "calls_total", "class", dx_class_word((enum dx_class)i),
-            t->counts.calls[i]);
+  for (i = 0; i < DX_CL_COUNT; i++)
+    print(r, "calls_total", "class", dx_class_word((enum dx_class)i),
+          ELEMENT(counts.calls, i));
   describe(r, "manifests_total", "counter",
            "Submissions that have ended, by outcome.");
-  for (t = r->tallies; t < end; t++) {
-    print(r, t, "manifests_total", "outcome", "extracted", t->counts.extracted);
-    print(r, t, "manifests_total", "outcome", "failed", t->counts.failed);
-  }
+  print(r, "manifests_total", "outcome", "extracted", MEMBER(counts.extracted));
+  print(r, "manifests_total", "outcome", "failed", MEMBER(counts.failed));
   describe(r, "lag_seconds", "summary",
            "How late what was ready was found, at most.");
-  for (t = r->tallies; t < end; t++) {
-    print_summary(r, t, "lag_seconds", "source",
-                  t->counts.late_ms[DX_PHASE_SOURCE],
-                  t->counts.found[DX_PHASE_SOURCE]);
-    print_summary(r, t, "lag_seconds", "extract",
-                  t->counts.late_ms[DX_PHASE_EXTRACT],
-                  t->counts.found[DX_PHASE_EXTRACT]);
-  }
+  print_summary(r, "lag_seconds", ",phase=\"source\"",
+                ELEMENT(counts.late_ms, DX_PHASE_SOURCE),
+                ELEMENT(counts.found, DX_PHASE_SOURCE));
+  print_summary(r, "lag_seconds", ",phase=\"extract\"",
+                ELEMENT(counts.late_ms, DX_PHASE_EXTRACT),
+                ELEMENT(counts.found, DX_PHASE_EXTRACT));
   describe(r, "extraction_seconds", "summary", "From upload to results.");
-  for (t = r->tallies; t < end; t++)
-    print_summary(r, t, "extraction_seconds", NULL, t->counts.extraction_ms,
-                  t->counts.extracted);
+  print_summary(r, "extraction_seconds", "", MEMBER(counts.extraction_ms),
+                MEMBER(counts.extracted));
 }
 
-static void print_all(const struct round *r)
+static void print_all(struct round *r)
 {
   describe(r, "build_info", "gauge", "The version of docextract.");
   dx_buf_printf(r->text, "docextract_build_info{version=\"%s\"} 1\n",
                 PACKAGE_VERSION);
   print_jobs(r);
-  print_gauges(r);
-  print_counts(r);
+  r->shown = r->count;
+  print_services(r);
   print_one(r, "daemon_up", "1 while docextractd is running.",
             dx_spool_daemon(r->spool->dirfd) != 0);
   print_one(r, "finished_jobs", "Jobs that are finished, until KeepJobs.",

@@ -9,12 +9,9 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/utf8.h"
+#include "lib/base/words.h"
 
-static const char *const kinds[] = {
-#define X(name, word) word,
-    DX_NOTES(X)
-#undef X
-};
+static const char *const kinds[] = {DX_NOTES(DX_WORD_OF_ROW)};
 
 void dx_note_format(const struct dx_note *note, bool here,
                     char line[DX_CHANNEL_LINE_BYTES])

@@ -26,31 +26,28 @@
 
 /* ---- who starts it ---- */
 
-static bool exists(const char *root, const char *path)
-{
-  char whole[PATH_MAX];
-  struct stat st;
-
-  (void)snprintf(whole, sizeof(whole), "%s%s", root, path);
-  return lstat(whole, &st) == 0;
-}
-
 bool dx_docextractd_is_unit(const char *root)
 {
-  static const char *const units[] = {
+  static const char *const paths[] = {
+      "/run/systemd/system", /* systemd runs */
       "/etc/systemd/system/docextractd.service",
       "/run/systemd/system/docextractd.service",
       "/usr/local/lib/systemd/system/docextractd.service",
       "/usr/lib/systemd/system/docextractd.service",
       "/lib/systemd/system/docextractd.service"};
-  size_t i;
+  size_t i, found = 0;
 
-  if (!exists(root, "/run/systemd/system"))
-    return false;
-  for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-    if (exists(root, units[i]))
-      return true;
-  return false;
+  for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    char path[PATH_MAX];
+    struct stat st;
+
+    (void)snprintf(path, sizeof(path), "%s%s", root, paths[i]);
+    if (lstat(path, &st) == 0)
+      found++;
+    else if (i == 0)
+      return false;
+  }
+  return found > 1;
 }
 
 static enum dx_code check_may_start(int dirfd, const char *spool_dir,

@@ -13,20 +13,11 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
+#include "lib/base/words.h"
+#include "lib/control/channel.h"
 #include "lib/spool/sentence.h"
 
 /* ---- requests ---- */
-
-/* Cuts the first word off *rest: printable ASCII up to a blank or the end.
- * NULL: there is none. */
-static const char *take_word(char **rest)
-{
-  char *word = strsep(rest, " "), *p = word;
-
-  while (p != NULL && *p > ' ' && *p <= '~')
-    p++;
-  return p != NULL && p > word && *p == '\0' ? word : NULL;
-}
 
 /* The words after the first one; false: not those of such a request. */
 static bool read_arguments(char *rest, struct dx_status_request *request)
@@ -35,7 +26,7 @@ static bool read_arguments(char *rest, struct dx_status_request *request)
 
   if (rest == NULL)
     return request->kind != DX_STATUS_SHOW;
-  word = take_word(&rest);
+  word = dx_take_word(&rest);
   if (word == NULL)
     return false;
   switch (request->kind) {
@@ -49,7 +40,7 @@ static bool read_arguments(char *rest, struct dx_status_request *request)
     if (!dx_is_key(word))
       return false;
     memcpy(request->key, word, DX_KEY_BYTES);
-    word = take_word(&rest);
+    word = dx_take_word(&rest);
     if (word == NULL)
       return false;
     (void)snprintf(request->name, sizeof(request->name), "%s", word);
@@ -64,11 +55,7 @@ enum dx_code dx_status_parse(const char *line, size_t len,
                              struct dx_status_request *ret_request,
                              struct dx_err *err)
 {
-  static const char *const kinds[] = {
-#define X(name, word) word,
-      DX_STATUS_REQUESTS(X)
-#undef X
-  };
+  static const char *const kinds[] = {DX_STATUS_REQUESTS(DX_WORD_OF_ROW)};
   char text[DX_STATUS_REQUEST_BYTES] = "", *rest = text;
   const char *word;
   int i = 0;
@@ -76,7 +63,7 @@ enum dx_code dx_status_parse(const char *line, size_t len,
   *ret_request = (struct dx_status_request){.since_ms = -1};
   if (len < sizeof(text) && memchr(line, '\0', len) == NULL)
     memcpy(text, line, len);
-  word = take_word(&rest);
+  word = dx_take_word(&rest);
   while (i < DX_STATUS_COUNT && (word == NULL || strcmp(word, kinds[i]) != 0))
     i++;
   ret_request->kind = (enum dx_status_request_kind)i;
@@ -167,15 +154,9 @@ enum dx_code dx_status_read_job(const struct dx_json *line,
 
 /* ---- the client ---- */
 
-static enum dx_code connect_to(int fd, const char *path, struct dx_err *err)
+/* For an ordinary user. */
+static enum dx_code fail_connect(const char *path, struct dx_err *err)
 {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-  if (strlen(path) >= sizeof(address.sun_path))
-    return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
-  memcpy(address.sun_path, path, strlen(path) + 1);
-  if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-    return DX_OK;
   if (errno == ENOENT || errno == ECONNREFUSED)
     return dx_fail(
         err, DX_E_NOT_FOUND, errno,
@@ -194,21 +175,26 @@ enum dx_code dx_status_ask(struct dx_status *status, const char *path,
   /* A server that does not read may keep neither connect() nor send() waiting.
    */
   const struct timeval limit = {.tv_sec = DX_STATUS_REQUEST_MS / 1000};
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
   char line[1024];
   int len = snprintf(line, sizeof(line), "%s\n", request);
-  enum dx_code code;
+  enum dx_code code = DX_OK;
 
   *status = (struct dx_status)DX_STATUS_NONE;
-  if (len < 0 || (size_t)len >= sizeof(line))
-    return dx_fail(err, DX_E_ARG, 0, "the request is too long");
+  if (strlen(path) >= sizeof(address.sun_path) || len < 0 ||
+      (size_t)len >= sizeof(line))
+    return dx_fail(err, DX_E_ARG, 0,
+                   "the request, or the path of the socket, is too long");
+  memcpy(address.sun_path, path, strlen(path) + 1);
   status->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  code = status->fd < 0 || setsockopt(status->fd, SOL_SOCKET, SO_SNDTIMEO,
-                                      &limit, sizeof(limit)) < 0
-             ? dx_fail_sys(err, errno, "open", "socket")
-             : connect_to(status->fd, path, err);
-  if (code == DX_OK &&
-      send(status->fd, line, (size_t)len, MSG_NOSIGNAL) != (ssize_t)len &&
-      errno != EPIPE) /* it refuses, and has said why */
+  if (status->fd < 0 ||
+      setsockopt(status->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) <
+          0 ||
+      connect(status->fd, (const struct sockaddr *)&address, sizeof(address)) <
+          0)
+    code = fail_connect(path, err);
+  else if (send(status->fd, line, (size_t)len, MSG_NOSIGNAL) != (ssize_t)len &&
+           errno != EPIPE) /* it refuses, and has said why */
     code = dx_fail_sys(err, errno, "write to", path);
   if (code != DX_OK)
     dx_status_close(status);

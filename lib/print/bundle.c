@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,7 +89,7 @@ static void put_percent(struct dx_buf *buf, const char *key, const char *value)
   if (value[0] == '\0')
     return;
   dx_buf_printf(buf, "%s: ", key);
-  dx_buf_percent(buf, value, "");
+  dx_buf_percent(buf, value, ".");
   dx_buf_puts(buf, "\n");
 }
 
@@ -108,7 +107,7 @@ static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
     put(buf, "SHA-256", entry->sha256);
   if (entry->kind == DX_KIND_REFUSED) {
     dx_buf_printf(buf, "Reason: %s ", dx_reason_word(entry->reason));
-    dx_buf_percent(buf, entry->reason_text, "");
+    dx_buf_percent(buf, entry->reason_text, ".");
     dx_buf_puts(buf, "\n");
   }
   put(buf, "Seal", entry->seal);
@@ -174,8 +173,7 @@ struct dx_bundle_reader {
   struct dx_err failure;         /* the first one stays */
   size_t at;                     /* bytes[at..end) were read but not used */
   size_t end;
-  char *bytes; /* one of the two; the other may still be hashed */
-  char buffers[2][DX_STREAM_BYTES];
+  char bytes[DX_STREAM_BYTES];
 };
 
 struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal)
@@ -185,7 +183,6 @@ struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal)
   if (reader != NULL) {
     reader->fd = fd;
     reader->seal = seal;
-    reader->bytes = reader->buffers[0];
   }
   dx_fs_widen_pipe(fd);
   return reader;
@@ -243,12 +240,10 @@ static enum dx_code cut_short(const struct dx_bundle_reader *reader,
 static enum dx_code fill(struct dx_bundle_reader *reader, bool *ret_end,
                          struct dx_err *err)
 {
-  char *other = reader->buffers[reader->bytes == reader->buffers[0]];
   enum dx_code code = DX_OK;
   ssize_t n;
 
-  memcpy(other, reader->bytes + reader->at, reader->end - reader->at);
-  reader->bytes = other;
+  memmove(reader->bytes, reader->bytes + reader->at, reader->end - reader->at);
   reader->end -= reader->at;
   reader->at = 0;
   do {
@@ -330,38 +325,23 @@ static bool read_number(const char *value, int64_t most, int64_t *ret_number)
   return true;
 }
 
-static bool set_kind(struct dx_entry *entry, char *value)
-{
-  entry->kind = dx_kind_by_word(value);
-  return entry->kind < DX_KIND_MISSING;
-}
+enum key {
+  KIND,
+  TYPE,
+  ORIGIN,
+  NAME,
+  PAGES,
+  GROUPING,
+  LENGTH,
+  SHA256,
+  REASON,
+  SEAL,
+  KEY_COUNT
+};
 
-static bool set_name(struct dx_entry *entry, char *value)
-{
-  return dx_percent_decode(value) &&
-         copy_text(entry->name, sizeof(entry->name), value);
-}
-
-static bool set_pages(struct dx_entry *entry, char *value)
-{
-  int64_t pages;
-
-  if (!read_number(value, INT_MAX, &pages))
-    return false;
-  entry->pages = (int)pages;
-  return true;
-}
-
-static bool set_grouping(struct dx_entry *entry, char *value)
-{
-  entry->together = strcmp(value, "together") == 0;
-  return entry->together || strcmp(value, "separate") == 0;
-}
-
-static bool set_length(struct dx_entry *entry, char *value)
-{
-  return read_number(value, INT64_MAX, &entry->length);
-}
+static const char keys[KEY_COUNT][12] = {
+    "Kind",     "Type",   "Origin",  "Name",   "Pages",
+    "Grouping", "Length", "SHA-256", "Reason", "Seal"};
 
 /* A newer filter may use a word that we do not know; its text still helps. */
 static bool set_reason(struct dx_entry *entry, char *value)
@@ -381,49 +361,60 @@ static bool set_reason(struct dx_entry *entry, char *value)
          copy_text(entry->reason_text, sizeof(entry->reason_text), text);
 }
 
-/* key, required in every entry (check() knows the rest), setter, or else where
- * the value is copied to */
-#define COPIED(member)                     \
-  NULL, offsetof(struct dx_entry, member), \
-      sizeof(((struct dx_entry *)NULL)->member)
-static const struct {
-  char key[12];
-  bool needed;
-  bool (*set)(struct dx_entry *entry, char *value);
-  size_t at, room;
-} keys[] = {
-    {"Kind", true, set_kind, 0, 0},      {"Type", false, COPIED(type)},
-    {"Origin", false, COPIED(origin)},   {"Name", false, set_name, 0, 0},
-    {"Pages", false, set_pages, 0, 0},   {"Grouping", true, set_grouping, 0, 0},
-    {"Length", true, set_length, 0, 0},  {"SHA-256", false, COPIED(sha256)},
-    {"Reason", false, set_reason, 0, 0}, {"Seal", false, COPIED(seal)},
-};
-#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+static bool set_value(struct dx_entry *entry, enum key key, char *value)
+{
+  int64_t pages = 0;
+  bool ok;
+
+  switch (key) {
+  case KIND:
+    entry->kind = dx_kind_by_word(value);
+    return entry->kind < DX_KIND_MISSING;
+  case TYPE:
+    return copy_text(entry->type, sizeof(entry->type), value);
+  case ORIGIN:
+    return copy_text(entry->origin, sizeof(entry->origin), value);
+  case NAME:
+    return dx_percent_decode(value) &&
+           copy_text(entry->name, sizeof(entry->name), value);
+  case PAGES:
+    ok = read_number(value, INT_MAX, &pages);
+    entry->pages = (int)pages;
+    return ok;
+  case GROUPING:
+    entry->together = strcmp(value, "together") == 0;
+    return entry->together || strcmp(value, "separate") == 0;
+  case LENGTH:
+    return read_number(value, INT64_MAX, &entry->length);
+  case SHA256:
+    return copy_text(entry->sha256, sizeof(entry->sha256), value);
+  case REASON:
+    return set_reason(entry, value);
+  default:
+    return copy_text(entry->seal, sizeof(entry->seal), value);
+  }
+}
 
 /* Reads one "Key: value" line; returns what is wrong with it, or NULL. */
 static const char *take_line(struct dx_entry *entry, char *line,
                              bool seen[KEY_COUNT])
 {
   char *value = strstr(line, ": ");
-  bool is_set;
-  size_t i;
+  int i;
 
   if (value == NULL || value == line)
     return "not a header line";
   *value = '\0';
   value += 2;
   for (i = 0; i < KEY_COUNT; i++)
-    if (strcmp(line, keys[i].key) == 0)
+    if (strcmp(line, keys[i]) == 0)
       break;
   if (i == KEY_COUNT)
     return NULL;
   if (seen[i])
     return "key given twice";
   seen[i] = true;
-  is_set = keys[i].set != NULL
-               ? keys[i].set(entry, value)
-               : copy_text((char *)entry + keys[i].at, keys[i].room, value);
-  return is_set ? NULL : keys[i].key;
+  return set_value(entry, (enum key)i, value) ? NULL : keys[i];
 }
 
 /* The lines after the first, to the blank one. */
@@ -431,11 +422,10 @@ static enum dx_code read_keys(struct dx_bundle_reader *reader,
                               struct dx_entry *entry, struct dx_err *err)
 {
   bool seen[KEY_COUNT] = {false};
-  const char *wrong = NULL;
+  const char *wrong;
   enum dx_code code;
   char *line;
   int lines = 1;
-  size_t i;
 
   for (;;) {
     code = next_line(reader, &line, err);
@@ -450,11 +440,10 @@ static enum dx_code read_keys(struct dx_bundle_reader *reader,
     if (wrong != NULL)
       return wrong_entry(reader, wrong, err);
   }
-  for (i = 0; i < KEY_COUNT && wrong == NULL; i++)
-    if (keys[i].needed && !seen[i])
-      wrong = keys[i].key;
-  if (wrong == NULL)
-    wrong = check(entry);
+  wrong = !seen[KIND]       ? keys[KIND]
+          : !seen[GROUPING] ? keys[GROUPING]
+          : !seen[LENGTH]   ? keys[LENGTH]
+                            : check(entry);
   return wrong == NULL ? DX_OK : wrong_entry(reader, wrong, err);
 }
 

@@ -34,7 +34,6 @@
 #include "lib/base/err.h"
 #include "lib/print/seal.h"
 
-#define DX_BUNDLE_MIME "application/vnd.docextract-bundle"
 #define DX_NAME_BYTES 256 /* a file name of at most 255 bytes, and NUL */
 #define DX_TYPE_BYTES 64
 #define DX_REASON_BYTES 256
@@ -136,7 +135,7 @@ enum dx_kind dx_kind_by_word(const char *word);
 enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
                              int content_fd, struct dx_err *err) DX_MUST_USE;
 
-/* Reads a stream of entries; opaque, two buffers of 256 KiB. */
+/* Reads a stream of entries; opaque, with a buffer of 256 KiB. */
 struct dx_bundle_reader;
 
 /* seal: what every entry must have, borrowed until the reader is freed; NULL if

@@ -13,32 +13,35 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/base/words.h"
 
 #define LOOK_S 0.1 /* how often to consider giving up on a silent cupsd */
 
+DX_WORDS(answer, DX_ANSWERS)
+DX_BY_WORD(answer)
+
 bool dx_print_job_is_known(const struct dx_print_job *job)
 {
-  return job->state != DX_PJ_NOBODY && job->state != DX_PJ_HIDDEN &&
-         job->state != DX_PJ_UNKNOWN;
+  return job->answer != DX_ANSWER_NONE && job->answer != DX_ANSWER_HIDDEN &&
+         job->answer != DX_ANSWER_UNKNOWN;
 }
 
 /* ---- requests ---- */
 
+/* Of a job (job-uri) or a queue (printer-uri), for the first `count` attributes
+ * that are `wanted`. */
 static ipp_t *new_request(ipp_op_t op, const char *name, const char *uri,
-                          const char *user)
+                          const char *user, const char *const *wanted,
+                          size_t count)
 {
   ipp_t *request = ippNewRequest(op);
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_URI, name, NULL, uri);
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME, "requesting-user-name",
                NULL, user != NULL ? user : cupsUser());
-  return request;
-}
-
-static void want(ipp_t *request, const char *const *wanted, size_t count)
-{
   ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
                 "requested-attributes", (int)count, NULL, wanted);
+  return request;
 }
 
 static ipp_t *request_job(const char *cups_id, const char *user)
@@ -50,23 +53,22 @@ static ipp_t *request_job(const char *cups_id, const char *user)
                                        "job-printer-state-message",
                                        "job-printer-uri",
                                        "job-printer-uri-actual"};
-  ipp_t *request;
   char uri[128];
 
   (void)snprintf(uri, sizeof(uri), "ipp://localhost/jobs/%.20s", cups_id);
-  request = new_request(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri, user);
-  want(request, wanted, sizeof(wanted) / sizeof(wanted[0]));
-  return request;
+  return new_request(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri, user, wanted,
+                     sizeof(wanted) / sizeof(wanted[0]));
 }
 
-static ipp_t *request_of_queue(ipp_op_t op, const char *queue, bool is_class)
+static ipp_t *request_of_queue(ipp_op_t op, const char *queue, bool is_class,
+                               const char *wanted)
 {
   char uri[512];
 
   (void)httpAssembleURIf(HTTP_URI_CODING_ALL, uri, sizeof(uri), "ipp", NULL,
                          "localhost", 0, "/%s/%s",
                          is_class ? "classes" : "printers", queue);
-  return new_request(op, "printer-uri", uri, NULL);
+  return new_request(op, "printer-uri", uri, NULL, &wanted, 1);
 }
 
 static ssize_t to_buf(void *buf, ipp_uchar_t *bytes, size_t len)
@@ -94,12 +96,9 @@ bool dx_print_job_request(const char *cups_id, const char *user,
 
 bool dx_queue_request(const char *queue, struct dx_buf *bytes)
 {
-  static const char *const wanted[] = {"device-uri"};
-  ipp_t *request =
-      request_of_queue(IPP_OP_GET_PRINTER_ATTRIBUTES, queue, false);
-
-  want(request, wanted, 1);
-  return write_request(request, bytes);
+  return write_request(request_of_queue(IPP_OP_GET_PRINTER_ATTRIBUTES, queue,
+                                        false, "device-uri"),
+                       bytes);
 }
 
 bool dx_print_jobs_request(enum dx_print_jobs which, int from,
@@ -108,13 +107,13 @@ bool dx_print_jobs_request(enum dx_print_jobs which, int from,
   static const char *const wanted[] = {"job-id", "job-uuid", "job-state",
                                        "job-preserved"};
   ipp_t *request =
-      new_request(IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL);
+      new_request(IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL,
+                  wanted, sizeof(wanted) / sizeof(wanted[0]));
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
                which == DX_PRINT_JOBS_ALL ? "all" : "not-completed");
   ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "first-job-id",
                 from);
-  want(request, wanted, sizeof(wanted) / sizeof(wanted[0]));
   return write_request(request, bytes);
 }
 
@@ -156,19 +155,19 @@ static bool is_ok(ipp_t *response)
          ippGetStatusCode(response) < IPP_STATUS_ERROR_BAD_REQUEST;
 }
 
-static enum dx_print_job_state state_of(int job_state)
+static enum dx_answer answer_of(int job_state)
 {
   switch (job_state) {
   case IPP_JSTATE_PENDING:
   case IPP_JSTATE_PROCESSING:
-    return DX_PJ_WAITING;
+    return DX_ANSWER_ACTIVE;
   case IPP_JSTATE_HELD:
   case IPP_JSTATE_STOPPED:
-    return DX_PJ_HELD;
+    return DX_ANSWER_HELD;
   case IPP_JSTATE_CANCELED:
-    return DX_PJ_CANCELED;
+    return DX_ANSWER_CANCELED;
   default:
-    return DX_PJ_OVER;
+    return DX_ANSWER_OVER;
   }
 }
 
@@ -221,13 +220,13 @@ static void read_job(ipp_t *response, const char *uuid,
   int created = integer_of(response, "time-at-creation", IPP_TAG_INTEGER);
   int state = integer_of(response, "job-state", IPP_TAG_ENUM);
 
-  ret_job->state = DX_PJ_HIDDEN;
+  ret_job->answer = DX_ANSWER_HIDDEN;
   if (its == NULL || created == 0 || state == 0)
     return;
-  ret_job->state = DX_PJ_UNKNOWN;
+  ret_job->answer = DX_ANSWER_UNKNOWN;
   if (uuid == NULL || strcmp(ippGetString(its, 0, NULL), uuid) != 0)
     return; /* another one has its number */
-  ret_job->state = state_of(state);
+  ret_job->answer = answer_of(state);
   ret_job->time_at_creation = created;
   ret_job->documents =
       integer_of(response, "number-of-documents", IPP_TAG_INTEGER);
@@ -242,19 +241,19 @@ static void read_response(ipp_t *response, const char *uuid,
                           struct dx_print_job *ret_job)
 {
   memset(ret_job, 0, sizeof(*ret_job));
-  ret_job->state = DX_PJ_NOBODY;
+  ret_job->answer = DX_ANSWER_NONE;
   if (is_ok(response)) {
     read_job(response, uuid, ret_job);
     return;
   }
   switch (response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK) {
   case IPP_STATUS_ERROR_NOT_FOUND:
-    ret_job->state = DX_PJ_UNKNOWN;
+    ret_job->answer = DX_ANSWER_UNKNOWN;
     break;
   case IPP_STATUS_ERROR_FORBIDDEN:
   case IPP_STATUS_ERROR_NOT_AUTHENTICATED:
   case IPP_STATUS_ERROR_NOT_AUTHORIZED:
-    ret_job->state = DX_PJ_HIDDEN;
+    ret_job->answer = DX_ANSWER_HIDDEN;
     break;
   default:
     break;
@@ -364,14 +363,11 @@ void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
                       int timeout_ms, void (*connected)(int fd),
                       struct dx_print_job *ret_job)
 {
-#define X(name, word) word,
-  static const char *const words[] = {DX_PRINT_JOB_STATES(X)};
-#undef X
   ipp_t *response = ask(request_job(cups_id, user), timeout_ms, connected);
 
   read_response(response, uuid, ret_job);
   dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s, %d documents%s%s", cups_id,
-         words[ret_job->state], ret_job->documents,
+         dx_answer_word(ret_job->answer), ret_job->documents,
          response == NULL ? "; " : "",
          response == NULL ? cupsLastErrorString() : "");
   ippDelete(response);
@@ -379,15 +375,13 @@ void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
 
 bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms)
 {
-  static const char *const wanted[] = {"job-id"};
-  ipp_t *request = request_of_queue(IPP_OP_GET_JOBS, queue, is_class);
+  ipp_t *request = request_of_queue(IPP_OP_GET_JOBS, queue, is_class, "job-id");
   ipp_t *response;
   bool waits;
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
                "pending");
   ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "limit", 1);
-  want(request, wanted, 1);
   response = ask(request, timeout_ms, NULL);
   waits = ippFindAttribute(response, "job-id", IPP_TAG_INTEGER) != NULL;
 
@@ -443,7 +437,7 @@ char *dx_cupsd_name(pid_t cupsd)
   dx_cupsd_address(&address);
   start_of(cupsd, start);
   dx_boot_id(boot);
-  dx_buf_percent(&name, address.host, "/:[]");
+  dx_buf_percent(&name, address.host, "./:[]");
   dx_buf_printf(&name, ":%d %d %s %s", address.port, (int)cupsd,
                 start[0] != '\0' ? start : "-", boot);
   return dx_buf_take(&name);

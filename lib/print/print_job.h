@@ -23,28 +23,39 @@
 
 #include "lib/base/buf.h"
 
-/* What its state means to whoever wants to drive the job: name, word for logs
- */
-#define DX_PRINT_JOB_STATES(X)                                             \
-  X(NOBODY, "not available") /* cupsd cannot be asked: nothing is known */ \
-  X(HIDDEN, "hidden")        /* cupsd has it, and says nothing about it */ \
-  X(UNKNOWN, "unknown")      /* cupsd has no such job (any more) */        \
-  X(WAITING, "waiting")      /* pending or processing: a backend comes */  \
-  X(HELD, "held")            /* a person holds it, or its filter failed */ \
-  X(CANCELED, "canceled")    /* a person does not want it */               \
-  X(OVER, "over")            /* completed or aborted: no backend comes */
+/* What cupsd says about the print job: name, word for logs and the control
+ * socket. The first four are found by asking more, about the queue. A printer
+ * of others is looked at before the state: a job that was moved to paper is
+ * completed there. Another queue of this spool only counts while the job is
+ * active: one that was canceled there is canceled. */
+#define DX_ANSWERS(X)                                                          \
+  X(NOT_ASKED, "not-asked")     /* its backend answers that no SIGTERM came */ \
+  X(OTHER_QUEUE, "other-queue") /* moved to another queue of this spool */     \
+  X(NOT_OURS, "not-ours")       /* moved to a printer of others */             \
+  X(CHANGED, "changed")         /* its queue was given another device URI */   \
+  X(CANCELED, "canceled")                                                      \
+  X(OVER, "over")       /* also if pending, but not listed */                  \
+  X(ACTIVE, "active")   /* pending or processing */                            \
+  X(HELD, "held")       /* or stopped */                                       \
+  X(HIDDEN, "hidden")   /* exists; the rest is private */                      \
+  X(NONE, "none")       /* cupsd did not answer */                             \
+  X(UNKNOWN, "unknown") /* cupsd does not know it */
 
-enum dx_print_job_state {
-#define X(name, word) DX_PJ_##name,
-  DX_PRINT_JOB_STATES(X)
+enum dx_answer {
+#define X(name, word) DX_ANSWER_##name,
+  DX_ANSWERS(X)
 #undef X
-      DX_PJ_COUNT
+      DX_ANSWER_COUNT
 };
+
+const char *dx_answer_word(enum dx_answer answer);
+/* DX_ANSWER_COUNT for any other word. */
+enum dx_answer dx_answer_by_word(const char *word);
 
 #define DX_QUEUE_BYTES 128 /* cupsd takes names of up to 127 */
 
 struct dx_print_job {
-  enum dx_print_job_state state;
+  enum dx_answer answer;
   bool filter_failed; /* in this run, for any document */
   int documents;      /* job sheets included; 0: not reported */
   int64_t time_at_creation;

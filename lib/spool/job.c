@@ -537,24 +537,24 @@ bool dx_job_is_announcing(const struct dx_job *job)
   return false;
 }
 
-bool dx_job_is_final(const struct dx_job *job)
+static bool are_all(const struct dx_job *job, bool (*are)(enum dx_state state))
 {
   size_t i;
 
   for (i = 0; i < job->submission_count; i++)
-    if (!dx_state_is_final(job->submissions[i].state))
+    if (!are(job->submissions[i].state))
       return false;
   return true;
 }
 
+bool dx_job_is_final(const struct dx_job *job)
+{
+  return are_all(job, dx_state_is_final);
+}
+
 bool dx_job_is_finished(const struct dx_job *job)
 {
-  size_t i;
-
-  for (i = 0; i < job->submission_count; i++)
-    if (!dx_state_is_settled(job->submissions[i].state))
-      return false;
-  return job->submission_count > 0;
+  return job->submission_count > 0 && are_all(job, dx_state_is_settled);
 }
 
 size_t dx_job_count(const struct dx_job *job, enum dx_state state)
@@ -614,6 +614,12 @@ enum dx_state dx_job_state(const struct dx_job *job)
     if (dx_job_count(job, order[i]) > 0)
       return order[i];
   return DX_ST_EXTRACTED;
+}
+
+bool dx_job_is_unseen_failure(const struct dx_job *job)
+{
+  return job->print.backend == DX_BACKEND_LEFT && !job->seen &&
+         dx_job_is_final(job) && !dx_job_is_finished(job);
 }
 
 bool dx_job_is_undecided(const struct dx_job *job)

@@ -311,6 +311,10 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
  * what failed. */
 enum dx_state dx_job_state(const struct dx_job *job);
 
+/* The person who printed was told that it completed, because its backend left,
+ * and does not know that it failed then (doc/policy.md, "Print jobs"). */
+bool dx_job_is_unseen_failure(const struct dx_job *job);
+
 /* A person must decide about it before anything more is sent. */
 bool dx_job_is_undecided(const struct dx_job *job);
 

@@ -182,7 +182,6 @@ static struct dx_json *list_json(const struct field *f, const char *items,
   for (i = 0; ok && i < count; i++) {
     item = fields_json(f->fields, items + i * f->size);
     ok = dx_json_append_take(list, &item);
-    dx_json_free(&item);
   }
   return dx_json_made_take(list, ok);
 }
@@ -193,7 +192,6 @@ static bool put_field(struct dx_json *json, const struct field *f,
   const void *at = from + f->at;
   char time[DX_TIME_BYTES];
   struct dx_json *child;
-  bool ok;
 
   switch (f->type) {
   case CHARS:
@@ -230,9 +228,7 @@ static bool put_field(struct dx_json *json, const struct field *f,
                       *(const size_t *)(const void *)(from + f->count_at));
     break;
   }
-  ok = dx_json_put_take(json, f->name, &child);
-  dx_json_free(&child);
-  return ok;
+  return dx_json_put_take(json, f->name, &child);
 }
 
 static bool put_fields(struct dx_json *json, const struct field *fields,
@@ -397,12 +393,9 @@ static bool is_plausible(const struct dx_submission *sub)
 
 static bool read_job(const struct dx_json *json, struct dx_job *job)
 {
-  int64_t schema;
   size_t i;
 
-  if (!dx_json_int(dx_json_get(json, "schema"), &schema) || schema < 1 ||
-      schema > JOURNAL_SCHEMA || !get_fields(json, job_fields, job) ||
-      !dx_is_key(job->key) ||
+  if (!get_fields(json, job_fields, job) || !dx_is_key(job->key) ||
       (job->print.run[0] != '\0' && !dx_is_run(job->print.run)))
     return false;
   for (i = 0; i < job->submission_count; i++) {
@@ -434,17 +427,17 @@ static void look_for_documents(struct dx_job *job)
 enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
                               struct dx_err *err)
 {
-  int64_t schema;
+  int64_t schema = 0;
 
+  (void)dx_json_int(dx_json_get(json, "schema"), &schema);
+  if (schema > JOURNAL_SCHEMA)
+    return dx_fail(err, DX_E_DAMAGED, 0,
+                   "the job file was written by a newer docextract");
   errno = 0; /* out of memory does not mean damaged */
-  if (read_job(json, job))
+  if (schema > 0 && read_job(json, job))
     return DX_OK;
   if (errno == ENOMEM)
     return dx_fail_nomem(err);
-  if (dx_json_int(dx_json_get(json, "schema"), &schema) &&
-      schema > JOURNAL_SCHEMA)
-    return dx_fail(err, DX_E_DAMAGED, 0,
-                   "the job file was written by a newer docextract");
   return dx_fail(err, DX_E_DAMAGED, 0, "the job file is damaged");
 }
 

@@ -2,7 +2,7 @@
  * manifest.c - the manifest of a submission, the only place that knows its
  * fields.
  */
-#include "lib/spool/manifest.h"
+#include "lib/spool/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
 #include "lib/base/policy.h"
-#include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
 
 #define MANIFEST_SCHEMA 2
@@ -60,11 +59,10 @@ static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
             dx_json_put_string(json, "user", job->user) &&
             dx_json_put_string(json, "title", job->title) &&
             dx_json_put_string(json, "host", job->host) &&
-            dx_json_put_int(json, "documents", (int64_t)job->document_count) &&
-            dx_json_put_take(root, "job", &json);
+            dx_json_put_int(json, "documents", (int64_t)job->document_count);
 
-  dx_json_free(&json);
-  return ok;
+  json = dx_json_made_take(json, ok);
+  return dx_json_put_take(root, "job", &json);
 }
 
 static bool put_manifest_times(struct dx_json *root,
@@ -79,11 +77,10 @@ static bool put_manifest_times(struct dx_json *root,
             dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
             dx_json_put_time(json, "complete_at", sub->complete_at) &&
             dx_json_put_time(json, "extracted_at", good ? extracted_at : 0) &&
-            dx_json_put_time(json, "failed_at", sub->failed_at) &&
-            dx_json_put_take(root, "times", &json);
+            dx_json_put_time(json, "failed_at", sub->failed_at);
 
-  dx_json_free(&json);
-  return ok;
+  json = dx_json_made_take(json, ok);
+  return dx_json_put_take(root, "times", &json);
 }
 
 char *dx_manifest_text(const struct dx_submission *sub)

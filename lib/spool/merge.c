@@ -288,7 +288,7 @@ static enum dx_code move_documents(struct dx_job *job,
       job->documents[place].is_here = true;
     }
   }
-  return dx_fs_sync_dir(job->dirfd, err);
+  return dx_fs_sync_name(job->dirfd, "documents", err);
 }
 
 /* In `old` and its journal; `fresh` has what was there before. */

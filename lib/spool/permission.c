@@ -6,20 +6,12 @@
 #include "lib/base/words.h"
 #include "lib/spool/job.h"
 
-/* What cupsd says, as the table sees it: UNKNOWN means three things. */
-enum row {
-  ROW_OTHER_QUEUE,
-  ROW_NOT_OURS,
-  ROW_CHANGED,
-  ROW_CANCELED,
-  ROW_OVER,
-  ROW_ACTIVE,
-  ROW_HELD,
-  ROW_HIDDEN,
-  ROW_NONE,
-  ROW_SILENT, /* hidden, or no answer, after it was canceled */
-  ROW_LOST,   /* unknown; nobody but a cupsd that is gone ever knew it */
-  ROW_UNKNOWN,
+/* Besides the answers: what an answer means after others. */
+enum {
+  /* Hidden, or no answer, after it was canceled. */
+  ROW_SILENT = DX_ANSWER_COUNT,
+  /* Unknown; nobody but a cupsd that is gone ever knew it. */
+  ROW_LOST,
   ROW_COUNT
 };
 
@@ -35,32 +27,19 @@ enum row {
  * So LEFT means here: left, and not over yet.
  */
 static const enum dx_permission table[ROW_COUNT][DX_BACKEND_COUNT] = {
-  /*                   NONE  ATTENDS LEFT  ENDED BROKEN */
-  [ROW_OTHER_QUEUE] = {SEND, WAIT,   SEND, WAIT, WAIT},
-  [ROW_NOT_OURS]    = {SEND, STOP,   STOP, STOP, STOP},
-  [ROW_CHANGED]     = {SEND, ASK,    ASK,  ASK,  ASK},
-  [ROW_CANCELED]    = {SEND, STOP,   STOP, STOP, STOP},
-  [ROW_OVER]        = {SEND, SEND,   SEND, SEND, SEND}, /* nobody else will */
-  [ROW_ACTIVE]      = {SEND, SEND,   SEND, WAIT, WAIT}, /* a backend comes */
-  [ROW_HELD]        = {SEND, WAIT,   WAIT, WAIT, WAIT},
-  [ROW_HIDDEN]      = {SEND, SEND,   SEND, WAIT, WAIT},
-  [ROW_NONE]        = {SEND, SEND,   SEND, WAIT, WAIT},
-  [ROW_SILENT]      = {SEND, WAIT,   WAIT, WAIT, WAIT},
-  [ROW_LOST]        = {SEND, SEND,   SEND, ASK,  SEND},
-  [ROW_UNKNOWN]     = {SEND, ASK,    SEND, ASK,  ASK},
-};
-
-static const enum row rows[DX_ANSWER_COUNT] = {
-  [DX_ANSWER_OTHER_QUEUE] = ROW_OTHER_QUEUE,
-  [DX_ANSWER_NOT_OURS]    = ROW_NOT_OURS,
-  [DX_ANSWER_CHANGED]     = ROW_CHANGED,
-  [DX_ANSWER_CANCELED]    = ROW_CANCELED,
-  [DX_ANSWER_OVER]        = ROW_OVER,
-  [DX_ANSWER_ACTIVE]      = ROW_ACTIVE,
-  [DX_ANSWER_HELD]        = ROW_HELD,
-  [DX_ANSWER_HIDDEN]      = ROW_HIDDEN,
-  [DX_ANSWER_NONE]        = ROW_NONE,
-  [DX_ANSWER_UNKNOWN]     = ROW_UNKNOWN,
+  /*                         NONE  ATTENDS LEFT  ENDED BROKEN */
+  [DX_ANSWER_OTHER_QUEUE] = {SEND, WAIT,   SEND, WAIT, WAIT},
+  [DX_ANSWER_NOT_OURS]    = {SEND, STOP,   STOP, STOP, STOP},
+  [DX_ANSWER_CHANGED]     = {SEND, ASK,    ASK,  ASK,  ASK},
+  [DX_ANSWER_CANCELED]    = {SEND, STOP,   STOP, STOP, STOP},
+  [DX_ANSWER_OVER]        = {SEND, SEND,   SEND, SEND, SEND}, /* no rerun */
+  [DX_ANSWER_ACTIVE]      = {SEND, SEND,   SEND, WAIT, WAIT}, /* a rerun */
+  [DX_ANSWER_HELD]        = {SEND, WAIT,   WAIT, WAIT, WAIT},
+  [DX_ANSWER_HIDDEN]      = {SEND, SEND,   SEND, WAIT, WAIT},
+  [DX_ANSWER_NONE]        = {SEND, SEND,   SEND, WAIT, WAIT},
+  [ROW_SILENT]            = {SEND, WAIT,   WAIT, WAIT, WAIT},
+  [ROW_LOST]              = {SEND, SEND,   SEND, ASK,  SEND},
+  [DX_ANSWER_UNKNOWN]     = {SEND, ASK,    SEND, ASK,  ASK},
 };
 /* clang-format on */
 
@@ -69,17 +48,18 @@ static bool is_unclear(enum dx_answer answer)
   return answer == DX_ANSWER_HIDDEN || answer == DX_ANSWER_NONE;
 }
 
-static enum row row_of(const struct dx_permission_facts *facts)
+static int row_of(const struct dx_permission_facts *facts)
 {
   if (is_unclear(facts->answer) && facts->final == DX_FINAL_CANCELED)
     return ROW_SILENT;
   if (facts->answer != DX_ANSWER_UNKNOWN)
-    return rows[facts->answer];
+    return (int)facts->answer;
   if (facts->final == DX_FINAL_CANCELED)
-    return ROW_CANCELED;
+    return DX_ANSWER_CANCELED;
   if (facts->final == DX_FINAL_OVER)
-    return ROW_OVER;
-  return facts->cupsd_gone && !facts->known_later ? ROW_LOST : ROW_UNKNOWN;
+    return DX_ANSWER_OVER;
+  return facts->cupsd_gone && !facts->known_later ? ROW_LOST
+                                                  : DX_ANSWER_UNKNOWN;
 }
 
 bool dx_permission_needs_answer(const struct dx_permission_facts *facts)
@@ -189,20 +169,4 @@ void dx_print_begin(struct dx_print *print)
 
 DX_WORDS(backend, DX_BACKENDS)
 DX_WORDS(final, DX_FINALS)
-DX_WORDS(answer, DX_ANSWERS)
-DX_BY_WORD(answer)
 DX_WORDS(permission, DX_PERMISSIONS)
-
-enum dx_answer dx_answer_of_state(enum dx_print_job_state state)
-{
-  static const enum dx_answer answers_of[DX_PJ_COUNT] = {
-      [DX_PJ_NOBODY] = DX_ANSWER_NONE,
-      [DX_PJ_HIDDEN] = DX_ANSWER_HIDDEN,
-      [DX_PJ_UNKNOWN] = DX_ANSWER_UNKNOWN,
-      [DX_PJ_WAITING] = DX_ANSWER_ACTIVE,
-      [DX_PJ_HELD] = DX_ANSWER_HELD,
-      [DX_PJ_CANCELED] = DX_ANSWER_CANCELED,
-      [DX_PJ_OVER] = DX_ANSWER_OVER};
-
-  return answers_of[state];
-}

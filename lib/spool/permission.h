@@ -49,30 +49,6 @@ enum dx_final {
       DX_FINAL_COUNT
 };
 
-/* What cupsd says about the print job: name, word for logs and the control
- * socket. A printer of others is looked at before the state: a job that was
- * moved to paper is completed there. Another queue of this spool only counts
- * while the job is active: one that was canceled there is canceled. */
-#define DX_ANSWERS(X)                                                          \
-  X(NOT_ASKED, "not-asked")     /* its backend answers that no SIGTERM came */ \
-  X(OTHER_QUEUE, "other-queue") /* moved to another queue of this spool */     \
-  X(NOT_OURS, "not-ours")       /* moved to a printer of others */             \
-  X(CHANGED, "changed")         /* its queue was given another device URI */   \
-  X(CANCELED, "canceled")                                                      \
-  X(OVER, "over")       /* also if pending, but not listed */                  \
-  X(ACTIVE, "active")   /* pending or processing */                            \
-  X(HELD, "held")       /* or stopped */                                       \
-  X(HIDDEN, "hidden")   /* exists; the rest is private */                      \
-  X(NONE, "none")       /* cupsd did not answer */                             \
-  X(UNKNOWN, "unknown") /* cupsd does not know it */
-
-enum dx_answer {
-#define X(name, word) DX_ANSWER_##name,
-  DX_ANSWERS(X)
-#undef X
-      DX_ANSWER_COUNT
-};
-
 /* name, word for logs */
 #define DX_PERMISSIONS(X)                                 \
   X(SEND, "send")                                         \
@@ -128,13 +104,7 @@ void dx_print_begin(struct dx_print *print);
 
 const char *dx_permission_word(enum dx_permission permission);
 
-/* The answer if nothing was done to the printer. */
-enum dx_answer dx_answer_of_state(enum dx_print_job_state state);
-
-/* Words. DX_ANSWER_COUNT: there is no such word. */
 const char *dx_backend_word(enum dx_backend backend);
 const char *dx_final_word(enum dx_final final);
-const char *dx_answer_word(enum dx_answer answer);
-enum dx_answer dx_answer_by_word(const char *word);
 
 #endif

@@ -17,10 +17,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/spool/manifest.h"
 
-/* What needs no encoding in a name. Unlike for dx_buf_percent(), '.' does. */
-#define PLAIN "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define ID_MAX 128 /* bytes of an id that goes into a name as it is */
 #define ID_CUT 40  /* of a longer one; 64 of its SHA-256 follow */
 
@@ -34,13 +31,8 @@ static void add_id(struct dx_buf *name, const char *id)
 {
   struct dx_buf encoded = {0};
   char sum[DX_SHA256_HEX_BYTES];
-  const char *c;
 
-  for (c = id; *c != '\0'; c++)
-    if (strchr(PLAIN, *c) != NULL)
-      dx_buf_add(&encoded, c, 1);
-    else
-      dx_buf_printf(&encoded, "%%%02X", (unsigned char)*c);
+  dx_buf_percent(&encoded, id, "");
   if (dx_buf_ok(&encoded) && encoded.len <= ID_MAX) {
     dx_buf_add(name, encoded.data, encoded.len);
   } else if (dx_buf_ok(&encoded) && dx_sha256_of(id, strlen(id), sum)) {
@@ -305,7 +297,6 @@ enum dx_code dx_manifest_find(const struct dx_submission *sub,
                               struct dx_err *err)
 {
   int dirfd = dx_fs_open_dir(results_dir, err);
-  struct dx_buf path = {0};
   enum dx_code code = DX_OK;
   char *name;
 
@@ -316,12 +307,9 @@ enum dx_code dx_manifest_find(const struct dx_submission *sub,
     code = dx_fail_nomem(err);
   else if (!has_our_file(dirfd, name))
     code = dx_fail(err, DX_E_NOT_FOUND, 0, "there is no '%s'", name);
-  else
-    dx_buf_printf(&path, "%s/%s", results_dir, name);
+  else if (asprintf(ret_path, "%s/%s", results_dir, name) < 0)
+    code = dx_fail_nomem(err);
   (void)close(dirfd);
   free(name);
-  if (code != DX_OK)
-    return code;
-  *ret_path = dx_buf_take(&path);
-  return *ret_path != NULL ? DX_OK : dx_fail_nomem(err);
+  return code;
 }

@@ -31,6 +31,14 @@
 char *dx_result_name(const char *source_id, const char *case_id);
 char *dx_manifest_name(const struct dx_submission *sub);
 
+/* The JSON text of a manifest (docextract-results(5)); the caller frees it;
+ * NULL when out of memory. Made from the journal alone, without reading a
+ * clock: delivered again after a crash, it has the same bytes. */
+char *dx_manifest_text(const struct dx_submission *sub);
+
+/* True if the file is a manifest of this job. */
+bool dx_manifest_is_of(const struct dx_job *job, int dirfd, const char *name);
+
 /* Removes temporary files of writers that were killed. */
 void dx_results_sweep(const char *path);
 

@@ -10,21 +10,14 @@
 
 #include "lib/base/utf8.h"
 
-static const struct {
-  const char *keyword;
-  const char *text;
-} state_reasons[] = {{"", ""},
+const struct dx_state_reason_row dx_state_reasons[DX_SR_COUNT] = {
+    {"", ""},
 #define X(name, keyword, text) {keyword, text},
-                     DX_STATE_REASONS(X)
+    DX_STATE_REASONS(X)
 #undef X
 };
 
-static const struct {
-  const char *reason_code;
-  enum dx_state_reason state_reason;
-  const char *sentence;
-  const char *advice;
-} codes[DX_CODE_COUNT] = {
+const struct dx_code_row dx_code_rows[DX_CODE_COUNT] = {
 #define X(name, reason_code, state_reason, sentence, advice) \
   [DX_##name] = {reason_code, DX_SR_##state_reason, sentence, advice},
     DX_CODE_SENTENCES(X)
@@ -36,34 +29,9 @@ _Static_assert(0 DX_CODE_SENTENCES(X) == DX_CODE_COUNT,
                "every code has a sentence");
 #undef X
 
-const char *dx_state_reason_keyword(enum dx_state_reason reason)
-{
-  return state_reasons[reason].keyword;
-}
-
-const char *dx_state_reason_text(enum dx_state_reason reason)
-{
-  return state_reasons[reason].text;
-}
-
-enum dx_state_reason dx_state_reason_of(enum dx_code code)
-{
-  return codes[code].state_reason;
-}
-
-const char *dx_code_sentence(enum dx_code code)
-{
-  return codes[code].sentence;
-}
-
-const char *dx_code_advice(enum dx_code code)
-{
-  return codes[code].advice;
-}
-
 void dx_advise(struct dx_err *err)
 {
-  const char *advice = dx_code_advice(err->code);
+  const char *advice = dx_code_rows[err->code].advice;
 
   if (advice[0] != '\0' && strstr(err->text, advice) == NULL)
     (void)dx_fail(err, err->code, err->sys_errno, "%s; %s", err->text, advice);
@@ -72,11 +40,11 @@ void dx_advise(struct dx_err *err)
 void dx_sentence(enum dx_code code, const char *clause,
                  char text[DX_SENTENCE_BYTES])
 {
-  bool is_admins = dx_code_advice(code)[0] != '\0';
+  bool is_admins = dx_code_rows[code].advice[0] != '\0';
 
   (void)snprintf(text, DX_SENTENCE_BYTES, "%s%s",
                  is_admins ? DX_SENTENCE_ADMIN : "",
-                 clause != NULL ? clause : dx_code_sentence(code));
+                 clause != NULL ? clause : dx_code_rows[code].sentence);
   text[0] = (char)toupper((unsigned char)text[0]);
 }
 
@@ -114,7 +82,7 @@ static const char *clause_of(const struct dx_submission *sub)
     if (entry->kind == DX_KIND_REFUSED)
       return clause_of_refusal(entry);
   }
-  return dx_code_sentence(sub->code);
+  return dx_code_rows[sub->code].sentence;
 }
 
 void dx_submission_sentence(const struct dx_submission *sub,
@@ -211,6 +179,6 @@ const char *dx_submission_reason_code(const struct dx_submission *sub)
   case DX_ST_EXPIRED:
     return "expired";
   default:
-    return codes[sub->code].reason_code;
+    return dx_code_rows[sub->code].reason_code;
   }
 }

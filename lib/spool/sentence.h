@@ -42,7 +42,6 @@
 #define DX_SAY_NO_ROOM "%s; printing waits, nothing is lost"
 
 /* From the filters, which cupsd runs first. */
-#define DX_SAY_REFUSED "A document cannot be extracted: %s"
 #define DX_SAY_ELSEWHERE                                                    \
   DX_SENTENCE_ADMIN "the driver of this printer works on another computer " \
                     "only"
@@ -186,16 +185,19 @@ enum dx_state_reason {
     "decide with 'docextract retry' or 'docextract cancel'")                   \
   X(E_STOPPED, "other", NONE, "it was interrupted", "")
 
-/* The keyword of a state reason, and what a dialog shows in English; "" for
- * NONE. */
-const char *dx_state_reason_keyword(enum dx_state_reason reason);
-const char *dx_state_reason_text(enum dx_state_reason reason);
-enum dx_state_reason dx_state_reason_of(enum dx_code code);
+/* The rows; "" for none. A sentence is for the person who printed, and begins
+ * with a small letter; the advice is for the administrator. */
+struct dx_state_reason_row {
+  const char *keyword, *text;
+};
+extern const struct dx_state_reason_row dx_state_reasons[DX_SR_COUNT];
 
-/* For the person who printed; begins with a small letter. */
-const char *dx_code_sentence(enum dx_code code);
-/* For the administrator: what to do; "" if there is nothing. */
-const char *dx_code_advice(enum dx_code code);
+struct dx_code_row {
+  const char *reason_code;
+  enum dx_state_reason state_reason;
+  const char *sentence, *advice;
+};
+extern const struct dx_code_row dx_code_rows[DX_CODE_COUNT];
 
 /* Appends the advice of its code to *err, if there is any. */
 void dx_advise(struct dx_err *err);

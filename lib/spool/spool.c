@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -177,6 +178,41 @@ int dx_spool_create_document(struct dx_job *job, size_t index,
   return fd;
 }
 
+enum dx_code dx_spool_add_document(struct dx_job *job,
+                                   const struct dx_entry *entry,
+                                   struct dx_bundle_reader *reader,
+                                   struct dx_err *err)
+{
+  size_t index = job->document_count;
+  struct dx_document *documents;
+  enum dx_code code;
+  int fd = -1;
+
+  if (index >= DX_DOCUMENTS_MAX)
+    return dx_fail(err, DX_E_TOO_MANY, 0, "more than %d documents in one job",
+                   DX_DOCUMENTS_MAX);
+  documents = reallocarray(job->documents, index + 1, sizeof(*documents));
+  if (documents == NULL)
+    return dx_fail_nomem(err);
+  job->documents = documents;
+  documents[index] = (struct dx_document){.entry = *entry};
+  job->document_count++;
+  if (reader == NULL)
+    return DX_OK;
+  if (entry->kind == DX_KIND_DOCUMENT) {
+    fd = dx_spool_create_document(job, index, err);
+    if (fd < 0)
+      return err->code;
+  }
+  code = dx_bundle_content(reader, fd, err);
+  if (code == DX_OK && fd >= 0)
+    code = dx_fs_sync(fd, "document", err);
+  if (fd >= 0)
+    (void)close(fd);
+  documents[index].is_here = code == DX_OK && fd >= 0;
+  return code;
+}
+
 /* Out of the way first: nobody must find a job of which half is removed, and
  * the old name must not come back without its files. What is left of it after
  * a crash is removed by the sweep. */
@@ -273,33 +309,15 @@ static enum dx_code not_found(struct dx_err *err)
   return dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job");
 }
 
-static enum dx_code read_at(struct dx_spool *spool, const char *parent,
-                            const char *name, struct dx_job *job,
-                            struct dx_err *err)
+/* The directory may have been moved or removed since it was opened. */
+static bool is_still_there(const struct dx_spool *spool,
+                           const struct dx_job *job)
 {
   struct stat a, b;
-  enum dx_code code;
 
-  (void)snprintf(job->path, sizeof(job->path), "%s/%s", parent, name);
-  job->dirfd = openat(spool->dirfd, job->path,
-                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (job->dirfd < 0)
-    return errno == ENOENT
-               ? not_found(err)
-               : dx_fail_sys(err, errno, "open directory", job->path);
-  code = dx_job_load(job, err);
-  /* The directory may have been moved or removed since it was opened. */
-  if (code == DX_E_NOT_FOUND && fstat(job->dirfd, &a) == 0 &&
-      fstatat(spool->dirfd, job->path, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-      a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-    return dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
-  /* Its name begins with the key, and that of a receipt goes on with the run.
-   */
-  if (code == DX_OK && (memcmp(name, job->key, DX_KEY_BYTES - 1) != 0 ||
-                        (name[DX_KEY_BYTES - 1] != '\0' &&
-                         strcmp(name + DX_KEY_BYTES, job->print.run) != 0)))
-    return dx_fail(err, DX_E_DAMAGED, 0, "the job file is of another job");
-  return code;
+  return fstat(job->dirfd, &a) == 0 &&
+         fstatat(spool->dirfd, job->path, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static enum dx_code load_at(struct dx_spool *spool, const char *parent,
@@ -311,7 +329,23 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
 
   if (job == NULL)
     return dx_fail_nomem(err);
-  code = read_at(spool, parent, name, job, err);
+  (void)snprintf(job->path, sizeof(job->path), "%s/%s", parent, name);
+  job->dirfd = openat(spool->dirfd, job->path,
+                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (job->dirfd >= 0)
+    code = dx_job_load(job, err);
+  else if (errno == ENOENT)
+    code = not_found(err);
+  else
+    code = dx_fail_sys(err, errno, "open directory", job->path);
+  if (code == DX_E_NOT_FOUND && job->dirfd >= 0 && is_still_there(spool, job))
+    code = dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
+  /* Its name begins with the key, and that of a receipt goes on with the run.
+   */
+  if (code == DX_OK && (memcmp(name, job->key, DX_KEY_BYTES - 1) != 0 ||
+                        (name[DX_KEY_BYTES - 1] != '\0' &&
+                         strcmp(name + DX_KEY_BYTES, job->print.run) != 0)))
+    code = dx_fail(err, DX_E_DAMAGED, 0, "the job file is of another job");
   if (code == DX_OK)
     *ret_job = job;
   else
@@ -515,18 +549,17 @@ enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part part,
                            enum dx_code (*each)(void *ctx, const char *name),
                            void *ctx, struct dx_err *err)
 {
+  static const char *const parents[] = {[DX_SPOOL_JOBS] = "jobs",
+                                        [DX_SPOOL_FINISHED] = "finished",
+                                        [DX_SPOOL_RECEIVED] = "received",
+                                        [DX_SPOOL_NEW] = "received"};
+  bool has_receipts = part == DX_SPOOL_RECEIVED || part == DX_SPOOL_NEW;
   struct news news = {spool, each, ctx};
 
-  switch (part) {
-  case DX_SPOOL_JOBS:
-    return each_in(spool, "jobs", dx_is_key, each, ctx, err);
-  case DX_SPOOL_FINISHED:
-    return each_in(spool, "finished", dx_is_key, each, ctx, err);
-  case DX_SPOOL_RECEIVED:
-    return each_in(spool, "received", dx_is_receipt_name, each, ctx, err);
-  default:
-    return each_in(spool, "received", dx_is_receipt_name, if_new, &news, err);
-  }
+  return each_in(spool, parents[part],
+                 has_receipts ? dx_is_receipt_name : dx_is_key,
+                 part == DX_SPOOL_NEW ? if_new : each,
+                 part == DX_SPOOL_NEW ? &news : ctx, err);
 }
 
 static enum dx_code count_one(void *ctx, const char *name)
@@ -542,6 +575,43 @@ size_t dx_spool_count_damaged(struct dx_spool *spool)
 
   (void)each_in(spool, "damaged", is_visible, count_one, &count, NULL);
   return count;
+}
+
+struct failures {
+  struct dx_spool *spool;
+  const char *queue;
+  bool marks;
+  size_t *count;
+  struct dx_err *err;
+};
+
+static enum dx_code count_failure(void *ctx, const char *key)
+{
+  const struct failures *f = ctx;
+  struct dx_job *job = NULL;
+  enum dx_code code = DX_OK;
+
+  if (dx_spool_load(f->spool, key, &job, NULL) == DX_OK &&
+      dx_job_is_unseen_failure(job) &&
+      (f->queue == NULL ||
+       (job->queue != NULL && strcmp(job->queue, f->queue) == 0))) {
+    job->seen = true;
+    if (f->marks)
+      code = dx_job_save(job, f->err);
+    *f->count += code == DX_OK;
+  }
+  dx_job_free(&job);
+  return code;
+}
+
+enum dx_code dx_spool_count_failures(struct dx_spool *spool, const char *queue,
+                                     bool marks, size_t *ret_count,
+                                     struct dx_err *err)
+{
+  struct failures f = {spool, queue, marks, ret_count, err};
+
+  *ret_count = 0;
+  return each_in(spool, "jobs", dx_is_key, count_failure, &f, err);
 }
 
 int64_t dx_spool_idle_ms(const struct dx_job *job)

@@ -56,6 +56,16 @@ int dx_spool_create_document(struct dx_job *job, size_t index,
                              struct dx_err *err);
 
 /*
+ * Adds the next document, with a copy of its entry, which was read from
+ * `reader` last; its bytes are stored and synced. NULL: it has none.
+ * E_TOO_MANY; those of bundle.h and fs.h.
+ */
+enum dx_code dx_spool_add_document(struct dx_job *job,
+                                   const struct dx_entry *entry,
+                                   struct dx_bundle_reader *reader,
+                                   struct dx_err *err) DX_MUST_USE;
+
+/*
  * Commits a received job: sets job->print.run, saves the journal, and renames
  * to received/KEY.RUN. job->key must be set and the job planned. After any
  * error but E_UNSYNCED it is not committed and may be committed again or
@@ -100,6 +110,16 @@ enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
  * finished job, without reading it. INT64_MAX if there is none. */
 int64_t dx_spool_idle_ms(const struct dx_job *job);
 int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key);
+
+/*
+ * How many jobs are dx_job_is_unseen_failure(), of this queue (NULL: any);
+ * what cannot be read does not count. With `marks`, they are saved as seen:
+ * only for docextractd, which first marks and saves those that it has in
+ * memory.
+ */
+enum dx_code dx_spool_count_failures(struct dx_spool *spool, const char *queue,
+                                     bool marks, size_t *ret_count,
+                                     struct dx_err *err) DX_MUST_USE;
 
 /* How many directories are in damaged/; 0 if it cannot be read. */
 size_t dx_spool_count_damaged(struct dx_spool *spool);

@@ -145,9 +145,16 @@ static size_t number_in(const char *url)
   return (size_t)strtoul(p, NULL, 10);
 }
 
-static enum dx_code fake_start(struct dx_http *http,
-                               const struct dx_http_request *r,
-                               struct dx_http_call **ret, struct dx_err *err)
+enum dx_code __wrap_dx_http_start(struct dx_http *,
+                                  const struct dx_http_request *,
+                                  struct dx_http_call **, struct dx_err *);
+void __wrap_dx_http_cancel(struct dx_http_call **);
+enum dx_code __wrap_dx_http_run(struct dx_http *, int64_t, const int *, size_t,
+                                struct dx_err *);
+
+enum dx_code __wrap_dx_http_start(struct dx_http *http,
+                                  const struct dx_http_request *r,
+                                  struct dx_http_call **ret, struct dx_err *err)
 {
   struct pending *p = pending;
 
@@ -172,10 +179,10 @@ static enum dx_code fake_start(struct dx_http *http,
   return DX_OK;
 }
 
-static void fake_cancel(struct dx_http *http, struct dx_http_call *call)
+void __wrap_dx_http_cancel(struct dx_http_call **call)
 {
-  (void)http;
-  ((struct pending *)(void *)call)->used = false;
+  ((struct pending *)(void *)*call)->used = false;
+  *call = NULL;
 }
 
 static void fill_body(struct pending *p, char *body, size_t size)
@@ -241,9 +248,9 @@ static struct pending *first_pending(void)
   return best;
 }
 
-static enum dx_code fake_run(struct dx_http *http, int64_t timeout_ms,
-                             const int *wake, size_t wake_count,
-                             struct dx_err *err)
+enum dx_code __wrap_dx_http_run(struct dx_http *http, int64_t timeout_ms,
+                                const int *wake, size_t wake_count,
+                                struct dx_err *err)
 {
   struct pending *p = first_pending();
 
@@ -260,9 +267,6 @@ static enum dx_code fake_run(struct dx_http *http, int64_t timeout_ms,
   response(p);
   return DX_OK;
 }
-
-static const struct dx_http_ops fake_ops = {fake_start, fake_cancel, fake_run,
-                                            NULL};
 
 /* ---- jobs ---- */
 
@@ -319,11 +323,10 @@ static void on_ended(void *ctx, struct dx_job *job)
   ended++;
 }
 
-static struct dx_engine *new_engine(const struct dx_config *config,
-                                    struct dx_http *http)
+static struct dx_engine *new_engine(const struct dx_config *config)
 {
-  const struct dx_observer observer = {on_note, on_ended, NULL, NULL};
-  struct dx_engine *engine = dx_engine_new(config, &spool, http, &observer);
+  const struct dx_observer observer = {.note = on_note, .ended = on_ended};
+  struct dx_engine *engine = dx_engine_new(config, &spool, NULL, &observer);
 
   if (engine == NULL)
     die("out of memory");
@@ -544,15 +547,14 @@ static void clear_jobs(const char *path)
     die("cannot empty the directory");
 }
 
-static void one_by_one(const struct scenario *s, const struct dx_config *config,
-                       struct dx_http *http)
+static void one_by_one(const struct scenario *s, const struct dx_config *config)
 {
   size_t i;
 
   begin();
   make_times(s->by_pages, WARM_UP, s->factor);
   for (i = 0; i < WARM_UP + s->count; i++) {
-    struct dx_engine *engine = new_engine(config, http);
+    struct dx_engine *engine = new_engine(config);
 
     add_job(engine, i);
     drive(engine, i + 1);
@@ -606,9 +608,9 @@ static void naive(double *ret_lag_s, double *ret_jobs_s)
   *ret_jobs_s = JOBS / (now - began) * 1000;
 }
 
-static void outstanding(const struct dx_config *config, struct dx_http *http)
+static void outstanding(const struct dx_config *config)
 {
-  struct dx_engine *engine = new_engine(config, http);
+  struct dx_engine *engine = new_engine(config);
   double naive_lag, naive_jobs;
   int64_t began = now_ms, took;
   struct figures ours;
@@ -636,7 +638,6 @@ static void outstanding(const struct dx_config *config, struct dx_http *http)
 int main(int argc, char **argv)
 {
   static const struct dx_clock simulated = {boot_ms, wall_ms};
-  struct dx_http http = {&fake_ops};
   static char name[] = "default", url[] = "https://a.example",
               host[] = "a.example";
   struct dx_service service = {.name = name, .base_url = url, .host = host};
@@ -666,11 +667,11 @@ int main(int argc, char **argv)
   config.services = &service;
   config.service_count = 1;
   for (i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
-    one_by_one(&scenarios[i], &config, &http);
+    one_by_one(&scenarios[i], &config);
     clear_jobs(argv[1]);
   }
   make_times(false, 0, 1);
-  outstanding(&config, &http);
+  outstanding(&config);
   dx_spool_close(&spool);
   return EXIT_SUCCESS;
 }

@@ -11,7 +11,7 @@ tests_bench_get_LDADD = $(CURL_LIBS)
 tests_bench_lag_SOURCES = tests/bench/lag.c
 tests_bench_lag_LDADD = libdxd.a libdx.a $(CURL_LIBS) $(CJSON_LIBS) $(GNUTLS_LIBS) \
 	$(OPENSSL_LIBS) $(CUPS_LIBS) -lm
-tests_bench_lag_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dx_random_unit
+tests_bench_lag_LDFLAGS = $(AM_LDFLAGS) $(fake_http) -Wl,--wrap=dx_random_unit
 
 tests_bench_scans_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_bench_scans_LDADD = $(TIFF_LIBS) $(ZLIB_LIBS)

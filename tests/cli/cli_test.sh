@@ -516,10 +516,10 @@ waits_for() # TEXT PATTERN STEP: printed while the step is still running
 }
 URL=http://127.0.0.1:$hole configure
 waits_for 'a network that drops every packet' \
-  "a connection to '127.0.0.1' port $hole, at most 10 s for each address" connection
+  "a connection to 127.0.0.1 port $hole, at most 10 s" connection
 URL=https://127.0.0.1:$mute configure
 waits_for 'a service that never responds' \
-  "the response of '127.0.0.1', at most 60 s" certificate
+  "a connection to 127.0.0.1 port $mute, at most 10 s" certificate
 printf '#!/bin/sh\nexec sleep 30\n' > "$dir/slow"
 chmod 755 "$dir/slow"
 configure 'Token command' "TokenCommand $dir/slow"

@@ -13,7 +13,6 @@
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
 #include "lib/spool/job.h"
-#include "lib/spool/manifest.h"
 #include "lib/spool/results.h"
 
 #define JOURNAL "job.json"

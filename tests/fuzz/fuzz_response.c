@@ -56,6 +56,7 @@ static enum dx_code check_result(const struct dx_http_response *response,
                                  size_t piece)
 {
   struct dx_result_check *check = dx_result_check_new();
+  bool is_empty;
   struct dx_err err;
   enum dx_code code = DX_OK;
   size_t at;
@@ -67,7 +68,7 @@ static enum dx_code check_result(const struct dx_http_response *response,
                                left < piece ? left : piece, &err);
   }
   if (code == DX_OK)
-    code = dx_result_check_end(check, "src_1", "case_1", &err);
+    code = dx_result_check_end(check, "src_1", "case_1", &is_empty, &err);
   dx_result_check_free(&check);
   return code;
 }

@@ -304,6 +304,7 @@ static enum dx_code check_result(const char *text, size_t len, size_t piece,
 {
   struct dx_result_check *check = dx_result_check_new();
   enum dx_code code = DX_OK;
+  bool is_empty;
   size_t at;
 
   assert_non_null(check);
@@ -311,7 +312,7 @@ static enum dx_code check_result(const char *text, size_t len, size_t piece,
     code = dx_result_check_add(check, text + at,
                                len - at < piece ? len - at : piece, err);
   if (code == DX_OK)
-    code = dx_result_check_end(check, "S1", "C1", err);
+    code = dx_result_check_end(check, "S1", "C1", &is_empty, err);
   dx_result_check_free(&check);
   return code;
 }
@@ -377,14 +378,16 @@ static void a_result_without_a_value_is_empty(void **state)
     struct dx_result_check *check = dx_result_check_new();
     struct dx_err err;
     char body[256];
+    bool is_empty;
 
     assert_non_null(check);
     (void)snprintf(body, sizeof(body),
                    "{\"results\":{\"status\":\"complete\"%s}}", rows[i].fields);
     assert_int_equal(dx_result_check_add(check, body, strlen(body), &err),
                      DX_OK);
-    assert_int_equal(dx_result_check_end(check, "S1", "C1", &err), DX_OK);
-    if (dx_result_check_is_empty(check) != rows[i].is_empty)
+    assert_int_equal(dx_result_check_end(check, "S1", "C1", &is_empty, &err),
+                     DX_OK);
+    if (is_empty != rows[i].is_empty)
       fail_msg("%s", body);
     dx_result_check_free(&check);
   }
@@ -421,27 +424,35 @@ static void only_a_whole_complete_result_is_one(void **state)
 
 /* ---- requests ---- */
 
+static struct dx_http_request sent; /* its strings may be freed */
 static char sent_method[8], sent_url[256], sent_bearer[32], sent_body[512];
-static int64_t sent_timeout;
+static char sent_type[64], sent_ca[32], sent_proxy[32];
 
-static enum dx_code record(struct dx_http *http,
-                           const struct dx_http_request *r,
-                           struct dx_http_call **ret, struct dx_err *err)
+enum dx_code __wrap_dx_http_start(struct dx_http *,
+                                  const struct dx_http_request *,
+                                  struct dx_http_call **, struct dx_err *);
+
+enum dx_code __wrap_dx_http_start(struct dx_http *http,
+                                  const struct dx_http_request *r,
+                                  struct dx_http_call **ret, struct dx_err *err)
 {
   (void)http;
   (void)ret;
   (void)err;
+  sent = *r;
   (void)snprintf(sent_method, sizeof(sent_method), "%s", r->method);
   (void)snprintf(sent_url, sizeof(sent_url), "%s", r->url);
   (void)snprintf(sent_bearer, sizeof(sent_bearer), "%s",
                  r->bearer != NULL ? r->bearer : "-");
   (void)snprintf(sent_body, sizeof(sent_body), "%.*s", (int)r->body_len,
                  r->body != NULL ? r->body : "");
-  sent_timeout = r->timeout_ms;
+  (void)snprintf(sent_type, sizeof(sent_type), "%s",
+                 r->content_type != NULL ? r->content_type : "-");
+  (void)snprintf(sent_ca, sizeof(sent_ca), "%s", r->ca_file ? r->ca_file : "-");
+  (void)snprintf(sent_proxy, sizeof(sent_proxy), "%s",
+                 r->proxy ? r->proxy : "-");
   return DX_OK;
 }
-
-static const struct dx_http_ops recording = {record, NULL, NULL, NULL};
 
 static enum dx_code take_nothing(void *ctx, const char *bytes, size_t len,
                                  struct dx_err *err)
@@ -455,18 +466,16 @@ static enum dx_code take_nothing(void *ctx, const char *bytes, size_t len,
 
 static void requests_are_as_documented(void **state)
 {
-  struct dx_http http = {&recording};
   char base[] = "https://a.example/x";
   struct dx_service service = {.base_url = base, .host = remote_host};
-  struct dx_api api = {&http, &service, "TOKEN", NULL};
+  struct dx_http_call *call = NULL;
+  const struct dx_api api = {NULL, &service, "TOKEN", NULL, NULL, NULL, &call};
   const struct dx_api_file files[] = {{"application/pdf", "a \"b\".pdf"},
                                       {"image/png", "\xc3\xa9.png"}};
-  struct dx_http_call *call = NULL;
   struct dx_err err;
 
   (void)state;
-  assert_int_equal(dx_api_create(&api, files, 2, NULL, NULL, &call, &err),
-                   DX_OK);
+  assert_int_equal(dx_api_create(&api, files, 2, &err), DX_OK);
   assert_string_equal(sent_method, "POST");
   assert_string_equal(sent_url, "https://a.example/x/v1/source");
   assert_string_equal(sent_bearer, "TOKEN");
@@ -474,27 +483,27 @@ static void requests_are_as_documented(void **state)
                       "{\"files\":[{\"content_type\":\"application/pdf\","
                       "\"file_name\":\"a \\\"b\\\".pdf\"},{\"content_type\":"
                       "\"image/png\",\"file_name\":\"\xc3\xa9.png\"}]}");
-  assert_int_equal(sent_timeout, 60000);
-  assert_int_equal(dx_api_source(&api, "a/../b?c", NULL, NULL, &call, &err),
+  assert_int_equal(sent.timeout_ms, 60000);
+  assert_int_equal(dx_api_call(&api, DX_CALL_SOURCE, "a/../b?c", NULL, &err),
                    DX_OK);
   assert_string_equal(sent_url, "https://a.example/x/v1/source/a%2F..%2Fb%3Fc");
-  assert_int_equal(dx_api_source(&api, "..", NULL, NULL, &call, &err), DX_OK);
+  assert_int_equal(dx_api_call(&api, DX_CALL_SOURCE, "..", NULL, &err), DX_OK);
   assert_string_equal(sent_url, "https://a.example/x/v1/source/%2E%2E");
-  assert_int_equal(
-      dx_api_extract(&api, "c1", take_nothing, NULL, NULL, &call, &err), DX_OK);
+  assert_int_equal(dx_api_call(&api, DX_CALL_EXTRACT, "c1", take_nothing, &err),
+                   DX_OK);
   assert_string_equal(sent_url,
                       "https://a.example/x/v1/patient_case/c1/extract");
-  assert_int_equal(dx_api_hello(&api, NULL, NULL, &call, &err), DX_OK);
+  assert_int_equal(dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, &err), DX_OK);
   assert_string_equal(sent_url, "https://a.example/x/auth/hello");
   assert_string_equal(sent_body, "");
   assert_int_equal(dx_api_put(&api, "https://s.example/o?sig=1", "image/png", 9,
-                              5, NULL, NULL, NULL, &call, &err),
+                              5, NULL, &err),
                    DX_OK);
   assert_string_equal(sent_method, "PUT");
   assert_string_equal(sent_bearer, "-");
-  assert_int_equal(dx_api_put(&api, "http://s.example/o", "image/png", 9, 5,
-                              NULL, NULL, NULL, &call, &err),
-                   DX_E_PROTOCOL);
+  assert_int_equal(
+      dx_api_put(&api, "http://s.example/o", "image/png", 9, 5, NULL, &err),
+      DX_E_PROTOCOL);
 }
 
 /* ---- what no table lists ---- */
@@ -731,24 +740,6 @@ the_shortest_lifetime_counts_and_one_foreign_url_spoils_all(void **state)
 
 /* ---- more requests ---- */
 
-static struct dx_http_request sent; /* its strings may be freed */
-static char sent_type[64], sent_ca[32], sent_proxy[32];
-
-static enum dx_code record_all(struct dx_http *http,
-                               const struct dx_http_request *r,
-                               struct dx_http_call **ret, struct dx_err *err)
-{
-  sent = *r;
-  (void)snprintf(sent_type, sizeof(sent_type), "%s",
-                 r->content_type != NULL ? r->content_type : "-");
-  (void)snprintf(sent_ca, sizeof(sent_ca), "%s", r->ca_file ? r->ca_file : "-");
-  (void)snprintf(sent_proxy, sizeof(sent_proxy), "%s",
-                 r->proxy ? r->proxy : "-");
-  return record(http, r, ret, err);
-}
-
-static const struct dx_http_ops recording_all = {record_all, NULL, NULL, NULL};
-
 static void never_done(void *ctx, const struct dx_http_response *response)
 {
   (void)ctx;
@@ -757,29 +748,26 @@ static void never_done(void *ctx, const struct dx_http_response *response)
 
 static void every_request_has_its_limits(void **state)
 {
-  struct dx_http http = {&recording_all};
   char base[] = "https://a.example", ca[] = "/ca.pem", proxy[] = "http://p:1";
   struct dx_service service = {
       .base_url = base, .host = remote_host, .ca_file = ca, .proxy = proxy};
-  struct dx_api api = {&http, &service, "TOKEN", NULL};
-  const struct dx_api_file file = {"image/png", "a.png"};
   struct dx_http_call *call = NULL;
   int ctx = 0, i;
+  const struct dx_api api = {NULL,       &service, "TOKEN", NULL,
+                             never_done, &ctx,     &call};
+  const struct dx_api_file file = {"image/png", "a.png"};
 
   (void)state;
   for (i = 0; i < DX_CALL_KIND_COUNT; i++) {
     enum dx_code codes[] = {
-        i != 0 ? DX_OK
-               : dx_api_create(&api, &file, 1, never_done, &ctx, &call, NULL),
+        i != 0 ? DX_OK : dx_api_create(&api, &file, 1, NULL),
         i != 1 ? DX_OK
                : dx_api_put(&api, "https://s.example/o", "image/png", 9, 5,
-                            NULL, never_done, &ctx, &call, NULL),
-        i != 2 ? DX_OK
-               : dx_api_source(&api, ".", never_done, &ctx, &call, NULL),
+                            NULL, NULL),
+        i != 2 ? DX_OK : dx_api_call(&api, DX_CALL_SOURCE, ".", NULL, NULL),
         i != 3 ? DX_OK
-               : dx_api_extract(&api, "..", take_nothing, never_done, &ctx,
-                                &call, NULL),
-        i != 4 ? DX_OK : dx_api_hello(&api, never_done, &ctx, &call, NULL)};
+               : dx_api_call(&api, DX_CALL_EXTRACT, "..", take_nothing, NULL),
+        i != 4 ? DX_OK : dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, NULL)};
 
     assert_int_equal(codes[i], DX_OK);
     assert_string_equal(sent_ca, ca);

@@ -13,7 +13,6 @@
 
 #include "lib/base/buf.h"
 #include "lib/config/config.h"
-#include "lib/config/lines.h"
 
 #define OPEN "<Service default>\n"
 #define URL "BaseURL https://host.example\n"
@@ -438,8 +437,7 @@ static void every_source_of_tokens_needs_its_directive(void **state)
 
   (void)state;
   for (i = 0; i < DX_TOKEN_SOURCE_COUNT; i++) {
-    const struct dx_token_source_info *source =
-        dx_token_source_info((enum dx_token_source)i);
+    const struct dx_token_source_info *source = &dx_token_sources[i];
 
     (void)snprintf(text, sizeof(text), OPEN URL "Token %s\n" CLOSE,
                    source->word);
@@ -1069,9 +1067,9 @@ static void defaults_lie_in_their_range(void **state)
 static void algorithms_have_their_names(void **state)
 {
   (void)state;
-  assert_string_equal(dx_algorithm_name(DX_ALG_HS256), "HS256");
-  assert_string_equal(dx_algorithm_name(DX_ALG_ES512), "ES512");
-  assert_string_equal(dx_algorithm_name(DX_ALG_EdDSA), "EdDSA");
+  assert_string_equal(dx_algorithm_names[DX_ALG_HS256], "HS256");
+  assert_string_equal(dx_algorithm_names[DX_ALG_ES512], "ES512");
+  assert_string_equal(dx_algorithm_names[DX_ALG_EdDSA], "EdDSA");
 }
 
 static char *printed(const struct dx_config *config)

@@ -15,7 +15,7 @@
 #include "lib/base/json.h"
 #include "lib/print/bundle.h"
 #include "lib/spool/job.h"
-#include "lib/spool/manifest.h"
+#include "lib/spool/results.h"
 
 #define PATH_BYTES 512
 #define FILE_MAX 100000

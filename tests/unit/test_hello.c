@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "daemon/hello.h"
-#include "daemon/reach.h"
 #include "lib/base/clock.h"
 #include "lib/base/history.h"
 #include "lib/base/policy.h"
@@ -147,7 +146,7 @@ static void say_hello(const char *response)
     serve(response);
   else
     (void)shutdown(listen_fd, SHUT_RDWR);
-  hello = hello_start(config, NULL, ends[1], &err);
+  hello = hello_start(config, "s", ends[1], &err);
   assert_non_null(hello);
   assert_string_equal(hello->service, "s");
   while (wait_for(hello))
@@ -256,39 +255,6 @@ static void an_unknown_service_is_an_error(void **state)
   assert_int_equal(err.code, DX_E_CONFIG);
 }
 
-static void with_a_proxy_the_proxy_is_reached(void **state)
-{
-  static const struct {
-    const char *proxy;
-    const char *host;
-    int port;
-  } cases[] = {
-      {NULL, "service.example", 8443},
-      {"http://proxy:3128", "proxy", 3128},
-      {"http://proxy:3128/", "proxy", 3128},
-      {"http://proxy", "proxy", 1080}, /* libcurl's default */
-      {"https://proxy/", "proxy", 443},
-      {"http://[::1]:3128", "::1", 3128},
-      {"http://[::1]", "::1", 1080},
-  };
-  struct dx_service service = {
-      .base_url = (char *)(uintptr_t) "https://service.example:8443",
-      .host = (char *)(uintptr_t) "service.example",
-      .port = 8443};
-  struct reach reach;
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    service.proxy = (char *)(uintptr_t)cases[i].proxy;
-    reach_begin(&service, &reach);
-    assert_string_equal(reach.host, cases[i].host);
-    assert_int_equal(reach.port, cases[i].port);
-    assert_int_equal(reach.proxy, cases[i].proxy != NULL);
-    reach_end(&reach);
-  }
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -299,7 +265,6 @@ int main(void)
       CASE(who_cannot_write_results_is_told),
       CASE(a_stopped_one_ends_and_so_does_its_command),
       CASE(an_unknown_service_is_an_error),
-      cmocka_unit_test(with_a_proxy_the_proxy_is_reached),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

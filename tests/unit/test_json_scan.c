@@ -1,6 +1,6 @@
 /*
  * test_json_scan.c - lib/base/json_scan.c: the grammar, in pieces of every
- * size, what is picked out, and that it needs no memory.
+ * size, the outline, and that memory does not grow.
  */
 #include "tests/unit/unit.h"
 
@@ -11,18 +11,15 @@
 
 #include "lib/base/json_scan.h"
 
-static struct dx_json_field fields[2];
+static char outline[2 * DX_JSON_STRING_BYTES];
 
 /* With every piece on the heap, so that reading past it would be found. */
 static bool is_json(const char *text, size_t len, size_t piece)
 {
-  struct dx_json_scan scan;
+  struct dx_json_scan scan = {0};
   bool ok = true;
   size_t at;
 
-  fields[0].path = "results.id";
-  fields[1].path = "status";
-  dx_json_scan_begin(&scan, fields, 2);
   for (at = 0; at < len; at += piece) {
     size_t n = len - at < piece ? len - at : piece;
     char *bytes = malloc(n);
@@ -32,6 +29,8 @@ static bool is_json(const char *text, size_t len, size_t piece)
     ok = dx_json_scan_add(&scan, bytes, n);
     free(bytes);
   }
+  (void)snprintf(outline, sizeof(outline), "%s", dx_buf_text(&scan.outline));
+  dx_buf_release(&scan.outline);
   return ok && dx_json_scan_is_whole(&scan);
 }
 
@@ -182,116 +181,102 @@ static void a_few_containers_may_be_open(void **state)
   }
 }
 
-static void fields_are_found_where_they_belong(void **state)
+static void outline_has_what_is_not_nested_deep(void **state)
 {
   static const struct {
-    const char *text;
-    enum dx_json_seen seen;
-    const char *found;
+    const char *text, *outline;
   } rows[] = {
-      {"{\"results\":{\"id\":\"a\"}}", DX_JSON_STRING, "a"},
-      {"{\"id\":\"b\",\"results\":{\"x\":[{\"id\":\"c\"}],\"id\":\"a\"}}",
-       DX_JSON_STRING, "a"},
-      {"{\"results\":{\"id\":\"\\u00e4\\n\\uD83D\\uDE00\xE2\x82\xAC\"}}",
-       DX_JSON_STRING, "\xC3\xA4\n\xF0\x9F\x98\x80\xE2\x82\xAC"},
-      {"{\"results\":{\"id\":\"a\\u0000b\\ud800\\udc00\\udc00c\\ud800\"}}",
-       DX_JSON_STRING,
-       "a\xEF\xBF\xBD"
-       "b\xF0\x90\x80\x80\xEF\xBF\xBD"
-       "c\xEF\xBF\xBD"},
-      {"{\"results\":{\"id\":\"\\ud800\\ud800x\"}}", DX_JSON_STRING,
-       "\xEF\xBF\xBD\xEF\xBF\xBDx"},
-      {"{\"results\":{\"id\":null}}", DX_JSON_NULL, ""},
-      {"{\"results\":{\"id\":7}}", DX_JSON_OTHER, ""},
-      {"{\"results\":{\"id\":{}}}", DX_JSON_OTHER, ""},
-      {"{\"results\":{\"id\":true}}", DX_JSON_OTHER, ""},
-      {"{\"results\":{\"id\":\"a\",\"id\":\"b\"}}", DX_JSON_TWICE, ""},
-      {"{\"results\":{\"id\":null},\"results\":{\"id\":\"b\"}}", DX_JSON_TWICE,
-       ""},
-      {"{\"results\":{\"Id\":\"a\"}}", DX_JSON_ABSENT, ""},
-      {"{\"results\":[{\"id\":\"a\"}]}", DX_JSON_ABSENT, ""},
-      {"[{\"results\":{\"id\":\"a\"}}]", DX_JSON_ABSENT, ""},
-      {"{\"results.id\":\"a\",\"results\":1}", DX_JSON_ABSENT, ""},
-      {"{\"results\":{\"x\":{\"id\":\"a\"}}}", DX_JSON_ABSENT, ""},
-      {"{\"results\":\"id\"}", DX_JSON_ABSENT, ""},
-      {"{\"results0123456789012345678901234567890\":{\"id\":\"a\"}}",
-       DX_JSON_ABSENT, ""},
-      {"{}", DX_JSON_ABSENT, ""},
+      {"{}", "{}"},
+      {" [ 1 , -2.5e3 , true , false , null ] ", "[0,0,true,false,null]"},
+      {"{ \"a\" : { \"b\" : \"c d\" } }", "{\"a\":{\"b\":\"c d\"}}"},
+      {"{\"a\":{\"b\":\"\\u00e4\\n\\\"\\uD83D\\uDE00\xE2\x82\xAC\"}}",
+       "{\"a\":{\"b\":\"\\u00e4\\n\\\"\\uD83D\\uDE00\xE2\x82\xAC\"}}"},
+      {"{\"a\":{\"b\":1},\"a\":{\"b\":null}}",
+       "{\"a\":{\"b\":0},\"a\":{\"b\":null}}"},
+      /* Counted: what is anywhere in it. */
+      {"{\"a\":{\"b\":{\"c\":1,\"d\":[true,\"x\",[0.5]]}}}",
+       "{\"a\":{\"b\":[4]}}"},
+      {"{\"a\":{\"b\":{}}}", "{\"a\":{\"b\":[0]}}"},
+      {"[[[{},[],{\"a\":{}}]]]", "[[[0]]]"},
+      {"[[{\"a\":null,\"b\":\"\"}]]", "[[[0]]]"},
+      {"[[{\"a\":\"\\u0020\"}]]", "[[[1]]]"},
+      {"[[{\"a\":\"\xC3\xA4\"}]]", "[[[1]]]"},
+      {"[[{\"a\":\"\\ud800\"},\"b\"]]", "[[[1],\"b\"]]"},
+      {"[[1,[],2,[{\"b\":-1e9},0]],[3]]", "[[0,[0],0,[2]],[0]]"},
+      /* json.h does not read half of a pair. */
+      {"[\"\\ud800\",\"\\udc00\",\"\\ud800x\",\"\\ud800\\n\"]", "[0,0,0,0]"},
+      {"[\"\\ud800\\ud800\\udc00\",\"\\ud800\\u0041\",\"\\ud83d\\ude00\"]",
+       "[0,0,\"\\ud83d\\ude00\"]"},
+      {"{\"\\udc00\":1}", "{\"\":0}"},
   };
   size_t i, piece;
 
   (void)state;
-  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+  for (i = 0; i < COUNT(rows); i++)
     for (piece = 1; piece < 30; piece += 7) {
       assert_true(is_json(rows[i].text, strlen(rows[i].text), piece));
-      if (fields[0].seen != rows[i].seen)
-        fail_msg("%s: %d", rows[i].text, (int)fields[0].seen);
-      if (rows[i].seen == DX_JSON_STRING)
-        assert_string_equal(fields[0].text, rows[i].found);
+      assert_string_equal(outline, rows[i].outline);
     }
 }
 
-static void values_below_a_field_are_counted(void **state)
+static void outline_has_no_long_texts(void **state)
 {
-  static const struct {
-    const char *text;
-    uint64_t values;
-  } rows[] = {
-      {"{\"results\":{\"id\":{\"a\":1,\"b\":[true,\"x\",[0.5]]}}}", 4},
-      {"{\"results\":{\"id\":{}}}", 0},
-      {"{\"results\":{\"id\":[{},[],{\"a\":{}}]}}", 0},
-      {"{\"results\":{\"id\":{\"a\":null,\"b\":\"\"}}}", 0},
-      {"{\"results\":{\"id\":{\"a\":\"\\u0020\"}}}", 1},
-      {"{\"results\":{\"id\":{\"a\":\"\xC3\xA4\"}}}", 1},
-      {"{\"results\":{\"a\":1,\"id\":{},\"b\":2},\"c\":3}", 0},
-      {"{\"results\":{\"id\":{\"a\":false},\"b\":2},\"c\":[3]}", 1},
-      {"{\"x\":{\"id\":{\"a\":1}}}", 0},
-      {"{\"results\":{\"id\":\"a\"}}", 0},
-      {"{\"results\":{\"id\":{\"id\":{\"b\":-1e9},\"c\":0}}}", 2},
-  };
-  size_t i, piece;
-
-  (void)state;
-  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-    for (piece = 1; piece < 30; piece += 7) {
-      assert_true(is_json(rows[i].text, strlen(rows[i].text), piece));
-      if (fields[0].values != rows[i].values)
-        fail_msg("%s: %d", rows[i].text, (int)fields[0].values);
-    }
-}
-
-static void a_text_fits_or_is_something_else(void **state)
-{
-  static char text[DX_JSON_FIELD_BYTES + 64];
+  static char text[DX_JSON_STRING_BYTES + 64], expected[sizeof(text)];
   size_t len;
 
   (void)state;
-  for (len = DX_JSON_FIELD_BYTES - 2; len <= DX_JSON_FIELD_BYTES; len++) {
-    (void)snprintf(text, sizeof(text), "{\"status\":\"%0*d\"}", (int)len, 0);
+  for (len = DX_JSON_STRING_BYTES - 2; len <= DX_JSON_STRING_BYTES; len++) {
+    bool fits = len < DX_JSON_STRING_BYTES;
+
+    (void)snprintf(text, sizeof(text), "{\"a\":\"%0*d\",\"b\":1}", (int)len, 0);
+    (void)snprintf(expected, sizeof(expected), "{\"a\":0,\"b\":0}");
     assert_true(is_json(text, strlen(text), 1000));
-    assert_int_equal(fields[1].seen, len < DX_JSON_FIELD_BYTES ? DX_JSON_STRING
-                                                               : DX_JSON_OTHER);
+    if (fits)
+      (void)snprintf(expected, sizeof(expected), "{\"a\":\"%0*d\",\"b\":0}",
+                     (int)len, 0);
+    assert_string_equal(outline, expected);
+    (void)snprintf(text, sizeof(text), "{\"%0*d\":true}", (int)len, 0);
+    assert_true(is_json(text, strlen(text), 1000));
+    if (!fits)
+      assert_string_equal(outline, "{\"\":true}");
   }
+}
+
+static void outline_has_a_limit(void **state)
+{
+  struct dx_json_scan scan = {0};
+  size_t n;
+
+  (void)state;
+  assert_true(dx_json_scan_add(&scan, "[", 1));
+  for (n = 1; n + 2 <= DX_JSON_OUTLINE_BYTES; n += 2)
+    assert_true(dx_json_scan_add(&scan, "1,", 2));
+  assert_false(dx_json_scan_add(&scan, "1,", 2));
+  assert_false(dx_json_scan_add(&scan, "1]", 2));
+  assert_false(dx_json_scan_is_whole(&scan));
+  dx_buf_release(&scan.outline);
 }
 
 /* 60 MB of small numbers took 2.4 GB as a tree. */
 static void memory_does_not_grow(void **state)
 {
-  struct dx_json_scan scan;
-  size_t before = mallinfo2().uordblks;
+  struct dx_json_scan scan = {0};
   char numbers[65536];
+  size_t before;
   int i;
 
   (void)state;
   for (i = 0; i < (int)sizeof(numbers); i += 2)
     memcpy(numbers + i, "1,", 2);
-  dx_json_scan_begin(&scan, NULL, 0);
-  assert_true(dx_json_scan_add(&scan, "[", 1));
+  assert_true(dx_json_scan_add(&scan, "[[[", 3));
+  before = mallinfo2().uordblks;
   for (i = 0; i < 160; i++)
     assert_true(dx_json_scan_add(&scan, numbers, sizeof(numbers)));
-  assert_true(dx_json_scan_add(&scan, "1]", 2));
+  assert_true(dx_json_scan_add(&scan, "1]]]", 4));
   assert_true(dx_json_scan_is_whole(&scan));
   assert_int_equal(mallinfo2().uordblks, before);
+  assert_string_equal(dx_buf_text(&scan.outline), "[[[5242881]]]");
+  dx_buf_release(&scan.outline);
 }
 
 int main(void)
@@ -300,9 +285,9 @@ int main(void)
       cmocka_unit_test(one_whole_value_is_json),
       cmocka_unit_test(everything_else_is_not),
       cmocka_unit_test(a_few_containers_may_be_open),
-      cmocka_unit_test(fields_are_found_where_they_belong),
-      cmocka_unit_test(values_below_a_field_are_counted),
-      cmocka_unit_test(a_text_fits_or_is_something_else),
+      cmocka_unit_test(outline_has_what_is_not_nested_deep),
+      cmocka_unit_test(outline_has_no_long_texts),
+      cmocka_unit_test(outline_has_a_limit),
       cmocka_unit_test(memory_does_not_grow),
   };
 

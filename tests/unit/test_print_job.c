@@ -37,7 +37,7 @@ static void a_job_is_read(void **state)
               "urn:1");
 
   (void)state;
-  assert_int_equal(job.state, DX_PJ_HELD);
+  assert_int_equal(job.answer, DX_ANSWER_HELD);
   assert_int_equal(job.time_at_creation, 7);
   assert_string_equal(job.queue, "chart");
   assert_false(job.is_class);
@@ -77,26 +77,26 @@ static void a_job_that_says_not_who_it_is_is_hidden(void **state)
       read_it(ipp_job(NULL, 0, 0, "ipp://h/printers/paper", NULL), "urn:1");
 
   (void)state;
-  assert_int_equal(job.state, DX_PJ_HIDDEN);
+  assert_int_equal(job.answer, DX_ANSWER_HIDDEN);
   assert_string_equal(job.queue, "");
   assert_false(dx_print_job_is_known(&job));
   job = read_it(ipp_job(NULL, 7, IPP_JSTATE_HELD, NULL, NULL), "urn:1");
-  assert_int_equal(job.state, DX_PJ_HIDDEN);
+  assert_int_equal(job.answer, DX_ANSWER_HIDDEN);
   job = read_it(ipp_status(IPP_STATUS_ERROR_FORBIDDEN), "urn:1");
-  assert_int_equal(job.state, DX_PJ_HIDDEN);
+  assert_int_equal(job.answer, DX_ANSWER_HIDDEN);
 }
 
 static void another_job_with_its_number_is_not_the_job(void **state)
 {
   (void)state;
   assert_int_equal(
-      read_it(ipp_job("urn:2", 7, IPP_JSTATE_HELD, NULL, NULL), "urn:1").state,
-      DX_PJ_UNKNOWN);
+      read_it(ipp_job("urn:2", 7, IPP_JSTATE_HELD, NULL, NULL), "urn:1").answer,
+      DX_ANSWER_UNKNOWN);
   assert_int_equal(
-      read_it(ipp_status(IPP_STATUS_ERROR_NOT_FOUND), "urn:1").state,
-      DX_PJ_UNKNOWN);
-  assert_int_equal(read_it(ipp_status(IPP_STATUS_ERROR_BUSY), "urn:1").state,
-                   DX_PJ_NOBODY);
+      read_it(ipp_status(IPP_STATUS_ERROR_NOT_FOUND), "urn:1").answer,
+      DX_ANSWER_UNKNOWN);
+  assert_int_equal(read_it(ipp_status(IPP_STATUS_ERROR_BUSY), "urn:1").answer,
+                   DX_ANSWER_NONE);
 }
 
 static void count_one(void *n, const struct dx_listed_job *job)
@@ -121,7 +121,7 @@ static void half_a_response_says_nothing(void **state)
 
     memcpy(half, bytes.data, len);
     dx_print_job_read(half, len, "urn:1", &job);
-    assert_int_equal(job.state, DX_PJ_NOBODY);
+    assert_int_equal(job.answer, DX_ANSWER_NONE);
     assert_false(dx_queue_read(half, len, &uri));
     assert_false(dx_print_jobs_read(half, len, count_one, &n));
     free(half);
@@ -185,7 +185,7 @@ static void a_silent_cupsd_is_waited_for_no_longer_than_allowed(void **state)
   cupsSetServer(NULL);
   began = dx_monotonic_ms();
   dx_print_job_ask("1", "urn:1", "ann", PATIENCE_MS, NULL, &job);
-  assert_int_equal(job.state, DX_PJ_NOBODY);
+  assert_int_equal(job.answer, DX_ANSWER_NONE);
   assert_true(dx_monotonic_ms() - began >= PATIENCE_MS / 2);
   assert_true(dx_monotonic_ms() - began < PATIENCE_MS * 10);
   close(fd);

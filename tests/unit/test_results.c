@@ -16,7 +16,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
-#include "lib/spool/manifest.h"
 #include "lib/spool/results.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"

@@ -43,11 +43,11 @@ static void what_the_person_reads_has_no_technical_term(void **state)
 
   (void)state;
   for (i = 0; i < DX_CODE_COUNT; i++)
-    assert_plain(dx_code_sentence((enum dx_code)i));
+    assert_plain(dx_code_rows[i].sentence);
   for (i = 0; i < DX_REASON_COUNT; i++)
     assert_plain(dx_reason_text((enum dx_reason)i));
   for (i = 0; i < DX_SR_COUNT; i++)
-    assert_plain(dx_state_reason_text((enum dx_state_reason)i));
+    assert_plain(dx_state_reasons[i].text);
 }
 
 /* By what the classes ask for; in the class 'refused' it depends. */
@@ -64,7 +64,7 @@ static void only_the_administrator_is_sent_for(void **state)
 
     dx_sentence(code, NULL, text);
     sent_for = strncmp(text, DX_SENTENCE_ADMIN, strlen(DX_SENTENCE_ADMIN)) == 0;
-    assert_true(sent_for == (dx_code_advice(code)[0] != '\0'));
+    assert_true(sent_for == (dx_code_rows[code].advice[0] != '\0'));
     assert_true(isupper((unsigned char)text[0]));
     if (cls != DX_CL_REFUSED && code != DX_E_BUSY)
       assert_true(sent_for == (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN ||
@@ -95,15 +95,15 @@ static void state_reasons_fit_into_a_driver(void **state)
   (void)state;
   for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++) {
     enum dx_state_reason reason = (enum dx_state_reason)i;
-    const char *keyword = dx_state_reason_keyword(reason);
+    const char *keyword = dx_state_reasons[reason].keyword;
     const char *suffix = strrchr(keyword, '-');
 
     assert_int_equal(strncmp(keyword, "docextract-", 11), 0);
     assert_true(strcmp(suffix, "-report") == 0 ||
                 strcmp(suffix, "-warning") == 0 ||
                 strcmp(suffix, "-error") == 0);
-    assert_true(strlen(dx_state_reason_text(reason)) <= 80);
-    assert_null(strchr(dx_state_reason_text(reason), ':'));
+    assert_true(strlen(dx_state_reasons[reason].text) <= 80);
+    assert_null(strchr(dx_state_reasons[reason].text, ':'));
   }
 }
 
