@@ -197,7 +197,7 @@ static enum dx_answer ask_cupsd(const struct backend *b)
   return job.answer;
 }
 
-/* The backend ends by itself. What it learned is lost to nobody: when the
+/* The backend ends by itself. What it learned is not lost: when the
  * connection breaks, docextractd asks cupsd. */
 static void say_ended(struct attend *a, enum dx_answer answer)
 {

@@ -37,14 +37,14 @@ struct backend {
   bool eof;         /* everything was read: exiting with a failure is allowed */
   bool silent;      /* no data for too long: there will be no EOF */
   char *cupsd_name; /* which cupsd started this run; NULL: none */
-  /* what became of the job that was stored */
+  /* the outcome of the job that was stored */
   bool attended;
   bool left;       /* docextractd goes on with it, durably */
   bool sent;       /* when it was left */
   bool overdue;    /* so it was left */
   size_t failures; /* of this queue, after their print jobs had ended */
   struct dx_err outcome;
-  char sentence[DX_SENTENCE_BYTES]; /* for the person who printed; "": none */
+  char sentence[DX_SENTENCE_BYTES]; /* for the user who printed; "": none */
 };
 
 /* ---- arguments.c ---- */

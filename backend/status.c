@@ -1,6 +1,6 @@
 /*
  * status.c - the lines that cupsd reads from our stderr; the only file of the
- * backend that prints. INFO and ERROR are shown to everybody who can see the
+ * backend that prints. INFO and ERROR are shown to all users who can see the
  * queue: only counts and times, no names, no titles.
  */
 #include "backend/backend.h"

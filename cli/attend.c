@@ -1,5 +1,5 @@
 /*
- * attend.c - a job that docextractd works on, in front of a person: lines of
+ * attend.c - shows the user a job that docextractd processes: lines of
  * progress, and what came of it.
  */
 #include "cli/cli.h"
@@ -105,7 +105,8 @@ struct attend {
   bool is_over;    /* there is nothing more to wait for */
 };
 
-/* What only somebody else can change, or takes too long, is not waited for. */
+/* The command does not wait for what the administrator must change, or takes
+ * too long. */
 static enum dx_code on_note(struct attend *a, const struct dx_message *message,
                             struct dx_err *err)
 {

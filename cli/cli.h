@@ -128,7 +128,7 @@ enum dx_code cli_service(const struct cli *cli,
 /*
  * Turns a root process into one of the owner of the spool directory, for good;
  * with dx_user(), only if that user is the owner. Nothing changes for the
- * owner; anybody else gets E_ACCESS.
+ * owner; all others get E_ACCESS.
  */
 enum dx_code cli_become_owner(const char *spool_dir,
                               struct dx_err *err) DX_MUST_USE;
@@ -220,7 +220,7 @@ bool cli_stop_came(void);
 bool cli_stop_await(int fd, int timeout_ms);
 
 /* Waits that long. False if there is no point in going on: a signal came, or
- * nobody reads our stdout any more. */
+ * no process reads our stdout any more. */
 bool cli_stop_wait(int ms);
 
 /* ---- docextractd.c ---- */

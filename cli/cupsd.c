@@ -133,7 +133,7 @@ enum dx_code cupsd_queues(struct queues *ret_queues, struct dx_err *err)
 
 int cupsd_open(const char *config_path, const char *name)
 {
-  /* Beside the file itself: a link to it may be anybody's. */
+  /* Beside the file itself: a link to it may belong to any user. */
   char *real = realpath(config_path, NULL), *path;
   int fd = -1;
 

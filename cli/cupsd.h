@@ -14,7 +14,7 @@
 #include "lib/base/err.h"
 
 struct queue {
-  char name[128];    /* chosen by a person */
+  char name[128];    /* chosen by the administrator */
   bool is_ours;      /* in this list all are */
   char service[72];  /* of its device URI; "" if that names none */
   char reasons[256]; /* keywords, separated by blanks */

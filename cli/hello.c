@@ -99,7 +99,7 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
   return DX_OK;
 }
 
-/* Without it nothing is sent; where nobody else does, this starts it. */
+/* Without it nothing is sent; without a service manager, this starts it. */
 static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;

@@ -153,7 +153,7 @@ static void print_help(const struct verb *verb)
     print_verb_help(verb);
   else
     printf("Usage: docextract [-c FILE] COMMAND [ARGUMENT]...\n"
-           "Submits documents for extraction and shows what became of them.\n"
+           "Submits documents for extraction and shows their status.\n"
            "Commands may be abbreviated.\n\n");
   for (i = 0; verb == NULL && i < VERB_COUNT; i++) {
     options = strstr(verbs[i].pattern, "[--");

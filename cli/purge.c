@@ -18,7 +18,7 @@ struct purge {
 /* True if the job may be removed; counts why not. */
 static bool may_remove(struct purge *p, const struct dx_job *job)
 {
-  if (!dx_job_is_final(job) || dx_job_is_announcing(job))
+  if (!dx_job_is_final(job) || dx_job_awaits_hook(job))
     p->unfinished++;
   else if (!dx_job_is_finished(job))
     p->failed++;

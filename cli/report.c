@@ -1,9 +1,9 @@
 /*
  * report.c - `docextract report`: what is needed first to look into a bug, safe
- * to send to anybody. It is made of what is known to be harmless (versions,
- * numbers, words of fixed sets), never by removing secrets from something:
- * nothing that a person wrote is in it, no title, no name of a user, host,
- * queue or file.
+ * for a public bug report. It is made of what is known to be harmless
+ * (versions, numbers, words of fixed sets), never by removing secrets from
+ * something: nothing that a user wrote is in it, no title, no name of a user,
+ * host, queue or file.
  */
 #include "cli/cli.h"
 

@@ -31,7 +31,7 @@ struct show {
 
 /* ---- a result ---- */
 
-/* An empty page helps nobody: the first thing on it begins it. */
+/* No page stays empty: the first line on it begins it. */
 static void begin_page(struct show *s)
 {
   if (!s->has_page)
@@ -82,7 +82,7 @@ static enum dx_code print_result(struct show *s, const struct dx_buf *content,
 /* ---- a file ---- */
 
 /* Root shows only what the owner of the spool may read: the command may have
- * been started for somebody who is not root. */
+ * been started for a user who is not root. */
 static enum dx_code show_file(struct show *s, const char *path,
                               struct dx_err *err)
 {

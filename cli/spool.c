@@ -1,7 +1,7 @@
 /*
  * spool.c - the jobs that the caller may look at: the whole spool for who may
  * read it, else the caller's own jobs, from docextractd's socket; and a job
- * found by what a person calls it. The rest is lib/spool/spool.h's.
+ * found by the name that a user gives. The rest is lib/spool/spool.h's.
  */
 #include "cli/cli.h"
 

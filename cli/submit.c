@@ -359,8 +359,8 @@ static enum dx_code add_document(struct submit *s, struct dx_err *err)
   return DX_OK;
 }
 
-/* Nothing is sent if anything cannot be: whoever repeats the command does not
- * send the others twice. */
+/* Nothing is sent if anything cannot be: a user who repeats the command does
+ * not send the others twice. */
 static enum dx_code add_documents(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = DX_OK;

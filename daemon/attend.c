@@ -2,7 +2,7 @@
  * attend.c - the backends and commands that attend: what they are told about
  * their jobs, and what follows from what they say.
  */
-#include "daemon/driver.h"
+#include "daemon/manager.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void send_failures(struct session *session, const char *queue)
   size_t count = 0;
   struct dx_err err;
 
-  if (queue != NULL && dx_spool_count_failures(session->driver->spool, queue,
+  if (queue != NULL && dx_spool_count_failures(session->manager->spool, queue,
                                                false, &count, &err) != DX_OK)
     dx_log(DX_LOG_WARNING, "%s", err.text);
   if (count > 0)
@@ -64,28 +64,28 @@ static void end_with_outcome(struct session *session, const struct dx_job *job,
   send_end(session->client, &err, sentence);
 }
 
-/* Whoever attended does so no more. */
-static void release(struct driven *driven, enum dx_backend backend)
+/* The client no longer attends the job. */
+static void release(struct managed *managed, enum dx_backend backend)
 {
-  if (driven->attendant != NULL)
-    driven->attendant->driven = NULL;
-  driven->attendant = NULL;
-  if (driven->job->print.backend == DX_BACKEND_ATTENDS)
-    driven->job->print.backend = backend;
-  permit_watch(driven);
+  if (managed->attendant != NULL)
+    managed->attendant->managed = NULL;
+  managed->attendant = NULL;
+  if (managed->job->print.backend == DX_BACKEND_ATTENDS)
+    managed->job->print.backend = backend;
+  permit_watch(managed);
 }
 
-void attend_over(struct driven *driven)
+void attend_over(struct managed *managed)
 {
-  struct session *attendant = driven->attendant;
+  struct session *attendant = managed->attendant;
 
   if (attendant == NULL)
     return;
-  if (driven->job->halt.code != DX_OK)
-    end_with(attendant, &driven->job->halt);
+  if (managed->job->halt.code != DX_OK)
+    end_with(attendant, &managed->job->halt);
   else
-    end_with_outcome(attendant, driven->job, driven->is_new);
-  release(driven, DX_BACKEND_ENDED);
+    end_with_outcome(attendant, managed->job, managed->is_new);
+  release(managed, DX_BACKEND_ENDED);
 }
 
 /* ---- beginning ---- */
@@ -113,51 +113,51 @@ static bool is_of(const struct session *session, const struct dx_job *job)
 }
 
 /* The newest of two backends of a print job wins. */
-static void supersede(struct driven *driven)
+static void supersede(struct managed *managed)
 {
-  if (driven->attendant == NULL)
+  if (managed->attendant == NULL)
     return;
-  control_send(driven->attendant->client, "gone");
-  client_close(driven->attendant->client);
-  release(driven, DX_BACKEND_BROKEN);
+  control_send(managed->attendant->client, "gone");
+  client_close(managed->attendant->client);
+  release(managed, DX_BACKEND_BROKEN);
 }
 
-static void link_to(struct session *session, struct driven *driven)
+static void link_to(struct session *session, struct managed *managed)
 {
-  struct dx_print *print = &driven->job->print;
+  struct dx_print *print = &managed->job->print;
   const struct dx_note waiting = {
       .kind = DX_NOTE_WAITING, .since_ms = dx_monotonic_ms(), .text = ""};
 
-  supersede(driven);
-  session->driven = driven;
-  driven->attendant = session;
-  permit_watch(driven);
+  supersede(managed);
+  session->managed = managed;
+  managed->attendant = session;
+  permit_watch(managed);
   if (print->backend == DX_BACKEND_BROKEN || print->backend == DX_BACKEND_ENDED)
     print->backend = DX_BACKEND_ATTENDS;
-  if (!waits_here(driven->job) && !dx_job_is_final(driven->job))
+  if (!waits_here(managed->job) && !dx_job_is_final(managed->job))
     send_note(session, &waiting, false);
-  dx_engine_wake(session->driver->engine, driven->job);
+  dx_engine_wake(session->manager->engine, managed->job);
 }
 
-void attend_picked_up(struct driver *driver, struct driven *driven)
+void attend_picked_up(struct manager *manager, struct managed *managed)
 {
   struct session *s;
 
-  if (driven->attendant != NULL && !is_of(driven->attendant, driven->job))
-    supersede(driven);
-  for (s = driver->sessions; s != NULL; s = s->next)
-    if (s->driven == NULL && is_of(s, driven->job))
-      link_to(s, driven);
+  if (managed->attendant != NULL && !is_of(managed->attendant, managed->job))
+    supersede(managed);
+  for (s = manager->sessions; s != NULL; s = s->next)
+    if (s->managed == NULL && is_of(s, managed->job))
+      link_to(s, managed);
 }
 
-void attend_refused(struct driver *driver, const char *name, bool is_final,
+void attend_refused(struct manager *manager, const char *name, bool is_final,
                     const struct dx_err *err)
 {
   const struct dx_note note = {
       .kind = DX_NOTE_LOCAL, .code = err->code, .text = err->text};
   struct session *s;
 
-  for (s = driver->sessions; s != NULL; s = s->next) {
+  for (s = manager->sessions; s != NULL; s = s->next) {
     if (s->key[0] == '\0' || strncmp(name, s->key, DX_KEY_BYTES - 1) != 0 ||
         strcmp(name + DX_KEY_BYTES, s->run) != 0)
       continue;
@@ -171,10 +171,10 @@ void attend_refused(struct driver *driver, const char *name, bool is_final,
 /* Nothing is under way for it: it is over, or was superseded. */
 static void begin_without_receipt(struct session *session)
 {
-  struct driver *driver = session->driver;
+  struct manager *manager = session->manager;
   struct dx_job *job = NULL;
   struct dx_err err;
-  enum dx_code code = dx_spool_load(driver->spool, session->key, &job, &err);
+  enum dx_code code = dx_spool_load(manager->spool, session->key, &job, &err);
 
   if (code != DX_OK) {
     end_with(session, &err);
@@ -185,7 +185,7 @@ static void begin_without_receipt(struct session *session)
   } else if (dx_job_is_final(job)) {
     end_with_outcome(session, job, true);
     dx_job_free(&job);
-  } else if (driver_take(driver, job, &err) != DX_OK) {
+  } else if (manager_take(manager, job, &err) != DX_OK) {
     end_with(session, &err);
   }
 }
@@ -193,7 +193,7 @@ static void begin_without_receipt(struct session *session)
 void attend_begin(struct session *session, const char *key, const char *run)
 {
   char name[DX_RECEIPT_BYTES];
-  struct driven *driven;
+  struct managed *managed;
   struct dx_err err;
   enum dx_code code;
 
@@ -205,13 +205,13 @@ void attend_begin(struct session *session, const char *key, const char *run)
     end_with(session, &err);
     return;
   }
-  driver_pick_up_others(session->driver, name);
-  code = driver_pick_up(session->driver, name, &err);
+  manager_pick_up_others(session->manager, name);
+  code = manager_pick_up(session->manager, name, &err);
   if (code != DX_E_NOT_FOUND)
     return; /* linked, told, or waiting */
-  driven = driver_find(session->driver, key);
-  if (driven != NULL && is_of(session, driven->job))
-    link_to(session, driven);
+  managed = manager_find(session->manager, key);
+  if (managed != NULL && is_of(session, managed->job))
+    link_to(session, managed);
   else
     begin_without_receipt(session);
 }
@@ -228,59 +228,59 @@ static bool may_leave(const struct dx_job *job)
 
 void attend_leave(struct session *session)
 {
-  struct driven *driven = session->driven;
+  struct managed *managed = session->managed;
 
-  if (driven == NULL || !may_leave(driven->job))
+  if (managed == NULL || !may_leave(managed->job))
     return;
-  driven->job->print.backend = DX_BACKEND_LEFT;
-  if (!driver_save(session->driver, driven)) {
-    driven->job->print.backend = DX_BACKEND_ATTENDS;
+  managed->job->print.backend = DX_BACKEND_LEFT;
+  if (!manager_save(session->manager, managed)) {
+    managed->job->print.backend = DX_BACKEND_ATTENDS;
     return; /* it asks again */
   }
-  send_failures(session, driven->job->queue);
+  send_failures(session, managed->job->queue);
   control_send(session->client, "left");
   session->key[0] = '\0';
-  release(driven, DX_BACKEND_LEFT);
+  release(managed, DX_BACKEND_LEFT);
 }
 
 void attend_ended(struct session *session, const char *word)
 {
   enum dx_answer answer = dx_answer_by_word(word);
-  struct driven *driven = session->driven;
+  struct managed *managed = session->managed;
 
-  if (driven == NULL)
+  if (managed == NULL)
     return;
-  release(driven, DX_BACKEND_ENDED);
+  release(managed, DX_BACKEND_ENDED);
   if (answer != DX_ANSWER_COUNT && answer != DX_ANSWER_NOT_ASKED)
-    permit_learn(session->driver, driven, answer);
+    permit_learn(session->manager, managed, answer);
   session->key[0] = '\0';
-  if (driver_save(session->driver, driven))
+  if (manager_save(session->manager, managed))
     control_send(session->client, "gone");
 }
 
 void attend_closed(struct session *session)
 {
-  if (session->driven != NULL)
-    release(session->driven, DX_BACKEND_BROKEN);
+  if (session->managed != NULL)
+    release(session->managed, DX_BACKEND_BROKEN);
 }
 
 /* ---- what they are told ---- */
 
-static void log_note(struct driver *driver, const struct dx_job *job,
+static void log_note(struct manager *manager, const struct dx_job *job,
                      const struct dx_note *note)
 {
   switch (note->kind) {
   case DX_NOTE_DOWN:
-    if (!driver->is_down)
+    if (!manager->is_down)
       dx_log(DX_LOG_WARNING,
              "service '%s' cannot be reached: %s; retrying until it responds",
              job->service, note->text);
-    driver->is_down = true;
+    manager->is_down = true;
     break;
   case DX_NOTE_UP:
-    if (driver->is_down)
+    if (manager->is_down)
       dx_log(DX_LOG_INFO, "service '%s' is reachable again", job->service);
-    driver->is_down = false;
+    manager->is_down = false;
     break;
   case DX_NOTE_ADMIN:
     dx_log(DX_LOG_ERROR,
@@ -306,29 +306,29 @@ static bool is_elsewhere(const struct dx_job *job)
   return false;
 }
 
-/* The queue is stopped: nobody would see a print job that waits. The job waits
+/* The queue is stopped: no user would see a print job that waits. The job waits
  * here, and goes on when the next run attends. */
-static void stop_queue(struct driven *driven, const struct dx_note *note)
+static void stop_queue(struct managed *managed, const struct dx_note *note)
 {
   struct dx_err err;
 
-  (void)dx_fail(&err, is_elsewhere(driven->job) ? DX_E_JOB : note->code, 0,
+  (void)dx_fail(&err, is_elsewhere(managed->job) ? DX_E_JOB : note->code, 0,
                 "%s", note->text);
-  end_with(driven->attendant, &err);
-  release(driven, DX_BACKEND_ENDED);
-  driven->job->dirty = true;
+  end_with(managed->attendant, &err);
+  release(managed, DX_BACKEND_ENDED);
+  managed->job->dirty = true;
 }
 
 void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
-  struct driven *driven = driver_find(ctx, job->key);
+  struct managed *managed = manager_find(ctx, job->key);
 
   log_note(ctx, job, note);
-  if (driven == NULL || driven->attendant == NULL)
+  if (managed == NULL || managed->attendant == NULL)
     return;
   if (note->kind == DX_NOTE_ADMIN) {
-    stop_queue(driven, note);
+    stop_queue(managed, note);
     return;
   }
-  send_note(driven->attendant, note, waits_here(job));
+  send_note(managed->attendant, note, waits_here(job));
 }

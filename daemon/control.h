@@ -29,8 +29,9 @@ struct control_ops {
   /* A verb of DX_CLIENT_VERBS, only valid during the call. */
   void (*message)(void *ctx, struct client *client,
                   const struct dx_message *message);
-  /* The last that is heard of a client, whoever ended the connection, also one
-   * that sent nothing: what client_data() points to is to be freed here. */
+  /* The last that is heard of a client, whichever side ended the connection,
+   * also one that sent nothing: what client_data() points to is to be freed
+   * here. */
   void (*closed)(void *ctx, struct client *client);
   void *ctx;
 };
@@ -40,7 +41,8 @@ struct control_ops {
 struct control *control_new(const struct dx_spool *spool,
                             enum dx_started started,
                             const struct control_ops *ops, struct dx_err *err);
-/* Removes the socket and closes everybody, who gets what is sent already. */
+/* Removes the socket and closes all connections; clients get what is sent
+ * already. */
 void control_free(struct control **control);
 
 /* One descriptor (epoll) for everything, timeouts included. */

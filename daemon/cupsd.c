@@ -147,7 +147,8 @@ static void fail_line(struct cupsd *cupsd)
       set_answer(q, DX_ANSWER_NONE);
 }
 
-/* Whoever is told may ask again, which changes the list: begins anew. */
+/* The caller that is told may ask again, which changes the list: begins anew.
+ */
 static void tell(struct cupsd *cupsd)
 {
   struct question *q = cupsd->questions;

@@ -1,13 +1,15 @@
 /*
- * cupsd.h - docextractd asks cupsd what became of print jobs, and never waits.
+ * cupsd.h - docextractd asks cupsd for the state of print jobs, and never
+ * waits.
  *
  * Every question is a request of the same dx_http that calls the service: it
- * moves in dx_http_run(). What a person did to the printer counts before the
- * state of the job, since one that was moved to paper is "completed" there.
+ * moves in dx_http_run(). What the administrator did to the printer counts
+ * before the state of the job, since one that was moved to paper is "completed"
+ * there.
  *
  * Limits: one question per job at a time, and one per DX_ASK_AGAIN_MS; every
  * answer comes within DX_ASK_CUPSD_MS, or is DX_ANSWER_NONE. Nothing of a title
- * or a person is logged.
+ * or a user is logged.
  *
  * Ownership: a job that was asked about is borrowed until cupsd_forget().
  * dx_http must live longer.

@@ -18,7 +18,7 @@
  * connection: hello_stop(), and go on with hello_turn().
  *
  * Ownership: what hello_start() gets is borrowed, and the child has copies.
- * Until the end nobody else may write to the client's descriptor.
+ * Until the end no other process may write to the client's descriptor.
  * Blocking: never.
  */
 #ifndef DX_DAEMON_HELLO_H

@@ -12,7 +12,7 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/signed_url.h daemon/service/token.c \
 	daemon/service/token.h \
 	\
-	daemon/engine/announce.c daemon/engine/announce.h daemon/engine/call.c \
+	daemon/engine/hook.c daemon/engine/hook.h daemon/engine/call.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/engine_internal.h daemon/engine/fetch.c \
 	daemon/engine/report.c daemon/engine/upload.c \
@@ -21,7 +21,7 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
-	daemon/control.h daemon/driver.c daemon/driver.h daemon/hello.c \
+	daemon/control.h daemon/manager.c daemon/manager.h daemon/hello.c \
 	daemon/hello.h daemon/main.c daemon/permit.c \
 	daemon/status.c daemon/status.h daemon/status_server.c \
 	daemon/verbs.c

@@ -1,12 +1,12 @@
 /*
  * main.c - docextractd: drives every job of a spool. Command line, signals,
- * configuration, lock, systemd; the jobs are driver.c's.
+ * configuration, lock, systemd; the jobs are manager.c's.
  *
  * SIGTERM and SIGINT end it within two seconds; everything it did is in the
  * journals of the jobs. SIGHUP, or a changed file, reloads the configuration.
- * With one that is wrong from the beginning it stays, and tells everybody who
- * connects what is wrong, until the file is fixed. It runs as the user that
- * backends run as; started by root, it becomes that user if docextract was
+ * With one that is wrong from the beginning it stays, and tells all clients
+ * that connects what is wrong, until the file is fixed. It runs as the user
+ * that backends run as; started by root, it becomes that user if docextract was
  * configured with its own.
  */
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "daemon/control.h"
-#include "daemon/driver.h"
+#include "daemon/manager.h"
 #include "daemon/status.h"
 #include "daemon/sweep.h"
 #include "lib/base/clock.h"
@@ -49,8 +49,8 @@ struct daemon {
   struct dx_spool spool;
   char *spool_dir;
   struct dx_http *http;
-  struct driver driver; /* without a configuration: none is driven */
-  struct dx_err wrong;  /* with the configuration, as long as that is so */
+  struct manager manager; /* without a configuration: none is managed */
+  struct dx_err wrong;    /* with the configuration, as long as that is so */
   struct control *control;
   enum dx_started started;
   int watch_fd; /* of the directory of the configuration */
@@ -133,7 +133,7 @@ static enum dx_code begin(struct daemon *d, struct dx_config *config,
   warn_of_sandbox(config);
   status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
   d->wrong.code = DX_OK;
-  return driver_start(&d->driver, config, err);
+  return manager_start(&d->manager, config, err);
 }
 
 /* Editors replace a file, so its directory is watched. */
@@ -172,7 +172,7 @@ static bool has_new_config(const struct daemon *d)
   return changed;
 }
 
-/* systemd would let results be delivered where nobody finds them. */
+/* systemd would let results be delivered where no consumer finds them. */
 static enum dx_code load_config(const struct daemon *d,
                                 struct dx_config **ret_config,
                                 struct dx_err *err)
@@ -211,9 +211,9 @@ static void reload(struct daemon *d)
       return;
     }
   }
-  if (code == DX_OK && d->driver.config != NULL) {
+  if (code == DX_OK && d->manager.config != NULL) {
     warn_of_sandbox(config);
-    code = driver_reload(&d->driver, config, &err);
+    code = manager_reload(&d->manager, config, &err);
   } else if (code == DX_OK) {
     code = begin(d, config, &err);
   }
@@ -221,9 +221,9 @@ static void reload(struct daemon *d)
     dx_log(DX_LOG_INFO, "reloaded '%s'", d->config_path);
   else
     dx_log(DX_LOG_ERROR, "%s; %s", err.text,
-           d->driver.config != NULL ? "keeping the previous configuration"
-                                    : "nothing is sent until it is fixed");
-  if (code != DX_OK && d->driver.config == NULL)
+           d->manager.config != NULL ? "keeping the previous configuration"
+                                     : "nothing is sent until it is fixed");
+  if (code != DX_OK && d->manager.config == NULL)
     set_wrong(d, &err);
   (void)sd_notify(0, "READY=1");
 }
@@ -262,14 +262,14 @@ static void on_message(void *ctx, struct client *client,
       control_send(client, "done ");
     else
       control_send(client, "error E_BUSY docextractd runs already");
-  } else if (d->driver.config == NULL) {
+  } else if (d->manager.config == NULL) {
     if (message->verb == DX_VERB_ATTEND)
       attend_refuse(client, &d->wrong);
     else
       verbs_refuse(client, &d->wrong);
     client_close(client);
   } else {
-    verbs_message(&d->driver, client, message);
+    verbs_message(&d->manager, client, message);
   }
 }
 
@@ -351,9 +351,9 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
     return code;
   d->spool_dir = strdup(config->spool_dir);
   d->http = dx_http_new();
-  d->driver.spool = &d->spool;
-  d->driver.http = d->http;
-  d->driver.status = &d->status;
+  d->manager.spool = &d->spool;
+  d->manager.http = d->http;
+  d->manager.status = &d->status;
   if (d->spool_dir == NULL || d->http == NULL)
     code = dx_fail_nomem(err);
   if (code == DX_OK)
@@ -371,41 +371,41 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
 
 static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
 {
-  const struct driver *driver = ctx;
+  const struct manager *manager = ctx;
   bool is_known = false;
-  bool has = cupsd_has(driver->cupsd, cups_id, uuid, &is_known);
+  bool has = cupsd_has(manager->cupsd, cups_id, uuid, &is_known);
 
   return !is_known ? DX_RERUN_UNKNOWN : has ? DX_RERUN_MAY : DX_RERUN_NO;
 }
 
 static void sweep(struct daemon *d)
 {
-  const struct dx_sweep what = {d->driver.config, driver_holds, rerun,
-                                driver_saved, &d->driver};
+  const struct dx_sweep what = {d->manager.config, manager_holds, rerun,
+                                manager_saved, &d->manager};
   bool is_known = false;
 
   if (dx_monotonic_ms() < d->sweep_ms)
     return;
   /* Whether cupsd may run a print job again is known a moment after the first
    * question; a cupsd that does not say keeps all records. */
-  (void)cupsd_has(d->driver.cupsd, "", "", &is_known);
+  (void)cupsd_has(d->manager.cupsd, "", "", &is_known);
   if (!is_known && ++d->sweep_tries <= SWEEP_TRIES) {
     d->sweep_ms = dx_monotonic_ms() + SWEEP_ASK_MS;
     return;
   }
   d->sweep_tries = 0;
   d->sweep_ms = dx_monotonic_ms() + DX_SWEEP_GAP_MS;
-  driver_expire(&d->driver);
+  manager_expire(&d->manager);
   dx_spool_sweep(&d->spool, &what);
 }
 
-/* One that was started on demand ends when nobody needs it. */
+/* One that was started on demand ends when no client needs it. */
 static void look_if_idle(struct daemon *d)
 {
   int64_t now = dx_monotonic_ms();
 
   if (d->started != DX_STARTED_DEMAND || control_clients(d->control) > 0 ||
-      (d->driver.config != NULL && driver_is_busy(&d->driver)))
+      (d->manager.config != NULL && manager_is_busy(&d->manager)))
     d->idle_ms = 0;
   else if (d->idle_ms == 0)
     d->idle_ms = now;
@@ -425,11 +425,11 @@ static size_t wake_by(const struct daemon *d, int *fds)
     fds[count++] = d->watch_fd;
   if (d->status.fd >= 0)
     fds[count++] = d->status.fd;
-  if (d->driver.config == NULL)
+  if (d->manager.config == NULL)
     return count;
-  if (dx_announcer_fd(d->driver.announcer) >= 0)
-    fds[count++] = dx_announcer_fd(d->driver.announcer);
-  for (s = d->driver.sessions; s != NULL && count < DX_HTTP_WAKE_MAX;
+  if (dx_hooks_fd(d->manager.hooks) >= 0)
+    fds[count++] = dx_hooks_fd(d->manager.hooks);
+  for (s = d->manager.sessions; s != NULL && count < DX_HTTP_WAKE_MAX;
        s = s->next)
     if (s->hello != NULL)
       fds[count++] = s->hello->fd;
@@ -443,13 +443,13 @@ static enum dx_code turn(struct daemon *d, struct dx_err *err)
   int64_t until_ms, wait_ms;
 
   control_turn(d->control);
-  if (d->driver.config == NULL)
+  if (d->manager.config == NULL)
     return dx_http_run(d->http, TURN_MS, fds, wake_by(d, fds), err);
-  until_ms = driver_turn(&d->driver);
+  until_ms = manager_turn(&d->manager);
   until_ms = d->sweep_ms < until_ms ? d->sweep_ms : until_ms;
   wait_ms = until_ms - dx_monotonic_ms();
   wait_ms = wait_ms < 0 ? 0 : wait_ms < TURN_MS ? wait_ms : TURN_MS;
-  return dx_engine_run(d->driver.engine, wait_ms, fds, wake_by(d, fds), err);
+  return dx_engine_run(d->manager.engine, wait_ms, fds, wake_by(d, fds), err);
 }
 
 static enum dx_code loop(struct daemon *d, struct dx_err *err)
@@ -468,7 +468,7 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
       return DX_OK;
     if (d->again)
       return dx_fail(err, DX_E_BUSY, 0, "the configuration has changed");
-    if (d->driver.config != NULL) {
+    if (d->manager.config != NULL) {
       sweep(d);
       status_check(&d->status);
     }
@@ -482,7 +482,7 @@ static void stop(struct daemon *d)
 {
   (void)sd_notify(0, "STOPPING=1");
   control_free(&d->control);
-  driver_stop(&d->driver);
+  manager_stop(&d->manager);
   status_stop(&d->status);
   if (d->watch_fd >= 0)
     (void)close(d->watch_fd);

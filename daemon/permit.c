@@ -2,7 +2,7 @@
  * permit.c - whether a document may be sent: an attendant answers, or cupsd
  * does, and lib/spool/permission.h decides.
  */
-#include "daemon/driver.h"
+#include "daemon/manager.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -17,32 +17,32 @@ static bool is_gone(const struct dx_job *job)
 /* ---- the attendant ---- */
 
 /* SEND, or WAIT for its answer; ASK: it does not answer. */
-static enum dx_permission ask_attendant(struct driven *driven)
+static enum dx_permission ask_attendant(struct managed *managed)
 {
   int64_t now = dx_monotonic_ms();
 
-  if (driven->may_yes) {
-    driven->may_yes = false;
-    driven->may_ms = 0;
+  if (managed->may_yes) {
+    managed->may_yes = false;
+    managed->may_ms = 0;
     return DX_MAY_SEND;
   }
-  if (driven->may_ms == 0) {
-    driven->may_ms = now;
-    driven->may_number++;
-    control_send(driven->attendant->client, "may %lld",
-                 (long long)driven->may_number);
+  if (managed->may_ms == 0) {
+    managed->may_ms = now;
+    managed->may_number++;
+    control_send(managed->attendant->client, "may %lld",
+                 (long long)managed->may_number);
     return DX_MAY_WAIT;
   }
-  return now - driven->may_ms < DX_MAY_MS ? DX_MAY_WAIT : DX_MAY_ASK;
+  return now - managed->may_ms < DX_MAY_MS ? DX_MAY_WAIT : DX_MAY_ASK;
 }
 
 /* A `no` is not used: what it means is said by `ended`, which follows, or by
  * the end of the connection. */
-void permit_reply(struct driven *driven, int64_t number, bool yes)
+void permit_reply(struct managed *managed, int64_t number, bool yes)
 {
-  if (number != driven->may_number || driven->may_ms == 0)
+  if (number != managed->may_number || managed->may_ms == 0)
     return;
-  driven->may_yes = yes;
+  managed->may_yes = yes;
 }
 
 /* ---- cupsd ---- */
@@ -50,9 +50,9 @@ void permit_reply(struct driven *driven, int64_t number, bool yes)
 static const char *const undecided_text =
     "it is not known whether the print job is still wanted, so it waits";
 
-static void set_undecided(struct driven *driven, bool is_undecided)
+static void set_undecided(struct managed *managed, bool is_undecided)
 {
-  struct dx_job *job = driven->job;
+  struct dx_job *job = managed->job;
 
   if (job->print.undecided == is_undecided)
     return;
@@ -65,10 +65,10 @@ static void set_undecided(struct driven *driven, bool is_undecided)
 }
 
 /* backend: how it stands at the moment. */
-static enum dx_permission decide(struct driven *driven, enum dx_answer answer,
+static enum dx_permission decide(struct managed *managed, enum dx_answer answer,
                                  enum dx_backend backend)
 {
-  struct dx_job *job = driven->job;
+  struct dx_job *job = managed->job;
   int64_t now = dx_wall_ms();
   bool gone = is_gone(job);
   struct dx_permission_facts facts;
@@ -79,118 +79,120 @@ static enum dx_permission decide(struct driven *driven, enum dx_answer answer,
   facts = dx_print_facts(&job->print, answer, gone, now);
   facts.backend = backend;
   permission = dx_permission(&facts);
-  set_undecided(driven, permission == DX_MAY_ASK);
+  set_undecided(managed, permission == DX_MAY_ASK);
   dx_log(DX_LOG_DEBUG, "job %s: cupsd: %s, backend: %s: %s", job->key,
          dx_answer_word(answer), dx_backend_word(backend),
          dx_permission_word(permission));
   return permission;
 }
 
-static enum dx_permission
-ask_cupsd(struct driver *driver, struct driven *driven, enum dx_backend backend)
+static enum dx_permission ask_cupsd(struct manager *manager,
+                                    struct managed *managed,
+                                    enum dx_backend backend)
 {
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
   struct dx_permission_facts facts = dx_print_facts(
-      &driven->job->print, answer, is_gone(driven->job), dx_wall_ms());
+      &managed->job->print, answer, is_gone(managed->job), dx_wall_ms());
 
   facts.backend = backend;
   if (dx_permission_needs_answer(&facts)) {
-    if (driven->asked_ms == 0)
-      driven->asked_ms = dx_monotonic_ms();
-    if (!cupsd_answer(driver->cupsd, driven->job, &driven->question,
-                      driven->asked_ms, &answer))
+    if (managed->asked_ms == 0)
+      managed->asked_ms = dx_monotonic_ms();
+    if (!cupsd_answer(manager->cupsd, managed->job, &managed->question,
+                      managed->asked_ms, &answer))
       return DX_MAY_WAIT;
   }
-  driven->asked_ms = 0;
-  return decide(driven, answer, backend);
+  managed->asked_ms = 0;
+  return decide(managed, answer, backend);
 }
 
 enum dx_permission permit_ask(void *ctx, struct dx_job *job)
 {
-  struct driver *driver = ctx;
-  struct driven *driven = driver_find(driver, job->key);
+  struct manager *manager = ctx;
+  struct managed *managed = manager_find(manager, job->key);
   enum dx_permission permission = DX_MAY_ASK;
   enum dx_backend backend = job->print.backend;
 
   if (backend == DX_BACKEND_NONE)
     return DX_MAY_SEND;
   if (backend == DX_BACKEND_ATTENDS) {
-    if (driven->attendant != NULL)
-      permission = ask_attendant(driven);
+    if (managed->attendant != NULL)
+      permission = ask_attendant(managed);
     if (permission != DX_MAY_ASK) {
       if (permission == DX_MAY_SEND)
-        set_undecided(driven, false);
+        set_undecided(managed, false);
       /* The journal first. */
       return job->dirty ? DX_MAY_WAIT : permission;
     }
     backend = DX_BACKEND_BROKEN;
   }
-  permission = ask_cupsd(driver, driven, backend);
+  permission = ask_cupsd(manager, managed, backend);
   return job->dirty && permission == DX_MAY_SEND ? DX_MAY_WAIT : permission;
 }
 
-void permit_learn(struct driver *driver, struct driven *driven,
+void permit_learn(struct manager *manager, struct managed *managed,
                   enum dx_answer answer)
 {
   enum dx_permission permission =
-      decide(driven, answer, driven->job->print.backend);
+      decide(managed, answer, managed->job->print.backend);
 
   if (permission == DX_MAY_CANCEL) {
     dx_log(DX_LOG_INFO, "job %s: canceled with its print job",
-           driven->job->key);
-    dx_job_cancel(driven->job);
-    dx_job_set_message(driven->job, DX_OK, "");
+           managed->job->key);
+    dx_job_cancel(managed->job);
+    dx_job_set_message(managed->job, DX_OK, "");
   }
-  dx_engine_wake(driver->engine, driven->job);
+  dx_engine_wake(manager->engine, managed->job);
 }
 
-/* ---- watching print jobs that nobody attends ---- */
+/* ---- watching print jobs that no backend attends ---- */
 
-static bool is_watched(const struct driven *driven)
+static bool is_watched(const struct managed *managed)
 {
-  const struct dx_print *print = &driven->job->print;
+  const struct dx_print *print = &managed->job->print;
 
-  return driven->attendant == NULL && print->backend != DX_BACKEND_NONE &&
+  return managed->attendant == NULL && print->backend != DX_BACKEND_NONE &&
          print->final == DX_FINAL_NONE;
 }
 
-void permit_watch(struct driven *driven)
+void permit_watch(struct managed *managed)
 {
-  driven->may_ms = 0;
-  driven->may_yes = false;
-  driven->asked_ms = 0;
-  driven->watch_gap_ms = DX_WATCH_FIRST_MS;
-  driven->watch_ms = dx_monotonic_ms();
+  managed->may_ms = 0;
+  managed->may_yes = false;
+  managed->asked_ms = 0;
+  managed->watch_gap_ms = DX_WATCH_FIRST_MS;
+  managed->watch_ms = dx_monotonic_ms();
 }
 
-static void look(struct driver *driver, struct driven *driven, int64_t now)
+static void look(struct manager *manager, struct managed *managed, int64_t now)
 {
   enum dx_answer answer;
 
-  if (!cupsd_answer(driver->cupsd, driven->job, &driven->question,
-                    driven->watch_ms, &answer))
+  if (!cupsd_answer(manager->cupsd, managed->job, &managed->question,
+                    managed->watch_ms, &answer))
     return;
-  driven->watch_ms = now + driven->watch_gap_ms;
-  driven->watch_gap_ms = 2 * driven->watch_gap_ms < DX_WATCH_MAX_MS
-                             ? 2 * driven->watch_gap_ms
-                             : DX_WATCH_MAX_MS;
-  permit_learn(driver, driven, answer);
+  managed->watch_ms = now + managed->watch_gap_ms;
+  managed->watch_gap_ms = 2 * managed->watch_gap_ms < DX_WATCH_MAX_MS
+                              ? 2 * managed->watch_gap_ms
+                              : DX_WATCH_MAX_MS;
+  permit_learn(manager, managed, answer);
 }
 
-int64_t permit_turn(struct driver *driver)
+int64_t permit_turn(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms(), next = INT64_MAX;
   size_t i;
 
-  for (i = 0; i < driver->count; i++) {
-    struct driven *driven = driver->jobs[i];
+  for (i = 0; i < manager->count; i++) {
+    struct managed *managed = manager->jobs[i];
 
-    if (!is_watched(driven))
+    if (!is_watched(managed))
       continue;
-    if (driven->watch_ms <= now)
-      look(driver, driven, now);
-    if (is_watched(driven) && driven->watch_ms > now && driven->watch_ms < next)
-      next = driven->watch_ms;
+    if (managed->watch_ms <= now)
+      look(manager, managed, now);
+    if (is_watched(managed) && managed->watch_ms > now &&
+        managed->watch_ms < next)
+      next = managed->watch_ms;
   }
   return next;
 }
@@ -198,9 +200,9 @@ int64_t permit_turn(struct driver *driver)
 /* The engine asks again, and so does permit_turn(). */
 void permit_answered(void *ctx, const char *key)
 {
-  struct driver *driver = ctx;
-  struct driven *driven = key != NULL ? driver_find(driver, key) : NULL;
+  struct manager *manager = ctx;
+  struct managed *managed = key != NULL ? manager_find(manager, key) : NULL;
 
-  if (driven != NULL)
-    dx_engine_wake(driver->engine, driven->job);
+  if (managed != NULL)
+    dx_engine_wake(manager->engine, managed->job);
 }

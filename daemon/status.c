@@ -19,7 +19,7 @@
 #include "lib/base/process.h"
 #include "lib/base/user.h"
 
-#define DIR_MODE 0755     /* everybody reaches the socket, */
+#define DIR_MODE 0755     /* all users reach the socket, */
 #define SOCKET_MODE 0666  /* and connects */
 #define START_GAP_MS 5000 /* between two starts of the server */
 #define BACKLOG 64        /* connections that wait for accept() */
@@ -130,10 +130,11 @@ void status_start(struct status *status, const char *path,
     start_server(status);
     return;
   }
-  dx_log(DX_LOG_WARNING,
-         "%s; there is no status socket, and users cannot ask what became of "
-         "their print jobs",
-         status->path != NULL ? err.text : "out of memory");
+  dx_log(
+      DX_LOG_WARNING,
+      "%s; there is no status socket, and users cannot ask for the status of "
+      "their print jobs",
+      status->path != NULL ? err.text : "out of memory");
   if (status->listen_fd >= 0)
     (void)close(status->listen_fd);
   status->listen_fd = -1;

@@ -38,8 +38,8 @@ struct status {
  * socket and gives it to that user, unless systemd has. */
 void status_make_dir(void);
 
-/* Makes the socket in place of one that nobody serves any more, and starts the
- * server. The strings but `path` must live until status_stop(). */
+/* Makes the socket in place of one that no process serves any more, and starts
+ * the server. The strings but `path` must live until status_stop(). */
 void status_start(struct status *status, const char *path,
                   const char *spool_dir, const char *config_path);
 

@@ -252,7 +252,7 @@ static enum dx_code put_result(const struct client *client, struct dx_err *err)
   put_line(client, head);
   for (left = st.st_size; left > 0; left -= n) {
     n = read(fd, bytes, left < PIECE_BYTES ? (size_t)left : PIECE_BYTES);
-    if (n <= 0) /* it shrank: the client gets less than was announced */
+    if (n <= 0) /* it shrank: the client gets less than the response said */
       _exit(1);
     put(client, bytes, (size_t)n);
   }

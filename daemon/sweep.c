@@ -57,7 +57,7 @@ static void expire(const struct dx_sweep *sweep, struct dx_job *job,
   enum dx_code code;
   size_t i;
 
-  job->announces = service->on_result != NULL;
+  job->has_hook = service->on_result != NULL;
   dx_job_expire(job);
   for (i = 0; i < job->submission_count; i++)
     if (job->submissions[i].state == DX_ST_EXPIRED)
@@ -70,7 +70,7 @@ static void expire(const struct dx_sweep *sweep, struct dx_job *job,
     return;
   sweep->saved(sweep->ctx, job);
   dx_log(DX_LOG_WARNING,
-         "job %s: expired, its documents are removed; nobody finished it "
+         "job %s: expired, its documents are removed; it was not finished "
          "within KeepUnfinished",
          job->key);
 }
@@ -80,7 +80,7 @@ static enum dx_retention retention(const struct round *r,
                                    const struct dx_service *service)
 {
   struct dx_retention_facts facts = {
-      .finished = dx_job_is_finished(job) && !dx_job_is_announcing(job),
+      .finished = dx_job_is_finished(job) && !dx_job_awaits_hook(job),
       .cleaned = dx_job_is_clean(job),
       .idle_ms = dx_spool_idle_ms(job),
       .keep_jobs_ms = r->sweep->config->keep_jobs_ms,

@@ -2,8 +2,8 @@
  * sweep.h - removing from the spool what is no longer needed, at most once an
  * hour.
  *
- *   incoming/   directories that nobody has received into for a minute
- *   jobs/       what a crash left: finished jobs are moved; a job that nobody
+ *   incoming/   directories that no backend has written to for a minute
+ *   jobs/       what a crash left: finished jobs are moved; a job that was not
  *               did anything about within KeepUnfinished becomes `expired`,
  *               which its manifests say, and its documents are removed
  *   finished/   what retention.h says

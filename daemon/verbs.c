@@ -2,7 +2,7 @@
  * verbs.c - what a client of the control socket asks for: `attend` and its like
  * are attend.c's, the rest are verbs of the command.
  */
-#include "daemon/driver.h"
+#include "daemon/manager.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +19,10 @@ void verbs_refuse(struct client *client, const struct dx_err *err)
 
 /* ---- cancel ---- */
 
-/* Whoever waits for the manifest learns that there is none. */
+/* The program that waits for the manifest learns that there is none. */
 static void warn_of_sections(struct session *session, const struct dx_job *job)
 {
-  const struct dx_config *config = session->driver->config;
+  const struct dx_config *config = session->manager->config;
   size_t i;
 
   for (i = 0; i < job->submission_count; i++) {
@@ -73,13 +73,13 @@ static void tell_canceled(struct session *session, const struct dx_job *job)
   control_send(session->client, "done ");
 }
 
-void verbs_canceled(struct driver *driver, const struct driven *driven)
+void verbs_canceled(struct manager *manager, const struct managed *managed)
 {
   struct session *s;
 
-  for (s = driver->sessions; s != NULL; s = s->next)
-    if (s->waits == driven)
-      tell_canceled(s, driven->job);
+  for (s = manager->sessions; s != NULL; s = s->next)
+    if (s->waits == managed)
+      tell_canceled(s, managed->job);
 }
 
 static void print_job_of(const struct dx_job *job, char name[64])
@@ -93,28 +93,28 @@ static void print_job_of(const struct dx_job *job, char name[64])
 static enum dx_code set_aside(struct session *session, const char *parent,
                               const char *name, struct dx_err *err)
 {
-  struct driver *driver = session->driver;
-  enum dx_code code = dx_spool_set_aside(driver->spool, parent, name, err);
+  struct manager *manager = session->manager;
+  enum dx_code code = dx_spool_set_aside(manager->spool, parent, name, err);
 
   if (code == DX_OK)
     control_send(session->client,
                  "done Moved job %.32s, whose job file cannot be read, to "
                  "'%s/damaged'",
-                 name, driver->config->spool_dir);
+                 name, manager->config->spool_dir);
   return code;
 }
 
-/* A job that is not driven: it is over, has failed, or cannot be read. */
+/* A job that is not managed: it is over, has failed, or cannot be read. */
 static enum dx_code cancel_stored(struct session *session, const char *key,
                                   struct dx_err *err)
 {
-  struct driver *driver = session->driver;
+  struct manager *manager = session->manager;
   char name[DX_RECEIPT_BYTES];
   struct dx_job *job = NULL;
   size_t good;
-  enum dx_code code = dx_spool_load(driver->spool, key, &job, err);
+  enum dx_code code = dx_spool_load(manager->spool, key, &job, err);
 
-  if (code == DX_E_NOT_FOUND && driver_has_receipt(driver, key, name))
+  if (code == DX_E_NOT_FOUND && manager_has_receipt(manager, key, name))
     return set_aside(session, "received", name, err);
   if (code == DX_E_DAMAGED)
     return set_aside(session, "jobs", key, err);
@@ -136,39 +136,39 @@ static enum dx_code cancel_stored(struct session *session, const char *key,
   }
   dx_job_cancel(job);
   dx_job_set_message(job, DX_OK, "");
-  code = driver_take(driver, job, err);
+  code = manager_take(manager, job, err);
   if (code == DX_OK)
-    session->waits = driver_find(driver, key);
+    session->waits = manager_find(manager, key);
   return code;
 }
 
 /* What is stored becomes a job first. */
-static struct driven *find(struct driver *driver, const char *key)
+static struct managed *find(struct manager *manager, const char *key)
 {
-  driver->receipts_ms = 0;
-  (void)driver_turn(driver);
-  return driver_find(driver, key);
+  manager->receipts_ms = 0;
+  (void)manager_turn(manager);
+  return manager_find(manager, key);
 }
 
 static enum dx_code verb_cancel(struct session *session, const char *key,
                                 struct dx_err *err)
 {
-  struct driven *driven = find(session->driver, key);
+  struct managed *managed = find(session->manager, key);
   char name[64];
 
-  if (driven == NULL)
+  if (managed == NULL)
     return cancel_stored(session, key, err);
-  if (driven->attendant != NULL && driven->job->cups_id != NULL) {
-    print_job_of(driven->job, name);
+  if (managed->attendant != NULL && managed->job->cups_id != NULL) {
+    print_job_of(managed->job, name);
     return dx_fail(err, DX_E_JOB, 0,
                    "this is print job %s, and its queue is working on it; "
                    "cancel it with: cancel %s",
                    name, name);
   }
-  session->waits = driven;
-  dx_job_cancel(driven->job);
-  dx_job_set_message(driven->job, DX_OK, "");
-  dx_engine_wake(session->driver->engine, driven->job);
+  session->waits = managed;
+  dx_job_cancel(managed->job);
+  dx_job_set_message(managed->job, DX_OK, "");
+  dx_engine_wake(session->manager->engine, managed->job);
   return DX_OK;
 }
 
@@ -177,17 +177,17 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
 #define RETRYING "done Retrying job %s; check with: docextract jobs"
 
 /* The section was renamed: its sources are where they were. */
-static enum dx_code move_section(struct driver *driver, struct dx_job *job,
+static enum dx_code move_section(struct manager *manager, struct dx_job *job,
                                  const char *name, struct dx_err *err)
 {
-  const struct dx_service *service = dx_config_service(driver->config, name);
+  const struct dx_service *service = dx_config_service(manager->config, name);
   enum dx_code code = DX_OK;
   size_t i;
 
   if (service == NULL)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "service '%s' is not in '%s'; add a section <Service %s>",
-                   name, driver->config->path, name);
+                   name, manager->config->path, name);
   for (i = 0; code == DX_OK && i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
@@ -223,7 +223,7 @@ static enum dx_code refuse_retry(const struct dx_job *job, struct dx_err *err)
 }
 
 /* What failed starts over if its documents are still here, or the service is
- * asked what became of them. */
+ * asked for its status. */
 static enum dx_code restart_failed(struct session *session, struct dx_job *job,
                                    struct dx_err *err)
 {
@@ -252,7 +252,7 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
   enum dx_code code = DX_OK;
 
   if (section[0] != '\0')
-    code = move_section(session->driver, job, section, err);
+    code = move_section(session->manager, job, section, err);
   if (code == DX_OK)
     code = restart_failed(session, job, err);
   if (code != DX_OK)
@@ -264,32 +264,34 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
   return DX_OK;
 }
 
-static enum dx_code retry_driven(struct session *session, struct driven *driven,
-                                 const char *section, struct dx_err *err)
+static enum dx_code retry_driven(struct session *session,
+                                 struct managed *managed, const char *section,
+                                 struct dx_err *err)
 {
   char key[DX_KEY_BYTES];
   struct dx_err other;
   enum dx_code code, again;
   bool is_free =
-      (driven->attendant == NULL || section[0] != '\0') &&
-      dx_engine_remove(session->driver->engine, driven->job) == DX_OK;
+      (managed->attendant == NULL || section[0] != '\0') &&
+      dx_engine_remove(session->manager->engine, managed->job) == DX_OK;
 
   if (!is_free && section[0] == '\0') {
     control_send(session->client,
                  "line docextractd is working on job %s; nothing to do",
-                 driven->job->key);
-    if (driven->job->message[0] != '\0')
+                 managed->job->key);
+    if (managed->job->message[0] != '\0')
       control_send(session->client, "line Its message: %s",
-                   driven->job->message);
+                   managed->job->message);
     control_send(session->client, "done ");
     return DX_OK;
   }
   if (!is_free)
     return dx_fail(err, DX_E_BUSY, 0,
                    "a call of the job is under way; try again in a minute");
-  memcpy(key, driven->job->key, sizeof(key));
-  code = restart(session, driven->job, section, err);
-  again = driver_drive(session->driver, driven, code == DX_OK ? err : &other);
+  memcpy(key, managed->job->key, sizeof(key));
+  code = restart(session, managed->job, section, err);
+  again =
+      manager_drive(session->manager, managed, code == DX_OK ? err : &other);
   if (code == DX_OK)
     code = again;
   if (code == DX_OK)
@@ -300,9 +302,9 @@ static enum dx_code retry_driven(struct session *session, struct driven *driven,
 static enum dx_code retry_stored(struct session *session, const char *key,
                                  const char *section, struct dx_err *err)
 {
-  struct driver *driver = session->driver;
+  struct manager *manager = session->manager;
   struct dx_job *job = NULL;
-  enum dx_code code = dx_spool_load(driver->spool, key, &job, err);
+  enum dx_code code = dx_spool_load(manager->spool, key, &job, err);
 
   if (code != DX_OK)
     return code;
@@ -314,14 +316,14 @@ static enum dx_code retry_stored(struct session *session, const char *key,
   }
   code = restart(session, job, section, err);
   if (code == DX_OK)
-    code = dx_spool_reopen(driver->spool, job, err);
+    code = dx_spool_reopen(manager->spool, job, err);
   if (code == DX_OK)
     code = dx_job_save(job, err);
   if (code != DX_OK) {
     dx_job_free(&job);
     return code;
   }
-  code = driver_take(driver, job, err);
+  code = manager_take(manager, job, err);
   if (code == DX_OK)
     control_send(session->client, RETRYING, key);
   return code;
@@ -330,10 +332,10 @@ static enum dx_code retry_stored(struct session *session, const char *key,
 static enum dx_code verb_retry(struct session *session, const char *key,
                                const char *section, struct dx_err *err)
 {
-  struct driven *driven = find(session->driver, key);
+  struct managed *managed = find(session->manager, key);
 
-  return driven != NULL ? retry_driven(session, driven, section, err)
-                        : retry_stored(session, key, section, err);
+  return managed != NULL ? retry_driven(session, managed, section, err)
+                         : retry_stored(session, key, section, err);
 }
 
 /* ---- purge, seen ---- */
@@ -341,13 +343,13 @@ static enum dx_code verb_retry(struct session *session, const char *key,
 static enum dx_code verb_purge(struct session *session, const char *key,
                                struct dx_err *err)
 {
-  struct driver *driver = session->driver;
+  struct manager *manager = session->manager;
   struct dx_job *job = NULL;
   enum dx_code code = DX_E_JOB;
 
-  if (driver_find(driver, key) == NULL)
-    code = dx_spool_load(driver->spool, key, &job, err);
-  if (code == DX_OK && (!dx_job_is_finished(job) || dx_job_is_announcing(job)))
+  if (manager_find(manager, key) == NULL)
+    code = dx_spool_load(manager->spool, key, &job, err);
+  if (code == DX_OK && (!dx_job_is_finished(job) || dx_job_awaits_hook(job)))
     code = DX_E_JOB;
   if (code == DX_E_JOB)
     (void)dx_fail(err, DX_E_JOB, 0,
@@ -355,7 +357,7 @@ static enum dx_code verb_purge(struct session *session, const char *key,
                   "cancel %s",
                   key, key);
   if (code == DX_OK)
-    code = dx_spool_remove(driver->spool, &job, err);
+    code = dx_spool_remove(manager->spool, &job, err);
   dx_job_free(&job);
   if (code == DX_OK)
     control_send(session->client, "done Removed job %s", key);
@@ -364,14 +366,14 @@ static enum dx_code verb_purge(struct session *session, const char *key,
 
 static enum dx_code verb_seen(struct session *session, struct dx_err *err)
 {
-  struct driver *driver = session->driver;
+  struct manager *manager = session->manager;
   size_t i, count = 0;
   enum dx_code code;
 
-  for (i = 0; i < driver->count; i++)
-    driver->jobs[i]->job->seen |=
-        dx_job_is_unseen_failure(driver->jobs[i]->job);
-  code = dx_spool_count_failures(driver->spool, NULL, true, &count, err);
+  for (i = 0; i < manager->count; i++)
+    manager->jobs[i]->job->seen |=
+        dx_job_is_unseen_failure(manager->jobs[i]->job);
+  code = dx_spool_count_failures(manager->spool, NULL, true, &count, err);
   if (code == DX_OK)
     control_send(session->client, "done %zu failed job%s marked as seen", count,
                  count == 1 ? "" : "s");
@@ -383,20 +385,20 @@ static enum dx_code verb_seen(struct session *session, struct dx_err *err)
 static enum dx_code verb_hello(struct session *session, const char *name,
                                struct dx_err *err)
 {
-  session->hello = hello_start(session->driver->config, name,
+  session->hello = hello_start(session->manager->config, name,
                                client_descriptor(session->client), err);
   return session->hello != NULL ? DX_OK : err->code;
 }
 
-void verbs_turn(struct driver *driver)
+void verbs_turn(struct manager *manager)
 {
   struct session *s;
   struct dx_err err;
 
-  for (s = driver->sessions; s != NULL; s = s->next)
+  for (s = manager->sessions; s != NULL; s = s->next)
     if (s->hello != NULL &&
         !hello_turn(s->hello,
-                    dx_engine_rate_limit(driver->engine, s->hello->service)) &&
+                    dx_engine_rate_limit(manager->engine, s->hello->service)) &&
         !hello_end(&s->hello)) {
       (void)dx_fail(&err, DX_E_IO, 0,
                     "the test ended unexpectedly; see the log");
@@ -406,7 +408,8 @@ void verbs_turn(struct driver *driver)
 
 /* ---- sessions ---- */
 
-static struct session *session_of(struct driver *driver, struct client *client)
+static struct session *session_of(struct manager *manager,
+                                  struct client *client)
 {
   struct session *session = *client_data(client);
 
@@ -418,10 +421,10 @@ static struct session *session_of(struct driver *driver, struct client *client)
     client_close(client);
     return NULL;
   }
-  session->driver = driver;
+  session->manager = manager;
   session->client = client;
-  session->next = driver->sessions;
-  driver->sessions = session;
+  session->next = manager->sessions;
+  manager->sessions = session;
   *client_data(client) = session;
   return session;
 }
@@ -435,7 +438,7 @@ void verbs_closed(void *ctx, struct client *client)
     return;
   attend_closed(session);
   (void)hello_end(&session->hello);
-  for (at = &session->driver->sessions; *at != session; at = &(*at)->next)
+  for (at = &session->manager->sessions; *at != session; at = &(*at)->next)
     ;
   *at = session->next;
   free(session);
@@ -445,16 +448,16 @@ static void answer(struct session *session, const struct dx_message *message)
 {
   int64_t number = 0;
 
-  if (session->driven == NULL || !dx_message_number(message, 0, &number))
+  if (session->managed == NULL || !dx_message_number(message, 0, &number))
     return;
-  permit_reply(session->driven, number, message->verb == DX_VERB_YES);
-  dx_engine_wake(session->driver->engine, session->driven->job);
+  permit_reply(session->managed, number, message->verb == DX_VERB_YES);
+  dx_engine_wake(session->manager->engine, session->managed->job);
 }
 
-void verbs_message(struct driver *driver, struct client *client,
+void verbs_message(struct manager *manager, struct client *client,
                    const struct dx_message *message)
 {
-  struct session *session = session_of(driver, client);
+  struct session *session = session_of(manager, client);
   const char *key = message->words[0];
   struct dx_err err;
   enum dx_code code = DX_OK;
@@ -493,7 +496,7 @@ void verbs_message(struct driver *driver, struct client *client,
     code = verb_seen(session, &err);
     break;
   case DX_VERB_WAKE:
-    driver->receipts_ms = 0;
+    manager->receipts_ms = 0;
     control_send(client, "done ");
     break;
   default: /* YIELD is main.c's */

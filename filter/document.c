@@ -1,6 +1,6 @@
 /*
- * document.c - which converter a type needs. What becomes a PDF here passes
- * through pdf.c like any other.
+ * document.c - which converter a type needs. What is converted to PDF here
+ * passes through pdf.c like any other.
  */
 #include "filter/document.h"
 

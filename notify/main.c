@@ -1,5 +1,5 @@
 /*
- * main.c - docextract-notify: tells the person at the desktop what became of
+ * main.c - docextract-notify: tells the user at the desktop the outcome of
  * her print jobs. It watches docextractd's status socket (lib/control/status.h)
  * and shows a notification when a submission of hers has ended.
  *

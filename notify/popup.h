@@ -4,7 +4,7 @@
  * thousand.
  *
  * They say the queue and number of the print job, what happened, and whom to
- * ask; nothing of the document. What needs a person stays until she closes it.
+ * ask; nothing of the document. What needs the user stays until they close it.
  *
  * Calling sequence: popups_begin() first, popups_end() last; what is shown then
  * stays on the screen. Blocking: popups_show() until the desktop responds.

@@ -97,7 +97,7 @@ static cJSON *make_log_line(const struct sim_request *r, unsigned status)
 
 /*
  * Appends a line for each request, in one write(), before its response is
- * sent: whoever has the response finds the line.
+ * sent: a client that has the response finds the line.
  */
 static void log_request(struct sim_request *r, unsigned status)
 {

@@ -43,7 +43,7 @@ with_other_user = $(AM_CPPFLAGS) -UDX_USER -DDX_USER='"games"'
 LDADD = $(FUZZ_ENGINE) $(unit_libs)
 if TESTS_ON
 unit_programs = \
-	tests/unit/test_announce \
+	tests/unit/test_hook \
 	tests/unit/test_api \
 	tests/unit/test_buf \
 	tests/unit/test_bundle \

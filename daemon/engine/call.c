@@ -175,7 +175,7 @@ static void rate_limited(struct call_ctx *ctx)
   dx_rate_limit_block(ctx->svc->rate_limit, wait);
   ctx->svc->slot.booked = false; /* it may be within the pause */
   engine_set_away(ctx->svc, true);
-  engine_wait_for(sub, 0); /* the rate limit makes everybody wait */
+  engine_wait_for(sub, 0); /* the rate limit makes all calls wait */
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
 }
 

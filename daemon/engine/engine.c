@@ -452,8 +452,8 @@ static void resume(struct dx_submission *sub)
   sub->overdue = false;
   if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED) {
     sub->job->dirty = true; /* its manifest may not be there yet */
-    if (sub->job->announces && sub->announce_ms == 0)
-      dx_submission_announce(sub);
+    if (sub->job->has_hook && sub->hook_ms == 0)
+      dx_submission_call_hook(sub);
   }
   if (sub->registering)
     engine_create_lost(sub);
@@ -496,7 +496,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   }
   /* Who prints a job, or retries it, may have fixed what was wrong:
    * the service is asked at once. */
-  job->announces = false;
+  job->has_hook = false;
   for (i = 0; i < job->submission_count; i++) {
     svc = engine_section_of(engine, &job->submissions[i]);
     if (svc == NULL)
@@ -504,7 +504,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     if (svc->needs_admin)
       svc->due_ms = 0;
     svc->needs_admin = false;
-    job->announces = job->announces || svc->service->on_result != NULL;
+    job->has_hook = job->has_hook || svc->service->on_result != NULL;
   }
   for (i = 0; i < job->submission_count; i++)
     resume(&job->submissions[i]);

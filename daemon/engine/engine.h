@@ -33,7 +33,7 @@ struct dx_engine;
 /* None of these may add or remove jobs, but `ended` may free the job. */
 struct dx_observer {
   void (*note)(void *ctx, struct dx_job *job, const struct dx_note *note);
-  /* The engine is done with the job: dx_job_outcome() says what became of it.
+  /* The engine is done with the job: dx_job_outcome() has its outcome.
    * Called once per job. */
   void (*ended)(void *ctx, struct dx_job *job);
   /* Asked before each step that cannot be taken back: creating a source, and

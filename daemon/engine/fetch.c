@@ -492,7 +492,8 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
       sub->job->dirty = true;
       return true;
     }
-    if (code == DX_E_TAKEN) { /* only a person knows which one is right */
+    if (code ==
+        DX_E_TAKEN) { /* only the administrator can tell which one is right */
       dx_submission_end(sub, DX_EV_FAIL, code, err.text);
       return true;
     }

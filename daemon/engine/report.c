@@ -144,7 +144,7 @@ static enum dx_code tell_failures(struct dx_engine *engine, struct dx_job *job,
     if (sub->state == DX_ST_CANCELED && job->print.final == DX_FINAL_CANCELED) {
       /* Of a print job that was canceled in CUPS no consumer is told: what is
        * there stays (docextract-results(5)). */
-      sub->announce_ms = 0;
+      sub->hook_ms = 0;
     } else if (svc != NULL) {
       code = engine_prepare_results(svc, err);
       if (sub->failed_at == 0)

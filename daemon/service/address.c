@@ -1,5 +1,5 @@
 /*
- * address.c - the few ranges of addresses that are not for everybody.
+ * address.c - the few ranges of addresses that are not public.
  */
 #include "daemon/service/address.h"
 

@@ -1,5 +1,5 @@
 /*
- * http.h - one request over HTTP, driven by events; knows no service.
+ * http.h - one request over HTTP, managed by events; knows no service.
  *
  * This is the seam between meaning and transport: tests link dx_http_start(),
  * dx_http_cancel(), and dx_http_run() to a fake with its own clock. Redirects

@@ -10,8 +10,8 @@
 #include "lib/base/history.h"
 #include "lib/base/policy.h"
 
-/* Of one host and port: all sections that have these share it. */
-struct pace {
+/* Of one host and port, for all sections that have these. */
+struct shared {
   size_t users;
   int history_dirfd;
   char *host;
@@ -21,7 +21,7 @@ struct pace {
 };
 
 struct dx_rate_limit {
-  struct pace *pace;
+  struct shared *shared;
   double gap_ms;
 };
 
@@ -31,19 +31,20 @@ struct dx_rate_limit *dx_rate_limit_new(int history_dirfd, const char *host,
                                         int port, double rate)
 {
   struct dx_rate_limit *limit = NULL;
-  struct pace *pace = calloc(1, sizeof(*pace));
+  struct shared *shared = calloc(1, sizeof(*shared));
 
-  if (pace == NULL)
+  if (shared == NULL)
     return NULL;
-  pace->history_dirfd = history_dirfd;
-  pace->port = port;
-  pace->host = strdup(host);
-  dx_pause_read(history_dirfd, host, port, &pace->pause);
-  if (pace->host != NULL)
-    limit = dx_rate_limit_share(&(struct dx_rate_limit){.pace = pace}, rate);
+  shared->history_dirfd = history_dirfd;
+  shared->port = port;
+  shared->host = strdup(host);
+  dx_pause_read(history_dirfd, host, port, &shared->pause);
+  if (shared->host != NULL)
+    limit =
+        dx_rate_limit_share(&(struct dx_rate_limit){.shared = shared}, rate);
   if (limit == NULL) {
-    free(pace->host);
-    free(pace);
+    free(shared->host);
+    free(shared);
   }
   return limit;
 }
@@ -56,13 +57,13 @@ struct dx_rate_limit *dx_rate_limit_share(struct dx_rate_limit *other,
 
   if (limit == NULL)
     return NULL;
-  limit->pace = other->pace;
-  limit->pace->users++;
+  limit->shared = other->shared;
+  limit->shared->users++;
   limit->gap_ms = 1000 / rate;
   /* Just now there may have been a call of a process that has ended. */
   first_ms = (double)dx_monotonic_ms() + limit->gap_ms;
-  if (first_ms > limit->pace->next_ms)
-    limit->pace->next_ms = first_ms;
+  if (first_ms > limit->shared->next_ms)
+    limit->shared->next_ms = first_ms;
   return limit;
 }
 
@@ -70,9 +71,9 @@ void dx_rate_limit_free(struct dx_rate_limit **limit)
 {
   if (*limit == NULL)
     return;
-  if (--(*limit)->pace->users == 0) {
-    free((*limit)->pace->host);
-    free((*limit)->pace);
+  if (--(*limit)->shared->users == 0) {
+    free((*limit)->shared->host);
+    free((*limit)->shared);
   }
   free(*limit);
   *limit = NULL;
@@ -81,29 +82,29 @@ void dx_rate_limit_free(struct dx_rate_limit **limit)
 /* ---- booking ---- */
 
 /* When the next call may be sent. */
-static double next_ms(const struct pace *pace)
+static double next_ms(const struct shared *shared)
 {
   double at = (double)dx_monotonic_ms();
 
-  if (at < pace->next_ms)
-    at = pace->next_ms;
-  if (at < (double)pace->pause.until_ms)
-    at = (double)pace->pause.until_ms;
+  if (at < shared->next_ms)
+    at = shared->next_ms;
+  if (at < (double)shared->pause.until_ms)
+    at = (double)shared->pause.until_ms;
   return at;
 }
 
 int64_t dx_rate_limit_book_any(struct dx_rate_limit *limit)
 {
-  double at = next_ms(limit->pace);
+  double at = next_ms(limit->shared);
 
-  limit->pace->next_ms = at + limit->gap_ms;
+  limit->shared->next_ms = at + limit->gap_ms;
   return (int64_t)(at + 0.999); /* never early */
 }
 
 struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
                                   enum dx_urgency urgency, int64_t waited_ms)
 {
-  double at = next_ms(limit->pace);
+  double at = next_ms(limit->shared);
   double ahead = DX_RATE_LIMIT_AHEAD_MS + (double)waited_ms / 4;
 
   if (urgency == DX_URGENT || ahead > DX_RATE_LIMIT_AHEAD_MAX_MS)
@@ -115,14 +116,15 @@ struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
 
 /* ---- a pause ---- */
 
-static void save(const struct pace *pace)
+static void save(const struct shared *shared)
 {
-  dx_pause_write(pace->history_dirfd, pace->host, pace->port, &pace->pause);
+  dx_pause_write(shared->history_dirfd, shared->host, shared->port,
+                 &shared->pause);
 }
 
 void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms)
 {
-  struct dx_pause *pause = &limit->pace->pause;
+  struct dx_pause *pause = &limit->shared->pause;
   int64_t until;
 
   if (wait_ms > DX_RETRY_AFTER_MAX_MS)
@@ -131,7 +133,7 @@ void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms)
   if (until <= pause->until_ms)
     return;
   pause->until_ms = until;
-  save(limit->pace);
+  save(limit->shared);
 }
 
 bool dx_rate_limit_is_blocked(const struct dx_rate_limit *limit)
@@ -141,12 +143,12 @@ bool dx_rate_limit_is_blocked(const struct dx_rate_limit *limit)
 
 int64_t dx_rate_limit_blocked_ms(const struct dx_rate_limit *limit)
 {
-  return limit->pace->pause.until_ms;
+  return limit->shared->pause.until_ms;
 }
 
 void dx_rate_limit_down(struct dx_rate_limit *limit)
 {
-  struct dx_pause *pause = &limit->pace->pause;
+  struct dx_pause *pause = &limit->shared->pause;
 
   if (dx_rate_limit_is_blocked(limit))
     return; /* another call has just found this */
@@ -158,8 +160,8 @@ void dx_rate_limit_down(struct dx_rate_limit *limit)
 
 void dx_rate_limit_up(struct dx_rate_limit *limit)
 {
-  if (limit->pace->pause.down_ms == 0)
+  if (limit->shared->pause.down_ms == 0)
     return;
-  limit->pace->pause.down_ms = 0;
-  save(limit->pace);
+  limit->shared->pause.down_ms = 0;
+  save(limit->shared);
 }

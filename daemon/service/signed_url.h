@@ -2,7 +2,7 @@
  * signed_url.h - the signed URLs to which documents are uploaded.
  *
  * The service gives one URL for each file of a source. It leads to a storage
- * on another host, and whoever has it may upload until it expires: it is never
+ * on another host, and each holder may upload until it expires: it is never
  * logged, printed or put into a message.
  *
  * Blocking: never.

@@ -5,7 +5,7 @@
  * as its last argument. The code names what happened; its class says what to
  * do about it: programs map classes, never codes, to exit statuses. The text
  * can be printed as it is, and never holds a title, a file name chosen by a
- * person, a token or a signed URL.
+ * user, a token or a signed URL.
  *
  * Ownership: plain memory of the caller. Blocking: never.
  */

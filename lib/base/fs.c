@@ -43,8 +43,8 @@ static bool directory_of(int fd, char path[PATH_MAX])
   return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
-/* The path of `name` in the directory of `fd`, for somebody who has to free
- * space there, say. */
+/* The path of `name` in the directory of `fd`, for an administrator who has to
+ * free space there, say. */
 static const char *whole_path(int fd, const char *name,
                               char path[DX_ERR_TEXT_BYTES])
 {
@@ -116,7 +116,7 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   int fd, made, e;
   mode_t before;
 
-  /* The umask is inherited: cupsd's is 077. Nobody corrects the mode of an
+  /* The umask is inherited: cupsd's is 077. Nothing corrects the mode of an
    * existing directory, so it is created with all but the setgid bit, which
    * mkdir() does not set. */
   before = umask(0);

@@ -22,10 +22,10 @@
 #include "lib/base/err.h"
 
 /*
- * dx_fail_sys() about a file or directory, with its full path: whoever has to
- * free space there must find it. fd: the directory that `name` is in ("." is
- * the directory itself), or an open file in that directory. If the path cannot
- * be found, the message has only `name`; a pipe has no directory.
+ * dx_fail_sys() about a file or directory, with its full path: an administrator
+ * who has to free space there must find it. fd: the directory that `name` is in
+ * ("." is the directory itself), or an open file in that directory. If the path
+ * cannot be found, the message has only `name`; a pipe has no directory.
  */
 enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
                         int fd, const char *name);
@@ -107,7 +107,7 @@ void dx_temp_discard(struct dx_temp *temp);
 
 /*
  * Removes what writers that were killed have left in a directory: files with a
- * temporary name that nobody has written to for min_age_ms; 0 is for a caller
+ * temporary name that was not written to for min_age_ms; 0 is for a caller
  * that holds the lock of the directory. What fails is left to the next sweep.
  */
 void dx_temp_sweep(int dirfd, int64_t min_age_ms);

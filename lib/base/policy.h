@@ -76,7 +76,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_POLL_FIRST_SPREADS 1.33  /* below the median; a tenth is earlier */
 #define DX_POLL_STEP_PART 0.18      /* of M, times the root of SPREAD */
 #define DX_POLL_STEP_MIN_MS 1000    /* all jobs share the rate limit */
-#define DX_POLL_STEP_MAX_MS 20000   /* a person is waiting */
+#define DX_POLL_STEP_MAX_MS 20000   /* a user is waiting */
 #define DX_POLL_JITTER 0.05         /* of the step: jobs do not poll together */
 #define DX_POLL_OVERDUE_SPREADS 1.5 /* above M, which says little then */
 #define DX_POLL_GROWTH 1.25         /* of the step, when overdue or M unknown */
@@ -99,7 +99,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_POLL_MEDIAN_MAX_MS 86400000 /* a file that says more is damaged */
 
 /* A job that was handed over waits for the administrator, and longer than a
- * person would (doc/policy.md, "Classes"). */
+ * user would (doc/policy.md, "Classes"). */
 #define DX_ADMIN_RETRY_MS 600000
 #define DX_OVERDUE_POLL_MS 3600000
 
@@ -160,10 +160,11 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_ASK_AGAIN_MS 1000   /* its print job is held, or cupsd is silent */
 #define DX_MAY_MS 1000         /* for a backend to answer whether to send */
 #define DX_WATCH_FIRST_MS 1000 /* until cupsd is asked again about a print */
-#define DX_WATCH_MAX_MS 60000  /* job that nobody attends, doubling to this */
-#define DX_IDLE_MS 600000      /* then one that was started on demand ends */
-#define DX_ASK_VALID_MS 5000   /* what cupsd reported about a job */
-#define DX_QUEUE_LOOK_MS 2000  /* who waits behind a print job */
+#define DX_WATCH_MAX_MS \
+  60000                      /* job that no backend attends, doubling to this */
+#define DX_IDLE_MS 600000    /* then one that was started on demand ends */
+#define DX_ASK_VALID_MS 5000 /* what cupsd reported about a job */
+#define DX_QUEUE_LOOK_MS 2000 /* who waits behind a print job */
 
 /* The status socket (doc/policy.md, "Status socket"). */
 #define DX_STATUS_CLIENTS_MAX 256     /* connections, of all users, */
@@ -187,6 +188,6 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_ON_RESULT_FIRST_MS 10000  /* before the second run, doubling */
 #define DX_ON_RESULT_MAX_MS 900000   /* between two runs, at most */
 #define DX_ON_RESULT_FOR_MS 86400000 /* no run begins later */
-#define DX_ON_RESULT_BUSY_MS 1000    /* somebody else has the job */
+#define DX_ON_RESULT_BUSY_MS 1000    /* another process has the job */
 
 #endif

@@ -21,7 +21,7 @@ const char *dx_user(void);
 
 /*
  * Turns a root process into one of dx_user(). Nothing changes without
- * --with-user, or for anybody but root. E_ACCESS if there is no such user:
+ * --with-user, or for all users but root. E_ACCESS if there is no such user:
  * the process then runs as nobody, because nothing is to be done as root.
  */
 enum dx_code dx_user_enter(struct dx_err *err) DX_MUST_USE;

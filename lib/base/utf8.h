@@ -26,7 +26,7 @@ bool dx_utf8_is_control(uint32_t character);
 
 /*
  * True for what must not reach a terminal or a log: besides controls, the
- * format characters that nobody sees, which hide text or turn its order around
+ * invisible format characters, which hide text or turn its order around
  * (U+202E), and the separators of lines and paragraphs.
  */
 bool dx_utf8_is_hidden(uint32_t character);

@@ -191,7 +191,7 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
                              dx_config_note *each, void *ctx,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The same without anything that a person wrote, for a report that is sent to
+/* The same without anything that a user wrote, for a report that is sent to
  * others: of words and numbers, their values; of everything else, only that it
  * is set. Services are numbered. */
 void dx_config_print_anonymous(const struct dx_config *config, FILE *out);

@@ -89,9 +89,9 @@ enum dx_code config_unknown(const struct parser *p, const char *name,
 bool config_is_repeatable(const char *name);
 
 /*
- * What is wrong with the owner or mode of a file, or NULL: nobody else may
+ * What is wrong with the owner or mode of a file, or NULL: no other user may
  * write it, and it must belong to a user that dx_user_is_trusted() accepts,
- * preferably `owner` (NULL: anybody). `text` holds what is returned.
+ * preferably `owner` (NULL: any). `text` holds what is returned.
  */
 const char *config_identity(const char *path, const struct stat *st,
                             const char *owner, char text[DX_ERR_TEXT_BYTES]);

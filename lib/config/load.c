@@ -206,7 +206,7 @@ static enum dx_code read_line(struct parser *p, const char *name,
   return p->is_foreign ? DX_OK : directive(p, name, value, err);
 }
 
-/* What is not text, or not a line that a person wrote. */
+/* What is not text, or not a line that a user wrote. */
 static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
                                 struct dx_err *err)
 {

@@ -185,7 +185,7 @@ static enum dx_code check_key(const struct parser *p, const struct row *row,
     return config_bad(p, err, "%s", wrong);
   if ((st.st_mode & S_IROTH) != 0)
     return config_bad(p, err,
-                      "everybody may read '%s'; fix it with: chmod o-rwx %s",
+                      "all users may read '%s'; fix it with: chmod o-rwx %s",
                       path, path);
   if (dx_user() != NULL && (st.st_mode & S_IRGRP) != 0)
     return config_bad(p, err,
@@ -218,7 +218,7 @@ static enum dx_code set_path(const struct parser *p, const struct row *row,
                                                 : code;
 }
 
-/* Whoever may change the program may do what we may. */
+/* A user who may change the program may do what we may. */
 static enum dx_code set_command(const struct parser *p, const struct row *row,
                                 const char *value, char **field,
                                 struct dx_err *err)

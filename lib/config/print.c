@@ -1,6 +1,6 @@
 /*
  * print.c - prints a loaded configuration: every value with where it came
- * from, or without anything that a person wrote. What is printed with values
+ * from, or without anything that a user wrote. What is printed with values
  * can be read as a configuration again. Nothing is read or checked here.
  */
 #include "lib/config/config_internal.h"
@@ -157,7 +157,7 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
   return fflush(out) == 0 ? DX_OK : dx_fail_sys(err, errno, "write", "output");
 }
 
-/* ---- with nothing that a person wrote ---- */
+/* ---- with nothing that a user wrote ---- */
 
 static void print_anonymous(FILE *out, const struct dx_config *config,
                             const struct dx_service *service,

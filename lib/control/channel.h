@@ -60,8 +60,8 @@
   X(GONE, "gone", 0, false)         /* `ended` is durable */                  \
   X(FAILURES, "failures", 1, false) /* N: jobs of this queue that failed */   \
                                     /* after their print jobs had ended */    \
-  X(SENTENCE, "sentence", 0, true)  /* for the person who printed; */         \
-  X(END, "end", 1, true)     /* CODE TEXT: what became of the job, for the */ \
+  X(SENTENCE, "sentence", 0, true)  /* for the user who printed; */           \
+  X(END, "end", 1, true)     /* CODE TEXT: the outcome of the job, for the */ \
                              /* administrator; OK: extracted */               \
   X(LINE, "line", 0, true)   /* of hello, for stdout */                       \
   X(WARN, "warn", 0, true)   /* for stderr */                                 \
@@ -156,7 +156,7 @@ struct dx_channel {
 
 /*
  * Connects to docextractd and reads its greeting; at most
- * DX_CHANNEL_GREETING_MS. spool_dir is for messages. E_NOT_FOUND: nobody
+ * DX_CHANNEL_GREETING_MS. spool_dir is for messages. E_NOT_FOUND: none
  * listens. E_BUSY: no greeting, it is ending; try again. E_STATE: another
  * version; the text names both. E_ACCESS; or what docextractd responded.
  */

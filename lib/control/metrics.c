@@ -27,7 +27,7 @@ struct tally {
   int64_t undecided; /* not among those */
   int64_t oldest_at; /* wall clock; 0: none is unfinished */
   int64_t oldest_s;  /* its age */
-  int64_t unseen, announcing;
+  int64_t unseen, hooks;
   int64_t is_up, results_free;
   struct dx_counts counts;
 };
@@ -57,7 +57,7 @@ static void count_job(struct round *r, const struct dx_job *job)
       (t->oldest_at == 0 || job->received_at < t->oldest_at))
     t->oldest_at = job->received_at;
   t->unseen += dx_job_is_unseen_failure(job);
-  t->announcing += dx_job_is_announcing(job);
+  t->hooks += dx_job_awaits_hook(job);
 }
 
 /* Of jobs/ or received/. What is gone was finished, or picked up, meanwhile. */
@@ -237,7 +237,7 @@ static void print_jobs(const struct round *r)
 
   describe(r, "jobs", "gauge",
            "Jobs that are not finished, by state; undecided: nothing is sent "
-           "until a person decides.");
+           "until the administrator decides.");
   for (state = 0; state < DX_ST_COUNT; state++)
     if (!dx_state_is_settled((enum dx_state)state))
       print(r, "jobs", "state", dx_state_word((enum dx_state)state),
@@ -248,7 +248,7 @@ static void print_jobs(const struct round *r)
   print_gauge(r, "unseen_failures", MEMBER(unseen),
               "Jobs that failed after their print jobs had ended, until "
               "they are marked as seen.");
-  print_gauge(r, "announcing_jobs", MEMBER(announcing),
+  print_gauge(r, "hook_pending_jobs", MEMBER(hooks),
               "Jobs for which OnResult has not succeeded yet.");
 }
 

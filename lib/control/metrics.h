@@ -3,7 +3,7 @@
  * in the text format of Prometheus (doc/policy.md, "Metrics").
  *
  * Labels are names of sections and words of ours: nothing about a patient, a
- * document, or a person.
+ * document, or a user.
  *
  * The numbers of docextractd are those that it has written, at most a second
  * old while it runs, and its last ones when it does not.

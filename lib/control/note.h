@@ -23,7 +23,7 @@
   X(UNEXPECTED, "unexpected") /* a response that cannot be right; text */      \
   X(PAUSED, "paused")         /* the service asked for fewer calls */          \
   X(TOKEN, "token")           /* refused or not available; text; retried */    \
-  X(ADMIN, "admin")           /* somebody must fix the configuration; text */  \
+  X(ADMIN, "admin")           /* the configuration must be fixed; text */      \
   X(LOCAL, "local")           /* a failure here; text; retried each minute */  \
   X(LOCAL_OVER, "local-over")
 

@@ -103,7 +103,7 @@ static int launch(char *config_path)
   return dx_process_start(words, variables, -1, &pid);
 }
 
-/* By a child that ends at once: it belongs to nobody here. */
+/* By a child that ends at once: it is no child of ours. */
 static enum dx_code start(const char *config_path, struct dx_err *err)
 {
   char *path = realpath(config_path, NULL);
@@ -121,7 +121,7 @@ static enum dx_code start(const char *config_path, struct dx_err *err)
     return dx_fail_sys(err, e, "start", "docextractd");
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR)
-      return DX_OK; /* nobody waits for children here: it may run */
+      return DX_OK; /* no one waits for children here: it may run */
   e = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
   return e == 0 ? DX_OK : dx_fail_sys(err, e, "start", dx_docextractd_path());
 }

@@ -1,5 +1,6 @@
 /*
- * start.h - connecting to docextractd, which is started if nobody else does.
+ * start.h - connecting to docextractd, which is started on demand without a
+ * service manager.
  *
  * Where systemd runs and docextractd.service is installed, nothing else starts
  * it: E_CONFIG, and the text names the command. Elsewhere a process of the

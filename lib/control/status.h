@@ -25,7 +25,7 @@
  *                   id: of the print job. submission: 1 to n within the job.
  *                   state: extracted, failed, refused, canceled, or expired;
  *                   reason_code, message: null if extracted, else those of
- *                   docextract-results(5); sentence: why, for the person who
+ *                   docextract-results(5); sentence: why, for the user who
  *                   printed (sentence.h); for a user who may not see all,
  *                   message is the same. queue and id are null for jobs not
  *                   from CUPS. A line may come twice, and lines come in no

@@ -39,7 +39,7 @@
 #define DX_REASON_BYTES 256
 
 /*
- * word, sentence: what the person who printed reads (lib/spool/sentence.h). The
+ * word, sentence: what the user who printed reads (lib/spool/sentence.h). The
  * filter may say more to the administrator. The words must not change: they are
  * stored in journals.
  */

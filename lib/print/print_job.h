@@ -64,7 +64,7 @@ struct dx_print_job {
   bool is_class;              /* `queue` is a class */
 };
 
-/* True if cupsd knows the job and says what became of it. */
+/* True if cupsd knows the job and its state. */
 bool dx_print_job_is_known(const struct dx_print_job *job);
 
 /*

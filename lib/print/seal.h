@@ -1,8 +1,8 @@
 /*
  * seal.h - how the backend knows that an entry of a bundle was written by a
- * filter that cupsd started for this job, and not by the person who printed it.
+ * filter that cupsd started for this job, and not by the user who printed it.
  *
- * Whoever may print can print bytes of their own as a bundle. What they do not
+ * A user who may print can print their own bytes as a bundle. What they do not
  * have is the side channel: a pair of sockets that cupsd makes for every run of
  * a job, for the filters and the backend only. The backend sends a random
  * number through it, once; every filter looks at that number without taking it
@@ -33,7 +33,7 @@ bool dx_seal_is_expected(int side_fd);
 
 /*
  * For a filter. Waits for the number, for at most wait_ms. False, and an empty
- * `seal`, if there is no side channel or nobody at its other end.
+ * `seal`, if there is no side channel or no process at its other end.
  */
 bool dx_seal_look(int side_fd, int wait_ms, char seal[DX_SEAL_BYTES]);
 

@@ -270,10 +270,10 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
     sub->state = to;
     enter(sub, from);
     if (!dx_state_is_final(to))
-      sub->job->seen = false; /* what becomes of it now is news */
-    else if (sub->job->announces)
-      dx_submission_announce(sub);
-    if (event == DX_EV_RETRY || event == DX_EV_VERIFY) { /* a person asks */
+      sub->job->seen = false; /* its new outcome was not seen */
+    else if (sub->job->has_hook)
+      dx_submission_call_hook(sub);
+    if (event == DX_EV_RETRY || event == DX_EV_VERIFY) { /* a user asks */
       sub->lost_creates = 0;
       sub->start_overs = 0;
       sub->reregistrations = 0;
@@ -286,9 +286,9 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
   return DX_OK;
 }
 
-void dx_submission_announce(struct dx_submission *sub)
+void dx_submission_call_hook(struct dx_submission *sub)
 {
-  sub->announce_ms = dx_wall_ms();
+  sub->hook_ms = dx_wall_ms();
   sub->job->dirty = true;
 }
 
@@ -527,12 +527,12 @@ enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
 
 /* ---- outcome ---- */
 
-bool dx_job_is_announcing(const struct dx_job *job)
+bool dx_job_awaits_hook(const struct dx_job *job)
 {
   size_t i;
 
   for (i = 0; i < job->submission_count; i++)
-    if (job->submissions[i].announce_ms != 0)
+    if (job->submissions[i].hook_ms != 0)
       return true;
   return false;
 }

@@ -11,7 +11,7 @@
  * document that can be sent belongs to one submission (a source of the
  * service); `separate`: one each, `together`: one for all.
  *
- * Nobody but docextractd writes the journal of a job that was committed
+ * Only docextractd writes the journal of a job that was committed
  * (spool.h).
  *
  * Ownership: a job owns everything in it and its directory's descriptor;
@@ -94,8 +94,8 @@ struct dx_print {
   enum dx_backend backend; /* how the backend of the last run stands */
   enum dx_final final;     /* the last final answer of cupsd */
   bool known_later;        /* a later cupsd than that has known the print job */
-  bool decided;            /* a person decided to send; until the next run */
-  bool undecided;          /* a person must decide */
+  bool decided;   /* the administrator decided to send; until the next run */
+  bool undecided; /* the administrator must decide */
   int64_t unclear_ms; /* wall: since when cupsd hides the print job or gives
                          no answer; 0: it does neither */
 };
@@ -126,8 +126,8 @@ struct dx_submission {
    * until docextractd has written the manifest that says so. */
   int64_t registered_at, uploaded_at, complete_at, extracted_at, delivered_at,
       failed_at;
-  int64_t announce_ms; /* wall ms: since then OnResult is to be run for its
-                          manifest; 0: not, or no longer */
+  int64_t hook_ms; /* wall ms: since then OnResult is to be run for its
+                      manifest; 0: not, or no longer */
   /* Not in the journal. */
   bool overdue;        /* longer than ProcessingLimit */
   int64_t told_end_at; /* the end that those who watch know of; of a job that
@@ -141,7 +141,7 @@ struct dx_job {
   struct dx_print print;
   int64_t received_at; /* wall ms */
   bool together;
-  bool seen; /* a person knows that it failed after its print job had ended */
+  bool seen; /* acknowledged: it failed after its print job had ended */
   struct dx_document *documents;
   size_t document_count;
   struct dx_submission *submissions;
@@ -153,11 +153,11 @@ struct dx_job {
   char message[DX_ERR_TEXT_BYTES]; /* why it waits, for the administrator; "" if
                                     nothing is wrong */
   enum dx_code message_code;       /* the same for dx_job_reword(); DX_OK: not
-                                    for the person who printed */
-  int64_t retry_at; /* wall ms: when whoever drives it tries again; 0: not, or
+                                    for the user who printed */
+  int64_t retry_at; /* wall ms: when docextractd tries again; 0: not, or
                        nothing is wrong */
   /* Not in the journal. */
-  bool announces;         /* its service has OnResult */
+  bool has_hook;          /* its service has OnResult */
   struct dx_err halt;     /* not DX_OK: this process does nothing more */
   bool ended;             /* the engine has nothing more to do for it */
   struct dx_drive *drive; /* the engine's, while it drives the job */
@@ -184,8 +184,9 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Applies the transition table and what entering a state implies: times are
  * set; STORED clears the source and where it is, URLs, and cases, and after
- * RETRY the counters of tries; a final state is announced if the job announces.
- * Marks the job dirty, or behind if a GET will report the same again. */
+ * RETRY the counters of tries; the hook of a final state is due if the job
+ * has_hook. Marks the job dirty, or behind if a GET will report the same again.
+ */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
@@ -193,7 +194,7 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
 int64_t dx_submission_ended_at(const struct dx_submission *sub);
 
 /* True if it failed or expired after bytes of it may have reached its source,
- * which is polled before anything is resent. Not if a person canceled it. */
+ * which is polled before anything is resent. Not if a user canceled it. */
 bool dx_submission_needs_verify(const struct dx_submission *sub);
 
 /* The section of its source, or where one will be created. */
@@ -202,25 +203,25 @@ const char *dx_submission_section(const struct dx_submission *sub);
 /* True if all its documents are in the job directory. */
 bool dx_submission_is_here(const struct dx_submission *sub);
 
-/* Retries a submission that failed, when a person asks for it: VERIFY if that
+/* Retries a submission that failed, when a user asks for it: VERIFY if that
  * is needed, else RETRY. Earlier tries do not count. E_STATE if it has not
  * failed.
  */
 enum dx_code dx_submission_retry(struct dx_submission *sub,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* From now on OnResult is to be run for it (announce.h). */
-void dx_submission_announce(struct dx_submission *sub);
+/* From now on OnResult is to be run for it (hook.h). */
+void dx_submission_call_hook(struct dx_submission *sub);
 
 /* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
                        enum dx_code code, const char *reason);
 
-/* Ends everything that is not settled: a person no longer wants it. The
+/* Ends everything that is not settled: a user no longer wants it. The
  * service keeps what it has; nothing more is fetched. */
 void dx_job_cancel(struct dx_job *job);
 
-/* Ends everything that is not settled: nobody did anything about it within
+/* Ends everything that is not settled: it was not finished within
  * KeepUnfinished. */
 void dx_job_expire(struct dx_job *job);
 
@@ -287,12 +288,12 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
 enum dx_code dx_job_delete_documents(struct dx_job *job,
                                      struct dx_err *err) DX_MUST_USE;
 
-/* Every submission is settled: the job belongs in finished/ unless it is still
- * to be announced. */
+/* Every submission is settled: the job belongs in finished/ unless a hook is
+ * still to be run. */
 bool dx_job_is_finished(const struct dx_job *job);
 
 /* OnResult is to be run for a submission. */
-bool dx_job_is_announcing(const struct dx_job *job);
+bool dx_job_awaits_hook(const struct dx_job *job);
 
 /* Every submission is final: nothing more happens by itself. */
 bool dx_job_is_final(const struct dx_job *job);
@@ -301,9 +302,9 @@ bool dx_job_is_final(const struct dx_job *job);
 const struct dx_submission *dx_job_first_missing(const struct dx_job *job);
 
 /*
- * What became of the job: DX_OK if every document was extracted, else the code
+ * The outcome of the job: DX_OK if every document was extracted, else the code
  * of the first one that was not, with a sentence about the whole job in *err.
- * The person who printed reads dx_job_sentence() (sentence.h) instead.
+ * The user who printed reads dx_job_sentence() (sentence.h) instead.
  */
 enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
 
@@ -311,11 +312,11 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
  * what failed. */
 enum dx_state dx_job_state(const struct dx_job *job);
 
-/* The person who printed was told that it completed, because its backend left,
+/* The user who printed was told that it completed, because its backend left,
  * and does not know that it failed then (doc/policy.md, "Print jobs"). */
 bool dx_job_is_unseen_failure(const struct dx_job *job);
 
-/* A person must decide about it before anything more is sent. */
+/* The administrator must decide about it before anything more is sent. */
 bool dx_job_is_undecided(const struct dx_job *job);
 
 /* The word for people, wherever one is shown: that of its state, or

@@ -119,7 +119,7 @@ static const struct field submission_fields[] = {
     FIELD(dx_submission, COUNT, "reregistrations", reregistrations),
     FIELD(dx_submission, FLAG, "put_again", put_again),
     FIELD(dx_submission, FLAG, "verify", verify),
-    FIELD(dx_submission, COUNT, "announce_ms", announce_ms),
+    FIELD(dx_submission, COUNT, "hook_ms", hook_ms),
     FIELD(dx_submission, CODE, "code", code),
     FIELD(dx_submission, CHARS, "reason", reason),
     FIELD(dx_submission, TIME, "registered_at", registered_at),

@@ -10,7 +10,7 @@
 enum {
   /* Hidden, or no answer, after it was canceled. */
   ROW_SILENT = DX_ANSWER_COUNT,
-  /* Unknown; nobody but a cupsd that is gone ever knew it. */
+  /* Unknown; only a cupsd that is gone ever knew it. */
   ROW_LOST,
   ROW_COUNT
 };
@@ -23,7 +23,7 @@ enum {
 
 /*
  * Once a backend has left and the print job was over, nothing that cupsd says
- * makes a difference: what a person does to it then is about printing it again.
+ * makes a difference: what a user does to it then is about printing it again.
  * So LEFT means here: left, and not over yet.
  */
 static const enum dx_permission table[ROW_COUNT][DX_BACKEND_COUNT] = {
@@ -76,7 +76,8 @@ bool dx_permission_needs_answer(const struct dx_permission_facts *facts)
   }
 }
 
-/* A person's decision does not undo what cupsd says of another decision. */
+/* The administrator's decision does not undo what cupsd says of another
+ * decision. */
 static bool is_withdrawn(enum dx_answer answer)
 {
   return answer == DX_ANSWER_CANCELED || answer == DX_ANSWER_NOT_OURS;
@@ -127,7 +128,7 @@ static enum dx_final final_after(const struct dx_print *print,
     return DX_FINAL_CANCELED;
   if (answer == DX_ANSWER_OVER)
     return DX_FINAL_OVER;
-  /* It runs again, which a person may withdraw. */
+  /* It runs again, which a user may withdraw. */
   if (answer == DX_ANSWER_ACTIVE || answer == DX_ANSWER_HELD ||
       answer == DX_ANSWER_OTHER_QUEUE)
     return DX_FINAL_NONE;

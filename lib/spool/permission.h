@@ -1,5 +1,5 @@
 /*
- * permission.h - what a person did to the print job, and whether its documents
+ * permission.h - what a user did to the print job, and whether its documents
  * may therefore still be sent (doc/policy.md). Pure: no files, no clock, no
  * network.
  *
@@ -17,7 +17,8 @@
 
 #include "lib/print/print_job.h"
 
-/* So long cupsd may hide a print job, or not answer, until a person decides. */
+/* So long cupsd may hide a print job, or not answer, until the administrator
+ * decides. */
 #define DX_UNCLEAR_LIMIT_MS (24 * 60 * 60 * INT64_C(1000))
 
 /* How the backend of the last run stands: name, word in the journal. */
@@ -54,7 +55,7 @@ enum dx_final {
   X(SEND, "send")                                         \
   X(WAIT, "wait")                                         \
   X(CANCEL, "cancel") /* the job is canceled here, too */ \
-  X(ASK, "a person decides")
+  X(ASK, "the administrator decides")
 
 enum dx_permission {
 #define X(name, word) DX_MAY_##name,
@@ -70,7 +71,7 @@ struct dx_permission_facts {
   enum dx_final final;
   bool cupsd_gone;  /* the cupsd that started the run no longer runs */
   bool known_later; /* a later one than that has known the job */
-  bool decided;     /* a person decided to send */
+  bool decided;     /* the administrator decided to send */
   int64_t unclear_for_ms;
 };
 

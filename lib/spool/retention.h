@@ -12,7 +12,7 @@
 
 enum dx_retention {
   DX_RETENTION_KEEP,
-  DX_RETENTION_EXPIRE, /* nobody finished it: it becomes `expired`, which its
+  DX_RETENTION_EXPIRE, /* it was not finished: it becomes `expired`, which its
                           manifests say, and its documents are removed */
   DX_RETENTION_CLEAN,  /* everything personal is removed; key, digests, source
                           ids and outcome stay */
@@ -27,7 +27,7 @@ enum dx_rerun {
 };
 
 struct dx_retention_facts {
-  bool finished;   /* dx_job_is_finished(), and nothing to announce */
+  bool finished;   /* dx_job_is_finished(), and no hook is pending */
   bool cleaned;    /* nothing personal is left in it */
   int64_t idle_ms; /* since the journal was written */
   int64_t keep_jobs_ms;

@@ -2,11 +2,11 @@
  * sentence.h - what people read about a print job: every sentence once, one row
  * for each error code, reason, and state reason.
  *
- * The person who printed reads the sentence, on the print job and its queue. It
+ * The user who printed reads the sentence, on the print job and its queue. It
  * has no technical term: no status, directive, path, or name of a program.
- * Whoever can do nothing about it is sent to the administrator (dx_sentence()).
- * The administrator reads the text of struct dx_err in the log and in
- * `docextract jobs`, which has all of that, and the advice of the code.
+ * A user who can do nothing about it is sent to the administrator
+ * (dx_sentence()). The administrator reads the text of struct dx_err in the log
+ * and in `docextract jobs`, which has all of that, and the advice of the code.
  *
  * Other places repeat what is here, and are compared with it: the driver and
  * its translations, docextract-results(5), the JSON Schema of manifests
@@ -97,7 +97,7 @@ enum dx_state_reason {
 
 /*
  * code, word in manifests, state reason, sentence, advice. A row with advice is
- * the administrator's: the person is told so. Transient and good codes have
+ * the administrator's: the user is told so. Transient and good codes have
  * sentences, too, for while it is tried again.
  */
 #define DX_CODE_SENTENCES(X)                                                   \
@@ -185,7 +185,7 @@ enum dx_state_reason {
     "decide with 'docextract retry' or 'docextract cancel'")                   \
   X(E_STOPPED, "other", NONE, "it was interrupted", "")
 
-/* The rows; "" for none. A sentence is for the person who printed, and begins
+/* The rows; "" for none. A sentence is for the user who printed, and begins
  * with a small letter; the advice is for the administrator. */
 struct dx_state_reason_row {
   const char *keyword, *text;
@@ -203,23 +203,23 @@ extern const struct dx_code_row dx_code_rows[DX_CODE_COUNT];
 void dx_advise(struct dx_err *err);
 
 /*
- * For the person who printed: the sentence of the code, or `clause` instead of
+ * For the user who printed: the sentence of the code, or `clause` instead of
  * it (NULL: none). With a capital letter, and DX_SENTENCE_ADMIN before it if
  * only the administrator can do something.
  */
 void dx_sentence(enum dx_code code, const char *clause,
                  char text[DX_SENTENCE_BYTES]);
 
-/* For the person who printed: why the submission was refused or has failed. */
+/* For the user who printed: why the submission was refused or has failed. */
 void dx_submission_sentence(const struct dx_submission *sub,
                             char text[DX_SENTENCE_BYTES]);
 
-/* For the person who printed: what became of the job, as dx_job_outcome() says
+/* For the user who printed: the outcome of the job, as dx_job_outcome() says
  * it for the administrator. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES]);
 
 /* Replaces everything in it that the administrator reads, messages and reasons,
- * with what the person who printed reads instead, and clears the codes of
+ * with what the user who printed reads instead, and clears the codes of
  * messages. For a job that is only shown: it must not be saved. */
 void dx_job_reword(struct dx_job *job);
 

@@ -213,9 +213,9 @@ enum dx_code dx_spool_add_document(struct dx_job *job,
   return code;
 }
 
-/* Out of the way first: nobody must find a job of which half is removed, and
- * the old name must not come back without its files. What is left of it after
- * a crash is removed by the sweep. */
+/* Out of the way first: no process must find a job of which half is removed,
+ * and the old name must not come back without its files. What is left of it
+ * after a crash is removed by the sweep. */
 static enum dx_code remove_dir(struct dx_spool *spool, const char *path,
                                struct dx_err *err)
 {
@@ -443,7 +443,7 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
   dx_temp_sweep(job->dirfd, 0);
   /* Not fsynced: after a power failure docextractd finds it in jobs/ and moves
    * it again. */
-  if (code == DX_OK && dx_job_is_finished(job) && !dx_job_is_announcing(job))
+  if (code == DX_OK && dx_job_is_finished(job) && !dx_job_awaits_hook(job))
     code = move_job(spool, job, "finished", err);
   return code;
 }
@@ -453,13 +453,13 @@ enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
 {
   enum dx_code code = move_job(spool, job, "jobs", err);
 
-  /* Nobody looks for unfinished jobs in finished/. */
+  /* No process looks for unfinished jobs in finished/. */
   if (code == DX_OK)
     code = dx_fs_sync_parent(spool->dirfd, job->path, err);
   return code;
 }
 
-/* ---- one driver ---- */
+/* ---- one docextractd ---- */
 
 static enum dx_code sweep_job(void *ctx, const char *key)
 {

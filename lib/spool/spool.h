@@ -5,9 +5,9 @@
  * moves the first one to jobs/, and merges later ones (merge.h).
  *
  * Receivers write below incoming/ and rename into received/. All else that
- * changes something is done by docextractd alone, which holds the lock; anybody
- * may read at any time, and finds each journal whole, because it is replaced by
- * a rename.
+ * changes something is done by docextractd alone, which holds the lock; any
+ * process may read at any time, and finds each journal whole, because it is
+ * replaced by a rename.
  *
  * Crash rule: a crash before the rename of dx_spool_commit() leaves nothing but
  * a directory under incoming/ that the next sweep removes; after it, the
@@ -78,7 +78,7 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
  * was merged, and frees the job; failures are logged, and swept later. */
 void dx_spool_discard(struct dx_spool *spool, struct dx_job **job);
 
-/* ---- reading: anybody ---- */
+/* ---- reading: any process ---- */
 
 enum dx_spool_part {
   DX_SPOOL_JOBS,     /* the keys below jobs/ */
@@ -150,7 +150,7 @@ enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
 /*
  * After the journal was saved, and nothing else is being written in the job:
  * removes the documents of settled submissions and half-written files, and
- * moves a finished job with nothing to announce to finished/.
+ * moves a finished job with no pending hook to finished/.
  * dx_spool_reopen() moves it back, before an unfinished journal is saved: jobs
  * in jobs/ are always looked at, those in finished/ never. E_UNSYNCED: it was
  * moved back.
@@ -169,7 +169,7 @@ enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
 void dx_spool_sweep_incoming(struct dx_spool *spool);
 
 /*
- * Moves what cannot be read to damaged/, when a person asks for it: `name`
+ * Moves what cannot be read to damaged/, when a user asks for it: `name`
  * below `parent`, which is "jobs", "finished", or "received". E_NOT_FOUND;
  * E_JOB if it can be read.
  */

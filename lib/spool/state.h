@@ -16,7 +16,7 @@
 
 /* name, word in the journal, true if final: nothing follows by itself */
 #define DX_STATES(X)                                                        \
-  X(STORED, "stored", false)         /* here; nobody else has it */         \
+  X(STORED, "stored", false)         /* only here */                        \
   X(REGISTERED, "registered", false) /* the source exists, without files */ \
   X(UPLOADED, "uploaded", false)     /* every PUT succeeded */              \
   X(PROCESSING, "processing", false) /* the service is working on it */     \
@@ -25,7 +25,7 @@
                                         the results directory */            \
   X(FAILED, "failed", true)          /* the service cannot or will not */   \
   X(REFUSED, "refused", true)        /* never offered to the service */     \
-  X(CANCELED, "canceled", true)      /* a person does not want it */        \
+  X(CANCELED, "canceled", true)      /* a user does not want it */          \
   X(EXPIRED, "expired", true)        /* KeepUnfinished has passed */
 
 /* name, word for logs and the printed table */
@@ -41,7 +41,7 @@
   X(DELIVERED, "every result and the manifest delivered")  \
   X(FAIL, "given up")                                      \
   X(REFUSE, "document refused or missing")                 \
-  X(CANCEL, "canceled by a person")                        \
+  X(CANCEL, "canceled by a user")                          \
   X(EXPIRE, "kept for too long")                           \
   X(RETRY, "asked to try again")                           \
   X(VERIFY, "asked to try again, after an upload")
@@ -65,8 +65,8 @@ const char *dx_event_word(enum dx_event event);
 enum dx_state dx_state_by_word(const char *word); /* DX_ST_COUNT: none */
 bool dx_state_is_final(enum dx_state state);
 
-/* True if nobody has to do anything about it: extracted, canceled, expired. A
- * failed or refused one needs a person. */
+/* True if nothing has to be done about it: extracted, canceled, expired. A
+ * failed or refused one needs a user. */
 bool dx_state_is_settled(enum dx_state state);
 
 /* True as soon as the service may have pages of it: such a submission is never

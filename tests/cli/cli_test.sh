@@ -256,7 +256,7 @@ has 'config: a missing configuration is a configuration error' \
 configure
 chmod 644 "$conf"
 dx config
-is 'config: everybody may read it' "$rc $err" '0 '
+is 'config: all users may read it' "$rc $err" '0 '
 chmod 664 "$conf"
 dx config
 has 'config: one that others may write is refused' "$rc $err" '^78 .*chmod go-w'

@@ -44,7 +44,7 @@ run_until() # N before|after
   stop_daemon KILL
 } 2> /dev/null # bash would report every kill
 
-# A registration may be lost with the journal that announced it, one of each
+# A registration may be lost with the journal entry about it, one of each
 # document: such a source gets no file. Consumers have seen what there was.
 lose() # fsynced|removed|named
 {

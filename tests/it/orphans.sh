@@ -157,7 +157,7 @@ start_cupsd
 has_decided unknown broken send
 once "$t"
 
-undecided() { has_decided unknown "$1" 'a person decides'; }
+undecided() { has_decided unknown "$1" 'the administrator decides'; }
 lost() # TEXT: the print job is purged before docextractd can ask
 {
   t=$1

@@ -31,8 +31,8 @@ struct rules {
   enum dx_retention (*retention)(const struct dx_retention_facts *);
   /* What docextractd does around them. */
   bool (*waits_for_merge)(bool receipt);
-  bool (*tells_first)(void);  /* the manifest before the journal */
-  bool (*is_announced)(void); /* OnResult is journaled with the end */
+  bool (*tells_first)(void); /* the manifest before the journal */
+  bool (*has_hook)(void);    /* OnResult is journaled with the end */
   uint8_t (*account)(uint8_t of_source, uint8_t of_job); /* to be asked */
 };
 
@@ -46,9 +46,9 @@ enum { YOUNG, OLD, VERY_OLD };
 
 struct doc { /* in the journal */
   uint8_t st, put;
-  uint8_t bytes;    /* which ones the journal describes; 0: none */
-  uint8_t account;  /* of its source */
-  uint8_t announce; /* OnResult is to be run */
+  uint8_t bytes;   /* which ones the journal describes; 0: none */
+  uint8_t account; /* of its source */
+  uint8_t hook;    /* OnResult is to be run */
 };
 
 struct journal {
@@ -109,7 +109,7 @@ static void print_state(const void *p)
                   s->seen.docs[i].account, s->t[i].source, s->t[i].got,
                   s->t[i].strays, s->t[i].extracted ? " extracted" : "",
                   s->t[i].manifest ? " manifest" : "",
-                  s->seen.docs[i].announce ? " announce" : "");
+                  s->seen.docs[i].hook ? " hook" : "");
   (void)fprintf(stderr, "\n");
 }
 
@@ -154,10 +154,10 @@ static void apply(struct state *s, int i, enum dx_event event)
   doc->st = (uint8_t)to;
   if (to == DX_ST_STORED) {
     doc->put = DX_PUT_NONE;
-    doc->announce = 0;
+    doc->hook = 0;
   }
   if (dx_state_is_final(to)) {
-    doc->announce = rules.is_announced();
+    doc->hook = rules.has_hook();
     s->t[i].ran = 0;
     s->t[i].manifest = rules.tells_first();
   } else if (event == DX_EV_RETRY || event == DX_EV_VERIFY) {
@@ -465,9 +465,9 @@ static void drive(struct state s, int i)
   default:
     break;
   }
-  if (s.seen.docs[i].announce) {
+  if (s.seen.docs[i].hook) {
     s.t[i].ran = 1;
-    s.seen.docs[i].announce = 0;
+    s.seen.docs[i].hook = 0;
     save(s);
   }
 }
@@ -481,8 +481,8 @@ static bool is_settled(const struct state *s)
 static void sweep(struct state s)
 {
   struct dx_retention_facts facts = {
-      .finished = is_settled(&s) && !s.seen.docs[0].announce &&
-                  !s.seen.docs[1].announce,
+      .finished =
+          is_settled(&s) && !s.seen.docs[0].hook && !s.seen.docs[1].hook,
       .idle_ms = s.age * 10,
       .keep_jobs_ms = 5,
       .keep_unfinished_ms = 15,
@@ -586,8 +586,8 @@ static bool is_end(const void *p)
 
   if (s->receipt.exists || s->attends || s->job == PENDING)
     return false;
-  return !s->seen.exists || (is_final(s) && !s->seen.docs[0].announce &&
-                             !s->seen.docs[1].announce);
+  return !s->seen.exists ||
+         (is_final(s) && !s->seen.docs[0].hook && !s->seen.docs[1].hook);
 }
 
 /* The number of runs of the job, of user actions, and of each fault. */
@@ -693,8 +693,7 @@ static enum dx_retention ignores_rerun(const struct dx_retention_facts *facts)
   return dx_retention(&other);
 }
 
-static enum dx_retention
-ignores_announcements(const struct dx_retention_facts *facts)
+static enum dx_retention ignores_hooks(const struct dx_retention_facts *facts)
 {
   struct dx_retention_facts other = *facts;
 
@@ -768,12 +767,12 @@ static const struct {
     {"removes what cupsd may run again",
      "removed, and its print job may run again",
      {.retention = ignores_rerun}},
-    {"removes what is to be announced",
+    {"removes a job whose hook is to run",
      "removed before OnResult was run",
-     {.retention = ignores_announcements}},
+     {.retention = ignores_hooks}},
     {"does not journal OnResult",
      "removed before OnResult was run",
-     {.is_announced = never}},
+     {.has_hook = never}},
     {"expires after KeepJobs", "expired early", {.retention = expires_early}},
     {"journals an end before its manifest",
      "an end without a manifest",
@@ -806,7 +805,7 @@ static bool is_found(size_t i)
   USE(retention);
   USE(waits_for_merge);
   USE(tells_first);
-  USE(is_announced);
+  USE(has_hook);
   USE(account);
   broken = walk_run(&model, false, &states);
   (void)printf("%s: %s, after %zu states\n", wrong[i].name,

@@ -735,7 +735,7 @@ static void a_world_readable_key_is_rejected(void **state)
     (void)snprintf(text, sizeof(text), OPEN URL "Token %s\n%s %s\n" CLOSE,
                    i == 0 ? "key" : "file", names[i], key_path);
     write_file(key_path, "x", 1, 0604);
-    check_refused(text, 4, "everybody may read");
+    check_refused(text, 4, "all users may read");
     check_refused(text, 4, key_path);
     write_file(key_path, "x", 1, 0640);
     config = loaded(text);

@@ -654,7 +654,7 @@ static void only_a_cancel_in_cups_is_not_told(void **state)
     answer_with(DX_MAY_CANCEL, 1);
     assert_int_equal(fixture_drive_to_end(), DX_E_CANCELED);
     assert_int_equal(fixture_result_count(), !in_cups);
-    assert_int_equal(dx_job_is_announcing(job), !in_cups);
+    assert_int_equal(dx_job_awaits_hook(job), !in_cups);
     assert_int_equal(fixture_close(state), 0);
     assert_int_equal(fixture_open(state), 0);
   }

@@ -336,7 +336,7 @@ static void a_job_does_not_expire_if_that_is_not_saved(void **state)
   assert_int_equal(entries("results"), 1);
 }
 
-static void a_job_that_has_expired_is_announced(void **state)
+static void a_job_that_has_expired_runs_the_hook(void **state)
 {
   static char program[] = "/bin/true";
   struct dx_job *job;
@@ -347,7 +347,7 @@ static void a_job_that_has_expired_is_announced(void **state)
   only_service.on_result = NULL;
   assert_int_equal(entries("jobs"), 1);
   job = load();
-  assert_true(dx_job_is_announcing(job));
+  assert_true(dx_job_awaits_hook(job));
   dx_job_free(&job);
 }
 
@@ -388,7 +388,7 @@ int main(void)
       IN_SPOOL(an_abandoned_job_expires_and_says_so),
       IN_SPOOL(consumers_learn_that_a_job_has_expired),
       IN_SPOOL(a_job_does_not_expire_if_that_is_not_saved),
-      IN_SPOOL(a_job_that_has_expired_is_announced),
+      IN_SPOOL(a_job_that_has_expired_runs_the_hook),
       IN_SPOOL(two_sweeps_are_an_hour_apart),
       IN_SPOOL(a_damaged_job_stays),
   };

@@ -196,7 +196,7 @@ static void only_the_user_may_read_a_key(void **state)
   check_key(0400, NULL);
   check_key(0640, "others than 'games' may read");
   check_key(0640, "chmod 600");
-  check_key(0604, "everybody may read");
+  check_key(0604, "all users may read");
   check_key(0620, "others may write");
   if (geteuid() != 0)
     return; /* cannot give it away */

@@ -1,7 +1,7 @@
 /*
- * announce.c - which programs are to be run, and what becomes of them.
+ * hook.c - which hooks are to be run, and their outcome.
  */
-#include "daemon/engine/announce.h"
+#include "daemon/engine/hook.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,29 +28,29 @@ struct entry {
   size_t number;
   int tries;
   int64_t next_ms; /* monotonic */
-  int64_t done_ms; /* announce_ms that is done, but not yet in the journal */
+  int64_t done_ms; /* hook_ms that is done, but not yet in the journal */
 };
 
-struct dx_announcer {
+struct dx_hooks {
   struct dx_spool *spool;
   bool (*is_held)(void *ctx, const char *key);
   void *ctx;
   struct entry *entries;
   size_t count;
   /* The program that runs. */
-  pid_t pid;           /* 0: none */
-  int fd;              /* of the process; -1: none */
-  size_t current;      /* index of its entry */
-  int64_t announce_ms; /* of its submission, when it was started */
-  int64_t until_ms;    /* monotonic: the next signal */
-  bool terminated;     /* SIGTERM was sent */
+  pid_t pid;        /* 0: none */
+  int fd;           /* of the process; -1: none */
+  size_t current;   /* index of its entry */
+  int64_t hook_ms;  /* of its submission, when it was started */
+  int64_t until_ms; /* monotonic: the next signal */
+  bool terminated;  /* SIGTERM was sent */
 };
 
 /* ---- the list ---- */
 
 /* Lists a submission, unless it is listed or there is no memory: then the next
  * look finds it again. */
-static void list(struct dx_announcer *a, const char *key, size_t number)
+static void list(struct dx_hooks *a, const char *key, size_t number)
 {
   struct entry *e;
   size_t i;
@@ -67,22 +67,22 @@ static void list(struct dx_announcer *a, const char *key, size_t number)
   (void)snprintf(e->key, sizeof(e->key), "%s", key);
 }
 
-static void drop(struct dx_announcer *a, struct entry *e)
+static void drop(struct dx_hooks *a, struct entry *e)
 {
   *e = a->entries[--a->count];
 }
 
 static bool is_due(const struct dx_submission *sub)
 {
-  return sub->announce_ms != 0 && dx_state_is_final(sub->state);
+  return sub->hook_ms != 0 && dx_state_is_final(sub->state);
 }
 
-bool dx_announcer_is_busy(const struct dx_announcer *a)
+bool dx_hooks_is_busy(const struct dx_hooks *a)
 {
   return a->count > 0;
 }
 
-void dx_announcer_look(struct dx_announcer *a, const char *key)
+void dx_hooks_look(struct dx_hooks *a, const char *key)
 {
   struct dx_job *job = NULL;
   size_t i;
@@ -103,9 +103,9 @@ static void later(struct entry *e, int64_t wait_ms)
   e->next_ms = dx_monotonic_ms() + wait_ms;
 }
 
-/* The job; NULL if it is held or cannot be read, or there is nothing to
- * announce: then the entry is put off or removed. */
-static struct dx_job *take(struct dx_announcer *a, struct entry *e)
+/* The job; NULL if it is held or cannot be read, or has no hook to be
+ * run: then the entry is put off or removed. */
+static struct dx_job *take(struct dx_hooks *a, struct entry *e)
 {
   struct dx_job *job = NULL;
   struct dx_err err;
@@ -130,14 +130,14 @@ static struct dx_job *take(struct dx_announcer *a, struct entry *e)
 }
 
 /* Nothing is left to do for a submission. */
-static void settle(struct dx_announcer *a, struct entry *e,
+static void settle(struct dx_hooks *a, struct entry *e,
                    struct dx_submission *sub)
 {
   struct dx_job *job = sub->job;
   struct dx_err err;
   enum dx_code code;
 
-  sub->announce_ms = 0;
+  sub->hook_ms = 0;
   code = dx_job_save(job, &err);
   if (code == DX_OK)
     code = dx_spool_settle(a->spool, job, &err);
@@ -149,7 +149,7 @@ static void settle(struct dx_announcer *a, struct entry *e,
   }
 }
 
-static void failed(struct dx_announcer *a, struct entry *e, const char *why)
+static void failed(struct dx_hooks *a, struct entry *e, const char *why)
 {
   struct dx_job *job = take(a, e);
   int64_t wait_ms = DX_ON_RESULT_FIRST_MS;
@@ -159,12 +159,12 @@ static void failed(struct dx_announcer *a, struct entry *e, const char *why)
 
   if (job == NULL)
     return;
-  is_last = dx_wall_ms() - job->submissions[e->number - 1].announce_ms >
+  is_last = dx_wall_ms() - job->submissions[e->number - 1].hook_ms >
             DX_ON_RESULT_FOR_MS;
   dx_log(is_last ? DX_LOG_ERROR : DX_LOG_WARNING, "job %s: OnResult %s; %s",
          e->key, why, is_last ? "it is not run again" : "it will be run again");
   /* For `docextract jobs`, unless there is something worse to report. Not for
-   * the person who printed, who has the result or knows why there is none. */
+   * the user who printed, who has the result or knows why there is none. */
   if (dx_job_is_finished(job)) {
     dx_job_set_message(job, DX_OK,
                        is_last
@@ -186,7 +186,7 @@ static void failed(struct dx_announcer *a, struct entry *e, const char *why)
 /* ---- the program ---- */
 
 /* Starts the program of a submission; what it ends with is for ended(). */
-static enum dx_code run(struct dx_announcer *a, const struct dx_submission *sub,
+static enum dx_code run(struct dx_hooks *a, const struct dx_submission *sub,
                         const struct dx_service *service, struct dx_err *err)
 {
   const struct {
@@ -235,14 +235,14 @@ static enum dx_code run(struct dx_announcer *a, const struct dx_submission *sub,
   }
   a->fd =
       pidfd_open(a->pid, 0); /* without one it is looked at when it is due */
-  a->announce_ms = sub->announce_ms;
+  a->hook_ms = sub->hook_ms;
   a->until_ms = dx_monotonic_ms() + DX_ON_RESULT_S * 1000LL;
   a->terminated = false;
   return DX_OK;
 }
 
 /* Starts the program of an entry, or has nothing to start for it. */
-static void attend(struct dx_announcer *a, const struct dx_config *config,
+static void attend(struct dx_hooks *a, const struct dx_config *config,
                    struct entry *e)
 {
   struct dx_job *job = take(a, e);
@@ -258,7 +258,7 @@ static void attend(struct dx_announcer *a, const struct dx_config *config,
   service = dx_config_service(config, dx_submission_section(sub));
   if (service == NULL) { /* the section may come back */
     later(e, DX_ON_RESULT_MAX_MS);
-  } else if (service->on_result == NULL || e->done_ms == sub->announce_ms) {
+  } else if (service->on_result == NULL || e->done_ms == sub->hook_ms) {
     if (dx_job_is_finished(job))
       dx_job_set_message(job, DX_OK, "");
     settle(a, e, sub);
@@ -266,7 +266,7 @@ static void attend(struct dx_announcer *a, const struct dx_config *config,
     a->current = (size_t)(e - a->entries);
     fails = run(a, sub, service, &err) != DX_OK;
   }
-  dx_job_free(&job); /* nobody waits for the program */
+  dx_job_free(&job); /* nothing waits for the program */
   if (fails) {
     (void)snprintf(why, sizeof(why), "cannot be run: %.*s", WHY_BYTES - 32,
                    err.text);
@@ -274,7 +274,7 @@ static void attend(struct dx_announcer *a, const struct dx_config *config,
   }
 }
 
-static void ended(struct dx_announcer *a, int status)
+static void ended(struct dx_hooks *a, int status)
 {
   struct entry *e = &a->entries[a->current];
   char why[WHY_BYTES];
@@ -284,7 +284,7 @@ static void ended(struct dx_announcer *a, int status)
   a->fd = -1;
   a->pid = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    e->done_ms = a->announce_ms;
+    e->done_ms = a->hook_ms;
     e->next_ms = dx_monotonic_ms();
     return;
   }
@@ -297,11 +297,11 @@ static void ended(struct dx_announcer *a, int status)
 
 /* ---- the interface ---- */
 
-struct dx_announcer *
-dx_announcer_new(struct dx_spool *spool,
-                 bool (*is_held)(void *ctx, const char *key), void *ctx)
+struct dx_hooks *dx_hooks_new(struct dx_spool *spool,
+                              bool (*is_held)(void *ctx, const char *key),
+                              void *ctx)
 {
-  struct dx_announcer *a = calloc(1, sizeof(*a));
+  struct dx_hooks *a = calloc(1, sizeof(*a));
 
   if (a == NULL)
     return NULL;
@@ -312,9 +312,9 @@ dx_announcer_new(struct dx_spool *spool,
   return a;
 }
 
-void dx_announcer_free(struct dx_announcer **announcer)
+void dx_hooks_free(struct dx_hooks **hooks)
 {
-  struct dx_announcer *a = *announcer;
+  struct dx_hooks *a = *hooks;
   int status;
 
   if (a == NULL)
@@ -331,16 +331,15 @@ void dx_announcer_free(struct dx_announcer **announcer)
   }
   free(a->entries);
   free(a);
-  *announcer = NULL;
+  *hooks = NULL;
 }
 
-int dx_announcer_fd(const struct dx_announcer *a)
+int dx_hooks_fd(const struct dx_hooks *a)
 {
   return a->fd;
 }
 
-int64_t dx_announcer_turn(struct dx_announcer *a,
-                          const struct dx_config *config)
+int64_t dx_hooks_turn(struct dx_hooks *a, const struct dx_config *config)
 {
   struct entry *first;
   int status;

@@ -1,5 +1,5 @@
 /*
- * test_announce.c - OnResult: the arguments of the program, and that it is run
+ * test_hook.c - OnResult: the arguments of the program, and that it is run
  * until it succeeds, even if it or docextractd is killed.
  */
 #include "tests/unit/temp_dir.h"
@@ -17,7 +17,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "daemon/engine/announce.h"
+#include "daemon/engine/hook.h"
 #include "lib/spool/results.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
@@ -26,7 +26,7 @@
 static char dir[TEMP_DIR_BYTES], results[48], program[48], out[48];
 static char name[] = "default";
 static struct dx_spool spool;
-static struct dx_announcer *announcer;
+static struct dx_hooks *hooks;
 static struct dx_service service = {.name = name, .results_dir = results};
 static struct dx_config config = {.services = &service, .service_count = 1};
 static struct dx_err err;
@@ -72,14 +72,14 @@ static int start(void **state)
   if (mkdir(results, 0700) < 0 || dx_spool_open(dir, &spool, &err) != DX_OK)
     return -1;
   held = NULL;
-  announcer = dx_announcer_new(&spool, is_held, NULL);
-  return announcer != NULL ? 0 : -1;
+  hooks = dx_hooks_new(&spool, is_held, NULL);
+  return hooks != NULL ? 0 : -1;
 }
 
 static int stop(void **state)
 {
   (void)state;
-  dx_announcer_free(&announcer);
+  dx_hooks_free(&hooks);
   dx_spool_close(&spool);
   dx_clock_use(NULL);
   return temp_dir_remove(dir);
@@ -113,7 +113,7 @@ static void end_job(const char *key, bool fails)
   for (i = 0; i < 2; i++)
     job->documents[i].entry.kind = DX_KIND_DOCUMENT;
   assert_int_equal(dx_job_plan(job, &err), DX_OK);
-  job->announces = true;
+  job->has_hook = true;
   for (i = 0; i < 2; i++) {
     job->submissions[i].state = DX_ST_COMPLETE;
     job->submissions[i].source_id = strdup(i == 0 ? "S1" : "S2");
@@ -125,7 +125,7 @@ static void end_job(const char *key, bool fails)
       dx_submission_apply(&job->submissions[0], DX_EV_DELIVERED, &err), DX_OK);
   if (fails)
     dx_submission_end(&job->submissions[1], DX_EV_FAIL, DX_E_FAILED, "why");
-  job->announces = false; /* for what the engine does not end */
+  job->has_hook = false; /* for what the engine does not end */
   if (!fails)
     dx_job_cancel(job);
   assert_int_equal(dx_manifest_deliver(&job->submissions[0], results, &err),
@@ -133,7 +133,7 @@ static void end_job(const char *key, bool fails)
   assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
   assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
-  assert_true(dx_job_is_announcing(job));
+  assert_true(dx_job_awaits_hook(job));
   dx_job_free(&job);
 }
 
@@ -151,11 +151,11 @@ static void assert_in(const char *parent, const char *key)
 static int64_t turn(void)
 {
   struct pollfd end = {.events = POLLIN};
-  int64_t next = dx_announcer_turn(announcer, &config);
+  int64_t next = dx_hooks_turn(hooks, &config);
 
-  while ((end.fd = dx_announcer_fd(announcer)) >= 0) {
+  while ((end.fd = dx_hooks_fd(hooks)) >= 0) {
     assert_int_equal(poll(&end, 1, 10000), 1);
-    next = dx_announcer_turn(announcer, &config);
+    next = dx_hooks_turn(hooks, &config);
   }
   return next;
 }
@@ -212,7 +212,7 @@ static void the_program_gets_a_manifest_and_a_clean_environment(void **state)
                 "readlink /proc/$$/fd/*; "
                 "cut -d ' ' -f 1,5 /proc/$$/stat; } > $out");
   end_job(KEY, false);
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   assert_int_equal(turn(), INT64_MAX);
   (void)snprintf(expected, sizeof(expected), "args:1:%s/S1.job.json:", results);
   expect(expected);
@@ -238,19 +238,19 @@ static void arguments_come_before_the_manifest(void **state)
   (void)snprintf(command, sizeof(command), "%s --to\tx", program);
   service.on_result = command;
   end_job(KEY, false);
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   (void)turn();
   expect("--to:x:S1.job.json\n");
 }
 
 /* Also if its manifest was taken away. */
-static void a_failure_is_announced_with_its_manifest(void **state)
+static void a_failure_runs_the_hook_with_its_manifest(void **state)
 {
   (void)state;
   write_program("echo \"$DOCEXTRACT_OUTCOME:${1##*/}:$(grep -c "
                 "extraction-failed \"$1\")\" >> $out");
   end_job(KEY, true);
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   assert_int_equal(turn(), INT64_MAX);
   expect("extracted:S1.job.json:0\n");
   expect("failed:S2.job.json:1\n");
@@ -269,7 +269,7 @@ static void a_program_that_fails_is_run_again(void **state)
   (void)state;
   write_program("echo >> $out; [ \"$(wc -l < $out)\" -ge 10 ]");
   end_job(KEY, false);
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   for (i = 1; i < 10; i++) {
     next = turn() - dx_monotonic_ms();
     assert_int_equal(count_lines(), i);
@@ -297,7 +297,7 @@ static void after_a_day_it_is_run_no_more(void **state)
   write_program("echo >> $out; exit 3");
   end_job(KEY, false);
   ahead_ms += DX_ON_RESULT_FOR_MS + 1000; /* nobody was there: once at least */
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   assert_int_equal(turn(), INT64_MAX);
   assert_int_equal(count_lines(), 1);
   assert_in("finished", KEY);
@@ -311,7 +311,7 @@ static void a_program_that_is_missing_is_waited_for(void **state)
 {
   (void)state;
   end_job(KEY, false);
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   assert_true(turn() < INT64_MAX);
   assert_in("jobs", KEY);
   write_program("echo >> $out");
@@ -327,8 +327,8 @@ static void one_that_fails_does_not_hold_up_others(void **state)
                 " ]");
   end_job(KEY, false);
   end_job(OTHER, false);
-  dx_announcer_look(announcer, KEY);
-  dx_announcer_look(announcer, OTHER);
+  dx_hooks_look(hooks, KEY);
+  dx_hooks_look(hooks, OTHER);
   (void)turn();
   expect(KEY "\n");
   expect(OTHER "\n");
@@ -367,19 +367,19 @@ static void a_program_that_hangs_is_killed_with_its_children(void **state)
   (void)state;
   write_program("trap '' TERM; sleep 1000 & echo $! > $out; wait; sleep 1000");
   end_job(KEY, false);
-  dx_announcer_look(announcer, KEY);
-  (void)dx_announcer_turn(announcer, &config);
+  dx_hooks_look(hooks, KEY);
+  (void)dx_hooks_turn(hooks, &config);
   await_lines(1);
   child = (pid_t)strtol(said(), NULL, 10);
   end.fd = pidfd_open(child, 0);
   assert_true(end.fd >= 0);
   ahead_ms += DX_ON_RESULT_S * 1000LL - 5000;
-  (void)dx_announcer_turn(announcer, &config);
+  (void)dx_hooks_turn(hooks, &config);
   ahead_ms += 5000;
-  (void)dx_announcer_turn(announcer, &config); /* SIGTERM */
+  (void)dx_hooks_turn(hooks, &config); /* SIGTERM */
   assert_int_equal(poll(&end, 1, 0), 0);
   ahead_ms += DX_ON_RESULT_TERM_MS;
-  (void)dx_announcer_turn(announcer, &config);
+  (void)dx_hooks_turn(hooks, &config);
   (void)turn();
   assert_int_equal(poll(&end, 1, 10000), 1);
   (void)close(end.fd);
@@ -395,14 +395,14 @@ static void a_run_that_was_cut_off_is_repeated(void **state)
   (void)state;
   write_program("echo >> $out; [ -e $out.go ] || sleep 1000");
   end_job(KEY, false);
-  dx_announcer_look(announcer, KEY);
-  (void)dx_announcer_turn(announcer, &config);
+  dx_hooks_look(hooks, KEY);
+  (void)dx_hooks_turn(hooks, &config);
   await_lines(1);
-  dx_announcer_free(&announcer); /* docextractd ends */
+  dx_hooks_free(&hooks); /* docextractd ends */
   assert_in("jobs", KEY);
   write_program("echo >> $out");
-  announcer = dx_announcer_new(&spool, is_held, NULL);
-  dx_announcer_look(announcer, KEY);
+  hooks = dx_hooks_new(&spool, is_held, NULL);
+  dx_hooks_look(hooks, KEY);
   assert_int_equal(turn(), INT64_MAX);
   assert_int_equal(count_lines(), 2);
   assert_in("finished", KEY);
@@ -417,14 +417,14 @@ static void the_job_may_be_driven_meanwhile(void **state)
   (void)state;
   write_program("echo >> $out; while [ ! -e $out.go ]; do sleep 0.01; done");
   end_job(KEY, false);
-  dx_announcer_look(announcer, KEY);
-  (void)dx_announcer_turn(announcer, &config);
+  dx_hooks_look(hooks, KEY);
+  (void)dx_hooks_turn(hooks, &config);
   await_lines(1);
   held = KEY;
   let_go();
   assert_true(turn() <= dx_monotonic_ms() + DX_ON_RESULT_BUSY_MS);
   assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-  assert_true(dx_job_is_announcing(job));
+  assert_true(dx_job_awaits_hook(job));
   dx_job_free(&job);
   held = NULL;
   ahead_ms += DX_ON_RESULT_BUSY_MS;
@@ -440,7 +440,7 @@ static void without_on_result_nothing_waits_for_it(void **state)
   (void)state;
   end_job(KEY, false);
   service.on_result = NULL;
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   assert_int_equal(turn(), INT64_MAX);
   assert_in("finished", KEY);
 }
@@ -451,7 +451,7 @@ static void a_job_that_is_driven_is_left_alone(void **state)
   write_program("echo >> $out");
   end_job(KEY, false);
   held = KEY;
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   assert_int_equal(turn(), INT64_MAX);
   assert_int_equal(count_lines(), 0);
 }
@@ -469,7 +469,7 @@ static void the_section_of_the_source_decides(void **state)
   job->service = strdup("other");
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   dx_job_free(&job);
-  dx_announcer_look(announcer, KEY);
+  dx_hooks_look(hooks, KEY);
   assert_int_equal(turn(), INT64_MAX);
   expect("default\n");
 }
@@ -480,7 +480,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       CASE(the_program_gets_a_manifest_and_a_clean_environment),
       CASE(arguments_come_before_the_manifest),
-      CASE(a_failure_is_announced_with_its_manifest),
+      CASE(a_failure_runs_the_hook_with_its_manifest),
       CASE(a_program_that_fails_is_run_again),
       CASE(after_a_day_it_is_run_no_more),
       CASE(a_program_that_is_missing_is_waited_for),

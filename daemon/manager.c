@@ -1,0 +1,587 @@
+/*
+ * manager.c - the list of the jobs that are processed: receipts become jobs,
+ * jobs go to the engine, and those that have ended are released.
+ */
+#include "daemon/manager.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/spool/merge.h"
+#include "lib/spool/retention.h"
+
+#define BUSY_MS 100 /* for a call of a job that is to be merged */
+
+/* ---- the list ---- */
+
+struct managed *manager_find(struct manager *manager, const char *key)
+{
+  size_t i;
+
+  for (i = 0; i < manager->count; i++)
+    if (strcmp(manager->jobs[i]->job->key, key) == 0)
+      return manager->jobs[i];
+  return NULL;
+}
+
+bool manager_holds(void *ctx, const char *key)
+{
+  return manager_find(ctx, key) != NULL;
+}
+
+bool manager_is_busy(const struct manager *manager)
+{
+  return manager->count > 0 || dx_hooks_is_busy(manager->hooks);
+}
+
+/* What is in jobs/, and not in memory. */
+static void load_later(struct manager *manager)
+{
+  int64_t at = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
+
+  manager->load_ms = at < manager->load_ms ? at : manager->load_ms;
+}
+
+/* Listed, and not yet the engine's. */
+static struct managed *enlist(struct manager *manager, struct dx_job *job,
+                              struct dx_err *err)
+{
+  struct managed *managed = calloc(1, sizeof(*managed));
+  /* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
+  struct managed **jobs =
+      reallocarray(manager->jobs, manager->count + 1, sizeof(*jobs));
+
+  if (jobs != NULL)
+    manager->jobs = jobs;
+  if (managed == NULL || jobs == NULL) {
+    free(managed);
+    dx_job_free(&job);
+    (void)dx_fail_nomem(err);
+    load_later(manager);
+    return NULL;
+  }
+  managed->job = job;
+  managed->is_new = !dx_job_is_final(job);
+  manager->jobs[manager->count++] = managed;
+  return managed;
+}
+
+/* With its job, which is no longer managed. */
+static void drop(struct manager *manager, struct managed *managed)
+{
+  struct session *s;
+  size_t i;
+
+  for (s = manager->sessions; s != NULL; s = s->next) {
+    s->managed = s->managed == managed ? NULL : s->managed;
+    s->waits = s->waits == managed ? NULL : s->waits;
+  }
+  for (i = 0; i < manager->count; i++)
+    if (manager->jobs[i] == managed) {
+      manager->jobs[i] = manager->jobs[--manager->count];
+      break;
+    }
+  cupsd_forget(&managed->question);
+  dx_job_free(&managed->job);
+  free(managed);
+}
+
+/* ---- the end of a job ---- */
+
+static void log_outcome(const struct dx_job *job)
+{
+  size_t i, cases = 0;
+  struct dx_err err;
+
+  for (i = 0; i < job->submission_count; i++)
+    cases += job->submissions[i].case_count;
+  if (dx_job_outcome(job, &err) == DX_OK)
+    dx_log(DX_LOG_INFO, "job %s: extracted %zu case%s", job->key, cases,
+           cases == 1 ? "" : "s");
+  else
+    dx_log(DX_LOG_ERROR, "job %s: %s; see: docextract jobs", job->key,
+           err.text);
+}
+
+/* The clients that wait for the job are told, and its documents are removed. If
+ * that fails, the job is loaded again a little later. */
+static void let_go(struct manager *manager, struct managed *managed)
+{
+  struct dx_job *job = managed->job;
+  char key[DX_KEY_BYTES];
+  struct dx_err err;
+
+  memcpy(key, job->key, sizeof(key));
+  attend_over(managed);
+  verbs_canceled(manager, managed);
+  if (dx_job_is_final(job) && !job->dirty &&
+      dx_spool_settle(manager->spool, job, &err) != DX_OK) {
+    dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
+    load_later(manager);
+  }
+  drop(manager, managed);
+  dx_hooks_look(manager->hooks, key);
+}
+
+static void on_ended(void *ctx, struct dx_job *job)
+{
+  struct manager *manager = ctx;
+
+  log_outcome(job);
+  let_go(manager, manager_find(manager, job->key));
+}
+
+void manager_saved(void *ctx, struct dx_job *job)
+{
+  const struct manager *manager = ctx;
+
+  status_tell(manager->status, job);
+}
+
+/* ---- jobs for the engine ---- */
+
+bool manager_save(struct manager *manager, struct managed *managed)
+{
+  struct dx_err err;
+
+  if (dx_job_save(managed->job, &err) == DX_OK) {
+    status_tell(manager->status, managed->job);
+    return true;
+  }
+  dx_log(DX_LOG_ERROR, "job %s: %s", managed->job->key, err.text);
+  managed->job->dirty = true;
+  dx_engine_wake(manager->engine, managed->job);
+  return false;
+}
+
+/* A document was refused when it was received, and its manifest is not written:
+ * that is the engine's. */
+static bool has_untold(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++)
+    if (job->submissions[i].state == DX_ST_REFUSED &&
+        job->submissions[i].failed_at == 0)
+      return true;
+  return false;
+}
+
+enum dx_code manager_drive(struct manager *manager, struct managed *managed,
+                           struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+
+  if (dx_job_is_final(managed->job) && !managed->job->dirty &&
+      !has_untold(managed->job)) {
+    let_go(manager, managed);
+    return DX_OK;
+  }
+  permit_watch(managed);
+  code = dx_engine_add(manager->engine, managed->job, err);
+  if (code != DX_OK) {
+    drop(manager, managed);
+    load_later(manager);
+  }
+  return code;
+}
+
+enum dx_code manager_take(struct manager *manager, struct dx_job *job,
+                          struct dx_err *err)
+{
+  struct managed *managed = enlist(manager, job, err);
+
+  if (managed == NULL)
+    return err->code;
+  attend_picked_up(manager, managed);
+  return manager_drive(manager, managed, err);
+}
+
+/* ---- receipts ---- */
+
+static enum dx_code take_new(struct manager *manager, struct dx_job *receipt,
+                             bool is_unsynced, struct dx_err *err)
+{
+  struct managed *managed = enlist(manager, receipt, err);
+
+  if (managed == NULL)
+    return err->code;
+  dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
+  managed->is_unsynced = is_unsynced;
+  attend_picked_up(manager, managed);
+  return is_unsynced ? DX_OK : manager_drive(manager, managed, err);
+}
+
+/* Nothing may rely on a job that a power failure would take away. */
+static void sync_jobs(struct manager *manager)
+{
+  struct dx_err err;
+  size_t i;
+
+  for (i = manager->count; i > 0; i--) {
+    struct managed *managed = manager->jobs[i - 1];
+
+    if (!managed->is_unsynced ||
+        dx_spool_pick_up(manager->spool, managed->job, &err) != DX_OK)
+      continue;
+    managed->is_unsynced = false;
+    if (manager_drive(manager, managed, &err) != DX_OK)
+      dx_log(DX_LOG_ERROR, "%s", err.text);
+  }
+}
+
+/* The job of a receipt, out of the engine's hands; E_BUSY as long as a call of
+ * it is under way. */
+static enum dx_code borrow(struct manager *manager, const char *key,
+                           struct managed **ret_driven, struct dx_err *err)
+{
+  struct managed *managed = manager_find(manager, key);
+  struct dx_job *job = NULL;
+  enum dx_code code;
+
+  *ret_driven = managed;
+  if (managed != NULL)
+    return dx_engine_remove(manager->engine, managed->job) == DX_OK
+               ? DX_OK
+               : dx_fail(err, DX_E_BUSY, 0, "a call of the job is under way");
+  code = dx_spool_load(manager->spool, key, &job, err);
+  if (code != DX_OK)
+    return code;
+  *ret_driven = enlist(manager, job, err);
+  return *ret_driven != NULL ? DX_OK : err->code;
+}
+
+/* The same print job again. Other documents than were sent leave the job as it
+ * was; after a failure here the merge is repeated with both loaded again, and
+ * until then nothing is done with the job. */
+static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
+                          struct dx_err *err)
+{
+  struct managed *managed;
+  struct dx_err drive_err;
+  enum dx_code code = borrow(manager, (*receipt)->key, &managed, err);
+
+  if (code != DX_OK)
+    return code;
+  code = dx_job_merge(manager->spool, managed->job, receipt, err);
+  if (code == DX_OK) {
+    managed->is_new = !dx_job_is_final(managed->job);
+    attend_picked_up(manager, managed);
+  }
+  if (code != DX_OK && code != DX_E_CHANGED && code != DX_E_BUSY) {
+    drop(manager, managed);
+    dx_job_free(receipt);
+  } else if (manager_drive(manager, managed, &drive_err) != DX_OK) {
+    dx_log(DX_LOG_ERROR, "%s", drive_err.text);
+  }
+  return code;
+}
+
+/* What cannot be read may have been sent: only the administrator can decide
+ * that it was not. */
+static enum dx_code damaged(const char *key, struct dx_err *err)
+{
+  struct dx_err why = *err;
+
+  return dx_fail(err, DX_E_JOB, 0,
+                 "%s, and its documents may have been sent already; "
+                 "'docextract cancel %s' moves it out of the way, and "
+                 "releasing the job sends them again",
+                 why.text, key);
+}
+
+/* Nothing of the receipt will be sent: CUPS keeps the print job, and its next
+ * run brings another one. */
+static enum dx_code refuse(struct manager *manager, struct dx_job **receipt,
+                           const char *name, struct dx_err *err)
+{
+  attend_refused(manager, name, true, err);
+  dx_log(DX_LOG_ERROR, "job %s: %s", (*receipt)->key, err->text);
+  dx_spool_discard(manager->spool, receipt);
+  return err->code;
+}
+
+static enum dx_code postpone(struct manager *manager, const char *name,
+                             struct dx_err *err)
+{
+  int64_t wait = err->code == DX_E_BUSY ? BUSY_MS : DX_LOCAL_RETRY_MS;
+  int64_t at = dx_monotonic_ms() + wait;
+
+  if (err->code != DX_E_BUSY) {
+    dx_log(DX_LOG_ERROR, "%s", err->text);
+    attend_refused(manager, name, false, err);
+  }
+  manager->receipts_ms = at < manager->receipts_ms ? at : manager->receipts_ms;
+  return err->code;
+}
+
+enum dx_code manager_pick_up(struct manager *manager, const char *name,
+                             struct dx_err *err)
+{
+  struct dx_job *receipt = NULL;
+  char key[DX_KEY_BYTES];
+  enum dx_code code =
+      dx_spool_load_received(manager->spool, name, &receipt, err);
+
+  if (code == DX_E_NOT_FOUND)
+    return code;
+  if (code == DX_OK)
+    code = dx_spool_pick_up(manager->spool, receipt, err);
+  if (code == DX_OK ||
+      code == DX_E_UNSYNCED) /* NOLINTNEXTLINE(*-unix.Malloc) */
+    return take_new(manager, receipt, code == DX_E_UNSYNCED, err);
+  if (code == DX_E_EXISTS) {
+    memcpy(key, receipt->key, sizeof(key));
+    code = merge(manager, &receipt, err);
+    if (code == DX_E_DAMAGED)
+      code = damaged(key, err);
+  }
+  /* NOLINTNEXTLINE(*-unix.Malloc): the merge took it */
+  if (code != DX_OK && receipt != NULL && dx_class_of(code) != DX_CL_LOCAL)
+    code = refuse(manager, &receipt, name, err);
+  else if (code != DX_OK)
+    code = postpone(manager, name, err);
+  dx_job_free(&receipt);
+  return code;
+}
+
+static bool is_of_job(const char *receipt, const char *key)
+{
+  return strncmp(receipt, key, DX_KEY_BYTES - 1) == 0;
+}
+
+struct search {
+  const char *key;
+  char *name;
+};
+
+static enum dx_code match_receipt(void *ctx, const char *name)
+{
+  struct search *search = ctx;
+
+  if (!is_of_job(name, search->key))
+    return DX_OK;
+  (void)snprintf(search->name, DX_RECEIPT_BYTES, "%s", name);
+  return DX_E_EXISTS; /* ends the search */
+}
+
+bool manager_has_receipt(struct manager *manager, const char *key,
+                         char ret_name[DX_RECEIPT_BYTES])
+{
+  struct search search = {key, ret_name};
+
+  return dx_spool_each(manager->spool, DX_SPOOL_RECEIVED, match_receipt,
+                       &search, NULL) == DX_E_EXISTS;
+}
+
+struct others {
+  struct manager *manager;
+  const char *name;
+};
+
+static enum dx_code look_at_other(void *ctx, const char *name)
+{
+  const struct others *others = ctx;
+  struct dx_err err;
+
+  return is_of_job(name, others->name) && strcmp(name, others->name) != 0 &&
+                 manager_pick_up(others->manager, name, &err) == DX_E_NOMEM
+             ? DX_E_NOMEM
+             : DX_OK;
+}
+
+void manager_pick_up_others(struct manager *manager, const char *name)
+{
+  struct others others = {manager, name};
+  struct dx_err err;
+
+  if (dx_spool_each(manager->spool, DX_SPOOL_RECEIVED, look_at_other, &others,
+                    &err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s", err.text);
+}
+
+struct look {
+  struct manager *manager;
+  int64_t until_ms; /* monotonic */
+};
+
+/* Picking up syncs directories. On a slow disk the rest is left to the next
+ * turn, so that calls are not late. */
+static enum dx_code look_at_receipt(void *ctx, const char *name)
+{
+  const struct look *look = ctx;
+  struct dx_err err;
+  enum dx_code code = manager_pick_up(look->manager, name, &err);
+
+  if (code == DX_E_NOMEM)
+    return code;
+  if (code != DX_OK || dx_monotonic_ms() < look->until_ms)
+    return DX_OK;
+  look->manager->receipts_ms = 0;
+  return DX_E_BUSY;
+}
+
+/* A backend that was killed before it could connect leaves one. */
+static void look_at_receipts(struct manager *manager)
+{
+  int64_t now = dx_monotonic_ms();
+  struct look look = {manager, now + DX_TURN_MS};
+  struct dx_err err;
+  enum dx_code code;
+
+  if (now < manager->receipts_ms)
+    return;
+  manager->receipts_ms = now + DX_RECEIPTS_LOOK_MS;
+  sync_jobs(manager);
+  code = dx_spool_each(manager->spool, DX_SPOOL_RECEIVED, look_at_receipt,
+                       &look, &err);
+  if (code != DX_OK && code != DX_E_BUSY)
+    dx_log(DX_LOG_ERROR, "%s", err.text);
+}
+
+/* One that cannot be read is left to the administrator: `docextract jobs` lists
+ * it. */
+static enum dx_code load(void *ctx, const char *key)
+{
+  struct manager *manager = ctx;
+  char name[DX_RECEIPT_BYTES];
+  struct dx_job *job = NULL;
+  struct dx_err err;
+  enum dx_code code;
+
+  if (manager_find(manager, key) != NULL ||
+      manager_has_receipt(manager, key, name))
+    return DX_OK;
+  code = dx_spool_load(manager->spool, key, &job, &err);
+  if (code == DX_OK)
+    code = manager_take(manager, job, &err);
+  if (code != DX_OK && code != DX_E_DAMAGED)
+    dx_log(DX_LOG_ERROR, "job %s: %s", key, err.text);
+  return code == DX_E_NOMEM ? code : DX_OK;
+}
+
+static enum dx_code load_all(struct manager *manager, struct dx_err *err)
+{
+  manager->load_ms = INT64_MAX;
+  return dx_spool_each(manager->spool, DX_SPOOL_JOBS, load, manager, err);
+}
+
+int64_t manager_turn(struct manager *manager)
+{
+  struct dx_err err;
+  int64_t next, due;
+
+  verbs_turn(manager);
+  look_at_receipts(manager);
+  if (dx_monotonic_ms() >= manager->load_ms && load_all(manager, &err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s", err.text);
+  next = manager->receipts_ms < manager->load_ms ? manager->receipts_ms
+                                                 : manager->load_ms;
+  due = permit_turn(manager);
+  next = due < next ? due : next;
+  due = dx_hooks_turn(manager->hooks, manager->config);
+  return due < next ? due : next;
+}
+
+/* The sweep leaves jobs in memory alone. A removed section may come back: its
+ * jobs stay. */
+void manager_expire(struct manager *manager)
+{
+  size_t i;
+
+  for (i = 0; i < manager->count; i++) {
+    struct dx_job *job = manager->jobs[i]->job;
+    const struct dx_service *service =
+        dx_config_service(manager->config, job->service);
+    const struct dx_retention_facts facts = {
+        .idle_ms = dx_spool_idle_ms(job),
+        .keep_unfinished_ms =
+            service != NULL ? service->keep_unfinished_ms : 0};
+
+    if (manager->jobs[i]->attendant != NULL ||
+        dx_retention(&facts) != DX_RETENTION_EXPIRE)
+      continue;
+    dx_log(DX_LOG_WARNING,
+           "job %s: expired, its documents are removed; it was not finished "
+           "within KeepUnfinished",
+           job->key);
+    dx_job_expire(job);
+    dx_engine_wake(manager->engine, job);
+  }
+}
+
+/* ---- start, stop, reload ---- */
+
+/* The device URIs that the queues of the PPD have: docextract://SERVICE. */
+static bool is_ours(void *ctx, const char *device_uri)
+{
+  const struct manager *manager = ctx;
+
+  return strncmp(device_uri, "docextract://", 13) == 0 &&
+         dx_config_service(manager->config, device_uri + 13) != NULL;
+}
+
+static struct dx_engine *engine_for(struct manager *manager,
+                                    const struct dx_config *config)
+{
+  const struct dx_observer observer = {.note = attend_note,
+                                       .ended = on_ended,
+                                       .may_send = permit_ask,
+                                       .saved = manager_saved,
+                                       .ctx = manager};
+
+  return dx_engine_new(config, manager->spool, manager->http, &observer);
+}
+
+enum dx_code manager_start(struct manager *manager, struct dx_config *config,
+                           struct dx_err *err)
+{
+  const struct cupsd_ops ops = {is_ours, permit_answered, manager};
+
+  manager->config = config;
+  manager->engine = engine_for(manager, config);
+  manager->hooks = dx_hooks_new(manager->spool, manager_holds, manager);
+  manager->cupsd = cupsd_new(manager->http, &ops);
+  if (manager->engine == NULL || manager->hooks == NULL ||
+      manager->cupsd == NULL)
+    return dx_fail_nomem(err);
+  look_at_receipts(manager); /* a merge that was begun ends first */
+  return load_all(manager, err);
+}
+
+void manager_stop(struct manager *manager)
+{
+  dx_hooks_free(&manager->hooks);
+  dx_engine_free(&manager->engine);
+  while (manager->count > 0)
+    drop(manager, manager->jobs[0]);
+  cupsd_free(&manager->cupsd);
+  free(manager->jobs);
+  manager->jobs = NULL;
+  dx_config_free(&manager->config);
+}
+
+enum dx_code manager_reload(struct manager *manager, struct dx_config *config,
+                            struct dx_err *err)
+{
+  struct dx_engine *engine = engine_for(manager, config);
+  size_t i;
+
+  if (engine == NULL) {
+    dx_config_free(&config);
+    return dx_fail_nomem(err);
+  }
+  dx_engine_free(&manager->engine);
+  dx_config_free(&manager->config);
+  manager->engine = engine;
+  manager->config = config;
+  manager->is_down = false;
+  for (i = manager->count; i > 0; i--) /* manager_drive() may remove this one */
+    if (manager_drive(manager, manager->jobs[i - 1], err) != DX_OK)
+      dx_log(DX_LOG_ERROR, "%s", err->text);
+  return DX_OK;
+}
