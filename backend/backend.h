@@ -121,7 +121,8 @@ void status_note(const struct dx_note *note, bool here);
 void status_docextractd(const struct dx_err *err);
 void status_tick(void); /* to be called at least every 30 minutes */
 /* Clears the state reasons, and sets that of the result, if any, and that of
- * jobs that failed after their print jobs had ended. */
+ * jobs that failed after their print jobs had ended. Waits until cupsd has read
+ * all lines, at most a second. */
 void status_end(enum dx_code code, bool others_failed);
 
 /* ---- discover.c, ending.c ---- */

@@ -6,8 +6,12 @@
 #include "backend/backend.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -15,6 +19,8 @@
 #include "lib/spool/sentence.h"
 
 #define PROGRESS_STEP 5 /* percent between two lines */
+#define READ_MS 1000    /* for cupsd to read the last lines */
+#define READ_LOOK_MS 2
 
 static bool is_set[DX_SR_COUNT];
 static int64_t toggled_ms;
@@ -184,6 +190,21 @@ void status_tick(void)
   set_reason(DX_SR_WAITING, true);
 }
 
+/* cupsd 2.4 discards what it has not read if the backend of a job with several
+ * documents ends with a failure: the reason would not be shown. */
+static void wait_until_read(void)
+{
+  int64_t until_ms = dx_monotonic_ms() + READ_MS;
+  struct stat st;
+  int unread = 0;
+
+  if (fstat(STDERR_FILENO, &st) < 0 || !S_ISFIFO(st.st_mode))
+    return;
+  while (ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0 &&
+         dx_monotonic_ms() < until_ms)
+    (void)poll(NULL, 0, READ_LOOK_MS);
+}
+
 void status_end(enum dx_code code, bool others_failed)
 {
   enum dx_state_reason result = dx_code_rows[code].state_reason;
@@ -193,4 +214,5 @@ void status_end(enum dx_code code, bool others_failed)
     set_reason((enum dx_state_reason)i,
                (enum dx_state_reason)i == result ||
                    (i == DX_SR_FAILED && others_failed));
+  wait_until_read();
 }

@@ -66,6 +66,22 @@ is 'without a configuration: the bare scheme' "$? $(cut -d ' ' -f 1,2 <<< "$outp
   '0 network docextract'
 write_config
 
+# cupsd discards what it has not read when a backend fails.
+wrong_uri() { DEVICE_URI=docextract://nobody "$backend" 1 ann title 1 ''; }
+milliseconds() # COMMAND...
+{
+  local begin=${EPOCHREALTIME/./}
+  "$@"
+  echo $(((${EPOCHREALTIME/./} - begin) / 1000))
+}
+mkfifo "$dir/unread"
+exec 9<> "$dir/unread"
+took=$(milliseconds wrong_uri 2>&9)
+check "it waits a second for a reader of its last lines ($took ms)" \
+  test "$took" -ge 1000
+has 'and they are there' "$(timeout 1 cat "$dir/unread")" '^ERROR: '
+exec 9>&-
+
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 for uri in docextract://nobody docextract://default/x \
   'docextract://default?host=evil.example' docextract://evil@default \
