@@ -51,9 +51,8 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
                               struct dx_err *err)
 {
   struct managed *managed = calloc(1, sizeof(*managed));
-  /* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
   struct managed **jobs =
-      reallocarray(manager->jobs, manager->count + 1, sizeof(*jobs));
+      reallocarray(manager->jobs, manager->count + 1, sizeof(struct managed *));
 
   if (jobs != NULL)
     manager->jobs = jobs;

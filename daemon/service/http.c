@@ -566,10 +566,14 @@ struct dx_http *dx_http_new(void)
 
 void dx_http_free(struct dx_http **http)
 {
+  struct dx_http_call *call, *next;
+
   if (*http == NULL)
     return;
-  while ((*http)->calls != NULL)
-    call_free((*http)->calls);
+  for (call = (*http)->calls; call != NULL; call = next) {
+    next = call->next;
+    call_free(call);
+  }
   (void)curl_multi_cleanup((*http)->multi);
   free(*http);
   *http = NULL;
