@@ -38,12 +38,12 @@
     "[--all] [--state STATE] [--queue QUEUE] [--user USER] "               \
     "[--service NAME] [--json] [--watch] [--seen]",                        \
     "list the unfinished and the last day's jobs, newest last")            \
-  X(metrics, "", "print what is going on, for Prometheus")                 \
+  X(metrics, "", "print metrics in Prometheus format")                     \
   X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                      \
     "remove finished jobs from the spool, but no results")                 \
   X(report, "", "print what a bug report needs, without personal data")    \
   X(retry, "JOB... [--service NAME]",                                      \
-    "retry what failed in a job, or decide that it is sent")               \
+    "retry failed documents, or send a job that needs a decision")         \
   X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")    \
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
     "send PDF files, pictures, or text, and wait for the results")

@@ -172,6 +172,6 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   if (code != DX_OK || warnings == 0)
     return code;
   return dx_fail(err, DX_E_CONFIG, 0,
-                 "%zu warning%s: there will be print jobs that cannot be sent",
-                 warnings, warnings == 1 ? "" : "s");
+                 "%zu warning%s: some print jobs cannot be sent", warnings,
+                 warnings == 1 ? "" : "s");
 }

@@ -114,7 +114,7 @@ static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
                  cli_started_text(h->started),
                  h->started == DX_STARTED_DEMAND &&
                          h->service->completion == DX_COMPLETION_AUTO
-                     ? ", so print jobs stay until their results are there"
+                     ? ", so print jobs complete only with their results"
                      : "");
   return code;
 }
@@ -237,9 +237,9 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
       cupsd_directives(h.cupsd_conf_fd, warn_directive, NULL);
     if (h.service->completion == DX_COMPLETION_ACCEPTED &&
         h.started == DX_STARTED_DEMAND)
-      warn("Completion is 'accepted' but docextractd is no service: one "
-           "that a print job starts may end with cupsd, and the results "
-           "wait for the next; start docextractd at boot");
+      warn("Completion is 'accepted' but docextractd is not a service: if a "
+           "print job started it, it may end with cupsd, and results are "
+           "delayed; start docextractd at boot");
   } else if (h.cupsd_conf_fd >= 0) {
     (void)close(h.cupsd_conf_fd);
   }

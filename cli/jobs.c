@@ -80,7 +80,7 @@ static void describe_job(const struct list *list, const struct dx_job *job,
       known = job->submissions[i].reason;
   if (dx_job_is_undecided(job) && !list->cli->asks)
     (void)snprintf(message, DX_ERR_TEXT_BYTES,
-                   "%.300s%sto send it: docextract retry %.8s; to give it up: "
+                   "%.300s%sto send it: docextract retry %.8s; to cancel it: "
                    "docextract cancel %.8s",
                    known, known[0] != '\0' ? "; " : "", job->key, job->key);
   else if (is_queue_stopped && !list->cli->asks)

@@ -60,7 +60,7 @@ static const struct option_row rows[] = {
     {"user", "USER", AT(user), "only jobs of this user"},
     {"watch", NULL, AT(watch), "keep running, and print what changes"},
     {"seen", NULL, AT(seen),
-     "stop reporting on the queues what has failed so far"},
+     "acknowledge failed jobs, so that queues stop reporting them"},
     {"json", NULL, AT(json), "print JSON"},
     {"html", NULL, AT(html), "print a page for a browser"},
     {"verbose", NULL, AT(verbose), "print every step to stderr"},

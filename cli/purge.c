@@ -75,7 +75,7 @@ static enum dx_code purge_all(struct purge *p, struct dx_err *err)
          p->removed == 1 ? "" : "s");
   print_kept(p->unfinished, "unfinished");
   print_kept(p->recent, "too recent");
-  print_kept(p->failed, "failed, with their documents; give one up with: "
+  print_kept(p->failed, "failed, with their documents; cancel one with: "
                         "docextract cancel JOB");
   return code;
 }
@@ -95,7 +95,7 @@ static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
       code = look.recent > 0
                  ? dx_fail(err, DX_E_JOB, 0, "job %s is too recent", key)
                  : dx_fail(err, DX_E_JOB, 0,
-                           "job %s is not finished; give it up first, with: "
+                           "job %s is not finished; cancel it first, with: "
                            "docextract cancel %s",
                            key, key);
     dx_job_free(&job);

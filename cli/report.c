@@ -61,7 +61,7 @@ static void print_program(const char *path, const char *name)
   if (strncmp(line, name, strlen(name)) == 0)
     printf("  %s\n", line);
   else
-    printf("  %s is not where it is looked for\n", name);
+    printf("  %s was not found\n", name);
 }
 
 static void print_versions(void)
@@ -367,7 +367,7 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
   print_jobs(cli);
   if (code == DX_OK)
     test_services(cli);
-  printf("\nLast lines of cupsd's log about our programs\n");
+  printf("\nLast lines about docextract in cupsd's log\n");
   print_log(log);
   return fflush(stdout) == 0 ? DX_OK
                              : dx_fail_sys(err, errno, "write", "output");

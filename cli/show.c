@@ -90,10 +90,11 @@ static enum dx_code show_file(struct show *s, const char *path,
   enum dx_code code = geteuid() == 0 ? cli_load_as_owner(s->cli, err) : DX_OK;
 
   if (code == DX_OK && geteuid() == 0)
-    code = dx_fail(err, DX_E_ACCESS, 0,
-                   "SpoolDir '%s' belongs to 'root', and no file is shown with "
-                   "the rights of root",
-                   s->cli->config->spool_dir);
+    code =
+        dx_fail(err, DX_E_ACCESS, 0,
+                "SpoolDir '%s' belongs to 'root', and docextract does not read "
+                "files as root",
+                s->cli->config->spool_dir);
   if (code != DX_OK)
     return code;
   code = dx_fs_read_linked(path, DX_RESULT_MAX_BYTES, &content, err);
@@ -144,7 +145,8 @@ static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
       DX_OK)
     return DX_OK;
   return dx_fail(err, code, 0,
-                 "'%s' is no longer in '%s'; a consumer of the results took it",
+                 "'%s' is no longer in '%s'; a program that processes results "
+                 "has moved or deleted it",
                  name, results_dir);
 }
 
@@ -230,7 +232,7 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
   return dx_fail_advice(
       err,
       "it needs a decision; to send it: docextract retry %.8s; "
-      "to give it up: docextract cancel %.8s",
+      "to cancel it: docextract cancel %.8s",
       job->key, job->key);
 }
 

@@ -287,9 +287,9 @@ static enum dx_code damaged(const char *key, struct dx_err *err)
   struct dx_err why = *err;
 
   return dx_fail(err, DX_E_JOB, 0,
-                 "%s, and its documents may have been sent already; "
-                 "'docextract cancel %s' moves it out of the way, and "
-                 "releasing the job sends them again",
+                 "%s, and its documents may have been sent already; to send "
+                 "them again, run 'docextract cancel %s', then release the "
+                 "print job",
                  why.text, key);
 }
 

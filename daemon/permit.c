@@ -48,7 +48,8 @@ void permit_reply(struct managed *managed, int64_t number, bool yes)
 /* ---- cupsd ---- */
 
 static const char *const undecided_text =
-    "it is not known whether the print job is still wanted, so it waits";
+    "it is unknown whether the print job is still wanted; nothing more is sent "
+    "until a decision is made";
 
 static void set_undecided(struct managed *managed, bool is_undecided)
 {

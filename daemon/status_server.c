@@ -211,9 +211,11 @@ static enum dx_code open_result(const struct client *client,
     return err->code;
   *ret_fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (*ret_fd < 0 && errno == ENOENT)
-    return dx_fail(err, DX_E_NOT_FOUND, ENOENT,
-                   "'%s' is no longer there; a consumer of the results took it",
-                   name);
+    return dx_fail(
+        err, DX_E_NOT_FOUND, ENOENT,
+        "'%s' is no longer there; a program that processes results has moved "
+        "or deleted it",
+        name);
   if (*ret_fd < 0)
     return dx_fail_sys(err, errno, "open", name);
   if (fstat(*ret_fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode))
@@ -244,8 +246,8 @@ static enum dx_code put_result(const struct client *client, struct dx_err *err)
   if (code != DX_OK)
     return dx_fail(err, code, 0,
                    code == DX_E_NOT_FOUND
-                       ? "the result is no longer here: the program that "
-                         "imports results has taken it"
+                       ? "the result was moved or deleted by the program "
+                         "that imports results"
                        : DX_SENTENCE_ADMIN "the result cannot be read");
   if (head == NULL || !dx_json_put_int(head, "bytes", st.st_size))
     return dx_fail_nomem(err);

@@ -196,7 +196,7 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
     if (strcmp(sub->base_url, service->base_url) != 0)
       return dx_fail(err, DX_E_CONFIG, 0,
                      "the service has a document of it at another BaseURL than "
-                     "that of section '%s'; give it up with: docextract cancel "
+                     "that of section '%s'; cancel it with: docextract cancel "
                      "%s",
                      name, job->key);
     code =
@@ -353,7 +353,7 @@ static enum dx_code verb_purge(struct session *session, const char *key,
     code = DX_E_JOB;
   if (code == DX_E_JOB)
     (void)dx_fail(err, DX_E_JOB, 0,
-                  "job %s is not finished; give it up first, with: docextract "
+                  "job %s is not finished; cancel it first, with: docextract "
                   "cancel %s",
                   key, key);
   if (code == DX_OK)
@@ -375,7 +375,7 @@ static enum dx_code verb_seen(struct session *session, struct dx_err *err)
         dx_job_is_unseen_failure(manager->jobs[i]->job);
   code = dx_spool_count_failures(manager->spool, NULL, true, &count, err);
   if (code == DX_OK)
-    control_send(session->client, "done %zu failed job%s marked as seen", count,
+    control_send(session->client, "done acknowledged %zu failed job%s", count,
                  count == 1 ? "" : "s");
   return code;
 }

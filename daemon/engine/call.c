@@ -47,7 +47,7 @@ struct service_state *engine_service_of(struct dx_engine *engine,
            strcmp(sub->base_url, svc->service->base_url) != 0)
     (void)dx_fail(err, DX_E_CONFIG, 0,
                   "BaseURL of <Service %s> was changed while a document is "
-                  "under way: put it back until that is done, or give it up "
+                  "under way: put it back until that is done, or cancel it "
                   "with: docextract cancel %s; it was '%s'",
                   name, sub->job->key, sub->base_url);
   else
@@ -248,10 +248,10 @@ bool engine_is_denied(struct call_ctx *ctx, enum dx_code code)
     return true;
   }
   (void)dx_fail(&err, DX_E_GONE, 0,
-                "the service denies a source that was created with key id "
-                "'%s' to key id '%s', which is in use now: if the new key "
-                "belongs to another account, put the old one back until the "
-                "job is done; service '%s'",
+                "the source was created with key id '%s', and the service "
+                "denies access with key id '%s': if the new key belongs to "
+                "another account, restore the old key until the job has ended; "
+                "service '%s'",
                 made_with, in_use, ctx->svc->service->name);
   engine_sub_needs_admin(ctx->engine, sub, &err);
   return true;

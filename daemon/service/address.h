@@ -18,9 +18,9 @@ enum dx_scope {
 };
 
 /* The message for an upload that would go nearer than it may. */
-#define DX_SCOPE_TEXT                                                        \
-  "the upload URL leads to this computer or its link, not to a storage; if " \
-  "that is right, name its host with StorageHost"
+#define DX_SCOPE_TEXT                                                \
+  "the upload URL has a loopback or link-local address; if this is " \
+  "intended, name its host with StorageHost"
 
 enum dx_scope dx_address_scope(const struct sockaddr *address);
 

@@ -140,7 +140,7 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
     return 0;
   if (up < r->body_bytes)
     (void)dx_fail(&call->local, DX_E_NET, 0,
-                  "the storage took less than %d KiB within %d s",
+                  "the upload was too slow: less than %d KiB in %d s",
                   DX_UPLOAD_STEP_BYTES / 1024, DX_API_TIMEOUT_MS / 1000);
   else
     (void)dx_fail(&call->local, DX_E_NET, 0,

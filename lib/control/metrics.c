@@ -247,7 +247,7 @@ static void print_jobs(const struct round *r)
               "Age of the oldest job that is under way; 0 if there is none.");
   print_gauge(r, "unseen_failures", MEMBER(unseen),
               "Jobs that failed after their print jobs had ended, until "
-              "they are marked as seen.");
+              "they are acknowledged.");
   print_gauge(r, "hook_pending_jobs", MEMBER(hooks),
               "Jobs for which OnResult has not succeeded yet.");
 }

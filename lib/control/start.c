@@ -61,7 +61,7 @@ static enum dx_code check_may_start(int dirfd, const char *spool_dir,
                    "docextractd is not running; start it with: systemctl start "
                    "docextractd");
   if (fstat(dirfd, &st) < 0)
-    return dx_fail_sys(err, errno, "look at", spool_dir);
+    return dx_fail_sys(err, errno, "inspect", spool_dir);
   if (st.st_uid == geteuid())
     return DX_OK;
   dx_user_name_of(st.st_uid, owner);
@@ -147,7 +147,7 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
       break;
     if (dx_monotonic_ms() >= until_ms) {
       code = dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond%s",
-                     start_ms != 0 ? "; the system's log says why" : "");
+                     start_ms != 0 ? "; see the system log" : "");
       break;
     }
     if (dx_monotonic_ms() >= start_ms && dx_spool_daemon(dirfd) == 0) {

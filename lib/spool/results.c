@@ -173,7 +173,8 @@ static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
   if (renameat(dirfd, name, dirfd, to) < 0)
     return dx_fs_fail(err, errno, "move away", dirfd, name);
   dx_log(DX_LOG_WARNING,
-         "'%s', which is not ours, was in the way of a result; it is '%s' now",
+         "renamed '%s', which has the name of a result but is another file, to "
+         "'%s'",
          name, to);
   return DX_OK;
 }

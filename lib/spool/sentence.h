@@ -43,8 +43,8 @@
 
 /* From the filters, which cupsd runs first. */
 #define DX_SAY_ELSEWHERE                                                    \
-  DX_SENTENCE_ADMIN "the driver of this printer works on another computer " \
-                    "only"
+  DX_SENTENCE_ADMIN "this printer must be used without its driver on this " \
+                    "computer"
 
 /* At its end. */
 #define DX_SAY_LEAVES "the result will be delivered in the background"
@@ -56,7 +56,7 @@
 #define DX_SAY_NOTHING_IN "; nothing was found in %s"
 #define DX_SAY_NOTHING_IN_SOME "; nothing was found in %zu of them"
 #define DX_SAY_EXPIRED \
-  "it took too long, and is no longer on this computer; print it again"
+  "it was not finished in time, and was deleted; print it again"
 #define DX_SAY_NOT_EXTRACTED "the chart was not extracted: %s"
 #define DX_SAY_SOME "%zu of %zu documents extracted; document %zu: %s"
 #define DX_SAY_TOGETHER \
@@ -113,7 +113,7 @@ enum dx_state_reason {
   X(E_UNSYNCED, "other", STORAGE, "this computer cannot store the chart",      \
     "check the disk")                                                          \
   X(E_SPACE, "other", STORAGE, "the disk of this computer is full",            \
-    "free space there, and it goes on by itself; nothing is lost")             \
+    "free space there; the job then resumes automatically")                    \
   X(E_ACCESS, "other", STORAGE, "this computer cannot store the chart",        \
     "run 'docextract config', and check owner and mode")                       \
   X(E_FDS, "other", STORAGE, "this computer has too many files open",          \
@@ -122,9 +122,9 @@ enum dx_state_reason {
     "")                                                                        \
   X(E_NOT_FOUND, "other", STORAGE,                                             \
     "this computer no longer has a file of the print job",                     \
-    "check the disk, and who removes files")                                   \
+    "check the disk, and which program deletes files of the spool")            \
   X(E_EXISTS, "other", STORAGE, "this computer cannot store the chart",        \
-    "check what is in the way")                                                \
+    "move or rename the existing file")                                        \
   X(E_DAMAGED, "other", STORAGE,                                               \
     "this computer cannot read a file of the print job", "check the disk")     \
   X(E_CONFIG, "other", CONFIG, "this printer is not set up correctly",         \

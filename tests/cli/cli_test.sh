@@ -117,7 +117,7 @@ configure 'CAFile /nowhere/ca.pem' "TokenCommand $dir/a.pdf"
 dx config
 is 'config: with a missing file print jobs will fail' \
   "$rc $(wc -l <<< "$err") $(tail -n 1 <<< "$err")" \
-  '78 3 docextract: 2 warnings: there will be print jobs that cannot be sent'
+  '78 3 docextract: 2 warnings: some print jobs cannot be sent'
 has 'config: the values are printed all the same' "$out" '^  BaseURL'
 has 'config: the missing file is named' "$err" \
   "^warning: .*conf:6: CAFile '/nowhere/ca.pem' does not exist"

@@ -492,7 +492,7 @@ undecided()
 undecided
 dx jobs
 has 'undecided: the list has both commands' "$out" \
-  "to send it: docextract retry ${key:0:8}; to give it up: docextract cancel ${key:0:8}$"
+  "to send it: docextract retry ${key:0:8}; to cancel it: docextract cancel ${key:0:8}$"
 is 'undecided: it can be selected' "$(listed --state undecided)" "${key:0:8}"
 dx show chart-12
 has 'undecided: show has them, too' "$rc $(tail -n 1 <<< "$err")" \

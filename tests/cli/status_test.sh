@@ -166,13 +166,13 @@ if if_root; then
   check 'show: root sees it' shown root "$his" "$his_result"
 fi
 mv "$results/$her_result" "$dir/taken"
-has 'show: says that a consumer took it' \
+has 'show: says that it was taken' \
   "$(ask "$(id -un)" "show $hers $her_result")" \
-  '"E_NOT_FOUND".*consumer.* took it'
+  '"E_NOT_FOUND".* has moved or deleted it'
 if if_root; then
   has 'show: to a user without the name of a file' \
     "$(ask "$her" "show $hers $her_result")" \
-    '"E_NOT_FOUND","message":"the result is no longer here: the program '
+    '"E_NOT_FOUND","message":"the result was moved or deleted by '
 fi
 ln -s "$dir/key" "$results/$her_result"
 has 'show: follows no link' "$(ask "$her" "show $hers $her_result")" \

@@ -49,7 +49,7 @@ says_why()
 }
 # Of a full disk: where it is, and what to do.
 says_where="'$dir/.*: ($(words_of ENOSPC)|$(words_of EDQUOT)); free space \
-there, and it goes on by itself; nothing is lost\$"
+there; the job then resumes automatically\$"
 
 fails() # GROUP N COUNT ERROR
 {

@@ -441,7 +441,7 @@ is 'with the backend of another driver nothing is written' "$(
   export DEVICE_URI=ipp://localhost/printers/chart
   "$filter" 7 u t 1 '' < "$dir/five.pdf" > "$dir/out" 2> "$dir/err"
   echo "$? $(wc -c < "$dir/out") $(grep -c '^WARNING:.*everywhere' "$dir/err")" \
-    "$(grep -c '^ERROR: .* works on another computer only' "$dir/err")"
+    "$(grep -c '^ERROR: .* without its driver on this computer' "$dir/err")"
 )" '1 0 1 1'
 "$filter" 7 u t 1 '' < "$dir/five.pdf" > /dev/full 2> /dev/null
 is 'a full stdout exits with 1' "$?" 1

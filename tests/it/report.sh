@@ -46,7 +46,7 @@ has 'report: that of the filter, with qpdf' "$output" \
 has 'report: that of libcups' "$output" '^  libCUPS/[0-9.]+$'
 # Where it is installed: in a build directory, nowhere.
 has 'report: that of docextractd' "$output" \
-  '^  docextractd ([0-9.]+ \(libcurl/|is not where it is looked for$)'
+  '^  docextractd ([0-9.]+ \(libcurl/|was not found$)'
 has 'docextractd: its version, with libcurl' \
   "$("$build/daemon/docextractd" --version)" \
   '^docextractd [0-9.]+ \(libcurl/[0-9.]+ '

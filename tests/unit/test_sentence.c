@@ -246,7 +246,7 @@ static void ended_submissions_are_reworded_for_the_person(void **state)
   assert_string_equal(job->submissions[1].reason,
                       "It is too large; print fewer pages at a time");
   assert_string_equal(job->submissions[2].reason,
-                      "It took too long, and is no longer on this computer; "
+                      "It was not finished in time, and was deleted; "
                       "print it again");
   assert_string_equal(job->submissions[3].reason, "");
   dx_job_free(&job);
