@@ -34,7 +34,7 @@ static const struct endpoint {
     {SIM_HELLO, "POST", "/auth/hello", "Allow: POST"},
 };
 
-/* Sets the ID that is in the path, if it can be one. */
+/* Also sets the ID from the path, if it has the length of an ID. */
 static enum sim_call classify(struct sim_request *r, const char *method)
 {
   for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {
@@ -50,7 +50,7 @@ static enum sim_call classify(struct sim_request *r, const char *method)
   return SIM_OTHER;
 }
 
-/* Whether no more than `limit` calls are let through in any second. */
+/* True if the call is one of at most `limit` calls in any second. */
 static bool within_rate(size_t limit, int64_t now_ms)
 {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -96,7 +96,7 @@ static void error(struct sim_response *a, unsigned status)
     a->body = NULL;
 }
 
-/* Puts `results`, which it takes over, in the envelope. */
+/* Responds with `results`, which it frees, in the envelope. */
 static void succeed(const struct sim_request *r, struct sim_response *a,
                     unsigned status, cJSON *results)
 {
@@ -118,7 +118,8 @@ static void succeed(const struct sim_request *r, struct sim_response *a,
   cJSON_Delete(json);
 }
 
-/* Collects the types of the files; returns 0 if the request is invalid. */
+/* Collects the types of the files; returns their number, or 0 if the request is
+ * invalid. */
 static size_t read_types(const cJSON *files, const char *types[FILES_MAX])
 {
   static const char *const accepted[] = {"application/pdf", "image/jpeg",

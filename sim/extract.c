@@ -1,5 +1,5 @@
 /*
- * extract.c - what a file says: cases, their documents and values.
+ * extract.c - extracts cases, their documents, and values from a file.
  */
 #include "sim/sim.h"
 
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A case in the making. */
+/* A case that is being read. */
 struct draft {
   const char *source_id;
   cJSON *cases;
@@ -49,7 +49,7 @@ static cJSON *select_document(struct draft *d, const char *mrn)
   return add_document(d);
 }
 
-/* Moves the values of a page to its document; the first of a kind counts. */
+/* Moves the values of a page to its document, unless it already has them. */
 static void add_page(struct draft *d, char *page)
 {
   cJSON *values = sim_fields_read(page);
@@ -65,7 +65,7 @@ static void add_page(struct draft *d, char *page)
   cJSON_Delete(values);
 }
 
-/* Turns the draft into a case if it has any page. */
+/* Turns the draft into a case if it has any pages. */
 static void close_case(struct draft *d)
 {
   const char *last, *first;
@@ -93,7 +93,7 @@ static void close_case(struct draft *d)
   d->data = NULL;
 }
 
-/* Starts pdftotext; returns what it prints, or NULL. */
+/* Starts pdftotext; returns its output, or NULL. */
 static FILE *start_pdftotext(const char *path, pid_t *ret_pid)
 {
   const char *argv[] = {"timeout",   "-s",      "KILL", "60",

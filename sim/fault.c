@@ -1,5 +1,5 @@
 /*
- * fault.c - the fault script: which calls go wrong, and how.
+ * fault.c - the fault script, which specifies the faults of calls.
  */
 #include "sim/sim.h"
 
@@ -45,7 +45,7 @@ struct lines {
 static pthread_mutex_t script_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lines script;
 static struct stat script_loaded;           /* the file when it was loaded */
-static uint64_t counts[SIM_CALL_COUNT + 1]; /* the last one: of all calls */
+static uint64_t counts[SIM_CALL_COUNT + 1]; /* the last entry: all calls */
 
 static void free_lines(struct lines *l)
 {
@@ -82,7 +82,7 @@ static const char *check_header(const char *text)
              : "a header must be given as 'Name: value'";
 }
 
-/* Of an action that takes an argument. */
+/* Checks the argument of an action that takes one. */
 static const char *check_arg(enum kind kind, const char *text)
 {
   char *end;
@@ -157,8 +157,7 @@ static const char *add_line(struct lines *l, char *text)
   return parse_line(text, &at[l->n++]);
 }
 
-/* Replaces the script by what the file has; false after saying what is wrong.
- */
+/* Replaces the script with the file; false after printing the reason. */
 static bool load(void)
 {
   const char *path = sim_service.options.fault_script;
@@ -189,7 +188,7 @@ static bool load(void)
   return true;
 }
 
-/* Remembers what the file looks like; false if it looks as before. */
+/* Records the status of the file; true if it has changed. */
 static bool file_changed(void)
 {
   const char *path = sim_service.options.fault_script;
@@ -250,7 +249,7 @@ unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action)
                                 : (unsigned)strtoul(f->arg[action], NULL, 10);
 }
 
-/* Writes `text` with the groups of the match in place of \1 to \9. */
+/* Writes `text`, in which \0 to \9 are replaced by the groups of the match. */
 static void expand(FILE *out, const char *text, const char *body,
                    const regmatch_t *groups)
 {
@@ -297,7 +296,7 @@ bool sim_fault_edit(const char *edit, char **body)
   regex_t regex;
   bool valid;
 
-  (void)strsep(&rest, slash); /* what is before the first slash: nothing */
+  (void)strsep(&rest, slash); /* the empty text before the first slash */
   pattern = strsep(&rest, slash);
   text = strsep(&rest, slash);
   valid = rest != NULL && *rest == '\0' &&

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* POSIX has no \b: what may stand before a word, and after one. */
+/* POSIX has no \b: these match before and after a word. */
 #define BEFORE "(^|[^[:alnum:]\x80-\xff])"
 #define AFTER "($|[^[:alnum:]\x80-\xff])"
 #define COLON "( *#)?( *: *| +)"
@@ -110,7 +110,7 @@ static void take_text(cJSON *values, const char *name, char *text)
   free(text);
 }
 
-/* Finds a name and cuts it off where another label begins. */
+/* Finds a name, and truncates it where another label begins. */
 static char *find_name(enum pattern p, const char *line)
 {
   char *name = find(p, line);
@@ -121,7 +121,7 @@ static char *find_name(enum pattern p, const char *line)
   return name;
 }
 
-/* "Last, First", or "First Last" divided at the last blank. */
+/* Reads "Last, First", or "First Last", split at the last space. */
 static void read_name(cJSON *values, const char *line)
 {
   char *text = find_name(NAME, line);
@@ -149,7 +149,7 @@ static void read_name(cJSON *values, const char *line)
   free(text);
 }
 
-/* Takes 03/07/1984, 3/7/1984 and 1984-03-07. */
+/* Accepts 03/07/1984, 3/7/1984, and 1984-03-07. */
 static void read_birth(cJSON *values, const char *line)
 {
   char *text = find(BIRTH, line);
@@ -167,7 +167,8 @@ static void read_birth(cJSON *values, const char *line)
   free(text);
 }
 
-/* Adds a number with all its digits, as JSON wants it: 013.50 is 13.50. */
+/* Adds a number with all digits but leading zeros, which JSON forbids: 013.50
+ * becomes 13.50. */
 static void add_number(cJSON *to, const char *name, const char *line,
                        const regmatch_t *group)
 {
@@ -182,7 +183,7 @@ static void add_number(cJSON *to, const char *name, const char *line,
   free(text);
 }
 
-/* Adds the first word between the two that is not a flag. */
+/* Adds the first word between `from` and `end` that is not a flag. */
 static void add_unit(cJSON *to, const char *from, const char *end)
 {
   char *text = strndup(from, (size_t)(end - from));
@@ -223,7 +224,7 @@ static void read_measure(cJSON *values, enum pattern p, const char *name,
   }
 }
 
-/* Makes tabs, carriage returns and no-break spaces blanks. */
+/* Replaces tabs, carriage returns, and no-break spaces with spaces. */
 static void clean(char *page)
 {
   char *to = page;

@@ -1,8 +1,8 @@
 /*
  * main.c - docextract-sim, a simulator of the Document Extraction Service.
  *
- * Starts everything, says where it listens, waits for SIGTERM or SIGINT, and
- * stops. Threads that still read a document end with the process.
+ * Starts both ports, prints their URLs, waits for SIGTERM or SIGINT, and stops.
+ * Threads that are still reading a document end with the process.
  */
 #include "sim/sim.h"
 
@@ -34,7 +34,8 @@ struct sim_service sim_service = {.log_fd = -1, .stop_fd = -1};
 static struct listener api;
 static struct listener storage;
 
-/* Returns the absolute path of a directory to keep files in, or NULL. */
+/* Creates the directory for uploaded files. Returns its absolute path, or
+ * NULL. */
 static char *open_data_dir(const char *dir)
 {
   const char *top = getenv("TMPDIR");
@@ -143,7 +144,7 @@ static bool start_ports(void)
   return good;
 }
 
-/* Prints where we listen; the ready file is complete once it is there. */
+/* Prints the URLs. The ready file is renamed into place when it is complete. */
 static bool report_ready(const char *path)
 {
   char *tmp = NULL;
@@ -190,13 +191,13 @@ int main(int argc, char **argv)
   int unused;
 
   sim_options_parse(argc, argv, &sim_service.options);
-  /* main() alone takes signals; threads inherit the mask */
+  /* Only main() handles signals; threads inherit the mask. */
   (void)signal(SIGPIPE, SIG_IGN);
   (void)sigemptyset(&signals);
   (void)sigaddset(&signals, SIGTERM);
   (void)sigaddset(&signals, SIGINT);
   (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-  /* Two descriptors a connection; the usual 1024 are not enough. */
+  /* Each connection needs two descriptors; the usual 1024 are not enough. */
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < OPEN_FILES) {
     files.rlim_cur = files.rlim_max < OPEN_FILES ? files.rlim_max : OPEN_FILES;
     (void)setrlimit(RLIMIT_NOFILE, &files);

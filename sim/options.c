@@ -119,7 +119,7 @@ static bool set_option(struct sim_options *o, const struct row *row,
   return false;
 }
 
-/* Returns NULL, or which options conflict. */
+/* Returns NULL, or a message about options that conflict. */
 static const char *find_conflict(const struct sim_options *o)
 {
   if ((o->tls_cert == NULL) != (o->tls_key == NULL))

@@ -1,6 +1,6 @@
 /*
- * request.c - a request from its arrival to its response, the faults that
- * happen to it, and its line in the log.
+ * request.c - handles a request: receives it, applies its faults, responds, and
+ * logs it.
  */
 #include "sim/sim.h"
 
@@ -96,8 +96,8 @@ static cJSON *make_log_line(const struct sim_request *r, unsigned status)
 }
 
 /*
- * Appends a line for each request, in one write(), before its response is
- * sent: a client that has the response finds the line.
+ * Appends a line for each request, in one write(), before its response is sent,
+ * so that a client that has the response finds the line.
  */
 static void log_request(struct sim_request *r, unsigned status)
 {
@@ -120,7 +120,8 @@ static void log_request(struct sim_request *r, unsigned status)
   cJSON_Delete(line);
 }
 
-/* Waits; ends early with the program or, if asked for, with the client. */
+/* Waits; ends early if the program stops or, with for_client, if the client
+ * disconnects. */
 static void wait_ms(const struct sim_request *r, int64_t ms, bool for_client)
 {
   const union MHD_ConnectionInfo *info =
@@ -176,7 +177,7 @@ static struct MHD_Response *make_response(const struct sim_request *r,
   return MHD_create_response_from_callback(len, 4096, send_slowly, b, free);
 }
 
-/* Adds "Name: value"; a `text` that is NULL or "" adds nothing. */
+/* Adds "Name: value"; adds nothing if `text` is NULL or "". */
 static void add_header(struct MHD_Response *response, const char *text)
 {
   char *name = text == NULL ? NULL : strdup(text);
@@ -213,7 +214,8 @@ static void add_headers(const struct sim_request *r,
   add_header(response, arg[SIM_ACT_HEADER]);
 }
 
-/* Puts what the script says in place of the call's own response. */
+/* Replaces the response of the call, or parts of it, as the script
+ * specifies. */
 static void apply_fault(const struct sim_request *r, struct sim_response *a)
 {
   char *const *arg = r->fault.arg;
@@ -243,7 +245,7 @@ static void apply_fault(const struct sim_request *r, struct sim_response *a)
   }
 }
 
-/* The request has arrived: performs it, as far as the script lets us. */
+/* Performs the request, unless the script prevents it, and responds. */
 static enum MHD_Result respond(struct sim_request *r)
 {
   char *const *arg = r->fault.arg;
@@ -308,7 +310,7 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
   (void)code;
   if (r == NULL)
     return;
-  log_request(r, 0); /* unless it is logged: the client broke off */
+  log_request(r, 0); /* if not logged yet: the client disconnected */
   free_request(r);
   *con_cls = NULL;
 }

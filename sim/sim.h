@@ -1,9 +1,10 @@
 /*
- * sim.h - docextract-sim, the simulator of the service: what its files know of
- * each other.
+ * sim.h - declarations shared by the files of docextract-sim, the simulator of
+ * the service.
  *
- * Each connection has a thread, and so has each source that is read. What is
- * called from several has a lock inside, except for what belongs to a request.
+ * Each connection has a thread, and so has each source that is being read.
+ * Functions that several threads call lock their data. A request belongs to one
+ * thread.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -65,45 +66,45 @@ const char *sim_text_of(const cJSON *json, const char *name);
  */
 char *sim_read_file(const char *path, size_t *ret_len);
 
-/* ---- token.c: who may call ---- */
+/* ---- token.c: checking tokens ---- */
 
 /* Loads the key or the token. Returns false after printing the reason. */
 bool sim_token_load(void);
 
 /*
  * Checks an Authorization header, which may be NULL, at the server's time
- * `now_s`. Returns NULL if it is good, else what is wrong, without any part
- * of the token. A signed token must have the algorithm given at start, an exp
- * with 30 s of leeway, an iat at most 30 s ahead, at most an hour between the
- * two, a jti, and the key ID and claims that are required.
+ * `now_s`. Returns NULL if the token is valid, otherwise the reason, which
+ * contains no part of the token. A signed token must have the algorithm of the
+ * options, an exp at most 30 s in the past, an iat at most 30 s in the future,
+ * at most an hour between the two, a jti, and the required key ID and claims.
  */
 const char *sim_token_error(const char *header, int64_t now_s);
 
-/* ---- extract.c: what a file says ---- */
+/* ---- extract.c: the contents of a file ---- */
 
 /*
  * Adds the `results` of each case in the file at `path` to the array *cases.
  * Within a case, pages with another medical record number form another
- * document. A picture is a case of one document without values. Returns false
- * if the file cannot be read. Blocking: runs pdftotext, which is given a
- * minute.
+ * document. An image is a case with one document without values. Returns false
+ * if the file cannot be read. Blocking: runs pdftotext for at most a minute.
  */
 bool sim_extract(const char *path, const char *content_type,
                  const char *source_id, cJSON *cases);
 
-/* fields.c: whether the page, as `pdftotext -layout` prints it, separates
- * cases. */
+/* fields.c: true if the page, in the format of `pdftotext -layout`, is a
+ * separator page. */
 bool sim_fields_separator(const char *page);
 
 /*
- * The values on a page, taken literally, with the names of the interface; the
- * first of a kind counts. Cuts `page` into lines. The caller frees the result.
+ * Returns the values on a page, unchanged, under the names of the interface; of
+ * several values with one name, the first. Splits `page` into lines. The caller
+ * frees the result.
  */
 cJSON *sim_fields_read(char *page);
 
 /* ---- store.c: sources and cases, in memory ---- */
 
-/* Once, before the other calls. */
+/* To be called once, before the other functions. */
 bool sim_store_open(void);
 
 /*
@@ -113,8 +114,8 @@ bool sim_store_open(void);
 bool sim_store_create(const char *const *types, size_t n,
                       char ret_id[SIM_ID_BYTES]);
 
-/* Notes that the n-th file, counted from 1, has arrived. After the last one a
- * thread extracts the cases; the state is then a matter of the clock. */
+/* Notes that the n-th file, counted from 1, has arrived. After the last one, a
+ * thread extracts the cases, and the status then changes with time. */
 void sim_store_file_arrived(const char *id, size_t n);
 
 /*
@@ -131,9 +132,9 @@ cJSON *sim_store_source(const char *id, const char *word);
 unsigned sim_store_case(const char *id, cJSON **ret,
                         char ret_source_id[SIM_ID_BYTES]);
 
-/* ---- fault.c: which calls go wrong, and how ---- */
+/* ---- fault.c: the fault script ---- */
 
-/* The calls, as the log and fault scripts name them. */
+/* The calls in the log and in fault scripts. */
 enum sim_call {
   SIM_CREATE,
   SIM_PUT,
@@ -144,10 +145,10 @@ enum sim_call {
   SIM_CALL_COUNT
 };
 
-/* "create" and so on; of SIM_CALL_COUNT, "any". */
+/* Their words; for SIM_CALL_COUNT, "any". */
 extern const char *const sim_call_words[SIM_CALL_COUNT + 1];
 
-/* name, word, what follows it */
+/* name, word, type of the argument */
 #define SIM_ACTIONS(X)                    \
   X(STATUS, "status", STATUS)             \
   X(AFTER_STATUS, "after-status", STATUS) \
@@ -170,34 +171,36 @@ enum sim_action {
       SIM_ACT_COUNT
 };
 
-/* What happens to one call. */
+/* The faults of one call. */
 struct sim_fault {
   char *arg[SIM_ACT_COUNT]; /* "" without an argument; NULL: no such action */
   const char *word;         /* of the first action, for the log; or NULL */
 };
 
-/* Loads the script, see docextract-sim(1), which is read again when it changes;
- * a version with a wrong line is reported on standard error and ignored.
+/* Loads the script (see docextract-sim(1)). It is read again when it changes; a
+ * version with an invalid line is reported on standard error, and ignored.
  * Returns false after printing the reason. */
 bool sim_script_load(void);
 
 /*
- * Counts a call and finds its faults: those of all lines that match; of two
- * with the same action, the first. *ret_n is its number among calls of this
+ * Counts a call and finds its faults: those of all lines that match; if several
+ * have the same action, the first. *ret_n is its number among calls of this
  * kind, from 1. The caller releases *ret_fault.
  */
 void sim_script_next(enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault);
 
-/* Whether the call itself is carried out. */
+/* True if the call itself is performed. */
 bool sim_fault_performs(const struct sim_fault *f);
 
-/* The number that a status or a delay begins with; 0 without that action. */
+/* The number at the start of a status or delay; 0 if there is no such
+ * action. */
 unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action);
 
 /*
- * Applies `edit`, "/REGEX/TEXT/", to the first match in *body, if there is
- * one; `body` and *body may be NULL. Returns false if it is not of this form.
+ * Applies `edit`, "/REGEX/TEXT/", to the first match in *body, if there is one;
+ * `body` and *body may be NULL. Returns false if `edit` does not have this
+ * form.
  */
 bool sim_fault_edit(const char *edit, char **body);
 
@@ -207,14 +210,14 @@ void sim_fault_release(struct sim_fault *f);
 
 #define SIM_SIGNING_KEY_BYTES 32
 
-/* What handlers need. */
+/* The data of all handlers. */
 struct sim_service {
   struct sim_options options;
   unsigned char signing_key[SIM_SIGNING_KEY_BYTES];
   const char *storage_url; /* without a slash at the end */
   char *data_dir;
   int log_fd;  /* -1: no log */
-  int stop_fd; /* readable: no handler waits any longer */
+  int stop_fd; /* becomes readable to end all waits */
 };
 
 struct sim_response {
@@ -224,10 +227,10 @@ struct sim_response {
   const char *header; /* "Name: value", or NULL */
 };
 
-/* An upload on its way to the disk. */
+/* An upload that is being written to disk. */
 struct sim_upload {
   int fd;    /* -1: none */
-  char *tmp; /* its hidden name; NULL once it has its place */
+  char *tmp; /* its temporary name; NULL after the rename */
   size_t index;
   const struct sim_refusal *refusal;
 };
@@ -255,14 +258,14 @@ struct sim_request {
   struct sim_upload upload; /* put */
 };
 
-/* What distinguishes the two ports. */
+/* The differences between the two ports. */
 struct sim_port {
   enum sim_call (*classify)(struct sim_request *r, const char *method);
   void (*begin)(struct sim_request *r);
-  /* Takes a part of the body; false closes the connection. */
+  /* Receives a part of the body; false closes the connection. */
   bool (*receive)(struct sim_request *r, const char *data, size_t len);
   void (*perform)(struct sim_request *r, struct sim_response *response);
-  /* An error response with no details. */
+  /* Creates an error response without details. */
   void (*error)(struct sim_response *response, unsigned status);
 };
 
@@ -278,7 +281,7 @@ int64_t sim_server_s(void);
 /* The value of a request header, or NULL. */
 const char *sim_request_header(const struct sim_request *r, const char *name);
 
-/* What main() starts; every request is of this service. */
+/* The service that main() starts, and that handles all requests. */
 extern struct sim_service sim_service;
 
 /* The handlers for MHD_start_daemon(); cls is a struct sim_port. */

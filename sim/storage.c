@@ -1,8 +1,8 @@
 /*
- * storage.c - the port of the object storage: takes the PUT of a signed URL.
+ * storage.c - the port of the object storage: accepts PUT to signed URLs.
  *
- * A file goes to the disk as it comes, under a hidden name, and is renamed
- * into place; memory does not grow with its size.
+ * A file is written to disk while it is received, under a hidden name, and then
+ * renamed. Memory use does not depend on its size.
  *
  * Source: doc/service-interface.md, "Endpoints".
  */
@@ -18,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A refused body is read up to here, so that the client sees the response. */
+/* A refused body is read up to this size, so that the client sees the
+ * response. */
 #define DRAIN_BYTES_MAX (64u << 20)
 #define MAC_BYTES 32
 #define HEX_BYTES (2 * MAC_BYTES + 1)
@@ -125,7 +126,7 @@ static const char *query_value(const struct sim_request *r, const char *name)
   return value == NULL ? "" : value;
 }
 
-/* Returns NULL for an upload that is welcome. */
+/* Returns NULL if the upload is accepted. */
 static const struct sim_refusal *check_upload(struct sim_request *r)
 {
   const char *type = sim_request_header(r, "Content-Type");
@@ -143,8 +144,8 @@ static const struct sim_refusal *check_upload(struct sim_request *r)
   if (strlen(signature) != HEX_BYTES - 1 || strlen(hex) != HEX_BYTES - 1 ||
       CRYPTO_memcmp(signature, hex, HEX_BYTES) != 0)
     return &wrong_signature;
-  /* the signature is ours, and so are date, lifetime, and the path, which is
-   * that of a file that exists */
+  /* The signature is valid: we created the date, the lifetime, and the path,
+   * whose source exists. */
   (void)strptime(date, AMZ_DATE, &tm);
   if (sim_server_s() >= timegm(&tm) + atoll(expires))
     return &expired;
@@ -185,7 +186,7 @@ static bool receive(struct sim_request *r, const char *data, size_t len)
 {
   struct sim_upload *u = &r->upload;
 
-  if (u->fd < 0) /* the script or a refusal: read and discard */
+  if (u->fd < 0) /* faulted or refused: read and discard */
     return u->refusal == NULL || r->bytes <= DRAIN_BYTES_MAX;
   while (len > 0 && u->refusal == NULL) {
     ssize_t n = write(u->fd, data, len);

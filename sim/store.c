@@ -1,5 +1,5 @@
 /*
- * store.c - sources and cases, in memory, and how time moves them on.
+ * store.c - sources and cases, in memory, and their status over time.
  */
 #include "sim/sim.h"
 
@@ -66,7 +66,7 @@ static struct source *find_source(const char *id)
   return src;
 }
 
-/* A source whose files have all arrived changes only here. */
+/* Only this thread changes a source whose files have all arrived. */
 static void *read_files(void *cls)
 {
   struct source *src = cls;
@@ -98,7 +98,7 @@ void sim_store_file_arrived(const char *id, size_t n)
 
   (void)pthread_mutex_lock(&store_lock);
   src = find_source(id);
-  /* The same file again changes nothing: a PUT is idempotent. */
+  /* PUT is idempotent: if a file arrives again, nothing changes. */
   if (src != NULL && !src->files[n - 1].arrived) {
     src->files[n - 1].arrived = true;
     if (++src->n_arrived == src->n_files) {
@@ -114,7 +114,7 @@ void sim_store_file_arrived(const char *id, size_t n)
   (void)pthread_mutex_unlock(&store_lock);
 }
 
-/* When processing ends; the far future if that is not known yet. */
+/* When processing ends; INT64_MAX if that is not known yet. */
 static int64_t ends_at_ms(const struct source *src)
 {
   int64_t planned = src->arrived_at_ms + sim_service.options.source_time_ms;
@@ -166,7 +166,7 @@ cJSON *sim_store_source(const char *id, const char *word)
   return json;
 }
 
-/* With the lock held. Case IDs become known when the source is complete. */
+/* With the lock held. Cases can be found only when their source is complete. */
 static const cJSON *find_case(const char *id, const struct source **ret)
 {
   const cJSON *result;

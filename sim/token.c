@@ -1,6 +1,6 @@
 /*
- * token.c - who may call: bearers of a signed token (JWT), of one fixed
- * token, or of any token.
+ * token.c - checks bearer tokens: signed tokens (JWT), one fixed token, or any
+ * token.
  */
 #include "sim/sim.h"
 
@@ -25,7 +25,7 @@ static const struct algorithm {
   const char *name;
   const char *digest;
   int key_type;
-  int curve_bits; /* ES: r and s take this many bits each, rounded up */
+  int curve_bits; /* ES: of r, and of s; rounded up to bytes */
 } algorithms[] = {
     {"HS256", "SHA256", EVP_PKEY_HMAC, 0},
     {"HS384", "SHA384", EVP_PKEY_HMAC, 0},
@@ -43,11 +43,11 @@ static const struct algorithm {
 };
 
 static const struct algorithm *algorithm; /* NULL: no signed tokens */
-static EVP_PKEY *key;                     /* all but HS */
+static EVP_PKEY *key;                     /* for all but HS */
 static char *secret; /* HS: the key; else the fixed token */
 static size_t secret_len;
 
-/* A part of a token, decoded; `bytes` has a NUL after it. */
+/* A part of a token, decoded; a NUL follows `bytes`. */
 struct part {
   unsigned char bytes[PART_BYTES_MAX + 4];
   size_t len;
@@ -100,7 +100,7 @@ bool sim_token_load(void)
   return wrong == NULL;
 }
 
-/* Decodes base64url without padding, as tokens have it. */
+/* Decodes base64url without padding, as used in tokens. */
 static bool decode(const char *text, struct part *ret)
 {
   char padded[PART_BYTES_MAX + 4];
@@ -123,7 +123,7 @@ static bool decode(const char *text, struct part *ret)
   return true;
 }
 
-/* Turns r||s into the DER form that OpenSSL takes. */
+/* Converts r||s to DER, which OpenSSL requires. */
 static bool ecdsa_to_der(int curve_bits, struct part *signature)
 {
   int half = (curve_bits + 7) / 8;
@@ -209,7 +209,7 @@ static cJSON *decode_json(const char *text)
                              : NULL;
 }
 
-/* Checks `token`, of which `copy` will be cut into its parts. */
+/* Checks `token`; splits `copy`, a copy of it, into its parts. */
 static const char *jwt_error(const char *token, char *copy, int64_t now_s)
 {
   const char *key_id = sim_service.options.key_id;

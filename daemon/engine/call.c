@@ -70,9 +70,8 @@ void engine_wait_for(struct dx_submission *sub, int64_t ms)
 
 /* ---- failures ---- */
 
-/* ProcessingLimit is for a working service: time in which it could not be
- * reached, failed, asked for a pause, or waited for an administrator does not
- * count. */
+/* Time in which the service could not be reached, failed, requested a pause, or
+ * waited for an administrator does not count towards ProcessingLimit. */
 void engine_set_away(struct service_state *svc, bool is_away)
 {
   int64_t now = dx_monotonic_ms();
@@ -105,13 +104,13 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err)
   engine_set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
   if (svc->failures >= DX_DOWN_AFTER_TRIES) {
     dx_rate_limit_down(svc->rate_limit);
-    svc->slot.booked = false; /* it may be in the pause */
+    svc->slot.booked = false; /* it may be within the pause */
   }
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
                         engine_call_ms(svc, run->due_ms), err);
 }
 
-/* It responds: ProcessingLimit counts. */
+/* The service responds: time counts towards ProcessingLimit. */
 static void is_there(struct call_ctx *ctx)
 {
   struct service_state *svc = ctx->svc;
@@ -179,7 +178,7 @@ static void rate_limited(struct call_ctx *ctx)
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
 }
 
-/* Tokens are signed with the time of the service if ours is far off. */
+/* Tokens are signed with the time of the service if our clock is far off. */
 static void learn_offset(struct service_state *svc, int64_t date_ms)
 {
   int64_t off = date_ms - dx_wall_ms();
@@ -194,8 +193,8 @@ static const char *id_or_none(const char *key_id)
   return key_id != NULL ? key_id : "none";
 }
 
-/* A token is tried at 0, 5, and 30 s. Calls that were under way with the token
- * that was refused count as one try. */
+/* Tries are made after 0, 5, and 30 s. Concurrent calls with the same refused
+ * token count as one try. */
 static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
                           int64_t date_ms)
 {
@@ -260,7 +259,7 @@ bool engine_is_denied(struct call_ctx *ctx, enum dx_code code)
 void engine_failed(struct call_ctx *ctx, const struct dx_err *err)
 {
   switch (dx_class_of(err->code)) {
-  case DX_CL_NOT_YET: /* not sent: it is still due, and takes another slot */
+  case DX_CL_NOT_YET: /* not sent: remains due, and gets a new slot */
     break;
   case DX_CL_RATE:
     rate_limited(ctx);
@@ -359,9 +358,9 @@ void engine_end_call(struct call_ctx *ctx)
 }
 
 /*
- * Called when the connection is ready. Connecting may have taken so long that
- * this slot has passed, and those of other calls: they would all be sent at the
- * same moment.
+ * Called when the connection is ready. If connecting took so long that the slot
+ * has passed, a new one is booked: otherwise several late calls could be sent
+ * at the same time.
  */
 static int64_t ready(void *arg)
 {
@@ -370,7 +369,7 @@ static int64_t ready(void *arg)
   struct dx_slot slot;
 
   if (dx_rate_limit_is_blocked(ctx->svc->rate_limit))
-    return -1; /* since the slot was booked */
+    return -1; /* the pause began after the slot was booked */
   if (now - ctx->slot_ms > DX_RATE_LIMIT_LATE_MS) {
     slot = dx_rate_limit_book(ctx->svc->rate_limit, DX_URGENT, 0);
     if (!slot.booked)
@@ -386,7 +385,7 @@ bool engine_get_token(struct call_ctx *ctx)
   int64_t off_ms = ctx->svc->clock_off_ms;
   struct dx_err err;
 
-  /* One response must not make us sign tokens for the next century. */
+  /* A single response must not cause tokens for the distant future. */
   if (llabs(off_ms) > DX_CLOCK_SKEW_MAX_S * 1000LL)
     off_ms = 0;
   ctx->slot_ms = dx_monotonic_ms();
@@ -396,7 +395,7 @@ bool engine_get_token(struct call_ctx *ctx)
     return true;
   if (dx_class_of(err.code) == DX_CL_TOKEN)
     token_refused(ctx, &err, -1);
-  else if (err.code != DX_E_STOPPED) /* the caller asked to stop */
+  else if (err.code != DX_E_STOPPED) /* a request to stop */
     engine_local_failure(ctx->engine, ctx->sub->job, &err);
   engine_end_call(ctx);
   return false;

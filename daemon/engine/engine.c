@@ -1,7 +1,8 @@
 /*
- * engine.c - the event loop: which submission is due for what, and whose turn
- * it is under the rate limit. api.c knows what a response means, state.c which
- * state may follow, upload.c and fetch.c what a response changes.
+ * engine.c - the event loop: determines the next step of each submission, and
+ * which call is sent next under the rate limit. api.c interprets responses,
+ * upload.c and fetch.c apply them, and state.c defines the permitted
+ * transitions.
  */
 #include "daemon/engine/engine_internal.h"
 
@@ -37,7 +38,7 @@ static bool has_stored(const struct dx_submission *sub)
   return false;
 }
 
-/* Pure: what the state asks for, and when (monotonic). */
+/* Pure: the next step in this state, and when it is due (monotonic). */
 static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
 {
   struct run *run = run_of(sub);
@@ -70,7 +71,7 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
   }
 }
 
-/* Only the service can continue it. */
+/* True if the submission waits for the service. */
 static bool is_waiting(const struct dx_submission *sub)
 {
   return sub->state == DX_ST_UPLOADED || sub->state == DX_ST_PROCESSING ||
@@ -124,13 +125,14 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
   case DX_MAY_CANCEL:
     dx_job_cancel(job);
     return false;
-  default: /* what is under way goes on */
+  default: /* calls in progress continue */
     job->drive->ask_ms = dx_monotonic_ms() + DX_ASK_AGAIN_MS;
     return false;
   }
 }
 
-/* A response that trickles in never stalls. Other cases come first then. */
+/* Ends a call that exceeds the limit: a slow response does not trigger the
+ * stall timeout. Other cases then come first. */
 static void cut_off(struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
@@ -152,8 +154,8 @@ static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
   if (svc == NULL || run->denials > 0 || run->phase_ms == 0 ||
       !is_waiting(sub) || (sub->overdue && run->call == NULL))
     return;
-  /* Time while the service was away does not count. For a call that began after
-   * the limit had passed, it counts from the start. */
+  /* Time in which the service was unavailable does not count. If the submission
+   * is already overdue, the limit applies to this call alone. */
   from_ms = sub->overdue ? run->ctx.slot_ms
                          : run->phase_ms + engine_away_ms(svc) - run->away_ms;
   if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
@@ -171,7 +173,7 @@ static bool is_urgent(struct dx_submission *sub)
   return next_step(sub, &due) != STEP_SOURCE;
 }
 
-/* Of the API calls that are due for a service, the most urgent one is sent. */
+/* Selects the most urgent of the API calls that are due for a service. */
 static void consider(struct service_state *svc, struct dx_submission *sub,
                      int64_t now)
 {
@@ -186,7 +188,7 @@ static void consider(struct service_state *svc, struct dx_submission *sub,
     svc->best = sub;
 }
 
-/* Sends the best call once its slot has come; returns when to look again. */
+/* Sends the selected call in its slot; returns when to check again. */
 static int64_t send_best(struct dx_engine *engine, struct service_state *svc)
 {
   struct dx_submission *best = svc->best;
@@ -194,13 +196,13 @@ static int64_t send_best(struct dx_engine *engine, struct service_state *svc)
   enum step step;
 
   if (best == NULL || svc->calls >= DX_CALLS_AT_ONCE)
-    return NEVER; /* a response wakes us */
+    return NEVER; /* a response ends the wait */
   if (now < svc->due_ms)
     return svc->due_ms;
   step = next_step(best, &due);
   if (best->job->dirty || step == STEP_NONE || due > now)
     return now; /* another service has just changed the job */
-  /* Asked only about the one whose turn it is: a thousand may be waiting. */
+  /* Asks only for the call that is sent next: a thousand may be waiting. */
   if (step == STEP_CREATE && !engine_may_create(engine, best))
     return now;
   if (svc->slot.booked && now - svc->slot.at_ms > DX_RATE_LIMIT_LATE_MS)
@@ -227,7 +229,7 @@ static int64_t send_best(struct dx_engine *engine, struct service_state *svc)
     engine_get_source(engine, best);
   else
     engine_get_extract(engine, best);
-  return dx_monotonic_ms(); /* there may be more */
+  return dx_monotonic_ms(); /* more calls may be due */
 }
 
 static void drive_free(struct dx_job *job)
@@ -243,7 +245,7 @@ static void drive_free(struct dx_job *job)
   job->drive = NULL;
 }
 
-/* All of a job, or those of submissions that are over. */
+/* Aborts all calls of a job, or only those of final submissions. */
 static void abort_calls(struct dx_job *job, bool all)
 {
   size_t i;
@@ -284,9 +286,9 @@ static bool is_over(struct dx_engine *engine, struct dx_job *job)
 }
 
 /*
- * Writes the journal if it must be written before the next step, or if it has
- * been behind for a while: often the next change follows soon, and is written
- * with it. Returns when to look again.
+ * Writes the journal if the next step requires it, or if it has been behind for
+ * DX_JOURNAL_LATE_MS, so that one write covers several changes. Returns when to
+ * check again.
  */
 static int64_t write_journal(struct dx_engine *engine, struct dx_job *job,
                              int64_t now)
@@ -306,7 +308,7 @@ static int64_t write_journal(struct dx_engine *engine, struct dx_job *job,
   return NEVER;
 }
 
-/* Does what is due for a submission; returns when to look again. */
+/* Performs the due step of a submission; returns when to check again. */
 static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
                          int64_t now)
 {
@@ -329,7 +331,7 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
   if (due > now)
     return due;
   if ((step == STEP_CREATE || step == STEP_PUT) && !dx_submission_is_here(sub))
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING, /* for good */
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING, /* final */
                       "its document is no longer in the spool; release the "
                       "job, or send the document again");
   else if (step == STEP_PUT && engine->puts < DX_PUTS_AT_ONCE)
@@ -341,7 +343,7 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
   return NEVER;
 }
 
-/* Does what is due for a job; returns when to look again. */
+/* Performs the due steps of a job; returns when to check again. */
 static int64_t drive(struct dx_engine *engine, struct dx_job *job)
 {
   int64_t now = dx_monotonic_ms();
@@ -361,7 +363,7 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job)
     due = drive_one(engine, &job->submissions[i], now);
     next = due < next ? due : next;
     if (job->dirty || (job->behind && job->drive->late_ms == 0))
-      next = now; /* save, or say when, then look again */
+      next = now; /* first write the journal, or schedule the write */
     if (job->drive->due_ms > now)
       return job->drive->due_ms;
   }
@@ -370,7 +372,7 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job)
 
 /* ---- the interface ---- */
 
-/* Sections with the same host share what is about the host. */
+/* Sections with the same host share its rate limit and processing times. */
 static bool start_service(struct dx_engine *engine, size_t number)
 {
   const struct dx_service *service = &engine->config->services[number];
@@ -441,7 +443,7 @@ void dx_engine_free(struct dx_engine **engine_at)
   *engine_at = NULL;
 }
 
-/* Handles what a crash or an exit may have left half done. */
+/* Handles steps that a crash or an exit may have interrupted. */
 static void resume(struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
@@ -451,7 +453,7 @@ static void resume(struct dx_submission *sub)
   run->fd = -1;
   sub->overdue = false;
   if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED) {
-    sub->job->dirty = true; /* its manifest may not be there yet */
+    sub->job->dirty = true; /* its manifest may not be delivered yet */
     if (sub->job->has_hook && sub->hook_ms == 0)
       dx_submission_call_hook(sub);
   }
@@ -459,12 +461,12 @@ static void resume(struct dx_submission *sub)
     engine_create_lost(sub);
   for (i = 0; i < sub->file_count; i++) {
     if (sub->files[i].put != DX_PUT_NONE)
-      run->sent_ms = dx_monotonic_ms(); /* not known: counts as now */
+      run->sent_ms = dx_monotonic_ms(); /* not known: assume now */
     if (sub->files[i].put != DX_PUT_DONE)
       all_put = false;
   }
   if (sub->state == DX_ST_REGISTERED && all_put)
-    engine_apply(sub, DX_EV_PUT_ALL); /* as other versions may leave it */
+    engine_apply(sub, DX_EV_PUT_ALL); /* other versions may leave this state */
   if (sub->state == DX_ST_REGISTERED)
     run->ask_first = true;
 }
@@ -494,8 +496,8 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     drive_free(job);
     return dx_fail_nomem(err);
   }
-  /* Who prints a job, or retries it, may have fixed what was wrong:
-   * the service is asked at once. */
+  /* When a job is printed or retried, the problem may have been fixed: the
+   * service is called at once. */
   job->has_hook = false;
   for (i = 0; i < job->submission_count; i++) {
     svc = engine_section_of(engine, &job->submissions[i]);
@@ -516,7 +518,7 @@ void dx_engine_wake(struct dx_engine *engine, struct dx_job *job)
 {
   size_t i;
 
-  (void)engine; /* looks at all its jobs at every turn */
+  (void)engine; /* every turn checks all jobs */
   if (job->drive == NULL)
     return;
   job->drive->ask_ms = 0;
@@ -553,7 +555,7 @@ struct dx_rate_limit *dx_engine_rate_limit(struct dx_engine *engine,
   return NULL;
 }
 
-/* Reports and releases jobs that are over; true if there were any. */
+/* Reports and releases jobs that have ended; true if there were any. */
 static bool reap(struct dx_engine *engine)
 {
   bool any = false;
@@ -575,8 +577,8 @@ static bool reap(struct dx_engine *engine)
   return any;
 }
 
-/* Until when the jobs may keep the loop from sending: a slot that is booked
- * must not pass. */
+/* When this turn must stop processing jobs, so that no booked slot is
+ * missed. */
 static int64_t turn_ends(const struct dx_engine *engine)
 {
   int64_t now = dx_monotonic_ms(), until = now + DX_TURN_MS;
@@ -591,8 +593,9 @@ static int64_t turn_ends(const struct dx_engine *engine)
   return until;
 }
 
-/* Each job may write its journal. On a slow disk a turn ends before all jobs
- * had theirs, so that no call is late, and the next one goes on. */
+/* Each job may write its journal. On a slow disk, a turn may therefore end
+ * before all jobs are processed, so that no call is late; the next turn
+ * continues. */
 static int64_t step_all(struct dx_engine *engine)
 {
   int64_t until = turn_ends(engine), next = NEVER, when;
@@ -632,7 +635,7 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
   any = reap(engine); /* jobs that the last responses ended */
   next = step_all(engine);
   any = reap(engine) || any;
-  for (i = 0; i < engine->job_count; i++) /* of what was canceled just now */
+  for (i = 0; i < engine->job_count; i++) /* of jobs canceled in this turn */
     abort_calls(engine->jobs[i], false);
   wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
   if (any || wait < 0)

@@ -1,20 +1,22 @@
 /*
- * engine.h - moves jobs forward: one job or a thousand, in one thread, by
- * events (doc/architecture.md, "Life of a document"; doc/policy.md).
+ * engine.h - processes all jobs in one thread, driven by events
+ * (doc/architecture.md, "Life of a document"; doc/policy.md).
  *
- * Nothing that cannot be undone starts while the journal is behind, or without
- * the observer's permission. The engine gives no job up by itself: what an
- * administrator must fix, and what takes longer than ProcessingLimit, is noted
- * and tried again.
+ * Before each step that cannot be undone, the journal is written, and the
+ * observer must give its permission. Jobs that wait for an administrator, or
+ * take longer than ProcessingLimit, are reported and retried; the engine does
+ * not end them.
  *
- * Calling sequence: new, add jobs (with a journal), dx_engine_run() again and
- * again; `ended` is called for a job when all of it is final. dx_engine_free()
- * aborts all calls at once; the progress so far is in the journals.
+ * Calling sequence: new, add jobs (with a journal), dx_engine_run() repeatedly;
+ * `ended` is called for a job when all its submissions are final, or after an
+ * internal error. dx_engine_free() aborts all calls at once; the progress is in
+ * the journals.
  *
- * Ownership: jobs stay the caller's and must live until `ended`,
- * dx_engine_remove(), or the end of the engine; config, spool, and http are
+ * Ownership: jobs belong to the caller, and must exist until `ended`,
+ * dx_engine_remove(), or dx_engine_free(); config, spool, and http are
  * borrowed.
- * Blocking: dx_engine_run() at most timeout_ms, and for the disk.
+ * Blocking: dx_engine_run() waits at most timeout_ms for events, and also for
+ * the disk, a TokenCommand, and slots of the rate limit.
  */
 #ifndef DX_ENGINE_H
 #define DX_ENGINE_H
@@ -30,19 +32,19 @@
 
 struct dx_engine;
 
-/* None of these may add or remove jobs, but `ended` may free the job. */
+/* These functions must not add or remove jobs, but `ended` may free the job. */
 struct dx_observer {
   void (*note)(void *ctx, struct dx_job *job, const struct dx_note *note);
-  /* The engine is done with the job: dx_job_outcome() has its outcome.
+  /* The engine has released the job; dx_job_outcome() returns its outcome.
    * Called once per job. */
   void (*ended)(void *ctx, struct dx_job *job);
-  /* Asked before each step that cannot be taken back: creating a source, and
-   * the first byte of each upload. WAIT and ASK: it is asked again after
-   * DX_ASK_AGAIN_MS, or dx_engine_wake(). CANCEL: the engine cancels the job.
-   * SEND is valid for DX_ASK_VALID_MS before a source is created, which must
-   * await its turn; an upload starts at once. NULL: always SEND. */
+  /* Called before each step that cannot be undone: creating a source, and the
+   * first byte of each upload. After WAIT or ASK, it is called again after
+   * DX_ASK_AGAIN_MS or dx_engine_wake(). After CANCEL, the engine cancels the
+   * job. For creating a source, SEND is valid for DX_ASK_VALID_MS, because the
+   * call waits for a slot; an upload starts at once. NULL: always SEND. */
   enum dx_permission (*may_send)(void *ctx, struct dx_job *job);
-  /* The journal was written. NULL: not wanted. */
+  /* Called after the journal was written. May be NULL. */
   void (*saved)(void *ctx, struct dx_job *job);
   void *ctx;
 };
@@ -51,31 +53,34 @@ struct dx_observer {
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
                                 const struct dx_observer *observer);
-/* Aborts everything under way, without waiting for the network, and releases
- * all jobs without `ended`. */
+/* Aborts all calls without waiting for the network, and releases all jobs
+ * without calling `ended`. */
 void dx_engine_free(struct dx_engine **engine);
 
-/* A job whose section, or whose BaseURL, is not in the configuration (any more)
- * is added, too, and waits for an administrator. E_NOMEM. */
+/* If the configuration does not contain the section and BaseURL of a job, the
+ * job is added, but waits for an administrator. E_NOMEM. */
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err) DX_MUST_USE;
 
-/* Asks `may_send` about the job again at the next turn, if it had to wait. */
+/* Discards the last result of `may_send` for the job: the next turn calls it
+ * again if needed. */
 void dx_engine_wake(struct dx_engine *engine, struct dx_job *job);
 
-/* Lets go of a job, with its journal written, without `ended`. E_BUSY while a
- * call of it is under way, or its journal cannot be written. */
+/* Writes the journal of a job and releases the job, without calling `ended`.
+ * E_BUSY if a call of the job is in progress, or the journal cannot be
+ * written. */
 enum dx_code dx_engine_remove(struct dx_engine *engine,
                               struct dx_job *job) DX_MUST_USE;
 
-/* The rate limit of a section's host, which every call must keep. It lives as
- * long as the engine. NULL: there is no such section. */
+/* The rate limit of a section's host, which every call must observe; valid
+ * until dx_engine_free(). NULL if there is no such section. */
 struct dx_rate_limit *dx_engine_rate_limit(struct dx_engine *engine,
                                            const char *service);
 
-/* One turn of the event loop: does what is due, then waits for the next event,
- * at most timeout_ms, or until one of the descriptors can be read. The first
- * one is the request to stop: it also ends the wait for a TokenCommand. */
+/* One turn of the event loop: performs all due steps, then waits at most
+ * timeout_ms for the next event, or until a descriptor in `wake` is readable.
+ * The first descriptor is the request to stop; it also ends the wait for a
+ * TokenCommand. */
 enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            const int *wake, size_t wake_count,
                            struct dx_err *err) DX_MUST_USE;

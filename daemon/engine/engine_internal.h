@@ -1,8 +1,8 @@
 /*
- * engine_internal.h - what only the files of the engine share. The response to
- * a call goes to a callback in the file that started it, which applies it in
- * memory and marks the job dirty; engine.c saves the journal before the next
- * step.
+ * engine_internal.h - shared by the files of the engine only. The file that
+ * starts a call contains the callback for its response. The callback changes
+ * the job in memory and marks it dirty; engine.c writes the journal before the
+ * next step.
  */
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H
@@ -16,86 +16,86 @@
 #include "daemon/service/rate_limit.h"
 #include "daemon/service/token.h"
 
-/* What this process knows about a service. */
+/* The state of a service in this process. */
 struct service_state {
   const struct dx_service *service;
-  struct dx_submission *best; /* whose call is the most urgent that is due */
+  struct dx_submission *best; /* with the most urgent due call */
   struct dx_token *token;
   struct dx_rate_limit *rate_limit;
   struct dx_latency *latency;
   struct dx_counters *counters;
-  int64_t clock_off_ms; /* its clock minus ours, when it is far off */
+  int64_t clock_off_ms; /* its clock minus ours, if far off; else 0 */
   int token_tries;
-  int64_t token_failed_ms; /* monotonic; when the last of them failed */
-  int64_t due_ms;          /* monotonic: no call before */
-  bool needs_admin;        /* until then, unless a job comes */
-  int calls;               /* of the API, under way */
-  int failures;            /* transient ones in a row */
+  int64_t token_failed_ms; /* monotonic: time of the last of them */
+  int64_t due_ms;          /* monotonic: no call before this */
+  bool needs_admin;        /* until then, or until a job is added */
+  int calls;               /* API calls in progress */
+  int failures;            /* consecutive transient failures */
   int64_t down_since_ms;   /* monotonic; 0: it is up */
-  int64_t away_since_ms;   /* not reached, failing, or asking for a pause */
-  int64_t away_ms;         /* the total before that */
+  int64_t away_since_ms;   /* see engine_set_away(); 0: available */
+  int64_t away_ms;         /* total of earlier such times */
   struct dx_slot slot;     /* booked for the most urgent call */
-  int64_t slot_ask_ms;     /* ask for a slot again then */
-  int64_t prepared_ms;     /* monotonic: until then ResultsDir is probed only */
+  int64_t slot_ask_ms;     /* when to ask for a slot again */
+  int64_t prepared_ms; /* monotonic: until then, ResultsDir is only probed */
 };
 
-/* How a source, or a case, is polled by this process. */
+/* The polling of a source or case by this process. */
 struct polled {
   int64_t due_ms;     /* monotonic: no GET before then */
   int64_t wait_ms;    /* the last wait of the schedule */
   int64_t not_yet_ms; /* age at the last "not yet" */
-  int absent;         /* GETs in a row that did not find it */
-  int unexpected;     /* responses in a row that could not be right */
+  int absent;         /* consecutive GETs that did not find it */
+  int unexpected;     /* consecutive E_UNEXPECTED responses */
 };
 
-/* A call under way: where its response belongs. */
+/* The context of a call in progress. */
 struct call_ctx {
   struct dx_engine *engine;
   struct service_state *svc;
   struct dx_submission *sub;
   struct dx_api api;
-  struct polled *polled; /* its source, or the case that is fetched */
-  int64_t *due_ms;       /* of these */
-  const struct dx_http_response *response; /* until the call ends */
-  int64_t slot_ms;     /* of its slot, monotonic; 0: none, a PUT */
-  struct dx_temp sink; /* of a result, like what follows */
+  struct polled *polled; /* of its source, or of the case being fetched */
+  int64_t *due_ms;       /* of the next call: of the submission or the case */
+  const struct dx_http_response *response; /* valid until the call ends */
+  int64_t slot_ms;     /* of its slot, monotonic; 0: a PUT, which has none */
+  struct dx_temp sink; /* get extract only, like the next three */
   struct dx_result_check *check;
   struct dx_sha256 *sha;
   int64_t bytes;
 };
 
-/* How far a submission is, in this process; times are monotonic. */
+/* The progress of a submission in this process; times are monotonic. */
 struct run {
   struct dx_http_call *call;
   struct call_ctx ctx; /* of the call */
   struct polled source;
   struct polled *cases;  /* one for each case */
-  int64_t due_ms;        /* nothing happens before then */
+  int64_t due_ms;        /* no step before then */
   int64_t waiting_since; /* for a slot; 0: not waiting */
-  int64_t may_create_ms; /* the observer need not be asked until then */
-  bool told;             /* it failed, and its manifest says so */
-  int denials;           /* in a row, to a key that did not create it */
-  int tries;             /* failed ones in a row */
-  int put_tries;         /* the same for PUTs, whatever a GET in between says */
-  int storage_refusals;  /* that count */
-  int64_t put_tried_ms;  /* when the last one of these was */
-  bool ask_first;        /* a PUT may have landed: GET the source */
-  bool unclear;          /* and that GET did not say whether it has */
-  int64_t short_ms;      /* processed with files missing since then */
-  int pending_seen;      /* GETs that count towards registering again */
-  int64_t pending_ms;    /* when the first one was */
-  int64_t sent_ms;       /* when the last byte was sent; 0: none was */
+  int64_t may_create_ms; /* the permission to create is valid until then */
+  bool told;             /* it failed, and needs no further manifest */
+  int denials;           /* consecutive, to a key other than its creator's */
+  int tries;             /* consecutive failures */
+  int put_tries;         /* the same for PUTs; reset only by their progress */
+  int storage_refusals;  /* counted: refused PUTs, conflicts of creates */
+  int64_t put_tried_ms;  /* time of the last counted refusal */
+  bool ask_first;        /* a PUT may have arrived: GET the source first */
+  bool unclear;          /* and that GET did not show whether it has */
+  int64_t short_ms;      /* since then, processed with files missing */
+  int pending_seen;      /* GETs counted for registering again */
+  int64_t pending_ms;    /* time of the first of them */
+  int64_t sent_ms;       /* time of the last byte sent; 0: none */
   int64_t phase_ms;      /* start of the wait for the service */
   int64_t away_ms;       /* engine_away_ms() at that time */
   int fd;                /* of the file being sent; -1: none */
-  size_t current;        /* index of the file or case under way */
+  size_t current;        /* index of the file or case in progress */
 };
 
-/* A job while the engine drives it. */
+/* The state of a job in the engine. */
 struct dx_drive {
   int64_t due_ms;   /* after a local failure: next try; monotonic */
-  int64_t late_ms;  /* the job is behind: published then; monotonic */
-  int64_t ask_ms;   /* nothing is sent before then: the observer said wait */
+  int64_t late_ms;  /* if the job is behind: when to publish; monotonic */
+  int64_t ask_ms;   /* no permission: nothing is sent before then */
   struct run *runs; /* one for each submission */
 };
 
@@ -117,19 +117,19 @@ struct dx_engine {
   struct service_state *services; /* one per service of the config */
   struct dx_job **jobs;
   size_t job_count;
-  size_t next_job; /* where the last turn ended */
-  int puts;        /* under way */
+  size_t next_job; /* the next turn starts with it */
+  int puts;        /* in progress */
 };
 
 /* ---- engine.c: the event loop ---- */
 
-/* Of all its documents, as far as the poll schedule cares. */
+/* The pages of all its documents, at most DX_POLL_PAGES_MAX. */
 int engine_pages(const struct dx_submission *sub);
 
-/* Starts the clocks of waiting, once only the service can go on. */
+/* Starts timing the wait for the service, if the submission waits for it. */
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
 
-/* Asks the observer whether the next step may be taken. */
+/* Asks the observer for permission for the next step. */
 bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
 
 /* ---- report.c: notifying the observer, waiting, stopping ---- */
@@ -138,102 +138,108 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
 void engine_note(struct dx_engine *engine, struct dx_job *job,
                  enum dx_note_kind kind, int64_t since_ms,
                  const struct dx_err *err);
-/* The same for a problem: its text, with the advice of its code, also goes to
- * the journal, for `docextract jobs`. err: NULL if it is over. due_ms: when it
- * is tried again, monotonic; 0: not by itself. */
+/* The same for a problem. Its text, with the advice for its code, is also
+ * recorded in the journal, for `docextract jobs`. err: NULL if the problem is
+ * solved. due_ms: the time of the next try, monotonic; 0: no automatic
+ * retry. */
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
                            int64_t due_ms, const struct dx_err *err);
-/* The same time, unless the service, or this host, pauses for longer. */
+/* When a call that is due at due_ms can be made: after the pauses of the
+ * service and of its host. */
 int64_t engine_call_ms(const struct service_state *svc, int64_t due_ms);
-/* ProcessingLimit has passed. */
+/* Reports that ProcessingLimit has passed. */
 void engine_overdue(struct dx_engine *engine, struct dx_submission *sub);
-/* The problem is gone; the submission may still be overdue. */
+/* Clears the message of the job, unless the submission is overdue. */
 void engine_clear_problem(struct dx_submission *sub);
-/* A failure on this machine stops the whole job for a minute. */
+/* After a failure on this computer, the whole job waits for a minute. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err);
 /* An administrator must act: the whole service waits. */
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
-/* The same for one submission; the others go on. */
+/* The same for one submission; the others continue. */
 void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
                             const struct dx_err *err);
-/* An event that the table does not list stops the job before it does harm. */
+/* Applies an event. If the state table does not permit it, the job is
+ * halted. */
 void engine_apply(struct dx_submission *sub, enum dx_event event);
-/* Writes the journal, after the manifests of what has failed; false after a
- * local failure. */
+/* Delivers the manifests of failed submissions, then writes the journal with
+ * dx_job_save() or dx_job_publish(); false after a local failure. */
 bool engine_save(struct dx_engine *engine, struct dx_job *job);
 bool engine_publish(struct dx_engine *engine, struct dx_job *job);
 
 /* ---- call.c: what all calls have in common ---- */
 
-/* Of its source, or where one will be created. NULL: not configured. */
+/* The service of its source, or of the source to create. NULL if it is not
+ * configured. */
 struct service_state *engine_section_of(struct dx_engine *engine,
                                         const struct dx_submission *sub);
-/* The same; NULL also if its BaseURL is not that of the source any more. */
+/* The same; also NULL if BaseURL has changed since the source was created. */
 struct service_state *engine_service_of(struct dx_engine *engine,
                                         const struct dx_submission *sub,
                                         struct dx_err *err);
 int64_t engine_backoff_ms(int tries);
 void engine_wait_for(struct dx_submission *sub, int64_t ms);
-/* How long this process has seen the service away. */
+/* For how long, in total, this process found the service unavailable. */
 int64_t engine_away_ms(const struct service_state *svc);
 void engine_set_away(struct service_state *svc, bool is_away);
-/* doc/policy.md, "Classes": a transient failure, one that counts towards
- * "down". */
+/* A transient failure that counts towards "down" (doc/policy.md, "Classes"). */
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err);
 /* E_UNEXPECTED. */
 void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err);
-/* For `docextract metrics`: the response to a call; a manifest was written. */
+/* Count the response to a call, or a manifest, for `docextract metrics`. */
 void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
 void engine_count_manifest(struct dx_engine *engine,
                            const struct dx_submission *sub);
 /* Any valid response: the service is up. */
 void engine_service_up(struct call_ctx *ctx);
-/* What any call can fail with, by the class of err->code. */
+/* Handles a failed call of any kind by the class of err->code. */
 void engine_failed(struct call_ctx *ctx, const struct dx_err *err);
-/* True if the service denies a source to another key than the one that created
- * it: after a few tries with fresh tokens it waits for an administrator. */
+/* True if the service denies the source, and another key than the current one
+ * created it. After DX_TOKEN_TRIES tries with new tokens, the submission waits
+ * for an administrator. */
 bool engine_is_denied(struct call_ctx *ctx, enum dx_code code);
 struct call_ctx *engine_begin_call(struct dx_engine *engine,
                                    struct dx_submission *sub,
                                    dx_http_done *done);
-/* The first thing that `done` of a call does. */
+/* To be called first in the `done` of a call. */
 struct call_ctx *engine_got(void *arg, const struct dx_http_response *response);
 void engine_end_call(struct call_ctx *ctx);
-/* Gets the token of a call to the API, and counts it; without one it ends, and
- * the submission waits or halts. */
+/* Gets the token for an API call, and counts the call as in progress. If there
+ * is no token, handles the failure, ends the call, and returns false. */
 bool engine_get_token(struct call_ctx *ctx);
-/* Takes the outcome of starting a call, and ends it unless DX_OK. */
+/* Handles the outcome of starting a call; unless it is DX_OK, ends the call. */
 void engine_started(struct call_ctx *ctx, enum dx_code code,
                     const struct dx_err *err);
 
 /* ---- upload.c: registering and uploading ---- */
 
-/* The URLs are valid for long enough to start an upload. */
+/* True if the URLs are valid for long enough to start an upload. */
 bool engine_put_is_due(const struct dx_submission *sub);
-/* A POST whose response was lost may have left a source, which expires. */
+/* Counts a POST whose response was lost. If it created a source, that
+ * expires. */
 void engine_create_lost(struct dx_submission *sub);
-/* As engine_may_send(), and whether results can be delivered; a yes is valid
- * for DX_ASK_VALID_MS. */
+/* Like engine_may_send(), but also checks that results can be delivered. True
+ * is valid for DX_ASK_VALID_MS. */
 bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub);
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
-/* The storage has the file, whether or not its response arrived. */
+/* Notes that the storage has the file, even if its response was lost. */
 void engine_put_landed(struct call_ctx *ctx);
 void engine_put_file(struct dx_engine *engine, struct dx_submission *sub);
 
 /* ---- fetch.c: polling, fetching, delivering ---- */
 
 void engine_get_source(struct dx_engine *engine, struct dx_submission *sub);
-/* Starts over with all cases; false when out of memory. */
+/* Resets the polling of all cases; false when out of memory. */
 bool engine_begin_cases(struct dx_submission *sub);
 /* The waiting case that is due first; NULL if none is waiting. */
 struct dx_case *engine_next_case(struct dx_submission *sub);
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
-/* Whether ResultsDir can be used. */
+/* Checks that ResultsDir can be used. */
 enum dx_code engine_prepare_results(struct service_state *svc,
                                     struct dx_err *err);
-/* Delivers everything that can be delivered; false if that failed. */
+/* Delivers the stored results and, when all are delivered, the manifest; false
+ * after a local failure. */
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub);
 
 #endif

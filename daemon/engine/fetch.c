@@ -1,7 +1,6 @@
 /*
- * fetch.c - a submission that was uploaded: polling its status, fetching its
- * results, delivering them (doc/policy.md, "Exactly once",
- * "Poll schedule").
+ * fetch.c - polls an uploaded submission, and fetches and delivers its results
+ * (doc/policy.md, "Exactly once", "Poll schedule").
  */
 #include "daemon/engine/engine_internal.h"
 
@@ -17,8 +16,8 @@
 
 /* ---- polling ---- */
 
-/* What is polled, and the pages that the schedule goes by: those of a case are
- * not known. */
+/* What is polled, and its pages for the poll schedule; for a case, they are not
+ * known (0). */
 static enum dx_phase phase_of(const struct dx_submission *sub, int *ret_pages)
 {
   bool is_case = sub->state == DX_ST_COMPLETE;
@@ -27,8 +26,8 @@ static enum dx_phase phase_of(const struct dx_submission *sub, int *ret_pages)
   return is_case ? DX_PHASE_EXTRACT : DX_PHASE_SOURCE;
 }
 
-/* Found ready, but not by the last poll: for the poll schedule, and for
- * `docextract metrics`. */
+/* Ready now, but not at the last poll: records both times for the poll schedule
+ * and for `docextract metrics`. */
 static void found_ready(struct call_ctx *ctx)
 {
   int64_t age_ms = dx_monotonic_ms() - run_of(ctx->sub)->phase_ms;
@@ -43,7 +42,7 @@ static void found_ready(struct call_ctx *ctx)
   dx_counters_add(ctx->svc->counters, &one);
 }
 
-/* By the schedule; hourly once it is overdue. */
+/* Schedules the next poll; hourly if the submission is overdue. */
 static void poll_later(struct call_ctx *ctx)
 {
   struct dx_submission *sub = ctx->sub;
@@ -72,9 +71,9 @@ static void poll_later(struct call_ctx *ctx)
 }
 
 /*
- * Registers again only when it is certain that nothing will come of the first
- * source: its URLs have expired or it is gone, and two responses, far enough
- * apart, said that files are missing.
+ * Registers again only if the first source will certainly not be processed: its
+ * URLs have expired or it is gone, and two checks, DX_REREGISTER_GAP_MS apart,
+ * found files missing.
  */
 static void check_before_reregistering(struct dx_submission *sub,
                                        const char *reason)
@@ -104,8 +103,8 @@ static void check_before_reregistering(struct dx_submission *sub,
   engine_apply(sub, DX_EV_REREGISTER);
 }
 
-/* Not found: a new one may appear late; what has our files and is gone is for
- * the administrator to look into. */
+/* Not found: a new source or case may not be visible yet. If one with our files
+ * is still not found at the second try, the submission fails. */
 static void poll_gone(struct call_ctx *ctx, const struct dx_err *err)
 {
   struct dx_submission *sub = ctx->sub;
@@ -127,7 +126,7 @@ static void poll_gone(struct call_ctx *ctx, const struct dx_err *err)
     *ctx->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
 }
 
-/* Anything but DX_OK. */
+/* Handles any code but DX_OK. */
 static void poll_failed(struct call_ctx *ctx, enum dx_code code,
                         const struct dx_err *err)
 {
@@ -149,7 +148,8 @@ static void poll_failed(struct call_ctx *ctx, enum dx_code code,
 
 /* ---- get source ---- */
 
-/* The service failed to extract it: starts over from creation, a few times. */
+/* The service failed to extract the source: starts again with create source, up
+ * to DX_START_OVER_MAX times. */
 static void start_over(struct call_ctx *ctx)
 {
   static const int64_t waits[DX_START_OVER_MAX] = {
@@ -170,7 +170,7 @@ static void start_over(struct call_ctx *ctx)
   }
 }
 
-/* While PUTs are to come, or after the last one got a 200. */
+/* Handles pending_upload, before or after the last PUT returned 200. */
 static void seen_pending(struct call_ctx *ctx, const struct dx_source *source)
 {
   struct dx_submission *sub = ctx->sub;
@@ -206,7 +206,7 @@ static void seen_pending(struct call_ctx *ctx, const struct dx_source *source)
                                    source->uploaded <= 0)) {
     check_before_reregistering(sub, "its upload URL expired repeatedly");
   } else {
-    poll_later(ctx); /* it will turn to processing */
+    poll_later(ctx); /* the service will process it */
   }
 }
 
@@ -261,8 +261,9 @@ static void source_read(struct call_ctx *ctx, const struct dx_source *source)
 }
 
 /*
- * The service is processing, or has completed, fewer files than were
- * registered: its counter may be late, but half a chart is worse than none.
+ * Rejects a response if the service is processing, or has completed, fewer
+ * files than were registered: an incomplete chart must not be delivered. The
+ * counter of the service may be late for DX_FILES_LATE_MS.
  */
 static enum dx_code check_files(struct call_ctx *ctx,
                                 const struct dx_source *source,
@@ -346,8 +347,8 @@ struct dx_case *engine_next_case(struct dx_submission *sub)
   return best < sub->case_count ? &sub->cases[best] : NULL;
 }
 
-/* A result is checked while it is written, so that neither its size nor its
- * content costs memory. */
+/* Checks a result while writing it, so that memory use does not depend on its
+ * size or content. */
 static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
                                struct dx_err *err)
 {
@@ -380,7 +381,7 @@ static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
   return code;
 }
 
-/* Commits the result. */
+/* Publishes the file of the result, and records the case as stored. */
 static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
                                  struct dx_err *err)
 {
@@ -388,7 +389,7 @@ static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
   enum dx_code code = dx_result_check_end(ctx->check, ctx->sub->source_id,
                                           c->id, &is_empty, err);
 
-  if (code == DX_OK) /* the journal, which follows, fsyncs the directory */
+  if (code == DX_OK) /* the journal write that follows fsyncs the directory */
     code = dx_temp_publish(&ctx->sink, 0600, err);
   if (code != DX_OK)
     return code;
@@ -413,7 +414,7 @@ static void extract_done(void *arg, const struct dx_http_response *response)
     code = store_result(ctx, &sub->cases[run_of(sub)->current], &err);
   engine_count_call(ctx, code);
   if (code == DX_E_NOT_YET)
-    ctx->polled->absent = 0; /* it is known */
+    ctx->polled->absent = 0; /* the service knows the case */
   if (code == DX_OK) {
     found_ready(ctx);
     engine_service_up(ctx);
@@ -455,8 +456,8 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 
 /* ---- delivering ---- */
 
-/* The directory may be large: it is written to for every document, but not read
- * for every one. */
+/* Creates the directory if it is missing, at most once in DX_LOCAL_RETRY_MS,
+ * and always writes a test file. */
 enum dx_code engine_prepare_results(struct service_state *svc,
                                     struct dx_err *err)
 {
@@ -493,11 +494,11 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
       return true;
     }
     if (code ==
-        DX_E_TAKEN) { /* only the administrator can tell which one is right */
+        DX_E_TAKEN) { /* only the administrator can decide which is correct */
       dx_submission_end(sub, DX_EV_FAIL, code, err.text);
       return true;
     }
-    if (code == DX_OK) { /* delivering the same bytes again does no harm */
+    if (code == DX_OK) { /* not durable: it may be delivered again */
       sub->cases[i].state = DX_CASE_DELIVERED;
       sub->job->behind = true;
     }

@@ -1,5 +1,5 @@
 /*
- * hook.c - which hooks are to be run, and their outcome.
+ * hook.c - lists the hooks to run, runs them, and handles their outcome.
  */
 #include "daemon/engine/hook.h"
 
@@ -19,7 +19,7 @@
 #include "lib/base/process.h"
 #include "lib/spool/results.h"
 
-#define STOP_MS 1000 /* for a program, from SIGTERM to SIGKILL, when we end */
+#define STOP_MS 1000 /* from SIGTERM to SIGKILL, at exit */
 #define WHY_BYTES 160
 
 /* A submission for which OnResult is to be run. */
@@ -28,7 +28,7 @@ struct entry {
   size_t number;
   int tries;
   int64_t next_ms; /* monotonic */
-  int64_t done_ms; /* hook_ms that is done, but not yet in the journal */
+  int64_t done_ms; /* hook_ms that is done, but not yet recorded */
 };
 
 struct dx_hooks {
@@ -37,9 +37,9 @@ struct dx_hooks {
   void *ctx;
   struct entry *entries;
   size_t count;
-  /* The program that runs. */
+  /* The running program. */
   pid_t pid;        /* 0: none */
-  int fd;           /* of the process; -1: none */
+  int fd;           /* pidfd; -1: none */
   size_t current;   /* index of its entry */
   int64_t hook_ms;  /* of its submission, when it was started */
   int64_t until_ms; /* monotonic: the next signal */
@@ -48,8 +48,8 @@ struct dx_hooks {
 
 /* ---- the list ---- */
 
-/* Lists a submission, unless it is listed or there is no memory: then the next
- * look finds it again. */
+/* Adds a submission unless it is listed. If out of memory, the next
+ * dx_hooks_look() finds it again. */
 static void list(struct dx_hooks *a, const char *key, size_t number)
 {
   struct entry *e;
@@ -103,8 +103,8 @@ static void later(struct entry *e, int64_t wait_ms)
   e->next_ms = dx_monotonic_ms() + wait_ms;
 }
 
-/* The job; NULL if it is held or cannot be read, or has no hook to be
- * run: then the entry is put off or removed. */
+/* Loads the job of an entry. If the job is held, cannot be read, or has no hook
+ * to run, postpones or removes the entry, and returns NULL. */
 static struct dx_job *take(struct dx_hooks *a, struct entry *e)
 {
   struct dx_job *job = NULL;
@@ -121,7 +121,7 @@ static struct dx_job *take(struct dx_hooks *a, struct entry *e)
     return job;
   dx_job_free(&job);
   if (code == DX_OK || code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
-    drop(a, e); /* a look does not find it again */
+    drop(a, e); /* dx_hooks_look() does not find it again */
   } else {
     dx_log(DX_LOG_WARNING, "job %s: %s", e->key, err.text);
     later(e, DX_LOCAL_RETRY_MS);
@@ -129,7 +129,7 @@ static struct dx_job *take(struct dx_hooks *a, struct entry *e)
   return NULL;
 }
 
-/* Nothing is left to do for a submission. */
+/* Records that the hook of a submission is done. */
 static void settle(struct dx_hooks *a, struct entry *e,
                    struct dx_submission *sub)
 {
@@ -163,8 +163,9 @@ static void failed(struct dx_hooks *a, struct entry *e, const char *why)
             DX_ON_RESULT_FOR_MS;
   dx_log(is_last ? DX_LOG_ERROR : DX_LOG_WARNING, "job %s: OnResult %s; %s",
          e->key, why, is_last ? "it is not run again" : "it will be run again");
-  /* For `docextract jobs`, unless there is something worse to report. Not for
-   * the user who printed, who has the result or knows why there is none. */
+  /* For `docextract jobs`; an unfinished job may have a more important message.
+   * DX_OK: not shown to the user who printed, because the result is not
+   * affected. */
   if (dx_job_is_finished(job)) {
     dx_job_set_message(job, DX_OK,
                        is_last
@@ -185,7 +186,7 @@ static void failed(struct dx_hooks *a, struct entry *e, const char *why)
 
 /* ---- the program ---- */
 
-/* Starts the program of a submission; what it ends with is for ended(). */
+/* Starts the program of a submission; ended() handles its exit status. */
 static enum dx_code run(struct dx_hooks *a, const struct dx_submission *sub,
                         const struct dx_service *service, struct dx_err *err)
 {
@@ -203,8 +204,8 @@ static enum dx_code run(struct dx_hooks *a, const struct dx_submission *sub,
   int e = line == NULL ? ENOMEM : count == 0 ? E2BIG : 0;
   enum dx_code code = dx_manifest_find(sub, dir, &path, err);
 
-  /* A run that failed may have removed it, or the engine was killed before it
-   * wrote it. */
+  /* A failed run may have removed the manifest, or docextractd was killed
+   * before it wrote it. */
   if (code == DX_E_NOT_FOUND) {
     code = dx_manifest_deliver(sub, dir, err);
     if (code == DX_OK)
@@ -234,14 +235,14 @@ static enum dx_code run(struct dx_hooks *a, const struct dx_submission *sub,
     return dx_fail(err, DX_E_IO, e, "%s", strerror(e));
   }
   a->fd =
-      pidfd_open(a->pid, 0); /* without one it is looked at when it is due */
+      pidfd_open(a->pid, 0); /* if it fails, the child is checked at until_ms */
   a->hook_ms = sub->hook_ms;
   a->until_ms = dx_monotonic_ms() + DX_ON_RESULT_S * 1000LL;
   a->terminated = false;
   return DX_OK;
 }
 
-/* Starts the program of an entry, or has nothing to start for it. */
+/* Starts the program of an entry, if one is to be run. */
 static void attend(struct dx_hooks *a, const struct dx_config *config,
                    struct entry *e)
 {
@@ -256,7 +257,7 @@ static void attend(struct dx_hooks *a, const struct dx_config *config,
     return;
   sub = &job->submissions[e->number - 1];
   service = dx_config_service(config, dx_submission_section(sub));
-  if (service == NULL) { /* the section may come back */
+  if (service == NULL) { /* the section may be restored */
     later(e, DX_ON_RESULT_MAX_MS);
   } else if (service->on_result == NULL || e->done_ms == sub->hook_ms) {
     if (dx_job_is_finished(job))
@@ -266,7 +267,7 @@ static void attend(struct dx_hooks *a, const struct dx_config *config,
     a->current = (size_t)(e - a->entries);
     fails = run(a, sub, service, &err) != DX_OK;
   }
-  dx_job_free(&job); /* nothing waits for the program */
+  dx_job_free(&job); /* not kept while the program runs */
   if (fails) {
     (void)snprintf(why, sizeof(why), "cannot be run: %.*s", WHY_BYTES - 32,
                    err.text);

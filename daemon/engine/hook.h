@@ -1,14 +1,14 @@
 /*
- * hook.h - the OnResult hook: running the administrator's program for every
- * submission that has ended, until it succeeds (doc/policy.md, "Results").
+ * hook.h - the OnResult hook: runs the administrator's program for each
+ * submission that has ended, until it succeeds, for at most a day
+ * (doc/policy.md, "Results").
  *
- * The journal remembers since when the hook of a submission is due; the job
- * stays in jobs/ until it has succeeded. Nothing waits for a program, and one
- * program runs at a time.
+ * The journal records since when the hook of a submission is due; until it is
+ * done, the job stays in jobs/. One program runs at a time, in the background.
  *
- * Ownership: a program belongs to its hooks; spool and configuration are
- * borrowed. Blocking: the disk. Errors: logged; what could not be done is tried
- * again.
+ * Ownership: the running program belongs to its dx_hooks; spool and
+ * configuration are borrowed. Blocking: the disk. Errors are logged, and the
+ * step is retried.
  */
 #ifndef DX_HOOK_H
 #define DX_HOOK_H
@@ -18,24 +18,24 @@
 
 struct dx_hooks;
 
-/* is_held: the job is in memory, and its journal would be overwritten; its hook
- * waits until it is not. NULL when out of memory. */
+/* is_held: true if the job is in memory, so that its journal would be
+ * overwritten; its hook waits until the job is released. NULL when out of
+ * memory. */
 struct dx_hooks *dx_hooks_new(struct dx_spool *spool,
                               bool (*is_held)(void *ctx, const char *key),
                               void *ctx);
 
-/* Ends a program that is running; it will be run again. Takes a second at
- * most. */
+/* Ends a running program, which will be run again. Takes at most a second. */
 void dx_hooks_free(struct dx_hooks **hooks);
 
-/* A hook is to be run, now or later. */
+/* True if a hook is to be run, now or later. */
 bool dx_hooks_is_busy(const struct dx_hooks *hooks);
 
-/* Looks whether job `key` has a hook to be run. */
+/* Checks whether job `key` has hooks to run, and lists them. */
 void dx_hooks_look(struct dx_hooks *hooks, const char *key);
 
-/* Does what is due. Returns when to call it again (monotonic); earlier if
- * dx_hooks_fd() (-1: none) can be read. INT64_MAX: nothing is due. */
+/* Performs what is due. Returns when to call it again (monotonic; INT64_MAX:
+ * nothing is due), or earlier if dx_hooks_fd() (-1: none) is readable. */
 int64_t dx_hooks_turn(struct dx_hooks *hooks, const struct dx_config *config);
 int dx_hooks_fd(const struct dx_hooks *hooks);
 

@@ -1,6 +1,6 @@
 /*
- * report.c - what the engine reports to the observer and the journal, and the
- * ways in which a whole job waits or stops.
+ * report.c - reports to the observer and the journal, and makes jobs wait or
+ * stop.
  */
 #include "daemon/engine/engine_internal.h"
 
@@ -39,10 +39,10 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
     dx_advise(&full);
   }
   engine_note(engine, job, kind, since_ms, err != NULL ? &full : NULL);
-  if (due_ms != 0) /* people read a wall clock */
+  if (due_ms != 0) /* users are shown the wall clock */
     due_ms += dx_wall_ms() - dx_monotonic_ms();
   dx_job_set_retry(job, full.code, full.text, due_ms);
-  job->drive->late_ms = dx_monotonic_ms(); /* people wait for it */
+  job->drive->late_ms = dx_monotonic_ms(); /* at once: users are waiting */
 }
 
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
@@ -55,7 +55,7 @@ void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                         job->drive->due_ms, err);
 }
 
-/* The job has something under way there. */
+/* True if the job has an unfinished submission at this service. */
 static bool uses(struct dx_engine *engine, const struct dx_job *job,
                  const struct service_state *svc)
 {
@@ -68,7 +68,8 @@ static bool uses(struct dx_engine *engine, const struct dx_job *job,
   return false;
 }
 
-/* An upload needs a wait of its own: it is no call of the service. */
+/* An upload gets a wait of its own, because svc->due_ms delays only API
+ * calls. */
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err)
 {
   struct dx_engine *engine = ctx->engine;
@@ -126,8 +127,8 @@ void engine_clear_problem(struct dx_submission *sub)
     dx_job_set_message(sub->job, DX_OK, "");
 }
 
-/* Delivers the manifests of what has failed. Without the section of a
- * submission there is no directory for it. */
+/* Delivers the manifests of failed submissions. If the section of a submission
+ * is not configured, there is no directory for its manifest. */
 static enum dx_code tell_failures(struct dx_engine *engine, struct dx_job *job,
                                   struct dx_err *err)
 {
@@ -142,8 +143,8 @@ static enum dx_code tell_failures(struct dx_engine *engine, struct dx_job *job,
         sub->state == DX_ST_EXTRACTED)
       continue;
     if (sub->state == DX_ST_CANCELED && job->print.final == DX_FINAL_CANCELED) {
-      /* Of a print job that was canceled in CUPS no consumer is told: what is
-       * there stays (docextract-results(5)). */
+      /* If the print job was canceled in CUPS, there is no manifest; files that
+       * were delivered remain (docextract-results(5)). */
       sub->hook_ms = 0;
     } else if (svc != NULL) {
       code = engine_prepare_results(svc, err);
@@ -172,7 +173,7 @@ static bool write_job(struct dx_engine *engine, struct dx_job *job,
       engine->observer.saved(engine->observer.ctx, job);
     return true;
   }
-  job->dirty = true; /* nothing starts before this is written */
+  job->dirty = true; /* no step starts before this is written */
   engine_local_failure(engine, job, &err);
   return false;
 }

@@ -1,6 +1,6 @@
 /*
- * upload.c - a submission on its way to the service: registering and
- * uploading (doc/policy.md, "Exactly once", "Uploads").
+ * upload.c - registering and uploading a submission (doc/policy.md, "Exactly
+ * once", "Uploads").
  */
 #include "daemon/engine/engine_internal.h"
 
@@ -72,7 +72,8 @@ void engine_create_lost(struct dx_submission *sub)
                       "the service did not respond to several registrations");
 }
 
-/* It was sent, and no complete response says that no source was created. */
+/* True if the request was sent, and no valid response rules out that a source
+ * was created. */
 static bool may_be_registered(const struct dx_http_response *response,
                               enum dx_code code)
 {
@@ -156,7 +157,7 @@ bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
 
   if (dx_monotonic_ms() < run->may_create_ms)
     return true;
-  /* A result that cannot be delivered is found out before it is paid for. */
+  /* Extractions are paid for: check first that results can be delivered. */
   if (engine_prepare_results(engine_section_of(engine, sub), &err) != DX_OK) {
     engine_local_failure(engine, sub->job, &err);
     return false;
@@ -189,14 +190,14 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
   }
   if (engine_get_token(ctx)) {
     sub->registering = true;
-    /* Nothing is processed before a file arrives: a source that is lost in a
-     * power failure only expires. */
+    /* Nothing is processed before a file arrives: if a power failure undoes
+     * this write, the unused source expires. */
     if (engine_publish(engine, job))
       engine_started(
           ctx, dx_api_create(&ctx->api, files, sub->file_count, &err), &err);
     else
       engine_end_call(ctx);
-    if (run->call == NULL) { /* nothing left this machine */
+    if (run->call == NULL) { /* nothing was sent */
       sub->registering = false;
       job->dirty = true;
     }
@@ -249,8 +250,8 @@ void engine_put_landed(struct call_ctx *ctx)
   run->put_tries = 0;
 }
 
-/* The interface says to retry the same URL until it expires, so a refusal by
- * the storage counts only after several tries. */
+/* The interface specifies that the same URL is retried until it expires, so a
+ * refusal by the storage counts only after several tries. */
 static bool refusal_counts(struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
@@ -283,7 +284,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
   counts = is_refusal && refusal_counts(sub);
   if (code == DX_OK) {
     sub->files[run->current].put = DX_PUT_DONE;
-    sub->job->behind = true; /* 'sending' is durable: a resumed job asks */
+    sub->job->behind = true; /* a resumed job calls get source first */
     sub->job->drive->late_ms = dx_monotonic_ms();
     engine_put_landed(ctx);
     run->storage_refusals = 0;
@@ -301,10 +302,10 @@ static void put_done(void *arg, const struct dx_http_response *response)
   } else if (!is_refusal && dx_class_of(code) != DX_CL_TRANSIENT) {
     engine_failed(ctx, &err);
   } else {
-    /* Without a response, or with an unclear one, it may have landed. */
+    /* If there is no response, or an unclear one, the file may have arrived. */
     if (!is_refusal)
       run->ask_first = response->code != DX_OK || code == DX_E_UNCLEAR;
-    /* The storage may be another host: this never blocks the API. */
+    /* The storage may be another host: its failures never pause the API. */
     if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
       run->put_tries = 0;
     run->put_tries++;

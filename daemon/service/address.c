@@ -1,5 +1,5 @@
 /*
- * address.c - the few ranges of addresses that are not public.
+ * address.c - the address ranges of this computer and of the local link.
  */
 #include "daemon/service/address.h"
 

@@ -1,6 +1,6 @@
 /*
- * api.c - requests, responses and the status table; the only place that knows
- * the service's paths and field names.
+ * api.c - requests, responses, and the status table; the only file that
+ * contains the paths and field names of the service.
  */
 #include "daemon/service/api.h"
 
@@ -31,17 +31,17 @@ static const struct {
 
 /* clang-format off */
 struct row {
-  int from, to;                               /* statuses, both included */
+  int from, to;                               /* first and last status */
   enum dx_code of[DX_CALL_KIND_COUNT]; /* in the order of the enum */
 };
 
-/* For an upload SERVER, GONE, and REFUSED all mean to try the same URL again;
- * only the engine knows when GONE and REFUSED have come often enough. */
+/* For an upload, E_SERVER, E_GONE, E_TOO_BIG, and E_REFUSED all mean: try the
+ * same URL again. The engine counts the last three, and limits their number. */
 #define V(create, put, source, extract, hello)                           \
   {DX_##create, DX_##put, DX_##source, DX_##extract, DX_##hello}
 
-/* The first row that holds a status counts. 503 and the 403 of an expired
- * URL need more than the status: see dx_judge(). */
+/* The first row that contains the status applies. For 503 and for expired URLs,
+ * the status is not sufficient: see dx_judge(). */
 static const struct row rows[] = {
   /*           create      put        source        extract       hello */
   {200, 200, V(OK,         OK,        OK,           OK,           OK)},
@@ -70,8 +70,8 @@ static const struct row rows[] = {
   {422, 422, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
   {429, 429, V(E_RATE,     E_SERVER,  E_RATE,       E_RATE,       E_RATE)},
   {500, 599, V(E_SERVER,   E_SERVER,  E_SERVER,     E_SERVER,     E_SERVER)},
-  /* Unforeseen: refused where it is about the content. A GET has no content
-   * but an id that the service gave us: the failure may pass. */
+  /* Other statuses: refused if the request has content. The only input of a GET
+   * is an id from the service, so the failure may be temporary. */
   {  0, 999, V(E_REFUSED,  E_REFUSED, E_UNEXPECTED, E_UNEXPECTED, E_REFUSED)},
 };
 /* clang-format on */
@@ -112,7 +112,7 @@ static enum dx_code explain(enum dx_call_kind call, int status,
   }
 }
 
-/* Storages give the reason for a 403: do not try an expired URL again. */
+/* Storages state the reason in the body: do not try an expired URL again. */
 static bool says_expired(const struct dx_http_response *response)
 {
   int status = response->status;
@@ -153,7 +153,7 @@ static struct dx_http_request request_of(const struct dx_api *api,
       .body_fd = -1,
       .ca_file = api->service->ca_file,
       .proxy = api->service->proxy,
-      .scope = DX_SCOPE_LINK, /* the administrator has named the host */
+      .scope = DX_SCOPE_LINK, /* the administrator configured the host */
       .done = api->done,
       .ctx = api->ctx,
   };
@@ -246,8 +246,8 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
 
 /* ---- responses ---- */
 
-/* A response of the right status whose body is not what it should be, unless we
- * ran out of memory: the caller has cleared errno. */
+/* A success with an invalid body, or out of memory: the caller clears errno
+ * before parsing. */
 static enum dx_code not_understood(enum dx_call_kind call, struct dx_err *err)
 {
   if (errno == ENOMEM)
@@ -256,7 +256,7 @@ static enum dx_code not_understood(enum dx_call_kind call, struct dx_err *err)
                  "cannot understand the response to '%s'", calls[call].word);
 }
 
-/* Understood, but it belongs to another request, or to none. */
+/* The body is valid, but belongs to another request, or to none. */
 static enum dx_code no_sense(enum dx_call_kind call, const char *why,
                              struct dx_err *err)
 {
@@ -264,7 +264,7 @@ static enum dx_code no_sense(enum dx_call_kind call, const char *why,
                  calls[call].word, why);
 }
 
-/* Two such ids that look the same may differ. */
+/* Ids with a NUL can differ although they look the same. */
 static bool has_nul(const char *id)
 {
   return strstr(id, DX_JSON_NUL) != NULL;
@@ -275,7 +275,7 @@ static bool is_id(const char *id)
   return id != NULL && id[0] != '\0' && strlen(id) <= 4096;
 }
 
-/* Parses the body; *ret_root is the caller's, the result is inside it. */
+/* Parses the body. The caller frees *ret_root, which contains the result. */
 static const struct dx_json *results_of(const struct dx_http_response *response,
                                         struct dx_json **ret_root)
 {
@@ -472,7 +472,7 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
   return code;
 }
 
-/* ---- a result, while it streams past ---- */
+/* ---- checking a result while it is received ---- */
 
 struct dx_result_check {
   struct dx_json_scan scan;
@@ -501,7 +501,8 @@ enum dx_code dx_result_check_add(struct dx_result_check *check,
              : not_understood(DX_CALL_EXTRACT, err);
 }
 
-/* Of several, decoders do not agree which one counts. */
+/* If a name occurs several times, JSON decoders differ in which one they
+ * use. */
 static size_t count_members(const struct dx_json *object, const char *name)
 {
   const struct dx_json *member = dx_json_first_member(object);

@@ -1,13 +1,14 @@
 /*
- * api.h - the five calls of the service: what is sent, and what a response
- * means.
+ * api.h - the five calls of the service: sends them, and interprets the
+ * responses.
  *
  * dx_api_*() start a call on a struct dx_http; `done` passes the response to
- * the matching dx_read_*(), whose code says what it means. Nothing here waits,
- * retries, or remembers: that is up to the engine.
+ * the matching dx_read_*(), whose code is the meaning of the response. These
+ * functions do not wait, retry, or keep state; the engine does.
  *
- * Ownership: results of dx_read_*() belong to the caller and end with the
- * matching release. Errors: those of dx_http_start(); E_NOMEM.
+ * Ownership: results of dx_read_*() belong to the caller, who frees them with
+ * the matching release function. Errors: E_NOMEM; dx_api_put(): also those of
+ * dx_signed_url_check().
  * Source: doc/service-interface.md, "Endpoints"; doc/policy.md,
  * "Status table".
  */
@@ -30,9 +31,9 @@ enum dx_call_kind {
 };
 
 /*
- * What a response means by transport result and status alone: the status table
- * of doc/policy.md. Fills *err with a message for the user unless it returns
- * DX_OK or E_NOT_YET. Pure. The readers below call it first.
+ * The meaning of a response, except for its JSON: the status table of
+ * doc/policy.md. Fills *err with a message for the user unless it returns DX_OK
+ * or E_NOT_YET. Pure. The readers below call it first.
  */
 enum dx_code dx_judge(enum dx_call_kind call,
                       const struct dx_http_response *response,
@@ -48,11 +49,11 @@ struct dx_api {
   dx_http_ready *ready; /* called before the request is sent; may be NULL */
   dx_http_done *done;
   void *ctx;                  /* for all callbacks */
-  struct dx_http_call **call; /* names it until its end */
+  struct dx_http_call **call; /* set by the start; valid until the call ends */
 };
 
-/* Says hello, gets a source, or gets the extract of a case. id: of the source
- * or case; NULL for hello. sink: where the body of a 200 goes; NULL: memory. */
+/* Calls hello, get source, or get extract. id: of the source or case; NULL for
+ * hello. sink: receives the body of a 200; NULL: kept in memory. */
 enum dx_code dx_api_call(const struct dx_api *api, enum dx_call_kind kind,
                          const char *id, dx_http_sink *sink,
                          struct dx_err *err) DX_MUST_USE;
@@ -66,16 +67,15 @@ enum dx_code dx_api_create(const struct dx_api *api,
                            const struct dx_api_file *files, size_t count,
                            struct dx_err *err) DX_MUST_USE;
 
-/* fd: the document, `bytes` long; stays open until the end of the call. */
+/* fd: the document, `bytes` long; must stay open until the call ends. */
 enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         const char *type, int fd, int64_t bytes,
                         dx_http_progress *progress,
                         struct dx_err *err) DX_MUST_USE;
 
-/* ---- reading the responses; those to an upload and to get extract have only a
- * status: dx_judge() ---- */
+/* ---- reading responses; for upload and get extract, use dx_judge() ---- */
 
-/* Greeting: caller frees; NULL unless DX_OK. */
+/* ret_greeting: the caller frees it; NULL unless DX_OK. */
 enum dx_code dx_read_hello(const struct dx_http_response *response,
                            char **ret_greeting, struct dx_err *err) DX_MUST_USE;
 
@@ -83,12 +83,12 @@ struct dx_created {
   char *source_id;
   char **urls; /* one per file, in file order */
   size_t count;
-  int64_t lifetime_ms; /* of the shortest-lived URL, from now on */
+  int64_t lifetime_ms; /* of the URL that expires first, from now on */
 };
 void dx_created_release(struct dx_created *created);
 
-/* count: files registered. A URL that documents of this service may not be sent
- * to is E_PROTOCOL (dx_signed_url_check()); an id with a NUL E_UNEXPECTED. */
+/* count: of the registered files. E_PROTOCOL if dx_signed_url_check() rejects a
+ * URL; E_UNEXPECTED if the id contains a NUL. */
 enum dx_code dx_read_create(const struct dx_http_response *response,
                             const struct dx_service *service, size_t count,
                             struct dx_created *ret_created,
@@ -99,7 +99,7 @@ enum dx_source_status {
   DX_SOURCE_PROCESSING,
   DX_SOURCE_COMPLETE,
   DX_SOURCE_FAILED,
-  DX_SOURCE_UNKNOWN /* an unknown word: not yet */
+  DX_SOURCE_UNKNOWN /* an unknown word: treated as not yet */
 };
 
 struct dx_source {
@@ -111,28 +111,27 @@ struct dx_source {
 };
 void dx_source_release(struct dx_source *source);
 
-/* DX_OK whenever a status was read, whatever it says; E_UNEXPECTED for the
- * status of another source, a case that is listed twice, or one with a NUL. */
+/* DX_OK for any status, including failed; E_UNEXPECTED if the response is for
+ * another source, lists a case twice, or has a NUL in the id of a case. */
 enum dx_code dx_read_source(const struct dx_http_response *response,
                             const char *source_id, struct dx_source *ret_source,
                             struct dx_err *err) DX_MUST_USE;
 
 /* Checks a result while it is received (doc/policy.md, "Results"). Calling
- * sequence: new, add for each piece, end once, free, which takes NULL and sets
- * NULL. */
+ * sequence: new, add for each piece, end once, free (takes NULL, sets NULL). */
 struct dx_result_check;
 
 struct dx_result_check *dx_result_check_new(void); /* NULL: out of memory */
 void dx_result_check_free(struct dx_result_check **check);
 
-/* E_RESPONSE as soon as it can no longer become JSON. */
+/* E_RESPONSE as soon as the result cannot be valid JSON. */
 enum dx_code dx_result_check_add(struct dx_result_check *check,
                                  const char *bytes, size_t len,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* E_RESPONSE if it is not whole, or results.status is not "complete";
+/* E_RESPONSE if the JSON is incomplete, or results.status is not "complete";
  * E_UNEXPECTED if it is the result of another case or source. ret_is_empty:
- * results.medical_data has no value; nothing was found in the case. */
+ * results.medical_data has no values. */
 enum dx_code dx_result_check_end(struct dx_result_check *check,
                                  const char *source_id, const char *case_id,
                                  bool *ret_is_empty,

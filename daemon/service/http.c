@@ -1,5 +1,5 @@
 /*
- * http.c - the only place that knows libcurl.
+ * http.c - the only file that uses libcurl for transfers.
  */
 #include "daemon/service/http.h"
 
@@ -27,15 +27,15 @@ struct dx_http_call {
   struct dx_http *http;
   CURL *easy;
   struct curl_slist *headers;
-  struct dx_http_request request; /* only method, ctx and fds last */
+  struct dx_http_request request; /* strings but `method`: during start only */
   struct dx_buf body;             /* of the response */
   int64_t sink_bytes;
   size_t header_bytes; /* interim responses and trailers included */
   int64_t up_bytes;    /* of body_fd */
-  int64_t up_ms;       /* monotonic: when the last of them were sent */
+  int64_t up_ms;       /* monotonic: time of the last progress */
   off_t read_at;       /* position in body_fd */
   bool out_of_scope;   /* an address was refused */
-  struct dx_err local; /* the sink or the source failed */
+  struct dx_err local; /* a failure of ours: the sink, a read, a limit */
   char reason[CURL_ERROR_SIZE];
 };
 
@@ -117,8 +117,9 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
   return CURL_SEEKFUNC_OK;
 }
 
-/* Progress, and the end of an upload that is stuck: a storage that takes the
- * document, or sends its response, byte by byte never stalls. */
+/* Reports progress, and ends an upload that is stuck: a storage that accepts
+ * the document, or sends its response, byte by byte does not trigger the stall
+ * timeout. */
 static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
                        curl_off_t up_total, curl_off_t up)
 {
@@ -149,7 +150,7 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
   return 1;
 }
 
-/* Waits; true if a descriptor of the run can be read before the time is up. */
+/* Waits; true if a descriptor of the run becomes readable in that time. */
 static bool is_woken(const struct dx_http *http, int64_t ms)
 {
   struct pollfd fds[DX_HTTP_WAKE_MAX];
@@ -160,7 +161,8 @@ static bool is_woken(const struct dx_http *http, int64_t ms)
   return poll(fds, http->wake_count, (int)ms) > 0;
 }
 
-/* The connection is up, and nothing of the request has been sent. */
+/* Called when the connection is up, and nothing of the request has been
+ * sent. */
 static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
   struct dx_http_call *call = ctx;
@@ -177,7 +179,7 @@ static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
   return CURL_PREREQFUNC_ABORT;
 }
 
-/* An address that the name resolved to; others may follow. */
+/* Called for each address of the host until a connection succeeds. */
 static curl_socket_t on_socket(void *ctx, curlsocktype purpose,
                                struct curl_sockaddr *address)
 {
@@ -210,7 +212,7 @@ static bool add_header(struct dx_http_call *call, const char *name,
   return true;
 }
 
-/* One that ends with its colon keeps libcurl from adding its own. */
+/* A header without a value prevents libcurl from adding its own. */
 static bool add_headers(struct dx_http_call *call)
 {
   const struct dx_http_request *r = &call->request;
@@ -239,12 +241,12 @@ static bool set_transport(struct dx_http_call *call)
   const char *proxy = r->proxy != NULL && has_tls ? r->proxy : "";
 
   SET(CURLOPT_URL, r->url);
-  /* libcurl 8 also takes %2E%2E for a step up, and an id may be "..". */
+  /* libcurl 8 also resolves %2E%2E as "..", which an id may be. */
   SET(CURLOPT_PATH_AS_IS, 1L);
   SET(CURLOPT_PROTOCOLS_STR, "https,http");
   SET(CURLOPT_FOLLOWLOCATION, 0L);
   SET(CURLOPT_NOSIGNAL, 1L);
-  SET(CURLOPT_QUICK_EXIT, 1L); /* a slow name server must not hold us */
+  SET(CURLOPT_QUICK_EXIT, 1L); /* do not wait for a slow name server */
   SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
   SET(CURLOPT_PROXY, proxy);
   if (proxy[0] == '\0') {
@@ -313,7 +315,7 @@ static void call_free(struct dx_http_call *call)
     curl_easy_cleanup(call->easy);
   }
   for (h = call->headers; h != NULL; h = h->next)
-    explicit_bzero(h->data, strlen(h->data)); /* one is the token */
+    explicit_bzero(h->data, strlen(h->data)); /* one contains the token */
   curl_slist_free_all(call->headers);
   dx_buf_release(&call->body);
   free(call);
@@ -338,7 +340,7 @@ enum dx_code dx_http_start(struct dx_http *http,
     call_free(call);
     return dx_fail_nomem(err);
   }
-  call->request.bearer = NULL; /* copied; not ours to keep */
+  call->request.bearer = NULL; /* libcurl has a copy */
   *ret_call = call;
   return DX_OK;
 }
@@ -355,8 +357,8 @@ void dx_http_cancel(struct dx_http_call **call)
 /* CURLE_TOO_LARGE of libcurl 8.6 and newer: its own limit of headers. */
 #define TOO_LARGE ((CURLcode)100)
 
-/* What is wrong with the certificate, and what to do. The words are OpenSSL's
- * and libcurl's; the reason itself can hold a URL. */
+/* Reports what is wrong with the certificate, and what to do. The words are
+ * from messages of OpenSSL and libcurl; `reason` itself can contain a URL. */
 static enum dx_code fail_certificate(const char *reason, struct dx_err *err)
 {
   static const struct {
@@ -382,7 +384,8 @@ static enum dx_code fail_certificate(const char *reason, struct dx_err *err)
                  known[i].text);
 }
 
-/* Why there is no response. Not call->reason: it can hold a URL. */
+/* Reports why there is no response, without call->reason, which can contain a
+ * URL. */
 static enum dx_code fail_transfer(const struct dx_http_call *call,
                                   CURLcode result, struct dx_err *err)
 {
@@ -400,8 +403,8 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
                    "the certificate of the service cannot be trusted: CAFile "
                    "cannot be read, or contains no certificates");
   case CURLE_SSL_CONNECT_ERROR:
-    /* OpenSSL's words for "we share no protocol version", which only an
-     * administrator can fix; every other TLS failure may pass. */
+    /* Messages of OpenSSL if there is no common protocol version, which only an
+     * administrator can fix. All other TLS failures may be temporary. */
     if (strstr(reason, "protocol version") != NULL ||
         strstr(reason, "unsupported protocol") != NULL ||
         strstr(reason, "wrong version number") != NULL)
@@ -418,7 +421,7 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
     return dx_fail(err, DX_E_PROTOCOL, 0, "%s", text);
   case CURLE_UNSUPPORTED_PROTOCOL: /* of the response; URLs were checked */
     return dx_fail(err, DX_E_RESPONSE, 0, NOT_HTTP);
-  case CURLE_OUT_OF_MEMORY: /* also of a header that is too long */
+  case CURLE_OUT_OF_MEMORY: /* also if a header is too long */
     return dx_fail(err, errno == ENOMEM ? DX_E_NOMEM : DX_E_RESPONSE, 0, "%s",
                    text);
   default:
@@ -455,7 +458,7 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_IP, &address);
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_PORT, &port);
-  /* libcurl takes any number of digits, and lets them overflow. */
+  /* libcurl accepts any number of digits, which can overflow. */
   is_http = status >= 0 && status <= HTTP_STATUS_MAX;
   *response = (struct dx_http_response){
       .status = is_http ? (int)status : 0,
@@ -483,7 +486,7 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
   response->code = response->err.code;
 }
 
-/* Host and path; of a query only that there is one. */
+/* Logs host and path; of a query, only that there is one. */
 static void log_call(struct dx_http_call *call,
                      const struct dx_http_response *response)
 {
@@ -503,7 +506,8 @@ static void log_call(struct dx_http_call *call,
          response->sent_bytes, response->body_len + (size_t)call->sink_bytes);
 }
 
-/* One turn of the loop can end many transfers: drains all, returns how many. */
+/* Handles all transfers that have ended, which can be many; returns their
+ * number. */
 static int drain(struct dx_http *http)
 {
   struct dx_http_response response;
@@ -542,7 +546,7 @@ enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
   if (timeout_ms > INT32_MAX)
     timeout_ms = INT32_MAX;
   ok = curl_multi_perform(http->multi, &running) == CURLM_OK;
-  if (ok && drain(http) == 0) { /* else there may be new requests: no waiting */
+  if (ok && drain(http) == 0) { /* otherwise, there may be new requests */
     ok = curl_multi_poll(http->multi, fds, (unsigned)wake_count,
                          (int)timeout_ms, NULL) == CURLM_OK &&
          curl_multi_perform(http->multi, &running) == CURLM_OK;
@@ -592,7 +596,7 @@ int64_t dx_retry_after_ms(const char *value, int64_t date_ms)
     seconds = (double)(at - (date_ms >= 0 ? date_ms : dx_wall_ms())) / 1000;
   } else {
     if (strspn(value, "+-.0123456789 \t") != strlen(value))
-      return -1; /* nor hexadecimal, nor "inf" */
+      return -1; /* excludes hexadecimal and "inf" */
     seconds = strtod(value, &end);
     if (end == value || end[strspn(end, " \t")] != '\0')
       return -1;

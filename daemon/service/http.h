@@ -1,19 +1,20 @@
 /*
- * http.h - one request over HTTP, managed by events; knows no service.
+ * http.h - HTTP requests, driven by events; independent of the service.
  *
- * This is the seam between meaning and transport: tests link dx_http_start(),
- * dx_http_cancel(), and dx_http_run() to a fake with its own clock. Redirects
- * are never followed, environment proxies and .netrc never used, TLS is 1.2 or
- * newer and always checked.
+ * Tests replace dx_http_start(), dx_http_cancel(), and dx_http_run() with a
+ * fake that has its own clock. Redirects are not followed. Proxies from the
+ * environment and .netrc are not used. TLS is 1.2 or newer, and certificates
+ * are always verified.
  *
- * Calling sequence: dx_http_start() any number of requests, then
- * dx_http_run() again and again; every request ends with exactly one call of
- * its `done`, or with dx_http_cancel(). `done` may start new requests.
+ * Calling sequence: dx_http_start() for any number of requests, then
+ * dx_http_run() repeatedly; each request ends with exactly one call of its
+ * `done`, or with dx_http_cancel(). `done` may start new requests.
  *
- * Ownership: everything in a request is copied before start returns, except
- * the method, a literal, and the descriptors: they stay the caller's, and open
- * until the end. A response is valid during `done` only.
- * Blocking: run waits at most timeout_ms; nothing else waits for the network.
+ * Ownership: dx_http_start() copies the strings of a request, except the
+ * method, which is a literal. body_fd belongs to the caller, and must stay open
+ * until the request ends. A response is valid only during `done`.
+ * Blocking: dx_http_run() waits at most timeout_ms, and as long as `ready`
+ * requests; no other function waits for the network.
  * Source: doc/policy.md, "Timeouts", "Uploads".
  */
 #ifndef DX_HTTP_H
@@ -27,21 +28,21 @@
 #include "daemon/service/address.h"
 
 struct dx_http_response {
-  /* DX_OK: there is a status. Else why there is none that counts: E_NET,
-   * E_CERT, E_PROTOCOL, E_RESPONSE (over a limit), what the sink returned,
-   * E_NOMEM, E_NOT_SENT (`ready` gave it up). */
+  /* DX_OK: there is a valid status. Otherwise the reason why not: E_NET,
+   * E_CERT, E_PROTOCOL, E_RESPONSE (over a limit, or not HTTP), the code of the
+   * sink or of a failed read, E_NOMEM, E_NOT_SENT (see dx_http_ready). */
   enum dx_code code;
   struct dx_err err; /* filled when code is not DX_OK */
-  int status;        /* 0: none, or not one of HTTP */
-  const char *body;  /* NUL-terminated; "" when it went to the sink */
+  int status;        /* 0: none, or not valid in HTTP */
+  const char *body;  /* NUL-terminated; "" if the sink received it */
   size_t body_len;
   int64_t date_ms;        /* of the Date header, wall clock; -1 if none */
   int64_t retry_after_ms; /* 0 to 1 h; -1 if none */
   int64_t sent_bytes;     /* of the request's body */
   bool was_sent;          /* the service may have seen the request */
-  bool was_resolved;      /* the name, of the proxy if there is one */
-  bool was_connected;     /* once resolved; a timeout of TLS counts as no */
-  char address[64];       /* that was connected to; "": not known */
+  bool was_resolved;      /* the host name; with a proxy, its name */
+  bool was_connected;     /* if resolved; false if TLS timed out */
+  char address[64];       /* of the peer; "": not known */
   int port;
 };
 
@@ -49,39 +50,39 @@ typedef void dx_http_done(void *ctx, const struct dx_http_response *response);
 typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
 
 /*
- * Asked when the connection is ready and the request could be sent at once: 0
- * sends it; a positive value holds it back for that many milliseconds; a
- * negative one gives it up, and its response is E_NOT_SENT. Meanwhile no other
- * transfer moves, and a descriptor in `wake` ends the wait and the request: for
- * short waits only.
+ * Called when the connection is ready and the request can be sent. 0 sends it
+ * at once; a positive value delays it for that many milliseconds; a negative
+ * value ends it with E_NOT_SENT. A delay also stops all other transfers, so it
+ * must be short. If a descriptor in `wake` becomes readable during the delay,
+ * the request also ends with E_NOT_SENT.
  */
 typedef int64_t dx_http_ready(void *ctx);
 
-/* Takes the next piece of a body. Anything but DX_OK ends the request with that
- * code and *err. */
+/* Receives the next piece of a body. Any code but DX_OK ends the request with
+ * that code and *err. */
 typedef enum dx_code dx_http_sink(void *ctx, const char *bytes, size_t len,
                                   struct dx_err *err);
 
 struct dx_http_request {
   const char *method; /* "GET", "POST", "PUT" */
   const char *url;
-  const char *unix_socket;  /* the path of one to connect to; NULL: TCP */
+  const char *unix_socket;  /* path of a socket to connect to; NULL: TCP */
   const char *bearer;       /* token; NULL: no Authorization */
   const char *content_type; /* NULL: none */
-  const char *body;         /* bytes in memory, or */
+  const char *body;         /* in memory; not used with body_fd */
   size_t body_len;
   int body_fd; /* a file of body_bytes bytes; -1: memory */
   int64_t body_bytes;
-  int64_t timeout_ms;  /* in all; 0: only stalls count */
+  int64_t timeout_ms;  /* for all of it; 0: only stalls count */
   const char *ca_file; /* NULL: the system's */
-  const char *proxy;   /* NULL: none, whatever the environment says; http://
-                          never goes through it */
-  enum dx_scope scope; /* the widest of an address to connect to; with a proxy,
-                          only the proxy sees it */
+  const char *proxy; /* NULL: none, even if one is in the environment; not used
+                        for http:// */
+  enum dx_scope scope; /* limit for the addresses to connect to; not checked
+                          with a proxy */
   dx_http_done *done;
-  dx_http_progress *progress; /* NULL: not wanted */
-  dx_http_ready *ready;       /* NULL: always */
-  dx_http_sink *sink;         /* where the body of a 200 goes; NULL: memory */
+  dx_http_progress *progress; /* may be NULL */
+  dx_http_ready *ready;       /* NULL: send at once */
+  dx_http_sink *sink;         /* gets the body of a 200; NULL: memory */
   void *ctx;                  /* for all four */
 };
 
@@ -91,37 +92,40 @@ struct dx_http_call;
 /* NULL when out of memory. */
 struct dx_http *dx_http_new(void);
 
-/* Takes NULL, ends what is running without calling any `done`. */
+/* Ends all requests without calling `done`. Takes NULL. */
 void dx_http_free(struct dx_http **http);
 
-/* Starts a request; *ret_call names it until its end. E_NOMEM, E_ARG. */
+/* Starts a request; *ret_call is valid until the request ends. E_NOMEM. */
 enum dx_code dx_http_start(struct dx_http *http,
                            const struct dx_http_request *request,
                            struct dx_http_call **ret_call,
                            struct dx_err *err) DX_MUST_USE;
 
-/* Ends a request at once, without `done`; sets *call to NULL, takes NULL. */
+/* Ends a request at once, without calling `done`; sets *call to NULL. *call may
+ * be NULL. */
 void dx_http_cancel(struct dx_http_call **call);
 
 #define DX_HTTP_WAKE_MAX 32 /* descriptors that one run may wait for */
 
 /*
- * Moves all requests forward, calls `done` of those that ended, and waits at
+ * Processes all requests, calls `done` for those that have ended, and waits at
  * most timeout_ms until there is something to do or one of the wake_count
- * descriptors in `wake` can be read.
+ * descriptors in `wake` is readable. E_NOMEM; E_ARG for too many descriptors.
  */
 enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
                          const int *wake, size_t wake_count,
                          struct dx_err *err) DX_MUST_USE;
 
 /*
- * Retry-After in milliseconds: decimal or integer seconds, or an HTTP date
- * taken against date_ms (the response's own Date; -1: our clock). Below zero is
- * 0, more than DX_RETRY_AFTER_MAX_MS is that; -1 if it is neither.
+ * Retry-After in milliseconds. The value is in seconds, with or without
+ * decimals, or an HTTP date, which is compared with date_ms (the Date of the
+ * response; -1: our clock). The result is limited to 0 to
+ * DX_RETRY_AFTER_MAX_MS; -1 if the value is invalid.
  */
 int64_t dx_retry_after_ms(const char *value, int64_t date_ms);
 
-/* Its libraries with their versions: "libcurl/7.88.1 OpenSSL/3.0.15 ...". */
+/* The versions of libcurl and its libraries: "libcurl/7.88.1 OpenSSL/3.0.15
+ * ...". */
 const char *dx_http_version(void);
 
 #endif

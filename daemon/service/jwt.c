@@ -64,7 +64,7 @@ static void add_base64url(struct dx_buf *buf, const void *bytes, size_t len)
   }
 }
 
-/* Adds the two parts that are signed. */
+/* Appends the two parts that are signed: header and claims. */
 static bool add_parts(struct dx_buf *buf, const struct dx_service *service,
                       int64_t offset_s)
 {
@@ -116,7 +116,7 @@ static enum dx_code unfit(const struct dx_service *service, const char *why,
                  dx_algorithm_names[service->token_algorithm], why);
 }
 
-/* Why a key does not fit; NULL if it does. */
+/* Returns why a key does not fit; NULL if it fits. */
 static const char *misfit(EVP_PKEY *key, const struct algorithm *a)
 {
   int type = EVP_PKEY_get_base_id(key);
@@ -151,7 +151,7 @@ static enum dx_code read_key(const struct dx_service *service,
                              const struct algorithm *a, EVP_PKEY **ret_key,
                              struct dx_err *err)
 {
-  char password[] = ""; /* or it would ask on a terminal */
+  char password[] = ""; /* otherwise OpenSSL asks on the terminal */
   const char *why;
   BIO *bio;
 
@@ -178,7 +178,7 @@ static enum dx_code read_key(const struct dx_service *service,
 
 /* ---- signatures ---- */
 
-/* ASN.1 to r and s side by side, RFC 7518 section 3.4. */
+/* Converts ASN.1 to r followed by s, RFC 7518 section 3.4. */
 static bool to_raw(unsigned char *signature, size_t *len, size_t part)
 {
   const unsigned char *p = signature;

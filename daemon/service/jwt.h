@@ -2,10 +2,11 @@
  * jwt.h - signing a JSON Web Token (RFC 7519, RFC 7515, RFC 7518 section 3,
  * RFC 8037; doc/policy.md, "Tokens").
  *
- * The algorithm comes from the config alone and must fit the key: HS keys at
- * least as long as the hash, RSA at least 2048 bits, the algorithm's curve.
- * Blocking: never. Errors: E_KEY with what does not fit, E_NOMEM. No message
- * holds a byte of the key.
+ * Only the configuration determines the algorithm. The key must fit: an HS key
+ * is at least as long as the hash, an RSA key has at least 2048 bits, and an EC
+ * key is on the curve of the algorithm.
+ * Blocking: never. Errors: E_KEY, with the reason; E_NOMEM. Messages do not
+ * contain any part of the key.
  */
 #ifndef DX_JWT_H
 #define DX_JWT_H
@@ -16,9 +17,9 @@
 /*
  * key       the bytes of TokenKeyFile, borrowed; the caller wipes them
  * offset_s  the clock of the service minus ours; 0 unless it is known to be
- *           off. A token for another clock also has nbf: by no clock is it
- *           valid for longer than any other, whatever the service reported.
- * ret       the token is added
+ *           off. With an offset, the token also has nbf, so that it is not
+ *           valid for longer than others, whatever time the service reported.
+ * ret       the token is appended
  */
 enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
                          size_t key_len, int64_t offset_s, struct dx_buf *ret,

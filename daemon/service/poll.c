@@ -1,7 +1,7 @@
 /*
- * poll.c - how long a document will take, by robust statistics (almost half of
- * the times may be anything, and the median does not care), and when to poll.
- * The numbers are in policy.h.
+ * poll.c - predicts how long a document will take, and when to poll. The
+ * statistics are robust: medians are hardly affected if less than half of the
+ * times are outliers. The numbers are in policy.h.
  */
 #include "daemon/service/poll.h"
 
@@ -20,7 +20,7 @@ static double clamp(double value, double least, double most)
   return value < least ? least : value > most ? most : value;
 }
 
-/* One time: logarithms, and the newer, the more weight. */
+/* One time, as logarithms; newer times have more weight. */
 struct point {
   double pages, time, weight;
 };
@@ -29,12 +29,13 @@ struct weighted {
   double value, weight;
 };
 
-/* time = level + slope * pages, in logarithms; how the times differ from it. */
+/* time = level + slope * pages, in logarithms; spread: how far the times
+ * deviate. */
 struct line {
   double level, spread;
 };
 
-/* Those with at least that many pages, the newest first. */
+/* The times with at least that many pages, newest first. */
 static size_t points_of(const struct dx_poll_history *history, int least_pages,
                         struct point points[DX_POLL_TIMES])
 {
@@ -58,7 +59,7 @@ static int by_value(const void *a, const void *b)
   return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Sorts them; 0 if there are none. */
+/* The weighted median; sorts the values. 0 if there are none. */
 static double median(struct weighted *values, size_t count)
 {
   double all = 0, sum = 0;
@@ -84,9 +85,9 @@ static int by_pages(const void *a, const void *b)
   return (x->pages > y->pages) - (x->pages < y->pages);
 }
 
-/* The median of the slopes between pairs, as Theil and Sen do it, but only of
- * pairs that are far apart: each of the lower half with one of the upper. Sorts
- * the points. */
+/* The median of the slopes between pairs of points (Theil and Sen), but only of
+ * distant pairs: each has one point of the lower half and one of the upper
+ * half. Sorts the points. */
 static double slope_of(struct point *points, size_t count)
 {
   struct weighted slopes[DX_POLL_TIMES];
@@ -103,8 +104,8 @@ static double slope_of(struct point *points, size_t count)
   return used >= DX_POLL_KNOWN_FROM ? median(slopes, used) : 0;
 }
 
-/* How much neighbors in time differ: a service that has changed its speed
- * changes one of these differences. */
+/* The median difference between consecutive times: if the speed of the service
+ * changes, that affects only one difference. */
 static double roughness_of(const struct point *points, size_t count,
                            double slope)
 {
@@ -151,7 +152,7 @@ struct dx_poll_forecast dx_poll_predict(const struct dx_poll_history *history,
   if (pages > 0 && count >= DX_POLL_LINE_FROM) {
     memcpy(sorted, points, count * sizeof(*points));
     slope = slope_of(sorted, count);
-    /* Nothing is known beyond the range that was seen. */
+    /* Do not extrapolate beyond the recorded range. */
     x = clamp(x, sorted[0].pages, sorted[count - 1].pages);
     if (roughness_of(points, count, slope) >
         DX_POLL_LINE_PART * roughness_of(points, count, 0))
@@ -160,7 +161,7 @@ struct dx_poll_forecast dx_poll_predict(const struct dx_poll_history *history,
     count = points_of(history, 0, points);
   }
   line = fit(points, count, slope);
-  n = (double)count; /* a few times say little about the spread */
+  n = (double)count; /* few times tell little about the spread */
   forecast.median_ms =
       clamp(exp(line.level + slope * x), 1, DX_POLL_MEDIAN_MAX_MS);
   forecast.spread =
@@ -200,8 +201,8 @@ static double jitter(double wait, double part, double random)
   return wait * (1 + part * (2 * random - 1));
 }
 
-/* The wider the spread, the earlier the first may be done, and the longer the
- * intervals at which each poll costs the same. */
+/* A wider spread makes the first poll earlier, because the document may be done
+ * earlier, and the intervals longer (doc/policy.md). */
 static double known(const struct dx_poll_forecast *forecast, double age,
                     double last, double random)
 {
@@ -225,7 +226,7 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
       age_ms > DX_POLL_BLIND_MS ? DX_POLL_MAX_MS : DX_POLL_BLIND_MAX_MS;
 
   if (phase == DX_PHASE_EXTRACT && last_ms <= 0 && age_ms <= 0)
-    return 0; /* the first GET goes out as soon as the source is complete */
+    return 0; /* the first GET is sent as soon as the source is complete */
   if (forecast->median_ms > 0)
     return (int64_t)known(forecast, (double)age_ms, (double)last_ms, random);
   if (last_ms <= 0)
@@ -234,9 +235,8 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
                          DX_POLL_BLIND_JITTER, random);
 }
 
-/* ---- the file of times: as many lines for each phase as there may be, newest
- * first, each with pages and milliseconds; "0 0" where there is none yet ----
- */
+/* ---- the file of times: DX_POLL_TIMES lines for each phase, newest first,
+ * each with pages and milliseconds; unused lines are "0 0" ---- */
 
 #define TIMES_VERSION "docextract-times 3"
 #define SUFFIX "_times"
@@ -320,7 +320,7 @@ void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
 
   dx_poll_learn(&latency->history[phase], pages, not_yet_ms, done_ms);
   for (; h < latency->history + DX_PHASE_COUNT; h++)
-    for (i = 0; i < DX_POLL_TIMES; i++) /* after the count there are zeros */
+    for (i = 0; i < DX_POLL_TIMES; i++) /* entries after `count` are zero */
       len += (size_t)snprintf(text + len, sizeof(text) - len,
                               "%" PRId32 " %" PRId64 "\n", h->times[i].pages,
                               h->times[i].ms);

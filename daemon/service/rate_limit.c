@@ -1,5 +1,5 @@
 /*
- * rate_limit.c - the slots of a host, and who may have the next one.
+ * rate_limit.c - books the slots of a host, and keeps its pauses.
  */
 #include "daemon/service/rate_limit.h"
 
@@ -10,7 +10,7 @@
 #include "lib/base/history.h"
 #include "lib/base/policy.h"
 
-/* Of one host and port, for all sections that have these. */
+/* For all sections with the same host and port. */
 struct shared {
   size_t users;
   int history_dirfd;
@@ -60,7 +60,7 @@ struct dx_rate_limit *dx_rate_limit_share(struct dx_rate_limit *other,
   limit->shared = other->shared;
   limit->shared->users++;
   limit->gap_ms = 1000 / rate;
-  /* Just now there may have been a call of a process that has ended. */
+  /* A process that has just ended may have made a call shortly before. */
   first_ms = (double)dx_monotonic_ms() + limit->gap_ms;
   if (first_ms > limit->shared->next_ms)
     limit->shared->next_ms = first_ms;
@@ -98,7 +98,7 @@ int64_t dx_rate_limit_book_any(struct dx_rate_limit *limit)
   double at = next_ms(limit->shared);
 
   limit->shared->next_ms = at + limit->gap_ms;
-  return (int64_t)(at + 0.999); /* never early */
+  return (int64_t)(at + 0.999); /* rounded up: never early */
 }
 
 struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
@@ -151,7 +151,7 @@ void dx_rate_limit_down(struct dx_rate_limit *limit)
   struct dx_pause *pause = &limit->shared->pause;
 
   if (dx_rate_limit_is_blocked(limit))
-    return; /* another call has just found this */
+    return; /* another call has already reported this */
   pause->down_ms = pause->down_ms == 0 ? DX_DOWN_FIRST_MS : 2 * pause->down_ms;
   if (pause->down_ms > DX_DOWN_MAX_MS)
     pause->down_ms = DX_DOWN_MAX_MS;

@@ -1,7 +1,7 @@
 /*
- * signed_url.c - what a signed upload URL says: where the document would go,
- * and until when. The URL is parsed by libcurl, which is also what sends to
- * it, so that both see the same host.
+ * signed_url.c - checks the host of a signed upload URL, and reads its expiry.
+ * libcurl parses the URL, because it also sends the document: both use the same
+ * host.
  */
 #include "daemon/service/signed_url.h"
 
@@ -16,9 +16,9 @@
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 
-/* ---- where to ---- */
+/* ---- the host ---- */
 
-/* Brackets or not: the same host. */
+/* Compares two hosts; brackets are ignored. */
 static bool is_host(const char *host, const char *name)
 {
   size_t len = strcspn(host + (*host == '['), "]");
@@ -27,7 +27,7 @@ static bool is_host(const char *host, const char *name)
          strncasecmp(host + (*host == '['), name, len) == 0;
 }
 
-/* Of a URL that was parsed. */
+/* Checks the parts of a parsed URL. */
 static enum dx_code check_host(const char *scheme, const char *host,
                                const struct dx_service *service,
                                enum dx_scope *ret_scope, struct dx_err *err)
@@ -39,8 +39,9 @@ static enum dx_code check_host(const char *scheme, const char *host,
   for (i = 0; i < service->storage_host_count; i++)
     if (is_host(host, service->storage_hosts[i].name))
       is_storage = true;
-  /* A compromised service must not make us send to what listens only on this
-   * computer or its links. What the administrator has named may be there. */
+  /* A compromised service must not make us send documents to programs that
+   * listen only on this computer or its links. Hosts that the administrator has
+   * named may be there. */
   *ret_scope = is_storage || is_host(host, service->host) ? DX_SCOPE_LINK
                : is_local                                 ? DX_SCOPE_HOST
                                                           : DX_SCOPE_NETWORK;
@@ -89,7 +90,7 @@ enum dx_code dx_signed_url_check(const char *url,
   return code;
 }
 
-/* ---- until when ---- */
+/* ---- the expiry ---- */
 
 /* The value of a query field; false if there is none, or it is too long. */
 static bool query_value(const char *url, const char *name, char *value,
@@ -113,7 +114,8 @@ static bool query_value(const char *url, const char *name, char *value,
   return false;
 }
 
-/* As AWS and Google have it: "20260131T120000Z", and seconds from there. */
+/* The format of AWS and Google: a date, "20260131T120000Z", and a lifetime in
+ * seconds. */
 static int64_t signed_until(const char *url, const char *date_name,
                             const char *expires_name)
 {

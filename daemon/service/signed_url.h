@@ -1,9 +1,9 @@
 /*
  * signed_url.h - the signed URLs to which documents are uploaded.
  *
- * The service gives one URL for each file of a source. It leads to a storage
- * on another host, and each holder may upload until it expires: it is never
- * logged, printed or put into a message.
+ * The service returns one URL for each file of a source. It refers to a
+ * storage, usually on another host. The URL alone permits an upload until it
+ * expires, so it is never logged, printed, or included in a message.
  *
  * Blocking: never.
  * Source: doc/policy.md, "Uploads"; doc/service-interface.md, "Endpoints".
@@ -18,11 +18,12 @@
 #include "daemon/service/address.h"
 
 /*
- * Whether a document of this service may be sent to this URL: https, or http
- * from loopback to loopback; a StorageHost if there are any; no user or
- * password in it; at most DX_URL_MAX_BYTES. E_PROTOCOL if not, E_NOMEM.
+ * Checks whether a document of this service may be sent to this URL. It must be
+ * https, or http if the hosts of the service and of the URL are loopback. If
+ * StorageHost is set, it must name one of them. It must not contain a user or
+ * password, or exceed DX_URL_MAX_BYTES. E_PROTOCOL if not permitted; E_NOMEM.
  *
- * ret_scope  the addresses that its host may resolve to
+ * ret_scope  the limit for the addresses of its host
  */
 enum dx_code dx_signed_url_check(const char *url,
                                  const struct dx_service *service,
@@ -30,9 +31,9 @@ enum dx_code dx_signed_url_check(const char *url,
                                  struct dx_err *err) DX_MUST_USE;
 
 /*
- * How long the URL is valid from the moment of the response, according to its
- * query and to the response's Date (date_ms; -1: our clock).
- * DX_URL_LIFETIME_MS if the query does not say; never below zero.
+ * How long the URL is valid from the time of the response, according to its
+ * query and to the Date of the response (date_ms; -1: our clock).
+ * DX_URL_LIFETIME_MS if the query does not specify it; never below zero.
  */
 int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms);
 

@@ -1,6 +1,6 @@
 /*
- * token.c - the current token: one reader for each source of token_source.h,
- * and when it is read again. How a token is signed is jwt.c's business.
+ * token.c - the current token: one reader for each source in token_source.h,
+ * and when the token is read again. jwt.c signs tokens.
  */
 #include "daemon/service/token.h"
 
@@ -30,8 +30,8 @@ struct dx_token {
   const struct dx_token_source_info *source;
   char *text;          /* NULL: none now */
   int64_t renew_ms;    /* monotonic; 80 % of its life */
-  const char *watched; /* path; NULL: renew_ms counts, else its changes */
-  struct stat file;    /* what was there when it was read */
+  const char *watched; /* renewed if this file changes; NULL: at renew_ms */
+  struct stat file;    /* its status when it was read */
   int64_t offset_ms;   /* added to our clock when signing */
   int wake_fd;         /* ends a wait with E_STOPPED; -1: none */
 };
@@ -70,7 +70,7 @@ void dx_token_free(struct dx_token **token)
   *token = NULL;
 }
 
-/* From now on until DX_TOKEN_RENEW_PERCENT of its life has passed. */
+/* Sets renew_ms to DX_TOKEN_RENEW_PERCENT of a life that begins now. */
 static void set_life(struct dx_token *token, int64_t life_ms)
 {
   if (life_ms < 0)
@@ -78,8 +78,8 @@ static void set_life(struct dx_token *token, int64_t life_ms)
   token->renew_ms = dx_monotonic_ms() + life_ms / 100 * DX_TOKEN_RENEW_PERCENT;
 }
 
-/* Reads the file that the directive of the source names. Links are followed:
- * /run/secrets is made of them. */
+/* Reads the file that the directive of the source names. Symbolic links are
+ * followed, because /run/secrets consists of them. */
 static enum dx_code read_named(const struct dx_token *token, const char *path,
                                struct dx_buf *ret, struct dx_err *err)
 {
@@ -118,7 +118,7 @@ static enum dx_code token_read_key(struct dx_token *token, struct dx_err *err)
 
 /* ---- a file ---- */
 
-/* One word of visible ASCII, as an Authorization header can hold it. */
+/* True for one word of visible ASCII, as an Authorization header requires. */
 static bool is_token(const char *text)
 {
   const char *p;
@@ -170,7 +170,7 @@ static enum dx_code token_read_file(struct dx_token *token, struct dx_err *err)
 
 /* ---- a command ---- */
 
-/* Waits until fd can be read. E_KEY when it takes too long, E_STOPPED. */
+/* Waits until fd is readable. E_KEY after until_ms; E_STOPPED. */
 static enum dx_code await(const struct dx_token *token, int fd,
                           int64_t until_ms, struct dx_err *err)
 {
@@ -191,8 +191,8 @@ static enum dx_code await(const struct dx_token *token, int fd,
                  token->source->directive, token->source->limit_s);
 }
 
-/* Adds everything up to the end of fd to `text`; E_KEY when that is more than
- * DX_TOKEN_MAX_BYTES, and as above. */
+/* Appends everything up to the end of fd to `text`. E_KEY if that is more than
+ * DX_TOKEN_MAX_BYTES; otherwise the errors of await(). */
 static enum dx_code token_read_all(const struct dx_token *token, int fd,
                                    int64_t until_ms, struct dx_buf *text,
                                    struct dx_err *err)
@@ -239,7 +239,7 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
   }
   code = token_read_all(token, ends[0], until_ms, output, err);
   (void)close(ends[0]);
-  if (code == DX_OK) { /* it may have closed its output and keep running */
+  if (code == DX_OK) { /* it may still run after closing its output */
     fd = pidfd_open(pid, 0);
     code = fd < 0 ? dx_fail_sys(err, errno, "wait for", "TokenCommand")
                   : await(token, fd, until_ms, err);
@@ -313,7 +313,7 @@ static enum dx_code token_read_command(struct dx_token *token,
   return code;
 }
 
-/* ---- the current one ---- */
+/* ---- the current token ---- */
 
 static bool is_fresh(const struct dx_token *token)
 {

@@ -3,10 +3,11 @@
  * "Tokens").
  *
  * One object per service and process. Messages name files, key ids, and
- * algorithms, but hold nothing secret.
+ * algorithms, but contain no secrets.
  *
  * Blocking: reading files; a command blocks up to 10 s.
- * Errors: E_KEY with what to do (class TOKEN), E_NOMEM.
+ * Errors: E_KEY (class TOKEN), with what to do; E_STOPPED; E_NOMEM and others
+ * of class LOCAL.
  */
 #ifndef DX_TOKEN_H
 #define DX_TOKEN_H
@@ -18,13 +19,15 @@
 
 struct dx_token;
 
-/* The service is borrowed and must outlive the object. Reads nothing yet. */
+/* The service is borrowed and must outlive the object. Does not read the
+ * token. */
 struct dx_token *dx_token_new(const struct dx_service *service);
-void dx_token_free(struct dx_token **token); /* takes NULL, wipes */
+void dx_token_free(struct dx_token **token); /* takes NULL, wipes the token */
 
 /*
- * The token to send now, borrowed until the next call on the object. Signed or
- * read again when there is none or 80 % of its life has passed.
+ * Returns the token to send, borrowed until the next call on the object. It is
+ * signed or read again if there is none, if 80 % of its life has passed, or,
+ * for TokenFile, if the file has changed.
  *
  * server_offset_ms  added to our wall clock when signing: the service's clock
  *                   minus ours, 0 unless it is known to be off.
@@ -33,8 +36,8 @@ enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
                           const char **ret_text,
                           struct dx_err *err) DX_MUST_USE;
 
-/* A descriptor that becomes readable when the process is asked to stop: it ends
- * the wait for a source with E_STOPPED. -1, the initial state: none. */
+/* fd: becomes readable when the process is to stop, and then ends the wait for
+ * a TokenCommand with E_STOPPED. -1, the initial state: none. */
 void dx_token_wake_by(struct dx_token *token, int fd);
 
 /* Forgets the current token, so that the source is read again. */
