@@ -56,7 +56,7 @@ bool sim_store_create(const char *const *types, size_t n,
   return true;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static struct source *find_source(const char *id)
 {
   struct source *src = newest;
@@ -166,7 +166,8 @@ cJSON *sim_store_source(const char *id, const char *word)
   return json;
 }
 
-/* With the lock held. Cases can be found only when their source is complete. */
+/* The caller holds the lock. Cases can be found only when their source is
+ * complete. */
 static const cJSON *find_case(const char *id, const struct source **ret)
 {
   const cJSON *result;

@@ -201,7 +201,7 @@ static int64_t send_best(struct dx_engine *engine, struct service_state *svc)
     return svc->due_ms;
   step = next_step(best, &due);
   if (best->job->dirty || step == STEP_NONE || due > now)
-    return now; /* another service has just changed the job */
+    return now; /* a call of another service changed the job */
   /* Asks only for the call that is sent next: a thousand may be waiting. */
   if (step == STEP_CREATE && !engine_may_create(engine, best))
     return now;
@@ -632,7 +632,7 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
 
   for (i = 0; i < engine->config->service_count; i++)
     dx_token_wake_by(engine->services[i].token, wake_count > 0 ? wake[0] : -1);
-  any = reap(engine); /* jobs that the last responses ended */
+  any = reap(engine); /* jobs ended by the last responses */
   next = step_all(engine);
   any = reap(engine) || any;
   for (i = 0; i < engine->job_count; i++) /* of jobs canceled in this turn */

@@ -155,7 +155,7 @@ void engine_clear_problem(struct dx_submission *sub);
 /* After a failure on this computer, the whole job waits for a minute. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err);
-/* An administrator must act: the whole service waits. */
+/* Makes all calls of the service wait for an administrator. */
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
 /* The same for one submission; the others continue. */
 void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
@@ -185,13 +185,13 @@ int64_t engine_away_ms(const struct service_state *svc);
 void engine_set_away(struct service_state *svc, bool is_away);
 /* A transient failure that counts towards "down" (doc/policy.md, "Classes"). */
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err);
-/* E_UNEXPECTED. */
+/* Handles E_UNEXPECTED. */
 void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err);
 /* Count the response to a call, or a manifest, for `docextract metrics`. */
 void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
 void engine_count_manifest(struct dx_engine *engine,
                            const struct dx_submission *sub);
-/* Any valid response: the service is up. */
+/* To be called after any valid response: the service is up. */
 void engine_service_up(struct call_ctx *ctx);
 /* Handles a failed call of any kind by the class of err->code. */
 void engine_failed(struct call_ctx *ctx, const struct dx_err *err);

@@ -194,7 +194,7 @@ static void seen_pending(struct call_ctx *ctx, const struct dx_source *source)
     }
   } else if (sub->state == DX_ST_UPLOADED && missing && can_put_again &&
              (sub->verify || (stuck && !sub->put_again))) {
-    /* To the same source, with the same URLs. */
+    /* Upload again to the same source, with the same URLs. */
     engine_apply(sub, DX_EV_PUT_AGAIN);
     for (i = 0; i < sub->file_count; i++)
       sub->files[i].put = DX_PUT_SENDING;

@@ -76,7 +76,7 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-/* The message for the user who printed. */
+/* Fills *err with the message for the user who printed. */
 static enum dx_code explain(enum dx_call_kind call, int status,
                             enum dx_code code, struct dx_err *err)
 {

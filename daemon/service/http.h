@@ -39,7 +39,7 @@ struct dx_http_response {
   int64_t date_ms;        /* of the Date header, wall clock; -1 if none */
   int64_t retry_after_ms; /* 0 to 1 h; -1 if none */
   int64_t sent_bytes;     /* of the request's body */
-  bool was_sent;          /* the service may have seen the request */
+  bool was_sent;          /* the service may have received the request */
   bool was_resolved;      /* the host name; with a proxy, its name */
   bool was_connected;     /* if resolved; false if TLS timed out */
   char address[64];       /* of the peer; "": not known */
@@ -74,7 +74,7 @@ struct dx_http_request {
   int body_fd; /* a file of body_bytes bytes; -1: memory */
   int64_t body_bytes;
   int64_t timeout_ms;  /* for all of it; 0: only stalls count */
-  const char *ca_file; /* NULL: the system's */
+  const char *ca_file; /* NULL: the CAs of the system */
   const char *proxy; /* NULL: none, even if one is in the environment; not used
                         for http:// */
   enum dx_scope scope; /* limit for the addresses to connect to; not checked

@@ -261,7 +261,7 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
   return DX_OK;
 }
 
-/* Takes the token from {"token": ..., "expires": RFC 3339}, and its life. */
+/* Reads the token and its life from {"token": ..., "expires": RFC 3339}. */
 static enum dx_code take_json(struct dx_token *token, const char *bytes,
                               size_t len, struct dx_err *err)
 {
