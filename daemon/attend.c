@@ -1,6 +1,6 @@
 /*
- * attend.c - the backends and commands that attend: what they are told about
- * their jobs, and what follows from what they say.
+ * attend.c - communicates with the backends and commands that attend: sends
+ * them the status of their jobs, and handles their messages.
  */
 #include "daemon/manager.h"
 
@@ -25,7 +25,7 @@ static void send_failures(struct session *session, const char *queue)
     control_send(session->client, "failures %zu", count);
 }
 
-/* The order matters: after `end` the backend listens no more. */
+/* The order matters: after `end` the backend reads nothing. */
 static void send_end(struct client *client, const struct dx_err *err,
                      const char *sentence)
 {
@@ -96,7 +96,7 @@ static bool waits_here(const struct dx_job *job)
          0;
 }
 
-/* is_here: the chart is not with the service yet. */
+/* is_here: not all documents have been uploaded. */
 static void send_note(struct session *session, const struct dx_note *note,
                       bool is_here)
 {
@@ -168,7 +168,7 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
   }
 }
 
-/* Nothing is under way for it: it is over, or was superseded. */
+/* No job of this run is in progress: it is over, or was superseded. */
 static void begin_without_receipt(struct session *session)
 {
   struct manager *manager = session->manager;
@@ -179,7 +179,7 @@ static void begin_without_receipt(struct session *session)
   if (code != DX_OK) {
     end_with(session, &err);
   } else if (!is_of(session, job)) {
-    control_send(session->client, "gone"); /* there was another run */
+    control_send(session->client, "gone"); /* another run has taken over */
     client_close(session->client);
     dx_job_free(&job);
   } else if (dx_job_is_final(job)) {
@@ -208,7 +208,7 @@ void attend_begin(struct session *session, const char *key, const char *run)
   manager_pick_up_others(session->manager, name);
   code = manager_pick_up(session->manager, name, &err);
   if (code != DX_E_NOT_FOUND)
-    return; /* linked, told, or waiting */
+    return; /* linked, refused, or waiting */
   managed = manager_find(session->manager, key);
   if (managed != NULL && is_of(session, managed->job))
     link_to(session, managed);
@@ -216,10 +216,10 @@ void attend_begin(struct session *session, const char *key, const char *run)
     begin_without_receipt(session);
 }
 
-/* ---- what they say ---- */
+/* ---- messages of backends ---- */
 
-/* A print job with a document that was refused or has failed is held: that is
- * noticed, an entry in the spool is not. */
+/* If a document was refused or has failed, the backend stays, so that CUPS
+ * holds the print job: users notice that, but not an entry in the spool. */
 static bool may_leave(const struct dx_job *job)
 {
   return dx_job_count(job, DX_ST_REFUSED) == 0 &&
@@ -264,7 +264,7 @@ void attend_closed(struct session *session)
     release(session->managed, DX_BACKEND_BROKEN);
 }
 
-/* ---- what they are told ---- */
+/* ---- notes ---- */
 
 static void log_note(struct manager *manager, const struct dx_job *job,
                      const struct dx_note *note)
@@ -293,8 +293,8 @@ static void log_note(struct manager *manager, const struct dx_job *job,
   }
 }
 
-/* A document of it is with another section than its queue's, whose fault it is
- * not. */
+/* True if a document belongs to another section than that of the queue: the
+ * error does not concern the queue. */
 static bool is_elsewhere(const struct dx_job *job)
 {
   size_t i;
@@ -306,8 +306,8 @@ static bool is_elsewhere(const struct dx_job *job)
   return false;
 }
 
-/* The queue is stopped: no user would see a print job that waits. The job waits
- * here, and goes on when the next run attends. */
+/* Stops the queue, because users would not notice a waiting print job. The job
+ * stays in the spool, and continues when the next run attends. */
 static void stop_queue(struct managed *managed, const struct dx_note *note)
 {
   struct dx_err err;

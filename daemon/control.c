@@ -23,15 +23,15 @@
 #include "lib/spool/spool.h"
 
 #define EVENTS 64
-#define TICK_MS 1000 /* between two looks for clients that take too long */
+#define TICK_MS 1000 /* between two checks for clients that have timed out */
 
 struct client {
   struct control *control;
   struct client *next;
   struct dx_channel channel;
   void *data;
-  int64_t until_ms; /* monotonic: closed then; INT64_MAX: stays */
-  bool is_closing;  /* when everything is sent */
+  int64_t until_ms; /* deadline, monotonic; INT64_MAX: none */
+  bool is_closing;  /* disconnect when everything is sent */
   bool is_gone;     /* to be removed by this or the next turn */
   bool is_watched_for_writing;
 };
@@ -48,8 +48,8 @@ struct control {
 
 /* ---- clients ---- */
 
-/* Nothing of it comes or goes any more; it is removed by control_turn(), which
- * the end of the connection wakes. */
+/* Ends the communication. control_turn() removes the client; the shutdown wakes
+ * it. */
 static void give_up(struct client *client)
 {
   client->is_gone = true;
@@ -115,8 +115,8 @@ size_t control_clients(const struct control *control)
 
 /* ---- lines ---- */
 
-/* What has arrived by now; the rest is for the next turn, so that no client
- * keeps the others waiting. */
+/* Handles a limited number of lines; the rest is for the next turn, so that no
+ * client delays the others. */
 static void read_lines(struct client *client)
 {
   struct control *control = client->control;
@@ -143,7 +143,7 @@ static void read_lines(struct client *client)
   }
 }
 
-/* A client that is closing need not be read: that it is gone shows, too. */
+/* A client that is closing is not read: EPOLLHUP shows that it is gone. */
 static void serve(struct client *client, uint32_t events)
 {
   if (client->is_gone)
@@ -158,7 +158,7 @@ static void serve(struct client *client, uint32_t events)
 
 /* ---- accepting ---- */
 
-/* Instead of the greeting. */
+/* Sends an error instead of the greeting. */
 static void turn_away(int fd, enum dx_code code, const char *why)
 {
   struct dx_channel channel = DX_CHANNEL_OF(fd);
@@ -198,7 +198,7 @@ static void greet(struct control *control, int fd)
                dx_started_word(control->started));
 }
 
-/* All that wait. If no descriptors are left, the timer tries again. */
+/* Accepts all waiting clients. Without free descriptors, the timer retries. */
 static void accept_clients(struct control *control)
 {
   for (;;) {
@@ -225,7 +225,7 @@ int control_fd(const struct control *control)
   return control->epoll_fd;
 }
 
-/* Removes those that are gone or take too long, or all. */
+/* Removes clients that are gone or have timed out, or all. */
 static void end_clients(struct control *control, bool all)
 {
   struct client **at = &control->clients, *client;
@@ -239,7 +239,8 @@ static void end_clients(struct control *control, bool all)
     *at = client->next;
     control->count--;
     control->ops.closed(control->ops.ctx, client);
-    /* A child of ours may have the descriptor: closing it would end nothing. */
+    /* A child process may share the descriptor, so that close() alone would not
+     * end the connection. */
     (void)epoll_ctl(control->epoll_fd, EPOLL_CTL_DEL, client->channel.fd, NULL);
     (void)shutdown(client->channel.fd, SHUT_RDWR);
     dx_channel_close(&client->channel);
@@ -247,7 +248,7 @@ static void end_clients(struct control *control, bool all)
   }
 }
 
-/* What a client asks for may write journals. */
+/* The number and time are limited: a request may write journals. */
 void control_turn(struct control *control)
 {
   int64_t until = dx_monotonic_ms() + DX_TURN_MS;
@@ -275,7 +276,8 @@ static enum dx_code open_descriptors(struct control *control,
 {
   const struct itimerspec tick = {.it_interval.tv_sec = TICK_MS / 1000,
                                   .it_value.tv_sec = TICK_MS / 1000};
-  /* By edges: without descriptors, a client that waits would wake for ever. */
+  /* Edge-triggered: if no descriptors are left, a waiting client would wake the
+   * loop all the time. */
   struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = control};
 
   control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -344,8 +346,8 @@ void control_free(struct control **control_at)
   if (control == NULL)
     return;
   (void)unlinkat(control->spool->dirfd, DX_CHANNEL_NAME, 0);
-  /* Clients that were not accepted yet learn that they will not be, even if a
-   * child of ours has the descriptor, too. */
+  /* Disconnects the clients that were not accepted yet, even if a child process
+   * shares the descriptor. */
   (void)shutdown(control->listen_fd, SHUT_RDWR);
   while ((fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
     (void)close(fd);

@@ -1,7 +1,7 @@
 /*
- * cupsd.c - questions about print jobs: one per job, each of up to three steps;
- * and two things that they share, where a queue leads and which jobs are not
- * over, which are asked once for all.
+ * cupsd.c - queries about print jobs: one per job, each with up to three steps.
+ * All queries share two kinds of data, each requested once: the device URIs of
+ * queues, and the jobs that are not over.
  */
 #include "daemon/cupsd.h"
 
@@ -16,26 +16,26 @@
 #include "lib/print/print_job.h"
 #include "lib/spool/spool.h"
 
-#define CALLS_MAX 4           /* at once; cupsd does one after the other */
-#define SHARED_VALID_MS 5000  /* where a queue leads, who is not over */
+#define CALLS_MAX 4           /* at once; cupsd processes them one by one */
+#define SHARED_VALID_MS 5000  /* device URIs, jobs that are not over */
 #define LIST_VALID_MS 60000   /* all jobs, for one sweep */
-#define LIST_TIMEOUT_MS 10000 /* cupsd reads a file of each */
-#define JOBS_MAX 200000       /* of a list; more is not a cupsd */
+#define LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
+#define JOBS_MAX 200000       /* upper bound of a list */
 
 #define HTTP_OK 200
 #define HTTP_UNAUTHORIZED 401
 #define HTTP_FORBIDDEN 403
 
-/* What a question waits for. */
+/* The state of a query. */
 enum step { ANSWERED, IN_LINE, JOB, QUEUE, ACTIVE };
 
 struct question {
   struct question *next;
   struct cupsd *cupsd;
-  const struct dx_job *about; /* borrowed; with a number and a uuid */
+  const struct dx_job *about; /* borrowed; has an id and a uuid */
   enum step step;
-  int64_t asked_ms; /* monotonic: when the answer was asked for last */
-  int64_t until_ms; /* while it waits for a response */
+  int64_t asked_ms; /* monotonic: last query */
+  int64_t until_ms; /* deadline of the query */
   struct dx_http_call *call;
   struct dx_print_job job;
   enum dx_answer answer; /* of asked_ms, when ANSWERED */
@@ -54,7 +54,7 @@ struct queue {
 
 struct listed {
   int id;
-  char *uuid; /* NULL: hidden, or not asked for */
+  char *uuid; /* NULL: hidden, or not requested */
 };
 
 /* A list of print jobs. */
@@ -63,9 +63,9 @@ struct list {
   enum dx_print_jobs which;
   int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
   struct dx_http_call *call;
-  struct listed *jobs; /* what is known */
+  struct listed *jobs; /* the last complete list */
   size_t count;
-  struct listed *fresh; /* what is being read */
+  struct listed *fresh; /* the list being received */
   size_t fresh_count;
   int last_id;
   bool is_whole;
@@ -137,7 +137,7 @@ static void set_answer(struct question *q, enum dx_answer answer)
          dx_answer_word(answer));
 }
 
-/* A cupsd that is silent is silent to all. */
+/* If one query fails, all waiting queries fail, too. */
 static void fail_line(struct cupsd *cupsd)
 {
   struct question *q;
@@ -147,8 +147,8 @@ static void fail_line(struct cupsd *cupsd)
       set_answer(q, DX_ANSWER_NONE);
 }
 
-/* The caller that is told may ask again, which changes the list: begins anew.
- */
+/* The callback may start another query, which changes the list: the loop starts
+ * over. */
 static void tell(struct cupsd *cupsd)
 {
   struct question *q = cupsd->questions;
@@ -164,7 +164,7 @@ static void tell(struct cupsd *cupsd)
   }
 }
 
-/* ---- where a queue leads ---- */
+/* ---- device URIs of queues ---- */
 
 static struct queue *queue_by_name(struct cupsd *cupsd, const char *name)
 {
@@ -187,7 +187,7 @@ static void on_queue(void *ctx, const struct dx_http_response *response)
 {
   struct queue *queue = ctx;
   struct cupsd *cupsd = queue->cupsd;
-  bool responded = response->code == DX_OK; /* it may keep it to itself */
+  bool responded = response->code == DX_OK; /* even without a URI */
   struct question *q;
 
   queue->call = NULL;
@@ -212,7 +212,8 @@ static bool is_valid(int64_t asked_ms, int64_t valid_ms)
   return asked_ms != 0 && dx_monotonic_ms() - asked_ms < valid_ms;
 }
 
-/* The device URI, "" if it has none; NULL: `q` waits for it, or has failed. */
+/* Returns the device URI, "" if there is none; NULL: `q` waits for it, or has
+ * failed. */
 static const char *uri_for(struct question *q)
 {
   struct queue *queue = queue_by_name(q->cupsd, q->job.queue);
@@ -299,8 +300,8 @@ static bool ask_list(struct list *list)
   return ask_page(list);
 }
 
-/* Questions that wait for the list of jobs that are not over; `otherwise` is
- * their answer if there is none. */
+/* Continues the queries that wait for the list of active jobs; `otherwise` is
+ * their answer if there is no list. */
 static void after_active(struct cupsd *cupsd, enum dx_answer otherwise)
 {
   struct question *q;
@@ -325,7 +326,7 @@ static void on_list(void *ctx, const struct dx_http_response *response)
   if (!is_ok(response) ||
       !dx_print_jobs_read(response->body, response->body_len, add_job, list))
     list->is_whole = false;
-  /* cupsd gives 500 at once: go on until there is nothing new. */
+  /* cupsd returns at most 500 jobs at once: continue until there are none. */
   if (is_all && list->is_whole && list->last_id > last_id) {
     if (ask_page(list))
       return;
@@ -345,8 +346,8 @@ static void on_list(void *ctx, const struct dx_http_response *response)
   tell(cupsd);
 }
 
-/* A crash of cupsd can leave a job that is over and "pending" for ever. Such
- * one is in no list. */
+/* After a crash of cupsd, a job that is over may stay "pending" forever. Such a
+ * job is in no list. */
 static void look_if_listed(struct question *q)
 {
   struct list *active = &q->cupsd->active;
@@ -374,7 +375,7 @@ static bool is_the_job(const struct question *q)
          strcmp(key, q->about->key) == 0;
 }
 
-/* What was done to the printer; NOT_ASKED: nothing. */
+/* Whether the job was moved or its printer changed; NOT_ASKED: neither. */
 static enum dx_answer answer_of_printer(const struct question *q,
                                         const char *uri)
 {
@@ -390,8 +391,8 @@ static enum dx_answer answer_of_printer(const struct question *q,
   return is_ours ? DX_ANSWER_OTHER_QUEUE : DX_ANSWER_NOT_OURS;
 }
 
-/* cupsd has said what it knows of the job. A class leads nowhere itself: cupsd
- * says file:///dev/null. */
+/* Evaluates cupsd's answer about the job. The device URI of a class is not
+ * used: cupsd returns file:///dev/null. */
 static void move_on(struct question *q)
 {
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
@@ -503,7 +504,7 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
   struct question *q;
 
   if (job->cups_id == NULL || job->uuid == NULL) {
-    *ret_answer = DX_ANSWER_UNKNOWN; /* it has no name to ask for */
+    *ret_answer = DX_ANSWER_UNKNOWN; /* it cannot be looked up */
     return true;
   }
   if (*question == NULL)

@@ -1,7 +1,7 @@
 /*
- * hello.c - the child of a `hello` takes the steps that a job would take, one
- * after the other; the first that fails is named, with what to do. The parent
- * gives it its slots, and learns from its response.
+ * hello.c - the child process of a `hello` performs the steps of a job, one
+ * after the other; the first step that fails is reported, with advice. The
+ * parent assigns slots of the rate limit, and updates it from the response.
  */
 #include "daemon/hello.h"
 
@@ -28,16 +28,16 @@
 #include "lib/control/channel.h"
 #include "lib/spool/results.h"
 
-/* After this long without a result, says what it is waiting for. */
+/* After this time without a result, prints what it is waiting for. */
 #define PATIENCE_MS 2000
-#define PATIENCE_LEAST_MS 300 /* for a step that begins late */
+#define PATIENCE_LEAST_MS 300 /* for a step that starts late */
 #define TURN_MS 1000
-#define CLIENT_MS 10000 /* one that does not read for so long is gone */
+#define CLIENT_MS 10000 /* the client is gone if it reads nothing */
 
-/* From the child to its parent. The answer is an int64_t: the time of the slot
- * (monotonic); 0 once the response has counted. */
+/* From the child to its parent. The response is an int64_t: the time of the
+ * slot (monotonic); 0 after a response was evaluated. */
 struct hello_request {
-  bool is_response;       /* false: asks for a slot */
+  bool is_response;       /* false: requests a slot */
   enum dx_code meaning;   /* of the response */
   int64_t retry_after_ms; /* -1: none */
 };
@@ -49,7 +49,7 @@ struct steps {
   struct dx_token *token;
   const char *token_text;
   bool has_proxy;
-  char peer[280]; /* what is connected to */
+  char peer[280]; /* the host to connect to */
   struct dx_http *http;
   int64_t slot_ms;  /* monotonic; 0: none yet */
   char detail[256]; /* of a step that succeeded */
@@ -59,15 +59,15 @@ struct steps {
   struct dx_http_response response; /* without its body */
   enum dx_code meaning;             /* what the response means */
   struct dx_err err;
-  int64_t off_ms; /* their clock minus ours; 0 if unknown */
+  int64_t off_ms; /* clock of the service minus ours; 0 if unknown */
   char *greeting;
 };
 
-/* What a step found. */
+/* The result of a step. */
 #define DETAIL(s, ...) \
   (void)snprintf((s)->detail, sizeof((s)->detail), __VA_ARGS__)
 
-/* ---- what the client is told ---- */
+/* ---- messages to the client ---- */
 
 static struct dx_channel client = DX_CHANNEL_NONE;
 
@@ -90,11 +90,11 @@ static int64_t ask_parent(const struct steps *s, struct hello_request request)
 
   (void)!send(s->parent_fd, &request, sizeof(request), MSG_NOSIGNAL);
   if (recv(s->parent_fd, &answer, sizeof(answer), 0) != (ssize_t)sizeof(answer))
-    _exit(1); /* the test is not wanted any more */
+    _exit(1); /* the test was canceled */
   return answer;
 }
 
-/* ---- a slow step says what it is waiting for ---- */
+/* ---- reporting slow steps ---- */
 
 static char waiting_text[512];
 static volatile sig_atomic_t waiting_len;
@@ -167,7 +167,7 @@ static enum dx_code step_spool(struct steps *s, struct dx_err *err)
   return code == DX_OK ? code : advise_writer(err);
 }
 
-/* A key may be there and still be unreadable to docextractd. */
+/* A key may exist but be unreadable for docextractd. */
 static enum dx_code advise_token(struct dx_err *err)
 {
   char name[DX_USER_BYTES];
@@ -181,7 +181,8 @@ static enum dx_code advise_token(struct dx_err *err)
       err, "docextractd runs as '%s', which must be able to use it", name);
 }
 
-/* Until a TokenCommand has ended: dying meanwhile would leave it behind. */
+/* If SIGTERM ended the child earlier, a running TokenCommand would be left
+ * behind. */
 static void block_term(bool is_blocked)
 {
   sigset_t term;
@@ -217,8 +218,8 @@ static enum dx_code step_token(struct steps *s, struct dx_err *err)
 
 /* ---- the call ---- */
 
-/* This call counts toward the rate limit, which the parent keeps. For a long
- * pause the connection is given up: the steps before it are known by then. */
+/* This call counts toward the rate limit, which the parent manages. For a long
+ * pause the connection is closed: the results of earlier steps are known. */
 static int64_t on_ready(void *ctx)
 {
   struct steps *s = ctx;
@@ -277,7 +278,7 @@ static enum dx_code try_call(struct steps *s, struct dx_err *err)
   return code;
 }
 
-/* Makes the call; this and the following steps say how far it came. */
+/* Makes the call; this and the following steps report how far it got. */
 static enum dx_code step_name(struct steps *s, struct dx_err *err)
 {
   const char *host = s->service->host;
@@ -333,7 +334,7 @@ static enum dx_code step_certificate(struct steps *s, struct dx_err *err)
     return DX_OK;
   *err = s->err;
   if (err->code == DX_E_CERT)
-    return err->code; /* the message says what to do */
+    return err->code; /* the message contains advice */
   return dx_fail_advice(err, "check that the port of BaseURL speaks HTTPS");
 }
 
@@ -378,7 +379,7 @@ static enum dx_code step_token_accepted(struct steps *s, struct dx_err *err)
       is_clock_off(s) ? clock : dx_token_sources[s->service->token].advice);
 }
 
-/* ---- all of them ---- */
+/* ---- all steps ---- */
 
 static const struct {
   const char *name;
@@ -406,7 +407,7 @@ static enum dx_code take_steps(struct steps *s, struct dx_err *err)
   return code;
 }
 
-/* What will go wrong later although the service responds now. */
+/* Warns of later failures, although the service responds now. */
 static void warn_of_results(const struct steps *s)
 {
   struct dx_err err;
@@ -434,7 +435,7 @@ static void tell_more(const struct steps *s, enum dx_code code)
   warn_of_results(s);
 }
 
-/* Nothing is freed but the token, which is wiped: the process ends. */
+/* Frees only the token, which is wiped: the process exits. */
 _Noreturn static void run_child(const struct dx_config *config,
                                 const struct dx_service *service, int client_fd,
                                 int fd)

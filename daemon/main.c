@@ -1,13 +1,13 @@
 /*
- * main.c - docextractd: drives every job of a spool. Command line, signals,
- * configuration, lock, systemd; the jobs are manager.c's.
+ * main.c - docextractd: processes all jobs of a spool. Command line, signals,
+ * configuration, lock, systemd; manager.c processes the jobs.
  *
- * SIGTERM and SIGINT end it within two seconds; everything it did is in the
- * journals of the jobs. SIGHUP, or a changed file, reloads the configuration.
- * With one that is wrong from the beginning it stays, and tells all clients
- * that connects what is wrong, until the file is fixed. It runs as the user
- * that backends run as; started by root, it becomes that user if docextract was
- * configured with its own.
+ * SIGTERM and SIGINT end it within two seconds; its progress is in the journals
+ * of the jobs. SIGHUP, or a change of the file, reloads the configuration. If
+ * the configuration is invalid at the start, docextractd keeps running, and
+ * reports the error to all clients until the file is fixed. It runs as the user
+ * that backends run as. If root starts it, it becomes the separate user, if
+ * docextract was configured with one.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -39,7 +39,7 @@
 #include "lib/spool/sentence.h"
 
 #define TURN_MS 60000      /* the longest wait for an event */
-#define LOCK_WAIT_MS 10000 /* for another docextractd to make room */
+#define LOCK_WAIT_MS 10000 /* for another docextractd to exit */
 #define LOCK_LOOK_MS 100
 #define SWEEP_ASK_MS 500
 #define SWEEP_TRIES 6
@@ -49,8 +49,8 @@ struct daemon {
   struct dx_spool spool;
   char *spool_dir;
   struct dx_http *http;
-  struct manager manager; /* without a configuration: none is managed */
-  struct dx_err wrong;    /* with the configuration, as long as that is so */
+  struct manager manager; /* inactive without a configuration */
+  struct dx_err wrong;    /* error of the configuration, or DX_OK */
   struct control *control;
   enum dx_started started;
   int watch_fd; /* of the directory of the configuration */
@@ -59,7 +59,7 @@ struct daemon {
   int lock_fd;
   int64_t sweep_ms;
   int sweep_tries;
-  int64_t idle_ms; /* monotonic: since when nothing is under way; 0: it is */
+  int64_t idle_ms; /* monotonic: idle since; 0: busy */
   bool stop, reload, again;
 };
 
@@ -88,7 +88,7 @@ static int catch_signals(void)
   (void)sigaddset(&set, SIGINT);
   (void)sigaddset(&set, SIGHUP);
   (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN); /* to us, a full disk */
+  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
   if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
     return -1;
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -108,7 +108,8 @@ static void read_signals(struct daemon *d)
 
 /* ---- configuration ---- */
 
-/* What the filters log goes to the users' messages, or nowhere. */
+/* Logged here, because messages of the filters are shown to users, or
+ * discarded. */
 static void warn_of_sandbox(const struct dx_config *config)
 {
   size_t i;
@@ -136,7 +137,7 @@ static enum dx_code begin(struct daemon *d, struct dx_config *config,
   return manager_start(&d->manager, config, err);
 }
 
-/* Editors replace a file, so its directory is watched. */
+/* Watches the directory, because editors replace the file. */
 static void watch_config(struct daemon *d)
 {
   char *directory = strchr(d->config_path, '/') != NULL
@@ -153,7 +154,7 @@ static void watch_config(struct daemon *d)
   free(directory);
 }
 
-/* Reads what has happened in the directory; true if the file was changed. */
+/* Reads the events of the directory; true if the file was changed. */
 static bool has_new_config(const struct daemon *d)
 {
   char bytes[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -172,7 +173,8 @@ static bool has_new_config(const struct daemon *d)
   return changed;
 }
 
-/* systemd would let results be delivered where no consumer finds them. */
+/* Also rejects directories that the systemd unit hides: consumers would not
+ * find the results. */
 static enum dx_code load_config(const struct daemon *d,
                                 struct dx_config **ret_config,
                                 struct dx_err *err)
@@ -201,7 +203,7 @@ static void reload(struct daemon *d)
   if (code == DX_OK) {
     bool is_moved = strcmp(config->spool_dir, d->spool_dir) != 0;
 
-    /* What a running docextractd cannot change. */
+    /* These cannot change while docextractd runs. */
     d->again = is_moved || (d->status.path != NULL &&
                             strcmp(config->status_socket, d->status.path) != 0);
     if (d->again) {
@@ -228,17 +230,17 @@ static void reload(struct daemon *d)
   (void)sd_notify(0, "READY=1");
 }
 
-/* Root would leave files that the backends could not touch. Comes before the
- * spool is opened, which creates its directories. */
+/* Backends could not access files that root creates. Called before the spool is
+ * opened, because that creates its directories. */
 static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
 {
   char owner[DX_USER_BYTES];
   struct stat st;
 
   if (stat(d->spool_dir, &st) < 0 || st.st_uid == geteuid())
-    return DX_OK; /* opening it reports why it cannot be used */
+    return DX_OK; /* opening it reports the error */
   dx_user_name_of(st.st_uid, owner);
-  if (dx_user() != NULL) /* temporary: it is about to be given away */
+  if (dx_user() != NULL) /* temporary: the owner is about to change */
     return dx_fail(err, DX_E_ACCESS, 0,
                    "SpoolDir '%s' belongs to '%s' instead of '%s'; fix it "
                    "with: chown -R %s: '%s'",
@@ -275,7 +277,7 @@ static void on_message(void *ctx, struct client *client,
 
 /* ---- start, loop, stop ---- */
 
-/* One that was started on demand makes room for a service. */
+/* Asks a docextractd that was started on demand to exit. */
 static void ask_for_room(struct daemon *d)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
@@ -321,7 +323,7 @@ static enum dx_code open_spool(struct daemon *d, struct dx_err *err)
   return d->control != NULL ? DX_OK : err->code;
 }
 
-/* Even one that is wrong says where the spool is, as a rule. */
+/* An invalid configuration usually still names the spool. */
 static enum dx_code read_config(struct daemon *d, struct dx_config **ret_config,
                                 struct dx_err *err)
 {
@@ -330,7 +332,7 @@ static enum dx_code read_config(struct daemon *d, struct dx_config **ret_config,
 
   if (code == DX_OK)
     return DX_OK;
-  if (dx_class_of(code) == DX_CL_LOCAL) /* no change of the file will tell */
+  if (dx_class_of(code) == DX_CL_LOCAL) /* changing the file would not fix it */
     return code;
   if (dx_config_read_anyway(d->config_path, ret_config, &ignored) != DX_OK)
     return code;
@@ -386,8 +388,8 @@ static void sweep(struct daemon *d)
 
   if (dx_monotonic_ms() < d->sweep_ms)
     return;
-  /* Whether cupsd may run a print job again is known a moment after the first
-   * question; a cupsd that does not say keeps all records. */
+  /* The first call only requests the list of jobs from cupsd. If cupsd does not
+   * respond, all records are kept. */
   (void)cupsd_has(d->manager.cupsd, "", "", &is_known);
   if (!is_known && ++d->sweep_tries <= SWEEP_TRIES) {
     d->sweep_ms = dx_monotonic_ms() + SWEEP_ASK_MS;
@@ -399,7 +401,7 @@ static void sweep(struct daemon *d)
   dx_spool_sweep(&d->spool, &what);
 }
 
-/* One that was started on demand ends when no client needs it. */
+/* A docextractd that was started on demand exits when it is idle. */
 static void look_if_idle(struct daemon *d)
 {
   int64_t now = dx_monotonic_ms();
@@ -413,7 +415,7 @@ static void look_if_idle(struct daemon *d)
     d->stop = true;
 }
 
-/* What ends the wait for an event; the first is the request to stop. */
+/* Lists the descriptors that end a wait; the first one signals the stop. */
 static size_t wake_by(const struct daemon *d, int *fds)
 {
   const struct session *s;
@@ -436,7 +438,7 @@ static size_t wake_by(const struct daemon *d, int *fds)
   return count;
 }
 
-/* One turn, and waiting for what comes next. */
+/* Performs one turn, and waits for the next event. */
 static enum dx_code turn(struct daemon *d, struct dx_err *err)
 {
   int fds[DX_HTTP_WAKE_MAX];
@@ -477,7 +479,8 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
   return code;
 }
 
-/* The socket goes while the lock is held: who binds the next one has it. */
+/* Removes the socket while the lock is held: only the process that holds the
+ * lock may create it. */
 static void stop(struct daemon *d)
 {
   (void)sd_notify(0, "STOPPING=1");

@@ -1,6 +1,6 @@
 /*
- * manager.c - the list of the jobs that are processed: receipts become jobs,
- * jobs go to the engine, and those that have ended are released.
+ * manager.c - the list of active jobs: receipts become jobs, jobs go to the
+ * engine, and those that have ended are released.
  */
 #include "daemon/manager.h"
 
@@ -14,7 +14,7 @@
 #include "lib/spool/merge.h"
 #include "lib/spool/retention.h"
 
-#define BUSY_MS 100 /* for a call of a job that is to be merged */
+#define BUSY_MS 100 /* between tries to merge during a call */
 
 /* ---- the list ---- */
 
@@ -38,7 +38,7 @@ bool manager_is_busy(const struct manager *manager)
   return manager->count > 0 || dx_hooks_is_busy(manager->hooks);
 }
 
-/* What is in jobs/, and not in memory. */
+/* Schedules the loading of jobs that are not in memory. */
 static void load_later(struct manager *manager)
 {
   int64_t at = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
@@ -46,7 +46,7 @@ static void load_later(struct manager *manager)
   manager->load_ms = at < manager->load_ms ? at : manager->load_ms;
 }
 
-/* Listed, and not yet the engine's. */
+/* Adds a job to the list, but not to the engine. */
 static struct managed *enlist(struct manager *manager, struct dx_job *job,
                               struct dx_err *err)
 {
@@ -69,7 +69,7 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
   return managed;
 }
 
-/* With its job, which is no longer managed. */
+/* Removes a job from the list, and releases it. */
 static void drop(struct manager *manager, struct managed *managed)
 {
   struct session *s;
@@ -106,7 +106,7 @@ static void log_outcome(const struct dx_job *job)
            err.text);
 }
 
-/* The clients that wait for the job are told, and its documents are removed. If
+/* Notifies the clients that wait for the job, and removes its documents. If
  * that fails, the job is loaded again a little later. */
 static void let_go(struct manager *manager, struct managed *managed)
 {
@@ -157,8 +157,8 @@ bool manager_save(struct manager *manager, struct managed *managed)
   return false;
 }
 
-/* A document was refused when it was received, and its manifest is not written:
- * that is the engine's. */
+/* True if a document was refused when it was received, and the engine has not
+ * written its manifest yet. */
 static bool has_untold(const struct dx_job *job)
 {
   size_t i;
@@ -215,7 +215,8 @@ static enum dx_code take_new(struct manager *manager, struct dx_job *receipt,
   return is_unsynced ? DX_OK : manager_drive(manager, managed, err);
 }
 
-/* Nothing may rely on a job that a power failure would take away. */
+/* Retries to make jobs durable; until then they are not processed, because a
+ * power failure would remove them. */
 static void sync_jobs(struct manager *manager)
 {
   struct dx_err err;
@@ -233,8 +234,8 @@ static void sync_jobs(struct manager *manager)
   }
 }
 
-/* The job of a receipt, out of the engine's hands; E_BUSY as long as a call of
- * it is under way. */
+/* Removes the job of a receipt from the engine; E_BUSY while a call of it is in
+ * progress. */
 static enum dx_code borrow(struct manager *manager, const char *key,
                            struct managed **ret_driven, struct dx_err *err)
 {
@@ -254,9 +255,9 @@ static enum dx_code borrow(struct manager *manager, const char *key,
   return *ret_driven != NULL ? DX_OK : err->code;
 }
 
-/* The same print job again. Other documents than were sent leave the job as it
- * was; after a failure here the merge is repeated with both loaded again, and
- * until then nothing is done with the job. */
+/* Merges a receipt into the job of the same print job. If the documents differ
+ * from those that were sent, the job is not changed. After a local failure,
+ * both are loaded again, and the merge is repeated before the job continues. */
 static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
                           struct dx_err *err)
 {
@@ -280,8 +281,8 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
   return code;
 }
 
-/* What cannot be read may have been sent: only the administrator can decide
- * that it was not. */
+/* A job that cannot be read may have been sent: only the administrator can
+ * decide to send it again. */
 static enum dx_code damaged(const char *key, struct dx_err *err)
 {
   struct dx_err why = *err;
@@ -293,8 +294,8 @@ static enum dx_code damaged(const char *key, struct dx_err *err)
                  why.text, key);
 }
 
-/* Nothing of the receipt will be sent: CUPS keeps the print job, and its next
- * run brings another one. */
+/* Discards the receipt: CUPS keeps the print job, and its next run creates
+ * another receipt. */
 static enum dx_code refuse(struct manager *manager, struct dx_job **receipt,
                            const char *name, struct dx_err *err)
 {
@@ -408,8 +409,8 @@ struct look {
   int64_t until_ms; /* monotonic */
 };
 
-/* Picking up syncs directories. On a slow disk the rest is left to the next
- * turn, so that calls are not late. */
+/* Picking up a receipt syncs directories. On a slow disk, the rest is left to
+ * the next turn, so that calls are not delayed. */
 static enum dx_code look_at_receipt(void *ctx, const char *name)
 {
   const struct look *look = ctx;
@@ -424,7 +425,8 @@ static enum dx_code look_at_receipt(void *ctx, const char *name)
   return DX_E_BUSY;
 }
 
-/* A backend that was killed before it could connect leaves one. */
+/* Picks up all receipts. A backend that was killed before it could connect
+ * leaves one. */
 static void look_at_receipts(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms();
@@ -442,8 +444,8 @@ static void look_at_receipts(struct manager *manager)
     dx_log(DX_LOG_ERROR, "%s", err.text);
 }
 
-/* One that cannot be read is left to the administrator: `docextract jobs` lists
- * it. */
+/* A job that cannot be read is left to the administrator: `docextract jobs`
+ * lists it. */
 static enum dx_code load(void *ctx, const char *key)
 {
   struct manager *manager = ctx;
@@ -486,8 +488,8 @@ int64_t manager_turn(struct manager *manager)
   return due < next ? due : next;
 }
 
-/* The sweep leaves jobs in memory alone. A removed section may come back: its
- * jobs stay. */
+/* The sweep ignores jobs in memory. Jobs of a section that is no longer
+ * configured do not expire, because it may come back. */
 void manager_expire(struct manager *manager)
 {
   size_t i;
@@ -515,7 +517,7 @@ void manager_expire(struct manager *manager)
 
 /* ---- start, stop, reload ---- */
 
-/* The device URIs that the queues of the PPD have: docextract://SERVICE. */
+/* Matches docextract://SERVICE, the device URI of the queues. */
 static bool is_ours(void *ctx, const char *device_uri)
 {
   const struct manager *manager = ctx;
@@ -548,7 +550,7 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
   if (manager->engine == NULL || manager->hooks == NULL ||
       manager->cupsd == NULL)
     return dx_fail_nomem(err);
-  look_at_receipts(manager); /* a merge that was begun ends first */
+  look_at_receipts(manager); /* completes an interrupted merge first */
   return load_all(manager, err);
 }
 

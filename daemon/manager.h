@@ -1,14 +1,15 @@
 /*
- * manager.h - the jobs that docextractd processes: only it changes them, from
- * the receipt to the results (doc/architecture.md, "One process for all jobs").
+ * manager.h - the jobs that docextractd processes, from the receipt to the
+ * results; no other process changes them (doc/architecture.md, "One process for
+ * all jobs").
  *
- * manager.c has the list: receipts become jobs, jobs go to the engine, and are
- * released when they have ended. permit.c answers the engine whether a document
- * may be sent; attend.c talks with the backends that attend; verbs.c carries
- * out what the command asks for. Signals, configuration file, and sockets are
- * main.c's.
+ * manager.c keeps the list: receipts become jobs, jobs go to the engine, and
+ * are released when they have ended. permit.c tells the engine whether a
+ * document may be sent; attend.c communicates with the backends that attend;
+ * verbs.c executes the requests of the command. main.c handles signals, the
+ * configuration file, and the sockets.
  *
- * Ownership: struct manager is main.c's; only the four files change it.
+ * Ownership: main.c owns struct manager; only the four files change it.
  * Blocking: the disk.
  */
 #ifndef DX_DAEMON_MANAGER_H
@@ -36,8 +37,8 @@ struct session {
   struct managed *managed; /* the job that it attends; NULL: none (yet) */
   char key[DX_KEY_BYTES];  /* of the job; "": it attends none */
   char run[DX_RUN_BYTES];
-  struct hello *hello;   /* that runs for it; NULL: none */
-  struct managed *waits; /* for this job to be canceled; NULL: for none */
+  struct hello *hello;   /* the test that runs for it; NULL: none */
+  struct managed *waits; /* the job that it has canceled; NULL: none */
 };
 
 /* A job that is not over. */
@@ -45,13 +46,13 @@ struct managed {
   struct dx_job *job;
   struct session *attendant; /* NULL: none attends */
   bool is_new;               /* this run sends something */
-  bool is_unsynced; /* its directory may not be durable: not the engine's */
+  bool is_unsynced; /* its directory may not be durable: not in the engine */
   /* permit.c; times are monotonic, 0: none */
   int64_t may_ms;            /* when the attendant was asked */
   int64_t may_number;        /* of that question */
   bool may_yes;              /* its answer, until it is used */
   struct question *question; /* to cupsd; NULL: none so far */
-  int64_t asked_ms;          /* since when an answer of cupsd counts */
+  int64_t asked_ms;          /* answers of cupsd must be at least this new */
   int64_t watch_ms; /* when to ask cupsd for the state of the print job */
   int64_t watch_gap_ms;
 };
@@ -67,9 +68,9 @@ struct manager {
   struct session *sessions;
   struct managed **jobs;
   size_t count;
-  int64_t receipts_ms; /* monotonic: when to look through received/ */
-  int64_t load_ms;     /* when to load what is not in memory */
-  bool is_down;        /* an outage was logged, and not yet its end */
+  int64_t receipts_ms; /* when to scan received/ again */
+  int64_t load_ms;     /* when to load jobs that are not in memory */
+  bool is_down;        /* an outage was logged, but not its end */
 };
 
 /* ---- manager.c ---- */
@@ -77,19 +78,19 @@ struct manager {
 /* Takes ownership of config, also on failure. Loads all jobs. E_NOMEM. */
 enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                            struct dx_err *err) DX_MUST_USE;
-/* Ends all calls at once; the journals say how far the jobs got. */
+/* Cancels all calls immediately; the journals contain the progress. */
 void manager_stop(struct manager *manager);
 
-/* Continues with another configuration, whose ownership it takes; on E_NOMEM
- * the old one stays in effect. */
+/* Switches to another configuration, and takes ownership of it. On E_NOMEM the
+ * old one stays in effect. */
 enum dx_code manager_reload(struct manager *manager, struct dx_config *config,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Does what is due but the engine does not know of. Returns when to call it
+/* Performs the due work that is not the engine's. Returns when to call it
  * again, monotonic. */
 int64_t manager_turn(struct manager *manager);
 
-/* Something is under way: docextractd must not end. */
+/* True while jobs or hooks are in progress: docextractd must not exit. */
 bool manager_is_busy(const struct manager *manager);
 
 /* True for a job that is managed here. ctx: the struct manager. */
@@ -97,26 +98,26 @@ bool manager_holds(void *ctx, const char *key);
 struct managed *manager_find(struct manager *manager, const char *key);
 
 /*
- * Makes a job of the receipt KEY.RUN, or more of the one there is. E_NOT_FOUND:
- * there is no such receipt (any more). E_BUSY: later, by manager_turn().
- * Another code: it was refused, or cannot be used now.
+ * Makes the receipt KEY.RUN a job, or merges it into the existing job.
+ * E_NOT_FOUND: there is no such receipt (any more). E_BUSY: manager_turn()
+ * tries again. Another code: it was refused, or cannot be used now.
  */
 enum dx_code manager_pick_up(struct manager *manager, const char *name,
                              struct dx_err *err) DX_MUST_USE;
-/* The other receipts of the same job, whose backends were killed: before that
- * of the backend that attends, because the run that is picked up last counts.
- */
+/* Picks up the other receipts of the same job, whose backends were killed. Call
+ * it before the receipt of the attending backend is picked up, because the last
+ * one counts. */
 void manager_pick_up_others(struct manager *manager, const char *name);
 
-/* Whether a receipt of that job waits, and its name. */
+/* True if the job has a receipt that is not picked up yet, with its name. */
 bool manager_has_receipt(struct manager *manager, const char *key,
                          char ret_name[DX_RECEIPT_BYTES]);
 
-/* Drives a job that was loaded, and takes ownership of it, also on failure. */
+/* Processes a loaded job, and takes ownership of it, also on failure. */
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,
                           struct dx_err *err) DX_MUST_USE;
 
-/* Gives a job to the engine, or lets go of it if it is over. After an error it
+/* Passes a job to the engine, or releases it if it is over. After an error it
  * is no longer managed. */
 enum dx_code manager_drive(struct manager *manager, struct managed *managed,
                            struct dx_err *err) DX_MUST_USE;
@@ -124,7 +125,7 @@ enum dx_code manager_drive(struct manager *manager, struct managed *managed,
 /* Ends the jobs that were not finished within KeepUnfinished. */
 void manager_expire(struct manager *manager);
 
-/* Saves a journal outside of the engine's turn; what fails is logged, and the
+/* Saves a journal outside of the engine's turn. A failure is logged, and the
  * engine tries again. */
 bool manager_save(struct manager *manager, struct managed *managed);
 
@@ -135,15 +136,16 @@ void manager_saved(void *ctx, struct dx_job *job);
 
 /* The observer's may_send. ctx: the struct manager. */
 enum dx_permission permit_ask(void *ctx, struct dx_job *job);
-/* What cupsd.h calls. */
+/* The `answered` callback of cupsd.h. */
 void permit_answered(void *ctx, const char *key);
 /* The attendant's answer to `may`. */
 void permit_reply(struct managed *managed, int64_t number, bool yes);
-/* The client no longer attends, or another does: asks cupsd at once. */
+/* Resets the state after the attendant has changed: cupsd is asked at once. */
 void permit_watch(struct managed *managed);
-/* Asks about the jobs that are due. Returns when the next one is. */
+/* Queries cupsd about jobs that are due. Returns when the next one is due. */
 int64_t permit_turn(struct manager *manager);
-/* Takes over an answer of cupsd about a job; cancels it with its print job. */
+/* Applies an answer of cupsd about a job: cancels the job if its print job was
+ * canceled. */
 void permit_learn(struct manager *manager, struct managed *managed,
                   enum dx_answer answer);
 
@@ -156,26 +158,27 @@ void attend_closed(struct session *session);
 /* The observer's note, and the end of a job. */
 void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note);
 void attend_over(struct managed *managed);
-/* Tells the clients that wait for this receipt its outcome. */
+/* A receipt was picked up or refused: links the clients that attend it, or
+ * sends them the error. */
 void attend_picked_up(struct manager *manager, struct managed *managed);
 void attend_refused(struct manager *manager, const char *name, bool is_final,
                     const struct dx_err *err);
-/* Answers an `attend` that cannot be: the backend ends with that outcome. */
+/* Refuses an `attend`: the backend ends with this outcome. */
 void attend_refuse(struct client *client, const struct dx_err *err);
 
 /* ---- verbs.c ---- */
 
-/* Answers a verb: it was not carried out. */
+/* Responds that a verb failed. */
 void verbs_refuse(struct client *client, const struct dx_err *err);
 
 /* A verb of a client. */
 void verbs_message(struct manager *manager, struct client *client,
                    const struct dx_message *message);
-/* What the control socket calls. ctx: unused. */
+/* The `closed` callback of the control socket. ctx: unused. */
 void verbs_closed(void *ctx, struct client *client);
-/* Something may have happened to the children that run `hello`. */
+/* Handles the requests and exits of the children that run `hello`. */
 void verbs_turn(struct manager *manager);
-/* The job that a client has canceled has ended. */
+/* Tells the clients that canceled this job that it has ended. */
 void verbs_canceled(struct manager *manager, const struct managed *managed);
 
 #endif

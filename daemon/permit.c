@@ -1,6 +1,6 @@
 /*
- * permit.c - whether a document may be sent: an attendant answers, or cupsd
- * does, and lib/spool/permission.h decides.
+ * permit.c - whether a document may be sent: asks the attendant or cupsd;
+ * lib/spool/permission.h decides.
  */
 #include "daemon/manager.h"
 
@@ -16,7 +16,7 @@ static bool is_gone(const struct dx_job *job)
 
 /* ---- the attendant ---- */
 
-/* SEND, or WAIT for its answer; ASK: it does not answer. */
+/* SEND; WAIT: its answer is pending; ASK: it does not respond. */
 static enum dx_permission ask_attendant(struct managed *managed)
 {
   int64_t now = dx_monotonic_ms();
@@ -36,8 +36,7 @@ static enum dx_permission ask_attendant(struct managed *managed)
   return now - managed->may_ms < DX_MAY_MS ? DX_MAY_WAIT : DX_MAY_ASK;
 }
 
-/* A `no` is not used: what it means is said by `ended`, which follows, or by
- * the end of the connection. */
+/* A `no` is ignored: `ended` or the end of the connection follows. */
 void permit_reply(struct managed *managed, int64_t number, bool yes)
 {
   if (number != managed->may_number || managed->may_ms == 0)
@@ -65,7 +64,7 @@ static void set_undecided(struct managed *managed, bool is_undecided)
   job->dirty = true;
 }
 
-/* backend: how it stands at the moment. */
+/* backend: its current state. */
 static enum dx_permission decide(struct managed *managed, enum dx_answer answer,
                                  enum dx_backend backend)
 {
@@ -122,7 +121,7 @@ enum dx_permission permit_ask(void *ctx, struct dx_job *job)
     if (permission != DX_MAY_ASK) {
       if (permission == DX_MAY_SEND)
         set_undecided(managed, false);
-      /* The journal first. */
+      /* The journal is written first. */
       return job->dirty ? DX_MAY_WAIT : permission;
     }
     backend = DX_BACKEND_BROKEN;
@@ -198,7 +197,7 @@ int64_t permit_turn(struct manager *manager)
   return next;
 }
 
-/* The engine asks again, and so does permit_turn(). */
+/* Now the engine and permit_turn() ask again. */
 void permit_answered(void *ctx, const char *key)
 {
   struct manager *manager = ctx;

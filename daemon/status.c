@@ -1,5 +1,5 @@
 /*
- * status.c - makes the status socket and keeps a process that serves it.
+ * status.c - creates the status socket, and keeps its server running.
  */
 #include "daemon/status.h"
 
@@ -19,8 +19,8 @@
 #include "lib/base/process.h"
 #include "lib/base/user.h"
 
-#define DIR_MODE 0755     /* all users reach the socket, */
-#define SOCKET_MODE 0666  /* and connects */
+#define DIR_MODE 0755     /* all users can reach the socket, */
+#define SOCKET_MODE 0666  /* and connect to it */
 #define START_GAP_MS 5000 /* between two starts of the server */
 #define BACKLOG 64        /* connections that wait for accept() */
 
@@ -62,7 +62,7 @@ static enum dx_code make_socket(struct status *status, struct dx_err *err)
   if (strlen(status->path) >= sizeof(address.sun_path))
     return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
   memcpy(address.sun_path, status->path, strlen(status->path) + 1);
-  /* Of a docextractd that was killed. Nothing else is removed. */
+  /* Left by a docextractd that was killed. Only sockets are removed. */
   if (lstat(status->path, &status->st) == 0 && S_ISSOCK(status->st.st_mode))
     (void)unlink(status->path);
   status->listen_fd =
@@ -90,8 +90,8 @@ static void start_server(struct status *status)
   }
   status->pid = fork();
   if (status->pid == 0) {
-    (void)signal(SIGHUP, SIG_IGN); /* requests load the file themselves */
-    /* No lock, no connection to the service, no file of a job. */
+    (void)signal(SIGHUP, SIG_IGN); /* each request loads the configuration */
+    /* Inherits no lock, no connection to the service, and no file of a job. */
     dx_process_begin_child(status->listen_fd, pair[1]);
     status_serve(status->listen_fd, pair[1], status->spool_dir,
                  status->config_path);
@@ -108,7 +108,7 @@ static void start_server(struct status *status)
 
 static void end_server(struct status *status)
 {
-  (void)close(status->fd); /* ends it */
+  (void)close(status->fd); /* the server exits */
   status->fd = -1;
   (void)kill(status->pid, SIGTERM);
   while (waitpid(status->pid, NULL, 0) < 0 && errno == EINTR)
@@ -140,8 +140,8 @@ void status_start(struct status *status, const char *path,
   status->listen_fd = -1;
 }
 
-/* A server that does not read is ended by status_check(): who watches asks the
- * next one what has ended meanwhile. */
+/* If the server does not read, the connection is shut down, and status_check()
+ * starts a new server. Clients that watch ask it for missed ends. */
 void status_tell(struct status *status, struct dx_job *job)
 {
   struct status_ends ends = {.key = ""};
@@ -182,7 +182,7 @@ void status_stop(struct status *status)
   if (status->fd >= 0)
     end_server(status);
   if (status->listen_fd >= 0) {
-    /* Another docextractd may have put its own in its place. */
+    /* Another docextractd may have replaced the socket. */
     if (lstat(status->path, &st) == 0 && st.st_dev == status->st.st_dev &&
         st.st_ino == status->st.st_ino)
       (void)unlink(status->path);

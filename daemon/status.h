@@ -1,14 +1,14 @@
 /*
- * status.h - the status socket: a process that serves it, started here and
- * started again when it ends. It reads requests, asks the spool, and sends
- * responses (lib/control/status.h); it only reads.
+ * status.h - the status socket: starts the process that serves it, and restarts
+ * it when it has exited. The server reads requests, looks them up in the spool,
+ * and sends responses (lib/control/status.h); it changes nothing.
  *
- * What a client can do is limited by the numbers of lib/base/policy.h: the
- * connections of a user and of all, the time for a request, the time in which
- * it must take some of the response.
+ * lib/base/policy.h limits each client: the number of connections per user and
+ * in total, the time to send a request, and the time between two reads of a
+ * response.
  *
- * Blocking: for as long as bind() and fork() take. Errors: none; without the
- * socket everything else works, and the log says once what is missing.
+ * Blocking: during bind() and fork(). Errors: none; without the socket
+ * everything else works, and the log reports the failure once.
  */
 #ifndef DX_DAEMON_STATUS_H
 #define DX_DAEMON_STATUS_H
@@ -25,29 +25,29 @@ struct status {
   char *path;                          /* of the socket */
   struct stat st;                      /* of the socket */
   int listen_fd;                       /* -1: no socket */
-  int fd;           /* readable when the server has ended; -1: none runs */
+  int fd;           /* readable when the server has exited; -1: not running */
   pid_t pid;        /* of the server */
-  int64_t start_ms; /* monotonic: not started again before */
+  int64_t start_ms; /* monotonic: not restarted earlier */
 };
 #define STATUS_NONE           \
   {                           \
     .listen_fd = -1, .fd = -1 \
   }
 
-/* As root, before it becomes another user: makes the built-in directory of the
- * socket and gives it to that user, unless systemd has. */
+/* Called as root: creates the built-in directory of the socket for the user
+ * that docextractd becomes, unless systemd has created it. */
 void status_make_dir(void);
 
-/* Makes the socket in place of one that no process serves any more, and starts
- * the server. The strings but `path` must live until status_stop(). */
+/* Creates the socket, replacing one that was left behind, and starts the
+ * server. All strings except `path` must live until status_stop(). */
 void status_start(struct status *status, const char *path,
                   const char *spool_dir, const char *config_path);
 
-/* After the journal was written: which submissions have ended since it was
- * loaded, or since the last call. */
+/* Call it after the journal was written: tells the server which submissions
+ * have ended since the job was loaded, or since the last call. */
 void status_tell(struct status *status, struct dx_job *job);
 
-/* Starts the server again if it has ended, a while after its last start. */
+/* Restarts the server if it has exited, at most every few seconds. */
 void status_check(struct status *status);
 
 /* Ends the server and removes the socket. */
@@ -55,15 +55,15 @@ void status_stop(struct status *status);
 
 /* ---- status_server.c: the process that serves it ---- */
 
-/* What docextractd sends, one packet each: which submissions of a job have
- * ended, by index; the journal says so. */
+/* What docextractd sends to the server, one packet per change: which
+ * submissions of a job have ended, by index. The details are in the journal. */
 struct status_ends {
   char key[DX_KEY_BYTES];
   bool has_ended[DX_DOCUMENTS_MAX];
 };
 
-/* Serves until parent_fd, a connection to docextractd, is closed at the other
- * end. Does not return otherwise, except when it cannot start. */
+/* Serves until the other end of parent_fd, a connection to docextractd, is
+ * closed. Also returns if it cannot start. */
 void status_serve(int listen_fd, int parent_fd, const char *spool_dir,
                   const char *config_path);
 

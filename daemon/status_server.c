@@ -1,6 +1,6 @@
 /*
- * status_server.c - accepts connections, and starts a process for each, which
- * may wait for its client, and ends with it.
+ * status_server.c - accepts connections, and starts a child process for each,
+ * which may block on its client, and exits with it.
  */
 #include "daemon/status.h"
 
@@ -30,9 +30,9 @@
 #include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
 
-#define PIECE_BYTES 65536   /* of a result, at once */
-#define ACCEPT_AGAIN_MS 500 /* after accept() had no descriptor left */
-#define NICE 5              /* jobs come first */
+#define PIECE_BYTES 65536   /* read size for results */
+#define ACCEPT_AGAIN_MS 500 /* after accept() ran out of descriptors */
+#define NICE 5              /* jobs have priority */
 #define END_OF_JOBS "{\"end\":true}\n"
 
 struct server {
@@ -40,34 +40,33 @@ struct server {
   const char *config_path;
   struct dx_spool spool;
   struct {
-    int fd; /* to its process, which reads struct status_ends if it watches */
+    int fd; /* to its process, which reads struct status_ends for `watch` */
     uid_t uid;
   } clients[DX_STATUS_CLIENTS_MAX];
   size_t count;
 };
 
-/* What the process of a client knows. Nothing in it is freed: it ends. */
+/* The state of the process of a client. It is not freed: the process exits. */
 struct client {
   struct server *server;
   int fd;      /* the connection */
-  int ends_fd; /* to the server */
+  int ends_fd; /* from the server */
   bool sees_all;
   char name[DX_USER_BYTES];
   struct dx_status_request request;
-  bool is_in_finished; /* the jobs that are listed now */
+  bool is_in_finished; /* true while finished/ is listed */
 };
 
 /* ---- the process of a client: responses ---- */
 
-/* Ends the process if the client is gone, or takes nothing for
- * DX_STATUS_REPLY_MS. */
+/* Exits if the client is gone, or reads nothing for DX_STATUS_REPLY_MS. */
 static void put(const struct client *client, const char *bytes, size_t len)
 {
   if (dx_fs_write_all(client->fd, bytes, len, "response", NULL) != DX_OK)
     _exit(1);
 }
 
-/* Frees json; NULL when out of memory. */
+/* Frees json; exits if it is NULL (out of memory). */
 static void put_line(const struct client *client, struct dx_json *json)
 {
   char *text = json != NULL ? dx_json_print(json, false) : NULL;
@@ -86,7 +85,7 @@ static bool may_see(const struct client *client, const struct dx_job *job)
          (job->user != NULL && strcmp(job->user, client->name) == 0);
 }
 
-/* Few of the finished jobs are read. */
+/* Avoids reading most of the finished jobs. */
 static bool is_wanted(const struct client *client, const char *key)
 {
   const struct dx_status_request *request = &client->request;
@@ -123,8 +122,8 @@ static enum dx_code put_job(void *ctx, const char *key)
   return DX_OK;
 }
 
-/* Jobs go from jobs/ to finished/, so none is missed in this order; one may be
- * listed twice. */
+/* Jobs move from jobs/ to finished/, so this order misses none, but may list
+ * one twice. */
 static enum dx_code put_jobs(struct client *client, struct dx_err *err)
 {
   struct dx_spool *spool = &client->server->spool;
@@ -138,9 +137,9 @@ static enum dx_code put_jobs(struct client *client, struct dx_err *err)
   return code;
 }
 
-/* Lists what has ended, and then what ends, until either side is gone; what
- * ends meanwhile waits in the socket. If that is full, it is closed after what
- * is in it: the client connects again, and learns from the spool the rest. */
+/* Lists past ends, then new ends, until either side closes. Meanwhile new ends
+ * wait in the socket. If it is full, the server shuts it down after its
+ * contents; the client connects again, and gets the rest from the spool. */
 static enum dx_code watch(struct client *client, struct dx_err *err)
 {
   struct pollfd fds[] = {{.fd = client->fd}, /* POLLHUP always */
@@ -188,7 +187,7 @@ static bool has_result(const struct dx_job *job, const char *name)
   return is_it;
 }
 
-/* In the results directory of the configuration as it is now. */
+/* Opens a result in the currently configured results directory. */
 static enum dx_code open_result(const struct client *client,
                                 const struct dx_job *job, int *ret_fd,
                                 struct stat *ret_st, struct dx_err *err)
@@ -235,7 +234,8 @@ static enum dx_code put_result(const struct client *client, struct dx_err *err)
   enum dx_code code =
       dx_spool_load(&client->server->spool, client->request.key, &job, NULL);
 
-  /* In the same words, whether it is another user's or does not exist. */
+  /* The response does not show whether the job exists or belongs to another
+   * user. */
   if (code != DX_OK || !may_see(client, job) ||
       !has_result(job, client->request.name))
     return dx_fail(err, DX_E_JOB, 0, "there is no such result");
@@ -254,7 +254,7 @@ static enum dx_code put_result(const struct client *client, struct dx_err *err)
   put_line(client, head);
   for (left = st.st_size; left > 0; left -= n) {
     n = read(fd, bytes, left < PIECE_BYTES ? (size_t)left : PIECE_BYTES);
-    if (n <= 0) /* it shrank: the client gets less than the response said */
+    if (n <= 0) /* it was truncated: so is the response */
       _exit(1);
     put(client, bytes, (size_t)n);
   }
@@ -280,7 +280,7 @@ static enum dx_code put_metrics(const struct client *client, struct dx_err *err)
 
 /* ---- the process of a client: its request ---- */
 
-/* Members of the group that reads the results, if docextract has its own. */
+/* True for members of the separate group of docextract, if there is one. */
 static bool is_in_group(int fd, gid_t group)
 {
   gid_t *groups = NULL;
@@ -317,7 +317,7 @@ static enum dx_code identify(struct client *client, const struct ucred *peer,
   return DX_OK;
 }
 
-/* Ends the process if the request does not arrive in time. */
+/* Exits if the request does not arrive in time. */
 static enum dx_code read_request(struct client *client, struct dx_err *err)
 {
   char line[DX_STATUS_REQUEST_BYTES];
@@ -334,7 +334,7 @@ static enum dx_code read_request(struct client *client, struct dx_err *err)
     len += (size_t)n;
   }
   (void)alarm(0);
-  /* One that is too long is not a request. */
+  /* A line that is too long is rejected. */
   return dx_status_parse(line, end != NULL ? (size_t)(end - line) : 0,
                          &client->request, err);
 }
@@ -353,7 +353,7 @@ static _Noreturn void serve_client(struct client *client,
   (void)close(server->parent_fd);
   (void)close(server->listen_fd);
   for (i = 0; i < server->count; i++)
-    (void)close(server->clients[i].fd); /* or it would not see its end */
+    (void)close(server->clients[i].fd); /* else the other ends stay open */
   (void)setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
   (void)setsockopt(client->fd, SOL_SOCKET, SO_SNDBUF, &backlog,
                    sizeof(backlog));
@@ -407,7 +407,7 @@ static enum dx_code admit(struct server *server, int fd, struct dx_err *err)
   pid = fork();
   if (pid == 0)
     serve_client(&client, &peer);
-  (void)close(pair[1]); /* if it was not started, this ends its entry */
+  (void)close(pair[1]); /* without a child, this removes the entry */
   return pid > 0 ? DX_OK : dx_fail_sys(err, errno, "start", "a process");
 }
 
@@ -435,7 +435,7 @@ static void accept_client(struct server *server)
   (void)close(fd);
 }
 
-/* False: docextractd has ended. */
+/* Returns false if docextractd has exited. */
 static bool pass_on_ends(const struct server *server)
 {
   struct status_ends ends;
@@ -464,7 +464,7 @@ static void serve(struct server *server)
     if (poll(fds, (nfds_t)(OWN_FDS + server->count), -1) < 0)
       return;
     for (i = server->count; i-- > 0;)
-      if (fds[OWN_FDS + i].revents != 0) { /* its process has ended */
+      if (fds[OWN_FDS + i].revents != 0) { /* its process has exited */
         (void)close(server->clients[i].fd);
         server->clients[i] = server->clients[--server->count];
       }
@@ -482,7 +482,7 @@ void status_serve(int listen_fd, int parent_fd, const char *spool_dir,
   server.listen_fd = listen_fd;
   server.parent_fd = parent_fd;
   server.config_path = config_path;
-  (void)signal(SIGCHLD, SIG_IGN); /* a client's descriptor shows its end */
+  (void)signal(SIGCHLD, SIG_IGN); /* the descriptor shows the exit */
   (void)setpriority(PRIO_PROCESS, 0, NICE);
   if (dx_spool_open(spool_dir, &server.spool, &err) == DX_OK)
     serve(&server);

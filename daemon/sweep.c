@@ -1,5 +1,5 @@
 /*
- * sweep.c - nothing else deletes a job because of its age.
+ * sweep.c - the only code that deletes jobs because of their age.
  */
 #include "daemon/sweep.h"
 
@@ -24,14 +24,14 @@ struct round {
   int64_t until_ms; /* monotonic */
 };
 
-/* E_NOT_YET: time ran out; it comes without a message. */
+/* E_NOT_YET: out of time; there is no message. */
 static void log_failure(enum dx_code code, const struct dx_err *err)
 {
   if (code != DX_OK && code != DX_E_NOT_FOUND && code != DX_E_NOT_YET)
     dx_log(DX_LOG_WARNING, "%s", err->text);
 }
 
-/* The job, unless it is in memory. */
+/* Returns the job, unless it is in memory or cannot be read. */
 static struct dx_job *load(struct round *r, const char *key)
 {
   struct dx_job *job = NULL;
@@ -48,8 +48,8 @@ static struct dx_job *load(struct round *r, const char *key)
 
 /* ---- one job ---- */
 
-/* The manifests come first: if we are killed in between, the next sweep writes
- * them again, which no sweep does once the journal says "expired". */
+/* The manifests are written first: after a crash the next sweep writes them
+ * again, which it does not do when the journal contains "expired". */
 static void expire(const struct dx_sweep *sweep, struct dx_job *job,
                    const struct dx_service *service)
 {
@@ -90,7 +90,7 @@ static enum dx_retention retention(const struct round *r,
   if (!facts.finished)
     facts.rerun = DX_RERUN_UNKNOWN;
   else if (job->cups_id == NULL || job->uuid == NULL)
-    facts.rerun = DX_RERUN_NO; /* it was submitted */
+    facts.rerun = DX_RERUN_NO; /* not a print job */
   else
     facts.rerun = r->sweep->rerun(r->sweep->ctx, job->cups_id, job->uuid);
   return dx_retention(&facts);
@@ -133,7 +133,7 @@ static enum dx_code sweep_one(void *ctx, const char *key)
   return DX_OK;
 }
 
-/* However many there are, only the old ones are read. */
+/* Reads only the old jobs, because there may be many. */
 static enum dx_code sweep_finished(void *ctx, const char *key)
 {
   struct round *r = ctx;

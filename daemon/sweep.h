@@ -1,15 +1,16 @@
 /*
- * sweep.h - removing from the spool what is no longer needed, at most once an
+ * sweep.h - removes from the spool what is no longer needed, at most once an
  * hour.
  *
  *   incoming/   directories that no backend has written to for a minute
- *   jobs/       what a crash left: finished jobs are moved; a job that was not
- *               did anything about within KeepUnfinished becomes `expired`,
- *               which its manifests say, and its documents are removed
- *   finished/   what retention.h says
+ *   jobs/       leftovers of a crash: finished jobs are moved; a job that was
+ *               not finished within KeepUnfinished becomes `expired`: its
+ *               manifests are written, and its documents are removed
+ *   finished/   according to retention.h
  *
- * A wall clock that jumps must not make everything old at once: after more than
- * a day without a sweep only incoming/ is swept, the rest the next time.
+ * A jump of the wall clock must not make everything old at once: if the last
+ * sweep was more than a day ago, only temporary files are swept, and jobs the
+ * next time.
  *
  * Blocking: the disk, at most DX_SWEEP_MS. Failures are logged, not reported.
  */
@@ -22,8 +23,8 @@
 
 struct dx_sweep {
   const struct dx_config *config; /* KeepJobs, and each KeepUnfinished */
-  /* Jobs that are in memory, and whose journal is therefore written by others
-   * than the sweep. May be NULL. */
+  /* True for a job in memory, whose journal the sweep must not write. May be
+   * NULL. */
   bool (*is_held)(void *ctx, const char *key);
   /* May cupsd run that print job again? */
   enum dx_rerun (*rerun)(void *ctx, const char *cups_id, const char *uuid);

@@ -1,6 +1,6 @@
 /*
- * verbs.c - what a client of the control socket asks for: `attend` and its like
- * are attend.c's, the rest are verbs of the command.
+ * verbs.c - the requests of clients of the control socket. attend.c handles
+ * `attend` and related verbs; the rest are requests of the command.
  */
 #include "daemon/manager.h"
 
@@ -19,7 +19,7 @@ void verbs_refuse(struct client *client, const struct dx_err *err)
 
 /* ---- cancel ---- */
 
-/* The program that waits for the manifest learns that there is none. */
+/* Warns that no manifest was written, because a consumer may wait for it. */
 static void warn_of_sections(struct session *session, const struct dx_job *job)
 {
   const struct dx_config *config = session->manager->config;
@@ -41,7 +41,7 @@ static void warn_of_sections(struct session *session, const struct dx_job *job)
 
 static void tell_canceled(struct session *session, const struct dx_job *job)
 {
-  size_t i, k, sure = 0, maybe = 0; /* documents that the service has */
+  size_t i, k, sure = 0, maybe = 0; /* documents that were uploaded */
 
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
@@ -89,7 +89,7 @@ static void print_job_of(const struct dx_job *job, char name[64])
                  job->cups_id != NULL ? job->cups_id : "?");
 }
 
-/* Moves what cannot be read aside, so that the print job can run again. */
+/* Moves an unreadable job to damaged/, so that the print job can run again. */
 static enum dx_code set_aside(struct session *session, const char *parent,
                               const char *name, struct dx_err *err)
 {
@@ -104,7 +104,7 @@ static enum dx_code set_aside(struct session *session, const char *parent,
   return code;
 }
 
-/* A job that is not managed: it is over, has failed, or cannot be read. */
+/* Cancels a job that is not managed: over, failed, or unreadable. */
 static enum dx_code cancel_stored(struct session *session, const char *key,
                                   struct dx_err *err)
 {
@@ -142,7 +142,7 @@ static enum dx_code cancel_stored(struct session *session, const char *key,
   return code;
 }
 
-/* What is stored becomes a job first. */
+/* Picks up all receipts first. */
 static struct managed *find(struct manager *manager, const char *key)
 {
   manager->receipts_ms = 0;
@@ -176,7 +176,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
 
 #define RETRYING "done Retrying job %s; check with: docextract jobs"
 
-/* The section was renamed: its sources are where they were. */
+/* Assigns a job to a renamed section; its sources do not move. */
 static enum dx_code move_section(struct manager *manager, struct dx_job *job,
                                  const char *name, struct dx_err *err)
 {
@@ -206,7 +206,7 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
                        : code;
 }
 
-/* CUPS keeps the documents of a print job that it holds. */
+/* If CUPS holds the print job, it still has the documents. */
 static enum dx_code refuse_retry(const struct dx_job *job, struct dx_err *err)
 {
   char name[64];
@@ -222,8 +222,8 @@ static enum dx_code refuse_retry(const struct dx_job *job, struct dx_err *err)
                  name, name, job->queue != NULL ? job->queue : "QUEUE");
 }
 
-/* What failed starts over if its documents are still here, or the service is
- * asked for its status. */
+/* Restarts failed submissions if their documents are still stored, or queries
+ * their status if it is uncertain. */
 static enum dx_code restart_failed(struct session *session, struct dx_job *job,
                                    struct dx_err *err)
 {
@@ -499,7 +499,7 @@ void verbs_message(struct manager *manager, struct client *client,
     manager->receipts_ms = 0;
     control_send(client, "done ");
     break;
-  default: /* YIELD is main.c's */
+  default: /* main.c handles YIELD */
     break;
   }
   if (code != DX_OK)
