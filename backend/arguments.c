@@ -1,6 +1,5 @@
 /*
- * arguments.c - what cupsd passes to the backend: its arguments, the options
- * among them, and the device URI.
+ * arguments.c - the input from cupsd: arguments, options, and device URI.
  */
 #include "backend/backend.h"
 
@@ -50,7 +49,7 @@ enum dx_code backend_read_uri(struct backend *b, const char *uri,
   return DX_OK;
 }
 
-/* Without its uuid the job would be taken for a new one, and sent twice. */
+/* A job without its uuid would be treated as a new one, and sent twice. */
 enum dx_code backend_read_arguments(struct backend *b, int argc, char **argv,
                                     struct dx_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * attend.c - follows the job at docextractd, which drives it (lib/control/
- * channel.h), until it ends, or goes on without this backend. The chart is
- * stored: a connection that breaks is made again, for as long as it takes.
+ * attend.c - follows the job, which docextractd processes
+ * (lib/control/channel.h), until it ends, or continues without this backend.
+ * Because the chart is stored, a broken connection is retried without a limit.
  */
 #include "backend/backend.h"
 
@@ -21,22 +21,21 @@
 #include "lib/print/print_job.h"
 
 #define AGAIN_MS 1000          /* between two tries to connect */
-#define AGAIN_VERSION_MS 10000 /* to a docextractd of another version */
-/* Without a connection, before people are told: longer than systemd takes to
- * start a service again (RestartSec) that was killed, restarted, or upgraded.
- */
+#define AGAIN_VERSION_MS 10000 /* after a version mismatch */
+/* Time without a connection before it is reported: longer than systemd needs to
+ * restart the service (RestartSec) after a crash, restart, or upgrade. */
 #define SILENT_MS 10000
 #define ANSWER_MS 1000   /* for cupsd, and for docextractd, at the end */
-#define ASK_QUEUE_MS 400 /* docextractd waits 1 s for an answer of ours */
+#define ASK_QUEUE_MS 400 /* docextractd waits 1 s for our answer */
 
 struct attend {
   struct backend *b;
   struct dx_channel channel;
-  int64_t broken_ms, again_ms; /* monotonic: since when, and when again */
-  bool told;                   /* that docextractd does not respond */
-  bool here;                   /* the chart is not with the service yet */
-  bool leave;                  /* wanted, */
-  bool asked;                  /* and said on this connection */
+  int64_t broken_ms, again_ms; /* monotonic: when it broke, next try */
+  bool told;                   /* "docextractd does not respond" was reported */
+  bool here;                   /* not all documents have been uploaded */
+  bool leave;                  /* `leave` is wanted, */
+  bool asked;                  /* and sent on this connection */
   bool over;
   enum dx_code code; /* once it is over */
 };
@@ -52,8 +51,8 @@ static void finish(struct attend *a, enum dx_code code)
   a->code = code;
 }
 
-/* cupsd, if it still is the one that started us, knows what people do to the
- * print job by SIGTERM. */
+/* True if the cupsd that started us is gone. While it exists, it sends SIGTERM
+ * when a user changes the print job. */
 static bool is_orphan(const struct attend *a)
 {
   return getppid() != a->b->cupsd;
@@ -91,9 +90,9 @@ static void connect_again(struct attend *a)
   dx_log(DX_LOG_DEBUG, "docextractd: %s", err.text);
   broke(a, code == DX_E_STATE ? AGAIN_VERSION_MS : AGAIN_MS);
   if (code == DX_E_STATE && stat("/proc/self/exe", &st) == 0 &&
-      st.st_nlink == 0) { /* cupsd runs the new program */
+      st.st_nlink == 0) { /* upgraded: cupsd will run the new program */
     finish(a, DX_E_STOPPED);
-  } else if (!a->told && (code == DX_E_STATE || /* will not pass by itself */
+  } else if (!a->told && (code == DX_E_STATE || /* a restart is needed */
                           dx_monotonic_ms() - a->broken_ms >= SILENT_MS)) {
     a->told = true;
     status_docextractd(&err);
@@ -102,11 +101,11 @@ static void connect_again(struct attend *a)
 
 /* ---- leaving ---- */
 
-/* Another print job waits. A job of a class of queues waits for the class. */
+/* True if another print job waits, in the queue or in its class. */
 static bool another_waits(const struct backend *b)
 {
   const char *class = getenv("CLASS");
-  static int64_t look_ms; /* monotonic: cupsd is asked only now and then */
+  static int64_t look_ms; /* monotonic: next query to cupsd */
 
   if (dx_monotonic_ms() < look_ms)
     return false;
@@ -122,7 +121,7 @@ static void leave_if_wanted(struct attend *a)
   const struct backend *b = a->b;
   struct dx_err err;
 
-  /* A docextractd that a backend started ends with cups.service, and no process
+  /* If a backend started docextractd, it ends with cups.service, and no process
    * would deliver the results. */
   if (b->conf->completion == DX_COMPLETION_ACCEPTED ||
       (b->conf->completion == DX_COMPLETION_AUTO && !a->leave && !a->here &&
@@ -132,7 +131,7 @@ static void leave_if_wanted(struct attend *a)
     a->asked = dx_channel_send(&a->channel, &err, "leave") == DX_OK;
 }
 
-/* ---- what docextractd sends ---- */
+/* ---- messages of docextractd ---- */
 
 static void on_message(struct attend *a, const struct dx_message *message)
 {
@@ -176,7 +175,7 @@ static void on_message(struct attend *a, const struct dx_message *message)
   case DX_VERB_GONE: /* a newer run has the job */
     finish(a, DX_E_STOPPED);
     break;
-  default: /* `error`: it does not know the job yet, or cannot */
+  default: /* `error`: docextractd cannot follow the job now */
     dx_log(DX_LOG_DEBUG, "docextractd: %s", message->text);
     broke(a, AGAIN_MS);
   }
@@ -184,8 +183,8 @@ static void on_message(struct attend *a, const struct dx_message *message)
 
 /* ---- the end ---- */
 
-/* A print job that was moved is docextractd's to ask about: it knows whose the
- * other printer is. */
+/* If the print job was moved, docextractd queries cupsd itself, because it can
+ * identify the other printer. */
 static enum dx_answer ask_cupsd(const struct backend *b)
 {
   struct dx_print_job job;
@@ -197,8 +196,8 @@ static enum dx_answer ask_cupsd(const struct backend *b)
   return job.answer;
 }
 
-/* The backend ends by itself. What it learned is not lost: when the
- * connection breaks, docextractd asks cupsd. */
+/* Sends `ended`, and waits for the response. If the connection breaks,
+ * docextractd asks cupsd instead. */
 static void say_ended(struct attend *a, enum dx_answer answer)
 {
   int64_t until_ms = dx_monotonic_ms() + ANSWER_MS;

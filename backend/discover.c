@@ -1,13 +1,13 @@
 /*
- * discover.c - the list of devices, one per configured service. No network: the
- * web interface waits for it.
+ * discover.c - lists the devices, one per configured service. No network
+ * access, because the web interface waits for the list.
  */
 #include "backend/backend.h"
 
 #include <cups/backend.h>
 #include <stdio.h>
 
-/* The same as in ppd/docextract.drv: cupsd uses it to find the PPD. */
+/* Must match ppd/docextract.drv: cupsd uses it to find the PPD. */
 #define DEVICE_ID \
   "MFG:docextract;MDL:Document Extraction Service;CMD:PDF,JPEG,PNG;"
 #define MODEL "Document Extraction Service"

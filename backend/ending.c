@@ -1,6 +1,6 @@
 /*
- * ending.c - the only exit of the backend, and the only table from error class
- * to exit status (doc/policy.md, "Print jobs").
+ * ending.c - the only exit of the backend, and the table of exit statuses by
+ * error class (doc/policy.md, "Print jobs").
  */
 #include "backend/backend.h"
 
@@ -12,10 +12,10 @@
 #include "lib/print/print_job.h"
 #include "lib/spool/sentence.h"
 
-#define ASK_MS 1800 /* a cupsd that is stopping kills us anyway */
+#define ASK_MS 1800 /* longer waits are useless: cupsd kills us */
 
-/* Never 1, 2 or 6: the queue's error policy, a password dialog, and a job
- * that is aborted after a few tries. */
+/* 1, 2, and 6 are not used: they apply the error policy of the queue, open a
+ * password dialog, or abort the job after a few tries. */
 static const int exit_status[DX_CL_COUNT] = {
     [DX_CL_DONE] = CUPS_BACKEND_OK,
     [DX_CL_NOT_YET] = CUPS_BACKEND_RETRY_CURRENT,
@@ -31,8 +31,8 @@ static const int exit_status[DX_CL_COUNT] = {
     [DX_CL_INTERNAL] = CUPS_BACKEND_HOLD,
 };
 
-/* OnDocumentError may cancel a job with a refused document instead, of which
- * nothing was sent. */
+/* With OnDocumentError, a job with a refused document, of which nothing was
+ * sent, may be canceled instead. */
 static int status_of(const struct backend *b, enum dx_code code)
 {
   if ((code == DX_E_DOCUMENT || code == DX_E_MISSING ||
@@ -88,10 +88,11 @@ static void report_success(const struct backend *b)
 }
 
 /*
- * SIGTERM before all documents have arrived. Held or disabled: the rest of the
- * job is kept only if the backend is killed by the signal. Canceled: cupsd 2.4
- * ends a job with several documents, and frees its queue, only if the backend
- * exits with a failure. Not from cupsd: being killed would count as success.
+ * Handles a SIGTERM before all documents have arrived. If the job is held or
+ * its queue disabled, cupsd keeps the rest of the job only if the signal kills
+ * the backend. If the job is canceled, cupsd 2.4 ends a job with several
+ * documents, and frees its queue, only if the backend exits with a failure. If
+ * the signal is not from cupsd, being killed would count as success.
  */
 static void leave_before_eof(struct backend *b)
 {
@@ -112,7 +113,7 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (code != DX_E_STOPPED)
     backend_drain(b);
   status = status_of(b, code);
-  /* What was received but not committed: cupsd sends it again. */
+  /* cupsd sends a job that was not committed again. */
   if (b->job != NULL && strncmp(b->job->path, "incoming/", 9) == 0)
     dx_spool_discard(&b->spool, &b->job);
   if (!b->eof && term_came())

@@ -1,12 +1,12 @@
-# backend/ - the CUPS manners. cupsd runs a backend as lp if others may run it,
-# which is how it is installed, and as root if only root may.
+# backend/ - the CUPS backend. cupsd runs a backend as lp if others may execute
+# it, and as root if only root may.
 backend_docextract_SOURCES = backend/main.c backend/arguments.c \
 	backend/attend.c backend/names.c backend/backend.h backend/discover.c \
 	backend/ending.c backend/receive.c backend/status.c \
 	backend/term.c
 backend_docextract_LDADD = libdx.a $(CJSON_LIBS) $(GNUTLS_LIBS) $(CUPS_LIBS) -lm
 
-# With its mode from the beginning: cupsd may start it while it is installed.
+# Installed with its final mode, because cupsd may start it at once.
 if WITH_USER
 noinst_PROGRAMS += backend/docextract
 install-exec-local:

@@ -1,9 +1,9 @@
 /*
  * main.c - the docextract backend: the order of its steps.
  *
- * cupsd runs it as lp, or as root if it was configured with a user of its own,
- * with the documents of one job on stdin as a bundle (lib/print/bundle.h). What
- * it must not do is in backend.h.
+ * cupsd runs it as lp, or, if docextract is configured with a separate user, as
+ * root, with the documents of one job on stdin as a bundle
+ * (lib/print/bundle.h). backend.h lists the restrictions.
  */
 #include "backend/backend.h"
 
@@ -31,7 +31,7 @@
 
 /* ---- the user ---- */
 
-/* Comes first: nothing is read as root. */
+/* Called first, so that nothing is read as root. */
 static enum dx_code enter(struct dx_err *err)
 {
   char name[DX_USER_BYTES];
@@ -66,8 +66,8 @@ static void tell_no_room(const struct dx_err *err)
   status_failure(text, "%s", err->text);
 }
 
-/* Waits here, where cupsd still has the documents: without the seal no filter
- * writes any, and all of them fail if there is none in the end. */
+/* Waits while cupsd still has the documents: without the seal, filters write
+ * nothing; if they get none, they fail. */
 static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 {
   int64_t until_ms = dx_monotonic_ms() + ROOM_MS;
@@ -93,8 +93,8 @@ static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 
 /* ---- from a received bundle to a job ---- */
 
-/* Documents that cupsd counts but that did not arrive: their type bypassed the
- * filter, or cupsd was killed. */
+/* Adds the documents that cupsd counts but that did not arrive, because their
+ * type bypassed the filter, or cupsd was killed. */
 static enum dx_code add_missing(struct dx_job *job, int expected,
                                 struct dx_err *err)
 {
@@ -114,9 +114,9 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
 }
 
 /*
- * A converter that fails midway leaves a valid PDF with the pages so far: half
- * a chart. cupsd does not report which document it was; those printed as
- * PDF or image were not converted.
+ * A converter that fails midway leaves a valid PDF with only the first pages.
+ * cupsd does not report which document failed, so all are refused, except those
+ * of several that were printed as PDF or image, and were not converted.
  */
 static void refuse_halves(struct dx_job *job)
 {
@@ -136,8 +136,8 @@ static void refuse_halves(struct dx_job *job)
   }
 }
 
-/* What people and their programs write: journal and manifest are JSON, which
- * has no place for bytes that are not text. */
+/* For text from users: journal and manifest are JSON, which cannot contain
+ * invalid UTF-8. */
 static bool copy_valid(const char *text, char **ret_text)
 {
   bool ok = backend_copy(text, ret_text);
@@ -158,7 +158,7 @@ static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
   if (term_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (!dx_print_job_is_known(&now))
-    now = *before; /* an orphan: cupsd is gone, its last word counts */
+    now = *before; /* cupsd is gone: its last answer counts */
   if (now.answer == DX_ANSWER_HIDDEN)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "cupsd hides the print job from its owner; check "
@@ -204,8 +204,8 @@ static enum dx_code run(struct backend *b, struct dx_err *err)
   code = plan(b, &before, err);
   if (code == DX_OK)
     code = dx_spool_commit(&b->spool, b->job, err);
-  /* One that is not durable yet counts: docextractd makes it durable before it
-   * does anything that cannot be undone, and cupsd keeps the documents. */
+  /* A job that is not durable yet is accepted: docextractd makes it durable
+   * before steps that cannot be undone, and cupsd keeps the documents. */
   if (code == DX_E_UNSYNCED)
     dx_log(DX_LOG_WARNING, "%s", err->text);
   else if (code != DX_OK)
@@ -241,7 +241,7 @@ int main(int argc, char **argv)
   status_start();
   b.cupsd_name = dx_cupsd_name(b.cupsd);
   if (dx_class_of(code) == DX_CL_LOCAL) {
-    /* Waits in vain, because cupsd runs the job again at once. */
+    /* Only delays the next run, which cupsd starts immediately. */
     tell_no_room(&err);
     pause_ms(ROOM_MS);
     if (term_came())

@@ -1,6 +1,7 @@
 /*
  * names.c - the file names that are sent to the service. The filter knows only
- * the title, which all documents of a job share; cupsd's options name each.
+ * the title, which all documents of a job share; cupsd's options contain the
+ * names.
  */
 #include "backend/backend.h"
 
@@ -12,9 +13,9 @@
 #define BLANKS " \t\n"
 
 /*
- * The next value of SUPPLIED after *text, without cupsd's backslashes; NULL at
- * the end. cupsParseOptions() would keep only the last one. Blanks in a value
- * are escaped, so a title cannot pass for a name.
+ * Returns the next value of SUPPLIED after *text, without cupsd's backslashes;
+ * NULL at the end. cupsParseOptions() would keep only the last one. Blanks in a
+ * value are escaped, so a title cannot be mistaken for a name.
  */
 static const char *next_supplied(const char **text, char name[DX_NAME_BYTES])
 {
@@ -57,8 +58,8 @@ void backend_name_documents(const struct backend *b)
 
   while (next_supplied(&text, name) != NULL)
     supplied++;
-  /* Clients need not name their documents: only if all are named is it known
-   * which name belongs to which document. */
+  /* Clients may omit names. Only if all documents have names, the order assigns
+   * them. */
   if (!neutral && (count < 2 || supplied != count))
     return;
   text = b->options;

@@ -13,13 +13,13 @@
 #include "lib/base/sandbox.h"
 #include "lib/spool/sentence.h"
 
-/* Waits for data: E_STOPPED on SIGTERM; E_MISSING without data for too long. */
+/* Waits for data: E_STOPPED after SIGTERM; E_MISSING after a timeout. */
 static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
 {
   struct backend *b = ctx;
   struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
                           {.fd = term_wake_fd(), .events = POLLIN}};
-  /* The filter may take its time for the conversion, and then for itself. */
+  /* Both the conversion and the filter may take up to the time limit. */
   int64_t silent_ms =
       DX_SILENCE_MS + 2 * (b->conf != NULL ? b->conf->filter_time_limit_ms
                                            : DX_FILTER_LIMIT_MS);
@@ -65,7 +65,7 @@ static enum dx_code receive_entry(struct backend *b,
   int64_t count =
       (int64_t)backend_count_documents(b->job) + (entry->kind != DX_KIND_SHEET);
 
-  /* Such a job is probably a mistake: all of it is refused. */
+  /* Such a job is probably a mistake, and is refused as a whole. */
   if (count > b->conf->max_documents)
     return dx_fail(
         err, DX_E_TOO_MANY, 0,

@@ -1,7 +1,7 @@
 /*
  * status.c - the lines that cupsd reads from our stderr; the only file of the
- * backend that prints. INFO and ERROR are shown to all users who can see the
- * queue: only counts and times, no names, no titles.
+ * backend that prints. All users who can see the queue see INFO and ERROR,
+ * which therefore contain only counts and times, no names or titles.
  */
 #include "backend/backend.h"
 
@@ -58,7 +58,7 @@ static void log_line(enum dx_log_level level, const char *line)
   status_say("DEBUG", "%s", line);
 }
 
-/* State reasons come in pairs. */
+/* State reasons are set and cleared in pairs. */
 static void set_reason(enum dx_state_reason reason, bool on)
 {
   if (is_set[reason] == on || reason == DX_SR_NONE)
@@ -76,17 +76,16 @@ void status_start(void)
 
   (void)setvbuf(stderr, NULL, _IOFBF, 4096);
   dx_log_to(log_line);
-  /* An earlier run may have left one of them set. One line for all: a
-   * converter may write its lines in parts, and ours would be mixed with them.
-   */
+  /* An earlier run may have left a reason set. Clears all in one line, because
+   * lines could be mixed with the output of a converter. */
   for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)
     len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%s",
                             len > 0 ? ',' : '-', dx_state_reasons[i].keyword);
   status_say("STATE", "%s", text);
 }
 
-/* The log has both, even at cupsd's default level; what is shown is the last
- * one, because both come with one write, which cupsd reads as a whole. */
+/* Both lines are logged, even at cupsd's default level. The last one is shown,
+ * because both are sent with one write, which cupsd reads as a whole. */
 void status_failure(const char *text, const char *log, ...)
 {
   char line[DX_CHANNEL_LINE_BYTES];
@@ -136,7 +135,7 @@ void status_note(const struct dx_note *note, bool here)
     show_upload(note->total > 0 ? (int)(note->done * 100 / note->total) : 100);
     break;
   case DX_NOTE_WAITING:
-    if (here) /* one document waits while another is sent, which comes first */
+    if (here) /* another document is being uploaded */
       break;
     set_reason(DX_SR_WAITING, true);
     status_say("INFO", DX_SAY_WAITING, elapsed(note->since_ms, time));
@@ -190,8 +189,8 @@ void status_tick(void)
   set_reason(DX_SR_WAITING, true);
 }
 
-/* cupsd 2.4 discards what it has not read if the backend of a job with several
- * documents ends with a failure: the reason would not be shown. */
+/* cupsd 2.4 discards unread lines if the backend of a job with several
+ * documents exits with a failure: the reason would not be shown. */
 static void wait_until_read(void)
 {
   int64_t until_ms = dx_monotonic_ms() + READ_MS;

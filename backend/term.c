@@ -1,6 +1,6 @@
 /*
- * term.c - SIGTERM, which has three meanings for a backend: cancel, hold, or
- * disable (doc/cups.md, "Signals").
+ * term.c - SIGTERM, which cupsd sends to cancel or hold a job, or to disable
+ * the queue (doc/cups.md, "Signals").
  */
 #include "backend/backend.h"
 
@@ -14,11 +14,11 @@
 
 #include "lib/base/clock.h"
 
-#define OTHERS_WAIT_MS 1500 /* for cupsd's SIGTERM after another's */
+#define OTHERS_WAIT_MS 1500 /* for a SIGTERM of cupsd after another one */
 
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t after_eof;
-static volatile sig_atomic_t by_cupsd; /* one of them was */
+static volatile sig_atomic_t by_cupsd; /* at least one is from cupsd */
 static volatile sig_atomic_t connection = -1;
 static int wake[2] = {-1, -1};
 
@@ -63,7 +63,7 @@ void term_catch(void)
     wake[0] = wake[1] = -1;
   (void)sigaction(SIGTERM, &action, NULL);
   (void)sigaction(SIGPIPE, &ignore, NULL);
-  (void)sigaction(SIGXFSZ, &ignore, NULL); /* a full disk to us */
+  (void)sigaction(SIGXFSZ, &ignore, NULL); /* handled like a full disk */
 }
 
 void term_eof(void)
@@ -88,8 +88,8 @@ void term_ends(int fd)
     (void)shutdown(fd, SHUT_RDWR);
 }
 
-/* cupsd's SIGTERM may follow that of another process: at shutdown every process
- * gets one. */
+/* At shutdown every process gets a SIGTERM, and cupsd's may arrive after the
+ * first one. */
 bool term_is_from_cupsd(void)
 {
   int64_t until = dx_monotonic_ms() + OTHERS_WAIT_MS;

@@ -1,5 +1,5 @@
 /*
- * channel.c - lines of the control socket, and one end of it.
+ * channel.c - lines of the control socket, and one end of a connection.
  */
 #include "lib/control/channel.h"
 
@@ -153,7 +153,7 @@ void dx_channel_flush(struct dx_channel *channel)
   n = send(channel->fd, out->data, out->len, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return;
-  if (n < 0) /* it is gone, or refuses and has said why: reading shows that */
+  if (n < 0) /* closed; dx_channel_read() reports why */
     n = (ssize_t)out->len;
   out->len -= (size_t)n;
   memmove(out->data, out->data + n, out->len + 1);
@@ -179,7 +179,7 @@ enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
   return DX_OK;
 }
 
-/* What is left of timeout_ms after `begin_ms`; -1: for ever. */
+/* The remaining part of timeout_ms after `begin_ms`; -1: forever. */
 static int left_ms(int timeout_ms, int64_t begin_ms)
 {
   int64_t passed = dx_monotonic_ms() - begin_ms;
@@ -220,7 +220,7 @@ static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
   return DX_OK;
 }
 
-/* The next line of any kind, with a NUL in place of its newline. */
+/* Reads the next line of any kind; a NUL replaces its newline. */
 static enum dx_code next_line(struct dx_channel *channel, int timeout_ms,
                               char line[DX_CHANNEL_LINE_BYTES], size_t *ret_len,
                               struct dx_err *err)
@@ -303,7 +303,7 @@ static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
   return DX_OK;
 }
 
-/* docextractd PROTOCOL VERSION PID STARTED, or what it says instead. */
+/* Reads docextractd PROTOCOL VERSION PID STARTED, or an error. */
 static enum dx_code await_greeting(struct dx_channel *channel,
                                    struct dx_err *err)
 {

@@ -1,23 +1,23 @@
 /*
- * channel.h - docextractd's control socket: what a backend or the command and
- * docextractd tell each other, and both ends of the connection.
+ * channel.h - docextractd's control socket: the protocol between docextractd
+ * and a backend or the command, and both ends of the connection.
  *
  * SpoolDir/docextractd.sock, a Unix stream socket of the spool's owner, 0600.
  * Lines of at most DX_CHANNEL_LINE_BYTES with the newline, UTF-8 without
- * control characters: a verb, words of printable ASCII, and, where the tables
- * below have it, a text, which is the rest of the line and may be empty;
- * between them one blank. docextractd greets first:
+ * control characters: a verb, words of printable ASCII, and, if the tables
+ * below specify it, a text, which is the rest of the line and may be empty;
+ * separated by one blank. docextractd first sends a greeting:
  *
  *   docextractd PROTOCOL VERSION PID STARTED
  *
- * or responds with `error`; then the client sends a verb within
- * DX_CHANNEL_FIRST_MS, and both go on until either closes. A line that is not
- * in the tables ends the connection.
+ * or responds with `error`. Then the client sends a verb within
+ * DX_CHANNEL_FIRST_MS, and both continue until either closes. A line that is
+ * not in the tables ends the connection.
  *
- * Ownership: struct dx_channel is the caller's; dx_channel_close() may follow
- * anything, DX_CHANNEL_NONE too. Blocking: never, except for dx_channel_open(),
- * dx_channel_await(), and dx_channel_drain(), at most as long as they say. No
- * signal is raised.
+ * Ownership: the caller owns struct dx_channel; dx_channel_close() may be
+ * called at any time, also for DX_CHANNEL_NONE. Blocking: only
+ * dx_channel_open(), dx_channel_await(), and dx_channel_drain(), at most for
+ * their timeouts. No signal is raised.
  */
 #ifndef DX_CHANNEL_H
 #define DX_CHANNEL_H
@@ -35,38 +35,38 @@
 #define DX_CHANNEL_LINE_BYTES 2048         /* with the newline */
 #define DX_CHANNEL_WORDS 8
 
-/* What a client sends: verb, its word, words after it, has a text. KEY: of the
- * job. RUN: names the receipt. */
-#define DX_CLIENT_VERBS(X)                                                  \
-  X(ATTEND, "attend", 2, false) /* KEY RUN: follow the job */               \
-  X(YES, "yes", 1, false)       /* N: to `may`; no SIGTERM came */          \
-  X(NO, "no", 1, false)         /* N */                                     \
-  X(LEAVE, "leave", 0, false)   /* the backend ends, the job goes on */     \
-  X(ENDED, "ended", 1, false)   /* ANSWER: what cupsd said after SIGTERM */ \
-  X(HELLO, "hello", 0, true)    /* SERVICE: test it */                      \
-  X(RETRY, "retry", 1, true)    /* KEY [SERVICE] */                         \
-  X(CANCEL, "cancel", 1, false) /* KEY */                                   \
-  X(PURGE, "purge", 1, false)   /* KEY */                                   \
-  X(SEEN, "seen", 0, false)     /* the failures were read */                \
-  X(WAKE, "wake", 0, false)     /* look at received/ */                     \
-  X(YIELD, "yield", 0, false)   /* a service starts: make room */
+/* What a client sends: verb, its word, number of words after it, has a text.
+ * KEY: of the job. RUN: names the receipt. */
+#define DX_CLIENT_VERBS(X)                                           \
+  X(ATTEND, "attend", 2, false) /* KEY RUN: follow the job */        \
+  X(YES, "yes", 1, false)       /* N: answers `may`: no SIGTERM */   \
+  X(NO, "no", 1, false)         /* N */                              \
+  X(LEAVE, "leave", 0, false)   /* backend exits, job continues */   \
+  X(ENDED, "ended", 1, false)   /* ANSWER: of cupsd after SIGTERM */ \
+  X(HELLO, "hello", 0, true)    /* SERVICE: test it */               \
+  X(RETRY, "retry", 1, true)    /* KEY [SERVICE] */                  \
+  X(CANCEL, "cancel", 1, false) /* KEY */                            \
+  X(PURGE, "purge", 1, false)   /* KEY */                            \
+  X(SEEN, "seen", 0, false)     /* acknowledges failures */          \
+  X(WAKE, "wake", 0, false)     /* scan received/ */                 \
+  X(YIELD, "yield", 0, false)   /* exit: the service starts */
 
 /* What docextractd sends. CODE: dx_code_name(). */
 #define DX_SERVER_VERBS(X)                                                    \
   X(NOTE, "note", 6, true)                                                    \
   /* KIND CODE HERE DONE TOTAL AGE_MS TEXT: note.h */                         \
   X(MAY, "may", 1, false)           /* N: answer yes or no within 1 s */      \
-  X(LEFT, "left", 0, false)         /* the leave is durable */                \
-  X(GONE, "gone", 0, false)         /* `ended` is durable */                  \
+  X(LEFT, "left", 0, false)         /* `leave` is durable */                  \
+  X(GONE, "gone", 0, false)         /* `ended` is durable, or superseded */   \
   X(FAILURES, "failures", 1, false) /* N: jobs of this queue that failed */   \
                                     /* after their print jobs had ended */    \
-  X(SENTENCE, "sentence", 0, true)  /* for the user who printed; */           \
+  X(SENTENCE, "sentence", 0, true)  /* for the user who printed */            \
   X(END, "end", 1, true)     /* CODE TEXT: the outcome of the job, for the */ \
                              /* administrator; OK: extracted */               \
-  X(LINE, "line", 0, true)   /* of hello, for stdout */                       \
+  X(LINE, "line", 0, true)   /* for stdout */                                 \
   X(WARN, "warn", 0, true)   /* for stderr */                                 \
-  X(DONE, "done", 0, true)   /* the verb was carried out */                   \
-  X(ERROR, "error", 1, true) /* CODE TEXT: it was not */
+  X(DONE, "done", 0, true)   /* the request succeeded */                      \
+  X(ERROR, "error", 1, true) /* CODE TEXT: it failed */
 
 enum dx_verb {
 #define X(name, word, words, has_text) DX_VERB_##name,
@@ -77,17 +77,16 @@ enum dx_verb {
 
 bool dx_verb_is_of_client(enum dx_verb verb);
 
-/* A line. words and text point into `line`: never copy it. */
+/* A line. words and text point into `line`: never copy the struct. */
 struct dx_message {
   enum dx_verb verb;
-  char *words[DX_CHANNEL_WORDS]; /* after the verb */
+  char *words[DX_CHANNEL_WORDS]; /* without the verb */
   size_t count;                  /* of words, as the table says */
   const char *text;              /* "" when there is none */
   char line[DX_CHANNEL_LINE_BYTES];
 };
 
-/* Reads a line of `len` bytes without its newline. E_ARG: it is none of the
- * tables. */
+/* Parses a line of `len` bytes, without newline. E_ARG: not in the tables. */
 enum dx_code dx_message_parse(const char *line, size_t len,
                               struct dx_message *ret_message,
                               struct dx_err *err) DX_MUST_USE;
@@ -96,7 +95,7 @@ enum dx_code dx_message_parse(const char *line, size_t len,
  * *rest becomes NULL after the last one. NULL: there is none. */
 char *dx_take_word(char **rest);
 
-/* Word i as a decimal number, "-" allowed. False if it is none. */
+/* Parses word i as a decimal number, "-" allowed. False if it is not one. */
 bool dx_message_number(const struct dx_message *message, size_t i,
                        int64_t *ret_number);
 
@@ -105,9 +104,10 @@ bool dx_message_number(const struct dx_message *message, size_t i,
 enum dx_code dx_message_outcome(const struct dx_message *message,
                                 struct dx_err *err);
 
-/* A LINE of hello begins with DX_HELLO_OK or DX_HELLO_FAILED and the name of a
- * step, after which what was found follows two blanks; or it is free text, in
- * which a report looks for the other two. Step: function in daemon/, name. */
+/* A LINE of hello is DX_HELLO_OK or DX_HELLO_FAILED, the name of a step, and,
+ * after two blanks, its result, if any; or free text, in which `docextract
+ * report` looks for the other two strings. Row: function in daemon/, name of
+ * the step. */
 #define DX_HELLO_OK "ok     "
 #define DX_HELLO_FAILED "FAILED "
 #define DX_HELLO_CLOCK "the clock of this computer is "
@@ -143,11 +143,11 @@ struct dx_channel {
   char in[DX_CHANNEL_LINE_BYTES];
   size_t in_len;
   struct dx_buf out; /* not sent yet */
-  /* What the greeting said; of a client that dx_channel_open() opened. */
+  /* From the greeting; only after dx_channel_open(). */
   enum dx_started started;
   pid_t pid;
 };
-/* An end with a nonblocking descriptor, which it owns from then on. */
+/* An end with a nonblocking descriptor, which it then owns. */
 #define DX_CHANNEL_OF(descriptor) \
   {                               \
     .fd = (descriptor)            \
@@ -155,49 +155,50 @@ struct dx_channel {
 #define DX_CHANNEL_NONE DX_CHANNEL_OF(-1)
 
 /*
- * Connects to docextractd and reads its greeting; at most
- * DX_CHANNEL_GREETING_MS. spool_dir is for messages. E_NOT_FOUND: none
- * listens. E_BUSY: no greeting, it is ending; try again. E_STATE: another
- * version; the text names both. E_ACCESS; or what docextractd responded.
+ * Connects to docextractd and reads its greeting, within
+ * DX_CHANNEL_GREETING_MS. spool_dir is for messages. E_NOT_FOUND: docextractd
+ * is not listening. E_BUSY: no greeting, because it is exiting; try again.
+ * E_STATE: version mismatch; the text names both versions. E_ACCESS; or the
+ * error that docextractd returned.
  */
 enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,
                              struct dx_channel *ret_channel,
                              struct dx_err *err) DX_MUST_USE;
 void dx_channel_close(struct dx_channel *channel);
 
-/* True while `fd` is to be watched for writing, too. */
+/* True while data is unsent: `fd` must be polled for writing, too. */
 bool dx_channel_is_behind(const struct dx_channel *channel);
 
 /*
- * Sends a line, given without its newline: "attend %s %s". What is too long
- * loses its end; what is not plain becomes '?'. What the socket does not take
- * at once is sent by the calls that follow. That the other end is gone shows in
- * dx_channel_read(), after what it sent last. E_NET: it is
- * DX_CHANNEL_BACKLOG_BYTES behind; E_NOMEM.
+ * Sends a line, given without its newline: "attend %s %s". A long line is
+ * truncated; control characters and invalid bytes are replaced with '?'. Bytes
+ * that the socket does not accept are sent by later calls. If the other end has
+ * closed, only dx_channel_read() reports it, after the lines that it sent.
+ * E_NET: it is DX_CHANNEL_BACKLOG_BYTES behind; E_NOMEM.
  */
 enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
                              const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Sends what is left. */
+/* Sends unsent bytes, without blocking. */
 void dx_channel_flush(struct dx_channel *channel);
-/* The same, and waits for it, at most so long; false: something is left. */
+/* Sends unsent bytes, and waits until the timeout; false: not all were sent. */
 bool dx_channel_drain(struct dx_channel *channel, int timeout_ms);
 
 /*
- * The next line. E_NOT_YET: none is complete; E_NET: the other end has closed,
- * or lost its line; E_RESPONSE: not a line of the tables. Call it until
- * E_NOT_YET when the descriptor can be read.
+ * Reads the next line. E_NOT_YET: none is complete; E_NET: the connection was
+ * closed or lost; E_RESPONSE: not in the tables. When the descriptor can be
+ * read, call it until E_NOT_YET.
  */
 enum dx_code dx_channel_read(struct dx_channel *channel,
                              struct dx_message *ret_message,
                              struct dx_err *err) DX_MUST_USE;
-/* The same, and waits for it, at most so long. -1: for ever. */
+/* The same, but waits for a line until the timeout; -1: forever. */
 enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
                               struct dx_message *ret_message,
                               struct dx_err *err) DX_MUST_USE;
 
-/* A socket of docextractd or of a client, and the address of its file: by the
- * directory's descriptor, because the path may be longer than an address. */
+/* The address of the socket, by the descriptor of its directory, because the
+ * path may be longer than an address. */
 struct sockaddr_un;
 void dx_channel_address(int spool_dirfd, struct sockaddr_un *ret_address);
 

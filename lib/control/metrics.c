@@ -1,6 +1,6 @@
 /*
- * metrics.c - counting what is in the spool, and printing it with what
- * docextractd has counted.
+ * metrics.c - counts the contents of the spool, and prints the metrics, with
+ * the counters of docextractd.
  */
 #include "lib/control/metrics.h"
 
@@ -22,7 +22,7 @@
 
 /* Of one service. */
 struct tally {
-  const char *service; /* "": of no existing section */
+  const char *service; /* "": sections that no longer exist */
   int64_t jobs[DX_ST_COUNT];
   int64_t undecided; /* not among those */
   int64_t oldest_at; /* wall clock; 0: none is unfinished */
@@ -34,9 +34,9 @@ struct tally {
 
 struct round {
   struct dx_spool *spool;
-  struct tally *tallies; /* one for each service, and one for what has none */
+  struct tally *tallies; /* one for each service, and one for the rest */
   size_t count;          /* of services */
-  size_t shown;          /* of tallies, the first ones */
+  size_t shown;          /* number of tallies to print, from the first */
   int64_t damaged, finished, spool_bytes;
   struct dx_buf *text;
 };
@@ -60,7 +60,8 @@ static void count_job(struct round *r, const struct dx_job *job)
   t->hooks += dx_job_awaits_hook(job);
 }
 
-/* Of jobs/ or received/. What is gone was finished, or picked up, meanwhile. */
+/* Counts a job of jobs/ or received/. A job that was moved meanwhile is
+ * skipped. */
 static enum dx_code count_stored(void *ctx, const char *name)
 {
   struct round *r = ctx;
@@ -85,8 +86,8 @@ static enum dx_code count_finished(void *ctx, const char *key)
   return DX_OK;
 }
 
-/* What the files of a directory, and of those below it, occupy on the disk.
- * What disappears meanwhile does not count. */
+/* The disk space of all files below a directory. Files that disappear meanwhile
+ * are not counted. */
 static int64_t bytes_below(int dirfd, const char *name)
 {
   int fd = dx_fs_open_dir_at(dirfd, name, NULL);
@@ -148,7 +149,7 @@ static int64_t free_bytes(int fd)
              : -1;
 }
 
-/* What docextractd knows of a service, and the disk of its results. */
+/* Reads the counters of a service, and the free space for its results. */
 static void read_service(const struct round *r, struct tally *t,
                          const struct dx_service *service)
 {
@@ -188,8 +189,8 @@ static int64_t member_of(const struct tally *t, size_t offset)
   return value;
 }
 
-/* The member at `offset` of every service that has one: not below 0. label and
- * word: a second label, or NULL. */
+/* Prints the member at `offset` for every service; negative values are unknown,
+ * and omitted. label and word: a second label, or NULL. */
 static void print(const struct round *r, const char *name, const char *label,
                   const char *word, size_t offset)
 {
@@ -205,7 +206,7 @@ static void print(const struct round *r, const char *name, const char *label,
   }
 }
 
-/* The two lines of a summary; the sum is in milliseconds. */
+/* Prints the two lines of a summary; the sum is in milliseconds. */
 static void print_summary(const struct round *r, const char *name,
                           const char *label, size_t sum, size_t count)
 {
@@ -230,7 +231,7 @@ static void print_gauge(const struct round *r, const char *name, size_t offset,
 #define MEMBER(member) offsetof(struct tally, member)
 #define ELEMENT(member, i) (MEMBER(member) + (size_t)(i) * sizeof(int64_t))
 
-/* Of the jobs; those whose section is gone have lines only if there are any. */
+/* Job metrics; removed sections have lines only if they have jobs. */
 static void print_jobs(const struct round *r)
 {
   int state;
@@ -252,7 +253,7 @@ static void print_jobs(const struct round *r)
               "Jobs for which OnResult has not succeeded yet.");
 }
 
-/* Of the services that there are, and what docextractd has counted. */
+/* Metrics of the configured services, with the counters of docextractd. */
 static void print_services(const struct round *r)
 {
   char help[160];

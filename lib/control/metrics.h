@@ -1,15 +1,15 @@
 /*
- * metrics.h - the text of `docextract metrics`: what an administrator watches,
- * in the text format of Prometheus (doc/policy.md, "Metrics").
+ * metrics.h - the metrics of `docextract metrics`, in the text format of
+ * Prometheus (doc/policy.md, "Metrics").
  *
- * Labels are names of sections and words of ours: nothing about a patient, a
+ * Labels are names of sections and fixed words: nothing about a patient, a
  * document, or a user.
  *
- * The numbers of docextractd are those that it has written, at most a second
- * old while it runs, and its last ones when it does not.
+ * The counters of docextractd come from its files. They are at most a second
+ * old while it runs; otherwise they are its last ones.
  *
- * Ownership: the caller releases the text; the rest is borrowed.
- * Blocking: the disk: every unfinished job is read, the others are counted.
+ * Ownership: the caller releases the text; the rest is borrowed. Blocking: the
+ * disk: every unfinished job is read, the others are counted.
  */
 #ifndef DX_METRICS_H
 #define DX_METRICS_H
@@ -18,8 +18,8 @@
 #include "lib/config/config.h"
 #include "lib/spool/spool.h"
 
-/* Not in docextractd itself, whose lock it looks at (dx_spool_daemon()). Adds
- * to *text. */
+/* Appends to *text. docextractd itself must not call it, because it checks its
+ * lock (dx_spool_daemon()). */
 enum dx_code dx_metrics_text(const struct dx_config *config,
                              struct dx_spool *spool, struct dx_buf *text,
                              struct dx_err *err) DX_MUST_USE;

@@ -1,5 +1,5 @@
 /*
- * note.c - the line `note`.
+ * note.c - formats and parses the line `note`.
  */
 #include "lib/control/note.h"
 

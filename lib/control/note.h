@@ -1,6 +1,6 @@
 /*
- * note.h - what the engine tells about a job under way, and the line `note` in
- * which docextractd passes it to the backend or command that attends
+ * note.h - progress notes of the engine about a job, and the line `note` in
+ * which docextractd sends them to the backend or command that attends
  * (channel.h).
  *
  * Ownership: the text is borrowed. Blocking: never.
@@ -17,11 +17,11 @@
 #define DX_NOTES(X)                                                            \
   X(UPLOADING, "uploading")   /* done of total bytes, all documents */         \
   X(WAITING, "waiting")       /* for the extraction; since_ms */               \
-  X(OVERDUE, "overdue")       /* ProcessingLimit has passed; it goes on */     \
-  X(DOWN, "down")             /* the service is not reached; since_ms, text */ \
-  X(UP, "up")                 /* it can be reached again */                    \
-  X(UNEXPECTED, "unexpected") /* a response that cannot be right; text */      \
-  X(PAUSED, "paused")         /* the service asked for fewer calls */          \
+  X(OVERDUE, "overdue")       /* ProcessingLimit has passed; still waiting */  \
+  X(DOWN, "down")             /* the service is unreachable; since_ms, text */ \
+  X(UP, "up")                 /* it is reachable again */                      \
+  X(UNEXPECTED, "unexpected") /* an invalid response; text */                  \
+  X(PAUSED, "paused")         /* rate limit of the service */                  \
   X(TOKEN, "token")           /* refused or not available; text; retried */    \
   X(ADMIN, "admin")           /* the configuration must be fixed; text */      \
   X(LOCAL, "local")           /* a failure here; text; retried each minute */  \
@@ -37,17 +37,17 @@ enum dx_note_kind {
 struct dx_note {
   enum dx_note_kind kind;
   int64_t done, total;
-  int64_t since_ms;  /* monotonic; 0: not said */
+  int64_t since_ms;  /* monotonic; 0: unknown */
   enum dx_code code; /* of the failure; DX_OK when there is none */
   const char *text;  /* its text, for the administrator; "" */
 };
 
-/* The line, without its newline. here: the chart is not with the service yet,
- * so that it waits on this machine. */
+/* Formats the line, without its newline. here: not all documents have been
+ * uploaded. */
 void dx_note_format(const struct dx_note *note, bool here,
                     char line[DX_CHANNEL_LINE_BYTES]);
 
-/* Reads it from a message with the verb NOTE; the text is the message's.
+/* Parses a message with the verb NOTE; the text belongs to the message.
  * E_RESPONSE. */
 enum dx_code dx_note_parse(const struct dx_message *message,
                            struct dx_note *ret_note, bool *ret_here,

@@ -1,5 +1,5 @@
 /*
- * start.c - connecting to docextractd, and starting it on demand.
+ * start.c - connects to docextractd, and starts it on demand.
  */
 #include "lib/control/start.h"
 
@@ -22,9 +22,9 @@
 
 #define WAIT_FIRST_MS 5 /* between two tries, doubling */
 #define WAIT_MAX_MS 200
-#define START_AGAIN_MS 1000 /* the one before found the lock still held */
+#define START_AGAIN_MS 1000 /* the previous one may have found it locked */
 
-/* ---- who starts it ---- */
+/* ---- permission to start it ---- */
 
 bool dx_docextractd_is_unit(const char *root)
 {
@@ -84,7 +84,7 @@ const char *dx_docextractd_path(void)
   return DX_SBINDIR "/docextractd";
 }
 
-/* In a child of ours, whose child it becomes: an errno. */
+/* Runs in a child process, the parent of docextractd. Returns an errno. */
 static int launch(char *config_path)
 {
   char path[PATH_MAX], cupsd[PATH_MAX], demand[] = "--on-demand", c[] = "-c";
@@ -103,7 +103,7 @@ static int launch(char *config_path)
   return dx_process_start(words, variables, -1, &pid);
 }
 
-/* By a child that ends at once: it is no child of ours. */
+/* Starts it through a child that exits at once, so that it is not our child. */
 static enum dx_code start(const char *config_path, struct dx_err *err)
 {
   char *path = realpath(config_path, NULL);
@@ -121,13 +121,14 @@ static enum dx_code start(const char *config_path, struct dx_err *err)
     return dx_fail_sys(err, e, "start", "docextractd");
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR)
-      return DX_OK; /* no one waits for children here: it may run */
+      return DX_OK; /* SIGCHLD may be ignored: assume success */
   e = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
   return e == 0 ? DX_OK : dx_fail_sys(err, e, "start", dx_docextractd_path());
 }
 
-/* It listens a little after it has the lock, and holds that until it has
- * ended: one that is started in between finds the lock held, and ends. */
+/* docextractd listens shortly after it gets the lock, and holds the lock until
+ * it has exited: another one that is started meanwhile finds it held, and
+ * exits. */
 enum dx_code dx_docextractd_connect(const struct dx_config *config,
                                     const char *config_path,
                                     struct dx_channel *ret_channel,

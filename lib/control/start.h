@@ -1,14 +1,14 @@
 /*
- * start.h - connecting to docextractd, which is started on demand without a
+ * start.h - connects to docextractd, and starts it on demand if there is no
  * service manager.
  *
- * Where systemd runs and docextractd.service is installed, nothing else starts
- * it: E_CONFIG, and the text names the command. Elsewhere a process of the
- * spool's owner does (E_ACCESS for others): DX_SBINDIR/docextractd --on-demand
- * -c FILE, in a session of its own, with nothing of ours but PATH and
- * CUPS_SERVER. It ends itself when it has been idle.
+ * If systemd is running and docextractd.service is installed, no other process
+ * starts it: E_CONFIG, and the text contains the command. In other
+ * environments, a process of the owner of the spool starts it (E_ACCESS for
+ * others): DX_SBINDIR/docextractd --on-demand -c FILE, in a new session, with
+ * only PATH and CUPS_SERVER in its environment. It exits when it has been idle.
  *
- * Ownership: the channel is the caller's. Blocking: at most DX_START_MS.
+ * Ownership: the caller owns the channel. Blocking: at most DX_START_MS.
  * Errors: those of dx_channel_open(); E_BUSY: it runs or was started, but does
  * not respond.
  */
@@ -27,7 +27,7 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
                                     struct dx_channel *ret_channel,
                                     struct dx_err *err) DX_MUST_USE;
 
-/* True where only systemd starts it. root: "", or in tests a directory in place
+/* True if only systemd may start it. root: "", or in tests a directory instead
  * of "/". */
 bool dx_docextractd_is_unit(const char *root);
 

@@ -19,7 +19,7 @@
 
 /* ---- requests ---- */
 
-/* The words after the first one; false: not those of such a request. */
+/* Parses the words after the first one; false: invalid arguments. */
 static bool read_arguments(char *rest, struct dx_status_request *request)
 {
   const char *word;
@@ -44,7 +44,7 @@ static bool read_arguments(char *rest, struct dx_status_request *request)
     if (word == NULL)
       return false;
     (void)snprintf(request->name, sizeof(request->name), "%s", word);
-    /* A name in the results directory, which cannot lead out of it. */
+    /* A name without a path: it cannot refer to another directory. */
     return rest == NULL && word[0] != '.' && strchr(word, '/') == NULL;
   default:
     return false;
@@ -83,7 +83,7 @@ struct dx_json *dx_status_job_json(struct dx_job *job, bool for_admin)
   for (i = 0; i < job->submission_count; i++)
     for (k = 0; k < job->submissions[i].file_count; k++)
       if (job->submissions[i].files[k].url !=
-          NULL) /* it still shows that there is one */
+          NULL) /* the empty string shows that there is one */
         explicit_bzero(job->submissions[i].files[k].url,
                        strlen(job->submissions[i].files[k].url));
   if (!for_admin)
@@ -154,7 +154,7 @@ enum dx_code dx_status_read_job(const struct dx_json *line,
 
 /* ---- the client ---- */
 
-/* For an ordinary user. */
+/* The messages are for ordinary users. */
 static enum dx_code fail_connect(const char *path, struct dx_err *err)
 {
   if (errno == ENOENT || errno == ECONNREFUSED)
@@ -172,8 +172,7 @@ static enum dx_code fail_connect(const char *path, struct dx_err *err)
 enum dx_code dx_status_ask(struct dx_status *status, const char *path,
                            const char *request, struct dx_err *err)
 {
-  /* A server that does not read may keep neither connect() nor send() waiting.
-   */
+  /* If the server does not read, connect() and send() time out. */
   const struct timeval limit = {.tv_sec = DX_STATUS_REQUEST_MS / 1000};
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   char line[1024];
@@ -194,7 +193,7 @@ enum dx_code dx_status_ask(struct dx_status *status, const char *path,
           0)
     code = fail_connect(path, err);
   else if (send(status->fd, line, (size_t)len, MSG_NOSIGNAL) != (ssize_t)len &&
-           errno != EPIPE) /* it refuses, and has said why */
+           errno != EPIPE) /* refused; the response gives the reason */
     code = dx_fail_sys(err, errno, "write to", path);
   if (code != DX_OK)
     dx_status_close(status);
@@ -235,8 +234,7 @@ static enum dx_code receive(struct dx_status *status, int timeout_ms,
   return status->in.failed ? dx_fail_nomem(err) : DX_OK;
 }
 
-/* The line at the beginning of what was received, or the error that docextractd
- * reports in it. */
+/* Removes the first received line, and returns it, or the error in it. */
 static enum dx_code take_line(struct dx_status *status, size_t len,
                               struct dx_json **ret_line, struct dx_err *err)
 {
@@ -305,7 +303,7 @@ enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
   return dx_buf_ok(ret_bytes) || size == 0 ? DX_OK : dx_fail_nomem(err);
 }
 
-/* An error is a line with an object. */
+/* Only an error begins with a brace. */
 enum dx_code dx_status_text(struct dx_status *status, size_t limit,
                             struct dx_buf *ret_text, struct dx_err *err)
 {

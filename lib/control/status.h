@@ -1,21 +1,20 @@
 /*
- * status.h - what docextractd's status socket is asked, what it responds, and
- * its client: local users learn the outcome of their print jobs, and programs
- * that watch learn it at once. The server is in daemon/.
+ * status.h - requests and responses of docextractd's status socket, and its
+ * client: local users get the status of their print jobs, and programs are
+ * notified of outcomes immediately. The server is in daemon/.
  *
  * A Unix stream socket, StatusSocket of docextract.conf(5), mode 0666. One
  * request per connection, one line of at most DX_STATUS_REQUEST_BYTES, within
  * DX_STATUS_REQUEST_MS:
  *
- *   jobs [all]      A line for each job: those that are not finished, and what
- *                   changed within the last day; with `all` every one. Then
+ *   jobs [all]      A line for each unfinished job and each job that changed
+ *                   within the last day; with `all`, for every job. Then
  *                   {"end":true}, without which the list is not complete.
- *                   {"job":{...}}; the job as its journal has it,
- *                   without upload URLs: dx_status_read_job(). For a user
- *                   who may not see all, messages and reasons are those of
- *                   sentence.h.
- *   show KEY NAME   The delivered result of that name, a file name, of that
- *                   job: {"bytes":N}, then N bytes as the service sent them.
+ *                   {"job":{...}} is the journal of the job without upload
+ *                   URLs: dx_status_read_job(). For a user who may not see
+ *                   all jobs, messages and reasons are those of sentence.h.
+ *   show KEY NAME   The delivered result of the job with this file name:
+ *                   {"bytes":N}, then N bytes as received from the service.
  *   watch [SINCE]   A line for each submission that ends from now on, or that
  *                   ended at SINCE (RFC 3339) or later, until either side
  *                   closes:
@@ -25,28 +24,28 @@
  *                   id: of the print job. submission: 1 to n within the job.
  *                   state: extracted, failed, refused, canceled, or expired;
  *                   reason_code, message: null if extracted, else those of
- *                   docextract-results(5); sentence: why, for the user who
- *                   printed (sentence.h); for a user who may not see all,
- *                   message is the same. queue and id are null for jobs not
- *                   from CUPS. A line may come twice, and lines come in no
- *                   order: key, submission, and ended_at together identify it.
- *                   A client that connects again gives the last ended_at minus
- *                   a minute.
+ *                   docextract-results(5); sentence: the reason, for the user
+ *                   who printed (sentence.h); for a user who may not see all
+ *                   jobs, message is the same. queue and id are null for jobs
+ *                   that are not from CUPS. Lines are not ordered, and may be
+ *                   repeated: key, submission, and ended_at together identify
+ *                   an end. A client that reconnects sends the last ended_at
+ *                   minus one minute.
  *   metrics         The text of `docextract metrics`, which does not begin with
  *                   a brace.
  *
- * Then the server closes. It reports what it cannot or will not do in one line,
- * {"error":CODE,"message":TEXT}, with a code of lib/base/err.h: E_ARG (not a
- * request), E_ACCESS (not for this user), E_JOB (no such job or result, or not
- * this user's), E_BUSY (too many clients), or why it failed here.
+ * Then the server closes. If a request is refused or fails, the response is one
+ * line, {"error":CODE,"message":TEXT}, with a code of lib/base/err.h: E_ARG
+ * (not a request), E_ACCESS (not for this user), E_JOB (no such job or result,
+ * or it belongs to another user), E_BUSY (too many clients), or a local error.
  *
- * A user learns only about jobs with the user's own login name (SO_PEERCRED;
- * the name in the job is what the print client claimed), and nothing that shows
- * whether there are others; root, the owner of the spool, and members of the
- * group of `configure --with-user` learn about all. metrics is only for these.
+ * Users can only see jobs with their own login name (SO_PEERCRED; the name in
+ * the job is unverified, from the print client), and cannot find out whether
+ * there are other jobs. Root, the owner of the spool, and members of the group
+ * of `configure --with-user` can see all jobs. Only they can request metrics.
  *
- * Ownership: as in job.h and json.h; struct dx_status is the caller's.
- * Blocking: the client only, at most as long as its timeouts.
+ * Ownership: as in job.h and json.h; the caller owns struct dx_status.
+ * Blocking: only the client, at most for its timeouts.
  */
 #ifndef DX_STATUS_H
 #define DX_STATUS_H
@@ -79,20 +78,20 @@ struct dx_status_request {
   int64_t since_ms; /* watch; wall clock; -1: from now on */
 };
 
-/* Reads a request of `len` bytes without its newline. E_ARG: it is not one. */
+/* Parses a request of `len` bytes without its newline. E_ARG: not a request. */
 enum dx_code dx_status_parse(const char *line, size_t len,
                              struct dx_status_request *ret_request,
                              struct dx_err *err) DX_MUST_USE;
 
 /* The responses, each an object that the caller frees; NULL when out of memory.
- * for_admin: with what only the administrator reads. dx_status_job_json()
- * overwrites what it leaves out of `job`. */
+ * for_admin: includes data that only administrators may see.
+ * dx_status_job_json() overwrites in `job` the data that it omits. */
 struct dx_json *dx_status_job_json(struct dx_job *job, bool for_admin);
 struct dx_json *dx_status_end_json(const struct dx_submission *sub,
                                    bool for_admin);
 struct dx_json *dx_status_error_json(const struct dx_err *err);
 
-/* A job from a line of `jobs`, without a directory. E_RESPONSE. */
+/* Creates a job, without a directory, from a line of `jobs`. E_RESPONSE. */
 enum dx_code dx_status_read_job(const struct dx_json *line,
                                 struct dx_job **ret_job,
                                 struct dx_err *err) DX_MUST_USE;
@@ -100,13 +99,13 @@ enum dx_code dx_status_read_job(const struct dx_json *line,
 /*
  * The client. Calling sequence: dx_status_ask(), then dx_status_line() until it
  * returns NULL without an error, or dx_status_bytes() for `show` and
- * dx_status_text() for `metrics`; then dx_status_close(), which may follow
- * anything. When the descriptor can be read, call dx_status_line() with
+ * dx_status_text() for `metrics`; then dx_status_close(), which may be called
+ * at any time. When the descriptor can be read, call dx_status_line() with
  * timeout_ms 0 until E_NOT_YET.
  *
  * Errors: E_NOT_FOUND if docextractd does not run or has no socket, with a
  * sentence for an ordinary user; E_NOT_YET after timeout_ms; E_IO; E_RESPONSE
- * for what is not described here; and the error that docextractd responds with.
+ * for an invalid response; and the error that docextractd returned.
  */
 struct dx_status {
   int fd;
@@ -124,18 +123,18 @@ enum dx_code dx_status_ask(struct dx_status *status, const char *path,
                            const char *request, struct dx_err *err) DX_MUST_USE;
 void dx_status_close(struct dx_status *status);
 
-/* The next line, which the caller frees; NULL at the end: the server has
- * closed. Of `jobs`, the end is {"end":true}. */
+/* Reads the next line, which the caller frees; NULL when the server has closed.
+ * For `jobs`, the last line is {"end":true}. */
 enum dx_code dx_status_line(struct dx_status *status, int timeout_ms,
                             struct dx_json **ret_line,
                             struct dx_err *err) DX_MUST_USE;
 
-/* All bytes of a response to `show`. E_DAMAGED if it is longer than limit. */
+/* Reads the result of `show`. E_DAMAGED if it is longer than limit. */
 enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
                              struct dx_buf *ret_bytes,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The whole response to `metrics`. E_RESPONSE if it is longer than limit. */
+/* Reads the response to `metrics`. E_RESPONSE if it is longer than limit. */
 enum dx_code dx_status_text(struct dx_status *status, size_t limit,
                             struct dx_buf *ret_text,
                             struct dx_err *err) DX_MUST_USE;
