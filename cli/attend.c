@@ -1,6 +1,6 @@
 /*
- * attend.c - shows the user a job that docextractd processes: lines of
- * progress, and what came of it.
+ * attend.c - shows the user the progress and the outcome of a job that
+ * docextractd processes.
  */
 #include "cli/cli.h"
 
@@ -13,9 +13,9 @@
 #include "lib/control/start.h"
 #include "lib/spool/results.h"
 
-#define REPEAT_MS 30000  /* between two lines that say the same */
+#define REPEAT_MS 30000  /* between two identical lines */
 #define PROGRESS_STEP 10 /* percent between two lines */
-#define LOST_MS 10000    /* for a docextractd that is restarted */
+#define LOST_MS 10000    /* for a restart of docextractd */
 #define AGAIN_MS 1000    /* between two tries to connect */
 
 /* ---- progress ---- */
@@ -23,7 +23,7 @@
 #define BAR_WIDTH 40
 
 struct progress {
-  bool live;              /* one line, overwritten again and again */
+  bool live;              /* one line, which is overwritten */
   int percent;            /* last printed; -1: none */
   enum dx_note_kind kind; /* of the last line */
   int64_t printed_ms;     /* when that was; 0: never */
@@ -41,8 +41,8 @@ static void print_upload(struct progress *p, int percent)
     printf("Uploading: %d%%\n", percent);
 }
 
-/* is_here: of several documents, the first may be extracted while others are
- * uploaded. */
+/* is_here: not all documents have been uploaded; others may be extracted
+ * already. */
 static void print_note(struct progress *p, const struct dx_note *note,
                        bool is_here)
 {
@@ -52,7 +52,7 @@ static void print_note(struct progress *p, const struct dx_note *note,
   bool is_same = p->printed_ms != 0 && p->kind == note->kind;
 
   if (note->kind == DX_NOTE_UPLOADING
-          ? percent <= p->percent || /* an upload that failed begins again */
+          ? percent <= p->percent || /* a failed upload starts over */
                 (!p->live && percent < 100 && p->percent >= 0 &&
                  percent < p->percent + PROGRESS_STEP)
           : (note->kind == DX_NOTE_WAITING && is_here) ||
@@ -101,12 +101,12 @@ struct attend {
   struct cli *cli;
   const struct dx_job *job;
   struct progress progress;
-  int64_t lost_ms; /* since when docextractd has not been there; 0: it is */
-  bool is_over;    /* there is nothing more to wait for */
+  int64_t lost_ms; /* connection lost since; 0: connected */
+  bool is_over;    /* the command stops waiting */
 };
 
-/* The command does not wait for what the administrator must change, or takes
- * too long. */
+/* The command does not wait if an administrator must act, or the job is
+ * overdue. */
 static enum dx_code on_note(struct attend *a, const struct dx_message *message,
                             struct dx_err *err)
 {
@@ -130,7 +130,7 @@ static enum dx_code on_note(struct attend *a, const struct dx_message *message,
   return DX_OK;
 }
 
-/* The journal is written before we are told. */
+/* The journal is written before docextractd reports the end. */
 static void print_results(const struct attend *a)
 {
   struct dx_job *job = NULL;
@@ -158,7 +158,7 @@ static void print_results(const struct attend *a)
   dx_job_free(&job);
 }
 
-/* Until the connection breaks. */
+/* Follows the job until it ends, or the connection breaks. */
 static enum dx_code attend(struct attend *a, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
@@ -197,7 +197,7 @@ static enum dx_code attend(struct attend *a, struct dx_err *err)
 enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
                         struct dx_err *err)
 {
-  /* With --verbose other lines come in between. */
+  /* With --verbose, log lines would be mixed with a live line. */
   struct attend a = {
       .cli = cli,
       .job = job,

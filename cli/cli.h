@@ -1,15 +1,17 @@
 /*
- * cli.h - what the verbs of the command share. A verb is a function, usually
- * with a file, and a row in CLI_VERBS. docextractd does the work.
+ * cli.h - declarations shared by the verbs of the command. A verb is a
+ * function, usually with its own file, and a row in CLI_VERBS. docextractd does
+ * the work.
  *
  * Privileges: root may run the command, also for another user (a sudo rule).
- * cli_become_owner() makes the process the owner of the spool, for good, before
- * anything in it is touched, and before any file is shown. Before that, root's
- * rights open only documents to submit, the files of cupsd, and a configuration
- * that belongs to root: it names the programs that are run.
+ * cli_become_owner() permanently makes the process the owner of the spool,
+ * before it accesses the spool, and before it shows any file. Before that, it
+ * opens as root only documents to submit, the files of cupsd, and a
+ * configuration that belongs to root, because the configuration names programs
+ * to run.
  *
- * What was asked for goes to stdout, errors and warnings to stderr; main.c
- * prints the error that a verb returns.
+ * Output goes to stdout, errors and warnings to stderr; main.c prints the error
+ * that a verb returns.
  */
 #ifndef DX_CLI_H
 #define DX_CLI_H
@@ -24,10 +26,10 @@
 #include "lib/spool/spool.h"
 
 /*
- * name, pattern, help. Words of the pattern in capitals are arguments; one
- * with "..." may be repeated. Options that are not accepted everywhere are in
- * brackets. Command line, --help and completion follow from the rows, and the
- * checks compare the manual page with them.
+ * name, pattern, help. Words in capitals in the pattern are arguments; with
+ * "...", they may be repeated. Options that not all verbs accept are in
+ * brackets. The command line, --help, and completion are derived from the rows,
+ * and the checks compare the manual page with them.
  */
 #define CLI_VERBS(X)                                                       \
   X(cancel, "JOB...", "stop a job and delete its documents")               \
@@ -63,12 +65,12 @@ struct cli {
   char **args; /* as many as the pattern allows */
   size_t arg_count;
   /* released by main.c */
-  struct dx_config *config;  /* cli_load() */
-  struct dx_spool spool;     /* cli_open_spool(); {-1, -1} before */
-  bool is_listing;           /* cli->all counts */
-  bool asks;                 /* cli_open_jobs(): docextractd, not the spool */
-  struct dx_json *jobs;      /* what it responded */
-  const struct dx_json *job; /* the one that cli_each_job() is at */
+  struct dx_config *config; /* cli_load() */
+  struct dx_spool spool;    /* cli_open_spool(); {-1, -1} before */
+  bool is_listing;          /* cli->all has an effect */
+  bool asks;            /* cli_open_jobs(): query docextractd, not the spool */
+  struct dx_json *jobs; /* its response */
+  const struct dx_json *job; /* current job of cli_each_job() */
 };
 
 typedef enum dx_code cli_verb(struct cli *cli, struct dx_err *err);
@@ -79,7 +81,7 @@ CLI_VERBS(X)
 
 /* ---- error.c ---- */
 
-/* The exit status (sysexits.h) for a class; the one table. */
+/* The exit status (sysexits.h) for a class. */
 int cli_exit_status(enum dx_class cls);
 
 /* ---- term.c ---- */
@@ -87,56 +89,56 @@ int cli_exit_status(enum dx_class cls);
 /* True if stdout is a terminal on which lines can be overwritten. */
 bool cli_is_live(void);
 
-/* Prints a word of ours; on a terminal in green or red. */
+/* Prints a fixed word; on a terminal in green or red. */
 void cli_print_word(const char *word, bool is_good);
 
 void cli_screen(int *ret_lines, int *ret_columns);
 
-/* On a terminal, a line that the next one overwrites; elsewhere an ordinary
- * line. Call cli_line_end() before anything else is printed. */
+/* Prints a line; on a terminal, the next one overwrites it. Call cli_line_end()
+ * before any other output. */
 void cli_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_line_end(void);
 
-/* Prints text from outside: invalid bytes, control characters, and what would
- * hide or reverse other text (dx_utf8_is_hidden()) become '?'; at most `most`
- * characters. Returns how many bytes of the text these are. */
+/* Prints untrusted text, at most `most` characters: invalid bytes, control
+ * characters, and characters that hide or reverse text (dx_utf8_is_hidden())
+ * become '?'. Returns the number of bytes of the text that this is. */
 size_t cli_print_plain(const char *text, size_t most);
 
-/* Prints bytes as they are; to a terminal without control characters other
- * than newlines and tabs. A NUL follows them. */
+/* Prints bytes unchanged; on a terminal, without control characters except
+ * newlines and tabs. A NUL must follow the bytes. */
 void cli_print_bytes(const char *bytes, size_t len);
 size_t cli_count_characters(const char *text);
 
 /* ---- load.c ---- */
 
 /* Reads the configuration into cli->config, replacing an earlier one. Several
- * errors are printed to stderr, one a line, and *err counts them. */
+ * errors are printed to stderr, one per line; *err contains the count. */
 enum dx_code cli_load(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
-/* The same; also warns on stderr about files and directories that are missing,
- * or that the owner of the spool, who runs this, cannot use, and counts them.
- */
+/* Like cli_load(); also warns on stderr about files and directories that are
+ * missing, or that the caller, the owner of the spool, cannot use; returns the
+ * number of warnings. */
 enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
                        struct dx_err *err) DX_MUST_USE;
 
-/* The service that --service names; without it the only one, or "default".
+/* The service of --service; if it is not given, the only one, or "default".
  * Borrowed from cli->config. */
 enum dx_code cli_service(const struct cli *cli,
                          const struct dx_service **ret_service,
                          struct dx_err *err) DX_MUST_USE;
 
 /*
- * Turns a root process into one of the owner of the spool directory, for good;
- * with dx_user(), only if that user is the owner. Nothing changes for the
- * owner; all others get E_ACCESS.
+ * Permanently changes a root process to the owner of the spool directory; with
+ * dx_user(), only if that user is the owner. Changes nothing for the owner;
+ * E_ACCESS for all others.
  */
 enum dx_code cli_become_owner(const char *spool_dir,
                               struct dx_err *err) DX_MUST_USE;
 
 /*
  * Checks that the spool directory belongs to the user that cupsd runs backends
- * as, if the caller may read cups-files.conf: E_ACCESS, with what to do. Call
- * it before cli_become_owner().
+ * as, if the caller may read cups-files.conf: E_ACCESS, with advice. Call it
+ * before cli_become_owner().
  */
 enum dx_code cli_check_owner(const struct cli *cli,
                              struct dx_err *err) DX_MUST_USE;
@@ -144,18 +146,18 @@ enum dx_code cli_check_owner(const struct cli *cli,
 /* Reads the configuration and becomes the owner of the spool. */
 enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
-/* The same, and opens it. */
+/* Like cli_load_as_owner(), and opens the spool. */
 enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /* ---- spool.c ---- */
 
 /*
- * Opens the spool; for a caller who may not read it, cli_each_job() and
- * cli_read_job() ask docextractd for the caller's own jobs instead: E_NOT_FOUND
- * if it is not running. `finished` is called for jobs in finished/, and
- * `unfinished` for all others and for what docextractd lists, which leaves out
- * what is old for a list (cli->is_listing) without --all. `name` is for
- * cli_read_job(), and begins with the key of the job; a key may come twice.
+ * Opens the spool. If the caller may not read it, cli_each_job() and
+ * cli_read_job() request the caller's own jobs from docextractd: E_NOT_FOUND if
+ * it is not running. `finished` is called for jobs in finished/, `unfinished`
+ * for all others and for the list of docextractd, which omits old jobs for a
+ * list (cli->is_listing) without --all. `name` is for cli_read_job(), and
+ * begins with the key of the job; a key may be repeated.
  */
 enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 typedef enum dx_code cli_each(void *ctx, const char *name);
@@ -163,42 +165,42 @@ enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
                           cli_each *finished, void *ctx,
                           struct dx_err *err) DX_MUST_USE;
 
-/* name: also a key. E_NOT_FOUND: it is gone, or was picked up; E_DAMAGED. */
+/* name: may be a key. E_NOT_FOUND: it was removed or moved; E_DAMAGED. */
 enum dx_code cli_read_job(struct cli *cli, const char *name,
                           struct dx_job **ret_job,
                           struct dx_err *err) DX_MUST_USE;
 
-/* The key of the job that `text` names: by at least CLI_KEY_LEAST digits that
- * only its key begins with, or as CUPS names the print job, "chart-12"; CUPS
- * may reuse a number. E_JOB, with the candidates. */
+/* Finds the key of the job that `text` names: at least CLI_KEY_LEAST digits,
+ * with which only its key begins; or the name of the print job in CUPS,
+ * "chart-12". CUPS may reuse a number. E_JOB, with the candidates. */
 #define CLI_KEY_LEAST 4
 enum dx_code cli_pick_job(struct cli *cli, const char *text,
                           char key[DX_KEY_BYTES],
                           struct dx_err *err) DX_MUST_USE;
 
-/* True if it has the form of such a name. */
+/* True if the text has the form of a key or of the name of a print job. */
 bool cli_is_job_name(const char *text);
 
-/* Calls `one` for each argument of the command line, unless a signal came. With
- * several arguments each error is printed, and *err counts them; its code is
- * that of the first error that is not temporary, if there is one. */
+/* Calls `one` for each argument of the command line, until a signal arrives.
+ * With several arguments, each error is printed, and *err contains their
+ * number; its code is that of the first error that is not temporary, if any. */
 typedef enum dx_code cli_one(void *ctx, const char *text, struct dx_err *err);
 enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
                                struct dx_err *err) DX_MUST_USE;
 
-/* Whether the user of this process, whom backends run as, may write to the
- * spool, and to the results. Only permissions are checked. */
+/* Checks whether this user, as whom backends run, may write to the spool, and
+ * to the results. Only permissions are checked. */
 enum dx_code cli_check_spool(const struct dx_config *config,
                              struct dx_err *err) DX_MUST_USE;
 enum dx_code cli_check_results(const struct dx_service *service,
                                struct dx_err *err) DX_MUST_USE;
 
-/* Where the results of a submission are delivered; NULL: its section is no
- * longer in the configuration. Borrowed from cli->config. */
+/* The results directory of a submission; NULL: its section is no longer
+ * configured. Borrowed from cli->config. */
 const char *cli_results_dir(const struct cli *cli,
                             const struct dx_submission *sub);
 
-/* A print job as lp, cancel and lpstat name it: "chart-12". */
+/* The name of a print job in lp, cancel, and lpstat: "chart-12". */
 #define CLI_CUPS_NAME_BYTES 192
 void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES]);
 
@@ -210,55 +212,55 @@ const char *cli_state_word(size_t n);
 
 /* ---- stop.c ---- */
 
-/* From here on SIGINT and SIGTERM are seen by cli_stop_came() and end every
- * waiting below; the second one ends the process at once. */
+/* From now on, SIGINT and SIGTERM end the waits of the functions below, and
+ * cli_stop_came() reports them; the second one ends the process immediately. */
 void cli_stop_catch(void);
 bool cli_stop_came(void);
 
-/* Waits until fd can be read, or a signal came. False after timeout_ms (-1:
+/* Waits until fd can be read, or a signal arrives. False after timeout_ms (-1:
  * never). */
 bool cli_stop_await(int fd, int timeout_ms);
 
-/* Waits that long. False if there is no point in going on: a signal came, or
- * no process reads our stdout any more. */
+/* Waits `ms`. False if the caller should stop: a signal arrived, or the reader
+ * of stdout is gone. */
 bool cli_stop_wait(int ms);
 
 /* ---- docextractd.c ---- */
 
-/* The next message. E_NOT_YET after timeout_ms (-1: never), E_STOPPED after a
- * signal, E_NET if docextractd is gone. */
+/* Reads the next message. E_NOT_YET after timeout_ms (-1: never), E_STOPPED
+ * after a signal, E_NET if docextractd is gone. */
 enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
                          struct dx_message *message,
                          struct dx_err *err) DX_MUST_USE;
 
 /*
- * Sends a request, for which docextractd is started where that is possible, and
- * calls `said` (NULL: prints it) for every line of the response but an error,
- * which is returned. patience_ms: how long it may say nothing; -1: any time.
+ * Sends a request, starting docextractd if possible, and calls `said` (NULL:
+ * prints it) for every line of the response except an error, which is returned.
+ * patience_ms: timeout between two lines; -1: none.
  */
-#define CLI_PATIENCE_MS 30000 /* for what takes no time */
+#define CLI_PATIENCE_MS 30000 /* for short requests */
 typedef void cli_said(const struct dx_message *message);
 enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
                          struct dx_err *err, const char *format,
                          ...) DX_MUST_USE __attribute__((format(printf, 5, 6)));
 
-/* How docextractd runs, in words of ours. Static memory. Starts nothing. The
- * spool is open. */
+/* Describes how docextractd is running. Static memory. Starts nothing. The
+ * spool must be open. */
 const char *cli_docextractd(const struct cli *cli);
 const char *cli_started_text(enum dx_started started);
 
 /* ---- attend.c ---- */
 
-/* Follows a job that was committed, with lines of progress, until it ends, and
- * prints the paths of its results. After a signal, when it takes too long, or
- * when an administrator must act first, the error says that it goes on. */
+/* Follows a committed job, and prints its progress, until it ends; then prints
+ * the paths of its results. After a signal, if it is overdue, or if an
+ * administrator must act first, the error states that the job continues. */
 enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
                         struct dx_err *err) DX_MUST_USE;
 
 /* ---- hello.c ---- */
 
-/* The layers of lib/base/sandbox.h that a process would have here. Starts one,
- * and waits for it. */
+/* The sandbox layers (lib/base/sandbox.h) that are available to a process here.
+ * Tested in a child process. */
 unsigned cli_sandbox_layers(void);
 
 #endif

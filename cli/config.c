@@ -1,6 +1,6 @@
 /*
- * config.c - `docextract config`: checks the configuration and prints every
- * value in effect, with its origin. Secrets are not in it, only paths to them.
+ * config.c - `docextract config`: checks the configuration, and prints every
+ * value in effect, with its origin. It contains no secrets, only paths to them.
  */
 #include "cli/cli.h"
 
@@ -15,7 +15,7 @@
 #include "lib/base/utf8.h"
 #include "lib/control/start.h"
 
-/* The device URI of a queue chooses the section. */
+/* The device URI of a queue selects the section. */
 static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
 {
   const struct queues *queues = ctx;
@@ -28,7 +28,7 @@ static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
               queues->list[i].name, service->name);
 }
 
-/* Returns how many print to a section that does not exist. */
+/* Returns the number of queues that print to a section that does not exist. */
 static size_t warn_of_queues(const struct cli *cli, const struct queues *queues)
 {
   size_t i, count = 0;
@@ -57,8 +57,8 @@ static size_t warn(enum dx_code code, const struct dx_err *err)
   return code != DX_OK;
 }
 
-/* Warns where backends cannot write; what is missing is reported with its line.
- * Returns how many. */
+/* Warns about directories that backends cannot write to; missing ones are
+ * reported with their lines. Returns the number of warnings. */
 static size_t warn_of_directories(const struct dx_config *config)
 {
   struct dx_err err;
@@ -77,8 +77,8 @@ static size_t warn_of_directories(const struct dx_config *config)
   return count;
 }
 
-/* Returns how many services cannot work without a sandbox. That one goes on
- * without is said, too, but stops nothing. */
+/* Returns the number of services that cannot work without a sandbox. Services
+ * with "Sandbox optional" are reported, but not counted. */
 static size_t warn_of_sandbox(const struct dx_config *config)
 {
   bool has_seccomp = (cli_sandbox_layers() & DX_SANDBOX_SECCOMP) != 0;
@@ -99,8 +99,8 @@ static size_t warn_of_sandbox(const struct dx_config *config)
   return count;
 }
 
-/* Backends may not be able to read what root can: checks as their user, the
- * owner of the spool. Works without a spool, too. */
+/* Backends may not be able to read files that root can read, so this checks as
+ * their user, the owner of the spool. Also works without a spool. */
 static enum dx_code check(struct cli *cli, size_t *ret_warnings,
                           struct dx_err *err)
 {
@@ -138,7 +138,7 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
 
 enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 {
-  /* With the caller's rights: only root may read it. */
+  /* Opened with the rights of the caller: only root may read it. */
   int printers_fd = cupsd_open(cli->config_path, "printers.conf");
   char text[DX_ERR_TEXT_BYTES];
   struct queues queues = {0};
@@ -157,7 +157,7 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   if (code != DX_OK)
     return code;
   warnings += warn_of_queues(cli, &queues);
-  /* Only the owner of the spool can learn that. Nothing is created in it. */
+  /* Only the owner of the spool can check this. Creates nothing. */
   cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);
   if (cli->spool.dirfd >= 0)
     printf("# docextractd: %s\n", cli_docextractd(cli));

@@ -1,6 +1,6 @@
 /*
- * cupsd.c - CUPS-Get-Printers, and cupsd.conf, cups-files.conf and
- * printers.conf in CUPS's own syntax.
+ * cupsd.c - requests CUPS-Get-Printers, and reads cupsd.conf, cups-files.conf,
+ * and printers.conf with the parser of CUPS.
  */
 #include "cli/cupsd.h"
 
@@ -36,7 +36,7 @@ static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
   }
 }
 
-/* Notes the section that a device URI names, if it is ours. */
+/* Sets the section from a device URI of docextract. */
 static void set_service(struct queue *queue, const char *uri)
 {
   size_t len;
@@ -133,7 +133,7 @@ enum dx_code cupsd_queues(struct queues *ret_queues, struct dx_err *err)
 
 int cupsd_open(const char *config_path, const char *name)
 {
-  /* Beside the file itself: a link to it may belong to any user. */
+  /* Next to the file itself, because any user may own a link to it. */
   char *real = realpath(config_path, NULL), *path;
   int fd = -1;
 

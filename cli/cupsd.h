@@ -1,6 +1,6 @@
 /*
- * cupsd.h - what cupsd knows: its queues that print to our backend, and the
- * directives of its configuration files, which are next to docextract.conf.
+ * cupsd.h - information from cupsd: its queues that print to our backend, and
+ * the directives of its configuration files, which are next to docextract.conf.
  *
  * Blocking: the disk; at most a few seconds for cupsd. Errors: E_NET if it does
  * not respond, E_NOMEM.
@@ -15,8 +15,8 @@
 
 struct queue {
   char name[128];    /* chosen by the administrator */
-  bool is_ours;      /* in this list all are */
-  char service[72];  /* of its device URI; "" if that names none */
+  bool is_ours;      /* always true in the list */
+  char service[72];  /* from its device URI; "" if there is none */
   char reasons[256]; /* keywords, separated by blanks */
   const char *state; /* "idle", "processing", "stopped"; static memory */
   bool accepting;
@@ -24,19 +24,19 @@ struct queue {
 };
 
 struct queues {
-  struct queue *list; /* the caller's to free */
+  struct queue *list; /* freed by the caller */
   size_t count;
 };
 
 enum dx_code cupsd_queues(struct queues *ret_queues,
                           struct dx_err *err) DX_MUST_USE;
 
-/* The same from printers.conf, for when cupsd does not run: names and services
- * only. What cannot be read is left out. Reads and closes fd. */
+/* Reads the queues from printers.conf, if cupsd is not running: only names and
+ * services. Invalid lines are skipped. Reads and closes fd. */
 void cupsd_read_printers(int fd, struct queues *ret_queues);
 
-/* Opens a file beside our configuration with the caller's rights; -1: there is
- * none, or access is denied. */
+/* Opens a file next to our configuration, with the caller's rights; -1:
+ * missing, or access is denied. */
 int cupsd_open(const char *config_path, const char *name);
 
 /* Calls `each` for every directive that has a value, in order. Reads and closes

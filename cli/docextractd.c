@@ -1,6 +1,6 @@
 /*
- * docextractd.c - what the command asks of docextractd, which does the work;
- * verbs print what it responds (lib/control/channel.h).
+ * docextractd.c - sends requests of the command to docextractd, and prints the
+ * responses (lib/control/channel.h).
  */
 #include "cli/cli.h"
 

@@ -1,8 +1,8 @@
 /*
- * hello.c - `docextract hello`: takes the steps that a job would take, one
- * after the other; the first that fails is named, with what to do. Here are
- * those that need the rights of the caller; docextractd takes the others. Then
- * it warns of what will go wrong later although the service responds now.
+ * hello.c - `docextract hello`: performs the steps of a job, one after the
+ * other, and reports the first one that fails, with advice. This file contains
+ * the steps that need the rights of the caller; docextractd performs the
+ * others. Then it warns of later failures, although the service responds now.
  */
 #include "cli/cli.h"
 
@@ -47,7 +47,7 @@ static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
   return DX_OK;
 }
 
-/* There is no way back: tried in a process of its own. */
+/* A sandbox cannot be left, so it is tested in a child process. */
 unsigned cli_sandbox_layers(void)
 {
   pid_t child = fork();
@@ -74,7 +74,7 @@ static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
   return DX_OK;
 }
 
-/* Backends may not be able to read what root can. */
+/* Backends may not be able to read files that root can read. */
 static enum dx_code step_user(struct hello *h, struct dx_err *err)
 {
   char name[DX_USER_BYTES];
@@ -99,7 +99,8 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
   return DX_OK;
 }
 
-/* Without it nothing is sent; without a service manager, this starts it. */
+/* Nothing is sent without docextractd. If there is no service manager, starts
+ * it. */
 static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
@@ -132,7 +133,7 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
   va_end(args);
 }
 
-/* Nothing else reads it before a print job asks for separators. */
+/* The file is not read until a print job requests separators. */
 static void warn_separator(const char *path)
 {
   char begin[5] = "";
@@ -150,7 +151,7 @@ static void warn_separator(const char *path)
     (void)close(fd);
 }
 
-/* The permissions of a backend decide which user cupsd runs it as. */
+/* The permissions of the backend determine the user that cupsd runs it as. */
 static void warn_backend(void)
 {
   const char *serverbin = getenv("CUPS_SERVERBIN");
@@ -159,7 +160,7 @@ static void warn_backend(void)
 
   (void)snprintf(path, sizeof(path), "%s/backend/docextract",
                  serverbin != NULL ? serverbin : DX_SERVERBIN);
-  if (stat(path, &st) == 0 && /* if it is missing, cupsd says so */
+  if (stat(path, &st) == 0 && /* if it is missing, cupsd reports it */
       ((st.st_mode & (S_IWGRP | S_IRWXO)) == 0) != (dx_user() != NULL))
     warn("cupsd does not run the backend as '%s'; fix it with: "
          "chown root: %s && chmod %s %s",
@@ -167,8 +168,7 @@ static void warn_backend(void)
          dx_user() != NULL ? "700" : "755", path);
 }
 
-/* One wrong line is enough to be worth a warning, even if a later one is right.
- */
+/* Warns of every wrong line, even if a later line overrides it. */
 static void warn_directive(void *ctx, const char *name, const char *value)
 {
   (void)ctx;
@@ -184,7 +184,7 @@ static void warn_directive(void *ctx, const char *name, const char *value)
 
 /* ---- all of it ---- */
 
-/* The steps of docextractd, in color, too; and what a slow one waits for. */
+/* Prints the steps of docextractd, in color, and its waiting messages. */
 static void print_said(const struct dx_message *message)
 {
   const char *text = message->text;
@@ -229,7 +229,7 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
     code = cli_request(cli, -1, print_said, err, "hello %s", h.service->name);
   if (code == DX_OK && (h.sandbox_layers & DX_SANDBOX_SECCOMP) == 0)
     warn(DX_SANDBOX_OPTIONAL);
-  if (h.is_owner) { /* as whom backends run */
+  if (h.is_owner) { /* the user that backends run as */
     warn_backend();
     if (h.service->separator_page != NULL)
       warn_separator(h.service->separator_page);

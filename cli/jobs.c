@@ -1,7 +1,7 @@
 /*
- * jobs.c - `docextract jobs`: a row for each job in the spool, with its state
- * and what is wrong, once or whenever something changes. No lock is taken.
- * Titles and names of people stay in the journals.
+ * jobs.c - `docextract jobs`: prints a row for each job in the spool, with its
+ * state and message, once or after every change. Takes no lock. Does not print
+ * titles or names of people.
  */
 #include "cli/cli.h"
 
@@ -35,11 +35,11 @@ struct list {
   struct cli *cli;
   struct row *rows;
   size_t count;
-  bool is_driven; /* docextractd runs */
+  bool is_driven; /* docextractd is running */
   size_t unreadable;
   size_t unreceived;  /* in received/, and unreadable */
-  size_t old;         /* finished more than a day ago, and left out */
-  int digits;         /* how many digits distinguish the keys */
+  size_t old;         /* finished more than a day ago, and omitted */
+  int digits;         /* number of digits that distinguish the keys */
   size_t width;       /* of the column of print jobs */
   struct dx_err *err; /* while reading */
 };
@@ -54,17 +54,18 @@ const char *cli_state_word(size_t n)
 /* ---- what is shown of a job ---- */
 
 /*
- * The message, and what the table has of it: an outage first in plain words,
- * then its cause in those of libcurl. A user who asks docextractd can neither
- * start it nor decide, and gets only the plain words, without a code.
+ * Formats the message and the text in the table: for an outage, first a plain
+ * sentence, then the technical cause. A user whose jobs come from docextractd
+ * can neither start it nor decide, and gets only the plain sentence, without a
+ * code.
  */
 static void describe_job(const struct list *list, const struct dx_job *job,
                          char message[DX_ERR_TEXT_BYTES], struct row *row)
 {
   enum dx_class cls = dx_class_of(job->message_code);
   bool is_outage = cls == DX_CL_TRANSIENT;
-  /* What an administrator fixes there makes the service respond again, but only
-   * the next run of the print job sends. */
+  /* The administrator fixes the configuration or the token, but the job
+   * continues only with the next run of the print job. */
   bool is_queue_stopped = job->queue != NULL && !dx_job_is_final(job) &&
                           job->print.backend == DX_BACKEND_ENDED &&
                           (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
@@ -161,7 +162,7 @@ static struct dx_json *job_json(const struct dx_job *job, const char *message,
                                  job->submission_count, submission_json));
 }
 
-/* The rows lose theirs. */
+/* Takes the objects from the rows. */
 static enum dx_code make_json(struct list *list, bool pretty, char **ret_text,
                               struct dx_err *err)
 {
@@ -227,7 +228,7 @@ static enum dx_code list_unfinished(void *ctx, const char *name)
   struct dx_job *job;
   enum dx_code code = cli_read_job(list->cli, name, &job, list->err);
 
-  if (code == DX_E_NOT_FOUND) /* just removed, or picked up */
+  if (code == DX_E_NOT_FOUND) /* removed or picked up meanwhile */
     return DX_OK;
   if (code == DX_E_DAMAGED) {
     ++*(dx_is_key(name) ? &list->unreadable : &list->unreceived);
@@ -239,7 +240,7 @@ static enum dx_code list_unfinished(void *ctx, const char *name)
   return code;
 }
 
-/* However many there are, only the recent ones are read. */
+/* Reads only the recent jobs, because there may be many. */
 static enum dx_code list_finished(void *ctx, const char *key)
 {
   struct list *list = ctx;
@@ -283,7 +284,7 @@ static const struct row header = {.key = "KEY",
                                   .cases = "CASES",
                                   .text = "MESSAGE"};
 
-/* The jobs as they are now, newest last. */
+/* Reads the current jobs, and sorts them, newest last. */
 static enum dx_code read_list(struct list *list, struct dx_err *err)
 {
   size_t i, kept = 0;
@@ -301,7 +302,7 @@ static enum dx_code read_list(struct list *list, struct dx_err *err)
     struct row *before = kept > 0 ? &list->rows[kept - 1] : NULL;
 
     if (before != NULL &&
-        by_key(before, row) == 0) { /* it left jobs/ meanwhile */
+        by_key(before, row) == 0) { /* it was moved meanwhile */
       dx_json_free(&row->json);
       continue;
     }
@@ -329,7 +330,7 @@ static void release_list(struct list *list)
 
 /* ---- the table ---- */
 
-/* columns: of a line, at most */
+/* columns: maximum width of a line */
 static void print_row(const struct list *list, size_t columns,
                       const struct row *row)
 {
@@ -375,7 +376,7 @@ struct watch {
   bool again; /* not the first round */
 };
 
-/* Fills the screen and no more: the newest that fit, one line each. */
+/* Prints the newest jobs that fit on the screen, one line each. */
 static void draw(const struct list *list)
 {
   int lines, columns;
@@ -392,7 +393,7 @@ static void draw(const struct list *list)
     print_row(list, (size_t)columns, &list->rows[i]);
 }
 
-/* In the first round, all. Ages do not count: they change all the time. */
+/* Prints all jobs first, then changed ones. Changes of the age are ignored. */
 static void print_changed(const struct watch *w)
 {
   const struct row *row = w->now.rows, *end = row + w->now.count,
@@ -455,7 +456,7 @@ enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
     return cli_request(cli, CLI_PATIENCE_MS, NULL, err, "seen");
   if (cli->watch)
     cli_stop_catch();
-  do /* being stopped, or having no reader left, is no failure */
+  do /* a signal, or a closed stdout, is not an error */
     code = print_list(&w, err);
   while (code == DX_OK && cli->watch && cli_stop_wait(WATCH_MS));
   release_list(&w.now);

@@ -1,7 +1,7 @@
 /*
- * load.c - the configuration, which of its services is meant, and whose rights
- * the command runs with. Everything in the spool belongs to the user that
- * backends run as (lib/base/user.h); they could not touch what root left there.
+ * load.c - reads the configuration, selects the service, and changes the user
+ * of the process. Everything in the spool belongs to the user that backends run
+ * as (lib/base/user.h): backends could not access files of root.
  */
 #include "cli/cli.h"
 
@@ -16,10 +16,10 @@
 #include "cli/cupsd.h"
 #include "lib/base/buf.h"
 
-/* The user that nearly every cupsd is built with. */
+/* The default user of cupsd in most distributions. */
 #define CUPS_DEFAULT_USER "lp"
 
-/* Returns how many. */
+/* Returns the number of lines. */
 static size_t print_lines(const char *prefix, const char *lines)
 {
   size_t len, count = 0;
@@ -186,7 +186,7 @@ enum dx_code cli_check_owner(const struct cli *cli, struct dx_err *err)
   entry = backends[0] != '\0' ? getpwnam(backends) : NULL;
   if (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0)
     return DX_OK;
-  /* Even a cupsd of root does not run them as root. */
+  /* cupsd never runs them as root, even if its user is root. */
   return wrong_owner(spool_dir, st.st_uid,
                      entry != NULL ? backends : CUPS_DEFAULT_USER, err);
 }

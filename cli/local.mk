@@ -12,13 +12,13 @@ EXTRA_DIST += tests/cli/ask tests/cli/attend_test.sh tests/cli/cli_test.sh \
 	tests/cli/docextractd_played tests/cli/frame.sh \
 	tests/cli/jobs_test.sh tests/cli/owned_test.sh tests/cli/show_test.sh tests/cli/status_test.sh
 
-# With a user of its own.
+# As configured with a separate user.
 check_PROGRAMS += tests/cli/docextract-owned
 tests_cli_docextract_owned_SOURCES = $(other_user)
 tests_cli_docextract_owned_CPPFLAGS = $(with_other_user)
 tests_cli_docextract_owned_LDADD = $(cli_docextract_OBJECTS) \
 	$(cli_docextract_LDADD)
-# With CUPS_SERVERBIN for root, too.
+# Uses CUPS_SERVERBIN for root, too.
 check_PROGRAMS += tests/cli/docextract-here
 tests_cli_docextract_here_SOURCES = lib/base/user.c lib/control/start.c
 tests_cli_docextract_here_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT

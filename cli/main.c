@@ -1,7 +1,7 @@
 /*
- * main.c - the command line of `docextract`: usage, help, abbreviations and the
- * check of arguments come from CLI_VERBS (cli.h) and the options below. What a
- * verb does lives in its file.
+ * main.c - the command line of `docextract`: usage, help, abbreviations, and
+ * the check of arguments are derived from CLI_VERBS (cli.h) and the options
+ * below. Each verb is implemented in its own file.
  */
 #include "cli/cli.h"
 
@@ -74,7 +74,7 @@ static const struct option_row rows[] = {
 
 /* ---- patterns ---- */
 
-/* verb: NULL for what every verb accepts */
+/* verb: NULL: options that all verbs accept */
 static bool is_accepted_by(const struct option_row *row,
                            const struct verb *verb)
 {
@@ -88,7 +88,7 @@ static bool is_accepted_by(const struct option_row *row,
          (verb != NULL && strstr(verb->pattern, text) != NULL);
 }
 
-/* The length of the word at p, or of what is in brackets there. */
+/* The length of the word or the bracketed item at p. */
 static size_t item_length(const char *p)
 {
   size_t len = strcspn(p, *p == '[' ? "]" : " ");
@@ -174,7 +174,7 @@ static void print_help(const struct verb *verb)
 
 /* ---- the command line ---- */
 
-/* format: what is wrong; NULL if that was printed. */
+/* format: the error; NULL if it was printed. */
 __attribute__((format(printf, 2, 3))) static int
 fail_usage(const struct verb *verb, const char *format, ...)
 {
@@ -328,9 +328,9 @@ int main(int argc, char **argv)
   struct cli cli = {.spool = {-1, -1}};
 
   dx_process_protect();
-  dx_process_hide_arguments(argc, argv, 1); /* titles, and names of charts */
-  (void)signal(SIGPIPE, SIG_IGN);           /* no reason to abandon a job */
-  (void)signal(SIGXFSZ, SIG_IGN);           /* to us, a full disk */
+  dx_process_hide_arguments(argc, argv, 1); /* titles and file names */
+  (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe must not end a job */
+  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   status = read_options(&cli, argc, argv, given);
   if (status != EX_OK)

@@ -1,7 +1,6 @@
 /*
- * metrics.c - `docextract metrics`: what an administrator watches, for
- * Prometheus. From the spool, or from docextractd for a user who may not read
- * it.
+ * metrics.c - `docextract metrics`: prints metrics in Prometheus format, from
+ * the spool, or from docextractd if the user may not read the spool.
  */
 #include "cli/cli.h"
 

@@ -1,8 +1,9 @@
 /*
  * purge.c - `docextract purge [JOB...]`: removes finished jobs from the spool
- * before KeepJobs does. Results stay, and so does every job with a submission
- * that is not extracted, canceled or expired: its documents may be the only
- * copy. What is chosen here is removed by docextractd, which looks again.
+ * before KeepJobs has passed. Results are kept, and so is every job with a
+ * submission that is not extracted, canceled, or expired, because its documents
+ * may be the only copy. docextractd checks the selected jobs again, and removes
+ * them.
  */
 #include "cli/cli.h"
 
@@ -10,12 +11,12 @@
 
 struct purge {
   struct cli *cli;
-  int64_t least_ms; /* without activity */
+  int64_t least_ms; /* minimum time without activity */
   size_t removed, unfinished, failed, recent;
   struct dx_err *err;
 };
 
-/* True if the job may be removed; counts why not. */
+/* True if the job may be removed; otherwise counts the reason. */
 static bool may_remove(struct purge *p, const struct dx_job *job)
 {
   if (!dx_job_is_final(job) || dx_job_awaits_hook(job))
@@ -47,7 +48,7 @@ static enum dx_code purge_found(void *ctx, const char *name)
       code = cli_request(p->cli, CLI_PATIENCE_MS, say_nothing, p->err,
                          "purge %s", job->key);
     p->removed += code == DX_OK;
-    if (code == DX_E_JOB || code == DX_E_BUSY) { /* something happened to it */
+    if (code == DX_E_JOB || code == DX_E_BUSY) { /* it has changed meanwhile */
       p->unfinished++;
       code = DX_OK;
     }
@@ -80,7 +81,7 @@ static enum dx_code purge_all(struct purge *p, struct dx_err *err)
   return code;
 }
 
-/* A job that is named. */
+/* Removes a job that was named on the command line. */
 static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
 {
   const struct purge *p = ctx;

@@ -1,9 +1,9 @@
 /*
- * report.c - `docextract report`: what is needed first to look into a bug, safe
- * for a public bug report. It is made of what is known to be harmless
- * (versions, numbers, words of fixed sets), never by removing secrets from
- * something: nothing that a user wrote is in it, no title, no name of a user,
- * host, queue or file.
+ * report.c - `docextract report`: prints the information that is needed first
+ * to analyze a bug, safe for a public bug report. It prints only data that is
+ * known to be harmless (versions, numbers, words of fixed sets), instead of
+ * removing secrets from other data. It contains no text written by users: no
+ * titles, and no names of users, hosts, queues, or files.
  */
 #include "cli/cli.h"
 
@@ -26,20 +26,19 @@
 #include "lib/base/process.h"
 #include "lib/control/start.h"
 
-#define LINE_BYTES 80 /* of what a program prints */
+#define LINE_BYTES 80 /* limit for the output of a program */
 
 struct count {
   struct cli *cli;
-  size_t states[DX_ST_COUNT + 1];                  /* by cli_state_word() */
-  size_t codes[DX_CODE_COUNT];                     /* why submissions ended */
+  size_t states[DX_ST_COUNT + 1]; /* by cli_state_word() */
+  size_t codes[DX_CODE_COUNT];    /* reasons of ended submissions */
   size_t messages[DX_ST_COUNT + 1][DX_CODE_COUNT]; /* by state and code */
   size_t unreadable;
 };
 
 /* ---- versions ---- */
 
-/* Only a program knows the versions of its libraries: the one line that it
- * prints. */
+/* Prints the `--version` line: only the program knows its libraries. */
 static void print_program(const char *path, const char *name)
 {
   char program[PATH_MAX], option[] = "--version", line[LINE_BYTES] = "";
@@ -118,7 +117,7 @@ static void print_queues(const struct cli *cli)
   free(queues.list);
 }
 
-/* ---- what works ---- */
+/* ---- tests ---- */
 
 static void print_clock(const char *text)
 {
@@ -132,8 +131,8 @@ static void print_clock(const char *text)
     printf("  the clock is %lld s %s\n", seconds, word);
 }
 
-/* Of a line of `hello`, whether a step succeeded. Addresses, and what the
- * service says, are not for a report. */
+/* Prints only whether a step of `hello` succeeded. Addresses and texts of the
+ * service are omitted. */
 static void print_step(const struct dx_message *message)
 {
 #define X(function, name) DX_HELLO_OK name, DX_HELLO_FAILED name,
@@ -155,7 +154,7 @@ static void print_step(const struct dx_message *message)
   }
 }
 
-/* As `docextract hello` does. */
+/* Runs the tests of `docextract hello`. */
 static void test_services(const struct cli *cli)
 {
   struct dx_err err;
@@ -231,9 +230,9 @@ static void print_jobs(struct cli *cli)
 /* ---- cupsd's error_log ---- */
 
 /*
- * The log has titles and names of people in many places, so nothing is removed
- * from it: a line is printed if it is one of a few known ones, and of that line
- * only words of fixed sets, and numbers.
+ * The log contains titles and names of people in many places. Therefore only
+ * lines of a few known forms are printed, and only their numbers and words of
+ * fixed sets.
  */
 #define DEFAULT_LOG "/var/log/cups/error_log"
 #define PATH_BYTES 512
@@ -252,8 +251,8 @@ static void print_jobs(struct cli *cli)
   "[-+]docextract-(waiting-report|service-down-warning|storage-error|" \
   "document-refused-error|config-error)"
 
-/* A line is printed as `format` with the groups that it names: %1 is the time,
- * %2 the job. */
+/* A matching line is printed as `format`, in which %1, %2, and so on are groups
+ * of the pattern: %1 is the time, %2 the job. */
 static const struct {
   const char *pattern;
   const char *format;
@@ -278,7 +277,7 @@ static void read_log_path(void *ctx, const char *name, const char *value)
     (void)snprintf(ctx, PATH_BYTES, "%s", value);
 }
 
-/* With the rights of the caller; -1: not available. */
+/* Opened with the rights of the caller; -1: not available. */
 static int open_log(const char *config_path)
 {
   char path[PATH_BYTES] = DEFAULT_LOG;
@@ -343,10 +342,10 @@ static void print_log(int fd)
   (void)fclose(file);
 }
 
-/* ---- all of it ---- */
+/* ---- the verb ---- */
 
-/* What only the caller may read is opened before we become the owner of the
- * spool. An error in one part is part of the report. */
+/* Files that only the caller may read are opened before the process becomes the
+ * owner of the spool. If a part fails, the report contains the error. */
 enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
   int log = open_log(cli->config_path);

@@ -1,11 +1,11 @@
 /*
- * result.c - a result of the service as people read it: as a table, or as a
- * page. The service decides which fields there are, so nothing here knows more
- * than the shape of a measurement and the fields of a patient.
+ * result.c - prints a result of the service for people, as a table or as a
+ * page. The service defines the fields, so this file only knows the structure
+ * of a measurement and the fields of a patient.
  *
- * All of it is text from outside. To the page it gets only through
- * print_text(). Positions there are attributes of SVG, because the policy of
- * the page forbids styles in attributes, and printing leaves out backgrounds.
+ * All data is untrusted. On the page it is only printed by print_text().
+ * Positions are attributes of SVG, because the policy of the page forbids
+ * styles in attributes, and backgrounds are not printed on paper.
  */
 #include "cli/result.h"
 
@@ -18,11 +18,11 @@
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
 
-/* Of a measurement; the field is its name. */
+/* Columns of a measurement; FIELD is its name. */
 enum { FIELD, VALUE, UNIT, MIN, MAX, COLUMNS };
 
 struct result_row {
-  const char *text[COLUMNS]; /* "" for what is not there */
+  const char *text[COLUMNS]; /* "" if missing */
 };
 
 enum dx_code result_parse(const struct dx_buf *content,
@@ -33,7 +33,7 @@ enum dx_code result_parse(const struct dx_buf *content,
   struct dx_json *root;
   enum dx_code code = DX_E_DOCUMENT;
 
-  if (content->len > DX_SHOW_MAX_BYTES) /* parsed, it is forty times as big */
+  if (content->len > DX_SHOW_MAX_BYTES) /* forty times as large when parsed */
     return dx_fail(err, code, 0,
                    "the result is larger than %d MiB, too large for a table; "
                    "print it with --json",
@@ -58,13 +58,13 @@ enum dx_code result_parse(const struct dx_buf *content,
   return code;
 }
 
-/* The fields of a patient, in the order in which people write them. */
+/* The fields of a patient, in the usual order. */
 #define PATIENT_FIELDS 4
 static const char *const patient_fields[PATIENT_FIELDS + 1] = {
     "patient_first_name", "patient_last_name", "patient_mrn", "patient_dob"};
 
-/* The first of these members that is not among `known`, which ends with NULL;
- * NULL: all are. */
+/* Returns the first of these members that is not in `known`, which ends with
+ * NULL; NULL: there is none. */
 static const struct dx_json *next_other(const struct dx_json *member,
                                         const char *const *known)
 {
@@ -106,7 +106,7 @@ static bool is_empty(const struct dx_json *results)
   return dx_json_first_member(data) == NULL || !has_value(data);
 }
 
-/* A value in one line; for an object or array, only where it can be seen. */
+/* A value in one line; an object or array refers to --json. */
 static const char *text_of(const struct dx_json *json)
 {
   const char *text = dx_json_string(json);
@@ -140,8 +140,7 @@ static bool is_less(const char *a, const char *b)
          strtold(a, NULL) < strtold(b, NULL);
 }
 
-/* Where the value is: "low", "high", or "" if it is within its range, or if
- * that cannot be said. */
+/* "low", "high", or "" if the value is in its range or cannot be compared. */
 static const char *mark_of(const struct result_row *row)
 {
   if (is_less(row->text[VALUE], row->text[MIN]))
@@ -247,7 +246,7 @@ void result_print_table(const struct dx_json *results)
 
 /* ---- as a page ---- */
 
-/* tests/cli/show_test.sh compares it with the style. */
+/* tests/cli/show_test.sh compares this hash with the style. */
 #define STYLE_SHA256 "+H5g6N4CUxuNG+AU1ga3ZXDNigwXsCmaAGr+NYsgaFM="
 
 static const char style[] =
@@ -305,8 +304,7 @@ void result_end_page(void)
   printf("</main>\n</body>\n</html>\n");
 }
 
-/* Like cli_print_plain(), and escaped: it is neither markup nor the end of an
- * attribute. */
+/* Like cli_print_plain(), but escapes markup and quotation marks. */
 static void print_text(const char *text)
 {
   static const char special[] = "&<>\"'";
@@ -322,8 +320,7 @@ static void print_text(const char *text)
   }
 }
 
-/* In a direction of its own: right-to-left text does not move what is next to
- * it. */
+/* Isolates right-to-left text, so that it does not move adjacent text. */
 static void print_apart(const char *text)
 {
   printf("<bdi>");
@@ -359,7 +356,7 @@ static void print_members(const struct dx_json *object,
   printf("</ul>");
 }
 
-/* However deep; cJSON has a limit. */
+/* Recursive; cJSON limits the depth. */
 static void print_value(const struct dx_json *value)
 {
   static const char *const none[] = {NULL};
@@ -384,13 +381,13 @@ static void print_value(const struct dx_json *value)
   }
 }
 
-/* The bar is 100 wide, and the range its middle half. */
+/* The bar is 100 wide; the range is its middle half. */
 #define BAR_FROM 25.0L
 #define BAR_TO 75.0L
 #define BAR_EDGE 5.0L
 
-/* The row says the same in words: screen readers skip the bar. None is printed
- * for a range that cannot be drawn. */
+/* The row contains the same information as text, because screen readers skip
+ * the bar. No bar is printed for a range that cannot be drawn. */
 static void print_bar(const struct result_row *row, bool is_out)
 {
   const char *const *text = row->text;
@@ -434,7 +431,7 @@ static void page_measurement(const struct dx_json *member)
   print_value(dx_json_get(range, "min"));
   printf("</td><td>");
   print_bar(&row, mark[0] != '\0');
-  if (dx_json_first_member(range) != NULL) /* whatever else is known about it */
+  if (dx_json_first_member(range) != NULL) /* other members of the range */
     print_members(range, limits);
   else
     print_value(range);
@@ -516,7 +513,7 @@ void result_print_page(const struct dx_json *results)
     if (dx_json_first_member(document) != NULL) {
       page_patient(document);
       page_rows(document);
-    } else { /* it need not be an object */
+    } else { /* it may not be an object */
       printf("<p>");
       print_value(document);
       printf("</p>\n");

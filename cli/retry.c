@@ -1,14 +1,14 @@
 /*
- * retry.c - `docextract retry JOB...` and `docextract cancel JOB...`:
- * docextractd retries what failed in a job and sends what waited for a
- * decision, or sends and fetches nothing more of it and deletes its documents.
- * A user who may not use the spool is told what to do instead.
+ * retry.c - `docextract retry JOB...` and `docextract cancel JOB...`. For
+ * retry, docextractd retries failed submissions, and sends jobs that waited for
+ * a decision. For cancel, it stops sending and fetching, and deletes the
+ * documents. A user who may not use the spool gets advice instead.
  */
 #include "cli/cli.h"
 
 #include <stdio.h>
 
-/* CUPS may still run it, so that its commands are the ones to use. */
+/* True if CUPS may still run the print job: its own commands must be used. */
 static bool is_of_cups(const struct dx_job *job)
 {
   return job->print.backend != DX_BACKEND_NONE &&
@@ -65,7 +65,7 @@ static enum dx_code cancel_as_user(const struct dx_job *job, struct dx_err *err)
 
 struct request {
   struct cli *cli;
-  const char *verb; /* of docextractd */
+  const char *verb; /* verb of docextractd */
   enum dx_code (*as_user)(const struct dx_job *job, struct dx_err *err);
 };
 

@@ -1,9 +1,8 @@
 /*
- * show.c - `docextract show JOB|FILE...`: what was extracted, as a table, with
- * --html as a page, or with --json as it came. Everything in a result
- * is text from outside and is printed through result.c; numbers keep their
- * digits. The service decides which fields there are: unknown ones are shown
- * too.
+ * show.c - `docextract show JOB|FILE...`: prints extracted data as a table,
+ * with --html as a page, or with --json unchanged. All data in a result is
+ * untrusted, and is printed through result.c; numbers keep their digits. The
+ * service defines the fields: unknown fields are shown, too.
  */
 #include "cli/cli.h"
 
@@ -26,12 +25,12 @@
 struct show {
   struct cli *cli;
   size_t shown;  /* results */
-  bool has_page; /* it was begun */
+  bool has_page; /* the page was begun */
 };
 
 /* ---- a result ---- */
 
-/* No page stays empty: the first line on it begins it. */
+/* Begins the page with its first line, so that no page is empty. */
 static void begin_page(struct show *s)
 {
   if (!s->has_page)
@@ -39,7 +38,7 @@ static void begin_page(struct show *s)
   s->has_page = true;
 }
 
-/* Why this is not everything: on stderr, and on the page. */
+/* Prints what is missing, on stderr and on the page. */
 __attribute__((format(printf, 2, 3))) static void
 print_note(struct show *s, const char *format, ...)
 {
@@ -81,8 +80,8 @@ static enum dx_code print_result(struct show *s, const struct dx_buf *content,
 
 /* ---- a file ---- */
 
-/* Root shows only what the owner of the spool may read: the command may have
- * been started for a user who is not root. */
+/* For root, shows only files that the owner of the spool may read, because a
+ * user who is not root may have started the command. */
 static enum dx_code show_file(struct show *s, const char *path,
                               struct dx_err *err)
 {
@@ -115,8 +114,8 @@ static enum dx_code show_file(struct show *s, const char *path,
 
 /* ---- a job ---- */
 
-/* From the results directory, or from the job directory if it is not delivered
- * yet. */
+/* Reads a result from the results directory, or from the job directory if it is
+ * not delivered yet. */
 static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
                                 size_t index, const char *name,
                                 struct dx_buf *content, struct dx_err *err)
@@ -150,7 +149,7 @@ static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
                  name, results_dir);
 }
 
-/* A delivered result, from docextractd. */
+/* Requests a delivered result from docextractd. */
 static enum dx_code ask_result(const struct cli *cli, const char *key,
                                const char *name, struct dx_buf *ret_content,
                                struct dx_err *err)

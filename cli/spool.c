@@ -1,7 +1,7 @@
 /*
- * spool.c - the jobs that the caller may look at: the whole spool for who may
- * read it, else the caller's own jobs, from docextractd's socket; and a job
- * found by the name that a user gives. The rest is lib/spool/spool.h's.
+ * spool.c - the jobs that the caller may see: the whole spool if the caller may
+ * read it, otherwise the caller's own jobs, from docextractd's socket. Also
+ * finds a job by the name that a user gives. lib/spool/spool.h does the rest.
  */
 #include "cli/cli.h"
 
@@ -26,8 +26,8 @@
 
 /* ---- from the spool, or from docextractd ---- */
 
-/* Who owns the key, and what else is wrong with the configuration, does not
- * matter to this caller. */
+/* True if the caller may not read the spool. Uses the valid lines of the
+ * configuration; its errors do not matter to this caller. */
 static bool must_ask(struct cli *cli)
 {
   struct dx_config *config = NULL;
@@ -51,7 +51,7 @@ enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err)
   return cli->asks ? DX_OK : cli_open_spool(cli, err);
 }
 
-/* Reads all of them into cli->jobs. */
+/* Reads all jobs of the response into cli->jobs. */
 static enum dx_code ask_jobs(struct cli *cli, struct dx_err *err)
 {
   struct dx_status status = DX_STATUS_NONE;
@@ -99,7 +99,7 @@ enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
         code = unfinished(ctx, key_of(cli->job));
     return code;
   }
-  /* In the order in which a job moves: none is missed. */
+  /* In the order in which jobs move, so that none is missed. */
   code = dx_spool_each(&cli->spool, DX_SPOOL_NEW, unfinished, ctx, err);
   if (code == DX_OK)
     code = dx_spool_each(&cli->spool, DX_SPOOL_JOBS, unfinished, ctx, err);
@@ -125,7 +125,7 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
                       : dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
 }
 
-/* ---- what keeps backends from writing ---- */
+/* ---- permissions of backends ---- */
 
 static enum dx_code advise_writer(struct dx_err *err)
 {
@@ -156,7 +156,7 @@ enum dx_code cli_check_results(const struct dx_service *service,
   if (stat(path, &st) == 0) {
     if (S_ISDIR(st.st_mode))
       code = dx_fs_check_access(path, &why);
-  } else if (errno == ENOENT) { /* it will be created in the one above it */
+  } else if (errno == ENOENT) { /* it will be created in its parent */
     parent = dx_fs_parent(path);
     if (parent == NULL)
       return dx_fail_nomem(err);
@@ -222,8 +222,8 @@ bool cli_is_job_name(const char *text)
          is_print_job(text);
 }
 
-/* Queue names are case-insensitive, as in CUPS. A job that cannot be read is
- * not found by its name. */
+/* Queue names are case-insensitive, as in CUPS. An unreadable job is not found
+ * by its name. */
 static enum dx_code compare_job(void *ctx, const char *stored)
 {
   char name[CLI_CUPS_NAME_BYTES], key[DX_KEY_BYTES], at[DX_TIME_BYTES] = "";
@@ -243,7 +243,7 @@ static enum dx_code compare_job(void *ctx, const char *stored)
     fits = strncmp(key, s->text, strlen(s->text)) == 0;
   }
   if (!fits || (s->count > 0 && strcmp(s->key, key) == 0))
-    return DX_OK; /* or it was finished meanwhile: the same job */
+    return DX_OK; /* the same job may have moved meanwhile */
   memcpy(s->key, key, DX_KEY_BYTES);
   if (++s->count <= CANDIDATES_MAX)
     dx_buf_printf(&s->candidates, "%s%s%s%s%s", s->count > 1 ? ", " : "", key,
@@ -257,7 +257,7 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
   struct search s = {.cli = cli, .text = text, .by_name = is_print_job(text)};
   enum dx_code code;
 
-  /* Checked first: it may be anything, and goes into messages. */
+  /* Checked first, because arbitrary text would be used in messages. */
   if (!cli_is_job_name(text))
     return dx_fail(err, DX_E_JOB, 0,
                    "not a job key or at least its first %d digits, nor a print "
@@ -285,7 +285,7 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
   return code;
 }
 
-/* ---- several ---- */
+/* ---- several arguments ---- */
 
 static bool is_temporary(enum dx_code code)
 {

@@ -1,6 +1,6 @@
 /*
- * stop.c - SIGINT and SIGTERM: the first one ends cleanly what is under way,
- * the second one at once.
+ * stop.c - handles SIGINT and SIGTERM: the first one stops the command cleanly,
+ * the second one immediately.
  */
 #include "cli/cli.h"
 
@@ -20,7 +20,7 @@ static void on_stop(int number)
 
   (void)number;
   if (++stops > 1)
-    _exit(EX_TEMPFAIL); /* what is stored is complete */
+    _exit(EX_TEMPFAIL); /* stored data is complete */
   (void)!write(wake[1], "", 1);
   errno = saved;
 }
@@ -35,7 +35,7 @@ void cli_stop_catch(void)
   if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
     wake[0] = wake[1] = -1;
   (void)sigemptyset(&action.sa_mask);
-  /* What our parent ignored stays ignored: nohup, `&`. */
+  /* Signals that the parent ignores stay ignored: nohup, `&`. */
   for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
     if (sigaction(signals[i], NULL, &before) == 0 &&
         before.sa_handler != SIG_IGN)

@@ -1,19 +1,19 @@
 /*
- * submit.c - `docextract submit FILE...`: like a print job, without CUPS.
- * The files become a job in the spool, and docextractd does the rest; a job
- * that was stored is never lost, however the command ends.
+ * submit.c - `docextract submit FILE...`: like a print job, without CUPS. The
+ * files become a job in the spool, and docextractd does the rest. Once it is
+ * stored, the job does not depend on the command.
  *
- * It runs todocextract as cupsd would, for one file after the other, and reads
- * its bundle: so both accept the same files and send the same bytes. The filter
- * is told the service and the configuration, but no names: every user of the
- * computer can read arguments. The processes are: this command; a runner, which
- * waits for a byte before each file; and todocextract. The runner is killed
- * with this command, and todocextract with the runner. If root runs the
- * command, they run as a user who can read neither key nor spool; so
- * filter_start() comes before cli_become_owner().
+ * It runs todocextract for each file, as cupsd does, and reads its bundle.
+ * Therefore both accept the same files and send the same bytes. The filter gets
+ * the service and the configuration, but no names, because every user of the
+ * computer can read arguments. There are three processes: this command; a
+ * runner, which waits for a byte before each file; and todocextract. The runner
+ * is killed with this command, and todocextract with the runner. If root runs
+ * the command, runner and filter run as a user who can read neither key nor
+ * spool; therefore filter_start() comes before cli_become_owner().
  *
- * Messages count the files instead of naming them: names of charts are often
- * names of patients, and stderr may end up in a log.
+ * Messages contain the number of a file instead of its name, because file names
+ * often contain names of patients, and stderr may be logged.
  */
 #include "cli/cli.h"
 
@@ -45,18 +45,18 @@
 #include "lib/spool/filename.h"
 #include "lib/spool/results.h"
 
-#define CONFIG_FD 3 /* of todocextract, which may not be allowed to open it */
-#define TEMP_DIR "/var/tmp" /* its files there have no names */
+#define CONFIG_FD 3         /* of todocextract, which may not open the file */
+#define TEMP_DIR "/var/tmp" /* its temporary files have no names */
 
 /* ---- todocextract ---- */
 
 struct filter {
   struct dx_bundle_reader *reader;
-  int bundle_fd;    /* what the filters write; -1: not started */
+  int bundle_fd;    /* output of the filters; -1: not started */
   int go_fd;        /* a byte for each file to process */
-  int log_fd;       /* a file in memory with what they log */
-  long long log_at; /* how much of it was read */
-  int64_t limit_ms; /* without data */
+  int log_fd;       /* log of the filters, in memory */
+  long long log_at; /* position in the log */
+  int64_t limit_ms; /* timeout without data */
 };
 
 struct runner {
@@ -74,8 +74,9 @@ static void close_fd(int *fd)
   *fd = -1;
 }
 
-/* Nothing else is open in a filter: it parses untrusted input. Its limits are
- * more than its child allows itself (filter/isolate.c), and a bound. */
+/* No other files are open in a filter, because it parses untrusted input. Its
+ * limits are upper bounds, higher than those of its child process
+ * (filter/isolate.c). */
 static void runner_exec(const struct runner *r, int in_fd, pid_t parent)
 {
   static char job[] = "0", nobody[] = "-", title[] = "document", copies[] = "1",
@@ -99,8 +100,8 @@ static void runner_exec(const struct runner *r, int in_fd, pid_t parent)
   _exit(127);
 }
 
-/* Entries follow each other in one bundle. After a filter that failed, nothing
- * more is written: the n-th entry is always that of the n-th file. */
+/* All entries are written to one bundle. After a failed filter, no more are
+ * written, so that the n-th entry always belongs to the n-th file. */
 static void runner_run(const struct runner *r, pid_t parent)
 {
   pid_t child, self = getpid();
@@ -109,7 +110,7 @@ static void runner_run(const struct runner *r, pid_t parent)
   size_t i;
   char byte;
 
-  (void)setpgid(0, 0); /* signals from the terminal are not for it */
+  (void)setpgid(0, 0); /* so that it gets no signals of the terminal */
   if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, &err) != DX_OK) {
     dprintf(r->log_fd, "WARNING: %s\n", err.text);
     _exit(1);
@@ -130,9 +131,9 @@ static void runner_run(const struct runner *r, pid_t parent)
   _exit(0);
 }
 
-/* A copy that the user of the filter can read, whatever the mode of the file.
- * No secrets are in it (lib/config/config.h). Not closed by exec: it may have
- * the right number already. */
+/* Returns a copy of the configuration that the user of the filter can read. It
+ * contains no secrets (lib/config/config.h). Not close-on-exec, because it may
+ * already have the right number. */
 static int copy_config(const char *path)
 {
   int from = open(path, O_RDONLY | O_CLOEXEC);
@@ -148,7 +149,7 @@ static int copy_config(const char *path)
   return to;
 }
 
-/* A filter writes nothing before it has processed the file. */
+/* Waits for the filter, which first processes the file, and then writes. */
 static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
 {
   const struct filter *f = ctx;
@@ -162,14 +163,13 @@ static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
                             (long long)f->limit_ms / 1000);
 }
 
-/* Starts the runner; nothing is processed yet. in_fds are borrowed for the
- * call. */
+/* Starts the runner, which waits. in_fds are borrowed for the call. */
 static enum dx_code filter_start(struct filter *f, const struct cli *cli,
                                  const struct dx_service *service,
                                  const int *in_fds, size_t count,
                                  struct dx_err *err)
 {
-  /* Counts only for those whom it cannot give other rights. */
+  /* Only used if it cannot give the user more rights. */
   const char *bin = dx_user_environment("CUPS_SERVERBIN");
   static char search[] = "PATH=/usr/bin:/bin", locale[] = "LC_ALL=C.UTF-8",
               temp[] = "TMPDIR=" TEMP_DIR,
@@ -221,7 +221,7 @@ static enum dx_code filter_start(struct filter *f, const struct cli *cli,
   return DX_OK;
 }
 
-/* What was logged about this file. */
+/* Prints the log of the filter for this file. */
 static void pass_on_log(struct filter *f, size_t number)
 {
   char text[8192], *line, *rest = NULL;
@@ -239,7 +239,7 @@ static void pass_on_log(struct filter *f, size_t number)
       dx_log(DX_LOG_DEBUG, "%s", line + 7);
 }
 
-/* The processes end, at the latest, with this one. */
+/* The processes exit with this one at the latest. */
 static void filter_end(struct filter *f)
 {
   dx_bundle_reader_free(&f->reader);
@@ -256,8 +256,8 @@ struct submit {
   struct filter filter;
   char user[DX_USER_BYTES]; /* the caller */
   struct dx_job *job;
-  struct dx_err refusal;  /* what cannot be sent; DX_OK: all can */
-  struct dx_buf refusals; /* a line each */
+  struct dx_err refusal;  /* the refusal to report; DX_OK: none */
+  struct dx_buf refusals; /* one line each */
   size_t refused;
   bool is_stored;
 };
@@ -302,7 +302,7 @@ static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
   return DX_OK;
 }
 
-/* Their names can be seen in /proc as long as they are open. */
+/* While files are open, their names are visible in /proc. */
 static void close_inputs(struct submit *s)
 {
   while (s->count > 0)
@@ -314,9 +314,9 @@ static void close_inputs(struct submit *s)
 /* ---- the job ---- */
 
 /*
- * Has the next file processed, and waits, at most for FilterTimeLimit and a
- * minute. If it is refused, the others are still looked at, so that all
- * mistakes are reported at once.
+ * Processes the next file, within FilterTimeLimit plus one minute. After a
+ * refusal, the other files are still processed, so that all errors are reported
+ * at once.
  */
 static enum dx_code add_document(struct submit *s, struct dx_err *err)
 {
@@ -349,7 +349,7 @@ static enum dx_code add_document(struct submit *s, struct dx_err *err)
   if (code != DX_OK || entry.kind == DX_KIND_DOCUMENT)
     return code;
   s->refused++;
-  if (s->refusal.code != DX_E_DOCUMENT) /* the caller can fix that: it stays */
+  if (s->refusal.code != DX_E_DOCUMENT) /* keep errors of the caller */
     (void)dx_fail(&s->refusal,
                   entry.reason == DX_REASON_TROUBLE ? DX_E_IO : DX_E_DOCUMENT,
                   0, "file %zu cannot be sent: %s; nothing was sent", number,
@@ -359,8 +359,8 @@ static enum dx_code add_document(struct submit *s, struct dx_err *err)
   return DX_OK;
 }
 
-/* Nothing is sent if anything cannot be: a user who repeats the command does
- * not send the others twice. */
+/* If a file is refused, nothing is sent, so that a user who repeats the command
+ * does not send the other files twice. */
 static enum dx_code add_documents(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -400,8 +400,8 @@ static enum dx_code describe(struct submit *s, struct dx_err *err)
   return dx_job_plan(job, err);
 }
 
-/* As the owner of the spool. Everything goes into incoming/, then one rename
- * makes it a job. */
+/* Runs as the owner of the spool. Everything is written to incoming/, and
+ * committed with one rename. */
 static enum dx_code store(struct submit *s, struct dx_err *err)
 {
   const char *spool_dir = s->cli->config->spool_dir;
@@ -426,7 +426,7 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
   return code;
 }
 
-/* ---- all of it ---- */
+/* ---- the verb ---- */
 
 enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
 {
@@ -451,7 +451,7 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
   close_inputs(&s);
   dx_buf_release(&s.refusals);
   if (s.is_stored) {
-    if (code != DX_OK) /* it may not survive a power failure */
+    if (code != DX_OK) /* not durable yet */
       fprintf(stderr, "docextract: %s\n", err->text);
     printf("Stored %zu document%s as job %s\n", s.job->document_count,
            s.job->document_count == 1 ? "" : "s", s.job->key);

@@ -1,7 +1,6 @@
 /*
- * term.c - what a terminal gets and a pipe does not: color, a line that is
- * overwritten, a screen that is redrawn. Also the only way in which text from
- * outside is printed.
+ * term.c - output to terminals: color, a line that is overwritten, a screen
+ * that is redrawn. Also the only functions that print untrusted text.
  */
 #include "cli/cli.h"
 
@@ -14,7 +13,7 @@
 
 #include "lib/base/utf8.h"
 
-static bool is_line_open; /* the cursor is behind a line to overwrite */
+static bool is_line_open; /* the cursor is after a line to overwrite */
 
 bool cli_is_live(void)
 {

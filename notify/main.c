@@ -1,12 +1,12 @@
 /*
- * main.c - docextract-notify: tells the user at the desktop the outcome of
- * her print jobs. It watches docextractd's status socket (lib/control/status.h)
- * and shows a notification when a submission of hers has ended.
+ * main.c - docextract-notify: shows users the outcome of their print jobs on
+ * the desktop. It watches docextractd's status socket (lib/control/status.h),
+ * and shows a notification when a submission of the user has ended.
  *
- * Whatever fails - docextractd is not there, the desktop shows no
- * notifications - is tried again from the beginning: connect, and ask for what
- * was not yet shown. An end counts as shown when the desktop has it, and is
- * stored then; a process that is killed between the two shows it again.
+ * After any failure - docextractd is not running, the desktop shows no
+ * notifications - it starts over: it connects, and requests the ends that were
+ * not shown yet. An end is stored as shown after the desktop has accepted it;
+ * if the process is killed in between, it is shown again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,18 +26,18 @@
 #include "lib/control/status.h"
 #include "notify/popup.h"
 
-#define OVERLAP_MS 60000 /* ends come in no order; lib/control/status.h */
+#define OVERLAP_MS 60000 /* ends are not ordered; lib/control/status.h */
 
 /*
- * Which ends were shown: whichever program restarts, nothing is missed and
- * nothing shown twice. docextractd is asked for what ended since a minute
- * before the last of them, and the ends of that minute are remembered, as words
- * "TIME ID": wall ms, and what else identifies it.
+ * The ends that were shown, so that after a restart of any program none is
+ * missed or shown twice. docextractd is asked for ends since one minute before
+ * the last one, and the ends of that minute are stored, as words "TIME ID":
+ * wall-clock ms and an identifier.
  *
- * The file is $XDG_STATE_HOME/docextract/shown-HOST: computers share home
- * directories, but each has a docextractd of its own. A second process of the
- * same user would show everything twice: it waits. What fails with the file is
- * logged, and the ends are remembered in memory only.
+ * The file is $XDG_STATE_HOME/docextract/shown-HOST, because computers may
+ * share home directories, but each has its own docextractd. A second process of
+ * the same user would show everything twice, so it waits. Errors with the file
+ * are logged, and the ends are then stored only in memory.
  */
 struct shown {
   GHashTable *ends; /* a set */
@@ -76,8 +76,8 @@ static void shown_add(struct shown *shown, const char *end)
   shown->last_ms = MAX(shown->last_ms, time_of(end));
 }
 
-/* Everything that ended earlier was shown. A clock that was once ahead must not
- * hide what ends until then. */
+/* All earlier ends were shown. If the clock was ahead once, later ends must not
+ * be hidden. */
 static int64_t shown_since(const struct shown *shown)
 {
   return MIN(shown->last_ms, dx_wall_ms()) - OVERLAP_MS;
@@ -89,7 +89,7 @@ static gboolean is_old(void *end, void *value, void *since)
   return time_of(end) < *(const int64_t *)since;
 }
 
-/* Writes the file, without what is no longer needed. */
+/* Writes the file, without old ends. */
 static void shown_save(struct shown *shown)
 {
   int64_t since = shown_since(shown);
@@ -109,8 +109,8 @@ static void shown_save(struct shown *shown)
   (void)g_string_free(text, TRUE);
 }
 
-/* Waits until no other process has the file, and reads it. Without a file,
- * what ended more than a minute ago counts as shown. */
+/* Waits until no other process has locked the file, and reads it. Without a
+ * file, ends more than a minute ago count as shown. */
 static void shown_open(struct shown *shown)
 {
   char *dir = g_build_filename(g_get_user_state_dir(), "docextract", NULL);
@@ -141,8 +141,7 @@ static void shown_open(struct shown *shown)
 
 /* ---- ends of submissions ---- */
 
-/* What identifies it, as struct shown wants it; NULL if something is missing.
- */
+/* The word for struct shown; NULL if a field is missing. */
 static char *end_word(const struct dx_json *line)
 {
   const char *key = dx_json_string(dx_json_get(line, "key"));
@@ -156,9 +155,9 @@ static char *end_word(const struct dx_json *line)
                          dx_parse_time(ended_at), key, submission);
 }
 
-/* False for what is not shown: the jobs of others, which members of the group
- * docextract learn about, too; what is canceled, which the user did or was
- * asked about; what is expired, which has failed weeks ago. */
+/* False for ends that are not shown: jobs of other users, which members of the
+ * group docextract receive, too; canceled ones, which the user canceled or was
+ * asked about; expired ones, which failed weeks ago. */
 static bool read_end(const struct dx_json *line, struct popup_end *end)
 {
   const char *user = dx_json_string(dx_json_get(line, "user"));
@@ -179,7 +178,7 @@ static bool read_end(const struct dx_json *line, struct popup_end *end)
            end->sentence != NULL));
 }
 
-/* All that has come so far; E_NOT_YET: more may come. */
+/* Reads all received lines; E_NOT_YET: more may come. */
 static enum dx_code take_all(struct notify *n, struct dx_err *err)
 {
   struct dx_json *line;
@@ -219,7 +218,7 @@ static enum dx_code show_all(struct notify *n, struct dx_err *err)
 
 static gboolean on_time(void *data);
 
-/* A connection that held longer than the wait before it was a good one. */
+/* A connection that lasted longer than the wait before it resets the wait. */
 static void connect_later(struct notify *n)
 {
   int64_t held_ms = n->status.fd >= 0 ? dx_monotonic_ms() - n->connected_ms : 0;

@@ -1,5 +1,5 @@
 /*
- * popup.c - the words of a notification, and libnotify, which shows it.
+ * popup.c - the text of a notification, and libnotify, which shows it.
  */
 #include "notify/popup.h"
 
@@ -124,7 +124,7 @@ static char *make_body(const struct job *job, const struct tally *tally)
   }
   if (!tally->is_good) {
     g_string_append_printf(text, "\n%s.", job->sentence);
-    /* Some sentences send the user to the administrator already. */
+    /* Some sentences already refer the user to the administrator. */
     if (!g_str_has_prefix(job->sentence, DX_SENTENCE_ADMIN))
       g_string_append(text, " If you need help, ask your administrator.");
   }

@@ -1,13 +1,13 @@
 /*
- * popup.h - the notifications: one for each print job, which changes as its
- * documents end, so that a job of a thousand documents does not show a
- * thousand.
+ * popup.h - the notifications: one for each print job, updated as its documents
+ * end, so that a job with a thousand documents shows only one.
  *
- * They say the queue and number of the print job, what happened, and whom to
- * ask; nothing of the document. What needs the user stays until they close it.
+ * They contain the queue and number of the print job, the outcome, and whom to
+ * contact, but no data of the document. Notifications that require action stay
+ * until the user closes them.
  *
- * Calling sequence: popups_begin() first, popups_end() last; what is shown then
- * stays on the screen. Blocking: popups_show() until the desktop responds.
+ * Calling sequence: popups_begin() first, popups_end() last; notifications then
+ * stay on the screen. Blocking: popups_show() until the desktop responds.
  * Threads: only that of the main loop, which must be running.
  */
 #ifndef DX_NOTIFY_POPUP_H
@@ -32,11 +32,11 @@ struct popup_end {
 void popups_begin(void);
 void popups_end(void);
 
-/* Takes note of it, for popups_show(). The same end may come again. */
+/* Records an end, for popups_show(). The same end may be added again. */
 void popups_add(const struct popup_end *end);
 
-/* Shows what was added since the last call. E_IO if the desktop shows no
- * notifications, now at least: what was added must be added again. */
+/* Shows the ends that were added since the last call. E_IO if the desktop
+ * currently shows no notifications: the ends must be added again. */
 enum dx_code popups_show(struct dx_err *err) DX_MUST_USE;
 
 #endif
