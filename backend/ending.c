@@ -113,7 +113,7 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   if (code != DX_E_STOPPED)
     backend_drain(b);
   status = status_of(b, code);
-  /* cupsd sends a job that was not committed again. */
+  /* The job was not committed: cupsd sends it again. */
   if (b->job != NULL && strncmp(b->job->path, "incoming/", 9) == 0)
     dx_spool_discard(&b->spool, &b->job);
   if (!b->eof && term_came())

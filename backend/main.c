@@ -115,8 +115,9 @@ static enum dx_code add_missing(struct dx_job *job, int expected,
 
 /*
  * A converter that fails midway leaves a valid PDF with only the first pages.
- * cupsd does not report which document failed, so all are refused, except those
- * of several that were printed as PDF or image, and were not converted.
+ * cupsd does not report which document failed, so all are refused. Exception:
+ * if there are several, those that were printed as PDF or image were not
+ * converted.
  */
 static void refuse_halves(struct dx_job *job)
 {

@@ -58,8 +58,8 @@ void backend_name_documents(const struct backend *b)
 
   while (next_supplied(&text, name) != NULL)
     supplied++;
-  /* Clients may omit names. Only if all documents have names, the order assigns
-   * them. */
+  /* Clients may omit names. The order assigns them only if all documents have
+   * one. */
   if (!neutral && (count < 2 || supplied != count))
     return;
   text = b->options;

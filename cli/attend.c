@@ -13,7 +13,7 @@
 #include "lib/control/start.h"
 #include "lib/spool/results.h"
 
-#define REPEAT_MS 30000  /* between two identical lines */
+#define REPEAT_MS 30000  /* between two lines of the same kind */
 #define PROGRESS_STEP 10 /* percent between two lines */
 #define LOST_MS 10000    /* for a restart of docextractd */
 #define AGAIN_MS 1000    /* between two tries to connect */

@@ -182,8 +182,8 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
 bool cli_is_job_name(const char *text);
 
 /* Calls `one` for each argument of the command line, until a signal arrives.
- * With several arguments, each error is printed, and *err contains their
- * number; its code is that of the first error that is not temporary, if any. */
+ * With several arguments, each error is printed, and *err contains the count;
+ * its code is that of the first error that is not temporary, if any. */
 typedef enum dx_code cli_one(void *ctx, const char *text, struct dx_err *err);
 enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
                                struct dx_err *err) DX_MUST_USE;

@@ -161,8 +161,8 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);
   if (cli->spool.dirfd >= 0)
     printf("# docextractd: %s\n", cli_docextractd(cli));
-  /* Whether there is a drop-in only docextractd knows, which refuses to work if
-   * there is none: so this is no warning. */
+  /* Not a warning: only docextractd can detect a drop-in, and it refuses to
+   * work without one. */
   while (dx_docextractd_is_unit("") &&
          dx_config_drop_in(cli->config, NULL, &at, text))
     printf("# unless there is a drop-in for it: %s\n", text);

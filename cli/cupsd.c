@@ -18,7 +18,7 @@
 #define TIMEOUT_MS 3000
 #define SCHEME "docextract://"
 
-/* Anything but a keyword (RFC 8011, section 5.1.4) is left out. */
+/* Values that are not keywords (RFC 8011, section 5.1.4) are skipped. */
 static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
 {
   size_t len = 0;

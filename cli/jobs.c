@@ -18,7 +18,7 @@
 #include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
 
-#define KEY_DIGITS 8 /* shown, at least */
+#define KEY_DIGITS 8 /* minimum length of a key */
 #define WATCH_MS 1000
 
 struct row {
@@ -27,7 +27,7 @@ struct row {
   const char *state;              /* a word; static memory */
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
   char age[24], docs[48], cases[24];
-  char text[DX_ERR_TEXT_BYTES + 160]; /* from outside: cli_print_plain() */
+  char text[DX_ERR_TEXT_BYTES + 160]; /* untrusted: cli_print_plain() */
   struct dx_json *json;               /* with --json */
 };
 

@@ -186,7 +186,7 @@ enum dx_code cli_check_owner(const struct cli *cli, struct dx_err *err)
   entry = backends[0] != '\0' ? getpwnam(backends) : NULL;
   if (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0)
     return DX_OK;
-  /* cupsd never runs them as root, even if its user is root. */
+  /* Even if cupsd's user is root, these backends do not run as root. */
   return wrong_owner(spool_dir, st.st_uid,
                      entry != NULL ? backends : CUPS_DEFAULT_USER, err);
 }

@@ -74,7 +74,7 @@ static const struct option_row rows[] = {
 
 /* ---- patterns ---- */
 
-/* verb: NULL: options that all verbs accept */
+/* True if the verb accepts the option; NULL: if all verbs accept it. */
 static bool is_accepted_by(const struct option_row *row,
                            const struct verb *verb)
 {
@@ -216,7 +216,7 @@ static int find_verb(const char *name, const struct verb **ret_verb)
   return fail_usage(NULL, NULL);
 }
 
-/* Options may stand anywhere. */
+/* Options and arguments may be in any order. */
 static int read_options(struct cli *cli, int argc, char **argv,
                         bool given[ROW_COUNT])
 {

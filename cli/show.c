@@ -255,7 +255,7 @@ static enum dx_code show_job(struct show *s, const char *text,
   return code;
 }
 
-/* A file with the name of a job is given as "./1234abcd". */
+/* A file with the name of a job must be written as "./1234abcd". */
 static enum dx_code show_one(void *ctx, const char *text, struct dx_err *err)
 {
   struct show *s = ctx;

@@ -112,7 +112,7 @@ static bool is_of(const struct session *session, const struct dx_job *job)
          strcmp(session->run, job->print.run) == 0;
 }
 
-/* The newest of two backends of a print job wins. */
+/* The newer of two backends of a print job takes over. */
 static void supersede(struct managed *managed)
 {
   if (managed->attendant == NULL)

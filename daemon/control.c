@@ -248,7 +248,7 @@ static void end_clients(struct control *control, bool all)
   }
 }
 
-/* The number and time are limited: a request may write journals. */
+/* Limits the number of events and the time: a request may write journals. */
 void control_turn(struct control *control)
 {
   int64_t until = dx_monotonic_ms() + DX_TURN_MS;

@@ -30,7 +30,7 @@ struct control_ops {
   void (*message)(void *ctx, struct client *client,
                   const struct dx_message *message);
   /* The last call for a client, whichever side ended the connection, and even
-   * if it sent nothing. Free the data that client_data() points to here. */
+   * if it sent nothing. It must free the data of client_data(). */
   void (*closed)(void *ctx, struct client *client);
   void *ctx;
 };

@@ -32,7 +32,7 @@
 #define PATIENCE_MS 2000
 #define PATIENCE_LEAST_MS 300 /* for a step that starts late */
 #define TURN_MS 1000
-#define CLIENT_MS 10000 /* the client is gone if it reads nothing */
+#define CLIENT_MS 10000 /* timeout of a client that does not read */
 
 /* From the child to its parent. The response is an int64_t: the time of the
  * slot (monotonic); 0 after a response was evaluated. */
@@ -181,8 +181,8 @@ static enum dx_code advise_token(struct dx_err *err)
       err, "docextractd runs as '%s', which must be able to use it", name);
 }
 
-/* If SIGTERM ended the child earlier, a running TokenCommand would be left
- * behind. */
+/* Blocks SIGTERM while a TokenCommand runs, which would otherwise be left
+ * running. */
 static void block_term(bool is_blocked)
 {
   sigset_t term;

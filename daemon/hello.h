@@ -45,7 +45,7 @@ struct hello *hello_start(const struct dx_config *config, const char *name,
  * stops the child. Returns false once the child has exited. */
 bool hello_turn(struct hello *hello, struct dx_rate_limit *limit);
 
-/* Sends SIGTERM to the child. */
+/* Asks the child to exit. */
 void hello_stop(struct hello *hello);
 
 /* Stops the child, if it still runs; sets *hello to NULL, takes NULL. Returns

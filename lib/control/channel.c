@@ -209,7 +209,7 @@ static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
   ssize_t n;
 
   if (room == 0)
-    return not_understood(err); /* a line without an end */
+    return not_understood(err); /* the line is too long */
   n = recv(channel->fd, channel->in + channel->in_len, room, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return dx_fail(err, DX_E_NOT_YET, errno, "docextractd does not respond");

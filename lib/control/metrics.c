@@ -24,8 +24,8 @@
 struct tally {
   const char *service; /* "": sections that no longer exist */
   int64_t jobs[DX_ST_COUNT];
-  int64_t undecided; /* not among those */
-  int64_t oldest_at; /* wall clock; 0: none is unfinished */
+  int64_t undecided; /* not counted in jobs */
+  int64_t oldest_at; /* wall clock; 0: no unfinished job */
   int64_t oldest_s;  /* its age */
   int64_t unseen, hooks;
   int64_t is_up, results_free;
