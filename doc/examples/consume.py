@@ -8,7 +8,7 @@ results, inbox = sys.argv[1:]
 
 def take(case):
     source = os.path.join(results, case["file"])
-    if not os.path.exists(source):  # moved before a previous run was killed
+    if not os.path.exists(source):  # an earlier run, which was killed, moved it
         return
     with open(source, "rb") as file:
         if hashlib.sha256(file.read()).hexdigest() != case["sha256"]:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # metrics.sh [DIRECTORY] - writes metrics for the textfile collector of
-# node_exporter. The rename ensures that it reads only complete files. Run the
-# script as root, every minute:
+# node_exporter. The rename ensures that node_exporter reads only complete
+# files. Run the script as root, every minute:
 #
 #   * * * * * root sh /usr/share/docextract/examples/metrics.sh
 set -eu
