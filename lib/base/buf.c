@@ -1,5 +1,5 @@
 /*
- * buf.c - growing strings; knows nothing of what they mean.
+ * buf.c - growing strings.
  */
 #include "lib/base/buf.h"
 
@@ -100,7 +100,7 @@ char *dx_buf_take(struct dx_buf *buf)
 {
   char *data = NULL;
 
-  if (grow(buf, 0)) { /* an empty text is still a text */
+  if (grow(buf, 0)) { /* an empty text is not NULL */
     buf->data[buf->len] = '\0';
     data = buf->data;
     buf->data = NULL;

@@ -1,12 +1,13 @@
 /*
  * buf.h - a growing string, and the escapes of this project.
  *
- * `struct dx_buf b = {0};` is an empty one. data is always NUL-terminated
- * once anything was added. A failed addition sets `failed` and ignores
- * what follows: build the whole text, then ask dx_buf_ok() once.
+ * Begin with `struct dx_buf b = {0};`. After the first addition, data is
+ * NUL-terminated. After a failed addition, `failed` is set and later additions
+ * do nothing: build the whole text, then call dx_buf_ok() once.
  *
  * Ownership: the buffer owns data; dx_buf_release() frees it and makes the
- * buffer empty again. It may hold secrets: no copy is left behind.
+ * buffer empty again. It may contain secrets: memory is wiped before it is
+ * freed.
  */
 #ifndef DX_BUF_H
 #define DX_BUF_H
@@ -38,15 +39,15 @@ bool dx_buf_ok(const struct dx_buf *buf);
 /* The text, "" when empty. Borrowed until the next addition. */
 const char *dx_buf_text(const struct dx_buf *buf);
 
-/* Gives the text away (caller frees) and leaves an empty buffer; NULL when
- * an addition failed. */
+/* Returns the text, which the caller frees, and empties the buffer; NULL if an
+ * addition failed. */
 char *dx_buf_take(struct dx_buf *buf);
 
 void dx_buf_release(struct dx_buf *buf);
 
 /*
- * Undoes percent-encoding in place. False if a '%' is not followed by two
- * hex digits, or the result would hold a NUL byte.
+ * Undoes percent-encoding in place. False if a '%' is not followed by two hex
+ * digits, or the result would contain a NUL byte.
  */
 bool dx_percent_decode(char *text);
 

@@ -115,8 +115,8 @@ static bool parse_offset(const char *s, int *ret_offset)
   return true;
 }
 
-/* -1 before 1970, because a negative time means none, after 9999, because a
- * five-digit year could not be parsed again, and if it is no time of any day.
+/* -1 before 1970 (a negative time means none), after 9999 (a five-digit year
+ * could not be parsed again), and for an invalid date or time.
  */
 static int64_t wall_ms_of(struct tm *tm, int offset)
 {
@@ -136,7 +136,7 @@ int64_t dx_parse_time(const char *text)
   int64_t at, ms = 0;
   int offset, part;
 
-  /* sscanf() alone takes blanks, signs and missing digits. */
+  /* sscanf() alone accepts blanks, signs and missing digits. */
   if (!has_shape(text, "9999-99-99") || text[10] == '\0' ||
       strchr("Tt ", text[10]) == NULL || !has_shape(text + 11, "99:99:99"))
     return -1;
@@ -162,7 +162,7 @@ int64_t dx_parse_http_date(const char *text)
 
   if (!has_shape(text, "AAA, 99 AAA 9999 99:99:99 GMT") || text[29] != '\0')
     return -1;
-  /* Not strptime's %b: month names follow the locale, HTTP does not. */
+  /* Not strptime(): its %b depends on the locale, HTTP dates do not. */
   (void)sscanf(text, "%*3c, %2d %3s %4d %2d:%2d:%2d", &tm.tm_mday, month,
                &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec);
   at = strstr(months, month);

@@ -1,12 +1,12 @@
 /*
  * clock.h - the two clocks, replaceable so that tests can set them.
  *
- * Waits are measured with the monotonic clock (CLOCK_BOOTTIME), which also runs
- * while the machine sleeps and never jumps; wall time is for journals and
- * tokens only
- * (doc/policy.md, "Timeouts").
+ * Waits are measured with the monotonic clock (CLOCK_BOOTTIME), which never
+ * jumps and also runs while the machine is suspended; wall time is for journals
+ * and tokens only (doc/policy.md, "Timeouts").
  *
- * Blocking: never. Threads: any; dx_clock_use() before there is a second one.
+ * Blocking: never. Threads: any; call dx_clock_use() before creating a second
+ * one.
  */
 #ifndef DX_CLOCK_H
 #define DX_CLOCK_H
@@ -35,12 +35,12 @@ void dx_format_time(int64_t wall_ms, char text[DX_TIME_BYTES]);
 /* The same with milliseconds: "2026-01-31T12:00:00.250Z". */
 void dx_format_exact_time(int64_t wall_ms, char text[DX_TIME_BYTES]);
 
-/* Parses both, to the millisecond, with any UTC offset; -1 if it is neither,
- * before 1970, or after 9999. */
+/* Parses both formats, with any UTC offset. Returns milliseconds; -1 if the
+ * text is invalid, before 1970, or after 9999. */
 int64_t dx_parse_time(const char *text);
 
-/* An HTTP date (IMF-fixdate); -1 if it is not one, or before 1970.
- * Milliseconds. */
+/* Parses an HTTP date (IMF-fixdate). Returns milliseconds; -1 if the text is
+ * invalid, or before 1970. */
 int64_t dx_parse_http_date(const char *text);
 
 #endif

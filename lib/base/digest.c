@@ -1,7 +1,7 @@
 /*
- * digest.c - SHA-256 and random digits. The only user of GnuTLS, which a filter
- * has loaded anyway, for libqpdf: OpenSSL is just as fast, but would add a
- * sixth to the startup cost of a filter.
+ * digest.c - SHA-256 and random digits. Only this file uses GnuTLS. A filter
+ * loads it anyway, for libqpdf; OpenSSL is equally fast, but would increase the
+ * startup time of a filter by a sixth.
  */
 #include "lib/base/digest.h"
 

@@ -1,8 +1,8 @@
 /*
  * digest.h - SHA-256, of bytes at once or in parts; random numbers.
  *
- * Ownership: dx_sha256_new() gives an object that dx_sha256_free() frees;
- * free takes NULL and sets NULL. Errors: NULL or false only when out of
+ * Ownership: dx_sha256_free() frees what dx_sha256_new() returns; it accepts
+ * NULL, and sets the pointer to NULL. Errors: NULL or false only when out of
  * memory. Blocking: never.
  */
 #ifndef DX_DIGEST_H
@@ -17,7 +17,7 @@ struct dx_sha256;
 
 struct dx_sha256 *dx_sha256_new(void);
 bool dx_sha256_add(struct dx_sha256 *sha, const void *bytes, size_t len);
-/* Ends the sum; after that, the object can only be freed. */
+/* Computes the digest; afterwards, the object can only be freed. */
 void dx_sha256_end(struct dx_sha256 *sha, char hex[DX_SHA256_HEX_BYTES]);
 void dx_sha256_free(struct dx_sha256 **sha);
 

@@ -1,10 +1,10 @@
 /*
- * err.h - one list of everything that can go wrong, and its one class.
+ * err.h - error codes and their classes.
  *
- * A function that can fail returns an enum dx_code and takes a struct dx_err
- * as its last argument. The code names what happened; its class says what to
- * do about it: programs map classes, never codes, to exit statuses. The text
- * can be printed as it is, and never holds a title, a file name chosen by a
+ * A function that can fail returns an enum dx_code and takes a struct dx_err as
+ * its last argument. The code identifies the error; its class determines the
+ * response: programs map classes, never codes, to exit statuses. The text can
+ * be printed as it is, and never contains a title, a file name chosen by a
  * user, a token or a signed URL.
  *
  * Ownership: plain memory of the caller. Blocking: never.
@@ -17,20 +17,20 @@
 #define DX_MUST_USE __attribute__((warn_unused_result))
 
 /*
- * class, word: what to do (doc/policy.md, "Classes").
+ * class, word: the response (doc/policy.md, "Classes").
  */
 #define DX_CLASSES(X)                                                        \
-  X(DONE, "done")           /* nothing is wrong */                           \
-  X(NOT_YET, "not-yet")     /* ask again by the poll schedule */             \
-  X(TRANSIENT, "transient") /* back off and try again, without bound */      \
-  X(RATE, "rate")           /* no call from this host for a while */         \
+  X(DONE, "done")           /* success */                                    \
+  X(NOT_YET, "not-yet")     /* poll again, by the schedule */                \
+  X(TRANSIENT, "transient") /* retry with backoff, without limit */          \
+  X(RATE, "rate")           /* pause the calls of this host */               \
   X(TOKEN, "token")         /* renew the token; three tries */               \
   X(REFUSED, "refused")     /* final for this document or submission */      \
   X(CONFIG, "config")       /* final for the queue: an administrator acts */ \
   X(GONE, "gone")           /* the source or its URL is no longer there */   \
   X(LOCAL, "local")         /* this machine: disk, memory, descriptors */    \
-  X(OVERDUE, "overdue")     /* waited as long as was allowed */              \
-  X(STOPPED, "stopped")     /* we were asked to stop */                      \
+  X(OVERDUE, "overdue")     /* the time limit has passed */                  \
+  X(STOPPED, "stopped")     /* the program was asked to stop */              \
   X(INTERNAL, "internal")   /* a broken invariant */
 
 enum dx_class {
@@ -41,7 +41,7 @@ enum dx_class {
 };
 
 /*
- * code, class, text for when nothing better is known
+ * code, class, default text
  */
 #define DX_CODES(X)                                            \
   X(OK, DONE, "success")                                       \
@@ -102,8 +102,9 @@ struct dx_err {
 };
 
 /*
- * Fills *err (may be NULL) with a message and returns `code`, so that a
- * caller can write `return dx_fail(...)`. Longer texts are cut at a character.
+ * Fills *err (may be NULL) with a message and returns `code`, so that a caller
+ * can write `return dx_fail(...)`. Longer texts are truncated after a whole
+ * character.
  */
 enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
                      const char *format, ...)
@@ -117,7 +118,7 @@ enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
 enum dx_code dx_fail_sys(struct dx_err *err, int sys_errno, const char *step,
                          const char *subject);
 
-/* Appends what to do to the message: "what failed; advice". Returns its code.
+/* Appends advice to the message: "what failed; advice". Returns its code.
  */
 enum dx_code dx_fail_advice(struct dx_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -125,10 +126,11 @@ enum dx_code dx_fail_advice(struct dx_err *err, const char *format, ...)
 /* "out of memory"; returns DX_E_NOMEM. */
 enum dx_code dx_fail_nomem(struct dx_err *err);
 
-/* The class of a code. Total: every code has exactly one. */
+/* The class of a code. Every code has exactly one. */
 enum dx_class dx_class_of(enum dx_code code);
 
-/* The frozen words: "E_SPACE" without the prefix, "local". Never NULL. */
+/* The words of codes ("E_SPACE", without prefix) and classes ("local"), which
+ * must not change. Never NULL. */
 const char *dx_code_name(enum dx_code code);
 const char *dx_class_word(enum dx_class cls);
 

@@ -1,5 +1,5 @@
 /*
- * fs.c - files and directories; knows nothing of jobs.
+ * fs.c - files and directories, independent of jobs.
  */
 #include "lib/base/fs.h"
 
@@ -25,7 +25,8 @@
 #define TEMP_RANDOM 16     /* hex digits at the end of a temporary name */
 #define NAME_MAX_BYTES 230 /* room for ".NAME.RANDOM" */
 
-/* The directory that `fd` is, or that its file is in; false if not known. */
+/* The path of directory `fd`, or of the directory that contains file `fd`;
+ * false if unknown. */
 static bool directory_of(int fd, char path[PATH_MAX])
 {
   char link[32], *slash;
@@ -43,8 +44,7 @@ static bool directory_of(int fd, char path[PATH_MAX])
   return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
-/* The path of `name` in the directory of `fd`, for an administrator who has to
- * free space there, say. */
+/* The full path of `name` in the directory of `fd`, for messages. */
 static const char *whole_path(int fd, const char *name,
                               char path[DX_ERR_TEXT_BYTES])
 {
@@ -90,8 +90,8 @@ int dx_fs_open_dir(const char *path, struct dx_err *err)
   return dx_fs_open_dir_at(AT_FDCWD, path, err);
 }
 
-/* Some file systems cannot fsync directories and report that: what was renamed
- * there is as durable as possible. */
+/* Some file systems do not support fsync for directories: this is not an error.
+ */
 static int sync_dir(int dirfd)
 {
   return fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP ? 0 : -1;
@@ -116,9 +116,9 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   int fd, made, e;
   mode_t before;
 
-  /* The umask is inherited: cupsd's is 077. Nothing corrects the mode of an
-   * existing directory, so it is created with all but the setgid bit, which
-   * mkdir() does not set. */
+  /* cupsd sets the umask to 077. The mode of an existing directory is not
+   * corrected later, so mkdir() sets all of it but the setgid bit, which it
+   * cannot set. */
   before = umask(0);
   made = mkdirat(dirfd, name, mode & 0777);
   e = errno;
@@ -165,7 +165,7 @@ void dx_fs_begin_writeback(int fd, int64_t end, size_t len)
   int64_t from = (end - (int64_t)len) / DX_WRITEBACK_BYTES;
   int64_t to = end / DX_WRITEBACK_BYTES;
 
-  /* Without waiting: that would consume errors that fsync must report. */
+  /* Do not wait: that would consume errors that fsync must report. */
   if (from < to)
     (void)sync_file_range(fd, from * DX_WRITEBACK_BYTES,
                           (to - from) * DX_WRITEBACK_BYTES,
@@ -248,7 +248,7 @@ static int rename_temp(const struct dx_temp *temp)
     if (renameat2(dirfd, temp->temp_name, dirfd, temp->name,
                   RENAME_NOREPLACE) == 0)
       return 0;
-    /* Some network file systems cannot do it in one step. */
+    /* Some network file systems do not support RENAME_NOREPLACE. */
     if (errno != EINVAL && errno != ENOSYS)
       return -1;
     if (faccessat(dirfd, temp->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -362,8 +362,8 @@ static ssize_t read_piece(int fd, char bytes[PIECE_BYTES])
   return n;
 }
 
-/* Copies all bytes, or only reads them if `to` is NULL; given a sum, refuses
- * bytes that do not match it. */
+/* Copies all bytes, or only reads them if `to` is NULL; if a checksum is given,
+ * it must match. */
 static enum dx_code copy_bytes(int from, const char *name,
                                const struct dx_temp *to, const char *sha256,
                                struct dx_err *err)
@@ -396,7 +396,7 @@ static int open_file(int dirfd, const char *name, int flags,
                      enum dx_code *ret_code, struct dx_err *err)
 {
   struct stat st;
-  /* O_NONBLOCK: a FIFO that was left here must not stop us. */
+  /* O_NONBLOCK: opening a FIFO must not block. */
   int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
 
   if (fd < 0) {

@@ -1,8 +1,8 @@
 /*
- * fs.h - the file system, the way this project uses it.
+ * fs.h - file operations, with the safety rules of this project.
  *
  * Everything is opened relative to a directory's descriptor with O_CLOEXEC and
- * O_NOFOLLOW: the backend runs as lp, and so do other printers' filters.
+ * O_NOFOLLOW: filters of other printers may run as the same user (user.h).
  *
  * Crash rule of dx_fs_replace(): a reader finds the old content or the new
  * content, never a mix; once it has returned DX_OK the new content survives a
@@ -22,16 +22,16 @@
 #include "lib/base/err.h"
 
 /*
- * dx_fail_sys() about a file or directory, with its full path: an administrator
- * who has to free space there must find it. fd: the directory that `name` is in
- * ("." is the directory itself), or an open file in that directory. If the path
- * cannot be found, the message has only `name`; a pipe has no directory.
+ * dx_fail_sys() with the full path of the file or directory, so that the
+ * administrator can find it. fd: the directory that `name` is in ("." is the
+ * directory itself), or an open file in that directory. If the path cannot be
+ * found, the message has only `name`; a pipe has no directory.
  */
 enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
                         int fd, const char *name);
 
-/* Opens directory `path`; -1 with *err filled. The path itself may be reached
- * through links (/var/spool may be one), its last part may not be. */
+/* Opens directory `path`; -1 with *err filled. The path may contain symbolic
+ * links (/var/spool may be one), but its last part must not be one. */
 int dx_fs_open_dir(const char *path, struct dx_err *err);
 
 /* The directory that an absolute path is in, for the caller to free; NULL when
@@ -46,18 +46,17 @@ int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Lets the writer of a pipe run ahead; does nothing if fd is not a pipe. */
+/* Enlarges the buffer of a pipe; does nothing if fd is not a pipe. */
 void dx_fs_widen_pipe(int fd);
 
 /*
- * Has the disk start writing what was written, every DX_WRITEBACK_BYTES, so
- * that the fsync at the end is short. `len` bytes were written last, up to
- * offset `end`. Promises nothing: fsync is still needed, and reports what fails
- * here.
+ * Starts the writeback of what was written, every DX_WRITEBACK_BYTES, so that
+ * the final fsync is short. The last write was `len` bytes, up to offset `end`.
+ * fsync is still needed, and reports errors that occur here.
  */
 void dx_fs_begin_writeback(int fd, int64_t end, size_t len);
 
-/* Writes all, through short writes and EINTR. */
+/* Writes all bytes, and handles short writes and EINTR. */
 enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
                              const char *subject,
                              struct dx_err *err) DX_MUST_USE;
@@ -66,24 +65,24 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
 enum dx_code dx_fs_sync(int fd, const char *subject,
                         struct dx_err *err) DX_MUST_USE;
 
-/* The same for a directory in which `name` is a new name: E_UNSYNCED if it
- * fails. It is no error if the file system cannot do that. */
+/* The same for a directory with the new name `name`: E_UNSYNCED if it fails. It
+ * is not an error if the file system does not support this. */
 enum dx_code dx_fs_sync_name(int dirfd, const char *name,
                              struct dx_err *err) DX_MUST_USE;
 
 /*
- * A file that is being written and will replace dirfd/name whole: a hidden
- * temporary name (".NAME.RANDOM") in the same directory. Begin, write to fd,
- * then publish (fchmod, fsync, rename) or discard; both end it.
- * dx_temp_discard() may follow, and accepts one that was never begun:
- * `struct dx_temp t = DX_TEMP_NONE;`. dirfd is borrowed until the end.
+ * A file that is being written, and will replace dirfd/name as a whole. It has
+ * a hidden temporary name (".NAME.RANDOM") in the same directory. Begin, write
+ * to fd, then publish (fchmod, fsync, rename) or discard; both end it.
+ * dx_temp_discard() may be called after both, and accepts one that was never
+ * begun: `struct dx_temp t = DX_TEMP_NONE;`. dirfd is borrowed until the end.
  *
  * With `is_new`, set by the caller after dx_temp_begin(), nothing is replaced:
- * E_EXISTS if the name is taken.
+ * E_EXISTS if the name exists.
  *
  * Once published, all processes see the new content, but until the caller
  * fsyncs the directory (dx_fs_sync_name()) a power failure leaves the old or
- * the new. After a failure the old file is still there and no temporary one is
+ * the new. After an error, the old file still exists, and no temporary one is
  * left.
  */
 #define DX_TEMP_NAME_BYTES 256
@@ -106,35 +105,33 @@ enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
 void dx_temp_discard(struct dx_temp *temp);
 
 /*
- * Removes what writers that were killed have left in a directory: files with a
- * temporary name that was not written to for min_age_ms; 0 is for a caller
- * that holds the lock of the directory. What fails is left to the next sweep.
+ * Removes the temporary files that killed writers have left in a directory:
+ * those not written to for min_age_ms; 0 is for a caller that holds the lock of
+ * the directory. The next sweep retries what fails.
  */
 void dx_temp_sweep(int dirfd, int64_t min_age_ms);
 
 /*
- * Renames a directory below dirfd, "jobs/x" for instance, and fsyncs the new
- * parent. E_UNSYNCED: it has the new name, which may be lost in a power
- * failure. On a file system without a journal, the old name may come back
- * beside it.
+ * Renames a directory below dirfd, such as "jobs/x", and fsyncs the new parent.
+ * E_UNSYNCED: it has the new name, which may be lost in a power failure. On a
+ * file system without a journal, both names may then exist.
  */
 enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
                               struct dx_err *err) DX_MUST_USE;
 
-/* Fsyncs the directory of path, "jobs/x" for instance; E_UNSYNCED if it
- * fails. */
+/* Fsyncs the parent of path, such as "jobs/x"; E_UNSYNCED if it fails. */
 enum dx_code dx_fs_sync_parent(int dirfd, const char *path,
                                struct dx_err *err) DX_MUST_USE;
 
 /*
- * Writes len bytes to dirfd/name with `mode`, whole or not at all: a struct
- * dx_temp, and an fsync of the directory. E_UNSYNCED if that fails: the new
- * content is there for all processes, but may be lost in a power failure.
+ * Writes len bytes to dirfd/name with `mode`, completely or not at all, through
+ * a struct dx_temp, and fsyncs the directory. E_UNSYNCED if that fsync fails:
+ * all processes see the new content, but it may be lost in a power failure.
  */
 enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
                            size_t len, mode_t mode,
                            struct dx_err *err) DX_MUST_USE;
-/* The same, but E_EXISTS if the name is taken. */
+/* The same, but E_EXISTS if the name exists. */
 enum dx_code dx_fs_create(int dirfd, const char *name, const void *bytes,
                           size_t len, mode_t mode,
                           struct dx_err *err) DX_MUST_USE;
@@ -145,14 +142,14 @@ enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
 
 /*
  * Copies the whole file from_dirfd/from to to_dirfd/to like dx_fs_create(). If
- * sha256 (64 hex digits) is not NULL the bytes read must have that sum,
- * else E_DAMAGED and nothing is written.
+ * sha256 (64 hex digits) is not NULL, the bytes read must have that checksum;
+ * else E_DAMAGED, and nothing is written.
  */
 enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
                         const char *to, mode_t mode, const char *sha256,
                         struct dx_err *err) DX_MUST_USE;
 
-/* Checks that a file has this sum; E_DAMAGED if it has another, or is no
+/* Checks that a file has this checksum; E_DAMAGED if it has not, or is not a
  * regular file. */
 enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
                              struct dx_err *err) DX_MUST_USE;
@@ -163,13 +160,13 @@ enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
                         struct dx_buf *ret_content,
                         struct dx_err *err) DX_MUST_USE;
 
-/* The same for a file that is open, from its offset; `name` is for messages. */
+/* The same for an open file, from its offset; `name` is for messages. */
 enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
                            struct dx_buf *ret_content,
                            struct dx_err *err) DX_MUST_USE;
 
-/* The same for a path whose last part may be a link: a file that the
- * administrator named, never one of ours. */
+/* The same for a path whose last part may be a link: only for files that the
+ * administrator specified. */
 enum dx_code dx_fs_read_linked(const char *path, size_t limit,
                                struct dx_buf *ret_content,
                                struct dx_err *err) DX_MUST_USE;
@@ -178,33 +175,33 @@ enum dx_code dx_fs_read_linked(const char *path, size_t limit,
  * caller unmaps it. */
 void *dx_fs_map(int fd, size_t *ret_len);
 
-/* Removes a file; it is no error if there is none. */
+/* Removes a file; it is not an error if it does not exist. */
 enum dx_code dx_fs_remove(int dirfd, const char *name,
                           struct dx_err *err) DX_MUST_USE;
 
-/* Removes a directory with everything in it (never follows a link out). */
+/* Removes a directory with everything in it; never follows a link. */
 enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
                                struct dx_err *err) DX_MUST_USE;
 
 /*
  * Checks that the directory can be used now: creates a hidden file, writes 64
- * KiB and removes it, and asks for DX_PROBE_FREE_BYTES of free space
- * (doc/policy.md, "Print jobs"). A local file system reserves space when it is
- * written to; on a network file system only fsync shows what fails.
+ * KiB and removes it, and checks that DX_PROBE_FREE_BYTES are free
+ * (doc/policy.md, "Print jobs"). A local file system reserves space during
+ * write(); a network file system may report errors only during fsync().
  */
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
 
-/* E_ACCESS, in the words of dx_fs_probe(), unless the permissions let this
- * process create files in the directory. Writes nothing. */
+/* E_ACCESS, with the message of dx_fs_probe(), unless this process may create
+ * files in the directory. Writes nothing. */
 enum dx_code dx_fs_check_access(const char *path,
                                 struct dx_err *err) DX_MUST_USE;
 
 /* E_SPACE unless DX_PROBE_FREE_BYTES are free in the file system of dirfd. */
 enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err) DX_MUST_USE;
 
-/* If nothing that must survive can be kept in the directory (NFS, SMB, AFS, or
- * another network file system, tmpfs, FUSE): what kind of file system it is, to
- * complete the sentence "it is on ..."; else NULL. Static. */
+/* If the file system of the directory is not safe for durable data (NFS, SMB,
+ * AFS, or another network file system, tmpfs, FUSE): its type, to complete the
+ * sentence "it is on ..."; else NULL. Static memory. */
 const char *dx_fs_unfit(const char *path);
 
 #endif

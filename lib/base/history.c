@@ -1,7 +1,7 @@
 /*
- * history.c - reading and replacing the files in SpoolDir/history; and what a
- * pause looks like there. Temporary names are fixed, so that a process that is
- * killed leaves at most one of each.
+ * history.c - reads and replaces the files in SpoolDir/history, and defines the
+ * format of a pause. Temporary names are fixed, so that killed processes leave
+ * at most one temporary file for each file.
  */
 #include "lib/base/history.h"
 
@@ -78,7 +78,7 @@ void dx_history_write(int dirfd, const char *name, const char *version,
 
 /* ---- a pause ---- */
 
-/* What we would not have written counts as nothing. */
+/* Values that dx_pause_write() would not write are ignored. */
 static bool is_sane(const struct dx_pause *pause)
 {
   return pause->until_ms >= 0 &&

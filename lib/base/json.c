@@ -1,6 +1,6 @@
 /*
- * json.c - a thin, checked layer over cJSON. struct dx_json is a cJSON, which
- * only this file knows.
+ * json.c - a thin, checked layer over cJSON. Only this file uses cJSON; struct
+ * dx_json is a cJSON.
  */
 #include "lib/base/json.h"
 
@@ -53,7 +53,7 @@ static char *copy_without_nul(const char *text, size_t len)
   return copy;
 }
 
-/* The whole text is one value. */
+/* Parses a text that must be one value as a whole. */
 static cJSON *parse_whole(const char *text, size_t len)
 {
   const char *end = NULL;

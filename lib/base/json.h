@@ -1,18 +1,16 @@
 /*
  * json.h - reading and writing JSON through checked accessors; the only
- * place that knows cJSON.
+ * interface to cJSON.
  *
- * Every accessor takes NULL and values of another type and reports "none":
- * a response can be walked without checks in between. cJSON turns numbers
- * into doubles, so integers are taken only within 2^53, and a result of the
- * service is never written back through here. An escaped NUL would end a C
- * string, and two texts that differ would look the same: it is read as
- * DX_JSON_NUL, as decoders do with what they cannot represent.
+ * Every accessor accepts NULL and values of another type, and returns "none": a
+ * response can be read without checks in between. cJSON converts numbers to
+ * doubles, so integers are accepted only within 2^53, and a result of the
+ * service is never rewritten with this code. An escaped NUL would end a C
+ * string, and different texts would look the same: it is read as DX_JSON_NUL.
  *
- * Ownership: the caller frees what dx_json_parse() or
- * dx_json_object()/_array() returned; what is added with _take belongs to its
- * parent, or is freed if that fails (or it is NULL), and the pointer is set to
- * NULL. Strings are borrowed from the value.
+ * Ownership: the caller frees what dx_json_parse() or dx_json_object()/_array()
+ * returned; what is added with _take belongs to its parent, or is freed if that
+ * fails, and the pointer is set to NULL. Strings are borrowed from the value.
  * Errors: E_RESPONSE for text that is not one whole JSON value; false or NULL
  * when out of memory.
  */
@@ -33,9 +31,9 @@ struct dx_json;
  * value; NUL bytes are refused. NULL with *err filled. */
 struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err);
 /*
- * The same for showing: every number becomes a string of the characters it was
- * written with, so that no digit is lost. dx_json_is_number() says which
- * strings are numbers.
+ * The same for display: every number becomes a string with its original
+ * characters, so that no digit is lost. dx_json_is_number() identifies these
+ * strings.
  */
 struct dx_json *dx_json_parse_exact(const char *text, size_t len,
                                     struct dx_err *err);

@@ -1,6 +1,6 @@
 /*
- * json_scan.c - the grammar of RFC 8259 as a state for each place between two
- * bytes, a bit for each open container, and nothing else.
+ * json_scan.c - the grammar of RFC 8259: one state between two bytes, and one
+ * bit for each open container.
  */
 #include "lib/base/json_scan.h"
 
@@ -20,7 +20,7 @@ enum state {
   IN_HEX,         /* after \u */
   IN_LITERAL,     /* true, false, null */
   AFTER_MINUS,    /* a number from here on */
-  AFTER_ZERO,     /* which cannot go on with a digit */
+  AFTER_ZERO,     /* no digit may follow */
   IN_INTEGER,
   AFTER_POINT,
   IN_FRACTION,
@@ -55,7 +55,7 @@ static void keep_in_string(struct dx_json_scan *scan, unsigned char c)
     scan->is_left_out = true;
 }
 
-/* Half of a pair of UTF-16 is no character, which json.h refuses. */
+/* Half of a surrogate pair is not a character; json.h rejects it. */
 static void end_pair(struct dx_json_scan *scan, bool is_low)
 {
   if (scan->is_high != is_low)
@@ -215,7 +215,7 @@ static bool may_end(int state)
 
 static int in_number(struct dx_json_scan *scan, unsigned char c)
 {
-  /* Where a digit, '.', 'e', and a sign lead to. */
+  /* The next state after a digit, '.', 'e', and a sign. */
   static const struct {
     unsigned char digit, point, e, sign;
   } rows[] = {

@@ -1,20 +1,20 @@
 /*
- * json_scan.h - checks JSON while it streams past, in memory that does not grow
- * with it, and keeps an outline for json.h. Stricter than json.h, because what
- * passes is handed on byte for byte: RFC 8259 to the letter, UTF-8 included,
- * and containers nested at most DX_JSON_DEPTH_MAX deep.
+ * json_scan.h - checks a stream of JSON, in bounded memory, and keeps an
+ * outline for json.h. It is stricter than json.h, because results are delivered
+ * byte for byte: exactly RFC 8259, UTF-8 included, and containers nested at
+ * most DX_JSON_DEPTH_MAX deep.
  *
- * The outline is the text without blanks, in which a container that is nested
- * deeper than DX_JSON_OUTLINE_DEPTH is [N]: it has N strings, numbers, true,
- * and false, at any depth, not counting "". 0 stands for each number, and for a
- * string that json.h cannot read, or of more than DX_JSON_STRING_BYTES; a name
- * becomes "".
+ * The outline is the text without blanks. A container that is nested deeper
+ * than DX_JSON_OUTLINE_DEPTH becomes [N], where N is the number of strings
+ * except "", numbers, true, and false in it, at any depth. A number becomes 0,
+ * and so does a string that json.h cannot read, or that has more than
+ * DX_JSON_STRING_BYTES; such a name becomes "".
  *
  * Calling sequence: `struct dx_json_scan scan = {0};` dx_json_scan_add() for
- * each piece, however cut; dx_json_scan_is_whole(); then the outline is the
- * caller's to read and to release. Blocking: never. Errors: false, after which
- * the scan stays false: this is not JSON, its outline has more than
- * DX_JSON_OUTLINE_BYTES, or out of memory (errno).
+ * each piece, of any length; dx_json_scan_is_whole(); then the caller reads and
+ * releases the outline. Blocking: never. Errors: false, and so do all later
+ * calls: the text is not JSON, its outline has more than DX_JSON_OUTLINE_BYTES,
+ * or memory is out (errno).
  */
 #ifndef DX_JSON_SCAN_H
 #define DX_JSON_SCAN_H

@@ -1,5 +1,5 @@
 /*
- * log.c - formats a line and hands it to the sink; knows no destination.
+ * log.c - formats a line and passes it to the sink.
  */
 #include "lib/base/log.h"
 

@@ -1,10 +1,10 @@
 /*
  * log.h - the only way for the library to report what it does.
  *
- * lib/ never prints; it hands a line to the sink that the program set. What may
- * appear: method, host, path with ids, status, times, sizes. Never: tokens,
- * query strings, bodies, titles, names of people or files (doc/policy.md,
- * "Logs").
+ * lib/ never prints; it passes a line to the sink that the program set.
+ * Permitted content: method, host, path with ids, status, times, sizes. Never:
+ * tokens, query strings, bodies, titles, names of people or files
+ * (doc/policy.md, "Logs").
  *
  * Threads: one thread. Blocking: as long as the sink.
  */

@@ -1,6 +1,6 @@
 /*
- * process.c - hiding what our processes hold, and starting others without any
- * of it.
+ * process.c - protects the data of our processes, and starts other programs
+ * without access to it.
  */
 #include "lib/base/process.h"
 
@@ -91,7 +91,7 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
   }
   (void)sigemptyset(&none);
   (void)sigfillset(&all);
-  /* In glibc, only what adds an action can fail. */
+  /* In glibc, only the functions that add an action can fail. */
   (void)posix_spawnattr_init(&attr);
   (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
                                             POSIX_SPAWN_SETSIGMASK |

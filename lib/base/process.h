@@ -1,6 +1,6 @@
 /*
- * process.h - what other accounts can see of a process of ours, and starting
- * the programs that the administrator names.
+ * process.h - hides the data of a process from other accounts, and starts the
+ * programs that the administrator specifies.
  *
  * Blocking: never, except for dx_process_kill().
  */
@@ -13,32 +13,31 @@
 #include <sys/types.h>
 
 /*
- * Tokens, documents, and signed URLs are in our memory: no core file, no
- * debugger, no TLS key log, and nothing below /proc/PID but what every process
- * shows; new files are the user's own (umask 077). To be called again after a
- * change of user, which resets some of it. What the kernel refuses stays as it
- * is.
+ * Protects the tokens, documents, and signed URLs in memory: no core file, no
+ * debugger, no TLS key log, and below /proc/PID only what every process shows.
+ * New files are private (umask 077). Call it again after a change of user,
+ * which resets some of this. If the kernel refuses a step, it is skipped.
  */
 void dx_process_protect(void);
 
 /*
  * Lowers a resource limit of this process (RLIMIT_CPU and others, setrlimit(2))
- * to `soft` and `hard`; what is lower already stays. False if it cannot.
+ * to `soft` and `hard`; a lower limit is kept. False if that fails.
  */
 bool dx_process_limit(int resource, rlim_t soft, rlim_t hard);
 
 /*
- * Removes argv[first] and what follows from the process list, which every
- * account can read: titles, users, and file names are there. The array then has
- * copies, which stay until the process ends. What cannot be copied for lack of
- * memory stays; call it before anything keeps a pointer to an argument.
+ * Removes argv[first] and later arguments, such as titles, users, and file
+ * names, from the process list, which every account can read. The array then
+ * has copies, which are never freed. If there is no memory for a copy, that
+ * argument stays. Call it before any code keeps a pointer to an argument.
  */
 void dx_process_hide_arguments(int argc, char **argv, int first);
 
 /*
  * Splits a directive such as TokenCommand at blanks, in place, into at most
- * DX_PROCESS_WORDS words, with NULL after the last one. Returns how many there
- * are; 0 if there are more.
+ * DX_PROCESS_WORDS words, with NULL after the last one. Returns their number; 0
+ * if there are more.
  */
 #define DX_PROCESS_WORDS 64
 size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1]);
@@ -55,8 +54,8 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
                      pid_t *ret_pid);
 
 /*
- * In a child after fork(): it ends with its parent, no signal is blocked, and
- * of the parent's descriptors it keeps stdin, stdout, stderr, and these two.
+ * For a child after fork(): it will end with its parent, no signal is blocked,
+ * and all descriptors are closed except stdin, stdout, stderr, and these two.
  */
 void dx_process_begin_child(int fd, int other_fd);
 

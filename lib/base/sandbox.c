@@ -17,9 +17,9 @@
 #include <linux/landlock.h>
 #include <seccomp.h>
 
-/* What libqpdf, the libraries for pictures and text, and the C library call to
- * compute with files that are open. A call that this kernel or processor does
- * not have is skipped. */
+/* The calls that libqpdf, the libraries for images and text, and the C library
+ * need to work with open files. A call that this kernel or processor does not
+ * have is skipped. */
 static const int allowed[] = {
     /* files that are open */
     SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(pread64), SCMP_SYS(pwrite64),
@@ -33,8 +33,8 @@ static const int allowed[] = {
     SCMP_SYS(time), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
     SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group)};
 
-/* Allowed if the bits of one argument are so: no memory is code that was not
- * code before, and newfstatat() is used for fstat(). */
+/* Allowed only with these bits in one argument: no memory becomes executable,
+ * and newfstatat() can only be used as fstat(). */
 static const struct {
   int call;
   unsigned arg;
@@ -48,8 +48,8 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Anything else fails with EPERM instead of killing the process: libraries try
- * what they can do without, such as a file of messages in another language. */
+/* Anything else fails with EPERM instead of killing the process: libraries also
+ * make optional calls, such as opening a file of translated messages. */
 static bool enter_seccomp(void)
 {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -76,10 +76,10 @@ struct ruleset {
   uint64_t files, network, scoped;
 };
 
-/* Handles all that this version of Landlock can deny: it denies what it
- * handles and no rule allows. New in version 2: linking into another directory;
- * 3: truncating; 4: TCP; 5: ioctl() of devices; 6: abstract Unix sockets and
- * signals. */
+/* Handles all rights of this version of Landlock: a right that is handled and
+ * that no rule allows is denied. New in version 2: linking into another
+ * directory; 3: truncating; 4: TCP; 5: ioctl() of devices; 6: abstract Unix
+ * sockets and signals. */
 static bool enter_landlock(void)
 {
   static const uint64_t files[] = {0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff};

@@ -1,12 +1,11 @@
 /*
- * sandbox.h - gives up everything that a process which parses hostile bytes
- * does not need: it may compute, allocate memory, and read and write what is
- * open already, and nothing else.
+ * sandbox.h - restricts a process that parses hostile bytes: it may only
+ * compute, allocate memory, and read and write files that are open already.
  *
  * Three independent layers: seccomp (an allow-list of system calls), without
- * which nothing is to be parsed; Landlock without a single rule, where the
- * kernel has it; and limits of descriptors and processes. There is no way back,
- * not even for child processes. Not for threads.
+ * which nothing may be parsed; Landlock without rules, if the kernel supports
+ * it; and limits of descriptors and processes. They are permanent, also for
+ * child processes. The process must have only one thread.
  */
 #ifndef DX_SANDBOX_H
 #define DX_SANDBOX_H

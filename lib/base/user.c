@@ -1,5 +1,5 @@
 /*
- * user.c - becoming the user that owns the spool.
+ * user.c - changes to the user that owns the spool.
  */
 #include "lib/base/user.h"
 

@@ -1,10 +1,10 @@
 /*
  * user.h - the user that owns spool, results, and key.
  *
- * With `configure --with-user=NAME` that is a system user of its own: cupsd
- * starts the backend as root, and every program that root starts becomes that
- * user before it does anything else. Without it, that is the user that cupsd
- * runs backends as (lp), and the filters of other printers, too.
+ * With `configure --with-user=NAME`, it is a separate system user: cupsd starts
+ * the backend as root, and every program that root starts changes to that user
+ * before it does anything else. Without it, it is the user as which cupsd runs
+ * backends and all filters (lp).
  *
  * Blocking: looks users up. Errors: E_ACCESS.
  */
@@ -20,22 +20,23 @@
 const char *dx_user(void);
 
 /*
- * Turns a root process into one of dx_user(). Nothing changes without
- * --with-user, or for all users but root. E_ACCESS if there is no such user:
- * the process then runs as nobody, because nothing is to be done as root.
+ * If this process runs as root, changes to dx_user(); without --with-user, does
+ * nothing. E_ACCESS if that user does not exist: the process then runs as
+ * nobody, so that it does nothing as root.
  */
 enum dx_code dx_user_enter(struct dx_err *err) DX_MUST_USE;
 
-/* Turns a root process into one of that user and group alone, with no way back,
- * and checks that. */
+/* Changes a root process permanently to that user and group, without other
+ * groups, and verifies it. */
 enum dx_code dx_user_become(uid_t uid, gid_t gid,
                             struct dx_err *err) DX_MUST_USE;
 
 /* The user and group that own nothing, on every Linux. */
 #define DX_NOBODY 65534
 
-/* A variable that chooses programs; NULL if this process has other rights than
- * the process that set it: with sudo, or as a set-user-ID program. */
+/* The value of an environment variable that selects programs; NULL if this
+ * process has other rights than its caller: with sudo, or as a set-user-ID
+ * program. */
 const char *dx_user_environment(const char *name);
 
 /* True if configuration and keys may belong to that user: root, dx_user(), or

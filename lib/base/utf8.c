@@ -1,5 +1,5 @@
 /*
- * utf8.c - the well-formed byte sequences of RFC 3629, and nothing more.
+ * utf8.c - the well-formed byte sequences of RFC 3629.
  */
 #include "lib/base/utf8.h"
 

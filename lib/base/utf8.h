@@ -1,9 +1,10 @@
 /*
- * utf8.h - where characters begin and end; knows nothing of their meaning.
+ * utf8.h - well-formed characters, and those that are not safe to store or
+ * print.
  *
- * Text from outside (titles, file names, fields of a bundle) is bytes until
- * it has gone through here. RFC 3629: no overlong forms, no surrogates, nothing
- * above U+10FFFF.
+ * Text from outside (titles, file names, fields of a bundle) must be checked
+ * here before it is used as text. RFC 3629: no overlong forms, no surrogates,
+ * nothing above U+10FFFF.
  *
  * Blocking: never. Errors: none.
  */
@@ -21,29 +22,29 @@
  */
 size_t dx_utf8_char(const char *text, uint32_t *ret_char);
 
-/* True for C0, DEL and C1: nothing that belongs in a name or a message. */
+/* True for C0, DEL, and C1, which must not be in a name or a message. */
 bool dx_utf8_is_control(uint32_t character);
 
 /*
  * True for what must not reach a terminal or a log: besides controls, the
- * invisible format characters, which hide text or turn its order around
- * (U+202E), and the separators of lines and paragraphs.
+ * invisible format characters, which hide text or reverse its order (U+202E),
+ * and the separators of lines and paragraphs.
  */
 bool dx_utf8_is_hidden(uint32_t character);
 
-/* Replaces each of those, and each byte that is no character, with '?'. */
+/* Replaces each of those, and each invalid byte, with '?'. */
 void dx_utf8_make_plain(char *text);
 
 /*
- * The same, but characters that are merely invisible stay: the text is stored,
- * and some languages need them. The result is_plain().
+ * The same, but keeps invisible format characters, which some languages need in
+ * stored text. The result is_plain().
  */
 void dx_utf8_make_valid(char *text);
 
 /* True if the whole text is well-formed and without control characters. */
 bool dx_utf8_is_plain(const char *text);
 
-/* Copies a text into `size` bytes; one that is too long is cut after a whole
+/* Copies a text into `size` bytes; a longer one is truncated after a whole
  * character. */
 void dx_utf8_copy(char *to, size_t size, const char *text);
 

@@ -2,9 +2,9 @@
  * words.h - the words of an enum that is a list of rows X(NAME, word, ...), for
  * journals, sockets, and logs.
  *
- * DX_WORDS(backend, DX_BACKENDS) defines dx_backend_word(), from the value to
- * its word; DX_BY_WORD(backend) after it dx_backend_by_word(), the way back,
- * which returns the enum's COUNT for any other word.
+ * DX_WORDS(backend, DX_BACKENDS) defines dx_backend_word(), which returns the
+ * word of a value; DX_BY_WORD(backend), after it, defines dx_backend_by_word(),
+ * which returns the value of a word, or the enum's COUNT for any other word.
  */
 #ifndef DX_WORDS_H
 #define DX_WORDS_H
