@@ -1,6 +1,6 @@
 /*
- * config.c - the table of directives and looking things up in what was loaded.
- * Parser, listing, manual page, and tests come from the rows; to add a
+ * config.c - the table of directives, and lookups in a loaded configuration.
+ * The parser, the listing, the manual page, and tests use the rows; to add a
  * directive, add a row here and its field to struct dx_service or dx_config.
  * (The directives of token sources are in token_source.h.) Nothing is read,
  * checked or printed here.

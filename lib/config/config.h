@@ -3,11 +3,11 @@
  * directives, from which parser, `docextract config`, manual page and tests are
  * made. See docextract.conf(5).
  *
- * Ownership: dx_config_load() gives an object; services and strings in it
- * live as long as it. Secrets are never in it: only paths to them.
- * Blocking: reads one small file. Errors: E_CONFIG, with "FILE:LINE: what is
- * wrong; what would be right", for everything wrong with the content or the
- * file's mode; E_NOMEM.
+ * Ownership: dx_config_load() returns an object; its services and strings are
+ * valid as long as it is. It never contains secrets, only paths to them.
+ * Blocking: reads one small file. Errors: E_CONFIG, with "FILE:LINE: mistake;
+ * correction", for all mistakes in the content or the mode of the file;
+ * E_NOMEM.
  */
 #ifndef DX_CONFIG_H
 #define DX_CONFIG_H
@@ -21,7 +21,8 @@
 #include "lib/base/err.h"
 #include "lib/config/token_source.h"
 
-/* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not one. */
+/* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not permitted.
+ */
 /* clang-format off */
 #define DX_ALGORITHMS(X)                                                   \
   X(HS256) X(HS384) X(HS512) X(RS256) X(RS384) X(RS512) X(PS256) X(PS384)  \
@@ -59,7 +60,7 @@ struct dx_host {
   int line;
 };
 
-/* The line that each row of dx_directive() was set in; 0: its default. */
+/* The line that sets each row of dx_directive(); 0: default. */
 #define DX_DIRECTIVES_MAX 32
 struct dx_lines {
   int of[DX_DIRECTIVES_MAX];
@@ -113,52 +114,52 @@ struct dx_config {
 };
 
 /*
- * The file that is read when none is named: $CUPS_SERVERROOT/docextract.conf
- * as cupsd sets it, else the built-in server root. Programs that run with
- * the rights of another user pass false for trust_env. Caller frees.
+ * The path of the default file: $CUPS_SERVERROOT/docextract.conf if cupsd has
+ * set that variable, else below the built-in server root. Programs that run
+ * with the rights of another user pass false for trust_env. Caller frees.
  */
 char *dx_config_path(bool trust_env);
 
 /*
- * Reads and checks `path` (docextract.conf(5)). The message is that of the
- * first mistake and says how many there are. Words that may be a misplaced
- * secret are not repeated in it.
+ * Reads and checks `path` (docextract.conf(5)). The message describes the first
+ * mistake, and contains the number of mistakes. It does not repeat words that
+ * may be a misplaced secret.
  */
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
                             struct dx_err *err) DX_MUST_USE;
 void dx_config_free(struct dx_config **config);
 
-/* All that is wrong with a file, in lines "FILE:LINE: ...". Begin with {0}. */
+/* All mistakes and warnings about a file, in lines "FILE:LINE: ...". Begin with
+ * {0}. */
 struct dx_config_notes {
-  bool is_user; /* set by the caller: backends run as this process's user, and
-                   what it cannot read is worth a warning */
+  bool is_user; /* set by the caller: backends run as the user of this process;
+                   warns about files that it cannot read */
   struct dx_buf mistakes; /* the first DX_MISTAKES_MAX */
   int mistake_count;
-  struct dx_buf warnings; /* a correct line names what does not exist */
+  struct dx_buf warnings; /* files of correct lines do not exist */
 };
 #define DX_MISTAKES_MAX 20
 
 void dx_config_notes_release(struct dx_config_notes *notes);
 
-/* dx_config_load() for those who fix a file: fills *notes (may be NULL), and
- * looks for the files and directories that are named. */
+/* dx_config_load() with a report: fills *notes (may be NULL), and checks
+ * whether the files and directories of directives exist. */
 enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                              struct dx_config_notes *notes,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The same for those who only want to know which files are named: the correct
+/* The same for callers that only need the paths in a file: reads the correct
  * lines of an incorrect file. The only error is a file that cannot be read. */
 enum dx_code dx_config_read_anyway(const char *path,
                                    struct dx_config **ret_config,
                                    struct dx_err *err) DX_MUST_USE;
 
 /*
- * What docextractd.service, as it is installed, hides or protects, although it
- * is a SpoolDir, ResultsDir, or OnResult: the next such value from *at (begin
- * with 0), with the line that a drop-in must have. mountinfo:
- * "/proc/self/mountinfo", for what really is in the way of this process, with
- * the drop-ins that there are; NULL: for the unit without drop-ins. False: no
- * more.
+ * Finds the next SpoolDir, ResultsDir, or OnResult, from *at (begin with 0),
+ * that the installed docextractd.service hides or protects; `text` gets the
+ * problem, with the line that a drop-in must have. mountinfo:
+ * "/proc/self/mountinfo", to check the mounts of this process, including
+ * existing drop-ins; NULL, to check the unit without drop-ins. False: no more.
  */
 bool dx_config_drop_in(const struct dx_config *config, const char *mountinfo,
                        size_t *at, char text[DX_ERR_TEXT_BYTES]);
@@ -181,9 +182,9 @@ const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES]);
 int64_t dx_parse_duration(const char *text);
 
 /*
- * Prints the effective configuration, readable as a configuration again: every
- * value with a comment that says where it came from. There are no secrets in
- * it. `each` (may be NULL) may add comments at the top of each section.
+ * Prints the effective configuration, readable as a configuration again: each
+ * value has a comment with its origin. The output contains no secrets. `each`
+ * (may be NULL) may add comments at the top of each section.
  */
 typedef void dx_config_note(void *ctx, const struct dx_service *service,
                             FILE *out);
@@ -191,16 +192,16 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
                              dx_config_note *each, void *ctx,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The same without anything that a user wrote, for a report that is sent to
- * others: of words and numbers, their values; of everything else, only that it
- * is set. Services are numbered. */
+/* The same without any text that a user wrote, for a report that is sent to
+ * others. Only words and numbers are printed with values; other directives are
+ * printed as set. Services are numbered. */
 void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
 
 /*
- * Moves *text on to the line after the next one that is not empty, and counts
- * the lines in *line. Returns what that line begins with, and in *ret_value the
- * rest of it, NULL if there is none; both are parts of the text, which is cut
- * into pieces. NULL at the end of the text.
+ * Reads the next line that is not empty, moves *text behind it, and counts
+ * lines in *line. Returns the first word of the line, and in *ret_value the
+ * rest, or NULL; both are parts of the text, which is modified. NULL at the end
+ * of the text.
  */
 char *dx_config_next_line(char **text, int *line, char **ret_value);
 

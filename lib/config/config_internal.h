@@ -46,13 +46,13 @@ struct row {
   size_t service_offset; /* in struct dx_service */
 };
 
-/* What is known while a file is read. */
+/* The state while a file is read. */
 struct parser {
   const char *path;
   struct dx_config *config;
   struct dx_service *service; /* the open section; NULL outside */
-  bool takes_mistakes;        /* and goes on with what is right */
-  bool is_foreign;            /* in something else: a key, another section */
+  bool takes_mistakes;        /* collects them, and continues */
+  bool is_foreign;            /* inside a key, or another type of section */
   int line;
   int mistakes;
   int mistakes_before;           /* the open section */
@@ -70,8 +70,8 @@ const struct row *config_find_row(const char *name, size_t len);
 
 /* ---- mistakes.c ---- */
 
-/* A mistake in the line being read: E_CONFIG, with FILE:LINE before it; FILE
- * alone if line is 0, as for a default that does not fit. */
+/* A mistake in the line being read: E_CONFIG, with the prefix FILE:LINE; FILE
+ * alone if line is 0, as for a default that is out of range. */
 enum dx_code config_bad(const struct parser *p, struct dx_err *err,
                         const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -81,11 +81,11 @@ enum dx_code config_bad(const struct parser *p, struct dx_err *err,
 enum dx_code config_note_mistake(struct parser *p, enum dx_code code,
                                  const struct dx_err *err);
 
-/* The mistake of a line that begins with no known directive. */
+/* The mistake of a line with an unknown directive. */
 enum dx_code config_unknown(const struct parser *p, const char *name,
                             struct dx_err *err);
 
-/* False for what may be a misplaced secret, which no message may repeat. */
+/* False if the word may be a misplaced secret, which no message may repeat. */
 bool config_is_repeatable(const char *name);
 
 /*
@@ -96,7 +96,8 @@ bool config_is_repeatable(const char *name);
 const char *config_identity(const char *path, const struct stat *st,
                             const char *owner, char text[DX_ERR_TEXT_BYTES]);
 
-/* Warns in p->notes if what the value names is not there. */
+/* Adds a warning to p->notes if the file or directory of a value does not
+ * exist. */
 void config_look_for(const struct parser *p, const struct row *row,
                      const char *value);
 

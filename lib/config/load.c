@@ -1,8 +1,8 @@
 /*
- * load.c - reads docextract.conf: opens the file, knows which lines are
- * directives and sections and where they may appear, fills in what the file
- * leaves out, and frees it all again. What the value of a directive means is
- * parse.c's business; how a mistake is reported, that of mistakes.c.
+ * load.c - reads docextract.conf: opens the file, recognizes directives and
+ * sections, checks where they may appear, applies defaults, and frees the
+ * configuration. parse.c interprets the values of directives; mistakes.c
+ * reports mistakes.
  */
 #include "lib/config/config_internal.h"
 
@@ -70,7 +70,7 @@ static enum dx_code check_name(const struct parser *p, const char *name,
   return DX_OK;
 }
 
-/* A section with a wrong name is read all the same, for its other mistakes. */
+/* A section with an invalid name is read, too, to find its other mistakes. */
 static enum dx_code open_section(struct parser *p, const char *name,
                                  struct dx_err *err)
 {
@@ -101,7 +101,7 @@ static enum dx_code open_section(struct parser *p, const char *name,
   return config_set_text(name, &p->service->name, err);
 }
 
-/* What the directive of a token source says, or NULL. */
+/* The value of the directive of a token source, or NULL. */
 static const char *token_setting(const struct dx_service *s, int source)
 {
 #define X(NAME, word, directive, field, ...) s->field,
@@ -118,7 +118,7 @@ static bool has_line(const struct dx_service *s, const char *directive)
          0;
 }
 
-/* What the section as a whole lacks. */
+/* Checks that a section has all required lines. */
 static enum dx_code check_section(const struct parser *p, struct dx_err *err)
 {
   const struct dx_service *s = p->service;
@@ -126,7 +126,7 @@ static enum dx_code check_section(const struct parser *p, struct dx_err *err)
   int i;
 
   if (s->name[0] == '?')
-    return DX_OK; /* it is not certain where the section begins */
+    return DX_OK; /* the beginning of the section is not certain */
   if (!has_line(s, "BaseURL"))
     return config_bad(p, err, "<Service %s> needs BaseURL", s->name);
   if (p->mistakes > p->mistakes_before)
@@ -158,7 +158,7 @@ static enum dx_code close_section(struct parser *p, struct dx_err *err)
   return code;
 }
 
-/* Lines of a section of another kind would all seem to be misplaced. */
+/* Skips a section of another type, whose lines would all be reported. */
 static enum dx_code foreign_section(struct parser *p, const char *name,
                                     struct dx_err *err)
 {
@@ -188,7 +188,7 @@ static enum dx_code read_line(struct parser *p, const char *name,
                               const char *value, struct dx_err *err)
 {
   if (strncmp(name, "-----", 5) == 0) {
-    /* No part of the key is repeated: what is between such lines is skipped. */
+    /* Skip everything between such lines: no message may repeat a key. */
     p->is_foreign = !p->is_foreign;
     return p->is_foreign
                ? config_bad(p, err,
@@ -206,7 +206,7 @@ static enum dx_code read_line(struct parser *p, const char *name,
   return p->is_foreign ? DX_OK : directive(p, name, value, err);
 }
 
-/* What is not text, or not a line that a user wrote. */
+/* Checks that the content is text, with lines that a user may have written. */
 static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
                                 struct dx_err *err)
 {
@@ -214,7 +214,7 @@ static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
   size_t len = 0, i;
 
   p->line = 1;
-  /* What editors put before the first line, usually unseen. */
+  /* A byte order mark, which some editors add invisibly. */
   if (content->len > 2 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
     return config_bad(p, err,
                       "there is a byte order mark before the first line; "
@@ -237,7 +237,7 @@ static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
   return DX_OK;
 }
 
-/* Mistakes that show only at the end. */
+/* Mistakes that are known only at the end. */
 static enum dx_code end_lines(struct parser *p, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -290,7 +290,7 @@ static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
   if (*ret_fd < 0) {
     e = errno;
     code = dx_fail_sys(err, e, "open", path);
-    /* What passes by itself is no reason to call the administrator. */
+    /* Temporary errors do not need the administrator. */
     if (code == DX_E_FDS || code == DX_E_NOMEM || code == DX_E_IO)
       return code;
     return dx_fail(err, DX_E_CONFIG, e, "cannot open '%s': %s%s", path,
@@ -308,7 +308,7 @@ static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
   return wrong == NULL ? DX_OK : dx_fail(err, DX_E_CONFIG, 0, "%s", wrong);
 }
 
-/* What depends on the whole file. */
+/* Checks and defaults that depend on the whole file. */
 static enum dx_code finish(struct parser *p, struct dx_err *err)
 {
   struct dx_config *config = p->config;

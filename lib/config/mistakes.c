@@ -1,9 +1,8 @@
 /*
- * mistakes.c - what is wrong with a configuration, as the administrator reads
- * it: a message with file and line, the list of all mistakes, the name that was
- * probably meant by an unknown directive, and warnings about files that are not
- * where a correct line says. What is a mistake is decided in load.c and
- * parse.c.
+ * mistakes.c - messages for the administrator: mistakes with file and line, the
+ * list of all mistakes, the directive that an unknown name resembles, and
+ * warnings about files that do not exist. load.c and parse.c detect the
+ * mistakes.
  */
 #include "lib/config/config_internal.h"
 
@@ -79,7 +78,7 @@ static size_t distance(const char *a, const char *b)
   return row[n];
 }
 
-/* NULL if none is near. */
+/* The most similar directive; NULL if none is similar. */
 static const char *nearest(const char *name)
 {
   const char *best = config_rows[0].public.name;
@@ -108,9 +107,9 @@ static void list_possible(bool inside, char *text, size_t size)
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
 
 /*
- * A line may be a key that slipped into the file, and messages are read by
- * others: only what looks like the name of a directive is repeated. It may
- * end with digits if it resembles an existing one.
+ * A line may be a misplaced key, and others read the messages: only a word that
+ * looks like the name of a directive is repeated. It may end with digits if it
+ * resembles an existing one.
  */
 bool config_is_repeatable(const char *name)
 {
@@ -169,8 +168,9 @@ const char *config_identity(const char *path, const struct stat *st,
 
 /* ---- what a correct line names ---- */
 
-/* What is wrong with the file, program, or directory at a path; NULL if
- * nothing, or if it cannot be known here. `text` may hold what is returned. */
+/* The problem with the file, program, or directory at a path; NULL if there is
+ * none, or if it cannot be determined here. `text` may hold what is returned.
+ */
 static const char *what_is_wrong(const struct parser *p, const struct row *row,
                                  const char *path, char text[DX_ERR_TEXT_BYTES])
 {
@@ -201,10 +201,10 @@ static const char *what_is_wrong(const struct parser *p, const struct row *row,
 }
 
 /*
- * What a correct line names may be missing for now, which is no mistake: a key
- * from a store of secrets, a directory on a disk that is not mounted yet.
- * Nothing works until then, though. A ResultsDir is created when it is needed,
- * but its parent is not.
+ * A missing file of a correct line is not a mistake, but a warning: a key may
+ * come from a secret store, and a directory may be on a disk that is not
+ * mounted yet. A ResultsDir is created when it is needed, but its parent is
+ * not.
  */
 void config_look_for(const struct parser *p, const struct row *row,
                      const char *value)

@@ -1,8 +1,7 @@
 /*
- * parse.c - what the value of a directive means: one function for each type of
- * row, the limits, and the defaults. It sees one value of a known row at a
- * time; where a line may appear, and which lines a section needs, is decided in
- * load.c.
+ * parse.c - interprets the value of a directive: one function for each type of
+ * row, the limits, and the defaults. load.c checks where a line may appear, and
+ * which lines a section needs.
  */
 #include "lib/config/config_internal.h"
 
@@ -160,8 +159,8 @@ enum dx_code config_set_text(const char *value, char **field,
   return *field != NULL ? DX_OK : dx_fail_nomem(err);
 }
 
-/* Root does not know yet which user will use keys and programs: that user
- * checks again. */
+/* If root runs this, the user of keys and programs is not known yet; the
+ * process of that user checks again. */
 static const char *owner_of_others(void)
 {
   return dx_user() != NULL ? dx_user() : geteuid() != 0 ? "root" : NULL;
@@ -218,7 +217,7 @@ static enum dx_code set_path(const struct parser *p, const struct row *row,
                                                 : code;
 }
 
-/* A user who may change the program may do what we may. */
+/* A user who may change the program gets the rights of this process. */
 static enum dx_code set_command(const struct parser *p, const struct row *row,
                                 const char *value, char **field,
                                 struct dx_err *err)
@@ -279,8 +278,8 @@ static bool is_rest(const char *text, int *port)
 
 /*
  * Splits host and port off (RFC 3986, section 3.2); false if it is not such a
- * URL. Nothing is decoded: a "%00" would cut the host short for us, and "%0a"
- * go into listings.
+ * URL. Nothing is decoded: "%00" would truncate the host, and "%0a" would be
+ * printed in listings.
  */
 static bool split_url(const char *value, bool *is_https,
                       char host[HOST_MAX + 1], int *port)
@@ -385,7 +384,7 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
                                                      : dx_fail_nomem(err);
 }
 
-/* What curl would see as a host, and nothing around it. */
+/* Accepts only what curl would parse as a host, with nothing around it. */
 static enum dx_code add_host(const struct parser *p, const char *value,
                              struct dx_service *service, struct dx_err *err)
 {

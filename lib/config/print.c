@@ -1,7 +1,7 @@
 /*
- * print.c - prints a loaded configuration: every value with where it came
- * from, or without anything that a user wrote. What is printed with values
- * can be read as a configuration again. Nothing is read or checked here.
+ * print.c - prints a loaded configuration: each value with its origin, or
+ * without any text that a user wrote. Output with values can be read as a
+ * configuration again. Nothing is read or checked here.
  */
 #include "lib/config/config_internal.h"
 
@@ -51,8 +51,8 @@ static const char *value_text(const struct row *row, const void *value,
 
 /* ---- with everything ---- */
 
-/* Where a value came from: "docextract.conf:7", or that it is the default. The
- * full path is at the top. */
+/* The origin of a value: "docextract.conf:7", or the default. The full path is
+ * at the top. */
 static void print_origin(FILE *out, const struct dx_config *config, int line,
                          const char *more)
 {
@@ -67,8 +67,8 @@ static void print_origin(FILE *out, const struct dx_config *config, int line,
 
 /*
  * Only the first '#' of a line is special: it begins a comment unless it is
- * written as "\#", after which there can be no comment. So the comment of such
- * a value has a line of its own, and so has that of a long one.
+ * written as "\#", after which there can be no comment. Therefore the comment
+ * of such a value, or of a long one, has a line of its own.
  */
 static void print_line(FILE *out, const struct dx_config *config,
                        const char *indent, const char *name, const char *value,

@@ -1,10 +1,10 @@
 /*
- * token_source.h - where tokens come from: the only list of the sources.
+ * token_source.h - the only list of token sources.
  *
- * A row is everything that the configuration, the manual page, struct
- * dx_service and `docextract hello` know of a source. The last column names
- * the function in daemon/service/token.c that gets the token; besides its row,
- * a new source needs only that function.
+ * The configuration, the manual page, struct dx_service, and `docextract hello`
+ * take all information about a source from its row. The last column names the
+ * function in daemon/service/token.c that gets the token; besides its row, a
+ * new source needs only that function.
  *
  *   NAME       of its DX_TOKEN_ constant
  *   word       after Token in the configuration

@@ -1,6 +1,6 @@
 /*
- * unit.c - what docextractd.service protects, and which directives name
- * something behind that protection.
+ * unit.c - the directories that docextractd.service protects, and the
+ * directives that refer to them.
  */
 #include "lib/config/config.h"
 
@@ -48,7 +48,7 @@ struct place {
   bool is_program;
 };
 
-/* The n-th place that docextractd writes to or runs; false after the last. */
+/* The n-th path that docextractd writes to or runs; false after the last. */
 static bool nth_place(const struct dx_config *config, size_t n,
                       struct place *ret_place)
 {
@@ -86,8 +86,8 @@ static const struct protection *protection_of(const struct place *place)
 
 /* ---- what is in effect ---- */
 
-/* In proc_pid_mountinfo(5), the innermost mount of the path decides; of two at
- * one place, the later one. A drop-in makes one for its path. */
+/* In proc_pid_mountinfo(5), the innermost mount of the path applies; of two at
+ * one place, the later one. A drop-in adds a mount for its path. */
 static bool is_in_effect(const char *mountinfo, const struct place *place)
 {
   char line[4 * PLACE_BYTES], root[PLACE_BYTES], at[PLACE_BYTES], options[64];

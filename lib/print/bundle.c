@@ -1,6 +1,5 @@
 /*
- * bundle.c - the syntax of an entry and what makes it valid, not what it is
- * for.
+ * bundle.c - the syntax of entries, and their validation.
  *
  * Reader and writer use the same check().
  */
@@ -39,7 +38,7 @@ const char *dx_reason_text(enum dx_reason reason)
 
 /* What makes an entry valid */
 
-/* What is wrong with a document's own fields; NULL if nothing is. */
+/* The mistake in a document's own fields; NULL if there is none. */
 static const char *check_document(const struct dx_entry *entry)
 {
   if (strcmp(entry->type, DX_MIME_PDF) != 0 &&
@@ -58,7 +57,7 @@ static const char *check_document(const struct dx_entry *entry)
   return NULL;
 }
 
-/* What is wrong with an entry; NULL if nothing is. */
+/* The mistake in an entry; NULL if there is none. */
 static const char *check(const struct dx_entry *entry)
 {
   if (!dx_utf8_is_plain(entry->type) || !dx_utf8_is_plain(entry->origin) ||
@@ -201,7 +200,7 @@ void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
   reader->wait_ctx = ctx;
 }
 
-/* After a failure, which stays, it is not known where the next entry starts. */
+/* A failure is permanent: the start of the next entry is unknown. */
 static enum dx_code outcome_of(const struct dx_bundle_reader *reader,
                                struct dx_err *err)
 {
@@ -343,7 +342,7 @@ static const char keys[KEY_COUNT][12] = {
     "Kind",     "Type",   "Origin",  "Name",   "Pages",
     "Grouping", "Length", "SHA-256", "Reason", "Seal"};
 
-/* A newer filter may use a word that we do not know; its text still helps. */
+/* A newer filter may use an unknown word; its text is kept. */
 static bool set_reason(struct dx_entry *entry, char *value)
 {
   char *text = strchr(value, ' ');
@@ -395,7 +394,7 @@ static bool set_value(struct dx_entry *entry, enum key key, char *value)
   }
 }
 
-/* Reads one "Key: value" line; returns what is wrong with it, or NULL. */
+/* Reads one "Key: value" line; returns the mistake in it, or NULL. */
 static const char *take_line(struct dx_entry *entry, char *line,
                              bool seen[KEY_COUNT])
 {

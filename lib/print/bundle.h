@@ -1,6 +1,6 @@
 /*
- * bundle.h - what the filter writes and the backend reads: every document of
- * a job as one framed entry (doc/architecture.md, "Bundle").
+ * bundle.h - the format that the filter writes and the backend reads: every
+ * document of a job as one framed entry (doc/architecture.md, "Bundle").
  *
  *   DOCEXTRACT-BUNDLE 1
  *   Kind: document            document | sheet | refused
@@ -39,8 +39,8 @@
 #define DX_REASON_BYTES 256
 
 /*
- * word, sentence: what the user who printed reads (lib/spool/sentence.h). The
- * filter may say more to the administrator. The words must not change: they are
+ * word, sentence for the user who printed (lib/spool/sentence.h). The filter
+ * may give the administrator more details. The words must not change: they are
  * stored in journals.
  */
 #define DX_REASONS(X)                                                          \
@@ -89,8 +89,8 @@ enum dx_reason {
       DX_REASON_COUNT
 };
 
-/* name, word in bundles and journals. A document that never arrived is not an
- * entry of a bundle, but has a place in the job: MISSING is found only in
+/* name, word in bundles and journals. A document that did not arrive has no
+ * entry in a bundle, but has a place in the job: MISSING is used only in
  * journals. */
 #define DX_KINDS(X)       \
   X(DOCUMENT, "document") \
@@ -128,9 +128,9 @@ const char *dx_kind_word(enum dx_kind kind);
 enum dx_kind dx_kind_by_word(const char *word);
 
 /*
- * Writes one entry: header, then entry->length bytes from content_fd (from
- * its beginning; -1 if length is 0). The caller has set everything, including
- * the SHA-256. E_IO with EPIPE if the reader is gone.
+ * Writes one entry: header, then entry->length bytes from content_fd (from its
+ * beginning; -1 if length is 0). The caller must have set all fields, including
+ * the SHA-256. E_IO with EPIPE if the reader has exited.
  */
 enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
                              int content_fd, struct dx_err *err) DX_MUST_USE;

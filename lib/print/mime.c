@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The first bytes of what is no text and no PDF. */
+/* The first bytes of types other than text and PDF. */
 static const struct {
   const char *type;
   const char *bytes;
@@ -33,7 +33,8 @@ static bool mime_has_high_byte(const char *bytes, size_t len)
 }
 
 /* Viewers accept the header anywhere in the first 1024 bytes. But a text may
- * quote one: behind anything but line ends, more of a PDF must follow. */
+ * quote one: if anything but line ends is before it, more of a PDF must follow.
+ */
 static bool mime_is_pdf(const char *bytes, size_t len)
 {
   const char *header = memmem(bytes, len, "%PDF-", 5), *c;
@@ -49,8 +50,7 @@ static bool mime_is_pdf(const char *bytes, size_t len)
          mime_has_high_byte(header, rest);
 }
 
-/* PostScript and CUPS's banners are instructions to a printer, even where they
- * arrive as text. */
+/* PostScript and CUPS's banners are not text, but instructions to a printer. */
 static bool mime_is_text(const char *bytes, size_t len)
 {
   static const char *const others[] = {"%!", "\004%!", "\033%-12345X",

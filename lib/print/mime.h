@@ -1,7 +1,6 @@
 /*
- * mime.h - recognizes the type of a document by its first bytes, whatever its
- * name or the program that sent it claims. Does not check whether the file is
- * intact.
+ * mime.h - recognizes the type of a document by its first bytes, not by its
+ * name or its declared type. It does not check whether the file is intact.
  *
  * Ownership: static text. Blocking: never. Errors: NULL for any other type.
  */
@@ -22,8 +21,8 @@
 #define DX_MIME_LOOK_BYTES 1024
 
 /* The MIME type: one of the three that the service accepts
- * (doc/service-interface.md, "Endpoints"), one that the filter makes a PDF of,
- * or NULL. Text is what has no NUL and is nothing else. */
+ * (doc/service-interface.md, "Endpoints"), one that the filter converts to PDF,
+ * or NULL. Text is content without NUL that is of no other type. */
 const char *dx_mime_of_bytes(const void *bytes, size_t len);
 
 #endif

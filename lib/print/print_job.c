@@ -1,6 +1,5 @@
 /*
- * print_job.c - the requests to cupsd, and its process; knows nothing else of
- * CUPS.
+ * print_job.c - the requests to cupsd, and the identity of its process.
  */
 #include "lib/print/print_job.h"
 
@@ -199,7 +198,7 @@ static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
 }
 
 /* job-printer-uri-actual is the member of the class that was chosen last. It
- * stays when the job is moved elsewhere: only with a class does it count. */
+ * stays when the job is moved elsewhere, so it is used only with a class. */
 static void read_queue(ipp_t *response, struct dx_print_job *job)
 {
   ipp_attribute_t *actual =
@@ -225,18 +224,18 @@ static void read_job(ipp_t *response, const char *uuid,
     return;
   ret_job->answer = DX_ANSWER_UNKNOWN;
   if (uuid == NULL || strcmp(ippGetString(its, 0, NULL), uuid) != 0)
-    return; /* another one has its number */
+    return; /* another job has this id */
   ret_job->answer = answer_of(state);
   ret_job->time_at_creation = created;
   ret_job->documents =
       integer_of(response, "number-of-documents", IPP_TAG_INTEGER);
-  /* cupsd's own words, whichever filter of the job it was. */
+  /* cupsd's message, for any filter of the job. */
   ret_job->filter_failed =
       said != NULL && strcmp(ippGetString(said, 0, NULL), "Filter failed") == 0;
   read_queue(response, ret_job);
 }
 
-/* NULL: none. */
+/* A response of NULL: cupsd did not answer. */
 static void read_response(ipp_t *response, const char *uuid,
                           struct dx_print_job *ret_job)
 {
@@ -282,7 +281,7 @@ bool dx_queue_read(const char *bytes, size_t len, struct dx_buf *uri)
   return its != NULL && dx_buf_ok(uri);
 }
 
-/* Takes the attributes of one job, in any order; false at the end. */
+/* Reads the attributes of one job, in any order; false at the end. */
 static bool next_job(ipp_t *response, ipp_attribute_t **at,
                      struct dx_listed_job *job)
 {
@@ -329,7 +328,7 @@ bool dx_print_jobs_read(const char *bytes, size_t len,
 
 /* ---- asking, and waiting ---- */
 
-/* libcups restarts its timeout at every step, and asks here each time. */
+/* libcups restarts its timeout at every step, and calls this each time. */
 static int is_patient(http_t *http, void *until_ms)
 {
   (void)http;
@@ -395,7 +394,7 @@ void dx_cupsd_address(struct dx_cupsd_address *ret_address)
 {
   const char *server;
 
-  /* libcups looks once whether the socket is there, which may come later. */
+  /* libcups checks only once whether the socket exists. */
   cupsSetServer(NULL);
   server = cupsServer();
   (void)snprintf(ret_address->host, sizeof(ret_address->host), "%s", server);
@@ -405,9 +404,9 @@ void dx_cupsd_address(struct dx_cupsd_address *ret_address)
 #define STAT_BYTES_MAX 4096
 #define START_WORD 19 /* field 22 of proc(5), counted from field 3 */
 
-/* When a process was started, in ticks since boot, as the kernel writes it: a
- * number comes again, both together do not. "" if there is none, or /proc does
- * not show those of others. */
+/* The start time of a process, in ticks since boot, as the kernel prints it: a
+ * process id is reused, but not with the same start time. "" if there is no
+ * such process, or /proc hides it. */
 static void start_of(pid_t pid, char start[24])
 {
   struct dx_buf text = {0};

@@ -1,17 +1,17 @@
 /*
- * print_job.h - what cupsd knows about a print job: IPP Get-Job-Attributes; who
- * else is in the queue: Get-Jobs; where the queue leads:
- * Get-Printer-Attributes. And which cupsd it is.
+ * print_job.h - queries to cupsd: the state of a print job (IPP
+ * Get-Job-Attributes), other print jobs (Get-Jobs), the device URI of a queue
+ * (Get-Printer-Attributes); and the identity of a cupsd process.
  *
- * Job ids repeat, and a client may choose the job-uuid: only both together with
- * the time of creation identify the job (doc/cups.md).
+ * Job ids are reused, and a client may choose the job-uuid: only both of them
+ * and the time of creation identify a job (doc/cups.md).
  *
- * Each question has two halves, the bytes of the request and what a response
- * says, for docextractd, which sends them without waiting (daemon/cupsd.h).
- * Backends call those that ask, and wait.
+ * For docextractd, which must not wait, a query has two functions: one adds the
+ * request, the other reads the response (daemon/cupsd.h). Backends call the
+ * functions that send a request and wait.
  *
- * Blocking: those that ask, at most timeout_ms, whatever cupsd does; the others
- * read /proc. Errors: none; a cupsd that cannot be asked is a state of its own.
+ * Blocking: functions with timeout_ms, at most that long; the others read
+ * /proc. Errors: none; if cupsd does not answer, the answer is NONE.
  */
 #ifndef DX_PRINT_JOB_H
 #define DX_PRINT_JOB_H
@@ -23,11 +23,11 @@
 
 #include "lib/base/buf.h"
 
-/* What cupsd says about the print job: name, word for logs and the control
- * socket. The first four are found by asking more, about the queue. A printer
- * of others is looked at before the state: a job that was moved to paper is
- * completed there. Another queue of this spool only counts while the job is
- * active: one that was canceled there is canceled. */
+/* cupsd's answer about the print job: name, word for logs and the control
+ * socket. OTHER_QUEUE, NOT_OURS, and CHANGED need another query, about the
+ * queue. A printer of others is checked before the state: a job that was moved
+ * there completes there. Another queue of this spool matters only while the job
+ * is active: a job that was canceled there is canceled. */
 #define DX_ANSWERS(X)                                                          \
   X(NOT_ASKED, "not-asked")     /* its backend answers that no SIGTERM came */ \
   X(OTHER_QUEUE, "other-queue") /* moved to another queue of this spool */     \
@@ -52,15 +52,15 @@ const char *dx_answer_word(enum dx_answer answer);
 /* DX_ANSWER_COUNT for any other word. */
 enum dx_answer dx_answer_by_word(const char *word);
 
-#define DX_QUEUE_BYTES 128 /* cupsd takes names of up to 127 */
+#define DX_QUEUE_BYTES 128 /* cupsd accepts names of up to 127 */
 
 struct dx_print_job {
   enum dx_answer answer;
   bool filter_failed; /* in this run, for any document */
   int documents;      /* job sheets included; 0: not reported */
   int64_t time_at_creation;
-  char queue[DX_QUEUE_BYTES]; /* "": not reported. Of a class, the member that
-                                 the job was given to, if it was */
+  char queue[DX_QUEUE_BYTES]; /* "": not reported. For a class, the member that
+                                 got the job, if any */
   bool is_class;              /* `queue` is a class */
 };
 
@@ -68,8 +68,8 @@ struct dx_print_job {
 bool dx_print_job_is_known(const struct dx_print_job *job);
 
 /*
- * Asks the cupsd of CUPS_SERVER, or the system's, in the name of `user`, the
- * job's owner: with JobPrivateValues, others are told nothing. `connected` (may
+ * Asks the cupsd of CUPS_SERVER, or the system's, as `user`, the owner of the
+ * job: with JobPrivateValues, cupsd hides the job from others. `connected` (may
  * be NULL) is called with the descriptor of the connection, and with -1 at its
  * end, so that a signal handler can end the wait.
  */
@@ -77,8 +77,8 @@ void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
                       int timeout_ms, void (*connected)(int fd),
                       struct dx_print_job *ret_job);
 
-/* Whether a print job waits for its turn in this queue, or class of queues; one
- * that is held does not. False if cupsd cannot be asked. */
+/* True if a print job waits in this queue or class of queues; a held job does
+ * not count. False if cupsd does not answer. */
 bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms);
 
 /* ---- the two halves: adds a request to `bytes`; reads a response ---- */
@@ -93,8 +93,8 @@ bool dx_queue_request(const char *queue, struct dx_buf *bytes);
 bool dx_queue_read(const char *bytes, size_t len, struct dx_buf *uri);
 
 /*
- * The print jobs that cupsd has, from a job id on. It lists no more than 500 of
- * all at once, by id; those that are not over come by priority.
+ * The print jobs of cupsd, from a job id on. Of ALL, cupsd lists at most 500 at
+ * once, by id; NOT_OVER are sorted by priority.
  */
 enum dx_print_jobs { DX_PRINT_JOBS_ALL, DX_PRINT_JOBS_NOT_OVER };
 
@@ -128,7 +128,7 @@ void dx_cupsd_address(struct dx_cupsd_address *ret_address);
  * frees it; NULL when out of memory. */
 char *dx_cupsd_name(pid_t cupsd);
 
-/* True if that process no longer runs. False where that cannot be told. */
+/* True if that process no longer runs. False if that cannot be determined. */
 bool dx_cupsd_is_gone(const char *name);
 
 #endif

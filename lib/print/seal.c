@@ -1,6 +1,5 @@
 /*
- * seal.c - the random number on the side channel. What it is for is bundle.c's
- * business.
+ * seal.c - the random number on the side channel.
  */
 #include "lib/print/seal.h"
 
@@ -48,7 +47,7 @@ bool dx_seal_look(int side_fd, int wait_ms, char seal[DX_SEAL_BYTES])
   while (poll(&fd, 1, wait_ms) < 0 && errno == EINTR)
     ;
   n = recv(side_fd, seal, LEN, MSG_PEEK | MSG_DONTWAIT);
-  /* The other end may be anything if it was not cupsd who started us. */
+  /* If cupsd did not start this process, the other end may be anything. */
   if (n == LEN && strspn(seal, "0123456789abcdef") == LEN)
     return true;
   seal[0] = '\0';

@@ -1,12 +1,12 @@
 /*
- * seal.h - how the backend knows that an entry of a bundle was written by a
- * filter that cupsd started for this job, and not by the user who printed it.
+ * seal.h - lets the backend verify that a filter that cupsd started for this
+ * job wrote an entry of a bundle, and not the user who printed it.
  *
- * A user who may print can print their own bytes as a bundle. What they do not
- * have is the side channel: a pair of sockets that cupsd makes for every run of
- * a job, for the filters and the backend only. The backend sends a random
- * number through it, once; every filter looks at that number without taking it
- * away and puts it into its entry (doc/architecture.md, "Bundle").
+ * Every user who may print can also print a bundle of their own. But only
+ * filters and the backend have the side channel: a pair of sockets that cupsd
+ * creates for every run of a job. The backend sends a random number through it,
+ * once; every filter reads that number without consuming it, and writes it into
+ * its entry (doc/architecture.md, "Bundle").
  *
  * Ownership: descriptors are borrowed; `seal` is the caller's.
  */
@@ -19,13 +19,13 @@
 
 /*
  * For the backend, as soon as it can store documents. Chooses the number for
- * this run, and sends it to the filters. False if they cannot get it; `seal` is
- * then one that no entry has. Does not block.
+ * this run, and sends it to the filters. False if that fails; no entry then has
+ * `seal`. Does not block.
  */
 bool dx_seal_give(int side_fd, char seal[DX_SEAL_BYTES]);
 
-/* For the backend instead of that: it cannot store anything, and every filter
- * is to fail at once, so that cupsd keeps the documents. */
+/* For the backend, if it cannot store documents: makes every filter fail at
+ * once, so that cupsd keeps the documents. */
 void dx_seal_refuse(int side_fd);
 
 /* For a filter: true if cupsd started it, with a side channel. */
