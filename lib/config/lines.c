@@ -3,9 +3,8 @@
  * docextract.conf: cuts text into lines, and lines into names and values.
  *
  * cupsFileGetConf() of libcups reads the same (tests/unit/test_config.c
- * compares the two), but truncates long lines silently, and makes its caller
- * load twenty libraries: a third of the startup cost of a filter that needs
- * nothing else from libcups.
+ * compares the two), but truncates long lines silently, and needs libcups, with
+ * its twenty libraries, in every program.
  */
 #include "lib/config/config_internal.h"
 

@@ -1,7 +1,7 @@
 /*
- * counters.c - the only reader and writer of these files: a line of numbers, in
- * the order of struct dx_counts, and before them how many there are. Another
- * version, which counts something else, starts over.
+ * counters.c - reads and writes the files of counters: a line with the number
+ * of counters, and their values in the order of struct dx_counts. A version
+ * with other counters starts at 0.
  */
 #include "lib/spool/counters.h"
 
@@ -26,7 +26,7 @@ struct dx_counters {
   int history_dirfd;
   char name[DX_HISTORY_NAME_BYTES];
   int64_t numbers[NUMBERS];
-  bool is_changed; /* since they were written */
+  bool is_changed; /* since they were last written */
   int64_t due_ms;  /* when they may be written */
 };
 
@@ -37,7 +37,7 @@ static void name_file(const char *service, char name[DX_HISTORY_NAME_BYTES])
   (void)snprintf(name, DX_HISTORY_NAME_BYTES, "%.180s_counts", service);
 }
 
-/* Nothing but zeros if there are none, or they are damaged. */
+/* All zeros if the file does not exist, or is damaged. */
 static void read_file(int history_dirfd, const char *name,
                       int64_t numbers[NUMBERS])
 {

@@ -1,5 +1,5 @@
 /*
- * filename.c - makes file names; knows nothing of jobs.
+ * filename.c - makes file names, independent of jobs.
  */
 #include "lib/spool/filename.h"
 
@@ -13,8 +13,8 @@
 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
-/* Extensions of what people print. Any other is part of the title: "Dr. Smith"
- * has none. */
+/* Extensions of documents that are printed. Any other is part of the title:
+ * "Dr. Smith" has none. */
 static const char *const extensions[] = {
     ".pdf", ".jpg", ".jpeg", ".jpe",  ".png", ".gif",  ".tif",  ".tiff",
     ".bmp", ".svg", ".webp", ".ps",   ".eps", ".txt",  ".text", ".csv",

@@ -1,6 +1,6 @@
 /*
  * filename.h - the file names that are sent to the service, valid on every
- * system. Titles can contain anything: slashes, quotes, invalid UTF-8.
+ * system. Titles can contain any bytes: slashes, quotes, invalid UTF-8.
  *
  * Ownership: fills the caller's memory. Blocking: never. Errors: none.
  */
@@ -28,7 +28,7 @@ void dx_filename_from_title(const char *title, const char *type,
 void dx_filename_neutral(size_t number, const char *type,
                          char name[DX_NAME_BYTES]);
 
-/* True if it has a known extension; names that programs invent have none. */
+/* True if it has a known extension; names that programs generate have none. */
 bool dx_filename_is_real(const char *name);
 
 #endif

@@ -141,7 +141,7 @@ static void refuse_for(struct dx_submission *sub,
                       entry->reason_text[0] != '\0'
                           ? entry->reason_text
                           : dx_reason_text(entry->reason));
-  sub->failed_at = 0; /* docextractd says it, with the manifest */
+  sub->failed_at = 0; /* docextractd sets it, with the manifest */
 }
 
 enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err)
@@ -198,7 +198,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
       was_final && !dx_state_is_final(sub->state) && sub->state != DX_ST_STORED;
   sub->delivered_at = 0;
   sub->failed_at = 0;
-  if (sub->state == DX_ST_STORED || sub->verify) { /* it is tried again */
+  if (sub->state == DX_ST_STORED || sub->verify) { /* a retry */
     sub->put_again = false;
     sub->complete_at = 0;
     sub->extracted_at = 0;
@@ -224,7 +224,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
   case DX_ST_COMPLETE:
-    if (sub->verify) /* it is not known whether the PUTs have landed */
+    if (sub->verify) /* the PUTs may have landed */
       break;
     for (i = 0; i < sub->file_count; i++) /* those without a response, too */
       sub->files[i].put = DX_PUT_DONE;
@@ -238,7 +238,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
       sub->extracted_at = now;
     sub->delivered_at = now;
     break;
-  default: /* failed in one way or another */
+  default: /* not successful */
     sub->failed_at = now;
     break;
   }
@@ -270,10 +270,11 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
     sub->state = to;
     enter(sub, from);
     if (!dx_state_is_final(to))
-      sub->job->seen = false; /* its new outcome was not seen */
+      sub->job->seen = false; /* its new outcome is unacknowledged */
     else if (sub->job->has_hook)
       dx_submission_call_hook(sub);
-    if (event == DX_EV_RETRY || event == DX_EV_VERIFY) { /* a user asks */
+    if (event == DX_EV_RETRY || event == DX_EV_VERIFY) { /* requested by a user
+                                                          */
       sub->lost_creates = 0;
       sub->start_overs = 0;
       sub->reregistrations = 0;
@@ -470,8 +471,8 @@ enum dx_code dx_submission_set_cases(struct dx_submission *sub,
     code = dx_fail_nomem(err);
   for (i = 0; code == DX_OK && i < count; i++) {
     c = &sub->cases[i];
-    /* Delivered by an earlier attempt, which failed over another case: a
-     * consumer may have read it, and must not be given other bytes. */
+    /* Delivered by an earlier attempt, which failed because of another case. A
+     * consumer may have read it, so it must not change. */
     for (k = 0; k < count_before; k++)
       if (before[k].state == DX_CASE_DELIVERED &&
           strcmp(before[k].id, ids[i]) == 0)

@@ -1,10 +1,11 @@
 /*
  * job.h - a job: its documents, its submissions, and its journal job.json.
  *
- * The journal is the only truth after a crash. It is written by one function,
- * dx_job_save(), whole (lib/base/fs.h, crash rule), before anything that cannot
- * be undone and after it; it holds words, not numbers. Signed URLs are in it,
- * because an upload must be resumable: hence mode 0600 in a directory of 0700.
+ * After a crash, only the journal determines the state of a job. It is always
+ * replaced as a whole (lib/base/fs.h, crash rule), before and after each step
+ * that cannot be undone; it contains words, not numbers. It contains signed
+ * URLs, because an upload must be resumable: hence mode 0600 in a directory of
+ * mode 0700.
  *
  * A job has places 1..n, one for every document of the print job, job sheets
  * included; the n-th place is the n-th document at every attempt. Every
@@ -15,9 +16,8 @@
  * (spool.h).
  *
  * Ownership: a job owns everything in it and its directory's descriptor;
- * dx_job_free() releases all.
- * Blocking: the disk. Errors: those of fs.h; E_DAMAGED for a journal that
- * cannot be right.
+ * dx_job_free() releases all. Blocking: the disk. Errors: those of fs.h;
+ * E_DAMAGED for an invalid journal.
  */
 #ifndef DX_JOB_H
 #define DX_JOB_H
@@ -35,7 +35,7 @@
 #define DX_RECEIPT_BYTES (DX_KEY_BYTES + DX_RUN_BYTES) /* KEY.RUN and NUL */
 #define DX_JOB_PATH_BYTES 64
 
-/* How far the PUT of a file is: words of the journal. */
+/* The state of the PUT of a file: words of the journal. */
 #define DX_PUTS(X)                             \
   X(NONE, "none")       /* no byte has left */ \
   X(SENDING, "sending") /* may have landed */  \
@@ -48,7 +48,7 @@ enum dx_put {
       DX_PUT_COUNT
 };
 
-/* How far the result of a case is: words of the journal. */
+/* The state of the result of a case: words of the journal. */
 #define DX_CASE_STATES(X)                                       \
   X(WAITING, "waiting")                                         \
   X(STORED, "stored")       /* in the job directory, checked */ \
@@ -77,7 +77,7 @@ struct dx_case {
   enum dx_case_state state;
   int64_t bytes;
   char sha256[DX_SHA256_HEX_BYTES];
-  bool is_empty; /* nothing was found in it */
+  bool is_empty; /* the service found nothing in it */
 };
 
 struct dx_job;
@@ -85,19 +85,20 @@ struct dx_drive;
 struct dx_json;
 
 /*
- * What is known about the print job of a job, one run of whose backend brought
- * the documents; a submitted job has a run, too, and nothing else of this.
+ * What is known about the print job whose backend committed the documents. A
+ * submitted job has only a run.
  */
 struct dx_print {
   char run[DX_RUN_BYTES]; /* names the receipt; "" before the commit */
-  char *cupsd; /* which cupsd started the run (dx_cupsd_name()); NULL: none */
-  enum dx_backend backend; /* how the backend of the last run stands */
+  char *cupsd; /* the cupsd that started the run (dx_cupsd_name()); NULL: none
+                */
+  enum dx_backend backend; /* the state of the last run's backend */
   enum dx_final final;     /* the last final answer of cupsd */
-  bool known_later;        /* a later cupsd than that has known the print job */
+  bool known_later;        /* a later cupsd has known the print job */
   bool decided;   /* the administrator decided to send; until the next run */
   bool undecided; /* the administrator must decide */
-  int64_t unclear_ms; /* wall: since when cupsd hides the print job or gives
-                         no answer; 0: it does neither */
+  int64_t unclear_ms; /* wall: since when cupsd has hidden the print job or not
+                         answered; 0: neither */
 };
 
 struct dx_submission {
@@ -106,7 +107,7 @@ struct dx_submission {
   enum dx_state state;
   char *source_id;
   /* Where the source is, and the id of the key that created it, which may be
-   * NULL; all are NULL as long as there is none. */
+   * NULL. All are NULL if there is no source. */
   char *section, *base_url, *key_id;
   struct dx_file *files;
   size_t file_count;
@@ -122,16 +123,16 @@ struct dx_submission {
   char reason[DX_REASON_BYTES];
   /* Wall ms; 0: not yet. extracted_at: when the last result was stored;
    * delivered_at: when it was extracted, with results and manifest in place;
-   * failed_at: also when it was refused, canceled, or expired; 0 in a receipt,
-   * until docextractd has written the manifest that says so. */
+   * failed_at: also for refused, canceled, or expired; in a receipt 0, until
+   * docextractd has written the manifest. */
   int64_t registered_at, uploaded_at, complete_at, extracted_at, delivered_at,
       failed_at;
-  int64_t hook_ms; /* wall ms: since then OnResult is to be run for its
-                      manifest; 0: not, or no longer */
+  int64_t hook_ms; /* wall ms: since when OnResult has been pending for its
+                      manifest; 0: it is not */
   /* Not in the journal. */
   bool overdue;        /* longer than ProcessingLimit */
-  int64_t told_end_at; /* the end that those who watch know of; of a job that
-                          was loaded, any that it had */
+  int64_t told_end_at; /* the end that watching clients were told; when a job is
+                          loaded, its current end */
 };
 
 struct dx_job {
@@ -141,25 +142,26 @@ struct dx_job {
   struct dx_print print;
   int64_t received_at; /* wall ms */
   bool together;
-  bool seen; /* acknowledged: it failed after its print job had ended */
+  bool seen; /* its failure, after the print job had ended, is acknowledged */
   struct dx_document *documents;
   size_t document_count;
   struct dx_submission *submissions;
   size_t submission_count;
   char path[DX_JOB_PATH_BYTES];    /* below SpoolDir: "jobs/KEY" */
   int dirfd;                       /* its directory; -1: none */
-  bool dirty;                      /* memory is ahead of the journal */
-  bool behind;                     /* the same for what need not be durable */
+  bool dirty;                      /* the journal is older than the memory */
+  bool behind;                     /* the same, for data that need not be
+                                      durable */
   char message[DX_ERR_TEXT_BYTES]; /* why it waits, for the administrator; "" if
                                     nothing is wrong */
-  enum dx_code message_code;       /* the same for dx_job_reword(); DX_OK: not
-                                    for the user who printed */
-  int64_t retry_at; /* wall ms: when docextractd tries again; 0: not, or
-                       nothing is wrong */
+  enum dx_code message_code;       /* its code, for dx_job_reword(); DX_OK: not
+                                      for the user who printed */
+  int64_t retry_at; /* wall ms: next try of docextractd; 0: none, or nothing is
+                       wrong */
   /* Not in the journal. */
   bool has_hook;          /* its service has OnResult */
-  struct dx_err halt;     /* not DX_OK: this process does nothing more */
-  bool ended;             /* the engine has nothing more to do for it */
+  struct dx_err halt;     /* not DX_OK: this process has halted the job */
+  bool ended;             /* the engine has finished it */
   struct dx_drive *drive; /* the engine's, while it drives the job */
 };
 
@@ -178,7 +180,7 @@ void dx_job_free(struct dx_job **job);
  * Makes the submissions of a job from its documents: one if `together`, else
  * one for each. Refused and missing documents become refused submissions with
  * the document's reason; with `together` one such document refuses all. Job
- * sheets belong to none. Replaces the submissions that were there.
+ * sheets belong to none. Replaces existing submissions.
  */
 enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
@@ -190,11 +192,12 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* When it ended, wall ms; 0: it has not. */
+/* When it ended, wall ms; 0: not yet. */
 int64_t dx_submission_ended_at(const struct dx_submission *sub);
 
-/* True if it failed or expired after bytes of it may have reached its source,
- * which is polled before anything is resent. Not if a user canceled it. */
+/* True if it failed or expired after bytes may have reached its source: the
+ * source is then polled before anything is sent again. Not if a user canceled
+ * it. */
 bool dx_submission_needs_verify(const struct dx_submission *sub);
 
 /* The section of its source, or where one will be created. */
@@ -203,36 +206,33 @@ const char *dx_submission_section(const struct dx_submission *sub);
 /* True if all its documents are in the job directory. */
 bool dx_submission_is_here(const struct dx_submission *sub);
 
-/* Retries a submission that failed, when a user asks for it: VERIFY if that
- * is needed, else RETRY. Earlier tries do not count. E_STATE if it has not
- * failed.
- */
+/* Retries a failed submission, on request of a user: VERIFY if that is needed,
+ * else RETRY. Counters of tries are reset. E_STATE if it has not failed. */
 enum dx_code dx_submission_retry(struct dx_submission *sub,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* From now on OnResult is to be run for it (hook.h). */
+/* Marks OnResult as pending for it (hook.h). */
 void dx_submission_call_hook(struct dx_submission *sub);
 
 /* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
                        enum dx_code code, const char *reason);
 
-/* Ends everything that is not settled: a user no longer wants it. The
- * service keeps what it has; nothing more is fetched. */
+/* Cancels all submissions that are not settled, on request of a user. The
+ * service keeps its data; nothing more is fetched. */
 void dx_job_cancel(struct dx_job *job);
 
-/* Ends everything that is not settled: it was not finished within
- * KeepUnfinished. */
+/* Expires all submissions that are not settled, after KeepUnfinished. */
 void dx_job_expire(struct dx_job *job);
 
-/* Removes from a finished job what is personal: names, titles, texts. Who and
- * what it was is no longer known; that it was extracted is, and by which
- * bytes. dx_job_is_clean(): nothing personal is left. */
+/* Removes personal data from a finished job: names, titles, texts. Its outcome
+ * and the checksums of its documents remain. dx_job_is_clean(): no personal
+ * data is left. */
 void dx_job_clean(struct dx_job *job);
 bool dx_job_is_clean(const struct dx_job *job);
 
 /* Sets where the source of a submission is created, and with which key; copied.
- * To be saved together with ACCEPTED: the source is known nowhere else. */
+ * Save it together with ACCEPTED: this is the only record of the source. */
 enum dx_code dx_submission_set_place(struct dx_submission *sub,
                                      const char *section, const char *base_url,
                                      const char *key_id,
@@ -243,15 +243,15 @@ enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
                                 const char *base_url,
                                 struct dx_err *err) DX_MUST_USE;
 
-/* Sets why the job waits, and when it is tried again (wall ms; 0: not by
- * itself); message is copied, DX_OK and "" clear it. */
+/* Sets why the job waits, and when it is retried (wall ms; 0: not
+ * automatically); message is copied, DX_OK and "" clear it. */
 void dx_job_set_message(struct dx_job *job, enum dx_code code,
                         const char *message);
 void dx_job_set_retry(struct dx_job *job, enum dx_code code,
                       const char *message, int64_t retry_at);
 
-/* Sets the cases of a source; ids are copied. One that was delivered already
- * stays so. */
+/* Sets the cases of a source; ids are copied. A delivered case stays delivered.
+ */
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,
                                      char *const *ids, size_t count,
                                      struct dx_err *err) DX_MUST_USE;
@@ -259,12 +259,12 @@ enum dx_code dx_submission_set_cases(struct dx_submission *sub,
 /* Writes the journal; on success the job is not dirty, nor behind. */
 enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 /* The same without the fsync of the directory: other processes see the new
- * journal, but a power failure may bring back the old one. For what the service
- * will report again. A dirty job stays dirty. */
+ * journal, but a power failure may bring back the old one. For data that the
+ * service will report again. A dirty job stays dirty. */
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
-/* Reads job.json from job->dirfd into an empty job. A backend that attended
- * when it was written may no longer: ATTENDS becomes BROKEN. */
+/* Reads job.json from job->dirfd into an empty job. ATTENDS becomes BROKEN,
+ * because that backend may have exited. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* The journal as JSON, without a file. dx_job_json(): the caller frees it; NULL
@@ -282,20 +282,20 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
                     char name[DX_FILE_NAME_BYTES]);
 
 /*
- * Removes the documents and stored results of settled submissions. Everything
- * else stays: CUPS may no longer have the bytes.
+ * Removes the documents and stored results of settled submissions. All others
+ * stay, because CUPS may no longer have them.
  */
 enum dx_code dx_job_delete_documents(struct dx_job *job,
                                      struct dx_err *err) DX_MUST_USE;
 
-/* Every submission is settled: the job belongs in finished/ unless a hook is
- * still to be run. */
+/* True if every submission is settled: the job belongs in finished/ unless a
+ * hook is pending. */
 bool dx_job_is_finished(const struct dx_job *job);
 
-/* OnResult is to be run for a submission. */
+/* True if OnResult is pending for a submission. */
 bool dx_job_awaits_hook(const struct dx_job *job);
 
-/* Every submission is final: nothing more happens by itself. */
+/* True if every submission is final: nothing more happens automatically. */
 bool dx_job_is_final(const struct dx_job *job);
 
 /* The first submission that was not extracted; NULL if all were. */
@@ -303,24 +303,24 @@ const struct dx_submission *dx_job_first_missing(const struct dx_job *job);
 
 /*
  * The outcome of the job: DX_OK if every document was extracted, else the code
- * of the first one that was not, with a sentence about the whole job in *err.
+ * of the first one that was not, with a message about the whole job in *err.
  * The user who printed reads dx_job_sentence() (sentence.h) instead.
  */
 enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err);
 
-/* One state for all submissions: the least advanced of those under way, then
- * what failed. */
+/* One state for all submissions: the least advanced one in progress; if none
+ * is, failed, refused, expired, canceled, or extracted, in this order. */
 enum dx_state dx_job_state(const struct dx_job *job);
 
-/* The user who printed was told that it completed, because its backend left,
- * and does not know that it failed then (doc/policy.md, "Print jobs"). */
+/* An unacknowledged failure: the print job completed, because its backend left,
+ * and the job failed later (doc/policy.md, "Print jobs"). */
 bool dx_job_is_unseen_failure(const struct dx_job *job);
 
-/* The administrator must decide about it before anything more is sent. */
+/* True if the administrator must decide before anything more is sent. */
 bool dx_job_is_undecided(const struct dx_job *job);
 
-/* The word for people, wherever one is shown: that of its state, or
- * DX_STATUS_UNDECIDED. */
+/* The status to show to users: the word of its state, or DX_STATUS_UNDECIDED.
+ */
 #define DX_STATUS_UNDECIDED "undecided"
 const char *dx_job_status(const struct dx_job *job);
 

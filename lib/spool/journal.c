@@ -31,7 +31,7 @@ static const char *const backends[] = {DX_BACKENDS(X)};
 static const char *const finals[] = {DX_FINALS(X)};
 #undef X
 
-/* What a field is in memory. */
+/* The type of a field in memory. */
 enum type {
   CHARS,   /* char[] */
   TEXT,    /* char *; NULL if it is not there */
@@ -41,8 +41,8 @@ enum type {
   COUNT,   /* int64_t, not negative */
   PLACE,   /* size_t, from 0; from 1 in the journal */
   TIME,    /* int64_t, wall ms; 0: null */
-  TIME_MS, /* the same, with milliseconds: what was printed at the same time is
-              listed in order */
+  TIME_MS, /* the same, with milliseconds, to list jobs of the same second in
+              order */
   WORD,    /* an enum */
   CODE,    /* enum dx_code; DX_OK: null */
   OBJECT,  /* a struct */
@@ -53,11 +53,12 @@ enum type {
 struct field {
   const char *name;
   enum type type;
-  bool is_shown; /* only: what is wrong with it does not make a job damaged */
+  bool is_shown; /* only for display: a mistake in it does not make the job
+                    damaged */
   size_t at, size;
   const char *const *words;   /* WORD: `count` of them */
   size_t count;               /* LIST: how many items it may have */
-  size_t count_at;            /* LIST: where their number is */
+  size_t count_at;            /* LIST: the offset of their number */
   const struct field *fields; /* OBJECT, LIST: up to one without a name */
 };
 
@@ -373,8 +374,8 @@ static bool get_fields(const struct dx_json *json, const struct field *fields,
   return true;
 }
 
-/* We never write a source without an id and its place, or a registered file
- * without its URL. */
+/* False for a source without an id or its place, or a registered file without
+ * its URL, which are never written. */
 static bool is_plausible(const struct dx_submission *sub)
 {
   size_t i;

@@ -1,6 +1,5 @@
 /*
- * manifest.c - the manifest of a submission, the only place that knows its
- * fields.
+ * manifest.c - the fields of the manifest of a submission.
  */
 #include "lib/spool/results.h"
 
@@ -108,8 +107,8 @@ char *dx_manifest_text(const struct dx_submission *sub)
   return text;
 }
 
-/* Looks for the key in its quotes, which JSON has nowhere inside a string: the
- * file may hold anything, and is not worth a parser. */
+/* Searches for the key in quotes, which JSON cannot contain inside a string. No
+ * parser is needed, and the file may contain anything. */
 bool dx_manifest_is_of(const struct dx_job *job, int dirfd, const char *name)
 {
   struct dx_buf text = {0};

@@ -1,5 +1,5 @@
 /*
- * merge.c - what may be replaced by a new run of a print job, and what not.
+ * merge.c - what a new run of a print job may replace.
  */
 #include "lib/spool/merge.h"
 
@@ -34,9 +34,9 @@ enum dx_merge_action dx_merge_plan(const struct dx_merge_facts *facts)
 }
 
 /*
- * Of a submission that stays: the old bytes if they are here; the new ones if
- * they are the same or nothing was sent yet; else none, and the journal keeps
- * describing what was sent.
+ * A submission that stays uses the old bytes if they are here, or the new ones
+ * if they are the same or nothing was sent yet; else none, and the journal
+ * still describes what was sent.
  */
 bool dx_merge_takes_bytes(const struct dx_merge_facts *facts,
                           enum dx_merge_action action,
@@ -57,8 +57,9 @@ static bool is_equal(const struct dx_entry *a, const struct dx_entry *b)
   return strcmp(a->sha256, b->sha256) == 0;
 }
 
-/* Converted text and PostScript contain the date of the conversion: only what
- * came as a PDF or picture has the same bytes when it is printed again. */
+/* Converted text and PostScript contain the date of the conversion: only
+ * documents printed as PDF or image have the same bytes when they are printed
+ * again. */
 static bool is_same(const struct dx_entry *a, const struct dx_entry *b)
 {
   bool was_converted =
@@ -92,7 +93,7 @@ static bool is_uploaded(const struct dx_submission *sub)
   return sub->state != DX_ST_REGISTERED && dx_state_is_sent(sub->state);
 }
 
-/* What is missing now came before: its absence says nothing. */
+/* A document that is missing now is not a difference: it came before. */
 static bool has_same_content(const struct dx_job *old,
                              const struct dx_job *fresh,
                              const struct dx_submission *sub)
@@ -167,8 +168,8 @@ static enum dx_code check(struct dx_job *old, struct dx_job *fresh,
   return DX_OK;
 }
 
-/* What did not come this time, but is here from before and was never sent, is
- * no worse than it was. */
+/* Documents that are missing this time, but are here and were never sent, can
+ * still be used. */
 static enum dx_code fill_in(const struct dx_job *old, struct dx_job *fresh,
                             struct dx_err *err)
 {
@@ -197,8 +198,8 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
   size_t i;
 
   if (action == DX_MERGE_TAKE) {
-    /* The number of registrations stays bounded, however often the job is run:
-     * one that we know nothing about may exist. */
+    /* Keep the counters, to limit registrations over all runs: an unknown one
+     * may exist. */
     if (before != NULL && before->state == DX_ST_STORED &&
         sub->state == DX_ST_STORED) {
       sub->registering = before->registering;
@@ -208,7 +209,7 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
     }
     return DX_OK;
   }
-  /* The entries of the places of a submission that stays say what was sent. */
+  /* The entries of a submission that stays describe what was sent. */
   for (i = 0; i < sub->file_count; i++) {
     struct dx_document *was = &old->documents[sub->files[i].document];
     struct dx_document *now = &fresh->documents[sub->files[i].document];
@@ -233,8 +234,8 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
     fresh->field = swap_;                      \
   } while (0)
 
-/* What the run brought: it may be in another queue, and its section may have
- * been renamed. */
+/* Takes over the data of the run: its queue may be another one, and its section
+ * may have been renamed. */
 static void exchange(struct dx_job *old, struct dx_job *fresh)
 {
   size_t i;
@@ -263,7 +264,7 @@ static void exchange(struct dx_job *old, struct dx_job *fresh)
 
 /* ---- on disk ---- */
 
-/* The journal says already what will be here. */
+/* The journal already describes these documents. */
 static enum dx_code move_documents(struct dx_job *job,
                                    const struct dx_job *receipt,
                                    struct dx_err *err)
@@ -291,7 +292,7 @@ static enum dx_code move_documents(struct dx_job *job,
   return dx_fs_sync_name(job->dirfd, "documents", err);
 }
 
-/* In `old` and its journal; `fresh` has what was there before. */
+/* Changes `old` and its journal; `fresh` then has the previous data. */
 static enum dx_code merge_journal(struct dx_spool *spool, struct dx_job *old,
                                   struct dx_job *fresh, struct dx_err *err)
 {
@@ -325,7 +326,8 @@ enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
   }
   if (strcmp(old->print.run, (*fresh)->print.run) != 0) {
     code = merge_journal(spool, old, *fresh, err);
-    if (code == DX_OK) { /* its entries again, which are partly in the job */
+    if (code == DX_OK) { /* load its entries again: some were moved to the job
+                          */
       memcpy(path, (*fresh)->path, sizeof(path));
       dx_job_free(fresh);
       code = dx_spool_load_received(spool, strchr(path, '/') + 1, fresh, err);

@@ -1,14 +1,14 @@
 /*
- * merge.h - the same print job again: cupsd ran it once more, and there is a
- * receipt with a new bundle.
+ * merge.h - merges the receipt of a new run into its job, after cupsd has run
+ * the print job again.
  *
- * Every document that failed is tried again, with the new bytes; where
- * something of it was uploaded its source is asked first. One that is
- * extracted, or that has a source that may still give a result, stays as it is:
- * no second source gets its bytes.
+ * Every document that failed is retried, with the new bytes; if part of it was
+ * uploaded, its source is polled first. A document that is extracted, or has a
+ * source that may still have a result, stays as it is: its bytes are never sent
+ * to a second source.
  *
- * What is to be done is planned by a pure function from plain structs, and then
- * carried out. Blocking: the disk.
+ * A pure function plans the merge from plain structs; then it is carried out.
+ * Blocking: the disk.
  */
 #ifndef DX_MERGE_H
 #define DX_MERGE_H
@@ -18,35 +18,35 @@
 /* ---- the plan ---- */
 
 enum dx_merge_action {
-  DX_MERGE_TAKE,    /* begin again with what came */
-  DX_MERGE_KEEP,    /* extracted, or its source is still to be asked */
-  DX_MERGE_VERIFY,  /* keep, and ask its source before anything is resent */
-  DX_MERGE_CHANGED, /* other documents than were sent: nothing is merged */
-  DX_MERGE_BUSY,    /* a call of it is under way: nothing is merged yet */
+  DX_MERGE_TAKE,    /* start again with the new documents */
+  DX_MERGE_KEEP,    /* extracted, or its source is still polled */
+  DX_MERGE_VERIFY,  /* keep, and poll its source before sending again */
+  DX_MERGE_CHANGED, /* not the documents that were sent: no merge */
+  DX_MERGE_BUSY,    /* a call of it is in progress: no merge yet */
   DX_MERGE_ACTION_COUNT
 };
 
 /* A submission of the receipt, and the one of the job with the same first
  * place. */
 struct dx_merge_facts {
-  bool known;          /* the job has it; else the rest means nothing */
+  bool known;          /* the job has it; if not, ignore the rest */
   enum dx_state state; /* of the job's */
-  bool busy;           /* a call of it is under way */
+  bool busy;           /* a call of it is in progress */
   bool verify;         /* failed or expired after an upload, not by cancel */
   bool uploaded;       /* a byte of it may have left */
   bool same_places;    /* it has the same places */
-  bool same_content;   /* each that came now is the same, as far as can be
-                          told */
+  bool same_content;   /* each document that came now is the same, as far as is
+                          known */
 };
 
 /* Pure. */
 enum dx_merge_action dx_merge_plan(const struct dx_merge_facts *facts);
 
-/* Pure: true if a submission of the job in that state must be among those of
- * the receipt; else nothing is merged. */
+/* Pure: true if this submission of the job must also be in the receipt; if it
+ * is not, nothing is merged. */
 bool dx_merge_must_stay(const struct dx_merge_facts *facts);
 
-/* A place of a submission: whose bytes are used? */
+/* A place of a submission, to select its bytes. */
 struct dx_merge_place {
   bool here;  /* the job's directory has its bytes */
   bool came;  /* the receipt has, or had, its bytes */
@@ -62,18 +62,17 @@ bool dx_merge_takes_bytes(const struct dx_merge_facts *facts,
 /* ---- carrying it out ---- */
 
 /*
- * Merges a receipt into its job, unless it was begun before the run that the
- * job has: of two backends the newest wins. The job is no longer driven. The
- * receipt is discarded: the journal is written first, then the documents
- * are moved, then the receipt is removed.
- * Killed at any step, it is repeated with the job and the receipt loaded again
- * and comes to the same end. So receipts are looked at before their jobs are
- * driven, and a job whose merge failed is not driven before it was repeated:
- * its documents may not be those of its journal yet.
+ * Merges a receipt into its job, and discards the receipt. If the cupsd of the
+ * receipt's run is gone, and that of the job's run is not, the receipt is
+ * older, and is only discarded. The job must not be driven. First the journal
+ * is written, then the documents are moved, then the receipt is removed. If it
+ * is killed at any step, load the job and the receipt and repeat it; the result
+ * is the same. Therefore receipts are processed before their jobs are driven.
+ * If a merge fails, repeat it before driving the job: its documents may differ
+ * from its journal.
  *
- * E_CHANGED: other documents than were sent; E_BUSY: dx_engine_remove() comes
- * first. Both change nothing. After any other error both are freed and loaded
- * again.
+ * E_CHANGED: not the documents that were sent; E_BUSY: call dx_engine_remove()
+ * first. Both change nothing. After any other error, free and load both again.
  */
 enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
                           struct dx_job **fresh,

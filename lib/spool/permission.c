@@ -1,16 +1,16 @@
 /*
- * permission.c - the one table that says what may still be sent.
+ * permission.c - the table of what may still be sent.
  */
 #include "lib/spool/permission.h"
 
 #include "lib/base/words.h"
 #include "lib/spool/job.h"
 
-/* Besides the answers: what an answer means after others. */
+/* Additional rows: answers with another meaning after earlier ones. */
 enum {
   /* Hidden, or no answer, after it was canceled. */
   ROW_SILENT = DX_ANSWER_COUNT,
-  /* Unknown; only a cupsd that is gone ever knew it. */
+  /* Unknown; only a cupsd that is gone has known it. */
   ROW_LOST,
   ROW_COUNT
 };
@@ -22,9 +22,9 @@ enum {
 #define ASK DX_MAY_ASK
 
 /*
- * Once a backend has left and the print job was over, nothing that cupsd says
- * makes a difference: what a user does to it then is about printing it again.
- * So LEFT means here: left, and not over yet.
+ * Once a backend has left and the print job was over, the answer of cupsd is
+ * ignored: what a user does then is about printing it again. In this table,
+ * LEFT means left, and not over yet.
  */
 static const enum dx_permission table[ROW_COUNT][DX_BACKEND_COUNT] = {
   /*                         NONE  ATTENDS LEFT  ENDED BROKEN */
@@ -76,8 +76,8 @@ bool dx_permission_needs_answer(const struct dx_permission_facts *facts)
   }
 }
 
-/* The administrator's decision does not undo what cupsd says of another
- * decision. */
+/* If a user canceled or moved the print job, the administrator's decision to
+ * send does not apply. */
 static bool is_withdrawn(enum dx_answer answer)
 {
   return answer == DX_ANSWER_CANCELED || answer == DX_ANSWER_NOT_OURS;
@@ -117,18 +117,18 @@ struct dx_permission_facts dx_print_facts(const struct dx_print *print,
   };
 }
 
-/* The last final answer after this one. */
+/* The last final answer, including this one. */
 static enum dx_final final_after(const struct dx_print *print,
                                  enum dx_answer answer)
 {
-  /* What follows is about printing it again. */
+  /* Later changes are about printing it again. */
   if (print->backend == DX_BACKEND_LEFT && print->final == DX_FINAL_OVER)
     return DX_FINAL_OVER;
   if (is_withdrawn(answer))
     return DX_FINAL_CANCELED;
   if (answer == DX_ANSWER_OVER)
     return DX_FINAL_OVER;
-  /* It runs again, which a user may withdraw. */
+  /* It runs again, so it is not over, and a user may cancel it. */
   if (answer == DX_ANSWER_ACTIVE || answer == DX_ANSWER_HELD ||
       answer == DX_ANSWER_OTHER_QUEUE)
     return DX_FINAL_NONE;

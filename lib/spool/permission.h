@@ -1,13 +1,13 @@
 /*
- * permission.h - what a user did to the print job, and whether its documents
- * may therefore still be sent (doc/policy.md). Pure: no files, no clock, no
- * network.
+ * permission.h - whether the documents of a print job may still be sent after
+ * changes that a user made to it in CUPS (doc/policy.md). Pure: no files, no
+ * clock, no network.
  *
- * docextractd asks dx_permission() before each step that cannot be taken back:
- * the create of a source, the first byte of an upload. What it knows is the
- * journal (struct dx_print), how the backend stands, and what cupsd last said.
- * dx_print_learn() says what of that is journaled, and it is journaled before
- * anything follows from it: cupsd forgets.
+ * docextractd calls dx_permission() before each step that cannot be undone: the
+ * create of a source, the first byte of an upload. The input is the journal
+ * (struct dx_print), the state of the backend, and the last answer of cupsd.
+ * dx_print_learn() selects what is journaled. It is journaled before it has any
+ * effect, because cupsd does not keep it.
  */
 #ifndef DX_PERMISSION_H
 #define DX_PERMISSION_H
@@ -17,11 +17,11 @@
 
 #include "lib/print/print_job.h"
 
-/* So long cupsd may hide a print job, or not answer, until the administrator
- * decides. */
+/* How long cupsd may hide a print job, or not answer, before the administrator
+ * must decide. */
 #define DX_UNCLEAR_LIMIT_MS (24 * 60 * 60 * INT64_C(1000))
 
-/* How the backend of the last run stands: name, word in the journal. */
+/* The state of the backend of the last run: name, word in the journal. */
 #define DX_BACKENDS(X)                                      \
   X(NONE, "none")       /* submitted: no print job */       \
   X(ATTENDS, "attends") /* connected, and answers */        \
@@ -65,12 +65,12 @@ enum dx_permission {
 
 struct dx_permission_facts {
   enum dx_answer answer;
-  /* Of one that attends: BROKEN if it does not answer now, ENDED if it says
-   * that SIGTERM came. */
+  /* If it attends: BROKEN if it does not answer now, ENDED if it reports
+   * SIGTERM. */
   enum dx_backend backend;
   enum dx_final final;
   bool cupsd_gone;  /* the cupsd that started the run no longer runs */
-  bool known_later; /* a later one than that has known the job */
+  bool known_later; /* a later cupsd has known the job */
   bool decided;     /* the administrator decided to send */
   int64_t unclear_for_ms;
 };
@@ -80,9 +80,9 @@ struct dx_print; /* job.h */
 /* Pure. */
 enum dx_permission dx_permission(const struct dx_permission_facts *facts);
 
-/* True if only cupsd's answer tells (NOT_ASKED would mean to wait). False for a
- * job without print job, and for good once the backend has left and the print
- * job was over. */
+/* True if cupsd must be asked (NOT_ASKED would mean to wait). False for a job
+ * without a print job. Permanently false once the backend has left and the
+ * print job was over. */
 bool dx_permission_needs_answer(const struct dx_permission_facts *facts);
 
 /* The facts of a print job at the time `now_ms` (wall clock). */
@@ -91,16 +91,16 @@ struct dx_permission_facts dx_print_facts(const struct dx_print *print,
                                           bool cupsd_gone, int64_t now_ms);
 
 /*
- * Takes over what of an answer must be remembered. A final answer counts while
- * cupsd does not know the job, never against what it says now. Returns true if
- * that changed something: the journal is then written before anything is done
- * about it.
+ * Stores the parts of an answer that must be journaled. A final answer applies
+ * only while cupsd does not know the job; a current answer takes precedence.
+ * Returns true if anything changed: then write the journal before acting on it.
  */
 bool dx_print_learn(struct dx_print *print, enum dx_answer answer,
                     bool cupsd_gone, int64_t now_ms);
 
-/* A new run of the print job: its backend attends, and nothing that was known,
- * or decided, about an earlier run counts. run and cupsd stay as they are. */
+/* Begins a new run of the print job: its backend attends, and knowledge and
+ * decisions about earlier runs are discarded. run and cupsd stay as they are.
+ */
 void dx_print_begin(struct dx_print *print);
 
 const char *dx_permission_word(enum dx_permission permission);

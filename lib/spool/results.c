@@ -19,12 +19,12 @@
 #include "lib/base/policy.h"
 
 #define ID_MAX 128 /* bytes of an id that goes into a name as it is */
-#define ID_CUT 40  /* of a longer one; 64 of its SHA-256 follow */
+#define ID_CUT 40  /* of a longer one, before the 64 of its SHA-256 */
 
 /*
  * An encoded id contains '%' or '~', a plain one never does: the two kinds
- * cannot collide. The number of '~' before a checksum says what it is of: one,
- * an id that was cut; two, a case id; three, a whole name. Otherwise a service
+ * cannot collide. The number of '~' before a checksum specifies its input: one,
+ * a truncated id; two, a case id; three, a whole name. Otherwise a service
  * could make two pairs of ids collide.
  */
 static void add_id(struct dx_buf *name, const char *id)
@@ -80,7 +80,7 @@ char *dx_result_name(const char *source_id, const char *case_id)
   return dx_buf_take(&name);
 }
 
-/* What a manifest without a source is named after. */
+/* The id in the name of a manifest without a source. */
 static char *sourceless_name(const struct dx_submission *sub)
 {
   struct dx_buf name = {0};
@@ -100,7 +100,7 @@ char *dx_manifest_name(const struct dx_submission *sub)
   return dx_buf_take(&name);
 }
 
-/* Removes nothing a consumer would take. */
+/* Removes only files that no consumer reads. */
 void dx_results_sweep(const char *path)
 {
   int dirfd = dx_fs_open_dir(path, NULL);
@@ -120,8 +120,8 @@ enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
 
 /* ---- what is in the way ---- */
 
-/* The owner of the files that we write there: a network file system may give
- * them another one than the process has. */
+/* The owner of the files that this process writes there: on a network file
+ * system, it may not be the user of the process. */
 static uid_t owner_there(int dirfd)
 {
   struct dx_temp temp = DX_TEMP_NONE;
@@ -151,9 +151,9 @@ static bool has_our_file(int dirfd, const char *name)
 
 /*
  * Sets *ret_ours if our user has written a file of that name. Anything else of
- * that name, such as a link, a FIFO, a directory, or a file of another user,
- * was put there by a member of the group: it is neither followed nor replaced,
- * but keeps its content under another name, which no consumer takes.
+ * that name, such as a link, a FIFO, a directory, or a file of another user, is
+ * from a member of the group: it is not followed or replaced, but renamed to a
+ * name that no consumer reads.
  */
 static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
                               struct dx_err *err)
@@ -205,7 +205,7 @@ static enum dx_code deliver(const struct dx_submission *sub, size_t index,
   }
   dx_result_file(sub, index, stored);
   code = dx_fs_copy(from, stored, dirfd, name, 0640, sha256, err);
-  /* The copy in the job directory may be gone, or the results directory. */
+  /* The copy in the job directory may be missing, or the results directory. */
   if (code == DX_E_NOT_FOUND &&
       faccessat(from, stored, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
     code = dx_fail(err, DX_E_DAMAGED, 0, "'%s' is no longer there", stored);
@@ -234,9 +234,9 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
 
 /* ---- manifests ---- */
 
-/* The name of the manifest; NULL when out of memory. Another service may use
- * the same ids: then it is that of a manifest without a source, since the key
- * of a job is unique. */
+/* The name of the manifest; NULL when out of memory. If another service has
+ * used the same ids, it is that of a manifest without a source, because job
+ * keys are unique. */
 static char *name_there(const struct dx_submission *sub, int dirfd)
 {
   char *name = dx_manifest_name(sub);
@@ -263,8 +263,8 @@ static enum dx_code deliver_manifest(const struct dx_submission *sub, int dirfd,
     code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
   else if (code == DX_OK)
     code = dx_fs_create(dirfd, name, text, strlen(text), 0640, err);
-  /* The manifest of an earlier attempt that ended without a source is no longer
-   * true. What belongs to others is not ours to remove. */
+  /* The manifest of an earlier attempt without a source is obsolete. Files of
+   * other users are not removed. */
   if (code == DX_OK && strcmp(sourceless, name) != 0 &&
       has_our_file(dirfd, sourceless))
     code = dx_fs_remove(dirfd, sourceless, err);

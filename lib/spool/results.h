@@ -3,14 +3,14 @@
  * watches.
  *
  * ResultsDir is flat; a file is written under a hidden name and renamed, so a
- * consumer only ever sees whole files. Members of its group may write there,
- * too: what they put in the place of a file of ours is renamed, never followed,
- * and nothing that was delivered is replaced, except a manifest by a later one
- * of its job (doc/policy.md, "Results").
+ * consumer only sees complete files. Members of its group may write there, too:
+ * if they use the name of a result, their file is renamed, never followed.
+ * Delivered files are not replaced, except a manifest by a later one of its job
+ * (doc/policy.md, "Results").
  *
- * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
- * is not what the journal says, or is no longer there; E_TAKEN when a file of
- * ours with other bytes has the name.
+ * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result is
+ * not what the journal says, or is no longer there; E_TAKEN when our user has
+ * written a file of that name with other bytes.
  */
 #ifndef DX_RESULTS_H
 #define DX_RESULTS_H
@@ -20,20 +20,20 @@
 #include "lib/spool/job.h"
 
 /*
- * "<source_id>-<case_id>.json" and "<source_id>.job.json"; without a source
- * id the job key and the submission's number take its place. Anything but
- * letters, digits, '-', and '_' is percent-encoded, and what is longer than 128
- * bytes is cut and given a SHA-256: no id can leave the directory or collide
- * with another. Two ids with different numbers of dashes would make the first
- * name ambiguous: there the case id is replaced by its SHA-256. The caller
- * frees; NULL when out of memory.
+ * "<source_id>-<case_id>.json" and "<source_id>.job.json"; without a source id
+ * the job key and the submission's number take its place. Anything but letters,
+ * digits, '-', and '_' is percent-encoded, and what is longer than 128 bytes is
+ * cut and given a SHA-256: no id can refer to another directory or collide with
+ * another. Two ids with different numbers of dashes would make the first name
+ * ambiguous, so the case id is then replaced by its SHA-256. The caller frees;
+ * NULL when out of memory.
  */
 char *dx_result_name(const char *source_id, const char *case_id);
 char *dx_manifest_name(const struct dx_submission *sub);
 
 /* The JSON text of a manifest (docextract-results(5)); the caller frees it;
- * NULL when out of memory. Made from the journal alone, without reading a
- * clock: delivered again after a crash, it has the same bytes. */
+ * NULL when out of memory. It depends only on the journal, not on the time, so
+ * it has the same bytes if it is delivered again after a crash. */
 char *dx_manifest_text(const struct dx_submission *sub);
 
 /* True if the file is a manifest of this job. */
@@ -43,8 +43,8 @@ bool dx_manifest_is_of(const struct dx_job *job, int dirfd, const char *name);
 void dx_results_sweep(const char *path);
 
 /* Creates the results directory (2770) unless it exists, in a directory that
- * must exist, and tries to write to it (dx_fs_probe()): a result that cannot be
- * delivered is found out before it is paid for. */
+ * must exist, and tries to write to it (dx_fs_probe()): this detects, before
+ * the service is called, that results cannot be delivered. */
 enum dx_code dx_results_prepare(const char *path,
                                 struct dx_err *err) DX_MUST_USE;
 
@@ -62,7 +62,7 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
                                  struct dx_err *err) DX_MUST_USE;
 
 /* The path of the manifest that was delivered, for the caller to free.
- * E_NOT_FOUND: it is not there, or not any more. */
+ * E_NOT_FOUND: it does not exist, or was removed. */
 enum dx_code dx_manifest_find(const struct dx_submission *sub,
                               const char *results_dir, char **ret_path,
                               struct dx_err *err) DX_MUST_USE;

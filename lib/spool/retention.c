@@ -3,8 +3,8 @@
  */
 #include "lib/spool/retention.h"
 
-/* The longest that anything personal stays in the record of a job that is
- * finished; a section that is gone does not keep it for ever. */
+/* The longest time that personal data stays in the record of a finished job;
+ * limited even if its section is gone. */
 static int64_t personal_ms(const struct dx_retention_facts *facts)
 {
   return facts->keep_unfinished_ms > facts->keep_jobs_ms

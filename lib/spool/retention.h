@@ -1,8 +1,8 @@
 /*
  * retention.h - how long a job stays in the spool. Pure: no files, no clock.
  *
- * A record whose print job cupsd may run again stays: it alone knows what was
- * extracted, and without it everything would be sent a second time.
+ * A record stays while cupsd may run its print job again: without the record,
+ * extracted documents would be sent again.
  */
 #ifndef DX_RETENTION_H
 #define DX_RETENTION_H
@@ -12,10 +12,10 @@
 
 enum dx_retention {
   DX_RETENTION_KEEP,
-  DX_RETENTION_EXPIRE, /* it was not finished: it becomes `expired`, which its
-                          manifests say, and its documents are removed */
-  DX_RETENTION_CLEAN,  /* everything personal is removed; key, digests, source
-                          ids and outcome stay */
+  DX_RETENTION_EXPIRE, /* it was not finished: it becomes `expired`, also in its
+                          manifests, and its documents are removed */
+  DX_RETENTION_CLEAN,  /* personal data is removed; key, digests, source ids,
+                          and outcome stay */
   DX_RETENTION_REMOVE
 };
 
@@ -23,16 +23,16 @@ enum dx_retention {
 enum dx_rerun {
   DX_RERUN_NO,
   DX_RERUN_MAY,
-  DX_RERUN_UNKNOWN, /* cupsd did not say */
+  DX_RERUN_UNKNOWN, /* cupsd did not answer */
 };
 
 struct dx_retention_facts {
   bool finished;   /* dx_job_is_finished(), and no hook is pending */
-  bool cleaned;    /* nothing personal is left in it */
+  bool cleaned;    /* it contains no personal data */
   int64_t idle_ms; /* since the journal was written */
   int64_t keep_jobs_ms;
-  int64_t keep_unfinished_ms; /* of its section; 0: the section is gone, and may
-                                 come back */
+  int64_t keep_unfinished_ms; /* of its section; 0: the section is missing,
+                                 perhaps temporarily */
   enum dx_rerun rerun;
 };
 

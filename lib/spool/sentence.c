@@ -1,6 +1,5 @@
 /*
- * sentence.c - the rows of sentence.h, and how a sentence about a whole job is
- * made of them.
+ * sentence.c - the rows of sentence.h, and sentences about whole jobs.
  */
 #include "lib/spool/sentence.h"
 
@@ -50,8 +49,8 @@ void dx_sentence(enum dx_code code, const char *clause,
 
 /* ---- jobs ---- */
 
-/* The filter's text has what is wrong with a document, in plain words, or the
- * name of a directive, which only the administrator understands. */
+/* The filter's text describes the problem of a document in plain words, or has
+ * the name of a directive, which only the administrator understands. */
 static const char *clause_of_refusal(const struct dx_entry *entry)
 {
   switch (entry->reason) {
@@ -67,8 +66,9 @@ static const char *clause_of_refusal(const struct dx_entry *entry)
   }
 }
 
-/* The filter knows more about a refused document than the code says. What has
- * expired is overdue, but is no longer waited for. */
+/* For a refused document, the text of the filter is more exact than that of the
+ * code. For an expired one, the text of overdue would say that it is still in
+ * progress. */
 static const char *clause_of(const struct dx_submission *sub)
 {
   size_t i;
@@ -117,7 +117,7 @@ static void extracted(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
                    DX_SAY_NOTHING_IN_SOME, empty);
 }
 
-/* A job that has no documents, or is halted, has no submission to blame. */
+/* A job without documents, or a halted one, has no failed submission. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
 {
   const struct dx_submission *wrong = dx_job_first_missing(job);
@@ -159,8 +159,8 @@ void dx_job_reword(struct dx_job *job)
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
-    /* While it goes on, the job's message says what is wrong; if it was
-     * canceled, its state says so. */
+    /* Not needed while it is in progress, because of the job's message, and if
+     * it was canceled, because of its state. */
     text[0] = '\0';
     if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED &&
         sub->state != DX_ST_CANCELED)

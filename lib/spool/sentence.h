@@ -1,14 +1,15 @@
 /*
- * sentence.h - what people read about a print job: every sentence once, one row
- * for each error code, reason, and state reason.
+ * sentence.h - all sentences about print jobs for users: one row for each error
+ * code, reason, and state reason.
  *
- * The user who printed reads the sentence, on the print job and its queue. It
- * has no technical term: no status, directive, path, or name of a program.
- * A user who can do nothing about it is sent to the administrator
- * (dx_sentence()). The administrator reads the text of struct dx_err in the log
- * and in `docextract jobs`, which has all of that, and the advice of the code.
+ * The sentence is shown to the user who printed, on the print job and its
+ * queue. It contains no technical terms: no status, directive, path, or name of
+ * a program. If only the administrator can solve the problem, it refers to them
+ * (dx_sentence()). The text of struct dx_err, with technical details and the
+ * advice of the code, is for the administrator, in the log and in `docextract
+ * jobs`.
  *
- * Other places repeat what is here, and are compared with it: the driver and
+ * Other files repeat these sentences, and tests compare them: the driver and
  * its translations, docextract-results(5), the JSON Schema of manifests
  * (tests/checks/sentences.sh, tests/unit/test_sentence.c).
  *
@@ -19,11 +20,11 @@
 
 #include "lib/spool/job.h"
 
-/* Sentences are clauses: they follow another one, or are given a capital. */
+/* Sentences are clauses: they follow another one, or begin with a capital. */
 #define DX_SENTENCE_BYTES 400
 #define DX_SENTENCE_ADMIN "Contact your administrator: "
 
-/* While the job goes on. Their readers do not know what docextract is. */
+/* While the job is in progress. Users do not know what docextract is. */
 #define DX_SAY_RECEIVING "Receiving document %zu"
 #define DX_SAY_UPLOADING "Sending the chart to the service, %d%%"
 #define DX_SAY_HERE "The chart is on this computer"
@@ -97,8 +98,8 @@ enum dx_state_reason {
 
 /*
  * code, word in manifests, state reason, sentence, advice. A row with advice is
- * the administrator's: the user is told so. Transient and good codes have
- * sentences, too, for while it is tried again.
+ * for the administrator, to whom the user is referred. Transient and good codes
+ * also have sentences, for the time until a retry.
  */
 #define DX_CODE_SENTENCES(X)                                                   \
   X(OK, "", NONE, "OK", "")                                                    \
@@ -199,13 +200,13 @@ struct dx_code_row {
 };
 extern const struct dx_code_row dx_code_rows[DX_CODE_COUNT];
 
-/* Appends the advice of its code to *err, if there is any. */
+/* Appends the advice for its code to *err, if there is any. */
 void dx_advise(struct dx_err *err);
 
 /*
- * For the user who printed: the sentence of the code, or `clause` instead of
- * it (NULL: none). With a capital letter, and DX_SENTENCE_ADMIN before it if
- * only the administrator can do something.
+ * For the user who printed: the sentence of the code, or `clause` instead of it
+ * (NULL: none). It begins with a capital letter, and with DX_SENTENCE_ADMIN if
+ * only the administrator can solve the problem.
  */
 void dx_sentence(enum dx_code code, const char *clause,
                  char text[DX_SENTENCE_BYTES]);
@@ -214,17 +215,17 @@ void dx_sentence(enum dx_code code, const char *clause,
 void dx_submission_sentence(const struct dx_submission *sub,
                             char text[DX_SENTENCE_BYTES]);
 
-/* For the user who printed: the outcome of the job, as dx_job_outcome() says
- * it for the administrator. */
+/* For the user who printed: the outcome of the job, as dx_job_outcome() has it
+ * for the administrator. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES]);
 
-/* Replaces everything in it that the administrator reads, messages and reasons,
- * with what the user who printed reads instead, and clears the codes of
- * messages. For a job that is only shown: it must not be saved. */
+/* Replaces messages and reasons for the administrator with those for the user
+ * who printed, and clears the code of the message. Only for display: the job
+ * must not be saved afterwards. */
 void dx_job_reword(struct dx_job *job);
 
-/* Why it failed, for programs: a word of docextract-results(5). "" if it did
- * not. */
+/* The reason for a failure, for programs: a word of docextract-results(5). ""
+ * if it did not fail. */
 const char *dx_submission_reason_code(const struct dx_submission *sub);
 
 #endif

@@ -96,8 +96,8 @@ static bool is_visible(const char *name)
   return name[0] != '.';
 }
 
-/* Calls `each` for the names in a directory of the spool that `is_one` takes;
- * ends early when it returns anything but DX_OK, with that code. */
+/* Calls `each` for the names in a directory of the spool that `is_one` accepts;
+ * if it returns anything but DX_OK, stops and returns that code. */
 static enum dx_code each_in(struct dx_spool *spool, const char *parent,
                             bool (*is_one)(const char *name),
                             enum dx_code (*each)(void *ctx, const char *name),
@@ -213,9 +213,9 @@ enum dx_code dx_spool_add_document(struct dx_job *job,
   return code;
 }
 
-/* Out of the way first: no process must find a job of which half is removed,
- * and the old name must not come back without its files. What is left of it
- * after a crash is removed by the sweep. */
+/* Moves the directory away first: no process may find a job that is half
+ * removed, and the old name must not reappear without its files. After a crash,
+ * the sweep removes the rest. */
 static enum dx_code remove_dir(struct dx_spool *spool, const char *path,
                                struct dx_err *err)
 {
@@ -340,8 +340,7 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
     code = dx_fail_sys(err, errno, "open directory", job->path);
   if (code == DX_E_NOT_FOUND && job->dirfd >= 0 && is_still_there(spool, job))
     code = dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
-  /* Its name begins with the key, and that of a receipt goes on with the run.
-   */
+  /* Its name begins with the key; in that of a receipt, the run follows. */
   if (code == DX_OK && (memcmp(name, job->key, DX_KEY_BYTES - 1) != 0 ||
                         (name[DX_KEY_BYTES - 1] != '\0' &&
                          strcmp(name + DX_KEY_BYTES, job->print.run) != 0)))
@@ -356,7 +355,7 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
 enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
                            struct dx_job **ret_job, struct dx_err *err)
 {
-  /* It may be moved between two looks. */
+  /* It may be moved between two attempts. */
   static const char *const parents[] = {"jobs", "finished", "jobs"};
   enum dx_code code = DX_E_NOT_FOUND;
   size_t i;
@@ -436,7 +435,7 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 {
   enum dx_code code;
 
-  if (job->dirty) /* only the journal says what is no longer needed */
+  if (job->dirty) /* the saved journal determines what is removed */
     return DX_OK;
   code = dx_job_delete_documents(job, err);
   /* A crash while a finished job was merged leaves a half-written journal. */
@@ -476,7 +475,7 @@ static enum dx_code sweep_job(void *ctx, const char *key)
   return DX_OK;
 }
 
-/* Not the value of the lock, but who has it is of interest: E_BUSY. */
+/* E_BUSY, with the process that holds it, if the lock is held. */
 static enum dx_code lock_now(struct dx_spool *spool, int fd, struct dx_err *err)
 {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -502,11 +501,11 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
     return -1;
   }
   if (lock_now(spool, fd, err) == DX_OK) {
-    /* Of writers that were killed: patient data may be in it, and URLs. */
+    /* Files of killed writers may contain patient data and URLs. */
     dx_temp_sweep(spool->history_dirfd, 0);
     (void)each_in(spool, "jobs", dx_is_key, sweep_job, spool, NULL);
-    /* The process before may have died before a pick-up was durable. What
-     * follows relies on it: an upload, or telling cupsd that a job is over. */
+    /* The previous process may have ended before a pick-up was durable. Later
+     * steps rely on it: uploads, and completing the print job. */
     if (dx_fs_sync_parent(spool->dirfd, "jobs/.", err) == DX_OK)
       return fd;
   }

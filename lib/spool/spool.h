@@ -1,21 +1,20 @@
 /*
  * spool.h - the directories below SpoolDir (doc/architecture.md, "Spool"), and
- * how a job comes into being. A receipt is a job as one run of its print job
- * has committed it, so that a backend needs no look at other jobs; docextractd
- * moves the first one to jobs/, and merges later ones (merge.h).
+ * how jobs are created. A receipt is a job as committed by one run of its print
+ * job, so that a backend need not read other jobs. docextractd moves the first
+ * receipt to jobs/, and merges later ones (merge.h).
  *
- * Receivers write below incoming/ and rename into received/. All else that
- * changes something is done by docextractd alone, which holds the lock; any
- * process may read at any time, and finds each journal whole, because it is
- * replaced by a rename.
+ * Receivers write below incoming/ and rename into received/. Only docextractd,
+ * which holds the lock, makes all other changes. Any process may read at any
+ * time, and finds complete journals, because a rename replaces them.
  *
  * Crash rule: a crash before the rename of dx_spool_commit() leaves nothing but
  * a directory under incoming/ that the next sweep removes; after it, the
- * receipt exists until its job has what is in it. Nothing that cannot be undone
- * is done for a job before dx_spool_pick_up() has made it durable.
+ * receipt exists until its job has its contents. No step that cannot be undone
+ * is performed for a job before dx_spool_pick_up() has made it durable.
  *
- * Ownership: struct dx_spool is the caller's; jobs that are given out are
- * freed with dx_job_free(). Blocking: the disk.
+ * Ownership: struct dx_spool is the caller's; the caller frees returned jobs
+ * with dx_job_free(). Blocking: the disk.
  */
 #ifndef DX_SPOOL_H
 #define DX_SPOOL_H
@@ -46,8 +45,8 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
 
 /* ---- receiving: backend and `docextract submit` ---- */
 
-/* A new job below incoming/, without a key or documents. As long as it is open,
- * an flock() on its directory keeps the sweep away. */
+/* A new job below incoming/, without a key or documents. While it is open, an
+ * flock() on its directory protects it from the sweep. */
 enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
                               struct dx_err *err) DX_MUST_USE;
 
@@ -57,7 +56,7 @@ int dx_spool_create_document(struct dx_job *job, size_t index,
 
 /*
  * Adds the next document, with a copy of its entry, which was read from
- * `reader` last; its bytes are stored and synced. NULL: it has none.
+ * `reader` last; its bytes are stored and synced. reader NULL: it has no bytes.
  * E_TOO_MANY; those of bundle.h and fs.h.
  */
 enum dx_code dx_spool_add_document(struct dx_job *job,
@@ -67,15 +66,16 @@ enum dx_code dx_spool_add_document(struct dx_job *job,
 
 /*
  * Commits a received job: sets job->print.run, saves the journal, and renames
- * to received/KEY.RUN. job->key must be set and the job planned. After any
- * error but E_UNSYNCED it is not committed and may be committed again or
- * discarded; E_UNSYNCED: it was committed, but may not survive a power failure.
+ * to received/KEY.RUN. job->key must be set and the job planned. E_UNSYNCED: it
+ * was committed, but may not survive a power failure. After any other error, it
+ * is not committed, and may be committed again or discarded.
  */
 enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
 
 /* Removes the directory of a job that is not committed, or of a receipt that
- * was merged, and frees the job; failures are logged, and swept later. */
+ * was merged, and frees the job; failures are logged, and the sweep removes the
+ * rest. */
 void dx_spool_discard(struct dx_spool *spool, struct dx_job **job);
 
 /* ---- reading: any process ---- */
@@ -88,16 +88,16 @@ enum dx_spool_part {
                         as stored */
 };
 
-/* Calls `each` with every name, in no particular order; ends early when it
- * returns anything but DX_OK, with that code. */
+/* Calls `each` with every name, in no particular order; if it returns anything
+ * but DX_OK, stops and returns that code. */
 enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part part,
                            enum dx_code (*each)(void *ctx, const char *name),
                            void *ctx, struct dx_err *err) DX_MUST_USE;
 
 /*
  * Reads the journal of job `key`, finished or not, or of the receipt `name`.
- * E_NOT_FOUND; E_DAMAGED, and nothing is moved: what cannot be read is never
- * replaced by something new.
+ * E_NOT_FOUND; E_DAMAGED, and nothing is moved: an unreadable journal is never
+ * replaced.
  */
 enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
                            struct dx_job **ret_job,
@@ -113,8 +113,8 @@ int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key);
 
 /*
  * How many jobs are dx_job_is_unseen_failure(), of this queue (NULL: any);
- * what cannot be read does not count. With `marks`, they are saved as seen:
- * only for docextractd, which first marks and saves those that it has in
+ * unreadable jobs do not count. With `marks`, they are saved as acknowledged;
+ * only for docextractd, which must first mark and save those that it has in
  * memory.
  */
 enum dx_code dx_spool_count_failures(struct dx_spool *spool, const char *queue,
@@ -125,53 +125,52 @@ enum dx_code dx_spool_count_failures(struct dx_spool *spool, const char *queue,
 size_t dx_spool_count_damaged(struct dx_spool *spool);
 
 /* The process id of docextractd, or 0 if it does not run or cannot be found.
- * Not for docextractd itself: it would lose the lock. */
+ * Must not be called by docextractd itself, which would lose the lock. */
 pid_t dx_spool_daemon(int spool_dirfd);
 
 /* ---- changing: docextractd only ---- */
 
 /*
- * Locks the spool and takes it over: what the process before had renamed
- * becomes durable, what it had half written is removed. Returns a descriptor
- * that keeps the lock, or -1; E_BUSY: another process has it. The lock is a
- * POSIX record lock on docextractd.lock: closing any descriptor of that file in
- * this process releases it.
+ * Locks the spool and takes it over: makes renames of the previous process
+ * durable, and removes its incomplete files. Returns a descriptor that keeps
+ * the lock, or -1; E_BUSY: another process has it. The lock is a POSIX record
+ * lock on docextractd.lock: closing any descriptor of that file in this process
+ * releases it.
  */
 int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err);
 
 /*
  * Moves a receipt to jobs/KEY, durably. E_EXISTS: there is such a job, finished
  * or not: load and merge it. E_UNSYNCED: it was moved, but nothing may rely on
- * it before this was called again and returned DX_OK.
+ * this until another call returns DX_OK.
  */
 enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
                               struct dx_err *err) DX_MUST_USE;
 
 /*
- * After the journal was saved, and nothing else is being written in the job:
- * removes the documents of settled submissions and half-written files, and
- * moves a finished job with no pending hook to finished/.
- * dx_spool_reopen() moves it back, before an unfinished journal is saved: jobs
- * in jobs/ are always looked at, those in finished/ never. E_UNSYNCED: it was
- * moved back.
+ * Call it when the journal is saved and nothing else is being written in the
+ * job. Removes the documents of settled submissions and incomplete files, and
+ * moves a finished job with no pending hook to finished/. dx_spool_reopen()
+ * moves it back; call it before saving an unfinished journal, because
+ * unfinished jobs in finished/ are not found. E_UNSYNCED: it was moved back.
  */
 enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
 enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
 
-/* Removes the directory of a job, and frees the job. After a crash either all
- * of it is there or the sweep removes the rest. */
+/* Removes the directory of a job, and frees the job. After a crash, either all
+ * of it remains, or the sweep removes the rest. */
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err) DX_MUST_USE;
 
-/* Removes what receivers that were killed have left below incoming/. */
+/* Removes what killed receivers have left below incoming/. */
 void dx_spool_sweep_incoming(struct dx_spool *spool);
 
 /*
- * Moves what cannot be read to damaged/, when a user asks for it: `name`
- * below `parent`, which is "jobs", "finished", or "received". E_NOT_FOUND;
- * E_JOB if it can be read.
+ * Moves an unreadable job to damaged/, on request of a user: `name` below
+ * `parent`, which is "jobs", "finished", or "received". E_NOT_FOUND; E_JOB if
+ * it can be read.
  */
 enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *parent,
                                 const char *name,

@@ -42,7 +42,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_SEEN_COMPLETE]   = GO(COMPLETE),
     [DX_EV_SEEN_FAILED]     = GO(STORED),
     [DX_EV_PUT_AGAIN]       = GO(REGISTERED), /* same source, same URLs */
-    [DX_EV_REREGISTER]      = GO(STORED),     /* verified: nothing came of it */
+    [DX_EV_REREGISTER]      = GO(STORED),     /* verified: no result */
     [DX_EV_FAIL]            = GO(FAILED),
     [DX_EV_CANCEL]          = GO(CANCELED),
     [DX_EV_EXPIRE]          = GO(EXPIRED),
@@ -62,7 +62,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
     [DX_EV_CANCEL]          = GO(CANCELED),
     [DX_EV_EXPIRE]          = GO(EXPIRED),
   },
-  /* EXTRACTED lists nothing: results are never taken back. */
+  /* EXTRACTED has no transitions: results are never withdrawn. */
   [DX_ST_FAILED] = {
     [DX_EV_RETRY]           = GO(STORED),
     [DX_EV_VERIFY]          = GO(UPLOADED),

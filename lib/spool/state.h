@@ -3,8 +3,8 @@
  * Pure: no files, no clock, no network.
  *
  * A submission is one source of the service. The words are stored in journals
- * and frozen; the numbers may change with every build. What the table does not
- * list is refused (doc/architecture.md, "Jobs";
+ * and must not change; the numbers may change with every build. Transitions
+ * that are not in the table are rejected (doc/architecture.md, "Jobs";
  * doc/service-interface.md, "Source status").
  */
 #ifndef DX_STATE_H
@@ -14,18 +14,18 @@
 
 #include "lib/base/err.h"
 
-/* name, word in the journal, true if final: nothing follows by itself */
+/* name, word in the journal, true if final: nothing happens automatically */
 #define DX_STATES(X)                                                        \
-  X(STORED, "stored", false)         /* only here */                        \
+  X(STORED, "stored", false)         /* only in the spool */                \
   X(REGISTERED, "registered", false) /* the source exists, without files */ \
   X(UPLOADED, "uploaded", false)     /* every PUT succeeded */              \
   X(PROCESSING, "processing", false) /* the service is working on it */     \
   X(COMPLETE, "complete", false)     /* cases are known; results follow */  \
   X(EXTRACTED, "extracted", true)    /* all results and the manifest are in \
                                         the results directory */            \
-  X(FAILED, "failed", true)          /* the service cannot or will not */   \
-  X(REFUSED, "refused", true)        /* never offered to the service */     \
-  X(CANCELED, "canceled", true)      /* a user does not want it */          \
+  X(FAILED, "failed", true)          /* the service did not extract it */   \
+  X(REFUSED, "refused", true)        /* never sent to the service */        \
+  X(CANCELED, "canceled", true)      /* by a user */                        \
   X(EXPIRED, "expired", true)        /* KeepUnfinished has passed */
 
 /* name, word for logs and the printed table */
@@ -65,12 +65,12 @@ const char *dx_event_word(enum dx_event event);
 enum dx_state dx_state_by_word(const char *word); /* DX_ST_COUNT: none */
 bool dx_state_is_final(enum dx_state state);
 
-/* True if nothing has to be done about it: extracted, canceled, expired. A
- * failed or refused one needs a user. */
+/* True if no action is needed: extracted, canceled, expired. A failed or
+ * refused submission needs a user. */
 bool dx_state_is_settled(enum dx_state state);
 
-/* True as soon as the service may have pages of it: such a submission is never
- * given other content. */
+/* True as soon as the service may have pages of it: the content of such a
+ * submission never changes. */
 bool dx_state_is_sent(enum dx_state state);
 
 /*
