@@ -1,11 +1,10 @@
 /*
- * codecs.c - CCITT, decoded as far as the changes of color in each row; JBIG2
- * and JPEG 2000, of which only the structure is followed. Other codecs are not
- * here.
+ * codecs.c - decodes CCITT, up to the color changes of each row, and checks the
+ * structure of JBIG2 and JPEG 2000.
  *
  * libtiff is not used for CCITT: it cannot decode group 4 with
- * EncodedByteAlign, and group 3 in two dimensions only with EOL, and takes bits
- * that are missing at the end for zeros.
+ * EncodedByteAlign, and group 3 in two dimensions only with EOL, and reads
+ * missing bits at the end as zeros.
  */
 #include "filter/codecs.h"
 
@@ -54,8 +53,8 @@ static const uint16_t ccitt_codes[2][64 + 40] = {
       0x1013, 0x1014, 0x1015, 0x1016, 0x1017, 0x101c, 0x101d, 0x101e, 0x101f}};
 /* clang-format on */
 
-/* A row is the columns at which the color changes, white first, and then three
- * times the number of columns. */
+/* A row is a list of the columns at which the color changes, white first,
+ * followed by three times the number of columns. */
 struct ccitt {
   const unsigned char *bytes;
   uint64_t at, end; /* bits; behind the end there are zeros */
@@ -187,7 +186,7 @@ enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
   has_eols = ccitt_skip_eol(c);
   c->at = 0;
   for (y = 0; y < p->rows && why == NULL; y++) {
-    /* What looks like an EOL may be fill bits and a long run. */
+    /* Fill bits and a long run can look like an EOL. */
     if (p->byte_align && !has_eols)
       c->at = (c->at + 7) & ~7ULL;
     for (eols = 0; eols < 2 && ccitt_skip_eol(c);)
@@ -206,12 +205,12 @@ enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
   return codecs_reason(why, ret_why);
 }
 
-/* ---- what is only walked through ---- */
+/* ---- formats of which only the structure is checked ---- */
 
-/* After the first mistake, numbers are 0 and nothing is skipped. */
+/* After the first error, numbers are 0 and nothing is skipped. */
 struct codecs_input {
   const unsigned char *at, *end;
-  const char *why; /* what is wrong; NULL: nothing so far */
+  const char *why; /* the error; NULL: none so far */
 };
 
 static void codecs_expect(struct codecs_input *in, bool good, const char *why)
@@ -244,7 +243,7 @@ static uint32_t codecs_number(struct codecs_input *in, size_t size)
   return number;
 }
 
-/* Skips what is before the mark. */
+/* Skips to the mark. */
 static void codecs_find(struct codecs_input *in, const void *mark, size_t len)
 {
   const unsigned char *found = memmem(in->at, codecs_left(in), mark, len);
@@ -378,8 +377,8 @@ static void jpx_tile_part(struct codecs_input *in, struct jpx_tile *tiles,
     tiles[tile].parts = parts;
 }
 
-/* EOC may be missing if each tile says how many parts it has, but it must not
- * be where data should be. */
+/* EOC may be missing if each tile specifies its number of parts, but it must
+ * not be in the place of data. */
 static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
                            uint64_t count)
 {

@@ -1,10 +1,10 @@
 /*
- * codecs.h - are images inside a PDF complete that are compressed with CCITT,
- * JBIG2, or JPEG 2000? JPEG is in jpeg.h.
+ * codecs.h - checks that CCITT, JBIG2, and JPEG 2000 images in a PDF are
+ * complete. For JPEG, see jpeg.h.
  *
- * CCITT data are decoded. JBIG2 and JPEG 2000 are not: their segments and
- * tile-parts are followed to the end, so that a cut is not noticed if it is
- * exactly between two of several JBIG2 regions.
+ * CCITT data are decoded. JBIG2 and JPEG 2000 are not: only their segments and
+ * tile-parts are followed to the end, so a truncation exactly between two JBIG2
+ * regions is not detected.
  *
  * All return NONE; DAMAGED, and *ret_why completes "is damaged: ...";
  * TOO_COMPLEX (columns, tiles); or TROUBLE (out of memory). Ownership:

@@ -1,12 +1,11 @@
 /*
- * content.c - tokens of a content stream. What an image needs is not known
- * here.
+ * content.c - reads the tokens of a content stream.
  */
 #include "filter/content.h"
 
 #include <string.h>
 
-/* Two bytes that look like EI are found once in a few MB of an image. */
+/* In image data, two bytes look like EI once in a few MB. */
 #define EI_MAX 64
 
 enum token { TOKEN_END, TOKEN_CUT, TOKEN_OPERAND, TOKEN_OPERATOR };
@@ -27,7 +26,7 @@ static bool content_is_regular(unsigned char c)
   return strchr("\t\n\f\r ()<>[]{}/%", c) == NULL; /* nor NUL */
 }
 
-/* Is it one of the words, which have blanks around them? */
+/* True if it is one of the words, which have blanks around them. */
 static bool content_is_word(const struct content *c, const char *words)
 {
   size_t len = (size_t)(c->at - c->word);
@@ -140,8 +139,8 @@ static bool content_may_have_images(const unsigned char *bytes, size_t len)
   return false;
 }
 
-/* The operators of ISO 32000-1, annex A: the cut one of "f*" is "f", but that
- * of "rg" is none. */
+/* The operators of ISO 32000-1, annex A: "f*" truncated is an operator, too,
+ * but "rg" truncated is not. */
 static const char content_operators[] =
     " b b* B B* BDC BMC BT BX c cm CS cs d d0 d1 Do DP EI EMC ET EX f f* F G "
     "g gs h i j J K k l m M MP n q Q re RG rg ri s S SC sc SCN scn sh T* Tc "

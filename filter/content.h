@@ -1,7 +1,7 @@
 /*
- * content.h - reads a content stream (ISO 32000-1, 7.8.2) as far as it takes to
- * find its inline images, and to see whether it ends where it may. Viewers skip
- * operators and operands that are wrong; so does this.
+ * content.h - reads a content stream (ISO 32000-1, 7.8.2) to find its inline
+ * images, and to check that it ends where it may. Invalid operators and
+ * operands are skipped, as in viewers.
  *
  * Ownership: everything is borrowed. Blocking: as long as `image` does; content
  * without inline images that did not end early is only searched for "BI".
@@ -14,9 +14,9 @@
 
 #include "lib/print/bundle.h"
 
-/* Judges an inline image: its dictionary, from BI to ID, and its data, up to
- * what may be EI; `first`: there was no earlier EI. DAMAGED: perhaps another EI
- * is the end. Any reason but NONE and DAMAGED ends the search. */
+/* Checks an inline image: its dictionary, from BI to ID, and its data, up to a
+ * possible EI; `first`: there was no earlier EI. DAMAGED: a later EI may be the
+ * end. Any reason but NONE and DAMAGED ends the search. */
 typedef enum dx_reason content_image(void *ctx, const unsigned char *dict,
                                      size_t dict_len, const unsigned char *data,
                                      size_t len, bool first);

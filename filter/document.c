@@ -1,6 +1,6 @@
 /*
- * document.c - which converter a type needs. What is converted to PDF here
- * passes through pdf.c like any other.
+ * document.c - selects the converter for a type. A PDF that is created here is
+ * also processed by pdf.c.
  */
 #include "filter/document.h"
 
@@ -38,7 +38,7 @@ static bool document_add(void *fd, const void *bytes, size_t len)
          DX_OK;
 }
 
-/* A picture that stays what it is. */
+/* A picture whose type does not change. */
 static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
                                        const struct pdf_task *task,
                                        struct pdf_done *ret_done)
@@ -69,7 +69,7 @@ static enum dx_reason document_text(const unsigned char *bytes, size_t len,
   struct text_done done = {0};
   enum dx_reason reason;
 
-  if (memchr(bytes, '\0', len) != NULL) /* in no text; see mime.h */
+  if (memchr(bytes, '\0', len) != NULL) /* not in text; see mime.h */
     return DX_REASON_TYPE;
   reason = task->text->to_pdf(bytes, len, task->options, task->spare_fd, &done);
   if (reason == DX_REASON_CHARACTERS)

@@ -1,6 +1,6 @@
 /*
  * document.h - one document of any type that the driver names becomes a PDF,
- * JPEG, or PNG that can be sent. The bytes decide what it is.
+ * JPEG, or PNG that can be sent. Its bytes determine its type.
  *
  * Blocking: as long as the document takes. Ownership: borrowed.
  */
@@ -16,8 +16,8 @@ const char *document_type_of(int fd);
 const char *document_sent_as(const char *type);
 
 /*
- * For run_isolated(): the document of the task becomes the one that is sent, in
- * out_fd. A reason of bundle.h, which *ret_done explains.
+ * For run_isolated(): converts the document of the task to the one that is
+ * sent, in out_fd. Returns a reason of bundle.h, with details in *ret_done.
  */
 enum dx_reason document_convert(const struct pdf_task *task,
                                 struct pdf_done *ret_done);

@@ -1,9 +1,9 @@
 /*
- * drawn.c - which keys of which dictionary a PDF may keep, and the walk along
- * them, without recursion: nesting costs memory, not the stack.
+ * drawn.c - the keys that each dictionary of a PDF may keep, and the walk along
+ * them, without recursion: nesting uses heap memory, not the stack.
  *
  * The kind of a dictionary follows from the path to it, never from its own
- * /Type: that key is optional, and in a hostile PDF it is missing or wrong.
+ * /Type: that key is optional, and may be missing or wrong in a hostile PDF.
  */
 #include "filter/drawn.h"
 
@@ -15,7 +15,7 @@
 
 enum kind {
   PLAIN, /* numbers, names, strings, and arrays of them */
-  ANY,   /* dictionary, whatever its kind, except for those with any key */
+  ANY,   /* kind of dictionary, except for those with any key */
   ANY_STREAM,
 
   /* The document. */
@@ -44,8 +44,8 @@ enum kind {
   KINDS
 };
 
-/* What an object is, as a set: a bit for each kind, and for each kind as the
- * values of a dictionary in which every key may be. */
+/* The kinds of an object, as a set: a bit for each kind, and a bit for a
+ * dictionary with any keys whose values are of that kind. */
 typedef uint64_t drawn_roles;
 #define ONE(kind) ((drawn_roles)1 << (2 * (kind)))
 #define EACH(kind) (ONE(kind) << 1)
@@ -54,11 +54,10 @@ _Static_assert(2 * KINDS <= 64, "a bit for each role");
 
 /*
  * The keys of ISO 32000-2 that change how a page looks, and /ActualText, which
- * changes what its text reads. Removed because they are not here: annotations
- * and the form (flatten.c has put on the page what they show), actions,
- * destinations, bookmarks, /Names with its scripts and attached files, /Info
- * and /Metadata, tags, /PieceInfo, /Thumb, external streams (/F), alternate
- * images, /OPI, /Ref.
+ * changes its text. All others are removed: annotations and the form (flatten.c
+ * has drawn them on the page), actions, destinations, bookmarks, /Names with
+ * its scripts and attached files, /Info and /Metadata, tags, /PieceInfo,
+ * /Thumb, external streams (/F), alternate images, /OPI, /Ref.
  */
 static const struct rule {
   enum kind kind;    /* of the dictionary */
@@ -157,7 +156,7 @@ static const drawn_roles drawn_streams = ONE(CONTENT) | ONE(DRAWN) |
 static const drawn_roles drawn_no_dictionaries =
     ONE(CONTENT) | ONE(DRAWN) | ONE(SEGMENTS) | ONE(PLAIN) | ONE(XOBJECT);
 
-/* A page lacks something if a reference to one of these leads to nothing. */
+/* If a reference to one of these leads to nothing, the page is incomplete. */
 static const drawn_roles drawn_needed =
     ONE(CONTENT) | ONE(RESOURCES) | ONE(XOBJECT) | ONE(DRAWN) | ONE(PATTERN) |
     ONE(SHADING) | ONE(COLOR) | ONE(GSTATE) | ONE(MASK) | ONE(FONT) |
@@ -202,7 +201,7 @@ static bool drawn_is_listed(const char *keys, const char *key)
   return false;
 }
 
-/* What the value of a key may be if the dictionary is `roles`; 0: not allowed.
+/* The permitted roles of a key's value if the dictionary is `roles`; 0: none.
  */
 static drawn_roles drawn_roles_at(drawn_roles roles, bool is_stream,
                                   const char *key)
@@ -219,8 +218,8 @@ static drawn_roles drawn_roles_at(drawn_roles roles, bool is_stream,
   return found;
 }
 
-/* What a value is of the roles that are allowed there. An array is all of them,
- * and its items are. PostScript is a program, which viewers ignore. */
+/* Those of the permitted roles that a value has. An array and its items have
+ * all. PostScript has none: viewers ignore it. */
 static drawn_roles drawn_roles_of(drawn_roles allowed,
                                   const struct qpdf_entry *entry)
 {
@@ -236,8 +235,8 @@ static drawn_roles drawn_roles_of(drawn_roles allowed,
 
 /* ---- visiting ---- */
 
-/* An indirect object, unless it was already visited as all of these. A number
- * that is used with two generations would let one of the objects escape. */
+/* Adds an indirect object, unless it was already visited with all these roles.
+ * A number with two generations is refused: one object would not be visited. */
 static void drawn_reach(struct drawn *d, const struct qpdf_entry *object,
                         drawn_roles roles)
 {
@@ -263,7 +262,7 @@ static void drawn_reach(struct drawn *d, const struct qpdf_entry *object,
     dx_buf_add(&d->waiting, &place, sizeof(place));
 }
 
-/* For qpdf_walk(): what the value is; 0: it may not stay. */
+/* For qpdf_walk(): the roles of the value; 0: remove it. */
 static uint64_t drawn_entry(void *work, const struct qpdf_entry *entry)
 {
   struct drawn *d = work;
@@ -293,7 +292,7 @@ static void drawn_visit(struct drawn *d, int id, drawn_roles roles)
     drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
 }
 
-/* A stream is judged as each kind once. */
+/* Checks a stream once for each kind. */
 static void drawn_judge(struct drawn *d, int id, drawn_roles roles)
 {
   const drawn_roles data =
@@ -310,7 +309,7 @@ static void drawn_judge(struct drawn *d, int id, drawn_roles roles)
     drawn_fail(d, reason, d->check.why);
 }
 
-/* Everything that a page, or the catalog, leads to. */
+/* Visits everything that a page, or the catalog, refers to. */
 static enum dx_reason drawn_follow(struct drawn *d, qpdf_oh from,
                                    drawn_roles roles)
 {

@@ -1,15 +1,15 @@
 /*
- * drawn.h - what the pages of a PDF draw: one walk from the pages over
- * everything that they lead to, along the keys that a PDF may keep. Every
- * stream is judged on the way (stream.h), and afterwards every other key is
+ * drawn.h - finds what the pages of a PDF draw: one walk from the pages over
+ * everything that they refer to, along the keys that a PDF may keep. Every
+ * stream is checked during the walk (stream.h); afterwards, all other keys are
  * removed.
  *
- * An object is what the path to it says, and may be several things at once: it
- * keeps what any of them needs, and is judged as each. So what is drawn stays,
- * whatever else the object is.
+ * The path to an object determines its roles. An object may have several: it
+ * keeps the keys of all its roles, and is checked for each, so nothing that is
+ * drawn is removed.
  *
- * The work is linear in the number of objects, however deep or circular they
- * are. Memory: 16 bytes per object, what is still to be visited, and what
+ * The work is linear in the number of objects, even if they are deep or
+ * circular. Memory: 16 bytes per object, what is still to be visited, and what
  * stream.h needs.
  *
  * Ownership: a call releases all handles of the document; what must last is an
@@ -32,7 +32,7 @@ struct drawn {
   qpdf_data pdf;
   struct stream_check check; /* its pdf and left are set by the caller */
   const char *why;           /* of the last refusal: "an image ends early" */
-  int removed;               /* entries that no page draws */
+  int removed;               /* number of entries that no page draws */
   /* private */
   struct dx_buf waiting; /* indirect objects that are to be visited */
   struct dx_buf marks;   /* by the number of the object */
@@ -41,10 +41,10 @@ struct drawn {
 };
 
 /*
- * Judges everything that a page draws and no page before it did, except for its
- * content, whose parts are judged together (STREAM_CONTENTS). `id` is
- * of a dictionary with the keys of a page, none inherited. NONE;
- * DAMAGED, UNKNOWN, TOO_COMPLEX with `why`, or TROUBLE.
+ * Checks everything that a page draws and no earlier page did, except for its
+ * content, whose parts are checked together (STREAM_CONTENTS). `id` is of a
+ * dictionary with the keys of a page, none inherited. NONE; DAMAGED, UNKNOWN,
+ * TOO_COMPLEX with `why`, or TROUBLE.
  */
 enum dx_reason drawn_page(struct drawn *d, int id);
 
@@ -52,7 +52,7 @@ enum dx_reason drawn_page(struct drawn *d, int id);
  * page. */
 enum dx_reason drawn_strip(struct drawn *d);
 
-/* Frees what it points to. */
+/* Frees its members. */
 void drawn_release(struct drawn *d);
 
 #endif

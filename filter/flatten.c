@@ -1,6 +1,6 @@
 /*
- * flatten.c - annotations, form fields and layers become content of the pages.
- * How text is drawn is not known here.
+ * flatten.c - draws annotations and form fields on the pages, and settles
+ * layers.
  */
 #include "filter/flatten.h"
 
@@ -33,12 +33,12 @@
 #define COMBO (1 << 17)
 #define COMB (1 << 24)
 
-/* NOT_PRINTED: a usage says so, which counts whatever another one says. */
+/* NOT_PRINTED: set by one usage, which overrides all others. */
 enum flat_layer { LAYER_NONE, LAYER_ON, LAYER_OFF, LAYER_NOT_PRINTED };
 
-/* Annotations that are drawn from their other keys if they have no appearance,
- * and the field that is not. Of all others nothing is printed then, or an
- * icon. */
+/* Annotations that viewers draw from their other keys if they have no
+ * appearance, and the field that they do not draw. Of all others, viewers then
+ * print nothing, or an icon. */
 static const struct {
   const char *subtype, *name;
 } flat_drawn[] = {
@@ -58,7 +58,7 @@ struct flat_annotation {
   qpdf_oh dict;
   int flags;
   qpdf_oh stream;     /* the normal appearance; 0: none */
-  bool lost;          /* without a stream: its key leads to none */
+  bool lost;          /* without a stream: there is an /AP */
   bool blank;         /* without a stream: none for the present state */
   struct dx_buf text; /* the value that is to be drawn, and how */
   struct text_value value;
@@ -68,24 +68,24 @@ struct flat {
   struct flatten *f;
   qpdf_data pdf;
   enum dx_reason reason;
-  bool no_memory; /* which refuses it in the end */
+  bool no_memory; /* refuses the document at the end */
   long work;
   char *layers;          /* enum flat_layer, by object number; NULL: none */
   struct dx_buf values;  /* struct text_value */
-  struct dx_buf streams; /* int: object IDs of what will show the values */
+  struct dx_buf streams; /* int: object IDs, to show the values */
   qpdf_oh form;          /* /AcroForm */
-  bool stale;            /* values count, not appearances */
+  bool stale;            /* values are used, not appearances */
 
   /* The page. */
   const struct flatten_page *page;
   qpdf_oh dict;
   qpdf_oh inherited;     /* the resources that its content has */
-  int resources;         /* object ID of those of what is added; 0: none yet */
+  int resources;         /* object ID of the page's new ones; 0: none yet */
   int names;             /* given to them */
-  struct dx_buf drawing; /* what is added */
+  struct dx_buf drawing; /* added content */
 };
 
-/* The first refusal counts. */
+/* Only the first refusal is kept. */
 static void flat_refuse(struct flat *s, enum dx_reason reason, const char *what,
                         const char *how)
 {
@@ -131,7 +131,7 @@ static int flat_length(struct flat *s, qpdf_oh list)
              : 0;
 }
 
-/* Fields inherit, and what none of them has may be in the form. */
+/* A field inherits from its parents, and then from the form. */
 static qpdf_oh flat_inherited(struct flat *s, qpdf_oh field, const char *key)
 {
   qpdf_oh value = flat_key(s, field, key);
@@ -217,7 +217,7 @@ static void flat_text(struct flat *s, qpdf_oh value, struct dx_buf *text)
 
 /* ---- layers: ISO 32000-1, 8.11 ---- */
 
-/* What is known of a group; NULL if it cannot be one. */
+/* The state of a group; NULL if it cannot be one. */
 static char *flat_layer(struct flat *s, qpdf_oh group)
 {
   int id = qpdf_oh_get_object_id(s->pdf, group);
@@ -233,7 +233,7 @@ static bool flat_is_off(struct flat *s, qpdf_oh group)
 }
 
 /* Changes the states of groups to `set` or, with a category like "/Print", to
- * what their usage says of it. */
+ * the state that their usage specifies. */
 static void flat_set_layers(struct flat *s, qpdf_oh groups,
                             const char *category, enum flat_layer set)
 {
@@ -260,7 +260,7 @@ static void flat_set_layers(struct flat *s, qpdf_oh groups,
 }
 
 /* Computes the state of each layer when it is printed, and makes it the only
- * one: a viewer on the screen shows the same. */
+ * one: viewers show the same on the screen. */
 static void flat_settle_layers(struct flat *s, qpdf_oh root)
 {
   qpdf_oh properties = flat_key(s, root, "/OCProperties");
@@ -277,7 +277,7 @@ static void flat_settle_layers(struct flat *s, qpdf_oh root)
 
   if (!qpdf_oh_is_dictionary(s->pdf, properties) || !flat_go_on(s, count))
     return;
-  s->layers = calloc(LAYERS, 1); /* memory is taken where it is written */
+  s->layers = calloc(LAYERS, 1); /* pages are allocated when written */
   s->no_memory = s->layers == NULL;
   for (i = 0; i < count; i++) {
     layer = flat_layer(s, qpdf_oh_get_array_item(s->pdf, groups, i));
@@ -331,9 +331,9 @@ static qpdf_oh flat_copy(struct flat *s, qpdf_oh from)
   return copy;
 }
 
-/* Adds to the resources under the name "/Dx" with the number that is returned.
- * They begin as a copy of the page's, in which viewers find what an appearance
- * does not have of its own. */
+/* Adds to the resources under the name "/Dx" and the returned number. They
+ * begin as a copy of the page's resources, which viewers use if an appearance
+ * does not have its own. */
 static int flat_name(struct flat *s, const char *category, qpdf_oh value)
 {
   static const char *const changed[] = {"/XObject", "/Properties",
@@ -409,7 +409,7 @@ static void flat_place(struct flat *s, const struct flat_annotation *a)
     return;
   if (!flat_numbers(s, flat_key(s, dict, "/Matrix"), m, 6))
     memcpy(m, (double[6]){1, 0, 0, 1, 0, 0}, sizeof(m));
-  /* What the matrix makes of the box has this center and size. */
+  /* The center and size of the transformed box. */
   x = (m[0] * (box[0] + box[2]) + m[2] * (box[1] + box[3])) / 2 + m[4];
   y = (m[1] * (box[0] + box[2]) + m[3] * (box[1] + box[3])) / 2 + m[5];
   width = fabs(m[0]) * (box[2] - box[0]) + fabs(m[2]) * (box[3] - box[1]);
@@ -417,19 +417,19 @@ static void flat_place(struct flat *s, const struct flat_annotation *a)
   sx = (rect[2] - rect[0]) / width;
   sy = (rect[3] - rect[1]) / height;
   if (!(sx > 0 && sy > 0 && sx < NUMBER_MAX && sy < NUMBER_MAX))
-    return; /* nothing to be seen */
-  /* From the upper left corner, around which it is turned. */
+    return; /* not visible */
+  /* Relative to the upper left corner, the center of the rotation. */
   x = sx * (width / 2 - x);
   y = rect[1] - rect[3] + sy * (height / 2 - y);
-  /* As part of a page, poppler blends the content of a group with nothing. One
-   * that is neither isolated nor knocked out has no effect here. */
+  /* Poppler does not blend the content of a group with the page. Here, a group
+   * that is neither isolated nor a knockout group has no other effect. */
   blends = qpdf_oh_is_dictionary(s->pdf, states);
   if (flat_true(s, group, "/I") || flat_true(s, group, "/K"))
     blends = false;
   else
     qpdf_oh_remove_key(s->pdf, dict, "/Group");
-  /* A highlight must not hide the words below; Adobe Reader and poppler draw
-   * one that does not blend by themselves. */
+  /* A highlight must not hide the text below it. If it does not blend, Adobe
+   * Reader and poppler draw it themselves. */
   multiply =
       !blends && flat_is(s, flat_key(s, a->dict, "/Subtype"), "/Highlight");
   dx_buf_puts(&s->drawing, "q");
@@ -534,7 +534,7 @@ static void flat_style(const char *text, struct text_value *value)
   }
 }
 
-/* Makes an appearance whose content comes later, from the text. */
+/* Creates an appearance. Its content is added later, from the text. */
 static void flat_write(struct flat *s, struct flat_annotation *a)
 {
   static const char *const turns[] = {"[0 1 -1 0 0 0]", "[-1 0 0 -1 0 0]",
@@ -548,7 +548,7 @@ static void flat_write(struct flat *s, struct flat_annotation *a)
 
   if (!flat_rectangle(s, flat_key(s, a->dict, "/Rect"), rect) ||
       rect[2] - rect[0] < 1 || rect[3] - rect[1] < 1)
-    return; /* too small to be seen */
+    return; /* too small to be visible */
   if (qpdf_oh_is_string(s->pdf, style))
     flat_style(qpdf_oh_get_string_value(s->pdf, style), &a->value);
   w = rect[2 + turn % 2] - rect[turn % 2];
@@ -597,7 +597,8 @@ static void flat_field(struct flat *s, struct flat_annotation *a, qpdf_oh type)
 
 /* ---- pages ---- */
 
-/* An annotation has no appearance. Invisible signatures have none. */
+/* Refuses an annotation that lacks an appearance. Invisible signatures have
+ * none. */
 static void flat_miss(struct flat *s, const struct flat_annotation *a,
                       qpdf_oh kind)
 {
@@ -645,8 +646,8 @@ static void flat_annotation(struct flat *s, qpdf_oh dict)
   dx_buf_release(&a.text);
 }
 
-/* Adds what was collected. The content becomes a form: whatever it leaves open,
- * and whatever in it stops a viewer, does not change what is added. */
+/* Adds the collected content. The page's own content becomes a form, so that
+ * unbalanced operators or errors in it do not affect the added content. */
 static void flat_finish_page(struct flat *s)
 {
   qpdf_oh form = qpdf_oh_new_stream(s->pdf);
@@ -675,7 +676,7 @@ static void flat_finish_page(struct flat *s)
                               flat_key(s, coding, "/Filter"),
                               flat_key(s, coding, "/DecodeParms"));
   free(bytes);
-  if (len == 0) /* libqpdf has none then, as if the end were lost */
+  if (len == 0) /* libqpdf sets none, as in a truncated stream */
     flat_set(s, dict, "/Length", "0");
   flat_set(s, dict, "/Subtype", "/Form");
   if (qpdf_oh_is_dictionary(s->pdf, s->inherited))
@@ -715,7 +716,7 @@ static void flat_page(struct flat *s)
 
 /* ---- values ---- */
 
-/* Page i of the PDF that the text writer makes becomes stream i. */
+/* Page i of the PDF of the text writer becomes stream i. */
 static void flat_draw_values(struct flat *s)
 {
   qpdf_oh null = qpdf_oh_new_null(s->pdf);
@@ -773,8 +774,7 @@ enum dx_reason flatten_pages(struct flatten *f,
   flat_renew(&s);
   root = qpdf_get_root(f->pdf);
   s.stale = flat_true(&s, s.form, "/NeedAppearances");
-  /* A form that is only XFA has no fields, and a page that asks for another
-   * viewer. */
+  /* A form with only XFA has no fields; its page asks for another viewer. */
   if (flat_true(&s, root, "/NeedsRendering") ||
       (!qpdf_oh_is_null(f->pdf, flat_key(&s, s.form, "/XFA")) &&
        flat_length(&s, flat_key(&s, s.form, "/Fields")) == 0))

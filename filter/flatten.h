@@ -1,14 +1,14 @@
 /*
- * flatten.h - puts what a PDF prints besides the content of its pages, that is,
- * annotations and form fields, on the pages, and settles layers by their print
- * state. What a page draws is not judged here.
+ * flatten.h - draws annotations and form fields, which a PDF prints besides the
+ * content of its pages, on the pages, and settles layers by their print state.
+ * It does not check what a page draws.
  *
  * An appearance is put on its page as it is (ISO 32000-1, 12.5.5). A value
- * without one is drawn by the text writer (text.h). What only the program that
- * made the document can draw refuses it. Afterwards the pages have no /Annots
- * and the catalog no /AcroForm.
+ * without one is drawn by the text writer (text.h). If only the program that
+ * created the document can draw it, the document is refused. Afterwards, the
+ * pages have no /Annots, and the catalog has no /AcroForm.
  *
- * The contents of the pages must have been judged before: if a page has more Q
+ * The contents of the pages must have been checked before: if a page has more Q
  * than q, they are replaced by their unpacked bytes.
  *
  * Ownership: everything is borrowed; a call releases all handles of the
@@ -41,8 +41,8 @@ struct flatten_page {
   int number; /* in the document, from 1 */
 };
 
-/* Of the chosen pages, at least one. NONE, NOT_DRAWN, DAMAGED, CHARACTERS,
- * TOO_COMPLEX, TROUBLE. */
+/* Processes the chosen pages, at least one. NONE, NOT_DRAWN, DAMAGED,
+ * CHARACTERS, TOO_COMPLEX, TROUBLE. */
 enum dx_reason flatten_pages(struct flatten *f,
                              const struct flatten_page *pages, int count);
 

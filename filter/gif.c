@@ -1,5 +1,5 @@
 /*
- * gif.c - giflib decodes; the limits of the process bound what it needs.
+ * gif.c - decodes with giflib, whose memory is limited by the process limits.
  */
 #include "filter/image_pdf.h"
 
@@ -8,7 +8,7 @@
 
 #include <gif_lib.h>
 
-/* A byte past the end is a trailer, which may be missing. */
+/* Returns a trailer at the end of the file, where it may be missing. */
 static int gif_read(GifFileType *gif, GifByteType *bytes, int len)
 {
   struct image_pdf *pdf = gif->UserData;
@@ -69,7 +69,7 @@ enum dx_reason image_pdf_gif(struct image_pdf *pdf)
   gif = DGifOpen(pdf, gif_read, &error);
   if (gif != NULL && DGifSlurp(gif) == GIF_OK && gif->ImageCount == 1)
     reason = gif_add(pdf, gif);
-  else if (gif != NULL && gif->ImageCount > 1) /* or the memory for them ends */
+  else if (gif != NULL && gif->ImageCount > 1) /* or too large for memory */
     reason = DX_REASON_IMAGES;
   else if (errno == ENOMEM)
     reason = DX_REASON_TROUBLE;

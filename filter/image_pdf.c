@@ -1,7 +1,7 @@
 /*
- * image_pdf.c - three objects for each page, the image, the content, and the
- * page, and before the first page that has it, a color profile. The last two
- * are the list of pages and the catalog.
+ * image_pdf.c - writes three objects for each page: image, content, and page. A
+ * color profile is before the first page that uses it. The last two objects are
+ * the list of pages and the catalog.
  *
  * Numbers are written without floating point: libcups may have set a locale
  * with a decimal comma.
@@ -19,7 +19,7 @@
 #define SIDE_MAX_PX 1000000
 #define PAGE_BYTES_MAX (1LL << 30) /* unpacked; in color, A1 at 600 dpi */
 #define DPI_DEFAULT 300.0
-#define SIDE_MIN_IN 0.05 /* of what can be a page */
+#define SIDE_MIN_IN 0.05 /* of a page */
 #define SIDE_MAX_IN 200.0
 #define POINT_MIN 300 /* hundredths of a point: what viewers accept */
 #define PROFILE_HEADER_BYTES 128
@@ -32,7 +32,7 @@ static void image_pdf_write(struct image_pdf *pdf, const void *bytes,
                                                "document", NULL) != DX_OK;
 }
 
-/* The object that pdf->dict and, if it is a stream, the bytes are. Returns its
+/* Writes an object: pdf->dict and, if it is a stream, the bytes. Returns its
  * number. */
 static size_t image_pdf_put(struct image_pdf *pdf, const void *bytes,
                             size_t len)
@@ -102,7 +102,7 @@ void image_pdf_add_row(struct image_pdf *pdf)
   image_pdf_pack(pdf, pdf->row_bytes, Z_NO_FLUSH);
 }
 
-/* Pages that follow each other share a profile. */
+/* Consecutive pages share a profile. */
 static bool image_pdf_put_profile(struct image_pdf *pdf)
 {
   const struct image_pdf_page *page = &pdf->page;
@@ -154,8 +154,8 @@ static bool image_pdf_can_be_side(double pixels, double dpi)
   return dpi > 0 && pixels / dpi >= SIDE_MIN_IN && pixels / dpi <= SIDE_MAX_IN;
 }
 
-/* The sides in hundredths of a point; pixels are square unless the resolution
- * makes sense. */
+/* The sides in hundredths of a point; pixels are square if the resolution is
+ * implausible. */
 static void image_pdf_measure(const struct image_pdf_page *page, int sides[2])
 {
   double w = page->width, h = page->height, x = page->x_dpi, y = page->y_dpi;
@@ -170,7 +170,7 @@ static void image_pdf_measure(const struct image_pdf_page *page, int sides[2])
 
 void image_pdf_end_page(struct image_pdf *pdf)
 {
-  /* From the unit square that an image is to one turned and mirrored. */
+  /* Matrices that rotate and mirror the unit square of an image. */
   static const char *const turns[] = {
       "1 0 0 1 0 0",   "1 0 0 1 0 0",  "-1 0 0 1 1 0",
       "-1 0 0 -1 1 1", "1 0 0 -1 0 1", "0 -1 -1 0 1 1",

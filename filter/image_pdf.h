@@ -1,9 +1,9 @@
 /*
- * image_pdf.h - writes a PDF whose pages are one image each, for tiff.c, gif.c
- * and pnm.c; only what pdf.c, which reads it, needs of one. It decodes nothing.
- * The same images give the same bytes. Hostile images can make a library take
- * all of the processor or crash: the caller runs this in a separate process,
- * which also limits the size of the file (isolate.h).
+ * image_pdf.h - writes a PDF with one image on each page, for tiff.c, gif.c,
+ * and pnm.c; only as complete as pdf.c, which reads it, requires. It decodes
+ * nothing. The same images give the same bytes. Hostile images can make a
+ * library take all of the processor or crash: the caller runs this in a
+ * separate process, which also limits the size of the file (isolate.h).
  *
  * Memory: the packed image of a page, and 200 bytes for each page. Ownership:
  * arguments are borrowed for the call. Blocking: reads and writes files.
@@ -34,7 +34,8 @@ struct image_pdf_page {
 
 struct image_pdf {
   const struct pdf_task *task;
-  const unsigned char *bytes; /* of the task's file; the source may step on */
+  const unsigned char *bytes; /* of the task's file; the source may advance it
+                               */
   size_t len;
   int number;      /* of the page that is refused, from 1 */
   const char *why; /* if it is damaged */
@@ -55,7 +56,7 @@ struct image_pdf {
 };
 
 /*
- * Decodes pdf->bytes and adds the pages that the options choose. NONE, or
+ * Decodes pdf->bytes and adds the pages that the options select. NONE, or
  *   DAMAGED      anything of a page is missing
  *   IMAGES       a GIF or PNM has several
  *   TYPE         an encoding that neither scanners nor fax use
@@ -64,9 +65,9 @@ struct image_pdf {
 typedef enum dx_reason image_pdf_source(struct image_pdf *pdf);
 image_pdf_source image_pdf_gif, image_pdf_pnm, image_pdf_tiff;
 
-/* Makes the task's file, which is mapped as `bytes`, a PDF in task->spare_fd,
- * and sets ret_done->pages, or ->page and ->why. The reason of the source,
- * NO_PAGES, TROUBLE. */
+/* Converts the task's file, which is mapped as `bytes`, to a PDF in
+ * task->spare_fd, and sets ret_done->pages, or ->page and ->why. Returns the
+ * reason of the source, NO_PAGES, or TROUBLE. */
 enum dx_reason image_pdf_make(const struct pdf_task *task,
                               const unsigned char *bytes, size_t len,
                               image_pdf_source *source,

@@ -1,6 +1,5 @@
 /*
- * isolate.c - a child process for a document; the result comes back in shared
- * memory.
+ * isolate.c - a child process for a document, with the result in shared memory.
  */
 #include "filter/isolate.h"
 
@@ -27,7 +26,7 @@
 
 #define NO_MEMORY 3 /* exit status of the child; a sanitizer ends with 1 */
 
-/* What the child may use. */
+/* The resource limits of the child. */
 struct limits {
   rlim_t memory_bytes, cpu_s, file_bytes;
 };
@@ -41,7 +40,7 @@ struct outcome {
 
 /* ---- limits ---- */
 
-/* No lower limit was set before. */
+/* True if no lower limit was set before. */
 static bool limit_allows(int resource, rlim_t most)
 {
   struct rlimit limit;
@@ -50,7 +49,7 @@ static bool limit_allows(int resource, rlim_t most)
          (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= most);
 }
 
-/* The document is mapped as a whole, besides what is allocated. */
+/* The whole document is mapped, in addition to allocated memory. */
 static void limits_set(struct limits *l, const struct pdf_task *task)
 {
   struct stat st;
@@ -95,7 +94,7 @@ static bool child_set_fds(struct pdf_task *task)
   return ok && close_range((unsigned)count, ~0U, 0) == 0;
 }
 
-/* libqpdf does not notice when the end of its output is not stored. */
+/* libqpdf does not detect that the end of its output was not written. */
 static void child_run(isolated_work *work, const struct pdf_task *given,
                       const struct limits *limits, struct outcome *outcome,
                       pid_t parent)
@@ -112,8 +111,9 @@ static void child_run(isolated_work *work, const struct pdf_task *given,
     _exit(0);
 #endif
   qpdf_exit_when_out(NO_MEMORY);
-  /* A signal that nothing handles comes at the limits of processor time (and
-   * SIGKILL a second later) and of output. */
+  /* At the limits of processor time and output, the kernel sends a signal,
+   * which must end the child; for processor time, SIGKILL follows a second
+   * later. */
   if (signal(SIGXFSZ, SIG_DFL) == SIG_ERR ||
       !dx_process_limit(RLIMIT_FSIZE, limits->file_bytes, limits->file_bytes) ||
       !dx_process_limit(RLIMIT_CPU, limits->cpu_s, limits->cpu_s + 1))
@@ -132,8 +132,8 @@ static void child_run(isolated_work *work, const struct pdf_task *given,
 
 /* ---- the parent ---- */
 
-/* NONE: it has returned something. SIGCHLD is blocked. Whatever the child does
- * with its signals and timers, it cannot prevent that it is killed. */
+/* NONE: the child has returned an outcome. SIGCHLD is blocked. The child cannot
+ * prevent being killed, whatever it does with its signals and timers. */
 static enum dx_reason parent_wait(pid_t child, const sigset_t *ended,
                                   int64_t limit_ms, const struct limits *limits,
                                   const struct pdf_task *task)
@@ -174,12 +174,12 @@ static enum dx_reason parent_wait(pid_t child, const sigset_t *ended,
                ? DX_REASON_TOO_COMPLEX
                : DX_REASON_TROUBLE;
   default:
-    return DX_REASON_DAMAGED; /* it crashed over this document */
+    return DX_REASON_DAMAGED; /* this document made it crash */
   }
 }
 
-/* A document may have made the child say anything. Even loading a bool that is
- * neither 0 nor 1 is undefined: the bytes are looked at. */
+/* A hostile document may control what the child returns. Loading a bool that is
+ * neither 0 nor 1 is undefined, so the bytes are checked. */
 static bool outcome_is_sane(const struct outcome *outcome)
 {
   const struct pdf_done *done = &outcome->done;
@@ -211,7 +211,7 @@ enum dx_reason run_isolated(isolated_work *work, const struct pdf_task *task,
   limits_set(&limits, task);
   (void)sigemptyset(&ended);
   (void)sigaddset(&ended, SIGCHLD);
-  (void)sigprocmask(SIG_BLOCK, &ended, NULL); /* and parent_wait() gets it */
+  (void)sigprocmask(SIG_BLOCK, &ended, NULL); /* parent_wait() waits for it */
   child = fork();
   if (child == 0)
     child_run(work, task, &limits, outcome, parent);

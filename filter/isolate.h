@@ -1,13 +1,13 @@
 /*
  * isolate.h - parses a document in a child process, in a sandbox and with
- * limits: one that crashes the parser, takes it over, or asks too much of it
- * affects only itself. What is done with the document is in pdf.c.
+ * limits: a document that crashes the parser, takes it over, or exhausts its
+ * resources affects only itself.
  *
  * The child has the descriptors of its task and no others, can open none
  * (sandbox.h), leaves no core dump, and cannot be traced. Its limits of memory,
  * processor time, and output grow with the size of the document (doc/policy.md,
- * "Documents"). The parent enforces the elapsed time, and believes nothing that
- * the child returns.
+ * "Documents"). The parent limits the elapsed time, and does not trust what the
+ * child returns.
  */
 #ifndef DX_FILTER_ISOLATE_H
 #define DX_FILTER_ISOLATE_H
@@ -16,8 +16,8 @@
 
 #include "filter/pdf.h"
 
-/* AddressSanitizer takes terabytes of addresses: with it, memory has no limit.
- */
+/* AddressSanitizer needs terabytes of address space: with it, memory is not
+ * limited. */
 #ifdef __SANITIZE_ADDRESS__ /* gcc */
 #define ISOLATE_SANITIZED
 #elif defined(__has_feature) /* clang */
@@ -26,8 +26,8 @@
 #endif
 #endif
 
-/* Runs in the child. What it writes to stdout, by stdio or directly, goes to
- * task->out_fd, whose number is STDOUT_FILENO there. */
+/* Runs in the child. Its output to stdout, by stdio or directly, is written to
+ * task->out_fd, whose number there is STDOUT_FILENO. */
 typedef enum dx_reason isolated_work(const struct pdf_task *task,
                                      struct pdf_done *ret_done);
 

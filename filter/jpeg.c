@@ -1,6 +1,6 @@
 /*
- * jpeg.c - the markers of a JPEG, which are enough for a copy without metadata,
- * and libjpeg, which decodes the data between them. No pixels leave this file.
+ * jpeg.c - reads the markers of a JPEG, to copy it without metadata, and checks
+ * the data between them with libjpeg. No other file gets pixels.
  */
 #include "filter/jpeg.h"
 
@@ -79,7 +79,7 @@ struct jpeg_walk {
   size_t len;                   /* of the segment; data of a scan follow */
 };
 
-/* In some PDFs, other bytes come first. Without SOI there are no segments. */
+/* In some PDFs, other bytes precede SOI. Without SOI, there are no segments. */
 static struct jpeg_walk jpeg_walk_begin(const unsigned char *bytes, size_t len)
 {
   const unsigned char *soi = memmem(bytes, len, "\xFF\xD8\xFF", 3);
@@ -143,7 +143,7 @@ static bool jpeg_put_cleaned(jpeg_sink *sink, void *ctx,
   bool is_jfif = jpeg_is(w, JPEG_APP0, "JFIF", 5, 14);
   unsigned char short_one[4 + 14] = {0};
 
-  /* Without a thumbnail, which are the last two bytes, or what was added. */
+  /* Without a thumbnail (its size is in the last two bytes), or extra bytes. */
   if (is_jfif || jpeg_is(w, JPEG_APP0 + 14, "Adobe", 5, 12)) {
     memcpy(short_one, w->begin, 4 + 12);
     short_one[2] = 0;
@@ -200,7 +200,7 @@ static void jpeg_fail(j_common_ptr libjpeg)
 }
 
 /* libjpeg looks ahead: JWRN_JPEG_EOF alone does not mean that it needed more.
- * Extraneous data and what is odd in a header are no damage. */
+ * Extraneous data and unusual headers are not damage. */
 static void jpeg_warn(j_common_ptr libjpeg, int level)
 {
   int code = libjpeg->err->msg_code;
@@ -237,8 +237,8 @@ static bool jpeg_has_all_scans(j_decompress_ptr libjpeg)
   return missing == 0;
 }
 
-/* An image in one scan passes row by row, an eighth as large, which costs the
- * least time; libjpeg reads others whole before there are rows. */
+/* An image in one scan is decoded row by row, at an eighth of its size, which
+ * is fastest; libjpeg reads all of any other image before the first row. */
 static enum dx_reason jpeg_decode(struct jpeg_decoder *d)
 {
   j_decompress_ptr libjpeg = &d->libjpeg;

@@ -1,10 +1,10 @@
 /*
- * jpeg.h - is the first image of a JPEG complete, and a copy of it without
- * metadata. Nothing else uses libjpeg.
+ * jpeg.h - checks that the first image of a JPEG is complete, and copies it
+ * without metadata. Only this interface uses libjpeg.
  *
- * Data after the first image are ignored: phones append other images (MPO,
- * gain maps). A hostile JPEG can crash libjpeg or take all of the processor:
- * the caller runs this in a separate process.
+ * Data after the first image are ignored: phones append other images (MPO, gain
+ * maps). A hostile JPEG can crash libjpeg or use all processor time: the caller
+ * runs this in a separate process.
  *
  * Ownership: everything is borrowed. Blocking: as long as decoding takes.
  * Memory: two bytes for each sample of a progressive image, otherwise little.
@@ -21,10 +21,10 @@
 struct jpeg_info {
   uint32_t width, height; /* pixels, as stored */
   int components;
-  bool has_metadata; /* jpeg_clean() without orientation writes other bytes */
+  bool has_metadata; /* jpeg_clean() without orientation changes it */
 };
 
-/* False: stop; nothing more is passed. */
+/* Returns false to stop. */
 typedef bool jpeg_sink(void *ctx, const void *bytes, size_t len);
 
 /*
@@ -39,17 +39,17 @@ enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
                           struct jpeg_info *ret_info, const char **ret_why);
 
 /*
- * Passes the first image, SOI to EOI, of what jpeg_check() accepted to `sink`,
- * without metadata: of the application segments only JFIF (without thumbnail),
- * ICC profile, and Adobe remain, and no comment. With keep_orientation, of EXIF
- * an orientation other than 1 remains. Missing EOI is added. False if the sink
- * returned false.
+ * Passes the first image, SOI to EOI, of a JPEG that jpeg_check() accepted, to
+ * `sink`, without metadata: of the application segments only JFIF (without
+ * thumbnail), ICC profile, and Adobe remain, and no comment. With
+ * keep_orientation, of EXIF an orientation other than 1 remains. Missing EOI is
+ * added. False if the sink returned false.
  */
 bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
                 jpeg_sink *sink, void *ctx);
 
-/* EXIF data are a TIFF. The SHORT with this tag in its directory at `at`, or 0.
- * Whatever the bytes, nothing outside of them is read. */
+/* EXIF data are a TIFF. Returns the SHORT with this tag in its directory at
+ * `at`, or 0. Never reads outside of the bytes. */
 int jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
                      uint32_t tag);
 

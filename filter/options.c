@@ -1,6 +1,6 @@
 /*
- * options.c - reads the options with libcups: the two of our PPD, the choice of
- * pages, and the layout of plain text.
+ * options.c - reads options with libcups: the two of our PPD, page selection,
+ * and the layout of plain text.
  */
 #include "filter/options.h"
 
@@ -120,8 +120,8 @@ static bool set_number(const char *name, int count, cups_option_t *list,
   return end != text && *end == '\0' && *number >= least && *number <= most;
 }
 
-/* As texttopdf: "landscape" counts before orientation-requested, in which 4 and
- * 5 are landscape. The text is upright on a wide page either way. */
+/* As texttopdf: "landscape" has precedence over orientation-requested, in which
+ * 4 and 5 are landscape. The text is upright on a wide page either way. */
 static bool is_landscape(int count, cups_option_t *list)
 {
   const char *text = cupsGetOption("landscape", count, list);

@@ -4,8 +4,8 @@
  * plain text. No other option changes what is sent.
  *
  * An unusable value is an error: using another one instead could join or split
- * cases, or send pages that were not chosen. Of two options of one name the
- * last one counts (cupsParseOptions()).
+ * cases, or send pages that were not chosen. If an option occurs twice, the
+ * last one is used (cupsParseOptions()).
  *
  * Units: points (1/72 inch). Ownership: fills the caller's memory. Blocking:
  * reads the PPD.
@@ -30,8 +30,8 @@ struct options_text {
                            landscape or orientation-requested */
   double left, right, top, bottom; /* page-left, page-right ...: margins */
   double cpi, lpi;                 /* characters and lines per inch */
-  const char *wrong; /* NULL, or a clause as of options_read(), with which text
-                        must be refused, and nothing else */
+  const char *wrong; /* NULL, or a clause as of options_read(): only plain text
+                        must then be refused */
 };
 
 struct options {
@@ -46,8 +46,8 @@ struct options {
 /*
  * Reads the PPD at ppd_path and the job's options as passed by cupsd. ppd_path
  * NULL: there is no queue (docextract submit), and no options. Returns NULL, or
- * a plain clause that says what is wrong; *ret_options then contains what could
- * be read.
+ * a plain clause that describes the mistake; *ret_options then contains the
+ * valid options.
  */
 const char *options_read(const char *ppd_path, const char *text,
                          struct options *ret_options);

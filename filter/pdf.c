@@ -1,9 +1,10 @@
 /*
- * pdf.c - the steps from one PDF to the other, and the page tree, through the C
- * API of libqpdf.
+ * pdf.c - the steps that convert a PDF, and the page tree, with the C API of
+ * libqpdf.
  *
- * The pages get dictionaries of their own, in a tree of one level: a page that
- * is listed twice, or inherits from a node, needs no care after that.
+ * Each page gets a dictionary of its own, in a tree of one level, so that pages
+ * that are listed twice, or inherit from a node, need no special treatment
+ * later.
  */
 #include "filter/pdf.h"
 
@@ -75,9 +76,9 @@ static qpdf_oh pdf_page_dict(const struct pdf_work *w, int i)
 }
 
 /*
- * The reason for the last error; NONE if there was none. To libqpdf a "system
+ * The reason for the last error; NONE if there was none. For libqpdf, a "system
  * error" is a full disk when it writes, but a number that is too large when it
- * reads: `system` says which.
+ * reads: `system` is the reason for it.
  */
 static enum dx_reason pdf_reason_of(qpdf_data pdf, enum dx_reason system)
 {
@@ -87,7 +88,7 @@ static enum dx_reason pdf_reason_of(qpdf_data pdf, enum dx_reason system)
     return DX_REASON_NONE;
   switch (qpdf_get_error_code(pdf, error)) {
   case qpdf_e_password:
-  case qpdf_e_unsupported: /* only methods of encryption are */
+  case qpdf_e_unsupported: /* only encryption methods are */
     return DX_REASON_PASSWORD;
   case qpdf_e_system:
     return system;
@@ -108,9 +109,9 @@ static enum dx_reason pdf_refuse(struct pdf_work *w, enum dx_reason reason,
 /* ---- opening ---- */
 
 /*
- * Does the file have its end? Behind the last "startxref" and its number,
- * nothing of a document may follow: a newer version of it was cut off then, and
- * viewers would show the older one.
+ * True if the file has its end. No object may follow the last "startxref" and
+ * its number: otherwise a newer version was truncated, and viewers would show
+ * the older one.
  */
 static bool pdf_has_end(const char *bytes, size_t len)
 {
@@ -131,8 +132,8 @@ static bool pdf_has_end(const char *bytes, size_t len)
          memmem(at, (size_t)(end - at), " obj", 4) == NULL;
 }
 
-/* With an empty password. A cross-reference table that is wrong is rebuilt, as
- * every viewer does. */
+/* Opens it with an empty password. Rebuilds an invalid cross-reference table,
+ * like every viewer. */
 static enum dx_reason pdf_open(struct pdf_work *w)
 {
   enum dx_reason reason;
@@ -178,8 +179,8 @@ static void pdf_copy_keys(qpdf_data pdf, qpdf_oh from, const char *const *keys,
   }
 }
 
-/* `copy` has what the page inherits, and is to be the chosen page. Readers skip
- * resources that are no dictionary, and the page would lack them. */
+/* `copy` has the inherited keys, and becomes the chosen page. Viewers ignore
+ * resources that are not a dictionary, so the page would be incomplete. */
 static enum dx_reason pdf_add_page(struct pdf_work *w, qpdf_oh page,
                                    qpdf_oh copy)
 {
@@ -208,9 +209,9 @@ static enum dx_reason pdf_add_page(struct pdf_work *w, qpdf_oh page,
 }
 
 /*
- * `above`: a dictionary with what the nodes above it give to their pages. A
- * node that claims more pages than there are has lost some; if it claims fewer,
- * some viewers show fewer. Nodes in a circle are endlessly deep.
+ * `above`: a dictionary with the keys inherited from the nodes above. If /Count
+ * is larger than the number of pages, some are lost; if it is smaller, some
+ * viewers show fewer. A cycle of nodes exceeds DEPTH_MAX.
  */
 static enum dx_reason pdf_visit_node(struct pdf_work *w, qpdf_oh node,
                                      qpdf_oh above, int depth)
@@ -224,7 +225,7 @@ static enum dx_reason pdf_visit_node(struct pdf_work *w, qpdf_oh node,
 
   pdf_copy_keys(pdf, above, pdf_inherited, page);
   pdf_copy_keys(pdf, node, pdf_inherited, page);
-  if (qpdf_is_lost(pdf, node, "/Resources")) /* no chosen page may have them */
+  if (qpdf_is_lost(pdf, node, "/Resources")) /* refuses pages that use them */
     qpdf_oh_replace_key(pdf, page, "/Resources",
                         qpdf_oh_new_name(pdf, "/Lost"));
   if (qpdf_oh_is_null(pdf, kids))
@@ -274,13 +275,13 @@ static enum dx_reason pdf_choose(struct pdf_work *w)
 
 /* ---- what the pages show ---- */
 
-/* What was read of the file need not stay in memory: 300 MB of scans would. */
+/* Frees the memory of the file that was read, such as 300 MB of scans. */
 static void pdf_forget(const struct pdf_work *w)
 {
   (void)madvise(w->bytes, w->len, MADV_DONTNEED);
 }
 
-/* Before anything is added to the content. */
+/* Called before anything is added to the content. */
 static enum dx_reason pdf_check_contents(struct pdf_work *w)
 {
   enum dx_reason reason = DX_REASON_NONE;
@@ -331,9 +332,9 @@ static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
 
 /* ---- the new page tree ---- */
 
-/* The page of the separator's document as a dictionary that has the keys of a
- * page but is none: libqpdf copies no pages from one document to another. 0 if
- * the document has it already. */
+/* Copies the page of the separator's document as a dictionary with the keys of
+ * a page, but not as a page, because libqpdf does not copy pages between
+ * documents. 0 if the document has it already. */
 static qpdf_oh pdf_copy_separator(struct pdf_work *w,
                                   const struct pdf_work *separator)
 {
@@ -417,7 +418,7 @@ static enum dx_reason pdf_write(struct pdf_work *w)
 
 /* ---- all steps ---- */
 
-/* A document that this program made has no annotations. */
+/* A document that this program created has no annotations. */
 static enum dx_reason pdf_prepare(struct pdf_work *w)
 {
   enum dx_reason reason = pdf_open(w);
@@ -433,7 +434,7 @@ static enum dx_reason pdf_prepare(struct pdf_work *w)
   return reason;
 }
 
-/* The separator's document is read until the other one is written. */
+/* The separator's document must stay open until the other one is written. */
 enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
                            struct pdf_done *ret_done)
 {
@@ -456,7 +457,7 @@ enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
     reason = pdf_build_tree(&w, page);
   if (reason == DX_REASON_NONE)
     reason = pdf_write(&w);
-  error = errno; /* ENOMEM: no memory was left, which isolate.c must know */
+  error = errno; /* isolate.c must detect ENOMEM */
   *ret_done = w.done;
   pdf_end(&w);
   if (separator.pdf != NULL)

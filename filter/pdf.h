@@ -1,11 +1,11 @@
 /*
- * pdf.h - one PDF in, the PDF that is sent out: its chosen pages, with all that
- * they show and nothing else, or a reason why it cannot be sent. The steps are
- * in doc/architecture.md, "Life of a document".
+ * pdf.h - converts a PDF to the one that is sent: its chosen pages, with
+ * everything that they show and nothing else, or a reason why it cannot be
+ * sent. The steps are in doc/architecture.md, "Life of a document".
  *
  * Memory grows with the number of objects and the largest stream, not with the
- * document. A hostile PDF can make libqpdf take all of the memory and processor
- * time, or crash: the caller runs this in a process with limits (isolate.h).
+ * document. A hostile PDF can make libqpdf use all memory and processor time,
+ * or crash: the caller runs this in a process with limits (isolate.h).
  *
  * Ownership: descriptors and strings are borrowed for the call.
  * Blocking: as long as the document takes. Errors: a reason of bundle.h.
@@ -38,22 +38,21 @@ struct pdf_task {
   bool sandbox_optional;          /* Sandbox of docextract.conf(5) */
 };
 
-/* Apart from `pages` and `separated` also set if the document is refused. */
+/* Except for `pages` and `separated`, also set if the document is refused. */
 struct pdf_done {
   int pages;               /* separator pages included */
   bool separated;          /* it had separator pages already */
   int removed;             /* entries that no page shows */
-  bool needs_fonts;        /* with TROUBLE: to be tried again with fonts */
-  int page;                /* of the refusal, from 1; 0: no certain one */
+  bool needs_fonts;        /* with TROUBLE: try again with fonts */
+  int page;                /* of the refusal, from 1; 0: unknown */
   char why[PDF_WHY_BYTES]; /* "an image ends early"; may be empty */
 };
 
 /*
- * Writes the PDF in fd, or says why not. NONE; PASSWORD, PROTECTED, DAMAGED,
+ * Writes the PDF in fd, or returns why not. NONE; PASSWORD, PROTECTED, DAMAGED,
  * NO_PAGES, NOT_DRAWN, UNKNOWN, CHARACTERS, TOO_COMPLEX, NO_SEPARATOR, TROUBLE.
- * An empty password, or one that only restricts changes, is accepted. Of a
- * document that this program made itself (`ours`), all pages are chosen
- * already.
+ * An empty password, or one that only restricts changes, is accepted. `ours`:
+ * this program created the document, and all of its pages are chosen already.
  */
 enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
                            struct pdf_done *ret_done);

@@ -1,6 +1,6 @@
 /*
- * png.c - libpng, which decodes all rows and keeps none, and then the chunks,
- * which are copied or not. No pixels leave this file.
+ * png.c - decodes all rows with libpng and keeps none, then copies the chunks
+ * that are kept. No other file gets pixels.
  */
 #include "filter/png.h"
 
@@ -27,7 +27,7 @@ static void png_fail(png_structp libpng, png_const_charp message)
   png_longjmp(libpng, 1);
 }
 
-/* Of what libpng tolerates, wrong compressed data are damage. */
+/* Of the errors that libpng tolerates, invalid compressed data are damage. */
 static void png_warn(png_structp libpng, png_const_charp message)
 {
   if (strncmp(message, "IDAT:", 5) == 0)
@@ -55,7 +55,7 @@ static enum dx_reason png_decode(png_structp libpng, png_infop info,
   errno = 0;
   png_set_read_fn(libpng, in, png_read);
   png_set_crc_action(libpng, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-  /* Of ancillary chunks, only checksums matter. */
+  /* For ancillary chunks, only checksums are verified. */
   png_set_keep_unknown_chunks(libpng, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
   png_set_user_limits(libpng, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_read_info(libpng, info);
@@ -70,7 +70,7 @@ static enum dx_reason png_decode(png_structp libpng, png_infop info,
   return DX_REASON_NONE;
 }
 
-/* What the image looks like depends on these. */
+/* True for chunks that change how the image looks. */
 static bool png_is_kept(const unsigned char *type)
 {
   static const char kept[] = "IHDRPLTEIDATIENDtRNScHRMgAMAsRGBiCCPsBITbKGD"
@@ -83,7 +83,7 @@ static bool png_is_kept(const unsigned char *type)
   return false;
 }
 
-/* The chunks up to `end`, which libpng has found whole. */
+/* The chunks up to `end`, which libpng has found complete. */
 static bool png_copy(const unsigned char *bytes, const unsigned char *end,
                      jpeg_sink *sink, void *ctx)
 {

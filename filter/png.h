@@ -1,9 +1,9 @@
 /*
- * png.h - is a PNG complete, and a copy of it without metadata. Nothing else
- * uses libpng.
+ * png.h - checks that a PNG is complete, and copies it without metadata. Only
+ * this interface uses libpng.
  *
- * The image is decoded row by row; every checksum, of each chunk and of the
- * compressed data, must be right. Of an animation, the first image counts.
+ * The image is decoded row by row; all checksums, of each chunk and of the
+ * compressed data, must be correct. Of an animation, the first image is used.
  *
  * Ownership: everything is borrowed. Blocking: as long as decoding
  * takes. Memory: a few rows and the color profile.
@@ -16,9 +16,9 @@
 #include "filter/jpeg.h"
 
 /*
- * Passes the copy to `sink`: IHDR, PLTE, IDAT, IEND as they are, those
- * ancillary chunks that change how the image looks, and of EXIF only an
- * orientation other than 1. NONE; or
+ * Passes the copy to `sink`: IHDR, PLTE, IDAT, IEND unchanged, the ancillary
+ * chunks that change how the image looks, and of EXIF only an orientation other
+ * than 1. NONE; or
  *   DAMAGED      *ret_why completes "is damaged: ..."
  *   TOO_COMPLEX  too many pixels
  *   TROUBLE      out of memory, or the sink returned false

@@ -1,6 +1,6 @@
 /*
- * pnm.c - the values of a PNM, as text or as bytes: what scanimage(1) writes
- * unless told otherwise.
+ * pnm.c - reads PNM, with values as text or bytes: the default format of
+ * scanimage(1).
  */
 #include "filter/image_pdf.h"
 
@@ -8,8 +8,8 @@
 
 #define NUMBER_MAX 1000000
 
-/* The next byte that is neither blank nor in a comment, which is from '#' to
- * the end of the line; -1 at the end. */
+/* The next byte that is neither a blank nor in a comment (from '#' to the end
+ * of the line); -1 at the end. */
 static int pnm_skip_blanks(struct image_pdf *pdf)
 {
   bool comment = false;
@@ -25,7 +25,8 @@ static int pnm_skip_blanks(struct image_pdf *pdf)
   return -1;
 }
 
-/* -1 if there is none, or one over `most`. Bits need no blanks between them. */
+/* Returns -1 if there is no number, or one over `most`. Bits need no blanks
+ * between them. */
 static int pnm_read_text(struct image_pdf *pdf, bool is_bit, int most)
 {
   int number = 0, byte = pnm_skip_blanks(pdf);

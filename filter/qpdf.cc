@@ -19,9 +19,8 @@
 #include <qpdf/QPDF.hh>
 
 /* Debian 12 has 11.3. Its struct _qpdf_data, which no header declares, begins
- * with this pointer. A null without a reference is as if absent, but newer
- * versions do not distinguish it from a reference to nothing. It is hardly ever
- * written. */
+ * with this pointer. A direct null is the same as an absent value, but newer
+ * versions do not distinguish it from a reference to nothing. It is rare. */
 #if QPDF_MAJOR_VERSION == 11 && QPDF_MINOR_VERSION < 7
 static std::shared_ptr<QPDF> qpdf_c_get_qpdf(qpdf_data data)
 {
@@ -89,9 +88,9 @@ constexpr int SAME_DEPTH_MAX = 32; /* of resources within resources */
 constexpr size_t SAME_BYTES_MAX = 256 << 20;
 
 /*
- * Adds what an object is, in one form for all ways to store it, streams
- * decoded. Throws if that is longer than `most`: what is used twice is there
- * twice, and forms that show each other could be in any number of ways.
+ * Adds a description of an object that does not depend on how it is stored,
+ * with streams decoded. Throws if it is longer than `most`: objects used twice
+ * are added twice, so nested forms can grow without limit.
  */
 void describe(QPDFObjectHandle object, int depth, size_t most,
               std::string &text)
@@ -109,7 +108,7 @@ void describe(QPDFObjectHandle object, int depth, size_t most,
       describe(item, depth + 1, most, text);
     text += "]";
   } else if (object.isStream()) {
-    /* An image may be as it is stored. */
+    /* An image may stay encoded. */
     if (!object.pipeStreamData(&to, nullptr, 0, qpdf_dl_generalized, true))
       throw std::runtime_error("cannot be read");
     describe(object.getDict(), depth, most, text);
@@ -118,7 +117,7 @@ void describe(QPDFObjectHandle object, int depth, size_t most,
     text += "<<";
     for (auto &entry : object.getDictAsMap())
       if (!entry.second.isNull() && not_compared.count(entry.first) == 0) {
-        text += entry.first + '\0'; /* which no name contains */
+        text += entry.first + '\0'; /* no name contains NUL */
         describe(entry.second, depth + 1, most, text);
       }
     text += ">>";

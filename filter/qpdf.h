@@ -1,12 +1,11 @@
 /*
- * qpdf.h - what the C API of libqpdf lacks, and needs C++. Everything else that
- * knows libqpdf uses qpdf-c.h.
+ * qpdf.h - functions that the C API of libqpdf lacks. They need C++; all other
+ * code for libqpdf uses qpdf-c.h.
  *
  * Out of memory: libqpdf allocates with operator new, and catches
- * std::bad_alloc itself: it would read an object for which there is no memory
- * as null, and a stream as one that ends there, and the document would become
- * smaller without an error. So the process ends instead. C code checks what
- * malloc() returns.
+ * std::bad_alloc itself: it would read the object as null, or end the stream
+ * there, and parts of the document would be lost without an error. Therefore
+ * the process exits instead. C code checks what malloc() returns.
  */
 #ifndef DX_FILTER_QPDF_H
 #define DX_FILTER_QPDF_H
@@ -21,7 +20,7 @@
 extern "C" {
 #endif
 
-/* From now on a failing operator new ends this process with the status. */
+/* From now on, if operator new fails, this process exits with `status`. */
 void qpdf_exit_when_out(int status);
 
 /* An entry of a dictionary, or an item of an array. */
@@ -35,23 +34,23 @@ struct qpdf_entry {
   const char *subtype; /* of a stream, with its slash; "": none */
 };
 
-/* Returns what the value is to its own entries; 0: it may not be there. */
+/* Returns the roles of the value, for its own entries; 0: not permitted. */
 typedef uint64_t qpdf_visitor(void *ctx, const struct qpdf_entry *entry);
 
-#define QPDF_DEPTH_MAX 100 /* of direct objects in each other */
+#define QPDF_DEPTH_MAX 100 /* of nested direct objects */
 
 /*
  * Passes each entry of an indirect object (id 0: of the trailer), and of the
- * direct ones in it that may be there, to the visitor. With `strip`, what may
- * not be there is removed; items become null, because moving the rest up would
- * take quadratic time. False if the object is nested too deeply or cannot be
- * read.
+ * permitted direct ones in it, to the visitor. With `strip`, entries that are
+ * not permitted are removed; items become null, because moving the rest up
+ * would take quadratic time. False if the object is nested too deeply or cannot
+ * be read.
  */
 bool qpdf_walk(qpdf_data pdf, int id, int generation, uint64_t roles,
                bool strip, qpdf_visitor *visitor, void *ctx);
 
-/* Is the value of the key a reference to nothing, which to the C API is as if
- * the key were absent? Of a direct dictionary it is not known, and false. */
+/* True if the value of the key is a reference to nothing, which the C API
+ * treats as an absent key. Always false for a direct dictionary. */
 bool qpdf_is_lost(qpdf_data pdf, qpdf_oh dict, const char *key);
 
 typedef bool qpdf_sink(void *ctx, const void *bytes, size_t len);
@@ -60,15 +59,15 @@ typedef bool qpdf_rewriter(const unsigned char *bytes, size_t len,
 
 /*
  * When the document is written, the raw data of the indirect stream pass
- * through `rewriter`; the C API would keep what it makes of all streams in
- * memory until then. False if it is no stream.
+ * through `rewriter`; the C API would keep the results for all streams in
+ * memory until then. False if it is not a stream.
  */
 bool qpdf_rewrite_stream(qpdf_data pdf, qpdf_oh object,
                          qpdf_rewriter *rewriter);
 
 /*
- * Is the indirect page `a` the page `b` of another document? It is if it draws
- * the same with the same resources, byte for byte when decoded. A page that
+ * True if the indirect page `a` is the page `b` of another document: it has the
+ * same content with the same resources, byte for byte when decoded. A page that
  * only looks similar is not.
  */
 bool qpdf_is_same_page(qpdf_data pdf_a, qpdf_oh a, qpdf_data pdf_b, qpdf_oh b);

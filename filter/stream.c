@@ -1,6 +1,6 @@
 /*
- * stream.c - the dictionaries of streams and images: filters and sizes. The
- * bytes are judged by unpack.c, content.c, and the decoders.
+ * stream.c - checks the dictionaries of streams and images: filters and sizes.
+ * unpack.c, content.c, and the decoders check the bytes.
  */
 #include "filter/stream.h"
 
@@ -21,16 +21,16 @@
 #define NESTING_MAX 8     /* of color spaces */
 #define AES_BYTES 32      /* initialization vector and padding */
 
-/* What an image may have beyond its size and as much again: in 1,400 PDFs the
- * most was 24 bits for each pixel where 1 was declared, of a small image. And
- * an inline image before EI: more could be the next image. */
+/* Excess data of an image beyond twice its size: in 1,400 PDFs, the maximum was
+ * a small image with 24 bits per pixel instead of 1. And of an inline image
+ * before EI: more could be the next image. */
 #define EXCESS_BYTES (1 << 20)
 #define EXCESS_INLINE_BYTES 16
 #define INLINE_DICT_BYTES (64 << 10)
 
 struct stored;
 
-/* Judges the data of an image that are not plain samples. */
+/* Checks the data of an image that are not plain samples. */
 typedef enum dx_reason stored_decoder(const struct stored *s,
                                       const unsigned char *bytes, size_t len);
 
@@ -42,7 +42,7 @@ struct stored {
   bool first;     /* inline: up to the first EI */
   struct unpack_stage stages[FILTERS_MAX];
   size_t count;
-  stored_decoder *decode;        /* what the stages make; NULL: nothing */
+  stored_decoder *decode;        /* for the output of the stages; NULL: none */
   qpdf_oh parms;                 /* of the last filter */
   long long predictor, row_bits; /* of the last stage */
   long long width, height;       /* of an image */
@@ -73,9 +73,9 @@ static bool stream_spend(struct stream_check *c, long long bytes)
 
 /* ---- dictionaries ---- */
 
-/* The value of either key; null if there is none, or it is lost.
- * Inline images have abbreviations, which win; viewers accept them everywhere.
- */
+/* The value of either key; null if there is none, or it is lost. The
+ * abbreviations of inline images have precedence; viewers accept them
+ * everywhere. */
 static qpdf_oh stream_key(qpdf_data pdf, qpdf_oh dict, const char *key,
                           const char *abbreviation)
 {
@@ -244,7 +244,7 @@ static size_t image_size(const struct stored *s)
       __builtin_mul_overflow((s->width * components * bits + 7) / 8, s->height,
                              &size) ||
       size > LLONG_MAX / 4)
-    return SIZE_MAX / 4; /* more than there can be */
+    return SIZE_MAX / 4; /* larger than possible */
   if (s->predictor >= 10 && row > 0)
     size += (size + row - 1) / row;
   return (size_t)size;
@@ -252,8 +252,8 @@ static size_t image_size(const struct stored *s)
 
 /* ---- bytes ---- */
 
-/* False: a filter that is not known, or a combination that no program writes:
- * predictors are not undone here, and no other filter can follow a codec. */
+/* False: an unknown filter, or a combination that no program writes: predictors
+ * are not decoded here, and no other filter can follow a codec. */
 static bool stored_add_filter(struct stored *s, const char *name)
 {
   static const struct {
@@ -399,14 +399,14 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
   if (s->decode == NULL) {
     need = image_size(s);
     u.most = 2 * need + EXCESS_BYTES;
-    /* Most are that, and only of others the end matters. */
+    /* Most images match this; the end is checked only for others. */
     if (!is_inline && s->count == 1 && s->stages[0].filter == UNPACK_FLATE &&
         unpack_is_flate_of(bytes, len, need))
       return stream_spend(s->c, (long long)need) ? DX_REASON_NONE
                                                  : DX_REASON_TOO_COMPLEX;
   }
   if (s->count > 0 && len > 0) {
-    /* The line end before EI must not complete what was cut. */
+    /* The line end before EI must not complete truncated data. */
     while (is_inline && s->first && len > 0 &&
            (bytes[len - 1] == '\r' || bytes[len - 1] == '\n'))
       len--;
@@ -420,7 +420,7 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
   if (reason != DX_REASON_NONE || s->decode != NULL)
     return reason;
   excess = len - (s->count > 0 ? u.used : need);
-  /* At a later EI it must be certain where the data end. */
+  /* If this is not the first EI, the end of the data must be certain. */
   if (u.len < need ||
       (is_inline && (excess > EXCESS_INLINE_BYTES ||
                      (!s->first && s->count > 0 && excess == 0))))
@@ -428,8 +428,8 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
   return DX_REASON_NONE;
 }
 
-/* Judges an image if `u` is NULL; else unpacks what is none, and adds its bytes
- * to those in `u`. */
+/* Checks an image if `u` is NULL; else unpacks any other stream, and adds its
+ * bytes to those in `u`. */
 static enum dx_reason stored_load(struct stream_check *c, qpdf_oh stream,
                                   struct unpacked *u)
 {
@@ -498,8 +498,8 @@ static enum dx_reason stream_check_content(struct stream_check *c,
                        c);
 }
 
-/* What is open in one stream may be closed in another, but not if the one ended
- * early. */
+/* An operator may open something in one stream and close it in another, unless
+ * the first ended early. */
 static enum dx_reason stream_check_contents(struct stream_check *c,
                                             enum stream_kind kind)
 {
@@ -510,7 +510,7 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
   for (int i = 0; i < count && reason == DX_REASON_NONE; i++) {
     qpdf_oh item = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
     size_t before = u.len;
-    bool is_listed = false; /* null is lost, to newer versions of libqpdf */
+    bool is_listed = false; /* newer versions of libqpdf treat null as lost */
 
     if (kind == STREAM_CONTENTS) {
       qpdf_oh contents = stream_key(c->pdf, item, "/Contents", NULL);

@@ -1,10 +1,10 @@
 /*
- * stream.h - is what a page draws with there to its end? One stream at a time;
- * which streams a page draws with is not known here.
+ * stream.h - checks that a stream that a page draws is complete. drawn.h finds
+ * these streams.
  *
  * Each is unpacked once, by unpack.h or a decoder of images (jpeg.h, codecs.h).
- * It may end early only where it is certain that nothing is missing: an image
- * has all bytes that its size needs, content ends after a complete operator.
+ * It may end early only if nothing can be missing: an image has all bytes that
+ * its size needs, content ends after a complete operator.
  *
  * Ownership: a call releases all handles of the document; what must last is an
  * object ID. Blocking: as long as unpacking takes.
@@ -27,17 +27,17 @@ enum stream_kind {
 
 struct stream_check {
   qpdf_data pdf;
-  long long left;  /* bytes that may still be unpacked, of all streams */
+  long long left;  /* bytes that may still be unpacked, in all streams */
   const char *why; /* of the last DAMAGED: completes "page 3 is damaged: ..." */
-  /* private: what is judged */
+  /* private: the stream being checked */
   int id, generation;
 };
 
 /*
- * Judges a stream, or the /Contents of a page, which must have the resources
- * itself that it inherits. Masks of an image are streams of their own. NONE;
- * DAMAGED; UNKNOWN: a filter that is not known; TOO_COMPLEX: `left` is used up,
- * or an image has much more data than its size needs; TROUBLE: out of memory.
+ * Checks a stream, or the /Contents of a page, which must contain its inherited
+ * resources. Masks of an image are streams of their own. NONE; DAMAGED;
+ * UNKNOWN: an unknown filter; TOO_COMPLEX: `left` is used up, or an image has
+ * much more data than its size needs; TROUBLE: out of memory.
  *
  * A JPEG with metadata is replaced by one without.
  */

@@ -1,6 +1,6 @@
 /*
  * text.c - lays out text in columns and rows, and draws it with cairo. The only
- * file that knows cairo, FreeType, fontconfig, and fribidi.
+ * file that uses cairo, FreeType, fontconfig, and fribidi.
  *
  * A page is an array of items, one for each character, in logical order with
  * its row and column. What is drawn over an item (combining marks, overstrikes)
@@ -95,7 +95,7 @@ struct text {
 
 /* ---- fonts ---- */
 
-/* wcwidth() and mbsnrtowcs() need UTF-8, whatever the environment says. */
+/* wcwidth() and mbsnrtowcs() need UTF-8, whatever the locale is. */
 static bool text_open_fonts(void)
 {
   FcPattern *wanted =
@@ -134,9 +134,9 @@ static bool text_open_fonts(void)
          FT_Init_FreeType(&text_library) == 0;
 }
 
-/* Opens a font when it is first needed; NULL if it is unusable: bitmaps and
- * colors cannot be embedded as text, other formats and variable fonts not with
- * every version of cairo. */
+/* Opens a font when it is first needed; NULL if it is unusable: bitmap and
+ * color fonts cannot be embedded as text; other formats and variable fonts can
+ * only with some versions of cairo. */
 static FT_Face text_face(struct text_font *font)
 {
   FT_Face face;
@@ -201,8 +201,8 @@ static void text_flush(struct text *t)
   t->glyph_count = t->cluster_count = t->utf8_len = 0;
 }
 
-/* Shows a letter and what is drawn over it, in their `forms`. What is read back
- * is `name`, which belongs to the first glyph. */
+/* Draws a letter and what is drawn over it, in their `forms`. The text to read
+ * back is `name`, which belongs to the first glyph. */
 static void text_show(struct text *t, const struct item *items, int count,
                       const FriBidiChar *forms, const FriBidiChar *name,
                       int name_len, double x, double y)
@@ -236,7 +236,7 @@ static void text_show(struct text *t, const struct item *items, int count,
         bottom = g.bottom + (shift = fmin(0, bottom - 0.04 - g.top));
     } else {
       /* As wide as its columns, and a little more, because widths in a PDF are
-       * rounded: pdftotext may take the smallest gap for a blank. */
+       * rounded: pdftotext may read the smallest gap as a blank. */
       em_x = t->em_x;
       if (g.font > 0 && g.advance > 0)
         em_x *= t->advance * items->columns / g.advance * 1.003;
@@ -266,9 +266,9 @@ static void text_show(struct text *t, const struct item *items, int count,
 
 /*
  * Sets the levels, of which the odd ones run from right to left, and the forms.
- * Numbers and what belongs to them ("%", ",") run from left to right, because
- * pdftotext reads them so. A line of one direction runs in it. Returns whether
- * the line has letters from right to left.
+ * Numbers and their punctuation ("%", ",") run from left to right, because
+ * pdftotext reads them so. A line with one direction has that direction.
+ * Returns whether the line has letters from right to left.
  */
 static bool text_analyze(struct text *t, const struct item *items, int count,
                          bool rtl)
@@ -302,10 +302,10 @@ static bool text_analyze(struct text *t, const struct item *items, int count,
 }
 
 /*
- * Between two directions pdftotext gives punctuation and the like to the one
- * that it prefers. So they get invisible marks where a word or a part in one
- * direction begins or ends. The letters of a part are read back from left to
- * right: pdftotext turns them around.
+ * Between parts of two directions, pdftotext assigns punctuation to the
+ * direction that it prefers. Therefore invisible marks are added where a word
+ * or a part in one direction begins or ends. The letters of a part are read
+ * back from left to right: pdftotext reverses them.
  */
 static void text_draw_line(struct text *t, const struct item *items, int count,
                            bool rtl)
@@ -344,7 +344,7 @@ static void text_draw_line(struct text *t, const struct item *items, int count,
       if (items[i].ch == '-' && last &&
           (i + n + 1 >= j || items[i + n + 1].ch == ' '))
         t->name[len++] = ' ';
-      if (odd != rtl) /* this part is turned around, then the line */
+      if (odd != rtl) /* this part is reversed, then the line */
         at = items[begin].column + to - at - columns;
       if (rtl)
         at = end - at - columns;
@@ -491,8 +491,8 @@ static void text_feed(struct text *t)
 
 /* ---- reading ---- */
 
-/* Makes `chars` of the bytes: characters that are not dropped, white space as
- * ' ', the end of a line as '\n'. */
+/* Converts the bytes to `chars`: characters that are not dropped, white space
+ * as ' ', the end of a line as '\n'. */
 static void text_read(struct text *t, const char *bytes, size_t len)
 {
   static const uint16_t windows[] = {
@@ -514,7 +514,7 @@ static void text_read(struct text *t, const char *bytes, size_t len)
   count = mbsnrtowcs(chars, &from, len, len, &state);
   for (i = 0; i < count && count <= len && chars[i] <= 0x10FFFF;)
     i++;
-  if (i < count || from == NULL || !mbsinit(&state)) /* it is not UTF-8 */
+  if (i < count || from == NULL || !mbsinit(&state)) /* not UTF-8 */
     for (count = 0; count < len; count++) {
       chars[count] = (unsigned char)bytes[count];
       if (chars[count] >= 0x80 && chars[count] < 0xA0)
@@ -626,8 +626,8 @@ static enum dx_reason text_to_pdf(const unsigned char *bytes, size_t len,
 
 /* ---- values ---- */
 
-/* One line becomes as large as the font and the box allow; several become
- * smaller until they fit. */
+/* One line is drawn as large as the font and the box allow; several lines are
+ * made smaller until they fit. */
 static void text_draw_value(struct text *t, const struct text_value *v)
 {
   double width = fmax(1, fmin(v->width, 14400));

@@ -1,19 +1,18 @@
 /*
  * text.h - writes text as PDF pages whose text can be read back: plain text
- * files, and the values of form fields. How characters become pages is in
- * todocextract(7), "Text files". Besides:
+ * files, and the values of form fields. todocextract(7), "Text files",
+ * describes the layout. In addition:
  *
- * - VT, NEL, U+2028, and U+2029 end a line. Other white space is a blank.
- * - Of two characters in one place both are kept, the earlier one first.
- * - A character takes the columns that wcwidth() tells.
- * - Numbers, and , . : / + - % # $ run from left to right: pdftotext judges
- * them and the direction of a page in the same way, so that it gives back each
- * line in logical order. It may give back columns one after the other;
- * `pdftotext -layout` does not.
+ * - VT, NEL, U+2028, and U+2029 end a line. Other white space is a blank. - If
+ * two characters have the same place, both are kept, the earlier one first. -
+ * The width of a character in columns is that of wcwidth(). - Numbers, and , .
+ * : / + - % # $ run from left to right: pdftotext judges them and the direction
+ * of a page in the same way, so that it gives back each line in logical order.
+ * It may give back columns one after the other; `pdftotext -layout` does not.
  *
  * It is a module, docextract-text.so, because the libraries that it needs
- * (cairo, FreeType, fontconfig, fribidi) cost 3 ms of processor time, a third
- * of what a PDF of one page costs altogether.
+ * (cairo, FreeType, fontconfig, fribidi) take 3 ms of processor time to load, a
+ * third of the time for a PDF with one page.
  *
  * The same text, options, and fonts give the same bytes. Memory: four bytes for
  * each byte of the text, and the fonts that are used.
@@ -49,9 +48,9 @@ struct text_value {
 
 struct text_module {
   /* Maps the fonts of this computer, for a process that cannot open them: up to
-   * 32, DejaVu Sans Mono and what fontconfig recommends for characters that it
-   * does not have. What is not needed is not read. Sets LC_CTYPE. False if
-   * there are none. Once, before the other two. */
+   * 32, DejaVu Sans Mono and those that fontconfig recommends for characters
+   * that it does not have. Only needed fonts are read. Sets LC_CTYPE. False if
+   * there are none. Call it once, before the other two. */
   bool (*open_fonts)(void);
 
   /* Writes the pages that are chosen. EMPTY: nothing but white space; NO_PAGES:
@@ -73,7 +72,7 @@ extern const struct text_module docextract_text;
 
 /* text_module.c: loads the module, from the directory of this program (where it
  * was built) or from its installed place, and opens the fonts. NULL if either
- * is impossible. */
+ * fails. */
 const struct text_module *text_module(void);
 
 #endif

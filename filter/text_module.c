@@ -1,7 +1,7 @@
 /*
- * text_module.c - finds docextract-text.so, beside this program (where it was
- * built) or in its installed place. The paths are absolute, whatever the
- * environment and the current directory are.
+ * text_module.c - finds docextract-text.so, in the directory of this program
+ * (where it was built) or in its installed place. The paths are absolute,
+ * whatever the environment and the current directory are.
  */
 #include "filter/text.h"
 

@@ -1,6 +1,7 @@
 /*
- * tiff.c - libtiff, with a memory limit and its messages counted, not printed:
- * they may quote the document. What libtiff does not notice is checked here.
+ * tiff.c - reads TIFF with libtiff, with a memory limit. Messages are counted,
+ * not printed: they may quote the document. Errors that libtiff does not detect
+ * are checked here.
  *
  * Every page is decoded completely, and the document is refused if anything of
  * a page is missing. Nothing is lost: a page that is one JPEG stays a JPEG,
@@ -48,13 +49,13 @@ static int tiff_count_error(TIFF *tiff, void *work, const char *module,
   w->errors++;
   if (tiff_begins(format, "Memory allocation of ")) /* MEMORY_MAX */
     w->is_too_complex = true;
-  return 1; /* handled: not passed on */
+  return 1; /* handled, not printed */
 }
 
 /*
- * A tag past the end of the file is only worth a warning to libtiff, which goes
- * on without it, in other colors if it is the palette; so is a wrong length,
- * instead of which it takes what comes next. Two warnings do not matter.
+ * If a tag is past the end of the file, libtiff only warns, and ignores it,
+ * which changes the colors if it is the palette. If a length is wrong, it only
+ * warns, and reads the data that follow. Two warnings are harmless.
  */
 static int tiff_count_warning(TIFF *tiff, void *work, const char *module,
                               const char *format, va_list args)
@@ -70,8 +71,8 @@ static int tiff_count_warning(TIFF *tiff, void *work, const char *module,
   return 1;
 }
 
-/* After the first complaint libtiff would go on for as many rows as the tags
- * claim. */
+/* After the first error or warning, libtiff would continue for all rows that
+ * the tags specify. */
 static bool tiff_goes_well(const struct tiff_work *w)
 {
   return w->errors == 0 && w->warnings == 0;
@@ -79,7 +80,7 @@ static bool tiff_goes_well(const struct tiff_work *w)
 
 /* ---- encodings ---- */
 
-/* Those of scanners and fax. */
+/* The encodings of scanners and fax. */
 static bool tiff_is_allowed(uint16_t compression)
 {
   static const uint16_t allowed[] = {
@@ -101,8 +102,8 @@ static int tiff_do_nothing(TIFF *tiff, int scheme)
   return 1;
 }
 
-/* libtiff would prepare any codec while it reads the tags, of thumbnails, too:
- * the others are replaced. */
+/* libtiff would initialize any codec while it reads the tags, also of
+ * thumbnails: all others are replaced. */
 static void tiff_disable_codecs(void)
 {
   TIFFCodec *all = TIFFGetConfiguredCODECs(), *c;
@@ -114,7 +115,7 @@ static void tiff_disable_codecs(void)
   _TIFFfree(all);
 }
 
-/* All strips or tiles are in the file. */
+/* True if all strips or tiles are in the file. */
 static bool tiff_has_strips(struct tiff_work *w)
 {
   uint32_t i, count = TIFFIsTiled(w->tiff) ? TIFFNumberOfTiles(w->tiff)
@@ -140,7 +141,7 @@ static uint16_t tiff_tag(TIFF *tiff, uint32_t name)
   return TIFFGetFieldDefaulted(tiff, name, &value) == 1 ? value : 0;
 }
 
-/* Rows that can be taken as they are: gray, or RGB, to which libtiff converts
+/* True if rows can be used unchanged: gray, or RGB, to which libtiff converts
  * the YCbCr of a JPEG while it reads rows. */
 static bool tiff_has_plain_rows(const struct tiff_work *w)
 {
@@ -176,9 +177,9 @@ static bool tiff_convert_rows(struct tiff_work *w)
 
 /*
  * A page that is one JPEG is copied. Its tables, which may be in a tag of their
- * own with markers around them, belong after the strip's first marker. If it is
- * not what the tags say, it is left to libtiff, and so is RGB: in a PDF, three
- * colors are taken to be YCbCr. pdf.c removes its metadata.
+ * own with markers around them, belong after the strip's first marker. If it
+ * does not match the tags, libtiff decodes it. The same is true for RGB: in a
+ * PDF, three colors are read as YCbCr. pdf.c removes its metadata.
  */
 static enum dx_reason tiff_copy_jpeg(struct tiff_work *w)
 {
@@ -214,8 +215,8 @@ static enum dx_reason tiff_copy_jpeg(struct tiff_work *w)
 
 /* ---- any other page ---- */
 
-/* In bands of the rows that libtiff decodes at once. Its colors are multiplied
- * by their opacity. */
+/* Converts in bands of the rows that libtiff decodes at once. Its colors are
+ * premultiplied by the opacity. */
 static bool tiff_convert_pixels(struct tiff_work *w)
 {
   struct image_pdf *pdf = w->pdf;
@@ -228,7 +229,7 @@ static bool tiff_convert_pixels(struct tiff_work *w)
 
   if (!TIFFRGBAImageBegin(&image, w->tiff, 1, text))
     return false;
-  image.req_orientation = image.orientation; /* the page will be turned */
+  image.req_orientation = image.orientation; /* the page will be rotated */
   (void)TIFFGetFieldDefaulted(
       w->tiff, TIFFIsTiled(w->tiff) ? TIFFTAG_TILELENGTH : TIFFTAG_ROWSPERSTRIP,
       &band);
@@ -262,8 +263,8 @@ static bool tiff_convert_pixels(struct tiff_work *w)
 
 /* ---- all pages ---- */
 
-/* Without a unit, the resolution is only the shape of a pixel. A profile is not
- * that of the colors that libtiff makes of inks. */
+/* Without a unit, the resolution only determines the shape of a pixel. A
+ * profile of inks is not valid for the colors that libtiff converts them to. */
 static void tiff_read_tags(struct tiff_work *w)
 {
   struct image_pdf_page *page = &w->pdf->page;
@@ -310,7 +311,7 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
   page->bits = plain ? page->bits : 8;
   page->inverted = plain && w->photometric == PHOTOMETRIC_MINISWHITE;
   reason = image_pdf_begin_page(w->pdf);
-  w->warnings = 0; /* those about tags do not matter */
+  w->warnings = 0; /* those about tags are ignored */
   w->pdf->why = "a part of its image is missing";
   if (reason == DX_REASON_NONE && (!tiff_goes_well(w) || !tiff_has_strips(w)))
     reason = DX_REASON_DAMAGED;
@@ -335,8 +336,8 @@ static enum dx_reason tiff_convert_all(struct tiff_work *w)
   for (;;) {
     uint32_t type = 0;
 
-    /* A smaller version and a mask are no pages. SubfileType, the tag of TIFF 5
-     * for that, is one that libtiff does not read. */
+    /* A smaller version and a mask are not pages. libtiff does not read
+     * SubfileType, the older tag for that (TIFF 5). */
     (void)TIFFGetField(w->tiff, TIFFTAG_SUBFILETYPE, &type);
     if (!TIFFIsBigTIFF(w->tiff) &&
         jpeg_exif_number(pdf->bytes, pdf->len, TIFFCurrentDirOffset(w->tiff),

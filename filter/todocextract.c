@@ -2,11 +2,11 @@
  * todocextract.c - the filter: one document of a print job becomes one entry
  * of a bundle (doc/architecture.md, "Life of a document").
  *
- * It does not use the network and knows nothing of the service. Every failure
- * becomes an entry with a reason, so that the n-th entry is always the n-th
- * document; the backend reports it. Only invalid arguments and a broken stdout
- * exit with 1. The document is parsed in a process of its own (isolate.h);
- * temporary files have no names: nothing is left behind, however it ends.
+ * It does not use the network. Every failure becomes an entry with a reason, so
+ * that the n-th entry is always the n-th document; the backend reports it. Only
+ * invalid arguments and a broken stdout exit with 1. The document is parsed in
+ * a process of its own (isolate.h); temporary files have no names, so none is
+ * left behind.
  */
 #include <cups/cups.h>
 #include <cups/sidechannel.h>
@@ -58,7 +58,7 @@ struct job {
 
 /* ---- a filter of CUPS ---- */
 
-/* Anything above DEBUG would be shown to the user who printed. */
+/* cupsd shows messages above DEBUG to the user who printed. */
 static void print_debug(enum dx_log_level level, const char *line)
 {
   (void)level;
@@ -72,8 +72,8 @@ static const char *filter_temp_dir(void)
   return dir != NULL && dir[0] != '\0' ? dir : "/tmp";
 }
 
-/* A file without a name: nothing is left behind, however the process ends. -1
- * on failure. */
+/* Creates a file without a name, so that it cannot be left behind. -1 on
+ * failure. */
 static int filter_temp_file(void)
 {
   const char *dir = filter_temp_dir();
@@ -90,16 +90,16 @@ static int filter_temp_file(void)
 }
 
 /*
- * Reads to the end: an earlier filter that gets a broken pipe would make cupsd
- * stop the job. NONE, or TROUBLE if not all of it could be stored; what exceeds
- * MaxDocumentSize need not be. TOO_SLOW if it has not ended after the time
- * limit and a second for each MiB that was stored, as from a converter that
- * never ends.
+ * Reads to the end: if an earlier filter gets a broken pipe, cupsd stops the
+ * job. NONE, or TROUBLE if not all of it could be stored; data beyond
+ * MaxDocumentSize are not stored. TOO_SLOW if the input has not ended after the
+ * time limit and a second for each MiB that was stored, because a converter may
+ * never end.
  */
 static enum dx_reason filter_receive(const struct job *job, int from,
                                      int64_t *ret_length)
 {
-  static char bytes[DX_STREAM_BYTES]; /* on a stack, each page is probed */
+  static char bytes[DX_STREAM_BYTES]; /* static: a large stack array is slow */
   int64_t until_ms = dx_monotonic_ms() + job->service->filter_time_limit_ms;
   struct pollfd input = {.fd = from, .events = POLLIN};
   bool kept = job->in_fd >= 0;
@@ -107,7 +107,7 @@ static enum dx_reason filter_receive(const struct job *job, int from,
   ssize_t n;
 
   *ret_length = 0;
-  if (from < 0) /* poll() would wait for it */
+  if (from < 0) /* poll() would ignore it */
     return DX_REASON_TROUBLE;
   dx_fs_widen_pipe(from);
   for (;;) {
@@ -131,12 +131,12 @@ static enum dx_reason filter_receive(const struct job *job, int from,
 }
 
 /*
- * Ends the converters of this job, for which cupsd would wait for hours. To be
- * called only if cupsd has started this process.
+ * Kills the converters of this job, because cupsd would wait for them for
+ * hours. Call it only if cupsd has started this process.
  *
- * The programs of a job have the same pipe as stderr, and each is the leader of
- * a group, with what it has started. Ours do not show theirs
- * (lib/base/process.h), so that neither the backend nor this process is found.
+ * The programs of a job have the same pipe as stderr, and each leads a process
+ * group with its children. Our programs hide their descriptors
+ * (lib/base/process.h), so neither the backend nor this process is found.
  */
 static void filter_end_others(void)
 {
@@ -234,8 +234,8 @@ static enum dx_reason convert(struct job *job, const char *type,
     if (reason != DX_REASON_TROUBLE || !done->needs_fonts)
       return reason;
   }
-  /* Loading the text writer and its fonts costs as much as converting a short
-   * PDF, and hardly any needs them: it is converted again. */
+  /* Loading the text writer and its fonts takes as long as converting a short
+   * PDF, and few PDFs need them: those are converted twice. */
   task.text = text_module();
   if (task.text == NULL) {
     (void)snprintf(done->why, sizeof(done->why),
@@ -250,9 +250,9 @@ static enum dx_reason convert(struct job *job, const char *type,
 
 /* ---- why it is refused ---- */
 
-/* What is wrong, where, and what to do. The text of a reason follows a clause
- * about this document, and its "it" is the document; limits are the
- * administrator's, so those messages name the directives. */
+/* The problem, its place, and what to do. The text of a reason follows a clause
+ * about this document, which is the "it" of the text. Messages about limits
+ * name the directives, for the administrator. */
 static void refuse_as(struct job *job, enum dx_reason reason,
                       const struct pdf_done *done)
 {
@@ -293,7 +293,7 @@ static void refuse_as(struct job *job, enum dx_reason reason,
            done->why, advice);
 }
 
-/* A document whose type and options are known. */
+/* Processes a document whose type and options are known. */
 static void process_document(struct job *job, const char *type)
 {
   struct pdf_done done = {0};
@@ -346,8 +346,8 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
   (void)snprintf(entry->type, sizeof(entry->type), "%s",
                  type != NULL ? document_sent_as(type) : "");
   is_text = type != NULL && strcmp(type, DX_MIME_TEXT) == 0;
-  /* A client may declare one. Its instructions could put any file on a page
-   * that CUPS's filters can read. */
+  /* A client may declare a banner, whose instructions could print any file that
+   * CUPS's filters can read. */
   is_banner =
       is_text && strcmp(entry->origin, "application/vnd.cups-pdf-banner") == 0;
   dx_filename_from_title(job->title, entry->type, entry->name);
@@ -403,8 +403,8 @@ static int run(struct job *job, int from)
   return 1;
 }
 
-/* Reads all of the input before it exits, so that cupsd shows this message and
- * not the one about a filter that failed. The warning is for the log. */
+/* Reads all of the input before it exits, so that cupsd shows this message, not
+ * that of a failed filter. The warning is for the log. */
 static int refuse_queue(int from)
 {
   char bytes[4096];
@@ -447,7 +447,7 @@ int main(int argc, char *argv[])
   job.option_text = argv[5];
   if (argc == 7)
     from = open(argv[6], O_RDONLY | O_CLOEXEC);
-  /* Only our backend understands a bundle; any other prints it as text. */
+  /* Only our backend can read a bundle; any other would print it as text. */
   uri = getenv("DEVICE_URI");
   if (uri != NULL && strstr(uri, SCHEME) == NULL)
     return refuse_queue(from);

@@ -1,6 +1,5 @@
 /*
- * unpack.c - each stage is fed with what the one before it unpacked. Nothing
- * here knows what the bytes are for.
+ * unpack.c - passes the output of each stage to the next one.
  */
 #include "filter/unpack.h"
 
@@ -23,7 +22,7 @@ struct stage {
   bool ended;    /* as its format says; Flate: the checksum may be missing */
   bool broken;   /* invalid data */
   bool open;     /* it must not end here */
-  bool done;     /* nothing more is to be read */
+  bool done;     /* reads nothing more */
   uint32_t word; /* digits, bits, or bytes that are not complete yet */
   int digits;    /* how many; run length: to copy, or if negative to repeat */
   size_t seen;   /* bytes of the header, or of the input */
@@ -48,7 +47,8 @@ struct unpack {
 static size_t unpack_feed(struct unpack *u, size_t i,
                           const unsigned char *bytes, size_t len);
 
-/* Passes on what a stage has unpacked; the depth is the number of stages. */
+/* Passes on the output of a stage; the recursion depth is the number of stages.
+ */
 static void unpack_flush(struct unpack *u, size_t i)
 {
   struct stage *s = &u->stages[i];
@@ -62,7 +62,7 @@ static void unpack_flush(struct unpack *u, size_t i)
     (void)unpack_feed(u, i + 1, s->out, len);
 }
 
-/* An odd number of digits ends as if a 0 followed. */
+/* After an odd number of digits, a 0 is assumed. */
 static void unpack_hex(struct stage *s, unsigned char c)
 {
   int lower = c | 0x20;
@@ -155,7 +155,7 @@ static void unpack_lzw_code(struct stage *s, int code)
     s->width++;
 }
 
-/* The last byte is filled up with zeros: any other rest is part of a code. */
+/* The last byte is padded with zeros: any other rest is part of a code. */
 static void unpack_lzw(struct stage *s, unsigned char c)
 {
   s->word = s->word << 8 | c;
@@ -184,7 +184,7 @@ static size_t unpack_deflate(struct unpack *u, size_t i,
     status = inflate(&s->z, Z_NO_FLUSH);
     s->out_len = OUT_BYTES - s->z.avail_out;
     s->checksum = adler32(s->checksum, s->out, (uInt)s->out_len);
-    if (status != Z_BUF_ERROR) /* which forgets that a block has ended */
+    if (status != Z_BUF_ERROR) /* Z_BUF_ERROR resets data_type */
       s->open = (s->z.data_type & 128) == 0;
     unpack_flush(u, i);
   }
@@ -282,8 +282,8 @@ enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
   for (size_t i = 0; i < count; i++) {
     broken = broken || u.stages[i].broken;
     open = open || (u.stages[i].open && !u.stages[i].ended);
-    ended = u.stages[i].ended; /* of the last: what follows does not count */
-    (void)inflateEnd(&u.stages[i].z); /* refuses what was not begun */
+    ended = u.stages[i].ended; /* of the last one; later bytes are ignored */
+    (void)inflateEnd(&u.stages[i].z); /* ignores a stage that was not begun */
   }
   free(u.stages);
   return u.no_memory ? UNPACK_NO_MEMORY

@@ -1,11 +1,11 @@
 /*
- * unpack.h - the filters of PDF that unpack bytes (ISO 32000-1, 7.4.2
- * to 7.4.5), one after the other, and how the packed bytes end. Without
- * libqpdf, which accepts Flate data with a wrong checksum or no end; without
- * predictors.
+ * unpack.h - unpacks bytes with the filters of PDF (ISO 32000-1, 7.4.2 to
+ * 7.4.5), one after the other, and reports how the packed bytes end. It does
+ * not use libqpdf, which accepts Flate data with a wrong checksum or no end. It
+ * does not decode predictors.
  *
- * Ownership: everything is borrowed. Blocking: as long as there are bytes that
- * the sink accepts. Memory: up to 100 KiB for each stage. Errors: unpack_end.
+ * Ownership: everything is borrowed. Blocking: until the bytes end, or the sink
+ * stops. Memory: up to 100 KiB for each stage. Errors: unpack_end.
  */
 #ifndef DX_FILTER_UNPACK_H
 #define DX_FILTER_UNPACK_H
@@ -29,16 +29,16 @@ struct unpack_stage {
 enum unpack_end {
   UNPACK_WHOLE,   /* it ended as its format says; bytes may follow, and the
                      checksum of Flate may be missing, but not be wrong */
-  UNPACK_SHORT,   /* all input is used, and it stops where it may: at the end of
-                     a Deflate block, after a complete group, run, or code */
-  UNPACK_CUT,     /* it stops anywhere else */
+  UNPACK_SHORT,   /* all input is used, and it ends at a permitted place: the
+                     end of a Deflate block, or of a group, run, or code */
+  UNPACK_CUT,     /* it ends anywhere else */
   UNPACK_DAMAGED, /* invalid data, or a wrong checksum */
   UNPACK_STOPPED, /* by the sink */
   UNPACK_NO_MEMORY
 };
 
-/* bytes NULL: `len` bytes went from one stage to the next, and are only to be
- * counted. False: enough. */
+/* bytes NULL: `len` bytes went from one stage to the next, and are only
+ * counted. Returns false to stop. */
 typedef bool unpack_sink(void *ctx, const unsigned char *bytes, size_t len);
 
 /* count 0 passes the bytes unchanged. *ret_used, always set: input bytes used;
@@ -47,9 +47,9 @@ enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
                        const unsigned char *bytes, size_t len,
                        unpack_sink *sink, void *ctx, size_t *ret_used);
 
-/* Are these Flate data that are whole, with their checksum, and unpack to so
- * many bytes? False also if they are large: unpack() says what they are. This
- * takes half of its time, and needs the memory for all of the bytes. */
+/* True if these are complete Flate data, with checksum, of this unpacked size.
+ * Also false for large data: then call unpack(). This takes half the time of
+ * unpack(), but needs memory for all of the bytes. */
 bool unpack_is_flate_of(const unsigned char *bytes, size_t len, size_t size);
 
 #endif

@@ -326,8 +326,7 @@ enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
   }
   if (strcmp(old->print.run, (*fresh)->print.run) != 0) {
     code = merge_journal(spool, old, *fresh, err);
-    if (code == DX_OK) { /* load its entries again: some were moved to the job
-                          */
+    if (code == DX_OK) { /* reload its own entries */
       memcpy(path, (*fresh)->path, sizeof(path));
       dx_job_free(fresh);
       code = dx_spool_load_received(spool, strchr(path, '/') + 1, fresh, err);
