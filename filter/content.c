@@ -139,8 +139,8 @@ static bool content_may_have_images(const unsigned char *bytes, size_t len)
   return false;
 }
 
-/* The operators of ISO 32000-1, annex A: "f*" truncated is an operator, too,
- * but "rg" truncated is not. */
+/* The operators of ISO 32000-1, annex A: if "f*" is truncated, "f" is an
+ * operator, too; but "r" of "rg" is not. */
 static const char content_operators[] =
     " b b* B B* BDC BMC BT BX c cm CS cs d d0 d1 Do DP EI EMC ET EX f f* F G "
     "g gs h i j J K k l m M MP n q Q re RG rg ri s S SC sc SCN scn sh T* Tc "

@@ -27,15 +27,14 @@ struct image_pdf_page {
   int components;         /* 1: gray, 3: RGB */
   int bits;               /* of each: 1, 2, 4 or 8 */
   bool inverted;          /* 0 is white */
-  bool is_jpeg;           /* what is added is a JPEG, not rows */
+  bool is_jpeg;           /* the source adds a JPEG, not rows */
   const void *profile;    /* ICC; ignored if it is for other components */
   uint32_t profile_len;
 };
 
 struct image_pdf {
   const struct pdf_task *task;
-  const unsigned char *bytes; /* of the task's file; the source may advance it
-                               */
+  const unsigned char *bytes; /* of the task's file; may be advanced */
   size_t len;
   int number;      /* of the page that is refused, from 1 */
   const char *why; /* if it is damaged */

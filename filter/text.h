@@ -3,12 +3,14 @@
  * files, and the values of form fields. todocextract(7), "Text files",
  * describes the layout. In addition:
  *
- * - VT, NEL, U+2028, and U+2029 end a line. Other white space is a blank. - If
- * two characters have the same place, both are kept, the earlier one first. -
- * The width of a character in columns is that of wcwidth(). - Numbers, and , .
- * : / + - % # $ run from left to right: pdftotext judges them and the direction
- * of a page in the same way, so that it gives back each line in logical order.
- * It may give back columns one after the other; `pdftotext -layout` does not.
+ * - VT, NEL, U+2028, and U+2029 end a line. Other white space is a blank.
+ * - If two characters have the same place, both are kept, the earlier one
+ * first.
+ * - The width of a character in columns is that of wcwidth().
+ * - Numbers, and , . : / + - % # $ run from left to right: pdftotext treats
+ * them and the direction of a page in the same way, so that it returns each
+ * line in logical order. It may return columns one after the other, but not
+ * with `-layout`.
  *
  * It is a module, docextract-text.so, because the libraries that it needs
  * (cairo, FreeType, fontconfig, fribidi) take 3 ms of processor time to load, a

@@ -3,9 +3,10 @@
  * of a bundle (doc/architecture.md, "Life of a document").
  *
  * It does not use the network. Every failure becomes an entry with a reason, so
- * that the n-th entry is always the n-th document; the backend reports it. Only
- * invalid arguments and a broken stdout exit with 1. The document is parsed in
- * a process of its own (isolate.h); temporary files have no names, so none is
+ * that the n-th entry is always the n-th document; the backend reports it. It
+ * exits with 1 only for invalid arguments, a broken stdout, another backend
+ * than ours, or if the backend stores no documents. The document is parsed in a
+ * process of its own (isolate.h); temporary files have no names, so none is
  * left behind.
  */
 #include <cups/cups.h>

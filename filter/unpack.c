@@ -19,7 +19,7 @@ enum { LZW_CLEAR = 256, LZW_END, LZW_FIRST, LZW_CODES = 4096 };
 struct stage {
   enum unpack_filter filter;
   bool early_change;
-  bool ended;    /* as its format says; Flate: the checksum may be missing */
+  bool ended;    /* as its format requires; Flate: perhaps without checksum */
   bool broken;   /* invalid data */
   bool open;     /* it must not end here */
   bool done;     /* reads nothing more */

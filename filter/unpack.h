@@ -27,7 +27,7 @@ struct unpack_stage {
 };
 
 enum unpack_end {
-  UNPACK_WHOLE,   /* it ended as its format says; bytes may follow, and the
+  UNPACK_WHOLE,   /* it ended as its format requires; bytes may follow, and the
                      checksum of Flate may be missing, but not be wrong */
   UNPACK_SHORT,   /* all input is used, and it ends at a permitted place: the
                      end of a Deflate block, or of a group, run, or code */

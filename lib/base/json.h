@@ -39,7 +39,7 @@ struct dx_json *dx_json_parse_exact(const char *text, size_t len,
                                     struct dx_err *err);
 bool dx_json_is_number(const char *text);
 
-void dx_json_free(struct dx_json **json); /* takes NULL, sets NULL */
+void dx_json_free(struct dx_json **json); /* accepts NULL, sets NULL */
 
 const struct dx_json *dx_json_get(const struct dx_json *object,
                                   const char *name);

@@ -11,7 +11,7 @@
 #define DX_DOWN_AFTER_TRIES 5 /* in a row: the service counts as down */
 #define DX_DOWN_FIRST_MS 5000 /* doubling */
 #define DX_DOWN_MAX_MS 300000
-#define DX_RETRY_AFTER_MAX_MS 3600000 /* of any response, at most */
+#define DX_RETRY_AFTER_MAX_MS 3600000 /* longer ones are reduced to it */
 
 /* Tokens (doc/policy.md, "Tokens", "Classes"). */
 #define DX_TOKEN_TRIES 3
@@ -78,7 +78,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_POLL_STEP_MIN_MS 1000    /* all jobs share the rate limit */
 #define DX_POLL_STEP_MAX_MS 20000   /* a user is waiting */
 #define DX_POLL_JITTER 0.05         /* of the step: jobs do not poll together */
-#define DX_POLL_OVERDUE_SPREADS 1.5 /* above M: it was a bad prediction */
+#define DX_POLL_OVERDUE_SPREADS 1.5 /* above M, whose prediction was bad */
 #define DX_POLL_GROWTH 1.25         /* of the step, when overdue or M unknown */
 #define DX_POLL_MAX_MS 60000        /* to which the step grows */
 #define DX_POLL_BLIND_MAX_MS 15000  /* M unknown: at first to this only, */
@@ -152,7 +152,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_INCOMING_MIN_MS 60000  /* age at which the sweep removes it */
 #define DX_TEMP_MIN_MS 600000     /* not written to: abandoned */
 #define DX_SWEEP_GAP_MS 3600000   /* between two sweeps of one spool */
-#define DX_SWEEP_JUMP_MS 86400000 /* more: a clock jump, or it was off */
+#define DX_SWEEP_JUMP_MS 86400000 /* more: clock jump, or host was off */
 #define DX_SWEEP_MS 2000          /* of one sweep, at most */
 #define DX_RECEIPTS_LOOK_MS 30000 /* between two scans of received/ */
 #define DX_TURN_MS 50             /* of work before calls are handled */

@@ -71,7 +71,7 @@ static bool enter_seccomp(void)
 }
 
 /* struct landlock_ruleset_attr of version 6; the headers may be older. A kernel
- * takes a larger structure than its own if the rest of it is zero. */
+ * accepts a larger structure than its own if the rest of it is zero. */
 struct ruleset {
   uint64_t files, network, scoped;
 };

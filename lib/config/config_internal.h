@@ -106,8 +106,8 @@ void config_look_for(const struct parser *p, const struct row *row,
 /* Lines of the open section, or of what is outside of sections. */
 struct dx_lines *config_lines_of(const struct parser *p);
 
-/* Checks what was written after a directive (NULL: nothing), stores it where
- * the row says, and warns if there are notes. */
+/* Checks what was written after a directive (NULL: nothing), stores it in the
+ * field of the row, and warns if there are notes. */
 enum dx_code config_take_value(const struct parser *p, const struct row *row,
                                const char *value, struct dx_err *err);
 

@@ -9,7 +9,7 @@
  *   NAME       of its DX_TOKEN_ constant
  *   word       after Token in the configuration
  *   directive  that the source needs
- *   field      in struct dx_service: what the directive says
+ *   field      in struct dx_service: the value of the directive
  *   TYPE, type of the directive, see config_internal.h
  *   help       for the directive: one sentence
  *   limit_s    longest wait for the source; 0: it does not wait

@@ -34,7 +34,7 @@ struct dx_counters;
 
 /* history_dirfd: SpoolDir/history, borrowed. Reads. NULL when out of memory. */
 struct dx_counters *dx_counters_new(int history_dirfd, const char *service);
-void dx_counters_free(struct dx_counters **counters); /* takes NULL; writes */
+void dx_counters_free(struct dx_counters **counters); /* accepts NULL; writes */
 
 /* Adds to the counters, in memory. */
 void dx_counters_add(struct dx_counters *counters,

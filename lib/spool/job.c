@@ -273,8 +273,7 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
       sub->job->seen = false; /* its new outcome is unacknowledged */
     else if (sub->job->has_hook)
       dx_submission_call_hook(sub);
-    if (event == DX_EV_RETRY || event == DX_EV_VERIFY) { /* requested by a user
-                                                          */
+    if (event == DX_EV_RETRY || event == DX_EV_VERIFY) { /* by a user */
       sub->lost_creates = 0;
       sub->start_overs = 0;
       sub->reregistrations = 0;

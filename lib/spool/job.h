@@ -90,8 +90,7 @@ struct dx_json;
  */
 struct dx_print {
   char run[DX_RUN_BYTES]; /* names the receipt; "" before the commit */
-  char *cupsd; /* the cupsd that started the run (dx_cupsd_name()); NULL: none
-                */
+  char *cupsd; /* which cupsd started the run (dx_cupsd_name()); NULL: none */
   enum dx_backend backend; /* the state of the last run's backend */
   enum dx_final final;     /* the last final answer of cupsd */
   bool known_later;        /* a later cupsd has known the print job */

@@ -25,7 +25,7 @@
 #define DX_BACKENDS(X)                                      \
   X(NONE, "none")       /* submitted: no print job */       \
   X(ATTENDS, "attends") /* connected, and answers */        \
-  X(LEFT, "left")       /* told cupsd that it is done */    \
+  X(LEFT, "left")       /* sent `leave`, to exit early */   \
   X(ENDED, "ended")     /* by itself or by SIGTERM */       \
   X(BROKEN, "broken")   /* its connection broke, or it does \
                            not answer */

@@ -8,9 +8,9 @@
  * Delivered files are not replaced, except a manifest by a later one of its job
  * (doc/policy.md, "Results").
  *
- * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result is
- * not what the journal says, or is no longer there; E_TAKEN when our user has
- * written a file of that name with other bytes.
+ * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
+ * does not match the journal, or is missing; E_TAKEN when our user has written
+ * a file of that name with other bytes.
  */
 #ifndef DX_RESULTS_H
 #define DX_RESULTS_H
@@ -22,11 +22,11 @@
 /*
  * "<source_id>-<case_id>.json" and "<source_id>.job.json"; without a source id
  * the job key and the submission's number take its place. Anything but letters,
- * digits, '-', and '_' is percent-encoded, and what is longer than 128 bytes is
- * cut and given a SHA-256: no id can refer to another directory or collide with
- * another. Two ids with different numbers of dashes would make the first name
- * ambiguous, so the case id is then replaced by its SHA-256. The caller frees;
- * NULL when out of memory.
+ * digits, '-', and '_' is percent-encoded, and an id longer than 128 bytes is
+ * truncated and gets a SHA-256: no id can refer to another directory or collide
+ * with another. Two ids with different numbers of dashes would make the first
+ * name ambiguous, so the case id is then replaced by its SHA-256. The caller
+ * frees; NULL when out of memory.
  */
 char *dx_result_name(const char *source_id, const char *case_id);
 char *dx_manifest_name(const struct dx_submission *sub);
