@@ -144,7 +144,7 @@ FILE_KIB=128 received 2000 ann title ''
 is 'a full disk, backend: the job is run again' "$?" 7
 has 'a full disk, backend: it says where, and what to do' \
   "$(tail -n 4 "$dir/backend.err")" \
-  "^WARNING: E_SPACE: cannot write '$spool/.*; free space there, and it goes on"
+  "^WARNING: E_SPACE: cannot write '$spool/.*; free space there; the job then resumes"
 is 'a full disk, backend: nothing is sent or kept' \
   "$(calls create) $(ls -A "$spool/jobs" "$spool/incoming" | grep -v :)" '0 '
 received 2000 ann title ''
