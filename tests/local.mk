@@ -6,7 +6,8 @@ EXTRA_DIST += tests/formats/1.0/bundle tests/formats/1.0/finished.json \
 	tests/formats/1.0/extracted.job.json tests/formats/1.0/refused.job.json \
 	doc/formats.md \
 	tests/unit/unit.h tests/unit/temp_dir.h \
-	tests/unit/bytes.h tests/unit/engine_fixture.h tests/unit/flate.h \
+	tests/unit/bytes.h tests/unit/engine_fixture.h \
+	tests/unit/fake_http.h tests/unit/flate.h \
 	tests/unit/ipp.h \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \

@@ -159,11 +159,12 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_ASK_CUPSD_MS 1000      /* a print job's state; cupsd is local */
 #define DX_ASK_AGAIN_MS 1000      /* the print job is held, or no answer */
 #define DX_MAY_MS 1000            /* for a backend to answer whether to send */
-#define DX_WATCH_FIRST_MS 1000    /* until cupsd is asked again about a print */
-#define DX_WATCH_MAX_MS \
-  60000                      /* job that no backend attends, doubling to this */
-#define DX_IDLE_MS 600000    /* until docextractd, started on demand, exits */
-#define DX_ASK_VALID_MS 5000 /* of cupsd's answer about a job */
+/* Until cupsd is asked again about a print job that no backend attends; doubles
+ * up to the maximum. */
+#define DX_WATCH_FIRST_MS 1000
+#define DX_WATCH_MAX_MS 60000
+#define DX_IDLE_MS 600000     /* until docextractd, started on demand, exits */
+#define DX_ASK_VALID_MS 5000  /* of cupsd's answer about a job */
 #define DX_QUEUE_LOOK_MS 2000 /* between checks for waiting print jobs */
 
 /* The status socket (doc/policy.md, "Status socket"). */

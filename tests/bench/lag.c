@@ -30,6 +30,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "daemon/engine/engine.h"
+#include "tests/unit/fake_http.h"
 
 #define JOBS 400    /* measured ones of each line */
 #define WARM_UP 200 /* before those that are measured */
@@ -144,13 +145,6 @@ static size_t number_in(const char *url)
 
   return (size_t)strtoul(p, NULL, 10);
 }
-
-enum dx_code __wrap_dx_http_start(struct dx_http *,
-                                  const struct dx_http_request *,
-                                  struct dx_http_call **, struct dx_err *);
-void __wrap_dx_http_cancel(struct dx_http_call **);
-enum dx_code __wrap_dx_http_run(struct dx_http *, int64_t, const int *, size_t,
-                                struct dx_err *);
 
 enum dx_code __wrap_dx_http_start(struct dx_http *http,
                                   const struct dx_http_request *r,

@@ -15,6 +15,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "tests/unit/fake_http.h"
 
 #define API "https://a.example"
 #define STORAGE "https://s.example"
@@ -290,13 +291,6 @@ static void check_bearer(const struct dx_http_request *r,
   assert_non_null(r->bearer);
   (void)snprintf(fixture.bearer, sizeof(fixture.bearer), "%s", r->bearer);
 }
-
-enum dx_code __wrap_dx_http_start(struct dx_http *,
-                                  const struct dx_http_request *,
-                                  struct dx_http_call **, struct dx_err *);
-void __wrap_dx_http_cancel(struct dx_http_call **);
-enum dx_code __wrap_dx_http_run(struct dx_http *, int64_t, const int *, size_t,
-                                struct dx_err *);
 
 enum dx_code __wrap_dx_http_start(struct dx_http *http,
                                   const struct dx_http_request *r,

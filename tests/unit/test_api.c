@@ -12,6 +12,7 @@
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "daemon/service/api.h"
+#include "tests/unit/fake_http.h"
 
 /* One letter per call, in the order create, put, source, extract:
  * S success  N not yet  T transient  R rate  A token  D refused  C config
@@ -427,10 +428,6 @@ static void only_a_whole_complete_result_is_one(void **state)
 static struct dx_http_request sent; /* its strings may be freed */
 static char sent_method[8], sent_url[256], sent_bearer[32], sent_body[512];
 static char sent_type[64], sent_ca[32], sent_proxy[32];
-
-enum dx_code __wrap_dx_http_start(struct dx_http *,
-                                  const struct dx_http_request *,
-                                  struct dx_http_call **, struct dx_err *);
 
 enum dx_code __wrap_dx_http_start(struct dx_http *http,
                                   const struct dx_http_request *r,

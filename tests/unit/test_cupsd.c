@@ -13,6 +13,7 @@
 #include "lib/base/policy.h"
 #include "lib/spool/spool.h"
 #include "tests/unit/ipp.h"
+#include "tests/unit/fake_http.h"
 
 #define CALLS_MAX 32
 #define CREATED 7
@@ -42,11 +43,6 @@ static struct fake {
   struct dx_http_call calls[CALLS_MAX];
   size_t count;
 } fake;
-
-enum dx_code __wrap_dx_http_start(struct dx_http *,
-                                  const struct dx_http_request *,
-                                  struct dx_http_call **, struct dx_err *);
-void __wrap_dx_http_cancel(struct dx_http_call **);
 
 enum dx_code __wrap_dx_http_start(struct dx_http *http,
                                   const struct dx_http_request *request,
