@@ -127,21 +127,11 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
 
 /* ---- permissions of backends ---- */
 
-static enum dx_code advise_writer(struct dx_err *err)
-{
-  char name[DX_USER_BYTES];
-
-  if (err->code != DX_E_ACCESS)
-    return err->code;
-  dx_user_name_of(geteuid(), name);
-  return dx_fail_advice(err, "'%s' must be able to write there", name);
-}
-
 enum dx_code cli_check_spool(const struct dx_config *config, struct dx_err *err)
 {
   enum dx_code code = dx_fs_check_access(config->spool_dir, err);
 
-  return code == DX_OK ? code : advise_writer(err);
+  return code == DX_OK ? code : dx_user_advise_writer(err);
 }
 
 enum dx_code cli_check_results(const struct dx_service *service,
@@ -169,7 +159,7 @@ enum dx_code cli_check_results(const struct dx_service *service,
   }
   if (code == DX_OK)
     return code;
-  (void)advise_writer(&why);
+  (void)dx_user_advise_writer(&why);
   return dx_fail(err, code, why.sys_errno,
                  "results cannot be written, so nothing will be sent: %s",
                  why.text);

@@ -144,18 +144,6 @@ static bool is_https(const struct steps *s)
   return strncmp(s->service->base_url, "https:", 6) == 0;
 }
 
-static enum dx_code advise_writer(struct dx_err *err)
-{
-  char name[DX_USER_BYTES];
-
-  if (err->code == DX_E_SPACE)
-    return dx_fail_advice(err, "free space there");
-  if (err->code != DX_E_ACCESS)
-    return err->code;
-  dx_user_name_of(geteuid(), name);
-  return dx_fail_advice(err, "'%s' must be able to write there", name);
-}
-
 static enum dx_code step_spool(struct steps *s, struct dx_err *err)
 {
   const char *path = s->config->spool_dir;
@@ -164,7 +152,7 @@ static enum dx_code step_spool(struct steps *s, struct dx_err *err)
   expect_wait("the disk of SpoolDir '%s'", path);
   DETAIL(s, "%s", path);
   code = dx_fs_probe(path, err);
-  return code == DX_OK ? code : advise_writer(err);
+  return code == DX_OK ? code : dx_user_advise_writer(err);
 }
 
 /* A key may exist but be unreadable for docextractd. */
@@ -418,7 +406,7 @@ static void warn_of_results(const struct steps *s)
   set_alarm(0);
   if (code == DX_OK)
     return;
-  (void)advise_writer(&err);
+  (void)dx_user_advise_writer(&err);
   tell("line " DX_HELLO_NO_RESULTS ", so nothing will be sent: %s", err.text);
 }
 

@@ -85,3 +85,15 @@ void dx_user_name_of(uid_t uid, char name[DX_USER_BYTES])
   else
     (void)snprintf(name, DX_USER_BYTES, "user %u", (unsigned)uid);
 }
+
+enum dx_code dx_user_advise_writer(struct dx_err *err)
+{
+  char name[DX_USER_BYTES];
+
+  if (err->code == DX_E_SPACE)
+    return dx_fail_advice(err, "free space there");
+  if (err->code != DX_E_ACCESS)
+    return err->code;
+  dx_user_name_of(geteuid(), name);
+  return dx_fail_advice(err, "'%s' must be able to write there", name);
+}

@@ -47,4 +47,8 @@ bool dx_user_is_trusted(uid_t uid);
 #define DX_USER_BYTES 64
 void dx_user_name_of(uid_t uid, char name[DX_USER_BYTES]);
 
+/* Appends to the error of a directory to which this process could not write
+ * what to do, if it is about space or permissions. Returns its code. */
+enum dx_code dx_user_advise_writer(struct dx_err *err);
+
 #endif
