@@ -226,6 +226,11 @@ static enum dx_code remove_dir(struct dx_spool *spool, const char *path,
     return dx_fs_remove_tree(spool->dirfd, path, err);
   (void)snprintf(away, sizeof(away), "incoming%s", strchr(path, '/'));
   code = dx_fs_rename_dir(spool->dirfd, path, away, err);
+  if (code == DX_E_EXISTS) { /* an earlier removal was interrupted */
+    code = dx_fs_remove_tree(spool->dirfd, away, err);
+    if (code == DX_OK)
+      code = dx_fs_rename_dir(spool->dirfd, path, away, err);
+  }
   if (code == DX_OK)
     code = dx_fs_sync_parent(spool->dirfd, path, err);
   if (code == DX_OK || code == DX_E_UNSYNCED)

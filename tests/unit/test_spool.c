@@ -630,6 +630,25 @@ static void half_a_job_is_never_found(void **state)
   assert_int_equal(entries("incoming"), 0);
 }
 
+/* Between an interrupted removal and the sweep, the job may be printed and
+ * removed again. */
+static void what_an_interrupted_removal_left_delays_no_other(void **state)
+{
+  int n;
+
+  (void)state;
+  dx_job_free(&(struct dx_job *){pick_up("DD", false)});
+  for (n = 1; is_killed_at(n, remove_one); n++) {
+    if (find() == DX_E_NOT_FOUND)
+      dx_job_free(&(struct dx_job *){pick_up("DD", false)});
+    remove_one();
+    assert_int_equal(find(), DX_E_NOT_FOUND);
+    assert_int_equal(entries("incoming"), 0);
+    dx_job_free(&(struct dx_job *){pick_up("DD", false)});
+  }
+  assert_true(n > 4);
+}
+
 /* It is in its job now; another of the same run must not come back. */
 static void a_merged_receipt_is_removed_as_a_whole(void **state)
 {
@@ -1361,6 +1380,7 @@ int main(void)
       IN_SPOOL(documents_stay_as_long_as_the_journal_needs_them),
       IN_SPOOL(a_job_is_found_whenever_it_is_moved),
       IN_SPOOL(half_a_job_is_never_found),
+      IN_SPOOL(what_an_interrupted_removal_left_delays_no_other),
       IN_SPOOL(a_merged_receipt_is_removed_as_a_whole),
       IN_SPOOL(what_cannot_be_read_stays_until_a_person_moves_it),
       IN_SPOOL(nothing_else_can_be_set_aside),
