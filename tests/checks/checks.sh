@@ -108,7 +108,7 @@ none 'every script may be run' "$(found -lI -m 1 '^#!' -r tests demo.sh test.sh 
   while read -r f; do
     [ -x "$f" ] || [ "$(head -c 2 "$f")" != '#!' ] || echo "$f"
   done)"
-begins CHANGES.md '^## ' "## $version ("
+begins CHANGES.md '^## ' "## $version "
 begins debian/changelog . "docextract ($version) "
 
 for header in {lib/*,daemon/*,backend,cli,daemon,filter,notify}/*.h; do

@@ -9,6 +9,7 @@ EXTRA_DIST += tests/long/large.sh tests/long/analyzer.h tests/long/cases.sh test
 	tests/long/documents.sh tests/long/faults.sh tests/long/kills.sh \
 	tests/long/hostile.sh tests/long/metrics.sh tests/long/rules.yml \
 	tests/long/packages.sh tests/long/power.sh tests/long/rate.sh \
+	tests/long/release.sh \
 	tests/long/storm.sh tests/long/systemd.sh \
 	tests/long/thousand.sh tests/long/tidy.sh tests/long/valgrind.sh \
 	tests/long/walk.sh
