@@ -63,7 +63,7 @@ build_packages() # VERSION BUILDPACKAGE OPTION...
 
 # With all packages built, in /root, and what they depend on: while the machine
 # is only a directory it can use this machine's network.
-make_machine()
+make_machine() # [PACKAGE...]: to be installed later, too
 {
   local suite
   suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
@@ -75,7 +75,7 @@ make_machine()
       chroot "$machine" apt-get -q update &&
       chroot "$machine" env LC_ALL=C apt-get -qy install --download-only \
         "/root/docextract_${version}_$arch.deb" \
-        "/root/docextract-sim_${version}_$arch.deb"
+        "/root/docextract-sim_${version}_$arch.deb" "$@"
   } > "$dir/machine.log" 2>&1 ||
     give_up "a machine is made: $(tail -n 5 "$dir/machine.log")"
 }

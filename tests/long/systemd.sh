@@ -3,7 +3,8 @@
 # systemd.sh - docextractd as a service: ten charts are under way while
 # docextractd, cupsd, or both are stopped, killed, or restarted, and while the
 # computer is restarted or loses its power; each of them is extracted once. Then
-# docextractd is stopped by an administrator, and its configuration is wrong.
+# docextractd is stopped by an administrator, its configuration is wrong, and
+# what its unit must permit is used.
 #
 # The machine (tests/helper/machine.sh) is set up as doc/administration.md says,
 # with the packages, which tests/long/packages.sh tests. The simulator runs
@@ -155,7 +156,7 @@ lose_power()
 # --- building ----------------------------------------------------------------
 
 build_packages "$version" -b
-make_machine
+make_machine python3
 start_network
 start_machine
 set_up
@@ -222,3 +223,71 @@ cat "$dir/config" > "$config"
 check "$t: corrected, what was stored goes on" until_true nothing_is_left
 on cupsenable chart
 charts_arrive
+
+# --- what the unit must permit -----------------------------------------------
+
+t='OnResult in the unit'
+clear_results
+on apt-get -qy install python3 > "$dir/output" 2>&1 ||
+  give_up "python3 is installed: $(cat "$dir/output")"
+on mkdir -p /srv/charts /srv/moved
+on mount -t tmpfs tmpfs /srv/moved
+on chown docextract: /srv/charts /srv/moved
+on chmod 2770 /srv/charts
+cat > "$machine/usr/local/bin/collect" << 'END'
+#!/usr/bin/env python3
+import json, os, subprocess, sys
+with open(sys.argv[1]) as manifest:
+    files = [case['file'] for case in json.load(manifest)['cases']]
+there = os.path.dirname(sys.argv[1])
+subprocess.run(['mv', *(os.path.join(there, name) for name in files),
+                sys.argv[1], '/srv/moved'], check=True)
+END
+chmod 755 "$machine/usr/local/bin/collect"
+sed -i '/BaseURL/a \  ResultsDir /srv/charts\n  OnResult /usr/local/bin/collect' \
+  "$config"
+on systemctl restart docextractd
+moved() { on sh -c 'ls /srv/moved'; }
+is_moved() { moved | grep -q '\.job\.json$'; }
+print -d chart "$dir/0.pdf"
+check "$t: python3 moves a manifest from /srv to another file system" \
+  until_true is_moved
+is "$t: and the result" "$(moved | wc -l) $(on ls -A /srv/charts)" '2 '
+
+t='another user of the computer'
+on adduser --quiet --disabled-password --gecos '' ann > "$dir/output" 2>&1
+as_ann() { on setpriv --reuid ann --regid ann --init-groups "$@"; }
+as_ann sh -c 'echo chart | lp -d chart' > "$dir/output" 2>&1
+ann_has() { as_ann docextract jobs 2> /dev/null | grep -q " $1 .* chart-"; }
+check "$t: the status socket shows their chart" until_true ann_has extracted
+is "$t: and no other" "$(as_ann docextract jobs | grep -c ' chart-')" 1
+
+t='print jobs that are lost'
+forget_jobs()
+{
+  on systemctl kill -s KILL cups
+  on sh -c 'rm -f /var/spool/cups/[cd]*' &&
+    on sed -i '/^<Job /,/^<\/Job>/d' /var/cache/cups/job.cache &&
+    on systemctl start cups && await_cupsd
+}
+state_of() { on docextract jobs --all | awk -v j="chart-$1" '$3 == j { print $2 }'; }
+is_in_state() { [ "$(state_of "$1")" = "$2" ]; }
+on systemctl stop docextractd
+print -d chart "$dir/1.pdf"
+check "$t: the chart is stored" until_true is_in_state "$job" stored
+forget_jobs
+on systemctl start docextractd
+check "$t: with their cupsd, the chart is sent" \
+  until_true is_in_state "$job" extracted
+on systemctl stop docextractd
+print -d chart "$dir/2.pdf"
+check "$t: the next chart is stored" until_true is_in_state "$job" stored
+on cancel -x "chart-$job"
+on systemctl start docextractd
+check "$t: without it, they were canceled" \
+  until_true is_in_state "$job" canceled
+
+systemd_says=$(on systemd-analyze security --no-pager docextractd | tail -n 1)
+echo "# $systemd_says"
+has 'systemd finds little to close in the unit' "$systemd_says" \
+  'docextractd.service: (0|1)\.[0-9] OK'
