@@ -105,12 +105,6 @@ at_once() # N
   wait
 }
 
-# Without it the rest makes no sense.
-needed() # NAME LIMIT-S COMMAND...
-{
-  task "$@" || end
-}
-
 end()
 {
   local p f
@@ -157,25 +151,25 @@ tests_in() # GLOB...: scripts that are tests by themselves
   for f; do [ ! -x "$f" ] || echo "$f"; done
 }
 
-# Reads lines of "BUILD FILE" and prints the tasks, the longest first, so that
-# none of them runs alone at the end.
+# The longest first, so that none of them runs alone at the end; those that use
+# the processor alternate with those that mostly wait.
+longest='long/power long/packages long/faults long/systemd long/walk long/kills
+it/stages build/distcheck it/sigterm hostile/documents it/accepted it/pages
+build/unit it/patience crash/faults cli/jobs_test it/orphans crash/walk it/rows
+crash/power hostile/thirty it/auto it/types it/many long/corpus cli/cli_test
+long/hostile it/shared it/interrupted it/tokens hostile/service cli/status_test
+filter/whole_test it/text it/reruns hostile/client it/notify it/on_result'
+
+# Reads lines of "BUILD FILE" and prints the tasks in this order.
 scripts()
 {
   local build f
-  while read -r build f; do
-    case $f in
-    */long/faults.sh | */long/walk.sh | */long/power.sh) echo -n 0 ;;
-    */cases.sh | */packages.sh | */kills.sh | */long/systemd.sh) echo -n 0 ;;
-    */distcheck.sh | */faults.sh | */orphans.sh | */rows.sh) echo -n 1 ;;
-    */hostile/documents.sh | */thirty.sh | */power.sh) echo -n 1 ;;
-    */patience.sh | */jobs_test.sh | */sigterm.sh | */auto.sh) echo -n 1 ;;
-    */pages.sh | */many.sh | */accepted.sh | */cli_test.sh) echo -n 2 ;;
-    */interrupted.sh | */shared.sh | */tokens.sh | */secrets.sh) echo -n 3 ;;
-    */service.sh | */status_test.sh | */notify.sh | */on_result.sh) echo -n 3 ;;
-    *) echo -n 4 ;;
-    esac
-    echo " $build $f"
-  done | sort -s -k 1,1 | while read -r _ build f; do script "$build" "$f"; done
+  awk -v longest="$(xargs <<< "$longest")" '
+    BEGIN { n = split(longest, names); for (i in names) at[names[i]] = i }
+    { name = $2; sub("^tests/", "", name); sub("[.]sh$", "", name)
+      print name in at ? at[name] : n + 1, $0 }' |
+    sort -s -n -k 1,1 |
+    while read -r _ build f; do script "$build" "$f"; done
 }
 
 # Programs to print from are installed after everything else has passed without.
@@ -201,12 +195,18 @@ quick_tasks()
   } | scripts
 }
 
-# Two at once: thousand and rate measure time, and hardly use the processor.
-calm='thousand tidy valgrind large rate documents'
+# Three at once: thousand and rate measure time, and hardly use the processor.
+# The others use one or two, and get what is left.
+calm='thousand valgrind tidy cases rate large documents'
 calm_tasks()
 {
   local name
-  for name in $calm; do script build tests/long/$name.sh; done
+  for name in $calm; do
+    case $name in
+    thousand | rate) script build tests/long/$name.sh ;;
+    *) script build tests/long/$name.sh | sed 's/ env / nice env /' ;;
+    esac
+  done
 }
 
 long_tasks()
@@ -242,9 +242,15 @@ installed_or_end $build_packages $run_packages $test_packages
 echo "== building ($SECONDS s)"
 copy_tree "$work/src"
 cd "$work/src" || exit 1
-needed build $limit_s bash tests/build/build.sh "$work/build"
-needed build-sanitized $limit_s bash tests/build/build.sh --inside \
-  "$work/sanitized" --enable-sanitizers
+# Both at once, because configure uses only one processor. For reports of
+# sanitizers -g1 is enough, and with -O1 it compiles in half the time; then there
+# are warnings about what cannot happen.
+task build $limit_s bash tests/build/build.sh "$work/build" &
+one=$!
+task build-sanitized $limit_s bash tests/build/build.sh --inside \
+  "$work/sanitized" --enable-sanitizers CFLAGS='-g1 -O1 -Wno-error' \
+  CXXFLAGS='-g1 -O1 -Wno-error' &
+wait "$one" && wait $! || end # without them the rest makes no sense
 
 echo "== testing ($SECONDS s)"
 run_tasks $((5 * cores / 2)) quick_tasks
@@ -256,7 +262,7 @@ if [ -n "$long" ]; then
   ! in_ci || installed_or_end $program_packages
   limit_s=3300 # .ci/run has 90 minutes, and must be able to say what hangs
   echo "== what takes minutes ($SECONDS s)"
-  run_tasks 2 calm_tasks
+  run_tasks 3 calm_tasks
   run_tasks $((5 * cores / 2)) long_tasks
 fi
 task leftovers $limit_s env DX_BUILD="$work/sanitized" \

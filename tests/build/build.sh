@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 #
-# build.sh - builds everything, the tests too, with warnings as errors.
+# build.sh - builds everything, the tests too, with warnings as errors. Two may
+# run at the same time.
 #
 #   build.sh DIRECTORY [CONFIGURE OPTION...]
 #   build.sh --inside DIRECTORY [CONFIGURE OPTION...]
@@ -24,7 +25,7 @@ copy_for_git() # TO
 
 build()
 {
-  [ -x configure ] || autoreconf -fi || return
+  flock . bash -c '[ -x configure ] || autoreconf -fi' || return
   if [ -n "$inside" ]; then copy_for_git "$dir"; else mkdir "$dir"; fi || return
   top=$PWD
   cd "$dir" || return

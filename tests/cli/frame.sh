@@ -11,7 +11,7 @@ build=${DX_BUILD:-$top}
 sim=$build/docextract-sim
 program=$build/cli/docextract
 # Started by root, the installed one takes no filter from the environment.
-[ "$(id -u)" != 0 ] || program=$build/tests/cli/docextract-here
+[ $EUID != 0 ] || program=$build/tests/cli/docextract-here
 mkpdf=$top/tests/it/mkpdf
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-cli.XXXXXX")
 chmod 711 "$dir"
@@ -20,7 +20,7 @@ spool=$dir/spool
 results=$spool/results
 sim_pid=
 pid=
-if [ "$(id -u)" = 0 ]; then owner=nobody; else owner=$(id -un); fi
+if [ $EUID = 0 ]; then owner=nobody; else owner=$(id -un); fi
 group=$(id -gn "$owner")
 export LC_ALL=C.UTF-8
 unset CUPS_SERVERROOT
@@ -31,6 +31,7 @@ cp "$build/todocextract" "$build/docextract-text.so" "$dir/bin/filter/"
 
 . "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
+. "$top/tests/helper/calls.sh"
 
 # Runs the command, with docextractd if it needs that; sets out, err and rc.
 dx() # ARGUMENT...
@@ -91,7 +92,8 @@ driver=
 DRIVER_UNDER=() # words before its command line
 driver_is_up_or_gone()
 {
-  grep -qsx ready "$dir/driver.out" "$dir/driver.err" || is_gone "$driver"
+  contains_line "$dir/driver.out" ready ||
+    contains_line "$dir/driver.err" ready || is_gone "$driver"
 }
 start_docextractd()
 {
@@ -179,15 +181,11 @@ faults() # LINES: in effect from the next call on
   mv "$dir/faults.new" "$dir/faults"
 }
 
-calls() # KIND [FILTER]: how many the simulator has logged
-{
-  jq -s "[.[] | select(.call == \"$1\") | select(${2:-true})] | length" \
-    "$dir/log"
-}
+calls() { count_calls "$dir/log" "$@"; } # KIND [FILTER]: that are logged
 
 give() # PATH...: to the user who owns the spool
 {
-  [ "$(id -u)" != 0 ] || chown -R "$owner:$group" "$@"
+  [ $EUID != 0 ] || chown -R "$owner:$group" "$@"
 }
 
 make_key() # FILE
@@ -221,7 +219,7 @@ configure() # [LINE...]
     echo '</Service>'
   } > "$conf"
   chmod 640 "$conf"
-  [ "$(id -u)" != 0 ] || chown "root:$group" "$conf"
+  [ $EUID != 0 ] || chown "root:$group" "$conf"
 }
 
 # A job is in jobs/ until it is finished.
@@ -244,7 +242,7 @@ edit() # KEY FILTER: changes the journal, which is docextractd's while it runs
 }
 
 as_owner=() # in front of a command
-[ "$(id -u)" != 0 ] ||
+[ $EUID != 0 ] ||
   as_owner=(setpriv --reuid="$owner" --regid="$group" --clear-groups)
 
 reap() # the background process; sets rc

@@ -66,10 +66,9 @@ start_worker() # NAME
 clean_sheet() # before every case
 {
   stop_daemon
-  rm -rf "$spool"
+  rm -rf "$spool" "${SIM_DATA:?}"/* "$dir/seen"
   owned_dir 700 "$spool"
   : > "$SIM_LOG"
-  rm -rf "${SIM_DATA:?}"/* "$dir/seen"
   kills=0
 }
 
@@ -114,7 +113,7 @@ run_backend() # [PLAN]
 
 happened() # killed, stopped, failed [LOG]
 {
-  grep -qx "$1" "${2-$dir/walk.log}" 2> /dev/null
+  contains_line "${2-$dir/walk.log}" "$1"
 }
 
 # Runs it again until it succeeds, as cupsd does.
@@ -172,31 +171,56 @@ same() # TEXT ACTUAL EXPECTED
     wrong "$1"$'\n'"got:      ${2//$'\n'/ }"$'\n'"expected: ${3//$'\n'/ }"
 }
 
-# What consumers find, one line each, without ids and times.
-found()
+# Of the one job there is.
+journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
+
+states='[.submissions[] | [.state, .registering, (.files[].put),
+  (.cases[].state)]]'
+journal() { jq -c "$states" $(journals) 2>&1; }
+
+# What there is to know, one line each, by a single process (jq takes long to
+# start):
+#   found    what consumers find, without ids and times
+#   named    the files that the manifests name, with their checksums
+#   sent     registrations, and how often each source with files got them
+#   lost     lost responses to registrations: in total, and the most for one
+#   journal  the states
+#   job      the journal, but which run it was
+facts()
 {
   (
     cd "$results" || exit
     shopt -s nullglob
-    set -- *.job.json
-    [ $# -eq 0 ] || jq -c '[.schema, .outcome, .reason, .service, .job.queue,
-      .job.title, [.files[] | [.document, .pages, .bytes, .sha256]],
-      (.cases | length)]' "$@"
-    mapfile -t list < <(results)
-    [ ${#list[@]} -eq 0 ] || jq -c '[.results.status,
-      [.results.medical_data[] |
-        .patient_last_name, .patient_first_name, .patient_mrn]]' "${list[@]}"
-  ) | sort
+    jq -nr "def states: $states;"'
+      reduce (inputs | {(input_filename |
+        if endswith(".log") then "call"
+        elif endswith("/job.json") then "job"
+        elif endswith(".job.json") then "manifest"
+        else "result" end): .} | to_entries[]) as $e ({}; .[$e.key] += [$e.value]) |
+      "found " + ([.manifest[]? | [.schema, .outcome, .reason, .service,
+        .job.queue, .job.title, [.files[] | [.document, .pages, .bytes, .sha256]],
+        (.cases | length)] | tojson] | sort[]),
+      "found " + ([.result[]? | [.results.status, [.results.medical_data[] |
+        .patient_last_name, .patient_first_name, .patient_mrn]] | tojson] |
+        sort[]),
+      "named " + ([.manifest[]?.cases[] | "\(.sha256)  \(.file)"] | sort[]),
+      "sent " + ([.call[]? | select(.call == "create" and .status < 300)] |
+        length | tojson) + " " + ([.call[]? |
+        select(.call == "put" and .status == 200) | .source_id] | group_by(.) |
+        map(length) | tojson),
+      (.job[]? | "lost " + ([.submissions[].lost_creates] | "\(add) \(max)"),
+        "journal " + (states | tojson), "job " + (del(.print) | tojson))' \
+      *.json "$SIM_LOG" $(journals)
+  )
 }
 
-# The files that the manifests name, with their checksums.
-named_by_manifests()
+# The facts of a kind, without its name.
+of() # KIND FACTS
 {
-  (
-    cd "$results" || exit
-    shopt -s nullglob
-    cat -- *.job.json | jq -r '.cases[] | "\(.sha256)  \(.file)"' | sort
-  )
+  local line
+  while IFS= read -r line; do
+    [ "${line%% *}" != "$1" ] || echo "${line#* }"
+  done <<< "$2"
 }
 
 sums_of_results()
@@ -204,37 +228,11 @@ sums_of_results()
   (cd "$results" && results | xargs -r sha256sum | sort)
 }
 
-# Registrations, sources with files, and how often each got its files.
-sent()
-{
-  jq -rs '
-    ([.[] | select(.call == "create" and .status < 300)] | length),
-    ([.[] | select(.call == "put" and .status == 200) | .source_id] |
-      group_by(.) | map(length) | tojson)' "$SIM_LOG" | paste -sd' '
-}
-
-# Of the one job there is.
-journals() { find "$spool/jobs" "$spool/finished" -name job.json; }
-
-journal()
-{
-  jq -c '[.submissions[] | [.state, .registering, (.files[].put),
-    (.cases[].state)]]' $(journals) 2>&1
-}
-
-lost_responses() # to registrations: in total, and the most for one
-{
-  jq -r '[.submissions[].lost_creates] | "\(add) \(max)"' \
-    $(journals)
-}
-
 leftovers() # in the directories of jobs
 {
   find "$spool/jobs" "$spool/finished" -mindepth 2 ! -name job.json \
     -printf '%P\n'
 }
-
-hidden() { find "$results" -name '.*' -printf '%f\n' 2> /dev/null; }
 
 printed_secrets()
 {
@@ -257,32 +255,34 @@ was_final()
 orphans=0
 check_end()
 {
-  local creates puts before lost most
+  local facts creates puts before lost most mode
+  facts=$(facts)
   same 'results and manifests are those of an undisturbed run' \
-    "$(found)" "$expected_found"
+    "$(of found "$facts")" "$expected_found"
   same 'manifests name every result with its sum' \
-    "$(named_by_manifests)" "$(sums_of_results)"
-  read -r creates puts <<< "$(sent)"
+    "$(of named "$facts")" "$(sums_of_results)"
+  read -r creates puts <<< "$(of sent "$facts")"
   same 'two sources got their file once' "$puts" '[1,1]'
   # Only a lost response may leave an orphan, one per document and kill.
-  read -r lost most <<< "$(lost_responses)"
+  read -r lost most <<< "$(of lost "$facts")"
   [ "$creates" -le $((2 + lost + orphans)) ] && [ "$most" -le "$kills" ] ||
     wrong "$creates registrations, $lost responses lost, $kills runs disturbed"
-  same 'the journal says so' "$(journal)" "$expected_journal"
+  same 'the journal says so' "$(of journal "$facts")" "$expected_journal"
   same 'nothing else is kept of the job' "$(leftovers)" ''
-  same 'the directory of results is for its group' \
-    "$(stat -c %A "$results" | cut -c 5,6,8-)" rw---
+  mode=$(stat -c %A "$results")
+  same 'the directory of results is for its group' "${mode:4:2}${mode:7}" rw---
   same 'results are for their group' \
     "$(stat -c %a "$results"/*.json | sort -u)" 640
   was_final
-  before=$(state_now)
+  before=$facts$(files_now)
   stop_daemon
   grow_old
   SPEED=1 start_walked_daemon # at this speed the sweep has enough time
   SPEED=1 run_backend
   same 'run again: exit 0' "$status" 0
   until_true is_finished || wrong 'run again: it comes to its end'
-  same 'run again: nothing is sent, nothing changes' "$(state_now)" "$before"
+  same 'run again: nothing is sent, nothing changes' "$(facts)$(files_now)" \
+    "$before"
   until_true is_swept
   same 'what was left behind is swept' "$(left_behind)" ''
   stop_daemon
@@ -290,20 +290,15 @@ check_end()
 
 left_behind()
 {
-  hidden
-  find "$spool/incoming" "$spool/damaged" "$spool/received" -mindepth 1
+  find "$results" "$spool/incoming" "$spool/damaged" "$spool/received" \
+    -mindepth 1 \( ! -path "$results/*" -o -name '.*' \)
 }
 is_swept() { [ -z "$(left_behind)" ]; }
 
-# All but which run it was.
-state_now()
+files_now() # results and manifests, and all calls
 {
-  (
-    cd "$results" || exit
-    find . -name '*.json' ! -name '.*' -printf '%f %i %T@ %s\n' | sort
-    sha256sum < "$SIM_LOG"
-    jq -c 'del(.print)' $(journals)
-  )
+  find "$results" -name '*.json' ! -name '.*' -printf '%P %i %T@ %s\n' | sort
+  sha256sum < "$SIM_LOG"
 }
 
 # From now on the print job ends when it is stored, and docextractd does the
@@ -330,22 +325,24 @@ count() # GROUP
 # What an undisturbed run leaves behind.
 learn_expected()
 {
-  local done='"extracted",false,"done","delivered"'
+  local facts done='"extracted",false,"done","delivered"'
   accepted=
   start_service
   clean_sheet
   start_walked_daemon
   run_backend
   until_true is_finished
-  expected_found=$(found)
-  expected_journal=$(journal)
+  facts=$(facts)
+  expected_found=$(of found "$facts")
+  expected_journal=$(of journal "$facts")
   is 'an undisturbed run succeeds' "$status" 0
   [ "$status" = 0 ] || exit 1
   is 'it has three results and two manifests' \
     "$(n_results) $(n_manifests)" '3 2'
-  is 'its manifests name its results' "$(named_by_manifests)" \
+  is 'its manifests name its results' "$(of named "$facts")" \
     "$(sums_of_results)"
-  is 'it registers two sources and sends each once' "$(sent)" '2 [1,1]'
+  is 'it registers two sources and sends each once' "$(of sent "$facts")" \
+    '2 [1,1]'
   is 'every state is the last one' "$expected_journal" \
     "[[$done,\"delivered\"],[$done]]"
   is 'it keeps no documents' "$(leftovers)" ''

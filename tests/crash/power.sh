@@ -24,7 +24,7 @@ keep_base()
   cp -a "$spool" "$dir/ops.files"
 }
 
-power_is_off() { grep -qx cut "$dir/ops"; }
+power_is_off() { contains_line "$dir/ops" cut; }
 off_or_finished() { power_is_off || is_finished; }
 
 # Until the power fails, or until all is done. A backend that has succeeded is

@@ -1,5 +1,5 @@
 # wait.sh - waits for conditions, with a limit: no test waits a fixed time. To
-# be sourced by bash.
+# be sourced by bash; the sourcing script sets dir.
 
 # How many processes compete for each processor at the moment, from 1 to 8: what
 # takes a second on an idle machine may take that many seconds.
@@ -26,13 +26,28 @@ limited() # SECONDS FILE COMMAND...
   return $status
 }
 
+# What `sleep` does, without a process: nothing is ever written to the pipe.
+pause() # SECONDS
+{
+  [ -p "$dir/pause" ] || mkfifo -m 600 "$dir/pause"
+  read -rt "$1" <> "$dir/pause"
+}
+
+# What `grep -qx` does, without a process.
+contains_line() # FILE LINE
+{
+  local text=
+  { IFS= read -rd '' text < "$1"; } 2> /dev/null
+  [[ $'\n'$text == *$'\n'"$2"$'\n'* ]]
+}
+
 # Waits until a command succeeds, at most WAIT_S seconds (30) of an idle
 # machine. It is run again after 20 ms, then less and less often, at least five
 # times a second: most commands cost more than the first pauses last. Waiting in
 # vain is a failure (test.sh counts it), unless stderr goes elsewhere.
 until_true()
 {
-  local limit pause_ms=20 pause end
+  local limit ms=20 seconds end
   limit=$((${WAIT_S:-30} * $(machine_load)))
   end=$((SECONDS + limit))
   until "$@"; do
@@ -40,8 +55,8 @@ until_true()
       echo "# stopped after $limit s: until_true $*" >&2
       return 1
     fi
-    printf -v pause 0.%03d $pause_ms
-    sleep "$pause"
-    pause_ms=$((pause_ms < 160 ? pause_ms * 5 / 4 : 200))
+    printf -v seconds 0.%03d $ms
+    pause $seconds
+    ms=$((ms < 160 ? ms * 5 / 4 : 200))
   done
 }

@@ -6,6 +6,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/stage.sh"
 
 . "$top/tests/helper/count.sh"
+. "$top/tests/helper/calls.sh"
 
 give_up() # TEXT: the test cannot go on
 {
@@ -65,12 +66,10 @@ trap 'exit 130' INT TERM HUP PIPE
 # The number of calls of a kind whose log entry matches the jq filter.
 calls() # KIND [FILTER]
 {
-  [ -e "$SIM_LOG" ] || { echo 0; return; }
-  jq -s "[.[] | select(.call == \"$1\") | select(${2:-true})] | length" \
-    "$SIM_LOG"
+  if [ -e "$SIM_LOG" ]; then count_calls "$SIM_LOG" "$@"; else echo 0; fi
 }
 
-calls_are() { [ "$(calls "$1" "${3:-true}")" -ge "$2" ]; } # KIND N [FILTER]
+calls_are() { [ "$(calls "$1" "${3-}")" -ge "$2" ]; } # KIND N [FILTER]
 
 # --- jobs ------------------------------------------------------------------
 
@@ -173,36 +172,34 @@ of_journal() # CUPS JOB ID, JQ FILTER
 
 # --- results ---------------------------------------------------------------
 
-results() # the names of extraction results, sorted
-{
-  find "$results" -maxdepth 1 -name '*.json' ! -name '*.job.json' \
-    ! -name '.*' -printf '%f\n' | sort
-}
+# Names in the directory of results that match a pattern, sorted.
+named() # PATTERN [PATTERN OF OTHERS]
+(
+  cd "$results" 2> /dev/null || exit
+  shopt -s nullglob
+  GLOBIGNORE=.*:${2-}
+  # shellcheck disable=SC2086
+  set -- $1
+  [ $# = 0 ] || printf '%s\n' "$@"
+)
 
-manifests()
-{
-  find "$results" -maxdepth 1 -name '*.job.json' ! -name '.*' -printf '%f\n' |
-    sort
-}
+results() { named '*.json' '*.job.json'; } # the names of extraction results
+manifests() { named '*.job.json'; }
 
 n_results() { results | wc -l; }
 n_manifests() { manifests | wc -l; }
 n_extracted() # submissions whose results have all arrived
 {
-  (cd "$results" && manifests | xargs -r cat) |
-    jq -s 'map(select(.outcome == "extracted")) | length'
+  (cd "$results" && manifests |
+    xargs -r grep -l '^[[:space:]]"outcome":[[:space:]]*"extracted",$' | wc -l)
 }
 extracted() { [ "$(n_extracted)" = "$1" ]; } # N
 
 # All values extracted so far, one line "LAST FIRST MRN" per document.
 patients()
 {
-  local f
-  for f in $(results); do
-    jq -r '.results.medical_data[] |
-      "\(.patient_last_name) \(.patient_first_name) \(.patient_mrn)"' \
-      "$results/$f"
-  done | sort
+  (cd "$results" && results | xargs -r jq -r '.results.medical_data[] |
+    "\(.patient_last_name) \(.patient_first_name) \(.patient_mrn)"' | sort)
 }
 
 uploads() # the files that the simulator has received, sorted
@@ -212,24 +209,26 @@ uploads() # the files that the simulator has received, sorted
 
 sent_files() # the same as paths, in the order of the documents
 {
+  local f sum
+  local -A with=()
+  while read -r sum f; do
+    with[$sum]+=$f$'\n'
+  done < <(uploads | sed "s,^,$SIM_DATA/," | xargs -r -d '\n' sha256sum)
   jq -r '.files[]|"\(.document) \(.sha256)"' "$results"/*.job.json | sort -n |
-    while read -r _ sum; do
-      for f in $(uploads); do
-        [ "$(sha256sum < "$SIM_DATA/$f")" != "$sum  -" ] || echo "$SIM_DATA/$f"
-      done
-    done
+    while read -r _ sum; do printf '%s' "${with[$sum]-}"; done
 }
 
 # The words of each page, pages apart with '|', documents apart with '#'.
 sent()
 {
-  local f page all=
+  local f page words all=
   for f in $(sent_files); do
     all+="${all:+#}"
-    for ((page = 1; page <= $(qpdf --show-npages "$f"); page++)); do
-      [ $page = 1 ] || all+='|'
-      all+=$(pdftotext -f $page -l $page "$f" - | tr -d '\f' | xargs)
-    done
+    while read -rd $'\f' page; do
+      read -rd '' -a words <<< "$page"
+      all+="${words[*]}|"
+    done < <(pdftotext "$f" -)
+    all=${all%|}
   done
   echo "$all"
 }

@@ -39,7 +39,7 @@ END
   chmod 600 "$1/conf"
   "$build/daemon/docextractd" -c "$1/conf" > "$1/daemon.err" 2>&1 &
   echo $! > "$1/daemon.pid"
-  until_true grep -qx ready "$1/daemon.err"
+  until_true contains_line "$1/daemon.err" ready
 }
 
 end_of_row() # DIRECTORY
@@ -62,8 +62,6 @@ end_rows() # when the test itself is interrupted
 }
 trap end_rows EXIT
 
-count() { jq -s "map(select(.call == \"$2\")) | length" "$1/log"; }
-
 run_row() # DIRECTORY FAULT: writes "exit creates puts results" to DIRECTORY/got
 {
   local status
@@ -71,7 +69,7 @@ run_row() # DIRECTORY FAULT: writes "exit creates puts results" to DIRECTORY/got
   CUPS_SERVERBIN=$dir/bin "$docextract" -c "$1/conf" submit "$dir/a.pdf" > "$1/out" 2> "$1/err"
   status=$?
   end_of_row "$1"
-  echo "$status $(count "$1" create) $(count "$1" put)" \
+  echo "$status $(count_calls "$1/log" create) $(count_calls "$1/log" put)" \
     "$(find "$1/spool/results" -name '*.json' ! -name '*.job.json' | wc -l)" \
     > "$1/got"
 }

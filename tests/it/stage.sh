@@ -15,7 +15,7 @@ build=${DX_BUILD:-$top}
 sim_program=$build/docextract-sim
 docextract=$build/cli/docextract
 # Started by root, the installed one takes no filter from the environment.
-[ "$(id -u)" != 0 ] || docextract=$build/tests/cli/docextract-here
+[ $EUID != 0 ] || docextract=$build/tests/cli/docextract-here
 export LC_ALL=C.UTF-8
 . "$top/tests/helper/wait.sh"
 PATH=$PATH:/usr/sbin:/sbin
@@ -42,7 +42,7 @@ sessions=
 CIPHER=HS256
 
 # Backends run as this user.
-if [ "$(id -u)" = 0 ]; then
+if [ $EUID = 0 ]; then
   run_user=lp
   run_group=lp
 else
@@ -127,7 +127,7 @@ make_key() # FILE: a secret, as the manual recommends it
 {
   (umask 077 && openssl rand -hex 32 | tr -d '\n' > "$1")
   chmod 640 "$1"
-  [ "$(id -u)" != 0 ] || chgrp "$run_group" "$1"
+  [ $EUID != 0 ] || chgrp "$run_group" "$1"
 }
 
 sim_is_up_or_gone() { [ -e "$dir/sim.ready" ] || is_gone "$SIM_PID"; }
@@ -162,7 +162,7 @@ faults() # LINE...: the running simulator takes them up at the next call
 
 as_run_user()
 {
-  if [ "$(id -u)" = 0 ]; then
+  if [ $EUID = 0 ]; then
     exec setpriv --reuid "$run_user" --regid "$run_group" --clear-groups "$@"
   fi
   exec "$@"
@@ -170,7 +170,7 @@ as_run_user()
 
 daemon_is_up_or_gone()
 {
-  grep -qx ready "$dir/daemon.new" || is_gone "$DAEMON_PID"
+  contains_line "$dir/daemon.new" ready || is_gone "$DAEMON_PID"
 }
 
 # All that it prints is in daemon.err; what it printed since its start, also in
@@ -195,9 +195,9 @@ dx() { CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" "$@"; }
 
 owned_dir() # MODE PATH: owned by the user of the backends
 {
-  mkdir -p "$2"
-  [ "$(id -u)" != 0 ] || chown "$run_user:$run_group" "$2"
-  chmod "$1" "$2"
+  local owner=()
+  [ $EUID != 0 ] || owner=(-o "$run_user" -g "$run_group")
+  install -d -m "$1" "${owner[@]}" "$2"
 }
 
 # Writes the configuration; lines of the service come as arguments.
@@ -224,7 +224,7 @@ write_config() # [LINE...]
     echo '</Service>'
   } > "$config.new"
   chmod 640 "$config.new"
-  [ "$(id -u)" != 0 ] || chgrp "$run_group" "$config.new"
+  [ $EUID != 0 ] || chgrp "$run_group" "$config.new"
   mv "$config.new" "$config"
 }
 
@@ -290,7 +290,7 @@ END
 
 system_group()
 {
-  if [ "$(id -u)" = 0 ]; then echo root; else id -gn; fi
+  if [ $EUID = 0 ]; then echo root; else id -gn; fi
 }
 
 cupsd_is_up_or_gone() { lpstat -r 2> /dev/null | grep -q 'is running' || is_gone "$CUPSD_PID"; }
@@ -388,12 +388,11 @@ job_value() # ID ATTRIBUTE
 job_state() { job_value "$1" job-state; }
 job_message() { job_value "$1" job-printer-state-message; }
 
-job_is() # ID PATTERN
-{
-  grep -Eqx "$2" <<< "$(job_state "$1")"
-}
+job_is() { [[ $(job_state "$1") =~ ^($2)$ ]]; } # ID PATTERN
 
 all_are_stopped()
 {
-  [ -n "$(lpstat -p)" ] && ! lpstat -p | grep '^printer' | grep -qv disabled
+  local queues
+  queues=$(lpstat -p | grep '^printer')
+  [ -n "$queues" ] && ! grep -qv disabled <<< "$queues"
 }
