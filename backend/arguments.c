@@ -1,11 +1,19 @@
 /*
- * arguments.c - the input from cupsd: arguments, options, and device URI.
+ * arguments.c - the input from cupsd: arguments, options, and device URI; and
+ * the file names that are sent to the service. The filter knows only the title,
+ * which all documents of a job share; cupsd's options contain the names.
  */
 #include "backend/backend.h"
 
-#include <cups/cups.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lib/spool/filename.h"
+
+#define SUPPLIED "document-name-supplied"
+#define BLANKS " \t\n"
+#define OPTION_BYTES 1024 /* IPP limits values to 1,023 bytes */
 
 bool backend_copy(const char *text, char **ret_text)
 {
@@ -13,59 +21,104 @@ bool backend_copy(const char *text, char **ret_text)
   return text == NULL || *ret_text != NULL;
 }
 
-enum dx_code backend_read_config(struct dx_config **ret_config,
-                                 struct dx_err *err)
-{
-  char *path = dx_config_path(true);
-  enum dx_code code =
-      path != NULL ? dx_config_load(path, ret_config, err) : dx_fail_nomem(err);
-
-  free(path);
-  return code;
-}
-
 enum dx_code backend_read_uri(struct backend *b, const char *uri,
                               struct dx_err *err)
 {
-  static const char scheme[] = "docextract://";
-  const char *name;
-  size_t len;
+  int end = 0;
 
-  if (uri == NULL || strncmp(uri, scheme, sizeof(scheme) - 1) != 0)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "the device URI must be docextract://SERVICE");
-  name = uri + sizeof(scheme) - 1;
-  len = strlen(name);
-  if (len > 0 && name[len - 1] == '/')
-    len--; /* added by some dialogs */
-  if (len == 0 || len >= sizeof(b->service) ||
-      strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                   "0123456789-_.") < len)
+  if (uri == NULL ||
+      sscanf(uri, "docextract://%64[a-zA-Z0-9_.-]%n", b->service, &end) != 1 ||
+      (uri[end] != '\0' &&
+       strcmp(uri + end, "/") != 0)) /* some dialogs add it */
     return dx_fail(err, DX_E_CONFIG, 0,
                    "the device URI must be docextract://SERVICE, where SERVICE "
                    "is the name of a section of docextract.conf");
-  memcpy(b->service, name, len);
-  b->service[len] = '\0';
   return DX_OK;
+}
+
+/*
+ * Finds the next option of that name from *text on, and moves *text behind it.
+ * Returns `value`, without cupsd's backslashes; NULL if there is none. Blanks
+ * in values are escaped, so a title cannot be mistaken for an option.
+ */
+static const char *next_option(const char **text, const char *name,
+                               char value[OPTION_BYTES])
+{
+  const char *at = *text;
+  size_t len = 0, name_len = strlen(name);
+  bool found = false;
+
+  while (*at != '\0' && !found) {
+    at += strspn(at, BLANKS);
+    found = strncmp(at, name, name_len) == 0 && at[name_len] == '=';
+    if (found)
+      at += name_len + 1;
+    for (; *at != '\0' && strchr(BLANKS, *at) == NULL; at++) {
+      if (*at == '\\' && at[1] != '\0')
+        at++;
+      if (found && len < OPTION_BYTES - 1)
+        value[len++] = *at;
+    }
+  }
+  *text = at;
+  value[len] = '\0';
+  return found ? value : NULL;
 }
 
 /* A job without its uuid would be treated as a new one, and sent twice. */
 enum dx_code backend_read_arguments(struct backend *b, int argc, char **argv,
                                     struct dx_err *err)
 {
-  cups_option_t *options = NULL;
-  int count = cupsParseOptions(argv[5], 0, &options);
-  bool ok;
+  const char *uuid = argv[5], *host = argv[5];
+  char value[OPTION_BYTES];
 
   b->job_id = argv[1];
   b->user = argv[2];
   b->title = argv[3];
   b->options = argv[5];
   b->is_raw = argc == 7;
-  ok = backend_copy(cupsGetOption("job-uuid", count, options), &b->uuid) &&
-       backend_copy(cupsGetOption("job-originating-host-name", count, options),
-                    &b->host) &&
-       backend_copy(getenv("PRINTER"), &b->queue);
-  cupsFreeOptions(count, options);
-  return ok ? DX_OK : dx_fail_nomem(err);
+  return backend_copy(next_option(&uuid, "job-uuid", value), &b->uuid) &&
+                 backend_copy(
+                     next_option(&host, "job-originating-host-name", value),
+                     &b->host) &&
+                 backend_copy(getenv("PRINTER"), &b->queue)
+             ? DX_OK
+             : dx_fail_nomem(err);
+}
+
+/* ---- file names ---- */
+
+size_t backend_count_documents(const struct dx_job *job)
+{
+  size_t i, count = 0;
+
+  for (i = 0; i < job->document_count; i++)
+    count += job->documents[i].entry.kind != DX_KIND_SHEET;
+  return count;
+}
+
+void backend_name_documents(const struct backend *b)
+{
+  size_t i, supplied = 0, count = backend_count_documents(b->job);
+  bool neutral = b->conf->file_names == DX_FILE_NAMES_NEUTRAL;
+  const char *text = b->options;
+  char name[OPTION_BYTES];
+
+  while (next_option(&text, SUPPLIED, name) != NULL)
+    supplied++;
+  /* Clients may omit names. The order assigns them only if all documents have
+   * one. */
+  if (!neutral && (count < 2 || supplied != count))
+    return;
+  text = b->options;
+  for (i = 0; i < b->job->document_count; i++) {
+    struct dx_entry *entry = &b->job->documents[i].entry;
+
+    if (neutral)
+      dx_filename_neutral(i + 1, entry->type, entry->name);
+    else if (entry->kind != DX_KIND_SHEET &&
+             next_option(&text, SUPPLIED, name) != NULL &&
+             dx_filename_is_real(name))
+      dx_filename_from_title(name, entry->type, entry->name);
+  }
 }

@@ -16,7 +16,6 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/control/channel.h"
-#include "lib/control/note.h"
 #include "lib/control/start.h"
 #include "lib/print/print_job.h"
 

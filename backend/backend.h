@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 #include "lib/config/config.h"
-#include "lib/control/note.h"
+#include "lib/control/channel.h"
 #include "lib/spool/sentence.h"
 #include "lib/spool/spool.h"
 
@@ -49,9 +49,6 @@ struct backend {
 
 /* ---- arguments.c ---- */
 
-/* The configuration; the caller frees it. */
-enum dx_code backend_read_config(struct dx_config **ret_config,
-                                 struct dx_err *err) DX_MUST_USE;
 /*
  * Sets the name of the service from the device URI (NULL: none). Only
  * docextract://SERVICE is accepted: users who can add queues must not be able
@@ -64,6 +61,12 @@ enum dx_code backend_read_arguments(struct backend *b, int argc, char **argv,
                                     struct dx_err *err) DX_MUST_USE;
 /* NULL is not an error; false only when out of memory. */
 bool backend_copy(const char *text, char **ret_text);
+
+/* Sets the file names that are sent to the service: according to FileNames, and
+ * the names of the files if cupsd knows all of them. */
+void backend_name_documents(const struct backend *b);
+/* Does not count job sheets. */
+size_t backend_count_documents(const struct dx_job *job);
 
 /* ---- term.c: SIGTERM ---- */
 
@@ -88,14 +91,6 @@ void term_die(void) __attribute__((noreturn)); /* killed by the signal */
 enum dx_code backend_receive(struct backend *b, struct dx_err *err) DX_MUST_USE;
 /* Discards the input up to EOF; returns early on SIGTERM or without data. */
 void backend_drain(struct backend *b);
-
-/* ---- names.c ---- */
-
-/* Sets the file names that are sent to the service: according to FileNames, and
- * the names of the files if cupsd knows all of them. */
-void backend_name_documents(const struct backend *b);
-/* Does not count job sheets. */
-size_t backend_count_documents(const struct dx_job *job);
 
 /* ---- attend.c ---- */
 

@@ -1,7 +1,7 @@
 # backend/ - the CUPS backend. cupsd runs a backend as lp if others may execute
 # it, and as root if only root may.
 backend_docextract_SOURCES = backend/main.c backend/arguments.c \
-	backend/attend.c backend/names.c backend/backend.h backend/discover.c \
+	backend/attend.c backend/backend.h backend/discover.c \
 	backend/ending.c backend/receive.c backend/status.c \
 	backend/term.c
 backend_docextract_LDADD = libdx.a $(CJSON_LIBS) $(GNUTLS_LIBS) $(CUPS_LIBS) -lm

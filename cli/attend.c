@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/control/note.h"
+#include "lib/control/channel.h"
 #include "lib/control/start.h"
 #include "lib/spool/results.h"
 
@@ -20,8 +20,6 @@
 
 /* ---- progress ---- */
 
-#define BAR_WIDTH 40
-
 struct progress {
   bool live;              /* one line, which is overwritten */
   int percent;            /* last printed; -1: none */
@@ -29,23 +27,19 @@ struct progress {
   int64_t printed_ms;     /* when that was; 0: never */
 };
 
-static void print_upload(struct progress *p, int percent)
-{
-  static const char full[] = "########################################";
-
-  p->percent = percent;
-  if (p->live)
-    cli_line("Uploading [%-*.*s] %3d%%", BAR_WIDTH, percent * BAR_WIDTH / 100,
-             full, percent);
-  else
-    printf("Uploading: %d%%\n", percent);
-}
-
 /* is_here: not all documents have been uploaded; others may be extracted
  * already. */
 static void print_note(struct progress *p, const struct dx_note *note,
                        bool is_here)
 {
+  /* What follows the text of the note, or the whole sentence. */
+  static const char *const sentences[DX_NOTE_COUNT] = {
+      [DX_NOTE_UP] = "The service is reachable again",
+      [DX_NOTE_UNEXPECTED] = "; retrying",
+      [DX_NOTE_PAUSED] = "The service asks to slow down; continuing soon",
+      [DX_NOTE_TOKEN] = "; retrying with a new token",
+      [DX_NOTE_LOCAL] = "; retrying every minute, nothing is lost",
+      [DX_NOTE_LOCAL_OVER] = "Continuing"};
   int64_t now_ms = dx_monotonic_ms();
   int64_t seconds = note->since_ms != 0 ? (now_ms - note->since_ms) / 1000 : 0;
   int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
@@ -62,36 +56,22 @@ static void print_note(struct progress *p, const struct dx_note *note,
     cli_line_end();
   p->kind = note->kind;
   p->printed_ms = now_ms;
-  switch (note->kind) {
-  case DX_NOTE_UPLOADING:
-    print_upload(p, percent);
-    break;
-  case DX_NOTE_WAITING:
+  if (note->kind == DX_NOTE_UPLOADING) {
+    p->percent = percent;
+    if (p->live)
+      cli_line("Uploading [%-40.*s] %3d%%", percent * 40 / 100,
+               "########################################", percent);
+    else
+      printf("Uploading: %d%%\n", percent);
+  } else if (note->kind == DX_NOTE_WAITING) {
     cli_line("Waiting for extraction, %" PRId64 " s", seconds);
-    break;
-  case DX_NOTE_DOWN:
+  } else if (note->kind == DX_NOTE_DOWN) {
     cli_line("The service has been unreachable for %" PRId64 " s: %s; "
              "retrying",
              seconds, note->text);
-    break;
-  case DX_NOTE_UP:
-    cli_line("The service is reachable again");
-    break;
-  case DX_NOTE_UNEXPECTED:
-    cli_line("%s; retrying", note->text);
-    break;
-  case DX_NOTE_PAUSED:
-    cli_line("The service asks to slow down; continuing soon");
-    break;
-  case DX_NOTE_TOKEN:
-    cli_line("%s; retrying with a new token", note->text);
-    break;
-  case DX_NOTE_LOCAL:
-    cli_line("%s; retrying every minute, nothing is lost", note->text);
-    break;
-  default:
-    cli_line("Continuing");
-    break;
+  } else {
+    cli_line("%s%s", sentences[note->kind][0] == ';' ? note->text : "",
+             sentences[note->kind]);
   }
 }
 

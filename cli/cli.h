@@ -26,10 +26,10 @@
 #include "lib/spool/spool.h"
 
 /*
- * name, pattern, help. Words in capitals in the pattern are arguments; with
- * "...", they may be repeated. Options that not all verbs accept are in
- * brackets. The command line, --help, and completion are derived from the rows,
- * and the checks compare the manual page with them.
+ * name, pattern, help. The pattern begins with the argument, in capitals, which
+ * may be repeated, and in brackets if it may be omitted; then the options that
+ * not all verbs accept follow. The command line, --help, and completion are
+ * derived from the rows, and the checks compare the manual page with them.
  */
 #define CLI_VERBS(X)                                                       \
   X(cancel, "JOB...", "stop a job and delete its documents")               \
@@ -37,8 +37,8 @@
   X(hello, "[--service NAME]",                                             \
     "check whether jobs will work, and what fails if not")                 \
   X(jobs,                                                                  \
-    "[--all] [--state STATE] [--queue QUEUE] [--user USER] "               \
-    "[--service NAME] [--json] [--watch] [--seen]",                        \
+    "[--all] [--state STATE] [--queue QUEUE] [--user USER]\n"              \
+    "                       [--service NAME] [--json] [--watch] [--seen]", \
     "list the unfinished and the last day's jobs, newest last")            \
   X(metrics, "", "print metrics in Prometheus format")                     \
   X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                      \
@@ -62,7 +62,8 @@ struct cli {
   const char *state;      /* a cli_state_word() */
   bool all, together, json, html, watch, seen, dry_run;
   bool verbose, help, version;
-  char **args; /* as many as the pattern allows */
+  const char *verb; /* its whole name */
+  char **args;      /* at least one, unless the pattern has it in brackets */
   size_t arg_count;
   /* released by main.c */
   struct dx_config *config; /* cli_load() */
@@ -91,8 +92,6 @@ bool cli_is_live(void);
 
 /* Prints a fixed word; on a terminal in green or red. */
 void cli_print_word(const char *word, bool is_good);
-
-void cli_screen(int *ret_lines, int *ret_columns);
 
 /* Prints a line; on a terminal, the next one overwrites it. Call cli_line_end()
  * before any other output. */
@@ -132,21 +131,15 @@ enum dx_code cli_service(const struct cli *cli,
  * dx_user(), only if that user is the owner. Changes nothing for the owner;
  * E_ACCESS for all others.
  */
-enum dx_code cli_become_owner(const char *spool_dir,
+enum dx_code cli_become_owner(const struct cli *cli,
                               struct dx_err *err) DX_MUST_USE;
 
-/*
- * Checks that the spool directory belongs to the user that cupsd runs backends
- * as, if the caller may read cups-files.conf: E_ACCESS, with advice. Call it
- * before cli_become_owner().
- */
-enum dx_code cli_check_owner(const struct cli *cli,
-                             struct dx_err *err) DX_MUST_USE;
+/* Like cli_become_owner(), but first checks that the owner is the user that
+ * cupsd runs backends as, if the caller may read cups-files.conf: E_ACCESS. */
+enum dx_code cli_become_backend(const struct cli *cli,
+                                struct dx_err *err) DX_MUST_USE;
 
-/* Reads the configuration and becomes the owner of the spool. */
-enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err) DX_MUST_USE;
-
-/* Like cli_load_as_owner(), and opens the spool. */
+/* Reads the configuration, becomes the owner of the spool, and opens it. */
 enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 
 /* ---- spool.c ---- */
@@ -186,13 +179,6 @@ bool cli_is_job_name(const char *text);
  * its code is that of the first error that is not temporary, if any. */
 typedef enum dx_code cli_one(void *ctx, const char *text, struct dx_err *err);
 enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
-                               struct dx_err *err) DX_MUST_USE;
-
-/* Checks whether this user, as whom backends run, may write to the spool, and
- * to the results. Only permissions are checked. */
-enum dx_code cli_check_spool(const struct dx_config *config,
-                             struct dx_err *err) DX_MUST_USE;
-enum dx_code cli_check_results(const struct dx_service *service,
                                struct dx_err *err) DX_MUST_USE;
 
 /* The results directory of a submission; NULL: its section is no longer

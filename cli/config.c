@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cupsd.h"
@@ -58,21 +59,42 @@ static size_t warn(enum dx_code code, const struct dx_err *err)
 }
 
 /* Warns about directories that backends cannot write to; missing ones are
- * reported with their lines. Returns the number of warnings. */
+ * reported with their lines. Only permissions are checked. Returns the number
+ * of warnings. */
 static size_t warn_of_directories(const struct dx_config *config)
 {
-  struct dx_err err;
-  enum dx_code code = cli_check_spool(config, &err);
-  size_t i, k, count = code != DX_E_NOT_FOUND ? warn(code, &err) : 0;
+  struct dx_err err, why;
+  enum dx_code code = dx_fs_check_access(config->spool_dir, &err);
+  size_t i, k, count = 0;
+  struct stat st;
+  char *parent;
 
+  if (code != DX_OK && code != DX_E_NOT_FOUND)
+    count += warn(dx_user_advise_writer(&err), &err);
   for (i = 0; i < config->service_count; i++) {
-    const struct dx_service *service = &config->services[i];
+    const char *path = config->services[i].results_dir;
 
     for (k = 0; k < i; k++) /* sections may share one */
-      if (strcmp(config->services[k].results_dir, service->results_dir) == 0)
+      if (strcmp(config->services[k].results_dir, path) == 0)
         break;
-    if (k == i)
-      count += warn(cli_check_results(service, &err), &err);
+    if (k < i || (stat(path, &st) == 0 && !S_ISDIR(st.st_mode)))
+      continue;
+    code = dx_fs_check_access(path, &why);
+    if (code == DX_E_NOT_FOUND) { /* it will be created in its parent */
+      parent = dx_fs_parent(path);
+      code = parent != NULL ? dx_fs_check_access(parent, &why)
+                            : dx_fail_nomem(&why);
+      if (code != DX_OK && parent != NULL)
+        (void)dx_fail_sys(&why, why.sys_errno, "create directory", path);
+      free(parent);
+    }
+    if (code == DX_OK || code == DX_E_NOT_FOUND)
+      continue;
+    (void)dx_user_advise_writer(&why);
+    (void)dx_fail(&err, code, 0,
+                  "results cannot be written, so nothing will be sent: %s",
+                  why.text);
+    count += warn(code, &err);
   }
   return count;
 }
@@ -105,7 +127,6 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
                           struct dx_err *err)
 {
   bool was_root = geteuid() == 0, is_owner;
-  const char *spool_dir;
   char name[DX_USER_BYTES];
   size_t count = 0;
   struct dx_err why;
@@ -113,11 +134,7 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
 
   if (code != DX_OK)
     return code;
-  spool_dir = cli->config->spool_dir;
-  if (was_root)
-    code = cli_check_owner(cli, &why);
-  if (code == DX_OK)
-    code = cli_become_owner(spool_dir, &why);
+  code = was_root ? cli_become_backend(cli, &why) : cli_become_owner(cli, &why);
   if (code == DX_E_NOT_FOUND && was_root && dx_user() != NULL)
     code = dx_user_enter(&why);
   is_owner = code == DX_OK;
@@ -138,24 +155,15 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
 
 enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 {
-  /* Opened with the rights of the caller: only root may read it. */
-  int printers_fd = cupsd_open(cli->config_path, "printers.conf");
   char text[DX_ERR_TEXT_BYTES];
   struct queues queues = {0};
   size_t at = 0, warnings = 0;
   struct dx_err ignored;
   enum dx_code code = check(cli, &warnings, err);
 
-  if (code == DX_OK && cupsd_queues(&queues, &ignored) != DX_OK &&
-      printers_fd >= 0) {
-    free(queues.list);
-    cupsd_read_printers(printers_fd, &queues);
-    printers_fd = -1;
-  }
-  if (printers_fd >= 0)
-    (void)close(printers_fd);
   if (code != DX_OK)
     return code;
+  (void)!cupsd_queues(&queues, &ignored);
   warnings += warn_of_queues(cli, &queues);
   /* Only the owner of the spool can check this. Creates nothing. */
   cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);

@@ -1,6 +1,6 @@
 /*
- * cupsd.c - requests CUPS-Get-Printers, and reads cupsd.conf, cups-files.conf,
- * and printers.conf with the parser of CUPS.
+ * cupsd.c - requests CUPS-Get-Printers, and reads cupsd.conf and
+ * cups-files.conf with the parser of CUPS.
  */
 #include "cli/cupsd.h"
 
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* ---- queues ---- */
@@ -70,18 +69,6 @@ static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)
     queue->jobs = ippGetInteger(attribute, 0);
 }
 
-static bool add_queue(const struct queue *queue, struct queues *queues)
-{
-  struct queue *more =
-      reallocarray(queues->list, queues->count + 1, sizeof(*queue));
-
-  if (more == NULL)
-    return false;
-  more[queues->count++] = *queue;
-  queues->list = more;
-  return true;
-}
-
 enum dx_code cupsd_queues(struct queues *ret_queues, struct dx_err *err)
 {
   static const char *const wanted[] = {
@@ -113,14 +100,21 @@ enum dx_code cupsd_queues(struct queues *ret_queues, struct dx_err *err)
     attribute = ippFirstAttribute(response);
   /* An attribute without a name separates two printers. */
   for (; attribute != NULL; attribute = ippNextAttribute(response)) {
-    struct queue queue = {.state = "unknown"};
+    struct queue queue = {.state = "unknown"}, *more;
 
     for (; attribute != NULL && ippGetName(attribute) != NULL;
          attribute = ippNextAttribute(response))
       if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
         read_attribute(&queue, attribute);
-    if (queue.is_ours && !add_queue(&queue, ret_queues))
+    more = queue.is_ours ? reallocarray(ret_queues->list, ret_queues->count + 1,
+                                        sizeof(queue))
+                         : NULL;
+    if (more != NULL) {
+      ret_queues->list = more;
+      ret_queues->list[ret_queues->count++] = queue;
+    } else if (queue.is_ours) {
       code = dx_fail_nomem(err);
+    }
     if (attribute == NULL)
       break;
   }
@@ -162,34 +156,4 @@ void cupsd_directives(int fd,
     if (value != NULL)
       each(ctx, line, value);
   (void)cupsFileClose(file);
-}
-
-/* ---- printers.conf ---- */
-
-struct printers {
-  struct queue queue; /* the section being read */
-  struct queues *all;
-};
-
-static void read_printer_line(void *ctx, const char *name, const char *value)
-{
-  struct printers *p = ctx;
-
-  if (strcasecmp(name, "<Printer") == 0 ||
-      strcasecmp(name, "<DefaultPrinter") == 0) {
-    p->queue = (struct queue){.state = "unknown"};
-    (void)snprintf(p->queue.name, sizeof(p->queue.name), "%s", value);
-  } else if (strcasecmp(name, "DeviceURI") == 0) {
-    set_service(&p->queue, value);
-    if (p->queue.is_ours)
-      (void)add_queue(&p->queue, p->all);
-  }
-}
-
-void cupsd_read_printers(int fd, struct queues *ret_queues)
-{
-  struct printers printers = {.all = ret_queues};
-
-  *ret_queues = (struct queues){0};
-  cupsd_directives(fd, read_printer_line, &printers);
 }

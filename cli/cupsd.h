@@ -31,16 +31,12 @@ struct queues {
 enum dx_code cupsd_queues(struct queues *ret_queues,
                           struct dx_err *err) DX_MUST_USE;
 
-/* Reads the queues from printers.conf, if cupsd is not running: only names and
- * services. Invalid lines are skipped. Reads and closes fd. */
-void cupsd_read_printers(int fd, struct queues *ret_queues);
-
 /* Opens a file next to our configuration, with the caller's rights; -1:
  * missing, or access is denied. */
 int cupsd_open(const char *config_path, const char *name);
 
 /* Calls `each` for every directive that has a value, in order. Reads and closes
- * fd. */
+ * fd, which may be -1. */
 void cupsd_directives(int fd,
                       void (*each)(void *ctx, const char *name,
                                    const char *value),

@@ -24,6 +24,8 @@ enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
 
 /* ---- requests ---- */
 
+#define SLOW_MS 2000 /* then it is printed what docextractd is waiting for */
+
 static void print_said(const struct dx_message *message)
 {
   if (message->verb == DX_VERB_WARN) {
@@ -39,18 +41,23 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
   struct dx_message message = {.verb = DX_VERB_COUNT};
-  char line[DX_CHANNEL_LINE_BYTES];
   va_list args;
   enum dx_code code =
       dx_docextractd_connect(cli->config, cli->config_path, &channel, err);
 
   va_start(args, format);
-  (void)vsnprintf(line, sizeof(line), format, args);
-  va_end(args);
   if (code == DX_OK)
-    code = dx_channel_send(&channel, err, "%s", line);
+    code = dx_channel_send_list(&channel, err, format, args);
+  va_end(args);
   while (code == DX_OK && message.verb != DX_VERB_DONE) {
-    code = cli_receive(&channel, patience_ms, &message, err);
+    bool may_be_slow = message.verb == DX_VERB_SLOW;
+
+    code = cli_receive(&channel, may_be_slow ? SLOW_MS : patience_ms, &message,
+                       err);
+    if (code == DX_E_NOT_YET && may_be_slow) { /* `message` is still that */
+      message.verb = DX_VERB_WARN;
+      code = DX_OK;
+    }
     if (code == DX_E_NOT_YET)
       (void)dx_fail(err, code, 0,
                     "docextractd does not respond; check with: docextract "

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/cupsd.h"
+#include "lib/base/fs.h"
 #include "lib/base/sandbox.h"
 #include "lib/control/start.h"
 
@@ -78,11 +78,8 @@ static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
 static enum dx_code step_user(struct hello *h, struct dx_err *err)
 {
   char name[DX_USER_BYTES];
-  const char *spool_dir = h->cli->config->spool_dir;
-  enum dx_code code = cli_check_owner(h->cli, err);
+  enum dx_code code = cli_become_backend(h->cli, err);
 
-  if (code == DX_OK)
-    code = cli_become_owner(spool_dir, err);
   if (code != DX_OK)
     return code;
   code = cli_load(h->cli, err);
@@ -104,11 +101,12 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
 static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
-  enum dx_code code = cli_check_spool(h->cli->config, err);
+  enum dx_code code = dx_fs_check_access(h->cli->config->spool_dir, err);
 
-  if (code == DX_OK)
-    code = dx_docextractd_connect(h->cli->config, h->cli->config_path, &channel,
-                                  err);
+  if (code != DX_OK)
+    return dx_user_advise_writer(err);
+  code = dx_docextractd_connect(h->cli->config, h->cli->config_path, &channel,
+                                err);
   h->started = channel.started;
   dx_channel_close(&channel);
   (void)snprintf(h->detail, sizeof(h->detail), "%s%s",
@@ -122,17 +120,6 @@ static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
 
 /* ---- warnings ---- */
 
-__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
-{
-  va_list args;
-
-  va_start(args, format);
-  (void)fputs("warning: ", stdout);
-  (void)vprintf(format, args);
-  (void)putchar('\n');
-  va_end(args);
-}
-
 /* The file is not read until a print job requests separators. */
 static void warn_separator(const char *path)
 {
@@ -140,13 +127,13 @@ static void warn_separator(const char *path)
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
   if (fd < 0 || read(fd, begin, sizeof(begin)) < 0)
-    warn("SeparatorPage '%s' cannot be read, so documents that ask for "
-         "separators are refused: %s",
-         path, strerror(errno));
+    printf("warning: SeparatorPage '%s' cannot be read, so documents that ask "
+           "for separators are refused: %s\n",
+           path, strerror(errno));
   else if (memcmp(begin, "%PDF-", sizeof(begin)) != 0)
-    warn("SeparatorPage '%s' is not a PDF, so documents that ask for "
-         "separators are refused",
-         path);
+    printf("warning: SeparatorPage '%s' is not a PDF, so documents that ask "
+           "for separators are refused\n",
+           path);
   if (fd >= 0)
     (void)close(fd);
 }
@@ -162,10 +149,10 @@ static void warn_backend(void)
                  serverbin != NULL ? serverbin : DX_SERVERBIN);
   if (stat(path, &st) == 0 && /* if it is missing, cupsd reports it */
       ((st.st_mode & (S_IWGRP | S_IRWXO)) == 0) != (dx_user() != NULL))
-    warn("cupsd does not run the backend as '%s'; fix it with: "
-         "chown root: %s && chmod %s %s",
-         dx_user() != NULL ? dx_user() : "its own user", path,
-         dx_user() != NULL ? "700" : "755", path);
+    printf("warning: cupsd does not run the backend as '%s'; fix it with: "
+           "chown root: %s && chmod %s %s\n",
+           dx_user() != NULL ? dx_user() : "its own user", path,
+           dx_user() != NULL ? "700" : "755", path);
 }
 
 /* Warns of every wrong line, even if a later line overrides it. */
@@ -173,13 +160,13 @@ static void warn_directive(void *ctx, const char *name, const char *value)
 {
   (void)ctx;
   if (strcasecmp(name, "LogLevel") == 0 && strncasecmp(value, "debug", 5) == 0)
-    warn("cupsd logs the titles of print jobs, which may name patients; "
-         "set 'LogLevel warn' in cupsd.conf");
+    printf("warning: cupsd logs the titles of print jobs, which may name "
+           "patients; set 'LogLevel warn' in cupsd.conf\n");
   if (strcasecmp(name, "PageLogFormat") == 0 &&
       strstr(value, "job-name") != NULL)
-    warn("cupsd's page_log holds the titles of print jobs, which may "
-         "name patients; remove job-name from PageLogFormat in "
-         "cupsd.conf");
+    printf("warning: cupsd's page_log holds the titles of print jobs, which "
+           "may name patients; remove job-name from PageLogFormat in "
+           "cupsd.conf\n");
 }
 
 /* ---- all of it ---- */
@@ -228,18 +215,17 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
   if (code == DX_OK)
     code = cli_request(cli, -1, print_said, err, "hello %s", h.service->name);
   if (code == DX_OK && (h.sandbox_layers & DX_SANDBOX_SECCOMP) == 0)
-    warn(DX_SANDBOX_OPTIONAL);
+    printf("warning: " DX_SANDBOX_OPTIONAL "\n");
   if (h.is_owner) { /* the user that backends run as */
     warn_backend();
     if (h.service->separator_page != NULL)
       warn_separator(h.service->separator_page);
-    if (h.cupsd_conf_fd >= 0)
-      cupsd_directives(h.cupsd_conf_fd, warn_directive, NULL);
+    cupsd_directives(h.cupsd_conf_fd, warn_directive, NULL);
     if (h.service->completion == DX_COMPLETION_ACCEPTED &&
         h.started == DX_STARTED_DEMAND)
-      warn("Completion is 'accepted' but docextractd is not a service: if a "
-           "print job started it, it may end with cupsd, and results are "
-           "delayed; start docextractd at boot");
+      printf("warning: Completion is 'accepted' but docextractd is not a "
+             "service: if a print job started it, it may end with cupsd, and "
+             "results are delayed; start docextractd at boot\n");
   } else if (h.cupsd_conf_fd >= 0) {
     (void)close(h.cupsd_conf_fd);
   }

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
@@ -28,7 +30,7 @@ struct row {
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
   char age[24], docs[48], cases[24];
   char text[DX_ERR_TEXT_BYTES + 160]; /* untrusted: cli_print_plain() */
-  struct dx_json *json;               /* with --json */
+  char *json;                         /* with --json */
 };
 
 struct list {
@@ -120,60 +122,59 @@ static void format_age(int64_t since_ms, char age[24])
 
 /* ---- JSON ---- */
 
-static bool put_text(struct dx_json *json, const char *name, const char *text)
+static void put_text(struct dx_json_out *out, const char *name,
+                     const char *text)
 {
-  return dx_json_put_string(json, name,
-                            text != NULL && text[0] != '\0' ? text : NULL);
+  dx_json_put_string(out, name, text != NULL && text[0] != '\0' ? text : NULL);
 }
 
-static struct dx_json *submission_json(const void *owner, size_t i)
+/* An item of the array. */
+static char *job_json(const struct dx_job *job, bool pretty,
+                      const char *message, size_t documents, size_t extracted,
+                      size_t cases)
 {
-  const struct dx_job *job = owner;
-  const struct dx_submission *sub = &job->submissions[i];
-  struct dx_json *json = dx_json_object();
-
-  return dx_json_made_take(
-      json, json != NULL &&
-                dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
-                put_text(json, "source_id", sub->source_id) &&
-                dx_json_put_int(json, "cases", (int64_t)sub->case_count) &&
-                put_text(json, "reason", sub->reason));
-}
-
-static struct dx_json *job_json(const struct dx_job *job, const char *message,
-                                size_t documents, size_t extracted,
-                                size_t cases)
-{
-  struct dx_json *json = dx_json_object();
-
-  return dx_json_made_take(
-      json, json != NULL && dx_json_put_string(json, "key", job->key) &&
-                dx_json_put_string(json, "state", dx_job_status(job)) &&
-                put_text(json, "queue", job->queue) &&
-                put_text(json, "id", job->cups_id) &&
-                dx_json_put_string(json, "service", job->service) &&
-                dx_json_put_time(json, "received_at", job->received_at) &&
-                dx_json_put_int(json, "documents", (int64_t)documents) &&
-                dx_json_put_int(json, "extracted", (int64_t)extracted) &&
-                dx_json_put_int(json, "cases", (int64_t)cases) &&
-                put_text(json, "message", message) &&
-                dx_json_put_time(json, "retry_at", job->retry_at) &&
-                dx_json_put_list(json, "submissions", job,
-                                 job->submission_count, submission_json));
-}
-
-/* Takes the objects from the rows. */
-static enum dx_code make_json(struct list *list, bool pretty, char **ret_text,
-                              struct dx_err *err)
-{
-  struct dx_json *array = dx_json_array();
-  bool ok = array != NULL;
+  struct dx_json_out out = {.pretty = pretty, .depth = 1};
   size_t i;
 
-  for (i = 0; ok && i < list->count; i++)
-    ok = dx_json_append_take(array, &list->rows[i].json);
-  *ret_text = ok ? dx_json_print(array, pretty) : NULL;
-  dx_json_free(&array);
+  dx_json_open(&out, NULL, '{');
+  dx_json_put_string(&out, "key", job->key);
+  dx_json_put_string(&out, "state", dx_job_status(job));
+  put_text(&out, "queue", job->queue);
+  put_text(&out, "id", job->cups_id);
+  dx_json_put_string(&out, "service", job->service);
+  dx_json_put_time(&out, "received_at", job->received_at);
+  dx_json_put_int(&out, "documents", (int64_t)documents);
+  dx_json_put_int(&out, "extracted", (int64_t)extracted);
+  dx_json_put_int(&out, "cases", (int64_t)cases);
+  put_text(&out, "message", message);
+  dx_json_put_time(&out, "retry_at", job->retry_at);
+  dx_json_open(&out, "submissions", '[');
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    dx_json_open(&out, NULL, '{');
+    dx_json_put_string(&out, "state", dx_state_word(sub->state));
+    put_text(&out, "source_id", sub->source_id);
+    dx_json_put_int(&out, "cases", (int64_t)sub->case_count);
+    put_text(&out, "reason", sub->reason);
+    dx_json_close(&out, '}');
+  }
+  dx_json_close(&out, ']');
+  dx_json_close(&out, '}');
+  return dx_buf_take(&out.text);
+}
+
+static enum dx_code make_json(const struct list *list, bool pretty,
+                              char **ret_text, struct dx_err *err)
+{
+  struct dx_json_out out = {.pretty = pretty};
+  size_t i;
+
+  dx_json_open(&out, NULL, '[');
+  for (i = 0; i < list->count; i++)
+    dx_json_put_raw(&out, NULL, list->rows[i].json);
+  dx_json_close(&out, ']');
+  *ret_text = dx_buf_take(&out.text);
   return *ret_text != NULL ? DX_OK : dx_fail_nomem(err);
 }
 
@@ -207,7 +208,8 @@ static enum dx_code add_job(struct list *list, const struct dx_job *job)
   describe_job(list, job, message, row);
   if (!list->cli->json)
     return DX_OK;
-  row->json = job_json(job, message, documents, extracted, cases);
+  row->json =
+      job_json(job, !list->cli->watch, message, documents, extracted, cases);
   return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
 }
 
@@ -303,7 +305,7 @@ static enum dx_code read_list(struct list *list, struct dx_err *err)
 
     if (before != NULL &&
         by_key(before, row) == 0) { /* it was moved meanwhile */
-      dx_json_free(&row->json);
+      free(row->json);
       continue;
     }
     while (before != NULL && list->digits < DX_KEY_BYTES - 1 &&
@@ -323,7 +325,7 @@ static void release_list(struct list *list)
   size_t i;
 
   for (i = 0; i < list->count; i++)
-    dx_json_free(&list->rows[i].json);
+    free(list->rows[i].json);
   free(list->rows);
   *list = (struct list){.cli = list->cli};
 }
@@ -379,18 +381,21 @@ struct watch {
 /* Prints the newest jobs that fit on the screen, one line each. */
 static void draw(const struct list *list)
 {
-  int lines, columns;
-  size_t i, fit;
+  struct winsize size = {0};
+  size_t i, fit, columns;
 
-  cli_screen(&lines, &columns);
-  fit = lines > 3 ? (size_t)lines - 3 : 1;
+  (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+  columns = size.ws_col > 0 ? size.ws_col : 80;
+  if (size.ws_row == 0)
+    size.ws_row = 24;
+  fit = size.ws_row > 3 ? size.ws_row - 3U : 1;
   i = list->count > fit ? list->count - fit : 0;
   (void)fputs("\033[H\033[J", stdout); /* clears it */
-  print_row(list, (size_t)columns, &header);
+  print_row(list, columns, &header);
   if (i > 0)
     printf("%zu older\n", i);
   for (; i < list->count; i++)
-    print_row(list, (size_t)columns, &list->rows[i]);
+    print_row(list, columns, &list->rows[i]);
 }
 
 /* Prints all jobs first, then changed ones. Changes of the age are ignored. */

@@ -120,8 +120,9 @@ static enum dx_code wrong_owner(const char *spool_dir, uid_t uid,
                  spool_dir, owner, backends, backends, spool_dir);
 }
 
-enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
+enum dx_code cli_become_owner(const struct cli *cli, struct dx_err *err)
 {
+  const char *spool_dir = cli->config->spool_dir;
   char name[DX_USER_BYTES];
   bool was_root = geteuid() == 0;
   const struct passwd *entry;
@@ -146,17 +147,12 @@ enum dx_code cli_become_owner(const char *spool_dir, struct dx_err *err)
                  spool_dir, name);
 }
 
-enum dx_code cli_load_as_owner(struct cli *cli, struct dx_err *err)
+enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
 {
   enum dx_code code = cli_load(cli, err);
 
-  return code == DX_OK ? cli_become_owner(cli->config->spool_dir, err) : code;
-}
-
-enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
-{
-  enum dx_code code = cli_load_as_owner(cli, err);
-
+  if (code == DX_OK)
+    code = cli_become_owner(cli, err);
   return code == DX_OK ? dx_spool_open(cli->config->spool_dir, &cli->spool, err)
                        : code;
 }
@@ -169,7 +165,7 @@ static void read_user(void *ctx, const char *name, const char *value)
     (void)snprintf(ctx, DX_USER_BYTES, "%s", value);
 }
 
-enum dx_code cli_check_owner(const struct cli *cli, struct dx_err *err)
+enum dx_code cli_become_backend(const struct cli *cli, struct dx_err *err)
 {
   int cups_files_fd = cupsd_open(cli->config_path, "cups-files.conf");
   const char *spool_dir = cli->config->spool_dir;
@@ -178,14 +174,13 @@ enum dx_code cli_check_owner(const struct cli *cli, struct dx_err *err)
   struct stat st;
   enum dx_code code = stat_spool(spool_dir, &st, err);
 
-  if (cups_files_fd < 0)
-    return code;
   cupsd_directives(cups_files_fd, read_user, backends);
-  if (code != DX_OK || dx_user() != NULL) /* not cupsd's user */
+  if (code != DX_OK)
     return code;
   entry = backends[0] != '\0' ? getpwnam(backends) : NULL;
-  if (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0)
-    return DX_OK;
+  if (cups_files_fd < 0 || dx_user() != NULL || /* not cupsd's user */
+      (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0))
+    return cli_become_owner(cli, err);
   /* Even if cupsd's user is root, these backends do not run as root. */
   return wrong_owner(spool_dir, st.st_uid,
                      entry != NULL ? backends : CUPS_DEFAULT_USER, err);

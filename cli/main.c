@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,9 +71,7 @@ static const struct option_row rows[] = {
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-#define HELP_COLUMNS 80
-
-/* ---- patterns ---- */
+/* ---- help ---- */
 
 /* True if the verb accepts the option; NULL: if all verbs accept it. */
 static bool is_accepted_by(const struct option_row *row,
@@ -88,94 +87,74 @@ static bool is_accepted_by(const struct option_row *row,
          (verb != NULL && strstr(verb->pattern, text) != NULL);
 }
 
-/* The length of the word or the bracketed item at p. */
-static size_t item_length(const char *p)
+/* The length of the arguments, which are before the options. */
+static int arguments_length(const struct verb *verb)
 {
-  size_t len = strcspn(p, *p == '[' ? "]" : " ");
+  const char *options = strstr(verb->pattern, " [--");
 
-  return len + (p[len] == ']');
+  if (strncmp(verb->pattern, "[--", 3) == 0)
+    return 0;
+  return options != NULL ? (int)(options - verb->pattern)
+                         : (int)strlen(verb->pattern);
 }
 
-static const char *next_item(const char *p)
+static void print_line(const char *dashes, const char *name,
+                       const char *argument, int len, const char *help)
 {
-  p += item_length(p);
-  return p + strspn(p, " ");
+  printf("  %s%s %-*.*s %s\n", dashes, name,
+         17 - (int)(strlen(dashes) + strlen(name)), len, argument, help);
 }
 
-/* ---- help ---- */
-
-static void print_line(const char *name, const char *argument, int len,
-                       const char *help)
+/* first: how many fit on the first line */
+static void print_states(FILE *out, size_t first)
 {
-  printf("  %s %-*.*s %s\n", name, 18 - (int)strlen(name) - 1, len, argument,
-         help);
-}
-
-/* Prints a word, on the next line if it does not fit on this one. Returns the
- * column after it. */
-static int print_word(int column, int indent, const char *word, size_t len)
-{
-  if (column + 1 + (int)len >= HELP_COLUMNS)
-    column = printf("\n%*s", indent, "") - 1;
-  return column + printf(" %.*s", (int)len, word);
-}
-
-static void print_verb_help(const struct verb *verb)
-{
-  static const char usage[] = "Usage: docextract";
-  int column = printf("%s %s", usage, verb->name);
-  const char *p, *word;
+  const char *word;
   size_t i;
 
-  for (p = verb->pattern; *p != '\0'; p = next_item(p))
-    column = print_word(column, (int)sizeof(usage) - 1, p, item_length(p));
-  printf("\n%c%s.\n\n", toupper((unsigned char)verb->help[0]), verb->help + 1);
-  if (strstr(verb->pattern, "STATE") != NULL) {
-    column = printf("STATE is one of:");
-    for (i = 0; (word = cli_state_word(i)) != NULL; i++)
-      column = print_word(column, 0, word, strlen(word));
-    printf("\n\n");
-  }
-  if (strstr(verb->pattern, "JOB") != NULL)
-    printf("JOB is a key from 'docextract jobs', at least its first %d "
-           "digits, or a\nprint job such as chart-12.\n\n",
-           CLI_KEY_LEAST);
+  for (i = 0; (word = cli_state_word(i)) != NULL; i++)
+    fprintf(out, "%s%s", i == first ? "\n" : " ", word);
+  fputc('\n', out);
 }
 
 /* verb: NULL for all of them */
 static void print_help(const struct verb *verb)
 {
-  const char *options;
-  char name[40];
   size_t i;
 
-  if (verb != NULL)
-    print_verb_help(verb);
-  else
+  if (verb == NULL)
     printf("Usage: docextract [-c FILE] COMMAND [ARGUMENT]...\n"
            "Submits documents for extraction and shows their status.\n"
            "Commands may be abbreviated.\n\n");
-  for (i = 0; verb == NULL && i < VERB_COUNT; i++) {
-    options = strstr(verbs[i].pattern, "[--");
-    print_line(verbs[i].name, verbs[i].pattern,
-               options != NULL ? (int)(options - verbs[i].pattern) : -1,
+  else
+    printf("Usage: docextract %s%s%s\n%c%s.\n\n", verb->name,
+           verb->pattern[0] != '\0' ? " " : "", verb->pattern,
+           toupper((unsigned char)verb->help[0]), verb->help + 1);
+  for (i = 0; verb == NULL && i < VERB_COUNT; i++)
+    print_line("", verbs[i].name, verbs[i].pattern, arguments_length(&verbs[i]),
                verbs[i].help);
+  if (verb == NULL) {
+    printf("\n");
+  } else if (strstr(verb->pattern, "STATE") != NULL) {
+    printf("STATE is one of:");
+    print_states(stdout, 6);
+    printf("\n");
+  } else if (strstr(verb->pattern, "JOB") != NULL) {
+    printf("JOB is a key from 'docextract jobs', at least its first %d "
+           "digits, or a\nprint job such as chart-12.\n\n",
+           CLI_KEY_LEAST);
   }
-  printf("%s", verb == NULL ? "\n" : "");
-  print_line("-c", "FILE", -1, "use this configuration file");
-  for (i = 0; i < ROW_COUNT; i++) {
-    if (!is_accepted_by(&rows[i], verb))
-      continue;
-    (void)snprintf(name, sizeof(name), "--%s", rows[i].name);
-    print_line(name, rows[i].argument != NULL ? rows[i].argument : "", -1,
-               rows[i].help);
-  }
+  print_line("-", "c", "FILE", -1, "use this configuration file");
+  for (i = 0; i < ROW_COUNT; i++)
+    if (is_accepted_by(&rows[i], verb))
+      print_line("--", rows[i].name,
+                 rows[i].argument != NULL ? rows[i].argument : "", -1,
+                 rows[i].help);
 }
 
 /* ---- the command line ---- */
 
 /* format: the error; NULL if it was printed. */
-__attribute__((format(printf, 2, 3))) static int
+__attribute__((format(printf, 2, 3), noreturn)) static void
 fail_usage(const struct verb *verb, const char *format, ...)
 {
   va_list args;
@@ -189,36 +168,36 @@ fail_usage(const struct verb *verb, const char *format, ...)
   }
   fprintf(stderr, "try 'docextract %s%s--help' for more information\n",
           verb != NULL ? verb->name : "", verb != NULL ? " " : "");
-  return EX_USAGE;
+  exit(EX_USAGE);
 }
 
 /* Finds the verb of that name, or the only one that begins with it. */
-static int find_verb(const char *name, const struct verb **ret_verb)
+static const struct verb *find_verb(const char *name)
 {
+  const struct verb *found = NULL;
   size_t i, count = 0, len = strlen(name);
 
   for (i = 0; i < VERB_COUNT; i++) {
     if (strncmp(verbs[i].name, name, len) != 0)
       continue;
-    *ret_verb = &verbs[i];
-    if (verbs[i].name[len] == '\0')
-      return EX_OK;
+    found = &verbs[i];
+    if (found->name[len] == '\0')
+      return found;
     count++;
   }
   if (count == 1)
-    return EX_OK;
+    return found;
   fprintf(stderr, "docextract: %s command '%s'; possible commands:",
           count > 1 ? "ambiguous" : "unknown", name);
   for (i = 0; i < VERB_COUNT; i++)
     if (count == 0 || strncmp(verbs[i].name, name, len) == 0)
       fprintf(stderr, " %s", verbs[i].name);
   fputc('\n', stderr);
-  return fail_usage(NULL, NULL);
+  fail_usage(NULL, NULL);
 }
 
 /* Options and arguments may be in any order. */
-static int read_options(struct cli *cli, int argc, char **argv,
-                        bool given[ROW_COUNT])
+static void read_options(struct cli *cli, int argc, char **argv)
 {
   struct option longs[ROW_COUNT + 1] = {{0}};
   int index, letter;
@@ -237,52 +216,46 @@ static int read_options(struct cli *cli, int argc, char **argv,
       continue;
     }
     if (letter != 0) /* getopt has printed it */
-      return fail_usage(NULL, NULL);
+      fail_usage(NULL, NULL);
     field = (char *)cli + rows[index].offset;
-    given[index] = true;
     if (rows[index].argument != NULL)
       *(const char **)field = optarg;
     else
       *(bool *)field = true;
   }
-  return EX_OK;
 }
 
-static int check_usage(const struct cli *cli, const struct verb *verb,
-                       const bool given[ROW_COUNT])
+static void check_usage(const struct cli *cli, const struct verb *verb)
 {
-  size_t i, least = 0, most = 0;
-  const char *p;
+  int len = arguments_length(verb);
+  const char *word;
+  size_t i;
 
-  for (i = 0; i < ROW_COUNT; i++)
-    if (given[i] && !is_accepted_by(&rows[i], verb))
-      return fail_usage(verb, "'%s' does not accept --%s", verb->name,
-                        rows[i].name);
-  for (p = verb->pattern; *p != '\0'; p = next_item(p)) {
-    if (strncmp(p, "[--", 3) == 0)
-      continue;
-    least += *p != '[';
-    most = memmem(p, item_length(p), "...", 3) != NULL ? SIZE_MAX : most + 1;
+  for (i = 0; i < ROW_COUNT; i++) {
+    const void *field = (const char *)cli + rows[i].offset;
+
+    if (!is_accepted_by(&rows[i], verb) &&
+        (rows[i].argument != NULL ? *(const char *const *)field != NULL
+                                  : *(const bool *)field))
+      fail_usage(verb, "'%s' does not accept --%s", verb->name, rows[i].name);
   }
-  if (cli->arg_count < least || cli->arg_count > most)
-    return fail_usage(verb, "'%s' takes %s", verb->name,
-                      verb->pattern[0] != '\0' ? verb->pattern
-                                               : "no arguments");
+  if (cli->arg_count > 0 ? len == 0 : len > 0 && verb->pattern[0] != '[')
+    fail_usage(verb, "'%s' takes %.*s", verb->name, len > 0 ? len : INT_MAX,
+               len > 0 ? verb->pattern : "no arguments");
   if (cli->json && cli->html)
-    return fail_usage(verb, "--json and --html exclude each other");
+    fail_usage(verb, "--json and --html exclude each other");
   if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0)
-    return fail_usage(verb, "--older-than takes a number and s, m, h or d, "
-                            "such as 7d");
-  for (i = 0; cli->state != NULL && cli_state_word(i) != NULL; i++)
-    if (strcmp(cli_state_word(i), cli->state) == 0)
-      return EX_OK;
+    fail_usage(verb, "--older-than takes a number and s, m, h or d, "
+                     "such as 7d");
+  i = 0;
+  while (cli->state != NULL && (word = cli_state_word(i++)) != NULL)
+    if (strcmp(word, cli->state) == 0)
+      return;
   if (cli->state == NULL)
-    return EX_OK;
+    return;
   fprintf(stderr, "docextract: unknown state; possible states:");
-  for (i = 0; cli_state_word(i) != NULL; i++)
-    fprintf(stderr, " %s", cli_state_word(i));
-  fputc('\n', stderr);
-  return fail_usage(verb, NULL);
+  print_states(stderr, SIZE_MAX);
+  fail_usage(verb, NULL);
 }
 
 /* ---- running ---- */
@@ -296,19 +269,17 @@ static void log_line(enum dx_log_level level, const char *line)
 
 static int run(const struct verb *verb, struct cli *cli)
 {
-  char *fallback = NULL;
   struct dx_err err = {0};
-  enum dx_code code = DX_OK;
+  enum dx_code code;
 
   if (cli->verbose)
     dx_log_to(log_line);
   if (cli->config_path == NULL) {
-    fallback = dx_config_path(true);
-    cli->config_path = fallback;
+    cli->config_path = dx_config_path();
     cli->config_from = getenv("CUPS_SERVERROOT") != NULL ? "CUPS_SERVERROOT"
                                                          : "the built-in path";
   }
-  code = cli->config_path != NULL ? verb->run(cli, &err) : dx_fail_nomem(&err);
+  code = verb->run(cli, &err);
   if (code == DX_E_SPACE)
     (void)dx_fail_advice(&err, "free space there");
   if (code != DX_OK)
@@ -316,15 +287,12 @@ static int run(const struct verb *verb, struct cli *cli)
   dx_json_free(&cli->jobs);
   dx_spool_close(&cli->spool);
   dx_config_free(&cli->config);
-  free(fallback);
   return cli_exit_status(dx_class_of(code));
 }
 
 int main(int argc, char **argv)
 {
-  const struct verb *verb = NULL;
-  bool given[ROW_COUNT] = {false};
-  int status;
+  const struct verb *verb;
   struct cli cli = {.spool = {-1, -1}};
 
   dx_process_protect();
@@ -332,25 +300,19 @@ int main(int argc, char **argv)
   (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe must not end a job */
   (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-  status = read_options(&cli, argc, argv, given);
-  if (status != EX_OK)
-    return status;
-  if (cli.version) {
+  read_options(&cli, argc, argv);
+  verb = optind < argc && !cli.version ? find_verb(argv[optind++]) : NULL;
+  if (cli.version)
     printf("docextract %s\n", PACKAGE_VERSION);
-    return EX_OK;
-  }
-  if (optind < argc)
-    status = find_verb(argv[optind++], &verb);
-  if (status != EX_OK)
-    return status;
-  if (cli.help) {
+  else if (cli.help)
     print_help(verb);
+  if (cli.version || cli.help)
     return EX_OK;
-  }
   if (verb == NULL)
-    return fail_usage(NULL, "missing command");
+    fail_usage(NULL, "missing command");
+  cli.verb = verb->name;
   cli.args = argv + optind;
   cli.arg_count = (size_t)(argc - optind);
-  status = check_usage(&cli, verb, given);
-  return status == EX_OK ? run(verb, &cli) : status;
+  check_usage(&cli, verb);
+  return run(verb, &cli);
 }

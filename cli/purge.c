@@ -63,44 +63,25 @@ static void print_kept(size_t count, const char *why)
     printf("Kept %zu: %s\n", count, why);
 }
 
-static enum dx_code purge_all(struct purge *p, struct dx_err *err)
-{
-  enum dx_code code;
-
-  if (p->cli->older_than == NULL)
-    p->least_ms = p->cli->config->keep_jobs_ms;
-  p->err = err;
-  code = cli_each_job(p->cli, purge_found, purge_found, p, err);
-  printf("%s %zu finished job%s\n",
-         p->cli->dry_run ? "Would remove" : "Removed", p->removed,
-         p->removed == 1 ? "" : "s");
-  print_kept(p->unfinished, "unfinished");
-  print_kept(p->recent, "too recent");
-  print_kept(p->failed, "failed, with their documents; cancel one with: "
-                        "docextract cancel JOB");
-  return code;
-}
-
 /* Removes a job that was named on the command line. */
 static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
 {
-  const struct purge *p = ctx;
-  struct purge look = {.least_ms = p->least_ms};
+  struct purge *p = ctx;
   char key[DX_KEY_BYTES];
   struct dx_job *job = NULL;
   enum dx_code code = cli_pick_job(p->cli, text, key, err);
 
-  if (code == DX_OK) {
+  p->recent = 0;
+  if (code == DX_OK)
     code = cli_read_job(p->cli, key, &job, err);
-    if (code == DX_E_NOT_FOUND || (code == DX_OK && !may_remove(&look, job)))
-      code = look.recent > 0
-                 ? dx_fail(err, DX_E_JOB, 0, "job %s is too recent", key)
-                 : dx_fail(err, DX_E_JOB, 0,
-                           "job %s is not finished; cancel it first, with: "
-                           "docextract cancel %s",
-                           key, key);
-    dx_job_free(&job);
-  }
+  if (code == DX_E_NOT_FOUND || (code == DX_OK && !may_remove(p, job)))
+    code = p->recent > 0
+               ? dx_fail(err, DX_E_JOB, 0, "job %s is too recent", key)
+               : dx_fail(err, DX_E_JOB, 0,
+                         "job %s is not finished; cancel it first, with: "
+                         "docextract cancel %s",
+                         key, key);
+  dx_job_free(&job);
   if (code == DX_OK && !p->cli->dry_run)
     return cli_request(p->cli, CLI_PATIENCE_MS, NULL, err, "purge %s", key);
   if (code == DX_OK)
@@ -110,14 +91,24 @@ static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
 
 enum dx_code verb_purge(struct cli *cli, struct dx_err *err)
 {
-  struct purge p = {.cli = cli};
+  struct purge p = {.cli = cli, .err = err};
   enum dx_code code = cli_open_spool(cli, err);
 
   if (code != DX_OK)
     return code;
   if (cli->older_than != NULL)
     p.least_ms = dx_parse_duration(cli->older_than);
+  else if (cli->arg_count == 0)
+    p.least_ms = cli->config->keep_jobs_ms;
   cli_stop_catch();
-  return cli->arg_count > 0 ? cli_each_argument(cli, purge_one, &p, err)
-                            : purge_all(&p, err);
+  if (cli->arg_count > 0)
+    return cli_each_argument(cli, purge_one, &p, err);
+  code = cli_each_job(cli, purge_found, purge_found, &p, err);
+  printf("%s %zu finished job%s\n", cli->dry_run ? "Would remove" : "Removed",
+         p.removed, p.removed == 1 ? "" : "s");
+  print_kept(p.unfinished, "unfinished");
+  print_kept(p.recent, "too recent");
+  print_kept(p.failed, "failed, with their documents; cancel one with: "
+                       "docextract cancel JOB");
+  return code;
 }

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -231,8 +230,8 @@ static void print_jobs(struct cli *cli)
 
 /*
  * The log contains titles and names of people in many places. Therefore only
- * lines of a few known forms are printed, and only their numbers and words of
- * fixed sets.
+ * lines of a few known forms are printed, and only the groups of their
+ * patterns: numbers and words of fixed sets.
  */
 #define DEFAULT_LOG "/var/log/cups/error_log"
 #define PATH_BYTES 512
@@ -243,30 +242,18 @@ static void print_jobs(struct cli *cli)
 
 #define HEAD \
   "^[A-Z] \\[([0-9]{2}/[A-Za-z]{3}/[0-9:]+ [-+0-9]+)\\] \\[Job ([0-9]+)\\] "
-#define LINE "%1 job %2: "
-#define PROGRAM "\\([^ ()]*/(docextract|todocextract)\\)"
+#define PROGRAM "PID [0-9]+ \\([^ ()]*/(docextract|todocextract)\\) "
 #define STATE \
   "(stored|registered|uploaded|processing|complete|extracted|failed|refused)"
-#define REASON                                                         \
-  "[-+]docextract-(waiting-report|service-down-warning|storage-error|" \
-  "document-refused-error|config-error)"
 
-/* A matching line is printed as `format`, in which %1, %2, and so on are groups
- * of the pattern: %1 is the time, %2 the job. */
-static const struct {
-  const char *pattern;
-  const char *format;
-} known[] = {
-    {HEAD "PID [0-9]+ " PROGRAM " (stopped with status|crashed on signal) "
-          "([0-9]+)\\.$",
-     LINE "%3 %4 %5"},
-    {HEAD "PID [0-9]+ " PROGRAM " exited with no errors\\.$", LINE "%3 exited"},
-    {HEAD "Backend returned status ([0-9]+) \\(", LINE "backend status %3"},
-    {HEAD "STATE: (" REASON ")$", LINE "%3"},
-    {HEAD "submission ([0-9]+): [^,]+, " STATE " -> " STATE "$",
-     LINE "submission %3: %4 -> %5"},
-    {HEAD "todocextract: ([0-9]+) bytes in; out: (document|sheet|refused)",
-     LINE "filter: %3 bytes, %4"},
+static const char *const known[] = {
+    HEAD PROGRAM "((stopped with status|crashed on signal) [0-9]+)\\.$",
+    HEAD PROGRAM "(exited) with no errors\\.$",
+    HEAD "Backend returned (status [0-9]+) \\(",
+    HEAD "STATE: ([-+]docextract-(waiting-report|service-down-warning|"
+         "storage-error|document-refused-error|config-error))$",
+    HEAD "(submission [0-9]+:) [^,]+, (" STATE " -> " STATE ")$",
+    HEAD "todocextract: ([0-9]+ bytes) in; out: (document|sheet|refused)",
 };
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
@@ -277,63 +264,61 @@ static void read_log_path(void *ctx, const char *name, const char *value)
     (void)snprintf(ctx, PATH_BYTES, "%s", value);
 }
 
-/* Opened with the rights of the caller; -1: not available. */
-static int open_log(const char *config_path)
+/* Opened with the rights of the caller; NULL: not available. */
+static FILE *open_log(const char *config_path)
 {
   char path[PATH_BYTES] = DEFAULT_LOG;
-  int fd = cupsd_open(config_path, "cups-files.conf");
+  int fd;
 
-  if (fd >= 0)
-    cupsd_directives(fd, read_log_path, path);
+  cupsd_directives(cupsd_open(config_path, "cups-files.conf"), read_log_path,
+                   path);
   /* it may be "syslog" */
-  return path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+  fd = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+  return fd >= 0 ? fdopen(fd, "r") : NULL;
 }
 
-static void format_line(const char *line, const char *format,
-                        const regmatch_t *at, char out[LOG_LINE_BYTES])
+/* Joins the groups of a line: the time, the job, and all others that are not
+ * part of another one. */
+static void join_groups(const char *line, const regmatch_t at[GROUPS],
+                        char text[LOG_LINE_BYTES])
 {
-  size_t len = 0;
-  const char *p;
+  int end = at[1].rm_eo;
+  size_t i, len;
 
-  for (p = format; *p != '\0' && len < LOG_LINE_BYTES - 1; p++) {
-    const regmatch_t *group = *p == '%' ? &at[*++p - '0'] : NULL;
-
-    len +=
-        (size_t)snprintf(out + len, LOG_LINE_BYTES - len, "%.*s",
-                         group != NULL ? (int)(group->rm_eo - group->rm_so) : 1,
-                         group != NULL ? line + group->rm_so : p);
-  }
+  len = (size_t)snprintf(text, LOG_LINE_BYTES, "%.*s job", end - at[1].rm_so,
+                         line + at[1].rm_so);
+  for (i = 2; i < GROUPS && len < LOG_LINE_BYTES; i++)
+    if (at[i].rm_so >= end) {
+      end = at[i].rm_eo;
+      len += (size_t)snprintf(text + len, LOG_LINE_BYTES - len, " %.*s%s",
+                              end - at[i].rm_so, line + at[i].rm_so,
+                              i == 2 ? ":" : "");
+    }
 }
 
-/* Prints the last known lines. Reads and closes fd, which may be -1. */
-static void print_log(int fd)
+/* Prints the last known lines. Closes the file. */
+static void print_log(FILE *file)
 {
-  FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
   regex_t expressions[KNOWN];
   regmatch_t at[GROUPS];
   char line[2048], kept[LINES][LOG_LINE_BYTES]; /* the last ones */
   size_t i, compiled = 0, count = 0;
-  struct stat st;
 
   if (file == NULL) {
     printf("  cannot be read\n");
-    if (fd >= 0)
-      (void)close(fd);
     return;
   }
   while (compiled < KNOWN &&
-         regcomp(&expressions[compiled], known[compiled].pattern,
-                 REG_EXTENDED) == 0)
+         regcomp(&expressions[compiled], known[compiled], REG_EXTENDED) == 0)
     compiled++;
-  if (fstat(fd, &st) == 0 && st.st_size > TAIL_BYTES)
-    (void)fseeko(file, st.st_size - TAIL_BYTES, SEEK_SET);
+  (void)fseeko(file, -TAIL_BYTES, SEEK_END); /* fails in a shorter file */
   while (fgets(line, sizeof(line), file) != NULL) {
     line[strcspn(line, "\n")] = '\0';
     for (i = 0; i < compiled; i++)
-      if (regexec(&expressions[i], line, GROUPS, at, 0) == 0)
+      if (regexec(&expressions[i], line, GROUPS, at, 0) == 0) {
+        join_groups(line, at, kept[count++ % LINES]);
         break;
-    if (i < compiled)
-      format_line(line, known[i].format, at, kept[count++ % LINES]);
+      }
   }
   for (i = count > LINES ? count - LINES : 0; i < count; i++)
     printf("  %s\n", kept[i % LINES]);
@@ -348,12 +333,12 @@ static void print_log(int fd)
  * owner of the spool. If a part fails, the report contains the error. */
 enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
-  int log = open_log(cli->config_path);
+  FILE *log = open_log(cli->config_path);
   struct dx_err why;
   enum dx_code code = cli_load(cli, &why);
 
   if (code == DX_OK) /* print_jobs() reports a failure */
-    (void)!cli_become_owner(cli->config->spool_dir, NULL);
+    (void)!cli_become_owner(cli, NULL);
   print_versions();
   printf("\nConfiguration\n");
   if (code == DX_OK)

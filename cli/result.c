@@ -22,7 +22,10 @@
 enum { FIELD, VALUE, UNIT, MIN, MAX, COLUMNS };
 
 struct result_row {
-  const char *text[COLUMNS]; /* "" if missing */
+  const char *text[COLUMNS];   /* "" if missing */
+  long double number[COLUMNS]; /* NaN if it is not one */
+  const char *mark; /* "low", "high", or "" if it is in its range, or cannot be
+                       compared */
 };
 
 enum dx_code result_parse(const struct dx_buf *content,
@@ -123,35 +126,27 @@ static const char *text_of(const struct dx_json *json)
 static struct result_row make_row(const struct dx_json *member)
 {
   const struct dx_json *value = dx_json_get(member, "value");
-  const struct dx_json *range = dx_json_get(member, "range");
+  const struct dx_json *other = value != NULL ? member : NULL;
+  const struct dx_json *range = dx_json_get(other, "range");
+  struct result_row row = {
+      .text = {dx_json_name(member), text_of(value != NULL ? value : member),
+               text_of(dx_json_get(other, "measurement_unit")),
+               text_of(dx_json_get(range, "min")),
+               text_of(dx_json_get(range, "max"))}};
+  size_t i;
 
-  if (value == NULL)
-    return (struct result_row){
-        {dx_json_name(member), text_of(member), "", "", ""}};
-  return (struct result_row){{dx_json_name(member), text_of(value),
-                              text_of(dx_json_get(member, "measurement_unit")),
-                              text_of(dx_json_get(range, "min")),
-                              text_of(dx_json_get(range, "max"))}};
-}
-
-static bool is_less(const char *a, const char *b)
-{
-  return dx_json_is_number(a) && dx_json_is_number(b) &&
-         strtold(a, NULL) < strtold(b, NULL);
-}
-
-/* "low", "high", or "" if the value is in its range or cannot be compared. */
-static const char *mark_of(const struct result_row *row)
-{
-  if (is_less(row->text[VALUE], row->text[MIN]))
-    return "low";
-  return is_less(row->text[MAX], row->text[VALUE]) ? "high" : "";
+  for (i = 0; i < COLUMNS; i++)
+    row.number[i] = dx_json_is_number(row.text[i]) ? strtold(row.text[i], NULL)
+                                                   : (long double)NAN;
+  row.mark = row.number[VALUE] < row.number[MIN]   ? "low"
+             : row.number[VALUE] > row.number[MAX] ? "high"
+                                                   : "";
+  return row;
 }
 
 /* ---- as a table ---- */
 
-static void table_row(const struct result_row *row, const size_t width[COLUMNS],
-                      const char *mark)
+static void table_row(const struct result_row *row, const size_t width[COLUMNS])
 {
   size_t left = 2; /* blanks before the next text: none follow the last */
   size_t i;
@@ -164,9 +159,9 @@ static void table_row(const struct result_row *row, const size_t width[COLUMNS],
     }
     left += width[i] + 2 - cli_count_characters(row->text[i]);
   }
-  if (mark[0] != '\0') {
+  if (row->mark[0] != '\0') {
     printf("%*s", (int)left, "");
-    cli_print_word(mark, false);
+    cli_print_word(row->mark, false);
   }
   printf("\n");
 }
@@ -191,7 +186,7 @@ static void table_patient(const struct dx_json *document)
 static void table_rows(const struct dx_json *document)
 {
   static const struct result_row header = {
-      {"FIELD", "VALUE", "UNIT", "MIN", "MAX"}};
+      .text = {"FIELD", "VALUE", "UNIT", "MIN", "MAX"}, .mark = ""};
   const struct dx_json *first = next_row(dx_json_first_member(document));
   const struct dx_json *member;
   size_t width[COLUMNS], i;
@@ -207,38 +202,33 @@ static void table_rows(const struct dx_json *document)
       if (cli_count_characters(row.text[i]) > width[i])
         width[i] = cli_count_characters(row.text[i]);
   }
-  table_row(&header, width, "");
+  table_row(&header, width);
   for (member = first; member; member = next_row(dx_json_next(member))) {
     const struct result_row row = make_row(member);
 
-    table_row(&row, width, mark_of(&row));
+    table_row(&row, width);
   }
-}
-
-static void print_named(const char *what, const char *id, const char *name)
-{
-  printf("%s ", what);
-  (void)cli_print_plain(id, SIZE_MAX);
-  if (name[0] != '\0')
-    printf(": ");
-  (void)cli_print_plain(name, SIZE_MAX);
-  printf("\n");
 }
 
 void result_print_table(const struct dx_json *results)
 {
   const struct dx_json *document =
       dx_json_first_member(dx_json_get(results, "medical_data"));
+  const char *name = text_of(dx_json_get(results, "case_name"));
 
-  print_named("Case", text_of(dx_json_get(results, "id")),
-              text_of(dx_json_get(results, "case_name")));
+  printf("Case ");
+  (void)cli_print_plain(text_of(dx_json_get(results, "id")), SIZE_MAX);
+  printf("%s", name[0] != '\0' ? ": " : "");
+  (void)cli_print_plain(name, SIZE_MAX);
+  printf("\n");
   if (is_empty(results)) {
     printf("Nothing was found in it\n");
     return;
   }
   for (; document != NULL; document = dx_json_next(document)) {
+    printf("\nDocument ");
+    (void)cli_print_plain(dx_json_name(document), SIZE_MAX);
     printf("\n");
-    print_named("Document", dx_json_name(document), "");
     table_patient(document);
     table_rows(document);
   }
@@ -246,57 +236,13 @@ void result_print_table(const struct dx_json *results)
 
 /* ---- as a page ---- */
 
-/* tests/cli/show_test.sh compares this hash with the style. */
-#define STYLE_SHA256 "+H5g6N4CUxuNG+AU1ga3ZXDNigwXsCmaAGr+NYsgaFM="
-
-static const char style[] =
-    ":root{color-scheme:light dark;--ink:#1a1a1a;--soft:#5c5c5c;--line:#c8c8c8;"
-    "--paper:#fff;--fine:#2f7d4f;--out:#b3261e}\n"
-    "@media screen and (prefers-color-scheme:dark){:root{--ink:#eee;"
-    "--soft:#aaa;--line:#555;--paper:#1c1c1c;--fine:#7cc99a;--out:#ff8a80}}\n"
-    "body{font:16px/1.4 system-ui,sans-serif;color:var(--ink);"
-    "background:var(--paper);max-width:52em;margin:1.5em auto;padding:0 1em}\n"
-    "h1{font-size:1.5em}h2{font-size:1.2em}h3{font-size:1em}\n"
-    "h1,h2,h3{overflow-wrap:anywhere;break-after:avoid}\n"
-    "section{border-top:2px solid var(--line)}\n"
-    "small,dt,thead{color:var(--soft);font-weight:400}\n"
-    "dl{display:flex;flex-wrap:wrap;gap:.3em 2em;margin:.5em 0}\n"
-    "dd{margin:0;font-weight:600}\n"
-    "dd,td,th,li,p{overflow-wrap:anywhere}\n"
-    "table{border-collapse:collapse;width:100%}\n"
-    "th,td{text-align:start;vertical-align:top;padding:.3em .5em;"
-    "border-bottom:1px solid var(--line)}\n"
-    "tbody th{font-weight:400}\n"
-    "td{min-width:4em}.u{min-width:5em}tbody th{min-width:7em}\n"
-    ".n{text-align:end;font-variant-numeric:tabular-nums}\n"
-    ".mark,.out{color:var(--out);font-weight:700}\n"
-    ".mark{white-space:nowrap}\n"
-    "ul{margin:0;padding-inline-start:1.2em}\n"
-    ".note{border:2px solid var(--out);padding:.5em}\n"
-    "svg{width:9em;height:1em;vertical-align:middle}\n"
-    ".scale{fill:var(--line)}.range,.dot{fill:var(--fine)}"
-    ".range{opacity:.45}.far{fill:var(--out)}\n"
-    "@media "
-    "print{body{font-size:10pt;max-width:none;margin:0}tr,dl{break-inside:"
-    "avoid}}\n";
-
 void result_begin_page(void)
 {
-  printf("<!DOCTYPE html>\n"
-         "<html lang=\"en\">\n"
-         "<head>\n"
-         "<meta charset=\"utf-8\">\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\""
-         "default-src 'none'; style-src 'sha256-" STYLE_SHA256 "'; "
-         "base-uri 'none'; form-action 'none'\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width\">\n"
-         "<title>Extracted values</title>\n"
-         "<style>%s</style>\n"
-         "</head>\n"
-         "<body>\n"
-         "<main>\n"
-         "<h1>Extracted values</h1>\n",
-         style);
+  static const char text[] =
+#include "cli/show.html.inc" /* of show.html, by cli/local.mk */
+      ;
+
+  (void)fputs(text, stdout);
 }
 
 void result_end_page(void)
@@ -388,29 +334,23 @@ static void print_value(const struct dx_json *value)
 
 /* The row contains the same information as text, because screen readers skip
  * the bar. No bar is printed for a range that cannot be drawn. */
-static void print_bar(const struct result_row *row, bool is_out)
+static void print_bar(const struct result_row *row)
 {
-  const char *const *text = row->text;
-  long double value, min, max, x;
+  const long double *number = row->number;
+  long double min = number[MIN], max = number[MAX];
+  long double x =
+      BAR_FROM + (BAR_TO - BAR_FROM) * ((number[VALUE] - min) / (max - min));
 
-  if (!dx_json_is_number(text[VALUE]) || !dx_json_is_number(text[MIN]) ||
-      !dx_json_is_number(text[MAX]))
-    return;
-  value = strtold(text[VALUE], NULL);
-  min = strtold(text[MIN], NULL);
-  max = strtold(text[MAX], NULL);
-  x = BAR_FROM + (BAR_TO - BAR_FROM) * ((value - min) / (max - min));
-  if (!(min < max) || isnan(x)) /* too large to compute with */
+  if (!(min < max) || isnan(x)) /* not numbers, or too large to compute with */
     return;
   x = fminl(fmaxl(x, BAR_EDGE), 100 - BAR_EDGE);
   printf("<svg viewBox=\"0 0 100 12\" aria-hidden=\"true\">"
          "<rect class=\"scale\" y=\"5\" width=\"100\" height=\"2\"/>"
          "<rect class=\"range\" x=\"25\" y=\"2\" width=\"50\" height=\"8\"/>");
-  if (is_out)
-    printf("<path class=\"far\" d=\"M%.1Lf 0l5 6-5 6-5-6z\"/>", x);
-  else
-    printf("<circle class=\"dot\" cx=\"%.1Lf\" cy=\"6\" r=\"4\"/>", x);
-  printf("</svg>");
+  printf(row->mark[0] != '\0'
+             ? "<path class=\"far\" d=\"M%.1Lf 0l5 6-5 6-5-6z\"/></svg>"
+             : "<circle class=\"dot\" cx=\"%.1Lf\" cy=\"6\" r=\"4\"/></svg>",
+         x);
 }
 
 static void page_measurement(const struct dx_json *member)
@@ -419,10 +359,9 @@ static void page_measurement(const struct dx_json *member)
                                       NULL};
   static const char *const limits[] = {"min", "max", NULL};
   const struct result_row row = make_row(member);
-  const char *mark = mark_of(&row);
   const struct dx_json *range = dx_json_get(member, "range");
 
-  printf("<td class=\"n%s\">", mark[0] != '\0' ? " out" : "");
+  printf("<td class=\"n%s\">", row.mark[0] != '\0' ? " out" : "");
   print_value(dx_json_get(member, "value"));
   printf("</td><td class=\"u\">");
   print_value(dx_json_get(member, "measurement_unit"));
@@ -430,7 +369,7 @@ static void page_measurement(const struct dx_json *member)
   printf("</td><td class=\"n\">");
   print_value(dx_json_get(range, "min"));
   printf("</td><td>");
-  print_bar(&row, mark[0] != '\0');
+  print_bar(&row);
   if (dx_json_first_member(range) != NULL) /* other members of the range */
     print_members(range, limits);
   else
@@ -438,10 +377,10 @@ static void page_measurement(const struct dx_json *member)
   printf("</td><td>");
   print_value(dx_json_get(range, "max"));
   printf("</td><td class=\"mark\">%s%s</td>",
-         mark[0] == 'l'   ? "▼ "
-         : mark[0] == 'h' ? "▲ "
-                          : "",
-         mark);
+         row.mark[0] == 'l'   ? "▼ "
+         : row.mark[0] == 'h' ? "▲ "
+                              : "",
+         row.mark);
 }
 
 static void page_rows(const struct dx_json *document)

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* True if CUPS may still run the print job: its own commands must be used. */
 static bool is_of_cups(const struct dx_job *job)
@@ -15,97 +16,79 @@ static bool is_of_cups(const struct dx_job *job)
          job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job);
 }
 
-static enum dx_code refuse_user(const char *verb, const struct dx_job *job,
+/* Tells a user who may not use the spool what to do instead. */
+static enum dx_code advise_user(const char *verb, const struct dx_job *job,
                                 struct dx_err *err)
 {
-  return dx_fail(err, DX_E_ACCESS, 0,
-                 "only the administrator can %s this job; ask for: docextract "
-                 "%s %.8s",
-                 verb, verb, job->key);
-}
-
-static enum dx_code retry_as_user(const struct dx_job *job, struct dx_err *err)
-{
-  char name[CLI_CUPS_NAME_BYTES];
-
-  cli_cups_name(job, name);
-  if (dx_job_outcome(job, NULL) == DX_OK)
-    printf("Everything in job %s has already been extracted\n", job->key);
-  else if (is_of_cups(job))
-    return dx_fail(err, DX_E_JOB, 0,
-                   "this is print job %s; if CUPS holds it: lp -i %s -H "
-                   "resume; if its queue is stopped, ask the administrator",
-                   name, name);
-  else if (dx_job_is_final(job) || dx_job_is_undecided(job))
-    return refuse_user("retry", job, err);
-  else
-    printf("docextractd is working on job %s; nothing to do\n", job->key);
-  return DX_OK;
-}
-
-static enum dx_code cancel_as_user(const struct dx_job *job, struct dx_err *err)
-{
   size_t good = dx_job_count(job, DX_ST_EXTRACTED);
+  bool is_retry = strcmp(verb, "retry") == 0;
   char name[CLI_CUPS_NAME_BYTES];
 
   cli_cups_name(job, name);
-  if (!dx_job_is_finished(job))
-    return is_of_cups(job)
-               ? dx_fail(err, DX_E_JOB, 0,
-                         "this is print job %s; cancel it with: cancel %s",
-                         name, name)
-               : refuse_user("cancel", job, err);
-  if (good == job->submission_count)
+  if (is_retry && dx_job_outcome(job, NULL) == DX_OK)
+    printf("Everything in job %s has already been extracted\n", job->key);
+  else if (!is_retry && dx_job_is_finished(job) &&
+           good == job->submission_count)
     printf("Job %s had already finished: everything is extracted\n", job->key);
-  else
+  else if (!is_retry && dx_job_is_finished(job))
     printf("Job %s had already finished: %zu of %zu documents extracted\n",
            job->key, good, job->submission_count);
+  else if (is_of_cups(job))
+    return is_retry
+               ? dx_fail(err, DX_E_JOB, 0,
+                         "this is print job %s; if CUPS holds it: lp -i %s -H "
+                         "resume; if its queue is stopped, ask the "
+                         "administrator",
+                         name, name)
+               : dx_fail(err, DX_E_JOB, 0,
+                         "this is print job %s; cancel it with: cancel %s",
+                         name, name);
+  else if (is_retry && !dx_job_is_final(job) && !dx_job_is_undecided(job))
+    printf("docextractd is working on job %s; nothing to do\n", job->key);
+  else
+    return dx_fail(err, DX_E_ACCESS, 0,
+                   "only the administrator can %s this job; ask for: "
+                   "docextract %s %.8s",
+                   verb, verb, job->key);
   return DX_OK;
 }
-
-struct request {
-  struct cli *cli;
-  const char *verb; /* verb of docextractd */
-  enum dx_code (*as_user)(const struct dx_job *job, struct dx_err *err);
-};
 
 static enum dx_code request_one(void *ctx, const char *text, struct dx_err *err)
 {
-  const struct request *r = ctx;
-  const char *service = r->cli->service;
+  struct cli *cli = ctx;
   char key[DX_KEY_BYTES];
   struct dx_job *job = NULL;
-  enum dx_code code = cli_pick_job(r->cli, text, key, err);
+  enum dx_code code = cli_pick_job(cli, text, key, err);
 
-  if (code == DX_OK && !r->cli->asks)
-    return cli_request(r->cli, CLI_PATIENCE_MS, NULL, err, "%s %s%s%s", r->verb,
-                       key, service != NULL ? " " : "",
-                       service != NULL ? service : "");
+  if (code == DX_OK && !cli->asks)
+    return cli_request(cli, CLI_PATIENCE_MS, NULL, err, "%s %s%s%s", cli->verb,
+                       key, cli->service != NULL ? " " : "",
+                       cli->service != NULL ? cli->service : "");
   if (code == DX_OK)
-    code = cli_read_job(r->cli, key, &job, err);
+    code = cli_read_job(cli, key, &job, err);
   if (code == DX_OK)
-    code = r->as_user(job, err);
+    code = advise_user(cli->verb, job, err);
   dx_job_free(&job);
   return code;
 }
 
-static enum dx_code request_all(struct request r, struct dx_err *err)
+static enum dx_code request_all(struct cli *cli, struct dx_err *err)
 {
   const struct dx_service *service;
-  enum dx_code code = cli_open_jobs(r.cli, err);
+  enum dx_code code = cli_open_jobs(cli, err);
 
-  if (code == DX_OK && r.cli->service != NULL)
-    code = cli_service(r.cli, &service, err);
+  if (code == DX_OK && cli->service != NULL)
+    code = cli_service(cli, &service, err);
   cli_stop_catch();
-  return code == DX_OK ? cli_each_argument(r.cli, request_one, &r, err) : code;
+  return code == DX_OK ? cli_each_argument(cli, request_one, cli, err) : code;
 }
 
 enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
 {
-  return request_all((struct request){cli, "retry", retry_as_user}, err);
+  return request_all(cli, err);
 }
 
 enum dx_code verb_cancel(struct cli *cli, struct dx_err *err)
 {
-  return request_all((struct request){cli, "cancel", cancel_as_user}, err);
+  return request_all(cli, err);
 }

@@ -86,8 +86,10 @@ static enum dx_code show_file(struct show *s, const char *path,
                               struct dx_err *err)
 {
   struct dx_buf content = {0};
-  enum dx_code code = geteuid() == 0 ? cli_load_as_owner(s->cli, err) : DX_OK;
+  enum dx_code code = geteuid() == 0 ? cli_load(s->cli, err) : DX_OK;
 
+  if (code == DX_OK && geteuid() == 0)
+    code = cli_become_owner(s->cli, err);
   if (code == DX_OK && geteuid() == 0)
     code =
         dx_fail(err, DX_E_ACCESS, 0,
@@ -154,15 +156,16 @@ static enum dx_code ask_result(const struct cli *cli, const char *key,
                                const char *name, struct dx_buf *ret_content,
                                struct dx_err *err)
 {
-  struct dx_status status = DX_STATUS_NONE;
   char request[DX_STATUS_REQUEST_BYTES];
   enum dx_code code;
+  FILE *in;
 
   (void)snprintf(request, sizeof(request), "show %s %s", key, name);
-  code = dx_status_ask(&status, cli->config->status_socket, request, err);
-  if (code == DX_OK)
-    code = dx_status_bytes(&status, DX_RESULT_MAX_BYTES, ret_content, err);
-  dx_status_close(&status);
+  in = dx_status_ask(cli->config->status_socket, request, err);
+  if (in == NULL)
+    return err->code;
+  code = dx_status_bytes(in, DX_RESULT_MAX_BYTES, ret_content, err);
+  (void)fclose(in);
   return code;
 }
 

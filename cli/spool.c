@@ -5,12 +5,10 @@
  */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -26,47 +24,37 @@
 
 /* ---- from the spool, or from docextractd ---- */
 
-/* True if the caller may not read the spool. Uses the valid lines of the
- * configuration; its errors do not matter to this caller. */
-static bool must_ask(struct cli *cli)
-{
-  struct dx_config *config = NULL;
-  struct dx_err err;
-
-  if (geteuid() == 0 ||
-      dx_config_read_anyway(cli->config_path, &config, &err) != DX_OK)
-    return false;
-  if (cli_become_owner(config->spool_dir, &err) != DX_E_ACCESS) {
-    dx_config_free(&config);
-    return false;
-  }
-  dx_config_free(&cli->config);
-  cli->config = config;
-  return true;
-}
-
 enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err)
 {
-  cli->asks = must_ask(cli);
+  /* For a user who may not read the spool, the valid lines of the configuration
+   * are enough. */
+  if (geteuid() != 0) {
+    dx_config_free(&cli->config);
+    cli->asks =
+        dx_config_read_anyway(cli->config_path, &cli->config, err) == DX_OK &&
+        cli_become_owner(cli, err) == DX_E_ACCESS;
+  }
   return cli->asks ? DX_OK : cli_open_spool(cli, err);
 }
 
 /* Reads all jobs of the response into cli->jobs. */
 static enum dx_code ask_jobs(struct cli *cli, struct dx_err *err)
 {
-  struct dx_status status = DX_STATUS_NONE;
   struct dx_json *line;
   bool at_end = false;
-  enum dx_code code;
+  enum dx_code code = DX_OK;
+  FILE *in;
 
   dx_json_free(&cli->jobs);
   cli->jobs = dx_json_array();
   if (cli->jobs == NULL)
     return dx_fail_nomem(err);
-  code = dx_status_ask(&status, cli->config->status_socket,
-                       cli->is_listing && !cli->all ? "jobs" : "jobs all", err);
+  in = dx_status_ask(cli->config->status_socket,
+                     cli->is_listing && !cli->all ? "jobs" : "jobs all", err);
+  if (in == NULL)
+    return err->code;
   while (code == DX_OK && !at_end) {
-    code = dx_status_line(&status, DX_STATUS_REPLY_MS, &line, err);
+    code = dx_status_line(in, &line, err);
     if (code == DX_OK && line == NULL)
       code = dx_fail(err, DX_E_IO, 0, "the connection to docextractd was lost");
     if (code == DX_OK && !dx_json_bool(dx_json_get(line, "end"), &at_end) &&
@@ -74,7 +62,7 @@ static enum dx_code ask_jobs(struct cli *cli, struct dx_err *err)
       code = dx_fail_nomem(err);
     dx_json_free(&line);
   }
-  dx_status_close(&status);
+  (void)fclose(in);
   return code;
 }
 
@@ -89,7 +77,13 @@ static const char *key_of(const struct dx_json *line)
 enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
                           cli_each *finished, void *ctx, struct dx_err *err)
 {
-  enum dx_code code;
+  /* In the order in which jobs move, so that none is missed. */
+  static const enum dx_spool_part parts[] = {DX_SPOOL_NEW, DX_SPOOL_JOBS,
+                                             DX_SPOOL_FINISHED};
+  enum dx_code code = DX_OK;
+  const char *name;
+  char *names;
+  size_t i;
 
   if (cli->asks) {
     code = ask_jobs(cli, err);
@@ -99,12 +93,15 @@ enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
         code = unfinished(ctx, key_of(cli->job));
     return code;
   }
-  /* In the order in which jobs move, so that none is missed. */
-  code = dx_spool_each(&cli->spool, DX_SPOOL_NEW, unfinished, ctx, err);
-  if (code == DX_OK)
-    code = dx_spool_each(&cli->spool, DX_SPOOL_JOBS, unfinished, ctx, err);
-  if (code == DX_OK)
-    code = dx_spool_each(&cli->spool, DX_SPOOL_FINISHED, finished, ctx, err);
+  for (i = 0; code == DX_OK && i < 3; i++) {
+    names = dx_spool_names(&cli->spool, parts[i], err);
+    code = names != NULL ? DX_OK : err->code;
+    for (name = names; code == DX_OK && *name != '\0';
+         name = dx_next_name(name))
+      code = parts[i] == DX_SPOOL_FINISHED ? finished(ctx, name)
+                                           : unfinished(ctx, name);
+    free(names);
+  }
   return code;
 }
 
@@ -123,46 +120,6 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
     line = dx_json_next(line);
   return line != NULL ? dx_status_read_job(line, ret_job, err)
                       : dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
-}
-
-/* ---- permissions of backends ---- */
-
-enum dx_code cli_check_spool(const struct dx_config *config, struct dx_err *err)
-{
-  enum dx_code code = dx_fs_check_access(config->spool_dir, err);
-
-  return code == DX_OK ? code : dx_user_advise_writer(err);
-}
-
-enum dx_code cli_check_results(const struct dx_service *service,
-                               struct dx_err *err)
-{
-  const char *path = service->results_dir;
-  enum dx_code code = DX_OK;
-  struct dx_err why;
-  struct stat st;
-  char *parent;
-
-  if (stat(path, &st) == 0) {
-    if (S_ISDIR(st.st_mode))
-      code = dx_fs_check_access(path, &why);
-  } else if (errno == ENOENT) { /* it will be created in its parent */
-    parent = dx_fs_parent(path);
-    if (parent == NULL)
-      return dx_fail_nomem(err);
-    code = dx_fs_check_access(parent, &why);
-    free(parent);
-    if (code == DX_E_NOT_FOUND)
-      code = DX_OK;
-    else if (code != DX_OK)
-      code = dx_fail_sys(&why, why.sys_errno, "create directory", path);
-  }
-  if (code == DX_OK)
-    return code;
-  (void)dx_user_advise_writer(&why);
-  return dx_fail(err, code, why.sys_errno,
-                 "results cannot be written, so nothing will be sent: %s",
-                 why.text);
 }
 
 const char *cli_results_dir(const struct cli *cli,

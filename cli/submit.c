@@ -48,23 +48,24 @@
 #define CONFIG_FD 3         /* of todocextract, which may not open the file */
 #define TEMP_DIR "/var/tmp" /* its temporary files have no names */
 
-/* ---- todocextract ---- */
-
-struct filter {
-  struct dx_bundle_reader *reader;
-  int bundle_fd;    /* output of the filters; -1: not started */
-  int go_fd;        /* a byte for each file to process */
-  int log_fd;       /* log of the filters, in memory */
+struct submit {
+  struct cli *cli;
+  const struct dx_service *service;
+  int *inputs;              /* open files */
+  size_t count;             /* of inputs */
+  char user[DX_USER_BYTES]; /* the caller */
+  /* todocextract; a descriptor is -1 if it is not open */
+  int bundle[2];    /* a pipe: its output */
+  int go[2];        /* a pipe: a byte for each file to process */
+  int log_fd;       /* its log, in memory */
+  int config_fd;    /* a copy for it */
   long long log_at; /* position in the log */
-  int64_t limit_ms; /* timeout without data */
-};
-
-struct runner {
-  const int *in_fds;
-  size_t count;
-  int go_fd, out_fd, log_fd, config_fd;
-  char *path;         /* of todocextract */
-  char *variables[6]; /* its environment */
+  struct dx_bundle_reader *reader;
+  struct dx_job *job;
+  struct dx_err refusal;  /* the refusal to report; DX_OK: none */
+  struct dx_buf refusals; /* one line each */
+  size_t refused;
+  bool is_stored;
 };
 
 static void close_fd(int *fd)
@@ -74,57 +75,65 @@ static void close_fd(int *fd)
   *fd = -1;
 }
 
+/* ---- todocextract ---- */
+
 /* No other files are open in a filter, because it parses untrusted input. Its
  * limits are upper bounds, higher than those of its child process
  * (filter/isolate.c). */
-static void runner_exec(const struct runner *r, int in_fd, pid_t parent)
+static void runner_exec(const struct submit *s, const char *path, int in_fd,
+                        pid_t parent)
 {
-  static char job[] = "0", nobody[] = "-", title[] = "document", copies[] = "1",
-              options[] = "";
-  char *arguments[] = {
-      strrchr(r->path, '/') + 1, job, nobody, title, copies, options, NULL};
   struct stat st;
   rlim_t size = fstat(in_fd, &st) == 0 ? (rlim_t)st.st_size : 0;
-  rlim_t s = 2 * (DX_PARSE_CPU_S + size / DX_PARSE_CPU_BYTES);
+  rlim_t seconds = 2 * (DX_PARSE_CPU_S + size / DX_PARSE_CPU_BYTES);
   rlim_t bytes = DX_PARSE_FILE_BYTES + DX_PARSE_FILE_FACTOR * size;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() == parent && dx_process_limit(RLIMIT_CPU, s, s) &&
+  if (getppid() == parent && dx_process_limit(RLIMIT_CPU, seconds, seconds) &&
       dx_process_limit(RLIMIT_FSIZE, bytes, bytes) &&
       dx_process_limit(RLIMIT_NOFILE, 1024, 1024) &&
-      dup2(in_fd, STDIN_FILENO) >= 0 && dup2(r->out_fd, STDOUT_FILENO) >= 0 &&
-      dup2(r->log_fd, STDERR_FILENO) >= 0 &&
-      dup2(r->config_fd, CONFIG_FD) >= 0 &&
+      dup2(in_fd, STDIN_FILENO) >= 0 &&
+      dup2(s->bundle[1], STDOUT_FILENO) >= 0 &&
+      dup2(s->log_fd, STDERR_FILENO) >= 0 &&
+      dup2(s->config_fd, CONFIG_FD) >= 0 &&
       close_range(CONFIG_FD + 1, ~0U, 0) == 0)
-    (void)execve(r->path, arguments, r->variables);
+    (void)execl(path, "todocextract", "0", "-", "document", "1", "",
+                (char *)NULL);
   _exit(127);
 }
 
 /* All entries are written to one bundle. After a failed filter, no more are
  * written, so that the n-th entry always belongs to the n-th file. */
-static void runner_run(const struct runner *r, pid_t parent)
+static void runner_run(const struct submit *s, const char *path, pid_t parent)
 {
   pid_t child, self = getpid();
+  char byte, uri[128];
   struct dx_err err;
   int status = 0;
   size_t i;
-  char byte;
 
+  (void)close(s->bundle[0]);
+  (void)close(s->go[1]);
   (void)setpgid(0, 0); /* so that it gets no signals of the terminal */
   if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, &err) != DX_OK) {
-    dprintf(r->log_fd, "WARNING: %s\n", err.text);
+    dprintf(s->log_fd, "WARNING: %s\n", err.text);
     _exit(1);
   }
   dx_process_protect();
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || getppid() != parent)
+  (void)snprintf(uri, sizeof(uri), "docextract://%s", s->service->name);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || getppid() != parent ||
+      clearenv() != 0 || setenv("PATH", "/usr/bin:/bin", 1) < 0 ||
+      setenv("LC_ALL", "C.UTF-8", 1) < 0 || setenv("TMPDIR", TEMP_DIR, 1) < 0 ||
+      setenv("DOCEXTRACT_CONF", "/proc/self/fd/3", 1) < 0 ||
+      setenv("DEVICE_URI", uri, 1) < 0)
     _exit(1);
-  for (i = 0; i < r->count && status == 0; i++) {
-    if (read(r->go_fd, &byte, 1) != 1)
+  for (i = 0; i < s->count && status == 0; i++) {
+    if (read(s->go[0], &byte, 1) != 1)
       break;
     child = fork();
     if (child == 0)
-      runner_exec(r, r->in_fds[i], self);
+      runner_exec(s, path, s->inputs[i], self);
     if (child < 0 || waitpid(child, &status, 0) != child)
       break;
   }
@@ -152,84 +161,61 @@ static int copy_config(const char *path)
 /* Waits for the filter, which first processes the file, and then writes. */
 static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
 {
-  const struct filter *f = ctx;
-  bool is_ready = cli_stop_await(fd, (int)f->limit_ms);
+  const struct submit *s = ctx;
+  int64_t limit_ms = s->service->filter_time_limit_ms + DX_FILTER_SPARE_MS;
+  bool is_ready = cli_stop_await(fd, (int)limit_ms);
 
   if (cli_stop_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
   return is_ready ? DX_OK
                   : dx_fail(err, DX_E_IO, 0,
-                            "todocextract did not respond within %lld s",
-                            (long long)f->limit_ms / 1000);
+                            "todocextract did not respond within %" PRId64 " s",
+                            limit_ms / 1000);
 }
 
-/* Starts the runner, which waits. in_fds are borrowed for the call. */
-static enum dx_code filter_start(struct filter *f, const struct cli *cli,
-                                 const struct dx_service *service,
-                                 const int *in_fds, size_t count,
-                                 struct dx_err *err)
+/* Starts the runner, which waits. */
+static enum dx_code filter_start(struct submit *s, struct dx_err *err)
 {
   /* Only used if it cannot give the user more rights. */
   const char *bin = dx_user_environment("CUPS_SERVERBIN");
-  static char search[] = "PATH=/usr/bin:/bin", locale[] = "LC_ALL=C.UTF-8",
-              temp[] = "TMPDIR=" TEMP_DIR,
-              config[] = "DOCEXTRACT_CONF=/proc/self/fd/3";
-  char path[PATH_MAX], uri[128];
-  struct runner r = {.in_fds = in_fds,
-                     .count = count,
-                     .path = path,
-                     .variables = {search, locale, temp, config, uri}};
-  int bundle[2] = {-1, -1}, go[2] = {-1, -1};
-  pid_t parent = getpid(), child = -1;
-  enum dx_code code = DX_OK;
+  pid_t parent = getpid(), child;
+  char path[PATH_MAX];
 
   (void)snprintf(path, sizeof(path), "%s/filter/todocextract",
                  bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN);
-  (void)snprintf(uri, sizeof(uri), "DEVICE_URI=docextract://%s", service->name);
   if (access(path, X_OK) < 0)
     return dx_fail(err, DX_E_IO, errno,
                    "cannot run '%s', which checks files: %s", path,
                    strerror(errno));
-  f->limit_ms = service->filter_time_limit_ms + DX_FILTER_SPARE_MS;
-  f->log_fd = r.log_fd = memfd_create("log", MFD_CLOEXEC);
-  r.config_fd = copy_config(cli->config_path);
-  if (r.log_fd < 0 || r.config_fd < 0) {
-    code = dx_fail_sys(err, errno, "copy", cli->config_path);
-  } else if (pipe2(bundle, O_CLOEXEC) == 0 && pipe2(go, O_CLOEXEC) == 0) {
-    r.out_fd = bundle[1];
-    r.go_fd = go[0];
-    child = fork();
-  }
-  if (child == 0) {
-    (void)close(bundle[0]);
-    (void)close(go[1]);
-    runner_run(&r, parent);
-  }
-  if (code == DX_OK && child < 0)
-    code = dx_fail_sys(err, errno, "start", "todocextract");
-  f->bundle_fd = bundle[0];
-  f->go_fd = go[1];
-  close_fd(&bundle[1]);
-  close_fd(&go[0]);
-  close_fd(&r.config_fd);
-  if (code != DX_OK)
-    return code;
-  f->reader = dx_bundle_reader_new(f->bundle_fd, NULL);
-  if (f->reader == NULL)
+  s->log_fd = memfd_create("log", MFD_CLOEXEC);
+  s->config_fd = copy_config(s->cli->config_path);
+  if (s->log_fd < 0 || s->config_fd < 0)
+    return dx_fail_sys(err, errno, "copy", s->cli->config_path);
+  child = pipe2(s->bundle, O_CLOEXEC) == 0 && pipe2(s->go, O_CLOEXEC) == 0
+              ? fork()
+              : -1;
+  if (child == 0)
+    runner_run(s, path, parent);
+  if (child < 0)
+    return dx_fail_sys(err, errno, "start", "todocextract");
+  close_fd(&s->bundle[1]); /* so that its end is noticed */
+  close_fd(&s->go[0]);
+  s->reader = dx_bundle_reader_new(s->bundle[0], NULL);
+  if (s->reader == NULL)
     return dx_fail_nomem(err);
-  dx_bundle_reader_wait(f->reader, wait_for_data, f);
+  dx_bundle_reader_wait(s->reader, wait_for_data, s);
   return DX_OK;
 }
 
 /* Prints the log of the filter for this file. */
-static void pass_on_log(struct filter *f, size_t number)
+static void pass_on_log(struct submit *s, size_t number)
 {
   char text[8192], *line, *rest = NULL;
-  ssize_t n = pread(f->log_fd, text, sizeof(text) - 1, f->log_at);
+  ssize_t n = pread(s->log_fd, text, sizeof(text) - 1, s->log_at);
 
   if (n <= 0)
     return;
-  f->log_at += n;
+  s->log_at += n;
   text[n] = '\0';
   for (line = strtok_r(text, "\n", &rest); line != NULL;
        line = strtok_r(NULL, "\n", &rest))
@@ -239,28 +225,21 @@ static void pass_on_log(struct filter *f, size_t number)
       dx_log(DX_LOG_DEBUG, "%s", line + 7);
 }
 
-/* The processes exit with this one at the latest. */
-static void filter_end(struct filter *f)
+/* The runner and the filter exit with this process at the latest. While files
+ * are open, their names are visible in /proc. */
+static void close_all(struct submit *s)
 {
-  dx_bundle_reader_free(&f->reader);
-  close_fd(&f->bundle_fd);
-  close_fd(&f->go_fd);
-  close_fd(&f->log_fd);
-}
+  int *const fds[] = {&s->bundle[0], &s->bundle[1], &s->go[0],
+                      &s->go[1],     &s->log_fd,    &s->config_fd};
+  size_t i;
 
-struct submit {
-  struct cli *cli;
-  const struct dx_service *service;
-  int *inputs;  /* open files */
-  size_t count; /* of inputs */
-  struct filter filter;
-  char user[DX_USER_BYTES]; /* the caller */
-  struct dx_job *job;
-  struct dx_err refusal;  /* the refusal to report; DX_OK: none */
-  struct dx_buf refusals; /* one line each */
-  size_t refused;
-  bool is_stored;
-};
+  dx_bundle_reader_free(&s->reader);
+  for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+    close_fd(fds[i]);
+  while (s->count > 0)
+    close_fd(&s->inputs[--s->count]);
+  free(s->inputs);
+}
 
 /* ---- the files, with the caller's rights ---- */
 
@@ -302,15 +281,6 @@ static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
   return DX_OK;
 }
 
-/* While files are open, their names are visible in /proc. */
-static void close_inputs(struct submit *s)
-{
-  while (s->count > 0)
-    close_fd(&s->inputs[--s->count]);
-  free(s->inputs);
-  s->inputs = NULL;
-}
-
 /* ---- the job ---- */
 
 /*
@@ -320,15 +290,14 @@ static void close_inputs(struct submit *s)
  */
 static enum dx_code add_document(struct submit *s, struct dx_err *err)
 {
-  struct filter *f = &s->filter;
   size_t number = s->job->document_count + 1; /* in warnings */
   const char *path = s->cli->args[number - 1], *slash = strrchr(path, '/');
   struct dx_entry entry;
   enum dx_code code = DX_OK;
   bool ended = false;
 
-  if (write(f->go_fd, "", 1) == 1)
-    code = dx_bundle_next(f->reader, &entry, &ended, err);
+  if (write(s->go[1], "", 1) == 1)
+    code = dx_bundle_next(s->reader, &entry, &ended, err);
   else
     ended = true; /* an earlier one has failed */
   if (code == DX_OK && !ended) {
@@ -338,12 +307,12 @@ static enum dx_code add_document(struct submit *s, struct dx_err *err)
       dx_filename_from_title(slash != NULL ? slash + 1 : path, entry.type,
                              entry.name);
     entry.together = s->cli->together;
-    code = dx_spool_add_document(s->job, &entry, f->reader, err);
+    code = dx_spool_add_document(s->job, &entry, s->reader, err);
   }
   if (code == DX_E_BUNDLE || (code == DX_OK && ended))
     code = dx_fail(err, DX_E_IO, 0,
                    "todocextract failed; --verbose shows what it logs");
-  pass_on_log(f, number);
+  pass_on_log(s, number);
   if (code == DX_OK && entry.reason == DX_REASON_SANDBOX)
     code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
   if (code != DX_OK || entry.kind == DX_KIND_DOCUMENT)
@@ -379,13 +348,12 @@ static enum dx_code add_documents(struct submit *s, struct dx_err *err)
   return err->code;
 }
 
-static enum dx_code describe(struct submit *s, struct dx_err *err)
+static enum dx_code describe(const struct submit *s, struct dx_err *err)
 {
   struct dx_job *job = s->job;
   char host[256] = "";
 
-  if (gethostname(host, sizeof(host) - 1) < 0)
-    host[0] = '\0';
+  (void)gethostname(host, sizeof(host) - 1);
   if (!dx_random_hex(job->key, DX_KEY_BYTES - 1))
     return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
   job->service = strdup(s->service->name);
@@ -431,7 +399,10 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
 enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
 {
   struct submit s = {.cli = cli,
-                     .filter = {.bundle_fd = -1, .go_fd = -1, .log_fd = -1}};
+                     .bundle = {-1, -1},
+                     .go = {-1, -1},
+                     .log_fd = -1,
+                     .config_fd = -1};
   enum dx_code code = cli_load(cli, err);
 
   dx_user_name_of(geteuid(), s.user);
@@ -440,15 +411,14 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
   if (code == DX_OK)
     code = open_inputs(&s, err);
   if (code == DX_OK)
-    code = filter_start(&s.filter, cli, s.service, s.inputs, s.count, err);
+    code = filter_start(&s, err);
   if (code == DX_OK)
-    code = cli_become_owner(cli->config->spool_dir, err);
+    code = cli_become_owner(cli, err);
   if (code == DX_OK) {
     cli_stop_catch();
     code = store(&s, err);
   }
-  filter_end(&s.filter);
-  close_inputs(&s);
+  close_all(&s);
   dx_buf_release(&s.refusals);
   if (s.is_stored) {
     if (code != DX_OK) /* not durable yet */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "lib/base/utf8.h"
@@ -33,15 +32,6 @@ void cli_print_word(const char *word, bool is_good)
          : is_good  ? "\033[32m"
                     : "\033[31m",
          word, has_color ? "\033[0m" : "");
-}
-
-void cli_screen(int *ret_lines, int *ret_columns)
-{
-  struct winsize size = {0};
-
-  (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-  *ret_lines = size.ws_row > 0 ? size.ws_row : 24;
-  *ret_columns = size.ws_col > 0 ? size.ws_col : 80;
 }
 
 void cli_line(const char *format, ...)
@@ -93,16 +83,12 @@ void cli_print_bytes(const char *bytes, size_t len)
     return;
   }
   while (at < end)
-    switch (*at) {
-    case '\n':
-    case '\t':
+    if (*at == '\n' || *at == '\t') {
       (void)putchar(*at++);
-      break;
-    case '\0':
+    } else if (*at == '\0') {
       (void)putchar('?');
       at++;
-      break;
-    default:
+    } else {
       at += cli_print_plain(at, 1);
     }
 }

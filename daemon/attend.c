@@ -185,7 +185,7 @@ static void begin_without_receipt(struct session *session)
   } else if (dx_job_is_final(job)) {
     end_with_outcome(session, job, true);
     dx_job_free(&job);
-  } else if (manager_take(manager, job, &err) != DX_OK) {
+  } else if (manager_take(manager, job, false, &err) != DX_OK) {
     end_with(session, &err);
   }
 }
@@ -220,17 +220,13 @@ void attend_begin(struct session *session, const char *key, const char *run)
 
 /* If a document was refused or has failed, the backend stays, so that CUPS
  * holds the print job: users notice that, but not an entry in the spool. */
-static bool may_leave(const struct dx_job *job)
-{
-  return dx_job_count(job, DX_ST_REFUSED) == 0 &&
-         dx_job_count(job, DX_ST_FAILED) == 0 && !job->print.undecided;
-}
-
 void attend_leave(struct session *session)
 {
   struct managed *managed = session->managed;
 
-  if (managed == NULL || !may_leave(managed->job))
+  if (managed == NULL || managed->job->print.undecided ||
+      dx_job_count(managed->job, DX_ST_REFUSED) > 0 ||
+      dx_job_count(managed->job, DX_ST_FAILED) > 0)
     return;
   managed->job->print.backend = DX_BACKEND_LEFT;
   if (!manager_save(session->manager, managed)) {
@@ -293,27 +289,20 @@ static void log_note(struct manager *manager, const struct dx_job *job,
   }
 }
 
-/* True if a document belongs to another section than that of the queue: the
- * error does not concern the queue. */
-static bool is_elsewhere(const struct dx_job *job)
+/* Stops the queue, because users would not notice a waiting print job. The job
+ * stays in the spool, and continues when the next run attends. If a document
+ * belongs to another section, the error does not concern the queue. */
+static void stop_queue(struct managed *managed, const struct dx_note *note)
 {
+  const struct dx_job *job = managed->job;
+  enum dx_code code = note->code;
+  struct dx_err err;
   size_t i;
 
   for (i = 0; i < job->submission_count; i++)
-    if (job->submissions[i].section != NULL &&
-        strcmp(job->submissions[i].section, job->service) != 0)
-      return true;
-  return false;
-}
-
-/* Stops the queue, because users would not notice a waiting print job. The job
- * stays in the spool, and continues when the next run attends. */
-static void stop_queue(struct managed *managed, const struct dx_note *note)
-{
-  struct dx_err err;
-
-  (void)dx_fail(&err, is_elsewhere(managed->job) ? DX_E_JOB : note->code, 0,
-                "%s", note->text);
+    if (strcmp(dx_submission_section(&job->submissions[i]), job->service) != 0)
+      code = DX_E_JOB;
+  (void)dx_fail(&err, code, 0, "%s", note->text);
   end_with(managed->attendant, &err);
   release(managed, DX_BACKEND_ENDED);
   managed->job->dirty = true;

@@ -25,17 +25,6 @@
 #define EVENTS 64
 #define TICK_MS 1000 /* between two checks for clients that have timed out */
 
-struct client {
-  struct control *control;
-  struct client *next;
-  struct dx_channel channel;
-  void *data;
-  int64_t until_ms; /* deadline, monotonic; INT64_MAX: none */
-  bool is_closing;  /* disconnect when everything is sent */
-  bool is_gone;     /* to be removed by this or the next turn */
-  bool is_watched_for_writing;
-};
-
 struct control {
   const struct dx_spool *spool;
   enum dx_started started;
@@ -76,16 +65,14 @@ static void settle(struct client *client)
 
 void control_send(struct client *client, const char *format, ...)
 {
-  char line[2 * DX_CHANNEL_LINE_BYTES]; /* cut by dx_channel_send() */
   va_list args;
 
   if (client->is_closing || client->is_gone)
     return;
   va_start(args, format);
-  (void)vsnprintf(line, sizeof(line), format, args);
-  va_end(args);
-  if (dx_channel_send(&client->channel, NULL, "%s", line) != DX_OK)
+  if (dx_channel_send_list(&client->channel, NULL, format, args) != DX_OK)
     give_up(client);
+  va_end(args);
   settle(client);
 }
 
@@ -96,16 +83,6 @@ void client_close(struct client *client)
   client->is_closing = true;
   client->until_ms = dx_monotonic_ms() + DX_CHANNEL_FIRST_MS;
   settle(client);
-}
-
-void **client_data(struct client *client)
-{
-  return &client->data;
-}
-
-int client_descriptor(struct client *client)
-{
-  return client->channel.fd;
 }
 
 size_t control_clients(const struct control *control)
@@ -127,7 +104,7 @@ static void read_lines(struct client *client)
   while (code == DX_OK && left-- > 0 && !client->is_closing &&
          !client->is_gone) {
     code = dx_channel_read(&client->channel, &message, NULL);
-    if (code == DX_OK && !dx_verb_is_of_client(message.verb))
+    if (code == DX_OK && message.verb >= DX_VERB_NOTE)
       code = DX_E_RESPONSE;
     if (code == DX_OK) {
       client->until_ms = INT64_MAX;
@@ -167,15 +144,6 @@ static void turn_away(int fd, enum dx_code code, const char *why)
   dx_channel_close(&channel);
 }
 
-static bool is_allowed(const struct control *control, int fd)
-{
-  struct ucred peer;
-  socklen_t len = sizeof(peer);
-
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
-         (peer.uid == 0 || peer.uid == control->owner);
-}
-
 static void greet(struct control *control, int fd)
 {
   struct client *client = calloc(1, sizeof(*client));
@@ -201,6 +169,9 @@ static void greet(struct control *control, int fd)
 /* Accepts all waiting clients. Without free descriptors, the timer retries. */
 static void accept_clients(struct control *control)
 {
+  struct ucred peer;
+  socklen_t len = sizeof(peer);
+
   for (;;) {
     int fd =
         accept4(control->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -209,7 +180,8 @@ static void accept_clients(struct control *control)
       continue;
     if (fd < 0)
       return;
-    if (!is_allowed(control, fd))
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
+        (peer.uid != 0 && peer.uid != control->owner))
       turn_away(fd, DX_E_ACCESS, "permission denied");
     else if (control->count >= DX_CONTROL_CLIENTS_MAX)
       turn_away(fd, DX_E_BUSY, "docextractd has too many clients");
@@ -271,14 +243,18 @@ void control_turn(struct control *control)
 
 /* ---- listening ---- */
 
-static enum dx_code open_descriptors(struct control *control,
-                                     struct dx_err *err)
+static enum dx_code start_listening(struct control *control, struct dx_err *err)
 {
   const struct itimerspec tick = {.it_interval.tv_sec = TICK_MS / 1000,
                                   .it_value.tv_sec = TICK_MS / 1000};
   /* Edge-triggered: if no descriptors are left, a waiting client would wake the
    * loop all the time. */
   struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = control};
+  int dirfd = control->spool->dirfd;
+  struct sockaddr_un address;
+  struct stat st;
+  mode_t mask;
+  int bound;
 
   control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   control->listen_fd =
@@ -291,17 +267,6 @@ static enum dx_code open_descriptors(struct control *control,
           0 ||
       timerfd_settime(control->timer_fd, 0, &tick, NULL) < 0)
     return dx_fail_sys(err, errno, "open", "socket");
-  return DX_OK;
-}
-
-static enum dx_code start_listening(struct control *control, struct dx_err *err)
-{
-  int dirfd = control->spool->dirfd;
-  struct sockaddr_un address;
-  struct stat st;
-  mode_t mask;
-  int bound;
-
   dx_channel_address(dirfd, &address);
   if (fstat(dirfd, &st) < 0 ||
       (unlinkat(dirfd, DX_CHANNEL_NAME, 0) < 0 && errno != ENOENT))
@@ -332,8 +297,7 @@ struct control *control_new(const struct dx_spool *spool,
                               .epoll_fd = -1,
                               .listen_fd = -1,
                               .timer_fd = -1};
-  if (open_descriptors(control, err) != DX_OK ||
-      start_listening(control, err) != DX_OK)
+  if (start_listening(control, err) != DX_OK)
     control_free(&control);
   return control;
 }
@@ -352,12 +316,9 @@ void control_free(struct control **control_at)
   while ((fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
     (void)close(fd);
   end_clients(control, true);
-  if (control->listen_fd >= 0)
-    (void)close(control->listen_fd);
-  if (control->timer_fd >= 0)
-    (void)close(control->timer_fd);
-  if (control->epoll_fd >= 0)
-    (void)close(control->epoll_fd);
+  (void)close(control->listen_fd); /* each may be -1 */
+  (void)close(control->timer_fd);
+  (void)close(control->epoll_fd);
   free(control);
   *control_at = NULL;
 }

@@ -22,7 +22,20 @@
 
 struct dx_spool;
 struct control;
-struct client;
+
+/* A child process may send lines to channel.fd (dx_channel_drain()), after the
+ * server has sent its own. */
+struct client {
+  void *data; /* of the caller; NULL at first */
+  /* the rest is of control.c */
+  struct control *control;
+  struct client *next;
+  struct dx_channel channel;
+  int64_t until_ms; /* deadline, monotonic; INT64_MAX: none */
+  bool is_closing;  /* disconnect when everything is sent */
+  bool is_gone;     /* to be removed by this or the next turn */
+  bool is_watched_for_writing;
+};
 
 /* Only control_turn() calls these; control_free() also calls `closed`. */
 struct control_ops {
@@ -30,7 +43,7 @@ struct control_ops {
   void (*message)(void *ctx, struct client *client,
                   const struct dx_message *message);
   /* The last call for a client, whichever side ended the connection, and even
-   * if it sent nothing. It must free the data of client_data(). */
+   * if it sent nothing. It must free client->data. */
   void (*closed)(void *ctx, struct client *client);
   void *ctx;
 };
@@ -56,13 +69,6 @@ void control_send(struct client *client, const char *format, ...)
 /* Delivers no more messages of the client. A later control_turn() disconnects
  * it when everything is sent, or after DX_CHANNEL_FIRST_MS. */
 void client_close(struct client *client);
-
-/* The data that the caller stores for the client; NULL at first. */
-void **client_data(struct client *client);
-
-/* For a child process that sends lines to the client (dx_channel_drain()),
- * after the server has sent its own. */
-int client_descriptor(struct client *client);
 
 /* The number of connected clients. */
 size_t control_clients(const struct control *control);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/queue.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -26,30 +27,18 @@
 #define HTTP_UNAUTHORIZED 401
 #define HTTP_FORBIDDEN 403
 
-/* The state of a query. */
-enum step { ANSWERED, IN_LINE, JOB, QUEUE, ACTIVE };
-
 struct question {
-  struct question *next;
+  TAILQ_ENTRY(question) link;
   struct cupsd *cupsd;
   const struct dx_job *about; /* borrowed; has an id and a uuid */
-  enum step step;
+  enum { ANSWERED, IN_LINE, ASKS_JOB, NEEDS_SHARED } step;
   int64_t asked_ms; /* monotonic: last query */
   int64_t until_ms; /* deadline of the query */
   struct dx_http_call *call;
   struct dx_print_job job;
+  struct shared *needs;  /* when NEEDS_SHARED */
   enum dx_answer answer; /* of asked_ms, when ANSWERED */
   bool tell;
-};
-
-/* A queue of cupsd, and its device URI. */
-struct queue {
-  struct queue *next;
-  struct cupsd *cupsd;
-  char name[DX_QUEUE_BYTES];
-  int64_t asked_ms;
-  struct dx_http_call *call;
-  struct dx_buf uri; /* "": it has none */
 };
 
 struct listed {
@@ -57,31 +46,27 @@ struct listed {
   char *uuid; /* NULL: hidden, or not requested */
 };
 
-/* A list of print jobs. */
-struct list {
+/* The device URI of a queue, or a list of print jobs. */
+struct shared {
+  struct shared *next;
   struct cupsd *cupsd;
-  enum dx_print_jobs which;
+  enum kind { QUEUE, ACTIVE, ALL } kind;
+  char queue[DX_QUEUE_BYTES]; /* its name; "" for a list */
   int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
   struct dx_http_call *call;
-  struct listed *jobs; /* the last complete list */
+  struct dx_buf uri; /* "": the queue has none */
+  struct listed *jobs;
   size_t count;
-  struct listed *fresh; /* the list being received */
-  size_t fresh_count;
   int last_id;
-  bool is_whole;
+  bool is_cut; /* not all jobs fit into the list */
 };
 
 struct cupsd {
   struct dx_http *http;
   struct cupsd_ops ops;
-  struct question *questions; /* the newest last */
-  struct queue *queues;
-  struct list active, all;
-  size_t calls; /* of questions in step JOB */
+  TAILQ_HEAD(, question) questions;
+  struct shared *shared;
 };
-
-static void move_on(struct question *q);
-static void start_line(struct cupsd *cupsd);
 
 /* ---- sending ---- */
 
@@ -126,6 +111,11 @@ static bool is_ok(const struct dx_http_response *response)
   return response->code == DX_OK && response->status == HTTP_OK;
 }
 
+static bool is_valid(int64_t asked_ms, int64_t valid_ms)
+{
+  return asked_ms != 0 && dx_monotonic_ms() - asked_ms < valid_ms;
+}
+
 /* ---- the end of a question ---- */
 
 static void set_answer(struct question *q, enum dx_answer answer)
@@ -137,380 +127,299 @@ static void set_answer(struct question *q, enum dx_answer answer)
          dx_answer_word(answer));
 }
 
-/* If one query fails, all waiting queries fail, too. */
-static void fail_line(struct cupsd *cupsd)
-{
-  struct question *q;
-
-  for (q = cupsd->questions; q != NULL; q = q->next)
-    if (q->step == IN_LINE)
-      set_answer(q, DX_ANSWER_NONE);
-}
-
 /* The callback may start another query, which changes the list: the loop starts
  * over. */
 static void tell(struct cupsd *cupsd)
 {
-  struct question *q = cupsd->questions;
+  struct question *q = TAILQ_FIRST(&cupsd->questions);
 
   while (q != NULL) {
     if (q->tell) {
       q->tell = false;
       cupsd->ops.answered(cupsd->ops.ctx, q->about->key);
-      q = cupsd->questions;
+      q = TAILQ_FIRST(&cupsd->questions);
     } else {
-      q = q->next;
+      q = TAILQ_NEXT(q, link);
     }
   }
 }
 
-/* ---- device URIs of queues ---- */
+/* ---- shared data ---- */
 
-static struct queue *queue_by_name(struct cupsd *cupsd, const char *name)
+static void move_on(struct question *q);
+static void on_shared(void *ctx, const struct dx_http_response *response);
+
+/* NULL when out of memory. */
+static struct shared *shared_of(struct cupsd *cupsd, enum kind kind,
+                                const char *queue)
 {
-  struct queue *queue;
+  struct shared *s;
 
-  for (queue = cupsd->queues; queue != NULL; queue = queue->next)
-    if (strcasecmp(queue->name, name) == 0)
-      return queue;
-  queue = calloc(1, sizeof(*queue));
-  if (queue == NULL)
+  for (s = cupsd->shared; s != NULL; s = s->next)
+    if (s->kind == kind && strcasecmp(s->queue, queue) == 0)
+      return s;
+  s = calloc(1, sizeof(*s));
+  if (s == NULL)
     return NULL;
-  queue->cupsd = cupsd;
-  (void)snprintf(queue->name, sizeof(queue->name), "%s", name);
-  queue->next = cupsd->queues;
-  cupsd->queues = queue;
-  return queue;
+  s->cupsd = cupsd;
+  s->kind = kind;
+  (void)snprintf(s->queue, sizeof(s->queue), "%s", queue);
+  s->next = cupsd->shared;
+  cupsd->shared = s;
+  return s;
 }
 
-static void on_queue(void *ctx, const struct dx_http_response *response)
+static void forget_jobs(struct shared *s)
 {
-  struct queue *queue = ctx;
-  struct cupsd *cupsd = queue->cupsd;
-  bool responded = response->code == DX_OK; /* even without a URI */
-  struct question *q;
-
-  queue->call = NULL;
-  dx_buf_release(&queue->uri);
-  if (!responded)
-    queue->asked_ms = 0;
-  else if (!dx_queue_read(response->body, response->body_len, &queue->uri))
-    dx_buf_release(&queue->uri);
-  for (q = cupsd->questions; q != NULL; q = q->next) {
-    if (q->step != QUEUE || strcasecmp(q->job.queue, queue->name) != 0)
-      continue;
-    if (responded)
-      move_on(q);
-    else
-      set_answer(q, DX_ANSWER_NONE);
-  }
-  tell(cupsd);
-}
-
-static bool is_valid(int64_t asked_ms, int64_t valid_ms)
-{
-  return asked_ms != 0 && dx_monotonic_ms() - asked_ms < valid_ms;
-}
-
-/* Returns the device URI, "" if there is none; NULL: `q` waits for it, or has
- * failed. */
-static const char *uri_for(struct question *q)
-{
-  struct queue *queue = queue_by_name(q->cupsd, q->job.queue);
-  struct dx_buf bytes = {0};
-
-  q->step = QUEUE;
-  if (queue != NULL && queue->call != NULL)
-    return NULL;
-  if (queue != NULL && is_valid(queue->asked_ms, SHARED_VALID_MS))
-    return dx_buf_text(&queue->uri);
-  if (queue != NULL &&
-      post(q->cupsd, dx_queue_request(queue->name, &bytes), &bytes,
-           q->until_ms - dx_monotonic_ms(), on_queue, queue, &queue->call)) {
-    queue->asked_ms = dx_monotonic_ms();
-    return NULL;
-  }
-  set_answer(q, DX_ANSWER_NONE);
-  return NULL;
-}
-
-/* ---- lists of jobs ---- */
-
-static void free_jobs(struct listed **jobs, size_t *count)
-{
-  size_t i;
-
-  for (i = 0; i < *count; i++)
-    free((*jobs)[i].uuid);
-  free(*jobs);
-  *jobs = NULL;
-  *count = 0;
+  while (s->count > 0)
+    free(s->jobs[--s->count].uuid);
+  free(s->jobs);
+  s->jobs = NULL;
 }
 
 static void add_job(void *ctx, const struct dx_listed_job *job)
 {
-  struct list *list = ctx;
-  struct listed *more;
+  struct shared *s = ctx;
+  struct listed *jobs = NULL;
 
-  if (job->id > list->last_id)
-    list->last_id = job->id;
-  if (!job->may_run_again || !list->is_whole)
+  if (job->id > s->last_id)
+    s->last_id = job->id;
+  if (!job->may_run_again || s->is_cut)
     return;
-  more = reallocarray(list->fresh, list->fresh_count + 1, sizeof(*more));
-  list->is_whole = more != NULL && list->fresh_count < JOBS_MAX;
-  if (more == NULL)
+  if (s->count < JOBS_MAX)
+    jobs = reallocarray(s->jobs, s->count + 1, sizeof(*jobs));
+  s->is_cut = jobs == NULL;
+  if (s->is_cut)
     return;
-  list->fresh = more;
-  more += list->fresh_count++;
-  more->id = job->id;
-  more->uuid = job->uuid != NULL ? strdup(job->uuid) : NULL;
+  s->jobs = jobs;
+  jobs[s->count++] =
+      (struct listed){job->id, job->uuid != NULL ? strdup(job->uuid) : NULL};
 }
 
-static const struct listed *job_by_id(const struct list *list, int id)
+static const struct listed *job_by_id(const struct shared *s, int id)
 {
   size_t i;
 
-  for (i = 0; i < list->count; i++)
-    if (list->jobs[i].id == id)
-      return &list->jobs[i];
+  for (i = 0; i < s->count; i++)
+    if (s->jobs[i].id == id)
+      return &s->jobs[i];
   return NULL;
 }
 
-static void on_list(void *ctx, const struct dx_http_response *response);
-
-static bool ask_page(struct list *list)
+/* Of a list: requests the jobs after last_id. */
+static bool ask_page(struct shared *s, int64_t timeout_ms)
 {
   struct dx_buf bytes = {0};
-  bool is_all = list->which == DX_PRINT_JOBS_ALL;
+  bool ok = s->kind == QUEUE
+                ? dx_queue_request(s->queue, &bytes)
+                : dx_print_jobs_request(s->kind == ALL ? DX_PRINT_JOBS_ALL
+                                                       : DX_PRINT_JOBS_NOT_OVER,
+                                        s->last_id + 1, &bytes);
 
-  return post(list->cupsd,
-              dx_print_jobs_request(list->which, list->last_id + 1, &bytes),
-              &bytes, is_all ? LIST_TIMEOUT_MS : DX_ASK_CUPSD_MS, on_list, list,
-              &list->call);
+  return post(s->cupsd, ok, &bytes, timeout_ms, on_shared, s, &s->call);
 }
 
-static bool ask_list(struct list *list)
+/* Requests the data, unless that is in progress. */
+static bool ask_shared(struct shared *s, int64_t timeout_ms)
 {
-  if (list->call != NULL)
+  if (s->call != NULL)
     return true;
-  free_jobs(&list->fresh, &list->fresh_count);
-  list->last_id = 0;
-  list->is_whole = true;
-  list->asked_ms = dx_monotonic_ms();
-  return ask_page(list);
+  s->asked_ms = dx_monotonic_ms();
+  s->last_id = 0;
+  s->is_cut = false;
+  return ask_page(s, timeout_ms);
 }
 
-/* Continues the queries that wait for the list of active jobs; `otherwise` is
- * their answer if there is no list. */
-static void after_active(struct cupsd *cupsd, enum dx_answer otherwise)
+static void on_shared(void *ctx, const struct dx_http_response *response)
 {
+  struct shared *s = ctx;
+  struct cupsd *cupsd = s->cupsd;
+  int last_id = s->last_id;
+  bool is_known;
   struct question *q;
 
-  for (q = cupsd->questions; q != NULL; q = q->next)
-    if (q->step == ACTIVE) {
-      if (cupsd->active.known_ms != 0)
-        move_on(q);
-      else
-        set_answer(q, otherwise);
+  s->call = NULL;
+  if (s->kind == QUEUE) {
+    is_known = response->code == DX_OK; /* even without a URI */
+    dx_buf_release(&s->uri);
+    if (!dx_queue_read(response->body, response->body_len, &s->uri))
+      dx_buf_release(&s->uri);
+  } else {
+    if (last_id == 0)
+      forget_jobs(s);
+    is_known =
+        is_ok(response) &&
+        dx_print_jobs_read(response->body, response->body_len, add_job, s) &&
+        !s->is_cut;
+    /* cupsd returns at most 500 jobs at once: continue until there are none. */
+    if (is_known && s->kind == ALL && s->last_id > last_id) {
+      if (ask_page(s, LIST_TIMEOUT_MS))
+        return;
+      is_known = false;
     }
-}
-
-static void on_list(void *ctx, const struct dx_http_response *response)
-{
-  struct list *list = ctx;
-  struct cupsd *cupsd = list->cupsd;
-  bool is_all = list->which == DX_PRINT_JOBS_ALL;
-  int last_id = list->last_id;
-
-  list->call = NULL;
-  if (!is_ok(response) ||
-      !dx_print_jobs_read(response->body, response->body_len, add_job, list))
-    list->is_whole = false;
-  /* cupsd returns at most 500 jobs at once: continue until there are none. */
-  if (is_all && list->is_whole && list->last_id > last_id) {
-    if (ask_page(list))
-      return;
-    list->is_whole = false;
   }
-  list->known_ms = list->is_whole ? list->asked_ms : 0;
-  free_jobs(&list->jobs, &list->count);
-  list->jobs = list->fresh;
-  list->count = list->fresh_count;
-  list->fresh = NULL;
-  list->fresh_count = 0;
-  if (!is_all)
-    after_active(cupsd,
-                 response->code == DX_OK ? DX_ANSWER_ACTIVE : DX_ANSWER_NONE);
-  else
+  s->known_ms = is_known ? s->asked_ms : 0;
+  TAILQ_FOREACH (q, &cupsd->questions, link)
+    if (q->step == NEEDS_SHARED && q->needs == s) {
+      if (is_known)
+        move_on(q);
+      else /* a list may be private */
+        set_answer(q, s->kind == ACTIVE && response->code == DX_OK
+                          ? DX_ANSWER_ACTIVE
+                          : DX_ANSWER_NONE);
+    }
+  if (s->kind == ALL)
     cupsd->ops.answered(cupsd->ops.ctx, NULL);
   tell(cupsd);
 }
 
-/* After a crash of cupsd, a job that is over may stay "pending" forever. Such a
- * job is in no list. */
-static void look_if_listed(struct question *q)
-{
-  struct list *active = &q->cupsd->active;
-  int id = atoi(q->about->cups_id);
+/* ---- a question, step by step ---- */
 
-  if (is_valid(active->known_ms, SHARED_VALID_MS) &&
-      job_by_id(active, id) != NULL)
-    set_answer(q, DX_ANSWER_ACTIVE);
-  else if (active->known_ms >= q->asked_ms)
-    set_answer(q, DX_ANSWER_OVER);
-  else if (dx_monotonic_ms() < q->until_ms && ask_list(active))
-    q->step = ACTIVE;
-  else
+/* Makes the question wait for shared data; NULL: out of memory, or of time. */
+static void wait_for(struct question *q, struct shared *s, int64_t timeout_ms)
+{
+  q->step = NEEDS_SHARED;
+  q->needs = s;
+  if (s == NULL || !ask_shared(s, timeout_ms))
     set_answer(q, DX_ANSWER_NONE);
 }
 
-/* ---- a question, step by step ---- */
-
-static bool is_the_job(const struct question *q)
-{
-  char key[DX_KEY_BYTES];
-
-  return dx_spool_key(q->about->uuid, q->about->cups_id,
-                      q->job.time_at_creation, key) &&
-         strcmp(key, q->about->key) == 0;
-}
-
-/* Whether the job was moved or its printer changed; NOT_ASKED: neither. */
-static enum dx_answer answer_of_printer(const struct question *q,
-                                        const char *uri)
-{
-  bool is_its_own =
-      q->about->queue == NULL || strcasecmp(q->about->queue, q->job.queue) == 0;
-  bool is_ours;
-
-  if (uri[0] == '\0')
-    return DX_ANSWER_NOT_ASKED;
-  is_ours = q->cupsd->ops.is_ours(q->cupsd->ops.ctx, uri);
-  if (is_its_own)
-    return is_ours ? DX_ANSWER_NOT_ASKED : DX_ANSWER_CHANGED;
-  return is_ours ? DX_ANSWER_OTHER_QUEUE : DX_ANSWER_NOT_OURS;
-}
-
-/* Evaluates cupsd's answer about the job. The device URI of a class is not
- * used: cupsd returns file:///dev/null. */
+/* Evaluates cupsd's answer about the job, with the shared data that is known;
+ * requests what is missing. */
 static void move_on(struct question *q)
 {
-  enum dx_answer answer = DX_ANSWER_NOT_ASKED;
+  struct cupsd *cupsd = q->cupsd;
+  int64_t left_ms = q->until_ms - dx_monotonic_ms();
+  struct shared *s;
 
+  /* The device URI of a class is not used: cupsd returns file:///dev/null. */
   if (q->job.queue[0] != '\0' && !q->job.is_class) {
-    const char *uri = uri_for(q);
-
-    if (uri == NULL)
+    s = shared_of(cupsd, QUEUE, q->job.queue);
+    if (s == NULL || !is_valid(s->known_ms, SHARED_VALID_MS)) {
+      wait_for(q, s, left_ms);
       return;
-    answer = answer_of_printer(q, uri);
+    }
+    if (s->uri.len > 0) {
+      bool is_ours = cupsd->ops.is_ours(cupsd->ops.ctx, dx_buf_text(&s->uri));
+      bool is_moved = q->about->queue != NULL &&
+                      strcasecmp(q->about->queue, q->job.queue) != 0;
+
+      if (is_moved || !is_ours) {
+        set_answer(q, !is_moved ? DX_ANSWER_CHANGED
+                      : is_ours ? DX_ANSWER_OTHER_QUEUE
+                                : DX_ANSWER_NOT_OURS);
+        return;
+      }
+    }
   }
-  if (answer != DX_ANSWER_NOT_ASKED)
-    set_answer(q, answer);
-  else if (q->job.answer == DX_ANSWER_ACTIVE)
-    look_if_listed(q);
-  else
+  if (q->job.answer != DX_ANSWER_ACTIVE) {
     set_answer(q, q->job.answer);
+    return;
+  }
+  /* After a crash of cupsd, a job that is over may stay "pending" forever. Such
+   * a job is in no list. */
+  s = shared_of(cupsd, ACTIVE, "");
+  if (s != NULL && is_valid(s->known_ms, SHARED_VALID_MS) &&
+      job_by_id(s, atoi(q->about->cups_id)) != NULL)
+    set_answer(q, DX_ANSWER_ACTIVE);
+  else if (s != NULL && s->known_ms >= q->asked_ms)
+    set_answer(q, DX_ANSWER_OVER);
+  else
+    wait_for(q, left_ms > 0 ? s : NULL, DX_ASK_CUPSD_MS);
 }
+
+static void start_line(struct cupsd *cupsd);
 
 static void on_job(void *ctx, const struct dx_http_response *response)
 {
-  struct question *q = ctx;
+  struct question *q = ctx, *other;
   struct cupsd *cupsd = q->cupsd;
+  char key[DX_KEY_BYTES];
 
   q->call = NULL;
-  cupsd->calls--;
   if (response->status == HTTP_UNAUTHORIZED ||
       response->status == HTTP_FORBIDDEN)
     q->job.answer = DX_ANSWER_HIDDEN;
   else if (is_ok(response))
     dx_print_job_read(response->body, response->body_len, q->about->uuid,
                       &q->job);
-  else
-    fail_line(cupsd);
+  else /* the queries in the line would fail, too */
+    TAILQ_FOREACH (other, &cupsd->questions, link)
+      if (other->step == IN_LINE)
+        set_answer(other, DX_ANSWER_NONE);
   if (!dx_print_job_is_known(&q->job))
     set_answer(q, q->job.answer);
-  else if (!is_the_job(q))
-    set_answer(q, DX_ANSWER_UNKNOWN);
+  else if (!dx_spool_key(q->about->uuid, q->about->cups_id,
+                         q->job.time_at_creation, key) ||
+           strcmp(key, q->about->key) != 0)
+    set_answer(q, DX_ANSWER_UNKNOWN); /* another job with the same id */
   else
     move_on(q);
   start_line(cupsd);
   tell(cupsd);
 }
 
-static void start(struct question *q)
-{
-  struct dx_buf bytes = {0};
-
-  q->job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
-  q->asked_ms = dx_monotonic_ms();
-  q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
-  q->step = JOB;
-  if (post(q->cupsd,
-           dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
-           &bytes, DX_ASK_CUPSD_MS, on_job, q, &q->call))
-    q->cupsd->calls++;
-  else
-    set_answer(q, DX_ANSWER_NONE);
-}
-
+/* Starts as many of the waiting queries as may be in progress. */
 static void start_line(struct cupsd *cupsd)
 {
+  size_t calls = 0;
   struct question *q;
 
-  for (q = cupsd->questions; q != NULL && cupsd->calls < CALLS_MAX; q = q->next)
-    if (q->step == IN_LINE)
-      start(q);
+  TAILQ_FOREACH (q, &cupsd->questions, link)
+    calls += q->step == ASKS_JOB;
+  TAILQ_FOREACH (q, &cupsd->questions, link) {
+    struct dx_buf bytes = {0};
+
+    if (q->step != IN_LINE || calls >= CALLS_MAX)
+      continue;
+    q->job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
+    q->asked_ms = dx_monotonic_ms();
+    q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
+    q->step = ASKS_JOB;
+    if (post(cupsd,
+             dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
+             &bytes, DX_ASK_CUPSD_MS, on_job, q, &q->call))
+      calls++;
+    else
+      set_answer(q, DX_ANSWER_NONE);
+  }
 }
 
-/* ---- questions ---- */
+/* ---- the interface ---- */
 
 void cupsd_forget(struct question **question)
 {
-  struct question *q = *question, **at;
+  struct question *q = *question;
 
   if (q == NULL)
     return;
-  for (at = &q->cupsd->questions; *at != q; at = &(*at)->next)
-    ;
-  *at = q->next;
+  TAILQ_REMOVE(&q->cupsd->questions, q, link);
   dx_http_cancel(&q->call);
-  if (q->step == JOB) {
-    q->cupsd->calls--;
+  if (q->step == ASKS_JOB)
     start_line(q->cupsd);
-  }
   free(q);
   *question = NULL;
-}
-
-static struct question *add_question(struct cupsd *cupsd,
-                                     const struct dx_job *job)
-{
-  struct question *q = calloc(1, sizeof(*q)), **at;
-
-  if (q == NULL)
-    return NULL;
-  q->cupsd = cupsd;
-  q->about = job;
-  for (at = &cupsd->questions; *at != NULL; at = &(*at)->next)
-    ;
-  *at = q;
-  return q;
 }
 
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
                   struct question **question, int64_t since_ms,
                   enum dx_answer *ret_answer)
 {
-  struct question *q;
+  struct question *q = *question;
 
   if (job->cups_id == NULL || job->uuid == NULL) {
     *ret_answer = DX_ANSWER_UNKNOWN; /* it cannot be looked up */
     return true;
   }
-  if (*question == NULL)
-    *question = add_question(cupsd, job);
-  q = *question;
-  if (q == NULL || q->step != ANSWERED)
+  if (q == NULL) {
+    q = *question = calloc(1, sizeof(*q));
+    if (q == NULL)
+      return false;
+    q->cupsd = cupsd;
+    q->about = job;
+    TAILQ_INSERT_TAIL(&cupsd->questions, q, link);
+  }
+  if (q->step != ANSWERED)
     return false;
   if (q->asked_ms != 0 && q->asked_ms >= since_ms) {
     *ret_answer = q->answer;
@@ -524,23 +433,22 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
   return false;
 }
 
-bool cupsd_has(struct cupsd *cupsd, const char *cups_id, const char *uuid,
-               bool *ret_known)
+enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid)
 {
+  struct cupsd *cupsd = ctx;
+  struct shared *all = shared_of(cupsd, ALL, "");
   const struct listed *job;
 
-  *ret_known = is_valid(cupsd->all.known_ms, LIST_VALID_MS);
-  if (!*ret_known) {
-    if (!is_valid(cupsd->all.asked_ms, DX_ASK_AGAIN_MS))
-      (void)ask_list(&cupsd->all);
-    return false;
+  if (all == NULL || !is_valid(all->known_ms, LIST_VALID_MS)) {
+    if (all != NULL && !is_valid(all->asked_ms, DX_ASK_AGAIN_MS))
+      (void)ask_shared(all, LIST_TIMEOUT_MS);
+    return DX_RERUN_UNKNOWN;
   }
-  job = cups_id != NULL ? job_by_id(&cupsd->all, atoi(cups_id)) : NULL;
-  return job != NULL &&
-         (job->uuid == NULL || uuid == NULL || strcmp(job->uuid, uuid) == 0);
+  job = job_by_id(all, atoi(cups_id));
+  return job != NULL && (job->uuid == NULL || strcmp(job->uuid, uuid) == 0)
+             ? DX_RERUN_MAY
+             : DX_RERUN_NO;
 }
-
-/* ---- the beginning and the end ---- */
 
 struct cupsd *cupsd_new(struct dx_http *http, const struct cupsd_ops *ops)
 {
@@ -550,33 +458,23 @@ struct cupsd *cupsd_new(struct dx_http *http, const struct cupsd_ops *ops)
     return NULL;
   cupsd->http = http;
   cupsd->ops = *ops;
-  cupsd->active.cupsd = cupsd->all.cupsd = cupsd;
-  cupsd->active.which = DX_PRINT_JOBS_NOT_OVER;
-  cupsd->all.which = DX_PRINT_JOBS_ALL;
+  TAILQ_INIT(&cupsd->questions);
   return cupsd;
-}
-
-static void release_list(struct list *list)
-{
-  dx_http_cancel(&list->call);
-  free_jobs(&list->jobs, &list->count);
-  free_jobs(&list->fresh, &list->fresh_count);
 }
 
 void cupsd_free(struct cupsd **cupsd)
 {
-  struct queue *queue;
+  struct shared *s;
 
   if (*cupsd == NULL)
     return;
-  while ((queue = (*cupsd)->queues) != NULL) {
-    (*cupsd)->queues = queue->next;
-    dx_http_cancel(&queue->call);
-    dx_buf_release(&queue->uri);
-    free(queue);
+  while ((s = (*cupsd)->shared) != NULL) {
+    (*cupsd)->shared = s->next;
+    dx_http_cancel(&s->call);
+    dx_buf_release(&s->uri);
+    forget_jobs(s);
+    free(s);
   }
-  release_list(&(*cupsd)->active);
-  release_list(&(*cupsd)->all);
   free(*cupsd);
   *cupsd = NULL;
 }

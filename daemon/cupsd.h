@@ -23,6 +23,7 @@
 #include "daemon/service/http.h"
 #include "lib/spool/job.h"
 #include "lib/spool/permission.h"
+#include "lib/spool/retention.h"
 
 struct cupsd;
 struct question; /* a query about one job, and its last answer */
@@ -31,8 +32,8 @@ struct cupsd_ops {
   /* Whether a device URI names a section of the configuration. */
   bool (*is_ours)(void *ctx, const char *device_uri);
   /* An answer is known. key: of the job; NULL: the request for the list of
-   * cupsd_has() has ended. May call all functions here except cupsd_forget()
-   * and cupsd_free(). */
+   * cupsd_may_rerun() has ended. May call all functions here except
+   * cupsd_forget() and cupsd_free(). */
   void (*answered)(void *ctx, const char *key);
   void *ctx;
 };
@@ -59,12 +60,11 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
 void cupsd_forget(struct question **question);
 
 /*
- * Whether cupsd has this print job and may run it again: it is not over, or can
- * be printed again. The list of all jobs is requested once, and again after a
- * minute: check all records within one turn. *ret_known: false if the list is
- * not available yet; try again after `answered`.
+ * MAY if cupsd has this print job, and it is not over, or can be printed again.
+ * The list of all jobs is requested once, and again after a minute: check all
+ * records within one turn. UNKNOWN: the list is not available yet; try again
+ * after `answered`. `ctx` is the struct cupsd.
  */
-bool cupsd_has(struct cupsd *cupsd, const char *cups_id, const char *uuid,
-               bool *ret_known);
+enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid);
 
 #endif

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,13 +23,10 @@
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
 #include "lib/base/user.h"
-#include "lib/base/utf8.h"
 #include "lib/control/channel.h"
 #include "lib/spool/results.h"
 
-/* After this time without a result, prints what it is waiting for. */
-#define PATIENCE_MS 2000
-#define PATIENCE_LEAST_MS 300 /* for a step that starts late */
+#define PAUSE_MS 2000 /* for a longer one, the connection is closed */
 #define TURN_MS 1000
 #define CLIENT_MS 10000 /* timeout of a client that does not read */
 
@@ -73,16 +69,18 @@ static struct dx_channel client = DX_CHANNEL_NONE;
 
 __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 {
-  char line[2 * DX_CHANNEL_LINE_BYTES]; /* cut by dx_channel_send() */
+  enum dx_code code;
   va_list args;
 
   va_start(args, format);
-  (void)vsnprintf(line, sizeof(line), format, args);
+  code = dx_channel_send_list(&client, NULL, format, args);
   va_end(args);
-  if (dx_channel_send(&client, NULL, "%s", line) != DX_OK ||
-      !dx_channel_drain(&client, CLIENT_MS))
+  if (code != DX_OK || !dx_channel_drain(&client, CLIENT_MS))
     _exit(1); /* the client is gone, or does not read */
 }
+
+/* What the client prints if the next line takes long. */
+#define EXPECT(what, ...) tell("slow waiting for " what, ##__VA_ARGS__)
 
 static int64_t ask_parent(const struct steps *s, struct hello_request request)
 {
@@ -92,49 +90,6 @@ static int64_t ask_parent(const struct steps *s, struct hello_request request)
   if (recv(s->parent_fd, &answer, sizeof(answer), 0) != (ssize_t)sizeof(answer))
     _exit(1); /* the test was canceled */
   return answer;
-}
-
-/* ---- reporting slow steps ---- */
-
-static char waiting_text[512];
-static volatile sig_atomic_t waiting_len;
-static int64_t begun_ms;
-
-static void on_alarm(int number)
-{
-  int saved = errno;
-
-  (void)number;
-  (void)!write(client.fd, waiting_text, (size_t)waiting_len);
-  errno = saved;
-}
-
-static void set_alarm(int64_t ms)
-{
-  const struct itimerval timer = {
-      .it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
-
-  (void)setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-__attribute__((format(printf, 1, 2))) static void
-expect_wait(const char *format, ...)
-{
-  struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
-  int64_t left = begun_ms + PATIENCE_MS - dx_monotonic_ms();
-  char what[sizeof(waiting_text) - 24];
-  va_list args;
-
-  set_alarm(0);
-  va_start(args, format);
-  (void)vsnprintf(what, sizeof(what), format, args);
-  va_end(args);
-  dx_utf8_make_plain(what);
-  (void)sigemptyset(&action.sa_mask);
-  (void)sigaction(SIGALRM, &action, NULL);
-  waiting_len = snprintf(waiting_text, sizeof(waiting_text),
-                         "warn waiting for %s\n", what);
-  set_alarm(left > PATIENCE_LEAST_MS ? left : PATIENCE_LEAST_MS);
 }
 
 /* ---- the steps ---- */
@@ -149,45 +104,22 @@ static enum dx_code step_spool(struct steps *s, struct dx_err *err)
   const char *path = s->config->spool_dir;
   enum dx_code code;
 
-  expect_wait("the disk of SpoolDir '%s'", path);
+  EXPECT("the disk of SpoolDir '%s'", path);
   DETAIL(s, "%s", path);
   code = dx_fs_probe(path, err);
   return code == DX_OK ? code : dx_user_advise_writer(err);
-}
-
-/* A key may exist but be unreadable for docextractd. */
-static enum dx_code advise_token(struct dx_err *err)
-{
-  char name[DX_USER_BYTES];
-
-  if (err->sys_errno == ENOENT)
-    return dx_fail_advice(err, "put it there, or fix the path");
-  if (err->sys_errno != EACCES)
-    return err->code;
-  dx_user_name_of(geteuid(), name);
-  return dx_fail_advice(
-      err, "docextractd runs as '%s', which must be able to use it", name);
-}
-
-/* Blocks SIGTERM while a TokenCommand runs, which would otherwise be left
- * running. */
-static void block_term(bool is_blocked)
-{
-  sigset_t term;
-
-  (void)sigemptyset(&term);
-  (void)sigaddset(&term, SIGTERM);
-  (void)sigprocmask(is_blocked ? SIG_BLOCK : SIG_UNBLOCK, &term, NULL);
 }
 
 static enum dx_code step_token(struct steps *s, struct dx_err *err)
 {
   const struct dx_service *service = s->service;
   const struct dx_token_source_info *source = &dx_token_sources[service->token];
+  char name[DX_USER_BYTES];
   enum dx_code code;
+  sigset_t term;
 
   if (source->limit_s > 0)
-    expect_wait("%s, at most %d s", source->directive, source->limit_s);
+    EXPECT("%s, at most %d s", source->directive, source->limit_s);
   s->token = dx_token_new(service);
   if (s->token == NULL)
     return dx_fail_nomem(err);
@@ -198,10 +130,21 @@ static enum dx_code step_token(struct steps *s, struct dx_err *err)
   else
     DETAIL(s, "from %s", source->directive);
   dx_token_wake_by(s->token, s->parent_fd);
-  block_term(true);
+  /* SIGTERM would leave a TokenCommand running. */
+  (void)sigemptyset(&term);
+  (void)sigaddset(&term, SIGTERM);
+  (void)sigprocmask(SIG_BLOCK, &term, NULL);
   code = dx_token_get(s->token, 0, &s->token_text, err);
-  block_term(false);
-  return code == DX_OK ? code : advise_token(err);
+  (void)sigprocmask(SIG_UNBLOCK, &term, NULL);
+  if (code == DX_OK)
+    return code;
+  if (err->sys_errno == ENOENT)
+    return dx_fail_advice(err, "put it there, or fix the path");
+  if (err->sys_errno != EACCES) /* else it exists, but cannot be read */
+    return code;
+  dx_user_name_of(geteuid(), name);
+  return dx_fail_advice(
+      err, "docextractd runs as '%s', which must be able to use it", name);
 }
 
 /* ---- the call ---- */
@@ -217,10 +160,10 @@ static int64_t on_ready(void *ctx)
   if (dx_monotonic_ms() - s->slot_ms > DX_RATE_LIMIT_LATE_MS)
     s->slot_ms = ask_parent(s, (struct hello_request){.is_response = false});
   left = s->slot_ms - dx_monotonic_ms();
-  if (left > PATIENCE_MS)
+  if (left > PAUSE_MS)
     return -1;
-  expect_wait("the response of '%s', at most %d s", s->service->host,
-              DX_API_TIMEOUT_MS / 1000);
+  EXPECT("the response of '%s', at most %d s", s->service->host,
+         DX_API_TIMEOUT_MS / 1000);
   return left > 0 ? left : 0;
 }
 
@@ -252,13 +195,12 @@ static enum dx_code try_call(struct steps *s, struct dx_err *err)
 
   s->is_ready = s->has_response = false;
   if (left > 0)
-    expect_wait("the end of the pause after an outage or status 429, %" PRId64
-                " s",
-                (left + 500) / 1000);
+    EXPECT("the end of the pause after an outage or status 429, %" PRId64 " s",
+           (left + 500) / 1000);
   for (; code == DX_OK && left > 0; left = s->slot_ms - dx_monotonic_ms())
     code = dx_http_run(s->http, left, NULL, 0, err);
-  expect_wait("a connection to %s, at most %d s", s->peer,
-              DX_CONNECT_TIMEOUT_MS / 1000);
+  EXPECT("a connection to %s, at most %d s", s->peer,
+         DX_CONNECT_TIMEOUT_MS / 1000);
   if (code == DX_OK)
     code = dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, err);
   while (code == DX_OK && !s->has_response)
@@ -340,16 +282,13 @@ static enum dx_code step_response(struct steps *s, struct dx_err *err)
   return dx_fail_advice(err, "try again later; print jobs wait until then");
 }
 
-static bool is_clock_off(const struct steps *s)
-{
-  return llabs(s->off_ms) > DX_CLOCK_SKEW_S * 1000;
-}
-
-static void describe_clock(const struct steps *s, char text[128])
+/* False: the difference is small enough. */
+static bool is_clock_off(const struct steps *s, char ret_text[128])
 {
   (void)snprintf(
-      text, 128, DX_HELLO_CLOCK "%lld s %s that of the service; correct it",
+      ret_text, 128, DX_HELLO_CLOCK "%lld s %s that of the service; correct it",
       (llabs(s->off_ms) + 500) / 1000, s->off_ms > 0 ? "behind" : "ahead of");
+  return llabs(s->off_ms) > DX_CLOCK_SKEW_S * 1000;
 }
 
 static enum dx_code step_token_accepted(struct steps *s, struct dx_err *err)
@@ -361,10 +300,10 @@ static enum dx_code step_token_accepted(struct steps *s, struct dx_err *err)
     return DX_OK;
   }
   *err = s->err;
-  describe_clock(s, clock);
-  return dx_fail_advice(
-      err, "%s",
-      is_clock_off(s) ? clock : dx_token_sources[s->service->token].advice);
+  return dx_fail_advice(err, "%s",
+                        is_clock_off(s, clock)
+                            ? clock
+                            : dx_token_sources[s->service->token].advice);
 }
 
 /* ---- all steps ---- */
@@ -384,9 +323,8 @@ static enum dx_code take_steps(struct steps *s, struct dx_err *err)
   size_t i;
 
   for (i = 0; code == DX_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
-    expect_wait("%s", steps[i].name);
+    EXPECT("%s", steps[i].name);
     code = steps[i].run(s, err);
-    set_alarm(0);
     if (code == DX_OK)
       tell("line " DX_HELLO_OK "%-14s  %s", steps[i].name, s->detail);
     else
@@ -395,32 +333,22 @@ static enum dx_code take_steps(struct steps *s, struct dx_err *err)
   return code;
 }
 
-/* Warns of later failures, although the service responds now. */
-static void warn_of_results(const struct steps *s)
-{
-  struct dx_err err;
-  enum dx_code code;
-
-  expect_wait("the disk of ResultsDir '%s'", s->service->results_dir);
-  code = dx_results_prepare(s->service->results_dir, &err);
-  set_alarm(0);
-  if (code == DX_OK)
-    return;
-  (void)dx_user_advise_writer(&err);
-  tell("line " DX_HELLO_NO_RESULTS ", so nothing will be sent: %s", err.text);
-}
-
+/* Prints the greeting, and warns of later failures, although the service
+ * responds now. */
 static void tell_more(const struct steps *s, enum dx_code code)
 {
+  struct dx_err err;
   char clock[128];
 
   if (code == DX_OK)
     tell("line %s", s->greeting);
-  if (code == DX_OK && is_clock_off(s)) {
-    describe_clock(s, clock);
+  if (code == DX_OK && is_clock_off(s, clock))
     tell("line warning: %s", clock);
-  }
-  warn_of_results(s);
+  EXPECT("the disk of ResultsDir '%s'", s->service->results_dir);
+  if (dx_results_prepare(s->service->results_dir, &err) == DX_OK)
+    return;
+  (void)dx_user_advise_writer(&err);
+  tell("line " DX_HELLO_NO_RESULTS ", so nothing will be sent: %s", err.text);
 }
 
 /* Frees only the token, which is wiped: the process exits. */
@@ -434,7 +362,6 @@ _Noreturn static void run_child(const struct dx_config *config,
 
   dx_process_begin_child(client_fd, fd);
   client.fd = client_fd;
-  begun_ms = dx_monotonic_ms();
   code = take_steps(&s, &err);
   tell_more(&s, code);
   if (code == DX_OK)
@@ -452,7 +379,7 @@ struct hello *hello_start(const struct dx_config *config, const char *name,
 {
   const struct dx_service *service = dx_config_service(config, name);
   struct hello *hello;
-  int ends[2];
+  int ends[2] = {-1, -1};
 
   if (service == NULL) {
     (void)dx_fail(err, DX_E_CONFIG, 0,
@@ -460,31 +387,26 @@ struct hello *hello_start(const struct dx_config *config, const char *name,
                   "service");
     return NULL;
   }
-  hello = calloc(1, sizeof(*hello));
-  if (hello != NULL)
-    hello->service = strdup(service->name);
-  if (hello == NULL || hello->service == NULL) {
-    free(hello);
+  hello = calloc(1, sizeof(*hello) + strlen(service->name) + 1);
+  if (hello == NULL) {
     (void)dx_fail_nomem(err);
     return NULL;
   }
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-    goto failed;
-  hello->pid = fork();
+  (void)strcpy(hello->service, service->name);
+  hello->pid = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0
+                   ? fork()
+                   : -1;
   if (hello->pid == 0)
     run_child(config, service, client_fd, ends[1]);
-  (void)close(ends[1]);
-  if (hello->pid > 0) {
-    hello->fd = ends[0];
-    return hello;
+  hello->fd = ends[0];
+  if (hello->pid < 0) {
+    (void)dx_fail_sys(err, errno, "start", "hello");
+    (void)close(ends[0]);
+    free(hello);
+    hello = NULL;
   }
-  (void)close(ends[0]);
-
-failed:
-  (void)dx_fail_sys(err, errno, "start", "hello");
-  free(hello->service);
-  free(hello);
-  return NULL;
+  (void)close(ends[1]);
+  return hello;
 }
 
 static void answer(struct hello *hello, const struct hello_request *request,
@@ -537,7 +459,6 @@ bool hello_end(struct hello **hello_at)
          errno == EINTR)
     ;
   (void)close(hello->fd);
-  free(hello->service);
   free(hello);
   *hello_at = NULL;
   return status == 0;

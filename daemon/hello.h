@@ -7,7 +7,7 @@
  * Each test runs in a child process, because disks and a TokenCommand block.
  * The child writes to the client's descriptor: `line TEXT` for each step ("ok"
  * or "FAILED", its name, and a result), for the greeting, and for problems that
- * will occur later ("warning: ..."); `warn TEXT` while it waits; then `done` or
+ * will occur later ("warning: ..."); `slow TEXT` before a wait; then `done` or
  * `error CODE TEXT`. It exits after the last step; each step has its own limit.
  * It writes to no job. It makes one call, for which it requests a slot of the
  * rate limit from its parent; it also passes the rate limit in the response to
@@ -34,7 +34,7 @@ struct hello {
   pid_t pid;
   int fd;         /* for hello_turn(): readable when the child has a request */
   bool has_ended; /* the child has exited: no signal is sent */
-  char *service;  /* its name; valid after a reload */
+  char service[]; /* its name; valid after a reload */
 };
 
 /* name: of the section. On failure, returns NULL and sets *err. */

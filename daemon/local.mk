@@ -23,8 +23,7 @@ sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
 	daemon/control.h daemon/manager.c daemon/manager.h daemon/hello.c \
 	daemon/hello.h daemon/main.c daemon/permit.c \
-	daemon/status.c daemon/status.h daemon/status_server.c \
-	daemon/verbs.c
+	daemon/status.c daemon/status.h daemon/verbs.c
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdxd.a libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm

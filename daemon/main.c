@@ -60,7 +60,7 @@ struct daemon {
   int64_t sweep_ms;
   int sweep_tries;
   int64_t idle_ms; /* monotonic: idle since; 0: busy */
-  bool stop, reload, again;
+  bool stop, again;
 };
 
 static bool is_verbose, is_journal, is_on_demand;
@@ -77,64 +77,27 @@ static void print_line(enum dx_log_level level, const char *line)
     fprintf(stderr, "%s%s\n", is_journal ? levels[level] : "", line);
 }
 
-/* ---- signals ---- */
-
-static int catch_signals(void)
-{
-  sigset_t set;
-
-  (void)sigemptyset(&set);
-  (void)sigaddset(&set, SIGTERM);
-  (void)sigaddset(&set, SIGINT);
-  (void)sigaddset(&set, SIGHUP);
-  (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
-  if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-    return -1;
-  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static void read_signals(struct daemon *d)
-{
-  struct signalfd_siginfo info;
-
-  while (read(d->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-    if (info.ssi_signo == SIGHUP)
-      d->reload = true;
-    else
-      d->stop = true;
-  }
-}
-
 /* ---- configuration ---- */
 
-/* Logged here, because messages of the filters are shown to users, or
- * discarded. */
-static void warn_of_sandbox(const struct dx_config *config)
+/* Takes ownership of a valid configuration. */
+static enum dx_code use_config(struct daemon *d, struct dx_config *config,
+                               struct dx_err *err)
 {
   size_t i;
 
+  /* Logged here, because messages of the filters are shown to users, or
+   * discarded. */
   for (i = 0; i < config->service_count; i++)
     if (config->services[i].sandbox == DX_SANDBOX_IS_OPTIONAL)
       dx_log(DX_LOG_WARNING,
              "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
              "kernel, documents are parsed without a sandbox",
              config->services[i].name);
-}
-
-static void set_wrong(struct daemon *d, const struct dx_err *err)
-{
-  d->wrong = *err;
-  dx_advise(&d->wrong);
-}
-
-static enum dx_code begin(struct daemon *d, struct dx_config *config,
-                          struct dx_err *err)
-{
-  warn_of_sandbox(config);
-  status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
+  if (d->manager.config == NULL)
+    status_start(&d->status, config->status_socket, d->spool_dir,
+                 d->config_path);
   d->wrong.code = DX_OK;
-  return manager_start(&d->manager, config, err);
+  return manager_use(&d->manager, config, err);
 }
 
 /* Watches the directory, because editors replace the file. */
@@ -197,7 +160,6 @@ static void reload(struct daemon *d)
   struct dx_err err;
   enum dx_code code;
 
-  d->reload = false;
   (void)sd_notify(0, "RELOADING=1");
   code = load_config(d, &config, &err);
   if (code == DX_OK) {
@@ -213,20 +175,18 @@ static void reload(struct daemon *d)
       return;
     }
   }
-  if (code == DX_OK && d->manager.config != NULL) {
-    warn_of_sandbox(config);
-    code = manager_reload(&d->manager, config, &err);
-  } else if (code == DX_OK) {
-    code = begin(d, config, &err);
-  }
+  if (code == DX_OK)
+    code = use_config(d, config, &err);
   if (code == DX_OK)
     dx_log(DX_LOG_INFO, "reloaded '%s'", d->config_path);
   else
     dx_log(DX_LOG_ERROR, "%s; %s", err.text,
            d->manager.config != NULL ? "keeping the previous configuration"
                                      : "nothing is sent until it is fixed");
-  if (code != DX_OK && d->manager.config == NULL)
-    set_wrong(d, &err);
+  if (code != DX_OK && d->manager.config == NULL) {
+    d->wrong = err;
+    dx_advise(&d->wrong);
+  }
   (void)sd_notify(0, "READY=1");
 }
 
@@ -278,28 +238,24 @@ static void on_message(void *ctx, struct client *client,
 /* ---- start, loop, stop ---- */
 
 /* Asks a docextractd that was started on demand to exit. */
-static void ask_for_room(struct daemon *d)
-{
-  struct dx_channel channel = DX_CHANNEL_NONE;
-  struct dx_message message;
-  struct dx_err err;
-
-  if (dx_channel_open(d->spool.dirfd, d->spool_dir, &channel, &err) == DX_OK &&
-      channel.started == DX_STARTED_DEMAND &&
-      dx_channel_send(&channel, &err, "yield") == DX_OK)
-    while (dx_channel_await(&channel, LOCK_WAIT_MS, &message, &err) == DX_OK)
-      ; /* until it has closed the connection */
-  dx_channel_close(&channel);
-}
-
 static enum dx_code take_lock(struct daemon *d, struct dx_err *err)
 {
   int64_t until = dx_monotonic_ms() + LOCK_WAIT_MS;
+  struct dx_channel channel = DX_CHANNEL_NONE;
+  struct dx_message message;
+  struct dx_err ignored;
 
   d->lock_fd = dx_spool_hold_lock(&d->spool, err);
   if (d->lock_fd >= 0 || err->code != DX_E_BUSY || is_on_demand)
     return d->lock_fd >= 0 ? DX_OK : err->code;
-  ask_for_room(d);
+  if (dx_channel_open(d->spool.dirfd, d->spool_dir, &channel, &ignored) ==
+          DX_OK &&
+      channel.started == DX_STARTED_DEMAND &&
+      dx_channel_send(&channel, &ignored, "yield") == DX_OK)
+    while (dx_channel_await(&channel, LOCK_WAIT_MS, &message, &ignored) ==
+           DX_OK)
+      ; /* until it has closed the connection */
+  dx_channel_close(&channel);
   do {
     (void)poll(NULL, 0, LOCK_LOOK_MS);
     d->lock_fd = dx_spool_hold_lock(&d->spool, err);
@@ -308,49 +264,26 @@ static enum dx_code take_lock(struct daemon *d, struct dx_err *err)
   return d->lock_fd >= 0 ? DX_OK : err->code;
 }
 
-static enum dx_code open_spool(struct daemon *d, struct dx_err *err)
-{
-  const struct control_ops ops = {on_message, verbs_closed, d};
-  enum dx_code code = check_user(d, err);
-
-  if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): stop() frees it */
-    code = dx_spool_open(d->spool_dir, &d->spool, err);
-  if (code == DX_OK)
-    code = take_lock(d, err);
-  if (code != DX_OK)
-    return code;
-  d->control = control_new(&d->spool, d->started, &ops, err);
-  return d->control != NULL ? DX_OK : err->code;
-}
-
-/* An invalid configuration usually still names the spool. */
-static enum dx_code read_config(struct daemon *d, struct dx_config **ret_config,
-                                struct dx_err *err)
-{
-  struct dx_err ignored;
-  enum dx_code code = load_config(d, ret_config, err);
-
-  if (code == DX_OK)
-    return DX_OK;
-  if (dx_class_of(code) == DX_CL_LOCAL) /* changing the file would not fix it */
-    return code;
-  if (dx_config_read_anyway(d->config_path, ret_config, &ignored) != DX_OK)
-    return code;
-  set_wrong(d, err);
-  return DX_OK;
-}
-
 static enum dx_code start(struct daemon *d, struct dx_err *err)
 {
+  const struct control_ops ops = {on_message, verbs_closed, d};
   struct dx_config *config = NULL;
+  struct dx_err ignored;
   enum dx_code code;
 
   d->started = is_on_demand                      ? DX_STARTED_DEMAND
                : getenv("NOTIFY_SOCKET") != NULL ? DX_STARTED_SERVICE
                                                  : DX_STARTED_HAND;
-  code = read_config(d, &config, err);
-  if (code != DX_OK)
-    return code;
+  code = load_config(d, &config, err);
+  if (code != DX_OK) {
+    /* An invalid configuration usually still names the spool. Changing the file
+     * would not fix a local failure. */
+    if (dx_class_of(code) == DX_CL_LOCAL ||
+        dx_config_read_anyway(d->config_path, &config, &ignored) != DX_OK)
+      return code;
+    d->wrong = *err;
+    dx_advise(&d->wrong);
+  }
   d->spool_dir = strdup(config->spool_dir);
   d->http = dx_http_new();
   d->manager.spool = &d->spool;
@@ -358,12 +291,20 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
   d->manager.status = &d->status;
   if (d->spool_dir == NULL || d->http == NULL)
     code = dx_fail_nomem(err);
+  else
+    code = check_user(d, err);
+  if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): stop() frees it */
+    code = dx_spool_open(d->spool_dir, &d->spool, err);
   if (code == DX_OK)
-    code = open_spool(d, err);
+    code = take_lock(d, err);
+  if (code == DX_OK) {
+    d->control = control_new(&d->spool, d->started, &ops, err);
+    code = d->control != NULL ? DX_OK : err->code;
+  }
   if (code == DX_OK)
     watch_config(d);
   if (code == DX_OK && d->wrong.code == DX_OK)
-    return begin(d, config, err);
+    return use_config(d, config, err);
   dx_config_free(&config);
   if (d->wrong.code != DX_OK)
     dx_log(DX_LOG_ERROR, "%s; nothing is sent until it is fixed",
@@ -371,27 +312,18 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
   return code;
 }
 
-static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
-{
-  const struct manager *manager = ctx;
-  bool is_known = false;
-  bool has = cupsd_has(manager->cupsd, cups_id, uuid, &is_known);
-
-  return !is_known ? DX_RERUN_UNKNOWN : has ? DX_RERUN_MAY : DX_RERUN_NO;
-}
-
 static void sweep(struct daemon *d)
 {
-  const struct dx_sweep what = {d->manager.config, manager_holds, rerun,
-                                manager_saved, &d->manager};
-  bool is_known = false;
+  const struct dx_sweep what = {d->manager.config, manager_holds,
+                                manager_saved,     &d->manager,
+                                cupsd_may_rerun,   d->manager.cupsd};
 
   if (dx_monotonic_ms() < d->sweep_ms)
     return;
   /* The first call only requests the list of jobs from cupsd. If cupsd does not
    * respond, all records are kept. */
-  (void)cupsd_has(d->manager.cupsd, "", "", &is_known);
-  if (!is_known && ++d->sweep_tries <= SWEEP_TRIES) {
+  if (cupsd_may_rerun(d->manager.cupsd, "", "") == DX_RERUN_UNKNOWN &&
+      ++d->sweep_tries <= SWEEP_TRIES) {
     d->sweep_ms = dx_monotonic_ms() + SWEEP_ASK_MS;
     return;
   }
@@ -401,71 +333,64 @@ static void sweep(struct daemon *d)
   dx_spool_sweep(&d->spool, &what);
 }
 
-/* A docextractd that was started on demand exits when it is idle. */
-static void look_if_idle(struct daemon *d)
+/* Performs one turn, and waits for the next event. */
+static enum dx_code turn(struct daemon *d, struct dx_err *err)
 {
-  int64_t now = dx_monotonic_ms();
-
-  if (d->started != DX_STARTED_DEMAND || control_clients(d->control) > 0 ||
-      (d->manager.config != NULL && manager_is_busy(&d->manager)))
-    d->idle_ms = 0;
-  else if (d->idle_ms == 0)
-    d->idle_ms = now;
-  else if (now - d->idle_ms >= DX_IDLE_MS)
-    d->stop = true;
-}
-
-/* Lists the descriptors that end a wait; the first one signals the stop. */
-static size_t wake_by(const struct daemon *d, int *fds)
-{
-  const struct session *s;
+  struct manager *manager = &d->manager;
+  bool is_active = manager->config != NULL;
+  int64_t until_ms = INT64_MAX, wait_ms;
+  int fds[DX_HTTP_WAKE_MAX]; /* the first one signals the stop */
   size_t count = 0;
+  const struct session *s;
 
+  control_turn(d->control);
+  if (is_active) {
+    until_ms = manager_turn(manager);
+    until_ms = d->sweep_ms < until_ms ? d->sweep_ms : until_ms;
+  }
   fds[count++] = d->signal_fd;
   fds[count++] = control_fd(d->control);
   if (d->watch_fd >= 0)
     fds[count++] = d->watch_fd;
   if (d->status.fd >= 0)
     fds[count++] = d->status.fd;
-  if (d->manager.config == NULL)
-    return count;
-  if (dx_hooks_fd(d->manager.hooks) >= 0)
-    fds[count++] = dx_hooks_fd(d->manager.hooks);
-  for (s = d->manager.sessions; s != NULL && count < DX_HTTP_WAKE_MAX;
+  if (is_active && dx_hooks_fd(manager->hooks) >= 0)
+    fds[count++] = dx_hooks_fd(manager->hooks);
+  for (s = manager->sessions; s != NULL && count < DX_HTTP_WAKE_MAX;
        s = s->next)
     if (s->hello != NULL)
       fds[count++] = s->hello->fd;
-  return count;
-}
-
-/* Performs one turn, and waits for the next event. */
-static enum dx_code turn(struct daemon *d, struct dx_err *err)
-{
-  int fds[DX_HTTP_WAKE_MAX];
-  int64_t until_ms, wait_ms;
-
-  control_turn(d->control);
-  if (d->manager.config == NULL)
-    return dx_http_run(d->http, TURN_MS, fds, wake_by(d, fds), err);
-  until_ms = manager_turn(&d->manager);
-  until_ms = d->sweep_ms < until_ms ? d->sweep_ms : until_ms;
   wait_ms = until_ms - dx_monotonic_ms();
   wait_ms = wait_ms < 0 ? 0 : wait_ms < TURN_MS ? wait_ms : TURN_MS;
-  return dx_engine_run(d->manager.engine, wait_ms, fds, wake_by(d, fds), err);
+  return is_active ? dx_engine_run(manager->engine, wait_ms, fds, count, err)
+                   : dx_http_run(d->http, wait_ms, fds, count, err);
 }
 
 static enum dx_code loop(struct daemon *d, struct dx_err *err)
 {
+  struct signalfd_siginfo info;
   enum dx_code code = DX_OK;
+  bool is_new;
 
   (void)sd_notify(0, "READY=1");
   dx_log(DX_LOG_INFO, "ready");
   while (code == DX_OK) {
-    read_signals(d);
-    d->reload = has_new_config(d) || d->reload;
-    if (d->reload)
+    is_new = has_new_config(d);
+    while (read(d->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+      if (info.ssi_signo == SIGHUP)
+        is_new = true;
+      else
+        d->stop = true;
+    if (is_new)
       reload(d);
-    look_if_idle(d);
+    /* If started on demand, docextractd exits when it is idle. */
+    if (d->started != DX_STARTED_DEMAND || control_clients(d->control) > 0 ||
+        (d->manager.config != NULL && manager_is_busy(&d->manager)))
+      d->idle_ms = 0;
+    else if (d->idle_ms == 0)
+      d->idle_ms = dx_monotonic_ms();
+    else if (dx_monotonic_ms() - d->idle_ms >= DX_IDLE_MS)
+      return DX_OK;
     if (d->stop)
       return DX_OK;
     if (d->again)
@@ -506,6 +431,7 @@ static int run(const char *config_path)
                      .lock_fd = -1};
   struct dx_err err = {0};
   struct rlimit limit;
+  sigset_t set;
   enum dx_code code;
 
   status_make_dir();
@@ -514,7 +440,14 @@ static int run(const char *config_path)
     limit.rlim_cur = limit.rlim_max; /* every job keeps two files open */
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
-  d.signal_fd = catch_signals();
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGTERM);
+  (void)sigaddset(&set, SIGINT);
+  (void)sigaddset(&set, SIGHUP);
+  (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail */
+  d.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (code == DX_OK && d.signal_fd < 0)
     code = dx_fail_sys(&err, errno, "catch", "signals");
   if (code == DX_OK)
@@ -547,8 +480,7 @@ int main(int argc, char **argv)
                                         {"version", no_argument, NULL, 'V'},
                                         {NULL, 0, NULL, 0}};
   const char *config_path = NULL;
-  char *fallback = NULL;
-  int letter, status;
+  int letter;
 
   while ((letter = getopt_long(argc, argv, "c:", longs, NULL)) != -1) {
     if (letter == 'c') {
@@ -579,8 +511,6 @@ int main(int argc, char **argv)
   is_journal = getenv("JOURNAL_STREAM") != NULL;
   dx_log_to(print_line);
   if (config_path == NULL)
-    config_path = fallback = dx_config_path(true);
-  status = config_path != NULL ? run(config_path) : EX_TEMPFAIL;
-  free(fallback);
-  return status;
+    config_path = dx_config_path();
+  return run(config_path);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/spool/merge.h"
@@ -69,8 +70,7 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
   return managed;
 }
 
-/* Removes a job from the list, and releases it. */
-static void drop(struct manager *manager, struct managed *managed)
+void manager_drop(struct manager *manager, struct managed *managed)
 {
   struct session *s;
   size_t i;
@@ -91,21 +91,6 @@ static void drop(struct manager *manager, struct managed *managed)
 
 /* ---- the end of a job ---- */
 
-static void log_outcome(const struct dx_job *job)
-{
-  size_t i, cases = 0;
-  struct dx_err err;
-
-  for (i = 0; i < job->submission_count; i++)
-    cases += job->submissions[i].case_count;
-  if (dx_job_outcome(job, &err) == DX_OK)
-    dx_log(DX_LOG_INFO, "job %s: extracted %zu case%s", job->key, cases,
-           cases == 1 ? "" : "s");
-  else
-    dx_log(DX_LOG_ERROR, "job %s: %s; see: docextract jobs", job->key,
-           err.text);
-}
-
 /* Notifies the clients that wait for the job, and removes its documents. If
  * that fails, the job is loaded again a little later. */
 static void let_go(struct manager *manager, struct managed *managed)
@@ -122,15 +107,24 @@ static void let_go(struct manager *manager, struct managed *managed)
     dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
     load_later(manager);
   }
-  drop(manager, managed);
+  manager_drop(manager, managed);
   dx_hooks_look(manager->hooks, key);
 }
 
 static void on_ended(void *ctx, struct dx_job *job)
 {
   struct manager *manager = ctx;
+  size_t i, cases = 0;
+  struct dx_err err;
 
-  log_outcome(job);
+  for (i = 0; i < job->submission_count; i++)
+    cases += job->submissions[i].case_count;
+  if (dx_job_outcome(job, &err) == DX_OK)
+    dx_log(DX_LOG_INFO, "job %s: extracted %zu case%s", job->key, cases,
+           cases == 1 ? "" : "s");
+  else
+    dx_log(DX_LOG_ERROR, "job %s: %s; see: docextract jobs", job->key,
+           err.text);
   let_go(manager, manager_find(manager, job->key));
 }
 
@@ -157,102 +151,67 @@ bool manager_save(struct manager *manager, struct managed *managed)
   return false;
 }
 
-/* True if a document was refused when it was received, and the engine has not
- * written its manifest yet. */
-static bool has_untold(const struct dx_job *job)
-{
-  size_t i;
-
-  for (i = 0; i < job->submission_count; i++)
-    if (job->submissions[i].state == DX_ST_REFUSED &&
-        job->submissions[i].failed_at == 0)
-      return true;
-  return false;
-}
-
 enum dx_code manager_drive(struct manager *manager, struct managed *managed,
                            struct dx_err *err)
 {
-  enum dx_code code = DX_OK;
+  const struct dx_job *job = managed->job;
+  bool is_over = dx_job_is_final(job) && !job->dirty;
+  enum dx_code code;
+  size_t i;
 
-  if (dx_job_is_final(managed->job) && !managed->job->dirty &&
-      !has_untold(managed->job)) {
+  if (managed->is_unsynced)
+    return DX_OK; /* look_at_receipts() calls this again */
+  /* If a document was refused when it was received, the engine must still write
+   * its manifest. */
+  for (i = 0; is_over && i < job->submission_count; i++)
+    is_over = job->submissions[i].state != DX_ST_REFUSED ||
+              job->submissions[i].failed_at != 0;
+  if (is_over) {
     let_go(manager, managed);
     return DX_OK;
   }
   permit_watch(managed);
   code = dx_engine_add(manager->engine, managed->job, err);
   if (code != DX_OK) {
-    drop(manager, managed);
+    manager_drop(manager, managed);
     load_later(manager);
   }
   return code;
 }
 
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,
-                          struct dx_err *err)
+                          bool is_unsynced, struct dx_err *err)
 {
   struct managed *managed = enlist(manager, job, err);
 
   if (managed == NULL)
     return err->code;
+  managed->is_unsynced = is_unsynced;
   attend_picked_up(manager, managed);
   return manager_drive(manager, managed, err);
 }
 
 /* ---- receipts ---- */
 
-static enum dx_code take_new(struct manager *manager, struct dx_job *receipt,
-                             bool is_unsynced, struct dx_err *err)
-{
-  struct managed *managed = enlist(manager, receipt, err);
-
-  if (managed == NULL)
-    return err->code;
-  dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
-  managed->is_unsynced = is_unsynced;
-  attend_picked_up(manager, managed);
-  return is_unsynced ? DX_OK : manager_drive(manager, managed, err);
-}
-
-/* Retries to make jobs durable; until then they are not processed, because a
- * power failure would remove them. */
-static void sync_jobs(struct manager *manager)
-{
-  struct dx_err err;
-  size_t i;
-
-  for (i = manager->count; i > 0; i--) {
-    struct managed *managed = manager->jobs[i - 1];
-
-    if (!managed->is_unsynced ||
-        dx_spool_pick_up(manager->spool, managed->job, &err) != DX_OK)
-      continue;
-    managed->is_unsynced = false;
-    if (manager_drive(manager, managed, &err) != DX_OK)
-      dx_log(DX_LOG_ERROR, "%s", err.text);
-  }
-}
-
-/* Removes the job of a receipt from the engine; E_BUSY while a call of it is in
- * progress. */
-static enum dx_code borrow(struct manager *manager, const char *key,
-                           struct managed **ret_driven, struct dx_err *err)
+enum dx_code manager_borrow(struct manager *manager, const char *key,
+                            struct managed **ret_managed, struct dx_err *err)
 {
   struct managed *managed = manager_find(manager, key);
   struct dx_job *job = NULL;
   enum dx_code code;
 
-  *ret_driven = managed;
+  *ret_managed = managed;
+  if (managed != NULL &&
+      dx_engine_remove(manager->engine, managed->job) != DX_OK)
+    return dx_fail(err, DX_E_BUSY, 0,
+                   "a call of the job is under way; try again in a minute");
   if (managed != NULL)
-    return dx_engine_remove(manager->engine, managed->job) == DX_OK
-               ? DX_OK
-               : dx_fail(err, DX_E_BUSY, 0, "a call of the job is under way");
+    return DX_OK;
   code = dx_spool_load(manager->spool, key, &job, err);
   if (code != DX_OK)
     return code;
-  *ret_driven = enlist(manager, job, err);
-  return *ret_driven != NULL ? DX_OK : err->code;
+  *ret_managed = enlist(manager, job, err);
+  return *ret_managed != NULL ? DX_OK : err->code;
 }
 
 /* Merges a receipt into the job of the same print job. If the documents differ
@@ -263,7 +222,7 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
 {
   struct managed *managed;
   struct dx_err drive_err;
-  enum dx_code code = borrow(manager, (*receipt)->key, &managed, err);
+  enum dx_code code = manager_borrow(manager, (*receipt)->key, &managed, err);
 
   if (code != DX_OK)
     return code;
@@ -273,7 +232,7 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
     attend_picked_up(manager, managed);
   }
   if (code != DX_OK && code != DX_E_CHANGED && code != DX_E_BUSY) {
-    drop(manager, managed);
+    manager_drop(manager, managed);
     dx_job_free(receipt);
   } else if (manager_drive(manager, managed, &drive_err) != DX_OK) {
     dx_log(DX_LOG_ERROR, "%s", drive_err.text);
@@ -281,49 +240,13 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
   return code;
 }
 
-/* A job that cannot be read may have been sent: only the administrator can
- * decide to send it again. */
-static enum dx_code damaged(const char *key, struct dx_err *err)
-{
-  struct dx_err why = *err;
-
-  return dx_fail(err, DX_E_JOB, 0,
-                 "%s, and its documents may have been sent already; to send "
-                 "them again, run 'docextract cancel %s', then release the "
-                 "print job",
-                 why.text, key);
-}
-
-/* Discards the receipt: CUPS keeps the print job, and its next run creates
- * another receipt. */
-static enum dx_code refuse(struct manager *manager, struct dx_job **receipt,
-                           const char *name, struct dx_err *err)
-{
-  attend_refused(manager, name, true, err);
-  dx_log(DX_LOG_ERROR, "job %s: %s", (*receipt)->key, err->text);
-  dx_spool_discard(manager->spool, receipt);
-  return err->code;
-}
-
-static enum dx_code postpone(struct manager *manager, const char *name,
-                             struct dx_err *err)
-{
-  int64_t wait = err->code == DX_E_BUSY ? BUSY_MS : DX_LOCAL_RETRY_MS;
-  int64_t at = dx_monotonic_ms() + wait;
-
-  if (err->code != DX_E_BUSY) {
-    dx_log(DX_LOG_ERROR, "%s", err->text);
-    attend_refused(manager, name, false, err);
-  }
-  manager->receipts_ms = at < manager->receipts_ms ? at : manager->receipts_ms;
-  return err->code;
-}
-
 enum dx_code manager_pick_up(struct manager *manager, const char *name,
                              struct dx_err *err)
 {
   struct dx_job *receipt = NULL;
-  char key[DX_KEY_BYTES];
+  bool is_refused;
+  int64_t again_ms;
+  struct dx_err why;
   enum dx_code code =
       dx_spool_load_received(manager->spool, name, &receipt, err);
 
@@ -331,20 +254,38 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
     return code;
   if (code == DX_OK)
     code = dx_spool_pick_up(manager->spool, receipt, err);
-  if (code == DX_OK ||
-      code == DX_E_UNSYNCED) /* NOLINTNEXTLINE(*-unix.Malloc) */
-    return take_new(manager, receipt, code == DX_E_UNSYNCED, err);
-  if (code == DX_E_EXISTS) {
-    memcpy(key, receipt->key, sizeof(key));
-    code = merge(manager, &receipt, err);
-    if (code == DX_E_DAMAGED)
-      code = damaged(key, err);
+  if (code == DX_OK || code == DX_E_UNSYNCED) {
+    dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
+    /* NOLINTNEXTLINE(*-unix.Malloc) */
+    return manager_take(manager, receipt, code == DX_E_UNSYNCED, err);
   }
-  /* NOLINTNEXTLINE(*-unix.Malloc): the merge took it */
-  if (code != DX_OK && receipt != NULL && dx_class_of(code) != DX_CL_LOCAL)
-    code = refuse(manager, &receipt, name, err);
-  else if (code != DX_OK)
-    code = postpone(manager, name, err);
+  if (code == DX_E_EXISTS)
+    code = merge(manager, &receipt, err);
+  if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): the merge took it */
+    return DX_OK;
+  if (code == DX_E_DAMAGED && receipt != NULL) {
+    /* A job that cannot be read may have been sent: only the administrator can
+     * decide to send it again. */
+    why = *err;
+    code = dx_fail(err, DX_E_JOB, 0,
+                   "%s, and its documents may have been sent already; to send "
+                   "them again, run 'docextract cancel %s', then release the "
+                   "print job",
+                   why.text, receipt->key);
+  }
+  is_refused = receipt != NULL && dx_class_of(code) != DX_CL_LOCAL;
+  if (code != DX_E_BUSY) {
+    dx_log(DX_LOG_ERROR, "job %.32s: %s", name, err->text);
+    attend_refused(manager, name, is_refused, err);
+  }
+  if (is_refused) { /* the next run of the print job creates another one */
+    dx_spool_discard(manager->spool, &receipt);
+  } else {
+    again_ms =
+        dx_monotonic_ms() + (code == DX_E_BUSY ? BUSY_MS : DX_LOCAL_RETRY_MS);
+    if (again_ms < manager->receipts_ms)
+      manager->receipts_ms = again_ms;
+  }
   dx_job_free(&receipt);
   return code;
 }
@@ -354,121 +295,111 @@ static bool is_of_job(const char *receipt, const char *key)
   return strncmp(receipt, key, DX_KEY_BYTES - 1) == 0;
 }
 
-struct search {
-  const char *key;
-  char *name;
-};
-
-static enum dx_code match_receipt(void *ctx, const char *name)
-{
-  struct search *search = ctx;
-
-  if (!is_of_job(name, search->key))
-    return DX_OK;
-  (void)snprintf(search->name, DX_RECEIPT_BYTES, "%s", name);
-  return DX_E_EXISTS; /* ends the search */
-}
-
 bool manager_has_receipt(struct manager *manager, const char *key,
                          char ret_name[DX_RECEIPT_BYTES])
 {
-  struct search search = {key, ret_name};
+  char *names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, NULL);
+  const char *name = names;
+  bool is_there;
 
-  return dx_spool_each(manager->spool, DX_SPOOL_RECEIVED, match_receipt,
-                       &search, NULL) == DX_E_EXISTS;
-}
-
-struct others {
-  struct manager *manager;
-  const char *name;
-};
-
-static enum dx_code look_at_other(void *ctx, const char *name)
-{
-  const struct others *others = ctx;
-  struct dx_err err;
-
-  return is_of_job(name, others->name) && strcmp(name, others->name) != 0 &&
-                 manager_pick_up(others->manager, name, &err) == DX_E_NOMEM
-             ? DX_E_NOMEM
-             : DX_OK;
+  while (name != NULL && *name != '\0' && !is_of_job(name, key))
+    name = dx_next_name(name);
+  is_there = name != NULL && *name != '\0';
+  if (is_there)
+    (void)snprintf(ret_name, DX_RECEIPT_BYTES, "%s", name);
+  free(names);
+  return is_there;
 }
 
 void manager_pick_up_others(struct manager *manager, const char *name)
 {
-  struct others others = {manager, name};
   struct dx_err err;
+  char *names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, &err);
+  enum dx_code code = names != NULL ? DX_OK : DX_E_NOMEM;
+  const char *other;
 
-  if (dx_spool_each(manager->spool, DX_SPOOL_RECEIVED, look_at_other, &others,
-                    &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s", err.text);
-}
-
-struct look {
-  struct manager *manager;
-  int64_t until_ms; /* monotonic */
-};
-
-/* Picking up a receipt syncs directories. On a slow disk, the rest is left to
- * the next turn, so that calls are not delayed. */
-static enum dx_code look_at_receipt(void *ctx, const char *name)
-{
-  const struct look *look = ctx;
-  struct dx_err err;
-  enum dx_code code = manager_pick_up(look->manager, name, &err);
-
+  for (other = names; code != DX_E_NOMEM && *other != '\0';
+       other = dx_next_name(other))
+    if (is_of_job(other, name) && strcmp(other, name) != 0)
+      code = manager_pick_up(manager, other, &err);
   if (code == DX_E_NOMEM)
-    return code;
-  if (code != DX_OK || dx_monotonic_ms() < look->until_ms)
-    return DX_OK;
-  look->manager->receipts_ms = 0;
-  return DX_E_BUSY;
+    dx_log(DX_LOG_ERROR, "%s", err.text);
+  free(names);
 }
 
 /* Picks up all receipts. A backend that was killed before it could connect
- * leaves one. */
+ * leaves one. Picking up a receipt syncs directories. On a slow disk, the rest
+ * is left to the next turn, so that calls are not delayed. */
 static void look_at_receipts(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms();
-  struct look look = {manager, now + DX_TURN_MS};
+  enum dx_code code = DX_OK;
+  const char *name;
   struct dx_err err;
-  enum dx_code code;
+  char *names;
+  size_t i;
 
   if (now < manager->receipts_ms)
     return;
   manager->receipts_ms = now + DX_RECEIPTS_LOOK_MS;
-  sync_jobs(manager);
-  code = dx_spool_each(manager->spool, DX_SPOOL_RECEIVED, look_at_receipt,
-                       &look, &err);
-  if (code != DX_OK && code != DX_E_BUSY)
+  /* Makes jobs durable that were picked up; until then they are not processed,
+   * because a power failure would remove them. */
+  for (i = manager->count; i > 0; i--) {
+    struct managed *managed = manager->jobs[i - 1];
+
+    if (!managed->is_unsynced ||
+        dx_spool_pick_up(manager->spool, managed->job, &err) != DX_OK)
+      continue;
+    managed->is_unsynced = false;
+    if (manager_drive(manager, managed, &err) != DX_OK)
+      dx_log(DX_LOG_ERROR, "%s", err.text);
+  }
+  names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, &err);
+  for (name = names; name != NULL && *name != '\0' && code != DX_E_NOMEM;
+       name = dx_next_name(name)) {
+    code = manager_pick_up(manager, name, &err);
+    if (code == DX_OK && dx_monotonic_ms() >= now + DX_TURN_MS) {
+      manager->receipts_ms = 0;
+      break;
+    }
+  }
+  if (names == NULL || code == DX_E_NOMEM)
     dx_log(DX_LOG_ERROR, "%s", err.text);
+  free(names);
 }
 
 /* A job that cannot be read is left to the administrator: `docextract jobs`
  * lists it. */
-static enum dx_code load(void *ctx, const char *key)
+static enum dx_code load(struct manager *manager, const char *key,
+                         struct dx_err *err)
 {
-  struct manager *manager = ctx;
   char name[DX_RECEIPT_BYTES];
   struct dx_job *job = NULL;
-  struct dx_err err;
   enum dx_code code;
 
   if (manager_find(manager, key) != NULL ||
       manager_has_receipt(manager, key, name))
     return DX_OK;
-  code = dx_spool_load(manager->spool, key, &job, &err);
+  code = dx_spool_load(manager->spool, key, &job, err);
   if (code == DX_OK)
-    code = manager_take(manager, job, &err);
+    code = manager_take(manager, job, false, err);
   if (code != DX_OK && code != DX_E_DAMAGED)
-    dx_log(DX_LOG_ERROR, "job %s: %s", key, err.text);
-  return code == DX_E_NOMEM ? code : DX_OK;
+    dx_log(DX_LOG_ERROR, "job %s: %s", key, err->text);
+  return code;
 }
 
 static enum dx_code load_all(struct manager *manager, struct dx_err *err)
 {
+  char *keys = dx_spool_names(manager->spool, DX_SPOOL_JOBS, err);
+  enum dx_code code = keys != NULL ? DX_OK : err->code;
+  const char *key;
+
   manager->load_ms = INT64_MAX;
-  return dx_spool_each(manager->spool, DX_SPOOL_JOBS, load, manager, err);
+  for (key = keys; key != NULL && *key != '\0' && code != DX_E_NOMEM;
+       key = dx_next_name(key))
+    code = load(manager, key, err);
+  free(keys);
+  return keys == NULL || code == DX_E_NOMEM ? code : DX_OK;
 }
 
 int64_t manager_turn(struct manager *manager)
@@ -515,7 +446,7 @@ void manager_expire(struct manager *manager)
   }
 }
 
-/* ---- start, stop, reload ---- */
+/* ---- start, reload, stop ---- */
 
 /* Matches docextract://SERVICE, the device URI of the queues. */
 static bool is_ours(void *ctx, const char *device_uri)
@@ -526,53 +457,26 @@ static bool is_ours(void *ctx, const char *device_uri)
          dx_config_service(manager->config, device_uri + 13) != NULL;
 }
 
-static struct dx_engine *engine_for(struct manager *manager,
-                                    const struct dx_config *config)
+enum dx_code manager_use(struct manager *manager, struct dx_config *config,
+                         struct dx_err *err)
 {
   const struct dx_observer observer = {.note = attend_note,
                                        .ended = on_ended,
                                        .may_send = permit_ask,
                                        .saved = manager_saved,
                                        .ctx = manager};
-
-  return dx_engine_new(config, manager->spool, manager->http, &observer);
-}
-
-enum dx_code manager_start(struct manager *manager, struct dx_config *config,
-                           struct dx_err *err)
-{
   const struct cupsd_ops ops = {is_ours, permit_answered, manager};
-
-  manager->config = config;
-  manager->engine = engine_for(manager, config);
-  manager->hooks = dx_hooks_new(manager->spool, manager_holds, manager);
-  manager->cupsd = cupsd_new(manager->http, &ops);
-  if (manager->engine == NULL || manager->hooks == NULL ||
-      manager->cupsd == NULL)
-    return dx_fail_nomem(err);
-  look_at_receipts(manager); /* completes an interrupted merge first */
-  return load_all(manager, err);
-}
-
-void manager_stop(struct manager *manager)
-{
-  dx_hooks_free(&manager->hooks);
-  dx_engine_free(&manager->engine);
-  while (manager->count > 0)
-    drop(manager, manager->jobs[0]);
-  cupsd_free(&manager->cupsd);
-  free(manager->jobs);
-  manager->jobs = NULL;
-  dx_config_free(&manager->config);
-}
-
-enum dx_code manager_reload(struct manager *manager, struct dx_config *config,
-                            struct dx_err *err)
-{
-  struct dx_engine *engine = engine_for(manager, config);
+  struct dx_engine *engine =
+      dx_engine_new(config, manager->spool, manager->http, &observer);
+  bool is_first = manager->config == NULL;
   size_t i;
 
-  if (engine == NULL) {
+  if (manager->hooks == NULL)
+    manager->hooks = dx_hooks_new(manager->spool, manager_holds, manager);
+  if (manager->cupsd == NULL)
+    manager->cupsd = cupsd_new(manager->http, &ops);
+  if (engine == NULL || manager->hooks == NULL || manager->cupsd == NULL) {
+    dx_engine_free(&engine);
     dx_config_free(&config);
     return dx_fail_nomem(err);
   }
@@ -584,5 +488,20 @@ enum dx_code manager_reload(struct manager *manager, struct dx_config *config,
   for (i = manager->count; i > 0; i--) /* manager_drive() may remove this one */
     if (manager_drive(manager, manager->jobs[i - 1], err) != DX_OK)
       dx_log(DX_LOG_ERROR, "%s", err->text);
-  return DX_OK;
+  if (!is_first)
+    return DX_OK;
+  look_at_receipts(manager); /* completes an interrupted merge first */
+  return load_all(manager, err);
+}
+
+void manager_stop(struct manager *manager)
+{
+  dx_hooks_free(&manager->hooks);
+  dx_engine_free(&manager->engine);
+  while (manager->count > 0)
+    manager_drop(manager, manager->jobs[0]);
+  cupsd_free(&manager->cupsd);
+  free(manager->jobs);
+  manager->jobs = NULL;
+  dx_config_free(&manager->config);
 }

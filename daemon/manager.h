@@ -3,14 +3,8 @@
  * results; no other process changes them (doc/architecture.md, "One process for
  * all jobs").
  *
- * manager.c keeps the list: receipts become jobs, jobs go to the engine, and
- * are released when they have ended. permit.c tells the engine whether a
- * document may be sent; attend.c communicates with the backends that attend;
- * verbs.c executes the requests of the command. main.c handles signals, the
- * configuration file, and the sockets.
- *
- * Ownership: main.c owns struct manager; only the four files change it.
- * Blocking: the disk.
+ * Ownership: main.c owns struct manager; only manager.c, permit.c, attend.c,
+ * and verbs.c change it. Blocking: the disk.
  */
 #ifndef DX_DAEMON_MANAGER_H
 #define DX_DAEMON_MANAGER_H
@@ -75,16 +69,12 @@ struct manager {
 
 /* ---- manager.c ---- */
 
-/* Takes ownership of config, also on failure. Loads all jobs. E_NOMEM. */
-enum dx_code manager_start(struct manager *manager, struct dx_config *config,
-                           struct dx_err *err) DX_MUST_USE;
+/* Loads all jobs, or switches to another configuration. Takes ownership of
+ * config, also on failure. On E_NOMEM, an old one stays in effect. */
+enum dx_code manager_use(struct manager *manager, struct dx_config *config,
+                         struct dx_err *err) DX_MUST_USE;
 /* Cancels all calls immediately; the journals contain the progress. */
 void manager_stop(struct manager *manager);
-
-/* Switches to another configuration, and takes ownership of it. On E_NOMEM the
- * old one stays in effect. */
-enum dx_code manager_reload(struct manager *manager, struct dx_config *config,
-                            struct dx_err *err) DX_MUST_USE;
 
 /* Performs the due work that is not the engine's. Returns when to call it
  * again, monotonic. */
@@ -115,10 +105,19 @@ bool manager_has_receipt(struct manager *manager, const char *key,
 
 /* Processes a loaded job, and takes ownership of it, also on failure. */
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,
-                          struct dx_err *err) DX_MUST_USE;
+                          bool is_unsynced, struct dx_err *err) DX_MUST_USE;
 
-/* Passes a job to the engine, or releases it if it is over. After an error it
- * is no longer managed. */
+/* Finds a job and removes it from the engine, or loads it, so that the caller
+ * can change it and then calls manager_drive() or manager_drop(). E_BUSY while
+ * a call of it is in progress. */
+enum dx_code manager_borrow(struct manager *manager, const char *key,
+                            struct managed **ret_managed,
+                            struct dx_err *err) DX_MUST_USE;
+/* Removes a job that is not in the engine from the list, and releases it. */
+void manager_drop(struct manager *manager, struct managed *managed);
+
+/* Passes a job to the engine, or releases it if it is over; nothing if its
+ * directory may not be durable. After an error it is no longer managed. */
 enum dx_code manager_drive(struct manager *manager, struct managed *managed,
                            struct dx_err *err) DX_MUST_USE;
 

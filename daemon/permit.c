@@ -9,11 +9,6 @@
 #include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 
-static bool is_gone(const struct dx_job *job)
-{
-  return job->print.cupsd != NULL && dx_cupsd_is_gone(job->print.cupsd);
-}
-
 /* ---- the attendant ---- */
 
 /* SEND; WAIT: its answer is pending; ASK: it does not respond. */
@@ -70,7 +65,7 @@ static enum dx_permission decide(struct managed *managed, enum dx_answer answer,
 {
   struct dx_job *job = managed->job;
   int64_t now = dx_wall_ms();
-  bool gone = is_gone(job);
+  bool gone = dx_cupsd_is_gone(job->print.cupsd);
   struct dx_permission_facts facts;
   enum dx_permission permission;
 
@@ -86,32 +81,14 @@ static enum dx_permission decide(struct managed *managed, enum dx_answer answer,
   return permission;
 }
 
-static enum dx_permission ask_cupsd(struct manager *manager,
-                                    struct managed *managed,
-                                    enum dx_backend backend)
-{
-  enum dx_answer answer = DX_ANSWER_NOT_ASKED;
-  struct dx_permission_facts facts = dx_print_facts(
-      &managed->job->print, answer, is_gone(managed->job), dx_wall_ms());
-
-  facts.backend = backend;
-  if (dx_permission_needs_answer(&facts)) {
-    if (managed->asked_ms == 0)
-      managed->asked_ms = dx_monotonic_ms();
-    if (!cupsd_answer(manager->cupsd, managed->job, &managed->question,
-                      managed->asked_ms, &answer))
-      return DX_MAY_WAIT;
-  }
-  managed->asked_ms = 0;
-  return decide(managed, answer, backend);
-}
-
 enum dx_permission permit_ask(void *ctx, struct dx_job *job)
 {
   struct manager *manager = ctx;
   struct managed *managed = manager_find(manager, job->key);
   enum dx_permission permission = DX_MAY_ASK;
   enum dx_backend backend = job->print.backend;
+  enum dx_answer answer = DX_ANSWER_NOT_ASKED;
+  struct dx_permission_facts facts;
 
   if (backend == DX_BACKEND_NONE)
     return DX_MAY_SEND;
@@ -126,7 +103,18 @@ enum dx_permission permit_ask(void *ctx, struct dx_job *job)
     }
     backend = DX_BACKEND_BROKEN;
   }
-  permission = ask_cupsd(manager, managed, backend);
+  facts = dx_print_facts(&job->print, answer,
+                         dx_cupsd_is_gone(job->print.cupsd), dx_wall_ms());
+  facts.backend = backend;
+  if (dx_permission_needs_answer(&facts)) {
+    if (managed->asked_ms == 0)
+      managed->asked_ms = dx_monotonic_ms();
+    if (!cupsd_answer(manager->cupsd, job, &managed->question,
+                      managed->asked_ms, &answer))
+      return DX_MAY_WAIT;
+  }
+  managed->asked_ms = 0;
+  permission = decide(managed, answer, backend);
   return job->dirty && permission == DX_MAY_SEND ? DX_MAY_WAIT : permission;
 }
 
@@ -164,23 +152,10 @@ void permit_watch(struct managed *managed)
   managed->watch_ms = dx_monotonic_ms();
 }
 
-static void look(struct manager *manager, struct managed *managed, int64_t now)
-{
-  enum dx_answer answer;
-
-  if (!cupsd_answer(manager->cupsd, managed->job, &managed->question,
-                    managed->watch_ms, &answer))
-    return;
-  managed->watch_ms = now + managed->watch_gap_ms;
-  managed->watch_gap_ms = 2 * managed->watch_gap_ms < DX_WATCH_MAX_MS
-                              ? 2 * managed->watch_gap_ms
-                              : DX_WATCH_MAX_MS;
-  permit_learn(manager, managed, answer);
-}
-
 int64_t permit_turn(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms(), next = INT64_MAX;
+  enum dx_answer answer;
   size_t i;
 
   for (i = 0; i < manager->count; i++) {
@@ -188,8 +163,15 @@ int64_t permit_turn(struct manager *manager)
 
     if (!is_watched(managed))
       continue;
-    if (managed->watch_ms <= now)
-      look(manager, managed, now);
+    if (managed->watch_ms <= now &&
+        cupsd_answer(manager->cupsd, managed->job, &managed->question,
+                     managed->watch_ms, &answer)) {
+      managed->watch_ms = now + managed->watch_gap_ms;
+      managed->watch_gap_ms *= 2;
+      if (managed->watch_gap_ms > DX_WATCH_MAX_MS)
+        managed->watch_gap_ms = DX_WATCH_MAX_MS;
+      permit_learn(manager, managed, answer);
+    }
     if (is_watched(managed) && managed->watch_ms > now &&
         managed->watch_ms < next)
       next = managed->watch_ms;

@@ -53,18 +53,4 @@ void status_check(struct status *status);
 /* Ends the server and removes the socket. */
 void status_stop(struct status *status);
 
-/* ---- status_server.c: the process that serves it ---- */
-
-/* What docextractd sends to the server, one packet per change: which
- * submissions of a job have ended, by index. The details are in the journal. */
-struct status_ends {
-  char key[DX_KEY_BYTES];
-  bool has_ended[DX_DOCUMENTS_MAX];
-};
-
-/* Serves until the other end of parent_fd, a connection to docextractd, is
- * closed. Also returns if it cannot start. */
-void status_serve(int listen_fd, int parent_fd, const char *spool_dir,
-                  const char *config_path);
-
 #endif

@@ -23,14 +23,15 @@
 
 struct dx_sweep {
   const struct dx_config *config; /* KeepJobs, and each KeepUnfinished */
-  /* True for a job in memory, whose journal the sweep must not write. May be
-   * NULL. */
+  /* True for a job in memory, whose journal the sweep must not write. */
   bool (*is_held)(void *ctx, const char *key);
-  /* May cupsd run that print job again? */
-  enum dx_rerun (*rerun)(void *ctx, const char *cups_id, const char *uuid);
   /* The journal of a job was written. */
   void (*saved)(void *ctx, struct dx_job *job);
   void *ctx;
+  /* May cupsd run that print job again? */
+  enum dx_rerun (*rerun)(void *rerun_ctx, const char *cups_id,
+                         const char *uuid);
+  void *rerun_ctx;
 };
 
 void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep);

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/buf.h"
-#include "lib/base/clock.h"
 #include "lib/base/log.h"
 
 void verbs_refuse(struct client *client, const struct dx_err *err)
@@ -19,57 +17,45 @@ void verbs_refuse(struct client *client, const struct dx_err *err)
 
 /* ---- cancel ---- */
 
-/* Warns that no manifest was written, because a consumer may wait for it. */
-static void warn_of_sections(struct session *session, const struct dx_job *job)
-{
-  const struct dx_config *config = session->manager->config;
-  size_t i;
-
-  for (i = 0; i < job->submission_count; i++) {
-    const struct dx_submission *sub = &job->submissions[i];
-    const char *name = dx_submission_section(sub);
-
-    if (sub->state != DX_ST_CANCELED || dx_config_service(config, name) != NULL)
-      continue;
-    control_send(session->client,
-                 "warn no manifest was written, because service '%s' is not in "
-                 "'%s'",
-                 name, config->path);
-    return;
-  }
-}
-
 static void tell_canceled(struct session *session, const struct dx_job *job)
 {
-  size_t i, k, sure = 0, maybe = 0; /* documents that were uploaded */
+  const struct dx_config *config = session->manager->config;
+  static const char *const has[] = {"already has", "may have"};
+  size_t uploads[2] = {0}; /* that surely, or perhaps, have arrived */
+  size_t i, k;
+  const char *missing = NULL; /* a section that is not configured */
 
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
+    const char *section = dx_submission_section(sub);
 
     for (k = 0; sub->code == DX_E_CANCELED && k < sub->file_count; k++)
       if (sub->uploaded_at != 0 || sub->files[k].put == DX_PUT_DONE)
-        sure++;
+        uploads[0]++;
       else if (sub->files[k].put == DX_PUT_SENDING)
-        maybe++;
+        uploads[1]++;
+    if (missing == NULL && sub->state == DX_ST_CANCELED &&
+        dx_config_service(config, section) == NULL)
+      missing = section;
   }
   control_send(session->client, "line Canceled job %s", job->key);
-  if (sure > 0)
-    control_send(session->client,
-                 "line The service already has %zu document%s; no results "
-                 "will be fetched",
-                 sure, sure == 1 ? "" : "s");
-  if (maybe > 0)
-    control_send(session->client,
-                 "line The service may have %zu document%s; no results will "
-                 "be fetched",
-                 maybe, maybe == 1 ? "" : "s");
-  if (sure + maybe == 0)
+  for (i = 0; i < 2; i++)
+    if (uploads[i] > 0)
+      control_send(session->client,
+                   "line The service %s %zu document%s; no results will be "
+                   "fetched",
+                   has[i], uploads[i], uploads[i] == 1 ? "" : "s");
+  if (uploads[0] + uploads[1] == 0)
     control_send(session->client,
                  "line None of the canceled documents had been uploaded");
   if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
     control_send(session->client,
                  "line Earlier results stay in the results directory");
-  warn_of_sections(session, job);
+  if (missing != NULL) /* a consumer may wait for the manifest */
+    control_send(session->client,
+                 "warn no manifest was written, because service '%s' is not in "
+                 "'%s'",
+                 missing, config->path);
   control_send(session->client, "done ");
 }
 
@@ -89,59 +75,6 @@ static void print_job_of(const struct dx_job *job, char name[64])
                  job->cups_id != NULL ? job->cups_id : "?");
 }
 
-/* Moves an unreadable job to damaged/, so that the print job can run again. */
-static enum dx_code set_aside(struct session *session, const char *parent,
-                              const char *name, struct dx_err *err)
-{
-  struct manager *manager = session->manager;
-  enum dx_code code = dx_spool_set_aside(manager->spool, parent, name, err);
-
-  if (code == DX_OK)
-    control_send(session->client,
-                 "done Moved job %.32s, whose job file cannot be read, to "
-                 "'%s/damaged'",
-                 name, manager->config->spool_dir);
-  return code;
-}
-
-/* Cancels a job that is not managed: over, failed, or unreadable. */
-static enum dx_code cancel_stored(struct session *session, const char *key,
-                                  struct dx_err *err)
-{
-  struct manager *manager = session->manager;
-  char name[DX_RECEIPT_BYTES];
-  struct dx_job *job = NULL;
-  size_t good;
-  enum dx_code code = dx_spool_load(manager->spool, key, &job, err);
-
-  if (code == DX_E_NOT_FOUND && manager_has_receipt(manager, key, name))
-    return set_aside(session, "received", name, err);
-  if (code == DX_E_DAMAGED)
-    return set_aside(session, "jobs", key, err);
-  if (code != DX_OK)
-    return code;
-  if (dx_job_is_finished(job)) {
-    good = dx_job_count(job, DX_ST_EXTRACTED);
-    if (good == job->submission_count)
-      control_send(session->client,
-                   "done Job %s had already finished: everything is extracted",
-                   key);
-    else
-      control_send(session->client,
-                   "done Job %s had already finished: %zu of %zu documents "
-                   "extracted",
-                   key, good, job->submission_count);
-    dx_job_free(&job);
-    return DX_OK;
-  }
-  dx_job_cancel(job);
-  dx_job_set_message(job, DX_OK, "");
-  code = manager_take(manager, job, err);
-  if (code == DX_OK)
-    session->waits = manager_find(manager, key);
-  return code;
-}
-
 /* Picks up all receipts first. */
 static struct managed *find(struct manager *manager, const char *key)
 {
@@ -150,31 +83,66 @@ static struct managed *find(struct manager *manager, const char *key)
   return manager_find(manager, key);
 }
 
+/* Moves a job to damaged/ if it is unreadable, so that the print job can run
+ * again. */
 static enum dx_code verb_cancel(struct session *session, const char *key,
                                 struct dx_err *err)
 {
-  struct managed *managed = find(session->manager, key);
-  char name[64];
+  struct manager *manager = session->manager;
+  struct managed *managed = find(manager, key);
+  bool is_stored = managed == NULL; /* over, failed, or unreadable */
+  char name[DX_RECEIPT_BYTES], print_job[64];
+  enum dx_code code = DX_OK;
+  size_t good;
 
-  if (managed == NULL)
-    return cancel_stored(session, key, err);
+  if (is_stored)
+    code = manager_borrow(manager, key, &managed, err);
+  if (code == DX_E_DAMAGED ||
+      (code == DX_E_NOT_FOUND && manager_has_receipt(manager, key, name))) {
+    if (code == DX_E_DAMAGED)
+      code = dx_spool_set_aside(manager->spool, "jobs", key, err);
+    else
+      code = dx_spool_set_aside(manager->spool, "received", name, err);
+    if (code == DX_OK)
+      control_send(session->client,
+                   "done Moved job %.32s, whose job file cannot be read, to "
+                   "'%s/damaged'",
+                   key, manager->config->spool_dir);
+    return code;
+  }
+  if (code != DX_OK)
+    return code;
+  if (is_stored && dx_job_is_finished(managed->job)) {
+    good = dx_job_count(managed->job, DX_ST_EXTRACTED);
+    if (good == managed->job->submission_count)
+      control_send(session->client,
+                   "done Job %s had already finished: everything is extracted",
+                   key);
+    else
+      control_send(session->client,
+                   "done Job %s had already finished: %zu of %zu documents "
+                   "extracted",
+                   key, good, managed->job->submission_count);
+    manager_drop(manager, managed);
+    return DX_OK;
+  }
   if (managed->attendant != NULL && managed->job->cups_id != NULL) {
-    print_job_of(managed->job, name);
+    print_job_of(managed->job, print_job);
     return dx_fail(err, DX_E_JOB, 0,
                    "this is print job %s, and its queue is working on it; "
                    "cancel it with: cancel %s",
-                   name, name);
+                   print_job, print_job);
   }
   session->waits = managed;
   dx_job_cancel(managed->job);
   dx_job_set_message(managed->job, DX_OK, "");
-  dx_engine_wake(session->manager->engine, managed->job);
+  if (is_stored)
+    return manager_drive(manager, managed, err);
+  dx_engine_wake(manager->engine, managed->job);
   return DX_OK;
 }
 
 /* ---- retry ---- */
-
-#define RETRYING "done Retrying job %s; check with: docextract jobs"
 
 /* Assigns a job to a renamed section; its sources do not move. */
 static enum dx_code move_section(struct manager *manager, struct dx_job *job,
@@ -206,30 +174,17 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
                        : code;
 }
 
-/* If CUPS holds the print job, it still has the documents. */
-static enum dx_code refuse_retry(const struct dx_job *job, struct dx_err *err)
-{
-  char name[64];
-
-  if (job->print.backend == DX_BACKEND_NONE ||
-      job->print.backend == DX_BACKEND_LEFT || dx_job_is_finished(job))
-    return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
-                   job->key);
-  print_job_of(job, name);
-  return dx_fail(err, DX_E_JOB, 0,
-                 "this is print job %s; if CUPS holds it: lp -i %s -H resume; "
-                 "if its queue is stopped: cupsenable %.40s",
-                 name, name, job->queue != NULL ? job->queue : "QUEUE");
-}
-
 /* Restarts failed submissions if their documents are still stored, or queries
  * their status if it is uncertain. */
-static enum dx_code restart_failed(struct session *session, struct dx_job *job,
-                                   struct dx_err *err)
+static enum dx_code restart(struct session *session, struct dx_job *job,
+                            const char *section, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
+  char name[64];
   size_t i;
 
+  if (section[0] != '\0')
+    code = move_section(session->manager, job, section, err);
   for (i = 0; code == DX_OK && i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
@@ -243,20 +198,19 @@ static enum dx_code restart_failed(struct session *session, struct dx_job *job,
                    "again: %s",
                    sub->files[0].document + 1, sub->reason);
   }
-  return code == DX_OK && dx_job_is_final(job) ? refuse_retry(job, err) : code;
-}
-
-static enum dx_code restart(struct session *session, struct dx_job *job,
-                            const char *section, struct dx_err *err)
-{
-  enum dx_code code = DX_OK;
-
-  if (section[0] != '\0')
-    code = move_section(session->manager, job, section, err);
-  if (code == DX_OK)
-    code = restart_failed(session, job, err);
   if (code != DX_OK)
     return code;
+  if (dx_job_is_final(job)) {
+    if (job->print.backend == DX_BACKEND_NONE ||
+        job->print.backend == DX_BACKEND_LEFT || dx_job_is_finished(job))
+      return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
+                     job->key);
+    print_job_of(job, name); /* CUPS still has the documents */
+    return dx_fail(err, DX_E_JOB, 0,
+                   "this is print job %s; if CUPS holds it: lp -i %s -H "
+                   "resume; if its queue is stopped: cupsenable %.40s",
+                   name, name, job->queue != NULL ? job->queue : "QUEUE");
+  }
   job->print.decided = job->print.backend != DX_BACKEND_NONE;
   job->print.undecided = false;
   dx_job_set_message(job, DX_OK, "");
@@ -264,78 +218,50 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
   return DX_OK;
 }
 
-static enum dx_code retry_driven(struct session *session,
-                                 struct managed *managed, const char *section,
-                                 struct dx_err *err)
+static enum dx_code verb_retry(struct session *session, const char *key,
+                               const char *section, struct dx_err *err)
 {
-  char key[DX_KEY_BYTES];
-  struct dx_err other;
-  enum dx_code code, again;
-  bool is_free =
-      (managed->attendant == NULL || section[0] != '\0') &&
-      dx_engine_remove(session->manager->engine, managed->job) == DX_OK;
+  struct manager *manager = session->manager;
+  struct managed *managed = find(manager, key);
+  bool is_stored = managed == NULL;
+  enum dx_code code = DX_E_BUSY;
+  struct dx_err drive_err;
 
-  if (!is_free && section[0] == '\0') {
+  if (is_stored || managed->attendant == NULL || section[0] != '\0')
+    code = manager_borrow(manager, key, &managed, err);
+  if (code == DX_E_BUSY && section[0] == '\0') {
     control_send(session->client,
-                 "line docextractd is working on job %s; nothing to do",
-                 managed->job->key);
+                 "line docextractd is working on job %s; nothing to do", key);
     if (managed->job->message[0] != '\0')
       control_send(session->client, "line Its message: %s",
                    managed->job->message);
     control_send(session->client, "done ");
     return DX_OK;
   }
-  if (!is_free)
-    return dx_fail(err, DX_E_BUSY, 0,
-                   "a call of the job is under way; try again in a minute");
-  memcpy(key, managed->job->key, sizeof(key));
-  code = restart(session, managed->job, section, err);
-  again =
-      manager_drive(session->manager, managed, code == DX_OK ? err : &other);
-  if (code == DX_OK)
-    code = again;
-  if (code == DX_OK)
-    control_send(session->client, RETRYING, key);
-  return code;
-}
-
-static enum dx_code retry_stored(struct session *session, const char *key,
-                                 const char *section, struct dx_err *err)
-{
-  struct manager *manager = session->manager;
-  struct dx_job *job = NULL;
-  enum dx_code code = dx_spool_load(manager->spool, key, &job, err);
-
   if (code != DX_OK)
     return code;
-  if (dx_job_outcome(job, NULL) == DX_OK) {
+  if (is_stored && dx_job_outcome(managed->job, NULL) == DX_OK) {
     control_send(session->client,
                  "done Everything in job %s has already been extracted", key);
-    dx_job_free(&job);
+    manager_drop(manager, managed);
     return DX_OK;
   }
-  code = restart(session, job, section, err);
+  code = restart(session, managed->job, section, err);
+  managed->is_new = managed->is_new || code == DX_OK;
+  if (code == DX_OK && is_stored)
+    code = dx_spool_reopen(manager->spool, managed->job, err);
+  if (code == DX_OK && is_stored)
+    code = dx_job_save(managed->job, err);
   if (code == DX_OK)
-    code = dx_spool_reopen(manager->spool, job, err);
+    code = manager_drive(manager, managed, err);
+  else if (is_stored)
+    manager_drop(manager, managed);
+  else if (manager_drive(manager, managed, &drive_err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s", drive_err.text);
   if (code == DX_OK)
-    code = dx_job_save(job, err);
-  if (code != DX_OK) {
-    dx_job_free(&job);
-    return code;
-  }
-  code = manager_take(manager, job, err);
-  if (code == DX_OK)
-    control_send(session->client, RETRYING, key);
+    control_send(session->client,
+                 "done Retrying job %s; check with: docextract jobs", key);
   return code;
-}
-
-static enum dx_code verb_retry(struct session *session, const char *key,
-                               const char *section, struct dx_err *err)
-{
-  struct managed *managed = find(session->manager, key);
-
-  return managed != NULL ? retry_driven(session, managed, section, err)
-                         : retry_stored(session, key, section, err);
 }
 
 /* ---- purge, seen ---- */
@@ -382,14 +308,6 @@ static enum dx_code verb_seen(struct session *session, struct dx_err *err)
 
 /* ---- hello ---- */
 
-static enum dx_code verb_hello(struct session *session, const char *name,
-                               struct dx_err *err)
-{
-  session->hello = hello_start(session->manager->config, name,
-                               client_descriptor(session->client), err);
-  return session->hello != NULL ? DX_OK : err->code;
-}
-
 void verbs_turn(struct manager *manager)
 {
   struct session *s;
@@ -408,30 +326,9 @@ void verbs_turn(struct manager *manager)
 
 /* ---- sessions ---- */
 
-static struct session *session_of(struct manager *manager,
-                                  struct client *client)
-{
-  struct session *session = *client_data(client);
-
-  if (session != NULL)
-    return session;
-  session = calloc(1, sizeof(*session));
-  if (session == NULL) {
-    control_send(client, "error E_NOMEM out of memory");
-    client_close(client);
-    return NULL;
-  }
-  session->manager = manager;
-  session->client = client;
-  session->next = manager->sessions;
-  manager->sessions = session;
-  *client_data(client) = session;
-  return session;
-}
-
 void verbs_closed(void *ctx, struct client *client)
 {
-  struct session *session = *client_data(client), **at;
+  struct session *session = client->data, **at;
 
   (void)ctx;
   if (session == NULL)
@@ -444,26 +341,28 @@ void verbs_closed(void *ctx, struct client *client)
   free(session);
 }
 
-static void answer(struct session *session, const struct dx_message *message)
-{
-  int64_t number = 0;
-
-  if (session->managed == NULL || !dx_message_number(message, 0, &number))
-    return;
-  permit_reply(session->managed, number, message->verb == DX_VERB_YES);
-  dx_engine_wake(session->manager->engine, session->managed->job);
-}
-
 void verbs_message(struct manager *manager, struct client *client,
                    const struct dx_message *message)
 {
-  struct session *session = session_of(manager, client);
+  struct session *session = client->data;
   const char *key = message->words[0];
   struct dx_err err;
   enum dx_code code = DX_OK;
+  int64_t number;
 
-  if (session == NULL)
-    return;
+  if (session == NULL) {
+    session = calloc(1, sizeof(*session));
+    if (session == NULL) {
+      control_send(client, "error E_NOMEM out of memory");
+      client_close(client);
+      return;
+    }
+    session->manager = manager;
+    session->client = client;
+    session->next = manager->sessions;
+    manager->sessions = session;
+    client->data = session;
+  }
   switch (message->verb) {
   case DX_VERB_ATTEND:
     if (session->key[0] == '\0')
@@ -471,7 +370,10 @@ void verbs_message(struct manager *manager, struct client *client,
     break;
   case DX_VERB_YES:
   case DX_VERB_NO:
-    answer(session, message);
+    if (session->managed == NULL || !dx_message_number(message, 0, &number))
+      break;
+    permit_reply(session->managed, number, message->verb == DX_VERB_YES);
+    dx_engine_wake(manager->engine, session->managed->job);
     break;
   case DX_VERB_LEAVE:
     attend_leave(session);
@@ -480,8 +382,11 @@ void verbs_message(struct manager *manager, struct client *client,
     attend_ended(session, message->words[0]);
     break;
   case DX_VERB_HELLO:
-    if (session->hello == NULL)
-      code = verb_hello(session, message->text, &err);
+    if (session->hello != NULL)
+      break;
+    session->hello =
+        hello_start(manager->config, message->text, client->channel.fd, &err);
+    code = session->hello != NULL ? DX_OK : err.code;
     break;
   case DX_VERB_RETRY:
     code = verb_retry(session, key, message->text, &err);

@@ -1,15 +1,22 @@
 /*
- * codecs.h - checks that CCITT, JBIG2, and JPEG 2000 images in a PDF are
- * complete. For JPEG, see jpeg.h.
+ * codecs.h - checks that coded images are complete, and copies JPEG and PNG
+ * without metadata. Only jpeg.c uses libjpeg, only png.c libpng. No other file
+ * gets pixels.
  *
- * CCITT data are decoded. JBIG2 and JPEG 2000 are not: only their segments and
- * tile-parts are followed to the end, so a truncation exactly between two JBIG2
- * regions is not detected.
+ * CCITT, JPEG, and PNG data are decoded. JBIG2 and JPEG 2000 are not: only
+ * their segments and tile-parts are followed to the end, so a truncation
+ * exactly between two JBIG2 regions is not detected.
  *
- * All return NONE; DAMAGED, and *ret_why completes "is damaged: ...";
- * TOO_COMPLEX (columns, tiles); or TROUBLE (out of memory). Ownership:
- * everything is borrowed, *ret_why is static. Blocking: as long as decoding
- * takes. Memory: two rows, or 8 bytes for each tile.
+ * All checks return NONE, or
+ *   DAMAGED      *ret_why, which is static, completes "is damaged: ..."
+ *   UNKNOWN      a JPEG with 12 bits, lossless, or arithmetic coding, of which
+ *                libjpeg does not notice when the data end
+ *   TOO_COMPLEX  too many columns, tiles, pixels, or scans
+ *   TROUBLE      out of memory, or the sink returned false
+ * Hostile data can crash a library or use all processor time: the caller runs
+ * this in a separate process. Ownership: everything is borrowed. Blocking: as
+ * long as decoding takes. Memory: a few rows, 8 bytes for each tile, two bytes
+ * for each sample of a progressive JPEG.
  */
 #ifndef DX_FILTER_CODECS_H
 #define DX_FILTER_CODECS_H
@@ -19,6 +26,8 @@
 #include <stdint.h>
 
 #include "lib/print/bundle.h"
+
+/* ---- codecs.c: images in a PDF ---- */
 
 /* /DecodeParms of CCITTFaxDecode (ISO 32000-1, 7.4.6). All rows are needed,
  * whatever /EndOfBlock is. */
@@ -43,5 +52,53 @@ enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
 enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
                           uint32_t width, uint32_t height,
                           const char **ret_why);
+
+/* ---- jpeg.c ---- */
+
+struct jpeg_info {
+  uint32_t width, height; /* pixels, as stored */
+  int components;
+  bool has_metadata; /* jpeg_clean() without orientation changes it */
+};
+
+/* Returns false to stop. */
+typedef bool jpeg_sink(void *ctx, const void *bytes, size_t len);
+
+/* Decodes the entropy-coded data of every scan of the first image. Data after
+ * it are ignored: phones append other images (MPO, gain maps). */
+enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
+                          struct jpeg_info *ret_info, const char **ret_why);
+
+/*
+ * Passes the first image, SOI to EOI, of a JPEG that jpeg_check() accepted, to
+ * `sink`, without metadata: of the application segments only JFIF (without
+ * thumbnail), ICC profile, and Adobe remain, and no comment. With
+ * keep_orientation, of EXIF an orientation other than 1 remains. Missing EOI is
+ * added. False if the sink returned false.
+ */
+bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
+                jpeg_sink *sink, void *ctx);
+
+/* EXIF data are a TIFF. Returns the SHORT with this tag in its directory at
+ * `at`, or 0. Never reads outside of the bytes. */
+int jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
+                     uint32_t tag);
+
+/* Returns the orientation in EXIF data, which begin with a TIFF header: 1 to 8;
+ * 1 if there is none. ret_exif is EXIF data with nothing but it. */
+#define JPEG_EXIF_BYTES 26
+int jpeg_exif_clean(const unsigned char *exif, size_t len,
+                    unsigned char ret_exif[JPEG_EXIF_BYTES]);
+
+/* ---- png.c ---- */
+
+/*
+ * Decodes the image (the first one of an animation) row by row; all checksums,
+ * of each chunk and of the compressed data, must be correct. Passes a copy to
+ * `sink`: IHDR, PLTE, IDAT, IEND unchanged, the ancillary chunks that change
+ * how the image looks, and of EXIF only an orientation other than 1.
+ */
+enum dx_reason png_clean(const unsigned char *bytes, size_t len,
+                         jpeg_sink *sink, void *ctx, const char **ret_why);
 
 #endif

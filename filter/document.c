@@ -9,10 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "filter/codecs.h"
 #include "filter/image_pdf.h"
-#include "filter/jpeg.h"
 #include "filter/options.h"
-#include "filter/png.h"
 #include "filter/text.h"
 #include "lib/base/fs.h"
 #include "lib/print/mime.h"
@@ -66,16 +65,10 @@ static enum dx_reason document_text(const unsigned char *bytes, size_t len,
                                     const struct pdf_task *task,
                                     struct pdf_done *ret_done)
 {
-  struct text_done done = {0};
-  enum dx_reason reason;
-
   if (memchr(bytes, '\0', len) != NULL) /* not in text; see mime.h */
     return DX_REASON_TYPE;
-  reason = task->text->to_pdf(bytes, len, task->options, task->spare_fd, &done);
-  if (reason == DX_REASON_CHARACTERS)
-    (void)snprintf(ret_done->why, sizeof(ret_done->why),
-                   "no font has the character %s", done.missing);
-  return reason;
+  return task->text->to_pdf(bytes, len, task->options, task->spare_fd,
+                            ret_done);
 }
 
 enum dx_reason document_convert(const struct pdf_task *task,

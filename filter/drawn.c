@@ -178,7 +178,7 @@ static void drawn_fail(struct drawn *d, enum dx_reason reason, const char *why)
 {
   if (d->reason == DX_REASON_NONE) {
     d->reason = reason;
-    d->why = why;
+    d->check.why = why;
   }
 }
 

@@ -30,8 +30,8 @@
 
 struct drawn {
   qpdf_data pdf;
-  struct stream_check check; /* its pdf and left are set by the caller */
-  const char *why;           /* of the last refusal: "an image ends early" */
+  struct stream_check check; /* its pdf and left are set by the caller; its why
+                                is also that of a refusal by drawn.c */
   int removed;               /* number of entries that no page draws */
   /* private */
   struct dx_buf waiting; /* indirect objects that are to be visited */
@@ -44,7 +44,7 @@ struct drawn {
  * Checks everything that a page draws and no earlier page did, except for its
  * content, whose parts are checked together (STREAM_CONTENTS). `id` is of a
  * dictionary with the keys of a page, none inherited. NONE; DAMAGED, UNKNOWN,
- * TOO_COMPLEX with `why`, or TROUBLE.
+ * TOO_COMPLEX with `check.why`, or TROUBLE.
  */
 enum dx_reason drawn_page(struct drawn *d, int id);
 

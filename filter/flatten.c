@@ -65,8 +65,9 @@ struct flat_annotation {
 };
 
 struct flat {
-  struct flatten *f;
   qpdf_data pdf;
+  const struct pdf_task *task;
+  struct pdf_done *done;
   enum dx_reason reason;
   bool no_memory; /* refuses the document at the end */
   long work;
@@ -92,8 +93,8 @@ static void flat_refuse(struct flat *s, enum dx_reason reason, const char *what,
   if (s->reason != DX_REASON_NONE)
     return;
   s->reason = reason;
-  s->f->page = s->page->number;
-  (void)snprintf(s->f->why, sizeof(s->f->why), "%s %s", what, how);
+  s->done->page = s->page->number;
+  (void)snprintf(s->done->why, sizeof(s->done->why), "%s %s", what, how);
 }
 
 /* False if the document is refused. */
@@ -722,23 +723,20 @@ static void flat_draw_values(struct flat *s)
   qpdf_oh null = qpdf_oh_new_null(s->pdf);
   size_t count = s->values.len / sizeof(struct text_value), size, i;
   const int *streams = (const void *)s->streams.data;
-  struct text_done done = {0};
   qpdf_data made;
   const void *map;
 
-  s->f->needs_fonts = s->f->text == NULL;
-  s->reason = s->f->text == NULL
-                  ? DX_REASON_TROUBLE
-                  : s->f->text->values_to_pdf((const void *)s->values.data,
-                                              count, s->f->scratch_fd, &done);
-  if (s->reason == DX_REASON_CHARACTERS)
-    (void)snprintf(s->f->why, sizeof(s->f->why), "no font has the character %s",
-                   done.missing);
+  s->done->needs_fonts = s->task->text == NULL;
+  s->reason =
+      s->task->text == NULL
+          ? DX_REASON_TROUBLE
+          : s->task->text->values_to_pdf((const void *)s->values.data, count,
+                                         s->task->spare_fd, s->done);
   if (s->reason != DX_REASON_NONE)
     return;
   made = qpdf_init();
   qpdf_set_suppress_warnings(made, QPDF_TRUE);
-  map = dx_fs_map(s->f->scratch_fd, &size);
+  map = dx_fs_map(s->task->spare_fd, &size);
   if (map == NULL ||
       qpdf_read_memory(made, "values", map, size, NULL) >= QPDF_ERRORS ||
       qpdf_get_num_pages(made) != (int)count)
@@ -762,21 +760,22 @@ static void flat_draw_values(struct flat *s)
   qpdf_cleanup(&made);
 }
 
-enum dx_reason flatten_pages(struct flatten *f,
-                             const struct flatten_page *pages, int count)
+enum dx_reason flatten_pages(qpdf_data pdf, const struct pdf_task *task,
+                             const struct flatten_page *pages, int count,
+                             struct pdf_done *done)
 {
-  struct flat s = {.f = f, .pdf = f->pdf, .page = pages};
+  struct flat s = {.pdf = pdf, .task = task, .done = done, .page = pages};
   const struct text_value *values;
   qpdf_oh root;
   size_t n;
   int i;
 
   flat_renew(&s);
-  root = qpdf_get_root(f->pdf);
+  root = qpdf_get_root(pdf);
   s.stale = flat_true(&s, s.form, "/NeedAppearances");
   /* A form with only XFA has no fields; its page asks for another viewer. */
   if (flat_true(&s, root, "/NeedsRendering") ||
-      (!qpdf_oh_is_null(f->pdf, flat_key(&s, s.form, "/XFA")) &&
+      (!qpdf_oh_is_null(pdf, flat_key(&s, s.form, "/XFA")) &&
        flat_length(&s, flat_key(&s, s.form, "/Fields")) == 0))
     flat_refuse(&s, DX_REASON_NOT_DRAWN, "the form",
                 "can be shown only by the program it was made with");
@@ -789,10 +788,10 @@ enum dx_reason flatten_pages(struct flatten *f,
     flat_refuse(&s, DX_REASON_TROUBLE, "out of", "memory");
   if (s.values.len > 0 && s.reason == DX_REASON_NONE)
     flat_draw_values(&s);
-  root = qpdf_get_root(f->pdf);
-  qpdf_oh_remove_key(f->pdf, root, "/AcroForm");
-  qpdf_oh_remove_key(f->pdf, root, "/NeedsRendering");
-  qpdf_oh_release_all(f->pdf);
+  root = qpdf_get_root(pdf);
+  qpdf_oh_remove_key(pdf, root, "/AcroForm");
+  qpdf_oh_remove_key(pdf, root, "/NeedsRendering");
+  qpdf_oh_release_all(pdf);
   values = (const void *)s.values.data;
   for (n = 0; n < s.values.len / sizeof(*values); n++)
     free((void *)values[n].utf8);

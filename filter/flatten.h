@@ -12,29 +12,16 @@
  * than q, they are replaced by their unpacked bytes.
  *
  * Ownership: everything is borrowed; a call releases all handles of the
- * document. Values stay mapped from scratch_fd until the process ends. Memory:
+ * document. Values stay mapped from spare_fd until the process ends. Memory:
  * the unpacked content of a page. Blocking: linear in the number of
  * annotations. Errors: a reason of bundle.h; the document is then useless.
  */
 #ifndef DX_FILTER_FLATTEN_H
 #define DX_FILTER_FLATTEN_H
 
-#include <stdbool.h>
-
 #include <qpdf/qpdf-c.h>
 
-#include "lib/print/bundle.h"
-
-struct text_module;
-
-struct flatten {
-  qpdf_data pdf;
-  const struct text_module *text; /* NULL: not loaded */
-  int scratch_fd;                 /* an empty file */
-  bool needs_fonts;               /* with TROUBLE: run again with fonts */
-  char why[160];                  /* "a highlight has no appearance" */
-  int page;                       /* of `why`, from 1 */
-};
+#include "filter/document.h"
 
 struct flatten_page {
   int id;     /* of its dictionary, which inherits nothing */
@@ -42,8 +29,9 @@ struct flatten_page {
 };
 
 /* Processes the chosen pages, at least one. NONE, NOT_DRAWN, DAMAGED,
- * CHARACTERS, TOO_COMPLEX, TROUBLE. */
-enum dx_reason flatten_pages(struct flatten *f,
-                             const struct flatten_page *pages, int count);
+ * CHARACTERS, TOO_COMPLEX, TROUBLE; `done` then has the details. */
+enum dx_reason flatten_pages(qpdf_data pdf, const struct pdf_task *task,
+                             const struct flatten_page *pages, int count,
+                             struct pdf_done *done);
 
 #endif

@@ -17,7 +17,7 @@
 
 #include <zlib.h>
 
-#include "filter/pdf.h"
+#include "filter/document.h"
 #include "lib/base/buf.h"
 
 struct image_pdf_page {

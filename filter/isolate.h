@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "filter/pdf.h"
+#include "filter/document.h"
 
 /* AddressSanitizer needs terabytes of address space: with it, memory is not
  * limited. */

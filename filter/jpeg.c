@@ -1,8 +1,8 @@
 /*
  * jpeg.c - reads the markers of a JPEG, to copy it without metadata, and checks
- * the data between them with libjpeg. No other file gets pixels.
+ * the data between them with libjpeg.
  */
-#include "filter/jpeg.h"
+#include "filter/codecs.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -49,24 +49,22 @@ int jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
   return 0;
 }
 
-int jpeg_exif_orientation(const unsigned char *exif, size_t len)
+int jpeg_exif_clean(const unsigned char *exif, size_t len,
+                    unsigned char ret_exif[JPEG_EXIF_BYTES])
 {
+  static const char clean[JPEG_EXIF_BYTES] =
+      "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x01";
   int orientation = 0;
 
+  memcpy(ret_exif, clean, sizeof(clean));
   if (len >= 8 &&
       (memcmp(exif, "MM\0*", 4) == 0 || memcmp(exif, "II*\0", 4) == 0))
     orientation = jpeg_exif_number(
         exif, len, exif_number(exif + 4, 4, exif[0] == 'M'), 0x0112);
-  return orientation >= 1 && orientation <= 8 ? orientation : 1;
-}
-
-void jpeg_exif_make(int orientation, unsigned char ret_exif[JPEG_EXIF_BYTES])
-{
-  static const char exif[JPEG_EXIF_BYTES] =
-      "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01";
-
-  memcpy(ret_exif, exif, sizeof(exif));
+  if (orientation < 1 || orientation > 8)
+    return 1;
   ret_exif[19] = (unsigned char)orientation;
+  return orientation;
 }
 
 /* ---- markers (ITU-T T.81, annex B) ---- */
@@ -163,13 +161,11 @@ bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
                                              "Exif\0";
   struct jpeg_walk w = jpeg_walk_begin(bytes, len);
   bool ok = sink(ctx, "\xFF\xD8", 2);
-  int orientation = 1;
 
   while (ok && jpeg_walk_next(&w)) {
     if (keep_orientation && jpeg_is(&w, JPEG_APP0 + 1, "Exif\0", 6, 6)) {
-      orientation = jpeg_exif_orientation(w.segment + 6, w.len - 6);
-      jpeg_exif_make(orientation, exif + 10);
-      ok = orientation == 1 || sink(ctx, exif, sizeof(exif));
+      ok = jpeg_exif_clean(w.segment + 6, w.len - 6, exif + 10) == 1 ||
+           sink(ctx, exif, sizeof(exif));
       keep_orientation = false; /* only the first one counts */
     }
     ok = ok && jpeg_put_cleaned(sink, ctx, &w);

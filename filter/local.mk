@@ -6,9 +6,9 @@ filter_shared = filter/codecs.c filter/codecs.h \
 	filter/document.c filter/document.h filter/drawn.c filter/drawn.h \
 	filter/flatten.c filter/flatten.h filter/gif.c \
 	filter/image_pdf.c filter/image_pdf.h \
-	filter/isolate.c filter/isolate.h filter/jpeg.c filter/jpeg.h \
+	filter/isolate.c filter/isolate.h filter/jpeg.c \
 	filter/options.c filter/options.h \
-	filter/pdf.c filter/pdf.h filter/png.c filter/png.h \
+	filter/pdf.c filter/png.c \
 	filter/pnm.c filter/qpdf.cc filter/qpdf.h \
 	filter/stream.c filter/stream.h \
 	filter/text.h filter/text_module.c filter/tiff.c \

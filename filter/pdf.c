@@ -6,7 +6,7 @@
  * that are listed twice, or inherit from a node, need no special treatment
  * later.
  */
-#include "filter/pdf.h"
+#include "filter/document.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -299,17 +299,6 @@ static enum dx_reason pdf_check_contents(struct pdf_work *w)
   return reason;
 }
 
-static enum dx_reason pdf_flatten(struct pdf_work *w)
-{
-  struct flatten f = {
-      .pdf = w->pdf, .text = w->task->text, .scratch_fd = w->task->spare_fd};
-  enum dx_reason reason = flatten_pages(&f, pdf_page(w, 0), pdf_count(w));
-
-  w->done.needs_fonts = f.needs_fonts;
-  return reason != DX_REASON_NONE ? pdf_refuse(w, reason, f.page, f.why)
-                                  : reason;
-}
-
 static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
 {
   enum dx_reason reason = DX_REASON_NONE;
@@ -326,8 +315,9 @@ static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
     reason = drawn_strip(&w->drawn);
   }
   w->done.removed = w->drawn.removed;
-  return reason != DX_REASON_NONE ? pdf_refuse(w, reason, number, w->drawn.why)
-                                  : pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
+  return reason != DX_REASON_NONE
+             ? pdf_refuse(w, reason, number, w->drawn.check.why)
+             : pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
 }
 
 /* ---- the new page tree ---- */
@@ -428,7 +418,8 @@ static enum dx_reason pdf_prepare(struct pdf_work *w)
   if (reason == DX_REASON_NONE)
     reason = pdf_check_contents(w);
   if (reason == DX_REASON_NONE && !w->ours)
-    reason = pdf_flatten(w);
+    reason =
+        flatten_pages(w->pdf, w->task, pdf_page(w, 0), pdf_count(w), &w->done);
   if (reason == DX_REASON_NONE)
     reason = pdf_check_and_strip(w);
   return reason;

@@ -1,8 +1,8 @@
 /*
  * png.c - decodes all rows with libpng and keeps none, then copies the chunks
- * that are kept. No other file gets pixels.
+ * that are kept.
  */
-#include "filter/png.h"
+#include "filter/codecs.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -93,16 +93,13 @@ static bool png_copy(const unsigned char *bytes, const unsigned char *end,
 
   for (p = bytes + SIGNATURE_BYTES; ok && p < end; p += CHUNK_BYTES + len) {
     unsigned char exif[CHUNK_BYTES + JPEG_EXIF_BYTES] = "\0\0\0\0eXIf";
-    int orientation = 1;
 
     len = png_get_uint_32(p);
-    if (memcmp(p + 4, "eXIf", 4) == 0)
-      orientation = jpeg_exif_orientation(p + 8, len);
     if (png_is_kept(p + 4)) {
       ok = sink(ctx, p, CHUNK_BYTES + len);
-    } else if (orientation != 1) {
+    } else if (memcmp(p + 4, "eXIf", 4) == 0 &&
+               jpeg_exif_clean(p + 8, len, exif + 8) != 1) {
       exif[3] = JPEG_EXIF_BYTES;
-      jpeg_exif_make(orientation, exif + 8);
       png_save_uint_32(exif + sizeof(exif) - 4,
                        (uint32_t)crc32(0, exif + 4, 4 + JPEG_EXIF_BYTES));
       ok = sink(ctx, exif, sizeof(exif));

@@ -12,7 +12,6 @@
 
 #include "filter/codecs.h"
 #include "filter/content.h"
-#include "filter/jpeg.h"
 #include "filter/qpdf.h"
 #include "filter/unpack.h"
 

@@ -2,7 +2,7 @@
  * stream.h - checks that a stream that a page draws is complete. drawn.h finds
  * these streams.
  *
- * Each is unpacked once, by unpack.h or a decoder of images (jpeg.h, codecs.h).
+ * Each is unpacked once, by unpack.h or a decoder of images (codecs.h).
  * It may end early only if nothing can be missing: an image has all bytes that
  * its size needs, content ends after a complete operator.
  *

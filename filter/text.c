@@ -62,7 +62,7 @@ struct item {
 
 struct text {
   const struct options *options; /* NULL: every page is chosen */
-  struct text_done *done;
+  struct pdf_done *done;
   enum dx_reason reason; /* nothing is added after one */
   cairo_surface_t *surface;
   cairo_t *cr;
@@ -223,9 +223,9 @@ static void text_show(struct text *t, const struct item *items, int count,
       g = text_glyph(' '); /* joiners, variation selectors: invisible */
     if (g.font < 0) {
       t->reason = DX_REASON_CHARACTERS;
-      if (t->done->missing[0] == '\0')
-        (void)snprintf(t->done->missing, sizeof(t->done->missing), "U+%04X",
-                       (unsigned)ch);
+      if (t->done->why[0] == '\0')
+        (void)snprintf(t->done->why, sizeof(t->done->why),
+                       "no font has the character U+%04X", (unsigned)ch);
       return;
     }
     if (i > 0 && wcwidth((wchar_t)ch) == 0) {
@@ -558,11 +558,12 @@ static cairo_status_t text_write(void *fd, const unsigned char *bytes,
 }
 
 /* NULL if out of memory. */
-static struct text *text_begin(int *fd, struct text_done *done)
+static struct text *text_begin(int *fd, struct pdf_done *done)
 {
   struct text *t = calloc(1, sizeof(*t));
 
-  *done = (struct text_done){0};
+  done->pages = 0;
+  done->why[0] = '\0';
   if (t == NULL)
     return NULL;
   t->done = done;
@@ -593,7 +594,7 @@ static enum dx_reason text_end(struct text *t)
 
 static enum dx_reason text_to_pdf(const unsigned char *bytes, size_t len,
                                   const struct options *options, int out_fd,
-                                  struct text_done *ret_done)
+                                  struct pdf_done *ret_done)
 {
   const struct options_text *o = &options->text;
   struct text *t = text_begin(&out_fd, ret_done);
@@ -675,7 +676,7 @@ static void text_draw_value(struct text *t, const struct text_value *v)
 
 static enum dx_reason text_values_to_pdf(const struct text_value *values,
                                          size_t count, int out_fd,
-                                         struct text_done *ret_done)
+                                         struct pdf_done *ret_done)
 {
   struct text *t = text_begin(&out_fd, ret_done);
   size_t i;

@@ -29,14 +29,9 @@
 #include <stddef.h>
 
 #include "filter/options.h"
-#include "lib/print/bundle.h"
+#include "filter/document.h"
 
 #define TEXT_PAGES_MAX 20000
-
-struct text_done {
-  int pages;        /* that were written */
-  char missing[32]; /* with CHARACTERS: the first one, as "U+12345" */
-};
 
 struct text_value {
   const char *utf8;
@@ -55,18 +50,19 @@ struct text_module {
    * there are none. Call it once, before the other two. */
   bool (*open_fonts)(void);
 
-  /* Writes the pages that are chosen. EMPTY: nothing but white space; NO_PAGES:
-   * none is chosen; CHARACTERS; TOO_COMPLEX: over TEXT_PAGES_MAX pages, or too
-   * many marks; TROUBLE. options->text.wrong is for the caller. */
+  /* Writes the pages that are chosen, and sets ret_done->pages. EMPTY: nothing
+   * but white space; NO_PAGES: none is chosen; CHARACTERS: ret_done->why names
+   * the first one; TOO_COMPLEX: over TEXT_PAGES_MAX pages, or too many marks;
+   * TROUBLE. options->text.wrong is for the caller. */
   enum dx_reason (*to_pdf)(const unsigned char *bytes, size_t len,
                            const struct options *options, int out_fd,
-                           struct text_done *ret_done);
+                           struct pdf_done *ret_done);
 
   /* Writes one page for each value, as large as its box. Nothing is cut: text
    * that does not fit is made smaller. CHARACTERS, TOO_COMPLEX (it would be
    * smaller than 0.1 points), TROUBLE; the value is values[ret_done->pages]. */
   enum dx_reason (*values_to_pdf)(const struct text_value *values, size_t count,
-                                  int out_fd, struct text_done *ret_done);
+                                  int out_fd, struct pdf_done *ret_done);
 };
 
 /* What text.c exports. */

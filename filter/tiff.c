@@ -17,7 +17,7 @@
 
 #include <tiffio.h>
 
-#include "filter/jpeg.h"
+#include "filter/codecs.h"
 #include "filter/options.h"
 
 /* At once; A4 at 600 dpi in one strip of a palette takes 133 MiB. */

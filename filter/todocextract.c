@@ -170,14 +170,13 @@ static const struct dx_service *filter_service(struct dx_config **config)
 {
   const char *uri = getenv("DEVICE_URI");
   const char *given = getenv("DOCEXTRACT_CONF"); /* docextract -c */
-  char *path = given != NULL ? strdup(given) : dx_config_path(true);
   const struct dx_service *service = NULL;
   char name[80] = "";
   struct dx_err err;
 
-  if (path == NULL || dx_config_load(path, config, &err) != DX_OK)
-    dx_log(DX_LOG_DEBUG, "%s", path != NULL ? err.text : "out of memory");
-  free(path);
+  if (dx_config_load(given != NULL ? given : dx_config_path(), config, &err) !=
+      DX_OK)
+    dx_log(DX_LOG_DEBUG, "%s", err.text);
   if (uri != NULL)
     (void)sscanf(uri, SCHEME "%79[^/]", name); /* some dialogs add a '/' */
   if (*config != NULL)

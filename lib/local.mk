@@ -33,7 +33,7 @@ libdx_a_SOURCES = \
 	lib/spool/state.c lib/spool/state.h \
 	\
 	lib/control/channel.c lib/control/channel.h \
-	lib/control/metrics.c lib/control/metrics.h lib/control/note.c \
-	lib/control/note.h lib/control/start.c lib/control/start.h \
+	lib/control/metrics.c lib/control/metrics.h \
+	lib/control/start.c lib/control/start.h \
 	lib/control/status.c \
 	lib/control/status.h

@@ -50,7 +50,7 @@ struct notify {
   const char *config_path;
   struct shown shown;
   GPtrArray *ends; /* to be shown */
-  struct dx_status status;
+  FILE *status;    /* the connection; NULL: none */
   int64_t connected_ms;
   int64_t wait_ms; /* before the next connection */
 };
@@ -83,13 +83,7 @@ static int64_t shown_since(const struct shown *shown)
   return MIN(shown->last_ms, dx_wall_ms()) - OVERLAP_MS;
 }
 
-static gboolean is_old(void *end, void *value, void *since)
-{
-  (void)value;
-  return time_of(end) < *(const int64_t *)since;
-}
-
-/* Writes the file, without old ends. */
+/* Removes old ends, and writes the file. */
 static void shown_save(struct shown *shown)
 {
   int64_t since = shown_since(shown);
@@ -98,10 +92,12 @@ static void shown_save(struct shown *shown)
   GHashTableIter iter;
   void *end;
 
-  (void)g_hash_table_foreach_remove(shown->ends, is_old, &since);
   g_hash_table_iter_init(&iter, shown->ends);
   while (g_hash_table_iter_next(&iter, &end, NULL))
-    g_string_append_printf(text, "%s\n", (const char *)end);
+    if (time_of(end) < since)
+      g_hash_table_iter_remove(&iter);
+    else
+      g_string_append_printf(text, "%s\n", (const char *)end);
   if (!g_file_set_contents(shown->path, text->str, (gssize)text->len, &error)) {
     dx_log(DX_LOG_WARNING, "%s", error->message);
     g_error_free(error);
@@ -155,63 +151,16 @@ static char *end_word(const struct dx_json *line)
                          dx_parse_time(ended_at), key, submission);
 }
 
-/* False for ends that are not shown: jobs of other users, which members of the
- * group docextract receive, too; canceled ones, which the user canceled or was
- * asked about; expired ones, which failed weeks ago. */
-static bool read_end(const struct dx_json *line, struct popup_end *end)
+static void take_line(struct notify *n, const char *text, size_t len)
 {
-  const char *user = dx_json_string(dx_json_get(line, "user"));
-  const char *state = dx_json_string(dx_json_get(line, "state"));
+  struct dx_json *line = dx_json_parse(text, len, NULL);
+  char *word = end_word(line);
 
-  *end = (struct popup_end){
-      .key = dx_json_string(dx_json_get(line, "key")),
-      .queue = dx_json_string(dx_json_get(line, "queue")),
-      .id = dx_json_string(dx_json_get(line, "id")),
-      .state = state != NULL ? dx_state_by_word(state) : DX_ST_COUNT,
-      .sentence = dx_json_string(dx_json_get(line, "sentence"))};
-  (void)dx_json_int(dx_json_get(line, "submission"), &end->submission);
-  (void)dx_json_int(dx_json_get(line, "cases"), &end->cases);
-  return end->queue != NULL && end->id != NULL && user != NULL &&
-         strcmp(user, g_get_user_name()) == 0 &&
-         (end->state == DX_ST_EXTRACTED ||
-          ((end->state == DX_ST_REFUSED || end->state == DX_ST_FAILED) &&
-           end->sentence != NULL));
-}
-
-/* Reads all received lines; E_NOT_YET: more may come. */
-static enum dx_code take_all(struct notify *n, struct dx_err *err)
-{
-  struct dx_json *line;
-  enum dx_code code;
-
-  while ((code = dx_status_line(&n->status, 0, &line, err)) == DX_OK &&
-         line != NULL) {
-    char *word = end_word(line);
-    struct popup_end end;
-
-    if (word != NULL && !g_hash_table_contains(n->shown.ends, word) &&
-        read_end(line, &end)) {
-      popups_add(&end);
-      g_ptr_array_add(n->ends, g_steal_pointer(&word));
-    }
-    g_free(word);
-    dx_json_free(&line);
-  }
-  return code;
-}
-
-static enum dx_code show_all(struct notify *n, struct dx_err *err)
-{
-  enum dx_code code = popups_show(err);
-  size_t i;
-
-  if (code == DX_OK && n->ends->len > 0) {
-    for (i = 0; i < n->ends->len; i++)
-      shown_add(&n->shown, n->ends->pdata[i]);
-    shown_save(&n->shown);
-  }
-  g_ptr_array_set_size(n->ends, 0);
-  return code;
+  if (word != NULL && !g_hash_table_contains(n->shown.ends, word) &&
+      popups_add(line))
+    g_ptr_array_add(n->ends, g_steal_pointer(&word));
+  g_free(word);
+  dx_json_free(&line);
 }
 
 /* ---- the connection ---- */
@@ -221,9 +170,9 @@ static gboolean on_time(void *data);
 /* A connection that lasted longer than the wait before it resets the wait. */
 static void connect_later(struct notify *n)
 {
-  int64_t held_ms = n->status.fd >= 0 ? dx_monotonic_ms() - n->connected_ms : 0;
+  int64_t held_ms = n->status != NULL ? dx_monotonic_ms() - n->connected_ms : 0;
 
-  dx_status_close(&n->status);
+  g_clear_pointer(&n->status, fclose);
   n->wait_ms = held_ms >= n->wait_ms ? DX_BACKOFF_FIRST_MS
                                      : MIN(2 * n->wait_ms, DX_BACKOFF_MAX_MS);
   (void)g_timeout_add(
@@ -231,18 +180,29 @@ static void connect_later(struct notify *n)
       on_time, n);
 }
 
-static gboolean on_readable(int fd, GIOCondition condition, void *data)
+static gboolean on_readable(GIOChannel *lines, GIOCondition condition,
+                            void *data)
 {
   struct notify *n = data;
-  struct dx_err err = {0}, show_err = {0};
-  enum dx_code code = take_all(n, &err), shown = show_all(n, &show_err);
+  GIOStatus status;
+  bool are_shown;
+  char *text;
+  size_t i, len;
 
-  (void)fd;
   (void)condition;
-  if (code == DX_E_NOT_YET && shown == DX_OK)
+  while ((status = g_io_channel_read_line(lines, &text, &len, NULL, NULL)) ==
+         G_IO_STATUS_NORMAL) {
+    take_line(n, text, len);
+    g_free(text);
+  }
+  are_shown = popups_show();
+  for (i = 0; are_shown && i < n->ends->len; i++)
+    shown_add(&n->shown, n->ends->pdata[i]);
+  if (are_shown && n->ends->len > 0)
+    shown_save(&n->shown);
+  g_ptr_array_set_size(n->ends, 0);
+  if (are_shown && status == G_IO_STATUS_AGAIN)
     return G_SOURCE_CONTINUE;
-  if (shown != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s", show_err.text);
   connect_later(n);
   return G_SOURCE_REMOVE;
 }
@@ -253,20 +213,23 @@ static gboolean on_time(void *data)
   struct dx_config *config = NULL;
   struct dx_err err = {0};
   char since[DX_TIME_BYTES];
+  GIOChannel *lines;
   char *request;
-  enum dx_code code = dx_config_load(n->config_path, &config, &err);
 
-  if (code == DX_OK) {
+  if (dx_config_load(n->config_path, &config, &err) == DX_OK) {
     dx_format_time(shown_since(&n->shown), since);
     request = g_strconcat("watch ", since, NULL);
-    code = dx_status_ask(&n->status, config->status_socket, request, &err);
+    n->status = dx_status_ask(config->status_socket, request, &err);
     g_free(request);
     dx_config_free(&config);
   }
-  if (code == DX_OK) {
+  if (n->status != NULL) {
     n->connected_ms = dx_monotonic_ms();
-    (void)g_unix_fd_add(n->status.fd, G_IO_IN | G_IO_HUP | G_IO_ERR,
-                        on_readable, n);
+    lines = g_io_channel_unix_new(fileno(n->status));
+    (void)g_io_channel_set_encoding(lines, NULL, NULL);
+    (void)g_io_channel_set_flags(lines, G_IO_FLAG_NONBLOCK, NULL);
+    (void)g_io_add_watch(lines, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, n);
+    g_io_channel_unref(lines); /* the watch has it */
   } else {
     dx_log(DX_LOG_DEBUG, "%s", err.text);
     connect_later(n);
@@ -283,7 +246,6 @@ static gboolean on_end(void *loop)
 static void run(const char *config_path)
 {
   struct notify n = {.config_path = config_path,
-                     .status = DX_STATUS_NONE,
                      .wait_ms = DX_BACKOFF_FIRST_MS};
   GMainLoop *loop = g_main_loop_new(NULL, FALSE);
 
@@ -295,7 +257,7 @@ static void run(const char *config_path)
   (void)g_unix_signal_add(SIGHUP, on_end, loop);
   (void)on_time(&n);
   g_main_loop_run(loop);
-  dx_status_close(&n.status);
+  g_clear_pointer(&n.status, fclose);
   g_ptr_array_unref(n.ends);
   popups_end();
   g_hash_table_unref(n.shown.ends);
@@ -312,7 +274,6 @@ int main(int argc, char **argv)
                                         {"version", no_argument, NULL, 'V'},
                                         {NULL, 0, NULL, 0}};
   const char *config_path = NULL;
-  char *fallback = NULL;
   int letter;
 
   while ((letter = getopt_long(argc, argv, "c:", longs, NULL)) != -1) {
@@ -345,10 +306,7 @@ int main(int argc, char **argv)
   }
   dx_log_to(print_line);
   if (config_path == NULL)
-    config_path = fallback = dx_config_path(true);
-  if (config_path == NULL)
-    return EX_TEMPFAIL;
+    config_path = dx_config_path();
   run(config_path);
-  free(fallback);
   return EX_OK;
 }

@@ -6,20 +6,22 @@
 #include <glib.h>
 #include <libnotify/notify.h>
 
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
+#include "lib/spool/state.h"
 
 #define APPLICATION "docextract"
 
-struct submission {
-  enum dx_state state;
-  int64_t cases;
-};
-
 /* A print job, until its notification is closed. */
 struct job {
-  char *name;              /* QUEUE-ID, as lpstat shows it */
-  GHashTable *submissions; /* by number */
-  char *sentence;          /* of the last one that was not extracted */
+  char *key;  /* in the spool */
+  char *name; /* QUEUE-ID, as lpstat shows it */
+  struct {
+    enum dx_state state; /* DX_ST_STORED: has not ended */
+    int64_t cases;
+  } submissions[DX_DOCUMENTS_MAX];
+  char *sentence; /* of the last one that was not extracted */
   NotifyNotification *popup;
   bool is_changed;
 };
@@ -31,7 +33,7 @@ static void free_job(void *data)
   struct job *job = data;
 
   g_clear_object(&job->popup);
-  g_hash_table_unref(job->submissions);
+  g_free(job->key);
   g_free(job->name);
   g_free(job->sentence);
   g_free(job);
@@ -39,7 +41,7 @@ static void free_job(void *data)
 
 void popups_begin(void)
 {
-  jobs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_job);
+  jobs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_job);
   (void)notify_init(APPLICATION);
 }
 
@@ -49,27 +51,41 @@ void popups_end(void)
   notify_uninit();
 }
 
-/* ---- what happened ---- */
-
-void popups_add(const struct popup_end *end)
+bool popups_add(const struct dx_json *line)
 {
-  struct job *job = g_hash_table_lookup(jobs, end->key);
-  struct submission *sub = g_new(struct submission, 1);
+  const char *key = dx_json_string(dx_json_get(line, "key"));
+  const char *queue = dx_json_string(dx_json_get(line, "queue"));
+  const char *id = dx_json_string(dx_json_get(line, "id"));
+  const char *user = dx_json_string(dx_json_get(line, "user"));
+  const char *word = dx_json_string(dx_json_get(line, "state"));
+  const char *sentence = dx_json_string(dx_json_get(line, "sentence"));
+  enum dx_state state = word != NULL ? dx_state_by_word(word) : DX_ST_COUNT;
+  int64_t number = 0, cases = 0;
+  struct job *job;
 
+  (void)dx_json_int(dx_json_get(line, "submission"), &number);
+  (void)dx_json_int(dx_json_get(line, "cases"), &cases);
+  if (key == NULL || queue == NULL || id == NULL ||
+      g_strcmp0(user, g_get_user_name()) != 0 || number < 1 ||
+      number > DX_DOCUMENTS_MAX ||
+      (state != DX_ST_EXTRACTED &&
+       ((state != DX_ST_REFUSED && state != DX_ST_FAILED) || sentence == NULL)))
+    return false;
+  job = g_hash_table_lookup(jobs, key);
   if (job == NULL) {
     job = g_new0(struct job, 1);
-    job->name = g_strdup_printf("%s-%s", end->queue, end->id);
-    job->submissions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    (void)g_hash_table_insert(jobs, g_strdup(end->key), job);
+    job->key = g_strdup(key);
+    job->name = g_strdup_printf("%s-%s", queue, id);
+    (void)g_hash_table_insert(jobs, job->key, job);
   }
-  *sub = (struct submission){end->state, end->cases};
-  (void)g_hash_table_insert(job->submissions,
-                            GSIZE_TO_POINTER((size_t)end->submission), sub);
-  if (end->state != DX_ST_EXTRACTED) {
+  job->submissions[number - 1].state = state;
+  job->submissions[number - 1].cases = cases;
+  if (state != DX_ST_EXTRACTED) {
     g_free(job->sentence);
-    job->sentence = g_strdup(end->sentence);
+    job->sentence = g_strdup(sentence);
   }
   job->is_changed = true;
+  return true;
 }
 
 /* ---- words ---- */
@@ -84,17 +100,14 @@ struct tally {
 static struct tally count_job(const struct job *job)
 {
   struct tally tally = {0};
-  GHashTableIter iter;
-  void *value;
+  size_t i;
 
-  g_hash_table_iter_init(&iter, job->submissions);
-  while (g_hash_table_iter_next(&iter, NULL, &value)) {
-    const struct submission *sub = value;
-
-    tally.of[sub->state]++;
-    tally.count++;
-    tally.cases += sub->cases;
+  for (i = 0; i < DX_DOCUMENTS_MAX; i++) {
+    tally.of[job->submissions[i].state]++;
+    tally.cases += job->submissions[i].cases;
   }
+  tally.count = DX_DOCUMENTS_MAX - tally.of[DX_ST_STORED];
+  tally.of[DX_ST_STORED] = 0;
   tally.is_good = tally.of[DX_ST_EXTRACTED] == tally.count;
   return tally;
 }
@@ -149,17 +162,11 @@ static char *escaped(char *text_taken)
 
 static void on_closed(NotifyNotification *popup, void *data)
 {
-  GHashTableIter iter;
-  void *value;
-
-  (void)data;
-  g_hash_table_iter_init(&iter, jobs);
-  while (g_hash_table_iter_next(&iter, NULL, &value))
-    if (((struct job *)value)->popup == popup)
-      g_hash_table_iter_remove(&iter);
+  (void)popup;
+  (void)g_hash_table_remove(jobs, ((struct job *)data)->key);
 }
 
-static enum dx_code show_job(struct job *job, struct dx_err *err)
+static bool show_job(struct job *job)
 {
   const struct tally tally = count_job(job);
   const char *icon = tally.is_good ? "printer" : "printer-error";
@@ -171,7 +178,7 @@ static enum dx_code show_job(struct job *job, struct dx_err *err)
 
   if (job->popup == NULL) {
     job->popup = notify_notification_new(summary, text, icon);
-    (void)g_signal_connect(job->popup, "closed", G_CALLBACK(on_closed), NULL);
+    (void)g_signal_connect(job->popup, "closed", G_CALLBACK(on_closed), job);
   } else {
     (void)notify_notification_update(job->popup, summary, text, icon);
   }
@@ -180,26 +187,23 @@ static enum dx_code show_job(struct job *job, struct dx_err *err)
                                                   : NOTIFY_URGENCY_CRITICAL);
   g_free(text);
   if (notify_notification_show(job->popup, &error))
-    return DX_OK;
-  (void)dx_fail(err, DX_E_IO, 0, "cannot show a notification: %s",
-                error->message);
+    return true;
+  dx_log(DX_LOG_WARNING, "cannot show a notification: %s", error->message);
   g_error_free(error);
-  return DX_E_IO;
+  return false;
 }
 
-enum dx_code popups_show(struct dx_err *err)
+bool popups_show(void)
 {
   GHashTableIter iter;
-  enum dx_code code = DX_OK;
-  void *value;
+  bool are_shown = true;
+  void *job;
 
   g_hash_table_iter_init(&iter, jobs);
-  while (g_hash_table_iter_next(&iter, NULL, &value)) {
-    struct job *job = value;
-
-    if (job->is_changed && code == DX_OK)
-      code = show_job(job, err);
-    job->is_changed = false;
+  while (g_hash_table_iter_next(&iter, NULL, &job)) {
+    if (((struct job *)job)->is_changed)
+      are_shown = are_shown && show_job(job);
+    ((struct job *)job)->is_changed = false;
   }
-  return code;
+  return are_shown;
 }

@@ -14,29 +14,23 @@
 #define DX_NOTIFY_POPUP_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "lib/base/err.h"
-#include "lib/spool/state.h"
-
-/* A submission of a print job has ended. Strings are borrowed for the call. */
-struct popup_end {
-  const char *key; /* of the job in the spool */
-  const char *queue, *id;
-  int64_t submission;
-  enum dx_state state; /* extracted, refused, or failed */
-  int64_t cases;
-  const char *sentence; /* why it was not extracted (lib/spool/sentence.h) */
-};
+#include "lib/base/json.h"
 
 void popups_begin(void);
 void popups_end(void);
 
-/* Records an end, for popups_show(). The same end may be added again. */
-void popups_add(const struct popup_end *end);
+/*
+ * Records an end, a line of `watch` (lib/control/status.h), for popups_show().
+ * The same end may be added again. False if it is not shown: jobs of other
+ * users, which members of the group docextract receive, too; canceled ones,
+ * which the user canceled or was asked about; expired ones, which failed weeks
+ * ago.
+ */
+bool popups_add(const struct dx_json *line);
 
-/* Shows the ends that were added since the last call. E_IO if the desktop
- * currently shows no notifications: the ends must be added again. */
-enum dx_code popups_show(struct dx_err *err) DX_MUST_USE;
+/* Shows the ends that were added since the last call. False, and logged, if the
+ * desktop currently shows no notifications: the ends must be added again. */
+bool popups_show(void);
 
 #endif

@@ -92,8 +92,7 @@ static void error(struct sim_response *a, unsigned status)
   if (status == MHD_HTTP_NO_CONTENT || status == MHD_HTTP_NOT_MODIFIED)
     return;
   a->type = JSON_TYPE;
-  if (asprintf(&a->body, "{\"status\":%u}", status) < 0)
-    a->body = NULL;
+  a->body = sim_text("{\"status\":%u}", status);
 }
 
 /* Responds with `results`, which it frees, in the envelope. */
@@ -147,16 +146,15 @@ static cJSON *upload_url(const struct sim_request *r, const cJSON *file,
                          size_t n)
 {
   cJSON *entry = cJSON_CreateObject();
-  char *url =
-      sim_storage_url(r->source_id, n, sim_text_of(file, "content_type"));
-  char object[3 * SIM_ID_BYTES + 24];
+  char *object =
+      sim_text("images/%s/SOURCE_FILES/%s_%zu", r->source_id, r->source_id, n);
+  char *url = sim_storage_url(object, sim_text_of(file, "content_type"));
 
-  (void)snprintf(object, sizeof(object), "images/%s/SOURCE_FILES/%s_%zu",
-                 r->source_id, r->source_id, n);
-  (void)cJSON_AddStringToObject(entry, "url", url == NULL ? "" : url);
+  (void)cJSON_AddStringToObject(entry, "url", url);
   (void)cJSON_AddStringToObject(entry, "object_name", object);
   (void)cJSON_AddStringToObject(entry, "file_name",
                                 sim_text_of(file, "file_name"));
+  free(object);
   free(url);
   return entry;
 }
@@ -180,9 +178,8 @@ static void do_create(struct sim_request *r, struct sim_response *a)
   n_files = read_types(files, types);
   if (n_files == 0) {
     error(a, MHD_HTTP_BAD_REQUEST);
-  } else if (!sim_store_create(types, n_files, r->source_id)) {
-    error(a, MHD_HTTP_SERVICE_UNAVAILABLE);
   } else {
+    sim_store_create(types, n_files, r->source_id);
     r->names = cJSON_CreateArray();
     results = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(results, "id", r->source_id);

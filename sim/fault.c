@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 
 #define DELAY_MAX_MS 3600000
 #define GROUPS_MAX 10
@@ -30,30 +31,20 @@ const char *const sim_call_words[SIM_CALL_COUNT + 1] = {
     "create", "put", "source", "extract", "hello", "other", "any"};
 
 struct line {
-  unsigned call; /* SIM_CALL_COUNT: any */
+  struct line *next; /* the one above it */
+  unsigned call;     /* SIM_CALL_COUNT: any */
   uint64_t from;
   uint64_t to;
   unsigned action;
   char *arg;
 };
 
-struct lines {
-  struct line *at;
-  size_t n;
-};
-
+/* Lines of earlier versions stay in memory: calls refer to their arguments. */
+static struct line *all_lines;
+static const struct line *script, *script_end; /* the present version */
 static pthread_mutex_t script_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct lines script;
 static struct stat script_loaded;           /* the file when it was loaded */
 static uint64_t counts[SIM_CALL_COUNT + 1]; /* the last entry: all calls */
-
-static void free_lines(struct lines *l)
-{
-  for (size_t i = 0; i < l->n; i++)
-    free(l->at[i].arg);
-  free(l->at);
-  *l = (struct lines){0};
-}
 
 static const char *parse_which(const char *word, struct line *ret)
 {
@@ -133,36 +124,32 @@ static const char *parse_line(const char *text, struct line *ret)
     return "this action takes no argument";
   if (kind != NONE && *text == '\0')
     return "the argument is missing";
-  wrong = check_arg(kind, text);
-  if (wrong == NULL && (ret->arg = strdup(text)) == NULL)
-    wrong = "out of memory";
-  return wrong;
+  ret->arg = sim_new(strdup(text));
+  return check_arg(kind, text);
 }
 
-static const char *add_line(struct lines *l, char *text)
+static const char *add_line(char *text)
 {
-  struct line *at;
   size_t n = strlen(text);
+  struct line *line;
 
   while (n > 0 && isspace((unsigned char)text[n - 1]))
     text[--n] = '\0';
   text += strspn(text, " \t");
   if (*text == '\0' || *text == '#')
     return NULL;
-  at = reallocarray(l->at, l->n + 1, sizeof(*at));
-  if (at == NULL)
-    return "out of memory";
-  l->at = at;
-  at[l->n] = (struct line){0};
-  return parse_line(text, &at[l->n++]);
+  line = sim_new(calloc(1, sizeof(*line)));
+  line->next = all_lines;
+  all_lines = line;
+  return parse_line(text, line);
 }
 
 /* Replaces the script with the file; false after printing the reason. */
 static bool load(void)
 {
   const char *path = sim_service.options.fault_script;
+  const struct line *earlier = all_lines;
   const char *wrong = NULL;
-  struct lines lines = {0};
   char *text = NULL;
   size_t size = 0;
   unsigned number = 0;
@@ -174,17 +161,16 @@ static bool load(void)
   }
   while (wrong == NULL && getline(&text, &size, file) > 0) {
     number++;
-    wrong = add_line(&lines, text);
+    wrong = add_line(text);
   }
   (void)fclose(file);
   free(text);
   if (wrong != NULL) {
     warnx("%s:%u: %s", path, number, wrong);
-    free_lines(&lines);
     return false;
   }
-  free_lines(&script);
-  script = lines;
+  script = all_lines;
+  script_end = earlier;
   return true;
 }
 
@@ -203,10 +189,11 @@ static bool file_changed(void)
          now.st_size != old.st_size || now.st_ino != old.st_ino;
 }
 
-bool sim_script_load(void)
+void sim_script_load(void)
 {
   (void)file_changed();
-  return sim_service.options.fault_script == NULL || load();
+  if (sim_service.options.fault_script != NULL && !load())
+    exit(EX_UNAVAILABLE);
 }
 
 void sim_script_next(enum sim_call call, uint64_t *ret_n,
@@ -219,18 +206,13 @@ void sim_script_next(enum sim_call call, uint64_t *ret_n,
     (void)load();
   counts[SIM_CALL_COUNT]++;
   *ret_n = ++counts[call];
-  /* NOLINTNEXTLINE(*-unix.Malloc): the caller frees f */
-  for (size_t i = 0; i < script.n; i++) {
-    const struct line *l = &script.at[i];
-    uint64_t n = counts[l->call];
-
-    if ((l->call != call && l->call != SIM_CALL_COUNT) || n < l->from ||
-        n > l->to || f.arg[l->action] != NULL)
-      continue;
-    f.arg[l->action] = strdup(l->arg);
-    if (f.word == NULL)
+  /* From the last line to the first one, which has precedence. */
+  for (const struct line *l = script; l != script_end; l = l->next)
+    if ((l->call == call || l->call == SIM_CALL_COUNT) &&
+        counts[l->call] >= l->from && counts[l->call] <= l->to) {
+      f.arg[l->action] = l->arg;
       f.word = actions[l->action].word;
-  }
+    }
   (void)pthread_mutex_unlock(&script_lock);
   *ret_fault = f;
 }
@@ -275,9 +257,7 @@ static void substitute(const regex_t *regex, const char *text, char **body)
 
   if (regexec(regex, *body, GROUPS_MAX, groups, 0) != 0)
     return;
-  out = open_memstream(&edited, &len);
-  if (out == NULL)
-    return;
+  out = sim_new(open_memstream(&edited, &len));
   (void)fwrite(*body, 1, (size_t)groups[0].rm_so, out);
   expand(out, text, *body, groups);
   (void)fputs(*body + groups[0].rm_eo, out);
@@ -289,7 +269,7 @@ static void substitute(const regex_t *regex, const char *text, char **body)
 bool sim_fault_edit(const char *edit, char **body)
 {
   const char slash[] = {*edit, '\0'};
-  char *copy = strdup(edit);
+  char *copy = sim_new(strdup(edit));
   char *rest = copy;
   const char *pattern;
   const char *text;
@@ -307,11 +287,4 @@ bool sim_fault_edit(const char *edit, char **body)
     regfree(&regex);
   free(copy);
   return valid;
-}
-
-void sim_fault_release(struct sim_fault *f)
-{
-  for (size_t i = 0; i < SIM_ACT_COUNT; i++)
-    free(f->arg[i]);
-  *f = (struct sim_fault){0};
 }

@@ -34,26 +34,20 @@ struct sim_service sim_service = {.log_fd = -1, .stop_fd = -1};
 static struct listener api;
 static struct listener storage;
 
-/* Creates the directory for uploaded files. Returns its absolute path, or
- * NULL. */
+/* Creates the directory for uploaded files. Returns its absolute path. */
 static char *open_data_dir(const char *dir)
 {
   const char *top = getenv("TMPDIR");
   char *path = NULL;
 
-  if (dir == NULL) {
-    if (asprintf(&path, "%s/docextract-sim.XXXXXX",
-                 top != NULL && *top == '/' ? top : "/tmp") < 0)
-      return NULL;
-    if (mkdtemp(path) == NULL) {
-      free(path);
-      path = NULL;
-    }
-  } else if (mkdir(dir, 0700) == 0 || errno == EEXIST) {
+  if (dir == NULL)
+    path = mkdtemp(sim_text("%s/docextract-sim.XXXXXX",
+                            top != NULL && *top == '/' ? top : "/tmp"));
+  else if (mkdir(dir, 0700) == 0 || errno == EEXIST)
     path = realpath(dir, NULL);
-  }
   if (path == NULL)
-    warn("cannot create '%s'", dir == NULL ? "a temporary directory" : dir);
+    err(EX_UNAVAILABLE, "cannot create '%s'",
+        dir == NULL ? "a temporary directory" : dir);
   return path;
 }
 
@@ -70,24 +64,25 @@ static void remove_data_dir(const char *path)
   (void)rmdir(path);
 }
 
-static bool start_service(void)
+static void start_service(void)
 {
   const struct sim_options *o = &sim_service.options;
 
   sim_service.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (o->log_file != NULL &&
       (sim_service.log_fd = open(
-           o->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0) {
-    warn("cannot open '%s'", o->log_file);
-    return false;
-  }
-  return sim_service.stop_fd >= 0 &&
-         RAND_bytes(sim_service.signing_key, SIM_SIGNING_KEY_BYTES) == 1 &&
-         sim_script_load() && sim_token_load() && sim_store_open() &&
-         (sim_service.data_dir = open_data_dir(o->data_dir)) != NULL;
+           o->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
+    err(EX_UNAVAILABLE, "cannot open '%s'", o->log_file);
+  if (sim_service.stop_fd < 0 ||
+      RAND_bytes(sim_service.signing_key, SIM_SIGNING_KEY_BYTES) != 1)
+    err(EX_UNAVAILABLE, "cannot start");
+  sim_script_load();
+  sim_token_load();
+  sim_store_open();
+  sim_service.data_dir = open_data_dir(o->data_dir);
 }
 
-static bool listen_on(struct listener *l, const struct sim_port *port,
+static void listen_on(struct listener *l, const struct sim_port *port,
                       int64_t number, char *cert, char *key)
 {
   struct sockaddr_in address = {.sin_family = AF_INET,
@@ -111,62 +106,48 @@ static bool listen_on(struct listener *l, const struct sim_port *port,
       MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_THREAD_STACK_SIZE,
       THREAD_STACK_BYTES, MHD_OPTION_ARRAY, cert == NULL ? tls + 2 : tls,
       MHD_OPTION_END);
-  if (l->daemon == NULL) {
-    warn("cannot listen on port %lld", (long long)number);
-    return false;
-  }
+  if (l->daemon == NULL)
+    err(EX_UNAVAILABLE, "cannot listen on port %lld", (long long)number);
   (void)snprintf(
       l->url, sizeof(l->url), "%s://127.0.0.1:%u",
       cert == NULL ? "http" : "https",
       MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_BIND_PORT)->port);
-  return true;
 }
 
-static bool start_ports(void)
+static void start_ports(void)
 {
   const struct sim_options *o = &sim_service.options;
-  char *cert = NULL;
-  char *key = NULL;
+  char *cert = NULL, *key = NULL;
   size_t len;
-  bool good = true;
 
   if (o->tls_cert != NULL) {
     cert = sim_read_file(o->tls_cert, &len);
     key = sim_read_file(o->tls_key, &len);
-    good = cert != NULL && key != NULL;
   }
-  good = good &&
-         listen_on(&storage, &sim_storage_port, o->storage_port, cert, key);
+  listen_on(&storage, &sim_storage_port, o->storage_port, cert, key);
   sim_service.storage_url = storage.url;
-  good = good && listen_on(&api, &sim_api_port, o->api_port, cert, key);
+  listen_on(&api, &sim_api_port, o->api_port, cert, key);
   free(cert);
   free(key);
-  return good;
 }
 
 /* Prints the URLs. The ready file is renamed into place when it is complete. */
-static bool report_ready(const char *path)
+static void report_ready(const char *path)
 {
-  char *tmp = NULL;
-  FILE *file = stdout;
-  bool good;
+  char *tmp = path == NULL ? NULL : sim_text("%s.new", path);
+  FILE *file = path == NULL ? stdout : fopen(tmp, "we");
 
-  if (path != NULL) {
-    if (asprintf(&tmp, "%s.new", path) < 0)
-      return false;
-    file = fopen(tmp, "we");
-  }
-  good = file != NULL && fprintf(file, "api %s\nstorage %s\npid %ld\n", api.url,
-                                 storage.url, (long)getpid()) > 0;
-  if (file != NULL)
-    good = (path == NULL ? fflush(file) : fclose(file)) == 0 && good;
-  good = good && (path == NULL || rename(tmp, path) == 0);
-  if (!good)
-    warn("cannot write '%s'", path == NULL ? "standard output" : path);
+  if (file == NULL ||
+      fprintf(file, "api %s\nstorage %s\npid %ld\n", api.url, storage.url,
+              (long)getpid()) < 0 ||
+      (path == NULL ? fflush(file) : fclose(file)) != 0 ||
+      (path != NULL && rename(tmp, path) != 0))
+    err(EX_UNAVAILABLE, "cannot write '%s'",
+        path == NULL ? "standard output" : path);
   free(tmp);
-  return good;
 }
 
+/* When the program exits. */
 static void stop(void)
 {
   const struct sim_options *o = &sim_service.options;
@@ -185,7 +166,6 @@ static void stop(void)
 
 int main(int argc, char **argv)
 {
-  int status = EX_UNAVAILABLE;
   struct rlimit files;
   sigset_t signals;
   int unused;
@@ -202,11 +182,10 @@ int main(int argc, char **argv)
     files.rlim_cur = files.rlim_max < OPEN_FILES ? files.rlim_max : OPEN_FILES;
     (void)setrlimit(RLIMIT_NOFILE, &files);
   }
-  if (start_service() && start_ports() &&
-      report_ready(sim_service.options.ready_file)) {
-    (void)sigwait(&signals, &unused);
-    status = EX_OK;
-  }
-  stop();
-  return status;
+  (void)atexit(stop);
+  start_service();
+  start_ports();
+  report_ready(sim_service.options.ready_file);
+  (void)sigwait(&signals, &unused);
+  return EX_OK;
 }

@@ -35,30 +35,23 @@ static void free_request(struct sim_request *r)
     (void)unlink(r->upload.tmp);
   free(r->upload.tmp);
   free(r->body);
-  sim_fault_release(&r->fault);
   cJSON_Delete(r->names);
   free(r->path);
   free(r);
 }
 
-/* Starts a request whose headers have arrived. NULL if out of memory. */
+/* Starts a request whose headers have arrived. */
 static struct sim_request *new_request(const struct sim_port *port,
                                        struct MHD_Connection *connection,
                                        const char *url, const char *method)
 {
-  struct sim_request *r = calloc(1, sizeof(*r));
+  struct sim_request *r = sim_new(calloc(1, sizeof(*r)));
 
-  if (r == NULL)
-    return NULL;
   r->port = port;
   r->connection = connection;
   r->at_ms = sim_now_ms();
   r->upload.fd = -1;
-  r->path = strdup(url);
-  if (r->path == NULL) {
-    free_request(r);
-    return NULL;
-  }
+  r->path = sim_new(strdup(url));
   r->call = port->classify(r, method);
   sim_script_next(r->call, &r->n, &r->fault);
   port->begin(r);
@@ -102,18 +95,17 @@ static cJSON *make_log_line(const struct sim_request *r, unsigned status)
 static void log_request(struct sim_request *r, unsigned status)
 {
   cJSON *line;
-  char *json;
-  char *text = NULL;
-  int n = -1;
+  char *json, *text;
+  size_t len;
 
   if (sim_service.log_fd < 0 || r->logged)
     return;
   r->logged = true;
   line = make_log_line(r, status);
-  json = cJSON_PrintUnformatted(line);
-  if (json != NULL)
-    n = asprintf(&text, "%s\n", json);
-  if (n < 0 || write(sim_service.log_fd, text, (size_t)n) != n)
+  json = sim_new(cJSON_PrintUnformatted(line));
+  text = sim_text("%s\n", json);
+  len = strlen(text);
+  if (write(sim_service.log_fd, text, len) != (ssize_t)len)
     warn("cannot write to the log");
   free(text);
   free(json);
@@ -167,9 +159,7 @@ static struct MHD_Response *make_response(const struct sim_request *r,
                        r->fault.arg[SIM_ACT_SHORT] == NULL))
     return MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
                                            MHD_RESPMEM_MUST_COPY);
-  b = malloc(sizeof(*b) + len);
-  if (b == NULL)
-    return NULL;
+  b = sim_new(malloc(sizeof(*b) + len));
   b->request = r;
   b->drip_ms = sim_fault_number(&r->fault, SIM_ACT_DRIP);
   b->len = len;
@@ -196,7 +186,7 @@ static void add_headers(const struct sim_request *r,
                         const struct sim_response *a,
                         struct MHD_Response *response)
 {
-  char *const *arg = r->fault.arg;
+  const char *const *arg = r->fault.arg;
   const char *status = arg[SIM_ACT_STATUS] != NULL ? arg[SIM_ACT_STATUS]
                                                    : arg[SIM_ACT_AFTER_STATUS];
   time_t now = (time_t)sim_server_s();
@@ -218,7 +208,7 @@ static void add_headers(const struct sim_request *r,
  * specifies. */
 static void apply_fault(const struct sim_request *r, struct sim_response *a)
 {
-  char *const *arg = r->fault.arg;
+  const char *const *arg = r->fault.arg;
   const char *body = arg[SIM_ACT_GARBAGE] != NULL
                          ? "<html><body>Maintenance</body></html>\n"
                          : arg[SIM_ACT_BODY];
@@ -248,7 +238,7 @@ static void apply_fault(const struct sim_request *r, struct sim_response *a)
 /* Performs the request, unless the script prevents it, and responds. */
 static enum MHD_Result respond(struct sim_request *r)
 {
-  char *const *arg = r->fault.arg;
+  const char *const *arg = r->fault.arg;
   struct sim_response a = {0};
   struct MHD_Response *response;
   enum MHD_Result result;
@@ -266,10 +256,8 @@ static enum MHD_Result respond(struct sim_request *r)
     log_request(r, 0);
     return MHD_NO; /* closes the connection */
   }
-  response = make_response(r, a.body);
+  response = sim_new(make_response(r, a.body));
   free(a.body);
-  if (response == NULL)
-    return MHD_NO;
   add_headers(r, &a, response);
   log_request(r, a.status);
   result = MHD_queue_response(r->connection, a.status, response);
@@ -287,10 +275,7 @@ enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
 
   (void)version;
   if (r == NULL) {
-    r = new_request(cls, connection, url, method);
-    *con_cls = r;
-    if (r == NULL)
-      return MHD_NO;
+    *con_cls = r = new_request(cls, connection, url, method);
     return r->respond_now ? respond(r) : MHD_YES;
   }
   if (n == 0)

@@ -4,7 +4,8 @@
  *
  * Each connection has a thread, and so has each source that is being read.
  * Functions that several threads call lock their data. A request belongs to one
- * thread.
+ * thread. Functions that main() calls to start print an error, and end the
+ * program.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -46,10 +47,16 @@ struct sim_options {
 /* Exits after printing help, version, or a usage error. */
 void sim_options_parse(int argc, char **argv, struct sim_options *ret);
 
-/* ---- util.c: clock, IDs, JSON and files ---- */
+/* ---- util.c: memory, clock, IDs, JSON and files ---- */
 
 #define SIM_ID_LEN 26
 #define SIM_ID_BYTES (SIM_ID_LEN + 1)
+
+/* Returns new memory unchanged; NULL ends the program. */
+void *sim_new(void *memory);
+
+/* Formats a new text. */
+__attribute__((format(printf, 1, 2))) char *sim_text(const char *format, ...);
 
 /* The monotonic clock; for waits and for the log. */
 int64_t sim_now_ms(void);
@@ -60,16 +67,14 @@ void sim_id_new(char ret_id[SIM_ID_BYTES]);
 /* Returns a string member; "" if it is missing or not a string. */
 const char *sim_text_of(const cJSON *json, const char *name);
 
-/*
- * Reads a file of at most 64 KiB and puts a NUL after it. The caller frees
- * the result. Returns NULL after printing the reason.
- */
+/* Reads a file of at most 64 KiB and puts a NUL after it. The caller frees the
+ * result. */
 char *sim_read_file(const char *path, size_t *ret_len);
 
 /* ---- token.c: checking tokens ---- */
 
-/* Loads the key or the token. Returns false after printing the reason. */
-bool sim_token_load(void);
+/* Loads the key or the token. */
+void sim_token_load(void);
 
 /*
  * Checks an Authorization header, which may be NULL, at the server's time
@@ -91,27 +96,14 @@ const char *sim_token_error(const char *header, int64_t now_s);
 bool sim_extract(const char *path, const char *content_type,
                  const char *source_id, cJSON *cases);
 
-/* fields.c: true if the page, in the format of `pdftotext -layout`, is a
- * separator page. */
-bool sim_fields_separator(const char *page);
-
-/*
- * Returns the values on a page, unchanged, under the names of the interface; of
- * several values with one name, the first. Splits `page` into lines. The caller
- * frees the result.
- */
-cJSON *sim_fields_read(char *page);
-
 /* ---- store.c: sources and cases, in memory ---- */
 
 /* To be called once, before the other functions. */
-bool sim_store_open(void);
+void sim_store_open(void);
 
-/*
- * Registers a source with n files of these types, which are kept by
- * reference. Returns false if out of memory.
- */
-bool sim_store_create(const char *const *types, size_t n,
+/* Registers a source with n files of these types, which are kept by
+ * reference. */
+void sim_store_create(const char *const *types, size_t n,
                       char ret_id[SIM_ID_BYTES]);
 
 /* Notes that the n-th file, counted from 1, has arrived. After the last one, a
@@ -173,19 +165,19 @@ enum sim_action {
 
 /* The faults of one call. */
 struct sim_fault {
-  char *arg[SIM_ACT_COUNT]; /* "" without an argument; NULL: no such action */
-  const char *word;         /* of the first action, for the log; or NULL */
+  /* "" without an argument; NULL: no such action */
+  const char *arg[SIM_ACT_COUNT];
+  const char *word; /* of the first action, for the log; or NULL */
 };
 
 /* Loads the script (see docextract-sim(1)). It is read again when it changes; a
- * version with an invalid line is reported on standard error, and ignored.
- * Returns false after printing the reason. */
-bool sim_script_load(void);
+ * version with an invalid line is reported on standard error, and ignored. */
+void sim_script_load(void);
 
 /*
  * Counts a call and finds its faults: those of all lines that match; if several
  * have the same action, the first. *ret_n is its number among calls of this
- * kind, from 1. The caller releases *ret_fault.
+ * kind, from 1.
  */
 void sim_script_next(enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault);
@@ -203,8 +195,6 @@ unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action);
  * form.
  */
 bool sim_fault_edit(const char *edit, char **body);
-
-void sim_fault_release(struct sim_fault *f);
 
 /* ---- request.c: a request from its arrival to its response ---- */
 
@@ -227,12 +217,18 @@ struct sim_response {
   const char *header; /* "Name: value", or NULL */
 };
 
+/* Status 0: accepted. */
+struct sim_refusal {
+  unsigned status;
+  const char *code, *message;
+};
+
 /* An upload that is being written to disk. */
 struct sim_upload {
   int fd;    /* -1: none */
   char *tmp; /* its temporary name; NULL after the rename */
   size_t index;
-  const struct sim_refusal *refusal;
+  struct sim_refusal refusal;
 };
 
 struct sim_request {
@@ -271,9 +267,11 @@ struct sim_port {
 
 extern const struct sim_port sim_api_port, sim_storage_port;
 
-/* The URL for the upload of the n-th file; the caller frees it. */
-char *sim_storage_url(const char *source_id, size_t n,
-                      const char *content_type);
+/* An uploaded file: data directory, ID of its source, and its number there. */
+#define SIM_FILE "%s/%s_%zu"
+
+/* The URL to upload an object; the caller frees it. */
+char *sim_storage_url(const char *object, const char *content_type);
 
 /* The service's wall clock: seconds since 1970, with the skew. */
 int64_t sim_server_s(void);

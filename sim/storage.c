@@ -25,29 +25,12 @@
 #define HEX_BYTES (2 * MAC_BYTES + 1)
 #define AMZ_DATE "%Y%m%dT%H%M%SZ"
 
-/* Worded like the errors of common object storages. */
-struct sim_refusal {
-  unsigned status;
-  const char *code;
-  const char *message;
-};
-
-static const struct sim_refusal two_auths = {
-    MHD_HTTP_BAD_REQUEST, "InvalidArgument", "Only one auth mechanism allowed"};
-static const struct sim_refusal no_length = {
-    MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
-    "You must provide the Content-Length HTTP header"};
-static const struct sim_refusal wrong_signature = {
-    MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
-    "The request signature does not match"};
-static const struct sim_refusal expired = {MHD_HTTP_FORBIDDEN, "AccessDenied",
-                                           "Request has expired"};
-static const struct sim_refusal not_stored = {
-    MHD_HTTP_INTERNAL_SERVER_ERROR, "InternalError",
-    "We encountered an internal error. Please try again."};
-static const struct sim_refusal not_allowed = {
-    MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
-    "The specified method is not allowed"};
+/* Refuses an upload. Worded like the errors of common object storages. */
+static void refuse(struct sim_request *r, unsigned status, const char *code,
+                   const char *message)
+{
+  r->upload.refusal = (struct sim_refusal){status, code, message};
+}
 
 static enum sim_call classify(struct sim_request *r, const char *method)
 {
@@ -55,15 +38,13 @@ static enum sim_call classify(struct sim_request *r, const char *method)
   return strcmp(method, "PUT") == 0 ? SIM_PUT : SIM_OTHER;
 }
 
-static void refuse(struct sim_response *a, const struct sim_refusal *refusal)
+static void respond(struct sim_response *a, const struct sim_refusal *refusal)
 {
   a->status = refusal->status;
   a->type = "application/xml";
-  if (asprintf(&a->body,
-               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-               "<Error><Code>%s</Code><Message>%s</Message></Error>\n",
-               refusal->code, refusal->message) < 0)
-    a->body = NULL;
+  a->body = sim_text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                     "<Error><Code>%s</Code><Message>%s</Message></Error>\n",
+                     refusal->code, refusal->message);
 }
 
 static void error(struct sim_response *a, unsigned status)
@@ -74,47 +55,38 @@ static void error(struct sim_response *a, unsigned status)
 
   a->status = status;
   if (status >= 300 && status != MHD_HTTP_NOT_MODIFIED)
-    refuse(a, &refusal);
+    respond(a, &refusal);
 }
 
-/* The signature in hex; "" if out of memory. */
+/* Returns the signature in hex. */
 static void sign(const char *path, const char *content_type, const char *date,
                  const char *expires, char ret[HEX_BYTES])
 {
   unsigned char mac[EVP_MAX_MD_SIZE] = {0};
-  unsigned len = 0;
-  char *text = NULL;
-  int n =
-      asprintf(&text, "PUT\n%s\n%s\n%s\n%s", path, content_type, date, expires);
+  char *text =
+      sim_text("PUT\n%s\n%s\n%s\n%s", path, content_type, date, expires);
 
-  ret[0] = '\0';
-  if (n > 0 &&
-      HMAC(EVP_sha256(), sim_service.signing_key, SIM_SIGNING_KEY_BYTES,
-           (unsigned char *)text, (size_t)n, mac, &len) != NULL)
-    for (size_t i = 0; i < MAC_BYTES; i++)
-      (void)snprintf(ret + 2 * i, 3, "%02x", mac[i]);
+  (void)HMAC(EVP_sha256(), sim_service.signing_key, SIM_SIGNING_KEY_BYTES,
+             (unsigned char *)text, strlen(text), mac, NULL);
+  for (size_t i = 0; i < MAC_BYTES; i++)
+    (void)snprintf(ret + 2 * i, 3, "%02x", mac[i]);
   free(text);
 }
 
-char *sim_storage_url(const char *source_id, size_t n, const char *content_type)
+char *sim_storage_url(const char *object, const char *content_type)
 {
   time_t now = (time_t)sim_server_s();
   struct tm tm;
-  char date[32];
-  char expires[24];
-  char hex[HEX_BYTES];
-  char path[3 * SIM_ID_BYTES + 24];
-  char *url = NULL;
+  char date[32], expires[24], hex[HEX_BYTES];
+  char *path = sim_text("/%s", object), *url;
 
   (void)strftime(date, sizeof(date), AMZ_DATE, gmtime_r(&now, &tm));
   (void)snprintf(expires, sizeof(expires), "%lld",
                  (long long)sim_service.options.url_lifetime_s);
-  (void)snprintf(path, sizeof(path), "/images/%s/SOURCE_FILES/%s_%zu",
-                 source_id, source_id, n);
   sign(path, content_type, date, expires, hex);
-  if (asprintf(&url, "%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
-               sim_service.storage_url, path, date, expires, hex) < 0)
-    return NULL;
+  url = sim_text("%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
+                 sim_service.storage_url, path, date, expires, hex);
+  free(path);
   return url;
 }
 
@@ -126,8 +98,8 @@ static const char *query_value(const struct sim_request *r, const char *name)
   return value == NULL ? "" : value;
 }
 
-/* Returns NULL if the upload is accepted. */
-static const struct sim_refusal *check_upload(struct sim_request *r)
+/* Sets source and index of an accepted upload. */
+static void check_upload(struct sim_request *r)
 {
   const char *type = sim_request_header(r, "Content-Type");
   const char *date = query_value(r, "X-Amz-Date");
@@ -136,28 +108,32 @@ static const struct sim_refusal *check_upload(struct sim_request *r)
   char hex[HEX_BYTES];
   struct tm tm = {0};
 
-  if (sim_request_header(r, "Authorization") != NULL)
-    return &two_auths;
-  if (sim_request_header(r, "Content-Length") == NULL)
-    return &no_length;
   sign(r->path, type == NULL ? "" : type, date, expires, hex);
-  if (strlen(signature) != HEX_BYTES - 1 || strlen(hex) != HEX_BYTES - 1 ||
-      CRYPTO_memcmp(signature, hex, HEX_BYTES) != 0)
-    return &wrong_signature;
-  /* The signature is valid: we created the date, the lifetime, and the path,
+  /* If the signature is valid, we created the date, the lifetime, and the path,
    * whose source exists. */
   (void)strptime(date, AMZ_DATE, &tm);
-  if (sim_server_s() >= timegm(&tm) + atoll(expires))
-    return &expired;
-  (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu", r->source_id,
-               &r->upload.index);
-  return NULL;
+  if (sim_request_header(r, "Authorization") != NULL)
+    refuse(r, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
+           "Only one auth mechanism allowed");
+  else if (sim_request_header(r, "Content-Length") == NULL)
+    refuse(r, MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
+           "You must provide the Content-Length HTTP header");
+  else if (strlen(signature) != HEX_BYTES - 1 ||
+           CRYPTO_memcmp(signature, hex, HEX_BYTES) != 0)
+    refuse(r, MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
+           "The request signature does not match");
+  else if (sim_server_s() >= timegm(&tm) + atoll(expires))
+    refuse(r, MHD_HTTP_FORBIDDEN, "AccessDenied", "Request has expired");
+  else
+    (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu",
+                 r->source_id, &r->upload.index);
 }
 
 static void fail_upload(struct sim_request *r)
 {
   warn("cannot store an upload");
-  r->upload.refusal = &not_stored;
+  refuse(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "InternalError",
+         "We encountered an internal error. Please try again.");
 }
 
 static void begin(struct sim_request *r)
@@ -168,36 +144,30 @@ static void begin(struct sim_request *r)
 
   if (r->call != SIM_PUT || !sim_fault_performs(&r->fault))
     return;
-  u->refusal = check_upload(r);
-  if (u->refusal != NULL) {
+  check_upload(r);
+  if (u->refusal.status != 0) {
     r->respond_now =
         sim_request_header(r, "Expect") != NULL || length > DRAIN_BYTES_MAX;
     return;
   }
-  if (asprintf(&u->tmp, "%s/.put-XXXXXX", sim_service.data_dir) < 0)
-    u->tmp = NULL;
-  else
-    u->fd = mkostemp(u->tmp, O_CLOEXEC);
+  u->tmp = sim_text("%s/.put-XXXXXX", sim_service.data_dir);
+  u->fd = mkostemp(u->tmp, O_CLOEXEC);
   if (u->fd < 0)
     fail_upload(r);
 }
 
 static bool receive(struct sim_request *r, const char *data, size_t len)
 {
-  struct sim_upload *u = &r->upload;
+  const struct sim_upload *u = &r->upload;
+  ssize_t n;
 
   if (u->fd < 0) /* faulted or refused: read and discard */
-    return u->refusal == NULL || r->bytes <= DRAIN_BYTES_MAX;
-  while (len > 0 && u->refusal == NULL) {
-    ssize_t n = write(u->fd, data, len);
-
-    if (n < 0) {
+    return u->refusal.status == 0 || r->bytes <= DRAIN_BYTES_MAX;
+  for (; len > 0 && u->refusal.status == 0; data += n, len -= (size_t)n)
+    if ((n = write(u->fd, data, len)) < 0) {
       fail_upload(r);
       break;
     }
-    data += n;
-    len -= (size_t)n;
-  }
   return true;
 }
 
@@ -207,14 +177,12 @@ static void perform(struct sim_request *r, struct sim_response *a)
   char *path = NULL;
 
   if (r->call != SIM_PUT) {
-    refuse(a, &not_allowed);
+    refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
+           "The specified method is not allowed");
     a->header = "Allow: PUT";
-    return;
-  }
-  if (u->refusal == NULL) {
-    if (asprintf(&path, "%s/%s_%zu", sim_service.data_dir, r->source_id,
-                 u->index) < 0 ||
-        rename(u->tmp, path) != 0) {
+  } else if (u->refusal.status == 0) {
+    path = sim_text(SIM_FILE, sim_service.data_dir, r->source_id, u->index);
+    if (rename(u->tmp, path) != 0) {
       fail_upload(r);
     } else {
       free(u->tmp);
@@ -223,10 +191,9 @@ static void perform(struct sim_request *r, struct sim_response *a)
     }
     free(path);
   }
-  if (u->refusal != NULL)
-    refuse(a, u->refusal);
-  else
-    a->status = MHD_HTTP_OK;
+  a->status = MHD_HTTP_OK;
+  if (u->refusal.status != 0)
+    respond(a, &u->refusal);
 }
 
 const struct sim_port sim_storage_port = {classify, begin, receive, perform,

@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,18 +31,17 @@ static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct source *newest;
 static sem_t readers;
 
-bool sim_store_open(void)
+void sim_store_open(void)
 {
-  return sem_init(&readers, 0, READERS_MAX) == 0;
+  (void)sem_init(&readers, 0, READERS_MAX);
 }
 
-bool sim_store_create(const char *const *types, size_t n,
+void sim_store_create(const char *const *types, size_t n,
                       char ret_id[SIM_ID_BYTES])
 {
-  struct source *src = calloc(1, sizeof(*src) + n * sizeof(src->files[0]));
+  struct source *src =
+      sim_new(calloc(1, sizeof(*src) + n * sizeof(src->files[0])));
 
-  if (src == NULL)
-    return false;
   src->n_files = n;
   for (size_t i = 0; i < n; i++)
     src->files[i].type = types[i];
@@ -53,7 +51,6 @@ bool sim_store_create(const char *const *types, size_t n,
   src->next = newest;
   newest = src;
   (void)pthread_mutex_unlock(&store_lock);
-  return true;
 }
 
 /* The caller holds the lock. */
@@ -71,15 +68,13 @@ static void *read_files(void *cls)
 {
   struct source *src = cls;
   cJSON *cases = cJSON_CreateArray();
-  bool good = cases != NULL;
+  bool good = true;
 
   (void)sem_wait(&readers);
   for (size_t i = 0; good && i < src->n_files; i++) {
-    char *path = NULL;
+    char *path = sim_text(SIM_FILE, sim_service.data_dir, src->id, i + 1);
 
-    good = asprintf(&path, "%s/%s_%zu", sim_service.data_dir, src->id, i + 1) >
-               0 &&
-           sim_extract(path, src->files[i].type, src->id, cases);
+    good = sim_extract(path, src->files[i].type, src->id, cases);
     free(path);
   }
   (void)sem_post(&readers);
@@ -103,12 +98,9 @@ void sim_store_file_arrived(const char *id, size_t n)
     src->files[n - 1].arrived = true;
     if (++src->n_arrived == src->n_files) {
       src->arrived_at_ms = sim_now_ms();
-      if (pthread_create(&reader, NULL, read_files, src) == 0) {
-        (void)pthread_detach(reader);
-      } else {
-        src->unreadable = true;
-        src->read_at_ms = src->arrived_at_ms;
-      }
+      if (pthread_create(&reader, NULL, read_files, src) != 0)
+        (void)sim_new(NULL); /* ends the program */
+      (void)pthread_detach(reader);
     }
   }
   (void)pthread_mutex_unlock(&store_lock);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sysexits.h>
 
 #define PART_BYTES_MAX 8192u
 #define LEEWAY_S 30
@@ -53,51 +54,42 @@ struct part {
   size_t len;
 };
 
-/* Returns NULL, or what is wrong. */
-static const char *load_key(void)
+static void load_key(void)
 {
-  BIO *bio = BIO_new_mem_buf(secret, (int)secret_len);
-  const struct algorithm *a = NULL;
+  BIO *bio = sim_new(BIO_new_mem_buf(secret, (int)secret_len));
 
   for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++)
     if (strcmp(algorithms[i].name, sim_service.options.algorithm) == 0)
-      a = &algorithms[i];
-  algorithm = a;
-  if (a != NULL && a->key_type != EVP_PKEY_HMAC && bio != NULL)
+      algorithm = &algorithms[i];
+  if (algorithm == NULL)
+    errx(EX_UNAVAILABLE, "token check: unknown algorithm");
+  if (algorithm->key_type != EVP_PKEY_HMAC) {
     key = PEM_read_bio_PUBKEY(bio, NULL, NULL, NULL);
+    if (key == NULL)
+      errx(EX_UNAVAILABLE,
+           "token check: the key is not a public key in PEM form");
+    if (EVP_PKEY_get_base_id(key) != algorithm->key_type ||
+        (algorithm->curve_bits > 0 &&
+         EVP_PKEY_get_bits(key) != algorithm->curve_bits))
+      errx(EX_UNAVAILABLE, "token check: the key does not match the algorithm");
+  }
   (void)BIO_free(bio);
-  if (a == NULL)
-    return "unknown algorithm";
-  if (a->key_type == EVP_PKEY_HMAC)
-    return NULL;
-  if (key == NULL)
-    return "the key is not a public key in PEM form";
-  if (EVP_PKEY_get_base_id(key) != a->key_type ||
-      (a->curve_bits > 0 && EVP_PKEY_get_bits(key) != a->curve_bits))
-    return "the key does not match the algorithm";
-  return NULL;
 }
 
-bool sim_token_load(void)
+void sim_token_load(void)
 {
   const struct sim_options *o = &sim_service.options;
   const char *path = o->key_file != NULL ? o->key_file : o->token_file;
-  const char *wrong = NULL;
 
   if (path == NULL)
-    return true;
+    return;
   secret = sim_read_file(path, &secret_len);
-  if (secret == NULL)
-    return false;
   while (secret_len > 0 && secret[secret_len - 1] == '\n')
     secret_len--;
   if (secret_len == 0)
-    wrong = "the file is empty";
-  else if (o->key_file != NULL)
-    wrong = load_key();
-  if (wrong != NULL)
-    warnx("token check: %s", wrong);
-  return wrong == NULL;
+    errx(EX_UNAVAILABLE, "token check: the file is empty");
+  if (o->key_file != NULL)
+    load_key();
 }
 
 /* Decodes base64url without padding, as used in tokens. */
@@ -127,21 +119,15 @@ static bool decode(const char *text, struct part *ret)
 static bool ecdsa_to_der(int curve_bits, struct part *signature)
 {
   int half = (curve_bits + 7) / 8;
-  ECDSA_SIG *s = ECDSA_SIG_new();
-  BIGNUM *r = BN_bin2bn(signature->bytes, half, NULL);
-  BIGNUM *v = BN_bin2bn(signature->bytes + half, half, NULL);
+  ECDSA_SIG *s = sim_new(ECDSA_SIG_new());
   unsigned char *der = signature->bytes;
   int n = -1;
 
-  if (s != NULL && r != NULL && v != NULL &&
-      signature->len == (size_t)half * 2 && ECDSA_SIG_set0(s, r, v) == 1) {
-    r = NULL; /* now part of s */
-    v = NULL;
+  if (signature->len == (size_t)half * 2 &&
+      ECDSA_SIG_set0(s, BN_bin2bn(der, half, NULL),
+                     BN_bin2bn(der + half, half, NULL)) == 1)
     n = i2d_ECDSA_SIG(s, &der);
-  }
   ECDSA_SIG_free(s);
-  BN_free(r);
-  BN_free(v);
   signature->len = n < 0 ? 0 : (size_t)n;
   return n > 0;
 }
@@ -151,7 +137,7 @@ static bool signature_good(const char *text, size_t len, struct part *signature)
   const struct algorithm *a = algorithm;
   unsigned char mac[EVP_MAX_MD_SIZE];
   unsigned n = 0;
-  EVP_MD_CTX *ctx = NULL;
+  EVP_MD_CTX *ctx;
   EVP_PKEY_CTX *pctx = NULL; /* belongs to ctx */
   bool good;
 
@@ -161,9 +147,9 @@ static bool signature_good(const char *text, size_t len, struct part *signature)
            signature->len == n && CRYPTO_memcmp(signature->bytes, mac, n) == 0;
   if (a->key_type == EVP_PKEY_EC && !ecdsa_to_der(a->curve_bits, signature))
     return false;
-  ctx = EVP_MD_CTX_new();
-  good = ctx != NULL && EVP_DigestVerifyInit_ex(ctx, &pctx, a->digest, NULL,
-                                                NULL, key, NULL) == 1;
+  ctx = sim_new(EVP_MD_CTX_new());
+  good = EVP_DigestVerifyInit_ex(ctx, &pctx, a->digest, NULL, NULL, key,
+                                 NULL) == 1;
   if (good && a->name[0] == 'P')
     good = EVP_PKEY_CTX_set_rsa_padding(pctx, RSA_PKCS1_PSS_PADDING) == 1 &&
            EVP_PKEY_CTX_set_rsa_pss_saltlen(pctx, RSA_PSS_SALTLEN_DIGEST) == 1;
@@ -190,9 +176,8 @@ static const char *payload_error(const cJSON *p, double now)
     return "no jti";
   for (size_t i = 0; i < sim_service.options.n_claims; i++) {
     const char *claim = sim_service.options.claims[i];
-    char *name = strndup(claim, strcspn(claim, "="));
-    bool made = name != NULL &&
-                strcmp(sim_text_of(p, name), claim + strlen(name) + 1) == 0;
+    char *name = sim_new(strndup(claim, strcspn(claim, "=")));
+    bool made = strcmp(sim_text_of(p, name), claim + strlen(name) + 1) == 0;
 
     free(name);
     if (!made)
@@ -254,8 +239,8 @@ const char *sim_token_error(const char *header, int64_t now_s)
                    CRYPTO_memcmp(token, secret, secret_len) == 0
                ? NULL
                : "wrong token";
-  copy = strdup(token);
-  error = copy == NULL ? "out of memory" : jwt_error(token, copy, now_s);
+  copy = sim_new(strdup(token));
+  error = jwt_error(token, copy, now_s);
   free(copy);
   return error;
 }

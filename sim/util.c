@@ -1,17 +1,41 @@
 /*
- * util.c - clock, IDs, JSON and files.
+ * util.c - memory, clock, IDs, JSON and files.
  */
 #include "sim/sim.h"
 
 #include <err.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sysexits.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FILE_BYTES_MAX 65536u
 #define TIME_CHARS 10
+
+void *sim_new(void *memory)
+{
+  if (memory == NULL) {
+    warn("no memory");
+    _exit(EX_UNAVAILABLE); /* stopping would wait for this thread */
+  }
+  return memory;
+}
+
+char *sim_text(const char *format, ...)
+{
+  char *text = NULL;
+  va_list args;
+  int n;
+
+  va_start(args, format);
+  n = vasprintf(&text, format, args);
+  va_end(args);
+  return sim_new(n < 0 ? NULL : text);
+}
 
 int64_t sim_now_ms(void)
 {
@@ -49,21 +73,14 @@ const char *sim_text_of(const cJSON *json, const char *name)
 char *sim_read_file(const char *path, size_t *ret_len)
 {
   FILE *file = fopen(path, "re");
-  char *data = calloc(1, FILE_BYTES_MAX + 2);
-  bool good = file != NULL && data != NULL;
+  char *data = sim_new(calloc(1, FILE_BYTES_MAX + 2));
 
-  if (good) {
-    *ret_len = fread(data, 1, FILE_BYTES_MAX + 1, file);
-    if (*ret_len > FILE_BYTES_MAX)
-      errno = EFBIG;
-    good = *ret_len <= FILE_BYTES_MAX && !ferror(file);
-  }
-  if (!good)
-    warn("cannot read '%s'", path);
   if (file != NULL)
-    (void)fclose(file);
-  if (good)
-    return data;
-  free(data);
-  return NULL;
+    errno = EFBIG; /* unless it cannot be read */
+  if (file == NULL ||
+      (*ret_len = fread(data, 1, FILE_BYTES_MAX + 1, file)) > FILE_BYTES_MAX ||
+      ferror(file))
+    err(EX_UNAVAILABLE, "cannot read '%s'", path);
+  (void)fclose(file);
+  return data;
 }

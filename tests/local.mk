@@ -109,11 +109,11 @@ tests_unit_test_codecs_SOURCES = tests/unit/test_codecs.c \
 tests_unit_test_codecs_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_unit_test_codecs_LDADD = $(unit_libs) $(TIFF_LIBS)
 tests_unit_test_jpeg_SOURCES = tests/unit/test_jpeg.c \
-	filter/jpeg.c filter/jpeg.h
+	filter/jpeg.c filter/codecs.h
 tests_unit_test_jpeg_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS)
 tests_unit_test_jpeg_LDADD = $(unit_libs) $(JPEG_LIBS)
 tests_unit_test_png_SOURCES = tests/unit/test_png.c \
-	filter/jpeg.c filter/jpeg.h filter/png.c filter/png.h
+	filter/jpeg.c filter/png.c filter/codecs.h
 tests_unit_test_png_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
 tests_unit_test_png_LDADD = $(unit_libs) $(JPEG_LIBS) $(PNG_LIBS) $(ZLIB_LIBS)
 tests_unit_test_channel_SOURCES = tests/unit/test_channel.c

@@ -297,13 +297,10 @@ void engine_count_manifest(struct dx_engine *engine,
 {
   const struct service_state *svc = engine_section_of(engine, sub);
   int64_t since_upload_ms = dx_wall_ms() - sub->uploaded_at;
-  struct dx_counts one = {0};
+  bool failed = dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED;
+  struct dx_counts one = {.failed = failed, .extracted = !failed};
 
-  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
-    one.failed = 1;
-  else
-    one.extracted = 1;
-  if (one.extracted == 1 && sub->uploaded_at != 0 && since_upload_ms > 0)
+  if (!failed && sub->uploaded_at != 0 && since_upload_ms > 0)
     one.extraction_ms = since_upload_ms;
   dx_counters_add(svc->counters, &one);
 }
@@ -353,7 +350,7 @@ void engine_end_call(struct call_ctx *ctx)
   if (ctx->slot_ms != 0)
     ctx->svc->calls--;
   dx_temp_discard(&ctx->sink);
-  dx_result_check_free(&ctx->check);
+  dx_buf_release(&ctx->check.outline);
   dx_sha256_free(&ctx->sha);
 }
 

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/digest.h"
-#include "lib/base/log.h"
-#include "lib/base/policy.h"
-#include "daemon/service/poll.h"
-
 #define NEVER INT64_MAX
 
 /* ---- what comes next ---- */
@@ -28,21 +22,12 @@ enum step {
   STEP_DELIVER
 };
 
-static bool has_stored(const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->case_count; i++)
-    if (sub->cases[i].state == DX_CASE_STORED)
-      return true;
-  return false;
-}
-
 /* Pure: the next step in this state, and when it is due (monotonic). */
 static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
 {
   struct run *run = run_of(sub);
   struct dx_case *c;
+  size_t i;
 
   *ret_due = run->due_ms;
   switch (sub->state) {
@@ -61,7 +46,10 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
     return STEP_SOURCE;
   case DX_ST_COMPLETE:
     c = engine_next_case(sub);
-    if (c == NULL || has_stored(sub))
+    for (i = 0; i < sub->case_count; i++)
+      if (sub->cases[i].state == DX_CASE_STORED)
+        return STEP_DELIVER;
+    if (c == NULL)
       return STEP_DELIVER;
     *ret_due = engine_longer(run->cases[c - sub->cases].due_ms, run->due_ms);
     return STEP_EXTRACT;
@@ -84,7 +72,7 @@ int engine_pages(const struct dx_submission *sub)
   int64_t pages = 0;
   size_t i;
 
-  for (i = 0; i < sub->file_count; i++)
+  for (i = 0; sub->state != DX_ST_COMPLETE && i < sub->file_count; i++)
     pages += sub->job->documents[sub->files[i].document].entry.pages;
   return pages < DX_POLL_PAGES_MAX ? (int)pages : DX_POLL_PAGES_MAX;
 }
@@ -131,20 +119,6 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
   }
 }
 
-/* Ends a call that exceeds the limit: a slow response does not trigger the
- * stall timeout. Other cases then come first. */
-static void cut_off(struct dx_submission *sub)
-{
-  struct run *run = run_of(sub);
-
-  dx_log(DX_LOG_WARNING,
-         "submission %zu: a response is not complete after ProcessingLimit",
-         sub->number);
-  dx_http_cancel(&run->call);
-  engine_end_call(&run->ctx);
-  *run->ctx.due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
-}
-
 static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
@@ -160,8 +134,16 @@ static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
                          : run->phase_ms + engine_away_ms(svc) - run->away_ms;
   if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
     return;
-  if (run->call != NULL)
-    cut_off(sub);
+  if (run->call != NULL) {
+    /* A slow response does not trigger the stall timeout. Other cases then come
+     * first. */
+    dx_log(DX_LOG_WARNING,
+           "submission %zu: a response is not complete after ProcessingLimit",
+           sub->number);
+    dx_http_cancel(&run->call);
+    engine_end_call(&run->ctx);
+    *run->ctx.due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
+  }
   if (!sub->overdue)
     engine_overdue(engine, sub);
 }
@@ -171,21 +153,6 @@ static bool is_urgent(struct dx_submission *sub)
   int64_t due;
 
   return next_step(sub, &due) != STEP_SOURCE;
-}
-
-/* Selects the most urgent of the API calls that are due for a service. */
-static void consider(struct service_state *svc, struct dx_submission *sub,
-                     int64_t now)
-{
-  struct dx_submission *best = svc->best;
-  struct run *run = run_of(sub);
-
-  if (run->waiting_since == 0)
-    run->waiting_since = now;
-  if (best == NULL || is_urgent(sub) > is_urgent(best) ||
-      (is_urgent(sub) == is_urgent(best) &&
-       run->waiting_since < run_of(best)->waiting_since))
-    svc->best = sub;
 }
 
 /* Sends the selected call in its slot; returns when to check again. */
@@ -236,11 +203,8 @@ static void drive_free(struct dx_job *job)
 {
   size_t i;
 
-  if (job->drive == NULL)
-    return;
-  for (i = 0; job->drive->runs != NULL && i < job->submission_count; i++)
+  for (i = 0; i < job->submission_count; i++)
     free(job->drive->runs[i].cases);
-  free(job->drive->runs);
   free(job->drive);
   job->drive = NULL;
 }
@@ -265,47 +229,8 @@ static void let_go(struct dx_engine *engine, struct dx_job *job)
 {
   abort_calls(job, true);
   if (job->dirty || job->behind)
-    (void)engine_save(engine, job);
+    (void)engine_write(engine, job, dx_job_save);
   drive_free(job);
-}
-
-/* True if the engine has nothing more to do for the job. */
-static bool is_over(struct dx_engine *engine, struct dx_job *job)
-{
-  bool all = true;
-  size_t i;
-
-  if (job->halt.code != DX_OK)
-    return true;
-  for (i = 0; i < job->submission_count; i++) {
-    check_limit(engine, &job->submissions[i]);
-    if (!dx_state_is_final(job->submissions[i].state))
-      all = false;
-  }
-  return all;
-}
-
-/*
- * Writes the journal if the next step requires it, or if it has been behind for
- * DX_JOURNAL_LATE_MS, so that one write covers several changes. Returns when to
- * check again.
- */
-static int64_t write_journal(struct dx_engine *engine, struct dx_job *job,
-                             int64_t now)
-{
-  struct dx_drive *drive = job->drive;
-  int64_t late_ms = drive->late_ms;
-
-  drive->late_ms = 0;
-  if (job->dirty) {
-    (void)engine_save(engine, job);
-  } else if (job->behind && late_ms != 0 && now >= late_ms) {
-    (void)engine_publish(engine, job);
-  } else if (job->behind) {
-    drive->late_ms = late_ms != 0 ? late_ms : now + DX_JOURNAL_LATE_MS;
-    return drive->late_ms;
-  }
-  return NEVER;
 }
 
 /* Performs the due step of a submission; returns when to check again. */
@@ -314,6 +239,7 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
 {
   struct run *run = run_of(sub);
   struct service_state *svc;
+  struct dx_submission *best;
   struct dx_err err;
   int64_t due;
   enum step step;
@@ -330,29 +256,47 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
   step = next_step(sub, &due);
   if (due > now)
     return due;
-  if ((step == STEP_CREATE || step == STEP_PUT) && !dx_submission_is_here(sub))
+  if ((step == STEP_CREATE || step == STEP_PUT) &&
+      !dx_submission_is_here(sub)) {
     dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING, /* final */
                       "its document is no longer in the spool; release the "
                       "job, or send the document again");
-  else if (step == STEP_PUT && engine->puts < DX_PUTS_AT_ONCE)
-    engine_put_file(engine, sub);
-  else if (step == STEP_DELIVER)
+  } else if (step == STEP_PUT) {
+    if (engine->puts < DX_PUTS_AT_ONCE)
+      engine_put_file(engine, sub);
+  } else if (step == STEP_DELIVER) {
     (void)engine_deliver(engine, sub);
-  else if (step != STEP_PUT)
-    consider(svc, sub, now);
+  } else { /* the most urgent of the API calls that are due is sent */
+    best = svc->best;
+    if (run->waiting_since == 0)
+      run->waiting_since = now;
+    if (best == NULL || is_urgent(sub) > is_urgent(best) ||
+        (is_urgent(sub) == is_urgent(best) &&
+         run->waiting_since < run_of(best)->waiting_since))
+      svc->best = sub;
+  }
   return NEVER;
 }
 
 /* Performs the due steps of a job; returns when to check again. */
 static int64_t drive(struct dx_engine *engine, struct dx_job *job)
 {
-  int64_t now = dx_monotonic_ms();
-  int64_t next, due;
+  int64_t late_ms = job->drive->late_ms, now = dx_monotonic_ms();
+  int64_t next = NEVER, due;
   size_t i;
 
   if (now < job->drive->due_ms)
     return job->drive->due_ms;
-  next = write_journal(engine, job, now);
+  /* The journal is written if the next step requires it, or if it has been
+   * behind for DX_JOURNAL_LATE_MS, so that one write covers several changes. */
+  job->drive->late_ms = 0;
+  if (job->dirty)
+    (void)engine_write(engine, job, dx_job_save);
+  else if (job->behind && late_ms != 0 && now >= late_ms)
+    (void)engine_write(engine, job, dx_job_publish);
+  else if (job->behind)
+    next = job->drive->late_ms =
+        late_ms != 0 ? late_ms : now + DX_JOURNAL_LATE_MS;
   if (job->dirty)
     return job->drive->due_ms;
   if (job->drive->due_ms != 0) {
@@ -402,7 +346,9 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
                                 const struct dx_observer *observer)
 {
-  struct dx_engine *engine = calloc(1, sizeof(*engine));
+  struct dx_engine *engine =
+      calloc(1, sizeof(*engine) +
+                    config->service_count * sizeof(struct service_state));
   size_t i;
 
   if (engine == NULL)
@@ -411,13 +357,9 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   engine->spool = spool;
   engine->http = http;
   engine->observer = *observer;
-  engine->services =
-      calloc(config->service_count + 1, sizeof(*engine->services));
-  for (i = 0; engine->services != NULL && i < config->service_count; i++)
+  for (i = 0; engine != NULL && i < config->service_count; i++)
     if (!start_service(engine, i))
-      break;
-  if (engine->services == NULL || i < config->service_count)
-    dx_engine_free(&engine);
+      dx_engine_free(&engine);
   return engine;
 }
 
@@ -430,14 +372,12 @@ void dx_engine_free(struct dx_engine **engine_at)
     return;
   for (i = 0; i < engine->job_count; i++)
     let_go(engine, engine->jobs[i]);
-  for (i = 0; engine->services != NULL && i < engine->config->service_count;
-       i++) {
+  for (i = 0; i < engine->config->service_count; i++) {
     dx_token_free(&engine->services[i].token);
     dx_rate_limit_free(&engine->services[i].rate_limit);
     dx_latency_free(&engine->services[i].latency);
     dx_counters_free(&engine->services[i].counters);
   }
-  free(engine->services);
   free(engine->jobs);
   free(engine);
   *engine_at = NULL;
@@ -476,7 +416,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
 {
   struct service_state *svc;
   struct dx_job **jobs;
-  bool ok;
+  bool ok = true;
   size_t i;
 
   jobs = reallocarray(engine->jobs, engine->job_count + 1,
@@ -484,12 +424,10 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   if (jobs == NULL)
     return dx_fail_nomem(err);
   engine->jobs = jobs;
-  job->drive = calloc(1, sizeof(*job->drive));
+  job->drive = calloc(1, sizeof(*job->drive) +
+                             job->submission_count * sizeof(struct run));
   if (job->drive == NULL)
     return dx_fail_nomem(err);
-  job->drive->runs =
-      calloc(job->submission_count + 1, sizeof(*job->drive->runs));
-  ok = job->drive->runs != NULL;
   for (i = 0; ok && i < job->submission_count; i++)
     ok = engine_begin_cases(&job->submissions[i]);
   if (!ok) {
@@ -535,7 +473,7 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   for (i = 0; i < job->submission_count; i++)
     if (run_of(&job->submissions[i])->call != NULL)
       return DX_E_BUSY;
-  if ((job->dirty || job->behind) && !engine_save(engine, job))
+  if ((job->dirty || job->behind) && !engine_write(engine, job, dx_job_save))
     return DX_E_BUSY;
   for (i = 0; i < engine->job_count; i++)
     if (engine->jobs[i] == job)
@@ -555,16 +493,23 @@ struct dx_rate_limit *dx_engine_rate_limit(struct dx_engine *engine,
   return NULL;
 }
 
-/* Reports and releases jobs that have ended; true if there were any. */
+/* Reports and releases jobs that have ended or were halted; true if there were
+ * any. */
 static bool reap(struct dx_engine *engine)
 {
-  bool any = false;
-  size_t i = 0;
+  bool any = false, is_over;
+  size_t i = 0, k;
 
   while (i < engine->job_count) {
     struct dx_job *job = engine->jobs[i];
 
-    if (job->dirty || !is_over(engine, job)) {
+    is_over = !job->dirty;
+    if (is_over && job->halt.code == DX_OK)
+      for (k = 0; k < job->submission_count; k++) {
+        check_limit(engine, &job->submissions[k]);
+        is_over = is_over && dx_state_is_final(job->submissions[k].state);
+      }
+    if (!is_over) {
       i++;
       continue;
     }
@@ -577,32 +522,22 @@ static bool reap(struct dx_engine *engine)
   return any;
 }
 
-/* When this turn must stop processing jobs, so that no booked slot is
- * missed. */
-static int64_t turn_ends(const struct dx_engine *engine)
+/* Each job may write its journal. On a slow disk, a turn may therefore end
+ * before all jobs are processed, so that no call is late; the next turn
+ * continues. */
+static int64_t step_all(struct dx_engine *engine)
 {
   int64_t now = dx_monotonic_ms(), until = now + DX_TURN_MS;
+  int64_t next = NEVER, when;
   size_t i;
 
   for (i = 0; i < engine->config->service_count; i++) {
     const struct dx_slot *slot = &engine->services[i].slot;
 
     if (slot->booked && slot->at_ms > now && slot->at_ms < until)
-      until = slot->at_ms;
-  }
-  return until;
-}
-
-/* Each job may write its journal. On a slow disk, a turn may therefore end
- * before all jobs are processed, so that no call is late; the next turn
- * continues. */
-static int64_t step_all(struct dx_engine *engine)
-{
-  int64_t until = turn_ends(engine), next = NEVER, when;
-  size_t i;
-
-  for (i = 0; i < engine->config->service_count; i++)
+      until = slot->at_ms; /* no booked slot may be missed */
     engine->services[i].best = NULL;
+  }
   for (i = 0; i < engine->job_count; i++) {
     if (i > 0 && dx_monotonic_ms() >= until) {
       next = until;

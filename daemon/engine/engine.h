@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "lib/config/config.h"
-#include "lib/control/note.h"
+#include "lib/control/channel.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
 #include "daemon/service/http.h"

@@ -7,11 +7,15 @@
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H
 
+#include "lib/base/clock.h"
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
 #include "daemon/engine/engine.h"
 #include "daemon/service/api.h"
 #include "lib/spool/counters.h"
+#include "lib/spool/results.h"
 #include "daemon/service/poll.h"
 #include "daemon/service/rate_limit.h"
 #include "daemon/service/token.h"
@@ -36,7 +40,6 @@ struct service_state {
   int64_t away_ms;         /* total of earlier such times */
   struct dx_slot slot;     /* booked for the most urgent call */
   int64_t slot_ask_ms;     /* when to ask for a slot again */
-  int64_t prepared_ms; /* monotonic: until then, ResultsDir is only probed */
 };
 
 /* The polling of a source or case by this process. */
@@ -59,7 +62,7 @@ struct call_ctx {
   const struct dx_http_response *response; /* valid until the call ends */
   int64_t slot_ms;     /* of its slot, monotonic; 0: a PUT, which has none */
   struct dx_temp sink; /* get extract only, like the next three */
-  struct dx_result_check *check;
+  struct dx_json_scan check;
   struct dx_sha256 *sha;
   int64_t bytes;
 };
@@ -82,8 +85,7 @@ struct run {
   bool ask_first;        /* a PUT may have arrived: GET the source first */
   bool unclear;          /* and that GET did not show whether it has */
   int64_t short_ms;      /* since then, processed with files missing */
-  int pending_seen;      /* GETs counted for registering again */
-  int64_t pending_ms;    /* time of the first of them */
+  int64_t pending_ms;    /* since then, it is to be registered again; or 0 */
   int64_t sent_ms;       /* time of the last byte sent; 0: none */
   int64_t phase_ms;      /* start of the wait for the service */
   int64_t away_ms;       /* engine_away_ms() at that time */
@@ -93,10 +95,10 @@ struct run {
 
 /* The state of a job in the engine. */
 struct dx_drive {
-  int64_t due_ms;   /* after a local failure: next try; monotonic */
-  int64_t late_ms;  /* if the job is behind: when to publish; monotonic */
-  int64_t ask_ms;   /* no permission: nothing is sent before then */
-  struct run *runs; /* one for each submission */
+  int64_t due_ms;    /* after a local failure: next try; monotonic */
+  int64_t late_ms;   /* if the job is behind: when to publish; monotonic */
+  int64_t ask_ms;    /* no permission: nothing is sent before then */
+  struct run runs[]; /* one for each submission */
 };
 
 static inline int64_t engine_longer(int64_t a, int64_t b)
@@ -114,16 +116,17 @@ struct dx_engine {
   struct dx_spool *spool;
   struct dx_http *http;
   struct dx_observer observer;
-  struct service_state *services; /* one per service of the config */
   struct dx_job **jobs;
   size_t job_count;
-  size_t next_job; /* the next turn starts with it */
-  int puts;        /* in progress */
+  size_t next_job;                 /* the next turn starts with it */
+  int puts;                        /* in progress */
+  struct service_state services[]; /* one per service of the config */
 };
 
 /* ---- engine.c: the event loop ---- */
 
-/* The pages of all its documents, at most DX_POLL_PAGES_MAX. */
+/* For the poll schedule: the pages of all its documents, at most
+ * DX_POLL_PAGES_MAX; 0 when its cases are polled, whose pages are not known. */
 int engine_pages(const struct dx_submission *sub);
 
 /* Starts timing the wait for the service, if the submission waits for it. */
@@ -138,9 +141,8 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
 void engine_note(struct dx_engine *engine, struct dx_job *job,
                  enum dx_note_kind kind, int64_t since_ms,
                  const struct dx_err *err);
-/* The same for a problem. Its text, with the advice for its code, is also
- * recorded in the journal, for `docextract jobs`. err: NULL if the problem is
- * solved. due_ms: the time of the next try, monotonic; 0: no automatic
+/* The same for a problem, which is also recorded in the journal. err: NULL if
+ * it is solved. due_ms: the time of the next try, monotonic; 0: no automatic
  * retry. */
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
                            enum dx_note_kind kind, int64_t since_ms,
@@ -164,9 +166,9 @@ void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
  * halted. */
 void engine_apply(struct dx_submission *sub, enum dx_event event);
 /* Delivers the manifests of failed submissions, then writes the journal with
- * dx_job_save() or dx_job_publish(); false after a local failure. */
-bool engine_save(struct dx_engine *engine, struct dx_job *job);
-bool engine_publish(struct dx_engine *engine, struct dx_job *job);
+ * `write`: dx_job_save() or dx_job_publish(). False after a local failure. */
+bool engine_write(struct dx_engine *engine, struct dx_job *job,
+                  enum dx_code (*write)(struct dx_job *, struct dx_err *));
 
 /* ---- call.c: what all calls have in common ---- */
 
@@ -187,7 +189,7 @@ void engine_set_away(struct service_state *svc, bool is_away);
 void engine_transient(struct call_ctx *ctx, const struct dx_err *err);
 /* Handles E_UNEXPECTED. */
 void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err);
-/* Count the response to a call, or a manifest, for `docextract metrics`. */
+/* For `docextract metrics`. */
 void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
 void engine_count_manifest(struct dx_engine *engine,
                            const struct dx_submission *sub);
@@ -216,11 +218,9 @@ void engine_started(struct call_ctx *ctx, enum dx_code code,
 
 /* True if the URLs are valid for long enough to start an upload. */
 bool engine_put_is_due(const struct dx_submission *sub);
-/* Counts a POST whose response was lost. If it created a source, that
- * expires. */
+/* Counts a POST whose response was lost. */
 void engine_create_lost(struct dx_submission *sub);
-/* Like engine_may_send(), but also checks that results can be delivered. True
- * is valid for DX_ASK_VALID_MS. */
+/* Like engine_may_send(), but also checks that results can be delivered. */
 bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub);
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
 /* Notes that the storage has the file, even if its response was lost. */
@@ -235,9 +235,6 @@ bool engine_begin_cases(struct dx_submission *sub);
 /* The waiting case that is due first; NULL if none is waiting. */
 struct dx_case *engine_next_case(struct dx_submission *sub);
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
-/* Checks that ResultsDir can be used. */
-enum dx_code engine_prepare_results(struct service_state *svc,
-                                    struct dx_err *err);
 /* Delivers the stored results and, when all are delivered, the manifest; false
  * after a local failure. */
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub);

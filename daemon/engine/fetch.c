@@ -7,23 +7,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/fs.h"
-#include "lib/base/log.h"
-#include "lib/base/policy.h"
-#include "lib/spool/results.h"
-#include "daemon/service/poll.h"
-
 /* ---- polling ---- */
 
-/* What is polled, and its pages for the poll schedule; for a case, they are not
- * known (0). */
-static enum dx_phase phase_of(const struct dx_submission *sub, int *ret_pages)
+static enum dx_phase phase_of(const struct dx_submission *sub)
 {
-  bool is_case = sub->state == DX_ST_COMPLETE;
-
-  *ret_pages = is_case ? 0 : engine_pages(sub);
-  return is_case ? DX_PHASE_EXTRACT : DX_PHASE_SOURCE;
+  return sub->state == DX_ST_COMPLETE ? DX_PHASE_EXTRACT : DX_PHASE_SOURCE;
 }
 
 /* Ready now, but not at the last poll: records both times for the poll schedule
@@ -32,11 +20,11 @@ static void found_ready(struct call_ctx *ctx)
 {
   int64_t age_ms = dx_monotonic_ms() - run_of(ctx->sub)->phase_ms;
   int64_t not_yet_ms = ctx->polled->not_yet_ms;
+  enum dx_phase phase = phase_of(ctx->sub);
   struct dx_counts one = {0};
-  int pages;
-  enum dx_phase phase = phase_of(ctx->sub, &pages);
 
-  dx_latency_learn(ctx->svc->latency, phase, pages, not_yet_ms, age_ms);
+  dx_latency_learn(ctx->svc->latency, phase, engine_pages(ctx->sub), not_yet_ms,
+                   age_ms);
   one.found[phase] = 1;
   one.late_ms[phase] = age_ms - not_yet_ms;
   dx_counters_add(ctx->svc->counters, &one);
@@ -48,17 +36,15 @@ static void poll_later(struct call_ctx *ctx)
   struct dx_submission *sub = ctx->sub;
   struct polled *polled = ctx->polled;
   struct run *run = run_of(sub);
+  enum dx_phase phase = phase_of(sub);
   struct dx_poll_forecast forecast;
-  enum dx_phase phase;
   int64_t now;
-  int pages;
 
   if (sub->state == DX_ST_REGISTERED)
     run->ask_first = run->unclear = true;
   engine_begin_phase(ctx->engine, sub);
   now = dx_monotonic_ms();
-  phase = phase_of(sub, &pages);
-  forecast = dx_latency_predict(ctx->svc->latency, phase, pages);
+  forecast = dx_latency_predict(ctx->svc->latency, phase, engine_pages(sub));
   polled->not_yet_ms = now - run->phase_ms;
   polled->wait_ms = sub->overdue
                         ? DX_OVERDUE_POLL_MS
@@ -85,10 +71,8 @@ static void check_before_reregistering(struct dx_submission *sub,
     run->due_ms = run->sent_ms + DX_REREGISTER_GAP_MS;
     return;
   }
-  if (run->pending_seen == 0) {
-    run->pending_seen = 1;
+  if (run->pending_ms == 0)
     run->pending_ms = now;
-  }
   if (now - run->pending_ms < DX_REREGISTER_GAP_MS) {
     run->due_ms = run->pending_ms + DX_REREGISTER_GAP_MS;
     return;
@@ -98,7 +82,7 @@ static void check_before_reregistering(struct dx_submission *sub,
     return;
   }
   sub->reregistrations++;
-  run->pending_seen = 0;
+  run->pending_ms = 0;
   engine_wait_for(sub, DX_REREGISTER_WAIT_MS);
   engine_apply(sub, DX_EV_REREGISTER);
 }
@@ -230,36 +214,6 @@ static void seen_complete(struct call_ctx *ctx, const struct dx_source *source)
   engine_wait_for(sub, engine_longer(ctx->response->retry_after_ms, 0));
 }
 
-static void source_read(struct call_ctx *ctx, const struct dx_source *source)
-{
-  struct dx_submission *sub = ctx->sub;
-
-  engine_service_up(ctx);
-  ctx->polled->absent = ctx->polled->unexpected = 0;
-  switch (source->status) {
-  case DX_SOURCE_PENDING:
-    seen_pending(ctx, source);
-    break;
-  case DX_SOURCE_PROCESSING:
-    engine_put_landed(ctx);
-    engine_apply(sub, DX_EV_SEEN_PROCESSING);
-    poll_later(ctx);
-    break;
-  case DX_SOURCE_COMPLETE:
-    engine_put_landed(ctx);
-    seen_complete(ctx, source);
-    break;
-  case DX_SOURCE_FAILED:
-    start_over(ctx);
-    break;
-  default:
-    dx_log(DX_LOG_WARNING, "submission %zu: the source has an unknown status",
-           sub->number);
-    poll_later(ctx);
-    break;
-  }
-}
-
 /*
  * Rejects a response if the service is processing, or has completed, fewer
  * files than were registered: an incomplete chart must not be delivered. The
@@ -296,18 +250,38 @@ static enum dx_code check_files(struct call_ctx *ctx,
 static void source_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = engine_got(arg, response);
+  struct dx_submission *sub = ctx->sub;
   struct dx_source source;
   struct dx_err err;
   enum dx_code code;
 
-  code = dx_read_source(response, ctx->sub->source_id, &source, &err);
+  code = dx_read_source(response, sub->source_id, &source, &err);
   if (code == DX_OK)
     code = check_files(ctx, &source, &err);
   engine_count_call(ctx, code);
-  if (code == DX_OK)
-    source_read(ctx, &source);
-  else
+  if (code != DX_OK) {
     poll_failed(ctx, code, &err);
+  } else {
+    engine_service_up(ctx);
+    ctx->polled->absent = ctx->polled->unexpected = 0;
+    if (source.status == DX_SOURCE_PROCESSING ||
+        source.status == DX_SOURCE_COMPLETE)
+      engine_put_landed(ctx);
+    if (source.status == DX_SOURCE_PENDING) {
+      seen_pending(ctx, &source);
+    } else if (source.status == DX_SOURCE_COMPLETE) {
+      seen_complete(ctx, &source);
+    } else if (source.status == DX_SOURCE_FAILED) {
+      start_over(ctx);
+    } else {
+      if (source.status == DX_SOURCE_PROCESSING)
+        engine_apply(sub, DX_EV_SEEN_PROCESSING);
+      else
+        dx_log(DX_LOG_WARNING,
+               "submission %zu: the source has an unknown status", sub->number);
+      poll_later(ctx);
+    }
+  }
   dx_source_release(&source);
   engine_end_call(ctx);
 }
@@ -373,7 +347,7 @@ static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
     return dx_fail(err, DX_E_RESPONSE, 0,
                    "the results of the job are larger than %s in all",
                    dx_size_text(DX_RESULTS_MAX_BYTES, size));
-  code = dx_result_check_add(ctx->check, bytes, len, err);
+  code = dx_result_check_add(&ctx->check, bytes, len, err);
   if (code == DX_OK)
     code = dx_fs_write_all(ctx->sink.fd, bytes, len, "result", err);
   if (code == DX_OK && !dx_sha256_add(ctx->sha, bytes, len))
@@ -381,41 +355,30 @@ static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
   return code;
 }
 
-/* Publishes the file of the result, and records the case as stored. */
-static enum dx_code store_result(struct call_ctx *ctx, struct dx_case *c,
-                                 struct dx_err *err)
-{
-  bool is_empty;
-  enum dx_code code = dx_result_check_end(ctx->check, ctx->sub->source_id,
-                                          c->id, &is_empty, err);
-
-  if (code == DX_OK) /* the journal write that follows fsyncs the directory */
-    code = dx_temp_publish(&ctx->sink, 0600, err);
-  if (code != DX_OK)
-    return code;
-  dx_sha256_end(ctx->sha, c->sha256);
-  c->bytes = ctx->bytes;
-  c->is_empty = is_empty;
-  c->state = DX_CASE_STORED;
-  ctx->sub->extracted_at = dx_wall_ms();
-  ctx->sub->job->dirty = true;
-  return DX_OK;
-}
-
 static void extract_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = engine_got(arg, response);
   struct dx_submission *sub = ctx->sub;
+  struct dx_case *c = &sub->cases[run_of(sub)->current];
   struct dx_err err;
-  enum dx_code code;
+  bool is_empty;
+  enum dx_code code = dx_judge(DX_CALL_EXTRACT, response, &err);
 
-  code = dx_judge(DX_CALL_EXTRACT, response, &err);
   if (code == DX_OK)
-    code = store_result(ctx, &sub->cases[run_of(sub)->current], &err);
+    code = dx_result_check_end(&ctx->check, sub->source_id, c->id, &is_empty,
+                               &err);
+  if (code == DX_OK) /* the journal write that follows fsyncs the directory */
+    code = dx_temp_publish(&ctx->sink, 0600, &err);
   engine_count_call(ctx, code);
   if (code == DX_E_NOT_YET)
     ctx->polled->absent = 0; /* the service knows the case */
   if (code == DX_OK) {
+    dx_sha256_end(ctx->sha, c->sha256);
+    c->bytes = ctx->bytes;
+    c->is_empty = is_empty;
+    c->state = DX_CASE_STORED;
+    sub->extracted_at = dx_wall_ms();
+    sub->job->dirty = true;
     found_ready(ctx);
     engine_service_up(ctx);
   } else {
@@ -438,9 +401,8 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
   ctx->polled = &run->cases[run->current];
   ctx->due_ms = &ctx->polled->due_ms;
   dx_result_file(sub, run->current, name);
-  ctx->check = dx_result_check_new();
   ctx->sha = dx_sha256_new();
-  if (ctx->check == NULL || ctx->sha == NULL)
+  if (ctx->sha == NULL)
     code = dx_fail_nomem(&err);
   if (code == DX_OK)
     code = dx_temp_begin(&ctx->sink, dirfd, name, &err);
@@ -456,31 +418,11 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 
 /* ---- delivering ---- */
 
-/* Creates the directory if it is missing, at most once in DX_LOCAL_RETRY_MS,
- * and always writes a test file. */
-enum dx_code engine_prepare_results(struct service_state *svc,
-                                    struct dx_err *err)
-{
-  enum dx_code code;
-
-  if (dx_monotonic_ms() < svc->prepared_ms) {
-    code = dx_fs_probe(svc->service->results_dir, err);
-    if (code != DX_OK)
-      svc->prepared_ms = 0;
-    return code;
-  }
-  code = dx_results_prepare(svc->service->results_dir, err);
-  if (code == DX_OK)
-    svc->prepared_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
-  return code;
-}
-
 bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
 {
-  struct service_state *svc = engine_section_of(engine, sub);
-  const char *dir = svc->service->results_dir;
+  const char *dir = engine_section_of(engine, sub)->service->results_dir;
   struct dx_err err;
-  enum dx_code code = engine_prepare_results(svc, &err);
+  enum dx_code code = dx_results_prepare(dir, &err);
   size_t i;
 
   for (i = 0; code == DX_OK && i < sub->case_count; i++) {
@@ -511,9 +453,7 @@ bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
       engine_clear_problem(sub);
     }
   }
-  if (code != DX_OK) {
-    svc->prepared_ms = 0;
+  if (code != DX_OK)
     engine_local_failure(engine, sub->job, &err);
-  }
   return code == DX_OK;
 }

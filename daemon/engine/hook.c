@@ -20,13 +20,12 @@
 #include "lib/spool/results.h"
 
 #define STOP_MS 1000 /* from SIGTERM to SIGKILL, at exit */
-#define WHY_BYTES 160
 
 /* A submission for which OnResult is to be run. */
 struct entry {
   char key[DX_KEY_BYTES];
   size_t number;
-  int tries;
+  int64_t wait_ms; /* the last one after a failure */
   int64_t next_ms; /* monotonic */
   int64_t done_ms; /* hook_ms that is done, but not yet recorded */
 };
@@ -48,30 +47,6 @@ struct dx_hooks {
 
 /* ---- the list ---- */
 
-/* Adds a submission unless it is listed. If out of memory, the next
- * dx_hooks_look() finds it again. */
-static void list(struct dx_hooks *a, const char *key, size_t number)
-{
-  struct entry *e;
-  size_t i;
-
-  for (i = 0; i < a->count; i++)
-    if (a->entries[i].number == number && strcmp(a->entries[i].key, key) == 0)
-      return;
-  e = reallocarray(a->entries, a->count + 1, sizeof(*e));
-  if (e == NULL)
-    return;
-  a->entries = e;
-  e += a->count++;
-  *e = (struct entry){.number = number, .next_ms = dx_monotonic_ms()};
-  (void)snprintf(e->key, sizeof(e->key), "%s", key);
-}
-
-static void drop(struct dx_hooks *a, struct entry *e)
-{
-  *e = a->entries[--a->count];
-}
-
 static bool is_due(const struct dx_submission *sub)
 {
   return sub->hook_ms != 0 && dx_state_is_final(sub->state);
@@ -85,14 +60,26 @@ bool dx_hooks_is_busy(const struct dx_hooks *a)
 void dx_hooks_look(struct dx_hooks *a, const char *key)
 {
   struct dx_job *job = NULL;
-  size_t i;
+  struct entry *e;
+  size_t i, k;
 
   if (a->is_held(a->ctx, key) ||
       dx_spool_load(a->spool, key, &job, NULL) != DX_OK)
     return;
-  for (i = 0; i < job->submission_count; i++)
-    if (is_due(&job->submissions[i]))
-      list(a, key, i + 1);
+  for (i = 0; i < job->submission_count; i++) {
+    for (k = 0; k < a->count; k++)
+      if (a->entries[k].number == i + 1 && strcmp(a->entries[k].key, key) == 0)
+        break;
+    if (k < a->count || !is_due(&job->submissions[i]))
+      continue;
+    e = reallocarray(a->entries, a->count + 1, sizeof(*e));
+    if (e == NULL)
+      break; /* the next call finds it again */
+    a->entries = e;
+    e += a->count++;
+    *e = (struct entry){.number = i + 1, .next_ms = dx_monotonic_ms()};
+    memcpy(e->key, job->key, sizeof(e->key));
+  }
   dx_job_free(&job);
 }
 
@@ -121,7 +108,7 @@ static struct dx_job *take(struct dx_hooks *a, struct entry *e)
     return job;
   dx_job_free(&job);
   if (code == DX_OK || code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
-    drop(a, e); /* dx_hooks_look() does not find it again */
+    *e = a->entries[--a->count]; /* dx_hooks_look() does not find it again */
   } else {
     dx_log(DX_LOG_WARNING, "job %s: %s", e->key, err.text);
     later(e, DX_LOCAL_RETRY_MS);
@@ -145,24 +132,24 @@ static void settle(struct dx_hooks *a, struct entry *e,
     dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
     later(e, DX_LOCAL_RETRY_MS);
   } else {
-    drop(a, e);
+    *e = a->entries[--a->count];
   }
 }
 
-static void failed(struct dx_hooks *a, struct entry *e, const char *why)
+static void failed(struct dx_hooks *a, struct entry *e, const char *what,
+                   const char *why)
 {
   struct dx_job *job = take(a, e);
-  int64_t wait_ms = DX_ON_RESULT_FIRST_MS;
   struct dx_err err;
   bool is_last;
-  int i;
 
   if (job == NULL)
     return;
   is_last = dx_wall_ms() - job->submissions[e->number - 1].hook_ms >
             DX_ON_RESULT_FOR_MS;
-  dx_log(is_last ? DX_LOG_ERROR : DX_LOG_WARNING, "job %s: OnResult %s; %s",
-         e->key, why, is_last ? "it is not run again" : "it will be run again");
+  dx_log(is_last ? DX_LOG_ERROR : DX_LOG_WARNING, "job %s: OnResult %s%s; %s",
+         e->key, what, why,
+         is_last ? "it is not run again" : "it will be run again");
   /* For `docextract jobs`; an unfinished job may have a more important message.
    * DX_OK: not shown to the user who printed, because the result is not
    * affected. */
@@ -177,9 +164,10 @@ static void failed(struct dx_hooks *a, struct entry *e, const char *why)
   if (is_last) {
     settle(a, e, &job->submissions[e->number - 1]);
   } else {
-    for (i = e->tries++; i > 0 && wait_ms < DX_ON_RESULT_MAX_MS; i--)
-      wait_ms *= 2;
-    later(e, wait_ms < DX_ON_RESULT_MAX_MS ? wait_ms : DX_ON_RESULT_MAX_MS);
+    e->wait_ms = e->wait_ms == 0 ? DX_ON_RESULT_FIRST_MS : 2 * e->wait_ms;
+    if (e->wait_ms > DX_ON_RESULT_MAX_MS)
+      e->wait_ms = DX_ON_RESULT_MAX_MS;
+    later(e, e->wait_ms);
   }
   dx_job_free(&job);
 }
@@ -211,14 +199,12 @@ static enum dx_code run(struct dx_hooks *a, const struct dx_submission *sub,
     if (code == DX_OK)
       code = dx_manifest_find(sub, dir, &path, err);
   }
-  for (i = 0; e == 0 && i < 4; i++) {
-    struct dx_buf text = {0};
-
-    dx_buf_printf(&text, "DOCEXTRACT_%s=%s", facts[i].name,
-                  facts[i].value != NULL ? facts[i].value : "");
-    variables[i] = dx_buf_take(&text);
-    e = variables[i] != NULL ? 0 : ENOMEM;
-  }
+  for (i = 0; e == 0 && i < 4; i++)
+    if (asprintf(&variables[i], "DOCEXTRACT_%s=%s", facts[i].name,
+                 facts[i].value != NULL ? facts[i].value : "") < 0) {
+      variables[i] = NULL;
+      e = ENOMEM;
+    }
   if (code == DX_OK && e == 0) {
     words[count] = path;
     words[count + 1] = NULL;
@@ -249,7 +235,6 @@ static void attend(struct dx_hooks *a, const struct dx_config *config,
   struct dx_job *job = take(a, e);
   const struct dx_service *service;
   struct dx_submission *sub;
-  char why[WHY_BYTES];
   struct dx_err err;
   bool fails = false;
 
@@ -268,17 +253,14 @@ static void attend(struct dx_hooks *a, const struct dx_config *config,
     fails = run(a, sub, service, &err) != DX_OK;
   }
   dx_job_free(&job); /* not kept while the program runs */
-  if (fails) {
-    (void)snprintf(why, sizeof(why), "cannot be run: %.*s", WHY_BYTES - 32,
-                   err.text);
-    failed(a, e, why);
-  }
+  if (fails)
+    failed(a, e, "cannot be run: ", err.text);
 }
 
 static void ended(struct dx_hooks *a, int status)
 {
   struct entry *e = &a->entries[a->current];
-  char why[WHY_BYTES];
+  char why[32];
 
   if (a->fd >= 0)
     (void)close(a->fd);
@@ -289,11 +271,10 @@ static void ended(struct dx_hooks *a, int status)
     e->next_ms = dx_monotonic_ms();
     return;
   }
-  (void)snprintf(why, sizeof(why), "%s (%s %d)",
-                 a->terminated ? "did not end in time" : "failed",
+  (void)snprintf(why, sizeof(why), " (%s %d)",
                  WIFEXITED(status) ? "status" : "signal",
                  WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-  failed(a, e, why);
+  failed(a, e, a->terminated ? "did not end in time" : "failed", why);
 }
 
 /* ---- the interface ---- */

@@ -4,10 +4,6 @@
  */
 #include "daemon/engine/engine_internal.h"
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
-#include "lib/base/policy.h"
-#include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
 
 void engine_note(struct dx_engine *engine, struct dx_job *job,
@@ -55,36 +51,30 @@ void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                         job->drive->due_ms, err);
 }
 
-/* True if the job has an unfinished submission at this service. */
-static bool uses(struct dx_engine *engine, const struct dx_job *job,
-                 const struct service_state *svc)
-{
-  size_t i;
-
-  for (i = 0; i < job->submission_count; i++)
-    if (!dx_state_is_final(job->submissions[i].state) &&
-        engine_section_of(engine, &job->submissions[i]) == svc)
-      return true;
-  return false;
-}
-
 /* An upload gets a wait of its own, because svc->due_ms delays only API
  * calls. */
 void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err)
 {
   struct dx_engine *engine = ctx->engine;
   struct service_state *svc = ctx->svc;
-  size_t i;
+  size_t i, k;
 
   svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
   svc->needs_admin = true;
   engine_set_away(svc, true);
   if (ctx->slot_ms == 0)
     engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
-  for (i = 0; i < engine->job_count; i++)
-    if (uses(engine, engine->jobs[i], svc))
-      engine_report_problem(engine, engine->jobs[i], DX_NOTE_ADMIN,
-                            dx_monotonic_ms(), svc->due_ms, err);
+  for (i = 0; i < engine->job_count; i++) {
+    struct dx_job *job = engine->jobs[i];
+
+    for (k = 0; k < job->submission_count; k++)
+      if (!dx_state_is_final(job->submissions[k].state) &&
+          engine_section_of(engine, &job->submissions[k]) == svc) {
+        engine_report_problem(engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
+                              svc->due_ms, err);
+        break;
+      }
+  }
 }
 
 void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
@@ -127,12 +117,11 @@ void engine_clear_problem(struct dx_submission *sub)
     dx_job_set_message(sub->job, DX_OK, "");
 }
 
-/* Delivers the manifests of failed submissions. If the section of a submission
- * is not configured, there is no directory for its manifest. */
-static enum dx_code tell_failures(struct dx_engine *engine, struct dx_job *job,
-                                  struct dx_err *err)
+bool engine_write(struct dx_engine *engine, struct dx_job *job,
+                  enum dx_code (*write)(struct dx_job *, struct dx_err *))
 {
   enum dx_code code = DX_OK;
+  struct dx_err err;
   size_t i;
 
   for (i = 0; code == DX_OK && i < job->submission_count; i++) {
@@ -146,28 +135,19 @@ static enum dx_code tell_failures(struct dx_engine *engine, struct dx_job *job,
       /* If the print job was canceled in CUPS, there is no manifest; files that
        * were delivered remain (docextract-results(5)). */
       sub->hook_ms = 0;
-    } else if (svc != NULL) {
-      code = engine_prepare_results(svc, err);
+    } else if (svc != NULL) { /* otherwise, its directory is not known */
+      code = dx_results_prepare(svc->service->results_dir, &err);
       if (sub->failed_at == 0)
         sub->failed_at = dx_wall_ms();
       if (code == DX_OK)
-        code = dx_manifest_deliver(sub, svc->service->results_dir, err);
+        code = dx_manifest_deliver(sub, svc->service->results_dir, &err);
       if (code == DX_OK)
         engine_count_manifest(engine, sub);
     }
     run_of(sub)->told = code == DX_OK;
   }
-  return code;
-}
-
-static bool write_job(struct dx_engine *engine, struct dx_job *job,
-                      bool is_durable)
-{
-  struct dx_err err;
-  enum dx_code code = tell_failures(engine, job, &err);
-
   if (code == DX_OK)
-    code = is_durable ? dx_job_save(job, &err) : dx_job_publish(job, &err);
+    code = write(job, &err);
   if (code == DX_OK) {
     if (engine->observer.saved != NULL)
       engine->observer.saved(engine->observer.ctx, job);
@@ -176,14 +156,4 @@ static bool write_job(struct dx_engine *engine, struct dx_job *job,
   job->dirty = true; /* no step starts before this is written */
   engine_local_failure(engine, job, &err);
   return false;
-}
-
-bool engine_save(struct dx_engine *engine, struct dx_job *job)
-{
-  return write_job(engine, job, true);
-}
-
-bool engine_publish(struct dx_engine *engine, struct dx_job *job)
-{
-  return write_job(engine, job, false);
 }

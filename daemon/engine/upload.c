@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/fs.h"
-#include "lib/base/log.h"
-#include "lib/base/policy.h"
-#include "lib/spool/results.h"
-
 /* ---- create source ---- */
 
 bool engine_put_is_due(const struct dx_submission *sub)
@@ -50,7 +44,7 @@ static enum dx_code take_created(struct dx_submission *sub,
   run->storage_refusals = 0;
   run->source = (struct polled){0};
   run->short_ms = 0;
-  run->pending_seen = 0;
+  run->pending_ms = 0;
   run->sent_ms = 0;
   run->ask_first = false;
   run->unclear = false;
@@ -152,13 +146,14 @@ static void create_done(void *arg, const struct dx_http_response *response)
 
 bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
 {
+  const struct service_state *svc = engine_section_of(engine, sub);
   struct run *run = run_of(sub);
   struct dx_err err;
 
   if (dx_monotonic_ms() < run->may_create_ms)
     return true;
   /* Extractions are paid for: check first that results can be delivered. */
-  if (engine_prepare_results(engine_section_of(engine, sub), &err) != DX_OK) {
+  if (dx_results_prepare(svc->service->results_dir, &err) != DX_OK) {
     engine_local_failure(engine, sub->job, &err);
     return false;
   }
@@ -192,7 +187,7 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
     sub->registering = true;
     /* Nothing is processed before a file arrives: if a power failure undoes
      * this write, the unused source expires. */
-    if (engine_publish(engine, job))
+    if (engine_write(engine, job, dx_job_publish))
       engine_started(
           ctx, dx_api_create(&ctx->api, files, sub->file_count, &err), &err);
     else
@@ -250,42 +245,34 @@ void engine_put_landed(struct call_ctx *ctx)
   run->put_tries = 0;
 }
 
-/* The interface specifies that the same URL is retried until it expires, so a
- * refusal by the storage counts only after several tries. */
-static bool refusal_counts(struct dx_submission *sub)
-{
-  struct run *run = run_of(sub);
-  int64_t now = dx_monotonic_ms();
-
-  if (run->storage_refusals == 0 ||
-      now - run->put_tried_ms >= DX_REFUSED_PUT_GAP_MS) {
-    run->storage_refusals++;
-    run->put_tried_ms = now;
-  }
-  return run->storage_refusals >= DX_REFUSED_PUT_TRIES;
-}
-
 static void put_done(void *arg, const struct dx_http_response *response)
 {
   struct call_ctx *ctx = engine_got(arg, response);
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
+  int64_t wait, now = dx_monotonic_ms();
   bool is_refusal, counts;
   struct dx_err err;
   enum dx_code code;
-  int64_t wait;
 
   if (response->sent_bytes > 0)
-    run->sent_ms = dx_monotonic_ms();
+    run->sent_ms = now;
   code = dx_judge(DX_CALL_PUT, response, &err);
   engine_count_call(ctx, code);
   is_refusal =
       code == DX_E_GONE || code == DX_E_TOO_BIG || code == DX_E_REFUSED;
-  counts = is_refusal && refusal_counts(sub);
+  /* The interface specifies that the same URL is retried until it expires, so a
+   * refusal by the storage counts only after several tries. */
+  if (is_refusal && (run->storage_refusals == 0 ||
+                     now - run->put_tried_ms >= DX_REFUSED_PUT_GAP_MS)) {
+    run->storage_refusals++;
+    run->put_tried_ms = now;
+  }
+  counts = is_refusal && run->storage_refusals >= DX_REFUSED_PUT_TRIES;
   if (code == DX_OK) {
     sub->files[run->current].put = DX_PUT_DONE;
     sub->job->behind = true; /* a resumed job calls get source first */
-    sub->job->drive->late_ms = dx_monotonic_ms();
+    sub->job->drive->late_ms = now;
     engine_put_landed(ctx);
     run->storage_refusals = 0;
     run->due_ms = 0;
@@ -296,7 +283,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
     sub->url_until_ms = 0;
     sub->job->dirty = true;
     run->due_ms = 0;
-    run->pending_seen = 0;
+    run->pending_ms = 0;
   } else if (counts) {
     dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
   } else if (!is_refusal && dx_class_of(code) != DX_CL_TRANSIENT) {
@@ -316,8 +303,8 @@ static void put_done(void *arg, const struct dx_http_response *response)
     engine_wait_for(sub, wait);
     dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
            err.text);
-    engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN,
-                          dx_monotonic_ms(), run->due_ms, &err);
+    engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, now, run->due_ms,
+                          &err);
   }
   engine_end_call(ctx);
 }
@@ -333,7 +320,7 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
 
   if (file->put == DX_PUT_NONE) {
     file->put = DX_PUT_SENDING;
-    if (!engine_save(engine, sub->job))
+    if (!engine_write(engine, sub->job, dx_job_save))
       return;
   }
   if (!engine_may_send(engine, sub))

@@ -10,7 +10,6 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
-#include "lib/base/json_scan.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "daemon/service/signed_url.h"
@@ -76,42 +75,6 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-/* Fills *err with the message for the user who printed. */
-static enum dx_code explain(enum dx_call_kind call, int status,
-                            enum dx_code code, struct dx_err *err)
-{
-  const char *what = calls[call].word;
-
-  switch (code) {
-  case DX_OK:
-  case DX_E_NOT_YET:
-    return code;
-  case DX_E_RATE:
-    return dx_fail(err, code, 0, "the service requests fewer calls (%d)",
-                   status);
-  case DX_E_TOKEN:
-    return dx_fail(err, code, 0, "the service refused the token (%d)", status);
-  case DX_E_PROTOCOL:
-    return dx_fail(err, code, 0,
-                   "the server at BaseURL does not respond like the service "
-                   "(%d to '%s')",
-                   status, what);
-  case DX_E_GONE:
-  case DX_E_EXPIRED:
-    return dx_fail(err, code, 0, "the service no longer knows it (%d to '%s')",
-                   status, what);
-  case DX_E_TOO_BIG:
-    return dx_fail(err, code, 0, "too large for the service");
-  case DX_E_REFUSED:
-  case DX_E_CONFLICT:
-    return dx_fail(err, code, 0, "the service refused it (%d to '%s')", status,
-                   what);
-  default:
-    return dx_fail(err, code, 0, "the service responded with %d to '%s'",
-                   status, what);
-  }
-}
-
 /* Storages state the reason in the body: do not try an expired URL again. */
 static bool says_expired(const struct dx_http_response *response)
 {
@@ -126,39 +89,55 @@ enum dx_code dx_judge(enum dx_call_kind call,
                       const struct dx_http_response *response,
                       struct dx_err *err)
 {
+  int status = response->status;
+  const char *text = "the service refused it";
   const struct row *row = rows;
   enum dx_code code;
 
   if (response->code != DX_OK)
     return dx_fail(err, response->code, response->err.sys_errno, "%s",
                    response->err.text);
-  while (response->status < row->from || response->status > row->to)
+  while (status < row->from || status > row->to)
     row++;
   code = row->of[call];
   if (call == DX_CALL_PUT && says_expired(response))
     code = DX_E_EXPIRED;
-  else if (call != DX_CALL_PUT && response->status == 503 &&
+  else if (call != DX_CALL_PUT && status == 503 &&
            response->retry_after_ms >= 0)
     code = DX_E_RATE;
-  return explain(call, response->status, code, err);
+  switch (code) {
+  case DX_OK:
+  case DX_E_NOT_YET:
+    return code;
+  case DX_E_RATE:
+    return dx_fail(err, code, 0, "the service requests fewer calls (%d)",
+                   status);
+  case DX_E_TOKEN:
+    return dx_fail(err, code, 0, "the service refused the token (%d)", status);
+  case DX_E_TOO_BIG:
+    return dx_fail(err, code, 0, "too large for the service");
+  case DX_E_PROTOCOL:
+    text = "the server at BaseURL does not respond like the service";
+    break;
+  case DX_E_GONE:
+  case DX_E_EXPIRED:
+    text = "the service no longer knows it";
+    break;
+  case DX_E_REFUSED:
+  case DX_E_CONFLICT:
+    break;
+  default:
+    return dx_fail(err, code, 0, "the service responded with %d to '%s'",
+                   status, calls[call].word);
+  }
+  return dx_fail(err, code, 0, "%s (%d to '%s')", text, status,
+                 calls[call].word);
 }
 
 /* ---- requests ---- */
 
-static struct dx_http_request request_of(const struct dx_api *api,
-                                         enum dx_call_kind kind)
-{
-  return (struct dx_http_request){
-      .method = calls[kind].method,
-      .body_fd = -1,
-      .ca_file = api->service->ca_file,
-      .proxy = api->service->proxy,
-      .scope = DX_SCOPE_LINK, /* the administrator configured the host */
-      .done = api->done,
-      .ctx = api->ctx,
-  };
-}
-
+/* Adds what all calls have in common to the request, and starts it. If it has
+ * no URL, it is a call of the API. */
 static enum dx_code start(const struct dx_api *api, enum dx_call_kind kind,
                           const char *id, struct dx_http_request *request,
                           struct dx_err *err)
@@ -166,6 +145,13 @@ static enum dx_code start(const struct dx_api *api, enum dx_call_kind kind,
   struct dx_buf url = {0};
   enum dx_code code;
 
+  request->method = calls[kind].method;
+  request->ca_file = api->service->ca_file;
+  request->proxy = api->service->proxy;
+  request->done = api->done;
+  request->ctx = api->ctx;
+  if (request->url != NULL)
+    return dx_http_start(api->http, request, api->call, err);
   dx_buf_puts(&url, api->service->base_url);
   dx_buf_puts(&url, calls[kind].path);
   if (id != NULL && (strcmp(id, ".") == 0 || strcmp(id, "..") == 0))
@@ -174,6 +160,8 @@ static enum dx_code start(const struct dx_api *api, enum dx_call_kind kind,
     dx_buf_percent(&url, id, ".~");
   dx_buf_puts(&url, calls[kind].rest);
   request->url = dx_buf_text(&url);
+  request->body_fd = -1;
+  request->scope = DX_SCOPE_LINK; /* the administrator configured the host */
   request->bearer = api->token;
   request->ready = api->ready;
   if (request->sink == NULL)
@@ -187,42 +175,36 @@ static enum dx_code start(const struct dx_api *api, enum dx_call_kind kind,
 enum dx_code dx_api_call(const struct dx_api *api, enum dx_call_kind kind,
                          const char *id, dx_http_sink *sink, struct dx_err *err)
 {
-  struct dx_http_request request = request_of(api, kind);
+  struct dx_http_request request = {.sink = sink};
 
-  request.sink = sink;
   return start(api, kind, id, &request, err);
-}
-
-static struct dx_json *make_file(const void *files, size_t i)
-{
-  const struct dx_api_file *file = (const struct dx_api_file *)files + i;
-  struct dx_json *json = dx_json_object();
-
-  return dx_json_made_take(
-      json, json != NULL &&
-                dx_json_put_string(json, "content_type", file->type) &&
-                dx_json_put_string(json, "file_name", file->name));
 }
 
 enum dx_code dx_api_create(const struct dx_api *api,
                            const struct dx_api_file *files, size_t count,
                            struct dx_err *err)
 {
-  struct dx_http_request request = request_of(api, DX_CALL_CREATE);
-  struct dx_json *root = dx_json_object();
-  char *body = NULL;
+  struct dx_http_request request = {0};
+  struct dx_json_out body = {0};
   enum dx_code code;
+  size_t i;
 
-  if (root != NULL && dx_json_put_list(root, "files", files, count, make_file))
-    body = dx_json_print(root, false);
-  dx_json_free(&root);
-  if (body == NULL)
-    return dx_fail_nomem(err);
+  dx_json_open(&body, NULL, '{');
+  dx_json_open(&body, "files", '[');
+  for (i = 0; i < count; i++) {
+    dx_json_open(&body, NULL, '{');
+    dx_json_put_string(&body, "content_type", files[i].type);
+    dx_json_put_string(&body, "file_name", files[i].name);
+    dx_json_close(&body, '}');
+  }
+  dx_json_close(&body, ']');
+  dx_json_close(&body, '}');
   request.content_type = "application/json";
-  request.body = body;
-  request.body_len = strlen(body);
-  code = start(api, DX_CALL_CREATE, NULL, &request, err);
-  free(body);
+  request.body = dx_buf_text(&body.text);
+  request.body_len = body.text.len;
+  code = dx_buf_ok(&body.text) ? start(api, DX_CALL_CREATE, NULL, &request, err)
+                               : dx_fail_nomem(err);
+  dx_buf_release(&body.text);
   return code;
 }
 
@@ -230,18 +212,15 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         const char *type, int fd, int64_t bytes,
                         dx_http_progress *progress, struct dx_err *err)
 {
-  struct dx_http_request request = request_of(api, DX_CALL_PUT);
+  struct dx_http_request request = {.url = url,
+                                    .content_type = type,
+                                    .body_fd = fd,
+                                    .body_bytes = bytes,
+                                    .progress = progress};
   enum dx_code code =
       dx_signed_url_check(url, api->service, &request.scope, err);
 
-  if (code != DX_OK)
-    return code;
-  request.url = url;
-  request.content_type = type;
-  request.body_fd = fd;
-  request.body_bytes = bytes;
-  request.progress = progress;
-  return dx_http_start(api->http, &request, api->call, err);
+  return code == DX_OK ? start(api, DX_CALL_PUT, NULL, &request, err) : code;
 }
 
 /* ---- responses ---- */
@@ -284,6 +263,37 @@ static const struct dx_json *results_of(const struct dx_http_response *response,
   return dx_json_get(*ret_root, "results");
 }
 
+/* Copies the strings of an array, or the string `member` of each of its
+ * objects; the caller frees the list, whatever the result. False if one is
+ * missing, or when out of memory. */
+static bool copy_strings(const struct dx_json *array, const char *member,
+                         char ***ret_list, size_t *ret_count)
+{
+  const struct dx_json *item = dx_json_first(array);
+
+  *ret_list = calloc(dx_json_count(array) + 1, sizeof(**ret_list));
+  for (; *ret_list != NULL && item != NULL; item = dx_json_next(item)) {
+    const char *text =
+        dx_json_string(member != NULL ? dx_json_get(item, member) : item);
+    char *copy = text != NULL ? strdup(text) : NULL;
+
+    if (copy == NULL)
+      return false;
+    (*ret_list)[(*ret_count)++] = copy;
+  }
+  return *ret_list != NULL;
+}
+
+static void free_strings(char **list, size_t count)
+{
+  while (list != NULL && count-- > 0) {
+    if (list[count] != NULL)
+      explicit_bzero(list[count], strlen(list[count]));
+    free(list[count]);
+  }
+  free(list);
+}
+
 enum dx_code dx_read_hello(const struct dx_http_response *response,
                            char **ret_greeting, struct dx_err *err)
 {
@@ -305,46 +315,9 @@ enum dx_code dx_read_hello(const struct dx_http_response *response,
 
 void dx_created_release(struct dx_created *created)
 {
-  size_t i;
-
   free(created->source_id);
-  for (i = 0; created->urls != NULL && i < created->count; i++) {
-    if (created->urls[i] != NULL)
-      explicit_bzero(created->urls[i], strlen(created->urls[i]));
-    free(created->urls[i]);
-  }
-  free(created->urls);
+  free_strings(created->urls, created->count);
   memset(created, 0, sizeof(*created));
-}
-
-static bool copy_created(const struct dx_json *results, size_t count,
-                         int64_t date_ms, struct dx_created *created)
-{
-  const struct dx_json *list = dx_json_get(results, "upload_urls");
-  const struct dx_json *item = dx_json_first(list);
-  const char *id = dx_json_string(dx_json_get(results, "id"));
-  size_t i;
-
-  if (!is_id(id) || dx_json_count(list) != count)
-    return false;
-  created->source_id = strdup(id);
-  created->urls = calloc(count, sizeof(*created->urls));
-  created->count = count;
-  created->lifetime_ms = INT64_MAX;
-  if (created->source_id == NULL || created->urls == NULL)
-    return false;
-  for (i = 0; i < count; i++, item = dx_json_next(item)) {
-    const char *url = dx_json_string(dx_json_get(item, "url"));
-    int64_t lifetime;
-
-    created->urls[i] = url != NULL ? strdup(url) : NULL;
-    if (created->urls[i] == NULL)
-      return false;
-    lifetime = dx_signed_url_lifetime_ms(url, date_ms);
-    if (lifetime < created->lifetime_ms)
-      created->lifetime_ms = lifetime;
-  }
-  return true;
 }
 
 enum dx_code dx_read_create(const struct dx_http_response *response,
@@ -353,19 +326,33 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
 {
   enum dx_code code = dx_judge(DX_CALL_CREATE, response, err);
   struct dx_json *root = NULL;
+  const struct dx_json *results;
+  const char *id;
   enum dx_scope scope;
   size_t i;
 
   memset(ret_created, 0, sizeof(*ret_created));
   if (code != DX_OK)
     return code;
-  if (!copy_created(results_of(response, &root), count, response->date_ms,
-                    ret_created))
+  results = results_of(response, &root);
+  id = dx_json_string(dx_json_get(results, "id"));
+  ret_created->source_id = is_id(id) ? strdup(id) : NULL;
+  ret_created->lifetime_ms = INT64_MAX;
+  if (ret_created->source_id == NULL ||
+      !copy_strings(dx_json_get(results, "upload_urls"), "url",
+                    &ret_created->urls, &ret_created->count) ||
+      ret_created->count != count)
     code = not_understood(DX_CALL_CREATE, err);
-  else if (has_nul(ret_created->source_id))
+  else if (has_nul(id))
     code = no_sense(DX_CALL_CREATE, "has a NUL in its id", err);
-  for (i = 0; code == DX_OK && i < count; i++)
-    code = dx_signed_url_check(ret_created->urls[i], service, &scope, err);
+  for (i = 0; code == DX_OK && i < count; i++) {
+    const char *url = ret_created->urls[i];
+    int64_t lifetime_ms = dx_signed_url_lifetime_ms(url, response->date_ms);
+
+    if (lifetime_ms < ret_created->lifetime_ms)
+      ret_created->lifetime_ms = lifetime_ms;
+    code = dx_signed_url_check(url, service, &scope, err);
+  }
   if (code != DX_OK)
     dx_created_release(ret_created);
   dx_json_free(&root);
@@ -374,33 +361,8 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
 
 void dx_source_release(struct dx_source *source)
 {
-  size_t i;
-
-  for (i = 0; i < source->case_count; i++)
-    free(source->case_ids[i]);
-  free(source->case_ids);
+  free_strings(source->case_ids, source->case_count);
   memset(source, 0, sizeof(*source));
-}
-
-static bool copy_cases(const struct dx_json *list, struct dx_source *source)
-{
-  const struct dx_json *item;
-  size_t count = dx_json_count(list);
-
-  if (!dx_json_is_array(list) || count > DX_CASES_MAX)
-    return false;
-  source->case_ids = calloc(count + 1, sizeof(*source->case_ids));
-  if (source->case_ids == NULL)
-    return false;
-  for (item = dx_json_first(list); item != NULL; item = dx_json_next(item)) {
-    const char *id = dx_json_string(item);
-    char *copy = is_id(id) ? strdup(id) : NULL;
-
-    if (copy == NULL)
-      return false;
-    source->case_ids[source->case_count++] = copy;
-  }
-  return true;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -421,7 +383,9 @@ static enum dx_code check_cases(const struct dx_source *source,
     sorted[i] = source->case_ids[i];
   qsort(sorted, source->case_count, sizeof(*sorted), compare_ids);
   for (i = 0; code == DX_OK && i < source->case_count; i++)
-    if (has_nul(sorted[i]))
+    if (!is_id(sorted[i]))
+      code = not_understood(DX_CALL_SOURCE, err);
+    else if (has_nul(sorted[i]))
       code = no_sense(DX_CALL_SOURCE, "has a NUL in the id of a case", err);
     else if (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0)
       code = no_sense(DX_CALL_SOURCE, "lists a case twice", err);
@@ -436,7 +400,7 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
   enum dx_code code = dx_judge(DX_CALL_SOURCE, response, err);
   static const char *const words[] = {"pending_upload", "processing",
                                       "complete", "failed"};
-  const struct dx_json *results, *id;
+  const struct dx_json *results, *id, *cases;
   struct dx_json *root = NULL;
   const char *word;
   int i = 0;
@@ -446,6 +410,7 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
     return code;
   results = results_of(response, &root);
   id = dx_json_get(results, "id"); /* may be absent */
+  cases = dx_json_get(results, "case_ids");
   word = dx_json_string(dx_json_get(results, "status"));
   while (word != NULL && i < DX_SOURCE_UNKNOWN && strcmp(word, words[i]) != 0)
     i++;
@@ -458,7 +423,9 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
     ret_source->uploaded = -1;
   if (word == NULL ||
       (ret_source->status == DX_SOURCE_COMPLETE &&
-       !copy_cases(dx_json_get(results, "case_ids"), ret_source)))
+       (!dx_json_is_array(cases) || dx_json_count(cases) > DX_CASES_MAX ||
+        !copy_strings(cases, NULL, &ret_source->case_ids,
+                      &ret_source->case_count))))
     code = not_understood(DX_CALL_SOURCE, err);
   else if (id != NULL && !dx_json_is_null(id) &&
            (dx_json_string(id) == NULL ||
@@ -474,29 +441,11 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
 
 /* ---- checking a result while it is received ---- */
 
-struct dx_result_check {
-  struct dx_json_scan scan;
-};
-
-struct dx_result_check *dx_result_check_new(void)
-{
-  return calloc(1, sizeof(struct dx_result_check));
-}
-
-void dx_result_check_free(struct dx_result_check **check)
-{
-  if (*check != NULL)
-    dx_buf_release(&(*check)->scan.outline);
-  free(*check);
-  *check = NULL;
-}
-
-enum dx_code dx_result_check_add(struct dx_result_check *check,
-                                 const char *bytes, size_t len,
-                                 struct dx_err *err)
+enum dx_code dx_result_check_add(struct dx_json_scan *scan, const char *bytes,
+                                 size_t len, struct dx_err *err)
 {
   errno = 0;
-  return dx_json_scan_add(&check->scan, bytes, len)
+  return dx_json_scan_add(scan, bytes, len)
              ? DX_OK
              : not_understood(DX_CALL_EXTRACT, err);
 }
@@ -525,39 +474,31 @@ static bool is_about(const struct dx_json *results, const char *name,
           (text != NULL ? strcmp(text, id) == 0 : dx_json_is_null(member)));
 }
 
-static enum dx_code check_outline(const struct dx_json *root,
-                                  const char *source_id, const char *case_id,
-                                  bool *ret_is_empty, struct dx_err *err)
-{
-  const struct dx_json *results = dx_json_get(root, "results");
-  const char *status = dx_json_string(dx_json_get(results, "status"));
-  int64_t values = 0;
-
-  if (count_members(root, "results") != 1 || status == NULL ||
-      strcmp(status, "complete") != 0 || count_members(results, "status") != 1)
-    return not_understood(DX_CALL_EXTRACT, err);
-  if (!is_about(results, "id", case_id))
-    return no_sense(DX_CALL_EXTRACT, "is about another case", err);
-  if (!is_about(results, "source_id", source_id))
-    return no_sense(DX_CALL_EXTRACT, "is about a case of another source", err);
-  (void)dx_json_int(dx_json_first(dx_json_get(results, "medical_data")),
-                    &values);
-  *ret_is_empty = values == 0 && count_members(results, "medical_data") < 2;
-  return DX_OK;
-}
-
-enum dx_code dx_result_check_end(struct dx_result_check *check,
+enum dx_code dx_result_check_end(struct dx_json_scan *scan,
                                  const char *source_id, const char *case_id,
                                  bool *ret_is_empty, struct dx_err *err)
 {
-  struct dx_buf *outline = &check->scan.outline;
   struct dx_json *root = NULL;
-  enum dx_code code;
+  const struct dx_json *results;
+  const char *status;
+  int64_t values = 0;
+  enum dx_code code = DX_OK;
 
   errno = 0;
-  if (dx_json_scan_is_whole(&check->scan))
-    root = dx_json_parse(dx_buf_text(outline), outline->len, NULL);
-  code = check_outline(root, source_id, case_id, ret_is_empty, err);
+  if (dx_json_scan_is_whole(scan))
+    root = dx_json_parse(dx_buf_text(&scan->outline), scan->outline.len, NULL);
+  results = dx_json_get(root, "results");
+  status = dx_json_string(dx_json_get(results, "status"));
+  if (count_members(root, "results") != 1 || status == NULL ||
+      strcmp(status, "complete") != 0 || count_members(results, "status") != 1)
+    code = not_understood(DX_CALL_EXTRACT, err);
+  else if (!is_about(results, "id", case_id))
+    code = no_sense(DX_CALL_EXTRACT, "is about another case", err);
+  else if (!is_about(results, "source_id", source_id))
+    code = no_sense(DX_CALL_EXTRACT, "is about a case of another source", err);
+  (void)dx_json_int(dx_json_first(dx_json_get(results, "medical_data")),
+                    &values);
+  *ret_is_empty = values == 0 && count_members(results, "medical_data") < 2;
   dx_json_free(&root);
   return code;
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/json_scan.h"
 #include "daemon/service/http.h"
 
 enum dx_call_kind {
@@ -117,22 +118,17 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
                             const char *source_id, struct dx_source *ret_source,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Checks a result while it is received (doc/policy.md, "Results"). Calling
- * sequence: new, add for each piece, end once, free (takes NULL, sets NULL). */
-struct dx_result_check;
-
-struct dx_result_check *dx_result_check_new(void); /* NULL: out of memory */
-void dx_result_check_free(struct dx_result_check **check);
-
-/* E_RESPONSE as soon as the result cannot be valid JSON. */
-enum dx_code dx_result_check_add(struct dx_result_check *check,
-                                 const char *bytes, size_t len,
-                                 struct dx_err *err) DX_MUST_USE;
+/* Checks a result while it is received (doc/policy.md, "Results"). Begin with
+ * `struct dx_json_scan scan = {0};`, add each piece, then end once; the caller
+ * releases the outline. E_RESPONSE as soon as the result cannot be valid JSON.
+ */
+enum dx_code dx_result_check_add(struct dx_json_scan *scan, const char *bytes,
+                                 size_t len, struct dx_err *err) DX_MUST_USE;
 
 /* E_RESPONSE if the JSON is incomplete, or results.status is not "complete";
  * E_UNEXPECTED if it is the result of another case or source. ret_is_empty:
  * results.medical_data has no values. */
-enum dx_code dx_result_check_end(struct dx_result_check *check,
+enum dx_code dx_result_check_end(struct dx_json_scan *scan,
                                  const char *source_id, const char *case_id,
                                  bool *ret_is_empty,
                                  struct dx_err *err) DX_MUST_USE;

@@ -6,11 +6,14 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <strings.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,7 +26,7 @@
 #define NOT_HTTP "the response is not HTTP"
 
 struct dx_http_call {
-  struct dx_http_call *next;
+  LIST_ENTRY(dx_http_call) link;
   struct dx_http *http;
   CURL *easy;
   struct curl_slist *headers;
@@ -41,7 +44,7 @@ struct dx_http_call {
 
 struct dx_http {
   CURLM *multi;
-  struct dx_http_call *calls;
+  LIST_HEAD(, dx_http_call) calls;
   const int *wake; /* of the run in progress; borrowed from it */
   size_t wake_count;
 };
@@ -150,30 +153,23 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
   return 1;
 }
 
-/* Waits; true if a descriptor of the run becomes readable in that time. */
-static bool is_woken(const struct dx_http *http, int64_t ms)
-{
-  struct pollfd fds[DX_HTTP_WAKE_MAX];
-  size_t i;
-
-  for (i = 0; i < http->wake_count; i++)
-    fds[i] = (struct pollfd){.fd = http->wake[i], .events = POLLIN};
-  return poll(fds, http->wake_count, (int)ms) > 0;
-}
-
 /* Called when the connection is up, and nothing of the request has been
  * sent. */
 static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
   struct dx_http_call *call = ctx;
-  int64_t wait;
+  const struct dx_http *http = call->http;
+  int64_t wait = call->request.ready(call->request.ctx);
+  struct pollfd fds[DX_HTTP_WAKE_MAX];
+  size_t i;
 
   (void)to;
   (void)from;
   (void)to_port;
   (void)from_port;
-  wait = call->request.ready(call->request.ctx);
-  if (wait == 0 || (wait > 0 && !is_woken(call->http, wait)))
+  for (i = 0; i < http->wake_count; i++)
+    fds[i] = (struct pollfd){.fd = http->wake[i], .events = POLLIN};
+  if (wait == 0 || (wait > 0 && poll(fds, http->wake_count, (int)wait) <= 0))
     return CURL_PREREQFUNC_OK;
   (void)dx_fail(&call->local, DX_E_NOT_SENT, 0, "another call comes first");
   return CURL_PREREQFUNC_ABORT;
@@ -220,9 +216,9 @@ static bool add_headers(struct dx_http_call *call)
   return add_header(call, "Accept: ", "application/json") &&
          (r->bearer == NULL ||
           add_header(call, "Authorization: Bearer ", r->bearer)) &&
-         (r->content_type != NULL
-              ? add_header(call, "Content-Type: ", r->content_type)
-              : add_header(call, "Content-Type:", "")) &&
+         add_header(
+             call, r->content_type != NULL ? "Content-Type: " : "Content-Type:",
+             r->content_type != NULL ? r->content_type : "") &&
          add_header(call, "Expect:", "") &&
          curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers) ==
              CURLE_OK;
@@ -234,7 +230,7 @@ static bool add_headers(struct dx_http_call *call)
       return false;                                              \
   } while (0)
 
-static bool set_transport(struct dx_http_call *call)
+static bool set_options(struct dx_http_call *call)
 {
   const struct dx_http_request *r = &call->request;
   bool has_tls = strncasecmp(r->url, "https:", 6) == 0;
@@ -268,13 +264,6 @@ static bool set_transport(struct dx_http_call *call)
   SET(CURLOPT_USERAGENT, "docextract/" PACKAGE_VERSION);
   SET(CURLOPT_ERRORBUFFER, call->reason);
   SET(CURLOPT_PRIVATE, call);
-  return true;
-}
-
-static bool set_transfer(struct dx_http_call *call)
-{
-  const struct dx_http_request *r = &call->request;
-
   SET(CURLOPT_HEADERFUNCTION, on_header);
   SET(CURLOPT_HEADERDATA, call);
   SET(CURLOPT_WRITEFUNCTION, on_body);
@@ -304,12 +293,9 @@ static bool set_transfer(struct dx_http_call *call)
 
 static void call_free(struct dx_http_call *call)
 {
-  struct dx_http_call **at = &call->http->calls;
   struct curl_slist *h;
 
-  while (*at != call)
-    at = &(*at)->next;
-  *at = call->next;
+  LIST_REMOVE(call, link);
   if (call->easy != NULL) {
     (void)curl_multi_remove_handle(call->http->multi, call->easy);
     curl_easy_cleanup(call->easy);
@@ -331,11 +317,9 @@ enum dx_code dx_http_start(struct dx_http *http,
     return dx_fail_nomem(err);
   call->http = http;
   call->request = *request;
-  call->next = http->calls;
-  http->calls = call;
+  LIST_INSERT_HEAD(&http->calls, call, link);
   call->easy = curl_easy_init();
-  if (call->easy == NULL || !set_transport(call) || !set_transfer(call) ||
-      !add_headers(call) ||
+  if (call->easy == NULL || !set_options(call) || !add_headers(call) ||
       curl_multi_add_handle(http->multi, call->easy) != CURLM_OK) {
     call_free(call);
     return dx_fail_nomem(err);
@@ -369,10 +353,8 @@ static enum dx_code fail_certificate(const char *reason, struct dx_err *err)
       {"not yet valid",
        "it is not yet valid; check the clock of this computer"},
       {"subject name", "it is for another name; check the name in BaseURL"},
-      {"not match", "it is for another name; check the name in BaseURL"},
       {"issuer", "its CA is unknown here; set CAFile"},
-      {"self-signed", "its CA is unknown here; set CAFile"},
-      {"self signed", "its CA is unknown here; set CAFile"},
+      {"self", "its CA is unknown here; set CAFile"},
       {"", "check BaseURL and CAFile"},
   };
   size_t i = 0;
@@ -394,9 +376,6 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
 
   switch (result) {
   case CURLE_PEER_FAILED_VERIFICATION:
-  case CURLE_SSL_ISSUER_ERROR:
-  case CURLE_SSL_INVALIDCERTSTATUS:
-  case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
     return fail_certificate(reason, err);
   case CURLE_SSL_CACERT_BADFILE:
     return dx_fail(err, DX_E_CERT, 0,
@@ -443,13 +422,21 @@ static const char *header_of(const struct dx_http_call *call, const char *name)
              : "";
 }
 
+/* Milliseconds; -1 if the text is not a date, or before 1970. */
+static int64_t http_date_ms(const char *text)
+{
+  time_t at = curl_getdate(text, NULL);
+
+  return at >= 0 ? (int64_t)at * 1000 : -1;
+}
+
 static void fill_response(struct dx_http_call *call, CURLcode result,
                           struct dx_http_response *response)
 {
-  int64_t date_ms = dx_parse_http_date(header_of(call, "Date"));
+  int64_t date_ms = http_date_ms(header_of(call, "Date"));
   curl_off_t sent = 0, resolved = 0, start = 0;
   long status = 0, port = 0;
-  const char *address = NULL;
+  const char *address = "";
   bool is_http;
 
   (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -477,8 +464,7 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
       .port = (int)port,
       .err = call->local,
   };
-  (void)snprintf(response->address, sizeof(response->address), "%s",
-                 address != NULL ? address : "");
+  (void)snprintf(response->address, sizeof(response->address), "%s", address);
   if (call->local.code == DX_OK && result != CURLE_OK)
     (void)fail_transfer(call, result, &response->err);
   else if (call->local.code == DX_OK && !is_http)
@@ -490,18 +476,17 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
 static void log_call(struct dx_http_call *call,
                      const struct dx_http_response *response)
 {
-  char *url = NULL;
+  const char *url = "";
   double seconds = 0;
   size_t len;
 
   (void)curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url);
   (void)curl_easy_getinfo(call->easy, CURLINFO_TOTAL_TIME, &seconds);
-  len = url != NULL ? strcspn(url, "?") : 0;
+  len = strcspn(url, "?");
   dx_log(DX_LOG_DEBUG,
          "%s %.*s%s -> %d%s%s, %.0f ms, sent %" PRId64 ", got %zu bytes",
-         call->request.method, (int)len, url != NULL ? url : "",
-         url != NULL && url[len] ? "?..." : "", response->status,
-         response->code != DX_OK ? ", " : "",
+         call->request.method, (int)len, url, url[len] ? "?..." : "",
+         response->status, response->code != DX_OK ? ", " : "",
          response->code != DX_OK ? response->err.text : "", seconds * 1000,
          response->sent_bytes, response->body_len + (size_t)call->sink_bytes);
 }
@@ -511,15 +496,12 @@ static void log_call(struct dx_http_call *call,
 static int drain(struct dx_http *http)
 {
   struct dx_http_response response;
-  struct dx_http_call *call;
-  CURLMsg *message;
+  struct dx_http_call *call = NULL;
+  CURLMsg *message; /* CURLMSG_DONE is the only kind */
   int left, ended = 0;
 
   while ((message = curl_multi_info_read(http->multi, &left)) != NULL) {
-    call = NULL;
     (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
-    if (message->msg != CURLMSG_DONE || call == NULL)
-      continue;
     fill_response(call, message->data.result, &response);
     log_call(call, &response);
     call->request.done(call->request.ctx, &response);
@@ -570,14 +552,10 @@ struct dx_http *dx_http_new(void)
 
 void dx_http_free(struct dx_http **http)
 {
-  struct dx_http_call *call, *next;
-
   if (*http == NULL)
     return;
-  for (call = (*http)->calls; call != NULL; call = next) {
-    next = call->next;
-    call_free(call);
-  }
+  while (!LIST_EMPTY(&(*http)->calls))
+    call_free(LIST_FIRST(&(*http)->calls));
   (void)curl_multi_cleanup((*http)->multi);
   free(*http);
   *http = NULL;
@@ -586,26 +564,18 @@ void dx_http_free(struct dx_http **http)
 int64_t dx_retry_after_ms(const char *value, int64_t date_ms)
 {
   char *end;
-  double seconds;
+  double wait_ms = 1000 * strtod(value, &end);
   int64_t at;
 
-  if (value[0] == '\0')
-    return -1;
-  at = dx_parse_http_date(value);
-  if (at >= 0) {
-    seconds = (double)(at - (date_ms >= 0 ? date_ms : dx_wall_ms())) / 1000;
-  } else {
-    if (strspn(value, "+-.0123456789 \t") != strlen(value))
-      return -1; /* excludes hexadecimal and "inf" */
-    seconds = strtod(value, &end);
-    if (end == value || end[strspn(end, " \t")] != '\0')
+  if (end == value || end[strspn(end, " \t")] != '\0' ||
+      value[strspn(value, "+-.0123456789 \t")] != '\0') {
+    /* not a number; the last also excludes hexadecimal and "inf" */
+    at = http_date_ms(value);
+    if (at < 0)
       return -1;
+    wait_ms = (double)(at - (date_ms >= 0 ? date_ms : dx_wall_ms()));
   }
-  if (seconds <= 0)
-    return 0;
-  if (seconds * 1000 >= DX_RETRY_AFTER_MAX_MS)
-    return DX_RETRY_AFTER_MAX_MS;
-  return (int64_t)(seconds * 1000);
+  return (int64_t)fmax(0, fmin(wait_ms, DX_RETRY_AFTER_MAX_MS));
 }
 
 const char *dx_http_version(void)

@@ -70,38 +70,35 @@ static bool add_parts(struct dx_buf *buf, const struct dx_service *service,
 {
   int64_t now_s = dx_wall_ms() / 1000 + offset_s;
   const char *alg = dx_algorithm_names[service->token_algorithm];
-  struct dx_json *head = dx_json_object(), *claims = dx_json_object();
-  char id[33], *head_text = NULL, *claims_text = NULL;
-  bool ok = head != NULL && claims != NULL && dx_random_hex(id, 32) &&
-            dx_json_put_string(head, "alg", alg) &&
-            dx_json_put_string(head, "typ", "JWT") &&
-            (service->token_key_id == NULL ||
-             dx_json_put_string(head, "kid", service->token_key_id)) &&
-            dx_json_put_int(claims, "iat", now_s - DX_TOKEN_IAT_BACK_S) &&
-            (offset_s == 0 ||
-             dx_json_put_int(claims, "nbf", now_s - DX_TOKEN_IAT_BACK_S)) &&
-            dx_json_put_int(claims, "exp",
-                            now_s + service->token_lifetime_ms / 1000) &&
-            dx_json_put_string(claims, "jti", id);
+  struct dx_json_out head = {0}, claims = {0};
+  char id[33];
+  bool ok = dx_random_hex(id, 32);
   size_t i;
 
-  for (i = 0; ok && i < service->claim_count; i++)
-    ok = dx_json_put_string(claims, service->claims[i].name,
-                            service->claims[i].value);
+  dx_json_open(&head, NULL, '{');
+  dx_json_put_string(&head, "alg", alg);
+  dx_json_put_string(&head, "typ", "JWT");
+  if (service->token_key_id != NULL)
+    dx_json_put_string(&head, "kid", service->token_key_id);
+  dx_json_close(&head, '}');
+  dx_json_open(&claims, NULL, '{');
+  dx_json_put_int(&claims, "iat", now_s - DX_TOKEN_IAT_BACK_S);
+  if (offset_s != 0)
+    dx_json_put_int(&claims, "nbf", now_s - DX_TOKEN_IAT_BACK_S);
+  dx_json_put_int(&claims, "exp", now_s + service->token_lifetime_ms / 1000);
+  dx_json_put_string(&claims, "jti", ok ? id : NULL);
+  for (i = 0; i < service->claims.count; i++)
+    dx_json_put_string(&claims, service->claims.items[i].name,
+                       service->claims.items[i].value);
+  dx_json_close(&claims, '}');
+  ok = ok && dx_buf_ok(&head.text) && dx_buf_ok(&claims.text);
   if (ok) {
-    head_text = dx_json_print(head, false);
-    claims_text = dx_json_print(claims, false);
-  }
-  ok = head_text != NULL && claims_text != NULL;
-  if (ok) {
-    add_base64url(buf, head_text, strlen(head_text));
+    add_base64url(buf, head.text.data, head.text.len);
     dx_buf_puts(buf, ".");
-    add_base64url(buf, claims_text, strlen(claims_text));
+    add_base64url(buf, claims.text.data, claims.text.len);
   }
-  free(head_text);
-  free(claims_text);
-  dx_json_free(&head);
-  dx_json_free(&claims);
+  dx_buf_release(&head.text);
+  dx_buf_release(&claims.text);
   return ok && dx_buf_ok(buf);
 }
 

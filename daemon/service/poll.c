@@ -29,12 +29,6 @@ struct weighted {
   double value, weight;
 };
 
-/* time = level + slope * pages, in logarithms; spread: how far the times
- * deviate. */
-struct line {
-  double level, spread;
-};
-
 /* The times with at least that many pages, newest first. */
 static size_t points_of(const struct dx_poll_history *history, int least_pages,
                         struct point points[DX_POLL_TIMES])
@@ -52,11 +46,12 @@ static size_t points_of(const struct dx_poll_history *history, int least_pages,
   return count;
 }
 
-static int by_value(const void *a, const void *b)
+/* Compares the first members: pages, or values. */
+static int by_first(const void *a, const void *b)
 {
-  const struct weighted *x = a, *y = b;
+  double x = *(const double *)a, y = *(const double *)b;
 
-  return (x->value > y->value) - (x->value < y->value);
+  return (x > y) - (x < y);
 }
 
 /* The weighted median; sorts the values. 0 if there are none. */
@@ -65,7 +60,7 @@ static double median(struct weighted *values, size_t count)
   double all = 0, sum = 0;
   size_t i;
 
-  qsort(values, count, sizeof(*values), by_value);
+  qsort(values, count, sizeof(*values), by_first);
   for (i = 0; i < count; i++)
     all += values[i].weight;
   for (i = 0; i < count; i++) {
@@ -76,15 +71,6 @@ static double median(struct weighted *values, size_t count)
   return 0;
 }
 
-/* ---- the line ---- */
-
-static int by_pages(const void *a, const void *b)
-{
-  const struct point *x = a, *y = b;
-
-  return (x->pages > y->pages) - (x->pages < y->pages);
-}
-
 /* The median of the slopes between pairs of points (Theil and Sen), but only of
  * distant pairs: each has one point of the lower half and one of the upper
  * half. Sorts the points. */
@@ -93,7 +79,7 @@ static double slope_of(struct point *points, size_t count)
   struct weighted slopes[DX_POLL_TIMES];
   size_t half = count / 2, used = 0, i;
 
-  qsort(points, count, sizeof(*points), by_pages);
+  qsort(points, count, sizeof(*points), by_first);
   for (i = 0; i < half; i++) {
     const struct point *a = &points[i], *b = &points[i + count - half];
     double pages = b->pages - a->pages;
@@ -120,32 +106,15 @@ static double roughness_of(const struct point *points, size_t count,
   return median(steps, count - 1);
 }
 
-static struct line fit(const struct point *points, size_t count, double slope)
-{
-  struct weighted residuals[DX_POLL_TIMES];
-  struct line line;
-  size_t i;
-
-  for (i = 0; i < count; i++)
-    residuals[i] = (struct weighted){points[i].time - slope * points[i].pages,
-                                     points[i].weight};
-  line.level = median(residuals, count);
-  for (i = 0; i < count; i++)
-    residuals[i].value = fabs(residuals[i].value - line.level);
-  line.spread = DX_POLL_SPREAD_OF_MAD * median(residuals, count);
-  return line;
-}
-
-/* ---- the forecast ---- */
-
+/* The times are assumed to be level + slope * pages, in logarithms. */
 struct dx_poll_forecast dx_poll_predict(const struct dx_poll_history *history,
                                         int pages)
 {
   struct dx_poll_forecast forecast = {0, DX_POLL_SPREAD};
   struct point points[DX_POLL_TIMES], sorted[DX_POLL_TIMES];
-  size_t count = points_of(history, 1, points);
-  double x = log(fmax(pages, 1)), slope = 0, n;
-  struct line line;
+  struct weighted rest[DX_POLL_TIMES];
+  size_t count = points_of(history, 1, points), i;
+  double x = log(fmax(pages, 1)), slope = 0, level, spread, n;
 
   if (history->count < DX_POLL_KNOWN_FROM)
     return forecast;
@@ -160,14 +129,18 @@ struct dx_poll_forecast dx_poll_predict(const struct dx_poll_history *history,
   } else {
     count = points_of(history, 0, points);
   }
-  line = fit(points, count, slope);
+  for (i = 0; i < count; i++)
+    rest[i] = (struct weighted){points[i].time - slope * points[i].pages,
+                                points[i].weight};
+  level = median(rest, count);
+  for (i = 0; i < count; i++)
+    rest[i].value = fabs(rest[i].value - level);
+  spread = DX_POLL_SPREAD_OF_MAD * median(rest, count);
   n = (double)count; /* few times tell little about the spread */
-  forecast.median_ms =
-      clamp(exp(line.level + slope * x), 1, DX_POLL_MEDIAN_MAX_MS);
-  forecast.spread =
-      clamp((n * line.spread + DX_POLL_KNOWN_FROM * DX_POLL_SPREAD) /
-                (n + DX_POLL_KNOWN_FROM),
-            DX_POLL_SPREAD_MIN, DX_POLL_SPREAD_MAX);
+  forecast.median_ms = clamp(exp(level + slope * x), 1, DX_POLL_MEDIAN_MAX_MS);
+  forecast.spread = clamp((n * spread + DX_POLL_KNOWN_FROM * DX_POLL_SPREAD) /
+                              (n + DX_POLL_KNOWN_FROM),
+                          DX_POLL_SPREAD_MIN, DX_POLL_SPREAD_MAX);
   return forecast;
 }
 
@@ -194,45 +167,37 @@ void dx_poll_learn(struct dx_poll_history *history, int pages,
   history->times[0].ms = (int64_t)fmax(ms, 1);
 }
 
-/* ---- the schedule ---- */
-
-static double jitter(double wait, double part, double random)
-{
-  return wait * (1 + part * (2 * random - 1));
-}
-
-/* A wider spread makes the first poll earlier, because the document may be done
- * earlier, and the intervals longer (doc/policy.md). */
-static double known(const struct dx_poll_forecast *forecast, double age,
-                    double last, double random)
-{
-  double median = forecast->median_ms, spread = forecast->spread;
-  double step = clamp(DX_POLL_STEP_PART * sqrt(spread) * median,
-                      DX_POLL_STEP_MIN_MS, DX_POLL_STEP_MAX_MS);
-
-  if (age <= 0 && last <= 0)
-    return fmax(DX_POLL_FIRST_MS,
-                median * exp(-DX_POLL_FIRST_SPREADS * spread));
-  if (age > median * exp(DX_POLL_OVERDUE_SPREADS * spread))
-    step = fmin(fmax(last, step) * DX_POLL_GROWTH, DX_POLL_MAX_MS);
-  return jitter(step, DX_POLL_JITTER, random);
-}
-
+/* If the median is known, a wider spread makes the first poll earlier, because
+ * the document may be done earlier, and the intervals longer (doc/policy.md).
+ */
 int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
                         enum dx_phase phase, int64_t age_ms, int64_t last_ms,
                         double random)
 {
-  int64_t most =
-      age_ms > DX_POLL_BLIND_MS ? DX_POLL_MAX_MS : DX_POLL_BLIND_MAX_MS;
+  double median = forecast->median_ms, spread = forecast->spread;
+  double age = (double)age_ms, last = (double)last_ms, step, jitter;
+  bool is_first = age_ms <= 0 && last_ms <= 0;
 
-  if (phase == DX_PHASE_EXTRACT && last_ms <= 0 && age_ms <= 0)
+  if (phase == DX_PHASE_EXTRACT && is_first)
     return 0; /* the first GET is sent as soon as the source is complete */
-  if (forecast->median_ms > 0)
-    return (int64_t)known(forecast, (double)age_ms, (double)last_ms, random);
-  if (last_ms <= 0)
-    return DX_POLL_FIRST_MS;
-  return (int64_t)jitter(fmin((double)last_ms * DX_POLL_GROWTH, (double)most),
-                         DX_POLL_BLIND_JITTER, random);
+  if (median > 0) {
+    if (is_first)
+      return (int64_t)fmax(DX_POLL_FIRST_MS,
+                           median * exp(-DX_POLL_FIRST_SPREADS * spread));
+    step = clamp(DX_POLL_STEP_PART * sqrt(spread) * median, DX_POLL_STEP_MIN_MS,
+                 DX_POLL_STEP_MAX_MS);
+    if (age > median * exp(DX_POLL_OVERDUE_SPREADS * spread))
+      step = fmin(fmax(last, step) * DX_POLL_GROWTH, DX_POLL_MAX_MS);
+    jitter = DX_POLL_JITTER;
+  } else {
+    if (last_ms <= 0)
+      return DX_POLL_FIRST_MS;
+    step =
+        fmin(last * DX_POLL_GROWTH,
+             age_ms > DX_POLL_BLIND_MS ? DX_POLL_MAX_MS : DX_POLL_BLIND_MAX_MS);
+    jitter = DX_POLL_BLIND_JITTER;
+  }
+  return (int64_t)(step * (1 + jitter * (2 * random - 1)));
 }
 
 /* ---- the file of times: DX_POLL_TIMES lines for each phase, newest first,

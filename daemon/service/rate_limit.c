@@ -4,7 +4,6 @@
 #include "daemon/service/rate_limit.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/history.h"
@@ -14,7 +13,7 @@
 struct shared {
   size_t users;
   int history_dirfd;
-  char *host;
+  const char *host;
   int port;
   double next_ms; /* the next free slot */
   struct dx_pause pause;
@@ -25,27 +24,21 @@ struct dx_rate_limit {
   double gap_ms;
 };
 
-/* ---- making one ---- */
-
 struct dx_rate_limit *dx_rate_limit_new(int history_dirfd, const char *host,
                                         int port, double rate)
 {
-  struct dx_rate_limit *limit = NULL;
-  struct shared *shared = calloc(1, sizeof(*shared));
+  struct dx_rate_limit first = {.shared = calloc(1, sizeof(*first.shared))};
+  struct dx_rate_limit *limit;
 
-  if (shared == NULL)
+  if (first.shared == NULL)
     return NULL;
-  shared->history_dirfd = history_dirfd;
-  shared->port = port;
-  shared->host = strdup(host);
-  dx_pause_read(history_dirfd, host, port, &shared->pause);
-  if (shared->host != NULL)
-    limit =
-        dx_rate_limit_share(&(struct dx_rate_limit){.shared = shared}, rate);
-  if (limit == NULL) {
-    free(shared->host);
-    free(shared);
-  }
+  first.shared->history_dirfd = history_dirfd;
+  first.shared->host = host;
+  first.shared->port = port;
+  dx_pause_read(history_dirfd, host, port, &first.shared->pause);
+  limit = dx_rate_limit_share(&first, rate);
+  if (limit == NULL)
+    free(first.shared);
   return limit;
 }
 
@@ -71,15 +64,11 @@ void dx_rate_limit_free(struct dx_rate_limit **limit)
 {
   if (*limit == NULL)
     return;
-  if (--(*limit)->shared->users == 0) {
-    free((*limit)->shared->host);
+  if (--(*limit)->shared->users == 0)
     free((*limit)->shared);
-  }
   free(*limit);
   *limit = NULL;
 }
-
-/* ---- booking ---- */
 
 /* When the next call may be sent. */
 static double next_ms(const struct shared *shared)
@@ -113,8 +102,6 @@ struct dx_slot dx_rate_limit_book(struct dx_rate_limit *limit,
     return (struct dx_slot){false, (int64_t)(at - ahead) + 1};
   return (struct dx_slot){true, dx_rate_limit_book_any(limit)};
 }
-
-/* ---- a pause ---- */
 
 static void save(const struct shared *shared)
 {

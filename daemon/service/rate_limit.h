@@ -21,8 +21,9 @@ enum dx_urgency { DX_URGENT, DX_PATIENT };
 
 struct dx_rate_limit;
 
-/* history_dirfd: SpoolDir/history, borrowed; -1: a pause ends with the process.
- * rate: calls per second. NULL when out of memory. */
+/* history_dirfd: SpoolDir/history; -1: a pause ends with the process. host:
+ * both are borrowed until all shares are freed. rate: calls per second. NULL
+ * when out of memory. */
 struct dx_rate_limit *dx_rate_limit_new(int history_dirfd, const char *host,
                                         int port, double rate);
 

@@ -36,8 +36,8 @@ static enum dx_code check_host(const char *scheme, const char *host,
   bool is_storage = false;
   size_t i;
 
-  for (i = 0; i < service->storage_host_count; i++)
-    if (is_host(host, service->storage_hosts[i].name))
+  for (i = 0; i < service->storage_hosts.count; i++)
+    if (is_host(host, service->storage_hosts.items[i].name))
       is_storage = true;
   /* A compromised service must not make us send documents to programs that
    * listen only on this computer or its links. Hosts that the administrator has
@@ -51,7 +51,7 @@ static enum dx_code check_host(const char *scheme, const char *host,
     return dx_fail(err, DX_E_PROTOCOL, 0,
                    "the upload URL is not https: documents are not sent in "
                    "the clear");
-  if (service->storage_host_count > 0 && !is_storage)
+  if (service->storage_hosts.count > 0 && !is_storage)
     return dx_fail(err, DX_E_PROTOCOL, 0,
                    "the upload URL is for a host that is not a StorageHost");
   if (dx_host_scope(host) > *ret_scope)

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,12 +27,10 @@
 struct dx_token {
   const struct dx_service *service;
   const struct dx_token_source_info *source;
-  char *text;          /* NULL: none now */
-  int64_t renew_ms;    /* monotonic; 80 % of its life */
-  const char *watched; /* renewed if this file changes; NULL: at renew_ms */
-  struct stat file;    /* its status when it was read */
-  int64_t offset_ms;   /* added to our clock when signing */
-  int wake_fd;         /* ends a wait with E_STOPPED; -1: none */
+  char *text;        /* NULL: none now */
+  int64_t renew_ms;  /* monotonic; 80 % of its life; 0: read at each call */
+  int64_t offset_ms; /* added to our clock when signing */
+  int wake_fd;       /* ends a wait with E_STOPPED; -1: none */
 };
 
 struct dx_token *dx_token_new(const struct dx_service *service)
@@ -118,50 +115,42 @@ static enum dx_code token_read_key(struct dx_token *token, struct dx_err *err)
 
 /* ---- a file ---- */
 
-/* True for one word of visible ASCII, as an Authorization header requires. */
-static bool is_token(const char *text)
+/* Sets the token, which must be visible ASCII, as an Authorization header
+ * requires; `instead` is what the source provides otherwise. */
+static enum dx_code set_text(struct dx_token *token, const char *text,
+                             size_t len, const char *instead,
+                             struct dx_err *err)
 {
-  const char *p;
+  size_t i = 0;
 
-  for (p = text; *p != '\0'; p++)
-    if (*p <= ' ' || *p > '~')
-      return false;
-  return p > text;
+  while (i < len && text[i] > ' ' && text[i] <= '~')
+    i++;
+  if (len == 0 || i < len)
+    return dx_fail(err, DX_E_KEY, 0, "the %s provides %s",
+                   token->source->directive, instead);
+  token->text = strndup(text, len);
+  return token->text != NULL ? DX_OK : dx_fail_nomem(err);
 }
 
 /* Takes the bare token in `text`, which may have white space around it. */
 static enum dx_code take_bare(struct dx_token *token, const char *text,
                               struct dx_err *err)
 {
-  const char *from = token->source->directive;
   size_t len;
 
   text += strspn(text, BLANKS);
   len = strcspn(text, BLANKS);
   if (text[len + strspn(text + len, BLANKS)] != '\0')
     return dx_fail(err, DX_E_KEY, 0, "the %s provides more than one token",
-                   from);
-  token->text = strndup(text, len);
-  if (token->text == NULL)
-    return dx_fail_nomem(err);
-  if (is_token(token->text))
-    return DX_OK;
-  dx_token_forget(token);
-  return dx_fail(err, DX_E_KEY, 0, "the %s provides no token", from);
+                   token->source->directive);
+  return set_text(token, text, len, "no token", err);
 }
 
 static enum dx_code token_read_file(struct dx_token *token, struct dx_err *err)
 {
-  const char *path = token->service->token_file;
   struct dx_buf text = {0};
-  enum dx_code code;
+  enum dx_code code = read_named(token, token->service->token_file, &text, err);
 
-  if (stat(path, &token->file) < 0)
-    return dx_fail(err, DX_E_KEY, errno,
-                   "the TokenFile '%s' cannot be used: %s", path,
-                   strerror(errno));
-  token->watched = path;
-  code = read_named(token, path, &text, err);
   if (code == DX_OK)
     code = take_bare(token, dx_buf_text(&text), err);
   dx_buf_release(&text);
@@ -269,18 +258,11 @@ static enum dx_code take_json(struct dx_token *token, const char *bytes,
   const char *text = dx_json_string(dx_json_get(json, "token"));
   const char *expires = dx_json_string(dx_json_get(json, "expires"));
   int64_t until = expires != NULL ? dx_parse_time(expires) : -1;
-  enum dx_code code = DX_OK;
+  enum dx_code code = set_text(token, text, text != NULL ? strlen(text) : 0,
+                               "JSON without a token", err);
 
-  if (text == NULL || !is_token(text)) {
-    code = dx_fail(err, DX_E_KEY, 0, "the %s provides JSON without a token",
-                   token->source->directive);
-  } else {
-    token->text = strdup(text);
-    if (token->text == NULL)
-      code = dx_fail_nomem(err);
-    else if (until >= 0)
-      set_life(token, until - dx_wall_ms());
-  }
+  if (until >= 0)
+    set_life(token, until - dx_wall_ms());
   dx_json_free(&json);
   return code;
 }
@@ -315,21 +297,6 @@ static enum dx_code token_read_command(struct dx_token *token,
 
 /* ---- the current token ---- */
 
-static bool is_fresh(const struct dx_token *token)
-{
-  const struct stat *was = &token->file;
-  struct stat now;
-
-  if (token->text == NULL)
-    return false;
-  if (token->watched == NULL)
-    return dx_monotonic_ms() < token->renew_ms;
-  return stat(token->watched, &now) == 0 && now.st_ino == was->st_ino &&
-         now.st_dev == was->st_dev && now.st_size == was->st_size &&
-         now.st_mtim.tv_sec == was->st_mtim.tv_sec &&
-         now.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
-}
-
 enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
                           const char **ret_text, struct dx_err *err)
 {
@@ -341,7 +308,7 @@ enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
 #undef X
   enum dx_code code = DX_OK;
 
-  if (!is_fresh(token)) {
+  if (token->text == NULL || dx_monotonic_ms() >= token->renew_ms) {
     dx_token_forget(token);
     token->offset_ms = server_offset_ms;
     code = readers[token->service->token](token, err);

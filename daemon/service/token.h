@@ -26,8 +26,8 @@ void dx_token_free(struct dx_token **token); /* takes NULL, wipes the token */
 
 /*
  * Returns the token to send, borrowed until the next call on the object. It is
- * signed or read again if there is none, if 80 % of its life has passed, or,
- * for TokenFile, if the file has changed.
+ * signed or read again if there is none, or if 80 % of its life has passed; a
+ * TokenFile is read each time.
  *
  * server_offset_ms  added to our wall clock when signing: the service's clock
  *                   minus ours, 0 unless it is known to be off.

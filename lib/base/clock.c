@@ -19,32 +19,21 @@ static int64_t read_clock(clockid_t id)
   return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static int64_t real_boot_ms(void)
-{
-  return read_clock(CLOCK_BOOTTIME);
-}
-
-static int64_t real_wall_ms(void)
-{
-  return read_clock(CLOCK_REALTIME);
-}
-
-static const struct dx_clock real = {real_boot_ms, real_wall_ms};
-static const struct dx_clock *current = &real;
+static const struct dx_clock *current; /* NULL: the real clocks */
 
 void dx_clock_use(const struct dx_clock *clock)
 {
-  current = clock != NULL ? clock : &real;
+  current = clock;
 }
 
 int64_t dx_monotonic_ms(void)
 {
-  return current->monotonic_ms();
+  return current != NULL ? current->monotonic_ms() : read_clock(CLOCK_BOOTTIME);
 }
 
 int64_t dx_wall_ms(void)
 {
-  return current->wall_ms();
+  return current != NULL ? current->wall_ms() : read_clock(CLOCK_REALTIME);
 }
 
 void dx_boot_id(char id[DX_BOOT_ID_BYTES])
@@ -151,24 +140,4 @@ int64_t dx_parse_time(const char *text)
     return -1;
   at = wall_ms_of(&tm, offset);
   return at >= 0 ? at + ms : -1;
-}
-
-int64_t dx_parse_http_date(const char *text)
-{
-  static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  struct tm tm = {0};
-  char month[4];
-  const char *at;
-
-  if (!has_shape(text, "AAA, 99 AAA 9999 99:99:99 GMT") || text[29] != '\0')
-    return -1;
-  /* Not strptime(): its %b depends on the locale, HTTP dates do not. */
-  (void)sscanf(text, "%*3c, %2d %3s %4d %2d:%2d:%2d", &tm.tm_mday, month,
-               &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec);
-  at = strstr(months, month);
-  if (at == NULL || (at - months) % 3 != 0)
-    return -1;
-  tm.tm_mon = (int)(at - months) / 3;
-  tm.tm_year -= 1900;
-  return wall_ms_of(&tm, 0);
 }

@@ -39,8 +39,4 @@ void dx_format_exact_time(int64_t wall_ms, char text[DX_TIME_BYTES]);
  * text is invalid, before 1970, or after 9999. */
 int64_t dx_parse_time(const char *text);
 
-/* Parses an HTTP date (IMF-fixdate). Returns milliseconds; -1 if the text is
- * invalid, or before 1970. */
-int64_t dx_parse_http_date(const char *text);
-
 #endif

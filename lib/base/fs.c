@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,33 +26,23 @@
 #define TEMP_RANDOM 16     /* hex digits at the end of a temporary name */
 #define NAME_MAX_BYTES 230 /* room for ".NAME.RANDOM" */
 
-/* The path of directory `fd`, or of the directory that contains file `fd`;
- * false if unknown. */
-static bool directory_of(int fd, char path[PATH_MAX])
+/* The full path of `name` in directory `fd`, or in the directory that contains
+ * file `fd`, for messages. */
+static const char *whole_path(int fd, const char *name,
+                              char path[DX_ERR_TEXT_BYTES])
 {
-  char link[32], *slash;
+  char link[32], dir[PATH_MAX];
   struct stat st;
   ssize_t len;
 
   (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-  len = readlink(link, path, PATH_MAX - 1);
-  if (len <= 0 || path[0] != '/' || fstat(fd, &st) < 0)
-    return false;
-  path[len] = '\0';
-  slash = strrchr(path, '/');
-  if (S_ISREG(st.st_mode) && slash > path)
-    *slash = '\0';
-  return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
-}
-
-/* The full path of `name` in the directory of `fd`, for messages. */
-static const char *whole_path(int fd, const char *name,
-                              char path[DX_ERR_TEXT_BYTES])
-{
-  char dir[PATH_MAX];
-
-  if (name[0] == '/' || !directory_of(fd, dir))
+  len = name[0] != '/' ? readlink(link, dir, sizeof(dir) - 1) : -1;
+  if (len <= 0 || dir[0] != '/' || fstat(fd, &st) < 0 ||
+      (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
     return name;
+  dir[len] = '\0';
+  if (S_ISREG(st.st_mode))
+    *strrchr(dir, '/') = '\0';
   (void)snprintf(path, DX_ERR_TEXT_BYTES,
                  strcmp(name, ".") == 0 ? "%s" : "%s/%s", dir, name);
   return path;
@@ -285,32 +276,53 @@ void dx_temp_discard(struct dx_temp *temp)
   temp->fd = -1;
 }
 
-static bool is_left_behind(int dirfd, const char *name, int64_t min_age_ms)
+char *dx_fs_names(int dirfd, const char *name, bool (*is_one)(const char *name),
+                  struct dx_err *err)
+{
+  int fd = dx_fs_open_dir_at(dirfd, name, err);
+  DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+  struct dx_buf names = {0};
+  struct dirent *entry;
+  char *text;
+
+  if (fd < 0)
+    return NULL;
+  if (dir == NULL) {
+    (void)dx_fs_fail(err, errno, "list directory", dirfd, name);
+    (void)close(fd);
+    return NULL;
+  }
+  while ((entry = readdir(dir)) != NULL)
+    if (is_one(entry->d_name))
+      dx_buf_add(&names, entry->d_name, strlen(entry->d_name) + 1);
+  (void)closedir(dir);
+  text = dx_buf_take(&names);
+  if (text == NULL)
+    (void)dx_fail_nomem(err);
+  return text;
+}
+
+static bool is_temp_name(const char *name)
 {
   size_t len = strlen(name);
   const char *random = name + len - TEMP_RANDOM;
-  struct stat st;
 
   return name[0] == '.' && len > TEMP_RANDOM + 2 && random[-1] == '.' &&
-         strspn(random, "0123456789abcdef") == TEMP_RANDOM &&
-         fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISREG(st.st_mode) &&
-         dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000 >= min_age_ms;
+         strspn(random, "0123456789abcdef") == TEMP_RANDOM;
 }
 
 void dx_temp_sweep(int dirfd, int64_t min_age_ms)
 {
-  int fd = dx_fs_open_dir_at(dirfd, ".", NULL);
-  DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-  struct dirent *entry;
+  char *names = dx_fs_names(dirfd, ".", is_temp_name, NULL);
+  const char *name;
+  struct stat st;
 
-  if (dir == NULL && fd >= 0)
-    (void)close(fd);
-  while (dir != NULL && (entry = readdir(dir)) != NULL)
-    if (is_left_behind(fd, entry->d_name, min_age_ms))
-      (void)unlinkat(fd, entry->d_name, 0);
-  if (dir != NULL)
-    (void)closedir(dir);
+  for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name))
+    if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) &&
+        dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000 >= min_age_ms)
+      (void)unlinkat(dirfd, name, 0);
+  free(names);
 }
 
 static enum dx_code write_file(int dirfd, const char *name, const void *bytes,

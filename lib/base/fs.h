@@ -112,6 +112,15 @@ void dx_temp_discard(struct dx_temp *temp);
 void dx_temp_sweep(int dirfd, int64_t min_age_ms);
 
 /*
+ * The names in a directory that `is_one` accepts, in no particular order: each
+ * ends with a NUL, and an empty one follows the last, so that
+ * dx_next_name() walks them. The caller frees; NULL with *err filled.
+ */
+char *dx_fs_names(int dirfd, const char *name, bool (*is_one)(const char *name),
+                  struct dx_err *err);
+#define dx_next_name(name) ((name) + strlen(name) + 1)
+
+/*
  * Renames a directory below dirfd, such as "jobs/x", and fsyncs the new parent.
  * E_UNSYNCED: it has the new name, which may be lost in a power failure. On a
  * file system without a journal, both names may then exist.

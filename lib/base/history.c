@@ -38,17 +38,14 @@ bool dx_history_read(int dirfd, const char *name, const char *version,
 {
   struct dx_buf content = {0};
   size_t len = strlen(version);
-  const char *begin;
-  bool is_known;
+  bool is_known =
+      dirfd >= 0 &&
+      dx_fs_read(dirfd, name, DX_HISTORY_BYTES, &content, NULL) == DX_OK &&
+      strncmp(dx_buf_text(&content), version, len) == 0 &&
+      content.data[len] == '\n';
 
-  text[0] = '\0';
-  is_known = dirfd >= 0 &&
-             dx_fs_read(dirfd, name, DX_HISTORY_BYTES, &content, NULL) == DX_OK;
-  begin = dx_buf_text(&content);
-  is_known =
-      is_known && strncmp(begin, version, len) == 0 && begin[len] == '\n';
-  if (is_known)
-    (void)snprintf(text, DX_HISTORY_BYTES + 1, "%s", begin + len + 1);
+  (void)snprintf(text, DX_HISTORY_BYTES + 1, "%s",
+                 is_known ? content.data + len + 1 : "");
   dx_buf_release(&content);
   return is_known;
 }
@@ -78,14 +75,6 @@ void dx_history_write(int dirfd, const char *name, const char *version,
 
 /* ---- a pause ---- */
 
-/* Values that dx_pause_write() would not write are ignored. */
-static bool is_sane(const struct dx_pause *pause)
-{
-  return pause->until_ms >= 0 &&
-         pause->until_ms <= dx_monotonic_ms() + DX_RETRY_AFTER_MAX_MS &&
-         pause->down_ms >= 0 && pause->down_ms <= DX_DOWN_MAX_MS;
-}
-
 void dx_pause_read(int dirfd, const char *host, int port,
                    struct dx_pause *ret_pause)
 {
@@ -97,7 +86,11 @@ void dx_pause_read(int dirfd, const char *host, int port,
   if (!dx_history_read(dirfd, name, PAUSE_VERSION, text) ||
       sscanf(text, "%36s %" SCNd64 " %" SCNd64, boot_id, &ret_pause->until_ms,
              &ret_pause->down_ms) != 3 ||
-      strcmp(boot_id, ours) != 0 || !is_sane(ret_pause))
+      strcmp(boot_id, ours) != 0 ||
+      /* dx_pause_write() would not have written these */
+      ret_pause->until_ms < 0 || ret_pause->down_ms < 0 ||
+      ret_pause->until_ms > dx_monotonic_ms() + DX_RETRY_AFTER_MAX_MS ||
+      ret_pause->down_ms > DX_DOWN_MAX_MS)
     memset(ret_pause, 0, sizeof(*ret_pause));
 }
 

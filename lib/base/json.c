@@ -1,13 +1,12 @@
 /*
- * json.c - a thin, checked layer over cJSON. Only this file uses cJSON; struct
- * dx_json is a cJSON.
+ * json.c - a thin, checked layer over cJSON for reading, and a writer. Only
+ * this file uses cJSON; struct dx_json is a cJSON.
  */
 #include "lib/base/json.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,56 +33,31 @@ static struct dx_json *wrap(cJSON *item)
 #define NUL_ESCAPE "\\u0000"
 #define NUL_ESCAPE_LEN (sizeof(NUL_ESCAPE) - 1)
 
-/* A copy in which no string has a NUL; NULL when out of memory. */
-static char *copy_without_nul(const char *text, size_t len)
-{
-  char *copy = malloc(len + 1);
-  size_t i;
-
-  if (copy == NULL)
-    return NULL;
-  memcpy(copy, text, len);
-  for (i = 0; i + NUL_ESCAPE_LEN <= len; i++) {
-    if (copy[i] != '\\')
-      continue;
-    if (memcmp(copy + i, NUL_ESCAPE, NUL_ESCAPE_LEN) == 0)
-      memcpy(copy + i, "\\ufffd", NUL_ESCAPE_LEN);
-    i++; /* an escaped backslash escapes nothing */
-  }
-  return copy;
-}
-
-/* Parses a text that must be one value as a whole. */
-static cJSON *parse_whole(const char *text, size_t len)
-{
-  const char *end = NULL;
-  cJSON *item = cJSON_ParseWithLengthOpts(text, len, &end, 0);
-
-  while (item != NULL && end < text + len && strchr(" \t\r\n", *end) != NULL)
-    end++;
-  if (item != NULL && end == text + len)
-    return item;
-  cJSON_Delete(item);
-  return NULL;
-}
-
 struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
 {
-  char *copy = NULL;
-  cJSON *item = NULL;
+  char *copy = malloc(len + 1), *at = copy;
+  const char *end = NULL;
+  cJSON *item;
 
-  if (memmem(text, len, NUL_ESCAPE, NUL_ESCAPE_LEN) != NULL) {
-    copy = copy_without_nul(text, len);
-    if (copy == NULL) {
-      (void)dx_fail_nomem(err);
-      return NULL;
-    }
+  if (copy == NULL) {
+    (void)dx_fail_nomem(err);
+    return NULL;
   }
-  if (memchr(text, '\0', len) == NULL)
-    item = parse_whole(copy != NULL ? copy : text, len);
-  free(copy);
+  memcpy(copy, text, len);
+  copy[len] = '\0';
+  for (; (at = strchr(at, '\\')) != NULL && at[1] != '\0'; at += 2)
+    if (strncmp(at, NUL_ESCAPE, NUL_ESCAPE_LEN) == 0)
+      memcpy(at, "\\ufffd", NUL_ESCAPE_LEN);
+  item = cJSON_ParseWithOpts(copy, &end, 0);
+  if (item != NULL &&
+      (strlen(copy) < len || end[strspn(end, " \t\r\n")] != '\0')) {
+    cJSON_Delete(item);
+    item = NULL;
+  }
   if (item == NULL)
     (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
+  explicit_bzero(copy, len); /* it may contain signed URLs */
+  free(copy);
   return wrap(item);
 }
 
@@ -165,26 +139,23 @@ void dx_json_free(struct dx_json **json)
   *json = NULL;
 }
 
+/* cJSON's own accessors accept NULL, too. */
+
 const struct dx_json *dx_json_get(const struct dx_json *object,
                                   const char *name)
 {
-  if (object == NULL || !cJSON_IsObject(peek(object)))
-    return NULL;
   return wrap(cJSON_GetObjectItemCaseSensitive(peek(object), name));
 }
 
 const char *dx_json_string(const struct dx_json *json)
 {
-  return json != NULL ? cJSON_GetStringValue(peek(json)) : NULL;
+  return cJSON_GetStringValue(peek(json));
 }
 
 bool dx_json_int(const struct dx_json *json, int64_t *ret_value)
 {
-  double value;
+  double value = cJSON_GetNumberValue(peek(json)); /* else NaN */
 
-  if (json == NULL || !cJSON_IsNumber(peek(json)))
-    return false;
-  value = peek(json)->valuedouble;
   if (!(fabs(value) <= INT_MAX_EXACT) || floor(value) < value)
     return false;
   *ret_value = (int64_t)value;
@@ -193,7 +164,7 @@ bool dx_json_int(const struct dx_json *json, int64_t *ret_value)
 
 bool dx_json_bool(const struct dx_json *json, bool *ret_value)
 {
-  if (json == NULL || !cJSON_IsBool(peek(json)))
+  if (!cJSON_IsBool(peek(json)))
     return false;
   *ret_value = cJSON_IsTrue(peek(json)) != 0;
   return true;
@@ -201,26 +172,22 @@ bool dx_json_bool(const struct dx_json *json, bool *ret_value)
 
 bool dx_json_is_null(const struct dx_json *json)
 {
-  return json != NULL && cJSON_IsNull(peek(json));
+  return cJSON_IsNull(peek(json));
 }
 
 bool dx_json_is_array(const struct dx_json *json)
 {
-  return json != NULL && cJSON_IsArray(peek(json));
+  return cJSON_IsArray(peek(json));
 }
 
 size_t dx_json_count(const struct dx_json *array)
 {
-  if (array == NULL || !cJSON_IsArray(peek(array)))
-    return 0;
-  return (size_t)cJSON_GetArraySize(peek(array));
+  return dx_json_is_array(array) ? (size_t)cJSON_GetArraySize(peek(array)) : 0;
 }
 
 const struct dx_json *dx_json_first(const struct dx_json *array)
 {
-  if (array == NULL || !cJSON_IsArray(peek(array)))
-    return NULL;
-  return wrap(peek(array)->child);
+  return dx_json_is_array(array) ? wrap(peek(array)->child) : NULL;
 }
 
 const struct dx_json *dx_json_next(const struct dx_json *item)
@@ -230,9 +197,7 @@ const struct dx_json *dx_json_next(const struct dx_json *item)
 
 const struct dx_json *dx_json_first_member(const struct dx_json *object)
 {
-  if (object == NULL || !cJSON_IsObject(peek(object)))
-    return NULL;
-  return wrap(peek(object)->child);
+  return cJSON_IsObject(peek(object)) ? wrap(peek(object)->child) : NULL;
 }
 
 const char *dx_json_name(const struct dx_json *member)
@@ -240,53 +205,9 @@ const char *dx_json_name(const struct dx_json *member)
   return peek(member)->string;
 }
 
-struct dx_json *dx_json_object(void)
-{
-  return wrap(cJSON_CreateObject());
-}
-
 struct dx_json *dx_json_array(void)
 {
   return wrap(cJSON_CreateArray());
-}
-
-static bool put(struct dx_json *object, const char *name, cJSON *item)
-{
-  if (item == NULL)
-    return false;
-  if (cJSON_AddItemToObject(raw(object), name, item))
-    return true;
-  cJSON_Delete(item);
-  return false;
-}
-
-bool dx_json_put_string(struct dx_json *object, const char *name,
-                        const char *text)
-{
-  return put(object, name,
-             text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
-}
-
-bool dx_json_put_int(struct dx_json *object, const char *name, int64_t value)
-{
-  char text[32];
-
-  (void)snprintf(text, sizeof(text), "%" PRId64, value);
-  return put(object, name, cJSON_CreateRaw(text));
-}
-
-bool dx_json_put_bool(struct dx_json *object, const char *name, bool value)
-{
-  return put(object, name, cJSON_CreateBool(value));
-}
-
-bool dx_json_put_take(struct dx_json *object, const char *name,
-                      struct dx_json **child)
-{
-  cJSON *item = raw(*child);
-
-  *child = NULL;
-  return put(object, name, item);
 }
 
 bool dx_json_append_take(struct dx_json *array, struct dx_json **child)
@@ -300,40 +221,96 @@ bool dx_json_append_take(struct dx_json *array, struct dx_json **child)
   return false;
 }
 
-bool dx_json_put_time(struct dx_json *object, const char *name, int64_t wall_ms)
+/* ---- writing ---- */
+
+static void break_line(struct dx_json_out *out)
+{
+  size_t i;
+
+  dx_buf_puts(&out->text, out->pretty ? "\n" : "");
+  for (i = 0; out->pretty && i < out->depth; i++)
+    dx_buf_puts(&out->text, "\t");
+}
+
+static void put_quoted(struct dx_buf *to, const char *text)
+{
+  static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+  const char *at;
+
+  dx_buf_puts(to, "\"");
+  for (; *text != '\0'; text++) {
+    at = strchr(escaped, *text);
+    if (at != NULL)
+      dx_buf_printf(to, "\\%c", letters[at - escaped]);
+    else if ((unsigned char)*text < ' ')
+      dx_buf_printf(to, "\\u%04x", (unsigned)*text);
+    else
+      dx_buf_add(to, text, 1);
+  }
+  dx_buf_puts(to, "\"");
+}
+
+/* Begins a value: what separates it from the one before, and its name. */
+static void begin_value(struct dx_json_out *out, const char *name)
+{
+  const struct dx_buf *text = &out->text;
+  bool is_first = text->len == 0 || strchr("{[", text->data[text->len - 1]);
+
+  dx_buf_puts(&out->text, is_first ? "" : ",");
+  if (name != NULL) {
+    break_line(out);
+    put_quoted(&out->text, name);
+    dx_buf_puts(&out->text, out->pretty ? ":\t" : ":");
+  } else if (!is_first && out->pretty) {
+    dx_buf_puts(&out->text, " ");
+  }
+}
+
+void dx_json_put_raw(struct dx_json_out *out, const char *name,
+                     const char *json)
+{
+  begin_value(out, name);
+  dx_buf_puts(&out->text, json);
+}
+
+void dx_json_open(struct dx_json_out *out, const char *name, char bracket)
+{
+  dx_json_put_raw(out, name, bracket == '{' ? "{" : "[");
+  out->depth++;
+}
+
+void dx_json_close(struct dx_json_out *out, char bracket)
+{
+  out->depth--;
+  if (bracket == '}')
+    break_line(out);
+  dx_buf_add(&out->text, &bracket, 1);
+}
+
+void dx_json_put_string(struct dx_json_out *out, const char *name,
+                        const char *text)
+{
+  dx_json_put_raw(out, name, text != NULL ? "" : "null");
+  if (text != NULL)
+    put_quoted(&out->text, text);
+}
+
+void dx_json_put_int(struct dx_json_out *out, const char *name, int64_t value)
+{
+  begin_value(out, name);
+  dx_buf_printf(&out->text, "%" PRId64, value);
+}
+
+void dx_json_put_bool(struct dx_json_out *out, const char *name, bool value)
+{
+  dx_json_put_raw(out, name, value ? "true" : "false");
+}
+
+void dx_json_put_time(struct dx_json_out *out, const char *name,
+                      int64_t wall_ms)
 {
   char text[DX_TIME_BYTES];
 
-  if (wall_ms == 0)
-    return dx_json_put_string(object, name, NULL);
   dx_format_time(wall_ms, text);
-  return dx_json_put_string(object, name, text);
-}
-
-bool dx_json_put_list(struct dx_json *object, const char *name,
-                      const void *owner, size_t count, dx_json_make *make)
-{
-  struct dx_json *list = dx_json_array();
-  bool ok = list != NULL;
-  size_t i;
-
-  for (i = 0; ok && i < count; i++) {
-    struct dx_json *item = make(owner, i);
-
-    ok = dx_json_append_take(list, &item);
-  }
-  list = dx_json_made_take(list, ok);
-  return dx_json_put_take(object, name, &list);
-}
-
-struct dx_json *dx_json_made_take(struct dx_json *json, bool ok)
-{
-  if (!ok)
-    dx_json_free(&json);
-  return json;
-}
-
-char *dx_json_print(const struct dx_json *json, bool pretty)
-{
-  return pretty ? cJSON_Print(peek(json)) : cJSON_PrintUnformatted(peek(json));
+  dx_json_put_string(out, name, wall_ms != 0 ? text : NULL);
 }

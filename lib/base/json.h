@@ -1,5 +1,5 @@
 /*
- * json.h - reading and writing JSON through checked accessors; the only
+ * json.h - reads JSON through checked accessors, and writes it; the only
  * interface to cJSON.
  *
  * Every accessor accepts NULL and values of another type, and returns "none": a
@@ -8,11 +8,11 @@
  * service is never rewritten with this code. An escaped NUL would end a C
  * string, and different texts would look the same: it is read as DX_JSON_NUL.
  *
- * Ownership: the caller frees what dx_json_parse() or dx_json_object()/_array()
- * returned; what is added with _take belongs to its parent, or is freed if that
- * fails, and the pointer is set to NULL. Strings are borrowed from the value.
- * Errors: E_RESPONSE for text that is not one whole JSON value; false or NULL
- * when out of memory.
+ * Ownership: the caller frees what dx_json_parse() or dx_json_array() returned;
+ * what is added with _take belongs to its parent, or is freed if that fails,
+ * and the pointer is set to NULL. Strings are borrowed from the value. Errors:
+ * E_RESPONSE for text that is not one whole JSON value; false or NULL when out
+ * of memory.
  */
 #ifndef DX_JSON_H
 #define DX_JSON_H
@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/err.h"
 
 struct dx_json;
@@ -57,30 +58,32 @@ const struct dx_json *dx_json_next(const struct dx_json *item);
 const struct dx_json *dx_json_first_member(const struct dx_json *object);
 const char *dx_json_name(const struct dx_json *member);
 
-struct dx_json *dx_json_object(void);
 struct dx_json *dx_json_array(void);
-bool dx_json_put_string(struct dx_json *object, const char *name,
-                        const char *text); /* NULL text: null */
-bool dx_json_put_int(struct dx_json *object, const char *name, int64_t value);
-bool dx_json_put_bool(struct dx_json *object, const char *name, bool value);
-bool dx_json_put_take(struct dx_json *object, const char *name,
-                      struct dx_json **child);
 bool dx_json_append_take(struct dx_json *array, struct dx_json **child);
 
+/*
+ * Writing: begin with `struct dx_json_out out = {0};`, add the values in their
+ * order, each with its name in an object, or with NULL, and close what was
+ * opened. Then take or release the text, which is complete if dx_buf_ok().
+ */
+struct dx_json_out {
+  struct dx_buf text;
+  bool pretty;  /* a line for each member, indented with tabs */
+  size_t depth; /* open containers */
+};
+
+/* bracket: '{' or '[', and '}' or ']'. */
+void dx_json_open(struct dx_json_out *out, const char *name, char bracket);
+void dx_json_close(struct dx_json_out *out, char bracket);
+void dx_json_put_string(struct dx_json_out *out, const char *name,
+                        const char *text); /* NULL text: null */
+void dx_json_put_int(struct dx_json_out *out, const char *name, int64_t value);
+void dx_json_put_bool(struct dx_json_out *out, const char *name, bool value);
 /* RFC 3339 UTC; 0: null. */
-bool dx_json_put_time(struct dx_json *object, const char *name,
+void dx_json_put_time(struct dx_json_out *out, const char *name,
                       int64_t wall_ms);
-
-/* A list of `count` items, each made by `make` from `owner` and its index. */
-typedef struct dx_json *dx_json_make(const void *owner, size_t i);
-bool dx_json_put_list(struct dx_json *object, const char *name,
-                      const void *owner, size_t count, dx_json_make *make);
-
-/* Ends building an object: returns it, or frees it and returns NULL if
- * something failed. */
-struct dx_json *dx_json_made_take(struct dx_json *json, bool ok);
-
-/* The text; caller frees. */
-char *dx_json_print(const struct dx_json *json, bool pretty);
+/* A value that is JSON already. */
+void dx_json_put_raw(struct dx_json_out *out, const char *name,
+                     const char *json);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "lib/base/json_scan.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -33,11 +34,6 @@ enum state {
 static bool is_blank(unsigned char c)
 {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool is_digit(unsigned char c)
-{
-  return c >= '0' && c <= '9';
 }
 
 /* ---- the outline ---- */
@@ -182,7 +178,7 @@ static int at_value(struct dx_json_scan *scan, unsigned char c)
   keep(scan, '0'); /* a number */
   if (c == '-')
     return AFTER_MINUS;
-  return c == '0' ? AFTER_ZERO : is_digit(c) ? IN_INTEGER : FAILED;
+  return c == '0' ? AFTER_ZERO : isdigit(c) ? IN_INTEGER : FAILED;
 }
 
 static int after_value(struct dx_json_scan *scan, unsigned char c)
@@ -230,7 +226,7 @@ static int in_number(struct dx_json_scan *scan, unsigned char c)
   };
   int i = scan->state - AFTER_MINUS;
 
-  if (is_digit(c))
+  if (isdigit(c))
     return scan->state == AFTER_MINUS && c == '0' ? AFTER_ZERO : rows[i].digit;
   if (c == '.')
     return rows[i].point;

@@ -142,6 +142,13 @@ const struct row *config_find_row(const char *name, size_t len)
   return NULL;
 }
 
+void *config_field(const struct dx_config *config,
+                   const struct dx_service *service, const struct row *row)
+{
+  return service != NULL ? (char *)service + row->service_offset
+                         : (char *)config + row->general_offset;
+}
+
 const struct dx_token_source_info dx_token_sources[DX_TOKEN_SOURCE_COUNT] = {
 #define X(NAME, word, directive, field, TYPE, type, help, limit_s, advice, \
           ...)                                                             \

@@ -47,17 +47,15 @@ enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
 enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
 enum dx_sandbox { DX_SANDBOX_IS_REQUIRED, DX_SANDBOX_IS_OPTIONAL };
 
-#define DX_CLAIMS_MAX 50
-struct dx_claim {
-  char *name;
-  char *value;
-  int line;
-};
-
-#define DX_STORAGE_HOSTS_MAX 50
-struct dx_host {
-  char *name; /* lower case; IPv6 without brackets */
-  int line;
+/* The values of a directive that may be repeated. */
+#define DX_ITEMS_MAX 50
+struct dx_items {
+  size_t count;
+  struct dx_item {
+    char *name;
+    char *value; /* NULL: only a name */
+    int line;
+  } items[DX_ITEMS_MAX];
 };
 
 /* The line that sets each row of dx_directive(); 0: default. */
@@ -79,14 +77,13 @@ struct dx_service {
 #undef X
   enum dx_algorithm token_algorithm;
   char *token_key_id; /* NULL when not given */
-  struct dx_claim claims[DX_CLAIMS_MAX];
-  size_t claim_count;
+  struct dx_items claims;
   int64_t token_lifetime_ms;
   char *ca_file;
   char *proxy;
-  struct dx_host storage_hosts[DX_STORAGE_HOSTS_MAX];
-  size_t storage_host_count; /* 0: any */
-  double api_rate;           /* calls per second */
+  /* none: any; lower case, IPv6 without brackets */
+  struct dx_items storage_hosts;
+  double api_rate; /* calls per second */
   enum dx_completion completion;
   char *on_result; /* program and arguments; NULL when not given */
   char *separator_page;
@@ -113,12 +110,9 @@ struct dx_config {
   size_t service_count;
 };
 
-/*
- * The path of the default file: $CUPS_SERVERROOT/docextract.conf if cupsd has
- * set that variable, else below the built-in server root. Programs that run
- * with the rights of another user pass false for trust_env. Caller frees.
- */
-char *dx_config_path(bool trust_env);
+/* The path of the default file: $CUPS_SERVERROOT/docextract.conf if cupsd has
+ * set that variable, else below the built-in server root. Static memory. */
+const char *dx_config_path(void);
 
 /*
  * Reads and checks `path` (docextract.conf(5)). The message describes the first

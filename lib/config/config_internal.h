@@ -34,7 +34,7 @@ enum type {
   SIZE,
   COUNT,
   COMMAND,
-  CLAIM,
+  CLAIM, /* these two may be repeated: struct dx_items */
   HOST
 };
 
@@ -67,6 +67,10 @@ extern const size_t config_row_count;
 
 /* The row of that name, `len` bytes long, in any case; NULL if none. */
 const struct row *config_find_row(const char *name, size_t len);
+
+/* The field of a row: in a service, or, if it is NULL, outside. */
+void *config_field(const struct dx_config *config,
+                   const struct dx_service *service, const struct row *row);
 
 /* ---- mistakes.c ---- */
 

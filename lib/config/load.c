@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -101,16 +103,6 @@ static enum dx_code open_section(struct parser *p, const char *name,
   return config_set_text(name, &p->service->name, err);
 }
 
-/* The value of the directive of a token source, or NULL. */
-static const char *token_setting(const struct dx_service *s, int source)
-{
-#define X(NAME, word, directive, field, ...) s->field,
-  const char *const settings[] = {DX_TOKEN_SOURCES(X)};
-#undef X
-
-  return settings[source];
-}
-
 static bool has_line(const struct dx_service *s, const char *directive)
 {
   return s->lines
@@ -131,12 +123,12 @@ static enum dx_code check_section(const struct parser *p, struct dx_err *err)
     return config_bad(p, err, "<Service %s> needs BaseURL", s->name);
   if (p->mistakes > p->mistakes_before)
     return DX_OK; /* the rest may be there, on a wrong line */
-  if (token_setting(s, (int)s->token) != NULL)
+  if (has_line(s, dx_token_sources[s->token].directive))
     return DX_OK;
   /* With the directive of another source, the Token line may be missing. */
   for (i = 0; !has_line(s, "Token") && i < DX_TOKEN_SOURCE_COUNT; i++) {
     info = &dx_token_sources[i];
-    if (token_setting(s, i) != NULL)
+    if (has_line(s, info->directive))
       return config_bad(p, err,
                         "<Service %s> needs the line 'Token %s', for its %s",
                         s->name, info->word, info->directive);
@@ -336,14 +328,14 @@ static enum dx_code finish(struct parser *p, struct dx_err *err)
   return DX_OK;
 }
 
-char *dx_config_path(bool trust_env)
+const char *dx_config_path(void)
 {
-  const char *root = trust_env ? getenv("CUPS_SERVERROOT") : NULL;
-  struct dx_buf path = {0};
+  static char path[PATH_MAX];
+  const char *root = getenv("CUPS_SERVERROOT");
 
-  dx_buf_printf(&path, "%s/docextract.conf",
-                root != NULL && root[0] == '/' ? root : DX_SERVERROOT);
-  return dx_buf_take(&path);
+  (void)snprintf(path, sizeof(path), "%s/docextract.conf",
+                 root != NULL && root[0] == '/' ? root : DX_SERVERROOT);
+  return path;
 }
 
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
@@ -404,44 +396,52 @@ enum dx_code dx_config_read_anyway(const char *path,
   return read_config(&p, ret_config, err);
 }
 
-static void release_service(struct dx_service *s)
+/* Frees the values of a service, or, if it is NULL, those outside. */
+static void release_values(struct dx_config *config, struct dx_service *service)
 {
-  size_t i;
+  const struct row *row = config_rows;
+  struct dx_items *list;
 
-  for (i = 0; i < s->claim_count; i++) {
-    free(s->claims[i].name);
-    free(s->claims[i].value);
+  for (; row < config_rows + config_row_count; row++) {
+    if (service != NULL ? !row->public.in_service : !row->public.in_general)
+      continue;
+    switch (row->type) {
+    case WORD:
+    case NUMBER:
+    case DURATION:
+    case SIZE:
+    case COUNT:
+      break;
+    case CLAIM:
+    case HOST:
+      list = config_field(config, service, row);
+      for (; list->count > 0; list->count--) {
+        free(list->items[list->count - 1].name);
+        free(list->items[list->count - 1].value);
+      }
+      break;
+    default:
+      free(*(char **)config_field(config, service, row));
+    }
   }
-  for (i = 0; i < s->storage_host_count; i++)
-    free(s->storage_hosts[i].name);
-  free(s->name);
-  free(s->base_url);
-  free(s->host);
-#define X(NAME, word, directive, field, ...) free(s->field);
-  DX_TOKEN_SOURCES(X)
-#undef X
-  free(s->token_key_id);
-  free(s->ca_file);
-  free(s->proxy);
-  free(s->on_result);
-  free(s->separator_page);
-  free(s->results_dir);
 }
 
 void dx_config_free(struct dx_config **config_at)
 {
   struct dx_config *config = *config_at;
-  size_t i;
+  struct dx_service *service;
 
   if (config == NULL)
     return;
-  for (i = 0; i < config->service_count; i++)
-    release_service(&config->services[i]);
+  for (service = config->services;
+       service < config->services + config->service_count; service++) {
+    release_values(config, service);
+    free(service->name);
+    free(service->host);
+  }
+  release_values(config, NULL);
   free(config->services);
   free(config->path);
-  free(config->spool_dir);
-  free(config->results_dir);
-  free(config->status_socket);
   free(config);
   *config_at = NULL;
 }

@@ -1,8 +1,7 @@
 /*
  * mistakes.c - messages for the administrator: mistakes with file and line, the
- * list of all mistakes, the directive that an unknown name resembles, and
- * warnings about files that do not exist. load.c and parse.c detect the
- * mistakes.
+ * list of all mistakes, and warnings about files that do not exist. load.c and
+ * parse.c detect the mistakes.
  */
 #include "lib/config/config_internal.h"
 
@@ -18,7 +17,6 @@
 
 #include "lib/base/user.h"
 
-#define NAME_MAX_BYTES 64 /* of a directive */
 #define WORD_MAX_BYTES 24 /* a longer word is more likely a key than a name */
 
 enum dx_code config_bad(const struct parser *p, struct dx_err *err,
@@ -51,45 +49,6 @@ enum dx_code config_note_mistake(struct parser *p, enum dx_code code,
 
 /* ---- names ---- */
 
-/* How many letters differ (Levenshtein); 1 for part of a name. */
-static size_t distance(const char *a, const char *b)
-{
-  size_t row[NAME_MAX_BYTES + 1];
-  size_t n = strlen(b), i, j;
-
-  if (strlen(a) > 2 && strcasestr(b, a) != NULL)
-    return 1;
-  for (j = 0; j <= n; j++)
-    row[j] = j;
-  for (i = 1; a[i - 1] != '\0'; i++) {
-    size_t corner = row[0];
-
-    row[0] = i;
-    for (j = 1; j <= n; j++) {
-      size_t up = row[j];
-      size_t cost = strncasecmp(&a[i - 1], &b[j - 1], 1) != 0;
-
-      row[j] = (up < row[j - 1] ? up : row[j - 1]) + 1;
-      if (corner + cost < row[j])
-        row[j] = corner + cost;
-      corner = up;
-    }
-  }
-  return row[n];
-}
-
-/* The most similar directive; NULL if none is similar. */
-static const char *nearest(const char *name)
-{
-  const char *best = config_rows[0].public.name;
-  size_t i;
-
-  for (i = 1; i < config_row_count; i++)
-    if (distance(name, config_rows[i].public.name) < distance(name, best))
-      best = config_rows[i].public.name;
-  return distance(name, best) <= 1 + strlen(name) / 3 ? best : NULL;
-}
-
 static void list_possible(bool inside, char *text, size_t size)
 {
   size_t i, used = 0;
@@ -106,18 +65,11 @@ static void list_possible(bool inside, char *text, size_t size)
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
 
-/*
- * A line may be a misplaced key, and others read the messages: only a word that
- * looks like the name of a directive is repeated. It may end with digits if it
- * resembles an existing one.
- */
+/* A line may be a misplaced key, and others read the messages: only a word that
+ * looks like the name of a directive is repeated. */
 bool config_is_repeatable(const char *name)
 {
-  size_t len = strspn(name, LETTERS);
-  size_t more = strspn(name + len, "0123456789");
-
-  return name[len + more] == '\0' && len + more <= WORD_MAX_BYTES &&
-         (more == 0 || nearest(name) != NULL);
+  return strlen(name) <= WORD_MAX_BYTES && name[strspn(name, LETTERS)] == '\0';
 }
 
 enum dx_code config_unknown(const struct parser *p, const char *name,
@@ -125,7 +77,6 @@ enum dx_code config_unknown(const struct parser *p, const char *name,
 {
   size_t len = strcspn(name, "=:");
   const struct row *row = config_find_row(name, len);
-  const char *near = config_is_repeatable(name) ? nearest(name) : NULL;
   char possible[DX_ERR_TEXT_BYTES];
 
   if (row != NULL)
@@ -133,9 +84,6 @@ enum dx_code config_unknown(const struct parser *p, const char *name,
                       row->public.name, name[len]);
   if (strcasecmp(name, "Service") == 0)
     return config_bad(p, err, "a section begins with <Service NAME>");
-  if (near != NULL)
-    return config_bad(p, err, "unknown directive '%s'; did you mean '%s'?",
-                      name, near);
   list_possible(p->service != NULL, possible, sizeof(possible));
   if (config_is_repeatable(name))
     return config_bad(p, err, "unknown directive '%s'; possible here: %s", name,

@@ -251,30 +251,6 @@ bool dx_host_is_loopback(const char *host)
 }
 
 #define HOST_MAX 255
-#define DIGITS "0123456789"
-
-/* True if the text may follow the host: a port and a path. */
-static bool is_rest(const char *text, int *port)
-{
-  char *end;
-  long n;
-
-  if (text[0] == ':') {
-    n = isdigit((unsigned char)text[1]) ? strtol(text + 1, &end, 10) : 0;
-    if (n < 1 || n > 65535)
-      return false;
-    *port = (int)n;
-    text = end;
-  }
-  if (text[0] != '\0' && text[0] != '/')
-    return false;
-  for (; *text != '\0'; text++)
-    if (*text <= ' ' || *text > '~' ||
-        (*text == '%' && (!isxdigit((unsigned char)text[1]) ||
-                          !isxdigit((unsigned char)text[2]))))
-      return false;
-  return true;
-}
 
 /*
  * Splits host and port off (RFC 3986, section 3.2); false if it is not such a
@@ -284,23 +260,32 @@ static bool is_rest(const char *text, int *port)
 static bool split_url(const char *value, bool *is_https,
                       char host[HOST_MAX + 1], int *port)
 {
-  bool is_ipv6;
-  size_t len;
+  int len = 0, more = 0;
 
   *is_https = strncmp(value, "https://", 8) == 0;
   *port = *is_https ? 443 : 80;
   if (!*is_https && strncmp(value, "http://", 7) != 0)
     return false;
   value += *is_https ? 8 : 7;
-  is_ipv6 = value[0] == '[';
-  value += is_ipv6;
-  len = strspn(value, is_ipv6 ? DIGITS "abcdefABCDEF:."
-                              : DIGITS "abcdefghijklmnopqrstuvwxyz"
-                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._");
-  if (len == 0 || len > HOST_MAX || (is_ipv6 && value[len] != ']'))
+  (void)(value[0] == '[' ? sscanf(value, "[%255[0-9a-fA-F:.]]%n", host, &len)
+                         : sscanf(value, "%255[0-9a-zA-Z._-]%n", host, &len));
+  if (len == 0)
     return false;
-  (void)snprintf(host, HOST_MAX + 1, "%.*s", (int)len, value);
-  return is_rest(value + len + is_ipv6, port);
+  value += len;
+  if (value[0] == ':') {
+    if (!isdigit((unsigned char)value[1]) ||
+        sscanf(value, ":%5d%n", port, &more) != 1 || *port < 1 || *port > 65535)
+      return false;
+    value += more;
+  }
+  if (value[0] != '\0' && value[0] != '/')
+    return false;
+  for (; *value != '\0'; value++)
+    if (*value <= ' ' || *value > '~' ||
+        (*value == '%' && (!isxdigit((unsigned char)value[1]) ||
+                           !isxdigit((unsigned char)value[2]))))
+      return false;
+  return true;
 }
 
 static void to_lower(char *text)
@@ -349,14 +334,35 @@ static bool is_quoted(const char *value)
          value[len - 1] == value[0];
 }
 
-static enum dx_code add_claim(const struct parser *p, const char *value,
-                              struct dx_service *service, struct dx_err *err)
+/* Adds to the values of a directive that may be repeated. */
+static enum dx_code add_item(const struct parser *p, const struct row *row,
+                             struct dx_items *list, const char *name,
+                             size_t len, const char *value, struct dx_err *err)
+{
+  struct dx_item *item = list->items;
+
+  for (; item < list->items + list->count; item++)
+    if (strlen(item->name) == len && strncmp(item->name, name, len) == 0)
+      return config_bad(p, err, "%s '%.*s' appears twice; remove one",
+                        row->public.name, (int)len, name);
+  if (list->count >= DX_ITEMS_MAX)
+    return config_bad(p, err, "more than %d %ss; remove some", DX_ITEMS_MAX,
+                      row->public.name);
+  *item = (struct dx_item){strndup(name, len),
+                           value != NULL ? strdup(value) : NULL, p->line};
+  list->count++;
+  return item->name != NULL && (value == NULL || item->value != NULL)
+             ? DX_OK
+             : dx_fail_nomem(err);
+}
+
+static enum dx_code add_claim(const struct parser *p, const struct row *row,
+                              const char *value, struct dx_items *claims,
+                              struct dx_err *err)
 {
   static const char *const ours[] = {"exp", "iat", "jti", "nbf"};
   size_t len = strcspn(value, " \t");
   const char *text = value + len + strspn(value + len, " \t");
-  /* NOLINTNEXTLINE(*-core.NullDereference): a claim is in a section */
-  struct dx_claim *claim = &service->claims[service->claim_count];
   size_t i;
 
   if (len == 0 || *text == '\0')
@@ -370,26 +376,15 @@ static enum dx_code add_claim(const struct parser *p, const char *value,
       return config_bad(p, err,
                         "the claim '%s' is set by docextract; remove the line",
                         ours[i]);
-  for (i = 0; i < service->claim_count; i++)
-    if (strlen(service->claims[i].name) == len &&
-        strncmp(service->claims[i].name, value, len) == 0)
-      return config_bad(p, err, "the claim '%.*s' appears twice; remove one",
-                        (int)len, value);
-  if (service->claim_count >= DX_CLAIMS_MAX)
-    return config_bad(p, err, "more than %d claims; remove some",
-                      DX_CLAIMS_MAX);
-  *claim = (struct dx_claim){strndup(value, len), strdup(text), p->line};
-  service->claim_count++;
-  return claim->name != NULL && claim->value != NULL ? DX_OK
-                                                     : dx_fail_nomem(err);
+  return add_item(p, row, claims, value, len, text, err);
 }
 
 /* Accepts only what curl would parse as a host, with nothing around it. */
-static enum dx_code add_host(const struct parser *p, const char *value,
-                             struct dx_service *service, struct dx_err *err)
+static enum dx_code add_host(const struct parser *p, const struct row *row,
+                             const char *value, struct dx_items *hosts,
+                             struct dx_err *err)
 {
   bool is_bracketed = value[0] == '[' && value[strlen(value) - 1] == ']';
-  size_t i;
   char name[256];
 
   (void)snprintf(name, sizeof(name), "%.*s",
@@ -401,26 +396,13 @@ static enum dx_code add_host(const struct parser *p, const char *value,
     return config_bad(p, err,
                       "StorageHost is the name of a host, such as "
                       "storage.example.com, without https://, port, or path");
-  /* NOLINTNEXTLINE(*-core.NullDereference): a host is in a section */
-  for (i = 0; i < service->storage_host_count; i++)
-    if (strcmp(service->storage_hosts[i].name, name) == 0)
-      return config_bad(p, err, "StorageHost '%s' appears twice; remove one",
-                        name);
-  if (service->storage_host_count >= DX_STORAGE_HOSTS_MAX)
-    return config_bad(p, err, "more than %d StorageHosts; remove some",
-                      DX_STORAGE_HOSTS_MAX);
-  service->storage_hosts[service->storage_host_count] =
-      (struct dx_host){strdup(name), p->line};
-  return service->storage_hosts[service->storage_host_count++].name != NULL
-             ? DX_OK
-             : dx_fail_nomem(err);
+  return add_item(p, row, hosts, name, strlen(name), NULL, err);
 }
 
 static enum dx_code set_value(const struct parser *p, const struct row *row,
                               const char *value, struct dx_err *err)
 {
-  void *field = p->service != NULL ? (char *)p->service + row->service_offset
-                                   : (char *)p->config + row->general_offset;
+  void *field = config_field(p->config, p->service, row);
   char host[HOST_MAX + 1];
   bool is_https;
   int port;
@@ -451,9 +433,9 @@ static enum dx_code set_value(const struct parser *p, const struct row *row,
   case COUNT:
     return set_amount(p, row, value, field, err);
   case CLAIM:
-    return add_claim(p, value, p->service, err);
+    return add_claim(p, row, value, field, err);
   case HOST:
-    return add_host(p, value, p->service, err);
+    return add_host(p, row, value, field, err);
   case TEXT:
     break;
   }

@@ -13,16 +13,8 @@
 #define COMMENT_AT 28     /* after that */
 #define COMMENT_WITHIN 60 /* a longer value has its comment above */
 
-static const void *value_of(const struct dx_config *config,
-                            const struct dx_service *service,
-                            const struct row *row)
-{
-  return service != NULL ? (const char *)service + row->service_offset
-                         : (const char *)config + row->general_offset;
-}
-
-/* The value of a row, as it was written or could have been; NULL if none. Words
- * and amounts are put into `text`. */
+/* The value of a row, as it was written or could have been; NULL if there is
+ * none, or a list. Words and amounts are put into `text`. */
 static const char *value_text(const struct row *row, const void *value,
                               char text[DX_SIZE_TEXT_BYTES])
 {
@@ -44,12 +36,13 @@ static const char *value_text(const struct row *row, const void *value,
   case COUNT:
     config_amount_text(row->type, *(const int64_t *)value, text);
     return text;
+  case CLAIM:
+  case HOST:
+    return NULL;
   default:
     return *(char *const *)value;
   }
 }
-
-/* ---- with everything ---- */
 
 /* The origin of a value: "docextract.conf:7", or the default. The full path is
  * at the top. */
@@ -93,46 +86,50 @@ static void print_line(FILE *out, const struct dx_config *config,
   fputc('\n', out);
 }
 
-static void print_row(FILE *out, const struct dx_config *config,
-                      const struct dx_service *service, const struct row *row)
+static void print_items(FILE *out, const struct dx_config *config,
+                        const char *name, const struct dx_items *list)
 {
-  size_t i = (size_t)(row - config_rows);
-  int general = row->public.in_general ? config->lines.of[i] : 0;
-  int line = service != NULL ? service->lines.of[i] : general;
-  bool is_for_all = line == 0 && general != 0;
-  char text[DX_SIZE_TEXT_BYTES];
-  const char *value = value_text(row, value_of(config, service, row), text);
+  const struct dx_item *item = list->items;
+  char text[2 * LINE_BYTES];
 
-  if (value != NULL)
-    print_line(out, config, service != NULL ? "  " : "", row->public.name,
-               value, is_for_all ? general : line,
-               is_for_all ? ", for all services" : "");
+  for (; item < list->items + list->count; item++) {
+    (void)snprintf(text, sizeof(text), "%s%s%s", item->name,
+                   item->value != NULL ? " " : "",
+                   item->value != NULL ? item->value : "");
+    print_line(out, config, "  ", name, text, item->line, "");
+  }
 }
 
-static void print_service(FILE *out, const struct dx_config *config,
-                          const struct dx_service *service)
+/* Prints the rows of a service, or, if it is NULL, those outside; without texts
+ * that a user wrote if `is_anonymous`. */
+static void print_rows(FILE *out, const struct dx_config *config,
+                       const struct dx_service *service, bool is_anonymous)
 {
-  char claim[2 * LINE_BYTES];
-  size_t i, k;
+  char text[DX_SIZE_TEXT_BYTES];
+  const char *value;
+  size_t i;
 
   for (i = 0; i < config_row_count; i++) {
     const struct row *row = &config_rows[i];
+    const void *field = config_field(config, service, row);
+    int general = row->public.in_general ? config->lines.of[i] : 0;
+    int line = service != NULL ? service->lines.of[i] : general;
+    bool is_for_all = line == 0 && general != 0;
 
-    if (row->type == CLAIM) {
-      for (k = 0; k < service->claim_count; k++) {
-        (void)snprintf(claim, sizeof(claim), "%s %s", service->claims[k].name,
-                       service->claims[k].value);
-        print_line(out, config, "  ", row->public.name, claim,
-                   service->claims[k].line, "");
-      }
-    } else if (row->type == HOST) {
-      for (k = 0; k < service->storage_host_count; k++)
-        print_line(out, config, "  ", row->public.name,
-                   service->storage_hosts[k].name,
-                   service->storage_hosts[k].line, "");
-    } else if (row->public.in_service) {
-      print_row(out, config, service, row);
+    if (service != NULL ? !row->public.in_service : !row->public.in_general)
+      continue;
+    if (!is_anonymous && (row->type == CLAIM || row->type == HOST)) {
+      print_items(out, config, row->public.name, field);
+      continue;
     }
+    value = value_text(row, field, text);
+    if (is_anonymous && (value == text || line != 0))
+      fprintf(out, "  %-*s %s%s\n", NAME_WIDTH, row->public.name,
+              value == text ? text : "(set)", line != 0 ? "" : " (default)");
+    else if (!is_anonymous && value != NULL)
+      print_line(out, config, service != NULL ? "  " : "", row->public.name,
+                 value, is_for_all ? general : line,
+                 is_for_all ? ", for all services" : "");
   }
 }
 
@@ -141,50 +138,26 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
                              struct dx_err *err)
 {
   const struct dx_service *service = config->services;
-  size_t i;
 
   fprintf(out, "# %s\n", config->path);
-  for (i = 0; i < config_row_count; i++)
-    if (config_rows[i].public.in_general)
-      print_row(out, config, NULL, &config_rows[i]);
+  print_rows(out, config, NULL, false);
   for (; service < config->services + config->service_count; service++) {
     fprintf(out, "\n<Service %s>\n", service->name);
     if (each != NULL)
       each(ctx, service, out);
-    print_service(out, config, service);
+    print_rows(out, config, service, false);
     fprintf(out, "</Service>\n");
   }
   return fflush(out) == 0 ? DX_OK : dx_fail_sys(err, errno, "write", "output");
 }
 
-/* ---- with nothing that a user wrote ---- */
-
-static void print_anonymous(FILE *out, const struct dx_config *config,
-                            const struct dx_service *service,
-                            const struct row *row)
-{
-  const struct dx_lines *lines =
-      service != NULL ? &service->lines : &config->lines;
-  bool is_set = lines->of[row - config_rows] != 0;
-  char text[DX_SIZE_TEXT_BYTES];
-  bool is_text = value_text(row, value_of(config, service, row), text) != text;
-
-  if (!is_text || is_set)
-    fprintf(out, "  %-*s %s%s\n", NAME_WIDTH, row->public.name,
-            is_text ? "(set)" : text, is_set ? "" : " (default)");
-}
-
 void dx_config_print_anonymous(const struct dx_config *config, FILE *out)
 {
-  size_t i, k;
+  size_t k;
 
-  for (i = 0; i < config_row_count; i++)
-    if (config_rows[i].public.in_general)
-      print_anonymous(out, config, NULL, &config_rows[i]);
+  print_rows(out, config, NULL, true);
   for (k = 0; k < config->service_count; k++) {
     fprintf(out, "  service %zu of %zu\n", k + 1, config->service_count);
-    for (i = 0; i < config_row_count; i++)
-      if (config_rows[i].public.in_service)
-        print_anonymous(out, config, &config->services[k], &config_rows[i]);
+    print_rows(out, config, &config->services[k], true);
   }
 }

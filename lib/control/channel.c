@@ -5,8 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +32,6 @@ static const struct {
 #undef X
 };
 
-bool dx_verb_is_of_client(enum dx_verb verb)
-{
-  return verb < DX_VERB_NOTE;
-}
-
 char *dx_take_word(char **rest)
 {
   char *word = *rest, *end = word;
@@ -52,23 +47,22 @@ char *dx_take_word(char **rest)
   return word;
 }
 
+/* Parses message->line in place. */
 static bool read_line(struct dx_message *message)
 {
   char *rest = message->line;
   const char *word = dx_take_word(&rest);
-  int i;
+  int i = 0;
 
-  for (i = 0; word != NULL && i < DX_VERB_COUNT; i++)
-    if (strcmp(word, verbs[i].word) == 0)
-      break;
-  if (word == NULL || i == DX_VERB_COUNT)
-    return false;
+  while (i < DX_VERB_COUNT &&
+         (word == NULL || strcmp(word, verbs[i].word) != 0))
+    i++;
   message->verb = (enum dx_verb)i;
-  while (message->count < verbs[i].words) {
-    message->words[message->count] = dx_take_word(&rest);
-    if (message->words[message->count++] == NULL)
+  if (i == DX_VERB_COUNT)
+    return false;
+  for (; message->count < verbs[i].words; message->count++)
+    if ((message->words[message->count] = dx_take_word(&rest)) == NULL)
       return false;
-  }
   if (rest != NULL)
     message->text = rest;
   return rest == NULL || verbs[i].has_text;
@@ -124,6 +118,44 @@ enum dx_code dx_message_outcome(const struct dx_message *message,
   return dx_fail(err, code, 0, "%s", message->text);
 }
 
+static const char *const kinds[] = {DX_NOTES(DX_WORD_OF_ROW)};
+
+void dx_note_format(const struct dx_note *note, bool here,
+                    char line[DX_CHANNEL_LINE_BYTES])
+{
+  int64_t age = note->since_ms != 0 ? dx_monotonic_ms() - note->since_ms : -1;
+  char whole[2 * DX_CHANNEL_LINE_BYTES];
+
+  (void)snprintf(whole, sizeof(whole),
+                 "note %s %s %d %" PRId64 " %" PRId64 " %" PRId64 " %s",
+                 kinds[note->kind], dx_code_name(note->code), here, note->done,
+                 note->total, age, note->text);
+  dx_utf8_copy(line, DX_CHANNEL_LINE_BYTES, whole);
+}
+
+enum dx_code dx_note_parse(const struct dx_message *message,
+                           struct dx_note *ret_note, bool *ret_here,
+                           struct dx_err *err)
+{
+  int64_t here, age;
+  int kind = 0;
+
+  *ret_note = (struct dx_note){.text = message->text};
+  while (kind < DX_NOTE_COUNT && strcmp(message->words[0], kinds[kind]) != 0)
+    kind++;
+  ret_note->kind = (enum dx_note_kind)kind;
+  ret_note->code = dx_code_by_name(message->words[1]);
+  if (kind == DX_NOTE_COUNT || ret_note->code == DX_CODE_COUNT ||
+      !dx_message_number(message, 2, &here) || here < 0 || here > 1 ||
+      !dx_message_number(message, 3, &ret_note->done) ||
+      !dx_message_number(message, 4, &ret_note->total) ||
+      !dx_message_number(message, 5, &age) || age < -1 || age > INT64_MAX / 2)
+    return not_understood(err);
+  ret_note->since_ms = age >= 0 ? dx_monotonic_ms() - age : 0;
+  *ret_here = here == 1;
+  return DX_OK;
+}
+
 DX_WORDS(started, DX_STARTED)
 DX_BY_WORD(started)
 
@@ -159,15 +191,13 @@ void dx_channel_flush(struct dx_channel *channel)
   memmove(out->data, out->data + n, out->len + 1);
 }
 
-enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
-                             const char *format, ...)
+enum dx_code dx_channel_send_list(struct dx_channel *channel,
+                                  struct dx_err *err, const char *format,
+                                  va_list args)
 {
   char whole[2 * DX_CHANNEL_LINE_BYTES], line[DX_CHANNEL_LINE_BYTES];
-  va_list args;
 
-  va_start(args, format);
   (void)vsnprintf(whole, sizeof(whole), format, args);
-  va_end(args);
   dx_utf8_make_valid(whole);
   dx_utf8_copy(line, sizeof(line), whole);
   if (channel->out.len + strlen(line) >= DX_CHANNEL_BACKLOG_BYTES)
@@ -177,6 +207,18 @@ enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
     return dx_fail_nomem(err);
   dx_channel_flush(channel);
   return DX_OK;
+}
+
+enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
+                             const char *format, ...)
+{
+  enum dx_code code;
+  va_list args;
+
+  va_start(args, format);
+  code = dx_channel_send_list(channel, err, format, args);
+  va_end(args);
+  return code;
 }
 
 /* The remaining part of timeout_ms after `begin_ms`; -1: forever. */
@@ -203,6 +245,7 @@ bool dx_channel_drain(struct dx_channel *channel, int timeout_ms)
   return !dx_channel_is_behind(channel);
 }
 
+/* Receives what has arrived. */
 static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
 {
   size_t room = sizeof(channel->in) - channel->in_len;

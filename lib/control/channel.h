@@ -22,6 +22,7 @@
 #ifndef DX_CHANNEL_H
 #define DX_CHANNEL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,7 +55,7 @@
 /* What docextractd sends. CODE: dx_code_name(). */
 #define DX_SERVER_VERBS(X)                                                    \
   X(NOTE, "note", 6, true)                                                    \
-  /* KIND CODE HERE DONE TOTAL AGE_MS TEXT: note.h */                         \
+  /* KIND CODE HERE DONE TOTAL AGE_MS TEXT */                                 \
   X(MAY, "may", 1, false)           /* N: answer yes or no within 1 s */      \
   X(LEFT, "left", 0, false)         /* `leave` is durable */                  \
   X(GONE, "gone", 0, false)         /* `ended` is durable, or superseded */   \
@@ -65,17 +66,17 @@
                              /* administrator; OK: extracted */               \
   X(LINE, "line", 0, true)   /* for stdout */                                 \
   X(WARN, "warn", 0, true)   /* for stderr */                                 \
+  X(SLOW, "slow", 0, true)   /* the same, if the next line takes long */      \
   X(DONE, "done", 0, true)   /* the request succeeded */                      \
   X(ERROR, "error", 1, true) /* CODE TEXT: it failed */
 
+/* Those of clients come before DX_VERB_NOTE. */
 enum dx_verb {
 #define X(name, word, words, has_text) DX_VERB_##name,
   DX_CLIENT_VERBS(X) DX_SERVER_VERBS(X)
 #undef X
       DX_VERB_COUNT
 };
-
-bool dx_verb_is_of_client(enum dx_verb verb);
 
 /* A line. words and text point into `line`: never copy the struct. */
 struct dx_message {
@@ -137,7 +138,50 @@ enum dx_started {
 const char *dx_started_word(enum dx_started started);
 enum dx_started dx_started_by_word(const char *word);
 
-/* One end of a connection. */
+/* ---- notes ---- */
+
+/* Progress notes of the engine about a job; kind, word. */
+#define DX_NOTES(X)                                                            \
+  X(UPLOADING, "uploading")   /* done of total bytes, all documents */         \
+  X(WAITING, "waiting")       /* for the extraction; since_ms */               \
+  X(OVERDUE, "overdue")       /* ProcessingLimit has passed; still waiting */  \
+  X(DOWN, "down")             /* the service is unreachable; since_ms, text */ \
+  X(UP, "up")                 /* it is reachable again */                      \
+  X(UNEXPECTED, "unexpected") /* an invalid response; text */                  \
+  X(PAUSED, "paused")         /* rate limit of the service */                  \
+  X(TOKEN, "token")           /* refused or not available; text; retried */    \
+  X(ADMIN, "admin")           /* the configuration must be fixed; text */      \
+  X(LOCAL, "local")           /* a failure here; text; retried each minute */  \
+  X(LOCAL_OVER, "local-over")
+
+enum dx_note_kind {
+#define X(name, word) DX_NOTE_##name,
+  DX_NOTES(X)
+#undef X
+      DX_NOTE_COUNT
+};
+
+struct dx_note {
+  enum dx_note_kind kind;
+  int64_t done, total;
+  int64_t since_ms;  /* monotonic; 0: unknown */
+  enum dx_code code; /* of the failure; DX_OK when there is none */
+  const char *text;  /* its text, for the administrator; "" */
+};
+
+/* Formats the line `note`, without its newline. here: not all documents have
+ * been uploaded. The text is borrowed. */
+void dx_note_format(const struct dx_note *note, bool here,
+                    char line[DX_CHANNEL_LINE_BYTES]);
+
+/* Parses a message with the verb NOTE; the text belongs to the message.
+ * E_RESPONSE. */
+enum dx_code dx_note_parse(const struct dx_message *message,
+                           struct dx_note *ret_note, bool *ret_here,
+                           struct dx_err *err) DX_MUST_USE;
+
+/* ---- one end of a connection ---- */
+
 struct dx_channel {
   int fd; /* nonblocking; -1: none */
   char in[DX_CHANNEL_LINE_BYTES];
@@ -179,6 +223,10 @@ bool dx_channel_is_behind(const struct dx_channel *channel);
 enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
                              const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+enum dx_code dx_channel_send_list(struct dx_channel *channel,
+                                  struct dx_err *err, const char *format,
+                                  va_list args)
+    __attribute__((format(printf, 3, 0)));
 /* Sends unsent bytes, without blocking. */
 void dx_channel_flush(struct dx_channel *channel);
 /* Sends unsent bytes, and waits until the timeout; false: not all were sent. */

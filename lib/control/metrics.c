@@ -4,8 +4,7 @@
  */
 #include "lib/control/metrics.h"
 
-#include <dirent.h>
-#include <fcntl.h>
+#include <fts.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +21,10 @@
 
 /* Of one service. */
 struct tally {
-  const char *service; /* "": sections that no longer exist */
-  int64_t jobs[DX_ST_COUNT];
-  int64_t undecided; /* not counted in jobs */
-  int64_t oldest_at; /* wall clock; 0: no unfinished job */
-  int64_t oldest_s;  /* its age */
+  const char *service;       /* "": sections that no longer exist */
+  int64_t jobs[DX_ST_COUNT]; /* -1: finished jobs have no such state */
+  int64_t undecided;         /* not counted in jobs */
+  int64_t oldest_s;          /* age of the oldest unfinished job; 0: none */
   int64_t unseen, hooks;
   int64_t is_up, results_free;
   struct dx_counts counts;
@@ -36,9 +34,8 @@ struct round {
   struct dx_spool *spool;
   struct tally *tallies; /* one for each service, and one for the rest */
   size_t count;          /* of services */
-  size_t shown;          /* number of tallies to print, from the first */
-  int64_t damaged, finished, spool_bytes;
-  struct dx_buf *text;
+  bool has_rest;         /* unfinished jobs of sections that no longer exist */
+  int64_t is_daemon_up, damaged, finished, spool_bytes, spool_free;
 };
 
 /* ---- counting ---- */
@@ -46,25 +43,27 @@ struct round {
 static void count_job(struct round *r, const struct dx_job *job)
 {
   struct tally *t = r->tallies;
+  int64_t age_s = (dx_wall_ms() - job->received_at) / 1000;
+  bool is_undecided = dx_job_is_undecided(job);
 
   while (t < r->tallies + r->count && strcmp(t->service, job->service) != 0)
     t++;
-  if (dx_job_is_undecided(job))
+  if (is_undecided)
     t->undecided++;
   else if (!dx_job_is_finished(job))
     t->jobs[dx_job_state(job)]++;
-  if (!dx_job_is_final(job) &&
-      (t->oldest_at == 0 || job->received_at < t->oldest_at))
-    t->oldest_at = job->received_at;
+  if (t == r->tallies + r->count)
+    r->has_rest |= is_undecided || !dx_job_is_finished(job);
+  if (!dx_job_is_final(job) && age_s > t->oldest_s)
+    t->oldest_s = age_s;
   t->unseen += dx_job_is_unseen_failure(job);
   t->hooks += dx_job_awaits_hook(job);
 }
 
 /* Counts a job of jobs/ or received/. A job that was moved meanwhile is
  * skipped. */
-static enum dx_code count_stored(void *ctx, const char *name)
+static void count_stored(struct round *r, const char *name)
 {
-  struct round *r = ctx;
   struct dx_job *job = NULL;
   enum dx_code code = dx_is_key(name)
                           ? dx_spool_load(r->spool, name, &job, NULL)
@@ -74,69 +73,26 @@ static enum dx_code count_stored(void *ctx, const char *name)
   if (code == DX_OK)
     count_job(r, job);
   dx_job_free(&job);
-  return DX_OK;
-}
-
-static enum dx_code count_finished(void *ctx, const char *key)
-{
-  struct round *r = ctx;
-
-  (void)key;
-  r->finished++;
-  return DX_OK;
 }
 
 /* The disk space of all files below a directory. Files that disappear meanwhile
  * are not counted. */
 static int64_t bytes_below(int dirfd, const char *name)
 {
-  int fd = dx_fs_open_dir_at(dirfd, name, NULL);
-  DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-  struct dirent *entry;
-  struct stat st;
+  char path[64], *paths[] = {path, NULL};
+  FTSENT *entry;
   int64_t bytes = 0;
+  FTS *tree;
 
-  if (dir == NULL && fd >= 0)
-    (void)close(fd);
-  while (dir != NULL && (entry = readdir(dir)) != NULL) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-        fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-      continue;
-    bytes += (int64_t)st.st_blocks * 512;
-    if (S_ISDIR(st.st_mode))
-      bytes += bytes_below(fd, entry->d_name);
-  }
-  if (dir != NULL)
-    (void)closedir(dir);
+  (void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
+  tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+  while (tree != NULL && (entry = fts_read(tree)) != NULL)
+    if (entry->fts_level > 0 && entry->fts_info != FTS_DP &&
+        entry->fts_info != FTS_NS)
+      bytes += (int64_t)entry->fts_statp->st_blocks * 512;
+  if (tree != NULL)
+    (void)fts_close(tree);
   return bytes;
-}
-
-static enum dx_code count_spool(struct round *r, struct dx_err *err)
-{
-  static const char *const unfinished[] = {"jobs", "received", "incoming",
-                                           "damaged"};
-  int64_t now = dx_wall_ms();
-  enum dx_code code =
-      dx_spool_each(r->spool, DX_SPOOL_JOBS, count_stored, r, err);
-  struct tally *t;
-  size_t i;
-
-  if (code == DX_OK)
-    code = dx_spool_each(r->spool, DX_SPOOL_NEW, count_stored, r, err);
-  if (code == DX_OK)
-    code = dx_spool_each(r->spool, DX_SPOOL_FINISHED, count_finished, r, err);
-  r->damaged += (int64_t)dx_spool_count_damaged(r->spool);
-  for (i = 0; i < sizeof(unfinished) / sizeof(unfinished[0]); i++)
-    r->spool_bytes += bytes_below(r->spool->dirfd, unfinished[i]);
-  for (t = r->tallies; t <= r->tallies + r->count; t++)
-    if (t->oldest_at != 0 && t->oldest_at < now)
-      t->oldest_s = (now - t->oldest_at) / 1000;
-  t = &r->tallies[r->count];
-  r->shown = r->count + (t->undecided != 0);
-  for (i = 0; i < DX_ST_COUNT; i++)
-    if (t->jobs[i] != 0)
-      r->shown = r->count + 1;
-  return code;
 }
 
 /* -1: not known. */
@@ -147,6 +103,39 @@ static int64_t free_bytes(int fd)
   return fd >= 0 && fstatvfs(fd, &st) == 0
              ? (int64_t)st.f_bavail * (int64_t)st.f_frsize
              : -1;
+}
+
+static enum dx_code count_spool(struct round *r, struct dx_err *err)
+{
+  static const char *const unfinished[] = {"jobs", "received", "incoming",
+                                           "damaged"};
+  static const enum dx_spool_part parts[] = {DX_SPOOL_JOBS, DX_SPOOL_NEW,
+                                             DX_SPOOL_FINISHED};
+  enum dx_code code = DX_OK;
+  const char *name;
+  char *names;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < 3; i++) {
+    names = dx_spool_names(r->spool, parts[i], err);
+    code = names != NULL ? DX_OK : err->code;
+    for (name = names; code == DX_OK && *name != '\0';
+         name = dx_next_name(name))
+      if (parts[i] == DX_SPOOL_FINISHED)
+        r->finished++;
+      else
+        count_stored(r, name);
+    free(names);
+  }
+  r->damaged += (int64_t)dx_spool_count_damaged(r->spool);
+  for (i = 0; i < sizeof(unfinished) / sizeof(unfinished[0]); i++)
+    r->spool_bytes += bytes_below(r->spool->dirfd, unfinished[i]);
+  for (i = 0; i < (r->count + 1) * DX_ST_COUNT; i++)
+    if (dx_state_is_settled((enum dx_state)(i % DX_ST_COUNT)))
+      r->tallies[i / DX_ST_COUNT].jobs[i % DX_ST_COUNT] = -1;
+  r->spool_free = free_bytes(r->spool->dirfd);
+  r->is_daemon_up = dx_spool_daemon(r->spool->dirfd) != 0;
+  return code;
 }
 
 /* Reads the counters of a service, and the free space for its results. */
@@ -167,153 +156,123 @@ static void read_service(const struct round *r, struct tally *t,
 
 /* ---- printing ---- */
 
-static void describe(const struct round *r, const char *name, const char *type,
-                     const char *help)
+#define OF(type, member) offsetof(struct type, member)
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define TRIES TEXT(DX_DOWN_AFTER_TRIES)
+
+/* The samples of one metric and label; a row with a help text begins a metric.
+ * Times are in milliseconds, and printed in seconds. */
+static const struct row {
+  enum { OF_JOBS, OF_SERVICE, OF_SPOOL, TIME_OF_SERVICE, NO_SAMPLE } kind;
+  const char *name;
+  size_t offset;     /* of an int64_t in struct tally; OF_SPOOL: struct round */
+  const char *label; /* the second one, with a comma before it */
+  const char *type, *help;
+} rows[] = {
+    {OF_JOBS, "jobs", OF(tally, undecided),
+     ",state=\"" DX_STATUS_UNDECIDED "\"", "gauge",
+     "Jobs that are not finished, by state; undecided: nothing is sent until "
+     "the administrator decides."},
+#define X(name, word, is_final)                                           \
+  {OF_JOBS, "jobs", OF(tally, jobs[DX_ST_##name]), ",state=\"" word "\"", \
+   NULL,    NULL},
+    DX_STATES(X)
+#undef X
+        {OF_JOBS, "oldest_unfinished_seconds", OF(tally, oldest_s), "", "gauge",
+         "Age of the oldest job that is under way; 0 if there is none."},
+    {OF_JOBS, "unseen_failures", OF(tally, unseen), "", "gauge",
+     "Jobs that failed after their print jobs had ended, until they are "
+     "acknowledged."},
+    {OF_JOBS, "hook_pending_jobs", OF(tally, hooks), "", "gauge",
+     "Jobs for which OnResult has not succeeded yet."},
+    {OF_SERVICE, "service_up", OF(tally, is_up), "", "gauge",
+     "0 after " TRIES " failed calls in a row, until one succeeds; it stays as "
+     "it is while nothing is sent."},
+    {OF_SERVICE, "results_free_bytes", OF(tally, results_free), "", "gauge",
+     "Free space of the results directory."},
+    {NO_SAMPLE, "calls_total", 0, "", "counter",
+     "Calls of the service and its storage, by class of the outcome."},
+#define X(name, word)                     \
+  {OF_SERVICE,                            \
+   "calls_total",                         \
+   OF(tally, counts.calls[DX_CL_##name]), \
+   ",class=\"" word "\"",                 \
+   NULL,                                  \
+   NULL},
+    DX_CLASSES(X)
+#undef X
+        {OF_SERVICE, "manifests_total", OF(tally, counts.extracted),
+         ",outcome=\"extracted\"", "counter",
+         "Submissions that have ended, by outcome."},
+    {OF_SERVICE, "manifests_total", OF(tally, counts.failed),
+     ",outcome=\"failed\"", NULL, NULL},
+    {NO_SAMPLE, "lag_seconds", 0, "", "summary",
+     "How late what was ready was found, at most."},
+    {TIME_OF_SERVICE, "lag_seconds_sum",
+     OF(tally, counts.late_ms[DX_PHASE_SOURCE]), ",phase=\"source\"", NULL,
+     NULL},
+    {OF_SERVICE, "lag_seconds_count", OF(tally, counts.found[DX_PHASE_SOURCE]),
+     ",phase=\"source\"", NULL, NULL},
+    {TIME_OF_SERVICE, "lag_seconds_sum",
+     OF(tally, counts.late_ms[DX_PHASE_EXTRACT]), ",phase=\"extract\"", NULL,
+     NULL},
+    {OF_SERVICE, "lag_seconds_count", OF(tally, counts.found[DX_PHASE_EXTRACT]),
+     ",phase=\"extract\"", NULL, NULL},
+    {NO_SAMPLE, "extraction_seconds", 0, "", "summary",
+     "From upload to results."},
+    {TIME_OF_SERVICE, "extraction_seconds_sum", OF(tally, counts.extraction_ms),
+     "", NULL, NULL},
+    {OF_SERVICE, "extraction_seconds_count", OF(tally, counts.extracted), "",
+     NULL, NULL},
+    {OF_SPOOL, "daemon_up", OF(round, is_daemon_up), "", "gauge",
+     "1 while docextractd is running."},
+    {OF_SPOOL, "finished_jobs", OF(round, finished), "", "gauge",
+     "Jobs that are finished, until KeepJobs."},
+    {OF_SPOOL, "damaged_jobs", OF(round, damaged), "", "gauge",
+     "Jobs whose job file cannot be read."},
+    {OF_SPOOL, "spool_bytes", OF(round, spool_bytes), "", "gauge",
+     "Space that unfinished jobs take."},
+    {OF_SPOOL, "spool_free_bytes", OF(round, spool_free), "", "gauge",
+     "Free space of the spool."},
+};
+
+/* Negative values are unknown, and omitted. */
+static void print_row(const struct round *r, const struct row *row,
+                      struct dx_buf *text)
 {
-  dx_buf_printf(r->text, "# HELP docextract_%s %s\n# TYPE docextract_%s %s\n",
-                name, help, name, type);
-}
+  size_t i, count = row->kind == NO_SAMPLE  ? 0
+                    : row->kind == OF_SPOOL ? 1
+                    : row->kind == OF_JOBS  ? r->count + r->has_rest
+                                            : r->count;
 
-static void print_one(const struct round *r, const char *name, const char *help,
-                      int64_t value)
-{
-  describe(r, name, "gauge", help);
-  dx_buf_printf(r->text, "docextract_%s %" PRId64 "\n", name, value);
-}
+  if (row->help != NULL)
+    dx_buf_printf(text, "# HELP docextract_%s %s\n# TYPE docextract_%s %s\n",
+                  row->name, row->help, row->name, row->type);
+  for (i = 0; i < count; i++) {
+    const struct tally *t = &r->tallies[i];
+    const void *values = row->kind == OF_SPOOL ? (const void *)r : t;
+    int64_t value;
 
-static int64_t member_of(const struct tally *t, size_t offset)
-{
-  int64_t value;
-
-  memcpy(&value, (const char *)t + offset, sizeof(value));
-  return value;
-}
-
-/* Prints the member at `offset` for every service; negative values are unknown,
- * and omitted. label and word: a second label, or NULL. */
-static void print(const struct round *r, const char *name, const char *label,
-                  const char *word, size_t offset)
-{
-  const struct tally *t;
-
-  for (t = r->tallies; t < r->tallies + r->shown; t++) {
-    if (member_of(t, offset) < 0)
+    memcpy(&value, (const char *)values + row->offset, sizeof(value));
+    if (value < 0)
       continue;
-    dx_buf_printf(r->text, "docextract_%s{service=\"%s\"", name, t->service);
-    if (label != NULL)
-      dx_buf_printf(r->text, ",%s=\"%s\"", label, word);
-    dx_buf_printf(r->text, "} %" PRId64 "\n", member_of(t, offset));
+    dx_buf_printf(text, "docextract_%s", row->name);
+    if (row->kind != OF_SPOOL)
+      dx_buf_printf(text, "{service=\"%s\"%s}", t->service, row->label);
+    if (row->kind == TIME_OF_SERVICE)
+      dx_buf_printf(text, " %" PRId64 ".%03" PRId64 "\n", value / 1000,
+                    value % 1000);
+    else
+      dx_buf_printf(text, " %" PRId64 "\n", value);
   }
-}
-
-/* Prints the two lines of a summary; the sum is in milliseconds. */
-static void print_summary(const struct round *r, const char *name,
-                          const char *label, size_t sum, size_t count)
-{
-  const struct tally *t;
-
-  for (t = r->tallies; t < r->tallies + r->shown; t++)
-    dx_buf_printf(r->text,
-                  "docextract_%s_sum{service=\"%s\"%s} %" PRId64 ".%03" PRId64
-                  "\ndocextract_%s_count{service=\"%s\"%s} %" PRId64 "\n",
-                  name, t->service, label, member_of(t, sum) / 1000,
-                  member_of(t, sum) % 1000, name, t->service, label,
-                  member_of(t, count));
-}
-
-static void print_gauge(const struct round *r, const char *name, size_t offset,
-                        const char *help)
-{
-  describe(r, name, "gauge", help);
-  print(r, name, NULL, NULL, offset);
-}
-
-#define MEMBER(member) offsetof(struct tally, member)
-#define ELEMENT(member, i) (MEMBER(member) + (size_t)(i) * sizeof(int64_t))
-
-/* Job metrics; removed sections have lines only if they have jobs. */
-static void print_jobs(const struct round *r)
-{
-  int state;
-
-  describe(r, "jobs", "gauge",
-           "Jobs that are not finished, by state; undecided: nothing is sent "
-           "until the administrator decides.");
-  for (state = 0; state < DX_ST_COUNT; state++)
-    if (!dx_state_is_settled((enum dx_state)state))
-      print(r, "jobs", "state", dx_state_word((enum dx_state)state),
-            ELEMENT(jobs, state));
-  print(r, "jobs", "state", DX_STATUS_UNDECIDED, MEMBER(undecided));
-  print_gauge(r, "oldest_unfinished_seconds", MEMBER(oldest_s),
-              "Age of the oldest job that is under way; 0 if there is none.");
-  print_gauge(r, "unseen_failures", MEMBER(unseen),
-              "Jobs that failed after their print jobs had ended, until "
-              "they are acknowledged.");
-  print_gauge(r, "hook_pending_jobs", MEMBER(hooks),
-              "Jobs for which OnResult has not succeeded yet.");
-}
-
-/* Metrics of the configured services, with the counters of docextractd. */
-static void print_services(const struct round *r)
-{
-  char help[160];
-  int i;
-
-  (void)snprintf(help, sizeof(help),
-                 "0 after %d failed calls in a row, until one succeeds; it "
-                 "stays as it is while nothing is sent.",
-                 DX_DOWN_AFTER_TRIES);
-  print_gauge(r, "service_up", MEMBER(is_up), help);
-  print_gauge(r, "results_free_bytes", MEMBER(results_free),
-              "Free space of the results directory.");
-  describe(r, "calls_total", "counter",
-           "Calls of the service and its storage, by class of the outcome.");
-  for (i = 0; i < DX_CL_COUNT; i++)
-    print(r, "calls_total", "class", dx_class_word((enum dx_class)i),
-          ELEMENT(counts.calls, i));
-  describe(r, "manifests_total", "counter",
-           "Submissions that have ended, by outcome.");
-  print(r, "manifests_total", "outcome", "extracted", MEMBER(counts.extracted));
-  print(r, "manifests_total", "outcome", "failed", MEMBER(counts.failed));
-  describe(r, "lag_seconds", "summary",
-           "How late what was ready was found, at most.");
-  print_summary(r, "lag_seconds", ",phase=\"source\"",
-                ELEMENT(counts.late_ms, DX_PHASE_SOURCE),
-                ELEMENT(counts.found, DX_PHASE_SOURCE));
-  print_summary(r, "lag_seconds", ",phase=\"extract\"",
-                ELEMENT(counts.late_ms, DX_PHASE_EXTRACT),
-                ELEMENT(counts.found, DX_PHASE_EXTRACT));
-  describe(r, "extraction_seconds", "summary", "From upload to results.");
-  print_summary(r, "extraction_seconds", "", MEMBER(counts.extraction_ms),
-                MEMBER(counts.extracted));
-}
-
-static void print_all(struct round *r)
-{
-  describe(r, "build_info", "gauge", "The version of docextract.");
-  dx_buf_printf(r->text, "docextract_build_info{version=\"%s\"} 1\n",
-                PACKAGE_VERSION);
-  print_jobs(r);
-  r->shown = r->count;
-  print_services(r);
-  print_one(r, "daemon_up", "1 while docextractd is running.",
-            dx_spool_daemon(r->spool->dirfd) != 0);
-  print_one(r, "finished_jobs", "Jobs that are finished, until KeepJobs.",
-            r->finished);
-  print_one(r, "damaged_jobs", "Jobs whose job file cannot be read.",
-            r->damaged);
-  print_one(r, "spool_bytes", "Space that unfinished jobs take.",
-            r->spool_bytes);
-  print_one(r, "spool_free_bytes", "Free space of the spool.",
-            free_bytes(r->spool->dirfd));
 }
 
 enum dx_code dx_metrics_text(const struct dx_config *config,
                              struct dx_spool *spool, struct dx_buf *text,
                              struct dx_err *err)
 {
-  struct round r = {
-      .spool = spool, .count = config->service_count, .text = text};
+  struct round r = {.spool = spool, .count = config->service_count};
   enum dx_code code;
   size_t i;
 
@@ -324,8 +283,12 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
   for (i = 0; i < r.count; i++)
     read_service(&r, &r.tallies[i], &config->services[i]);
   code = count_spool(&r, err);
-  if (code == DX_OK)
-    print_all(&r);
+  dx_buf_puts(text,
+              "# HELP docextract_build_info The version of docextract.\n"
+              "# TYPE docextract_build_info gauge\n"
+              "docextract_build_info{version=\"" PACKAGE_VERSION "\"} 1\n");
+  for (i = 0; code == DX_OK && i < sizeof(rows) / sizeof(rows[0]); i++)
+    print_row(&r, &rows[i], text);
   free(r.tallies);
   return code == DX_OK && !dx_buf_ok(text) ? dx_fail_nomem(err) : code;
 }

@@ -4,6 +4,7 @@
 #include "lib/control/start.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -28,26 +29,21 @@
 
 bool dx_docextractd_is_unit(const char *root)
 {
-  static const char *const paths[] = {
-      "/run/systemd/system", /* systemd runs */
-      "/etc/systemd/system/docextractd.service",
-      "/run/systemd/system/docextractd.service",
-      "/usr/local/lib/systemd/system/docextractd.service",
-      "/usr/lib/systemd/system/docextractd.service",
-      "/lib/systemd/system/docextractd.service"};
-  size_t i, found = 0;
+  char path[PATH_MAX];
+  glob_t units;
+  bool is_unit;
 
-  for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-    char path[PATH_MAX];
-    struct stat st;
-
-    (void)snprintf(path, sizeof(path), "%s%s", root, paths[i]);
-    if (lstat(path, &st) == 0)
-      found++;
-    else if (i == 0)
-      return false;
-  }
-  return found > 1;
+  (void)snprintf(path, sizeof(path), "%s/run/systemd/system", root);
+  if (access(path, F_OK) < 0)
+    return false; /* systemd does not run */
+  (void)snprintf(path, sizeof(path),
+                 "%s/{etc,run,usr/local/lib,usr/lib,lib}/systemd/system/"
+                 "docextractd.service",
+                 root);
+  is_unit = glob(path, GLOB_BRACE, NULL, &units) == 0;
+  if (is_unit)
+    globfree(&units);
+  return is_unit;
 }
 
 static enum dx_code check_may_start(int dirfd, const char *spool_dir,

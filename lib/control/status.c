@@ -4,10 +4,11 @@
 #include "lib/control/status.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -19,36 +20,29 @@
 
 /* ---- requests ---- */
 
-/* Parses the words after the first one; false: invalid arguments. */
+/* False: not the arguments of this request. */
 static bool read_arguments(char *rest, struct dx_status_request *request)
 {
-  const char *word;
+  const char *first = rest != NULL ? dx_take_word(&rest) : "";
+  const char *second = rest != NULL ? dx_take_word(&rest) : "";
 
-  if (rest == NULL)
-    return request->kind != DX_STATUS_SHOW;
-  word = dx_take_word(&rest);
-  if (word == NULL)
+  if (first == NULL || second == NULL || rest != NULL)
     return false;
-  switch (request->kind) {
-  case DX_STATUS_JOBS:
-    request->all = strcmp(word, "all") == 0;
-    return request->all && rest == NULL;
-  case DX_STATUS_WATCH:
-    request->since_ms = dx_parse_time(word);
-    return request->since_ms >= 0 && rest == NULL;
-  case DX_STATUS_SHOW:
-    if (!dx_is_key(word))
-      return false;
-    memcpy(request->key, word, DX_KEY_BYTES);
-    word = dx_take_word(&rest);
-    if (word == NULL)
-      return false;
-    (void)snprintf(request->name, sizeof(request->name), "%s", word);
+  if (request->kind == DX_STATUS_SHOW) {
+    (void)snprintf(request->key, sizeof(request->key), "%s", first);
+    (void)snprintf(request->name, sizeof(request->name), "%s", second);
     /* A name without a path: it cannot refer to another directory. */
-    return rest == NULL && word[0] != '.' && strchr(word, '/') == NULL;
-  default:
-    return false;
+    return dx_is_key(first) && second[0] != '\0' && second[0] != '.' &&
+           strchr(second, '/') == NULL;
   }
+  if (first[0] == '\0')
+    return true;
+  request->all = strcmp(first, "all") == 0;
+  request->since_ms = dx_parse_time(first);
+  return second[0] == '\0' &&
+         (request->kind == DX_STATUS_JOBS    ? request->all
+          : request->kind == DX_STATUS_WATCH ? request->since_ms >= 0
+                                             : false);
 }
 
 enum dx_code dx_status_parse(const char *line, size_t len,
@@ -74,11 +68,10 @@ enum dx_code dx_status_parse(const char *line, size_t len,
 
 /* ---- responses ---- */
 
-struct dx_json *dx_status_job_json(struct dx_job *job, bool for_admin)
+char *dx_status_job_line(struct dx_job *job, bool for_admin)
 {
-  struct dx_json *line = dx_json_object(), *child;
+  struct dx_json_out out = {0};
   size_t i, k;
-  bool ok;
 
   for (i = 0; i < job->submission_count; i++)
     for (k = 0; k < job->submissions[i].file_count; k++)
@@ -88,48 +81,48 @@ struct dx_json *dx_status_job_json(struct dx_job *job, bool for_admin)
                        strlen(job->submissions[i].files[k].url));
   if (!for_admin)
     dx_job_reword(job);
-  child = dx_job_json(job);
-  ok = line != NULL && child != NULL && dx_json_put_take(line, "job", &child);
-  dx_json_free(&child);
-  return dx_json_made_take(line, ok);
+  dx_json_open(&out, NULL, '{');
+  dx_job_put(job, &out, "job");
+  dx_json_close(&out, '}');
+  return dx_buf_take(&out.text);
 }
 
-struct dx_json *dx_status_end_json(const struct dx_submission *sub,
-                                   bool for_admin)
+char *dx_status_end_line(const struct dx_submission *sub, bool for_admin)
 {
-  struct dx_json *json = dx_json_object();
+  struct dx_json_out out = {0};
   const struct dx_job *job = sub->job;
   bool good = sub->state == DX_ST_EXTRACTED;
   char sentence[DX_SENTENCE_BYTES];
   const char *message = for_admin ? sub->reason : sentence;
 
   dx_submission_sentence(sub, sentence);
-  return dx_json_made_take(
-      json,
-      json != NULL && dx_json_put_string(json, "key", job->key) &&
-          dx_json_put_int(json, "submission", (int64_t)sub->number) &&
-          dx_json_put_string(json, "user", job->user) &&
-          dx_json_put_string(json, "queue", job->queue) &&
-          dx_json_put_string(json, "id", job->cups_id) &&
-          dx_json_put_string(json, "state", dx_state_word(sub->state)) &&
-          dx_json_put_string(json, "reason_code",
-                             good ? NULL : dx_submission_reason_code(sub)) &&
-          dx_json_put_string(json, "sentence", good ? NULL : sentence) &&
-          dx_json_put_string(json, "message", good ? NULL : message) &&
-          dx_json_put_int(json, "cases", (int64_t)sub->case_count) &&
-          dx_json_put_int(json, "job_documents",
-                          (int64_t)job->document_count) &&
-          dx_json_put_time(json, "ended_at", dx_submission_ended_at(sub)));
+  dx_json_open(&out, NULL, '{');
+  dx_json_put_string(&out, "key", job->key);
+  dx_json_put_int(&out, "submission", (int64_t)sub->number);
+  dx_json_put_string(&out, "user", job->user);
+  dx_json_put_string(&out, "queue", job->queue);
+  dx_json_put_string(&out, "id", job->cups_id);
+  dx_json_put_string(&out, "state", dx_state_word(sub->state));
+  dx_json_put_string(&out, "reason_code",
+                     good ? NULL : dx_submission_reason_code(sub));
+  dx_json_put_string(&out, "sentence", good ? NULL : sentence);
+  dx_json_put_string(&out, "message", good ? NULL : message);
+  dx_json_put_int(&out, "cases", (int64_t)sub->case_count);
+  dx_json_put_int(&out, "job_documents", (int64_t)job->document_count);
+  dx_json_put_time(&out, "ended_at", dx_submission_ended_at(sub));
+  dx_json_close(&out, '}');
+  return dx_buf_take(&out.text);
 }
 
-struct dx_json *dx_status_error_json(const struct dx_err *err)
+char *dx_status_error_line(const struct dx_err *err)
 {
-  struct dx_json *json = dx_json_object();
+  struct dx_json_out out = {0};
 
-  return dx_json_made_take(
-      json, json != NULL &&
-                dx_json_put_string(json, "error", dx_code_name(err->code)) &&
-                dx_json_put_string(json, "message", err->text));
+  dx_json_open(&out, NULL, '{');
+  dx_json_put_string(&out, "error", dx_code_name(err->code));
+  dx_json_put_string(&out, "message", err->text);
+  dx_json_close(&out, '}');
+  return dx_buf_take(&out.text);
 }
 
 enum dx_code dx_status_read_job(const struct dx_json *line,
@@ -169,122 +162,107 @@ static enum dx_code fail_connect(const char *path, struct dx_err *err)
   return dx_fail_sys(err, errno, "connect to", path);
 }
 
-enum dx_code dx_status_ask(struct dx_status *status, const char *path,
-                           const char *request, struct dx_err *err)
+FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err)
 {
   /* If the server does not read, connect() and send() time out. */
-  const struct timeval limit = {.tv_sec = DX_STATUS_REQUEST_MS / 1000};
+  const struct timeval write_limit = {.tv_sec = DX_STATUS_REQUEST_MS / 1000};
+  const struct timeval read_limit = {.tv_sec = DX_STATUS_REPLY_MS / 1000};
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   char line[1024];
-  int len = snprintf(line, sizeof(line), "%s\n", request);
-  enum dx_code code = DX_OK;
+  int len = snprintf(line, sizeof(line), "%s\n", request), fd;
+  FILE *in = NULL;
 
-  *status = (struct dx_status)DX_STATUS_NONE;
   if (strlen(path) >= sizeof(address.sun_path) || len < 0 ||
-      (size_t)len >= sizeof(line))
-    return dx_fail(err, DX_E_ARG, 0,
-                   "the request, or the path of the socket, is too long");
+      (size_t)len >= sizeof(line)) {
+    (void)dx_fail(err, DX_E_ARG, 0,
+                  "the request, or the path of the socket, is too long");
+    return NULL;
+  }
   memcpy(address.sun_path, path, strlen(path) + 1);
-  status->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (status->fd < 0 ||
-      setsockopt(status->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) <
+  fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 ||
+      setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &write_limit,
+                 sizeof(write_limit)) < 0 ||
+      setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &read_limit, sizeof(read_limit)) <
           0 ||
-      connect(status->fd, (const struct sockaddr *)&address, sizeof(address)) <
-          0)
-    code = fail_connect(path, err);
-  else if (send(status->fd, line, (size_t)len, MSG_NOSIGNAL) != (ssize_t)len &&
-           errno != EPIPE) /* refused; the response gives the reason */
-    code = dx_fail_sys(err, errno, "write to", path);
-  if (code != DX_OK)
-    dx_status_close(status);
-  return code;
+      connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+    (void)fail_connect(path, err);
+  else if ((send(fd, line, (size_t)len, MSG_NOSIGNAL) != (ssize_t)len &&
+            errno != EPIPE) || /* refused; the response gives the reason */
+           (in = fdopen(fd, "r")) == NULL)
+    (void)dx_fail_sys(err, errno, "write to", path);
+  if (in == NULL && fd >= 0)
+    (void)close(fd);
+  return in;
 }
 
-void dx_status_close(struct dx_status *status)
+/* Call it after a read that was too short. */
+static enum dx_code fail_read(FILE *in, struct dx_err *err)
 {
-  if (status->fd >= 0)
-    (void)close(status->fd);
-  status->fd = -1;
-  dx_buf_release(&status->in);
+  if (ferror(in) && (errno == EAGAIN || errno == EINTR))
+    return dx_fail(err, DX_E_NOT_YET, errno, "docextractd does not respond");
+  return dx_fail(err, DX_E_IO, ferror(in) ? errno : 0,
+                 "the connection to docextractd was lost");
 }
 
-static enum dx_code lost(int e, struct dx_err *err)
+/* Parses a line; an error in it is returned. */
+static enum dx_code parse_line(const char *text, size_t len,
+                               struct dx_json **ret_line, struct dx_err *err)
 {
-  return dx_fail(err, DX_E_IO, e, "the connection to docextractd was lost");
+  struct dx_json *line = dx_json_parse(text, len, err);
+  const char *word = dx_json_string(dx_json_get(line, "error"));
+  const char *message = dx_json_string(dx_json_get(line, "message"));
+  enum dx_code code = word != NULL ? dx_code_by_name(word) : DX_OK;
+
+  if (line == NULL)
+    return err->code;
+  if (code != DX_OK) {
+    (void)dx_fail(err, code < DX_CODE_COUNT ? code : DX_E_RESPONSE, 0, "%s",
+                  message != NULL ? message : "docextractd reports an error");
+    dx_json_free(&line);
+    return err->code;
+  }
+  *ret_line = line;
+  return DX_OK;
 }
 
-/* Waits for more bytes and adds them. */
-static enum dx_code receive(struct dx_status *status, int timeout_ms,
+enum dx_code dx_status_line(FILE *in, struct dx_json **ret_line,
                             struct dx_err *err)
 {
-  struct pollfd wanted = {.fd = status->fd, .events = POLLIN};
-  char bytes[16384];
-  ssize_t n;
-
-  if (poll(&wanted, 1, timeout_ms) == 0)
-    return dx_fail(err, DX_E_NOT_YET, 0, "docextractd does not respond");
-  n = recv(status->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-  if (n < 0 && (errno == EINTR || errno == EAGAIN))
-    return dx_fail(err, DX_E_NOT_YET, errno, "docextractd does not respond");
-  if (n < 0 && errno != ECONNRESET)
-    return lost(errno, err);
-  status->is_at_end = n <= 0;
-  if (n > 0)
-    dx_buf_add(&status->in, bytes, (size_t)n);
-  return status->in.failed ? dx_fail_nomem(err) : DX_OK;
-}
-
-/* Removes the first received line, and returns it, or the error in it. */
-static enum dx_code take_line(struct dx_status *status, size_t len,
-                              struct dx_json **ret_line, struct dx_err *err)
-{
-  struct dx_buf *in = &status->in;
-  struct dx_json *line = dx_json_parse(in->data, len, err);
-  const char *word = dx_json_string(dx_json_get(line, "error"));
-  const char *text = dx_json_string(dx_json_get(line, "message"));
-  enum dx_code code = line == NULL   ? err->code
-                      : word == NULL ? DX_OK
-                                     : dx_code_by_name(word);
-
-  if (line != NULL && code != DX_OK)
-    code = dx_fail(err, code < DX_CODE_COUNT ? code : DX_E_RESPONSE, 0, "%s",
-                   text != NULL ? text : "docextractd reports an error");
-  in->len -= len + 1;
-  memmove(in->data, in->data + len + 1, in->len);
-  in->data[in->len] = '\0';
-  if (code != DX_OK)
-    dx_json_free(&line);
-  *ret_line = line;
-  return code;
-}
-
-enum dx_code dx_status_line(struct dx_status *status, int timeout_ms,
-                            struct dx_json **ret_line, struct dx_err *err)
-{
-  const char *end = NULL;
+  char *text = NULL;
+  size_t room = 0;
+  ssize_t len = getline(&text, &room, in);
   enum dx_code code = DX_OK;
 
   *ret_line = NULL;
-  while (code == DX_OK) {
-    if (status->in.len > 0)
-      end = memchr(status->in.data, '\n', status->in.len);
-    if (end != NULL)
-      return take_line(status, (size_t)(end - status->in.data), ret_line, err);
-    if (status->is_at_end)
-      return status->in.len == 0 ? DX_OK : lost(0, err);
-    if (status->in.len > 2 * DX_JOURNAL_MAX_BYTES)
-      return dx_fail(err, DX_E_RESPONSE, 0, "docextractd's line has no end");
-    code = receive(status, timeout_ms, err);
-  }
+  if (len > 0 && text[len - 1] == '\n')
+    code = parse_line(text, (size_t)len - 1, ret_line, err);
+  else if (len > 0 || (ferror(in) && errno != ECONNRESET))
+    code = fail_read(in, err);
+  free(text);
   return code;
 }
 
-enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
-                             struct dx_buf *ret_bytes, struct dx_err *err)
+/* Reads `size` bytes, or less at the end. */
+static size_t read_bytes(FILE *in, size_t size, struct dx_buf *ret_bytes)
+{
+  char bytes[16384];
+  size_t left = size, n;
+
+  while ((n = fread(bytes, 1, left < sizeof(bytes) ? left : sizeof(bytes),
+                    in)) > 0) {
+    dx_buf_add(ret_bytes, bytes, n);
+    left -= n;
+  }
+  return size - left;
+}
+
+enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
+                             struct dx_err *err)
 {
   struct dx_json *line;
   int64_t size = -1;
-  enum dx_code code = dx_status_line(status, DX_STATUS_REPLY_MS, &line, err);
+  enum dx_code code = dx_status_line(in, &line, err);
 
   if (code == DX_OK &&
       (!dx_json_int(dx_json_get(line, "bytes"), &size) || size < 0))
@@ -293,32 +271,28 @@ enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
   else if (code == DX_OK && (uint64_t)size > limit)
     code = dx_fail(err, DX_E_DAMAGED, 0, "the result is too large");
   dx_json_free(&line);
-  while (code == DX_OK && status->in.len < (size_t)size && !status->is_at_end)
-    code = receive(status, DX_STATUS_REPLY_MS, err);
-  if (code != DX_OK)
-    return code;
-  if (status->in.len < (size_t)size)
-    return lost(0, err);
-  dx_buf_add(ret_bytes, dx_buf_text(&status->in), (size_t)size);
-  return dx_buf_ok(ret_bytes) || size == 0 ? DX_OK : dx_fail_nomem(err);
+  if (code == DX_OK && read_bytes(in, (size_t)size, ret_bytes) < (size_t)size)
+    code = fail_read(in, err);
+  return code == DX_OK && ret_bytes->failed ? dx_fail_nomem(err) : code;
 }
 
 /* Only an error begins with a brace. */
-enum dx_code dx_status_text(struct dx_status *status, size_t limit,
-                            struct dx_buf *ret_text, struct dx_err *err)
+enum dx_code dx_status_text(FILE *in, size_t limit, struct dx_buf *ret_text,
+                            struct dx_err *err)
 {
   struct dx_json *line = NULL;
+  int first = getc(in);
   enum dx_code code = DX_OK;
 
-  while (code == DX_OK && !status->is_at_end && status->in.len <= limit)
-    code = receive(status, DX_STATUS_REPLY_MS, err);
-  if (code == DX_OK && status->in.len > 0 && status->in.data[0] == '{')
-    code = dx_status_line(status, 0, &line, err);
+  (void)ungetc(first, in);
+  if (first == '{')
+    code = dx_status_line(in, &line, err);
   dx_json_free(&line);
   if (code != DX_OK)
     return code;
-  if (status->in.len > limit)
+  if (read_bytes(in, limit + 1, ret_text) > limit)
     return dx_fail(err, DX_E_RESPONSE, 0, "docextractd's response is too long");
-  dx_buf_add(ret_text, dx_buf_text(&status->in), status->in.len);
-  return dx_buf_ok(ret_text) ? DX_OK : dx_fail_nomem(err);
+  if (ret_text->failed)
+    return dx_fail_nomem(err);
+  return ferror(in) || ret_text->len == 0 ? fail_read(in, err) : DX_OK;
 }

@@ -44,11 +44,13 @@
  * there are other jobs. Root, the owner of the spool, and members of the group
  * of `configure --with-user` can see all jobs. Only they can request metrics.
  *
- * Ownership: as in job.h and json.h; the caller owns struct dx_status.
+ * Ownership: as in job.h and json.h; the caller closes the FILE.
  * Blocking: only the client, at most for its timeouts.
  */
 #ifndef DX_STATUS_H
 #define DX_STATUS_H
+
+#include <stdio.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
@@ -83,13 +85,12 @@ enum dx_code dx_status_parse(const char *line, size_t len,
                              struct dx_status_request *ret_request,
                              struct dx_err *err) DX_MUST_USE;
 
-/* The responses, each an object that the caller frees; NULL when out of memory.
- * for_admin: includes data that only administrators may see.
- * dx_status_job_json() overwrites in `job` the data that it omits. */
-struct dx_json *dx_status_job_json(struct dx_job *job, bool for_admin);
-struct dx_json *dx_status_end_json(const struct dx_submission *sub,
-                                   bool for_admin);
-struct dx_json *dx_status_error_json(const struct dx_err *err);
+/* The responses, each a line without its newline that the caller frees; NULL
+ * when out of memory. for_admin: includes data that only administrators may
+ * see. dx_status_job_line() overwrites in `job` the data that it omits. */
+char *dx_status_job_line(struct dx_job *job, bool for_admin);
+char *dx_status_end_line(const struct dx_submission *sub, bool for_admin);
+char *dx_status_error_line(const struct dx_err *err);
 
 /* Creates a job, without a directory, from a line of `jobs`. E_RESPONSE. */
 enum dx_code dx_status_read_job(const struct dx_json *line,
@@ -97,46 +98,32 @@ enum dx_code dx_status_read_job(const struct dx_json *line,
                                 struct dx_err *err) DX_MUST_USE;
 
 /*
- * The client. Calling sequence: dx_status_ask(), then dx_status_line() until it
+ * The client. Calling sequence: dx_status_ask(); dx_status_line() until it
  * returns NULL without an error, or dx_status_bytes() for `show` and
- * dx_status_text() for `metrics`; then dx_status_close(), which may be called
- * at any time. When the descriptor can be read, call dx_status_line() with
- * timeout_ms 0 until E_NOT_YET.
+ * dx_status_text() for `metrics`; fclose().
  *
  * Errors: E_NOT_FOUND if docextractd does not run or has no socket, with a
- * sentence for an ordinary user; E_NOT_YET after timeout_ms; E_IO; E_RESPONSE
- * for an invalid response; and the error that docextractd returned.
+ * sentence for an ordinary user; E_NOT_YET after DX_STATUS_REPLY_MS without a
+ * byte; E_IO; E_RESPONSE for an invalid response; and the error that
+ * docextractd returned.
  */
-struct dx_status {
-  int fd;
-  struct dx_buf in; /* received, not yet returned */
-  bool is_at_end;
-};
-#define DX_STATUS_NONE \
-  {                    \
-    .fd = -1           \
-  }
 
 /* Connects and sends one request, such as "watch", without a newline. path:
- * StatusSocket of the configuration. Blocking: at most DX_STATUS_REQUEST_MS. */
-enum dx_code dx_status_ask(struct dx_status *status, const char *path,
-                           const char *request, struct dx_err *err) DX_MUST_USE;
-void dx_status_close(struct dx_status *status);
+ * StatusSocket of the configuration. Blocking: at most DX_STATUS_REQUEST_MS.
+ * NULL, with *err filled, on failure. */
+FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err);
 
 /* Reads the next line, which the caller frees; NULL when the server has closed.
  * For `jobs`, the last line is {"end":true}. */
-enum dx_code dx_status_line(struct dx_status *status, int timeout_ms,
-                            struct dx_json **ret_line,
+enum dx_code dx_status_line(FILE *in, struct dx_json **ret_line,
                             struct dx_err *err) DX_MUST_USE;
 
 /* Reads the result of `show`. E_DAMAGED if it is longer than limit. */
-enum dx_code dx_status_bytes(struct dx_status *status, size_t limit,
-                             struct dx_buf *ret_bytes,
+enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
                              struct dx_err *err) DX_MUST_USE;
 
 /* Reads the response to `metrics`. E_RESPONSE if it is longer than limit. */
-enum dx_code dx_status_text(struct dx_status *status, size_t limit,
-                            struct dx_buf *ret_text,
+enum dx_code dx_status_text(FILE *in, size_t limit, struct dx_buf *ret_text,
                             struct dx_err *err) DX_MUST_USE;
 
 #endif

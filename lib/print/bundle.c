@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,22 +84,17 @@ static void put(struct dx_buf *buf, const char *key, const char *value)
     dx_buf_printf(buf, "%s: %s\n", key, value);
 }
 
-static void put_percent(struct dx_buf *buf, const char *key, const char *value)
-{
-  if (value[0] == '\0')
-    return;
-  dx_buf_printf(buf, "%s: ", key);
-  dx_buf_percent(buf, value, ".");
-  dx_buf_puts(buf, "\n");
-}
-
 static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
 {
   dx_buf_puts(buf, FIRST_LINE "\n");
   put(buf, "Kind", kind_words[entry->kind]);
   put(buf, "Type", entry->type);
   put(buf, "Origin", entry->origin);
-  put_percent(buf, "Name", entry->name);
+  if (entry->name[0] != '\0') {
+    dx_buf_puts(buf, "Name: ");
+    dx_buf_percent(buf, entry->name, ".");
+    dx_buf_puts(buf, "\n");
+  }
   dx_buf_printf(buf, "Pages: %d\n", entry->pages);
   put(buf, "Grouping", entry->together ? "together" : "separate");
   dx_buf_printf(buf, "Length: %lld\n", (long long)entry->length);
@@ -161,34 +157,64 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
 
 /* Reading: the stream */
 
+#define AHEAD_BYTES 65536 /* a header, and all of a small document */
+
 struct dx_bundle_reader {
   int fd;
+  FILE *stream;     /* reads fd with read_stream() */
   const char *seal; /* of every entry; NULL: not checked */
   dx_bundle_wait *wait;
   void *wait_ctx;
   int place;                     /* of the entry being read, from 1 */
   int64_t left;                  /* bytes of its content still to come */
   char sum[DX_SHA256_HEX_BYTES]; /* their checksum */
-  struct dx_err failure;         /* the first one stays */
-  size_t at;                     /* bytes[at..end) were read but not used */
-  size_t end;
+  /* The first one is permanent: the start of the next entry is unknown. */
+  struct dx_err failure;
+  char ahead[AHEAD_BYTES];
   char bytes[DX_STREAM_BYTES];
 };
 
+/* A cookie_read_function_t, fopencookie(3). */
+static ssize_t read_stream(void *cookie, char *to, size_t len)
+{
+  struct dx_bundle_reader *reader = cookie;
+  ssize_t n;
+
+  do {
+    if (reader->wait != NULL)
+      reader->failure.code =
+          reader->wait(reader->wait_ctx, reader->fd, &reader->failure);
+    if (reader->failure.code != DX_OK)
+      return -1;
+    n = read(reader->fd, to, len);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0)
+    (void)dx_fail_sys(&reader->failure, errno, "read", "bundle");
+  return n;
+}
+
 struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal)
 {
+  const cookie_io_functions_t functions = {.read = read_stream};
   struct dx_bundle_reader *reader = calloc(1, sizeof(*reader));
 
-  if (reader != NULL) {
-    reader->fd = fd;
-    reader->seal = seal;
-  }
+  if (reader == NULL)
+    return NULL;
+  reader->fd = fd;
+  reader->seal = seal;
+  reader->stream = fopencookie(reader, "r", functions);
+  if (reader->stream == NULL)
+    dx_bundle_reader_free(&reader);
+  else
+    (void)setvbuf(reader->stream, reader->ahead, _IOFBF, AHEAD_BYTES);
   dx_fs_widen_pipe(fd);
   return reader;
 }
 
 void dx_bundle_reader_free(struct dx_bundle_reader **reader)
 {
+  if (*reader != NULL && (*reader)->stream != NULL)
+    (void)fclose((*reader)->stream);
   free(*reader);
   *reader = NULL;
 }
@@ -200,128 +226,70 @@ void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
   reader->wait_ctx = ctx;
 }
 
-/* A failure is permanent: the start of the next entry is unknown. */
-static enum dx_code outcome_of(const struct dx_bundle_reader *reader,
-                               struct dx_err *err)
+/* These three record a failure, and return false. */
+
+static bool is_wrong(struct dx_bundle_reader *reader, const char *what)
 {
-  if (reader->failure.code != DX_OK && err != NULL)
-    *err = reader->failure;
-  return reader->failure.code;
+  (void)dx_fail(&reader->failure, DX_E_BUNDLE, 0,
+                "document %d arrived damaged (%s): print the job again",
+                reader->place, what);
+  return false;
 }
 
-static enum dx_code wrong_entry(const struct dx_bundle_reader *reader,
-                                const char *what, struct dx_err *err)
+static bool is_not_filtered(struct dx_bundle_reader *reader)
 {
-  return dx_fail(err, DX_E_BUNDLE, 0,
-                 "document %d arrived damaged (%s): print the job again",
-                 reader->place, what);
+  (void)dx_fail(&reader->failure, DX_E_RAW, 0,
+                "document %d did not come through the filter: print without "
+                "'-o raw', to a queue with the driver 'Document Extraction "
+                "Service'",
+                reader->place);
+  return false;
 }
 
-static enum dx_code not_filtered(const struct dx_bundle_reader *reader,
-                                 struct dx_err *err)
+/* Unless reading failed. */
+static bool is_truncated(struct dx_bundle_reader *reader)
 {
-  return dx_fail(err, DX_E_RAW, 0,
-                 "document %d did not come through the filter: print without "
-                 "'-o raw', to a queue with the driver 'Document Extraction "
-                 "Service'",
-                 reader->place);
+  if (reader->failure.code == DX_OK)
+    (void)dx_fail(&reader->failure, DX_E_BUNDLE, 0,
+                  "document %d was truncated on the way: print the job again",
+                  reader->place);
+  return false;
 }
 
-static enum dx_code cut_short(const struct dx_bundle_reader *reader,
-                              struct dx_err *err)
-{
-  return dx_fail(err, DX_E_BUNDLE, 0,
-                 "document %d was truncated on the way: print the job again",
-                 reader->place);
-}
-
-/* Makes room and reads more; sets *ret_end at the end of the stream. */
-static enum dx_code fill(struct dx_bundle_reader *reader, bool *ret_end,
-                         struct dx_err *err)
-{
-  enum dx_code code = DX_OK;
-  ssize_t n;
-
-  memmove(reader->bytes, reader->bytes + reader->at, reader->end - reader->at);
-  reader->end -= reader->at;
-  reader->at = 0;
-  do {
-    if (reader->wait != NULL)
-      code = reader->wait(reader->wait_ctx, reader->fd, err);
-    if (code != DX_OK)
-      return code;
-    n = read(reader->fd, reader->bytes + reader->end,
-             DX_STREAM_BYTES - reader->end);
-  } while (n < 0 && errno == EINTR);
-  if (n < 0)
-    return dx_fail_sys(err, errno, "read", "bundle");
-  reader->end += (size_t)n;
-  *ret_end = n == 0;
-  return DX_OK;
-}
-
-/*
- * The next line, NUL-terminated in the buffer and without its newline;
- * borrowed until the next call. NULL at the end of the stream.
+/* The next line, without its newline; sets *ret_end at the end of the stream.
  */
-static enum dx_code next_line(struct dx_bundle_reader *reader, char **ret_line,
-                              struct dx_err *err)
+static bool next_line(struct dx_bundle_reader *reader,
+                      char line[LINE_MAX_BYTES + 1], bool *ret_end)
 {
-  enum dx_code code;
-  char *newline;
-  bool end = false;
+  size_t len;
 
-  for (;;) {
-    size_t len = reader->end - reader->at;
-    char *line = reader->bytes + reader->at;
-
-    newline = memchr(line, '\n', len < LINE_MAX_BYTES ? len : LINE_MAX_BYTES);
-    if (newline != NULL) {
-      *newline = '\0';
-      reader->at += (size_t)(newline - line) + 1;
-      *ret_line = line;
-      return strlen(line) == (size_t)(newline - line)
-                 ? DX_OK
-                 : wrong_entry(reader, "NUL byte in its header", err);
-    }
-    if (len >= LINE_MAX_BYTES)
-      return wrong_entry(reader, "line too long", err);
-    code = fill(reader, &end, err);
-    if (code != DX_OK)
-      return code;
-    if (end && len > 0)
-      return cut_short(reader, err);
-    if (end) {
-      *ret_line = NULL;
-      return DX_OK;
-    }
+  *ret_end = fgets(line, LINE_MAX_BYTES + 1, reader->stream) == NULL;
+  if (*ret_end || reader->failure.code != DX_OK)
+    return reader->failure.code == DX_OK;
+  len = strlen(line);
+  if (len > 0 && line[len - 1] == '\n') {
+    line[len - 1] = '\0';
+    return true;
   }
+  return feof(reader->stream) ? is_truncated(reader)
+                              : is_wrong(reader, "line too long, or NUL byte");
 }
 
 /* Reading: the header */
 
 static bool copy_text(char *to, size_t room, const char *value)
 {
-  size_t len = strlen(value);
-
-  if (len >= room)
-    return false;
-  memcpy(to, value, len + 1);
-  return true;
+  return (size_t)snprintf(to, room, "%s", value) < room;
 }
 
 static bool read_number(const char *value, int64_t most, int64_t *ret_number)
 {
   size_t len = strlen(value);
-  long long number;
 
   if (len == 0 || len > 18 || strspn(value, "0123456789") != len)
     return false;
-  number = strtoll(value, NULL, 10);
-  if (number > most)
-    return false;
-  *ret_number = number;
-  return true;
+  *ret_number = strtoll(value, NULL, 10);
+  return *ret_number <= most;
 }
 
 enum key {
@@ -416,58 +384,57 @@ static const char *take_line(struct dx_entry *entry, char *line,
   return set_value(entry, (enum key)i, value) ? NULL : keys[i];
 }
 
-/* The lines after the first, to the blank one. */
-static enum dx_code read_keys(struct dx_bundle_reader *reader,
-                              struct dx_entry *entry, struct dx_err *err)
+/* Reads the lines after the first, to the blank one. */
+static bool read_keys(struct dx_bundle_reader *reader, struct dx_entry *entry)
 {
-  bool seen[KEY_COUNT] = {false};
+  bool seen[KEY_COUNT] = {false}, end;
+  char line[LINE_MAX_BYTES + 1];
   const char *wrong;
-  enum dx_code code;
-  char *line;
   int lines = 1;
 
   for (;;) {
-    code = next_line(reader, &line, err);
-    if (code != DX_OK)
-      return code;
-    if (line == NULL)
-      return cut_short(reader, err);
+    if (!next_line(reader, line, &end))
+      return false;
+    if (end)
+      return is_truncated(reader);
     if (line[0] == '\0')
       break;
     wrong = ++lines <= LINES_MAX ? take_line(entry, line, seen)
                                  : "too many header lines";
     if (wrong != NULL)
-      return wrong_entry(reader, wrong, err);
+      return is_wrong(reader, wrong);
   }
   wrong = !seen[KIND]       ? keys[KIND]
           : !seen[GROUPING] ? keys[GROUPING]
           : !seen[LENGTH]   ? keys[LENGTH]
                             : check(entry);
-  return wrong == NULL ? DX_OK : wrong_entry(reader, wrong, err);
+  return wrong == NULL || is_wrong(reader, wrong);
 }
 
-static enum dx_code read_entry(struct dx_bundle_reader *reader,
-                               struct dx_entry *entry, bool *ret_end,
-                               struct dx_err *err)
+static bool read_entry(struct dx_bundle_reader *reader, struct dx_entry *entry,
+                       bool *ret_end)
 {
-  enum dx_code code;
-  char *line;
+  char line[LINE_MAX_BYTES + 1];
 
   reader->place++;
-  code = next_line(reader, &line, err);
-  if (code != DX_OK)
-    return code;
-  *ret_end = line == NULL;
+  if (!next_line(reader, line, ret_end))
+    return false;
   if (*ret_end)
-    return DX_OK;
+    return true;
   if (strcmp(line, FIRST_LINE) != 0)
-    return reader->place > 1 ? wrong_entry(reader, "no header", err)
-                             : not_filtered(reader, err);
-  code = read_keys(reader, entry, err);
-  if (code == DX_OK && reader->seal != NULL &&
-      strcmp(entry->seal, reader->seal) != 0)
-    code = not_filtered(reader, err);
-  return code;
+    return reader->place > 1 ? is_wrong(reader, "no header")
+                             : is_not_filtered(reader);
+  return read_keys(reader, entry) &&
+         (reader->seal == NULL || strcmp(entry->seal, reader->seal) == 0 ||
+          is_not_filtered(reader));
+}
+
+static enum dx_code outcome_of(const struct dx_bundle_reader *reader,
+                               struct dx_err *err)
+{
+  if (reader->failure.code != DX_OK && err != NULL)
+    *err = reader->failure;
+  return reader->failure.code;
 }
 
 enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
@@ -475,13 +442,11 @@ enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
                             struct dx_err *err)
 {
   struct dx_entry entry = {0};
-  bool end = false;
+  bool end;
 
-  if (reader->left > 0) /* skip the content of the last one */
-    reader->failure.code = dx_bundle_content(reader, -1, NULL);
-  if (reader->failure.code == DX_OK)
-    reader->failure.code = read_entry(reader, &entry, &end, &reader->failure);
-  if (reader->failure.code == DX_OK) {
+  /* Skips the content of the last one. */
+  if (dx_bundle_content(reader, -1, err) == DX_OK &&
+      read_entry(reader, &entry, &end)) {
     *ret_end = end;
     if (!end) {
       reader->left = entry.length;
@@ -494,59 +459,49 @@ enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
 
 /* Reading: the content */
 
-static enum dx_code copy_content(struct dx_bundle_reader *reader, int out_fd,
-                                 struct dx_sha256 *sha, struct dx_err *err)
+static bool copy_content(struct dx_bundle_reader *reader, int out_fd,
+                         struct dx_sha256 *sha)
 {
-  enum dx_code code = DX_OK;
   int64_t done = 0;
-  bool end = false;
 
-  while (reader->left > 0) {
-    const char *bytes = reader->bytes + reader->at;
-    size_t len = reader->end - reader->at;
+  for (; reader->left > 0; reader->left -= DX_STREAM_BYTES) {
+    size_t len =
+        reader->left < DX_STREAM_BYTES ? (size_t)reader->left : DX_STREAM_BYTES;
 
-    if (len == 0) {
-      code = fill(reader, &end, err);
-      if (code == DX_OK && end)
-        code = cut_short(reader, err);
-      if (code != DX_OK)
-        return code;
-      continue;
+    if (fread(reader->bytes, 1, len, reader->stream) < len)
+      return is_truncated(reader);
+    if (!dx_sha256_add(sha, reader->bytes, len)) {
+      (void)dx_fail_nomem(&reader->failure);
+      return false;
     }
-    if ((int64_t)len > reader->left)
-      len = (size_t)reader->left;
-    if (!dx_sha256_add(sha, bytes, len))
-      return dx_fail_nomem(err);
-    if (out_fd >= 0)
-      code = dx_fs_write_all(out_fd, bytes, len, "document", err);
-    if (code != DX_OK)
-      return code;
-    reader->at += len;
-    reader->left -= (int64_t)len;
+    if (out_fd < 0)
+      continue;
+    if (dx_fs_write_all(out_fd, reader->bytes, len, "document",
+                        &reader->failure) != DX_OK)
+      return false;
     done += (int64_t)len;
-    if (out_fd >= 0)
-      dx_fs_begin_writeback(out_fd, done, len);
+    dx_fs_begin_writeback(out_fd, done, len);
   }
-  return DX_OK;
+  reader->left = 0;
+  return true;
 }
 
 enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
                                struct dx_err *err)
 {
-  struct dx_err *failure = &reader->failure;
   char sum[DX_SHA256_HEX_BYTES];
   struct dx_sha256 *sha;
 
-  if (failure->code == DX_OK && reader->left > 0) {
-    sha = dx_sha256_new();
-    failure->code = sha != NULL ? copy_content(reader, out_fd, sha, failure)
-                                : dx_fail_nomem(failure);
-    if (failure->code == DX_OK) {
-      dx_sha256_end(sha, sum);
-      if (strcmp(sum, reader->sum) != 0)
-        (void)wrong_entry(reader, "checksum differs", failure);
-    }
-    dx_sha256_free(&sha);
+  if (reader->failure.code != DX_OK || reader->left == 0)
+    return outcome_of(reader, err);
+  sha = dx_sha256_new();
+  if (sha == NULL) {
+    (void)dx_fail_nomem(&reader->failure);
+  } else if (copy_content(reader, out_fd, sha)) {
+    dx_sha256_end(sha, sum);
+    if (strcmp(sum, reader->sum) != 0)
+      (void)is_wrong(reader, "checksum differs");
   }
+  dx_sha256_free(&sha);
   return outcome_of(reader, err);
 }

@@ -239,24 +239,18 @@ static void read_job(ipp_t *response, const char *uuid,
 static void read_response(ipp_t *response, const char *uuid,
                           struct dx_print_job *ret_job)
 {
-  memset(ret_job, 0, sizeof(*ret_job));
-  ret_job->answer = DX_ANSWER_NONE;
-  if (is_ok(response)) {
+  ipp_status_t status =
+      response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK;
+
+  *ret_job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
+  if (is_ok(response))
     read_job(response, uuid, ret_job);
-    return;
-  }
-  switch (response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK) {
-  case IPP_STATUS_ERROR_NOT_FOUND:
+  else if (status == IPP_STATUS_ERROR_NOT_FOUND)
     ret_job->answer = DX_ANSWER_UNKNOWN;
-    break;
-  case IPP_STATUS_ERROR_FORBIDDEN:
-  case IPP_STATUS_ERROR_NOT_AUTHENTICATED:
-  case IPP_STATUS_ERROR_NOT_AUTHORIZED:
+  else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
+           status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
+           status == IPP_STATUS_ERROR_NOT_AUTHORIZED)
     ret_job->answer = DX_ANSWER_HIDDEN;
-    break;
-  default:
-    break;
-  }
 }
 
 void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
@@ -402,7 +396,7 @@ void dx_cupsd_address(struct dx_cupsd_address *ret_address)
 }
 
 #define STAT_BYTES_MAX 4096
-#define START_WORD 19 /* field 22 of proc(5), counted from field 3 */
+#define SKIP_5 "%*s%*s%*s%*s%*s"
 
 /* The start time of a process, in ticks since boot, as the kernel prints it: a
  * process id is reused, but not with the same start time. "" if there is no
@@ -411,19 +405,15 @@ static void start_of(pid_t pid, char start[24])
 {
   struct dx_buf text = {0};
   struct dx_err err;
-  char path[32], *word, *rest = NULL;
-  int i;
+  const char *rest;
+  char path[32];
 
   start[0] = '\0';
   (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+  /* Field 22 of proc(5); field 2, in parentheses, may contain blanks. */
   if (dx_fs_read_linked(path, STAT_BYTES_MAX, &text, &err) == DX_OK &&
-      (word = strrchr(text.data, ')')) != NULL &&
-      (word = strtok_r(word + 1, " ", &rest)) != NULL) {
-    for (i = 0; i < START_WORD && word != NULL; i++)
-      word = strtok_r(NULL, " ", &rest);
-    if (word != NULL)
-      (void)snprintf(start, 24, "%s", word);
-  }
+      (rest = strrchr(text.data, ')')) != NULL)
+    (void)sscanf(rest + 1, SKIP_5 SKIP_5 SKIP_5 "%*s%*s%*s%*s %23s", start);
   dx_buf_release(&text);
 }
 

@@ -25,7 +25,10 @@ _Static_assert(sizeof(COUNTS_VERSION) + (NUMBERS + 1) * NUMBER_BYTES <
 struct dx_counters {
   int history_dirfd;
   char name[DX_HISTORY_NAME_BYTES];
-  int64_t numbers[NUMBERS];
+  union {
+    struct dx_counts counts;
+    int64_t numbers[NUMBERS];
+  };
   bool is_changed; /* since they were last written */
   int64_t due_ms;  /* when they may be written */
 };
@@ -38,20 +41,25 @@ static void name_file(const char *service, char name[DX_HISTORY_NAME_BYTES])
 }
 
 /* All zeros if the file does not exist, or is damaged. */
-static void read_file(int history_dirfd, const char *name,
-                      int64_t numbers[NUMBERS])
+void dx_counts_read(int history_dirfd, const char *service,
+                    struct dx_counts *ret_counts)
 {
-  char text[DX_HISTORY_BYTES + 1], *at = text, *end;
-  bool ok = dx_history_read(history_dirfd, name, COUNTS_VERSION, text) &&
-            strtoll(text, &at, 10) == (long long)NUMBERS;
+  char name[DX_HISTORY_NAME_BYTES], text[DX_HISTORY_BYTES + 1];
+  char *at = text, *end;
+  int64_t numbers[NUMBERS];
+  bool ok;
   size_t i;
 
+  name_file(service, name);
+  ok = dx_history_read(history_dirfd, name, COUNTS_VERSION, text) &&
+       strtoll(text, &at, 10) == (long long)NUMBERS;
   for (i = 0; ok && i < NUMBERS; i++, at = end) {
     numbers[i] = strtoll(at, &end, 10);
     ok = end != at && numbers[i] >= 0 && numbers[i] <= INT64_MAX / 2;
   }
-  if (!ok)
-    memset(numbers, 0, NUMBERS * sizeof(*numbers));
+  memset(ret_counts, 0, sizeof(*ret_counts));
+  if (ok)
+    memcpy(ret_counts, numbers, sizeof(numbers));
 }
 
 static void write_file(const struct dx_counters *counters)
@@ -77,7 +85,7 @@ struct dx_counters *dx_counters_new(int history_dirfd, const char *service)
     return NULL;
   counters->history_dirfd = history_dirfd;
   name_file(service, counters->name);
-  read_file(history_dirfd, counters->name, counters->numbers);
+  dx_counts_read(history_dirfd, service, &counters->counts);
   return counters;
 }
 
@@ -114,15 +122,4 @@ int64_t dx_counters_save(struct dx_counters *counters)
   counters->is_changed = false;
   counters->due_ms = now + DX_HISTORY_LATE_MS;
   return INT64_MAX;
-}
-
-void dx_counts_read(int history_dirfd, const char *service,
-                    struct dx_counts *ret_counts)
-{
-  char name[DX_HISTORY_NAME_BYTES];
-  int64_t numbers[NUMBERS];
-
-  name_file(service, name);
-  read_file(history_dirfd, name, numbers);
-  memcpy(ret_counts, numbers, sizeof(*ret_counts));
 }

@@ -1,11 +1,10 @@
 /*
- * counters.h - counters of docextractd for each service, for `docextract
- * metrics`. They contain no data about documents.
+ * counters.h - counters of docextractd for each section of the configuration,
+ * for `docextract metrics`. They contain no data about documents.
  *
- * They are counted in memory, and written to one small file per section of the
- * configuration, in SpoolDir/history, for readers and for the next docextractd.
- * Counters only grow; if a file is lost or damaged, they begin at 0, as readers
- * expect after a restart.
+ * They are counted in memory, and written to a file in SpoolDir/history, for
+ * readers and for the next docextractd. They only grow; if a file is lost or
+ * damaged, they begin at 0, as readers expect after a restart.
  *
  * Blocking: see lib/base/history.h.
  */

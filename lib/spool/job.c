@@ -364,78 +364,73 @@ void dx_job_expire(struct dx_job *job)
           "it was not finished within KeepUnfinished");
 }
 
-void dx_job_clean(struct dx_job *job)
+/* True if there was a text. */
+static bool clear(char *text)
 {
+  bool was_there = text[0] != '\0';
+
+  text[0] = '\0';
+  return was_there;
+}
+
+bool dx_job_clean(struct dx_job *job)
+{
+  bool changed = job->user != NULL || job->title != NULL || job->host != NULL;
   size_t i;
 
   forget(&job->user);
   forget(&job->title);
   forget(&job->host);
-  job->message[0] = '\0';
+  changed |= clear(job->message);
   for (i = 0; i < job->document_count; i++) {
-    job->documents[i].entry.name[0] = '\0';
-    job->documents[i].entry.reason_text[0] = '\0';
+    changed |= clear(job->documents[i].entry.name);
+    changed |= clear(job->documents[i].entry.reason_text);
   }
   for (i = 0; i < job->submission_count; i++)
-    job->submissions[i].reason[0] = '\0';
-  job->dirty = true;
-}
-
-bool dx_job_is_clean(const struct dx_job *job)
-{
-  bool clean = job->user == NULL && job->title == NULL && job->host == NULL &&
-               job->message[0] == '\0';
-  size_t i;
-
-  for (i = 0; clean && i < job->document_count; i++)
-    clean = job->documents[i].entry.name[0] == '\0' &&
-            job->documents[i].entry.reason_text[0] == '\0';
-  for (i = 0; clean && i < job->submission_count; i++)
-    clean = job->submissions[i].reason[0] == '\0';
-  return clean;
-}
-
-/* Replaces texts by copies, all or none; NULL stays NULL. */
-static enum dx_code set_texts(struct dx_job *job, size_t count,
-                              char **const *texts, const char *const *values,
-                              struct dx_err *err)
-{
-  char *copies[3] = {NULL};
-  size_t i;
-
-  for (i = 0; i < count; i++) {
-    copies[i] = values[i] != NULL ? strdup(values[i]) : NULL;
-    if (copies[i] == NULL && values[i] != NULL) {
-      while (i-- > 0)
-        free(copies[i]);
-      return dx_fail_nomem(err);
-    }
-  }
-  for (i = 0; i < count; i++) {
-    free(*texts[i]);
-    *texts[i] = copies[i];
-  }
-  job->dirty = true;
-  return DX_OK;
+    changed |= clear(job->submissions[i].reason);
+  job->dirty |= changed;
+  return changed;
 }
 
 enum dx_code dx_submission_set_place(struct dx_submission *sub,
                                      const char *section, const char *base_url,
                                      const char *key_id, struct dx_err *err)
 {
-  char **const texts[] = {&sub->section, &sub->base_url, &sub->key_id};
-  const char *const values[] = {section, base_url, key_id};
+  char *place = strdup(section), *url = strdup(base_url);
+  char *key = key_id != NULL ? strdup(key_id) : NULL;
 
-  return set_texts(sub->job, 3, texts, values, err);
+  if (place == NULL || url == NULL || (key == NULL && key_id != NULL)) {
+    free(place);
+    free(url);
+    free(key);
+    return dx_fail_nomem(err);
+  }
+  free(sub->section);
+  free(sub->base_url);
+  free(sub->key_id);
+  sub->section = place;
+  sub->base_url = url;
+  sub->key_id = key;
+  sub->job->dirty = true;
+  return DX_OK;
 }
 
 enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
                                 const char *base_url, struct dx_err *err)
 {
-  char **const texts[] = {&job->service, &job->base_url};
-  const char *const values[] = {service, base_url};
+  char *name = strdup(service), *url = strdup(base_url);
 
-  return set_texts(job, 2, texts, values, err);
+  if (name == NULL || url == NULL) {
+    free(name);
+    free(url);
+    return dx_fail_nomem(err);
+  }
+  free(job->service);
+  free(job->base_url);
+  job->service = name;
+  job->base_url = url;
+  job->dirty = true;
+  return DX_OK;
 }
 
 void dx_job_set_message(struct dx_job *job, enum dx_code code,

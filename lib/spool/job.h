@@ -1,19 +1,15 @@
 /*
- * job.h - a job: its documents, its submissions, and its journal job.json.
+ * job.h - a job: its documents, its submissions, and its journal job.json
+ * (doc/architecture.md, "Jobs").
  *
- * After a crash, only the journal determines the state of a job. It is always
- * replaced as a whole (lib/base/fs.h, crash rule), before and after each step
- * that cannot be undone; it contains words, not numbers. It contains signed
- * URLs, because an upload must be resumable: hence mode 0600 in a directory of
- * mode 0700.
+ * The journal is always replaced as a whole (lib/base/fs.h, crash rule), before
+ * and after each step that cannot be undone. It contains signed URLs, because
+ * an upload must be resumable: hence mode 0600 in a directory of mode 0700.
+ * Only docextractd writes the journal of a job that was committed (spool.h).
  *
  * A job has places 1..n, one for every document of the print job, job sheets
  * included; the n-th place is the n-th document at every attempt. Every
- * document that can be sent belongs to one submission (a source of the
- * service); `separate`: one each, `together`: one for all.
- *
- * Only docextractd writes the journal of a job that was committed
- * (spool.h).
+ * document that can be sent belongs to one submission.
  *
  * Ownership: a job owns everything in it and its directory's descriptor;
  * dx_job_free() releases all. Blocking: the disk. Errors: those of fs.h;
@@ -83,6 +79,7 @@ struct dx_case {
 struct dx_job;
 struct dx_drive;
 struct dx_json;
+struct dx_json_out;
 
 /*
  * What is known about the print job whose backend committed the documents. A
@@ -225,10 +222,8 @@ void dx_job_cancel(struct dx_job *job);
 void dx_job_expire(struct dx_job *job);
 
 /* Removes personal data from a finished job: names, titles, texts. Its outcome
- * and the checksums of its documents remain. dx_job_is_clean(): no personal
- * data is left. */
-void dx_job_clean(struct dx_job *job);
-bool dx_job_is_clean(const struct dx_job *job);
+ * and the checksums of its documents remain. False if it contained none. */
+bool dx_job_clean(struct dx_job *job);
 
 /* Sets where the source of a submission is created, and with which key; copied.
  * Save it together with ACCEPTED: this is the only record of the source. */
@@ -266,9 +261,10 @@ enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
  * because that backend may have exited. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
-/* The journal as JSON, without a file. dx_job_json(): the caller frees it; NULL
- * when out of memory. dx_job_read_json(): into an empty job; E_DAMAGED. */
-struct dx_json *dx_job_json(const struct dx_job *job);
+/* The journal as JSON, without a file. dx_job_read_json(): into an empty job;
+ * E_DAMAGED. */
+void dx_job_put(const struct dx_job *job, struct dx_json_out *out,
+                const char *name);
 enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
                               struct dx_err *err) DX_MUST_USE;
 

@@ -170,106 +170,97 @@ static const struct field job_fields[] = {
 
 /* ---- writing ---- */
 
-static struct dx_json *fields_json(const struct field *fields,
-                                   const void *from);
+static void put_fields(struct dx_json_out *out, const struct field *fields,
+                       const void *from);
 
-static struct dx_json *list_json(const struct field *f, const char *items,
-                                 size_t count)
-{
-  struct dx_json *list = dx_json_array(), *item;
-  bool ok = list != NULL;
-  size_t i;
-
-  for (i = 0; ok && i < count; i++) {
-    item = fields_json(f->fields, items + i * f->size);
-    ok = dx_json_append_take(list, &item);
-  }
-  return dx_json_made_take(list, ok);
-}
-
-static bool put_field(struct dx_json *json, const struct field *f,
+static void put_field(struct dx_json_out *out, const struct field *f,
                       const char *from)
 {
   const void *at = from + f->at;
   char time[DX_TIME_BYTES];
-  struct dx_json *child;
+  size_t i, count;
 
   switch (f->type) {
   case CHARS:
-    return dx_json_put_string(json, f->name, at);
+    dx_json_put_string(out, f->name, at);
+    break;
   case TEXT:
   case NAME:
-    return dx_json_put_string(json, f->name, *(char *const *)at);
+    dx_json_put_string(out, f->name, *(char *const *)at);
+    break;
   case FLAG:
-    return dx_json_put_bool(json, f->name, *(const bool *)at);
+    dx_json_put_bool(out, f->name, *(const bool *)at);
+    break;
   case NUMBER:
-    return dx_json_put_int(json, f->name, *(const int *)at);
+    dx_json_put_int(out, f->name, *(const int *)at);
+    break;
   case COUNT:
-    return dx_json_put_int(json, f->name, *(const int64_t *)at);
+    dx_json_put_int(out, f->name, *(const int64_t *)at);
+    break;
   case PLACE:
-    return dx_json_put_int(json, f->name, (int64_t) * (const size_t *)at + 1);
+    dx_json_put_int(out, f->name, (int64_t) * (const size_t *)at + 1);
+    break;
   case TIME:
-    return dx_json_put_time(json, f->name, *(const int64_t *)at);
+    dx_json_put_time(out, f->name, *(const int64_t *)at);
+    break;
   case TIME_MS:
     dx_format_exact_time(*(const int64_t *)at, time);
-    return dx_json_put_string(json, f->name,
-                              *(const int64_t *)at != 0 ? time : NULL);
-  case WORD:
-    return dx_json_put_string(json, f->name, f->words[*(const unsigned *)at]);
-  case CODE:
-    return dx_json_put_string(json, f->name,
-                              *(const enum dx_code *)at != DX_OK
-                                  ? dx_code_name(*(const enum dx_code *)at)
-                                  : NULL);
-  case OBJECT:
-    child = fields_json(f->fields, at);
+    dx_json_put_string(out, f->name, *(const int64_t *)at != 0 ? time : NULL);
     break;
-  default: /* LIST */
-    child = list_json(f, *(char *const *)at,
-                      *(const size_t *)(const void *)(from + f->count_at));
+  case WORD:
+    dx_json_put_string(out, f->name, f->words[*(const unsigned *)at]);
+    break;
+  case CODE:
+    dx_json_put_string(out, f->name,
+                       *(const enum dx_code *)at != DX_OK
+                           ? dx_code_name(*(const enum dx_code *)at)
+                           : NULL);
+    break;
+  case OBJECT:
+    dx_json_open(out, f->name, '{');
+    put_fields(out, f->fields, at);
+    dx_json_close(out, '}');
+    break;
+  case LIST:
+    count = *(const size_t *)(const void *)(from + f->count_at);
+    dx_json_open(out, f->name, '[');
+    for (i = 0; i < count; i++) {
+      dx_json_open(out, NULL, '{');
+      put_fields(out, f->fields, *(char *const *)at + i * f->size);
+      dx_json_close(out, '}');
+    }
+    dx_json_close(out, ']');
     break;
   }
-  return dx_json_put_take(json, f->name, &child);
 }
 
-static bool put_fields(struct dx_json *json, const struct field *fields,
+static void put_fields(struct dx_json_out *out, const struct field *fields,
                        const void *from)
 {
   for (; fields->name != NULL; fields++)
-    if (!put_field(json, fields, from))
-      return false;
-  return true;
+    put_field(out, fields, from);
 }
 
-static struct dx_json *fields_json(const struct field *fields, const void *from)
+void dx_job_put(const struct dx_job *job, struct dx_json_out *out,
+                const char *name)
 {
-  struct dx_json *json = dx_json_object();
-
-  return dx_json_made_take(json,
-                           json != NULL && put_fields(json, fields, from));
-}
-
-struct dx_json *dx_job_json(const struct dx_job *job)
-{
-  struct dx_json *json = dx_json_object();
-
-  return dx_json_made_take(
-      json, json != NULL && dx_json_put_int(json, "schema", JOURNAL_SCHEMA) &&
-                put_fields(json, job_fields, job));
+  dx_json_open(out, name, '{');
+  dx_json_put_int(out, "schema", JOURNAL_SCHEMA);
+  put_fields(out, job_fields, job);
+  dx_json_close(out, '}');
 }
 
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err)
 {
-  struct dx_json *json = dx_job_json(job);
-  char *text = json != NULL ? dx_json_print(json, true) : NULL;
+  struct dx_json_out out = {.pretty = true};
   enum dx_code code;
 
-  dx_json_free(&json);
-  if (text == NULL)
-    return dx_fail_nomem(err);
-  code = dx_fs_publish(job->dirfd, JOURNAL_NAME, text, strlen(text), 0600, err);
-  explicit_bzero(text, strlen(text)); /* signed URLs are in it */
-  free(text);
+  dx_job_put(job, &out, NULL);
+  code = dx_buf_ok(&out.text)
+             ? dx_fs_publish(job->dirfd, JOURNAL_NAME, out.text.data,
+                             out.text.len, 0600, err)
+             : dx_fail_nomem(err);
+  dx_buf_release(&out.text);
   if (code == DX_OK)
     job->behind = false;
   return code;

@@ -14,97 +14,83 @@
 
 #define MANIFEST_SCHEMA 2
 
-static struct dx_json *manifest_file(const void *owner, size_t i)
+static void put_file(struct dx_json_out *out, const struct dx_submission *sub,
+                     size_t document)
 {
-  const struct dx_submission *sub = owner;
-  size_t document = sub->files[i].document;
   const struct dx_entry *e = &sub->job->documents[document].entry;
-  struct dx_json *json = dx_json_object();
 
-  return dx_json_made_take(
-      json, json != NULL &&
-                dx_json_put_int(json, "document", (int64_t)document + 1) &&
-                dx_json_put_string(json, "name", e->name) &&
-                dx_json_put_string(json, "content_type", e->type) &&
-                dx_json_put_int(json, "pages", e->pages) &&
-                dx_json_put_int(json, "bytes", e->length) &&
-                dx_json_put_string(json, "sha256", e->sha256));
+  dx_json_open(out, NULL, '{');
+  dx_json_put_int(out, "document", (int64_t)document + 1);
+  dx_json_put_string(out, "name", e->name);
+  dx_json_put_string(out, "content_type", e->type);
+  dx_json_put_int(out, "pages", e->pages);
+  dx_json_put_int(out, "bytes", e->length);
+  dx_json_put_string(out, "sha256", e->sha256);
+  dx_json_close(out, '}');
 }
 
-static struct dx_json *manifest_case(const void *owner, size_t i)
+static void put_case(struct dx_json_out *out, const struct dx_submission *sub,
+                     const struct dx_case *c)
 {
-  const struct dx_submission *sub = owner;
-  const struct dx_case *c = &sub->cases[i];
-  struct dx_json *json = dx_json_object();
   char *file = dx_result_name(sub->source_id, c->id);
-  bool ok = json != NULL && file != NULL &&
-            dx_json_put_string(json, "case_id", c->id) &&
-            dx_json_put_string(json, "file", file) &&
-            dx_json_put_int(json, "bytes", c->bytes) &&
-            dx_json_put_string(json, "sha256", c->sha256) &&
-            dx_json_put_bool(json, "empty", c->is_empty);
 
+  out->text.failed |= file == NULL;
+  dx_json_open(out, NULL, '{');
+  dx_json_put_string(out, "case_id", c->id);
+  dx_json_put_string(out, "file", file);
+  dx_json_put_int(out, "bytes", c->bytes);
+  dx_json_put_string(out, "sha256", c->sha256);
+  dx_json_put_bool(out, "empty", c->is_empty);
+  dx_json_close(out, '}');
   free(file);
-  return dx_json_made_take(json, ok);
-}
-
-static bool put_manifest_job(struct dx_json *root, const struct dx_job *job)
-{
-  struct dx_json *json = dx_json_object();
-  bool ok = json != NULL && dx_json_put_string(json, "key", job->key) &&
-            dx_json_put_string(json, "queue", job->queue) &&
-            dx_json_put_string(json, "id", job->cups_id) &&
-            dx_json_put_string(json, "uuid", job->uuid) &&
-            dx_json_put_string(json, "user", job->user) &&
-            dx_json_put_string(json, "title", job->title) &&
-            dx_json_put_string(json, "host", job->host) &&
-            dx_json_put_int(json, "documents", (int64_t)job->document_count);
-
-  json = dx_json_made_take(json, ok);
-  return dx_json_put_take(root, "job", &json);
-}
-
-static bool put_manifest_times(struct dx_json *root,
-                               const struct dx_submission *sub, bool good)
-{
-  /* A source without cases is extracted when it is complete. */
-  int64_t extracted_at =
-      sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
-  struct dx_json *json = dx_json_object();
-  bool ok = json != NULL &&
-            dx_json_put_time(json, "received_at", sub->job->received_at) &&
-            dx_json_put_time(json, "uploaded_at", sub->uploaded_at) &&
-            dx_json_put_time(json, "complete_at", sub->complete_at) &&
-            dx_json_put_time(json, "extracted_at", good ? extracted_at : 0) &&
-            dx_json_put_time(json, "failed_at", sub->failed_at);
-
-  json = dx_json_made_take(json, ok);
-  return dx_json_put_take(root, "times", &json);
 }
 
 char *dx_manifest_text(const struct dx_submission *sub)
 {
+  const struct dx_job *job = sub->job;
   bool good = sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
-  bool settled = good || dx_state_is_settled(sub->state);
-  struct dx_json *root = dx_json_object();
-  char *text = NULL;
+  /* A source without cases is extracted when it is complete. */
+  int64_t extracted_at =
+      sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
+  struct dx_json_out out = {.pretty = true};
+  size_t i;
 
-  if (root != NULL && dx_json_put_int(root, "schema", MANIFEST_SCHEMA) &&
-      dx_json_put_string(root, "outcome", good ? "extracted" : "failed") &&
-      dx_json_put_bool(root, "final", settled) &&
-      dx_json_put_string(root, "reason_code",
-                         good ? NULL : dx_submission_reason_code(sub)) &&
-      dx_json_put_string(root, "reason", good ? NULL : sub->reason) &&
-      dx_json_put_string(root, "service", dx_submission_section(sub)) &&
-      dx_json_put_string(root, "source_id", sub->source_id) &&
-      put_manifest_job(root, sub->job) &&
-      dx_json_put_list(root, "files", sub, sub->file_count, manifest_file) &&
-      dx_json_put_list(root, "cases", sub, good ? sub->case_count : 0,
-                       manifest_case) &&
-      put_manifest_times(root, sub, good))
-    text = dx_json_print(root, true);
-  dx_json_free(&root);
-  return text;
+  dx_json_open(&out, NULL, '{');
+  dx_json_put_int(&out, "schema", MANIFEST_SCHEMA);
+  dx_json_put_string(&out, "outcome", good ? "extracted" : "failed");
+  dx_json_put_bool(&out, "final", good || dx_state_is_settled(sub->state));
+  dx_json_put_string(&out, "reason_code",
+                     good ? NULL : dx_submission_reason_code(sub));
+  dx_json_put_string(&out, "reason", good ? NULL : sub->reason);
+  dx_json_put_string(&out, "service", dx_submission_section(sub));
+  dx_json_put_string(&out, "source_id", sub->source_id);
+  dx_json_open(&out, "job", '{');
+  dx_json_put_string(&out, "key", job->key);
+  dx_json_put_string(&out, "queue", job->queue);
+  dx_json_put_string(&out, "id", job->cups_id);
+  dx_json_put_string(&out, "uuid", job->uuid);
+  dx_json_put_string(&out, "user", job->user);
+  dx_json_put_string(&out, "title", job->title);
+  dx_json_put_string(&out, "host", job->host);
+  dx_json_put_int(&out, "documents", (int64_t)job->document_count);
+  dx_json_close(&out, '}');
+  dx_json_open(&out, "files", '[');
+  for (i = 0; i < sub->file_count; i++)
+    put_file(&out, sub, sub->files[i].document);
+  dx_json_close(&out, ']');
+  dx_json_open(&out, "cases", '[');
+  for (i = 0; good && i < sub->case_count; i++)
+    put_case(&out, sub, &sub->cases[i]);
+  dx_json_close(&out, ']');
+  dx_json_open(&out, "times", '{');
+  dx_json_put_time(&out, "received_at", job->received_at);
+  dx_json_put_time(&out, "uploaded_at", sub->uploaded_at);
+  dx_json_put_time(&out, "complete_at", sub->complete_at);
+  dx_json_put_time(&out, "extracted_at", good ? extracted_at : 0);
+  dx_json_put_time(&out, "failed_at", sub->failed_at);
+  dx_json_close(&out, '}');
+  dx_json_close(&out, '}');
+  return dx_buf_take(&out.text);
 }
 
 /* Searches for the key in quotes, which JSON cannot contain inside a string. No

@@ -1,13 +1,8 @@
 /*
  * merge.h - merges the receipt of a new run into its job, after cupsd has run
- * the print job again.
- *
- * Every document that failed is retried, with the new bytes; if part of it was
- * uploaded, its source is polled first. A document that is extracted, or has a
- * source that may still have a result, stays as it is: its bytes are never sent
- * to a second source.
- *
- * A pure function plans the merge from plain structs; then it is carried out.
+ * the print job again: what failed is retried, and no bytes are sent to a
+ * second source while the first may have a result (doc/architecture.md, "Life
+ * of a document"). A pure function plans the merge; then it is carried out.
  * Blocking: the disk.
  */
 #ifndef DX_MERGE_H

@@ -216,18 +216,13 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
                                const char *results_dir, struct dx_err *err)
 {
   char *name = dx_result_name(sub->source_id, sub->cases[index].id);
-  enum dx_code code;
-  int dirfd;
+  int dirfd = name != NULL ? dx_fs_open_dir(results_dir, err) : -1;
+  enum dx_code code = name == NULL ? dx_fail_nomem(err)
+                      : dirfd < 0  ? err->code
+                                   : deliver(sub, index, dirfd, name, err);
 
-  if (name == NULL)
-    return dx_fail_nomem(err);
-  dirfd = dx_fs_open_dir(results_dir, err);
-  if (dirfd >= 0) {
-    code = deliver(sub, index, dirfd, name, err);
+  if (dirfd >= 0)
     (void)close(dirfd);
-  } else {
-    code = err != NULL ? err->code : DX_E_IO;
-  }
   free(name);
   return code;
 }
@@ -248,48 +243,34 @@ static char *name_there(const struct dx_submission *sub, int dirfd)
   return sourceless_name(sub);
 }
 
-static enum dx_code deliver_manifest(const struct dx_submission *sub, int dirfd,
-                                     const char *text, struct dx_err *err)
+enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
+                                 const char *results_dir, struct dx_err *err)
 {
-  char *name = name_there(sub, dirfd), *sourceless = sourceless_name(sub);
-  enum dx_code code = DX_OK;
+  char *text = dx_manifest_text(sub), *sourceless = sourceless_name(sub);
+  int dirfd = dx_fs_open_dir(results_dir, err);
+  char *name = dirfd >= 0 ? name_there(sub, dirfd) : NULL;
   bool is_there = false;
+  enum dx_code code;
 
-  if (name == NULL || sourceless == NULL)
+  if (dirfd < 0)
+    code = err->code;
+  else if (text == NULL || name == NULL || sourceless == NULL)
     code = dx_fail_nomem(err);
-  if (code == DX_OK)
+  else
     code = make_room(dirfd, name, &is_there, err);
-  if (code == DX_OK && is_there)
-    code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
-  else if (code == DX_OK)
-    code = dx_fs_create(dirfd, name, text, strlen(text), 0640, err);
+  if (code == DX_OK)
+    code = is_there ? dx_fs_replace(dirfd, name, text, strlen(text), 0640, err)
+                    : dx_fs_create(dirfd, name, text, strlen(text), 0640, err);
   /* The manifest of an earlier attempt without a source is obsolete. Files of
    * other users are not removed. */
   if (code == DX_OK && strcmp(sourceless, name) != 0 &&
       has_our_file(dirfd, sourceless))
     code = dx_fs_remove(dirfd, sourceless, err);
+  if (dirfd >= 0)
+    (void)close(dirfd);
+  free(text);
   free(name);
   free(sourceless);
-  return code;
-}
-
-enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
-                                 const char *results_dir, struct dx_err *err)
-{
-  char *text = dx_manifest_text(sub);
-  enum dx_code code;
-  int dirfd;
-
-  if (text == NULL)
-    return dx_fail_nomem(err);
-  dirfd = dx_fs_open_dir(results_dir, err);
-  if (dirfd >= 0) {
-    code = deliver_manifest(sub, dirfd, text, err);
-    (void)close(dirfd);
-  } else {
-    code = err != NULL ? err->code : DX_E_IO;
-  }
-  free(text);
   return code;
 }
 

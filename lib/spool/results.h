@@ -1,12 +1,10 @@
 /*
- * results.h - delivering results to the directory that other software
- * watches.
+ * results.h - delivers results to the directory that other software watches
+ * (doc/architecture.md, "Results"; doc/policy.md, "Results").
  *
- * ResultsDir is flat; a file is written under a hidden name and renamed, so a
- * consumer only sees complete files. Members of its group may write there, too:
- * if they use the name of a result, their file is renamed, never followed.
- * Delivered files are not replaced, except a manifest by a later one of its job
- * (doc/policy.md, "Results").
+ * Delivered files are not replaced, except a manifest by a later one of its
+ * job. A file of another user that has the name of a result is renamed, never
+ * followed.
  *
  * Blocking: the disk. Errors: those of fs.h; E_DAMAGED when a stored result
  * does not match the journal, or is missing; E_TAKEN when our user has written
@@ -21,12 +19,9 @@
 
 /*
  * "<source_id>-<case_id>.json" and "<source_id>.job.json"; without a source id
- * the job key and the submission's number take its place. Anything but letters,
- * digits, '-', and '_' is percent-encoded, and an id longer than 128 bytes is
- * truncated and gets a SHA-256: no id can refer to another directory or collide
- * with another. Two ids with different numbers of dashes would make the first
- * name ambiguous, so the case id is then replaced by its SHA-256. The caller
- * frees; NULL when out of memory.
+ * the job key and the submission's number take its place. Whatever the ids
+ * contain, a name is safe, and is not that of other ids (doc/architecture.md,
+ * "Results"). The caller frees; NULL when out of memory.
  */
 char *dx_result_name(const char *source_id, const char *case_id);
 char *dx_manifest_name(const struct dx_submission *sub);

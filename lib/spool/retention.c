@@ -3,17 +3,14 @@
  */
 #include "lib/spool/retention.h"
 
-/* The longest time that personal data stays in the record of a finished job;
- * limited even if its section is gone. */
-static int64_t personal_ms(const struct dx_retention_facts *facts)
-{
-  return facts->keep_unfinished_ms > facts->keep_jobs_ms
-             ? facts->keep_unfinished_ms
-             : facts->keep_jobs_ms;
-}
-
 enum dx_retention dx_retention(const struct dx_retention_facts *facts)
 {
+  /* The longest time that personal data stays in the record of a finished job;
+   * limited even if its section is gone. */
+  int64_t personal_ms = facts->keep_unfinished_ms > facts->keep_jobs_ms
+                            ? facts->keep_unfinished_ms
+                            : facts->keep_jobs_ms;
+
   if (!facts->finished)
     return facts->keep_unfinished_ms > 0 &&
                    facts->idle_ms > facts->keep_unfinished_ms
@@ -23,7 +20,5 @@ enum dx_retention dx_retention(const struct dx_retention_facts *facts)
     return DX_RETENTION_KEEP;
   if (facts->rerun == DX_RERUN_NO)
     return DX_RETENTION_REMOVE;
-  return !facts->cleaned && facts->idle_ms > personal_ms(facts)
-             ? DX_RETENTION_CLEAN
-             : DX_RETENTION_KEEP;
+  return facts->idle_ms > personal_ms ? DX_RETENTION_CLEAN : DX_RETENTION_KEEP;
 }

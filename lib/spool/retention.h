@@ -28,7 +28,6 @@ enum dx_rerun {
 
 struct dx_retention_facts {
   bool finished;   /* dx_job_is_finished(), and no hook is pending */
-  bool cleaned;    /* it contains no personal data */
   int64_t idle_ms; /* since the journal was written */
   int64_t keep_jobs_ms;
   int64_t keep_unfinished_ms; /* of its section; 0: the section is missing,

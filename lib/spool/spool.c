@@ -3,7 +3,6 @@
  */
 #include "lib/spool/spool.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -94,33 +93,6 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
 static bool is_visible(const char *name)
 {
   return name[0] != '.';
-}
-
-/* Calls `each` for the names in a directory of the spool that `is_one` accepts;
- * if it returns anything but DX_OK, stops and returns that code. */
-static enum dx_code each_in(struct dx_spool *spool, const char *parent,
-                            bool (*is_one)(const char *name),
-                            enum dx_code (*each)(void *ctx, const char *name),
-                            void *ctx, struct dx_err *err)
-{
-  int fd = dx_fs_open_dir_at(spool->dirfd, parent, err);
-  enum dx_code code = DX_OK;
-  struct dirent *entry;
-  DIR *dir;
-
-  if (fd < 0)
-    return err != NULL ? err->code : DX_E_IO;
-  dir = fdopendir(fd);
-  if (dir == NULL) {
-    code = dx_fail_sys(err, errno, "list", parent);
-    (void)close(fd);
-    return code;
-  }
-  while (code == DX_OK && (entry = readdir(dir)) != NULL)
-    if (is_one(entry->d_name))
-      code = each(ctx, entry->d_name);
-  (void)closedir(dir);
-  return code;
 }
 
 /* Milliseconds since a file, or the directory itself as ".", was written;
@@ -279,32 +251,35 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
   return code;
 }
 
-static enum dx_code sweep_received(void *ctx, const char *name)
+static void sweep_received(struct dx_spool *spool, const char *name)
 {
-  struct dx_spool *spool = ctx;
   char path[DX_JOB_PATH_BYTES];
   struct dx_err err;
   int fd;
 
   if (strlen(name) >= DX_RECEIPT_BYTES)
-    return DX_OK;
+    return;
   (void)snprintf(path, sizeof(path), "incoming/%.*s", DX_RECEIPT_BYTES - 1,
                  name);
   fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
   if (fd < 0)
-    return DX_OK;
+    return;
   /* A new one is not touched: its receiver may be about to lock it. */
   if (age_ms(fd, ".") > DX_INCOMING_MIN_MS &&
       flock(fd, LOCK_EX | LOCK_NB) == 0 &&
       dx_fs_remove_tree(spool->dirfd, path, &err) != DX_OK)
     dx_log(DX_LOG_WARNING, "%s", err.text);
   (void)close(fd);
-  return DX_OK;
 }
 
 void dx_spool_sweep_incoming(struct dx_spool *spool)
 {
-  (void)each_in(spool, "incoming", is_visible, sweep_received, spool, NULL);
+  char *names = dx_fs_names(spool->dirfd, "incoming", is_visible, NULL);
+  const char *name;
+
+  for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name))
+    sweep_received(spool, name);
+  free(names);
 }
 
 /* ---- reading ---- */
@@ -422,12 +397,11 @@ static enum dx_code move_job(struct dx_spool *spool, struct dx_job *job,
 enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
                               struct dx_err *err)
 {
-  enum dx_code code;
-
-  if (is_in(spool, "finished", receipt->key))
-    return dx_fail(err, DX_E_EXISTS, EEXIST, "this job is known");
   /* rename() would replace an empty directory; ours never are empty. */
-  code = move_job(spool, receipt, "jobs", err);
+  enum dx_code code = is_in(spool, "finished", receipt->key)
+                          ? DX_E_EXISTS
+                          : move_job(spool, receipt, "jobs", err);
+
   if (code == DX_E_EXISTS)
     return dx_fail(err, DX_E_EXISTS, EEXIST, "this job is known");
   if (code == DX_OK)
@@ -465,39 +439,37 @@ enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
 
 /* ---- one docextractd ---- */
 
-static enum dx_code sweep_job(void *ctx, const char *key)
+/* Removes what killed writers have left. */
+static void sweep_jobs(struct dx_spool *spool)
 {
-  const struct dx_spool *spool = ctx;
+  char *keys = dx_spool_names(spool, DX_SPOOL_JOBS, NULL);
   char path[DX_JOB_PATH_BYTES];
+  const char *key;
   int fd;
 
-  (void)snprintf(path, sizeof(path), "jobs/%.*s", DX_KEY_BYTES - 1, key);
-  fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
-  if (fd >= 0) {
+  for (key = keys; key != NULL && *key != '\0'; key = dx_next_name(key)) {
+    (void)snprintf(path, sizeof(path), "jobs/%.*s", DX_KEY_BYTES - 1, key);
+    fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
+    if (fd < 0)
+      continue;
     dx_temp_sweep(fd, 0);
     (void)close(fd);
   }
-  return DX_OK;
+  free(keys);
 }
 
-/* E_BUSY, with the process that holds it, if the lock is held. */
-static enum dx_code lock_now(struct dx_spool *spool, int fd, struct dx_err *err)
+/* The process that has locked an open file; 0: none, or this one. */
+static pid_t lock_holder(int fd)
 {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
-  if (fcntl(fd, F_SETLK, &lock) == 0)
-    return DX_OK;
-  if (errno != EACCES && errno != EAGAIN)
-    return dx_fs_fail(err, errno, "lock", spool->dirfd, LOCK_NAME);
-  if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
-    lock.l_pid = 0;
-  return dx_fail(err, DX_E_BUSY, 0,
-                 "docextractd is already running as process %d",
-                 (int)lock.l_pid);
+  return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid
+                                                                  : 0;
 }
 
 int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
 {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   int fd = openat(spool->dirfd, LOCK_NAME,
                   O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
@@ -505,14 +477,20 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
     (void)dx_fs_fail(err, errno, "open", spool->dirfd, LOCK_NAME);
     return -1;
   }
-  if (lock_now(spool, fd, err) == DX_OK) {
+  if (fcntl(fd, F_SETLK, &lock) == 0) {
     /* Files of killed writers may contain patient data and URLs. */
     dx_temp_sweep(spool->history_dirfd, 0);
-    (void)each_in(spool, "jobs", dx_is_key, sweep_job, spool, NULL);
+    sweep_jobs(spool);
     /* The previous process may have ended before a pick-up was durable. Later
      * steps rely on it: uploads, and completing the print job. */
     if (dx_fs_sync_parent(spool->dirfd, "jobs/.", err) == DX_OK)
       return fd;
+  } else if (errno == EACCES || errno == EAGAIN) {
+    (void)dx_fail(err, DX_E_BUSY, 0,
+                  "docextractd is already running as process %d",
+                  (int)lock_holder(fd));
+  } else {
+    (void)dx_fs_fail(err, errno, "lock", spool->dirfd, LOCK_NAME);
   }
   (void)close(fd);
   return -1;
@@ -520,102 +498,79 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
 
 pid_t dx_spool_daemon(int spool_dirfd)
 {
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   int fd = openat(spool_dirfd, LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  pid_t holder = 0;
+  pid_t holder = fd >= 0 ? lock_holder(fd) : 0;
 
-  if (fd < 0)
-    return 0;
-  if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-    holder = lock.l_pid;
-  (void)close(fd);
+  if (fd >= 0)
+    (void)close(fd);
   return holder;
 }
 
 /* ---- looking through the spool ---- */
 
-struct news {
-  struct dx_spool *spool;
-  enum dx_code (*each)(void *ctx, const char *name);
-  void *ctx;
-};
-
-static enum dx_code if_new(void *ctx, const char *name)
-{
-  const struct news *news = ctx;
-  char key[DX_KEY_BYTES];
-
-  (void)snprintf(key, sizeof(key), "%.*s", DX_KEY_BYTES - 1, name);
-  return is_in(news->spool, "jobs", key) ? DX_OK : news->each(news->ctx, name);
-}
-
-enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part part,
-                           enum dx_code (*each)(void *ctx, const char *name),
-                           void *ctx, struct dx_err *err)
+char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
+                     struct dx_err *err)
 {
   static const char *const parents[] = {[DX_SPOOL_JOBS] = "jobs",
                                         [DX_SPOOL_FINISHED] = "finished",
                                         [DX_SPOOL_RECEIVED] = "received",
                                         [DX_SPOOL_NEW] = "received"};
   bool has_receipts = part == DX_SPOOL_RECEIVED || part == DX_SPOOL_NEW;
-  struct news news = {spool, each, ctx};
+  char *names = dx_fs_names(spool->dirfd, parents[part],
+                            has_receipts ? dx_is_receipt_name : dx_is_key, err);
+  char key[DX_KEY_BYTES], *to = names;
+  const char *name = names;
 
-  return each_in(spool, parents[part],
-                 has_receipts ? dx_is_receipt_name : dx_is_key,
-                 part == DX_SPOOL_NEW ? if_new : each,
-                 part == DX_SPOOL_NEW ? &news : ctx, err);
-}
-
-static enum dx_code count_one(void *ctx, const char *name)
-{
-  (void)name;
-  ++*(size_t *)ctx;
-  return DX_OK;
+  if (names == NULL || part != DX_SPOOL_NEW)
+    return names;
+  for (; *name != '\0'; name += DX_RECEIPT_BYTES) {
+    (void)snprintf(key, sizeof(key), "%.*s", DX_KEY_BYTES - 1, name);
+    if (is_in(spool, "jobs", key))
+      continue;
+    memmove(to, name, DX_RECEIPT_BYTES);
+    to += DX_RECEIPT_BYTES;
+  }
+  *to = '\0';
+  return names;
 }
 
 size_t dx_spool_count_damaged(struct dx_spool *spool)
 {
+  char *names = dx_fs_names(spool->dirfd, "damaged", is_visible, NULL);
+  const char *name;
   size_t count = 0;
 
-  (void)each_in(spool, "damaged", is_visible, count_one, &count, NULL);
+  for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name))
+    count++;
+  free(names);
   return count;
-}
-
-struct failures {
-  struct dx_spool *spool;
-  const char *queue;
-  bool marks;
-  size_t *count;
-  struct dx_err *err;
-};
-
-static enum dx_code count_failure(void *ctx, const char *key)
-{
-  const struct failures *f = ctx;
-  struct dx_job *job = NULL;
-  enum dx_code code = DX_OK;
-
-  if (dx_spool_load(f->spool, key, &job, NULL) == DX_OK &&
-      dx_job_is_unseen_failure(job) &&
-      (f->queue == NULL ||
-       (job->queue != NULL && strcmp(job->queue, f->queue) == 0))) {
-    job->seen = true;
-    if (f->marks)
-      code = dx_job_save(job, f->err);
-    *f->count += code == DX_OK;
-  }
-  dx_job_free(&job);
-  return code;
 }
 
 enum dx_code dx_spool_count_failures(struct dx_spool *spool, const char *queue,
                                      bool marks, size_t *ret_count,
                                      struct dx_err *err)
 {
-  struct failures f = {spool, queue, marks, ret_count, err};
+  char *keys = dx_spool_names(spool, DX_SPOOL_JOBS, err);
+  enum dx_code code = keys != NULL ? DX_OK : err->code;
+  const char *key;
 
   *ret_count = 0;
-  return each_in(spool, "jobs", dx_is_key, count_failure, &f, err);
+  for (key = keys; code == DX_OK && *key != '\0'; key = dx_next_name(key)) {
+    struct dx_job *job = NULL;
+
+    if (dx_spool_load(spool, key, &job, NULL) == DX_OK &&
+        dx_job_is_unseen_failure(job) &&
+        (queue == NULL ||
+         (job->queue != NULL && strcmp(job->queue, queue) == 0))) {
+      job->seen = true;
+      if (marks)
+        code = dx_job_save(job, err);
+      *ret_count += code == DX_OK;
+    }
+    dx_job_free(&job);
+  }
+  free(keys);
+  return code;
 }
 
 int64_t dx_spool_idle_ms(const struct dx_job *job)

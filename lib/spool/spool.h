@@ -88,11 +88,10 @@ enum dx_spool_part {
                         as stored */
 };
 
-/* Calls `each` with every name, in no particular order; if it returns anything
- * but DX_OK, stops and returns that code. */
-enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part part,
-                           enum dx_code (*each)(void *ctx, const char *name),
-                           void *ctx, struct dx_err *err) DX_MUST_USE;
+/* All names, as dx_fs_names() returns them; the caller frees. NULL with *err
+ * filled. */
+char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
+                     struct dx_err *err);
 
 /*
  * Reads the journal of job `key`, finished or not, or of the receipt `name`.

@@ -214,41 +214,6 @@ configure
 dx config
 is 'config: there is nothing to warn of' "$rc $err" '0 '
 
-cat > "$dir/printers.conf" << 'END'
-# Printer configuration file for CUPS
-<DefaultPrinter chart>
-DeviceURI docextract://default
-State Idle
-</DefaultPrinter>
-<Printer laser>
-DeviceURI ipp://laser.example/docextract://north
-</Printer>
-END
-dx config
-is 'config: cupsd does not run, and its queues are right' "$rc $err" '0 '
-has 'config: they are listed all the same' "$out" \
-  '^  # used by queue chart, device URI docextract://default$'
-cat >> "$dir/printers.conf" << 'END'
-<Printer NorthWing>
-DeviceURI docextract://north/
-</Printer>
-<Printer Nowhere>
-DeviceURI docextract://
-</Printer>
-END
-dx config
-has 'config: a queue that names no section is reported' "$rc $(xargs <<< "$err")" \
-  "^78 warning: queue NorthWing prints to docextract://north, which is no \
-section .* lpadmin -p NorthWing -v docextract://default"
-has 'config: so is one that names nothing' "$err" \
-  "^warning: queue 'Nowhere' prints to docextract://, "
-has 'config: the others are not' "$(tail -n 1 <<< "$err")" ': 2 warnings: '
-chmod 000 "$dir/printers.conf"
-"${as_owner[@]}" "$program" -c "$conf" config > "$dir/out" 2> "$dir/err"
-is 'config: without permission to read them nothing is reported' \
-  "$? $(cat "$dir/err")" '0 '
-rm "$dir/printers.conf"
-
 conf=$dir/nowhere.conf dx config
 has 'config: a missing configuration is a configuration error' \
   "$rc $err" '^78 .*nowhere.conf'

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/utf8.h"
-#include "lib/control/note.h"
+#include "lib/control/channel.h"
 
 static void check_note(const struct dx_message *message)
 {

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "filter/codecs.h"
-#include "filter/jpeg.h"
-#include "filter/png.h"
 
 #define COPY_MAX_BYTES (1 << 20)
 

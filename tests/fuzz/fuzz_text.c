@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "filter/options.h"
-#include "filter/pdf.h"
+#include "filter/document.h"
 #include "filter/text.h"
 
 #define PPD "ppd/docextract.ppd" /* of the build directory */
@@ -55,7 +55,7 @@ static void check_written(int fd, int again, int pages)
 }
 
 static enum dx_reason print_text(struct fuzz_input in, const char *line, int fd,
-                                 struct text_done *done)
+                                 struct pdf_done *done)
 {
   struct options options;
 
@@ -65,7 +65,7 @@ static enum dx_reason print_text(struct fuzz_input in, const char *line, int fd,
 }
 
 static enum dx_reason print_values(struct fuzz_input in, int fd,
-                                   struct text_done *done)
+                                   struct pdf_done *done)
 {
   struct text_value values[VALUES_MAX] = {{0}};
   enum dx_reason reason;
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   int fd = fuzz_file("", 0), again = fuzz_file("", 0);
   char *line = fuzz_line(&in);
   bool values = strcmp(line, "values") == 0;
-  struct text_done done, done_again;
+  struct pdf_done done, done_again;
   static bool has_fonts;
   enum dx_reason reason;
 

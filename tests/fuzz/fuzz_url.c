@@ -45,8 +45,8 @@ static void check_for_services(const char *url)
   check_signed(url, &service);
   service.host = near;
   check_signed(url, &service);
-  service.storage_hosts[0].name = storage;
-  service.storage_host_count = 1;
+  service.storage_hosts.items[0].name = storage;
+  service.storage_hosts.count = 1;
   check_signed(url, &service);
 }
 

@@ -32,12 +32,11 @@ TESTS += $(fuzz_programs)
 endif
 
 tests_fuzz_fuzz_arguments_SOURCES = tests/fuzz/fuzz_arguments.c $(fuzz_common) \
-	backend/arguments.c backend/names.c
+	backend/arguments.c
 tests_fuzz_fuzz_bundle_SOURCES = tests/fuzz/fuzz_bundle.c $(fuzz_common)
 tests_fuzz_fuzz_channel_SOURCES = tests/fuzz/fuzz_channel.c $(fuzz_common)
 tests_fuzz_fuzz_codecs_SOURCES = tests/fuzz/fuzz_codecs.c $(fuzz_common) \
-	filter/codecs.c filter/codecs.h filter/jpeg.c filter/jpeg.h \
-	filter/png.c filter/png.h
+	filter/codecs.c filter/codecs.h filter/jpeg.c filter/png.c
 tests_fuzz_fuzz_codecs_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
 tests_fuzz_fuzz_codecs_LDADD = $(FUZZ_ENGINE) $(unit_libs) $(JPEG_LIBS) \
 	$(PNG_LIBS) $(ZLIB_LIBS)

@@ -70,6 +70,10 @@ output=$(dx config)
 has 'config: a queue is found by its device URI' "$output" \
   '^  # used by queue MARKQUEUE, device URI docextract://default$'
 add_queue lost
+lpadmin -p lost -v docextract://default/
+output=$(dx config)
+has 'config: also with a slash at the end' "$output" \
+  '^  # used by queue lost, device URI docextract://default$'
 lpadmin -p lost -v docextract://nowhere
 output=$(dx config 2>&1)
 has 'config: so is one that names no section' "$? $(xargs <<< "$output")" \

@@ -19,7 +19,7 @@ look_at() # FILE
   [ "$1" != lib/base/err.c ] || more=
   # shellcheck disable=SC2086
   nice clang-tidy --quiet "$1" -- -std=gnu11 -include "$build/config.h" $more \
-    -I. $(pkg-config --cflags libnotify cairo fribidi freetype2 fontconfig | sed 's/-I/-isystem /g') \
+    -I. "-I$build" $(pkg-config --cflags libnotify cairo fribidi freetype2 fontconfig | sed 's/-I/-isystem /g') \
     '-DDX_SERVERROOT="/"' '-DDX_SERVERBIN="/"' '-DDX_SBINDIR="/"' '-DDX_RUNTIME_DIR="/"' '-DDX_PKGLIBDIR="/"' 2>&1 |
     grep -v '^[0-9]* warnings\? \(generated\|treated as\)'
 }

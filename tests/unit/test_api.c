@@ -303,18 +303,17 @@ static void a_status_is_about_the_source_that_was_asked_for(void **state)
 static enum dx_code check_result(const char *text, size_t len, size_t piece,
                                  struct dx_err *err)
 {
-  struct dx_result_check *check = dx_result_check_new();
+  struct dx_json_scan check = {0};
   enum dx_code code = DX_OK;
   bool is_empty;
   size_t at;
 
-  assert_non_null(check);
   for (at = 0; code == DX_OK && at < len; at += piece)
-    code = dx_result_check_add(check, text + at,
+    code = dx_result_check_add(&check, text + at,
                                len - at < piece ? len - at : piece, err);
   if (code == DX_OK)
-    code = dx_result_check_end(check, "S1", "C1", &is_empty, err);
-  dx_result_check_free(&check);
+    code = dx_result_check_end(&check, "S1", "C1", &is_empty, err);
+  dx_buf_release(&check.outline);
   return code;
 }
 
@@ -376,21 +375,20 @@ static void a_result_without_a_value_is_empty(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_result_check *check = dx_result_check_new();
+    struct dx_json_scan check = {0};
     struct dx_err err;
     char body[256];
     bool is_empty;
 
-    assert_non_null(check);
     (void)snprintf(body, sizeof(body),
                    "{\"results\":{\"status\":\"complete\"%s}}", rows[i].fields);
-    assert_int_equal(dx_result_check_add(check, body, strlen(body), &err),
+    assert_int_equal(dx_result_check_add(&check, body, strlen(body), &err),
                      DX_OK);
-    assert_int_equal(dx_result_check_end(check, "S1", "C1", &is_empty, &err),
+    assert_int_equal(dx_result_check_end(&check, "S1", "C1", &is_empty, &err),
                      DX_OK);
     if (is_empty != rows[i].is_empty)
       fail_msg("%s", body);
-    dx_result_check_free(&check);
+    dx_buf_release(&check.outline);
   }
 }
 

@@ -14,7 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
-#include "lib/control/note.h"
+#include "lib/control/channel.h"
 
 static struct dx_err err;
 static char dir[TEMP_DIR_BYTES];

@@ -144,56 +144,6 @@ static void invalid_rfc_3339_times_are_rejected(void **state)
   check_times(rows, sizeof(rows) / sizeof(rows[0]), dx_parse_time);
 }
 
-static void http_dates_are_parsed(void **state)
-{
-  static const struct time_row rows[] = {
-      {NOON_HTTP, NOON},
-      {"Sun, 06 Nov 1994 08:49:37 GMT", 784111777000},
-      {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
-      {"Thu, 29 Feb 2024 00:00:00 GMT", 1709164800000},
-      {"Sun, 01 Mar 2026 00:00:00 GMT", 1772323200000},
-      {"Wed, 01 Apr 2026 00:00:00 GMT", 1775001600000},
-      {"Fri, 01 May 2026 00:00:00 GMT", 1777593600000},
-      {"Mon, 01 Jun 2026 00:00:00 GMT", 1780272000000},
-      {"Wed, 01 Jul 2026 00:00:00 GMT", 1782864000000},
-      {"Sat, 01 Aug 2026 00:00:00 GMT", 1785542400000},
-      {"Tue, 01 Sep 2026 00:00:00 GMT", 1788220800000},
-      {"Thu, 01 Oct 2026 00:00:00 GMT", 1790812800000},
-      {"Tue, 01 Dec 2026 00:00:00 GMT", 1796083200000},
-  };
-
-  (void)state;
-  check_times(rows, sizeof(rows) / sizeof(rows[0]), dx_parse_http_date);
-}
-
-static void invalid_http_dates_are_rejected(void **state)
-{
-  static const struct time_row rows[] = {
-      {"", -1},
-      {"Sat", -1},
-      {"31 Jan 2026 12:00:00 GMT", -1},
-      {"Sat, 31 Jan 2026 12:00:00", -1},
-      {"Sat, 31 Jan 2026 12:00:00 CET", -1},
-      {"Sat, 31 Jan 2026 12:00:00 GMT+1", -1},
-      {"Sat, 31 ebM 2026 12:00:00 GMT", -1},
-      {"Sat, 31 jan 2026 12:00:00 GMT", -1},
-      {"Sat, 31 Xxx 2026 12:00:00 GMT", -1},
-      {"Sat, 00 Jan 2026 12:00:00 GMT", -1},
-      {"Sat, 32 Jan 2026 12:00:00 GMT", -1},
-      {"Sat, -1 Jan 2026 12:00:00 GMT", -1},
-      {"Sat, 31 Jan 2026 24:00:00 GMT", -1},
-      {"Sat, 31 Jan 2026 12:60:00 GMT", -1},
-      {"Sat, 31 Jan 2026 12:00:61 GMT", -1},
-      {"Saturday, 31-Jan-26 12:00:00 GMT", -1},
-      {"Sat Jan 31 12:00:00 2026", -1},
-      {"2026-01-31T12:00:00Z", -1},
-      {"30", -1},
-  };
-
-  (void)state;
-  check_times(rows, sizeof(rows) / sizeof(rows[0]), dx_parse_http_date);
-}
-
 static void boot_id_is_that_of_the_kernel(void **state)
 {
   char id[DX_BOOT_ID_BYTES], again[DX_BOOT_ID_BYTES];
@@ -269,7 +219,9 @@ static void retry_after_is_understood_as_documented(void **state)
       {"soon", -1, -1},
       {"5s", -1, -1},
       {"5 s", -1, -1},
-      {"Sat, 31 Jan 2026", -1, -1},
+      {"Saturday, 31-Jan-26 12:00:00 GMT", NOON - 1000, 1000},
+      {"Sat Jan 31 12:00:00 2026", NOON - 1000, 1000},
+      {"Sat, 31 Xxx 2026 12:00:00 GMT", -1, -1},
   };
   size_t i;
 
@@ -292,8 +244,6 @@ int main(void)
       cmocka_unit_test(exact_times_are_formatted),
       cmocka_unit_test(rfc_3339_times_are_parsed),
       cmocka_unit_test(invalid_rfc_3339_times_are_rejected),
-      cmocka_unit_test(http_dates_are_parsed),
-      cmocka_unit_test(invalid_http_dates_are_rejected),
       cmocka_unit_test(boot_id_is_that_of_the_kernel),
       cmocka_unit_test_teardown(clocks_can_be_set_and_restored, use_real_clock),
       cmocka_unit_test_teardown(retry_after_is_understood_as_documented,

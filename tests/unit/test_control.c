@@ -60,7 +60,7 @@ static void note_message(void *ctx, struct client *client,
   seen.last = client;
   seen.verb = message->verb;
   (void)strcpy(seen.text, message->text);
-  *client_data(client) = client;
+  client->data = client;
   if (seen.closes) {
     control_send(client, "done bye");
     client_close(client);
@@ -69,7 +69,7 @@ static void note_message(void *ctx, struct client *client,
 
 static void note_closed(void *ctx, struct client *client)
 {
-  void *data = *client_data(client);
+  void *data = client->data;
 
   (void)ctx;
   assert_true(data == NULL || data == client);

@@ -553,53 +553,44 @@ static void the_list_has_what_cupsd_may_run_again(void **state)
       {3, NULL, 0, false}};
   static const struct ipp_listed second = {501, "urn:501", IPP_JSTATE_HELD,
                                            false};
-  bool known;
 
   (void)state;
-  assert_false(cupsd_has(cupsd, "1", "urn:1", &known));
-  assert_false(known);
+  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
   respond(LIST, ipp_jobs(first, 3));
   assert_int_equal(open_call(LIST)->from, 4);
   respond(LIST, ipp_jobs(&second, 1));
   assert_string_equal(told, "");
   respond(LIST, ipp_jobs(NULL, 0));
   assert_string_equal(told, "list ");
-  assert_true(cupsd_has(cupsd, "1", "urn:1", &known));
-  assert_true(known);
-  assert_false(cupsd_has(cupsd, "1", "urn:other", &known));
-  assert_false(cupsd_has(cupsd, "2", "urn:2", &known));
-  assert_true(cupsd_has(cupsd, "3", "urn:3", &known)); /* it may be that one */
-  assert_true(cupsd_has(cupsd, "501", "urn:501", &known));
-  assert_false(cupsd_has(cupsd, "502", "urn:502", &known));
-  assert_true(known);
+  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_MAY);
+  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:other"), DX_RERUN_NO);
+  assert_int_equal(cupsd_may_rerun(cupsd, "2", "urn:2"), DX_RERUN_NO);
+  /* it may be that one */
+  assert_int_equal(cupsd_may_rerun(cupsd, "3", "urn:3"), DX_RERUN_MAY);
+  assert_int_equal(cupsd_may_rerun(cupsd, "501", "urn:501"), DX_RERUN_MAY);
+  assert_int_equal(cupsd_may_rerun(cupsd, "502", "urn:502"), DX_RERUN_NO);
   assert_int_equal(asked(LIST), 3);
 }
 
 static void half_a_list_is_not_known(void **state)
 {
   static const struct ipp_listed first = {1, "urn:1", IPP_JSTATE_HELD, false};
-  bool known;
 
   (void)state;
-  (void)cupsd_has(cupsd, "1", "urn:1", &known);
+  (void)cupsd_may_rerun(cupsd, "1", "urn:1");
   respond(LIST, ipp_jobs(&first, 1));
   end_call(open_call(LIST), DX_E_NET, 0, NULL);
-  (void)cupsd_has(cupsd, "1", "urn:1", &known);
-  assert_false(known);
+  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
 }
 
 static void a_list_grows_old(void **state)
 {
-  bool known;
-
   (void)state;
-  (void)cupsd_has(cupsd, "1", "urn:1", &known);
+  (void)cupsd_may_rerun(cupsd, "1", "urn:1");
   respond(LIST, ipp_jobs(NULL, 0));
-  (void)cupsd_has(cupsd, "1", "urn:1", &known);
-  assert_true(known);
+  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_NO);
   now_ms += 60000;
-  (void)cupsd_has(cupsd, "1", "urn:1", &known);
-  assert_false(known);
+  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
   assert_int_equal(asked(LIST), 2);
 }
 

@@ -22,7 +22,7 @@ static struct text_value seen_first;
 /* ---- a fake text writer ---- */
 
 static enum dx_reason draw_values(const struct text_value *values, size_t count,
-                                  int out_fd, struct text_done *ret_done)
+                                  int out_fd, struct pdf_done *ret_done)
 {
   FILE *out = fdopen(dup(out_fd), "w");
   size_t i;
@@ -65,7 +65,7 @@ struct document {
   const char *catalog, *page, *annotations, *objects, *content;
 };
 
-static struct flatten done;
+static struct pdf_done done;
 static unsigned char picture[SIZE * SIZE];
 static char words[4096];
 
@@ -109,6 +109,7 @@ static enum dx_reason flatten(const char *text, int pages, bool fonts)
   int i;
   char path[64];
   FILE *scratch = tmpfile();
+  struct pdf_task task = {.text = fonts ? &fake_text : NULL};
   enum dx_reason reason;
 
   assert_non_null(scratch);
@@ -121,10 +122,9 @@ static enum dx_reason flatten(const char *text, int pages, bool fonts)
     chosen[i].number = i + 1;
   }
   seen_text[0] = '\0';
-  done = (struct flatten){.pdf = pdf, .scratch_fd = fileno(scratch)};
-  if (fonts)
-    done.text = &fake_text;
-  reason = flatten_pages(&done, chosen, pages);
+  task.spare_fd = fileno(scratch);
+  done = (struct pdf_done){0};
+  reason = flatten_pages(pdf, &task, chosen, pages, &done);
   if (reason == DX_REASON_NONE) {
     in_dir(path, sizeof(path), "out.pdf");
     (void)qpdf_init_write(pdf, path);

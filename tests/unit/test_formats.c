@@ -67,11 +67,10 @@ static void same_text(char *text, const char *name)
 static void comes_out_as_it_was(const char *name)
 {
   struct dx_job *job = job_of(name);
-  struct dx_json *json = dx_job_json(job);
+  struct dx_json_out out = {.pretty = true};
 
-  assert_non_null(json);
-  same_text(dx_json_print(json, true), name);
-  dx_json_free(&json);
+  dx_job_put(job, &out, NULL);
+  same_text(dx_buf_take(&out.text), name);
   dx_job_free(&job);
 }
 

@@ -6,7 +6,7 @@
 #include <png.h>
 #include <zlib.h>
 
-#include "filter/png.h"
+#include "filter/codecs.h"
 
 /* ---- images ---- */
 

@@ -53,8 +53,6 @@ static void test_personal_data(void **state)
   assert_int_equal(of(facts), DX_RETENTION_CLEAN);
   assert_int_equal(of(finished(31, DX_RERUN_UNKNOWN)), DX_RETENTION_CLEAN);
   assert_int_equal(of(finished(31, DX_RERUN_NO)), DX_RETENTION_REMOVE);
-  facts.cleaned = true;
-  assert_int_equal(dx_retention(&facts), DX_RETENTION_KEEP);
   facts.rerun = DX_RERUN_NO;
   assert_int_equal(dx_retention(&facts), DX_RETENTION_REMOVE);
 }

@@ -163,14 +163,14 @@ static void only_storage_hosts_are_storages(void **state)
       {"https://[fe80::8]/o", false},    {"http://s.example/o", false},
   };
   static char name[] = "s.example", link[] = "fe80::7";
-  struct dx_host hosts[] = {{name, 1}, {link, 2}};
+  struct dx_item hosts[] = {{name, NULL, 1}, {link, NULL, 2}};
   struct dx_service service = service_at("a.example");
   enum dx_scope scope;
   size_t i;
 
   (void)state;
-  memcpy(service.storage_hosts, hosts, sizeof(hosts));
-  service.storage_host_count = 2;
+  memcpy(service.storage_hosts.items, hosts, sizeof(hosts));
+  service.storage_hosts.count = 2;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
     if ((dx_signed_url_check(rows[i].url, &service, &scope, NULL) == DX_OK) !=
         rows[i].may)

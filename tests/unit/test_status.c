@@ -133,8 +133,8 @@ static struct dx_job *make_job(enum dx_state sub_state)
 static void job_is_read_back_without_upload_urls(void **state)
 {
   struct dx_job *job = make_job(DX_ST_REGISTERED), *copy = NULL;
-  struct dx_json *line = dx_status_job_json(job, true), *read;
-  char *text = dx_json_print(line, false);
+  char *text = dx_status_job_line(job, true);
+  struct dx_json *read;
 
   (void)state;
   assert_non_null(text);
@@ -147,7 +147,6 @@ static void job_is_read_back_without_upload_urls(void **state)
   assert_int_equal(copy->submissions[0].case_count, 1);
   assert_int_equal(copy->dirfd, -1);
   dx_json_free(&read);
-  dx_json_free(&line);
   free(text);
   dx_job_free(&copy);
   dx_job_free(&job);
@@ -162,15 +161,13 @@ static void only_the_administrator_gets_technical_texts(void **state)
   (void)state;
   for (i = 0; i < 2; i++) {
     struct dx_job *job = make_job(DX_ST_FAILED);
-    struct dx_json *line;
     char *text;
 
     job->submissions[0].code = DX_E_REFUSED;
     (void)strcpy(job->submissions[0].reason, "TECHNICAL 422");
     (void)strcpy(job->documents[0].entry.reason_text, "TECHNICAL 1G");
     dx_job_set_message(job, DX_E_KEY, "TECHNICAL TokenCommand; run 'x'");
-    line = dx_status_job_json(job, for_admin[i]);
-    text = dx_json_print(line, false);
+    text = dx_status_job_line(job, for_admin[i]);
     assert_non_null(text);
     assert_true((strstr(text, "TECHNICAL") != NULL) == for_admin[i]);
     assert_true(
@@ -180,7 +177,6 @@ static void only_the_administrator_gets_technical_texts(void **state)
     assert_true((strstr(text, "\"reason\":\"The service rejected it\"") ==
                  NULL) == for_admin[i]);
     free(text);
-    dx_json_free(&line);
     dx_job_free(&job);
   }
 }
@@ -207,18 +203,15 @@ static void check_end(enum dx_state sub_state, bool for_admin,
 {
   struct dx_job *job = make_job(sub_state);
   struct dx_submission *sub = &job->submissions[0];
-  struct dx_json *line;
   char *text;
 
   sub->delivered_at = 60000;
   sub->failed_at = 120000;
   sub->code = DX_E_FAILED;
   (void)strcpy(sub->reason, "why");
-  line = dx_status_end_json(sub, for_admin);
-  text = dx_json_print(line, false);
+  text = dx_status_end_line(sub, for_admin);
   assert_string_equal(text, expected);
   free(text);
-  dx_json_free(&line);
   dx_job_free(&job);
 }
 
@@ -271,22 +264,20 @@ static void submission_that_is_delivered_late_has_ended_late(void **state)
 {
   struct dx_job *job = make_job(DX_ST_COMPLETE), *copy = dx_job_new();
   int64_t before = dx_wall_ms() / 1000 * 1000;
-  struct dx_json *journal, *read;
-  char *text;
+  struct dx_json_out journal = {0};
+  struct dx_json *read;
 
   (void)state;
   job->submissions[0].extracted_at = 60000;
   assert_int_equal(dx_submission_apply(job->submissions, DX_EV_DELIVERED, &err),
                    DX_OK);
-  journal = dx_job_json(job);
-  text = dx_json_print(journal, false);
-  read = dx_json_parse(text, strlen(text), &err);
+  dx_job_put(job, &journal, NULL);
+  read = dx_json_parse(journal.text.data, journal.text.len, &err);
   assert_int_equal(dx_job_read_json(copy, read, &err), DX_OK);
   assert_true(dx_submission_ended_at(copy->submissions) >= before);
   assert_int_equal(copy->submissions[0].extracted_at, 60000);
   dx_json_free(&read);
-  free(text);
-  dx_json_free(&journal);
+  dx_buf_release(&journal.text);
   dx_job_free(&copy);
   dx_job_free(&job);
 }

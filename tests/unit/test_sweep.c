@@ -76,7 +76,8 @@ static void on_saved(void *ctx, struct dx_job *job)
   saves++;
 }
 
-static const struct dx_sweep sweep = {&config, is_held, rerun, on_saved, NULL};
+static const struct dx_sweep sweep = {&config, is_held, on_saved,
+                                      NULL,    rerun,   NULL};
 
 static int start(void **state)
 {
@@ -97,16 +98,10 @@ static int stop(void **state)
   return temp_dir_remove(dir);
 }
 
-static enum dx_code keep_name(void *ctx, const char *name)
-{
-  (void)strcpy(ctx, name);
-  return DX_OK;
-}
-
 static struct dx_job *make(void)
 {
   struct dx_job *job = NULL;
-  char name[DX_RECEIPT_BYTES];
+  char *name;
   int fd;
 
   assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
@@ -129,9 +124,10 @@ static struct dx_job *make(void)
                    DX_OK);
   assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
   dx_job_free(&job);
-  assert_int_equal(
-      dx_spool_each(&spool, DX_SPOOL_RECEIVED, keep_name, name, &err), DX_OK);
+  name = dx_spool_names(&spool, DX_SPOOL_RECEIVED, &err);
+  assert_non_null(name);
   assert_int_equal(dx_spool_load_received(&spool, name, &job, &err), DX_OK);
+  free(name);
   assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
   return job;
 }
@@ -221,6 +217,8 @@ static void a_record_stays_as_long_as_cupsd_may_run_its_job_again(void **state)
 
 static void in_the_end_nothing_personal_is_left_in_it(void **state)
 {
+  static const char journal[] = "finished/" KEY "/job.json";
+  struct stat before, after;
   struct dx_job *job;
 
   (void)state;
@@ -237,8 +235,14 @@ static void in_the_end_nothing_personal_is_left_in_it(void **state)
   assert_string_equal(job->documents[0].entry.name, "");
   assert_string_equal(job->submissions[0].source_id, "SOURCE");
   assert_int_equal(job->submissions[0].state, DX_ST_EXTRACTED);
-  assert_true(dx_job_is_clean(job));
+  assert_false(dx_job_clean(job));
   dx_job_free(&job);
+  /* Then its journal is not written again. */
+  assert_int_equal(fstatat(spool.dirfd, journal, &before, 0), 0);
+  sweep_in(62);
+  assert_int_equal(fstatat(spool.dirfd, journal, &after, 0), 0);
+  assert_int_equal(before.st_ino, after.st_ino);
+  assert_int_equal(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
 }
 
 static void what_is_in_memory_is_left_alone(void **state)

@@ -16,10 +16,11 @@
 #include "lib/base/sandbox.h"
 
 #define OUTPUT_BYTES 1000000
+#define MISSING "no font has the character "
 
 struct result {
   enum dx_reason reason;
-  struct text_done done;
+  struct pdf_done done;
 };
 
 static const struct text_module *module;
@@ -281,9 +282,9 @@ static void character_without_a_font_is_named(void **state)
 {
   (void)state;
   assert_int_equal(print_text("a\nb \U0010FFFDz"), DX_REASON_CHARACTERS);
-  assert_string_equal(result->done.missing, "U+10FFFD");
+  assert_string_equal(result->done.why, MISSING "U+10FFFD");
   assert_int_equal(print_text("\U0010FFFC"), DX_REASON_CHARACTERS);
-  assert_string_equal(result->done.missing, "U+10FFFC");
+  assert_string_equal(result->done.why, MISSING "U+10FFFC");
 }
 
 /* A file of `count` bytes with an "x" at either end. */
@@ -449,7 +450,7 @@ static void value_without_a_font_is_named(void **state)
   (void)state;
   make_pdf(NULL, 0, NULL, v, 2);
   assert_int_equal(result->reason, DX_REASON_CHARACTERS);
-  assert_string_equal(result->done.missing, "U+10FFFC");
+  assert_string_equal(result->done.why, MISSING "U+10FFFC");
   assert_int_equal(result->done.pages, 1); /* the value with this index */
 }
 

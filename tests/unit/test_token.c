@@ -375,7 +375,7 @@ static int64_t number(const struct dx_json *object, const char *name)
 
 static void claims_are_those_of_the_configuration(void **state)
 {
-  struct dx_claim claims[] = {
+  struct dx_item claims[] = {
       {.name = (char[]){"iss"}, .value = (char[]){"clinic \"7\""}},
       {.name = (char[]){"n"}, .value = (char[]){"42"}},
       {.name = (char[]){"t"}, .value = (char[]){"true"}}};
@@ -386,8 +386,8 @@ static void claims_are_those_of_the_configuration(void **state)
 
   (void)state;
   service.token_key_id = (char[]){"2026-01"};
-  memcpy(service.claims, claims, sizeof(claims));
-  service.claim_count = 3;
+  memcpy(service.claims.items, claims, sizeof(claims));
+  service.claims.count = 3;
   write_text(key_path, SECRET64);
   token = dx_token_new(&service);
   assert_int_equal(dx_token_get(token, -90000, &text, NULL), DX_OK);
