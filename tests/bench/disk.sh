@@ -7,7 +7,7 @@
 # picked up at once, and after them there may be nothing to call for.
 . "$(dirname "$0")/lib.sh"
 
-jobs=100
+jobs=$(size 100 24)
 rate=9
 preload=$build/tests/crash/preload.so
 
@@ -28,7 +28,7 @@ hand_over()
   until [ "$(received)" = $jobs ]; do sleep 0.2; done
 }
 
-all_extracted() { [ "$(find "$results" -name '*.job.json' | wc -l)" -ge $jobs ]; }
+all_extracted() { [ "$(find "$results" -name '*.job.json' 2> /dev/null | wc -l)" -ge $jobs ]; }
 
 calls() { jq -r 'select(.call != "put") | .t' "$dir/sim.log" | sort -n; }
 
@@ -53,7 +53,7 @@ measure() # NAME MS
   rm "$dir/$1-count"
 }
 
-for n in 1 2 3; do
+for n in $(seq "$(size 3 1)"); do
   measure slow 15
   measure fast 0
 done

@@ -92,15 +92,15 @@ scans() # KIND MB ROUNDS
 
 printf '\n%-22s%27s%8s%16s%22s\n' "processor time" 'ms: ours, qpdf, pdftopdf' \
   '/ qpdf' 'limit, of it' 'MiB: the same three'
-for _ in $(seq 15); do
+for _ in $(seq "$(size 15 1)"); do
   sample ours "$build/todocextract" --version
   sample qpdf qpdf --version
   sample pdftopdf "$pdftopdf" # without arguments it ends at once
 done
 table 'only started' - 0
-for n in 1 10 200 2000; do
+for n in 1 10 $(size "200 2000" ""); do
   text_pages "$dir/text.pdf" "$n"
-  document "$n of text" "$dir/text.pdf" "$((n < 200 ? 15 : n < 2000 ? 7 : 3))" \
+  document "$n of text" "$dir/text.pdf" "$(size $((n < 200 ? 15 : n < 2000 ? 7 : 3)) 1)" \
     2.2 0
 done
-for kind in dct flate ccitt; do scans "$kind" 100 3; done
+for kind in dct flate ccitt; do scans "$kind" "$(size 100 5)" "$(size 3 1)"; done

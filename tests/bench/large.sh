@@ -13,11 +13,12 @@
 # read and sent. Two SHA-256, because what the filter has seen must be what is stored.
 . "$(dirname "$0")/lib.sh"
 
-runs=5
+runs=$(size 5 1)
+mib=$(size 512 16)
 type=image/png
 picture "$dir/small.png" 1
 header "$dir/small.png" "$type" > "$dir/small"
-picture "$dir/large.png" 512
+picture "$dir/large.png" "$mib"
 header "$dir/large.png" "$type" > "$dir/large"
 export PPD=$build/ppd/docextract.ppd
 start_sim --source-time 0 --case-time 0
@@ -68,7 +69,7 @@ sum "$dir/backend-cpu" "$dir/daemon-cpu" > "$dir/ours-cpu"
 sum "$dir/script" "$dir/copy-ms" > "$dir/theirs"
 sum "$dir/script-cpu" "$dir/copy-cpu" > "$dir/theirs-cpu"
 
-row '512 MiB, stdin to result' ms "$dir/ours" "$dir/theirs" \
+row "$mib MiB, stdin to result" ms "$dir/ours" "$dir/theirs" \
   'script, then fsynced copy' '<= 1'
 row '  of theirs, the script' ms "$dir/script" - '' ''
 row '  of theirs, the copy' ms "$dir/copy-ms" - '' ''
@@ -79,7 +80,7 @@ row '  processor time' ms "$dir/ours-cpu" "$dir/theirs-cpu" \
 row '  of ours, docextractd' ms "$dir/daemon-cpu" - '' ''
 row 'peak memory, 1 MiB' MiB "$dir/small-peak" "$dir/get-peak" \
   'one GET with libcurl' ''
-row 'peak memory, 512 MiB' MiB "$dir/large-peak" "$dir/get-peak" \
+row "peak memory, $mib MiB" MiB "$dir/large-peak" "$dir/get-peak" \
   'one GET with libcurl' '+4 MiB'
 row 'peak memory, docextractd' MiB "$dir/daemon-peak" "$dir/get-peak" \
   'one GET with libcurl' ''

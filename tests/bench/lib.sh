@@ -15,6 +15,7 @@ set -eu
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$bench/../.." && pwd)
 build=${DX_BUILD:-$top}
+. "$bench/size.sh"
 helpers=$build/tests/bench
 backend=$build/backend/docextract
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-bench.XXXXXX")

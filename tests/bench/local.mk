@@ -1,4 +1,5 @@
-# tests/bench/ - measured lines beside an alternative; run by hand only.
+# tests/bench/ - measured lines beside an alternative; tests/long/bench.sh runs
+# them with small numbers.
 EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/get \
 	tests/bench/lag tests/bench/scans
 CLEANFILES += $(EXTRA_PROGRAMS)
@@ -20,7 +21,7 @@ EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
 	tests/bench/disk.sh tests/bench/filter.sh tests/bench/first_byte.sh \
 	tests/bench/first_call.sh tests/bench/lag.sh \
 	tests/bench/large.sh tests/bench/lib.sh tests/bench/many.sh \
-	tests/bench/queue.sh tests/bench/run.sh \
+	tests/bench/queue.sh tests/bench/run.sh tests/bench/size.sh \
 	tests/bench/throughput.sh
 
 bench: all tests/bench/first-byte$(EXEEXT) tests/bench/measure$(EXEEXT) \

@@ -6,8 +6,8 @@
 # Then the system calls and fsyncs of one document, and a job of 500.
 . "$(dirname "$0")/lib.sh"
 
-finished=100000
-documents=500
+finished=$(size 100000 100)
+documents=$(size 500 10)
 preload=$build/tests/crash/preload.so
 
 "$top/tests/it/mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1'
@@ -86,12 +86,12 @@ measure_daemon() # NAME SPOOL
 
 for spool in "$dir/many" "$dir/few"; do mkdir -m 700 "$spool"; done
 fill "$dir/many"
-for n in 1 2 3 4 5 6 7 8 9; do
+for n in $(seq "$(size 9 1)"); do
   first_byte "$dir/many" "$n" >> "$dir/many-first"
   first_byte "$dir/few" "$n" >> "$dir/few-first"
 done
 rm -rf "$dir"/{many,few}/jobs/* # their service is gone
-for n in 1 2 3 4 5; do
+for n in $(seq "$(size 5 1)"); do
   measure_daemon many "$dir/many" "$([ "$n" -gt 2 ] || echo look)"
   measure_daemon few "$dir/few" "$([ "$n" -gt 2 ] || echo look)"
 done
@@ -114,7 +114,7 @@ calls() # PATTERN OF A TRACE
 
 if [ -n "$(command -v strace)" ]; then
   use "$dir/few" "$api"
-  for n in 1 2 3; do
+  for n in $(seq "$(size 3 1)"); do
     mapfile -t a < <(arguments "calls-$n")
     start_daemon strace -D -f -o "$dir/trace-daemon"
     "$build/tests/helper/sealed" strace -f -o "$dir/trace" "$backend" \
@@ -145,7 +145,7 @@ many_documents() # N
 quick=(env LD_PRELOAD="$preload" DX_WALK_SPEED=20 DX_WALK='count fsync'
   DX_WALK_LOG="$dir/count")
 use "$dir/few" "$api"
-for n in 1 2 3; do
+for n in $(seq "$(size 3 1)"); do
   rm -f "$dir/count"
   start_daemon "${quick[@]}"
   many_documents "$n"

@@ -8,8 +8,9 @@
 # The alternative is what the service and 8 calls a second allow: nothing is
 # ready for 5 s, and then each job still needs two calls, to learn that it is
 # ready and to fetch its result.
-prints=20
-service_s=5
+. "$(dirname "$0")/size.sh"
+prints=$(size 20 2)
+service_s=$(size 5 1)
 
 # Prints "FREE-MS ALL-MS".
 print_all() # COMPLETION

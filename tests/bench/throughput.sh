@@ -7,8 +7,8 @@
 # the disk's queue would be measured: 0.6 and 1.2 were both seen.
 . "$(dirname "$0")/lib.sh"
 
-runs=9
-mib=256
+runs=$(size 9 2)
+mib=$(size 256 16)
 picture "$dir/a.png" "$mib"
 header "$dir/a.png" image/png > "$dir/header"
 start_sim --source-time 0 --case-time 0

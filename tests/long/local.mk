@@ -4,7 +4,7 @@ check_PROGRAMS += tests/long/rate-caller
 tests_long_rate_caller_SOURCES = tests/long/rate-caller.c
 tests_long_rate_caller_LDADD = libdxd.a libdx.a $(GNUTLS_LIBS) -lm
 
-EXTRA_DIST += tests/long/large.sh tests/long/analyzer.h tests/long/cases.sh tests/long/page.sh \
+EXTRA_DIST += tests/long/bench.sh tests/long/large.sh tests/long/analyzer.h tests/long/cases.sh tests/long/page.sh \
 	tests/long/consumers.sh tests/long/corpus.sh \
 	tests/long/documents.sh tests/long/faults.sh tests/long/kills.sh \
 	tests/long/hostile.sh tests/long/metrics.sh tests/long/rules.yml \
