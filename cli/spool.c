@@ -96,7 +96,7 @@ enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
   for (i = 0; code == DX_OK && i < 3; i++) {
     names = dx_spool_names(&cli->spool, parts[i], err);
     code = names != NULL ? DX_OK : err->code;
-    for (name = names; code == DX_OK && *name != '\0';
+    for (name = names; names != NULL && code == DX_OK && *name != '\0';
          name = dx_next_name(name))
       code = parts[i] == DX_SPOOL_FINISHED ? finished(ctx, name)
                                            : unfinished(ctx, name);

@@ -392,7 +392,7 @@ struct hello *hello_start(const struct dx_config *config, const char *name,
     (void)dx_fail_nomem(err);
     return NULL;
   }
-  (void)strcpy(hello->service, service->name);
+  memcpy(hello->service, service->name, strlen(service->name) + 1);
   hello->pid = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0
                    ? fork()
                    : -1;

@@ -93,7 +93,7 @@ static enum dx_code use_config(struct daemon *d, struct dx_config *config,
              "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
              "kernel, documents are parsed without a sandbox",
              config->services[i].name);
-  if (d->manager.config == NULL)
+  if (d->status.path == NULL)
     status_start(&d->status, config->status_socket, d->spool_dir,
                  d->config_path);
   d->wrong.code = DX_OK;

@@ -150,7 +150,7 @@ static enum dx_code put_jobs(struct client *client, struct dx_err *err)
     client->is_in_finished = parts[i] == DX_SPOOL_FINISHED;
     keys = dx_spool_names(&client->server->spool, parts[i], err);
     code = keys != NULL ? DX_OK : err->code;
-    for (key = keys; code == DX_OK && *key != '\0'; key = dx_next_name(key))
+    for (key = keys; key != NULL && *key != '\0'; key = dx_next_name(key))
       put_job(client, key);
     free(keys);
   }

@@ -80,7 +80,8 @@ static void sweep_job(struct round *r, struct dx_job **job)
             : DX_RERUN_NO;
   switch (dx_retention(&facts)) {
   case DX_RETENTION_EXPIRE:
-    expire(sweep, *job, service);
+    if (service != NULL) /* without its section, a job does not expire */
+      expire(sweep, *job, service);
     break;
   case DX_RETENTION_CLEAN:
     if (dx_job_clean(*job))

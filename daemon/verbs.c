@@ -136,8 +136,10 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   session->waits = managed;
   dx_job_cancel(managed->job);
   dx_job_set_message(managed->job, DX_OK, "");
-  if (is_stored)
+  if (is_stored) {
+    attend_picked_up(manager, managed);
     return manager_drive(manager, managed, err);
+  }
   dx_engine_wake(manager->engine, managed->job);
   return DX_OK;
 }
@@ -252,6 +254,8 @@ static enum dx_code verb_retry(struct session *session, const char *key,
     code = dx_spool_reopen(manager->spool, managed->job, err);
   if (code == DX_OK && is_stored)
     code = dx_job_save(managed->job, err);
+  if (code == DX_OK && is_stored)
+    attend_picked_up(manager, managed);
   if (code == DX_OK)
     code = manager_drive(manager, managed, err);
   else if (is_stored)

@@ -138,7 +138,7 @@ static void read_name(cJSON *values, const char *line)
   } else if (space != NULL) {
     add_text(values, "patient_first_name",
              strndup(text, (size_t)(space - text)));
-    memmove(text, space + 1, strlen(space));
+    memmove(text, space + 1, strlen(space + 1) + 1);
   }
   add_text(values, "patient_last_name", text);
 }

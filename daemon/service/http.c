@@ -23,6 +23,7 @@
 #include "lib/base/policy.h"
 
 #define HTTP_STATUS_MAX 599
+#define DATE_MAX_S 253402300799 /* 9999-12-31T23:59:59Z */
 #define NOT_HTTP "the response is not HTTP"
 
 struct dx_http_call {
@@ -422,12 +423,12 @@ static const char *header_of(const struct dx_http_call *call, const char *name)
              : "";
 }
 
-/* Milliseconds; -1 if the text is not a date, or before 1970. */
+/* Milliseconds; -1 if the text is not a date, before 1970, or after 9999. */
 static int64_t http_date_ms(const char *text)
 {
   time_t at = curl_getdate(text, NULL);
 
-  return at >= 0 ? (int64_t)at * 1000 : -1;
+  return at >= 0 && at <= DATE_MAX_S ? (int64_t)at * 1000 : -1;
 }
 
 static void fill_response(struct dx_http_call *call, CURLcode result,
@@ -554,7 +555,8 @@ void dx_http_free(struct dx_http **http)
 {
   if (*http == NULL)
     return;
-  while (!LIST_EMPTY(&(*http)->calls))
+  while (!LIST_EMPTY(&(*http)->calls)) /* call_free() removes it */
+    /* NOLINTNEXTLINE(*-unix.Malloc) */
     call_free(LIST_FIRST(&(*http)->calls));
   (void)curl_multi_cleanup((*http)->multi);
   free(*http);

@@ -85,9 +85,10 @@ static enum dx_code read_named(const struct dx_token *token, const char *path,
 
   if (code == DX_OK)
     return DX_OK;
-  return dx_fail(err, code == DX_E_NOMEM ? code : DX_E_KEY, why.sys_errno,
-                 "the %s cannot be used: %s", token->source->directive,
-                 why.text);
+  if (code != DX_E_NOMEM && code != DX_E_FDS)
+    code = DX_E_KEY;
+  return dx_fail(err, code, why.sys_errno, "the %s cannot be used: %s",
+                 token->source->directive, why.text);
 }
 
 /* ---- a key ---- */

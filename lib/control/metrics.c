@@ -119,8 +119,7 @@ static enum dx_code count_spool(struct round *r, struct dx_err *err)
   for (i = 0; code == DX_OK && i < 3; i++) {
     names = dx_spool_names(r->spool, parts[i], err);
     code = names != NULL ? DX_OK : err->code;
-    for (name = names; code == DX_OK && *name != '\0';
-         name = dx_next_name(name))
+    for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name))
       if (parts[i] == DX_SPOOL_FINISHED)
         r->finished++;
       else

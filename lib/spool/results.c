@@ -252,20 +252,20 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
   bool is_there = false;
   enum dx_code code;
 
-  if (dirfd < 0)
-    code = err->code;
-  else if (text == NULL || name == NULL || sourceless == NULL)
-    code = dx_fail_nomem(err);
-  else
+  if (text == NULL || name == NULL || sourceless == NULL) {
+    code = dirfd < 0 ? err->code : dx_fail_nomem(err);
+  } else {
     code = make_room(dirfd, name, &is_there, err);
-  if (code == DX_OK)
-    code = is_there ? dx_fs_replace(dirfd, name, text, strlen(text), 0640, err)
-                    : dx_fs_create(dirfd, name, text, strlen(text), 0640, err);
-  /* The manifest of an earlier attempt without a source is obsolete. Files of
-   * other users are not removed. */
-  if (code == DX_OK && strcmp(sourceless, name) != 0 &&
-      has_our_file(dirfd, sourceless))
-    code = dx_fs_remove(dirfd, sourceless, err);
+    if (code == DX_OK && is_there)
+      code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
+    else if (code == DX_OK)
+      code = dx_fs_create(dirfd, name, text, strlen(text), 0640, err);
+    /* The manifest of an earlier attempt without a source is obsolete. Files of
+     * other users are not removed. */
+    if (code == DX_OK && strcmp(sourceless, name) != 0 &&
+        has_our_file(dirfd, sourceless))
+      code = dx_fs_remove(dirfd, sourceless, err);
+  }
   if (dirfd >= 0)
     (void)close(dirfd);
   free(text);

@@ -226,7 +226,8 @@ configure() # [LINE...]
 job_dir() { find "$spool/jobs" "$spool/finished" -mindepth 1 -name "$1"; } # KEY
 jobs()
 {
-  find "$spool/jobs" "$spool/finished" -mindepth 1 -maxdepth 1 -printf '%f\n'
+  find "$spool/jobs" "$spool/finished" -mindepth 1 -maxdepth 1 -printf '%f\n' |
+    sort -u # on its way it may be seen in both
 }
 journal() { cat "$(job_dir "$(jobs)")/job.json"; }
 

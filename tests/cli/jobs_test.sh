@@ -59,9 +59,14 @@ submit_failed() # FILE...
   key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
 }
 
+# The job may be on its way to finished/.
 state() # KEY
 {
-  jq -r '[.submissions[].state] | join(" ")' "$(job_dir "$1")/job.json"
+  local place
+  for place in jobs finished jobs; do
+    jq -r '[.submissions[].state] | join(" ")' "$spool/$place/$1/job.json" \
+      2> /dev/null && return
+  done
 }
 
 documents() # how many there are in the spool

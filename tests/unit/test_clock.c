@@ -222,6 +222,7 @@ static void retry_after_is_understood_as_documented(void **state)
       {"Saturday, 31-Jan-26 12:00:00 GMT", NOON - 1000, 1000},
       {"Sat Jan 31 12:00:00 2026", NOON - 1000, 1000},
       {"Sat, 31 Xxx 2026 12:00:00 GMT", -1, -1},
+      {"Wed, 01 Jan 2000000000 00:00:00 GMT", -1, -1},
   };
   size_t i;
 
