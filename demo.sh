@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 #
-# demo.sh - shows the whole way of a document: installs what is missing, builds
-# in ./build, starts the simulator, a private cupsd and docextractd, adds the
-# queue, prints a sample chart with lp and shows what was extracted. Everything
-# else is in a temporary directory, and nothing is left running.
+# demo.sh - demonstrates every step from printing to the result: installs what is
+# missing, builds in ./build, starts the simulator, a private cupsd, and
+# docextractd, adds the queue, prints a sample chart with lp, and shows what was
+# extracted. Everything else is in a temporary directory, and nothing is left
+# running.
 #
 #   ./demo.sh          the demonstration
 #   ./demo.sh --keep   leaves all three running, to try more

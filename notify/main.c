@@ -284,7 +284,7 @@ int main(int argc, char **argv)
     } else if (letter == 'h') {
       printf("Usage: docextract-notify [-c FILE] [--verbose]\n"
              "Shows a notification when one of your charts was extracted, "
-             "refused or failed.\n\n"
+             "refused, or failed.\n\n"
              "  -c FILE    use this configuration file\n"
              "  --verbose  print why there is no connection to stderr\n"
              "  --help     print this help and exit\n"

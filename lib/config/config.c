@@ -71,7 +71,7 @@ const struct row config_rows[] = {
   SERVICE("TokenKeyID", TEXT, "text", token_key_id, NO_DEFAULT,
     "The kid in the header of each token."),
   SERVICE("TokenClaim", CLAIM, "claim", claims, NO_DEFAULT,
-    "An additional claim, NAME VALUE; may be repeated. exp, iat, jti and nbf are set by docextract."),
+    "An additional claim, NAME VALUE; may be repeated. exp, iat, jti, and nbf are set by docextract."),
   SERVICE("TokenLifetime", DURATION, "duration", token_lifetime_ms,
     RANGE("5m", "1m", "1h"),
     "How long a signed token is valid."),

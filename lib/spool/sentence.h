@@ -11,7 +11,7 @@
  *
  * Other files repeat these sentences, and tests compare them: the driver and
  * its translations, docextract-results(5), the JSON Schema of manifests
- * (tests/checks/sentences.sh, tests/unit/test_sentence.c).
+ * (tests/checks/documents.sh, tests/unit/test_sentence.c).
  *
  * Ownership: everything is static, or the caller's. Blocking: never.
  */
