@@ -65,22 +65,30 @@ static const char *next_option(const char **text, const char *name,
   return found ? value : NULL;
 }
 
+/* cupsd appends its own options to those of the client: the last one counts. */
+static bool copy_last(const char *options, const char *name, char **ret_value)
+{
+  char value[OPTION_BYTES], last[OPTION_BYTES];
+  bool found = false;
+
+  while (next_option(&options, name, value) != NULL) {
+    memcpy(last, value, sizeof(last));
+    found = true;
+  }
+  return backend_copy(found ? last : NULL, ret_value);
+}
+
 /* A job without its uuid would be treated as a new one, and sent twice. */
 enum dx_code backend_read_arguments(struct backend *b, int argc, char **argv,
                                     struct dx_err *err)
 {
-  const char *uuid = argv[5], *host = argv[5];
-  char value[OPTION_BYTES];
-
   b->job_id = argv[1];
   b->user = argv[2];
   b->title = argv[3];
   b->options = argv[5];
   b->is_raw = argc == 7;
-  return backend_copy(next_option(&uuid, "job-uuid", value), &b->uuid) &&
-                 backend_copy(
-                     next_option(&host, "job-originating-host-name", value),
-                     &b->host) &&
+  return copy_last(b->options, "job-uuid", &b->uuid) &&
+                 copy_last(b->options, "job-originating-host-name", &b->host) &&
                  backend_copy(getenv("PRINTER"), &b->queue)
              ? DX_OK
              : dx_fail_nomem(err);

@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +89,8 @@ static size_t warn_of_directories(const struct dx_config *config)
         (void)dx_fail_sys(&why, why.sys_errno, "create directory", path);
       free(parent);
     }
-    if (code == DX_OK || code == DX_E_NOT_FOUND)
-      continue;
+    if (code == DX_OK || code == DX_E_NOT_FOUND || why.sys_errno == ENOTDIR)
+      continue; /* or docextract.conf was warned of already */
     (void)dx_user_advise_writer(&why);
     (void)dx_fail(&err, code, 0,
                   "results cannot be written, so nothing will be sent: %s",

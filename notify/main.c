@@ -227,6 +227,7 @@ static gboolean on_time(void *data)
     n->connected_ms = dx_monotonic_ms();
     lines = g_io_channel_unix_new(fileno(n->status));
     (void)g_io_channel_set_encoding(lines, NULL, NULL);
+    g_io_channel_set_line_term(lines, "\n", 1);
     (void)g_io_channel_set_flags(lines, G_IO_FLAG_NONBLOCK, NULL);
     (void)g_io_add_watch(lines, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, n);
     g_io_channel_unref(lines); /* the watch has it */

@@ -182,8 +182,8 @@ int main(int argc, char **argv)
     files.rlim_cur = files.rlim_max < OPEN_FILES ? files.rlim_max : OPEN_FILES;
     (void)setrlimit(RLIMIT_NOFILE, &files);
   }
-  (void)atexit(stop);
   start_service();
+  (void)atexit(stop); /* runs before the cleanup that RAND_bytes() registered */
   start_ports();
   report_ready(sim_service.options.ready_file);
   (void)sigwait(&signals, &unused);

@@ -18,6 +18,8 @@
 #include "lib/control/channel.h"
 #include "lib/spool/sentence.h"
 
+#define LINE_MAX_BYTES (2 * DX_JOURNAL_MAX_BYTES)
+
 /* ---- requests ---- */
 
 /* False: not the arguments of this request. */
@@ -229,17 +231,23 @@ static enum dx_code parse_line(const char *text, size_t len,
 enum dx_code dx_status_line(FILE *in, struct dx_json **ret_line,
                             struct dx_err *err)
 {
-  char *text = NULL;
-  size_t room = 0;
-  ssize_t len = getline(&text, &room, in);
+  struct dx_buf text = {0};
   enum dx_code code = DX_OK;
+  int c;
 
   *ret_line = NULL;
-  if (len > 0 && text[len - 1] == '\n')
-    code = parse_line(text, (size_t)len - 1, ret_line, err);
-  else if (len > 0 || (ferror(in) && errno != ECONNRESET))
+  while ((c = getc_unlocked(in)) != EOF && c != '\n' &&
+         text.len < LINE_MAX_BYTES)
+    dx_buf_add(&text, &(char){(char)c}, 1);
+  if (text.failed)
+    code = dx_fail_nomem(err);
+  else if (c == '\n')
+    code = parse_line(dx_buf_text(&text), text.len, ret_line, err);
+  else if (c != EOF)
+    code = dx_fail(err, DX_E_RESPONSE, 0, "docextractd's line has no end");
+  else if (text.len > 0 || (ferror(in) && errno != ECONNRESET))
     code = fail_read(in, err);
-  free(text);
+  dx_buf_release(&text);
   return code;
 }
 
@@ -284,6 +292,8 @@ enum dx_code dx_status_text(FILE *in, size_t limit, struct dx_buf *ret_text,
   int first = getc(in);
   enum dx_code code = DX_OK;
 
+  if (first == EOF)
+    return fail_read(in, err);
   (void)ungetc(first, in);
   if (first == '{')
     code = dx_status_line(in, &line, err);

@@ -86,7 +86,7 @@ sent() # how many sources were created, how many files uploaded
 }
 
 # Runs the backend as cupsd would, with the output of our filter.
-backend() # ID FILE
+backend() # ID FILE [OPTION OF THE CLIENT]
 {
   start_docextractd
   {
@@ -99,7 +99,7 @@ backend() # ID FILE
   "${as_owner[@]}" env -u CUPS_SERVER DEVICE_URI=docextract://default \
     PRINTER=chart CUPS_SERVERROOT="$dir" "$build/tests/helper/sealed" \
     "$build/backend/docextract" "$1" user \
-    Secrettitle 1 "job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
+    Secrettitle 1 "${3-} job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
 }
 
 # Somebody who has the lock of docextractd, and does nothing.
@@ -422,6 +422,11 @@ is 'retry: nor is a released print job sent again' \
   "$(state "$key") $(sent) $(mrns)" 'extracted 1 1 1'
 
 # --- print jobs ------------------------------------------------------------
+
+fresh
+backend 12 "$dir/a.pdf" job-uuid=urn:uuid:forged
+is 'print jobs: of an option that appears twice, the last is of cupsd' \
+  "$(journal | jq -r .uuid)" urn:uuid:12
 
 fresh
 faults 'create * status 400\n'

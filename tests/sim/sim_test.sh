@@ -741,6 +741,11 @@ test_faults()
   test_quick_end 'put * delay 60000' 'a response is delayed' \
     -H "$pdf_type" -T "$dir/chart.pdf" "$url"
   start --faults "$dir/faults"
+  test_quick_end 'create * delay 60000' 'a URL is not signed yet' \
+    -X POST -H "$auth" -H 'Content-Type: application/json' \
+    -d '{"files":[{"content_type":"application/pdf","file_name":"a"}]}' \
+    "$api/v1/source"
+  start --faults "$dir/faults"
   test_quick_end 'hello * drip 60000' 'a response drips' \
     -X POST -H "$auth" "$api/auth/hello"
 }
