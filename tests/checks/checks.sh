@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# checks.sh - static checks of the sources: their format, the libraries that
-# each directory may use, and that every header compiles alone. No program is
-# run.
+# checks.sh - static checks of the sources: their format and spelling, the
+# libraries that each directory may use, and that every header compiles alone. No
+# program is run.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -47,6 +47,12 @@ else
   echo "left out: the form of the sources (to include it: clang-format" \
     "$formatter, this is ${version:-none})"
 fi
+
+# words.txt has the terms and deliberate mistakes that only look like misspellings.
+none 'all words are spelled correctly' \
+  "$(find $directories ppd debian .ci ./*.md ./*.sh configure.ac Makefile.am \
+    -type f -not -name "*.po" -not -path '*/corpus/*' -not -path '*/formats/*' \
+    -exec codespell -q 3 -I tests/checks/words.txt {} + 2>&1)"
 
 includes 'curl/' 'service/http\.c|service/signed_url\.c'
 includes 'gnutls/' 'base/digest\.c'

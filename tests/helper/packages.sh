@@ -8,7 +8,8 @@ libcairo2-dev libfreetype-dev libfontconfig-dev libfribidi-dev libpoppler-glib-d
 zlib1g-dev libcmocka-dev libsystemd-dev libnotify-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils fonts-dejavu-core jq curl openssl mandoc"
-test_packages="xz-utils clang-format git python3 python3-jsonschema dbus-daemon"
+test_packages="xz-utils clang-format codespell git python3 python3-jsonschema
+dbus-daemon"
 # What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, and
 # metrics.sh.
 long_packages="clang-tidy valgrind prometheus"
