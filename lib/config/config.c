@@ -110,7 +110,7 @@ const struct row config_rows[] = {
     "Maximum number of documents per job; a job with more is refused as a whole."),
   SERVICE("FilterTimeLimit", DURATION, "duration", filter_time_limit_ms,
     RANGE("15m", "1s", "1d"),
-    "How long the filter may wait for each part of a document, and then process the document, before the document is refused."),
+    "Maximum time to wait for each part of a document, and maximum time to process it; a slower document is refused."),
   SERVICE("FileNames", WORD, "word", file_names,
     WORDS("title", "title neutral "),
     "File names sent to the service: the title of the job or the name of the document, or neutral ones."),
