@@ -16,6 +16,7 @@
 #ifndef DX_CLI_H
 #define DX_CLI_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -138,6 +139,9 @@ enum dx_code cli_become_owner(const struct cli *cli,
  * cupsd runs backends as, if the caller may read cups-files.conf: E_ACCESS. */
 enum dx_code cli_become_backend(const struct cli *cli,
                                 struct dx_err *err) DX_MUST_USE;
+
+/* The path of a program of CUPS, such as "filter/todocextract". */
+void cli_server_program(const char *name, char path[PATH_MAX]);
 
 /* Reads the configuration, becomes the owner of the spool, and opens it. */
 enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;

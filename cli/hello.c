@@ -141,12 +141,10 @@ static void warn_separator(const char *path)
 /* The permissions of the backend determine the user that cupsd runs it as. */
 static void warn_backend(void)
 {
-  const char *serverbin = getenv("CUPS_SERVERBIN");
-  char path[4096];
+  char path[PATH_MAX];
   struct stat st;
 
-  (void)snprintf(path, sizeof(path), "%s/backend/docextract",
-                 serverbin != NULL ? serverbin : DX_SERVERBIN);
+  cli_server_program("backend/docextract", path);
   if (stat(path, &st) == 0 && /* if it is missing, cupsd reports it */
       ((st.st_mode & (S_IWGRP | S_IRWXO)) == 0) != (dx_user() != NULL))
     printf("warning: cupsd does not run the backend as '%s'; fix it with: "

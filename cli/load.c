@@ -87,6 +87,14 @@ enum dx_code cli_service(const struct cli *cli,
   return DX_E_CONFIG;
 }
 
+void cli_server_program(const char *name, char path[PATH_MAX])
+{
+  const char *bin = dx_user_environment("CUPS_SERVERBIN");
+
+  (void)snprintf(path, PATH_MAX, "%s/%s",
+                 bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN, name);
+}
+
 /* ---- the owner of the spool ---- */
 
 static enum dx_code stat_spool(const char *path, struct stat *ret_st,

@@ -24,7 +24,7 @@ cli/result.$(OBJEXT): cli/show.html.inc
 # As configured with a separate user.
 check_PROGRAMS += tests/cli/docextract-owned
 tests_cli_docextract_owned_SOURCES = $(other_user)
-tests_cli_docextract_owned_CPPFLAGS = $(with_other_user)
+tests_cli_docextract_owned_CPPFLAGS = $(with_other_user) -DDX_TRUST_ENVIRONMENT
 tests_cli_docextract_owned_LDADD = $(cli_docextract_OBJECTS) \
 	$(cli_docextract_LDADD)
 # Uses CUPS_SERVERBIN for root, too.

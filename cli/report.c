@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <regex.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -22,10 +23,12 @@
 #include <unistd.h>
 
 #include "cli/cupsd.h"
+#include "lib/base/clock.h"
 #include "lib/base/process.h"
 #include "lib/control/start.h"
 
-#define LINE_BYTES 80 /* limit for the output of a program */
+#define LINE_BYTES 80   /* limit for the output of a program */
+#define VERSION_MS 5000 /* timeout for this output */
 
 struct count {
   struct cli *cli;
@@ -37,44 +40,61 @@ struct count {
 
 /* ---- versions ---- */
 
-/* Prints the `--version` line: only the program knows its libraries. */
-static void print_program(const char *path, const char *name)
+/* Reads a line, or less if it ends or VERSION_MS has passed. */
+static void read_line(int fd, char line[LINE_BYTES])
 {
-  char program[PATH_MAX], option[] = "--version", line[LINE_BYTES] = "";
+  int64_t end_ms = dx_monotonic_ms() + VERSION_MS, left_ms = VERSION_MS;
+  struct pollfd fds = {.fd = fd, .events = POLLIN};
+  size_t len = 0;
+  ssize_t n = 1;
+
+  while (n > 0 && memchr(line, '\n', len) == NULL && left_ms > 0 &&
+         poll(&fds, 1, (int)left_ms) > 0) {
+    n = read(fd, line + len, LINE_BYTES - 1 - len);
+    len += n > 0 ? (size_t)n : 0;
+    left_ms = end_ms - dx_monotonic_ms();
+  }
+  line[len] = '\0';
+  line[strcspn(line, "\n")] = '\0';
+}
+
+/* Prints the `--version` line: only the program knows its libraries. */
+static void print_program(char *program, const char *name)
+{
+  char option[] = "--version", line[LINE_BYTES] = "";
   char *const words[] = {program, option, NULL}, *const none[] = {NULL};
-  bool is_started;
-  int ends[2];
+  bool is_started = false;
+  int ends[2], status;
   pid_t pid;
 
-  (void)snprintf(program, sizeof(program), "%s", path);
   if (pipe2(ends, O_CLOEXEC) == 0) {
     is_started = dx_process_start(words, none, ends[1], &pid) == 0;
     (void)close(ends[1]);
-    (void)!read(ends[0], line, sizeof(line) - 1);
+    if (is_started) {
+      read_line(ends[0], line);
+      dx_process_kill(pid, &status);
+    }
     (void)close(ends[0]);
-    if (is_started)
-      (void)waitpid(pid, NULL, 0);
   }
-  line[strcspn(line, "\n")] = '\0';
   if (strncmp(line, name, strlen(name)) == 0)
     printf("  %s\n", line);
   else
-    printf("  %s was not found\n", name);
+    printf("  %s %s\n", name,
+           is_started ? "does not print its version" : "was not found");
 }
 
 static void print_versions(void)
 {
-  const char *serverbin = getenv("CUPS_SERVERBIN");
   const char *agent = cupsUserAgent(); /* "CUPS/2.4.2 (...) IPP/2.0" */
   FILE *file = fopen("/etc/os-release", "re");
-  char filter[PATH_MAX], line[256], system[256];
+  char path[PATH_MAX], line[256], system[256];
   struct utsname name;
 
-  (void)snprintf(filter, sizeof(filter), "%s/filter/todocextract",
-                 serverbin != NULL ? serverbin : DX_SERVERBIN);
   printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
-  print_program(filter, "todocextract");
-  print_program(dx_docextractd_path(), "docextractd");
+  cli_server_program("filter/todocextract", path);
+  print_program(path, "todocextract");
+  (void)snprintf(path, sizeof(path), "%s", dx_docextractd_path());
+  print_program(path, "docextractd");
   printf("  lib%.*s\n", (int)strcspn(agent, " "), agent);
   while (file != NULL && fgets(line, sizeof(line), file) != NULL)
     if (sscanf(line, "PRETTY_NAME=\"%255[^\"\n]", system) == 1)
@@ -194,14 +214,16 @@ static enum dx_code count_job(void *ctx, const char *name)
   return DX_OK;
 }
 
-static void print_jobs(struct cli *cli)
+/* code: of the attempt to become the owner of the spool */
+static void print_jobs(struct cli *cli, enum dx_code code)
 {
   struct count c = {.cli = cli};
   struct dx_err err;
   size_t i, k;
-  enum dx_code code = cli_open_spool(cli, &err);
 
   printf("\nJobs\n");
+  if (code == DX_OK)
+    code = dx_spool_open(cli->config->spool_dir, &cli->spool, &err);
   if (code == DX_OK)
     code = cli_each_job(cli, count_job, count_job, &c, &err);
   if (code != DX_OK) {
@@ -330,15 +352,17 @@ static void print_log(FILE *file)
 /* ---- the verb ---- */
 
 /* Files that only the caller may read are opened before the process becomes the
- * owner of the spool. If a part fails, the report contains the error. */
+ * owner of the spool; root becomes nobody if it cannot, because the report runs
+ * programs. If a part fails, the report contains the error. */
 enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
   FILE *log = open_log(cli->config_path);
-  struct dx_err why;
+  struct dx_err why, ignored;
   enum dx_code code = cli_load(cli, &why);
+  enum dx_code spool = code == DX_OK ? cli_become_owner(cli, &ignored) : code;
 
-  if (code == DX_OK) /* print_jobs() reports a failure */
-    (void)!cli_become_owner(cli, NULL);
+  if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, err) != DX_OK)
+    return err->code;
   print_versions();
   printf("\nConfiguration\n");
   if (code == DX_OK)
@@ -348,7 +372,7 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
            why.sys_errno == EACCES ? "run this command as root"
                                    : "see: docextract config");
   print_queues(cli);
-  print_jobs(cli);
+  print_jobs(cli, spool);
   if (code == DX_OK)
     test_services(cli);
   printf("\nLast lines about docextract in cupsd's log\n");

@@ -176,13 +176,10 @@ static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
 /* Starts the runner, which waits. */
 static enum dx_code filter_start(struct submit *s, struct dx_err *err)
 {
-  /* Only used if it cannot give the user more rights. */
-  const char *bin = dx_user_environment("CUPS_SERVERBIN");
   pid_t parent = getpid(), child;
   char path[PATH_MAX];
 
-  (void)snprintf(path, sizeof(path), "%s/filter/todocextract",
-                 bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN);
+  cli_server_program("filter/todocextract", path);
   if (access(path, X_OK) < 0)
     return dx_fail(err, DX_E_IO, errno,
                    "cannot run '%s', which checks files: %s", path,

@@ -13,6 +13,8 @@
 
 #include "lib/base/process.h"
 
+static bool was_root; /* before dx_user_become() */
+
 const char *dx_user(void)
 {
 #ifdef DX_USER
@@ -33,6 +35,7 @@ enum dx_code dx_user_become(uid_t uid, gid_t gid, struct dx_err *err)
   if (uid == 0 || getuid() != uid || geteuid() != uid || getgid() != gid ||
       getegid() != gid || setuid(0) == 0)
     return dx_fail(err, DX_E_ACCESS, 0, "the rights of root were not given up");
+  was_root = true;
   dx_process_protect(); /* the change of user has enabled core dumps */
   return DX_OK;
 }
@@ -62,7 +65,7 @@ const char *dx_user_environment(const char *name)
 #ifdef DX_TRUST_ENVIRONMENT /* the tests, which root may run */
   return getenv(name);
 #else
-  return geteuid() != 0 ? secure_getenv(name) : NULL;
+  return geteuid() != 0 && !was_root ? secure_getenv(name) : NULL;
 #endif
 }
 

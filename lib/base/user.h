@@ -35,8 +35,8 @@ enum dx_code dx_user_become(uid_t uid, gid_t gid,
 #define DX_NOBODY 65534
 
 /* The value of an environment variable that selects programs; NULL if this
- * process has other rights than its caller: with sudo, or as a set-user-ID
- * program. */
+ * process may have other rights than its caller: it is or was root (sudo), or
+ * is a set-user-ID program. */
 const char *dx_user_environment(const char *name);
 
 /* True if configuration and keys may belong to that user: root, dx_user(), or

@@ -370,6 +370,56 @@ for mode in 755 700; do
 done
 rm -r "$CUPS_SERVERBIN/backend"
 
+# --- report runs programs for their versions -------------------------------
+
+bin=$CUPS_SERVERBIN
+export CUPS_SERVERBIN=$dir/programs
+mkdir -p "$dir/programs/filter"
+printf '#!/bin/sh\necho todocextract of user $(id -u)\n' \
+  > "$dir/programs/filter/todocextract"
+chmod -R 755 "$dir/programs"
+if [ "$(id -u)" = 0 ]; then
+  SPOOL=$dir/nothing configure
+  dx report
+  has 'report: without a spool, programs run as nobody' "$rc $out" \
+    '^  todocextract of user 65534$'
+  mkdir "$dir/roots-spool"
+  SPOOL=$dir/roots-spool configure
+  dx report
+  has 'report: with a spool of root, programs run as nobody' "$rc $out" \
+    '^  todocextract of user 65534$'
+  configure
+  dx report
+  has 'report: with a spool, programs run as its owner' "$rc $out" \
+    "^  todocextract of user $(id -u "$owner")\$"
+  hasnt 'report: as root, the caller does not choose the programs' \
+    "$("$build/cli/docextract" -c "$conf" report 2>&1)" 'todocextract of user'
+fi
+cat > "$dir/programs/filter/todocextract" << 'END'
+#!/usr/bin/perl
+# Writes a line in two parts: the second one after the first was read.
+syswrite(STDOUT, 'todocextract ');
+do {
+  ioctl(STDOUT, 0x541b, my $unread = pack('L', 0)) or die; # FIONREAD
+  select(undef, undef, undef, 0.01);
+  $left = unpack('L', $unread);
+} while ($left > 0);
+syswrite(STDOUT, "of two parts\n");
+END
+configure
+dx report
+has 'report: a version that arrives in two parts is complete' "$rc $out" \
+  '^  todocextract of two parts$'
+printf '#!/bin/sh\nread line < %q\n' "$dir/never" \
+  > "$dir/programs/filter/todocextract"
+mkfifo -m 666 "$dir/never"
+dx report
+has 'report: a program that hangs is ended' "$rc $out" \
+  '^  todocextract does not print its version$'
+export CUPS_SERVERBIN=$bin
+
+# --- hello: the connection --------------------------------------------------
+
 # A port on which nothing listens: the simulator has just closed it.
 stop_sim
 configure

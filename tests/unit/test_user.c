@@ -63,6 +63,26 @@ static void root_becomes_the_user_for_good(void **state)
     assert_int_equal(in_child(enter_and_look), 0);
 }
 
+/* 0, or the number of the check that failed. */
+static int environment_after_root(void)
+{
+  struct dx_err err;
+
+  if (setenv("CUPS_SERVERBIN", "/tmp", 1) < 0 ||
+      dx_user_environment("CUPS_SERVERBIN") != NULL)
+    return 1;
+  if (dx_user_enter(&err) != DX_OK)
+    return 2;
+  return dx_user_environment("CUPS_SERVERBIN") != NULL ? 3 : 0;
+}
+
+static void caller_of_root_does_not_select_programs(void **state)
+{
+  (void)state;
+  if (geteuid() == 0)
+    assert_int_equal(in_child(environment_after_root), 0);
+}
+
 static bool has_no_user;
 struct passwd *__real_getpwnam(const char *name);
 struct passwd *__wrap_getpwnam(const char *name);
@@ -210,6 +230,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(root_becomes_the_user_for_good),
+      cmocka_unit_test(caller_of_root_does_not_select_programs),
       cmocka_unit_test(without_the_user_root_is_nobody),
       cmocka_unit_test(nobody_becomes_root),
       cmocka_unit_test(nobody_but_root_becomes_another_user),
