@@ -13,16 +13,19 @@
 
 #define APPLICATION "docextract"
 
-/* A print job, until its notification is closed. */
+struct end {
+  enum dx_state state; /* DX_ST_STORED: has not ended */
+  int64_t cases;
+};
+
+/* A print job, until all of its submissions have ended and its notification is
+ * closed. */
 struct job {
-  char *key;  /* in the spool */
-  char *name; /* QUEUE-ID, as lpstat shows it */
-  struct {
-    enum dx_state state; /* DX_ST_STORED: has not ended */
-    int64_t cases;
-  } submissions[DX_DOCUMENTS_MAX];
-  char *sentence; /* of the last one that was not extracted */
-  NotifyNotification *popup;
+  char *key;                 /* in the spool */
+  char *name;                /* QUEUE-ID, as lpstat shows it */
+  GArray *ends;              /* struct end, of each submission */
+  char *sentence;            /* of the last one that was not extracted */
+  NotifyNotification *popup; /* NULL: not shown, or closed */
   bool is_changed;
 };
 
@@ -33,6 +36,7 @@ static void free_job(void *data)
   struct job *job = data;
 
   g_clear_object(&job->popup);
+  g_array_unref(job->ends);
   g_free(job->key);
   g_free(job->name);
   g_free(job->sentence);
@@ -60,14 +64,15 @@ bool popups_add(const struct dx_json *line)
   const char *word = dx_json_string(dx_json_get(line, "state"));
   const char *sentence = dx_json_string(dx_json_get(line, "sentence"));
   enum dx_state state = word != NULL ? dx_state_by_word(word) : DX_ST_COUNT;
-  int64_t number = 0, cases = 0;
+  int64_t number = 0, count = 0, cases = 0;
   struct job *job;
 
   (void)dx_json_int(dx_json_get(line, "submission"), &number);
+  (void)dx_json_int(dx_json_get(line, "job_submissions"), &count);
   (void)dx_json_int(dx_json_get(line, "cases"), &cases);
   if (key == NULL || queue == NULL || id == NULL ||
-      g_strcmp0(user, g_get_user_name()) != 0 || number < 1 ||
-      number > DX_DOCUMENTS_MAX ||
+      g_strcmp0(user, g_get_user_name()) != 0 || number < 1 || number > count ||
+      count > DX_DOCUMENTS_MAX ||
       (state != DX_ST_EXTRACTED &&
        ((state != DX_ST_REFUSED && state != DX_ST_FAILED) || sentence == NULL)))
     return false;
@@ -76,10 +81,12 @@ bool popups_add(const struct dx_json *line)
     job = g_new0(struct job, 1);
     job->key = g_strdup(key);
     job->name = g_strdup_printf("%s-%s", queue, id);
+    job->ends = g_array_new(FALSE, TRUE, sizeof(struct end));
     (void)g_hash_table_insert(jobs, job->key, job);
   }
-  job->submissions[number - 1].state = state;
-  job->submissions[number - 1].cases = cases;
+  if (job->ends->len < count) /* a rerun of the print job may add some */
+    (void)g_array_set_size(job->ends, (guint)count);
+  g_array_index(job->ends, struct end, number - 1) = (struct end){state, cases};
   if (state != DX_ST_EXTRACTED) {
     g_free(job->sentence);
     job->sentence = g_strdup(sentence);
@@ -94,7 +101,8 @@ struct tally {
   size_t of[DX_ST_COUNT]; /* submissions in each state */
   size_t count;
   int64_t cases;
-  bool is_good; /* all are extracted */
+  bool is_good;     /* all of these are extracted */
+  bool is_complete; /* all submissions have ended */
 };
 
 static struct tally count_job(const struct job *job)
@@ -102,11 +110,12 @@ static struct tally count_job(const struct job *job)
   struct tally tally = {0};
   size_t i;
 
-  for (i = 0; i < DX_DOCUMENTS_MAX; i++) {
-    tally.of[job->submissions[i].state]++;
-    tally.cases += job->submissions[i].cases;
+  for (i = 0; i < job->ends->len; i++) {
+    tally.of[g_array_index(job->ends, struct end, i).state]++;
+    tally.cases += g_array_index(job->ends, struct end, i).cases;
   }
-  tally.count = DX_DOCUMENTS_MAX - tally.of[DX_ST_STORED];
+  tally.count = job->ends->len - tally.of[DX_ST_STORED];
+  tally.is_complete = tally.of[DX_ST_STORED] == 0;
   tally.of[DX_ST_STORED] = 0;
   tally.is_good = tally.of[DX_ST_EXTRACTED] == tally.count;
   return tally;
@@ -160,10 +169,15 @@ static char *escaped(char *text_taken)
   return text;
 }
 
+/* If more documents end, a new notification counts all of them. */
 static void on_closed(NotifyNotification *popup, void *data)
 {
+  struct job *job = data;
+
   (void)popup;
-  (void)g_hash_table_remove(jobs, ((struct job *)data)->key);
+  g_clear_object(&job->popup);
+  if (count_job(job).is_complete)
+    (void)g_hash_table_remove(jobs, job->key);
 }
 
 static bool show_job(struct job *job)

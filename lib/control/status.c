@@ -111,6 +111,7 @@ char *dx_status_end_line(const struct dx_submission *sub, bool for_admin)
   dx_json_put_string(&out, "message", good ? NULL : message);
   dx_json_put_int(&out, "cases", (int64_t)sub->case_count);
   dx_json_put_int(&out, "job_documents", (int64_t)job->document_count);
+  dx_json_put_int(&out, "job_submissions", (int64_t)job->submission_count);
   dx_json_put_time(&out, "ended_at", dx_submission_ended_at(sub));
   dx_json_close(&out, '}');
   return dx_buf_take(&out.text);

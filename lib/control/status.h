@@ -20,7 +20,7 @@
  *                   closes:
  *                   {"key","submission","user","queue","id","state",
  *                   "reason_code","sentence","message","cases",
- *                   "job_documents","ended_at"}
+ *                   "job_documents","job_submissions","ended_at"}
  *                   id: of the print job. submission: 1 to n within the job.
  *                   state: extracted, failed, refused, canceled, or expired;
  *                   reason_code, message: null if extracted, else those of

@@ -94,6 +94,19 @@ is "$t: in one notification" \
   "$(grep -E "chart-$job[:;]" "$dir/desktop" | cut -d ' ' -f 1 | sort -u)" 5
 cancel "$job"
 
+t='a notification that is closed before the last document has ended'
+faults "extract $(($(calls extract) + 2))- status 204"
+print -d chart "$dir/a.pdf" "$dir/a.pdf"
+until_true has_shown "$job" ': 1 case' || not_ok "$t: it is shown"
+closed_job=$job
+kill -USR1 "$DESKTOP_PID"
+faults '#'
+until_true has_shown "$closed_job" ': 2 documents: 2 extracted' ||
+  not_ok "$t: all are counted: $(shown "$closed_job")"
+is "$t: a new notification is shown" \
+  "$(grep -E "chart-$closed_job[:;]" "$dir/desktop" | cut -d ' ' -f 1 |
+    sort -u | wc -l)" 2
+
 t='a chart that fails after its print job has ended'
 write_config 'Completion accepted'
 faults "create $(($(calls create) + 1)) status 400"

@@ -223,17 +223,16 @@ static void check_end(enum dx_state sub_state, bool for_admin,
 static void end_of_submission_is_a_line(void **state)
 {
   (void)state;
-  check_end(
-      DX_ST_EXTRACTED, true,
-      COMMON
-      "\"state\":\"extracted\",\"reason_code\":null,"
-      "\"sentence\":null,\"message\":null,\"cases\":1,\"job_documents\":1,"
-      "\"ended_at\":\"1970-01-01T00:01:00Z\"}");
+  check_end(DX_ST_EXTRACTED, true,
+            COMMON "\"state\":\"extracted\",\"reason_code\":null,"
+                   "\"sentence\":null,\"message\":null,\"cases\":1,"
+                   "\"job_documents\":1,\"job_submissions\":1,"
+                   "\"ended_at\":\"1970-01-01T00:01:00Z\"}");
 #define FAILED                                                         \
   COMMON "\"state\":\"failed\",\"reason_code\":\"extraction-failed\"," \
          "\"sentence\":\"The service could not extract it\","
-#define ENDED                        \
-  "\"cases\":1,\"job_documents\":1," \
+#define ENDED                                              \
+  "\"cases\":1,\"job_documents\":1,\"job_submissions\":1," \
   "\"ended_at\":\"1970-01-01T00:02:00Z\"}"
   check_end(DX_ST_FAILED, true, FAILED "\"message\":\"why\"," ENDED);
   check_end(DX_ST_FAILED, false,
