@@ -1,8 +1,7 @@
 # notify/ - docextract-notify, a program of the desktop session.
 if WITH_NOTIFY
 bin_PROGRAMS += notify/docextract-notify
-notify_docextract_notify_SOURCES = notify/main.c notify/popup.c \
-	notify/popup.h
+notify_docextract_notify_SOURCES = notify/main.c
 notify_docextract_notify_CFLAGS = $(AM_CFLAGS) $(NOTIFY_CFLAGS)
 notify_docextract_notify_LDADD = libdx.a $(NOTIFY_LIBS) $(CJSON_LIBS) \
 	$(GNUTLS_LIBS)

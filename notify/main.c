@@ -7,11 +7,18 @@
  * notifications - it starts over: it connects, and requests the ends that were
  * not shown yet. An end is stored as shown after the desktop has accepted it;
  * if the process is killed in between, it is shown again.
+ *
+ * Each print job has one notification, updated as its documents end, so that a
+ * job with a thousand documents shows only one. It contains the queue and
+ * number of the print job, the outcome, and whom to contact, but no data of the
+ * document. If the user must act, it remains until the user closes it. All
+ * notifications remain when this process ends.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <glib-unix.h>
+#include <libnotify/notify.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +31,8 @@
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "lib/control/status.h"
-#include "notify/popup.h"
+#include "lib/spool/sentence.h"
+#include "lib/spool/state.h"
 
 #define OVERLAP_MS 60000 /* ends are not ordered; lib/control/status.h */
 
@@ -57,7 +65,7 @@ struct notify {
 
 static bool is_verbose;
 
-static void print_line(enum dx_log_level level, const char *line)
+static void notifier_log(enum dx_log_level level, const char *line)
 {
   if (level != DX_LOG_DEBUG || is_verbose)
     fprintf(stderr, "docextract-notify: %s\n", line);
@@ -65,7 +73,7 @@ static void print_line(enum dx_log_level level, const char *line)
 
 /* ---- what was shown ---- */
 
-static int64_t time_of(const char *end)
+static int64_t end_time(const char *end)
 {
   return g_ascii_strtoll(end, NULL, 10);
 }
@@ -73,7 +81,7 @@ static int64_t time_of(const char *end)
 static void shown_add(struct shown *shown, const char *end)
 {
   (void)g_hash_table_add(shown->ends, g_strdup(end));
-  shown->last_ms = MAX(shown->last_ms, time_of(end));
+  shown->last_ms = MAX(shown->last_ms, end_time(end));
 }
 
 /* All earlier ends were shown. If the clock was ahead once, later ends must not
@@ -94,7 +102,7 @@ static void shown_save(struct shown *shown)
 
   g_hash_table_iter_init(&iter, shown->ends);
   while (g_hash_table_iter_next(&iter, &end, NULL))
-    if (time_of(end) < since)
+    if (end_time(end) < since)
       g_hash_table_iter_remove(&iter);
     else
       g_string_append_printf(text, "%s\n", (const char *)end);
@@ -135,6 +143,212 @@ static void shown_open(struct shown *shown)
   g_free(dir);
 }
 
+/* ---- notifications ---- */
+
+struct end {
+  enum dx_state state; /* DX_ST_STORED: has not ended */
+  int64_t cases;
+};
+
+/* A print job, until all of its submissions have ended and its notification is
+ * closed. */
+struct popup {
+  char *key;                        /* in the spool */
+  char *name;                       /* QUEUE-ID, as lpstat shows it */
+  GArray *ends;                     /* struct end, of each submission */
+  char *sentence;                   /* of the last one that was not extracted */
+  NotifyNotification *notification; /* NULL: not shown, or closed */
+  bool is_changed;
+};
+
+static GHashTable *popups; /* by key */
+
+static void popup_free(void *data)
+{
+  struct popup *popup = data;
+
+  g_clear_object(&popup->notification);
+  g_array_unref(popup->ends);
+  g_free(popup->key);
+  g_free(popup->name);
+  g_free(popup->sentence);
+  g_free(popup);
+}
+
+/*
+ * Records an end, a line of `watch` (lib/control/status.h), for popups_show().
+ * The same end may be added again. False if it is not shown: jobs of other
+ * users, which members of the group docextract receive, too; canceled ones,
+ * which the user canceled or was asked about; expired ones, which failed weeks
+ * ago.
+ */
+static bool popups_add(const struct dx_json *line)
+{
+  const char *key = dx_json_string(dx_json_get(line, "key"));
+  const char *queue = dx_json_string(dx_json_get(line, "queue"));
+  const char *id = dx_json_string(dx_json_get(line, "id"));
+  const char *user = dx_json_string(dx_json_get(line, "user"));
+  const char *word = dx_json_string(dx_json_get(line, "state"));
+  const char *sentence = dx_json_string(dx_json_get(line, "sentence"));
+  enum dx_state state = word != NULL ? dx_state_by_word(word) : DX_ST_COUNT;
+  int64_t number = 0, count = 0, cases = 0;
+  struct popup *popup;
+
+  (void)dx_json_int(dx_json_get(line, "submission"), &number);
+  (void)dx_json_int(dx_json_get(line, "job_submissions"), &count);
+  (void)dx_json_int(dx_json_get(line, "cases"), &cases);
+  if (key == NULL || queue == NULL || id == NULL ||
+      g_strcmp0(user, g_get_user_name()) != 0 || number < 1 || number > count ||
+      count > DX_DOCUMENTS_MAX ||
+      (state != DX_ST_EXTRACTED &&
+       ((state != DX_ST_REFUSED && state != DX_ST_FAILED) || sentence == NULL)))
+    return false;
+  popup = g_hash_table_lookup(popups, key);
+  if (popup == NULL) {
+    popup = g_new0(struct popup, 1);
+    popup->key = g_strdup(key);
+    popup->name = g_strdup_printf("%s-%s", queue, id);
+    popup->ends = g_array_new(FALSE, TRUE, sizeof(struct end));
+    (void)g_hash_table_insert(popups, popup->key, popup);
+  }
+  if (popup->ends->len < count) /* a rerun of the print job may add some */
+    (void)g_array_set_size(popup->ends, (guint)count);
+  g_array_index(popup->ends, struct end, number - 1) =
+      (struct end){state, cases};
+  if (state != DX_ST_EXTRACTED) {
+    g_free(popup->sentence);
+    popup->sentence = g_strdup(sentence);
+  }
+  popup->is_changed = true;
+  return true;
+}
+
+struct tally {
+  size_t of[DX_ST_COUNT]; /* submissions in each state */
+  size_t count;
+  int64_t cases;
+  bool is_good;     /* all of these are extracted */
+  bool is_complete; /* all submissions have ended */
+};
+
+static struct tally popup_count(const struct popup *popup)
+{
+  struct tally tally = {0};
+  size_t i;
+
+  for (i = 0; i < popup->ends->len; i++) {
+    tally.of[g_array_index(popup->ends, struct end, i).state]++;
+    tally.cases += g_array_index(popup->ends, struct end, i).cases;
+  }
+  tally.count = popup->ends->len - tally.of[DX_ST_STORED];
+  tally.is_complete = tally.of[DX_ST_STORED] == 0;
+  tally.of[DX_ST_STORED] = 0;
+  tally.is_good = tally.of[DX_ST_EXTRACTED] == tally.count;
+  return tally;
+}
+
+/* Caller frees. */
+static char *popup_body(const struct popup *popup, const struct tally *tally)
+{
+  GString *text = g_string_new(NULL);
+  const char *between = ": ";
+  int state;
+
+  g_string_append_printf(text, "Print job %s", popup->name);
+  if (tally->count > 1) { /* "3 documents: 2 extracted, 1 refused" */
+    g_string_append_printf(text, ": %zu documents", tally->count);
+    for (state = 0; state < DX_ST_COUNT; state++) {
+      if (tally->of[state] == 0)
+        continue;
+      g_string_append_printf(text, "%s%zu %s", between, tally->of[state],
+                             dx_state_word((enum dx_state)state));
+      between = ", ";
+    }
+  } else if (tally->is_good && tally->cases == 0) {
+    g_string_append(text, ": nothing was found in it");
+  } else if (tally->is_good) {
+    g_string_append_printf(text, ": %" G_GINT64_FORMAT " case%s", tally->cases,
+                           tally->cases == 1 ? "" : "s");
+  }
+  if (!tally->is_good) {
+    g_string_append_printf(text, "\n%s.", popup->sentence);
+    /* Some sentences already refer the user to the administrator. */
+    if (!g_str_has_prefix(popup->sentence, DX_SENTENCE_ADMIN))
+      g_string_append(text, " If you need help, ask your administrator.");
+  }
+  return g_string_free(text, FALSE);
+}
+
+/* Most desktops read the body as markup. Caller frees. */
+static char *popup_escape(char *text_taken)
+{
+  GList *caps = notify_get_server_caps();
+  char *text = text_taken;
+
+  if (g_list_find_custom(caps, "body-markup", (GCompareFunc)g_strcmp0)) {
+    text = g_markup_escape_text(text_taken, -1);
+    g_free(text_taken);
+  }
+  g_list_free_full(caps, g_free);
+  return text;
+}
+
+/* If more documents end, a new notification counts all of them. */
+static void popup_on_closed(NotifyNotification *notification, void *data)
+{
+  struct popup *popup = data;
+
+  (void)notification;
+  g_clear_object(&popup->notification);
+  if (popup_count(popup).is_complete)
+    (void)g_hash_table_remove(popups, popup->key);
+}
+
+static bool popup_show(struct popup *popup)
+{
+  const struct tally tally = popup_count(popup);
+  const char *icon = tally.is_good ? "printer" : "printer-error";
+  const char *summary = tally.is_good                 ? "Chart extracted"
+                        : tally.of[DX_ST_FAILED] == 0 ? "Chart refused"
+                                                      : "Chart not extracted";
+  char *text = popup_escape(popup_body(popup, &tally));
+  GError *error = NULL;
+
+  if (popup->notification == NULL) {
+    popup->notification = notify_notification_new(summary, text, icon);
+    (void)g_signal_connect(popup->notification, "closed",
+                           G_CALLBACK(popup_on_closed), popup);
+  } else {
+    (void)notify_notification_update(popup->notification, summary, text, icon);
+  }
+  notify_notification_set_urgency(popup->notification,
+                                  tally.is_good ? NOTIFY_URGENCY_NORMAL
+                                                : NOTIFY_URGENCY_CRITICAL);
+  g_free(text);
+  if (notify_notification_show(popup->notification, &error))
+    return true;
+  dx_log(DX_LOG_WARNING, "cannot show a notification: %s", error->message);
+  g_error_free(error);
+  return false;
+}
+
+/* Shows the ends that were added since the last call. False, and logged, if the
+ * desktop currently shows no notifications: the ends must be added again. */
+static bool popups_show(void)
+{
+  GHashTableIter iter;
+  bool are_shown = true;
+  void *popup;
+
+  g_hash_table_iter_init(&iter, popups);
+  while (g_hash_table_iter_next(&iter, NULL, &popup)) {
+    if (((struct popup *)popup)->is_changed)
+      are_shown = are_shown && popup_show(popup);
+    ((struct popup *)popup)->is_changed = false;
+  }
+  return are_shown;
+}
+
 /* ---- ends of submissions ---- */
 
 /* The word for struct shown; NULL if a field is missing. */
@@ -151,7 +365,7 @@ static char *end_word(const struct dx_json *line)
                          dx_parse_time(ended_at), key, submission);
 }
 
-static void take_line(struct notify *n, const char *text, size_t len)
+static void watch_take_line(struct notify *n, const char *text, size_t len)
 {
   struct dx_json *line = dx_json_parse(text, len, NULL);
   char *word = end_word(line);
@@ -165,10 +379,10 @@ static void take_line(struct notify *n, const char *text, size_t len)
 
 /* ---- the connection ---- */
 
-static gboolean on_time(void *data);
+static gboolean watch_connect(void *data);
 
 /* A connection that lasted longer than the wait before it resets the wait. */
-static void connect_later(struct notify *n)
+static void watch_later(struct notify *n)
 {
   int64_t held_ms = n->status != NULL ? dx_monotonic_ms() - n->connected_ms : 0;
 
@@ -177,11 +391,11 @@ static void connect_later(struct notify *n)
                                      : MIN(2 * n->wait_ms, DX_BACKOFF_MAX_MS);
   (void)g_timeout_add(
       (guint)g_random_int_range((int)n->wait_ms / 2, (int)n->wait_ms + 1),
-      on_time, n);
+      watch_connect, n);
 }
 
-static gboolean on_readable(GIOChannel *lines, GIOCondition condition,
-                            void *data)
+static gboolean watch_on_readable(GIOChannel *lines, GIOCondition condition,
+                                  void *data)
 {
   struct notify *n = data;
   GIOStatus status;
@@ -192,7 +406,7 @@ static gboolean on_readable(GIOChannel *lines, GIOCondition condition,
   (void)condition;
   while ((status = g_io_channel_read_line(lines, &text, &len, NULL, NULL)) ==
          G_IO_STATUS_NORMAL) {
-    take_line(n, text, len);
+    watch_take_line(n, text, len);
     g_free(text);
   }
   are_shown = popups_show();
@@ -203,11 +417,11 @@ static gboolean on_readable(GIOChannel *lines, GIOCondition condition,
   g_ptr_array_set_size(n->ends, 0);
   if (are_shown && status == G_IO_STATUS_AGAIN)
     return G_SOURCE_CONTINUE;
-  connect_later(n);
+  watch_later(n);
   return G_SOURCE_REMOVE;
 }
 
-static gboolean on_time(void *data)
+static gboolean watch_connect(void *data)
 {
   struct notify *n = data;
   struct dx_config *config = NULL;
@@ -229,38 +443,41 @@ static gboolean on_time(void *data)
     (void)g_io_channel_set_encoding(lines, NULL, NULL);
     g_io_channel_set_line_term(lines, "\n", 1);
     (void)g_io_channel_set_flags(lines, G_IO_FLAG_NONBLOCK, NULL);
-    (void)g_io_add_watch(lines, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, n);
+    (void)g_io_add_watch(lines, G_IO_IN | G_IO_HUP | G_IO_ERR,
+                         watch_on_readable, n);
     g_io_channel_unref(lines); /* the watch has it */
   } else {
     dx_log(DX_LOG_DEBUG, "%s", err.text);
-    connect_later(n);
+    watch_later(n);
   }
   return G_SOURCE_REMOVE;
 }
 
-static gboolean on_end(void *loop)
+static gboolean notifier_on_signal(void *loop)
 {
   g_main_loop_quit(loop);
   return G_SOURCE_CONTINUE;
 }
 
-static void run(const char *config_path)
+static void notifier_run(const char *config_path)
 {
   struct notify n = {.config_path = config_path,
                      .wait_ms = DX_BACKOFF_FIRST_MS};
   GMainLoop *loop = g_main_loop_new(NULL, FALSE);
 
   shown_open(&n.shown);
-  popups_begin();
+  popups = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, popup_free);
+  (void)notify_init("docextract");
   n.ends = g_ptr_array_new_with_free_func(g_free);
-  (void)g_unix_signal_add(SIGTERM, on_end, loop);
-  (void)g_unix_signal_add(SIGINT, on_end, loop);
-  (void)g_unix_signal_add(SIGHUP, on_end, loop);
-  (void)on_time(&n);
+  (void)g_unix_signal_add(SIGTERM, notifier_on_signal, loop);
+  (void)g_unix_signal_add(SIGINT, notifier_on_signal, loop);
+  (void)g_unix_signal_add(SIGHUP, notifier_on_signal, loop);
+  (void)watch_connect(&n);
   g_main_loop_run(loop);
   g_clear_pointer(&n.status, fclose);
   g_ptr_array_unref(n.ends);
-  popups_end();
+  g_hash_table_unref(popups);
+  notify_uninit();
   g_hash_table_unref(n.shown.ends);
   if (n.shown.lock_fd >= 0)
     (void)close(n.shown.lock_fd);
@@ -305,9 +522,9 @@ int main(int argc, char **argv)
           stderr);
     return EX_USAGE;
   }
-  dx_log_to(print_line);
+  dx_log_to(notifier_log);
   if (config_path == NULL)
     config_path = dx_config_path();
-  run(config_path);
+  notifier_run(config_path);
   return EX_OK;
 }
