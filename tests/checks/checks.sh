@@ -117,7 +117,7 @@ none 'every script may be run' "$(found -lI -m 1 '^#!' -r tests demo.sh test.sh 
 begins CHANGES.md '^## ' "## $version "
 begins debian/changelog . "docextract ($version) "
 
-for header in {lib/*,daemon/*,backend,cli,daemon,filter,notify}/*.h; do
+for header in {lib/*,daemon/*,backend,cli,daemon,filter}/*.h; do
   none "$header stands alone" "$(stands_alone "$header")"
 done
 
