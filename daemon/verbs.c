@@ -404,10 +404,6 @@ void verbs_message(struct manager *manager, struct client *client,
   case DX_VERB_SEEN:
     code = verb_seen(session, &err);
     break;
-  case DX_VERB_WAKE:
-    manager->receipts_ms = 0;
-    control_send(client, "done ");
-    break;
   default: /* main.c handles YIELD */
     break;
   }

@@ -605,12 +605,8 @@ enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
   const char *unfit = dx_fs_unfit(path);
   struct dx_temp temp = DX_TEMP_NONE;
   enum dx_code code;
-  struct dx_err own;
-  int fd;
+  int fd = dx_fs_open_dir(path, err);
 
-  if (err == NULL)
-    err = &own;
-  fd = dx_fs_open_dir(path, err);
   if (fd < 0)
     return err->code;
   code = dx_fs_check_free(fd, err);

@@ -49,7 +49,6 @@
   X(CANCEL, "cancel", 1, false) /* KEY */                            \
   X(PURGE, "purge", 1, false)   /* KEY */                            \
   X(SEEN, "seen", 0, false)     /* acknowledges failures */          \
-  X(WAKE, "wake", 0, false)     /* scan received/ */                 \
   X(YIELD, "yield", 0, false)   /* exit: the service starts */
 
 /* What docextractd sends. CODE: dx_code_name(). */

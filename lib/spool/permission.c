@@ -169,5 +169,4 @@ void dx_print_begin(struct dx_print *print)
 /* ---- words ---- */
 
 DX_WORDS(backend, DX_BACKENDS)
-DX_WORDS(final, DX_FINALS)
 DX_WORDS(permission, DX_PERMISSIONS)

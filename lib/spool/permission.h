@@ -106,6 +106,5 @@ void dx_print_begin(struct dx_print *print);
 const char *dx_permission_word(enum dx_permission permission);
 
 const char *dx_backend_word(enum dx_backend backend);
-const char *dx_final_word(enum dx_final final);
 
 #endif

@@ -28,7 +28,6 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
 {
   static const char *const names[] = {"incoming", "received", "jobs",
                                       "finished", "damaged",  "history"};
-  const char *unfit;
   enum dx_code code = DX_OK;
   size_t i;
 
@@ -36,11 +35,6 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
   ret_spool->dirfd = dx_fs_open_dir(path, err);
   if (ret_spool->dirfd < 0)
     return err != NULL ? err->code : DX_E_IO;
-  unfit = dx_fs_unfit(path);
-  if (unfit != NULL)
-    code = dx_fail(err, DX_E_CONFIG, 0,
-                   "SpoolDir '%s' is on %s; choose a directory on a local disk",
-                   path, unfit);
   for (i = 0; code == DX_OK && i < sizeof(names) / sizeof(names[0]); i++)
     code = dx_fs_make_dir(ret_spool->dirfd, names[i], 0700, err);
   if (code == DX_OK) {

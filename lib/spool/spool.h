@@ -29,8 +29,8 @@ struct dx_spool {
   int history_dirfd;
 };
 
-/* Opens SpoolDir and creates what is missing in it (0700). E_CONFIG if it is on
- * a file system where a job is not safe (dx_fs_unfit()); those of fs.h. */
+/* Opens SpoolDir and creates what is missing in it (0700). That its file system
+ * is safe for jobs was checked when the configuration was loaded. */
 enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
                            struct dx_err *err) DX_MUST_USE;
 void dx_spool_close(struct dx_spool *spool);

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/words.h"
 #include "lib/spool/job.h"
 #include "lib/spool/merge.h"
 #include "lib/spool/permission.h"
@@ -105,6 +106,7 @@ struct state {
 
 static void print_state(const void *p)
 {
+  static const char *const finals[] = {DX_FINALS(DX_WORD_OF_ROW)};
   const struct state *s = p;
 
   (void)fprintf(
@@ -120,7 +122,7 @@ static void print_state(const void *p)
       s->receipt.run, s->seen.exists, dx_state_word((enum dx_state)s->seen.st),
       s->seen.put, s->seen.run,
       dx_backend_word((enum dx_backend)s->seen.backend),
-      s->seen.gone ? " gone" : "", dx_final_word((enum dx_final)s->seen.final),
+      s->seen.gone ? " gone" : "", finals[s->seen.final],
       s->seen.later ? " later" : "", s->seen.decided ? " decided" : "",
       s->seen.undecided ? " undecided" : "", s->seen.unclear, s->durable.exists,
       dx_state_word((enum dx_state)s->durable.st), s->daemon_is_up, s->age,

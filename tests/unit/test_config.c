@@ -133,6 +133,8 @@ static const struct {
     {"SpoolDir /a\nspooldir /b\n" GOOD, 2, "SpoolDir appears twice"},
     /* values */
     {"SpoolDir spool\n" GOOD, 1, "'spool' must be an absolute path"},
+    {"\nSpoolDir /dev/shm\n" GOOD, 2,
+     "SpoolDir '/dev/shm' is on a file system in memory"},
     {"ResultsDir ~/x\n" GOOD, 1,
      "must be an absolute path, beginning with '/'"},
     {OPEN URL KEY "ResultsDir x\n", 4, "must be an absolute path"},

@@ -229,7 +229,7 @@ static void hostile_line_ends_the_connection(void **state)
     assert_int_equal(control_clients(control), 1);
     (void)close(fd);
   }
-  say(control, good, "wake\n", 5);
+  say(control, good, "seen\n", 5);
   assert_int_equal(seen.messages, 1);
   (void)close(good);
   control_free(&control);
@@ -242,7 +242,7 @@ static void client_that_is_closed_gets_what_was_sent(void **state)
 
   (void)state;
   seen.closes = true;
-  say(control, fd, "seen\nwake\n", 10);
+  say(control, fd, "seen\nseen\n", 10);
   control_turn(control);
   assert_int_equal(seen.messages, 1);
   assert_int_equal(seen.closed, 1);
@@ -261,7 +261,7 @@ static void slow_reader_is_closed_and_costs_little(void **state)
   size_t i;
 
   (void)state;
-  say(control, slow, "wake\n", 5);
+  say(control, slow, "seen\n", 5);
   client = seen.last;
   for (i = 0; i < 100000; i++)
     control_send(client, "line %01000d", 1);
@@ -269,7 +269,7 @@ static void slow_reader_is_closed_and_costs_little(void **state)
   control_turn(control);
   assert_int_equal(seen.closed, 1);
   assert_int_equal(control_clients(control), 1);
-  say(control, good, "wake\n", 5);
+  say(control, good, "seen\n", 5);
   assert_int_equal(seen.messages, 2);
   (void)close(slow);
   (void)close(good);
@@ -287,7 +287,7 @@ static void reader_that_is_behind_gets_everything(void **state)
 
   (void)state;
   channel.fd = dial_and_hear(control);
-  say(control, channel.fd, "wake\n", 5);
+  say(control, channel.fd, "seen\n", 5);
   for (i = 0; i < 12000; i++)
     control_send(seen.last, "may %010d", i);
   client_close(seen.last);
@@ -325,8 +325,8 @@ static void silent_client_is_closed(void **state)
   silent = dial_and_hear(control);
   half = dial_and_hear(control);
   good = dial_and_hear(control);
-  say(control, half, "wak", 3);
-  say(control, good, "wake\n", 5);
+  say(control, half, "see", 3);
+  say(control, good, "seen\n", 5);
   now_ms += DX_CHANNEL_FIRST_MS - 1;
   control_turn(control);
   assert_int_equal(control_clients(control), 3);
@@ -385,7 +385,7 @@ static void crowd_is_served(void **state)
     while ((fds[i] = dial()) < 0)
       control_turn(control); /* the kernel lets fewer wait */
   for (i = 0; i < CROWD; i++)
-    assert_int_equal(send(fds[i], "wake\n", 5, MSG_NOSIGNAL), 5);
+    assert_int_equal(send(fds[i], "seen\n", 5, MSG_NOSIGNAL), 5);
   for (i = 0; i < CROWD && seen.messages < CROWD; i++)
     control_turn(control);
   assert_int_equal(seen.messages, CROWD);
@@ -607,7 +607,7 @@ static void connection_ends_although_a_child_has_it(void **state)
   pid_t child;
 
   (void)state;
-  say(control, one, "wake\n", 5);
+  say(control, one, "seen\n", 5);
   assert_int_equal(pipe(end), 0);
   child = fork();
   if (child == 0) {
@@ -658,7 +658,7 @@ static void client_of_a_server_that_ends_is_served_by_the_next(void **state)
 
     if (dx_docextractd_connect(&config, "/nonexistent", &channel, &err) !=
             DX_OK ||
-        dx_channel_send(&channel, &err, "wake") != DX_OK)
+        dx_channel_send(&channel, &err, "seen") != DX_OK)
       _exit(1);
     _exit(dx_channel_await(&channel, 20000, &message, &err) != DX_OK ||
           message.verb != DX_VERB_DONE);
@@ -789,7 +789,7 @@ static void docextractd_is_started_with_nothing_of_ours(void **state)
   assert_int_equal(dx_docextractd_connect(&config, config_path, &channel, &err),
                    DX_OK);
   assert_int_equal(channel.started, DX_STARTED_DEMAND);
-  assert_int_equal(dx_channel_send(&channel, &err, "wake"), DX_OK);
+  assert_int_equal(dx_channel_send(&channel, &err, "seen"), DX_OK);
   assert_int_equal(dx_channel_await(&channel, 20000, &message, &err), DX_OK);
   (void)snprintf(expected, sizeof(expected),
                  "variables %d CUPS_SERVER %s inherited 0 cwd / session ",

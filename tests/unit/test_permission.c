@@ -231,10 +231,6 @@ static void test_words(void **state)
     for (k = 0; k < i; k++)
       assert_string_not_equal(dx_backend_word((enum dx_backend)i),
                               dx_backend_word((enum dx_backend)k));
-  for (i = 0; i < DX_FINAL_COUNT; i++)
-    for (k = 0; k < i; k++)
-      assert_string_not_equal(dx_final_word((enum dx_final)i),
-                              dx_final_word((enum dx_final)k));
   for (i = 0; i < DX_ANSWER_COUNT; i++)
     assert_int_equal(dx_answer_by_word(dx_answer_word((enum dx_answer)i)), i);
   assert_int_equal(dx_answer_by_word("nonsense"), DX_ANSWER_COUNT);

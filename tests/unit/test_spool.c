@@ -1338,21 +1338,6 @@ static void an_upload_that_landed_is_done(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void a_spool_in_memory_is_refused(void **state)
-{
-  char path[] = "/dev/shm/dx-unit-XXXXXX";
-  struct dx_spool in_memory;
-  enum dx_code code;
-
-  (void)state;
-  assert_null(dx_fs_unfit(dir));
-  assert_non_null(mkdtemp(path));
-  code = dx_spool_open(path, &in_memory, &err);
-  assert_int_equal(rmdir(path), 0); /* and nothing is created in it */
-  assert_int_equal(code, DX_E_CONFIG);
-  assert_non_null(strstr(err.text, "is on a file system in memory"));
-}
-
 int main(void)
 {
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
@@ -1404,7 +1389,6 @@ int main(void)
       IN_SPOOL(what_was_canceled_does_not_ask_its_source),
       IN_SPOOL(starting_over_keeps_the_tries),
       IN_SPOOL(an_upload_that_landed_is_done),
-      IN_SPOOL(a_spool_in_memory_is_refused),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
