@@ -33,8 +33,8 @@ struct attend {
   int64_t broken_ms, again_ms; /* monotonic: when it broke, next try */
   bool told;                   /* "docextractd does not respond" was reported */
   bool here;                   /* not all documents have been uploaded */
-  bool leave;                  /* `leave` is wanted, */
-  bool asked;                  /* and sent on this connection */
+  bool leave;                  /* `leave` is wanted */
+  int64_t leave_ms;            /* monotonic: when to consider it again */
   bool over;
   enum dx_code code; /* once it is over */
 };
@@ -63,7 +63,7 @@ static void broke(struct attend *a, int64_t again_ms)
 {
   dx_channel_close(&a->channel);
   a->channel = (struct dx_channel)DX_CHANNEL_NONE;
-  a->asked = false;
+  a->leave_ms = 0;
   if (a->broken_ms == 0)
     a->broken_ms = dx_monotonic_ms();
   a->again_ms = dx_monotonic_ms() + again_ms;
@@ -104,30 +104,31 @@ static void connect_again(struct attend *a)
 static bool another_waits(const struct backend *b)
 {
   const char *class = getenv("CLASS");
-  static int64_t look_ms; /* monotonic: next query to cupsd */
 
-  if (dx_monotonic_ms() < look_ms)
-    return false;
-  look_ms = dx_monotonic_ms() + DX_QUEUE_LOOK_MS;
   return (b->queue != NULL &&
           dx_print_job_waits(b->queue, false, ASK_QUEUE_MS)) ||
          (class != NULL && *class != '\0' &&
           dx_print_job_waits(class, true, ASK_QUEUE_MS));
 }
 
+/* Repeats `leave` until `left`: docextractd ignores it until it has picked up
+ * the job, and if it cannot write the journal. */
 static void leave_if_wanted(struct attend *a)
 {
   const struct backend *b = a->b;
   struct dx_err err;
 
+  if (dx_monotonic_ms() < a->leave_ms)
+    return;
   /* If a backend started docextractd, it ends with cups.service, and no process
    * would deliver the results. */
   if (b->conf->completion == DX_COMPLETION_ACCEPTED ||
       (b->conf->completion == DX_COMPLETION_AUTO && !a->leave && !a->here &&
        a->channel.started != DX_STARTED_DEMAND && another_waits(b)))
     a->leave = true;
-  if (a->leave && !a->asked)
-    a->asked = dx_channel_send(&a->channel, &err, "leave") == DX_OK;
+  if (a->leave)
+    (void)dx_channel_send(&a->channel, &err, "leave");
+  a->leave_ms = dx_monotonic_ms() + DX_QUEUE_LOOK_MS;
 }
 
 /* ---- messages of docextractd ---- */
@@ -137,14 +138,18 @@ static void on_message(struct attend *a, const struct dx_message *message)
   struct backend *b = a->b;
   struct dx_note note;
   struct dx_err err;
+  bool here;
   int64_t n;
 
   switch (message->verb) {
   case DX_VERB_NOTE:
-    if (dx_note_parse(message, &note, &a->here, &err) != DX_OK) {
+    if (dx_note_parse(message, &note, &here, &err) != DX_OK) {
       dx_log(DX_LOG_WARNING, "%s", err.text);
       break;
     }
+    if (a->here && !here)
+      a->leave_ms = 0; /* another print job may be waiting */
+    a->here = here;
     status_note(&note, a->here);
     if (note.kind == DX_NOTE_OVERDUE)
       b->overdue = a->leave = true;
@@ -221,7 +226,7 @@ static void take_turn(struct attend *a)
   struct dx_message message;
   struct dx_err err;
   enum dx_code code = DX_OK;
-  int64_t wait_ms = DX_QUEUE_LOOK_MS;
+  int64_t wait_ms;
 
   if (is_orphan(a)) /* the connection breaks, and docextractd asks cupsd */
     finish(a, DX_E_STOPPED);
@@ -229,9 +234,8 @@ static void take_turn(struct attend *a)
     connect_again(a);
   if (is_connected(a) && !a->over)
     leave_if_wanted(a);
-  if (!is_connected(a))
-    wait_ms = a->again_ms - dx_monotonic_ms();
-  else if (dx_channel_is_behind(&a->channel))
+  wait_ms = (is_connected(a) ? a->leave_ms : a->again_ms) - dx_monotonic_ms();
+  if (dx_channel_is_behind(&a->channel))
     fds[1].events |= POLLOUT;
   fds[1].fd = a->channel.fd;
   if (!a->over)

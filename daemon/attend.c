@@ -224,7 +224,8 @@ void attend_leave(struct session *session)
 {
   struct managed *managed = session->managed;
 
-  if (managed == NULL || managed->job->print.undecided ||
+  if (managed == NULL || managed->is_unsynced ||
+      managed->job->print.undecided ||
       dx_job_count(managed->job, DX_ST_REFUSED) > 0 ||
       dx_job_count(managed->job, DX_ST_FAILED) > 0)
     return;

@@ -165,7 +165,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_WATCH_MAX_MS 60000
 #define DX_IDLE_MS 600000     /* until docextractd, started on demand, exits */
 #define DX_ASK_VALID_MS 5000  /* of cupsd's answer about a job */
-#define DX_QUEUE_LOOK_MS 2000 /* between checks for waiting print jobs */
+#define DX_QUEUE_LOOK_MS 2000 /* for another print job; until `leave` again */
 
 /* The status socket (doc/policy.md, "Status socket"). */
 #define DX_STATUS_CLIENTS_MAX 256     /* connections, of all users, */

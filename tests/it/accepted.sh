@@ -94,6 +94,25 @@ start_daemon
 job_ends "$t: the print job ends" "$job" completed
 once "$t"
 
+t='a directory that cannot be written at first'
+clear_results
+faults 'source * word processing'
+chmod 500 "$spool/jobs"
+print_chart
+until_true is_stored || not_ok "$t: the chart is stored"
+key=$(ls "$spool/received")
+key=${key%.*}
+until_true daemon_says "job $key: cannot" ||
+  not_ok "$t: docextractd cannot take the job"
+is "$t: the print job waits" "$(job_state "$job")" processing
+chmod 700 "$spool/jobs"
+dx retry "$key" > "$dir/retry" 2>&1
+is "$t: the job is taken when it can be" "$?" 0
+job_ends "$t: and the print job completes, without the result" "$job" completed
+is "$t: the journal says so" "$(of_journal "$job" .print.backend)" left
+faults '#'
+once "$t"
+
 # cupsd writes its list of jobs, and then each job's own record: killed in
 # between, it reports a finished job as pending, and never starts it. If a
 # record is newer than the list, it does not use the list.
