@@ -351,8 +351,7 @@ static enum dx_code describe(const struct submit *s, struct dx_err *err)
   char host[256] = "";
 
   (void)gethostname(host, sizeof(host) - 1);
-  if (!dx_random_hex(job->key, DX_KEY_BYTES - 1))
-    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
+  dx_random_hex(job->key, DX_KEY_BYTES - 1);
   job->service = strdup(s->service->name);
   job->base_url = strdup(s->service->base_url);
   job->user = strdup(s->user);

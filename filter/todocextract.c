@@ -309,7 +309,9 @@ static void process_document(struct job *job, const char *type)
            done.removed);
   if (reason == DX_REASON_NONE) {
     sent = dx_fs_map(job->out_fd, &len);
-    if (sent == NULL || !dx_sha256_of(sent, len, entry->sha256))
+    if (sent != NULL)
+      dx_sha256_of(sent, len, entry->sha256);
+    else
       reason = DX_REASON_TROUBLE;
   }
   entry->pages = done.pages;

@@ -72,9 +72,10 @@ static bool add_parts(struct dx_buf *buf, const struct dx_service *service,
   const char *alg = dx_algorithm_names[service->token_algorithm];
   struct dx_json_out head = {0}, claims = {0};
   char id[33];
-  bool ok = dx_random_hex(id, 32);
   size_t i;
+  bool ok;
 
+  dx_random_hex(id, 32);
   dx_json_open(&head, NULL, '{');
   dx_json_put_string(&head, "alg", alg);
   dx_json_put_string(&head, "typ", "JWT");
@@ -86,12 +87,12 @@ static bool add_parts(struct dx_buf *buf, const struct dx_service *service,
   if (offset_s != 0)
     dx_json_put_int(&claims, "nbf", now_s - DX_TOKEN_IAT_BACK_S);
   dx_json_put_int(&claims, "exp", now_s + service->token_lifetime_ms / 1000);
-  dx_json_put_string(&claims, "jti", ok ? id : NULL);
+  dx_json_put_string(&claims, "jti", id);
   for (i = 0; i < service->claims.count; i++)
     dx_json_put_string(&claims, service->claims.items[i].name,
                        service->claims.items[i].value);
   dx_json_close(&claims, '}');
-  ok = ok && dx_buf_ok(&head.text) && dx_buf_ok(&claims.text);
+  ok = dx_buf_ok(&head.text) && dx_buf_ok(&claims.text);
   if (ok) {
     add_base64url(buf, head.text.data, head.text.len);
     dx_buf_puts(buf, ".");

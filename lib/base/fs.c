@@ -178,8 +178,7 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
   if (name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
       strcmp(name, "..") == 0 || strlen(name) >= NAME_MAX_BYTES)
     return dx_fail(err, DX_E_ARG, 0, "not a file name");
-  if (!dx_random_hex(random, TEMP_RANDOM))
-    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
+  dx_random_hex(random, TEMP_RANDOM);
   temp->dirfd = dirfd;
   temp->is_new = false;
   (void)snprintf(temp->name, sizeof(temp->name), "%s", name);
@@ -389,10 +388,10 @@ static enum dx_code copy_bytes(int from, const char *name,
     n = read_piece(from, piece);
     if (n < 0)
       code = dx_fs_fail(err, errno, "read", from, name);
-    else if (!dx_sha256_add(sha, piece, (size_t)n))
-      code = dx_fail_nomem(err);
     else if (to != NULL)
       code = dx_fs_write_all(to->fd, piece, (size_t)n, to->name, err);
+    if (code == DX_OK)
+      dx_sha256_add(sha, piece, (size_t)n);
   }
   if (code == DX_OK && sha256 != NULL) {
     dx_sha256_end(sha, sum);

@@ -35,7 +35,8 @@ static void add_id(struct dx_buf *name, const char *id)
   dx_buf_percent(&encoded, id, "");
   if (dx_buf_ok(&encoded) && encoded.len <= ID_MAX) {
     dx_buf_add(name, encoded.data, encoded.len);
-  } else if (dx_buf_ok(&encoded) && dx_sha256_of(id, strlen(id), sum)) {
+  } else if (dx_buf_ok(&encoded)) {
+    dx_sha256_of(id, strlen(id), sum);
     dx_buf_add(name, encoded.data, ID_CUT);
     dx_buf_printf(name, "~%s", sum);
   } else {
@@ -66,13 +67,14 @@ char *dx_result_name(const char *source_id, const char *case_id)
 
   add_id(&name, source_id);
   dx_buf_puts(&name, "-");
-  if (dashes(source_id) == dashes(case_id))
+  if (dashes(source_id) == dashes(case_id)) {
     add_id(&name, case_id);
-  else if (dx_sha256_of(case_id, strlen(case_id), sum))
+  } else {
+    dx_sha256_of(case_id, strlen(case_id), sum);
     dx_buf_printf(&name, "~~%s", sum);
-  else
-    name.failed = true;
-  if (name.len > 220 && dx_sha256_of(name.data, name.len, sum)) {
+  }
+  if (name.len > 220) {
+    dx_sha256_of(name.data, name.len, sum);
     name.len = (size_t)2 * ID_CUT;
     dx_buf_printf(&name, "~~~%s", sum);
   }
@@ -167,8 +169,7 @@ static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
   *ret_ours = is_our_file(dirfd, &st);
   if (*ret_ours)
     return DX_OK;
-  if (!dx_random_hex(random, 16))
-    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
+  dx_random_hex(random, 16);
   (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
   if (renameat(dirfd, name, dirfd, to) < 0)
     return dx_fs_fail(err, errno, "move away", dirfd, name);

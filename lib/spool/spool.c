@@ -77,9 +77,11 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
   dx_buf_add(&text, uuid, strlen(uuid) + 1);
   dx_buf_add(&text, cups_id, strlen(cups_id) + 1);
   dx_buf_printf(&text, "%" PRId64, time_at_creation);
-  ok = dx_buf_ok(&text) && dx_sha256_of(text.data, text.len, sum);
-  if (ok)
+  ok = dx_buf_ok(&text);
+  if (ok) {
+    dx_sha256_of(text.data, text.len, sum);
     (void)snprintf(key, DX_KEY_BYTES, "%.32s", sum);
+  }
   dx_buf_release(&text);
   return ok;
 }
@@ -111,10 +113,7 @@ enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
 
   if (job == NULL)
     return dx_fail_nomem(err);
-  if (!dx_random_hex(random, 24)) {
-    dx_job_free(&job);
-    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
-  }
+  dx_random_hex(random, 24);
   (void)snprintf(job->path, sizeof(job->path), "incoming/%s", random);
   job->received_at = dx_wall_ms();
   if (mkdirat(spool->dirfd, job->path, 0700) < 0)
@@ -231,8 +230,7 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
   enum dx_code code;
   struct dx_err why;
 
-  if (!dx_random_hex(job->print.run, DX_RUN_BYTES - 1))
-    return dx_fail(err, DX_E_IO, 0, "cannot get random numbers");
+  dx_random_hex(job->print.run, DX_RUN_BYTES - 1);
   code = dx_job_save(job, &why);
   if (code != DX_OK) /* E_UNSYNCED is about the rename, which follows */
     return dx_fail(err, code == DX_E_UNSYNCED ? DX_E_IO : code, why.sys_errno,

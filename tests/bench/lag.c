@@ -289,7 +289,7 @@ static struct dx_job *new_job(size_t number)
   (void)strcpy(e->name, "chart.pdf");
   e->pages = pages[number];
   e->length = 3;
-  (void)dx_sha256_of("PDF", 3, e->sha256);
+  dx_sha256_of("PDF", 3, e->sha256);
   (void)snprintf(job->key, sizeof(job->key), "%032zx", number);
   fd = dx_spool_create_document(job, 0, &err);
   if (fd < 0 || write(fd, "PDF", 3) != 3 || close(fd) < 0 ||

@@ -526,7 +526,7 @@ static void add_document(struct dx_job *job, size_t i, bool together)
   e->pages = 1;
   e->length = 3;
   e->together = together;
-  (void)dx_sha256_of("PDF", 3, e->sha256);
+  dx_sha256_of("PDF", 3, e->sha256);
   assert_int_equal(write(fd, "PDF", 3), 3);
   (void)close(fd);
 }

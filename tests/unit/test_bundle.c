@@ -223,7 +223,7 @@ static int large_bundle(char **ret_bytes)
   assert_non_null(bytes);
   fill_large(bytes);
   entry.length = LARGE_BYTES;
-  assert_true(dx_sha256_of(bytes, LARGE_BYTES, entry.sha256));
+  dx_sha256_of(bytes, LARGE_BYTES, entry.sha256);
   in = file_of(bytes, LARGE_BYTES);
   assert_int_equal(dx_bundle_write(out, &entry, in, NULL), DX_OK);
   assert_int_equal(lseek(out, 0, SEEK_SET), 0);

@@ -145,7 +145,7 @@ static void a_sum_is_that_of_a_regular_file(void **state)
 
   (void)state;
   put("file", "old");
-  assert_true(dx_sha256_of("old", 3, sum));
+  dx_sha256_of("old", 3, sum);
   assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
   assert_int_equal(symlinkat("file", fd, "link"), 0);
   assert_int_equal(dx_fs_check_sum(fd, "file", sum, &err), DX_OK);
@@ -260,10 +260,10 @@ static void a_copy_with_another_checksum_is_not_committed(void **state)
 
   (void)state;
   put("a", "some bytes");
-  assert_true(dx_sha256_of("other bytes", 11, sum));
+  dx_sha256_of("other bytes", 11, sum);
   assert_int_equal(dx_fs_copy(fd, "a", fd, "b", 0640, sum, &err), DX_E_DAMAGED);
   assert_int_equal(entries("."), 1);
-  assert_true(dx_sha256_of("some bytes", 10, sum));
+  dx_sha256_of("some bytes", 10, sum);
   assert_int_equal(dx_fs_copy(fd, "a", fd, "b", 0640, sum, &err), DX_OK);
   assert_content("b", "some bytes");
   assert_int_equal(dx_fs_copy(fd, "a", fd, "c", 0640, NULL, &err), DX_OK);

@@ -226,7 +226,7 @@ static void commit(const char *letters, const char *cupsd)
                  letters[i] >= 'a' ? "text/plain" : "application/pdf");
     e->pages = 1;
     e->length = 1;
-    (void)dx_sha256_of(&letters[i], 1, e->sha256);
+    dx_sha256_of(&letters[i], 1, e->sha256);
     fd = dx_spool_create_document(job, i, &err);
     assert_int_equal(write(fd, &letters[i], 1), 1);
     (void)close(fd);
@@ -350,7 +350,7 @@ static void assert_place(const struct dx_job *job, size_t place,
   assert_int_equal(bytes_of(job, place), letter);
   if (letter == 0)
     return;
-  (void)dx_sha256_of(&letter, 1, sha256);
+  dx_sha256_of(&letter, 1, sha256);
   assert_string_equal(job->documents[place].entry.sha256, sha256);
 }
 

@@ -80,7 +80,7 @@ static void complete(const char *source_id, const char *case_id)
                                  strlen(BODY), 0600, &err),
                    DX_OK);
   sub->cases[0].bytes = (int64_t)strlen(BODY);
-  assert_true(dx_sha256_of(BODY, strlen(BODY), sub->cases[0].sha256));
+  dx_sha256_of(BODY, strlen(BODY), sub->cases[0].sha256);
 }
 
 static size_t entries(void)
