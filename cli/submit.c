@@ -6,11 +6,9 @@
  * It runs todocextract for each file, as cupsd does, and reads its bundle.
  * Therefore both accept the same files and send the same bytes. The filter gets
  * the service and the configuration, but no names, because every user of the
- * computer can read arguments. There are three processes: this command; a
- * runner, which waits for a byte before each file; and todocextract. The runner
- * is killed with this command, and todocextract with the runner. If root runs
- * the command, runner and filter run as a user who can read neither key nor
- * spool; therefore filter_start() comes before cli_become_owner().
+ * computer can read arguments. If root runs the command, the filter runs as a
+ * user who can read neither key nor spool; therefore all files are processed,
+ * into a bundle without a name, before cli_become_owner().
  *
  * Messages contain the number of a file instead of its name, because file names
  * often contain names of patients, and stderr may be logged.
@@ -45,8 +43,10 @@
 #include "lib/spool/filename.h"
 #include "lib/spool/results.h"
 
-#define CONFIG_FD 3         /* of todocextract, which may not open the file */
-#define TEMP_DIR "/var/tmp" /* its temporary files have no names */
+#define CONFIG_FD 3 /* of todocextract, which may not open the file */
+#define TEMP_DIR "/var/tmp"
+#define LOG_BYTES 65536 /* of one filter */
+#define FILTER_FAILED "todocextract failed; --verbose shows what it logs"
 
 struct submit {
   struct cli *cli;
@@ -54,12 +54,7 @@ struct submit {
   int *inputs;              /* open files */
   size_t count;             /* of inputs */
   char user[DX_USER_BYTES]; /* the caller */
-  /* todocextract; a descriptor is -1 if it is not open */
-  int bundle[2];    /* a pipe: its output */
-  int go[2];        /* a pipe: a byte for each file to process */
-  int log_fd;       /* its log, in memory */
-  int config_fd;    /* a copy for it */
-  long long log_at; /* position in the log */
+  int bundle_fd;            /* what todocextract wrote; -1: none */
   struct dx_bundle_reader *reader;
   struct dx_job *job;
   struct dx_err refusal;  /* the refusal to report; DX_OK: none */
@@ -77,67 +72,100 @@ static void close_fd(int *fd)
 
 /* ---- todocextract ---- */
 
-/* No other files are open in a filter, because it parses untrusted input. Its
- * limits are upper bounds, higher than those of its child process
- * (filter/isolate.c). */
-static void runner_exec(const struct submit *s, const char *path, int in_fd,
-                        pid_t parent)
-{
-  struct stat st;
-  rlim_t size = fstat(in_fd, &st) == 0 ? (rlim_t)st.st_size : 0;
-  rlim_t seconds = 2 * (DX_PARSE_CPU_S + size / DX_PARSE_CPU_BYTES);
-  rlim_t bytes = DX_PARSE_FILE_BYTES + DX_PARSE_FILE_FACTOR * size;
+struct filter {
+  char path[PATH_MAX];
+  char uri[128]; /* a variable of its environment */
+  int config_fd; /* a copy for it */
+  int out_fd;    /* appends to the bundle, and cannot read it */
+  unsigned limit_s;
+  pid_t parent;
+};
 
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() == parent && dx_process_limit(RLIMIT_CPU, seconds, seconds) &&
-      dx_process_limit(RLIMIT_FSIZE, bytes, bytes) &&
-      dx_process_limit(RLIMIT_NOFILE, 1024, 1024) &&
-      dup2(in_fd, STDIN_FILENO) >= 0 &&
-      dup2(s->bundle[1], STDOUT_FILENO) >= 0 &&
-      dup2(s->log_fd, STDERR_FILENO) >= 0 &&
-      dup2(s->config_fd, CONFIG_FD) >= 0 &&
-      close_range(CONFIG_FD + 1, ~0U, 0) == 0)
-    (void)execl(path, "todocextract", "0", "-", "document", "1", "",
-                (char *)NULL);
-  _exit(127);
-}
-
-/* All entries are written to one bundle. After a failed filter, no more are
- * written, so that the n-th entry always belongs to the n-th file. */
-static void runner_run(const struct submit *s, const char *path, pid_t parent)
+/* Runs in a child process. No other files are open in a filter, because it
+ * parses untrusted input. Its limits are upper bounds, higher than those of its
+ * own child process (filter/isolate.c). */
+static void filter_exec(const struct filter *filter, int in_fd, int log_fd)
 {
-  pid_t child, self = getpid();
-  char byte, uri[128];
+  const char *const environment[] = {
+      "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8",
+      "TMPDIR=" TEMP_DIR,   "DOCEXTRACT_CONF=/proc/self/fd/3",
+      filter->uri,          NULL};
+  struct stat in = {0}, out = {0};
   struct dx_err err;
-  int status = 0;
-  size_t i;
+  rlim_t seconds, bytes;
 
-  (void)close(s->bundle[0]);
-  (void)close(s->go[1]);
   (void)setpgid(0, 0); /* so that it gets no signals of the terminal */
+  (void)signal(SIGALRM, SIG_DFL);
+  (void)alarm(filter->limit_s);
+  (void)fstat(in_fd, &in);
+  (void)fstat(filter->out_fd, &out);
+  seconds = 2 * (DX_PARSE_CPU_S + (rlim_t)in.st_size / DX_PARSE_CPU_BYTES);
+  bytes = (rlim_t)out.st_size + DX_PARSE_FILE_BYTES +
+          DX_PARSE_FILE_FACTOR * (rlim_t)in.st_size;
   if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, &err) != DX_OK) {
-    dprintf(s->log_fd, "WARNING: %s\n", err.text);
+    dprintf(log_fd, "WARNING: %s\n", err.text);
     _exit(1);
   }
   dx_process_protect();
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  (void)snprintf(uri, sizeof(uri), "docextract://%s", s->service->name);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || getppid() != parent ||
-      clearenv() != 0 || setenv("PATH", "/usr/bin:/bin", 1) < 0 ||
-      setenv("LC_ALL", "C.UTF-8", 1) < 0 || setenv("TMPDIR", TEMP_DIR, 1) < 0 ||
-      setenv("DOCEXTRACT_CONF", "/proc/self/fd/3", 1) < 0 ||
-      setenv("DEVICE_URI", uri, 1) < 0)
-    _exit(1);
-  for (i = 0; i < s->count && status == 0; i++) {
-    if (read(s->go[0], &byte, 1) != 1)
-      break;
-    child = fork();
-    if (child == 0)
-      runner_exec(s, path, s->inputs[i], self);
-    if (child < 0 || waitpid(child, &status, 0) != child)
-      break;
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user resets it */
+  if (getppid() == filter->parent &&
+      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+      dx_process_limit(RLIMIT_CPU, seconds, seconds) &&
+      dx_process_limit(RLIMIT_FSIZE, bytes, bytes) &&
+      dx_process_limit(RLIMIT_NOFILE, 1024, 1024) &&
+      dup2(in_fd, STDIN_FILENO) >= 0 &&
+      dup2(filter->out_fd, STDOUT_FILENO) >= 0 &&
+      dup2(log_fd, STDERR_FILENO) >= 0 &&
+      dup2(filter->config_fd, CONFIG_FD) >= 0 &&
+      close_range(CONFIG_FD + 1, ~0U, 0) == 0)
+    (void)execle(filter->path, "todocextract", "0", "-", "document", "1", "",
+                 (char *)NULL, environment);
+  _exit(127);
+}
+
+static void filter_print_log(struct dx_buf *log, size_t number)
+{
+  char *text = dx_buf_take(log), *line, *rest = text;
+
+  while ((line = strsep(&rest, "\n")) != NULL)
+    if (strncmp(line, "WARNING: ", 9) == 0)
+      fprintf(stderr, "warning: file %zu: %s\n", number, line + 9);
+    else if (strncmp(line, "DEBUG: ", 7) == 0)
+      dx_log(DX_LOG_DEBUG, "%s", line + 7);
+  free(text);
+}
+
+/* Processes one file. The filter has ended when its log ends. */
+static enum dx_code filter_run(const struct filter *filter, int in_fd,
+                               size_t number, struct dx_err *err)
+{
+  struct dx_buf log = {0};
+  int ends[2], status = 0;
+  char bytes[4096];
+  ssize_t n = 1;
+  pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+
+  if (child < 0)
+    return dx_fail_sys(err, errno, "start", "todocextract");
+  if (child == 0)
+    filter_exec(filter, in_fd, ends[1]);
+  (void)close(ends[1]);
+  while (n > 0 && cli_stop_await(ends[0], -1) && !cli_stop_came()) {
+    n = read(ends[0], bytes, sizeof(bytes));
+    if (n > 0 && log.len < LOG_BYTES)
+      dx_buf_add(&log, bytes, (size_t)n);
   }
-  _exit(0);
+  (void)close(ends[0]);
+  if (cli_stop_came())
+    (void)kill(child, SIGKILL);
+  (void)waitpid(child, &status, 0);
+  filter_print_log(&log, number);
+  if (cli_stop_came())
+    return dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    return dx_fail(err, DX_E_IO, 0, "todocextract did not respond within %u s",
+                   filter->limit_s);
+  return status == 0 ? DX_OK : dx_fail(err, DX_E_IO, 0, FILTER_FAILED);
 }
 
 /* Returns a copy of the configuration that the user of the filter can read. It
@@ -158,84 +186,37 @@ static int copy_config(const char *path)
   return to;
 }
 
-/* Waits for the filter, which first processes the file, and then writes. */
-static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
+/* Processes all files, so that the n-th entry of the bundle belongs to the n-th
+ * file. */
+static enum dx_code filter_run_all(struct submit *s, struct dx_err *err)
 {
-  const struct submit *s = ctx;
   int64_t limit_ms = s->service->filter_time_limit_ms + DX_FILTER_SPARE_MS;
-  bool is_ready = cli_stop_await(fd, (int)limit_ms);
-
-  if (cli_stop_came())
-    return dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
-  return is_ready ? DX_OK
-                  : dx_fail(err, DX_E_IO, 0,
-                            "todocextract did not respond within %" PRId64 " s",
-                            limit_ms / 1000);
-}
-
-/* Starts the runner, which waits. */
-static enum dx_code filter_start(struct submit *s, struct dx_err *err)
-{
-  pid_t parent = getpid(), child;
-  char path[PATH_MAX];
-
-  cli_server_program("filter/todocextract", path);
-  if (access(path, X_OK) < 0)
-    return dx_fail(err, DX_E_IO, errno,
-                   "cannot run '%s', which checks files: %s", path,
-                   strerror(errno));
-  s->log_fd = memfd_create("log", MFD_CLOEXEC);
-  s->config_fd = copy_config(s->cli->config_path);
-  if (s->log_fd < 0 || s->config_fd < 0)
-    return dx_fail_sys(err, errno, "copy", s->cli->config_path);
-  child = pipe2(s->bundle, O_CLOEXEC) == 0 && pipe2(s->go, O_CLOEXEC) == 0
-              ? fork()
-              : -1;
-  if (child == 0)
-    runner_run(s, path, parent);
-  if (child < 0)
-    return dx_fail_sys(err, errno, "start", "todocextract");
-  close_fd(&s->bundle[1]); /* so that its end is noticed */
-  close_fd(&s->go[0]);
-  s->reader = dx_bundle_reader_new(s->bundle[0], NULL);
-  if (s->reader == NULL)
-    return dx_fail_nomem(err);
-  dx_bundle_reader_wait(s->reader, wait_for_data, s);
-  return DX_OK;
-}
-
-/* Prints the log of the filter for this file. */
-static void pass_on_log(struct submit *s, size_t number)
-{
-  char text[8192], *line, *rest = NULL;
-  ssize_t n = pread(s->log_fd, text, sizeof(text) - 1, s->log_at);
-
-  if (n <= 0)
-    return;
-  s->log_at += n;
-  text[n] = '\0';
-  for (line = strtok_r(text, "\n", &rest); line != NULL;
-       line = strtok_r(NULL, "\n", &rest))
-    if (strncmp(line, "WARNING: ", 9) == 0)
-      fprintf(stderr, "warning: file %zu: %s\n", number, line + 9);
-    else if (strncmp(line, "DEBUG: ", 7) == 0)
-      dx_log(DX_LOG_DEBUG, "%s", line + 7);
-}
-
-/* The runner and the filter exit with this process at the latest. While files
- * are open, their names are visible in /proc. */
-static void close_all(struct submit *s)
-{
-  int *const fds[] = {&s->bundle[0], &s->bundle[1], &s->go[0],
-                      &s->go[1],     &s->log_fd,    &s->config_fd};
+  struct filter filter = {.limit_s = (unsigned)(limit_ms / 1000),
+                          .parent = getpid()};
+  char name[] = TEMP_DIR "/docextract-XXXXXX";
+  enum dx_code code = DX_OK;
   size_t i;
 
-  dx_bundle_reader_free(&s->reader);
-  for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-    close_fd(fds[i]);
-  while (s->count > 0)
-    close_fd(&s->inputs[--s->count]);
-  free(s->inputs);
+  cli_server_program("filter/todocextract", filter.path);
+  (void)snprintf(filter.uri, sizeof(filter.uri), "DEVICE_URI=docextract://%s",
+                 s->service->name);
+  if (access(filter.path, X_OK) < 0)
+    return dx_fail(err, DX_E_IO, errno,
+                   "cannot run '%s', which checks files: %s", filter.path,
+                   strerror(errno));
+  s->bundle_fd = mkostemp(name, O_CLOEXEC);
+  if (s->bundle_fd < 0)
+    return dx_fail_sys(err, errno, "create a file in", TEMP_DIR);
+  filter.out_fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC);
+  (void)unlink(name);
+  filter.config_fd = copy_config(s->cli->config_path);
+  if (filter.out_fd < 0 || filter.config_fd < 0)
+    code = dx_fail_sys(err, errno, "copy", s->cli->config_path);
+  for (i = 1; code == DX_OK && i <= s->count; i++)
+    code = filter_run(&filter, s->inputs[i - 1], i, err);
+  close_fd(&filter.out_fd);
+  close_fd(&filter.config_fd);
+  return code;
 }
 
 /* ---- the files, with the caller's rights ---- */
@@ -280,23 +261,16 @@ static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
 
 /* ---- the job ---- */
 
-/*
- * Processes the next file, within FilterTimeLimit plus one minute. After a
- * refusal, the other files are still processed, so that all errors are reported
- * at once.
- */
+/* Stores the next document. After a refusal, the next entries are still read,
+ * so that all errors are reported at once. */
 static enum dx_code add_document(struct submit *s, struct dx_err *err)
 {
   size_t number = s->job->document_count + 1; /* in warnings */
   const char *path = s->cli->args[number - 1], *slash = strrchr(path, '/');
   struct dx_entry entry;
-  enum dx_code code = DX_OK;
   bool ended = false;
+  enum dx_code code = dx_bundle_next(s->reader, &entry, &ended, err);
 
-  if (write(s->go[1], "", 1) == 1)
-    code = dx_bundle_next(s->reader, &entry, &ended, err);
-  else
-    ended = true; /* an earlier one has failed */
   if (code == DX_OK && !ended) {
     if (s->service->file_names == DX_FILE_NAMES_NEUTRAL)
       dx_filename_neutral(number, entry.type, entry.name);
@@ -307,9 +281,7 @@ static enum dx_code add_document(struct submit *s, struct dx_err *err)
     code = dx_spool_add_document(s->job, &entry, s->reader, err);
   }
   if (code == DX_E_BUNDLE || (code == DX_OK && ended))
-    code = dx_fail(err, DX_E_IO, 0,
-                   "todocextract failed; --verbose shows what it logs");
-  pass_on_log(s, number);
+    code = dx_fail(err, DX_E_IO, 0, FILTER_FAILED);
   if (code == DX_OK && entry.reason == DX_REASON_SANDBOX)
     code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
   if (code != DX_OK || entry.kind == DX_KIND_DOCUMENT)
@@ -331,7 +303,10 @@ static enum dx_code add_documents(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
 
-  while (code == DX_OK && s->job->document_count < s->count)
+  s->reader = dx_bundle_reader_new(s->bundle_fd, NULL);
+  if (s->reader == NULL)
+    return dx_fail_nomem(err);
+  while (code == DX_OK && s->job->document_count < s->cli->arg_count)
     code = add_document(s, err);
   if (code != DX_OK || s->refused == 0)
     return code;
@@ -340,7 +315,7 @@ static enum dx_code add_documents(struct submit *s, struct dx_err *err)
     (void)fputs(dx_buf_text(&s->refusals), stderr);
     (void)dx_fail(err, s->refusal.code, 0,
                   "%zu of %zu files cannot be sent; nothing was sent",
-                  s->refused, s->count);
+                  s->refused, s->cli->arg_count);
   }
   return err->code;
 }
@@ -394,27 +369,28 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
 
 enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
 {
-  struct submit s = {.cli = cli,
-                     .bundle = {-1, -1},
-                     .go = {-1, -1},
-                     .log_fd = -1,
-                     .config_fd = -1};
+  struct submit s = {.cli = cli, .bundle_fd = -1};
   enum dx_code code = cli_load(cli, err);
 
   dx_user_name_of(geteuid(), s.user);
   if (code == DX_OK)
     code = cli_service(cli, &s.service, err);
+  if (code == DX_OK && geteuid() != 0) /* only checks it, before other work */
+    code = cli_become_owner(cli, err);
   if (code == DX_OK)
     code = open_inputs(&s, err);
+  cli_stop_catch();
   if (code == DX_OK)
-    code = filter_start(&s, err);
+    code = filter_run_all(&s, err);
+  while (s.count > 0) /* open files and their names are visible in /proc */
+    close_fd(&s.inputs[--s.count]);
+  free(s.inputs);
   if (code == DX_OK)
     code = cli_become_owner(cli, err);
-  if (code == DX_OK) {
-    cli_stop_catch();
+  if (code == DX_OK)
     code = store(&s, err);
-  }
-  close_all(&s);
+  dx_bundle_reader_free(&s.reader);
+  close_fd(&s.bundle_fd);
   dx_buf_release(&s.refusals);
   if (s.is_stored) {
     if (code != DX_OK) /* not durable yet */

@@ -818,9 +818,13 @@ other_filter() # < SCRIPT
   chmod 755 "$dir/other/filter/todocextract"
 }
 touch "$dir/seen" && give "$dir/seen"
-printf '#!/bin/sh\nexec > %s\nenv; echo "$@"; ls -l /proc/$$/fd; id
-cat /proc/self/status\n' "$dir/seen" |
-  other_filter
+other_filter << END
+#!/bin/sh
+ls -l /proc/\$\$/fd | cat > $dir/seen
+env >> $dir/seen; echo "\$@" >> $dir/seen; id >> $dir/seen
+cat /proc/self/status >> $dir/seen
+exec perl -e 'print STDERR "WARNING: ends after ", alarm(0), " s\n"; exit 1'
+END
 CUPS_SERVERBIN=$dir/other refused 'a filter that fails' 74 \
   'todocextract failed' --title Secrettitle "$dir/Secretname.pdf"
 hasnt 'submit: the filter gets no names and no title' \
@@ -828,7 +832,12 @@ hasnt 'submit: the filter gets no names and no title' \
 has 'submit: the filter gets the configuration' "$(cat "$dir/seen")" \
   '^DOCEXTRACT_CONF=/proc/self/fd/3$'
 is 'submit: the filter gets no other descriptor' \
-  "$(grep -cE ' ([4-9]|[1-9][0-9]) -> (pipe|socket|/memfd)' "$dir/seen")" 0
+  "$(grep -cE ' ([4-9]|[1-9][0-9]) -> (pipe|socket|/memfd|/var/tmp/docextract)' \
+    "$dir/seen")" 0
+has 'submit: the filter cannot read its output, which has other files, too' \
+  "$(cat "$dir/seen")" '^l-wx.* 1 -> /var/tmp/docextract-.*\(deleted\)$'
+has 'submit: the filter is ended a minute after FilterTimeLimit' "$err" \
+  '^warning: file 1: ends after 9[56][0-9] s$'
 if [ "$(id -u)" = 0 ]; then
   has "root, submit: the filter runs as a user who owns nothing" \
     "$(cat "$dir/seen")" '^uid=65534[^0-9].*gid=65534[^0-9].*groups=65534[^,]*$'
