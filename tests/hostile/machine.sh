@@ -69,6 +69,7 @@ done
 
 faults '#'
 job_ends 'the job is extracted' "$job" completed
+check 'and that of the killed command, too' until_true extracted 2
 is 'with its title' "$(jq -r '"\(.job.user) \(.job.title)"' \
   "$results"/*.job.json | grep MARKUSER)" 'MARKUSER MARKTITLE'
 
