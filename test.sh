@@ -154,11 +154,12 @@ tests_in() # GLOB...: scripts that are tests by themselves
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
 longest='long/power long/packages long/faults long/systemd long/walk long/kills
-it/stages build/distcheck it/sigterm hostile/documents it/accepted it/pages
-build/unit it/patience crash/faults cli/jobs_test it/orphans crash/walk it/rows
-crash/power hostile/thirty it/auto it/types it/many long/corpus cli/cli_test
-long/hostile it/shared it/interrupted it/tokens hostile/service cli/status_test
-filter/whole_test it/text it/reruns hostile/client it/notify it/on_result'
+long/model it/stages build/distcheck it/sigterm hostile/documents it/accepted
+it/pages build/unit it/patience crash/faults cli/jobs_test it/orphans
+crash/walk it/rows crash/power hostile/thirty it/auto it/types it/many
+long/corpus cli/cli_test long/hostile it/shared it/interrupted it/tokens
+hostile/service cli/status_test filter/whole_test it/text it/reruns
+hostile/client it/notify it/on_result'
 
 # Reads lines of "BUILD FILE" and prints the tasks in this order.
 scripts()

@@ -43,7 +43,10 @@ with_other_user = $(AM_CPPFLAGS) -UDX_USER -DDX_USER='"games"'
 # A unit test is tests/unit/NAME.c and its line here.
 LDADD = $(FUZZ_ENGINE) $(unit_libs)
 if TESTS_ON
+# The longest first.
 unit_programs = \
+	tests/model/model_one \
+	tests/model/model_two \
 	tests/unit/test_hook \
 	tests/unit/test_api \
 	tests/unit/test_buf \
@@ -90,9 +93,7 @@ unit_programs = \
 	tests/unit/test_text \
 	tests/unit/test_token \
 	tests/unit/test_unpack \
-	tests/unit/test_user \
-	tests/model/model_one \
-	tests/model/model_two
+	tests/unit/test_user
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 # What hangs is named, and its log says in which test.

@@ -7,7 +7,8 @@ tests_long_rate_caller_LDADD = libdxd.a libdx.a $(GNUTLS_LIBS) -lm
 EXTRA_DIST += tests/long/bench.sh tests/long/large.sh tests/long/analyzer.h tests/long/cases.sh tests/long/page.sh \
 	tests/long/consumers.sh tests/long/corpus.sh \
 	tests/long/documents.sh tests/long/faults.sh tests/long/kills.sh \
-	tests/long/hostile.sh tests/long/metrics.sh tests/long/rules.yml \
+	tests/long/hostile.sh tests/long/metrics.sh tests/long/model.sh \
+	tests/long/rules.yml \
 	tests/long/packages.sh tests/long/power.sh tests/long/rate.sh \
 	tests/long/release.sh \
 	tests/long/storm.sh tests/long/systemd.sh \

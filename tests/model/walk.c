@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define NOWHERE UINT32_MAX
 
@@ -41,12 +42,17 @@ static uint8_t *state_at(uint32_t i)
 
 static uint32_t slot_of(const uint8_t *p)
 {
-  uint64_t h = UINT64_C(14695981039346656037);
-  size_t i;
+  uint64_t h = UINT64_C(14695981039346656037), part;
+  size_t i, bytes;
 
-  for (i = 0; i < w.walk->state_bytes; i++)
-    h = (h ^ p[i]) * UINT64_C(1099511628211);
-  return (uint32_t)(h ^ h >> 32) & (w.table_size - 1);
+  for (i = 0; i < w.walk->state_bytes; i += bytes) {
+    bytes = w.walk->state_bytes - i < 8 ? w.walk->state_bytes - i : 8;
+    part = 0;
+    memcpy(&part, p + i, bytes);
+    h = (h ^ part) * UINT64_C(0x9e3779b97f4a7c15);
+    h ^= h >> 32;
+  }
+  return (uint32_t)h & (w.table_size - 1);
 }
 
 static void make_room(void)
@@ -180,4 +186,33 @@ const char *walk_run(const struct walk *walk, bool trace, size_t *ret_states)
     print_way(at);
   *ret_states = w.count;
   return w.broken;
+}
+
+static double processor_s(void)
+{
+  return (double)clock() / CLOCKS_PER_SEC;
+}
+
+bool walk_is_right(const struct walk *walk, const char *name)
+{
+  size_t states;
+  double begin_s = processor_s();
+  const char *broken = walk_run(walk, true, &states);
+
+  (void)printf("%s: %zu states in %.1f s%s%s\n", name, states,
+               processor_s() - begin_s, broken == NULL ? "" : ": ",
+               broken == NULL ? "" : broken);
+  return broken == NULL;
+}
+
+bool walk_was_quick(double limit_s)
+{
+#ifdef __SANITIZE_ADDRESS__
+  limit_s = 1000;
+#endif
+  if (processor_s() <= limit_s)
+    return true;
+  (void)printf("it takes at most %.1f s of processor time: %.1f s\n", limit_s,
+               processor_s());
+  return false;
 }

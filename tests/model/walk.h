@@ -33,4 +33,12 @@ void walk_faults(bool on);
 /* The name of what is broken, NULL: nothing. trace: prints the way there. */
 const char *walk_run(const struct walk *walk, bool trace, size_t *ret_states);
 
+/* Walks, and prints what was found, the number of states, and the processor
+ * time. False: something is broken. */
+bool walk_is_right(const struct walk *walk, const char *name);
+
+/* Whether the program has used at most this much processor time; prints it if
+ * it has not. With a sanitizer any time will do. */
+bool walk_was_quick(double limit_s);
+
 #endif
