@@ -392,6 +392,7 @@ struct hello *hello_start(const struct dx_config *config, const char *name,
     (void)dx_fail_nomem(err);
     return NULL;
   }
+  hello->rate = service->api_rate;
   memcpy(hello->service, service->name, strlen(service->name) + 1);
   hello->pid = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0
                    ? fork()
@@ -415,7 +416,7 @@ static void answer(struct hello *hello, const struct hello_request *request,
   int64_t at_ms = 0, wait = request->retry_after_ms;
 
   if (!request->is_response)
-    at_ms = dx_rate_limit_book_any(limit);
+    at_ms = dx_rate_limit_book(limit, hello->rate);
   else if (request->meaning == DX_OK)
     dx_rate_limit_up(limit);
   else if (request->meaning == DX_E_RATE)

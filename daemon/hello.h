@@ -34,6 +34,7 @@ struct hello {
   pid_t pid;
   int fd;         /* for hello_turn(): readable when the child has a request */
   bool has_ended; /* the child has exited: no signal is sent */
+  double rate;    /* calls per second */
   char service[]; /* its name; valid after a reload */
 };
 

@@ -102,10 +102,8 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err)
   if (svc->down_since_ms == 0)
     svc->down_since_ms = dx_monotonic_ms();
   engine_set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
-  if (svc->failures >= DX_DOWN_AFTER_TRIES) {
-    dx_rate_limit_down(svc->rate_limit);
-    svc->slot.booked = false; /* it may be within the pause */
-  }
+  if (svc->failures >= DX_DOWN_AFTER_TRIES)
+    dx_rate_limit_down(&svc->host->limit);
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
                         engine_call_ms(svc, run->due_ms), err);
 }
@@ -153,7 +151,7 @@ void engine_service_up(struct call_ctx *ctx)
   svc->token_tries = 0;
   ctx->sub->reason[0] = '\0';
   engine_clear_problem(ctx->sub);
-  dx_rate_limit_up(svc->rate_limit);
+  dx_rate_limit_up(&svc->host->limit);
   is_there(ctx);
   if (run_of(ctx->sub)->denials > 0) { /* the time until now does not count */
     run_of(ctx->sub)->denials = 0;
@@ -171,8 +169,7 @@ static void rate_limited(struct call_ctx *ctx)
   run->tries++;
   wait = engine_longer(ctx->response->retry_after_ms,
                        engine_backoff_ms(run->tries));
-  dx_rate_limit_block(ctx->svc->rate_limit, wait);
-  ctx->svc->slot.booked = false; /* it may be within the pause */
+  dx_rate_limit_block(&ctx->svc->host->limit, wait);
   engine_set_away(ctx->svc, true);
   engine_wait_for(sub, 0); /* the rate limit makes all calls wait */
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
@@ -203,7 +200,7 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
   char clock[48] = "";
   struct dx_err full;
 
-  if (svc->token_tries > 0 && ctx->slot_ms < svc->token_failed_ms)
+  if (svc->token_tries > 0 && (int64_t)ctx->slot_ms < svc->token_failed_ms)
     return;
   dx_token_forget(svc->token);
   learn_offset(svc, date_ms);
@@ -348,45 +345,42 @@ void engine_end_call(struct call_ctx *ctx)
     ctx->engine->puts--;
   }
   if (ctx->slot_ms != 0)
-    ctx->svc->calls--;
+    ctx->svc->host->calls--;
+  if (ctx->svc->host->connecting == ctx)
+    ctx->svc->host->connecting = NULL;
   dx_temp_discard(&ctx->sink);
   dx_buf_release(&ctx->check.outline);
   dx_sha256_free(&ctx->sha);
 }
 
-/*
- * Called when the connection is ready. If connecting took so long that the slot
- * has passed, a new one is booked: otherwise several late calls could be sent
- * at the same time.
- */
+/* Called when the connection is ready. */
 static int64_t ready(void *arg)
 {
   struct call_ctx *ctx = arg;
-  int64_t now = dx_monotonic_ms();
-  struct dx_slot slot;
+  struct host *host = ctx->svc->host;
 
-  if (dx_rate_limit_is_blocked(ctx->svc->rate_limit))
-    return -1; /* the pause began after the slot was booked */
-  if (now - ctx->slot_ms > DX_RATE_LIMIT_LATE_MS) {
-    slot = dx_rate_limit_book(ctx->svc->rate_limit, DX_URGENT, 0);
-    if (!slot.booked)
-      return -1;
-    ctx->slot_ms = slot.at_ms;
-  }
-  dx_log(DX_LOG_DEBUG, "sending in the slot of %" PRId64 " ms", ctx->slot_ms);
-  return ctx->slot_ms > now ? ctx->slot_ms - now : 0;
+  host->connecting = NULL;
+  if (dx_rate_limit_is_blocked(&host->limit))
+    return -1; /* the pause began while connecting */
+  dx_rate_limit_leave(&host->limit, ctx->svc->service->api_rate, ctx->slot_ms);
+  dx_log(DX_LOG_DEBUG, "sending a request at %" PRId64 " ms",
+         dx_monotonic_ms());
+  return 0;
 }
 
 bool engine_get_token(struct call_ctx *ctx)
 {
+  struct host *host = ctx->svc->host;
   int64_t off_ms = ctx->svc->clock_off_ms;
   struct dx_err err;
 
   /* A single response must not cause tokens for the distant future. */
   if (llabs(off_ms) > DX_CLOCK_SKEW_MAX_S * 1000LL)
     off_ms = 0;
-  ctx->slot_ms = dx_monotonic_ms();
-  ctx->svc->calls++;
+  ctx->slot_ms = dx_rate_limit_take(&host->limit, ctx->svc->service->api_rate);
+  host->calls++;
+  host->connecting = ctx;
+  run_of(ctx->sub)->waiting_since = 0;
   ctx->api.ready = ready;
   if (dx_token_get(ctx->svc->token, off_ms, &ctx->api.token, &err) == DX_OK)
     return true;

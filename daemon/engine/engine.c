@@ -91,8 +91,8 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   run->source.wait_ms = 0;
   run->source.not_yet_ms = 0;
   if (sub->state == DX_ST_UPLOADED && !sub->verify) {
-    forecast =
-        dx_latency_predict(svc->latency, DX_PHASE_SOURCE, engine_pages(sub));
+    forecast = dx_latency_predict(svc->host->latency, DX_PHASE_SOURCE,
+                                  engine_pages(sub));
     run->source.wait_ms =
         dx_poll_wait_ms(&forecast, DX_PHASE_SOURCE, 0, 0, dx_random_unit());
     run->due_ms = now + run->source.wait_ms;
@@ -130,7 +130,7 @@ static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
     return;
   /* Time in which the service was unavailable does not count. If the submission
    * is already overdue, the limit applies to this call alone. */
-  from_ms = sub->overdue ? run->ctx.slot_ms
+  from_ms = sub->overdue ? (int64_t)run->ctx.slot_ms
                          : run->phase_ms + engine_away_ms(svc) - run->away_ms;
   if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
     return;
@@ -155,41 +155,25 @@ static bool is_urgent(struct dx_submission *sub)
   return next_step(sub, &due) != STEP_SOURCE;
 }
 
-/* Sends the selected call in its slot; returns when to check again. */
-static int64_t send_best(struct dx_engine *engine, struct service_state *svc)
+/* Starts the selected call if the next slot has come; returns when to check
+ * again. A request leaves when its connection is ready. Only one connects at a
+ * time: otherwise several could leave at the same moment. */
+static int64_t send_best(struct dx_engine *engine, struct host *host)
 {
-  struct dx_submission *best = svc->best;
+  struct dx_submission *best = host->best;
   int64_t now = dx_monotonic_ms(), due;
   enum step step;
 
-  if (best == NULL || svc->calls >= DX_CALLS_AT_ONCE)
-    return NEVER; /* a response ends the wait */
-  if (now < svc->due_ms)
-    return svc->due_ms;
+  if (best == NULL || host->connecting != NULL ||
+      host->calls >= DX_CALLS_AT_ONCE)
+    return NEVER; /* an event ends the wait */
+  due = dx_rate_limit_next_ms(&host->limit);
+  if (now < due)
+    return due;
   step = next_step(best, &due);
   if (best->job->dirty || step == STEP_NONE || due > now)
-    return now; /* a call of another service changed the job */
-  /* Asks only for the call that is sent next: a thousand may be waiting. */
-  if (step == STEP_CREATE && !engine_may_create(engine, best))
-    return now;
-  if (svc->slot.booked && now - svc->slot.at_ms > DX_RATE_LIMIT_LATE_MS)
-    svc->slot.booked = false;
-  if (!svc->slot.booked) {
-    if (now < svc->slot_ask_ms)
-      return svc->slot_ask_ms;
-    svc->slot = dx_rate_limit_book(svc->rate_limit,
-                                   is_urgent(best) ? DX_URGENT : DX_PATIENT,
-                                   now - run_of(best)->waiting_since);
-    if (!svc->slot.booked) {
-      svc->slot_ask_ms = svc->slot.at_ms;
-      return svc->slot.at_ms;
-    }
-    now = dx_monotonic_ms();
-  }
-  if (now < svc->slot.at_ms)
-    return svc->slot.at_ms;
-  svc->slot.booked = false;
-  run_of(best)->waiting_since = 0;
+    return now; /* a call to another host changed the job */
+  /* Asks for permission only now: a thousand may be waiting. */
   if (step == STEP_CREATE)
     engine_create(engine, best);
   else if (step == STEP_SOURCE)
@@ -266,14 +250,16 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
       engine_put_file(engine, sub);
   } else if (step == STEP_DELIVER) {
     (void)engine_deliver(engine, sub);
+  } else if (svc->due_ms > now) {
+    return svc->due_ms;
   } else { /* the most urgent of the API calls that are due is sent */
-    best = svc->best;
+    best = svc->host->best;
     if (run->waiting_since == 0)
       run->waiting_since = now;
     if (best == NULL || is_urgent(sub) > is_urgent(best) ||
         (is_urgent(sub) == is_urgent(best) &&
          run->waiting_since < run_of(best)->waiting_since))
-      svc->best = sub;
+      svc->host->best = sub;
   }
   return NEVER;
 }
@@ -316,30 +302,35 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job)
 
 /* ---- the interface ---- */
 
-/* Sections with the same host share its rate limit and processing times. */
+/* The host of a section; NULL when out of memory. */
+static struct host *host_of(struct dx_engine *engine,
+                            const struct dx_service *service)
+{
+  int dirfd = engine->spool->history_dirfd;
+  struct host *host = engine->hosts, *end = host + engine->host_count;
+
+  while (host < end && (strcmp(host->limit.host, service->host) != 0 ||
+                        host->limit.port != service->port))
+    host++;
+  if (host == end) {
+    dx_rate_limit_init(&host->limit, dirfd, service->host, service->port);
+    host->latency = dx_latency_new(dirfd, service->host, service->port);
+    engine->host_count++;
+  }
+  dx_rate_limit_hold(&host->limit, service->api_rate);
+  return host->latency != NULL ? host : NULL;
+}
+
 static bool start_service(struct dx_engine *engine, size_t number)
 {
   const struct dx_service *service = &engine->config->services[number];
   struct service_state *svc = &engine->services[number];
-  int dirfd = engine->spool->history_dirfd;
-  struct service_state *other = engine->services;
 
-  while (other != svc && (strcmp(other->service->host, service->host) != 0 ||
-                          other->service->port != service->port))
-    other++;
   svc->service = service;
+  svc->host = host_of(engine, service);
   svc->token = dx_token_new(service);
-  svc->counters = dx_counters_new(dirfd, service->name);
-  if (other != svc) {
-    svc->rate_limit = dx_rate_limit_share(other->rate_limit, service->api_rate);
-    svc->latency = dx_latency_share(other->latency);
-  } else {
-    svc->rate_limit = dx_rate_limit_new(dirfd, service->host, service->port,
-                                        service->api_rate);
-    svc->latency = dx_latency_new(dirfd, service->host, service->port);
-  }
-  return svc->token != NULL && svc->rate_limit != NULL &&
-         svc->latency != NULL && svc->counters != NULL;
+  svc->counters = dx_counters_new(engine->spool->history_dirfd, service->name);
+  return svc->host != NULL && svc->token != NULL && svc->counters != NULL;
 }
 
 struct dx_engine *dx_engine_new(const struct dx_config *config,
@@ -353,10 +344,13 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
 
   if (engine == NULL)
     return NULL;
+  engine->hosts = calloc(config->service_count + 1, sizeof(*engine->hosts));
   engine->config = config;
   engine->spool = spool;
   engine->http = http;
   engine->observer = *observer;
+  if (engine->hosts == NULL)
+    dx_engine_free(&engine);
   for (i = 0; engine != NULL && i < config->service_count; i++)
     if (!start_service(engine, i))
       dx_engine_free(&engine);
@@ -374,10 +368,11 @@ void dx_engine_free(struct dx_engine **engine_at)
     let_go(engine, engine->jobs[i]);
   for (i = 0; i < engine->config->service_count; i++) {
     dx_token_free(&engine->services[i].token);
-    dx_rate_limit_free(&engine->services[i].rate_limit);
-    dx_latency_free(&engine->services[i].latency);
     dx_counters_free(&engine->services[i].counters);
   }
+  for (i = 0; i < engine->host_count; i++)
+    dx_latency_free(&engine->hosts[i].latency);
+  free(engine->hosts);
   free(engine->jobs);
   free(engine);
   *engine_at = NULL;
@@ -454,14 +449,9 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
 
 void dx_engine_wake(struct dx_engine *engine, struct dx_job *job)
 {
-  size_t i;
-
   (void)engine; /* every turn checks all jobs */
-  if (job->drive == NULL)
-    return;
-  job->drive->ask_ms = 0;
-  for (i = 0; i < job->submission_count; i++)
-    job->drive->runs[i].may_create_ms = 0;
+  if (job->drive != NULL)
+    job->drive->ask_ms = 0;
 }
 
 enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
@@ -489,7 +479,7 @@ struct dx_rate_limit *dx_engine_rate_limit(struct dx_engine *engine,
 
   for (i = 0; i < engine->config->service_count; i++)
     if (strcmp(engine->services[i].service->name, service) == 0)
-      return engine->services[i].rate_limit;
+      return &engine->services[i].host->limit;
   return NULL;
 }
 
@@ -531,13 +521,8 @@ static int64_t step_all(struct dx_engine *engine)
   int64_t next = NEVER, when;
   size_t i;
 
-  for (i = 0; i < engine->config->service_count; i++) {
-    const struct dx_slot *slot = &engine->services[i].slot;
-
-    if (slot->booked && slot->at_ms > now && slot->at_ms < until)
-      until = slot->at_ms; /* no booked slot may be missed */
-    engine->services[i].best = NULL;
-  }
+  for (i = 0; i < engine->host_count; i++)
+    engine->hosts[i].best = NULL;
   for (i = 0; i < engine->job_count; i++) {
     if (i > 0 && dx_monotonic_ms() >= until) {
       next = until;
@@ -548,9 +533,11 @@ static int64_t step_all(struct dx_engine *engine)
     when = drive(engine, engine->jobs[engine->next_job++]);
     next = when < next ? when : next;
   }
-  for (i = 0; i < engine->config->service_count; i++) {
-    when = send_best(engine, &engine->services[i]);
+  for (i = 0; i < engine->host_count; i++) {
+    when = send_best(engine, &engine->hosts[i]);
     next = when < next ? when : next;
+  }
+  for (i = 0; i < engine->config->service_count; i++) {
     when = dx_counters_save(engine->services[i].counters);
     next = when < next ? when : next;
   }

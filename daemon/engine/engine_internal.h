@@ -20,26 +20,30 @@
 #include "daemon/service/rate_limit.h"
 #include "daemon/service/token.h"
 
-/* The state of a service in this process. */
+/* The state of a host and port in this process, for all its sections. */
+struct host {
+  struct dx_rate_limit limit;
+  struct dx_latency *latency;
+  struct dx_submission *best;  /* with the most urgent due call */
+  struct call_ctx *connecting; /* its request has not left yet; NULL: none */
+  int calls;                   /* API calls in progress */
+};
+
+/* The state of a section in this process. */
 struct service_state {
   const struct dx_service *service;
-  struct dx_submission *best; /* with the most urgent due call */
+  struct host *host;
   struct dx_token *token;
-  struct dx_rate_limit *rate_limit;
-  struct dx_latency *latency;
   struct dx_counters *counters;
   int64_t clock_off_ms; /* its clock minus ours, if far off; else 0 */
   int token_tries;
   int64_t token_failed_ms; /* monotonic: time of the last of them */
   int64_t due_ms;          /* monotonic: no call before this */
   bool needs_admin;        /* until then, or until a job is added */
-  int calls;               /* API calls in progress */
   int failures;            /* consecutive transient failures */
   int64_t down_since_ms;   /* monotonic; 0: it is up */
   int64_t away_since_ms;   /* see engine_set_away(); 0: available */
   int64_t away_ms;         /* total of earlier such times */
-  struct dx_slot slot;     /* booked for the most urgent call */
-  int64_t slot_ask_ms;     /* when to ask for a slot again */
 };
 
 /* The polling of a source or case by this process. */
@@ -60,7 +64,7 @@ struct call_ctx {
   struct polled *polled; /* of its source, or of the case being fetched */
   int64_t *due_ms;       /* of the next call: of the submission or the case */
   const struct dx_http_response *response; /* valid until the call ends */
-  int64_t slot_ms;     /* of its slot, monotonic; 0: a PUT, which has none */
+  double slot_ms;      /* of its slot, monotonic; 0: a PUT, which has none */
   struct dx_temp sink; /* get extract only, like the next three */
   struct dx_json_scan check;
   struct dx_sha256 *sha;
@@ -75,7 +79,6 @@ struct run {
   struct polled *cases;  /* one for each case */
   int64_t due_ms;        /* no step before then */
   int64_t waiting_since; /* for a slot; 0: not waiting */
-  int64_t may_create_ms; /* the permission to create is valid until then */
   bool told;             /* it failed, and needs no further manifest */
   int denials;           /* consecutive, to a key other than its creator's */
   int tries;             /* consecutive failures */
@@ -118,8 +121,10 @@ struct dx_engine {
   struct dx_observer observer;
   struct dx_job **jobs;
   size_t job_count;
-  size_t next_job;                 /* the next turn starts with it */
-  int puts;                        /* in progress */
+  size_t next_job; /* the next turn starts with it */
+  int puts;        /* in progress */
+  struct host *hosts;
+  size_t host_count;
   struct service_state services[]; /* one per service of the config */
 };
 
@@ -207,8 +212,8 @@ struct call_ctx *engine_begin_call(struct dx_engine *engine,
 /* To be called first in the `done` of a call. */
 struct call_ctx *engine_got(void *arg, const struct dx_http_response *response);
 void engine_end_call(struct call_ctx *ctx);
-/* Gets the token for an API call, and counts the call as in progress. If there
- * is no token, handles the failure, ends the call, and returns false. */
+/* Takes the slot of an API call, and gets its token. If there is no token,
+ * handles the failure, ends the call, and returns false. */
 bool engine_get_token(struct call_ctx *ctx);
 /* Handles the outcome of starting a call; unless it is DX_OK, ends the call. */
 void engine_started(struct call_ctx *ctx, enum dx_code code,
@@ -220,8 +225,7 @@ void engine_started(struct call_ctx *ctx, enum dx_code code,
 bool engine_put_is_due(const struct dx_submission *sub);
 /* Counts a POST whose response was lost. */
 void engine_create_lost(struct dx_submission *sub);
-/* Like engine_may_send(), but also checks that results can be delivered. */
-bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub);
+/* Asks for permission, and checks that results can be delivered. */
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
 /* Notes that the storage has the file, even if its response was lost. */
 void engine_put_landed(struct call_ctx *ctx);

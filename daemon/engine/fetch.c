@@ -23,8 +23,8 @@ static void found_ready(struct call_ctx *ctx)
   enum dx_phase phase = phase_of(ctx->sub);
   struct dx_counts one = {0};
 
-  dx_latency_learn(ctx->svc->latency, phase, engine_pages(ctx->sub), not_yet_ms,
-                   age_ms);
+  dx_latency_learn(ctx->svc->host->latency, phase, engine_pages(ctx->sub),
+                   not_yet_ms, age_ms);
   one.found[phase] = 1;
   one.late_ms[phase] = age_ms - not_yet_ms;
   dx_counters_add(ctx->svc->counters, &one);
@@ -44,7 +44,8 @@ static void poll_later(struct call_ctx *ctx)
     run->ask_first = run->unclear = true;
   engine_begin_phase(ctx->engine, sub);
   now = dx_monotonic_ms();
-  forecast = dx_latency_predict(ctx->svc->latency, phase, engine_pages(sub));
+  forecast =
+      dx_latency_predict(ctx->svc->host->latency, phase, engine_pages(sub));
   polled->not_yet_ms = now - run->phase_ms;
   polled->wait_ms = sub->overdue
                         ? DX_OVERDUE_POLL_MS

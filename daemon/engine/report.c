@@ -21,7 +21,7 @@ void engine_note(struct dx_engine *engine, struct dx_job *job,
 int64_t engine_call_ms(const struct service_state *svc, int64_t due_ms)
 {
   due_ms = engine_longer(due_ms, svc->due_ms);
-  return engine_longer(due_ms, dx_rate_limit_blocked_ms(svc->rate_limit));
+  return engine_longer(due_ms, svc->host->limit.pause.until_ms);
 }
 
 void engine_report_problem(struct dx_engine *engine, struct dx_job *job,

@@ -144,40 +144,28 @@ static void create_done(void *arg, const struct dx_http_response *response)
   engine_end_call(ctx);
 }
 
-bool engine_may_create(struct dx_engine *engine, struct dx_submission *sub)
-{
-  const struct service_state *svc = engine_section_of(engine, sub);
-  struct run *run = run_of(sub);
-  struct dx_err err;
-
-  if (dx_monotonic_ms() < run->may_create_ms)
-    return true;
-  /* Extractions are paid for: check first that results can be delivered. */
-  if (dx_results_prepare(svc->service->results_dir, &err) != DX_OK) {
-    engine_local_failure(engine, sub->job, &err);
-    return false;
-  }
-  if (!engine_may_send(engine, sub))
-    return false;
-  run->may_create_ms = dx_monotonic_ms() + DX_ASK_VALID_MS;
-  return true;
-}
-
 void engine_create(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct dx_job *job = sub->job;
-  struct call_ctx *ctx;
-  struct dx_api_file *files = calloc(sub->file_count, sizeof(*files));
+  struct call_ctx *ctx = engine_begin_call(engine, sub, create_done);
+  struct dx_api_file *files;
   struct dx_err err;
   size_t i;
 
+  /* Extractions are paid for: check first that results can be delivered. */
+  if (dx_results_prepare(ctx->svc->service->results_dir, &err) != DX_OK) {
+    engine_local_failure(engine, job, &err);
+    return;
+  }
+  if (!engine_may_send(engine, sub))
+    return;
+  files = calloc(sub->file_count, sizeof(*files));
   if (files == NULL) {
     (void)dx_fail_nomem(&err);
     engine_local_failure(engine, job, &err);
     return;
   }
-  ctx = engine_begin_call(engine, sub, create_done);
   for (i = 0; i < sub->file_count; i++) {
     const struct dx_entry *e = &job->documents[sub->files[i].document].entry;
 

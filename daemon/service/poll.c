@@ -212,7 +212,6 @@ _Static_assert(sizeof(TIMES_VERSION) +
                "all times fit into the file");
 
 struct dx_latency {
-  size_t users;
   int history_dirfd;
   char name[DX_HISTORY_NAME_BYTES];
   struct dx_poll_history history[DX_PHASE_COUNT];
@@ -248,7 +247,6 @@ struct dx_latency *dx_latency_new(int history_dirfd, const char *host, int port)
 
   if (latency == NULL)
     return NULL;
-  latency->users = 1;
   latency->history_dirfd = history_dirfd;
   dx_history_name(host, port, SUFFIX, latency->name);
   if (dx_history_read(history_dirfd, latency->name, TIMES_VERSION, text) &&
@@ -257,16 +255,9 @@ struct dx_latency *dx_latency_new(int history_dirfd, const char *host, int port)
   return latency;
 }
 
-struct dx_latency *dx_latency_share(struct dx_latency *latency)
-{
-  latency->users++;
-  return latency;
-}
-
 void dx_latency_free(struct dx_latency **latency)
 {
-  if (*latency != NULL && --(*latency)->users == 0)
-    free(*latency);
+  free(*latency);
   *latency = NULL;
 }
 

@@ -59,10 +59,6 @@ struct dx_latency;
  * memory. */
 struct dx_latency *dx_latency_new(int history_dirfd, const char *host,
                                   int port);
-
-/* Shares it with another section of that host and port. Each share is freed
- * separately. */
-struct dx_latency *dx_latency_share(struct dx_latency *latency);
 void dx_latency_free(struct dx_latency **latency); /* takes NULL */
 
 /* dx_poll_predict() and dx_poll_learn() with the recorded times. */

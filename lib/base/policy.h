@@ -58,12 +58,9 @@
 #define DX_URL_MAX_BYTES 8192      /* of a signed URL */
 #define DX_PUTS_AT_ONCE 4          /* uploads of one process */
 
-/* doc/policy.md, "Rate limit": measured with 100 to 1000 processes. */
-#define DX_RATE_LIMIT_AHEAD_MS 250 /* plus a quarter of the time waited */
-#define DX_RATE_LIMIT_AHEAD_MAX_MS \
-  3000                            /* creating and fetching: from the start */
-#define DX_RATE_LIMIT_LATE_MS 100 /* later, a slot is not used */
-#define DX_CALLS_AT_ONCE 16       /* of one process; 8 a second, 2 s each */
+/* doc/policy.md, "Rate limit". */
+#define DX_RATE_LIMIT_LATE_MS 100 /* a later call takes a later slot */
+#define DX_CALLS_AT_ONCE 16       /* to one host; 8 a second, 2 s each */
 
 /* When to poll (doc/policy.md, "Poll schedule"). Found by simulation with
  * lognormal times, tests/bench/lag.c. M: their median, SPREAD: the standard
@@ -164,7 +161,6 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_WATCH_FIRST_MS 1000
 #define DX_WATCH_MAX_MS 60000
 #define DX_IDLE_MS 600000     /* until docextractd, started on demand, exits */
-#define DX_ASK_VALID_MS 5000  /* of cupsd's answer about a job */
 #define DX_QUEUE_LOOK_MS 2000 /* for another print job; until `leave` again */
 
 /* The status socket (doc/policy.md, "Status socket"). */

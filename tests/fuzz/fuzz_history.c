@@ -45,18 +45,16 @@ static void put(const char *name, const char *version, const char *text)
 /* No file may delay us longer than a response may. */
 static void limit_rate(void)
 {
-  struct dx_rate_limit *limit = dx_rate_limit_new(fuzz_dirfd(), HOST, PORT, 8);
-  struct dx_slot slot;
+  struct dx_rate_limit limit;
 
-  HOLDS(limit != NULL);
-  slot = dx_rate_limit_book(limit, DX_URGENT, 0);
-  HOLDS(slot.at_ms > now_ms() &&
-        slot.at_ms <= now_ms() + DX_RETRY_AFTER_MAX_MS);
-  dx_rate_limit_down(limit);
-  dx_rate_limit_block(limit, 1000);
-  HOLDS(dx_rate_limit_is_blocked(limit));
-  dx_rate_limit_up(limit);
-  dx_rate_limit_free(&limit);
+  dx_rate_limit_init(&limit, fuzz_dirfd(), HOST, PORT);
+  dx_rate_limit_hold(&limit, 8);
+  HOLDS(dx_rate_limit_next_ms(&limit) > now_ms() &&
+        dx_rate_limit_next_ms(&limit) <= now_ms() + DX_RETRY_AFTER_MAX_MS);
+  dx_rate_limit_down(&limit);
+  dx_rate_limit_block(&limit, 1000);
+  HOLDS(dx_rate_limit_is_blocked(&limit));
+  dx_rate_limit_up(&limit);
 }
 
 static void learn(enum dx_phase phase)

@@ -68,3 +68,40 @@ write_config "CAFile $dir/ours.pem"
 clear_results
 print -d chart "$dir/a.pdf"
 job_ends 'fixed: a print goes through' "$job" completed
+
+# Relays connections to PORT, each after 300 ms, and prints its own port.
+relay() # PORT
+{
+  exec perl -MIO::Socket::INET -MIO::Select -e '
+    my $to = shift;
+    my $in = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1");
+    $| = 1;
+    alarm 600; # if the test is interrupted
+    $SIG{CHLD} = "IGNORE";
+    print $in->sockport, "\n";
+    while (my $a = $in->accept) {
+      next if fork;
+      select undef, undef, undef, 0.3;
+      my $b = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$to") or exit;
+      my $select = IO::Select->new($a, $b);
+      while (1) {
+        for my $from ($select->can_read) {
+          sysread $from, my $bytes, 65536 or exit;
+          syswrite $from == $a ? $b : $a, $bytes;
+        }
+      }
+    }' "$1"
+}
+
+relay "${SIM_API##*:}" > "$dir/relay.port" &
+relay_pid=$!
+until_true test -s "$dir/relay.port"
+BASE_URL=https://127.0.0.1:$(cat "$dir/relay.port") write_config \
+  "CAFile $dir/ours.pem" 'APIRate 0.3'
+clear_results
+print -d chart "$dir/a.pdf"
+WAIT_S=90 job_ends 'slow connections, and a low rate: a print goes through' \
+  "$job" completed
+stop_daemon
+end_process "$relay_pid"
+is 'each call was made once' "$(calls create) $(calls put) $(n_results)" '1 1 1'

@@ -1,8 +1,5 @@
 # tests/long/ - tests that take minutes, run by "make check-long" and by
 # ./test.sh --long.
-check_PROGRAMS += tests/long/rate-caller
-tests_long_rate_caller_SOURCES = tests/long/rate-caller.c
-tests_long_rate_caller_LDADD = libdxd.a libdx.a $(GNUTLS_LIBS) -lm
 
 EXTRA_DIST += tests/long/bench.sh tests/long/large.sh tests/long/analyzer.h tests/long/cases.sh tests/long/page.sh \
 	tests/long/consumers.sh tests/long/corpus.sh \

@@ -1,68 +1,78 @@
 #!/usr/bin/env bash
 #
-# rate.sh - one process after the other keeps the rate limit, however often it
-# ends or is killed and is started again. SECONDS_LONG and SEED can be set in
-# the environment.
+# rate.sh - docextractd keeps the rate limit although it is killed and started
+# again all the time while many documents wait, and while `docextract hello` and
+# `docextract submit` run. Counted where the calls come in. DOCUMENTS,
+# SECONDS_LONG and SEED can be set in the environment.
 . "$(dirname "$0")/../it/lib.sh"
 
-caller=$build/tests/long/rate-caller
-rate=8
+n=${DOCUMENTS:-60}
 long=${SECONDS_LONG:-20}
 RANDOM=${SEED:-7}
-[ -x "$caller" ] || give_up 'rate-caller is built (make check TESTS=)'
+submit=
+hello=
 
-boot_ms() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
-mkdir -m 700 "$dir/history"
+clear_stage()
+{
+  touch "$dir/enough"
+  [ -z "$hello" ] || wait "$hello"
+  [ -z "$submit" ] || end_process "$submit"
+  stop_daemon
+  stop_sim
+}
 
+calls_log() # the moments of all API calls in the simulator, in milliseconds
+{
+  jq -r 'select(.call == "create" or .call == "source" or
+    .call == "extract" or .call == "hello") | .t * 1000 | floor' "$SIM_LOG"
+}
 most_in_a_second()
 {
-  sort -n "$1" | awk '{ t[NR] = $1; while (t[NR] - t[first + 1] > 1000)
-    first++; if (NR - first > most) most = NR - first } END { print most + 0 }'
+  sort -n | awk '{ t[NR] = $1; while (t[NR] - t[first + 1] > 1000) first++
+    if (NR - first > most) most = NR - first } END { print most + 0 }'
 }
 
-run() # CALLS: of each process
-{
-  : > "$dir/calls"
-  restarts=0
-  until=$(($(boot_ms) + long * 1000))
-  while [ "$(boot_ms)" -lt "$until" ]; do
-    "$caller" "$dir/history" "$rate" "$1" >> "$dir/calls"
-    restarts=$((restarts + 1))
-  done
-}
-
-"$caller" "$dir/history" "$rate" 100000000 > "$dir/calls" &
-pid=$!
-sleep "$long" # this is how long it is measured
-kill -TERM "$pid"
-wait "$pid"
-n=$(wc -l < "$dir/calls")
-share=$((n * 1000 / (rate * long)))
-check "one that goes on uses at least 90 % of the rate ($share/1000)" \
-  test "$share" -ge 900
-most=$(most_in_a_second "$dir/calls")
-check "at most 9 calls in any second ($most)" test "$most" -le 9
-
-for calls in 1 2 3 8; do
-  run "$calls"
-  most=$(most_in_a_second "$dir/calls")
-  check "restarts after $calls calls ($restarts): at most 9 in any second ($most)" \
-    test "$most" -le 9
+start_sim --source-time 0 --case-time 0
+write_config 'APIRate 8'
+make_cups
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+documents=()
+for ((i = 1; i <= n; i++)); do
+  cp "$dir/a.pdf" "$dir/$i.pdf"
+  documents+=("$dir/$i.pdf")
 done
 
-# Killed at random moments.
-: > "$dir/calls"
+start_daemon
+dx submit "${documents[@]}" > "$dir/submit.out" 2>&1 &
+submit=$!
+WAIT_S=60 until_true calls_are create 1 || give_up 'the documents are submitted'
+(until [ -e "$dir/enough" ]; do dx hello; done) > "$dir/hello.out" 2>&1 &
+hello=$!
+
 restarts=0
-until=$(($(boot_ms) + long * 1000))
-while [ "$(boot_ms)" -lt "$until" ]; do
-  "$caller" "$dir/history" "$rate" 100000000 >> "$dir/calls" &
-  pid=$!
-  read -rt "0.$((RANDOM % 9))$((RANDOM % 9))" <> <(:)
-  kill -KILL "$pid"
-  wait "$pid" 2>> "$dir/killed"
+end=$((SECONDS + long))
+while [ $SECONDS -lt $end ]; do
+  pause "0.$((RANDOM % 9))$((RANDOM % 9))" # it is killed at random moments
+  { stop_daemon KILL; } 2> /dev/null       # bash would report every kill
+  start_daemon
   restarts=$((restarts + 1))
 done
-n=$(wc -l < "$dir/calls")
-check "killed $restarts times, it still calls ($n)" test "$n" -gt "$long"
-most=$(most_in_a_second "$dir/calls")
+killed=$(calls_log | wc -l)
+check "killed $restarts times, it still calls ($killed)" \
+  test "$killed" -gt "$long"
+most=$(calls_log | most_in_a_second)
 check "at most 9 calls in any second ($most)" test "$most" -le 9
+touch "$dir/enough"
+
+# From now on it runs to the end.
+WAIT_S=$((n / 2 + 60)) until_true is_gone "$submit"
+check 'everything is extracted' wait "$submit"
+is 'each document has its results' "$(n_results) $(n_manifests)" "$n $n"
+most=$(calls_log | most_in_a_second)
+check "at most 9 calls in any second, to the end ($most)" test "$most" -le 9
+used=$(calls_log | tail -n +$((killed + 1)) |
+  awk 'NR == 1 { first = $1 } { last = $1 }
+    END { print int((NR - 1) * 1000000 / 8 / (last - first)) }')
+check "without kills, at least 90 % of the rate is used ($used/1000)" \
+  test "$used" -ge 900
+is 'the simulator refused no call' "$(grep -c '"status":429' "$SIM_LOG")" 0

@@ -292,6 +292,13 @@ static void check_bearer(const struct dx_http_request *r,
   (void)snprintf(fixture.bearer, sizeof(fixture.bearer), "%s", r->bearer);
 }
 
+static int64_t accepted_ms(void)
+{
+  int64_t every = fixture.accept_ms > 0 ? fixture.accept_ms : 1;
+
+  return (fixture.now_ms + every - 1) / every * every;
+}
+
 enum dx_code __wrap_dx_http_start(struct dx_http *http,
                                   const struct dx_http_request *r,
                                   struct dx_http_call **ret, struct dx_err *err)
@@ -316,7 +323,7 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
   way->body = r->body != NULL ? strndup(r->body, r->body_len) : NULL;
   way->number = fixture.call_count++;
   way->is_odd = fixture.odd != NULL && fixture.odd(call, &way->odd);
-  way->due_ms = fixture.now_ms;
+  way->due_ms = accepted_ms();
   check_rate();
   *ret = (struct dx_http_call *)(void *)way;
   return DX_OK;
@@ -392,11 +399,11 @@ static void try_to_send(struct way *way)
     return;
   }
   hold = way->request.ready != NULL ? way->request.ready(way->request.ctx) : 0;
-  if (hold > 0) {
-    way->due_ms = fixture.now_ms + hold;
-  } else if (hold == 0) {
+  assert_true(hold <= 0); /* it would stop all other transfers */
+  if (hold == 0) {
     way->sent = true;
     fixture.calls[way->number].began_ms = fixture.now_ms;
+    check_rate();
     way->due_ms = fixture.now_ms + fixture.latency_ms +
                   (way->is_odd ? way->odd.took_ms : 0);
   } else {

@@ -60,6 +60,7 @@ struct fixture_response {
 struct fixture {
   /* What the service is like. */
   int64_t latency_ms;
+  int64_t accept_ms;     /* connections are accepted at its multiples */
   int64_t visible_ms;    /* from upload until a file is visible */
   int64_t starting_ms;   /* until the source is no longer pending */
   int64_t processing_ms; /* after that */

@@ -318,6 +318,26 @@ static void many_documents_keep_the_rate_limit(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 12000, 60000);
 }
 
+/* The fixture checks the rate, and that no call waits when it is ready. */
+static void slow_connections_keep_the_rate_limit(void **state)
+{
+  static const struct {
+    double rate;
+    int64_t accept_ms;
+  } rows[] = {{9, 30}, {9, 99}, {8, 301}, {8, 3000}, {2, 900}, {0.1, 290}};
+  size_t i;
+
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    fixture.service.api_rate = rows[i].rate;
+    fixture.accept_ms = rows[i].accept_ms;
+    (void)fixture_job(10, false);
+    assert_int_equal(fixture_drive_to_end(), DX_OK);
+    assert_int_equal(fixture_processed(), 10);
+    assert_int_equal(fixture_close(state), 0);
+    assert_int_equal(fixture_open(state), 0);
+  }
+}
+
 static void set_service(struct dx_job *job, const char *service)
 {
   free(job->service);
@@ -332,6 +352,27 @@ static void two_sections_of_a_host_keep_the_rate_limit_together(void **state)
   set_service(fixture_job(25, false), "other");
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture_processed(), 50);
+}
+
+static void a_create_comes_before_polls_of_another_section(void **state)
+{
+  struct dx_job *job;
+  struct dx_err err;
+  int64_t added_ms;
+
+  (void)state;
+  fixture.service_count = 2;
+  fixture.processing_ms = 10 * MIN;
+  (void)fixture_job(50, false);
+  while (fixture.count[SOURCE] < 20)
+    fixture_drive(fixture.now_ms + 1);
+  job = fixture_job(1, false);
+  set_service(job, "other");
+  added_ms = fixture.now_ms;
+  assert_int_equal(dx_engine_add(fixture.engine, job, &err), DX_OK);
+  while (fixture.count[POST] < 51)
+    fixture_drive(fixture.now_ms + 1);
+  assert_in_range(fixture_nth(POST, 51)->began_ms - added_ms, 0, SLACK_MS);
 }
 
 /* Printed to one queue, released in another one: what was registered stays, and
@@ -482,7 +523,35 @@ static void what_is_under_way_is_aborted_with_its_job(void **state)
   assert_int_equal(fixture.count[POST], 1);
 }
 
-/* Also a yes that was given: it may be another answer now. */
+static int64_t allowed_ms;
+
+static enum dx_permission allows(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+  allowed_ms = fixture.now_ms;
+  return DX_MAY_SEND;
+}
+
+static bool is_allowed_at_that_moment(const struct fixture_call *call,
+                                      struct fixture_response *ret)
+{
+  (void)ret;
+  if (call->kind == POST || call->kind == PUT)
+    assert_int_equal(call->began_ms, allowed_ms);
+  return false;
+}
+
+/* However many documents wait for a slot. */
+static void a_permission_is_used_at_once(void **state)
+{
+  (void)state;
+  (void)fixture_job(20, false);
+  fixture.may_send = allows;
+  fixture.odd = is_allowed_at_that_moment;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+}
+
 static void a_job_that_is_woken_is_asked_about_at_once(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
@@ -490,7 +559,7 @@ static void a_job_that_is_woken_is_asked_about_at_once(void **state)
 
   (void)state;
   answer_with(DX_MAY_WAIT, 1);
-  fixture_drive(fixture.now_ms + 1);
+  fixture_drive(fixture.now_ms + SLACK_MS);
   assert_int_equal(fixture.asked, 1);
   answer_to = 0;
   now_ms = fixture.now_ms;
@@ -693,7 +762,9 @@ int main(void)
       ON_STAGE(only_the_missing_cases_are_fetched_after_a_crash),
       ON_STAGE(a_source_without_cases_is_extracted),
       ON_STAGE(many_documents_keep_the_rate_limit),
+      ON_STAGE(slow_connections_keep_the_rate_limit),
       ON_STAGE(two_sections_of_a_host_keep_the_rate_limit_together),
+      ON_STAGE(a_create_comes_before_polls_of_another_section),
       ON_STAGE(a_job_may_have_sources_of_two_sections),
       ON_STAGE(it_is_asked_before_each_source_and_each_upload),
       ON_STAGE(nothing_is_created_while_it_must_wait),
@@ -701,6 +772,7 @@ int main(void)
       ON_STAGE(an_upload_that_waits_gets_a_new_source_once),
       ON_STAGE(what_was_canceled_is_not_sent),
       ON_STAGE(what_is_under_way_is_aborted_with_its_job),
+      ON_STAGE(a_permission_is_used_at_once),
       ON_STAGE(a_job_that_is_woken_is_asked_about_at_once),
       ON_STAGE(a_job_is_let_go_of_between_calls),
       ON_STAGE(what_failed_has_its_manifest_when_the_journal_says_so),

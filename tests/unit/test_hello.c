@@ -27,7 +27,7 @@ static char dir[TEMP_DIR_BYTES];
 static int dirfd_ = -1, listen_fd = -1;
 static int port;
 static struct dx_config *config;
-static struct dx_rate_limit *limit;
+static struct dx_rate_limit limit;
 static int ends[2]; /* of the client's connection */
 static char told[8192];
 static pid_t server; /* 0: none */
@@ -55,9 +55,9 @@ static int start(void **state)
           0)
     return -1;
   dirfd_ = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  limit = dx_rate_limit_new(-1, "127.0.0.1", port, 8);
+  dx_rate_limit_init(&limit, -1, "127.0.0.1", port);
   told[0] = '\0';
-  return dirfd_ >= 0 && limit != NULL ? 0 : -1;
+  return dirfd_ >= 0 ? 0 : -1;
 }
 
 static int stop(void **state)
@@ -68,7 +68,6 @@ static int stop(void **state)
     (void)waitpid(server, NULL, 0);
   }
   server = 0;
-  dx_rate_limit_free(&limit);
   dx_config_free(&config);
   (void)close(ends[0]);
   (void)close(ends[1]);
@@ -133,7 +132,7 @@ static bool wait_for(struct hello *hello)
   struct pollfd p = {.fd = hello->fd, .events = POLLIN};
 
   assert_int_equal(poll(&p, 1, WAIT_MS), 1);
-  return hello_turn(hello, limit);
+  return hello_turn(hello, &limit);
 }
 
 /* response: NULL: there is no service. */
@@ -171,15 +170,15 @@ static void a_good_response_is_told_and_ends_an_outage(void **state)
 
   (void)state;
   configure_file();
-  dx_rate_limit_free(&limit);
   dx_pause_write(dirfd_, "127.0.0.1", port, &pause);
-  limit = dx_rate_limit_new(dirfd_, "127.0.0.1", port, 2);
+  dx_rate_limit_init(&limit, dirfd_, "127.0.0.1", port);
+  dx_rate_limit_hold(&limit, 2);
   say_hello(ok);
   dx_pause_read(dirfd_, "127.0.0.1", port, &pause);
   assert_int_equal(pause.down_ms, 0);
   /* the first slot, and it was taken */
   assert_true(dx_monotonic_ms() - begin >= 500);
-  assert_true(dx_rate_limit_book_any(limit) >= begin + 1000);
+  assert_true(dx_rate_limit_next_ms(&limit) >= begin + 625);
   has("line ok     spool           /");
   has("\nline ok     token           from TokenFile\n");
   has("\nline ok     connection      127.0.0.1 port ");
@@ -195,7 +194,7 @@ static void a_pause_is_for_everybody(void **state)
             "Connection: close\r\n\r\n");
   has("\nline FAILED response\n");
   has("\nerror E_RATE ");
-  assert_true(dx_rate_limit_blocked_ms(limit) > dx_monotonic_ms() + 20000);
+  assert_true(limit.pause.until_ms > dx_monotonic_ms() + 20000);
 }
 
 static void a_failed_step_is_the_last(void **state)

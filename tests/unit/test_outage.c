@@ -208,7 +208,7 @@ static void a_service_that_is_down_is_called_by_nobody(void **state)
 
   (void)state;
   fixture.odd = five_fail;
-  fixture.latency_ms = 90; /* the next slot is already booked */
+  fixture.accept_ms = 500; /* another call is already connecting */
   (void)fixture_job(12, false);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   down_ms = fixture_nth(POST, 5)->ended_ms;

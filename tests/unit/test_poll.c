@@ -493,21 +493,18 @@ static double predicted(const struct file *f, enum dx_phase phase, int pages)
   return median;
 }
 
-/* By turns for two sections with the same host. */
 static void learn(const struct file *f, int count)
 {
-  struct dx_latency *a = dx_latency_new(f->dirfd, "a", 443);
-  struct dx_latency *b = dx_latency_share(a);
+  struct dx_latency *latency = dx_latency_new(f->dirfd, "a", 443);
   int i;
 
   for (i = 0; i < count; i++) {
     int pages = i % 8 < 4 ? 1 : 100000;
 
-    dx_latency_learn(i % 2 ? a : b, DX_PHASE_SOURCE, pages, 9900 * pages,
+    dx_latency_learn(latency, DX_PHASE_SOURCE, pages, 9900 * pages,
                      10100 * pages);
   }
-  dx_latency_free(&a);
-  dx_latency_free(&b);
+  dx_latency_free(&latency);
 }
 
 static void what_one_process_learns_the_next_one_knows(void **state)
